@@ -1,0 +1,232 @@
+//! Arithmetic modulo one word-sized prime.
+
+/// A prime modulus `2 < q < 2^62` with its Barrett constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Modulus {
+    q: u64,
+    /// `⌊2^128 / q⌋`, high and low word.
+    ratio: [u64; 2],
+}
+
+/// A constant operand `w` with `w' = ⌊w·2^64 / q⌋`, for multiplication without a division.
+///
+/// Source: [Shoup] (NTL).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shoup {
+    /// The operand, in `[0, q)`.
+    pub value: u64,
+    /// `⌊value·2^64 / q⌋`.
+    pub quotient: u64,
+}
+
+#[inline]
+pub(crate) fn low(x: u128) -> u64 {
+    #[expect(clippy::cast_possible_truncation, reason = "the low word is what is asked for")]
+    {
+        x as u64
+    }
+}
+
+#[inline]
+pub(crate) fn high(x: u128) -> u64 {
+    low(x >> 64)
+}
+
+impl Modulus {
+    /// Largest number of bits of a modulus.
+    pub const MAX_BITS: u32 = 61;
+
+    /// A modulus.
+    ///
+    /// # Panics
+    /// If `q` is even, below 3, or has more than [`Self::MAX_BITS`] bits.
+    #[must_use]
+    pub fn new(q: u64) -> Self {
+        assert!(q > 2 && q % 2 == 1 && q >> Self::MAX_BITS == 0, "{q} is not an odd modulus of 2 to 61 bits");
+        let ratio = u128::MAX / u128::from(q); // q is odd, so this is ⌊2^128 / q⌋
+        Self { q, ratio: [high(ratio), low(ratio)] }
+    }
+
+    /// The modulus itself.
+    #[inline]
+    #[must_use]
+    pub fn value(self) -> u64 {
+        self.q
+    }
+
+    /// Number of bits of the modulus.
+    #[inline]
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        64 - self.q.leading_zeros()
+    }
+
+    /// `a + b mod q`. Range: [0, q) → [0, q).
+    #[inline]
+    #[must_use]
+    pub fn add(self, a: u64, b: u64) -> u64 {
+        let s = a + b;
+        s.min(s.wrapping_sub(self.q))
+    }
+
+    /// `a − b mod q`. Range: [0, q) → [0, q).
+    #[inline]
+    #[must_use]
+    pub fn sub(self, a: u64, b: u64) -> u64 {
+        let d = a.wrapping_sub(b);
+        d.min(d.wrapping_add(self.q))
+    }
+
+    /// `−a mod q`. Range: [0, q) → [0, q).
+    #[inline]
+    #[must_use]
+    pub fn neg(self, a: u64) -> u64 {
+        self.sub(0, a)
+    }
+
+    /// `x mod q` for any word, without a branch.
+    #[inline]
+    #[must_use]
+    pub fn reduce(self, x: u64) -> u64 {
+        let quotient = high(u128::from(x) * u128::from(self.ratio[0]));
+        let r = x.wrapping_sub(quotient.wrapping_mul(self.q));
+        r.min(r.wrapping_sub(self.q))
+    }
+
+    /// `x mod q` for any double word, without a branch (Barrett).
+    #[inline]
+    #[must_use]
+    pub fn reduce_wide(self, x: u128) -> u64 {
+        let (x1, x0) = (u128::from(high(x)), u128::from(low(x)));
+        let [r1, r0] = self.ratio.map(u128::from);
+        let middle = x1 * r0 + u128::from(high(x0 * r0));
+        let sum = middle.wrapping_add(x0 * r1); // a lost carry weighs 2^64 in the quotient, which is needed modulo 2^64
+        let quotient = low(x1 * r1).wrapping_add(high(sum));
+        let r = low(x).wrapping_sub(quotient.wrapping_mul(self.q));
+        let r = r.min(r.wrapping_sub(self.q));
+        r.min(r.wrapping_sub(self.q))
+    }
+
+    /// `a·b mod q`. Range: any words → [0, q).
+    #[inline]
+    #[must_use]
+    pub fn mul(self, a: u64, b: u64) -> u64 {
+        self.reduce_wide(u128::from(a) * u128::from(b))
+    }
+
+    /// Prepares the constant operand `w` in [0, q).
+    #[inline]
+    #[must_use]
+    pub fn shoup(self, w: u64) -> Shoup {
+        debug_assert!(w < self.q);
+        Shoup { value: w, quotient: low((u128::from(w) << 64) / u128::from(self.q)) }
+    }
+
+    /// `a·w` modulo q. Range: any word → [0, 2q).
+    #[inline]
+    #[must_use]
+    pub fn mul_shoup_lazy(self, a: u64, w: Shoup) -> u64 {
+        let quotient = high(u128::from(a) * u128::from(w.quotient));
+        a.wrapping_mul(w.value).wrapping_sub(quotient.wrapping_mul(self.q))
+    }
+
+    /// `a·w mod q`. Range: any word → [0, q).
+    #[inline]
+    #[must_use]
+    pub fn mul_shoup(self, a: u64, w: Shoup) -> u64 {
+        let r = self.mul_shoup_lazy(a, w);
+        r.min(r.wrapping_sub(self.q))
+    }
+
+    /// `a^e mod q`. The time depends on `e`: for public exponents only.
+    #[must_use]
+    pub fn pow(self, a: u64, mut e: u64) -> u64 {
+        let (mut base, mut result) = (self.reduce(a), 1);
+        while e > 0 {
+            if e & 1 == 1 {
+                result = self.mul(result, base);
+            }
+            base = self.mul(base, base);
+            e >>= 1;
+        }
+        result
+    }
+
+    /// `a^{-1} mod q`, for prime q and a ≢ 0.
+    #[must_use]
+    pub fn inv(self, a: u64) -> u64 {
+        self.pow(a, self.q - 2)
+    }
+
+    /// The residue of a signed integer, without a branch on its sign.
+    #[inline]
+    #[must_use]
+    pub fn from_i64(self, x: i64) -> u64 {
+        let magnitude = self.reduce(x.unsigned_abs());
+        let negative = 0u64.wrapping_sub(x.cast_unsigned() >> 63);
+        let r = magnitude ^ (negative & (magnitude ^ (self.q - magnitude)));
+        r.min(r.wrapping_sub(self.q))
+    }
+
+    /// The residue of a wide signed integer, without a branch on its sign.
+    #[inline]
+    #[must_use]
+    pub fn from_i128(self, x: i128) -> u64 {
+        let magnitude = self.reduce_wide(x.unsigned_abs());
+        let negative = 0u64.wrapping_sub(high(x.cast_unsigned()) >> 63);
+        let r = magnitude ^ (negative & (magnitude ^ (self.q - magnitude)));
+        r.min(r.wrapping_sub(self.q))
+    }
+
+    /// The representative of a residue in (−q/2, q/2], without a branch.
+    #[inline]
+    #[must_use]
+    pub fn centred(self, x: u64) -> i64 {
+        let upper = 0i64.wrapping_sub((self.q / 2).wrapping_sub(x).cast_signed() >> 63 & 1);
+        x.cast_signed() - (upper & self.q.cast_signed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Modulus;
+
+    const PRIMES: [u64; 4] = [1_048_573, (1 << 31) - 1, (1 << 50) - 27, (1 << 61) - 1];
+
+    #[test]
+    fn agrees_with_wide_remainders() {
+        for q in PRIMES {
+            let m = Modulus::new(q);
+            let mut x = 0x9e37_79b9_7f4a_7c15_u64;
+            for _ in 0..2000 {
+                x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let y = x.rotate_left(29) ^ 0xabcd;
+                let (a, b) = (x % q, y % q);
+                assert_eq!(m.reduce(x), a);
+                assert_eq!(u128::from(m.add(a, b)), (u128::from(a) + u128::from(b)) % u128::from(q));
+                assert_eq!(m.add(m.sub(a, b), b), a);
+                assert_eq!(u128::from(m.mul(x, y)), u128::from(x) * u128::from(y) % u128::from(q));
+                assert_eq!(m.mul_shoup(x, m.shoup(b)), m.mul(x, b));
+                let wide = u128::from(x) << 64 | u128::from(y);
+                assert_eq!(u128::from(m.reduce_wide(wide)), wide % u128::from(q));
+                let signed = x.cast_signed();
+                assert_eq!(i128::from(m.from_i64(signed)), i128::from(signed).rem_euclid(i128::from(q)));
+                let signed = wide.cast_signed() >> 1;
+                assert_eq!(i128::from(m.from_i128(signed)), signed.rem_euclid(i128::from(q)));
+                assert_eq!(m.from_i64(m.centred(a)), a);
+                assert!(m.centred(a).unsigned_abs() <= q / 2);
+                if a != 0 {
+                    assert_eq!(m.mul(a, m.inv(a)), 1);
+                }
+            }
+            for edge in [0, 1, q / 2, q / 2 + 1, q - 1] {
+                assert_eq!(m.from_i64(m.centred(edge)), edge);
+            }
+            assert_eq!(m.reduce_wide(u128::MAX), low_remainder(u128::MAX, q));
+        }
+    }
+
+    fn low_remainder(x: u128, q: u64) -> u64 {
+        u64::try_from(x % u128::from(q)).unwrap()
+    }
+}
