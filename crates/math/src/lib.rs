@@ -6,6 +6,9 @@
 //!
 //! Read in this order: [`modulus`], [`prime`], [`ntt`], [`rns`], [`galois`], [`embedding`], [`sampling`], [`chebyshev`].
 
+pub mod galois;
 pub mod modulus;
 pub mod ntt;
 pub mod prime;
+pub mod rns;
+pub mod sampling;
