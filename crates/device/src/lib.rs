@@ -1,1 +1,22 @@
-//! (being written)
+//! The seam between scheme code and hardware: one trait of ring operations, and what every device inherits.
+//!
+//! Enters: the operation list with its contracts, composites with default bodies, shapes and bases, decorators that
+//! work on any device, the conformance suite.
+//! Stays out: hardware, threads, scheme words (scale, plaintext, ciphertext semantics), `unsafe`.
+//!
+//! Read in this order: [`ring`] (bases, rings, shapes), [`ops`] (the trait), [`composites`] (default bodies),
+//! [`null`], [`checked`], [`lockstep`], [`conformance`].
+
+pub mod checked;
+pub mod composites;
+pub mod conformance;
+pub mod lockstep;
+pub mod null;
+pub mod ops;
+pub mod ring;
+
+pub use checked::Checked;
+pub use lockstep::Lockstep;
+pub use null::Null;
+pub use ops::{Device, Fault, Fill, GadgetKey, Handle, HostRead, KeyId, LeaveRegion, Region, Role, RowAt, expand_row};
+pub use ring::{Basis, Domain, Ring, RingError, RingSpec, Shape};

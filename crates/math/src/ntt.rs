@@ -158,9 +158,9 @@ mod tests {
         let n = 1usize << log_n;
         let (mut a, mut b): (Vec<u64>, Vec<u64>) = (0..n as u64).map(|i| (i * 7 + 1, 3 * i * i + 2)).unzip();
         let mut product = vec![0; n];
-        for i in 0..n {
-            for j in 0..n {
-                let term = q.mul(a[i], b[j]);
+        for (i, &x) in a.iter().enumerate() {
+            for (j, &y) in b.iter().enumerate() {
+                let term = q.mul(x, y);
                 let at = (i + j) % n;
                 product[at] = if i + j < n { q.add(product[at], term) } else { q.sub(product[at], term) };
             }

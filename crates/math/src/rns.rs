@@ -54,7 +54,7 @@ impl Fraction {
     #[must_use]
     pub fn of(self, y: u64) -> u64 {
         let shifted = y << self.left >> self.right;
-        low(u128::from(shifted) * u128::from(self.factor) >> 52)
+        low((u128::from(shifted) * u128::from(self.factor)) >> 52)
     }
 
     /// Nearest integer to a sum of fractions.
@@ -91,6 +91,9 @@ impl BaseConversion {
     }
 
     /// Converts one value: residues modulo `from` → residues modulo `to`. The reference for every kernel.
+    ///
+    /// # Panics
+    /// If a residue is not reduced.
     #[must_use]
     pub fn convert(&self, x: &[u64]) -> Vec<u64> {
         let y: Vec<u64> = x.iter().zip(&self.from).zip(&self.inverses).map(|((&x, a), &w)| a.mul_shoup(x, w)).collect();

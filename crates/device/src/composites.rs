@@ -1,0 +1,90 @@
+//! Default bodies of the composites, written as the papers write them. Recorders and decorators run these on
+//! themselves, so a graph holds primitives inside a region of the composite's name.
+
+use crate::{
+    ops::{Device, GadgetKey, Handle},
+    ring::{Basis, Ring},
+};
+
+/// Extends each digit from its own primes to all of `full`; its own limbs stay in evaluation domain.
+///
+/// Cost: |Q| INTT limbs; for each digit |full| − |digit| NTT limbs and |digit|·(|full| − |digit|)·N products.
+/// Source: [HK20] §3.
+pub fn mod_up<D: Device + ?Sized>(dev: &D, c: &D::Poly, digits: &[Basis], full: Basis) -> Vec<D::Poly> {
+    let _region = dev.region("mod_up", 0);
+    let coeff = dev.intt(c.clone());
+    let extend = |(own, index): (&Basis, u32)| {
+        let _region = dev.region("digit", index);
+        let others = dev.ntt(dev.basis_convert(&dev.restrict(&coeff, *own), full - *own));
+        dev.join(&[&dev.restrict(c, *own), &others])
+    };
+    digits.iter().zip(0..).map(extend).collect()
+}
+
+/// `Σ_i digit_i ⊙ pair_i`. Cost: 2·β·|QP|·N products.
+///
+/// # Panics
+/// If there is not one key pair a digit, or no digit.
+pub fn gadget_product<D: Device + ?Sized>(dev: &D, digits: &[D::Poly], key: &GadgetKey<D::Poly>) -> [D::Poly; 2] {
+    assert!(digits.len() == key.pairs.len() && !digits.is_empty(), "one key pair a digit, at least one");
+    let _region = dev.region("gadget_product", 0);
+    [0, 1].map(|half| {
+        let mut sum = dev.mul(&digits[0], &key.pairs[0][half]);
+        for (digit, pair) in digits.iter().zip(&key.pairs).skip(1) {
+            dev.mul_acc(&mut sum, digit, &pair[half]);
+        }
+        sum
+    })
+}
+
+/// Drops the primes outside `to` and divides by their product, rounding to nearest.
+///
+/// Cost: with k primes dropped, k INTT limbs, |to| NTT limbs, (k + k·|to|)·N products for the conversion and |to|·N more.
+/// Source: [HK20] §3; the conversion is centred, so the rounding is to nearest.
+pub fn mod_down<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
+    let _region = dev.region("mod_down", 0);
+    let dropped = a.shape().basis - to;
+    let remainder = dev.intt(dev.restrict(a, dropped));
+    let remainder = dev.ntt(dev.basis_convert(&remainder, to));
+    divide(dev, a, &remainder, to, dropped)
+}
+
+/// The same for the primes of a level; a single prime is lifted exactly, without a conversion.
+///
+/// Source: [CKKS17], [HPS19].
+pub fn rescale<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
+    let _region = dev.region("rescale", 0);
+    let dropped = a.shape().basis - to;
+    let remainder = dev.intt(dev.restrict(a, dropped));
+    let lifted = if dropped.len() == 1 { dev.reduce(&remainder, to) } else { dev.basis_convert(&remainder, to) };
+    let lifted = dev.ntt(lifted);
+    divide(dev, a, &lifted, to, dropped)
+}
+
+/// `(a − remainder) / (product of dropped)` over `to`.
+fn divide<D: Device + ?Sized>(dev: &D, a: &D::Poly, remainder: &D::Poly, to: Basis, dropped: Basis) -> D::Poly {
+    let inverses = inverse_product(&a.shape().ring, dropped, to);
+    dev.scale_limbs(dev.sub(&dev.restrict(a, to), remainder), &inverses)
+}
+
+/// `c·s'` re-encrypted: digits up, multiplied with the key, both halves down.
+///
+/// Source: [HK20] §3.
+pub fn key_switch<D: Device + ?Sized>(dev: &D, c: &D::Poly, key: &GadgetKey<D::Poly>) -> [D::Poly; 2] {
+    let _region = dev.region("key_switch", 0);
+    let basis = c.shape().basis;
+    let raised = dev.mod_up(c, &key.digits, basis | key.special);
+    let product = dev.gadget_product(&raised, key);
+    drop(raised);
+    product.map(|half| dev.mod_down(&half, basis))
+}
+
+/// `(product of dropped)^{-1}` modulo each prime of `to`.
+#[must_use]
+pub fn inverse_product(ring: &Ring, dropped: Basis, to: Basis) -> Vec<u64> {
+    let product = |i: usize| {
+        let q = ring.moduli()[i];
+        q.inv(dropped.iter().fold(1, |p, d| q.mul(p, q.reduce(ring.spec().primes[d]))))
+    };
+    to.iter().map(product).collect()
+}

@@ -1,0 +1,292 @@
+//! The operations a device offers: the whole vocabulary in which schemes are written.
+//!
+//! Two layers. *Primitives* have no default body (but `add_assign`); *composites* have one, written in primitives in
+//! [`composites`]. A device that fuses a composite must return the same residues. All residues
+//! are canonical, in [0, q), wherever a handle ends.
+//!
+//! Contracts (tested by [`Checked`](crate::Checked), violated only by a bug, hence panics): operands share a ring; their
+//! bases and domains are as each operation says; a batch of one broadcasts against any batch.
+//!
+//! Memory: a handle counts references to its rows (one row a limb and batch entry). Structure operations are views.
+//! Operations that take a handle by value work in place on rows that no other handle holds, else they allocate; those
+//! that take references allocate their result.
+
+use crate::{
+    composites,
+    ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
+};
+use limbwise_math::{
+    galois::GaloisElement,
+    modulus::Modulus,
+    sampling::{Seed, Stream},
+};
+
+/// Identity of an evaluation key, as its owner numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KeyId(pub u32);
+
+/// What a value is for; costs and plans are told apart by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Role {
+    /// Encrypted data.
+    Ciphertext,
+    /// Encoded clear data.
+    Plaintext,
+    /// Part of a public switching key.
+    EvaluationKey(KeyId),
+    /// Anything else.
+    Temporary,
+}
+
+/// A failure of the machine, not of the program. Sticky: reported by the next [`Device::sync`] or download.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// No memory for a buffer.
+    #[error("{device} has no memory for {bytes} bytes more: choose a smaller program or another device")]
+    OutOfMemory {
+        /// The device.
+        device: String,
+        /// What was asked for.
+        bytes: u64,
+    },
+    /// Anything else the device reports.
+    #[error("{device} failed: {what}")]
+    Failed {
+        /// The device.
+        device: String,
+        /// Its words.
+        what: String,
+    },
+}
+
+/// Which row a [`Fill`] is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct RowAt {
+    /// Index within the batch.
+    pub batch: usize,
+    /// Index of the prime in the ring's list.
+    pub prime: usize,
+    /// That prime.
+    pub modulus: Modulus,
+}
+
+/// Writes one row of N canonical residues: coefficients in natural order, or values in bit-reversed order.
+/// Called once a row, from any thread, in any order; never called by a device that holds no words.
+pub type Fill<'a> = &'a (dyn Fn(RowAt, &mut [u64]) + Sync);
+
+/// A polynomial on a device.
+pub trait Handle: Clone {
+    /// Its shape.
+    fn shape(&self) -> &Shape;
+}
+
+/// What is to be done when a region ends.
+pub trait LeaveRegion {
+    /// Ends the innermost region.
+    fn leave_region(&self);
+}
+
+/// A named stretch of operations; ends when dropped.
+#[must_use = "a region ends when this is dropped"]
+pub struct Region<'a>(Option<&'a dyn LeaveRegion>);
+
+impl<'a> Region<'a> {
+    /// A region nobody watches.
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    /// A region whose end is reported.
+    pub fn watched(by: &'a dyn LeaveRegion) -> Self {
+        Self(Some(by))
+    }
+}
+
+impl Drop for Region<'_> {
+    fn drop(&mut self) {
+        if let Some(watcher) = self.0 {
+            watcher.leave_region();
+        }
+    }
+}
+
+/// A gadget encryption by RNS digits, cut to the limbs in use: pair i encrypts `P·(Q/Q_i)·[(Q/Q_i)^{-1}]_{Q_i}·s'`.
+#[derive(Clone, Debug)]
+pub struct GadgetKey<P> {
+    /// Live digits, a partition of the ciphertext's basis Q.
+    pub digits: Vec<Basis>,
+    /// The special primes P.
+    pub special: Basis,
+    /// `[b_i, a_i]` over QP, evaluation domain, one pair a digit.
+    pub pairs: Vec<[P; 2]>,
+}
+
+/// A device: ring arithmetic on opaque polynomials.
+pub trait Device {
+    /// A polynomial: `batch × limbs × N` words on the device.
+    type Poly: Handle;
+
+    /// The device in a few words, for reports.
+    fn name(&self) -> String;
+
+    /// Opens a ring; cheap when it is open already.
+    ///
+    /// # Errors
+    /// [`RingError`] for a bad specification or a prime this device cannot compute with.
+    fn ring(&self, spec: &RingSpec) -> Result<Ring, RingError>;
+
+    /// Waits for all work.
+    ///
+    /// # Errors
+    /// The first [`Fault`] since the last call.
+    fn sync(&self) -> Result<(), Fault>;
+
+    // ---- storage ------------------------------------------------------------------------------------------------
+
+    /// A polynomial from the host.
+    fn upload(&self, shape: &Shape, role: Role, fill: Fill<'_>) -> Self::Poly;
+
+    /// The zero polynomial.
+    fn zeros(&self, shape: &Shape) -> Self::Poly;
+
+    /// A polynomial with rows of its own.
+    fn copy(&self, a: &Self::Poly) -> Self::Poly;
+
+    /// Uniform residues from a public seed: row (batch, prime) is [`expand_row`]'s, whatever else is in the shape.
+    fn expand_seed(&self, shape: &Shape, role: Role, seed: &Seed) -> Self::Poly;
+
+    // ---- structure: views ---------------------------------------------------------------------------------------
+
+    /// The limbs of a sub-basis.
+    fn restrict(&self, a: &Self::Poly, to: Basis) -> Self::Poly;
+
+    /// Limbs of disjoint bases, side by side; same batch and domain.
+    fn join(&self, parts: &[&Self::Poly]) -> Self::Poly;
+
+    /// Batches one after another; same basis and domain.
+    fn stack(&self, parts: &[&Self::Poly]) -> Self::Poly;
+
+    /// The batch entries `from … to − 1`.
+    fn split(&self, a: &Self::Poly, from: usize, to: usize) -> Self::Poly;
+
+    // ---- element-wise: same basis and domain --------------------------------------------------------------------
+
+    /// `a + b`.
+    fn add(&self, a: &Self::Poly, b: &Self::Poly) -> Self::Poly;
+
+    /// `a − b`.
+    fn sub(&self, a: &Self::Poly, b: &Self::Poly) -> Self::Poly;
+
+    /// `−a`.
+    fn neg(&self, a: Self::Poly) -> Self::Poly;
+
+    /// `a ⊙ b`, in evaluation domain.
+    fn mul(&self, a: &Self::Poly, b: &Self::Poly) -> Self::Poly;
+
+    /// `acc += a ⊙ b`, in evaluation domain; `a` and `b` have the batch of `acc` or one.
+    fn mul_acc(&self, acc: &mut Self::Poly, a: &Self::Poly, b: &Self::Poly);
+
+    /// `acc += a`; `a` has the batch of `acc` or one.
+    fn add_assign(&self, acc: &mut Self::Poly, a: &Self::Poly) {
+        *acc = self.add(acc, a);
+    }
+
+    /// Multiplies each limb by a constant of its own, in [0, q), limb order.
+    fn scale_limbs(&self, a: Self::Poly, constants: &[u64]) -> Self::Poly;
+
+    /// Adds to every value of a limb a constant of its own, in [0, q): the constant polynomial, in evaluation domain.
+    fn shift_limbs(&self, a: Self::Poly, constants: &[u64]) -> Self::Poly;
+
+    // ---- transforms, Galois, change of basis --------------------------------------------------------------------
+
+    /// Coefficients → values.
+    fn ntt(&self, a: Self::Poly) -> Self::Poly;
+
+    /// Values → coefficients.
+    fn intt(&self, a: Self::Poly) -> Self::Poly;
+
+    /// `a(X) → a(X^g)`, in either domain.
+    fn automorphism(&self, a: &Self::Poly, g: GaloisElement) -> Self::Poly;
+
+    /// The centred value modulo other primes, coefficient domain: `math::rns::BaseConversion` with the limbs of `a` as
+    /// sources. `to` is disjoint from the basis of `a`.
+    fn basis_convert(&self, a: &Self::Poly, to: Basis) -> Self::Poly;
+
+    /// The centred lift of one limb (representative in (−q/2, q/2]) to other primes, coefficient domain.
+    fn reduce(&self, a: &Self::Poly, to: Basis) -> Self::Poly;
+
+    // ---- composites ---------------------------------------------------------------------------------------------
+
+    /// Opens a region of the program: what follows belongs to it until the guard is dropped.
+    fn region(&self, _name: &'static str, _index: u32) -> Region<'_> {
+        Region::none()
+    }
+
+    /// Extends each digit of `c` (evaluation domain) from its own primes to all of `full`.
+    fn mod_up(&self, c: &Self::Poly, digits: &[Basis], full: Basis) -> Vec<Self::Poly> {
+        composites::mod_up(self, c, digits, full)
+    }
+
+    /// `Σ_i digit_i ⊙ pair_i`, both halves, over QP.
+    fn gadget_product(&self, digits: &[Self::Poly], key: &GadgetKey<Self::Poly>) -> [Self::Poly; 2] {
+        composites::gadget_product(self, digits, key)
+    }
+
+    /// `⌊a·(product of `to`)/(product of a's basis)⌉` over `to`, evaluation domain: drops the other primes.
+    fn mod_down(&self, a: &Self::Poly, to: Basis) -> Self::Poly {
+        composites::mod_down(self, a, to)
+    }
+
+    /// [`Self::mod_down`] by one level's primes, under its own name; one dropped prime costs no base conversion.
+    fn rescale(&self, a: &Self::Poly, to: Basis) -> Self::Poly {
+        composites::rescale(self, a, to)
+    }
+
+    /// Hybrid key switching of one polynomial: the pair over Q whose phase is `c·s'`.
+    fn key_switch(&self, c: &Self::Poly, key: &GadgetKey<Self::Poly>) -> [Self::Poly; 2] {
+        composites::key_switch(self, c, key)
+    }
+}
+
+/// Reading words back: what a recorder cannot do, so whether an algorithm can be recorded is checked by the compiler.
+pub trait HostRead: Device {
+    /// All words, batch-major then limb order: coefficients in natural order, values in bit-reversed order.
+    ///
+    /// # Errors
+    /// A sticky [`Fault`].
+    fn download(&self, a: &Self::Poly) -> Result<Vec<u64>, Fault>;
+}
+
+/// The row that [`Device::expand_seed`] puts at (batch, prime): uniform in [0, q)^N, in the host's order.
+pub fn expand_row(seed: &Seed, at: RowAt, out: &mut [u64]) {
+    let mut context = b"limbwise expand_seed ".to_vec();
+    context.extend((at.batch as u64).to_le_bytes());
+    context.extend(at.modulus.value().to_le_bytes());
+    Stream::new(seed, &context).uniform(at.modulus, out);
+}
+
+/// The batch of a result of two operands, one of which may broadcast.
+///
+/// # Panics
+/// If neither equals the other nor is one.
+#[must_use]
+pub fn broadcast(a: &Shape, b: &Shape) -> usize {
+    assert!(
+        a.batch == b.batch || a.batch == 1 || b.batch == 1,
+        "batches {} and {} do not go together",
+        a.batch,
+        b.batch
+    );
+    a.batch.max(b.batch)
+}
+
+/// The shape of a value in the other domain.
+#[must_use]
+pub fn transformed(a: &Shape) -> Shape {
+    a.with_domain(match a.domain {
+        Domain::Coeff => Domain::Eval,
+        Domain::Eval => Domain::Coeff,
+    })
+}
