@@ -6,6 +6,8 @@
 //!
 //! Read in this order: [`modulus`], [`prime`], [`ntt`], [`rns`], [`galois`], [`embedding`], [`sampling`], [`chebyshev`].
 
+pub mod chebyshev;
+pub mod embedding;
 pub mod galois;
 pub mod modulus;
 pub mod ntt;

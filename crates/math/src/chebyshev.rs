@@ -1,0 +1,100 @@
+//! Chebyshev series: interpolation, evaluation, and division by a Chebyshev polynomial.
+
+use std::f64::consts::PI;
+
+/// `Σ c_k·T_k(u)`, u = (2x − a − b)/(b − a), on the interval [a, b].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// c_0 … c_d.
+    pub coefficients: Vec<f64>,
+    /// Left end a.
+    pub from: f64,
+    /// Right end b.
+    pub to: f64,
+}
+
+impl Series {
+    /// Interpolates f at the Chebyshev nodes of [from, to].
+    ///
+    /// # Panics
+    /// If the interval is empty or not finite.
+    #[must_use]
+    pub fn interpolate(f: impl Fn(f64) -> f64, from: f64, to: f64, degree: u32) -> Self {
+        assert!(from < to && (to - from).is_finite(), "[{from}, {to}] is not an interval");
+        let count = f64::from(degree + 1);
+        let angle = |i: u32| PI * (f64::from(i) + 0.5) / count;
+        let samples: Vec<f64> =
+            (0..=degree).map(|i| f(from.midpoint(to) + 0.5 * (to - from) * angle(i).cos())).collect();
+        let coefficient = |k: u32| {
+            let sum: f64 = samples.iter().zip(0..).map(|(s, i)| s * (f64::from(k) * angle(i)).cos()).sum();
+            sum * if k == 0 { 1.0 } else { 2.0 } / count
+        };
+        Self { coefficients: (0..=degree).map(coefficient).collect(), from, to }
+    }
+
+    /// The series of `Σ p_k·x^k` on [from, to].
+    ///
+    /// # Panics
+    /// If there is no coefficient or the interval is empty.
+    #[must_use]
+    pub fn from_monomials(p: &[f64], from: f64, to: f64) -> Self {
+        let degree = u32::try_from(p.len().saturating_sub(1)).expect("a polynomial has fewer than 2^32 terms");
+        Self::interpolate(|x| p.iter().rev().fold(0.0, |acc, c| acc * x + c), from, to, degree)
+    }
+
+    /// Value at x, by Clenshaw's recurrence.
+    #[must_use]
+    pub fn evaluate(&self, x: f64) -> f64 {
+        let u = (2.0 * x - self.from - self.to) / (self.to - self.from);
+        let (mut b1, mut b2) = (0.0, 0.0);
+        for &c in self.coefficients.iter().skip(1).rev() {
+            (b1, b2) = (2.0 * u * b1 - b2 + c, b1);
+        }
+        u * b1 - b2 + self.coefficients.first().copied().unwrap_or(0.0)
+    }
+}
+
+/// Quotient and remainder by T_m: `p = q·T_m + r`, deg p < 2m, deg r < m, all in the Chebyshev basis.
+///
+/// Source: 2·T_m·T_j = T_{m+j} + T_{|m−j|}.
+///
+/// # Panics
+/// Unless m ≤ deg p < 2m.
+#[must_use]
+pub fn divide(p: &[f64], m: usize) -> (Vec<f64>, Vec<f64>) {
+    assert!(m > 0 && p.len() > m && p.len() <= 2 * m, "a series of {} terms is not divided by T_{m}", p.len());
+    let mut remainder = p[..m].to_vec();
+    let mut quotient = vec![p[m]];
+    for (j, &c) in (1..).zip(&p[m + 1..]) {
+        quotient.push(2.0 * c);
+        remainder[m - j] -= c;
+    }
+    (quotient, remainder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interpolates_the_sigmoid() {
+        let f = |x: f64| 1.0 / (1.0 + (-x).exp());
+        let s = Series::interpolate(f, -8.0, 8.0, 31);
+        let worst = (0..=1000u32).map(|i| -8.0 + 0.016 * f64::from(i)).map(|x| (s.evaluate(x) - f(x)).abs());
+        assert!(worst.fold(0.0, f64::max) < 2e-5);
+        let cubic = Series::from_monomials(&[0.5, 0.15012, 0.0, -0.001593], -8.0, 8.0);
+        assert!((cubic.evaluate(3.0) - (0.5 + 0.45036 - 0.043011)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn division_recombines() {
+        let p: Vec<f64> = (0..13u32).map(|k| f64::from(k * k) - 20.0).collect();
+        let whole = |c: &[f64], x: f64| Series { coefficients: c.to_vec(), from: -1.0, to: 1.0 }.evaluate(x);
+        let (q, r) = divide(&p, 8);
+        assert!(r.len() == 8 && q.len() == 5);
+        for x in [-0.9f64, 0.1, 0.7] {
+            let t8 = (8.0 * x.acos()).cos();
+            assert!((whole(&p, x) - (whole(&q, x) * t8 + whole(&r, x))).abs() < 1e-9);
+        }
+    }
+}
