@@ -1,1 +1,20 @@
-//! (being written)
+//! Workloads: programs for real data that run encrypted, are planned and are timed from one source.
+//!
+//! Enters: loaders, clear twins, encrypted programs. Stays out: concrete devices, printing.
+
+pub mod data;
+pub mod logreg;
+
+/// A file or folder of the shared public data, for tests: under `LIMBWISE_DATA`, else under `../shared/data` beside
+/// the repository. Absent data is said aloud, because a silent skip would look like a pass.
+#[cfg(test)]
+pub(crate) fn data_dir(name: &str) -> Option<std::path::PathBuf> {
+    let beside = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let root = std::env::var_os("LIMBWISE_DATA").map_or(beside, std::path::PathBuf::from);
+    let path = root.join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!("SKIPPED: {} is absent (set LIMBWISE_DATA to the folder with the public data)", path.display());
+    None
+}

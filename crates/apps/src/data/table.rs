@@ -1,0 +1,294 @@
+//! Numeric tables: comma-, semicolon-, tab- or space-separated, with or without a header.
+//!
+//! The delimiter is found in the first line. One column is the label, every other cell must be a finite number.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+use std::str::FromStr;
+
+use csv::StringRecord;
+
+use super::dataset::{DataSet, io_error, name_of, open_plain};
+use super::error::DataError;
+
+/// Which column holds the label.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LabelColumn {
+    /// The first column.
+    First,
+    /// The last column.
+    #[default]
+    Last,
+    /// A column by its number, from 1.
+    Index(usize),
+    /// A column by its name in the header.
+    Name(String),
+}
+
+impl FromStr for LabelColumn {
+    type Err = Infallible;
+
+    /// `first`, `last`, a number from 1, or else a column's name.
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match (text, text.parse()) {
+            ("first", _) => Self::First,
+            ("last", _) => Self::Last,
+            (_, Ok(index)) => Self::Index(index),
+            (name, Err(_)) => Self::Name(name.to_owned()),
+        })
+    }
+}
+
+impl fmt::Display for LabelColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::First => f.write_str("first"),
+            Self::Last => f.write_str("last"),
+            Self::Index(index) => write!(f, "{index}"),
+            Self::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+/// Whether the first row names the columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Header {
+    /// It does when none of its cells is a number.
+    #[default]
+    Detect,
+    /// It does.
+    Present,
+    /// It is data.
+    Absent,
+}
+
+/// Reads a table from a file.
+///
+/// # Errors
+/// [`DataError`] for a file that is absent, not UTF-8, empty or ragged, for a feature cell that is not a finite
+/// number, for a label column that does not exist or does not hold exactly two values.
+pub fn load(path: &Path, label: &LabelColumn, header: Header) -> Result<DataSet, DataError> {
+    let (mut file, _) = open_plain(path)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(|source| io_error(path, source))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count();
+        DataError::Format {
+            path: path.to_owned(),
+            got: format!("line {line}: is not UTF-8 text"),
+            wanted: "a text table of numbers".into(),
+            next: "convert the file to UTF-8, or check that it is a table".into(),
+        }
+    })?;
+    parse(&text, path, label, header)
+}
+
+/// Reads a table from text; `path` is used in errors and for the name.
+pub(super) fn parse(text: &str, path: &Path, label: &LabelColumn, header: Header) -> Result<DataSet, DataError> {
+    let mut records = records(text).map(|record| record.map_err(|error| unreadable(path, &error))).peekable();
+    let first = match records.peek() {
+        None => return Err(DataError::Empty { path: path.to_owned() }),
+        Some(Ok(record)) => record.clone(),
+        Some(Err(_)) => return Err(records.next().and_then(Result::err).expect("peeked")),
+    };
+    let named = match header {
+        Header::Present => true,
+        Header::Absent => false,
+        Header::Detect => !first.fields.iter().any(|cell| cell.parse::<f64>().is_ok()),
+    };
+    let columns = Columns::new(path, &first.fields, named, label)?;
+    let mut features = Vec::new();
+    let mut labels = Labels::default();
+    for record in records.skip(usize::from(named)) {
+        columns.read(&record?, &mut features, &mut labels)?;
+    }
+    let (labels, classes) = labels.finish(&columns)?;
+    let feature_names = columns.feature_names();
+    Ok(DataSet { name: name_of(path), features, labels, feature_names, classes })
+}
+
+/// One row of the file and the line it starts on.
+#[derive(Clone)]
+struct Record {
+    line: u64,
+    fields: StringRecord,
+}
+
+/// The rows of a table, blank lines left out, cells trimmed.
+fn records(text: &str) -> Box<dyn Iterator<Item = Result<Record, csv::Error>> + '_> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let Some(delimiter) = delimiter(first) else {
+        let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
+        return Box::new(lines.map(|(line, n)| Ok(Record { line: n, fields: line.split_whitespace().collect() })));
+    };
+    let reader = csv::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .has_headers(false)
+        .flexible(true)
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes());
+    let whole = reader
+        .into_records()
+        .map(|record| record.map(|fields| Record { line: fields.position().map_or(0, csv::Position::line), fields }));
+    Box::new(whole.filter(|record| !record.as_ref().is_ok_and(|r| r.fields.len() == 1 && r.fields[0].is_empty())))
+}
+
+/// The delimiter of a line: the first of tab, semicolon, comma that stands outside quotes; `None` means spaces.
+fn delimiter(line: &str) -> Option<u8> {
+    let outside: String = line.split('"').step_by(2).collect();
+    [b'\t', b';', b','].into_iter().find(|&d| outside.contains(char::from(d)))
+}
+
+fn unreadable(path: &Path, error: &csv::Error) -> DataError {
+    DataError::Format {
+        path: path.to_owned(),
+        got: format!("cannot be split into rows: {error}"),
+        wanted: "a text table of numbers".into(),
+        next: "check its quotes and delimiters".into(),
+    }
+}
+
+/// The columns of one file: their names and which is the label.
+struct Columns<'a> {
+    path: &'a Path,
+    names: Vec<String>,
+    label: usize,
+}
+
+impl<'a> Columns<'a> {
+    fn new(path: &'a Path, first: &StringRecord, named: bool, label: &LabelColumn) -> Result<Self, DataError> {
+        let width = first.len();
+        if width < 2 {
+            return Err(DataError::Format {
+                path: path.to_owned(),
+                got: "the first row has one column".into(),
+                wanted: "at least one feature and a label, separated by comma, semicolon, tab or spaces".into(),
+                next: "check the delimiter".into(),
+            });
+        }
+        let names: Vec<String> = match named {
+            true => first.iter().map(str::to_owned).collect(),
+            false => (1..=width).map(|column| format!("column {column}")).collect(),
+        };
+        let at = match label {
+            LabelColumn::First => Some(0),
+            LabelColumn::Last => Some(width - 1),
+            LabelColumn::Index(index) => index.checked_sub(1).filter(|&at| at < width),
+            LabelColumn::Name(name) if named => names.iter().position(|n| n == name),
+            LabelColumn::Name(_) => None,
+        };
+        let wanted = || match named {
+            true => format!("first, last, 1 to {width}, or a name of the header: {}", short(&names.join(", "), 200)),
+            false => format!("first, last, or 1 to {width} (the file has no header)"),
+        };
+        let missing = || DataError::NoLabelColumn { path: path.to_owned(), got: label.to_string(), wanted: wanted() };
+        Ok(Self { path, label: at.ok_or_else(missing)?, names })
+    }
+
+    fn feature_names(&self) -> Vec<String> {
+        self.names.iter().enumerate().filter(|&(c, _)| c != self.label).map(|(_, name)| name.clone()).collect()
+    }
+
+    /// Appends one row to `features` and `labels`.
+    fn read(&self, record: &Record, features: &mut Vec<f64>, labels: &mut Labels) -> Result<(), DataError> {
+        let Record { line, fields } = record;
+        if fields.len() != self.names.len() {
+            let (got, wanted) = (fields.len(), self.names.len());
+            return Err(DataError::Ragged { path: self.path.to_owned(), line: *line, got, wanted });
+        }
+        for (column, cell) in fields.iter().enumerate() {
+            if column == self.label {
+                labels.push(self, *line, cell)?;
+            } else {
+                features.push(self.number(*line, column, cell)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&self, line: u64, column: usize, cell: &str) -> Result<f64, DataError> {
+        let next = match cell.parse::<f64>() {
+            Ok(value) if value.is_finite() => return Ok(value),
+            Ok(_) => "remove the row or fill in a value",
+            Err(_) if cell.is_empty() => "a value is missing: remove the row or fill in a value",
+            Err(_) => "encode categories as numbers, or name this column as the label",
+        };
+        let (path, name) = (self.path.to_owned(), self.names[column].clone());
+        Err(DataError::Cell { path, line, column: column + 1, name, got: short(cell, 40), next })
+    }
+
+    fn bad_labels(&self, got: String, next: &'static str) -> DataError {
+        let (path, column, name) = (self.path.to_owned(), self.label + 1, self.names[self.label].clone());
+        DataError::Labels { path, column, name, got, next }
+    }
+}
+
+/// The label column while it is read: the distinct values in order of appearance, and which of them each row has.
+#[derive(Default)]
+struct Labels {
+    values: Vec<String>,
+    rows: Vec<bool>,
+}
+
+impl Labels {
+    fn push(&mut self, columns: &Columns<'_>, line: u64, cell: &str) -> Result<(), DataError> {
+        if cell.is_empty() || cell.parse::<f64>().is_ok_and(|v| !v.is_finite()) {
+            return Err(columns.bad_labels(format!("{cell:?} on line {line}"), "remove the row or fill in a label"));
+        }
+        let known = self.values.iter().position(|value| same(value, cell));
+        let at = known.unwrap_or(self.values.len());
+        if at == 2 {
+            let got = format!(
+                "a third value {:?} on line {line} after {:?} and {:?}",
+                short(cell, 40),
+                self.values[0],
+                self.values[1]
+            );
+            return Err(columns.bad_labels(got, "choose the right label column, or keep two classes"));
+        }
+        if known.is_none() {
+            self.values.push(short(cell, 40));
+        }
+        self.rows.push(at == 1);
+        Ok(())
+    }
+
+    /// Labels with the larger value (as numbers when both are numbers, else as text) as the positive class.
+    fn finish(mut self, columns: &Columns<'_>) -> Result<(Vec<bool>, [String; 2]), DataError> {
+        if self.rows.is_empty() {
+            return Err(DataError::Empty { path: columns.path.to_owned() });
+        }
+        let Ok([first, second]) = <[String; 2]>::try_from(std::mem::take(&mut self.values)) else {
+            let got = "only one value in all rows".into();
+            return Err(columns.bad_labels(got, "choose the right label column, or add rows of the other class"));
+        };
+        let ordered = match (first.parse::<f64>(), second.parse::<f64>()) {
+            (Ok(a), Ok(b)) => a < b,
+            _ => first < second,
+        };
+        match ordered {
+            true => Ok((self.rows, [first, second])),
+            false => Ok((self.rows.into_iter().map(|label| !label).collect(), [second, first])),
+        }
+    }
+}
+
+/// Whether two label cells mean the same class: `1` and `1.0` do.
+fn same(a: &str, b: &str) -> bool {
+    a == b || matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(x), Ok(y)) if x.total_cmp(&y).is_eq())
+}
+
+/// The text, cut after `most` characters.
+fn short(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
