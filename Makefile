@@ -1,0 +1,37 @@
+# The commands of this repository. `make demo` and `make test` are the two of the README.
+# Needs: Rust (stable, 1.95 or later) with rustfmt and clippy, Python 3.11 or later for the checkers. No other install.
+
+LIMBWISE := cargo run --release -p limbwise-cli --bin limbwise --
+
+.PHONY: demo test test-all check check-code check-docs bless bench
+
+demo:        ## trains on real data, encrypted; then plans and times the same program
+	$(LIMBWISE) run logreg
+
+test:        ## all tests that CI runs
+	cargo test --workspace
+	cd scripts && python3 -m unittest -q test_checkers
+
+test-all:    ## also the long tests
+	cargo test --workspace -- --include-ignored
+	cd scripts && python3 -m unittest -q test_checkers
+
+check: check-code check-docs
+
+check-code:  ## form, lints, rustdoc, and the server build, which has no secret key
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy -p limbwise --no-default-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+check-docs:  ## the checkers in scripts/
+	python3 scripts/check_file_length.py
+	python3 scripts/check_layering.py
+	python3 scripts/check_citations.py
+	python3 scripts/check_doc_paths.py
+
+bless:       ## rewrites golden files; read the diff before committing
+	LIMBWISE_BLESS=1 cargo test --workspace
+
+bench:       ## measures operations on this machine
+	$(LIMBWISE) bench

@@ -1,0 +1,31 @@
+"""What the checkers share: the repository's files, and one way to report.
+
+Python 3.11 or later, standard library only.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+SKIPPED_FOLDERS = {".git", "__pycache__", "node_modules", ".venv"}
+
+
+def files(root: Path, *suffixes: str) -> Iterator[Path]:
+    """The repository's files with one of the suffixes, in a fixed order; build folders are left out."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and not f.startswith("target"))
+        for name in sorted(names):
+            if name.endswith(suffixes):
+                yield Path(folder) / name
+
+
+def report(check: Callable[[Path], list[str]], good: str) -> int:
+    """Runs a check on this repository (or the folder given), prints what it found, gives the exit code."""
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+    problems = check(root)
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    name = Path(sys.argv[0]).stem
+    print(f"{name}: {f'{len(problems)} problems' if problems else good}")
+    return 1 if problems else 0

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Each checker passes a good tree and names what is wrong in a bad one."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import check_citations
+import check_doc_paths
+import check_file_length
+import check_layering
+
+
+class Tree(unittest.TestCase):
+    """A repository in a temporary folder."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+
+    def write(self, path: str, text: str):
+        """Writes one file of the tree."""
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def assert_problems(self, check, *wanted: str):
+        """The check finds these problems, in this order, and no other."""
+        found = check(self.root)
+        self.assertEqual(len(found), len(wanted), found)
+        for problem, part in zip(found, wanted):
+            self.assertIn(part, problem)
+
+
+class FileLength(Tree):
+    def test_limits(self):
+        self.write("crates/a/src/lib.rs", "x\n" * 600)
+        self.write("crates/machines/src/machine/ark.rs", "x\n" * 400)
+        self.write("target/long.rs", "x\n" * 900)
+        self.assert_problems(check_file_length.check)
+        self.write("crates/a/src/lib.rs", "x\n" * 601)
+        self.write("crates/machines/src/machine/ark.rs", "x\n" * 401)
+        self.assert_problems(check_file_length.check, "lib.rs: 601 lines", "ark.rs: 401 lines")
+
+
+class Layering(Tree):
+    def crate(self, folder: str, name: str, *tables: str):
+        self.write(f"crates/{folder}/Cargo.toml", "\n".join([f'[package]\nname = "{name}"', "[lints]\nworkspace = true", *tables]))
+
+    def setUp(self):
+        super().setUp()
+        self.write("Cargo.toml", '[workspace.dependencies]\nserde = "1"\nlimbwise-math = { path = "crates/math" }\n')
+        self.write(check_layering.REASONS, "- `serde`: reads and writes.")
+        self.crate("math", "limbwise-math")
+        self.crate("device", "limbwise-device", "[dependencies]\nlimbwise-math.workspace = true\nserde.workspace = true")
+        self.crate("cpu", "limbwise-cpu")
+        self.crate("runtime", "limbwise-runtime", "[dependencies]\nlimbwise-cpu.workspace = true")
+
+    def test_good(self):
+        self.crate("math", "limbwise-math", "[dev-dependencies]\nlimbwise-cpu.workspace = true")
+        self.assert_problems(check_layering.check)
+
+    def test_upward_dependencies(self):
+        self.crate("math", "limbwise-math", "[target.'cfg(unix)'.dependencies]\nlimbwise-cpu.workspace = true")
+        self.crate("cpu", "limbwise-cpu", "[dev-dependencies]\nlimbwise-runtime.workspace = true")
+        self.assert_problems(check_layering.check, "[dev-dependencies] has 'runtime'", "has 'cpu'; wanted only no crate")
+
+    def test_unknown_crate_missing_lints_and_reason(self):
+        self.crate("extra", "limbwise-extra")
+        self.write("crates/math/Cargo.toml", '[package]\nname = "limbwise-math"')
+        self.write("Cargo.toml", '[workspace.dependencies]\nserde = "1"\nlibc = "1"\n')
+        self.assert_problems(check_layering.check, "'extra' is not in", "has no [lints]", "'libc' has no line")
+
+
+class Citations(Tree):
+    def setUp(self):
+        super().setUp()
+        self.write(check_citations.BIBLIOGRAPHY, "- **[HK20]** Han, Ki.\n- **[ARK]** Kim et al.\n- **[Shoup]** Shoup.\n")
+
+    def test_good(self):
+        self.write("a.rs", "//! Source: \\[HK20\\] §3.\n/// [Modulus], [`HK99`], `x[ABC]`.\nlet a = t[ARK]; // as [ARK]\n")
+        self.write("b.md", "[Shoup] and [HELP](https://x) and `[NO10]`\n```\n[NO11]\n```\n")
+        self.assert_problems(check_citations.check)
+
+    def test_unknown_uncited_and_links(self):
+        self.write("a.rs", "/// [HK20] and [NO10].\n")
+        self.write("b.toml", "x = 1  # [FAB] Table 2\n")
+        problems = ["a.rs:1: [NO10] is not in", "a.rs:1: write \\[HK20\\]", "b.toml:1: [FAB]", "[ARK] is cited nowhere", "[Shoup] is cited"]
+        self.assert_problems(check_citations.check, *problems)
+
+    def test_fix(self):
+        self.write("a.rs", "/// [HK20], [Modulus], \\[ARK\\].\nfn f() {} // [HK20] [Shoup]\n")
+        check_citations.fix(self.root)
+        self.assertEqual((self.root / "a.rs").read_text(), "/// \\[HK20\\], [Modulus], \\[ARK\\].\nfn f() {} // [HK20] [Shoup]\n")
+        self.assert_problems(check_citations.check)
+
+
+class DocPaths(Tree):
+    def test_paths(self):
+        self.write("crates/a/src/lib.rs", "")
+        self.write("docs/b.md", "[up](../README.md#x) [web](https://x/y) `crates/a/src/{lib}.rs` `crates/*/src`")
+        self.write("README.md", "`crates/a/` `crates/<name>/x.rs` `cargo test`\n```\n`crates/gone`\n```\n")
+        self.assert_problems(check_doc_paths.check)
+        self.write("README.md", "`crates/a/src/{lib,mod}.rs` and [b](docs/c.md) `docs/*.txt`")
+        self.assert_problems(check_doc_paths.check, "crates/a/src/mod.rs does not", "docs/*.txt", "docs/c.md does not")
+
+
+if __name__ == "__main__":
+    unittest.main()
