@@ -1,1 +1,16 @@
-//! (being written)
+//! The CPU device: scalar and AVX-512 IFMA kernels with the same results, chosen once when it is opened.
+//!
+//! Enters: kernels on limbs, the layout of a limb, the buffer pool, the thread pool, kernel benchmarks.
+//! Stays out: scheme words; what an operation means (`device` says that) and what it computes (`math` says that).
+//!
+//! Read in this order: [`device`], [`layout`], [`kernels`].
+
+pub mod device;
+pub mod kernels;
+pub mod layout;
+mod pool;
+mod ring;
+
+pub use device::{Cpu, CpuBuilder, CpuPoly, OpenError};
+pub use kernels::{Isa, IsaError};
+pub use pool::PoolCounters;

@@ -1,0 +1,386 @@
+//! The CPU as a [`Device`]: rows of a polynomial are limbs from a pool, and the unit of parallel work.
+
+use crate::{
+    kernels::{Isa, IsaError, LimbKernels, convert, galois},
+    layout::{self, Line},
+    pool::{Pool, PoolCounters, Row},
+    ring::RingTables,
+};
+use limbwise_device::{
+    Basis, Device, Domain, Fault, Fill, Handle, HostRead, Ring, RingError, RingSpec, Role, RowAt, Shape, expand_row,
+    ops::{broadcast, transformed},
+};
+use limbwise_math::{galois::GaloisElement, sampling::Seed};
+use rayon::prelude::*;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Below so many words an operation runs on the calling thread: waking others costs more.
+const PARALLEL_WORDS: usize = 1 << 15;
+
+/// A CPU with its kernels, its buffers and, if it has more than one thread, its thread pool.
+pub struct Cpu {
+    isa: Isa,
+    threads: Option<rayon::ThreadPool>,
+    pool: Pool,
+    rings: RwLock<Vec<Arc<RingTables>>>,
+}
+
+/// A polynomial in this process's memory.
+#[derive(Clone)]
+pub struct CpuPoly {
+    shape: Shape,
+    /// Batch-major, then limb order.
+    rows: Vec<Row>,
+}
+
+impl Handle for CpuPoly {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+}
+
+/// Why a CPU device cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The instruction set is not there.
+    #[error(transparent)]
+    Isa(#[from] IsaError),
+    /// The operating system refused the threads.
+    #[error("cannot start {threads} threads ({reason}): choose fewer")]
+    Threads {
+        /// How many were wanted.
+        threads: usize,
+        /// The system's words.
+        reason: String,
+    },
+}
+
+/// Choices for a [`Cpu`]; see [`Cpu::builder`].
+#[derive(Clone, Debug, Default)]
+pub struct CpuBuilder {
+    isa: Option<String>,
+    threads: Option<usize>,
+}
+
+impl CpuBuilder {
+    /// The instruction set by name; without it `LIMBWISE_ISA` decides, and without that the best there is.
+    #[must_use]
+    pub fn isa(mut self, name: &str) -> Self {
+        self.isa = Some(name.into());
+        self
+    }
+
+    /// The number of threads, at least 1; without it, as many as the system offers.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Opens the device.
+    ///
+    /// # Errors
+    /// [`OpenError`] for an instruction set this CPU lacks, or threads the system refuses.
+    pub fn open(self) -> Result<Cpu, OpenError> {
+        let name = self.isa.or_else(|| std::env::var("LIMBWISE_ISA").ok()).filter(|name| !name.is_empty());
+        let isa = name.map_or_else(|| Ok(Isa::best()), |name| Isa::from_name(&name))?;
+        let offered = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Cpu::new(isa, self.threads.unwrap_or_else(offered))
+    }
+}
+
+impl Cpu {
+    /// Choices step by step.
+    #[must_use]
+    pub fn builder() -> CpuBuilder {
+        CpuBuilder::default()
+    }
+
+    /// A device with the given kernels and number of threads (0 counts as 1; 1 starts none).
+    ///
+    /// # Errors
+    /// [`OpenError`] for an instruction set this CPU lacks, or threads the system refuses.
+    pub fn new(isa: Isa, threads: usize) -> Result<Self, OpenError> {
+        if !isa.is_available() {
+            return Err(IsaError::new(isa.name()).into());
+        }
+        let start = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = (threads > 1).then(start).transpose();
+        let threads = pool.map_err(|e| OpenError::Threads { threads, reason: e.to_string() })?;
+        Ok(Self { isa, threads, pool: Pool::default(), rings: RwLock::default() })
+    }
+
+    /// The instruction set in use.
+    #[must_use]
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// The number of threads in use.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
+    }
+
+    /// Memory of all polynomials of this device.
+    #[must_use]
+    pub fn memory(&self) -> PoolCounters {
+        self.pool.counters()
+    }
+
+    /// The tables of a ring, opened if need be.
+    fn tables(&self, ring: &Ring) -> Arc<RingTables> {
+        let find = |open: &[Arc<RingTables>]| open.iter().find(|t| t.ring == *ring).cloned();
+        if let Some(found) = find(&self.rings.read().unwrap_or_else(PoisonError::into_inner)) {
+            return found;
+        }
+        let mut open = self.rings.write().unwrap_or_else(PoisonError::into_inner);
+        find(&open).unwrap_or_else(|| {
+            let tables = Arc::new(RingTables::new(ring.clone(), self.isa));
+            open.push(tables.clone());
+            tables
+        })
+    }
+
+    /// Runs one task an item: on the pool where there is one and the work (in words) is worth it.
+    fn each<T: Send>(&self, words: usize, items: Vec<T>, task: impl Fn(usize, T) + Sync + Send) {
+        match &self.threads {
+            Some(pool) if items.len() > 1 && words >= PARALLEL_WORDS => {
+                pool.install(|| items.into_par_iter().enumerate().for_each(|(i, item)| task(i, item)));
+            }
+            _ => items.into_iter().enumerate().for_each(|(i, item)| task(i, item)),
+        }
+    }
+
+    /// A new polynomial, each row written by the task.
+    fn fresh(&self, shape: Shape, task: impl Fn(usize, &mut [Line]) + Sync + Send) -> CpuPoly {
+        let length = layout::lines(shape.ring.log_n());
+        let mut rows: Vec<Row> = (0..shape.rows()).map(|_| self.pool.take(length)).collect();
+        let items: Vec<&mut Row> = rows.iter_mut().collect();
+        self.each(shape.rows() * shape.ring.n(), items, |i, row| {
+            task(i, new_lines(row));
+        });
+        CpuPoly { shape, rows }
+    }
+
+    /// The polynomial with each row changed by the task: in place, or in a copy where others hold the row.
+    fn change(&self, mut a: CpuPoly, task: impl Fn(usize, &mut [Line]) + Sync + Send) -> CpuPoly {
+        let words = a.shape.rows() * a.shape.ring.n();
+        let items: Vec<&mut Row> = a.rows.iter_mut().collect();
+        self.each(words, items, |i, row| task(i, self.pool.make_mut(row)));
+        a
+    }
+
+    /// Element-wise, with broadcast.
+    fn combine(
+        &self,
+        a: &CpuPoly,
+        b: &CpuPoly,
+        f: impl Fn(&dyn LimbKernels, &mut [Line], &[Line], &[Line]) + Sync + Send,
+    ) -> CpuPoly {
+        let tables = self.tables(&a.shape.ring);
+        let limbs = tables.limbs(a.shape.basis);
+        let shape = a.shape.with_batch(broadcast(&a.shape, &b.shape));
+        self.fresh(shape, |i, out| {
+            f(limbs[i % limbs.len()], out, a.rows[i % a.rows.len()].lines(), b.rows[i % b.rows.len()].lines());
+        })
+    }
+
+    /// Each row changed by its prime's kernels.
+    fn change_limbs(&self, a: CpuPoly, f: impl Fn(&dyn LimbKernels, usize, &mut [Line]) + Sync + Send) -> CpuPoly {
+        let tables = self.tables(&a.shape.ring);
+        let limbs = tables.limbs(a.shape.basis);
+        self.change(a, |i, row| f(limbs[i % limbs.len()], i % limbs.len(), row))
+    }
+
+    /// Rows from words in the host's order.
+    fn from_words(&self, shape: &Shape, fill: Fill<'_>) -> CpuPoly {
+        let primes: Vec<usize> = shape.basis.iter().collect();
+        self.fresh(shape.clone(), |i, row| {
+            let prime = primes[i % primes.len()];
+            let mut words = vec![0; shape.ring.n()];
+            fill(RowAt { batch: i / primes.len(), prime, modulus: shape.ring.moduli()[prime] }, &mut words);
+            match shape.domain {
+                Domain::Coeff => layout::write_coefficients(row, &words),
+                Domain::Eval => layout::write_values(row, &words),
+            }
+        })
+    }
+}
+
+/// The words of a row that has just been taken from the pool.
+fn new_lines(row: &mut Row) -> &mut [Line] {
+    Arc::get_mut(row).expect("a new row has one holder").lines_mut()
+}
+
+impl Device for Cpu {
+    type Poly = CpuPoly;
+
+    fn name(&self) -> String {
+        "cpu".into()
+    }
+
+    fn ring(&self, spec: &RingSpec) -> Result<Ring, RingError> {
+        let open = self.rings.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = open.iter().find(|t| t.ring.spec() == spec) {
+            return Ok(found.ring.clone());
+        }
+        drop(open);
+        Ok(self.tables(&Ring::new(spec)?).ring.clone())
+    }
+
+    fn sync(&self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn upload(&self, shape: &Shape, _role: Role, fill: Fill<'_>) -> CpuPoly {
+        self.from_words(shape, fill)
+    }
+
+    fn zeros(&self, shape: &Shape) -> CpuPoly {
+        self.fresh(shape.clone(), |_, row| row.fill(Line::default()))
+    }
+
+    fn copy(&self, a: &CpuPoly) -> CpuPoly {
+        self.fresh(a.shape.clone(), |i, row| row.copy_from_slice(a.rows[i].lines()))
+    }
+
+    fn expand_seed(&self, shape: &Shape, _role: Role, seed: &Seed) -> CpuPoly {
+        self.from_words(shape, &|at, words| expand_row(seed, at, words))
+    }
+
+    fn restrict(&self, a: &CpuPoly, to: Basis) -> CpuPoly {
+        let kept: Vec<usize> = to.iter().filter_map(|i| a.shape.basis.position(i)).collect();
+        assert_eq!(kept.len(), to.len(), "{to:?} is not within {:?}", a.shape.basis);
+        let entries = a.rows.chunks_exact(a.shape.basis.len());
+        let rows = entries.flat_map(|limbs| kept.iter().map(|&l| limbs[l].clone())).collect();
+        CpuPoly { shape: a.shape.with_basis(to), rows }
+    }
+
+    fn join(&self, parts: &[&CpuPoly]) -> CpuPoly {
+        let basis = parts.iter().fold(Basis::default(), |all, p| all | p.shape.basis);
+        let shape = parts[0].shape.with_basis(basis);
+        let owner = |i| parts.iter().find_map(|&p| p.shape.basis.position(i).map(|at| (p, at)));
+        let owners: Vec<(&CpuPoly, usize)> = basis.iter().filter_map(owner).collect();
+        let entry = |b: usize| owners.iter().map(move |&(p, at)| p.rows[b * p.shape.basis.len() + at].clone());
+        CpuPoly { rows: (0..shape.batch).flat_map(entry).collect(), shape }
+    }
+
+    fn stack(&self, parts: &[&CpuPoly]) -> CpuPoly {
+        let batch = parts.iter().map(|p| p.shape.batch).sum();
+        let rows = parts.iter().flat_map(|p| p.rows.iter().cloned()).collect();
+        CpuPoly { shape: parts[0].shape.with_batch(batch), rows }
+    }
+
+    fn split(&self, a: &CpuPoly, from: usize, to: usize) -> CpuPoly {
+        let limbs = a.shape.basis.len();
+        CpuPoly { shape: a.shape.with_batch(to - from), rows: a.rows[from * limbs..to * limbs].to_vec() }
+    }
+
+    fn add(&self, a: &CpuPoly, b: &CpuPoly) -> CpuPoly {
+        self.combine(a, b, |kernels, out, a, b| kernels.add(out, a, b))
+    }
+
+    fn sub(&self, a: &CpuPoly, b: &CpuPoly) -> CpuPoly {
+        self.combine(a, b, |kernels, out, a, b| kernels.sub(out, a, b))
+    }
+
+    fn neg(&self, a: CpuPoly) -> CpuPoly {
+        self.change_limbs(a, |kernels, _, row| kernels.neg(row))
+    }
+
+    fn mul(&self, a: &CpuPoly, b: &CpuPoly) -> CpuPoly {
+        self.combine(a, b, |kernels, out, a, b| kernels.mul(out, a, b))
+    }
+
+    fn mul_acc(&self, acc: &mut CpuPoly, a: &CpuPoly, b: &CpuPoly) {
+        let owned = CpuPoly { shape: acc.shape.clone(), rows: std::mem::take(&mut acc.rows) };
+        let tables = self.tables(&a.shape.ring);
+        let limbs = tables.limbs(a.shape.basis);
+        *acc = self.change(owned, |i, row| {
+            let (a, b) = (&a.rows[i % a.rows.len()], &b.rows[i % b.rows.len()]);
+            limbs[i % limbs.len()].mul_acc(row, a.lines(), b.lines());
+        });
+    }
+
+    fn add_assign(&self, acc: &mut CpuPoly, a: &CpuPoly) {
+        let owned = CpuPoly { shape: acc.shape.clone(), rows: std::mem::take(&mut acc.rows) };
+        let tables = self.tables(&a.shape.ring);
+        let limbs = tables.limbs(a.shape.basis);
+        *acc = self.change(owned, |i, row| limbs[i % limbs.len()].add_assign(row, a.rows[i % a.rows.len()].lines()));
+    }
+
+    fn scale_limbs(&self, a: CpuPoly, constants: &[u64]) -> CpuPoly {
+        self.change_limbs(a, |kernels, limb, row| kernels.scale(row, constants[limb]))
+    }
+
+    fn shift_limbs(&self, a: CpuPoly, constants: &[u64]) -> CpuPoly {
+        self.change_limbs(a, |kernels, limb, row| kernels.shift(row, constants[limb]))
+    }
+
+    fn ntt(&self, a: CpuPoly) -> CpuPoly {
+        let shape = transformed(&a.shape);
+        CpuPoly { shape, ..self.change_limbs(a, |kernels, _, row| kernels.ntt(row)) }
+    }
+
+    fn intt(&self, a: CpuPoly) -> CpuPoly {
+        let shape = transformed(&a.shape);
+        CpuPoly { shape, ..self.change_limbs(a, |kernels, _, row| kernels.intt(row)) }
+    }
+
+    fn automorphism(&self, a: &CpuPoly, g: GaloisElement) -> CpuPoly {
+        let (ring, domain) = (&a.shape.ring, a.shape.domain);
+        let map = (domain == Domain::Eval).then(|| self.tables(ring).value_map(g));
+        let moduli = ring.moduli_of(a.shape.basis);
+        self.fresh(a.shape.clone(), |i, out| match &map {
+            Some(map) => map.apply(out, a.rows[i].lines()),
+            None => galois::map_coefficients(moduli[i % moduli.len()], g, ring.log_n(), out, a.rows[i].lines()),
+        })
+    }
+
+    fn basis_convert(&self, a: &CpuPoly, to: Basis) -> CpuPoly {
+        let shape = a.shape.with_basis(to);
+        let conversion = self.tables(&a.shape.ring).conversion(a.shape.basis, to);
+        let length = layout::lines(shape.ring.log_n());
+        let mut rows: Vec<Row> = (0..shape.rows()).map(|_| self.pool.take(length)).collect();
+        // One task a tile: all targets of a tile are made while its sources are in the cache.
+        let mut tiles: Vec<(usize, usize, Vec<&mut [Line]>)> = Vec::new();
+        for (entry, targets) in rows.chunks_exact_mut(to.len()).enumerate() {
+            let mut parts: Vec<_> = targets.iter_mut().map(|row| new_lines(row).chunks_mut(convert::TILE)).collect();
+            for first in (0..length).step_by(convert::TILE) {
+                let targets: Vec<&mut [Line]> = parts.iter_mut().filter_map(Iterator::next).collect();
+                tiles.push((entry, first, targets));
+            }
+        }
+        let limbs = a.shape.basis.len();
+        self.each(shape.rows() * shape.ring.n(), tiles, |_, (entry, first, mut targets)| {
+            let tile = |row: &'_ Row| first..(first + convert::TILE).min(row.lines().len());
+            let sources: Vec<&[Line]> =
+                a.rows[entry * limbs..][..limbs].iter().map(|row| &row.lines()[tile(row)]).collect();
+            conversion.convert(&mut targets, &sources, &mut convert::ConversionScratch::default());
+        });
+        CpuPoly { shape, rows }
+    }
+
+    fn reduce(&self, a: &CpuPoly, to: Basis) -> CpuPoly {
+        let moduli = a.shape.ring.moduli_of(to);
+        let from = a.shape.ring.moduli_of(a.shape.basis)[0];
+        self.fresh(a.shape.with_basis(to), |i, out| {
+            convert::lift(from, moduli[i % moduli.len()], out, a.rows[i / moduli.len()].lines());
+        })
+    }
+}
+
+impl HostRead for Cpu {
+    fn download(&self, a: &CpuPoly) -> Result<Vec<u64>, Fault> {
+        let n = a.shape.ring.n();
+        let mut words = vec![0; a.rows.len() * n];
+        let items: Vec<&mut [u64]> = words.chunks_exact_mut(n).collect();
+        self.each(a.rows.len() * n, items, |i, to| match a.shape.domain {
+            Domain::Coeff => layout::read_coefficients(a.rows[i].lines(), to),
+            Domain::Eval => layout::read_values(a.rows[i].lines(), to),
+        });
+        Ok(words)
+    }
+}

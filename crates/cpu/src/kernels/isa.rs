@@ -1,0 +1,83 @@
+//! Which instruction set the kernels are written for, and whether this CPU has it.
+
+/// An instruction set with kernels of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Isa {
+    /// Plain Rust, any CPU, primes of up to 61 bits.
+    Scalar,
+    /// AVX-512 with 52-bit multiply-add, primes of up to 50 bits; larger primes of the same ring use [`Self::Scalar`].
+    Ifma,
+}
+
+/// An instruction set that cannot be used here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("instruction set \"{wanted}\" is not available: this CPU runs {}", available.join(", "))]
+pub struct IsaError {
+    /// What was asked for.
+    pub wanted: String,
+    /// What there is.
+    pub available: Vec<&'static str>,
+}
+
+impl Isa {
+    /// All, slowest first.
+    pub const ALL: [Self; 2] = [Self::Scalar, Self::Ifma];
+
+    /// Its name in options and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            Self::Ifma => "ifma",
+        }
+    }
+
+    /// Whether this CPU has it.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        match self {
+            Self::Scalar => true,
+            Self::Ifma => super::ifma::Token::detect().is_some(),
+        }
+    }
+
+    /// The fastest one this CPU has.
+    #[must_use]
+    pub fn best() -> Self {
+        Self::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap_or(Self::Scalar)
+    }
+
+    /// The one of that name ("avx512ifma" is also understood).
+    ///
+    /// # Errors
+    /// [`IsaError`] if there is none, or this CPU lacks it: never another in its place.
+    pub fn from_name(name: &str) -> Result<Self, IsaError> {
+        let known = match name {
+            "avx512ifma" => Some(Self::Ifma),
+            _ => Self::ALL.into_iter().find(|isa| isa.name() == name),
+        };
+        known.filter(|isa| isa.is_available()).ok_or_else(|| IsaError::new(name))
+    }
+}
+
+impl IsaError {
+    pub(crate) fn new(wanted: &str) -> Self {
+        let available = Isa::ALL.into_iter().filter(|isa| isa.is_available()).map(Isa::name).collect();
+        Self { wanted: wanted.into(), available }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_refusals() {
+        assert_eq!(Isa::from_name("scalar"), Ok(Isa::Scalar));
+        assert!(Isa::best().is_available());
+        let refused = Isa::from_name("avx1024").unwrap_err().to_string();
+        assert!(refused.starts_with("instruction set \"avx1024\" is not available: this CPU runs scalar"), "{refused}");
+        assert_eq!(Isa::from_name("avx512ifma").is_ok(), Isa::Ifma.is_available());
+    }
+}

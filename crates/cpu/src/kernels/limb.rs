@@ -1,0 +1,49 @@
+//! The table of kernels for one prime, chosen once.
+
+use super::{Isa, ifma, scalar::ScalarLimb};
+use crate::layout::Line;
+use limbwise_math::modulus::Modulus;
+
+/// Arithmetic modulo one prime on limbs of one ring degree.
+///
+/// Range: [0, q) → [0, q) everywhere. Slices of one call have one length; padding may hold anything.
+pub trait LimbKernels: Send + Sync {
+    /// Whose kernels these are.
+    fn isa(&self) -> Isa;
+    /// Coefficients → values, in place.
+    fn ntt(&self, a: &mut [Line]);
+    /// Values → coefficients, in place.
+    fn intt(&self, a: &mut [Line]);
+    /// `out = a + b`.
+    fn add(&self, out: &mut [Line], a: &[Line], b: &[Line]);
+    /// `out = a − b`.
+    fn sub(&self, out: &mut [Line], a: &[Line], b: &[Line]);
+    /// `out = a·b`.
+    fn mul(&self, out: &mut [Line], a: &[Line], b: &[Line]);
+    /// `acc += a`.
+    fn add_assign(&self, acc: &mut [Line], a: &[Line]);
+    /// `acc += a·b`.
+    fn mul_acc(&self, acc: &mut [Line], a: &[Line], b: &[Line]);
+    /// `a = −a`.
+    fn neg(&self, a: &mut [Line]);
+    /// `a = a·c`, c in [0, q).
+    fn scale(&self, a: &mut [Line], c: u64);
+    /// `a = a + c`, c in [0, q).
+    fn shift(&self, a: &mut [Line], c: u64);
+}
+
+/// The kernels for a prime that is 1 modulo 2N: those of `isa` where they reach that far, else scalar ones.
+///
+/// # Panics
+/// If the CPU lacks `isa` ([`Isa::is_available`]), or N is not in 2^10 … 2^17.
+#[must_use]
+pub fn kernels(isa: Isa, modulus: Modulus, log_n: u32) -> Box<dyn LimbKernels> {
+    assert!((10..=17).contains(&log_n), "no kernels for N = 2^{log_n}");
+    match isa {
+        Isa::Ifma if modulus.bits() <= ifma::MAX_BITS => {
+            let token = ifma::Token::detect().expect("the caller checked that the CPU has IFMA");
+            Box::new(ifma::IfmaLimb::new(token, modulus, log_n))
+        }
+        Isa::Scalar | Isa::Ifma => Box::new(ScalarLimb::new(modulus, log_n)),
+    }
+}

@@ -1,0 +1,17 @@
+//! Arithmetic on one limb, one implementation an instruction set, all with the same results to the last bit.
+//!
+//! Enters: slices of [`Line`](crate::layout::Line) in the order of [`layout`](crate::layout).
+//! Stays out: polynomials, threads, memory management.
+//!
+//! Read in this order: [`limb`] (the table of kernels), [`scalar`], [`ifma`], [`convert`], [`galois`], [`isa`].
+
+pub mod convert;
+pub mod galois;
+pub mod ifma;
+pub mod isa;
+pub mod limb;
+pub mod scalar;
+
+pub use convert::Converter;
+pub use isa::{Isa, IsaError};
+pub use limb::{LimbKernels, kernels};

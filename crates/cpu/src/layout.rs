@@ -1,0 +1,110 @@
+//! How one limb lies in memory, and the way between that and the host's order.
+//!
+//! A limb is an array of cache lines of eight words. After every 4096 words (512 lines) of a ring with N > 4096 comes
+//! one line of padding: without it the sixteen rows that the first pass of a transform reads together share one set of
+//! the L1 cache. Padding holds any words; element-wise kernels run over it.
+//!
+//! Coefficients stand in natural order. Values stand in *internal order*: bit-reversed, but with each block of 128
+//! transposed from 8 × 16 to 16 × 8, the form in which the vector transform leaves its last four stages. All kernels of
+//! all instruction sets share both orders, and with them the tables of the automorphisms.
+
+/// Eight words on one cache line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Line(pub [u64; 8]);
+
+/// Lines of a block without padding.
+pub const BLOCK: usize = 512;
+
+/// Lines of a block with its padding.
+pub const PADDED: usize = BLOCK + 1;
+
+/// Lines of one limb with padding.
+#[must_use]
+pub fn lines(log_n: u32) -> usize {
+    let bare = 1usize << (log_n - 3);
+    if bare <= BLOCK { bare } else { bare / BLOCK * PADDED }
+}
+
+/// The blocks of a limb, up to 4096 words each, without their padding.
+pub fn blocks(limb: &[Line]) -> impl Iterator<Item = &[Line]> {
+    limb.chunks(PADDED).map(|block| &block[..block.len().min(BLOCK)])
+}
+
+/// [`blocks`], to be written.
+pub fn blocks_mut(limb: &mut [Line]) -> impl Iterator<Item = &mut [Line]> {
+    limb.chunks_mut(PADDED).map(|block| {
+        let bare = block.len().min(BLOCK);
+        &mut block[..bare]
+    })
+}
+
+/// Where a line stands, counted with padding.
+#[inline]
+#[must_use]
+pub fn padded(line: usize) -> usize {
+    line + line / BLOCK
+}
+
+/// Coefficients from natural order.
+pub fn write_coefficients(limb: &mut [Line], words: &[u64]) {
+    for (block, from) in blocks_mut(limb).zip(words.chunks(8 * BLOCK)) {
+        for (line, from) in block.iter_mut().zip(from.chunks_exact(8)) {
+            line.0.copy_from_slice(from);
+        }
+    }
+}
+
+/// Coefficients into natural order.
+pub fn read_coefficients(limb: &[Line], words: &mut [u64]) {
+    for (block, to) in blocks(limb).zip(words.chunks_mut(8 * BLOCK)) {
+        for (line, to) in block.iter().zip(to.chunks_exact_mut(8)) {
+            to.copy_from_slice(&line.0);
+        }
+    }
+}
+
+/// Values from bit-reversed order.
+pub fn write_values(limb: &mut [Line], words: &[u64]) {
+    for (block, from) in blocks_mut(limb).zip(words.chunks(8 * BLOCK)) {
+        for (tile, from) in block.chunks_exact_mut(16).zip(from.chunks_exact(128)) {
+            for (i, &word) in from.iter().enumerate() {
+                tile[i % 16].0[i / 16] = word;
+            }
+        }
+    }
+}
+
+/// Values into bit-reversed order.
+pub fn read_values(limb: &[Line], words: &mut [u64]) {
+    for (block, to) in blocks(limb).zip(words.chunks_mut(8 * BLOCK)) {
+        for (tile, to) in block.chunks_exact(16).zip(to.chunks_exact_mut(128)) {
+            for (i, word) in to.iter_mut().enumerate() {
+                *word = tile[i % 16].0[i / 16];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_undoes_writing() {
+        for log_n in [10, 12, 13, 17] {
+            let words: Vec<u64> = (0..1 << log_n).collect();
+            let mut limb = vec![Line::default(); lines(log_n)];
+            let mut back = vec![0; words.len()];
+            write_coefficients(&mut limb, &words);
+            read_coefficients(&limb, &mut back);
+            assert_eq!(words, back);
+            assert_eq!(limb[padded(127)].0[3], 8 * 127 + 3);
+            write_values(&mut limb, &words);
+            read_values(&limb, &mut back);
+            assert_eq!(words, back);
+            assert_eq!(limb[17].0[2], 128 + 2 * 16 + 1);
+        }
+        assert_eq!(lines(16), 16 * 513);
+    }
+}

@@ -1,0 +1,117 @@
+//! Limb buffers that are kept for reuse, so that a steady loop neither allocates nor faults pages.
+
+use crate::layout::Line;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// A limb, shared by the polynomials that hold it; it returns to its pool with the last of them.
+pub(crate) type Row = Arc<Buffer>;
+
+/// Keeps the buffers that are not in use, by length.
+#[derive(Clone, Default)]
+pub(crate) struct Pool(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    free: Mutex<HashMap<usize, Vec<Vec<Line>>>>,
+    live: AtomicU64,
+    peak: AtomicU64,
+    allocations: AtomicU64,
+}
+
+/// Counters of a device's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolCounters {
+    /// Bytes of limbs in use now, padding included.
+    pub live_bytes: u64,
+    /// Most bytes of limbs in use at once.
+    pub peak_bytes: u64,
+    /// Buffers taken from the operating system since the start; constant in a steady loop.
+    pub allocations: u64,
+}
+
+/// One limb.
+pub(crate) struct Buffer {
+    lines: Vec<Line>,
+    pool: Arc<Inner>,
+}
+
+impl Buffer {
+    pub(crate) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    pub(crate) fn lines_mut(&mut self) -> &mut [Line] {
+        &mut self.lines
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let lines = std::mem::take(&mut self.lines);
+        self.pool.live.fetch_sub(size_of_val(&lines[..]) as u64, Ordering::Relaxed);
+        let mut free = self.pool.free.lock().unwrap_or_else(PoisonError::into_inner);
+        free.entry(lines.len()).or_default().push(lines);
+    }
+}
+
+impl Pool {
+    /// A limb of `length` lines whose words are whatever they were.
+    pub(crate) fn take(&self, length: usize) -> Row {
+        let kept = self.0.free.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&length).and_then(Vec::pop);
+        let lines = kept.unwrap_or_else(|| {
+            self.0.allocations.fetch_add(1, Ordering::Relaxed);
+            vec![Line::default(); length]
+        });
+        let bytes = size_of_val(&lines[..]) as u64;
+        let live = self.0.live.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.0.peak.fetch_max(live, Ordering::Relaxed);
+        Arc::new(Buffer { lines, pool: self.0.clone() })
+    }
+
+    /// The words of a row, to be changed: its own if nobody else holds it, else a copy.
+    pub(crate) fn make_mut<'a>(&self, row: &'a mut Row) -> &'a mut [Line] {
+        if Arc::get_mut(row).is_none() {
+            let mut own = self.take(row.lines().len());
+            if let Some(buffer) = Arc::get_mut(&mut own) {
+                buffer.lines_mut().copy_from_slice(row.lines());
+            }
+            *row = own;
+        }
+        Arc::get_mut(row).expect("just made unique").lines_mut()
+    }
+
+    pub(crate) fn counters(&self) -> PoolCounters {
+        PoolCounters {
+            live_bytes: self.0.live.load(Ordering::Relaxed),
+            peak_bytes: self.0.peak.load(Ordering::Relaxed),
+            allocations: self.0.allocations.load(Ordering::Relaxed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_come_back() {
+        let pool = Pool::default();
+        let (a, mut b) = (pool.take(10), pool.take(10));
+        pool.make_mut(&mut b)[3] = Line([7; 8]);
+        let mut shared = b.clone();
+        pool.make_mut(&mut shared)[3] = Line([8; 8]);
+        assert_eq!(b.lines()[3], Line([7; 8]));
+        drop((a, b, shared));
+        let again = pool.take(10);
+        let counters = pool.counters();
+        assert_eq!((counters.live_bytes, counters.peak_bytes, counters.allocations), (640, 3 * 640, 3));
+        drop(again);
+        assert_eq!(pool.counters().live_bytes, 0);
+    }
+}
