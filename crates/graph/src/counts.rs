@@ -1,0 +1,106 @@
+//! How much arithmetic a program is: the one place where a primitive has a count.
+//!
+//! Convention of [ARK]: a limb transformed is (N/2)·log₂N products (no twist, no 1/N); a base conversion is
+//! sources·N products (step 1: the scaling) and sources·targets·N (step 2: the sums); a product of polynomials or a
+//! scaling is N a limb, accumulated or not. Lifting one limb (`reduce`) and adding constants cost no product.
+
+use crate::{
+    graph::{Graph, NodeId, RegionId},
+    op::Op,
+};
+use serde::Serialize;
+
+/// Operations of a node, a region or a program; the whole batch is counted. Products are modular, of words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Limbs transformed, either way.
+    pub transformed_limbs: u64,
+    /// Products of transforms.
+    pub ntt_products: u64,
+    /// Products of step 1 of base conversions.
+    pub convert_scale_products: u64,
+    /// Products of step 2 of base conversions.
+    pub convert_sum_products: u64,
+    /// Products of polynomials and of polynomials with constants.
+    pub elementwise_products: u64,
+    /// Words that pass an adder without a product: sums, differences, negations, constants added, lifts.
+    pub added_words: u64,
+    /// Words that an automorphism moves.
+    pub permuted_words: u64,
+}
+
+impl Counts {
+    /// All modular products.
+    #[must_use]
+    pub fn products(&self) -> u64 {
+        self.ntt_products
+            .saturating_add(self.convert_scale_products)
+            .saturating_add(self.convert_sum_products)
+            .saturating_add(self.elementwise_products)
+    }
+}
+
+/// Sums stop at 2^64 − 1, which only a made-up file reaches.
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        let sum = |a: &mut u64, b: u64| *a = a.saturating_add(b);
+        sum(&mut self.transformed_limbs, other.transformed_limbs);
+        sum(&mut self.ntt_products, other.ntt_products);
+        sum(&mut self.convert_scale_products, other.convert_scale_products);
+        sum(&mut self.convert_sum_products, other.convert_sum_products);
+        sum(&mut self.elementwise_products, other.elementwise_products);
+        sum(&mut self.added_words, other.added_words);
+        sum(&mut self.permuted_words, other.permuted_words);
+    }
+}
+
+impl Graph {
+    /// The work of one node.
+    #[must_use]
+    pub fn work(&self, id: NodeId) -> Counts {
+        let shape = self.shape(id);
+        let (rows, log_n) = (shape.rows() as u64, shape.ring.log_n());
+        let words = rows << log_n;
+        let none = Counts::default();
+        match self.node(id).op() {
+            Op::Ntt | Op::Intt => {
+                Counts { transformed_limbs: rows, ntt_products: words / 2 * u64::from(log_n), ..none }
+            }
+            Op::BasisConvert => {
+                let source = self.shape(self.operands(id)[0]);
+                Counts {
+                    convert_scale_products: (source.rows() as u64) << log_n,
+                    convert_sum_products: source.basis.len() as u64 * words,
+                    ..none
+                }
+            }
+            Op::Mul | Op::MulAcc | Op::ScaleLimbs => Counts { elementwise_products: words, ..none },
+            Op::Add | Op::Sub | Op::Neg | Op::AddAssign | Op::ShiftLimbs | Op::Reduce => {
+                Counts { added_words: words, ..none }
+            }
+            Op::Automorphism => Counts { permuted_words: words, ..none },
+            Op::Upload | Op::Zeros | Op::Copy | Op::ExpandSeed => none,
+            Op::Restrict | Op::Join | Op::Stack | Op::Split => none,
+        }
+    }
+
+    /// The work of the program.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts_by_region()[RegionId::ROOT.index()]
+    }
+
+    /// The work of each region, with the regions inside it, in the order of [`Graph::regions`].
+    #[must_use]
+    pub fn counts_by_region(&self) -> Vec<Counts> {
+        let mut all = vec![Counts::default(); self.regions().len()];
+        for id in self.ids() {
+            all[self.node(id).region().index()] += self.work(id);
+        }
+        for i in (1..all.len()).rev() {
+            let inner = all[i];
+            all[self.regions()[i].parent.index()] += inner;
+        }
+        all
+    }
+}

@@ -1,0 +1,340 @@
+//! The graph: nodes in single-assignment form, interned shapes, a tree of regions.
+//!
+//! A node is 24 bytes and its operands stand in one shared array, four bytes each. Accumulations are new nodes whose
+//! operand 0 is the old accumulator. Node order is program order, so it is a topological order.
+
+use crate::op::Op;
+use limbwise_device::{Basis, Domain, KeyId, Ring, RingSpec, Role, Shape};
+use std::collections::HashMap;
+
+/// A node and the value it makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+/// An interned [`Shape`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ShapeId(pub u32);
+
+/// A place in the tree of regions; 0 is the whole program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RegionId(pub u32);
+
+impl NodeId {
+    /// Position in program order.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl RegionId {
+    /// The whole program.
+    pub const ROOT: Self = Self(0);
+
+    /// Position in the list of regions.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// "Never": the value lives to the end of the program.
+pub(crate) const NEVER: u32 = u32::MAX;
+
+/// One operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    pub(crate) op: Op,
+    /// 0 ciphertext, 1 plaintext, 2 evaluation key, 3 temporary.
+    pub(crate) role: u8,
+    pub(crate) shape: ShapeId,
+    pub(crate) region: RegionId,
+    /// Where its operands end in the shared array; they start where those of the node before end.
+    pub(crate) operands_end: u32,
+    /// Galois element, key identity or start of a split, by operation.
+    pub(crate) attribute: u32,
+    /// How many nodes had been recorded when the last handle went away.
+    pub(crate) freed: u32,
+}
+
+impl Node {
+    /// What it does.
+    #[must_use]
+    pub fn op(&self) -> Op {
+        self.op
+    }
+
+    /// Shape of its value.
+    #[must_use]
+    pub fn shape(&self) -> ShapeId {
+        self.shape
+    }
+
+    /// The innermost region it was recorded in.
+    #[must_use]
+    pub fn region(&self) -> RegionId {
+        self.region
+    }
+
+    /// What an input is for; every other value is temporary.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        match self.role {
+            0 => Role::Ciphertext,
+            1 => Role::Plaintext,
+            2 => Role::EvaluationKey(KeyId(self.attribute)),
+            _ => Role::Temporary,
+        }
+    }
+
+    /// The Galois element of an automorphism.
+    #[must_use]
+    pub fn galois(&self) -> Option<u32> {
+        (self.op == Op::Automorphism).then_some(self.attribute)
+    }
+
+    /// First batch entry of a split.
+    #[must_use]
+    pub fn split_from(&self) -> Option<u32> {
+        (self.op == Op::Split).then_some(self.attribute)
+    }
+
+    /// How many nodes had been recorded when the program let go of the value; `None`: it lives to the end. A value
+    /// freed "before node k" that is an operand of node k was handed to it to be overwritten.
+    #[must_use]
+    pub fn freed_before(&self) -> Option<NodeId> {
+        (self.freed != NEVER).then_some(NodeId(self.freed))
+    }
+}
+
+pub(crate) fn role_code(role: Role) -> (u8, u32) {
+    match role {
+        Role::Ciphertext => (0, 0),
+        Role::Plaintext => (1, 0),
+        Role::EvaluationKey(KeyId(id)) => (2, id),
+        _ => (3, 0),
+    }
+}
+
+/// A region: a name and a running index inside its parent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegionInfo {
+    /// The region around it; the root is its own parent.
+    pub parent: RegionId,
+    /// Name, empty for the root.
+    pub name: String,
+    /// Running index given by the program.
+    pub index: u32,
+    /// How many times the program entered it.
+    pub entered: u32,
+}
+
+/// A part of a value with rows of its own, as seen through views.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The node that made the rows, not a view.
+    pub source: NodeId,
+    /// Which of its limbs.
+    pub basis: Basis,
+    /// Batch entries `from … to − 1` of the source.
+    pub from: usize,
+    /// See `from`.
+    pub to: usize,
+}
+
+/// A recorded program.
+#[derive(Clone)]
+pub struct Graph {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) operands: Vec<NodeId>,
+    pub(crate) rings: Vec<Ring>,
+    pub(crate) shapes: Vec<Shape>,
+    pub(crate) shape_ids: HashMap<ShapeKey, ShapeId>,
+    pub(crate) regions: Vec<RegionInfo>,
+}
+
+type ShapeKey = (usize, Basis, usize, Domain);
+
+impl Default for Graph {
+    fn default() -> Self {
+        let root = RegionInfo { parent: RegionId::ROOT, name: String::new(), index: 0, entered: 1 };
+        Self {
+            nodes: Vec::new(),
+            operands: Vec::new(),
+            rings: Vec::new(),
+            shapes: Vec::new(),
+            shape_ids: HashMap::new(),
+            regions: vec![root],
+        }
+    }
+}
+
+/// Sizes only: the nodes are for [`Graph::write_jsonl`].
+impl std::fmt::Debug for Graph {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (nodes, shapes, regions) = (self.nodes.len(), self.shapes.len(), self.regions.len());
+        write!(f, "Graph({nodes} nodes, {shapes} shapes, {regions} regions)")
+    }
+}
+
+/// What a graph holds is what its file holds: two graphs are equal if their nodes, shapes and regions are.
+impl PartialEq for Graph {
+    fn eq(&self, other: &Self) -> bool {
+        self.nodes == other.nodes
+            && self.operands == other.operands
+            && self.shapes == other.shapes
+            && self.regions == other.regions
+    }
+}
+
+impl Graph {
+    /// Nodes in program order.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Identities of all nodes in program order.
+    pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..count(self.nodes.len())).map(NodeId)
+    }
+
+    /// One node.
+    #[must_use]
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// The values a node reads.
+    #[must_use]
+    pub fn operands(&self, id: NodeId) -> &[NodeId] {
+        let start = id.index().checked_sub(1).map_or(0, |before| self.nodes[before].operands_end as usize);
+        &self.operands[start..self.nodes[id.index()].operands_end as usize]
+    }
+
+    /// The shape of a node's value.
+    #[must_use]
+    pub fn shape(&self, id: NodeId) -> &Shape {
+        &self.shapes[self.nodes[id.index()].shape.0 as usize]
+    }
+
+    /// All different shapes.
+    #[must_use]
+    pub fn shapes(&self) -> &[Shape] {
+        &self.shapes
+    }
+
+    /// All regions; a parent stands before its children.
+    #[must_use]
+    pub fn regions(&self) -> &[RegionInfo] {
+        &self.regions
+    }
+
+    /// The path of each region, in the order of [`Graph::regions`]: names from the outermost inwards, joined by `/`. An
+    /// index is shown, as `name[3]`, where siblings share the name or it is not 0. The root is the empty string.
+    #[must_use]
+    pub fn region_paths(&self) -> Vec<String> {
+        let mut namesakes: HashMap<(RegionId, &str), u32> = HashMap::new();
+        for region in &self.regions[1..] {
+            *namesakes.entry((region.parent, &region.name)).or_default() += 1;
+        }
+        let mut paths = vec![String::new()];
+        for RegionInfo { parent, name, index, .. } in &self.regions[1..] {
+            let numbered = *index > 0 || namesakes[&(*parent, name.as_str())] > 1;
+            let own = if numbered { format!("{name}[{index}]") } else { name.clone() };
+            let outer = &paths[parent.index()];
+            paths.push(if outer.is_empty() { own } else { format!("{outer}/{own}") });
+        }
+        paths
+    }
+
+    /// The rows behind a value: itself, or what its views show, in no particular order.
+    #[must_use]
+    pub fn pieces(&self, id: NodeId) -> Vec<Piece> {
+        let shape = self.shape(id);
+        let mut open = vec![Piece { source: id, basis: shape.basis, from: 0, to: shape.batch }];
+        let mut found = Vec::new();
+        while let Some(piece) = open.pop() {
+            let node = self.node(piece.source);
+            let operands = self.operands(piece.source);
+            match node.op {
+                Op::Restrict => open.push(Piece { source: operands[0], ..piece }),
+                Op::Split => {
+                    let start = node.attribute as usize;
+                    open.push(Piece { source: operands[0], from: piece.from + start, to: piece.to + start, ..piece });
+                }
+                Op::Join => open.extend(operands.iter().filter_map(|&source| {
+                    let basis = piece.basis & self.shape(source).basis;
+                    (!basis.is_empty()).then_some(Piece { source, basis, ..piece })
+                })),
+                Op::Stack => {
+                    let mut start = 0;
+                    for &source in operands {
+                        let end = start + self.shape(source).batch;
+                        let (from, to) = (piece.from.max(start), piece.to.min(end));
+                        if from < to {
+                            open.push(Piece { source, from: from - start, to: to - start, ..piece });
+                        }
+                        start = end;
+                    }
+                }
+                _ => found.push(piece),
+            }
+        }
+        found
+    }
+
+    /// Bytes of a piece's rows.
+    #[must_use]
+    pub fn piece_bytes(&self, piece: &Piece) -> u64 {
+        self.shape(piece.source).with_basis(piece.basis).with_batch(piece.to - piece.from).bytes()
+    }
+
+    /// Bytes that the graph itself takes for its nodes and edges.
+    #[must_use]
+    pub fn node_bytes(&self) -> usize {
+        size_of_val(self.nodes.as_slice()) + size_of_val(self.operands.as_slice())
+    }
+
+    // ---- building: by the recorder and the reader -----------------------------------------------------------------
+
+    /// The ring of that specification, if it is known.
+    pub(crate) fn known_ring(&self, spec: &RingSpec) -> Option<Ring> {
+        self.rings.iter().find(|r| r.spec() == spec).cloned()
+    }
+
+    pub(crate) fn ring_index(&mut self, ring: &Ring) -> usize {
+        self.rings.iter().position(|r| r == ring).unwrap_or_else(|| {
+            self.rings.push(ring.clone());
+            self.rings.len() - 1
+        })
+    }
+
+    pub(crate) fn intern(&mut self, shape: &Shape) -> ShapeId {
+        let key = (self.ring_index(&shape.ring), shape.basis, shape.batch, shape.domain);
+        let next = ShapeId(count(self.shapes.len()));
+        let id = *self.shape_ids.entry(key).or_insert(next);
+        if id == next {
+            self.shapes.push(shape.clone());
+        }
+        id
+    }
+
+    /// Adds a node; role and attribute as [`Node`] stores them.
+    pub(crate) fn push(&mut self, op: Op, extra: (u8, u32), place: (ShapeId, RegionId), operands: &[NodeId]) -> NodeId {
+        let id = NodeId(count(self.nodes.len()));
+        self.operands.extend_from_slice(operands);
+        let operands_end = count(self.operands.len());
+        let ((role, attribute), (shape, region)) = (extra, place);
+        self.nodes.push(Node { op, role, shape, region, operands_end, attribute, freed: NEVER });
+        id
+    }
+}
+
+/// A length as a 32-bit index.
+///
+/// # Panics
+/// At 2^32 − 1: such a graph would take more than 100 GB.
+pub(crate) fn count(len: usize) -> u32 {
+    u32::try_from(len).ok().filter(|&x| x != NEVER).expect("a graph holds fewer than 2^32 − 1 nodes and edges")
+}

@@ -1,0 +1,102 @@
+//! Bytes by role: what a program brings with it and what it reads of that.
+
+use crate::graph::{Graph, NodeId};
+use limbwise_device::{Basis, KeyId, Role};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Bytes of all inputs of a role.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RoleBytes {
+    /// As uploaded.
+    pub declared: u64,
+    /// The limbs that some operation reads, each once: a key counts at its widest use.
+    pub widest: u64,
+    /// Summed over all reads.
+    pub read: u64,
+}
+
+impl std::ops::AddAssign for RoleBytes {
+    fn add_assign(&mut self, other: Self) {
+        self.declared += other.declared;
+        self.widest += other.widest;
+        self.read += other.read;
+    }
+}
+
+/// Bytes of one evaluation key, all its uploaded parts together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct KeyTraffic {
+    /// Identity, as the program numbers its keys.
+    pub key: u32,
+    /// Its bytes.
+    pub bytes: RoleBytes,
+    /// How many operations read a part of it.
+    pub reads: u64,
+}
+
+/// Bytes of a program's inputs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Traffic {
+    /// Encrypted data.
+    pub ciphertexts: RoleBytes,
+    /// Encoded clear data.
+    pub plaintexts: RoleBytes,
+    /// All evaluation keys.
+    pub evaluation_keys: RoleBytes,
+    /// Inputs with no other role.
+    pub temporaries: RoleBytes,
+    /// Each evaluation key, by identity.
+    pub keys: Vec<KeyTraffic>,
+}
+
+/// How an input has been used so far.
+#[derive(Clone, Copy, Default)]
+struct Use {
+    basis: Basis,
+    read: u64,
+    reads: u64,
+}
+
+impl Graph {
+    /// Bytes by role, counted over all operations that read an input, through views or not.
+    #[must_use]
+    pub fn traffic(&self) -> Traffic {
+        let uses = self.input_uses();
+        let mut traffic = Traffic::default();
+        let mut keys: BTreeMap<u32, KeyTraffic> = BTreeMap::new();
+        for id in self.ids().filter(|&id| self.node(id).op().is_input()) {
+            let (shape, used) = (self.shape(id), uses.get(&id).copied().unwrap_or_default());
+            let widest = shape.with_basis(used.basis).bytes();
+            let bytes = RoleBytes { declared: shape.bytes(), widest, read: used.read };
+            match self.node(id).role() {
+                Role::Ciphertext => traffic.ciphertexts += bytes,
+                Role::Plaintext => traffic.plaintexts += bytes,
+                Role::EvaluationKey(KeyId(key)) => {
+                    traffic.evaluation_keys += bytes;
+                    let entry = keys.entry(key).or_insert(KeyTraffic { key, bytes: RoleBytes::default(), reads: 0 });
+                    entry.bytes += bytes;
+                    entry.reads += used.reads;
+                }
+                _ => traffic.temporaries += bytes,
+            }
+        }
+        traffic.keys = keys.into_values().collect();
+        traffic
+    }
+
+    fn input_uses(&self) -> BTreeMap<NodeId, Use> {
+        let mut uses: BTreeMap<NodeId, Use> = BTreeMap::new();
+        for id in self.ids().filter(|&id| !self.node(id).op().is_view()) {
+            for piece in self.operands(id).iter().flat_map(|&operand| self.pieces(operand)) {
+                if self.node(piece.source).op().is_input() {
+                    let used = uses.entry(piece.source).or_default();
+                    used.basis = used.basis | piece.basis;
+                    used.read += self.piece_bytes(&piece);
+                    used.reads += 1;
+                }
+            }
+        }
+        uses
+    }
+}
