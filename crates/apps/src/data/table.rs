@@ -131,10 +131,17 @@ fn records(text: &str) -> Box<dyn Iterator<Item = Result<Record, csv::Error>> + 
         .flexible(true)
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
-    let whole = reader
-        .into_records()
-        .map(|record| record.map(|fields| Record { line: fields.position().map_or(0, csv::Position::line), fields }));
+    let whole = reader.into_records().map(move |record| {
+        record.map(|fields| Record { line: fields.position().map_or(0, |at| line_of(text, at)), fields })
+    });
     Box::new(whole.filter(|record| !record.as_ref().is_ok_and(|r| r.fields.len() == 1 && r.fields[0].is_empty())))
+}
+
+/// The line of a record; its position as told stands before the blank lines in front of it.
+fn line_of(text: &str, at: &csv::Position) -> u64 {
+    let start = usize::try_from(at.byte()).expect("within the text");
+    let blank = text.as_bytes()[start..].iter().take_while(|b| matches!(b, b'\r' | b'\n'));
+    blank.fold(at.line(), |line, &byte| line + u64::from(byte == b'\n'))
 }
 
 /// The delimiter of a line: the first of tab, semicolon, comma that stands outside quotes; `None` means spaces.
@@ -242,16 +249,12 @@ impl Labels {
         let known = self.values.iter().position(|value| same(value, cell));
         let at = known.unwrap_or(self.values.len());
         if at == 2 {
-            let got = format!(
-                "a third value {:?} on line {line} after {:?} and {:?}",
-                short(cell, 40),
-                self.values[0],
-                self.values[1]
-            );
+            let [third, first, second] = [cell, &self.values[0], &self.values[1]].map(|value| short(value, 40));
+            let got = format!("a third value {third:?} on line {line} after {first:?} and {second:?}");
             return Err(columns.bad_labels(got, "choose the right label column, or keep two classes"));
         }
         if known.is_none() {
-            self.values.push(short(cell, 40));
+            self.values.push(cell.to_owned());
         }
         self.rows.push(at == 1);
         Ok(())

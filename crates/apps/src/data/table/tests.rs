@@ -33,6 +33,8 @@ fn the_label_is_found_by_name_number_and_place() {
     assert_eq!(by_name.classes, ["no", "yes"]);
     assert_eq!(by_name, read(text, "1").unwrap());
     assert_eq!(by_name, read(text, "first").unwrap());
+    let long = "x".repeat(60);
+    assert_eq!(read(&format!("{long}a 1\n{long}b 2\n{long}a 3\n"), "first").unwrap().labels, [false, true, false]);
     assert_eq!(read("1,5\n-1.0,6\n1.0,7\n", "first").unwrap().labels, [true, false, true]);
     assert_eq!(read("1 5\n0 6\n", "first").unwrap().feature_names, ["column 2"]);
     assert!(
@@ -55,6 +57,7 @@ fn bad_cells_are_named_with_line_and_column() {
     }
     assert!(error("1,2,0\n3,,1\n", "last").contains("a value is missing"));
     assert!(error("1,2,0\n3,4\n", "last").contains("line 2: 2 columns, but the first row has 3"));
+    assert!(error("1,2,0\n\n\n3,x,1\n", "last").contains("line 4, column 2"), "blank lines count");
     assert!(error("1 2 0\n\n3 4 5 1\n", "last").contains("line 3: 4 columns, but the first row has 3"));
     assert!(error("0x10,2,0\n3,4,1\n", "last").contains("line 1, column 1"));
 }
