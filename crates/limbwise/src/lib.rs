@@ -1,1 +1,15 @@
-//! (being written)
+//! Homomorphic encryption schemes, written once for every device.
+//!
+//! Enters: checked parameters, keys, ciphertexts, scheme operations; all generic over
+//! [`Device`](limbwise_device::Device).
+//! Stays out: kernels, machine models, files of workloads, threads. Secret keys exist only under the feature `client`.
+//!
+//! Read in this order: [`params`], [`rlwe`], [`ckks`].
+
+pub mod ckks;
+pub mod error;
+pub mod params;
+pub mod rlwe;
+
+pub use error::{Error, Result};
+pub use num_complex::Complex64;

@@ -1,0 +1,198 @@
+//! Automatic levels and scales: the evaluator for applications.
+//!
+//! Invariant: a ciphertext at level ℓ has scale `params.scale(ℓ)` (*settled*), or its square until the next operation
+//! that wants it settled (*pending*: products are rescaled and relinearized late, so sums of products pay once).
+//! Operands at different levels are brought together by a constant that also corrects the scale, so scales are exact
+//! and never drift. Source: [KPP22].
+
+use super::{
+    ciphertext::{Ciphertext, Plaintext},
+    encoder::{Encoder, Packing},
+    evaluator::Evaluator,
+};
+use crate::error::Result;
+use limbwise_device::Device;
+use num_complex::Complex64;
+
+/// An evaluator that keeps levels and scales itself.
+pub struct Auto<'a, D: Device> {
+    /// The explicit evaluator underneath.
+    pub eval: Evaluator<'a, D>,
+    encoder: Encoder,
+}
+
+impl<'a, D: Device> Auto<'a, D> {
+    /// Automatic management on top of an evaluator.
+    #[must_use]
+    pub fn new(eval: Evaluator<'a, D>, encoder: &Encoder) -> Self {
+        Self { eval, encoder: encoder.clone() }
+    }
+
+    fn scale(&self, level: usize) -> f64 {
+        self.eval.params().scale(level)
+    }
+
+    fn is_pending(&self, a: &Ciphertext<D>) -> bool {
+        a.scale > self.scale(a.level).powf(1.5)
+    }
+
+    /// Two polynomials at the scale of its level: relinearizes and rescales what is pending.
+    ///
+    /// # Errors
+    /// Missing key, or no level left.
+    pub fn settle(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let linear = self.eval.relinearize(a)?;
+        if self.is_pending(&linear) { self.eval.rescale(&linear) } else { Ok(linear) }
+    }
+
+    /// The value times a constant, settled at a lower level; the constant costs nothing beyond that fall.
+    ///
+    /// # Errors
+    /// [`LevelError`](crate::error::LevelError) unless `level` is below the settled value's, or equal with factor 1.
+    pub fn scale_to(&self, a: &Ciphertext<D>, factor: f64, level: usize) -> Result<Ciphertext<D>> {
+        let a = self.settle(a)?;
+        #[expect(clippy::float_cmp, reason = "exactly one is a case of its own")]
+        if level == a.level && factor == 1.0 {
+            return Ok(a);
+        }
+        self.eval.needs("scale_to", &a, level + 1)?;
+        let a = self.eval.drop_level(&a, level + 1)?;
+        let target = self.scale(level);
+        let constant_scale = target * self.eval.params().dropped(level + 1) / a.scale;
+        let mut product = self.eval.rescale(&self.eval.mul_scalar(&a, factor, constant_scale)?)?;
+        product.scale = target; // equal but for the rounding of the division above
+        Ok(product)
+    }
+
+    /// Both settled at the lower of their levels.
+    fn aligned(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<(Ciphertext<D>, Ciphertext<D>)> {
+        let (a, b) = (self.settle(a)?, self.settle(b)?);
+        let level = a.level.min(b.level);
+        Ok((self.scale_to(&a, 1.0, level)?, self.scale_to(&b, 1.0, level)?))
+    }
+
+    /// `a·b`, pending.
+    ///
+    /// # Errors
+    /// No level left, a missing key, packings that do not go together; here and below.
+    pub fn mul(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let (a, b) = self.aligned(a, b)?;
+        self.eval.needs("mul", &a, 1)?;
+        self.eval.multiply(&a, &b)
+    }
+
+    /// `a²`, pending.
+    ///
+    /// # Errors
+    /// As [`Self::mul`].
+    pub fn square(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let a = self.settle(a)?;
+        self.eval.needs("square", &a, 1)?;
+        self.eval.square(&a)
+    }
+
+    /// `a ⊙ values`, pending; the values are encoded at the level of `a`.
+    ///
+    /// # Errors
+    /// As [`Self::mul`], or values that cannot be encoded.
+    pub fn mul_values(&self, a: &Ciphertext<D>, values: &[Complex64]) -> Result<Ciphertext<D>> {
+        let a = self.settle(a)?;
+        self.eval.needs("mul_values", &a, 1)?;
+        self.eval.mul_plain(&a, &self.encoded(values, &a)?)
+    }
+
+    /// `a + values`.
+    ///
+    /// # Errors
+    /// Values that cannot be encoded.
+    pub fn add_values(&self, a: &Ciphertext<D>, values: &[Complex64]) -> Result<Ciphertext<D>> {
+        let a = self.settle(a)?;
+        self.eval.add_plain(&a, &self.encoded(values, &a)?)
+    }
+
+    fn encoded(&self, values: &[Complex64], like: &Ciphertext<D>) -> Result<Plaintext<D>> {
+        let packing = Packing { slots: like.slots, level: like.level, scale: like.scale };
+        self.encoder.encode(self.eval.device(), std::slice::from_ref(&values.to_vec()), packing)
+    }
+
+    /// `a + value` in every slot.
+    #[must_use]
+    pub fn add_scalar(&self, a: &Ciphertext<D>, value: f64) -> Ciphertext<D> {
+        self.eval.add_scalar(a, value)
+    }
+
+    /// `a + b`. Two pending products of one level are added as they are.
+    ///
+    /// # Errors
+    /// As [`Self::mul`].
+    pub fn add(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        if a.level == b.level && self.is_pending(a) && self.is_pending(b) && (a.scale / b.scale - 1.0).abs() < 1e-11 {
+            return self.eval.add(a, b);
+        }
+        self.weighted_sum(&[(1.0, a), (1.0, b)])
+    }
+
+    /// `a − b`.
+    ///
+    /// # Errors
+    /// As [`Self::mul`].
+    pub fn sub(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        self.add(a, &self.eval.negate(b))
+    }
+
+    /// `Σ weight·value`, costing as few levels as can be: none where every value of the lowest level has weight one
+    /// (settled result at that level), else one (pending result).
+    ///
+    /// # Errors
+    /// As [`Self::mul`].
+    ///
+    /// # Panics
+    /// Without a term.
+    pub fn weighted_sum(&self, terms: &[(f64, &Ciphertext<D>)]) -> Result<Ciphertext<D>> {
+        assert!(!terms.is_empty(), "a sum has a term");
+        let settled = terms.iter().map(|(w, a)| Ok((*w, self.settle(a)?))).collect::<Result<Vec<_>>>()?;
+        let lowest = settled.iter().map(|(_, a)| a.level).min().unwrap_or(0);
+        #[expect(clippy::float_cmp, reason = "exactly one is a case of its own")]
+        let free = settled.iter().all(|(w, a)| a.level > lowest || *w == 1.0);
+        let term = |(weight, a): &(f64, Ciphertext<D>)| {
+            if free {
+                return self.scale_to(a, *weight, lowest);
+            }
+            self.eval.needs("weighted_sum", a, 1)?;
+            let a = self.eval.drop_level(a, lowest)?;
+            let pending = self.scale(lowest).powi(2);
+            let mut product = self.eval.mul_scalar(&a, *weight, pending / a.scale)?;
+            product.scale = pending;
+            Ok(product)
+        };
+        let mut sum = term(&settled[0])?;
+        for next in &settled[1..] {
+            sum = self.eval.add(&sum, &term(next)?)?;
+        }
+        Ok(sum)
+    }
+
+    /// Slots rotated to the left by `steps`.
+    ///
+    /// # Errors
+    /// A missing key.
+    pub fn rotate(&self, a: &Ciphertext<D>, steps: i64) -> Result<Ciphertext<D>> {
+        self.eval.rotate(&self.settle(a)?, steps)
+    }
+
+    /// Complex conjugates.
+    ///
+    /// # Errors
+    /// A missing key.
+    pub fn conjugate(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        self.eval.conjugate(&self.settle(a)?)
+    }
+
+    /// `Σ_{i < count} rotate(a, i·stride)`.
+    ///
+    /// # Errors
+    /// A missing key.
+    pub fn inner_sum(&self, a: &Ciphertext<D>, stride: i64, count: usize) -> Result<Ciphertext<D>> {
+        self.eval.inner_sum(&self.settle(a)?, stride, count)
+    }
+}

@@ -1,0 +1,105 @@
+//! Polynomials in the Chebyshev basis: baby steps, giant steps, and the least depth there is.
+//!
+//! A series of degree d needs ⌈log₂(d+1)⌉ levels. It is divided by T_m, m a power of two, until the parts are linear
+//! combinations of baby steps; where the depth is tight (only ever along the leading quotients) the division goes on to
+//! degree one. Source: [PS73], [BMTH21] §5.2.
+
+use super::{auto::Auto, ciphertext::Ciphertext};
+use crate::error::Result;
+use limbwise_device::Device;
+use limbwise_math::chebyshev::{Series, divide};
+use std::collections::BTreeMap;
+
+/// Levels that a series of this degree takes, its argument in [−1, 1].
+#[must_use]
+pub fn depth(degree: usize) -> usize {
+    (degree + 1).next_power_of_two().trailing_zeros() as usize
+}
+
+/// T_k of the argument, made when first needed.
+struct Basis<'s, 'a, D: Device> {
+    auto: &'s Auto<'a, D>,
+    powers: BTreeMap<usize, Ciphertext<D>>,
+}
+
+impl<D: Device> Basis<'_, '_, D> {
+    /// T_k by T_{a+b} = 2·T_a·T_b − T_{a−b}, a the larger half: depth ⌈log₂ k⌉.
+    fn get(&mut self, k: usize) -> Result<Ciphertext<D>> {
+        if let Some(known) = self.powers.get(&k) {
+            return Ok(known.clone());
+        }
+        let a = 1 << (k.next_power_of_two().trailing_zeros() - 1);
+        let b = k - a;
+        let (left, right) = (self.get(a)?, self.get(b)?);
+        let auto = self.auto;
+        let product = if a == b { auto.square(&left)? } else { auto.mul(&left, &right)? };
+        let twice = auto.settle(&auto.eval.add(&product, &product)?)?;
+        let power = if a == b { auto.add_scalar(&twice, -1.0) } else { auto.sub(&twice, &self.get(a - b)?)? };
+        let power = power.bounded_by(1.0); // Chebyshev polynomials map [−1, 1] to itself
+        self.powers.insert(k, power.clone());
+        Ok(power)
+    }
+}
+
+impl<D: Device> Auto<'_, D> {
+    /// Evaluates a series at `u`, which the caller has already mapped to [−1, 1]: see [`Self::chebyshev`].
+    ///
+    /// # Errors
+    /// No level left, or a missing relinearization key.
+    ///
+    /// # Panics
+    /// Without a coefficient.
+    pub fn chebyshev_unit(&self, u: &Ciphertext<D>, coefficients: &[f64]) -> Result<Ciphertext<D>> {
+        let degree = coefficients.len().checked_sub(1).expect("a series has a coefficient");
+        let _region = self.eval.device().region("chebyshev", u32::try_from(degree).unwrap_or(u32::MAX));
+        let u = self.settle(u)?.bounded_by(1.0);
+        self.eval.needs("chebyshev", &u, depth(degree))?;
+        let mut basis = Basis { auto: self, powers: BTreeMap::from([(1, u)]) };
+        // √d baby steps balance the products for powers against those for recombination.
+        let babies = 1usize << (depth(degree).div_ceil(2));
+        self.evaluate(&mut basis, coefficients, babies, depth(degree))
+    }
+
+    /// Evaluates a series on its interval; mapping the argument to [−1, 1] takes one level more unless it is there.
+    ///
+    /// # Errors
+    /// As [`Self::chebyshev_unit`].
+    pub fn chebyshev(&self, x: &Ciphertext<D>, series: &Series) -> Result<Ciphertext<D>> {
+        let (half_width, middle) = (0.5 * (series.to - series.from), series.from.midpoint(series.to));
+        if (half_width - 1.0).abs() < f64::EPSILON && middle.abs() < f64::EPSILON {
+            return self.chebyshev_unit(x, &series.coefficients);
+        }
+        let unit = self.settle(&self.weighted_sum(&[(1.0 / half_width, x)])?)?;
+        self.chebyshev_unit(&self.add_scalar(&unit, -middle / half_width), &series.coefficients)
+    }
+
+    /// A part of a series within `budget` levels of the argument; the result may be pending.
+    fn evaluate(&self, basis: &mut Basis<'_, '_, D>, p: &[f64], babies: usize, budget: usize) -> Result<Ciphertext<D>> {
+        let degree = p.len() - 1;
+        let combination_depth = degree.next_power_of_two().trailing_zeros() as usize + 1;
+        if degree <= 1 || (degree < babies && combination_depth <= budget) {
+            return self.combination(basis, p);
+        }
+        let m = (degree + 1).next_power_of_two() / 2;
+        let (quotient, remainder) = divide(p, m);
+        let high = match quotient[..] {
+            [constant] => self.weighted_sum(&[(constant, &basis.get(m)?)])?,
+            _ => self.mul(&self.evaluate(basis, &quotient, babies, budget - 1)?, &basis.get(m)?)?,
+        };
+        let low = self.evaluate(basis, &remainder, babies, budget)?;
+        self.add(&high, &low)
+    }
+
+    /// `Σ p_k·T_k` of a few terms, pending; the smallest coefficients still weigh: none is left out but exact zeros.
+    fn combination(&self, basis: &mut Basis<'_, '_, D>, p: &[f64]) -> Result<Ciphertext<D>> {
+        let mut terms = Vec::new();
+        for (k, &c) in p.iter().enumerate().skip(1).filter(|(_, c)| **c != 0.0) {
+            terms.push((c, basis.get(k)?));
+        }
+        if terms.is_empty() {
+            terms.push((0.0, basis.get(1)?));
+        }
+        let borrowed: Vec<(f64, &Ciphertext<D>)> = terms.iter().map(|(c, t)| (*c, t)).collect();
+        Ok(self.add_scalar(&self.weighted_sum(&borrowed)?, p[0]))
+    }
+}

@@ -1,0 +1,67 @@
+//! Plaintexts and ciphertexts: polynomials in evaluation domain with their level, scale and packing.
+
+use super::estimate::Estimate;
+use limbwise_device::{Device, Handle};
+
+/// Encoded clear values, one polynomial a batch entry.
+pub struct Plaintext<D: Device> {
+    /// The polynomial, evaluation domain, over the primes of the level.
+    pub poly: D::Poly,
+    /// Its level.
+    pub level: usize,
+    /// Its scale: slot values times this are the polynomial's.
+    pub scale: f64,
+    /// Slots packed, a power of two up to N/2.
+    pub slots: usize,
+    /// Size of the values and error of encoding.
+    pub estimate: Estimate,
+}
+
+/// Encrypted values: `Σ parts[i]·s^i ≈ scale·message`. A batch holds independent messages of one shape.
+pub struct Ciphertext<D: Device> {
+    /// Two polynomials, or three after a multiplication; evaluation domain, over the primes of the level.
+    pub parts: Vec<D::Poly>,
+    /// Rescales left.
+    pub level: usize,
+    /// The scale.
+    pub scale: f64,
+    /// Slots packed.
+    pub slots: usize,
+    /// Expected size and error.
+    pub estimate: Estimate,
+}
+
+impl<D: Device> Clone for Ciphertext<D> {
+    /// Another handle on the same polynomials; no words are copied.
+    fn clone(&self) -> Self {
+        Self { parts: self.parts.clone(), ..*self }
+    }
+}
+
+impl<D: Device> Clone for Plaintext<D> {
+    /// Another handle on the same polynomial.
+    fn clone(&self) -> Self {
+        Self { poly: self.poly.clone(), ..*self }
+    }
+}
+
+impl<D: Device> Ciphertext<D> {
+    /// Independent messages in it.
+    #[must_use]
+    pub fn batch(&self) -> usize {
+        self.parts[0].shape().batch
+    }
+
+    /// The same with what the program knows of the values: their root mean square is at most `magnitude`.
+    #[must_use]
+    pub fn bounded_by(mut self, magnitude: f64) -> Self {
+        self.estimate.magnitude = self.estimate.magnitude.min(magnitude);
+        self
+    }
+
+    /// Bytes of its polynomials.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.parts.iter().map(|p| p.shape().bytes()).sum()
+    }
+}

@@ -1,0 +1,64 @@
+//! Decryption and the measure of its precision. Exists only under the feature `client`.
+
+use super::{
+    ciphertext::Ciphertext,
+    encoder::{Encoder, Packing},
+};
+use crate::{error::Result, params::Params, rlwe::SecretKey};
+use limbwise_device::{Device, HostRead};
+use limbwise_math::rns::to_f64;
+use num_complex::Complex64;
+use serde::Serialize;
+
+/// `Σ parts[i]·s^i` in coefficient domain: the part of decryption that any device can do.
+pub fn phase<D: Device>(dev: &D, params: &Params, key: &SecretKey, ciphertext: &Ciphertext<D>) -> D::Poly {
+    let _region = dev.region("decrypt", 0);
+    let secret = key.upload(dev, params, params.basis(ciphertext.level));
+    // Horner in s, from the highest part down.
+    let mut parts = ciphertext.parts.iter().rev();
+    let mut sum = parts.next().map_or_else(|| secret.clone(), Clone::clone);
+    for part in parts {
+        sum = dev.add(&dev.mul(&sum, &secret), part);
+    }
+    dev.intt(sum)
+}
+
+/// The slots of every message in the batch.
+///
+/// # Errors
+/// A device fault.
+pub fn decrypt<D: HostRead>(
+    dev: &D,
+    encoder: &Encoder,
+    params: &Params,
+    key: &SecretKey,
+    ciphertext: &Ciphertext<D>,
+) -> Result<Vec<Vec<Complex64>>> {
+    let words = zeroize::Zeroizing::new(dev.download(&phase(dev, params, key, ciphertext))?);
+    let packing = Packing { slots: ciphertext.slots, level: ciphertext.level, scale: ciphertext.scale };
+    let size = words.len() / ciphertext.batch();
+    Ok(words.chunks_exact(size).map(|message| encoder.decode(message, packing)).collect())
+}
+
+/// −log₂ of absolute errors over the real and imaginary parts of all slots.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Precision {
+    /// −log₂ of the mean absolute error.
+    pub mean: f64,
+    /// −log₂ of the largest absolute error.
+    pub min: f64,
+}
+
+impl Precision {
+    /// Of values against what they should be; errors below 2^−60 count as 2^−60.
+    #[must_use]
+    pub fn of(got: &[Complex64], wanted: &[Complex64]) -> Self {
+        let errors = || got.iter().zip(wanted).flat_map(|(a, b)| [(a.re - b.re).abs(), (a.im - b.im).abs()]);
+        let count = to_f64(2 * got.len().min(wanted.len()) as u64).max(1.0);
+        let floor = 2f64.powi(-60);
+        Self {
+            mean: -(errors().sum::<f64>() / count).max(floor).log2(),
+            min: -errors().fold(0.0, f64::max).max(floor).log2(),
+        }
+    }
+}

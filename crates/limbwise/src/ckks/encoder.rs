@@ -1,0 +1,135 @@
+//! Encoding: complex vectors → polynomials, through the canonical embedding.
+
+use super::{ciphertext::Plaintext, estimate::Estimate};
+use crate::{
+    error::{EncodeError, LevelError, Result, ScaleError},
+    params::Params,
+    rlwe::noise,
+};
+use limbwise_device::{Device, Domain, Role, Shape};
+use limbwise_math::{embedding::Embedding, rns::Reconstruction, rns::to_f64};
+use num_complex::Complex64;
+use std::sync::{Arc, OnceLock};
+
+/// How values are laid into a polynomial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Packing {
+    /// Slots, a power of two up to N/2.
+    pub slots: usize,
+    /// Level of the result.
+    pub level: usize,
+    /// Scale, 2 … 2^60.
+    pub scale: f64,
+}
+
+/// Encodes and decodes for one parameter set; tables are made when first needed and shared by clones.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    params: Params,
+    embeddings: Arc<[OnceLock<Embedding>; 17]>,
+}
+
+impl Encoder {
+    /// An encoder.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        Self { params: params.clone(), embeddings: Arc::default() }
+    }
+
+    fn embedding(&self, slots: usize) -> &Embedding {
+        self.embeddings[slots.trailing_zeros() as usize].get_or_init(|| Embedding::new(slots))
+    }
+
+    /// Encodes a batch of vectors; a short one is filled up with zeros.
+    ///
+    /// Nothing is computed before the device asks for words, so on a recorder nothing ever is.
+    ///
+    /// # Errors
+    /// [`EncodeError`], [`ScaleError`] or [`LevelError`] for what cannot be encoded.
+    pub fn encode<D: Device>(&self, dev: &D, batch: &[Vec<Complex64>], packing: Packing) -> Result<Plaintext<D>> {
+        let estimate = self.check(batch, packing)?;
+        let Packing { slots, level, scale } = packing;
+        let shape = Shape::eval(self.params.ring(), self.params.basis(level)).with_batch(batch.len());
+        let coefficients: Vec<OnceLock<Vec<i128>>> = batch.iter().map(|_| OnceLock::new()).collect();
+        let gap = self.params.max_slots() / slots;
+        let poly = dev.upload(&shape.with_domain(Domain::Coeff), Role::Plaintext, &|at, row| {
+            let integers = coefficients[at.batch].get_or_init(|| self.integers(&batch[at.batch], slots, scale));
+            row.fill(0);
+            for (x, &c) in row.iter_mut().step_by(gap).zip(integers.iter()) {
+                *x = at.modulus.from_i128(c);
+            }
+        });
+        Ok(Plaintext { poly: dev.ntt(poly), level, scale, slots, estimate })
+    }
+
+    /// Encodes real vectors.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn encode_real<D: Device>(&self, dev: &D, batch: &[Vec<f64>], packing: Packing) -> Result<Plaintext<D>> {
+        let complex: Vec<Vec<Complex64>> =
+            batch.iter().map(|row| row.iter().map(|&x| Complex64::new(x, 0.0)).collect()).collect();
+        self.encode(dev, &complex, packing)
+    }
+
+    fn check(&self, batch: &[Vec<Complex64>], packing: Packing) -> Result<Estimate> {
+        let Packing { slots, level, scale } = packing;
+        let most = self.params.max_slots();
+        if !slots.is_power_of_two() || slots > most {
+            return Err(EncodeError::Slots(slots, most).into());
+        }
+        if level > self.params.top_level() {
+            return Err(LevelError::Above { op: "encode", wanted: level, level: self.params.top_level() }.into());
+        }
+        if !(2.0..=2f64.powi(60)).contains(&scale) {
+            return Err(ScaleError::Invalid(scale).into());
+        }
+        let mut largest = 0.0f64;
+        let mut magnitude = 0.0f64;
+        for values in batch {
+            if values.len() > slots {
+                return Err(EncodeError::TooMany { got: values.len(), slots }.into());
+            }
+            if let Some(index) = values.iter().position(|z| !z.is_finite()) {
+                return Err(EncodeError::NotFinite { index, value: values[index].to_string() }.into());
+            }
+            largest = values.iter().map(|z| z.norm()).fold(largest, f64::max);
+            let mean_square = values.iter().map(Complex64::norm_sqr).sum::<f64>() / to_f64(slots as u64);
+            magnitude = magnitude.max(mean_square.sqrt());
+        }
+        let log_modulus = self.params.log_modulus(level);
+        // Coefficients are at most the largest slot; 126 bits is what the integers of the encoder hold.
+        if largest > 0.0 && largest.log2() + scale.log2() > (log_modulus - 2.0).min(126.0) {
+            return Err(EncodeError::TooLarge { magnitude: largest, log_scale: scale.log2(), log_modulus }.into());
+        }
+        Ok(Estimate::exact(magnitude).with_noise(noise::encoding(), slots, scale))
+    }
+
+    fn integers(&self, values: &[Complex64], slots: usize, scale: f64) -> Vec<i128> {
+        let mut padded = values.to_vec();
+        padded.resize(slots, Complex64::default());
+        let coefficients = self.embedding(slots).to_coefficients(&padded);
+        #[expect(clippy::cast_possible_truncation, reason = "below 2^126: checked before")]
+        let rounded = coefficients.iter().map(|c| (c * scale).round() as i128).collect();
+        rounded
+    }
+
+    /// The slots of a polynomial whose residues (limb-major, coefficient order) are given.
+    pub(crate) fn decode(&self, words: &[u64], packing: Packing) -> Vec<Complex64> {
+        let ring = self.params.ring();
+        let moduli = ring.moduli_of(self.params.basis(packing.level));
+        let crt = Reconstruction::new(&moduli);
+        let n = ring.n();
+        let gap = self.params.max_slots() / packing.slots;
+        let mut residues = vec![0; moduli.len()];
+        let coefficients: Vec<f64> = (0..2 * packing.slots)
+            .map(|k| {
+                for (r, limb) in residues.iter_mut().zip(words.chunks_exact(n)) {
+                    *r = limb[k * gap];
+                }
+                crt.centred_f64(&residues) / packing.scale
+            })
+            .collect();
+        self.embedding(packing.slots).to_slots(&coefficients)
+    }
+}

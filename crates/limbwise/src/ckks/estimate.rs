@@ -1,0 +1,167 @@
+//! What is expected of the values in a ciphertext: their size and their error, carried through every operation.
+//!
+//! Errors are deviations of one real component of a slot, in units of the message. The error of each encryption is
+//! followed by name, because it meets itself again when a ciphertext is used twice: then it adds up in full. Errors of
+//! different origin are independent, so their variances add.
+
+use super::ciphertext::Plaintext;
+use crate::{params::Params, rlwe::noise};
+use limbwise_device::Device;
+use limbwise_math::galois::GaloisElement;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// An error that can meet itself: which encryption made it, and how its slots have moved since.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Source {
+    encryption: u32,
+    galois: u32,
+    deviation: f64,
+}
+
+/// Encryptions followed by name in one ciphertext; the smallest of more are merged.
+const FOLLOWED: usize = 8;
+
+/// Expected size and error of slots.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Root mean square of the slots' absolute values, or a bound of it.
+    pub magnitude: f64,
+    /// Deviation of all that is not followed by name.
+    independent: f64,
+    sources: [Source; FOLLOWED],
+}
+
+/// Mean of |x| for a Gaussian of deviation 1: √(2/π).
+const MEAN_OF_ABSOLUTE: f64 = 0.797_884_560_802_865_4;
+
+impl Estimate {
+    /// Exact values of this size.
+    #[must_use]
+    pub fn exact(magnitude: f64) -> Self {
+        Self { magnitude, independent: 0.0, sources: [Source::default(); FOLLOWED] }
+    }
+
+    /// Standard deviation of the error of a real or imaginary part.
+    #[must_use]
+    pub fn error(self) -> f64 {
+        self.sources.iter().fold(self.independent, |sum, s| sum.hypot(s.deviation))
+    }
+
+    /// −log₂ of the expected mean absolute error of real and imaginary parts.
+    #[must_use]
+    pub fn precision_bits(self) -> f64 {
+        -(MEAN_OF_ABSOLUTE * self.error()).log2()
+    }
+
+    /// With coefficient noise (in integers) of its own, for so many slots and this scale.
+    #[must_use]
+    pub fn with_noise(self, noise: f64, slots: usize, scale: f64) -> Self {
+        Self { independent: self.independent.hypot(noise * noise::slot_factor(slots) / scale), ..self }
+    }
+
+    /// With the coefficient noise of an encryption, from now on followed by name.
+    #[must_use]
+    pub fn encrypted(self, noise: f64, slots: usize, scale: f64) -> Self {
+        static ENCRYPTIONS: AtomicU32 = AtomicU32::new(1);
+        let encryption = ENCRYPTIONS.fetch_add(1, Ordering::Relaxed);
+        let deviation = noise * noise::slot_factor(slots) / scale;
+        let mut this = self;
+        this.sources[0] = Source { encryption, galois: 1, deviation };
+        this
+    }
+
+    /// `left·self + right·other`: equal sources add up, all else is independent.
+    fn combine(self, left: f64, other: Self, right: f64, magnitude: f64) -> Self {
+        let mut independent = (left * self.independent).hypot(right * other.independent);
+        let mut all: Vec<Source> =
+            self.sources.iter().map(|s| Source { deviation: s.deviation * left, ..*s }).collect();
+        for s in other.sources {
+            let deviation = s.deviation * right;
+            match all.iter_mut().find(|t| (t.encryption, t.galois) == (s.encryption, s.galois)) {
+                Some(same) => same.deviation += deviation,
+                None => all.push(Source { deviation, ..s }),
+            }
+        }
+        all.sort_by(|a, b| b.deviation.total_cmp(&a.deviation));
+        for merged in all.drain(FOLLOWED..) {
+            independent = independent.hypot(merged.deviation);
+        }
+        let mut sources = [Source::default(); FOLLOWED];
+        sources.copy_from_slice(&all);
+        Self { magnitude, independent, sources }
+    }
+
+    /// Of a sum or difference; magnitudes may add.
+    #[must_use]
+    pub fn sum(self, other: Self) -> Self {
+        self.combine(1.0, other, 1.0, self.magnitude + other.magnitude)
+    }
+
+    /// Of a product.
+    #[must_use]
+    pub fn product(self, other: Self) -> Self {
+        self.combine(other.magnitude, other, self.magnitude, self.magnitude * other.magnitude)
+    }
+
+    /// Of a square: every error meets itself.
+    #[must_use]
+    pub fn square(self) -> Self {
+        let twice = 2.0 * self.magnitude;
+        self.combine(twice, Self::exact(0.0), 0.0, self.magnitude * self.magnitude)
+    }
+
+    /// Times a real constant that was rounded to a multiple of 1/unit.
+    #[must_use]
+    pub fn scaled(self, factor: f64, unit: f64) -> Self {
+        let scaled = self.combine(factor.abs(), Self::exact(0.0), 0.0, self.magnitude * factor.abs());
+        let rounding = self.magnitude * noise::encoding() / unit;
+        Self { independent: scaled.independent.hypot(rounding), ..scaled }
+    }
+
+    /// After a division with rounding to `scale`.
+    #[must_use]
+    pub fn divided(self, params: &Params, slots: usize, scale: f64) -> Self {
+        self.with_noise(noise::division(params), slots, scale)
+    }
+
+    /// After key switching at `scale`.
+    #[must_use]
+    pub fn switched(self, params: &Params, level: usize, slots: usize, scale: f64) -> Self {
+        self.with_noise(noise::key_switch(params, level), slots, scale)
+    }
+
+    /// After an automorphism: the slots moved, and their errors with them.
+    #[must_use]
+    pub fn moved(mut self, g: GaloisElement, log_n: u32) -> Self {
+        for s in &mut self.sources {
+            s.galois = GaloisElement::new(s.galois | 1, log_n).compose(g, log_n).value();
+        }
+        self
+    }
+}
+
+/// What a fresh public-key encryption of a plaintext has.
+#[must_use]
+pub fn fresh<D: Device>(params: &Params, plain: &Plaintext<D>) -> Estimate {
+    plain.estimate.encrypted(noise::public_encryption(params), plain.slots, plain.scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_meets_itself_adds_up() {
+        let x = Estimate::exact(1.0).encrypted(1.0, 1, 1024.0);
+        let y = Estimate::exact(1.0).encrypted(1.0, 1, 1024.0);
+        let bits = |e: Estimate| (e.error() * 1024.0).log2();
+        assert!((bits(x.sum(x)) - 1.0).abs() < 1e-9);
+        assert!((bits(x.sum(y)) - 0.5).abs() < 1e-9);
+        assert!((bits(x.product(x)) - bits(x.square())).abs() < 1e-9);
+        let g = GaloisElement::rotation(3, 12);
+        assert!((bits(x.sum(x.moved(g, 12))) - 0.5).abs() < 1e-9);
+        assert!((bits(x.sum(x.moved(g, 12).moved(g.inverse(12), 12))) - 1.0).abs() < 1e-9);
+        let many = (0..40).map(|_| Estimate::exact(1.0).encrypted(1.0, 1, 1024.0)).fold(x, Estimate::sum);
+        assert!((bits(many) - 0.5 * 41f64.log2()).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,318 @@
+//! The explicit evaluator: every operation does what its name says, and rescaling is the caller's.
+//!
+//! All mistakes of a caller are found before the device is asked for anything.
+
+use super::{
+    ciphertext::{Ciphertext, Plaintext},
+    estimate::Estimate,
+};
+use crate::{
+    error::{KeyError, LevelError, Result, ScaleError},
+    params::Params,
+    rlwe::{KeyName, KeyStore},
+};
+use limbwise_device::{Device, Handle as _};
+use limbwise_math::modulus::Modulus;
+
+/// Largest relative difference of scales that an addition takes for none.
+const SCALE_TOLERANCE: f64 = 3e-11;
+
+/// Evaluates on ciphertexts with public keys only.
+pub struct Evaluator<'a, D: Device> {
+    pub(crate) dev: &'a D,
+    pub(crate) params: &'a Params,
+    pub(crate) keys: &'a dyn KeyStore<D>,
+}
+
+impl<D: Device> Clone for Evaluator<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for Evaluator<'_, D> {}
+
+/// Where an operation happens: what its errors name.
+struct Site {
+    op: &'static str,
+    levels: [usize; 2],
+    scales: [f64; 2],
+    slots: [usize; 2],
+    batches: [usize; 2],
+}
+
+impl Site {
+    fn same_level_and_packing(&self) -> Result<()> {
+        let [left, right] = self.levels;
+        if left != right {
+            return Err(LevelError::Mismatch { op: self.op, left, right }.into());
+        }
+        let [left, right] = self.slots;
+        if left != right {
+            return Err(KeyError::Slots { op: self.op, left, right }.into());
+        }
+        let [left, right] = self.batches;
+        if left != right && left != 1 && right != 1 {
+            return Err(KeyError::Batch { op: self.op, left, right }.into());
+        }
+        Ok(())
+    }
+
+    fn same_scale(&self) -> Result<()> {
+        let [left, right] = self.scales;
+        if (left / right - 1.0).abs() > SCALE_TOLERANCE {
+            return Err(ScaleError::Mismatch { op: self.op, left: left.log2(), right: right.log2() }.into());
+        }
+        Ok(())
+    }
+}
+
+impl<'a, D: Device> Evaluator<'a, D> {
+    /// An evaluator on a device, with keys from a store.
+    #[must_use]
+    pub fn new(dev: &'a D, params: &'a Params, keys: &'a dyn KeyStore<D>) -> Self {
+        Self { dev, params, keys }
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &'a D {
+        self.dev
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub fn params(&self) -> &'a Params {
+        self.params
+    }
+
+    /// `a + b`. Scales and levels are equal; degrees may differ.
+    ///
+    /// # Errors
+    /// [`LevelError`], [`ScaleError`] or [`KeyError`] where the operands do not go together.
+    pub fn add(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        self.combine("add", a, b, |x, y| self.dev.add(x, y), Clone::clone)
+    }
+
+    /// `a − b`.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub fn sub(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        self.combine("sub", a, b, |x, y| self.dev.sub(x, y), |y| self.dev.neg(y.clone()))
+    }
+
+    fn combine(
+        &self,
+        op: &'static str,
+        a: &Ciphertext<D>,
+        b: &Ciphertext<D>,
+        both: impl Fn(&D::Poly, &D::Poly) -> D::Poly,
+        right_only: impl Fn(&D::Poly) -> D::Poly,
+    ) -> Result<Ciphertext<D>> {
+        let site = pair_site(op, a, b);
+        site.same_level_and_packing()?;
+        site.same_scale()?;
+        if a.parts.len() != b.parts.len() && a.batch() != b.batch() {
+            return Err(KeyError::Batch { op, left: a.batch(), right: b.batch() }.into());
+        }
+        let parts = (0..a.parts.len().max(b.parts.len()))
+            .map(|i| match (a.parts.get(i), b.parts.get(i)) {
+                (Some(x), Some(y)) => both(x, y),
+                (Some(x), None) => x.clone(),
+                (None, y) => right_only(y.expect("one operand has part i")),
+            })
+            .collect();
+        Ok(Ciphertext { parts, estimate: a.estimate.sum(b.estimate), ..*a })
+    }
+
+    /// `−a`.
+    #[must_use]
+    pub fn negate(&self, a: &Ciphertext<D>) -> Ciphertext<D> {
+        Ciphertext { parts: a.parts.iter().map(|p| self.dev.neg(p.clone())).collect(), ..*a }
+    }
+
+    /// `a + p`.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub fn add_plain(&self, a: &Ciphertext<D>, p: &Plaintext<D>) -> Result<Ciphertext<D>> {
+        let site = plain_site("add_plain", a, p);
+        site.same_level_and_packing()?;
+        site.same_scale()?;
+        let [left, right] = site.batches;
+        if right > left {
+            return Err(KeyError::Batch { op: site.op, left, right }.into());
+        }
+        let mut parts = a.parts.clone();
+        parts[0] = self.dev.add(&parts[0], &p.poly);
+        Ok(Ciphertext { parts, estimate: a.estimate.sum(p.estimate), ..*a })
+    }
+
+    /// `a − p`.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub fn sub_plain(&self, a: &Ciphertext<D>, p: &Plaintext<D>) -> Result<Ciphertext<D>> {
+        self.add_plain(&self.negate(a), p).map(|difference| self.negate(&difference))
+    }
+
+    /// `a + value` in every slot.
+    #[must_use]
+    pub fn add_scalar(&self, a: &Ciphertext<D>, value: f64) -> Ciphertext<D> {
+        let mut parts = a.parts.clone();
+        parts[0] = self.dev.shift_limbs(parts[0].clone(), &self.constant(value * a.scale, a.level));
+        let estimate = a.estimate.sum(Estimate::exact(value.abs()));
+        Ciphertext { parts, estimate, ..*a }
+    }
+
+    /// `a·p`: the scale is the product of both, the level stays; rescale afterwards.
+    ///
+    /// # Errors
+    /// Where the operands do not go together, or the product leaves the modulus.
+    pub fn mul_plain(&self, a: &Ciphertext<D>, p: &Plaintext<D>) -> Result<Ciphertext<D>> {
+        plain_site("mul_plain", a, p).same_level_and_packing()?;
+        let scale = self.product_scale("mul_plain", a.scale, p.scale, a.level)?;
+        let _region = self.dev.region("mul_plain", 0);
+        let parts = a.parts.iter().map(|c| self.dev.mul(c, &p.poly)).collect();
+        Ok(Ciphertext { parts, scale, estimate: a.estimate.product(p.estimate), ..*a })
+    }
+
+    /// `a·value`, the constant rounded at `scale`: the result's scale is the product; rescale afterwards.
+    ///
+    /// # Errors
+    /// [`ScaleError`] where the product leaves the modulus or the constant is not finite.
+    pub fn mul_scalar(&self, a: &Ciphertext<D>, value: f64, scale: f64) -> Result<Ciphertext<D>> {
+        if !(1.0..=2f64.powi(120)).contains(&scale) || !value.is_finite() {
+            return Err(ScaleError::Invalid(scale).into());
+        }
+        let product = self.product_scale("mul_scalar", a.scale, scale, a.level)?;
+        let constants = self.constant(value * scale, a.level);
+        let parts = a.parts.iter().map(|c| self.dev.scale_limbs(c.clone(), &constants)).collect();
+        Ok(Ciphertext { parts, scale: product, estimate: a.estimate.scaled(value, scale), ..*a })
+    }
+
+    /// `a·b` as a ciphertext of three polynomials; the scale is the product of both.
+    ///
+    /// # Errors
+    /// Where the operands do not go together, or the product leaves the modulus.
+    pub fn multiply(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        pair_site("multiply", a, b).same_level_and_packing()?;
+        let (a0, a1) = linear("multiply", a)?;
+        let (b0, b1) = linear("multiply", b)?;
+        let scale = self.product_scale("multiply", a.scale, b.scale, a.level)?;
+        let dev = self.dev;
+        let _region = dev.region("multiply", 0);
+        let mut middle = dev.mul(a0, b1);
+        dev.mul_acc(&mut middle, a1, b0);
+        let parts = vec![dev.mul(a0, b0), middle, dev.mul(a1, b1)];
+        Ok(Ciphertext { parts, scale, estimate: a.estimate.product(b.estimate), ..*a })
+    }
+
+    /// `a²`, with one product less.
+    ///
+    /// # Errors
+    /// As [`Self::multiply`].
+    pub fn square(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let (a0, a1) = linear("square", a)?;
+        let scale = self.product_scale("square", a.scale, a.scale, a.level)?;
+        let dev = self.dev;
+        let _region = dev.region("square", 0);
+        let cross = dev.mul(a0, a1);
+        let parts = vec![dev.mul(a0, a0), dev.add(&cross, &cross), dev.mul(a1, a1)];
+        Ok(Ciphertext { parts, scale, estimate: a.estimate.square(), ..*a })
+    }
+
+    /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned as it is.
+    ///
+    /// # Errors
+    /// [`KeyError`] without the key.
+    pub fn relinearize(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let [c0, c1, c2] = &a.parts[..] else { return Ok(a.clone()) };
+        let key = self.keys.key("relinearize", KeyName::Relinearization, a.level)?;
+        let _region = self.dev.region("relinearize", 0);
+        let [d0, d1] = self.dev.key_switch(c2, &key.at(self.dev, self.params, a.level)?);
+        let parts = vec![self.dev.add(c0, &d0), self.dev.add(c1, &d1)];
+        let estimate = a.estimate.switched(self.params, a.level, a.slots, a.scale);
+        Ok(Ciphertext { parts, estimate, ..*a })
+    }
+
+    /// Divides by the primes of the level: level −1, scale ÷ their product.
+    ///
+    /// # Errors
+    /// [`LevelError::Exhausted`] at level 0; [`ScaleError::TooSmall`] if less than 2^5 of scale would be left.
+    pub fn rescale(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        self.needs("rescale", a, 1)?;
+        let scale = a.scale / self.params.dropped(a.level);
+        if scale < 32.0 {
+            return Err(ScaleError::TooSmall { op: "rescale", log_scale: scale.log2() }.into());
+        }
+        let level = a.level - 1;
+        let to = self.params.basis(level);
+        let parts = a.parts.iter().map(|p| self.dev.rescale(p, to)).collect();
+        let estimate = a.estimate.divided(self.params, a.slots, scale);
+        Ok(Ciphertext { parts, level, scale, estimate, ..*a })
+    }
+
+    /// Forgets the primes above a level; value and scale stay.
+    ///
+    /// # Errors
+    /// [`LevelError::Above`] if the ciphertext is below that level already.
+    pub fn drop_level(&self, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
+        if level > a.level {
+            return Err(LevelError::Above { op: "drop_level", wanted: level, level: a.level }.into());
+        }
+        let basis = self.params.basis(level);
+        Ok(Ciphertext { parts: a.parts.iter().map(|p| self.dev.restrict(p, basis)).collect(), level, ..*a })
+    }
+
+    /// Fails unless `needed` rescales are left.
+    pub(crate) fn needs(&self, op: &'static str, a: &Ciphertext<D>, needed: usize) -> Result<()> {
+        if a.level < needed {
+            return Err(LevelError::Exhausted { op, level: a.level, needed, top: self.params.top_level() }.into());
+        }
+        Ok(())
+    }
+
+    fn product_scale(&self, op: &'static str, left: f64, right: f64, level: usize) -> Result<f64> {
+        let (scale, log_modulus) = (left * right, self.params.log_modulus(level));
+        if scale.log2() > log_modulus - 1.0 {
+            return Err(ScaleError::TooLarge { op, log_scale: scale.log2(), log_modulus, level }.into());
+        }
+        Ok(scale)
+    }
+
+    /// The residues of a rounded constant at a level.
+    fn constant(&self, value: f64, level: usize) -> Vec<u64> {
+        let residue = residue_of(value.round());
+        self.params.ring().moduli_of(self.params.basis(level)).into_iter().map(residue).collect()
+    }
+}
+
+/// The residue of an integral float of any size.
+fn residue_of(value: f64) -> impl Fn(Modulus) -> u64 {
+    let exponent = if value == 0.0 { 0.0 } else { (value.abs().log2().floor() - 62.0).max(0.0) };
+    #[expect(clippy::cast_possible_truncation, reason = "below 2^63 in magnitude")]
+    let mantissa = (value / exponent.exp2()) as i64;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 1023")]
+    let exponent = exponent as u64;
+    move |q| q.mul(q.from_i64(mantissa), q.pow(2, exponent))
+}
+
+fn pair_site<D: Device>(op: &'static str, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Site {
+    let (levels, scales) = ([a.level, b.level], [a.scale, b.scale]);
+    Site { op, levels, scales, slots: [a.slots, b.slots], batches: [a.batch(), b.batch()] }
+}
+
+fn plain_site<D: Device>(op: &'static str, a: &Ciphertext<D>, p: &Plaintext<D>) -> Site {
+    let (levels, scales) = ([a.level, p.level], [a.scale, p.scale]);
+    Site { op, levels, scales, slots: [a.slots, p.slots], batches: [a.batch(), p.poly.shape().batch] }
+}
+
+/// The two polynomials of a ciphertext of degree 1.
+pub(crate) fn linear<'c, D: Device>(op: &'static str, a: &'c Ciphertext<D>) -> Result<(&'c D::Poly, &'c D::Poly)> {
+    match &a.parts[..] {
+        [c0, c1] => Ok((c0, c1)),
+        parts => Err(KeyError::Degree { op, got: parts.len(), wanted: 2, next: "relinearize first" }.into()),
+    }
+}

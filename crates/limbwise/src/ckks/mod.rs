@@ -1,0 +1,29 @@
+//! CKKS: approximate arithmetic on vectors of complex numbers.
+//!
+//! Enters: encoding, encryption, the explicit evaluator, automatic level management, polynomial evaluation.
+//! Stays out: kernels, key generation (it is RLWE's), workloads.
+//!
+//! Read in this order: [`ciphertext`], [`encoder`], [`encrypt`], [`evaluator`], [`rotation`], [`auto`], [`chebyshev`],
+//! [`estimate`], and for clients `decrypt`.
+
+pub mod auto;
+pub mod chebyshev;
+pub mod ciphertext;
+#[cfg(feature = "client")]
+pub mod decrypt;
+pub mod encoder;
+#[cfg(feature = "client")]
+pub mod encrypt;
+pub mod estimate;
+pub mod evaluator;
+pub mod rotation;
+
+pub use auto::Auto;
+pub use ciphertext::{Ciphertext, Plaintext};
+#[cfg(feature = "client")]
+pub use decrypt::{Precision, decrypt};
+pub use encoder::{Encoder, Packing};
+#[cfg(feature = "client")]
+pub use encrypt::{encrypt, encrypt_secret};
+pub use estimate::Estimate;
+pub use evaluator::Evaluator;

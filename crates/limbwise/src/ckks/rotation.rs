@@ -1,0 +1,88 @@
+//! Moving slots: rotations, conjugation, and sums made of them.
+
+use super::{
+    ciphertext::Ciphertext,
+    evaluator::{Evaluator, linear},
+};
+use crate::{error::Result, rlwe::KeyName};
+use limbwise_device::{Device, Handle as _};
+use limbwise_math::galois::GaloisElement;
+
+impl<D: Device> Evaluator<'_, D> {
+    /// Slots rotated to the left by `steps`, to the right if negative; any amount, taken modulo the slots.
+    ///
+    /// # Errors
+    /// [`KeyError`](crate::error::KeyError) without the rotation's key, or for a ciphertext of three polynomials.
+    pub fn rotate(&self, a: &Ciphertext<D>, steps: i64) -> Result<Ciphertext<D>> {
+        let slots = a.slots as i64;
+        match steps.rem_euclid(slots) {
+            0 => Ok(a.clone()),
+            steps => self.automorphism("rotate", a, GaloisElement::rotation(steps, self.params.log_n())),
+        }
+    }
+
+    /// Complex conjugates of all slots.
+    ///
+    /// # Errors
+    /// As [`Self::rotate`].
+    pub fn conjugate(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        self.automorphism("conjugate", a, GaloisElement::conjugation(self.params.log_n()))
+    }
+
+    fn automorphism(&self, op: &'static str, a: &Ciphertext<D>, g: GaloisElement) -> Result<Ciphertext<D>> {
+        let (c0, c1) = linear(op, a)?;
+        let key = self.keys.key(op, KeyName::Galois(g), a.level)?;
+        let _region = self.dev.region(op, g.value());
+        let moved = self.dev.automorphism(c1, g);
+        let [d0, d1] = self.dev.key_switch(&moved, &key.at(self.dev, self.params, a.level)?);
+        let parts = vec![self.dev.add(&self.dev.automorphism(c0, g), &d0), d1];
+        let estimate = a.estimate.moved(g, self.params.log_n()).switched(self.params, a.level, a.slots, a.scale);
+        Ok(Ciphertext { parts, estimate, ..*a })
+    }
+
+    /// `Σ_{i < count} rotate(a, i·stride)` by doubling: at most 2·log₂(count) rotations, log₂ for powers of two.
+    ///
+    /// # Errors
+    /// As [`Self::rotate`].
+    pub fn inner_sum(&self, a: &Ciphertext<D>, stride: i64, count: usize) -> Result<Ciphertext<D>> {
+        let _region = self.dev.region("inner_sum", 0);
+        let mut power = a.clone(); // the sum of 2^k terms
+        let mut sum: Option<Ciphertext<D>> = None;
+        let (mut left, mut length, mut done) = (count.max(1), 1i64, 0i64);
+        loop {
+            if left & 1 == 1 {
+                let shifted = self.rotate(&power, done * stride)?;
+                sum = Some(match sum {
+                    None => shifted,
+                    Some(sum) => self.add(&sum, &shifted)?,
+                });
+                done += length;
+            }
+            left >>= 1;
+            if left == 0 {
+                return Ok(sum.unwrap_or(power));
+            }
+            power = self.add(&power, &self.rotate(&power, length * stride)?)?;
+            length *= 2;
+        }
+    }
+
+    /// The sum of all messages of a batch, as a batch of one.
+    ///
+    /// # Errors
+    /// None today; levels and scales are equal within a batch.
+    pub fn batch_sum(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let batch = a.batch();
+        if batch == 1 {
+            return Ok(a.clone());
+        }
+        let take = |from, to| {
+            let parts: Vec<D::Poly> = a.parts.iter().map(|p| self.dev.split(p, from, to)).collect();
+            debug_assert!(parts.iter().all(|p| p.shape().batch == to - from));
+            Ciphertext { parts, ..*a }
+        };
+        let left = self.batch_sum(&take(0, batch / 2))?;
+        let right = self.batch_sum(&take(batch / 2, batch))?;
+        self.add(&left, &right)
+    }
+}

@@ -1,0 +1,222 @@
+//! What can go wrong by a user's mistake, in words that say what, got, wanted and the next step.
+
+use crate::{params::ParamsError, rlwe::KeyName};
+use limbwise_device::{Fault, RingError};
+use limbwise_math::sampling::EntropyError;
+
+/// The result of a scheme operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Any error of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter set was refused.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
+    /// Not enough levels, or levels that do not go together.
+    #[error(transparent)]
+    Level(#[from] LevelError),
+    /// Scales that do not go together.
+    #[error(transparent)]
+    Scale(#[from] ScaleError),
+    /// A key is missing or unfit.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// Values that cannot be encoded.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    /// The device refused the ring.
+    #[error(transparent)]
+    Ring(#[from] RingError),
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] Fault),
+    /// No randomness.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+}
+
+/// Levels: a ciphertext at level ℓ allows ℓ more rescales.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LevelError {
+    /// No rescale is left.
+    #[error(
+        "{op} needs level {needed}; the ciphertext is at level {level} of {top}: choose parameters with at least {} more levels (limbwise params choose), or bootstrap", needed - level
+    )]
+    Exhausted {
+        /// The operation.
+        op: &'static str,
+        /// Level of the ciphertext.
+        level: usize,
+        /// Level it needs.
+        needed: usize,
+        /// Level of a fresh ciphertext.
+        top: usize,
+    },
+    /// Operands at different levels.
+    #[error("{op}: the operands are at levels {left} and {right}: drop the higher one first (drop_level), or use Auto")]
+    Mismatch {
+        /// The operation.
+        op: &'static str,
+        /// Left level.
+        left: usize,
+        /// Right level.
+        right: usize,
+    },
+    /// A level that the chain does not have or a ciphertext has left.
+    #[error("{op}: level {wanted} is above level {level}: levels only fall, choose 0 to {level}")]
+    Above {
+        /// The operation.
+        op: &'static str,
+        /// What was asked for.
+        wanted: usize,
+        /// Highest possible.
+        level: usize,
+    },
+}
+
+/// Scales: the fixed-point factor of encoded values.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScaleError {
+    /// Operands at different scales.
+    #[error(
+        "{op}: the operands have scales 2^{left:.6} and 2^{right:.6}: rescale both, encode at the other's scale, or use Auto"
+    )]
+    Mismatch {
+        /// The operation.
+        op: &'static str,
+        /// log₂ of the left scale.
+        left: f64,
+        /// log₂ of the right scale.
+        right: f64,
+    },
+    /// A scale that leaves no room for the message, or that is none.
+    #[error(
+        "{op}: scale 2^{log_scale:.2} does not fit the modulus of 2^{log_modulus:.2} at level {level}: rescale first, or start from a higher level"
+    )]
+    TooLarge {
+        /// The operation.
+        op: &'static str,
+        /// log₂ of the scale.
+        log_scale: f64,
+        /// log₂ of the modulus.
+        log_modulus: f64,
+        /// The level.
+        level: usize,
+    },
+    /// Below what carries a message.
+    #[error(
+        "{op} would leave scale 2^{log_scale:.2}: rescale only after a multiplication, or multiply by a plaintext of larger scale"
+    )]
+    TooSmall {
+        /// The operation.
+        op: &'static str,
+        /// log₂ of the scale.
+        log_scale: f64,
+    },
+    /// Not an encoding scale.
+    #[error("a scale lies between 2^1 and 2^60 for encoding, got {0}: choose one near the primes of the level")]
+    Invalid(f64),
+}
+
+/// Keys and shapes of ciphertexts.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// Not in the set.
+    #[error(
+        "{op} needs {wanted}; the key set has {present} (record the circuit with \"limbwise plan\" to list what it needs)"
+    )]
+    Missing {
+        /// The operation.
+        op: &'static str,
+        /// The key.
+        wanted: String,
+        /// What there is.
+        present: String,
+    },
+    /// Made for lower levels only.
+    #[error(
+        "{name} was made for level {made} and below; the ciphertext is at level {level}: make the key at that level, or drop the ciphertext first"
+    )]
+    TooLow {
+        /// The key.
+        name: KeyName,
+        /// Level it was made for.
+        made: usize,
+        /// Level asked for.
+        level: usize,
+    },
+    /// A ciphertext of degree 2 where degree 1 is wanted, or the other way round.
+    #[error("{op} wants a ciphertext of {wanted} polynomials, got {got}: {next}")]
+    Degree {
+        /// The operation.
+        op: &'static str,
+        /// Polynomials it has.
+        got: usize,
+        /// Polynomials wanted.
+        wanted: usize,
+        /// What to do.
+        next: &'static str,
+    },
+    /// Batches that do not go together.
+    #[error("{op}: batches of {left} and {right} ciphertexts do not go together: make them equal, or one of them 1")]
+    Batch {
+        /// The operation.
+        op: &'static str,
+        /// Left batch.
+        left: usize,
+        /// Right batch.
+        right: usize,
+    },
+    /// Packed with different numbers of slots.
+    #[error("{op}: {left} and {right} slots do not go together: encode both with the same number")]
+    Slots {
+        /// The operation.
+        op: &'static str,
+        /// Left slots.
+        left: usize,
+        /// Right slots.
+        right: usize,
+    },
+}
+
+/// Values that cannot be encoded.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// NaN or infinite.
+    #[error("value {index} is {value}: only finite numbers can be encrypted; clean the data first")]
+    NotFinite {
+        /// Which value.
+        index: usize,
+        /// It.
+        value: String,
+    },
+    /// More values than slots.
+    #[error("{got} values do not fit {slots} slots: split them over several ciphertexts, or choose a larger ring")]
+    TooMany {
+        /// Values given.
+        got: usize,
+        /// Slots there are.
+        slots: usize,
+    },
+    /// A number of slots that no packing has.
+    #[error("{0} slots: choose a power of two from 1 to {1}")]
+    Slots(usize, usize),
+    /// Value times scale leaves the modulus.
+    #[error(
+        "a value of magnitude {magnitude:.3e} at scale 2^{log_scale:.1} overflows the modulus of 2^{log_modulus:.1}: shrink the values, or use a lower scale or a higher level"
+    )]
+    TooLarge {
+        /// Largest magnitude.
+        magnitude: f64,
+        /// log₂ of the scale.
+        log_scale: f64,
+        /// log₂ of the modulus.
+        log_modulus: f64,
+    },
+}

@@ -1,0 +1,352 @@
+//! A parameter set that passed every check: the only kind that keys are made for.
+
+use super::{
+    error::ParamsError,
+    literal::{ParamsLiteral, PrimeChoice, Secret},
+    security::{SecurityReport, gate},
+};
+use limbwise_device::{Basis, Ring, RingSpec};
+use limbwise_math::{
+    prime::{PrimesExhausted, ntt_primes_below, ntt_primes_near},
+    rns::to_f64,
+};
+use std::sync::Arc;
+
+/// A checked parameter set; cheap to clone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params(Arc<Inner>);
+
+#[derive(Debug, PartialEq)]
+struct Inner {
+    literal: ParamsLiteral,
+    ring: Ring,
+    /// Limbs of each level: level ℓ has the primes 0 … limbs[ℓ] − 1.
+    limbs: Vec<usize>,
+    /// The scale that a ciphertext under automatic management has at each level.
+    scales: Vec<f64>,
+    digits: Vec<Basis>,
+    security: SecurityReport,
+}
+
+impl Params {
+    /// Chooses primes and checks everything.
+    ///
+    /// # Errors
+    /// [`ParamsError`]: which field, what it is, what it may be.
+    pub fn new(literal: &ParamsLiteral) -> Result<Self, ParamsError> {
+        check_ranges(literal)?;
+        let (chain, special) = choose_primes(literal)?;
+        let limbs: Vec<usize> = literal
+            .levels
+            .iter()
+            .scan(0, |sum, level| {
+                *sum += level.len();
+                Some(*sum)
+            })
+            .collect();
+        let total = chain.len();
+        let spec = RingSpec { log_n: literal.log_n, primes: [&chain[..], &special].concat() };
+        let ring = Ring::new(&spec)?;
+        let alpha = total.div_ceil(literal.dnum);
+        let digits: Vec<Basis> = (0..total).step_by(alpha).map(|at| Basis::range(at, total.min(at + alpha))).collect();
+        let special_basis = Basis::range(total, ring.moduli().len());
+        let log_special = ring.log_modulus(special_basis);
+        let log_digit = digits.iter().map(|&d| ring.log_modulus(d)).fold(0.0, f64::max);
+        if log_special + 2.0 < log_digit {
+            return Err(ParamsError::SpecialTooSmall { special: log_special, digit: log_digit, dnum: literal.dnum });
+        }
+        let security = gate(
+            literal.standard,
+            literal.log_n,
+            ring.log_modulus(ring.full()),
+            (literal.secret, literal.sigma),
+            literal.insecure.as_ref(),
+        )?;
+        let scales = level_scales(literal, &chain, &limbs);
+        Ok(Self(Arc::new(Inner { literal: literal.clone(), ring, limbs, scales, digits, security })))
+    }
+
+    /// What was written.
+    #[must_use]
+    pub fn literal(&self) -> &ParamsLiteral {
+        &self.0.literal
+    }
+
+    /// The ring over all primes, chain first, then special.
+    #[must_use]
+    pub fn ring(&self) -> &Ring {
+        &self.0.ring
+    }
+
+    /// log₂ N.
+    #[must_use]
+    pub fn log_n(&self) -> u32 {
+        self.0.literal.log_n
+    }
+
+    /// Most slots: N/2.
+    #[must_use]
+    pub fn max_slots(&self) -> usize {
+        self.0.ring.n() / 2
+    }
+
+    /// Level of a fresh ciphertext.
+    #[must_use]
+    pub fn top_level(&self) -> usize {
+        self.0.limbs.len() - 1
+    }
+
+    /// Number of primes at a level.
+    ///
+    /// # Panics
+    /// Above the top level, here and in all that follow.
+    #[must_use]
+    pub fn limbs(&self, level: usize) -> usize {
+        self.0.limbs[level]
+    }
+
+    /// The primes at a level.
+    #[must_use]
+    pub fn basis(&self, level: usize) -> Basis {
+        Basis::range(0, self.0.limbs[level])
+    }
+
+    /// The special primes.
+    #[must_use]
+    pub fn special(&self) -> Basis {
+        Basis::range(self.0.limbs[self.top_level()], self.0.ring.moduli().len())
+    }
+
+    /// The digits that are live at a level, cut to its primes.
+    #[must_use]
+    pub fn digits(&self, level: usize) -> Vec<Basis> {
+        let live = self.basis(level);
+        self.0.digits.iter().map(|&d| d & live).filter(|d| !d.is_empty()).collect()
+    }
+
+    /// Product of the primes that a rescale from this level drops.
+    #[must_use]
+    pub fn dropped(&self, level: usize) -> f64 {
+        let from = if level == 0 { 0 } else { self.0.limbs[level - 1] };
+        self.0.ring.spec().primes[from..self.0.limbs[level]].iter().map(|&q| to_f64(q)).product()
+    }
+
+    /// log₂ of the modulus at a level.
+    #[must_use]
+    pub fn log_modulus(&self, level: usize) -> f64 {
+        self.0.ring.log_modulus(self.basis(level))
+    }
+
+    /// The scale under automatic management at a level: `scale(ℓ−1) = scale(ℓ)² / dropped(ℓ)`.
+    #[must_use]
+    pub fn scale(&self, level: usize) -> f64 {
+        self.0.scales[level]
+    }
+
+    /// What the gate found.
+    #[must_use]
+    pub fn security(&self) -> &SecurityReport {
+        &self.0.security
+    }
+
+    /// Expected squared norm of the secret.
+    #[must_use]
+    pub fn secret_norm_squared(&self) -> f64 {
+        match self.0.literal.secret {
+            Secret::Ternary => 2.0 / 3.0 * to_f64(self.0.ring.n() as u64),
+            Secret::FixedWeight(h) => to_f64(h as u64),
+        }
+    }
+}
+
+fn check_ranges(literal: &ParamsLiteral) -> Result<(), ParamsError> {
+    let range = |ok: bool, field: &'static str, got: String, wanted: &str| {
+        if ok { Ok(()) } else { Err(ParamsError::Range { field, got, wanted: wanted.into() }) }
+    };
+    let count: usize = literal.levels.iter().map(Vec::len).sum();
+    let n = 1usize << literal.log_n.min(17);
+    range((10..=17).contains(&literal.log_n), "log_n", literal.log_n.to_string(), "10 to 17")?;
+    range(!literal.levels.is_empty(), "levels", "[]".into(), "at least one level")?;
+    range(
+        literal.levels.iter().all(|l| !l.is_empty()),
+        "levels",
+        "an empty level".into(),
+        "at least one prime a level",
+    )?;
+    range(!literal.special.is_empty(), "special", "[]".into(), "at least one special prime")?;
+    let all = count + literal.special.len();
+    range(all <= 128, "levels and special", format!("{all} primes"), "at most 128 primes in all")?;
+    range(
+        (1..=count).contains(&literal.dnum),
+        "dnum",
+        literal.dnum.to_string(),
+        &format!("1 to {count}, the number of limbs"),
+    )?;
+    range((10..=60).contains(&literal.log_scale), "log_scale", literal.log_scale.to_string(), "10 to 60")?;
+    let sigma = literal.sigma;
+    range(
+        sigma.is_finite() && sigma > 0.0 && sigma <= 100.0,
+        "sigma",
+        sigma.to_string(),
+        "a number in (0, 100], usually 3.2",
+    )?;
+    if let Secret::FixedWeight(h) = literal.secret {
+        range(
+            (1..=n.min(4096)).contains(&h),
+            "secret",
+            format!("weight {h}"),
+            &format!("a weight from 1 to {}", n.min(4096)),
+        )?;
+    }
+    let least = literal.log_n + 2;
+    for choice in literal.levels.iter().flatten().chain(&literal.special) {
+        if let PrimeChoice::Bits(bits) = *choice {
+            let wanted = format!("{} to 61 bits for N = 2^{}", least.max(20), literal.log_n);
+            range((least.max(20)..=61).contains(&bits), "a prime", format!("{bits} bits"), &wanted)?;
+        }
+    }
+    Ok(())
+}
+
+/// The primes of the chain (level 0 first) and the special ones.
+///
+/// Levels whose bits sum to the scale's are filled from the top down, each with the primes that bring the scale of the
+/// next level nearest to 2^log_scale; all others take the largest primes below 2^bits.
+fn choose_primes(literal: &ParamsLiteral) -> Result<(Vec<u64>, Vec<u64>), ParamsError> {
+    let mut used: Vec<u64> = literal.levels.iter().flatten().chain(&literal.special).filter_map(exact).collect();
+    let largest = |bits: u32, used: &mut Vec<u64>| -> Result<u64, PrimesExhausted> {
+        let prime = ntt_primes_below(literal.log_n, bits, 1, used)?[0];
+        used.push(prime);
+        Ok(prime)
+    };
+    let mut special = Vec::new();
+    for choice in &literal.special {
+        special.push(match *choice {
+            PrimeChoice::Exact(prime) => prime,
+            PrimeChoice::Bits(bits) => largest(bits, &mut used)?,
+        });
+    }
+    let nominal = 2f64.powi(literal.log_scale.cast_signed());
+    let mut scale = nominal;
+    let mut levels: Vec<Vec<u64>> = Vec::new();
+    for (index, level) in literal.levels.iter().enumerate().rev() {
+        let carries_scale = index > 0 && level.iter().map(|&c| bits_of(c)).sum::<u32>() == literal.log_scale;
+        let mut chosen = Vec::new();
+        let mut target = scale * scale / nominal;
+        for (at, &choice) in level.iter().enumerate() {
+            let last = at + 1 == level.len();
+            let prime = match choice {
+                PrimeChoice::Exact(prime) => prime,
+                PrimeChoice::Bits(bits) if carries_scale && last => nearest(literal.log_n, target, bits, &mut used)?,
+                PrimeChoice::Bits(bits) => largest(bits, &mut used)?,
+            };
+            target /= to_f64(prime);
+            chosen.push(prime);
+        }
+        if carries_scale {
+            scale = scale * scale / chosen.iter().map(|&q| to_f64(q)).product::<f64>();
+        }
+        levels.push(chosen);
+    }
+    levels.reverse();
+    Ok((levels.concat(), special))
+}
+
+fn nearest(log_n: u32, target: f64, bits: u32, used: &mut Vec<u64>) -> Result<u64, PrimesExhausted> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive target below 2^62")]
+    let centre = target.round() as u64;
+    let exhausted = PrimesExhausted { bits, log_n, wanted: used.len() + 1 };
+    let prime = ntt_primes_near(log_n, centre).find(|q| !used.contains(q)).ok_or(exhausted)?;
+    used.push(prime);
+    Ok(prime)
+}
+
+fn exact(choice: &PrimeChoice) -> Option<u64> {
+    match *choice {
+        PrimeChoice::Exact(prime) => Some(prime),
+        PrimeChoice::Bits(_) => None,
+    }
+}
+
+fn bits_of(choice: PrimeChoice) -> u32 {
+    match choice {
+        PrimeChoice::Bits(bits) => bits,
+        PrimeChoice::Exact(prime) => 64 - (prime - 1).leading_zeros(),
+    }
+}
+
+/// `scale(top) = 2^log_scale`, then `scale(ℓ−1) = scale(ℓ)²/dropped(ℓ)` while that stays within a bit of the default;
+/// a level whose primes do not carry the scale (wider or narrower) restarts at the default.
+fn level_scales(literal: &ParamsLiteral, chain: &[u64], limbs: &[usize]) -> Vec<f64> {
+    let nominal = 2f64.powi(literal.log_scale.cast_signed());
+    let mut scales = vec![nominal; limbs.len()];
+    for level in (1..limbs.len()).rev() {
+        let dropped: f64 = chain[limbs[level - 1]..limbs[level]].iter().map(|&q| to_f64(q)).product();
+        let next = scales[level] * scales[level] / dropped;
+        if (next / nominal).log2().abs() < 1.0 {
+            scales[level - 1] = next;
+        }
+    }
+    scales
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Insecure;
+
+    fn literal() -> ParamsLiteral {
+        ParamsLiteral::chain(16, 50, 40, 24, (45, 5), 5)
+    }
+
+    #[test]
+    fn scales_stay_near_the_default_through_the_chain() {
+        for (literal, drift) in [(literal(), 1e-3), (ParamsLiteral::chain(16, 60, 50, 20, (55, 5), 5), 1e-6)] {
+            let params = Params::new(&literal).unwrap();
+            let nominal = 2f64.powi(literal.log_scale.cast_signed());
+            for level in 0..=params.top_level() {
+                assert!((params.scale(level) / nominal - 1.0).abs() < drift, "level {level}");
+            }
+            assert_eq!((params.security().bits, params.digits(params.top_level()).len()), (128, 5));
+        }
+    }
+
+    #[test]
+    fn a_level_is_a_set_of_primes() {
+        let mut mixed = literal();
+        mixed.levels = [&[30, 30][..], &[40], &[25, 25], &[40], &[26, 24], &[40]]
+            .iter()
+            .map(|l| l.iter().map(|&b| PrimeChoice::Bits(b)).collect())
+            .collect();
+        (mixed.log_scale, mixed.dnum) = (40, 2);
+        let params = Params::new(&mixed).unwrap();
+        assert_eq!((0..6).map(|l| params.limbs(l)).collect::<Vec<_>>(), [2, 3, 5, 6, 8, 9]);
+        assert_eq!(params.digits(1), [Basis::range(0, 3)]);
+        assert_eq!(params.digits(4), [Basis::range(0, 5), Basis::range(5, 8)]);
+    }
+
+    #[test]
+    fn bad_sets_are_refused_with_reasons() {
+        let refused = |change: &dyn Fn(&mut ParamsLiteral)| {
+            let mut l = literal();
+            change(&mut l);
+            Params::new(&l).unwrap_err().to_string()
+        };
+        assert!(refused(&|l| l.log_n = 15).contains("below 128 bits"));
+        assert!(refused(&|l| l.log_n = 60).contains("log_n = 60"));
+        assert!(refused(&|l| l.dnum = 0).contains("dnum = 0"));
+        assert!(refused(&|l| l.dnum = 3).contains("largest digit of dnum 3"));
+        assert!(refused(&|l| l.levels.clear()).contains("at least one level"));
+        assert!(refused(&|l| l.sigma = f64::NAN).contains("sigma"));
+        assert!(refused(&|l| l.sigma = 1.0).contains("sigma >= 3.2"));
+        assert!(refused(&|l| l.secret = Secret::FixedWeight(192)).contains("weight 192"));
+        assert!(refused(&|l| l.levels[1][0] = PrimeChoice::Bits(17)).contains("17 bits"));
+        assert!(refused(&|l| l.levels[1][0] = PrimeChoice::Exact(u64::MAX)).contains("not a prime"));
+        assert!(
+            refused(&|l| l.levels[3] = vec![PrimeChoice::Exact(1_152_921_504_606_846_977); 2]).contains("listed once")
+        );
+        let mut small = literal();
+        (small.log_n, small.insecure) = (12, Some(Insecure { reason: "a test".into() }));
+        assert_eq!(Params::new(&small).unwrap().security().bits, 0);
+    }
+}

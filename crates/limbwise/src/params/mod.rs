@@ -1,0 +1,19 @@
+//! Parameters: what a user writes ([`ParamsLiteral`]), what the engine trusts ([`Params`]), and the gate between.
+//!
+//! Enters: literals, prime selection, the security gate, frozen presets, choosing by depth and precision.
+//! Stays out: keys, devices, values.
+//!
+//! Read in this order: [`literal`], [`security`], [`checked`], [`presets`], [`choose`].
+
+pub mod checked;
+pub mod choose;
+mod error;
+pub mod literal;
+pub mod presets;
+pub mod security;
+
+pub use checked::Params;
+pub use choose::{Wish, choose};
+pub use error::ParamsError;
+pub use literal::{Insecure, ParamsLiteral, PrimeChoice, Secret, Standard};
+pub use security::SecurityReport;

@@ -1,0 +1,102 @@
+//! Named parameter sets. Frozen: a name never changes its primes (`tests/golden/presets.toml` holds them).
+
+use super::{
+    checked::Params,
+    error::ParamsError,
+    literal::{ParamsLiteral, PrimeChoice},
+};
+
+/// A frozen parameter set.
+#[derive(Clone, Debug)]
+pub struct Preset {
+    /// Its name: ring degree, levels, scale.
+    pub name: &'static str,
+    /// What it is for.
+    pub purpose: &'static str,
+    /// The literal.
+    pub literal: ParamsLiteral,
+}
+
+/// All presets, smallest first.
+#[must_use]
+pub fn presets() -> Vec<Preset> {
+    let preset = |name, purpose, literal| Preset { name, purpose, literal };
+    vec![
+        preset("n13-l3-s40", "a few products on 4096 slots", ParamsLiteral::chain(13, 45, 40, 3, (45, 1), 4)),
+        preset("n14-l7-s40", "shallow circuits on 8192 slots", ParamsLiteral::chain(14, 50, 40, 7, (45, 2), 4)),
+        preset("n15-l16-s40", "circuits of depth 16 on 16384 slots", ParamsLiteral::chain(15, 50, 40, 16, (43, 4), 5)),
+        preset("n16-l20-s50", "precise circuits of depth 20", ParamsLiteral::chain(16, 60, 50, 20, (55, 5), 5)),
+        preset(
+            "n16-l24-s40",
+            "circuits of depth 24; 25 limbs, dnum 5",
+            ParamsLiteral::chain(16, 50, 40, 24, (45, 5), 5),
+        ),
+        preset(
+            "n16-l32-s40",
+            "training and other deep levelled circuits",
+            ParamsLiteral::chain(16, 50, 40, 32, (46, 6), 6),
+        ),
+        preset("n16-mixed", "levels of one and of two primes in turn, scale 2^56", mixed()),
+        preset("ark-24", "ARK's shape: 24 limbs, 6 special, dnum 4 (specs/bootstrapping.md, section 6)", ark()),
+    ]
+}
+
+/// Scale 2^56 carried in turn by two 28-bit primes and by one of 56; q₀ of two primes.
+fn mixed() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 60, 56, 12, (58, 4), 5);
+    literal.levels = std::iter::once(vec![PrimeChoice::Bits(31); 2])
+        .chain((0..12).map(|i| if i % 2 == 0 { vec![PrimeChoice::Bits(28); 2] } else { vec![PrimeChoice::Bits(56)] }))
+        .collect();
+    literal
+}
+
+fn ark() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 50, 45, 0, (50, 6), 4);
+    literal.levels.extend([40; 3].into_iter().chain([45; 8]).chain([50; 12]).map(|b| vec![PrimeChoice::Bits(b)]));
+    literal
+}
+
+/// The preset of a name.
+///
+/// # Errors
+/// [`ParamsError::UnknownPreset`] with the nearest name.
+pub fn preset(name: &str) -> Result<Params, ParamsError> {
+    let all = presets();
+    match all.iter().find(|p| p.name == name) {
+        Some(preset) => Params::new(&preset.literal),
+        None => {
+            let nearest = all.iter().min_by_key(|p| distance(p.name, name)).map_or_else(String::new, |p| p.name.into());
+            Err(ParamsError::UnknownPreset { got: name.into(), nearest })
+        }
+    }
+}
+
+/// Edit distance of two short names.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.chars().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_presets_are_secure_and_complete() {
+        for p in presets() {
+            let params = Params::new(&p.literal).unwrap_or_else(|e| panic!("{}: {e}", p.name));
+            assert!(params.security().bits >= 128 && params.security().insecure_reason.is_none(), "{}", p.name);
+            assert_eq!(preset(p.name).unwrap(), params);
+        }
+        assert!(preset("n16-l24").unwrap_err().to_string().contains("n16-l24-s40"));
+    }
+}

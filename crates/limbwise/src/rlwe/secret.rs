@@ -1,0 +1,167 @@
+//! Secret keys and the generation of public ones. Exists only under the feature `client`.
+
+use super::{
+    key::{EvaluationKey, KeyName, PublicKey},
+    store::{KeySet, Requirements},
+};
+use crate::{
+    error::Result,
+    params::{Params, Secret},
+};
+use limbwise_device::{Basis, Device, Domain, GadgetKey, Role, Shape};
+use limbwise_math::{
+    modulus::Modulus,
+    sampling::{GaussianTable, Seed, Stream},
+};
+use std::sync::LazyLock;
+use zeroize::Zeroizing;
+
+/// A secret key: small coefficients on the host, wiped when dropped. Devices hold it only while they need it.
+pub struct SecretKey {
+    coefficients: Zeroizing<Vec<i64>>,
+}
+
+impl std::fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SecretKey(…)")
+    }
+}
+
+impl SecretKey {
+    /// A key drawn from the parameters' distribution.
+    #[must_use]
+    pub fn generate(params: &Params, seed: &Seed) -> Self {
+        let mut coefficients = Zeroizing::new(vec![0; params.ring().n()]);
+        let mut stream = Stream::new(seed, b"limbwise secret key");
+        match params.literal().secret {
+            Secret::Ternary => stream.ternary(&mut coefficients),
+            Secret::FixedWeight(h) => stream.fixed_weight(h, &mut coefficients),
+        }
+        Self { coefficients }
+    }
+
+    /// A key from another library: N coefficients in {−1, 0, 1}. `None` if any is not.
+    #[must_use]
+    pub fn from_coefficients(params: &Params, coefficients: Vec<i64>) -> Option<Self> {
+        let coefficients = Zeroizing::new(coefficients);
+        let fits = coefficients.len() == params.ring().n() && coefficients.iter().all(|c| c.abs() <= 1);
+        fits.then_some(Self { coefficients })
+    }
+
+    /// The key on a device, evaluation domain.
+    pub(crate) fn upload<D: Device>(&self, dev: &D, params: &Params, basis: Basis) -> D::Poly {
+        let shape = Shape::eval(params.ring(), basis).with_domain(Domain::Coeff);
+        dev.ntt(dev.upload(&shape, Role::Temporary, &|at, row| residues(at.modulus, &self.coefficients, row)))
+    }
+}
+
+fn residues(q: Modulus, small: &[i64], row: &mut [u64]) {
+    for (x, &c) in row.iter_mut().zip(small) {
+        *x = q.from_i64(c);
+    }
+}
+
+/// A polynomial of small coefficients, drawn when (and if) the device wants its words; evaluation domain.
+pub(crate) fn small_poly<D: Device>(
+    dev: &D,
+    shape: &Shape,
+    draw: impl FnOnce() -> Zeroizing<Vec<i64>> + Send + Sync,
+) -> D::Poly {
+    let n = shape.ring.n();
+    let drawn = LazyLock::new(draw);
+    let coeff = shape.with_domain(Domain::Coeff);
+    dev.ntt(dev.upload(&coeff, Role::Temporary, &|at, row| residues(at.modulus, &drawn[at.batch * n..][..n], row)))
+}
+
+/// Draws Gaussian errors for a whole batch.
+pub(crate) fn gaussian(
+    params: &Params,
+    batch: usize,
+    seed: Seed,
+) -> impl FnOnce() -> Zeroizing<Vec<i64>> + Send + Sync {
+    let (sigma, n) = (params.literal().sigma, params.ring().n());
+    move || {
+        let mut errors = Zeroizing::new(vec![0; batch * n]);
+        Stream::new(&seed, b"limbwise errors").gaussian(&GaussianTable::new(sigma), &mut errors);
+        errors
+    }
+}
+
+/// Makes public keys from a secret one.
+pub struct KeyGenerator<'a, D: Device> {
+    dev: &'a D,
+    params: &'a Params,
+    secret: D::Poly,
+    /// Private randomness; its label "public" seeds what is published.
+    seed: Seed,
+}
+
+impl<'a, D: Device> KeyGenerator<'a, D> {
+    /// A generator that holds the secret on the device while it lives.
+    ///
+    /// # Errors
+    /// [`EntropyError`](limbwise_math::sampling::EntropyError) without randomness.
+    pub fn new(dev: &'a D, params: &'a Params, secret: &SecretKey) -> Result<Self> {
+        let uploaded = secret.upload(dev, params, params.ring().full());
+        Ok(Self { dev, params, secret: uploaded, seed: Seed::from_os()? })
+    }
+
+    /// The encryption key.
+    #[must_use]
+    pub fn public_key(&self) -> PublicKey<D> {
+        let shape = Shape::eval(self.params.ring(), self.params.basis(self.params.top_level()));
+        PublicKey { parts: self.encryption_of_zero(&shape, "public key") }
+    }
+
+    /// `[−a·s + e, a]` over a basis; a is grown from a seed that may be published.
+    fn encryption_of_zero(&self, shape: &Shape, label: &str) -> [D::Poly; 2] {
+        let dev = self.dev;
+        let a = dev.expand_seed(shape, Role::Temporary, &self.seed.derive("public").derive(label));
+        let mut b = dev.neg(dev.mul(&a, &dev.restrict(&self.secret, shape.basis)));
+        let error = gaussian(self.params, 1, self.seed.derive(&format!("error of {label}")));
+        dev.add_assign(&mut b, &small_poly(dev, shape, error));
+        [b, a]
+    }
+
+    /// One evaluation key for ciphertexts up to `level`.
+    #[must_use]
+    pub fn evaluation_key(&self, name: KeyName, level: usize) -> EvaluationKey<D> {
+        let (dev, params) = (self.dev, self.params);
+        let _region = dev.region("evaluation_key", name.id().0);
+        let basis = params.basis(level) | params.special();
+        let secret = dev.restrict(&self.secret, basis);
+        let other = match name {
+            KeyName::Relinearization => dev.mul(&secret, &secret),
+            KeyName::Galois(g) => dev.automorphism(&secret, g),
+        };
+        drop(secret);
+        let shape = Shape::eval(params.ring(), basis);
+        let digits = params.digits(level);
+        let pair = |(index, &digit): (usize, &Basis)| {
+            let [b, a] = self.encryption_of_zero(&shape, &format!("{} digit {index}", name.label()));
+            let lifted = dev.scale_limbs(dev.copy(&dev.restrict(&other, digit)), &special_product(params, digit));
+            let own = dev.add(&dev.restrict(&b, digit), &lifted);
+            [dev.join(&[&own, &dev.restrict(&b, basis - digit)]), a]
+        };
+        let pairs = digits.iter().enumerate().map(pair).collect();
+        EvaluationKey::new(name, level, GadgetKey { digits, special: params.special(), pairs })
+    }
+
+    /// All the keys that a circuit requires, each at its level.
+    #[must_use]
+    pub fn key_set(&self, required: &Requirements, mut progress: impl FnMut(usize)) -> KeySet<D> {
+        let make = |(done, (&name, &level)): (usize, (&KeyName, &usize))| {
+            let key = self.evaluation_key(name, level);
+            progress(done + 1);
+            key
+        };
+        KeySet::new(self.params, required.iter().enumerate().map(make).collect())
+    }
+}
+
+/// P modulo each prime of a digit.
+fn special_product(params: &Params, digit: Basis) -> Vec<u64> {
+    let ring = params.ring();
+    let product = |q: Modulus| params.special().iter().fold(1, |p, i| q.mul(p, q.reduce(ring.spec().primes[i])));
+    ring.moduli_of(digit).into_iter().map(product).collect()
+}
