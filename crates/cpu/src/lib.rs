@@ -5,6 +5,7 @@
 //!
 //! Read in this order: [`device`], [`layout`], [`kernels`].
 
+pub mod bench;
 pub mod device;
 pub mod kernels;
 pub mod layout;

@@ -53,11 +53,15 @@ impl Converter {
             Some(vector) => vector.scale(sources, scratch),
             None => self.scale(sources, scratch),
         }
-        for (j, target) in targets.iter_mut().enumerate() {
-            match self.vector.as_ref().filter(|vector| vector.reaches(j)) {
-                Some(vector) => vector.sweep(j, target, scratch),
-                None => self.sweep(j, target, scratch),
+        let reached = |j: usize| self.vector.as_ref().filter(|vector| vector.reaches(j));
+        let mut j = 0;
+        while j < targets.len() {
+            let run = (j..targets.len().min(j + ifma::SWEEP)).take_while(|&j| reached(j).is_some()).count();
+            match reached(j) {
+                Some(vector) => vector.sweep(j, &mut targets[j..j + run], scratch),
+                None => self.sweep(j, targets[j], scratch),
             }
+            j += run.max(1);
         }
     }
 

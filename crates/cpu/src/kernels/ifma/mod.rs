@@ -1,30 +1,46 @@
-//! (being written)
-use super::{LimbKernels, convert::ConversionScratch};
-use crate::layout::Line;
-use limbwise_math::{modulus::Modulus, rns::BaseConversion};
+//! Kernels for AVX-512 with 52-bit multiply-add, for primes of up to 50 bits.
+//!
+//! Inside a transform a word stands for its low 52 bits: products leave junk above, and nobody looks there, because
+//! multiply-add reads 52 bits only. A true value must lie in [0, 2^52) when it is multiplied or looked up; [`range`]
+//! decides while compiling where that needs a correction, and proves that it suffices.
+//!
+//! Read in this order: [`vector`] (the arithmetic), [`range`], [`table`] (twiddles), [`forward`], [`inverse`],
+//! [`limb`] (element-wise kernels and the way in), [`convert`].
+
+mod convert;
+mod forward;
+mod inverse;
+mod limb;
+mod macros;
+mod range;
+mod table;
+mod vector;
+
+pub(crate) use convert::{IfmaConversion, SWEEP};
+pub(crate) use limb::IfmaLimb;
+pub(crate) use vector::peak_madd;
+
+/// Most bits of a prime.
 pub const MAX_BITS: u32 = 50;
-#[derive(Clone, Copy)]
+
+/// Proof that this CPU has AVX-512F, AVX-512DQ and IFMA. Only [`Token::detect`] makes one.
+#[derive(Clone, Copy, Debug)]
 pub struct Token(());
+
 impl Token {
+    /// Asks the CPU.
+    #[must_use]
     pub fn detect() -> Option<Self> {
-        None
+        #[cfg(target_arch = "x86_64")]
+        {
+            let all = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512ifma");
+            all.then_some(Self(()))
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            None
+        }
     }
 }
-pub struct IfmaConversion;
-impl IfmaConversion {
-    pub fn new(_: &BaseConversion) -> Option<Self> {
-        None
-    }
-    pub fn scale(&self, _: &[&[Line]], _: &mut ConversionScratch) {}
-    pub fn reaches(&self, _: usize) -> bool {
-        false
-    }
-    pub fn sweep(&self, _: usize, _: &mut [Line], _: &ConversionScratch) {}
-}
-pub struct IfmaLimb;
-impl IfmaLimb {
-    pub fn new(_: Token, m: Modulus, l: u32) -> super::scalar::ScalarLimb {
-        super::scalar::ScalarLimb::new(m, l)
-    }
-}
-const _: Option<&dyn LimbKernels> = None;

@@ -1,0 +1,18 @@
+//! Prints the times of all kernels beside their limits: `cargo run --release -p limbwise-cpu --example kernels [isa]`.
+
+use limbwise_cpu::{Isa, bench};
+use std::io::{Result, Write, stdout};
+
+fn main() -> Result<()> {
+    let name = std::env::args().nth(1);
+    let isa = name.map_or_else(|| Ok(Isa::best()), |name| Isa::from_name(&name)).map_err(std::io::Error::other)?;
+    let rates = bench::rates();
+    let mut out = stdout().lock();
+    writeln!(out, "{} madd52/ns, {:.1} GB/s", rates.madd_per_ns.unwrap_or(0.0), rates.read_gb_s)?;
+    for row in bench::all(isa) {
+        let limit = row.limit_ns.map_or(String::new(), |l| format!("limit {:8.2}  x{:.2}", l / 1e3, row.ns / l));
+        let (op, n, bits, limbs) = (row.op, row.n, row.prime_bits, row.limbs);
+        writeln!(out, "{op:15} {n:7} {bits:3} bit {limbs:3} {:7} {:9.2} us  {limit}", row.isa.name(), row.ns / 1e3)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! Times of the kernels beside limits measured in the same run.
+//!
+//! A limit is what the arithmetic alone, or the memory traffic alone, needs at the rates this machine shows just now:
+//! no transform can be faster than its multiply-adds one after another at full rate.
+
+use crate::{
+    kernels::{ConversionScratch, Converter, Isa, LimbKernels, convert::TILE, ifma, kernels},
+    layout::{self, Line},
+};
+use limbwise_math::{modulus::Modulus, prime::ntt_primes_below};
+use std::{hint::black_box, time::Instant};
+
+/// One measured operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// What was done: `ntt`, `intt`, `ntt_rotating` (each limb has its own prime and tables), ….
+    pub op: &'static str,
+    /// Ring degree.
+    pub n: usize,
+    /// Bits of the primes.
+    pub prime_bits: u32,
+    /// Limbs that take turns; 1 means hot caches. Conversions: sources.
+    pub limbs: usize,
+    /// Threads.
+    pub threads: usize,
+    /// Instruction set.
+    pub isa: Isa,
+    /// Nanoseconds a limb (conversions: a target limb), the least of several runs.
+    pub ns: f64,
+    /// The same at the measured peak rate, where the operation has one.
+    pub limit_ns: Option<f64>,
+}
+
+/// What this machine does at its best, one thread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// 52-bit multiply-add instructions of eight words each nanosecond; none without the instructions.
+    pub madd_per_ns: Option<f64>,
+    /// Bytes read each nanosecond from a 128 MiB array.
+    pub read_gb_s: f64,
+}
+
+/// Least time of one call in nanoseconds, over about `millis` milliseconds.
+fn least_ns(millis: u128, mut f: impl FnMut()) -> f64 {
+    f();
+    let begin = Instant::now();
+    let mut least = f64::INFINITY;
+    while begin.elapsed().as_millis() < millis || least.is_infinite() {
+        let start = Instant::now();
+        f();
+        least = least.min(start.elapsed().as_secs_f64() * 1e9);
+    }
+    least
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
+fn float(x: usize) -> f64 {
+    x as f64
+}
+
+/// Measures the machine.
+#[must_use]
+pub fn rates() -> Rates {
+    const ROUNDS: u64 = 20_000;
+    let madd = |token| {
+        let ns = least_ns(50, || {
+            black_box(ifma::peak_madd(token, black_box(ROUNDS)));
+        });
+        16.0 * float(usize::try_from(ROUNDS).expect("small")) / ns
+    };
+    let words = vec![1u64; 16 << 20];
+    let ns = least_ns(200, || {
+        black_box(words.chunks_exact(8).fold([0u64; 8], |sums, line| std::array::from_fn(|i| sums[i] ^ line[i])));
+    });
+    Rates { madd_per_ns: ifma::Token::detect().map(madd), read_gb_s: float(8 * words.len()) / ns }
+}
+
+/// The primes of a benchmark.
+fn moduli(log_n: u32, bits: u32, count: usize) -> Vec<Modulus> {
+    let primes = ntt_primes_below(log_n, bits, count, &[]).expect("as many primes of these widths");
+    primes.into_iter().map(Modulus::new).collect()
+}
+
+fn limb(q: Modulus, log_n: u32, salt: u64) -> Vec<Line> {
+    let word = |i: u64| q.reduce((i + salt).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    (0..layout::lines(log_n) as u64).map(|l| Line(std::array::from_fn(|i| word(8 * l + i as u64)))).collect()
+}
+
+/// Multiply-adds of a transform with short tables: three a product, with twist and reduction.
+fn transform_madds(log_n: u32) -> usize {
+    let vectors = 1usize << (log_n - 3);
+    let twist = if log_n >= 12 { vectors * 15 / 16 } else { 0 };
+    3 * (log_n as usize * vectors / 2 + twist) + 2 * vectors
+}
+
+type Transform = fn(&dyn LimbKernels, &mut [Line]);
+
+/// Forward and inverse transforms, one limb hot and `limbs` in rotation.
+#[must_use]
+pub fn transforms(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize, rates: Rates) -> Vec<Measurement> {
+    let tables: Vec<_> = moduli(log_n, prime_bits, limbs).into_iter().map(|q| (q, kernels(isa, q, log_n))).collect();
+    let mut data: Vec<_> = tables.iter().map(|(q, _)| limb(*q, log_n, 1)).collect();
+    let is_vector = tables[0].1.isa() == Isa::Ifma;
+    let madds = float(transform_madds(log_n));
+    let limit_ns = rates.madd_per_ns.filter(|_| is_vector).map(|rate| madds / rate);
+    let mut rows = Vec::new();
+    let both: [(&'static str, &'static str, Transform); 2] =
+        [("ntt", "ntt_rotating", |kernels, a| kernels.ntt(a)), ("intt", "intt_rotating", |kernels, a| kernels.intt(a))];
+    for (hot, rotating, f) in both {
+        let row = |op, limbs, ns| Measurement {
+            op,
+            n: 1 << log_n,
+            prime_bits,
+            limbs,
+            threads: 1,
+            isa: tables[0].1.isa(),
+            ns,
+            limit_ns,
+        };
+        rows.push(row(hot, 1, least_ns(60, || f(tables[0].1.as_ref(), &mut data[0]))));
+        if limbs > 1 {
+            let sweep = || data.iter_mut().zip(&tables).for_each(|(a, (_, kernels))| f(kernels.as_ref(), a));
+            rows.push(row(rotating, limbs, least_ns(150, sweep) / float(limbs)));
+        }
+    }
+    rows
+}
+
+/// Element-wise operations on `limbs` limbs in rotation.
+#[must_use]
+pub fn elementwise(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize, rates: Rates) -> Vec<Measurement> {
+    let tables: Vec<_> = moduli(log_n, prime_bits, limbs).into_iter().map(|q| (q, kernels(isa, q, log_n))).collect();
+    let rows = |salt| tables.iter().map(|(q, _)| limb(*q, log_n, salt)).collect::<Vec<_>>();
+    let (mut out, a, b) = (rows(1), rows(2), rows(3));
+    let bytes = float(64 * layout::lines(log_n));
+    type Op = fn(&dyn LimbKernels, &mut [Line], &[Line], &[Line]);
+    let ops: [(&'static str, f64, Op); 4] = [
+        ("add", 3.0, |k, out, a, b| k.add(out, a, b)),
+        ("mul", 3.0, |k, out, a, b| k.mul(out, a, b)),
+        ("mul_acc", 3.0, |k, out, a, b| k.mul_acc(out, a, b)),
+        ("scale_limbs", 1.0, |k, out, _, _| k.scale(out, 3)),
+    ];
+    let measure = |(op, streams, f): (&'static str, f64, Op)| {
+        let total = least_ns(100, || {
+            for (i, (_, kernels)) in tables.iter().enumerate() {
+                f(kernels.as_ref(), &mut out[i], &a[i], &b[i]);
+            }
+        });
+        let limit_ns = Some(streams * bytes / rates.read_gb_s).filter(|_| limbs >= 30 && log_n >= 16);
+        let isa = tables[0].1.isa();
+        Measurement { op, n: 1 << log_n, prime_bits, limbs, threads: 1, isa, ns: total / float(limbs), limit_ns }
+    };
+    ops.into_iter().map(measure).collect()
+}
+
+/// Base conversion from `sources` limbs to `targets`, time a target limb.
+#[must_use]
+pub fn conversion(
+    isa: Isa,
+    log_n: u32,
+    prime_bits: u32,
+    (sources, targets): (usize, usize),
+    rates: Rates,
+) -> Measurement {
+    let primes = moduli(log_n, prime_bits, sources + targets);
+    let converter = Converter::new(isa, &primes[..sources], &primes[sources..]);
+    let from: Vec<_> = primes[..sources].iter().map(|q| limb(*q, log_n, 4)).collect();
+    let mut to = vec![vec![Line::default(); layout::lines(log_n)]; targets];
+    let mut scratch = ConversionScratch::default();
+    let ns = least_ns(150, || {
+        let mut parts: Vec<_> = to.iter_mut().map(|limb| limb.chunks_mut(TILE)).collect();
+        for first in (0..from[0].len()).step_by(TILE) {
+            let mut out: Vec<&mut [Line]> = parts.iter_mut().filter_map(Iterator::next).collect();
+            let tile: Vec<&[Line]> = from.iter().map(|limb| &limb[first..first + out[0].len()]).collect();
+            converter.convert(&mut out, &tile, &mut scratch);
+        }
+    });
+    let is_vector = isa == Isa::Ifma && prime_bits <= ifma::MAX_BITS;
+    // Two multiply-adds a term, one term more for the wraps, five for the reduction of each chunk of eight sources.
+    let each = 2 * (sources + 1) + 5 * sources.div_ceil(8);
+    let madds = float(layout::lines(log_n) * (targets * each + 4 * sources));
+    let limit_ns = rates.madd_per_ns.filter(|_| is_vector).map(|rate| madds / rate / float(targets));
+    let isa = if is_vector { isa } else { Isa::Scalar };
+    Measurement {
+        op: "basis_convert",
+        n: 1 << log_n,
+        prime_bits,
+        limbs: sources,
+        threads: 1,
+        isa,
+        ns: ns / float(targets),
+        limit_ns,
+    }
+}
+
+/// Everything that `limbwise bench` prints about kernels; about ten seconds.
+///
+/// # Panics
+/// If the CPU lacks `isa`.
+#[must_use]
+pub fn all(isa: Isa) -> Vec<Measurement> {
+    let rates = rates();
+    let wide = if isa == Isa::Scalar { [49, 60].as_slice() } else { &[48, 49, 50] };
+    let mut rows = Vec::new();
+    for log_n in [10, 11, 12, 13, 14, 15] {
+        rows.extend(wide.iter().flat_map(|&bits| transforms(isa, log_n, bits, 1, rates)));
+    }
+    rows.extend(wide.iter().flat_map(|&bits| transforms(isa, 16, bits, 30, rates)));
+    rows.extend(transforms(isa, 17, 49, 1, rates));
+    rows.extend(elementwise(isa, 16, 49, 30, rates));
+    rows.extend([(5, 25), (25, 5), (1, 24)].map(|shape| conversion(isa, 16, 49, shape, rates)));
+    rows
+}

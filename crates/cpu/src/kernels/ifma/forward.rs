@@ -1,0 +1,220 @@
+//! The forward transform: coefficients in natural order → values in internal order.
+
+use super::{
+    macros::{forward_stage, forward_stages, unroll},
+    range::{FULL, ForwardPlan, Range, forward_fresh, forward_memory, forward_offset, plan_forward},
+    table::{LaneFactor, Node, Tile, Twiddles, factor},
+    vector::{MASK, V, add, and, high, load, look_up8, low, product, reduce_once, splat, store, sub, transpose, zero},
+};
+use crate::layout::{BLOCK, Line, PADDED};
+use limbwise_math::modulus::Modulus;
+
+/// What a forward pass keeps in registers.
+#[derive(Clone, Copy)]
+pub(super) struct Forward {
+    /// −q: products start here, so they are in [−q, q).
+    start: V,
+    /// 2^52 − q.
+    negative: V,
+    shift: V,
+    table: V,
+    offset: V,
+    q: V,
+    /// ⌊2^52 / q⌋.
+    barrett: V,
+    mask: V,
+}
+
+impl Forward {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn new(kind: u32, modulus: Modulus) -> Self {
+        let q = modulus.value();
+        let shift = look_up_shift(kind, modulus);
+        let offset = q * u64::from(forward_offset(kind).unsigned_abs());
+        let table = Line(std::array::from_fn(|i| (((i as u64) << shift) / q * q).wrapping_sub(offset)));
+        Self {
+            start: splat(q.wrapping_neg()),
+            negative: splat((1 << 52) - q),
+            shift: splat(u64::from(shift)),
+            table: load(&table),
+            offset: splat(offset),
+            q: splat(q),
+            barrett: splat(factor(modulus, 1).quotient),
+            mask: splat(MASK),
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn correct(self, x: V) -> V {
+        look_up8(x, self.shift, self.table)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn product(self, y: V, w: (V, V)) -> V {
+        product(self.start, y, w, self.negative)
+    }
+
+    /// [0, 2^52) → [0, q).
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn canonical(self, x: V) -> V {
+        reduce_once(and(low(x, high(zero(), x, self.barrett), self.negative), self.mask), self.q)
+    }
+}
+
+/// log₂ of the step a forward look-up resolves: `8·u` is the capacity of [`super::range`].
+pub(super) fn look_up_shift(kind: u32, modulus: Modulus) -> u32 {
+    match kind {
+        48 => modulus.bits() + 1,
+        _ => 49,
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn broadcast(node: &Node, i: usize) -> (V, V) {
+    (splat(node.0[i].value), splat(node.0[i].quotient))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn by_lane(lanes: &[LaneFactor; 16], i: usize) -> (V, V) {
+    (load(&lanes[i].value), load(&lanes[i].quotient))
+}
+
+/// Where a pass stands: reads [0, q) words.
+const FIRST: u32 = 0;
+/// Where a pass stands: between others.
+const MIDDLE: u32 = 1;
+/// Where a pass stands: reads corrected words or products, and is followed by a reduction.
+const LAST: u32 = 2;
+/// Where a pass stands: between another and the reduction.
+const UPPER: u32 = 3;
+
+struct Plan<const KIND: u32, const LOG_R: u32, const PLACE: u32>;
+
+impl<const KIND: u32, const LOG_R: u32, const PLACE: u32> Plan<KIND, LOG_R, PLACE> {
+    const PLAN: ForwardPlan = {
+        let memory = forward_memory(KIND);
+        let offset = forward_offset(KIND);
+        match PLACE {
+            FIRST => plan_forward(KIND, LOG_R, Range::multiples(KIND, offset, offset + 1), memory),
+            LAST => {
+                plan_forward(KIND, LOG_R, forward_fresh(KIND).union(Range::multiples(KIND, offset, offset + 2)), FULL)
+            }
+            UPPER => plan_forward(KIND, LOG_R, memory, FULL),
+            _ => plan_forward(KIND, LOG_R, memory, memory),
+        }
+    };
+}
+
+/// A pass of the given radix over columns: rows are `STRIDE` lines apart, a column is one line wide.
+macro_rules! column_pass {
+    ($name:ident, $radix:tt, $log:literal) => {
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512ifma")]
+        fn $name<const KIND: u32, const PLACE: u32, const STRIDE: usize, const COLUMNS: usize>(
+            k: Forward,
+            a: &mut [Line],
+            node: &Node,
+        ) {
+            let a = &mut a[..STRIDE * ($radix - 1) + COLUMNS];
+            for c in 0..COLUMNS {
+                let mut v = [zero(); $radix];
+                unroll!($radix {
+                    let x = load(&a[c + I * STRIDE]);
+                    v[I] = if PLACE == FIRST && I < $radix / 2 { add(x, k.offset) } else { x };
+                });
+                forward_stages!($radix, Plan::<KIND, $log, PLACE>::PLAN, k, v, broadcast(node));
+                unroll!($radix { store(&mut a[c + I * STRIDE], v[I]); });
+            }
+        }
+    };
+}
+
+column_pass!(radix2, 2, 1);
+column_pass!(radix4, 4, 2);
+column_pass!(radix8, 8, 3);
+column_pass!(radix16, 16, 4);
+
+/// The last eight stages on rows of 256 words.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn rows<const KIND: u32>(k: Forward, a: &mut [Line], nodes: &[[Node; 2]], twist: &[[LaneFactor; 16]; 2]) {
+    // A twisted word and the looked-up word 0 have the same offset.
+    let lifted = k.offset;
+    for (row, [upper, lower]) in a.chunks_exact_mut(32).zip(nodes) {
+        radix16::<KIND, MIDDLE, 2, 2>(k, row, upper);
+        for (tile, twist) in row.chunks_exact_mut(16).zip(twist) {
+            let mut v = transposed(tile);
+            v[0] = k.correct(v[0]);
+            unroll!(16 {
+                if I > 0 {
+                    v[I] = product(lifted, v[I], by_lane(twist, I), k.negative);
+                }
+            });
+            forward_stages!(16, Plan::<KIND, 4, LAST>::PLAN, k, v, broadcast(lower));
+            unroll!(16 { store(&mut tile[I], k.canonical(v[I])); });
+        }
+    }
+}
+
+/// A tile of eight rows of sixteen words → its columns.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn transposed(tile: &[Line]) -> [V; 16] {
+    let t: &[Line; 16] = tile.first_chunk().expect("a tile has sixteen lines");
+    let at = |i: usize| &t[i];
+    let a = [load(at(0)), load(at(2)), load(at(4)), load(at(6)), load(at(8)), load(at(10)), load(at(12)), load(at(14))];
+    let b = [load(at(1)), load(at(3)), load(at(5)), load(at(7)), load(at(9)), load(at(11)), load(at(13)), load(at(15))];
+    let ([a0, a1, a2, a3, a4, a5, a6, a7], [b0, b1, b2, b3, b4, b5, b6, b7]) = (transpose(a), transpose(b));
+    [a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7]
+}
+
+/// The last seven stages on tiles of 128 words.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn tiles<const KIND: u32>(k: Forward, a: &mut [Line], tiles: &[Tile]) {
+    for (tile, t) in a.chunks_exact_mut(16).zip(tiles) {
+        radix8::<KIND, MIDDLE, 2, 2>(k, tile, &t.upper);
+        let mut v = transposed(tile);
+        forward_stages!(16, Plan::<KIND, 4, UPPER>::PLAN, k, v, by_lane(&t.lanes));
+        unroll!(16 { store(&mut tile[I], k.canonical(v[I])); });
+    }
+}
+
+/// The transform of one limb. Range: [0, q) → [0, q).
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn forward<const KIND: u32>(modulus: Modulus, log_n: u32, t: &Twiddles, a: &mut [Line]) {
+    const { assert!(BLOCK == 512 && PADDED == 513, "the strides below are those of the layout") };
+    let k = Forward::new(KIND, modulus);
+    match log_n {
+        10 => radix8::<KIND, FIRST, 16, 16>(k, a, &t.first),
+        11 => radix16::<KIND, FIRST, 16, 16>(k, a, &t.first),
+        12 => radix16::<KIND, FIRST, 32, 32>(k, a, &t.first),
+        13 => radix2::<KIND, FIRST, 513, 512>(k, a, &t.first),
+        14 => radix4::<KIND, FIRST, 513, 512>(k, a, &t.first),
+        15 => radix8::<KIND, FIRST, 513, 512>(k, a, &t.first),
+        16 => radix16::<KIND, FIRST, 513, 512>(k, a, &t.first),
+        _ => {
+            radix16::<KIND, FIRST, 1026, 512>(k, a, &t.first);
+            radix16::<KIND, FIRST, 1026, 512>(k, &mut a[513..], &t.first);
+        }
+    }
+    match log_n {
+        10 | 11 => tiles::<KIND>(k, a, &t.tiles),
+        12 => rows::<KIND>(k, a, &t.rows, &t.twist),
+        _ => {
+            for (part, node) in a.chunks_exact_mut(2 * PADDED).zip(&t.split) {
+                radix2::<KIND, MIDDLE, 513, 512>(k, part, node);
+            }
+            for (i, block) in a.chunks_exact_mut(PADDED).enumerate() {
+                radix16::<KIND, MIDDLE, 32, 32>(k, block, &t.blocks[i]);
+                rows::<KIND>(k, &mut block[..BLOCK], &t.rows[16 * i..], &t.twist);
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The kernels of one prime: transforms and element-wise arithmetic.
+
+use super::{
+    Token,
+    forward::forward,
+    inverse::inverse,
+    table::{Factor, Twiddles, factor, twiddles},
+    vector::{MASK, V, add, and, high, load, low, product, reduce_once, splat, store, sub, zero},
+};
+use crate::{
+    kernels::{Isa, LimbKernels},
+    layout::Line,
+};
+use limbwise_math::modulus::Modulus;
+use std::arch::x86_64::_mm512_sllv_epi64;
+
+/// IFMA kernels for one prime of up to 50 bits and one ring degree.
+pub(crate) struct IfmaLimb {
+    _token: Token,
+    q: Modulus,
+    log_n: u32,
+    twiddles: [Twiddles; 2],
+    barrett: Barrett,
+}
+
+/// Reduction of products by a quotient of one multiplication.
+///
+/// With c = ⌊a·b/2^j⌋ and μ = ⌊2^(52+j)/q⌋ the quotient ⌊c·μ/2^52⌋ misses a·b/q by less than
+/// 1 + 2^j/q + q²/2^(52+j); j makes the last two at most 1 together, so the remainder is in [0, 2q).
+#[derive(Clone, Copy)]
+struct Barrett {
+    /// c is the high half of `(a << shifts[0])·(b << shifts[1])`; the shifts add up to 52 − j.
+    shifts: [u64; 2],
+    mu: u64,
+}
+
+impl Barrett {
+    fn new(modulus: Modulus) -> Self {
+        let q = u128::from(modulus.value());
+        // Both terms in units of 2^−60, rounded up.
+        let fits = |j: u32| (1u128 << (60 + j)).div_ceil(q) + ((q * q) << 8).div_ceil(1 << j) <= 1 << 60;
+        let middle = (3 * modulus.bits()).div_ceil(2).saturating_sub(26);
+        let candidates = [middle, middle.saturating_sub(1), middle + 1];
+        let j = candidates.into_iter().find(|&j| fits(j));
+        let j = j.expect("one of the three works for every prime of 20 to 50 bits; tested");
+        let shift = u64::from(52 - j);
+        let mu = u64::try_from((1u128 << (52 + j)) / q).expect("j is below the bits of q");
+        Self { shifts: [shift / 2, shift.div_ceil(2)], mu }
+    }
+}
+
+/// Constants of the element-wise kernels in registers.
+#[derive(Clone, Copy)]
+struct Constants {
+    q: V,
+    negative: V,
+    mask: V,
+    mu: V,
+    shifts: [V; 2],
+}
+
+impl Constants {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn new(q: u64, barrett: Barrett) -> Self {
+        Self {
+            q: splat(q),
+            negative: splat((1 << 52) - q),
+            mask: splat(MASK),
+            mu: splat(barrett.mu),
+            shifts: [splat(barrett.shifts[0]), splat(barrett.shifts[1])],
+        }
+    }
+
+    /// `a·b mod q`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn mul(self, a: V, b: V) -> V {
+        let c = high(zero(), _mm512_sllv_epi64(a, self.shifts[0]), _mm512_sllv_epi64(b, self.shifts[1]));
+        let quotient = high(zero(), c, self.mu);
+        let r = low(low(zero(), a, b), quotient, self.negative);
+        reduce_once(and(r, self.mask), self.q)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn add(self, a: V, b: V) -> V {
+        reduce_once(add(a, b), self.q)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn sub(self, a: V, b: V) -> V {
+        // a − b or a − b + q: of the two words the one without a borrow is the smaller.
+        let d = sub(a, b);
+        std::arch::x86_64::_mm512_min_epu64(d, add(d, self.q))
+    }
+}
+
+/// What is done to each line.
+#[derive(Clone, Copy)]
+enum Op<'a> {
+    AddAssign(&'a [Line]),
+    MulAcc(&'a [Line], &'a [Line]),
+    Add(&'a [Line], &'a [Line]),
+    Sub(&'a [Line], &'a [Line]),
+    Mul(&'a [Line], &'a [Line]),
+    Neg,
+    Scale(Factor),
+    Shift(u64),
+}
+
+macro_rules! lines {
+    ($out:ident; $($x:ident in $a:expr),*; $value:expr) => {{
+        $(let $x = $a;)*
+        $(let $x = &$x[..$out.len()];)*
+        for i in 0..$out.len() {
+            $(let $x = load(&$x[i]);)*
+            store(&mut $out[i], $value);
+        }
+    }};
+}
+
+macro_rules! update {
+    ($out:ident; $old:ident, $($x:ident in $a:expr),*; $value:expr) => {{
+        $(let $x = $a;)*
+        $(let $x = &$x[..$out.len()];)*
+        for i in 0..$out.len() {
+            let $old = load(&$out[i]);
+            $(let $x = load(&$x[i]);)*
+            store(&mut $out[i], $value);
+        }
+    }};
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn elementwise(q: u64, barrett: Barrett, out: &mut [Line], op: Op<'_>) {
+    let k = Constants::new(q, barrett);
+    match op {
+        Op::Add(a, b) => lines!(out; x in a, y in b; k.add(x, y)),
+        Op::Sub(a, b) => lines!(out; x in a, y in b; k.sub(x, y)),
+        Op::Mul(a, b) => lines!(out; x in a, y in b; k.mul(x, y)),
+        Op::AddAssign(a) => update!(out; old, x in a; k.add(old, x)),
+        Op::MulAcc(a, b) => update!(out; old, x in a, y in b; k.add(old, k.mul(x, y))),
+        Op::Neg => update!(out; old, ; k.sub(zero(), old)),
+        Op::Shift(c) => {
+            let c = splat(c);
+            update!(out; old, ; k.add(old, c));
+        }
+        Op::Scale(c) => {
+            let w = (splat(c.value), splat(c.quotient));
+            update!(out; old, ; reduce_once(and(product(zero(), old, w, k.negative), k.mask), k.q));
+        }
+    }
+}
+
+impl IfmaLimb {
+    /// Tables for a prime of 20 to 50 bits that is 1 modulo 2N.
+    pub(crate) fn new(token: Token, q: Modulus, log_n: u32) -> Self {
+        Self { _token: token, q, log_n, twiddles: twiddles(q, log_n), barrett: Barrett::new(q) }
+    }
+
+    fn run(&self, out: &mut [Line], op: Op<'_>) {
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and IFMA.
+        unsafe {
+            elementwise(self.q.value(), self.barrett, out, op);
+        }
+    }
+}
+
+impl LimbKernels for IfmaLimb {
+    fn isa(&self) -> Isa {
+        Isa::Ifma
+    }
+
+    fn ntt(&self, a: &mut [Line]) {
+        let kernel = match self.q.bits() {
+            ..=48 => forward::<48>,
+            49 => forward::<49>,
+            _ => forward::<50>,
+        };
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and IFMA.
+        unsafe {
+            kernel(self.q, self.log_n, &self.twiddles[0], a);
+        }
+    }
+
+    fn intt(&self, a: &mut [Line]) {
+        let kernel = match self.q.bits() {
+            ..=48 => inverse::<48>,
+            49 => inverse::<49>,
+            _ => inverse::<50>,
+        };
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and IFMA.
+        unsafe {
+            kernel(self.q, self.log_n, &self.twiddles[1], a);
+        }
+    }
+
+    fn add(&self, out: &mut [Line], a: &[Line], b: &[Line]) {
+        self.run(out, Op::Add(a, b));
+    }
+
+    fn sub(&self, out: &mut [Line], a: &[Line], b: &[Line]) {
+        self.run(out, Op::Sub(a, b));
+    }
+
+    fn mul(&self, out: &mut [Line], a: &[Line], b: &[Line]) {
+        self.run(out, Op::Mul(a, b));
+    }
+
+    fn add_assign(&self, acc: &mut [Line], a: &[Line]) {
+        self.run(acc, Op::AddAssign(a));
+    }
+
+    fn mul_acc(&self, acc: &mut [Line], a: &[Line], b: &[Line]) {
+        self.run(acc, Op::MulAcc(a, b));
+    }
+
+    fn neg(&self, a: &mut [Line]) {
+        self.run(a, Op::Neg);
+    }
+
+    fn scale(&self, a: &mut [Line], c: u64) {
+        self.run(a, Op::Scale(factor(self.q, c)));
+    }
+
+    fn shift(&self, a: &mut [Line], c: u64) {
+        self.run(a, Op::Shift(c));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_width_has_a_reduction() {
+        for bits in 20..=50u32 {
+            for q in [(1u64 << (bits - 1)) + 1, 3 * (1 << (bits - 2)) + 1, (1 << bits) - 1] {
+                let b = Barrett::new(Modulus::new(q));
+                assert!(b.mu <= MASK && u64::from(bits) + b.shifts[1] <= 52, "{q}");
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Eight words at a time: loads, constants, products, corrections.
+
+use super::Token;
+use crate::layout::Line;
+use std::arch::x86_64::{
+    __m512i, _mm512_add_epi64, _mm512_and_si512, _mm512_load_si512, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64,
+    _mm512_min_epu64, _mm512_permutex2var_epi64, _mm512_permutexvar_epi64, _mm512_set1_epi64, _mm512_setzero_si512,
+    _mm512_shuffle_i64x2, _mm512_srlv_epi64, _mm512_store_si512, _mm512_sub_epi64, _mm512_unpackhi_epi64,
+    _mm512_unpacklo_epi64,
+};
+
+/// Eight words.
+pub(super) type V = __m512i;
+
+/// `2^52 − 1`.
+pub(super) const MASK: u64 = (1 << 52) - 1;
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn load(line: &Line) -> V {
+    #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
+    // SAFETY: a line is 64 readable bytes, aligned to 64.
+    unsafe {
+        _mm512_load_si512(line.0.as_ptr().cast())
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn store(line: &mut Line, x: V) {
+    #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
+    // SAFETY: a line is 64 writable bytes, aligned to 64.
+    unsafe {
+        _mm512_store_si512(line.0.as_mut_ptr().cast(), x);
+    }
+}
+
+/// The same word in every lane.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn splat(x: u64) -> V {
+    _mm512_set1_epi64(x.cast_signed())
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn zero() -> V {
+    _mm512_setzero_si512()
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn add(a: V, b: V) -> V {
+    _mm512_add_epi64(a, b)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn sub(a: V, b: V) -> V {
+    _mm512_sub_epi64(a, b)
+}
+
+/// `acc + (a·b mod 2^52)`, of the low 52 bits of a and b.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn low(acc: V, a: V, b: V) -> V {
+    _mm512_madd52lo_epu64(acc, a, b)
+}
+
+/// `acc + ⌊a·b / 2^52⌋`, of the low 52 bits of a and b.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn high(acc: V, a: V, b: V) -> V {
+    _mm512_madd52hi_epu64(acc, a, b)
+}
+
+/// `x` or `x − q`, whichever is not negative: [0, 2q) → [0, q).
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn reduce_once(x: V, q: V) -> V {
+    _mm512_min_epu64(x, sub(x, q))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn and(a: V, b: V) -> V {
+    _mm512_and_si512(a, b)
+}
+
+/// `start + y·w` modulo q and modulo 2^52: `start + [0, 2q)` for y in [0, 2^52), `quotient` being ⌊w·2^52/q⌋.
+///
+/// `negative` is `2^52 − q`. Source: [Shoup], with 52-bit words.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn product(start: V, y: V, (w, quotient): (V, V), negative: V) -> V {
+    low(low(start, y, w), high(zero(), y, quotient), negative)
+}
+
+/// `x − table[⌊x / 2^shift⌋ mod 8]`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn look_up8(x: V, shift: V, table: V) -> V {
+    sub(x, _mm512_permutexvar_epi64(_mm512_srlv_epi64(x, shift), table))
+}
+
+/// `x − table[⌊x / 2^shift⌋ mod 16]`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn look_up16(x: V, shift: V, table: [V; 2]) -> V {
+    sub(x, _mm512_permutex2var_epi64(table[0], _mm512_srlv_epi64(x, shift), table[1]))
+}
+
+/// Transposes eight rows of eight words.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn transpose(r: [V; 8]) -> [V; 8] {
+    let even = [
+        _mm512_unpacklo_epi64(r[0], r[1]),
+        _mm512_unpacklo_epi64(r[2], r[3]),
+        _mm512_unpacklo_epi64(r[4], r[5]),
+        _mm512_unpacklo_epi64(r[6], r[7]),
+    ];
+    let odd = [
+        _mm512_unpackhi_epi64(r[0], r[1]),
+        _mm512_unpackhi_epi64(r[2], r[3]),
+        _mm512_unpackhi_epi64(r[4], r[5]),
+        _mm512_unpackhi_epi64(r[6], r[7]),
+    ];
+    let ([a, e, c, g], [b, f, d, h]) = (quarters(even), quarters(odd));
+    [a, b, c, d, e, f, g, h]
+}
+
+/// Transposes a 4 × 4 matrix of word pairs: returns columns 0, 2, 1, 3.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn quarters(t: [V; 4]) -> [V; 4] {
+    let a = _mm512_shuffle_i64x2::<0x88>(t[0], t[1]);
+    let b = _mm512_shuffle_i64x2::<0x88>(t[2], t[3]);
+    let c = _mm512_shuffle_i64x2::<0xdd>(t[0], t[1]);
+    let d = _mm512_shuffle_i64x2::<0xdd>(t[2], t[3]);
+    [
+        _mm512_shuffle_i64x2::<0x88>(a, b),
+        _mm512_shuffle_i64x2::<0xdd>(a, b),
+        _mm512_shuffle_i64x2::<0x88>(c, d),
+        _mm512_shuffle_i64x2::<0xdd>(c, d),
+    ]
+}
+
+/// Runs `16·rounds` multiply-adds with nothing in their way: the rate of this CPU, for limits printed beside times.
+#[must_use]
+pub(crate) fn peak_madd(token: Token, rounds: u64) -> u64 {
+    let _ = token;
+    #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+    // SAFETY: a token proves AVX-512F and IFMA.
+    unsafe {
+        peak_madd_loop(rounds)
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn peak_madd_loop(rounds: u64) -> u64 {
+    let mut sums = [zero(); 16];
+    let (a, b) = (splat(rounds | 3), splat(MASK - rounds));
+    for _ in 0..rounds {
+        for sum in &mut sums {
+            *sum = low(*sum, a, b);
+        }
+    }
+    let total = sums.into_iter().fold(zero(), |t, s| add(t, s));
+    let mut line = Line::default();
+    store(&mut line, total);
+    line.0[0]
+}
