@@ -4,7 +4,9 @@ use super::{
     macros::{forward_stage, forward_stages, unroll},
     range::{FULL, ForwardPlan, Range, forward_fresh, forward_memory, forward_offset, plan_forward},
     table::{LaneFactor, Node, Tile, Twiddles, factor},
-    vector::{MASK, V, add, and, high, load, look_up8, low, product, reduce_once, splat, store, sub, transpose, zero},
+    vector::{
+        MASK, V, add, and, high, load, look_up8, low, product, reduce_once, reread, splat, store, sub, transpose, zero,
+    },
 };
 use crate::layout::{BLOCK, Line, PADDED};
 use limbwise_math::modulus::Modulus;
@@ -123,6 +125,7 @@ macro_rules! column_pass {
         ) {
             let a = &mut a[..STRIDE * ($radix - 1) + COLUMNS];
             for c in 0..COLUMNS {
+                let node = reread(node);
                 let mut v = [zero(); $radix];
                 unroll!($radix {
                     let x = load(&a[c + I * STRIDE]);
@@ -149,6 +152,7 @@ fn rows<const KIND: u32>(k: Forward, a: &mut [Line], nodes: &[[Node; 2]], twist:
     for (row, [upper, lower]) in a.chunks_exact_mut(32).zip(nodes) {
         radix16::<KIND, MIDDLE, 2, 2>(k, row, upper);
         for (tile, twist) in row.chunks_exact_mut(16).zip(twist) {
+            let (lower, twist) = (reread(lower), reread(twist));
             let mut v = transposed(tile);
             v[0] = k.correct(v[0]);
             unroll!(16 {

@@ -5,7 +5,7 @@ use super::{
     macros::{inverse_exit, inverse_stage, inverse_stages, unroll},
     range::{FULL, InversePlan, Range, inverse_memory, inverse_offset, plan_inverse},
     table::{LaneFactor, Node, Tile, Twiddles},
-    vector::{MASK, V, add, and, load, look_up16, product, reduce_once, splat, store, sub, transpose, zero},
+    vector::{MASK, V, add, and, load, look_up16, product, reduce_once, reread, splat, store, sub, transpose, zero},
 };
 use crate::layout::{BLOCK, Line, PADDED};
 use limbwise_math::modulus::Modulus;
@@ -92,6 +92,7 @@ macro_rules! column_pass {
         ) {
             let a = &mut a[..STRIDE * ($radix - 1) + COLUMNS];
             for c in 0..COLUMNS {
+                let node = reread(node);
                 let mut v = [zero(); $radix];
                 unroll!($radix { v[I] = load(&a[c + I * STRIDE]); });
                 inverse_stages!($radix, Plan::<KIND, $log, PLACE>::PLAN, PLACE == LAST, k, v, broadcast(node));
@@ -112,6 +113,7 @@ column_pass!(radix16, 16, 4);
 fn rows<const KIND: u32>(k: Inverse, a: &mut [Line], nodes: &[[Node; 2]], twist: &[[LaneFactor; 16]; 2]) {
     for (row, [upper, lower]) in a.chunks_exact_mut(32).zip(nodes) {
         for (tile, twist) in row.chunks_exact_mut(16).zip(twist) {
+            let (lower, twist) = (reread(lower), reread(twist));
             let mut v = [zero(); 16];
             unroll!(16 { v[I] = load(&tile[I]); });
             inverse_stages!(16, Plan::<KIND, 4, FIRST>::PLAN, false, k, v, broadcast(lower));

@@ -35,6 +35,13 @@ pub(super) fn store(line: &mut Line, x: V) {
     }
 }
 
+/// The same reference, but what it leads to is read again: left alone the compiler keeps thirty factors of a loop in
+/// vectors, for which there are no registers, where multiply-add could read each word from the table.
+#[inline]
+pub(super) fn reread<T>(table: &T) -> &T {
+    std::hint::black_box(table)
+}
+
 /// The same word in every lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
