@@ -1,0 +1,117 @@
+//! Every kernel against `math`, for every ring degree and primes at both ends of every range the planner knows.
+
+use limbwise_cpu::{
+    Isa,
+    kernels::{LimbKernels, kernels},
+    layout::{self, Line},
+};
+use limbwise_math::{
+    modulus::Modulus,
+    ntt::NttTable,
+    prime::{ntt_primes_below, ntt_primes_near},
+};
+
+/// Instruction sets of this machine; LIMBWISE_REQUIRE is enforced by the conformance suite.
+fn available() -> Vec<Isa> {
+    Isa::ALL.into_iter().filter(|isa| isa.is_available()).collect()
+}
+
+/// The largest and the smallest prime of some widths, as far as they exist.
+fn primes(log_n: u32) -> Vec<Modulus> {
+    let widths = [20, 25, 30, 31, 40, 47, 48, 49, 50, 61];
+    let largest = widths.iter().filter_map(|&bits| ntt_primes_below(log_n, bits, 1, &[]).ok()).flatten();
+    let smallest = [30, 48, 49, 50, 51].iter().filter_map(|&bits| {
+        let bound = 1u64 << (bits - 1);
+        ntt_primes_near(log_n, bound).find(|&q| q > bound)
+    });
+    largest.chain(smallest).map(Modulus::new).collect()
+}
+
+/// Residues with a pattern: all q − 1, random 0 or q − 1, random, alternating runs.
+fn words(q: Modulus, n: usize, pattern: u64) -> Vec<u64> {
+    let mut state = 0x9e37_79b9_7f4a_7c15 ^ pattern;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let word = |i: usize| match pattern {
+        0 => q.value() - 1,
+        1..=3 => (q.value() - 1) * (random() >> 20 & 1),
+        4 => (q.value() - 1) * (i as u64 >> 3 & 1),
+        _ => q.reduce(random()),
+    };
+    (0..n).map(word).collect()
+}
+
+#[test]
+fn transforms_equal_the_reference() {
+    for log_n in 10..=17 {
+        let n = 1 << log_n;
+        for q in primes(log_n) {
+            let table = NttTable::new(q, log_n);
+            let all: Vec<_> = available().into_iter().map(|isa| kernels(isa, q, log_n)).collect();
+            for pattern in 0..if log_n < 14 { 8 } else { 3 } {
+                let x = words(q, n, if log_n < 14 { pattern } else { [0, 1, 5][pattern as usize] });
+                let (mut values, mut coefficients) = (x.clone(), x.clone());
+                table.forward(&mut values);
+                table.inverse(&mut coefficients);
+                for kernels in &all {
+                    let about = format!("{} at N=2^{log_n}, q={}, pattern {pattern}", kernels.isa().name(), q.value());
+                    let (mut limb, mut got) = (vec![Line([u64::MAX; 8]); layout::lines(log_n)], vec![0; n]);
+                    layout::write_coefficients(&mut limb, &x);
+                    kernels.ntt(&mut limb);
+                    layout::read_values(&limb, &mut got);
+                    assert!(got == values, "forward, {about}");
+                    layout::write_values(&mut limb, &x);
+                    kernels.intt(&mut limb);
+                    layout::read_coefficients(&limb, &mut got);
+                    assert!(got == coefficients, "inverse, {about}");
+                }
+            }
+        }
+    }
+}
+
+fn limb(words: &[u64]) -> Vec<Line> {
+    let mut limb = vec![Line::default(); words.len() / 8];
+    layout::write_coefficients(&mut limb, words);
+    limb
+}
+
+#[test]
+fn element_wise_kernels_equal_the_modulus() {
+    type Kernel = fn(&dyn LimbKernels, &mut [Line], &[Line], &[Line]);
+    type Meaning = fn(Modulus, u64, u64, u64) -> u64;
+    let ops: [(Kernel, Meaning); 8] = [
+        (|k, out, a, b| k.add(out, a, b), |q, _, a, b| q.add(a, b)),
+        (|k, out, a, b| k.sub(out, a, b), |q, _, a, b| q.sub(a, b)),
+        (|k, out, a, b| k.mul(out, a, b), |q, _, a, b| q.mul(a, b)),
+        (|k, out, a, _| k.add_assign(out, a), |q, old, a, _| q.add(old, a)),
+        (|k, out, a, b| k.mul_acc(out, a, b), |q, old, a, b| q.add(old, q.mul(a, b))),
+        (|k, out, _, _| k.neg(out), |q, old, _, _| q.neg(old)),
+        (|k, out, _, b| k.scale(out, b[0].0[0]), |q, old, _, b| q.mul(old, b)),
+        (|k, out, _, b| k.shift(out, b[0].0[0]), |q, old, _, b| q.add(old, b)),
+    ];
+    let log_n = 10;
+    for q in primes(log_n) {
+        for isa in available() {
+            let table = kernels(isa, q, log_n);
+            for pattern in 0..8 {
+                let data = [pattern, pattern ^ 1, pattern ^ 3].map(|p| words(q, 1 << log_n, p + 8 * (p / 4)));
+                for (i, (kernel, meaning)) in ops.iter().enumerate() {
+                    let [old, a, b] = &data;
+                    let (mut out, mut got) = (limb(old), vec![0; old.len()]);
+                    kernel(table.as_ref(), &mut out, &limb(a), &limb(b));
+                    layout::read_coefficients(&out, &mut got);
+                    for (j, &word) in got.iter().enumerate() {
+                        let constant = if i >= 6 { b[0] } else { b[j] };
+                        let wanted = meaning(q, old[j], a[j], constant);
+                        assert_eq!(word, wanted, "op {i}, {}, q={}, word {j}", isa.name(), q.value());
+                    }
+                }
+            }
+        }
+    }
+}
