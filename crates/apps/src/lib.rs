@@ -4,6 +4,9 @@
 
 pub mod data;
 pub mod logreg;
+pub mod program;
+
+pub use program::{Accuracy, Conclusion, Input, Observer, Program};
 
 /// A file or folder of the shared public data, for tests: under `LIMBWISE_DATA`, else under `../shared/data` beside
 /// the repository. Absent data is said aloud, because a silent skip would look like a pass.

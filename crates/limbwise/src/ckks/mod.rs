@@ -27,3 +27,4 @@ pub use encoder::{Encoder, Packing};
 pub use encrypt::{encrypt, encrypt_secret};
 pub use estimate::Estimate;
 pub use evaluator::Evaluator;
+pub use limbwise_math::chebyshev::Series;

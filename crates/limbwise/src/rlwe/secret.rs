@@ -16,9 +16,12 @@ use limbwise_math::{
 use std::sync::LazyLock;
 use zeroize::Zeroizing;
 
+/// Makes the coefficients when they are first needed.
+type Draw = Box<dyn FnOnce() -> Zeroizing<Vec<i64>> + Send + Sync>;
+
 /// A secret key: small coefficients on the host, wiped when dropped. Devices hold it only while they need it.
 pub struct SecretKey {
-    coefficients: Zeroizing<Vec<i64>>,
+    coefficients: LazyLock<Zeroizing<Vec<i64>>, Draw>,
 }
 
 impl std::fmt::Debug for SecretKey {
@@ -28,16 +31,20 @@ impl std::fmt::Debug for SecretKey {
 }
 
 impl SecretKey {
-    /// A key drawn from the parameters' distribution.
+    /// A key from the parameters' distribution, drawn when a device first asks for its words (a recorder never does).
     #[must_use]
     pub fn generate(params: &Params, seed: &Seed) -> Self {
-        let mut coefficients = Zeroizing::new(vec![0; params.ring().n()]);
-        let mut stream = Stream::new(seed, b"limbwise secret key");
-        match params.literal().secret {
-            Secret::Ternary => stream.ternary(&mut coefficients),
-            Secret::FixedWeight(h) => stream.fixed_weight(h, &mut coefficients),
-        }
-        Self { coefficients }
+        let (n, secret, seed) = (params.ring().n(), params.literal().secret, seed.clone());
+        let draw = move || {
+            let mut coefficients = Zeroizing::new(vec![0; n]);
+            let mut stream = Stream::new(&seed, b"limbwise secret key");
+            match secret {
+                Secret::Ternary => stream.ternary(&mut coefficients),
+                Secret::FixedWeight(h) => stream.fixed_weight(h, &mut coefficients),
+            }
+            coefficients
+        };
+        Self { coefficients: LazyLock::new(Box::new(draw)) }
     }
 
     /// A key from another library: N coefficients in {−1, 0, 1}. `None` if any is not.
@@ -45,7 +52,7 @@ impl SecretKey {
     pub fn from_coefficients(params: &Params, coefficients: Vec<i64>) -> Option<Self> {
         let coefficients = Zeroizing::new(coefficients);
         let fits = coefficients.len() == params.ring().n() && coefficients.iter().all(|c| c.abs() <= 1);
-        fits.then_some(Self { coefficients })
+        fits.then(|| Self { coefficients: LazyLock::new(Box::new(move || coefficients)) })
     }
 
     /// The key on a device, evaluation domain.
