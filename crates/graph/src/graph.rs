@@ -251,37 +251,53 @@ impl Graph {
     /// The rows behind a value: itself, or what its views show, in no particular order.
     #[must_use]
     pub fn pieces(&self, id: NodeId) -> Vec<Piece> {
-        let shape = self.shape(id);
-        let mut open = vec![Piece { source: id, basis: shape.basis, from: 0, to: shape.batch }];
         let mut found = Vec::new();
+        self.for_each_piece(id, |piece| found.push(piece));
+        found
+    }
+
+    /// The same without a list.
+    pub fn for_each_piece(&self, id: NodeId, mut found: impl FnMut(Piece)) {
+        let shape = self.shape(id);
+        let whole = Piece { source: id, basis: shape.basis, from: 0, to: shape.batch };
+        if !self.node(id).op.is_view() {
+            return found(whole);
+        }
+        let mut open = vec![whole];
         while let Some(piece) = open.pop() {
-            let node = self.node(piece.source);
-            let operands = self.operands(piece.source);
-            match node.op {
-                Op::Restrict => open.push(Piece { source: operands[0], ..piece }),
-                Op::Split => {
-                    let start = node.attribute as usize;
-                    open.push(Piece { source: operands[0], from: piece.from + start, to: piece.to + start, ..piece });
-                }
-                Op::Join => open.extend(operands.iter().filter_map(|&source| {
-                    let basis = piece.basis & self.shape(source).basis;
-                    (!basis.is_empty()).then_some(Piece { source, basis, ..piece })
-                })),
-                Op::Stack => {
-                    let mut start = 0;
-                    for &source in operands {
-                        let end = start + self.shape(source).batch;
-                        let (from, to) = (piece.from.max(start), piece.to.min(end));
-                        if from < to {
-                            open.push(Piece { source, from: from - start, to: to - start, ..piece });
-                        }
-                        start = end;
-                    }
-                }
-                _ => found.push(piece),
+            if self.node(piece.source).op.is_view() {
+                self.look_through(piece, &mut open);
+            } else {
+                found(piece);
             }
         }
-        found
+    }
+
+    /// The pieces of its operands that a piece of a view shows.
+    fn look_through(&self, piece: Piece, open: &mut Vec<Piece>) {
+        let node = self.node(piece.source);
+        let operands = self.operands(piece.source);
+        match node.op {
+            Op::Split => {
+                let start = node.attribute as usize;
+                open.push(Piece { source: operands[0], from: piece.from + start, to: piece.to + start, ..piece });
+            }
+            Op::Stack => {
+                let mut start = 0;
+                for &source in operands {
+                    let end = start + self.shape(source).batch;
+                    let (from, to) = (piece.from.max(start), piece.to.min(end));
+                    if from < to {
+                        open.push(Piece { source, from: from - start, to: to - start, ..piece });
+                    }
+                    start = end;
+                }
+            }
+            _ => open.extend(operands.iter().filter_map(|&source| {
+                let basis = piece.basis & self.shape(source).basis;
+                (!basis.is_empty()).then_some(Piece { source, basis, ..piece })
+            })),
+        }
     }
 
     /// Bytes of a piece's rows.

@@ -21,6 +21,7 @@ pub use counts::Counts;
 pub use graph::{Graph, Node, NodeId, Piece, RegionId, RegionInfo, ShapeId};
 
 pub use jsonl::GraphError;
+pub use limbwise_device::{Basis, Domain, KeyId, Role, Shape};
 pub use op::Op;
 pub use recorder::{Recorded, Recorder};
 pub use traffic::{KeyTraffic, RoleBytes, Traffic};

@@ -88,13 +88,15 @@ impl Graph {
     fn input_uses(&self) -> BTreeMap<NodeId, Use> {
         let mut uses: BTreeMap<NodeId, Use> = BTreeMap::new();
         for id in self.ids().filter(|&id| !self.node(id).op().is_view()) {
-            for piece in self.operands(id).iter().flat_map(|&operand| self.pieces(operand)) {
-                if self.node(piece.source).op().is_input() {
-                    let used = uses.entry(piece.source).or_default();
-                    used.basis = used.basis | piece.basis;
-                    used.read += self.piece_bytes(&piece);
-                    used.reads += 1;
-                }
+            for &operand in self.operands(id) {
+                self.for_each_piece(operand, |piece| {
+                    if self.node(piece.source).op().is_input() {
+                        let used = uses.entry(piece.source).or_default();
+                        used.basis = used.basis | piece.basis;
+                        used.read += self.piece_bytes(&piece);
+                        used.reads += 1;
+                    }
+                });
             }
         }
         uses

@@ -1,1 +1,53 @@
-//! (being written)
+//! Machines: what a recorded program takes on hardware that is described by a file.
+//!
+//! Enters: specifications, one model a machine, the shared scheduler and scratchpad, reports, traces.
+//! Stays out: residues, schemes, and any published result: a model knows stated numbers and named assumptions only.
+//!
+//! Read in this order: [`spec`], [`machine`] (the trait and the models), [`program`] (tasks), [`lower`] and
+//! [`scratchpad`] (from graph to tasks), [`scheduler`], [`check`], [`report`], [`trace`].
+//!
+//! ```
+//! use limbwise_machines::{Spec, time};
+//! let faster = Spec::load("ark")?.with_overrides(&[("hbm.bandwidth_gb_s", "2000")])?;
+//! let report = time(&limbwise_graph::Graph::default(), &faster)?;
+//! assert_eq!(report.cycles, Some(0));
+//! # Ok::<(), limbwise_machines::MachineError>(())
+//! ```
+
+pub mod check;
+pub mod error;
+pub mod lower;
+pub mod machine;
+pub mod program;
+pub mod report;
+pub mod scheduler;
+pub mod scratchpad;
+pub mod spec;
+pub mod trace;
+
+pub use error::MachineError;
+pub use machine::Machine;
+pub use program::{Program, Task, TaskId, TaskKind};
+pub use report::{RegionTime, Report};
+pub use scheduler::Schedule;
+pub use spec::{Assumption, Spec, names};
+
+use limbwise_graph::Graph;
+
+/// Times a program on a machine.
+///
+/// # Errors
+/// [`MachineError`] where the specification is not one of its model.
+pub fn time(graph: &Graph, spec: &Spec) -> Result<Report, MachineError> {
+    let machine = machine::open(spec)?;
+    let schedule = machine.schedule(graph);
+    Ok(machine.report(graph, &schedule))
+}
+
+/// Schedules a program on a machine: for traces and for [`check::check`].
+///
+/// # Errors
+/// As [`time`].
+pub fn schedule(graph: &Graph, spec: &Spec) -> Result<Schedule, MachineError> {
+    Ok(machine::open(spec)?.schedule(graph))
+}

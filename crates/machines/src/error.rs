@@ -1,0 +1,85 @@
+//! What a user can get wrong about machines.
+
+/// A mistake in a specification, an override or a file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MachineError {
+    /// No such machine.
+    #[error("there is no machine \"{name}\": choose one of {known}, or give the path of a TOML file{}", hint(nearest))]
+    UnknownMachine {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+        /// The most similar name, if one is similar.
+        nearest: Option<String>,
+    },
+    /// No such key.
+    #[error("machine \"{machine}\" has no key \"{key}\"{}", hint(nearest))]
+    UnknownKey {
+        /// The machine.
+        machine: String,
+        /// The key with its sections.
+        key: String,
+        /// The most similar key, if one is similar.
+        nearest: Option<String>,
+    },
+    /// A value of another kind.
+    #[error("machine \"{machine}\", key \"{key}\": {wanted} is wanted, got {got}")]
+    Value {
+        /// The machine.
+        machine: String,
+        /// The key with its sections.
+        key: String,
+        /// Kind or range.
+        wanted: String,
+        /// What is there.
+        got: String,
+    },
+    /// Not a specification at all.
+    #[error("{origin}: {problem}")]
+    File {
+        /// Path of the file.
+        origin: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+fn hint(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |n| format!("; did you mean \"{n}\"?"))
+}
+
+/// The most similar candidate, if no more than a third of its letters differ.
+pub(crate) fn nearest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+    let (distance, best) = candidates.map(|c| (distance(wanted, c), c)).min()?;
+    (distance <= best.len().max(wanted.len()).div_ceil(3)).then(|| best.to_owned())
+}
+
+/// Levenshtein's distance: letters to insert, delete or replace.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn similar_words_are_found() {
+        assert_eq!((distance("kitten", "sitting"), distance("", "abc"), distance("abc", "abc")), (3, 3, 0));
+        let keys = ["hbm.bandwidth_gb_s", "noc.bandwidth_gb_s_per_cluster"];
+        assert_eq!(nearest("hbm.bandwith", keys.into_iter()).as_deref(), Some("hbm.bandwidth_gb_s"));
+        assert_eq!(nearest("colour", keys.into_iter()), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! The models, one a file, and what they share.
+
+mod ark;
+mod cpu;
+
+pub use ark::Ark;
+pub use cpu::Cpu;
+
+use crate::{
+    error::MachineError,
+    lower,
+    program::Stage,
+    report::{RegionTime, Report, as_f64},
+    scheduler::{self, Schedule},
+    scratchpad::OffChip,
+    spec::Spec,
+};
+use limbwise_graph::{Graph, NodeId};
+use std::collections::BTreeMap;
+
+/// Built-in specifications by name; the name is also that of their model.
+pub(crate) const BUILT_IN: [(&str, &str); 2] =
+    [("ark", include_str!("../../specs/ark.toml")), ("cpu", include_str!("../../specs/cpu.toml"))];
+
+/// Regions with less than this share of the time are left out of a report.
+const LEAST_SHARE: f64 = 1e-3;
+
+/// A machine: its units, what a node costs on them, and its memory.
+pub trait Machine {
+    /// Its numbers.
+    fn spec(&self) -> &Spec;
+
+    /// Names of its units; a [`Stage`] gives an index into them.
+    fn units(&self) -> &[&'static str];
+
+    /// Length of a tick, in which all times are counted.
+    fn tick_seconds(&self) -> f64;
+
+    /// Whether a unit may start on the first part of its operand.
+    fn streaming(&self) -> bool;
+
+    /// Off-chip memory, where the model has one.
+    fn off_chip(&self) -> Option<OffChip>;
+
+    /// The stages of a node in order, each fed by the one before.
+    fn cost(&self, graph: &Graph, node: NodeId) -> Vec<Stage>;
+
+    /// What the program takes, from a schedule of it.
+    fn report(&self, graph: &Graph, schedule: &Schedule) -> Report;
+
+    /// Lowers and schedules a program.
+    fn schedule(&self, graph: &Graph) -> Schedule {
+        scheduler::run(lower::lower(graph, self))
+    }
+}
+
+/// The model of a specification.
+///
+/// # Errors
+/// [`MachineError`] where the specification is not one of its model.
+pub fn open(spec: &Spec) -> Result<Box<dyn Machine>, MachineError> {
+    Ok(match spec.model() {
+        "ark" => Box::new(Ark::new(spec)?),
+        _ => Box::new(Cpu::new(spec)?),
+    })
+}
+
+/// What every report has: time, busy shares, regions, assumptions.
+fn basic_report(spec: &Spec, graph: &Graph, schedule: &Schedule) -> Report {
+    let (ticks, seconds) = (schedule.ticks(), schedule.seconds());
+    let share = |x: u64| as_f64(x) / as_f64(ticks.max(1));
+    let units = schedule.program.units.iter().map(|&u| u.to_owned());
+    let region_ticks = schedule.region_ticks(graph);
+    let regions = graph.region_paths().into_iter().zip(region_ticks).skip(1);
+    Report {
+        machine: spec.name().into(),
+        seconds,
+        cycles: None,
+        energy_j: None,
+        area_mm2: None,
+        utilization: units.zip(schedule.busy().into_iter().map(share)).collect(),
+        bytes: BTreeMap::new(),
+        regions: regions
+            .filter(|(_, ticks)| share(*ticks) >= LEAST_SHARE)
+            .map(|(path, ticks)| RegionTime { path, seconds: as_f64(ticks) * schedule.program.tick_seconds })
+            .collect(),
+        assumed: spec.assumed(),
+    }
+}
+
+/// A table of bytes with names that own themselves.
+fn named(bytes: &BTreeMap<&'static str, u64>) -> BTreeMap<String, u64> {
+    bytes.iter().map(|(role, bytes)| ((*role).to_owned(), *bytes)).collect()
+}
