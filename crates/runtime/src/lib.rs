@@ -1,1 +1,22 @@
-//! (being written)
+//! The readings of one program: run it, plan it, time it; and the host they happen on.
+//!
+//! Enters: opening devices by name, recording, plans, runs, calibration of the host's model.
+//! Stays out: printing, arguments, arithmetic.
+//!
+//! Read in this order: [`session`] (what every reading goes through), [`record`], [`plan`], [`run`], [`calibrate`].
+
+pub mod bench;
+pub mod calibrate;
+pub mod error;
+pub mod host;
+pub mod plan;
+pub mod record;
+pub mod run;
+pub mod session;
+
+pub use calibrate::{Calibration, calibrate};
+pub use error::{Error, Result};
+pub use host::{Host, open};
+pub use plan::{Plan, plan};
+pub use record::{Recording, record};
+pub use run::{Event, RunReport, run};

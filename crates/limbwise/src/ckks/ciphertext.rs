@@ -1,6 +1,6 @@
 //! Plaintexts and ciphertexts: polynomials in evaluation domain with their level, scale and packing.
 
-use super::estimate::Estimate;
+use super::{encoder::Packing, estimate::Estimate};
 use limbwise_device::{Device, Handle};
 
 /// Encoded clear values, one polynomial a batch entry.
@@ -42,6 +42,14 @@ impl<D: Device> Clone for Plaintext<D> {
     /// Another handle on the same polynomial.
     fn clone(&self) -> Self {
         Self { poly: self.poly.clone(), ..*self }
+    }
+}
+
+impl<D: Device> Plaintext<D> {
+    /// How it is laid out.
+    #[must_use]
+    pub fn packing(&self) -> Packing {
+        Packing { slots: self.slots, level: self.level, scale: self.scale }
     }
 }
 

@@ -1,6 +1,9 @@
 //! Encoding: complex vectors → polynomials, through the canonical embedding.
 
-use super::{ciphertext::Plaintext, estimate::Estimate};
+use super::{
+    ciphertext::{Ciphertext, Plaintext},
+    estimate::{self, Estimate},
+};
 use crate::{
     error::{EncodeError, LevelError, Result, ScaleError},
     params::Params,
@@ -47,7 +50,7 @@ impl Encoder {
     /// # Errors
     /// [`EncodeError`], [`ScaleError`] or [`LevelError`] for what cannot be encoded.
     pub fn encode<D: Device>(&self, dev: &D, batch: &[Vec<Complex64>], packing: Packing) -> Result<Plaintext<D>> {
-        let estimate = self.check(batch, packing)?;
+        let estimate = self.estimate(batch, packing)?;
         let Packing { slots, level, scale } = packing;
         let shape = Shape::eval(self.params.ring(), self.params.basis(level)).with_batch(batch.len());
         let coefficients: Vec<OnceLock<Vec<i128>>> = batch.iter().map(|_| OnceLock::new()).collect();
@@ -72,7 +75,11 @@ impl Encoder {
         self.encode(dev, &complex, packing)
     }
 
-    fn check(&self, batch: &[Vec<Complex64>], packing: Packing) -> Result<Estimate> {
+    /// Size of values and error of their encoding, computed without encoding them.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn estimate(&self, batch: &[Vec<Complex64>], packing: Packing) -> Result<Estimate> {
         let Packing { slots, level, scale } = packing;
         let most = self.params.max_slots();
         if !slots.is_power_of_two() || slots > most {
@@ -112,6 +119,18 @@ impl Encoder {
         #[expect(clippy::cast_possible_truncation, reason = "below 2^126: checked before")]
         let rounded = coefficients.iter().map(|c| (c * scale).round() as i128).collect();
         rounded
+    }
+
+    /// A ciphertext by declaration: what encrypting the values would give, but no words. For devices that hold none.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn declare<D: Device>(&self, dev: &D, batch: &[Vec<Complex64>], packing: Packing) -> Result<Ciphertext<D>> {
+        let estimate = estimate::fresh(&self.params, self.estimate(batch, packing)?, packing);
+        let shape = Shape::eval(self.params.ring(), self.params.basis(packing.level)).with_batch(batch.len());
+        let part = || dev.upload(&shape, Role::Ciphertext, &|_, _| unreachable!("a declared ciphertext has no words"));
+        let Packing { slots, level, scale } = packing;
+        Ok(Ciphertext { parts: vec![part(), part()], level, scale, slots, estimate })
     }
 
     /// The slots of a polynomial whose residues (limb-major, coefficient order) are given.

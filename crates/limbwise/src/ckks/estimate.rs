@@ -4,9 +4,8 @@
 //! followed by name, because it meets itself again when a ciphertext is used twice: then it adds up in full. Errors of
 //! different origin are independent, so their variances add.
 
-use super::ciphertext::Plaintext;
+use super::encoder::Packing;
 use crate::{params::Params, rlwe::noise};
-use limbwise_device::Device;
 use limbwise_math::galois::GaloisElement;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -140,10 +139,10 @@ impl Estimate {
     }
 }
 
-/// What a fresh public-key encryption of a plaintext has.
+/// What a fresh public-key encryption of encoded values has.
 #[must_use]
-pub fn fresh<D: Device>(params: &Params, plain: &Plaintext<D>) -> Estimate {
-    plain.estimate.encrypted(noise::public_encryption(params), plain.slots, plain.scale)
+pub fn fresh(params: &Params, encoded: Estimate, packing: Packing) -> Estimate {
+    encoded.encrypted(noise::public_encryption(params), packing.slots, packing.scale)
 }
 
 #[cfg(test)]

@@ -1,0 +1,161 @@
+//! Two seconds of measurement that make the `cpu` machine model this host's: written as a specification in TOML.
+//!
+//! Rates are taken on polynomials of the size a program has (so caches miss as they will), with one thread; the last
+//! one with all threads. Each is the median of its repetitions.
+
+use crate::{
+    error::Result,
+    host::{Host, open, resident_memory_bytes},
+};
+use limbwise_cpu::Cpu;
+use limbwise_device::{Basis, Device, Domain, Ring, RingSpec, Role, Shape};
+use limbwise_machines::Spec;
+use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below};
+use std::{
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
+
+/// What was measured of a host.
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    /// Instruction set of the device.
+    pub isa: String,
+    /// Its threads.
+    pub threads: usize,
+    /// Memory of the process when it was calibrated: what a plan adds its own to.
+    pub resident_bytes: u64,
+    /// The model as TOML.
+    pub toml: String,
+}
+
+impl Calibration {
+    /// The specification of the `cpu` model with these rates.
+    ///
+    /// # Errors
+    /// [`MachineError`](limbwise_machines::MachineError) if the model does not take them.
+    pub fn spec(&self) -> Result<Spec> {
+        Ok(Spec::from_toml(&self.toml, "the calibration of this host")?)
+    }
+}
+
+/// Rates of one kind of prime.
+struct Rates {
+    transform_ns_per_limb: f64,
+    mul_gb_s: f64,
+    add_gb_s: f64,
+    convert_term_ns: f64,
+}
+
+/// Limbs of the polynomials measured: 12.5 MiB at N = 2^16.
+const LIMBS: usize = 25;
+/// Limbs converted from.
+const SOURCES: usize = 5;
+
+/// Median of at least three repetitions in about 70 ms.
+fn seconds(mut work: impl FnMut()) -> f64 {
+    work(); // tables and buffers
+    let (begin, mut times) = (Instant::now(), Vec::new());
+    while times.len() < 3 || begin.elapsed() < Duration::from_millis(70) {
+        let start = Instant::now();
+        work();
+        times.push(start.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn polynomial(dev: &Cpu, ring: &Ring, basis: Basis, domain: Domain) -> <Cpu as Device>::Poly {
+    let shape = Shape::eval(ring, basis).with_domain(domain);
+    dev.upload(&shape, Role::Temporary, &|at, row| {
+        row.iter_mut().zip(1u64..).for_each(|(x, i)| *x = at.modulus.reduce(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    })
+}
+
+fn open_ring(dev: &Cpu, log_n: u32, bits: u32) -> Result<Ring> {
+    let primes = ntt_primes_below(log_n, bits, LIMBS, &[]).map_err(|e| limbwise::Error::Params(e.into()))?;
+    Ok(dev.ring(&RingSpec { log_n, primes }).map_err(limbwise::Error::Ring)?)
+}
+
+fn rates(dev: &Cpu, ring: &Ring) -> Rates {
+    let full = ring.full();
+    let bytes = 8.0 * (LIMBS << ring.log_n()) as f64;
+    let a = polynomial(dev, ring, full, Domain::Eval);
+    let b = polynomial(dev, ring, full, Domain::Eval);
+    let mut sum = dev.copy(&a);
+    let mut moving = Some(polynomial(dev, ring, full, Domain::Coeff));
+    let both_ways = seconds(|| moving = moving.take().map(|p| dev.intt(dev.ntt(p))));
+    let multiply = seconds(|| drop(dev.mul(&a, &b)));
+    let accumulate = seconds(|| dev.mul_acc(&mut sum, &a, &b));
+    let add = seconds(|| drop(dev.add(&a, &b)));
+    let few = polynomial(dev, ring, Basis::range(0, SOURCES), Domain::Coeff);
+    let convert = seconds(|| drop(dev.basis_convert(&few, full - Basis::range(0, SOURCES))));
+    let terms = (SOURCES * (LIMBS - SOURCES)) << ring.log_n();
+    Rates {
+        transform_ns_per_limb: both_ways / 2.0 / LIMBS as f64 * 1e9,
+        mul_gb_s: 7.0 * bytes / (multiply + accumulate) / 1e9, // 3 polynomials pass the memory, then 4
+        add_gb_s: 3.0 * bytes / add / 1e9,
+        convert_term_ns: convert / terms as f64 * 1e9,
+    }
+}
+
+/// Measures a device for programs of one ring degree, in about two seconds.
+///
+/// # Errors
+/// A device that cannot be opened with one thread, or a degree without primes.
+pub fn calibrate(dev: &Cpu, log_n: u32) -> Result<Calibration> {
+    let resident_bytes = resident_memory_bytes().unwrap_or(0);
+    let isa = dev.isa().name().to_owned();
+    let alone = open("cpu", &Host { isa: Some(isa.clone()), threads: Some(1) })?;
+    let ring = open_ring(&alone, log_n, 45)?;
+    let short = rates(&alone, &ring);
+    let long = rates(&alone, &open_ring(&alone, log_n, 58)?);
+    let a = polynomial(&alone, &ring, ring.full(), Domain::Eval);
+    let bytes = 8.0 * (LIMBS << log_n) as f64;
+    let copy = 2.0 * bytes / seconds(|| drop(alone.copy(&a))) / 1e9;
+    let g = GaloisElement::rotation(1, log_n);
+    let permute = 2.0 * bytes / seconds(|| drop(alone.automorphism(&a, g))) / 1e9;
+    let shared = open_ring(dev, log_n, 45)?;
+    let (x, y) =
+        (polynomial(dev, &shared, shared.full(), Domain::Eval), polynomial(dev, &shared, shared.full(), Domain::Eval));
+    let together = 3.0 * bytes / seconds(|| drop(dev.add(&x, &y))) / 1e9;
+    let small = open_ring(&alone, 10, 45)?;
+    let one = polynomial(&alone, &small, Basis::single(0), Domain::Eval);
+    let node = seconds(|| (0..1000).for_each(|_| drop(alone.add(&one, &one)))) * 1e6;
+    let memory = Memory { copy, permute, together, node };
+    let toml = toml(dev.threads(), log_n, [&short, &long], &memory);
+    Ok(Calibration { isa, threads: dev.threads(), resident_bytes, toml })
+}
+
+/// Rates that do not depend on the prime.
+struct Memory {
+    copy: f64,
+    permute: f64,
+    together: f64,
+    node: f64,
+}
+
+fn toml(threads: usize, log_n: u32, [short, long]: [&Rates; 2], memory: &Memory) -> String {
+    let mut text = format!("name = \"cpu\"\nmodel = \"cpu\"\n\n[host]\nthreads = {threads}\nshort_bits = 50\n");
+    for (section, r) in [("short", short), ("long", long)] {
+        // Measured at one degree; others by N·log N, which the program does not use.
+        let at = |l: u32| {
+            r.transform_ns_per_limb * f64::from(l) / f64::from(log_n) * (f64::from(l) - f64::from(log_n)).exp2()
+        };
+        let transforms: Vec<String> = (10..=17).map(|l| format!("{:.1}", at(l))).collect();
+        let _ = write!(
+            text,
+            "\n[{section}]\ntransform_ns_per_limb = [{}]\nmul_gb_s = {:.3}\nadd_gb_s = {:.3}\nconvert_term_ns = {:.4}\n",
+            transforms.join(", "),
+            r.mul_gb_s,
+            r.add_gb_s,
+            r.convert_term_ns
+        );
+    }
+    let Memory { copy, permute, together, node } = memory;
+    let _ = write!(
+        text,
+        "\n[memory]\ncopy_gb_s = {copy:.3}\npermute_gb_s = {permute:.3}\nall_threads_gb_s = {together:.3}\n\n[assumed]\nnode_ns = {{ value = {node:.0}, reason = \"measured as the whole of an operation on one limb of 2^10\" }}\n"
+    );
+    text
+}

@@ -1,0 +1,30 @@
+//! What a reading can fail with.
+
+/// The result of a reading.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Any error of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Of a scheme.
+    #[error(transparent)]
+    Scheme(#[from] limbwise::Error),
+    /// Of a machine model.
+    #[error(transparent)]
+    Machine(#[from] limbwise_machines::MachineError),
+    /// The device cannot be opened.
+    #[error(transparent)]
+    Open(#[from] limbwise_cpu::device::OpenError),
+    /// No device of that name.
+    #[error("there is no device {0:?}: this build has \"cpu\"")]
+    UnknownDevice(String),
+    /// Too many threads, or none.
+    #[error("{got} threads: choose 1 to {most}")]
+    Threads {
+        /// What was asked for.
+        got: usize,
+        /// Most allowed.
+        most: usize,
+    },
+}

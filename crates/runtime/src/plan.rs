@@ -1,0 +1,147 @@
+//! Plans: everything a user wants to know before any key exists.
+//!
+//! All numbers come from the recording; seconds from the host's model, whose rates were measured on other polynomials
+//! than the program's.
+
+use crate::{calibrate::Calibration, error::Result, record::Recording};
+use limbwise::{params::SecurityReport, rlwe::key_bytes};
+use limbwise_apps::Program;
+use limbwise_cpu::layout::{Line, lines};
+use limbwise_device::Ring;
+use limbwise_graph::Counts;
+use serde::Serialize;
+
+/// Predictions, under the names that a run's report uses.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// Name of the workload.
+    pub workload: String,
+    /// Device the seconds are for.
+    pub device: String,
+    /// Its instruction set.
+    pub isa: String,
+    /// Its threads.
+    pub threads: usize,
+    /// Name of the parameter set.
+    pub preset: String,
+    /// The class of the security gate.
+    pub security_bits: u32,
+    /// What the gate found.
+    pub security: SecurityReport,
+    /// The ring and chain.
+    pub ring: RingSummary,
+    /// Levels the program uses and leaves.
+    pub levels: Levels,
+    /// Rescales left in the first result.
+    pub levels_left: usize,
+    /// Expected precision of the first result.
+    pub precision_bits: Predicted<f64>,
+    /// Every evaluation key.
+    pub keys: Vec<PlannedKey>,
+    /// Bytes of all evaluation keys.
+    pub key_bytes: u64,
+    /// Bytes of encoded clear values that the program multiplies with or adds.
+    pub plaintext_bytes: u64,
+    /// Bytes of the encrypted inputs.
+    pub input_bytes: u64,
+    /// Most memory of the process.
+    pub peak_memory_bytes: Predicted<u64>,
+    /// Exact operation counts of the evaluation.
+    pub counts: Counts,
+    /// Nodes of the recorded graph.
+    pub nodes: usize,
+    /// Time of the evaluation on this host.
+    pub seconds_predicted: f64,
+}
+
+/// A prediction, where a run puts a measurement beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Predicted<T> {
+    /// The prediction.
+    pub predicted: T,
+}
+
+/// The ring and chain in numbers.
+#[derive(Clone, Debug, Serialize)]
+pub struct RingSummary {
+    /// log₂ N.
+    pub log_n: u32,
+    /// log₂ of the product of all primes.
+    pub log_qp: f64,
+    /// Primes of the chain and special primes.
+    pub limbs: [usize; 2],
+    /// Digits of key switching at the top.
+    pub dnum: usize,
+}
+
+/// The level budget.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Levels {
+    /// Of a fresh ciphertext.
+    pub fresh: usize,
+    /// That the program takes.
+    pub used: usize,
+}
+
+/// One evaluation key.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlannedKey {
+    /// Which.
+    pub name: String,
+    /// Highest level it is used at; it is made for that one.
+    pub level: usize,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// Plans a recorded program.
+///
+/// # Errors
+/// [`MachineError`](limbwise_machines::MachineError) for a calibration that is no `cpu` model.
+pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: &Calibration) -> Result<Plan> {
+    let params = program.params();
+    let keys: Vec<PlannedKey> = recording
+        .required
+        .iter()
+        .map(|(name, &level)| PlannedKey {
+            name: name.describe(params.log_n()),
+            level,
+            bytes: key_bytes(params, level),
+        })
+        .collect();
+    let report = limbwise_machines::time(&recording.graph, &host.spec()?)?;
+    let [first, ..] = &recording.results[..] else { unreachable!("a program has a result") };
+    let security = params.security().clone();
+    Ok(Plan {
+        workload: program.name().into(),
+        device: "cpu".into(),
+        isa: host.isa.clone(),
+        threads: host.threads,
+        preset: preset.into(),
+        security_bits: security.bits,
+        ring: RingSummary {
+            log_n: params.log_n(),
+            log_qp: security.log_qp,
+            limbs: [params.limbs(params.top_level()), params.special().len()],
+            dnum: params.digits(params.top_level()).len(),
+        },
+        security,
+        levels: Levels { fresh: params.top_level(), used: params.top_level() - first.level },
+        levels_left: first.level,
+        precision_bits: Predicted { predicted: first.estimate.precision_bits() },
+        key_bytes: keys.iter().map(|k| k.bytes).sum(),
+        keys,
+        plaintext_bytes: recording.graph.traffic().plaintexts.declared,
+        input_bytes: recording.input_bytes,
+        peak_memory_bytes: Predicted { predicted: predicted_memory(params.ring(), recording, host) },
+        counts: recording.graph.counts(),
+        nodes: recording.graph.nodes().len(),
+        seconds_predicted: report.seconds,
+    })
+}
+
+/// Polynomials as this device stores them, its tables, what the host holds beside them, and the process as it stands.
+fn predicted_memory(ring: &Ring, recording: &Recording, host: &Calibration) -> u64 {
+    let stored = |bytes: u64| bytes / (8 * ring.n() as u64) * (size_of::<Line>() * lines(ring.log_n())) as u64;
+    stored(recording.session_peak_bytes) + recording.host_bytes + host.resident_bytes
+}

@@ -1,0 +1,88 @@
+//! Recording: the program's graph, and what it requires, before any key exists.
+//!
+//! Three passes over the device that computes nothing. The first learns which keys are asked for and at which level;
+//! the second records the program with exactly those keys, declared; the third runs the whole session, key generation
+//! included, to see how many bytes are alive at once.
+
+use crate::session::session;
+use limbwise::{
+    Result,
+    ckks::{Auto, Encoder, Estimate, Evaluator, decrypt::phase},
+    rlwe::{DeclaredKeys, Requirements},
+};
+use limbwise_apps::Program;
+use limbwise_device::{Handle as _, Null};
+use limbwise_graph::{Graph, Recorder};
+
+/// A recorded program.
+pub struct Recording {
+    /// The evaluation: what a server does. Inputs and keys are declared.
+    pub graph: Graph,
+    /// The keys it needs, each with the highest level it is used at.
+    pub required: Requirements,
+    /// Level and estimate of each result.
+    pub results: Vec<ResultEstimate>,
+    /// Bytes of the encrypted inputs.
+    pub input_bytes: u64,
+    /// Most bytes of polynomials alive at once in a whole session, key generation and decryption included.
+    pub session_peak_bytes: u64,
+    /// Bytes that the host holds beside them at most: the words of one result.
+    pub host_bytes: u64,
+}
+
+/// What is expected of a result.
+#[derive(Clone, Copy, Debug)]
+pub struct ResultEstimate {
+    /// Rescales left.
+    pub level: usize,
+    /// Size and error.
+    pub estimate: Estimate,
+}
+
+/// Records a program.
+///
+/// # Errors
+/// What the schemes refuse: too few levels, values that cannot be encoded.
+pub fn record<P: Program>(program: &P) -> Result<Recording> {
+    let required = requirements(program)?;
+    let params = program.params();
+    let encoder = Encoder::new(params);
+    let recorder = Recorder::new(Null::default());
+    let keys = DeclaredKeys::exactly(&recorder, params, required.clone());
+    let mut inputs = Vec::new();
+    for input in program.inputs() {
+        inputs.push(encoder.declare(&recorder, &input.values, input.packing)?);
+    }
+    let input_bytes = inputs.iter().map(limbwise::ckks::Ciphertext::bytes).sum();
+    let auto = Auto::new(Evaluator::new(&recorder, params, &keys), &encoder);
+    let outputs = program.evaluate(&auto, &inputs, &mut ())?;
+    let results = outputs.iter().map(|c| ResultEstimate { level: c.level, estimate: c.estimate }).collect();
+    drop((outputs, inputs, keys));
+    let graph = recorder.finish();
+    let null = Null::default();
+    let host_bytes = session(&null, program, &required, &mut (), |reader, result| {
+        Ok(phase(reader.dev, params, reader.secret, result).shape().bytes())
+    })?;
+    Ok(Recording {
+        graph,
+        required,
+        results,
+        input_bytes,
+        session_peak_bytes: null.meter().peak_bytes(),
+        host_bytes: host_bytes.into_iter().max().unwrap_or(0),
+    })
+}
+
+/// The keys a program asks for.
+fn requirements<P: Program>(program: &P) -> Result<Requirements> {
+    let (null, params) = (Null::default(), program.params());
+    let encoder = Encoder::new(params);
+    let keys = DeclaredKeys::all(&null, params);
+    let mut inputs = Vec::new();
+    for input in program.inputs() {
+        inputs.push(encoder.declare(&null, &input.values, input.packing)?);
+    }
+    let auto = Auto::new(Evaluator::new(&null, params, &keys), &encoder);
+    program.evaluate(&auto, &inputs, &mut ())?;
+    Ok(keys.requirements())
+}

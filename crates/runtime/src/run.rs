@@ -1,0 +1,178 @@
+//! Running a program for real, with every measurement beside its prediction.
+
+use crate::{
+    error::Result,
+    host::peak_memory_bytes,
+    plan::Plan,
+    record::Recording,
+    session::{DECRYPT_STEP, ENCRYPT_STEP, KEY_STEP, session},
+};
+use limbwise::ckks::decrypt;
+use limbwise_apps::{Accuracy, Observer, Program};
+use limbwise_cpu::Cpu;
+use serde::Serialize;
+use std::time::Instant;
+
+/// Told while a program runs.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// Part of a step is done.
+    Progress {
+        /// Name of the step.
+        step: String,
+        /// Parts done.
+        done: usize,
+        /// Parts in all.
+        total: usize,
+    },
+    /// A step is over.
+    Done(Step),
+}
+
+/// A step and its time.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// Its name.
+    pub name: String,
+    /// Its time.
+    pub seconds: f64,
+}
+
+/// What a run found: the JSON contract of `limbwise run`.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunReport {
+    /// Name of the workload.
+    pub workload: String,
+    /// Device it ran on.
+    pub device: String,
+    /// Its instruction set.
+    pub isa: String,
+    /// Its threads.
+    pub threads: usize,
+    /// Name of the parameter set.
+    pub preset: String,
+    /// The class of the security gate.
+    pub security_bits: u32,
+    /// Why it may be insecure, where leave was taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub insecure_reason: Option<String>,
+    /// Time of the evaluation: the program between encryption and decryption.
+    pub seconds: f64,
+    /// Every step with its time, keys, encryption and decryption included.
+    pub steps: Vec<Step>,
+    /// Measured against the clear twin, and predicted.
+    pub precision_bits: PrecisionBits,
+    /// Rescales left in the first result.
+    pub levels_left: usize,
+    /// For programs that classify.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<Accuracy>,
+    /// Bytes of all evaluation keys.
+    pub key_bytes: u64,
+    /// Bytes of encoded clear values that the program used.
+    pub plaintext_bytes: u64,
+    /// Most memory of the process.
+    pub peak_memory_bytes: PeakMemory,
+    /// Time of the evaluation, predicted before the run.
+    pub seconds_predicted: f64,
+    /// What the workload adds.
+    #[serde(flatten)]
+    pub details: serde_json::Map<String, serde_json::Value>,
+    /// Sentences to read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// Bits of precision of the first result.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PrecisionBits {
+    /// −log₂ of the mean absolute error.
+    pub mean: f64,
+    /// −log₂ of the largest absolute error.
+    pub min: f64,
+    /// The mean, predicted.
+    pub predicted: f64,
+}
+
+/// Most memory of the process.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PeakMemory {
+    /// VmHWM at the end; absent where the system does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<u64>,
+    /// Predicted before the first polynomial.
+    pub predicted: u64,
+}
+
+/// Times steps by when the next begins.
+struct Clock<'a> {
+    tell: &'a mut dyn FnMut(Event),
+    steps: Vec<Step>,
+    current: Option<(String, Instant)>,
+}
+
+impl Clock<'_> {
+    fn finish(&mut self) {
+        if let Some((name, since)) = self.current.take() {
+            let step = Step { name, seconds: since.elapsed().as_secs_f64() };
+            (self.tell)(Event::Done(step.clone()));
+            self.steps.push(step);
+        }
+    }
+}
+
+impl Observer for Clock<'_> {
+    fn step(&mut self, name: &str, done: usize, total: usize) {
+        if self.current.as_ref().is_none_or(|(current, _)| current != name) {
+            self.finish();
+            self.current = Some((name.into(), Instant::now()));
+        }
+        (self.tell)(Event::Progress { step: name.into(), done, total });
+    }
+}
+
+/// Runs a program that was recorded and planned.
+///
+/// # Errors
+/// What the schemes refuse, or a device fault.
+pub fn run<P: Program>(
+    dev: &Cpu,
+    program: &P,
+    recording: &Recording,
+    plan: &Plan,
+    tell: &mut dyn FnMut(Event),
+) -> Result<RunReport> {
+    let mut clock = Clock { tell, steps: Vec::new(), current: None };
+    let results = session(dev, program, &recording.required, &mut clock, |reader, result| {
+        let values = decrypt(reader.dev, reader.encoder, program.params(), reader.secret, result)?;
+        Ok((values, result.level))
+    })?;
+    clock.finish();
+    let measured = peak_memory_bytes();
+    let steps = clock.steps;
+    let around = [KEY_STEP, ENCRYPT_STEP, DECRYPT_STEP];
+    let seconds = steps.iter().filter(|s| !around.contains(&s.name.as_str())).map(|s| s.seconds).sum();
+    let (values, levels): (Vec<_>, Vec<usize>) = results.into_iter().unzip();
+    let conclusion = program.conclude(&values);
+    let predicted = plan.precision_bits.predicted;
+    Ok(RunReport {
+        workload: plan.workload.clone(),
+        device: plan.device.clone(),
+        isa: plan.isa.clone(),
+        threads: plan.threads,
+        preset: plan.preset.clone(),
+        security_bits: plan.security_bits,
+        insecure_reason: plan.security.insecure_reason.clone(),
+        seconds,
+        steps,
+        precision_bits: PrecisionBits { mean: conclusion.precision.mean, min: conclusion.precision.min, predicted },
+        levels_left: levels[0],
+        accuracy: conclusion.accuracy,
+        key_bytes: plan.key_bytes,
+        plaintext_bytes: plan.plaintext_bytes,
+        peak_memory_bytes: PeakMemory { measured, predicted: plan.peak_memory_bytes.predicted },
+        seconds_predicted: plan.seconds_predicted,
+        details: conclusion.details,
+        warnings: conclusion.warnings,
+    })
+}

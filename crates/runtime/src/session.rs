@@ -1,0 +1,67 @@
+//! One session of client and server, on any device: keys, encryption, the program, decryption.
+//!
+//! A run and a plan go through the same function, so what is planned is what runs.
+
+use limbwise::{
+    Result,
+    ckks::{Auto, Ciphertext, Encoder, Evaluator, encrypt},
+    rlwe::{KeyGenerator, Requirements, SecretKey},
+};
+use limbwise_apps::{Observer, Program};
+use limbwise_device::Device;
+use limbwise_math::sampling::Seed;
+
+/// What the client reads results with.
+pub struct Reader<'a, D: Device> {
+    /// The device.
+    pub dev: &'a D,
+    /// The encoder.
+    pub encoder: &'a Encoder,
+    /// The secret key.
+    pub secret: &'a SecretKey,
+}
+
+/// Names of the steps around the program's own.
+pub const KEY_STEP: &str = "keys";
+/// Encryption of the inputs.
+pub const ENCRYPT_STEP: &str = "encryption";
+/// Decryption of the results.
+pub const DECRYPT_STEP: &str = "decryption";
+
+/// Runs a program from key generation to the reading of its results, one after another.
+///
+/// # Errors
+/// What the schemes refuse, or a device fault.
+pub fn session<D: Device, P: Program, R>(
+    dev: &D,
+    program: &P,
+    required: &Requirements,
+    observer: &mut dyn Observer,
+    read: impl Fn(&Reader<'_, D>, &Ciphertext<D>) -> Result<R>,
+) -> Result<Vec<R>> {
+    let params = program.params();
+    let encoder = Encoder::new(params);
+    observer.step(KEY_STEP, 0, required.len());
+    let secret = SecretKey::generate(params, &Seed::from_os()?);
+    let generator = KeyGenerator::new(dev, params, &secret)?;
+    let public = generator.public_key();
+    let keys = generator.key_set(required, |done| observer.step(KEY_STEP, done, required.len()));
+    drop(generator);
+    let mut inputs = Vec::new();
+    {
+        let clear = program.inputs();
+        for (done, input) in clear.iter().enumerate() {
+            observer.step(ENCRYPT_STEP, done, clear.len());
+            let plain = encoder.encode(dev, &input.values, input.packing)?;
+            inputs.push(encrypt(dev, params, &public, &plain)?);
+        }
+    }
+    drop(public);
+    let auto = Auto::new(Evaluator::new(dev, params, &keys), &encoder);
+    let results = program.evaluate(&auto, &inputs, observer)?;
+    drop(inputs);
+    dev.sync()?;
+    observer.step(DECRYPT_STEP, 0, results.len());
+    let reader = Reader { dev, encoder: &encoder, secret: &secret };
+    results.iter().map(|result| read(&reader, result)).collect()
+}
