@@ -4,7 +4,7 @@
 //! no transform can be faster than its multiply-adds one after another at full rate.
 
 use crate::{
-    kernels::{ConversionScratch, Converter, Isa, LimbKernels, convert::TILE, ifma, kernels},
+    kernels::{Converter, Isa, LimbKernels, convert::TILE, ifma, kernels},
     layout::{self, Line},
 };
 use limbwise_math::{modulus::Modulus, prime::ntt_primes_below};
@@ -59,6 +59,9 @@ fn float(x: usize) -> f64 {
 }
 
 /// Measures the machine.
+///
+/// # Panics
+/// Never.
 #[must_use]
 pub fn rates() -> Rates {
     const ROUNDS: u64 = 20_000;
@@ -166,18 +169,17 @@ pub fn conversion(
     let converter = Converter::new(isa, &primes[..sources], &primes[sources..]);
     let from: Vec<_> = primes[..sources].iter().map(|q| limb(*q, log_n, 4)).collect();
     let mut to = vec![vec![Line::default(); layout::lines(log_n)]; targets];
-    let mut scratch = ConversionScratch::default();
     let ns = least_ns(150, || {
         let mut parts: Vec<_> = to.iter_mut().map(|limb| limb.chunks_mut(TILE)).collect();
         for first in (0..from[0].len()).step_by(TILE) {
             let mut out: Vec<&mut [Line]> = parts.iter_mut().filter_map(Iterator::next).collect();
             let tile: Vec<&[Line]> = from.iter().map(|limb| &limb[first..first + out[0].len()]).collect();
-            converter.convert(&mut out, &tile, &mut scratch);
+            converter.convert(&mut out, &tile);
         }
     });
     let is_vector = isa == Isa::Ifma && prime_bits <= ifma::MAX_BITS;
-    // Two multiply-adds a term, one term more for the wraps, five for the reduction of each chunk of eight sources.
-    let each = 2 * (sources + 1) + 5 * sources.div_ceil(8);
+    // Two multiply-adds a term and two for the reduction; four a source before that.
+    let each = 2 * sources + 2;
     let madds = float(layout::lines(log_n) * (targets * each + 4 * sources));
     let limit_ns = rates.madd_per_ns.filter(|_| is_vector).map(|rate| madds / rate / float(targets));
     let isa = if is_vector { isa } else { Isa::Scalar };

@@ -195,7 +195,7 @@ impl Cpu {
     }
 
     /// Rows from words in the host's order.
-    fn from_words(&self, shape: &Shape, fill: Fill<'_>) -> CpuPoly {
+    fn upload_words(&self, shape: &Shape, fill: Fill<'_>) -> CpuPoly {
         let primes: Vec<usize> = shape.basis.iter().collect();
         self.fresh(shape.clone(), |i, row| {
             let prime = primes[i % primes.len()];
@@ -235,7 +235,7 @@ impl Device for Cpu {
     }
 
     fn upload(&self, shape: &Shape, _role: Role, fill: Fill<'_>) -> CpuPoly {
-        self.from_words(shape, fill)
+        self.upload_words(shape, fill)
     }
 
     fn zeros(&self, shape: &Shape) -> CpuPoly {
@@ -247,7 +247,7 @@ impl Device for Cpu {
     }
 
     fn expand_seed(&self, shape: &Shape, _role: Role, seed: &Seed) -> CpuPoly {
-        self.from_words(shape, &|at, words| expand_row(seed, at, words))
+        self.upload_words(shape, &|at, words| expand_row(seed, at, words))
     }
 
     fn restrict(&self, a: &CpuPoly, to: Basis) -> CpuPoly {
@@ -358,7 +358,7 @@ impl Device for Cpu {
             let tile = |row: &'_ Row| first..(first + convert::TILE).min(row.lines().len());
             let sources: Vec<&[Line]> =
                 a.rows[entry * limbs..][..limbs].iter().map(|row| &row.lines()[tile(row)]).collect();
-            conversion.convert(&mut targets, &sources, &mut convert::ConversionScratch::default());
+            conversion.convert(&mut targets, &sources);
         });
         CpuPoly { shape, rows }
     }
@@ -367,7 +367,7 @@ impl Device for Cpu {
         let moduli = a.shape.ring.moduli_of(to);
         let from = a.shape.ring.moduli_of(a.shape.basis)[0];
         self.fresh(a.shape.with_basis(to), |i, out| {
-            convert::lift(from, moduli[i % moduli.len()], out, a.rows[i / moduli.len()].lines());
+            convert::lift(self.isa, (from, moduli[i % moduli.len()]), out, a.rows[i / moduli.len()].lines());
         })
     }
 }

@@ -6,6 +6,7 @@ use limbwise_math::{
     modulus::Modulus,
     rns::{BaseConversion, Fraction},
 };
+use std::cell::RefCell;
 
 /// Lines of a tile: the sources of one tile stay in the L1 cache while targets are swept.
 pub const TILE: usize = 64;
@@ -16,13 +17,18 @@ pub struct Converter {
     vector: Option<ifma::IfmaConversion>,
 }
 
-/// Room for one tile's intermediate values, reused from tile to tile.
+thread_local! {
+    /// One a thread: a tile is converted in a few microseconds, in which nothing should be allocated.
+    static SCRATCH: RefCell<ConversionScratch> = RefCell::default();
+}
+
+/// Room for one tile's intermediate values.
 #[derive(Default)]
-pub struct ConversionScratch {
-    /// `x_i·(A/a_i)^{-1} mod a_i`, source after source.
-    pub(super) scaled: Vec<Line>,
+pub(crate) struct ConversionScratch {
+    /// `x_i·(A/a_i)^{-1} mod a_i`: for each line, all sources.
+    pub(crate) scaled: Vec<Line>,
     /// How often A is contained.
-    pub(super) wraps: Vec<Line>,
+    pub(crate) wraps: Vec<Line>,
 }
 
 impl Converter {
@@ -40,12 +46,16 @@ impl Converter {
         Self { base, vector }
     }
 
-    /// Converts up to [`TILE`] lines, all slices of one length.
+    /// Converts some lines, best [`TILE`] of them; all slices have one length.
     ///
     /// # Panics
     /// If there is not one slice a prime.
-    pub fn convert(&self, targets: &mut [&mut [Line]], sources: &[&[Line]], scratch: &mut ConversionScratch) {
+    pub fn convert(&self, targets: &mut [&mut [Line]], sources: &[&[Line]]) {
         assert!(sources.len() == self.base.from.len() && targets.len() == self.base.to.len());
+        SCRATCH.with_borrow_mut(|scratch| self.convert_with(targets, sources, scratch));
+    }
+
+    fn convert_with(&self, targets: &mut [&mut [Line]], sources: &[&[Line]], scratch: &mut ConversionScratch) {
         let length = sources[0].len();
         scratch.scaled.resize(length * sources.len(), Line::default());
         scratch.wraps.resize(length, Line::default());
@@ -53,15 +63,11 @@ impl Converter {
             Some(vector) => vector.scale(sources, scratch),
             None => self.scale(sources, scratch),
         }
-        let reached = |j: usize| self.vector.as_ref().filter(|vector| vector.reaches(j));
-        let mut j = 0;
-        while j < targets.len() {
-            let run = (j..targets.len().min(j + ifma::SWEEP)).take_while(|&j| reached(j).is_some()).count();
-            match reached(j) {
-                Some(vector) => vector.sweep(j, &mut targets[j..j + run], scratch),
-                None => self.sweep(j, targets[j], scratch),
+        let done = self.vector.as_ref().map(|vector| vector.sweep(targets, scratch));
+        for (j, target) in targets.iter_mut().enumerate() {
+            if !done.as_ref().is_some_and(|done| done[j]) {
+                self.sweep(j, target, scratch);
             }
-            j += run.max(1);
         }
     }
 
@@ -69,8 +75,8 @@ impl Converter {
     fn scale(&self, sources: &[&[Line]], scratch: &mut ConversionScratch) {
         let base = &self.base;
         scratch.wraps.fill(Line::default());
-        let scaled = scratch.scaled.chunks_exact_mut(sources[0].len());
-        for (i, (source, scaled)) in sources.iter().zip(scaled).enumerate() {
+        for (i, source) in sources.iter().enumerate() {
+            let scaled = scratch.scaled[i..].iter_mut().step_by(sources.len());
             let (q, w, fraction) = (base.from[i], base.inverses[i], base.fractions[i]);
             for ((x, y), sum) in source.iter().zip(scaled).zip(&mut scratch.wraps) {
                 for ((&x, y), sum) in x.0.iter().zip(&mut y.0).zip(&mut sum.0) {
@@ -85,12 +91,10 @@ impl Converter {
     /// Writes one target from the scratch.
     fn sweep(&self, j: usize, target: &mut [Line], scratch: &ConversionScratch) {
         let (t, weights, corrections) = (self.base.to[j], &self.base.weights[j], &self.base.corrections[j]);
-        let length = target.len();
-        for (l, (out, wraps)) in target.iter_mut().zip(&scratch.wraps).enumerate() {
+        let columns = scratch.scaled.chunks_exact(weights.len());
+        for ((out, wraps), column) in target.iter_mut().zip(&scratch.wraps).zip(columns) {
             for (lane, (out, &wraps)) in out.0.iter_mut().zip(&wraps.0).enumerate() {
-                let terms = weights.iter().enumerate();
-                let sum: u128 =
-                    terms.map(|(i, &w)| u128::from(scratch.scaled[i * length + l].0[lane]) * u128::from(w)).sum();
+                let sum: u128 = column.iter().zip(weights).map(|(y, &w)| u128::from(y.0[lane]) * u128::from(w)).sum();
                 let correction = usize::try_from(wraps).ok().and_then(|e| corrections.get(e));
                 *out = t.add(t.reduce_wide(sum), correction.copied().unwrap_or(0));
             }
@@ -99,7 +103,14 @@ impl Converter {
 }
 
 /// The centred lift of a limb modulo `from` to one modulo `to`.
-pub fn lift(from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) {
+///
+/// # Panics
+/// If the CPU lacks `isa`.
+pub fn lift(isa: Isa, (from, to): (Modulus, Modulus), out: &mut [Line], a: &[Line]) {
+    if isa == Isa::Ifma && from.bits().max(to.bits()) <= ifma::MAX_BITS {
+        let token = ifma::Token::detect().expect("the caller checked that the CPU has IFMA");
+        return ifma::lift(token, from, to, out, a);
+    }
     for (out, a) in out.iter_mut().zip(a) {
         out.0.iter_mut().zip(&a.0).for_each(|(out, &a)| *out = to.from_i64(from.centred(a)));
     }

@@ -17,6 +17,9 @@ pub struct ValueMap {
 
 impl ValueMap {
     /// The map of X → X^g.
+    ///
+    /// # Panics
+    /// If N exceeds 2^31.
     #[must_use]
     pub fn new(g: GaloisElement, log_n: u32) -> Self {
         let groups = (0..1usize << (log_n - 4))

@@ -12,6 +12,6 @@ pub mod isa;
 pub mod limb;
 pub mod scalar;
 
-pub use convert::{ConversionScratch, Converter};
+pub use convert::Converter;
 pub use isa::{Isa, IsaError};
 pub use limb::{LimbKernels, kernels};

@@ -1,25 +1,30 @@
-//! Base conversion, eight coefficients at a time, four targets a sweep.
+//! Base conversion and centred lifts, eight coefficients at a time.
 
 use super::{
     MAX_BITS, Token,
     table::{Factor, factor},
-    vector::{MASK, V, add, and, high, load, low, product, reduce_once, splat, store, zero},
+    vector::{MASK, V, add, and, high, load, low, product, reduce_once, splat, store, sub, zero},
 };
 use crate::{kernels::convert::ConversionScratch, layout::Line};
 use limbwise_math::{modulus::Modulus, rns::BaseConversion, rns::Fraction};
-use std::arch::x86_64::{_mm512_sllv_epi64, _mm512_srli_epi64};
+use std::arch::x86_64::{
+    _mm512_cmpgt_epu64_mask, _mm512_mask_sub_epi64, _mm512_permutexvar_epi64, _mm512_sllv_epi64, _mm512_srli_epi64,
+};
 
-/// Sources whose products fit a high sum of 52 bits together.
-const CHUNK: usize = 8;
+/// Sources summed between two reductions: the reduced sum stays below 8t.
+const CHUNK: usize = 24;
+
+/// Most sources whose corrections fit one vector.
+const TABLED: usize = 7;
 
 /// Targets whose sums are in registers together.
-pub(crate) const SWEEP: usize = 4;
+const SWEEP: usize = 6;
 
 /// Constants of a conversion from primes of up to 50 bits.
 pub(crate) struct IfmaConversion {
     _token: Token,
     sources: Vec<Source>,
-    targets: Vec<Option<Target>>,
+    runs: Vec<Run>,
 }
 
 struct Source {
@@ -28,13 +33,43 @@ struct Source {
     fraction: Fraction,
 }
 
+/// Neighbouring targets that are swept together.
+struct Run {
+    first: usize,
+    targets: Vec<Target>,
+    /// `2^52·A/a_i`, a row a source, then `−2^52·A`: sums are divided by 2^52 when they are reduced.
+    weights: Vec<[u64; SWEEP]>,
+}
+
 struct Target {
-    q: Modulus,
-    /// 2^52 modulo q.
-    wrap: Factor,
-    one: Factor,
-    /// `A/a_i`, then −A.
-    weights: Vec<u64>,
+    q: u64,
+    /// q^{-1} modulo 2^52.
+    inverse: u64,
+    /// `−e·A` for e = 0 … [`TABLED`], if there are so few.
+    corrections: Line,
+}
+
+/// q^{-1} modulo 2^52, by Newton's iteration: each step doubles the number of right low bits, from 3.
+fn inverse_of_word(q: u64) -> u64 {
+    (0..5).fold(q, |x, _| x.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(x)))) & MASK
+}
+
+impl Run {
+    fn new(base: &BaseConversion, first: usize, count: usize) -> Self {
+        let target = |j: usize| {
+            let q = base.to[j].value();
+            let mut corrections = Line::default();
+            corrections.0.iter_mut().zip(&base.corrections[j]).for_each(|(to, &c)| *to = c);
+            Target { q, inverse: inverse_of_word(q), corrections }
+        };
+        let mut weights = vec![[0; SWEEP]; base.from.len() + 1];
+        for (place, j) in (first..first + count).enumerate() {
+            let q = base.to[j];
+            let terms = base.weights[j].iter().chain(&base.corrections[j][1..2]);
+            weights.iter_mut().zip(terms).for_each(|(to, &w)| to[place] = q.mul(w, q.reduce(1 << 52)));
+        }
+        Self { first, targets: (first..first + count).map(target).collect(), weights }
+    }
 }
 
 impl IfmaConversion {
@@ -46,17 +81,16 @@ impl IfmaConversion {
         }
         let sources = base.from.iter().zip(&base.inverses).zip(&base.fractions);
         let sources = sources.map(|((&q, w), &fraction)| Source { q, inverse: factor(q, w.value), fraction }).collect();
-        let target = |(j, &q): (usize, &Modulus)| {
-            let weights = [&base.weights[j][..], &base.corrections[j][1..2]].concat();
-            let wrap = factor(q, q.reduce(1 << 52));
-            (q.bits() <= MAX_BITS).then(|| Target { q, wrap, one: factor(q, 1), weights })
-        };
-        Some(Self { _token: token, sources, targets: base.to.iter().enumerate().map(target).collect() })
-    }
-
-    /// Whether target `j` has a vector kernel.
-    pub(crate) fn reaches(&self, j: usize) -> bool {
-        self.targets[j].is_some()
+        let (mut runs, mut j) = (Vec::new(), 0);
+        while j < base.to.len() {
+            let reached = base.to[j..].iter().take_while(|q| q.bits() <= MAX_BITS).count();
+            let count = reached.div_ceil(reached.div_ceil(SWEEP).max(1));
+            if count > 0 {
+                runs.push(Run::new(base, j, count));
+            }
+            j += count.max(1);
+        }
+        Some(Self { _token: token, sources, runs })
     }
 
     /// Fills the scratch from the sources.
@@ -68,28 +102,28 @@ impl IfmaConversion {
         }
     }
 
-    /// Writes targets `j, j + 1, …` that all have vector kernels, at most [`SWEEP`], from the scratch.
-    pub(crate) fn sweep(&self, j: usize, out: &mut [&mut [Line]], scratch: &ConversionScratch) {
-        let targets: Vec<&Target> = self.targets[j..][..out.len()].iter().flatten().collect();
-        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
-        // SAFETY: the token proves AVX-512F and IFMA.
-        unsafe {
-            match (&targets[..], out) {
-                (&[a, b, c, d], [x, y, z, w]) => sweep([a, b, c, d], [x, y, z, w], scratch),
-                (targets, out) => {
-                    targets.iter().zip(out).for_each(|(target, out)| sweep([target], [out], scratch));
-                }
+    /// Writes from the scratch all targets that have vector kernels, and tells which those are.
+    pub(crate) fn sweep(&self, targets: &mut [&mut [Line]], scratch: &ConversionScratch) -> Vec<bool> {
+        let mut done = vec![false; targets.len()];
+        for run in &self.runs {
+            let range = run.first..run.first + run.targets.len();
+            done[range.clone()].fill(true);
+            #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+            // SAFETY: the token proves AVX-512F and IFMA.
+            unsafe {
+                sweep_run(run, &mut targets[range], scratch);
             }
         }
+        done
     }
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn scale(constants: &[Source], sources: &[&[Line]], scratch: &mut ConversionScratch) {
-    let length = scratch.wraps.len();
     scratch.wraps.fill(Line::default());
     let mask = splat(MASK);
-    for ((s, source), scaled) in constants.iter().zip(sources).zip(scratch.scaled.chunks_exact_mut(length)) {
+    for (i, (s, source)) in constants.iter().zip(sources).enumerate() {
+        let scaled = scratch.scaled[i..].iter_mut().step_by(constants.len());
         let w = (splat(s.inverse.value), splat(s.inverse.quotient));
         let (q, negative) = (splat(s.q.value()), splat((1 << 52) - s.q.value()));
         let (left, fraction) = (splat(u64::from(s.fraction.left)), splat(s.fraction.factor));
@@ -105,47 +139,110 @@ fn scale(constants: &[Source], sources: &[&[Line]], scratch: &mut ConversionScra
     }
 }
 
-/// `high·2^52 + low` modulo q, for sums of at most [`CHUNK`] + 1 products: [0, q).
-#[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn reduced(t: &Target, low_sum: V, high_sum: V) -> V {
-    let (q, negative, mask) = (splat(t.q.value()), splat((1 << 52) - t.q.value()), splat(MASK));
-    let carried = add(high_sum, _mm512_srli_epi64::<52>(low_sum));
-    // Both products are below 2q; the sum of the true values is below 4q ≤ 2^52.
-    let upper = product(zero(), carried, (splat(t.wrap.value), splat(t.wrap.quotient)), negative);
-    let sum = low(add(upper, low_sum), high(zero(), low_sum, splat(t.one.quotient)), negative);
-    reduce_once(reduce_once(and(sum, mask), add(q, q)), q)
+fn sweep_run(run: &Run, out: &mut [&mut [Line]], scratch: &ConversionScratch) {
+    let wide = run.weights.len() - 1 > TABLED;
+    match (out, wide) {
+        ([a], false) => sweep::<1, false>(run, [a], scratch),
+        ([a], true) => sweep::<1, true>(run, [a], scratch),
+        ([a, b], false) => sweep::<2, false>(run, [a, b], scratch),
+        ([a, b], true) => sweep::<2, true>(run, [a, b], scratch),
+        ([a, b, c], false) => sweep::<3, false>(run, [a, b, c], scratch),
+        ([a, b, c], true) => sweep::<3, true>(run, [a, b, c], scratch),
+        ([a, b, c, d], false) => sweep::<4, false>(run, [a, b, c, d], scratch),
+        ([a, b, c, d], true) => sweep::<4, true>(run, [a, b, c, d], scratch),
+        ([a, b, c, d, e], false) => sweep::<5, false>(run, [a, b, c, d, e], scratch),
+        ([a, b, c, d, e], true) => sweep::<5, true>(run, [a, b, c, d, e], scratch),
+        ([a, b, c, d, e, f], false) => sweep::<6, false>(run, [a, b, c, d, e, f], scratch),
+        ([a, b, c, d, e, f], true) => sweep::<6, true>(run, [a, b, c, d, e, f], scratch),
+        _ => unreachable!("a run has 1 to {SWEEP} targets"),
+    }
 }
 
+/// Targets `Σ y_i·weight_i`; the wraps are one more term where there are more than [`TABLED`] sources, else looked up.
+///
+/// Range: with c ≤ 24 sources a chunk Montgomery's step leaves (0, c·t/4 + t), below 8t; for c ≤ 7 below 4t.
+#[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn sweep<const T: usize>(targets: [&Target; T], out: [&mut [Line]; T], scratch: &ConversionScratch) {
-    let length = scratch.wraps.len();
-    let sources = targets[0].weights.len() - 1;
-    for line in 0..length {
+fn sweep<const T: usize, const WIDE: bool>(run: &Run, out: [&mut [Line]; T], scratch: &ConversionScratch) {
+    let sources = run.weights.len() - 1;
+    let targets: &[Target; T] = run.targets.first_chunk().expect("one target an output");
+    let q: [V; T] = std::array::from_fn(|t| splat(targets[t].q));
+    for (line, (column, wraps)) in scratch.scaled.chunks_exact(sources).zip(&scratch.wraps).enumerate() {
+        let wraps = load(wraps);
         let mut totals = [zero(); T];
-        for first in (0..sources).step_by(CHUNK) {
-            let (mut lows, mut highs) = ([zero(); T], [zero(); T]);
-            for i in first..(first + CHUNK).min(sources) {
-                let y = load(&scratch.scaled[i * length + line]);
+        for (chunk, weights) in column.chunks(CHUNK).zip(run.weights.chunks(CHUNK)) {
+            let (mut lows, mut highs) = ([zero(); T], q);
+            for (y, weights) in chunk.iter().zip(weights) {
+                let y = load(y);
                 for t in 0..T {
-                    let w = splat(targets[t].weights[i]);
-                    (lows[t], highs[t]) = (low(lows[t], y, w), high(highs[t], y, w));
-                }
-            }
-            if first == 0 {
-                let y = load(&scratch.wraps[line]);
-                for t in 0..T {
-                    let w = splat(targets[t].weights[sources]);
+                    let w = splat(weights[t]);
                     (lows[t], highs[t]) = (low(lows[t], y, w), high(highs[t], y, w));
                 }
             }
             for t in 0..T {
-                totals[t] =
-                    reduce_once(add(totals[t], reduced(targets[t], lows[t], highs[t])), splat(targets[t].q.value()));
+                let r = reduced::<WIDE>(lows[t], highs[t], splat(targets[t].inverse), q[t]);
+                totals[t] = if WIDE { reduce_once(add(totals[t], r), q[t]) } else { r };
             }
         }
         for t in 0..T {
-            store(&mut out[t][line], totals[t]);
+            let total = if WIDE {
+                let w = splat(run.weights[sources][t]);
+                let wrapped =
+                    reduced::<false>(low(zero(), wraps, w), high(q[t], wraps, w), splat(targets[t].inverse), q[t]);
+                add(totals[t], wrapped)
+            } else {
+                add(totals[t], _mm512_permutexvar_epi64(wraps, load(&targets[t].corrections)))
+            };
+            store(&mut out[t][line], reduce_once(total, q[t]));
+        }
+    }
+}
+
+/// `(high·2^52 + low)/2^52` modulo q, `high` having started at q: [0, q).
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn reduced<const WIDE: bool>(low_sum: V, high_sum: V, inverse: V, q: V) -> V {
+    let m = low(zero(), low_sum, inverse);
+    let mut r = sub(add(high_sum, _mm512_srli_epi64::<52>(low_sum)), high(zero(), m, q));
+    let twice = add(q, q);
+    if WIDE {
+        r = reduce_once(r, add(twice, twice));
+    }
+    reduce_once(reduce_once(r, twice), q)
+}
+
+/// The centred lift of a limb modulo `from` to one modulo `to`, both of up to 50 bits.
+pub(crate) fn lift(_token: Token, from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) {
+    #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+    // SAFETY: the token proves AVX-512F and IFMA.
+    unsafe {
+        lift_lines(from, to, out, a);
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn lift_lines(from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) {
+    let (t, negative, mask) = (splat(to.value()), splat((1 << 52) - to.value()), splat(MASK));
+    let (half, wrap) = (splat(from.value() / 2), splat(to.reduce(from.value())));
+    let barrett = splat(factor(to, 1).quotient);
+    for (out, a) in out.iter_mut().zip(a) {
+        let x = load(a);
+        let r = reduce_once(and(low(x, high(zero(), x, barrett), negative), mask), t);
+        let shifted = _mm512_mask_sub_epi64(r, _mm512_cmpgt_epu64_mask(x, half), r, wrap);
+        // Below zero it is a huge word: of it and its sum with t the smaller is the residue.
+        store(out, std::arch::x86_64::_mm512_min_epu64(shifted, add(shifted, t)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn word_inverses() {
+        for q in [3u64, (1 << 50) - 27, 1_048_573] {
+            assert_eq!(inverse_of_word(q).wrapping_mul(q) & MASK, 1);
         }
     }
 }

@@ -155,11 +155,7 @@ fn rows<const KIND: u32>(k: Forward, a: &mut [Line], nodes: &[[Node; 2]], twist:
             let (lower, twist) = (reread(lower), reread(twist));
             let mut v = transposed(tile);
             v[0] = k.correct(v[0]);
-            unroll!(16 {
-                if I > 0 {
-                    v[I] = product(lifted, v[I], by_lane(twist, I), k.negative);
-                }
-            });
+            unroll!(from 1 to 15 { v[I] = product(lifted, v[I], by_lane(twist, I), k.negative); });
             forward_stages!(16, Plan::<KIND, 4, LAST>::PLAN, k, v, broadcast(lower));
             unroll!(16 { store(&mut tile[I], k.canonical(v[I])); });
         }

@@ -5,7 +5,9 @@ use super::{
     macros::{inverse_exit, inverse_stage, inverse_stages, unroll},
     range::{FULL, InversePlan, Range, inverse_memory, inverse_offset, plan_inverse},
     table::{LaneFactor, Node, Tile, Twiddles},
-    vector::{MASK, V, add, and, load, look_up16, product, reduce_once, reread, splat, store, sub, transpose, zero},
+    vector::{
+        MASK, V, add, and, load, look_up16, prefetch, product, reduce_once, reread, splat, store, sub, transpose, zero,
+    },
 };
 use crate::layout::{BLOCK, Line, PADDED};
 use limbwise_math::modulus::Modulus;
@@ -107,6 +109,9 @@ column_pass!(radix4, 4, 2);
 column_pass!(radix8, 8, 3);
 column_pass!(radix16, 16, 4);
 
+/// Lines asked for ahead of the first pass, which reads a limb that may lie in the outer cache: 8 KiB.
+const AHEAD: usize = 128;
+
 /// The first eight stages on rows of 256 words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
@@ -115,14 +120,13 @@ fn rows<const KIND: u32>(k: Inverse, a: &mut [Line], nodes: &[[Node; 2]], twist:
         for (tile, twist) in row.chunks_exact_mut(16).zip(twist) {
             let (lower, twist) = (reread(lower), reread(twist));
             let mut v = [zero(); 16];
-            unroll!(16 { v[I] = load(&tile[I]); });
+            unroll!(16 {
+                v[I] = load(&tile[I]);
+                prefetch(tile.as_ptr().wrapping_add(AHEAD + I));
+            });
             inverse_stages!(16, Plan::<KIND, 4, FIRST>::PLAN, false, k, v, broadcast(lower));
             v[0] = k.correct(v[0]);
-            unroll!(16 {
-                if I > 0 {
-                    v[I] = product(zero(), v[I], by_lane(twist, I), k.negative);
-                }
-            });
+            unroll!(from 1 to 15 { v[I] = product(zero(), v[I], by_lane(twist, I), k.negative); });
             store_transposed(tile, v);
         }
         radix16::<KIND, MIDDLE, 2, 2>(k, row, upper);

@@ -8,6 +8,7 @@ macro_rules! unroll {
     (4 $body:block) => { unroll!(@ [0 1 2 3] $body) };
     (8 $body:block) => { unroll!(@ [0 1 2 3 4 5 6 7] $body) };
     (16 $body:block) => { unroll!(@ [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] $body) };
+    (from 1 to 15 $body:block) => { unroll!(@ [1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] $body) };
     (@ [$($i:literal)*] $body:block) => { $({ const I: usize = $i; $body })* };
 }
 
@@ -15,7 +16,7 @@ macro_rules! unroll {
 macro_rules! forward_stage {
     ($pairs:tt, $half:literal, $fix:expr, $k:ident, $v:ident, $get:ident($twiddles:expr)) => {
         unroll!($pairs {
-            const X: usize = I / $half * 2 * $half + I % $half;
+            const X: usize = I + I / $half * $half;
             const BASE: usize = $pairs / $half - 1;
             let x = if $fix >> X & 1 == 1 { $k.correct($v[X]) } else { $v[X] };
             let t = $k.product($v[X + $half], $get($twiddles, BASE + I / $half));
@@ -50,7 +51,7 @@ macro_rules! forward_stages {
 macro_rules! inverse_stage {
     ($pairs:tt, $half:literal, $s:literal, $plan:expr, $scaled:expr, $k:ident, $v:ident, $get:ident($twiddles:expr)) => {
         unroll!($pairs {
-            const X: usize = I / $half * 2 * $half + I % $half;
+            const X: usize = I + I / $half * $half;
             const Y: usize = X + $half;
             const BASE: usize = $pairs / $half - 1;
             let x = if $plan.fix[$s] >> X & 1 == 1 { $k.correct($v[X]) } else { $v[X] };

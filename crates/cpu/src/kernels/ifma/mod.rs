@@ -16,7 +16,7 @@ mod range;
 mod table;
 mod vector;
 
-pub(crate) use convert::{IfmaConversion, SWEEP};
+pub(crate) use convert::{IfmaConversion, lift};
 pub(crate) use limb::IfmaLimb;
 pub(crate) use vector::peak_madd;
 

@@ -3,10 +3,10 @@
 use super::Token;
 use crate::layout::Line;
 use std::arch::x86_64::{
-    __m512i, _mm512_add_epi64, _mm512_and_si512, _mm512_load_si512, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64,
-    _mm512_min_epu64, _mm512_permutex2var_epi64, _mm512_permutexvar_epi64, _mm512_set1_epi64, _mm512_setzero_si512,
-    _mm512_shuffle_i64x2, _mm512_srlv_epi64, _mm512_store_si512, _mm512_sub_epi64, _mm512_unpackhi_epi64,
-    _mm512_unpacklo_epi64,
+    __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_add_epi64, _mm512_and_si512, _mm512_load_si512, _mm512_madd52hi_epu64,
+    _mm512_madd52lo_epu64, _mm512_min_epu64, _mm512_permutex2var_epi64, _mm512_permutexvar_epi64, _mm512_set1_epi64,
+    _mm512_setzero_si512, _mm512_shuffle_i64x2, _mm512_srlv_epi64, _mm512_store_si512, _mm512_sub_epi64,
+    _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
 };
 
 /// Eight words.
@@ -40,6 +40,13 @@ pub(super) fn store(line: &mut Line, x: V) {
 #[inline]
 pub(super) fn reread<T>(table: &T) -> &T {
     std::hint::black_box(table)
+}
+
+/// Asks for a line that will be needed soon; any address will do.
+#[inline]
+#[target_feature(enable = "sse")]
+pub(super) fn prefetch(line: *const Line) {
+    _mm_prefetch::<_MM_HINT_T0>(line.cast());
 }
 
 /// The same word in every lane.
