@@ -9,7 +9,7 @@ use crate::{
 /// Extends each digit from its own primes to all of `full`; its own limbs stay in evaluation domain.
 ///
 /// Cost: |Q| INTT limbs; for each digit |full| − |digit| NTT limbs and |digit|·(|full| − |digit|)·N products.
-/// Source: [HK20] §3.
+/// Source: \[HK20\] §3.
 pub fn mod_up<D: Device + ?Sized>(dev: &D, c: &D::Poly, digits: &[Basis], full: Basis) -> Vec<D::Poly> {
     let _region = dev.region("mod_up", 0);
     let coeff = dev.intt(c.clone());
@@ -40,7 +40,7 @@ pub fn gadget_product<D: Device + ?Sized>(dev: &D, digits: &[D::Poly], key: &Gad
 /// Drops the primes outside `to` and divides by their product, rounding to nearest.
 ///
 /// Cost: with k primes dropped, k INTT limbs, |to| NTT limbs, (k + k·|to|)·N products for the conversion and |to|·N more.
-/// Source: [HK20] §3; the conversion is centred, so the rounding is to nearest.
+/// Source: \[HK20\] §3; the conversion is centred, so the rounding is to nearest.
 pub fn mod_down<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
     let _region = dev.region("mod_down", 0);
     let dropped = a.shape().basis - to;
@@ -51,7 +51,7 @@ pub fn mod_down<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly 
 
 /// The same for the primes of a level; a single prime is lifted exactly, without a conversion.
 ///
-/// Source: [CKKS17], [HPS19].
+/// Source: \[CKKS17\], \[HPS19\].
 pub fn rescale<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
     let _region = dev.region("rescale", 0);
     let dropped = a.shape().basis - to;
@@ -69,7 +69,7 @@ fn divide<D: Device + ?Sized>(dev: &D, a: &D::Poly, remainder: &D::Poly, to: Bas
 
 /// `c·s'` re-encrypted: digits up, multiplied with the key, both halves down.
 ///
-/// Source: [HK20] §3.
+/// Source: \[HK20\] §3.
 pub fn key_switch<D: Device + ?Sized>(dev: &D, c: &D::Poly, key: &GadgetKey<D::Poly>) -> [D::Poly; 2] {
     let _region = dev.region("key_switch", 0);
     let basis = c.shape().basis;

@@ -2,7 +2,7 @@
 //!
 //! Slot j is the value at ζ^(5^j), ζ = exp(iπ/2n). A ring of degree N carries n ≤ N/2 slots in the coefficients at
 //! multiples of N/2n: such a polynomial is one in X^{N/2n}, and all rings agree on its slots.
-//! Source: [CKKS17] §3.2; the transform is the one of its reference code (HEAAN), in double precision.
+//! Source: \[CKKS17\] §3.2; the transform is the one of its reference code (HEAAN), in double precision.
 
 use num_complex::Complex64;
 use std::f64::consts::PI;

@@ -16,7 +16,7 @@ pub struct PrimesExhausted {
 
 /// Whether `n` is prime. Deterministic Miller–Rabin: the first twelve primes decide all 64-bit numbers.
 ///
-/// Source: [SW17].
+/// Source: \[SW17\].
 #[must_use]
 pub fn is_prime(n: u64) -> bool {
     const WITNESSES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];

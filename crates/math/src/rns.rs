@@ -9,7 +9,7 @@ use crate::modulus::{Modulus, Shoup, low};
 /// device, so all agree to the last bit; it errs by less than k·2^−46, that is the wrong one of two representatives
 /// may be taken for an x that lies within k·2^−46·A of ±A/2, and nowhere else.
 ///
-/// Source: [HPS19] §2.2, with integers for floating point.
+/// Source: \[HPS19\] §2.2, with integers for floating point.
 #[derive(Clone, Debug)]
 pub struct BaseConversion {
     /// The primes converted from.

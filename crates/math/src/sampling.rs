@@ -45,7 +45,7 @@ const BUFFER: usize = 1024;
 
 /// A pseudo-random stream: BLAKE3 in keyed mode, extended output. Wiped when dropped.
 ///
-/// Source: [BLAKE3].
+/// Source: \[BLAKE3\].
 pub struct Stream {
     reader: blake3::OutputReader,
     buffer: Box<[u8; BUFFER]>,

@@ -3,7 +3,7 @@
 //! Packing: a ciphertext holds `rows` signed rows z of `width` values (a power of two ≥ the columns), row after row; a
 //! mini-batch is a batch of such ciphertexts. Weights are repeated in every row. Sums over a row fall into its first
 //! slot, are cut out by a mask (which also divides by the sigmoid's interval, for nothing) and spread again; sums over
-//! the rows run round the ciphertext, so they come out repeated. Source: [Kim18], [HELR].
+//! the rows run round the ciphertext, so they come out repeated. Source: \[Kim18\], \[HELR\].
 //!
 //! Levels: the first iteration starts from zero weights and takes 1; each later one takes 3 and the depth of the
 //! polynomial; inference 1. The look-ahead v = (1−η)w + ηw' is never formed: (1−η)z and ηz cost no level, because z

@@ -1,4 +1,4 @@
-//! The counting rule of [ARK], exactly: what one rotation costs, and how the cost divides.
+//! The counting rule of \[ARK\], exactly: what one rotation costs, and how the cost divides.
 
 use crate::common;
 

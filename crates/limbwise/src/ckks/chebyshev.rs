@@ -2,7 +2,7 @@
 //!
 //! A series of degree d needs ⌈log₂(d+1)⌉ levels. It is divided by T_m, m a power of two, until the parts are linear
 //! combinations of baby steps; where the depth is tight (only ever along the leading quotients) the division goes on to
-//! degree one. Source: [PS73], [BMTH21] §5.2.
+//! degree one. Source: \[PS73\], \[BMTH21\] §5.2.
 
 use super::{auto::Auto, ciphertext::Ciphertext};
 use crate::error::Result;

@@ -45,7 +45,7 @@ pub enum Secret {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standard {
-    /// Security Guidelines for Implementing Homomorphic Encryption, 2024 [SG24].
+    /// Security Guidelines for Implementing Homomorphic Encryption, 2024 \[SG24\].
     #[default]
     Guidelines2024,
     /// HomomorphicEncryption.org, 2018 [HES18]: for comparisons with sources that used it; somewhat laxer.

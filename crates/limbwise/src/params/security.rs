@@ -1,7 +1,7 @@
 //! The security gate: tables, and the class a parameter set meets. Never interpolated, never extrapolated.
 //!
-//! σ = 3.2, classical attacks, any number of samples. Source: [SG24] and its script; [HES18] for the 2018 table;
-//! [BTH22] and runs of the lattice estimator for sparse secrets.
+//! σ = 3.2, classical attacks, any number of samples. Source: \[SG24\] and its script; \[HES18\] for the 2018 table;
+//! \[BTH22\] and runs of the lattice estimator for sparse secrets.
 
 use super::{
     error::ParamsError,

@@ -1,6 +1,6 @@
 //! Standard deviations of what each operation adds to a coefficient, in units of the ciphertext's own integers.
 //!
-//! Average case, for independent errors: [CKKS17] §3.5 with the variances of [HK20] for key switching. `‖s‖²` is the
+//! Average case, for independent errors: \[CKKS17\] §3.5 with the variances of \[HK20\] for key switching. `‖s‖²` is the
 //! expected squared norm of the secret (2N/3 for ternary ones).
 
 use crate::params::{Params, Secret};

@@ -1,4 +1,4 @@
-//! ARK: four clusters of vector units round a scratchpad, one HBM. Source: [ARK].
+//! ARK: four clusters of vector units round a scratchpad, one HBM. Source: \[ARK\].
 //!
 //! A unit here is all units of a kind, one in each cluster, working on one node together: limb-wise (each cluster takes
 //! whole limbs) for all but base conversion, which is coefficient-wise (each takes a quarter of the coefficients); the
