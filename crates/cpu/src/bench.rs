@@ -4,10 +4,10 @@
 //! no transform can be faster than its multiply-adds one after another at full rate.
 
 use crate::{
-    kernels::{Converter, Isa, LimbKernels, convert::TILE, ifma, kernels},
+    kernels::{Converter, Isa, LimbKernels, convert::TILE, galois::ValueMap, ifma, kernels},
     layout::{self, Line},
 };
-use limbwise_math::{modulus::Modulus, prime::ntt_primes_below};
+use limbwise_math::{galois::GaloisElement, modulus::Modulus, prime::ntt_primes_below};
 use std::{hint::black_box, time::Instant};
 
 /// One measured operation.
@@ -193,6 +193,17 @@ pub fn conversion(
         ns: ns / float(targets),
         limit_ns,
     }
+}
+
+/// An automorphism of values on `limbs` limbs in rotation.
+#[must_use]
+pub fn automorphism(isa: Isa, log_n: u32, limbs: usize) -> Measurement {
+    let map = ValueMap::new(GaloisElement::rotation(1, log_n), log_n);
+    let a = vec![vec![Line([7; 8]); layout::lines(log_n)]; limbs];
+    let mut out = a.clone();
+    let ns = least_ns(100, || out.iter_mut().zip(&a).for_each(|(out, a)| map.apply(isa, out, a))) / float(limbs);
+    let (op, n, threads, limit_ns) = ("automorphism", 1 << log_n, 1, None);
+    Measurement { op, n, prime_bits: 0, limbs, threads, isa, ns, limit_ns }
 }
 
 /// Everything that `limbwise bench` prints about kernels; about ten seconds.

@@ -334,7 +334,7 @@ impl Device for Cpu {
         let map = (domain == Domain::Eval).then(|| self.tables(ring).value_map(g));
         let moduli = ring.moduli_of(a.shape.basis);
         self.fresh(a.shape.clone(), |i, out| match &map {
-            Some(map) => map.apply(out, a.rows[i].lines()),
+            Some(map) => map.apply(self.isa, out, a.rows[i].lines()),
             None => galois::map_coefficients(moduli[i % moduli.len()], g, ring.log_n(), out, a.rows[i].lines()),
         })
     }

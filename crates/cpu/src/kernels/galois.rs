@@ -1,5 +1,6 @@
 //! Automorphisms on limbs: signed scatter of coefficients, gather of values.
 
+use super::{Isa, ifma};
 use crate::layout::{BLOCK, Line, blocks, padded};
 use limbwise_math::{galois::GaloisElement, modulus::Modulus, ntt::bit_reverse};
 
@@ -37,8 +38,14 @@ impl ValueMap {
     /// `out(X) = a(X^g)` on values.
     ///
     /// # Panics
-    /// If the limbs are not of the map's ring degree.
-    pub fn apply(&self, out: &mut [Line], a: &[Line]) {
+    /// If the limbs are not of the map's ring degree, or the CPU lacks `isa`.
+    pub fn apply(&self, isa: Isa, out: &mut [Line], a: &[Line]) {
+        if isa == Isa::Ifma {
+            let token = ifma::Token::detect().expect("the caller checked that the CPU has IFMA");
+            let mut order = [0; 16];
+            (0..16).for_each(|k| order[bit_reverse(self.places[0][k].into(), 4)] = bit_reverse(k, 4));
+            return ifma::map_values(token, &self.groups, &order, out, a);
+        }
         let tiles = crate::layout::blocks_mut(out).flat_map(|block| block.chunks_exact_mut(16));
         for (tile, groups) in tiles.zip(self.groups.chunks_exact(8)) {
             for (lane, &packed) in groups.iter().enumerate() {

@@ -5,10 +5,11 @@
 //! decides while compiling where that needs a correction, and proves that it suffices.
 //!
 //! Read in this order: [`vector`] (the arithmetic), [`range`], [`table`] (twiddles), [`forward`], [`inverse`],
-//! [`limb`] (element-wise kernels and the way in), [`convert`].
+//! [`limb`] (element-wise kernels and the way in), [`convert`], [`galois`].
 
 mod convert;
 mod forward;
+mod galois;
 mod inverse;
 mod limb;
 mod macros;
@@ -17,6 +18,7 @@ mod table;
 mod vector;
 
 pub(crate) use convert::{IfmaConversion, lift};
+pub(crate) use galois::map_values;
 pub(crate) use limb::IfmaLimb;
 pub(crate) use vector::peak_madd;
 
