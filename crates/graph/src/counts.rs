@@ -1,6 +1,6 @@
 //! How much arithmetic a program is: the one place where a primitive has a count.
 //!
-//! Convention of [ARK]: a limb transformed is (N/2)·log₂N products (no twist, no 1/N); a base conversion is
+//! Convention of \[ARK\]: a limb transformed is (N/2)·log₂N products (no twist, no 1/N); a base conversion is
 //! sources·N products (step 1: the scaling) and sources·targets·N (step 2: the sums); a product of polynomials or a
 //! scaling is N a limb, accumulated or not. Lifting one limb (`reduce`) and adding constants cost no product.
 

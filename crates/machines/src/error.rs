@@ -50,10 +50,10 @@ fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or_else(String::new, |n| format!("; did you mean \"{n}\"?"))
 }
 
-/// The most similar candidate, if no more than a third of its letters differ.
+/// The most similar candidate, if no more than half of its letters differ.
 pub(crate) fn nearest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
-    let (distance, best) = candidates.map(|c| (distance(wanted, c), c)).min()?;
-    (distance <= best.len().max(wanted.len()).div_ceil(3)).then(|| best.to_owned())
+    let differing = |c: &'a str| (100 * distance(wanted, c) / c.len().max(wanted.len()).max(1), c);
+    candidates.map(differing).min().filter(|(percent, _)| *percent <= 50).map(|(_, best)| best.to_owned())
 }
 
 /// Levenshtein's distance: letters to insert, delete or replace.

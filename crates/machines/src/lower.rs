@@ -25,13 +25,8 @@ pub fn role_name(role: Role) -> &'static str {
 /// Makes the tasks of a program.
 pub fn lower<M: Machine + ?Sized>(graph: &Graph, machine: &M) -> Program {
     let memory = machine.off_chip();
-    let program = Program {
-        units: machine.units().to_vec(),
-        tick_seconds: machine.tick_seconds(),
-        streaming: machine.streaming(),
-        capacity: memory.map_or(0, |m| m.capacity_bytes),
-        ..Program::default()
-    };
+    let mut program = Program::new(machine.units().to_vec(), machine.tick_seconds(), machine.streaming());
+    program.capacity = memory.map_or(0, |m| m.capacity_bytes);
     let mut lowering = Lowering {
         graph,
         program,
@@ -97,13 +92,14 @@ impl Memory {
         }
     }
 
-    /// The task that must have started before so many more bytes fit in the prefetch buffer.
+    /// The start that makes room in the prefetch buffer for the last bytes of `loaded`: that of the first operation
+    /// which, with all before it, leaves no more than fits. An operation that wants more than fits waits for the last.
     fn gate(&mut self) -> Option<Edge> {
-        let left_behind = self.loaded.saturating_sub(self.off_chip.prefetch_bytes);
-        while self.consumers.get(self.gate).is_some_and(|c| c.0 <= left_behind) {
+        let let_go = self.loaded.checked_sub(self.off_chip.prefetch_bytes).filter(|&bytes| bytes > 0)?;
+        while self.consumers.get(self.gate + 1).is_some() && self.consumers[self.gate].0 < let_go {
             self.gate += 1;
         }
-        self.gate.checked_sub(1).map(|at| Edge::Start(self.consumers[at].1))
+        self.consumers.get(self.gate).map(|c| Edge::Start(c.1))
     }
 }
 
@@ -235,7 +231,7 @@ impl Lowering<'_> {
         let stage = transfer(&memory.off_chip, TaskKind::Load, shape);
         let task = self.program.push(id, stage, edges);
         self.made_by[source.index()] = Some(task);
-        self.count(source, shape);
+        self.count(role_name(self.graph.node(source).role()), shape);
     }
 
     /// Stores a value that leaves; inputs and what is stored already are off the chip anyway.
@@ -247,11 +243,11 @@ impl Lowering<'_> {
         let stage = transfer(&memory.off_chip, TaskKind::Store, shape);
         let edges = self.made_by[source.index()].map(Edge::Output);
         memory.stored_by[source.index()] = Some(self.program.push(id, stage, edges));
-        self.count(source, shape);
+        let kept = memory.is_result[source.index()];
+        self.count(if kept { "result" } else { "temporary" }, shape);
     }
 
-    fn count(&mut self, source: NodeId, shape: &Shape) {
-        let role = role_name(self.graph.node(source).role());
+    fn count(&mut self, role: &'static str, shape: &Shape) {
         *self.program.off_chip_bytes.entry(role).or_default() += shape.bytes();
     }
 

@@ -99,8 +99,8 @@ pub struct Program {
     pub streaming: bool,
     /// Tasks in program order: a task waits for earlier ones only.
     pub tasks: Vec<Task>,
-    pub(crate) edges: Vec<Edge>,
-    /// Bytes moved to and from off-chip memory, by role.
+    edges: Vec<Edge>,
+    /// Bytes moved to and from off-chip memory, by role; what the program keeps to its end is stored as a "result".
     pub off_chip_bytes: BTreeMap<&'static str, u64>,
     /// Who was in the scratchpad when; empty without one.
     pub residency: Vec<Residency>,
@@ -109,6 +109,12 @@ pub struct Program {
 }
 
 impl Program {
+    /// No tasks yet.
+    #[must_use]
+    pub fn new(units: Vec<&'static str>, tick_seconds: f64, streaming: bool) -> Self {
+        Self { units, tick_seconds, streaming, ..Self::default() }
+    }
+
     /// Adds a task.
     ///
     /// # Panics

@@ -1,0 +1,155 @@
+//! ARK: unit times that follow from the stated numbers, memory, and what each number changes.
+
+use crate::programs::{self, input, open};
+use limbwise_device::{Device, Role, Shape};
+use limbwise_graph::Graph;
+use limbwise_machines::{Schedule, Spec, check::check, schedule, time};
+
+fn ark(overrides: &[(&str, &str)]) -> Spec {
+    Spec::load("ark").unwrap().with_overrides(overrides).unwrap()
+}
+
+fn on(graph: &Graph, overrides: &[(&str, &str)]) -> Schedule {
+    let schedule = schedule(graph, &ark(overrides)).unwrap();
+    assert_eq!(check(graph, &schedule), Ok(()));
+    schedule
+}
+
+fn busy(schedule: &Schedule, unit: &str) -> u64 {
+    let at = schedule.program.units.iter().position(|u| *u == unit).unwrap();
+    schedule.busy()[at]
+}
+
+/// Microseconds at 1 GHz, one decimal.
+fn us(cycles: u64) -> String {
+    format!("{:.1}", cycles as f64 / 1000.0)
+}
+
+#[test]
+fn unit_times_of_a_rotation_are_the_ideal_ones() {
+    let graph = programs::rotations(1);
+    let run = on(&graph, &[]);
+    assert_eq!(us(busy(&run, "bconvu")), "9.2");
+    assert_eq!(us(busy(&run, "noc")), "11.8");
+    let key = run.program.off_chip_bytes["evaluation_key"];
+    assert_eq!(key, 120 << 20);
+    assert_eq!(us(key / 1000), "125.8"); // 1000 bytes a cycle
+    // The ideal has no cluster wait for a limb and counts products only: so, at the rate of 24 limbs at a time.
+    let (dev, ring) = open(16, 24);
+    let [a, b] = [0, 1].map(|_| dev.zeros(&Shape::eval(&ring, ring.full())));
+    let values = dev.intt(dev.mul(&a, &b));
+    let probe = on(&dev.graph(), &[]);
+    drop(values);
+    let counts = graph.counts();
+    assert_eq!(us(counts.transformed_limbs * busy(&probe, "nttu") / 24), "11.5");
+    assert_eq!(us(counts.elementwise_products * busy(&probe, "madu") / (24 << 16)), "9.2");
+    // Four of the 180 limbs' places stay empty: six special limbs take two rounds of four clusters, twice.
+    assert_eq!(busy(&run, "nttu"), (180 + 4) / 4 * 256);
+}
+
+#[test]
+fn a_program_takes_at_least_its_busiest_unit_and_at_most_all_in_turn() {
+    let graph = programs::rotations(6);
+    for overrides in [&[][..], &[("assumed.streaming", "false")], &[("hbm.bandwidth_gb_s", "100000")]] {
+        let run = on(&graph, overrides);
+        let in_turn: u64 = run.program.tasks.iter().map(|t| t.stage.occupancy + t.stage.fill).sum();
+        assert!(run.ticks() > *run.busy().iter().max().unwrap() && run.ticks() < in_turn);
+        let path: u64 = run.critical_path().iter().map(|(_, ticks)| ticks).sum();
+        assert_eq!(path, run.ticks());
+    }
+}
+
+#[test]
+fn a_key_that_stays_is_loaded_once() {
+    let graph = programs::rotations(4);
+    let limb = 8u64 << 16;
+    let run = on(&graph, &[]);
+    assert_eq!(run.program.off_chip_bytes["evaluation_key"], 240 * limb);
+    assert_eq!(run.program.off_chip_bytes["ciphertext"], 48 * limb);
+    assert_eq!(run.program.off_chip_bytes["result"], 48 * limb);
+    assert_eq!(run.program.off_chip_bytes.get("temporary"), None);
+    // With less room than key and ciphertext need, parts of the key come again for every rotation.
+    let tight = on(&graph, &[("scratchpad.capacity_mb", "140"), ("assumed.prefetch_mb", "16")]);
+    let loaded = tight.program.off_chip_bytes["evaluation_key"];
+    assert!(loaded > 240 * limb && loaded < 4 * 240 * limb, "{} limbs", loaded / limb);
+    // With room for nothing but an operation, all of it comes again.
+    let tiny = on(&graph, &[("scratchpad.capacity_mb", "65"), ("assumed.prefetch_mb", "0")]);
+    assert!(tiny.program.off_chip_bytes["evaluation_key"] > loaded);
+    assert!(tiny.program.off_chip_bytes["temporary"] > 0);
+    assert!(tiny.ticks() > run.ticks());
+}
+
+/// Products of an accumulator with plaintexts of 24 limbs (12.6 MB), in this order.
+fn reads(order: &[usize]) -> Graph {
+    let (dev, ring) = open(16, 24);
+    let plain: Vec<_> = (0..3).map(|_| input(&dev, &ring, 24, Role::Plaintext)).collect();
+    for &i in order {
+        dev.mul(&plain[i], &plain[i]);
+    }
+    drop(plain);
+    dev.graph()
+}
+
+#[test]
+fn the_one_wanted_last_leaves() {
+    let loads = |order: &[usize]| {
+        let room_for_two = [("scratchpad.capacity_mb", "26"), ("assumed.prefetch_mb", "0")];
+        on(&reads(order), &room_for_two).program.off_chip_bytes["plaintext"] / (24 * (8 << 16))
+    };
+    assert_eq!(loads(&[0, 1, 0, 1, 2]), 3);
+    assert_eq!(loads(&[0, 1, 2, 0, 1]), 4); // when 2 comes, 1 leaves; leaving out the oldest would load 5
+    assert_eq!(loads(&[0, 1, 2, 1, 0]), 4);
+}
+
+#[test]
+fn loads_run_ahead_as_far_as_the_buffer_allows() {
+    let graph = reads(&[0, 1, 2]);
+    let starts = |mb: &str| {
+        let run = on(&graph, &[("assumed.prefetch_mb", mb), ("assumed.streaming", "false")]);
+        let load = |s: &&u64| **s > 0;
+        let hbm = run.program.units.iter().position(|u| *u == "hbm").unwrap();
+        let of_hbm = run.program.tasks.iter().zip(&run.start).filter(|(t, _)| usize::from(t.stage.unit) == hbm);
+        of_hbm.map(|(_, s)| s).filter(load).copied().collect::<Vec<u64>>()
+    };
+    let one = 12_583; // 24 limbs at 1000 bytes a cycle
+    assert_eq!(starts("13"), [one + 120, 2 * (one + 120)]); // room for one: the next comes when it is taken up
+    assert_eq!(starts("26"), [one, 2 * one]); // room for two: never waits
+}
+
+#[test]
+fn numbers_have_the_effect_they_name() {
+    let graph = programs::rotations(8);
+    let base = on(&graph, &[]);
+    let half = on(&graph, &[("chip.clusters", "2")]);
+    assert_eq!(busy(&half, "bconvu"), 2 * busy(&base, "bconvu"));
+    assert_eq!(busy(&on(&graph, &[("bconvu.macs_per_lane", "12")]), "bconvu"), busy(&base, "bconvu") / 2);
+    assert_eq!(busy(&on(&graph, &[("madu.units_per_cluster", "1")]), "madu"), 2 * busy(&base, "madu"));
+    assert!(on(&graph, &[("assumed.streaming", "false")]).ticks() > base.ticks());
+    assert!(busy(&on(&graph, &[("assumed.fuse_subtract_scale", "false")]), "madu") > busy(&base, "madu"));
+    // Limb-wise only: 2·dnum·(α + ℓ + 1)·N words for each key switch instead of (dnum + 2)(α + ℓ + 1)·N.
+    let limb_wise = busy(&on(&graph, &[("policy.distribution", "limb-wise")]), "noc");
+    let words = |noc: u64| (noc as f64 / 8.0 * 1000.0 / 65536.0 / 30.0).round();
+    assert_eq!((words(limb_wise), words(busy(&base, "noc"))), (8.0, 6.0));
+    let report = |o: &[(&str, &str)]| time(&graph, &ark(o)).unwrap();
+    let faster = report(&[("assumed.core_mhz", "2000"), ("hbm.bandwidth_gb_s", "2000")]);
+    assert!(faster.seconds < report(&[]).seconds);
+    assert!(report(&[("assumed.idle_share", "0")]).energy_j < report(&[]).energy_j);
+    let more_area = report(&[("chip.clusters", "8")]).area_mm2.unwrap() - report(&[]).area_mm2.unwrap();
+    assert!((more_area - (9.3 + 57.2 + 20.6 + 8.9 + 42.8)).abs() < 1e-9);
+}
+
+#[test]
+fn a_batch_larger_than_the_chip_streams_through() {
+    let (dev, ring) = open(16, 24);
+    let one = input(&dev, &ring, 24, Role::Ciphertext);
+    let parts: Vec<_> = (0..64).map(|_| &one).collect();
+    let batch = dev.copy(&dev.stack(&parts)); // 805 MB
+    let product = dev.mul(&batch, &batch);
+    let graph = dev.graph();
+    drop(product);
+    let run = on(&graph, &[]);
+    let batch = 64 * 24 * (8 << 16);
+    assert_eq!(run.program.off_chip_bytes["temporary"], 2 * batch); // loaded for both operands of the product
+    assert_eq!(run.program.off_chip_bytes["result"], 2 * batch); // both values are kept by the program
+    assert_eq!(run.program.off_chip_bytes["ciphertext"], 24 * (8 << 16));
+}

@@ -1,0 +1,84 @@
+//! The CPU model: a sum of calibrated costs.
+
+use crate::programs::{self, input, open};
+use limbwise_device::{Basis, Device, Role};
+use limbwise_graph::Graph;
+use limbwise_machines::{Report, Spec, check::check, schedule, time};
+
+const NUMBERS: &str = r#"
+model = "cpu"
+[short]
+transform_ns_per_limb = [1, 2, 3, 4, 5, 6, 50000, 8]
+mul_gb_s = 10
+add_gb_s = 20
+convert_term_ns = 0.5
+[long]
+transform_ns_per_limb = [10, 20, 30, 40, 50, 60, 500000, 80]
+mul_gb_s = 1
+add_gb_s = 2
+convert_term_ns = 5
+[memory]
+copy_gb_s = 8
+permute_gb_s = 4
+all_threads_gb_s = 1000
+[assumed]
+node_ns = { value = 100, reason = "a round number for the test" }
+"#;
+
+fn cpu(overrides: &[(&str, &str)]) -> Spec {
+    Spec::from_toml(NUMBERS, "test").unwrap().with_overrides(overrides).unwrap()
+}
+
+fn seconds(graph: &Graph, overrides: &[(&str, &str)]) -> f64 {
+    let spec = cpu(overrides);
+    assert_eq!(check(graph, &schedule(graph, &spec).unwrap()), Ok(()));
+    time(graph, &spec).unwrap().seconds
+}
+
+/// Transform, conversion of 2 limbs to 2, product, sum, automorphism of three limbs each at N = 2^16.
+fn sample() -> Graph {
+    let (dev, ring) = open(16, 4);
+    let a = input(&dev, &ring, 2, Role::Ciphertext);
+    let coeff = dev.intt(a.clone());
+    let converted = dev.basis_convert(&coeff, Basis::range(2, 4));
+    let b = dev.mul(&a, &a);
+    let c = dev.add(&b, &a);
+    let d = dev.automorphism(&c, limbwise_math::galois::GaloisElement::conjugation(16));
+    let graph = dev.graph();
+    drop((converted, d));
+    graph
+}
+
+#[test]
+fn seconds_are_the_sum_of_costs() {
+    let word = f64::from(1 << 16);
+    let limb = 8.0 * word;
+    let mul_and_add = |mul: f64, add: f64| 6.0 * limb / mul + 6.0 * limb / add;
+    let short = 2.0 * 50_000.0 + 4.0 * word * 0.5 + mul_and_add(10.0, 20.0) + 4.0 * limb / 4.0 + 5.0 * 100.0;
+    let close =
+        |got: f64, wanted_ns: f64| assert!((got * 1e9 - wanted_ns).abs() < 0.01, "{got} s, wanted {wanted_ns} ns");
+    close(seconds(&sample(), &[]), short);
+    let long = 2.0 * 500_000.0 + 4.0 * word * 5.0 + mul_and_add(1.0, 2.0) + 4.0 * limb / 4.0 + 5.0 * 100.0;
+    close(seconds(&sample(), &[("host.short_bits", "40")]), long);
+    close(seconds(&sample(), &[("host.threads", "2")]), (short - 500.0) / 2.0 + 500.0);
+    close(seconds(&sample(), &[("host.threads", "8")]), (short - 500.0) / 2.0 + 500.0); // two limbs, two threads
+}
+
+#[test]
+fn memory_bounds_all_threads() {
+    let bytes = f64::from(8 << 16) * (2.0 + 2.0 + 2.0 + 2.0 + 6.0 + 6.0 + 4.0);
+    let got = seconds(&sample(), &[("memory.all_threads_gb_s", "0.01")]);
+    assert!((got - bytes / 1e7 - 5e-7).abs() < 1e-9);
+}
+
+#[test]
+fn regions_are_exact_and_fields_that_do_not_apply_are_absent() {
+    let graph = programs::rotations(3);
+    let report: Report = time(&graph, &cpu(&[])).unwrap();
+    let steps: f64 = report.regions.iter().filter(|r| !r.path.contains('/')).map(|r| r.seconds).sum();
+    assert!((steps - report.seconds).abs() < 1e-9);
+    assert_eq!(report.utilization["cpu"], 1.0);
+    let json = serde_json::to_value(&report).unwrap();
+    let fields: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(fields, ["assumed", "bytes", "machine", "regions", "seconds", "utilization"]);
+}

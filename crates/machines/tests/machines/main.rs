@@ -1,0 +1,17 @@
+//! The ladder: schema, timing probes, exact unit times, whole programs.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::float_cmp,
+    clippy::cast_precision_loss,
+    reason = "a test binary; exact numbers are meant"
+)]
+
+mod ark;
+mod cpu;
+mod probes;
+mod programs;
+mod random;
+mod reports;
+mod specs;

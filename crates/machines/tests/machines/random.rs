@@ -1,0 +1,69 @@
+//! Any program, on any of these chips, has a schedule without a conflict.
+
+use crate::programs::{self, Dev, Poly};
+use limbwise_device::{Basis, Device, Handle, KeyId, Role};
+use limbwise_machines::{Spec, check::check, schedule};
+use proptest::prelude::*;
+
+/// One random call on values over six primes.
+fn step(dev: &Dev, pool: &mut Vec<Poly>, (op, i, j): (u8, usize, usize)) {
+    let taken = i % pool.len();
+    let (a, b) = (pool[taken].clone(), pool[j % pool.len()].clone());
+    let full = a.shape().basis;
+    let half = Basis::range(0, 3);
+    let made = match op {
+        0 => dev.add(&a, &b),
+        1 => dev.mul(&a, &b),
+        2 => dev.automorphism(&a, limbwise_math::galois::GaloisElement::conjugation(16)),
+        3 => {
+            let coeff = dev.intt(dev.restrict(&a, half));
+            let raised = dev.ntt(dev.basis_convert(&coeff, full - half));
+            dev.join(&[&dev.restrict(&b, half), &raised])
+        }
+        4 => dev.split(&dev.stack(&[&a, &b]), 1, 2),
+        5 => {
+            drop((a, b));
+            let mut acc = pool.swap_remove(taken);
+            let other = pool.first().unwrap_or(&acc).clone();
+            dev.mul_acc(&mut acc, &other, &other);
+            acc
+        }
+        6 => dev.scale_limbs(dev.sub(&a, &b), &[1; 6]),
+        _ => {
+            if pool.len() > 1 {
+                pool.swap_remove(taken);
+            }
+            return;
+        }
+    };
+    pool.push(made);
+}
+
+proptest! {
+    #[test]
+    fn schedules_have_no_conflict(
+        calls in prop::collection::vec((0u8..8, 0usize..64, 0usize..64), 1..80),
+        capacity in 1u32..40,
+        clusters in 1u32..7,
+        streaming: bool,
+    ) {
+        let (dev, ring) = programs::open(16, 6);
+        let roles = [Role::Ciphertext, Role::Plaintext, Role::EvaluationKey(KeyId(1))];
+        let mut pool: Vec<Poly> = roles.map(|role| programs::input(&dev, &ring, 6, role)).into();
+        for call in calls {
+            step(&dev, &mut pool, call);
+        }
+        let graph = dev.graph();
+        let changes = [
+            ("scratchpad.capacity_mb", capacity.to_string()),
+            ("assumed.prefetch_mb", (capacity / 4).to_string()),
+            ("chip.clusters", clusters.to_string()),
+            ("assumed.streaming", streaming.to_string()),
+        ];
+        let run = schedule(&graph, &Spec::load("ark").unwrap().with_overrides(&changes).unwrap()).unwrap();
+        prop_assert_eq!(check(&graph, &run), Ok(()));
+        prop_assert!(run.ticks() >= run.busy().into_iter().max().unwrap());
+        let path: u64 = run.critical_path().iter().map(|(_, ticks)| ticks).sum();
+        prop_assert_eq!(path, run.ticks());
+    }
+}

@@ -1,0 +1,70 @@
+//! Reports and traces: the contract, its text, and how fast they come.
+
+use crate::programs;
+use limbwise_machines::{Spec, check::check, schedule, time};
+use std::time::Instant;
+
+#[test]
+fn the_report_of_a_chip_has_every_field() {
+    let graph = programs::rotations(2);
+    let report = time(&graph, &Spec::load("ark").unwrap()).unwrap();
+    let json = serde_json::to_value(&report).unwrap();
+    let fields: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    let wanted = ["area_mm2", "assumed", "bytes", "cycles", "energy_j", "machine", "regions", "seconds", "utilization"];
+    assert_eq!(fields, wanted);
+    assert!((report.area_mm2.unwrap() - 418.2).abs() < 1e-9); // the stated parts add up to this; the chip is stated 418.3
+    assert!((report.seconds * 1e9 - report.cycles.unwrap() as f64).abs() < 1e-3);
+    let (energy, peak) = (report.energy_j.unwrap(), 281.3 * report.seconds);
+    assert!(energy > 0.3 * peak && energy < peak);
+    assert!(report.utilization.values().all(|&share| (0.0..=1.0).contains(&share)));
+    assert_eq!(json["bytes"]["hbm"]["evaluation_key"], 120 << 20);
+    let seconds = |path: &str| report.regions.iter().find(|r| r.path == path).unwrap().seconds;
+    assert!((seconds("step[0]") + seconds("step[1]") - report.seconds).abs() < 1e-12);
+    assert!(seconds("step[0]/rotate/key_switch") <= seconds("step[0]/rotate"));
+}
+
+#[test]
+fn the_text_shows_what_was_assumed() {
+    let text = time(&programs::rotations(1), &Spec::load("ark").unwrap()).unwrap().to_string();
+    for wanted in
+        ["ark: ", " cycles, ", "nttu", "evaluation_key", "step/rotate", "assumed core_mhz = 1000.0: the clock"]
+    {
+        assert!(text.contains(wanted), "{wanted} in\n{text}");
+    }
+}
+
+#[test]
+fn a_trace_is_json_and_bounded() {
+    let graph = programs::rotations(1);
+    let run = schedule(&graph, &Spec::load("ark").unwrap()).unwrap();
+    let events = |most: usize| {
+        let mut out = Vec::new();
+        run.write_chrome_trace(&graph, most, &mut out).unwrap();
+        let trace: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        trace["traceEvents"].as_array().unwrap().clone()
+    };
+    let all = events(usize::MAX);
+    let slices: Vec<_> = all.iter().filter(|e| e["ph"] == "X").collect();
+    assert_eq!(slices.len(), run.program.tasks.len());
+    assert!(
+        slices.iter().any(|e| e["name"] == "load" && e["args"]["region"] == "step/rotate/key_switch/gadget_product")
+    );
+    let few = events(5);
+    assert_eq!(few.iter().filter(|e| e["ph"] == "X").count(), 5);
+    assert!(few.last().unwrap()["name"].as_str().unwrap().starts_with("5 of "));
+}
+
+#[test]
+fn scheduling_is_deterministic_and_its_speed_is_printed() {
+    let graph = programs::rotations(3000);
+    for name in ["ark", "cpu"] {
+        let spec = Spec::load(name).unwrap();
+        let started = Instant::now();
+        let run = schedule(&graph, &spec).unwrap();
+        let seconds = started.elapsed().as_secs_f64();
+        let (nodes, tasks) = (graph.nodes().len(), run.program.tasks.len());
+        println!("{name}: {nodes} nodes, {tasks} tasks in {seconds:.3} s, {:.2e} nodes/s", nodes as f64 / seconds);
+        assert_eq!(check(&graph, &run), Ok(()));
+        assert_eq!(run.start, schedule(&graph, &spec).unwrap().start);
+    }
+}
