@@ -22,7 +22,7 @@ check-code:  ## form, lints, rustdoc, and the server build, which has no secret 
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy -p limbwise --no-default-features -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --document-private-items
 
 check-docs:  ## the checkers in scripts/
 	python3 scripts/check_file_length.py

@@ -13,7 +13,7 @@ from common import files, report
 
 BIBLIOGRAPHY = "docs/bibliography.md"
 KEY = r"[A-Z][A-Za-z]*[0-9]{2}|[A-Z]{3,}[0-9]*"
-PLAIN = re.compile(rf"(?<![\\\w\]!`])\[({KEY})\](?![(\[:])")
+PLAIN = re.compile(rf"(?<![\\\w\]!`])\[({KEY})\](?![(\[])")
 ESCAPED = re.compile(rf"\\\[({KEY})\\\]")
 ENTRY = re.compile(rf"^- \*\*\[({KEY}|[A-Z][A-Za-z0-9]+)\]\*\*")
 # Words in brackets that look like a key: the placeholder of STYLE.md, and marks of a Markdown quote.

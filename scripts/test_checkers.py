@@ -83,7 +83,7 @@ class Citations(Tree):
         self.assert_problems(check_citations.check)
 
     def test_unknown_uncited_and_links(self):
-        self.write("a.rs", "/// [HK20] and [NO10].\n")
+        self.write("a.rs", "/// [HK20] and [NO10]: so.\n")
         self.write("b.toml", "x = 1  # [FAB] Table 2\n")
         problems = ["a.rs:1: [NO10] is not in", "a.rs:1: write \\[HK20\\]", "b.toml:1: [FAB]", "[ARK] is cited nowhere", "[Shoup] is cited"]
         self.assert_problems(check_citations.check, *problems)

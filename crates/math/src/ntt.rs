@@ -1,7 +1,7 @@
 //! The negacyclic number-theoretic transform that is right by definition.
 //!
 //! Devices bring faster ones; all agree on what is computed here: with ψ from
-//! [`primitive_root`](crate::prime::primitive_root), entry i of the transform of a(X) is a(ψ^(2·brv(i)+1)),
+//! [`primitive_root`], entry i of the transform of a(X) is a(ψ^(2·brv(i)+1)),
 //! brv reversing log₂N bits. Plain Cooley–Tukey and Gentleman–Sande, strict ranges.
 
 use crate::{

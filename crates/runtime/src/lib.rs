@@ -3,7 +3,8 @@
 //! Enters: opening devices by name, recording, plans, runs, calibration of the host's model.
 //! Stays out: printing, arguments, arithmetic.
 //!
-//! Read in this order: [`session`] (what every reading goes through), [`record`], [`plan`], [`run`], [`calibrate`].
+//! Read in this order: [`session`] (what every reading goes through), [`mod@record`],
+//! [`mod@plan`], [`mod@run`], [`mod@calibrate`].
 
 pub mod bench;
 pub mod calibrate;

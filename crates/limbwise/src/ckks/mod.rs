@@ -3,7 +3,7 @@
 //! Enters: encoding, encryption, the explicit evaluator, automatic level management, polynomial evaluation.
 //! Stays out: kernels, key generation (it is RLWE's), workloads.
 //!
-//! Read in this order: [`ciphertext`], [`encoder`], [`encrypt`], [`evaluator`], [`rotation`], [`auto`], [`chebyshev`],
+//! Read in this order: [`ciphertext`], [`encoder`], [`mod@encrypt`], [`evaluator`], [`rotation`], [`auto`], [`chebyshev`],
 //! [`estimate`], and for clients `decrypt`.
 
 pub mod auto;

@@ -20,7 +20,7 @@ pub struct Params(Arc<Inner>);
 struct Inner {
     literal: ParamsLiteral,
     ring: Ring,
-    /// Limbs of each level: level ℓ has the primes 0 … limbs[ℓ] − 1.
+    /// Limbs of each level: level ℓ has the primes 0 … `limbs[ℓ] − 1`.
     limbs: Vec<usize>,
     /// The scale that a ciphertext under automatic management has at each level.
     scales: Vec<f64>,

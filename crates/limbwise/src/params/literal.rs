@@ -48,7 +48,7 @@ pub enum Standard {
     /// Security Guidelines for Implementing Homomorphic Encryption, 2024 \[SG24\].
     #[default]
     Guidelines2024,
-    /// HomomorphicEncryption.org, 2018 [HES18]: for comparisons with sources that used it; somewhat laxer.
+    /// HomomorphicEncryption.org, 2018 \[HES18\]: for comparisons with sources that used it; somewhat laxer.
     HomomorphicEncryption2018,
 }
 

@@ -3,7 +3,7 @@
 //! Enters: literals, prime selection, the security gate, frozen presets, choosing by depth and precision.
 //! Stays out: keys, devices, values.
 //!
-//! Read in this order: [`literal`], [`security`], [`checked`], [`presets`], [`choose`].
+//! Read in this order: [`literal`], [`security`], [`checked`], [`presets`], [`mod@choose`].
 
 pub mod checked;
 pub mod choose;
