@@ -32,7 +32,7 @@ pub struct Plan {
     pub ring: RingSummary,
     /// Levels the program uses and leaves.
     pub levels: Levels,
-    /// Rescales left in the first result.
+    /// Rescales left in the lowest result.
     pub levels_left: usize,
     /// Expected precision of the first result.
     pub precision_bits: Predicted<f64>,
@@ -111,6 +111,7 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         .collect();
     let report = limbwise_machines::time(&recording.graph, &host.spec()?)?;
     let [first, ..] = &recording.results[..] else { unreachable!("a program has a result") };
+    let left = recording.results.iter().map(|r| r.level).min().unwrap_or(0);
     let security = params.security().clone();
     Ok(Plan {
         workload: program.name().into(),
@@ -126,8 +127,8 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
             dnum: params.digits(params.top_level()).len(),
         },
         security,
-        levels: Levels { fresh: params.top_level(), used: params.top_level() - first.level },
-        levels_left: first.level,
+        levels: Levels { fresh: params.top_level(), used: params.top_level() - left },
+        levels_left: left,
         precision_bits: Predicted { predicted: first.estimate.precision_bits() },
         key_bytes: keys.iter().map(|k| k.bytes).sum(),
         keys,

@@ -62,7 +62,7 @@ pub struct RunReport {
     pub steps: Vec<Step>,
     /// Measured against the clear twin, and predicted.
     pub precision_bits: PrecisionBits,
-    /// Rescales left in the first result.
+    /// Rescales left in the lowest result.
     pub levels_left: usize,
     /// For programs that classify.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,7 +166,7 @@ pub fn run<P: Program>(
         seconds,
         steps,
         precision_bits: PrecisionBits { mean: conclusion.precision.mean, min: conclusion.precision.min, predicted },
-        levels_left: levels[0],
+        levels_left: levels.into_iter().min().unwrap_or(0),
         accuracy: conclusion.accuracy,
         key_bytes: plan.key_bytes,
         plaintext_bytes: plan.plaintext_bytes,

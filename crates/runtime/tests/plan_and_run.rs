@@ -1,0 +1,83 @@
+//! What is planned is what runs: keys and polynomial memory to the byte, levels, precision.
+
+use limbwise::{
+    ckks::decrypt,
+    params::{Insecure, Params, ParamsLiteral},
+};
+use limbwise_apps::{
+    data::breast_cancer,
+    logreg::{
+        data::{PrepareOptions, prepare},
+        encrypted::{Logreg, levels_needed},
+        sigmoid::SigmoidPolynomial,
+    },
+};
+use limbwise_device::Handle as _;
+use limbwise_runtime::{Event, Host, calibrate, open, plan, record, run, session::session};
+
+fn program() -> Logreg {
+    let levels = levels_needed(3, 3);
+    let mut literal = ParamsLiteral::chain(11, 50, 45, levels, (55, 3), 5);
+    literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
+    let prepared = prepare(&breast_cancer(), &PrepareOptions::default()).unwrap();
+    let params = Params::new(&literal).unwrap();
+    Logreg::new(&params, prepared, 64, 3, SigmoidPolynomial::least_squares(3, 8.0)).unwrap()
+}
+
+#[test]
+fn polynomial_memory_is_predicted_to_the_byte() {
+    let program = program();
+    let recording = record(&program).unwrap();
+    for threads in [1, 2] {
+        let dev = open("cpu", &Host { isa: None, threads: Some(threads) }).unwrap();
+        let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
+        session(&dev, &program, &recording.required, &mut (), |reader, result| {
+            let values =
+                decrypt(reader.dev, reader.encoder, limbwise_apps::Program::params(&program), reader.secret, result)?;
+            assert!(result.parts.iter().all(|p| p.shape().batch == result.batch()));
+            Ok(values.len())
+        })
+        .unwrap();
+        let memory = dev.memory();
+        assert_eq!(memory.peak_bytes, recording.session_peak_bytes / (8 << 11) * row);
+        assert_eq!(memory.live_bytes, 0);
+        // Buffers come back: no more were ever taken than were alive at once.
+        assert_eq!(memory.allocations * row, memory.peak_bytes);
+    }
+}
+
+#[test]
+fn runs_report_their_predictions() {
+    let program = program();
+    let recording = record(&program).unwrap();
+    let dev = open("cpu", &Host { isa: None, threads: Some(2) }).unwrap();
+    let plan = plan(&program, "test", &recording, &calibrate(&dev, 11).unwrap()).unwrap();
+    let mut done = Vec::new();
+    let report = run(&dev, &program, &recording, &plan, &mut |event| {
+        if let Event::Done(step) = event {
+            done.push(step.name);
+        }
+    })
+    .unwrap();
+    assert_eq!(done, ["keys", "encryption", "iteration 1", "iteration 2", "iteration 3", "inference", "decryption"]);
+    assert_eq!((report.levels_left, plan.levels.used), (0, levels_needed(3, 3)));
+    assert_eq!(report.key_bytes, plan.keys.iter().map(|k| k.bytes).sum::<u64>());
+    assert_eq!(recording.graph.traffic().evaluation_keys.declared, plan.key_bytes);
+    assert_eq!(report.insecure_reason.as_deref(), Some("a small ring for a test"));
+    assert!((report.precision_bits.mean - report.precision_bits.predicted).abs() < 4.0, "{:?}", report.precision_bits);
+    let accuracy = report.accuracy.unwrap();
+    assert!((accuracy.encrypted - accuracy.clear).abs() < 0.005);
+}
+
+#[test]
+fn recording_is_deterministic_and_small() {
+    let program = program();
+    let (first, second) = (record(&program).unwrap(), record(&program).unwrap());
+    let lines = |r: &limbwise_runtime::Recording| {
+        let mut text = Vec::new();
+        r.graph.write_jsonl(&mut text).unwrap();
+        text
+    };
+    assert_eq!(lines(&first), lines(&second));
+    assert!(first.graph.node_bytes() <= 48 * first.graph.nodes().len());
+}
