@@ -103,7 +103,7 @@ pub(super) fn and(a: V, b: V) -> V {
 
 /// `start + y·w` modulo q and modulo 2^52: `start + [0, 2q)` for y in [0, 2^52), `quotient` being ⌊w·2^52/q⌋.
 ///
-/// `negative` is `2^52 − q`. Source: [Shoup], with 52-bit words.
+/// `negative` is `2^52 − q`. Source: \[Har14\], with 52-bit words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn product(start: V, y: V, (w, quotient): (V, V), negative: V) -> V {
