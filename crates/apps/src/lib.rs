@@ -1,6 +1,9 @@
 //! Workloads: programs for real data that run encrypted, are planned and are timed from one source.
 //!
-//! Enters: loaders, clear twins, encrypted programs. Stays out: concrete devices, printing.
+//! Enters: loaders, clear twins, encrypted programs.
+//! Stays out: concrete devices, printing.
+//!
+//! Read in this order: [`program`] (what a workload is), [`data`] (loaders), [`logreg`].
 
 pub mod data;
 pub mod logreg;

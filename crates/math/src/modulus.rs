@@ -10,7 +10,7 @@ pub struct Modulus {
 
 /// A constant operand `w` with `w' = ⌊w·2^64 / q⌋`, for multiplication without a division.
 ///
-/// Source: [Shoup] (NTL).
+/// Source: \[Har14\], after Shoup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shoup {
     /// The operand, in `[0, q)`.

@@ -1,4 +1,8 @@
 //! Logistic regression trained on encrypted rows by Nesterov gradient descent (HELR), with its clear twin.
+//!
+//! Enters: preparation of rows, the clear twin, the encrypted program, metrics. Stays out: file formats.
+//!
+//! Read in this order: [`data`], [`sigmoid`], [`plain`], [`metrics`], [`encrypted`].
 
 pub mod data;
 pub mod encrypted;
