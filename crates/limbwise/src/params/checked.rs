@@ -35,7 +35,7 @@ impl Params {
     /// [`ParamsError`]: which field, what it is, what it may be.
     pub fn new(literal: &ParamsLiteral) -> Result<Self, ParamsError> {
         check_ranges(literal)?;
-        let (chain, special) = choose_primes(literal)?;
+        let Chosen { chain, special, scale } = choose_primes(literal)?;
         let limbs: Vec<usize> = literal
             .levels
             .iter()
@@ -62,7 +62,7 @@ impl Params {
             (literal.secret, literal.sigma),
             literal.insecure.as_ref(),
         )?;
-        let scales = level_scales(literal, &chain, &limbs);
+        let scales = level_scales(scale, &chain, &limbs);
         Ok(Self(Arc::new(Inner { literal: literal.clone(), ring, limbs, scales, digits, security })))
     }
 
@@ -208,11 +208,21 @@ fn check_ranges(literal: &ParamsLiteral) -> Result<(), ParamsError> {
     Ok(())
 }
 
-/// The primes of the chain (level 0 first) and the special ones.
+/// The primes of a set.
+struct Chosen {
+    /// Of the chain, level 0 first.
+    chain: Vec<u64>,
+    special: Vec<u64>,
+    /// The scale at the top.
+    scale: f64,
+}
+
+/// Chooses what the literal leaves open.
 ///
-/// Levels whose bits sum to the scale's are filled from the top down, each with the primes that bring the scale of the
-/// next level nearest to 2^log_scale; all others take the largest primes below 2^bits.
-fn choose_primes(literal: &ParamsLiteral) -> Result<(Vec<u64>, Vec<u64>), ParamsError> {
+/// Special primes and levels with other sizes take the largest primes below 2^bits. Levels whose bits sum to the scale's
+/// are filled from the top down, each with the primes that bring the scale of the next level nearest to the scale at the
+/// top; that is the middle of twice as many candidates below 2^bits, so that none has a bit more.
+fn choose_primes(literal: &ParamsLiteral) -> Result<Chosen, ParamsError> {
     let mut used: Vec<u64> = literal.levels.iter().flatten().chain(&literal.special).filter_map(exact).collect();
     let largest = |bits: u32, used: &mut Vec<u64>| -> Result<u64, PrimesExhausted> {
         let prime = ntt_primes_below(literal.log_n, bits, 1, used)?[0];
@@ -226,13 +236,16 @@ fn choose_primes(literal: &ParamsLiteral) -> Result<(Vec<u64>, Vec<u64>), Params
             PrimeChoice::Bits(bits) => largest(bits, &mut used)?,
         });
     }
-    let nominal = 2f64.powi(literal.log_scale.cast_signed());
-    let mut scale = nominal;
+    let carries = |(index, level): (usize, &Vec<PrimeChoice>)| {
+        index > 0 && level.iter().map(|&c| bits_of(c)).sum::<u32>() == literal.log_scale
+    };
+    let top = scale_at_top(literal, &used, literal.levels.iter().enumerate().filter(|&l| carries(l)).count());
+    let mut scale = top;
     let mut levels: Vec<Vec<u64>> = Vec::new();
     for (index, level) in literal.levels.iter().enumerate().rev() {
-        let carries_scale = index > 0 && level.iter().map(|&c| bits_of(c)).sum::<u32>() == literal.log_scale;
+        let carries_scale = carries((index, level));
         let mut chosen = Vec::new();
-        let mut target = scale * scale / nominal;
+        let mut target = scale * scale / top;
         for (at, &choice) in level.iter().enumerate() {
             let last = at + 1 == level.len();
             let prime = match choice {
@@ -249,9 +262,20 @@ fn choose_primes(literal: &ParamsLiteral) -> Result<(Vec<u64>, Vec<u64>), Params
         levels.push(chosen);
     }
     levels.reverse();
-    Ok((levels.concat(), special))
+    Ok(Chosen { chain: levels.concat(), special, scale: top })
 }
 
+/// The middle of the candidates for levels of one prime; 2^log_scale where there is none to choose.
+fn scale_at_top(literal: &ParamsLiteral, used: &[u64], count: usize) -> f64 {
+    let open = literal.levels.iter().skip(1).any(|l| l[..] == [PrimeChoice::Bits(literal.log_scale)]);
+    let candidates = ntt_primes_below(literal.log_n, literal.log_scale, 2 * count, used);
+    match candidates {
+        Ok(candidates) if open => to_f64(candidates[count]),
+        _ => 2f64.powi(literal.log_scale.cast_signed()),
+    }
+}
+
+/// The unused prime that is nearest to a target.
 fn nearest(log_n: u32, target: f64, bits: u32, used: &mut Vec<u64>) -> Result<u64, PrimesExhausted> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive target below 2^62")]
     let centre = target.round() as u64;
@@ -275,15 +299,14 @@ fn bits_of(choice: PrimeChoice) -> u32 {
     }
 }
 
-/// `scale(top) = 2^log_scale`, then `scale(ℓ−1) = scale(ℓ)²/dropped(ℓ)` while that stays within a bit of the default;
-/// a level whose primes do not carry the scale (wider or narrower) restarts at the default.
-fn level_scales(literal: &ParamsLiteral, chain: &[u64], limbs: &[usize]) -> Vec<f64> {
-    let nominal = 2f64.powi(literal.log_scale.cast_signed());
-    let mut scales = vec![nominal; limbs.len()];
+/// `scale(ℓ−1) = scale(ℓ)²/dropped(ℓ)` while that stays within a bit of the scale at the top; a level whose primes do
+/// not carry the scale (wider or narrower) restarts there.
+fn level_scales(top: f64, chain: &[u64], limbs: &[usize]) -> Vec<f64> {
+    let mut scales = vec![top; limbs.len()];
     for level in (1..limbs.len()).rev() {
         let dropped: f64 = chain[limbs[level - 1]..limbs[level]].iter().map(|&q| to_f64(q)).product();
         let next = scales[level] * scales[level] / dropped;
-        if (next / nominal).log2().abs() < 1.0 {
+        if (next / top).log2().abs() < 1.0 {
             scales[level - 1] = next;
         }
     }
@@ -307,6 +330,9 @@ mod tests {
             for level in 0..=params.top_level() {
                 assert!((params.scale(level) / nominal - 1.0).abs() < drift, "level {level}");
             }
+            // None has a bit more than was asked for: kernels are chosen by that.
+            assert!(params.ring().moduli()[1..].iter().all(|q| q.bits() <= literal.log_scale + 5));
+            assert!(params.ring().moduli()[1..=params.top_level()].iter().all(|q| q.bits() == literal.log_scale));
             assert_eq!((params.security().bits, params.digits(params.top_level()).len()), (128, 5));
         }
     }

@@ -25,7 +25,7 @@ pub fn presets() -> Vec<Preset> {
         preset("n13-l3-s40", "a few products on 4096 slots", ParamsLiteral::chain(13, 45, 40, 3, (45, 1), 4)),
         preset("n14-l7-s40", "shallow circuits on 8192 slots", ParamsLiteral::chain(14, 50, 40, 7, (45, 2), 4)),
         preset("n15-l16-s40", "circuits of depth 16 on 16384 slots", ParamsLiteral::chain(15, 50, 40, 16, (43, 4), 5)),
-        preset("n16-l20-s50", "precise circuits of depth 20", ParamsLiteral::chain(16, 60, 50, 20, (55, 5), 5)),
+        preset("n16-l20-s50", "precise circuits of depth 20; q₀ of two primes", precise()),
         preset(
             "n16-l24-s40",
             "circuits of depth 24; 25 limbs, dnum 5",
@@ -39,6 +39,13 @@ pub fn presets() -> Vec<Preset> {
         preset("n16-mixed", "levels of one and of two primes in turn, scale 2^56", mixed()),
         preset("ark-24", "ARK's shape: 24 limbs, 6 special, dnum 4 (specs/bootstrapping.md, section 6)", ark()),
     ]
+}
+
+/// No prime above 50 bits, for the fast kernels: 62 bits of q₀ in two primes.
+fn precise() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 50, 50, 20, (50, 6), 5);
+    literal.levels[0] = vec![PrimeChoice::Bits(31); 2];
+    literal
 }
 
 /// Scale 2^56 carried in turn by two 28-bit primes and by one of 56; q₀ of two primes.
