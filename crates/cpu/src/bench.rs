@@ -36,8 +36,8 @@ pub struct Measurement {
 pub struct Rates {
     /// 52-bit multiply-add instructions of eight words each nanosecond; none without the instructions.
     pub madd_per_ns: Option<f64>,
-    /// Bytes read each nanosecond from a 128 MiB array.
-    pub read_gb_s: f64,
+    /// Bytes read each nanosecond from an array of 128 MiB.
+    pub dram_gb_s: f64,
 }
 
 /// Least time of one call in nanoseconds, over about `millis` milliseconds.
@@ -71,11 +71,16 @@ pub fn rates() -> Rates {
         });
         16.0 * float(usize::try_from(ROUNDS).expect("small")) / ns
     };
-    let words = vec![1u64; 16 << 20];
-    let ns = least_ns(200, || {
-        black_box(words.chunks_exact(8).fold([0u64; 8], |sums, line| std::array::from_fn(|i| sums[i] ^ line[i])));
+    Rates { madd_per_ns: ifma::Token::detect().map(madd), dram_gb_s: read_gb_s(128 << 20) }
+}
+
+/// Bytes a nanosecond at which an array of so many bytes is read again and again.
+fn read_gb_s(bytes: usize) -> f64 {
+    let lines = vec![Line([1; 8]); bytes / 64];
+    let ns = least_ns(100, || {
+        black_box(lines.iter().fold([0u64; 8], |sums, line| std::array::from_fn(|i| sums[i] ^ line.0[i])));
     });
-    Rates { madd_per_ns: ifma::Token::detect().map(madd), read_gb_s: float(8 * words.len()) / ns }
+    float(bytes) / ns
 }
 
 /// The primes of a benchmark.
@@ -129,29 +134,38 @@ pub fn transforms(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize, rates: Ra
     rows
 }
 
-/// Element-wise operations on `limbs` limbs in rotation.
+/// Element-wise operations on `limbs` limbs in rotation; the limit reads as many bytes from an array as large.
 #[must_use]
-pub fn elementwise(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize, rates: Rates) -> Vec<Measurement> {
+pub fn elementwise(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize) -> Vec<Measurement> {
     let tables: Vec<_> = moduli(log_n, prime_bits, limbs).into_iter().map(|q| (q, kernels(isa, q, log_n))).collect();
     let rows = |salt| tables.iter().map(|(q, _)| limb(*q, log_n, salt)).collect::<Vec<_>>();
     let (mut out, a, b) = (rows(1), rows(2), rows(3));
-    let bytes = float(64 * layout::lines(log_n));
+    let bytes = 64 * layout::lines(log_n);
+    let limits = [1, 3].map(|streams| float(streams * bytes) / read_gb_s(streams * bytes * limbs));
     type Op = fn(&dyn LimbKernels, &mut [Line], &[Line], &[Line]);
     let ops: [(&'static str, f64, Op); 4] = [
-        ("add", 3.0, |k, out, a, b| k.add(out, a, b)),
-        ("mul", 3.0, |k, out, a, b| k.mul(out, a, b)),
-        ("mul_acc", 3.0, |k, out, a, b| k.mul_acc(out, a, b)),
-        ("scale_limbs", 1.0, |k, out, _, _| k.scale(out, 3)),
+        ("add", limits[1], |k, out, a, b| k.add(out, a, b)),
+        ("mul", limits[1], |k, out, a, b| k.mul(out, a, b)),
+        ("mul_acc", limits[1], |k, out, a, b| k.mul_acc(out, a, b)),
+        ("scale_limbs", limits[0], |k, out, _, _| k.scale(out, 3)),
     ];
-    let measure = |(op, streams, f): (&'static str, f64, Op)| {
+    let measure = |(op, limit, f): (&'static str, f64, Op)| {
         let total = least_ns(100, || {
             for (i, (_, kernels)) in tables.iter().enumerate() {
                 f(kernels.as_ref(), &mut out[i], &a[i], &b[i]);
             }
         });
-        let limit_ns = Some(streams * bytes / rates.read_gb_s).filter(|_| limbs >= 30 && log_n >= 16);
         let isa = tables[0].1.isa();
-        Measurement { op, n: 1 << log_n, prime_bits, limbs, threads: 1, isa, ns: total / float(limbs), limit_ns }
+        Measurement {
+            op,
+            n: 1 << log_n,
+            prime_bits,
+            limbs,
+            threads: 1,
+            isa,
+            ns: total / float(limbs),
+            limit_ns: Some(limit),
+        }
     };
     ops.into_iter().map(measure).collect()
 }
@@ -220,7 +234,8 @@ pub fn all(isa: Isa) -> Vec<Measurement> {
     }
     rows.extend(wide.iter().flat_map(|&bits| transforms(isa, 16, bits, 30, rates)));
     rows.extend(transforms(isa, 17, 49, 1, rates));
-    rows.extend(elementwise(isa, 16, 49, 30, rates));
+    rows.extend(elementwise(isa, 16, 49, 30));
+    rows.push(automorphism(isa, 16, 30));
     rows.extend([(5, 25), (25, 5), (1, 24)].map(|shape| conversion(isa, 16, 49, shape, rates)));
     rows
 }

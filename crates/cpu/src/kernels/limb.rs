@@ -42,7 +42,7 @@ pub fn kernels(isa: Isa, modulus: Modulus, log_n: u32) -> Box<dyn LimbKernels> {
     match isa {
         Isa::Ifma if modulus.bits() <= ifma::MAX_BITS => {
             let token = ifma::Token::detect().expect("the caller checked that the CPU has IFMA");
-            Box::new(ifma::IfmaLimb::new(token, modulus, log_n))
+            ifma::limb(token, modulus, log_n)
         }
         Isa::Scalar | Isa::Ifma => Box::new(ScalarLimb::new(modulus, log_n)),
     }

@@ -7,6 +7,7 @@
 
 pub mod convert;
 pub mod galois;
+#[cfg_attr(not(target_arch = "x86_64"), path = "absent.rs")]
 pub mod ifma;
 pub mod isa;
 pub mod limb;

@@ -15,7 +15,7 @@ use limbwise_math::modulus::Modulus;
 use std::arch::x86_64::_mm512_sllv_epi64;
 
 /// IFMA kernels for one prime of up to 50 bits and one ring degree.
-pub(crate) struct IfmaLimb {
+struct IfmaLimb {
     _token: Token,
     q: Modulus,
     log_n: u32,
@@ -154,12 +154,12 @@ fn elementwise(q: u64, barrett: Barrett, out: &mut [Line], op: Op<'_>) {
     }
 }
 
-impl IfmaLimb {
-    /// Tables for a prime of 20 to 50 bits that is 1 modulo 2N.
-    pub(crate) fn new(token: Token, q: Modulus, log_n: u32) -> Self {
-        Self { _token: token, q, log_n, twiddles: twiddles(q, log_n), barrett: Barrett::new(q) }
-    }
+/// Kernels for a prime of 20 to 50 bits that is 1 modulo 2N.
+pub(crate) fn limb(token: Token, q: Modulus, log_n: u32) -> Box<dyn LimbKernels> {
+    Box::new(IfmaLimb { _token: token, q, log_n, twiddles: twiddles(q, log_n), barrett: Barrett::new(q) })
+}
 
+impl IfmaLimb {
     fn run(&self, out: &mut [Line], op: Op<'_>) {
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.

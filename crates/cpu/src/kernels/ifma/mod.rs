@@ -19,13 +19,13 @@ mod vector;
 
 pub(crate) use convert::{IfmaConversion, lift};
 pub(crate) use galois::map_values;
-pub(crate) use limb::IfmaLimb;
+pub(crate) use limb::limb;
 pub(crate) use vector::peak_madd;
 
 /// Most bits of a prime.
 pub const MAX_BITS: u32 = 50;
 
-/// Proof that this CPU has AVX-512F, AVX-512DQ and IFMA. Only [`Token::detect`] makes one.
+/// Proof that this CPU has AVX-512F and IFMA. Only [`Token::detect`] makes one.
 #[derive(Clone, Copy, Debug)]
 pub struct Token(());
 
@@ -33,16 +33,6 @@ impl Token {
     /// Asks the CPU.
     #[must_use]
     pub fn detect() -> Option<Self> {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let all = is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512ifma");
-            all.then_some(Self(()))
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        {
-            None
-        }
+        (is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512ifma")).then_some(Self(()))
     }
 }

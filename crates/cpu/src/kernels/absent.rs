@@ -1,0 +1,52 @@
+//! Stands for [`ifma`](super) where the target is no x86-64: nothing here can be made, so nothing here is ever called.
+
+use super::LimbKernels;
+use crate::{kernels::convert::ConversionScratch, layout::Line};
+use limbwise_math::{modulus::Modulus, rns::BaseConversion};
+
+/// Most bits of a prime.
+pub const MAX_BITS: u32 = 50;
+
+/// Proof of a feature that this target has not.
+#[derive(Clone, Copy, Debug)]
+pub enum Token {}
+
+impl Token {
+    /// There is none.
+    #[must_use]
+    pub fn detect() -> Option<Self> {
+        None
+    }
+}
+
+pub(crate) fn peak_madd(token: Token, _rounds: u64) -> u64 {
+    match token {}
+}
+
+pub(crate) fn lift(token: Token, _from: Modulus, _to: Modulus, _out: &mut [Line], _a: &[Line]) {
+    match token {}
+}
+
+pub(crate) fn map_values(token: Token, _groups: &[u32], _order: &[usize; 16], _out: &mut [Line], _a: &[Line]) {
+    match token {}
+}
+
+pub(crate) struct IfmaConversion(Token);
+
+impl IfmaConversion {
+    pub(crate) fn new(_base: &BaseConversion) -> Option<Self> {
+        None
+    }
+
+    pub(crate) fn scale(&self, _sources: &[&[Line]], _scratch: &mut ConversionScratch) {
+        match self.0 {}
+    }
+
+    pub(crate) fn sweep(&self, _targets: &mut [&mut [Line]], _scratch: &ConversionScratch) -> Vec<bool> {
+        match self.0 {}
+    }
+}
+
+pub(crate) fn limb(token: Token, _q: Modulus, _log_n: u32) -> Box<dyn LimbKernels> {
+    match token {}
+}
