@@ -10,7 +10,9 @@ use crate::{
     rlwe::noise,
 };
 use limbwise_device::{Device, Domain, Role, Shape};
-use limbwise_math::{embedding::Embedding, rns::Reconstruction, rns::to_f64};
+#[cfg(feature = "client")]
+use limbwise_math::rns::Reconstruction;
+use limbwise_math::{embedding::Embedding, rns::to_f64};
 use num_complex::Complex64;
 use std::sync::{Arc, OnceLock};
 
@@ -134,6 +136,7 @@ impl Encoder {
     }
 
     /// The slots of a polynomial whose residues (limb-major, coefficient order) are given.
+    #[cfg(feature = "client")]
     pub(crate) fn decode(&self, words: &[u64], packing: Packing) -> Vec<Complex64> {
         let ring = self.params.ring();
         let moduli = ring.moduli_of(self.params.basis(packing.level));
