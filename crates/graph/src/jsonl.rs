@@ -16,6 +16,8 @@ pub const VERSION: u64 = 1;
 const LINE_BYTES: u64 = 1 << 20;
 /// Most batch entries of a shape.
 const MOST_BATCH: u64 = 1 << 20;
+/// Most rows of a shape.
+const MOST_ROWS: usize = 1 << 22;
 /// Most regions inside one another.
 const DEEPEST: usize = 64;
 /// Most nodes.
@@ -154,8 +156,8 @@ impl Graph {
         let basis = bits.map(Basis).filter(|b| !b.is_empty() && b.is_subset(ring.full()));
         let basis = basis.ok_or_else(|| fields.wrong("basis", "a set of the ring's primes as \"0x…\" is wanted"))?;
         let batch = fields.small("batch", MOST_BATCH)? as usize;
-        if batch == 0 {
-            return Err(fields.wrong("batch", "at least 1 is wanted"));
+        if batch == 0 || batch * basis.len() > MOST_ROWS {
+            return Err(fields.wrong("batch", format!("at least 1 is wanted, and at most {MOST_ROWS} limbs in all")));
         }
         let name = fields.text("domain")?;
         let domain = [Domain::Coeff, Domain::Eval].into_iter().find(|&d| domain_name(d) == name);

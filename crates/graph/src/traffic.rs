@@ -16,11 +16,12 @@ pub struct RoleBytes {
     pub read: u64,
 }
 
+/// Sums stop at 2^64 − 1, which only a made-up file reaches.
 impl std::ops::AddAssign for RoleBytes {
     fn add_assign(&mut self, other: Self) {
-        self.declared += other.declared;
-        self.widest += other.widest;
-        self.read += other.read;
+        self.declared = self.declared.saturating_add(other.declared);
+        self.widest = self.widest.saturating_add(other.widest);
+        self.read = self.read.saturating_add(other.read);
     }
 }
 
@@ -93,7 +94,7 @@ impl Graph {
                     if self.node(piece.source).op().is_input() {
                         let used = uses.entry(piece.source).or_default();
                         used.basis = used.basis | piece.basis;
-                        used.read += self.piece_bytes(&piece);
+                        used.read = used.read.saturating_add(self.piece_bytes(&piece));
                         used.reads += 1;
                     }
                 });

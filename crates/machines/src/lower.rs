@@ -1,8 +1,8 @@
 //! From a graph to tasks: each node's stages on a machine, and the loads and stores that its memory needs.
 //!
-//! Views make no task. Inputs are loaded where they are first read, at the limbs that are read, and stay while there is
-//! room; a node that is larger than the room streams its operands in and its result out. Loads run ahead of their use
-//! as far as the prefetch buffer allows.
+//! Views make no task. Inputs (also a seed's expansion: no model here has a generator) are loaded where they are first
+//! read, at the limbs that are read, and stay while there is room; a node that is larger than the room streams its
+//! operands in and its result out. Loads run ahead of their use as far as the prefetch buffer allows.
 
 use crate::{
     machine::Machine,
@@ -225,7 +225,7 @@ impl Lowering<'_> {
     }
 
     fn load(&mut self, memory: &mut Memory, id: NodeId, source: NodeId, shape: &Shape) {
-        memory.loaded += shape.bytes();
+        memory.loaded = memory.loaded.saturating_add(shape.bytes());
         let after = memory.stored_by[source.index()].or(self.made_by[source.index()]);
         let edges = after.map(Edge::Output).into_iter().chain(memory.gate());
         let stage = transfer(&memory.off_chip, TaskKind::Load, shape);
@@ -248,7 +248,8 @@ impl Lowering<'_> {
     }
 
     fn count(&mut self, role: &'static str, shape: &Shape) {
-        *self.program.off_chip_bytes.entry(role).or_default() += shape.bytes();
+        let bytes = self.program.off_chip_bytes.entry(role).or_default();
+        *bytes = u64::saturating_add(*bytes, shape.bytes());
     }
 
     fn finish(mut self) -> Program {

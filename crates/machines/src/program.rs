@@ -149,11 +149,11 @@ impl Program {
     pub fn release(&self, edge: Edge, start: u64, waiting: &Stage) -> u64 {
         let Edge::Output(task) = edge else { return start };
         let made = &self.tasks[task.index()].stage;
-        let end = start + made.fill + made.occupancy;
+        let end = start.saturating_add(made.fill).saturating_add(made.occupancy);
         if !self.streaming || waiting.whole_input {
             return end;
         }
-        let first = start + made.fill + part(made);
+        let first = start.saturating_add(made.fill).saturating_add(part(made));
         first.max(end.saturating_sub(waiting.occupancy - part(waiting)))
     }
 }

@@ -138,7 +138,7 @@ impl State<'_> {
                 self.bound_by[id.index()] = unit.last;
             }
             self.start[id.index()] = now;
-            unit.free_at = now + self.program.tasks[id.index()].stage.occupancy;
+            unit.free_at = now.saturating_add(self.program.tasks[id.index()].stage.occupancy);
             unit.last = Some(id);
             self.release_followers(id, now);
         }
@@ -166,7 +166,7 @@ impl Schedule {
     #[must_use]
     pub fn end(&self, id: TaskId) -> u64 {
         let stage = &self.program.tasks[id.index()].stage;
-        self.start[id.index()] + stage.fill + stage.occupancy
+        self.start[id.index()].saturating_add(stage.fill).saturating_add(stage.occupancy)
     }
 
     /// When everything is done, in ticks.
@@ -186,7 +186,8 @@ impl Schedule {
     pub fn busy(&self) -> Vec<u64> {
         let mut busy = vec![0; self.program.units.len()];
         for task in &self.program.tasks {
-            busy[usize::from(task.stage.unit)] += task.stage.occupancy;
+            let unit = &mut busy[usize::from(task.stage.unit)];
+            *unit = u64::saturating_add(*unit, task.stage.occupancy);
         }
         busy
     }

@@ -208,7 +208,7 @@ impl Spec {
             let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
             for number in list {
                 let Some(x) = number.as_float().or_else(|| number.as_integer().map(to_f64)) else { continue };
-                let (ok, wanted) = range(&path, x);
+                let (ok, wanted) = range(&path, x, number.is_integer());
                 if !ok {
                     let machine = self.name().into();
                     let (wanted, got) = (wanted.into(), number.to_string());
@@ -220,15 +220,22 @@ impl Spec {
     }
 }
 
-/// Whether a number is in the range of its key, and what that range is.
-fn range(key: &str, x: f64) -> (bool, &'static str) {
-    let may_be_zero = ["_cycles", "_w", "_mm2", "_ns", "prefetch_mb"].iter().any(|end| key.ends_with(end));
+/// Whether a number is in the range of its key, and what that range is. The bounds keep all products of a few numbers
+/// far from overflow.
+fn range(key: &str, x: f64, is_integer: bool) -> (bool, &'static str) {
+    let may_be_zero = ["_cycles", "_w", "_mm2", "node_ns", "prefetch_mb"].iter().any(|end| key.ends_with(end));
     if key.ends_with("_share") {
         ((0.0..=1.0).contains(&x), "a number from 0 to 1")
-    } else if may_be_zero && !key.ends_with("_term_ns") {
-        ((0.0..=1e12).contains(&x), "a number from 0 to 10^12")
+    } else if is_integer {
+        let least = if may_be_zero { 0.0 } else { 1.0 };
+        (
+            (least..=1e6).contains(&x),
+            if may_be_zero { "an integer from 0 to 10^6" } else { "an integer from 1 to 10^6" },
+        )
+    } else if may_be_zero {
+        ((0.0..=1e9).contains(&x), "a number from 0 to 10^9")
     } else {
-        (x > 0.0 && x <= 1e12, "a number above 0 and at most 10^12")
+        ((1e-6..=1e9).contains(&x), "a number from 10^-6 to 10^9")
     }
 }
 

@@ -48,6 +48,14 @@ fn accumulations_are_values_and_frees_are_placed() {
 }
 
 #[test]
+fn recorders_and_their_values_cross_threads() {
+    fn crosses<T: Send + Sync>() {}
+    crosses::<Recorder<Null>>();
+    crosses::<<Recorder<Null> as Device>::Poly>();
+    crosses::<limbwise_graph::Graph>();
+}
+
+#[test]
 fn regions_close_with_their_guards() {
     let dev = Recorder::new(Null::default());
     let ring = common::ring(&dev, 10, 1);

@@ -122,6 +122,7 @@ struct Assumptions {
     scale_with_intt: Assumed<bool>,
     fuse_subtract_scale: Assumed<bool>,
     idle_share: Assumed<f64>,
+    register_file_activity_share: Assumed<f64>,
     reference_clusters: Assumed<u64>,
 }
 
@@ -334,12 +335,13 @@ impl Machine for Ark {
         let read: u64 = scratchpad.values().sum();
         let moved = read + schedule.program.off_chip_bytes.values().sum::<u64>();
         let share = as_f64(self.scratchpad_cycles(moved)) / as_f64(schedule.ticks().max(1));
-        let busiest = report.utilization.iter().filter(|(u, _)| u.ends_with('u')).map(|(_, x)| *x).fold(0.0, f64::max);
+        let compute = [NTTU, BCONVU, MADU, AUTOU].map(|unit| report.utilization[UNITS[usize::from(unit)]]);
+        let register_files =
+            self.numbers.assumed.register_file_activity_share.value * compute.into_iter().fold(0.0, f64::max);
         report.utilization.insert("scratchpad".into(), share.min(1.0));
         let peak = self.of_this_chip(&self.numbers.peak_power, "w");
         let watts = peak.iter().map(|(part, watts)| {
-            // Register files work whenever a compute unit does.
-            let activity = report.utilization.get(part).copied().unwrap_or(busiest);
+            let activity = report.utilization.get(part).copied().unwrap_or(register_files);
             let idle = self.numbers.assumed.idle_share.value;
             watts * (idle + (1.0 - idle) * activity)
         });

@@ -61,8 +61,6 @@ struct Memory {
 #[serde(deny_unknown_fields)]
 struct Assumptions {
     node_ns: Assumed<f64>,
-    #[serde(rename = "uncalibrated")]
-    _uncalibrated: Assumed<bool>,
 }
 
 /// The model.
