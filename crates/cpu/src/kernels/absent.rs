@@ -3,13 +3,14 @@
 use super::LimbKernels;
 use crate::{kernels::convert::ConversionScratch, layout::Line};
 use limbwise_math::{modulus::Modulus, rns::BaseConversion};
+use std::convert::Infallible;
 
 /// Most bits of a prime.
 pub const MAX_BITS: u32 = 50;
 
 /// Proof of a feature that this target has not.
 #[derive(Clone, Copy, Debug)]
-pub enum Token {}
+pub struct Token(Infallible);
 
 impl Token {
     /// There is none.
@@ -20,15 +21,15 @@ impl Token {
 }
 
 pub(crate) fn peak_madd(token: Token, _rounds: u64) -> u64 {
-    match token {}
+    match token.0 {}
 }
 
 pub(crate) fn lift(token: Token, _from: Modulus, _to: Modulus, _out: &mut [Line], _a: &[Line]) {
-    match token {}
+    match token.0 {}
 }
 
 pub(crate) fn map_values(token: Token, _groups: &[u32], _order: &[usize; 16], _out: &mut [Line], _a: &[Line]) {
-    match token {}
+    match token.0 {}
 }
 
 pub(crate) struct IfmaConversion(Token);
@@ -39,14 +40,14 @@ impl IfmaConversion {
     }
 
     pub(crate) fn scale(&self, _sources: &[&[Line]], _scratch: &mut ConversionScratch) {
-        match self.0 {}
+        match self.0.0 {}
     }
 
     pub(crate) fn sweep(&self, _targets: &mut [&mut [Line]], _scratch: &ConversionScratch) -> Vec<bool> {
-        match self.0 {}
+        match self.0.0 {}
     }
 }
 
 pub(crate) fn limb(token: Token, _q: Modulus, _log_n: u32) -> Box<dyn LimbKernels> {
-    match token {}
+    match token.0 {}
 }

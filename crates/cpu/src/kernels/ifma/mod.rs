@@ -1,11 +1,11 @@
 //! Kernels for AVX-512 with 52-bit multiply-add, for primes of up to 50 bits.
 //!
 //! Inside a transform a word stands for its low 52 bits: products leave junk above, and nobody looks there, because
-//! multiply-add reads 52 bits only. A true value must lie in [0, 2^52) when it is multiplied or looked up; [`range`]
+//! multiply-add reads 52 bits only. A true value must lie in [0, 2^52) when it is multiplied or looked up; `range`
 //! decides while compiling where that needs a correction, and proves that it suffices.
 //!
-//! Read in this order: [`vector`] (the arithmetic), [`range`], [`table`] (twiddles), [`forward`], [`inverse`],
-//! [`limb`] (element-wise kernels and the way in), [`convert`], [`galois`].
+//! Read in this order: `vector` (the arithmetic), `range`, `table` (twiddles), `forward`, `inverse`,
+//! `limb` (element-wise kernels and the way in), `convert`, `galois`.
 
 mod convert;
 mod forward;
