@@ -153,3 +153,20 @@ fn a_batch_larger_than_the_chip_streams_through() {
     assert_eq!(run.program.off_chip_bytes["result"], 2 * batch); // both values are kept by the program
     assert_eq!(run.program.off_chip_bytes["ciphertext"], 24 * (8 << 16));
 }
+
+#[test]
+fn overlapping_is_no_worse_than_phases_one_after_another() {
+    // The sheet's first recipe: the phases of a key switch in turn, each at its unit's rate; keys are there.
+    let step = |overrides: &[(&str, &str)]| {
+        let ticks = |n| on(&programs::rotations(n), overrides).ticks();
+        ticks(9) - ticks(8)
+    };
+    let limb = 256;
+    let noc = |limbs: u64| limbs * 8 * 65_536 / 8_000;
+    let up = 6 * limb + noc(4 * 30) + 4 * 1536 + 4 * 6 * limb;
+    let down = 2 * (2 * limb + noc(30) + 1536 + 6 * limb + 6 * 128);
+    let recipe = 2 * 6 * limb + up + 8 * 8 * 128 + down + 6 * 128;
+    let (streaming, waiting) = (step(&[]), step(&[("assumed.streaming", "false")]));
+    println!("a rotation with its key at hand: {streaming} cycles, {waiting} without streaming, {recipe} in turn");
+    assert!(streaming < waiting && waiting < recipe);
+}

@@ -119,3 +119,18 @@ fn the_documented_variant_is_read() {
     let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     assert_eq!(Spec::from_toml(example, "page").unwrap().name(), "ark-wide");
 }
+
+#[test]
+fn flipped_files_never_panic() {
+    let graph = crate::programs::rotations(1);
+    for text in [include_str!("../../specs/ark.toml"), include_str!("../../specs/cpu.toml")] {
+        for at in 0..text.len() {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes[at] ^= [1, 2, 4, 8, 16][at % 5];
+            let flipped = String::from_utf8_lossy(&bytes);
+            if let Ok(spec) = Spec::from_toml(&flipped, "flipped") {
+                let _ = limbwise_machines::time(&graph, &spec);
+            }
+        }
+    }
+}
