@@ -112,7 +112,9 @@ impl<'a, D: Device> Auto<'a, D> {
 
     fn encoded(&self, values: &[Complex64], like: &Ciphertext<D>) -> Result<Plaintext<D>> {
         let packing = Packing { slots: like.slots, level: like.level, scale: like.scale };
-        self.encoder.encode(self.eval.device(), std::slice::from_ref(&values.to_vec()), packing)
+        let batch = [values.to_vec()];
+        let plain = self.encoder.encode(self.eval.device(), &batch, packing)?;
+        Ok(if like.shadow.is_some() { plain.with_shadow(&batch) } else { plain })
     }
 
     /// `a + value` in every slot.

@@ -1,7 +1,8 @@
 //! Plaintexts and ciphertexts: polynomials in evaluation domain with their level, scale and packing.
 
-use super::{encoder::Packing, estimate::Estimate};
+use super::{encoder::Packing, estimate::Estimate, shadow::Shadow};
 use limbwise_device::{Device, Handle};
+use num_complex::Complex64;
 
 /// Encoded clear values, one polynomial a batch entry.
 pub struct Plaintext<D: Device> {
@@ -15,6 +16,8 @@ pub struct Plaintext<D: Device> {
     pub slots: usize,
     /// Size of the values and error of encoding.
     pub estimate: Estimate,
+    /// The values themselves, where they were asked for.
+    pub shadow: Option<Shadow>,
 }
 
 /// Encrypted values: `Σ parts[i]·s^i ≈ scale·message`. A batch holds independent messages of one shape.
@@ -29,23 +32,32 @@ pub struct Ciphertext<D: Device> {
     pub slots: usize,
     /// Expected size and error.
     pub estimate: Estimate,
+    /// What the slots should be, where the operands had shadows.
+    pub shadow: Option<Shadow>,
 }
 
 impl<D: Device> Clone for Ciphertext<D> {
     /// Another handle on the same polynomials; no words are copied.
     fn clone(&self) -> Self {
-        Self { parts: self.parts.clone(), ..*self }
+        self.with_parts(self.parts.clone())
     }
 }
 
 impl<D: Device> Clone for Plaintext<D> {
     /// Another handle on the same polynomial.
     fn clone(&self) -> Self {
-        Self { poly: self.poly.clone(), ..*self }
+        Self { poly: self.poly.clone(), shadow: self.shadow.clone(), ..*self }
     }
 }
 
 impl<D: Device> Plaintext<D> {
+    /// The same with its values beside it, as they were encoded; what it meets then computes on both.
+    #[must_use]
+    pub fn with_shadow(self, batch: &[Vec<Complex64>]) -> Self {
+        let shadow = Some(Shadow::new(batch, self.slots));
+        Self { shadow, ..self }
+    }
+
     /// How it is laid out.
     #[must_use]
     pub fn packing(&self) -> Packing {
@@ -54,6 +66,12 @@ impl<D: Device> Plaintext<D> {
 }
 
 impl<D: Device> Ciphertext<D> {
+    /// The same value in other polynomials.
+    #[must_use]
+    pub fn with_parts(&self, parts: Vec<D::Poly>) -> Self {
+        Self { parts, shadow: self.shadow.clone(), ..*self }
+    }
+
     /// Independent messages in it.
     #[must_use]
     pub fn batch(&self) -> usize {

@@ -40,6 +40,31 @@ pub fn decrypt<D: HostRead>(
     Ok(words.chunks_exact(size).map(|message| encoder.decode(message, packing)).collect())
 }
 
+/// Compares ciphertexts with their shadows while a program runs: the client's means to find the operation that goes
+/// wrong.
+pub struct Probe<'a, D: HostRead> {
+    /// The device.
+    pub dev: &'a D,
+    /// The encoder.
+    pub encoder: &'a Encoder,
+    /// The parameters.
+    pub params: &'a Params,
+    /// The key that reads.
+    pub secret: &'a SecretKey,
+}
+
+impl<D: HostRead> Probe<'_, D> {
+    /// Decrypts and compares; `None` without a shadow.
+    ///
+    /// # Errors
+    /// A device fault.
+    pub fn precision(&self, ciphertext: &Ciphertext<D>) -> Result<Option<Precision>> {
+        let Some(shadow) = &ciphertext.shadow else { return Ok(None) };
+        let got = decrypt(self.dev, self.encoder, self.params, self.secret, ciphertext)?;
+        Ok(Some(Precision::of(&got.concat(), &shadow.values().concat())))
+    }
+}
+
 /// −log₂ of absolute errors over the real and imaginary parts of all slots.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Precision {

@@ -64,7 +64,7 @@ impl Encoder {
                 *x = at.modulus.from_i128(c);
             }
         });
-        Ok(Plaintext { poly: dev.ntt(poly), level, scale, slots, estimate })
+        Ok(Plaintext { poly: dev.ntt(poly), level, scale, slots, estimate, shadow: None })
     }
 
     /// Encodes real vectors.
@@ -132,7 +132,7 @@ impl Encoder {
         let shape = Shape::eval(self.params.ring(), self.params.basis(packing.level)).with_batch(batch.len());
         let part = || dev.upload(&shape, Role::Ciphertext, &|_, _| unreachable!("a declared ciphertext has no words"));
         let Packing { slots, level, scale } = packing;
-        Ok(Ciphertext { parts: vec![part(), part()], level, scale, slots, estimate })
+        Ok(Ciphertext { parts: vec![part(), part()], level, scale, slots, estimate, shadow: None })
     }
 
     /// The slots of a polynomial whose residues (limb-major, coefficient order) are given.

@@ -66,5 +66,6 @@ pub fn encrypt_secret<D: Device>(
 
 fn finish<D: Device>(params: &Params, plain: &Plaintext<D>, parts: Vec<D::Poly>) -> Ciphertext<D> {
     let (level, scale, slots) = (plain.level, plain.scale, plain.slots);
-    Ciphertext { parts, level, scale, slots, estimate: estimate::fresh(params, plain.estimate, plain.packing()) }
+    let estimate = estimate::fresh(params, plain.estimate, plain.packing());
+    Ciphertext { parts, level, scale, slots, estimate, shadow: plain.shadow.clone() }
 }

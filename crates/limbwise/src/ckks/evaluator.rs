@@ -5,6 +5,7 @@
 use super::{
     ciphertext::{Ciphertext, Plaintext},
     estimate::Estimate,
+    shadow,
 };
 use crate::{
     error::{KeyError, LevelError, Result, ScaleError},
@@ -91,7 +92,9 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// # Errors
     /// [`LevelError`], [`ScaleError`] or [`KeyError`] where the operands do not go together.
     pub fn add(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        self.combine("add", a, b, |x, y| self.dev.add(x, y), Clone::clone)
+        let mut sum = self.combine("add", a, b, |x, y| self.dev.add(x, y), Clone::clone)?;
+        sum.shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x + y);
+        Ok(sum)
     }
 
     /// `a − b`.
@@ -99,7 +102,9 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// # Errors
     /// As [`Self::add`].
     pub fn sub(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        self.combine("sub", a, b, |x, y| self.dev.sub(x, y), |y| self.dev.neg(y.clone()))
+        let mut difference = self.combine("sub", a, b, |x, y| self.dev.sub(x, y), |y| self.dev.neg(y.clone()))?;
+        difference.shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x - y);
+        Ok(difference)
     }
 
     fn combine(
@@ -123,13 +128,14 @@ impl<'a, D: Device> Evaluator<'a, D> {
                 (None, y) => right_only(y.expect("one operand has part i")),
             })
             .collect();
-        Ok(Ciphertext { parts, estimate: a.estimate.sum(b.estimate), ..*a })
+        Ok(Ciphertext { parts, estimate: a.estimate.sum(b.estimate), shadow: None, ..*a })
     }
 
     /// `−a`.
     #[must_use]
     pub fn negate(&self, a: &Ciphertext<D>) -> Ciphertext<D> {
-        Ciphertext { parts: a.parts.iter().map(|p| self.dev.neg(p.clone())).collect(), ..*a }
+        let parts = a.parts.iter().map(|p| self.dev.neg(p.clone())).collect();
+        Ciphertext { parts, shadow: a.shadow.as_ref().map(|s| s.map(|z| -z)), ..*a }
     }
 
     /// `a + p`.
@@ -146,7 +152,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         }
         let mut parts = a.parts.clone();
         parts[0] = self.dev.add(&parts[0], &p.poly);
-        Ok(Ciphertext { parts, estimate: a.estimate.sum(p.estimate), ..*a })
+        let shadow = shadow::zip(a.shadow.as_ref(), p.shadow.as_ref(), |x, y| x + y);
+        Ok(Ciphertext { parts, estimate: a.estimate.sum(p.estimate), shadow, ..*a })
     }
 
     /// `a − p`.
@@ -163,7 +170,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let mut parts = a.parts.clone();
         parts[0] = self.dev.shift_limbs(parts[0].clone(), &self.constant(value * a.scale, a.level));
         let estimate = a.estimate.sum(Estimate::exact(value.abs()));
-        Ciphertext { parts, estimate, ..*a }
+        Ciphertext { parts, estimate, shadow: a.shadow.as_ref().map(|s| s.map(|z| z + value)), ..*a }
     }
 
     /// `a·p`: the scale is the product of both, the level stays; rescale afterwards.
@@ -175,7 +182,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let scale = self.product_scale("mul_plain", a.scale, p.scale, a.level)?;
         let _region = self.dev.region("mul_plain", 0);
         let parts = a.parts.iter().map(|c| self.dev.mul(c, &p.poly)).collect();
-        Ok(Ciphertext { parts, scale, estimate: a.estimate.product(p.estimate), ..*a })
+        let shadow = shadow::zip(a.shadow.as_ref(), p.shadow.as_ref(), |x, y| x * y);
+        Ok(Ciphertext { parts, scale, estimate: a.estimate.product(p.estimate), shadow, ..*a })
     }
 
     /// `a·value`, the constant rounded at `scale`: the result's scale is the product; rescale afterwards.
@@ -189,7 +197,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let product = self.product_scale("mul_scalar", a.scale, scale, a.level)?;
         let constants = self.constant(value * scale, a.level);
         let parts = a.parts.iter().map(|c| self.dev.scale_limbs(c.clone(), &constants)).collect();
-        Ok(Ciphertext { parts, scale: product, estimate: a.estimate.scaled(value, scale), ..*a })
+        let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * value));
+        Ok(Ciphertext { parts, scale: product, estimate: a.estimate.scaled(value, scale), shadow, ..*a })
     }
 
     /// `a·b` as a ciphertext of three polynomials; the scale is the product of both.
@@ -206,7 +215,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let mut middle = dev.mul(a0, b1);
         dev.mul_acc(&mut middle, a1, b0);
         let parts = vec![dev.mul(a0, b0), middle, dev.mul(a1, b1)];
-        Ok(Ciphertext { parts, scale, estimate: a.estimate.product(b.estimate), ..*a })
+        let shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x * y);
+        Ok(Ciphertext { parts, scale, estimate: a.estimate.product(b.estimate), shadow, ..*a })
     }
 
     /// `a²`, with one product less.
@@ -220,7 +230,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let _region = dev.region("square", 0);
         let cross = dev.mul(a0, a1);
         let parts = vec![dev.mul(a0, a0), dev.add(&cross, &cross), dev.mul(a1, a1)];
-        Ok(Ciphertext { parts, scale, estimate: a.estimate.square(), ..*a })
+        let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * z));
+        Ok(Ciphertext { parts, scale, estimate: a.estimate.square(), shadow, ..*a })
     }
 
     /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned as it is.
@@ -234,7 +245,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let [d0, d1] = self.dev.key_switch(c2, &key.at(self.dev, self.params, a.level)?);
         let parts = vec![self.dev.add(c0, &d0), self.dev.add(c1, &d1)];
         let estimate = a.estimate.switched(self.params, a.level, a.slots, a.scale);
-        Ok(Ciphertext { parts, estimate, ..*a })
+        Ok(Ciphertext { parts, estimate, shadow: a.shadow.clone(), ..*a })
     }
 
     /// Divides by the primes of the level: level −1, scale ÷ their product.
@@ -251,7 +262,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let to = self.params.basis(level);
         let parts = a.parts.iter().map(|p| self.dev.rescale(p, to)).collect();
         let estimate = a.estimate.divided(self.params, a.slots, scale);
-        Ok(Ciphertext { parts, level, scale, estimate, ..*a })
+        Ok(Ciphertext { parts, level, scale, estimate, shadow: a.shadow.clone(), ..*a })
     }
 
     /// Forgets the primes above a level; value and scale stay.
@@ -263,7 +274,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
             return Err(LevelError::Above { op: "drop_level", wanted: level, level: a.level }.into());
         }
         let basis = self.params.basis(level);
-        Ok(Ciphertext { parts: a.parts.iter().map(|p| self.dev.restrict(p, basis)).collect(), level, ..*a })
+        let parts = a.parts.iter().map(|p| self.dev.restrict(p, basis)).collect();
+        Ok(Ciphertext { level, ..a.with_parts(parts) })
     }
 
     /// Fails unless `needed` rescales are left.

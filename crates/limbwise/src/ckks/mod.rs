@@ -4,7 +4,7 @@
 //! Stays out: kernels, key generation (it is RLWE's), workloads.
 //!
 //! Read in this order: [`ciphertext`], [`encoder`], [`mod@encrypt`], [`evaluator`], [`rotation`], [`auto`], [`chebyshev`],
-//! [`estimate`], and for clients `decrypt`.
+//! [`estimate`], [`shadow`], and for clients `decrypt`.
 
 pub mod auto;
 pub mod chebyshev;
@@ -17,14 +17,16 @@ pub mod encrypt;
 pub mod estimate;
 pub mod evaluator;
 pub mod rotation;
+pub mod shadow;
 
 pub use auto::Auto;
 pub use ciphertext::{Ciphertext, Plaintext};
 #[cfg(feature = "client")]
-pub use decrypt::{Precision, decrypt};
+pub use decrypt::{Precision, Probe, decrypt};
 pub use encoder::{Encoder, Packing};
 #[cfg(feature = "client")]
 pub use encrypt::{encrypt, encrypt_secret};
 pub use estimate::Estimate;
 pub use evaluator::Evaluator;
 pub use limbwise_math::chebyshev::Series;
+pub use shadow::Shadow;

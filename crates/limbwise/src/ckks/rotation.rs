@@ -17,7 +17,12 @@ impl<D: Device> Evaluator<'_, D> {
         let slots = a.slots as i64;
         match steps.rem_euclid(slots) {
             0 => Ok(a.clone()),
-            steps => self.automorphism("rotate", a, GaloisElement::rotation(steps, self.params.log_n())),
+            steps => {
+                let mut rotated =
+                    self.automorphism("rotate", a, GaloisElement::rotation(steps, self.params.log_n()))?;
+                rotated.shadow = a.shadow.as_ref().map(|s| s.rotated(steps.unsigned_abs() as usize));
+                Ok(rotated)
+            }
         }
     }
 
@@ -26,9 +31,12 @@ impl<D: Device> Evaluator<'_, D> {
     /// # Errors
     /// As [`Self::rotate`].
     pub fn conjugate(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        self.automorphism("conjugate", a, GaloisElement::conjugation(self.params.log_n()))
+        let mut conjugated = self.automorphism("conjugate", a, GaloisElement::conjugation(self.params.log_n()))?;
+        conjugated.shadow = a.shadow.as_ref().map(|s| s.map(|z| z.conj()));
+        Ok(conjugated)
     }
 
+    /// The automorphism with its key switch; the caller knows what became of the shadow.
     fn automorphism(&self, op: &'static str, a: &Ciphertext<D>, g: GaloisElement) -> Result<Ciphertext<D>> {
         let (c0, c1) = linear(op, a)?;
         let key = self.keys.key(op, KeyName::Galois(g), a.level)?;
@@ -37,7 +45,7 @@ impl<D: Device> Evaluator<'_, D> {
         let [d0, d1] = self.dev.key_switch(&moved, &key.at(self.dev, self.params, a.level)?);
         let parts = vec![self.dev.add(&self.dev.automorphism(c0, g), &d0), d1];
         let estimate = a.estimate.moved(g, self.params.log_n()).switched(self.params, a.level, a.slots, a.scale);
-        Ok(Ciphertext { parts, estimate, ..*a })
+        Ok(Ciphertext { estimate, shadow: None, parts, ..*a })
     }
 
     /// `Σ_{i < count} rotate(a, i·stride)` by doubling: at most 2·log₂(count) rotations, log₂ for powers of two.
@@ -79,7 +87,7 @@ impl<D: Device> Evaluator<'_, D> {
         let take = |from, to| {
             let parts: Vec<D::Poly> = a.parts.iter().map(|p| self.dev.split(p, from, to)).collect();
             debug_assert!(parts.iter().all(|p| p.shape().batch == to - from));
-            Ciphertext { parts, ..*a }
+            Ciphertext { parts, shadow: a.shadow.as_ref().map(|s| s.split(from, to)), ..*a }
         };
         let left = self.batch_sum(&take(0, batch / 2))?;
         let right = self.batch_sum(&take(batch / 2, batch))?;
