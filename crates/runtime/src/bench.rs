@@ -89,7 +89,7 @@ pub fn limit_ns(graph: &Graph, rates: Rates, threads: usize) -> f64 {
     let arithmetic = rates.madd_per_ns.map_or(0.0, |rate| multiply_adds as f64 / 8.0 / rate / threads as f64);
     let traffic = graph.traffic();
     let bytes = traffic.ciphertexts.widest + traffic.plaintexts.widest + traffic.evaluation_keys.widest;
-    arithmetic.max(bytes as f64 / rates.read_gb_s)
+    arithmetic.max(bytes as f64 / rates.dram_gb_s)
 }
 
 /// Times the levelled operations of a preset at its top level.
