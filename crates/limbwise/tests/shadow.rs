@@ -22,12 +22,18 @@ fn every_operation_computes_on_both() {
     let one = eval.batch_sum(&auto.settle(&product).unwrap()).unwrap();
     let values = auto.add_values(&auto.mul_values(&one, &uniform(64, "v")).unwrap(), &uniform(64, "w")).unwrap();
     let shifted = auto.add_scalar(&eval.negate(&values), 0.75);
-    let direct =
-        eval.sub_plain(&eval.add_plain(&eval.mul_plain(&a, &plain).unwrap(), &plain).unwrap_or(a.clone()), &plain);
+    let there_and_back = eval.sub_plain(&eval.add_plain(&a, &plain).unwrap(), &plain).unwrap();
+    let scaled = eval.mul_plain(&a, &plain).unwrap();
     let probe = Probe { dev: &s.dev, encoder: &s.encoder, params: &s.params, secret: &s.secret };
-    for (name, c) in
-        [("sum", &sum), ("mixed", &mixed), ("product", &product), ("shifted", &shifted), ("direct", &direct.unwrap())]
-    {
+    let all = [
+        ("sum", &sum),
+        ("mixed", &mixed),
+        ("product", &product),
+        ("shifted", &shifted),
+        ("plain", &there_and_back),
+        ("scaled", &scaled),
+    ];
+    for (name, c) in all {
         let precision = probe.precision(c).unwrap().expect("a shadow");
         assert!(precision.mean > 18.0, "{name}: {precision:?}");
     }

@@ -20,7 +20,7 @@ impl<D: Device> Evaluator<'_, D> {
             steps => {
                 let mut rotated =
                     self.automorphism("rotate", a, GaloisElement::rotation(steps, self.params.log_n()))?;
-                rotated.shadow = a.shadow.as_ref().map(|s| s.rotated(steps.unsigned_abs() as usize));
+                rotated.shadow = a.shadow.as_ref().map(|s| s.rotated(usize::try_from(steps).unwrap_or(0)));
                 Ok(rotated)
             }
         }
