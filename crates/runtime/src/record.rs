@@ -57,8 +57,7 @@ pub fn record<P: Program>(program: &P) -> Result<Recording> {
     let auto = Auto::new(Evaluator::new(&recorder, params, &keys), &encoder);
     let outputs = program.evaluate(&auto, &inputs, &mut ())?;
     let results = outputs.iter().map(|c| ResultEstimate { level: c.level, estimate: c.estimate }).collect();
-    drop((outputs, inputs, keys));
-    let graph = recorder.finish();
+    let graph = recorder.graph(); // while the results live: they are what the program keeps
     let null = Null::default();
     let host_bytes = session(&null, program, &required, &mut (), |reader, result| {
         Ok(phase(reader.dev, params, reader.secret, result).shape().bytes())

@@ -1,8 +1,6 @@
 //! Every levelled operation decrypts to what it computes, and every mistake is an error that teaches.
 
-mod common;
-
-use common::{Session, small, uniform};
+use crate::common::{Session, small, uniform};
 use limbwise::{
     Complex64, Error,
     ckks::{Packing, encrypt_secret},
@@ -61,8 +59,8 @@ fn slots_move_in_both_directions() {
         let x = uniform(slots, "x");
         let a = s.encrypt(&x);
         for steps in [0, 1, 3, -1, slots as i64 + 2] {
-            let moved: Vec<Complex64> =
-                (0..slots as i64).map(|i| x[(i + steps).rem_euclid(slots as i64) as usize]).collect();
+            let mut moved = x.clone();
+            moved.rotate_left(usize::try_from(steps.rem_euclid(slots as i64)).unwrap());
             // With 64 slots, −1 is 63: a rotation of its own that the set lacks.
             match eval.rotate(&a, steps) {
                 Ok(rotated) => drop(s.expect(&format!("rotate {steps}"), &rotated, &moved, 21.0)),

@@ -1,8 +1,6 @@
 //! Shadows follow every operation, and the probe names the one that goes wrong.
 
-mod common;
-
-use common::{Session, small, uniform};
+use crate::common::{Session, small, uniform};
 use limbwise::ckks::{Packing, Probe, encrypt};
 use limbwise_device::Device as _;
 

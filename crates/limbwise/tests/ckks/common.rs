@@ -14,26 +14,26 @@ use limbwise_math::{
 };
 
 /// Every contract of the seam is checked in every test.
-pub type Dev = Checked<Cpu>;
+pub(crate) type Dev = Checked<Cpu>;
 
-pub struct Session {
-    pub dev: Dev,
-    pub params: Params,
-    pub encoder: Encoder,
-    pub secret: SecretKey,
-    pub public: PublicKey<Dev>,
-    pub keys: KeySet<Dev>,
+pub(crate) struct Session {
+    pub(crate) dev: Dev,
+    pub(crate) params: Params,
+    pub(crate) encoder: Encoder,
+    pub(crate) secret: SecretKey,
+    pub(crate) public: PublicKey<Dev>,
+    pub(crate) keys: KeySet<Dev>,
 }
 
 /// A small ring for speed; the reason says that it is a test.
-pub fn small(levels: usize) -> ParamsLiteral {
+pub(crate) fn small(levels: usize) -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(11, 50, 40, levels, (48, 2), levels.div_ceil(2) + 1);
     literal.insecure = Some(Insecure { reason: "unit test on a small ring".into() });
     literal
 }
 
 impl Session {
-    pub fn new(literal: &ParamsLiteral, rotations: &[i64]) -> Self {
+    pub(crate) fn new(literal: &ParamsLiteral, rotations: &[i64]) -> Self {
         let params = Params::new(literal).unwrap();
         let top = params.top_level();
         let log_n = params.log_n();
@@ -44,7 +44,7 @@ impl Session {
         Self::with_keys(params, &required)
     }
 
-    pub fn with_keys(params: Params, required: &Requirements) -> Self {
+    pub(crate) fn with_keys(params: Params, required: &Requirements) -> Self {
         let dev = Checked(Cpu::builder().open().unwrap());
         let secret = SecretKey::generate(&params, &Seed::from_os().unwrap());
         let generator = KeyGenerator::new(&dev, &params, &secret).unwrap();
@@ -54,31 +54,37 @@ impl Session {
         Self { encoder: Encoder::new(&params), dev, params, secret, public, keys }
     }
 
-    pub fn eval(&self) -> Evaluator<'_, Dev> {
+    pub(crate) fn eval(&self) -> Evaluator<'_, Dev> {
         Evaluator::new(&self.dev, &self.params, &self.keys)
     }
 
-    pub fn auto(&self) -> Auto<'_, Dev> {
+    pub(crate) fn auto(&self) -> Auto<'_, Dev> {
         Auto::new(self.eval(), &self.encoder)
     }
 
-    pub fn packing(&self) -> Packing {
+    pub(crate) fn packing(&self) -> Packing {
         let level = self.params.top_level();
         Packing { slots: self.params.max_slots(), level, scale: self.params.scale(level) }
     }
 
-    pub fn encrypt(&self, values: &[Complex64]) -> Ciphertext<Dev> {
+    pub(crate) fn encrypt(&self, values: &[Complex64]) -> Ciphertext<Dev> {
         let packing = Packing { slots: values.len(), ..self.packing() };
         let plain = self.encoder.encode(&self.dev, &[values.to_vec()], packing).unwrap();
         encrypt(&self.dev, &self.params, &self.public, &plain).unwrap()
     }
 
-    pub fn decrypt(&self, ciphertext: &Ciphertext<Dev>) -> Vec<Complex64> {
+    pub(crate) fn decrypt(&self, ciphertext: &Ciphertext<Dev>) -> Vec<Complex64> {
         decrypt(&self.dev, &self.encoder, &self.params, &self.secret, ciphertext).unwrap().concat()
     }
 
     /// Decrypts and measures; fails if fewer than `bits` are right on average.
-    pub fn expect(&self, what: &str, ciphertext: &Ciphertext<Dev>, wanted: &[Complex64], bits: f64) -> Precision {
+    pub(crate) fn expect(
+        &self,
+        what: &str,
+        ciphertext: &Ciphertext<Dev>,
+        wanted: &[Complex64],
+        bits: f64,
+    ) -> Precision {
         let precision = Precision::of(&self.decrypt(ciphertext), wanted);
         assert!(precision.mean > bits, "{what}: {:.1} bits, wanted {bits}", precision.mean);
         precision
@@ -86,13 +92,13 @@ impl Session {
 }
 
 /// Uniform in [−1, 1]² by a fixed stream.
-pub fn uniform(count: usize, label: &str) -> Vec<Complex64> {
+pub(crate) fn uniform(count: usize, label: &str) -> Vec<Complex64> {
     let mut stream = Stream::new(&Seed([1; 32]), label.as_bytes());
     let mut part = || (stream.next_word() >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
     (0..count).map(|_| Complex64::new(part(), part())).collect()
 }
 
 /// On the unit circle.
-pub fn unit(count: usize, label: &str) -> Vec<Complex64> {
+pub(crate) fn unit(count: usize, label: &str) -> Vec<Complex64> {
     uniform(count, label).into_iter().map(|z| Complex64::from_polar(1.0, z.re * std::f64::consts::PI)).collect()
 }

@@ -1,0 +1,4 @@
+//! Logistic regression on a real device.
+
+#[cfg(test)]
+mod encrypted;

@@ -1,0 +1,10 @@
+//! Levelled CKKS on the CPU device, every contract of the seam checked.
+
+#[cfg(test)]
+mod common;
+#[cfg(test)]
+mod operations;
+#[cfg(test)]
+mod precision;
+#[cfg(test)]
+mod shadow;

@@ -1,0 +1,4 @@
+//! Ciphertexts of other libraries.
+
+#[cfg(test)]
+mod lattigo;

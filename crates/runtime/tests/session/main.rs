@@ -1,0 +1,4 @@
+//! Whole sessions of client and server.
+
+#[cfg(test)]
+mod plan_and_run;
