@@ -209,15 +209,19 @@ pub fn conversion(
     }
 }
 
-/// An automorphism of values on `limbs` limbs in rotation.
+/// An automorphism of values on `limbs` limbs in rotation; the limit as for [`elementwise`].
+///
+/// # Panics
+/// If there are not so many primes of that width, or the CPU lacks `isa`.
 #[must_use]
-pub fn automorphism(isa: Isa, log_n: u32, limbs: usize) -> Measurement {
+pub fn automorphism(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize) -> Measurement {
     let map = ValueMap::new(GaloisElement::rotation(1, log_n), log_n);
-    let a = vec![vec![Line([7; 8]); layout::lines(log_n)]; limbs];
+    let a: Vec<_> = moduli(log_n, prime_bits, limbs).into_iter().map(|q| limb(q, log_n, 5)).collect();
     let mut out = a.clone();
+    let bytes = 128 * layout::lines(log_n);
+    let limit_ns = Some(float(bytes) / read_gb_s(bytes * limbs));
     let ns = least_ns(100, || out.iter_mut().zip(&a).for_each(|(out, a)| map.apply(isa, out, a))) / float(limbs);
-    let (op, n, threads, limit_ns) = ("automorphism", 1 << log_n, 1, None);
-    Measurement { op, n, prime_bits: 0, limbs, threads, isa, ns, limit_ns }
+    Measurement { op: "automorphism", n: 1 << log_n, prime_bits, limbs, threads: 1, isa, ns, limit_ns }
 }
 
 /// Everything that `limbwise bench` prints about kernels; about ten seconds.
@@ -235,7 +239,7 @@ pub fn all(isa: Isa) -> Vec<Measurement> {
     rows.extend(wide.iter().flat_map(|&bits| transforms(isa, 16, bits, 30, rates)));
     rows.extend(transforms(isa, 17, 49, 1, rates));
     rows.extend(elementwise(isa, 16, 49, 30));
-    rows.push(automorphism(isa, 16, 30));
+    rows.push(automorphism(isa, 16, 49, 30));
     rows.extend([(5, 25), (25, 5), (1, 24)].map(|shape| conversion(isa, 16, 49, shape, rates)));
     rows
 }

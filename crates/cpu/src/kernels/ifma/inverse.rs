@@ -3,7 +3,7 @@
 use super::{
     forward::{broadcast, by_lane, look_up_shift},
     macros::{inverse_exit, inverse_stage, inverse_stages, unroll},
-    range::{FULL, InversePlan, Range, inverse_memory, inverse_offset, plan_inverse},
+    range::{FULL, InversePlan, Range, inverse_memory, inverse_offset, is_crossed, plan_inverse},
     table::{LaneFactor, Node, Tile, Twiddles},
     vector::{
         MASK, V, add, and, load, look_up16, prefetch, product, reduce_once, reread, splat, store, sub, transpose, zero,

@@ -56,14 +56,15 @@ macro_rules! inverse_stage {
             const BASE: usize = $pairs / $half - 1;
             let x = if $plan.fix[$s] >> X & 1 == 1 { $k.correct($v[X]) } else { $v[X] };
             let y = if $plan.fix[$s] >> Y & 1 == 1 { $k.correct($v[Y]) } else { $v[Y] };
-            let d = if $plan.lift[$s] >> X & 1 == 1 { sub(add(x, $k.offset), y) } else { sub(x, y) };
+            let minus = if $plan.lift[$s] >> X & 1 == 1 { sub(add(x, $k.offset), y) } else { sub(x, y) };
+            let (s, d) = if is_crossed(X, $half) { (minus, add(x, y)) } else { (add(x, y), minus) };
             let start = if $plan.high[$s] >> Y & 1 == 1 { $k.twice } else { zero() };
             let t = product(start, d, $get($twiddles, BASE + I / $half), $k.negative);
             if $scaled {
-                let s = product(zero(), add(x, y), $get($twiddles, 15), $k.negative);
+                let s = product(zero(), s, $get($twiddles, 15), $k.negative);
                 ($v[X], $v[Y]) = ($k.canonical(s), $k.canonical(t));
             } else {
-                ($v[X], $v[Y]) = (add(x, y), t);
+                ($v[X], $v[Y]) = (s, t);
             }
         });
     };

@@ -81,7 +81,10 @@ impl Roots {
         let mut width = 1;
         while width < radix {
             for j in 0..width {
-                node.0[width - 1 + j] = self.power(bit_reverse((groups + i) * width + j, self.log_n));
+                let exponent = bit_reverse((groups + i) * width + j, self.log_n);
+                // Negated where the product is next subtracted, see `InversePlan`: ψ^N = −1.
+                let negated = if self.inverse && j % 2 == 1 { 1 << self.log_n } else { 0 };
+                node.0[width - 1 + j] = self.power((exponent + negated) % (2 << self.log_n));
             }
             width *= 2;
         }
