@@ -2,7 +2,9 @@
 //!
 //! A limb is an array of cache lines of eight words. After every 4096 words (512 lines) of a ring with N > 4096 comes
 //! one line of padding: without it the sixteen rows that the first pass of a transform reads together share one set of
-//! the L1 cache. Padding holds any words; element-wise kernels run over it.
+//! the L1 cache. Padding holds
+//! residues like the rest, so that element-wise kernels may run over it, but what they are means nothing: whatever writes
+//! a limb from outside writes zeros there ([`clear_padding`]).
 //!
 //! Coefficients stand in natural order. Values stand in *internal order*: bit-reversed, but with each block of 128
 //! transposed from 8 × 16 to 16 × 8, the form in which the vector transform leaves its last four stages. All kernels of
@@ -39,6 +41,11 @@ pub fn blocks_mut(limb: &mut [Line]) -> impl Iterator<Item = &mut [Line]> {
     })
 }
 
+/// Zeros in the padding of a limb.
+pub fn clear_padding(limb: &mut [Line]) {
+    limb.chunks_exact_mut(PADDED).for_each(|block| block[BLOCK] = Line::default());
+}
+
 /// Where a line stands, counted with padding.
 #[inline]
 #[must_use]
@@ -48,6 +55,7 @@ pub fn padded(line: usize) -> usize {
 
 /// Coefficients from natural order.
 pub fn write_coefficients(limb: &mut [Line], words: &[u64]) {
+    clear_padding(limb);
     for (block, from) in blocks_mut(limb).zip(words.chunks(8 * BLOCK)) {
         for (line, from) in block.iter_mut().zip(from.chunks_exact(8)) {
             line.0.copy_from_slice(from);
@@ -66,6 +74,7 @@ pub fn read_coefficients(limb: &[Line], words: &mut [u64]) {
 
 /// Values from bit-reversed order.
 pub fn write_values(limb: &mut [Line], words: &[u64]) {
+    clear_padding(limb);
     for (block, from) in blocks_mut(limb).zip(words.chunks(8 * BLOCK)) {
         for (tile, from) in block.chunks_exact_mut(16).zip(from.chunks_exact(128)) {
             for (i, &word) in from.iter().enumerate() {

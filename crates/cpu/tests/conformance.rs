@@ -2,11 +2,11 @@
 
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
-    Checked, Device, Lockstep, RingSpec,
+    Basis, Checked, Device, HostRead, Lockstep, RingSpec, Role, Shape,
     conformance::{random_program, with_device},
     conformance_suite,
 };
-use limbwise_math::prime::ntt_primes_below;
+use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below};
 use proptest::prelude::*;
 
 fn open(isa: Isa, threads: usize) -> Option<Cpu> {
@@ -43,12 +43,31 @@ fn a_steady_loop_does_not_allocate() {
     let dev = Cpu::new(Isa::best(), 2).unwrap();
     let primes = ntt_primes_below(13, 49, 4, &[]).unwrap();
     let ring = dev.ring(&RingSpec { log_n: 13, primes }).unwrap();
-    let a = dev.zeros(&limbwise_device::Shape::eval(&ring, ring.full()));
+    let a = dev.zeros(&Shape::eval(&ring, ring.full()));
     let step = || dev.ntt(dev.intt(dev.mul(&dev.add(&a, &a), &a)));
     step();
     let before = dev.memory();
     (0..10).for_each(|_| drop(step()));
     assert_eq!(dev.memory(), before);
+}
+
+/// Words that a large prime left in the padding of a recycled limb do not grow under a small one.
+#[test]
+fn padding_stays_reduced() {
+    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+        let dev = Cpu::new(isa, 1).unwrap();
+        let [large, small] = [61, 20].map(|bits| {
+            dev.ring(&RingSpec { log_n: 13, primes: ntt_primes_below(13, bits, 1, &[]).unwrap() }).unwrap()
+        });
+        let shape = |ring| Shape::eval(ring, Basis::single(0));
+        let q = large.moduli()[0].value();
+        drop((0..8).map(|_| dev.shift_limbs(dev.zeros(&shape(&large)), &[q - 1])).collect::<Vec<_>>());
+        let mut a = dev.upload(&shape(&small), Role::Temporary, &|_, row| row.fill(1));
+        for _ in 0..8 {
+            a = dev.automorphism(&dev.add(&a, &a), GaloisElement::rotation(1, 13));
+        }
+        assert!(dev.download(&a).unwrap().iter().all(|&x| x == 256)); // with overflow checks on in tests
+    }
 }
 
 #[test]

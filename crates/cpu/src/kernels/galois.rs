@@ -1,7 +1,7 @@
 //! Automorphisms on limbs: signed scatter of coefficients, gather of values.
 
 use super::{Isa, ifma};
-use crate::layout::{BLOCK, Line, blocks, padded};
+use crate::layout::{BLOCK, Line, blocks, clear_padding, padded};
 use limbwise_math::{galois::GaloisElement, modulus::Modulus, ntt::bit_reverse};
 
 /// Where each group of sixteen values comes from under one automorphism, in internal order.
@@ -40,6 +40,7 @@ impl ValueMap {
     /// # Panics
     /// If the limbs are not of the map's ring degree, or the CPU lacks `isa`.
     pub fn apply(&self, isa: Isa, out: &mut [Line], a: &[Line]) {
+        clear_padding(out);
         if isa == Isa::Ifma {
             let token = ifma::Token::detect().expect("the caller checked that the CPU has IFMA");
             let mut order = [0; 16];
@@ -62,6 +63,7 @@ impl ValueMap {
 
 /// `out(X) = a(X^g)` on coefficients.
 pub fn map_coefficients(q: Modulus, g: GaloisElement, log_n: u32, out: &mut [Line], a: &[Line]) {
+    clear_padding(out);
     let (n, step) = (1usize << log_n, g.value() as usize);
     let mut exponent = 0;
     for &c in blocks(a).flatten().flat_map(|line| &line.0) {

@@ -6,7 +6,7 @@ use limbwise_math::modulus::Modulus;
 
 /// Arithmetic modulo one prime on limbs of one ring degree.
 ///
-/// Range: [0, q) → [0, q) everywhere. Slices of one call have one length; padding may hold anything.
+/// Range: [0, q) → [0, q) everywhere. Slices of one call have one length, padding included.
 pub trait LimbKernels: Send + Sync {
     /// Whose kernels these are.
     fn isa(&self) -> Isa;
