@@ -1,0 +1,51 @@
+//! Exit codes: 2 for a user's mistake, 1 for a fault of the system or a bug, and no complaint when a reader went away.
+
+use limbwise::Error as Scheme;
+use limbwise_runtime::Error as Runtime;
+use std::{
+    error::Error,
+    fmt,
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+/// A mistake that the command line itself finds: the whole text, with what, got, wanted, next step.
+#[derive(Debug)]
+pub(crate) struct Mistake(pub(crate) String);
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Mistake {}
+
+/// Whether the system failed, and not the user. What the libraries refuse is a mistake, these apart.
+fn is_fault(error: &anyhow::Error) -> bool {
+    let scheme = match error.downcast_ref::<Runtime>() {
+        Some(Runtime::Scheme(scheme)) => Some(scheme),
+        _ => error.downcast_ref::<Scheme>(),
+    };
+    matches!(scheme, Some(Scheme::Device(_) | Scheme::Entropy(_))) || error.is::<io::Error>()
+}
+
+/// Says what went wrong. The texts of the libraries name their causes themselves, so only the outermost is printed.
+pub(crate) fn exit(error: &anyhow::Error) -> ExitCode {
+    if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
+        return ExitCode::SUCCESS;
+    }
+    say(&format!("error: {error}\n"));
+    if is_fault(error) { ExitCode::FAILURE } else { ExitCode::from(2) }
+}
+
+/// After a panic, whose message is on standard error already.
+pub(crate) fn bug() -> ExitCode {
+    say("error: this is a bug in limbwise; please report the lines above with the command that led here\n");
+    ExitCode::FAILURE
+}
+
+/// Writes to standard error; nobody can be told if that fails.
+pub(crate) fn say(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}

@@ -1,0 +1,69 @@
+//! Where reports go: text or JSON on standard output, JSON in a file.
+
+use crate::files::Target;
+use serde::Serialize;
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+};
+
+/// Options of every verb that reports.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct OutputArgs {
+    /// Print JSON on standard output and nothing else there (schemas: docs/schemas)
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) json: bool,
+
+    /// Also write the JSON report to a file, whole or not at all
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Output")]
+    out: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// Checks the file before long work begins.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub(crate) fn open(&self) -> anyhow::Result<Output> {
+        Ok(Output { json: self.json, file: self.out.as_deref().map(Target::new).transpose()? })
+    }
+}
+
+/// An open place for a report.
+pub(crate) struct Output {
+    json: bool,
+    file: Option<Target>,
+}
+
+impl Output {
+    /// Prints text, unless JSON is wanted.
+    ///
+    /// # Errors
+    /// Those of standard output.
+    pub(crate) fn text(&self, text: &str) -> io::Result<()> {
+        if self.json { Ok(()) } else { print(text) }
+    }
+
+    /// Writes the JSON report to the file and prints it, or its text.
+    ///
+    /// # Errors
+    /// Those of standard output and of the file.
+    pub(crate) fn report(&self, report: &impl Serialize, text: &str) -> anyhow::Result<()> {
+        let mut json = serde_json::to_string_pretty(report)?;
+        json.push('\n');
+        if let Some(file) = &self.file {
+            file.write(json.as_bytes())?;
+        }
+        Ok(print(if self.json { &json } else { text })?)
+    }
+}
+
+/// Prints on standard output.
+///
+/// # Errors
+/// Those of standard output; a reader that went away is one of them (see [`crate::failure::exit`]).
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}

@@ -1,0 +1,97 @@
+//! Progress on standard error: a bar with the time left where a person looks on, a line a step elsewhere.
+
+use crate::{failure::say, text::units};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use limbwise_runtime::{
+    Event,
+    session::{DECRYPT_STEP, ENCRYPT_STEP, KEY_STEP},
+};
+use std::{
+    fmt::Write,
+    io::{IsTerminal as _, stderr},
+    time::Duration,
+};
+
+/// The bar of the part of a run that is under way.
+pub(crate) struct Progress {
+    terminal: bool,
+    /// Seconds of the evaluation, from the plan.
+    predicted: f64,
+    bar: Option<(Part, ProgressBar)>,
+}
+
+/// Parts with a bar of their own: the program's steps share one, for the plan knows how long they take together.
+#[derive(Clone, PartialEq, Eq)]
+enum Part {
+    Around(String),
+    Evaluation,
+}
+
+impl Part {
+    fn of(step: &str) -> Self {
+        if [KEY_STEP, ENCRYPT_STEP, DECRYPT_STEP].contains(&step) {
+            Self::Around(step.into())
+        } else {
+            Self::Evaluation
+        }
+    }
+}
+
+impl Progress {
+    /// Before a run whose evaluation should take so many seconds.
+    pub(crate) fn new(predicted: f64) -> Self {
+        Self { terminal: stderr().is_terminal(), predicted, bar: None }
+    }
+
+    /// Shows an event.
+    pub(crate) fn tell(&mut self, event: Event) {
+        match event {
+            Event::Progress { step, done, total } if self.terminal => self.advance(&step, done, total),
+            Event::Progress { .. } => {}
+            Event::Done(step) => {
+                let line = format!("  {:<14} {:>9}", step.name, units::seconds(step.seconds));
+                match &self.bar {
+                    Some((_, bar)) => bar.println(line),
+                    None => say(&format!("{line}\n")),
+                }
+            }
+        }
+    }
+
+    fn advance(&mut self, step: &str, done: usize, total: usize) {
+        let part = Part::of(step);
+        if self.bar.as_ref().is_none_or(|(current, _)| *current != part) {
+            self.finish();
+            let bar = ProgressBar::new(total as u64).with_style(style(&part, self.predicted));
+            bar.enable_steady_tick(Duration::from_millis(200));
+            self.bar = Some((part, bar));
+        }
+        if let Some((_, bar)) = &self.bar {
+            bar.set_message(step.to_owned());
+            bar.set_position(done as u64);
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&mut self) {
+        if let Some((_, bar)) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// The bar's form. Iterations get shorter as levels fall, so the evaluation's time left is the plan's and not the bar's.
+fn style(part: &Part, predicted: f64) -> ProgressStyle {
+    let planned = *part == Part::Evaluation;
+    let left = move |state: &ProgressState, out: &mut dyn Write| {
+        let left = if planned { predicted - state.elapsed().as_secs_f64() } else { state.eta().as_secs_f64() };
+        let _ = out.write_str(&units::seconds(left.max(0.0)));
+    };
+    let template = "  {msg:<14} [{bar:30}] {elapsed}, about {left} left";
+    ProgressStyle::with_template(template).expect("a constant template").with_key("left", left).progress_chars("=> ")
+}
+
+/// One line about what was done before the bars begin.
+pub(crate) fn note(text: &str) {
+    say(&format!("  {text}\n"));
+}

@@ -1,0 +1,29 @@
+//! The text of what there is.
+
+use super::{params, table::line};
+use crate::verbs::list::{Device, Everything};
+
+/// Everything by kind.
+pub(crate) fn render(all: &Everything) -> String {
+    let mut text = String::from("workloads\n");
+    for workload in &all.workloads {
+        text += &line(&workload.name, &workload.about);
+    }
+    text += "\npresets\n";
+    text += &params::sets(&all.presets);
+    text += "\nmachines\n";
+    for machine in &all.machines {
+        text += &line(&machine.name, &format!("{} numbers, {} of them assumed", machine.keys, machine.assumed));
+    }
+    text += "\ndevices\n";
+    all.devices.iter().for_each(|device| text += &line(device.name, &computing(device)));
+    text
+}
+
+fn computing(device: &Device) -> String {
+    let isas = device.isas.iter().map(|isa| match isa.available {
+        true => isa.name.to_owned(),
+        false => format!("{} (not on this CPU)", isa.name),
+    });
+    format!("{} threads; instruction sets: {}", device.threads, isas.collect::<Vec<_>>().join(", "))
+}

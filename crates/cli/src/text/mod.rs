@@ -1,0 +1,12 @@
+//! Texts of reports for people: reports in, strings out.
+//!
+//! Enters: units, tables. Stays out: printing, and any number that is not in the report.
+
+pub(crate) mod bench;
+pub(crate) mod list;
+pub(crate) mod params;
+pub(crate) mod plan;
+pub(crate) mod run;
+pub(crate) mod table;
+pub(crate) mod time;
+pub(crate) mod units;

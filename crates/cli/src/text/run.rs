@@ -1,0 +1,54 @@
+//! The text of a run.
+
+use super::{table::line, units};
+use limbwise_runtime::RunReport;
+use serde_json::Value;
+
+/// Results first, then every measurement beside its prediction.
+pub(crate) fn render(report: &RunReport) -> String {
+    let mut text = String::from("result\n");
+    if let Some(reason) = &report.insecure_reason {
+        text += &line("INSECURE", reason);
+    }
+    let detail = |path: &str| report.details.get(path.split('/').next()?).and_then(|v| find(v, path));
+    if let Some(accuracy) = report.accuracy {
+        let truth = detail("true_sigmoid/accuracy").map(|a| format!(", true sigmoid {}", units::percent(a)));
+        let (encrypted, clear) = (units::percent(accuracy.encrypted), units::percent(accuracy.clear));
+        let rows = detail("rows/test").map(|rows| format!(" ({rows} held-back rows)"));
+        text += &line(
+            "accuracy",
+            &format!(
+                "encrypted {encrypted}, clear twin {clear}{}{}",
+                truth.unwrap_or_default(),
+                rows.unwrap_or_default()
+            ),
+        );
+    }
+    let auc = ["auc/encrypted", "auc/clear", "true_sigmoid/auc"].map(detail);
+    if let [Some(encrypted), Some(clear), Some(truth)] = auc {
+        let values = format!("encrypted {encrypted:.4}, clear twin {clear:.4}, true sigmoid {truth:.4}");
+        text += &line("AUC", &values);
+    }
+    let bits = report.precision_bits;
+    let values = format!("{:.1} bits mean, {:.1} least; {:.1} predicted", bits.mean, bits.min, bits.predicted);
+    text += &line("precision", &values);
+    let (measured, predicted) = (units::seconds(report.seconds), units::seconds(report.seconds_predicted));
+    text += &line("seconds", &format!("{measured}; {predicted} predicted"));
+    let peak = report.peak_memory_bytes;
+    let measured = peak.measured.map_or_else(|| "not told by this system".into(), units::bytes);
+    text += &line("peak memory", &format!("{measured}; {} predicted", units::bytes(peak.predicted)));
+    let (keys, plaintexts) = (units::bytes(report.key_bytes), units::bytes(report.plaintext_bytes));
+    text += &line("bytes", &format!("keys {keys}, plaintexts {plaintexts}"));
+    text += &line("levels left", &report.levels_left.to_string());
+    let steps = report.steps.iter().map(|s| format!("{} {}", s.name, units::seconds(s.seconds)));
+    text += &line("steps", &steps.collect::<Vec<_>>().join(", "));
+    for warning in &report.warnings {
+        text += &line("WARNING", warning);
+    }
+    text
+}
+
+/// The number at the rest of a path whose first part led to `value`.
+fn find(value: &Value, path: &str) -> Option<f64> {
+    path.split('/').skip(1).try_fold(value, |v, key| v.get(key))?.as_f64()
+}

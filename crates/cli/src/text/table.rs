@@ -1,0 +1,37 @@
+//! Plain tables: columns as wide as their widest cell.
+
+/// Lines of a table with a heading, two spaces in front; `right` columns from the left are aligned to the right.
+pub(crate) fn render<const COLUMNS: usize>(
+    heading: [&str; COLUMNS],
+    rows: &[[String; COLUMNS]],
+    right: &[usize],
+) -> String {
+    let heading = heading.map(str::to_owned);
+    let width = |c: usize| std::iter::once(&heading).chain(rows).map(|r| r[c].chars().count()).max().unwrap_or(0);
+    let widths: [usize; COLUMNS] = std::array::from_fn(width);
+    let line = |row: &[String; COLUMNS]| {
+        let cell = |(c, text): (usize, &String)| {
+            let pad = " ".repeat(widths[c] - text.chars().count());
+            if right.contains(&c) { pad + text } else { format!("{text}{pad}") }
+        };
+        let cells: Vec<String> = row.iter().enumerate().map(cell).collect();
+        format!("  {}\n", cells.join("  ").trim_end())
+    };
+    std::iter::once(&heading).chain(rows).map(line).collect()
+}
+
+/// A line `  name          value`.
+pub(crate) fn line(name: &str, value: &str) -> String {
+    format!("  {name:<14} {value}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned() {
+        let rows = [["a".to_owned(), "1".to_owned()], ["µs".to_owned(), "100".to_owned()]];
+        assert_eq!(render(["op", "ns"], &rows, &[1]), "  op   ns\n  a     1\n  µs  100\n");
+    }
+}

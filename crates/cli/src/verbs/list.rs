@@ -1,0 +1,83 @@
+//! `limbwise list`: what there is to name on the command line.
+
+use crate::{output::OutputArgs, text, verbs::params, workload};
+use limbwise_cpu::Isa;
+use limbwise_machines::{Spec, names};
+use serde::Serialize;
+
+/// List workloads, presets, machines, and what this computer has
+///
+/// Example:
+///   limbwise list --json
+///
+/// What the columns mean:
+///   presets     named parameter sets, frozen; "limbwise params show NAME" prints one
+///   machines    models for "limbwise time"; assumed: numbers of theirs that nobody published
+///   devices     where "limbwise run" computes; instruction sets are chosen with --isa
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct List {
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// What there is.
+#[derive(Debug, Serialize)]
+pub(crate) struct Everything {
+    pub(crate) workloads: Vec<Named>,
+    pub(crate) presets: Vec<params::Set>,
+    pub(crate) machines: Vec<Machine>,
+    pub(crate) devices: Vec<Device>,
+}
+
+/// A name and what it is.
+#[derive(Debug, Serialize)]
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) about: String,
+}
+
+/// A model.
+#[derive(Debug, Serialize)]
+pub(crate) struct Machine {
+    pub(crate) name: String,
+    /// How many numbers can be set.
+    pub(crate) keys: usize,
+    /// How many of them nobody published.
+    pub(crate) assumed: usize,
+}
+
+/// A device.
+#[derive(Debug, Serialize)]
+pub(crate) struct Device {
+    pub(crate) name: &'static str,
+    /// What the system offers.
+    pub(crate) threads: usize,
+    pub(crate) isas: Vec<InstructionSet>,
+}
+
+/// An instruction set with kernels.
+#[derive(Debug, Serialize)]
+pub(crate) struct InstructionSet {
+    pub(crate) name: &'static str,
+    pub(crate) available: bool,
+}
+
+impl List {
+    pub(super) fn execute(&self) -> anyhow::Result<()> {
+        let output = self.output.open()?;
+        let machine = |name: &str| -> anyhow::Result<Machine> {
+            let spec = Spec::load(name)?;
+            Ok(Machine { name: name.into(), keys: spec.keys().len(), assumed: spec.assumed().len() })
+        };
+        let isas = Isa::ALL.map(|isa| InstructionSet { name: isa.name(), available: isa.is_available() }).into();
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let everything = Everything {
+            workloads: workload::all().into_iter().map(|(name, about)| Named { name, about }).collect(),
+            presets: params::all()?,
+            machines: names().into_iter().map(machine).collect::<anyhow::Result<_>>()?,
+            devices: vec![Device { name: "cpu", threads, isas }],
+        };
+        output.report(&everything, &text::list::render(&everything))
+    }
+}

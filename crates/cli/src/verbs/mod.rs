@@ -1,0 +1,67 @@
+//! The verbs, one a file: arguments, what is done, which text is printed.
+//!
+//! Enters: arguments, the order of steps. Stays out: forms of texts (they are in [`crate::text`]).
+
+pub(crate) mod bench;
+pub(crate) mod list;
+pub(crate) mod params;
+mod plan;
+mod run;
+mod time;
+
+use clap::{Parser, Subcommand};
+
+/// Fully homomorphic encryption: run a program on encrypted data, plan it before any key exists, time it on hardware
+///
+/// One program has three readings:
+///   limbwise plan logreg      what it takes: security, levels, keys, bytes, precision, seconds
+///   limbwise run logreg       runs it on encrypted data, beside its clear twin
+///   limbwise time logreg      what it would take on models of published accelerators and of this CPU
+///
+/// Every verb has --json, whose fields are a contract (docs/schemas); GB is 10^9 bytes, GiB 2^30.
+/// Exit codes: 0 done, 2 a mistake in what was asked for, 1 a fault of the system or a bug.
+#[derive(Debug, Parser)]
+#[command(name = "limbwise", version, verbatim_doc_comment)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    List(list::List),
+    Plan(plan::Plan),
+    Run(run::Run),
+    Time(time::Time),
+    Bench(bench::Bench),
+    Params(params::Params),
+}
+
+impl Verb {
+    /// Does it.
+    ///
+    /// # Errors
+    /// A user's mistake or a fault; [`crate::failure`] tells them apart.
+    pub(crate) fn execute(&self) -> anyhow::Result<()> {
+        match self {
+            Self::List(verb) => verb.execute(),
+            Self::Plan(verb) => verb.execute(),
+            Self::Run(verb) => verb.execute(),
+            Self::Time(verb) => verb.execute(),
+            Self::Bench(verb) => verb.execute(),
+            Self::Params(verb) => verb.execute(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_consistent() {
+        use clap::CommandFactory as _;
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,162 @@
+//! `limbwise params`: check, show and choose parameter sets.
+
+use crate::{
+    output::OutputArgs,
+    text,
+    workload::{named_params, params_file},
+};
+use clap::Subcommand;
+use limbwise::{
+    params::{
+        Params as Checked, ParamsLiteral, SecurityReport, Wish, choose,
+        presets::{Preset, presets},
+    },
+    rlwe::key_bytes,
+};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Check, show or choose encryption parameters
+///
+/// Parameters are checked before any key is made: ranges, primes, room of the special primes, and security by the tables
+/// of the 2024 guidelines, never interpolated. Below 128 bits nothing passes, unless the file says
+/// [insecure] reason = "...", which every report then repeats.
+///
+/// Examples:
+///   limbwise params show                              all presets
+///   limbwise params show n16-l24-s40 > my.toml        one preset as a file to change
+///   limbwise params check my.toml                     then: limbwise run logreg --preset my.toml
+///   limbwise params choose --depth 12 --precision 25 > my.toml
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Params {
+    #[command(subcommand)]
+    action: Action,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Check a file and say what it grants
+    ///
+    /// The fields are those that "limbwise params show NAME" prints. A prime up to 61 is a size in bits, above it is the
+    /// prime itself; a level is a list of primes, and a rescale drops the whole list.
+    Check {
+        /// TOML file of a parameter set
+        file: PathBuf,
+    },
+    /// List the presets, or print one as a TOML file
+    ///
+    /// Presets are frozen: a name never changes its primes. "key" is the size of one evaluation key for the top level;
+    /// log2(QP) is what security depends on, beside N.
+    Show {
+        /// A preset [default: list all]
+        name: Option<String>,
+    },
+    /// Choose the smallest secure parameters for a depth and a precision, and print them as a TOML file
+    ///
+    /// The scale is the precision plus the expected noise of an encryption and of "depth" products; the ring is the
+    /// smallest whose table row has room for it all.
+    Choose {
+        /// Multiplications in a row
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
+        depth: u32,
+        /// Bits right of the binary point that survive them, for values of magnitude 1
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=60))]
+        precision: u32,
+        /// Values to pack into one ciphertext, at least
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65536))]
+        slots: u32,
+    },
+}
+
+/// A checked set in numbers.
+#[derive(Debug, Serialize)]
+pub(crate) struct Set {
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) purpose: Option<&'static str>,
+    pub(crate) security_bits: u32,
+    pub(crate) security: SecurityReport,
+    pub(crate) log_n: u32,
+    pub(crate) slots: usize,
+    pub(crate) levels: usize,
+    /// Of the chain, and special ones.
+    pub(crate) limbs: [usize; 2],
+    pub(crate) dnum: usize,
+    /// A fresh ciphertext.
+    pub(crate) ciphertext_bytes: u64,
+    /// One evaluation key for the top level.
+    pub(crate) evaluation_key_bytes: u64,
+    pub(crate) literal: ParamsLiteral,
+}
+
+impl Set {
+    fn new(name: &str, purpose: Option<&'static str>, params: &Checked) -> Self {
+        let top = params.top_level();
+        Self {
+            name: name.into(),
+            purpose,
+            security_bits: params.security().bits,
+            security: params.security().clone(),
+            log_n: params.log_n(),
+            slots: params.max_slots(),
+            levels: top,
+            limbs: [params.limbs(top), params.special().len()],
+            dnum: params.digits(top).len(),
+            ciphertext_bytes: ciphertext_bytes(params),
+            evaluation_key_bytes: key_bytes(params, top),
+            literal: params.literal().clone(),
+        }
+    }
+}
+
+/// Two polynomials of 8 bytes a word.
+fn ciphertext_bytes(params: &Checked) -> u64 {
+    2 * 8 * (params.limbs(params.top_level()) * params.ring().n()) as u64
+}
+
+/// All presets, checked.
+///
+/// # Errors
+/// None, for presets are tested.
+pub(crate) fn all() -> anyhow::Result<Vec<Set>> {
+    let set = |p: Preset| Ok(Set::new(p.name, Some(p.purpose), &Checked::new(&p.literal)?));
+    presets().into_iter().map(set).collect()
+}
+
+impl Params {
+    pub(super) fn execute(&self) -> anyhow::Result<()> {
+        match &self.action {
+            Action::Check { file } => {
+                let set = Set::new(&file.display().to_string(), None, &params_file(file)?);
+                self.output.open()?.report(&set, &text::params::set(&set))
+            }
+            Action::Show { name: None } => {
+                let sets = all()?;
+                self.output.open()?.report(&sets, &text::params::sets(&sets))
+            }
+            Action::Show { name: Some(name) } => {
+                let params = named_params(name)?;
+                let purpose = presets().into_iter().find(|p| p.name == name).map(|p| p.purpose);
+                self.print(&Set::new(name, purpose, &params))
+            }
+            Action::Choose { depth, precision, slots } => {
+                let wish = Wish {
+                    depth: usize::try_from(*depth)?,
+                    precision_bits: *precision,
+                    slots: usize::try_from(*slots)?,
+                };
+                let name = format!("depth {depth}, precision {precision}, slots {slots}");
+                self.print(&Set::new(&name, None, &choose(wish)?))
+            }
+        }
+    }
+
+    /// A set as a file to keep: TOML with the numbers as comments.
+    fn print(&self, set: &Set) -> anyhow::Result<()> {
+        let comment: String = text::params::set(set).lines().map(|line| format!("# {line}\n")).collect();
+        self.output.open()?.report(set, &format!("{comment}{}", toml::to_string(&set.literal)?))
+    }
+}

@@ -1,0 +1,111 @@
+//! Every `--json` against its schema in docs/schemas, on the cheapest real case.
+
+use crate::common::{Folder, TINY, repository};
+use serde_json::Value;
+use std::fs;
+
+/// Runs the program and checks that standard output is one JSON value of the schema.
+fn valid(folder: &Folder, schema: &str, arguments: &[&str]) -> Value {
+    let output = folder.run(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{arguments:?}: {e}"));
+    check(schema, &json);
+    json
+}
+
+fn check(schema: &str, json: &Value) {
+    let errors = errors(schema, json);
+    assert!(errors.is_empty(), "{schema}: {errors:#?}\n{json:#}");
+}
+
+fn errors(schema: &str, json: &Value) -> Vec<String> {
+    let path = repository(&format!("docs/schemas/{schema}.schema.json"));
+    let schema: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    jsonschema::meta::validate(&schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    validator.iter_errors(json).map(|e| format!("{}: {e}", e.instance_path)).collect()
+}
+
+#[test]
+fn lists_and_parameters() {
+    let folder = Folder::new("lists");
+    folder.write("tiny.toml", TINY);
+    let list = valid(&folder, "list", &["list", "--json"]);
+    assert_eq!(list["workloads"][0]["name"], "logreg");
+    valid(&folder, "params", &["params", "show", "--json"]);
+    let choose = ["params", "choose", "--depth", "5", "--precision", "20", "--slots", "4096", "--json"];
+    let chosen = valid(&folder, "params", &choose);
+    assert!(chosen["slots"].as_u64() >= Some(4096) && chosen["levels"].as_u64() >= Some(5), "{chosen}");
+    let tiny = valid(&folder, "params", &["params", "check", "tiny.toml", "--json"]);
+    assert_eq!(tiny["security"]["insecure_reason"], "a test of the command line");
+}
+
+#[test]
+fn what_show_prints_is_a_parameter_file() {
+    let folder = Folder::new("show");
+    let shown = folder.run(&["params", "show", "n16-l24-s40"]);
+    folder.write("copy.toml", &String::from_utf8(shown.stdout).unwrap());
+    let copy = valid(&folder, "params", &["params", "check", "copy.toml", "--json"]);
+    let preset = valid(&folder, "params", &["params", "show", "n16-l24-s40", "--json"]);
+    assert_eq!(copy["literal"], preset["literal"]);
+    assert_eq!(copy["evaluation_key_bytes"], preset["evaluation_key_bytes"]);
+}
+
+#[test]
+fn plans_and_times_of_the_full_size() {
+    let folder = Folder::new("plans");
+    let plan = valid(&folder, "plan", &["plan", "logreg", "--json", "--out", "plan.json"]);
+    assert_eq!(plan["security_bits"], 128);
+    let sum: u64 = plan["keys"].as_array().unwrap().iter().map(|key| key["bytes"].as_u64().unwrap()).sum();
+    assert_eq!(plan["key_bytes"], sum);
+    let written: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("plan.json")).unwrap()).unwrap();
+    assert_eq!(written, plan);
+
+    let several = valid(&folder, "time", &["time", "logreg", "--machine", "ark,cpu", "--json", "--trace", "t.json"]);
+    let slow = ["time", "logreg", "--machine", "ark", "--set", "hbm.bandwidth_gb_s=100", "--json"];
+    let one = valid(&folder, "time", &slow);
+    assert!(several.is_array() && one.is_object());
+    assert!(one["seconds"].as_f64() > several[0]["seconds"].as_f64(), "a slower memory takes longer");
+    assert_eq!(folder.names(), ["plan.json", "t.ark.json", "t.cpu.json"]);
+    let trace: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("t.ark.json")).unwrap()).unwrap();
+    assert!(trace["traceEvents"].as_array().unwrap().len() > 1000);
+}
+
+#[test]
+fn a_run_and_its_plan_agree() {
+    let folder = Folder::new("run");
+    folder.write("tiny.toml", TINY);
+    let program = ["logreg", "--preset", "tiny.toml", "--iterations", "2", "--degree", "3", "--batch", "64"];
+    let with = |verb, rest: &[&'static str]| [&[verb][..], &program, rest].concat();
+    let plan = valid(&folder, "plan", &with("plan", &["--json", "--threads", "1"]));
+    let run = valid(&folder, "run", &with("run", &["--json", "--threads", "1", "--out", "run.json"]));
+    for field in ["workload", "device", "isa", "threads", "preset", "security_bits", "key_bytes", "plaintext_bytes"] {
+        assert_eq!(run[field], plan[field], "{field}");
+    }
+    assert_eq!(run["levels_left"], plan["levels_left"]);
+    assert_eq!(run["precision_bits"]["predicted"], plan["precision_bits"]["predicted"]);
+    assert_eq!(run["insecure_reason"], "a test of the command line");
+    let accuracy = |of: &str| run["accuracy"][of].as_f64().unwrap();
+    assert!((accuracy("encrypted") - accuracy("clear")).abs() <= 0.005, "{run:#}");
+    assert!(accuracy("encrypted") > 0.8, "{run:#}");
+    assert!(run["precision_bits"]["min"].as_f64() > Some(8.0), "{run:#}");
+    assert_eq!(folder.names(), ["run.json", "tiny.toml"]);
+}
+
+#[test]
+fn measurements() {
+    let folder = Folder::new("bench");
+    let bench = valid(&folder, "bench", &["bench", "--quick", "--json", "--isa", "scalar", "--threads", "2"]);
+    let threads: Vec<_> = bench["rows"].as_array().unwrap().iter().map(|row| row["threads"].as_u64()).collect();
+    assert!(threads.contains(&Some(1)) && threads.contains(&Some(2)), "{bench:#}");
+}
+
+#[test]
+fn the_schemas_refuse_what_they_should() {
+    let folder = Folder::new("schemas");
+    let mut list = valid(&folder, "list", &["list", "--json"]);
+    list["devices"][0]["threads"] = Value::Null;
+    assert_eq!(errors("list", &list).len(), 1);
+    assert!(!errors("run", &serde_json::json!({})).is_empty());
+    assert!(!errors("time", &serde_json::json!([])).is_empty());
+}

@@ -1,0 +1,9 @@
+//! The program as a user meets it: contracts of its JSON, its mistakes, its help.
+
+#![expect(clippy::unwrap_used, reason = "a test binary")]
+
+mod common;
+mod contract;
+mod golden;
+mod mistakes;
+mod pipes;

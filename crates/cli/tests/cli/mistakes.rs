@@ -1,0 +1,90 @@
+//! Mistakes of users: exit code 2, a text that says what, got, wanted, next step, nothing on standard output and
+//! nothing written.
+
+use crate::{
+    common::{Folder, TINY},
+    golden::compare,
+};
+
+/// Runs what must be refused, and gives the text.
+fn refused(folder: &Folder, arguments: &[&str]) -> String {
+    let before = folder.names();
+    let output = folder.run(arguments);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+    assert!(output.stdout.is_empty(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(folder.names(), before, "{arguments:?} left a file");
+    text
+}
+
+/// A folder with files that are wrong in one way each.
+fn with_bad_files(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    folder.write("text.csv", "age,weight,ill\n30,70,0\n41,heavy,1\n52,81,0\n");
+    folder.write("nan.csv", "age,weight,ill\n30,70,0\n41,NaN,1\n52,81,0\n");
+    folder.write("ragged.csv", "age,weight,ill\n30,70,0\n41,1\n");
+    folder.write("three.csv", "1,0\n2,1\n3,2\n");
+    folder.write("insecure.toml", &TINY[..TINY.find("[insecure]").unwrap()]);
+    folder.write("typo.toml", &TINY.replace("dnum", "digits"));
+    folder.write("broken.toml", "log_n = = 16\n");
+    folder.write("small.toml", &TINY.replace(", [40], [40], [40]]", "]"));
+    folder
+}
+
+#[test]
+fn each_mistake_has_a_text_that_teaches() {
+    let folder = with_bad_files("mistakes");
+    let cases: [(&str, &[&str]); 22] = [
+        ("unknown-verb", &["plam", "logreg"]),
+        ("unknown-workload", &["plan", "logrek"]),
+        ("unknown-preset", &["plan", "logreg", "--preset", "n16-l24"]),
+        ("unknown-machine", &["time", "logreg", "--machine", "arc"]),
+        ("unknown-machine-key", &["time", "logreg", "--machine", "ark,cpu", "--set", "hbm.bandwidth=2000"]),
+        ("machine-value", &["time", "logreg", "--machine", "ark", "--set", "hbm.bandwidth_gb_s=fast"]),
+        ("set-without-value", &["time", "logreg", "--set", "hbm.bandwidth_gb_s"]),
+        ("no-data", &["run", "logreg", "--data", "absent.csv"]),
+        ("text-in-data", &["run", "logreg", "--data", "text.csv"]),
+        ("nan-in-data", &["run", "logreg", "--data", "nan.csv"]),
+        ("ragged-data", &["plan", "logreg", "--data", "ragged.csv"]),
+        ("three-classes", &["plan", "logreg", "--data", "three.csv"]),
+        ("unknown-label", &["plan", "logreg", "--data", "text.csv", "--label", "sick"]),
+        ("digits", &["plan", "logreg", "--data", "text.csv", "--digits", "3,3"]),
+        ("insecure-params", &["params", "check", "insecure.toml"]),
+        ("unknown-field", &["params", "check", "typo.toml"]),
+        ("broken-toml", &["plan", "logreg", "--preset", "broken.toml"]),
+        ("too-few-levels", &["plan", "logreg", "--preset", "small.toml", "--iterations", "3"]),
+        ("too-many-iterations", &["plan", "logreg", "--iterations", "12"]),
+        ("interval", &["plan", "logreg", "--interval", "-3"]),
+        ("unwritable-out", &["plan", "logreg", "--out", "absent/plan.json"]),
+        ("no-threads", &["run", "logreg", "--threads", "0"]),
+    ];
+    for (name, arguments) in cases {
+        compare(&format!("mistakes/{name}"), &refused(&folder, arguments));
+    }
+}
+
+#[test]
+fn an_instruction_set_is_never_replaced_by_another() {
+    let folder = Folder::new("isa");
+    // What this CPU runs is in the text, so it cannot be a golden one.
+    for text in [
+        refused(&folder, &["run", "logreg", "--isa", "avx1024"]),
+        refused(&folder, &["bench", "--quick", "--isa", "avx1024"]),
+    ] {
+        assert!(text.contains("\"avx1024\" is not available: this CPU runs scalar"), "{text}");
+    }
+    let output = folder.command(&["plan", "logreg"]).env("LIMBWISE_ISA", "mmx").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("\"mmx\""));
+}
+
+#[test]
+fn a_folder_or_device_is_no_place_for_a_report() {
+    let folder = Folder::new("places");
+    for place in [".", "/dev/null"] {
+        let text = refused(&folder, &["list", "--out", place]);
+        assert!(text.contains("not a plain file"), "{text}");
+    }
+    let text = refused(&folder, &["time", "logreg", "--machine", "ark", "--trace", "absent/t.json"]);
+    assert!(text.contains("absent/t.json: cannot write"), "{text}");
+}

@@ -1,0 +1,30 @@
+//! Readers that go away, and writers that are stopped.
+
+use crate::common::{Folder, TINY};
+use std::{io::pipe, process::Stdio, time::Duration};
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let folder = Folder::new("pipe");
+    for arguments in [&["list"][..], &["list", "--json"], &["params", "show"], &["run", "--help"]] {
+        let (reader, writer) = pipe().unwrap();
+        drop(reader);
+        let output = folder.command(arguments).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        let output = output.wait_with_output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.is_empty() && output.status.success(), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn a_stopped_run_leaves_no_file() {
+    let folder = Folder::new("stopped");
+    folder.write("tiny.toml", TINY);
+    let arguments = ["run", "logreg", "--preset", "tiny.toml", "--iterations", "2", "--degree", "3", "--out", "r.json"];
+    let mut run = folder.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // Anywhere between the start and the report: the calibration alone takes longer.
+    std::thread::sleep(Duration::from_millis(300));
+    run.kill().unwrap();
+    assert!(!run.wait().unwrap().success(), "stopped before it was over");
+    assert_eq!(folder.names(), ["tiny.toml"]);
+}
