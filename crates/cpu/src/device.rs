@@ -234,6 +234,10 @@ impl Device for Cpu {
         Ok(())
     }
 
+    fn scrub(&self) {
+        self.pool.scrub();
+    }
+
     fn upload(&self, shape: &Shape, _role: Role, fill: Fill<'_>) -> CpuPoly {
         self.upload_words(shape, fill)
     }

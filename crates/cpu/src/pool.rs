@@ -86,6 +86,14 @@ impl Pool {
         Arc::get_mut(row).expect("just made unique").lines_mut()
     }
 
+    /// Overwrites every buffer that is not in use: it may hold what was secret.
+    pub(crate) fn scrub(&self) {
+        let mut free = self.0.free.lock().unwrap_or_else(PoisonError::into_inner);
+        for lines in free.values_mut().flatten() {
+            lines.fill(Line::default()); // seen again by the next taker, so the stores stay
+        }
+    }
+
     pub(crate) fn counters(&self) -> PoolCounters {
         PoolCounters {
             live_bytes: self.0.live.load(Ordering::Relaxed),
@@ -113,5 +121,8 @@ mod tests {
         assert_eq!((counters.live_bytes, counters.peak_bytes, counters.allocations), (640, 3 * 640, 3));
         drop(again);
         assert_eq!(pool.counters().live_bytes, 0);
+        pool.scrub();
+        let wiped: Vec<Row> = (0..3).map(|_| pool.take(10)).collect();
+        assert!(wiped.iter().all(|row| row.lines().iter().all(|line| *line == Line::default())));
     }
 }

@@ -66,6 +66,10 @@ impl<D: Device> Device for Checked<D> {
         self.0.sync()
     }
 
+    fn scrub(&self) {
+        self.0.scrub();
+    }
+
     fn upload(&self, shape: &Shape, role: Role, fill: Fill<'_>) -> D::Poly {
         valid("upload", shape);
         self.0.upload(shape, role, &|at, row| {

@@ -84,6 +84,11 @@ impl<A: HostRead, B: HostRead> Device for Lockstep<A, B> {
         self.tested.sync()
     }
 
+    fn scrub(&self) {
+        self.trusted.scrub();
+        self.tested.scrub();
+    }
+
     fn upload(&self, shape: &Shape, role: Role, fill: Fill<'_>) -> Self::Poly {
         self.compared("upload", self.trusted.upload(shape, role, fill), self.tested.upload(shape, role, fill))
     }

@@ -143,6 +143,9 @@ pub trait Device {
     /// The first [`Fault`] since the last call.
     fn sync(&self) -> Result<(), Fault>;
 
+    /// Overwrites the memory of all polynomials that no handle holds any more: called when secrets have been in them.
+    fn scrub(&self) {}
+
     // ---- storage ------------------------------------------------------------------------------------------------
 
     /// A polynomial from the host.

@@ -35,6 +35,7 @@ pub fn decrypt<D: HostRead>(
     ciphertext: &Ciphertext<D>,
 ) -> Result<Vec<Vec<Complex64>>> {
     let words = zeroize::Zeroizing::new(dev.download(&phase(dev, params, key, ciphertext))?);
+    dev.scrub();
     let packing = Packing { slots: ciphertext.slots, level: ciphertext.level, scale: ciphertext.scale };
     let size = words.len() / ciphertext.batch();
     Ok(words.chunks_exact(size).map(|message| encoder.decode(message, packing)).collect())

@@ -39,6 +39,8 @@ pub fn encrypt<D: Device>(dev: &D, params: &Params, key: &PublicKey<D>, plain: &
     };
     let (mut c0, c1) = (half(0), half(1));
     dev.add_assign(&mut c0, &plain.poly);
+    drop(v);
+    dev.scrub();
     Ok(finish(params, plain, vec![c0, c1]))
 }
 
@@ -59,6 +61,7 @@ pub fn encrypt_secret<D: Device>(
     let mut c0 = dev.neg(dev.mul(&a, &key.upload(dev, params, shape.basis)));
     dev.add_assign(&mut c0, &small_poly(dev, &shape, gaussian(params, shape.batch, seed.derive("error"))));
     dev.add_assign(&mut c0, &plain.poly);
+    dev.scrub();
     let mut ciphertext = finish(params, plain, vec![c0, a]);
     ciphertext.estimate = plain.estimate.encrypted(noise::secret_encryption(params), plain.slots, plain.scale);
     Ok(ciphertext)

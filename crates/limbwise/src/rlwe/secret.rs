@@ -98,7 +98,8 @@ pub(crate) fn gaussian(
 pub struct KeyGenerator<'a, D: Device> {
     dev: &'a D,
     params: &'a Params,
-    secret: D::Poly,
+    /// `None` only while it is dropped.
+    secret: Option<D::Poly>,
     /// Private randomness; its label "public" seeds what is published.
     seed: Seed,
 }
@@ -110,7 +111,12 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     /// [`EntropyError`](limbwise_math::sampling::EntropyError) without randomness.
     pub fn new(dev: &'a D, params: &'a Params, secret: &SecretKey) -> Result<Self> {
         let uploaded = secret.upload(dev, params, params.ring().full());
-        Ok(Self { dev, params, secret: uploaded, seed: Seed::from_os()? })
+        Ok(Self { dev, params, secret: Some(uploaded), seed: Seed::from_os()? })
+    }
+
+    /// The limbs of the secret in a basis.
+    fn secret(&self, basis: Basis) -> D::Poly {
+        self.dev.restrict(self.secret.as_ref().expect("held while the generator lives"), basis)
     }
 
     /// The encryption key.
@@ -124,7 +130,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     fn encryption_of_zero(&self, shape: &Shape, label: &str) -> [D::Poly; 2] {
         let dev = self.dev;
         let a = dev.expand_seed(shape, Role::Temporary, &self.seed.derive("public").derive(label));
-        let mut b = dev.neg(dev.mul(&a, &dev.restrict(&self.secret, shape.basis)));
+        let mut b = dev.neg(dev.mul(&a, &self.secret(shape.basis)));
         let error = gaussian(self.params, 1, self.seed.derive(&format!("error of {label}")));
         dev.add_assign(&mut b, &small_poly(dev, shape, error));
         [b, a]
@@ -136,7 +142,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
         let (dev, params) = (self.dev, self.params);
         let _region = dev.region("evaluation_key", name.id().0);
         let basis = params.basis(level) | params.special();
-        let secret = dev.restrict(&self.secret, basis);
+        let secret = self.secret(basis);
         let other = match name {
             KeyName::Relinearization => dev.mul(&secret, &secret),
             KeyName::Galois(g) => dev.automorphism(&secret, g),
@@ -163,6 +169,13 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
             key
         };
         KeySet::new(self.params, required.iter().enumerate().map(make).collect())
+    }
+}
+
+impl<D: Device> Drop for KeyGenerator<'_, D> {
+    fn drop(&mut self) {
+        self.secret = None;
+        self.dev.scrub();
     }
 }
 
