@@ -6,7 +6,7 @@ use clap::{
     Args, Command, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser as _},
 };
-use limbwise::params::{Params, ParamsLiteral, presets::preset};
+use limbwise::params::{Params, ParamsError, ParamsLiteral, presets::preset};
 use limbwise_apps::{
     data::{self, DataSet, Digits, Header, LabelColumn, LoadOptions},
     logreg::{
@@ -76,9 +76,9 @@ pub(crate) struct LogregArgs {
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     data: Option<PathBuf>,
 
-    /// Column of the label: first, last, a number from 1, or a name of the header
-    #[arg(long, value_name = "COLUMN", default_value = "last", help_heading = "Data")]
-    label: LabelColumn,
+    /// Column of the label: first, last, a number from 1, or a name of the header [default: last]
+    #[arg(long, value_name = "COLUMN", requires = "data", help_heading = "Data")]
+    label: Option<LabelColumn>,
 
     /// The first row names the columns [default: it does if none of its cells is a number]
     #[arg(long, requires = "data", conflicts_with = "no_header", help_heading = "Data")]
@@ -96,12 +96,12 @@ pub(crate) struct LogregArgs {
     #[arg(long, value_name = "FILE", requires = "digits", help_heading = "Data")]
     labels: Option<PathBuf>,
 
-    /// How MNIST images are made smaller
-    #[arg(long, value_enum, default_value = "mean2x2", help_heading = "Data")]
-    pooling: PoolingName,
+    /// How MNIST images are made smaller [default: mean2x2]
+    #[arg(long, value_enum, value_name = "HOW", requires = "digits", help_heading = "Data")]
+    pooling: Option<PoolingName>,
 
     /// Share of rows held back for testing, between 0 and 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.2, help_heading = "Data")]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.2, allow_negative_numbers = true, help_heading = "Data")]
     test_share: f64,
 
     /// Seed of the order of rows, which decides what is held back
@@ -109,11 +109,11 @@ pub(crate) struct LogregArgs {
     seed: u64,
 
     /// Encrypted iterations of gradient descent; each after the first takes 3 levels and the polynomial's depth
-    #[arg(long, value_name = "COUNT", default_value = "5", value_parser = iterations, help_heading = "Training")]
+    #[arg(long, value_name = "COUNT", default_value = "5", value_parser = iterations, allow_negative_numbers = true, help_heading = "Training")]
     iterations: usize,
 
     /// Rows of a mini-batch [default: all training rows, but at most 1024]
-    #[arg(long, value_name = "ROWS", value_parser = rows, help_heading = "Training")]
+    #[arg(long, value_name = "ROWS", value_parser = rows, allow_negative_numbers = true, help_heading = "Training")]
     batch: Option<usize>,
 
     /// Degree of the polynomial in the sigmoid's place: 3 has depth 2, 5 and 7 have depth 3
@@ -121,7 +121,7 @@ pub(crate) struct LogregArgs {
     degree: usize,
 
     /// Half the width of the interval on which the polynomial fits the sigmoid
-    #[arg(long, value_name = "WIDTH", default_value = "10", value_parser = interval, help_heading = "Training")]
+    #[arg(long, value_name = "WIDTH", default_value = "10", value_parser = interval, allow_negative_numbers = true, help_heading = "Training")]
     interval: f64,
 
     /// Parameters: a preset's name ("limbwise params show") or a TOML file
@@ -153,10 +153,10 @@ impl LogregArgs {
             _ => Header::Detect,
         };
         let pooling = match self.pooling {
-            PoolingName::None => data::Pooling::None,
-            PoolingName::Mean2x2 => data::Pooling::Mean2x2,
+            Some(PoolingName::None) => data::Pooling::None,
+            Some(PoolingName::Mean2x2) | None => data::Pooling::Mean2x2,
         };
-        let (label, idx_labels) = (self.label.clone(), self.labels.clone());
+        let (label, idx_labels) = (self.label.clone().unwrap_or_default(), self.labels.clone());
         data::load(path, &LoadOptions { label, header, digits: self.digits, pooling, idx_labels })
     }
 
@@ -202,7 +202,11 @@ pub(crate) fn params_file(path: &Path) -> anyhow::Result<Params> {
         let next = "\"limbwise params show n16-l24-s40\" prints a file of the right form";
         Mistake(format!("{name}: not a parameter set: {}\n({next})", e.to_string().trim_end()))
     })?;
-    Ok(Params::new(&literal).map_err(|e| Mistake(format!("{name}: {e}")))?)
+    let refused = |e: ParamsError| match e {
+        ParamsError::Insecure { .. } => Mistake(format!("{name}: {e} (in a file: [insecure] reason = \"...\")")),
+        e => Mistake(format!("{name}: {e}")),
+    };
+    Ok(Params::new(&literal).map_err(refused)?)
 }
 
 fn between(text: &str, least: usize, most: usize) -> Result<usize, String> {

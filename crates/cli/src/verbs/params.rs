@@ -57,7 +57,7 @@ enum Action {
     /// Choose the smallest secure parameters for a depth and a precision, and print them as a TOML file
     ///
     /// The scale is the precision plus the expected noise of an encryption and of "depth" products; the ring is the
-    /// smallest whose table row has room for it all.
+    /// smallest whose table row has room for it all. Redirect the output to a file and give it to --preset.
     Choose {
         /// Multiplications in a row
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]

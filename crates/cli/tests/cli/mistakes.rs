@@ -34,7 +34,7 @@ fn with_bad_files(name: &str) -> Folder {
 #[test]
 fn each_mistake_has_a_text_that_teaches() {
     let folder = with_bad_files("mistakes");
-    let cases: [(&str, &[&str]); 22] = [
+    let cases: [(&str, &[&str]); 24] = [
         ("unknown-verb", &["plam", "logreg"]),
         ("unknown-workload", &["plan", "logrek"]),
         ("unknown-preset", &["plan", "logreg", "--preset", "n16-l24"]),
@@ -56,6 +56,8 @@ fn each_mistake_has_a_text_that_teaches() {
         ("too-many-iterations", &["plan", "logreg", "--iterations", "12"]),
         ("interval", &["plan", "logreg", "--interval", "-3"]),
         ("unwritable-out", &["plan", "logreg", "--out", "absent/plan.json"]),
+        ("test-share", &["plan", "logreg", "--test-share", "1.5"]),
+        ("label-without-data", &["plan", "logreg", "--label", "first"]),
         ("no-threads", &["run", "logreg", "--threads", "0"]),
     ];
     for (name, arguments) in cases {
