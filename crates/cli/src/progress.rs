@@ -85,9 +85,14 @@ fn style(part: &Part, predicted: f64) -> ProgressStyle {
     let planned = *part == Part::Evaluation;
     let left = move |state: &ProgressState, out: &mut dyn Write| {
         let left = if planned { predicted - state.elapsed().as_secs_f64() } else { state.eta().as_secs_f64() };
-        let _ = out.write_str(&units::seconds(left.max(0.0)));
+        let text = match left > 0.0 {
+            true => format!("about {} left", units::seconds(left)),
+            false if planned => "later than planned".into(),
+            false => "time left not yet known".into(),
+        };
+        let _ = out.write_str(&text);
     };
-    let template = "  {msg:<14} [{bar:30}] {elapsed}, about {left} left";
+    let template = "  {msg:<14} [{bar:30}] {elapsed}, {left}";
     ProgressStyle::with_template(template).expect("a constant template").with_key("left", left).progress_chars("=> ")
 }
 

@@ -17,6 +17,15 @@ fn a_closed_pipe_is_no_panic() {
 }
 
 #[test]
+fn a_fault_of_the_system_is_not_the_users() {
+    let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else {
+        return eprintln!("SKIPPED: this system has no /dev/full");
+    };
+    let output = Folder::new("full").command(&["list"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn a_stopped_run_leaves_no_file() {
     let folder = Folder::new("stopped");
     folder.write("tiny.toml", TINY);
