@@ -223,8 +223,8 @@ fn rows(text: &str) -> Result<usize, String> {
 }
 
 fn interval(text: &str) -> Result<f64, String> {
-    let positive = text.parse().ok().filter(|&x: &f64| x > 0.0 && x <= 1e6);
-    positive.ok_or_else(|| "wanted a number above 0 and at most 1000000; 8 to 12 is usual".into())
+    let positive = text.parse().ok().filter(|x: &f64| (0.1..=1000.0).contains(x));
+    positive.ok_or_else(|| "wanted a number from 0.1 to 1000; 8 to 12 is usual".into())
 }
 
 fn degree() -> impl clap::builder::TypedValueParser<Value = usize> {
