@@ -26,6 +26,9 @@ pub enum Error {
     /// Values that cannot be encoded.
     #[error(transparent)]
     Encode(#[from] EncodeError),
+    /// What was decrypted cannot be right.
+    #[error(transparent)]
+    Decrypt(#[from] DecryptError),
     /// The device refused the ring.
     #[error(transparent)]
     Ring(#[from] RingError),
@@ -218,5 +221,45 @@ pub enum EncodeError {
         log_scale: f64,
         /// log₂ of the modulus.
         log_modulus: f64,
+    },
+}
+
+/// Decrypted values that contradict what their ciphertext promises: numbers are withheld.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecryptError {
+    /// Larger than the circuit can make them.
+    #[error(
+        "a decrypted slot is {got:.3e}, the circuit allows at most {most:.3e}: wrong key, or values outside a promised bound"
+    )]
+    TooLarge {
+        /// Largest absolute value decrypted.
+        got: f64,
+        /// Largest there can be.
+        most: f64,
+    },
+    /// The message that the circuit is expected to make does not fit the modulus.
+    #[error(
+        "slots of about {magnitude:.3e} at scale 2^{log_scale:.1} do not fit the modulus of 2^{log_modulus:.1} at level {level}: decrypt at a higher level, or tell the circuit what bounds its values have (bounded_by)"
+    )]
+    Overflow {
+        /// Expected root mean square of the slots.
+        magnitude: f64,
+        /// log₂ of the scale.
+        log_scale: f64,
+        /// log₂ of the modulus.
+        log_modulus: f64,
+        /// The level.
+        level: usize,
+    },
+    /// Imaginary parts where only errors should be.
+    #[error(
+        "slots should be real, but an imaginary part is {got:.3e} where errors stay below {most:.3e}: wrong key, or values outside a promised bound"
+    )]
+    NotReal {
+        /// Largest imaginary part.
+        got: f64,
+        /// Largest error expected.
+        most: f64,
     },
 }

@@ -78,10 +78,11 @@ impl<D: Device> Ciphertext<D> {
         self.parts[0].shape().batch
     }
 
-    /// The same with what the program knows of the values: their root mean square is at most `magnitude`.
+    /// The same with what the program knows of the values: no slot is larger than `most` in absolute value. If that
+    /// is wrong, the estimate is, and decryption may refuse the result.
     #[must_use]
-    pub fn bounded_by(mut self, magnitude: f64) -> Self {
-        self.estimate.magnitude = self.estimate.magnitude.min(magnitude);
+    pub fn bounded_by(mut self, most: f64) -> Self {
+        self.estimate = self.estimate.bounded_by(most);
         self
     }
 

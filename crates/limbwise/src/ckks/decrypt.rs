@@ -3,8 +3,13 @@
 use super::{
     ciphertext::Ciphertext,
     encoder::{Encoder, Packing},
+    estimate::Estimate,
 };
-use crate::{error::Result, params::Params, rlwe::SecretKey};
+use crate::{
+    error::{DecryptError, Result},
+    params::Params,
+    rlwe::SecretKey,
+};
 use limbwise_device::{Device, HostRead};
 use limbwise_math::rns::to_f64;
 use num_complex::Complex64;
@@ -23,10 +28,11 @@ pub fn phase<D: Device>(dev: &D, params: &Params, key: &SecretKey, ciphertext: &
     dev.intt(sum)
 }
 
-/// The slots of every message in the batch.
+/// The slots of every message in the batch, if they are what the ciphertext promises: no larger than its bound and,
+/// where they should be real, without imaginary parts beyond the expected error.
 ///
 /// # Errors
-/// A device fault.
+/// [`DecryptError`] instead of numbers that cannot be right; a device fault.
 pub fn decrypt<D: HostRead>(
     dev: &D,
     encoder: &Encoder,
@@ -34,11 +40,45 @@ pub fn decrypt<D: HostRead>(
     key: &SecretKey,
     ciphertext: &Ciphertext<D>,
 ) -> Result<Vec<Vec<Complex64>>> {
+    fits(params, ciphertext)?;
     let words = zeroize::Zeroizing::new(dev.download(&phase(dev, params, key, ciphertext))?);
     dev.scrub();
     let packing = Packing { slots: ciphertext.slots, level: ciphertext.level, scale: ciphertext.scale };
     let size = words.len() / ciphertext.batch();
-    Ok(words.chunks_exact(size).map(|message| encoder.decode(message, packing)).collect())
+    let messages: Vec<Vec<Complex64>> =
+        words.chunks_exact(size).map(|message| encoder.decode(message, packing)).collect();
+    plausible(&messages, ciphertext.estimate)?;
+    Ok(messages)
+}
+
+/// How many expected deviations an error may be: Gaussian errors of 2^16 slots stay below 5, estimates are within a
+/// bit or two, and what is wrong is wrong by thousands.
+const MOST_DEVIATIONS: f64 = 64.0;
+
+/// Fails where coefficients as large as expected would wrap round the modulus. Coefficients of spread-out slots are √2n
+/// smaller than the slots; a message that is all in one coefficient (a constant) may wrap earlier, unseen.
+fn fits<D: Device>(params: &Params, c: &Ciphertext<D>) -> Result<()> {
+    let (magnitude, log_scale, log_modulus) = (c.estimate.magnitude, c.scale.log2(), params.log_modulus(c.level));
+    let spread = 0.5 * to_f64(2 * c.slots as u64).log2();
+    if magnitude > 0.0 && magnitude.log2() + log_scale - spread > log_modulus - 3.0 {
+        return Err(DecryptError::Overflow { magnitude, log_scale, log_modulus, level: c.level }.into());
+    }
+    Ok(())
+}
+
+/// Fails where messages contradict their estimate.
+fn plausible(messages: &[Vec<Complex64>], estimate: Estimate) -> Result<()> {
+    let largest = |part: fn(&Complex64) -> f64| messages.iter().flatten().map(part).fold(0.0, f64::max);
+    let error = MOST_DEVIATIONS * estimate.error();
+    let (got, most) = (largest(|z| z.norm()), estimate.peak * (1.0 + 1e-9) + error);
+    if got > most {
+        return Err(DecryptError::TooLarge { got, most }.into());
+    }
+    let got = largest(|z| z.im.abs());
+    if estimate.real && got > error {
+        return Err(DecryptError::NotReal { got, most: error }.into());
+    }
+    Ok(())
 }
 
 /// Compares ciphertexts with their shadows while a program runs: the client's means to find the operation that goes

@@ -111,7 +111,10 @@ impl Encoder {
         if largest > 0.0 && largest.log2() + scale.log2() > (log_modulus - 2.0).min(126.0) {
             return Err(EncodeError::TooLarge { magnitude: largest, log_scale: scale.log2(), log_modulus }.into());
         }
-        Ok(Estimate::exact(magnitude).with_noise(noise::encoding(), slots, scale))
+        let real = batch.iter().flatten().all(|z| z.im == 0.0);
+        let mut estimate = Estimate::exact(magnitude);
+        (estimate.peak, estimate.real) = (largest, real);
+        Ok(estimate.with_noise(noise::encoding(), slots, scale))
     }
 
     fn integers(&self, values: &[Complex64], slots: usize, scale: f64) -> Vec<i128> {

@@ -23,8 +23,12 @@ const FOLLOWED: usize = 8;
 /// Expected size and error of slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Root mean square of the slots' absolute values, or a bound of it.
+    /// Root mean square of the slots' absolute values, as far as that is known: errors are scaled by it.
     pub magnitude: f64,
+    /// No slot is larger in absolute value: holds whatever the values are.
+    pub peak: f64,
+    /// All slots are real, so their imaginary parts are nothing but error.
+    pub real: bool,
     /// Deviation of all that is not followed by name.
     independent: f64,
     sources: [Source; FOLLOWED],
@@ -34,10 +38,22 @@ pub struct Estimate {
 const MEAN_OF_ABSOLUTE: f64 = 0.797_884_560_802_865_4;
 
 impl Estimate {
-    /// Exact values of this size.
+    /// Exact complex values, all of this size.
     #[must_use]
     pub fn exact(magnitude: f64) -> Self {
-        Self { magnitude, independent: 0.0, sources: [Source::default(); FOLLOWED] }
+        Self { magnitude, peak: magnitude, real: false, independent: 0.0, sources: [Source::default(); FOLLOWED] }
+    }
+
+    /// An exact real constant.
+    #[must_use]
+    pub fn constant(value: f64) -> Self {
+        Self { real: true, ..Self::exact(value.abs()) }
+    }
+
+    /// The same with what the program knows: no slot is larger than `most`.
+    #[must_use]
+    pub fn bounded_by(self, most: f64) -> Self {
+        Self { magnitude: self.magnitude.min(most), peak: self.peak.min(most), ..self }
     }
 
     /// Standard deviation of the error of a real or imaginary part.
@@ -70,7 +86,7 @@ impl Estimate {
     }
 
     /// `left·self + right·other`: equal sources add up, all else is independent.
-    fn combine(self, left: f64, other: Self, right: f64, magnitude: f64) -> Self {
+    fn combine(self, left: f64, other: Self, right: f64) -> Self {
         let mut independent = (left * self.independent).hypot(right * other.independent);
         let mut all: Vec<Source> =
             self.sources.iter().map(|s| Source { deviation: s.deviation * left, ..*s }).collect();
@@ -87,33 +103,28 @@ impl Estimate {
         }
         let mut sources = [Source::default(); FOLLOWED];
         sources.copy_from_slice(&all);
-        Self { magnitude, independent, sources }
+        Self { independent, sources, real: self.real && other.real, ..self }
     }
 
     /// Of a sum or difference; magnitudes may add.
     #[must_use]
     pub fn sum(self, other: Self) -> Self {
-        self.combine(1.0, other, 1.0, self.magnitude + other.magnitude)
+        let errors = self.combine(1.0, other, 1.0);
+        Self { magnitude: self.magnitude + other.magnitude, peak: self.peak + other.peak, ..errors }
     }
 
     /// Of a product.
     #[must_use]
     pub fn product(self, other: Self) -> Self {
-        self.combine(other.magnitude, other, self.magnitude, self.magnitude * other.magnitude)
-    }
-
-    /// Of a square: every error meets itself.
-    #[must_use]
-    pub fn square(self) -> Self {
-        let twice = 2.0 * self.magnitude;
-        self.combine(twice, Self::exact(0.0), 0.0, self.magnitude * self.magnitude)
+        let errors = self.combine(other.magnitude, other, self.magnitude);
+        Self { magnitude: self.magnitude * other.magnitude, peak: self.peak * other.peak, ..errors }
     }
 
     /// Times a real constant that was rounded to a multiple of 1/unit.
     #[must_use]
     pub fn scaled(self, factor: f64, unit: f64) -> Self {
-        let scaled = self.combine(factor.abs(), Self::exact(0.0), 0.0, self.magnitude * factor.abs());
         let rounding = self.magnitude * noise::encoding() / unit;
+        let scaled = self.product(Self::constant(factor));
         Self { independent: scaled.independent.hypot(rounding), ..scaled }
     }
 
@@ -156,7 +167,8 @@ mod tests {
         let bits = |e: Estimate| (e.error() * 1024.0).log2();
         assert!((bits(x.sum(x)) - 1.0).abs() < 1e-9);
         assert!((bits(x.sum(y)) - 0.5).abs() < 1e-9);
-        assert!((bits(x.product(x)) - bits(x.square())).abs() < 1e-9);
+        assert!((bits(x.product(x)) - bits(x.scaled(2.0, 1e300))).abs() < 1e-9);
+        assert!((bits(x.scaled(-4.0, 1e300)) - 2.0).abs() < 1e-9);
         let g = GaloisElement::rotation(3, 12);
         assert!((bits(x.sum(x.moved(g, 12))) - 0.5).abs() < 1e-9);
         assert!((bits(x.sum(x.moved(g, 12).moved(g.inverse(12), 12))) - 1.0).abs() < 1e-9);

@@ -169,7 +169,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     pub fn add_scalar(&self, a: &Ciphertext<D>, value: f64) -> Ciphertext<D> {
         let mut parts = a.parts.clone();
         parts[0] = self.dev.shift_limbs(parts[0].clone(), &self.constant(value * a.scale, a.level));
-        let estimate = a.estimate.sum(Estimate::exact(value.abs()));
+        let estimate = a.estimate.sum(Estimate::constant(value));
         Ciphertext { parts, estimate, shadow: a.shadow.as_ref().map(|s| s.map(|z| z + value)), ..*a }
     }
 
@@ -231,7 +231,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let cross = dev.mul(a0, a1);
         let parts = vec![dev.mul(a0, a0), dev.add(&cross, &cross), dev.mul(a1, a1)];
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * z));
-        Ok(Ciphertext { parts, scale, estimate: a.estimate.square(), shadow, ..*a })
+        Ok(Ciphertext { parts, scale, estimate: a.estimate.product(a.estimate), shadow, ..*a })
     }
 
     /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned as it is.

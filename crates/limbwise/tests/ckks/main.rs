@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod noise;
+#[cfg(test)]
 mod operations;
 #[cfg(test)]
 mod precision;

@@ -70,7 +70,7 @@ fn ckks_of_another_library() {
             )
         };
         let parts = vec![part("c0"), part("c1")];
-        let ciphertext = Ciphertext { parts, level, scale, slots: 4096, estimate: Estimate::exact(1.0), shadow: None };
+        let ciphertext = Ciphertext { parts, level, scale, slots: 4096, estimate: Estimate::exact(4.0), shadow: None };
         let got = decrypt(&dev, &encoder, &params, &secret, &ciphertext).unwrap().concat();
         let precision = Precision::of(&got, wanted);
         assert!(precision.min > 24.2, "{name}: largest error 2^-{:.1}, wanted below 5e-8", precision.min);
