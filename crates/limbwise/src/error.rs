@@ -238,20 +238,6 @@ pub enum DecryptError {
         /// Largest there can be.
         most: f64,
     },
-    /// The message that the circuit is expected to make does not fit the modulus.
-    #[error(
-        "slots of about {magnitude:.3e} at scale 2^{log_scale:.1} do not fit the modulus of 2^{log_modulus:.1} at level {level}: decrypt at a higher level, or tell the circuit what bounds its values have (bounded_by)"
-    )]
-    Overflow {
-        /// Expected root mean square of the slots.
-        magnitude: f64,
-        /// log₂ of the scale.
-        log_scale: f64,
-        /// log₂ of the modulus.
-        log_modulus: f64,
-        /// The level.
-        level: usize,
-    },
     /// Imaginary parts where only errors should be.
     #[error(
         "slots should be real, but an imaginary part is {got:.3e} where errors stay below {most:.3e}: wrong key, or values outside a promised bound"
