@@ -24,13 +24,22 @@ use limbwise::{
 use limbwise_device::Device;
 use serde_json::json;
 
+/// The way out with the same parameters.
+fn fewer(possible: usize) -> String {
+    match possible {
+        0 => "a polynomial of lower degree".into(),
+        1 => "a single iteration".into(),
+        most => format!("at most {most} iterations"),
+    }
+}
+
 /// Why a program cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogregError {
     /// Too few levels.
     #[error(
-        "{iterations} iterations with degree {degree} need {needed} levels, the parameters have {levels}: choose at most {possible} iterations or a preset with more levels (limbwise params show)"
+        "{iterations} iterations with degree {degree} need {needed} levels, the parameters have {levels}: choose a preset with more levels (limbwise params show) or {}", fewer(*possible)
     )]
     Levels {
         /// Iterations asked for.

@@ -77,7 +77,7 @@ fn training_equals_its_clear_twin() {
 fn what_does_not_fit_is_refused() {
     let text = program(10, 100, 4, 3).unwrap_err().to_string();
     assert!(
-        text.contains("4 iterations with degree 3 need 17 levels, the parameters have 10: choose at most 2"),
+        text.contains("4 iterations with degree 3 need 17 levels, the parameters have 10: choose a preset with more levels (limbwise params show) or at most 2 iterations"),
         "{text}"
     );
     assert!(program(10, 0, 1, 3).unwrap_err().to_string().contains("mini-batch must be at least 1"));

@@ -15,15 +15,16 @@ impl<D: Device> Evaluator<'_, D> {
     /// [`KeyError`](crate::error::KeyError) without the rotation's key, or for a ciphertext of three polynomials.
     pub fn rotate(&self, a: &Ciphertext<D>, steps: i64) -> Result<Ciphertext<D>> {
         let slots = a.slots as i64;
-        match steps.rem_euclid(slots) {
-            0 => Ok(a.clone()),
-            steps => {
-                let mut rotated =
-                    self.automorphism("rotate", a, GaloisElement::rotation(steps, self.params.log_n()))?;
-                rotated.shadow = a.shadow.as_ref().map(|s| s.rotated(usize::try_from(steps).unwrap_or(0)));
-                Ok(rotated)
-            }
+        let left = steps.rem_euclid(slots);
+        if left == 0 {
+            return Ok(a.clone());
         }
+        // The shorter way round: with few slots many elements do the same, and so they share a key.
+        let shorter = if left > slots / 2 { left - slots } else { left };
+        let g = GaloisElement::rotation(shorter, self.params.log_n());
+        let mut rotated = self.automorphism("rotate", a, g)?;
+        rotated.shadow = a.shadow.as_ref().map(|s| s.rotated(usize::try_from(left).unwrap_or(0)));
+        Ok(rotated)
     }
 
     /// Complex conjugates of all slots.

@@ -31,7 +31,8 @@ pub fn choose(wish: Wish) -> Result<Params, ParamsError> {
         if wish.slots > 1 << (log_n - 1) {
             continue;
         }
-        let steps = f64::from(u32::try_from(wish.depth + 1).unwrap_or(u32::MAX));
+        let limbs = wish.depth.saturating_add(1);
+        let steps = f64::from(u32::try_from(limbs).unwrap_or(u32::MAX));
         let noise_bits = noise::fresh_slot_error(log_n).log2() + 0.5 * steps.log2() + 1.0;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small positive number")]
         let scale = (f64::from(wish.precision_bits) + noise_bits).ceil().max(f64::from(log_n) + 12.0) as u32;
@@ -42,8 +43,11 @@ pub fn choose(wish: Wish) -> Result<Params, ParamsError> {
         }
         log_qp = f64::from(first) + f64::from(scale) * (steps - 1.0);
         let Some(most) = largest_modulus(Standard::default(), log_n) else { continue };
-        for dnum in 3..=wish.depth + 1 {
-            let alpha = (wish.depth + 1).div_ceil(dnum);
+        if log_qp > f64::from(most) {
+            continue; // without any special prime
+        }
+        for dnum in 3.min(limbs)..=limbs {
+            let alpha = limbs.div_ceil(dnum);
             let special = ((scale + 5).min(60), alpha + usize::from(first > scale + 5 && alpha == 1));
             let bits = special.0 * u32::try_from(special.1).unwrap_or(u32::MAX);
             if log_qp + f64::from(bits) <= f64::from(most) {
@@ -60,7 +64,10 @@ mod tests {
 
     #[test]
     fn choices_are_secure_and_fit() {
-        for (depth, precision_bits, slots) in [(3, 15, 1), (3, 15, 8192), (10, 20, 1), (24, 20, 1 << 15), (40, 25, 4)] {
+        assert!(choose(Wish { depth: usize::MAX, precision_bits: 20, slots: 1 }).is_err());
+        for (depth, precision_bits, slots) in
+            [(0, 10, 1), (1, 15, 1), (2, 15, 1), (3, 15, 1), (3, 15, 8192), (10, 20, 1), (24, 20, 1 << 15), (40, 25, 4)]
+        {
             let params = choose(Wish { depth, precision_bits, slots }).unwrap();
             assert!(params.top_level() >= depth && params.max_slots() >= slots && params.security().bits >= 128);
         }
