@@ -129,6 +129,21 @@ impl Cpu {
         self.pool.counters()
     }
 
+    /// Takes memory for so many limbs of a ring from the system now, page by page on all threads, so that a program
+    /// neither waits for it later nor finds half-way that there is none.
+    ///
+    /// # Errors
+    /// [`Fault::OutOfMemory`].
+    pub fn reserve(&self, ring: &Ring, limbs: usize) -> Result<(), Fault> {
+        let length = layout::lines(ring.log_n());
+        let mut rows: Vec<Option<Row>> = (0..limbs).map(|_| None).collect();
+        self.each(limbs * ring.n(), rows.iter_mut().collect(), |_, row| *row = self.pool.touched(length));
+        if rows.iter().all(Option::is_some) {
+            return Ok(());
+        }
+        Err(Fault::OutOfMemory { device: "cpu".into(), bytes: (limbs * length * size_of::<Line>()) as u64 })
+    }
+
     /// The tables of a ring, opened if need be.
     fn tables(&self, ring: &Ring) -> Arc<RingTables> {
         let find = |open: &[Arc<RingTables>]| open.iter().find(|t| t.ring == *ring).cloned();

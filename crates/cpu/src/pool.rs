@@ -86,6 +86,16 @@ impl Pool {
         Arc::get_mut(row).expect("just made unique").lines_mut()
     }
 
+    /// A new limb whose memory is the process's own already, every page of it; `None` if there is no more.
+    pub(crate) fn touched(&self, length: usize) -> Option<Row> {
+        let mut lines = Vec::new();
+        lines.try_reserve_exact(length).ok()?;
+        lines.resize(length, Line::default());
+        self.0.allocations.fetch_add(1, Ordering::Relaxed);
+        self.0.live.fetch_add(size_of_val(&lines[..]) as u64, Ordering::Relaxed);
+        Some(Arc::new(Buffer { lines, pool: self.0.clone() }))
+    }
+
     /// Overwrites every buffer that is not in use: it may hold what was secret.
     pub(crate) fn scrub(&self) {
         let mut free = self.0.free.lock().unwrap_or_else(PoisonError::into_inner);

@@ -19,6 +19,14 @@ pub enum Error {
     /// No device of that name.
     #[error("there is no device {0:?}: this build has \"cpu\"")]
     UnknownDevice(String),
+    /// Not enough memory for what was planned.
+    #[error("this run needs {:.2} GB, the machine has {:.2} GB to give: choose fewer rows or iterations, or a preset with fewer limbs (limbwise plan shows the bytes)", *needed as f64 / 1e9, *available as f64 / 1e9)]
+    Memory {
+        /// What the plan says.
+        needed: u64,
+        /// What the system says.
+        available: u64,
+    },
     /// Too many threads, or none.
     #[error("{got} threads: choose 1 to {most}")]
     Threads {

@@ -48,9 +48,20 @@ pub fn resident_memory_bytes() -> Option<u64> {
     status("VmRSS:")
 }
 
-fn status(field: &str) -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with(field))?;
+/// Memory that the system can still give (MemAvailable), in bytes.
+#[must_use]
+pub fn available_memory_bytes() -> Option<u64> {
+    field("/proc/meminfo", "MemAvailable:")
+}
+
+fn status(name: &str) -> Option<u64> {
+    field("/proc/self/status", name)
+}
+
+/// A number of KiB from a table of names and numbers.
+fn field(file: &str, name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let line = text.lines().find(|line| line.starts_with(name))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib * 1024)
 }

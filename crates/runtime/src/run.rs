@@ -1,8 +1,8 @@
 //! Running a program for real, with every measurement beside its prediction.
 
 use crate::{
-    error::Result,
-    host::peak_memory_bytes,
+    error::{Error, Result},
+    host::{available_memory_bytes, peak_memory_bytes, resident_memory_bytes},
     plan::Plan,
     record::Recording,
     session::{DECRYPT_STEP, ENCRYPT_STEP, KEY_STEP, session},
@@ -12,6 +12,19 @@ use limbwise_apps::{Accuracy, Observer, Program};
 use limbwise_cpu::Cpu;
 use serde::Serialize;
 use std::time::Instant;
+
+/// Taking the memory that was planned.
+pub const MEMORY_STEP: &str = "memory";
+
+/// Fails where the system has less memory than a run needs: better now than half-way.
+fn available(needed: u64) -> Result<()> {
+    match (available_memory_bytes(), resident_memory_bytes()) {
+        (Some(available), Some(held)) if available.saturating_add(held) < needed => {
+            Err(Error::Memory { needed, available: available + held })
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Told while a program runs.
 #[derive(Clone, Debug)]
@@ -143,6 +156,11 @@ pub fn run<P: Program>(
     tell: &mut dyn FnMut(Event),
 ) -> Result<RunReport> {
     let mut clock = Clock { tell, steps: Vec::new(), current: None };
+    clock.step(MEMORY_STEP, 0, 1);
+    let ring = program.params().ring();
+    available(plan.peak_memory_bytes.predicted)?;
+    let limbs = usize::try_from(recording.session_peak_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
+    dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?;
     let results = session(dev, program, &recording.required, &mut clock, |reader, result| {
         let values = decrypt(reader.dev, reader.encoder, program.params(), reader.secret, result)?;
         Ok((values, result.level))
@@ -150,7 +168,7 @@ pub fn run<P: Program>(
     clock.finish();
     let measured = peak_memory_bytes();
     let steps = clock.steps;
-    let around = [KEY_STEP, ENCRYPT_STEP, DECRYPT_STEP];
+    let around = [MEMORY_STEP, KEY_STEP, ENCRYPT_STEP, DECRYPT_STEP];
     let seconds = steps.iter().filter(|s| !around.contains(&s.name.as_str())).map(|s| s.seconds).sum();
     let (values, levels): (Vec<_>, Vec<usize>) = results.into_iter().unzip();
     let conclusion = program.conclude(&values);

@@ -59,7 +59,10 @@ fn runs_report_their_predictions() {
         }
     })
     .unwrap();
-    assert_eq!(done, ["keys", "encryption", "iteration 1", "iteration 2", "iteration 3", "inference", "decryption"]);
+    assert_eq!(
+        done,
+        ["memory", "keys", "encryption", "iteration 1", "iteration 2", "iteration 3", "inference", "decryption"]
+    );
     assert_eq!((report.levels_left, plan.levels.used), (0, levels_needed(3, 3)));
     assert_eq!(report.key_bytes, plan.keys.iter().map(|k| k.bytes).sum::<u64>());
     assert_eq!(recording.graph.traffic().evaluation_keys.declared, plan.key_bytes);
