@@ -3,7 +3,7 @@
 //! A violation is a bug in scheme code and panics with the operation and the shapes.
 
 use crate::{
-    ops::{Device, Fault, Fill, GadgetKey, Handle, HostRead, Region, Role},
+    ops::{Device, Fault, Fill, GadgetKey, Handle, HostRead, Region, Role, Terms, Weight},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -216,12 +216,44 @@ impl<D: Device> Device for Checked<D> {
         require(key.special.is_disjoint(c.shape().basis), "key_switch", "P is disjoint from Q", &[c.shape()]);
         crate::composites::key_switch(self, c, key)
     }
+
+    fn extend_limb(&self, a: &D::Poly, to: Basis) -> D::Poly {
+        one_limb("extend_limb", a.shape());
+        require(
+            !to.is_empty() && to.is_subset(a.shape().ring.full()),
+            "extend_limb",
+            "a basis of the ring",
+            &[a.shape()],
+        );
+        crate::composites::extend_limb(self, a, to)
+    }
+
+    fn weighted_sums(&self, x: &[D::Poly], sums: &[Terms<'_, D::Poly>]) -> Vec<D::Poly> {
+        for (i, weight) in sums.iter().flatten() {
+            let x = x.get(*i).unwrap_or_else(|| panic!("weighted_sums: term {i} of {}", x.len())).shape();
+            in_domain("weighted_sums", x, Domain::Eval);
+            let (Weight::Values(w) | Weight::OneLimb(w)) = weight;
+            match weight {
+                Weight::Values(_) => elementwise("weighted_sums", x, w.shape()),
+                Weight::OneLimb(_) => one_limb("weighted_sums", w.shape()),
+            }
+            let ok = w.shape().batch == 1 || w.shape().batch == x.batch;
+            require(ok, "weighted_sums", "a weight is not larger than what it multiplies", &[x, w.shape()]);
+        }
+        assert!(sums.iter().all(|terms| !terms.is_empty()), "weighted_sums: every sum has a term");
+        crate::composites::weighted_sums(self, x, sums)
+    }
 }
 
 fn converts(op: &str, a: &Shape, to: Basis) {
     in_domain(op, a, Domain::Coeff);
     let ok = !to.is_empty() && to.is_subset(a.ring.full()) && to.is_disjoint(a.basis);
     require(ok, op, &format!("{:#x} is a basis of the ring, disjoint from the source", to.0), &[a]);
+}
+
+fn one_limb(op: &str, a: &Shape) {
+    in_domain(op, a, Domain::Coeff);
+    require(a.basis.len() == 1, op, "one limb is extended", &[a]);
 }
 
 fn partition(op: &str, a: &Shape, digits: &[Basis]) {
@@ -251,7 +283,8 @@ mod tests {
         let a = dev.zeros(&shape);
         let narrow = dev.restrict(&a, Basis::range(0, 2));
         let two = dev.stack(&[&a, &a]);
-        let cases: [(&str, &dyn Fn()); 9] = [
+        let weighted = |i, w| dev.weighted_sums(std::slice::from_ref(&a), &[vec![(i, w)]]);
+        let cases: [(&str, &dyn Fn()); 13] = [
             ("add: operands share a basis", &|| drop(dev.add(&a, &narrow))),
             ("ntt: needs coefficient domain", &|| drop(dev.ntt(a.clone()))),
             ("basis_convert: needs coefficient domain", &|| drop(dev.basis_convert(&a, Basis::single(3)))),
@@ -261,6 +294,10 @@ mod tests {
             ("scale_limbs: one constant a limb", &|| drop(dev.scale_limbs(a.clone(), &[1]))),
             ("scale_limbs: constants are residues", &|| drop(dev.scale_limbs(a.clone(), &[1, 1, u64::MAX]))),
             ("reduce: one limb", &|| drop(dev.reduce(&dev.intt(narrow.clone()), Basis::single(3)))),
+            ("extend_limb: one limb", &|| drop(dev.extend_limb(&dev.intt(narrow.clone()), Basis::single(3)))),
+            ("weighted_sums: operands share a basis", &|| drop(weighted(0, Weight::Values(&narrow)))),
+            ("weighted_sums: needs coefficient domain", &|| drop(weighted(0, Weight::OneLimb(&narrow)))),
+            ("weighted_sums: term 1 of 1", &|| drop(weighted(1, Weight::Values(&a)))),
         ];
         for (expected, case) in cases {
             let panic = catch_unwind(AssertUnwindSafe(case)).unwrap_err();

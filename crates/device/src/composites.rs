@@ -2,7 +2,7 @@
 //! themselves, so a graph holds primitives inside a region of the composite's name.
 
 use crate::{
-    ops::{Device, GadgetKey, Handle},
+    ops::{Device, GadgetKey, Handle, Terms, Weight},
     ring::{Basis, Ring},
 };
 
@@ -77,6 +77,42 @@ pub fn key_switch<D: Device + ?Sized>(dev: &D, c: &D::Poly, key: &GadgetKey<D::P
     let product = dev.gadget_product(&raised, key);
     drop(raised);
     product.map(|half| dev.mod_down(&half, basis))
+}
+
+/// The centred lift of one limb of coefficients to `to`, transformed.
+///
+/// Cost: |to| NTT limbs. Source: \[ARK\] §4 (limbs of plaintexts made where they are used).
+pub fn extend_limb<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
+    let _region = dev.region("extend_limb", 0);
+    let own = a.shape().basis;
+    if own == to {
+        return dev.ntt(a.clone());
+    }
+    let others = dev.reduce(a, to - own);
+    dev.ntt(if own.is_subset(to) { dev.join(&[a, &others]) } else { others })
+}
+
+/// `Σ weight ⊙ x[i]` for each sum; a weight of one limb lives only while it is multiplied.
+///
+/// Cost: |basis|·N products a term and batch entry; |basis| NTT limbs more where the weight is one limb.
+///
+/// # Panics
+/// If a sum has no term.
+pub fn weighted_sums<D: Device + ?Sized>(dev: &D, x: &[D::Poly], sums: &[Terms<'_, D::Poly>]) -> Vec<D::Poly> {
+    let _region = dev.region("weighted_sums", 0);
+    let values = |i: usize, weight: Weight<'_, D::Poly>| match weight {
+        Weight::Values(values) => values.clone(),
+        Weight::OneLimb(limb) => dev.extend_limb(limb, x[i].shape().basis),
+    };
+    let sum = |terms: &Terms<'_, D::Poly>| {
+        let (&(first, weight), rest) = terms.split_first().expect("a sum has a term");
+        let mut sum = dev.mul(&x[first], &values(first, weight));
+        for &(i, weight) in rest {
+            dev.mul_acc(&mut sum, &x[i], &values(i, weight));
+        }
+        sum
+    };
+    sums.iter().map(sum).collect()
 }
 
 /// `(product of dropped)^{-1}` modulo each prime of `to`.

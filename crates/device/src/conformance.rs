@@ -5,7 +5,7 @@
 
 use crate::{
     composites,
-    ops::{Fault, GadgetKey, Handle, HostRead, KeyId, Role, RowAt, expand_row},
+    ops::{Fault, GadgetKey, Handle, HostRead, KeyId, Role, RowAt, Weight, expand_row},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
 };
 use limbwise_math::{
@@ -348,6 +348,42 @@ pub fn composites<D: HostRead>(dev: &D) {
         let switched = dev.key_switch(&c, &key);
         let expected = composites::key_switch(dev, &c, &key);
         switched.iter().zip(&expected).for_each(|(got, want)| same("key_switch", got, want));
+        for merged in [chain - Basis::single(1), Basis::single(0)] {
+            same(
+                "mod_down, merged",
+                &dev.mod_down(&product[0], merged),
+                &composites::mod_down(dev, &product[0], merged),
+            );
+        }
+        sums(dev, &ring);
+    }
+}
+
+/// Weighted sums and limbs extended for them: against the definition of the lift, then against the default bodies.
+fn sums<D: HostRead>(dev: &D, ring: &Ring) {
+    let coeff = Shape::eval(ring, Basis::single(1)).with_domain(Domain::Coeff);
+    let (x, q) = (words(&coeff, 31), ring.moduli()[1]);
+    let limb = upload(dev, &coeff, &x);
+    for to in [ring.full(), ring.full() - Basis::single(1), Basis::single(1)] {
+        let shape = Shape::eval(ring, to);
+        let mut values: Vec<u64> =
+            ring.moduli_of(to).iter().flat_map(|p| x.iter().map(|&v| p.from_i64(q.centred(v)))).collect();
+        for (row, &p) in values.chunks_exact_mut(ring.n()).zip(&ring.moduli_of(to)) {
+            NttTable::new(p, ring.log_n()).forward(row);
+        }
+        expect(dev, "extend_limb", &dev.extend_limb(&limb, to), &shape, &values);
+    }
+    let one = Shape::eval(ring, ring.full());
+    let two = one.with_batch(2);
+    let terms: Vec<D::Poly> = (32..35).map(|label| upload(dev, &two, &words(&two, label))).collect();
+    let (w, v) = (upload(dev, &one, &words(&one, 35)), upload(dev, &two, &words(&two, 36)));
+    let (w, v, limb) = (Weight::Values(&w), Weight::Values(&v), Weight::OneLimb(&limb));
+    let rows = [vec![(0, w), (1, v), (2, limb)], vec![(2, w)], vec![(1, limb), (1, w), (0, v)]];
+    let got = dev.weighted_sums(&terms, &rows);
+    let expected = composites::weighted_sums(dev, &terms, &rows);
+    assert_eq!(got.len(), rows.len(), "weighted_sums: one result a sum");
+    for (got, want) in got.iter().zip(&expected) {
+        expect(dev, "weighted_sums", got, &two, &dev.download(want).expect("no fault"));
     }
 }
 

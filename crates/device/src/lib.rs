@@ -18,5 +18,8 @@ pub mod ring;
 pub use checked::Checked;
 pub use lockstep::Lockstep;
 pub use null::Null;
-pub use ops::{Device, Fault, Fill, GadgetKey, Handle, HostRead, KeyId, LeaveRegion, Region, Role, RowAt, expand_row};
+pub use ops::{
+    Device, Fault, Fill, GadgetKey, Handle, HostRead, KeyId, LeaveRegion, Region, Role, RowAt, Terms, Weight,
+    expand_row,
+};
 pub use ring::{Basis, Domain, Ring, RingError, RingSpec, Shape};

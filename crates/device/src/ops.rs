@@ -123,6 +123,26 @@ pub struct GadgetKey<P> {
     pub pairs: Vec<[P; 2]>,
 }
 
+/// A factor of [`Device::weighted_sums`].
+#[derive(Debug)]
+pub enum Weight<'a, P> {
+    /// Values over the basis of what it multiplies, evaluation domain.
+    Values(&'a P),
+    /// One limb of coefficients, extended where it is used.
+    OneLimb(&'a P),
+}
+
+/// The terms of one sum: which operand, times what.
+pub type Terms<'a, P> = Vec<(usize, Weight<'a, P>)>;
+
+impl<P> Clone for Weight<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Weight<'_, P> {}
+
 /// A device: ring arithmetic on opaque polynomials.
 pub trait Device {
     /// A polynomial: `batch × limbs × N` words on the device.
@@ -250,6 +270,16 @@ pub trait Device {
     /// Hybrid key switching of one polynomial: the pair over Q whose phase is `c·s'`.
     fn key_switch(&self, c: &Self::Poly, key: &GadgetKey<Self::Poly>) -> [Self::Poly; 2] {
         composites::key_switch(self, c, key)
+    }
+
+    /// One limb of coefficients, centred, as values over `to`; its own prime may be among them.
+    fn extend_limb(&self, a: &Self::Poly, to: Basis) -> Self::Poly {
+        composites::extend_limb(self, a, to)
+    }
+
+    /// For each sum `Σ weight ⊙ x[i]` over its terms `(i, weight)`, at least one; a weight's batch is one or that of x.
+    fn weighted_sums(&self, x: &[Self::Poly], sums: &[Terms<'_, Self::Poly>]) -> Vec<Self::Poly> {
+        composites::weighted_sums(self, x, sums)
     }
 }
 
