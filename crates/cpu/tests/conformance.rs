@@ -1,4 +1,4 @@
-//! Both sets of kernels keep every promise of the device crate, alone, on two threads, and in lockstep.
+//! All sets of kernels keep every promise of the device crate, alone, on two threads, and in lockstep.
 
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
@@ -13,10 +13,17 @@ fn open(isa: Isa, threads: usize) -> Option<Cpu> {
     isa.is_available().then(|| Cpu::new(isa, threads).expect("available"))
 }
 
+/// A vector device beside the scalar one.
+fn lockstep(isa: Isa) -> Option<Lockstep<Cpu, Cpu>> {
+    Some(Lockstep { trusted: open(Isa::Scalar, 1)?, tested: open(isa, 2)? })
+}
+
 conformance_suite!(scalar, "scalar", || open(Isa::Scalar, 1));
+conformance_suite!(avx2, "avx2", || open(Isa::Avx2, 1));
 conformance_suite!(ifma, "ifma", || open(Isa::Ifma, 1));
 conformance_suite!(ifma_two_threads, "ifma", || open(Isa::Ifma, 2).map(Checked));
-conformance_suite!(lockstep, "ifma", || Some(Lockstep { trusted: open(Isa::Scalar, 1)?, tested: open(Isa::Ifma, 2)? }));
+conformance_suite!(lockstep_avx2, "avx2", || lockstep(Isa::Avx2));
+conformance_suite!(lockstep_ifma, "ifma", || lockstep(Isa::Ifma));
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
@@ -24,16 +31,17 @@ proptest! {
     /// Arbitrary programs, compared operation by operation, contracts checked on the way.
     #[test]
     fn random_programs_agree(script in prop::collection::vec(any::<(u8, u8, u8)>(), 1..40), large in any::<bool>()) {
-        let both = || Some(Lockstep { trusted: open(Isa::Scalar, 1)?, tested: open(Isa::Ifma, 2)? });
-        with_device("ifma", both, |dev| {
-            let (log_n, dev) = (if large { 13 } else { 10 }, Checked(dev));
-            let mut primes = ntt_primes_below(log_n, 49, 2, &[]).unwrap();
-            for bits in [50, 30, 61] {
-                primes.extend(ntt_primes_below(log_n, bits, 1, &primes).unwrap());
-            }
-            let ring = dev.ring(&RingSpec { log_n, primes }).unwrap();
-            random_program(&dev, &ring, &script);
-        });
+        for isa in [Isa::Avx2, Isa::Ifma] {
+            with_device(isa.name(), || lockstep(isa), |dev| {
+                let (log_n, dev) = (if large { 13 } else { 10 }, Checked(dev));
+                let mut primes = ntt_primes_below(log_n, 49, 2, &[]).unwrap();
+                for bits in [50, 30, 61] {
+                    primes.extend(ntt_primes_below(log_n, bits, 1, &primes).unwrap());
+                }
+                let ring = dev.ring(&RingSpec { log_n, primes }).unwrap();
+                random_program(&dev, &ring, &script);
+            });
+        }
     }
 }
 

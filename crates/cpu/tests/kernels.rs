@@ -18,9 +18,9 @@ fn available() -> Vec<Isa> {
 
 /// The largest and the smallest prime of some widths, as far as they exist.
 fn primes(log_n: u32) -> Vec<Modulus> {
-    let widths = [20, 25, 30, 31, 40, 47, 48, 49, 50, 61];
+    let widths = [20, 25, 30, 31, 40, 47, 48, 49, 50, 52, 55, 60, 61];
     let largest = widths.iter().filter_map(|&bits| ntt_primes_below(log_n, bits, 1, &[]).ok()).flatten();
-    let smallest = [30, 48, 49, 50, 51].iter().filter_map(|&bits| {
+    let smallest = [30, 48, 49, 50, 51, 61].iter().filter_map(|&bits| {
         let bound = 1u64 << (bits - 1);
         ntt_primes_near(log_n, bound).find(|&q| q > bound)
     });

@@ -41,7 +41,7 @@ impl Converter {
         let base = BaseConversion::new(from, to);
         let vector = match isa {
             Isa::Ifma => ifma::IfmaConversion::new(&base),
-            Isa::Scalar => None,
+            _ => None,
         };
         Self { base, vector }
     }

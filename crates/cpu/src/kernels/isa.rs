@@ -6,6 +6,8 @@
 pub enum Isa {
     /// Plain Rust, any CPU, primes of up to 61 bits.
     Scalar,
+    /// AVX2 with FMA, all primes; what it has no faster kernel for is done as in [`Self::Scalar`].
+    Avx2,
     /// AVX-512 with 52-bit multiply-add, primes of up to 50 bits; larger primes of the same ring use [`Self::Scalar`].
     Ifma,
 }
@@ -22,13 +24,14 @@ pub struct IsaError {
 
 impl Isa {
     /// All, slowest first.
-    pub const ALL: [Self; 2] = [Self::Scalar, Self::Ifma];
+    pub const ALL: [Self; 3] = [Self::Scalar, Self::Avx2, Self::Ifma];
 
     /// Its name in options and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Scalar => "scalar",
+            Self::Avx2 => "avx2",
             Self::Ifma => "ifma",
         }
     }
@@ -38,6 +41,7 @@ impl Isa {
     pub fn is_available(self) -> bool {
         match self {
             Self::Scalar => true,
+            Self::Avx2 => super::avx2::Token::detect().is_some(),
             Self::Ifma => super::ifma::Token::detect().is_some(),
         }
     }
@@ -78,6 +82,9 @@ mod tests {
         assert!(Isa::best().is_available());
         let refused = Isa::from_name("avx1024").unwrap_err().to_string();
         assert!(refused.starts_with("instruction set \"avx1024\" is not available: this CPU runs scalar"), "{refused}");
+        let ordered = Isa::ALL.map(|isa| isa.is_available().then_some(isa));
+        assert_eq!(Some(Isa::best()), ordered.into_iter().flatten().next_back());
+        assert_eq!(Isa::from_name("avx2").is_ok(), Isa::Avx2.is_available());
         assert_eq!(Isa::from_name("avx512ifma").is_ok(), Isa::Ifma.is_available());
     }
 }

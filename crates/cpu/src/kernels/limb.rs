@@ -1,6 +1,6 @@
 //! The table of kernels for one prime, chosen once.
 
-use super::{Isa, ifma, scalar::ScalarLimb};
+use super::{Isa, avx2, ifma, scalar::ScalarLimb};
 use crate::layout::Line;
 use limbwise_math::modulus::Modulus;
 
@@ -43,6 +43,10 @@ pub fn kernels(isa: Isa, modulus: Modulus, log_n: u32) -> Box<dyn LimbKernels> {
         Isa::Ifma if modulus.bits() <= ifma::MAX_BITS => {
             let token = ifma::Token::detect().expect("the caller checked that the CPU has IFMA");
             ifma::limb(token, modulus, log_n)
+        }
+        Isa::Avx2 => {
+            let token = avx2::Token::detect().expect("the caller checked that the CPU has AVX2");
+            avx2::limb(token, modulus, log_n)
         }
         Isa::Scalar | Isa::Ifma => Box::new(ScalarLimb::new(modulus, log_n)),
     }

@@ -3,14 +3,21 @@
 //! Enters: slices of [`Line`](crate::layout::Line) in the order of [`layout`](crate::layout).
 //! Stays out: polynomials, threads, memory management.
 //!
-//! Read in this order: [`limb`] (the table of kernels), [`scalar`], [`ifma`], [`convert`], [`galois`], [`isa`].
+//! Read in this order: [`limb`] (the table of kernels), [`scalar`], `passes`, `factors`, [`avx2`], [`ifma`],
+//! [`convert`], [`galois`], [`isa`].
 
+#[cfg_attr(not(target_arch = "x86_64"), path = "absent_avx2.rs")]
+pub mod avx2;
 pub mod convert;
+#[cfg(target_arch = "x86_64")]
+mod factors;
 pub mod galois;
 #[cfg_attr(not(target_arch = "x86_64"), path = "absent.rs")]
 pub mod ifma;
 pub mod isa;
 pub mod limb;
+#[cfg(target_arch = "x86_64")]
+mod passes;
 pub mod scalar;
 
 pub use convert::Converter;

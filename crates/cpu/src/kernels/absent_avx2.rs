@@ -1,0 +1,21 @@
+//! Stands for [`avx2`](super) where the target is no x86-64: nothing here can be made, so nothing here is ever called.
+
+use super::LimbKernels;
+use limbwise_math::modulus::Modulus;
+use std::convert::Infallible;
+
+/// Proof of a feature that this target has not.
+#[derive(Clone, Copy, Debug)]
+pub struct Token(Infallible);
+
+impl Token {
+    /// There is none.
+    #[must_use]
+    pub fn detect() -> Option<Self> {
+        None
+    }
+}
+
+pub(crate) fn limb(token: Token, _q: Modulus, _log_n: u32) -> Box<dyn LimbKernels> {
+    match token.0 {}
+}

@@ -1,0 +1,258 @@
+//! Arithmetic for primes of up to 50 bits in floating point: AVX2 has no product of 64-bit words, but FMA has one of 53.
+//!
+//! Inside a transform a word is an `f64` that holds an integer, a representative of its residue of either sign. A product
+//! y·w is h + l exactly, l being what rounding h left; with c the integer next to h/q, h − c·q and its sum with l are
+//! integers below 2^53, hence exact. Rounding c errs by at most ½ + |y·w/q|·2^−52, so for |w| ≤ q/2 the product is within
+//! `½·q + |y|·q·2^−53`. [`fixes`] follows these bounds from pass to pass.
+
+use super::vector::{self, HALVES, LANES, lift_once, load, store};
+use crate::{
+    kernels::{
+        factors::{Factors, LaneFactors, Pass, shape},
+        passes::{STRIP, quarters, transforms},
+    },
+    layout::{BLOCK, Line, PADDED},
+};
+use limbwise_math::modulus::Modulus;
+use std::{
+    arch::x86_64::{
+        __m256d, _mm256_add_pd, _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_fmadd_pd, _mm256_fmsub_pd,
+        _mm256_fnmadd_pd, _mm256_mul_pd, _mm256_or_pd, _mm256_set1_pd, _mm256_sub_epi64, _mm256_sub_pd,
+    },
+    ops::Range,
+};
+
+/// Most bits of a prime.
+pub(super) const MAX_BITS: u32 = 50;
+
+/// 2^52: or-ing a smaller integer into its bits adds it.
+const TWO_52: f64 = (1u64 << 52) as f64;
+
+/// 1.5·2^52: a number of up to 2^51 added to it is rounded to an integer, which then stands in its low bits.
+const ROUNDER: f64 = 1.5 * TWO_52;
+
+/// Largest value that may be multiplied: the quotient is at most half of it and has to pass [`ROUNDER`].
+const LIMIT: f64 = TWO_52;
+
+pub(super) type V = vector::V;
+pub(super) type Factor = f64;
+type Wide = __m256d;
+
+/// What stays in registers.
+#[derive(Clone, Copy)]
+pub(super) struct Constants {
+    q: __m256d,
+    /// 1/q.
+    inverse: __m256d,
+    rounder: __m256d,
+    two_52: __m256d,
+    /// q as a word.
+    word: V,
+}
+
+impl Constants {
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn new(q: Modulus) -> Self {
+        let float = q.value() as f64;
+        Self {
+            q: _mm256_set1_pd(float),
+            inverse: _mm256_set1_pd(1.0 / float),
+            rounder: _mm256_set1_pd(ROUNDER),
+            two_52: _mm256_set1_pd(TWO_52),
+            word: vector::splat(q.value()),
+        }
+    }
+}
+
+/// A factor of residue w: its representative in (−q/2, q/2].
+pub(super) fn factor(q: Modulus, w: u64) -> Factor {
+    q.centred(w) as f64
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn zero() -> V {
+    vector::splat(0)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn wide(w: &Factor) -> Wide {
+    _mm256_set1_pd(*w)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn lane_factor(lanes: &LaneFactors, half: usize) -> Wide {
+    _mm256_castsi256_pd(load(&lanes[0], half))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn transpose(v: [V; 4]) -> [V; 4] {
+    vector::transpose(v)
+}
+
+/// A word below 2^52 as a float.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn enter(k: Constants, x: V) -> V {
+    _mm256_castpd_si256(_mm256_sub_pd(_mm256_or_pd(_mm256_castsi256_pd(x), k.two_52), k.two_52))
+}
+
+/// A float of residue x as its residue. Range: |x| ≤ 2^53 → [0, q).
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn leave(k: Constants, x: V) -> V {
+    to_residue(k, _mm256_castsi256_pd(correct(k, x)))
+}
+
+/// Range: (−q, q) → [0, q).
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn to_residue(k: Constants, x: __m256d) -> V {
+    let shifted = _mm256_castpd_si256(_mm256_add_pd(x, k.rounder));
+    lift_once(_mm256_sub_epi64(shifted, _mm256_castpd_si256(k.rounder)), k.word)
+}
+
+/// Range: any → q/2 and less than one on either side of zero.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn correct(k: Constants, x: V) -> V {
+    let x = _mm256_castsi256_pd(x);
+    let c = _mm256_sub_pd(_mm256_fmadd_pd(x, k.inverse, k.rounder), k.rounder);
+    _mm256_castpd_si256(_mm256_fnmadd_pd(c, k.q, x))
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn correct_sum(k: Constants, x: V) -> V {
+    correct(k, x)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn product_of_floats(k: Constants, y: __m256d, w: __m256d) -> __m256d {
+    let h = _mm256_mul_pd(y, w);
+    let l = _mm256_fmsub_pd(y, w, h);
+    let c = _mm256_sub_pd(_mm256_fmadd_pd(h, k.inverse, k.rounder), k.rounder);
+    _mm256_add_pd(_mm256_fnmadd_pd(c, k.q, h), l)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn product(k: Constants, y: V, w: Wide) -> V {
+    _mm256_castpd_si256(product_of_floats(k, _mm256_castsi256_pd(y), w))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn sum(x: V, y: V) -> V {
+    _mm256_castpd_si256(_mm256_add_pd(_mm256_castsi256_pd(x), _mm256_castsi256_pd(y)))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn difference(_k: Constants, x: V, y: V) -> V {
+    _mm256_castpd_si256(_mm256_sub_pd(_mm256_castsi256_pd(x), _mm256_castsi256_pd(y)))
+}
+
+/// `a·b mod q` of residues: the quotient is below 2^50, so it errs by less than ¾.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn mul(k: Constants, a: V, b: V) -> V {
+    let [a, b] = [enter(k, a), enter(k, b)];
+    to_residue(k, product_of_floats(k, _mm256_castsi256_pd(a), _mm256_castsi256_pd(b)))
+}
+
+transforms!("avx2,fma");
+
+/// A pass as bounds see it: what comes in, whether it is double, where it corrects → what comes out, if all fits.
+type Step = fn(Bounds, f64, bool, u8) -> Option<f64>;
+
+/// Bounds of values, in multiples of q.
+#[derive(Clone, Copy)]
+struct Bounds {
+    q: f64,
+    /// What may be multiplied.
+    limit: f64,
+}
+
+impl Bounds {
+    fn new(q: Modulus) -> Self {
+        let q = q.value() as f64;
+        Self { q, limit: LIMIT / q }
+    }
+
+    /// Of a product with an operand within `y`, rounded up.
+    fn product(self, y: f64) -> f64 {
+        0.5 + y * self.q / (2.0 * TWO_52) + 1e-12
+    }
+
+    /// After a correction, rounded up.
+    const CORRECTED: f64 = 0.5 + 1e-12;
+
+    /// After a forward pass on values within `x`, if all that is multiplied or stored is within the limit.
+    fn forward(self, x: f64, is_double: bool, fix: u8) -> Option<f64> {
+        let level = |x: f64, corrects: bool| {
+            let kept = if corrects { Self::CORRECTED } else { x };
+            kept + self.product(x)
+        };
+        let ends = level(x, fix & 1 != 0);
+        let ends = if is_double { level(ends, fix & 2 != 0) } else { ends };
+        (x <= self.limit && ends <= self.limit).then_some(ends)
+    }
+
+    /// After an inverse pass, likewise; the next one multiplies differences of differences.
+    fn inverse(self, x: f64, is_double: bool, fix: u8) -> Option<f64> {
+        let kept = |x: f64, bit: u8| if fix & bit != 0 { Self::CORRECTED } else { x };
+        let (largest, ends) = if is_double {
+            let (s, t) = (kept(2.0 * x, 1), self.product(2.0 * x));
+            let ends = kept(2.0 * s, 2).max(kept(2.0 * t, 4)).max(self.product(2.0 * s)).max(self.product(2.0 * t));
+            ((2.0 * s).max(2.0 * t).max(2.0 * x), ends)
+        } else {
+            (2.0 * x, kept(2.0 * x, 2).max(self.product(2.0 * x)))
+        };
+        (largest <= self.limit && 4.0 * ends <= self.limit).then_some(ends)
+    }
+}
+
+/// Where each pass of [`shape`] corrects, forward and inverse: as little as keeps all values within their limits.
+pub(super) fn fixes(q: Modulus, log_n: u32) -> [Vec<u8>; 2] {
+    let (bounds, shape) = (Bounds::new(q), shape(log_n));
+    let plan = |passes: &mut dyn Iterator<Item = usize>, kinds: &[u8], step: Step, twisted: usize| {
+        let mut x = 1.0;
+        let mut fixes = Vec::new();
+        for i in passes {
+            x = if i == twisted { bounds.product(x) } else { x };
+            let fit = kinds.iter().find_map(|&fix| step(bounds, x, shape[i], fix).map(|ends| (fix, ends)));
+            let (fix, ends) = fit.expect("one kind keeps primes of up to 50 bits within bounds; tested");
+            fixes.push(fix);
+            x = ends;
+        }
+        fixes
+    };
+    // The twist comes between the last passes but one and but two.
+    let count = shape.len();
+    let forward = plan(&mut (0..count), &[0, 1, 3], Bounds::forward, count - 2);
+    let mut inverse = plan(&mut (0..count).rev(), &[0, 2, 6, 7], Bounds::inverse, count - 3);
+    inverse.reverse();
+    [forward, inverse]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_prime_has_a_plan() {
+        for bits in 20..=MAX_BITS {
+            for q in [(1u64 << (bits - 1)) + 1, 3 * (1 << (bits - 2)) + 1, (1 << bits) - 1] {
+                for log_n in 10..=17 {
+                    let fixes = fixes(Modulus::new(q), log_n);
+                    assert!(bits > 31 || fixes.iter().flatten().all(|&fix| fix == 0), "{q} needs no correction");
+                }
+            }
+        }
+    }
+}

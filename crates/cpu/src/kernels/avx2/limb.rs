@@ -1,0 +1,209 @@
+//! The kernels of one prime: transforms and element-wise arithmetic.
+
+use super::{
+    Token, float,
+    vector::{V, lift_once, load, reduce_once, splat, store},
+    word,
+};
+use crate::{
+    kernels::{
+        Isa, LimbKernels,
+        factors::{Factors, factors, shape},
+        scalar,
+    },
+    layout::Line,
+};
+use limbwise_math::modulus::Modulus;
+use std::arch::x86_64::{_mm256_add_epi64, _mm256_sub_epi64};
+
+/// AVX2 kernels for one prime and one ring degree.
+struct Avx2Limb {
+    _token: Token,
+    q: Modulus,
+    tables: Tables,
+}
+
+/// Forward and inverse factors of the arithmetic that fits the prime.
+enum Tables {
+    /// Up to 50 bits.
+    Float([Factors<float::Factor>; 2]),
+    /// More.
+    Word([Factors<word::Factor>; 2]),
+}
+
+/// What is done to each line, for any prime.
+#[derive(Clone, Copy)]
+enum Sum<'a> {
+    AddAssign(&'a [Line]),
+    Add(&'a [Line], &'a [Line]),
+    Sub(&'a [Line], &'a [Line]),
+    Neg,
+    Shift(u64),
+}
+
+/// What is done to each line, for primes of up to 50 bits.
+#[derive(Clone, Copy)]
+enum Product<'a> {
+    Mul(&'a [Line], &'a [Line]),
+    MulAcc(&'a [Line], &'a [Line]),
+    Scale(u64),
+}
+
+macro_rules! lines {
+    ($out:ident; $old:ident, $($x:ident in $a:expr),*; $value:expr) => {{
+        $(let $x = $a;)*
+        $(let $x = &$x[..$out.len()];)*
+        for i in 0..$out.len() {
+            for half in 0..2 {
+                let $old = load(&$out[i], half);
+                $(let $x = load(&$x[i], half);)*
+                store(&mut $out[i], half, $value);
+            }
+        }
+    }};
+}
+
+#[target_feature(enable = "avx2")]
+fn sums(modulus: Modulus, out: &mut [Line], op: Sum<'_>) {
+    let q = splat(modulus.value());
+    let (add, sub) = (|x: V, y: V| add(x, y, q), |x: V, y: V| lift_once(_mm256_sub_epi64(x, y), q));
+    match op {
+        Sum::Add(a, b) => lines!(out; _old, x in a, y in b; add(x, y)),
+        Sum::Sub(a, b) => lines!(out; _old, x in a, y in b; sub(x, y)),
+        Sum::AddAssign(a) => lines!(out; old, x in a; add(old, x)),
+        Sum::Neg => lines!(out; old, ; sub(splat(0), old)),
+        Sum::Shift(c) => {
+            let c = splat(c);
+            lines!(out; old, ; add(old, c));
+        }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn add(x: V, y: V, q: V) -> V {
+    reduce_once(_mm256_add_epi64(x, y), q)
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn float_products(modulus: Modulus, out: &mut [Line], op: Product<'_>) {
+    let (k, q) = (float::Constants::new(modulus), splat(modulus.value()));
+    match op {
+        Product::Mul(a, b) => lines!(out; _old, x in a, y in b; float::mul(k, x, y)),
+        Product::MulAcc(a, b) => lines!(out; old, x in a, y in b; add(old, float::mul(k, x, y), q)),
+        Product::Scale(c) => {
+            let c = splat(c);
+            lines!(out; old, ; float::mul(k, old, c));
+        }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn word_scale(modulus: Modulus, out: &mut [Line], c: u64) {
+    let (k, w) = (word::Constants::new(modulus), modulus.shoup(c));
+    lines!(out; old, ; word::scale(k, old, &w));
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn float_transform(q: Modulus, tables: &[Factors<float::Factor>; 2], inverse: bool, a: &mut [Line]) {
+    let k = float::Constants::new(q);
+    if inverse { float::inverse(k, &tables[1], a) } else { float::forward(k, &tables[0], a) }
+}
+
+#[target_feature(enable = "avx2")]
+fn word_transform(q: Modulus, tables: &[Factors<word::Factor>; 2], inverse: bool, a: &mut [Line]) {
+    let k = word::Constants::new(q);
+    if inverse { word::inverse(k, &tables[1], a) } else { word::forward(k, &tables[0], a) }
+}
+
+/// Kernels for a prime of up to 61 bits that is 1 modulo 2N.
+pub(crate) fn limb(token: Token, q: Modulus, log_n: u32) -> Box<dyn LimbKernels> {
+    let tables = if q.bits() <= float::MAX_BITS {
+        let fixes = float::fixes(q, log_n);
+        let fixes = [fixes[0].as_slice(), &fixes[1]];
+        Tables::Float(factors(q, log_n, fixes, |w| float::factor(q, w), |w| [w.to_bits(), 0]))
+    } else {
+        let fixes = word::FIXES.map(|fix| vec![fix; shape(log_n).len()]);
+        let fixes = [fixes[0].as_slice(), &fixes[1]];
+        Tables::Word(factors(q, log_n, fixes, |w| q.shoup(w), |w| [w.value, w.quotient]))
+    };
+    Box::new(Avx2Limb { _token: token, q, tables })
+}
+
+impl Avx2Limb {
+    fn transform(&self, inverse: bool, a: &mut [Line]) {
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        match &self.tables {
+            // SAFETY: the token proves AVX2 and FMA.
+            Tables::Float(tables) => unsafe { float_transform(self.q, tables, inverse, a) },
+            // SAFETY: the token proves AVX2.
+            Tables::Word(tables) => unsafe { word_transform(self.q, tables, inverse, a) },
+        }
+    }
+
+    fn sum(&self, out: &mut [Line], op: Sum<'_>) {
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX2.
+        unsafe {
+            sums(self.q, out, op);
+        }
+    }
+
+    fn product(&self, out: &mut [Line], op: Product<'_>) {
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        match (&self.tables, op) {
+            // SAFETY: the token proves AVX2 and FMA.
+            (Tables::Float(_), op) => unsafe { float_products(self.q, out, op) },
+            // SAFETY: the token proves AVX2.
+            (Tables::Word(_), Product::Scale(c)) => unsafe { word_scale(self.q, out, c) },
+            (Tables::Word(_), Product::Mul(a, b)) => scalar::mul(self.q, out, a, b),
+            (Tables::Word(_), Product::MulAcc(a, b)) => scalar::mul_acc(self.q, out, a, b),
+        }
+    }
+}
+
+impl LimbKernels for Avx2Limb {
+    fn isa(&self) -> Isa {
+        Isa::Avx2
+    }
+
+    fn ntt(&self, a: &mut [Line]) {
+        self.transform(false, a);
+    }
+
+    fn intt(&self, a: &mut [Line]) {
+        self.transform(true, a);
+    }
+
+    fn add(&self, out: &mut [Line], a: &[Line], b: &[Line]) {
+        self.sum(out, Sum::Add(a, b));
+    }
+
+    fn sub(&self, out: &mut [Line], a: &[Line], b: &[Line]) {
+        self.sum(out, Sum::Sub(a, b));
+    }
+
+    fn mul(&self, out: &mut [Line], a: &[Line], b: &[Line]) {
+        self.product(out, Product::Mul(a, b));
+    }
+
+    fn add_assign(&self, acc: &mut [Line], a: &[Line]) {
+        self.sum(acc, Sum::AddAssign(a));
+    }
+
+    fn mul_acc(&self, acc: &mut [Line], a: &[Line], b: &[Line]) {
+        self.product(acc, Product::MulAcc(a, b));
+    }
+
+    fn neg(&self, a: &mut [Line]) {
+        self.sum(a, Sum::Neg);
+    }
+
+    fn scale(&self, a: &mut [Line], c: u64) {
+        self.product(a, Product::Scale(c));
+    }
+
+    fn shift(&self, a: &mut [Line], c: u64) {
+        self.sum(a, Sum::Shift(c));
+    }
+}

@@ -1,0 +1,26 @@
+//! Kernels for AVX2 and FMA: what most CPUs without AVX-512 have.
+//!
+//! Primes of up to 50 bits are worked on in floating point, larger ones in words put together from 32-bit products.
+//! Products of two values modulo a larger prime are scalar: there the emulated full product and its reduction are
+//! slower than the CPU's own. Base conversions and automorphisms are scalar for all primes.
+//!
+//! Read in this order: `vector`, `float`, `word`, `limb` (element-wise kernels and the way in).
+
+mod float;
+mod limb;
+mod vector;
+mod word;
+
+pub(crate) use limb::limb;
+
+/// Proof that this CPU has AVX2 and FMA. Only [`Token::detect`] makes one.
+#[derive(Clone, Copy, Debug)]
+pub struct Token(());
+
+impl Token {
+    /// Asks the CPU.
+    #[must_use]
+    pub fn detect() -> Option<Self> {
+        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Self(()))
+    }
+}

@@ -1,0 +1,83 @@
+//! Four words at a time: loads, stores, transposition, sums modulo q.
+
+use crate::layout::Line;
+use std::arch::x86_64::{
+    __m256i, _mm256_add_epi64, _mm256_blendv_pd, _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_load_si256,
+    _mm256_permute2x128_si256, _mm256_set1_epi64x, _mm256_store_si256, _mm256_sub_epi64, _mm256_unpackhi_epi64,
+    _mm256_unpacklo_epi64,
+};
+
+/// Four words.
+pub(super) type V = __m256i;
+
+/// Words of a vector.
+pub(super) const LANES: usize = 4;
+
+/// Vectors of a line.
+pub(super) const HALVES: usize = 2;
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn load(line: &Line, half: usize) -> V {
+    let words = &line.0.as_chunks::<LANES>().0[half];
+    #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
+    // SAFETY: half a line is 32 readable bytes, aligned to 32.
+    unsafe {
+        _mm256_load_si256(words.as_ptr().cast())
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn store(line: &mut Line, half: usize, x: V) {
+    let words = &mut line.0.as_chunks_mut::<LANES>().0[half];
+    #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
+    // SAFETY: half a line is 32 writable bytes, aligned to 32.
+    unsafe {
+        _mm256_store_si256(words.as_mut_ptr().cast(), x);
+    }
+}
+
+/// The same word in every lane.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn splat(x: u64) -> V {
+    _mm256_set1_epi64x(x.cast_signed())
+}
+
+/// `x` where the sign of `by` is clear, else `y`.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn unless_negative(by: V, x: V, y: V) -> V {
+    let [x, y, by] = [_mm256_castsi256_pd(x), _mm256_castsi256_pd(y), _mm256_castsi256_pd(by)];
+    _mm256_castpd_si256(_mm256_blendv_pd(x, y, by))
+}
+
+/// `x` or `x − m`, whichever is in [0, m): [0, 2m) → [0, m), m up to 2^63.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn reduce_once(x: V, m: V) -> V {
+    let less = _mm256_sub_epi64(x, m);
+    unless_negative(less, less, x)
+}
+
+/// `x` or `x + q`, whichever is not negative: (−q, q) → [0, q).
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn lift_once(x: V, q: V) -> V {
+    unless_negative(x, x, _mm256_add_epi64(x, q))
+}
+
+/// Transposes four rows of four words.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn transpose([a, b, c, d]: [V; 4]) -> [V; 4] {
+    let (ab0, ab1) = (_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
+    let (cd0, cd1) = (_mm256_unpacklo_epi64(c, d), _mm256_unpackhi_epi64(c, d));
+    [
+        _mm256_permute2x128_si256::<0x20>(ab0, cd0),
+        _mm256_permute2x128_si256::<0x20>(ab1, cd1),
+        _mm256_permute2x128_si256::<0x31>(ab0, cd0),
+        _mm256_permute2x128_si256::<0x31>(ab1, cd1),
+    ]
+}
