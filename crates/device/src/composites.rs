@@ -81,7 +81,7 @@ pub fn key_switch<D: Device + ?Sized>(dev: &D, c: &D::Poly, key: &GadgetKey<D::P
 
 /// The centred lift of one limb of coefficients to `to`, transformed.
 ///
-/// Cost: |to| NTT limbs. Source: \[ARK\] §4 (limbs of plaintexts made where they are used).
+/// Cost: |to| NTT limbs. Source: \[ARK\] (limbs of plaintexts made where they are used).
 pub fn extend_limb<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
     let _region = dev.region("extend_limb", 0);
     let own = a.shape().basis;

@@ -9,7 +9,7 @@ use crate::{
     params::Params,
     rlwe::noise,
 };
-use limbwise_device::{Device, Domain, Role, Shape};
+use limbwise_device::{Basis, Device, Domain, Role, Shape};
 #[cfg(feature = "client")]
 use limbwise_math::rns::Reconstruction;
 use limbwise_math::{embedding::Embedding, rns::to_f64};
@@ -54,17 +54,34 @@ impl Encoder {
     pub fn encode<D: Device>(&self, dev: &D, batch: &[Vec<Complex64>], packing: Packing) -> Result<Plaintext<D>> {
         let estimate = self.estimate(batch, packing)?;
         let Packing { slots, level, scale } = packing;
-        let shape = Shape::eval(self.params.ring(), self.params.basis(level)).with_batch(batch.len());
-        let coefficients: Vec<OnceLock<Vec<i128>>> = batch.iter().map(|_| OnceLock::new()).collect();
+        let poly = self.coefficients(dev, batch, packing, self.params.basis(level));
+        Ok(Plaintext { poly: dev.ntt(poly), level, scale, slots, estimate, shadow: None })
+    }
+
+    /// The parameters.
+    pub(crate) fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Encoded coefficients over any basis of the ring; the values have passed [`Self::estimate`].
+    pub(crate) fn coefficients<D: Device>(
+        &self,
+        dev: &D,
+        batch: &[Vec<Complex64>],
+        packing: Packing,
+        basis: Basis,
+    ) -> D::Poly {
+        let Packing { slots, scale, .. } = packing;
+        let shape = Shape::eval(self.params.ring(), basis).with_batch(batch.len()).with_domain(Domain::Coeff);
+        let integers: Vec<OnceLock<Vec<i128>>> = batch.iter().map(|_| OnceLock::new()).collect();
         let gap = self.params.max_slots() / slots;
-        let poly = dev.upload(&shape.with_domain(Domain::Coeff), Role::Plaintext, &|at, row| {
-            let integers = coefficients[at.batch].get_or_init(|| self.integers(&batch[at.batch], slots, scale));
+        dev.upload(&shape, Role::Plaintext, &|at, row| {
+            let integers = integers[at.batch].get_or_init(|| self.integers(&batch[at.batch], slots, scale));
             row.fill(0);
             for (x, &c) in row.iter_mut().step_by(gap).zip(integers.iter()) {
                 *x = at.modulus.from_i128(c);
             }
-        });
-        Ok(Plaintext { poly: dev.ntt(poly), level, scale, slots, estimate, shadow: None })
+        })
     }
 
     /// Encodes real vectors.

@@ -3,7 +3,7 @@
 //! Enters: encoding, encryption, the explicit evaluator, automatic level management, polynomial evaluation.
 //! Stays out: kernels, key generation (it is RLWE's), workloads.
 //!
-//! Read in this order: [`ciphertext`], [`encoder`], [`mod@encrypt`], [`evaluator`], [`rotation`], [`auto`], [`chebyshev`],
+//! Read in this order: [`ciphertext`], [`encoder`], [`mod@encrypt`], [`evaluator`], [`rotation`], [`linear`], [`auto`], [`chebyshev`],
 //! [`estimate`], [`shadow`], and for clients `decrypt`.
 
 pub mod auto;
@@ -16,6 +16,7 @@ pub mod encoder;
 pub mod encrypt;
 pub mod estimate;
 pub mod evaluator;
+pub mod linear;
 pub mod rotation;
 pub mod shadow;
 
@@ -29,4 +30,5 @@ pub use encrypt::{encrypt, encrypt_secret};
 pub use estimate::Estimate;
 pub use evaluator::Evaluator;
 pub use limbwise_math::chebyshev::Series;
+pub use linear::{Diagonals, LinearPlan, LinearTransform, PlaintextForm, Strategy};
 pub use shadow::Shadow;

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod linear;
+#[cfg(test)]
 mod noise;
 #[cfg(test)]
 mod operations;

@@ -1,0 +1,212 @@
+//! Applying a linear map: checks, what the strategies share, and the choice between them.
+
+use super::{LinearTransform, PlaintextForm, Strategy, bsgs, direct, double_hoisted, hoisted, multi_hop};
+use crate::{
+    ckks::{Auto, Ciphertext, Estimate, Evaluator, evaluator::linear},
+    error::{KeyError, LevelError, Result, ScaleError},
+    rlwe::{KeyName, noise},
+};
+use limbwise_device::{Basis, Device, GadgetKey, Handle as _, Terms, Weight};
+use limbwise_math::galois::GaloisElement;
+
+impl<D: Device> Evaluator<'_, D> {
+    /// The map applied to the slots: the scale is the product of both, the level stays; rescale afterwards.
+    ///
+    /// Shape:  level ℓ → level ℓ, at most the map's.
+    /// Scale:  Δ → Δ·Δ_map.   Noise: carried through every rotation and product.
+    /// Cost:   that of the plan's [`Strategy`].
+    ///
+    /// # Errors
+    /// A missing key, slots or levels that do not go together, a ciphertext of three polynomials, a product that leaves
+    /// the modulus; before any device operation.
+    pub fn linear_transform(&self, a: &Ciphertext<D>, map: &LinearTransform<D>) -> Result<Ciphertext<D>> {
+        self.applied("linear_transform", a, map, a.level)
+    }
+
+    /// The map applied and rescaled: level −1. Where the strategy ends over QP, the special primes and those of the
+    /// level are dropped by one division, which saves 2(k + ℓ) NTT limbs for ℓ limbs left and k dropped by the level.
+    ///
+    /// # Errors
+    /// As [`Self::linear_transform`] and [`Self::rescale`].
+    pub fn linear_transform_rescaled(&self, a: &Ciphertext<D>, map: &LinearTransform<D>) -> Result<Ciphertext<D>> {
+        let op = "linear_transform_rescaled";
+        self.needs(op, a, 1)?;
+        let log_scale = (a.scale * map.plan.scale / self.params.dropped(a.level)).log2();
+        if log_scale < 5.0 {
+            return Err(ScaleError::TooSmall { op, log_scale }.into());
+        }
+        let result = self.applied(op, a, map, a.level - 1)?;
+        if result.level < a.level { Ok(result) } else { self.rescale(&result) }
+    }
+
+    /// Ends at `level` where the strategy divides anyway, else at the level of `a`.
+    fn applied(
+        &self,
+        op: &'static str,
+        a: &Ciphertext<D>,
+        map: &LinearTransform<D>,
+        level: usize,
+    ) -> Result<Ciphertext<D>> {
+        let run = Run::new(op, self, a, map)?;
+        let _region = self.dev.region("linear_transform", 0);
+        let mut result = match map.plan.strategy {
+            Strategy::Direct => direct::apply(&run),
+            Strategy::Hoisted => hoisted::apply(&run),
+            Strategy::Bsgs { .. } => bsgs::apply(&run),
+            Strategy::DoubleHoisted { .. } => double_hoisted::apply(&run, level),
+            Strategy::MultiHop { .. } => multi_hop::apply(&run),
+        }?;
+        if let (Some(clear), Some(map)) = (&a.shadow, &map.shadow) {
+            let values: Vec<_> = clear.values().iter().map(|x| map.apply(x)).collect();
+            result.shadow = Some(crate::ckks::Shadow::new(&values, a.slots));
+        }
+        Ok(result)
+    }
+}
+
+impl<D: Device> Auto<'_, D> {
+    /// The map applied at its level and settled at the one below. The map's plan is [`LinearPlan::new`](super::LinearPlan::new)'s.
+    ///
+    /// # Errors
+    /// A missing key, no level left, a map at a level that the ciphertext has left.
+    pub fn linear_transform(&self, a: &Ciphertext<D>, map: &LinearTransform<D>) -> Result<Ciphertext<D>> {
+        let a = self.settle(a)?;
+        self.eval.needs("linear_transform", &a, map.plan.level.max(1))?;
+        let a = self.scale_to(&a, 1.0, map.plan.level)?;
+        let mut result = self.eval.linear_transform_rescaled(&a, map)?;
+        let scale = self.eval.params.scale(result.level);
+        if (result.scale / scale - 1.0).abs() < 1e-9 {
+            result.scale = scale; // equal but for the rounding of the division
+        }
+        Ok(result)
+    }
+}
+
+/// One application, checked.
+pub(super) struct Run<'r, D: Device> {
+    pub(super) eval: &'r Evaluator<'r, D>,
+    pub(super) dev: &'r D,
+    /// The input without its shadow: the result's is computed at once.
+    pub(super) input: Ciphertext<D>,
+    pub(super) map: &'r LinearTransform<D>,
+    /// The primes of the level, and the special ones.
+    pub(super) basis: Basis,
+    pub(super) special: Basis,
+    op: &'static str,
+}
+
+/// Both halves of a ciphertext, one batch after the other, with what is expected of it.
+pub(super) struct Stacked<P> {
+    pub(super) poly: P,
+    pub(super) estimate: Estimate,
+}
+
+impl<'r, D: Device> Run<'r, D> {
+    fn new(
+        op: &'static str,
+        eval: &'r Evaluator<'r, D>,
+        a: &Ciphertext<D>,
+        map: &'r LinearTransform<D>,
+    ) -> Result<Self> {
+        let (params, level) = (eval.params, a.level);
+        linear(op, a)?;
+        if a.slots != map.slots {
+            return Err(KeyError::Slots { op, left: a.slots, right: map.slots }.into());
+        }
+        if level > map.plan.level {
+            return Err(LevelError::Above { op, wanted: level, level: map.plan.level }.into());
+        }
+        let (log_scale, log_modulus) = ((a.scale * map.plan.scale).log2(), params.log_modulus(level));
+        if log_scale > log_modulus - 1.0 {
+            return Err(ScaleError::TooLarge { op, log_scale, log_modulus, level }.into());
+        }
+        for (name, _) in map.requirements(params) {
+            eval.keys.key(op, name, level)?;
+        }
+        let input = Ciphertext { parts: a.parts.clone(), shadow: None, ..*a };
+        let (basis, special) = (params.basis(level), params.special());
+        Ok(Self { eval, dev: eval.dev, input, map, basis, special, op })
+    }
+
+    /// The Galois element of a rotation and its key at the input's level.
+    pub(super) fn key(&self, steps: i64) -> Result<(GaloisElement, GadgetKey<D::Poly>)> {
+        let params = self.eval.params;
+        let g = GaloisElement::rotation(steps, params.log_n());
+        let key = self.eval.keys.key(self.op, KeyName::Galois(g), self.input.level)?;
+        Ok((g, key.at(self.dev, params, self.input.level)?))
+    }
+
+    /// `scale` of everything that has been multiplied with diagonals.
+    pub(super) fn product_scale(&self) -> f64 {
+        self.input.scale * self.map.plan.scale
+    }
+
+    /// One encoded diagonal as values over a basis.
+    pub(super) fn values(&self, weight: &D::Poly, basis: Basis) -> D::Poly {
+        match self.map.plan.form {
+            PlaintextForm::Full => self.dev.restrict(weight, basis),
+            PlaintextForm::OnTheFly => self.dev.extend_limb(weight, basis),
+        }
+    }
+
+    pub(super) fn stack(&self, c: &Ciphertext<D>) -> Stacked<D::Poly> {
+        Stacked { poly: self.dev.stack(&[&c.parts[0], &c.parts[1]]), estimate: c.estimate }
+    }
+
+    /// The ciphertext of two halves that have met diagonals.
+    pub(super) fn unstack(&self, stacked: &Stacked<D::Poly>) -> Ciphertext<D> {
+        let batch = self.input.batch();
+        let parts = [0, 1].map(|half| self.dev.split(&stacked.poly, half * batch, (half + 1) * batch)).into();
+        Ciphertext { parts, scale: self.product_scale(), estimate: stacked.estimate, shadow: None, ..self.input }
+    }
+
+    /// The sums of the groups `from … to − 1`, each with a term, over the basis of the babies.
+    pub(super) fn sums(&self, babies: Vec<Stacked<D::Poly>>, from: usize, to: usize) -> Vec<Stacked<D::Poly>> {
+        let (polys, estimates): (Vec<D::Poly>, Vec<Estimate>) =
+            babies.into_iter().map(|b| (b.poly, b.estimate)).unzip();
+        let basis = polys[0].shape().basis;
+        let groups = &self.map.layout.groups[from..to];
+        let weights = &self.map.weights[from..to];
+        let full = self.map.plan.form == PlaintextForm::Full;
+        let cut = |w: &D::Poly| if full { self.dev.restrict(w, basis) } else { w.clone() };
+        let cut: Vec<Vec<D::Poly>> = weights.iter().map(|g| g.iter().map(|w| cut(&w.poly)).collect()).collect();
+        let weight = |w| if full { Weight::Values(w) } else { Weight::OneLimb(w) };
+        let terms: Vec<Terms<'_, D::Poly>> = groups
+            .iter()
+            .zip(&cut)
+            .map(|(group, cut)| group.terms.iter().zip(cut).map(|(term, w)| (term.baby, weight(w))).collect())
+            .collect();
+        let expected = groups.iter().zip(weights).map(|(group, weights)| {
+            let products = group.terms.iter().zip(weights).map(|(t, w)| estimates[t.baby].product(w.estimate));
+            products.reduce(Estimate::sum).expect("a group has a term")
+        });
+        let sums = self.dev.weighted_sums(&polys, &terms);
+        sums.into_iter().zip(expected).map(|(poly, estimate)| Stacked { poly, estimate }).collect()
+    }
+
+    /// After a key switch that stays over QP: the digits' noise without the rounding.
+    pub(super) fn switched_wide(&self, estimate: Estimate, g: GaloisElement, scale: f64) -> Estimate {
+        let params = self.eval.params;
+        let [whole, rounding] = [noise::key_switch(params, self.input.level), noise::division(params)];
+        let digits = (whole * whole - rounding * rounding).max(0.0).sqrt();
+        estimate.moved(g, params.log_n()).with_noise(digits, self.input.slots, scale)
+    }
+
+    /// One group, its babies made one after another and forgotten.
+    pub(super) fn streamed(&self, baby: impl Fn(i64) -> Result<Ciphertext<D>>) -> Result<Ciphertext<D>> {
+        let mut sum: Option<Stacked<D::Poly>> = None;
+        for (term, weight) in self.map.layout.groups[0].terms.iter().zip(&self.map.weights[0]) {
+            let x = self.stack(&baby(self.map.layout.babies[term.baby])?);
+            let values = self.values(&weight.poly, self.basis);
+            let estimate = x.estimate.product(weight.estimate);
+            match &mut sum {
+                None => sum = Some(Stacked { poly: self.dev.mul(&x.poly, &values), estimate }),
+                Some(sum) => {
+                    self.dev.mul_acc(&mut sum.poly, &x.poly, &values);
+                    sum.estimate = sum.estimate.sum(estimate);
+                }
+            }
+        }
+        Ok(self.unstack(&sum.expect("a map has a diagonal")))
+    }
+}

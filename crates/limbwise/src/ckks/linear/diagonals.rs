@@ -1,0 +1,151 @@
+//! A linear map on n slots as its diagonals: `y[j] = Σ_d diagonal_d[j]·x[(j + d) mod n]`.
+
+use crate::error::{EncodeError, Result};
+use num_complex::Complex64;
+use std::collections::BTreeMap;
+
+/// Most slots there can be: the largest ring has 2^17 coefficients.
+const MOST_SLOTS: usize = 1 << 16;
+
+/// The diagonals of a linear map that are not zero, complex.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagonals {
+    slots: usize,
+    by_index: BTreeMap<usize, Vec<Complex64>>,
+}
+
+impl Diagonals {
+    /// From diagonals by index, taken modulo the slots; a short one is filled up with zeros, equal indices add up. The
+    /// map without a diagonal is the one with a zero diagonal 0.
+    ///
+    /// # Errors
+    /// [`EncodeError`]: slots that are no power of two up to 2^16, too many values, a value that is not finite.
+    pub fn new(slots: usize, diagonals: impl IntoIterator<Item = (i64, Vec<Complex64>)>) -> Result<Self> {
+        if !slots.is_power_of_two() || slots > MOST_SLOTS {
+            return Err(EncodeError::Slots(slots, MOST_SLOTS).into());
+        }
+        let mut by_index = BTreeMap::new();
+        for (index, values) in diagonals {
+            if values.len() > slots {
+                return Err(EncodeError::TooMany { got: values.len(), slots }.into());
+            }
+            if let Some(at) = values.iter().position(|z| !z.is_finite()) {
+                return Err(EncodeError::NotFinite { index: at, value: values[at].to_string() }.into());
+            }
+            let index = modulo(index, slots);
+            let sum = by_index.entry(index).or_insert_with(|| vec![Complex64::default(); slots]);
+            sum.iter_mut().zip(&values).for_each(|(s, v)| *s += v);
+        }
+        by_index.retain(|_, values| values.iter().any(|z| *z != Complex64::default()));
+        if by_index.is_empty() {
+            by_index.insert(0, vec![Complex64::default(); slots]);
+        }
+        Ok(Self { slots, by_index })
+    }
+
+    /// From the rows of a square matrix: `y = M·x`.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; rows are as long as there are rows, or shorter.
+    pub fn from_matrix(rows: &[Vec<Complex64>]) -> Result<Self> {
+        let slots = rows.len();
+        let entry = |row: usize, column: usize| rows[row].get(column).copied().unwrap_or_default();
+        if let Some(long) = rows.iter().find(|row| row.len() > slots) {
+            return Err(EncodeError::TooMany { got: long.len(), slots }.into());
+        }
+        let diagonal = |d: usize| (d as i64, (0..slots).map(|j| entry(j, (j + d) % slots)).collect());
+        Self::new(slots, (0..slots).map(diagonal))
+    }
+
+    /// Slots of input and output.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// Number of diagonals, at least one.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.by_index.len()
+    }
+
+    /// Indices in [0, slots), ascending.
+    pub fn indices(&self) -> impl Iterator<Item = usize> + '_ {
+        self.by_index.keys().copied()
+    }
+
+    /// The diagonal of an index, rotated to the left by `steps`.
+    pub(super) fn rotated(&self, index: usize, steps: i64) -> Vec<Complex64> {
+        let mut values = self.by_index[&index].clone();
+        values.rotate_left(modulo(steps, self.slots));
+        values
+    }
+
+    /// The map after a rotation of its input to the left: `x → M·rotate(x, steps)`. So a rotation that one map leaves
+    /// to be done is done by the next one.
+    #[must_use]
+    pub fn after_rotation(&self, steps: i64) -> Self {
+        let slots = self.slots;
+        let by = modulo(steps, slots);
+        Self { slots, by_index: self.by_index.iter().map(|(d, v)| ((d + by) % slots, v.clone())).collect() }
+    }
+
+    /// The map before a rotation of its output to the left: `x → rotate(M·x, steps)`.
+    #[must_use]
+    pub fn before_rotation(&self, steps: i64) -> Self {
+        let moved = self.after_rotation(steps);
+        let by_index = moved.indices().map(|d| (d, moved.rotated(d, steps))).collect();
+        Self { by_index, ..moved }
+    }
+
+    /// The map in the clear; a short vector is filled up with zeros.
+    #[must_use]
+    pub fn apply(&self, x: &[Complex64]) -> Vec<Complex64> {
+        let at = |j: usize| x.get(j % self.slots).copied().unwrap_or_default();
+        (0..self.slots).map(|j| self.by_index.iter().map(|(d, v)| v[j] * at(j + d)).sum()).collect()
+    }
+}
+
+fn modulo(steps: i64, slots: usize) -> usize {
+    usize::try_from(steps.rem_euclid(slots as i64)).expect("below the slots")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vector(n: usize, seed: usize) -> Vec<Complex64> {
+        (0..n).map(|j| Complex64::new(((j * 7 + seed) % 11) as f64 - 5.0, ((j * 3 + seed) % 5) as f64)).collect()
+    }
+
+    #[test]
+    fn a_matrix_is_its_diagonals() {
+        let n = 8;
+        let matrix: Vec<_> = (0..n).map(|i| vector(n, i * i + 1)).collect();
+        let x = vector(n, 3);
+        let map = Diagonals::from_matrix(&matrix).unwrap();
+        let product: Vec<Complex64> = matrix.iter().map(|row| row.iter().zip(&x).map(|(a, b)| a * b).sum()).collect();
+        assert!(map.apply(&x).iter().zip(&product).all(|(a, b)| (a - b).norm() < 1e-9));
+        let rotate = |mut v: Vec<Complex64>, by| {
+            v.rotate_left(by);
+            v
+        };
+        assert_eq!(map.after_rotation(3).apply(&x), map.apply(&rotate(x.clone(), 3)));
+        let close = |a: &[Complex64], b: &[Complex64]| a.iter().zip(b).all(|(a, b)| (a - b).norm() < 1e-9);
+        assert!(close(&map.before_rotation(-5).apply(&x), &rotate(map.apply(&x), 3)));
+    }
+
+    #[test]
+    fn what_is_zero_goes_and_what_is_wrong_is_refused() {
+        let one = Complex64::new(1.0, 0.0);
+        let map = Diagonals::new(4, [(-1, vec![one]), (3, vec![one]), (2, vec![Complex64::default()])]).unwrap();
+        assert_eq!(map.indices().collect::<Vec<_>>(), [3]);
+        assert_eq!(map.apply(&[one * 2.0, one, one, one * 5.0])[0], one * 10.0);
+        assert_eq!(Diagonals::new(4, []).unwrap().count(), 1);
+        let refused = |slots, values: Vec<Complex64>| Diagonals::new(slots, [(0, values)]).unwrap_err().to_string();
+        assert!(refused(6, vec![]).contains('6'));
+        assert!(refused(2, vec![one; 3]).contains("3 values do not fit 2 slots"));
+        assert!(refused(2, vec![one, one / 0.0]).contains("value 1 is"));
+        assert!(Diagonals::from_matrix(&[vec![one; 3], vec![one]]).is_err());
+    }
+}

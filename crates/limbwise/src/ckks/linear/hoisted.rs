@@ -1,0 +1,57 @@
+//! One decomposition of the input, shared by all its rotations.
+
+use super::apply::Run;
+use crate::{ckks::Ciphertext, error::Result};
+use limbwise_device::Device;
+use limbwise_math::galois::GaloisElement;
+
+/// The digits of a ciphertext's second half, raised to QP once.
+pub(super) struct Raised<'r, D: Device> {
+    run: &'r Run<'r, D>,
+    digits: Vec<D::Poly>,
+}
+
+impl<'r, D: Device> Raised<'r, D> {
+    /// Raises the input's digits, if there is a rotation to use them.
+    pub(super) fn new(run: &'r Run<'r, D>) -> Self {
+        let needed = run.map.layout.babies.iter().any(|&steps| steps != 0);
+        let digits = run.eval.params.digits(run.input.level);
+        let full = run.basis | run.special;
+        let digits = if needed { run.dev.mod_up(&run.input.parts[1], &digits, full) } else { Vec::new() };
+        Self { run, digits }
+    }
+
+    /// A rotation of the second half, over QP: moving raised digits is as good as raising moved ones.
+    pub(super) fn product(&self, steps: i64) -> Result<(GaloisElement, [D::Poly; 2])> {
+        let (g, key) = self.run.key(steps)?;
+        let moved: Vec<D::Poly> = self.digits.iter().map(|digit| self.run.dev.automorphism(digit, g)).collect();
+        Ok((g, self.run.dev.gadget_product(&moved, &key)))
+    }
+
+    /// A rotation of the whole input.
+    ///
+    /// Cost: a gadget product and two mod_downs.
+    pub(super) fn rotated(&self, steps: i64) -> Result<Ciphertext<D>> {
+        let (run, input) = (self.run, &self.run.input);
+        if steps == 0 {
+            return Ok(input.clone());
+        }
+        let g = GaloisElement::rotation(steps, run.eval.params.log_n());
+        let _region = run.dev.region("hoisted_rotation", g.value());
+        let (g, product) = self.product(steps)?;
+        let [d0, d1] = product.map(|half| run.dev.mod_down(&half, run.basis));
+        let parts = vec![run.dev.add(&run.dev.automorphism(&input.parts[0], g), &d0), d1];
+        let (params, moved) = (run.eval.params, input.estimate.moved(g, run.eval.params.log_n()));
+        let estimate = moved.switched(params, input.level, input.slots, input.scale);
+        Ok(Ciphertext { parts, estimate, shadow: None, ..*input })
+    }
+}
+
+/// `Σ_d w_d ⊙ rotate(x, d)`.
+///
+/// Cost: for n rotations and m diagonals, 1 mod_up, n gadget products, 2n mod_downs, 2mL·N products.
+/// Source: \[HS18\]
+pub(super) fn apply<D: Device>(run: &Run<'_, D>) -> Result<Ciphertext<D>> {
+    let raised = Raised::new(run);
+    run.streamed(|steps| raised.rotated(steps))
+}

@@ -1,0 +1,212 @@
+//! Which rotation of the input meets which diagonal.
+//!
+//! Every strategy computes `rotate(Σ_groups rotate(Σ_terms w ⊙ rotate(x, baby), giant), offset)`. For that the diagonal
+//! d = offset + giant + baby is encoded as `w = rotate(diagonal_d, −giant − offset)`.
+
+use super::{Diagonals, Strategy};
+use std::collections::BTreeSet;
+
+/// A sum under one giant step.
+pub(super) struct Group {
+    /// The rotation after the sum.
+    pub(super) giant: i64,
+    /// Its terms; empty only in a progression with holes.
+    pub(super) terms: Vec<Term>,
+}
+
+/// One diagonal.
+pub(super) struct Term {
+    /// Which of the babies it meets.
+    pub(super) baby: usize,
+    /// Its index in the map.
+    pub(super) diagonal: usize,
+}
+
+/// The rotations of a strategy for one map.
+pub(super) struct Layout {
+    slots: usize,
+    /// Rotations of the input, ascending from the first; progressions are complete.
+    pub(super) babies: Vec<i64>,
+    /// Ascending giant steps; progressions are complete.
+    pub(super) groups: Vec<Group>,
+    /// The rotation of the result.
+    pub(super) offset: i64,
+    /// For progressions: the rotations from one baby to the next and from one giant step to the next.
+    pub(super) hops: Option<[i64; 2]>,
+}
+
+/// Indices as a progression on the circle of slots: `first + stride·position`, positions ascending from 0.
+struct Progression {
+    first: i64,
+    stride: i64,
+    /// Position and index.
+    members: Vec<(usize, usize)>,
+}
+
+impl Progression {
+    /// The arc that leaves out the widest gap, the one before the smallest index among equals.
+    fn of(diagonals: &Diagonals) -> Self {
+        let slots = diagonals.slots();
+        let indices: Vec<usize> = diagonals.indices().collect();
+        let gap = |k: usize| (indices[k] + slots - indices[(k + indices.len() - 1) % indices.len()] - 1) % slots;
+        let start = (0..indices.len()).rev().max_by_key(|&k| gap(k)).expect("a map has a diagonal");
+        let first = indices[start];
+        let away = |index: usize| (index + slots - first) % slots;
+        let stride = indices.iter().fold(0, |g, &index| gcd(g, away(index))).max(1);
+        let mut members: Vec<(usize, usize)> = indices.iter().map(|&index| (away(index) / stride, index)).collect();
+        members.sort_unstable();
+        Self { first: shorter(first as i64, slots), stride: stride as i64, members }
+    }
+
+    fn span(&self) -> usize {
+        self.members.last().map_or(1, |m| m.0 + 1)
+    }
+}
+
+impl Layout {
+    pub(super) fn new(strategy: Strategy, diagonals: &Diagonals) -> Self {
+        let progression = Progression::of(diagonals);
+        match strategy {
+            Strategy::Direct | Strategy::Hoisted => Self::one_group(diagonals),
+            Strategy::Bsgs { babies } | Strategy::DoubleHoisted { babies } => {
+                if babies >= progression.span() {
+                    return Self::one_group(diagonals);
+                }
+                Self::baby_giant(diagonals.slots(), &progression, babies.max(1))
+            }
+            Strategy::MultiHop { babies } => Self::multi_hop(diagonals.slots(), &progression, babies.max(1)),
+        }
+    }
+
+    /// Strides from the first to the last diagonal, both counted.
+    pub(super) fn span(diagonals: &Diagonals) -> usize {
+        Progression::of(diagonals).span()
+    }
+
+    fn one_group(diagonals: &Diagonals) -> Self {
+        let slots = diagonals.slots();
+        let babies = diagonals.indices().map(|d| shorter(d as i64, slots)).collect();
+        let terms = diagonals.indices().enumerate().map(|(baby, diagonal)| Term { baby, diagonal }).collect();
+        Self { slots, babies, groups: vec![Group { giant: 0, terms }], offset: 0, hops: None }
+    }
+
+    /// Giant steps are multiples of `count` strides where the indices are multiples of the stride, so one is 0.
+    fn baby_giant(slots: usize, p: &Progression, count: usize) -> Self {
+        let aligned = p.first % p.stride == 0;
+        let shift = if aligned { (p.first / p.stride).rem_euclid(count as i64) } else { 0 };
+        let base = p.first - shift * p.stride;
+        let at = |position: usize| position + usize::try_from(shift).expect("not negative");
+        let used: BTreeSet<usize> = p.members.iter().map(|m| at(m.0) % count).collect();
+        let used: Vec<usize> = used.into_iter().collect();
+        let mut groups: Vec<Group> = Vec::new();
+        for &(position, diagonal) in &p.members {
+            let giant = shorter(base + (at(position) / count * count) as i64 * p.stride, slots);
+            let baby = used.binary_search(&(at(position) % count)).expect("collected above");
+            match groups.last_mut().filter(|g| g.giant == giant) {
+                Some(group) => group.terms.push(Term { baby, diagonal }),
+                None => groups.push(Group { giant, terms: vec![Term { baby, diagonal }] }),
+            }
+        }
+        let babies = used.into_iter().map(|i| shorter(i as i64 * p.stride, slots)).collect();
+        Self { slots, babies, groups, offset: 0, hops: None }
+    }
+
+    fn multi_hop(slots: usize, p: &Progression, count: usize) -> Self {
+        let count = count.min(p.span());
+        let last = p.members.iter().map(|m| m.0 % count).max().unwrap_or(0);
+        let babies = (0..=last).map(|i| shorter(i as i64 * p.stride, slots)).collect();
+        let step = count as i64 * p.stride;
+        let mut groups: Vec<Group> = (0..p.span().div_ceil(count))
+            .map(|j| Group { giant: shorter(j as i64 * step, slots), terms: Vec::new() })
+            .collect();
+        for &(position, diagonal) in &p.members {
+            groups[position / count].terms.push(Term { baby: position % count, diagonal });
+        }
+        Self { slots, babies, groups, offset: p.first, hops: Some([shorter(p.stride, slots), shorter(step, slots)]) }
+    }
+
+    /// Rotations whose keys are needed, ascending.
+    pub(super) fn rotations(&self) -> Vec<i64> {
+        let mut needed = BTreeSet::from([self.offset]);
+        match self.hops {
+            Some([stride, step]) => {
+                needed.extend((self.babies.len() > 1).then_some(stride));
+                needed.extend((self.groups.len() > 1).then_some(step));
+            }
+            None => needed.extend(self.babies.iter().copied().chain(self.groups.iter().map(|g| g.giant))),
+        }
+        needed.remove(&0);
+        needed.into_iter().map(|steps| shorter(steps, self.slots)).collect()
+    }
+}
+
+/// The same rotation by the shorter way round, in (−slots/2, slots/2].
+fn shorter(steps: i64, slots: usize) -> i64 {
+    let slots = slots as i64;
+    let left = steps.rem_euclid(slots);
+    if left > slots / 2 { left - slots } else { left }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use num_complex::Complex64;
+
+    fn map(slots: usize, indices: impl Iterator<Item = i64>) -> Diagonals {
+        Diagonals::new(slots, indices.map(|d| (d, vec![Complex64::new(1.0, 0.0)]))).unwrap()
+    }
+
+    #[test]
+    fn every_diagonal_is_met_once() {
+        let maps = [
+            map(1024, -31..=31),
+            map(1024, (0..32).map(|d| 32 * d)),
+            map(64, 0..64),
+            map(1024, [5, 105, 305].into_iter()),
+            map(1024, [7].into_iter()),
+            map(1024, [0, 512].into_iter()),
+            map(8, (-7..0).map(|d| 2 * d)),
+            map(1, 0..1),
+        ];
+        for (which, map) in maps.iter().enumerate() {
+            for strategy in Strategy::candidates(map) {
+                let layout = Layout::new(strategy, map);
+                let slots = map.slots();
+                let mut met: Vec<usize> = Vec::new();
+                for group in &layout.groups {
+                    for term in &group.terms {
+                        let d = layout.offset + group.giant + layout.babies[term.baby];
+                        assert_eq!(shorter(d, slots), shorter(term.diagonal as i64, slots), "map {which}, {strategy}");
+                        met.push(term.diagonal);
+                    }
+                }
+                met.sort_unstable();
+                assert_eq!(met, map.indices().collect::<Vec<_>>(), "map {which}, {strategy}");
+            }
+        }
+    }
+
+    #[test]
+    fn key_counts_are_the_published_ones() {
+        // [ARK]: 63, 63 and 32 diagonals with 8 baby steps are 40 rotations; a progression takes 1 key a direction.
+        let (wide, narrow) = (map(1 << 15, (-31..=31).map(|d| 32 * d)), map(1 << 15, (0..32).map(|d| 1024 * d)));
+        let keys = |strategy: Strategy, map| strategy.rotations(map).len();
+        let hops = |map: &Diagonals| {
+            let layout = Layout::new(Strategy::MultiHop { babies: 8 }, map);
+            layout.babies.len() - 1 + layout.groups.len() - 1 + usize::from(layout.offset != 0)
+        };
+        assert_eq!([hops(&wide), hops(&wide), hops(&narrow)], [15, 15, 10]);
+        assert_eq!(keys(Strategy::MultiHop { babies: 8 }, &wide), 3);
+        assert_eq!(keys(Strategy::MultiHop { babies: 8 }, &narrow), 2);
+        assert_eq!(Strategy::MultiHop { babies: 8 }.rotations(&wide), [-31 * 32, 32, 8 * 32]);
+        // Without the offset, which the next map can take over, 2 keys a map: 40 → 6.
+        assert_eq!(keys(Strategy::MultiHop { babies: 8 }, &wide.before_rotation(31 * 32)), 2);
+        // Giant steps at multiples of 8 strides save the rotation by the offset: 14 + 14 + 10 = 38.
+        assert_eq!([keys(Strategy::Bsgs { babies: 8 }, &wide), keys(Strategy::Bsgs { babies: 8 }, &narrow)], [14, 10]);
+        assert_eq!(keys(Strategy::Hoisted, &wide), 62);
+    }
+}

@@ -1,0 +1,22 @@
+//! Linear maps on slots: a matrix as its diagonals, applied to ciphertexts by one of several strategies.
+//!
+//! Enters: diagonals, the strategies, encoded transforms and their application, explicit and automatic.
+//! Stays out: which strategy is best (that needs a recording and a machine: `runtime::frontier`).
+//!
+//! Read in this order: [`diagonals`], [`strategy`], `layout` (which rotation meets which diagonal), [`transform`],
+//! `apply`, then one strategy a file: `direct`, `hoisted`, `bsgs`, `double_hoisted`, `multi_hop`.
+
+mod apply;
+mod bsgs;
+pub mod diagonals;
+mod direct;
+mod double_hoisted;
+mod hoisted;
+mod layout;
+mod multi_hop;
+pub mod strategy;
+pub mod transform;
+
+pub use diagonals::Diagonals;
+pub use strategy::{LinearPlan, PlaintextForm, Strategy};
+pub use transform::LinearTransform;

@@ -1,0 +1,146 @@
+//! How a linear map is evaluated: which rotations, which keys, which form of the diagonals.
+//!
+//! With n diagonals, b baby and g giant steps (b·g ≈ n), L limbs at the level, α special primes, β digits, D = L + α:
+//!
+//! | strategy | key switches | products of polynomials | keys | source |
+//! |---|---|---|---|---|
+//! | direct | n | 2nL | n | \[HS14\] |
+//! | hoisted | 1 mod_up, n gadget products, 2n mod_downs | 2nL | n | \[HS18\] |
+//! | bsgs | b hoisted, g whole | 2nL | b + g | \[HS18\] |
+//! | double hoisted | b + g gadget products, g + 1 mod_ups, g + 2 mod_downs | 2nD | b + g | \[BMTH21\] |
+//! | multi-hop | b + g whole | 2nL | 2, 3 with an offset | \[ARK\] |
+//!
+//! The exact counts are held to recordings in `crates/runtime/tests/frontier`.
+
+use super::{Diagonals, layout::Layout};
+use crate::{
+    params::Params,
+    rlwe::{KeyName, Requirements},
+};
+use limbwise_math::galois::GaloisElement;
+
+/// How the rotations are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// One whole rotation a diagonal, one after another: the least memory.
+    Direct,
+    /// Baby steps hoisted, giant steps whole.
+    Bsgs {
+        /// Diagonals of a giant step, in strides; 0 counts as 1.
+        babies: usize,
+    },
+    /// One decomposition of the input, shared by a rotation a diagonal.
+    Hoisted,
+    /// Baby steps stay over QP, one mod_down a giant step, the result brought down once.
+    DoubleHoisted {
+        /// As in [`Self::Bsgs`]; all diagonals in one giant step where there are no more.
+        babies: usize,
+    },
+    /// One key for all baby steps and one for all giant steps, applied again and again: the least keys.
+    MultiHop {
+        /// As in [`Self::Bsgs`].
+        babies: usize,
+    },
+}
+
+impl Strategy {
+    /// Its name, without the number of baby steps.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Bsgs { .. } => "bsgs",
+            Self::Hoisted => "hoisted",
+            Self::DoubleHoisted { .. } => "double_hoisted",
+            Self::MultiHop { .. } => "multi_hop",
+        }
+    }
+
+    /// Rotations whose keys a map needs, each by the shorter way round, ascending.
+    #[must_use]
+    pub fn rotations(self, diagonals: &Diagonals) -> Vec<i64> {
+        Layout::new(self, diagonals).rotations()
+    }
+
+    /// The keys a map needs at a level.
+    #[must_use]
+    pub fn requirements(self, diagonals: &Diagonals, params: &Params, level: usize) -> Requirements {
+        let name = |steps| KeyName::Galois(GaloisElement::rotation(steps, params.log_n()));
+        self.rotations(diagonals).into_iter().map(|steps| (name(steps), level)).collect()
+    }
+
+    /// What can be chosen for a map: for strategies with baby steps, every power of two that changes anything.
+    #[must_use]
+    pub fn candidates(diagonals: &Diagonals) -> Vec<Self> {
+        let mut all = vec![Self::Direct, Self::Hoisted];
+        let span = Layout::span(diagonals);
+        for babies in (0..usize::BITS).map(|k| 1usize << k).take_while(|&b| b < 2 * span) {
+            all.extend([Self::DoubleHoisted { babies }, Self::MultiHop { babies }]);
+            if babies < span {
+                all.push(Self::Bsgs { babies });
+            }
+        }
+        all.sort_unstable();
+        all
+    }
+}
+
+impl std::fmt::Display for Strategy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Direct | Self::Hoisted => f.write_str(self.name()),
+            Self::Bsgs { babies } | Self::DoubleHoisted { babies } | Self::MultiHop { babies } => {
+                write!(f, "{}({babies})", self.name())
+            }
+        }
+    }
+}
+
+/// How encoded diagonals are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PlaintextForm {
+    /// All limbs that are multiplied with, transformed: over QP for [`Strategy::DoubleHoisted`], else over Q.
+    Full,
+    /// One limb of signed coefficients, reduced and transformed for each other limb where it is used. \[ARK\]
+    OnTheFly,
+}
+
+impl PlaintextForm {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Full, Self::OnTheFly];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::OnTheFly => "on_the_fly",
+        }
+    }
+}
+
+/// How a map is encoded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinearPlan {
+    /// The rotations.
+    pub strategy: Strategy,
+    /// The diagonals.
+    pub form: PlaintextForm,
+    /// Highest level it is applied at.
+    pub level: usize,
+    /// Scale of the encoded diagonals.
+    pub scale: f64,
+}
+
+impl LinearPlan {
+    /// A plan whose rescaled result has the scale that [`Auto`](crate::ckks::Auto) keeps at the next level.
+    #[must_use]
+    pub fn new(params: &Params, strategy: Strategy, form: PlaintextForm, level: usize) -> Self {
+        let scale = match level.checked_sub(1) {
+            Some(next) => params.scale(next) * params.dropped(level) / params.scale(level),
+            None => params.scale(0),
+        };
+        Self { strategy, form, level, scale }
+    }
+}
