@@ -18,9 +18,11 @@ use crate::{
     rlwe::{KeyName, Requirements},
 };
 use limbwise_math::galois::GaloisElement;
+use serde::Serialize;
 
 /// How the rotations are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Strategy {
     /// One whole rotation a diagonal, one after another: the least memory.
@@ -98,7 +100,8 @@ impl std::fmt::Display for Strategy {
 }
 
 /// How encoded diagonals are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PlaintextForm {
     /// All limbs that are multiplied with, transformed: over QP for [`Strategy::DoubleHoisted`], else over Q.
     Full,
