@@ -11,8 +11,9 @@ fn main() -> Result<()> {
     writeln!(out, "{:.2} madd52/ns, {:.1} GB/s from DRAM", rates.madd_per_ns.unwrap_or(0.0), rates.dram_gb_s)?;
     for row in bench::all(isa) {
         let limit = row.limit_ns.map_or(String::new(), |l| format!("limit {:8.2}  x{:.2}", l / 1e3, row.ns / l));
-        let (op, n, bits, limbs) = (row.op, row.n, row.prime_bits, row.limbs);
-        writeln!(out, "{op:15} {n:7} {bits:3} bit {limbs:3} {:7} {:9.2} us  {limit}", row.isa.name(), row.ns / 1e3)?;
+        let (op, n, bits, limbs, threads) = (row.op, row.n, row.prime_bits, row.limbs, row.threads);
+        let (isa, us) = (row.isa.name(), row.ns / 1e3);
+        writeln!(out, "{op:22} {n:7} {bits:3} bit {limbs:3} {isa:7} {threads}T {us:9.2} us  {limit}")?;
     }
     Ok(())
 }

@@ -3,6 +3,10 @@
 //! A limit is what the arithmetic alone, or the memory traffic alone, needs at the rates this machine shows just now:
 //! no transform can be faster than its multiply-adds one after another at full rate.
 
+mod composites;
+
+pub use composites::{SwitchShape, key_switching};
+
 use crate::{
     kernels::{Converter, Isa, LimbKernels, convert::TILE, galois::ValueMap, ifma, kernels},
     layout::{self, Line},
@@ -19,13 +23,13 @@ pub struct Measurement {
     pub n: usize,
     /// Bits of the primes.
     pub prime_bits: u32,
-    /// Limbs that take turns; 1 means hot caches. Conversions: sources.
+    /// Limbs that take turns; 1 means hot caches. Conversions: sources. Composites: primes of the chain.
     pub limbs: usize,
     /// Threads.
     pub threads: usize,
     /// Instruction set.
     pub isa: Isa,
-    /// Nanoseconds a limb (conversions: a target limb), the least of several runs.
+    /// Nanoseconds a limb (conversions: a target limb; composites: the whole), the least of several runs.
     pub ns: f64,
     /// The same at the measured peak rate, where the operation has one.
     pub limit_ns: Option<f64>,
@@ -224,6 +228,12 @@ pub fn automorphism(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize) -> Meas
     Measurement { op: "automorphism", n: 1 << log_n, prime_bits, limbs, threads: 1, isa, ns, limit_ns }
 }
 
+/// Key switching of 25 limbs at N = 2^16, dnum 5.
+fn switching(isa: Isa, threads: usize, rates: Rates) -> Vec<Measurement> {
+    let shape = SwitchShape { log_n: 16, prime_bits: 48, chain: 25, special: 5, digit: 5 };
+    key_switching(isa, shape, threads, rates).expect("the CPU has the instruction set, and a second thread")
+}
+
 /// Everything that `limbwise bench` prints about kernels; about ten seconds.
 ///
 /// # Panics
@@ -241,5 +251,6 @@ pub fn all(isa: Isa) -> Vec<Measurement> {
     rows.extend(elementwise(isa, 16, 49, 30));
     rows.push(automorphism(isa, 16, 49, 30));
     rows.extend([(5, 25), (25, 5), (1, 24)].map(|shape| conversion(isa, 16, 49, shape, rates)));
+    rows.extend([1, 2].into_iter().flat_map(|threads| switching(isa, threads, rates)));
     rows
 }

@@ -7,7 +7,8 @@ use crate::{
     ring::RingTables,
 };
 use limbwise_device::{
-    Basis, Device, Domain, Fault, Fill, Handle, HostRead, Ring, RingError, RingSpec, Role, RowAt, Shape, expand_row,
+    Basis, Device, Domain, Fault, Fill, GadgetKey, Handle, HostRead, Ring, RingError, RingSpec, Role, RowAt, Shape,
+    expand_row,
     ops::{broadcast, transformed},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -21,16 +22,18 @@ const PARALLEL_WORDS: usize = 1 << 15;
 pub struct Cpu {
     isa: Isa,
     threads: Option<rayon::ThreadPool>,
-    pool: Pool,
+    pub(crate) pool: Pool,
+    /// Rows of a thread's own while a composite runs.
+    pub(crate) scratch: Pool,
     rings: RwLock<Vec<Arc<RingTables>>>,
 }
 
 /// A polynomial in this process's memory.
 #[derive(Clone)]
 pub struct CpuPoly {
-    shape: Shape,
+    pub(crate) shape: Shape,
     /// Batch-major, then limb order.
-    rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
 }
 
 impl Handle for CpuPoly {
@@ -108,7 +111,7 @@ impl Cpu {
         let start = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = (threads > 1).then(start).transpose();
         let threads = pool.map_err(|e| OpenError::Threads { threads, reason: e.to_string() })?;
-        Ok(Self { isa, threads, pool: Pool::default(), rings: RwLock::default() })
+        Ok(Self { isa, threads, pool: Pool::default(), scratch: Pool::default(), rings: RwLock::default() })
     }
 
     /// The instruction set in use.
@@ -129,6 +132,12 @@ impl Cpu {
         self.pool.counters()
     }
 
+    /// Memory of fused composites beside that: at most [`limbwise_device::null::scratch_rows`] limbs a thread.
+    #[must_use]
+    pub fn scratch(&self) -> PoolCounters {
+        self.scratch.counters()
+    }
+
     /// Takes memory for so many limbs of a ring from the system now, page by page on all threads, so that a program
     /// neither waits for it later nor finds half-way that there is none.
     ///
@@ -145,7 +154,7 @@ impl Cpu {
     }
 
     /// The tables of a ring, opened if need be.
-    fn tables(&self, ring: &Ring) -> Arc<RingTables> {
+    pub(crate) fn tables(&self, ring: &Ring) -> Arc<RingTables> {
         let find = |open: &[Arc<RingTables>]| open.iter().find(|t| t.ring == *ring).cloned();
         if let Some(found) = find(&self.rings.read().unwrap_or_else(PoisonError::into_inner)) {
             return found;
@@ -159,7 +168,7 @@ impl Cpu {
     }
 
     /// Runs one task an item: on the pool where there is one and the work (in words) is worth it.
-    fn each<T: Send>(&self, words: usize, items: Vec<T>, task: impl Fn(usize, T) + Sync + Send) {
+    pub(crate) fn each<T: Send>(&self, words: usize, items: Vec<T>, task: impl Fn(usize, T) + Sync + Send) {
         match &self.threads {
             Some(pool) if items.len() > 1 && words >= PARALLEL_WORDS => {
                 pool.install(|| items.into_par_iter().enumerate().for_each(|(i, item)| task(i, item)));
@@ -225,7 +234,7 @@ impl Cpu {
 }
 
 /// The words of a row that has just been taken from the pool.
-fn new_lines(row: &mut Row) -> &mut [Line] {
+pub(crate) fn new_lines(row: &mut Row) -> &mut [Line] {
     Arc::get_mut(row).expect("a new row has one holder").lines_mut()
 }
 
@@ -251,6 +260,7 @@ impl Device for Cpu {
 
     fn scrub(&self) {
         self.pool.scrub();
+        self.scratch.scrub();
     }
 
     fn upload(&self, shape: &Shape, _role: Role, fill: Fill<'_>) -> CpuPoly {
@@ -388,6 +398,22 @@ impl Device for Cpu {
         self.fresh(a.shape.with_basis(to), |i, out| {
             convert::lift(self.isa, (from, moduli[i % moduli.len()]), out, a.rows[i / moduli.len()].lines());
         })
+    }
+
+    fn gadget_product(&self, digits: &[CpuPoly], key: &GadgetKey<CpuPoly>) -> [CpuPoly; 2] {
+        self.fused_gadget_product(digits, key)
+    }
+
+    fn mod_down(&self, a: &CpuPoly, to: Basis) -> CpuPoly {
+        self.fused_mod_down(a, to)
+    }
+
+    fn rescale(&self, a: &CpuPoly, to: Basis) -> CpuPoly {
+        self.fused_rescale(a, to)
+    }
+
+    fn key_switch(&self, c: &CpuPoly, key: &GadgetKey<CpuPoly>) -> [CpuPoly; 2] {
+        self.fused_key_switch(c, key)
     }
 }
 

@@ -7,6 +7,7 @@
 
 pub mod bench;
 pub mod device;
+mod fused;
 pub mod kernels;
 pub mod layout;
 mod pool;

@@ -2,9 +2,17 @@
 //!
 //! Its handles share and release rows exactly as a real device's do, so the bytes its meter has seen alive are the bytes
 //! a program needs. With the recorder around it, it turns a program into a graph without any polynomial memory.
+//!
+//! Composites hold what a device holds that works limb by limb (the recorder, which runs default bodies, sees those
+//! instead). Beside the result, in rows of one limb:
+//! - `mod_down`, `rescale`: for each batch entry the dropped limbs, and one row of wraps (how often a conversion's source
+//!   modulus is contained in its sum) where there is a conversion ([`mod_down_rows`], [`rescale_rows`]);
+//! - `key_switch`: for one batch entry at a time the limbs of its argument, a row of wraps a digit, and for both halves
+//!   the special limbs and a row of wraps ([`key_switch_rows`]); each thread has [`scratch_rows`] of its own, which no
+//!   meter counts.
 
 use crate::{
-    ops::{Device, Fault, Fill, Handle, Role, broadcast, transformed},
+    ops::{Device, Fault, Fill, GadgetKey, Handle, Role, broadcast, transformed},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -38,6 +46,30 @@ impl Meter {
     pub fn peak_bytes(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }
+}
+
+/// Rows that `mod_down` holds beside its result.
+#[must_use]
+pub fn mod_down_rows(batch: usize, dropped: Basis) -> usize {
+    batch * (dropped.len() + 1)
+}
+
+/// Rows that `rescale` holds beside its result: a single limb is lifted, not converted.
+#[must_use]
+pub fn rescale_rows(batch: usize, dropped: Basis) -> usize {
+    if dropped.len() == 1 { batch } else { mod_down_rows(batch, dropped) }
+}
+
+/// Rows that `key_switch` over `basis` holds beside its result.
+#[must_use]
+pub fn key_switch_rows<P>(basis: Basis, key: &GadgetKey<P>) -> usize {
+    basis.len() + key.digits.len() + 2 * (key.special.len() + 1)
+}
+
+/// Rows that each thread holds in a key switch of so many digits.
+#[must_use]
+pub fn scratch_rows(digits: usize) -> usize {
+    digits
 }
 
 /// One row's share of the meter.
@@ -83,6 +115,14 @@ impl Null {
         let bytes = 8 * shape.ring.n() as u64;
         let rows = (0..shape.rows()).map(|_| self.row(bytes)).collect();
         NullPoly { shape, rows }
+    }
+
+    /// A result, and for a moment so many rows beside it.
+    fn beside(&self, shape: Shape, rows: usize) -> NullPoly {
+        let bytes = 8 * shape.ring.n() as u64;
+        let result = self.fresh(shape);
+        drop((0..rows).map(|_| self.row(bytes)).collect::<Vec<_>>());
+        result
     }
 
     /// The handle after an operation by value: rows that others hold are replaced.
@@ -214,6 +254,20 @@ impl Device for Null {
     fn reduce(&self, a: &NullPoly, to: Basis) -> NullPoly {
         self.basis_convert(a, to)
     }
+
+    fn mod_down(&self, a: &NullPoly, to: Basis) -> NullPoly {
+        self.beside(a.shape.with_basis(to), mod_down_rows(a.shape.batch, a.shape.basis - to))
+    }
+
+    fn rescale(&self, a: &NullPoly, to: Basis) -> NullPoly {
+        self.beside(a.shape.with_basis(to), rescale_rows(a.shape.batch, a.shape.basis - to))
+    }
+
+    fn key_switch(&self, c: &NullPoly, key: &GadgetKey<NullPoly>) -> [NullPoly; 2] {
+        let shape = c.shape.with_batch(broadcast(&c.shape, &key.pairs[0][0].shape));
+        let first = self.fresh(shape.clone());
+        [first, self.beside(shape, key_switch_rows(c.shape.basis, key))]
+    }
 }
 
 #[cfg(test)]
@@ -244,5 +298,26 @@ mod tests {
         assert_eq!((dev.meter().live_bytes(), dev.meter().peak_bytes()), (3 * limb, 4 * limb));
         let both = dev.stack(&[&wide, &wide]);
         assert_eq!(dev.split(&both, 1, 2).shape(), wide.shape());
+    }
+
+    #[test]
+    fn composites_hold_what_they_say() {
+        let dev = Null::default();
+        let primes = ntt_primes_below(10, 40, 6, &[]).unwrap();
+        let ring = dev.ring(&RingSpec { log_n: 10, primes }).unwrap();
+        let peak = |run: &dyn Fn()| {
+            dev.meter.peak.store(0, Ordering::Relaxed);
+            run();
+            (dev.meter().peak_bytes() - dev.meter().live_bytes()) / (8 << 10)
+        };
+        let (chain, special) = (Basis::range(0, 4), Basis::range(4, 6));
+        let a = dev.zeros(&Shape::eval(&ring, chain).with_batch(3));
+        assert_eq!(peak(&|| drop(dev.rescale(&a, Basis::range(0, 3)))), 3 * (3 + 1));
+        assert_eq!(peak(&|| drop(dev.rescale(&a, Basis::range(0, 2)))), 3 * (2 + 3));
+        let wide = dev.zeros(&Shape::eval(&ring, ring.full()));
+        assert_eq!(peak(&|| drop(dev.mod_down(&wide, chain))), 4 + 3);
+        let digits = vec![Basis::range(0, 2), Basis::range(2, 4)];
+        let key = GadgetKey { digits, special, pairs: vec![[wide.clone(), wide.clone()], [wide.clone(), wide]] };
+        assert_eq!(peak(&|| drop(dev.key_switch(&a, &key))), 2 * 3 * 4 + 4 + 2 + 2 * 3);
     }
 }

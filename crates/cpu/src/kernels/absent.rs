@@ -1,7 +1,7 @@
 //! Stands for [`ifma`](super) where the target is no x86-64: nothing here can be made, so nothing here is ever called.
 
 use super::LimbKernels;
-use crate::{kernels::convert::ConversionScratch, layout::Line};
+use crate::layout::Line;
 use limbwise_math::{modulus::Modulus, rns::BaseConversion};
 use std::convert::Infallible;
 
@@ -39,11 +39,15 @@ impl IfmaConversion {
         None
     }
 
-    pub(crate) fn scale(&self, _sources: &[&[Line]], _scratch: &mut ConversionScratch) {
+    pub(crate) fn prepare(&self, _sources: &mut [&mut [Line]], _wraps: &mut [Line]) {
         match self.0.0 {}
     }
 
-    pub(crate) fn sweep(&self, _targets: &mut [&mut [Line]], _scratch: &ConversionScratch) -> Vec<bool> {
+    pub(crate) fn sweep(&self, _targets: &mut [&mut [Line]], _sources: &[&[Line]], _wraps: &[Line]) -> Vec<bool> {
+        match self.0.0 {}
+    }
+
+    pub(crate) fn sweep_one(&self, _j: usize, _target: &mut [Line], _sources: &[&[Line]], _wraps: &[Line]) -> bool {
         match self.0.0 {}
     }
 }

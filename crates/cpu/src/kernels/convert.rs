@@ -12,23 +12,16 @@ use std::cell::RefCell;
 pub const TILE: usize = 64;
 
 /// A base conversion with the constants of each kernel.
+///
+/// Two steps: [`Self::prepare`] once for the sources, [`Self::sweep`] for each target; or both a tile at a time.
 pub struct Converter {
     base: BaseConversion,
     vector: Option<ifma::IfmaConversion>,
 }
 
 thread_local! {
-    /// One a thread: a tile is converted in a few microseconds, in which nothing should be allocated.
-    static SCRATCH: RefCell<ConversionScratch> = RefCell::default();
-}
-
-/// Room for one tile's intermediate values.
-#[derive(Default)]
-pub(crate) struct ConversionScratch {
-    /// `x_i·(A/a_i)^{-1} mod a_i`: for each line, all sources.
-    pub(crate) scaled: Vec<Line>,
-    /// How often A is contained.
-    pub(crate) wraps: Vec<Line>,
+    /// One a thread: a tile is converted in a few microseconds, in which nothing large should be allocated.
+    static SCRATCH: RefCell<Vec<Line>> = RefCell::default();
 }
 
 impl Converter {
@@ -41,7 +34,7 @@ impl Converter {
         let base = BaseConversion::new(from, to);
         let vector = match isa {
             Isa::Ifma => ifma::IfmaConversion::new(&base),
-            _ => None,
+            Isa::Scalar | Isa::Avx2 => None,
         };
         Self { base, vector }
     }
@@ -52,51 +45,64 @@ impl Converter {
     /// If there is not one slice a prime.
     pub fn convert(&self, targets: &mut [&mut [Line]], sources: &[&[Line]]) {
         assert!(sources.len() == self.base.from.len() && targets.len() == self.base.to.len());
-        SCRATCH.with_borrow_mut(|scratch| self.convert_with(targets, sources, scratch));
-    }
-
-    fn convert_with(&self, targets: &mut [&mut [Line]], sources: &[&[Line]], scratch: &mut ConversionScratch) {
-        let length = sources[0].len();
-        scratch.scaled.resize(length * sources.len(), Line::default());
-        scratch.wraps.resize(length, Line::default());
-        match &self.vector {
-            Some(vector) => vector.scale(sources, scratch),
-            None => self.scale(sources, scratch),
-        }
-        let done = self.vector.as_ref().map(|vector| vector.sweep(targets, scratch));
-        for (j, target) in targets.iter_mut().enumerate() {
-            if !done.as_ref().is_some_and(|done| done[j]) {
-                self.sweep(j, target, scratch);
+        SCRATCH.with_borrow_mut(|scratch| {
+            let length = sources[0].len();
+            scratch.resize(length * (sources.len() + 1), Line::default());
+            let (wraps, scaled) = scratch.split_at_mut(length);
+            scaled.chunks_exact_mut(length).zip(sources).for_each(|(to, from)| to.copy_from_slice(from));
+            self.prepare(&mut scaled.chunks_exact_mut(length).collect::<Vec<_>>(), wraps);
+            let sources: Vec<&[Line]> = scaled.chunks_exact(length).collect();
+            let swept = self.vector.as_ref().map(|vector| vector.sweep(targets, &sources, wraps));
+            for (j, target) in targets.iter_mut().enumerate() {
+                if !swept.as_ref().is_some_and(|swept| swept[j]) {
+                    self.sweep_scalar(j, target, &sources, wraps);
+                }
             }
-        }
+        });
     }
 
-    /// Fills the scratch from the sources.
-    fn scale(&self, sources: &[&[Line]], scratch: &mut ConversionScratch) {
+    /// Sources x_i → `x_i·(A/a_i)^{-1} mod a_i`, and how often A is contained in their sum: what [`Self::sweep`] reads.
+    ///
+    /// # Panics
+    /// If there is not one slice a prime.
+    pub fn prepare(&self, sources: &mut [&mut [Line]], wraps: &mut [Line]) {
+        assert_eq!(sources.len(), self.base.from.len());
+        wraps.fill(Line::default());
+        if let Some(vector) = &self.vector {
+            return vector.prepare(sources, wraps);
+        }
         let base = &self.base;
-        scratch.wraps.fill(Line::default());
-        for (i, source) in sources.iter().enumerate() {
-            let scaled = scratch.scaled[i..].iter_mut().step_by(sources.len());
+        for (i, source) in sources.iter_mut().enumerate() {
             let (q, w, fraction) = (base.from[i], base.inverses[i], base.fractions[i]);
-            for ((x, y), sum) in source.iter().zip(scaled).zip(&mut scratch.wraps) {
-                for ((&x, y), sum) in x.0.iter().zip(&mut y.0).zip(&mut sum.0) {
-                    *y = q.mul_shoup(x, w);
-                    *sum += fraction.of(*y);
+            for (x, sum) in source.iter_mut().zip(&mut *wraps) {
+                for (x, sum) in x.0.iter_mut().zip(&mut sum.0) {
+                    *x = q.mul_shoup(*x, w);
+                    *sum += fraction.of(*x);
                 }
             }
         }
-        scratch.wraps.iter_mut().flat_map(|line| &mut line.0).for_each(|sum| *sum = Fraction::round(*sum));
+        wraps.iter_mut().flat_map(|line| &mut line.0).for_each(|sum| *sum = Fraction::round(*sum));
     }
 
-    /// Writes one target from the scratch.
-    fn sweep(&self, j: usize, target: &mut [Line], scratch: &ConversionScratch) {
+    /// Writes the target number `j` from prepared sources.
+    ///
+    /// # Panics
+    /// If there is not one slice a prime.
+    pub fn sweep(&self, j: usize, target: &mut [Line], sources: &[&[Line]], wraps: &[Line]) {
+        assert_eq!(sources.len(), self.base.from.len());
+        let swept = self.vector.as_ref().is_some_and(|vector| vector.sweep_one(j, target, sources, wraps));
+        if !swept {
+            self.sweep_scalar(j, target, sources, wraps);
+        }
+    }
+
+    fn sweep_scalar(&self, j: usize, target: &mut [Line], sources: &[&[Line]], wraps: &[Line]) {
         let (t, weights, corrections) = (self.base.to[j], &self.base.weights[j], &self.base.corrections[j]);
-        let columns = scratch.scaled.chunks_exact(weights.len());
-        for ((out, wraps), column) in target.iter_mut().zip(&scratch.wraps).zip(columns) {
+        for (i, (out, wraps)) in target.iter_mut().zip(wraps).enumerate() {
             for (lane, (out, &wraps)) in out.0.iter_mut().zip(&wraps.0).enumerate() {
-                let sum: u128 = column.iter().zip(weights).map(|(y, &w)| u128::from(y.0[lane]) * u128::from(w)).sum();
+                let products = sources.iter().zip(weights).map(|(y, &w)| u128::from(y[i].0[lane]) * u128::from(w));
                 let correction = usize::try_from(wraps).ok().and_then(|e| corrections.get(e));
-                *out = t.add(t.reduce_wide(sum), correction.copied().unwrap_or(0));
+                *out = t.add(t.reduce_wide(products.sum()), correction.copied().unwrap_or(0));
             }
         }
     }

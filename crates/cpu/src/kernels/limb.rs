@@ -1,6 +1,6 @@
 //! The table of kernels for one prime, chosen once.
 
-use super::{Isa, avx2, ifma, scalar::ScalarLimb};
+use super::{Isa, avx2, convert::TILE, ifma, scalar::ScalarLimb};
 use crate::layout::Line;
 use limbwise_math::modulus::Modulus;
 
@@ -30,6 +30,41 @@ pub trait LimbKernels: Send + Sync {
     fn scale(&self, a: &mut [Line], c: u64);
     /// `a = a + c`, c in [0, q).
     fn shift(&self, a: &mut [Line], c: u64);
+
+    /// `out = (a − out)·c`, c in [0, q): the end of a division by dropped primes, `out` being the remainder.
+    fn divide(&self, out: &mut [Line], a: &[Line], c: u64) {
+        self.neg(out);
+        self.add_assign(out, a);
+        self.scale(out, c);
+    }
+
+    /// `out_h = Σ digit·key_h` for both halves h, reading each operand once; with a constant c in [0, q) they are
+    /// divided as by [`Self::divide`]: `out_h = (Σ digit·key_h − out_h)·c`.
+    fn inner_products(&self, out: [&mut [Line]; 2], terms: &[Term<'_>], divide: Option<u64>) {
+        let mut sum = [Line::default(); TILE];
+        for (half, out) in out.into_iter().enumerate() {
+            for (first, out) in (0..).step_by(TILE).zip(out.chunks_mut(TILE)) {
+                let (sum, range) = (&mut sum[..out.len()], first..first + out.len());
+                sum.fill(Line::default());
+                for term in terms {
+                    self.mul_acc(sum, &term.digit[range.clone()], &term.key[half][range.clone()]);
+                }
+                match divide {
+                    Some(c) => self.divide(out, sum, c),
+                    None => out.copy_from_slice(sum),
+                }
+            }
+        }
+    }
+}
+
+/// One product of a sum over the digits of a gadget.
+#[derive(Clone, Copy)]
+pub struct Term<'a> {
+    /// A limb of a digit.
+    pub digit: &'a [Line],
+    /// The same limb of both halves of its key.
+    pub key: [&'a [Line]; 2],
 }
 
 /// The kernels for a prime that is 1 modulo 2N: those of `isa` where they reach that far, else scalar ones.

@@ -3,9 +3,9 @@
 use super::{
     MAX_BITS, Token,
     table::{Factor, factor},
-    vector::{MASK, V, add, and, high, load, low, product, reduce_once, splat, store, sub, zero},
+    vector::{MASK, V, add, and, high, inverse_of_word, load, low, product, reduce_once, splat, store, sub, zero},
 };
-use crate::{kernels::convert::ConversionScratch, layout::Line};
+use crate::layout::Line;
 use limbwise_math::{modulus::Modulus, rns::BaseConversion, rns::Fraction};
 use std::arch::x86_64::{
     _mm512_cmpgt_epu64_mask, _mm512_mask_sub_epi64, _mm512_permutexvar_epi64, _mm512_sllv_epi64, _mm512_srli_epi64,
@@ -49,11 +49,6 @@ struct Target {
     corrections: Line,
 }
 
-/// q^{-1} modulo 2^52, by Newton's iteration: each step doubles the number of right low bits, from 3.
-fn inverse_of_word(q: u64) -> u64 {
-    (0..5).fold(q, |x, _| x.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(x)))) & MASK
-}
-
 impl Run {
     fn new(base: &BaseConversion, first: usize, count: usize) -> Self {
         let target = |j: usize| {
@@ -93,17 +88,17 @@ impl IfmaConversion {
         Some(Self { _token: token, sources, runs })
     }
 
-    /// Fills the scratch from the sources.
-    pub(crate) fn scale(&self, sources: &[&[Line]], scratch: &mut ConversionScratch) {
+    /// Multiplies the sources and counts the wraps, starting from zeros.
+    pub(crate) fn prepare(&self, sources: &mut [&mut [Line]], wraps: &mut [Line]) {
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
-            scale(&self.sources, sources, scratch);
+            prepare(&self.sources, sources, wraps);
         }
     }
 
-    /// Writes from the scratch all targets that have vector kernels, and tells which those are.
-    pub(crate) fn sweep(&self, targets: &mut [&mut [Line]], scratch: &ConversionScratch) -> Vec<bool> {
+    /// Writes from prepared sources all targets that have vector kernels, and tells which those are.
+    pub(crate) fn sweep(&self, targets: &mut [&mut [Line]], sources: &[&[Line]], wraps: &[Line]) -> Vec<bool> {
         let mut done = vec![false; targets.len()];
         for run in &self.runs {
             let range = run.first..run.first + run.targets.len();
@@ -111,72 +106,96 @@ impl IfmaConversion {
             #[expect(unsafe_code, reason = "calls into code for one instruction set")]
             // SAFETY: the token proves AVX-512F and IFMA.
             unsafe {
-                sweep_run(run, &mut targets[range], scratch);
+                sweep_run(run, &mut targets[range], sources, wraps);
             }
         }
         done
     }
+
+    /// Writes one target if it has a vector kernel, and tells whether it has.
+    pub(crate) fn sweep_one(&self, j: usize, target: &mut [Line], sources: &[&[Line]], wraps: &[Line]) -> bool {
+        let run = self.runs.iter().find(|run| (run.first..run.first + run.targets.len()).contains(&j));
+        if let Some(run) = run {
+            #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+            // SAFETY: the token proves AVX-512F and IFMA.
+            unsafe {
+                sweep_alone(run, j - run.first, target, sources, wraps);
+            }
+        }
+        run.is_some()
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn scale(constants: &[Source], sources: &[&[Line]], scratch: &mut ConversionScratch) {
-    scratch.wraps.fill(Line::default());
+fn prepare(constants: &[Source], sources: &mut [&mut [Line]], wraps: &mut [Line]) {
     let mask = splat(MASK);
-    for (i, (s, source)) in constants.iter().zip(sources).enumerate() {
-        let scaled = scratch.scaled[i..].iter_mut().step_by(constants.len());
+    for (s, source) in constants.iter().zip(sources) {
         let w = (splat(s.inverse.value), splat(s.inverse.quotient));
         let (q, negative) = (splat(s.q.value()), splat((1 << 52) - s.q.value()));
         let (left, fraction) = (splat(u64::from(s.fraction.left)), splat(s.fraction.factor));
-        for ((x, y), sum) in source.iter().zip(scaled).zip(&mut scratch.wraps) {
+        for (x, sum) in source.iter_mut().zip(&mut *wraps) {
             let value = reduce_once(and(product(zero(), load(x), w, negative), mask), q);
-            store(y, value);
+            store(x, value);
             store(sum, high(load(sum), _mm512_sllv_epi64(value, left), fraction));
         }
     }
     let half = splat(1 << (Fraction::BITS - 1));
-    for sum in &mut scratch.wraps {
+    for sum in wraps {
         store(sum, _mm512_srli_epi64::<{ Fraction::BITS }>(add(load(sum), half)));
     }
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn sweep_run(run: &Run, out: &mut [&mut [Line]], scratch: &ConversionScratch) {
-    let wide = run.weights.len() - 1 > TABLED;
-    match (out, wide) {
-        ([a], false) => sweep::<1, false>(run, [a], scratch),
-        ([a], true) => sweep::<1, true>(run, [a], scratch),
-        ([a, b], false) => sweep::<2, false>(run, [a, b], scratch),
-        ([a, b], true) => sweep::<2, true>(run, [a, b], scratch),
-        ([a, b, c], false) => sweep::<3, false>(run, [a, b, c], scratch),
-        ([a, b, c], true) => sweep::<3, true>(run, [a, b, c], scratch),
-        ([a, b, c, d], false) => sweep::<4, false>(run, [a, b, c, d], scratch),
-        ([a, b, c, d], true) => sweep::<4, true>(run, [a, b, c, d], scratch),
-        ([a, b, c, d, e], false) => sweep::<5, false>(run, [a, b, c, d, e], scratch),
-        ([a, b, c, d, e], true) => sweep::<5, true>(run, [a, b, c, d, e], scratch),
-        ([a, b, c, d, e, f], false) => sweep::<6, false>(run, [a, b, c, d, e, f], scratch),
-        ([a, b, c, d, e, f], true) => sweep::<6, true>(run, [a, b, c, d, e, f], scratch),
+fn sweep_alone(run: &Run, place: usize, out: &mut [Line], sources: &[&[Line]], wraps: &[Line]) {
+    if sources.len() > TABLED {
+        sweep::<1, true>(run, place, [out], sources, wraps);
+    } else {
+        sweep::<1, false>(run, place, [out], sources, wraps);
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn sweep_run(run: &Run, out: &mut [&mut [Line]], y: &[&[Line]], wraps: &[Line]) {
+    match (out, y.len() > TABLED) {
+        ([a], false) => sweep::<1, false>(run, 0, [a], y, wraps),
+        ([a], true) => sweep::<1, true>(run, 0, [a], y, wraps),
+        ([a, b], false) => sweep::<2, false>(run, 0, [a, b], y, wraps),
+        ([a, b], true) => sweep::<2, true>(run, 0, [a, b], y, wraps),
+        ([a, b, c], false) => sweep::<3, false>(run, 0, [a, b, c], y, wraps),
+        ([a, b, c], true) => sweep::<3, true>(run, 0, [a, b, c], y, wraps),
+        ([a, b, c, d], false) => sweep::<4, false>(run, 0, [a, b, c, d], y, wraps),
+        ([a, b, c, d], true) => sweep::<4, true>(run, 0, [a, b, c, d], y, wraps),
+        ([a, b, c, d, e], false) => sweep::<5, false>(run, 0, [a, b, c, d, e], y, wraps),
+        ([a, b, c, d, e], true) => sweep::<5, true>(run, 0, [a, b, c, d, e], y, wraps),
+        ([a, b, c, d, e, f], false) => sweep::<6, false>(run, 0, [a, b, c, d, e, f], y, wraps),
+        ([a, b, c, d, e, f], true) => sweep::<6, true>(run, 0, [a, b, c, d, e, f], y, wraps),
         _ => unreachable!("a run has 1 to {SWEEP} targets"),
     }
 }
 
-/// Targets `Σ y_i·weight_i`; the wraps are one more term where there are more than [`TABLED`] sources, else looked up.
+/// The run's targets from `place` on: `Σ y_i·weight_i`; the wraps are one more term where there are more than [`TABLED`] sources, else looked up.
 ///
 /// Range: with c ≤ 24 sources a chunk Montgomery's step leaves (0, c·t/4 + t), below 8t; for c ≤ 7 below 4t.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn sweep<const T: usize, const WIDE: bool>(run: &Run, out: [&mut [Line]; T], scratch: &ConversionScratch) {
-    let sources = run.weights.len() - 1;
-    let targets: &[Target; T] = run.targets.first_chunk().expect("one target an output");
+fn sweep<const T: usize, const WIDE: bool>(
+    run: &Run,
+    place: usize,
+    out: [&mut [Line]; T],
+    sources: &[&[Line]],
+    wraps: &[Line],
+) {
+    let targets: &[Target; T] = run.targets[place..].first_chunk().expect("one target an output");
     let q: [V; T] = std::array::from_fn(|t| splat(targets[t].q));
-    for (line, (column, wraps)) in scratch.scaled.chunks_exact(sources).zip(&scratch.wraps).enumerate() {
+    for (line, wraps) in wraps.iter().enumerate() {
         let wraps = load(wraps);
         let mut totals = [zero(); T];
-        for (chunk, weights) in column.chunks(CHUNK).zip(run.weights.chunks(CHUNK)) {
+        for (chunk, weights) in sources.chunks(CHUNK).zip(run.weights.chunks(CHUNK)) {
             let (mut lows, mut highs) = ([zero(); T], q);
-            for (y, weights) in chunk.iter().zip(weights) {
-                let y = load(y);
+            for (source, weights) in chunk.iter().zip(weights) {
+                let y = load(&source[line]);
                 for t in 0..T {
-                    let w = splat(weights[t]);
+                    let w = splat(weights[place + t]);
                     (lows[t], highs[t]) = (low(lows[t], y, w), high(highs[t], y, w));
                 }
             }
@@ -187,7 +206,7 @@ fn sweep<const T: usize, const WIDE: bool>(run: &Run, out: [&mut [Line]; T], scr
         }
         for t in 0..T {
             let total = if WIDE {
-                let w = splat(run.weights[sources][t]);
+                let w = splat(run.weights[sources.len()][place + t]);
                 let wrapped =
                     reduced::<false>(low(zero(), wraps, w), high(q[t], wraps, w), splat(targets[t].inverse), q[t]);
                 add(totals[t], wrapped)
@@ -232,17 +251,5 @@ fn lift_lines(from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) {
         let shifted = _mm512_mask_sub_epi64(r, _mm512_cmpgt_epu64_mask(x, half), r, wrap);
         // Below zero it is a huge word: of it and its sum with t the smaller is the residue.
         store(out, std::arch::x86_64::_mm512_min_epu64(shifted, add(shifted, t)));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn word_inverses() {
-        for q in [3u64, (1 << 50) - 27, 1_048_573] {
-            assert_eq!(inverse_of_word(q).wrapping_mul(q) & MASK, 1);
-        }
     }
 }

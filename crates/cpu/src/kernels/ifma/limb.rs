@@ -3,12 +3,13 @@
 use super::{
     Token,
     forward::forward,
+    gadget::inner_products,
     inverse::inverse,
     table::{Factor, Twiddles, factor, twiddles},
     vector::{MASK, V, add, and, high, load, low, product, reduce_once, splat, store, sub, zero},
 };
 use crate::{
-    kernels::{Isa, LimbKernels},
+    kernels::{Isa, LimbKernels, limb::Term},
     layout::Line,
 };
 use limbwise_math::modulus::Modulus;
@@ -82,6 +83,13 @@ impl Constants {
         reduce_once(and(r, self.mask), self.q)
     }
 
+    /// `a·w mod q`, a in [0, 2^52).
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn scale(self, a: V, w: (V, V)) -> V {
+        reduce_once(and(product(zero(), a, w, self.negative), self.mask), self.q)
+    }
+
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn add(self, a: V, b: V) -> V {
@@ -108,6 +116,7 @@ enum Op<'a> {
     Neg,
     Scale(Factor),
     Shift(u64),
+    Divide(&'a [Line], Factor),
 }
 
 macro_rules! lines {
@@ -149,7 +158,11 @@ fn elementwise(q: u64, barrett: Barrett, out: &mut [Line], op: Op<'_>) {
         }
         Op::Scale(c) => {
             let w = (splat(c.value), splat(c.quotient));
-            update!(out; old, ; reduce_once(and(product(zero(), old, w, k.negative), k.mask), k.q));
+            update!(out; old, ; k.scale(old, w));
+        }
+        Op::Divide(a, c) => {
+            let w = (splat(c.value), splat(c.quotient));
+            update!(out; old, x in a; k.scale(sub(add(x, k.q), old), w));
         }
     }
 }
@@ -230,6 +243,18 @@ impl LimbKernels for IfmaLimb {
 
     fn shift(&self, a: &mut [Line], c: u64) {
         self.run(a, Op::Shift(c));
+    }
+
+    fn divide(&self, out: &mut [Line], a: &[Line], c: u64) {
+        self.run(out, Op::Divide(a, factor(self.q, c)));
+    }
+
+    fn inner_products(&self, out: [&mut [Line]; 2], terms: &[Term<'_>], divide: Option<u64>) {
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and IFMA.
+        unsafe {
+            inner_products(self.q, out, terms, divide);
+        }
     }
 }
 

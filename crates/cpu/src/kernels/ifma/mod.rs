@@ -5,10 +5,11 @@
 //! decides while compiling where that needs a correction, and proves that it suffices.
 //!
 //! Read in this order: `vector` (the arithmetic), `range`, `table` (twiddles), `forward`, `inverse`,
-//! `limb` (element-wise kernels and the way in), `convert`, `galois`.
+//! `limb` (element-wise kernels and the way in), `gadget`, `convert`, `galois`.
 
 mod convert;
 mod forward;
+mod gadget;
 mod galois;
 mod inverse;
 mod limb;

@@ -9,6 +9,11 @@ use std::arch::x86_64::{
     _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
 };
 
+/// q^{-1} modulo 2^52, by Newton's iteration: each step doubles the number of right low bits, from 3.
+pub(super) fn inverse_of_word(q: u64) -> u64 {
+    (0..5).fold(q, |x, _| x.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(x)))) & MASK
+}
+
 /// Eight words.
 pub(super) type V = __m512i;
 
@@ -184,4 +189,16 @@ fn peak_madd_loop(rounds: u64) -> u64 {
     let mut line = Line::default();
     store(&mut line, total);
     line.0[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn word_inverses() {
+        for q in [3u64, (1 << 50) - 27, 1_048_573] {
+            assert_eq!(inverse_of_word(q).wrapping_mul(q) & MASK, 1);
+        }
+    }
 }

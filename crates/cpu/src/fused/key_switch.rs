@@ -1,0 +1,145 @@
+//! `gadget_product` and `key_switch`: all digits of one limb, in the cache, against the streaming key.
+
+use super::prepare::Prepared;
+use crate::{
+    device::{Cpu, CpuPoly, new_lines},
+    kernels::{Converter, limb::Term},
+    layout::{self, Line},
+    pool::Row,
+    ring::RingTables,
+};
+use limbwise_device::{Basis, GadgetKey, composites::inverse_product, ops::broadcast};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A limb of both halves of the result.
+type Halves<'a> = [&'a mut Row; 2];
+
+/// The rows of one entry of both halves.
+fn halves<'a>([b, a]: [&'a mut [Row]; 2]) -> Vec<Halves<'a>> {
+    b.iter_mut().zip(a).map(|(b, a)| [b, a]).collect()
+}
+
+/// One key switch, all that does not depend on the entry of the batch.
+struct Switch<'a> {
+    dev: &'a Cpu,
+    tables: &'a RingTables,
+    c: &'a CpuPoly,
+    key: &'a GadgetKey<CpuPoly>,
+    /// For each digit the primes it is extended to, and how.
+    up: Vec<(Basis, Arc<Converter>)>,
+    /// From the special primes to those of `c`.
+    down: Arc<Converter>,
+    /// Of the product of the special primes, modulo each prime of `c`.
+    inverses: Vec<u64>,
+    /// Rows for one limb of each digit, a set a thread.
+    scratch: Vec<Mutex<Vec<Row>>>,
+}
+
+impl Cpu {
+    /// [`limbwise_device::composites::gadget_product`], each row read once for both halves.
+    pub(crate) fn fused_gadget_product(&self, digits: &[CpuPoly], key: &GadgetKey<CpuPoly>) -> [CpuPoly; 2] {
+        assert!(digits.len() == key.pairs.len() && !digits.is_empty(), "one key pair a digit, at least one");
+        let first = &digits[0].shape;
+        let tables = self.tables(&first.ring);
+        let shape = first.with_batch(broadcast(first, &key.pairs[0][0].shape));
+        let primes: Vec<usize> = shape.basis.iter().collect();
+        let mut out = [0, 1].map(|_| self.unwritten(shape.clone()));
+        let items = halves(out.each_mut().map(|half| &mut half.rows[..]));
+        self.each(shape.rows() * shape.ring.n(), items, |i, out| {
+            let (entry, prime) = (i / primes.len(), primes[i % primes.len()]);
+            let terms: Vec<Term<'_>> = digits
+                .iter()
+                .zip(&key.pairs)
+                .map(|(digit, pair)| Term {
+                    digit: digit.limb(entry, prime),
+                    key: pair.each_ref().map(|half| half.limb(entry, prime)),
+                })
+                .collect();
+            tables.prime(prime).inner_products(out.map(new_lines), &terms, None);
+        });
+        out
+    }
+
+    /// [`limbwise_device::composites::key_switch`], entry by entry: the special limbs first, then each limb of the result
+    /// from the digits to its division.
+    pub(crate) fn fused_key_switch(&self, c: &CpuPoly, key: &GadgetKey<CpuPoly>) -> [CpuPoly; 2] {
+        assert!(key.digits.len() == key.pairs.len() && !key.digits.is_empty(), "one key pair a digit, at least one");
+        let (ring, basis) = (&c.shape.ring, c.shape.basis);
+        let tables = self.tables(ring);
+        let full = basis | key.special;
+        let length = layout::lines(ring.log_n());
+        let rows = || Mutex::new(key.digits.iter().map(|_| self.scratch.take(length)).collect());
+        let switch = Switch {
+            dev: self,
+            tables: &tables,
+            c,
+            key,
+            up: key.digits.iter().map(|&own| (full - own, tables.conversion(own, full - own))).collect(),
+            down: tables.conversion(key.special, basis),
+            inverses: inverse_product(ring, key.special, basis),
+            scratch: (0..self.threads()).map(|_| rows()).collect(),
+        };
+        let shape = c.shape.with_batch(broadcast(&c.shape, &key.pairs[0][0].shape));
+        let mut out = [0, 1].map(|_| self.unwritten(shape.clone()));
+        let limbs = basis.len();
+        for entry in 0..shape.batch {
+            let rows = out.each_mut().map(|half| &mut half.rows[entry * limbs..][..limbs]);
+            switch.entry(entry, halves(rows));
+        }
+        out
+    }
+}
+
+impl Switch<'_> {
+    /// One entry of the batch.
+    fn entry(&self, entry: usize, out: Vec<Halves<'_>>) {
+        let (tables, n) = (self.tables, self.c.shape.ring.n());
+        let digits = self.digits(entry);
+        let special: Vec<usize> = self.key.special.iter().collect();
+        let length = layout::lines(self.c.shape.ring.log_n());
+        let mut sums = [0, 1].map(|_| special.iter().map(|_| self.dev.pool.take(length)).collect::<Vec<Row>>());
+        let items = halves(sums.each_mut().map(|rows| &mut rows[..]));
+        self.dev.each(n * special.len() * digits.len(), items, |i, out| {
+            let mut out = out.map(new_lines);
+            self.limb(entry, special[i], &digits, out.each_mut().map(|row| &mut **row), None);
+            out.into_iter().for_each(|row| tables.prime(special[i]).intt(row));
+        });
+        let remainders = self.dev.prepared(sums.into_iter().map(|rows| (&*self.down, rows)).collect());
+        let primes: Vec<usize> = self.c.shape.basis.iter().collect();
+        self.dev.each(n * primes.len() * digits.len(), out, |i, out| {
+            let (prime, mut out) = (primes[i], out.map(new_lines));
+            for (remainder, row) in remainders.iter().zip(&mut out) {
+                remainder.extend(&self.down, i, tables.prime(prime), row);
+            }
+            self.limb(entry, prime, &digits, out, Some(self.inverses[i]));
+        });
+    }
+
+    /// The digits of one entry, ready to be extended.
+    fn digits(&self, entry: usize) -> Vec<Prepared> {
+        let limb = |prime| (self.tables.prime(prime), self.c.limb(entry, prime));
+        let limbs: Vec<_> = self.key.digits.iter().flat_map(|own| own.iter().map(limb)).collect();
+        let mut rows = self.dev.coefficients(&limbs).into_iter();
+        let digits = self.key.digits.iter().zip(&self.up);
+        let groups = digits.map(|(own, (_, converter))| (&**converter, rows.by_ref().take(own.len()).collect()));
+        self.dev.prepared(groups.collect())
+    }
+
+    /// One limb of the inner product with the key, divided where there is an inverse to divide by.
+    fn limb(&self, entry: usize, prime: usize, digits: &[Prepared], out: [&mut [Line]; 2], divide: Option<u64>) {
+        let kernels = self.tables.prime(prime);
+        let thread = rayon::current_thread_index().unwrap_or(0);
+        let mut scratch = self.scratch[thread % self.scratch.len()].lock().unwrap_or_else(PoisonError::into_inner);
+        for ((digit, (to, converter)), row) in digits.iter().zip(&self.up).zip(scratch.iter_mut()) {
+            if let Some(j) = to.position(prime) {
+                digit.extend(converter, j, kernels, new_lines(row));
+            }
+        }
+        let mut terms = Vec::with_capacity(digits.len());
+        for (((to, _), pair), row) in self.up.iter().zip(&self.key.pairs).zip(scratch.iter()) {
+            let digit = if to.contains(prime) { row.lines() } else { self.c.limb(entry, prime) };
+            terms.push(Term { digit, key: pair.each_ref().map(|half| half.limb(entry, prime)) });
+        }
+        kernels.inner_products(out, &terms, divide);
+    }
+}

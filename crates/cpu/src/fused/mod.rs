@@ -1,0 +1,14 @@
+//! Composites limb by limb: what one operation writes and the next reads stays in the cache.
+//!
+//! Enters: overrides of the device's composites, each equal to its default body residue for residue.
+//! Stays out: arithmetic on limbs (`kernels`), strategies.
+//!
+//! Read in this order: [`prepare`] (limbs about to be converted), [`divide`] (`mod_down`, `rescale`), [`key_switch`]
+//! (and `gadget_product`).
+//!
+//! Memory: beside its result a composite holds rows from the device's pool for the limbs it converts, as
+//! [`limbwise_device::null`] counts them, and rows of a thread's own from a second pool ([`crate::Cpu::scratch`]).
+
+mod divide;
+mod key_switch;
+mod prepare;

@@ -1,0 +1,82 @@
+//! Limbs in coefficient form that are about to be converted to other primes.
+
+use crate::{
+    device::{Cpu, CpuPoly, new_lines},
+    kernels::{Converter, LimbKernels},
+    layout::{self, Line},
+    pool::Row,
+};
+use limbwise_device::{Handle as _, Shape};
+
+/// Lines prepared by one task: enough to be worth one, few enough to stay in the L1 cache.
+const TILE: usize = 256;
+
+/// Lines of all sources of a conversion, and those of their wraps.
+type Tile<'a> = (&'a Converter, Vec<&'a mut [Line]>, &'a mut [Line]);
+
+/// Prepared sources of one conversion: see [`Converter::prepare`].
+pub(super) struct Prepared {
+    rows: Vec<Row>,
+    wraps: Row,
+}
+
+impl Prepared {
+    /// Writes the target number `j`, coefficients, and transforms it.
+    pub(super) fn extend(&self, converter: &Converter, j: usize, kernels: &dyn LimbKernels, out: &mut [Line]) {
+        let sources: Vec<&[Line]> = self.rows.iter().map(|row| row.lines()).collect();
+        converter.sweep(j, out, &sources, self.wraps.lines());
+        kernels.ntt(out);
+    }
+}
+
+impl CpuPoly {
+    /// The limb of a prime; a batch of one stands for every entry.
+    pub(super) fn limb(&self, entry: usize, prime: usize) -> &[Line] {
+        let Shape { basis, batch, .. } = self.shape();
+        let at = basis.position(prime).expect("operands have the limbs that the operation names");
+        self.rows[entry % batch * basis.len() + at].lines()
+    }
+}
+
+impl Cpu {
+    /// Copies of some limbs, in coefficient form.
+    pub(super) fn coefficients(&self, limbs: &[(&dyn LimbKernels, &[Line])]) -> Vec<Row> {
+        let Some(length) = limbs.first().map(|(_, limb)| limb.len()) else { return Vec::new() };
+        let mut rows: Vec<Row> = limbs.iter().map(|_| self.pool.take(length)).collect();
+        let items: Vec<&mut Row> = rows.iter_mut().collect();
+        self.each(8 * length * limbs.len(), items, |i, row| {
+            let (kernels, limb) = limbs[i];
+            let row = new_lines(row);
+            row.copy_from_slice(limb);
+            kernels.intt(row);
+        });
+        rows
+    }
+
+    /// Makes coefficients ready for their conversions, each group for its own.
+    pub(super) fn prepared(&self, groups: Vec<(&Converter, Vec<Row>)>) -> Vec<Prepared> {
+        let with_wraps = |(converter, rows): (_, Vec<Row>)| {
+            let wraps = self.pool.take(rows[0].lines().len());
+            (converter, Prepared { rows, wraps })
+        };
+        let mut groups: Vec<(&Converter, Prepared)> = groups.into_iter().map(with_wraps).collect();
+        let mut tiles: Vec<Tile<'_>> = Vec::new();
+        let mut words = 0;
+        for (converter, group) in &mut groups {
+            let mut parts: Vec<_> = group.rows.iter_mut().map(|row| new_lines(row).chunks_mut(TILE)).collect();
+            for wraps in new_lines(&mut group.wraps).chunks_mut(TILE) {
+                words += 8 * wraps.len() * parts.len();
+                tiles.push((converter, parts.iter_mut().filter_map(Iterator::next).collect(), wraps));
+            }
+        }
+        self.each(words, tiles, |_, (converter, mut sources, wraps)| converter.prepare(&mut sources, wraps));
+        groups.into_iter().map(|(_, group)| group).collect()
+    }
+
+    /// A polynomial whose words are whatever they were.
+    pub(super) fn unwritten(&self, shape: Shape) -> CpuPoly {
+        let length = layout::lines(shape.ring.log_n());
+        let rows = (0..shape.rows()).map(|_| self.pool.take(length)).collect();
+        CpuPoly { shape, rows }
+    }
+}

@@ -1,0 +1,167 @@
+//! Fused composites equal their default bodies on shapes of all kinds, and a steady loop of them takes no memory.
+
+use limbwise_cpu::{Cpu, Isa};
+use limbwise_device::{
+    Basis, Device, Domain, GadgetKey, Handle, HostRead, Ring, RingSpec, Role, Shape, composites, null,
+};
+use limbwise_math::{
+    prime::ntt_primes_below,
+    sampling::{Seed, Stream},
+};
+use proptest::prelude::*;
+
+type Poly = <Cpu as Device>::Poly;
+
+/// One shape: prime widths (those after the digits' are of special primes), and how many primes a digit has.
+#[derive(Clone, Debug)]
+struct Case {
+    log_n: u32,
+    widths: Vec<u32>,
+    digits: Vec<usize>,
+    batch: usize,
+    key_batch: usize,
+}
+
+/// Sizes small enough to be many, and every kernel's edge: mixed widths, digits of 1 … 9 primes, up to 12 digits.
+fn cases() -> impl Strategy<Value = Case> {
+    let width = prop_oneof![4 => 40..=50u32, 1 => 25..=61u32];
+    let digits = prop_oneof![
+        prop::collection::vec(1..=3usize, 1..=4),
+        prop::collection::vec(Just(1), 9..=12),
+        prop::collection::vec(8..=9usize, 1..=2),
+    ];
+    let log_n = prop_oneof![3 => 10..=11u32, 1 => 12..=14u32];
+    (log_n, digits, 1..=4usize, 1..=3usize, any::<bool>()).prop_flat_map(move |(log_n, digits, special, batch, one)| {
+        let count = digits.iter().sum::<usize>() + special;
+        prop::collection::vec(width.clone(), count).prop_map(move |widths| Case {
+            log_n,
+            widths,
+            digits: digits.clone(),
+            batch,
+            key_batch: if one { 1 } else { batch },
+        })
+    })
+}
+
+fn ring(dev: &Cpu, case: &Case) -> Ring {
+    let mut primes = Vec::new();
+    for &bits in &case.widths {
+        let bits = bits.max(case.log_n + 14); // enough primes that are 1 modulo 2N
+        primes.extend(ntt_primes_below(case.log_n, bits, 1, &primes).expect("wide enough"));
+    }
+    dev.ring(&RingSpec { log_n: case.log_n, primes }).expect("checked primes")
+}
+
+/// Uniform words, or only 0 and q − 1.
+fn random(dev: &Cpu, shape: &Shape, label: u64) -> Poly {
+    dev.upload(shape, Role::Temporary, &|at, row| {
+        let mut stream =
+            Stream::new(&Seed([7; 32]), &[label, at.batch as u64, at.prime as u64].map(u64::to_le_bytes).concat());
+        stream.uniform(at.modulus, row);
+        if label.is_multiple_of(3) {
+            row.iter_mut().for_each(|x| *x = (*x % 2) * (at.modulus.value() - 1));
+        }
+    })
+}
+
+fn same(dev: &Cpu, what: &str, got: &Poly, want: &Poly) {
+    assert_eq!(got.shape(), want.shape(), "{what}");
+    assert!(dev.download(got).expect("no fault") == dev.download(want).expect("no fault"), "{what}");
+}
+
+/// The digits of a case, one after another from prime 0, but every other prime swapped with the end: gaps in both.
+fn digits(case: &Case) -> Vec<Basis> {
+    let count: usize = case.digits.iter().sum();
+    let order: Vec<usize> =
+        (0..count).map(|i| if i % 2 == 0 { i } else { count - 1 - (count - 1 - i) / 2 * 2 }).collect();
+    let mut used = Basis::default();
+    let mut free = order.into_iter().chain(0..count);
+    let mut take = |k: usize| {
+        let mut digit = Basis::default();
+        while digit.len() < k {
+            let i = free.next().expect("as many primes as the digits have");
+            if !used.contains(i) {
+                (digit, used) = (digit | Basis::single(i), used | Basis::single(i));
+            }
+        }
+        digit
+    };
+    case.digits.iter().map(|&k| take(k)).collect()
+}
+
+fn compare(dev: &Cpu, case: &Case) {
+    let ring = ring(dev, case);
+    let digits = digits(case);
+    let chain = Basis::range(0, case.digits.iter().sum());
+    let special = ring.full() - chain;
+    let c = random(dev, &Shape::eval(&ring, chain).with_batch(case.batch), 1);
+    let wide = Shape::eval(&ring, ring.full()).with_batch(case.key_batch);
+    let pair = |i: usize| [0, 1].map(|half| random(dev, &wide, 10 + 2 * i as u64 + half));
+    let key = GadgetKey { digits: digits.clone(), special, pairs: (0..digits.len()).map(pair).collect() };
+
+    let raised = composites::mod_up(dev, &c, &digits, ring.full());
+    let product = composites::gadget_product(dev, &raised, &key);
+    let down = product.each_ref().map(|half| composites::mod_down(dev, half, chain));
+    let fused = dev.gadget_product(&raised, &key);
+    product.iter().zip(&fused).for_each(|(want, got)| same(dev, "gadget_product", got, want));
+    down.iter().zip(&product).for_each(|(want, half)| same(dev, "mod_down", &dev.mod_down(half, chain), want));
+    down.iter().zip(&dev.key_switch(&c, &key)).for_each(|(want, got)| same(dev, "key_switch", got, want));
+    let count = chain.len();
+    for dropped in [Basis::single(count - 1), Basis::single(count / 2), Basis::range(count - count / 2, count)] {
+        let to = chain - dropped;
+        if !to.is_empty() && !dropped.is_empty() {
+            same(dev, "rescale", &dev.rescale(&c, to), &composites::rescale(dev, &c, to));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn fused_composites_equal_their_default_bodies(case in cases(), threads in 1..=2usize) {
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            compare(&Cpu::new(isa, threads).unwrap(), &case);
+        }
+    }
+}
+
+/// Rings with padding and the largest common one.
+#[test]
+fn large_rings() {
+    for (log_n, bits) in [(15, 48), (16, 50), (17, 49)] {
+        let mut widths = vec![bits; 6];
+        widths[1] = 60;
+        let case = Case { log_n, widths, digits: vec![2, 1, 1], batch: 1, key_batch: 1 };
+        compare(&Cpu::new(Isa::best(), 2).unwrap(), &case);
+    }
+}
+
+/// What a composite holds is what [`null`] says; the second time nothing is taken from the system.
+#[test]
+fn a_steady_loop_takes_no_memory() {
+    let case = Case { log_n: 13, widths: vec![49; 10], digits: vec![3, 3, 2], batch: 2, key_batch: 1 };
+    for threads in [1, 2] {
+        let dev = Cpu::new(Isa::best(), threads).unwrap();
+        let (ring, digits) = (ring(&dev, &case), digits(&case));
+        let chain = Basis::range(0, 8);
+        let wide = Shape::eval(&ring, ring.full());
+        let pair = |_| [0, 1].map(|half| random(&dev, &wide, half));
+        let key = GadgetKey { special: ring.full() - chain, pairs: (0..3).map(pair).collect(), digits };
+        let c = random(&dev, &Shape::eval(&ring, chain).with_batch(2), 1);
+        let row = (64 * limbwise_cpu::layout::lines(13)) as u64;
+        let held = dev.memory().live_bytes / row;
+        drop(dev.key_switch(&c, &key));
+        let first = (dev.memory(), dev.scratch());
+        let result = 2 * c.shape().rows();
+        assert_eq!(first.0.peak_bytes / row, held + (result + null::key_switch_rows(chain, &key)) as u64);
+        assert_eq!(first.1.peak_bytes / row, (threads * null::scratch_rows(3)) as u64);
+        for _ in 0..3 {
+            let [b, _] = dev.key_switch(&c, &key);
+            drop(dev.mod_down(&b, Basis::range(0, 6)));
+            drop(dev.rescale(&b, Basis::range(0, 7)));
+            assert_eq!(b.shape().domain, Domain::Eval);
+        }
+        assert_eq!((dev.memory(), dev.scratch()), first);
+    }
+}
