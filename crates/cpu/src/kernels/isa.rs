@@ -6,9 +6,9 @@
 pub enum Isa {
     /// Plain Rust, any CPU, primes of up to 61 bits.
     Scalar,
-    /// AVX2 with FMA, all primes; what it has no faster kernel for is done as in [`Self::Scalar`].
+    /// AVX2 with FMA: transforms and element-wise arithmetic for all primes, the rest as in [`Self::Scalar`].
     Avx2,
-    /// AVX-512 with 52-bit multiply-add, primes of up to 50 bits; larger primes of the same ring use [`Self::Scalar`].
+    /// AVX-512 with 52-bit multiply-add for primes of up to 50 bits, without it for larger ones.
     Ifma,
 }
 

@@ -67,7 +67,7 @@ pub struct Term<'a> {
     pub key: [&'a [Line]; 2],
 }
 
-/// The kernels for a prime that is 1 modulo 2N: those of `isa` where they reach that far, else scalar ones.
+/// The kernels of `isa` for a prime that is 1 modulo 2N.
 ///
 /// # Panics
 /// If the CPU lacks `isa` ([`Isa::is_available`]), or N is not in 2^10 … 2^17.
@@ -75,7 +75,7 @@ pub struct Term<'a> {
 pub fn kernels(isa: Isa, modulus: Modulus, log_n: u32) -> Box<dyn LimbKernels> {
     assert!((10..=17).contains(&log_n), "no kernels for N = 2^{log_n}");
     match isa {
-        Isa::Ifma if modulus.bits() <= ifma::MAX_BITS => {
+        Isa::Ifma => {
             let token = ifma::Token::detect().expect("the caller checked that the CPU has IFMA");
             ifma::limb(token, modulus, log_n)
         }
@@ -83,6 +83,6 @@ pub fn kernels(isa: Isa, modulus: Modulus, log_n: u32) -> Box<dyn LimbKernels> {
             let token = avx2::Token::detect().expect("the caller checked that the CPU has AVX2");
             avx2::limb(token, modulus, log_n)
         }
-        Isa::Scalar | Isa::Ifma => Box::new(ScalarLimb::new(modulus, log_n)),
+        Isa::Scalar => Box::new(ScalarLimb::new(modulus, log_n)),
     }
 }

@@ -124,16 +124,19 @@ macro_rules! transforms {
         /// Eight rows of sixteen words → their columns, each word times its twist.
         #[target_feature(enable = $features)]
         fn forward_twist(k: Constants, from: &[Line], to: &mut [Line; 16], twist: &[LaneFactors; 16]) {
-            for rows in 0..HALVES {
-                for part in 0..16 / LANES {
-                    let mut v = [zero(); LANES];
-                    for (row, v) in v.iter_mut().enumerate() {
-                        *v = load(&from[2 * (LANES * rows + row) + part / HALVES], part % HALVES);
-                    }
-                    let v = transpose(v);
-                    for (i, &x) in v.iter().enumerate() {
-                        let word = LANES * part + i;
-                        store(&mut to[word], rows, product(k, x, lane_factor(&twist[word], rows)));
+            let from: &[Line; 16] = from.first_chunk().expect("a tile has sixteen lines");
+            for (line, (to, twist)) in to.chunks_exact_mut(8).zip(twist.chunks_exact(8)).enumerate() {
+                for half in 0..HALVES {
+                    for rows in 0..HALVES {
+                        let mut v = [zero(); LANES];
+                        for (row, v) in v.iter_mut().enumerate() {
+                            *v = load(&from[2 * (LANES * rows + row) + line], half);
+                        }
+                        let v = transpose(v);
+                        for (i, &x) in v.iter().enumerate() {
+                            let word = LANES * half + i;
+                            store(&mut to[word], rows, product(k, x, lane_factor(&twist[word], rows)));
+                        }
                     }
                 }
             }
@@ -307,16 +310,19 @@ macro_rules! transforms {
         /// Columns → eight rows of sixteen words, each word times its twist.
         #[target_feature(enable = $features)]
         fn inverse_twist(k: Constants, from: &[Line; 16], to: &mut [Line], twist: &[LaneFactors; 16]) {
-            for rows in 0..HALVES {
-                for part in 0..16 / LANES {
-                    let mut v = [zero(); LANES];
-                    for (i, v) in v.iter_mut().enumerate() {
-                        let word = LANES * part + i;
-                        *v = product(k, load(&from[word], rows), lane_factor(&twist[word], rows));
-                    }
-                    let v = transpose(v);
-                    for (row, &x) in v.iter().enumerate() {
-                        store(&mut to[2 * (LANES * rows + row) + part / HALVES], part % HALVES, x);
+            let to: &mut [Line; 16] = to.first_chunk_mut().expect("a tile has sixteen lines");
+            for (line, (from, twist)) in from.chunks_exact(8).zip(twist.chunks_exact(8)).enumerate() {
+                for half in 0..HALVES {
+                    for rows in 0..HALVES {
+                        let mut v = [zero(); LANES];
+                        for (i, v) in v.iter_mut().enumerate() {
+                            let word = LANES * half + i;
+                            *v = product(k, load(&from[word], rows), lane_factor(&twist[word], rows));
+                        }
+                        let v = transpose(v);
+                        for (row, &x) in v.iter().enumerate() {
+                            store(&mut to[2 * (LANES * rows + row) + line], half, x);
+                        }
                     }
                 }
             }

@@ -80,21 +80,6 @@ fn map2(out: &mut [Line], a: &[Line], b: &[Line], f: impl Fn(u64, u64) -> u64) {
     }
 }
 
-/// `out = a·b`.
-pub(super) fn mul(q: Modulus, out: &mut [Line], a: &[Line], b: &[Line]) {
-    map2(out, a, b, |a, b| q.mul(a, b));
-}
-
-/// `acc += a·b`.
-pub(super) fn mul_acc(q: Modulus, acc: &mut [Line], a: &[Line], b: &[Line]) {
-    assert!(acc.len() == a.len() && a.len() == b.len());
-    for ((acc, a), b) in acc.iter_mut().zip(a).zip(b) {
-        for ((acc, &a), &b) in acc.0.iter_mut().zip(&a.0).zip(&b.0) {
-            *acc = q.reduce_wide(u128::from(a) * u128::from(b) + u128::from(*acc));
-        }
-    }
-}
-
 fn update(acc: &mut [Line], a: &[Line], f: impl Fn(u64, u64) -> u64) {
     assert_eq!(acc.len(), a.len());
     for (acc, a) in acc.iter_mut().zip(a) {
@@ -157,7 +142,7 @@ impl LimbKernels for ScalarLimb {
     }
 
     fn mul(&self, out: &mut [Line], a: &[Line], b: &[Line]) {
-        mul(self.q, out, a, b);
+        map2(out, a, b, |a, b| self.q.mul(a, b));
     }
 
     fn add_assign(&self, acc: &mut [Line], a: &[Line]) {
@@ -165,7 +150,12 @@ impl LimbKernels for ScalarLimb {
     }
 
     fn mul_acc(&self, acc: &mut [Line], a: &[Line], b: &[Line]) {
-        mul_acc(self.q, acc, a, b);
+        assert!(acc.len() == a.len() && a.len() == b.len());
+        for ((acc, a), b) in acc.iter_mut().zip(a).zip(b) {
+            for ((acc, &a), &b) in acc.0.iter_mut().zip(&a.0).zip(&b.0) {
+                *acc = self.q.reduce_wide(u128::from(a) * u128::from(b) + u128::from(*acc));
+            }
+        }
     }
 
     fn neg(&self, a: &mut [Line]) {

@@ -9,7 +9,6 @@ use crate::{
     kernels::{
         Isa, LimbKernels,
         factors::{Factors, factors, shape},
-        scalar,
     },
     layout::Line,
 };
@@ -31,7 +30,7 @@ enum Tables {
     Word([Factors<word::Factor>; 2]),
 }
 
-/// What is done to each line, for any prime.
+/// What is done to each line, in the same way for any prime.
 #[derive(Clone, Copy)]
 enum Sum<'a> {
     AddAssign(&'a [Line]),
@@ -41,7 +40,7 @@ enum Sum<'a> {
     Shift(u64),
 }
 
-/// What is done to each line, for primes of up to 50 bits.
+/// What is done to each line, depending on the prime.
 #[derive(Clone, Copy)]
 enum Product<'a> {
     Mul(&'a [Line], &'a [Line]),
@@ -99,9 +98,17 @@ fn float_products(modulus: Modulus, out: &mut [Line], op: Product<'_>) {
 }
 
 #[target_feature(enable = "avx2")]
-fn word_scale(modulus: Modulus, out: &mut [Line], c: u64) {
-    let (k, w) = (word::Constants::new(modulus), modulus.shoup(c));
-    lines!(out; old, ; word::scale(k, old, &w));
+fn word_products(modulus: Modulus, out: &mut [Line], op: Product<'_>) {
+    let (k, barrett) = (word::Constants::new(modulus), word::Barrett::new(modulus));
+    let q = splat(modulus.value());
+    match op {
+        Product::Mul(a, b) => lines!(out; _old, x in a, y in b; barrett.mul(k, x, y)),
+        Product::MulAcc(a, b) => lines!(out; old, x in a, y in b; add(old, barrett.mul(k, x, y), q)),
+        Product::Scale(c) => {
+            let w = modulus.shoup(c);
+            lines!(out; old, ; word::scale(k, old, &w));
+        }
+    }
 }
 
 #[target_feature(enable = "avx2,fma")]
@@ -151,13 +158,11 @@ impl Avx2Limb {
 
     fn product(&self, out: &mut [Line], op: Product<'_>) {
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
-        match (&self.tables, op) {
+        match self.tables {
             // SAFETY: the token proves AVX2 and FMA.
-            (Tables::Float(_), op) => unsafe { float_products(self.q, out, op) },
+            Tables::Float(_) => unsafe { float_products(self.q, out, op) },
             // SAFETY: the token proves AVX2.
-            (Tables::Word(_), Product::Scale(c)) => unsafe { word_scale(self.q, out, c) },
-            (Tables::Word(_), Product::Mul(a, b)) => scalar::mul(self.q, out, a, b),
-            (Tables::Word(_), Product::MulAcc(a, b)) => scalar::mul_acc(self.q, out, a, b),
+            Tables::Word(_) => unsafe { word_products(self.q, out, op) },
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Kernels for AVX2 and FMA: what most CPUs without AVX-512 have.
 //!
 //! Primes of up to 50 bits are worked on in floating point, larger ones in words put together from 32-bit products.
-//! Products of two values modulo a larger prime are scalar: there the emulated full product and its reduction are
-//! slower than the CPU's own. Base conversions and automorphisms are scalar for all primes.
+//! Base conversions, centred lifts and automorphisms are scalar for all primes.
 //!
 //! Read in this order: `vector`, `float`, `word`, `limb` (element-wise kernels and the way in).
 

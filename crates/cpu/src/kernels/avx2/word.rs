@@ -13,7 +13,10 @@ use crate::{
 };
 use limbwise_math::modulus::{Modulus, Shoup};
 use std::{
-    arch::x86_64::{_mm256_add_epi64, _mm256_mul_epu32, _mm256_slli_epi64, _mm256_srli_epi64, _mm256_sub_epi64},
+    arch::x86_64::{
+        _mm256_add_epi64, _mm256_blend_epi32, _mm256_mul_epu32, _mm256_or_si256, _mm256_slli_epi64, _mm256_sllv_epi64,
+        _mm256_srli_epi64, _mm256_srlv_epi64, _mm256_sub_epi64,
+    },
     ops::Range,
 };
 
@@ -104,17 +107,30 @@ fn upper(x: V) -> V {
     _mm256_srli_epi64::<32>(x)
 }
 
+/// `⌊x·y/2^64⌋`, or up to 3 less.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn high(x: V, y: V) -> V {
+    let (x1, y1) = (upper(x), upper(y));
+    let middle = _mm256_add_epi64(upper(_mm256_mul_epu32(x1, y)), upper(_mm256_mul_epu32(x, y1)));
+    _mm256_add_epi64(_mm256_mul_epu32(x1, y1), middle)
+}
+
+/// What of `x·y` stands in the upper half of its low word, there or above.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn crossed(x: V, y: V) -> V {
+    _mm256_add_epi64(_mm256_mul_epu32(upper(x), y), _mm256_mul_epu32(x, upper(y)))
+}
+
 /// `y·w` modulo q. Range: any word → [0, 4q).
 #[inline]
 #[target_feature(enable = "avx2")]
 fn product(k: Constants, y: V, w: Wide) -> V {
-    let (y1, w1, r1, q1) = (upper(y), upper(w.value), upper(w.quotient), upper(k.q));
-    let middle = _mm256_add_epi64(upper(_mm256_mul_epu32(y1, w.quotient)), upper(_mm256_mul_epu32(y, r1)));
-    let quotient = _mm256_add_epi64(_mm256_mul_epu32(y1, r1), middle);
-    let gained = _mm256_add_epi64(_mm256_mul_epu32(y1, w.value), _mm256_mul_epu32(y, w1));
-    let lost = _mm256_add_epi64(_mm256_mul_epu32(upper(quotient), k.q), _mm256_mul_epu32(quotient, q1));
+    let quotient = high(y, w.quotient);
+    let cross = _mm256_sub_epi64(crossed(y, w.value), crossed(quotient, k.q));
     let low = _mm256_sub_epi64(_mm256_mul_epu32(y, w.value), _mm256_mul_epu32(quotient, k.q));
-    _mm256_add_epi64(low, _mm256_slli_epi64::<32>(_mm256_sub_epi64(gained, lost)))
+    _mm256_add_epi64(low, _mm256_slli_epi64::<32>(cross))
 }
 
 #[inline]
@@ -138,3 +154,42 @@ pub(super) fn scale(k: Constants, a: V, w: &Factor) -> V {
 }
 
 transforms!("avx2");
+
+/// Reduction of products of two residues by a quotient of one multiplication.
+///
+/// With c = ⌊a·b/2^s⌋, s being two less than the bits of q, and μ = ⌊2^(64+s)/q⌋, both below 2^64, c·μ/2^64 misses
+/// a·b/q by less than ½ + ½, and `high` takes off less than 3 more: the remainder is in [0, 4q).
+#[derive(Clone, Copy)]
+pub(super) struct Barrett {
+    right: V,
+    left: V,
+    mu: V,
+}
+
+impl Barrett {
+    #[target_feature(enable = "avx2")]
+    pub(super) fn new(q: Modulus) -> Self {
+        let s = q.bits() - 2;
+        let mu = (1u128 << (64 + s)) / u128::from(q.value());
+        let mu = u64::try_from(mu).expect("2^(64+s) is at most 2^63 times q");
+        Self { right: splat(s.into()), left: splat((64 - s).into()), mu: splat(mu) }
+    }
+
+    /// `a·b mod q`.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn mul(self, k: Constants, a: V, b: V) -> V {
+        let (a1, b1) = (upper(a), upper(b));
+        let least = _mm256_mul_epu32(a, b);
+        let middle = _mm256_add_epi64(_mm256_mul_epu32(a, b1), upper(least));
+        let middle_low = _mm256_blend_epi32::<0b1010_1010>(middle, splat(0));
+        let other = _mm256_add_epi64(_mm256_mul_epu32(a1, b), middle_low);
+        let top = _mm256_add_epi64(_mm256_add_epi64(_mm256_mul_epu32(a1, b1), upper(middle)), upper(other));
+        let bottom = _mm256_blend_epi32::<0b1010_1010>(least, _mm256_slli_epi64::<32>(other));
+        let c = _mm256_or_si256(_mm256_sllv_epi64(top, self.left), _mm256_srlv_epi64(bottom, self.right));
+        let quotient = high(c, self.mu);
+        let lost = _mm256_slli_epi64::<32>(crossed(quotient, k.q));
+        let r = _mm256_sub_epi64(_mm256_sub_epi64(bottom, _mm256_mul_epu32(quotient, k.q)), lost);
+        reduce_once(reduce_once(r, k.twice), k.q)
+    }
+}

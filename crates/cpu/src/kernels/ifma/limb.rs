@@ -1,12 +1,13 @@
 //! The kernels of one prime: transforms and element-wise arithmetic.
 
 use super::{
-    Token,
+    MAX_BITS, Token,
     forward::forward,
     gadget::inner_products,
     inverse::inverse,
     table::{Factor, Twiddles, factor, twiddles},
     vector::{MASK, V, add, and, high, load, low, product, reduce_once, splat, store, sub, zero},
+    wide,
 };
 use crate::{
     kernels::{Isa, LimbKernels, limb::Term},
@@ -167,8 +168,11 @@ fn elementwise(q: u64, barrett: Barrett, out: &mut [Line], op: Op<'_>) {
     }
 }
 
-/// Kernels for a prime of 20 to 50 bits that is 1 modulo 2N.
+/// Kernels for a prime of 20 to 61 bits that is 1 modulo 2N.
 pub(crate) fn limb(token: Token, q: Modulus, log_n: u32) -> Box<dyn LimbKernels> {
+    if q.bits() > MAX_BITS {
+        return wide::limb(token, q, log_n);
+    }
     Box::new(IfmaLimb { _token: token, q, log_n, twiddles: twiddles(q, log_n), barrett: Barrett::new(q) })
 }
 

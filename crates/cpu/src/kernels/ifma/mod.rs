@@ -1,11 +1,11 @@
-//! Kernels for AVX-512 with 52-bit multiply-add, for primes of up to 50 bits.
+//! Kernels for AVX-512 with 52-bit multiply-add, for primes of up to 50 bits; larger ones without it, in `wide`.
 //!
 //! Inside a transform a word stands for its low 52 bits: products leave junk above, and nobody looks there, because
 //! multiply-add reads 52 bits only. A true value must lie in [0, 2^52) when it is multiplied or looked up; `range`
 //! decides while compiling where that needs a correction, and proves that it suffices.
 //!
 //! Read in this order: `vector` (the arithmetic), `range`, `table` (twiddles), `forward`, `inverse`,
-//! `limb` (element-wise kernels and the way in), `gadget`, `convert`, `galois`.
+//! `limb` (element-wise kernels and the way in), `gadget`, `convert`, `galois`, `wide`.
 
 mod convert;
 mod forward;
@@ -17,16 +17,17 @@ mod macros;
 mod range;
 mod table;
 mod vector;
+mod wide;
 
 pub(crate) use convert::{IfmaConversion, lift};
 pub(crate) use galois::map_values;
 pub(crate) use limb::limb;
 pub(crate) use vector::peak_madd;
 
-/// Most bits of a prime.
+/// Most bits of a prime whose products are multiply-adds.
 pub const MAX_BITS: u32 = 50;
 
-/// Proof that this CPU has AVX-512F and IFMA. Only [`Token::detect`] makes one.
+/// Proof that this CPU has AVX-512F, DQ and IFMA. Only [`Token::detect`] makes one.
 #[derive(Clone, Copy, Debug)]
 pub struct Token(());
 
@@ -34,6 +35,9 @@ impl Token {
     /// Asks the CPU.
     #[must_use]
     pub fn detect() -> Option<Self> {
-        (is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512ifma")).then_some(Self(()))
+        let has = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512ifma");
+        has.then_some(Self(()))
     }
 }
