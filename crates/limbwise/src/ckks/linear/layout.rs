@@ -194,7 +194,7 @@ mod tests {
     fn key_counts_are_the_published_ones() {
         // [ARK]: 63, 63 and 32 diagonals with 8 baby steps are 40 rotations; a progression takes 1 key a direction.
         let (wide, narrow) = (map(1 << 15, (-31..=31).map(|d| 32 * d)), map(1 << 15, (0..32).map(|d| 1024 * d)));
-        let keys = |strategy: Strategy, map| strategy.rotations(map).len();
+        let keys = |strategy: Strategy, map: &Diagonals| strategy.rotations(map).len();
         let hops = |map: &Diagonals| {
             let layout = Layout::new(Strategy::MultiHop { babies: 8 }, map);
             layout.babies.len() - 1 + layout.groups.len() - 1 + usize::from(layout.offset != 0)
