@@ -6,7 +6,10 @@ use clap::{
     Args, Command, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser as _},
 };
-use limbwise::params::{Params, ParamsError, ParamsLiteral, presets::preset};
+use limbwise::{
+    params::{Params, ParamsError, ParamsLiteral, presets::preset},
+    rlwe::KeyForm,
+};
 use limbwise_apps::{
     data::{self, DataSet, Digits, Header, LabelColumn, LoadOptions},
     logreg::{
@@ -45,6 +48,7 @@ pub(crate) fn all() -> Vec<(String, String)> {
 pub(crate) struct Built {
     pub(crate) program: Logreg,
     pub(crate) preset: String,
+    pub(crate) form: KeyForm,
 }
 
 impl Workload {
@@ -66,6 +70,15 @@ enum PoolingName {
     None,
     /// One feature for each 2×2 square, its mean: 28×28 becomes 14×14
     Mean2x2,
+}
+
+/// How evaluation keys are kept.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum KeysName {
+    /// Both halves: fastest
+    Stored,
+    /// The uniform half as a seed that is grown at each use: half the memory, more time
+    Seeded,
 }
 
 /// Options of `logreg`.
@@ -128,6 +141,10 @@ pub(crate) struct LogregArgs {
     /// [default: the smaller of n16-l24-s40 and n16-l32-s40 that has the levels]
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
     preset: Option<String>,
+
+    /// How evaluation keys are kept
+    #[arg(long, value_enum, value_name = "HOW", default_value = "stored", help_heading = "Parameters")]
+    keys: KeysName,
 }
 
 /// Presets that are tried when none is asked for, smallest first.
@@ -142,7 +159,11 @@ impl LogregArgs {
         let prepared = prepare(&self.load()?, &options)?;
         let batch = self.batch.unwrap_or(DEFAULT_BATCH);
         let polynomial = SigmoidPolynomial::least_squares(self.degree, self.interval);
-        Ok(Built { program: Logreg::new(&params, prepared, batch, self.iterations, polynomial)?, preset })
+        let form = match self.keys {
+            KeysName::Stored => KeyForm::Stored,
+            KeysName::Seeded => KeyForm::Seeded,
+        };
+        Ok(Built { program: Logreg::new(&params, prepared, batch, self.iterations, polynomial)?, preset, form })
     }
 
     fn load(&self) -> Result<DataSet, data::DataError> {

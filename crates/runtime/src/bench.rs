@@ -6,7 +6,7 @@ use crate::error::Result;
 use limbwise::{
     ckks::{Auto, Ciphertext, Encoder, Evaluator, Packing, encrypt},
     params::{Params, presets::preset},
-    rlwe::{DeclaredKeys, KeyGenerator, KeyName, KeySet, Requirements, SecretKey},
+    rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyName, KeyPlan, KeySet, SecretKey},
 };
 use limbwise_cpu::{Cpu, bench::Rates};
 use limbwise_device::{Device, Null};
@@ -37,9 +37,10 @@ fn packing(params: &Params) -> Packing {
     Packing { slots: params.max_slots(), level, scale: params.scale(level) }
 }
 
-fn required(params: &Params) -> Requirements {
+fn keys_of(params: &Params) -> KeyPlan {
     let rotation = KeyName::Galois(GaloisElement::rotation(1, params.log_n()));
-    [KeyName::Relinearization, rotation].map(|name| (name, params.top_level())).into()
+    let required = [KeyName::Relinearization, rotation].map(|name| (name, params.top_level())).into();
+    KeyPlan { required, form: KeyForm::Stored }
 }
 
 /// Records one operation.
@@ -47,7 +48,7 @@ fn recorded(params: &Params, operation: Operation<Recorder<Null>>) -> Result<Gra
     let recorder = Recorder::new(Null::default());
     {
         let encoder = Encoder::new(params);
-        let keys = DeclaredKeys::exactly(&recorder, params, required(params));
+        let keys = DeclaredKeys::exactly(&recorder, params, &keys_of(params));
         let input = encoder.declare(&recorder, &[Vec::new()], packing(params))?;
         operation(&Auto::new(Evaluator::new(&recorder, params, &keys), &encoder), &input)?;
     }
@@ -102,7 +103,7 @@ pub fn scheme_rows(dev: &Cpu, preset_name: &str, rates: Rates, repetitions: usiz
     let seed = Seed::from_os().map_err(limbwise::Error::Entropy)?;
     let secret = SecretKey::generate(&params, &seed);
     let generator = KeyGenerator::new(dev, &params, &secret)?;
-    let keys: KeySet<Cpu> = generator.key_set(&required(&params), |_| ());
+    let keys: KeySet<Cpu> = generator.key_set(&keys_of(&params), |_| ());
     let values = vec![limbwise::Complex64::new(0.5, -0.5); params.max_slots()];
     let plain = encoder.encode(dev, &[values], packing(&params))?;
     let input = encrypt(dev, &params, &generator.public_key(), &plain)?;

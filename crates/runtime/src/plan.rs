@@ -4,7 +4,10 @@
 //! than the program's.
 
 use crate::{calibrate::Calibration, error::Result, record::Recording};
-use limbwise::{params::SecurityReport, rlwe::key_bytes};
+use limbwise::{
+    params::SecurityReport,
+    rlwe::{KeyForm, key_bytes},
+};
 use limbwise_apps::Program;
 use limbwise_cpu::layout::{Line, lines};
 use limbwise_device::Ring;
@@ -38,6 +41,8 @@ pub struct Plan {
     pub precision_bits: Predicted<f64>,
     /// Every evaluation key.
     pub keys: Vec<PlannedKey>,
+    /// How evaluation keys are kept.
+    pub key_form: KeyForm,
     /// Bytes of all evaluation keys.
     pub key_bytes: u64,
     /// Bytes of encoded clear values that the program multiplies with or adds.
@@ -101,12 +106,13 @@ pub struct PlannedKey {
 pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: &Calibration) -> Result<Plan> {
     let params = program.params();
     let keys: Vec<PlannedKey> = recording
+        .keys
         .required
         .iter()
         .map(|(name, &level)| PlannedKey {
             name: name.describe(params.log_n()),
             level,
-            bytes: key_bytes(params, level),
+            bytes: key_bytes(params, level, recording.keys.form),
         })
         .collect();
     let report = limbwise_machines::time(&recording.graph, &host.spec()?)?;
@@ -130,6 +136,7 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         levels: Levels { fresh: params.top_level(), used: params.top_level() - left },
         levels_left: left,
         precision_bits: Predicted { predicted: first.estimate.precision_bits() },
+        key_form: recording.keys.form,
         key_bytes: keys.iter().map(|k| k.bytes).sum(),
         keys,
         plaintext_bytes: recording.graph.traffic().plaintexts.declared,

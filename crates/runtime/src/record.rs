@@ -8,7 +8,7 @@ use crate::session::session;
 use limbwise::{
     Result,
     ckks::{Auto, Encoder, Estimate, Evaluator, decrypt::phase},
-    rlwe::{DeclaredKeys, Requirements},
+    rlwe::{DeclaredKeys, KeyForm, KeyPlan, Requirements},
 };
 use limbwise_apps::Program;
 use limbwise_device::{Handle as _, Null};
@@ -18,8 +18,8 @@ use limbwise_graph::{Graph, Recorder};
 pub struct Recording {
     /// The evaluation: what a server does. Inputs and keys are declared.
     pub graph: Graph,
-    /// The keys it needs, each with the highest level it is used at.
-    pub required: Requirements,
+    /// The keys it needs, each with the highest level it is used at, and how they are kept.
+    pub keys: KeyPlan,
     /// Level and estimate of each result.
     pub results: Vec<ResultEstimate>,
     /// Bytes of the encrypted inputs.
@@ -39,16 +39,16 @@ pub struct ResultEstimate {
     pub estimate: Estimate,
 }
 
-/// Records a program.
+/// Records a program with its keys kept in one form or the other.
 ///
 /// # Errors
 /// What the schemes refuse: too few levels, values that cannot be encoded.
-pub fn record<P: Program>(program: &P) -> Result<Recording> {
-    let required = requirements(program)?;
+pub fn record<P: Program>(program: &P, form: KeyForm) -> Result<Recording> {
+    let plan = KeyPlan { required: requirements(program)?, form };
     let params = program.params();
     let encoder = Encoder::new(params);
     let recorder = Recorder::new(Null::default());
-    let keys = DeclaredKeys::exactly(&recorder, params, required.clone());
+    let keys = DeclaredKeys::exactly(&recorder, params, &plan);
     let mut inputs = Vec::new();
     for input in program.inputs() {
         inputs.push(encoder.declare(&recorder, &input.values, input.packing)?);
@@ -59,12 +59,12 @@ pub fn record<P: Program>(program: &P) -> Result<Recording> {
     let results = outputs.iter().map(|c| ResultEstimate { level: c.level, estimate: c.estimate }).collect();
     let graph = recorder.graph(); // while the results live: they are what the program keeps
     let null = Null::default();
-    let host_bytes = session(&null, program, &required, &mut (), |reader, result| {
+    let host_bytes = session(&null, program, &plan, &mut (), |reader, result| {
         Ok(phase(reader.dev, params, reader.secret, result).shape().bytes())
     })?;
     Ok(Recording {
         graph,
-        required,
+        keys: plan,
         results,
         input_bytes,
         session_peak_bytes: null.meter().peak_bytes(),

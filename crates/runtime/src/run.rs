@@ -7,7 +7,7 @@ use crate::{
     record::Recording,
     session::{DECRYPT_STEP, ENCRYPT_STEP, KEY_STEP, session},
 };
-use limbwise::ckks::decrypt;
+use limbwise::{ckks::decrypt, rlwe::KeyForm};
 use limbwise_apps::{Accuracy, Observer, Program};
 use limbwise_cpu::Cpu;
 use serde::Serialize;
@@ -80,6 +80,8 @@ pub struct RunReport {
     /// For programs that classify.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
+    /// How evaluation keys are kept.
+    pub key_form: KeyForm,
     /// Bytes of all evaluation keys.
     pub key_bytes: u64,
     /// Bytes of encoded clear values that the program used.
@@ -161,7 +163,7 @@ pub fn run<P: Program>(
     available(plan.peak_memory_bytes.predicted)?;
     let limbs = usize::try_from(recording.session_peak_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
     dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?;
-    let results = session(dev, program, &recording.required, &mut clock, |reader, result| {
+    let results = session(dev, program, &recording.keys, &mut clock, |reader, result| {
         let values = decrypt(reader.dev, reader.encoder, program.params(), reader.secret, result)?;
         Ok((values, result.level))
     })?;
@@ -186,6 +188,7 @@ pub fn run<P: Program>(
         precision_bits: PrecisionBits { mean: conclusion.precision.mean, min: conclusion.precision.min, predicted },
         levels_left: levels.into_iter().min().unwrap_or(0),
         accuracy: conclusion.accuracy,
+        key_form: plan.key_form,
         key_bytes: plan.key_bytes,
         plaintext_bytes: plan.plaintext_bytes,
         peak_memory_bytes: PeakMemory { measured, predicted: plan.peak_memory_bytes.predicted },

@@ -5,7 +5,7 @@
 use limbwise::{
     Result,
     ckks::{Auto, Ciphertext, Encoder, Evaluator, encrypt},
-    rlwe::{KeyGenerator, Requirements, SecretKey},
+    rlwe::{KeyGenerator, KeyPlan, SecretKey},
 };
 use limbwise_apps::{Observer, Program};
 use limbwise_device::Device;
@@ -35,17 +35,17 @@ pub const DECRYPT_STEP: &str = "decryption";
 pub fn session<D: Device, P: Program, R>(
     dev: &D,
     program: &P,
-    required: &Requirements,
+    plan: &KeyPlan,
     observer: &mut dyn Observer,
     read: impl Fn(&Reader<'_, D>, &Ciphertext<D>) -> Result<R>,
 ) -> Result<Vec<R>> {
     let params = program.params();
     let encoder = Encoder::new(params);
-    observer.step(KEY_STEP, 0, required.len());
+    observer.step(KEY_STEP, 0, plan.required.len());
     let secret = SecretKey::generate(params, &Seed::from_os()?);
     let generator = KeyGenerator::new(dev, params, &secret)?;
     let public = generator.public_key();
-    let keys = generator.key_set(required, |done| observer.step(KEY_STEP, done, required.len()));
+    let keys = generator.key_set(plan, |done| observer.step(KEY_STEP, done, plan.required.len()));
     drop(generator);
     let mut inputs = Vec::new();
     {

@@ -3,7 +3,7 @@
 use limbwise::{
     ckks::{Auto, Encoder, Evaluator, decrypt, encrypt},
     params::{Insecure, Params, ParamsLiteral},
-    rlwe::{DeclaredKeys, KeyGenerator, SecretKey},
+    rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, SecretKey},
 };
 use limbwise_apps::{
     Program,
@@ -47,7 +47,8 @@ fn run(program: &Logreg) -> (limbwise_apps::Conclusion, f64, usize) {
 
     let dev = Checked(Cpu::builder().open().unwrap());
     let generator = KeyGenerator::new(&dev, params, &secret).unwrap();
-    let (public, keys) = (generator.public_key(), generator.key_set(&declared.requirements(), |_| ()));
+    let plan = KeyPlan { required: declared.requirements(), form: KeyForm::Seeded };
+    let (public, keys) = (generator.public_key(), generator.key_set(&plan, |_| ()));
     let inputs: Vec<_> = program
         .inputs()
         .iter()

@@ -1,6 +1,7 @@
 //! The text of a plan.
 
 use super::{table::line, units};
+use limbwise::rlwe::KeyForm;
 use limbwise_runtime::Plan;
 
 /// A compact table.
@@ -19,7 +20,11 @@ pub(crate) fn render(plan: &Plan) -> String {
     text += &line("levels", &format!("{} fresh, {} used, {} left", levels.fresh, levels.used, plan.levels_left));
     text += &line("precision", &format!("{:.1} bits expected", plan.precision_bits.predicted));
     text += &line("inputs", &format!("{} encrypted", units::bytes(plan.input_bytes)));
-    text += &line("keys", &format!("{} in {} keys", units::bytes(plan.key_bytes), plan.keys.len()));
+    let form = match plan.key_form {
+        KeyForm::Stored => "stored",
+        KeyForm::Seeded => "seeded",
+    };
+    text += &line("keys", &format!("{} in {} keys, {form}", units::bytes(plan.key_bytes), plan.keys.len()));
     for key in &plan.keys {
         text += &line("", &format!("{:>9}  level {:>2}  {}", units::bytes(key.bytes), key.level, key.name));
     }

@@ -34,7 +34,7 @@ impl Plan {
         let output = self.output.open()?;
         let dev = self.host.open()?;
         let built = self.workload.build()?;
-        let plan = planned(&dev, &built.program, &built.preset)?.plan;
+        let plan = planned(&dev, &built)?.plan;
         output.report(&plan, &text::plan::render(&plan))
     }
 }

@@ -36,7 +36,7 @@ impl Run {
         let output = self.output.open()?;
         let dev = self.host.open()?;
         let built = self.workload.build()?;
-        let planned = planned(&dev, &built.program, &built.preset)?;
+        let planned = planned(&dev, &built)?;
         output.text(&text::plan::render(&planned.plan))?;
         let mut progress = Progress::new(planned.plan.seconds_predicted);
         let tell = &mut |event| progress.tell(event);

@@ -4,8 +4,9 @@ use crate::{
     error::{KeyError, Result},
     params::Params,
 };
-use limbwise_device::{Device, GadgetKey, KeyId};
-use limbwise_math::galois::GaloisElement;
+use limbwise_device::{Device, GadgetKey, KeyId, Role, Shape};
+use limbwise_math::{galois::GaloisElement, sampling::Seed};
+use std::sync::Arc;
 
 /// Which evaluation key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,24 +73,52 @@ pub fn rotation_of(g: GaloisElement, log_n: u32) -> Option<i64> {
     })
 }
 
-/// An evaluation key for ciphertexts at its level and below.
+/// How evaluation keys are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyForm {
+    /// Both halves: fastest.
+    #[default]
+    Stored,
+    /// The uniform half only as a seed, grown again at each use: half the memory.
+    Seeded,
+}
+
+/// The uniform half of a pair.
+pub enum UniformHalf<P> {
+    /// Kept on the device.
+    Stored(P),
+    /// Grown when used. The seed is public.
+    Seeded(Seed),
+}
+
+/// One pair of an evaluation key: the encryption of a digit's share.
+pub struct KeyPair<P> {
+    /// `b = −a·s + e + …`.
+    pub masked: P,
+    /// `a`.
+    pub uniform: UniformHalf<P>,
+}
+
+/// An evaluation key for ciphertexts at its level and below; cheap to clone.
 pub struct EvaluationKey<D: Device> {
     name: KeyName,
     level: usize,
-    gadget: GadgetKey<D::Poly>,
+    /// One a live digit, over `basis(level) | special`, evaluation domain.
+    pairs: Arc<Vec<KeyPair<D::Poly>>>,
 }
 
 impl<D: Device> Clone for EvaluationKey<D> {
     fn clone(&self) -> Self {
-        Self { name: self.name, level: self.level, gadget: self.gadget.clone() }
+        Self { pairs: self.pairs.clone(), ..*self }
     }
 }
 
 impl<D: Device> EvaluationKey<D> {
     /// A key from its parts: pairs over `basis(level) | special`, one a live digit.
     #[must_use]
-    pub fn new(name: KeyName, level: usize, gadget: GadgetKey<D::Poly>) -> Self {
-        Self { name, level, gadget }
+    pub fn new(name: KeyName, level: usize, pairs: Vec<KeyPair<D::Poly>>) -> Self {
+        Self { name, level, pairs: Arc::new(pairs) }
     }
 
     /// Which key it is.
@@ -104,7 +133,7 @@ impl<D: Device> EvaluationKey<D> {
         self.level
     }
 
-    /// The limbs that a ciphertext at `level` needs: views, no copies.
+    /// The limbs that a ciphertext at `level` needs: views of what is stored, and what is seeded grown for them.
     ///
     /// # Errors
     /// [`KeyError::TooLow`] above the key's level.
@@ -113,11 +142,15 @@ impl<D: Device> EvaluationKey<D> {
             return Err(KeyError::TooLow { name: self.name, made: self.level, level }.into());
         }
         let digits = params.digits(level);
-        let basis = params.basis(level) | params.special();
-        let pairs = self.gadget.pairs[..digits.len()]
-            .iter()
-            .map(|pair| [dev.restrict(&pair[0], basis), dev.restrict(&pair[1], basis)])
-            .collect();
+        let shape = Shape::eval(params.ring(), params.basis(level) | params.special());
+        let cut = |pair: &KeyPair<D::Poly>| {
+            let uniform = match &pair.uniform {
+                UniformHalf::Stored(a) => dev.restrict(a, shape.basis),
+                UniformHalf::Seeded(seed) => dev.expand_seed(&shape, Role::EvaluationKey(self.name.id()), seed),
+            };
+            [dev.restrict(&pair.masked, shape.basis), uniform]
+        };
+        let pairs = self.pairs[..digits.len()].iter().map(cut).collect();
         Ok(GadgetKey { digits, special: params.special(), pairs })
     }
 }

@@ -11,7 +11,7 @@ pub mod noise;
 pub mod secret;
 pub mod store;
 
-pub use key::{EvaluationKey, KeyName, PublicKey};
+pub use key::{EvaluationKey, KeyForm, KeyName, PublicKey};
 #[cfg(feature = "client")]
 pub use secret::{KeyGenerator, SecretKey};
-pub use store::{DeclaredKeys, KeySet, KeyStore, Requirements, key_bytes};
+pub use store::{DeclaredKeys, KeyPlan, KeySet, KeyStore, Requirements, key_bytes};

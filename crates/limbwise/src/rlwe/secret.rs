@@ -1,14 +1,14 @@
 //! Secret keys and the generation of public ones. Exists only under the feature `client`.
 
 use super::{
-    key::{EvaluationKey, KeyName, PublicKey},
-    store::{KeySet, Requirements},
+    key::{EvaluationKey, KeyForm, KeyName, KeyPair, PublicKey, UniformHalf},
+    store::{KeyPlan, KeySet},
 };
 use crate::{
     error::Result,
     params::{Params, Secret},
 };
-use limbwise_device::{Basis, Device, Domain, GadgetKey, Role, Shape};
+use limbwise_device::{Basis, Device, Domain, Role, Shape};
 use limbwise_math::{
     modulus::Modulus,
     sampling::{GaussianTable, Seed, Stream},
@@ -123,22 +123,24 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     #[must_use]
     pub fn public_key(&self) -> PublicKey<D> {
         let shape = Shape::eval(self.params.ring(), self.params.basis(self.params.top_level()));
-        PublicKey { parts: self.encryption_of_zero(&shape, "public key") }
+        let (b, a, _) = self.encryption_of_zero(&shape, "public key");
+        PublicKey { parts: [b, a] }
     }
 
-    /// `[−a·s + e, a]` over a basis; a is grown from a seed that may be published.
-    fn encryption_of_zero(&self, shape: &Shape, label: &str) -> [D::Poly; 2] {
+    /// `−a·s + e` and a over a basis, and the seed that a is grown from: it may be published.
+    fn encryption_of_zero(&self, shape: &Shape, label: &str) -> (D::Poly, D::Poly, Seed) {
         let dev = self.dev;
-        let a = dev.expand_seed(shape, Role::Temporary, &self.seed.derive("public").derive(label));
+        let seed = self.seed.derive("public").derive(label);
+        let a = dev.expand_seed(shape, Role::Temporary, &seed);
         let mut b = dev.neg(dev.mul(&a, &self.secret(shape.basis)));
         let error = gaussian(self.params, 1, self.seed.derive(&format!("error of {label}")));
         dev.add_assign(&mut b, &small_poly(dev, shape, error));
-        [b, a]
+        (b, a, seed)
     }
 
     /// One evaluation key for ciphertexts up to `level`.
     #[must_use]
-    pub fn evaluation_key(&self, name: KeyName, level: usize) -> EvaluationKey<D> {
+    pub fn evaluation_key(&self, name: KeyName, level: usize, form: KeyForm) -> EvaluationKey<D> {
         let (dev, params) = (self.dev, self.params);
         let _region = dev.region("evaluation_key", name.id().0);
         let basis = params.basis(level) | params.special();
@@ -151,24 +153,27 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
         let shape = Shape::eval(params.ring(), basis);
         let digits = params.digits(level);
         let pair = |(index, &digit): (usize, &Basis)| {
-            let [b, a] = self.encryption_of_zero(&shape, &format!("{} digit {index}", name.label()));
+            let (b, a, seed) = self.encryption_of_zero(&shape, &format!("{} digit {index}", name.label()));
             let lifted = dev.scale_limbs(dev.copy(&dev.restrict(&other, digit)), &special_product(params, digit));
             let own = dev.add(&dev.restrict(&b, digit), &lifted);
-            [dev.join(&[&own, &dev.restrict(&b, basis - digit)]), a]
+            let uniform = match form {
+                KeyForm::Stored => UniformHalf::Stored(a),
+                KeyForm::Seeded => UniformHalf::Seeded(seed),
+            };
+            KeyPair { masked: dev.join(&[&own, &dev.restrict(&b, basis - digit)]), uniform }
         };
-        let pairs = digits.iter().enumerate().map(pair).collect();
-        EvaluationKey::new(name, level, GadgetKey { digits, special: params.special(), pairs })
+        EvaluationKey::new(name, level, digits.iter().enumerate().map(pair).collect())
     }
 
-    /// All the keys that a circuit requires, each at its level.
+    /// All the keys of a plan, each at its level.
     #[must_use]
-    pub fn key_set(&self, required: &Requirements, mut progress: impl FnMut(usize)) -> KeySet<D> {
+    pub fn key_set(&self, plan: &KeyPlan, mut progress: impl FnMut(usize)) -> KeySet<D> {
         let make = |(done, (&name, &level)): (usize, (&KeyName, &usize))| {
-            let key = self.evaluation_key(name, level);
+            let key = self.evaluation_key(name, level, plan.form);
             progress(done + 1);
             key
         };
-        KeySet::new(self.params, required.iter().enumerate().map(make).collect())
+        KeySet::new(self.params, plan.required.iter().enumerate().map(make).collect())
     }
 }
 

@@ -1,15 +1,25 @@
 //! Where evaluation keys come from while a circuit runs: a set of real ones, or declarations while it is planned.
 
-use super::key::{EvaluationKey, KeyName};
+use super::key::{EvaluationKey, KeyForm, KeyName, KeyPair, UniformHalf};
 use crate::{
     error::{KeyError, Result},
     params::Params,
 };
-use limbwise_device::{Device, GadgetKey, Role, Shape};
+use limbwise_device::{Device, Role, Shape};
+use limbwise_math::sampling::Seed;
 use std::{collections::BTreeMap, sync::Mutex};
 
 /// The keys a circuit asked for, each with the highest level it was used at.
 pub type Requirements = BTreeMap<KeyName, usize>;
+
+/// Which keys to make, and how to keep them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyPlan {
+    /// The keys, each with its level.
+    pub required: Requirements,
+    /// Stored whole, or the uniform half as a seed.
+    pub form: KeyForm,
+}
 
 /// Gives out evaluation keys.
 pub trait KeyStore<D: Device> {
@@ -61,22 +71,24 @@ impl<D: Device> KeyStore<D> for KeySet<D> {
 pub struct DeclaredKeys<'a, D: Device> {
     dev: &'a D,
     params: Params,
-    levels: Option<Requirements>,
+    /// No key beyond those declared at the start.
+    fixed: bool,
     state: Mutex<(Requirements, BTreeMap<KeyName, EvaluationKey<D>>)>,
 }
 
 impl<'a, D: Device> DeclaredKeys<'a, D> {
-    /// Every key at the top level: to learn what a circuit requires.
+    /// Every key at the top level, stored: to learn what a circuit requires.
     #[must_use]
     pub fn all(dev: &'a D, params: &Params) -> Self {
-        Self { dev, params: params.clone(), levels: None, state: Mutex::default() }
+        Self { dev, params: params.clone(), fixed: false, state: Mutex::default() }
     }
 
     /// These keys, each at its level, declared at once.
     #[must_use]
-    pub fn exactly(dev: &'a D, params: &Params, levels: Requirements) -> Self {
-        let keys = levels.iter().map(|(&name, &level)| (name, declare(dev, params, name, level))).collect();
-        Self { dev, params: params.clone(), levels: Some(levels), state: Mutex::new((Requirements::new(), keys)) }
+    pub fn exactly(dev: &'a D, params: &Params, plan: &KeyPlan) -> Self {
+        let declared = |(&name, &level)| (name, declare(dev, params, name, level, plan.form));
+        let keys = plan.required.iter().map(declared).collect();
+        Self { dev, params: params.clone(), fixed: true, state: Mutex::new((Requirements::new(), keys)) }
     }
 
     /// What was asked for so far.
@@ -98,28 +110,37 @@ impl<D: Device> KeyStore<D> for DeclaredKeys<'_, D> {
         if let Some(key) = keys.get(&name) {
             return Ok(key.clone());
         }
-        if self.levels.is_some() {
+        if self.fixed {
             let wanted = name.describe(self.params.log_n());
             return Err(KeyError::Missing { op, wanted, present: "only what was declared".into() }.into());
         }
-        let key = declare(self.dev, &self.params, name, self.params.top_level());
+        let key = declare(self.dev, &self.params, name, self.params.top_level(), KeyForm::Stored);
         keys.insert(name, key.clone());
         Ok(key)
     }
 }
 
-fn declare<D: Device>(dev: &D, params: &Params, name: KeyName, level: usize) -> EvaluationKey<D> {
+fn declare<D: Device>(dev: &D, params: &Params, name: KeyName, level: usize, form: KeyForm) -> EvaluationKey<D> {
     let shape = Shape::eval(params.ring(), params.basis(level) | params.special());
     let half =
         || dev.upload(&shape, Role::EvaluationKey(name.id()), &|_, _| unreachable!("a declared key has no words"));
-    let digits = params.digits(level);
-    let pairs = digits.iter().map(|_| [half(), half()]).collect();
-    EvaluationKey::new(name, level, GadgetKey { digits, special: params.special(), pairs })
+    let pair = || {
+        let uniform = match form {
+            KeyForm::Stored => UniformHalf::Stored(half()),
+            KeyForm::Seeded => UniformHalf::Seeded(Seed([0; 32])),
+        };
+        KeyPair { masked: half(), uniform }
+    };
+    EvaluationKey::new(name, level, params.digits(level).iter().map(|_| pair()).collect())
 }
 
-/// Bytes of a key at a level: `2·β·|QP|·N` words.
+/// Bytes of a key at a level: `β·|QP|·N` words for each half that is stored, 32 bytes for a seed.
 #[must_use]
-pub fn key_bytes(params: &Params, level: usize) -> u64 {
-    let shape = Shape::eval(params.ring(), params.basis(level) | params.special());
-    2 * params.digits(level).len() as u64 * shape.bytes()
+pub fn key_bytes(params: &Params, level: usize, form: KeyForm) -> u64 {
+    let half = Shape::eval(params.ring(), params.basis(level) | params.special()).bytes();
+    let digits = params.digits(level).len() as u64;
+    match form {
+        KeyForm::Stored => 2 * digits * half,
+        KeyForm::Seeded => digits * (half + 32),
+    }
 }

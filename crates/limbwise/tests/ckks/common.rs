@@ -4,7 +4,7 @@ use limbwise::{
     Complex64,
     ckks::{Auto, Ciphertext, Encoder, Evaluator, Packing, Precision, decrypt, encrypt},
     params::{Insecure, Params, ParamsLiteral},
-    rlwe::{KeyGenerator, KeyName, KeySet, PublicKey, Requirements, SecretKey},
+    rlwe::{KeyForm, KeyGenerator, KeyName, KeyPlan, KeySet, PublicKey, Requirements, SecretKey},
 };
 use limbwise_cpu::Cpu;
 use limbwise_device::Checked;
@@ -49,7 +49,8 @@ impl Session {
         let secret = SecretKey::generate(&params, &Seed::from_os().unwrap());
         let generator = KeyGenerator::new(&dev, &params, &secret).unwrap();
         let public = generator.public_key();
-        let keys = generator.key_set(required, |_| ());
+        let plan = KeyPlan { required: required.clone(), form: KeyForm::Stored };
+        let keys = generator.key_set(&plan, |_| ());
         drop(generator);
         Self { encoder: Encoder::new(&params), dev, params, secret, public, keys }
     }

@@ -3,6 +3,7 @@
 use limbwise::{
     ckks::decrypt,
     params::{Insecure, Params, ParamsLiteral},
+    rlwe::{KeyForm, key_bytes},
 };
 use limbwise_apps::{
     data::breast_cancer,
@@ -27,11 +28,11 @@ fn program() -> Logreg {
 #[test]
 fn polynomial_memory_is_predicted_to_the_byte() {
     let program = program();
-    let recording = record(&program).unwrap();
-    for threads in [1, 2] {
+    for (threads, form) in [(1, KeyForm::Stored), (2, KeyForm::Stored), (2, KeyForm::Seeded)] {
+        let recording = record(&program, form).unwrap();
         let dev = open("cpu", &Host { isa: None, threads: Some(threads) }).unwrap();
         let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
-        session(&dev, &program, &recording.required, &mut (), |reader, result| {
+        session(&dev, &program, &recording.keys, &mut (), |reader, result| {
             let values =
                 decrypt(reader.dev, reader.encoder, limbwise_apps::Program::params(&program), reader.secret, result)?;
             assert!(result.parts.iter().all(|p| p.shape().batch == result.batch()));
@@ -49,7 +50,7 @@ fn polynomial_memory_is_predicted_to_the_byte() {
 #[test]
 fn runs_report_their_predictions() {
     let program = program();
-    let recording = record(&program).unwrap();
+    let recording = record(&program, KeyForm::Stored).unwrap();
     let dev = open("cpu", &Host { isa: None, threads: Some(2) }).unwrap();
     let plan = plan(&program, "test", &recording, &calibrate(&dev, 11).unwrap()).unwrap();
     let mut done = Vec::new();
@@ -73,9 +74,22 @@ fn runs_report_their_predictions() {
 }
 
 #[test]
+fn seeds_halve_the_keys() {
+    let program = program();
+    let params = limbwise_apps::Program::params(&program);
+    let (stored, seeded) = (record(&program, KeyForm::Stored).unwrap(), record(&program, KeyForm::Seeded).unwrap());
+    assert_eq!(stored.keys.required, seeded.keys.required);
+    let bytes = |form| -> u64 { stored.keys.required.values().map(|&level| key_bytes(params, level, form)).sum() };
+    let seeds: u64 = stored.keys.required.values().map(|&level| 32 * params.digits(level).len() as u64).sum();
+    assert_eq!(bytes(KeyForm::Stored), 2 * (bytes(KeyForm::Seeded) - seeds));
+    let saved = stored.session_peak_bytes - seeded.session_peak_bytes;
+    assert!(saved * 10 > bytes(KeyForm::Stored) * 4, "{saved} of {}", bytes(KeyForm::Stored));
+}
+
+#[test]
 fn recording_is_deterministic_and_small() {
     let program = program();
-    let (first, second) = (record(&program).unwrap(), record(&program).unwrap());
+    let (first, second) = (record(&program, KeyForm::Stored).unwrap(), record(&program, KeyForm::Stored).unwrap());
     let lines = |r: &limbwise_runtime::Recording| {
         let mut text = Vec::new();
         r.graph.write_jsonl(&mut text).unwrap();
