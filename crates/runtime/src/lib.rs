@@ -4,11 +4,12 @@
 //! Stays out: printing, arguments, arithmetic.
 //!
 //! Read in this order: [`session`] (what every reading goes through), [`mod@record`],
-//! [`mod@plan`], [`mod@run`], [`mod@calibrate`].
+//! [`mod@plan`], [`frontier`], [`mod@run`], [`mod@calibrate`].
 
 pub mod bench;
 pub mod calibrate;
 pub mod error;
+pub mod frontier;
 pub mod host;
 pub mod plan;
 pub mod record;

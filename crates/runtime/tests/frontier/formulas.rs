@@ -1,0 +1,214 @@
+//! Recorded counts against formulas, every field exactly: full size at ℓ = 23 and below it, where a digit is cut.
+
+use limbwise::{
+    Complex64,
+    ckks::{Diagonals, PlaintextForm, Strategy},
+    params::{Insecure, Params, ParamsLiteral},
+    rlwe::KeyForm,
+};
+use limbwise_graph::Counts;
+use limbwise_runtime::frontier::{LinearTask, record_linear};
+
+/// A level: L limbs in digits, α special primes, one prime dropped by its rescale.
+struct Level {
+    log_n: u32,
+    digits: Vec<u64>,
+    special: u64,
+}
+
+impl Level {
+    fn of(params: &Params, level: usize) -> Self {
+        let digits = params.digits(level).iter().map(|d| d.len() as u64).collect();
+        Self { log_n: params.log_n(), digits, special: params.special().len() as u64 }
+    }
+
+    fn limbs(&self) -> u64 {
+        self.digits.iter().sum()
+    }
+
+    fn wide(&self) -> u64 {
+        self.limbs() + self.special
+    }
+
+    fn ntt(&self, limbs: u64) -> Counts {
+        let ntt_products = (limbs << self.log_n) / 2 * u64::from(self.log_n);
+        Counts { transformed_limbs: limbs, ntt_products, ..Counts::default() }
+    }
+
+    fn convert(&self, from: u64, to: u64) -> Counts {
+        let (convert_scale_products, convert_sum_products) = (from << self.log_n, (from * to) << self.log_n);
+        Counts { convert_scale_products, convert_sum_products, ..Counts::default() }
+    }
+
+    fn multiplied(&self, limbs: u64) -> Counts {
+        Counts { elementwise_products: limbs << self.log_n, ..Counts::default() }
+    }
+
+    fn added(&self, limbs: u64) -> Counts {
+        Counts { added_words: limbs << self.log_n, ..Counts::default() }
+    }
+
+    fn moved(&self, limbs: u64) -> Counts {
+        Counts { permuted_words: limbs << self.log_n, ..Counts::default() }
+    }
+
+    fn mod_up(&self) -> Counts {
+        let conversions = self.digits.iter().map(|&digit| (1, self.convert(digit, self.wide() - digit)));
+        sum(conversions.chain([(1, self.ntt(self.digits.len() as u64 * self.wide()))]))
+    }
+
+    fn gadget_product(&self) -> Counts {
+        self.multiplied(2 * self.digits.len() as u64 * self.wide())
+    }
+
+    /// One half, from `from` limbs more down to `to`.
+    fn mod_down(&self, from: u64, to: u64) -> Counts {
+        let division = [(1, self.added(to)), (1, self.multiplied(to))];
+        sum(division.into_iter().chain([(1, self.ntt(from + to)), (1, self.convert(from, to))]))
+    }
+
+    fn rotation(&self) -> Counts {
+        let moved = sum([(1, self.moved(2 * self.limbs())), (1, self.added(self.limbs()))]);
+        sum([(1, moved), (1, self.mod_up()), (1, self.gadget_product()), (2, self.brought_down())])
+    }
+
+    fn brought_down(&self) -> Counts {
+        self.mod_down(self.special, self.limbs())
+    }
+
+    /// A rotation whose digits are there: they move, and the first half.
+    fn hoisted_product(&self) -> Counts {
+        let digits = self.digits.len() as u64 * self.wide();
+        sum([(1, self.moved(digits + self.limbs())), (1, self.gadget_product()), (1, self.added(self.limbs()))])
+    }
+
+    fn hoisted_rotation(&self) -> Counts {
+        sum([(1, self.hoisted_product()), (2, self.brought_down())])
+    }
+
+    fn giant_step_over_qp(&self) -> Counts {
+        let moved = sum([(1, self.moved(self.limbs() + self.wide())), (1, self.added(self.wide()))]);
+        sum([(1, moved), (1, self.brought_down()), (1, self.mod_up()), (1, self.gadget_product())])
+    }
+
+    /// One prime dropped, both halves; it is lifted, not converted.
+    fn rescale(&self) -> Counts {
+        let left = self.limbs() - 1;
+        sum([(2, self.ntt(self.limbs())), (2, self.added(2 * left)), (2, self.multiplied(left))])
+    }
+
+    /// Products with diagonals over so many limbs; the one limb of [`PlaintextForm::OnTheFly`] is among them.
+    fn products(&self, diagonals: u64, limbs: u64, form: PlaintextForm) -> Counts {
+        let extended = match form {
+            PlaintextForm::Full => Counts::default(),
+            PlaintextForm::OnTheFly => sum([(1, self.ntt(limbs)), (1, self.added(limbs - 1))]),
+        };
+        sum([(diagonals, self.multiplied(2 * limbs)), (diagonals, extended)])
+    }
+
+    /// The whole of a strategy, rescaled.
+    fn linear(&self, map: &Map, strategy: Strategy, form: PlaintextForm) -> Counts {
+        let &Map { diagonals, baby_rotations: babies, giant_rotations: giants, groups, offset, .. } = map;
+        let (limbs, wide) = (self.limbs(), self.wide());
+        let products = (1, self.products(diagonals, limbs, form));
+        let rescale = (1, self.rescale());
+        match strategy {
+            Strategy::Direct => sum([(map.rotations, self.rotation()), products, rescale]),
+            Strategy::Hoisted => sum([(1, self.mod_up()), (map.rotations, self.hoisted_rotation()), products, rescale]),
+            Strategy::Bsgs { .. } => {
+                let steps = [(babies, self.hoisted_rotation()), (giants, self.rotation())];
+                let sums = [(groups - 1, self.added(2 * limbs)), products, rescale];
+                sum([(1, self.mod_up())].into_iter().chain(steps).chain(sums))
+            }
+            Strategy::MultiHop { .. } => {
+                let steps = babies + groups - 1 + offset;
+                sum([(steps, self.rotation()), (groups - 1, self.added(2 * limbs)), products, rescale])
+            }
+            Strategy::DoubleHoisted { .. } => {
+                let steps = [(babies, self.hoisted_product()), (giants, self.giant_step_over_qp())];
+                let lifted = [(1, self.multiplied(2 * limbs))]; // P·x, both halves: the identity is a baby step
+                let sums = [(groups - 1, self.added(2 * wide)), (1, self.products(diagonals, wide, form))];
+                let last = [(1, self.mod_up()), (2, self.mod_down(self.special + 1, limbs - 1))];
+                sum(steps.into_iter().chain(lifted).chain(sums).chain(last))
+            }
+            other => panic!("no formula for {other}"),
+        }
+    }
+}
+
+fn sum(terms: impl IntoIterator<Item = (u64, Counts)>) -> Counts {
+    let mut sum = Counts::default();
+    for (times, counts) in terms {
+        (0..times).for_each(|_| sum += counts);
+    }
+    sum
+}
+
+/// What 8 baby steps make of a map, worked out by hand.
+struct Map {
+    first: i64,
+    diagonals: u64,
+    /// Diagonals other than 0.
+    rotations: u64,
+    baby_rotations: u64,
+    giant_rotations: u64,
+    groups: u64,
+    /// One where a progression does not start at 0.
+    offset: u64,
+}
+
+/// −31 … 31: giant steps at −32, −24, … 24; in hops 8 sums from −31 on.
+const TWO_SIDED: Map =
+    Map { first: -31, diagonals: 63, rotations: 62, baby_rotations: 7, giant_rotations: 7, groups: 8, offset: 1 };
+
+/// 0 … 31.
+const ONE_SIDED: Map =
+    Map { first: 0, diagonals: 32, rotations: 31, baby_rotations: 7, giant_rotations: 3, groups: 4, offset: 0 };
+
+fn params(log_n: u32) -> Params {
+    let mut literal = ParamsLiteral::chain(log_n, 50, 45, 23, (48, 6), 4);
+    literal.insecure = (log_n < 16).then(|| Insecure { reason: "counting on a small ring".into() });
+    Params::new(&literal).unwrap()
+}
+
+#[test]
+fn recorded_counts_equal_the_formulas() {
+    for (log_n, level) in [(16, 23), (12, 13), (12, 4)] {
+        let params = params(log_n);
+        let of = Level::of(&params, level);
+        for map in [TWO_SIDED, ONE_SIDED] {
+            let one = |k: i64| (16 * (map.first + k), vec![Complex64::new(1.0, 0.0)]);
+            let count = i64::try_from(map.diagonals).unwrap();
+            let diagonals = Diagonals::new(params.max_slots(), (0..count).map(one)).unwrap();
+            let task = LinearTask { params: &params, diagonals: &diagonals, level, keys: KeyForm::Stored };
+            let babies = 8;
+            for strategy in [
+                Strategy::Direct,
+                Strategy::Hoisted,
+                Strategy::Bsgs { babies },
+                Strategy::DoubleHoisted { babies },
+                Strategy::MultiHop { babies },
+            ] {
+                for form in PlaintextForm::ALL {
+                    let (_, row) = record_linear(task, strategy, form).unwrap();
+                    let what = format!("{strategy}, {}, N = 2^{log_n}, level {level}", form.name());
+                    assert_eq!(row.counts, of.linear(&map, strategy, form), "{what}");
+                    let wide = matches!(strategy, Strategy::DoubleHoisted { .. });
+                    let limbs = match form {
+                        PlaintextForm::OnTheFly => 1,
+                        PlaintextForm::Full if wide => of.wide(),
+                        PlaintextForm::Full => of.limbs(),
+                    };
+                    assert_eq!(row.plaintext_bytes, (8 * map.diagonals * limbs) << log_n, "{what}");
+                    let key = (16 * of.digits.len() as u64 * of.wide()) << log_n;
+                    let keys = match strategy {
+                        Strategy::Direct | Strategy::Hoisted => map.rotations,
+                        Strategy::MultiHop { .. } => 2 + map.offset,
+                        _ => map.baby_rotations + map.giant_rotations,
+                    };
+                    assert_eq!((row.keys as u64, row.key_bytes), (keys, keys * key), "{what}");
+                }
+            }
+        }
+    }
+}
