@@ -12,6 +12,7 @@ pub mod kernels;
 pub mod layout;
 mod pool;
 mod ring;
+mod slab;
 
 pub use device::{Cpu, CpuBuilder, CpuPoly, OpenError};
 pub use kernels::{Isa, IsaError};

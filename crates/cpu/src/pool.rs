@@ -1,6 +1,9 @@
 //! Limb buffers that are kept for reuse, so that a steady loop neither allocates nor faults pages.
 
-use crate::layout::Line;
+use crate::{
+    layout::Line,
+    slab::{self, Memory},
+};
 use std::{
     collections::HashMap,
     sync::{
@@ -18,10 +21,28 @@ pub(crate) struct Pool(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    free: Mutex<HashMap<usize, Vec<Vec<Line>>>>,
+    limbs: Mutex<HashMap<usize, Limbs>>,
     live: AtomicU64,
     peak: AtomicU64,
     allocations: AtomicU64,
+}
+
+/// Limbs of one length.
+#[derive(Default)]
+struct Limbs {
+    /// Used before.
+    free: Vec<Memory>,
+    /// Never used: most of it is not even resident.
+    fresh: Vec<Memory>,
+}
+
+impl Limbs {
+    fn fresh(&mut self, length: usize) -> Option<Memory> {
+        if self.fresh.is_empty() {
+            self.fresh = slab::limbs(length)?;
+        }
+        self.fresh.pop()
+    }
 }
 
 /// Counters of a device's memory.
@@ -31,47 +52,60 @@ pub struct PoolCounters {
     pub live_bytes: u64,
     /// Most bytes of limbs in use at once.
     pub peak_bytes: u64,
-    /// Buffers taken from the operating system since the start; constant in a steady loop.
+    /// Limbs used for the first time since the start; constant in a steady loop.
     pub allocations: u64,
 }
 
 /// One limb.
 pub(crate) struct Buffer {
-    lines: Vec<Line>,
+    /// There until it is dropped.
+    memory: Option<Memory>,
     pool: Arc<Inner>,
 }
 
 impl Buffer {
     pub(crate) fn lines(&self) -> &[Line] {
-        &self.lines
+        self.memory.as_ref().map_or(&[], Memory::lines)
     }
 
     pub(crate) fn lines_mut(&mut self) -> &mut [Line] {
-        &mut self.lines
+        self.memory.as_mut().map_or(&mut [], Memory::lines_mut)
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        let lines = std::mem::take(&mut self.lines);
-        self.pool.live.fetch_sub(size_of_val(&lines[..]) as u64, Ordering::Relaxed);
-        let mut free = self.pool.free.lock().unwrap_or_else(PoisonError::into_inner);
-        free.entry(lines.len()).or_default().push(lines);
+        let length = self.lines().len();
+        self.pool.live.fetch_sub(size_of_val(self.lines()) as u64, Ordering::Relaxed);
+        self.pool.of(length, |limbs| limbs.free.extend(self.memory.take()));
+    }
+}
+
+impl Inner {
+    fn of<R>(&self, length: usize, f: impl FnOnce(&mut Limbs) -> R) -> R {
+        f(self.limbs.lock().unwrap_or_else(PoisonError::into_inner).entry(length).or_default())
+    }
+
+    /// A limb used for the first time.
+    fn fresh(&self, length: usize) -> Option<Memory> {
+        let memory = self.of(length, |limbs| limbs.fresh(length));
+        self.allocations.fetch_add(u64::from(memory.is_some()), Ordering::Relaxed);
+        memory
     }
 }
 
 impl Pool {
     /// A limb of `length` lines whose words are whatever they were.
+    ///
+    /// # Panics
+    /// If the system has no more memory; [`Self::touched`] finds that out in time.
     pub(crate) fn take(&self, length: usize) -> Row {
-        let kept = self.0.free.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&length).and_then(Vec::pop);
-        let lines = kept.unwrap_or_else(|| {
-            self.0.allocations.fetch_add(1, Ordering::Relaxed);
-            vec![Line::default(); length]
-        });
-        let bytes = size_of_val(&lines[..]) as u64;
+        let kept = self.0.of(length, |limbs| limbs.free.pop());
+        let memory = kept.or_else(|| self.0.fresh(length)).expect("the system has memory for a limb");
+        let bytes = size_of_val(memory.lines()) as u64;
         let live = self.0.live.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.0.peak.fetch_max(live, Ordering::Relaxed);
-        Arc::new(Buffer { lines, pool: self.0.clone() })
+        Arc::new(Buffer { memory: Some(memory), pool: self.0.clone() })
     }
 
     /// The words of a row, to be changed: its own if nobody else holds it, else a copy.
@@ -88,19 +122,17 @@ impl Pool {
 
     /// A new limb whose memory is the process's own already, every page of it; `None` if there is no more.
     pub(crate) fn touched(&self, length: usize) -> Option<Row> {
-        let mut lines = Vec::new();
-        lines.try_reserve_exact(length).ok()?;
-        lines.resize(length, Line::default());
-        self.0.allocations.fetch_add(1, Ordering::Relaxed);
-        self.0.live.fetch_add(size_of_val(&lines[..]) as u64, Ordering::Relaxed);
-        Some(Arc::new(Buffer { lines, pool: self.0.clone() }))
+        let mut memory = self.0.fresh(length)?;
+        memory.lines_mut().fill(Line::default());
+        self.0.live.fetch_add(size_of_val(memory.lines()) as u64, Ordering::Relaxed);
+        Some(Arc::new(Buffer { memory: Some(memory), pool: self.0.clone() }))
     }
 
     /// Overwrites every buffer that is not in use: it may hold what was secret.
     pub(crate) fn scrub(&self) {
-        let mut free = self.0.free.lock().unwrap_or_else(PoisonError::into_inner);
-        for lines in free.values_mut().flatten() {
-            lines.fill(Line::default()); // seen again by the next taker, so the stores stay
+        let mut limbs = self.0.limbs.lock().unwrap_or_else(PoisonError::into_inner);
+        for memory in limbs.values_mut().flat_map(|limbs| &mut limbs.free) {
+            memory.lines_mut().fill(Line::default()); // seen again by the next taker, so the stores stay
         }
     }
 

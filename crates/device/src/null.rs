@@ -66,10 +66,13 @@ pub fn key_switch_rows<P>(basis: Basis, key: &GadgetKey<P>) -> usize {
     basis.len() + key.digits.len() + 2 * (key.special.len() + 1)
 }
 
+/// Limbs of its result that a key switch makes together: more read the digits less often, fewer stay in the cache.
+pub const TOGETHER: usize = 3;
+
 /// Rows that each thread holds in a key switch of so many digits.
 #[must_use]
 pub fn scratch_rows(digits: usize) -> usize {
-    digits
+    TOGETHER * digits
 }
 
 /// One row's share of the meter.

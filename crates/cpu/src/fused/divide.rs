@@ -16,8 +16,8 @@ impl Cpu {
         let converter = tables.conversion(dropped, to);
         let groups = self.dropped_limbs(&tables, a, dropped).into_iter().map(|rows| (&*converter, rows)).collect();
         let remainders = self.prepared(groups);
-        self.divided(&tables, a, to, |entry, limb, prime, out| {
-            remainders[entry].extend(&converter, limb, tables.prime(prime), out);
+        self.divided(&tables, a, to, |entry, prime, out| {
+            remainders[entry].extend(&tables, (to, &converter), vec![(prime, out)]);
         })
     }
 
@@ -29,7 +29,7 @@ impl Cpu {
         let tables = self.tables(&a.shape.ring);
         let moduli = a.shape.ring.moduli();
         let remainders = self.dropped_limbs(&tables, a, dropped);
-        self.divided(&tables, a, to, |entry, _, target, out| {
+        self.divided(&tables, a, to, |entry, target, out| {
             lift(self.isa(), (moduli[prime], moduli[target]), out, remainders[entry][0].lines());
             tables.prime(target).ntt(out);
         })
@@ -43,13 +43,13 @@ impl Cpu {
         (0..a.shape.batch).map(|_| rows.by_ref().take(dropped.len()).collect()).collect()
     }
 
-    /// `(a − remainder)/(product of the limbs that go)`, the remainder of (entry, limb, prime) written by the closure.
+    /// `(a − remainder)/(product of the limbs that go)`, the remainder of (entry, prime) written by the closure.
     fn divided(
         &self,
         tables: &RingTables,
         a: &CpuPoly,
         to: Basis,
-        remainder: impl Fn(usize, usize, usize, &mut [crate::layout::Line]) + Sync + Send,
+        remainder: impl Fn(usize, usize, &mut [crate::layout::Line]) + Sync + Send,
     ) -> CpuPoly {
         let inverses = inverse_product(&a.shape.ring, a.shape.basis - to, to);
         let primes: Vec<usize> = to.iter().collect();
@@ -58,7 +58,7 @@ impl Cpu {
         self.each(words, result.rows.iter_mut().collect(), |i, row: &mut Row| {
             let (entry, limb) = (i / primes.len(), i % primes.len());
             let (prime, out) = (primes[limb], new_lines(row));
-            remainder(entry, limb, prime, out);
+            remainder(entry, prime, out);
             tables.prime(prime).divide(out, a.limb(entry, prime), inverses[limb]);
         });
         result

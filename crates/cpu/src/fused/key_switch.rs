@@ -4,11 +4,16 @@ use super::prepare::Prepared;
 use crate::{
     device::{Cpu, CpuPoly, new_lines},
     kernels::{Converter, limb::Term},
-    layout::{self, Line},
+    layout,
     pool::Row,
     ring::RingTables,
 };
-use limbwise_device::{Basis, GadgetKey, composites::inverse_product, ops::broadcast};
+use limbwise_device::{
+    Basis, GadgetKey,
+    composites::inverse_product,
+    null::{TOGETHER, scratch_rows},
+    ops::broadcast,
+};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A limb of both halves of the result.
@@ -31,7 +36,7 @@ struct Switch<'a> {
     down: Arc<Converter>,
     /// Of the product of the special primes, modulo each prime of `c`.
     inverses: Vec<u64>,
-    /// Rows for one limb of each digit, a set a thread.
+    /// Rows for [`TOGETHER`] limbs of each digit, a set a thread.
     scratch: Vec<Mutex<Vec<Row>>>,
 }
 
@@ -60,15 +65,15 @@ impl Cpu {
         out
     }
 
-    /// [`limbwise_device::composites::key_switch`], entry by entry: the special limbs first, then each limb of the result
-    /// from the digits to its division.
+    /// [`limbwise_device::composites::key_switch`], entry by entry: the special limbs first, then the limbs of the
+    /// result, a few at a time, from the digits to their division.
     pub(crate) fn fused_key_switch(&self, c: &CpuPoly, key: &GadgetKey<CpuPoly>) -> [CpuPoly; 2] {
         assert!(key.digits.len() == key.pairs.len() && !key.digits.is_empty(), "one key pair a digit, at least one");
         let (ring, basis) = (&c.shape.ring, c.shape.basis);
         let tables = self.tables(ring);
         let full = basis | key.special;
         let length = layout::lines(ring.log_n());
-        let rows = || Mutex::new(key.digits.iter().map(|_| self.scratch.take(length)).collect());
+        let rows = || Mutex::new((0..scratch_rows(key.digits.len())).map(|_| self.scratch.take(length)).collect());
         let switch = Switch {
             dev: self,
             tables: &tables,
@@ -98,21 +103,35 @@ impl Switch<'_> {
         let special: Vec<usize> = self.key.special.iter().collect();
         let length = layout::lines(self.c.shape.ring.log_n());
         let mut sums = [0, 1].map(|_| special.iter().map(|_| self.dev.pool.take(length)).collect::<Vec<Row>>());
-        let items = halves(sums.each_mut().map(|rows| &mut rows[..]));
-        self.dev.each(n * special.len() * digits.len(), items, |i, out| {
-            let mut out = out.map(new_lines);
-            self.limb(entry, special[i], &digits, out.each_mut().map(|row| &mut **row), None);
-            out.into_iter().for_each(|row| tables.prime(special[i]).intt(row));
+        let items = self.groups(&special, halves(sums.each_mut().map(|rows| &mut rows[..])));
+        self.dev.each(n * special.len() * digits.len(), items, |_, (primes, mut out)| {
+            self.product(entry, primes, &digits, &mut out, None);
+            for (&prime, row) in primes.iter().zip(out).flat_map(|(prime, out)| out.map(|row| (prime, row))) {
+                tables.prime(prime).intt(new_lines(row));
+            }
         });
         let remainders = self.dev.prepared(sums.into_iter().map(|rows| (&*self.down, rows)).collect());
-        let primes: Vec<usize> = self.c.shape.basis.iter().collect();
-        self.dev.each(n * primes.len() * digits.len(), out, |i, out| {
-            let (prime, mut out) = (primes[i], out.map(new_lines));
-            for (remainder, row) in remainders.iter().zip(&mut out) {
-                remainder.extend(&self.down, i, tables.prime(prime), row);
+        let basis = self.c.shape.basis;
+        let primes: Vec<usize> = basis.iter().collect();
+        self.dev.each(n * primes.len() * digits.len(), self.groups(&primes, out), |_, (primes, mut out)| {
+            for (half, remainder) in remainders.iter().enumerate() {
+                let rows = out.iter_mut().map(|out| new_lines(out[half]));
+                remainder.extend(tables, (basis, &self.down), primes.iter().copied().zip(rows).collect());
             }
-            self.limb(entry, prime, &digits, out, Some(self.inverses[i]));
+            self.product(entry, primes, &digits, &mut out, Some(&self.inverses));
         });
+    }
+
+    /// Limbs that are made together, as many groups a thread.
+    fn groups<'a, 'b>(&self, primes: &'b [usize], out: Vec<Halves<'a>>) -> Vec<(&'b [usize], Vec<Halves<'a>>)> {
+        let count = primes.len();
+        let groups = count.div_ceil(TOGETHER).next_multiple_of(self.dev.threads()).min(count);
+        let mut out = out.into_iter();
+        let group = |g: usize| {
+            let primes = &primes[g * count / groups..(g + 1) * count / groups];
+            (primes, out.by_ref().take(primes.len()).collect())
+        };
+        (0..groups).map(group).collect()
     }
 
     /// The digits of one entry, ready to be extended.
@@ -125,21 +144,29 @@ impl Switch<'_> {
         self.dev.prepared(groups.collect())
     }
 
-    /// One limb of the inner product with the key, divided where there is an inverse to divide by.
-    fn limb(&self, entry: usize, prime: usize, digits: &[Prepared], out: [&mut [Line]; 2], divide: Option<u64>) {
-        let kernels = self.tables.prime(prime);
+    /// Some limbs of the inner product with the key, divided where there are inverses to divide by.
+    fn product(
+        &self,
+        entry: usize,
+        primes: &[usize],
+        digits: &[Prepared],
+        out: &mut [Halves<'_>],
+        inverses: Option<&[u64]>,
+    ) {
         let thread = rayon::current_thread_index().unwrap_or(0);
         let mut scratch = self.scratch[thread % self.scratch.len()].lock().unwrap_or_else(PoisonError::into_inner);
-        for ((digit, (to, converter)), row) in digits.iter().zip(&self.up).zip(scratch.iter_mut()) {
-            if let Some(j) = to.position(prime) {
-                digit.extend(converter, j, kernels, new_lines(row));
+        for ((digit, (to, converter)), rows) in digits.iter().zip(&self.up).zip(scratch.chunks_exact_mut(TOGETHER)) {
+            let rows = rows.iter_mut().map(new_lines);
+            digit.extend(self.tables, (*to, converter), primes.iter().copied().zip(rows).collect());
+        }
+        for (place, (&prime, out)) in primes.iter().zip(out).enumerate() {
+            let mut terms = Vec::with_capacity(digits.len());
+            for (((to, _), pair), rows) in self.up.iter().zip(&self.key.pairs).zip(scratch.chunks_exact(TOGETHER)) {
+                let digit = if to.contains(prime) { rows[place].lines() } else { self.c.limb(entry, prime) };
+                terms.push(Term { digit, key: pair.each_ref().map(|half| half.limb(entry, prime)) });
             }
+            let inverse = inverses.and_then(|all| Some(all[self.c.shape.basis.position(prime)?]));
+            self.tables.prime(prime).inner_products(out.each_mut().map(|row| new_lines(row)), &terms, inverse);
         }
-        let mut terms = Vec::with_capacity(digits.len());
-        for (((to, _), pair), row) in self.up.iter().zip(&self.key.pairs).zip(scratch.iter()) {
-            let digit = if to.contains(prime) { row.lines() } else { self.c.limb(entry, prime) };
-            terms.push(Term { digit, key: pair.each_ref().map(|half| half.limb(entry, prime)) });
-        }
-        kernels.inner_products(out, &terms, divide);
     }
 }

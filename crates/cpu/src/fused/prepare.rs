@@ -5,8 +5,9 @@ use crate::{
     kernels::{Converter, LimbKernels},
     layout::{self, Line},
     pool::Row,
+    ring::RingTables,
 };
-use limbwise_device::{Handle as _, Shape};
+use limbwise_device::{Basis, Handle as _, Shape};
 
 /// Lines prepared by one task: enough to be worth one, few enough to stay in the L1 cache.
 const TILE: usize = 256;
@@ -21,11 +22,19 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Writes the target number `j`, coefficients, and transforms it.
-    pub(super) fn extend(&self, converter: &Converter, j: usize, kernels: &dyn LimbKernels, out: &mut [Line]) {
+    /// Writes limbs of the primes named, ascending, in evaluation form: those that are in `to`, which is what the converter
+    /// converts to.
+    pub(super) fn extend(
+        &self,
+        tables: &RingTables,
+        (to, converter): (Basis, &Converter),
+        limbs: Vec<(usize, &mut [Line])>,
+    ) {
         let sources: Vec<&[Line]> = self.rows.iter().map(|row| row.lines()).collect();
-        converter.sweep(j, out, &sources, self.wraps.lines());
-        kernels.ntt(out);
+        let (primes, mut targets): (Vec<usize>, Vec<_>) =
+            limbs.into_iter().filter_map(|(prime, row)| to.position(prime).map(|j| (prime, (j, row)))).unzip();
+        converter.sweep(&mut targets, &sources, self.wraps.lines());
+        primes.into_iter().zip(targets).for_each(|(prime, (_, row))| tables.prime(prime).ntt(row));
     }
 }
 

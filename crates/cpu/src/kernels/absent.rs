@@ -43,11 +43,11 @@ impl IfmaConversion {
         match self.0.0 {}
     }
 
-    pub(crate) fn sweep(&self, _targets: &mut [&mut [Line]], _sources: &[&[Line]], _wraps: &[Line]) -> Vec<bool> {
+    pub(crate) fn reach(&self, _j: usize) -> usize {
         match self.0.0 {}
     }
 
-    pub(crate) fn sweep_one(&self, _j: usize, _target: &mut [Line], _sources: &[&[Line]], _wraps: &[Line]) -> bool {
+    pub(crate) fn sweep(&self, _first: usize, _targets: &mut [&mut [Line]], _sources: &[&[Line]], _wraps: &[Line]) {
         match self.0.0 {}
     }
 }

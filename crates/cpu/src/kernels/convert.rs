@@ -52,12 +52,8 @@ impl Converter {
             scaled.chunks_exact_mut(length).zip(sources).for_each(|(to, from)| to.copy_from_slice(from));
             self.prepare(&mut scaled.chunks_exact_mut(length).collect::<Vec<_>>(), wraps);
             let sources: Vec<&[Line]> = scaled.chunks_exact(length).collect();
-            let swept = self.vector.as_ref().map(|vector| vector.sweep(targets, &sources, wraps));
-            for (j, target) in targets.iter_mut().enumerate() {
-                if !swept.as_ref().is_some_and(|swept| swept[j]) {
-                    self.sweep_scalar(j, target, &sources, wraps);
-                }
-            }
+            let mut targets: Vec<_> = targets.iter_mut().enumerate().map(|(j, target)| (j, &mut **target)).collect();
+            self.sweep(&mut targets, &sources, wraps);
         });
     }
 
@@ -84,15 +80,26 @@ impl Converter {
         wraps.iter_mut().flat_map(|line| &mut line.0).for_each(|sum| *sum = Fraction::round(*sum));
     }
 
-    /// Writes the target number `j` from prepared sources.
+    /// Writes some targets, with their ascending numbers, from prepared sources: each source is read once for those
+    /// that follow each other.
     ///
     /// # Panics
     /// If there is not one slice a prime.
-    pub fn sweep(&self, j: usize, target: &mut [Line], sources: &[&[Line]], wraps: &[Line]) {
+    pub fn sweep(&self, targets: &mut [(usize, &mut [Line])], sources: &[&[Line]], wraps: &[Line]) {
         assert_eq!(sources.len(), self.base.from.len());
-        let swept = self.vector.as_ref().is_some_and(|vector| vector.sweep_one(j, target, sources, wraps));
-        if !swept {
-            self.sweep_scalar(j, target, sources, wraps);
+        let mut rest = targets;
+        while let Some(&mut (first, _)) = rest.first_mut() {
+            let reach = self.vector.as_ref().map_or(0, |vector| vector.reach(first));
+            let count = rest.iter().zip(first..).take(reach.max(1)).take_while(|((j, _), next)| j == next).count();
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(count);
+            rest = later;
+            match &self.vector {
+                Some(vector) if reach > 0 => {
+                    let mut now: Vec<&mut [Line]> = now.iter_mut().map(|(_, target)| &mut **target).collect();
+                    vector.sweep(first, &mut now, sources, wraps);
+                }
+                _ => now.iter_mut().for_each(|(j, target)| self.sweep_scalar(*j, target, sources, wraps)),
+            }
         }
     }
 

@@ -97,32 +97,23 @@ impl IfmaConversion {
         }
     }
 
-    /// Writes from prepared sources all targets that have vector kernels, and tells which those are.
-    pub(crate) fn sweep(&self, targets: &mut [&mut [Line]], sources: &[&[Line]], wraps: &[Line]) -> Vec<bool> {
-        let mut done = vec![false; targets.len()];
-        for run in &self.runs {
-            let range = run.first..run.first + run.targets.len();
-            done[range.clone()].fill(true);
-            #[expect(unsafe_code, reason = "calls into code for one instruction set")]
-            // SAFETY: the token proves AVX-512F and IFMA.
-            unsafe {
-                sweep_run(run, &mut targets[range], sources, wraps);
-            }
-        }
-        done
+    /// How many targets from number `j` on can be swept together; 0 if it has no vector kernel.
+    pub(crate) fn reach(&self, j: usize) -> usize {
+        self.run(j).map_or(0, |run| run.first + run.targets.len() - j)
     }
 
-    /// Writes one target if it has a vector kernel, and tells whether it has.
-    pub(crate) fn sweep_one(&self, j: usize, target: &mut [Line], sources: &[&[Line]], wraps: &[Line]) -> bool {
-        let run = self.runs.iter().find(|run| (run.first..run.first + run.targets.len()).contains(&j));
-        if let Some(run) = run {
-            #[expect(unsafe_code, reason = "calls into code for one instruction set")]
-            // SAFETY: the token proves AVX-512F and IFMA.
-            unsafe {
-                sweep_alone(run, j - run.first, target, sources, wraps);
-            }
+    /// Writes the targets from number `first` on, within its reach, from prepared sources.
+    pub(crate) fn sweep(&self, first: usize, targets: &mut [&mut [Line]], sources: &[&[Line]], wraps: &[Line]) {
+        let Some(run) = self.run(first) else { return };
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and IFMA.
+        unsafe {
+            sweep_run(run, first - run.first, targets, sources, wraps);
         }
-        run.is_some()
+    }
+
+    fn run(&self, j: usize) -> Option<&Run> {
+        self.runs.iter().find(|run| (run.first..run.first + run.targets.len()).contains(&j))
     }
 }
 
@@ -146,29 +137,20 @@ fn prepare(constants: &[Source], sources: &mut [&mut [Line]], wraps: &mut [Line]
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn sweep_alone(run: &Run, place: usize, out: &mut [Line], sources: &[&[Line]], wraps: &[Line]) {
-    if sources.len() > TABLED {
-        sweep::<1, true>(run, place, [out], sources, wraps);
-    } else {
-        sweep::<1, false>(run, place, [out], sources, wraps);
-    }
-}
-
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn sweep_run(run: &Run, out: &mut [&mut [Line]], y: &[&[Line]], wraps: &[Line]) {
+fn sweep_run(run: &Run, place: usize, out: &mut [&mut [Line]], y: &[&[Line]], wraps: &[Line]) {
     match (out, y.len() > TABLED) {
-        ([a], false) => sweep::<1, false>(run, 0, [a], y, wraps),
-        ([a], true) => sweep::<1, true>(run, 0, [a], y, wraps),
-        ([a, b], false) => sweep::<2, false>(run, 0, [a, b], y, wraps),
-        ([a, b], true) => sweep::<2, true>(run, 0, [a, b], y, wraps),
-        ([a, b, c], false) => sweep::<3, false>(run, 0, [a, b, c], y, wraps),
-        ([a, b, c], true) => sweep::<3, true>(run, 0, [a, b, c], y, wraps),
-        ([a, b, c, d], false) => sweep::<4, false>(run, 0, [a, b, c, d], y, wraps),
-        ([a, b, c, d], true) => sweep::<4, true>(run, 0, [a, b, c, d], y, wraps),
-        ([a, b, c, d, e], false) => sweep::<5, false>(run, 0, [a, b, c, d, e], y, wraps),
-        ([a, b, c, d, e], true) => sweep::<5, true>(run, 0, [a, b, c, d, e], y, wraps),
-        ([a, b, c, d, e, f], false) => sweep::<6, false>(run, 0, [a, b, c, d, e, f], y, wraps),
-        ([a, b, c, d, e, f], true) => sweep::<6, true>(run, 0, [a, b, c, d, e, f], y, wraps),
+        ([a], false) => sweep::<1, false>(run, place, [a], y, wraps),
+        ([a], true) => sweep::<1, true>(run, place, [a], y, wraps),
+        ([a, b], false) => sweep::<2, false>(run, place, [a, b], y, wraps),
+        ([a, b], true) => sweep::<2, true>(run, place, [a, b], y, wraps),
+        ([a, b, c], false) => sweep::<3, false>(run, place, [a, b, c], y, wraps),
+        ([a, b, c], true) => sweep::<3, true>(run, place, [a, b, c], y, wraps),
+        ([a, b, c, d], false) => sweep::<4, false>(run, place, [a, b, c, d], y, wraps),
+        ([a, b, c, d], true) => sweep::<4, true>(run, place, [a, b, c, d], y, wraps),
+        ([a, b, c, d, e], false) => sweep::<5, false>(run, place, [a, b, c, d, e], y, wraps),
+        ([a, b, c, d, e], true) => sweep::<5, true>(run, place, [a, b, c, d, e], y, wraps),
+        ([a, b, c, d, e, f], false) => sweep::<6, false>(run, place, [a, b, c, d, e, f], y, wraps),
+        ([a, b, c, d, e, f], true) => sweep::<6, true>(run, place, [a, b, c, d, e, f], y, wraps),
         _ => unreachable!("a run has 1 to {SWEEP} targets"),
     }
 }
