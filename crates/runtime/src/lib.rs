@@ -18,7 +18,7 @@ pub mod session;
 
 pub use calibrate::{Calibration, calibrate};
 pub use error::{Error, Result};
-pub use host::{Host, open};
+pub use host::{Host, minor_faults, open};
 pub use plan::{Plan, plan};
 pub use record::{Recording, record};
 pub use run::{Event, RunReport, run};

@@ -5,12 +5,12 @@
 
 use crate::{calibrate::Calibration, error::Result, record::Recording};
 use limbwise::{
-    params::SecurityReport,
+    params::{Params, SecurityReport},
     rlwe::{KeyForm, key_bytes},
 };
 use limbwise_apps::Program;
 use limbwise_cpu::layout::{Line, lines};
-use limbwise_device::Ring;
+use limbwise_device::null::scratch_rows;
 use limbwise_graph::Counts;
 use serde::Serialize;
 
@@ -141,15 +141,19 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         keys,
         plaintext_bytes: recording.graph.traffic().plaintexts.declared,
         input_bytes: recording.input_bytes,
-        peak_memory_bytes: Predicted { predicted: predicted_memory(params.ring(), recording, host) },
+        peak_memory_bytes: Predicted { predicted: predicted_memory(params, recording, host) },
         counts: recording.graph.counts(),
         nodes: recording.graph.nodes().len(),
         seconds_predicted: report.seconds,
     })
 }
 
-/// Polynomials as this device stores them, its tables, what the host holds beside them, and the process as it stands.
-fn predicted_memory(ring: &Ring, recording: &Recording, host: &Calibration) -> u64 {
-    let stored = |bytes: u64| bytes / (8 * ring.n() as u64) * (size_of::<Line>() * lines(ring.log_n())) as u64;
-    stored(recording.session_peak_bytes) + recording.host_bytes + host.resident_bytes
+/// Polynomials as this device stores them, each thread's own limbs of a key switch where there is one, what the host
+/// holds beside them, and the process as it stands.
+fn predicted_memory(params: &Params, recording: &Recording, host: &Calibration) -> u64 {
+    let row = (size_of::<Line>() * lines(params.log_n())) as u64;
+    let level = recording.keys.required.values().copied().max();
+    let scratch = level.map_or(0, |level| host.threads * scratch_rows(params.digits(level).len())) as u64;
+    let rows = recording.session_peak_bytes / (8 * params.ring().n() as u64) + scratch;
+    rows * row + recording.host_bytes + host.resident_bytes
 }

@@ -42,6 +42,10 @@ fn polynomial_memory_is_predicted_to_the_byte() {
         let memory = dev.memory();
         assert_eq!(memory.peak_bytes, recording.session_peak_bytes / (8 << 11) * row);
         assert_eq!(memory.live_bytes, 0);
+        let params = limbwise_apps::Program::params(&program);
+        let top = recording.keys.required.values().max().unwrap();
+        let scratch = threads * limbwise_device::null::scratch_rows(params.digits(*top).len());
+        assert_eq!(dev.scratch().peak_bytes, scratch as u64 * row);
         // Buffers come back: no more were ever taken than were alive at once.
         assert_eq!(memory.allocations * row, memory.peak_bytes);
     }
