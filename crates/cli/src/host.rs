@@ -15,6 +15,36 @@ pub(crate) struct HostArgs {
     isa: Option<String>,
 }
 
+/// How much may be taken.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct MemoryArgs {
+    /// Most memory of the process, such as 3GB, 2.5GiB or 800MB: the fastest plan that fits is taken
+    #[arg(long = "memory", value_name = "SIZE", value_parser = size, global = true, help_heading = "Device")]
+    pub(crate) most: Option<u64>,
+}
+
+/// A number of bytes with its unit.
+fn size(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, f64); 7] = [
+        ("GiB", 1_073_741_824.0),
+        ("MiB", 1_048_576.0),
+        ("KiB", 1024.0),
+        ("GB", 1e9),
+        ("MB", 1e6),
+        ("kB", 1e3),
+        ("B", 1.0),
+    ];
+    let parsed = UNITS.iter().find_map(|(unit, bytes)| {
+        let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+        Some(number * bytes)
+    });
+    match parsed {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 10^15")]
+        Some(bytes) if (1.0..=1e15).contains(&bytes) => Ok(bytes as u64),
+        _ => Err("wanted a size with its unit, such as 3GB (10^9 bytes) or 2.5GiB (2^30)".into()),
+    }
+}
+
 impl HostArgs {
     /// Opens the CPU.
     ///
@@ -30,5 +60,20 @@ impl HostArgs {
     /// As [`Self::open`].
     pub(crate) fn open_with(&self, threads: usize) -> limbwise_runtime::Result<Cpu> {
         open("cpu", &Host { isa: self.isa.clone(), threads: Some(threads) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("3GB"), Ok(3_000_000_000));
+        assert_eq!(size("2.5 GiB"), Ok(2_684_354_560));
+        assert_eq!(size("800MB"), Ok(800_000_000));
+        for wrong in ["3", "GB", "-1GB", "NaNGB", "3gb", "1e30GB", ""] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! From a program to its plan: what `plan`, `run` and `time` have in common.
 
-use crate::{progress::note, text::units, workload::Built};
+use crate::{failure::Mistake, host::MemoryArgs, progress::note, text::units, workload::Built};
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
@@ -35,14 +35,34 @@ pub(crate) fn calibrated(dev: &Cpu, log_n: u32) -> limbwise_runtime::Result<Cali
     calibrate(dev, log_n)
 }
 
-/// Records, calibrates, plans.
+/// Records, calibrates, plans: with the keys kept as the user says, or else in the fastest way that fits the memory.
 ///
 /// # Errors
-/// Those of the three.
-pub(crate) fn planned(dev: &Cpu, built: &Built) -> limbwise_runtime::Result<Planned> {
-    let Built { program, preset, form } = built;
-    let recording = recorded(program, *form)?;
-    let calibration = calibrated(dev, program.params().log_n())?;
-    let plan = plan(program, preset, &recording, &calibration)?;
-    Ok(Planned { recording, calibration, plan })
+/// Those of the three, or a program that does not fit.
+pub(crate) fn planned(dev: &Cpu, built: &Built, memory: MemoryArgs) -> anyhow::Result<Planned> {
+    let calibration = calibrated(dev, built.program.params().log_n())?;
+    let forms = match (built.form, memory.most) {
+        (Some(form), _) => vec![form],
+        (None, None) => vec![KeyForm::default()],
+        (None, Some(_)) => vec![KeyForm::Stored, KeyForm::Seeded],
+    };
+    let mut plans = Vec::new();
+    for form in forms {
+        let recording = recorded(&built.program, form)?;
+        let plan = plan(&built.program, &built.preset, &recording, &calibration)?;
+        plans.push(Planned { recording, calibration: calibration.clone(), plan });
+    }
+    let peak = |p: &Planned| p.plan.peak_memory_bytes.predicted;
+    let smallest = plans.iter().map(peak).min().unwrap_or(0);
+    let most = memory.most.unwrap_or(u64::MAX);
+    let seconds = |p: &Planned| p.plan.seconds_predicted;
+    let fastest = plans.into_iter().filter(|p| peak(p) <= most).min_by(|a, b| seconds(a).total_cmp(&seconds(b)));
+    fastest.ok_or_else(|| {
+        let text = format!(
+            "--memory {}: the smallest plan takes {} at its peak; choose fewer iterations, a preset with fewer limbs, or more memory",
+            units::bytes(most),
+            units::bytes(smallest)
+        );
+        Mistake(text).into()
+    })
 }

@@ -48,7 +48,8 @@ pub(crate) fn all() -> Vec<(String, String)> {
 pub(crate) struct Built {
     pub(crate) program: Logreg,
     pub(crate) preset: String,
-    pub(crate) form: KeyForm,
+    /// How to keep keys, if the user said so.
+    pub(crate) form: Option<KeyForm>,
 }
 
 impl Workload {
@@ -142,9 +143,9 @@ pub(crate) struct LogregArgs {
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
     preset: Option<String>,
 
-    /// How evaluation keys are kept
-    #[arg(long, value_enum, value_name = "HOW", default_value = "stored", help_heading = "Parameters")]
-    keys: KeysName,
+    /// How evaluation keys are kept [default: stored, or the fastest that fits --memory]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Parameters")]
+    keys: Option<KeysName>,
 }
 
 /// Presets that are tried when none is asked for, smallest first.
@@ -159,10 +160,10 @@ impl LogregArgs {
         let prepared = prepare(&self.load()?, &options)?;
         let batch = self.batch.unwrap_or(DEFAULT_BATCH);
         let polynomial = SigmoidPolynomial::least_squares(self.degree, self.interval);
-        let form = match self.keys {
+        let form = self.keys.map(|keys| match keys {
             KeysName::Stored => KeyForm::Stored,
             KeysName::Seeded => KeyForm::Seeded,
-        };
+        });
         Ok(Built { program: Logreg::new(&params, prepared, batch, self.iterations, polynomial)?, preset, form })
     }
 

@@ -1,6 +1,12 @@
 //! `limbwise plan`: what a program takes, before any key exists.
 
-use crate::{host::HostArgs, output::OutputArgs, readings::planned, text, workload::Workload};
+use crate::{
+    host::{HostArgs, MemoryArgs},
+    output::OutputArgs,
+    readings::planned,
+    text,
+    workload::Workload,
+};
 
 /// Say what a program takes, before any key exists
 ///
@@ -26,6 +32,8 @@ pub(crate) struct Plan {
     #[command(flatten)]
     host: HostArgs,
     #[command(flatten)]
+    memory: MemoryArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -34,7 +42,7 @@ impl Plan {
         let output = self.output.open()?;
         let dev = self.host.open()?;
         let built = self.workload.build()?;
-        let plan = planned(&dev, &built)?.plan;
+        let plan = planned(&dev, &built, self.memory)?.plan;
         output.report(&plan, &text::plan::render(&plan))
     }
 }

@@ -1,6 +1,13 @@
 //! `limbwise run`: a program on encrypted data, every measurement beside its prediction.
 
-use crate::{host::HostArgs, output::OutputArgs, progress::Progress, readings::planned, text, workload::Workload};
+use crate::{
+    host::{HostArgs, MemoryArgs},
+    output::OutputArgs,
+    progress::Progress,
+    readings::planned,
+    text,
+    workload::Workload,
+};
 use limbwise_machines::{Spec, time};
 use limbwise_runtime::run;
 use serde_json::Value;
@@ -28,6 +35,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     host: HostArgs,
     #[command(flatten)]
+    memory: MemoryArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -36,7 +45,7 @@ impl Run {
         let output = self.output.open()?;
         let dev = self.host.open()?;
         let built = self.workload.build()?;
-        let planned = planned(&dev, &built)?;
+        let planned = planned(&dev, &built, self.memory)?;
         output.text(&text::plan::render(&planned.plan))?;
         let mut progress = Progress::new(planned.plan.seconds_predicted);
         let tell = &mut |event| progress.tell(event);

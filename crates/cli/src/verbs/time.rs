@@ -82,7 +82,7 @@ impl Time {
         self.all_changes_are_known(&specs)?;
         let traces = self.traces()?;
         let built = self.workload.build()?;
-        let recording = recorded(&built.program, built.form)?;
+        let recording = recorded(&built.program, built.form.unwrap_or_default())?;
         if self.machine.iter().any(|name| name == THIS_HOST) {
             let host = calibrated(&dev, built.program.params().log_n())?.spec()?;
             let host = host.with_overrides(&self.changes_of(&host))?;

@@ -52,6 +52,21 @@ fn what_show_prints_is_a_parameter_file() {
 }
 
 #[test]
+fn memory_decides_how_keys_are_kept() {
+    let folder = Folder::new("memory");
+    for (most, form) in [("9GB", "stored"), ("3.5GB", "seeded")] {
+        let plan = valid(&folder, "plan", &["plan", "logreg", "--memory", most, "--json"]);
+        assert_eq!(plan["key_form"], form, "{most}");
+    }
+    for arguments in [&["--memory", "1GB"][..], &["--memory", "3.5GB", "--keys", "stored"]] {
+        let output = folder.run(&[&["plan", "logreg"], arguments].concat());
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains("the smallest plan takes") && output.stdout.is_empty(), "{text}");
+    }
+}
+
+#[test]
 fn plans_and_times_of_the_full_size() {
     let folder = Folder::new("plans");
     let plan = valid(&folder, "plan", &["plan", "logreg", "--json", "--out", "plan.json"]);

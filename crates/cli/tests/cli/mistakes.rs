@@ -34,7 +34,7 @@ fn with_bad_files(name: &str) -> Folder {
 #[test]
 fn each_mistake_has_a_text_that_teaches() {
     let folder = with_bad_files("mistakes");
-    let cases: [(&str, &[&str]); 24] = [
+    let cases: [(&str, &[&str]); 25] = [
         ("unknown-verb", &["plam", "logreg"]),
         ("unknown-workload", &["plan", "logrek"]),
         ("unknown-preset", &["plan", "logreg", "--preset", "n16-l24"]),
@@ -54,6 +54,7 @@ fn each_mistake_has_a_text_that_teaches() {
         ("broken-toml", &["plan", "logreg", "--preset", "broken.toml"]),
         ("too-few-levels", &["plan", "logreg", "--preset", "small.toml", "--iterations", "3"]),
         ("too-many-iterations", &["plan", "logreg", "--iterations", "12"]),
+        ("memory-unit", &["plan", "logreg", "--memory", "3"]),
         ("interval", &["plan", "logreg", "--interval", "-3"]),
         ("unwritable-out", &["plan", "logreg", "--out", "absent/plan.json"]),
         ("test-share", &["plan", "logreg", "--test-share", "1.5"]),
