@@ -10,7 +10,7 @@ use crate::{
 use limbwise_cpu::Cpu;
 use limbwise_device::{Basis, Device, Domain, Ring, RingSpec, Role, Shape};
 use limbwise_machines::Spec;
-use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below};
+use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below, sampling::Seed};
 use std::{
     fmt::Write as _,
     time::{Duration, Instant},
@@ -115,6 +115,9 @@ pub fn calibrate(dev: &Cpu, log_n: u32) -> Result<Calibration> {
     let copy = 2.0 * bytes / seconds(|| drop(alone.copy(&a))) / 1e9;
     let g = GaloisElement::rotation(1, log_n);
     let permute = 2.0 * bytes / seconds(|| drop(alone.automorphism(&a, g))) / 1e9;
+    let shape = Shape::eval(&ring, ring.full());
+    let seed = Seed([0; 32]);
+    let expand = bytes / seconds(|| drop(alone.expand_seed(&shape, Role::Temporary, &seed))) / 1e9;
     let shared = open_ring(dev, log_n, 45)?;
     let (x, y) =
         (polynomial(dev, &shared, shared.full(), Domain::Eval), polynomial(dev, &shared, shared.full(), Domain::Eval));
@@ -122,7 +125,7 @@ pub fn calibrate(dev: &Cpu, log_n: u32) -> Result<Calibration> {
     let small = open_ring(&alone, 10, 45)?;
     let one = polynomial(&alone, &small, Basis::single(0), Domain::Eval);
     let node = seconds(|| (0..1000).for_each(|_| drop(alone.add(&one, &one)))) * 1e6;
-    let memory = Memory { copy, permute, together, node };
+    let memory = Memory { copy, permute, expand, together, node };
     let toml = toml(dev.threads(), log_n, [&short, &long], &memory);
     Ok(Calibration { isa, threads: dev.threads(), resident_bytes, toml })
 }
@@ -131,6 +134,7 @@ pub fn calibrate(dev: &Cpu, log_n: u32) -> Result<Calibration> {
 struct Memory {
     copy: f64,
     permute: f64,
+    expand: f64,
     together: f64,
     node: f64,
 }
@@ -152,10 +156,10 @@ fn toml(threads: usize, log_n: u32, [short, long]: [&Rates; 2], memory: &Memory)
             r.convert_term_ns
         );
     }
-    let Memory { copy, permute, together, node } = memory;
+    let Memory { copy, permute, expand, together, node } = memory;
     let _ = write!(
         text,
-        "\n[memory]\ncopy_gb_s = {copy:.3}\npermute_gb_s = {permute:.3}\nall_threads_gb_s = {together:.3}\n\n[assumed]\nnode_ns = {{ value = {node:.0}, reason = \"measured as the whole of an operation on one limb of 2^10\" }}\n"
+        "\n[memory]\ncopy_gb_s = {copy:.3}\npermute_gb_s = {permute:.3}\nexpand_gb_s = {expand:.3}\nall_threads_gb_s = {together:.3}\n\n[assumed]\nnode_ns = {{ value = {node:.0}, reason = \"measured as the whole of an operation on one limb of 2^10\" }}\n"
     );
     text
 }

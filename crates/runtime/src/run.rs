@@ -2,7 +2,7 @@
 
 use crate::{
     error::{Error, Result},
-    host::{available_memory_bytes, peak_memory_bytes, resident_memory_bytes},
+    host::{available_memory_bytes, minor_faults, peak_memory_bytes, resident_memory_bytes},
     plan::Plan,
     record::Recording,
     session::{DECRYPT_STEP, ENCRYPT_STEP, KEY_STEP, session},
@@ -88,6 +88,9 @@ pub struct RunReport {
     pub plaintext_bytes: u64,
     /// Most memory of the process.
     pub peak_memory_bytes: PeakMemory,
+    /// Page faults during the evaluation; absent where the system does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minor_faults: Option<u64>,
     /// Time of the evaluation, predicted before the run.
     pub seconds_predicted: f64,
     /// What the workload adds.
@@ -124,11 +127,20 @@ struct Clock<'a> {
     tell: &'a mut dyn FnMut(Event),
     steps: Vec<Step>,
     current: Option<(String, Instant)>,
+    /// Page faults of the process before the current step, and those of the evaluation so far.
+    faults: (Option<u64>, Option<u64>),
 }
+
+/// Steps that are not the program's own.
+const AROUND: [&str; 4] = [MEMORY_STEP, KEY_STEP, ENCRYPT_STEP, DECRYPT_STEP];
 
 impl Clock<'_> {
     fn finish(&mut self) {
         if let Some((name, since)) = self.current.take() {
+            let (before, evaluation) = self.faults;
+            if let (false, Some(before), Some(now)) = (AROUND.contains(&name.as_str()), before, minor_faults()) {
+                self.faults.1 = Some(evaluation.unwrap_or(0) + now.saturating_sub(before));
+            }
             let step = Step { name, seconds: since.elapsed().as_secs_f64() };
             (self.tell)(Event::Done(step.clone()));
             self.steps.push(step);
@@ -140,6 +152,7 @@ impl Observer for Clock<'_> {
     fn step(&mut self, name: &str, done: usize, total: usize) {
         if self.current.as_ref().is_none_or(|(current, _)| current != name) {
             self.finish();
+            self.faults.0 = minor_faults();
             self.current = Some((name.into(), Instant::now()));
         }
         (self.tell)(Event::Progress { step: name.into(), done, total });
@@ -157,7 +170,7 @@ pub fn run<P: Program>(
     plan: &Plan,
     tell: &mut dyn FnMut(Event),
 ) -> Result<RunReport> {
-    let mut clock = Clock { tell, steps: Vec::new(), current: None };
+    let mut clock = Clock { tell, steps: Vec::new(), current: None, faults: (None, None) };
     clock.step(MEMORY_STEP, 0, 1);
     let ring = program.params().ring();
     available(plan.peak_memory_bytes.predicted)?;
@@ -169,9 +182,8 @@ pub fn run<P: Program>(
     })?;
     clock.finish();
     let measured = peak_memory_bytes();
-    let steps = clock.steps;
-    let around = [MEMORY_STEP, KEY_STEP, ENCRYPT_STEP, DECRYPT_STEP];
-    let seconds = steps.iter().filter(|s| !around.contains(&s.name.as_str())).map(|s| s.seconds).sum();
+    let (steps, (_, minor_faults)) = (clock.steps, clock.faults);
+    let seconds = steps.iter().filter(|s| !AROUND.contains(&s.name.as_str())).map(|s| s.seconds).sum();
     let (values, levels): (Vec<_>, Vec<usize>) = results.into_iter().unzip();
     let conclusion = program.conclude(&values);
     let predicted = plan.precision_bits.predicted;
@@ -192,6 +204,7 @@ pub fn run<P: Program>(
         key_bytes: plan.key_bytes,
         plaintext_bytes: plan.plaintext_bytes,
         peak_memory_bytes: PeakMemory { measured, predicted: plan.peak_memory_bytes.predicted },
+        minor_faults,
         seconds_predicted: plan.seconds_predicted,
         details: conclusion.details,
         warnings: conclusion.warnings,

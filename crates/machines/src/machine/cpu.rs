@@ -54,6 +54,7 @@ struct Kernels {
 struct Memory {
     copy_gb_s: f64,
     permute_gb_s: f64,
+    expand_gb_s: f64,
     all_threads_gb_s: f64,
 }
 
@@ -102,7 +103,8 @@ impl Cpu {
             }
             Op::Automorphism => bytes / self.numbers.memory.permute_gb_s,
             Op::Copy | Op::Zeros => bytes / self.numbers.memory.copy_gb_s,
-            Op::Upload | Op::ExpandSeed => 0.0,
+            Op::ExpandSeed => bytes / self.numbers.memory.expand_gb_s,
+            Op::Upload => 0.0,
             Op::Restrict | Op::Join | Op::Stack | Op::Split => 0.0,
         }
     }
