@@ -37,7 +37,7 @@ pub fn presets() -> Vec<Preset> {
             ParamsLiteral::chain(16, 50, 40, 32, (46, 6), 6),
         ),
         preset("n16-mixed", "levels of one and of two primes in turn, scale 2^56", mixed()),
-        preset("ark-24", "ARK's shape: 24 limbs, 6 special, dnum 4 (specs/bootstrapping.md, section 6)", ark()),
+        preset("ark-24", "ARK's shape: 24 limbs, 6 special, dnum 4", ark()),
     ]
 }
 
