@@ -8,7 +8,7 @@ use crate::{
 };
 use limbwise_device::{
     Basis, Device, Domain, Fault, Fill, GadgetKey, Handle, HostRead, Ring, RingError, RingSpec, Role, RowAt, Shape,
-    expand_row,
+    Terms, expand_row,
     ops::{broadcast, transformed},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -414,6 +414,14 @@ impl Device for Cpu {
 
     fn key_switch(&self, c: &CpuPoly, key: &GadgetKey<CpuPoly>) -> [CpuPoly; 2] {
         self.fused_key_switch(c, key)
+    }
+
+    fn extend_limb(&self, a: &CpuPoly, to: Basis) -> CpuPoly {
+        self.fused_extend_limb(a, to)
+    }
+
+    fn weighted_sums(&self, x: &[CpuPoly], sums: &[Terms<'_, CpuPoly>]) -> Vec<CpuPoly> {
+        self.fused_weighted_sums(x, sums)
     }
 }
 

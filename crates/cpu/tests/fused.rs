@@ -2,7 +2,7 @@
 
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
-    Basis, Device, Domain, GadgetKey, Handle, HostRead, Ring, RingSpec, Role, Shape, composites, null,
+    Basis, Device, Domain, GadgetKey, Handle, HostRead, Ring, RingSpec, Role, Shape, Terms, Weight, composites, null,
 };
 use limbwise_math::{
     prime::ntt_primes_below,
@@ -115,6 +115,57 @@ fn compare(dev: &Cpu, case: &Case) {
     }
 }
 
+/// Weighted sums: how many operands; for each sum its terms, an operand, a kind of weight and its batch (one or all).
+#[derive(Clone, Debug)]
+struct Sums {
+    log_n: u32,
+    widths: Vec<u32>,
+    batch: usize,
+    operands: usize,
+    sums: Vec<Vec<(usize, bool, bool)>>,
+}
+
+/// One term, operands in no sum, more terms than are summed without a reduction, weights of both kinds and batches.
+fn sums() -> impl Strategy<Value = Sums> {
+    let log_n = prop_oneof![3 => 10..=11u32, 1 => 12..=14u32];
+    (log_n, 1..=5usize, 1..=4usize, 1..=12usize).prop_flat_map(|(log_n, limbs, batch, operands)| {
+        let width = prop_oneof![4 => 40..=50u32, 1 => 25..=61u32];
+        let whole = prop_oneof![4 => Just(false), 1 => Just(true)];
+        let terms = prop::collection::vec((0..operands, any::<bool>(), whole), 1..=20);
+        let all = (prop::collection::vec(width, limbs), prop::collection::vec(terms, 1..=4));
+        all.prop_map(move |(widths, sums)| Sums { log_n, widths, batch, operands, sums })
+    })
+}
+
+fn compare_sums(dev: &Cpu, sums: &Sums) {
+    let case = Case { log_n: sums.log_n, widths: sums.widths.clone(), digits: vec![], batch: 1, key_batch: 1 };
+    let ring = ring(dev, &case);
+    let count = ring.moduli().len();
+    let shape = Shape::eval(&ring, Basis::range(count / 3, count)).with_batch(sums.batch);
+    let x: Vec<Poly> = (0..sums.operands).map(|i| random(dev, &shape, i as u64)).collect();
+    let weight = |(label, &(i, one_limb, whole)): (u64, &(usize, bool, bool))| {
+        let shape = shape.with_batch(if whole { sums.batch } else { 1 });
+        let limb = Basis::single(usize::try_from(label).unwrap() % count);
+        let shape = if one_limb { shape.with_basis(limb).with_domain(Domain::Coeff) } else { shape };
+        (i, one_limb, random(dev, &shape, 100 + label))
+    };
+    let weights: Vec<Vec<_>> = sums.sums.iter().map(|terms| (0..).zip(terms).map(weight).collect()).collect();
+    let terms: Vec<Terms<'_, Poly>> = weights
+        .iter()
+        .map(|sum| {
+            sum.iter().map(|(i, one, w)| (*i, if *one { Weight::OneLimb(w) } else { Weight::Values(w) })).collect()
+        })
+        .collect();
+    let fused = dev.weighted_sums(&x, &terms);
+    assert_eq!(fused.len(), terms.len());
+    let default = composites::weighted_sums(dev, &x, &terms);
+    fused.iter().zip(&default).for_each(|(got, want)| same(dev, "weighted_sums", got, want));
+    for (_, _, limb) in weights.iter().flatten().filter(|(_, one_limb, _)| *one_limb) {
+        let extended = dev.extend_limb(limb, shape.basis);
+        same(dev, "extend_limb", &extended, &composites::extend_limb(dev, limb, shape.basis));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
@@ -122,6 +173,13 @@ proptest! {
     fn fused_composites_equal_their_default_bodies(case in cases(), threads in 1..=2usize) {
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
             compare(&Cpu::new(isa, threads).unwrap(), &case);
+        }
+    }
+
+    #[test]
+    fn weighted_sums_equal_their_default_bodies(sums in sums(), threads in 1..=2usize) {
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            compare_sums(&Cpu::new(isa, threads).unwrap(), &sums);
         }
     }
 }

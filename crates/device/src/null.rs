@@ -9,10 +9,11 @@
 //!   modulus is contained in its sum) where there is a conversion ([`mod_down_rows`], [`rescale_rows`]);
 //! - `key_switch`: for one batch entry at a time the limbs of its argument, a row of wraps a digit, and for both halves
 //!   the special limbs and a row of wraps ([`key_switch_rows`]); each thread has [`scratch_rows`] of its own, which no
-//!   meter counts.
+//!   meter counts;
+//! - `extend_limb`, `weighted_sums`: nothing; each thread has [`TOGETHER`] rows of its own for weights of one limb.
 
 use crate::{
-    ops::{Device, Fault, Fill, GadgetKey, Handle, Role, broadcast, transformed},
+    ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Terms, broadcast, transformed},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -66,7 +67,8 @@ pub fn key_switch_rows<P>(basis: Basis, key: &GadgetKey<P>) -> usize {
     basis.len() + key.digits.len() + 2 * (key.special.len() + 1)
 }
 
-/// Limbs of its result that a key switch makes together: more read the digits less often, fewer stay in the cache.
+/// Limbs of its result that a key switch makes together, and weights of one limb that a sum takes together: more read
+/// their operands less often, fewer stay in the cache.
 pub const TOGETHER: usize = 3;
 
 /// Rows that each thread holds in a key switch of so many digits.
@@ -271,11 +273,21 @@ impl Device for Null {
         let first = self.fresh(shape.clone());
         [first, self.beside(shape, key_switch_rows(c.shape.basis, key))]
     }
+
+    fn extend_limb(&self, a: &NullPoly, to: Basis) -> NullPoly {
+        self.fresh(a.shape.with_basis(to).with_domain(Domain::Eval))
+    }
+
+    fn weighted_sums(&self, x: &[NullPoly], sums: &[Terms<'_, NullPoly>]) -> Vec<NullPoly> {
+        let like = |terms: &Terms<'_, NullPoly>| x[terms.first().expect("a sum has a term").0].shape.clone();
+        sums.iter().map(|terms| self.fresh(like(terms))).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ops::Weight;
     use limbwise_math::prime::ntt_primes_below;
 
     #[test]
@@ -322,5 +334,9 @@ mod tests {
         let digits = vec![Basis::range(0, 2), Basis::range(2, 4)];
         let key = GadgetKey { digits, special, pairs: vec![[wide.clone(), wide.clone()], [wide.clone(), wide]] };
         assert_eq!(peak(&|| drop(dev.key_switch(&a, &key))), 2 * 3 * 4 + 4 + 2 + 2 * 3);
+        let limb = dev.intt(dev.restrict(&a, Basis::single(2)));
+        assert_eq!(peak(&|| drop(dev.extend_limb(&limb, ring.full()))), 3 * 6);
+        let sum = || vec![(0, Weight::OneLimb(&limb)), (0, Weight::Values(&a))];
+        assert_eq!(peak(&|| drop(dev.weighted_sums(std::slice::from_ref(&a), &[sum(), sum()]))), 2 * 3 * 4);
     }
 }

@@ -3,7 +3,10 @@
 use super::prepare::Prepared;
 use crate::{
     device::{Cpu, CpuPoly, new_lines},
-    kernels::{Converter, limb::Term},
+    kernels::{
+        Converter,
+        sums::{End, Sum, Term},
+    },
     layout,
     pool::Row,
     ring::RingTables,
@@ -52,15 +55,15 @@ impl Cpu {
         let items = halves(out.each_mut().map(|half| &mut half.rows[..]));
         self.each(shape.rows() * shape.ring.n(), items, |i, out| {
             let (entry, prime) = (i / primes.len(), primes[i % primes.len()]);
-            let terms: Vec<Term<'_>> = digits
+            let terms: Vec<Term<'_, 2>> = digits
                 .iter()
                 .zip(&key.pairs)
                 .map(|(digit, pair)| Term {
-                    digit: digit.limb(entry, prime),
-                    key: pair.each_ref().map(|half| half.limb(entry, prime)),
+                    factor: digit.limb(entry, prime),
+                    with: pair.each_ref().map(|half| half.limb(entry, prime)),
                 })
                 .collect();
-            tables.prime(prime).inner_products(out.map(new_lines), &terms, None);
+            tables.prime(prime).inner_products(out.map(new_lines), &Sum::of(&terms, End::Set));
         });
         out
     }
@@ -162,11 +165,12 @@ impl Switch<'_> {
         for (place, (&prime, out)) in primes.iter().zip(out).enumerate() {
             let mut terms = Vec::with_capacity(digits.len());
             for (((to, _), pair), rows) in self.up.iter().zip(&self.key.pairs).zip(scratch.chunks_exact(TOGETHER)) {
-                let digit = if to.contains(prime) { rows[place].lines() } else { self.c.limb(entry, prime) };
-                terms.push(Term { digit, key: pair.each_ref().map(|half| half.limb(entry, prime)) });
+                let factor = if to.contains(prime) { rows[place].lines() } else { self.c.limb(entry, prime) };
+                terms.push(Term { factor, with: pair.each_ref().map(|half| half.limb(entry, prime)) });
             }
             let inverse = inverses.and_then(|all| Some(all[self.c.shape.basis.position(prime)?]));
-            self.tables.prime(prime).inner_products(out.each_mut().map(|row| new_lines(row)), &terms, inverse);
+            let sum = Sum::of(&terms, inverse.map_or(End::Set, End::Divide));
+            self.tables.prime(prime).inner_products(out.each_mut().map(|row| new_lines(row)), &sum);
         }
     }
 }

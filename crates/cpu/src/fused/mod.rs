@@ -4,7 +4,7 @@
 //! Stays out: arithmetic on limbs (`kernels`), strategies.
 //!
 //! Read in this order: [`prepare`] (limbs about to be converted), [`divide`] (`mod_down`, `rescale`), [`key_switch`]
-//! (and `gadget_product`).
+//! (and `gadget_product`), [`weighted`] (`weighted_sums`, `extend_limb`).
 //!
 //! Memory: beside its result a composite holds rows from the device's pool for the limbs it converts, as
 //! [`limbwise_device::null`] counts them, and rows of a thread's own from a second pool ([`crate::Cpu::scratch`]).
@@ -12,3 +12,4 @@
 mod divide;
 mod key_switch;
 mod prepare;
+mod weighted;

@@ -1,6 +1,10 @@
 //! The table of kernels for one prime, chosen once.
 
-use super::{Isa, avx2, convert::TILE, ifma, scalar::ScalarLimb};
+use super::{
+    Isa, avx2, ifma,
+    scalar::ScalarLimb,
+    sums::{Sum, by_tiles},
+};
 use crate::layout::Line;
 use limbwise_math::modulus::Modulus;
 
@@ -38,33 +42,15 @@ pub trait LimbKernels: Send + Sync {
         self.scale(out, c);
     }
 
-    /// `out_h = Σ digit·key_h` for both halves h, reading each operand once; with a constant c in [0, q) they are
-    /// divided as by [`Self::divide`]: `out_h = (Σ digit·key_h − out_h)·c`.
-    fn inner_products(&self, out: [&mut [Line]; 2], terms: &[Term<'_>], divide: Option<u64>) {
-        let mut sum = [Line::default(); TILE];
-        for (half, out) in out.into_iter().enumerate() {
-            for (first, out) in (0..).step_by(TILE).zip(out.chunks_mut(TILE)) {
-                let (sum, range) = (&mut sum[..out.len()], first..first + out.len());
-                sum.fill(Line::default());
-                for term in terms {
-                    self.mul_acc(sum, &term.digit[range.clone()], &term.key[half][range.clone()]);
-                }
-                match divide {
-                    Some(c) => self.divide(out, sum, c),
-                    None => out.copy_from_slice(sum),
-                }
-            }
-        }
+    /// Two sums with common factors, each operand read once.
+    fn inner_products(&self, out: [&mut [Line]; 2], sum: &Sum<'_, 2>) {
+        by_tiles(self, out, sum);
     }
-}
 
-/// One product of a sum over the digits of a gadget.
-#[derive(Clone, Copy)]
-pub struct Term<'a> {
-    /// A limb of a digit.
-    pub digit: &'a [Line],
-    /// The same limb of both halves of its key.
-    pub key: [&'a [Line]; 2],
+    /// One sum.
+    fn inner_product(&self, out: &mut [Line], sum: &Sum<'_, 1>) {
+        by_tiles(self, [out], sum);
+    }
 }
 
 /// The kernels of `isa` for a prime that is 1 modulo 2N.

@@ -3,7 +3,7 @@
 //! Enters: slices of [`Line`](crate::layout::Line) in the order of [`layout`](crate::layout).
 //! Stays out: polynomials, threads, memory management.
 //!
-//! Read in this order: [`limb`] (the table of kernels), [`scalar`], `passes`, `factors`, [`avx2`], [`ifma`],
+//! Read in this order: [`limb`] (the table of kernels), [`sums`], [`scalar`], `passes`, `factors`, [`avx2`], [`ifma`],
 //! [`convert`], [`galois`], [`isa`].
 
 #[cfg_attr(not(target_arch = "x86_64"), path = "absent_avx2.rs")]
@@ -19,6 +19,7 @@ pub mod limb;
 #[cfg(target_arch = "x86_64")]
 mod passes;
 pub mod scalar;
+pub mod sums;
 
 pub use convert::Converter;
 pub use isa::{Isa, IsaError};

@@ -3,14 +3,14 @@
 use super::{
     MAX_BITS, Token,
     forward::forward,
-    gadget::inner_products,
     inverse::inverse,
+    sums,
     table::{Factor, Twiddles, factor, twiddles},
     vector::{MASK, V, add, and, high, load, low, product, reduce_once, splat, store, sub, zero},
     wide,
 };
 use crate::{
-    kernels::{Isa, LimbKernels, limb::Term},
+    kernels::{Isa, LimbKernels, sums::Sum},
     layout::Line,
 };
 use limbwise_math::modulus::Modulus;
@@ -253,11 +253,19 @@ impl LimbKernels for IfmaLimb {
         self.run(out, Op::Divide(a, factor(self.q, c)));
     }
 
-    fn inner_products(&self, out: [&mut [Line]; 2], terms: &[Term<'_>], divide: Option<u64>) {
+    fn inner_products(&self, out: [&mut [Line]; 2], sum: &Sum<'_, 2>) {
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
-            inner_products(self.q, out, terms, divide);
+            sums::inner_products(self.q, out, sum);
+        }
+    }
+
+    fn inner_product(&self, out: &mut [Line], sum: &Sum<'_, 1>) {
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and IFMA.
+        unsafe {
+            sums::inner_products(self.q, [out], sum);
         }
     }
 }

@@ -5,16 +5,16 @@
 //! decides while compiling where that needs a correction, and proves that it suffices.
 //!
 //! Read in this order: `vector` (the arithmetic), `range`, `table` (twiddles), `forward`, `inverse`,
-//! `limb` (element-wise kernels and the way in), `gadget`, `convert`, `galois`, `wide`.
+//! `limb` (element-wise kernels and the way in), `sums`, `convert`, `galois`, `wide`.
 
 mod convert;
 mod forward;
-mod gadget;
 mod galois;
 mod inverse;
 mod limb;
 mod macros;
 mod range;
+mod sums;
 mod table;
 mod vector;
 mod wide;

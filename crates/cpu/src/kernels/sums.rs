@@ -1,0 +1,77 @@
+//! Sums of products of limbs: their terms, what they begin with, how they end, and the way that any kernels can go.
+
+use super::{LimbKernels, convert::TILE};
+use crate::layout::Line;
+
+/// One product of a sum: a factor times each of H limbs.
+#[derive(Clone, Copy)]
+pub struct Term<'a, const H: usize> {
+    /// The limb that all have in common.
+    pub factor: &'a [Line],
+    /// What it is multiplied with.
+    pub with: [&'a [Line]; H],
+}
+
+/// What a sum begins with: limbs times a constant in [0, q).
+#[derive(Clone, Copy)]
+pub struct Onto<'a, const H: usize> {
+    /// The limbs; none counts as zeros.
+    pub limbs: [Option<&'a [Line]>; H],
+    /// The constant.
+    pub times: u64,
+}
+
+/// What becomes of a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// `out = sum`.
+    Set,
+    /// `out += sum`.
+    Add,
+    /// `out = (sum − out)·c`, c in [0, q): the end of a division by dropped primes, `out` being the remainder.
+    Divide(u64),
+}
+
+/// `onto_h·constant + Σ factor·with_h` for each h below H.
+#[derive(Clone, Copy)]
+pub struct Sum<'a, const H: usize> {
+    /// The products.
+    pub terms: &'a [Term<'a, H>],
+    /// What they are added to.
+    pub onto: Option<Onto<'a, H>>,
+    /// What becomes of them.
+    pub end: End,
+}
+
+impl<'a, const H: usize> Sum<'a, H> {
+    /// Of products only.
+    #[must_use]
+    pub fn of(terms: &'a [Term<'a, H>], end: End) -> Self {
+        Self { terms, onto: None, end }
+    }
+}
+
+/// The sums by element-wise kernels, a tile in the L1 cache after another.
+pub(super) fn by_tiles<const H: usize>(kernels: &(impl LimbKernels + ?Sized), out: [&mut [Line]; H], sum: &Sum<'_, H>) {
+    let mut total = [Line::default(); TILE];
+    for (h, out) in out.into_iter().enumerate() {
+        for (first, out) in (0..).step_by(TILE).zip(out.chunks_mut(TILE)) {
+            let (total, range) = (&mut total[..out.len()], first..first + out.len());
+            match sum.onto.and_then(|onto| Some((onto.limbs[h]?, onto.times))) {
+                Some((limb, times)) => {
+                    total.copy_from_slice(&limb[range.clone()]);
+                    kernels.scale(total, times);
+                }
+                None => total.fill(Line::default()),
+            }
+            for term in sum.terms {
+                kernels.mul_acc(total, &term.factor[range.clone()], &term.with[h][range.clone()]);
+            }
+            match sum.end {
+                End::Set => out.copy_from_slice(total),
+                End::Add => kernels.add_assign(out, total),
+                End::Divide(c) => kernels.divide(out, total, c),
+            }
+        }
+    }
+}
