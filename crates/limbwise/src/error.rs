@@ -1,6 +1,6 @@
 //! What can go wrong by a user's mistake, in words that say what, got, wanted and the next step.
 
-use crate::{params::ParamsError, rlwe::KeyName};
+use crate::{ckks::tensor::TensorError, params::ParamsError, rlwe::KeyName};
 use limbwise_device::{Fault, RingError};
 use limbwise_math::sampling::EntropyError;
 
@@ -26,6 +26,9 @@ pub enum Error {
     /// Values that cannot be encoded.
     #[error(transparent)]
     Encode(#[from] EncodeError),
+    /// Tensors that do not go together, or do not fit.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
     /// What was decrypted cannot be right.
     #[error(transparent)]
     Decrypt(#[from] DecryptError),

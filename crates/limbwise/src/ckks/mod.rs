@@ -3,8 +3,8 @@
 //! Enters: encoding, encryption, the explicit evaluator, automatic level management, polynomial evaluation.
 //! Stays out: kernels, key generation (it is RLWE's), workloads.
 //!
-//! Read in this order: [`ciphertext`], [`encoder`], [`mod@encrypt`], [`evaluator`], [`rotation`], [`linear`], [`auto`], [`chebyshev`],
-//! [`estimate`], [`shadow`], and for clients `decrypt`.
+//! Read in this order: [`ciphertext`], [`encoder`], [`mod@encrypt`], [`evaluator`], [`rotation`], [`linear`], [`tensor`], [`auto`],
+//! [`chebyshev`], [`estimate`], [`shadow`], and for clients `decrypt`.
 
 pub mod auto;
 pub mod chebyshev;
@@ -19,6 +19,7 @@ pub mod evaluator;
 pub mod linear;
 pub mod rotation;
 pub mod shadow;
+pub mod tensor;
 
 pub use auto::Auto;
 pub use ciphertext::{Ciphertext, Plaintext};

@@ -12,3 +12,5 @@ mod operations;
 mod precision;
 #[cfg(test)]
 mod shadow;
+#[cfg(test)]
+mod tensor;

@@ -1,5 +1,6 @@
 //! A linear map on n slots as its diagonals: `y[j] = Σ_d diagonal_d[j]·x[(j + d) mod n]`.
 
+use super::layout::Layout;
 use crate::error::{EncodeError, Result};
 use num_complex::Complex64;
 use std::collections::BTreeMap;
@@ -98,6 +99,51 @@ impl Diagonals {
         Self { by_index, ..moved }
     }
 
+    /// This map after another: `x → self·(first·x)`.
+    ///
+    /// # Panics
+    /// If they have different numbers of slots.
+    #[must_use]
+    pub fn after(&self, first: &Self) -> Self {
+        assert_eq!(self.slots, first.slots, "maps on one number of slots");
+        let slots = self.slots;
+        let mut by_index: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
+        for (i, left) in &self.by_index {
+            for (j, right) in &first.by_index {
+                let sum = by_index.entry((i + j) % slots).or_insert_with(|| vec![Complex64::default(); slots]);
+                let moved = right[*i..].iter().chain(&right[..*i]);
+                sum.iter_mut().zip(left).zip(moved).for_each(|((s, l), r)| *s += l * r);
+            }
+        }
+        by_index.retain(|_, values| values.iter().any(|z| *z != Complex64::default()));
+        if by_index.is_empty() {
+            by_index.insert(0, vec![Complex64::default(); slots]);
+        }
+        Self { slots, by_index }
+    }
+
+    /// The first index of its progression, in (−n/2, n/2]: see the strategies with baby steps.
+    #[must_use]
+    pub fn first_index(&self) -> i64 {
+        Layout::first(self)
+    }
+
+    /// The map times a constant.
+    #[must_use]
+    pub fn scaled(mut self, factor: f64) -> Self {
+        self.by_index.values_mut().flatten().for_each(|z| *z *= factor);
+        self
+    }
+
+    /// From x repeated to (M·x, −i·M·x), on twice the slots: real and imaginary parts side by side, once the result is
+    /// added to its conjugate.
+    #[must_use]
+    pub fn beside_its_quarter_turn(&self) -> Self {
+        let turned = |z: &Complex64| Complex64::new(z.im, -z.re);
+        let double = |v: &Vec<Complex64>| v.iter().copied().chain(v.iter().map(turned)).collect();
+        Self { slots: 2 * self.slots, by_index: self.by_index.iter().map(|(&d, v)| (d, double(v))).collect() }
+    }
+
     /// The map in the clear; a short vector is filled up with zeros.
     #[must_use]
     pub fn apply(&self, x: &[Complex64]) -> Vec<Complex64> {
@@ -133,6 +179,9 @@ mod tests {
         assert_eq!(map.after_rotation(3).apply(&x), map.apply(&rotate(x.clone(), 3)));
         let close = |a: &[Complex64], b: &[Complex64]| a.iter().zip(b).all(|(a, b)| (a - b).norm() < 1e-9);
         assert!(close(&map.before_rotation(-5).apply(&x), &rotate(map.apply(&x), 3)));
+        assert!(close(&map.after(&map.after_rotation(2)).apply(&x), &map.apply(&map.after_rotation(2).apply(&x))));
+        let both = map.scaled(2.0).beside_its_quarter_turn().apply(&[x.clone(), x.clone()].concat());
+        assert!(close(&both[8..], &both[..8].iter().map(|z| z * Complex64::new(0.0, -1.0)).collect::<Vec<_>>()));
     }
 
     #[test]

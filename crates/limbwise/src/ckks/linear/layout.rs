@@ -83,6 +83,11 @@ impl Layout {
         Progression::of(diagonals).span()
     }
 
+    /// The first index of the progression, in (−n/2, n/2].
+    pub(super) fn first(diagonals: &Diagonals) -> i64 {
+        Progression::of(diagonals).first
+    }
+
     fn one_group(diagonals: &Diagonals) -> Self {
         let slots = diagonals.slots();
         let babies = diagonals.indices().map(|d| shorter(d as i64, slots)).collect();
@@ -123,6 +128,15 @@ impl Layout {
             groups[position / count].terms.push(Term { baby: position % count, diagonal });
         }
         Self { slots, babies, groups, offset: p.first, hops: Some([shorter(p.stride, slots), shorter(step, slots)]) }
+    }
+
+    /// Rotations made, each a key switch.
+    pub(super) fn steps(&self) -> usize {
+        let others = |steps: &mut dyn Iterator<Item = i64>| steps.filter(|&s| s != 0).count();
+        match self.hops {
+            Some(_) => self.babies.len() + self.groups.len() - 2 + usize::from(self.offset != 0),
+            None => others(&mut self.babies.iter().copied()) + others(&mut self.groups.iter().map(|g| g.giant)),
+        }
     }
 
     /// Rotations whose keys are needed, ascending.
@@ -195,10 +209,7 @@ mod tests {
         // [ARK]: 63, 63 and 32 diagonals with 8 baby steps are 40 rotations; a progression takes 1 key a direction.
         let (wide, narrow) = (map(1 << 15, (-31..=31).map(|d| 32 * d)), map(1 << 15, (0..32).map(|d| 1024 * d)));
         let keys = |strategy: Strategy, map: &Diagonals| strategy.rotations(map).len();
-        let hops = |map: &Diagonals| {
-            let layout = Layout::new(Strategy::MultiHop { babies: 8 }, map);
-            layout.babies.len() - 1 + layout.groups.len() - 1 + usize::from(layout.offset != 0)
-        };
+        let hops = |map: &Diagonals| Strategy::MultiHop { babies: 8 }.steps(map);
         assert_eq!([hops(&wide), hops(&wide), hops(&narrow)], [15, 15, 10]);
         assert_eq!(keys(Strategy::MultiHop { babies: 8 }, &wide), 3);
         assert_eq!(keys(Strategy::MultiHop { babies: 8 }, &narrow), 2);
@@ -207,6 +218,7 @@ mod tests {
         assert_eq!(keys(Strategy::MultiHop { babies: 8 }, &wide.before_rotation(31 * 32)), 2);
         // Giant steps at multiples of 8 strides save the rotation by the offset: 14 + 14 + 10 = 38.
         assert_eq!([keys(Strategy::Bsgs { babies: 8 }, &wide), keys(Strategy::Bsgs { babies: 8 }, &narrow)], [14, 10]);
-        assert_eq!(keys(Strategy::Hoisted, &wide), 62);
+        assert_eq!([keys(Strategy::Hoisted, &wide), Strategy::Direct.steps(&wide)], [62, 62]);
+        assert_eq!(Strategy::Bsgs { babies: 8 }.steps(&narrow), 10);
     }
 }

@@ -65,6 +65,12 @@ impl Strategy {
         Layout::new(self, diagonals).rotations()
     }
 
+    /// Rotations made for a map, each a key switch. With keys for steps alone there are more of them than keys.
+    #[must_use]
+    pub fn steps(self, diagonals: &Diagonals) -> usize {
+        Layout::new(self, diagonals).steps()
+    }
+
     /// The keys a map needs at a level.
     #[must_use]
     pub fn requirements(self, diagonals: &Diagonals, params: &Params, level: usize) -> Requirements {

@@ -1,0 +1,165 @@
+//! Two-dimensional convolutions of several channels, as linear maps on slots.
+
+use super::{Image, ImageLayout, PackedMap, Spread, TensorError, matrix::check, packed_map::Builder};
+use crate::error::Result;
+use num_complex::Complex64;
+
+/// What lies outside an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Padding {
+    /// Zeros, so that stride 1 keeps the size: (k − 1)/2 before, the rest behind.
+    Same,
+    /// Nothing: filters stay inside.
+    Valid,
+}
+
+/// The weights of a convolution, as networks have it: filters are not turned round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Filters {
+    shape: [usize; 4],
+    weights: Vec<f64>,
+    bias: Vec<f64>,
+    stride: usize,
+    padding: Padding,
+}
+
+impl Filters {
+    /// Filters × channels × height × width weights, in this order, and a bias a filter or none.
+    ///
+    /// # Errors
+    /// [`TensorError::Shape`] for another number of weights or biases, or a stride of 0;
+    /// [`EncodeError::NotFinite`](crate::error::EncodeError::NotFinite).
+    pub fn new(shape: [usize; 4], weights: Vec<f64>, bias: Vec<f64>, stride: usize, padding: Padding) -> Result<Self> {
+        check("filters", &weights, &shape)?;
+        if !bias.is_empty() {
+            check("a bias", &bias, &[shape[0]])?;
+        }
+        if stride == 0 {
+            return Err(TensorError::shape("a convolution", "a stride of 0", "at least 1").into());
+        }
+        Ok(Self { shape, weights, bias, stride, padding })
+    }
+
+    /// The shape of the result.
+    ///
+    /// # Errors
+    /// [`TensorError::Shape`] for another number of channels, or an image that a filter does not fit.
+    pub fn output(&self, image: [usize; 3]) -> Result<[usize; 3]> {
+        let [filters, channels, ky, kx] = self.shape;
+        let side = |size: usize, k: usize| match self.padding {
+            Padding::Same => Some(size.div_ceil(self.stride)),
+            Padding::Valid => size.checked_sub(k).map(|last| last / self.stride + 1),
+        };
+        match (image[0] == channels, side(image[1], ky), side(image[2], kx)) {
+            (true, Some(height), Some(width)) => Ok([filters, height, width]),
+            _ => {
+                let got = format!("an image of {image:?} for filters of {ky}×{kx} on {channels} channels");
+                let wanted = "equally many channels, and filters no larger than the image without padding";
+                Err(TensorError::shape("a convolution", got, wanted).into())
+            }
+        }
+    }
+
+    /// What an output pixel sums up: weight, input channel, row and column.
+    fn terms(
+        &self,
+        [filter, y, x]: [usize; 3],
+        [_, height, width]: [usize; 3],
+    ) -> impl Iterator<Item = (f64, [usize; 3])> {
+        let [_, channels, ky, kx] = self.shape;
+        let before = |k: usize| if self.padding == Padding::Same { (k - 1) / 2 } else { 0 };
+        let at = move |out: usize, tap: usize, before: usize, size: usize| {
+            (out * self.stride + tap).checked_sub(before).filter(|&at| at < size)
+        };
+        (0..channels * ky * kx).filter_map(move |tap| {
+            let (channel, dy, dx) = (tap / kx / ky, tap / kx % ky, tap % kx);
+            let pixel = [channel, at(y, dy, before(ky), height)?, at(x, dx, before(kx), width)?];
+            Some((self.weights[filter * channels * ky * kx + tap], pixel))
+        })
+    }
+
+    /// The convolution in the clear: the twin of the encrypted one.
+    ///
+    /// # Errors
+    /// As [`Self::output`].
+    pub fn apply(&self, image: &Image) -> Result<Image> {
+        let output = self.output(image.shape())?;
+        let bias = |filter: usize| self.bias.get(filter).copied().unwrap_or(0.0);
+        let value = |[filter, y, x]: [usize; 3]| {
+            let terms = self.terms([filter, y, x], image.shape());
+            terms.map(|(weight, [channel, y, x])| weight * image.at(channel, y, x)).sum::<f64>() + bias(filter)
+        };
+        Image::new(output, ImageLayout::dense(output).pixels().map(value).collect())
+    }
+}
+
+/// A convolution between two layouts.
+#[derive(Clone, Debug)]
+pub struct Convolution {
+    /// How the image lies.
+    pub input: ImageLayout,
+    /// How the result lies.
+    pub output: ImageLayout,
+    /// The map between them.
+    pub map: PackedMap,
+}
+
+impl Convolution {
+    /// For images of this shape, in the layout that takes the fewest rotations; a stride leaves gaps in the result.
+    ///
+    /// # Errors
+    /// [`TensorError::TooLarge`] where image or result do not fit the slots, and as [`Filters::output`].
+    pub fn new(filters: &Filters, image: [usize; 3], slots: usize) -> Result<Self> {
+        let shape = filters.output(image)?;
+        let dense = ImageLayout::dense(image);
+        let output = dense.strided(filters.stride, shape)?;
+        let taps = filters.shape[2] * filters.shape[3];
+        let blocks = Spread::for_map(dense.channels, dense.blocks.unit, output.blocks.extent, taps, slots);
+        Self::between(filters, ImageLayout { blocks, ..dense }, output, slots)
+    }
+
+    /// From one layout to another: for an image that comes from the layer before, and a result that the next one takes.
+    /// Few diagonals need blocks of one size; any other layout of the result works, with more diagonals.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and where the layouts are not those of the image and the result.
+    pub fn between(filters: &Filters, input: ImageLayout, output: ImageLayout, slots: usize) -> Result<Self> {
+        let (input, output) = (input.checked()?, output.checked()?);
+        let image = [input.channels, input.height, input.width];
+        let shape = filters.output(image)?;
+        if shape != [output.channels, output.height, output.width] {
+            let got = format!("{:?}", [output.channels, output.height, output.width]);
+            return Err(TensorError::shape("the layout of a convolution's result", got, format!("{shape:?}")).into());
+        }
+        input.fits(slots)?;
+        output.fits(slots)?;
+        let places = output.slots().div_ceil(input.blocks.unit);
+        let taps = filters.shape[2] * filters.shape[3];
+        let mut builder = Builder::new(input.blocks, places, taps, slots);
+        let mut bias = vec![Complex64::default(); if filters.bias.is_empty() { 0 } else { slots }];
+        for pixel in output.pixels() {
+            let terms: Vec<_> = filters.terms(pixel, image).map(|(w, [c, y, x])| (w, input.place(c, y, x))).collect();
+            for slot in output.all_slots(pixel[0], pixel[1], pixel[2]) {
+                terms.iter().for_each(|&(weight, (block, offset))| builder.add(slot, block, offset, weight));
+                if let Some(value) = filters.bias.get(pixel[0]) {
+                    bias[slot] = (*value).into();
+                }
+            }
+        }
+        Ok(Self { input, output, map: builder.finish(bias)? })
+    }
+
+    /// Slots of every ciphertext.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.map.diagonals.slots()
+    }
+
+    /// The image's slots.
+    ///
+    /// # Errors
+    /// As [`ImageLayout::pack`].
+    pub fn pack(&self, image: &Image) -> Result<Vec<Complex64>> {
+        self.input.pack(image, self.slots())
+    }
+}

@@ -1,0 +1,208 @@
+//! Clear images of several channels, and how an encrypted one lies in slots.
+
+use super::{Spread, TensorError, matrix::check};
+use crate::error::Result;
+use num_complex::Complex64;
+
+/// Channels × height × width real values, in this order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Image {
+    channels: usize,
+    height: usize,
+    width: usize,
+    values: Vec<f64>,
+}
+
+impl Image {
+    /// From its values.
+    ///
+    /// # Errors
+    /// [`TensorError::Shape`] for another number of values, or none;
+    /// [`EncodeError::NotFinite`](crate::error::EncodeError::NotFinite).
+    pub fn new([channels, height, width]: [usize; 3], values: Vec<f64>) -> Result<Self> {
+        check("an image", &values, &[channels, height, width])?;
+        Ok(Self { channels, height, width, values })
+    }
+
+    /// Channels, height, width.
+    #[must_use]
+    pub fn shape(&self) -> [usize; 3] {
+        [self.channels, self.height, self.width]
+    }
+
+    /// All values.
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// One value.
+    ///
+    /// # Panics
+    /// Outside the image.
+    #[must_use]
+    pub fn at(&self, channel: usize, y: usize, x: usize) -> f64 {
+        assert!(y < self.height && x < self.width, "({y}, {x}) of {}×{}", self.height, self.width);
+        self.values[(channel * self.height + y) * self.width + x]
+    }
+}
+
+/// Where the pixels of an encrypted image lie.
+///
+/// Channels lie in blocks of equal size. A block is a raster of rows of `pitch` slots; a pixel and its neighbours are
+/// `gap` slots and `gap` raster rows apart. The gaps that a stride leaves can hold further channels, up to `gap²` a block
+/// (multiplexed packing \[LLL22\]), or nothing. Blocks may be repeated as [`Spread`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageLayout {
+    /// Channels.
+    pub channels: usize,
+    /// Pixels of a column.
+    pub height: usize,
+    /// Pixels of a row.
+    pub width: usize,
+    /// From a pixel to the next, in slots and in raster rows.
+    pub gap: usize,
+    /// Slots of a raster row.
+    pub pitch: usize,
+    /// Channels in one block, 1 … gap².
+    pub per_block: usize,
+    /// The blocks; its unit is the slots of one.
+    pub blocks: Spread,
+}
+
+impl ImageLayout {
+    /// Channel after channel, row after row, without gaps, each once.
+    #[must_use]
+    pub fn dense([channels, height, width]: [usize; 3]) -> Self {
+        let blocks = Spread::once(channels, height * width);
+        Self { channels, height, width, gap: 1, pitch: width, per_block: 1, blocks }
+    }
+
+    /// The same channels in rasters of more rows and longer ones: room for strides that do not divide the size.
+    ///
+    /// # Errors
+    /// [`TensorError::Shape`] for a raster that is smaller than the image.
+    pub fn in_raster(self, rows: usize, pitch: usize) -> Result<Self> {
+        Self { pitch, blocks: Spread { unit: rows * pitch, ..self.blocks }, ..self }.checked()
+    }
+
+    /// What a layer makes of it that keeps every `stride`th pixel where it is: the gap grows, the raster stays, each
+    /// channel has a block of its own.
+    ///
+    /// # Errors
+    /// [`TensorError::Shape`] where the pixels leave the raster.
+    pub fn strided(self, stride: usize, [channels, height, width]: [usize; 3]) -> Result<Self> {
+        let blocks = Spread::once(channels, self.blocks.unit);
+        Self { channels, height, width, gap: self.gap * stride, per_block: 1, blocks, ..self }.checked()
+    }
+
+    /// The same with the gaps full of channels.
+    ///
+    /// # Errors
+    /// [`TensorError::Shape`] where the raster ends before the last gap does: take a larger one.
+    pub fn multiplexed(self) -> Result<Self> {
+        let per_block = self.gap * self.gap;
+        let blocks = Spread::once(self.channels.div_ceil(per_block), self.blocks.unit);
+        Self { per_block, blocks, ..self }.checked()
+    }
+
+    /// The same with its blocks repeated.
+    ///
+    /// # Errors
+    /// [`TensorError::Shape`] for a period that is shorter than the blocks.
+    pub fn repeated(self, period: usize, extent: usize) -> Result<Self> {
+        Self { blocks: Spread { period, extent, ..self.blocks }, ..self }.checked()
+    }
+
+    pub(super) fn checked(self) -> Result<Self> {
+        let Self { channels, height, width, gap, pitch, per_block, blocks } = self;
+        let what = "the layout of an image";
+        if [channels, height, width, gap, pitch, per_block, blocks.unit].contains(&0) {
+            return Err(TensorError::shape(what, format!("{self:?}"), "no size of 0").into());
+        }
+        // The last gap is used by the last channel of a full block only.
+        let last = per_block.min(channels) - 1;
+        let (rows, columns) = ((height - 1) * gap + last / gap + 1, (width - 1) * gap + last.min(gap - 1) + 1);
+        let raster = [blocks.unit / pitch, pitch];
+        if rows > raster[0] || columns > raster[1] || per_block > gap * gap {
+            let got = format!("{per_block} channels a block of {rows}×{columns} slots in a raster of {raster:?}");
+            return Err(TensorError::shape(what, got, "at most gap² channels in a raster at least as large").into());
+        }
+        if blocks.items != channels.div_ceil(per_block) || blocks.period < blocks.items || blocks.extent < blocks.items
+        {
+            let got = format!("{blocks:?} for {channels} channels, {per_block} a block");
+            return Err(TensorError::shape(what, got, "every block once at least, and a period no shorter").into());
+        }
+        Ok(self)
+    }
+
+    /// Block and offset in it.
+    pub(super) fn place(&self, channel: usize, y: usize, x: usize) -> (usize, usize) {
+        let (block, within) = (channel / self.per_block, channel % self.per_block);
+        (block, (y * self.gap + within / self.gap) * self.pitch + x * self.gap + within % self.gap)
+    }
+
+    /// The slot of a pixel, where it comes first.
+    #[must_use]
+    pub fn slot(&self, channel: usize, y: usize, x: usize) -> usize {
+        let (block, offset) = self.place(channel, y, x);
+        block * self.blocks.unit + offset
+    }
+
+    /// Slots up to the last block, included.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.blocks.slots()
+    }
+
+    /// Every pixel: channel, row, column.
+    pub(super) fn pixels(&self) -> impl Iterator<Item = [usize; 3]> + use<> {
+        let Self { channels, height, width, .. } = *self;
+        (0..channels * height * width).map(move |at| [at / width / height, at / width % height, at % width])
+    }
+
+    /// The slots of every repetition of a pixel.
+    pub(super) fn all_slots(&self, channel: usize, y: usize, x: usize) -> impl Iterator<Item = usize> + use<> {
+        let (first, Spread { unit, period, extent, .. }) = (self.place(channel, y, x), self.blocks);
+        (first.0..extent).step_by(period).map(move |block| block * unit + first.1)
+    }
+
+    /// The slots of an image; gaps are zero.
+    ///
+    /// # Errors
+    /// [`TensorError::Shape`] for an image of another shape, [`TensorError::TooLarge`] for too few slots.
+    pub fn pack(&self, image: &Image, slots: usize) -> Result<Vec<Complex64>> {
+        if image.shape() != [self.channels, self.height, self.width] {
+            let wanted = format!("{:?}", [self.channels, self.height, self.width]);
+            return Err(TensorError::shape("a packed image", format!("{:?}", image.shape()), wanted).into());
+        }
+        self.fits(slots)?;
+        let mut packed = vec![Complex64::default(); slots];
+        for [channel, y, x] in self.pixels() {
+            self.all_slots(channel, y, x).for_each(|slot| packed[slot] = image.at(channel, y, x).into());
+        }
+        Ok(packed)
+    }
+
+    pub(super) fn fits(&self, slots: usize) -> Result<()> {
+        if self.slots() <= slots {
+            return Ok(());
+        }
+        let what = format!("an image of {} channels of {}×{}", self.channels, self.height, self.width);
+        let next = "choose a larger ring (limbwise params show), or share the channels out over several ciphertexts";
+        Err(TensorError::TooLarge { what, needed: self.slots(), slots, next }.into())
+    }
+
+    /// The image in decrypted slots: real parts, where each pixel comes first.
+    ///
+    /// # Errors
+    /// [`TensorError::Shape`] for too few slots.
+    pub fn unpack(&self, slots: &[Complex64]) -> Result<Image> {
+        let values = self.pixels().map(|[channel, y, x]| slots.get(self.slot(channel, y, x)).map(|z| z.re));
+        let Some(values) = values.collect() else {
+            let (got, wanted) = (format!("{} slots", slots.len()), format!("{}", self.slots()));
+            return Err(TensorError::shape("a decrypted image", got, wanted).into());
+        };
+        Image::new([self.channels, self.height, self.width], values)
+    }
+}

@@ -1,0 +1,27 @@
+//! Packed tensors: products with matrices and convolutions as linear maps on slots, so that every
+//! [`Strategy`](super::Strategy) applies to them.
+//!
+//! Enters: how vectors, matrices and images lie in slots, the diagonals of their maps, clear twins of every operation.
+//! Stays out: which strategy is best, activations, files.
+//!
+//! Read in this order: [`matrix`] and [`image`] (clear values and how they lie), [`spread`] (repetition in slots, which
+//! decides how few diagonals there are), [`packed_map`], [`product`] (clear × encrypted), [`square_product`] (encrypted ×
+//! encrypted), [`convolution`].
+
+pub mod convolution;
+pub mod error;
+pub mod image;
+pub mod matrix;
+pub mod packed_map;
+pub mod product;
+pub mod spread;
+pub mod square_product;
+
+pub use convolution::{Convolution, Filters, Padding};
+pub use error::TensorError;
+pub use image::{Image, ImageLayout};
+pub use matrix::{Matrix, MatrixLayout};
+pub use packed_map::{Fold, PackedMap};
+pub use product::MatrixProduct;
+pub use spread::Spread;
+pub use square_product::SquareProduct;

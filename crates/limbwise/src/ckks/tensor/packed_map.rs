@@ -1,0 +1,103 @@
+//! A linear map on packed tensors: diagonals, then sums of slots a stride apart, then a bias.
+
+use super::{Spread, spread::Folds};
+use crate::{
+    ckks::{Auto, Ciphertext, Diagonals, LinearTransform},
+    error::Result,
+};
+use limbwise_device::Device;
+use num_complex::Complex64;
+
+/// `Σ_{i < count} rotate(x, i·stride)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fold {
+    /// Slots from one term to the next.
+    pub stride: usize,
+    /// Terms, a power of two.
+    pub count: usize,
+}
+
+/// What becomes of slots: `fold(diagonals·x) + bias`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PackedMap {
+    /// The map that a [`LinearTransform`] evaluates.
+    pub diagonals: Diagonals,
+    /// The rotations and additions after it; a count of 1 does nothing.
+    pub fold: Fold,
+    /// Added at the end; empty where nothing is.
+    pub bias: Vec<Complex64>,
+}
+
+impl PackedMap {
+    /// The map in the clear.
+    #[must_use]
+    pub fn apply_clear(&self, x: &[Complex64]) -> Vec<Complex64> {
+        let y = self.diagonals.apply(x);
+        let bias = |j: usize| self.bias.get(j).copied().unwrap_or_default();
+        let term = |j: usize, i: usize| y[(j + i * self.fold.stride) % y.len()];
+        (0..y.len()).map(|j| (0..self.fold.count).map(|i| term(j, i)).sum::<Complex64>() + bias(j)).collect()
+    }
+
+    /// The map on a ciphertext, settled one level below that of the transform, which encodes [`Self::diagonals`].
+    ///
+    /// Cost: that of the transform's strategy, and log₂(count) rotations one level lower.
+    ///
+    /// # Errors
+    /// As [`Auto::linear_transform`] and [`Auto::inner_sum`].
+    pub fn apply<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        transform: &LinearTransform<D>,
+        x: &Ciphertext<D>,
+    ) -> Result<Ciphertext<D>> {
+        let y = auto.linear_transform(x, transform)?;
+        let y = auto.inner_sum(&y, self.fold.stride as i64, self.fold.count)?;
+        if self.bias.is_empty() { Ok(y) } else { auto.add_values(&y, &self.bias) }
+    }
+}
+
+/// Collects the diagonals of a map, entry by entry.
+pub(super) struct Builder {
+    slots: usize,
+    input: Spread,
+    folds: Option<Folds>,
+    diagonals: Vec<Vec<Complex64>>,
+}
+
+impl Builder {
+    /// For a map from `input` to slots of `places` places of the same unit; `taps` diagonals a diagonal of blocks.
+    pub(super) fn new(input: Spread, places: usize, taps: usize, slots: usize) -> Self {
+        let folds = Folds::best(&input, places, taps, slots);
+        Self { slots, input, folds, diagonals: vec![Vec::new(); slots] }
+    }
+
+    /// Lets slot `output` get `weight` times the slot at `offset` of an input item.
+    pub(super) fn add(&mut self, output: usize, item: usize, offset: usize, weight: f64) {
+        let Spread { unit, period, extent, .. } = self.input;
+        let (place, output) = match self.folds {
+            None => (item, output),
+            Some(Folds { width, step, .. }) => {
+                let base = output / unit;
+                let ahead = (item + period - base % period) % period;
+                let part = ahead / width;
+                (base + part * step + ahead % width, output + part * step * unit)
+            }
+        };
+        debug_assert!(place < extent || extent * unit == self.slots, "place {place} is read, {extent} are filled");
+        let input = (place * unit + offset) % self.slots;
+        let diagonal = &mut self.diagonals[(input + self.slots - output) % self.slots];
+        diagonal.resize(self.slots, Complex64::default());
+        diagonal[output] += weight;
+    }
+
+    /// The whole map.
+    pub(super) fn finish(self, bias: Vec<Complex64>) -> Result<PackedMap> {
+        let filled = (0i64..).zip(self.diagonals).filter(|(_, values)| !values.is_empty());
+        let diagonals = Diagonals::new(self.slots, filled)?;
+        let fold = match self.folds {
+            Some(folds) => Fold { stride: folds.step * self.input.unit, count: folds.count },
+            None => Fold { stride: 0, count: 1 },
+        };
+        Ok(PackedMap { diagonals, fold, bias })
+    }
+}
