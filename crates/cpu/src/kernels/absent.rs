@@ -1,6 +1,6 @@
 //! Stands for [`ifma`](super) where the target is no x86-64: nothing here can be made, so nothing here is ever called.
 
-use super::LimbKernels;
+use super::{LimbKernels, words::WordConversion};
 use crate::layout::Line;
 use limbwise_math::{modulus::Modulus, rns::BaseConversion};
 use std::convert::Infallible;
@@ -25,6 +25,19 @@ pub(crate) fn peak_madd(token: Token, _rounds: u64) -> u64 {
 }
 
 pub(crate) fn lift(token: Token, _from: Modulus, _to: Modulus, _out: &mut [Line], _a: &[Line]) {
+    match token.0 {}
+}
+
+pub(crate) fn prepare(token: Token, _c: &WordConversion, _sources: &mut [&mut [Line]], _wraps: &mut [Line]) {
+    match token.0 {}
+}
+
+pub(crate) fn sweep(
+    token: Token,
+    _c: &WordConversion,
+    _first: usize,
+    _lines: (&mut [&mut [Line]], &[&[Line]], &[Line]),
+) {
     match token.0 {}
 }
 

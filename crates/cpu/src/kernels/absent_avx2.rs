@@ -1,6 +1,7 @@
 //! Stands for [`avx2`](super) where the target is no x86-64: nothing here can be made, so nothing here is ever called.
 
-use super::LimbKernels;
+use super::{LimbKernels, words::WordConversion};
+use crate::layout::Line;
 use limbwise_math::modulus::Modulus;
 use std::convert::Infallible;
 
@@ -17,5 +18,22 @@ impl Token {
 }
 
 pub(crate) fn limb(token: Token, _q: Modulus, _log_n: u32) -> Box<dyn LimbKernels> {
+    match token.0 {}
+}
+
+pub(crate) fn lift(token: Token, _from: Modulus, _to: Modulus, _out: &mut [Line], _a: &[Line]) {
+    match token.0 {}
+}
+
+pub(crate) fn prepare(token: Token, _c: &WordConversion, _sources: &mut [&mut [Line]], _wraps: &mut [Line]) {
+    match token.0 {}
+}
+
+pub(crate) fn sweep(
+    token: Token,
+    _c: &WordConversion,
+    _first: usize,
+    _lines: (&mut [&mut [Line]], &[&[Line]], &[Line]),
+) {
     match token.0 {}
 }

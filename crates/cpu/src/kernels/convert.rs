@@ -1,6 +1,9 @@
 //! Change of basis on tiles of coefficients: from several limbs to several others.
 
-use super::{Isa, ifma};
+use super::{
+    Isa, avx2, ifma,
+    words::{SWEEP, Unit, WordConversion},
+};
 use crate::layout::Line;
 use limbwise_math::{
     modulus::Modulus,
@@ -16,7 +19,17 @@ pub const TILE: usize = 64;
 /// Two steps: [`Self::prepare`] once for the sources, [`Self::sweep`] for each target; or both a tile at a time.
 pub struct Converter {
     base: BaseConversion,
-    vector: Option<ifma::IfmaConversion>,
+    /// For sources and targets of up to 50 bits.
+    narrow: Option<ifma::IfmaConversion>,
+    /// For all others.
+    words: Option<WordConversion>,
+}
+
+/// Whose turn it is in a sweep.
+enum Kernel<'a> {
+    Narrow(&'a ifma::IfmaConversion),
+    Words(&'a WordConversion),
+    Scalar,
 }
 
 thread_local! {
@@ -25,18 +38,20 @@ thread_local! {
 }
 
 impl Converter {
-    /// Constants for a conversion between disjoint bases; vector kernels serve sources that are all within their reach.
+    /// Constants for a conversion between disjoint bases.
     ///
     /// # Panics
     /// If `from` is empty or shares a prime with `to`, or the CPU lacks `isa`.
     #[must_use]
     pub fn new(isa: Isa, from: &[Modulus], to: &[Modulus]) -> Self {
         let base = BaseConversion::new(from, to);
-        let vector = match isa {
-            Isa::Ifma => ifma::IfmaConversion::new(&base),
-            Isa::Scalar | Isa::Avx2 => None,
+        let (narrow, unit) = match isa {
+            Isa::Ifma => (ifma::IfmaConversion::new(&base), Some(Unit::Avx512(has_ifma()))),
+            Isa::Avx2 => (None, Some(Unit::Avx2(has_avx2()))),
+            Isa::Scalar => (None, None),
         };
-        Self { base, vector }
+        let words = unit.map(|unit| WordConversion::new(unit, &base));
+        Self { base, narrow, words }
     }
 
     /// Converts some lines, best [`TILE`] of them; all slices have one length.
@@ -64,8 +79,11 @@ impl Converter {
     pub fn prepare(&self, sources: &mut [&mut [Line]], wraps: &mut [Line]) {
         assert_eq!(sources.len(), self.base.from.len());
         wraps.fill(Line::default());
-        if let Some(vector) = &self.vector {
-            return vector.prepare(sources, wraps);
+        if let Some(narrow) = &self.narrow {
+            return narrow.prepare(sources, wraps);
+        }
+        if let Some(words) = &self.words {
+            return words.prepare(sources, wraps);
         }
         let base = &self.base;
         for (i, source) in sources.iter_mut().enumerate() {
@@ -89,17 +107,31 @@ impl Converter {
         assert_eq!(sources.len(), self.base.from.len());
         let mut rest = targets;
         while let Some(&mut (first, _)) = rest.first_mut() {
-            let reach = self.vector.as_ref().map_or(0, |vector| vector.reach(first));
-            let count = rest.iter().zip(first..).take(reach.max(1)).take_while(|((j, _), next)| j == next).count();
+            let run = rest.iter().zip(first..).take_while(|((j, _), next)| j == next).count();
+            let (kernel, count) = self.kernel(first, run);
             let (now, later) = std::mem::take(&mut rest).split_at_mut(count);
             rest = later;
-            match &self.vector {
-                Some(vector) if reach > 0 => {
-                    let mut now: Vec<&mut [Line]> = now.iter_mut().map(|(_, target)| &mut **target).collect();
-                    vector.sweep(first, &mut now, sources, wraps);
+            let mut now: Vec<&mut [Line]> = now.iter_mut().map(|(_, target)| &mut **target).collect();
+            match kernel {
+                Kernel::Narrow(kernel) => kernel.sweep(first, &mut now, sources, wraps),
+                Kernel::Words(kernel) => kernel.sweep(first, &mut now, sources, wraps),
+                Kernel::Scalar => {
+                    now.into_iter().zip(first..).for_each(|(target, j)| self.sweep_scalar(j, target, sources, wraps));
                 }
-                _ => now.iter_mut().for_each(|(j, target)| self.sweep_scalar(*j, target, sources, wraps)),
             }
+        }
+    }
+
+    /// What sweeps the targets from number `first` on, of which `run` are wanted, and how many of them at once.
+    fn kernel(&self, first: usize, run: usize) -> (Kernel<'_>, usize) {
+        let narrow_reach = |j| self.narrow.as_ref().map_or(0, |narrow| narrow.reach(j));
+        match (&self.narrow, &self.words) {
+            (Some(narrow), _) if narrow_reach(first) > 0 => (Kernel::Narrow(narrow), narrow_reach(first).min(run)),
+            (_, Some(words)) => {
+                let run = (first..first + run).take_while(|&j| narrow_reach(j) == 0).count();
+                (Kernel::Words(words), run.div_ceil(run.div_ceil(SWEEP)))
+            }
+            _ => (Kernel::Scalar, run),
         }
     }
 
@@ -120,11 +152,21 @@ impl Converter {
 /// # Panics
 /// If the CPU lacks `isa`.
 pub fn lift(isa: Isa, (from, to): (Modulus, Modulus), out: &mut [Line], a: &[Line]) {
-    if isa == Isa::Ifma && from.bits().max(to.bits()) <= ifma::MAX_BITS {
-        let token = ifma::Token::detect().expect("the caller checked that the CPU has IFMA");
-        return ifma::lift(token, from, to, out, a);
+    match isa {
+        Isa::Ifma => ifma::lift(has_ifma(), from, to, out, a),
+        Isa::Avx2 => avx2::lift(has_avx2(), from, to, out, a),
+        Isa::Scalar => {
+            for (out, a) in out.iter_mut().zip(a) {
+                out.0.iter_mut().zip(&a.0).for_each(|(out, &a)| *out = to.from_i64(from.centred(a)));
+            }
+        }
     }
-    for (out, a) in out.iter_mut().zip(a) {
-        out.0.iter_mut().zip(&a.0).for_each(|(out, &a)| *out = to.from_i64(from.centred(a)));
-    }
+}
+
+fn has_ifma() -> ifma::Token {
+    ifma::Token::detect().expect("the caller checked that the CPU has IFMA")
+}
+
+fn has_avx2() -> avx2::Token {
+    avx2::Token::detect().expect("the caller checked that the CPU has AVX2")
 }

@@ -6,7 +6,7 @@
 pub enum Isa {
     /// Plain Rust, any CPU, primes of up to 61 bits.
     Scalar,
-    /// AVX2 with FMA: transforms and element-wise arithmetic for all primes, the rest as in [`Self::Scalar`].
+    /// AVX2 with FMA: arithmetic for all primes; automorphisms as in [`Self::Scalar`].
     Avx2,
     /// AVX-512 with 52-bit multiply-add for primes of up to 50 bits, without it for larger ones.
     Ifma,

@@ -4,7 +4,7 @@
 //! Stays out: polynomials, threads, memory management.
 //!
 //! Read in this order: [`limb`] (the table of kernels), [`sums`], [`scalar`], `passes`, `factors`, [`avx2`], [`ifma`],
-//! [`convert`], [`galois`], [`isa`].
+//! [`convert`], `words`, [`galois`], [`isa`].
 
 #[cfg_attr(not(target_arch = "x86_64"), path = "absent_avx2.rs")]
 pub mod avx2;
@@ -20,6 +20,9 @@ pub mod limb;
 mod passes;
 pub mod scalar;
 pub mod sums;
+#[cfg(target_arch = "x86_64")]
+mod unroll;
+mod words;
 
 pub use convert::Converter;
 pub use isa::{Isa, IsaError};

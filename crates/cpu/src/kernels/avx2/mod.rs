@@ -1,15 +1,17 @@
 //! Kernels for AVX2 and FMA: what most CPUs without AVX-512 have.
 //!
-//! Primes of up to 50 bits are worked on in floating point, larger ones in words put together from 32-bit products.
-//! Base conversions, centred lifts and automorphisms are scalar for all primes.
+//! Primes of up to 50 bits are worked on in floating point, larger ones in words put together from 32-bit products;
+//! base conversions and centred lifts in such words for all primes. Automorphisms are scalar.
 //!
-//! Read in this order: `vector`, `float`, `word`, `limb` (element-wise kernels and the way in).
+//! Read in this order: `vector`, `float`, `word`, `limb` (element-wise kernels and the way in), `convert`.
 
+mod convert;
 mod float;
 mod limb;
 mod vector;
 mod word;
 
+pub(crate) use convert::{lift, prepare, sweep};
 pub(crate) use limb::limb;
 
 /// Proof that this CPU has AVX2 and FMA. Only [`Token::detect`] makes one.

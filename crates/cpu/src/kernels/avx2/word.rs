@@ -103,14 +103,14 @@ fn correct_sum(k: Constants, x: V) -> V {
 /// Upper halves, as `_mm256_mul_epu32` takes them.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn upper(x: V) -> V {
+pub(super) fn upper(x: V) -> V {
     _mm256_srli_epi64::<32>(x)
 }
 
 /// `⌊x·y/2^64⌋`, or up to 3 less.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn high(x: V, y: V) -> V {
+pub(super) fn high(x: V, y: V) -> V {
     let (x1, y1) = (upper(x), upper(y));
     let middle = _mm256_add_epi64(upper(_mm256_mul_epu32(x1, y)), upper(_mm256_mul_epu32(x, y1)));
     _mm256_add_epi64(_mm256_mul_epu32(x1, y1), middle)
@@ -119,7 +119,7 @@ fn high(x: V, y: V) -> V {
 /// What of `x·y` stands in the upper half of its low word, there or above.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn crossed(x: V, y: V) -> V {
+pub(super) fn crossed(x: V, y: V) -> V {
     _mm256_add_epi64(_mm256_mul_epu32(upper(x), y), _mm256_mul_epu32(x, upper(y)))
 }
 

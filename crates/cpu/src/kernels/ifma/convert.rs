@@ -213,8 +213,11 @@ fn reduced<const WIDE: bool>(low_sum: V, high_sum: V, inverse: V, q: V) -> V {
     reduce_once(reduce_once(r, twice), q)
 }
 
-/// The centred lift of a limb modulo `from` to one modulo `to`, both of up to 50 bits.
-pub(crate) fn lift(_token: Token, from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) {
+/// The centred lift of a limb modulo `from` to one modulo `to`.
+pub(crate) fn lift(token: Token, from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) {
+    if from.bits().max(to.bits()) > MAX_BITS {
+        return super::wide::lift(token, from, to, out, a);
+    }
     #[expect(unsafe_code, reason = "calls into code for one instruction set")]
     // SAFETY: the token proves AVX-512F and IFMA.
     unsafe {

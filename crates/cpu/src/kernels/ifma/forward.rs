@@ -1,14 +1,17 @@
 //! The forward transform: coefficients in natural order → values in internal order.
 
 use super::{
-    macros::{forward_stage, forward_stages, unroll},
+    macros::{forward_stage, forward_stages},
     range::{FULL, ForwardPlan, Range, forward_fresh, forward_memory, forward_offset, plan_forward},
     table::{LaneFactor, Node, Tile, Twiddles, factor},
     vector::{
         MASK, V, add, and, high, load, look_up8, low, product, reduce_once, reread, splat, store, sub, transpose, zero,
     },
 };
-use crate::layout::{BLOCK, Line, PADDED};
+use crate::{
+    kernels::unroll::unroll,
+    layout::{BLOCK, Line, PADDED},
+};
 use limbwise_math::modulus::Modulus;
 
 /// What a forward pass keeps in registers.

@@ -2,9 +2,9 @@
 
 use super::{
     Token,
-    macros::unroll,
     vector::{V, load, store, zero},
 };
+use crate::kernels::unroll::unroll;
 use crate::layout::{Line, blocks_mut, padded};
 use std::arch::x86_64::{_mm512_mask_blend_epi64, _mm512_permutexvar_epi64};
 

@@ -2,14 +2,17 @@
 
 use super::{
     forward::{broadcast, by_lane, look_up_shift},
-    macros::{inverse_exit, inverse_stage, inverse_stages, unroll},
+    macros::{inverse_exit, inverse_stage, inverse_stages},
     range::{FULL, InversePlan, Range, inverse_memory, inverse_offset, is_crossed, plan_inverse},
     table::{LaneFactor, Node, Tile, Twiddles},
     vector::{
         MASK, V, add, and, load, look_up16, prefetch, product, reduce_once, reread, splat, store, sub, transpose, zero,
     },
 };
-use crate::layout::{BLOCK, Line, PADDED};
+use crate::{
+    kernels::unroll::unroll,
+    layout::{BLOCK, Line, PADDED},
+};
 use limbwise_math::modulus::Modulus;
 
 /// What an inverse pass keeps in registers.

@@ -23,6 +23,7 @@ pub(crate) use convert::{IfmaConversion, lift};
 pub(crate) use galois::map_values;
 pub(crate) use limb::limb;
 pub(crate) use vector::peak_madd;
+pub(crate) use wide::{prepare, sweep};
 
 /// Most bits of a prime whose products are multiply-adds.
 pub const MAX_BITS: u32 = 50;

@@ -23,7 +23,7 @@ use std::{
 pub(super) type V = vector::V;
 pub(super) type Factor = Shoup;
 const LANES: usize = 8;
-const HALVES: usize = 1;
+pub(super) const HALVES: usize = 1;
 
 /// Where passes correct, forward and inverse: every second level where values may reach 16q, else every level.
 pub(super) fn fixes(q: Modulus) -> [u8; 2] {
@@ -59,13 +59,13 @@ impl Constants {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn load(line: &Line, _half: usize) -> V {
+pub(super) fn load(line: &Line, _half: usize) -> V {
     vector::load(line)
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn store(line: &mut Line, _half: usize, x: V) {
+pub(super) fn store(line: &mut Line, _half: usize, x: V) {
     vector::store(line, x);
 }
 
@@ -137,7 +137,7 @@ fn upper(x: V) -> V {
 /// `⌊x·y/2^64⌋`, or up to 3 less.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn high(x: V, y: V) -> V {
+pub(super) fn high(x: V, y: V) -> V {
     let (x1, y1) = (upper(x), upper(y));
     let middle = add(upper(_mm512_mul_epu32(x1, y)), upper(_mm512_mul_epu32(x, y1)));
     add(_mm512_mul_epu32(x1, y1), middle)
