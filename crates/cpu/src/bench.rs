@@ -4,8 +4,10 @@
 //! no transform can be faster than its multiply-adds one after another at full rate.
 
 mod composites;
+mod sums;
 
 pub use composites::{SwitchShape, key_switching};
+pub use sums::{SumsShape, weighted_sums};
 
 use crate::{
     kernels::{Converter, Isa, LimbKernels, convert::TILE, galois::ValueMap, ifma, kernels},
@@ -200,7 +202,6 @@ pub fn conversion(
     let each = 2 * sources + 2;
     let madds = float(layout::lines(log_n) * (targets * each + 4 * sources));
     let limit_ns = rates.madd_per_ns.filter(|_| is_vector).map(|rate| madds / rate / float(targets));
-    let isa = if is_vector { isa } else { Isa::Scalar };
     Measurement {
         op: "basis_convert",
         n: 1 << log_n,
@@ -234,7 +235,13 @@ fn switching(isa: Isa, threads: usize, rates: Rates) -> Vec<Measurement> {
     key_switching(isa, shape, threads, rates).expect("the CPU has the instruction set, and a second thread")
 }
 
-/// Everything that `limbwise bench` prints about kernels; about ten seconds.
+/// Weighted sums of 8 operands of 12 limbs at N = 2^16.
+fn summing(isa: Isa, threads: usize, rates: Rates) -> Vec<Measurement> {
+    let shape = SumsShape { log_n: 16, prime_bits: 48, limbs: 12, babies: 8, sums: 4 };
+    weighted_sums(isa, shape, threads, rates).expect("the CPU has the instruction set, and a second thread")
+}
+
+/// Everything that `limbwise bench` prints about kernels; about fifteen seconds.
 ///
 /// # Panics
 /// If the CPU lacks `isa`.
@@ -250,7 +257,11 @@ pub fn all(isa: Isa) -> Vec<Measurement> {
     rows.extend(transforms(isa, 17, 49, 1, rates));
     rows.extend(elementwise(isa, 16, 49, 30));
     rows.push(automorphism(isa, 16, 49, 30));
-    rows.extend([(5, 25), (25, 5), (1, 24)].map(|shape| conversion(isa, 16, 49, shape, rates)));
+    for (bits, shape) in [(49, (5, 25)), (49, (25, 5)), (49, (1, 24)), (60, (5, 25))] {
+        let scalar = (isa != Isa::Scalar).then_some(Isa::Scalar);
+        rows.extend(scalar.into_iter().chain([isa]).map(|isa| conversion(isa, 16, bits, shape, rates)));
+    }
     rows.extend([1, 2].into_iter().flat_map(|threads| switching(isa, threads, rates)));
+    rows.extend([1, 2].into_iter().flat_map(|threads| summing(isa, threads, rates)));
     rows
 }

@@ -145,7 +145,7 @@ fn compare_sums(dev: &Cpu, sums: &Sums) {
     let x: Vec<Poly> = (0..sums.operands).map(|i| random(dev, &shape, i as u64)).collect();
     let weight = |(label, &(i, one_limb, whole)): (u64, &(usize, bool, bool))| {
         let shape = shape.with_batch(if whole { sums.batch } else { 1 });
-        let limb = Basis::single(usize::try_from(label).unwrap() % count);
+        let limb = Basis::single(usize::try_from(label).expect("small") % count);
         let shape = if one_limb { shape.with_basis(limb).with_domain(Domain::Coeff) } else { shape };
         (i, one_limb, random(dev, &shape, 100 + label))
     };
@@ -192,6 +192,27 @@ fn large_rings() {
         widths[1] = 60;
         let case = Case { log_n, widths, digits: vec![2, 1, 1], batch: 1, key_batch: 1 };
         compare(&Cpu::new(Isa::best(), 2).unwrap(), &case);
+    }
+}
+
+/// What weighted sums hold is their results, and a few limbs a thread for weights that are made on the fly.
+#[test]
+fn weighted_sums_hold_their_results() {
+    let case = Case { log_n: 13, widths: vec![49; 5], digits: vec![], batch: 1, key_batch: 1 };
+    for threads in [1, 2] {
+        let dev = Cpu::new(Isa::best(), threads).unwrap();
+        let ring = ring(&dev, &case);
+        let x = [random(&dev, &Shape::eval(&ring, ring.full()).with_batch(2), 1)];
+        let limb = random(&dev, &Shape::eval(&ring, Basis::single(1)).with_domain(Domain::Coeff), 2);
+        let row = (64 * limbwise_cpu::layout::lines(13)) as u64;
+        let held = dev.memory().live_bytes / row;
+        let sums = || -> Vec<Terms<'_, Poly>> { vec![vec![(0, Weight::OneLimb(&limb)); 4]; 3] };
+        drop(dev.weighted_sums(&x, &sums()));
+        let first = (dev.memory(), dev.scratch());
+        assert_eq!(first.0.peak_bytes / row, held + 3 * 2 * 5);
+        assert_eq!(first.1.peak_bytes / row, (threads * null::TOGETHER) as u64);
+        drop(dev.weighted_sums(&x, &sums()));
+        assert_eq!((dev.memory(), dev.scratch()), first);
     }
 }
 

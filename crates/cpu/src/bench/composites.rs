@@ -49,7 +49,7 @@ impl SwitchShape {
     }
 }
 
-fn polynomial(dev: &Cpu, ring: &Ring, basis: Basis) -> CpuPoly {
+pub(super) fn polynomial(dev: &Cpu, ring: &Ring, basis: Basis) -> CpuPoly {
     dev.upload(&Shape::eval(ring, basis), Role::Temporary, &|at, row| {
         row.iter_mut().zip(1u64..).for_each(|(x, i)| *x = at.modulus.reduce(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
     })

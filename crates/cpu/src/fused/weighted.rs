@@ -18,8 +18,8 @@ use limbwise_device::{Basis, Domain, Handle as _, Terms, Weight, null::TOGETHER}
 use rayon::current_thread_index;
 use std::sync::{Mutex, PoisonError};
 
-/// Lines of all operands that stay in the cache while weights stream by: half a megabyte.
-const CACHED: usize = 8192;
+/// Lines of all operands that stay in the cache while weights stream by: a quarter of a megabyte.
+const CACHED: usize = 4096;
 
 /// Which operand, times what.
 type Products<'a> = Vec<(usize, &'a CpuPoly)>;

@@ -1,0 +1,69 @@
+//! Times of weighted sums, the diagonal step of linear maps, beside their default body and the memory they stream.
+
+use super::{Measurement, Rates, composites::polynomial, float, least_ns, moduli, transform_madds};
+use crate::{Cpu, CpuPoly, Isa, OpenError};
+use limbwise_device::{Basis, Device, RingSpec, Terms, Weight, composites};
+
+/// What is summed: every sum has a term for each baby step, which is a ciphertext's two polynomials in one batch.
+#[derive(Clone, Copy, Debug)]
+pub struct SumsShape {
+    /// log₂ of the ring degree.
+    pub log_n: u32,
+    /// Bits of all primes.
+    pub prime_bits: u32,
+    /// Limbs of an operand.
+    pub limbs: usize,
+    /// Operands.
+    pub babies: usize,
+    /// Sums.
+    pub sums: usize,
+}
+
+/// Weighted sums with whole weights and with weights of one limb, nanoseconds for all sums. The limit reads operands and
+/// weights once and writes the results at the measured rate, or does the multiply-adds, whichever takes longer.
+///
+/// # Errors
+/// [`OpenError`] if the CPU lacks `isa` or the threads are refused.
+///
+/// # Panics
+/// If there are not so many primes of that width.
+pub fn weighted_sums(isa: Isa, shape: SumsShape, threads: usize, rates: Rates) -> Result<Vec<Measurement>, OpenError> {
+    let dev = Cpu::new(isa, threads)?;
+    let SumsShape { log_n, prime_bits, limbs, babies, sums } = shape;
+    let primes = moduli(log_n, prime_bits, limbs).iter().map(|q| q.value()).collect();
+    let ring = dev.ring(&RingSpec { log_n, primes }).expect("checked primes");
+    let limb = dev.intt(polynomial(&dev, &ring, Basis::single(0)));
+    let both = |_| dev.stack(&[&polynomial(&dev, &ring, ring.full()), &polynomial(&dev, &ring, ring.full())]);
+    let x: Vec<CpuPoly> = (0..babies).map(both).collect();
+    let values: Vec<CpuPoly> = (0..babies * sums).map(|_| polynomial(&dev, &ring, ring.full())).collect();
+    let whole: Vec<Terms<'_, CpuPoly>> =
+        values.chunks(babies).map(|group| group.iter().map(Weight::Values).enumerate().collect()).collect();
+    let terms = |_| (0..babies).map(|i| (i, Weight::OneLimb(&limb))).collect();
+    let one_limb: Vec<Terms<'_, CpuPoly>> = (0..sums).map(terms).collect();
+
+    let (products, results) = (babies * sums * limbs, 2 * sums * limbs);
+    let vectors = 1usize << (log_n - 3);
+    let sums_madds = vectors * (2 * 2 * products + 5 * results);
+    let limit = |madds: usize, streamed: usize| {
+        let compute = rates.madd_per_ns.filter(|_| isa == Isa::Ifma).map(|rate| float(madds) / rate);
+        compute.map(|ns| (ns / float(threads)).max(float(streamed << (log_n + 3)) / rates.dram_gb_s))
+    };
+    let full = limit(sums_madds, products + 2 * babies * limbs + results);
+    let made = limit(sums_madds + products * (transform_madds(log_n) + 2 * vectors), 2 * babies * limbs + results);
+    let row = |op, limit_ns, f: &dyn Fn() -> Vec<CpuPoly>| Measurement {
+        op,
+        n: 1 << log_n,
+        prime_bits,
+        limbs,
+        threads,
+        isa,
+        ns: least_ns(400, || drop(f())),
+        limit_ns,
+    };
+    Ok(vec![
+        row("weighted_sums", full, &|| dev.weighted_sums(&x, &whole)),
+        row("weighted_sums_default", full, &|| composites::weighted_sums(&dev, &x, &whole)),
+        row("weighted_sums_one_limb", made, &|| dev.weighted_sums(&x, &one_limb)),
+        row("weighted_sums_one_limb_default", made, &|| composites::weighted_sums(&dev, &x, &one_limb)),
+    ])
+}
