@@ -413,7 +413,17 @@ impl Device for Cpu {
     }
 
     fn key_switch(&self, c: &CpuPoly, key: &GadgetKey<CpuPoly>) -> [CpuPoly; 2] {
-        self.fused_key_switch(c, key)
+        self.fused_key_switch(c, key, [None; 2], c.shape.basis)
+    }
+
+    fn key_switch_onto(
+        &self,
+        c: &CpuPoly,
+        key: &GadgetKey<CpuPoly>,
+        onto: [Option<&CpuPoly>; 2],
+        to: Basis,
+    ) -> [CpuPoly; 2] {
+        self.fused_key_switch(c, key, onto, to)
     }
 
     fn extend_limb(&self, a: &CpuPoly, to: Basis) -> CpuPoly {

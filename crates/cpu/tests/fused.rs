@@ -107,6 +107,16 @@ fn compare(dev: &Cpu, case: &Case) {
     down.iter().zip(&product).for_each(|(want, half)| same(dev, "mod_down", &dev.mod_down(half, chain), want));
     down.iter().zip(&dev.key_switch(&c, &key)).for_each(|(want, got)| same(dev, "key_switch", got, want));
     let count = chain.len();
+    let shape = Shape::eval(&ring, chain);
+    let (d, e) = (random(dev, &shape.with_batch(case.batch), 4), random(dev, &shape, 5));
+    for (onto, left) in
+        [([Some(&d), Some(&e)], count - 1), ([None, Some(&d)], count.div_ceil(2)), ([Some(&e), None], count)]
+    {
+        let to = Basis::range(count - left.max(1), count);
+        let want = composites::key_switch_onto(dev, &c, &key, onto, to);
+        let got = dev.key_switch_onto(&c, &key, onto, to);
+        want.iter().zip(&got).for_each(|(want, got)| same(dev, "key_switch_onto", got, want));
+    }
     for dropped in [Basis::single(count - 1), Basis::single(count / 2), Basis::range(count - count / 2, count)] {
         let to = chain - dropped;
         if !to.is_empty() && !dropped.is_empty() {
@@ -233,7 +243,7 @@ fn a_steady_loop_takes_no_memory() {
         drop(dev.key_switch(&c, &key));
         let first = (dev.memory(), dev.scratch());
         let result = 2 * c.shape().rows();
-        assert_eq!(first.0.peak_bytes / row, held + (result + null::key_switch_rows(chain, &key)) as u64);
+        assert_eq!(first.0.peak_bytes / row, held + (result + null::key_switch_rows(chain, &key, chain)) as u64);
         assert_eq!(first.1.peak_bytes / row, (threads * null::scratch_rows(3)) as u64);
         for _ in 0..3 {
             let [b, _] = dev.key_switch(&c, &key);

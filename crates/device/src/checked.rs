@@ -217,6 +217,19 @@ impl<D: Device> Device for Checked<D> {
         crate::composites::key_switch(self, c, key)
     }
 
+    fn key_switch_onto(
+        &self,
+        c: &D::Poly,
+        key: &GadgetKey<D::Poly>,
+        onto: [Option<&D::Poly>; 2],
+        to: Basis,
+    ) -> [D::Poly; 2] {
+        let shape = c.shape();
+        require(!to.is_empty() && to.is_subset(shape.basis), "key_switch_onto", "drops limbs of its own", &[shape]);
+        onto.iter().flatten().for_each(|onto| elementwise("key_switch_onto", onto.shape(), shape));
+        crate::composites::key_switch_onto(self, c, key, onto, to)
+    }
+
     fn extend_limb(&self, a: &D::Poly, to: Basis) -> D::Poly {
         one_limb("extend_limb", a.shape());
         require(
@@ -284,7 +297,8 @@ mod tests {
         let narrow = dev.restrict(&a, Basis::range(0, 2));
         let two = dev.stack(&[&a, &a]);
         let weighted = |i, w| dev.weighted_sums(std::slice::from_ref(&a), &[vec![(i, w)]]);
-        let cases: [(&str, &dyn Fn()); 13] = [
+        let key = GadgetKey { digits: vec![shape.basis], special: Basis::single(3), pairs: Vec::new() };
+        let cases: [(&str, &dyn Fn()); 15] = [
             ("add: operands share a basis", &|| drop(dev.add(&a, &narrow))),
             ("ntt: needs coefficient domain", &|| drop(dev.ntt(a.clone()))),
             ("basis_convert: needs coefficient domain", &|| drop(dev.basis_convert(&a, Basis::single(3)))),
@@ -295,6 +309,10 @@ mod tests {
             ("scale_limbs: constants are residues", &|| drop(dev.scale_limbs(a.clone(), &[1, 1, u64::MAX]))),
             ("reduce: one limb", &|| drop(dev.reduce(&dev.intt(narrow.clone()), Basis::single(3)))),
             ("extend_limb: one limb", &|| drop(dev.extend_limb(&dev.intt(narrow.clone()), Basis::single(3)))),
+            ("key_switch_onto: drops limbs", &|| drop(dev.key_switch_onto(&a, &key, [None; 2], Basis::single(3)))),
+            ("key_switch_onto: operands share a basis", &|| {
+                drop(dev.key_switch_onto(&a, &key, [None, Some(&narrow)], shape.basis));
+            }),
             ("weighted_sums: operands share a basis", &|| drop(weighted(0, Weight::Values(&narrow)))),
             ("weighted_sums: needs coefficient domain", &|| drop(weighted(0, Weight::OneLimb(&narrow)))),
             ("weighted_sums: term 1 of 1", &|| drop(weighted(1, Weight::Values(&a)))),

@@ -5,6 +5,7 @@ use crate::{
     ops::{Device, GadgetKey, Handle, Terms, Weight},
     ring::{Basis, Ring},
 };
+use limbwise_math::modulus::Modulus;
 
 /// Extends each digit from its own primes to all of `full`; its own limbs stay in evaluation domain.
 ///
@@ -79,6 +80,43 @@ pub fn key_switch<D: Device + ?Sized>(dev: &D, c: &D::Poly, key: &GadgetKey<D::P
     product.map(|half| dev.mod_down(&half, basis))
 }
 
+/// `onto + c·s'` over `to`. Where `to` leaves out a level's primes, `onto` meets the product over QP as P·onto, and one
+/// division drops these primes with the special ones.
+///
+/// Cost: that of [`key_switch`] and an addition a half; with d of ℓ limbs dropped 2ℓ transformed limbs fewer than
+/// [`key_switch`] and [`rescale`], and ℓ·N products more a half that is added to.
+/// Source: \[BMTH21\] §4 (rescaling merged with the division by P).
+pub fn key_switch_onto<D: Device + ?Sized>(
+    dev: &D,
+    c: &D::Poly,
+    key: &GadgetKey<D::Poly>,
+    onto: [Option<&D::Poly>; 2],
+    to: Basis,
+) -> [D::Poly; 2] {
+    let _region = dev.region("key_switch_onto", 0);
+    let basis = c.shape().basis;
+    let [first, second] = onto;
+    if to == basis {
+        // P·onto leaves no remainder: it may as well be added to the quotient.
+        let [b, a] = dev.key_switch(c, key);
+        let sum = |half: D::Poly, onto: Option<&D::Poly>| match onto {
+            Some(onto) => dev.add(&half, onto),
+            None => half,
+        };
+        return [sum(b, first), sum(a, second)];
+    }
+    let raised = dev.mod_up(c, &key.digits, basis | key.special);
+    let [b, a] = dev.gadget_product(&raised, key);
+    drop(raised);
+    let factors = product(&c.shape().ring, key.special, basis);
+    let sum = |half: D::Poly, onto: Option<&D::Poly>| {
+        let Some(onto) = onto else { return dev.mod_down(&half, to) };
+        let low = dev.add(&dev.restrict(&half, basis), &dev.scale_limbs(onto.clone(), &factors));
+        dev.mod_down(&dev.join(&[&low, &dev.restrict(&half, key.special)]), to)
+    };
+    [sum(b, first), sum(a, second)]
+}
+
 /// The centred lift of one limb of coefficients to `to`, transformed.
 ///
 /// Cost: |to| NTT limbs. Source: \[ARK\] (limbs of plaintexts made where they are used).
@@ -115,12 +153,15 @@ pub fn weighted_sums<D: Device + ?Sized>(dev: &D, x: &[D::Poly], sums: &[Terms<'
     sums.iter().map(sum).collect()
 }
 
+/// The product of some primes modulo each prime of `to`.
+#[must_use]
+pub fn product(ring: &Ring, primes: Basis, to: Basis) -> Vec<u64> {
+    let product = |q: Modulus| primes.iter().fold(1, |p, i| q.mul(p, q.reduce(ring.spec().primes[i])));
+    ring.moduli_of(to).into_iter().map(product).collect()
+}
+
 /// `(product of dropped)^{-1}` modulo each prime of `to`.
 #[must_use]
 pub fn inverse_product(ring: &Ring, dropped: Basis, to: Basis) -> Vec<u64> {
-    let product = |i: usize| {
-        let q = ring.moduli()[i];
-        q.inv(dropped.iter().fold(1, |p, d| q.mul(p, q.reduce(ring.spec().primes[d]))))
-    };
-    to.iter().map(product).collect()
+    ring.moduli_of(to).iter().zip(product(ring, dropped, to)).map(|(q, p)| q.inv(p)).collect()
 }

@@ -348,6 +348,14 @@ pub fn composites<D: HostRead>(dev: &D) {
         let switched = dev.key_switch(&c, &key);
         let expected = composites::key_switch(dev, &c, &key);
         switched.iter().zip(&expected).for_each(|(got, want)| same("key_switch", got, want));
+        let d = upload(dev, &shape, &words(&shape, 10));
+        for onto in [[Some(&d), None], [Some(&d), Some(&c)]] {
+            for to in [chain, chain - Basis::single(1), Basis::single(0)] {
+                let got = dev.key_switch_onto(&c, &key, onto, to);
+                let expected = composites::key_switch_onto(dev, &c, &key, onto, to);
+                got.iter().zip(&expected).for_each(|(got, want)| same("key_switch_onto", got, want));
+            }
+        }
         for merged in [chain - Basis::single(1), Basis::single(0)] {
             same(
                 "mod_down, merged",

@@ -7,8 +7,8 @@
 //! instead). Beside the result, in rows of one limb:
 //! - `mod_down`, `rescale`: for each batch entry the dropped limbs, and one row of wraps (how often a conversion's source
 //!   modulus is contained in its sum) where there is a conversion ([`mod_down_rows`], [`rescale_rows`]);
-//! - `key_switch`: for one batch entry at a time the limbs of its argument, a row of wraps a digit, and for both halves
-//!   the special limbs and a row of wraps ([`key_switch_rows`]); each thread has [`scratch_rows`] of its own, which no
+//! - `key_switch`, `key_switch_onto`: for one batch entry at a time the limbs of its argument, a row of wraps a digit, and
+//!   for both halves the dropped limbs and a row of wraps ([`key_switch_rows`]); each thread has [`scratch_rows`] of its own, which no
 //!   meter counts;
 //! - `extend_limb`, `weighted_sums`: nothing; each thread has [`TOGETHER`] rows of its own for weights of one limb.
 
@@ -61,10 +61,11 @@ pub fn rescale_rows(batch: usize, dropped: Basis) -> usize {
     if dropped.len() == 1 { batch } else { mod_down_rows(batch, dropped) }
 }
 
-/// Rows that `key_switch` over `basis` holds beside its result.
+/// Rows that a key switch from `basis` to `to` holds beside its result.
 #[must_use]
-pub fn key_switch_rows<P>(basis: Basis, key: &GadgetKey<P>) -> usize {
-    basis.len() + key.digits.len() + 2 * (key.special.len() + 1)
+pub fn key_switch_rows<P>(basis: Basis, key: &GadgetKey<P>, to: Basis) -> usize {
+    let dropped = (basis | key.special) - to;
+    basis.len() + key.digits.len() + 2 * (dropped.len() + 1)
 }
 
 /// Limbs of its result that a key switch makes together, and weights of one limb that a sum takes together: more read
@@ -269,9 +270,19 @@ impl Device for Null {
     }
 
     fn key_switch(&self, c: &NullPoly, key: &GadgetKey<NullPoly>) -> [NullPoly; 2] {
-        let shape = c.shape.with_batch(broadcast(&c.shape, &key.pairs[0][0].shape));
+        self.key_switch_onto(c, key, [None; 2], c.shape.basis)
+    }
+
+    fn key_switch_onto(
+        &self,
+        c: &NullPoly,
+        key: &GadgetKey<NullPoly>,
+        _onto: [Option<&NullPoly>; 2],
+        to: Basis,
+    ) -> [NullPoly; 2] {
+        let shape = c.shape.with_batch(broadcast(&c.shape, &key.pairs[0][0].shape)).with_basis(to);
         let first = self.fresh(shape.clone());
-        [first, self.beside(shape, key_switch_rows(c.shape.basis, key))]
+        [first, self.beside(shape, key_switch_rows(c.shape.basis, key, to))]
     }
 
     fn extend_limb(&self, a: &NullPoly, to: Basis) -> NullPoly {
@@ -334,6 +345,9 @@ mod tests {
         let digits = vec![Basis::range(0, 2), Basis::range(2, 4)];
         let key = GadgetKey { digits, special, pairs: vec![[wide.clone(), wide.clone()], [wide.clone(), wide]] };
         assert_eq!(peak(&|| drop(dev.key_switch(&a, &key))), 2 * 3 * 4 + 4 + 2 + 2 * 3);
+        let onto = [Some(&a), None];
+        let merged = peak(&|| drop(dev.key_switch_onto(&a, &key, onto, Basis::range(0, 3))));
+        assert_eq!(merged, 2 * 3 * 3 + 4 + 2 + 2 * (3 + 1));
         let limb = dev.intt(dev.restrict(&a, Basis::single(2)));
         assert_eq!(peak(&|| drop(dev.extend_limb(&limb, ring.full()))), 3 * 6);
         let sum = || vec![(0, Weight::OneLimb(&limb)), (0, Weight::Values(&a))];

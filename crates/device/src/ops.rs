@@ -272,6 +272,19 @@ pub trait Device {
         composites::key_switch(self, c, key)
     }
 
+    /// Key switching with what it is added to and a rescale behind it: the pair over `to` whose phase is
+    /// `(onto + c·s')·(product of `to`)/(product of c's basis)`, rounded once. `to` lies in the basis of `c`, and what is
+    /// added to over that basis, with the batch of the result or one.
+    fn key_switch_onto(
+        &self,
+        c: &Self::Poly,
+        key: &GadgetKey<Self::Poly>,
+        onto: [Option<&Self::Poly>; 2],
+        to: Basis,
+    ) -> [Self::Poly; 2] {
+        composites::key_switch_onto(self, c, key, onto, to)
+    }
+
     /// One limb of coefficients, centred, as values over `to`; its own prime may be among them.
     fn extend_limb(&self, a: &Self::Poly, to: Basis) -> Self::Poly {
         composites::extend_limb(self, a, to)

@@ -106,6 +106,11 @@ pub fn key_switching(
         time(&|| drop(composites::gadget_product(&dev, &raised, &key))),
         time(&|| drop(composites::mod_down(&dev, &wide, chain))),
     ];
+    let (onto, dropped) = ([Some(&c), Some(&c)], shape.special + 1);
+    let merged = shape.up() + shape.product() + 2 * shape.down(dropped, shape.chain - 1);
+    let then_rescale = || {
+        drop(dev.key_switch(&c, &key).map(|half| dev.rescale(&dev.add(&c, &half), less)));
+    };
     Ok(vec![
         row("mod_up", parts[0], limit(shape.up(), 0)),
         row("gadget_product", time(&|| drop(dev.gadget_product(&raised, &key))), product),
@@ -116,5 +121,7 @@ pub fn key_switching(
         row("rescale_default", time(&|| drop(composites::rescale(&dev, &c, less))), one),
         row("key_switch", time(&|| drop(dev.key_switch(&c, &key))), whole),
         row("key_switch_default", parts[0] + parts[1] + 2.0 * parts[2], whole),
+        row("key_switch_onto", time(&|| drop(dev.key_switch_onto(&c, &key, onto, less))), limit(merged, key_bytes)),
+        row("key_switch_then_rescale", time(&then_rescale), limit(merged, key_bytes)),
     ])
 }

@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use limbwise_device::{Basis, Null};
+use limbwise_device::{Basis, Device as _, Null};
 use limbwise_graph::{Counts, Graph, Recorder};
 
 /// One rotation at N = 2^16, ℓ = 23.
@@ -96,4 +96,35 @@ fn cut<D: limbwise_device::Device>(
     let digits: Vec<Basis> = key.digits.iter().map(|&d| d & q).filter(|d| !d.is_empty()).collect();
     let pairs = key.pairs[..digits.len()].iter().map(|pair| pair.each_ref().map(|p| dev.restrict(p, q | key.special)));
     limbwise_device::GadgetKey { pairs: pairs.collect(), special: key.special, digits }
+}
+
+/// What a key switch costs with its addition, at ℓ = 23 with 6 special primes, and with a rescale of one prime behind it.
+fn added(rescaled: bool, merged: bool) -> Counts {
+    let dev = Recorder::new(Null::default());
+    let ring = common::ring(&dev, 16, 30);
+    let [c0, c1] = common::ciphertext(&dev, &ring, Basis::range(0, 24));
+    let key = common::key(&dev, &ring, 6, 7);
+    let to = Basis::range(0, if rescaled { 23 } else { 24 });
+    if merged {
+        drop(dev.key_switch_onto(&c1, &key, [Some(&c0), Some(&c1)], to));
+    } else {
+        let [b, a] = dev.key_switch(&c1, &key);
+        for sum in [dev.add(&b, &c0), dev.add(&a, &c1)] {
+            drop(if rescaled { dev.rescale(&sum, to) } else { sum });
+        }
+    }
+    dev.finish().counts()
+}
+
+#[test]
+fn a_merged_rescale_saves_two_transforms_a_limb() {
+    assert_eq!(added(false, true), added(false, false));
+    let (merged, apart) = (added(true, true), added(true, false));
+    assert_eq!(apart.transformed_limbs, 180 + 2 * 24);
+    assert_eq!(apart.transformed_limbs - merged.transformed_limbs, 2 * 24);
+    const N: u64 = 1 << 16;
+    // Seven limbs converted to 23 at once, for six to 24; P·onto is a product more, and one division is spared.
+    let conversions = |c: Counts| c.convert_scale_products + c.convert_sum_products;
+    assert_eq!(conversions(merged) + 2 * 6 * 25 * N, conversions(apart) + 2 * 7 * 24 * N);
+    assert_eq!(merged.elementwise_products, apart.elementwise_products);
 }

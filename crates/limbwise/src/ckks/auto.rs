@@ -41,8 +41,7 @@ impl<'a, D: Device> Auto<'a, D> {
     /// # Errors
     /// Missing key, or no level left.
     pub fn settle(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        let linear = self.eval.relinearize(a)?;
-        if self.is_pending(&linear) { self.eval.rescale(&linear) } else { Ok(linear) }
+        if self.is_pending(a) { self.eval.relinearize_rescaled(a) } else { self.eval.relinearize(a) }
     }
 
     /// The value times a constant, settled at a lower level; the constant costs nothing beyond that fall.

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::{KeyError, LevelError, Result, ScaleError},
     params::Params,
-    rlwe::{KeyName, KeyStore},
+    rlwe::{KeyName, KeyStore, noise},
 };
 use limbwise_device::{Device, Handle as _};
 use limbwise_math::modulus::Modulus;
@@ -242,10 +242,30 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let [c0, c1, c2] = &a.parts[..] else { return Ok(a.clone()) };
         let key = self.keys.key("relinearize", KeyName::Relinearization, a.level)?;
         let _region = self.dev.region("relinearize", 0);
-        let [d0, d1] = self.dev.key_switch(c2, &key.at(self.dev, self.params, a.level)?);
-        let parts = vec![self.dev.add(c0, &d0), self.dev.add(c1, &d1)];
+        let key = key.at(self.dev, self.params, a.level)?;
+        let parts = self.dev.key_switch_onto(c2, &key, [Some(c0), Some(c1)], self.params.basis(a.level)).into();
         let estimate = a.estimate.switched(self.params, a.level, a.slots, a.scale);
         Ok(Ciphertext { parts, estimate, shadow: a.shadow.clone(), ..*a })
+    }
+
+    /// [`Self::relinearize`] and [`Self::rescale`] in one: the special primes and those of the level are dropped by one
+    /// division with one rounding, which saves 2ℓ transforms at ℓ limbs. A ciphertext of two is rescaled.
+    ///
+    /// # Errors
+    /// As [`Self::relinearize`] and [`Self::rescale`].
+    pub fn relinearize_rescaled(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let [c0, c1, c2] = &a.parts[..] else { return self.rescale(a) };
+        let op = "relinearize_rescaled";
+        let (params, scale) = (self.params, self.rescaled(op, a)?);
+        let key = self.keys.key(op, KeyName::Relinearization, a.level)?;
+        let _region = self.dev.region(op, 0);
+        let level = a.level - 1;
+        let key = key.at(self.dev, params, a.level)?;
+        let parts = self.dev.key_switch_onto(c2, &key, [Some(c0), Some(c1)], params.basis(level)).into();
+        let [whole, rounding] = [noise::key_switch(params, a.level), noise::division(params)];
+        let digits = (whole * whole - rounding * rounding).max(0.0).sqrt();
+        let estimate = a.estimate.with_noise(digits, a.slots, a.scale).divided(params, a.slots, scale);
+        Ok(Ciphertext { parts, level, scale, estimate, shadow: a.shadow.clone(), ..*a })
     }
 
     /// Divides by the primes of the level: level −1, scale ÷ their product.
@@ -253,16 +273,22 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// # Errors
     /// [`LevelError::Exhausted`] at level 0; [`ScaleError::TooSmall`] if less than 2^5 of scale would be left.
     pub fn rescale(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        self.needs("rescale", a, 1)?;
-        let scale = a.scale / self.params.dropped(a.level);
-        if scale < 32.0 {
-            return Err(ScaleError::TooSmall { op: "rescale", log_scale: scale.log2() }.into());
-        }
+        let scale = self.rescaled("rescale", a)?;
         let level = a.level - 1;
         let to = self.params.basis(level);
         let parts = a.parts.iter().map(|p| self.dev.rescale(p, to)).collect();
         let estimate = a.estimate.divided(self.params, a.slots, scale);
         Ok(Ciphertext { parts, level, scale, estimate, shadow: a.shadow.clone(), ..*a })
+    }
+
+    /// The scale after a rescale.
+    fn rescaled(&self, op: &'static str, a: &Ciphertext<D>) -> Result<f64> {
+        self.needs(op, a, 1)?;
+        let scale = a.scale / self.params.dropped(a.level);
+        if scale < 32.0 {
+            return Err(ScaleError::TooSmall { op, log_scale: scale.log2() }.into());
+        }
+        Ok(scale)
     }
 
     /// Forgets the primes above a level; value and scale stay.

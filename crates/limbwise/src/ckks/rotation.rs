@@ -43,8 +43,8 @@ impl<D: Device> Evaluator<'_, D> {
         let key = self.keys.key(op, KeyName::Galois(g), a.level)?;
         let _region = self.dev.region(op, g.value());
         let moved = self.dev.automorphism(c1, g);
-        let [d0, d1] = self.dev.key_switch(&moved, &key.at(self.dev, self.params, a.level)?);
-        let parts = vec![self.dev.add(&self.dev.automorphism(c0, g), &d0), d1];
+        let (key, first) = (key.at(self.dev, self.params, a.level)?, self.dev.automorphism(c0, g));
+        let parts = self.dev.key_switch_onto(&moved, &key, [Some(&first), None], self.params.basis(a.level)).into();
         let estimate = a.estimate.moved(g, self.params.log_n()).switched(self.params, a.level, a.slots, a.scale);
         Ok(Ciphertext { estimate, shadow: None, parts, ..*a })
     }

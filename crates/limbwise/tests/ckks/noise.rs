@@ -44,6 +44,7 @@ fn deviations_are_what_the_formulas_say() {
             ("rotation", eval.rotate(&own, 1).unwrap()),
             ("product", product.clone()),
             ("rescaled product", eval.rescale(&product).unwrap()),
+            ("merged product", eval.relinearize_rescaled(&eval.multiply(&a, &b).unwrap()).unwrap()),
             ("square", auto.settle(&auto.square(&a).unwrap()).unwrap()),
             ("scaled down", auto.scale_to(&own, 0.37, 1).unwrap()),
         ];

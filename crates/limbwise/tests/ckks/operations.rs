@@ -30,6 +30,9 @@ fn arithmetic_full_and_sparse() {
         s.expect("relinearize", &linear, &zip(&x, &y, |x, y| x * y), 23.0);
         let rescaled = eval.rescale(&linear).unwrap();
         s.expect("rescale", &rescaled, &zip(&x, &y, |x, y| x * y), 22.0);
+        let merged = eval.relinearize_rescaled(&product).unwrap();
+        s.expect("relinearize, rescaled", &merged, &zip(&x, &y, |x, y| x * y), 22.0);
+        assert_eq!((merged.parts.len(), merged.level, merged.scale), (2, 3, rescaled.scale));
         let sum = eval.add(&product, &eval.mul_scalar(&a, 1.0, a.scale).unwrap()).unwrap();
         s.expect("three parts plus two", &sum, &zip(&x, &y, |x, y| x * y + x), 22.0);
         s.expect(
@@ -163,6 +166,7 @@ fn mistakes_teach() {
         (eval.add(&a, &sparse).map(drop), "1024 and 64 slots"),
         (eval.rescale(&low).map(drop), "rescale needs level 1; the ciphertext is at level 0 of 2"),
         (eval.rescale(&a).map(drop), "would leave scale 2^"),
+        (eval.relinearize_rescaled(&low).map(drop), "needs level 1; the ciphertext is at level 0 of 2"),
         (eval.drop_level(&low, 1).map(drop), "level 1 is above level 0"),
         (eval.rotate(&a, 7).map(drop), "rotate needs Galois key"),
         (eval.rotate(&a, 7).map(drop), "(rotation by 7); the key set has the relinearization key"),
