@@ -33,5 +33,5 @@ check-docs:  ## the checkers in scripts/
 bless:       ## rewrites golden files; read the diff before committing
 	LIMBWISE_BLESS=1 cargo test --workspace
 
-bench:       ## measures operations on this machine
-	$(LIMBWISE) bench
+bench:       ## measures operations here, and those of other libraries that install (bench/peers), in the same run
+	$(LIMBWISE) bench --peers bench/peers/run.py

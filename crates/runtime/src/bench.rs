@@ -4,8 +4,9 @@
 
 use crate::error::Result;
 use limbwise::{
-    ckks::{Auto, Ciphertext, Encoder, Evaluator, Packing, encrypt},
-    params::{Params, presets::preset},
+    Complex64,
+    ckks::{Auto, Ciphertext, Encoder, Evaluator, Packing, Plaintext, encrypt},
+    params::{Params, ParamsLiteral, PrimeChoice},
     rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyName, KeyPlan, KeySet, SecretKey},
 };
 use limbwise_cpu::{Cpu, bench::Rates};
@@ -15,21 +16,79 @@ use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use serde::Serialize;
 use std::time::Instant;
 
-/// An operation to time: what it does to a fresh ciphertext.
-type Operation<D> = fn(&Auto<'_, D>, &Ciphertext<D>) -> limbwise::Result<Ciphertext<D>>;
+/// An operation to time: what it does to a fresh ciphertext and an encoded clear value.
+type Operation<D> = fn(&Auto<'_, D>, &Ciphertext<D>, &Plaintext<D>) -> limbwise::Result<Ciphertext<D>>;
 
-fn operations<D: Device>() -> [(&'static str, Operation<D>); 5] {
+fn operations<D: Device>() -> [(&'static str, Operation<D>); 7] {
     [
-        ("multiply_relinearize", |auto, a| auto.eval.relinearize(&auto.eval.multiply(a, a)?)),
-        ("rotate", |auto, a| auto.eval.rotate(a, 1)),
-        ("rescale", |auto, a| {
+        ("multiply_relinearize", |auto, a, _| auto.eval.relinearize(&auto.eval.multiply(a, a)?)),
+        ("multiply_relinearize_rescale", |auto, a, _| {
+            auto.eval.rescale(&auto.eval.relinearize(&auto.eval.multiply(a, a)?)?)
+        }),
+        ("rotate", |auto, a, _| auto.eval.rotate(a, 1)),
+        ("rescale", |auto, a, _| {
             let mut product = a.clone();
             product.scale *= auto.eval.params().dropped(a.level);
             auto.eval.rescale(&product)
         }),
-        ("mul_scalar", |auto, a| auto.eval.mul_scalar(a, 0.5, 2.0)),
-        ("add", |auto, a| auto.eval.add(a, a)),
+        ("mul_plain", |auto, a, p| auto.eval.mul_plain(a, p)),
+        ("mul_scalar", |auto, a, _| auto.eval.mul_scalar(a, 0.5, 2.0)),
+        ("add", |auto, a, _| auto.eval.add(a, a)),
     ]
+}
+
+/// The parameters of a benchmark of scheme operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// N = 2^16, 25 limbs, 5 digits: the preset `n16-l24-s40`.
+    Deep,
+    /// N = 2^15, 20 limbs, 5 digits: as much modulus as 128 bits of security leave.
+    Middle,
+    /// N = 2^13, 4 limbs: to see the form of a report.
+    Small,
+}
+
+impl Shape {
+    fn literal(self) -> ParamsLiteral {
+        match self {
+            Self::Deep => ParamsLiteral::chain(16, 50, 40, 24, (45, 5), 5),
+            Self::Middle => ParamsLiteral::chain(15, 38, 35, 19, (37, 4), 5),
+            Self::Small => ParamsLiteral::chain(13, 45, 40, 3, (45, 1), 4),
+        }
+    }
+}
+
+/// The chain of a parameter set: what another implementation must be given to do the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Chain {
+    /// Bits of each prime of the chain, the first is never dropped.
+    pub chain_bits: Vec<u64>,
+    /// Bits of each special prime.
+    pub special_bits: Vec<u64>,
+    /// Digits of key switching at the top.
+    pub dnum: usize,
+}
+
+impl Chain {
+    fn of(literal: &ParamsLiteral) -> Self {
+        let bits = |choice: &PrimeChoice| match *choice {
+            PrimeChoice::Bits(bits) => bits.into(),
+            PrimeChoice::Exact(prime) => u64::from(prime.ilog2() + 1),
+        };
+        Self {
+            chain_bits: literal.levels.iter().flatten().map(bits).collect(),
+            special_bits: literal.special.iter().map(bits).collect(),
+            dnum: literal.dnum,
+        }
+    }
+}
+
+impl std::fmt::Display for Chain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { chain_bits, special_bits, dnum } = self;
+        let [q, p] = [chain_bits, special_bits].map(|bits| bits.iter().sum::<u64>());
+        write!(f, "{} limbs, log Q {q}, log P {p}, dnum {dnum}", chain_bits.len())
+    }
 }
 
 fn packing(params: &Params) -> Packing {
@@ -43,6 +102,10 @@ fn keys_of(params: &Params) -> KeyPlan {
     KeyPlan { required, form: KeyForm::Stored }
 }
 
+fn values(params: &Params) -> [Vec<Complex64>; 1] {
+    [vec![Complex64::new(0.5, -0.5); params.max_slots()]]
+}
+
 /// Records one operation.
 fn recorded(params: &Params, operation: Operation<Recorder<Null>>) -> Result<Graph> {
     let recorder = Recorder::new(Null::default());
@@ -50,7 +113,8 @@ fn recorded(params: &Params, operation: Operation<Recorder<Null>>) -> Result<Gra
         let encoder = Encoder::new(params);
         let keys = DeclaredKeys::exactly(&recorder, params, &keys_of(params));
         let input = encoder.declare(&recorder, &[Vec::new()], packing(params))?;
-        operation(&Auto::new(Evaluator::new(&recorder, params, &keys), &encoder), &input)?;
+        let plain = encoder.encode(&recorder, &values(params), packing(params))?;
+        operation(&Auto::new(Evaluator::new(&recorder, params, &keys), &encoder), &input, &plain)?;
     }
     Ok(recorder.finish())
 }
@@ -74,6 +138,8 @@ pub struct SchemeRow {
     pub ns: f64,
     /// The limit: see [`limit_ns`].
     pub limit_ns: f64,
+    /// The parameters.
+    pub chain: Chain,
 }
 
 /// The least time of a recorded operation at this host's peak rates: its multiply-adds on all threads, or its inputs
@@ -93,39 +159,85 @@ pub fn limit_ns(graph: &Graph, rates: Rates, threads: usize) -> f64 {
     arithmetic.max(bytes as f64 / rates.dram_gb_s)
 }
 
-/// Times the levelled operations of a preset at its top level.
+/// Times the levelled operations of a shape at its top level; each row is told as soon as it is there, so that others
+/// can be measured between.
 ///
 /// # Errors
-/// An unknown preset, or a device fault.
-pub fn scheme_rows(dev: &Cpu, preset_name: &str, rates: Rates, repetitions: usize) -> Result<Vec<SchemeRow>> {
-    let params = preset(preset_name).map_err(limbwise::Error::Params)?;
+/// A device fault, or what `tell` returns.
+///
+/// # Panics
+/// Never: the shapes are parameters that the tests have checked.
+pub fn scheme_rows<E: From<crate::Error>>(
+    dev: &Cpu,
+    shape: Shape,
+    rates: Rates,
+    repetitions: usize,
+    mut tell: impl FnMut(SchemeRow) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    let literal = shape.literal();
+    let params = Params::new(&literal).expect("a checked parameter set");
     let encoder = Encoder::new(&params);
-    let seed = Seed::from_os().map_err(limbwise::Error::Entropy)?;
-    let secret = SecretKey::generate(&params, &seed);
-    let generator = KeyGenerator::new(dev, &params, &secret)?;
-    let keys: KeySet<Cpu> = generator.key_set(&keys_of(&params), |_| ());
-    let values = vec![limbwise::Complex64::new(0.5, -0.5); params.max_slots()];
-    let plain = encoder.encode(dev, &[values], packing(&params))?;
-    let input = encrypt(dev, &params, &generator.public_key(), &plain)?;
+    let (keys, plain, input) = inputs(dev, &params, &encoder)?;
     let auto = Auto::new(Evaluator::new(dev, &params, &keys), &encoder);
-    let mut rows = Vec::new();
     for ((op, run), (_, record)) in operations().into_iter().zip(operations()) {
         let mut best = f64::INFINITY;
         for _ in 0..=repetitions.max(1) {
             let start = Instant::now();
-            drop(run(&auto, &input)?);
+            drop(run(&auto, &input, &plain).map_err(crate::Error::from)?);
             best = best.min(start.elapsed().as_secs_f64() * 1e9);
         }
-        rows.push(SchemeRow {
+        tell(SchemeRow {
             op,
             n: params.ring().n(),
-            prime_bits: params.literal().log_scale,
+            prime_bits: literal.log_scale,
             limbs: params.limbs(params.top_level()),
             threads: dev.threads(),
             isa: dev.isa().name().into(),
             ns: best,
             limit_ns: limit_ns(&recorded(&params, record)?, rates, dev.threads()),
-        });
+            chain: Chain::of(&literal),
+        })?;
     }
-    Ok(rows)
+    Ok(())
+}
+
+/// Keys, a clear value and its encryption.
+fn inputs(dev: &Cpu, params: &Params, encoder: &Encoder) -> Result<(KeySet<Cpu>, Plaintext<Cpu>, Ciphertext<Cpu>)> {
+    let seed = Seed::from_os().map_err(limbwise::Error::Entropy)?;
+    let secret = SecretKey::generate(params, &seed);
+    let generator = KeyGenerator::new(dev, params, &secret)?;
+    let keys = generator.key_set(&keys_of(params), |_| ());
+    let plain = encoder.encode(dev, &values(params), packing(params))?;
+    let input = encrypt(dev, params, &generator.public_key(), &plain)?;
+    Ok((keys, plain, input))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use limbwise::params::presets::presets;
+
+    #[test]
+    fn shapes_are_parameters_at_128_bits() {
+        for (shape, words) in [
+            (Shape::Deep, "25 limbs, log Q 1010, log P 225, dnum 5"),
+            (Shape::Middle, "20 limbs, log Q 703, log P 148, dnum 5"),
+            (Shape::Small, "4 limbs, log Q 165, log P 45, dnum 4"),
+        ] {
+            let params = Params::new(&shape.literal()).unwrap();
+            assert!(params.security().bits >= 128);
+            assert_eq!(Chain::of(&shape.literal()).to_string(), words);
+        }
+        assert_eq!(Shape::Deep.literal(), presets().iter().find(|p| p.name == "n16-l24-s40").unwrap().literal.clone());
+    }
+
+    #[test]
+    fn a_product_with_clear_values_reads_them() {
+        let params = Params::new(&Shape::Small.literal()).unwrap();
+        let (_, record) = operations().into_iter().find(|(op, _)| *op == "mul_plain").unwrap();
+        let limb = 8 * params.ring().n() as u64;
+        let traffic = recorded(&params, record).unwrap().traffic();
+        assert_eq!([traffic.ciphertexts.widest, traffic.plaintexts.widest], [2 * 4 * limb, 4 * limb]);
+        assert_eq!(traffic.evaluation_keys.widest, 0);
+    }
 }
