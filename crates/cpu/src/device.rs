@@ -400,6 +400,10 @@ impl Device for Cpu {
         })
     }
 
+    fn mod_up(&self, c: &CpuPoly, digits: &[Basis], full: Basis) -> Vec<CpuPoly> {
+        self.fused_mod_up(c, digits, full)
+    }
+
     fn gadget_product(&self, digits: &[CpuPoly], key: &GadgetKey<CpuPoly>) -> [CpuPoly; 2] {
         self.fused_gadget_product(digits, key)
     }

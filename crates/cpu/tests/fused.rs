@@ -100,6 +100,8 @@ fn compare(dev: &Cpu, case: &Case) {
     let key = GadgetKey { digits: digits.clone(), special, pairs: (0..digits.len()).map(pair).collect() };
 
     let raised = composites::mod_up(dev, &c, &digits, ring.full());
+    let fused = dev.mod_up(&c, &digits, ring.full());
+    raised.iter().zip(&fused).for_each(|(want, got)| same(dev, "mod_up", got, want));
     let product = composites::gadget_product(dev, &raised, &key);
     let down = product.each_ref().map(|half| composites::mod_down(dev, half, chain));
     let fused = dev.gadget_product(&raised, &key);

@@ -7,6 +7,7 @@
 //! instead). Beside the result, in rows of one limb:
 //! - `mod_down`, `rescale`: for each batch entry the dropped limbs, and one row of wraps (how often a conversion's source
 //!   modulus is contained in its sum) where there is a conversion ([`mod_down_rows`], [`rescale_rows`]);
+//! - `mod_up`: for one batch entry at a time the limbs of its argument and a row of wraps a digit ([`mod_up_rows`]);
 //! - `key_switch`, `key_switch_onto`: for one batch entry at a time the limbs of its argument, a row of wraps a digit, and
 //!   for both halves the dropped limbs and a row of wraps ([`key_switch_rows`]); each thread has [`scratch_rows`] of its own, which no
 //!   meter counts;
@@ -61,11 +62,17 @@ pub fn rescale_rows(batch: usize, dropped: Basis) -> usize {
     if dropped.len() == 1 { batch } else { mod_down_rows(batch, dropped) }
 }
 
+/// Rows that `mod_up` of so many digits holds beside its results.
+#[must_use]
+pub fn mod_up_rows(basis: Basis, digits: usize) -> usize {
+    basis.len() + digits
+}
+
 /// Rows that a key switch from `basis` to `to` holds beside its result.
 #[must_use]
 pub fn key_switch_rows<P>(basis: Basis, key: &GadgetKey<P>, to: Basis) -> usize {
     let dropped = (basis | key.special) - to;
-    basis.len() + key.digits.len() + 2 * (dropped.len() + 1)
+    mod_up_rows(basis, key.digits.len()) + 2 * (dropped.len() + 1)
 }
 
 /// Limbs of its result that a key switch makes together, and weights of one limb that a sum takes together: more read
@@ -127,8 +134,13 @@ impl Null {
     fn beside(&self, shape: Shape, rows: usize) -> NullPoly {
         let bytes = 8 * shape.ring.n() as u64;
         let result = self.fresh(shape);
-        drop((0..rows).map(|_| self.row(bytes)).collect::<Vec<_>>());
+        self.hold(bytes, rows);
         result
+    }
+
+    /// So many rows for a moment.
+    fn hold(&self, bytes: u64, rows: usize) {
+        drop((0..rows).map(|_| self.row(bytes)).collect::<Vec<_>>());
     }
 
     /// The handle after an operation by value: rows that others hold are replaced.
@@ -261,6 +273,13 @@ impl Device for Null {
         self.basis_convert(a, to)
     }
 
+    fn mod_up(&self, c: &NullPoly, digits: &[Basis], full: Basis) -> Vec<NullPoly> {
+        let others = |own| self.fresh(c.shape.with_basis(full - own));
+        let raised = digits.iter().map(|&own| self.join(&[&self.restrict(c, own), &others(own)])).collect();
+        self.hold(8 * c.shape.ring.n() as u64, mod_up_rows(c.shape.basis, digits.len()));
+        raised
+    }
+
     fn mod_down(&self, a: &NullPoly, to: Basis) -> NullPoly {
         self.beside(a.shape.with_basis(to), mod_down_rows(a.shape.batch, a.shape.basis - to))
     }
@@ -345,6 +364,7 @@ mod tests {
         let digits = vec![Basis::range(0, 2), Basis::range(2, 4)];
         let key = GadgetKey { digits, special, pairs: vec![[wide.clone(), wide.clone()], [wide.clone(), wide]] };
         assert_eq!(peak(&|| drop(dev.key_switch(&a, &key))), 2 * 3 * 4 + 4 + 2 + 2 * 3);
+        assert_eq!(peak(&|| drop(dev.mod_up(&a, &key.digits, ring.full()))), 3 * 2 * 4 + 4 + 2);
         let onto = [Some(&a), None];
         let merged = peak(&|| drop(dev.key_switch_onto(&a, &key, onto, Basis::range(0, 3))));
         assert_eq!(merged, 2 * 3 * 3 + 4 + 2 + 2 * (3 + 1));

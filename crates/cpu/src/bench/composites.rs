@@ -96,13 +96,14 @@ pub fn key_switching(
     let wide = polynomial(&dev, &ring, ring.full());
     let less = Basis::range(0, shape.chain - 1);
     let limbs_bytes = |limbs: usize| (8 * limbs) << log_n;
+    let raised_bytes = limbs_bytes(digits.len() * (shape.chain + shape.special));
     let down = limit(shape.down(shape.special, shape.chain), limbs_bytes(3 * shape.chain + shape.special));
     let one = limit(shape.down(1, shape.chain - 1), limbs_bytes(3 * shape.chain - 2));
     let product = limit(shape.product(), key_bytes);
     let whole = limit(shape.up() + shape.product() + 2 * shape.down(shape.special, shape.chain), key_bytes);
     let time = |f: &dyn Fn()| least_ns(400, f);
     let parts = [
-        time(&|| drop(dev.mod_up(&c, &digits, ring.full()))),
+        time(&|| drop(composites::mod_up(&dev, &c, &digits, ring.full()))),
         time(&|| drop(composites::gadget_product(&dev, &raised, &key))),
         time(&|| drop(composites::mod_down(&dev, &wide, chain))),
     ];
@@ -112,7 +113,8 @@ pub fn key_switching(
         drop(dev.key_switch(&c, &key).map(|half| dev.rescale(&dev.add(&c, &half), less)));
     };
     Ok(vec![
-        row("mod_up", parts[0], limit(shape.up(), 0)),
+        row("mod_up", time(&|| drop(dev.mod_up(&c, &digits, ring.full()))), limit(shape.up(), raised_bytes)),
+        row("mod_up_default", parts[0], limit(shape.up(), raised_bytes)),
         row("gadget_product", time(&|| drop(dev.gadget_product(&raised, &key))), product),
         row("gadget_product_default", parts[1], product),
         row("mod_down", time(&|| drop(dev.mod_down(&wide, chain))), down),

@@ -3,13 +3,14 @@
 //! Enters: overrides of the device's composites, each equal to its default body residue for residue.
 //! Stays out: arithmetic on limbs (`kernels`), strategies.
 //!
-//! Read in this order: [`prepare`] (limbs about to be converted), [`divide`] (`mod_down`, `rescale`), [`key_switch`]
-//! (and `gadget_product`), [`weighted`] (`weighted_sums`, `extend_limb`).
+//! Read in this order: [`prepare`] (limbs about to be converted), [`divide`] (`mod_down`, `rescale`), [`mod_up`],
+//! [`key_switch`] (and `gadget_product`), [`weighted`] (`weighted_sums`, `extend_limb`).
 //!
 //! Memory: beside its result a composite holds rows from the device's pool for the limbs it converts, as
 //! [`limbwise_device::null`] counts them, and rows of a thread's own from a second pool ([`crate::Cpu::scratch`]).
 
 mod divide;
 mod key_switch;
+mod mod_up;
 mod prepare;
 mod weighted;

@@ -8,6 +8,7 @@ use crate::{
     ring::RingTables,
 };
 use limbwise_device::{Basis, Handle as _, Shape};
+use std::sync::Arc;
 
 /// Lines prepared by one task: enough to be worth one, few enough to stay in the L1 cache.
 const TILE: usize = 256;
@@ -37,6 +38,9 @@ impl Prepared {
         primes.into_iter().zip(targets).for_each(|(prime, (_, row))| tables.prime(prime).ntt(row));
     }
 }
+
+/// The primes a digit is extended to, and how.
+pub(super) type Extension = (Basis, Arc<Converter>);
 
 impl CpuPoly {
     /// The limb of a prime; a batch of one stands for every entry.
@@ -80,6 +84,22 @@ impl Cpu {
         }
         self.each(words, tiles, |_, (converter, mut sources, wraps)| converter.prepare(&mut sources, wraps));
         groups.into_iter().map(|(_, group)| group).collect()
+    }
+
+    /// The digits of one entry of `c`, ready to be extended.
+    pub(super) fn digits(
+        &self,
+        tables: &RingTables,
+        (c, entry): (&CpuPoly, usize),
+        digits: &[Basis],
+        up: &[Extension],
+    ) -> Vec<Prepared> {
+        let limb = |prime| (tables.prime(prime), c.limb(entry, prime));
+        let limbs: Vec<_> = digits.iter().flat_map(|own| own.iter().map(limb)).collect();
+        let mut rows = self.coefficients(&limbs).into_iter();
+        let groups = digits.iter().zip(up);
+        let groups = groups.map(|(own, (_, converter))| (&**converter, rows.by_ref().take(own.len()).collect()));
+        self.prepared(groups.collect())
     }
 
     /// A polynomial whose words are whatever they were.

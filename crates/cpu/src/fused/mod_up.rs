@@ -1,0 +1,50 @@
+//! `mod_up`: each limb of a digit is converted into its row of the result and transformed there.
+
+use super::prepare::Extension;
+use crate::{
+    device::{Cpu, CpuPoly, new_lines},
+    layout::{self, Line},
+};
+use limbwise_device::{Basis, null::TOGETHER};
+
+/// Limbs that are made together: of which digit, and the rows of their primes.
+type Limbs<'a> = (usize, Vec<(usize, &'a mut [Line])>);
+
+impl Cpu {
+    /// [`limbwise_device::composites::mod_up`], entry by entry and digit by digit, whose sources stay in the cache.
+    pub(crate) fn fused_mod_up(&self, c: &CpuPoly, digits: &[Basis], full: Basis) -> Vec<CpuPoly> {
+        let ring = &c.shape.ring;
+        let tables = self.tables(ring);
+        let up: Vec<Extension> = digits.iter().map(|&own| (full - own, tables.conversion(own, full - own))).collect();
+        let mut raised: Vec<CpuPoly> = digits.iter().map(|&own| self.to_be_raised(c, own, full)).collect();
+        for entry in 0..c.shape.batch {
+            let prepared = self.digits(&tables, (c, entry), digits, &up);
+            let mut items: Vec<Limbs<'_>> = Vec::new();
+            for (digit, (raised, &own)) in raised.iter_mut().zip(digits).enumerate() {
+                let rows = raised.rows[entry * full.len()..][..full.len()].iter_mut();
+                let mut others = full.iter().zip(rows).filter(|(prime, _)| !own.contains(*prime)).peekable();
+                while others.peek().is_some() {
+                    let some = others.by_ref().take(TOGETHER);
+                    items.push((digit, some.map(|(prime, row)| (prime, new_lines(row))).collect()));
+                }
+            }
+            self.each(digits.len() * full.len() * ring.n(), items, |_, (digit, limbs)| {
+                let (to, converter) = &up[digit];
+                prepared[digit].extend(&tables, (*to, converter), limbs);
+            });
+        }
+        raised
+    }
+
+    /// A digit over `full`: its own limbs are those of `c`, the others are whatever they were.
+    fn to_be_raised(&self, c: &CpuPoly, own: Basis, full: Basis) -> CpuPoly {
+        let length = layout::lines(c.shape.ring.log_n());
+        let limbs = c.shape.basis.len();
+        let row = |entry: usize, prime: usize| match c.shape.basis.position(prime) {
+            Some(at) if own.contains(prime) => c.rows[entry * limbs + at].clone(),
+            _ => self.pool.take(length),
+        };
+        let rows = (0..c.shape.batch).flat_map(|entry| full.iter().map(move |prime| (entry, prime)));
+        CpuPoly { rows: rows.map(|(entry, prime)| row(entry, prime)).collect(), shape: c.shape.with_basis(full) }
+    }
+}
