@@ -29,6 +29,9 @@ pub enum Error {
     /// Tensors that do not go together, or do not fit.
     #[error(transparent)]
     Tensor(#[from] TensorError),
+    /// A ciphertext or parameters that cannot be bootstrapped.
+    #[error(transparent)]
+    Bootstrap(#[from] BootstrapError),
     /// What was decrypted cannot be right.
     #[error(transparent)]
     Decrypt(#[from] DecryptError),
@@ -224,6 +227,30 @@ pub enum EncodeError {
         log_scale: f64,
         /// log₂ of the modulus.
         log_modulus: f64,
+    },
+}
+
+/// What keeps a ciphertext from being bootstrapped.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BootstrapError {
+    /// The parameters say nothing of bootstrapping.
+    #[error(
+        "these parameters have no bootstrapping: choose a preset that has (limbwise params show lists them as boot-*)"
+    )]
+    NoParameters,
+    /// The bootstrapper was made for other parameters.
+    #[error("the bootstrapper was made for other parameters than the evaluator's: make one with the same Params")]
+    OtherParameters,
+    /// Values that would wrap round q₀.
+    #[error(
+        "slots may reach {peak:.3e}, and these parameters bootstrap values up to {most:.3e}: scale them down first, or state a tighter bound (Ciphertext::bounded_by)"
+    )]
+    TooLarge {
+        /// The bound that travels with the ciphertext.
+        peak: f64,
+        /// The largest that the message ratio leaves room for.
+        most: f64,
     },
 }
 

@@ -91,8 +91,13 @@ impl Embedding {
         v
     }
 
-    /// exp(2πi·5^j/4len).
-    fn twiddle(&self, len: usize, j: usize) -> Complex64 {
+    /// exp(2πi·5^j/4len): the factor of butterfly j < len/2 in the stage of blocks of `len` ≤ n values. A stage takes
+    /// (x, y), len/2 apart, to (x + w·y, x − w·y); stages of length 2, 4, … n take bit-reversed coefficients to slots.
+    ///
+    /// # Panics
+    /// Outside these ranges.
+    #[must_use]
+    pub fn twiddle(&self, len: usize, j: usize) -> Complex64 {
         let order = 4 * len;
         self.roots[self.powers_of_five[j] % order * (self.roots.len() / order)]
     }

@@ -14,3 +14,4 @@ pub mod ntt;
 pub mod prime;
 pub mod rns;
 pub mod sampling;
+pub mod uniform_sum;

@@ -68,7 +68,7 @@ pub fn record_linear(task: LinearTask<'_>, strategy: Strategy, form: PlaintextFo
         strategy,
         form,
         keys: plan.required.len(),
-        key_bytes: plan.required.values().map(|&level| key_bytes(params, level, keys)).sum(),
+        key_bytes: plan.required.iter().map(|(&name, &level)| key_bytes(params, name, level, keys)).sum(),
         plaintext_bytes: map.bytes(),
         peak_bytes: graph.peak_live_bytes(),
         counts: graph.counts(),

@@ -112,7 +112,7 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         .map(|(name, &level)| PlannedKey {
             name: name.describe(params.log_n()),
             level,
-            bytes: key_bytes(params, level, recording.keys.form),
+            bytes: key_bytes(params, *name, level, recording.keys.form),
         })
         .collect();
     let report = limbwise_machines::time(&recording.graph, &host.spec()?)?;

@@ -11,7 +11,7 @@ use limbwise::{
         Params as Checked, ParamsLiteral, SecurityReport, Wish, choose,
         presets::{Preset, presets},
     },
-    rlwe::{KeyForm, key_bytes},
+    rlwe::{KeyForm, KeyName, key_bytes},
 };
 use serde::Serialize;
 use std::path::PathBuf;
@@ -106,7 +106,7 @@ impl Set {
             limbs: [params.limbs(top), params.special().len()],
             dnum: params.digits(top).len(),
             ciphertext_bytes: ciphertext_bytes(params),
-            evaluation_key_bytes: key_bytes(params, top, KeyForm::Stored),
+            evaluation_key_bytes: key_bytes(params, KeyName::Relinearization, top, KeyForm::Stored),
             literal: params.literal().clone(),
         }
     }

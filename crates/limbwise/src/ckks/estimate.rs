@@ -56,6 +56,33 @@ impl Estimate {
         Self { magnitude: self.magnitude.min(most), peak: self.peak.min(most), ..self }
     }
 
+    /// The same slots as the program knows them: none larger than `peak`, and whether all are real.
+    #[must_use]
+    pub fn with_peak(self, peak: f64, real: bool) -> Self {
+        Self { peak, real, ..self }
+    }
+
+    /// Half the width of the interval in which real and imaginary parts are, were they uniform and as large as is known.
+    #[must_use]
+    pub fn part_width(self) -> f64 {
+        let parts = if self.real { 1.0 } else { 2.0 };
+        self.peak.min((3.0f64 / parts).sqrt() * self.magnitude)
+    }
+
+    /// With one more independent error of this deviation.
+    #[must_use]
+    pub fn with_error(self, deviation: f64) -> Self {
+        Self { independent: self.independent.hypot(deviation), ..self }
+    }
+
+    /// The worse of both in every respect, for a batch.
+    #[must_use]
+    pub fn or_worse(self, other: Self) -> Self {
+        let worse = if self.error() < other.error() { other } else { self };
+        let (magnitude, peak) = (self.magnitude.max(other.magnitude), self.peak.max(other.peak));
+        Self { magnitude, peak, real: self.real && other.real, ..worse }
+    }
+
     /// Standard deviation of the error of a real or imaginary part.
     #[must_use]
     pub fn error(self) -> f64 {

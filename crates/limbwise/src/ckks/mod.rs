@@ -4,9 +4,11 @@
 //! Stays out: kernels, key generation (it is RLWE's), workloads.
 //!
 //! Read in this order: [`ciphertext`], [`encoder`], [`mod@encrypt`], [`evaluator`], [`rotation`], [`linear`], [`tensor`], [`auto`],
-//! [`chebyshev`], [`estimate`], [`shadow`], and for clients `decrypt`.
+//! [`chebyshev`], [`bootstrap`], [`estimate`], [`shadow`], and for clients `decrypt`.
 
 pub mod auto;
+pub mod batch;
+pub mod bootstrap;
 pub mod chebyshev;
 pub mod ciphertext;
 #[cfg(feature = "client")]
@@ -22,6 +24,7 @@ pub mod shadow;
 pub mod tensor;
 
 pub use auto::Auto;
+pub use bootstrap::{BootstrapPlan, Bootstrapper};
 pub use ciphertext::{Ciphertext, Plaintext};
 #[cfg(feature = "client")]
 pub use decrypt::{Precision, Probe, decrypt};

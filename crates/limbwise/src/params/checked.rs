@@ -1,6 +1,7 @@
 //! A parameter set that passed every check: the only kind that keys are made for.
 
 use super::{
+    bootstrap::Bootstrapping,
     error::ParamsError,
     literal::{ParamsLiteral, PrimeChoice, Secret},
     security::{SecurityReport, gate},
@@ -16,7 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params(Arc<Inner>);
 
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Inner {
     literal: ParamsLiteral,
     ring: Ring,
@@ -26,6 +27,7 @@ struct Inner {
     scales: Vec<f64>,
     digits: Vec<Basis>,
     security: SecurityReport,
+    bootstrapping: Option<Bootstrapping>,
 }
 
 impl Params {
@@ -55,15 +57,26 @@ impl Params {
         if log_special + 2.0 < log_digit {
             return Err(ParamsError::SpecialTooSmall { special: log_special, digit: log_digit, dnum: literal.dnum });
         }
-        let security = gate(
-            literal.standard,
-            literal.log_n,
-            ring.log_modulus(ring.full()),
-            (literal.secret, literal.sigma),
-            literal.insecure.as_ref(),
-        )?;
-        let scales = level_scales(scale, &chain, &limbs);
-        Ok(Self(Arc::new(Inner { literal: literal.clone(), ring, limbs, scales, digits, security })))
+        let pass = |log_modulus, secret| {
+            gate(literal.standard, literal.log_n, log_modulus, (secret, literal.sigma), literal.insecure.as_ref())
+        };
+        let mut security = pass(ring.log_modulus(ring.full()), literal.secret)?;
+        let mut scales = level_scales(scale, &chain, &limbs);
+        let bootstrapping = Bootstrapping::new(literal)?;
+        if let Some(boot) = &bootstrapping {
+            bootstrapping_scales(&mut scales, boot, &chain, &limbs);
+        }
+        let inner =
+            Inner { literal: literal.clone(), ring, limbs, scales, digits, security: security.clone(), bootstrapping };
+        let Some(weight) = bootstrapping.and_then(|boot| boot.literal.ephemeral_weight) else {
+            return Ok(Self(Arc::new(inner)));
+        };
+        let this = Self(Arc::new(inner.clone()));
+        let modulus = this.basis(0) | this.encapsulation_special();
+        let ephemeral = pass(this.ring().log_modulus(modulus), Secret::FixedWeight(weight))?;
+        security.bits = security.bits.min(ephemeral.bits);
+        security.insecure_reason = security.insecure_reason.or(ephemeral.insecure_reason);
+        Ok(Self(Arc::new(Inner { security, ..inner })))
     }
 
     /// What was written.
@@ -141,6 +154,29 @@ impl Params {
     #[must_use]
     pub fn scale(&self, level: usize) -> f64 {
         self.0.scales[level]
+    }
+
+    /// How ciphertexts are bootstrapped, if they are.
+    #[must_use]
+    pub fn bootstrapping(&self) -> Option<&Bootstrapping> {
+        self.0.bootstrapping.as_ref()
+    }
+
+    /// The special primes under which a ciphertext at level 0 is switched to the ephemeral secret: as few as cover q₀, for
+    /// the modulus of a key under a sparse secret is small.
+    #[must_use]
+    pub fn encapsulation_special(&self) -> Basis {
+        let (ring, q0) = (self.ring(), self.log_modulus(0));
+        let first = self.0.limbs[self.top_level()];
+        let covers = |&end: &usize| ring.log_modulus(Basis::range(first, end)) + 2.0 >= q0;
+        let end = (first + 1..ring.moduli().len()).find(covers).unwrap_or(ring.moduli().len());
+        Basis::range(first, end)
+    }
+
+    /// The highest level that is the user's: the top without bootstrapping, else where it ends.
+    #[must_use]
+    pub fn user_level(&self) -> usize {
+        self.bootstrapping().map_or(self.top_level(), Bootstrapping::output_level)
     }
 
     /// What the gate found.
@@ -311,6 +347,20 @@ fn level_scales(top: f64, chain: &[u64], limbs: &[usize]) -> Vec<f64> {
         }
     }
     scales
+}
+
+/// Inside EvalMod scales follow the same rule, but at the size of its primes: each level's squared and rescaled is that
+/// of the level below. The last one is what the user's scale is in units of the sine where the sine is all there is, else
+/// the prime above it.
+fn bootstrapping_scales(scales: &mut [f64], boot: &Bootstrapping, chain: &[u64], limbs: &[usize]) {
+    let dropped = |level: usize| chain[limbs[level - 1]..limbs[level]].iter().map(|&q| to_f64(q)).product::<f64>();
+    let end = boot.eval_mod_end();
+    let sine_is_all = boot.literal.eval_mod.arcsine == 1 && end == boot.output_level();
+    let mut below = if sine_is_all { scales[end] * boot.arcsine()[0] } else { dropped(end + 1) };
+    for (level, scale) in scales.iter_mut().enumerate().take(boot.eval_mod_level() + 1).skip(end + 1) {
+        below = (below * dropped(level)).sqrt();
+        *scale = below;
+    }
 }
 
 #[cfg(test)]

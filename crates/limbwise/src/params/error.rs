@@ -37,6 +37,16 @@ pub enum ParamsError {
         /// Number of digits.
         dnum: usize,
     },
+    /// Nothing would be left.
+    #[error(
+        "bootstrapping takes {taken} levels, the chain has {top}: add levels, or take fewer for its transforms or its sine"
+    )]
+    BootstrappingTooDeep {
+        /// Levels of its steps.
+        taken: usize,
+        /// Levels of the chain.
+        top: usize,
+    },
     /// A number out of its range.
     #[error("{field} = {got}: choose {wanted}")]
     Range {

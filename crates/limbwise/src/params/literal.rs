@@ -1,5 +1,6 @@
 //! What a user writes down: public, plain data, not yet trusted.
 
+use super::bootstrap::BootstrapLiteral;
 use serde::{Deserialize, Serialize};
 
 /// A prime by its size, or itself. Written as one number: up to 61 it is a size in bits, above it is the prime.
@@ -90,6 +91,9 @@ pub struct ParamsLiteral {
     /// Leave to go below 128 bits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub insecure: Option<Insecure>,
+    /// How ciphertexts are bootstrapped, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrapping: Option<BootstrapLiteral>,
 }
 
 impl ParamsLiteral {
@@ -108,6 +112,7 @@ impl ParamsLiteral {
             sigma: default_sigma(),
             standard: Standard::default(),
             insecure: None,
+            bootstrapping: None,
         }
     }
 }

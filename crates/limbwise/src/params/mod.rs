@@ -3,8 +3,9 @@
 //! Enters: literals, prime selection, the security gate, frozen presets, choosing by depth and precision.
 //! Stays out: keys, devices, values.
 //!
-//! Read in this order: [`literal`], [`security`], [`checked`], [`presets`], [`mod@choose`].
+//! Read in this order: [`literal`], [`bootstrap`], [`security`], [`checked`], [`presets`], [`mod@choose`].
 
+pub mod bootstrap;
 pub mod checked;
 pub mod choose;
 mod error;
@@ -12,6 +13,7 @@ pub mod literal;
 pub mod presets;
 pub mod security;
 
+pub use bootstrap::{BootstrapLiteral, Bootstrapping, EvalModLiteral, Order};
 pub use checked::Params;
 pub use choose::{Wish, choose};
 pub use error::ParamsError;

@@ -1,6 +1,7 @@
 //! Named parameter sets. Frozen: a name never changes its primes (`tests/golden/presets.toml` holds them).
 
 use super::{
+    bootstrap::{BootstrapLiteral, EvalModLiteral, Order},
     checked::Params,
     error::ParamsError,
     literal::{ParamsLiteral, PrimeChoice},
@@ -37,6 +38,7 @@ pub fn presets() -> Vec<Preset> {
             ParamsLiteral::chain(16, 50, 40, 32, (46, 6), 6),
         ),
         preset("n16-mixed", "levels of one and of two primes in turn, scale 2^56", mixed()),
+        preset("boot-l13-p23", "bootstrapping with 13 levels and 23 bits; 31 limbs, dnum 4", bootstrapping()),
         preset("ark-24", "ARK's shape: 24 limbs, 6 special, dnum 4", ark()),
     ]
 }
@@ -54,6 +56,22 @@ fn mixed() -> ParamsLiteral {
     literal.levels = std::iter::once(vec![PrimeChoice::Bits(31); 2])
         .chain((0..12).map(|i| if i % 2 == 0 { vec![PrimeChoice::Bits(28); 2] } else { vec![PrimeChoice::Bits(56)] }))
         .collect();
+    literal
+}
+
+/// The default of bootstrapping: SlotToCoeff first, an arcsine of degree 3, no prime above 50 bits.
+fn bootstrapping() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (49, 8), 4);
+    let above = [30; 3].into_iter().chain([40; 13]).chain([50; 10]).chain([46; 4]);
+    literal.levels.extend(above.map(|b| vec![PrimeChoice::Bits(b)]));
+    literal.bootstrapping = Some(BootstrapLiteral {
+        order: Order::SlotToCoeffFirst,
+        slot_to_coeff: 3,
+        coeff_to_slot: 4,
+        message_ratio: 7,
+        ephemeral_weight: Some(32),
+        eval_mod: EvalModLiteral { range: 16, degree: 31, double_angles: 3, arcsine: 3 },
+    });
     literal
 }
 

@@ -4,7 +4,7 @@ use crate::{
     error::{KeyError, Result},
     params::Params,
 };
-use limbwise_device::{Device, GadgetKey, KeyId, Role, Shape};
+use limbwise_device::{Basis, Device, GadgetKey, KeyId, Role, Shape};
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use std::sync::Arc;
 
@@ -15,15 +15,30 @@ pub enum KeyName {
     Relinearization,
     /// Switches s(X^g) → s.
     Galois(GaloisElement),
+    /// Switches the main secret to the ephemeral one, at level 0 only.
+    Encapsulation,
+    /// Switches the ephemeral secret to the main one.
+    Decapsulation,
 }
 
 impl KeyName {
-    /// The identity that recorders and devices see: 0, or the Galois element.
+    /// The identity that recorders and devices see: an even number, or the Galois element.
     #[must_use]
     pub fn id(self) -> KeyId {
         match self {
             Self::Relinearization => KeyId(0),
             Self::Galois(g) => KeyId(g.value()),
+            Self::Encapsulation => KeyId(2),
+            Self::Decapsulation => KeyId(4),
+        }
+    }
+
+    /// The digits and the special primes of a key of this name, for ciphertexts at a level.
+    #[must_use]
+    pub fn gadget(self, params: &Params, level: usize) -> (Vec<Basis>, Basis) {
+        match self {
+            Self::Encapsulation => (vec![params.basis(0)], params.encapsulation_special()),
+            _ => (params.digits(level), params.special()),
         }
     }
 
@@ -33,6 +48,8 @@ impl KeyName {
         match self {
             Self::Relinearization => "relinearization".into(),
             Self::Galois(g) => format!("galois {}", g.value()),
+            Self::Encapsulation => "encapsulation".into(),
+            Self::Decapsulation => "decapsulation".into(),
         }
     }
 
@@ -40,7 +57,7 @@ impl KeyName {
     #[must_use]
     pub fn describe(self, log_n: u32) -> String {
         match self {
-            Self::Relinearization => "the relinearization key".into(),
+            Self::Relinearization | Self::Encapsulation | Self::Decapsulation => self.to_string(),
             Self::Galois(g) if g == GaloisElement::conjugation(log_n) => {
                 format!("Galois key {} (conjugation)", g.value())
             }
@@ -57,6 +74,8 @@ impl std::fmt::Display for KeyName {
         match self {
             Self::Relinearization => f.write_str("the relinearization key"),
             Self::Galois(g) => write!(f, "Galois key {}", g.value()),
+            Self::Encapsulation => f.write_str("the encapsulation key"),
+            Self::Decapsulation => f.write_str("the decapsulation key"),
         }
     }
 }
@@ -104,7 +123,7 @@ pub struct KeyPair<P> {
 pub struct EvaluationKey<D: Device> {
     name: KeyName,
     level: usize,
-    /// One a live digit, over `basis(level) | special`, evaluation domain.
+    /// One a live digit, over `basis(level)` and the key's special primes, evaluation domain.
     pairs: Arc<Vec<KeyPair<D::Poly>>>,
 }
 
@@ -141,8 +160,8 @@ impl<D: Device> EvaluationKey<D> {
         if level > self.level {
             return Err(KeyError::TooLow { name: self.name, made: self.level, level }.into());
         }
-        let digits = params.digits(level);
-        let shape = Shape::eval(params.ring(), params.basis(level) | params.special());
+        let (digits, special) = self.name.gadget(params, level);
+        let shape = Shape::eval(params.ring(), params.basis(level) | special);
         let cut = |pair: &KeyPair<D::Poly>| {
             let uniform = match &pair.uniform {
                 UniformHalf::Stored(a) => dev.restrict(a, shape.basis),
@@ -151,7 +170,7 @@ impl<D: Device> EvaluationKey<D> {
             [dev.restrict(&pair.masked, shape.basis), uniform]
         };
         let pairs = self.pairs[..digits.len()].iter().map(cut).collect();
-        Ok(GadgetKey { digits, special: params.special(), pairs })
+        Ok(GadgetKey { digits, special, pairs })
     }
 }
 

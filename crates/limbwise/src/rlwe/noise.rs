@@ -3,7 +3,7 @@
 //! Average case, for independent errors: \[CKKS17\] §3.5 with the variances of \[HK20\] for key switching. `‖s‖²` is the
 //! expected squared norm of the secret (2N/3 for ternary ones).
 
-use crate::params::{Params, Secret};
+use crate::params::{Order, Params, Secret};
 use limbwise_math::rns::to_f64;
 
 fn degree(params: &Params) -> f64 {
@@ -44,6 +44,33 @@ pub fn key_switch(params: &Params, level: usize) -> f64 {
         params.digits(level).iter().map(|&d| ((ring.log_modulus(d) - log_special) * 2.0).exp2()).sum::<f64>() / 12.0;
     let sigma = params.literal().sigma;
     (degree(params) * sigma * sigma * digits + division(params).powi(2)).sqrt()
+}
+
+/// Switching to the ephemeral secret at level 0: one digit, few special primes; the rounding meets a sparse secret.
+#[must_use]
+pub fn encapsulation(params: &Params) -> f64 {
+    let ring = params.ring();
+    let digit = (params.log_modulus(0) - ring.log_modulus(params.encapsulation_special())).exp2();
+    let weight = params.bootstrapping().and_then(|boot| boot.literal.ephemeral_weight).unwrap_or(0);
+    let sigma = params.literal().sigma;
+    (degree(params) * sigma * sigma * digit * digit / 12.0 + (1.0 + to_f64(weight as u64)) / 12.0).sqrt()
+}
+
+/// What EvalMod adds to a slot value, for parts uniform in ±`width`: the noise of its products, and the error of its sine.
+///
+/// The noise is a law found by measurement, in bits: with SlotToCoeff first 44.6 − log₂N − m + (E − 50), E the bits of its
+/// primes and m the message ratio's; with SlotToCoeff last 45.3 − 1.5·log₂N − m + (E − 50), for coefficients are spread
+/// over the slots. The error of the sine is computed.
+#[must_use]
+pub fn eval_mod(params: &Params, width: f64) -> f64 {
+    let Some(boot) = params.bootstrapping() else { return 0.0 };
+    let (log_n, m) = (f64::from(params.log_n()), f64::from(boot.literal.message_ratio));
+    let prime = params.dropped(boot.eval_mod_end() + 1).log2() - 50.0;
+    let bits = match boot.literal.order {
+        Order::SlotToCoeffFirst => 44.6 - log_n - m + prime,
+        Order::SlotToCoeffLast => 45.3 - 1.5 * log_n - m + prime,
+    };
+    (-bits).exp2().hypot(boot.sine_error(width))
 }
 
 /// From a coefficient to one real component of a slot: with n slots in 2n coefficients, `√n`.

@@ -34,7 +34,12 @@ impl SecretKey {
     /// A key from the parameters' distribution, drawn when a device first asks for its words (a recorder never does).
     #[must_use]
     pub fn generate(params: &Params, seed: &Seed) -> Self {
-        let (n, secret, seed) = (params.ring().n(), params.literal().secret, seed.clone());
+        Self::of(params.literal().secret, params, seed)
+    }
+
+    /// A key from a distribution.
+    fn of(secret: Secret, params: &Params, seed: &Seed) -> Self {
+        let (n, seed) = (params.ring().n(), seed.clone());
         let draw = move || {
             let mut coefficients = Zeroizing::new(vec![0; n]);
             let mut stream = Stream::new(&seed, b"limbwise secret key");
@@ -123,16 +128,24 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     #[must_use]
     pub fn public_key(&self) -> PublicKey<D> {
         let shape = Shape::eval(self.params.ring(), self.params.basis(self.params.top_level()));
-        let (b, a, _) = self.encryption_of_zero(&shape, "public key");
+        let (b, a, _) = self.encryption_of_zero(&self.secret(shape.basis), &shape, "public key");
         PublicKey { parts: [b, a] }
     }
 
+    /// The ephemeral secret of bootstrapping in a basis: the same for both of its keys.
+    fn ephemeral(&self, basis: Basis) -> D::Poly {
+        let boot = self.params.bootstrapping().map(|boot| boot.literal.ephemeral_weight);
+        let weight = boot.flatten().expect("keys of an ephemeral secret are asked for by parameters that have one");
+        let secret = SecretKey::of(Secret::FixedWeight(weight), self.params, &self.seed.derive("ephemeral"));
+        secret.upload(self.dev, self.params, basis)
+    }
+
     /// `−a·s + e` and a over a basis, and the seed that a is grown from: it may be published.
-    fn encryption_of_zero(&self, shape: &Shape, label: &str) -> (D::Poly, D::Poly, Seed) {
+    fn encryption_of_zero(&self, secret: &D::Poly, shape: &Shape, label: &str) -> (D::Poly, D::Poly, Seed) {
         let dev = self.dev;
         let seed = self.seed.derive("public").derive(label);
         let a = dev.expand_seed(shape, Role::Temporary, &seed);
-        let mut b = dev.neg(dev.mul(&a, &self.secret(shape.basis)));
+        let mut b = dev.neg(dev.mul(&a, secret));
         let error = gaussian(self.params, 1, self.seed.derive(&format!("error of {label}")));
         dev.add_assign(&mut b, &small_poly(dev, shape, error));
         (b, a, seed)
@@ -143,18 +156,23 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     pub fn evaluation_key(&self, name: KeyName, level: usize, form: KeyForm) -> EvaluationKey<D> {
         let (dev, params) = (self.dev, self.params);
         let _region = dev.region("evaluation_key", name.id().0);
-        let basis = params.basis(level) | params.special();
-        let secret = self.secret(basis);
-        let other = match name {
-            KeyName::Relinearization => dev.mul(&secret, &secret),
-            KeyName::Galois(g) => dev.automorphism(&secret, g),
+        let (digits, special) = name.gadget(params, level);
+        let basis = params.basis(level) | special;
+        // The secret whose ciphertexts are switched, and the one that they are switched to.
+        let (other, secret) = match name {
+            KeyName::Relinearization => {
+                let secret = self.secret(basis);
+                (dev.mul(&secret, &secret), secret)
+            }
+            KeyName::Galois(g) => (dev.automorphism(&self.secret(basis), g), self.secret(basis)),
+            KeyName::Encapsulation => (self.secret(basis), self.ephemeral(basis)),
+            KeyName::Decapsulation => (self.ephemeral(basis), self.secret(basis)),
         };
-        drop(secret);
         let shape = Shape::eval(params.ring(), basis);
-        let digits = params.digits(level);
         let pair = |(index, &digit): (usize, &Basis)| {
-            let (b, a, seed) = self.encryption_of_zero(&shape, &format!("{} digit {index}", name.label()));
-            let lifted = dev.scale_limbs(dev.copy(&dev.restrict(&other, digit)), &special_product(params, digit));
+            let (b, a, seed) = self.encryption_of_zero(&secret, &shape, &format!("{} digit {index}", name.label()));
+            let lifted =
+                dev.scale_limbs(dev.copy(&dev.restrict(&other, digit)), &special_product(params, special, digit));
             let own = dev.add(&dev.restrict(&b, digit), &lifted);
             let uniform = match form {
                 KeyForm::Stored => UniformHalf::Stored(a),
@@ -184,9 +202,9 @@ impl<D: Device> Drop for KeyGenerator<'_, D> {
     }
 }
 
-/// P modulo each prime of a digit.
-fn special_product(params: &Params, digit: Basis) -> Vec<u64> {
+/// The product of special primes modulo each prime of a digit.
+fn special_product(params: &Params, special: Basis, digit: Basis) -> Vec<u64> {
     let ring = params.ring();
-    let product = |q: Modulus| params.special().iter().fold(1, |p, i| q.mul(p, q.reduce(ring.spec().primes[i])));
+    let product = |q: Modulus| special.iter().fold(1, |p, i| q.mul(p, q.reduce(ring.spec().primes[i])));
     ring.moduli_of(digit).into_iter().map(product).collect()
 }

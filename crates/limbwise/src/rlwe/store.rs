@@ -114,14 +114,16 @@ impl<D: Device> KeyStore<D> for DeclaredKeys<'_, D> {
             let wanted = name.describe(self.params.log_n());
             return Err(KeyError::Missing { op, wanted, present: "only what was declared".into() }.into());
         }
-        let key = declare(self.dev, &self.params, name, self.params.top_level(), KeyForm::Stored);
+        let level = if name == KeyName::Encapsulation { 0 } else { self.params.top_level() };
+        let key = declare(self.dev, &self.params, name, level, KeyForm::Stored);
         keys.insert(name, key.clone());
         Ok(key)
     }
 }
 
 fn declare<D: Device>(dev: &D, params: &Params, name: KeyName, level: usize, form: KeyForm) -> EvaluationKey<D> {
-    let shape = Shape::eval(params.ring(), params.basis(level) | params.special());
+    let (digits, special) = name.gadget(params, level);
+    let shape = Shape::eval(params.ring(), params.basis(level) | special);
     let half =
         || dev.upload(&shape, Role::EvaluationKey(name.id()), &|_, _| unreachable!("a declared key has no words"));
     let pair = || {
@@ -131,14 +133,15 @@ fn declare<D: Device>(dev: &D, params: &Params, name: KeyName, level: usize, for
         };
         KeyPair { masked: half(), uniform }
     };
-    EvaluationKey::new(name, level, params.digits(level).iter().map(|_| pair()).collect())
+    EvaluationKey::new(name, level, digits.iter().map(|_| pair()).collect())
 }
 
 /// Bytes of a key at a level: `β·|QP|·N` words for each half that is stored, 32 bytes for a seed.
 #[must_use]
-pub fn key_bytes(params: &Params, level: usize, form: KeyForm) -> u64 {
-    let half = Shape::eval(params.ring(), params.basis(level) | params.special()).bytes();
-    let digits = params.digits(level).len() as u64;
+pub fn key_bytes(params: &Params, name: KeyName, level: usize, form: KeyForm) -> u64 {
+    let (digits, special) = name.gadget(params, level);
+    let half = Shape::eval(params.ring(), params.basis(level) | special).bytes();
+    let digits = digits.len() as u64;
     match form {
         KeyForm::Stored => 2 * digits * half,
         KeyForm::Seeded => digits * (half + 32),

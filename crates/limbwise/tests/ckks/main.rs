@@ -1,6 +1,8 @@
 //! Levelled CKKS on the CPU device, every contract of the seam checked.
 
 #[cfg(test)]
+mod bootstrap;
+#[cfg(test)]
 mod common;
 #[cfg(test)]
 mod linear;

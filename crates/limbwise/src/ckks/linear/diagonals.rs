@@ -135,13 +135,32 @@ impl Diagonals {
         self
     }
 
+    /// Root mean square of what the map makes of independent values of size 1: the Frobenius norm over √n.
+    #[must_use]
+    pub fn norm(&self) -> f64 {
+        let entries = self.by_index.values().flatten();
+        (entries.map(Complex64::norm_sqr).sum::<f64>() / limbwise_math::rns::to_f64(self.slots as u64)).sqrt()
+    }
+
+    /// The map on x repeated: the result repeats as well.
+    #[must_use]
+    pub fn repeated(&self) -> Self {
+        self.doubled(|v| v.repeat(2))
+    }
+
     /// From x repeated to (M·x, −i·M·x), on twice the slots: real and imaginary parts side by side, once the result is
     /// added to its conjugate.
     #[must_use]
     pub fn beside_its_quarter_turn(&self) -> Self {
         let turned = |z: &Complex64| Complex64::new(z.im, -z.re);
         let double = |v: &Vec<Complex64>| v.iter().copied().chain(v.iter().map(turned)).collect();
-        Self { slots: 2 * self.slots, by_index: self.by_index.iter().map(|(&d, v)| (d, double(v))).collect() }
+        self.doubled(double)
+    }
+
+    /// On twice the slots, for inputs that repeat; indices keep to their side of 0.
+    fn doubled(&self, values: impl Fn(&Vec<Complex64>) -> Vec<Complex64>) -> Self {
+        let index = |d: usize| if 2 * d > self.slots { d + self.slots } else { d };
+        Self { slots: 2 * self.slots, by_index: self.by_index.iter().map(|(&d, v)| (index(d), values(v))).collect() }
     }
 
     /// The map in the clear; a short vector is filled up with zeros.

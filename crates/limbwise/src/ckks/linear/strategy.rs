@@ -18,7 +18,7 @@ use crate::{
     rlwe::{KeyName, Requirements},
 };
 use limbwise_math::galois::GaloisElement;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How the rotations are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -106,7 +106,7 @@ impl std::fmt::Display for Strategy {
 }
 
 /// How encoded diagonals are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlaintextForm {
     /// All limbs that are multiplied with, transformed: over QP for [`Strategy::DoubleHoisted`], else over Q.

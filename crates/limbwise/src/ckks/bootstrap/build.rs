@@ -1,0 +1,218 @@
+//! Making a bootstrapper: maps and constants, encoded on a device or declared to one that holds no words.
+
+use super::{
+    BootstrapPlan, Bootstrapper, Content, Halves, Maps, Rotations, count,
+    eval_mod::{ArcsinePlan, cosine},
+    transforms::{self, Factors},
+};
+use crate::{
+    ckks::{Auto, Diagonals, Encoder, Evaluator, LinearPlan, LinearTransform, Packing, Plaintext},
+    error::{BootstrapError, EncodeError, Result},
+    params::{Bootstrapping, Order, Params},
+    rlwe::{DeclaredKeys, Requirements},
+};
+use limbwise_device::{Basis, Device, Domain, Null, Role, Shape};
+use num_complex::Complex64;
+
+/// Where words come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Words {
+    Encoded,
+    Declared,
+}
+
+/// What the parts are made with.
+struct Builder<'b, D: Device> {
+    dev: &'b D,
+    encoder: &'b Encoder,
+    params: &'b Params,
+    levels: Bootstrapping,
+    plan: BootstrapPlan,
+    words: Words,
+}
+
+impl<D: Device> Bootstrapper<D> {
+    /// Encodes maps and constants: 1 to 4 s at full size, on the device's threads.
+    ///
+    /// # Errors
+    /// [`BootstrapError::NoParameters`] where the parameters say nothing of bootstrapping; slots that are no power of two
+    /// up to N/2; what cannot be encoded.
+    pub fn encode(dev: &D, encoder: &Encoder, plan: BootstrapPlan) -> Result<Self> {
+        Builder::new(dev, encoder, plan, Words::Encoded)?.build()
+    }
+
+    /// The same by declaration, without words: for recorders.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn declare(dev: &D, encoder: &Encoder, plan: BootstrapPlan) -> Result<Self> {
+        Builder::new(dev, encoder, plan, Words::Declared)?.build()
+    }
+}
+
+/// The keys that bootstrapping by a plan needs, each with its level: learnt by running it on nothing.
+///
+/// # Errors
+/// As [`Bootstrapper::encode`].
+pub fn requirements(params: &Params, plan: BootstrapPlan) -> Result<Requirements> {
+    let (null, encoder) = (Null::default(), Encoder::new(params));
+    let boot = Bootstrapper::declare(&null, &encoder, plan)?;
+    let keys = DeclaredKeys::all(&null, params);
+    let level = boot.levels.input_level();
+    let packing = Packing { slots: plan.slots, level, scale: params.scale(level) };
+    let input = encoder.declare(&null, &[vec![]], packing)?;
+    boot.evaluate(&Auto::new(Evaluator::new(&null, params, &keys), &encoder), &input)?;
+    Ok(keys.requirements())
+}
+
+impl<'b, D: Device> Builder<'b, D> {
+    fn new(dev: &'b D, encoder: &'b Encoder, plan: BootstrapPlan, words: Words) -> Result<Self> {
+        let params = encoder.params();
+        let Some(&levels) = params.bootstrapping() else { return Err(BootstrapError::NoParameters.into()) };
+        if !plan.slots.is_power_of_two() || plan.slots > params.max_slots() {
+            return Err(EncodeError::Slots(plan.slots, params.max_slots()).into());
+        }
+        Ok(Self { dev, encoder, params, levels, plan, words })
+    }
+
+    fn build(self) -> Result<Bootstrapper<D>> {
+        let halves = self.halves();
+        let wanted = self.params.dropped(0) / f64::from(self.levels.literal.message_ratio).exp2();
+        let (lift, fill) = self.input_scale(wanted);
+        let target = self.eval_mod_scale();
+        let quarter_turn = if halves == Halves::Beside { self.plan.slots } else { 0 };
+        let arcsine = ArcsinePlan { params: self.params, boot: &self.levels, target };
+        Ok(Bootstrapper {
+            to_coeff: self.slot_to_coeff(wanted, fill, target)?,
+            to_slot: self.coeff_to_slot(halves)?,
+            cosine: cosine(&self.levels),
+            cubics: arcsine.cubics(|c, level, scale| self.turned(quarter_turn, c, level, scale))?,
+            target,
+            unit: self.unit(),
+            lift,
+            fill,
+            plan: self.plan,
+            levels: self.levels,
+            halves,
+        })
+    }
+
+    /// One message where the halves fit beside each other and the arcsine can tell them apart again at no cost.
+    fn halves(&self) -> Halves {
+        let folded = self.levels.literal.eval_mod.arcsine > 1;
+        match self.plan.content {
+            // The coefficients of real slots are not real slots: this holds only where slots become coefficients first.
+            Content::Real if self.levels.literal.order == Order::SlotToCoeffFirst => Halves::Real,
+            _ if folded && self.plan.slots < self.params.max_slots() => Halves::Beside,
+            _ => Halves::Batch,
+        }
+    }
+
+    /// The integer that lifts a ciphertext at level 0, and its scale then over the wanted one.
+    fn input_scale(&self, wanted: f64) -> (f64, f64) {
+        match self.levels.literal.order {
+            Order::SlotToCoeffFirst => (1.0, 1.0),
+            Order::SlotToCoeffLast => {
+                let scale = self.params.scale(0);
+                let lift = (wanted / scale).floor().max(1.0);
+                (lift, lift * scale / wanted)
+            }
+        }
+    }
+
+    /// Scale of EvalMod's result: the user's if nothing follows, else that of its primes.
+    fn eval_mod_scale(&self) -> f64 {
+        let (levels, params) = (&self.levels, self.params);
+        let end = levels.eval_mod_end();
+        match (levels.literal.order, levels.literal.eval_mod.arcsine) {
+            (Order::SlotToCoeffFirst, _) => params.scale(end),
+            (Order::SlotToCoeffLast, 1) => params.dropped(end + 1) / levels.arcsine()[0],
+            (Order::SlotToCoeffLast, _) => params.dropped(end + 1) / f64::from(levels.literal.message_ratio).exp2(),
+        }
+    }
+
+    fn slot_to_coeff(&self, wanted: f64, fill: f64, target: f64) -> Result<Maps<D>> {
+        let (levels, params) = (&self.levels, self.params);
+        let factors = transforms::slot_to_coeff(self.plan.slots, levels.literal.slot_to_coeff)?;
+        let top = levels.slot_to_coeff_level();
+        let gain = match levels.literal.order {
+            Order::SlotToCoeffFirst => wanted / params.scale(top),
+            // Coefficients come in units of the wanted scale.
+            Order::SlotToCoeffLast => params.scale(levels.output_level()) / (target * fill),
+        };
+        self.maps(factors, top, gain)
+    }
+
+    fn coeff_to_slot(&self, halves: Halves) -> Result<Maps<D>> {
+        let (levels, params) = (&self.levels, self.params);
+        let mut factors = transforms::coeff_to_slot(self.plan.slots, levels.literal.coeff_to_slot)?;
+        // Half of the sum with the conjugate, and the trace multiplied by the repetitions.
+        let repetitions = count(params.max_slots()) / count(self.plan.slots);
+        let each = (0.5 / repetitions).powf(1.0 / count(factors.maps.len()));
+        let last = factors.maps.len() - 1;
+        let adapt = |(index, map): (usize, Diagonals)| match (halves, index == last) {
+            (Halves::Beside, true) => map.scaled(each).beside_its_quarter_turn(),
+            (Halves::Beside, false) => map.scaled(each).repeated(),
+            _ => map.scaled(each),
+        };
+        factors.maps = factors.maps.into_iter().enumerate().map(adapt).collect();
+        let range = f64::from(levels.literal.eval_mod.range);
+        let gain = params.scale(levels.eval_mod_level()) / (params.dropped(0) * range);
+        self.maps(factors, params.top_level(), gain)
+    }
+
+    /// Encodes a step that starts at a level and multiplies the scale by `gain`.
+    fn maps(&self, factors: Factors, top: usize, gain: f64) -> Result<Maps<D>> {
+        let factors = if self.plan.rotations == Rotations::MultiHop { factors.telescoped() } else { factors };
+        let each = gain.powf(1.0 / count(factors.maps.len()));
+        let encode = |(index, map): (usize, &Diagonals)| {
+            let level = top - index;
+            let (strategy, form) = (self.plan.rotations.strategy(map), self.plan.form);
+            let plan = LinearPlan { strategy, form, level, scale: each * self.params.dropped(level) };
+            match self.words {
+                Words::Encoded => LinearTransform::encode(self.dev, self.encoder, map, plan),
+                Words::Declared => LinearTransform::declare(self.dev, self.encoder, map, plan),
+            }
+        };
+        let maps = factors.maps.iter().enumerate().map(encode).collect::<Result<_>>()?;
+        let growth = factors.maps.iter().map(Diagonals::norm).collect();
+        Ok(Maps { maps, growth, rotation: factors.rotation })
+    }
+
+    /// c in the first slots, i·c in as many others; nothing for no slots.
+    fn turned(&self, slots: usize, c: f64, level: usize, scale: f64) -> Result<Option<Plaintext<D>>> {
+        if slots == 0 {
+            return Ok(None);
+        }
+        let values = [[Complex64::new(c, 0.0), Complex64::new(0.0, c)].map(|z| vec![z; slots]).concat()];
+        let packing = Packing { slots: 2 * slots, level, scale };
+        let estimate = self.encoder.estimate(&values, packing)?;
+        let shape = Shape::eval(self.params.ring(), self.params.basis(level));
+        Ok(Some(match self.words {
+            Words::Encoded => self.encoder.encode(self.dev, &values, packing)?,
+            Words::Declared => {
+                let poly = self.declared(&shape);
+                Plaintext { poly, level, scale, slots: 2 * slots, estimate, shadow: None }
+            }
+        }))
+    }
+
+    fn declared(&self, shape: &Shape) -> D::Poly {
+        self.dev.upload(shape, Role::Plaintext, &|_, _| unreachable!("a declared plaintext has no words"))
+    }
+
+    /// X^(N/2) over the primes where EvalMod starts.
+    fn unit(&self) -> D::Poly {
+        let basis: Basis = self.params.basis(self.levels.eval_mod_level());
+        let shape = Shape::eval(self.params.ring(), basis);
+        if self.words == Words::Declared {
+            return self.declared(&shape);
+        }
+        let middle = self.params.ring().n() / 2;
+        let monomial = self.dev.upload(&shape.with_domain(Domain::Coeff), Role::Plaintext, &|_, row| {
+            row.fill(0);
+            row[middle] = 1;
+        });
+        self.dev.ntt(monomial)
+    }
+}

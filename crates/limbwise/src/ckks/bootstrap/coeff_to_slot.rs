@@ -1,0 +1,47 @@
+//! CoeffToSlot: coefficients become slot values, real and imaginary parts apart.
+
+use super::{Bootstrapper, Halves};
+use crate::{
+    ckks::{Ciphertext, Evaluator},
+    error::Result,
+};
+use limbwise_device::Device;
+
+/// Coefficients over K·q₀, as real slots: those of the real parts and those of the imaginary ones, as a batch, side by
+/// side in twice the slots, or the real ones alone.
+///
+/// Shape:  top → the level where EvalMod starts.
+/// Scale:  that of EvalMod's first level.
+/// Cost:   the rotations of the trace for sparse packing, the maps' strategies, one conjugation.
+pub(super) fn coeff_to_slot<D: Device>(
+    boot: &Bootstrapper<D>,
+    eval: &Evaluator<'_, D>,
+    a: &Ciphertext<D>,
+) -> Result<Ciphertext<D>> {
+    let dev = eval.device();
+    let _region = dev.region("coeff_to_slot", 0);
+    let traced = trace(eval, a)?;
+    let slots = boot.to_slot.slots();
+    let values = boot.to_slot.apply(eval, &Ciphertext { slots, ..traced })?;
+    let conjugate = eval.conjugate(&values)?;
+    let sum = eval.add(&values, &conjugate)?;
+    if boot.halves != Halves::Batch {
+        return Ok(sum);
+    }
+    // −i·(t − t̄) is twice the imaginary part.
+    let difference = eval.sub(&conjugate, &values)?;
+    Ok(eval.stack(&[sum, boot.times_i(eval, &difference)]))
+}
+
+/// Sums the conjugates of a ciphertext whose slots should repeat: what does not repeat cancels, the rest is multiplied by
+/// their number, which the maps divide by.
+fn trace<D: Device>(eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+    let all = eval.params().max_slots();
+    let mut sum = Ciphertext { slots: all, ..a.clone() };
+    let mut step = a.slots;
+    while step < all {
+        sum = eval.add(&sum, &eval.rotate(&sum, step as i64)?)?;
+        step *= 2;
+    }
+    Ok(sum)
+}

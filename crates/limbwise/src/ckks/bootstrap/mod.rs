@@ -1,0 +1,224 @@
+//! Bootstrapping: a ciphertext without levels becomes one with levels, by evaluating decryption approximately.
+//!
+//! Enters: the steps, one a file, and the object that carries them out on any device.
+//! Stays out: parameters (`params::bootstrap`), key generation, the choice of a plan for a memory budget (`runtime`).
+//!
+//! Read in this order: [`plan`], `transforms`, `slot_to_coeff`, `mod_raise`, `coeff_to_slot`, `eval_mod`, then
+//! [`Bootstrapper::evaluate`].
+
+mod build;
+mod coeff_to_slot;
+mod eval_mod;
+mod mod_raise;
+pub mod plan;
+mod slot_to_coeff;
+mod transforms;
+
+pub use build::requirements;
+pub use plan::{BootstrapPlan, Content, HalvesAt, Rotations};
+
+use super::{Auto, Ciphertext, Estimate, Evaluator, LinearTransform, evaluator::linear};
+use crate::{
+    error::{BootstrapError, KeyError, LevelError, Result, ScaleError},
+    params::{Bootstrapping, Order},
+    rlwe::noise,
+};
+use eval_mod::Cubic;
+use limbwise_device::{Device, Handle as _};
+use limbwise_math::rns::to_f64;
+
+/// Largest relative difference from the scale that a ciphertext is bootstrapped at.
+const SCALE_TOLERANCE: f64 = 1e-6;
+
+/// How the real and imaginary parts of the coefficients go through EvalMod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Halves {
+    /// As two messages.
+    Batch,
+    /// Side by side in twice the slots: one message.
+    Beside,
+    /// The real ones alone.
+    Real,
+}
+
+/// A linear step: its maps, and a rotation of the result.
+struct Maps<D: Device> {
+    maps: Vec<LinearTransform<D>>,
+    /// What each multiplies the root mean square of its input by.
+    growth: Vec<f64>,
+    rotation: i64,
+}
+
+impl<D: Device> Maps<D> {
+    fn slots(&self) -> usize {
+        self.maps[0].slots()
+    }
+
+    fn apply(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let mut result = a.clone();
+        for ((map, growth), index) in self.maps.iter().zip(&self.growth).zip(0..) {
+            let _region = eval.device().region("stage", index);
+            let size = result.estimate.magnitude * growth;
+            result = eval.linear_transform_rescaled(&result, map)?;
+            result.estimate.magnitude = size; // the map is a multiple of a unitary one
+        }
+        eval.rotate(&result, self.rotation)
+    }
+}
+
+/// Bootstraps ciphertexts of one parameter set by one plan: the encoded maps and constants.
+pub struct Bootstrapper<D: Device> {
+    plan: BootstrapPlan,
+    levels: Bootstrapping,
+    to_coeff: Maps<D>,
+    to_slot: Maps<D>,
+    halves: Halves,
+    cosine: Vec<f64>,
+    cubics: Vec<Cubic<D>>,
+    /// Scale of EvalMod's result.
+    target: f64,
+    /// X^(N/2), whose slots are all i.
+    unit: D::Poly,
+    /// What a ciphertext at level 0 is multiplied with so that q₀ is 2^m times its scale; 1 where SlotToCoeff does that.
+    lift: f64,
+    /// Its scale then, over q₀/2^m: 1 but for the rounding of `lift`.
+    fill: f64,
+}
+
+impl<D: Device> Bootstrapper<D> {
+    /// How it goes about it.
+    #[must_use]
+    pub fn plan(&self) -> BootstrapPlan {
+        self.plan
+    }
+
+    /// Where its levels are.
+    #[must_use]
+    pub fn levels(&self) -> Bootstrapping {
+        self.levels
+    }
+
+    /// Bytes of encoded maps and constants.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let maps = self.to_coeff.maps.iter().chain(&self.to_slot.maps);
+        maps.map(LinearTransform::bytes).sum::<u64>() + self.unit.shape().bytes()
+    }
+
+    /// The same message with [`Bootstrapping::levels`] levels to use.
+    ///
+    /// Shape:  level ≥ the input level → the output level.
+    /// Scale:  that of the output level.
+    /// Noise:  the law of `noise::eval_mod`, and what comes in.
+    /// Source: \[CHKKS18\], \[HK20\], \[BTH22\]; SlotToCoeff first as \[ARK\].
+    ///
+    /// # Errors
+    /// Too few levels, another scale or packing than the plan's, values too large for the message ratio, a missing key.
+    pub fn evaluate(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let eval = &auto.eval;
+        let a = &auto.settle(a)?;
+        let input = self.checked(eval, a)?;
+        let _region = eval.device().region("bootstrap", 0);
+        let first = self.levels.literal.order == Order::SlotToCoeffFirst;
+        let packed = if first { slot_to_coeff::slot_to_coeff(self, eval, &input)? } else { self.lifted(eval, &input)? };
+        let raised = mod_raise::mod_raise(self, eval, &packed)?;
+        // In units of K·q₀ from here on; what was expected so far is kept for the end.
+        let (expected, params) = (raised.estimate, eval.params());
+        let slots = coeff_to_slot::coeff_to_slot(self, eval, &self.in_units_of_the_range(params, raised))?;
+        let reduced = self.eval_mod(auto, &slots)?;
+        let joined = self.joined(eval, &reduced)?;
+        let result = if first { joined } else { slot_to_coeff::slot_to_coeff(self, eval, &joined)? };
+        let scale = params.scale(self.levels.output_level());
+        let reached = result.scale * self.fill;
+        debug_assert!((reached / scale - 1.0).abs() < 1e-8, "2^{} for 2^{}", reached.log2(), scale.log2());
+        let spread = if first { noise::slot_factor(self.plan.slots) } else { 1.0 };
+        let error = (expected.error() / spread).hypot(noise::eval_mod(params, a.estimate.part_width()));
+        let estimate =
+            Estimate::exact(a.estimate.magnitude).with_peak(a.estimate.peak, a.estimate.real).with_error(error);
+        let shadow = a.shadow.as_ref().map(|s| match self.plan.content {
+            Content::Complex => s.clone(),
+            Content::Real => s.map(|z| z.re.into()),
+        });
+        Ok(Ciphertext { scale, estimate, shadow, slots: self.plan.slots, ..result })
+    }
+
+    /// The input at its level, if it is one that can be bootstrapped.
+    fn checked(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let (op, params, needed) = ("bootstrap", eval.params(), self.levels.input_level());
+        linear(op, a)?;
+        if params.bootstrapping() != Some(&self.levels) {
+            return Err(BootstrapError::OtherParameters.into());
+        }
+        if a.slots != self.plan.slots {
+            return Err(KeyError::Slots { op, left: a.slots, right: self.plan.slots }.into());
+        }
+        if a.level < needed {
+            return Err(LevelError::Exhausted { op, level: a.level, needed, top: params.top_level() }.into());
+        }
+        // A quarter of the way to the next multiple of q₀ the sine turns back.
+        let most = f64::from(self.levels.literal.message_ratio).exp2() / 5.0;
+        if a.estimate.peak > most {
+            return Err(BootstrapError::TooLarge { peak: a.estimate.peak, most }.into());
+        }
+        let wanted = params.scale(needed);
+        let low = eval.drop_level(a, needed)?;
+        if (a.scale / params.scale(a.level) - 1.0).abs() > SCALE_TOLERANCE
+            && (a.scale / wanted - 1.0).abs() > SCALE_TOLERANCE
+        {
+            return Err(ScaleError::Mismatch { op, left: a.scale.log2(), right: wanted.log2() }.into());
+        }
+        Ok(Ciphertext { shadow: None, ..low })
+    }
+
+    /// At level 0, with as much more scale as the message ratio leaves.
+    fn lifted(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let scale = a.scale * self.lift;
+        let lifted = eval.mul_scalar(&Ciphertext { scale: 1.0, ..a.clone() }, 1.0, self.lift)?;
+        Ok(Ciphertext { scale, estimate: a.estimate, ..lifted })
+    }
+
+    /// A raised ciphertext whose message is the coefficients over K·q₀: at most 1, whatever was encrypted.
+    fn in_units_of_the_range(&self, params: &crate::params::Params, a: Ciphertext<D>) -> Ciphertext<D> {
+        let range = f64::from(self.levels.literal.eval_mod.range);
+        let estimate = Estimate::exact(self.levels.multiple_deviation() / range).bounded_by(1.0);
+        Ciphertext { scale: params.dropped(0) * range, estimate, ..a }
+    }
+
+    /// EvalMod on the batch, or on one message after the other.
+    fn eval_mod(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        if self.plan.halves == HalvesAt::Once || a.batch() == 1 {
+            return eval_mod::eval_mod(self, auto, a);
+        }
+        let one = |i| eval_mod::eval_mod(self, auto, &auto.eval.split(a, i, i + 1));
+        let halves = (0..a.batch()).map(one).collect::<Result<Vec<_>>>()?;
+        Ok(auto.eval.stack(&halves))
+    }
+
+    /// Real and imaginary parts as complex slots again.
+    fn joined(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        match self.halves {
+            Halves::Real => Ok(a.clone()),
+            Halves::Batch => {
+                let half = a.batch() / 2;
+                let imaginary = self.times_i(eval, &eval.split(a, half, 2 * half));
+                eval.add(&eval.split(a, 0, half), &imaginary)
+            }
+            Halves::Beside => {
+                let repeated = eval.add(a, &eval.rotate(a, self.plan.slots as i64)?)?;
+                Ok(Ciphertext { slots: self.plan.slots, ..repeated })
+            }
+        }
+    }
+
+    /// `i·a`, exactly.
+    fn times_i(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Ciphertext<D> {
+        let unit = eval.device().restrict(&self.unit, eval.params().basis(a.level));
+        let parts = a.parts.iter().map(|p| eval.device().mul(p, &unit)).collect();
+        Ciphertext { parts, estimate: a.estimate.with_peak(a.estimate.peak, false), shadow: None, ..*a }
+    }
+}
+
+/// Slots as a number.
+fn count(slots: usize) -> f64 {
+    to_f64(slots as u64)
+}

@@ -1,0 +1,292 @@
+//! The part of a parameter set that bootstrapping takes: what is written, where each step finds its levels, and how
+//! often it fails.
+
+use super::{
+    error::ParamsError,
+    literal::{ParamsLiteral, Secret},
+};
+use limbwise_math::{
+    chebyshev::Series,
+    rns::to_f64,
+    uniform_sum::{log2_sub_gaussian_tail, two_sided_tail},
+};
+use serde::{Deserialize, Serialize};
+use std::f64::consts::TAU;
+
+/// Which of the two linear steps comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// SlotToCoeff, ModRaise, CoeffToSlot, EvalMod: EvalMod acts on the slots themselves, so its noise is not spread by
+    /// a transform after it. A ciphertext is bootstrapped at the level that SlotToCoeff starts from.
+    #[default]
+    SlotToCoeffFirst,
+    /// ModRaise, CoeffToSlot, EvalMod, SlotToCoeff: a ciphertext is bootstrapped at level 0.
+    SlotToCoeffLast,
+}
+
+/// The approximate reduction modulo q₀.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct EvalModLiteral {
+    /// K: multiples of q₀ from −(K−1) to K−1 are removed.
+    pub range: u32,
+    /// Degree of the Chebyshev series of the cosine.
+    pub degree: usize,
+    /// r: the series is that of the cosine at 2^−r of its argument.
+    pub double_angles: usize,
+    /// Degree of the arcsine after it: 1 (none), 3, 5 or 7.
+    pub arcsine: usize,
+}
+
+impl EvalModLiteral {
+    /// Levels it takes.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        let series = |degree: usize| (degree + 1).next_power_of_two().trailing_zeros() as usize;
+        let arcsine = if self.arcsine > 1 { series(self.arcsine) } else { 0 };
+        series(self.degree) + self.double_angles + arcsine
+    }
+}
+
+/// How ciphertexts under these parameters are bootstrapped. The primes are those of the levels: from level 0 upwards q₀,
+/// the steps below the user's levels, the user's levels, the steps above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct BootstrapLiteral {
+    /// The order of the steps.
+    #[serde(default)]
+    pub order: Order,
+    /// Levels, and so maps, of SlotToCoeff.
+    pub slot_to_coeff: usize,
+    /// Levels, and so maps, of CoeffToSlot.
+    pub coeff_to_slot: usize,
+    /// log₂(q₀/Δ₀): how much larger q₀ is than the coefficient of a slot value 1 when the modulus is raised.
+    pub message_ratio: u32,
+    /// Weight of the ephemeral secret under which the modulus is raised; the main secret itself without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ephemeral_weight: Option<usize>,
+    /// The approximate reduction.
+    pub eval_mod: EvalModLiteral,
+}
+
+/// Where each step of bootstrapping finds its levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bootstrapping {
+    /// What was written.
+    pub literal: BootstrapLiteral,
+    /// Levels between two bootstrappings.
+    pub levels: usize,
+    top: usize,
+    /// Expected number of non-zero coefficients of the secret under which the modulus is raised, and the most there is.
+    weight: [usize; 2],
+    n: usize,
+}
+
+impl Bootstrapping {
+    /// Level that a ciphertext is bootstrapped at; higher ones are dropped to it.
+    #[must_use]
+    pub fn input_level(&self) -> usize {
+        match self.literal.order {
+            Order::SlotToCoeffFirst => self.literal.slot_to_coeff,
+            Order::SlotToCoeffLast => 0,
+        }
+    }
+
+    /// Level of a bootstrapped ciphertext.
+    #[must_use]
+    pub fn output_level(&self) -> usize {
+        self.input_level() + self.levels
+    }
+
+    /// Level at which EvalMod starts.
+    #[must_use]
+    pub fn eval_mod_level(&self) -> usize {
+        self.top - self.literal.coeff_to_slot
+    }
+
+    /// Level at which EvalMod ends.
+    #[must_use]
+    pub fn eval_mod_end(&self) -> usize {
+        self.eval_mod_level() - self.literal.eval_mod.depth()
+    }
+
+    /// Level at which SlotToCoeff starts.
+    #[must_use]
+    pub fn slot_to_coeff_level(&self) -> usize {
+        match self.literal.order {
+            Order::SlotToCoeffFirst => self.literal.slot_to_coeff,
+            Order::SlotToCoeffLast => self.eval_mod_end(),
+        }
+    }
+
+    /// Coefficients of s, s³, … of the polynomial that takes sin(2π·z/2^m), |z| ≤ 1, to z: at the Chebyshev nodes of what
+    /// the sine can be. A single one is the gain of the sine.
+    #[must_use]
+    pub fn arcsine(&self) -> Vec<f64> {
+        let ratio = f64::from(self.literal.message_ratio).exp2();
+        let most = (TAU / ratio).sin();
+        let degree = self.literal.eval_mod.arcsine;
+        let straight = |s: f64| s.asin() * ratio / TAU;
+        let series = Series::interpolate(straight, -most, most, u32::try_from(degree).unwrap_or(1));
+        // T_1 … T_7 in powers of u = s/most.
+        const POWERS: [[f64; 4]; 4] =
+            [[1.0, 0.0, 0.0, 0.0], [-3.0, 4.0, 0.0, 0.0], [5.0, -20.0, 16.0, 0.0], [-7.0, 56.0, -112.0, 64.0]];
+        let power = |k: usize| {
+            let sum: f64 = (0..=degree / 2).map(|j| series.coefficients[2 * j + 1] * POWERS[j][k]).sum();
+            (0..2 * k + 1).fold(sum, |c, _| c / most)
+        };
+        (0..=degree / 2).map(power).collect()
+    }
+
+    /// Root mean square of what remains between z and the straightened sine of z, for z uniform in ±`width`.
+    #[must_use]
+    pub fn sine_error(&self, width: f64) -> f64 {
+        const POINTS: u32 = 64;
+        let odd = self.arcsine();
+        let ratio = f64::from(self.literal.message_ratio).exp2();
+        let square = |i: u32| {
+            let z = width * (f64::from(i) + 0.5) / f64::from(POINTS);
+            let s = (TAU * z / ratio).sin();
+            (odd.iter().rev().fold(0.0, |sum, c| sum * s * s + c) * s - z).powi(2)
+        };
+        ((0..POINTS).map(square).sum::<f64>() / f64::from(POINTS)).sqrt()
+    }
+
+    /// log₂ of the probability that one bootstrapping of so many slots meets a multiple of q₀ beyond its range, by the
+    /// union bound over the coefficients.
+    ///
+    /// The multiple is the rounded sum of the secret's non-zero coefficients, each times a uniform variable, and one more.
+    /// The series is fitted up to K − 1, so what rounds to K fails: the tail counts from K − ½. Exact where the weight is
+    /// fixed; Chernoff's bound, at a weight six deviations above the mean, where the secret is uniform.
+    /// Source: \[BTH22\]; Differs: counts from K − ½, the source from K.
+    #[must_use]
+    pub fn log2_failure(&self, slots: usize) -> f64 {
+        let edge = f64::from(self.literal.eval_mod.range) - 0.5;
+        let coefficients = 2.0 * to_f64(slots.min(self.n / 2) as u64);
+        let [_, most] = self.weight;
+        let tail = match u32::try_from(most + 1) {
+            Ok(count) if count <= 1024 => two_sided_tail(count, edge).log2(),
+            _ => log2_sub_gaussian_tail(to_f64(most as u64 + 1) / 12.0, edge),
+        };
+        (tail + coefficients.log2()).min(0.0)
+    }
+
+    /// Standard deviation of the multiple of q₀ in a coefficient.
+    #[must_use]
+    pub fn multiple_deviation(&self) -> f64 {
+        (to_f64(self.weight[0] as u64 + 1) / 12.0).sqrt()
+    }
+
+    /// Checks what is written against the chain.
+    pub(super) fn new(literal: &ParamsLiteral) -> Result<Option<Self>, ParamsError> {
+        let Some(boot) = literal.bootstrapping else { return Ok(None) };
+        check_ranges(&boot, literal.log_n)?;
+        let top = literal.levels.len() - 1;
+        let taken = boot.slot_to_coeff + boot.coeff_to_slot + boot.eval_mod.depth();
+        if top <= taken {
+            return Err(ParamsError::BootstrappingTooDeep { taken, top });
+        }
+        let n = 1usize << literal.log_n;
+        let weight = match (boot.ephemeral_weight, literal.secret) {
+            (Some(h), _) | (None, Secret::FixedWeight(h)) => [h, h],
+            // 2N/3 ± six times √(2N/9)
+            (None, Secret::Ternary) => [2 * n / 3, 2 * n / 3 + 6 * (2 * n / 9).isqrt()],
+        };
+        Ok(Some(Self { literal: boot, levels: top - taken, top, weight, n }))
+    }
+}
+
+fn check_ranges(boot: &BootstrapLiteral, log_n: u32) -> Result<(), ParamsError> {
+    let range = |ok: bool, field: &'static str, got: String, wanted: &str| {
+        if ok { Ok(()) } else { Err(ParamsError::Range { field, got, wanted: wanted.into() }) }
+    };
+    let maps = |field, got: usize| {
+        let most = log_n as usize - 1;
+        range((1..=most).contains(&got), field, got.to_string(), &format!("1 to {most} levels, one a map"))
+    };
+    maps("bootstrapping.slot-to-coeff", boot.slot_to_coeff)?;
+    maps("bootstrapping.coeff-to-slot", boot.coeff_to_slot)?;
+    let ratio = boot.message_ratio;
+    range(
+        (2..=20).contains(&ratio),
+        "bootstrapping.message-ratio",
+        ratio.to_string(),
+        "2 to 20 bits, usually 5 to 10",
+    )?;
+    let EvalModLiteral { range: k, degree, double_angles, arcsine } = boot.eval_mod;
+    range((2..=4096).contains(&k), "bootstrapping.eval-mod.range", k.to_string(), "2 to 4096; 16 for weight 32")?;
+    range((7..=511).contains(&degree), "bootstrapping.eval-mod.degree", degree.to_string(), "7 to 511, usually 31")?;
+    let angles = double_angles;
+    range(angles <= 12, "bootstrapping.eval-mod.double-angles", angles.to_string(), "0 to 12, usually 3")?;
+    let odd = matches!(arcsine, 1 | 3 | 5 | 7);
+    range(odd, "bootstrapping.eval-mod.arcsine", arcsine.to_string(), "1 (none), 3, 5 or 7")?;
+    // The series has to turn at least as often as the cosine between its farthest multiples.
+    let turns = 2.0 * f64::from(k) / (double_angles as f64).exp2();
+    let least = 0.5 * TAU * turns / 2.0 + 1.0;
+    let wanted = format!("at least {least:.0} for range {k} with {double_angles} double angles, or more double angles");
+    range(to_f64(degree as u64) >= least, "bootstrapping.eval-mod.degree", degree.to_string(), &wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{Params, ParamsError, presets::presets};
+
+    fn literal() -> ParamsLiteral {
+        presets().into_iter().find(|p| p.name == "boot-l13-p23").unwrap().literal
+    }
+
+    #[test]
+    fn levels_are_shared_out() {
+        let params = Params::new(&literal()).unwrap();
+        let boot = params.bootstrapping().unwrap();
+        assert_eq!((boot.levels, boot.input_level(), boot.output_level()), (13, 3, 16));
+        assert_eq!((boot.eval_mod_end(), boot.eval_mod_level(), params.top_level()), (16, 26, 30));
+        let mut last = literal();
+        last.bootstrapping.as_mut().unwrap().order = Order::SlotToCoeffLast;
+        let boot = *Params::new(&last).unwrap().bootstrapping().unwrap();
+        assert_eq!((boot.input_level(), boot.output_level(), boot.slot_to_coeff_level()), (0, 13, 16));
+    }
+
+    #[test]
+    fn the_arcsine_straightens_the_sine() {
+        // Each two degrees more are worth about 2·log₂(128/2π) bits.
+        for (degree, bits) in [(1, 12.0), (3, 23.0), (5, 34.0), (7, 44.0)] {
+            let mut l = literal();
+            let boot = l.bootstrapping.as_mut().unwrap();
+            (boot.eval_mod.arcsine, boot.message_ratio) = (degree, 7);
+            let boot = *Params::new(&l).unwrap().bootstrapping().unwrap();
+            let odd = boot.arcsine();
+            let error = |z: f64| {
+                let s = (TAU * z / 128.0).sin();
+                odd.iter().rev().fold(0.0, |sum, c| sum * s * s + c) * s - z
+            };
+            let worst = (-100..=100).map(|i| error(f64::from(i) / 100.0).abs()).fold(0.0, f64::max);
+            assert!(-worst.log2() > bits, "degree {degree}: {}", -worst.log2());
+        }
+    }
+
+    #[test]
+    fn failure_counts_from_the_last_fitted_multiple() {
+        let boot = *Params::new(&literal()).unwrap().bootstrapping().unwrap();
+        assert!((boot.log2_failure(1 << 15) + 105.7).abs() < 0.06, "{}", boot.log2_failure(1 << 15));
+        assert!((boot.log2_failure(1 << 14) + 106.7).abs() < 0.06);
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_reasons() {
+        let refused = |change: &dyn Fn(&mut BootstrapLiteral)| {
+            let mut l = literal();
+            change(l.bootstrapping.as_mut().unwrap());
+            Params::new(&l).unwrap_err().to_string()
+        };
+        assert!(refused(&|b| b.eval_mod.arcsine = 4).contains("1 (none), 3, 5 or 7"));
+        assert!(refused(&|b| b.eval_mod.double_angles = 0).contains("more double angles"));
+        assert!(refused(&|b| b.coeff_to_slot = 0).contains("coeff-to-slot"));
+        assert!(refused(&|b| b.ephemeral_weight = Some(16)).contains("weight 16"));
+        let mut short = literal();
+        short.levels.truncate(10);
+        assert_eq!(Params::new(&short).unwrap_err(), ParamsError::BootstrappingTooDeep { taken: 17, top: 9 });
+    }
+}

@@ -1,0 +1,219 @@
+//! Bootstrapping on a small ring: every strategy, packing and order gives the message back, and says what it expects.
+
+use crate::common::{Dev, Session, small, uniform};
+use limbwise::{
+    Complex64,
+    ckks::{
+        Auto, Ciphertext, Evaluator, Packing, PlaintextForm, Precision,
+        bootstrap::{BootstrapPlan, Bootstrapper, Content, HalvesAt, Rotations, requirements},
+        decrypt, encrypt,
+    },
+    params::{
+        BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Secret, presets::presets,
+    },
+    rlwe::KeySet,
+};
+
+/// The default preset's chain, shortened to 2 levels, on a small ring.
+fn literal(order: Order, arcsine: usize, ratio: u32) -> ParamsLiteral {
+    let eval_mod = EvalModLiteral { range: 16, degree: 31, double_angles: 3, arcsine };
+    let mut literal = ParamsLiteral::chain(11, 50, 40, 0, (50, 6), 5);
+    let (below, above) = match order {
+        Order::SlotToCoeffFirst => ([32; 2].as_slice(), [].as_slice()),
+        Order::SlotToCoeffLast => ([].as_slice(), [40; 2].as_slice()),
+    };
+    let bits = below.iter().chain(&[40; 2]).chain(above).copied();
+    let bits = bits.chain(vec![50; eval_mod.depth()]).chain([46; 2]);
+    literal.levels.extend(bits.map(|b| vec![PrimeChoice::Bits(b)]));
+    literal.bootstrapping = Some(BootstrapLiteral {
+        order,
+        slot_to_coeff: 2,
+        coeff_to_slot: 2,
+        message_ratio: ratio,
+        ephemeral_weight: Some(32),
+        eval_mod,
+    });
+    literal.insecure = Some(Insecure { reason: "unit test on a small ring".into() });
+    literal
+}
+
+fn session(literal: &ParamsLiteral, plan: BootstrapPlan) -> (Session, Bootstrapper<Dev>) {
+    let params = Params::new(literal).unwrap();
+    let s = Session::with_keys(params.clone(), &requirements(&params, plan).unwrap());
+    let boot = Bootstrapper::encode(&s.dev, &s.encoder, plan).unwrap();
+    (s, boot)
+}
+
+fn encrypted(s: &Session, values: &[Complex64]) -> Ciphertext<Dev> {
+    let level = s.params.bootstrapping().unwrap().input_level();
+    let packing = Packing { slots: values.len(), level, scale: s.params.scale(level) };
+    let plain = s.encoder.encode(&s.dev, &[values.to_vec()], packing).unwrap();
+    encrypt(&s.dev, &s.params, &s.public, &plain).unwrap()
+}
+
+/// Bootstraps values and holds the result to them, and the precision to what was expected.
+fn expect(literal: &ParamsLiteral, plan: BootstrapPlan, values: &[Complex64], bits: f64) {
+    let (s, boot) = session(literal, plan);
+    let a = encrypted(&s, values).bounded_by(2f64.sqrt());
+    let result = boot.evaluate(&s.auto(), &a).unwrap();
+    assert_eq!(result.level, s.params.bootstrapping().unwrap().output_level());
+    let (got, expected) = (Precision::of(&s.decrypt(&result), values), result.estimate.precision_bits());
+    let order = literal.bootstrapping.unwrap().order;
+    assert!(got.mean > bits && got.min > bits - 4.0, "{order:?} {plan:?}: mean {:.2}, min {:.2}", got.mean, got.min);
+    assert!(got.mean > expected - 2.0, "{order:?} {plan:?}: {:.2}, expected {expected:.2}", got.mean);
+}
+
+const ORDERS: [(Order, f64); 2] = [(Order::SlotToCoeffFirst, 23.0), (Order::SlotToCoeffLast, 18.0)];
+
+#[test]
+fn every_order_with_every_arcsine() {
+    let full = 1 << 10;
+    for (order, arcsine, ratio, bits) in [
+        (Order::SlotToCoeffFirst, 1, 10, 19.0),
+        (Order::SlotToCoeffFirst, 3, 7, 24.0),
+        (Order::SlotToCoeffFirst, 5, 6, 25.0),
+        (Order::SlotToCoeffFirst, 7, 5, 26.0),
+        (Order::SlotToCoeffLast, 1, 9, 16.0),
+        (Order::SlotToCoeffLast, 3, 7, 20.0),
+        (Order::SlotToCoeffLast, 7, 5, 20.0),
+    ] {
+        expect(&literal(order, arcsine, ratio), BootstrapPlan::fastest(full), &uniform(full, "boot"), bits);
+    }
+}
+
+#[test]
+fn every_rotation_strategy_with_every_form_of_diagonals() {
+    let full = 1 << 10;
+    for (order, bits) in ORDERS {
+        for rotations in Rotations::ALL {
+            for form in PlaintextForm::ALL {
+                let plan = BootstrapPlan { rotations, form, ..BootstrapPlan::fastest(full) };
+                expect(&literal(order, 3, 7), plan, &uniform(full, "boot"), bits);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_packing_with_every_content() {
+    let real = |values: Vec<Complex64>| values.into_iter().map(|z| Complex64::from(z.re)).collect::<Vec<_>>();
+    for (order, bits) in ORDERS {
+        for slots in [1, 2, 64, 512, 1024] {
+            for arcsine in [1, 3] {
+                let (ratio, bits) = if arcsine == 1 { (10, bits - 5.0) } else { (7, bits) };
+                let literal = literal(order, arcsine, ratio);
+                let complex = BootstrapPlan::fastest(slots);
+                expect(&literal, complex, &uniform(slots, "boot"), bits);
+                let plan = BootstrapPlan { content: Content::Real, ..BootstrapPlan::smallest(slots) };
+                expect(&literal, plan, &real(uniform(slots, "boot")), bits);
+                let plan = BootstrapPlan { halves: HalvesAt::Turns, rotations: Rotations::MultiHop, ..complex };
+                expect(&literal, plan, &uniform(slots, "boot"), bits);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_message() {
+    let full = 1 << 10;
+    let constant = |re, im| vec![Complex64::new(re, im); full];
+    let positive: Vec<Complex64> = uniform(full, "boot").iter().map(|z| Complex64::from(z.re.abs())).collect();
+    let small: Vec<Complex64> = uniform(full, "boot").iter().map(|z| z * 0.01).collect();
+    for values in [constant(0.7, 0.3), constant(1.0, 1.0), constant(-1.0, 0.0), constant(0.0, 0.0), positive, small] {
+        expect(&literal(Order::SlotToCoeffFirst, 3, 7), BootstrapPlan::fastest(full), &values, 23.0);
+    }
+}
+
+#[test]
+fn without_encapsulation_and_with_two_primes_a_level() {
+    let mut sparse = literal(Order::SlotToCoeffFirst, 3, 7);
+    let boot = sparse.bootstrapping.as_mut().unwrap();
+    boot.ephemeral_weight = None;
+    sparse.secret = Secret::FixedWeight(32);
+    expect(&sparse, BootstrapPlan::fastest(64), &uniform(64, "boot"), 23.0);
+    // q₀ of two primes, EvalMod and CoeffToSlot with two a level.
+    let mut pairs = literal(Order::SlotToCoeffFirst, 3, 7);
+    for level in &mut pairs.levels {
+        if matches!(level[..], [PrimeChoice::Bits(46..)]) {
+            *level = vec![PrimeChoice::Bits(28), PrimeChoice::Bits(27)];
+        }
+    }
+    pairs.levels[0] = vec![PrimeChoice::Bits(25); 2];
+    pairs.special = vec![PrimeChoice::Bits(30); 12];
+    expect(&pairs, BootstrapPlan::fastest(1 << 10), &uniform(1 << 10, "boot"), 23.0);
+}
+
+#[test]
+fn a_bootstrapped_ciphertext_has_its_levels() {
+    let slots = 1 << 10;
+    let literal = literal(Order::SlotToCoeffFirst, 3, 7);
+    let (s, boot) = session(&literal, BootstrapPlan::fastest(slots));
+    let auto = s.auto();
+    let x = uniform(slots, "boot");
+    let mut a = boot.evaluate(&auto, &encrypted(&s, &x).bounded_by(2f64.sqrt())).unwrap();
+    for _ in 0..2 {
+        a = auto.settle(&auto.square(&a).unwrap()).unwrap();
+    }
+    let wanted: Vec<Complex64> = x.iter().map(|z| z * z * z * z).collect();
+    s.expect("x⁴", &a, &wanted, 20.0);
+    let again = boot.evaluate(&auto, &a.bounded_by(4.0)).unwrap();
+    s.expect("x⁴ bootstrapped", &again, &wanted, 18.0);
+}
+
+#[test]
+fn mistakes_are_found_before_anything_is_computed() {
+    let slots = 1 << 10;
+    let literal = literal(Order::SlotToCoeffFirst, 3, 7);
+    let (s, boot) = session(&literal, BootstrapPlan::fastest(slots));
+    let (auto, eval) = (s.auto(), s.eval());
+    let a = encrypted(&s, &uniform(slots, "boot"));
+    let refused = |a: &Ciphertext<Dev>| boot.evaluate(&auto, a).err().unwrap().to_string();
+    let low = eval.drop_level(&a, 1).unwrap();
+    assert!(refused(&low).contains("bootstrap needs level 2; the ciphertext is at level 1"), "{}", refused(&low));
+    assert!(refused(&Ciphertext { scale: a.scale * 2.0, ..a.clone() }).contains("scales"));
+    assert!(refused(&Ciphertext { slots: 64, ..a.clone() }).contains("64 and 1024 slots"));
+    let large = eval.mul_scalar(&Ciphertext { scale: 1.0, ..a.clone() }, 100.0, 1.0).unwrap();
+    let large = Ciphertext { scale: a.scale, ..large };
+    assert!(refused(&large).contains("scale them down first"), "{}", refused(&large));
+    // A key that is not there.
+    let none = KeySet::new(&s.params, Vec::new());
+    let bare = Auto::new(Evaluator::new(&s.dev, &s.params, &none), &s.encoder);
+    assert!(boot.evaluate(&bare, &a).err().unwrap().to_string().contains("needs"));
+    // Parameters without bootstrapping, and others than the bootstrapper's.
+    let params = Params::new(&small(3)).unwrap();
+    let refused = requirements(&params, BootstrapPlan::fastest(slots)).unwrap_err().to_string();
+    assert!(refused.contains("have no bootstrapping"), "{refused}");
+    let refused = requirements(&s.params, BootstrapPlan::fastest(3)).unwrap_err().to_string();
+    assert!(refused.contains("power of two"), "{refused}");
+}
+
+#[test]
+fn a_range_that_is_too_small_is_found_at_decryption() {
+    let slots = 1 << 10;
+    let mut narrow = literal(Order::SlotToCoeffFirst, 3, 7);
+    narrow.bootstrapping.as_mut().unwrap().eval_mod.range = 3;
+    let (s, boot) = session(&narrow, BootstrapPlan::fastest(slots));
+    let a = encrypted(&s, &uniform(slots, "boot")).bounded_by(2f64.sqrt());
+    let result = boot.evaluate(&s.auto(), &a).unwrap();
+    let refused = decrypt(&s.dev, &s.encoder, &s.params, &s.secret, &result).unwrap_err().to_string();
+    assert!(refused.contains("the circuit allows at most"), "{refused}");
+    assert!(s.params.bootstrapping().unwrap().log2_failure(slots) > -4.0);
+}
+
+/// The default preset at full size: random and constant messages, fastest and smallest plan.
+#[test]
+#[ignore = "full size: a minute and 8 GB"]
+fn the_default_preset_at_full_size() {
+    let literal = presets().into_iter().find(|p| p.name == "boot-l13-p23").unwrap().literal;
+    let slots = 1 << 15;
+    for plan in [BootstrapPlan::fastest(slots), BootstrapPlan::smallest(slots)] {
+        let (s, boot) = session(&literal, plan);
+        for values in [uniform(slots, "boot"), vec![Complex64::new(0.7, 0.3); slots]] {
+            let a = encrypted(&s, &values).bounded_by(2f64.sqrt());
+            let result = boot.evaluate(&s.auto(), &a).unwrap();
+            let got = Precision::of(&s.decrypt(&result), &values);
+            let expected = result.estimate.precision_bits();
+            assert!(got.mean > 22.0 && (got.mean - expected).abs() < 2.0, "{plan:?}: {got:?}, expected {expected:.2}");
+        }
+    }
+}
