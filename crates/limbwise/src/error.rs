@@ -242,6 +242,11 @@ pub enum BootstrapError {
     /// The bootstrapper was made for other parameters.
     #[error("the bootstrapper was made for other parameters than the evaluator's: make one with the same Params")]
     OtherParameters,
+    /// Two passes of an order that may fail in the first.
+    #[error(
+        "two passes need SlotToCoeff first: with SlotToCoeff last a first pass can fail on constant messages; choose a preset with the other order"
+    )]
+    TwoPasses,
     /// Values that would wrap round q₀.
     #[error(
         "slots may reach {peak:.3e}, and these parameters bootstrap values up to {most:.3e}: scale them down first, or state a tighter bound (Ciphertext::bounded_by)"

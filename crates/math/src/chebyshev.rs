@@ -53,7 +53,7 @@ impl Series {
             row.push(f(x));
             row
         };
-        Self { coefficients: least_squares(points.iter().map(row).collect()), from, to }
+        Self { coefficients: least_squares(&mut points.iter().map(row).collect::<Vec<_>>()), from, to }
     }
 
     /// The series of `Σ p_k·x^k` on [from, to].
@@ -78,8 +78,13 @@ impl Series {
     }
 }
 
-/// Solves `A·c ≈ b` in the sense of least squares; each row is one of A with its entry of b at the end.
-fn least_squares(mut rows: Vec<Vec<f64>>) -> Vec<f64> {
+/// Solves `A·c ≈ b` in the sense of least squares; each row is one of A with its entry of b at the end. The rows are
+/// overwritten.
+///
+/// # Panics
+/// Without a row, or with fewer rows than unknowns.
+#[must_use]
+pub fn least_squares(rows: &mut [Vec<f64>]) -> Vec<f64> {
     let columns = rows[0].len() - 1;
     for k in 0..columns {
         let norm = rows[k..].iter().map(|r| r[k] * r[k]).sum::<f64>().sqrt();

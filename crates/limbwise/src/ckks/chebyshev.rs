@@ -4,11 +4,11 @@
 //! combinations of baby steps; where the depth is tight (only ever along the leading quotients) the division goes on to
 //! degree one. Source: \[PS73\], \[BMTH21\] §5.2.
 
-use super::{auto::Auto, ciphertext::Ciphertext};
+use super::{auto::Auto, ciphertext::Ciphertext, evaluator::Evaluator};
 use crate::error::Result;
 use limbwise_device::Device;
 use limbwise_math::chebyshev::{Series, divide};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 /// Levels that a series of this degree takes, its argument in [−1, 1].
 #[must_use]
@@ -20,6 +20,8 @@ pub fn depth(degree: usize) -> usize {
 struct Basis<'s, 'a, D: Device> {
     auto: &'s Auto<'a, D>,
     powers: BTreeMap<usize, Ciphertext<D>>,
+    /// X^(N/2) where odd coefficients are imaginary.
+    imaginary: Option<&'s D::Poly>,
 }
 
 impl<D: Device> Basis<'_, '_, D> {
@@ -41,6 +43,17 @@ impl<D: Device> Basis<'_, '_, D> {
     }
 }
 
+impl<D: Device> Evaluator<'_, D> {
+    /// `i·a`, exactly; `unit` is X^(N/2) over the primes of `a` or more.
+    pub(crate) fn times_unit(&self, a: &Ciphertext<D>, unit: &D::Poly) -> Ciphertext<D> {
+        let unit = self.dev.restrict(unit, self.params.basis(a.level));
+        let parts = a.parts.iter().map(|p| self.dev.mul(p, &unit)).collect();
+        let estimate = a.estimate.with_peak(a.estimate.peak, false);
+        let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * num_complex::Complex64::i()));
+        Ciphertext { parts, estimate, shadow, ..*a }
+    }
+}
+
 impl<D: Device> Auto<'_, D> {
     /// Evaluates a series at `u`, which the caller has already mapped to [−1, 1]: see [`Self::chebyshev`].
     ///
@@ -50,11 +63,32 @@ impl<D: Device> Auto<'_, D> {
     /// # Panics
     /// Without a coefficient.
     pub fn chebyshev_unit(&self, u: &Ciphertext<D>, coefficients: &[f64]) -> Result<Ciphertext<D>> {
+        self.series(u, coefficients, None)
+    }
+
+    /// Evaluates `Σ c_k·T_k(u)` for real u, its even coefficients real and its odd ones times i: the exponential of an
+    /// imaginary multiple of u, say. `unit` is X^(N/2), whose slots are i, over the primes of `u` or more.
+    ///
+    /// # Errors
+    /// As [`Self::chebyshev_unit`].
+    ///
+    /// # Panics
+    /// Without a coefficient.
+    pub fn chebyshev_odd_imaginary(
+        &self,
+        u: &Ciphertext<D>,
+        coefficients: &[f64],
+        unit: &D::Poly,
+    ) -> Result<Ciphertext<D>> {
+        self.series(u, coefficients, Some(unit))
+    }
+
+    fn series(&self, u: &Ciphertext<D>, coefficients: &[f64], imaginary: Option<&D::Poly>) -> Result<Ciphertext<D>> {
         let degree = coefficients.len().checked_sub(1).expect("a series has a coefficient");
         let _region = self.eval.device().region("chebyshev", u32::try_from(degree).unwrap_or(u32::MAX));
         let u = self.settle(u)?.bounded_by(1.0);
         self.eval.needs("chebyshev", &u, depth(degree))?;
-        let mut basis = Basis { auto: self, powers: BTreeMap::from([(1, u)]) };
+        let mut basis = Basis { auto: self, powers: BTreeMap::from([(1, u)]), imaginary };
         // √d baby steps balance the products for powers against those for recombination.
         let babies = 1usize << (depth(degree).div_ceil(2));
         self.evaluate(&mut basis, coefficients, babies, depth(degree))
@@ -92,14 +126,35 @@ impl<D: Device> Auto<'_, D> {
 
     /// `Σ p_k·T_k` of a few terms, pending; the smallest coefficients still weigh: none is left out but exact zeros.
     fn combination(&self, basis: &mut Basis<'_, '_, D>, p: &[f64]) -> Result<Ciphertext<D>> {
+        let Some(unit) = basis.imaginary else {
+            return Ok(self.add_scalar(&self.sum_of_terms(basis, p, 1..p.len(), 1)?, p[0]));
+        };
+        let odd = self.eval.times_unit(&self.sum_of_terms(basis, p, 1..p.len(), 2)?, unit);
+        let even = match p.len() {
+            ..=2 => odd,
+            _ => self.add(&odd, &self.sum_of_terms(basis, p, 2..p.len(), 2)?)?,
+        };
+        Ok(self.add_scalar(&even, p[0]))
+    }
+
+    /// The terms of some indices, pending at the lowest of the levels that they all have.
+    fn sum_of_terms(
+        &self,
+        basis: &mut Basis<'_, '_, D>,
+        p: &[f64],
+        indices: Range<usize>,
+        step: usize,
+    ) -> Result<Ciphertext<D>> {
+        let lowest = (1..p.len()).filter(|&k| p[k] != 0.0).max().unwrap_or(1);
+        let level = basis.get(lowest)?.level;
         let mut terms = Vec::new();
-        for (k, &c) in p.iter().enumerate().skip(1).filter(|(_, c)| **c != 0.0) {
-            terms.push((c, basis.get(k)?));
+        for k in indices.step_by(step).filter(|&k| p[k] != 0.0) {
+            terms.push((p[k], self.eval.drop_level(&basis.get(k)?, level)?));
         }
         if terms.is_empty() {
-            terms.push((0.0, basis.get(1)?));
+            terms.push((0.0, basis.get(lowest)?));
         }
         let borrowed: Vec<(f64, &Ciphertext<D>)> = terms.iter().map(|(c, t)| (*c, t)).collect();
-        Ok(self.add_scalar(&self.weighted_sum(&borrowed)?, p[0]))
+        self.weighted_sum(&borrowed)
     }
 }

@@ -6,7 +6,6 @@ use super::{
     literal::{ParamsLiteral, Secret},
 };
 use limbwise_math::{
-    chebyshev::Series,
     rns::to_f64,
     uniform_sum::{log2_sub_gaussian_tail, two_sided_tail},
 };
@@ -25,18 +24,37 @@ pub enum Order {
     SlotToCoeffLast,
 }
 
+/// How the sine of EvalMod is made, and made straight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Sine {
+    /// A cosine a quarter turn earlier, double angles, then an odd polynomial of so high a degree: 1 (none), 3, 5 or 7.
+    Cosine {
+        /// That degree.
+        arcsine: usize,
+    },
+    /// exp(ix), squares, then the imaginary part of the first harmonics: 1 or 2 of them.
+    ///
+    /// A square doubles the error where a double angle may multiply it by four, and a second harmonic takes one level
+    /// where an arcsine of degree 3, which is as good, takes two.
+    Exponential {
+        /// That number.
+        harmonics: usize,
+    },
+}
+
 /// The approximate reduction modulo q₀.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct EvalModLiteral {
     /// K: multiples of q₀ from −(K−1) to K−1 are removed.
     pub range: u32,
-    /// Degree of the Chebyshev series of the cosine.
+    /// Degree of the Chebyshev series.
     pub degree: usize,
-    /// r: the series is that of the cosine at 2^−r of its argument.
+    /// r: the series is at 2^−r of the angle, which double angles or squares make up for.
     pub double_angles: usize,
-    /// Degree of the arcsine after it: 1 (none), 3, 5 or 7.
-    pub arcsine: usize,
+    /// What the series is of, and what follows it.
+    pub sine: Sine,
 }
 
 impl EvalModLiteral {
@@ -44,8 +62,12 @@ impl EvalModLiteral {
     #[must_use]
     pub fn depth(&self) -> usize {
         let series = |degree: usize| (degree + 1).next_power_of_two().trailing_zeros() as usize;
-        let arcsine = if self.arcsine > 1 { series(self.arcsine) } else { 0 };
-        series(self.degree) + self.double_angles + arcsine
+        let straight = match self.sine {
+            Sine::Cosine { arcsine: ..=1 } => 0,
+            Sine::Cosine { arcsine } => series(arcsine),
+            Sine::Exponential { harmonics } => harmonics.saturating_sub(1),
+        };
+        series(self.degree) + self.double_angles + straight
     }
 }
 
@@ -120,35 +142,25 @@ impl Bootstrapping {
         }
     }
 
-    /// Coefficients of s, s³, … of the polynomial that takes sin(2π·z/2^m), |z| ≤ 1, to z: at the Chebyshev nodes of what
-    /// the sine can be. A single one is the gain of the sine.
+    /// What makes the sine straight: see [`straighten`].
     #[must_use]
-    pub fn arcsine(&self) -> Vec<f64> {
-        let ratio = f64::from(self.literal.message_ratio).exp2();
-        let most = (TAU / ratio).sin();
-        let degree = self.literal.eval_mod.arcsine;
-        let straight = |s: f64| s.asin() * ratio / TAU;
-        let series = Series::interpolate(straight, -most, most, u32::try_from(degree).unwrap_or(1));
-        // T_1 … T_7 in powers of u = s/most.
-        const POWERS: [[f64; 4]; 4] =
-            [[1.0, 0.0, 0.0, 0.0], [-3.0, 4.0, 0.0, 0.0], [5.0, -20.0, 16.0, 0.0], [-7.0, 56.0, -112.0, 64.0]];
-        let power = |k: usize| {
-            let sum: f64 = (0..=degree / 2).map(|j| series.coefficients[2 * j + 1] * POWERS[j][k]).sum();
-            (0..2 * k + 1).fold(sum, |c, _| c / most)
-        };
-        (0..=degree / 2).map(power).collect()
+    pub fn straightening(&self) -> Vec<f64> {
+        straighten(self.literal.eval_mod.sine, self.turn())
+    }
+
+    /// The angle of z = 1: 2π/2^m.
+    fn turn(&self) -> f64 {
+        TAU * (-f64::from(self.literal.message_ratio)).exp2()
     }
 
     /// Root mean square of what remains between z and the straightened sine of z, for z uniform in ±`width`.
     #[must_use]
     pub fn sine_error(&self, width: f64) -> f64 {
         const POINTS: u32 = 64;
-        let odd = self.arcsine();
-        let ratio = f64::from(self.literal.message_ratio).exp2();
+        let (sine, turn, factors) = (self.literal.eval_mod.sine, self.turn(), self.straightening());
         let square = |i: u32| {
             let z = width * (f64::from(i) + 0.5) / f64::from(POINTS);
-            let s = (TAU * z / ratio).sin();
-            (odd.iter().rev().fold(0.0, |sum, c| sum * s * s + c) * s - z).powi(2)
+            (straightened(sine, turn, &factors, z) - z).powi(2)
         };
         ((0..POINTS).map(square).sum::<f64>() / f64::from(POINTS)).sqrt()
     }
@@ -197,6 +209,39 @@ impl Bootstrapping {
     }
 }
 
+/// Coefficients that take the sine of `turn`·z to z for |z| ≤ 1, by interpolation at Chebyshev nodes: of s, s³, … for a
+/// cosine with an arcsine, of sin t, sin 2t, … for an exponential. A single one is the gain of the sine.
+fn straighten(sine: Sine, turn: f64) -> Vec<f64> {
+    let count = match sine {
+        Sine::Cosine { arcsine } => arcsine / 2 + 1,
+        Sine::Exponential { harmonics } => harmonics,
+    };
+    // The positive zeros of T_2count: odd functions agree at the negative ones as well.
+    let node = |j: usize| (0.25 * TAU * (j as f64 + 0.5) / count as f64).cos();
+    let mut rows: Vec<Vec<f64>> = (0..count)
+        .map(node)
+        .map(|z| {
+            let mut row: Vec<f64> = (0..count).map(|k| basis(sine, turn, k, z)).collect();
+            row.push(z);
+            row
+        })
+        .collect();
+    limbwise_math::chebyshev::least_squares(&mut rows)
+}
+
+/// The k-th function that a sine is made straight with.
+fn basis(sine: Sine, turn: f64, k: usize, z: f64) -> f64 {
+    match sine {
+        // Powers of what is at most 1: the system stays well conditioned.
+        Sine::Cosine { .. } => (0..2 * k + 1).fold(1.0, |power, _| power * (turn * z).sin()),
+        Sine::Exponential { .. } => ((k as f64 + 1.0) * turn * z).sin(),
+    }
+}
+
+fn straightened(sine: Sine, turn: f64, factors: &[f64], z: f64) -> f64 {
+    factors.iter().enumerate().map(|(k, c)| c * basis(sine, turn, k, z)).sum()
+}
+
 fn check_ranges(boot: &BootstrapLiteral, log_n: u32) -> Result<(), ParamsError> {
     let range = |ok: bool, field: &'static str, got: String, wanted: &str| {
         if ok { Ok(()) } else { Err(ParamsError::Range { field, got, wanted: wanted.into() }) }
@@ -214,13 +259,21 @@ fn check_ranges(boot: &BootstrapLiteral, log_n: u32) -> Result<(), ParamsError> 
         ratio.to_string(),
         "2 to 20 bits, usually 5 to 10",
     )?;
-    let EvalModLiteral { range: k, degree, double_angles, arcsine } = boot.eval_mod;
+    let EvalModLiteral { range: k, degree, double_angles, sine } = boot.eval_mod;
     range((2..=4096).contains(&k), "bootstrapping.eval-mod.range", k.to_string(), "2 to 4096; 16 for weight 32")?;
     range((7..=511).contains(&degree), "bootstrapping.eval-mod.degree", degree.to_string(), "7 to 511, usually 31")?;
     let angles = double_angles;
     range(angles <= 12, "bootstrapping.eval-mod.double-angles", angles.to_string(), "0 to 12, usually 3")?;
-    let odd = matches!(arcsine, 1 | 3 | 5 | 7);
-    range(odd, "bootstrapping.eval-mod.arcsine", arcsine.to_string(), "1 (none), 3, 5 or 7")?;
+    match sine {
+        Sine::Cosine { arcsine } => {
+            let odd = matches!(arcsine, 1 | 3 | 5 | 7);
+            range(odd, "bootstrapping.eval-mod.sine.cosine.arcsine", arcsine.to_string(), "1 (none), 3, 5 or 7")?;
+        }
+        Sine::Exponential { harmonics } => {
+            let some = matches!(harmonics, 1 | 2);
+            range(some, "bootstrapping.eval-mod.sine.exponential.harmonics", harmonics.to_string(), "1 or 2")?;
+        }
+    }
     // The series has to turn at least as often as the cosine between its farthest multiples.
     let turns = 2.0 * f64::from(k) / (double_angles as f64).exp2();
     let least = 0.5 * TAU * turns / 2.0 + 1.0;
@@ -234,7 +287,7 @@ mod tests {
     use crate::params::{Params, ParamsError, presets::presets};
 
     fn literal() -> ParamsLiteral {
-        presets().into_iter().find(|p| p.name == "boot-l13-p23").unwrap().literal
+        presets().into_iter().find(|p| p.name == "boot-cosine").unwrap().literal
     }
 
     #[test]
@@ -252,18 +305,21 @@ mod tests {
     #[test]
     fn the_arcsine_straightens_the_sine() {
         // Each two degrees more are worth about 2·log₂(128/2π) bits.
-        for (degree, bits) in [(1, 12.0), (3, 23.0), (5, 34.0), (7, 44.0)] {
-            let mut l = literal();
-            let boot = l.bootstrapping.as_mut().unwrap();
-            (boot.eval_mod.arcsine, boot.message_ratio) = (degree, 7);
-            let boot = *Params::new(&l).unwrap().bootstrapping().unwrap();
-            let odd = boot.arcsine();
-            let error = |z: f64| {
-                let s = (TAU * z / 128.0).sin();
-                odd.iter().rev().fold(0.0, |sum, c| sum * s * s + c) * s - z
-            };
+        let cosine = |arcsine| Sine::Cosine { arcsine };
+        let exponential = |harmonics| Sine::Exponential { harmonics };
+        for (sine, bits) in [
+            (cosine(1), 12.0),
+            (cosine(3), 23.0),
+            (cosine(5), 34.0),
+            (cosine(7), 44.0),
+            (exponential(1), 12.0),
+            (exponential(2), 24.0),
+        ] {
+            let turn = TAU / 128.0;
+            let factors = straighten(sine, turn);
+            let error = |z: f64| straightened(sine, turn, &factors, z) - z;
             let worst = (-100..=100).map(|i| error(f64::from(i) / 100.0).abs()).fold(0.0, f64::max);
-            assert!(-worst.log2() > bits, "degree {degree}: {}", -worst.log2());
+            assert!(-worst.log2() > bits, "{sine:?}: {}", -worst.log2());
         }
     }
 
@@ -281,7 +337,7 @@ mod tests {
             change(l.bootstrapping.as_mut().unwrap());
             Params::new(&l).unwrap_err().to_string()
         };
-        assert!(refused(&|b| b.eval_mod.arcsine = 4).contains("1 (none), 3, 5 or 7"));
+        assert!(refused(&|b| b.eval_mod.sine = Sine::Cosine { arcsine: 4 }).contains("1 (none), 3, 5 or 7"));
         assert!(refused(&|b| b.eval_mod.double_angles = 0).contains("more double angles"));
         assert!(refused(&|b| b.coeff_to_slot = 0).contains("coeff-to-slot"));
         assert!(refused(&|b| b.ephemeral_weight = Some(16)).contains("weight 16"));

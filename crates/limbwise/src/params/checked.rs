@@ -1,7 +1,7 @@
 //! A parameter set that passed every check: the only kind that keys are made for.
 
 use super::{
-    bootstrap::Bootstrapping,
+    bootstrap::{Bootstrapping, Sine},
     error::ParamsError,
     literal::{ParamsLiteral, PrimeChoice, Secret},
     security::{SecurityReport, gate},
@@ -350,13 +350,19 @@ fn level_scales(top: f64, chain: &[u64], limbs: &[usize]) -> Vec<f64> {
 }
 
 /// Inside EvalMod scales follow the same rule, but at the size of its primes: each level's squared and rescaled is that
-/// of the level below. The last one is what the user's scale is in units of the sine where the sine is all there is, else
-/// the prime above it.
+/// of the level below. The last one is what the user's scale is in units of the sine where nothing else sets it, else the
+/// prime above it.
 fn bootstrapping_scales(scales: &mut [f64], boot: &Bootstrapping, chain: &[u64], limbs: &[usize]) {
     let dropped = |level: usize| chain[limbs[level - 1]..limbs[level]].iter().map(|&q| to_f64(q)).product::<f64>();
     let end = boot.eval_mod_end();
-    let sine_is_all = boot.literal.eval_mod.arcsine == 1 && end == boot.output_level();
-    let mut below = if sine_is_all { scales[end] * boot.arcsine()[0] } else { dropped(end + 1) };
+    let last = end == boot.output_level();
+    let mut below = match (boot.literal.eval_mod.sine, &boot.straightening()[..]) {
+        (Sine::Cosine { arcsine: 1 }, [gain]) if last => scales[end] * gain,
+        (Sine::Exponential { .. }, [gain]) if last => scales[end] * gain / 2.0,
+        // The square of the last level, divided, is minus the second harmonic times twice its factor.
+        (Sine::Exponential { .. }, [_, second]) if last => scales[end] * second.abs() / 2.0,
+        _ => dropped(end + 1),
+    };
     for (level, scale) in scales.iter_mut().enumerate().take(boot.eval_mod_level() + 1).skip(end + 1) {
         below = (below * dropped(level)).sqrt();
         *scale = below;

@@ -13,7 +13,7 @@ pub mod literal;
 pub mod presets;
 pub mod security;
 
-pub use bootstrap::{BootstrapLiteral, Bootstrapping, EvalModLiteral, Order};
+pub use bootstrap::{BootstrapLiteral, Bootstrapping, EvalModLiteral, Order, Sine};
 pub use checked::Params;
 pub use choose::{Wish, choose};
 pub use error::ParamsError;

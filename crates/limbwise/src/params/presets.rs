@@ -1,7 +1,7 @@
 //! Named parameter sets. Frozen: a name never changes its primes (`tests/golden/presets.toml` holds them).
 
 use super::{
-    bootstrap::{BootstrapLiteral, EvalModLiteral, Order},
+    bootstrap::{BootstrapLiteral, EvalModLiteral, Order, Sine},
     checked::Params,
     error::ParamsError,
     literal::{ParamsLiteral, PrimeChoice},
@@ -38,7 +38,23 @@ pub fn presets() -> Vec<Preset> {
             ParamsLiteral::chain(16, 50, 40, 32, (46, 6), 6),
         ),
         preset("n16-mixed", "levels of one and of two primes in turn, scale 2^56", mixed()),
-        preset("boot-l13-p23", "bootstrapping with 13 levels and 23 bits; 31 limbs, dnum 4", bootstrapping()),
+        preset(
+            "boot",
+            "the default of bootstrapping: 14 levels, 24 bits; 32 limbs, dnum 4",
+            boot(14, 50, 46, (49, 8), 4),
+        ),
+        preset(
+            "boot-fast",
+            "bootstrapping in the least time a level: 15 levels, 22 bits, no prime above 48 bits",
+            boot(15, 48, 44, (48, 7), 5),
+        ),
+        preset(
+            "boot-cosine",
+            "bootstrapping by a cosine and an arcsine of degree 3: 13 levels, 22 bits",
+            boot_cosine(),
+        ),
+        preset("boot-precise", "bootstrapping in two passes: 12 levels, 29 bits at scale 2^45", boot_precise()),
+        preset("boot-n15", "bootstrapping on 16384 slots: 5 levels, 19 bits at scale 2^35", boot_n15()),
         preset("ark-24", "ARK's shape: 24 limbs, 6 special, dnum 4", ark()),
     ]
 }
@@ -59,19 +75,56 @@ fn mixed() -> ParamsLiteral {
     literal
 }
 
-/// The default of bootstrapping: SlotToCoeff first, an arcsine of degree 3, no prime above 50 bits.
-fn bootstrapping() -> ParamsLiteral {
-    let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (49, 8), 4);
-    let above = [30; 3].into_iter().chain([40; 13]).chain([50; 10]).chain([46; 4]);
-    literal.levels.extend(above.map(|b| vec![PrimeChoice::Bits(b)]));
-    literal.bootstrapping = Some(BootstrapLiteral {
+/// A chain from level 0 upwards, each run of levels by the bits of their primes.
+fn levels(runs: &[(&[u32], usize)]) -> Vec<Vec<PrimeChoice>> {
+    let level = |bits: &[u32]| bits.iter().map(|&b| PrimeChoice::Bits(b)).collect::<Vec<_>>();
+    runs.iter().flat_map(|&(bits, count)| vec![level(bits); count]).collect()
+}
+
+/// SlotToCoeff first with 3 and 4 maps under an ephemeral secret of weight 32, EvalMod of degree 31 at an eighth.
+fn bootstrapping(message_ratio: u32, sine: Sine) -> BootstrapLiteral {
+    BootstrapLiteral {
         order: Order::SlotToCoeffFirst,
         slot_to_coeff: 3,
         coeff_to_slot: 4,
-        message_ratio: 7,
+        message_ratio,
         ephemeral_weight: Some(32),
-        eval_mod: EvalModLiteral { range: 16, degree: 31, double_angles: 3, arcsine: 3 },
-    });
+        eval_mod: EvalModLiteral { range: 16, degree: 31, double_angles: 3, sine },
+    }
+}
+
+/// An exponential with two harmonics, its primes of so many bits; the last level is wider by what the second harmonic's
+/// factor and the user's scale take.
+fn boot(user: usize, eval_mod: u32, coeff_to_slot: u32, special: (u32, usize), dnum: usize) -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, eval_mod, 40, 0, special, dnum);
+    let last = 2 * eval_mod - 41;
+    let last = [last.div_ceil(2), last / 2];
+    let (first, above) = (&[eval_mod][..], &[coeff_to_slot][..]);
+    literal.levels = levels(&[(first, 1), (&[30], 3), (&[40], user), (&last, 1), (first, 8), (above, 4)]);
+    literal.bootstrapping = Some(bootstrapping(7, Sine::Exponential { harmonics: 2 }));
+    literal
+}
+
+/// As published implementations do it: a cosine, an arcsine of degree 3, no prime above 50 bits.
+fn boot_cosine() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (49, 8), 4);
+    literal.levels = levels(&[(&[50], 1), (&[30], 3), (&[40], 13), (&[50], 10), (&[46], 4)]);
+    literal.bootstrapping = Some(bootstrapping(7, Sine::Cosine { arcsine: 3 }));
+    literal
+}
+
+fn boot_precise() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 50, 45, 0, (50, 7), 5);
+    literal.levels = levels(&[(&[50], 1), (&[33], 3), (&[45], 13), (&[27, 27], 1), (&[50], 8), (&[46], 4)]);
+    literal.bootstrapping = Some(bootstrapping(7, Sine::Exponential { harmonics: 2 }));
+    literal
+}
+
+fn boot_n15() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(15, 44, 35, 0, (50, 2), 10);
+    literal.levels = levels(&[(&[44], 1), (&[28], 2), (&[35], 5), (&[29, 28], 1), (&[50], 7), (&[43], 2)]);
+    let boot = bootstrapping(10, Sine::Exponential { harmonics: 1 });
+    literal.bootstrapping = Some(BootstrapLiteral { slot_to_coeff: 2, coeff_to_slot: 2, ..boot });
     literal
 }
 

@@ -3,7 +3,7 @@
 //! Average case, for independent errors: \[CKKS17\] §3.5 with the variances of \[HK20\] for key switching. `‖s‖²` is the
 //! expected squared norm of the secret (2N/3 for ternary ones).
 
-use crate::params::{Order, Params, Secret};
+use crate::params::{Order, Params, Secret, Sine};
 use limbwise_math::rns::to_f64;
 
 fn degree(params: &Params) -> f64 {
@@ -58,18 +58,20 @@ pub fn encapsulation(params: &Params) -> f64 {
 
 /// What EvalMod adds to a slot value, for parts uniform in ±`width`: the noise of its products, and the error of its sine.
 ///
-/// The noise is a law found by measurement, in bits: with SlotToCoeff first 44.6 − log₂N − m + (E − 50), E the bits of its
-/// primes and m the message ratio's; with SlotToCoeff last 45.3 − 1.5·log₂N − m + (E − 50), for coefficients are spread
-/// over the slots. The error of the sine is computed.
+/// The noise is a law found by measurement (`tests/ckks/bootstrap.rs` and the full-size runs hold it to runs), for a dense
+/// secret and a range of 16, in bits: with SlotToCoeff first 45.3 − ½·log₂N − ½·log₂(2n) − m + (E − 50) for n slots, E the
+/// bits of its primes and m the message ratio's, and 1.5 bits more for an exponential, whose squares amplify less than
+/// double angles; with SlotToCoeff last ½·log₂(2n) less, for coefficients are spread over the slots. The error of the sine
+/// is computed.
 #[must_use]
-pub fn eval_mod(params: &Params, width: f64) -> f64 {
+pub fn eval_mod(params: &Params, slots: usize, width: f64) -> f64 {
     let Some(boot) = params.bootstrapping() else { return 0.0 };
     let (log_n, m) = (f64::from(params.log_n()), f64::from(boot.literal.message_ratio));
-    let prime = params.dropped(boot.eval_mod_end() + 1).log2() - 50.0;
-    let bits = match boot.literal.order {
-        Order::SlotToCoeffFirst => 44.6 - log_n - m + prime,
-        Order::SlotToCoeffLast => 45.3 - 1.5 * log_n - m + prime,
-    };
+    let prime = params.dropped(boot.eval_mod_level()).log2() - 50.0;
+    let log_slots = to_f64(2 * slots as u64).log2();
+    let spread = if boot.literal.order == Order::SlotToCoeffFirst { 0.5 } else { 1.0 };
+    let exponential = if matches!(boot.literal.eval_mod.sine, Sine::Exponential { .. }) { 1.5 } else { 0.0 };
+    let bits = 45.3 - 0.5 * log_n - spread * log_slots - m + prime + exponential;
     (-bits).exp2().hypot(boot.sine_error(width))
 }
 

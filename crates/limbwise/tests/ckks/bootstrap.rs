@@ -6,17 +6,22 @@ use limbwise::{
     ckks::{
         Auto, Ciphertext, Evaluator, Packing, PlaintextForm, Precision,
         bootstrap::{BootstrapPlan, Bootstrapper, Content, HalvesAt, Rotations, requirements},
-        decrypt, encrypt,
+        decrypt, encrypt_secret,
     },
     params::{
-        BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Secret, presets::presets,
+        BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Secret, Sine,
+        presets::presets,
     },
     rlwe::KeySet,
 };
 
 /// The default preset's chain, shortened to 2 levels, on a small ring.
 fn literal(order: Order, arcsine: usize, ratio: u32) -> ParamsLiteral {
-    let eval_mod = EvalModLiteral { range: 16, degree: 31, double_angles: 3, arcsine };
+    with_sine(order, Sine::Cosine { arcsine }, ratio)
+}
+
+fn with_sine(order: Order, sine: Sine, ratio: u32) -> ParamsLiteral {
+    let eval_mod = EvalModLiteral { range: 16, degree: 31, double_angles: 3, sine };
     let mut literal = ParamsLiteral::chain(11, 50, 40, 0, (50, 6), 5);
     let (below, above) = match order {
         Order::SlotToCoeffFirst => ([32; 2].as_slice(), [].as_slice()),
@@ -25,6 +30,10 @@ fn literal(order: Order, arcsine: usize, ratio: u32) -> ParamsLiteral {
     let bits = below.iter().chain(&[40; 2]).chain(above).copied();
     let bits = bits.chain(vec![50; eval_mod.depth()]).chain([46; 2]);
     literal.levels.extend(bits.map(|b| vec![PrimeChoice::Bits(b)]));
+    if order == Order::SlotToCoeffFirst && sine == (Sine::Exponential { harmonics: 2 }) {
+        // A wider last level takes the second harmonic's factor and leaves the scale before it large.
+        literal.levels[5] = vec![PrimeChoice::Bits(30), PrimeChoice::Bits(29)];
+    }
     literal.bootstrapping = Some(BootstrapLiteral {
         order,
         slot_to_coeff: 2,
@@ -44,11 +53,12 @@ fn session(literal: &ParamsLiteral, plan: BootstrapPlan) -> (Session, Bootstrapp
     (s, boot)
 }
 
+/// Under the secret key: public-key noise at scale 2^40 would be all that is seen.
 fn encrypted(s: &Session, values: &[Complex64]) -> Ciphertext<Dev> {
     let level = s.params.bootstrapping().unwrap().input_level();
     let packing = Packing { slots: values.len(), level, scale: s.params.scale(level) };
     let plain = s.encoder.encode(&s.dev, &[values.to_vec()], packing).unwrap();
-    encrypt(&s.dev, &s.params, &s.public, &plain).unwrap()
+    encrypt_secret(&s.dev, &s.params, &s.secret, &plain).unwrap()
 }
 
 /// Bootstraps values and holds the result to them, and the precision to what was expected.
@@ -60,7 +70,30 @@ fn expect(literal: &ParamsLiteral, plan: BootstrapPlan, values: &[Complex64], bi
     let (got, expected) = (Precision::of(&s.decrypt(&result), values), result.estimate.precision_bits());
     let order = literal.bootstrapping.unwrap().order;
     assert!(got.mean > bits && got.min > bits - 4.0, "{order:?} {plan:?}: mean {:.2}, min {:.2}", got.mean, got.min);
-    assert!(got.mean > expected - 2.0, "{order:?} {plan:?}: {:.2}, expected {expected:.2}", got.mean);
+    // The law is for messages that fill their interval evenly; others may come out better.
+    assert!(
+        (expected - 2.0..expected + 4.0).contains(&got.mean),
+        "{order:?} {plan:?}: {:.2}, expected {expected:.2}",
+        got.mean
+    );
+}
+
+#[test]
+fn every_order_with_exponentials() {
+    for (order, harmonics, ratio, bits) in [
+        (Order::SlotToCoeffFirst, 1, 10, 19.0),
+        (Order::SlotToCoeffFirst, 2, 7, 24.0),
+        (Order::SlotToCoeffLast, 1, 9, 16.0),
+        (Order::SlotToCoeffLast, 2, 7, 20.0),
+    ] {
+        for slots in [1 << 10, 64] {
+            let literal = with_sine(order, Sine::Exponential { harmonics }, ratio);
+            expect(&literal, BootstrapPlan::fastest(slots), &uniform(slots, "boot"), bits);
+            let real: Vec<Complex64> = uniform(slots, "boot").iter().map(|z| Complex64::from(z.re)).collect();
+            let plan = BootstrapPlan { content: Content::Real, ..BootstrapPlan::smallest(slots) };
+            expect(&literal, plan, &real, bits);
+        }
+    }
 }
 
 const ORDERS: [(Order, f64); 2] = [(Order::SlotToCoeffFirst, 23.0), (Order::SlotToCoeffLast, 18.0)];
@@ -144,6 +177,29 @@ fn without_encapsulation_and_with_two_primes_a_level() {
 }
 
 #[test]
+fn a_second_pass_takes_away_the_error_of_the_first() {
+    let slots = 1 << 10;
+    let mut literal = with_sine(Order::SlotToCoeffFirst, Sine::Exponential { harmonics: 2 }, 7);
+    literal.log_scale = 48;
+    for level in [3, 4] {
+        literal.levels[level] = vec![PrimeChoice::Bits(48)];
+    }
+    literal.levels[5] = vec![PrimeChoice::Bits(26), PrimeChoice::Bits(25)];
+    literal.special.push(PrimeChoice::Bits(50));
+    let (s, boot) = session(&literal, BootstrapPlan::fastest(slots));
+    for values in [uniform(slots, "boot"), vec![Complex64::new(0.7, 0.3); slots]] {
+        let a = encrypted(&s, &values);
+        let once = boot.evaluate(&s.auto(), &a).unwrap();
+        let twice = boot.evaluate_twice(&s.auto(), &a, &mut |_| ()).unwrap();
+        assert_eq!(twice.level + 1, once.level);
+        let [once, twice] =
+            [once, twice].map(|c| (Precision::of(&s.decrypt(&c), &values), c.estimate.precision_bits()));
+        assert!(twice.0.mean > once.0.mean + 5.0, "{once:?} {twice:?}");
+        assert!((twice.0.mean - twice.1).abs() < 2.0, "{once:?} {twice:?}");
+    }
+}
+
+#[test]
 fn a_bootstrapped_ciphertext_has_its_levels() {
     let slots = 1 << 10;
     let literal = literal(Order::SlotToCoeffFirst, 3, 7);
@@ -204,7 +260,7 @@ fn a_range_that_is_too_small_is_found_at_decryption() {
 #[test]
 #[ignore = "full size: a minute and 8 GB"]
 fn the_default_preset_at_full_size() {
-    let literal = presets().into_iter().find(|p| p.name == "boot-l13-p23").unwrap().literal;
+    let literal = presets().into_iter().find(|p| p.name == "boot-cosine").unwrap().literal;
     let slots = 1 << 15;
     for plan in [BootstrapPlan::fastest(slots), BootstrapPlan::smallest(slots)] {
         let (s, boot) = session(&literal, plan);

@@ -2,13 +2,13 @@
 
 use super::{
     BootstrapPlan, Bootstrapper, Content, Halves, Maps, Rotations, count,
-    eval_mod::{ArcsinePlan, cosine},
+    eval_mod::{self, ArcsinePlan},
     transforms::{self, Factors},
 };
 use crate::{
     ckks::{Auto, Diagonals, Encoder, Evaluator, LinearPlan, LinearTransform, Packing, Plaintext},
     error::{BootstrapError, EncodeError, Result},
-    params::{Bootstrapping, Order, Params},
+    params::{Bootstrapping, Order, Params, Sine},
     rlwe::{DeclaredKeys, Requirements},
 };
 use limbwise_device::{Basis, Device, Domain, Null, Role, Shape};
@@ -85,7 +85,8 @@ impl<'b, D: Device> Builder<'b, D> {
         Ok(Bootstrapper {
             to_coeff: self.slot_to_coeff(wanted, fill, target)?,
             to_slot: self.coeff_to_slot(halves)?,
-            cosine: cosine(&self.levels),
+            series: eval_mod::series(&self.levels),
+            straightening: self.levels.straightening(),
             cubics: arcsine.cubics(|c, level, scale| self.turned(quarter_turn, c, level, scale))?,
             target,
             unit: self.unit(),
@@ -99,7 +100,7 @@ impl<'b, D: Device> Builder<'b, D> {
 
     /// One message where the halves fit beside each other and the arcsine can tell them apart again at no cost.
     fn halves(&self) -> Halves {
-        let folded = self.levels.literal.eval_mod.arcsine > 1;
+        let folded = matches!(self.levels.literal.eval_mod.sine, Sine::Cosine { arcsine: 2.. });
         match self.plan.content {
             // The coefficients of real slots are not real slots: this holds only where slots become coefficients first.
             Content::Real if self.levels.literal.order == Order::SlotToCoeffFirst => Halves::Real,
@@ -124,10 +125,17 @@ impl<'b, D: Device> Builder<'b, D> {
     fn eval_mod_scale(&self) -> f64 {
         let (levels, params) = (&self.levels, self.params);
         let end = levels.eval_mod_end();
-        match (levels.literal.order, levels.literal.eval_mod.arcsine) {
-            (Order::SlotToCoeffFirst, _) => params.scale(end),
-            (Order::SlotToCoeffLast, 1) => params.dropped(end + 1) / levels.arcsine()[0],
-            (Order::SlotToCoeffLast, _) => params.dropped(end + 1) / f64::from(levels.literal.message_ratio).exp2(),
+        if levels.literal.order == Order::SlotToCoeffFirst {
+            return params.scale(end);
+        }
+        let prime = params.dropped(end + 1);
+        match (levels.literal.eval_mod.sine, &levels.straightening()[..]) {
+            (Sine::Cosine { .. }, [gain]) => prime / gain,
+            (Sine::Cosine { .. }, _) => prime / f64::from(levels.literal.message_ratio).exp2(),
+            (Sine::Exponential { .. }, factors) => {
+                let reached = if factors.len() == 1 { prime } else { params.scale(end + 1).powi(2) / prime };
+                reached * 2.0 / factors[factors.len() - 1].abs()
+            }
         }
     }
 

@@ -1,15 +1,18 @@
 //! EvalMod: the multiples of q₀ go.
 //!
-//! x = I + z/2^m with I an integer: sin 2πx = sin(2π·z/2^m) forgets I. The sine is the cosine a quarter turn earlier; that
-//! is a Chebyshev series at 2^−r of the angle and r double angles. A short odd polynomial then undoes the sine's curve.
+//! x = I + z/2^m with I an integer: sin 2πx = sin(2π·z/2^m) forgets I. Two ways to the sine. As the cosine a quarter turn
+//! earlier: a Chebyshev series at 2^−r of the angle and r double angles; a short odd polynomial then undoes the sine's
+//! curve. As the imaginary part of an exponential: a series with imaginary odd coefficients and r squares; two harmonics
+//! together are straighter than one.
 //!
-//! Source: \[HK20\], \[LLLKN21\] (the arcsine) Differs: the series is a least-squares fit near the integers.
+//! Source: \[HK20\], \[LLLKN21\] (the arcsine) Differs: the series is a least-squares fit near the integers; harmonics
+//! after an exponential are ours.
 
 use super::Bootstrapper;
 use crate::{
     ckks::{Auto, Ciphertext, Plaintext},
     error::Result,
-    params::{Bootstrapping, Params},
+    params::{Bootstrapping, Params, Sine},
 };
 use limbwise_device::Device;
 use limbwise_math::chebyshev::Series;
@@ -18,30 +21,52 @@ use std::f64::consts::TAU;
 /// Points around each integer on which the series is fitted.
 const POINTS: usize = 7;
 
-/// Coefficients in T_k(u), u = (x − ¼)/K, of cos(2π(x − ¼)/2^r): within `spread` of the integers up to K − 1.
-pub(super) fn cosine(boot: &Bootstrapping) -> Vec<f64> {
+/// Coefficients in T_k(u) near the integers up to K − 1: of cos(2π(x − ¼)/2^r), u = (x − ¼)/K, for a cosine; for an
+/// exponential of cos(2πx/2^r) where k is even and of sin(2πx/2^r) where it is odd, u = x/K.
+pub(super) fn series(boot: &Bootstrapping) -> Vec<f64> {
     let eval_mod = boot.literal.eval_mod;
+    let degree = eval_mod.degree;
     let range = f64::from(eval_mod.range);
     let spread = (-f64::from(boot.literal.message_ratio)).exp2();
     let last = i64::from(eval_mod.range) - 1;
+    let shift = shift(eval_mod.sine);
     let near = |integer: i64| {
-        let node = move |j: usize| (std::f64::consts::PI * (j as f64 + 0.5) / POINTS as f64).cos();
-        (0..POINTS).map(move |j| (integer as f64 + spread * node(j) - 0.25) / range)
+        let node = move |j: usize| (0.5 * TAU * (j as f64 + 0.5) / POINTS as f64).cos();
+        (0..POINTS).map(move |j| (integer as f64 + spread * node(j) - shift) / range)
     };
     let points: Vec<f64> = (-last..=last).flat_map(near).collect();
     let slow = TAU * range / (eval_mod.double_angles as f64).exp2();
-    if points.len() <= eval_mod.degree {
-        return Series::interpolate(|u| (slow * u).cos(), -1.0, 1.0, u32::try_from(eval_mod.degree).unwrap_or(31))
-            .coefficients;
+    let fitted = |f: &dyn Fn(f64) -> f64| {
+        // Over a wide range an interval is as good as its integers, and interpolation is fast.
+        if points.len() <= 2 * degree || points.len() > 64 * degree {
+            return Series::interpolate(f, -1.0, 1.0, u32::try_from(degree).unwrap_or(u32::MAX)).coefficients;
+        }
+        Series::fit(f, -1.0, 1.0, degree, &points).coefficients
+    };
+    let cosine = fitted(&|u| (slow * u).cos());
+    match eval_mod.sine {
+        Sine::Cosine { .. } => cosine,
+        Sine::Exponential { .. } => {
+            let sine = fitted(&|u| (slow * u).sin());
+            cosine.into_iter().zip(sine).enumerate().map(|(k, (c, s))| if k % 2 == 0 { c } else { s }).collect()
+        }
     }
-    Series::fit(|u| (slow * u).cos(), -1.0, 1.0, eval_mod.degree, &points).coefficients
 }
 
-/// z from x·K^−1 in real slots, at the user's scale where EvalMod is the last step.
+/// By how much of a turn the series is early.
+fn shift(sine: Sine) -> f64 {
+    match sine {
+        Sine::Cosine { .. } => 0.25,
+        Sine::Exponential { .. } => 0.0,
+    }
+}
+
+/// z, or for an exponential 2i times what z is the imaginary part of, from x·K^−1 in real slots.
 ///
 /// Shape:  its first level → its last.
+/// Scale:  in units of z: the user's where EvalMod is the last step.
 /// Noise:  the law of `noise::eval_mod`, which the caller sets.
-/// Cost:   the products of the series, of r squares and of the arcsine.
+/// Cost:   the products of the series, of r squares and of what makes the sine straight.
 pub(super) fn eval_mod<D: Device>(
     boot: &Bootstrapper<D>,
     auto: &Auto<'_, D>,
@@ -49,18 +74,54 @@ pub(super) fn eval_mod<D: Device>(
 ) -> Result<Ciphertext<D>> {
     let _region = auto.eval.device().region("eval_mod", 0);
     let eval_mod = boot.levels.literal.eval_mod;
-    let mut value = auto.add_scalar(u, -0.25 / f64::from(eval_mod.range)).bounded_by(1.0);
-    value = auto.settle(&auto.chebyshev_unit(&value, &boot.cosine)?)?.bounded_by(1.0);
-    for index in 0..u32::try_from(eval_mod.double_angles).unwrap_or(0) {
-        let _region = auto.eval.device().region("double_angle", index);
-        let square = auto.square(&value)?;
-        let twice = auto.settle(&auto.eval.add(&square, &square)?)?;
-        value = auto.add_scalar(&twice, -1.0).bounded_by(1.0);
+    let shift = shift(eval_mod.sine) / f64::from(eval_mod.range);
+    let u = auto.add_scalar(u, -shift).bounded_by(1.0);
+    let steps = u32::try_from(eval_mod.double_angles).unwrap_or(0);
+    match eval_mod.sine {
+        Sine::Cosine { .. } => {
+            let mut cosine = auto.settle(&auto.chebyshev_unit(&u, &boot.series)?)?.bounded_by(1.0);
+            for index in 0..steps {
+                cosine = double_angle(auto, &cosine, index)?;
+            }
+            match boot.straightening[..] {
+                // In units of z the scale is smaller by what the sine has to be multiplied with.
+                [gain] => Ok(Ciphertext { scale: cosine.scale / gain, ..cosine }),
+                _ => arcsine(boot, auto, &cosine),
+            }
+        }
+        Sine::Exponential { .. } => {
+            let mut power = auto.chebyshev_odd_imaginary(&u, &boot.series, &boot.unit)?;
+            for index in 0..steps {
+                let _region = auto.eval.device().region("square", index);
+                power = auto.square(&auto.settle(&power)?.bounded_by(1.0))?;
+            }
+            harmonics(boot, auto, &auto.settle(&power)?.bounded_by(1.0))
+        }
     }
-    match boot.levels.arcsine()[..] {
-        // In units of the message the scale is smaller by what the sine has to be multiplied with.
-        [gain] => Ok(Ciphertext { scale: value.scale / gain, ..value }),
-        _ => arcsine(boot, auto, &value),
+}
+
+/// 2c² − 1.
+fn double_angle<D: Device>(auto: &Auto<'_, D>, cosine: &Ciphertext<D>, index: u32) -> Result<Ciphertext<D>> {
+    let _region = auto.eval.device().region("double_angle", index);
+    let square = auto.square(cosine)?;
+    let twice = auto.settle(&auto.eval.add(&square, &square)?)?;
+    Ok(auto.add_scalar(&twice, -1.0).bounded_by(1.0))
+}
+
+/// `2·(g₁·e + g₂·e²)` for e = exp(2πix): its imaginary part is twice z. The second harmonic is what a square is before it
+/// is divided, so it costs one level; the scale takes up its factor.
+fn harmonics<D: Device>(boot: &Bootstrapper<D>, auto: &Auto<'_, D>, e: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+    let eval = &auto.eval;
+    match boot.straightening[..] {
+        [gain] => Ok(Ciphertext { scale: e.scale * 2.0 / gain, ..e.clone() }),
+        [first, second] => {
+            let _region = eval.device().region("harmonics", 0);
+            let square = eval.relinearize(&eval.square(e)?)?;
+            let first = eval.mul_scalar(e, first / second.abs(), e.scale)?;
+            let sum = eval.rescale(&eval.sub(&first, &square)?)?;
+            Ok(aligned(Ciphertext { scale: sum.scale * 2.0 / second.abs(), ..sum }, boot.target))
+        }
+        _ => unreachable!("the parameters have one harmonic or two"),
     }
 }
 
@@ -94,8 +155,8 @@ impl ArcsinePlan<'_> {
         &self,
         encode: impl Fn(f64, usize, f64) -> Result<Option<Plaintext<D>>>,
     ) -> Result<Vec<Cubic<D>>> {
-        let odd = self.boot.arcsine();
-        if odd.len() < 2 {
+        let odd = self.boot.straightening();
+        if odd.len() < 2 || matches!(self.boot.literal.eval_mod.sine, Sine::Exponential { .. }) {
             return Ok(Vec::new());
         }
         let (params, last) = (self.params, self.boot.eval_mod_end() + 1);

@@ -4,11 +4,12 @@
 //! Stays out: parameters (`params::bootstrap`), key generation, the choice of a plan for a memory budget (`runtime`).
 //!
 //! Read in this order: [`plan`], `transforms`, `slot_to_coeff`, `mod_raise`, `coeff_to_slot`, `eval_mod`, then
-//! [`Bootstrapper::evaluate`].
+//! [`Bootstrapper::evaluate`], `iterate`.
 
 mod build;
 mod coeff_to_slot;
 mod eval_mod;
+mod iterate;
 mod mod_raise;
 pub mod plan;
 mod slot_to_coeff;
@@ -20,7 +21,7 @@ pub use plan::{BootstrapPlan, Content, HalvesAt, Rotations};
 use super::{Auto, Ciphertext, Estimate, Evaluator, LinearTransform, evaluator::linear};
 use crate::{
     error::{BootstrapError, KeyError, LevelError, Result, ScaleError},
-    params::{Bootstrapping, Order},
+    params::{Bootstrapping, Order, Sine},
     rlwe::noise,
 };
 use eval_mod::Cubic;
@@ -73,7 +74,8 @@ pub struct Bootstrapper<D: Device> {
     to_coeff: Maps<D>,
     to_slot: Maps<D>,
     halves: Halves,
-    cosine: Vec<f64>,
+    series: Vec<f64>,
+    straightening: Vec<f64>,
     cubics: Vec<Cubic<D>>,
     /// Scale of EvalMod's result.
     target: f64,
@@ -115,24 +117,46 @@ impl<D: Device> Bootstrapper<D> {
     /// # Errors
     /// Too few levels, another scale or packing than the plan's, values too large for the message ratio, a missing key.
     pub fn evaluate(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        self.evaluate_in_steps(auto, a, &mut |_| ())
+    }
+
+    /// [`Self::evaluate`], telling when each step begins.
+    ///
+    /// # Errors
+    /// As [`Self::evaluate`].
+    pub fn evaluate_in_steps(
+        &self,
+        auto: &Auto<'_, D>,
+        a: &Ciphertext<D>,
+        begins: &mut dyn FnMut(&'static str),
+    ) -> Result<Ciphertext<D>> {
         let eval = &auto.eval;
         let a = &auto.settle(a)?;
         let input = self.checked(eval, a)?;
         let _region = eval.device().region("bootstrap", 0);
         let first = self.levels.literal.order == Order::SlotToCoeffFirst;
-        let packed = if first { slot_to_coeff::slot_to_coeff(self, eval, &input)? } else { self.lifted(eval, &input)? };
+        let linear_step = |a: &Ciphertext<D>, begins: &mut dyn FnMut(&'static str)| {
+            begins("slot_to_coeff");
+            slot_to_coeff::slot_to_coeff(self, eval, a)
+        };
+        let packed = if first { linear_step(&input, begins)? } else { self.lifted(eval, &input)? };
+        begins("mod_raise");
         let raised = mod_raise::mod_raise(self, eval, &packed)?;
         // In units of K·q₀ from here on; what was expected so far is kept for the end.
         let (expected, params) = (raised.estimate, eval.params());
+        begins("coeff_to_slot");
         let slots = coeff_to_slot::coeff_to_slot(self, eval, &self.in_units_of_the_range(params, raised))?;
+        begins("eval_mod");
         let reduced = self.eval_mod(auto, &slots)?;
+        drop(slots);
         let joined = self.joined(eval, &reduced)?;
-        let result = if first { joined } else { slot_to_coeff::slot_to_coeff(self, eval, &joined)? };
+        let result = if first { joined } else { linear_step(&joined, begins)? };
         let scale = params.scale(self.levels.output_level());
         let reached = result.scale * self.fill;
         debug_assert!((reached / scale - 1.0).abs() < 1e-8, "2^{} for 2^{}", reached.log2(), scale.log2());
         let spread = if first { noise::slot_factor(self.plan.slots) } else { 1.0 };
-        let error = (expected.error() / spread).hypot(noise::eval_mod(params, a.estimate.part_width()));
+        let error =
+            (expected.error() / spread).hypot(noise::eval_mod(params, self.plan.slots, a.estimate.part_width()));
         let estimate =
             Estimate::exact(a.estimate.magnitude).with_peak(a.estimate.peak, a.estimate.real).with_error(error);
         let shadow = a.shadow.as_ref().map(|s| match self.plan.content {
@@ -196,10 +220,23 @@ impl<D: Device> Bootstrapper<D> {
 
     /// Real and imaginary parts as complex slots again.
     fn joined(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let exponential = matches!(self.levels.literal.eval_mod.sine, Sine::Exponential { .. });
+        let half = a.batch() / 2;
         match self.halves {
+            Halves::Real if exponential => {
+                // (w − w̄)/i = −(iw + conj(iw))
+                let turned = self.times_i(eval, a);
+                Ok(eval.negate(&eval.add(&turned, &eval.conjugate(&turned)?)?))
+            }
             Halves::Real => Ok(a.clone()),
+            Halves::Batch if exponential => {
+                // (w_re − conj w_re)/i + (w_im − conj w_im) = (w_im − i·w_re) − conj(w_im + i·w_re)
+                let (real, imaginary) = (eval.split(a, 0, half), eval.split(a, half, 2 * half));
+                let turned = self.times_i(eval, &real);
+                let conjugate = eval.conjugate(&eval.add(&imaginary, &turned)?)?;
+                eval.sub(&eval.sub(&imaginary, &turned)?, &conjugate)
+            }
             Halves::Batch => {
-                let half = a.batch() / 2;
                 let imaginary = self.times_i(eval, &eval.split(a, half, 2 * half));
                 eval.add(&eval.split(a, 0, half), &imaginary)
             }
@@ -212,9 +249,7 @@ impl<D: Device> Bootstrapper<D> {
 
     /// `i·a`, exactly.
     fn times_i(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Ciphertext<D> {
-        let unit = eval.device().restrict(&self.unit, eval.params().basis(a.level));
-        let parts = a.parts.iter().map(|p| eval.device().mul(p, &unit)).collect();
-        Ciphertext { parts, estimate: a.estimate.with_peak(a.estimate.peak, false), shadow: None, ..*a }
+        eval.times_unit(a, &self.unit)
     }
 }
 

@@ -1,0 +1,58 @@
+//! Two passes for more precision: the error of the first is bootstrapped as well, and taken away.
+
+use super::Bootstrapper;
+use crate::{
+    ckks::{Auto, Ciphertext, Estimate},
+    error::{BootstrapError, Result},
+    params::Order,
+};
+use limbwise_device::Device;
+
+/// By how many deviations the error of a first pass may be larger than expected.
+const MARGIN: f64 = 16.0;
+/// Divisions at the user's scale whose rounding is in the result: of the first pass on its way down to be compared, of
+/// its other copy, and of the correction.
+const DIVISIONS: f64 = 3.0;
+
+impl<D: Device> Bootstrapper<D> {
+    /// Two passes: with o₁ the message bootstrapped and d = (o₁ − message)·2^p, the result is o₁ − 2^−p·bootstrap(d). The
+    /// error of the second pass counts 2^−p times, so that of the scale is what remains.
+    ///
+    /// Shape:  level ≥ the input level → one below the output level.
+    /// Scale:  that of its level.   Noise: of the rescales at the user's scale.
+    /// Cost:   two bootstrappings.
+    /// Source: \[BCCKKS22\] Differs: with SlotToCoeff first, so that constant messages come out as well as random ones.
+    ///
+    /// # Errors
+    /// As [`Self::evaluate`]; [`BootstrapError::TwoPasses`] where SlotToCoeff comes last: a first pass can fail there on
+    /// constant messages, and a second one does not repair it.
+    pub fn evaluate_twice(
+        &self,
+        auto: &Auto<'_, D>,
+        a: &Ciphertext<D>,
+        begins: &mut dyn FnMut(&'static str),
+    ) -> Result<Ciphertext<D>> {
+        if self.levels.literal.order != Order::SlotToCoeffFirst {
+            return Err(BootstrapError::TwoPasses.into());
+        }
+        let _region = auto.eval.device().region("two_passes", 0);
+        let level = self.levels.input_level();
+        let message = auto.scale_to(a, 1.0, level)?;
+        let first = self.evaluate_in_steps(auto, &message, begins)?;
+        let gain = (MARGIN * first.estimate.error()).recip().log2().floor().exp2();
+        let error = auto.eval.sub(&auto.scale_to(&first, 1.0, level)?, &message)?;
+        // An integer, so nothing is rounded. What was an error is the message now.
+        let division = Estimate::exact(0.0).divided(auto.eval.params(), error.slots, error.scale).error();
+        let estimate = Estimate::exact(gain * first.estimate.error()).with_peak(1.0, false).with_error(gain * division);
+        let amplified = Ciphertext { estimate, ..auto.eval.mul_scalar(&error, gain, 1.0)? };
+        let second = self.evaluate_in_steps(auto, &amplified, begins)?;
+        let below = self.levels.output_level() - 1;
+        let correction = auto.scale_to(&second, gain.recip(), below)?;
+        let mut result = auto.eval.sub(&auto.scale_to(&first, 1.0, below)?, &correction)?;
+        // The first pass's error is gone; what is left came in, or with the divisions.
+        let divisions = DIVISIONS.sqrt() * division;
+        result.estimate = a.estimate.with_error(divisions.hypot(second.estimate.error() / gain));
+        result.shadow.clone_from(&first.shadow);
+        Ok(result)
+    }
+}
