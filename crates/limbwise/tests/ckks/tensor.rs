@@ -392,7 +392,7 @@ fn mistakes_teach() {
         (said(MatrixLayout::new(3, 2, 3, 64).unwrap().unpack(&[])), "0 vectors, wanted 1"),
         (said(SquareProduct::new(9, 64)), "a matrix of 9×9 takes 81 slots, a ciphertext has 64"),
         (said(SquareProduct::new(0, 64)), "wanted at least 1×1"),
-        (said(square.pack(&[ok.clone()])), "fill up with zeros"),
+        (said(square.pack(std::slice::from_ref(&ok))), "fill up with zeros"),
         (said(square.pack(&vec![matrix(5, 5, "A"); 3])), "3 matrices, wanted at most 2"),
         (said(square.unpack(&[], 1)), "1 products in 0 slots"),
         (said(Filters::new([1, 1, 1, 1], vec![1.0], vec![], 0, Padding::Same)), "a stride of 0"),
