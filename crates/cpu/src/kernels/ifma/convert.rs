@@ -3,7 +3,10 @@
 use super::{
     MAX_BITS, Token,
     table::{Factor, factor},
-    vector::{MASK, V, add, and, high, inverse_of_word, load, look_up8, look_up16, low, product, reduce_once, splat, store, sub, zero},
+    vector::{
+        MASK, V, add, and, high, inverse_of_word, load, look_up8, look_up16, low, product, reduce_once, splat, store,
+        sub, zero,
+    },
 };
 use crate::layout::Line;
 use limbwise_math::{modulus::Modulus, rns::BaseConversion, rns::Fraction};
