@@ -4,8 +4,8 @@ use super::{
     MAX_BITS, Token,
     table::{Factor, factor},
     vector::{
-        MASK, V, add, and, high, inverse_of_word, load, look_up8, look_up16, low, product, reduce_once, splat, store,
-        sub, zero,
+        AHEAD, MASK, V, add, and, high, inverse_of_word, load, look_up8, look_up16, low, prefetch, product,
+        reduce_once, splat, store, sub, zero,
     },
 };
 use crate::layout::Line;
@@ -192,6 +192,7 @@ fn sweep<const T: usize, const WIDE: bool>(
         }
         for (chunk, weights) in sources.chunks(CHUNK).zip(run.weights.chunks(CHUNK)) {
             for (source, weights) in chunk.iter().zip(weights) {
+                prefetch(source.as_ptr().wrapping_add(line + AHEAD));
                 let y = load(&source[line]);
                 for t in 0..T {
                     let w = splat(weights[place + t]);

@@ -3,7 +3,8 @@
 use super::{
     table::{Factor, factor},
     vector::{
-        MASK, V, add, and, high, inverse_of_word, load, low, prefetch, product, reduce_once, splat, store, sub, zero,
+        AHEAD, MASK, V, add, and, high, inverse_of_word, load, low, prefetch, product, reduce_once, splat, store, sub,
+        zero,
     },
 };
 use crate::{
@@ -17,10 +18,6 @@ use std::{arch::x86_64::_mm512_srli_epi64, ops::Range};
 /// a line of each falls into one of four sets. With what was summed before, high halves stay below 4q, each being below
 /// q²/2^52 < q/4.
 const GROUP: usize = 6;
-
-/// Lines between what is multiplied and what is asked for. Measured on Zen 4, 8 and 24 terms: without it a quarter
-/// slower, 16 lines and more are too many.
-const AHEAD: usize = 8;
 
 /// What the reduction keeps in registers.
 #[derive(Clone, Copy)]
