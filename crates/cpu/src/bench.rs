@@ -19,7 +19,8 @@ use std::{hint::black_box, time::Instant};
 /// One measured operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// What was done: `ntt`, `intt`, `ntt_rotating` (each limb has its own prime and tables), ….
+    /// What was done: `ntt`, `intt`, `ntt_rotating` (each limb has its own prime and tables), `ntt_one_table` (limbs that
+    /// take turns have one prime: what tables cost is the difference), ….
     pub op: &'static str,
     /// Ring degree.
     pub n: usize,
@@ -113,26 +114,32 @@ type Transform = fn(&dyn LimbKernels, &mut [Line]);
 #[must_use]
 pub fn transforms(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize, rates: Rates) -> Vec<Measurement> {
     let tables: Vec<_> = moduli(log_n, prime_bits, limbs).into_iter().map(|q| (q, kernels(isa, q, log_n))).collect();
+    let (first, kernel) = &tables[0];
     let mut data: Vec<_> = tables.iter().map(|(q, _)| limb(*q, log_n, 1)).collect();
-    let is_vector = tables[0].1.isa() == Isa::Ifma;
+    let mut alike = vec![limb(*first, log_n, 1); if limbs > 1 { limbs } else { 0 }];
+    let is_vector = kernel.isa() == Isa::Ifma && prime_bits <= ifma::MAX_BITS;
     let madds = float(transform_madds(log_n));
     let limit_ns = rates.madd_per_ns.filter(|_| is_vector).map(|rate| madds / rate);
     let mut rows = Vec::new();
-    let both: [(&'static str, &'static str, Transform); 2] =
-        [("ntt", "ntt_rotating", |kernels, a| kernels.ntt(a)), ("intt", "intt_rotating", |kernels, a| kernels.intt(a))];
-    for (hot, rotating, f) in both {
+    let both: [([&'static str; 3], Transform); 2] = [
+        (["ntt", "ntt_one_table", "ntt_rotating"], |kernels, a| kernels.ntt(a)),
+        (["intt", "intt_one_table", "intt_rotating"], |kernels, a| kernels.intt(a)),
+    ];
+    for ([hot, one_table, rotating], f) in both {
         let row = |op, limbs, ns| Measurement {
             op,
             n: 1 << log_n,
             prime_bits,
             limbs,
             threads: 1,
-            isa: tables[0].1.isa(),
+            isa: kernel.isa(),
             ns,
             limit_ns,
         };
-        rows.push(row(hot, 1, least_ns(60, || f(tables[0].1.as_ref(), &mut data[0]))));
+        rows.push(row(hot, 1, least_ns(60, || f(kernel.as_ref(), &mut data[0]))));
         if limbs > 1 {
+            let sweep = || alike.iter_mut().for_each(|a| f(kernel.as_ref(), a));
+            rows.push(row(one_table, limbs, least_ns(150, sweep) / float(limbs)));
             let sweep = || data.iter_mut().zip(&tables).for_each(|(a, (_, kernels))| f(kernels.as_ref(), a));
             rows.push(row(rotating, limbs, least_ns(150, sweep) / float(limbs)));
         }
@@ -248,7 +255,7 @@ fn summing(isa: Isa, threads: usize, rates: Rates) -> Vec<Measurement> {
 #[must_use]
 pub fn all(isa: Isa) -> Vec<Measurement> {
     let rates = rates();
-    let wide = if isa == Isa::Scalar { [49, 60].as_slice() } else { &[48, 49, 50] };
+    let wide = if isa == Isa::Ifma { [48, 49, 50, 60].as_slice() } else { &[49, 60] };
     let mut rows = Vec::new();
     for log_n in [10, 11, 12, 13, 14, 15] {
         rows.extend(wide.iter().flat_map(|&bits| transforms(isa, log_n, bits, 1, rates)));
