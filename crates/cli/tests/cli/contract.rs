@@ -128,6 +128,9 @@ fn layers_run_and_agree_with_their_twins() {
         assert!(bits[0] > 12.0 && (bits[0] - bits[1]).abs() < 6.0, "{run:#}");
         assert!(run["steps"].as_array().unwrap().iter().any(|step| step["name"] == "encoding"), "{run:#}");
     }
+    // What is left open is chosen for this host, and then timed elsewhere.
+    let time = valid(&folder, "time", &["time", "linear", "--preset", "tiny.toml", "--machine", "ark", "--json"]);
+    assert!(time["seconds"].as_f64() > Some(0.0), "{time:#}");
 }
 
 #[test]
