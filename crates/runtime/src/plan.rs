@@ -202,12 +202,16 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
     })
 }
 
-/// Polynomials as this device stores them, each thread's own limbs of a key switch where there is one, what the host
-/// holds beside them, and the process as it stands.
+/// Words of the factors that a prime's transforms have: a factor and its quotient for each of N places, both ways.
+const FACTOR_WORDS: usize = 4;
+
+/// Polynomials as this device stores them, each thread's own limbs of a key switch where there is one, the factors of
+/// the transforms, what the host holds beside them, and the process as it stood before it measured anything.
 fn predicted_memory(params: &Params, recording: &Recording, host: &Calibration) -> u64 {
     let row = (size_of::<Line>() * lines(params.log_n())) as u64;
     let level = recording.keys.required.values().copied().max();
     let scratch = level.map_or(0, |level| host.threads * scratch_rows(params.digits(level).len())) as u64;
     let rows = recording.session_peak_bytes / (8 * params.ring().n() as u64) + scratch;
-    rows * row + recording.host_bytes + host.resident_bytes
+    let factors = (8 * FACTOR_WORDS * params.ring().n() * params.ring().spec().primes.len()) as u64;
+    rows * row + factors + recording.host_bytes + host.resident_bytes
 }
