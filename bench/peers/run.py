@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installs the rivals that this machine can have, starts their drivers, and passes questions and answers on (README.md).
+"""Installs the rivals that this machine can have, starts their drivers, passes questions and answers on (README.md).
 
 Python 3.11 or later, standard library only. Everything is installed under target/peers of the repository. What cannot
 be had is named on standard error with its reason, and its rows are absent.
@@ -29,10 +29,11 @@ def say(text):
 
 def quietly(*command, cwd=None):
     """Runs an installing command; its last words are the reason if it fails."""
-    done = subprocess.run([str(c) for c in command], cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    words = [str(c) for c in command]
+    done = subprocess.run(words, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         last = done.stderr.strip().splitlines() or ["no reason given"]
-        raise Absent(f"{Path(str(command[0])).name}: {last[-1]}")
+        raise Absent(f"{Path(words[0]).name}: {last[-1]}")
 
 
 def python310():

@@ -166,7 +166,9 @@ func scheme(q question) ([]float64, string, error) {
 	return times, words, err
 }
 
-func operation(op string, eval *ckks.Evaluator, a *rlwe.Ciphertext, plain *rlwe.Plaintext, out *rlwe.Ciphertext) (func() error, error) {
+func operation(
+	op string, eval *ckks.Evaluator, a *rlwe.Ciphertext, plain *rlwe.Plaintext, out *rlwe.Ciphertext,
+) (func() error, error) {
 	switch op {
 	case "multiply_relinearize":
 		return func() error { return eval.MulRelin(a, a, out) }, nil

@@ -3,9 +3,10 @@
 //! Enters: loaders, clear twins, encrypted programs.
 //! Stays out: concrete devices, printing.
 //!
-//! Read in this order: [`program`] (what a workload is), [`data`] (loaders), [`logreg`].
+//! Read in this order: [`program`] (what a workload is), [`data`] (loaders), [`logreg`], [`linear`].
 
 pub mod data;
+pub mod linear;
 pub mod logreg;
 pub mod program;
 

@@ -4,7 +4,7 @@
 
 use limbwise::{
     Complex64,
-    ckks::{Auto, Ciphertext, Packing, Precision},
+    ckks::{Auto, Ciphertext, Diagonals, LinearPlan, LinearTransform, Packing, Precision},
     params::Params,
 };
 use limbwise_device::Device;
@@ -69,13 +69,20 @@ pub trait Program {
     /// What the client encrypts.
     fn inputs(&self) -> Vec<Input>;
 
-    /// The encrypted program, on the server's side. The first result is the one whose precision is predicted.
+    /// Clear linear maps that the server encodes before the program starts: its model.
+    fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
+        Vec::new()
+    }
+
+    /// The encrypted program, on the server's side, with [`Self::maps`] encoded. The first result is the one whose
+    /// precision is predicted.
     ///
     /// # Errors
     /// What the schemes refuse: levels, keys.
     fn evaluate<D: Device>(
         &self,
         auto: &Auto<'_, D>,
+        maps: &[LinearTransform<D>],
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
     ) -> limbwise::Result<Vec<Ciphertext<D>>>;

@@ -4,7 +4,7 @@ use crate::{failure::say, text::units};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use limbwise_runtime::{
     Event,
-    session::{DECRYPT_STEP, ENCRYPT_STEP, KEY_STEP},
+    session::{DECRYPT_STEP, ENCODE_STEP, ENCRYPT_STEP, KEY_STEP},
 };
 use std::{
     fmt::Write,
@@ -29,7 +29,7 @@ enum Part {
 
 impl Part {
     fn of(step: &str) -> Self {
-        if [KEY_STEP, ENCRYPT_STEP, DECRYPT_STEP].contains(&step) {
+        if [KEY_STEP, ENCODE_STEP, ENCRYPT_STEP, DECRYPT_STEP].contains(&step) {
             Self::Around(step.into())
         } else {
             Self::Evaluation

@@ -1,16 +1,20 @@
 //! From a program to its plan: what `plan`, `run` and `time` have in common.
 
-use crate::{failure::Mistake, host::MemoryArgs, progress::note, text::units, workload::Built};
-use limbwise::rlwe::KeyForm;
+use crate::{failure::Mistake, progress::note, text::units, workload::Built};
 use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
-use limbwise_runtime::{Calibration, Plan, Recording, calibrate, plan, record};
+use limbwise_runtime::{
+    Calibration, Plan, Recording, calibrate,
+    frontier::{Row, Survey, Way, survey},
+    host::{available_memory_bytes, resident_memory_bytes},
+    record,
+};
 use std::time::Instant;
 
 /// A recorded and planned program.
 pub(crate) struct Planned {
+    pub(crate) way: Way,
     pub(crate) recording: Recording,
-    pub(crate) calibration: Calibration,
     pub(crate) plan: Plan,
 }
 
@@ -18,12 +22,17 @@ pub(crate) struct Planned {
 ///
 /// # Errors
 /// What the schemes refuse.
-pub(crate) fn recorded<P: Program>(program: &P, form: KeyForm) -> limbwise_runtime::Result<Recording> {
+pub(crate) fn recorded<P: Program>(program: &P, way: Way) -> limbwise_runtime::Result<Recording> {
     let start = Instant::now();
-    let recording = record(program, form)?;
-    let (nodes, seconds) = (recording.graph.nodes().len(), units::seconds(start.elapsed().as_secs_f64()));
-    note(&format!("recorded {} operations in {seconds}", units::count(nodes as u64)));
+    let recording = record(program, way.keys)?;
+    said_recorded(&recording, 1, start);
     Ok(recording)
+}
+
+fn said_recorded(recording: &Recording, ways: usize, start: Instant) {
+    let (nodes, seconds) = (recording.graph.nodes().len(), units::seconds(start.elapsed().as_secs_f64()));
+    let compared = if ways > 1 { format!("compared {ways} ways, ") } else { String::new() };
+    note(&format!("{compared}recorded {} operations in {seconds}", units::count(nodes as u64)));
 }
 
 /// Measures this host for programs of one ring degree.
@@ -35,34 +44,44 @@ pub(crate) fn calibrated(dev: &Cpu, log_n: u32) -> limbwise_runtime::Result<Cali
     calibrate(dev, log_n)
 }
 
-/// Records, calibrates, plans: with the keys kept as the user says, or else in the fastest way that fits the memory.
+/// Records and plans every way that is left open, and takes the fastest that fits: the memory asked for or, where there
+/// is a choice, what this computer has.
 ///
 /// # Errors
-/// Those of the three, or a program that does not fit.
-pub(crate) fn planned(dev: &Cpu, built: &Built, memory: MemoryArgs) -> anyhow::Result<Planned> {
-    let calibration = calibrated(dev, built.program.params().log_n())?;
-    let forms = match (built.form, memory.most) {
-        (Some(form), _) => vec![form],
-        (None, None) => vec![KeyForm::default()],
-        (None, Some(_)) => vec![KeyForm::Stored, KeyForm::Seeded],
+/// Those of recording, or a program that does not fit.
+pub(crate) fn planned(built: &Built, calibration: &Calibration, memory: Option<u64>) -> anyhow::Result<Planned> {
+    let start = Instant::now();
+    let free = || Some(available_memory_bytes()?.saturating_add(resident_memory_bytes()?));
+    let most = match (memory, &built.ways[..]) {
+        (Some(most), _) => most,
+        (None, [_]) => u64::MAX,
+        (None, _) => free().unwrap_or(u64::MAX),
     };
-    let mut plans = Vec::new();
-    for form in forms {
-        let recording = recorded(&built.program, form)?;
-        let plan = plan(&built.program, &built.preset, &recording, &calibration)?;
-        plans.push(Planned { recording, calibration: calibration.clone(), plan });
-    }
-    let peak = |p: &Planned| p.plan.peak_memory_bytes.predicted;
-    let smallest = plans.iter().map(peak).min().unwrap_or(0);
-    let most = memory.most.unwrap_or(u64::MAX);
-    let seconds = |p: &Planned| p.plan.seconds_predicted;
-    let fastest = plans.into_iter().filter(|p| peak(p) <= most).min_by(|a, b| seconds(a).total_cmp(&seconds(b)));
-    fastest.ok_or_else(|| {
+    let Survey { rows, chosen } = survey(&built.ways, |way| built.program(way), &built.preset, calibration, most)?;
+    let Some((way, recording, plan)) = chosen else {
+        let smallest = rows.iter().min_by_key(|row| row.peak_bytes);
+        let smallest = smallest.map_or_else(String::new, describe);
+        let budget = if memory.is_some() { "--memory" } else { "this computer has" };
         let text = format!(
-            "--memory {}: the smallest plan takes {} at its peak; choose fewer iterations, a preset with fewer limbs, or more memory",
+            "{budget} {}: the smallest plan takes {smallest}; choose {}, or more memory",
             units::bytes(most),
-            units::bytes(smallest)
+            built.smaller
         );
-        Mistake(text).into()
-    })
+        return Err(Mistake(text).into());
+    };
+    said_recorded(&recording, rows.len(), start);
+    Ok(Planned { way, recording, plan })
+}
+
+/// A way in words, for the one that is the smallest.
+fn describe(row: &Row) -> String {
+    let peak = format!("{} at its peak", units::bytes(row.peak_bytes));
+    match row.way.maps {
+        None => peak,
+        Some((strategy, form)) => {
+            let keys = if row.way.keys == limbwise::rlwe::KeyForm::Stored { "stored" } else { "seeded" };
+            let seconds = units::seconds(row.cost);
+            format!("{peak} ({strategy}, {} plaintexts, {keys} keys, {seconds})", form.name())
+        }
+    }
 }

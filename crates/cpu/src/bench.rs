@@ -10,7 +10,13 @@ pub use composites::{SwitchShape, key_switching};
 pub use sums::{SumsShape, weighted_sums};
 
 use crate::{
-    kernels::{Converter, Isa, LimbKernels, convert::TILE, galois::ValueMap, ifma, kernels},
+    kernels::{
+        Converter, Isa, LimbKernels,
+        convert::TILE,
+        galois::ValueMap,
+        ifma, kernels,
+        sums::{End, Sum, Term},
+    },
     layout::{self, Line},
 };
 use limbwise_math::{galois::GaloisElement, modulus::Modulus, prime::ntt_primes_below};
@@ -19,7 +25,8 @@ use std::{hint::black_box, time::Instant};
 /// One measured operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// What was done: `ntt`, `intt`, `ntt_rotating` (each limb has its own prime and tables), ….
+    /// What was done: `ntt`, `intt`, `ntt_rotating` (each limb has its own prime and tables), `ntt_one_table` (limbs that
+    /// take turns have one prime: what tables cost is the difference), ….
     pub op: &'static str,
     /// Ring degree.
     pub n: usize,
@@ -113,26 +120,32 @@ type Transform = fn(&dyn LimbKernels, &mut [Line]);
 #[must_use]
 pub fn transforms(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize, rates: Rates) -> Vec<Measurement> {
     let tables: Vec<_> = moduli(log_n, prime_bits, limbs).into_iter().map(|q| (q, kernels(isa, q, log_n))).collect();
+    let (first, kernel) = &tables[0];
     let mut data: Vec<_> = tables.iter().map(|(q, _)| limb(*q, log_n, 1)).collect();
-    let is_vector = tables[0].1.isa() == Isa::Ifma;
+    let mut alike = vec![limb(*first, log_n, 1); if limbs > 1 { limbs } else { 0 }];
+    let is_vector = kernel.isa() == Isa::Ifma && prime_bits <= ifma::MAX_BITS;
     let madds = float(transform_madds(log_n));
     let limit_ns = rates.madd_per_ns.filter(|_| is_vector).map(|rate| madds / rate);
     let mut rows = Vec::new();
-    let both: [(&'static str, &'static str, Transform); 2] =
-        [("ntt", "ntt_rotating", |kernels, a| kernels.ntt(a)), ("intt", "intt_rotating", |kernels, a| kernels.intt(a))];
-    for (hot, rotating, f) in both {
+    let both: [([&'static str; 3], Transform); 2] = [
+        (["ntt", "ntt_one_table", "ntt_rotating"], |kernels, a| kernels.ntt(a)),
+        (["intt", "intt_one_table", "intt_rotating"], |kernels, a| kernels.intt(a)),
+    ];
+    for ([hot, one_table, rotating], f) in both {
         let row = |op, limbs, ns| Measurement {
             op,
             n: 1 << log_n,
             prime_bits,
             limbs,
             threads: 1,
-            isa: tables[0].1.isa(),
+            isa: kernel.isa(),
             ns,
             limit_ns,
         };
-        rows.push(row(hot, 1, least_ns(60, || f(tables[0].1.as_ref(), &mut data[0]))));
+        rows.push(row(hot, 1, least_ns(60, || f(kernel.as_ref(), &mut data[0]))));
         if limbs > 1 {
+            let sweep = || alike.iter_mut().for_each(|a| f(kernel.as_ref(), a));
+            rows.push(row(one_table, limbs, least_ns(150, sweep) / float(limbs)));
             let sweep = || data.iter_mut().zip(&tables).for_each(|(a, (_, kernels))| f(kernels.as_ref(), a));
             rows.push(row(rotating, limbs, least_ns(150, sweep) / float(limbs)));
         }
@@ -229,6 +242,48 @@ pub fn automorphism(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize) -> Meas
     Measurement { op: "automorphism", n: 1 << log_n, prime_bits, limbs, threads: 1, isa, ns, limit_ns }
 }
 
+/// Sums over five digits of their products with both halves of a key, time a limb of both results. The digits are hot;
+/// the key's limbs take turns, and with more than one of them the limit is to read them from memory.
+///
+/// # Panics
+/// If there are not so many primes of that width, or the CPU lacks `isa`.
+#[must_use]
+pub fn inner_products(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize, rates: Rates) -> Measurement {
+    const DIGITS: usize = 5;
+    let primes = moduli(log_n, prime_bits, limbs);
+    let least = *primes.last().expect("at least one limb");
+    let row = |q| limb(q, log_n, 6);
+    let factors: Vec<_> = (0..DIGITS).map(|_| row(least)).collect();
+    let key = |&q: &Modulus| (kernels(isa, q, log_n), vec![[row(q), row(q)]; DIGITS]);
+    let keys: Vec<_> = primes.iter().map(key).collect();
+    let mut out = [0, 1].map(|_| vec![Line::default(); layout::lines(log_n)]);
+    let ns = least_ns(150, || {
+        for (kernels, key) in &keys {
+            let terms = factors.iter().zip(key);
+            let terms = terms.map(|(factor, [b, a])| Term { factor, with: [b, a] });
+            let terms: Vec<Term<'_, 2>> = terms.collect();
+            kernels.inner_products(out.each_mut().map(|out| &mut out[..]), &Sum::of(&terms, End::Set));
+        }
+    });
+    let lines = layout::lines(log_n);
+    // Two multiply-adds a product, five for the reduction of a sum.
+    let madds = float(lines * 2 * (2 * DIGITS + 5));
+    let is_vector = isa == Isa::Ifma && prime_bits <= ifma::MAX_BITS;
+    let compute = rates.madd_per_ns.filter(|_| is_vector).map(|rate| madds / rate);
+    let read = float(2 * DIGITS * 64 * lines) / rates.dram_gb_s;
+    let limit_ns = if limbs > 1 { Some(compute.unwrap_or(0.0).max(read)) } else { compute };
+    Measurement {
+        op: "inner_products",
+        n: 1 << log_n,
+        prime_bits,
+        limbs,
+        threads: 1,
+        isa,
+        ns: ns / float(limbs),
+        limit_ns,
+    }
+}
+
 /// Key switching of 25 limbs at N = 2^16, dnum 5.
 fn switching(isa: Isa, threads: usize, rates: Rates) -> Vec<Measurement> {
     let shape = SwitchShape { log_n: 16, prime_bits: 48, chain: 25, special: 5, digit: 5 };
@@ -248,7 +303,7 @@ fn summing(isa: Isa, threads: usize, rates: Rates) -> Vec<Measurement> {
 #[must_use]
 pub fn all(isa: Isa) -> Vec<Measurement> {
     let rates = rates();
-    let wide = if isa == Isa::Scalar { [49, 60].as_slice() } else { &[48, 49, 50] };
+    let wide = if isa == Isa::Ifma { [48, 49, 50, 60].as_slice() } else { &[49, 60] };
     let mut rows = Vec::new();
     for log_n in [10, 11, 12, 13, 14, 15] {
         rows.extend(wide.iter().flat_map(|&bits| transforms(isa, log_n, bits, 1, rates)));
@@ -257,6 +312,7 @@ pub fn all(isa: Isa) -> Vec<Measurement> {
     rows.extend(transforms(isa, 17, 49, 1, rates));
     rows.extend(elementwise(isa, 16, 49, 30));
     rows.push(automorphism(isa, 16, 49, 30));
+    rows.extend([(12, 1), (16, 30)].map(|(log_n, limbs)| inner_products(isa, log_n, 48, limbs, rates)));
     for (bits, shape) in [(49, (5, 25)), (49, (25, 5)), (49, (1, 24)), (60, (5, 25))] {
         let scalar = (isa != Isa::Scalar).then_some(Isa::Scalar);
         rows.extend(scalar.into_iter().chain([isa]).map(|isa| conversion(isa, 16, bits, shape, rates)));

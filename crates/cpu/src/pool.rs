@@ -127,10 +127,14 @@ impl Pool {
         Arc::get_mut(row).expect("just made unique").lines_mut()
     }
 
-    /// A new limb whose memory is the process's own already, every page of it; `None` if there is no more.
+    /// A limb whose memory is the process's own already, every page of it; `None` if there is no more.
     pub(crate) fn touched(&self, length: usize) -> Option<Row> {
-        let mut memory = self.0.fresh(length)?;
-        memory.lines_mut().fill(Line::default());
+        let kept = self.0.of(length, |limbs| limbs.free.pop());
+        let touch = |mut memory: Memory| {
+            memory.lines_mut().fill(Line::default());
+            memory
+        };
+        let memory = kept.or_else(|| self.0.fresh(length).map(touch))?;
         self.0.live.fetch_add(size_of_val(memory.lines()) as u64, Ordering::Relaxed);
         Some(Arc::new(Buffer { memory: Some(memory), pool: self.0.clone() }))
     }
@@ -173,6 +177,8 @@ mod tests {
         drop(again);
         assert_eq!(pool.counters().live_bytes, 0);
         pool.scrub();
+        drop((0..3).map(|_| pool.touched(10)).collect::<Vec<_>>());
+        assert_eq!(pool.counters().allocations, 3, "what was used is touched already");
         let wiped: Vec<Row> = (0..3).map(|_| pool.take(10)).collect();
         assert!(wiped.iter().all(|row| row.lines().iter().all(|line| *line == Line::default())));
     }

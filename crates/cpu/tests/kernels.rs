@@ -2,7 +2,10 @@
 
 use limbwise_cpu::{
     Isa,
-    kernels::{LimbKernels, kernels},
+    kernels::{
+        LimbKernels, kernels,
+        sums::{End, Onto, Sum, Term},
+    },
     layout::{self, Line},
 };
 use limbwise_math::{
@@ -85,7 +88,7 @@ fn limb(words: &[u64]) -> Vec<Line> {
 fn element_wise_kernels_equal_the_modulus() {
     type Kernel = fn(&dyn LimbKernels, &mut [Line], &[Line], &[Line]);
     type Meaning = fn(Modulus, u64, u64, u64) -> u64;
-    let ops: [(Kernel, Meaning); 8] = [
+    let ops: [(Kernel, Meaning); 9] = [
         (|k, out, a, b| k.add(out, a, b), |q, _, a, b| q.add(a, b)),
         (|k, out, a, b| k.sub(out, a, b), |q, _, a, b| q.sub(a, b)),
         (|k, out, a, b| k.mul(out, a, b), |q, _, a, b| q.mul(a, b)),
@@ -94,6 +97,7 @@ fn element_wise_kernels_equal_the_modulus() {
         (|k, out, _, _| k.neg(out), |q, old, _, _| q.neg(old)),
         (|k, out, _, b| k.scale(out, b[0].0[0]), |q, old, _, b| q.mul(old, b)),
         (|k, out, _, b| k.shift(out, b[0].0[0]), |q, old, _, b| q.add(old, b)),
+        (|k, out, a, b| k.divide(out, a, b[0].0[0]), |q, old, a, b| q.mul(q.sub(a, old), b)),
     ];
     let log_n = 10;
     for q in primes(log_n) {
@@ -110,6 +114,49 @@ fn element_wise_kernels_equal_the_modulus() {
                         let constant = if i >= 6 { b[0] } else { b[j] };
                         let wanted = meaning(q, old[j], a[j], constant);
                         assert_eq!(word, wanted, "op {i}, {}, q={}, word {j}", isa.name(), q.value());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Sums of as many products as force each grouping, of the largest residues and of random ones.
+#[test]
+fn sums_of_products_equal_the_modulus() {
+    let n = 1 << 10;
+    for q in primes(10) {
+        let at = |i: usize, pattern: u64| words(q, n, if pattern == 0 { 0 } else { pattern + 8 * i as u64 });
+        for (pattern, count) in [0, 1, 6].into_iter().flat_map(|p| [0, 1, 5, 6, 7, 8, 12, 13, 30].map(|c| (p, c))) {
+            let operands: Vec<[Vec<u64>; 3]> = (0..count).map(|i| [0, 1, 2].map(|j| at(3 * i + j, pattern))).collect();
+            let limbs: Vec<[Vec<Line>; 3]> = operands.iter().map(|all| all.each_ref().map(|x| limb(x))).collect();
+            let terms = limbs.iter().map(|[factor, b, a]| Term { factor, with: [b, a] });
+            let terms: Vec<Term<'_, 2>> = terms.collect();
+            let old = [at(100, pattern), at(101, pattern)];
+            let times = q.value() - 1;
+            let base = limb(&old[1]);
+            for onto in [None, Some(Onto { limbs: [None, Some(&base[..])], times })] {
+                for end in [End::Set, End::Add, End::Divide(times - 1)] {
+                    let wanted = |h: usize, i: usize| {
+                        let started = if onto.is_some() && h == 1 { q.mul(old[1][i], times) } else { 0 };
+                        let product = |all: &[Vec<u64>; 3]| q.mul(all[0][i], all[h + 1][i]);
+                        let sum = operands.iter().fold(started, |sum, all| q.add(sum, product(all)));
+                        match end {
+                            End::Set => sum,
+                            End::Add => q.add(sum, old[h][i]),
+                            End::Divide(c) => q.mul(q.sub(sum, old[h][i]), c),
+                        }
+                    };
+                    for isa in available() {
+                        let mut out = old.each_ref().map(|x| limb(x));
+                        let sum = Sum { terms: &terms, onto, end };
+                        kernels(isa, q, 10).inner_products(out.each_mut().map(|x| &mut x[..]), &sum);
+                        for (h, out) in out.iter().enumerate() {
+                            let mut got = vec![0; n];
+                            layout::read_coefficients(out, &mut got);
+                            let wrong = (0..n).find(|&i| got[i] != wanted(h, i));
+                            assert_eq!(wrong, None, "{count} terms, {end:?}, {}, q={}", isa.name(), q.value());
+                        }
                     }
                 }
             }

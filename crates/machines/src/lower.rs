@@ -1,7 +1,7 @@
 //! From a graph to tasks: each node's stages on a machine, and the loads and stores that its memory needs.
 //!
-//! Views make no task. Inputs (also a seed's expansion: no model here has a generator) are loaded where they are first
-//! read, at the limbs that are read, and stay while there is room; a node that is larger than the room streams its
+//! Views make no task. Inputs (also a seed's expansion: no model of an accelerator here has a generator; a machine
+//! without a memory to load from grows seeds itself) are loaded where they are first read, at the limbs that are read, and stay while there is room; a node that is larger than the room streams its
 //! operands in and its result out. Loads run ahead of their use as far as the prefetch buffer allows.
 
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     program::{Edge, Program, Stage, TaskId, TaskKind},
     scratchpad::{NEVER, OffChip, Scratchpad},
 };
-use limbwise_graph::{Graph, NodeId, Piece, Role, Shape};
+use limbwise_graph::{Graph, NodeId, Op, Piece, Role, Shape};
 
 /// The name of a role in reports.
 #[must_use]
@@ -34,7 +34,8 @@ pub fn lower<M: Machine + ?Sized>(graph: &Graph, machine: &M) -> Program {
         memory: memory.map(|m| Memory::new(graph, m)),
         pieces: Vec::new(),
     };
-    for id in graph.ids().filter(|&id| !graph.node(id).op().is_view() && !graph.node(id).op().is_input()) {
+    let given = |op: Op| op.is_input() && (op != Op::ExpandSeed || memory.is_some());
+    for id in graph.ids().filter(|&id| !graph.node(id).op().is_view() && !given(graph.node(id).op())) {
         lowering.node(id, machine.cost(graph, id));
     }
     lowering.finish()

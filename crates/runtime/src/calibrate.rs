@@ -123,11 +123,12 @@ pub fn calibrate(dev: &Cpu, log_n: u32) -> Result<Calibration> {
     let shape = Shape::eval(&ring, ring.full());
     let seed = Seed([0; 32]);
     let expand = bytes / seconds(|| drop(alone.expand_seed(&shape, Role::Temporary, &seed))) / 1e9;
-    let shared = open_ring(dev, log_n, 45)?;
-    let (x, y) =
-        (polynomial(dev, &shared, shared.full(), Domain::Eval), polynomial(dev, &shared, shared.full(), Domain::Eval));
+    // On a device of its own: what is opened for this is closed with it, and not part of a run's memory.
+    let all = open("cpu", &Host { isa: Some(isa.clone()), threads: Some(dev.threads()) })?;
+    let shared = open_ring(&all, log_n, 45)?;
+    let [x, y] = [(); 2].map(|()| polynomial(&all, &shared, shared.full(), Domain::Eval));
     // The threads' share of memory varies most from one moment to the next: a longer look.
-    let add = seconds_within(Duration::from_millis(500), || drop(dev.add(&x, &y)));
+    let add = seconds_within(Duration::from_millis(500), || drop(all.add(&x, &y)));
     let together = 3.0 * bytes / add / 1e9;
     let small = open_ring(&alone, 10, 45)?;
     let one = polynomial(&alone, &small, Basis::single(0), Domain::Eval);

@@ -1,14 +1,20 @@
-//! What each strategy for a linear map needs and costs, and the fastest that fits a memory budget.
+//! What each way to do the same needs and costs, and the fastest that fits a memory budget.
 //!
-//! Every row comes from a recording of the map's application over a device without words: bytes and counts are exact,
-//! cost is what the caller's model says of the graph. No formula of a strategy is used.
+//! Every row comes from a recording over a device without words, of one linear map's application or of a whole program:
+//! bytes and counts are exact, cost is what a model says of the graph. No formula of a strategy is used.
 
-use crate::error::Result;
+use crate::{
+    calibrate::Calibration,
+    error::Result,
+    plan::{Plan, plan},
+    record::{Recording, record},
+};
 use limbwise::{
     ckks::{Diagonals, Encoder, Evaluator, LinearPlan, LinearTransform, Packing, PlaintextForm, Strategy},
     params::Params,
     rlwe::{DeclaredKeys, KeyForm, KeyPlan, key_bytes},
 };
+use limbwise_apps::Program;
 use limbwise_device::Null;
 use limbwise_graph::{Counts, Graph, Recorder};
 use serde::Serialize;
@@ -26,28 +32,35 @@ pub struct LinearTask<'a> {
     pub keys: KeyForm,
 }
 
+/// What can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Way {
+    /// Rotations and diagonals of linear maps; absent where a program has none.
+    pub maps: Option<(Strategy, PlaintextForm)>,
+    /// Evaluation keys.
+    pub keys: KeyForm,
+}
+
 /// One way to do it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The rotations.
-    pub strategy: Strategy,
-    /// The encoded diagonals.
-    pub form: PlaintextForm,
-    /// Rotation keys.
+    /// Which.
+    pub way: Way,
+    /// Evaluation keys.
     pub keys: usize,
-    /// Their bytes at this level.
+    /// Their bytes.
     pub key_bytes: u64,
-    /// Bytes of the encoded diagonals.
+    /// Bytes of encoded clear values.
     pub plaintext_bytes: u64,
-    /// Most bytes alive at once: keys, diagonals, input, intermediate values.
+    /// Most bytes alive at once: keys, plaintexts, inputs, intermediate values; of a program, the whole process.
     pub peak_bytes: u64,
     /// The work.
     pub counts: Counts,
-    /// What the caller's model makes of it, in its unit.
+    /// What a model makes of it, in its unit; seconds of a program.
     pub cost: f64,
 }
 
-/// The graph of one way: inputs, keys and diagonals declared, the map applied and rescaled.
+/// The graph of one way to apply a map: inputs, keys and diagonals declared, the map applied and rescaled.
 ///
 /// # Errors
 /// What the scheme refuses: level 0, diagonals that cannot be encoded.
@@ -65,8 +78,7 @@ pub fn record_linear(task: LinearTask<'_>, strategy: Strategy, form: PlaintextFo
     let graph = recorder.graph(); // while the result lives
     drop(result);
     let row = Row {
-        strategy,
-        form,
+        way: Way { maps: Some((strategy, form)), keys },
         keys: plan.required.len(),
         key_bytes: plan.required.iter().map(|(&name, &level)| key_bytes(params, name, level, keys)).sum(),
         plaintext_bytes: map.bytes(),
@@ -77,7 +89,17 @@ pub fn record_linear(task: LinearTask<'_>, strategy: Strategy, form: PlaintextFo
     Ok((graph, row))
 }
 
-/// Every strategy in every form, the cheapest first.
+/// Strategies worth a recording: of each kind those that make at most half as many rotations again as its best. Others
+/// are slower, and need more keys or, in hops, hardly less memory.
+#[must_use]
+pub fn strategies(diagonals: &Diagonals) -> Vec<Strategy> {
+    let all: Vec<(Strategy, usize)> =
+        Strategy::candidates(diagonals).into_iter().map(|s| (s, s.steps(diagonals))).collect();
+    let fewest = |kind: &str| all.iter().filter(|(s, _)| s.name() == kind).map(|(_, steps)| *steps).min().unwrap_or(0);
+    all.iter().filter(|(s, steps)| 2 * *steps <= 3 * fewest(s.name())).map(|(s, _)| *s).collect()
+}
+
+/// Every strategy for a map in every form, the cheapest first.
 ///
 /// # Errors
 /// As [`record_linear`], or those of the cost.
@@ -89,8 +111,12 @@ pub fn rows(task: LinearTask<'_>, cost: impl Fn(&Graph) -> Result<f64>) -> Resul
             all.push(Row { cost: cost(&graph)?, ..row });
         }
     }
-    all.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.peak_bytes.cmp(&b.peak_bytes)));
+    sort(&mut all);
     Ok(all)
+}
+
+fn sort(rows: &mut [Row]) {
+    rows.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.peak_bytes.cmp(&b.peak_bytes)));
 }
 
 /// The rows that no other row beats in both memory and cost; dearer ones need less memory. Rows come cheapest first.
@@ -111,4 +137,51 @@ pub fn frontier(rows: &[Row]) -> Vec<Row> {
 #[must_use]
 pub fn cheapest_within(rows: &[Row], bytes: u64) -> Option<Row> {
     rows.iter().copied().filter(|row| row.peak_bytes <= bytes).min_by(|a, b| a.cost.total_cmp(&b.cost))
+}
+
+/// All ways to run a program, each recorded whole, and the plan of the fastest that fits.
+pub struct Survey {
+    /// One row a way, the fastest first.
+    pub rows: Vec<Row>,
+    /// The fastest whose process stays within the budget; absent if none does. Its plan lists the frontier.
+    pub chosen: Option<(Way, Recording, Plan)>,
+}
+
+/// Records and plans a program in several ways.
+///
+/// # Errors
+/// What the schemes refuse, or a calibration that is no `cpu` model.
+pub fn survey<P: Program>(
+    ways: &[Way],
+    program: impl Fn(Way) -> P,
+    preset: &str,
+    host: &Calibration,
+    most_bytes: u64,
+) -> Result<Survey> {
+    let (mut rows, mut chosen) = (Vec::new(), None::<(Way, Recording, Plan)>);
+    for &way in ways {
+        let program = program(way);
+        let recording = record(&program, way.keys)?;
+        let plan = plan(&program, preset, &recording, host)?;
+        let row = Row {
+            way,
+            keys: plan.keys.len(),
+            key_bytes: plan.key_bytes,
+            plaintext_bytes: plan.plaintext_bytes,
+            peak_bytes: plan.peak_memory_bytes.predicted,
+            counts: plan.counts,
+            cost: plan.seconds_predicted,
+        };
+        let faster = chosen.as_ref().is_none_or(|(.., best)| row.cost < best.seconds_predicted);
+        if row.peak_bytes <= most_bytes && faster {
+            chosen = Some((way, recording, plan));
+        }
+        rows.push(row);
+    }
+    sort(&mut rows);
+    if let Some((way, _, plan)) = &mut chosen {
+        let best = frontier(&rows);
+        plan.choices = rows.iter().filter(|r| best.contains(r) || r.way == *way).map(|r| r.choice(*way)).collect();
+    }
+    Ok(Survey { rows, chosen })
 }

@@ -3,8 +3,14 @@
 //! All numbers come from the recording; seconds from the host's model, whose rates were measured on other polynomials
 //! than the program's.
 
-use crate::{calibrate::Calibration, error::Result, record::Recording};
+use crate::{
+    calibrate::Calibration,
+    error::Result,
+    frontier::{Row, Way},
+    record::Recording,
+};
 use limbwise::{
+    ckks::PlaintextForm,
     params::{Params, SecurityReport},
     rlwe::{KeyForm, key_bytes},
 };
@@ -57,6 +63,53 @@ pub struct Plan {
     pub nodes: usize,
     /// Time of the evaluation on this host.
     pub seconds_predicted: f64,
+    /// The ways that were compared and that no other beats in both memory and time, the fastest first, this one among
+    /// them; empty where there was one way only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<Choice>,
+}
+
+/// One way to run the program.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Choice {
+    /// How linear maps rotate; absent where the program has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<String>,
+    /// How their diagonals are stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plaintexts: Option<PlaintextForm>,
+    /// How evaluation keys are kept.
+    pub key_form: KeyForm,
+    /// Evaluation keys.
+    pub keys: usize,
+    /// Their bytes.
+    pub key_bytes: u64,
+    /// Bytes of encoded clear values.
+    pub plaintext_bytes: u64,
+    /// Most memory of the process.
+    pub peak_memory_bytes: u64,
+    /// Time of the evaluation.
+    pub seconds: f64,
+    /// The way that the plan takes.
+    pub chosen: bool,
+}
+
+impl Row {
+    /// The row of a program as plans list it.
+    pub(crate) fn choice(self, chosen: Way) -> Choice {
+        let Self { way, keys, key_bytes, plaintext_bytes, peak_bytes, cost, .. } = self;
+        Choice {
+            strategy: way.maps.map(|(strategy, _)| strategy.to_string()),
+            plaintexts: way.maps.map(|(_, form)| form),
+            key_form: way.keys,
+            keys,
+            key_bytes,
+            plaintext_bytes,
+            peak_memory_bytes: peak_bytes,
+            seconds: cost,
+            chosen: way == chosen,
+        }
+    }
 }
 
 /// A prediction, where a run puts a measurement beside it.
@@ -145,15 +198,20 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         counts: recording.graph.counts(),
         nodes: recording.graph.nodes().len(),
         seconds_predicted: report.seconds,
+        choices: Vec::new(),
     })
 }
 
-/// Polynomials as this device stores them, each thread's own limbs of a key switch where there is one, what the host
-/// holds beside them, and the process as it stands.
+/// Words of the factors that a prime's transforms have: a factor and its quotient for each of N places, both ways.
+const FACTOR_WORDS: usize = 4;
+
+/// Polynomials as this device stores them, each thread's own limbs of a key switch where there is one, the factors of
+/// the transforms, what the host holds beside them, and the process as it stood before it measured anything.
 fn predicted_memory(params: &Params, recording: &Recording, host: &Calibration) -> u64 {
     let row = (size_of::<Line>() * lines(params.log_n())) as u64;
     let level = recording.keys.required.values().copied().max();
     let scratch = level.map_or(0, |level| host.threads * scratch_rows(params.digits(level).len())) as u64;
     let rows = recording.session_peak_bytes / (8 * params.ring().n() as u64) + scratch;
-    rows * row + recording.host_bytes + host.resident_bytes
+    let factors = (8 * FACTOR_WORDS * params.ring().n() * params.ring().spec().primes.len()) as u64;
+    rows * row + factors + recording.host_bytes + host.resident_bytes
 }

@@ -7,11 +7,11 @@
 use crate::session::session;
 use limbwise::{
     Result,
-    ckks::{Auto, Encoder, Estimate, Evaluator, decrypt::phase},
+    ckks::{Auto, Ciphertext, Encoder, Estimate, Evaluator, LinearTransform, decrypt::phase},
     rlwe::{DeclaredKeys, KeyForm, KeyPlan, Requirements},
 };
 use limbwise_apps::Program;
-use limbwise_device::{Handle as _, Null};
+use limbwise_device::{Device, Handle as _, Null};
 use limbwise_graph::{Graph, Recorder};
 
 /// A recorded program.
@@ -49,13 +49,10 @@ pub fn record<P: Program>(program: &P, form: KeyForm) -> Result<Recording> {
     let encoder = Encoder::new(params);
     let recorder = Recorder::new(Null::default());
     let keys = DeclaredKeys::exactly(&recorder, params, &plan);
-    let mut inputs = Vec::new();
-    for input in program.inputs() {
-        inputs.push(encoder.declare(&recorder, &input.values, input.packing)?);
-    }
-    let input_bytes = inputs.iter().map(limbwise::ckks::Ciphertext::bytes).sum();
+    let (maps, inputs) = declared(&recorder, &encoder, program)?;
+    let input_bytes = inputs.iter().map(Ciphertext::bytes).sum();
     let auto = Auto::new(Evaluator::new(&recorder, params, &keys), &encoder);
-    let outputs = program.evaluate(&auto, &inputs, &mut ())?;
+    let outputs = program.evaluate(&auto, &maps, &inputs, &mut ())?;
     let results = outputs.iter().map(|c| ResultEstimate { level: c.level, estimate: c.estimate }).collect();
     let graph = recorder.graph(); // while the results live: they are what the program keeps
     let null = Null::default();
@@ -77,11 +74,18 @@ fn requirements<P: Program>(program: &P) -> Result<Requirements> {
     let (null, params) = (Null::default(), program.params());
     let encoder = Encoder::new(params);
     let keys = DeclaredKeys::all(&null, params);
-    let mut inputs = Vec::new();
-    for input in program.inputs() {
-        inputs.push(encoder.declare(&null, &input.values, input.packing)?);
-    }
+    let (maps, inputs) = declared(&null, &encoder, program)?;
     let auto = Auto::new(Evaluator::new(&null, params, &keys), &encoder);
-    program.evaluate(&auto, &inputs, &mut ())?;
+    program.evaluate(&auto, &maps, &inputs, &mut ())?;
     Ok(keys.requirements())
+}
+
+/// A program's maps and inputs without words.
+type Declared<D> = (Vec<LinearTransform<D>>, Vec<Ciphertext<D>>);
+
+fn declared<D: Device, P: Program>(dev: &D, encoder: &Encoder, program: &P) -> Result<Declared<D>> {
+    let maps = program.maps().into_iter().map(|(map, plan)| LinearTransform::declare(dev, encoder, map, plan));
+    let inputs = program.inputs();
+    let inputs = inputs.iter().map(|input| encoder.declare(dev, &input.values, input.packing));
+    Ok((maps.collect::<Result<_>>()?, inputs.collect::<Result<_>>()?))
 }

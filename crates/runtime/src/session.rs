@@ -1,10 +1,10 @@
-//! One session of client and server, on any device: keys, encryption, the program, decryption.
+//! One session of client and server, on any device: keys, the server's model, encryption, the program, decryption.
 //!
 //! A run and a plan go through the same function, so what is planned is what runs.
 
 use limbwise::{
     Result,
-    ckks::{Auto, Ciphertext, Encoder, Evaluator, encrypt},
+    ckks::{Auto, Ciphertext, Encoder, Evaluator, LinearTransform, encrypt},
     rlwe::{KeyGenerator, KeyPlan, SecretKey},
 };
 use limbwise_apps::{Observer, Program};
@@ -23,6 +23,8 @@ pub struct Reader<'a, D: Device> {
 
 /// Names of the steps around the program's own.
 pub const KEY_STEP: &str = "keys";
+/// Encoding of the program's linear maps, where it has any.
+pub const ENCODE_STEP: &str = "encoding";
 /// Encryption of the inputs.
 pub const ENCRYPT_STEP: &str = "encryption";
 /// Decryption of the results.
@@ -47,6 +49,12 @@ pub fn session<D: Device, P: Program, R>(
     let public = generator.public_key();
     let keys = generator.key_set(plan, |done| observer.step(KEY_STEP, done, plan.required.len()));
     drop(generator);
+    let mut maps = Vec::new();
+    let clear = program.maps();
+    for (done, (map, plan)) in clear.iter().enumerate() {
+        observer.step(ENCODE_STEP, done, clear.len());
+        maps.push(LinearTransform::encode(dev, &encoder, map, *plan)?);
+    }
     let mut inputs = Vec::new();
     {
         let clear = program.inputs();
@@ -58,8 +66,8 @@ pub fn session<D: Device, P: Program, R>(
     }
     drop(public);
     let auto = Auto::new(Evaluator::new(dev, params, &keys), &encoder);
-    let results = program.evaluate(&auto, &inputs, observer)?;
-    drop(inputs);
+    let results = program.evaluate(&auto, &maps, &inputs, observer)?;
+    drop((maps, inputs));
     dev.sync()?;
     observer.step(DECRYPT_STEP, 0, results.len());
     let reader = Reader { dev, encoder: &encoder, secret: &secret };

@@ -13,4 +13,4 @@ pub mod table;
 pub use dataset::{DataSet, LoadOptions, breast_cancer, load};
 pub use error::DataError;
 pub use idx::{Digits, Pooling};
-pub use table::{Header, LabelColumn};
+pub use table::{Header, LabelColumn, load_numbers};

@@ -70,10 +70,41 @@ pub enum Header {
 /// [`DataError`] for a file that is absent, not UTF-8, empty or ragged, for a feature cell that is not a finite
 /// number, for a label column that does not exist or does not hold exactly two values.
 pub fn load(path: &Path, label: &LabelColumn, header: Header) -> Result<DataSet, DataError> {
+    parse(&read_text(path)?, path, label, header)
+}
+
+/// Reads a table of numbers without header or label: its rows, all of one length.
+///
+/// # Errors
+/// [`DataError`] for a file that is absent, not UTF-8, empty or ragged, or for a cell that is not a finite number.
+pub fn load_numbers(path: &Path) -> Result<Vec<Vec<f64>>, DataError> {
+    let text = read_text(path)?;
+    let mut rows: Vec<Vec<f64>> = Vec::new();
+    for record in records(&text) {
+        let Record { line, fields } = record.map_err(|error| unreadable(path, &error))?;
+        let wanted = rows.first().map_or(fields.len(), Vec::len);
+        if fields.len() != wanted {
+            return Err(DataError::Ragged { path: path.to_owned(), line, got: fields.len(), wanted });
+        }
+        let number = |(column, cell): (usize, &str)| match cell.parse::<f64>() {
+            Ok(value) if value.is_finite() => Ok(value),
+            _ => {
+                let (path, name, got) = (path.to_owned(), format!("column {}", column + 1), short(cell, 40));
+                let next = "give a table of numbers alone, without header or labels";
+                Err(DataError::Cell { path, line, column: column + 1, name, got, next })
+            }
+        };
+        rows.push(fields.iter().enumerate().map(number).collect::<Result<_, _>>()?);
+    }
+    if rows.is_empty() { Err(DataError::Empty { path: path.to_owned() }) } else { Ok(rows) }
+}
+
+/// The text of a plain file.
+fn read_text(path: &Path) -> Result<String, DataError> {
     let (mut file, _) = open_plain(path)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|source| io_error(path, source))?;
-    let text = String::from_utf8(bytes).map_err(|error| {
+    String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = 1 + error.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count();
         DataError::Format {
@@ -82,8 +113,7 @@ pub fn load(path: &Path, label: &LabelColumn, header: Header) -> Result<DataSet,
             wanted: "a text table of numbers".into(),
             next: "convert the file to UTF-8, or check that it is a table".into(),
         }
-    })?;
-    parse(&text, path, label, header)
+    })
 }
 
 /// Reads a table from text; `path` is used in errors and for the name.

@@ -18,7 +18,7 @@ use super::{
 use crate::program::{Accuracy, Conclusion, Input, Observer, Program};
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, Ciphertext, Packing, Precision, Series, chebyshev},
+    ckks::{Auto, Ciphertext, LinearTransform, Packing, Precision, Series, chebyshev},
     params::Params,
 };
 use limbwise_device::Device;
@@ -248,6 +248,7 @@ impl Program for Logreg {
     fn evaluate<D: Device>(
         &self,
         auto: &Auto<'_, D>,
+        _: &[LinearTransform<D>],
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
     ) -> Result<Vec<Ciphertext<D>>> {

@@ -43,7 +43,7 @@ fn run(program: &Logreg) -> (limbwise_apps::Conclusion, f64, usize) {
         .iter()
         .map(|i| encrypt(&null, params, &public, &encoder.encode(&null, &i.values, i.packing).unwrap()).unwrap())
         .collect();
-    program.evaluate(&auto, &inputs, &mut ()).unwrap();
+    program.evaluate(&auto, &[], &inputs, &mut ()).unwrap();
 
     let dev = Checked(Cpu::builder().open().unwrap());
     let generator = KeyGenerator::new(&dev, params, &secret).unwrap();
@@ -55,7 +55,7 @@ fn run(program: &Logreg) -> (limbwise_apps::Conclusion, f64, usize) {
         .map(|i| encrypt(&dev, params, &public, &encoder.encode(&dev, &i.values, i.packing).unwrap()).unwrap())
         .collect();
     let auto = Auto::new(Evaluator::new(&dev, params, &keys), &encoder);
-    let results = program.evaluate(&auto, &inputs, &mut ()).unwrap();
+    let results = program.evaluate(&auto, &[], &inputs, &mut ()).unwrap();
     let clear: Vec<_> = results.iter().map(|c| decrypt(&dev, &encoder, params, &secret, c).unwrap()).collect();
     (program.conclude(&clear), results[0].estimate.precision_bits(), results[1].level)
 }

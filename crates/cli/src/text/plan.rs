@@ -1,8 +1,22 @@
 //! The text of a plan.
 
-use super::{table::line, units};
+use super::{
+    table::{self, line},
+    units,
+};
 use limbwise::rlwe::KeyForm;
-use limbwise_runtime::Plan;
+use limbwise_runtime::{Plan, plan::Choice};
+
+/// Most keys that are listed one by one.
+const MOST_KEYS: usize = 12;
+
+/// How keys are kept, in a word.
+fn form(form: KeyForm) -> &'static str {
+    match form {
+        KeyForm::Stored => "stored",
+        KeyForm::Seeded => "seeded",
+    }
+}
 
 /// A compact table.
 pub(crate) fn render(plan: &Plan) -> String {
@@ -20,13 +34,13 @@ pub(crate) fn render(plan: &Plan) -> String {
     text += &line("levels", &format!("{} fresh, {} used, {} left", levels.fresh, levels.used, plan.levels_left));
     text += &line("precision", &format!("{:.1} bits expected", plan.precision_bits.predicted));
     text += &line("inputs", &format!("{} encrypted", units::bytes(plan.input_bytes)));
-    let form = match plan.key_form {
-        KeyForm::Stored => "stored",
-        KeyForm::Seeded => "seeded",
-    };
-    text += &line("keys", &format!("{} in {} keys, {form}", units::bytes(plan.key_bytes), plan.keys.len()));
-    for key in &plan.keys {
+    let (bytes, count) = (units::bytes(plan.key_bytes), plan.keys.len());
+    text += &line("keys", &format!("{bytes} in {count} keys, {}", form(plan.key_form)));
+    for key in plan.keys.iter().take(MOST_KEYS) {
         text += &line("", &format!("{:>9}  level {:>2}  {}", units::bytes(key.bytes), key.level, key.name));
+    }
+    if count > MOST_KEYS {
+        text += &line("", &format!("and {} more (all with --json)", count - MOST_KEYS));
     }
     text += &line("plaintexts", &units::bytes(plan.plaintext_bytes));
     text += &line("peak memory", &units::bytes(plan.peak_memory_bytes.predicted));
@@ -38,5 +52,25 @@ pub(crate) fn render(plan: &Plan) -> String {
             units::count(counts.products())
         ),
     );
-    text + &line("seconds", &format!("{} of evaluation on this CPU", units::seconds(plan.seconds_predicted)))
+    text += &line("seconds", &format!("{} of evaluation on this CPU", units::seconds(plan.seconds_predicted)));
+    if !plan.choices.is_empty() {
+        text += &choices(&plan.choices);
+    }
+    text
+}
+
+/// The ways that are worth choosing.
+fn choices(choices: &[Choice]) -> String {
+    let cells = |c: &Choice| {
+        let mark = if c.chosen { "*" } else { "" };
+        let strategy = c.strategy.clone().unwrap_or_else(|| "-".into());
+        let plaintexts = c.plaintexts.map_or("-", limbwise::ckks::PlaintextForm::name);
+        let bytes = [c.key_bytes, c.plaintext_bytes, c.peak_memory_bytes].map(units::bytes);
+        let [keys, clear, peak] = bytes;
+        let (count, seconds) = (c.keys.to_string(), units::seconds(c.seconds));
+        [mark.into(), strategy, plaintexts.into(), form(c.key_form).into(), count, keys, clear, peak, seconds]
+    };
+    let heading = ["", "strategy", "plaintexts", "keys", "count", "key bytes", "plaintexts", "peak memory", "seconds"];
+    let rows: Vec<_> = choices.iter().map(cells).collect();
+    format!("choices, * taken\n{}", table::render(heading, &rows, &[4, 5, 6, 7, 8]))
 }

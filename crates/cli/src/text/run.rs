@@ -10,6 +10,10 @@ pub(crate) fn render(report: &RunReport) -> String {
     if let Some(reason) = &report.insecure_reason {
         text += &line("INSECURE", reason);
     }
+    if let Some(layer) = report.details.get("layer").and_then(Value::as_str) {
+        text += &line("layer", layer);
+        text += &line("map", &map(&report.details));
+    }
     let detail = |path: &str| report.details.get(path.split('/').next()?).and_then(|v| find(v, path));
     if let Some(accuracy) = report.accuracy {
         let truth = detail("true_sigmoid/accuracy").map(|a| format!(", true sigmoid {}", units::percent(a)));
@@ -46,6 +50,16 @@ pub(crate) fn render(report: &RunReport) -> String {
         text += &line("WARNING", warning);
     }
     text
+}
+
+/// How a linear layer was evaluated.
+fn map(details: &serde_json::Map<String, Value>) -> String {
+    let word =
+        |name: &str| details.get(name).map_or_else(String::new, |v| v.as_str().map_or(v.to_string(), Into::into));
+    let [diagonals, maps, fold] = ["diagonals", "maps", "fold"].map(word);
+    let maps = if maps == "1" { String::new() } else { format!(" in the largest of {maps} maps") };
+    let fold = if fold == "1" { String::new() } else { format!(", {fold} parts added up by rotation") };
+    format!("{diagonals} diagonals{maps}, {}, {} plaintexts{fold}", word("strategy"), word("plaintexts"))
 }
 
 /// The number at the rest of a path whose first part led to `value`.

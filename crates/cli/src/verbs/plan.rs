@@ -3,7 +3,7 @@
 use crate::{
     host::{HostArgs, MemoryArgs},
     output::OutputArgs,
-    readings::planned,
+    readings::{calibrated, planned},
     text,
     workload::Workload,
 };
@@ -13,8 +13,9 @@ use crate::{
 /// Records the program on a device that computes nothing, and reads everything off the recording: nothing is encrypted,
 /// no key is made. Two seconds of measurement of this CPU, on other polynomials, give the time.
 ///
-/// Example:
+/// Examples:
 ///   limbwise plan logreg --iterations 4 --threads 2
+///   limbwise plan linear --op conv --memory 3GB
 ///
 /// What the numbers mean:
 ///   security       class of the tables of 2024: 128, 192 or 256 bits; 0 where leave was taken to be insecure
@@ -24,6 +25,7 @@ use crate::{
 ///   plaintexts     encoded clear values that the program multiplies with or adds
 ///   peak memory    most memory of the whole process, client and server together
 ///   seconds        of the evaluation on this CPU with these threads, without key generation
+///   choices        ways to do the same that no other beats in both memory and time; the star marks what is taken
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Plan {
@@ -41,8 +43,9 @@ impl Plan {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
         let dev = self.host.open()?;
-        let built = self.workload.build()?;
-        let plan = planned(&dev, &built, self.memory)?.plan;
+        let built = self.workload.build(self.memory.most)?;
+        let calibration = calibrated(&dev, built.params().log_n())?;
+        let plan = planned(&built, &calibration, self.memory.most)?.plan;
         output.report(&plan, &text::plan::render(&plan))
     }
 }

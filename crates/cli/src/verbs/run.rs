@@ -4,7 +4,7 @@ use crate::{
     host::{HostArgs, MemoryArgs},
     output::OutputArgs,
     progress::Progress,
-    readings::planned,
+    readings::{Planned, calibrated, planned},
     text,
     workload::Workload,
 };
@@ -18,14 +18,15 @@ use serde_json::Value;
 /// measured beside what was predicted. At the end the same recording is timed on the model of ARK and on the model of
 /// this CPU. The report of --json and --out is the run's alone; progress goes to standard error.
 ///
-/// Example:
+/// Examples:
 ///   limbwise run logreg --iterations 4 --out report.json
+///   limbwise run linear --op conv --memory 3GB
 ///
 /// What the numbers mean:
 ///   accuracy       share of held-back rows that the decrypted scores get right; clear: the twin with the same
 ///                  polynomial and iterations; true sigmoid: what the polynomial costs
 ///   precision      -log2 of the mean and of the largest absolute error against the clear twin
-///   seconds        of the evaluation; keys, encryption and decryption are steps of their own
+///   seconds        of the evaluation; keys, encoding of clear maps, encryption and decryption are steps of their own
 ///   peak memory    VmHWM of this process; predicted before its first polynomial
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -44,18 +45,19 @@ impl Run {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
         let dev = self.host.open()?;
-        let built = self.workload.build()?;
-        let planned = planned(&dev, &built, self.memory)?;
-        output.text(&text::plan::render(&planned.plan))?;
-        let mut progress = Progress::new(planned.plan.seconds_predicted);
+        let built = self.workload.build(self.memory.most)?;
+        let calibration = calibrated(&dev, built.params().log_n())?;
+        let Planned { way, recording, plan } = planned(&built, &calibration, self.memory.most)?;
+        output.text(&text::plan::render(&plan))?;
+        let mut progress = Progress::new(plan.seconds_predicted);
         let tell = &mut |event| progress.tell(event);
-        let mut report = run(&dev, &built.program, &planned.recording, &planned.plan, tell)?;
+        let mut report = run(&dev, &built.program(way), &recording, &plan, tell)?;
         progress.finish();
         report.details.values_mut().for_each(without_nulls);
         output.report(&report, &text::run::render(&report))?;
-        let models = [Spec::load("ark")?, planned.calibration.spec()?];
+        let models = [Spec::load("ark")?, calibration.spec()?];
         for spec in models {
-            output.text(&text::time::line(&time(&planned.recording.graph, &spec)?))?;
+            output.text(&text::time::line(&time(&recording.graph, &spec)?))?;
         }
         Ok(())
     }

@@ -5,11 +5,10 @@ use crate::{
     files::Target,
     host::HostArgs,
     output::OutputArgs,
-    readings::{calibrated, recorded},
+    readings::{calibrated, planned, recorded},
     text,
     workload::Workload,
 };
-use limbwise_apps::Program as _;
 use limbwise_machines::{MachineError, Report, Spec, machine};
 use std::{
     ffi::OsString,
@@ -81,10 +80,18 @@ impl Time {
         }
         self.all_changes_are_known(&specs)?;
         let traces = self.traces()?;
-        let built = self.workload.build()?;
-        let recording = recorded(&built.program, built.form.unwrap_or_default())?;
-        if self.machine.iter().any(|name| name == THIS_HOST) {
-            let host = calibrated(&dev, built.program.params().log_n())?.spec()?;
+        let built = self.workload.build(None)?;
+        let this_host = self.machine.iter().any(|name| name == THIS_HOST);
+        let log_n = built.params().log_n();
+        let calibration = if this_host || built.ways.len() > 1 { Some(calibrated(&dev, log_n)?) } else { None };
+        // Where something is left open, what this host would choose is timed everywhere.
+        let recording = match (&built.ways[..], &calibration) {
+            ([way], _) | ([way, ..], None) => recorded(&built.program(*way), *way)?,
+            (_, Some(calibration)) => planned(&built, calibration, None)?.recording,
+            ([], None) => unreachable!("a program can be run in some way"),
+        };
+        if let Some(calibration) = calibration.filter(|_| this_host) {
+            let host = calibration.spec()?;
             let host = host.with_overrides(&self.changes_of(&host))?;
             specs.iter_mut().zip(&self.machine).filter(|(_, name)| *name == THIS_HOST).for_each(|(s, _)| {
                 *s = host.clone();

@@ -31,7 +31,7 @@ fn lists_and_parameters() {
     let folder = Folder::new("lists");
     folder.write("tiny.toml", TINY);
     let list = valid(&folder, "list", &["list", "--json"]);
-    assert_eq!(list["workloads"][0]["name"], "logreg");
+    assert_eq!([&list["workloads"][0]["name"], &list["workloads"][1]["name"]], ["logreg", "linear"]);
     valid(&folder, "params", &["params", "show", "--json"]);
     let choose = ["params", "choose", "--depth", "5", "--precision", "20", "--slots", "4096", "--json"];
     let chosen = valid(&folder, "params", &choose);
@@ -64,6 +64,73 @@ fn memory_decides_how_keys_are_kept() {
         assert_eq!(output.status.code(), Some(2), "{text}");
         assert!(text.contains("the smallest plan takes") && output.stdout.is_empty(), "{text}");
     }
+}
+
+#[test]
+fn memory_decides_how_a_map_is_evaluated() {
+    let folder = Folder::new("frontier");
+    let conv =
+        ["plan", "linear", "--op", "conv", "--channels", "8", "--height", "16", "--preset", "n14-l7-s40", "--json"];
+    let free = valid(&folder, "plan", &conv);
+    let bytes = |row: &Value| row["peak_memory_bytes"].as_u64().unwrap();
+    let rows = free["choices"].as_array().unwrap();
+    let (most, least) = (bytes(&rows[0]), bytes(rows.last().unwrap()));
+    assert!(rows[0]["chosen"] == true && rows.len() > 3 && most > 2 * least, "{free:#}");
+    let budget = u64::midpoint(most, least);
+    let limited = valid(&folder, "plan", &[&conv[..], &["--memory", &format!("{budget}B")]].concat());
+    let rows = limited["choices"].as_array().unwrap();
+    let chosen: Vec<&Value> = rows.iter().filter(|row| row["chosen"] == true).collect();
+    let fitting = rows.iter().find(|row| bytes(row) <= budget).unwrap();
+    assert!(chosen.len() == 1 && chosen[0] == fitting && bytes(&rows[0]) > budget, "{limited:#}");
+    assert_eq!(limited["key_bytes"], chosen[0]["key_bytes"]);
+    assert!(limited["seconds_predicted"].as_f64() > rows[0]["seconds"].as_f64(), "less memory takes longer");
+    let output = folder.run(&[&conv[..], &["--memory", "1MB"]].concat());
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && text.contains("--memory 1.00 MB: the smallest plan takes"), "{text}");
+    assert!(text.contains("multi_hop(") && text.contains("on_the_fly plaintexts, seeded keys"), "{text}");
+}
+
+#[test]
+fn layers_run_and_agree_with_their_twins() {
+    let folder = Folder::new("layers");
+    folder.write("tiny.toml", TINY);
+    folder.write("matrix.csv", "1,2,3\n-4,5,6\n");
+    folder.write("vector.csv", "0.5\n-1\n2\n");
+    let layers: [(&[&str], &str, u64); 5] = [
+        (&["--weights", "matrix.csv", "--input", "vector.csv"], "clear 2×3 × encrypted 3×1", 2),
+        (&["--rows", "30", "--cols", "20", "--strategy", "bsgs:4"], "clear 30×20 × encrypted 20×1", 30),
+        (&["--op", "matmul", "--rows", "8", "--cols", "5", "--vectors", "300"], "clear 8×5 × encrypted 5×300", 2400),
+        (&["--op", "encrypted-matmul", "--rows", "5", "--vectors", "3"], "3 × encrypted 5×5 × encrypted 5×5", 75),
+        (
+            &[
+                "--op",
+                "conv",
+                "--channels",
+                "3",
+                "--height",
+                "9",
+                "--filters",
+                "2",
+                "--stride",
+                "2",
+                "--strategy",
+                "multi-hop",
+            ],
+            "2 filters of 3×3×3, stride 2, same padding on an encrypted image of 3×9×9",
+            50,
+        ),
+    ];
+    for (options, layer, values) in layers {
+        let program = ["run", "linear", "--preset", "tiny.toml", "--threads", "1", "--json"];
+        let run = valid(&folder, "run", &[&program[..], options].concat());
+        assert_eq!((run["layer"].as_str(), run["values"].as_u64()), (Some(layer), Some(values)));
+        let bits = ["mean", "predicted"].map(|name| run["precision_bits"][name].as_f64().unwrap());
+        assert!(bits[0] > 12.0 && (bits[0] - bits[1]).abs() < 6.0, "{run:#}");
+        assert!(run["steps"].as_array().unwrap().iter().any(|step| step["name"] == "encoding"), "{run:#}");
+    }
+    // What is left open is chosen for this host, and then timed elsewhere.
+    let time = valid(&folder, "time", &["time", "linear", "--preset", "tiny.toml", "--machine", "ark", "--json"]);
+    assert!(time["seconds"].as_f64() > Some(0.0), "{time:#}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn with_bad_files(name: &str) -> Folder {
 #[test]
 fn each_mistake_has_a_text_that_teaches() {
     let folder = with_bad_files("mistakes");
-    let cases: [(&str, &[&str]); 25] = [
+    let cases: [(&str, &[&str]); 34] = [
         ("unknown-verb", &["plam", "logreg"]),
         ("unknown-workload", &["plan", "logrek"]),
         ("unknown-preset", &["plan", "logreg", "--preset", "n16-l24"]),
@@ -59,6 +59,15 @@ fn each_mistake_has_a_text_that_teaches() {
         ("unwritable-out", &["plan", "logreg", "--out", "absent/plan.json"]),
         ("test-share", &["plan", "logreg", "--test-share", "1.5"]),
         ("label-without-data", &["plan", "logreg", "--label", "first"]),
+        ("linear-strategy", &["plan", "linear", "--strategy", "fast"]),
+        ("linear-stranger", &["plan", "linear", "--kernel", "3"]),
+        ("linear-kernel", &["plan", "linear", "--op", "conv", "--kernel", "9"]),
+        ("linear-too-large", &["plan", "linear", "--op", "conv", "--channels", "64"]),
+        ("linear-level", &["plan", "linear", "--op", "encrypted-matmul", "--level", "2", "--preset", "n13-l3-s40"]),
+        ("linear-shape", &["run", "linear", "--weights", "three.csv", "--input", "three.csv"]),
+        ("linear-text", &["run", "linear", "--weights", "text.csv"]),
+        ("linear-columns", &["plan", "linear", "--weights", "three.csv", "--cols", "3"]),
+        ("linear-one-diagonal", &["plan", "linear", "--rows", "1", "--strategy", "bsgs"]),
         ("no-threads", &["run", "logreg", "--threads", "0"]),
     ];
     for (name, arguments) in cases {

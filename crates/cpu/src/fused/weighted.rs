@@ -18,8 +18,9 @@ use limbwise_device::{Basis, Domain, Handle as _, Terms, Weight, null::TOGETHER}
 use rayon::current_thread_index;
 use std::sync::{Mutex, PoisonError};
 
-/// Lines of all operands that stay in the cache while weights stream by: a quarter of a megabyte.
-const CACHED: usize = 4096;
+/// Lines of all operands that stay in the cache while weights stream by: 4 MiB, of the L3 cache. Stretches that would
+/// fit the L2 cache are so short that the hardware does not follow the streams (measured on Zen 4: a third slower).
+const CACHED: usize = 65536;
 
 /// Which operand, times what.
 type Products<'a> = Vec<(usize, &'a CpuPoly)>;

@@ -10,6 +10,7 @@ use limbwise_math::{
     modulus::Modulus,
     ntt::{NttTable, bit_reverse},
 };
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
 /// One or two levels of the transform.
 pub(super) struct Pass<F> {
@@ -32,6 +33,30 @@ pub(super) struct Factors<F> {
     pub(super) outer: usize,
     /// For each of the two tiles of a row of 256 words: the factors of word 0 … 15; in the inverse with 1/N.
     pub(super) twist: [[LaneFactors; 16]; 2],
+}
+
+/// Rows between the one that is transformed and the one whose factors are asked for.
+const ROWS_AHEAD: usize = 3;
+
+impl<F> Factors<F> {
+    /// Asks for the factors of a row some rows after number `r`, and with the first row for what all rows share: where
+    /// thirty primes take turns, they come from the L3 cache.
+    #[inline]
+    #[target_feature(enable = "sse")]
+    pub(super) fn prefetch(&self, r: usize) {
+        let ask = |start: *const [F; 3], count: usize| {
+            for byte in (0..count * size_of::<[F; 3]>()).step_by(size_of::<Line>()) {
+                _mm_prefetch::<_MM_HINT_T0>(start.cast::<i8>().wrapping_add(byte));
+            }
+        };
+        if self.outer > 0 && r == 0 {
+            let lines = self.twist.as_flattened().as_flattened();
+            lines.iter().for_each(|line| _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(line).cast()));
+        }
+        for (pass, nodes) in self.passes[self.passes.len() - 4..].iter().zip([1, 4, 1, 4]) {
+            ask(pass.nodes.as_ptr().wrapping_add(nodes * (r + ROWS_AHEAD)), nodes);
+        }
+    }
 }
 
 /// Which passes a transform has, from the root down: whether each is double.

@@ -178,6 +178,7 @@ macro_rules! transforms {
                 }
                 for (r, row) in block.chunks_exact_mut(32).enumerate() {
                     let r = b * (bare / 32) + r;
+                    t.prefetch(r);
                     forward_pass::<false>(k, &rows[0], row, (8, 0..8), r);
                     forward_pass::<false>(k, &rows[1], row, (2, 0..2), 4 * r);
                     for (to, twist) in row.chunks_exact_mut(16).zip(&t.twist) {
@@ -338,6 +339,7 @@ macro_rules! transforms {
                 let block = &mut block[..bare];
                 for (r, row) in block.chunks_exact_mut(32).enumerate() {
                     let r = b * (bare / 32) + r;
+                    t.prefetch(r);
                     for (to, twist) in row.chunks_exact_mut(16).zip(&t.twist) {
                         let nodes = &rows[3].nodes[4 * r..4 * r + 4];
                         match rows[3].fix {

@@ -119,7 +119,7 @@ impl Encoder {
             if let Some(index) = values.iter().position(|z| !z.is_finite()) {
                 return Err(EncodeError::NotFinite { index, value: values[index].to_string() }.into());
             }
-            largest = values.iter().map(|z| z.norm()).fold(largest, f64::max);
+            largest = values.iter().map(Complex64::norm_sqr).fold(largest * largest, f64::max).sqrt();
             let mean_square = values.iter().map(Complex64::norm_sqr).sum::<f64>() / to_f64(slots as u64);
             magnitude = magnitude.max(mean_square.sqrt());
         }

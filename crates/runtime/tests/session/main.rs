@@ -1,4 +1,6 @@
 //! Whole sessions of client and server.
 
 #[cfg(test)]
+mod layers;
+#[cfg(test)]
 mod plan_and_run;

@@ -83,7 +83,8 @@ fn seeds_halve_the_keys() {
     let params = limbwise_apps::Program::params(&program);
     let (stored, seeded) = (record(&program, KeyForm::Stored).unwrap(), record(&program, KeyForm::Seeded).unwrap());
     assert_eq!(stored.keys.required, seeded.keys.required);
-    let bytes = |form| -> u64 { stored.keys.required.values().map(|&level| key_bytes(params, level, form)).sum() };
+    let keys = &stored.keys.required;
+    let bytes = |form| -> u64 { keys.iter().map(|(&name, &level)| key_bytes(params, name, level, form)).sum() };
     let seeds: u64 = stored.keys.required.values().map(|&level| 32 * params.digits(level).len() as u64).sum();
     assert_eq!(bytes(KeyForm::Stored), 2 * (bytes(KeyForm::Seeded) - seeds));
     let saved = stored.session_peak_bytes - seeded.session_peak_bytes;

@@ -3,7 +3,10 @@
 use super::{
     MAX_BITS, Token,
     table::{Factor, factor},
-    vector::{MASK, V, add, and, high, inverse_of_word, load, low, product, reduce_once, splat, store, sub, zero},
+    vector::{
+        AHEAD, MASK, V, add, and, high, inverse_of_word, load, look_up8, look_up16, low, prefetch, product,
+        reduce_once, splat, store, sub, zero,
+    },
 };
 use crate::layout::Line;
 use limbwise_math::{modulus::Modulus, rns::BaseConversion, rns::Fraction};
@@ -45,17 +48,23 @@ struct Target {
     q: u64,
     /// q^{-1} modulo 2^52.
     inverse: u64,
-    /// `−e·A` for e = 0 … [`TABLED`], if there are so few.
-    corrections: Line,
+    /// `q − e·A mod q` for e = 0 … [`TABLED`], if there are so few.
+    starts: Line,
+    /// The bits of q less one: what a look-up resolves.
+    shift: u64,
+    /// `⌊i·2^shift/q⌋·q` for i = 0 … 15.
+    multiples: [Line; 2],
 }
 
 impl Run {
     fn new(base: &BaseConversion, first: usize, count: usize) -> Self {
         let target = |j: usize| {
             let q = base.to[j].value();
-            let mut corrections = Line::default();
-            corrections.0.iter_mut().zip(&base.corrections[j]).for_each(|(to, &c)| *to = c);
-            Target { q, inverse: inverse_of_word(q), corrections }
+            let mut starts = Line::default();
+            starts.0.iter_mut().zip(&base.corrections[j]).for_each(|(to, &c)| *to = q + c);
+            let shift = base.to[j].bits() - 1;
+            let multiples = [0, 8].map(|from| Line(std::array::from_fn(|i| ((from + i as u64) << shift) / q * q)));
+            Target { q, inverse: inverse_of_word(q), starts, shift: shift.into(), multiples }
         };
         let mut weights = vec![[0; SWEEP]; base.from.len() + 1];
         for (place, j) in (first..first + count).enumerate() {
@@ -155,9 +164,11 @@ fn sweep_run(run: &Run, place: usize, out: &mut [&mut [Line]], y: &[&[Line]], wr
     }
 }
 
-/// The run's targets from `place` on: `Σ y_i·weight_i`; the wraps are one more term where there are more than [`TABLED`] sources, else looked up.
+/// The run's targets from `place` on: `Σ y_i·weight_i`; the wraps are one more term where there are more than [`TABLED`]
+/// sources, else what they take off is looked up.
 ///
-/// Range: with c ≤ 24 sources a chunk Montgomery's step leaves (0, c·t/4 + t), below 8t; for c ≤ 7 below 4t.
+/// Range: high halves start at q, plus the sum before or what the wraps take off, in [0, 2q]; c ≤ 24 sources add less
+/// than c·q/4. So [`reduced`] gets less than 8q, and less than 4q for c ≤ 7.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn sweep<const T: usize, const WIDE: bool>(
@@ -168,13 +179,20 @@ fn sweep<const T: usize, const WIDE: bool>(
     wraps: &[Line],
 ) {
     let targets: &[Target; T] = run.targets[place..].first_chunk().expect("one target an output");
-    let q: [V; T] = std::array::from_fn(|t| splat(targets[t].q));
     for (line, wraps) in wraps.iter().enumerate() {
         let wraps = load(wraps);
-        let mut totals = [zero(); T];
+        let (mut lows, mut highs) = ([zero(); T], [zero(); T]);
+        for t in 0..T {
+            if WIDE {
+                let w = splat(run.weights[sources.len()][place + t]);
+                (lows[t], highs[t]) = (low(zero(), wraps, w), high(splat(targets[t].q), wraps, w));
+            } else {
+                highs[t] = _mm512_permutexvar_epi64(wraps, load(&targets[t].starts));
+            }
+        }
         for (chunk, weights) in sources.chunks(CHUNK).zip(run.weights.chunks(CHUNK)) {
-            let (mut lows, mut highs) = ([zero(); T], q);
             for (source, weights) in chunk.iter().zip(weights) {
+                prefetch(source.as_ptr().wrapping_add(line + AHEAD));
                 let y = load(&source[line]);
                 for t in 0..T {
                     let w = splat(weights[place + t]);
@@ -182,35 +200,32 @@ fn sweep<const T: usize, const WIDE: bool>(
                 }
             }
             for t in 0..T {
-                let r = reduced::<WIDE>(lows[t], highs[t], splat(targets[t].inverse), q[t]);
-                totals[t] = if WIDE { reduce_once(add(totals[t], r), q[t]) } else { r };
+                let sum = reduced::<WIDE>(&targets[t], lows[t], highs[t]);
+                (lows[t], highs[t]) = (zero(), if WIDE { add(sum, splat(targets[t].q)) } else { sum });
             }
         }
         for t in 0..T {
-            let total = if WIDE {
-                let w = splat(run.weights[sources.len()][place + t]);
-                let wrapped =
-                    reduced::<false>(low(zero(), wraps, w), high(q[t], wraps, w), splat(targets[t].inverse), q[t]);
-                add(totals[t], wrapped)
-            } else {
-                add(totals[t], _mm512_permutexvar_epi64(wraps, load(&targets[t].corrections)))
-            };
-            store(&mut out[t][line], reduce_once(total, q[t]));
+            let q = splat(targets[t].q);
+            store(&mut out[t][line], if WIDE { sub(highs[t], q) } else { highs[t] });
         }
     }
 }
 
-/// `(high·2^52 + low)/2^52` modulo q, `high` having started at q: [0, q).
+/// `high + low/2^52` modulo q, `high` having started at q or more: Montgomery's step, a look-up, a subtraction.
+///
+/// Range: high + ⌊low/2^52⌋ in [q, 8q) if `WIDE`, else in [q, 4q) → [0, q).
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn reduced<const WIDE: bool>(low_sum: V, high_sum: V, inverse: V, q: V) -> V {
-    let m = low(zero(), low_sum, inverse);
-    let mut r = sub(add(high_sum, _mm512_srli_epi64::<52>(low_sum)), high(zero(), m, q));
-    let twice = add(q, q);
-    if WIDE {
-        r = reduce_once(r, add(twice, twice));
-    }
-    reduce_once(reduce_once(r, twice), q)
+fn reduced<const WIDE: bool>(target: &Target, low_sum: V, high_sum: V) -> V {
+    let (q, shift, multiples) = (splat(target.q), splat(target.shift & 63), &target.multiples);
+    let m = low(zero(), low_sum, splat(target.inverse));
+    let r = sub(add(high_sum, _mm512_srli_epi64::<52>(low_sum)), high(zero(), m, q));
+    let r = if WIDE {
+        look_up16(r, shift, [load(&multiples[0]), load(&multiples[1])])
+    } else {
+        look_up8(r, shift, load(&multiples[0]))
+    };
+    reduce_once(r, q)
 }
 
 /// The centred lift of a limb modulo `from` to one modulo `to`.

@@ -3,7 +3,7 @@
 use super::{
     macros::{forward_stage, forward_stages},
     range::{FULL, ForwardPlan, Range, forward_fresh, forward_memory, forward_offset, plan_forward},
-    table::{LaneFactor, Node, Tile, Twiddles, factor},
+    table::{LaneFactor, Node, Tile, Twiddles, factor, prefetch_row},
     vector::{
         MASK, V, add, and, high, load, look_up8, low, product, reduce_once, reread, splat, store, sub, transpose, zero,
     },
@@ -152,7 +152,9 @@ column_pass!(radix16, 16, 4);
 fn rows<const KIND: u32>(k: Forward, a: &mut [Line], nodes: &[[Node; 2]], twist: &[[LaneFactor; 16]; 2]) {
     // A twisted word and the looked-up word 0 have the same offset.
     let lifted = k.offset;
-    for (row, [upper, lower]) in a.chunks_exact_mut(32).zip(nodes) {
+    for (row, node) in a.chunks_exact_mut(32).zip(nodes) {
+        let [upper, lower] = node;
+        prefetch_row(node);
         radix16::<KIND, MIDDLE, 2, 2>(k, row, upper);
         for (tile, twist) in row.chunks_exact_mut(16).zip(twist) {
             let (lower, twist) = (reread(lower), reread(twist));
@@ -194,6 +196,9 @@ fn tiles<const KIND: u32>(k: Forward, a: &mut [Line], tiles: &[Tile]) {
 pub(super) fn forward<const KIND: u32>(modulus: Modulus, log_n: u32, t: &Twiddles, a: &mut [Line]) {
     const { assert!(BLOCK == 512 && PADDED == 513, "the strides below are those of the layout") };
     let k = Forward::new(KIND, modulus);
+    if log_n > 12 {
+        t.prefetch();
+    }
     match log_n {
         10 => radix8::<KIND, FIRST, 16, 16>(k, a, &t.first),
         11 => radix16::<KIND, FIRST, 16, 16>(k, a, &t.first),

@@ -4,7 +4,7 @@ use super::{
     forward::{broadcast, by_lane, look_up_shift},
     macros::{inverse_exit, inverse_stage, inverse_stages},
     range::{FULL, InversePlan, Range, inverse_memory, inverse_offset, is_crossed, plan_inverse},
-    table::{LaneFactor, Node, Tile, Twiddles},
+    table::{LaneFactor, Node, Tile, Twiddles, prefetch_row},
     vector::{
         MASK, V, add, and, load, look_up16, prefetch, product, reduce_once, reread, splat, store, sub, transpose, zero,
     },
@@ -119,7 +119,9 @@ const AHEAD: usize = 128;
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn rows<const KIND: u32>(k: Inverse, a: &mut [Line], nodes: &[[Node; 2]], twist: &[[LaneFactor; 16]; 2]) {
-    for (row, [upper, lower]) in a.chunks_exact_mut(32).zip(nodes) {
+    for (row, node) in a.chunks_exact_mut(32).zip(nodes) {
+        let [upper, lower] = node;
+        prefetch_row(node);
         for (tile, twist) in row.chunks_exact_mut(16).zip(twist) {
             let (lower, twist) = (reread(lower), reread(twist));
             let mut v = [zero(); 16];
@@ -167,6 +169,9 @@ fn tiles<const KIND: u32>(k: Inverse, a: &mut [Line], tiles: &[Tile]) {
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn inverse<const KIND: u32>(modulus: Modulus, log_n: u32, t: &Twiddles, a: &mut [Line]) {
     let k = Inverse::new(KIND, modulus);
+    if log_n > 12 {
+        t.prefetch();
+    }
     match log_n {
         10 | 11 => tiles::<KIND>(k, a, &t.tiles),
         12 => rows::<KIND>(k, a, &t.rows, &t.twist),

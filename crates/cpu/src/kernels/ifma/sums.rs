@@ -3,7 +3,8 @@
 use super::{
     table::{Factor, factor},
     vector::{
-        MASK, V, add, and, high, inverse_of_word, load, low, prefetch, product, reduce_once, splat, store, sub, zero,
+        AHEAD, MASK, V, add, and, high, inverse_of_word, load, low, prefetch, product, reduce_once, splat, store, sub,
+        zero,
     },
 };
 use crate::{
@@ -13,14 +14,13 @@ use crate::{
 use limbwise_math::modulus::Modulus;
 use std::{arch::x86_64::_mm512_srli_epi64, ops::Range};
 
-/// Most terms in one go. More streams than three times as many push each other out of the L1 cache: limbs lie such that
-/// a line of each falls into one of four sets. With what was summed before, high halves stay below 4q, each being below
-/// q²/2^52 < q/4.
-const GROUP: usize = 6;
+/// Terms that go in one go, if there are no more. With what was summed before, high halves of so many stay below 4q, each
+/// being below q²/2^52 < q/4.
+const WHOLE: usize = 6;
 
-/// Lines between what is multiplied and what is asked for. Measured on Zen 4, 8 and 24 terms: without it a quarter
-/// slower, 16 lines and more are too many.
-const AHEAD: usize = 8;
+/// Terms in one go where there are more. Three times as many streams push each other out of the L1 cache: limbs lie such
+/// that a line of each falls into one of four sets.
+const GROUP: usize = 4;
 
 /// What the reduction keeps in registers.
 #[derive(Clone, Copy)]
@@ -63,7 +63,7 @@ impl Reduction {
 type Waiting<const H: usize> = [[Line; TILE]; H];
 
 /// Lines that go through all terms before the next: long enough for the caches to follow, short enough to wait there.
-const TILE: usize = 128;
+const TILE: usize = 256;
 
 /// See [`crate::kernels::LimbKernels::inner_products`].
 #[target_feature(enable = "avx512f,avx512ifma")]
@@ -73,8 +73,8 @@ pub(super) fn inner_products<const H: usize>(modulus: Modulus, mut out: [&mut [L
     let k = Reduction::new(modulus.value(), factor(modulus, inverse));
     let mut waiting = [[[Line::default(); TILE]; H]; 2];
     let length = out[0].len();
-    let count = sum.terms.len().div_ceil(GROUP);
-    let size = sum.terms.len().div_ceil(count.max(1)).max(1);
+    let terms = sum.terms.len();
+    let size = if terms <= WHOLE { terms.max(1) } else { terms.div_ceil(terms.div_ceil(GROUP)) };
     for first in (0..length).step_by(TILE) {
         let lines = first..(first + TILE).min(length);
         let mut groups = sum.terms.chunks(size);

@@ -5,6 +5,7 @@
 //! lane k of a row of sixteen groups are those of lane 0 times powers of `h_k = ψ^(brv₄(k)·N/128)`, the same in all
 //! rows. So the words are multiplied by the powers of h_k once (a table of 4 KiB), and all lanes share one node.
 
+use super::vector::prefetch;
 use crate::layout::Line;
 use limbwise_math::{modulus::Modulus, ntt::bit_reverse, prime::primitive_root};
 
@@ -55,6 +56,37 @@ pub(super) struct Twiddles {
 pub(super) fn factor(q: Modulus, value: u64) -> Factor {
     let quotient = (u128::from(value) << 52) / u128::from(q.value());
     Factor { value, quotient: u64::try_from(quotient).expect("below 2^52") }
+}
+
+/// Rows between the one that is transformed and the one whose factors are asked for.
+const ROWS_AHEAD: usize = 3;
+
+/// Asks for the factors of a row to come: where thirty primes take turns, they come from the L3 cache.
+#[inline]
+#[target_feature(enable = "sse")]
+pub(super) fn prefetch_row(row: &[Node; 2]) {
+    prefetch_lines(std::ptr::from_ref(row).wrapping_add(ROWS_AHEAD));
+}
+
+#[inline]
+#[target_feature(enable = "sse")]
+fn prefetch_lines(row: *const [Node; 2]) {
+    for line in 0..size_of::<[Node; 2]>() / size_of::<Line>() {
+        prefetch(row.cast::<Line>().wrapping_add(line));
+    }
+}
+
+impl Twiddles {
+    /// Asks for what a transform's rows share and for the factors of the first ones.
+    #[inline]
+    #[target_feature(enable = "sse")]
+    pub(super) fn prefetch(&self) {
+        for lanes in self.twist.as_flattened() {
+            prefetch(&lanes.value);
+            prefetch(&lanes.quotient);
+        }
+        self.rows.iter().take(ROWS_AHEAD).for_each(|row| prefetch_lines(row));
+    }
 }
 
 /// Powers of a root, and whether they are taken of it or of its inverse.

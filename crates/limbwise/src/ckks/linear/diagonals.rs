@@ -75,6 +75,11 @@ impl Diagonals {
         self.by_index.keys().copied()
     }
 
+    /// The diagonal of an index.
+    pub(super) fn values(&self, index: usize) -> &Vec<Complex64> {
+        &self.by_index[&index]
+    }
+
     /// The diagonal of an index, rotated to the left by `steps`.
     pub(super) fn rotated(&self, index: usize, steps: i64) -> Vec<Complex64> {
         let mut values = self.by_index[&index].clone();

@@ -41,7 +41,7 @@ impl<D: Device> LinearTransform<D> {
         let _region = dev.region("encode_linear", 0);
         let basis = stored_basis(encoder.params(), plan);
         Self::build(encoder, diagonals, plan, |values, packing| {
-            let coefficients = encoder.coefficients(dev, values, packing, basis);
+            let coefficients = encoder.coefficients(dev, &[values()], packing, basis);
             match plan.form {
                 PlaintextForm::Full => dev.ntt(coefficients),
                 PlaintextForm::OnTheFly => coefficients,
@@ -68,7 +68,7 @@ impl<D: Device> LinearTransform<D> {
         encoder: &Encoder,
         diagonals: &Diagonals,
         plan: LinearPlan,
-        make: impl Fn(&[Vec<Complex64>], Packing) -> D::Poly,
+        make: impl Fn(&dyn Fn() -> Vec<Complex64>, Packing) -> D::Poly,
     ) -> Result<Self> {
         let layout = Layout::new(plan.strategy, diagonals);
         let slots = diagonals.slots();
@@ -76,10 +76,10 @@ impl<D: Device> LinearTransform<D> {
         let encode = |group: &Group| {
             let turn = -group.giant - layout.offset;
             let one = |diagonal| {
-                let values = [diagonals.rotated(diagonal, turn)];
-                let estimate = encoder.estimate(&values, packing)?;
+                // A rotation changes neither size nor error: what is only declared is not rotated.
+                let estimate = encoder.estimate(std::slice::from_ref(diagonals.values(diagonal)), packing)?;
                 fits_one_limb(encoder.params(), plan, estimate)?;
-                Ok(Encoded { poly: make(&values, packing), estimate })
+                Ok(Encoded { poly: make(&|| diagonals.rotated(diagonal, turn), packing), estimate })
             };
             group.terms.iter().map(|term| one(term.diagonal)).collect::<Result<Vec<_>>>()
         };

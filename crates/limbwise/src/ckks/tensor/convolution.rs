@@ -40,6 +40,14 @@ impl Filters {
         Ok(Self { shape, weights, bias, stride, padding })
     }
 
+    /// In words.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let [filters, channels, ky, kx] = self.shape;
+        let padding = if self.padding == Padding::Same { "same" } else { "valid" };
+        format!("{filters} filters of {channels}×{ky}×{kx}, stride {}, {padding} padding", self.stride)
+    }
+
     /// The shape of the result.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
-//! Workloads on the command line: their options, and the program that these make.
+//! Options of `logreg`.
 
-use crate::{failure::Mistake, files::read_small};
+use super::{Built, KeysName, Source, between, named_params};
 use anyhow::Context as _;
 use clap::{
-    Args, Command, Subcommand, ValueEnum,
+    Args, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser as _},
 };
 use limbwise::{
-    params::{Params, ParamsError, ParamsLiteral, presets::preset},
+    params::{Params, presets::preset},
     rlwe::KeyForm,
 };
 use limbwise_apps::{
@@ -18,51 +18,8 @@ use limbwise_apps::{
         sigmoid::SigmoidPolynomial,
     },
 };
-use std::path::{Path, PathBuf};
-
-/// What to compute.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Workload {
-    /// Logistic regression trained on encrypted rows, then encrypted inference
-    ///
-    /// The client encrypts training rows and held-back rows; the server trains by Nesterov gradient descent with a
-    /// polynomial in the sigmoid's place (the HELR method), scores the held-back rows, and returns both encrypted.
-    /// A clear twin runs the same polynomial and iterations, another one the true sigmoid.
-    ///
-    /// Examples:
-    ///   logreg                                                    the shipped data set
-    ///   logreg --data my.csv --label outcome                      a table of numbers with two classes
-    ///   logreg --data t10k-images-idx3-ubyte.gz --digits 3,8      two digits of MNIST
-    #[command(verbatim_doc_comment)]
-    Logreg(LogregArgs),
-}
-
-/// Name and one line of each workload.
-pub(crate) fn all() -> Vec<(String, String)> {
-    let command = Workload::augment_subcommands(Command::new("limbwise"));
-    let about = |c: &Command| c.get_about().map(ToString::to_string).unwrap_or_default();
-    command.get_subcommands().map(|c| (c.get_name().to_owned(), about(c))).collect()
-}
-
-/// A program with the name of its parameters.
-pub(crate) struct Built {
-    pub(crate) program: Logreg,
-    pub(crate) preset: String,
-    /// How to keep keys, if the user said so.
-    pub(crate) form: Option<KeyForm>,
-}
-
-impl Workload {
-    /// Reads the data and makes the program.
-    ///
-    /// # Errors
-    /// Data that cannot be read or prepared, parameters that are refused or have too few levels.
-    pub(crate) fn build(&self) -> anyhow::Result<Built> {
-        match self {
-            Self::Logreg(args) => args.build(),
-        }
-    }
-}
+use limbwise_runtime::frontier::Way;
+use std::path::PathBuf;
 
 /// How to make MNIST images smaller.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -71,15 +28,6 @@ enum PoolingName {
     None,
     /// One feature for each 2×2 square, its mean: 28×28 becomes 14×14
     Mean2x2,
-}
-
-/// How evaluation keys are kept.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum KeysName {
-    /// Both halves: fastest
-    Stored,
-    /// The uniform half as a seed that is grown at each use: half the memory, about 1.4 times the time
-    Seeded,
 }
 
 /// Options of `logreg`.
@@ -154,17 +102,24 @@ const DEFAULT_PRESETS: [&str; 2] = ["n16-l24-s40", "n16-l32-s40"];
 const DEFAULT_BATCH: usize = 1024;
 
 impl LogregArgs {
-    fn build(&self) -> anyhow::Result<Built> {
+    pub(super) fn build(&self, memory: Option<u64>) -> anyhow::Result<Built> {
         let (params, preset) = self.params()?;
         let options = PrepareOptions { seed: self.seed, test_share: self.test_share, ..PrepareOptions::default() };
         let prepared = prepare(&self.load()?, &options)?;
         let batch = self.batch.unwrap_or(DEFAULT_BATCH);
         let polynomial = SigmoidPolynomial::least_squares(self.degree, self.interval);
-        let form = self.keys.map(|keys| match keys {
-            KeysName::Stored => KeyForm::Stored,
-            KeysName::Seeded => KeyForm::Seeded,
-        });
-        Ok(Built { program: Logreg::new(&params, prepared, batch, self.iterations, polynomial)?, preset, form })
+        let forms = match (self.keys, memory) {
+            (Some(keys), _) => vec![keys.into()],
+            (None, None) => vec![KeyForm::default()],
+            (None, Some(_)) => vec![KeyForm::Stored, KeyForm::Seeded],
+        };
+        let program = Logreg::new(&params, prepared, batch, self.iterations, polynomial)?;
+        Ok(Built {
+            source: Source::Logreg(Box::new(program)),
+            preset,
+            ways: forms.into_iter().map(|keys| Way { maps: None, keys }).collect(),
+            smaller: "fewer iterations, a preset with fewer limbs",
+        })
     }
 
     fn load(&self) -> Result<DataSet, data::DataError> {
@@ -200,40 +155,6 @@ impl LogregArgs {
         }
         chosen.context("there are default presets")
     }
-}
-
-/// A preset by name, or a literal from a TOML file.
-///
-/// # Errors
-/// Names that do not exist, files that are no literal, literals that are refused.
-pub(crate) fn named_params(name: &str) -> anyhow::Result<Params> {
-    let path = Path::new(name);
-    if path.extension().is_none_or(|e| e != "toml") {
-        return Ok(preset(name)?);
-    }
-    params_file(path)
-}
-
-/// A literal from a TOML file, checked.
-///
-/// # Errors
-/// As [`named_params`].
-pub(crate) fn params_file(path: &Path) -> anyhow::Result<Params> {
-    let name = path.display();
-    let literal: ParamsLiteral = toml::from_str(&read_small(path)?).map_err(|e| {
-        let next = "\"limbwise params show n16-l24-s40\" prints a file of the right form";
-        Mistake(format!("{name}: not a parameter set: {}\n({next})", e.to_string().trim_end()))
-    })?;
-    let refused = |e: ParamsError| match e {
-        ParamsError::Insecure { .. } => Mistake(format!("{name}: {e} (in a file: [insecure] reason = \"...\")")),
-        e => Mistake(format!("{name}: {e}")),
-    };
-    Ok(Params::new(&literal).map_err(refused)?)
-}
-
-fn between(text: &str, least: usize, most: usize) -> Result<usize, String> {
-    let wanted = || format!("wanted a whole number from {least} to {most}");
-    text.parse().ok().filter(|n| (least..=most).contains(n)).ok_or_else(wanted)
 }
 
 fn iterations(text: &str) -> Result<usize, String> {

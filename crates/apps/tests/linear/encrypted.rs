@@ -1,0 +1,98 @@
+//! Each kind of layer on a small ring: what is recorded as needed is enough, and decrypts to the twin.
+
+use limbwise::{
+    ckks::{
+        Auto, Encoder, Evaluator, LinearTransform, PlaintextForm, Strategy, decrypt, encrypt,
+        tensor::{Filters, Image, Matrix, Padding},
+    },
+    params::{Insecure, Params, ParamsLiteral},
+    rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, SecretKey},
+};
+use limbwise_apps::{
+    Program as _,
+    linear::{Linear, LinearError, Task, data::generated, levels_needed},
+};
+use limbwise_cpu::Cpu;
+use limbwise_device::{Checked, Device, Null};
+use limbwise_math::sampling::Seed;
+
+fn params() -> Params {
+    let mut literal = ParamsLiteral::chain(11, 50, 40, 4, (48, 2), 3);
+    literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
+    Params::new(&literal).unwrap()
+}
+
+fn matrix(rows: usize, columns: usize, stream: u64) -> Matrix {
+    Matrix::new(rows, columns, generated(1, stream, rows * columns, 1.0)).unwrap()
+}
+
+fn tasks() -> Vec<Task> {
+    let filters = Filters::new([4, 3, 3, 3], generated(1, 2, 108, 0.2), generated(1, 3, 4, 1.0), 2, Padding::Same);
+    vec![
+        Task::Product { matrix: matrix(30, 21, 1), bias: generated(1, 2, 30, 1.0), x: matrix(21, 1, 3) },
+        Task::Product { matrix: matrix(30, 21, 1), bias: Vec::new(), x: matrix(21, 80, 3) },
+        Task::Square { left: vec![matrix(6, 6, 1), matrix(6, 6, 2)], right: vec![matrix(6, 6, 3), matrix(6, 6, 4)] },
+        Task::Convolution {
+            filters: filters.unwrap(),
+            image: Image::new([3, 9, 9], generated(1, 5, 243, 1.0)).unwrap(),
+        },
+    ]
+}
+
+fn maps<D: Device>(dev: &D, encoder: &Encoder, program: &Linear) -> Vec<LinearTransform<D>> {
+    let encode = |(map, plan)| LinearTransform::encode(dev, encoder, map, plan).unwrap();
+    program.maps().into_iter().map(encode).collect()
+}
+
+/// Bits of precision, and those expected.
+fn run(program: &Linear) -> [f64; 2] {
+    let params = program.params();
+    let (null, encoder) = (Null::default(), Encoder::new(params));
+    let declared = DeclaredKeys::all(&null, params);
+    let inputs: Vec<_> =
+        program.inputs().iter().map(|i| encoder.declare(&null, &i.values, i.packing).unwrap()).collect();
+    let auto = Auto::new(Evaluator::new(&null, params, &declared), &encoder);
+    program.evaluate(&auto, &maps(&null, &encoder, program), &inputs, &mut ()).unwrap();
+
+    let dev = Checked(Cpu::builder().open().unwrap());
+    let secret = SecretKey::generate(params, &Seed::from_os().unwrap());
+    let generator = KeyGenerator::new(&dev, params, &secret).unwrap();
+    let plan = KeyPlan { required: declared.requirements(), form: KeyForm::Seeded };
+    let (public, keys) = (generator.public_key(), generator.key_set(&plan, |_| ()));
+    let encrypted = |i: &limbwise_apps::Input| {
+        encrypt(&dev, params, &public, &encoder.encode(&dev, &i.values, i.packing).unwrap()).unwrap()
+    };
+    let inputs: Vec<_> = program.inputs().iter().map(encrypted).collect();
+    let auto = Auto::new(Evaluator::new(&dev, params, &keys), &encoder);
+    let results = program.evaluate(&auto, &maps(&dev, &encoder, program), &inputs, &mut ()).unwrap();
+    let clear: Vec<_> = results.iter().map(|c| decrypt(&dev, &encoder, params, &secret, c).unwrap()).collect();
+    [program.conclude(&clear).precision.mean, results[0].estimate.precision_bits()]
+}
+
+#[test]
+fn every_layer_decrypts_to_its_twin() {
+    let params = params();
+    for task in tasks() {
+        let what = task.describe();
+        let program = Linear::new(&params, params.top_level(), task).unwrap();
+        for strategy in [Strategy::Hoisted, Strategy::DoubleHoisted { babies: 4 }] {
+            let [got, expected] = run(&program.with(strategy, PlaintextForm::OnTheFly));
+            assert!(got > 15.0 && (got - expected).abs() < 4.0, "{what}, {strategy}: {got:.1} for {expected:.1} bits");
+        }
+    }
+}
+
+#[test]
+fn levels_are_checked_before_anything_is_laid_out() {
+    let params = params();
+    for task in tasks() {
+        let needed = levels_needed(&task);
+        for level in [needed - 1, 5] {
+            let error = Linear::new(&params, level, task.clone()).unwrap_err();
+            assert!(matches!(error, LinearError::Level { .. }) && error.to_string().contains("from"), "{error}");
+        }
+        assert!(Linear::new(&params, needed, task).is_ok());
+    }
+    let wide = Task::Product { matrix: matrix(1025, 1, 1), bias: Vec::new(), x: matrix(1, 1, 2) };
+    assert!(Linear::new(&params, 1, wide).unwrap_err().to_string().contains("takes 1025 slots"));
+}

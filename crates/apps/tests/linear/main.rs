@@ -1,0 +1,4 @@
+//! Encrypted layers equal their clear twins, through the whole of a program.
+
+#[cfg(test)]
+mod encrypted;

@@ -1,0 +1,206 @@
+//! Workloads on the command line: their options, and the program that these make. One workload a file.
+
+mod linear;
+mod logreg;
+
+use crate::{failure::Mistake, files::read_small};
+use clap::{Command, Subcommand, ValueEnum};
+use limbwise::{
+    Complex64, Result,
+    ckks::{Auto, Ciphertext, Diagonals, LinearPlan, LinearTransform},
+    params::{Params, ParamsError, ParamsLiteral, presets::preset},
+    rlwe::KeyForm,
+};
+use limbwise_apps::{Conclusion, Input, Observer, Program, linear::Linear, logreg::encrypted::Logreg};
+use limbwise_device::Device;
+use limbwise_runtime::frontier::Way;
+use std::path::Path;
+
+/// What to compute.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Workload {
+    /// Logistic regression trained on encrypted rows, then encrypted inference
+    ///
+    /// The client encrypts training rows and held-back rows; the server trains by Nesterov gradient descent with a
+    /// polynomial in the sigmoid's place (the HELR method), scores the held-back rows, and returns both encrypted.
+    /// A clear twin runs the same polynomial and iterations, another one the true sigmoid.
+    ///
+    /// Examples:
+    ///   logreg                                                    the shipped data set
+    ///   logreg --data my.csv --label outcome                      a table of numbers with two classes
+    ///   logreg --data t10k-images-idx3-ubyte.gz --digits 3,8      two digits of MNIST
+    #[command(verbatim_doc_comment)]
+    Logreg(logreg::LogregArgs),
+    /// One linear layer on encrypted data: matrix products and convolutions, in every strategy
+    ///
+    /// A matrix or filters become diagonals of a map on slots; the map is evaluated by rotations. How many rotations
+    /// there are, how many keys they need and how the diagonals are stored is a choice between memory and time: "plan"
+    /// lists what is worth choosing, "--memory" takes the fastest that fits. Results are compared with the clear twin.
+    ///
+    /// Examples:
+    ///   linear                                                    256×256 matrix times encrypted vector
+    ///   linear --op conv --memory 3GB                             16 filters of 3×3 on 16×32×32, within 3 GB
+    ///   linear --op conv --filters 32 --stride 2 --kernel 5       stride and kernel of one's choice
+    ///   linear --op matmul --rows 10 --cols 784 --vectors 100 --strategy bsgs --plaintexts on-the-fly
+    ///   linear --op encrypted-matmul --rows 16                    both matrices encrypted, as many pairs as fit
+    ///   linear --weights matrix.csv --input vector.csv            numbers of one's own
+    #[command(verbatim_doc_comment)]
+    Linear(linear::LinearArgs),
+}
+
+/// Name and one line of each workload.
+pub(crate) fn all() -> Vec<(String, String)> {
+    let command = Workload::augment_subcommands(Command::new("limbwise"));
+    let about = |c: &Command| c.get_about().map(ToString::to_string).unwrap_or_default();
+    command.get_subcommands().map(|c| (c.get_name().to_owned(), about(c))).collect()
+}
+
+/// A program with the name of its parameters, and what is left to choose.
+pub(crate) struct Built {
+    source: Source,
+    pub(crate) preset: String,
+    /// The ways to run it that the options leave open; the first is taken where memory is no matter.
+    pub(crate) ways: Vec<Way>,
+    /// What makes it smaller, for people.
+    pub(crate) smaller: &'static str,
+}
+
+enum Source {
+    Logreg(Box<Logreg>),
+    Linear(Linear),
+}
+
+impl Built {
+    /// The program, run in one way.
+    pub(crate) fn program(&self, way: Way) -> AnyProgram<'_> {
+        match &self.source {
+            Source::Logreg(program) => AnyProgram::Logreg(program),
+            Source::Linear(program) => AnyProgram::Linear(
+                way.maps.map_or_else(|| program.clone(), |(strategy, form)| program.with(strategy, form)),
+            ),
+        }
+    }
+
+    /// Its parameters.
+    pub(crate) fn params(&self) -> &Params {
+        match &self.source {
+            Source::Logreg(program) => program.params(),
+            Source::Linear(program) => program.params(),
+        }
+    }
+}
+
+/// Any workload.
+pub(crate) enum AnyProgram<'a> {
+    /// `logreg`.
+    Logreg(&'a Logreg),
+    /// `linear`.
+    Linear(Linear),
+}
+
+/// Each call goes to the program inside.
+macro_rules! inner {
+    ($self:ident, $program:ident => $call:expr) => {
+        match $self {
+            AnyProgram::Logreg($program) => $call,
+            AnyProgram::Linear($program) => $call,
+        }
+    };
+}
+
+impl Program for AnyProgram<'_> {
+    fn name(&self) -> &'static str {
+        inner!(self, program => program.name())
+    }
+
+    fn params(&self) -> &Params {
+        inner!(self, program => program.params())
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        inner!(self, program => program.inputs())
+    }
+
+    fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
+        inner!(self, program => program.maps())
+    }
+
+    fn evaluate<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        maps: &[LinearTransform<D>],
+        inputs: &[Ciphertext<D>],
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Ciphertext<D>>> {
+        inner!(self, program => program.evaluate(auto, maps, inputs, observer))
+    }
+
+    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion {
+        inner!(self, program => program.conclude(results))
+    }
+}
+
+impl Workload {
+    /// Reads the data and makes the program; with a memory budget, everything that the options leave open may vary.
+    ///
+    /// # Errors
+    /// Data that cannot be read or prepared, parameters that are refused or have too few levels.
+    pub(crate) fn build(&self, memory: Option<u64>) -> anyhow::Result<Built> {
+        match self {
+            Self::Logreg(args) => args.build(memory),
+            Self::Linear(args) => args.build(),
+        }
+    }
+}
+
+/// How evaluation keys are kept.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum KeysName {
+    /// Both halves: fastest
+    Stored,
+    /// The uniform half as a seed that is grown at each use: half the memory, about 1.4 times the time
+    Seeded,
+}
+
+impl From<KeysName> for KeyForm {
+    fn from(name: KeysName) -> Self {
+        match name {
+            KeysName::Stored => Self::Stored,
+            KeysName::Seeded => Self::Seeded,
+        }
+    }
+}
+
+/// A preset by name, or a literal from a TOML file.
+///
+/// # Errors
+/// Names that do not exist, files that are no literal, literals that are refused.
+pub(crate) fn named_params(name: &str) -> anyhow::Result<Params> {
+    let path = Path::new(name);
+    if path.extension().is_none_or(|e| e != "toml") {
+        return Ok(preset(name)?);
+    }
+    params_file(path)
+}
+
+/// A literal from a TOML file, checked.
+///
+/// # Errors
+/// As [`named_params`].
+pub(crate) fn params_file(path: &Path) -> anyhow::Result<Params> {
+    let name = path.display();
+    let literal: ParamsLiteral = toml::from_str(&read_small(path)?).map_err(|e| {
+        let next = "\"limbwise params show n16-l24-s40\" prints a file of the right form";
+        Mistake(format!("{name}: not a parameter set: {}\n({next})", e.to_string().trim_end()))
+    })?;
+    let refused = |e: ParamsError| match e {
+        ParamsError::Insecure { .. } => Mistake(format!("{name}: {e} (in a file: [insecure] reason = \"...\")")),
+        e => Mistake(format!("{name}: {e}")),
+    };
+    Ok(Params::new(&literal).map_err(refused)?)
+}
+
+pub(super) fn between(text: &str, least: usize, most: usize) -> Result<usize, String> {
+    let wanted = || format!("wanted a whole number from {least} to {most}");
+    text.parse().ok().filter(|n| (least..=most).contains(n)).ok_or_else(wanted)
+}

@@ -1,0 +1,96 @@
+//! A layer's memory is predicted in every strategy and form, and its run reports what its plan says.
+
+use limbwise::{
+    ckks::{
+        PlaintextForm, Strategy, decrypt,
+        tensor::{Filters, Image, Padding},
+    },
+    params::{Insecure, Params, ParamsLiteral},
+    rlwe::KeyForm,
+};
+use limbwise_apps::{
+    Program as _,
+    linear::{Linear, Task, data::generated},
+};
+use limbwise_runtime::{
+    Host, calibrate,
+    frontier::{Survey, Way, cheapest_within, strategies, survey},
+    open, record, run,
+    session::session,
+};
+
+fn layer() -> Linear {
+    let mut literal = ParamsLiteral::chain(11, 50, 40, 4, (48, 2), 3);
+    literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
+    let filters = Filters::new([2, 3, 3, 3], generated(0, 0, 54, 0.2), vec![0.5, -0.5], 1, Padding::Same).unwrap();
+    let image = Image::new([3, 8, 8], generated(0, 1, 192, 1.0)).unwrap();
+    Linear::new(&Params::new(&literal).unwrap(), 4, Task::Convolution { filters, image }).unwrap()
+}
+
+#[test]
+fn polynomial_memory_is_predicted_to_the_byte() {
+    let layer = layer();
+    let babies = 8;
+    let all = [
+        Strategy::Direct,
+        Strategy::Hoisted,
+        Strategy::Bsgs { babies },
+        Strategy::DoubleHoisted { babies },
+        Strategy::MultiHop { babies },
+    ];
+    for (i, strategy) in all.into_iter().enumerate() {
+        for form in PlaintextForm::ALL {
+            let program = layer.with(strategy, form);
+            let keys = if i % 2 == 0 { KeyForm::Stored } else { KeyForm::Seeded };
+            let recording = record(&program, keys).unwrap();
+            let dev = open("cpu", &Host { isa: None, threads: Some(2) }).unwrap();
+            let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
+            session(&dev, &program, &recording.keys, &mut (), |reader, result| {
+                Ok(decrypt(reader.dev, reader.encoder, program.params(), reader.secret, result)?.len())
+            })
+            .unwrap();
+            let what = format!("{strategy}, {}", form.name());
+            assert_eq!(dev.memory().peak_bytes, recording.session_peak_bytes / (8 << 11) * row, "{what}");
+            assert_eq!(dev.memory().live_bytes, 0, "{what}");
+            let top = *recording.keys.required.values().max().unwrap();
+            let scratch = 2 * limbwise_device::null::scratch_rows(program.params().digits(top).len());
+            assert!(
+                dev.scratch().peak_bytes <= scratch as u64 * row,
+                "{what}: {} of {scratch} rows",
+                dev.scratch().peak_bytes / row
+            );
+        }
+    }
+}
+
+#[test]
+fn a_survey_takes_the_fastest_that_fits_and_runs_it() {
+    let layer = layer();
+    let dev = open("cpu", &Host { isa: None, threads: Some(1) }).unwrap();
+    let host = calibrate(&dev, 11).unwrap();
+    let forms = [KeyForm::Stored, KeyForm::Seeded];
+    let maps = strategies(layer.largest_map()).into_iter().map(|s| (s, PlaintextForm::Full));
+    let ways: Vec<Way> = maps.flat_map(|m| forms.map(|keys| Way { maps: Some(m), keys })).collect();
+    let program = |way: Way| way.maps.map_or_else(|| layer.clone(), |(s, f)| layer.with(s, f));
+    let free = survey(&ways, program, "test", &host, u64::MAX).unwrap();
+    assert_eq!(free.rows.len(), ways.len());
+    assert_eq!(free.chosen.as_ref().unwrap().0, free.rows[0].way);
+    let (least, most) = (free.rows.iter().map(|r| r.peak_bytes).min().unwrap(), free.rows[0].peak_bytes);
+    let budget = u64::midpoint(least, most);
+    let Survey { rows, chosen } = survey(&ways, program, "test", &host, budget).unwrap();
+    let (way, recording, plan) = chosen.unwrap();
+    assert_eq!(Some(way), cheapest_within(&rows, budget).map(|row| row.way));
+    let taken: Vec<_> = plan.choices.iter().filter(|c| c.chosen).collect();
+    assert_eq!(
+        (taken.len(), taken[0].peak_memory_bytes, taken[0].keys),
+        (1, plan.peak_memory_bytes.predicted, plan.keys.len())
+    );
+    assert!(survey(&ways, program, "test", &host, least - 1).unwrap().chosen.is_none());
+    let report = run(&dev, &program(way), &recording, &plan, &mut |_| ()).unwrap();
+    let steps: Vec<&str> = report.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(steps, ["memory", "keys", "encoding", "encryption", "layer", "decryption"]);
+    let layer_seconds = report.steps.iter().find(|step| step.name == "layer").unwrap().seconds;
+    assert!((report.seconds - layer_seconds).abs() < 1e-12, "encoding is no part of the evaluation");
+    assert!((report.precision_bits.mean - report.precision_bits.predicted).abs() < 4.0, "{:?}", report.precision_bits);
+    assert_eq!(recording.graph.traffic().plaintexts.declared, report.plaintext_bytes);
+}
