@@ -3,14 +3,15 @@
 //! Enters: loaders, clear twins, encrypted programs.
 //! Stays out: concrete devices, printing.
 //!
-//! Read in this order: [`program`] (what a workload is), [`data`] (loaders), [`logreg`], [`linear`].
+//! Read in this order: [`program`] (what a workload is), [`data`] (loaders), [`logreg`], [`linear`], [`bootstrap`].
 
+pub mod bootstrap;
 pub mod data;
 pub mod linear;
 pub mod logreg;
 pub mod program;
 
-pub use program::{Accuracy, Conclusion, Input, Observer, Program};
+pub use program::{Accuracy, Conclusion, Encryption, Input, Observer, Program};
 
 /// A file or folder of the shared public data, for tests: under `LIMBWISE_DATA`, else under `../shared/data` beside
 /// the repository. Absent data is said aloud, because a silent skip would look like a pass.

@@ -4,7 +4,7 @@
 
 use limbwise::{
     Complex64,
-    ckks::{Auto, Ciphertext, Diagonals, LinearPlan, LinearTransform, Packing, Precision},
+    ckks::{Auto, BootstrapPlan, Ciphertext, Diagonals, LinearPlan, LinearTransform, Packing, Precision},
     params::Params,
 };
 use limbwise_device::Device;
@@ -19,6 +19,16 @@ pub struct Input {
     pub values: Vec<Vec<Complex64>>,
     /// How they are laid out.
     pub packing: Packing,
+}
+
+/// Under which key the client encrypts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encryption {
+    /// The public one.
+    #[default]
+    PublicKey,
+    /// The secret one: less noise.
+    SecretKey,
 }
 
 /// Told when a step of a program begins.
@@ -74,6 +84,16 @@ pub trait Program {
         Vec::new()
     }
 
+    /// Under which key they are encrypted.
+    fn encryption(&self) -> Encryption {
+        Encryption::default()
+    }
+
+    /// How the program bootstraps, if it does: the server encodes that before it starts.
+    fn bootstrapping(&self) -> Option<BootstrapPlan> {
+        None
+    }
+
     /// The encrypted program, on the server's side, with [`Self::maps`] encoded. The first result is the one whose
     /// precision is predicted.
     ///
@@ -89,4 +109,9 @@ pub trait Program {
 
     /// What the decrypted results mean: a list a result, with a vector a batch entry.
     fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion;
+
+    /// What the times of the program's steps mean, for its report.
+    fn timed(&self, _steps: &[(&str, f64)]) -> serde_json::Map<String, serde_json::Value> {
+        serde_json::Map::new()
+    }
 }

@@ -76,12 +76,12 @@ pub(crate) fn planned(built: &Built, calibration: &Calibration, memory: Option<u
 /// A way in words, for the one that is the smallest.
 fn describe(row: &Row) -> String {
     let peak = format!("{} at its peak", units::bytes(row.peak_bytes));
-    match row.way.maps {
-        None => peak,
-        Some((strategy, form)) => {
+    match (row.way.strategy(), row.way.plaintexts()) {
+        (Some(strategy), Some(form)) => {
             let keys = if row.way.keys == limbwise::rlwe::KeyForm::Stored { "stored" } else { "seeded" };
             let seconds = units::seconds(row.cost);
             format!("{peak} ({strategy}, {} plaintexts, {keys} keys, {seconds})", form.name())
         }
+        _ => peak,
     }
 }

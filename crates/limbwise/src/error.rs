@@ -239,6 +239,9 @@ pub enum BootstrapError {
         "these parameters have no bootstrapping: choose a preset that has (limbwise params show lists them as boot-*)"
     )]
     NoParameters,
+    /// The evaluator was given nothing to bootstrap with.
+    #[error("this evaluator cannot bootstrap: give it a bootstrapper (Auto::with_bootstrapper)")]
+    Absent,
     /// The bootstrapper was made for other parameters.
     #[error("the bootstrapper was made for other parameters than the evaluator's: make one with the same Params")]
     OtherParameters,

@@ -10,7 +10,10 @@ use crate::{
     record::{Recording, record},
 };
 use limbwise::{
-    ckks::{Diagonals, Encoder, Evaluator, LinearPlan, LinearTransform, Packing, PlaintextForm, Strategy},
+    ckks::{
+        BootstrapPlan, Diagonals, Encoder, Evaluator, LinearPlan, LinearTransform, Packing, PlaintextForm, Strategy,
+        bootstrap::HalvesAt,
+    },
     params::Params,
     rlwe::{DeclaredKeys, KeyForm, KeyPlan, key_bytes},
 };
@@ -37,8 +40,32 @@ pub struct LinearTask<'a> {
 pub struct Way {
     /// Rotations and diagonals of linear maps; absent where a program has none.
     pub maps: Option<(Strategy, PlaintextForm)>,
+    /// Bootstrapping; absent where a program has none.
+    pub bootstrapping: Option<BootstrapPlan>,
     /// Evaluation keys.
     pub keys: KeyForm,
+}
+
+impl Way {
+    /// Only how keys are kept.
+    #[must_use]
+    pub fn of_keys(keys: KeyForm) -> Self {
+        Self { maps: None, bootstrapping: None, keys }
+    }
+
+    /// How maps rotate, in a word.
+    #[must_use]
+    pub fn strategy(self) -> Option<String> {
+        let turns = |plan: BootstrapPlan| if plan.halves == HalvesAt::Turns { ", halves in turns" } else { "" };
+        let boot = || self.bootstrapping.map(|plan| format!("{}{}", plan.rotations.name(), turns(plan)));
+        self.maps.map(|(strategy, _)| strategy.to_string()).or_else(boot)
+    }
+
+    /// How their diagonals are stored.
+    #[must_use]
+    pub fn plaintexts(self) -> Option<PlaintextForm> {
+        self.maps.map(|(_, form)| form).or(self.bootstrapping.map(|plan| plan.form))
+    }
 }
 
 /// One way to do it.
@@ -78,7 +105,7 @@ pub fn record_linear(task: LinearTask<'_>, strategy: Strategy, form: PlaintextFo
     let graph = recorder.graph(); // while the result lives
     drop(result);
     let row = Row {
-        way: Way { maps: Some((strategy, form)), keys },
+        way: Way { maps: Some((strategy, form)), ..Way::of_keys(keys) },
         keys: plan.required.len(),
         key_bytes: plan.required.iter().map(|(&name, &level)| key_bytes(params, name, level, keys)).sum(),
         plaintext_bytes: map.bytes(),

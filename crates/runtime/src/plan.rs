@@ -10,7 +10,7 @@ use crate::{
     record::Recording,
 };
 use limbwise::{
-    ckks::PlaintextForm,
+    ckks::{BootstrapPlan, PlaintextForm},
     params::{Params, SecurityReport},
     rlwe::{KeyForm, key_bytes},
 };
@@ -43,6 +43,9 @@ pub struct Plan {
     pub levels: Levels,
     /// Rescales left in the lowest result.
     pub levels_left: usize,
+    /// How the program bootstraps, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bootstrapping: Option<BootstrapSummary>,
     /// Expected precision of the first result.
     pub precision_bits: Predicted<f64>,
     /// Every evaluation key.
@@ -67,6 +70,27 @@ pub struct Plan {
     /// them; empty where there was one way only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<Choice>,
+}
+
+/// How a program bootstraps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BootstrapSummary {
+    /// Slots, strategies, packing.
+    #[serde(flatten)]
+    pub plan: BootstrapPlan,
+    /// Levels between two bootstrappings.
+    pub levels: usize,
+    /// log₂ of the probability that a coefficient of one of them leaves EvalMod's range.
+    pub log2_failure: f64,
+}
+
+impl BootstrapSummary {
+    fn of<P: Program>(program: &P) -> Option<Self> {
+        let (plan, levels) = (program.bootstrapping()?, *program.params().bootstrapping()?);
+        // Certain to succeed is 2^−∞, which JSON does not have.
+        let log2_failure = levels.log2_failure(plan.slots).max(-999.0);
+        Some(Self { plan, levels: levels.levels, log2_failure })
+    }
 }
 
 /// One way to run the program.
@@ -99,8 +123,8 @@ impl Row {
     pub(crate) fn choice(self, chosen: Way) -> Choice {
         let Self { way, keys, key_bytes, plaintext_bytes, peak_bytes, cost, .. } = self;
         Choice {
-            strategy: way.maps.map(|(strategy, _)| strategy.to_string()),
-            plaintexts: way.maps.map(|(_, form)| form),
+            strategy: way.strategy(),
+            plaintexts: way.plaintexts(),
             key_form: way.keys,
             keys,
             key_bytes,
@@ -188,6 +212,7 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         security,
         levels: Levels { fresh: params.top_level(), used: params.top_level() - left },
         levels_left: left,
+        bootstrapping: BootstrapSummary::of(program),
         precision_bits: Predicted { predicted: first.estimate.precision_bits() },
         key_form: recording.keys.form,
         key_bytes: keys.iter().map(|k| k.bytes).sum(),

@@ -7,10 +7,10 @@
 use crate::session::session;
 use limbwise::{
     Result,
-    ckks::{Auto, Ciphertext, Encoder, Estimate, Evaluator, LinearTransform, decrypt::phase},
+    ckks::{Auto, Bootstrapper, Ciphertext, Encoder, Estimate, Evaluator, LinearTransform, decrypt::phase},
     rlwe::{DeclaredKeys, KeyForm, KeyPlan, Requirements},
 };
-use limbwise_apps::Program;
+use limbwise_apps::{Encryption, Program};
 use limbwise_device::{Device, Handle as _, Null};
 use limbwise_graph::{Graph, Recorder};
 
@@ -49,9 +49,9 @@ pub fn record<P: Program>(program: &P, form: KeyForm) -> Result<Recording> {
     let encoder = Encoder::new(params);
     let recorder = Recorder::new(Null::default());
     let keys = DeclaredKeys::exactly(&recorder, params, &plan);
-    let (maps, inputs) = declared(&recorder, &encoder, program)?;
+    let Declared { maps, bootstrapper, inputs } = declared(&recorder, &encoder, program)?;
     let input_bytes = inputs.iter().map(Ciphertext::bytes).sum();
-    let auto = Auto::new(Evaluator::new(&recorder, params, &keys), &encoder);
+    let auto = Auto::new(Evaluator::new(&recorder, params, &keys), &encoder).with_bootstrapper(bootstrapper.as_ref());
     let outputs = program.evaluate(&auto, &maps, &inputs, &mut ())?;
     let results = outputs.iter().map(|c| ResultEstimate { level: c.level, estimate: c.estimate }).collect();
     let graph = recorder.graph(); // while the results live: they are what the program keeps
@@ -74,18 +74,26 @@ fn requirements<P: Program>(program: &P) -> Result<Requirements> {
     let (null, params) = (Null::default(), program.params());
     let encoder = Encoder::new(params);
     let keys = DeclaredKeys::all(&null, params);
-    let (maps, inputs) = declared(&null, &encoder, program)?;
-    let auto = Auto::new(Evaluator::new(&null, params, &keys), &encoder);
+    let Declared { maps, bootstrapper, inputs } = declared(&null, &encoder, program)?;
+    let auto = Auto::new(Evaluator::new(&null, params, &keys), &encoder).with_bootstrapper(bootstrapper.as_ref());
     program.evaluate(&auto, &maps, &inputs, &mut ())?;
     Ok(keys.requirements())
 }
 
-/// A program's maps and inputs without words.
-type Declared<D> = (Vec<LinearTransform<D>>, Vec<Ciphertext<D>>);
+/// What a program works with, without words.
+struct Declared<D: Device> {
+    maps: Vec<LinearTransform<D>>,
+    bootstrapper: Option<Bootstrapper<D>>,
+    inputs: Vec<Ciphertext<D>>,
+}
 
 fn declared<D: Device, P: Program>(dev: &D, encoder: &Encoder, program: &P) -> Result<Declared<D>> {
     let maps = program.maps().into_iter().map(|(map, plan)| LinearTransform::declare(dev, encoder, map, plan));
+    let bootstrapper = program.bootstrapping().map(|plan| Bootstrapper::declare(dev, encoder, plan)).transpose()?;
     let inputs = program.inputs();
-    let inputs = inputs.iter().map(|input| encoder.declare(dev, &input.values, input.packing));
-    Ok((maps.collect::<Result<_>>()?, inputs.collect::<Result<_>>()?))
+    let inputs = inputs.iter().map(|input| match program.encryption() {
+        Encryption::PublicKey => encoder.declare(dev, &input.values, input.packing),
+        Encryption::SecretKey => encoder.declare_secret(dev, &input.values, input.packing),
+    });
+    Ok(Declared { maps: maps.collect::<Result<_>>()?, bootstrapper, inputs: inputs.collect::<Result<_>>()? })
 }

@@ -5,7 +5,7 @@ use crate::{
     host::{available_memory_bytes, minor_faults, peak_memory_bytes, resident_memory_bytes},
     plan::Plan,
     record::Recording,
-    session::{DECRYPT_STEP, ENCODE_STEP, ENCRYPT_STEP, KEY_STEP, session},
+    session::{BOOTSTRAP_STEP, DECRYPT_STEP, ENCODE_STEP, ENCRYPT_STEP, KEY_STEP, session},
 };
 use limbwise::{ckks::decrypt, rlwe::KeyForm};
 use limbwise_apps::{Accuracy, Observer, Program};
@@ -132,7 +132,7 @@ struct Clock<'a> {
 }
 
 /// Steps that are not the program's own.
-const AROUND: [&str; 5] = [MEMORY_STEP, KEY_STEP, ENCODE_STEP, ENCRYPT_STEP, DECRYPT_STEP];
+const AROUND: [&str; 6] = [MEMORY_STEP, KEY_STEP, ENCODE_STEP, BOOTSTRAP_STEP, ENCRYPT_STEP, DECRYPT_STEP];
 
 impl Clock<'_> {
     fn finish(&mut self) {
@@ -185,7 +185,9 @@ pub fn run<P: Program>(
     let (steps, (_, minor_faults)) = (clock.steps, clock.faults);
     let seconds = steps.iter().filter(|s| !AROUND.contains(&s.name.as_str())).map(|s| s.seconds).sum();
     let (values, levels): (Vec<_>, Vec<usize>) = results.into_iter().unzip();
-    let conclusion = program.conclude(&values);
+    let mut conclusion = program.conclude(&values);
+    let named: Vec<(&str, f64)> = steps.iter().map(|s| (s.name.as_str(), s.seconds)).collect();
+    conclusion.details.extend(program.timed(&named));
     let predicted = plan.precision_bits.predicted;
     Ok(RunReport {
         workload: plan.workload.clone(),

@@ -4,10 +4,10 @@
 
 use limbwise::{
     Result,
-    ckks::{Auto, Ciphertext, Encoder, Evaluator, LinearTransform, encrypt},
+    ckks::{Auto, Bootstrapper, Ciphertext, Encoder, Evaluator, LinearTransform, encrypt, encrypt_secret},
     rlwe::{KeyGenerator, KeyPlan, SecretKey},
 };
-use limbwise_apps::{Observer, Program};
+use limbwise_apps::{Encryption, Observer, Program};
 use limbwise_device::Device;
 use limbwise_math::sampling::Seed;
 
@@ -25,6 +25,8 @@ pub struct Reader<'a, D: Device> {
 pub const KEY_STEP: &str = "keys";
 /// Encoding of the program's linear maps, where it has any.
 pub const ENCODE_STEP: &str = "encoding";
+/// Encoding of the maps of bootstrapping, where there is any.
+pub const BOOTSTRAP_STEP: &str = "bootstrapper";
 /// Encryption of the inputs.
 pub const ENCRYPT_STEP: &str = "encryption";
 /// Decryption of the results.
@@ -55,17 +57,24 @@ pub fn session<D: Device, P: Program, R>(
         observer.step(ENCODE_STEP, done, clear.len());
         maps.push(LinearTransform::encode(dev, &encoder, map, *plan)?);
     }
+    if program.bootstrapping().is_some() {
+        observer.step(BOOTSTRAP_STEP, 0, 1);
+    }
+    let bootstrapper = program.bootstrapping().map(|plan| Bootstrapper::encode(dev, &encoder, plan)).transpose()?;
     let mut inputs = Vec::new();
     {
         let clear = program.inputs();
         for (done, input) in clear.iter().enumerate() {
             observer.step(ENCRYPT_STEP, done, clear.len());
             let plain = encoder.encode(dev, &input.values, input.packing)?;
-            inputs.push(encrypt(dev, params, &public, &plain)?);
+            inputs.push(match program.encryption() {
+                Encryption::PublicKey => encrypt(dev, params, &public, &plain)?,
+                Encryption::SecretKey => encrypt_secret(dev, params, &secret, &plain)?,
+            });
         }
     }
     drop(public);
-    let auto = Auto::new(Evaluator::new(dev, params, &keys), &encoder);
+    let auto = Auto::new(Evaluator::new(dev, params, &keys), &encoder).with_bootstrapper(bootstrapper.as_ref());
     let results = program.evaluate(&auto, &maps, &inputs, observer)?;
     drop((maps, inputs));
     dev.sync()?;

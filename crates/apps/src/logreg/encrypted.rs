@@ -18,8 +18,10 @@ use super::{
 use crate::program::{Accuracy, Conclusion, Input, Observer, Program};
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, Ciphertext, LinearTransform, Packing, Precision, Series, chebyshev},
-    params::Params,
+    ckks::{
+        Auto, BootstrapPlan, Ciphertext, LinearTransform, Packing, Precision, Series, bootstrap::Content, chebyshev,
+    },
+    params::{Bootstrapping, Params},
 };
 use limbwise_device::Device;
 use serde_json::json;
@@ -120,8 +122,16 @@ pub struct Logreg {
 /// Levels that training and inference take.
 #[must_use]
 pub fn levels_needed(iterations: usize, degree: usize) -> usize {
-    1 + iterations.saturating_sub(1) * (3 + chebyshev::depth(degree)) + 1
+    1 + iterations.saturating_sub(1) * levels_of_iteration(degree) + 1
 }
+
+/// Levels that one iteration after the first takes.
+fn levels_of_iteration(degree: usize) -> usize {
+    3 + chebyshev::depth(degree)
+}
+
+/// What the weights are promised to stay below where they are bootstrapped; a clear twin that leaves it is a warning.
+const WEIGHT_BOUND: f64 = 4.0;
 
 impl Logreg {
     /// The program for prepared data; `batch_rows` of them a mini-batch.
@@ -141,7 +151,12 @@ impl Logreg {
             }
         }
         let degree = polynomial.coefficients.len() - 1;
-        let (needed, levels) = (levels_needed(iterations, degree), params.top_level());
+        let (needed, levels) = match params.bootstrapping() {
+            // As many as wanted, if each finds its levels: rows that are multiplied with factors fall by one first, and
+            // the last iteration leaves one for inference.
+            Some(boot) => (1 + levels_of_iteration(degree) + 1, boot.levels),
+            None => (levels_needed(iterations, degree), params.top_level()),
+        };
         if needed > levels {
             let possible = (1..iterations).rev().find(|&i| levels_needed(i, degree) <= levels).unwrap_or(0);
             return Err(LogregError::Levels { iterations, degree, needed, levels, possible });
@@ -167,8 +182,46 @@ impl Logreg {
     }
 
     fn packing(&self, layout: Layout) -> Packing {
-        let level = self.params.top_level();
+        let level = self.params.user_level();
         Packing { slots: layout.slots(), level, scale: self.params.scale(level) }
+    }
+
+    /// The level that values may not leave: that of bootstrapping's input.
+    fn floor(&self) -> usize {
+        self.params.bootstrapping().map_or(0, Bootstrapping::input_level)
+    }
+
+    /// Whether the weights are bootstrapped before iteration t, if they are at this level by then.
+    fn bootstraps(&self, level: usize, t: usize) -> bool {
+        let after = usize::from(t + 1 == self.options.iterations); // inference
+        let degree = self.polynomial.coefficients.len() - 1;
+        self.params.bootstrapping().is_some() && level < self.floor() + levels_of_iteration(degree) + after
+    }
+
+    /// Bootstrappings of the whole training.
+    fn count_of_bootstraps(&self) -> usize {
+        let degree = self.polynomial.coefficients.len() - 1;
+        let (mut level, mut count) = (self.params.user_level() - 1, 0);
+        for t in 1..self.options.iterations {
+            if self.bootstraps(level, t) {
+                (level, count) = (self.params.user_level() - 1, count + 1);
+            }
+            level -= levels_of_iteration(degree);
+        }
+        count
+    }
+
+    /// Both weights with all levels again: their rows repeat, so they are messages of few slots, and go as one batch.
+    fn refreshed<D: Device>(&self, auto: &Auto<'_, D>, weights: [&Ciphertext<D>; 2]) -> Result<[Ciphertext<D>; 2]> {
+        let (width, slots) = (self.training.width, self.training.slots());
+        let few = weights.map(|w| {
+            let low = auto.scale_to(w, 1.0, self.floor())?;
+            Ok::<_, limbwise::Error>(Ciphertext { slots: width, ..low }.bounded_by(WEIGHT_BOUND))
+        });
+        let [w, before] = few;
+        let both = auto.bootstrap(&auto.eval.stack(&[w?, before?]))?;
+        let both = auto.scale_to(&both, 1.0, both.level - 1)?;
+        Ok([0, 1].map(|i| Ciphertext { slots, ..auto.eval.split(&both, i, i + 1) }))
     }
 
     /// `σ̂(interval·u)·γ_t/|B_t|` as a series in u.
@@ -245,6 +298,11 @@ impl Program for Logreg {
         inputs
     }
 
+    fn bootstrapping(&self) -> Option<BootstrapPlan> {
+        let needed = self.count_of_bootstraps() > 0;
+        needed.then(|| BootstrapPlan { content: Content::Real, ..BootstrapPlan::fastest(self.training.width) })
+    }
+
     fn evaluate<D: Device>(
         &self,
         auto: &Auto<'_, D>,
@@ -264,6 +322,10 @@ impl Program for Logreg {
         };
         let mut before = w.clone();
         for t in 1..iterations {
+            if self.bootstraps(w.level, t) {
+                observer.step(&format!("bootstrap before {}", t + 1), t, iterations + 1);
+                [w, before] = self.refreshed(auto, [&w, &before])?;
+            }
             observer.step(&format!("iteration {}", t + 1), t, iterations + 1);
             let _region = auto.eval.device().region("iteration", u32::try_from(t + 1).unwrap_or(u32::MAX));
             let next = self.iterate(auto, &batches[t % batches.len()], t, [&w, &before])?;
@@ -290,6 +352,7 @@ impl Program for Logreg {
         let sigmoid = metrics(&scores(test, &truth.weights.w), &test.labels);
         let details = json!({
             "iterations": self.options.iterations,
+            "bootstraps": self.count_of_bootstraps(),
             "rows": { "train": self.prepared.train.labels.len(), "test": test.labels.len() },
             "features": cols - 1,
             "auc": { "encrypted": encrypted.auc, "clear": clear.auc },
@@ -318,7 +381,11 @@ impl Logreg {
                 self.polynomial.interval
             )
         });
-        warning.into_iter().collect()
+        let largest = twin.weights.w.iter().fold(0.0f64, |most, w| most.max(w.abs()));
+        let wrapped = (self.count_of_bootstraps() > 0 && largest > WEIGHT_BOUND).then(|| {
+            format!("a weight reached {largest:.1}, beyond the {WEIGHT_BOUND} that bootstrapping was promised: the weights are not to be trusted")
+        });
+        warning.into_iter().chain(wrapped).collect()
     }
 
     /// Held-back rows, for reports.

@@ -32,6 +32,13 @@ pub(crate) fn render(plan: &Plan) -> String {
         &format!("N = 2^{}, {chain} + {special} limbs, dnum {}, log2(QP) = {:.0}", ring.log_n, ring.dnum, ring.log_qp),
     );
     text += &line("levels", &format!("{} fresh, {} used, {} left", levels.fresh, levels.used, plan.levels_left));
+    if let Some(boot) = &plan.bootstrapping {
+        let (kind, slots) = (boot.plan.rotations.name(), boot.plan.slots);
+        let (levels, failure) = (boot.levels, boot.log2_failure);
+        let failure = if failure <= -999.0 { "never".into() } else { format!("with probability 2^{failure:.1}") };
+        let values = format!("{slots} slots, {levels} levels each, {kind} rotations; fails {failure}");
+        text += &line("bootstrap", &values);
+    }
     text += &line("precision", &format!("{:.1} bits expected", plan.precision_bits.predicted));
     text += &line("inputs", &format!("{} encrypted", units::bytes(plan.input_bytes)));
     let (bytes, count) = (units::bytes(plan.key_bytes), plan.keys.len());

@@ -33,6 +33,13 @@ pub(crate) fn render(report: &RunReport) -> String {
         let values = format!("encrypted {encrypted:.4}, clear twin {clear:.4}, true sigmoid {truth:.4}");
         text += &line("AUC", &values);
     }
+    let number = |name: &str| report.details.get(name).and_then(Value::as_f64);
+    if let (Some(seconds), Some(share), Some(won)) =
+        (number("bootstrap_seconds"), number("t_as_us"), number("levels_won"))
+    {
+        text += &line("bootstrap", &format!("{} for {won:.0} levels", units::seconds(seconds)));
+        text += &line("T_A.S.", &format!("{share:.2} µs a level and slot, multiplications included"));
+    }
     let bits = report.precision_bits;
     let values = format!("{:.1} bits mean, {:.1} least; {:.1} predicted", bits.mean, bits.min, bits.predicted);
     text += &line("precision", &values);

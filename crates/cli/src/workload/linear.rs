@@ -1,6 +1,6 @@
 //! Options of `linear`.
 
-use super::{Built, KeysName, Source, between, named_params};
+use super::{Built, KeysName, PlaintextsName, Source, between, named_params};
 use crate::failure::Mistake;
 use clap::{Args, ValueEnum};
 use limbwise::{
@@ -39,15 +39,6 @@ enum PaddingName {
     Same,
     /// Nothing: filters stay inside
     Valid,
-}
-
-/// How diagonals are stored.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum PlaintextsName {
-    /// All limbs, transformed: fastest to use
-    Full,
-    /// One limb of small integers, extended to the others at each use
-    OnTheFly,
 }
 
 /// Rotations: one kind, or all of them.
@@ -198,14 +189,10 @@ impl LinearArgs {
             );
             return Err(Mistake(text));
         }
-        let forms = match self.plaintexts {
-            None => PlaintextForm::ALL.to_vec(),
-            Some(PlaintextsName::Full) => vec![PlaintextForm::Full],
-            Some(PlaintextsName::OnTheFly) => vec![PlaintextForm::OnTheFly],
-        };
+        let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name.into()]);
         let keys = self.keys.map_or(vec![KeyForm::Stored, KeyForm::Seeded], |name| vec![name.into()]);
         let ways = strategies.iter().flat_map(|&strategy| forms.iter().map(move |&form| (strategy, form)));
-        Ok(ways.flat_map(|maps| keys.iter().map(move |&keys| Way { maps: Some(maps), keys })).collect())
+        Ok(ways.flat_map(|maps| keys.iter().map(move |&keys| Way { maps: Some(maps), ..Way::of_keys(keys) })).collect())
     }
 
     /// Fails for shapes that the operation does not have.

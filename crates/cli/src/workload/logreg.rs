@@ -87,7 +87,7 @@ pub(crate) struct LogregArgs {
     interval: f64,
 
     /// Parameters: a preset's name ("limbwise params show") or a TOML file
-    /// [default: the smaller of n16-l24-s40 and n16-l32-s40 that has the levels]
+    /// [default: the smaller of n16-l24-s40 and n16-l32-s40 that has the levels, else boot, which bootstraps]
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
     preset: Option<String>,
 
@@ -97,7 +97,7 @@ pub(crate) struct LogregArgs {
 }
 
 /// Presets that are tried when none is asked for, smallest first.
-const DEFAULT_PRESETS: [&str; 2] = ["n16-l24-s40", "n16-l32-s40"];
+const DEFAULT_PRESETS: [&str; 3] = ["n16-l24-s40", "n16-l32-s40", "boot"];
 /// Most rows of a mini-batch when none are asked for.
 const DEFAULT_BATCH: usize = 1024;
 
@@ -117,7 +117,7 @@ impl LogregArgs {
         Ok(Built {
             source: Source::Logreg(Box::new(program)),
             preset,
-            ways: forms.into_iter().map(|keys| Way { maps: None, keys }).collect(),
+            ways: forms.into_iter().map(Way::of_keys).collect(),
             smaller: "fewer iterations, a preset with fewer limbs",
         })
     }
@@ -147,7 +147,7 @@ impl LogregArgs {
         let mut chosen = None;
         for name in DEFAULT_PRESETS {
             let params = preset(name)?;
-            let enough = params.top_level() >= needed;
+            let enough = params.bootstrapping().is_some() || params.top_level() >= needed;
             chosen = Some((params, name.to_owned()));
             if enough {
                 break;

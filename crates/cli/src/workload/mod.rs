@@ -1,5 +1,6 @@
 //! Workloads on the command line: their options, and the program that these make. One workload a file.
 
+mod bootstrap;
 mod linear;
 mod logreg;
 
@@ -7,11 +8,13 @@ use crate::{failure::Mistake, files::read_small};
 use clap::{Command, Subcommand, ValueEnum};
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, Ciphertext, Diagonals, LinearPlan, LinearTransform},
+    ckks::{Auto, BootstrapPlan, Ciphertext, Diagonals, LinearPlan, LinearTransform, PlaintextForm},
     params::{Params, ParamsError, ParamsLiteral, presets::preset},
     rlwe::KeyForm,
 };
-use limbwise_apps::{Conclusion, Input, Observer, Program, linear::Linear, logreg::encrypted::Logreg};
+use limbwise_apps::{
+    Conclusion, Encryption, Input, Observer, Program, bootstrap::Bootstrap, linear::Linear, logreg::encrypted::Logreg,
+};
 use limbwise_device::Device;
 use limbwise_runtime::frontier::Way;
 use std::path::Path;
@@ -46,6 +49,20 @@ pub(crate) enum Workload {
     ///   linear --weights matrix.csv --input vector.csv            numbers of one's own
     #[command(verbatim_doc_comment)]
     Linear(linear::LinearArgs),
+    /// Bootstrapping of one ciphertext: levels, precision, time a step, keys and memory, in every strategy
+    ///
+    /// A message in all slots is encrypted, bootstrapped, decrypted and compared in one run; then it is multiplied once
+    /// at each level won, for the amortised time T_A.S. (microseconds a level and slot). Keys and maps trade memory for
+    /// time: "plan" lists what is worth choosing, "--memory" takes the fastest that fits.
+    ///
+    /// Examples:
+    ///   bootstrap                                                 the default preset, 2^15 complex slots
+    ///   bootstrap --memory 3GB                                    within 3 GB, keys and maps included
+    ///   bootstrap --preset boot-n15 --slots 64 --content real     few real slots on a smaller ring
+    ///   bootstrap --preset boot-precise --passes 2                two passes for more precision
+    ///   bootstrap --message constant --strategy multi-hop         one of the strategies, another message
+    #[command(verbatim_doc_comment)]
+    Bootstrap(bootstrap::BootstrapArgs),
 }
 
 /// Name and one line of each workload.
@@ -68,6 +85,7 @@ pub(crate) struct Built {
 enum Source {
     Logreg(Box<Logreg>),
     Linear(Linear),
+    Bootstrap(Bootstrap),
 }
 
 impl Built {
@@ -75,6 +93,9 @@ impl Built {
     pub(crate) fn program(&self, way: Way) -> AnyProgram<'_> {
         match &self.source {
             Source::Logreg(program) => AnyProgram::Logreg(program),
+            Source::Bootstrap(program) => {
+                AnyProgram::Bootstrap(way.bootstrapping.map_or_else(|| program.clone(), |plan| program.with(plan)))
+            }
             Source::Linear(program) => AnyProgram::Linear(
                 way.maps.map_or_else(|| program.clone(), |(strategy, form)| program.with(strategy, form)),
             ),
@@ -86,6 +107,7 @@ impl Built {
         match &self.source {
             Source::Logreg(program) => program.params(),
             Source::Linear(program) => program.params(),
+            Source::Bootstrap(program) => program.params(),
         }
     }
 }
@@ -96,6 +118,8 @@ pub(crate) enum AnyProgram<'a> {
     Logreg(&'a Logreg),
     /// `linear`.
     Linear(Linear),
+    /// `bootstrap`.
+    Bootstrap(Bootstrap),
 }
 
 /// Each call goes to the program inside.
@@ -104,6 +128,7 @@ macro_rules! inner {
         match $self {
             AnyProgram::Logreg($program) => $call,
             AnyProgram::Linear($program) => $call,
+            AnyProgram::Bootstrap($program) => $call,
         }
     };
 }
@@ -123,6 +148,18 @@ impl Program for AnyProgram<'_> {
 
     fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
         inner!(self, program => program.maps())
+    }
+
+    fn encryption(&self) -> Encryption {
+        inner!(self, program => program.encryption())
+    }
+
+    fn bootstrapping(&self) -> Option<BootstrapPlan> {
+        inner!(self, program => program.bootstrapping())
+    }
+
+    fn timed(&self, steps: &[(&str, f64)]) -> serde_json::Map<String, serde_json::Value> {
+        inner!(self, program => program.timed(steps))
     }
 
     fn evaluate<D: Device>(
@@ -149,6 +186,7 @@ impl Workload {
         match self {
             Self::Logreg(args) => args.build(memory),
             Self::Linear(args) => args.build(),
+            Self::Bootstrap(args) => args.build(),
         }
     }
 }
@@ -167,6 +205,24 @@ impl From<KeysName> for KeyForm {
         match name {
             KeysName::Stored => Self::Stored,
             KeysName::Seeded => Self::Seeded,
+        }
+    }
+}
+
+/// How diagonals are stored.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PlaintextsName {
+    /// All limbs, transformed: fastest to use
+    Full,
+    /// One limb of small integers, extended to the others at each use
+    OnTheFly,
+}
+
+impl From<PlaintextsName> for PlaintextForm {
+    fn from(name: PlaintextsName) -> Self {
+        match name {
+            PlaintextsName::Full => Self::Full,
+            PlaintextsName::OnTheFly => Self::OnTheFly,
         }
     }
 }

@@ -55,6 +55,24 @@ pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
+/// The same with bootstrapping: two levels between two of them.
+pub(crate) const TINY_BOOT: &str = "log_n = 11
+levels = [[50], [32], [32], [40], [40], [30, 29], [50], [50], [50], [50], [50], [50], [50], [50], [46], [46]]
+special = [50, 50, 50, 50, 50]
+dnum = 4
+log_scale = 40
+
+[insecure]
+reason = \"a test of the command line\"
+
+[bootstrapping]
+slot-to-coeff = 2
+coeff-to-slot = 2
+message-ratio = 7
+ephemeral-weight = 32
+eval-mod = { range = 16, degree = 31, double-angles = 3, sine = { exponential = { harmonics = 2 } } }
+";
+
 /// Parameters that are too small to be secure, and say so: a run takes a second.
 pub(crate) const TINY: &str = "log_n = 11
 levels = [[50], [40], [40], [40], [40], [40], [40], [40]]

@@ -1,6 +1,6 @@
 //! Every `--json` against its schema in docs/schemas, on the cheapest real case.
 
-use crate::common::{Folder, TINY, repository};
+use crate::common::{Folder, TINY, TINY_BOOT, repository};
 use serde_json::Value;
 use std::fs;
 
@@ -31,7 +31,8 @@ fn lists_and_parameters() {
     let folder = Folder::new("lists");
     folder.write("tiny.toml", TINY);
     let list = valid(&folder, "list", &["list", "--json"]);
-    assert_eq!([&list["workloads"][0]["name"], &list["workloads"][1]["name"]], ["logreg", "linear"]);
+    let names: Vec<&Value> = list["workloads"].as_array().unwrap().iter().map(|w| &w["name"]).collect();
+    assert_eq!(names, ["logreg", "linear", "bootstrap"]);
     valid(&folder, "params", &["params", "show", "--json"]);
     let choose = ["params", "choose", "--depth", "5", "--precision", "20", "--slots", "4096", "--json"];
     let chosen = valid(&folder, "params", &choose);
@@ -88,6 +89,48 @@ fn memory_decides_how_a_map_is_evaluated() {
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && text.contains("--memory 1.00 MB: the smallest plan takes"), "{text}");
     assert!(text.contains("multi_hop(") && text.contains("on_the_fly plaintexts, seeded keys"), "{text}");
+}
+
+#[test]
+fn bootstrapping_runs_and_is_what_was_planned() {
+    let folder = Folder::new("bootstrap");
+    folder.write("boot.toml", TINY_BOOT);
+    let boot = ["bootstrap", "--preset", "boot.toml", "--json"];
+    let plan = valid(&folder, "plan", &[&["plan"], &boot[..]].concat());
+    assert_eq!((&plan["bootstrapping"]["levels"], &plan["bootstrapping"]["slots"]), (&2.into(), &1024.into()));
+    assert!((plan["bootstrapping"]["log2_failure"].as_f64().unwrap() + 110.7).abs() < 0.1, "{plan:#}");
+    let runs: [(&[&str], f64); 6] = [
+        (&[], 23.0),
+        (
+            &["--message", "constant", "--strategy", "multi-hop", "--plaintexts", "on-the-fly", "--halves", "turns"],
+            23.0,
+        ),
+        (&["--slots", "64", "--content", "real", "--keys", "seeded"], 23.0),
+        (&["--passes", "2"], 29.0),
+        (&["--strategy", "direct", "--message", "small"], 23.0),
+        (&["--strategy", "hoisted", "--message", "positive"], 23.0),
+    ];
+    for (options, bits) in runs {
+        let run = valid(&folder, "run", &[&["run"], &boot[..], options].concat());
+        let precision = |which: &str| run["precision_bits"][which].as_f64().unwrap();
+        assert!(precision("mean") > bits && precision("min") > bits - 4.0, "{options:?}: {run:#}");
+        assert!((precision("mean") - precision("predicted")).abs() < 4.0, "{options:?}: {run:#}");
+        assert!(run["t_as_us"].as_f64() > Some(0.0) && run["bootstrap_seconds"].as_f64() > Some(0.0), "{run:#}");
+    }
+}
+
+#[test]
+fn training_bootstraps_where_its_levels_end() {
+    let folder = Folder::new("long-training");
+    folder
+        .write("boot.toml", &TINY_BOOT.replace("[40], [40]", &["[40]"; 7].join(", ")).replace("dnum = 4", "dnum = 5"));
+    let training = ["logreg", "--preset", "boot.toml", "--degree", "3", "--iterations", "4", "--batch", "60", "--json"];
+    let plan = valid(&folder, "plan", &[&["plan"], &training[..]].concat());
+    assert_eq!((&plan["bootstrapping"]["content"], &plan["bootstrapping"]["slots"]), (&"real".into(), &32.into()));
+    let run = valid(&folder, "run", &[&["run"], &training[..]].concat());
+    assert!(run["bootstraps"].as_u64() >= Some(2) && run["precision_bits"]["mean"].as_f64() > Some(14.0), "{run:#}");
+    let accuracy = |which: &str| run["accuracy"][which].as_f64().unwrap();
+    assert!((accuracy("encrypted") - accuracy("clear")).abs() < 0.01 && accuracy("clear") > 0.85, "{run:#}");
 }
 
 #[test]

@@ -34,10 +34,13 @@ fn with_bad_files(name: &str) -> Folder {
 #[test]
 fn each_mistake_has_a_text_that_teaches() {
     let folder = with_bad_files("mistakes");
-    let cases: [(&str, &[&str]); 34] = [
+    let cases: [(&str, &[&str]); 37] = [
         ("unknown-verb", &["plam", "logreg"]),
         ("unknown-workload", &["plan", "logrek"]),
         ("unknown-preset", &["plan", "logreg", "--preset", "n16-l24"]),
+        ("boot-preset", &["plan", "bootstrap", "--preset", "n16-l24-s40"]),
+        ("boot-slots", &["plan", "bootstrap", "--slots", "65536"]),
+        ("boot-passes", &["run", "bootstrap", "--passes", "3"]),
         ("unknown-machine", &["time", "logreg", "--machine", "arc"]),
         ("unknown-machine-key", &["time", "logreg", "--machine", "ark,cpu", "--set", "hbm.bandwidth=2000"]),
         ("machine-value", &["time", "logreg", "--machine", "ark", "--set", "hbm.bandwidth_gb_s=fast"]),
@@ -53,7 +56,7 @@ fn each_mistake_has_a_text_that_teaches() {
         ("unknown-field", &["params", "check", "typo.toml"]),
         ("broken-toml", &["plan", "logreg", "--preset", "broken.toml"]),
         ("too-few-levels", &["plan", "logreg", "--preset", "small.toml", "--iterations", "3"]),
-        ("too-many-iterations", &["plan", "logreg", "--iterations", "12"]),
+        ("too-many-iterations", &["plan", "logreg", "--preset", "n16-l32-s40", "--iterations", "12"]),
         ("memory-unit", &["plan", "logreg", "--memory", "3"]),
         ("interval", &["plan", "logreg", "--interval", "-3"]),
         ("unwritable-out", &["plan", "logreg", "--out", "absent/plan.json"]),

@@ -6,11 +6,12 @@
 //! and never drift. Source: \[KPP22\].
 
 use super::{
+    bootstrap::Bootstrapper,
     ciphertext::{Ciphertext, Plaintext},
     encoder::{Encoder, Packing},
     evaluator::Evaluator,
 };
-use crate::error::Result;
+use crate::error::{BootstrapError, Result};
 use limbwise_device::Device;
 use num_complex::Complex64;
 
@@ -19,13 +20,36 @@ pub struct Auto<'a, D: Device> {
     /// The explicit evaluator underneath.
     pub eval: Evaluator<'a, D>,
     encoder: Encoder,
+    bootstrapper: Option<&'a Bootstrapper<D>>,
 }
 
 impl<'a, D: Device> Auto<'a, D> {
     /// Automatic management on top of an evaluator.
     #[must_use]
     pub fn new(eval: Evaluator<'a, D>, encoder: &Encoder) -> Self {
-        Self { eval, encoder: encoder.clone() }
+        Self { eval, encoder: encoder.clone(), bootstrapper: None }
+    }
+
+    /// The same with the means to bootstrap.
+    #[must_use]
+    pub fn with_bootstrapper(self, bootstrapper: Option<&'a Bootstrapper<D>>) -> Self {
+        Self { bootstrapper, ..self }
+    }
+
+    /// What bootstraps.
+    ///
+    /// # Errors
+    /// [`BootstrapError::Absent`] where there is nothing.
+    pub fn bootstrapper(&self) -> Result<&'a Bootstrapper<D>> {
+        self.bootstrapper.ok_or_else(|| BootstrapError::Absent.into())
+    }
+
+    /// The same message at the level where bootstrapping ends.
+    ///
+    /// # Errors
+    /// As [`Self::bootstrapper`] and [`Bootstrapper::evaluate`].
+    pub fn bootstrap(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        self.bootstrapper()?.evaluate(self, a)
     }
 
     fn scale(&self, level: usize) -> f64 {

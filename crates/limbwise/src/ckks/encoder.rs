@@ -155,6 +155,22 @@ impl Encoder {
         Ok(Ciphertext { parts: vec![part(), part()], level, scale, slots, estimate, shadow: None })
     }
 
+    /// [`Self::declare`] for values that are encrypted under the secret key, with its smaller noise.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn declare_secret<D: Device>(
+        &self,
+        dev: &D,
+        batch: &[Vec<Complex64>],
+        packing: Packing,
+    ) -> Result<Ciphertext<D>> {
+        let declared = self.declare(dev, batch, packing)?;
+        let noise = noise::secret_encryption(&self.params);
+        let estimate = self.estimate(batch, packing)?.encrypted(noise, packing.slots, packing.scale);
+        Ok(Ciphertext { estimate, ..declared })
+    }
+
     /// The slots of a polynomial whose residues (limb-major, coefficient order) are given.
     #[cfg(feature = "client")]
     pub(crate) fn decode(&self, words: &[u64], packing: Packing) -> Vec<Complex64> {

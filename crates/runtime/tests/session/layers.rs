@@ -70,7 +70,7 @@ fn a_survey_takes_the_fastest_that_fits_and_runs_it() {
     let host = calibrate(&dev, 11).unwrap();
     let forms = [KeyForm::Stored, KeyForm::Seeded];
     let maps = strategies(layer.largest_map()).into_iter().map(|s| (s, PlaintextForm::Full));
-    let ways: Vec<Way> = maps.flat_map(|m| forms.map(|keys| Way { maps: Some(m), keys })).collect();
+    let ways: Vec<Way> = maps.flat_map(|m| forms.map(|keys| Way { maps: Some(m), ..Way::of_keys(keys) })).collect();
     let program = |way: Way| way.maps.map_or_else(|| layer.clone(), |(s, f)| layer.with(s, f));
     let free = survey(&ways, program, "test", &host, u64::MAX).unwrap();
     assert_eq!(free.rows.len(), ways.len());

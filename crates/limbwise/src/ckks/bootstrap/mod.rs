@@ -131,7 +131,9 @@ impl<D: Device> Bootstrapper<D> {
         begins: &mut dyn FnMut(&'static str),
     ) -> Result<Ciphertext<D>> {
         let eval = &auto.eval;
-        let a = &auto.settle(a)?;
+        let settled = auto.settle(a)?;
+        let needed = self.levels.input_level();
+        let a = &if settled.level > needed { auto.scale_to(&settled, 1.0, needed)? } else { settled };
         let input = self.checked(eval, a)?;
         let _region = eval.device().region("bootstrap", 0);
         let first = self.levels.literal.order == Order::SlotToCoeffFirst;
@@ -185,13 +187,10 @@ impl<D: Device> Bootstrapper<D> {
             return Err(BootstrapError::TooLarge { peak: a.estimate.peak, most }.into());
         }
         let wanted = params.scale(needed);
-        let low = eval.drop_level(a, needed)?;
-        if (a.scale / params.scale(a.level) - 1.0).abs() > SCALE_TOLERANCE
-            && (a.scale / wanted - 1.0).abs() > SCALE_TOLERANCE
-        {
+        if (a.scale / wanted - 1.0).abs() > SCALE_TOLERANCE {
             return Err(ScaleError::Mismatch { op, left: a.scale.log2(), right: wanted.log2() }.into());
         }
-        Ok(Ciphertext { shadow: None, ..low })
+        Ok(Ciphertext { shadow: None, ..a.clone() })
     }
 
     /// At level 0, with as much more scale as the message ratio leaves.

@@ -1,0 +1,165 @@
+//! Options of `bootstrap`.
+
+use super::{Built, KeysName, PlaintextsName, Source, named_params};
+use clap::{Args, ValueEnum};
+use limbwise::{
+    ckks::{
+        BootstrapPlan, PlaintextForm,
+        bootstrap::{Content, HalvesAt, Rotations},
+    },
+    rlwe::KeyForm,
+};
+use limbwise_apps::bootstrap::{Bootstrap, Message};
+use limbwise_runtime::frontier::Way;
+
+/// How the maps rotate.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum RotationsName {
+    /// A whole rotation a diagonal
+    Direct,
+    /// All rotations of one decomposition
+    Hoisted,
+    /// Baby steps hoisted, giant steps whole
+    Bsgs,
+    /// Baby steps stay over QP: usually the fastest
+    DoubleHoisted,
+    /// One key a progression: the fewest keys
+    MultiHop,
+}
+
+impl From<RotationsName> for Rotations {
+    fn from(name: RotationsName) -> Self {
+        match name {
+            RotationsName::Direct => Self::Direct,
+            RotationsName::Hoisted => Self::Hoisted,
+            RotationsName::Bsgs => Self::Bsgs,
+            RotationsName::DoubleHoisted => Self::DoubleHoisted,
+            RotationsName::MultiHop => Self::MultiHop,
+        }
+    }
+}
+
+/// What the slots hold.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ContentName {
+    /// Complex values
+    Complex,
+    /// Real values: imaginary parts are dropped, and half of EvalMod with them
+    Real,
+}
+
+/// What is encrypted.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum MessageName {
+    /// Both parts uniform in [-1, 1]
+    Random,
+    /// 0.7 + 0.3i in every slot
+    Constant,
+    /// Real, uniform in [0, 1]
+    Positive,
+    /// Both parts uniform in [-0.01, 0.01]
+    Small,
+}
+
+/// The two halves of the coefficients in EvalMod.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum HalvesName {
+    /// As a batch: the least time
+    Once,
+    /// One after the other: the least memory
+    Turns,
+}
+
+/// Options of `bootstrap`.
+#[derive(Debug, Args)]
+pub(crate) struct BootstrapArgs {
+    /// Slots in use, a power of two [default: all]
+    #[arg(long, value_name = "COUNT", help_heading = "Message")]
+    slots: Option<usize>,
+
+    /// What the slots hold
+    #[arg(long, value_enum, default_value = "complex", help_heading = "Message")]
+    content: ContentName,
+
+    /// What is encrypted
+    #[arg(long, value_enum, default_value = "random", help_heading = "Message")]
+    message: MessageName,
+
+    /// Seed of the message
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "Message")]
+    seed: u64,
+
+    /// How the maps rotate [default: whichever is fastest and fits]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Strategy")]
+    strategy: Option<RotationsName>,
+
+    /// How their diagonals are stored [default: whichever is fastest and fits]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
+    plaintexts: Option<PlaintextsName>,
+
+    /// How evaluation keys are kept [default: whichever is fastest and fits]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
+    keys: Option<KeysName>,
+
+    /// The two halves of the coefficients in EvalMod [default: whichever is fastest and fits]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
+    halves: Option<HalvesName>,
+
+    /// Passes: the second bootstraps the error of the first
+    #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Strategy")]
+    passes: usize,
+
+    /// Parameters with bootstrapping: a preset's name ("limbwise params show") or a TOML file
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = "boot", help_heading = "Parameters")]
+    preset: String,
+}
+
+impl BootstrapArgs {
+    pub(super) fn build(&self) -> anyhow::Result<Built> {
+        let params = named_params(&self.preset)?;
+        let content = match self.content {
+            ContentName::Complex => Content::Complex,
+            ContentName::Real => Content::Real,
+        };
+        let message = match self.message {
+            MessageName::Random => Message::Random,
+            MessageName::Constant => Message::Constant,
+            MessageName::Positive => Message::Positive,
+            MessageName::Small => Message::Small,
+        };
+        let slots = self.slots.unwrap_or(params.max_slots());
+        let plan = BootstrapPlan { content, ..BootstrapPlan::fastest(slots) };
+        let program = Bootstrap::new((&params, &self.preset), plan, self.passes, (message, self.seed))?;
+        Ok(Built {
+            ways: self.ways(plan),
+            source: Source::Bootstrap(program),
+            preset: self.preset.clone(),
+            smaller: "fewer --slots, or leave open what --strategy, --plaintexts, --keys and --halves fix",
+        })
+    }
+
+    /// Everything that the options leave open, but for what is never worth it: direct and hoisted rotations take a key a
+    /// diagonal, and halves in turns save little beside the keys of other rotations than hops.
+    fn ways(&self, plan: BootstrapPlan) -> Vec<Way> {
+        let usual = [Rotations::DoubleHoisted, Rotations::Bsgs, Rotations::MultiHop];
+        let rotations = self.strategy.map_or(usual.to_vec(), |name| vec![name.into()]);
+        let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name.into()]);
+        let keys = self.keys.map_or(vec![KeyForm::Stored, KeyForm::Seeded], |name| vec![name.into()]);
+        let halves = |rotations| match self.halves {
+            Some(HalvesName::Once) => vec![HalvesAt::Once],
+            Some(HalvesName::Turns) => vec![HalvesAt::Turns],
+            None if rotations == Rotations::MultiHop => vec![HalvesAt::Once, HalvesAt::Turns],
+            None => vec![HalvesAt::Once],
+        };
+        let mut ways = Vec::new();
+        for &rotations in &rotations {
+            for &form in &forms {
+                for halves in halves(rotations) {
+                    let plan = BootstrapPlan { rotations, form, halves, ..plan };
+                    ways.extend(keys.iter().map(|&keys| Way { bootstrapping: Some(plan), ..Way::of_keys(keys) }));
+                }
+            }
+        }
+        ways
+    }
+}
