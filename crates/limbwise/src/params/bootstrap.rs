@@ -4,6 +4,7 @@
 use super::{
     error::ParamsError,
     literal::{ParamsLiteral, Secret},
+    sine::{Sine, turn},
 };
 use limbwise_math::{
     rns::to_f64,
@@ -22,25 +23,6 @@ pub enum Order {
     SlotToCoeffFirst,
     /// ModRaise, CoeffToSlot, EvalMod, SlotToCoeff: a ciphertext is bootstrapped at level 0.
     SlotToCoeffLast,
-}
-
-/// How the sine of EvalMod is made, and made straight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Sine {
-    /// A cosine a quarter turn earlier, double angles, then an odd polynomial of so high a degree: 1 (none), 3, 5 or 7.
-    Cosine {
-        /// That degree.
-        arcsine: usize,
-    },
-    /// exp(ix), squares, then the imaginary part of the first harmonics: 1 or 2 of them.
-    ///
-    /// A square doubles the error where a double angle may multiply it by four, and a second harmonic takes one level
-    /// where an arcsine of degree 3, which is as good, takes two.
-    Exponential {
-        /// That number.
-        harmonics: usize,
-    },
 }
 
 /// The approximate reduction modulo q₀.
@@ -142,25 +124,21 @@ impl Bootstrapping {
         }
     }
 
-    /// What makes the sine straight: see [`straighten`].
+    /// What makes the sine straight: factors of its powers or harmonics; a single one is its gain.
     #[must_use]
     pub fn straightening(&self) -> Vec<f64> {
-        straighten(self.literal.eval_mod.sine, self.turn())
-    }
-
-    /// The angle of z = 1: 2π/2^m.
-    fn turn(&self) -> f64 {
-        TAU * (-f64::from(self.literal.message_ratio)).exp2()
+        self.literal.eval_mod.sine.straighten(turn(self.literal.message_ratio))
     }
 
     /// Root mean square of what remains between z and the straightened sine of z, for z uniform in ±`width`.
     #[must_use]
     pub fn sine_error(&self, width: f64) -> f64 {
         const POINTS: u32 = 64;
-        let (sine, turn, factors) = (self.literal.eval_mod.sine, self.turn(), self.straightening());
+        let (sine, factors) = (self.literal.eval_mod.sine, self.straightening());
+        let turn = turn(self.literal.message_ratio);
         let square = |i: u32| {
             let z = width * (f64::from(i) + 0.5) / f64::from(POINTS);
-            (straightened(sine, turn, &factors, z) - z).powi(2)
+            (sine.straightened(turn, &factors, z) - z).powi(2)
         };
         ((0..POINTS).map(square).sum::<f64>() / f64::from(POINTS)).sqrt()
     }
@@ -207,39 +185,6 @@ impl Bootstrapping {
         };
         Ok(Some(Self { literal: boot, levels: top - taken, top, weight, n }))
     }
-}
-
-/// Coefficients that take the sine of `turn`·z to z for |z| ≤ 1, by interpolation at Chebyshev nodes: of s, s³, … for a
-/// cosine with an arcsine, of sin t, sin 2t, … for an exponential. A single one is the gain of the sine.
-fn straighten(sine: Sine, turn: f64) -> Vec<f64> {
-    let count = match sine {
-        Sine::Cosine { arcsine } => arcsine / 2 + 1,
-        Sine::Exponential { harmonics } => harmonics,
-    };
-    // The positive zeros of T_2count: odd functions agree at the negative ones as well.
-    let node = |j: usize| (0.25 * TAU * (j as f64 + 0.5) / count as f64).cos();
-    let mut rows: Vec<Vec<f64>> = (0..count)
-        .map(node)
-        .map(|z| {
-            let mut row: Vec<f64> = (0..count).map(|k| basis(sine, turn, k, z)).collect();
-            row.push(z);
-            row
-        })
-        .collect();
-    limbwise_math::chebyshev::least_squares(&mut rows)
-}
-
-/// The k-th function that a sine is made straight with.
-fn basis(sine: Sine, turn: f64, k: usize, z: f64) -> f64 {
-    match sine {
-        // Powers of what is at most 1: the system stays well conditioned.
-        Sine::Cosine { .. } => (0..2 * k + 1).fold(1.0, |power, _| power * (turn * z).sin()),
-        Sine::Exponential { .. } => ((k as f64 + 1.0) * turn * z).sin(),
-    }
-}
-
-fn straightened(sine: Sine, turn: f64, factors: &[f64], z: f64) -> f64 {
-    factors.iter().enumerate().map(|(k, c)| c * basis(sine, turn, k, z)).sum()
 }
 
 fn check_ranges(boot: &BootstrapLiteral, log_n: u32) -> Result<(), ParamsError> {
@@ -300,27 +245,6 @@ mod tests {
         last.bootstrapping.as_mut().unwrap().order = Order::SlotToCoeffLast;
         let boot = *Params::new(&last).unwrap().bootstrapping().unwrap();
         assert_eq!((boot.input_level(), boot.output_level(), boot.slot_to_coeff_level()), (0, 13, 16));
-    }
-
-    #[test]
-    fn the_arcsine_straightens_the_sine() {
-        // Each two degrees more are worth about 2·log₂(128/2π) bits.
-        let cosine = |arcsine| Sine::Cosine { arcsine };
-        let exponential = |harmonics| Sine::Exponential { harmonics };
-        for (sine, bits) in [
-            (cosine(1), 12.0),
-            (cosine(3), 23.0),
-            (cosine(5), 34.0),
-            (cosine(7), 44.0),
-            (exponential(1), 12.0),
-            (exponential(2), 24.0),
-        ] {
-            let turn = TAU / 128.0;
-            let factors = straighten(sine, turn);
-            let error = |z: f64| straightened(sine, turn, &factors, z) - z;
-            let worst = (-100..=100).map(|i| error(f64::from(i) / 100.0).abs()).fold(0.0, f64::max);
-            assert!(-worst.log2() > bits, "{sine:?}: {}", -worst.log2());
-        }
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! A parameter set that passed every check: the only kind that keys are made for.
 
 use super::{
-    bootstrap::{Bootstrapping, Sine},
+    bootstrap::Bootstrapping,
     error::ParamsError,
     literal::{ParamsLiteral, PrimeChoice, Secret},
     security::{SecurityReport, gate},
+    sine::Sine,
 };
 use limbwise_device::{Basis, Ring, RingSpec};
 use limbwise_math::{

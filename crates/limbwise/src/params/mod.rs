@@ -3,7 +3,7 @@
 //! Enters: literals, prime selection, the security gate, frozen presets, choosing by depth and precision.
 //! Stays out: keys, devices, values.
 //!
-//! Read in this order: [`literal`], [`bootstrap`], [`security`], [`checked`], [`presets`], [`mod@choose`].
+//! Read in this order: [`literal`], [`bootstrap`], [`sine`], [`security`], [`checked`], [`presets`], [`mod@choose`].
 
 pub mod bootstrap;
 pub mod checked;
@@ -12,10 +12,12 @@ mod error;
 pub mod literal;
 pub mod presets;
 pub mod security;
+pub mod sine;
 
-pub use bootstrap::{BootstrapLiteral, Bootstrapping, EvalModLiteral, Order, Sine};
+pub use bootstrap::{BootstrapLiteral, Bootstrapping, EvalModLiteral, Order};
 pub use checked::Params;
 pub use choose::{Wish, choose};
 pub use error::ParamsError;
 pub use literal::{Insecure, ParamsLiteral, PrimeChoice, Secret, Standard};
 pub use security::SecurityReport;
+pub use sine::Sine;

@@ -1,10 +1,11 @@
 //! Named parameter sets. Frozen: a name never changes its primes (`tests/golden/presets.toml` holds them).
 
 use super::{
-    bootstrap::{BootstrapLiteral, EvalModLiteral, Order, Sine},
+    bootstrap::{BootstrapLiteral, EvalModLiteral, Order},
     checked::Params,
     error::ParamsError,
     literal::{ParamsLiteral, PrimeChoice},
+    sine::Sine,
 };
 
 /// A frozen parameter set.

@@ -2,7 +2,7 @@
 
 use super::{
     BootstrapPlan, Bootstrapper, Content, Halves, Maps, Rotations, count,
-    eval_mod::{self, ArcsinePlan},
+    eval_mod::ArcsinePlan,
     transforms::{self, Factors},
 };
 use crate::{
@@ -85,7 +85,7 @@ impl<'b, D: Device> Builder<'b, D> {
         Ok(Bootstrapper {
             to_coeff: self.slot_to_coeff(wanted, fill, target)?,
             to_slot: self.coeff_to_slot(halves)?,
-            series: eval_mod::series(&self.levels),
+            series: self.levels.literal.eval_mod.series(self.levels.literal.message_ratio),
             straightening: self.levels.straightening(),
             cubics: arcsine.cubics(|c, level, scale| self.turned(quarter_turn, c, level, scale))?,
             target,

@@ -15,51 +15,6 @@ use crate::{
     params::{Bootstrapping, Params, Sine},
 };
 use limbwise_device::Device;
-use limbwise_math::chebyshev::Series;
-use std::f64::consts::TAU;
-
-/// Points around each integer on which the series is fitted.
-const POINTS: usize = 7;
-
-/// Coefficients in T_k(u) near the integers up to K − 1: of cos(2π(x − ¼)/2^r), u = (x − ¼)/K, for a cosine; for an
-/// exponential of cos(2πx/2^r) where k is even and of sin(2πx/2^r) where it is odd, u = x/K.
-pub(super) fn series(boot: &Bootstrapping) -> Vec<f64> {
-    let eval_mod = boot.literal.eval_mod;
-    let degree = eval_mod.degree;
-    let range = f64::from(eval_mod.range);
-    let spread = (-f64::from(boot.literal.message_ratio)).exp2();
-    let last = i64::from(eval_mod.range) - 1;
-    let shift = shift(eval_mod.sine);
-    let near = |integer: i64| {
-        let node = move |j: usize| (0.5 * TAU * (j as f64 + 0.5) / POINTS as f64).cos();
-        (0..POINTS).map(move |j| (integer as f64 + spread * node(j) - shift) / range)
-    };
-    let points: Vec<f64> = (-last..=last).flat_map(near).collect();
-    let slow = TAU * range / (eval_mod.double_angles as f64).exp2();
-    let fitted = |f: &dyn Fn(f64) -> f64| {
-        // Over a wide range an interval is as good as its integers, and interpolation is fast.
-        if points.len() <= 2 * degree || points.len() > 64 * degree {
-            return Series::interpolate(f, -1.0, 1.0, u32::try_from(degree).unwrap_or(u32::MAX)).coefficients;
-        }
-        Series::fit(f, -1.0, 1.0, degree, &points).coefficients
-    };
-    let cosine = fitted(&|u| (slow * u).cos());
-    match eval_mod.sine {
-        Sine::Cosine { .. } => cosine,
-        Sine::Exponential { .. } => {
-            let sine = fitted(&|u| (slow * u).sin());
-            cosine.into_iter().zip(sine).enumerate().map(|(k, (c, s))| if k % 2 == 0 { c } else { s }).collect()
-        }
-    }
-}
-
-/// By how much of a turn the series is early.
-fn shift(sine: Sine) -> f64 {
-    match sine {
-        Sine::Cosine { .. } => 0.25,
-        Sine::Exponential { .. } => 0.0,
-    }
-}
 
 /// z, or for an exponential 2i times what z is the imaginary part of, from x·K^−1 in real slots.
 ///
@@ -74,7 +29,7 @@ pub(super) fn eval_mod<D: Device>(
 ) -> Result<Ciphertext<D>> {
     let _region = auto.eval.device().region("eval_mod", 0);
     let eval_mod = boot.levels.literal.eval_mod;
-    let shift = shift(eval_mod.sine) / f64::from(eval_mod.range);
+    let shift = eval_mod.sine.shift() / f64::from(eval_mod.range);
     let u = auto.add_scalar(u, -shift).bounded_by(1.0);
     let steps = u32::try_from(eval_mod.double_angles).unwrap_or(0);
     match eval_mod.sine {

@@ -1,0 +1,192 @@
+//! The sine of EvalMod: which series, what makes it straight, how good it is, and the cheapest one for a precision.
+
+use super::bootstrap::EvalModLiteral;
+use limbwise_math::chebyshev::{Series, least_squares};
+use serde::{Deserialize, Serialize};
+use std::f64::consts::TAU;
+
+/// Points around each integer on which the series is fitted.
+const POINTS: usize = 7;
+/// Degrees that are tried: the largest of each depth first, then smaller ones, which save products.
+const DEGREES: std::ops::RangeInclusive<usize> = 7..=127;
+/// Most double angles that are tried.
+const MOST_DOUBLE_ANGLES: usize = 7;
+
+/// How the sine is made, and made straight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Sine {
+    /// A cosine a quarter turn earlier, double angles, then an odd polynomial of so high a degree: 1 (none), 3, 5 or 7.
+    Cosine {
+        /// That degree.
+        arcsine: usize,
+    },
+    /// exp(ix), squares, then the imaginary part of the first harmonics: 1 or 2 of them.
+    ///
+    /// A square doubles the error where a double angle may multiply it by four, and a second harmonic takes one level
+    /// where an arcsine of degree 3, which is as good, takes two.
+    Exponential {
+        /// That number.
+        harmonics: usize,
+    },
+}
+
+impl Sine {
+    /// By how much of a turn the series is early.
+    #[must_use]
+    pub fn shift(self) -> f64 {
+        match self {
+            Self::Cosine { .. } => 0.25,
+            Self::Exponential { .. } => 0.0,
+        }
+    }
+
+    /// Coefficients that take the sine of `turn`·z to z for |z| ≤ 1, by interpolation at Chebyshev nodes: of s, s³, … for
+    /// a cosine with an arcsine, of sin t, sin 2t, … for an exponential. A single one is the gain of the sine.
+    pub(super) fn straighten(self, turn: f64) -> Vec<f64> {
+        let count = match self {
+            Self::Cosine { arcsine } => arcsine / 2 + 1,
+            Self::Exponential { harmonics } => harmonics,
+        };
+        // The positive zeros of T_2count: odd functions agree at the negative ones as well.
+        let node = |j: usize| (0.25 * TAU * (j as f64 + 0.5) / count as f64).cos();
+        let row = |z: f64| (0..count).map(|k| self.basis(turn, k, z)).chain([z]).collect();
+        least_squares(&mut (0..count).map(node).map(row).collect::<Vec<Vec<f64>>>())
+    }
+
+    /// The k-th function that the sine is made straight with.
+    fn basis(self, turn: f64, k: usize, z: f64) -> f64 {
+        match self {
+            Self::Cosine { .. } => (0..2 * k + 1).fold(1.0, |power, _| power * (turn * z).sin()),
+            Self::Exponential { .. } => ((k as f64 + 1.0) * turn * z).sin(),
+        }
+    }
+
+    pub(super) fn straightened(self, turn: f64, factors: &[f64], z: f64) -> f64 {
+        factors.iter().enumerate().map(|(k, c)| c * self.basis(turn, k, z)).sum()
+    }
+}
+
+/// The angle of z = 1: 2π/2^m.
+pub(super) fn turn(message_ratio: u32) -> f64 {
+    TAU * (-f64::from(message_ratio)).exp2()
+}
+
+impl EvalModLiteral {
+    /// Coefficients in T_k(u) near the integers up to K − 1: of cos(2π(x − ¼)/2^r), u = (x − ¼)/K, for a cosine; for an
+    /// exponential of cos(2πx/2^r) where k is even and of sin(2πx/2^r) where it is odd, u = x/K.
+    #[must_use]
+    pub fn series(&self, message_ratio: u32) -> Vec<f64> {
+        let points = self.points(message_ratio);
+        let slow = TAU * f64::from(self.range) / (self.double_angles as f64).exp2();
+        let fitted = |f: &dyn Fn(f64) -> f64| {
+            // Over a wide range an interval is as good as its integers, and interpolation is fast.
+            if points.len() <= 2 * self.degree || points.len() > 64 * self.degree {
+                let degree = u32::try_from(self.degree).unwrap_or(u32::MAX);
+                return Series::interpolate(f, -1.0, 1.0, degree).coefficients;
+            }
+            Series::fit(f, -1.0, 1.0, self.degree, &points).coefficients
+        };
+        let cosine = fitted(&|u| (slow * u).cos());
+        match self.sine {
+            Sine::Cosine { .. } => cosine,
+            Sine::Exponential { .. } => {
+                let sine = fitted(&|u| (slow * u).sin());
+                cosine.into_iter().zip(sine).enumerate().map(|(k, (c, s))| if k % 2 == 0 { c } else { s }).collect()
+            }
+        }
+    }
+
+    /// Where the series is wanted: u of a few values around each integer.
+    fn points(&self, message_ratio: u32) -> Vec<f64> {
+        let spread = (-f64::from(message_ratio)).exp2();
+        let last = i64::from(self.range) - 1;
+        let near = |integer: i64| {
+            let node = move |j: usize| (0.5 * TAU * (j as f64 + 0.5) / POINTS as f64).cos();
+            let at = move |j| integer as f64 + spread * node(j) - self.sine.shift();
+            (0..POINTS).map(move |j| at(j) / f64::from(self.range))
+        };
+        (-last..=last).flat_map(near).collect()
+    }
+
+    /// Largest error that the series leaves in z, wherever the multiple is: double angles amplify it, and the gain.
+    #[must_use]
+    pub fn series_error(&self, message_ratio: u32) -> f64 {
+        let coefficients = self.series(message_ratio);
+        let part = |parity: usize| {
+            let kept = coefficients.iter().enumerate().map(|(k, &c)| if k % 2 == parity { c } else { 0.0 });
+            Series { coefficients: kept.collect(), from: -1.0, to: 1.0 }
+        };
+        let (even, odd) = (part(0), part(1));
+        let error = |&u: &f64| {
+            let x = u * f64::from(self.range) + self.sine.shift();
+            let (a, b) = (even.evaluate(u), odd.evaluate(u));
+            let sine = match self.sine {
+                Sine::Cosine { .. } => (0..self.double_angles).fold(a + b, |c, _| 2.0 * c * c - 1.0),
+                Sine::Exponential { .. } => {
+                    let square = |(re, im): (f64, f64)| (re * re - im * im, 2.0 * re * im);
+                    (0..self.double_angles).fold((a, b), |e, _| square(e)).1
+                }
+            };
+            (sine - (TAU * x).sin()).abs()
+        };
+        self.points(message_ratio).iter().map(error).fold(0.0, f64::max) / turn(message_ratio)
+    }
+
+    /// The series of the least depth, and among those of the least degree, whose error in z stays below a bound; `None`
+    /// if no degree up to 127 with 7 double angles does.
+    #[must_use]
+    pub fn cheapest(range: u32, sine: Sine, message_ratio: u32, most_error: f64) -> Option<Self> {
+        let good = |candidate: &Self| candidate.series_error(message_ratio) <= most_error;
+        let with = |double_angles, degree| Self { range, degree, double_angles, sine };
+        // The largest degree of each depth tells whether the depth is enough; then the degree falls while it may.
+        let largest = DEGREES.filter(|d| (d + 1).is_power_of_two());
+        let candidates = largest.flat_map(|degree| (0..=MOST_DOUBLE_ANGLES).map(move |r| with(r, degree)));
+        let mut candidates: Vec<Self> = candidates.collect();
+        candidates.sort_by_key(|c| (c.depth(), c.degree));
+        let found = candidates.into_iter().find(good)?;
+        let smaller = (found.degree / 2 + 1..found.degree).map(|degree| with(found.double_angles, degree)).find(good);
+        Some(smaller.unwrap_or(found))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sine_is_made_straight() {
+        let cosine = |arcsine| Sine::Cosine { arcsine };
+        let exponential = |harmonics| Sine::Exponential { harmonics };
+        for (sine, bits) in [
+            (cosine(1), 12.0),
+            (cosine(3), 23.0),
+            (cosine(5), 34.0),
+            (cosine(7), 44.0),
+            (exponential(1), 12.0),
+            (exponential(2), 24.0),
+        ] {
+            let factors = sine.straighten(turn(7));
+            let error = |z: f64| sine.straightened(turn(7), &factors, z) - z;
+            let worst = (-100..=100).map(|i| error(f64::from(i) / 100.0).abs()).fold(0.0, f64::max);
+            assert!(-worst.log2() > bits, "{sine:?}: {}", -worst.log2());
+        }
+    }
+
+    #[test]
+    fn the_cheapest_series_is_the_one_in_use() {
+        let sine = Sine::Exponential { harmonics: 2 };
+        let cheapest = |bits: i32| EvalModLiteral::cheapest(16, sine, 7, 2f64.powi(-bits)).unwrap();
+        // The presets': of depth 8, and no smaller degree would do for 30 bits.
+        let usual = EvalModLiteral { range: 16, degree: 31, double_angles: 3, sine };
+        assert!(usual.series_error(7) < 2f64.powi(-30), "2^{}", usual.series_error(7).log2());
+        let found = cheapest(30);
+        assert!(found.depth() <= usual.depth() && found.series_error(7) <= 2f64.powi(-30), "{found:?} 2^{}", found.series_error(7).log2());
+        let rough = cheapest(12);
+        assert!((rough.depth(), rough.degree) < (found.depth(), found.degree), "fewer bits cost less: {rough:?}");
+        assert!(cheapest(38).depth() >= found.depth());
+        let cosine = EvalModLiteral::cheapest(16, Sine::Cosine { arcsine: 3 }, 7, 2f64.powi(-26)).unwrap();
+        assert_eq!((cosine.double_angles, cosine.depth()), (3, 10));
+        assert!(EvalModLiteral::cheapest(4096, sine, 7, 1e-12).is_none());
+    }
+}
