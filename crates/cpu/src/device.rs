@@ -437,6 +437,18 @@ impl Device for Cpu {
     fn weighted_sums(&self, x: &[CpuPoly], sums: &[Terms<'_, CpuPoly>]) -> Vec<CpuPoly> {
         self.fused_weighted_sums(x, sums)
     }
+
+    fn linear_combination(&self, x: &[&CpuPoly], constants: &[Vec<u64>]) -> CpuPoly {
+        assert!(!x.is_empty() && x.len() == constants.len(), "constants for each term, at least one");
+        let batch = x.iter().map(|x| x.shape.batch).max().unwrap_or(1);
+        let tables = self.tables(&x[0].shape.ring);
+        let limbs = tables.limbs(x[0].shape.basis);
+        self.fresh(x[0].shape.with_batch(batch), |i, out| {
+            let limb = i % limbs.len();
+            let terms = x.iter().zip(constants).map(|(x, c)| (x.rows[i % x.rows.len()].lines(), c[limb]));
+            limbs[limb].combination(out, &terms.collect::<Vec<_>>());
+        })
+    }
 }
 
 impl HostRead for Cpu {

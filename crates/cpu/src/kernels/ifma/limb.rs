@@ -268,6 +268,14 @@ impl LimbKernels for IfmaLimb {
             sums::inner_products(self.q, [out], sum);
         }
     }
+
+    fn combination(&self, out: &mut [Line], terms: &[(&[Line], u64)]) {
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and IFMA.
+        unsafe {
+            sums::combination(self.q, out, terms);
+        }
+    }
 }
 
 #[cfg(test)]
