@@ -18,6 +18,12 @@ pub trait LimbKernels: Send + Sync {
     fn ntt(&self, a: &mut [Line]);
     /// Values → coefficients, in place.
     fn intt(&self, a: &mut [Line]);
+    /// [`Self::intt`] of a limb that stays as it is.
+    fn intt_of(&self, out: &mut [Line], a: &[Line]) {
+        out.copy_from_slice(a);
+        self.intt(out);
+    }
+
     /// `out = a + b`.
     fn add(&self, out: &mut [Line], a: &[Line], b: &[Line]);
     /// `out = a − b`.
