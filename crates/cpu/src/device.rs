@@ -18,6 +18,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Below so many words an operation runs on the calling thread: waking others costs more.
 const PARALLEL_WORDS: usize = 1 << 15;
 
+/// Lines that are copied and changed at once: half an L1 cache.
+const TILE: usize = 256;
+
 /// A CPU with its kernels, its buffers and, if it has more than one thread, its thread pool.
 pub struct Cpu {
     isa: Isa,
@@ -189,10 +192,15 @@ impl Cpu {
     }
 
     /// The polynomial with each row changed by the task: in place, or in a copy where others hold the row.
-    fn change(&self, mut a: CpuPoly, task: impl Fn(usize, &mut [Line]) + Sync + Send) -> CpuPoly {
+    fn change(&self, a: CpuPoly, task: impl Fn(usize, &mut [Line]) + Sync + Send) -> CpuPoly {
+        self.change_rows(a, |i, row| task(i, self.pool.make_mut(row)))
+    }
+
+    /// The polynomial with each row changed or replaced by the task.
+    fn change_rows(&self, mut a: CpuPoly, task: impl Fn(usize, &mut Row) + Sync + Send) -> CpuPoly {
         let words = a.shape.rows() * a.shape.ring.n();
         let items: Vec<&mut Row> = a.rows.iter_mut().collect();
-        self.each(words, items, |i, row| task(i, self.pool.make_mut(row)));
+        self.each(words, items, task);
         a
     }
 
@@ -216,6 +224,24 @@ impl Cpu {
         let tables = self.tables(&a.shape.ring);
         let limbs = tables.limbs(a.shape.basis);
         self.change(a, |i, row| f(limbs[i % limbs.len()], i % limbs.len(), row))
+    }
+
+    /// The same, line by line: where others hold a row, a tile of it is copied and changed while it is in the L1 cache.
+    fn change_tiles(&self, a: CpuPoly, f: impl Fn(&dyn LimbKernels, usize, &mut [Line]) + Sync + Send) -> CpuPoly {
+        let tables = self.tables(&a.shape.ring);
+        let limbs = tables.limbs(a.shape.basis);
+        let change = |i: usize, lines: &mut [Line]| f(limbs[i % limbs.len()], i % limbs.len(), lines);
+        self.change_rows(a, |i, row| match Arc::get_mut(row) {
+            Some(own) => change(i, own.lines_mut()),
+            None => {
+                let mut own = self.pool.take(row.lines().len());
+                for (out, lines) in new_lines(&mut own).chunks_mut(TILE).zip(row.lines().chunks(TILE)) {
+                    out.copy_from_slice(lines);
+                    change(i, out);
+                }
+                *row = own;
+            }
+        })
     }
 
     /// Rows from words in the host's order.
@@ -316,7 +342,7 @@ impl Device for Cpu {
     }
 
     fn neg(&self, a: CpuPoly) -> CpuPoly {
-        self.change_limbs(a, |kernels, _, row| kernels.neg(row))
+        self.change_tiles(a, |kernels, _, row| kernels.neg(row))
     }
 
     fn mul(&self, a: &CpuPoly, b: &CpuPoly) -> CpuPoly {
@@ -341,11 +367,11 @@ impl Device for Cpu {
     }
 
     fn scale_limbs(&self, a: CpuPoly, constants: &[u64]) -> CpuPoly {
-        self.change_limbs(a, |kernels, limb, row| kernels.scale(row, constants[limb]))
+        self.change_tiles(a, |kernels, limb, row| kernels.scale(row, constants[limb]))
     }
 
     fn shift_limbs(&self, a: CpuPoly, constants: &[u64]) -> CpuPoly {
-        self.change_limbs(a, |kernels, limb, row| kernels.shift(row, constants[limb]))
+        self.change_tiles(a, |kernels, limb, row| kernels.shift(row, constants[limb]))
     }
 
     fn ntt(&self, a: CpuPoly) -> CpuPoly {
@@ -355,7 +381,17 @@ impl Device for Cpu {
 
     fn intt(&self, a: CpuPoly) -> CpuPoly {
         let shape = transformed(&a.shape);
-        CpuPoly { shape, ..self.change_limbs(a, |kernels, _, row| kernels.intt(row)) }
+        let tables = self.tables(&a.shape.ring);
+        let limbs = tables.limbs(a.shape.basis);
+        let inverse = |i: usize, row: &mut Row| match Arc::get_mut(row) {
+            Some(own) => limbs[i % limbs.len()].intt(own.lines_mut()),
+            None => {
+                let mut own = self.pool.take(row.lines().len());
+                limbs[i % limbs.len()].intt_of(new_lines(&mut own), row.lines());
+                *row = own;
+            }
+        };
+        CpuPoly { shape, ..self.change_rows(a, inverse) }
     }
 
     fn automorphism(&self, a: &CpuPoly, g: GaloisElement) -> CpuPoly {
@@ -436,6 +472,18 @@ impl Device for Cpu {
 
     fn weighted_sums(&self, x: &[CpuPoly], sums: &[Terms<'_, CpuPoly>]) -> Vec<CpuPoly> {
         self.fused_weighted_sums(x, sums)
+    }
+
+    fn linear_combination(&self, x: &[&CpuPoly], constants: &[Vec<u64>]) -> CpuPoly {
+        assert!(!x.is_empty() && x.len() == constants.len(), "constants for each term, at least one");
+        let batch = x.iter().map(|x| x.shape.batch).max().unwrap_or(1);
+        let tables = self.tables(&x[0].shape.ring);
+        let limbs = tables.limbs(x[0].shape.basis);
+        self.fresh(x[0].shape.with_batch(batch), |i, out| {
+            let limb = i % limbs.len();
+            let terms = x.iter().zip(constants).map(|(x, c)| (x.rows[i % x.rows.len()].lines(), c[limb]));
+            limbs[limb].combination(out, &terms.collect::<Vec<_>>());
+        })
     }
 }
 

@@ -172,6 +172,12 @@ fn compare_sums(dev: &Cpu, sums: &Sums) {
     assert_eq!(fused.len(), terms.len());
     let default = composites::weighted_sums(dev, &x, &terms);
     fused.iter().zip(&default).for_each(|(got, want)| same(dev, "weighted_sums", got, want));
+    let operands: Vec<&Poly> = x.iter().chain(weights.iter().flatten().filter(|w| !w.1).map(|w| &w.2)).collect();
+    let constant =
+        |i: usize| ring.moduli_of(shape.basis).iter().map(|q| q.value() - 1 - q.reduce(77 * i as u64)).collect();
+    let constants: Vec<Vec<u64>> = (0..operands.len()).map(constant).collect();
+    let combined = dev.linear_combination(&operands, &constants);
+    same(dev, "linear_combination", &combined, &composites::linear_combination(dev, &operands, &constants));
     for (_, _, limb) in weights.iter().flatten().filter(|(_, one_limb, _)| *one_limb) {
         let extended = dev.extend_limb(limb, shape.basis);
         same(dev, "extend_limb", &extended, &composites::extend_limb(dev, limb, shape.basis));

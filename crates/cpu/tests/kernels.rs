@@ -121,6 +121,30 @@ fn element_wise_kernels_equal_the_modulus() {
     }
 }
 
+/// Combinations of as many limbs as force each grouping, with the largest residues and with random ones.
+#[test]
+fn combinations_equal_the_modulus() {
+    let n = 1 << 10;
+    for q in primes(10) {
+        for (pattern, count) in [0, 1, 6].into_iter().flat_map(|p| [1, 2, 6, 7, 13, 40].map(|c| (p, c))) {
+            let at = |i: usize| words(q, n, if pattern == 0 { 0 } else { pattern + 8 * i as u64 });
+            let operands: Vec<Vec<u64>> = (0..count).map(at).collect();
+            let limbs: Vec<Vec<Line>> = operands.iter().map(|x| limb(x)).collect();
+            let constant = |i: usize| if pattern == 0 { q.value() - 1 } else { operands[i][i] };
+            let terms: Vec<(&[Line], u64)> = limbs.iter().enumerate().map(|(i, x)| (&x[..], constant(i))).collect();
+            let product = |i: usize, j: usize| q.mul(operands[i][j], constant(i));
+            let wanted = |j: usize| (0..count).fold(0, |sum, i| q.add(sum, product(i, j)));
+            for isa in available() {
+                let (mut out, mut got) = (limb(&operands[0]), vec![0; n]);
+                kernels(isa, q, 10).combination(&mut out, &terms);
+                layout::read_coefficients(&out, &mut got);
+                let wrong = (0..n).find(|&j| got[j] != wanted(j));
+                assert_eq!(wrong, None, "{count} terms, {}, q={}", isa.name(), q.value());
+            }
+        }
+    }
+}
+
 /// Sums of as many products as force each grouping, of the largest residues and of random ones.
 #[test]
 fn sums_of_products_equal_the_modulus() {

@@ -256,6 +256,21 @@ impl<D: Device> Device for Checked<D> {
         assert!(sums.iter().all(|terms| !terms.is_empty()), "weighted_sums: every sum has a term");
         crate::composites::weighted_sums(self, x, sums)
     }
+
+    fn linear_combination(&self, x: &[&D::Poly], values: &[Vec<u64>]) -> D::Poly {
+        let op = "linear_combination";
+        assert!(
+            !x.is_empty() && x.len() == values.len(),
+            "{op}: constants for each of {} terms, at least one",
+            x.len()
+        );
+        let widest = x.iter().max_by_key(|x| x.shape().batch).map_or(x[0].shape(), |x| x.shape());
+        for (x, values) in x.iter().zip(values) {
+            elementwise(op, widest, x.shape());
+            constants(op, x.shape(), values);
+        }
+        crate::composites::linear_combination(self, x, values)
+    }
 }
 
 fn converts(op: &str, a: &Shape, to: Basis) {
@@ -298,7 +313,8 @@ mod tests {
         let two = dev.stack(&[&a, &a]);
         let weighted = |i, w| dev.weighted_sums(std::slice::from_ref(&a), &[vec![(i, w)]]);
         let key = GadgetKey { digits: vec![shape.basis], special: Basis::single(3), pairs: Vec::new() };
-        let cases: [(&str, &dyn Fn()); 15] = [
+        let combined = |b, constants: &[Vec<u64>]| drop(dev.linear_combination(&[&a, b], constants));
+        let cases: [(&str, &dyn Fn()); 18] = [
             ("add: operands share a basis", &|| drop(dev.add(&a, &narrow))),
             ("ntt: needs coefficient domain", &|| drop(dev.ntt(a.clone()))),
             ("basis_convert: needs coefficient domain", &|| drop(dev.basis_convert(&a, Basis::single(3)))),
@@ -316,6 +332,9 @@ mod tests {
             ("weighted_sums: operands share a basis", &|| drop(weighted(0, Weight::Values(&narrow)))),
             ("weighted_sums: needs coefficient domain", &|| drop(weighted(0, Weight::OneLimb(&narrow)))),
             ("weighted_sums: term 1 of 1", &|| drop(weighted(1, Weight::Values(&a)))),
+            ("linear_combination: operands share a basis", &|| combined(&narrow, &[vec![1; 3], vec![1; 2]])),
+            ("linear_combination: constants are residues", &|| combined(&two, &[vec![1; 3], vec![u64::MAX; 3]])),
+            ("linear_combination: constants for each of 2 terms", &|| combined(&two, &[vec![1; 3]])),
         ];
         for (expected, case) in cases {
             let panic = catch_unwind(AssertUnwindSafe(case)).unwrap_err();

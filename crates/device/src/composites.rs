@@ -153,6 +153,19 @@ pub fn weighted_sums<D: Device + ?Sized>(dev: &D, x: &[D::Poly], sums: &[Terms<'
     sums.iter().map(sum).collect()
 }
 
+/// `Σ x_i·c_i`, each limb with a constant of its own.
+///
+/// Cost: |basis|·N products a term and batch entry. Source: \[BMTH21\] §5.2 (linear combinations of Chebyshev powers).
+///
+/// # Panics
+/// If there is no term.
+pub fn linear_combination<D: Device + ?Sized>(dev: &D, x: &[&D::Poly], constants: &[Vec<u64>]) -> D::Poly {
+    let _region = dev.region("linear_combination", 0);
+    let mut terms = x.iter().zip(constants).map(|(&x, constants)| dev.scale_limbs(x.clone(), constants));
+    let first = terms.next().expect("a combination has a term");
+    terms.fold(first, |sum, term| dev.add(&sum, &term))
+}
+
 /// The product of some primes modulo each prime of `to`.
 #[must_use]
 pub fn product(ring: &Ring, primes: Basis, to: Basis) -> Vec<u64> {

@@ -393,6 +393,32 @@ fn sums<D: HostRead>(dev: &D, ring: &Ring) {
     for (got, want) in got.iter().zip(&expected) {
         expect(dev, "weighted_sums", got, &two, &dev.download(want).expect("no fault"));
     }
+    combinations(dev, ring);
+}
+
+/// Linear combinations: one term, operands of both batches in either order, against the definition.
+fn combinations<D: HostRead>(dev: &D, ring: &Ring) {
+    let one = Shape::eval(ring, ring.full()).with_domain(Domain::Coeff);
+    let two = one.with_batch(2);
+    let shapes = [&one, &two, &two, &one, &two, &two, &two, &two];
+    let x: Vec<Vec<u64>> = (40..).zip(shapes).map(|(label, shape)| words(shape, label)).collect();
+    let polys: Vec<D::Poly> = x.iter().zip(shapes).map(|(x, shape)| upload(dev, shape, x)).collect();
+    let constant = |i: u64| ring.moduli().iter().map(|q| q.value() - 1 - i * (q.value() / 9)).collect();
+    let constants: Vec<Vec<u64>> = (0..8).map(constant).collect();
+    for (from, to) in [(0, 1), (1, 2), (0, 3), (2, 8)] {
+        let shape = if to - from == 1 { shapes[from] } else { &two };
+        let mut expected = vec![0; shape.rows() * ring.n()];
+        for (x, constants) in x[from..to].iter().zip(&constants[from..to]) {
+            let spread: Vec<u64> = constants.iter().flat_map(|&c| std::iter::repeat_n(c, ring.n())).collect();
+            let term = map2(shape, x, &spread, Modulus::mul);
+            expected = map2(shape, &expected, &term, Modulus::add);
+        }
+        let operands: Vec<&D::Poly> = polys[from..to].iter().collect();
+        let constants = &constants[from..to];
+        expect(dev, "linear_combination", &dev.linear_combination(&operands, constants), shape, &expected);
+        let default = composites::linear_combination(dev, &operands, constants);
+        expect(dev, "linear_combination, default", &default, shape, &expected);
+    }
 }
 
 /// Bad rings are errors; a healthy device has no fault.

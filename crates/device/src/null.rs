@@ -11,7 +11,8 @@
 //! - `key_switch`, `key_switch_onto`: for one batch entry at a time the limbs of its argument, a row of wraps a digit, and
 //!   for both halves the dropped limbs and a row of wraps ([`key_switch_rows`]); each thread has [`scratch_rows`] of its own, which no
 //!   meter counts;
-//! - `extend_limb`, `weighted_sums`: nothing; each thread has [`TOGETHER`] rows of its own for weights of one limb.
+//! - `extend_limb`, `weighted_sums`: nothing; each thread has [`TOGETHER`] rows of its own for weights of one limb;
+//! - `linear_combination`: nothing.
 
 use crate::{
     ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Terms, broadcast, transformed},
@@ -312,6 +313,11 @@ impl Device for Null {
         let like = |terms: &Terms<'_, NullPoly>| x[terms.first().expect("a sum has a term").0].shape.clone();
         sums.iter().map(|terms| self.fresh(like(terms))).collect()
     }
+
+    fn linear_combination(&self, x: &[&NullPoly], _constants: &[Vec<u64>]) -> NullPoly {
+        let batch = x.iter().map(|x| x.shape.batch).max().expect("a combination has a term");
+        self.fresh(x[0].shape.with_batch(batch))
+    }
 }
 
 #[cfg(test)]
@@ -372,5 +378,7 @@ mod tests {
         assert_eq!(peak(&|| drop(dev.extend_limb(&limb, ring.full()))), 3 * 6);
         let sum = || vec![(0, Weight::OneLimb(&limb)), (0, Weight::Values(&a))];
         assert_eq!(peak(&|| drop(dev.weighted_sums(std::slice::from_ref(&a), &[sum(), sum()]))), 2 * 3 * 4);
+        let (one, constants) = (dev.split(&a, 0, 1), vec![vec![1; 4]; 2]);
+        assert_eq!(peak(&|| drop(dev.linear_combination(&[&one, &a], &constants))), 3 * 4);
     }
 }

@@ -294,6 +294,12 @@ pub trait Device {
     fn weighted_sums(&self, x: &[Self::Poly], sums: &[Terms<'_, Self::Poly>]) -> Vec<Self::Poly> {
         composites::weighted_sums(self, x, sums)
     }
+
+    /// `Σ x_i·c_i`, at least one term: of one ring, basis and domain, with the batch of the result or one. For each term
+    /// one constant a limb, in [0, q), limb order.
+    fn linear_combination(&self, x: &[&Self::Poly], constants: &[Vec<u64>]) -> Self::Poly {
+        composites::linear_combination(self, x, constants)
+    }
 }
 
 /// Reading words back: what a recorder cannot do, so whether an algorithm can be recorded is checked by the compiler.

@@ -1,4 +1,5 @@
-//! Times of weighted sums, the diagonal step of linear maps, beside their default body and the memory they stream.
+//! Times of weighted sums, the diagonal step of linear maps, and of linear combinations, beside their default bodies and
+//! the memory they stream.
 
 use super::{Measurement, Rates, composites::polynomial, float, least_ns, moduli, transform_madds};
 use crate::{Cpu, CpuPoly, Isa, OpenError};
@@ -19,7 +20,8 @@ pub struct SumsShape {
     pub sums: usize,
 }
 
-/// Weighted sums with whole weights and with weights of one limb, nanoseconds for all sums. The limit reads operands and
+/// Weighted sums with whole weights and with weights of one limb, nanoseconds for all sums, and a linear combination of
+/// the same operands. The limit reads operands and
 /// weights once and writes the results at the measured rate, or does the multiply-adds, whichever takes longer.
 ///
 /// # Errors
@@ -50,6 +52,9 @@ pub fn weighted_sums(isa: Isa, shape: SumsShape, threads: usize, rates: Rates) -
     };
     let full = limit(sums_madds, products + 2 * babies * limbs + results);
     let made = limit(sums_madds + products * (transform_madds(log_n) + 2 * vectors), 2 * babies * limbs + results);
+    let operands: Vec<&CpuPoly> = x.iter().collect();
+    let constants = vec![vec![3; limbs]; babies];
+    let combined = limit(vectors * 2 * limbs * (2 * babies + 5), 2 * limbs * (babies + 1));
     let row = |op, limit_ns, f: &dyn Fn() -> Vec<CpuPoly>| Measurement {
         op,
         n: 1 << log_n,
@@ -65,5 +70,9 @@ pub fn weighted_sums(isa: Isa, shape: SumsShape, threads: usize, rates: Rates) -
         row("weighted_sums_default", full, &|| composites::weighted_sums(&dev, &x, &whole)),
         row("weighted_sums_one_limb", made, &|| dev.weighted_sums(&x, &one_limb)),
         row("weighted_sums_one_limb_default", made, &|| composites::weighted_sums(&dev, &x, &one_limb)),
+        row("linear_combination", combined, &|| vec![dev.linear_combination(&operands, &constants)]),
+        row("linear_combination_default", combined, &|| {
+            vec![composites::linear_combination(&dev, &operands, &constants)]
+        }),
     ])
 }

@@ -59,9 +59,7 @@ impl Cpu {
         let items: Vec<&mut Row> = rows.iter_mut().collect();
         self.each(8 * length * limbs.len(), items, |i, row| {
             let (kernels, limb) = limbs[i];
-            let row = new_lines(row);
-            row.copy_from_slice(limb);
-            kernels.intt(row);
+            kernels.intt_of(new_lines(row), limb);
         });
         rows
     }

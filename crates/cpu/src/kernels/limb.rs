@@ -3,7 +3,7 @@
 use super::{
     Isa, avx2, ifma,
     scalar::ScalarLimb,
-    sums::{Sum, by_tiles},
+    sums::{Sum, by_tiles, combined_by_tiles},
 };
 use crate::layout::Line;
 use limbwise_math::modulus::Modulus;
@@ -18,6 +18,12 @@ pub trait LimbKernels: Send + Sync {
     fn ntt(&self, a: &mut [Line]);
     /// Values → coefficients, in place.
     fn intt(&self, a: &mut [Line]);
+    /// [`Self::intt`] of a limb that stays as it is.
+    fn intt_of(&self, out: &mut [Line], a: &[Line]) {
+        out.copy_from_slice(a);
+        self.intt(out);
+    }
+
     /// `out = a + b`.
     fn add(&self, out: &mut [Line], a: &[Line], b: &[Line]);
     /// `out = a − b`.
@@ -50,6 +56,11 @@ pub trait LimbKernels: Send + Sync {
     /// One sum.
     fn inner_product(&self, out: &mut [Line], sum: &Sum<'_, 1>) {
         by_tiles(self, [out], sum);
+    }
+
+    /// `out = Σ limb·c` of at least one term, c in [0, q); each limb is read once.
+    fn combination(&self, out: &mut [Line], terms: &[(&[Line], u64)]) {
+        combined_by_tiles(self, out, terms);
     }
 }
 

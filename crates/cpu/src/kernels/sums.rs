@@ -75,3 +75,19 @@ pub(super) fn by_tiles<const H: usize>(kernels: &(impl LimbKernels + ?Sized), ou
         }
     }
 }
+
+/// Limbs times constants, a tile in the L1 cache after another.
+pub(super) fn combined_by_tiles(kernels: &(impl LimbKernels + ?Sized), out: &mut [Line], terms: &[(&[Line], u64)]) {
+    let ((first_limb, first_constant), rest) = terms.split_first().expect("a combination has a term");
+    let mut scaled = [Line::default(); TILE];
+    for (first, out) in (0..).step_by(TILE).zip(out.chunks_mut(TILE)) {
+        let (scaled, range) = (&mut scaled[..out.len()], first..first + out.len());
+        out.copy_from_slice(&first_limb[range.clone()]);
+        kernels.scale(out, *first_constant);
+        for (limb, constant) in rest {
+            scaled.copy_from_slice(&limb[range.clone()]);
+            kernels.scale(scaled, *constant);
+            kernels.add_assign(out, scaled);
+        }
+    }
+}

@@ -179,22 +179,19 @@ impl<'a, D: Device> Auto<'a, D> {
         let lowest = settled.iter().map(|(_, a)| a.level).min().unwrap_or(0);
         #[expect(clippy::float_cmp, reason = "exactly one is a case of its own")]
         let free = settled.iter().all(|(w, a)| a.level > lowest || *w == 1.0);
-        let term = |(weight, a): &(f64, Ciphertext<D>)| {
-            if free {
-                return self.scale_to(a, *weight, lowest);
+        let term = |(weight, a): &(f64, Ciphertext<D>)| self.scale_to(a, *weight, lowest);
+        if free {
+            let mut sum = term(&settled[0])?;
+            for next in &settled[1..] {
+                sum = self.eval.add(&sum, &term(next)?)?;
             }
-            self.eval.needs("weighted_sum", a, 1)?;
-            let a = self.eval.drop_level(a, lowest)?;
-            let pending = self.scale(lowest).powi(2);
-            let mut product = self.eval.mul_scalar(&a, *weight, pending / a.scale)?;
-            product.scale = pending;
-            Ok(product)
-        };
-        let mut sum = term(&settled[0])?;
-        for next in &settled[1..] {
-            sum = self.eval.add(&sum, &term(next)?)?;
+            return Ok(sum);
         }
-        Ok(sum)
+        let dropped = |(w, a): &(f64, Ciphertext<D>)| Ok((*w, self.eval.drop_level(a, lowest)?));
+        let dropped = settled.iter().map(dropped).collect::<Result<Vec<_>>>()?;
+        let terms: Vec<(f64, &Ciphertext<D>)> = dropped.iter().map(|(w, a)| (*w, a)).collect();
+        self.eval.needs("weighted_sum", terms[0].1, 1)?;
+        self.eval.combination("weighted_sum", &terms, self.scale(lowest).powi(2))
     }
 
     /// Slots rotated to the left by `steps`.

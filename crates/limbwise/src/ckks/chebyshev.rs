@@ -35,8 +35,13 @@ impl<D: Device> Basis<'_, '_, D> {
         let (left, right) = (self.get(a)?, self.get(b)?);
         let auto = self.auto;
         let product = if a == b { auto.square(&left)? } else { auto.mul(&left, &right)? };
-        let twice = auto.settle(&auto.eval.add(&product, &product)?)?;
-        let power = if a == b { auto.add_scalar(&twice, -1.0) } else { auto.sub(&twice, &self.get(a - b)?)? };
+        let power = if a == b {
+            auto.eval.shifted(auto.settle(&auto.eval.add(&product, &product)?)?, -1.0)
+        } else {
+            // The smaller one joins before the division, at the scale of the product: there it costs a constant.
+            let less = auto.eval.drop_level(&auto.settle(&self.get(a - b)?)?, product.level)?;
+            auto.settle(&auto.eval.combination("chebyshev", &[(2.0, &product), (-1.0, &less)], product.scale)?)?
+        };
         let power = power.bounded_by(1.0); // Chebyshev polynomials map [−1, 1] to itself
         self.powers.insert(k, power.clone());
         Ok(power)
@@ -127,14 +132,14 @@ impl<D: Device> Auto<'_, D> {
     /// `Σ p_k·T_k` of a few terms, pending; the smallest coefficients still weigh: none is left out but exact zeros.
     fn combination(&self, basis: &mut Basis<'_, '_, D>, p: &[f64]) -> Result<Ciphertext<D>> {
         let Some(unit) = basis.imaginary else {
-            return Ok(self.add_scalar(&self.sum_of_terms(basis, p, 1..p.len(), 1)?, p[0]));
+            return Ok(self.eval.shifted(self.sum_of_terms(basis, p, 1..p.len(), 1)?, p[0]));
         };
         let odd = self.eval.times_unit(&self.sum_of_terms(basis, p, 1..p.len(), 2)?, unit);
         let even = match p.len() {
             ..=2 => odd,
             _ => self.add(&odd, &self.sum_of_terms(basis, p, 2..p.len(), 2)?)?,
         };
-        Ok(self.add_scalar(&even, p[0]))
+        Ok(self.eval.shifted(even, p[0]))
     }
 
     /// The terms of some indices, pending at the lowest of the levels that they all have.

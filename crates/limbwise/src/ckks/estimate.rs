@@ -147,10 +147,12 @@ impl Estimate {
         Self { magnitude: self.magnitude * other.magnitude, peak: self.peak * other.peak, ..errors }
     }
 
-    /// Times a real constant that was rounded to a multiple of 1/unit.
+    /// Times a real constant that was rounded to a multiple of 1/unit; an integer at unit one is exact.
     #[must_use]
     pub fn scaled(self, factor: f64, unit: f64) -> Self {
-        let rounding = self.magnitude * noise::encoding() / unit;
+        #[expect(clippy::float_cmp, reason = "exactly one is a case of its own")]
+        let exact = unit == 1.0 && factor.fract() == 0.0;
+        let rounding = if exact { 0.0 } else { self.magnitude * noise::encoding() / unit };
         let scaled = self.product(Self::constant(factor));
         Self { independent: scaled.independent.hypot(rounding), ..scaled }
     }

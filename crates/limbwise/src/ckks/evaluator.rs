@@ -5,7 +5,7 @@
 use super::{
     ciphertext::{Ciphertext, Plaintext},
     estimate::Estimate,
-    shadow,
+    shadow::{self, Shadow},
 };
 use crate::{
     error::{KeyError, LevelError, Result, ScaleError},
@@ -167,10 +167,15 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// `a + value` in every slot.
     #[must_use]
     pub fn add_scalar(&self, a: &Ciphertext<D>, value: f64) -> Ciphertext<D> {
-        let mut parts = a.parts.clone();
-        parts[0] = self.dev.shift_limbs(parts[0].clone(), &self.constant(value * a.scale, a.level));
-        let estimate = a.estimate.sum(Estimate::constant(value));
-        Ciphertext { parts, estimate, shadow: a.shadow.as_ref().map(|s| s.map(|z| z + value)), ..*a }
+        self.shifted(a.clone(), value)
+    }
+
+    /// [`Self::add_scalar`] in place, where nobody else holds the polynomials.
+    pub(crate) fn shifted(&self, mut a: Ciphertext<D>, value: f64) -> Ciphertext<D> {
+        let first = a.parts.remove(0);
+        a.parts.insert(0, self.dev.shift_limbs(first, &self.constant(value * a.scale, a.level)));
+        let shadow = a.shadow.as_ref().map(|s| s.map(|z| z + value));
+        Ciphertext { estimate: a.estimate.sum(Estimate::constant(value)), shadow, ..a }
     }
 
     /// `a·p`: the scale is the product of both, the level stays; rescale afterwards.
@@ -191,14 +196,52 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// # Errors
     /// [`ScaleError`] where the product leaves the modulus or the constant is not finite.
     pub fn mul_scalar(&self, a: &Ciphertext<D>, value: f64, scale: f64) -> Result<Ciphertext<D>> {
-        if !(1.0..=2f64.powi(120)).contains(&scale) || !value.is_finite() {
-            return Err(ScaleError::Invalid(scale).into());
-        }
+        valid_constant(value, scale)?;
         let product = self.product_scale("mul_scalar", a.scale, scale, a.level)?;
         let constants = self.constant(value * scale, a.level);
         let parts = a.parts.iter().map(|c| self.dev.scale_limbs(c.clone(), &constants)).collect();
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * value));
         Ok(Ciphertext { parts, scale: product, estimate: a.estimate.scaled(value, scale), shadow, ..*a })
+    }
+
+    /// `Σ value·a` at one scale, which each constant brings its term to; a third polynomial that a term lacks is zero.
+    ///
+    /// # Errors
+    /// As [`Self::add`] and [`Self::mul_scalar`].
+    ///
+    /// # Panics
+    /// Without a term.
+    pub(crate) fn combination(
+        &self,
+        op: &'static str,
+        terms: &[(f64, &Ciphertext<D>)],
+        scale: f64,
+    ) -> Result<Ciphertext<D>> {
+        let (_, widest) = terms.iter().max_by_key(|(_, a)| (a.parts.len(), a.batch())).expect("a sum has a term");
+        self.product_scale(op, scale, 1.0, widest.level)?;
+        let mut constants = Vec::with_capacity(terms.len());
+        for (value, a) in terms {
+            pair_site(op, widest, a).same_level_and_packing()?;
+            if a.batch() > widest.batch() {
+                return Err(KeyError::Batch { op, left: widest.batch(), right: a.batch() }.into());
+            }
+            valid_constant(*value, scale / a.scale)?;
+            constants.push(self.constant(value * (scale / a.scale), a.level));
+        }
+        let part = |i: usize| {
+            let with = terms.iter().zip(&constants).filter_map(|((_, a), c)| Some((a.parts.get(i)?, c.clone())));
+            let (polys, constants): (Vec<&D::Poly>, Vec<Vec<u64>>) = with.unzip();
+            self.dev.linear_combination(&polys, &constants)
+        };
+        let parts = (0..widest.parts.len()).map(part).collect();
+        let scaled = terms.iter().map(|(value, a)| {
+            (a.estimate.scaled(*value, scale / a.scale), a.shadow.as_ref().map(|s| s.map(|z| z * *value)))
+        });
+        let sum = |(e, s): (Estimate, Option<Shadow>), (f, t): (Estimate, Option<Shadow>)| {
+            (e.sum(f), shadow::zip(s.as_ref(), t.as_ref(), |x, y| x + y))
+        };
+        let (estimate, shadow) = scaled.reduce(sum).expect("a sum has a term");
+        Ok(Ciphertext { parts, scale, estimate, shadow, ..**widest })
     }
 
     /// `a·b` as a ciphertext of three polynomials; the scale is the product of both.
@@ -325,6 +368,14 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let residue = residue_of(value.round());
         self.params.ring().moduli_of(self.params.basis(level)).into_iter().map(residue).collect()
     }
+}
+
+/// Fails unless a constant can be rounded at a scale.
+fn valid_constant(value: f64, scale: f64) -> Result<()> {
+    if (1.0..=2f64.powi(120)).contains(&scale) && value.is_finite() {
+        return Ok(());
+    }
+    Err(ScaleError::Invalid(scale).into())
 }
 
 /// The residue of an integral float of any size.

@@ -35,7 +35,8 @@ fn every_operation_computes_on_both() {
         let precision = probe.precision(c).unwrap().expect("a shadow");
         assert!(precision.mean > 18.0, "{name}: {precision:?}");
     }
-    let polynomial = auto.chebyshev_unit(&auto.eval.mul_scalar(&a, 1.0, 1.0).unwrap(), &[0.1, 0.5, 0.0, 0.2]).unwrap();
+    let real = auto.weighted_sum(&[(0.5, &a), (0.5, &eval.conjugate(&a).unwrap())]).unwrap();
+    let polynomial = auto.chebyshev_unit(&real, &[0.1, 0.5, 0.0, 0.2]).unwrap();
     assert!(probe.precision(&polynomial).unwrap().unwrap().mean > 18.0);
     // A ciphertext spoiled on the way is found out.
     let mut spoiled = square.clone();

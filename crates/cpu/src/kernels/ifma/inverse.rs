@@ -167,16 +167,28 @@ fn tiles<const KIND: u32>(k: Inverse, a: &mut [Line], tiles: &[Tile]) {
 
 /// The transform of one limb. Range: [0, q) → [0, q).
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn inverse<const KIND: u32>(modulus: Modulus, log_n: u32, t: &Twiddles, a: &mut [Line]) {
+pub(super) fn inverse<const KIND: u32>(
+    modulus: Modulus,
+    log_n: u32,
+    t: &Twiddles,
+    from: Option<&[Line]>,
+    a: &mut [Line],
+) {
     let k = Inverse::new(KIND, modulus);
     if log_n > 12 {
         t.prefetch();
+    }
+    if let Some(from) = from.filter(|_| log_n <= 12) {
+        a.copy_from_slice(from);
     }
     match log_n {
         10 | 11 => tiles::<KIND>(k, a, &t.tiles),
         12 => rows::<KIND>(k, a, &t.rows, &t.twist),
         _ => {
             for (i, block) in a.chunks_exact_mut(PADDED).enumerate() {
+                if let Some(from) = from {
+                    block.copy_from_slice(&from[PADDED * i..][..PADDED]);
+                }
                 rows::<KIND>(k, &mut block[..BLOCK], &t.rows[16 * i..], &t.twist);
                 radix16::<KIND, MIDDLE, 32, 32>(k, block, &t.blocks[i]);
             }

@@ -184,6 +184,20 @@ impl IfmaLimb {
             elementwise(self.q.value(), self.barrett, out, op);
         }
     }
+
+    /// In place, or of a limb that is copied block by block on the way.
+    fn inverse(&self, from: Option<&[Line]>, a: &mut [Line]) {
+        let kernel = match self.q.bits() {
+            ..=48 => inverse::<48>,
+            49 => inverse::<49>,
+            _ => inverse::<50>,
+        };
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and IFMA.
+        unsafe {
+            kernel(self.q, self.log_n, &self.twiddles[1], from, a);
+        }
+    }
 }
 
 impl LimbKernels for IfmaLimb {
@@ -205,16 +219,11 @@ impl LimbKernels for IfmaLimb {
     }
 
     fn intt(&self, a: &mut [Line]) {
-        let kernel = match self.q.bits() {
-            ..=48 => inverse::<48>,
-            49 => inverse::<49>,
-            _ => inverse::<50>,
-        };
-        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
-        // SAFETY: the token proves AVX-512F and IFMA.
-        unsafe {
-            kernel(self.q, self.log_n, &self.twiddles[1], a);
-        }
+        self.inverse(None, a);
+    }
+
+    fn intt_of(&self, out: &mut [Line], a: &[Line]) {
+        self.inverse(Some(a), out);
     }
 
     fn add(&self, out: &mut [Line], a: &[Line], b: &[Line]) {
@@ -266,6 +275,14 @@ impl LimbKernels for IfmaLimb {
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
             sums::inner_products(self.q, [out], sum);
+        }
+    }
+
+    fn combination(&self, out: &mut [Line], terms: &[(&[Line], u64)]) {
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and IFMA.
+        unsafe {
+            sums::combination(self.q, out, terms);
         }
     }
 }

@@ -185,6 +185,44 @@ impl<const H: usize> Place<'_, '_, H> {
     }
 }
 
+/// See [`crate::kernels::LimbKernels::combination`].
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn combination(modulus: Modulus, out: &mut [Line], terms: &[(&[Line], u64)]) {
+    let k = Reduction::new(modulus.value(), factor(modulus, modulus.reduce(1 << 52)));
+    let pairs = out.len() / 2 * 2;
+    for i in (0..pairs).step_by(2) {
+        combine::<2>(k, out, terms, i);
+    }
+    for i in pairs..out.len() {
+        combine::<1>(k, out, terms, i);
+    }
+}
+
+/// L lines of a combination from the i-th on: after each [`WHOLE`] terms the sums are below 2q and 2^52 again.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn combine<const L: usize>(k: Reduction, out: &mut [Line], terms: &[(&[Line], u64)], i: usize) {
+    let (mut lows, mut highs) = ([zero(); L], [zero(); L]);
+    let twice = add(k.q, k.q);
+    for group in terms.chunks(WHOLE) {
+        for (limb, constant) in group {
+            let (limb, constant) = (some::<L>(&limb[i..]), splat(*constant));
+            for l in 0..L {
+                prefetch(limb.as_ptr().wrapping_add(AHEAD + l));
+                let x = load(&limb[l]);
+                (lows[l], highs[l]) = (low(lows[l], x, constant), high(highs[l], x, constant));
+            }
+        }
+        for l in 0..L {
+            highs[l] = reduce_once(add(highs[l], _mm512_srli_epi64::<52>(lows[l])), twice);
+            lows[l] = and(lows[l], k.mask);
+        }
+    }
+    for l in 0..L {
+        store(&mut out[i + l], k.finish(lows[l], highs[l]));
+    }
+}
+
 /// The first lines of some.
 #[inline]
 fn some<const L: usize>(lines: &[Line]) -> &[Line; L] {

@@ -60,7 +60,7 @@ fn double_angle<D: Device>(auto: &Auto<'_, D>, cosine: &Ciphertext<D>, index: u3
     let _region = auto.eval.device().region("double_angle", index);
     let square = auto.square(cosine)?;
     let twice = auto.settle(&auto.eval.add(&square, &square)?)?;
-    Ok(auto.add_scalar(&twice, -1.0).bounded_by(1.0))
+    Ok(auto.eval.shifted(twice, -1.0).bounded_by(1.0))
 }
 
 /// `2·(g₁·e + g₂·e²)` for e = exp(2πix): its imaginary part is twice z. The second harmonic is what a square is before it
@@ -71,9 +71,9 @@ fn harmonics<D: Device>(boot: &Bootstrapper<D>, auto: &Auto<'_, D>, e: &Cipherte
         [gain] => Ok(Ciphertext { scale: e.scale * 2.0 / gain, ..e.clone() }),
         [first, second] => {
             let _region = eval.device().region("harmonics", 0);
-            let square = eval.relinearize(&eval.square(e)?)?;
-            let first = eval.mul_scalar(e, first / second.abs(), e.scale)?;
-            let sum = eval.rescale(&eval.sub(&first, &square)?)?;
+            let square = eval.square(e)?;
+            let sum = eval.combination("harmonics", &[(first / second.abs(), e), (-1.0, &square)], square.scale)?;
+            let sum = eval.relinearize_rescaled(&sum)?;
             Ok(aligned(Ciphertext { scale: sum.scale * 2.0 / second.abs(), ..sum }, boot.target))
         }
         _ => unreachable!("the parameters have one harmonic or two"),
