@@ -147,6 +147,16 @@ impl Estimate {
         Self { magnitude: self.magnitude * other.magnitude, peak: self.peak * other.peak, ..errors }
     }
 
+    /// Of a square: every error meets itself.
+    #[must_use]
+    pub fn squared(self) -> Self {
+        let twice = 2.0 * self.magnitude;
+        let mut this = self;
+        this.independent *= twice;
+        this.sources.iter_mut().for_each(|s| s.deviation *= twice);
+        Self { magnitude: self.magnitude * self.magnitude, peak: self.peak * self.peak, ..this }
+    }
+
     /// Times a real constant that was rounded to a multiple of 1/unit; an integer at unit one is exact.
     #[must_use]
     pub fn scaled(self, factor: f64, unit: f64) -> Self {
@@ -197,6 +207,7 @@ mod tests {
         assert!((bits(x.sum(x)) - 1.0).abs() < 1e-9);
         assert!((bits(x.sum(y)) - 0.5).abs() < 1e-9);
         assert!((bits(x.product(x)) - bits(x.scaled(2.0, 1e300))).abs() < 1e-9);
+        assert!((bits(x.with_error(1.0 / 1024.0).squared()) - 1.5).abs() < 1e-9);
         assert!((bits(x.scaled(-4.0, 1e300)) - 2.0).abs() < 1e-9);
         let g = GaloisElement::rotation(3, 12);
         assert!((bits(x.sum(x.moved(g, 12))) - 0.5).abs() < 1e-9);

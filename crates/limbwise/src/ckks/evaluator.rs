@@ -274,7 +274,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let cross = dev.mul(a0, a1);
         let parts = vec![dev.mul(a0, a0), dev.add(&cross, &cross), dev.mul(a1, a1)];
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * z));
-        Ok(Ciphertext { parts, scale, estimate: a.estimate.product(a.estimate), shadow, ..*a })
+        Ok(Ciphertext { parts, scale, estimate: a.estimate.squared(), shadow, ..*a })
     }
 
     /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned as it is.
