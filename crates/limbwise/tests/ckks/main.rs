@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod bootstrap;
+mod bootstrap_presets;
 #[cfg(test)]
 mod common;
 #[cfg(test)]
