@@ -127,7 +127,7 @@ def bootstrap(parameters):
     except (Absent, OSError) as reason:
         sys.exit(f"peers: Lattigo is absent: {reason}")
     if done.returncode:
-        sys.exit(f"peers: Lattigo's driver stopped with exit status {done.returncode}; it needs 20 GB for N = 2^16")
+        sys.exit(f"peers: Lattigo's driver stopped with exit status {done.returncode}; it needs 18 GB for N = 2^16")
     print(done.stdout, end="")
 
 

@@ -67,7 +67,7 @@ full_size! {
     the_default: "boot", 24.0 bits, 1;
     fast: "boot-fast", 21.5 bits, 1;
     cosine: "boot-cosine", 22.6 bits, 1;
-    precise: "boot-precise", 29.0 bits, 2;
+    precise: "boot-precise", 31.5 bits, 2;
     n15: "boot-n15", 19.6 bits, 1;
     ark: "ark-24", 19.4 bits, 1;
     lattigo: "boot-lattigo", 24.1 bits, 1;

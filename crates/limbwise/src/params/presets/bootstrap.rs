@@ -34,7 +34,7 @@ pub(super) fn presets() -> Vec<Preset> {
         ),
         preset(
             "boot-precise",
-            "two passes: 12 levels, 29.0 bits at scale 2^45, 2^-106 failures; keys 6.6 GB, at least 1.0 GB seeded",
+            "two passes: 12 levels, 31.5 bits at scale 2^45, 2^-106 failures; keys 6.6 GB, at least 1.0 GB seeded",
             boot_precise(),
         ),
         preset(
