@@ -15,8 +15,11 @@ use limbwise::{
     rlwe::{KeyForm, key_bytes},
 };
 
+/// Rotations of the smallest plan beyond those of the fastest, which a purpose speaks of, and what two runs differ by.
+const LESS: f64 = 0.5 + 0.2;
+
 /// One bootstrapping, or two passes, of random and of constant messages in all slots by the smallest plan: as many bits as
-/// the purpose says, within what two runs differ by, and within two of what was expected.
+/// the purpose says, less what that plan costs, and within two of what was expected.
 fn holds(name: &str, bits: f64, passes: usize) {
     let purpose = presets().into_iter().find(|p| p.name == name).unwrap().purpose;
     let params = preset(name).unwrap();
@@ -40,7 +43,7 @@ fn holds(name: &str, bits: f64, passes: usize) {
     let level = boot.input_level();
     let packing = Packing { slots, level, scale: params.scale(level) };
     for values in [uniform(slots, "boot"), vec![Complex64::new(0.7, 0.3); slots]] {
-        let plain = s.encoder.encode(&s.dev, &[values.clone()], packing).unwrap();
+        let plain = s.encoder.encode(&s.dev, std::slice::from_ref(&values), packing).unwrap();
         let a = encrypt_secret(&s.dev, &params, &s.secret, &plain).unwrap().bounded_by(2f64.sqrt());
         let result = match passes {
             1 => bootstrapper.evaluate(&s.auto(), &a).unwrap(),
@@ -48,8 +51,7 @@ fn holds(name: &str, bits: f64, passes: usize) {
         };
         assert_eq!(result.level, boot.output_level() + 1 - passes);
         let (got, expected) = (Precision::of(&s.decrypt(&result), &values), result.estimate.precision_bits());
-        println!("{name}: mean {:.2}, min {:.2}, expected {expected:.2}", got.mean, got.min);
-        assert!(got.mean > bits - 0.3 && (got.mean - expected).abs() < 2.0, "{name}: {got:?}, expected {expected:.2}");
+        assert!(got.mean > bits - LESS && (got.mean - expected).abs() < 2.0, "{name}: {got:?}, expected {expected:.2}");
     }
 }
 
@@ -69,9 +71,9 @@ full_size! {
     cosine: "boot-cosine", 22.6 bits, 1;
     precise: "boot-precise", 31.5 bits, 2;
     n15: "boot-n15", 19.6 bits, 1;
-    ark: "ark-24", 19.4 bits, 1;
+    ark: "ark-24", 19.9 bits, 1;
     lattigo: "boot-lattigo", 24.1 bits, 1;
-    sharp: "boot-sharp", 20.4 bits, 1;
+    sharp: "boot-sharp", 20.9 bits, 1;
     narrow: "boot-narrow", 15.8 bits, 1;
     uniform_secret: "boot-uniform", 16.4 bits, 1;
 }
@@ -101,7 +103,7 @@ fn narrow_primes_on_a_small_ring() {
         let s = Session::with_keys(params.clone(), &requirements(&params, plan).unwrap());
         let bootstrapper = Bootstrapper::encode(&s.dev, &s.encoder, plan).unwrap();
         let packing = Packing { slots, level, scale: params.scale(level) };
-        let plain = s.encoder.encode(&s.dev, &[values.clone()], packing).unwrap();
+        let plain = s.encoder.encode(&s.dev, std::slice::from_ref(&values), packing).unwrap();
         let a = encrypt_secret(&s.dev, &params, &s.secret, &plain).unwrap().bounded_by(2f64.sqrt());
         let result = bootstrapper.evaluate(&s.auto(), &a).unwrap();
         let (got, expected) = (Precision::of(&s.decrypt(&result), &values), result.estimate.precision_bits());

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod bootstrap;
+#[cfg(test)]
 mod bootstrap_presets;
 #[cfg(test)]
 mod common;

@@ -1,7 +1,8 @@
 //! The presets that bootstrap. A purpose says levels, precision, failures and keys; where these come from:
 //!
 //! - precision: −log₂ of the mean absolute error of real and imaginary parts, of full-size runs on random and on constant
-//!   messages in all slots (`tests/ckks/bootstrap_presets.rs` repeats them);
+//!   messages in all slots by the fastest plan; the smallest, which rotates more often, gives up to half a bit less
+//!   (`tests/ckks/bootstrap_presets.rs` holds it to that);
 //! - failures: [`Bootstrapping::log2_failure`](crate::params::Bootstrapping::log2_failure) of all slots, computed;
 //! - keys: those of the fastest plan as stored, and of the smallest as seeded, computed.
 
@@ -44,7 +45,7 @@ pub(super) fn presets() -> Vec<Preset> {
         ),
         preset(
             "ark-24",
-            "ARK's shape, 24 limbs, 6 special, dnum 4: 8 levels, 19.4 bits at scale 2^45, 2^-106 failures; keys 4.3 GB, at least 0.7 GB seeded",
+            "ARK's shape, 24 limbs, 6 special, dnum 4: 8 levels, 19.9 bits at scale 2^45, 2^-106 failures; keys 4.3 GB, at least 0.7 GB seeded",
             ark(),
         ),
         preset(
@@ -54,7 +55,7 @@ pub(super) fn presets() -> Vec<Preset> {
         ),
         preset(
             "boot-sharp",
-            "SHARP's shape, 36 limbs and 12 of at most 36 bits, dnum 3: 9 levels, 20.4 bits at scale 2^35, 2^-106 failures; keys 5.9 GB, at least 0.6 GB seeded",
+            "SHARP's shape, 36 limbs and 12 of at most 36 bits, dnum 3: 9 levels, 20.9 bits at scale 2^35, 2^-106 failures; keys 5.9 GB, at least 0.6 GB seeded",
             boot_sharp(),
         ),
         preset(
