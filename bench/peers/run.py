@@ -118,7 +118,23 @@ def ask(running, question, told):
             say(reason)
 
 
+def bootstrap(parameters):
+    """Prints Lattigo's row of bootstrapping, from a process of its own: its peak memory is that of nothing else."""
+    PLACE.mkdir(parents=True, exist_ok=True)
+    question = json.dumps({"op": "bootstrap", "parameters": parameters}) + "\n"
+    try:
+        done = subprocess.run([str(c) for c in lattigo()], input=question, stdout=subprocess.PIPE, text=True)
+    except (Absent, OSError) as reason:
+        sys.exit(f"peers: Lattigo is absent: {reason}")
+    if done.returncode:
+        sys.exit(f"peers: Lattigo's driver stopped with exit status {done.returncode}; it needs 18 GB for N = 2^16")
+    print(done.stdout, end="")
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--bootstrap"]:
+        bootstrap(*sys.argv[2:3] or ["N16QP1767H32768H32"])
+        sys.exit()
     drivers, told = start(), set()
     for line in sys.stdin:
         for row in ask(drivers, line, told):

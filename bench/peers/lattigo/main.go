@@ -25,6 +25,8 @@ type question struct {
 	PrimeBits   int    `json:"prime_bits"`
 	ChainBits   []int  `json:"chain_bits"`
 	SpecialBits []int  `json:"special_bits"`
+	// Parameters is the name of a set of Lattigo's own, for "bootstrap".
+	Parameters string `json:"parameters"`
 }
 
 // answer is a row, or the reason why there is none.
@@ -36,6 +38,7 @@ type answer struct {
 	Version       string  `json:"version,omitempty"`
 	Parameters    string  `json:"parameters,omitempty"`
 	Absent        string  `json:"absent,omitempty"`
+	*bootstrapped
 }
 
 func main() {
@@ -49,9 +52,18 @@ func main() {
 			os.Exit(2)
 		}
 		a := answer{Library: "Lattigo", Version: version()}
-		if times, parameters, err := measure(q); err != nil {
+		var times []float64
+		var parameters string
+		var err error
+		if q.Op == "bootstrap" {
+			a.bootstrapped, times, parameters, err = bootstrap(q.Parameters)
+		} else {
+			times, parameters, err = measure(q)
+		}
+		if err != nil {
 			a.Absent = err.Error()
 		} else {
+			sort.Float64s(times)
 			a.Name, a.Parameters = q.Op, parameters
 			a.Seconds, a.MedianSeconds = times[0], times[len(times)/2]
 		}

@@ -1,11 +1,11 @@
 //! Named parameter sets. Frozen: a name never changes its primes (`tests/golden/presets.toml` holds them).
 
+mod bootstrap;
+
 use super::{
-    bootstrap::{BootstrapLiteral, EvalModLiteral, Order},
     checked::Params,
     error::ParamsError,
     literal::{ParamsLiteral, PrimeChoice},
-    sine::Sine,
 };
 
 /// A frozen parameter set.
@@ -19,10 +19,18 @@ pub struct Preset {
     pub literal: ParamsLiteral,
 }
 
-/// All presets, smallest first.
+/// All presets, smallest first, those that bootstrap last.
 #[must_use]
 pub fn presets() -> Vec<Preset> {
-    let preset = |name, purpose, literal| Preset { name, purpose, literal };
+    [levelled(), bootstrap::presets()].concat()
+}
+
+fn preset_of(name: &'static str, purpose: &'static str, literal: ParamsLiteral) -> Preset {
+    Preset { name, purpose, literal }
+}
+
+fn levelled() -> Vec<Preset> {
+    let preset = preset_of;
     vec![
         preset("n13-l3-s40", "a few products on 4096 slots", ParamsLiteral::chain(13, 45, 40, 3, (45, 1), 4)),
         preset("n14-l7-s40", "shallow circuits on 8192 slots", ParamsLiteral::chain(14, 50, 40, 7, (45, 2), 4)),
@@ -39,24 +47,6 @@ pub fn presets() -> Vec<Preset> {
             ParamsLiteral::chain(16, 50, 40, 32, (46, 6), 6),
         ),
         preset("n16-mixed", "levels of one and of two primes in turn, scale 2^56", mixed()),
-        preset(
-            "boot",
-            "the default of bootstrapping: 14 levels, 24 bits; 32 limbs, dnum 4",
-            boot(14, 50, 46, (49, 8), 4),
-        ),
-        preset(
-            "boot-fast",
-            "bootstrapping in the least time a level: 15 levels, 22 bits, no prime above 48 bits",
-            boot(15, 48, 44, (48, 7), 5),
-        ),
-        preset(
-            "boot-cosine",
-            "bootstrapping by a cosine and an arcsine of degree 3: 13 levels, 22 bits",
-            boot_cosine(),
-        ),
-        preset("boot-precise", "bootstrapping in two passes: 12 levels, 29 bits at scale 2^45", boot_precise()),
-        preset("boot-n15", "bootstrapping on 16384 slots: 5 levels, 19 bits at scale 2^35", boot_n15()),
-        preset("ark-24", "ARK's shape: 24 limbs, 6 special, dnum 4", ark()),
     ]
 }
 
@@ -73,65 +63,6 @@ fn mixed() -> ParamsLiteral {
     literal.levels = std::iter::once(vec![PrimeChoice::Bits(31); 2])
         .chain((0..12).map(|i| if i % 2 == 0 { vec![PrimeChoice::Bits(28); 2] } else { vec![PrimeChoice::Bits(56)] }))
         .collect();
-    literal
-}
-
-/// A chain from level 0 upwards, each run of levels by the bits of their primes.
-fn levels(runs: &[(&[u32], usize)]) -> Vec<Vec<PrimeChoice>> {
-    let level = |bits: &[u32]| bits.iter().map(|&b| PrimeChoice::Bits(b)).collect::<Vec<_>>();
-    runs.iter().flat_map(|&(bits, count)| vec![level(bits); count]).collect()
-}
-
-/// SlotToCoeff first with 3 and 4 maps under an ephemeral secret of weight 32, EvalMod of degree 31 at an eighth.
-fn bootstrapping(message_ratio: u32, sine: Sine) -> BootstrapLiteral {
-    BootstrapLiteral {
-        order: Order::SlotToCoeffFirst,
-        slot_to_coeff: 3,
-        coeff_to_slot: 4,
-        message_ratio,
-        ephemeral_weight: Some(32),
-        eval_mod: EvalModLiteral { range: 16, degree: 31, double_angles: 3, sine },
-    }
-}
-
-/// An exponential with two harmonics, its primes of so many bits; the last level is wider by what the second harmonic's
-/// factor and the user's scale take.
-fn boot(user: usize, eval_mod: u32, coeff_to_slot: u32, special: (u32, usize), dnum: usize) -> ParamsLiteral {
-    let mut literal = ParamsLiteral::chain(16, eval_mod, 40, 0, special, dnum);
-    let last = 2 * eval_mod - 41;
-    let last = [last.div_ceil(2), last / 2];
-    let (first, above) = (&[eval_mod][..], &[coeff_to_slot][..]);
-    literal.levels = levels(&[(first, 1), (&[30], 3), (&[40], user), (&last, 1), (first, 8), (above, 4)]);
-    literal.bootstrapping = Some(bootstrapping(7, Sine::Exponential { harmonics: 2 }));
-    literal
-}
-
-/// As published implementations do it: a cosine, an arcsine of degree 3, no prime above 50 bits.
-fn boot_cosine() -> ParamsLiteral {
-    let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (49, 8), 4);
-    literal.levels = levels(&[(&[50], 1), (&[30], 3), (&[40], 13), (&[50], 10), (&[46], 4)]);
-    literal.bootstrapping = Some(bootstrapping(7, Sine::Cosine { arcsine: 3 }));
-    literal
-}
-
-fn boot_precise() -> ParamsLiteral {
-    let mut literal = ParamsLiteral::chain(16, 50, 45, 0, (50, 7), 5);
-    literal.levels = levels(&[(&[50], 1), (&[33], 3), (&[45], 13), (&[27, 27], 1), (&[50], 8), (&[46], 4)]);
-    literal.bootstrapping = Some(bootstrapping(7, Sine::Exponential { harmonics: 2 }));
-    literal
-}
-
-fn boot_n15() -> ParamsLiteral {
-    let mut literal = ParamsLiteral::chain(15, 44, 35, 0, (50, 2), 10);
-    literal.levels = levels(&[(&[44], 1), (&[28], 2), (&[35], 5), (&[29, 28], 1), (&[50], 7), (&[43], 2)]);
-    let boot = bootstrapping(10, Sine::Exponential { harmonics: 1 });
-    literal.bootstrapping = Some(BootstrapLiteral { slot_to_coeff: 2, coeff_to_slot: 2, ..boot });
-    literal
-}
-
-fn ark() -> ParamsLiteral {
-    let mut literal = ParamsLiteral::chain(16, 50, 45, 0, (50, 6), 4);
-    literal.levels.extend([40; 3].into_iter().chain([45; 8]).chain([50; 12]).map(|b| vec![PrimeChoice::Bits(b)]));
     literal
 }
 

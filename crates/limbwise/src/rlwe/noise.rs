@@ -61,8 +61,8 @@ pub fn encapsulation(params: &Params) -> f64 {
 /// The noise is a law found by measurement (`tests/ckks/bootstrap.rs` and the full-size runs hold it to runs), for a dense
 /// secret and a range of 16, in bits: with SlotToCoeff first 45.3 − ½·log₂N − ½·log₂(2n) − m + (E − 50) for n slots, E the
 /// bits of its primes and m the message ratio's, and 1.5 bits more for an exponential, whose squares amplify less than
-/// double angles; with SlotToCoeff last ½·log₂(2n) less, for coefficients are spread over the slots. The error of the sine
-/// is computed.
+/// double angles; with SlotToCoeff last ½·log₂(2n) less, for coefficients are spread over the slots; a range K costs
+/// log₂(K/16), as what goes in is divided by it. The error of the sine is computed.
 #[must_use]
 pub fn eval_mod(params: &Params, slots: usize, width: f64) -> f64 {
     let Some(boot) = params.bootstrapping() else { return 0.0 };
@@ -71,7 +71,8 @@ pub fn eval_mod(params: &Params, slots: usize, width: f64) -> f64 {
     let log_slots = to_f64(2 * slots as u64).log2();
     let spread = if boot.literal.order == Order::SlotToCoeffFirst { 0.5 } else { 1.0 };
     let exponential = if matches!(boot.literal.eval_mod.sine, Sine::Exponential { .. }) { 1.5 } else { 0.0 };
-    let bits = 45.3 - 0.5 * log_n - spread * log_slots - m + prime + exponential;
+    let range = (f64::from(boot.literal.eval_mod.range) / 16.0).log2();
+    let bits = 45.3 - 0.5 * log_n - spread * log_slots - m + prime + exponential - range;
     (-bits).exp2().hypot(boot.sine_error(width))
 }
 

@@ -160,7 +160,10 @@ fn mistakes_teach() {
     for (text, expected) in cases {
         assert!(text.contains(expected), "{text:?} should say {expected:?}");
     }
-    let wide = encoded(Strategy::Direct, PlaintextForm::OnTheFly, top, 2f64.powi(52)).err().unwrap().to_string();
-    assert!(wide.contains("overflows the modulus of 2^50"), "{wide}");
-    assert!(encoded(Strategy::Direct, PlaintextForm::Full, top, 2f64.powi(52)).is_ok());
+    // What is wider than a prime takes two limbs; what is wider than the modulus is refused.
+    for form in PlaintextForm::ALL {
+        assert!(encoded(Strategy::Direct, form, top, 2f64.powi(52)).is_ok());
+        let wide = encoded(Strategy::Direct, form, 0, 2f64.powi(52)).err().unwrap().to_string();
+        assert!(wide.contains("overflows the modulus of 2^50"), "{wide}");
+    }
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod bootstrap;
 #[cfg(test)]
+mod bootstrap_presets;
+#[cfg(test)]
 mod common;
 #[cfg(test)]
 mod linear;

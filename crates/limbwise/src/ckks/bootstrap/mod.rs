@@ -157,8 +157,9 @@ impl<D: Device> Bootstrapper<D> {
         let reached = result.scale * self.fill;
         debug_assert!((reached / scale - 1.0).abs() < 1e-8, "2^{} for 2^{}", reached.log2(), scale.log2());
         let spread = if first { noise::slot_factor(self.plan.slots) } else { 1.0 };
-        let error =
-            (expected.error() / spread).hypot(noise::eval_mod(params, self.plan.slots, a.estimate.part_width()));
+        let law = noise::eval_mod(params, self.plan.slots, a.estimate.part_width());
+        let division = Estimate::exact(0.0).divided(params, self.plan.slots, scale).error();
+        let error = (expected.error() / spread).hypot(law).hypot(self.divisions() * division);
         let estimate =
             Estimate::exact(a.estimate.magnitude).with_peak(a.estimate.peak, a.estimate.real).with_error(error);
         let shadow = a.shadow.as_ref().map(|s| match self.plan.content {
@@ -243,6 +244,17 @@ impl<D: Device> Bootstrapper<D> {
                 let repeated = eval.add(a, &eval.rotate(a, self.plan.slots as i64)?)?;
                 Ok(Ciphertext { slots: self.plan.slots, ..repeated })
             }
+        }
+    }
+
+    /// How much of the last division's rounding, at the user's scale, one part of a slot has.
+    fn divisions(&self) -> f64 {
+        match (self.levels.literal.order, self.levels.literal.eval_mod.sine, self.halves) {
+            // The imaginary part of what is at half the scale.
+            (Order::SlotToCoeffFirst, Sine::Exponential { .. }, _) => 2.0,
+            // The real part of one half, the imaginary part of the other.
+            (Order::SlotToCoeffFirst, _, Halves::Batch | Halves::Beside) => 2f64.sqrt(),
+            _ => 1.0,
         }
     }
 

@@ -1,6 +1,9 @@
 //! Applying a linear map: checks, what the strategies share, and the choice between them.
 
-use super::{LinearTransform, PlaintextForm, Strategy, bsgs, direct, double_hoisted, hoisted, multi_hop};
+use super::{
+    LinearTransform, PlaintextForm, Strategy, bsgs, direct, double_hoisted, hoisted, layout::Group, multi_hop,
+    transform::Encoded,
+};
 use crate::{
     ckks::{Auto, Ciphertext, Estimate, Evaluator, evaluator::linear},
     error::{KeyError, LevelError, Result, ScaleError},
@@ -145,8 +148,19 @@ impl<'r, D: Device> Run<'r, D> {
     pub(super) fn values(&self, weight: &D::Poly, basis: Basis) -> D::Poly {
         match self.map.plan.form {
             PlaintextForm::Full => self.dev.restrict(weight, basis),
-            PlaintextForm::OnTheFly => self.dev.extend_limb(weight, basis),
+            PlaintextForm::OnTheFly if weight.shape().basis.len() == 1 => self.dev.extend_limb(weight, basis),
+            PlaintextForm::OnTheFly => self.extended(weight, basis),
         }
+    }
+
+    /// [`Device::extend_limb`] for what takes several limbs of narrow primes.
+    fn extended(&self, weight: &D::Poly, basis: Basis) -> D::Poly {
+        let own = weight.shape().basis;
+        let mut parts = vec![self.dev.basis_convert(weight, basis - own)];
+        if !(own & basis).is_empty() {
+            parts.push(self.dev.restrict(weight, own & basis));
+        }
+        self.dev.ntt(self.dev.join(&parts.iter().collect::<Vec<_>>()))
     }
 
     pub(super) fn stack(&self, c: &Ciphertext<D>) -> Stacked<D::Poly> {
@@ -180,8 +194,26 @@ impl<'r, D: Device> Run<'r, D> {
             let products = group.terms.iter().zip(weights).map(|(t, w)| estimates[t.baby].product(w.estimate));
             products.reduce(Estimate::sum).expect("a group has a term")
         });
-        let sums = self.dev.weighted_sums(&polys, &terms);
+        let narrow = !full && weights.iter().flatten().any(|w| w.poly.shape().basis.len() > 1);
+        let sums =
+            if narrow { self.narrow_sums(&polys, groups, weights) } else { self.dev.weighted_sums(&polys, &terms) };
         sums.into_iter().zip(expected).map(|(poly, estimate)| Stacked { poly, estimate }).collect()
+    }
+
+    /// [`Device::weighted_sums`] with weights of several limbs: each lives only while it is multiplied.
+    fn narrow_sums(&self, x: &[D::Poly], groups: &[Group], weights: &[Vec<Encoded<D::Poly>>]) -> Vec<D::Poly> {
+        let sum = |(group, weights): (&Group, &Vec<Encoded<D::Poly>>)| {
+            let mut sum: Option<D::Poly> = None;
+            for (x, weight) in group.terms.iter().map(|t| &x[t.baby]).zip(weights) {
+                let values = self.values(&weight.poly, x.shape().basis);
+                match &mut sum {
+                    None => sum = Some(self.dev.mul(x, &values)),
+                    Some(sum) => self.dev.mul_acc(sum, x, &values),
+                }
+            }
+            sum.expect("a group has a term")
+        };
+        groups.iter().zip(weights).map(sum).collect()
     }
 
     /// After a key switch that stays over QP: the digits' noise without the rounding.

@@ -111,7 +111,8 @@ impl std::fmt::Display for Strategy {
 pub enum PlaintextForm {
     /// All limbs that are multiplied with, transformed: over QP for [`Strategy::DoubleHoisted`], else over Q.
     Full,
-    /// One limb of signed coefficients, reduced and transformed for each other limb where it is used. \[ARK\]
+    /// One limb of signed coefficients, reduced and transformed for each other limb where it is used; two of narrow
+    /// primes. \[ARK\]
     OnTheFly,
 }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     ckks::{Encoder, Estimate, Packing},
-    error::{EncodeError, Result},
+    error::Result,
     params::Params,
     rlwe::{KeyName, Requirements},
 };
@@ -35,11 +35,10 @@ impl<D: Device> LinearTransform<D> {
     /// Encodes a map.
     ///
     /// # Errors
-    /// As [`Encoder::encode`]; [`EncodeError::TooLarge`] also for what does not fit the one limb of
-    /// [`PlaintextForm::OnTheFly`].
+    /// As [`Encoder::encode`].
     pub fn encode(dev: &D, encoder: &Encoder, diagonals: &Diagonals, plan: LinearPlan) -> Result<Self> {
         let _region = dev.region("encode_linear", 0);
-        let basis = stored_basis(encoder.params(), plan);
+        let basis = stored_basis(encoder.params(), diagonals, plan);
         Self::build(encoder, diagonals, plan, |values, packing| {
             let coefficients = encoder.coefficients(dev, &[values()], packing, basis);
             match plan.form {
@@ -58,7 +57,8 @@ impl<D: Device> LinearTransform<D> {
             PlaintextForm::Full => Domain::Eval,
             PlaintextForm::OnTheFly => Domain::Coeff,
         };
-        let shape = Shape::eval(encoder.params().ring(), stored_basis(encoder.params(), plan)).with_domain(domain);
+        let basis = stored_basis(encoder.params(), diagonals, plan);
+        let shape = Shape::eval(encoder.params().ring(), basis).with_domain(domain);
         Self::build(encoder, diagonals, plan, |_, _| {
             dev.upload(&shape, Role::Plaintext, &|_, _| unreachable!("a declared plaintext has no words"))
         })
@@ -78,7 +78,6 @@ impl<D: Device> LinearTransform<D> {
             let one = |diagonal| {
                 // A rotation changes neither size nor error: what is only declared is not rotated.
                 let estimate = encoder.estimate(std::slice::from_ref(diagonals.values(diagonal)), packing)?;
-                fits_one_limb(encoder.params(), plan, estimate)?;
                 Ok(Encoded { poly: make(&|| diagonals.rotated(diagonal, turn), packing), estimate })
             };
             group.terms.iter().map(|term| one(term.diagonal)).collect::<Result<Vec<_>>>()
@@ -120,26 +119,28 @@ impl<D: Device> LinearTransform<D> {
 }
 
 /// The limbs that are stored of each diagonal.
-fn stored_basis(params: &Params, plan: LinearPlan) -> Basis {
+fn stored_basis(params: &Params, diagonals: &Diagonals, plan: LinearPlan) -> Basis {
     match (plan.form, plan.strategy) {
-        (PlaintextForm::OnTheFly, _) => Basis::single(widest_prime(params)),
+        (PlaintextForm::OnTheFly, _) => narrow_basis(params, diagonals, plan),
         (PlaintextForm::Full, Strategy::DoubleHoisted { .. }) => params.basis(plan.level) | params.special(),
         (PlaintextForm::Full, _) => params.basis(plan.level),
     }
 }
 
-/// The prime that holds the largest signed coefficients.
-fn widest_prime(params: &Params) -> usize {
-    let primes = &params.ring().spec().primes;
-    (0..primes.len()).max_by_key(|&i| primes[i]).expect("a ring has primes")
-}
-
-/// Coefficients are at most the largest slot times the scale; one bit is for the sign, one is kept free.
-fn fits_one_limb(params: &Params, plan: LinearPlan, estimate: Estimate) -> Result<()> {
-    let log_modulus = to_f64(params.ring().spec().primes[widest_prime(params)]).log2();
-    let (magnitude, log_scale) = (estimate.peak, plan.scale.log2());
-    if plan.form == PlaintextForm::OnTheFly && magnitude > 0.0 && magnitude.log2() + log_scale > log_modulus - 2.0 {
-        return Err(EncodeError::TooLarge { magnitude, log_scale, log_modulus }.into());
+/// As few of the widest primes as hold every signed coefficient: at most the largest slot times the scale; one bit is for
+/// the sign, one is kept free.
+fn narrow_basis(params: &Params, diagonals: &Diagonals, plan: LinearPlan) -> Basis {
+    let largest = |d| diagonals.values(d).iter().map(|z| z.norm()).fold(0.0, f64::max);
+    let bits = diagonals.indices().map(largest).fold(f64::MIN_POSITIVE, f64::max).log2() + plan.scale.log2() + 2.0;
+    let mut primes: Vec<(u64, usize)> = params.ring().spec().primes.iter().copied().zip(0..).collect();
+    primes.sort_unstable_by_key(|&(prime, _)| std::cmp::Reverse(prime));
+    let (mut basis, mut held) = (Basis::default(), 0.0);
+    for (prime, index) in primes {
+        if !basis.is_empty() && held >= bits {
+            break;
+        }
+        basis = basis | Basis::single(index);
+        held += to_f64(prime).log2();
     }
-    Ok(())
+    basis
 }

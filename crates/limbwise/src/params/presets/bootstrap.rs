@@ -1,0 +1,169 @@
+//! The presets that bootstrap. A purpose says levels, precision, failures and keys; where these come from:
+//!
+//! - precision: −log₂ of the mean absolute error of real and imaginary parts, of full-size runs on random and on constant
+//!   messages in all slots by the fastest plan; the smallest, which rotates more often, gives up to half a bit less
+//!   (`tests/ckks/bootstrap_presets.rs` holds it to that);
+//! - failures: [`Bootstrapping::log2_failure`](crate::params::Bootstrapping::log2_failure) of all slots, computed;
+//! - keys: those of the fastest plan as stored, and of the smallest as seeded, computed.
+
+use super::{
+    super::{
+        bootstrap::{BootstrapLiteral, EvalModLiteral, Order},
+        literal::{ParamsLiteral, PrimeChoice},
+        sine::Sine,
+    },
+    Preset, preset_of as preset,
+};
+
+/// All of them.
+pub(super) fn presets() -> Vec<Preset> {
+    vec![
+        preset(
+            "boot",
+            "the default: 14 levels, 24.0 bits, 2^-106 failures; keys 5.8 GB, at least 0.9 GB seeded; 32 limbs, dnum 4",
+            boot(14, 50, 46, (49, 8), 4),
+        ),
+        preset(
+            "boot-fast",
+            "the least time a level: 15 levels, 21.5 bits, 2^-106 failures; keys 7.2 GB, at least 1.1 GB seeded; no prime above 48 bits",
+            boot(15, 48, 44, (48, 7), 5),
+        ),
+        preset(
+            "boot-cosine",
+            "a cosine and an arcsine of degree 3: 13 levels, 22.6 bits, 2^-106 failures; keys 5.7 GB, at least 0.9 GB seeded",
+            boot_cosine(),
+        ),
+        preset(
+            "boot-precise",
+            "two passes: 12 levels, 31.5 bits at scale 2^45, 2^-106 failures; keys 6.6 GB, at least 1.0 GB seeded",
+            boot_precise(),
+        ),
+        preset(
+            "boot-n15",
+            "16384 slots: 5 levels, 19.6 bits at scale 2^35, 2^-107 failures; keys 5.5 GB, at least 0.3 GB seeded",
+            boot_n15(),
+        ),
+        preset(
+            "ark-24",
+            "ARK's shape, 24 limbs, 6 special, dnum 4: 8 levels, 19.9 bits at scale 2^45, 2^-106 failures; keys 4.3 GB, at least 0.7 GB seeded",
+            ark(),
+        ),
+        preset(
+            "boot-lattigo",
+            "what Lattigo's N16QP1767H32768H32 delivers, in 1728 bits for its 1767, SlotToCoeff first and no prime above 50 bits: 13 levels, 24.1 bits, 2^-106 failures; keys 5.7 GB, at least 0.9 GB seeded",
+            boot_lattigo(),
+        ),
+        preset(
+            "boot-sharp",
+            "SHARP's shape, 36 limbs and 12 of at most 36 bits, dnum 3: 9 levels, 20.9 bits at scale 2^35, 2^-106 failures; keys 5.9 GB, at least 0.6 GB seeded",
+            boot_sharp(),
+        ),
+        preset(
+            "boot-narrow",
+            "no prime above 31 bits: 19 levels, 15.8 bits at scale 2^31, 2^-106 failures; keys 8.6 GB, at least 1.3 GB seeded",
+            boot_narrow(),
+        ),
+        preset(
+            "boot-uniform",
+            "no ephemeral secret, as OpenFHE with a uniform ternary one: 6 levels of 59 bits, 16.4 bits, 2^-34 failures; keys 4.8 GB, at least 0.7 GB seeded",
+            boot_uniform(),
+        ),
+    ]
+}
+
+/// A chain from level 0 upwards, each run of levels by the bits of their primes.
+fn levels(runs: &[(&[u32], usize)]) -> Vec<Vec<PrimeChoice>> {
+    let level = |bits: &[u32]| bits.iter().map(|&b| PrimeChoice::Bits(b)).collect::<Vec<_>>();
+    runs.iter().flat_map(|&(bits, count)| vec![level(bits); count]).collect()
+}
+
+/// SlotToCoeff first with 3 and 4 maps under an ephemeral secret of weight 32, EvalMod of degree 31 at an eighth.
+fn bootstrapping(message_ratio: u32, sine: Sine) -> BootstrapLiteral {
+    BootstrapLiteral {
+        order: Order::SlotToCoeffFirst,
+        slot_to_coeff: 3,
+        coeff_to_slot: 4,
+        message_ratio,
+        ephemeral_weight: Some(32),
+        eval_mod: EvalModLiteral { range: 16, degree: 31, double_angles: 3, sine },
+    }
+}
+
+/// An exponential with two harmonics, its primes of so many bits; the last level is wider by what the second harmonic's
+/// factor and the user's scale take.
+fn boot(user: usize, eval_mod: u32, coeff_to_slot: u32, special: (u32, usize), dnum: usize) -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, eval_mod, 40, 0, special, dnum);
+    let last = 2 * eval_mod - 41;
+    let last = [last.div_ceil(2), last / 2];
+    let (first, above) = (&[eval_mod][..], &[coeff_to_slot][..]);
+    literal.levels = levels(&[(first, 1), (&[30], 3), (&[40], user), (&last, 1), (first, 8), (above, 4)]);
+    literal.bootstrapping = Some(bootstrapping(7, Sine::Exponential { harmonics: 2 }));
+    literal
+}
+
+/// As published implementations do it: a cosine, an arcsine of degree 3, no prime above 50 bits.
+fn boot_cosine() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (49, 8), 4);
+    literal.levels = levels(&[(&[50], 1), (&[30], 3), (&[40], 13), (&[50], 10), (&[46], 4)]);
+    literal.bootstrapping = Some(bootstrapping(7, Sine::Cosine { arcsine: 3 }));
+    literal
+}
+
+fn boot_precise() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 50, 45, 0, (50, 7), 5);
+    literal.levels = levels(&[(&[50], 1), (&[33], 3), (&[45], 13), (&[27, 27], 1), (&[50], 8), (&[46], 4)]);
+    literal.bootstrapping = Some(bootstrapping(7, Sine::Exponential { harmonics: 2 }));
+    literal
+}
+
+fn boot_n15() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(15, 44, 35, 0, (50, 2), 10);
+    literal.levels = levels(&[(&[44], 1), (&[28], 2), (&[35], 5), (&[29, 28], 1), (&[50], 7), (&[43], 2)]);
+    let boot = bootstrapping(10, Sine::Exponential { harmonics: 1 });
+    literal.bootstrapping = Some(BootstrapLiteral { slot_to_coeff: 2, coeff_to_slot: 2, ..boot });
+    literal
+}
+
+/// ARK's shape with one prime a level: 24 limbs and 6. Thirty limbs of 50 bits leave 317 bits of what is secure unused.
+fn ark() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 50, 45, 0, (50, 6), 4);
+    literal.levels = levels(&[(&[50], 1), (&[40], 3), (&[45], 8), (&[50], 12)]);
+    literal.bootstrapping = Some(bootstrapping(10, Sine::Exponential { harmonics: 1 }));
+    literal
+}
+
+/// SHARP's shape: 36 limbs (L = 35) and 12 of at most 36 bits, dnum 3; two primes a level in EvalMod and CoeffToSlot. q₀
+/// has two of 24 bits, so that a key under the ephemeral secret stays below 121 bits with two special primes.
+fn boot_sharp() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 36, 35, 0, (36, 12), 3);
+    literal.levels = levels(&[(&[24, 24], 1), (&[32], 3), (&[35], 9), (&[36, 36], 1), (&[29, 29], 7), (&[27, 27], 3)]);
+    let boot = bootstrapping(12, Sine::Exponential { harmonics: 1 });
+    literal.bootstrapping = Some(BootstrapLiteral { coeff_to_slot: 3, ..boot });
+    literal
+}
+
+/// No prime above 31 bits.
+fn boot_narrow() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 31, 31, 0, (31, 12), 4);
+    literal.levels = levels(&[(&[29, 29], 1), (&[30], 3), (&[31], 19), (&[31, 31], 1), (&[25, 25], 7), (&[24, 24], 4)]);
+    literal.bootstrapping = Some(bootstrapping(10, Sine::Exponential { harmonics: 1 }));
+    literal
+}
+
+/// One level fewer than the default, whose bits go to CoeffToSlot and SlotToCoeff.
+fn boot_lattigo() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (50, 8), 4);
+    literal.levels = levels(&[(&[50], 1), (&[33], 3), (&[40], 13), (&[30, 29], 1), (&[50], 8), (&[50], 4)]);
+    literal.bootstrapping = Some(bootstrapping(7, Sine::Exponential { harmonics: 2 }));
+    literal
+}
+
+/// The modulus is raised under the main secret, whose multiples of q₀ deviate by 60: a wide range, 6 squares.
+fn boot_uniform() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 50, 59, 0, (59, 7), 4);
+    literal.levels = levels(&[(&[50], 1), (&[32], 3), (&[59], 6), (&[50], 13), (&[46], 4)]);
+    let sine = Sine::Exponential { harmonics: 1 };
+    let eval_mod = EvalModLiteral { range: 512, degree: 119, double_angles: 6, sine };
+    literal.bootstrapping = Some(BootstrapLiteral { ephemeral_weight: None, eval_mod, ..bootstrapping(9, sine) });
+    literal
+}

@@ -1,0 +1,112 @@
+//! Every preset that bootstraps does at full size what its purpose says.
+
+use crate::common::{Session, uniform};
+use limbwise::{
+    Complex64,
+    ckks::{
+        Packing, Precision,
+        bootstrap::{BootstrapPlan, Bootstrapper, Rotations, requirements},
+        encrypt_secret,
+    },
+    params::{
+        Insecure, Params,
+        presets::{preset, presets},
+    },
+    rlwe::{KeyForm, key_bytes},
+};
+
+/// Rotations of the smallest plan beyond those of the fastest, which a purpose speaks of, and what two runs differ by.
+const LESS: f64 = 0.5 + 0.2;
+
+/// One bootstrapping, or two passes, of random and of constant messages in all slots by the smallest plan: as many bits as
+/// the purpose says, less what that plan costs, and within two of what was expected.
+fn holds(name: &str, bits: f64, passes: usize) {
+    let purpose = presets().into_iter().find(|p| p.name == name).unwrap().purpose;
+    let params = preset(name).unwrap();
+    let (boot, slots) = (*params.bootstrapping().unwrap(), params.max_slots());
+    let plan = BootstrapPlan::smallest(slots);
+    let gigabytes = |plan, form| {
+        let required = requirements(&params, plan).unwrap();
+        required.iter().map(|(&name, &level)| key_bytes(&params, name, level, form)).sum::<u64>() as f64 / 1e9
+    };
+    for fact in [
+        format!("{} levels", boot.levels + 1 - passes),
+        format!("{bits:.1} bits"),
+        format!("2^{:.0} failures", boot.log2_failure(slots)),
+        format!("keys {:.1} GB", gigabytes(BootstrapPlan::fastest(slots), KeyForm::Stored)),
+        format!("{:.1} GB seeded", gigabytes(plan, KeyForm::Seeded)),
+    ] {
+        assert!(purpose.contains(&fact), "{name}: {purpose}: not {fact}");
+    }
+    let s = Session::with_keys(params.clone(), &requirements(&params, plan).unwrap());
+    let bootstrapper = Bootstrapper::encode(&s.dev, &s.encoder, plan).unwrap();
+    let level = boot.input_level();
+    let packing = Packing { slots, level, scale: params.scale(level) };
+    for values in [uniform(slots, "boot"), vec![Complex64::new(0.7, 0.3); slots]] {
+        let plain = s.encoder.encode(&s.dev, std::slice::from_ref(&values), packing).unwrap();
+        let a = encrypt_secret(&s.dev, &params, &s.secret, &plain).unwrap().bounded_by(2f64.sqrt());
+        let result = match passes {
+            1 => bootstrapper.evaluate(&s.auto(), &a).unwrap(),
+            _ => bootstrapper.evaluate_twice(&s.auto(), &a, &mut |_| ()).unwrap(),
+        };
+        assert_eq!(result.level, boot.output_level() + 1 - passes);
+        let (got, expected) = (Precision::of(&s.decrypt(&result), &values), result.estimate.precision_bits());
+        assert!(got.mean > bits - LESS && (got.mean - expected).abs() < 2.0, "{name}: {got:?}, expected {expected:.2}");
+    }
+}
+
+macro_rules! full_size {
+    ($($test:ident: $name:literal, $bits:literal bits, $passes:literal;)*) => {$(
+        #[test]
+        #[ignore = "full size: a minute and 3 GB"]
+        fn $test() {
+            holds($name, $bits, $passes);
+        }
+    )*};
+}
+
+full_size! {
+    the_default: "boot", 24.0 bits, 1;
+    fast: "boot-fast", 21.5 bits, 1;
+    cosine: "boot-cosine", 22.6 bits, 1;
+    precise: "boot-precise", 31.5 bits, 2;
+    n15: "boot-n15", 19.6 bits, 1;
+    ark: "ark-24", 19.9 bits, 1;
+    lattigo: "boot-lattigo", 24.1 bits, 1;
+    sharp: "boot-sharp", 20.9 bits, 1;
+    narrow: "boot-narrow", 15.8 bits, 1;
+    uniform_secret: "boot-uniform", 16.4 bits, 1;
+}
+
+/// The multiples of q₀ under a uniform ternary secret deviate by 60, so that 512 is 8½ deviations.
+#[test]
+fn failure_under_a_uniform_secret() {
+    let params = preset("boot-uniform").unwrap();
+    let boot = params.bootstrapping().unwrap();
+    assert!((boot.multiple_deviation() - 60.3).abs() < 0.1);
+    // 2·exp(−½·(511.5/60.8)²) for each of 2^16 coefficients, 60.8 the deviation six above the mean weight.
+    assert!((boot.log2_failure(1 << 15) + 34.0).abs() < 0.2, "{}", boot.log2_failure(1 << 15));
+}
+
+/// Diagonals of more bits than a prime has, made where they are used: stored in two limbs.
+#[test]
+fn narrow_primes_on_a_small_ring() {
+    let mut literal = presets().into_iter().find(|p| p.name == "boot-narrow").unwrap().literal;
+    literal.levels.drain(6..23);
+    (literal.log_n, literal.dnum) = (11, 3);
+    literal.insecure = Some(Insecure { reason: "unit test on a small ring".into() });
+    let params = Params::new(&literal).unwrap();
+    let (level, slots) = (params.bootstrapping().unwrap().input_level(), params.max_slots());
+    let values = uniform(slots, "boot");
+    for rotations in Rotations::ALL {
+        let plan = BootstrapPlan { rotations, ..BootstrapPlan::smallest(slots) };
+        let s = Session::with_keys(params.clone(), &requirements(&params, plan).unwrap());
+        let bootstrapper = Bootstrapper::encode(&s.dev, &s.encoder, plan).unwrap();
+        let packing = Packing { slots, level, scale: params.scale(level) };
+        let plain = s.encoder.encode(&s.dev, std::slice::from_ref(&values), packing).unwrap();
+        let a = encrypt_secret(&s.dev, &params, &s.secret, &plain).unwrap().bounded_by(2f64.sqrt());
+        let result = bootstrapper.evaluate(&s.auto(), &a).unwrap();
+        let (got, expected) = (Precision::of(&s.decrypt(&result), &values), result.estimate.precision_bits());
+        assert!(got.mean > 17.0 && (got.mean - expected).abs() < 2.0, "{plan:?}: {got:?}, expected {expected:.2}");
+    }
+}
