@@ -26,7 +26,7 @@ pub struct Recording {
     pub input_bytes: u64,
     /// Most bytes of polynomials alive at once in a whole session, key generation and decryption included.
     pub session_peak_bytes: u64,
-    /// Bytes that the host holds beside them at most: the words of one result.
+    /// Bytes that the host holds beside them at most: the words of one result, and the clear maps of bootstrapping.
     pub host_bytes: u64,
 }
 
@@ -55,6 +55,7 @@ pub fn record<P: Program>(program: &P, form: KeyForm) -> Result<Recording> {
     let outputs = program.evaluate(&auto, &maps, &inputs, &mut ())?;
     let results = outputs.iter().map(|c| ResultEstimate { level: c.level, estimate: c.estimate }).collect();
     let graph = recorder.graph(); // while the results live: they are what the program keeps
+    let clear_maps = bootstrapper.as_ref().map_or(0, Bootstrapper::host_bytes);
     let null = Null::default();
     let host_bytes = session(&null, program, &plan, &mut (), |reader, result| {
         Ok(phase(reader.dev, params, reader.secret, result).shape().bytes())
@@ -65,7 +66,7 @@ pub fn record<P: Program>(program: &P, form: KeyForm) -> Result<Recording> {
         results,
         input_bytes,
         session_peak_bytes: null.meter().peak_bytes(),
-        host_bytes: host_bytes.into_iter().max().unwrap_or(0),
+        host_bytes: host_bytes.into_iter().max().unwrap_or(0) + clear_maps,
     })
 }
 

@@ -181,7 +181,11 @@ mod tests {
         let usual = EvalModLiteral { range: 16, degree: 31, double_angles: 3, sine };
         assert!(usual.series_error(7) < 2f64.powi(-30), "2^{}", usual.series_error(7).log2());
         let found = cheapest(30);
-        assert!(found.depth() <= usual.depth() && found.series_error(7) <= 2f64.powi(-30), "{found:?} 2^{}", found.series_error(7).log2());
+        assert!(
+            found.depth() <= usual.depth() && found.series_error(7) <= 2f64.powi(-30),
+            "{found:?} 2^{}",
+            found.series_error(7).log2()
+        );
         let rough = cheapest(12);
         assert!((rough.depth(), rough.degree) < (found.depth(), found.degree), "fewer bits cost less: {rough:?}");
         assert!(cheapest(38).depth() >= found.depth());

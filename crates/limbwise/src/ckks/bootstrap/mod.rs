@@ -27,6 +27,7 @@ use crate::{
 use eval_mod::Cubic;
 use limbwise_device::{Device, Handle as _};
 use limbwise_math::rns::to_f64;
+use num_complex::Complex64;
 
 /// Largest relative difference from the scale that a ciphertext is bootstrapped at.
 const SCALE_TOLERANCE: f64 = 1e-6;
@@ -105,6 +106,13 @@ impl<D: Device> Bootstrapper<D> {
     pub fn bytes(&self) -> u64 {
         let maps = self.to_coeff.maps.iter().chain(&self.to_slot.maps);
         maps.map(LinearTransform::bytes).sum::<u64>() + self.unit.shape().bytes()
+    }
+
+    /// Bytes that the host takes for the maps in the clear while they are encoded, and does not give back to the system.
+    #[must_use]
+    pub fn host_bytes(&self) -> u64 {
+        let maps = self.to_coeff.maps.iter().chain(&self.to_slot.maps);
+        maps.map(|map| (map.diagonals() * map.slots() * size_of::<Complex64>()) as u64).sum()
     }
 
     /// The same message with [`Bootstrapping::levels`] levels to use.

@@ -98,6 +98,12 @@ impl<D: Device> LinearTransform<D> {
         self.plan
     }
 
+    /// Encoded diagonals.
+    #[must_use]
+    pub fn diagonals(&self) -> usize {
+        self.weights.iter().map(Vec::len).sum()
+    }
+
     /// Slots of input and output.
     #[must_use]
     pub fn slots(&self) -> usize {
