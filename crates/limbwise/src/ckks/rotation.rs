@@ -5,7 +5,7 @@ use super::{
     evaluator::{Evaluator, linear},
 };
 use crate::{error::Result, rlwe::KeyName};
-use limbwise_device::{Device, Handle as _};
+use limbwise_device::Device;
 use limbwise_math::galois::GaloisElement;
 
 impl<D: Device> Evaluator<'_, D> {
@@ -85,13 +85,8 @@ impl<D: Device> Evaluator<'_, D> {
         if batch == 1 {
             return Ok(a.clone());
         }
-        let take = |from, to| {
-            let parts: Vec<D::Poly> = a.parts.iter().map(|p| self.dev.split(p, from, to)).collect();
-            debug_assert!(parts.iter().all(|p| p.shape().batch == to - from));
-            Ciphertext { parts, shadow: a.shadow.as_ref().map(|s| s.split(from, to)), ..*a }
-        };
-        let left = self.batch_sum(&take(0, batch / 2))?;
-        let right = self.batch_sum(&take(batch / 2, batch))?;
+        let left = self.batch_sum(&self.split(a, 0, batch / 2))?;
+        let right = self.batch_sum(&self.split(a, batch / 2, batch))?;
         self.add(&left, &right)
     }
 }

@@ -204,6 +204,11 @@ fn check_ranges(boot: &BootstrapLiteral, log_n: u32) -> Result<(), ParamsError> 
         ratio.to_string(),
         "2 to 20 bits, usually 5 to 10",
     )?;
+    if let Some(h) = boot.ephemeral_weight {
+        let most = 4096.min(1usize << log_n);
+        let ok = (1..=most).contains(&h);
+        range(ok, "bootstrapping.ephemeral-weight", h.to_string(), &format!("a weight from 1 to {most}, usually 32"))?;
+    }
     let EvalModLiteral { range: k, degree, double_angles, sine } = boot.eval_mod;
     range((2..=4096).contains(&k), "bootstrapping.eval-mod.range", k.to_string(), "2 to 4096; 16 for weight 32")?;
     range((7..=511).contains(&degree), "bootstrapping.eval-mod.degree", degree.to_string(), "7 to 511, usually 31")?;
@@ -265,6 +270,8 @@ mod tests {
         assert!(refused(&|b| b.eval_mod.double_angles = 0).contains("more double angles"));
         assert!(refused(&|b| b.coeff_to_slot = 0).contains("coeff-to-slot"));
         assert!(refused(&|b| b.ephemeral_weight = Some(16)).contains("weight 16"));
+        assert!(refused(&|b| b.ephemeral_weight = Some(70_000)).contains("ephemeral-weight = 70000: choose a weight"));
+        assert!(refused(&|b| b.ephemeral_weight = Some(0)).contains("ephemeral-weight = 0"));
         let mut short = literal();
         short.levels.truncate(10);
         assert_eq!(Params::new(&short).unwrap_err(), ParamsError::BootstrappingTooDeep { taken: 17, top: 9 });

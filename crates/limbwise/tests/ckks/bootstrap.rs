@@ -8,10 +8,7 @@ use limbwise::{
         bootstrap::{BootstrapPlan, Bootstrapper, Content, HalvesAt, Rotations, requirements},
         decrypt, encrypt_secret,
     },
-    params::{
-        BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Secret, Sine,
-        presets::presets,
-    },
+    params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Secret, Sine},
     rlwe::KeySet,
 };
 
@@ -254,22 +251,4 @@ fn a_range_that_is_too_small_is_found_at_decryption() {
     let refused = decrypt(&s.dev, &s.encoder, &s.params, &s.secret, &result).unwrap_err().to_string();
     assert!(refused.contains("the circuit allows at most"), "{refused}");
     assert!(s.params.bootstrapping().unwrap().log2_failure(slots) > -4.0);
-}
-
-/// The default preset at full size: random and constant messages, fastest and smallest plan.
-#[test]
-#[ignore = "full size: a minute and 8 GB"]
-fn the_default_preset_at_full_size() {
-    let literal = presets().into_iter().find(|p| p.name == "boot-cosine").unwrap().literal;
-    let slots = 1 << 15;
-    for plan in [BootstrapPlan::fastest(slots), BootstrapPlan::smallest(slots)] {
-        let (s, boot) = session(&literal, plan);
-        for values in [uniform(slots, "boot"), vec![Complex64::new(0.7, 0.3); slots]] {
-            let a = encrypted(&s, &values).bounded_by(2f64.sqrt());
-            let result = boot.evaluate(&s.auto(), &a).unwrap();
-            let got = Precision::of(&s.decrypt(&result), &values);
-            let expected = result.estimate.precision_bits();
-            assert!(got.mean > 22.0 && (got.mean - expected).abs() < 2.0, "{plan:?}: {got:?}, expected {expected:.2}");
-        }
-    }
 }

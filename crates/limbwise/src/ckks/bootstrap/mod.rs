@@ -29,6 +29,9 @@ use limbwise_device::{Device, Handle as _};
 use limbwise_math::rns::to_f64;
 use num_complex::Complex64;
 
+/// The operation, in errors.
+const OP: &str = "bootstrap";
+
 /// Largest relative difference from the scale that a ciphertext is bootstrapped at.
 const SCALE_TOLERANCE: f64 = 1e-6;
 
@@ -139,10 +142,11 @@ impl<D: Device> Bootstrapper<D> {
         begins: &mut dyn FnMut(&'static str),
     ) -> Result<Ciphertext<D>> {
         let eval = &auto.eval;
+        self.check(eval, a)?;
         let settled = auto.settle(a)?;
         let needed = self.levels.input_level();
         let a = &if settled.level > needed { auto.scale_to(&settled, 1.0, needed)? } else { settled };
-        let input = self.checked(eval, a)?;
+        let input = self.at_its_level(eval, a)?;
         let _region = eval.device().region("bootstrap", 0);
         let first = self.levels.literal.order == Order::SlotToCoeffFirst;
         let linear_step = |a: &Ciphertext<D>, begins: &mut dyn FnMut(&'static str)| {
@@ -177,10 +181,9 @@ impl<D: Device> Bootstrapper<D> {
         Ok(Ciphertext { scale, estimate, shadow, slots: self.plan.slots, ..result })
     }
 
-    /// The input at its level, if it is one that can be bootstrapped.
-    fn checked(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        let (op, params, needed) = ("bootstrap", eval.params(), self.levels.input_level());
-        linear(op, a)?;
+    /// Fails, before anything is computed, for what this bootstrapper is not for.
+    fn check(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<()> {
+        let (op, params, needed) = (OP, eval.params(), self.levels.input_level());
         if params.bootstrapping() != Some(&self.levels) {
             return Err(BootstrapError::OtherParameters.into());
         }
@@ -194,6 +197,16 @@ impl<D: Device> Bootstrapper<D> {
         let most = f64::from(self.levels.literal.message_ratio).exp2() / 5.0;
         if a.estimate.peak > most {
             return Err(BootstrapError::TooLarge { peak: a.estimate.peak, most }.into());
+        }
+        Ok(())
+    }
+
+    /// The settled input, if settling has left it at the level and scale that are bootstrapped.
+    fn at_its_level(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let (op, params, needed) = (OP, eval.params(), self.levels.input_level());
+        linear(op, a)?;
+        if a.level < needed {
+            return Err(LevelError::Exhausted { op, level: a.level, needed, top: params.top_level() }.into());
         }
         let wanted = params.scale(needed);
         if (a.scale / wanted - 1.0).abs() > SCALE_TOLERANCE {
