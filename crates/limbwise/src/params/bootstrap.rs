@@ -168,6 +168,16 @@ impl Bootstrapping {
         (to_f64(self.weight[0] as u64 + 1) / 12.0).sqrt()
     }
 
+    /// Fails where a ciphertext that is raised from level 0 as it is has less than the message ratio below q₀.
+    pub(super) fn leaves_room(&self, q0: f64, scale: f64) -> Result<(), ParamsError> {
+        let (ratio, most) = (self.literal.message_ratio, (q0 / scale).log2());
+        if self.literal.order == Order::SlotToCoeffFirst || f64::from(ratio) <= most {
+            return Ok(());
+        }
+        let wanted = format!("at most {:.0}, which q0 leaves above the scale, or a larger q0", most.floor().max(0.0));
+        Err(ParamsError::Range { field: "bootstrapping.message-ratio", got: ratio.to_string(), wanted })
+    }
+
     /// Checks what is written against the chain.
     pub(super) fn new(literal: &ParamsLiteral) -> Result<Option<Self>, ParamsError> {
         let Some(boot) = literal.bootstrapping else { return Ok(None) };
@@ -272,6 +282,11 @@ mod tests {
         assert!(refused(&|b| b.ephemeral_weight = Some(16)).contains("weight 16"));
         assert!(refused(&|b| b.ephemeral_weight = Some(70_000)).contains("ephemeral-weight = 70000: choose a weight"));
         assert!(refused(&|b| b.ephemeral_weight = Some(0)).contains("ephemeral-weight = 0"));
+        let mut narrow = literal();
+        let boot = narrow.bootstrapping.as_mut().unwrap();
+        (boot.order, boot.message_ratio) = (Order::SlotToCoeffLast, 11); // 50 bits of q₀ above a scale of 40
+        let refused = Params::new(&narrow).unwrap_err().to_string();
+        assert!(refused.contains("message-ratio = 11: choose at most"), "{refused}");
         let mut short = literal();
         short.levels.truncate(10);
         assert_eq!(Params::new(&short).unwrap_err(), ParamsError::BootstrappingTooDeep { taken: 17, top: 9 });

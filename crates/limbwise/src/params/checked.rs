@@ -65,6 +65,8 @@ impl Params {
         let mut scales = level_scales(scale, &chain, &limbs);
         let bootstrapping = Bootstrapping::new(literal)?;
         if let Some(boot) = &bootstrapping {
+            let q0 = chain[..limbs[0]].iter().map(|&q| to_f64(q)).product();
+            boot.leaves_room(q0, scales[0])?;
             bootstrapping_scales(&mut scales, boot, &chain, &limbs);
         }
         let inner =
