@@ -76,8 +76,8 @@ pub struct RowAt {
 /// Called once a row, from any thread, in any order; never called by a device that holds no words.
 pub type Fill<'a> = &'a (dyn Fn(RowAt, &mut [u64]) + Sync);
 
-/// A polynomial on a device.
-pub trait Handle: Clone {
+/// A polynomial on a device; any thread may hold it.
+pub trait Handle: Clone + Send + Sync {
     /// Its shape.
     fn shape(&self) -> &Shape;
 }
@@ -143,8 +143,9 @@ impl<P> Clone for Weight<'_, P> {
 
 impl<P> Copy for Weight<'_, P> {}
 
-/// A device: ring arithmetic on opaque polynomials.
-pub trait Device {
+/// A device: ring arithmetic on opaque polynomials. Any number of threads may compute on one at a time; what they get
+/// does not depend on the others.
+pub trait Device: Send + Sync {
     /// A polynomial: `batch × limbs × N` words on the device.
     type Poly: Handle;
 

@@ -159,6 +159,18 @@ pub enum KeyError {
         /// Level asked for.
         level: usize,
     },
+    /// There, but it cannot be read.
+    #[error("{op} needs {wanted}, which cannot be read from {file}: {cause}")]
+    Unread {
+        /// The operation.
+        op: &'static str,
+        /// The key.
+        wanted: String,
+        /// Where it should be.
+        file: String,
+        /// Why not, and what to do.
+        cause: String,
+    },
     /// A ciphertext of degree 2 where degree 1 is wanted, or the other way round.
     #[error("{op} wants a ciphertext of {wanted} polynomials, got {got}: {next}")]
     Degree {

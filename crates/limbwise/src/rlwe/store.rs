@@ -7,10 +7,16 @@ use crate::{
 };
 use limbwise_device::{Device, Role, Shape};
 use limbwise_math::sampling::Seed;
-use std::{collections::BTreeMap, sync::Mutex};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 /// The keys a circuit asked for, each with the highest level it was used at.
 pub type Requirements = BTreeMap<KeyName, usize>;
+
+/// One request of a circuit: which key, and the level of the ciphertext that it is for.
+pub type Request = (KeyName, usize);
 
 /// Which keys to make, and how to keep them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,12 +27,18 @@ pub struct KeyPlan {
     pub form: KeyForm,
 }
 
-/// Gives out evaluation keys.
-pub trait KeyStore<D: Device> {
-    /// The key of a name for ciphertexts at `level`.
+/// Gives out evaluation keys, to any thread.
+pub trait KeyStore<D: Device>: Send + Sync {
+    /// Fails as [`Self::key`] would for a key that is not there, before anything is computed; fetches nothing.
     ///
     /// # Errors
     /// [`KeyError::Missing`] or [`KeyError::TooLow`].
+    fn check(&self, op: &'static str, name: KeyName, level: usize) -> Result<()>;
+
+    /// The key of a name for ciphertexts at `level`.
+    ///
+    /// # Errors
+    /// [`KeyError::Missing`] or [`KeyError::TooLow`]; [`KeyError::Unread`] of a store that fetches.
     fn key(&self, op: &'static str, name: KeyName, level: usize) -> Result<EvaluationKey<D>>;
 }
 
@@ -51,19 +63,38 @@ impl<D: Device> KeySet<D> {
 }
 
 impl<D: Device> KeyStore<D> for KeySet<D> {
+    fn check(&self, op: &'static str, name: KeyName, level: usize) -> Result<()> {
+        self.key(op, name, level).map(drop)
+    }
+
     fn key(&self, op: &'static str, name: KeyName, level: usize) -> Result<EvaluationKey<D>> {
-        let Some(key) = self.keys.get(&name) else {
-            let mut present: Vec<String> = self.keys.keys().take(8).map(|k| k.describe(self.log_n)).collect();
-            if self.keys.len() > present.len() {
-                present.push(format!("{} more", self.keys.len() - present.len()));
-            }
+        let level_of = |k: &EvaluationKey<D>| k.level();
+        serves(self.log_n, (op, name, level), self.keys.get(&name).map(level_of), self.keys.keys().copied())?;
+        Ok(self.keys[&name].clone())
+    }
+}
+
+/// Fails unless a key made for a level serves a request `(op, name, level)`; names what is present where it is not there.
+///
+/// # Errors
+/// [`KeyError::Missing`] or [`KeyError::TooLow`].
+pub fn serves(
+    log_n: u32,
+    (op, name, level): (&'static str, KeyName, usize),
+    made: Option<usize>,
+    present: impl ExactSizeIterator<Item = KeyName>,
+) -> Result<(), KeyError> {
+    const SHOWN: usize = 8;
+    match made {
+        Some(made) if level <= made => Ok(()),
+        Some(made) => Err(KeyError::TooLow { name, made, level }),
+        None => {
+            let others = present.len().saturating_sub(SHOWN);
+            let mut present: Vec<String> = present.take(SHOWN).map(|k| k.describe(log_n)).collect();
+            present.extend((others > 0).then(|| format!("{others} more")));
             let present = if present.is_empty() { "no key".into() } else { present.join(", ") };
-            return Err(KeyError::Missing { op, wanted: name.describe(self.log_n), present }.into());
-        };
-        if level > key.level() {
-            return Err(KeyError::TooLow { name, made: key.level(), level }.into());
+            Err(KeyError::Missing { op, wanted: name.describe(log_n), present })
         }
-        Ok(key.clone())
     }
 }
 
@@ -73,14 +104,31 @@ pub struct DeclaredKeys<'a, D: Device> {
     params: Params,
     /// No key beyond those declared at the start.
     fixed: bool,
-    state: Mutex<(Requirements, BTreeMap<KeyName, EvaluationKey<D>>)>,
+    state: Mutex<Declared<D>>,
+}
+
+struct Declared<D: Device> {
+    required: Requirements,
+    requests: Vec<Request>,
+    keys: BTreeMap<KeyName, EvaluationKey<D>>,
+}
+
+impl<D: Device> Declared<D> {
+    fn of(keys: BTreeMap<KeyName, EvaluationKey<D>>) -> Mutex<Self> {
+        Mutex::new(Self { required: Requirements::new(), requests: Vec::new(), keys })
+    }
+
+    fn require(&mut self, name: KeyName, level: usize) {
+        let highest = self.required.entry(name).or_insert(level);
+        *highest = level.max(*highest);
+    }
 }
 
 impl<'a, D: Device> DeclaredKeys<'a, D> {
     /// Every key at the top level, stored: to learn what a circuit requires.
     #[must_use]
     pub fn all(dev: &'a D, params: &Params) -> Self {
-        Self { dev, params: params.clone(), fixed: false, state: Mutex::default() }
+        Self { dev, params: params.clone(), fixed: false, state: Declared::of(BTreeMap::new()) }
     }
 
     /// These keys, each at its level, declared at once.
@@ -88,36 +136,46 @@ impl<'a, D: Device> DeclaredKeys<'a, D> {
     pub fn exactly(dev: &'a D, params: &Params, plan: &KeyPlan) -> Self {
         let declared = |(&name, &level)| (name, declare(dev, params, name, level, plan.form));
         let keys = plan.required.iter().map(declared).collect();
-        Self { dev, params: params.clone(), fixed: true, state: Mutex::new((Requirements::new(), keys)) }
+        Self { dev, params: params.clone(), fixed: true, state: Declared::of(keys) }
     }
 
     /// What was asked for so far.
-    ///
-    /// # Panics
-    /// If another thread panicked while it asked.
     #[must_use]
     pub fn requirements(&self) -> Requirements {
-        self.state.lock().expect("no panic while the lock is held").0.clone()
+        self.state().required.clone()
+    }
+
+    /// Every request so far, in order: what a store that fetches keys reads ahead by.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request> {
+        self.state().requests.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, Declared<D>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<D: Device> KeyStore<D> for DeclaredKeys<'_, D> {
-    fn key(&self, op: &'static str, name: KeyName, level: usize) -> Result<EvaluationKey<D>> {
-        let mut state = self.state.lock().expect("no panic while the lock is held");
-        let (asked, keys) = &mut *state;
-        let highest = asked.entry(name).or_insert(level);
-        *highest = level.max(*highest);
-        if let Some(key) = keys.get(&name) {
-            return Ok(key.clone());
-        }
-        if self.fixed {
+    fn check(&self, op: &'static str, name: KeyName, level: usize) -> Result<()> {
+        let mut state = self.state();
+        state.require(name, level);
+        if self.fixed && !state.keys.contains_key(&name) {
             let wanted = name.describe(self.params.log_n());
             return Err(KeyError::Missing { op, wanted, present: "only what was declared".into() }.into());
         }
-        let level = if name == KeyName::Encapsulation { 0 } else { self.params.top_level() };
-        let key = declare(self.dev, &self.params, name, level, KeyForm::Stored);
-        keys.insert(name, key.clone());
-        Ok(key)
+        Ok(())
+    }
+
+    fn key(&self, op: &'static str, name: KeyName, level: usize) -> Result<EvaluationKey<D>> {
+        self.check(op, name, level)?;
+        let mut state = self.state();
+        state.requests.push((name, level));
+        let declared = || {
+            let level = if name == KeyName::Encapsulation { 0 } else { self.params.top_level() };
+            declare(self.dev, &self.params, name, level, KeyForm::Stored)
+        };
+        Ok(state.keys.entry(name).or_insert_with(declared).clone())
     }
 }
 

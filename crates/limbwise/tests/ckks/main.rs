@@ -18,3 +18,5 @@ mod precision;
 mod shadow;
 #[cfg(test)]
 mod tensor;
+#[cfg(test)]
+mod threads;

@@ -124,7 +124,7 @@ impl<'r, D: Device> Run<'r, D> {
             return Err(ScaleError::TooLarge { op, log_scale, log_modulus, level }.into());
         }
         for (name, _) in map.requirements(params) {
-            eval.keys.key(op, name, level)?;
+            eval.keys.check(op, name, level)?;
         }
         let input = Ciphertext { parts: a.parts.clone(), shadow: None, ..*a };
         let (basis, special) = (params.basis(level), params.special());
