@@ -1,6 +1,6 @@
 //! What can go wrong by a user's mistake, in words that say what, got, wanted and the next step.
 
-use crate::{ckks::tensor::TensorError, params::ParamsError, rlwe::KeyName};
+use crate::{ckks::tensor::TensorError, params::ParamsError, rlwe::KeyName, wire::WireError};
 use limbwise_device::{Fault, RingError};
 use limbwise_math::sampling::EntropyError;
 
@@ -35,6 +35,9 @@ pub enum Error {
     /// What was decrypted cannot be right.
     #[error(transparent)]
     Decrypt(#[from] DecryptError),
+    /// A file that cannot be read or written.
+    #[error(transparent)]
+    Wire(#[from] WireError),
     /// The device refused the ring.
     #[error(transparent)]
     Ring(#[from] RingError),
@@ -224,6 +227,18 @@ pub enum EncodeError {
         got: usize,
         /// Slots there are.
         slots: usize,
+    },
+    /// Values that are not what was promised of them.
+    #[error(
+        "the values break what was promised of them: their root mean square is {magnitude:.3e}, the largest {peak:.3e}, all real: {real}; promise more, or clip the data"
+    )]
+    Promise {
+        /// Largest root mean square of the slots of a message.
+        magnitude: f64,
+        /// Largest absolute value.
+        peak: f64,
+        /// Whether all are real.
+        real: bool,
     },
     /// A number of slots that no packing has.
     #[error("{0} slots: choose a power of two from 1 to {1}")]

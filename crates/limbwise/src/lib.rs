@@ -1,15 +1,16 @@
 //! Homomorphic encryption schemes, written once for every device.
 //!
-//! Enters: checked parameters, keys, ciphertexts, scheme operations; all generic over
+//! Enters: checked parameters, keys, ciphertexts, scheme operations, their files as bytes; all generic over
 //! [`Device`](limbwise_device::Device).
 //! Stays out: kernels, machine models, files of workloads, threads. Secret keys exist only under the feature `client`.
 //!
-//! Read in this order: [`params`], [`rlwe`], [`ckks`].
+//! Read in this order: [`params`], [`rlwe`], [`ckks`], [`wire`].
 
 pub mod ckks;
 pub mod error;
 pub mod params;
 pub mod rlwe;
+pub mod wire;
 
 pub use error::{Error, Result};
 pub use num_complex::Complex64;

@@ -1,6 +1,11 @@
 //! Plaintexts and ciphertexts: polynomials in evaluation domain with their level, scale and packing.
 
-use super::{encoder::Packing, estimate::Estimate, shadow::Shadow};
+use super::{
+    encoder::Packing,
+    estimate::{Estimate, Promise},
+    shadow::Shadow,
+};
+use crate::error::{EncodeError, Result};
 use limbwise_device::{Device, Handle};
 use num_complex::Complex64;
 
@@ -84,6 +89,19 @@ impl<D: Device> Ciphertext<D> {
     pub fn bounded_by(mut self, most: f64) -> Self {
         self.estimate = self.estimate.bounded_by(most);
         self
+    }
+
+    /// The same with what was promised of its values, in place of what was measured from them: only this may be told,
+    /// so only this is written to files.
+    ///
+    /// # Errors
+    /// [`EncodeError::Promise`] if the values break it.
+    pub fn promised(mut self, promise: Promise) -> Result<Self> {
+        let measured = self.estimate;
+        let broken =
+            || EncodeError::Promise { magnitude: measured.magnitude, peak: measured.peak, real: measured.real };
+        self.estimate = measured.promised(promise).ok_or_else(broken)?;
+        Ok(self)
     }
 
     /// Bytes of its polynomials.

@@ -2,7 +2,7 @@
 
 use super::{
     ciphertext::{Ciphertext, Plaintext},
-    estimate,
+    estimate::{self, Estimate},
 };
 use crate::{
     error::Result,
@@ -41,7 +41,16 @@ pub fn encrypt<D: Device>(dev: &D, params: &Params, key: &PublicKey<D>, plain: &
     dev.add_assign(&mut c0, &plain.poly);
     drop(v);
     dev.scrub();
-    Ok(finish(params, plain, vec![c0, c1]))
+    let estimate = estimate::fresh(params, plain.estimate, plain.packing());
+    Ok(finish(plain, estimate, vec![c0, c1], &seed))
+}
+
+/// A ciphertext under the secret key with what its second half was grown from: a file keeps only this.
+pub struct FreshCiphertext<D: Device> {
+    /// It.
+    pub ciphertext: Ciphertext<D>,
+    /// The seed of its second half. Public.
+    pub seed: Seed,
 }
 
 /// Encrypts under the secret key: `(−a·s + e + m, a)`, with less noise.
@@ -54,21 +63,36 @@ pub fn encrypt_secret<D: Device>(
     key: &SecretKey,
     plain: &Plaintext<D>,
 ) -> Result<Ciphertext<D>> {
+    Ok(encrypt_seeded(dev, params, key, plain)?.ciphertext)
+}
+
+/// [`encrypt_secret`], with the seed of its second half: for files, which are half the size by that.
+///
+/// # Errors
+/// [`EntropyError`](limbwise_math::sampling::EntropyError) without randomness.
+pub fn encrypt_seeded<D: Device>(
+    dev: &D,
+    params: &Params,
+    key: &SecretKey,
+    plain: &Plaintext<D>,
+) -> Result<FreshCiphertext<D>> {
     let _region = dev.region("encrypt", 0);
     let seed = Seed::from_os()?;
     let shape = plain.poly.shape().clone();
-    let a = dev.expand_seed(&shape, Role::Ciphertext, &seed.derive("public"));
+    let public = seed.derive("public");
+    let a = dev.expand_seed(&shape, Role::Ciphertext, &public);
     let mut c0 = dev.neg(dev.mul(&a, &key.upload(dev, params, shape.basis)));
     dev.add_assign(&mut c0, &small_poly(dev, &shape, gaussian(params, shape.batch, seed.derive("error"))));
     dev.add_assign(&mut c0, &plain.poly);
     dev.scrub();
-    let mut ciphertext = finish(params, plain, vec![c0, a]);
-    ciphertext.estimate = plain.estimate.encrypted(noise::secret_encryption(params), plain.slots, plain.scale);
-    Ok(ciphertext)
+    let estimate = plain.estimate.encrypted(noise::secret_encryption(params), plain.slots, plain.scale);
+    Ok(FreshCiphertext { ciphertext: finish(plain, estimate, vec![c0, a], &seed), seed: public })
 }
 
-fn finish<D: Device>(params: &Params, plain: &Plaintext<D>, parts: Vec<D::Poly>) -> Ciphertext<D> {
+/// Its estimate has the encryption's public name, and remembers that it was measured from the values.
+fn finish<D: Device>(plain: &Plaintext<D>, estimate: Estimate, parts: Vec<D::Poly>, seed: &Seed) -> Ciphertext<D> {
     let (level, scale, slots) = (plain.level, plain.scale, plain.slots);
-    let estimate = estimate::fresh(params, plain.estimate, plain.packing());
+    let name = Stream::new(&seed.derive("name"), b"limbwise encryption").next_word();
+    let estimate = estimate.named(name).measured();
     Ciphertext { parts, level, scale, slots, estimate, shadow: plain.shadow.clone() }
 }

@@ -7,18 +7,31 @@
 use super::encoder::Packing;
 use crate::{params::Params, rlwe::noise};
 use limbwise_math::galois::GaloisElement;
-use std::sync::atomic::{AtomicU32, Ordering};
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An error that can meet itself: which encryption made it, and how its slots have moved since.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Source {
-    encryption: u32,
+    encryption: u64,
     galois: u32,
     deviation: f64,
 }
 
 /// Encryptions followed by name in one ciphertext; the smallest of more are merged.
 const FOLLOWED: usize = 8;
+
+/// What is said of values before they are known, so that it may be told to anyone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Promise {
+    /// Largest root mean square of the slots' absolute values.
+    pub magnitude: f64,
+    /// No slot is larger in absolute value.
+    pub peak: f64,
+    /// All slots are real.
+    pub real: bool,
+}
 
 /// Expected size and error of slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +45,8 @@ pub struct Estimate {
     /// Deviation of all that is not followed by name.
     independent: f64,
     sources: [Source; FOLLOWED],
+    /// Size or realness come from a client's values themselves: nothing to tell others.
+    measured: bool,
 }
 
 /// Mean of |x| for a Gaussian of deviation 1: √(2/π).
@@ -41,7 +56,14 @@ impl Estimate {
     /// Exact complex values, all of this size.
     #[must_use]
     pub fn exact(magnitude: f64) -> Self {
-        Self { magnitude, peak: magnitude, real: false, independent: 0.0, sources: [Source::default(); FOLLOWED] }
+        Self {
+            magnitude,
+            peak: magnitude,
+            real: false,
+            independent: 0.0,
+            sources: [Source::default(); FOLLOWED],
+            measured: false,
+        }
     }
 
     /// An exact real constant.
@@ -54,6 +76,27 @@ impl Estimate {
     #[must_use]
     pub fn bounded_by(self, most: f64) -> Self {
         Self { magnitude: self.magnitude.min(most), peak: self.peak.min(most), ..self }
+    }
+
+    /// The same, remembered as measured from values that are nobody else's business.
+    #[must_use]
+    pub fn measured(self) -> Self {
+        Self { measured: true, ..self }
+    }
+
+    /// Whether size or realness were measured from a client's values, and never replaced by a [`Promise`].
+    #[must_use]
+    pub fn is_measured(self) -> bool {
+        self.measured
+    }
+
+    /// The same with what was promised of the slots in place of what was measured; `None` if the slots break it.
+    #[must_use]
+    pub fn promised(self, promise: Promise) -> Option<Self> {
+        let Promise { magnitude, peak, real } = promise;
+        let room = 1.0 + 1e-9; // for the rounding of sums of squares
+        let kept = self.magnitude <= magnitude * room && self.peak <= peak * room && (self.real || !real);
+        kept.then_some(Self { magnitude, peak, real, measured: false, ..self })
     }
 
     /// The same slots as the program knows them: none larger than `peak`, and whether all are real.
@@ -80,7 +123,7 @@ impl Estimate {
     pub fn or_worse(self, other: Self) -> Self {
         let worse = if self.error() < other.error() { other } else { self };
         let (magnitude, peak) = (self.magnitude.max(other.magnitude), self.peak.max(other.peak));
-        Self { magnitude, peak, real: self.real && other.real, ..worse }
+        Self { magnitude, peak, real: self.real && other.real, measured: self.measured || other.measured, ..worse }
     }
 
     /// Standard deviation of the error of a real or imaginary part.
@@ -104,12 +147,19 @@ impl Estimate {
     /// With the coefficient noise of an encryption, from now on followed by name.
     #[must_use]
     pub fn encrypted(self, noise: f64, slots: usize, scale: f64) -> Self {
-        static ENCRYPTIONS: AtomicU32 = AtomicU32::new(1);
+        static ENCRYPTIONS: AtomicU64 = AtomicU64::new(1);
         let encryption = ENCRYPTIONS.fetch_add(1, Ordering::Relaxed);
         let deviation = noise * noise::slot_factor(slots) / scale;
         let mut this = self;
         this.sources[0] = Source { encryption, galois: 1, deviation };
         this
+    }
+
+    /// The same with another name for the encryption that was made last: one that no other process uses.
+    #[must_use]
+    pub fn named(mut self, encryption: u64) -> Self {
+        self.sources[0].encryption = encryption;
+        self
     }
 
     /// `left·self + right·other`: equal sources add up, all else is independent.
@@ -130,7 +180,7 @@ impl Estimate {
         }
         let mut sources = [Source::default(); FOLLOWED];
         sources.copy_from_slice(&all);
-        Self { independent, sources, real: self.real && other.real, ..self }
+        Self { independent, sources, real: self.real && other.real, measured: self.measured || other.measured, ..self }
     }
 
     /// Of a sum or difference; magnitudes may add.
@@ -186,6 +236,46 @@ impl Estimate {
             s.galois = GaloisElement::new(s.galois | 1, log_n).compose(g, log_n).value();
         }
         self
+    }
+}
+
+/// An estimate as files have it. An infinite number is written as none.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Written {
+    magnitude: Option<f64>,
+    peak: Option<f64>,
+    real: bool,
+    independent: Option<f64>,
+    sources: Vec<Source>,
+}
+
+impl Written {
+    pub(crate) fn of(estimate: &Estimate) -> Self {
+        let finite = |x: f64| x.is_finite().then_some(x);
+        Self {
+            magnitude: finite(estimate.magnitude),
+            peak: finite(estimate.peak),
+            real: estimate.real,
+            independent: finite(
+                estimate
+                    .sources
+                    .iter()
+                    .fold(estimate.independent, |sum, s| if s.deviation.is_finite() { sum } else { sum + s.deviation }),
+            ),
+            sources: estimate.sources.into_iter().filter(|s| s.deviation.is_normal()).collect(),
+        }
+    }
+
+    /// `None` for what no computation gives.
+    pub(crate) fn read(self) -> Option<Estimate> {
+        let number = |x: Option<f64>| x.map_or(Some(f64::INFINITY), |x| (x >= 0.0).then_some(x));
+        let mut sources = [Source::default(); FOLLOWED];
+        sources.get_mut(..self.sources.len())?.copy_from_slice(&self.sources);
+        let fits = sources.iter().all(|s| s.deviation >= 0.0);
+        let (magnitude, peak) = (number(self.magnitude)?, number(self.peak)?);
+        let independent = number(self.independent)?;
+        fits.then_some(Estimate { magnitude, peak, real: self.real, independent, sources, measured: false })
     }
 }
 

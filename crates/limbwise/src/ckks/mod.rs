@@ -30,8 +30,8 @@ pub use ciphertext::{Ciphertext, Plaintext};
 pub use decrypt::{Precision, Probe, decrypt};
 pub use encoder::{Encoder, Packing};
 #[cfg(feature = "client")]
-pub use encrypt::{encrypt, encrypt_secret};
-pub use estimate::Estimate;
+pub use encrypt::{FreshCiphertext, encrypt, encrypt_secret, encrypt_seeded};
+pub use estimate::{Estimate, Promise};
 pub use evaluator::Evaluator;
 pub use limbwise_math::chebyshev::Series;
 pub use linear::{Diagonals, LinearPlan, LinearTransform, PlaintextForm, Strategy};

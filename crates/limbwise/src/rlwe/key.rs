@@ -106,9 +106,25 @@ pub enum KeyForm {
 /// The uniform half of a pair.
 pub enum UniformHalf<P> {
     /// Kept on the device.
-    Stored(P),
+    Stored {
+        /// It.
+        poly: P,
+        /// What it was grown from, where that is known: a file keeps only this.
+        seed: Option<Seed>,
+    },
     /// Grown when used. The seed is public.
     Seeded(Seed),
+}
+
+impl<P> UniformHalf<P> {
+    /// What it is grown from, where that is known.
+    #[must_use]
+    pub fn seed(&self) -> Option<&Seed> {
+        match self {
+            Self::Stored { seed, .. } => seed.as_ref(),
+            Self::Seeded(seed) => Some(seed),
+        }
+    }
 }
 
 /// One pair of an evaluation key: the encryption of a digit's share.
@@ -152,6 +168,12 @@ impl<D: Device> EvaluationKey<D> {
         self.level
     }
 
+    /// The pairs, one a digit that is live at its level.
+    #[must_use]
+    pub fn pairs(&self) -> &[KeyPair<D::Poly>] {
+        &self.pairs
+    }
+
     /// The limbs that a ciphertext at `level` needs: views of what is stored, and what is seeded grown for them.
     ///
     /// # Errors
@@ -164,7 +186,7 @@ impl<D: Device> EvaluationKey<D> {
         let shape = Shape::eval(params.ring(), params.basis(level) | special);
         let cut = |pair: &KeyPair<D::Poly>| {
             let uniform = match &pair.uniform {
-                UniformHalf::Stored(a) => dev.restrict(a, shape.basis),
+                UniformHalf::Stored { poly, .. } => dev.restrict(poly, shape.basis),
                 UniformHalf::Seeded(seed) => dev.expand_seed(&shape, Role::EvaluationKey(self.name.id()), seed),
             };
             [dev.restrict(&pair.masked, shape.basis), uniform]
@@ -178,4 +200,6 @@ impl<D: Device> EvaluationKey<D> {
 pub struct PublicKey<D: Device> {
     /// `[b, a]`, evaluation domain.
     pub parts: [D::Poly; 2],
+    /// What `a` was grown from, where that is known: a file keeps only this.
+    pub seed: Option<Seed>,
 }

@@ -60,6 +60,11 @@ impl SecretKey {
         fits.then(|| Self { coefficients: LazyLock::new(Box::new(move || coefficients)) })
     }
 
+    /// Its N coefficients in {−1, 0, 1}.
+    pub(crate) fn coefficients(&self) -> &[i64] {
+        &self.coefficients
+    }
+
     /// The key on a device, evaluation domain.
     pub(crate) fn upload<D: Device>(&self, dev: &D, params: &Params, basis: Basis) -> D::Poly {
         let shape = Shape::eval(params.ring(), basis).with_domain(Domain::Coeff);
@@ -128,8 +133,8 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     #[must_use]
     pub fn public_key(&self) -> PublicKey<D> {
         let shape = Shape::eval(self.params.ring(), self.params.basis(self.params.top_level()));
-        let (b, a, _) = self.encryption_of_zero(&self.secret(shape.basis), &shape, "public key");
-        PublicKey { parts: [b, a] }
+        let (b, a, seed) = self.encryption_of_zero(&self.secret(shape.basis), &shape, "public key");
+        PublicKey { parts: [b, a], seed: Some(seed) }
     }
 
     /// The ephemeral secret of bootstrapping in a basis: the same for both of its keys.
@@ -175,7 +180,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
                 dev.scale_limbs(dev.copy(&dev.restrict(&other, digit)), &special_product(params, special, digit));
             let own = dev.add(&dev.restrict(&b, digit), &lifted);
             let uniform = match form {
-                KeyForm::Stored => UniformHalf::Stored(a),
+                KeyForm::Stored => UniformHalf::Stored { poly: a, seed: Some(seed) },
                 KeyForm::Seeded => UniformHalf::Seeded(seed),
             };
             KeyPair { masked: dev.join(&[&own, &dev.restrict(&b, basis - digit)]), uniform }

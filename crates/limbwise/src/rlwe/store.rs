@@ -55,6 +55,11 @@ impl<D: Device> KeySet<D> {
         Self { log_n: params.log_n(), keys: keys.into_iter().map(|k| (k.name(), k)).collect() }
     }
 
+    /// The keys, by name.
+    pub fn keys(&self) -> impl Iterator<Item = &EvaluationKey<D>> {
+        self.keys.values()
+    }
+
     /// What the set serves.
     #[must_use]
     pub fn names(&self) -> Requirements {
@@ -186,7 +191,7 @@ fn declare<D: Device>(dev: &D, params: &Params, name: KeyName, level: usize, for
         || dev.upload(&shape, Role::EvaluationKey(name.id()), &|_, _| unreachable!("a declared key has no words"));
     let pair = || {
         let uniform = match form {
-            KeyForm::Stored => UniformHalf::Stored(half()),
+            KeyForm::Stored => UniformHalf::Stored { poly: half(), seed: None },
             KeyForm::Seeded => UniformHalf::Seeded(Seed([0; 32])),
         };
         KeyPair { masked: half(), uniform }

@@ -1,0 +1,323 @@
+//! What all files share: magic, version, kind, header, and blocks with checksums.
+//!
+//! The header says what is in the file; from it follows where each block stands and how long it is, so there is no
+//! index that could contradict it. Each block's checksum is keyed by the header's and covers the block's number: a block
+//! that was moved, or taken from another file, is found like one that was changed.
+
+use super::{
+    error::WireError,
+    params::{Fingerprint, fingerprint},
+    source::Source,
+};
+use crate::params::Params;
+use serde::{Serialize, de::DeserializeOwned};
+use std::{fmt, io::Write};
+
+/// The first bytes of every file.
+pub const MAGIC: [u8; 8] = *b"LIMBWISE";
+/// The version written, and the only one read.
+pub const VERSION: u16 = 1;
+/// Bytes before the header.
+pub const PREAMBLE: usize = 80;
+/// Most bytes of a header.
+pub const MOST_HEADER: u64 = 1 << 20;
+/// Bytes of a block's checksum, which follows the block.
+pub const CHECKSUM: usize = 16;
+
+/// Bytes of the preamble that the header's digest covers.
+const COVERED: usize = 48;
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u16)]
+pub enum FileKind {
+    /// A parameter set.
+    Params = 1,
+    /// A public encryption key.
+    PublicKey = 2,
+    /// A set of evaluation keys.
+    EvaluationKeys = 3,
+    /// A secret key.
+    SecretKey = 4,
+    /// A ciphertext: a batch of them.
+    Ciphertext = 5,
+    /// A plaintext: a batch of them.
+    Plaintext = 6,
+    /// A recorded program.
+    Graph = 7,
+    /// What a machine model found.
+    MachineReport = 8,
+}
+
+impl FileKind {
+    /// All kinds, by number.
+    pub const ALL: [Self; 8] = [
+        Self::Params,
+        Self::PublicKey,
+        Self::EvaluationKeys,
+        Self::SecretKey,
+        Self::Ciphertext,
+        Self::Plaintext,
+        Self::Graph,
+        Self::MachineReport,
+    ];
+
+    /// Its number in a file.
+    #[must_use]
+    pub fn number(self) -> u16 {
+        self as u16
+    }
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Params => "parameters",
+            Self::PublicKey => "a public key",
+            Self::EvaluationKeys => "evaluation keys",
+            Self::SecretKey => "a secret key",
+            Self::Ciphertext => "a ciphertext",
+            Self::Plaintext => "a plaintext",
+            Self::Graph => "a recorded program",
+            Self::MachineReport => "a machine report",
+        })
+    }
+}
+
+/// An opened file: its header is checked, its blocks are not read yet.
+#[derive(Debug)]
+pub struct Container<S> {
+    source: S,
+    kind: FileKind,
+    fingerprint: Fingerprint,
+    header: Vec<u8>,
+    digest: [u8; 32],
+    length: u64,
+}
+
+impl<S: Source> Container<S> {
+    /// Reads and checks preamble and header.
+    ///
+    /// # Errors
+    /// [`WireError`] if this is no such file, its version is unknown, or it is damaged.
+    pub fn open(source: S) -> Result<Self, WireError> {
+        let length = source.length().map_err(WireError::io("asking for the length of the file"))?;
+        let mut preamble = [0; PREAMBLE];
+        let there = usize::try_from(length).unwrap_or(PREAMBLE).min(PREAMBLE);
+        let begin = preamble.get_mut(..there).unwrap_or_default();
+        source.read_at(0, begin).map_err(WireError::io("reading the file"))?;
+        let Preamble { magic, version, kind, header, fingerprint, digest } = Preamble::parse(&preamble);
+        if magic != MAGIC {
+            return Err(WireError::NotOurs { got: format!("{:?}", String::from_utf8_lossy(&magic)) });
+        }
+        if length < PREAMBLE as u64 {
+            return Err(WireError::Length { got: length, wanted: PREAMBLE as u64 });
+        }
+        if version != VERSION {
+            return Err(WireError::Version { got: version });
+        }
+        let kind =
+            FileKind::ALL.into_iter().find(|k| k.number() == kind).ok_or(WireError::UnknownKind { got: kind })?;
+        if u64::from(header) > MOST_HEADER {
+            return Err(WireError::HeaderLength { got: header.into(), most: MOST_HEADER });
+        }
+        let wanted = PREAMBLE as u64 + u64::from(header);
+        if length < wanted {
+            return Err(WireError::Length { got: length, wanted });
+        }
+        let mut text = vec![0; header as usize];
+        source.read_at(PREAMBLE as u64, &mut text).map_err(WireError::io("reading the header"))?;
+        let covered = preamble.first_chunk::<COVERED>().unwrap_or(&[0; COVERED]);
+        if header_digest(covered, &text) != digest {
+            return Err(WireError::Checksum { what: "the header".into() });
+        }
+        Ok(Self { source, kind, fingerprint: Fingerprint(fingerprint), header: text, digest, length })
+    }
+
+    /// What the file holds.
+    #[must_use]
+    pub fn kind(&self) -> FileKind {
+        self.kind
+    }
+
+    /// The parameters it was made for; zero where it needs none.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// The header as it is written: JSON.
+    #[must_use]
+    pub fn header_text(&self) -> &[u8] {
+        &self.header
+    }
+
+    /// Bytes of the whole file.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// What ties the contents to this header.
+    #[cfg(feature = "client")]
+    pub(crate) fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    /// Fails unless the file holds this, for these parameters.
+    pub(crate) fn expect(&self, kind: FileKind, params: Option<&Params>) -> Result<(), WireError> {
+        if self.kind != kind {
+            return Err(WireError::Kind { got: self.kind, wanted: kind });
+        }
+        let wanted = params.map_or(Fingerprint::NONE, fingerprint);
+        if kind != FileKind::Params && self.fingerprint != wanted {
+            return Err(WireError::OtherParameters { got: self.fingerprint, wanted });
+        }
+        Ok(())
+    }
+
+    /// The header as a value.
+    pub(crate) fn header<T: DeserializeOwned>(&self) -> Result<T, WireError> {
+        serde_json::from_slice(&self.header).map_err(|e| WireError::Header { problem: e.to_string() })
+    }
+
+    /// Where the first block stands.
+    pub(crate) fn first(&self) -> Place {
+        Place { block: 0, at: PREAMBLE as u64 + self.header.len() as u64 }
+    }
+
+    /// Fails unless the file ends here: neither more nor fewer bytes than its header says.
+    pub(crate) fn ends(&self, end: Place) -> Result<(), WireError> {
+        if end.at == self.length { Ok(()) } else { Err(WireError::Length { got: self.length, wanted: end.at }) }
+    }
+
+    /// Reads the block at a place into `bytes`, which is as long as block and checksum; returns the block.
+    pub(crate) fn block<'a>(&self, place: Place, bytes: &'a mut [u8]) -> Result<&'a [u8], WireError> {
+        self.source.read_at(place.at, bytes).map_err(WireError::io("reading a block"))?;
+        let (payload, checksum) = bytes.split_at(bytes.len().saturating_sub(CHECKSUM));
+        if block_checksum(&self.digest, place.block, payload) != checksum {
+            return Err(WireError::Checksum { what: format!("block {}", place.block) });
+        }
+        Ok(payload)
+    }
+}
+
+/// Where a block stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Its number, from 0.
+    pub(crate) block: u64,
+    /// Its first byte in the file.
+    pub(crate) at: u64,
+}
+
+impl Place {
+    /// Behind so many blocks with so many bytes in all, checksums not counted.
+    pub(crate) fn behind(self, blocks: u64, bytes: u64) -> Self {
+        Self { block: self.block + blocks, at: self.at + bytes + blocks * CHECKSUM as u64 }
+    }
+}
+
+/// The first bytes of a file, not yet checked.
+struct Preamble {
+    magic: [u8; 8],
+    version: u16,
+    kind: u16,
+    header: u32,
+    fingerprint: [u8; 32],
+    digest: [u8; 32],
+}
+
+impl Preamble {
+    fn parse(bytes: &[u8; PREAMBLE]) -> Self {
+        let mut rest = &bytes[..];
+        Self {
+            magic: take(&mut rest),
+            version: u16::from_le_bytes(take(&mut rest)),
+            kind: u16::from_le_bytes(take(&mut rest)),
+            header: u32::from_le_bytes(take(&mut rest)),
+            fingerprint: take(&mut rest),
+            digest: take(&mut rest),
+        }
+    }
+
+    /// The bytes that the digest covers.
+    fn covered(&self) -> Vec<u8> {
+        let numbers = [&self.version.to_le_bytes()[..], &self.kind.to_le_bytes(), &self.header.to_le_bytes()].concat();
+        [&self.magic[..], &numbers, &self.fingerprint].concat()
+    }
+}
+
+/// The next bytes; zeros behind the end.
+fn take<const K: usize>(rest: &mut &[u8]) -> [u8; K] {
+    let Some((taken, behind)) = rest.split_first_chunk::<K>() else { return [0; K] };
+    *rest = behind;
+    *taken
+}
+
+fn header_digest(covered: &[u8], header: &[u8]) -> [u8; 32] {
+    *blake3::Hasher::new().update(covered).update(header).finalize().as_bytes()
+}
+
+fn block_checksum(digest: &[u8; 32], number: u64, payload: &[u8]) -> [u8; CHECKSUM] {
+    let hash = blake3::Hasher::new_keyed(digest).update(payload).update(&number.to_le_bytes()).finalize();
+    *hash.as_bytes().first_chunk().unwrap_or(&[0; CHECKSUM])
+}
+
+/// Writes a file from its beginning to its end.
+#[derive(Debug)]
+pub(crate) struct Writer<W> {
+    out: W,
+    digest: [u8; 32],
+    next: u64,
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes preamble and header.
+    pub(crate) fn begin(
+        mut out: W,
+        kind: FileKind,
+        fingerprint: Fingerprint,
+        header: &impl Serialize,
+    ) -> Result<Self, WireError> {
+        let header = serde_json::to_vec(header).map_err(|e| WireError::Header { problem: e.to_string() })?;
+        let too_long = WireError::HeaderLength { got: header.len() as u64, most: MOST_HEADER };
+        let length = u32::try_from(header.len()).ok().filter(|&l| u64::from(l) <= MOST_HEADER).ok_or(too_long)?;
+        let preamble = Preamble {
+            magic: MAGIC,
+            version: VERSION,
+            kind: kind.number(),
+            header: length,
+            fingerprint: fingerprint.0,
+            digest: [0; 32],
+        };
+        let covered = preamble.covered();
+        let digest = header_digest(&covered, &header);
+        let bytes = [&covered[..], &digest, &header].concat();
+        out.write_all(&bytes).map_err(WireError::io("writing the header"))?;
+        Ok(Self { out, digest, next: 0 })
+    }
+
+    /// What ties the contents to the header.
+    #[cfg(feature = "client")]
+    pub(crate) fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    /// Writes the next block with its checksum.
+    pub(crate) fn block(&mut self, payload: &[u8]) -> Result<(), WireError> {
+        let checksum = block_checksum(&self.digest, self.next, payload);
+        self.next += 1;
+        self.out
+            .write_all(payload)
+            .and_then(|()| self.out.write_all(&checksum))
+            .map_err(WireError::io("writing a block"))
+    }
+
+    /// Writes out what is buffered.
+    pub(crate) fn finish(mut self) -> Result<W, WireError> {
+        self.out.flush().map_err(WireError::io("finishing the file"))?;
+        Ok(self.out)
+    }
+}

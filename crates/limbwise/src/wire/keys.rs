@@ -1,0 +1,305 @@
+//! The file of a set of evaluation keys: each can be read alone, at its level or below.
+//!
+//! A key is a block of seeds, one a digit, and then for each digit the limbs of its masked half over the primes of its
+//! level and its special primes. The uniform halves are grown from the seeds. A set may be larger than memory: it is
+//! written key by key and read limb by limb.
+
+use super::{
+    container::{CHECKSUM, Container, FileKind, Place, Writer},
+    error::{WireError, check},
+    params::fingerprint,
+    rows::{Rows, write_rows},
+    source::Source,
+};
+use crate::{
+    Result,
+    error::KeyError,
+    params::Params,
+    rlwe::{
+        EvaluationKey, KeyForm, KeyName, KeySet, Requirements,
+        key::{KeyPair, UniformHalf},
+    },
+};
+use limbwise_device::{Basis, Device, HostRead, Role, Shape};
+use limbwise_math::{galois::GaloisElement, sampling::Seed};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, io::Write};
+
+/// Bytes of a seed.
+const SEED: usize = 32;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    /// In the order of [`KeyName`], each once.
+    keys: Vec<Entry>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    key: Name,
+    level: usize,
+}
+
+/// [`KeyName`] as files have it.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Name {
+    Relinearization,
+    Galois(u32),
+    Encapsulation,
+    Decapsulation,
+}
+
+impl From<KeyName> for Name {
+    fn from(name: KeyName) -> Self {
+        match name {
+            KeyName::Relinearization => Self::Relinearization,
+            KeyName::Galois(g) => Self::Galois(g.value()),
+            KeyName::Encapsulation => Self::Encapsulation,
+            KeyName::Decapsulation => Self::Decapsulation,
+        }
+    }
+}
+
+impl Entry {
+    fn check(&self, params: &Params) -> Result<(KeyName, usize), WireError> {
+        let most = if matches!(self.key, Name::Encapsulation) { 0 } else { params.top_level() };
+        check(self.level <= most, "keys.level", self.level, format!("at most {most}"))?;
+        let name = match self.key {
+            Name::Relinearization => KeyName::Relinearization,
+            Name::Encapsulation => KeyName::Encapsulation,
+            Name::Decapsulation => KeyName::Decapsulation,
+            Name::Galois(g) => {
+                let most = u64::from(g) < 2 << params.log_n();
+                check(most && g % 2 == 1, "keys.key.galois", g, "an odd number below 2N")?;
+                KeyName::Galois(GaloisElement::new(g, params.log_n()))
+            }
+        };
+        Ok((name, self.level))
+    }
+}
+
+/// Writes a set of keys, one after the other.
+pub struct KeyWriter<W> {
+    out: Writer<W>,
+    log_n: u32,
+    /// What is still to come, last first.
+    left: Vec<(KeyName, usize)>,
+}
+
+impl<W: Write> KeyWriter<W> {
+    /// Begins a file for these keys, each at its level; they are to be written in the order of their names.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn new(out: W, params: &Params, keys: &Requirements) -> Result<Self> {
+        let entry = |(&name, &level): (&KeyName, &usize)| Entry { key: name.into(), level };
+        let header = Header { keys: keys.iter().map(entry).collect() };
+        let out = Writer::begin(out, FileKind::EvaluationKeys, fingerprint(params), &header)?;
+        Ok(Self { out, log_n: params.log_n(), left: keys.iter().rev().map(|(&n, &l)| (n, l)).collect() })
+    }
+
+    /// Writes the next key.
+    ///
+    /// # Errors
+    /// [`WireError::Order`] for another than the next, [`WireError::NoSeed`] for one of another library; those of the
+    /// output; a device fault.
+    pub fn write<D: HostRead>(&mut self, dev: &D, key: &EvaluationKey<D>) -> Result<()> {
+        let got = (key.name(), key.level());
+        if self.left.last() != Some(&got) {
+            let got = got.0.describe(self.log_n);
+            return Err(WireError::Order { got, got_level: key.level(), wanted: self.wanted() }.into());
+        }
+        let no_seed = || WireError::NoSeed { what: key.name().describe(self.log_n) };
+        let mut seeds = Vec::new();
+        for pair in key.pairs() {
+            seeds.extend_from_slice(&pair.uniform.seed().ok_or_else(no_seed)?.0);
+        }
+        self.out.block(&seeds)?;
+        for pair in key.pairs() {
+            write_rows(&mut self.out, dev, &pair.masked)?;
+        }
+        self.left.pop();
+        Ok(())
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// [`WireError::Order`] if keys are missing; those of the output.
+    pub fn finish(self) -> Result<W> {
+        if self.left.is_empty() {
+            return Ok(self.out.finish()?);
+        }
+        Err(WireError::Order { got: "the end".into(), got_level: 0, wanted: self.wanted() }.into())
+    }
+
+    /// The next key in words.
+    fn wanted(&self) -> String {
+        let next = self.left.last();
+        next.map_or_else(|| "the end".into(), |(name, level)| format!("{} at level {level}", name.describe(self.log_n)))
+    }
+}
+
+/// Writes all keys of a set.
+///
+/// # Errors
+/// As [`KeyWriter::write`].
+pub fn write_keys<W: Write, D: HostRead>(out: W, dev: &D, params: &Params, keys: &KeySet<D>) -> Result<W> {
+    let mut out = KeyWriter::new(out, params, &keys.names())?;
+    keys.keys().try_for_each(|key| out.write(dev, key))?;
+    out.finish()
+}
+
+/// Where a key is, and what its rows are.
+struct Stored {
+    level: usize,
+    begin: Place,
+    digits: usize,
+    shape: Shape,
+}
+
+impl Stored {
+    fn new(params: &Params, name: KeyName, level: usize, begin: Place) -> Self {
+        let (digits, special) = name.gadget(params, level);
+        let shape = Shape::eval(params.ring(), params.basis(level) | special);
+        Self { level, begin, digits: digits.len(), shape }
+    }
+
+    /// The rows of one digit.
+    fn rows(&self, digit: usize) -> Rows {
+        let first = Rows::new(self.shape.clone(), self.begin.behind(1, self.seed_bytes()));
+        (0..digit).fold(first, |before, _| Rows::new(self.shape.clone(), before.end()))
+    }
+
+    fn seed_bytes(&self) -> u64 {
+        (SEED * self.digits) as u64
+    }
+
+    fn end(&self) -> Place {
+        self.rows(self.digits).begin()
+    }
+}
+
+/// A file of evaluation keys, opened: its header is checked, its keys are read when asked for, by any thread.
+pub struct KeyFile<S> {
+    file: Container<S>,
+    params: Params,
+    keys: BTreeMap<KeyName, Stored>,
+}
+
+impl<S: Source> KeyFile<S> {
+    /// Opens a file of keys for these parameters.
+    ///
+    /// # Errors
+    /// [`WireError`].
+    pub fn open(source: S, params: &Params) -> Result<Self> {
+        let file = Container::open(source)?;
+        file.expect(FileKind::EvaluationKeys, Some(params))?;
+        let header: Header = file.header()?;
+        let mut keys = BTreeMap::new();
+        let mut place = file.first();
+        for entry in &header.keys {
+            let (name, level) = entry.check(params)?;
+            let stored = Stored::new(params, name, level, place);
+            place = stored.end();
+            let rising = keys.last_key_value().is_none_or(|(&last, _)| last < name);
+            check(rising, "keys", name, "each key once, in order")?;
+            keys.insert(name, stored);
+        }
+        file.ends(place)?;
+        Ok(Self { file, params: params.clone(), keys })
+    }
+
+    /// The keys there are, each with its level.
+    #[must_use]
+    pub fn names(&self) -> Requirements {
+        self.keys.iter().map(|(&name, stored)| (name, stored.level)).collect()
+    }
+
+    /// The parameters it was opened for.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Reads one key for ciphertexts up to `level`: only the limbs that it needs there.
+    ///
+    /// # Errors
+    /// [`KeyError`] if it is not there or only at a lower level; [`WireError`].
+    pub fn read_key<D: Device>(&self, dev: &D, name: KeyName, level: usize, form: KeyForm) -> Result<EvaluationKey<D>> {
+        let stored = self.stored(name)?;
+        if level > stored.level {
+            return Err(KeyError::TooLow { name, made: stored.level, level }.into());
+        }
+        let (digits, special) = name.gadget(&self.params, level);
+        let shape = Shape::eval(self.params.ring(), self.params.basis(level) | special);
+        let role = Role::EvaluationKey(name.id());
+        let mut pairs = Vec::new();
+        for (digit, seed) in self.seeds(name)?.into_iter().enumerate().take(digits.len()) {
+            let masked = stored.rows(digit).read(&self.file, dev, shape.basis, role)?;
+            let uniform = match form {
+                KeyForm::Seeded => UniformHalf::Seeded(seed),
+                KeyForm::Stored => UniformHalf::Stored { poly: dev.expand_seed(&shape, role, &seed), seed: Some(seed) },
+            };
+            pairs.push(KeyPair { masked, uniform });
+        }
+        Ok(EvaluationKey::new(name, level, pairs))
+    }
+
+    /// Reads all keys, each at its level.
+    ///
+    /// # Errors
+    /// [`WireError`].
+    pub fn read_all<D: Device>(&self, dev: &D, form: KeyForm) -> Result<KeySet<D>> {
+        let read = |(&name, stored): (&KeyName, &Stored)| self.read_key(dev, name, stored.level, form);
+        Ok(KeySet::new(&self.params, self.keys.iter().map(read).collect::<Result<_>>()?))
+    }
+
+    /// The seeds of a key's uniform halves, one a digit: row (0, prime) of `expand_seed` is the limb beside
+    /// [`Self::read_row`]'s.
+    ///
+    /// # Errors
+    /// [`KeyError::Missing`]; [`WireError`].
+    pub fn seeds(&self, name: KeyName) -> Result<Vec<Seed>> {
+        let stored = self.stored(name)?;
+        let mut bytes = vec![0; SEED * stored.digits + CHECKSUM];
+        let payload = self.file.block(stored.begin, &mut bytes)?;
+        Ok(payload.as_chunks::<SEED>().0.iter().map(|&bytes| Seed(bytes)).collect())
+    }
+
+    /// The primes that a key has limbs for.
+    ///
+    /// # Errors
+    /// [`KeyError::Missing`].
+    pub fn basis(&self, name: KeyName) -> Result<Basis> {
+        Ok(self.stored(name)?.shape.basis)
+    }
+
+    /// Reads one limb of a digit's masked half into N words, bit-reversed; `bytes` is memory to work in.
+    ///
+    /// # Errors
+    /// [`KeyError::Missing`]; [`WireError`], also for a digit or a prime that the key does not have.
+    pub fn read_row(
+        &self,
+        name: KeyName,
+        (digit, prime): (usize, usize),
+        bytes: &mut Vec<u8>,
+        out: &mut [u64],
+    ) -> Result<()> {
+        let stored = self.stored(name)?;
+        check(digit < stored.digits, "digit", digit, format!("below {}", stored.digits))?;
+        check(stored.shape.basis.contains(prime), "prime", prime, "one of the key's")?;
+        Ok(stored.rows(digit).read_row(&self.file, (0, prime), bytes, out)?)
+    }
+
+    fn stored(&self, name: KeyName) -> Result<&Stored> {
+        let missing = || {
+            let (op, wanted) = ("reading a key file", name.describe(self.params.log_n()));
+            KeyError::Missing { op, wanted, present: format!("{} other keys", self.keys.len()) }
+        };
+        Ok(self.keys.get(&name).ok_or_else(missing)?)
+    }
+}

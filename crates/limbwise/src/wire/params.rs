@@ -1,0 +1,89 @@
+//! The file of a parameter set, and the fingerprint by which all other files name theirs.
+
+use super::{
+    container::{Container, FileKind, Writer},
+    error::WireError,
+    source::Source,
+};
+use crate::{
+    Result,
+    params::{Params, ParamsLiteral},
+};
+use serde::{Deserialize, Serialize};
+use std::{borrow::Cow, fmt, io::Write};
+
+/// Names a parameter set: the BLAKE3 hash of its file's header.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fingerprint(pub [u8; 32]);
+
+impl Fingerprint {
+    /// Of files that belong to no parameters.
+    pub const NONE: Self = Self([0; 32]);
+}
+
+impl fmt::Display for Fingerprint {
+    /// The first half, in hexadecimal: enough to tell sets apart.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().take(16).try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Fingerprint({self})")
+    }
+}
+
+/// The header: what was written down, and the primes that came of it, chain first.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header<'a> {
+    literal: Cow<'a, ParamsLiteral>,
+    primes: Cow<'a, [u64]>,
+}
+
+impl<'a> Header<'a> {
+    fn of(params: &'a Params) -> Self {
+        Self { literal: Cow::Borrowed(params.literal()), primes: Cow::Borrowed(&params.ring().spec().primes) }
+    }
+}
+
+/// The name of a parameter set: equal literals with equal primes have equal names, in every version and on every machine.
+///
+/// # Panics
+/// Never: numbers and strings are always written.
+#[must_use]
+pub fn fingerprint(params: &Params) -> Fingerprint {
+    let header = serde_json::to_vec(&Header::of(params)).expect("numbers and strings are always written");
+    Fingerprint(*blake3::hash(&header).as_bytes())
+}
+
+/// Writes a parameter set.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_params<W: Write>(out: W, params: &Params) -> Result<W> {
+    Ok(Writer::begin(out, FileKind::Params, fingerprint(params), &Header::of(params))?.finish()?)
+}
+
+/// Reads a parameter set and checks it like one that was written by hand.
+///
+/// # Errors
+/// [`WireError`] for a bad file or one whose primes this program would not choose; [`ParamsError`](crate::params::ParamsError).
+pub fn read_params<S: Source>(source: S) -> Result<Params> {
+    let file = Container::open(source)?;
+    file.expect(FileKind::Params, None)?;
+    file.ends(file.first())?;
+    let Header { literal, primes } = file.header()?;
+    let params = Params::new(&literal)?;
+    let chosen = &params.ring().spec().primes;
+    if *chosen != *primes {
+        let list = |primes: &[u64]| primes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        return Err(WireError::OtherPrimes { got: list(&primes), wanted: list(chosen) }.into());
+    }
+    let wanted = fingerprint(&params);
+    if file.fingerprint() != wanted {
+        return Err(WireError::OtherParameters { got: file.fingerprint(), wanted }.into());
+    }
+    Ok(params)
+}

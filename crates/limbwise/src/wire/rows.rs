@@ -1,0 +1,109 @@
+//! The limbs of a polynomial as blocks: one a row, batch entry by batch entry, limbs in the order of their primes.
+
+use super::{
+    container::{CHECKSUM, Container, Place, Writer},
+    error::WireError,
+    packing::{pack, packed_bytes, unpack},
+    source::Source,
+};
+use limbwise_device::{Basis, Device, Handle, HostRead, Ring, Role, Shape};
+use limbwise_math::modulus::Modulus;
+use std::{
+    io::Write,
+    sync::{Mutex, OnceLock, PoisonError},
+};
+
+/// A polynomial in a file: which rows, and where they begin.
+pub(crate) struct Rows {
+    shape: Shape,
+    begin: Place,
+}
+
+impl Rows {
+    /// A polynomial of this shape that begins here.
+    pub(crate) fn new(shape: Shape, begin: Place) -> Self {
+        Self { shape, begin }
+    }
+
+    /// Where it begins.
+    pub(crate) fn begin(&self) -> Place {
+        self.begin
+    }
+
+    /// Where it ends.
+    pub(crate) fn end(&self) -> Place {
+        let rows = (self.shape.batch * self.shape.basis.len()) as u64;
+        self.begin.behind(rows, self.shape.batch as u64 * limb_bytes(&self.shape.ring, self.shape.basis))
+    }
+
+    /// Where one row is.
+    fn place(&self, batch: usize, prime: usize) -> Place {
+        let Shape { ring, basis, .. } = &self.shape;
+        let before = *basis & Basis::range(0, prime);
+        let entries = batch as u64;
+        let rows = entries * basis.len() as u64 + before.len() as u64;
+        self.begin.behind(rows, entries * limb_bytes(ring, *basis) + limb_bytes(ring, before))
+    }
+
+    /// Reads one row into N words; `bytes` is memory to work in.
+    pub(crate) fn read_row<S: Source>(
+        &self,
+        file: &Container<S>,
+        (batch, prime): (usize, usize),
+        bytes: &mut Vec<u8>,
+        out: &mut [u64],
+    ) -> Result<(), WireError> {
+        let Some(&modulus) = self.shape.ring.moduli().get(prime) else { return Ok(()) };
+        let place = self.place(batch, prime);
+        bytes.resize(packed_bytes(self.shape.ring.n(), modulus.bits()) + CHECKSUM, 0);
+        unpack(file.block(place, bytes)?, modulus.bits(), out);
+        let largest = out.iter().copied().fold(0, u64::max);
+        if largest >= modulus.value() {
+            return Err(WireError::Residue { block: place.block, got: largest, prime: modulus.value() });
+        }
+        Ok(())
+    }
+
+    /// Uploads the limbs of a basis; the device asks for the rows from its threads.
+    pub(crate) fn read<S: Source, D: Device>(
+        &self,
+        file: &Container<S>,
+        dev: &D,
+        basis: Basis,
+        role: Role,
+    ) -> Result<D::Poly, WireError> {
+        let (problem, buffers) = (OnceLock::new(), Mutex::new(Vec::<Vec<u8>>::new()));
+        let buffers = || buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let poly = dev.upload(&self.shape.with_basis(basis), role, &|at, row| {
+            let mut bytes = buffers().pop().unwrap_or_default();
+            if let Err(e) = self.read_row(file, (at.batch, at.prime), &mut bytes, row) {
+                problem.get_or_init(|| e);
+                row.fill(0);
+            }
+            buffers().push(bytes);
+        });
+        match problem.into_inner() {
+            Some(e) => Err(e),
+            None => Ok(poly),
+        }
+    }
+}
+
+/// Bytes of one limb of each prime, packed.
+fn limb_bytes(ring: &Ring, basis: Basis) -> u64 {
+    ring.moduli_of(basis).into_iter().map(|q| packed_bytes(ring.n(), q.bits()) as u64).sum()
+}
+
+/// Writes the rows of a polynomial.
+pub(crate) fn write_rows<W: Write, D: HostRead>(out: &mut Writer<W>, dev: &D, poly: &D::Poly) -> crate::Result<()> {
+    let Shape { ring, basis, .. } = poly.shape();
+    let words = dev.download(poly)?;
+    let moduli: Vec<Modulus> = ring.moduli_of(*basis);
+    let mut bytes = Vec::new();
+    for (row, q) in words.chunks_exact(ring.n()).zip(moduli.iter().cycle()) {
+        bytes.clear();
+        pack(row, q.bits(), &mut bytes);
+        out.block(&bytes)?;
+    }
+    Ok(())
+}

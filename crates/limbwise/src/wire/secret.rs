@@ -1,0 +1,142 @@
+//! The file of a secret key: two bits a coefficient, locked with a passphrase if one is given.
+//!
+//! A locked key is encrypted with XChaCha20-Poly1305 under a key that Argon2id makes of the passphrase
+//! (\[RFC9106\], its second recommended choice: 64 MiB, 3 passes, 4 lanes); the header, and with it the parameters' name,
+//! is authenticated with it. Exists only under the feature `client`.
+
+use super::{
+    container::{CHECKSUM, Container, FileKind, Writer},
+    error::{WireError, check},
+    params::fingerprint,
+    source::Source,
+};
+use crate::{Result, params::Params, rlwe::SecretKey};
+use argon2::{Algorithm, Argon2, Version};
+use chacha20poly1305::{AeadInPlace, KeyInit, Tag, XChaCha20Poly1305};
+use limbwise_math::sampling::Seed;
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use zeroize::Zeroizing;
+
+/// Argon2id: memory in KiB, passes, lanes.
+const COST: (u32, u32, u32) = (1 << 16, 3, 4);
+/// Bytes of the proof that the passphrase is right.
+const TAG: usize = 16;
+
+/// How a secret key is kept.
+#[derive(Clone, Copy)]
+pub enum Lock<'a> {
+    /// As it is: whoever reads the file has the key.
+    None,
+    /// Under a passphrase.
+    Passphrase(&'a str),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    lock: Option<Locked>,
+}
+
+/// Public randomness of a locked key.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Locked {
+    salt: [u8; 16],
+    nonce: [u8; 24],
+}
+
+impl Locked {
+    fn fresh() -> Result<Self> {
+        let mut locked = Self { salt: [0; 16], nonce: [0; 24] };
+        let (salt, nonce) = (Seed::from_os()?, Seed::from_os()?);
+        locked.salt.iter_mut().zip(&salt.0).for_each(|(to, from)| *to = *from);
+        locked.nonce.iter_mut().zip(&nonce.0).for_each(|(to, from)| *to = *from);
+        Ok(locked)
+    }
+
+    fn cipher(&self, passphrase: &str) -> Result<XChaCha20Poly1305, WireError> {
+        let (memory, passes, lanes) = COST;
+        let mut key = Zeroizing::new([0; 32]);
+        let refused = |e: argon2::Error| WireError::value("passphrase", e, "text of up to 4 GiB");
+        let params = argon2::Params::new(memory, passes, lanes, Some(key.len())).map_err(refused)?;
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        argon2.hash_password_into(passphrase.as_bytes(), &self.salt, &mut *key).map_err(refused)?;
+        Ok(XChaCha20Poly1305::new((&*key).into()))
+    }
+}
+
+/// Writes a secret key. The file that `out` writes to should be readable by its owner only.
+///
+/// # Errors
+/// Those of `out`; no randomness.
+pub fn write_secret_key<W: Write>(out: W, params: &Params, key: &SecretKey, lock: Lock<'_>) -> Result<W> {
+    let locked = match lock {
+        Lock::None => None,
+        Lock::Passphrase(_) => Some(Locked::fresh()?),
+    };
+    let header = Header { lock: locked };
+    let mut out = Writer::begin(out, FileKind::SecretKey, fingerprint(params), &header)?;
+    let mut trits = pack(key.coefficients());
+    if let (Some(locked), Lock::Passphrase(passphrase)) = (&header.lock, lock) {
+        let cipher = locked.cipher(passphrase)?;
+        let sealed = cipher.encrypt_in_place_detached(&locked.nonce.into(), out.digest(), &mut trits);
+        trits.extend_from_slice(&sealed.map_err(|_| WireError::Passphrase)?);
+    }
+    out.block(&trits)?;
+    Ok(out.finish()?)
+}
+
+/// Reads a secret key.
+///
+/// # Errors
+/// [`WireError::Locked`] without the passphrase of a locked key, [`WireError::Passphrase`] for another.
+pub fn read_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) -> Result<SecretKey> {
+    let file = Container::open(source)?;
+    file.expect(FileKind::SecretKey, Some(params))?;
+    let header: Header = file.header()?;
+    let size = params.ring().n() / 4 + if header.lock.is_some() { TAG } else { 0 };
+    file.ends(file.first().behind(1, size as u64))?;
+    let mut bytes = Zeroizing::new(vec![0; size + CHECKSUM]);
+    file.block(file.first(), &mut bytes)?;
+    bytes.truncate(size);
+    if let Some(locked) = &header.lock {
+        let Lock::Passphrase(passphrase) = lock else { return Err(WireError::Locked.into()) };
+        let tag: [u8; TAG] = bytes.last_chunk().copied().unwrap_or_default();
+        bytes.truncate(size - TAG);
+        let opened = locked.cipher(passphrase)?.decrypt_in_place_detached(
+            &locked.nonce.into(),
+            file.digest(),
+            &mut bytes,
+            &Tag::from(tag),
+        );
+        opened.map_err(|_| WireError::Passphrase)?;
+    }
+    let coefficients = unpack(&bytes)?;
+    let key = SecretKey::from_coefficients(params, coefficients);
+    Ok(key.ok_or_else(|| WireError::value("coefficients", "too few", "N"))?)
+}
+
+/// Four coefficients a byte, lowest bits first: 0 as 0, 1 as 1, −1 as 2.
+fn pack(coefficients: &[i64]) -> Zeroizing<Vec<u8>> {
+    let mut bytes = Zeroizing::new(Vec::with_capacity(coefficients.len() / 4 + TAG));
+    for four in coefficients.chunks(4) {
+        let bits = |c: i64| u8::from(c == 1) | u8::from(c == -1) << 1;
+        bytes.push(four.iter().rev().fold(0, |byte, &c| byte << 2 | bits(c)));
+    }
+    bytes
+}
+
+fn unpack(bytes: &[u8]) -> Result<Vec<i64>, WireError> {
+    let mut coefficients = Vec::with_capacity(4 * bytes.len());
+    let mut wrong = 0;
+    for byte in bytes {
+        for shift in [0, 2, 4, 6] {
+            let bits = byte >> shift & 3;
+            wrong |= bits & bits >> 1;
+            coefficients.push(i64::from(bits & 1) - i64::from(bits >> 1));
+        }
+    }
+    check(wrong == 0, "coefficients", "a pair of bits 11", "00, 01 or 10")?;
+    Ok(coefficients)
+}

@@ -1,0 +1,4 @@
+//! Files: what is written comes back, and nothing else passes.
+
+mod common;
+mod round_trip;
