@@ -14,27 +14,49 @@ pub enum MachineError {
         /// The most similar name, if one is similar.
         nearest: Option<String>,
     },
-    /// No such key.
-    #[error("machine \"{machine}\" has no key \"{key}\"{}", hint(nearest))]
+    /// No such field.
+    #[error("machine \"{machine}\" has no field \"{key}\"{}", hint(nearest))]
     UnknownKey {
         /// The machine.
         machine: String,
-        /// The key with its sections.
+        /// The field with its sections.
         key: String,
-        /// The most similar key, if one is similar.
+        /// The most similar field, if one is similar.
         nearest: Option<String>,
     },
-    /// A value of another kind.
-    #[error("machine \"{machine}\", key \"{key}\": {wanted} is wanted, got {got}")]
+    /// A value of another kind or out of range.
+    #[error("machine \"{machine}\", field \"{key}\": {wanted} is wanted, got {got}")]
     Value {
         /// The machine.
         machine: String,
-        /// The key with its sections.
+        /// The field with its sections.
         key: String,
         /// Kind or range.
         wanted: String,
         /// What is there.
         got: String,
+    },
+    /// A text that is none of the field's choices.
+    #[error("machine \"{machine}\", field \"{key}\": {wanted} is wanted, got \"{got}\"{}", hint(nearest))]
+    Choice {
+        /// The machine.
+        machine: String,
+        /// The field with its sections.
+        key: String,
+        /// The choices.
+        wanted: String,
+        /// What is there.
+        got: String,
+        /// The most similar choice, if one is similar.
+        nearest: Option<String>,
+    },
+    /// A variant of nothing, of itself, or of too many others.
+    #[error("{origin}, field \"extends\": wanted {wanted}")]
+    Extends {
+        /// Path of the file.
+        origin: String,
+        /// What it should say.
+        wanted: String,
     },
     /// Not a specification at all.
     #[error("{origin}: {problem}")]
@@ -78,8 +100,8 @@ mod tests {
     #[test]
     fn similar_words_are_found() {
         assert_eq!((distance("kitten", "sitting"), distance("", "abc"), distance("abc", "abc")), (3, 3, 0));
-        let keys = ["hbm.bandwidth_gb_s", "noc.bandwidth_gb_s_per_cluster"];
-        assert_eq!(nearest("hbm.bandwith", keys.into_iter()).as_deref(), Some("hbm.bandwidth_gb_s"));
+        let keys = ["memory.hbm.bandwidth_gb_s", "noc.bandwidth_gb_s_per_cluster"];
+        assert_eq!(nearest("hbm.bandwith_gb_s", keys.into_iter()).as_deref(), Some("memory.hbm.bandwidth_gb_s"));
         assert_eq!(nearest("colour", keys.into_iter()), None);
     }
 }

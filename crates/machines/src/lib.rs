@@ -3,12 +3,12 @@
 //! Enters: specifications, one model a machine, the shared scheduler and scratchpad, reports, traces.
 //! Stays out: residues, schemes, and any published result: a model knows stated numbers and named assumptions only.
 //!
-//! Read in this order: [`spec`], [`machine`] (the trait and the models), [`program`] (tasks), [`lower`] and
+//! Read in this order: [`spec`] and [`field`], [`machine`] (the trait and the models), [`program`] (tasks), [`lower`] and
 //! [`scratchpad`] (from graph to tasks), [`scheduler`], [`check`], [`report`], [`trace`].
 //!
 //! ```
 //! use limbwise_machines::{Spec, time};
-//! let faster = Spec::load("ark")?.with_overrides(&[("hbm.bandwidth_gb_s", "2000")])?;
+//! let faster = Spec::load("ark")?.with_overrides(&[("memory.hbm.bandwidth_gb_s", "2000")])?;
 //! let report = time(&limbwise_graph::Graph::default(), &faster)?;
 //! assert_eq!(report.cycles, Some(0));
 //! # Ok::<(), limbwise_machines::MachineError>(())
@@ -16,6 +16,7 @@
 
 pub mod check;
 pub mod error;
+pub mod field;
 pub mod lower;
 pub mod machine;
 pub mod program;
@@ -26,6 +27,7 @@ pub mod spec;
 pub mod trace;
 
 pub use error::MachineError;
+pub use field::Field;
 pub use machine::Machine;
 pub use program::{Program, Task, TaskId, TaskKind};
 pub use report::{RegionTime, Report};

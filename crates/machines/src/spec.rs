@@ -1,23 +1,40 @@
 //! Specifications: the numbers of a machine, checked before anything is scheduled.
 //!
-//! A built-in file (`specs/x.toml`) is complete and is the schema: a user's file names the model it is a variant of
-//! and gives only what differs, and an override names one key. Both may use only keys that the built-in file has, with
-//! values of the same kind. Ranges follow from the unit in a key's name.
+//! A built-in file (`specs/x.toml`) is complete and is the schema: a variant names what it `extends` and gives only what
+//! differs, and an override names one field. Both may use only fields that the built-in file has, with values of the
+//! same kind. Ranges follow from the unit in a field's name, choices and short names stand in the built-in file.
 
 use crate::{
     error::{MachineError, nearest},
+    field::{self, Field, leaves},
     machine::BUILT_IN,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 use toml::{Table, Value};
 
 /// Longest file that is read.
 const MOST_BYTES: u64 = 1 << 20;
+/// Most files that extend one another.
+const MOST_FILES: usize = 16;
+/// What a file says beside its fields.
+const HEADER: [&str; 6] = ["name", "model", "about", "extends", "short_names", "choices"];
 
 /// A checked specification.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    table: Table,
+    name: String,
+    built_in: String,
+    model: String,
+    about: String,
+    fields: Table,
+    /// Where each field's value comes from: the comment beside it, or who changed it.
+    sources: BTreeMap<String, String>,
+    short_names: BTreeMap<String, String>,
+    choices: BTreeMap<String, Vec<String>>,
 }
 
 /// A number (or choice) that nobody published, and why it was chosen.
@@ -48,18 +65,42 @@ pub fn names() -> Vec<&'static str> {
     BUILT_IN.iter().map(|(name, _)| *name).collect()
 }
 
-fn parse(text: &str, origin: &str) -> Result<Table, MachineError> {
-    let problem = |e: toml::de::Error| MachineError::File { origin: origin.into(), problem: e.to_string() };
-    toml::from_str(text).map_err(problem)
+fn problem(origin: &str, problem: impl ToString) -> MachineError {
+    MachineError::File { origin: origin.into(), problem: problem.to_string() }
 }
 
-fn built_in(name: &str) -> Result<Table, MachineError> {
-    let found = BUILT_IN.iter().find(|(n, _)| *n == name).ok_or_else(|| MachineError::UnknownMachine {
+fn parse(text: &str, origin: &str) -> Result<Table, MachineError> {
+    toml::from_str(text).map_err(|e| problem(origin, e))
+}
+
+/// What is read of a built-in file besides its fields.
+#[derive(Deserialize)]
+struct Header {
+    name: String,
+    model: String,
+    about: String,
+    #[serde(default)]
+    short_names: BTreeMap<String, String>,
+    #[serde(default)]
+    choices: BTreeMap<String, Vec<String>>,
+}
+
+fn built_in(name: &str) -> Result<Spec, MachineError> {
+    let (_, text) = BUILT_IN.iter().find(|(n, _)| *n == name).ok_or_else(|| MachineError::UnknownMachine {
         name: name.into(),
         known: names().join(", "),
         nearest: nearest(name, names().into_iter()),
     })?;
-    parse(found.1, name)
+    let mut fields = parse(text, name)?;
+    let Header { name, model, about, short_names, choices } =
+        fields.clone().try_into().map_err(|e| problem(name, e))?;
+    HEADER.iter().for_each(|key| drop(fields.remove(*key)));
+    Ok(Spec { sources: field::sources(text), built_in: name.clone(), name, model, about, fields, short_names, choices })
+}
+
+/// Whether a machine is given by a file.
+fn is_file(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|e| e == "toml")
 }
 
 impl Spec {
@@ -68,57 +109,90 @@ impl Spec {
     /// # Errors
     /// [`MachineError`] for an unknown name, and as [`Self::from_toml`].
     pub fn load(name: &str) -> Result<Self, MachineError> {
-        if std::path::Path::new(name).extension().is_none_or(|e| e != "toml") {
-            return Ok(Self { table: built_in(name)? });
-        }
-        let wrong = |problem: String| MachineError::File { origin: name.into(), problem };
-        let size = std::fs::metadata(name).map_err(|e| wrong(e.to_string()))?.len();
-        if size > MOST_BYTES {
-            return Err(wrong(format!("a specification has at most {MOST_BYTES} bytes, got {size}")));
-        }
-        Self::from_toml(&std::fs::read_to_string(name).map_err(|e| wrong(e.to_string()))?, name)
+        Self::load_after(name, &mut Vec::new())
     }
 
-    /// A variant of a built-in machine: `model` names it, the other keys are what differs.
+    fn load_after(name: &str, before: &mut Vec<PathBuf>) -> Result<Self, MachineError> {
+        if !is_file(name) {
+            return built_in(name);
+        }
+        let path = std::fs::canonicalize(name).map_err(|e| problem(name, e))?;
+        if before.contains(&path) || before.len() == MOST_FILES {
+            return Err(MachineError::Extends {
+                origin: name.into(),
+                wanted: format!("a machine that does not extend this one again, through at most {MOST_FILES} files"),
+            });
+        }
+        let size = std::fs::metadata(&path).map_err(|e| problem(name, e))?.len();
+        if size > MOST_BYTES {
+            return Err(problem(name, format!("a specification has at most {MOST_BYTES} bytes, got {size}")));
+        }
+        let text = std::fs::read_to_string(&path).map_err(|e| problem(name, e))?;
+        before.push(path);
+        Self::variant(&text, name, before)
+    }
+
+    /// A variant of another machine: `extends` names that one (a built-in name, or a path from the folder of `origin`),
+    /// `name` and `about` describe this one, all else is what differs.
     ///
     /// # Errors
-    /// [`MachineError`] for text that is no TOML, a missing or unknown model, unknown keys, values of another kind or
-    /// out of range.
+    /// [`MachineError`] for text that is no TOML, a missing or unknown `extends` or one that leads back here, unknown
+    /// fields, values of another kind or out of range.
     pub fn from_toml(text: &str, origin: &str) -> Result<Self, MachineError> {
-        let variant = parse(text, origin)?;
-        let missing = || MachineError::File {
-            origin: origin.into(),
-            problem: format!("a text \"model\" is wanted, one of {}", names().join(", ")),
+        Self::variant(text, origin, &mut Vec::new())
+    }
+
+    fn variant(text: &str, origin: &str, before: &mut Vec<PathBuf>) -> Result<Self, MachineError> {
+        let mut table = parse(text, origin)?;
+        let extends = match table.remove("extends") {
+            Some(Value::String(name)) => name,
+            _ => {
+                let wanted = format!("extends = \"NAME\", one of {} or a TOML file", names().join(", "));
+                return Err(MachineError::Extends { origin: origin.into(), wanted });
+            }
         };
-        let model = variant.get("model").and_then(Value::as_str).ok_or_else(missing)?;
-        let mut spec = Self { table: built_in(model)? };
-        for (path, value) in leaves(&variant) {
-            spec.assign(&path, value.clone())?;
+        let folder = Path::new(origin).parent().unwrap_or(Path::new(""));
+        let base = if is_file(&extends) { folder.join(&extends).display().to_string() } else { extends };
+        let mut spec = Self::load_after(&base, before)?;
+        let stem = Path::new(origin).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        spec.name = spec.header(&mut table, "name", origin)?.unwrap_or(stem);
+        spec.about = spec.header(&mut table, "about", origin)?.unwrap_or_else(|| format!("a variant of {base}"));
+        let comments = field::sources(text);
+        for (path, value) in leaves(&table) {
+            let source = comments.get(&path).filter(|comment| !comment.is_empty()).cloned();
+            spec.assign(&path, value.clone(), source.unwrap_or_else(|| origin.to_owned()))?;
         }
         spec.check()?;
         Ok(spec)
     }
 
-    /// The same with single keys changed, as `("hbm.bandwidth_gb_s", "2000")`. Values are written as in TOML; a text
-    /// may go without quotes.
+    /// A text of a variant's own that is not a field.
+    fn header(&self, table: &mut Table, key: &str, origin: &str) -> Result<Option<String>, MachineError> {
+        let wrong = |got: &Value| MachineError::Value {
+            machine: origin.into(),
+            key: key.into(),
+            wanted: "a text".into(),
+            got: got.to_string(),
+        };
+        table.remove(key).map(|value| value.as_str().map(str::to_owned).ok_or_else(|| wrong(&value))).transpose()
+    }
+
+    /// The same with single fields changed, as `("memory.hbm.bandwidth_gb_s", "2000")` or by short names. Values are
+    /// written as in TOML; a text may go without quotes.
     ///
     /// # Errors
-    /// [`MachineError`] for unknown keys, values of another kind or out of range.
+    /// [`MachineError`] for unknown fields, values of another kind or out of range.
     pub fn with_overrides<P: AsRef<str>, V: AsRef<str>>(&self, overrides: &[(P, V)]) -> Result<Self, MachineError> {
         let mut spec = self.clone();
         for (path, text) in overrides {
-            let (path, text) = (path.as_ref(), text.as_ref());
+            let (path, text) = (spec.path(path.as_ref()).to_owned(), text.as_ref());
             let parsed = toml::from_str::<Table>(&format!("value = {text}")).ok().filter(|t| t.len() == 1);
-            let value = parsed.and_then(|mut t| t.remove("value")).unwrap_or_else(|| Value::from(text));
-            let assumed = path.starts_with("assumed.") && !value.is_table();
-            if !assumed {
-                spec.assign(path, value)?;
-                continue;
+            let mut value = parsed.and_then(|mut t| t.remove("value")).unwrap_or_else(|| Value::from(text));
+            if path.starts_with("assumed.") && !value.is_table() {
+                let reason = Value::from("chosen by the user");
+                value = Value::Table([("value".into(), value), ("reason".into(), reason)].into_iter().collect());
             }
-            let mut entry = Table::new();
-            entry.insert("value".into(), value);
-            entry.insert("reason".into(), Value::from("chosen by the user"));
-            spec.assign(path, Value::Table(entry))?;
+            spec.assign(&path, value, "chosen by the user".into())?;
         }
         spec.check()?;
         Ok(spec)
@@ -127,23 +201,31 @@ impl Spec {
     /// Name of the machine.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.text("name")
+        &self.name
     }
 
-    /// Name of the built-in machine whose model reads this.
+    /// Name of the built-in machine that this is, or is a variant of.
+    #[must_use]
+    pub fn built_in(&self) -> &str {
+        &self.built_in
+    }
+
+    /// Name of the model that reads this.
     #[must_use]
     pub fn model(&self) -> &str {
-        self.text("model")
+        &self.model
     }
 
-    fn text(&self, key: &str) -> &str {
-        self.table.get(key).and_then(Value::as_str).expect("every built-in specification has it as a text")
+    /// What it is, in a line.
+    #[must_use]
+    pub fn about(&self) -> &str {
+        &self.about
     }
 
     /// Everything under `[assumed]`.
     #[must_use]
     pub fn assumed(&self) -> Vec<Assumption> {
-        let entries = self.table.get("assumed").and_then(Value::as_table);
+        let entries = self.fields.get("assumed").and_then(Value::as_table);
         let assumption = |(key, entry): (&String, &Value)| Assumption {
             key: key.clone(),
             value: serde_json::to_value(&entry["value"]).unwrap_or_default(),
@@ -152,136 +234,89 @@ impl Spec {
         entries.into_iter().flatten().map(assumption).collect()
     }
 
-    /// All keys with their values.
+    /// Every field with its value, unit, source, short name and choices, in the order of the file's sections.
     #[must_use]
-    pub fn keys(&self) -> Vec<(String, String)> {
-        leaves(&self.table).into_iter().map(|(path, value)| (path, value.to_string())).collect()
+    pub fn fields(&self) -> Vec<Field> {
+        let field = |(path, value): (String, &Value)| {
+            let short_name = self.short_names.iter().find(|(_, full)| **full == path).map(|(short, _)| short.clone());
+            let source = self.sources.get(&path).cloned().unwrap_or_default();
+            let choices = self.choices.get(&path).cloned().unwrap_or_default();
+            Field::new(path, value, source, short_name, choices)
+        };
+        leaves(&self.fields).into_iter().map(field).collect()
+    }
+
+    /// Whether a field has this path or short name.
+    #[must_use]
+    pub fn has(&self, path: &str) -> bool {
+        let full = self.path(path);
+        leaves(&self.fields).iter().any(|(known, _)| known == full)
+    }
+
+    /// The full path of a field that may be given by its short name.
+    fn path<'a>(&'a self, name: &'a str) -> &'a str {
+        self.short_names.get(name).map_or(name, String::as_str)
     }
 
     /// The specification as its model reads it.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, MachineError> {
-        let problem = |e: toml::de::Error| MachineError::File { origin: self.name().into(), problem: e.to_string() };
-        self.table.clone().try_into().map_err(problem)
+        self.fields.clone().try_into().map_err(|e| problem(&self.name, e))
     }
 
-    fn assign(&mut self, path: &str, value: Value) -> Result<(), MachineError> {
-        let machine = self.name().to_owned();
-        let wrong = |wanted: String, got: &Value| {
-            Err(MachineError::Value { machine: machine.clone(), key: path.into(), wanted, got: got.to_string() })
-        };
-        let known = leaves(&self.table);
+    /// A complaint about one field.
+    pub(crate) fn wrong(&self, path: &str, wanted: impl Into<String>, got: impl ToString) -> MachineError {
+        let got = got.to_string();
+        MachineError::Value { machine: self.name.clone(), key: path.into(), wanted: wanted.into(), got }
+    }
+
+    fn assign(&mut self, path: &str, value: Value, source: String) -> Result<(), MachineError> {
+        let known = leaves(&self.fields);
         let Some((_, old)) = known.iter().find(|(p, _)| p == path) else {
-            let nearest = nearest(path, known.iter().map(|(p, _)| p.as_str()));
-            return Err(MachineError::UnknownKey { machine, key: path.into(), nearest });
+            let names = known.iter().map(|(p, _)| p).chain(self.short_names.keys()).map(String::as_str);
+            return Err(MachineError::UnknownKey {
+                machine: self.name.clone(),
+                key: path.into(),
+                nearest: nearest(path, names),
+            });
         };
-        if path == "model" && value.as_str() != Some(self.model()) {
-            return wrong(format!("\"{}\" (a variant keeps its model)", self.model()), &value);
-        }
         let value = match (old, value) {
             (Value::Table(old), Value::Table(mut new)) => {
                 let reason = new.get("reason").and_then(Value::as_str).is_some_and(|r| !r.trim().is_empty());
                 let Some(number) = new.remove("value").filter(|_| reason && new.len() == 1) else {
-                    return wrong("a table of \"value\" and \"reason\"".into(), &Value::Table(new));
+                    return Err(self.wrong(path, "a table of \"value\" and \"reason\"", Value::Table(new)));
                 };
-                match like(&old["value"], number) {
-                    Ok(number) => new.insert("value".into(), number),
-                    Err(got) => return wrong(kind(&old["value"]), &got),
-                };
+                let like = field::like(&old["value"], number);
+                new.insert("value".into(), like.map_err(|got| self.wrong(path, field::kind(&old["value"]), got))?);
                 Value::Table(new)
             }
-            (old, new) => match like(old, new) {
-                Ok(new) => new,
-                Err(got) => return wrong(kind(old), &got),
-            },
+            (old, new) => field::like(old, new).map_err(|got| self.wrong(path, field::kind(old), got))?,
         };
         let (sections, key) = path.rsplit_once('.').unwrap_or(("", path));
         let inner = |table, section: &str| Table::get_mut(table, section).and_then(Value::as_table_mut);
-        let table = sections.split('.').filter(|s| !s.is_empty()).try_fold(&mut self.table, inner);
+        let table = sections.split('.').filter(|s| !s.is_empty()).try_fold(&mut self.fields, inner);
         table.expect("the path was found above").insert(key.into(), value);
+        self.sources.insert(path.into(), source);
         Ok(())
     }
 
-    /// Ranges by the unit in a key's name.
+    /// Ranges by the unit in a field's name, choices of texts.
     fn check(&self) -> Result<(), MachineError> {
-        for (path, value) in leaves(&self.table) {
+        for (path, value) in leaves(&self.fields) {
             let value = value.get("value").unwrap_or(value);
-            let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-            for number in list {
-                let Some(x) = number.as_float().or_else(|| number.as_integer().map(to_f64)) else { continue };
-                let (ok, wanted) = range(&path, x, number.is_integer());
-                if !ok {
-                    let machine = self.name().into();
-                    let (wanted, got) = (wanted.into(), number.to_string());
-                    return Err(MachineError::Value { machine, key: path, wanted, got });
+            if let Some((choices, text)) = self.choices.get(&path).zip(value.as_str())
+                && !choices.iter().any(|choice| choice == text)
+            {
+                let nearest = nearest(text, choices.iter().map(String::as_str));
+                let wanted = format!("one of {}", choices.join(", "));
+                let (machine, key, got) = (self.name.clone(), path, text.to_owned());
+                return Err(MachineError::Choice { machine, key, wanted, got, nearest });
+            }
+            for number in value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice) {
+                if let Some(wanted) = field::out_of_range(&path, number) {
+                    return Err(self.wrong(&path, wanted, number));
                 }
             }
         }
         Ok(())
     }
-}
-
-/// Whether a number is in the range of its key, and what that range is. The bounds keep all products of a few numbers
-/// far from overflow.
-fn range(key: &str, x: f64, is_integer: bool) -> (bool, &'static str) {
-    let may_be_zero = ["_cycles", "_w", "_mm2", "node_ns", "prefetch_mb"].iter().any(|end| key.ends_with(end));
-    if key.ends_with("_share") {
-        ((0.0..=1.0).contains(&x), "a number from 0 to 1")
-    } else if is_integer {
-        let least = if may_be_zero { 0.0 } else { 1.0 };
-        (
-            (least..=1e6).contains(&x),
-            if may_be_zero { "an integer from 0 to 10^6" } else { "an integer from 1 to 10^6" },
-        )
-    } else if may_be_zero {
-        ((0.0..=1e9).contains(&x), "a number from 0 to 10^9")
-    } else {
-        ((1e-6..=1e9).contains(&x), "a number from 10^-6 to 10^9")
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for comparison with bounds only")]
-fn to_f64(x: i64) -> f64 {
-    x as f64
-}
-
-/// `new` as a value of the kind of `old`, or `new` back.
-fn like(old: &Value, new: Value) -> Result<Value, Value> {
-    match (old, new) {
-        (Value::Float(_), Value::Integer(x)) => Ok(Value::Float(to_f64(x))),
-        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
-            let items: Result<Vec<Value>, Value> = old.iter().zip(&new).map(|(o, n)| like(o, n.clone())).collect();
-            items.map(Value::Array).map_err(|_| Value::Array(new))
-        }
-        (Value::Array(_), new) => Err(new),
-        (old, new) if old.same_type(&new) => Ok(new),
-        (_, new) => Err(new),
-    }
-}
-
-fn kind(value: &Value) -> String {
-    match value {
-        Value::Integer(_) => "an integer".into(),
-        Value::Float(_) => "a number".into(),
-        Value::Boolean(_) => "true or false".into(),
-        Value::Array(items) => format!("a list of {} numbers", items.len()),
-        Value::Table(_) => "a table of \"value\" and \"reason\"".into(),
-        _ => "a text".into(),
-    }
-}
-
-/// All keys with their sections; an entry of `[assumed]` is one key.
-fn leaves(table: &Table) -> Vec<(String, &Value)> {
-    let mut found = Vec::new();
-    for (key, value) in table {
-        match value {
-            Value::Table(inner) if key == "assumed" => {
-                found.extend(inner.iter().map(|(name, entry)| (format!("assumed.{name}"), entry)));
-            }
-            Value::Table(inner) => {
-                found.extend(leaves(inner).into_iter().map(|(name, value)| (format!("{key}.{name}"), value)));
-            }
-            _ => found.push((key.clone(), value)),
-        }
-    }
-    found
 }

@@ -148,7 +148,7 @@ struct Memory {
 }
 
 fn toml(threads: usize, log_n: u32, [short, long]: [&Rates; 2], memory: &Memory) -> String {
-    let mut text = format!("name = \"cpu\"\nmodel = \"cpu\"\n\n[host]\nthreads = {threads}\nshort_bits = 50\n");
+    let mut text = format!("name = \"cpu\"\nextends = \"cpu\"\n\n[host]\nthreads = {threads}\nshort_bits = 50\n");
     for (section, r) in [("short", short), ("long", long)] {
         // Measured at one degree; others by N·log N, which the program does not use.
         let at = |l: u32| {

@@ -1,6 +1,6 @@
 //! The text of what there is.
 
-use super::{params, table::line};
+use super::{machines, params, table::line};
 use crate::verbs::list::{Device, Everything};
 
 /// Everything by kind.
@@ -12,9 +12,7 @@ pub(crate) fn render(all: &Everything) -> String {
     text += "\npresets\n";
     text += &params::sets(&all.presets);
     text += "\nmachines\n";
-    for machine in &all.machines {
-        text += &line(&machine.name, &format!("{} numbers, {} of them assumed", machine.keys, machine.assumed));
-    }
+    text += &machines::list(&all.machines);
     text += "\ndevices\n";
     all.devices.iter().for_each(|device| text += &line(device.name, &computing(device)));
     text

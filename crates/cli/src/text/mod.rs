@@ -4,6 +4,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod list;
+pub(crate) mod machines;
 pub(crate) mod params;
 pub(crate) mod plan;
 pub(crate) mod run;

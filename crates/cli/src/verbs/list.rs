@@ -1,8 +1,12 @@
 //! `limbwise list`: what there is to name on the command line.
 
-use crate::{output::OutputArgs, text, verbs::params, workload};
+use crate::{
+    output::OutputArgs,
+    text,
+    verbs::{machines, params},
+    workload,
+};
 use limbwise_cpu::Isa;
-use limbwise_machines::{Spec, names};
 use serde::Serialize;
 
 /// List workloads, presets, machines, and what this computer has
@@ -26,7 +30,7 @@ pub(crate) struct List {
 pub(crate) struct Everything {
     pub(crate) workloads: Vec<Named>,
     pub(crate) presets: Vec<params::Set>,
-    pub(crate) machines: Vec<Machine>,
+    pub(crate) machines: Vec<machines::Summary>,
     pub(crate) devices: Vec<Device>,
 }
 
@@ -35,16 +39,6 @@ pub(crate) struct Everything {
 pub(crate) struct Named {
     pub(crate) name: String,
     pub(crate) about: String,
-}
-
-/// A model.
-#[derive(Debug, Serialize)]
-pub(crate) struct Machine {
-    pub(crate) name: String,
-    /// How many numbers can be set.
-    pub(crate) keys: usize,
-    /// How many of them nobody published.
-    pub(crate) assumed: usize,
 }
 
 /// A device.
@@ -66,16 +60,12 @@ pub(crate) struct InstructionSet {
 impl List {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
-        let machine = |name: &str| -> anyhow::Result<Machine> {
-            let spec = Spec::load(name)?;
-            Ok(Machine { name: name.into(), keys: spec.keys().len(), assumed: spec.assumed().len() })
-        };
         let isas = Isa::ALL.map(|isa| InstructionSet { name: isa.name(), available: isa.is_available() }).into();
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let everything = Everything {
             workloads: workload::all().into_iter().map(|(name, about)| Named { name, about }).collect(),
             presets: params::all()?,
-            machines: names().into_iter().map(machine).collect::<anyhow::Result<_>>()?,
+            machines: machines::all()?,
             devices: vec![Device { name: "cpu", threads, isas }],
         };
         output.report(&everything, &text::list::render(&everything))

@@ -4,6 +4,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod list;
+pub(crate) mod machines;
 pub(crate) mod params;
 mod plan;
 mod run;
@@ -34,6 +35,7 @@ pub(crate) enum Verb {
     Plan(plan::Plan),
     Run(run::Run),
     Time(time::Time),
+    Machines(machines::Machines),
     Bench(bench::Bench),
     Params(params::Params),
 }
@@ -49,6 +51,7 @@ impl Verb {
             Self::Plan(verb) => verb.execute(),
             Self::Run(verb) => verb.execute(),
             Self::Time(verb) => verb.execute(),
+            Self::Machines(verb) => verb.execute(),
             Self::Bench(verb) => verb.execute(),
             Self::Params(verb) => verb.execute(),
         }

@@ -18,12 +18,12 @@ use std::{
 /// Say what a program takes on models of machines
 ///
 /// Records the program as "limbwise plan" does and schedules the recording on each machine. "cpu" is this host: its
-/// rates are measured for about two seconds first. Others are built in ("limbwise list"), or a TOML file that names the
-/// model it varies and what differs.
+/// rates are measured for about two seconds first. Others are built in ("limbwise machines list"), or a TOML file that
+/// says what it extends and what differs. What --set can change: "limbwise machines show ark --explain".
 ///
 /// Examples:
 ///   limbwise time logreg --machine ark,cpu
-///   limbwise time logreg --machine ark --set hbm.bandwidth_gb_s=2000 --set scratchpad.capacity_mb=256
+///   limbwise time logreg --machine ark --set memory.hbm.bandwidth_gb_s=2000 --set clusters=8
 ///   limbwise time logreg --machine ark --trace ark.json       open it in chrome://tracing or Perfetto
 ///
 /// What the numbers mean:
@@ -61,8 +61,9 @@ const THIS_HOST: &str = "cpu";
 /// Most events in a trace: viewers choke on more.
 const MOST_EVENTS: usize = 300_000;
 
-fn assignment(text: &str) -> Result<(String, String), String> {
-    let wanted = "wanted PATH=VALUE, for example hbm.bandwidth_gb_s=2000";
+/// `PATH=VALUE` as two texts.
+pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
+    let wanted = "wanted PATH=VALUE, for example memory.hbm.bandwidth_gb_s=2000";
     match text.split_once('=') {
         Some((path, value)) if !path.trim().is_empty() => Ok((path.trim().into(), value.trim().into())),
         _ => Err(wanted.into()),
@@ -118,8 +119,7 @@ impl Time {
 
     /// Changes to numbers that a machine has.
     fn changes_of(&self, spec: &Spec) -> Vec<(String, String)> {
-        let keys = spec.keys();
-        self.changes.iter().filter(|(path, _)| keys.iter().any(|(key, _)| key == path)).cloned().collect()
+        self.changes.iter().filter(|(path, _)| spec.has(path)).cloned().collect()
     }
 
     /// Refuses a change that no machine has, with the nearest key that one has.

@@ -53,6 +53,26 @@ fn what_show_prints_is_a_parameter_file() {
 }
 
 #[test]
+fn a_shown_machine_is_a_machine_file() {
+    let folder = Folder::new("machines");
+    let list = valid(&folder, "machines", &["machines", "list", "--json"]);
+    for name in list.as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap()) {
+        let file = folder.run(&["machines", "show", name, "--set", &format!("assumed.{}", "x=1")]);
+        assert_eq!(file.status.code(), Some(2), "assumed.x is no field");
+        folder.write("mine.toml", &String::from_utf8(folder.run(&["machines", "show", name]).stdout).unwrap());
+        let mine = valid(&folder, "machines", &["machines", "show", "mine.toml", "--json"]);
+        let original = valid(&folder, "machines", &["machines", "show", name, "--json"]);
+        assert_eq!(mine["fields"], original["fields"], "{name}: values and sources");
+        assert_eq!((&mine["built_in"], mine["name"].as_str()), (&name.into(), Some(&*format!("{name}-variant"))));
+    }
+    let explained = folder.run(&["machines", "show", "ark", "--explain", "--set", "hbm_gb_s=2000"]);
+    let text = String::from_utf8(explained.stdout).unwrap();
+    let line = text.lines().find(|l| l.contains("memory.hbm.bandwidth_gb_s")).unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words[1..], ["2000", "GB/s", "hbm_gb_s", "chosen", "by", "the", "user"], "{line}");
+}
+
+#[test]
 fn memory_decides_how_keys_are_kept() {
     let folder = Folder::new("memory");
     for (most, form) in [("9GB", "stored"), ("3.5GB", "seeded")] {
@@ -187,7 +207,7 @@ fn plans_and_times_of_the_full_size() {
     assert_eq!(written, plan);
 
     let several = valid(&folder, "time", &["time", "logreg", "--machine", "ark,cpu", "--json", "--trace", "t.json"]);
-    let slow = ["time", "logreg", "--machine", "ark", "--set", "hbm.bandwidth_gb_s=100", "--json"];
+    let slow = ["time", "logreg", "--machine", "ark", "--set", "memory.hbm.bandwidth_gb_s=100", "--json"];
     let one = valid(&folder, "time", &slow);
     assert!(several.is_array() && one.is_object());
     assert!(one["seconds"].as_f64() > several[0]["seconds"].as_f64(), "a slower memory takes longer");

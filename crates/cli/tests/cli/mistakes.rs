@@ -24,6 +24,8 @@ fn with_bad_files(name: &str) -> Folder {
     folder.write("nan.csv", "age,weight,ill\n30,70,0\n41,NaN,1\n52,81,0\n");
     folder.write("ragged.csv", "age,weight,ill\n30,70,0\n41,1\n");
     folder.write("three.csv", "1,0\n2,1\n3,2\n");
+    folder.write("ring.toml", "extends = \"ring.toml\"\n");
+    folder.write("bare.toml", "model = \"ark\"\n");
     folder.write("insecure.toml", &TINY[..TINY.find("[insecure]").unwrap()]);
     folder.write("typo.toml", &TINY.replace("dnum", "digits"));
     folder.write("broken.toml", "log_n = = 16\n");
@@ -34,7 +36,7 @@ fn with_bad_files(name: &str) -> Folder {
 #[test]
 fn each_mistake_has_a_text_that_teaches() {
     let folder = with_bad_files("mistakes");
-    let cases: [(&str, &[&str]); 37] = [
+    let cases: [(&str, &[&str]); 44] = [
         ("unknown-verb", &["plam", "logreg"]),
         ("unknown-workload", &["plan", "logrek"]),
         ("unknown-preset", &["plan", "logreg", "--preset", "n16-l24"]),
@@ -43,8 +45,15 @@ fn each_mistake_has_a_text_that_teaches() {
         ("boot-passes", &["run", "bootstrap", "--passes", "3"]),
         ("unknown-machine", &["time", "logreg", "--machine", "arc"]),
         ("unknown-machine-key", &["time", "logreg", "--machine", "ark,cpu", "--set", "hbm.bandwidth=2000"]),
-        ("machine-value", &["time", "logreg", "--machine", "ark", "--set", "hbm.bandwidth_gb_s=fast"]),
-        ("set-without-value", &["time", "logreg", "--set", "hbm.bandwidth_gb_s"]),
+        ("machine-value", &["time", "logreg", "--machine", "ark", "--set", "memory.hbm.bandwidth_gb_s=fast"]),
+        ("machine-short-name", &["time", "logreg", "--machine", "ark", "--set", "clustres=8"]),
+        ("machine-choice", &["time", "logreg", "--machine", "ark", "--set", "distribution=limbwise"]),
+        ("machine-no-clusters", &["machines", "show", "ark", "--set", "clusters=0"]),
+        ("machine-nan", &["machines", "show", "ark", "--set", "hbm_gb_s=nan"]),
+        ("machine-prefetch", &["machines", "show", "ark", "--set", "assumed.prefetch_mb=512"]),
+        ("machine-extends-itself", &["machines", "show", "ring.toml", "--explain"]),
+        ("machine-extends-nothing", &["time", "logreg", "--machine", "bare.toml"]),
+        ("set-without-value", &["time", "logreg", "--set", "memory.hbm.bandwidth_gb_s"]),
         ("no-data", &["run", "logreg", "--data", "absent.csv"]),
         ("text-in-data", &["run", "logreg", "--data", "text.csv"]),
         ("nan-in-data", &["run", "logreg", "--data", "nan.csv"]),

@@ -30,19 +30,14 @@ const HBM: u8 = 5;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Numbers {
-    #[serde(rename = "name")]
-    _name: String,
-    #[serde(rename = "model")]
-    _model: String,
     chip: Chip,
     policy: Policy,
     nttu: Vectors,
     bconvu: BConvU,
     autou: Vectors,
     madu: MadU,
-    scratchpad: Scratchpad,
+    memory: Memory,
     noc: Noc,
-    hbm: Hbm,
     area: BTreeMap<String, f64>,
     peak_power: BTreeMap<String, f64>,
     assumed: Assumptions,
@@ -85,6 +80,13 @@ struct BConvU {
 #[serde(deny_unknown_fields)]
 struct MadU {
     units_per_cluster: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Memory {
+    scratchpad: Scratchpad,
+    hbm: Hbm,
 }
 
 #[derive(Deserialize)]
@@ -139,14 +141,10 @@ impl Ark {
     /// [`MachineError`] where the specification is not one of this model, or the prefetch buffer fills the scratchpad.
     pub fn new(spec: &Spec) -> Result<Self, MachineError> {
         let numbers: Numbers = spec.read()?;
-        let (prefetch, capacity) = (numbers.assumed.prefetch_mb.value, numbers.scratchpad.capacity_mb);
+        let (prefetch, capacity) = (numbers.assumed.prefetch_mb.value, numbers.memory.scratchpad.capacity_mb);
         if prefetch >= capacity {
-            return Err(MachineError::Value {
-                machine: spec.name().into(),
-                key: "assumed.prefetch_mb".into(),
-                wanted: format!("less than scratchpad.capacity_mb = {capacity}"),
-                got: prefetch.to_string(),
-            });
+            let wanted = format!("less than memory.scratchpad.capacity_mb = {capacity}");
+            return Err(spec.wrong("assumed.prefetch_mb", wanted, prefetch));
         }
         Ok(Self { spec: spec.clone(), numbers })
     }
@@ -246,7 +244,7 @@ impl Ark {
     }
 
     fn scratchpad_cycles(&self, bytes: u64) -> u64 {
-        let bandwidth = self.numbers.scratchpad.bandwidth_gb_s_per_cluster * as_f64(self.numbers.chip.clusters);
+        let bandwidth = self.numbers.memory.scratchpad.bandwidth_gb_s_per_cluster * as_f64(self.numbers.chip.clusters);
         ticks(as_f64(bytes) / self.per_cycle(bandwidth))
     }
 
@@ -287,10 +285,10 @@ impl Machine for Ark {
         let assumed = &self.numbers.assumed;
         Some(OffChip {
             unit: HBM,
-            bytes_per_tick: self.per_cycle(self.numbers.hbm.bandwidth_gb_s),
+            bytes_per_tick: self.per_cycle(self.numbers.memory.hbm.bandwidth_gb_s),
             latency: assumed.hbm_latency_cycles.value,
             burst_bytes: assumed.hbm_burst_bytes.value,
-            capacity_bytes: (self.numbers.scratchpad.capacity_mb - assumed.prefetch_mb.value) * 1_000_000,
+            capacity_bytes: (self.numbers.memory.scratchpad.capacity_mb - assumed.prefetch_mb.value) * 1_000_000,
             prefetch_bytes: assumed.prefetch_mb.value * 1_000_000,
         })
     }

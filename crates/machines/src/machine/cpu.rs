@@ -20,10 +20,6 @@ use std::collections::BTreeMap;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Numbers {
-    #[serde(rename = "name")]
-    _name: String,
-    #[serde(rename = "model")]
-    _model: String,
     host: Host,
     short: Kernels,
     long: Kernels,

@@ -50,7 +50,7 @@ fn unit_times_of_a_rotation_are_the_ideal_ones() {
 #[test]
 fn a_program_takes_at_least_its_busiest_unit_and_at_most_all_in_turn() {
     let graph = programs::rotations(6);
-    for overrides in [&[][..], &[("assumed.streaming", "false")], &[("hbm.bandwidth_gb_s", "100000")]] {
+    for overrides in [&[][..], &[("assumed.streaming", "false")], &[("memory.hbm.bandwidth_gb_s", "100000")]] {
         let run = on(&graph, overrides);
         let in_turn: u64 = run.program.tasks.iter().map(|t| t.stage.occupancy + t.stage.fill).sum();
         assert!(run.ticks() > *run.busy().iter().max().unwrap() && run.ticks() < in_turn);
@@ -69,11 +69,11 @@ fn a_key_that_stays_is_loaded_once() {
     assert_eq!(run.program.off_chip_bytes["result"], 48 * limb);
     assert_eq!(run.program.off_chip_bytes.get("temporary"), None);
     // With less room than key and ciphertext need, parts of the key come again for every rotation.
-    let tight = on(&graph, &[("scratchpad.capacity_mb", "140"), ("assumed.prefetch_mb", "16")]);
+    let tight = on(&graph, &[("memory.scratchpad.capacity_mb", "140"), ("assumed.prefetch_mb", "16")]);
     let loaded = tight.program.off_chip_bytes["evaluation_key"];
     assert!(loaded > 240 * limb && loaded < 4 * 240 * limb, "{} limbs", loaded / limb);
     // With room for nothing but an operation, all of it comes again.
-    let tiny = on(&graph, &[("scratchpad.capacity_mb", "65"), ("assumed.prefetch_mb", "0")]);
+    let tiny = on(&graph, &[("memory.scratchpad.capacity_mb", "65"), ("assumed.prefetch_mb", "0")]);
     assert!(tiny.program.off_chip_bytes["evaluation_key"] > loaded);
     assert!(tiny.program.off_chip_bytes["temporary"] > 0);
     assert!(tiny.ticks() > run.ticks());
@@ -93,7 +93,7 @@ fn reads(order: &[usize]) -> Graph {
 #[test]
 fn the_one_wanted_last_leaves() {
     let loads = |order: &[usize]| {
-        let room_for_two = [("scratchpad.capacity_mb", "26"), ("assumed.prefetch_mb", "0")];
+        let room_for_two = [("memory.scratchpad.capacity_mb", "26"), ("assumed.prefetch_mb", "0")];
         on(&reads(order), &room_for_two).program.off_chip_bytes["plaintext"] / (24 * (8 << 16))
     };
     assert_eq!(loads(&[0, 1, 0, 1, 2]), 3);
@@ -131,7 +131,7 @@ fn numbers_have_the_effect_they_name() {
     let words = |noc: u64| (noc as f64 / 8.0 * 1000.0 / 65536.0 / 30.0).round();
     assert_eq!((words(limb_wise), words(busy(&base, "noc"))), (8.0, 6.0));
     let report = |o: &[(&str, &str)]| time(&graph, &ark(o)).unwrap();
-    let faster = report(&[("assumed.core_mhz", "2000"), ("hbm.bandwidth_gb_s", "2000")]);
+    let faster = report(&[("assumed.core_mhz", "2000"), ("memory.hbm.bandwidth_gb_s", "2000")]);
     assert!(faster.seconds < report(&[]).seconds);
     assert!(report(&[("assumed.idle_share", "0")]).energy_j < report(&[]).energy_j);
     let more_area = report(&[("chip.clusters", "8")]).area_mm2.unwrap() - report(&[]).area_mm2.unwrap();

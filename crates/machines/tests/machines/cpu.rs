@@ -6,7 +6,7 @@ use limbwise_graph::Graph;
 use limbwise_machines::{Report, Spec, check::check, schedule, time};
 
 const NUMBERS: &str = r#"
-model = "cpu"
+extends = "cpu"
 [short]
 transform_ns_per_limb = [1, 2, 3, 4, 5, 6, 50000, 8]
 mul_gb_s = 10

@@ -55,7 +55,7 @@ proptest! {
         }
         let graph = dev.graph();
         let changes = [
-            ("scratchpad.capacity_mb", capacity.to_string()),
+            ("memory.scratchpad.capacity_mb", capacity.to_string()),
             ("assumed.prefetch_mb", (capacity / 4).to_string()),
             ("chip.clusters", clusters.to_string()),
             ("assumed.streaming", streaming.to_string()),

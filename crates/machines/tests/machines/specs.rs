@@ -2,6 +2,10 @@
 
 use limbwise_machines::{MachineError, Spec, machine, names};
 
+/// The files themselves.
+const BUILT_IN: [(&str, &str); 2] =
+    [("ark", include_str!("../../specs/ark.toml")), ("cpu", include_str!("../../specs/cpu.toml"))];
+
 #[test]
 fn built_in_machines_are_complete() {
     assert_eq!(names(), ["ark", "cpu"]);
@@ -17,7 +21,7 @@ fn built_in_machines_are_complete() {
 fn every_number_of_ark_has_its_source_beside_it() {
     let text = include_str!("../../specs/ark.toml");
     let stated = text.split("\n[assumed]").next().unwrap();
-    let numbers = stated.lines().filter(|l| l.contains(" = ") && !l.starts_with("name") && !l.starts_with("model"));
+    let numbers = stated.lines().filter(|l| l.contains(" = ") && !l.contains(" = \"") && !l.contains("= ["));
     assert!(numbers.clone().count() > 20);
     for line in numbers {
         assert!(line.contains("# [ARK]"), "no source: {line}");
@@ -32,19 +36,26 @@ fn message(result: Result<Spec, MachineError>) -> String {
 fn wrong_keys_and_values_are_named() {
     let ark = Spec::load("ark").unwrap();
     let cases = [
-        ("hbm.bandwith_gb_s", "1", "has no key \"hbm.bandwith_gb_s\"; did you mean \"hbm.bandwidth_gb_s\"?"),
-        ("hbm", "1", "has no key \"hbm\""),
-        ("", "1", "has no key \"\""),
-        ("hbm.bandwidth_gb_s", "fast", "key \"hbm.bandwidth_gb_s\": a number is wanted, got \"fast\""),
-        ("hbm.bandwidth_gb_s", "0", "a number from 10^-6 to 10^9 is wanted, got 0"),
-        ("hbm.bandwidth_gb_s", "nan", "a number from 10^-6"),
-        ("hbm.bandwidth_gb_s", "1\nx = 2", "a number is wanted"),
-        ("chip.clusters", "4.5", "key \"chip.clusters\": an integer is wanted, got 4.5"),
+        ("hbm.bandwith_gb_s", "1", "has no field \"hbm.bandwith_gb_s\"; did you mean \"memory.hbm.bandwidth_gb_s\"?"),
+        ("hbm", "1", "has no field \"hbm\""),
+        ("", "1", "has no field \"\""),
+        ("memory.hbm.bandwidth_gb_s", "fast", "field \"memory.hbm.bandwidth_gb_s\": a number is wanted, got \"fast\""),
+        ("memory.hbm.bandwidth_gb_s", "0", "a number from 10^-6 to 10^9 is wanted, got 0"),
+        ("memory.hbm.bandwidth_gb_s", "nan", "a number from 10^-6"),
+        ("memory.hbm.bandwidth_gb_s", "1\nx = 2", "a number is wanted"),
+        ("chip.clusters", "4.5", "field \"chip.clusters\": an integer is wanted, got 4.5"),
         ("chip.clusters", "-4", "from 1 to 10^6"),
         ("chip.clusters", "9223372036854775807", "to 10^6"),
-        ("assumed.streaming", "1", "key \"assumed.streaming\": true or false is wanted, got 1"),
+        ("assumed.streaming", "1", "field \"assumed.streaming\": true or false is wanted, got 1"),
         ("assumed.idle_share", "1.5", "a number from 0 to 1 is wanted, got 1.5"),
-        ("model", "cpu", "a variant keeps its model"),
+        (
+            "distribution",
+            "limbwise",
+            "one of alternating, limb-wise is wanted, got \"limbwise\"; did you mean \"limb-wise\"?",
+        ),
+        ("policy.distribution", "3", "a text is wanted, got 3"),
+        ("clusers", "2", "no field \"clusers\"; did you mean \"clusters\"?"),
+        ("name", "other", "no field \"name\""),
     ];
     for (key, value, wanted) in cases {
         let got = message(ark.with_overrides(&[(key, value)]));
@@ -55,19 +66,22 @@ fn wrong_keys_and_values_are_named() {
         got,
         "there is no machine \"arc\": choose one of ark, cpu, or give the path of a TOML file; did you mean \"ark\"?"
     );
-    let policy = ark.with_overrides(&[("policy.distribution", "random")]).unwrap();
-    assert!(machine::open(&policy).err().unwrap().to_string().contains("unknown variant `random`"));
     let full = ark.with_overrides(&[("assumed.prefetch_mb", "512")]).unwrap();
-    assert!(machine::open(&full).err().unwrap().to_string().contains("less than scratchpad.capacity_mb = 512"));
+    assert!(machine::open(&full).err().unwrap().to_string().contains("less than memory.scratchpad.capacity_mb = 512"));
 }
 
 #[test]
 fn overrides_change_one_number() {
     let ark = Spec::load("ark").unwrap();
-    let changed = ark.with_overrides(&[("hbm.bandwidth_gb_s", "2000"), ("assumed.core_mhz", "1500")]).unwrap();
-    let differing: Vec<_> =
-        ark.keys().into_iter().zip(changed.keys()).filter(|(a, b)| a != b).map(|(_, b)| b).collect();
-    assert_eq!(differing[1], ("hbm.bandwidth_gb_s".into(), "2000.0".into()));
+    let changed = ark.with_overrides(&[("memory.hbm.bandwidth_gb_s", "2000"), ("assumed.core_mhz", "1500")]).unwrap();
+    let differing: Vec<_> = ark
+        .fields()
+        .into_iter()
+        .zip(changed.fields())
+        .filter(|(a, b)| a != b)
+        .map(|(_, b)| (b.path, b.value))
+        .collect();
+    assert_eq!(differing[1], ("memory.hbm.bandwidth_gb_s".into(), 2000.0.into()));
     assert_eq!(differing.len(), 2);
     let core = changed.assumed().into_iter().find(|a| a.key == "core_mhz").unwrap();
     assert_eq!((core.value, core.reason), (1500.0.into(), "chosen by the user".into()));
@@ -78,7 +92,8 @@ fn the_ends_of_the_ranges_do_not_overflow() {
     let graph = crate::programs::rotations(2);
     for name in names() {
         let spec = Spec::load(name).unwrap();
-        for (key, _) in spec.keys() {
+        for field in spec.fields() {
+            let key = &field.path;
             for extreme in ["0.000001", "1000000", "1e9", "0", "1"] {
                 let changed = spec.with_overrides(&[(key.as_str(), extreme)]);
                 if let Some(report) = changed.ok().and_then(|s| limbwise_machines::time(&graph, &s).ok()) {
@@ -91,26 +106,116 @@ fn the_ends_of_the_ranges_do_not_overflow() {
 
 #[test]
 fn variants_say_what_differs() {
-    let variant = "name = \"wide\"\nmodel = \"ark\"\n[bconvu]\nmacs_per_lane = 12\n";
+    let variant = "name = \"wide\"\nextends = \"ark\"\n[bconvu]\nmacs_per_lane = 12\n";
     let wide = Spec::from_toml(variant, "wide.toml").unwrap();
     assert_eq!((wide.name(), wide.model()), ("wide", "ark"));
     assert_ne!(wide, Spec::load("ark").unwrap());
     let cases = [
-        ("model = 3", "a text \"model\" is wanted, one of ark, cpu"),
-        ("model = \"arc\"", "did you mean \"ark\"?"),
-        ("model = \"ark\"\n[bconvu]\nmacs = 12", "has no key \"bconvu.macs\"; did you mean \"bconvu.macs_per_lane\"?"),
-        ("model = \"ark\"\n[assumed]\ncore_mhz = 2000", "a table of \"value\" and \"reason\" is wanted, got 2000"),
+        ("model = \"ark\"", "wide.toml, field \"extends\": wanted extends = \"NAME\", one of ark, cpu or a TOML file"),
+        ("extends = \"ark\"\nmodel = \"cpu\"", "no field \"model\""),
+        ("extends = \"ark\"\nname = 3", "field \"name\": a text is wanted, got 3"),
+        ("extends = \"ark\"\n[short_names]\nx = \"chip.lanes\"", "no field \"short_names.x\""),
+        ("extends = \"arc\"", "did you mean \"ark\"?"),
         (
-            "model = \"ark\"\n[assumed]\ncore_mhz = { value = 2000, reason = \" \" }",
+            "extends = \"ark\"\n[bconvu]\nmacs = 12",
+            "has no field \"bconvu.macs\"; did you mean \"bconvu.macs_per_lane\"?",
+        ),
+        ("extends = \"ark\"\n[assumed]\ncore_mhz = 2000", "a table of \"value\" and \"reason\" is wanted, got 2000"),
+        (
+            "extends = \"ark\"\n[assumed]\ncore_mhz = { value = 2000, reason = \" \" }",
             "a table of \"value\" and \"reason\"",
         ),
-        ("model = \"cpu\"\n[short]\ntransform_ns_per_limb = [1, 2]", "a list of 8 numbers is wanted, got [1, 2]"),
-        ("model = ", "wide.toml: TOML parse error at line 1"),
+        ("extends = \"cpu\"\n[short]\ntransform_ns_per_limb = [1, 2]", "a list of 8 numbers is wanted, got [1, 2]"),
+        ("extends = ", "wide.toml: TOML parse error at line 1"),
     ];
     for (text, wanted) in cases {
         let got = message(Spec::from_toml(text, "wide.toml"));
         assert!(got.contains(wanted), "{text}: \"{got}\" should say \"{wanted}\"");
     }
+}
+
+/// `--set` with a short name is `--set` with the path; the four names of the contract are there.
+#[test]
+fn short_names_stand_for_paths() {
+    let ark = Spec::load("ark").unwrap();
+    for (short, path, value) in [
+        ("clusters", "chip.clusters", "8"),
+        ("hbm_gb_s", "memory.hbm.bandwidth_gb_s", "2000"),
+        ("distribution", "policy.distribution", "limb-wise"),
+        ("bconv_macs_per_lane", "bconvu.macs_per_lane", "3"),
+    ] {
+        let changed = ark.with_overrides(&[(short, value)]).unwrap();
+        assert_eq!(changed, ark.with_overrides(&[(path, value)]).unwrap());
+        assert!(changed != ark && changed.has(short) && changed.has(path));
+        let field = changed.fields().into_iter().find(|f| f.path == path).unwrap();
+        assert_eq!((field.short_name.as_deref(), field.source.as_str()), (Some(short), "chosen by the user"));
+    }
+    for name in names() {
+        let spec = Spec::load(name).unwrap();
+        let text = BUILT_IN.iter().find(|(n, _)| *n == name).unwrap().1;
+        let table: toml::Table = toml::from_str(text).unwrap();
+        for (short, path) in table["short_names"].as_table().unwrap() {
+            let path = path.as_str().unwrap();
+            assert!(spec.fields().iter().any(|f| f.path == path && f.short_name.as_deref() == Some(short)), "{short}");
+        }
+    }
+}
+
+/// Every choice that a file names is one that its model takes.
+#[test]
+fn choices_are_taken_by_the_models() {
+    for name in names() {
+        let spec = Spec::load(name).unwrap();
+        for field in spec.fields() {
+            assert!(!field.value.is_string() || !field.choices.is_empty(), "{} has no choices", field.path);
+            for choice in &field.choices {
+                let chosen = spec.with_overrides(&[(field.path.as_str(), choice.as_str())]).unwrap();
+                assert!(machine::open(&chosen).is_ok(), "{}={choice}", field.path);
+            }
+        }
+    }
+}
+
+#[test]
+fn fields_are_explained_by_what_stands_beside_them() {
+    let fields = Spec::load("ark").unwrap().fields();
+    let field = |path: &str| fields.iter().find(|f| f.path == path).unwrap();
+    let clusters = field("chip.clusters");
+    assert_eq!((clusters.value_text().as_str(), clusters.unit), ("4", ""));
+    assert!(clusters.source.starts_with("[ARK]") && !clusters.assumed);
+    assert_eq!((field("memory.hbm.bandwidth_gb_s").unit, field("peak_power.noc_w").unit), ("GB/s", "W"));
+    let core = field("assumed.core_mhz");
+    assert!(core.assumed && core.source.starts_with("the clock is not published") && core.unit == "MHz");
+    assert_eq!(field("policy.distribution").choices, ["alternating", "limb-wise"]);
+    assert!(fields.iter().all(|f| !f.source.is_empty()));
+    let variant = "extends = \"ark\"\n[chip]\nclusters = 8 # twice\nlanes = 128\n";
+    let fields = Spec::from_toml(variant, "a/wide.toml").unwrap().fields();
+    let source = |path: &str| fields.iter().find(|f| f.path == path).unwrap().source.clone();
+    assert_eq!((source("chip.clusters").as_str(), source("chip.lanes").as_str()), ("twice", "a/wide.toml"));
+    assert!(source("nttu.vectors_per_cycle").starts_with("[ARK]"));
+}
+
+#[test]
+fn variants_extend_variants_but_not_themselves() {
+    let folder = std::env::temp_dir().join(format!("limbwise-specs-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.join(name), text).unwrap();
+        folder.join(name).display().to_string()
+    };
+    write("wide.toml", "extends = \"ark\"\n[chip]\nclusters = 8\n");
+    let both = write("both.toml", "extends = \"wide.toml\"\nname = \"both\"\n[bconvu]\nmacs_per_lane = 12\n");
+    let spec = Spec::load(&both).unwrap();
+    assert_eq!((spec.name(), spec.model()), ("both", "ark"));
+    let by_hand =
+        Spec::load("ark").unwrap().with_overrides(&[("clusters", "8"), ("bconv_macs_per_lane", "12")]).unwrap();
+    let values = |spec: &Spec| spec.fields().into_iter().map(|f| f.value).collect::<Vec<_>>();
+    assert_eq!(values(&spec), values(&by_hand));
+    let ring = write("a.toml", "extends = \"b.toml\"");
+    write("b.toml", "extends = \"a.toml\"");
+    assert!(message(Spec::load(&ring)).contains("does not extend this one again"));
+    assert!(message(Spec::load(&write("c.toml", "extends = \"absent.toml\""))).contains("absent.toml"));
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -123,7 +228,11 @@ fn the_documented_variant_is_read() {
 #[test]
 fn flipped_files_never_panic() {
     let graph = crate::programs::rotations(1);
-    for text in [include_str!("../../specs/ark.toml"), include_str!("../../specs/cpu.toml")] {
+    for (name, text) in BUILT_IN {
+        // What a variant of everything would say.
+        let fields = text.split("\n[").filter(|part| !part.contains("short_names]") && !part.contains("choices]"));
+        let text = format!("extends = \"{name}\"\n[{}", fields.skip(1).collect::<Vec<_>>().join("\n["));
+        assert!(Spec::from_toml(&text, "whole").is_ok());
         for at in 0..text.len() {
             let mut bytes = text.as_bytes().to_vec();
             bytes[at] ^= [1, 2, 4, 8, 16][at % 5];

@@ -1,0 +1,103 @@
+//! `limbwise machines`: the models, and every number of one with its source.
+
+use crate::{output::OutputArgs, text, verbs::time::assignment};
+use clap::Subcommand;
+use limbwise_machines::{Field, Spec, machine, names};
+use serde::Serialize;
+
+/// List models of machines, or show every number of one
+///
+/// A machine is a file of numbers, read by a model. Every number is one that "limbwise time --set" can change, by its
+/// path or by a short name; what nobody published is under "assumed", with its reason.
+///
+/// Examples:
+///   limbwise machines list
+///   limbwise machines show ark --explain              each number with unit, value, source, short name
+///   limbwise machines show ark > mine.toml            a variant to change, for --machine mine.toml
+///   limbwise machines show mine.toml --set clusters=8 --explain
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Machines {
+    #[command(subcommand)]
+    action: Action,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the models that are built in
+    List,
+    /// Print a machine as a TOML file to change, or explain it number by number
+    ///
+    /// The file says that it extends the machine and repeats all of its numbers; delete those that you do not change.
+    Show {
+        /// A built-in machine, or a TOML file of your own
+        machine: String,
+        /// One line a number: path, value, unit, source or reason, short name
+        #[arg(long)]
+        explain: bool,
+        /// Change a number first; may be given again
+        #[arg(long = "set", value_name = "PATH=VALUE", value_parser = assignment)]
+        changes: Vec<(String, String)>,
+    },
+}
+
+/// A machine in a line.
+#[derive(Debug, Serialize)]
+pub(crate) struct Summary {
+    pub(crate) name: String,
+    pub(crate) about: String,
+    /// How many numbers can be set.
+    pub(crate) keys: usize,
+    /// How many of them nobody published.
+    pub(crate) assumed: usize,
+}
+
+/// All of a machine.
+#[derive(Debug, Serialize)]
+pub(crate) struct Whole {
+    pub(crate) name: String,
+    /// The built-in machine that it is or is a variant of.
+    pub(crate) built_in: String,
+    /// The model that reads it.
+    pub(crate) model: String,
+    pub(crate) about: String,
+    pub(crate) fields: Vec<Field>,
+}
+
+impl Summary {
+    fn new(spec: &Spec) -> Self {
+        let (name, about) = (spec.name().into(), spec.about().into());
+        Self { name, about, keys: spec.fields().len(), assumed: spec.assumed().len() }
+    }
+}
+
+/// What is built in.
+///
+/// # Errors
+/// None, for built-in machines are tested.
+pub(crate) fn all() -> anyhow::Result<Vec<Summary>> {
+    names().into_iter().map(|name| Ok(Summary::new(&Spec::load(name)?))).collect()
+}
+
+impl Machines {
+    pub(super) fn execute(&self) -> anyhow::Result<()> {
+        let output = self.output.open()?;
+        match &self.action {
+            Action::List => {
+                let all = all()?;
+                output.report(&all, &text::machines::list(&all))
+            }
+            Action::Show { machine: name, explain, changes } => {
+                let spec = Spec::load(name)?.with_overrides(changes)?;
+                machine::open(&spec)?; // refuses numbers that do not go together
+                let [name, built_in, model, about] =
+                    [spec.name(), spec.built_in(), spec.model(), spec.about()].map(str::to_owned);
+                let whole = Whole { name, built_in, model, about, fields: spec.fields() };
+                let render = if *explain { text::machines::explain } else { text::machines::file };
+                output.report(&whole, &render(&whole))
+            }
+        }
+    }
+}

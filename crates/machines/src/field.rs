@@ -1,0 +1,175 @@
+//! Fields of specifications: their units, ranges and kinds, and the sources that stand beside them in a file.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use toml::{Table, Value};
+
+/// One field of a machine, as it is explained to a reader.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Field {
+    /// Its name with its sections, as `--set` takes it.
+    pub path: String,
+    /// Its value.
+    pub value: serde_json::Value,
+    /// Unit of the value, from its name; absent for counts, choices and texts.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub unit: &'static str,
+    /// Where the value comes from, or, under `[assumed]`, why it was chosen.
+    pub source: String,
+    /// Whether nobody published it.
+    pub assumed: bool,
+    /// A shorter name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short_name: Option<String>,
+    /// The values it can have, where they are named ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+}
+
+/// Units by the end of a field's name; longer ends stand first.
+const UNITS: [(&str, &str); 19] = [
+    ("_gb_s_per_cluster", "GB/s a cluster"),
+    ("_ns_per_limb", "ns a limb"),
+    ("_per_cycle", "a cycle"),
+    ("_per_cluster", "a cluster"),
+    ("_per_lane", "a lane"),
+    ("_gb_s", "GB/s"),
+    ("_tb_s", "TB/s"),
+    ("_term_ns", "ns a term"),
+    ("_mhz", "MHz"),
+    ("_ns", "ns"),
+    ("_cycles", "cycles"),
+    ("_mb", "MB"),
+    ("_kb", "kB"),
+    ("_bytes", "bytes"),
+    ("_bits", "bits"),
+    ("_mm2", "mm²"),
+    ("_share", "of 1"),
+    ("_pj", "pJ"),
+    ("_w", "W"),
+];
+
+impl Field {
+    pub(crate) fn new(
+        path: String,
+        value: &Value,
+        source: String,
+        short_name: Option<String>,
+        choices: Vec<String>,
+    ) -> Self {
+        let reason = value.get("reason").and_then(Value::as_str).map(str::to_owned);
+        let unit = UNITS.iter().find(|(end, _)| path.ends_with(end)).map_or("", |(_, unit)| unit);
+        Self {
+            unit,
+            value: serde_json::to_value(value.get("value").unwrap_or(value)).unwrap_or_default(),
+            assumed: path.starts_with("assumed."),
+            source: reason.unwrap_or(source),
+            path,
+            short_name,
+            choices,
+        }
+    }
+
+    /// The value as `--set` takes it.
+    #[must_use]
+    pub fn value_text(&self) -> String {
+        match &self.value {
+            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::Number(x) if x.is_f64() => x.as_f64().unwrap_or_default().to_string(),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// All fields with their sections; an entry of `[assumed]` is one field.
+pub(crate) fn leaves(table: &Table) -> Vec<(String, &Value)> {
+    let mut found = Vec::new();
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) if key == "assumed" => {
+                found.extend(inner.iter().map(|(name, entry)| (format!("assumed.{name}"), entry)));
+            }
+            Value::Table(inner) => {
+                found.extend(leaves(inner).into_iter().map(|(name, value)| (format!("{key}.{name}"), value)));
+            }
+            _ => found.push((key.clone(), value)),
+        }
+    }
+    found
+}
+
+/// The comment beside each field of a file, or else beside the head of its section. A text that is no TOML has none.
+pub(crate) fn sources(text: &str) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    if let Ok(document) = text.parse::<toml_edit::DocumentMut>() {
+        comments(document.as_table(), "", "", &mut found);
+    }
+    found
+}
+
+fn comment(decor: &toml_edit::Decor) -> &str {
+    let suffix = decor.suffix().and_then(|s| s.as_str()).unwrap_or_default();
+    suffix.trim().trim_start_matches('#').trim()
+}
+
+fn comments(table: &toml_edit::Table, sections: &str, above: &str, found: &mut BTreeMap<String, String>) {
+    for (key, item) in table {
+        let path = if sections.is_empty() { key.to_owned() } else { format!("{sections}.{key}") };
+        match item {
+            toml_edit::Item::Table(inner) => {
+                let own = comment(inner.decor());
+                comments(inner, &path, if own.is_empty() { above } else { own }, found);
+            }
+            toml_edit::Item::Value(value) => {
+                let own = comment(value.decor());
+                found.insert(path, if own.is_empty() { above } else { own }.to_owned());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What is wanted of a number that is not in the range of its field. The bounds keep all products of a few numbers far
+/// from overflow.
+pub(crate) fn out_of_range(path: &str, value: &Value) -> Option<&'static str> {
+    let x = value.as_float().or_else(|| value.as_integer().map(to_f64))?;
+    let may_be_zero = ["_cycles", "_w", "_mm2", "node_ns", "prefetch_mb"].iter().any(|end| path.ends_with(end));
+    let (range, wanted) = match (path.ends_with("_share"), value.is_integer(), may_be_zero) {
+        (true, ..) => (0.0..=1.0, "a number from 0 to 1"),
+        (_, true, true) => (0.0..=1e6, "an integer from 0 to 10^6"),
+        (_, true, false) => (1.0..=1e6, "an integer from 1 to 10^6"),
+        (_, false, true) => (0.0..=1e9, "a number from 0 to 10^9"),
+        (_, false, false) => (1e-6..=1e9, "a number from 10^-6 to 10^9"),
+    };
+    (!range.contains(&x)).then_some(wanted)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for comparison with bounds only")]
+fn to_f64(x: i64) -> f64 {
+    x as f64
+}
+
+/// `new` as a value of the kind of `old`, or `new` back.
+pub(crate) fn like(old: &Value, new: Value) -> Result<Value, Value> {
+    match (old, new) {
+        (Value::Float(_), Value::Integer(x)) => Ok(Value::Float(to_f64(x))),
+        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
+            let items: Result<Vec<Value>, Value> = old.iter().zip(&new).map(|(o, n)| like(o, n.clone())).collect();
+            items.map(Value::Array).map_err(|_| Value::Array(new))
+        }
+        (Value::Array(_), new) => Err(new),
+        (old, new) if old.same_type(&new) => Ok(new),
+        (_, new) => Err(new),
+    }
+}
+
+pub(crate) fn kind(value: &Value) -> String {
+    match value {
+        Value::Integer(_) => "an integer".into(),
+        Value::Float(_) => "a number".into(),
+        Value::Boolean(_) => "true or false".into(),
+        Value::Array(items) => format!("a list of {} numbers", items.len()),
+        Value::Table(_) => "a table of \"value\" and \"reason\"".into(),
+        _ => "a text".into(),
+    }
+}
