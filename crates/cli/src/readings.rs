@@ -1,6 +1,11 @@
 //! From a program to its plan: what `plan`, `run` and `time` have in common.
 
-use crate::{failure::Mistake, progress::note, text::units, workload::Built};
+use crate::{
+    failure::Mistake,
+    progress::note,
+    text::{self, units},
+    workload::Built,
+};
 use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
 use limbwise_runtime::{
@@ -78,9 +83,9 @@ fn describe(row: &Row) -> String {
     let peak = format!("{} at its peak", units::bytes(row.peak_bytes));
     match (row.way.strategy(), row.way.plaintexts()) {
         (Some(strategy), Some(form)) => {
-            let keys = if row.way.keys == limbwise::rlwe::KeyForm::Stored { "stored" } else { "seeded" };
+            let keys = text::plan::form(row.way.keys);
             let seconds = units::seconds(row.cost);
-            format!("{peak} ({strategy}, {} plaintexts, {keys} keys, {seconds})", form.name())
+            format!("{peak} ({strategy}, {} plaintexts, keys {keys}, {seconds})", form.name())
         }
         _ => peak,
     }

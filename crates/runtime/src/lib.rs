@@ -4,13 +4,14 @@
 //! Stays out: printing, arguments, arithmetic.
 //!
 //! Read in this order: [`session`] (what every reading goes through), [`mod@record`],
-//! [`mod@plan`], [`frontier`], [`mod@run`], [`mod@calibrate`].
+//! [`mod@plan`], [`frontier`], [`keys`], [`mod@run`], [`mod@calibrate`].
 
 pub mod bench;
 pub mod calibrate;
 pub mod error;
 pub mod frontier;
 pub mod host;
+pub mod keys;
 pub mod plan;
 pub mod record;
 pub mod run;

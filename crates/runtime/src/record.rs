@@ -4,11 +4,14 @@
 //! the second records the program with exactly those keys, declared; the third runs the whole session, key generation
 //! included, to see how many bytes are alive at once.
 
-use crate::session::session;
+use crate::{
+    keys::{Imagined, InMemory, ReadPlan},
+    session::{Reader, session},
+};
 use limbwise::{
     Result,
     ckks::{Auto, Bootstrapper, Ciphertext, Encoder, Estimate, Evaluator, LinearTransform, decrypt::phase},
-    rlwe::{DeclaredKeys, KeyForm, KeyPlan, Requirements},
+    rlwe::{DeclaredKeys, KeyForm, KeyPlan, Request, Requirements},
 };
 use limbwise_apps::{Encryption, Program};
 use limbwise_device::{Device, Handle as _, Null};
@@ -20,6 +23,8 @@ pub struct Recording {
     pub graph: Graph,
     /// The keys it needs, each with the highest level it is used at, and how they are kept.
     pub keys: KeyPlan,
+    /// How they are read, where they are on disk.
+    pub reads: Option<ReadPlan>,
     /// Level and estimate of each result.
     pub results: Vec<ResultEstimate>,
     /// Bytes of the encrypted inputs.
@@ -44,8 +49,10 @@ pub struct ResultEstimate {
 /// # Errors
 /// What the schemes refuse: too few levels, values that cannot be encoded.
 pub fn record<P: Program>(program: &P, form: KeyForm) -> Result<Recording> {
-    let plan = KeyPlan { required: requirements(program)?, form };
     let params = program.params();
+    let (required, requests) = requirements(program)?;
+    let plan = KeyPlan { required, form };
+    let reads = (form == KeyForm::Disk).then(|| ReadPlan::least(params, requests));
     let encoder = Encoder::new(params);
     let recorder = Recorder::new(Null::default());
     let keys = DeclaredKeys::exactly(&recorder, params, &plan);
@@ -56,29 +63,47 @@ pub fn record<P: Program>(program: &P, form: KeyForm) -> Result<Recording> {
     let results = outputs.iter().map(|c| ResultEstimate { level: c.level, estimate: c.estimate }).collect();
     let graph = recorder.graph(); // while the results live: they are what the program keeps
     let clear_maps = bootstrapper.as_ref().map_or(0, Bootstrapper::host_bytes);
-    let null = Null::default();
-    let host_bytes = session(&null, program, &plan, &mut (), |reader, result| {
-        Ok(phase(reader.dev, params, reader.secret, result).shape().bytes())
-    })?;
-    Ok(Recording {
-        graph,
-        keys: plan,
-        results,
-        input_bytes,
-        session_peak_bytes: null.meter().peak_bytes(),
-        host_bytes: host_bytes.into_iter().max().unwrap_or(0) + clear_maps,
-    })
+    let (session_peak_bytes, result_bytes) = rehearsed(program, &plan, reads.as_ref())?;
+    let host_bytes = result_bytes + clear_maps;
+    Ok(Recording { graph, keys: plan, reads, results, input_bytes, session_peak_bytes, host_bytes })
 }
 
-/// The keys a program asks for.
-fn requirements<P: Program>(program: &P) -> Result<Requirements> {
+impl Recording {
+    /// The same with more memory for keys on disk, or less: fewer reads, or more.
+    ///
+    /// # Errors
+    /// None that the recording did not have.
+    pub fn with_key_memory<P: Program>(mut self, program: &P, budget_bytes: u64) -> Result<Self> {
+        if let Some(reads) = &mut self.reads {
+            reads.budget_bytes = budget_bytes;
+            (self.session_peak_bytes, _) = rehearsed(program, &self.keys, self.reads.as_ref())?;
+        }
+        Ok(self)
+    }
+}
+
+/// Most bytes of polynomials in a whole session, and the words of its largest result.
+fn rehearsed<P: Program>(program: &P, plan: &KeyPlan, reads: Option<&ReadPlan>) -> Result<(u64, u64)> {
+    let null = Null::default();
+    let read = |reader: &Reader<'_, Null>, result: &Ciphertext<Null>| {
+        Ok(phase(reader.dev, program.params(), reader.secret, result).shape().bytes())
+    };
+    let bytes = match reads {
+        Some(reads) => session(&null, program, (plan, &Imagined(reads)), &mut (), read)?,
+        None => session(&null, program, (plan, &InMemory), &mut (), read)?,
+    };
+    Ok((null.meter().peak_bytes(), bytes.into_iter().max().unwrap_or(0)))
+}
+
+/// The keys a program asks for, and every request in order.
+fn requirements<P: Program>(program: &P) -> Result<(Requirements, Vec<Request>)> {
     let (null, params) = (Null::default(), program.params());
     let encoder = Encoder::new(params);
     let keys = DeclaredKeys::all(&null, params);
     let Declared { maps, bootstrapper, inputs } = declared(&null, &encoder, program)?;
     let auto = Auto::new(Evaluator::new(&null, params, &keys), &encoder).with_bootstrapper(bootstrapper.as_ref());
     program.evaluate(&auto, &maps, &inputs, &mut ())?;
-    Ok(keys.requirements())
+    Ok((keys.requirements(), keys.requests()))
 }
 
 /// What a program works with, without words.

@@ -3,6 +3,7 @@
 use crate::{
     error::{Error, Result},
     host::{available_memory_bytes, minor_faults, peak_memory_bytes, resident_memory_bytes},
+    keys::InMemory,
     plan::Plan,
     record::Recording,
     session::{BOOTSTRAP_STEP, DECRYPT_STEP, ENCODE_STEP, ENCRYPT_STEP, KEY_STEP, session},
@@ -176,7 +177,7 @@ pub fn run<P: Program>(
     available(plan.peak_memory_bytes.predicted)?;
     let limbs = usize::try_from(recording.session_peak_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
     dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?;
-    let results = session(dev, program, &recording.keys, &mut clock, |reader, result| {
+    let results = session(dev, program, (&recording.keys, &InMemory), &mut clock, |reader, result| {
         let values = decrypt(reader.dev, reader.encoder, program.params(), reader.secret, result)?;
         Ok((values, result.level))
     })?;

@@ -2,10 +2,11 @@
 //!
 //! A run and a plan go through the same function, so what is planned is what runs.
 
+use crate::keys::KeyHome;
 use limbwise::{
     Result,
     ckks::{Auto, Bootstrapper, Ciphertext, Encoder, Evaluator, LinearTransform, encrypt, encrypt_secret},
-    rlwe::{KeyGenerator, KeyPlan, SecretKey},
+    rlwe::{KeyGenerator, KeyPlan, KeyStore, PublicKey, SecretKey},
 };
 use limbwise_apps::{Encryption, Observer, Program};
 use limbwise_device::Device;
@@ -39,7 +40,7 @@ pub const DECRYPT_STEP: &str = "decryption";
 pub fn session<D: Device, P: Program, R>(
     dev: &D,
     program: &P,
-    plan: &KeyPlan,
+    (plan, home): (&KeyPlan, &impl KeyHome<D>),
     observer: &mut dyn Observer,
     read: impl Fn(&Reader<'_, D>, &Ciphertext<D>) -> Result<R>,
 ) -> Result<Vec<R>> {
@@ -49,36 +50,53 @@ pub fn session<D: Device, P: Program, R>(
     let secret = SecretKey::generate(params, &Seed::from_os()?);
     let generator = KeyGenerator::new(dev, params, &secret)?;
     let public = generator.public_key();
-    let keys = generator.key_set(plan, |done| observer.step(KEY_STEP, done, plan.required.len()));
-    drop(generator);
-    let mut maps = Vec::new();
-    let clear = program.maps();
-    for (done, (map, plan)) in clear.iter().enumerate() {
-        observer.step(ENCODE_STEP, done, clear.len());
-        maps.push(LinearTransform::encode(dev, &encoder, map, *plan)?);
-    }
-    if program.bootstrapping().is_some() {
-        observer.step(BOOTSTRAP_STEP, 0, 1);
-    }
-    let bootstrapper = program.bootstrapping().map(|plan| Bootstrapper::encode(dev, &encoder, plan)).transpose()?;
-    let mut inputs = Vec::new();
-    {
-        let clear = program.inputs();
-        for (done, input) in clear.iter().enumerate() {
-            observer.step(ENCRYPT_STEP, done, clear.len());
-            let plain = encoder.encode(dev, &input.values, input.packing)?;
-            inputs.push(match program.encryption() {
-                Encryption::PublicKey => encrypt(dev, params, &public, &plain)?,
-                Encryption::SecretKey => encrypt_secret(dev, params, &secret, &plain)?,
-            });
+    let client = Client { program, encoder: &encoder, secret: &secret, public };
+    home.hold((dev, params), generator, plan, observer, |keys, observer| {
+        let results = client.evaluated(dev, keys, observer)?;
+        dev.sync()?;
+        observer.step(DECRYPT_STEP, 0, results.len());
+        let reader = Reader { dev, encoder: &encoder, secret: &secret };
+        results.iter().map(|result| read(&reader, result)).collect()
+    })
+}
+
+/// What a session has once its keys are made.
+struct Client<'a, D: Device, P> {
+    program: &'a P,
+    encoder: &'a Encoder,
+    secret: &'a SecretKey,
+    public: PublicKey<D>,
+}
+
+impl<D: Device, P: Program> Client<'_, D, P> {
+    /// The encrypted results: maps are encoded, inputs encrypted, and the program evaluated.
+    fn evaluated(self, dev: &D, keys: &dyn KeyStore<D>, observer: &mut dyn Observer) -> Result<Vec<Ciphertext<D>>> {
+        let Self { program, encoder, secret, public } = self;
+        let params = program.params();
+        let mut maps = Vec::new();
+        let clear = program.maps();
+        for (done, (map, plan)) in clear.iter().enumerate() {
+            observer.step(ENCODE_STEP, done, clear.len());
+            maps.push(LinearTransform::encode(dev, encoder, map, *plan)?);
         }
+        if program.bootstrapping().is_some() {
+            observer.step(BOOTSTRAP_STEP, 0, 1);
+        }
+        let bootstrapper = program.bootstrapping().map(|plan| Bootstrapper::encode(dev, encoder, plan)).transpose()?;
+        let mut inputs = Vec::new();
+        {
+            let clear = program.inputs();
+            for (done, input) in clear.iter().enumerate() {
+                observer.step(ENCRYPT_STEP, done, clear.len());
+                let plain = encoder.encode(dev, &input.values, input.packing)?;
+                inputs.push(match program.encryption() {
+                    Encryption::PublicKey => encrypt(dev, params, &public, &plain)?,
+                    Encryption::SecretKey => encrypt_secret(dev, params, secret, &plain)?,
+                });
+            }
+        }
+        drop(public);
+        let auto = Auto::new(Evaluator::new(dev, params, keys), encoder).with_bootstrapper(bootstrapper.as_ref());
+        program.evaluate(&auto, &maps, &inputs, observer)
     }
-    drop(public);
-    let auto = Auto::new(Evaluator::new(dev, params, &keys), &encoder).with_bootstrapper(bootstrapper.as_ref());
-    let results = program.evaluate(&auto, &maps, &inputs, observer)?;
-    drop((maps, inputs));
-    dev.sync()?;
-    observer.step(DECRYPT_STEP, 0, results.len());
-    let reader = Reader { dev, encoder: &encoder, secret: &secret };
-    results.iter().map(|result| read(&reader, result)).collect()
 }

@@ -11,10 +11,11 @@ use limbwise_runtime::{Plan, plan::Choice};
 const MOST_KEYS: usize = 12;
 
 /// How keys are kept, in a word.
-fn form(form: KeyForm) -> &'static str {
+pub(crate) fn form(form: KeyForm) -> &'static str {
     match form {
         KeyForm::Stored => "stored",
         KeyForm::Seeded => "seeded",
+        KeyForm::Disk => "on disk",
     }
 }
 

@@ -101,6 +101,8 @@ pub enum KeyForm {
     Stored,
     /// The uniform half only as a seed, grown again at each use: half the memory.
     Seeded,
+    /// In a file, as [`Self::Seeded`], and read before it is used: as much memory as one chooses.
+    Disk,
 }
 
 /// The uniform half of a pair.
@@ -172,6 +174,24 @@ impl<D: Device> EvaluationKey<D> {
     #[must_use]
     pub fn pairs(&self) -> &[KeyPair<D::Poly>] {
         &self.pairs
+    }
+
+    /// The same key for ciphertexts at `level` and below, at most its own: the limbs that it then lacks are let go.
+    #[must_use]
+    pub fn cut(&self, dev: &D, params: &Params, level: usize) -> Self {
+        let level = level.min(self.level);
+        let (digits, special) = self.name.gadget(params, level);
+        let basis = params.basis(level) | special;
+        let pair = |pair: &KeyPair<D::Poly>| {
+            let uniform = match &pair.uniform {
+                UniformHalf::Stored { poly, seed } => {
+                    UniformHalf::Stored { poly: dev.restrict(poly, basis), seed: seed.clone() }
+                }
+                UniformHalf::Seeded(seed) => UniformHalf::Seeded(seed.clone()),
+            };
+            KeyPair { masked: dev.restrict(&pair.masked, basis), uniform }
+        };
+        Self::new(self.name, level, self.pairs[..digits.len()].iter().map(pair).collect())
     }
 
     /// The limbs that a ciphertext at `level` needs: views of what is stored, and what is seeded grown for them.

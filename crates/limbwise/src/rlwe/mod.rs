@@ -14,4 +14,4 @@ pub mod store;
 pub use key::{EvaluationKey, KeyForm, KeyName, PublicKey};
 #[cfg(feature = "client")]
 pub use secret::{KeyGenerator, SecretKey};
-pub use store::{DeclaredKeys, KeyPlan, KeySet, KeyStore, Request, Requirements, key_bytes, serves};
+pub use store::{DeclaredKeys, KeyPlan, KeySet, KeyStore, Request, Requirements, declare, key_bytes, serves};

@@ -181,7 +181,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
             let own = dev.add(&dev.restrict(&b, digit), &lifted);
             let uniform = match form {
                 KeyForm::Stored => UniformHalf::Stored { poly: a, seed: Some(seed) },
-                KeyForm::Seeded => UniformHalf::Seeded(seed),
+                KeyForm::Seeded | KeyForm::Disk => UniformHalf::Seeded(seed),
             };
             KeyPair { masked: dev.join(&[&own, &dev.restrict(&b, basis - digit)]), uniform }
         };

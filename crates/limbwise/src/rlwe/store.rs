@@ -184,7 +184,8 @@ impl<D: Device> KeyStore<D> for DeclaredKeys<'_, D> {
     }
 }
 
-fn declare<D: Device>(dev: &D, params: &Params, name: KeyName, level: usize, form: KeyForm) -> EvaluationKey<D> {
+/// A key by declaration, for devices that hold no words.
+pub fn declare<D: Device>(dev: &D, params: &Params, name: KeyName, level: usize, form: KeyForm) -> EvaluationKey<D> {
     let (digits, special) = name.gadget(params, level);
     let shape = Shape::eval(params.ring(), params.basis(level) | special);
     let half =
@@ -192,14 +193,14 @@ fn declare<D: Device>(dev: &D, params: &Params, name: KeyName, level: usize, for
     let pair = || {
         let uniform = match form {
             KeyForm::Stored => UniformHalf::Stored { poly: half(), seed: None },
-            KeyForm::Seeded => UniformHalf::Seeded(Seed([0; 32])),
+            KeyForm::Seeded | KeyForm::Disk => UniformHalf::Seeded(Seed([0; 32])),
         };
         KeyPair { masked: half(), uniform }
     };
     EvaluationKey::new(name, level, digits.iter().map(|_| pair()).collect())
 }
 
-/// Bytes of a key at a level: `β·|QP|·N` words for each half that is stored, 32 bytes for a seed.
+/// Bytes of a key at a level in memory: `β·|QP|·N` words for each half that is stored, 32 bytes for a seed.
 #[must_use]
 pub fn key_bytes(params: &Params, name: KeyName, level: usize, form: KeyForm) -> u64 {
     let (digits, special) = name.gadget(params, level);
@@ -207,6 +208,6 @@ pub fn key_bytes(params: &Params, name: KeyName, level: usize, form: KeyForm) ->
     let digits = digits.len() as u64;
     match form {
         KeyForm::Stored => 2 * digits * half,
-        KeyForm::Seeded => digits * (half + 32),
+        KeyForm::Seeded | KeyForm::Disk => digits * (half + 32),
     }
 }

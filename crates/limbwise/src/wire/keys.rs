@@ -153,6 +153,12 @@ pub fn write_keys<W: Write, D: HostRead>(out: W, dev: &D, params: &Params, keys:
     out.finish()
 }
 
+/// Bytes that a key for ciphertexts at `level` and below takes in a file, or that are read of a higher one for it.
+#[must_use]
+pub fn key_file_bytes(params: &Params, name: KeyName, level: usize) -> u64 {
+    Stored::new(params, name, level, Place { block: 0, at: 0 }).end().at
+}
+
 /// Where a key is, and what its rows are.
 struct Stored {
     level: usize,
@@ -241,7 +247,7 @@ impl<S: Source> KeyFile<S> {
         for (digit, seed) in self.seeds(name)?.into_iter().enumerate().take(digits.len()) {
             let masked = stored.rows(digit).read(&self.file, dev, shape.basis, role)?;
             let uniform = match form {
-                KeyForm::Seeded => UniformHalf::Seeded(seed),
+                KeyForm::Seeded | KeyForm::Disk => UniformHalf::Seeded(seed),
                 KeyForm::Stored => UniformHalf::Stored { poly: dev.expand_seed(&shape, role, &seed), seed: Some(seed) },
             };
             pairs.push(KeyPair { masked, uniform });

@@ -31,7 +31,7 @@ pub use ciphertext::write_fresh_ciphertext;
 pub use ciphertext::{read_ciphertext, write_ciphertext};
 pub use container::{Container, FileKind};
 pub use error::WireError;
-pub use keys::{KeyFile, KeyWriter, write_keys};
+pub use keys::{KeyFile, KeyWriter, key_file_bytes, write_keys};
 pub use params::{Fingerprint, read_params, write_params};
 pub use plaintext::{read_plaintext, write_plaintext};
 pub use public_key::{read_public_key, write_public_key};

@@ -15,6 +15,7 @@ use limbwise_apps::{
 use limbwise_runtime::{
     Host, calibrate,
     frontier::{Survey, Way, cheapest_within, strategies, survey},
+    keys::InMemory,
     open, record, run,
     session::session,
 };
@@ -45,7 +46,7 @@ fn polynomial_memory_is_predicted_to_the_byte() {
             let recording = record(&program, keys).unwrap();
             let dev = open("cpu", &Host { isa: None, threads: Some(2) }).unwrap();
             let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
-            session(&dev, &program, &recording.keys, &mut (), |reader, result| {
+            session(&dev, &program, (&recording.keys, &InMemory), &mut (), |reader, result| {
                 Ok(decrypt(reader.dev, reader.encoder, program.params(), reader.secret, result)?.len())
             })
             .unwrap();

@@ -14,7 +14,7 @@ use limbwise_apps::{
     },
 };
 use limbwise_device::Handle as _;
-use limbwise_runtime::{Event, Host, calibrate, open, plan, record, run, session::session};
+use limbwise_runtime::{Event, Host, calibrate, keys::InMemory, open, plan, record, run, session::session};
 
 fn program() -> Logreg {
     let levels = levels_needed(3, 3);
@@ -32,7 +32,7 @@ fn polynomial_memory_is_predicted_to_the_byte() {
         let recording = record(&program, form).unwrap();
         let dev = open("cpu", &Host { isa: None, threads: Some(threads) }).unwrap();
         let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
-        session(&dev, &program, &recording.keys, &mut (), |reader, result| {
+        session(&dev, &program, (&recording.keys, &InMemory), &mut (), |reader, result| {
             let values =
                 decrypt(reader.dev, reader.encoder, limbwise_apps::Program::params(&program), reader.secret, result)?;
             assert!(result.parts.iter().all(|p| p.shape().batch == result.batch()));

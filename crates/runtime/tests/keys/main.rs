@@ -1,0 +1,4 @@
+//! Keys on disk give what keys in memory give.
+
+#[cfg(test)]
+mod disk;
