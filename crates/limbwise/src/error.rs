@@ -230,7 +230,7 @@ pub enum EncodeError {
     },
     /// Values that are not what was promised of them.
     #[error(
-        "the values break what was promised of them: their root mean square is {magnitude:.3e}, the largest {peak:.3e}, all real: {real}; promise more, or clip the data"
+        "the values break what was promised of them, or the promise comes after a product: their root mean square is {magnitude:.3e}, the largest {peak:.3e}, all real: {real}; promise right after encryption, and more, or clip the data"
     )]
     Promise {
         /// Largest root mean square of the slots of a message.

@@ -13,6 +13,12 @@ pub enum Error {
     /// Of a machine model.
     #[error(transparent)]
     Machine(#[from] limbwise_machines::MachineError),
+    /// Of a recorded program.
+    #[error(transparent)]
+    Graph(#[from] limbwise_graph::GraphError),
+    /// A report that is none.
+    #[error("no machine report: {0} (limbwise time --json writes them)")]
+    Report(String),
     /// The device cannot be opened.
     #[error(transparent)]
     Open(#[from] limbwise_cpu::device::OpenError),

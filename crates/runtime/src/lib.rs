@@ -1,14 +1,15 @@
 //! The readings of one program: run it, plan it, time it; and the host they happen on.
 //!
-//! Enters: opening devices by name, recording, plans, runs, calibration of the host's model.
+//! Enters: opening devices by name, recording, plans, runs, files of programs and reports, calibration of the host's model.
 //! Stays out: printing, arguments, arithmetic.
 //!
 //! Read in this order: [`session`] (what every reading goes through), [`mod@record`],
-//! [`mod@plan`], [`frontier`], [`keys`], [`mod@run`], [`mod@calibrate`].
+//! [`mod@plan`], [`frontier`], [`keys`], [`mod@run`], [`mod@calibrate`], [`files`].
 
 pub mod bench;
 pub mod calibrate;
 pub mod error;
+pub mod files;
 pub mod frontier;
 pub mod host;
 pub mod keys;

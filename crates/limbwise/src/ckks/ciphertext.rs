@@ -95,7 +95,7 @@ impl<D: Device> Ciphertext<D> {
     /// so only this is written to files.
     ///
     /// # Errors
-    /// [`EncodeError::Promise`] if the values break it.
+    /// [`EncodeError::Promise`] if the values break it, or if products have made errors depend on them.
     pub fn promised(mut self, promise: Promise) -> Result<Self> {
         let measured = self.estimate;
         let broken =

@@ -33,6 +33,16 @@ pub struct Promise {
     pub real: bool,
 }
 
+/// What of an estimate comes from a client's values, and is nothing to tell others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Measured {
+    Nothing,
+    /// Magnitude, peak, realness.
+    Size,
+    /// Errors too: they grew with the size.
+    Errors,
+}
+
 /// Expected size and error of slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
@@ -45,8 +55,7 @@ pub struct Estimate {
     /// Deviation of all that is not followed by name.
     independent: f64,
     sources: [Source; FOLLOWED],
-    /// Size or realness come from a client's values themselves: nothing to tell others.
-    measured: bool,
+    measured: Measured,
 }
 
 /// Mean of |x| for a Gaussian of deviation 1: √(2/π).
@@ -62,7 +71,7 @@ impl Estimate {
             real: false,
             independent: 0.0,
             sources: [Source::default(); FOLLOWED],
-            measured: false,
+            measured: Measured::Nothing,
         }
     }
 
@@ -81,22 +90,31 @@ impl Estimate {
     /// The same, remembered as measured from values that are nobody else's business.
     #[must_use]
     pub fn measured(self) -> Self {
-        Self { measured: true, ..self }
+        Self { measured: self.measured.max(Measured::Size), ..self }
     }
 
-    /// Whether size or realness were measured from a client's values, and never replaced by a [`Promise`].
+    /// Whether something of it was measured from a client's values, and never replaced by a [`Promise`].
     #[must_use]
     pub fn is_measured(self) -> bool {
-        self.measured
+        self.measured != Measured::Nothing
     }
 
-    /// The same with what was promised of the slots in place of what was measured; `None` if the slots break it.
+    /// The same where errors have become what sizes make of them.
+    fn with_measured_errors(self) -> Self {
+        Self { measured: if self.is_measured() { Measured::Errors } else { Measured::Nothing }, ..self }
+    }
+
+    /// The same with what was promised of the slots in place of what was measured; `None` if the slots break it, or if
+    /// errors depend on them already.
     #[must_use]
     pub fn promised(self, promise: Promise) -> Option<Self> {
         let Promise { magnitude, peak, real } = promise;
         let room = 1.0 + 1e-9; // for the rounding of sums of squares
-        let kept = self.magnitude <= magnitude * room && self.peak <= peak * room && (self.real || !real);
-        kept.then_some(Self { magnitude, peak, real, measured: false, ..self })
+        let kept = self.measured != Measured::Errors
+            && self.magnitude <= magnitude * room
+            && self.peak <= peak * room
+            && (self.real || !real);
+        kept.then_some(Self { magnitude, peak, real, measured: Measured::Nothing, ..self })
     }
 
     /// The same slots as the program knows them: none larger than `peak`, and whether all are real.
@@ -115,7 +133,7 @@ impl Estimate {
     /// With one more independent error of this deviation.
     #[must_use]
     pub fn with_error(self, deviation: f64) -> Self {
-        Self { independent: self.independent.hypot(deviation), ..self }
+        Self { independent: self.independent.hypot(deviation), ..self }.with_measured_errors()
     }
 
     /// The worse of both in every respect, for a batch.
@@ -123,7 +141,7 @@ impl Estimate {
     pub fn or_worse(self, other: Self) -> Self {
         let worse = if self.error() < other.error() { other } else { self };
         let (magnitude, peak) = (self.magnitude.max(other.magnitude), self.peak.max(other.peak));
-        Self { magnitude, peak, real: self.real && other.real, measured: self.measured || other.measured, ..worse }
+        Self { magnitude, peak, real: self.real && other.real, measured: self.measured.max(other.measured), ..worse }
     }
 
     /// Standard deviation of the error of a real or imaginary part.
@@ -180,7 +198,13 @@ impl Estimate {
         }
         let mut sources = [Source::default(); FOLLOWED];
         sources.copy_from_slice(&all);
-        Self { independent, sources, real: self.real && other.real, measured: self.measured || other.measured, ..self }
+        Self {
+            independent,
+            sources,
+            real: self.real && other.real,
+            measured: self.measured.max(other.measured),
+            ..self
+        }
     }
 
     /// Of a sum or difference; magnitudes may add.
@@ -195,6 +219,7 @@ impl Estimate {
     pub fn product(self, other: Self) -> Self {
         let errors = self.combine(other.magnitude, other, self.magnitude);
         Self { magnitude: self.magnitude * other.magnitude, peak: self.peak * other.peak, ..errors }
+            .with_measured_errors()
     }
 
     /// Of a square: every error meets itself.
@@ -204,7 +229,7 @@ impl Estimate {
         let mut this = self;
         this.independent *= twice;
         this.sources.iter_mut().for_each(|s| s.deviation *= twice);
-        Self { magnitude: self.magnitude * self.magnitude, peak: self.peak * self.peak, ..this }
+        Self { magnitude: self.magnitude * self.magnitude, peak: self.peak * self.peak, ..this }.with_measured_errors()
     }
 
     /// Times a real constant that was rounded to a multiple of 1/unit; an integer at unit one is exact.
@@ -275,7 +300,7 @@ impl Written {
         let fits = sources.iter().all(|s| s.deviation >= 0.0);
         let (magnitude, peak) = (number(self.magnitude)?, number(self.peak)?);
         let independent = number(self.independent)?;
-        fits.then_some(Estimate { magnitude, peak, real: self.real, independent, sources, measured: false })
+        fits.then_some(Estimate { magnitude, peak, real: self.real, independent, sources, measured: Measured::Nothing })
     }
 }
 

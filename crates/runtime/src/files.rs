@@ -1,0 +1,118 @@
+//! Files of the rooms that know nothing of each other: recorded programs and machine reports in the container of
+//! `limbwise::wire`; and the one place where a secret's file is made.
+
+use crate::error::{Error, Result};
+use limbwise::wire::{FileKind, Source, read_text, write_text};
+use limbwise_graph::Graph;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    path::Path,
+};
+
+/// Makes the file of a secret: new, so that nothing is overwritten, and readable by its owner only from its first byte on.
+///
+/// # Errors
+/// [`io::ErrorKind::AlreadyExists`]; the system's.
+pub fn create_secret(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Writes a recorded program.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_graph<W: Write>(out: W, graph: &Graph) -> Result<W> {
+    let mut text = Vec::new();
+    graph.write_jsonl(&mut text).map_err(limbwise_graph::GraphError::Io)?;
+    Ok(write_text(out, FileKind::Graph, &text)?)
+}
+
+/// Reads a recorded program.
+///
+/// # Errors
+/// [`WireError`](limbwise::wire::WireError), or what is wrong with the program in it.
+pub fn read_graph<S: Source>(source: S) -> Result<Graph> {
+    let text = read_text(source, FileKind::Graph)?;
+    Ok(Graph::read_jsonl(&text[..])?)
+}
+
+/// Writes what a machine model found: any value that is an object in JSON.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_report<W: Write>(out: W, report: &impl Serialize) -> Result<W> {
+    let text = serde_json::to_vec(report).map_err(|e| Error::Report(e.to_string()))?;
+    Ok(write_text(out, FileKind::MachineReport, &text)?)
+}
+
+/// Reads what a machine model found: the object that was written, with the machine's name and the program's time.
+///
+/// # Errors
+/// [`WireError`](limbwise::wire::WireError), or [`Error::Report`].
+pub fn read_report<S: Source>(source: S) -> Result<Map<String, Value>> {
+    let text = read_text(source, FileKind::MachineReport)?;
+    let report: Map<String, Value> = serde_json::from_slice(&text).map_err(|e| Error::Report(e.to_string()))?;
+    let named = report.get("machine").is_some_and(Value::is_string);
+    let timed = report.get("seconds").and_then(Value::as_f64).is_some_and(|s| s >= 0.0);
+    if named && timed { Ok(report) } else { Err(Error::Report("\"machine\" or \"seconds\" is missing".into())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use limbwise_device::{Basis, Device, Null, Ring, RingSpec, Role, Shape};
+    use limbwise_graph::Recorder;
+
+    fn graph() -> Graph {
+        let recorder = Recorder::new(Null::default());
+        let primes = limbwise_math::prime::ntt_primes_below(10, 30, 2, &[]).unwrap();
+        let ring = Ring::new(&RingSpec { log_n: 10, primes }).unwrap();
+        let a = recorder.zeros(&Shape::eval(&ring, Basis::range(0, 2)));
+        drop(recorder.add(&a, &recorder.expand_seed(a.shape(), Role::Ciphertext, &limbwise_math::sampling::Seed([0; 32]))));
+        drop(a);
+        recorder.finish()
+    }
+
+    use limbwise_device::Handle as _;
+
+    #[test]
+    fn a_program_comes_back() {
+        let graph = graph();
+        let bytes = write_graph(Vec::new(), &graph).unwrap();
+        let back = read_graph(&bytes).unwrap();
+        assert_eq!(write_graph(Vec::new(), &back).unwrap(), bytes);
+        assert_eq!(back.counts(), graph.counts());
+        let no_graph = write_text(Vec::new(), FileKind::Graph, b"{}").unwrap();
+        assert!(matches!(read_graph(&no_graph), Err(Error::Graph(_))));
+    }
+
+    #[test]
+    fn a_report_comes_back() {
+        let report = limbwise_machines::time(&graph(), &limbwise_machines::machine("ark").unwrap()).unwrap();
+        let bytes = write_report(Vec::new(), &report).unwrap();
+        let back = read_report(&bytes).unwrap();
+        assert_eq!(Value::from(back), serde_json::to_value(&report).unwrap());
+        for (text, why) in [(&b"[]"[..], "expected a map"), (b"{\"machine\":\"ark\"}", "seconds")] {
+            let bytes = write_text(Vec::new(), FileKind::MachineReport, text).unwrap();
+            assert!(read_report(&bytes).unwrap_err().to_string().contains(why));
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_secret_is_its_owners_and_never_overwritten() {
+        use std::os::unix::fs::PermissionsExt;
+        let path = std::env::temp_dir().join(format!("limbwise-secret-{}", std::process::id()));
+        let file = create_secret(&path).unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(create_secret(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        std::fs::remove_file(path).unwrap();
+    }
+}
