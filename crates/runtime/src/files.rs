@@ -67,7 +67,7 @@ pub fn read_report<S: Source>(source: S) -> Result<Map<String, Value>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use limbwise_device::{Basis, Device, Null, Ring, RingSpec, Role, Shape};
+    use limbwise_device::{Basis, Device, Handle as _, Null, Ring, RingSpec, Role, Shape};
     use limbwise_graph::Recorder;
 
     fn graph() -> Graph {
@@ -75,12 +75,13 @@ mod tests {
         let primes = limbwise_math::prime::ntt_primes_below(10, 30, 2, &[]).unwrap();
         let ring = Ring::new(&RingSpec { log_n: 10, primes }).unwrap();
         let a = recorder.zeros(&Shape::eval(&ring, Basis::range(0, 2)));
-        drop(recorder.add(&a, &recorder.expand_seed(a.shape(), Role::Ciphertext, &limbwise_math::sampling::Seed([0; 32]))));
+        drop(
+            recorder
+                .add(&a, &recorder.expand_seed(a.shape(), Role::Ciphertext, &limbwise_math::sampling::Seed([0; 32]))),
+        );
         drop(a);
         recorder.finish()
     }
-
-    use limbwise_device::Handle as _;
 
     #[test]
     fn a_program_comes_back() {
@@ -95,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_report_comes_back() {
-        let report = limbwise_machines::time(&graph(), &limbwise_machines::machine("ark").unwrap()).unwrap();
+        let report = limbwise_machines::time(&graph(), &limbwise_machines::Spec::load("ark").unwrap()).unwrap();
         let bytes = write_report(Vec::new(), &report).unwrap();
         let back = read_report(&bytes).unwrap();
         assert_eq!(Value::from(back), serde_json::to_value(&report).unwrap());
