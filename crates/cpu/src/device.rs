@@ -1,14 +1,15 @@
 //! The CPU as a [`Device`]: rows of a polynomial are limbs from a pool, and the unit of parallel work.
 
 use crate::{
-    kernels::{Isa, IsaError, LimbKernels, convert, galois},
+    kernels::{Isa, IsaError, LimbKernels, convert, gadget, galois},
     layout::{self, Line},
+    lwe::CpuLwe,
     pool::{Pool, PoolCounters, Row},
     ring::RingTables,
 };
 use limbwise_device::{
-    Basis, Device, Domain, Fault, Fill, GadgetKey, Handle, HostRead, Ring, RingError, RingSpec, Role, RowAt, Shape,
-    Terms, expand_row,
+    Basis, Device, Domain, Fault, Fill, Gadget, GadgetKey, Handle, HostRead, LweFill, LweShape, Ring, RingError,
+    RingSpec, Role, Rounding, RowAt, Shape, Terms, expand_row,
     ops::{broadcast, transformed},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -181,7 +182,7 @@ impl Cpu {
     }
 
     /// A new polynomial, each row written by the task.
-    fn fresh(&self, shape: Shape, task: impl Fn(usize, &mut [Line]) + Sync + Send) -> CpuPoly {
+    pub(crate) fn fresh(&self, shape: Shape, task: impl Fn(usize, &mut [Line]) + Sync + Send) -> CpuPoly {
         let length = layout::lines(shape.ring.log_n());
         let mut rows: Vec<Row> = (0..shape.rows()).map(|_| self.pool.take(length)).collect();
         let items: Vec<&mut Row> = rows.iter_mut().collect();
@@ -266,6 +267,7 @@ pub(crate) fn new_lines(row: &mut Row) -> &mut [Line] {
 
 impl Device for Cpu {
     type Poly = CpuPoly;
+    type Lwe = CpuLwe;
 
     fn name(&self) -> String {
         "cpu".into()
@@ -436,6 +438,66 @@ impl Device for Cpu {
         })
     }
 
+    fn monomial_mul(&self, a: &CpuPoly, exponents: &CpuLwe, word: usize) -> CpuPoly {
+        let (ring, q) = (&a.shape.ring, a.shape.ring.moduli_of(a.shape.basis)[0]);
+        self.fresh(a.shape.with_batch(a.shape.batch.max(exponents.shape.batch)), |i, out| {
+            gadget::monomial(q, ring.log_n(), exponents.entry(i)[word], out, a.rows[i % a.rows.len()].lines());
+        })
+    }
+
+    fn decompose(&self, a: &CpuPoly, digits: Gadget) -> CpuPoly {
+        let (batch, q) = (a.shape.batch, a.shape.ring.moduli_of(a.shape.basis)[0]);
+        let split = digits.of(q.value());
+        self.fresh(a.shape.with_batch(batch * digits.len()), |i, out| {
+            let j = u32::try_from(i / batch).expect("a digit of the gadget");
+            gadget::digit(split, q, j, out, a.rows[i % batch].lines());
+        })
+    }
+
+    fn upload_lwe(&self, shape: LweShape, _role: Role, fill: LweFill<'_>) -> CpuLwe {
+        self.fresh_lwe(shape, fill)
+    }
+
+    fn lwe_stack(&self, parts: &[&CpuLwe]) -> CpuLwe {
+        self.stacked_lwe(parts)
+    }
+
+    fn lwe_split(&self, a: &CpuLwe, from: usize, to: usize) -> CpuLwe {
+        self.split_lwe(a, from, to)
+    }
+
+    fn lwe_add(&self, a: &CpuLwe, b: &CpuLwe) -> CpuLwe {
+        self.sum_of_lwe(a, b)
+    }
+
+    fn lwe_scale(&self, a: &CpuLwe, c: u64) -> CpuLwe {
+        self.scaled_lwe(a, c)
+    }
+
+    fn lwe_shift(&self, a: &CpuLwe, constants: &[u64]) -> CpuLwe {
+        self.shifted_lwe(a, constants)
+    }
+
+    fn lwe_mod_switch(&self, a: &CpuLwe, to: u64, rounding: Rounding) -> CpuLwe {
+        self.switched_lwe(a, to, rounding)
+    }
+
+    fn lwe_decompose(&self, a: &CpuLwe, gadget: Gadget) -> CpuLwe {
+        self.decomposed_lwe(a, gadget)
+    }
+
+    fn lwe_product(&self, a: &CpuLwe, rows: &CpuLwe) -> CpuLwe {
+        self.product_of_lwe(a, rows)
+    }
+
+    fn sample_extract(&self, glwe: &[&CpuPoly], at: &[usize]) -> CpuLwe {
+        self.extracted_lwe(glwe, at)
+    }
+
+    fn lwe_embed(&self, a: &CpuLwe, ring: &Ring, basis: Basis, part: usize) -> CpuPoly {
+        self.embedded_lwe(a, Shape { ring: ring.clone(), basis, batch: a.shape.batch, domain: Domain::Coeff }, part)
+    }
+
     fn mod_up(&self, c: &CpuPoly, digits: &[Basis], full: Basis) -> Vec<CpuPoly> {
         self.fused_mod_up(c, digits, full)
     }
@@ -497,5 +559,9 @@ impl HostRead for Cpu {
             Domain::Eval => layout::read_values(a.rows[i].lines(), to),
         });
         Ok(words)
+    }
+
+    fn download_lwe(&self, a: &CpuLwe) -> Result<Vec<u64>, Fault> {
+        Ok(a.words.to_vec())
     }
 }

@@ -3,17 +3,19 @@
 //! Enters: kernels on limbs, the layout of a limb, the buffer pool, the thread pool, kernel benchmarks.
 //! Stays out: scheme words; what an operation means (`device` says that) and what it computes (`math` says that).
 //!
-//! Read in this order: [`device`], [`layout`], [`kernels`].
+//! Read in this order: [`device`], `lwe`, [`layout`], [`kernels`].
 
 pub mod bench;
 pub mod device;
 mod fused;
 pub mod kernels;
 pub mod layout;
+mod lwe;
 mod pool;
 mod ring;
 mod slab;
 
 pub use device::{Cpu, CpuBuilder, CpuPoly, OpenError};
 pub use kernels::{Isa, IsaError};
+pub use lwe::CpuLwe;
 pub use pool::PoolCounters;

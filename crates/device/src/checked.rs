@@ -3,6 +3,7 @@
 //! A violation is a bug in scheme code and panics with the operation and the shapes.
 
 use crate::{
+    lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding},
     ops::{Device, Fault, Fill, GadgetKey, Handle, HostRead, Region, Role, Terms, Weight},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
 };
@@ -51,8 +52,58 @@ fn constants(op: &str, a: &Shape, values: &[u64]) {
     require(reduced, op, "constants are residues", &[a]);
 }
 
+fn require_lwe(ok: bool, op: &str, rule: &str, shapes: &[LweShape]) {
+    if !ok {
+        let shown: Vec<String> = shapes
+            .iter()
+            .map(|s| format!("[{} + 1 words modulo {} batch {}]", s.dimension, s.modulus, s.batch))
+            .collect();
+        panic!("{op}: {rule}; got {}", shown.join(" and "));
+    }
+}
+
+/// One limb of coefficients.
+fn one_coefficient_limb(op: &str, a: &Shape) {
+    in_domain(op, a, Domain::Coeff);
+    require(a.basis.len() == 1, op, "has one limb", &[a]);
+}
+
+/// The components of one ciphertext.
+fn glwe(op: &str, parts: &[&Shape]) {
+    assert!(parts.len() >= 2, "{op}: a body and at least one mask");
+    for part in parts {
+        one_coefficient_limb(op, part);
+        require(part == &parts[0], op, "components have one shape", &[parts[0], part]);
+    }
+}
+
+fn fits(op: &str, gadget: Gadget, modulus: u64) {
+    assert!(gadget.fits(modulus), "{op}: {} digits of {} bits fit {modulus}", gadget.levels, gadget.base_log);
+}
+
+/// Exponents modulo 2N for polynomials.
+fn exponents(op: &str, a: &Shape, exponents: LweShape) {
+    let modulus = 2 * a.ring.n() as u64;
+    require_lwe(exponents.modulus == modulus, op, "exponents are modulo 2N", &[exponents]);
+    let together = a.batch == exponents.batch || a.batch == 1 || exponents.batch == 1;
+    require_lwe(together, op, &format!("exponents for a batch of {}", a.batch), &[exponents]);
+}
+
+/// Rows of a key of so many components over the ring and basis of a polynomial.
+fn key_rows<P: Handle>(op: &str, a: &Shape, components: usize, key: &Ggsw<P>) {
+    fits(op, key.gadget, a.ring.moduli_of(a.basis)[0].value());
+    let complete = key.rows.len() == components * key.gadget.len() && key.rows.iter().all(|r| r.len() == components);
+    assert!(complete, "{op}: {components} components and {} levels, in rows and columns", key.gadget.levels);
+    for part in key.rows.iter().flatten() {
+        in_domain(op, part.shape(), Domain::Eval);
+        let alike = part.shape().ring == a.ring && part.shape().basis == a.basis;
+        require(alike, op, "the key shares ring and basis", &[part.shape(), a]);
+    }
+}
+
 impl<D: Device> Device for Checked<D> {
     type Poly = D::Poly;
+    type Lwe = D::Lwe;
 
     fn name(&self) -> String {
         format!("checked {}", self.0.name())
@@ -199,6 +250,138 @@ impl<D: Device> Device for Checked<D> {
         self.0.reduce(a, to)
     }
 
+    fn monomial_mul(&self, a: &D::Poly, e: &D::Lwe, word: usize) -> D::Poly {
+        one_coefficient_limb("monomial_mul", a.shape());
+        exponents("monomial_mul", a.shape(), e.lwe_shape());
+        require_lwe(word < e.lwe_shape().words(), "monomial_mul", &format!("there is a word {word}"), &[e.lwe_shape()]);
+        self.0.monomial_mul(a, e, word)
+    }
+
+    fn decompose(&self, a: &D::Poly, gadget: Gadget) -> D::Poly {
+        one_coefficient_limb("decompose", a.shape());
+        fits("decompose", gadget, a.shape().ring.moduli_of(a.shape().basis)[0].value());
+        self.0.decompose(a, gadget)
+    }
+
+    fn upload_lwe(&self, shape: LweShape, role: Role, fill: LweFill<'_>) -> D::Lwe {
+        require_lwe(shape.is_valid(), "upload_lwe", "a shape has words and a modulus from 2 to 2^62", &[shape]);
+        self.0.upload_lwe(shape, role, &|entry, words| {
+            fill(entry, words);
+            assert!(words.iter().all(|&x| x < shape.modulus), "upload_lwe: words are below {}", shape.modulus);
+        })
+    }
+
+    fn lwe_stack(&self, parts: &[&D::Lwe]) -> D::Lwe {
+        assert!(!parts.is_empty(), "lwe_stack: at least one part");
+        let first = parts[0].lwe_shape();
+        for part in parts {
+            let this = part.lwe_shape();
+            require_lwe(
+                first.with_batch(this.batch) == this,
+                "lwe_stack",
+                "parts differ only in batch",
+                &[first, this],
+            );
+        }
+        self.0.lwe_stack(parts)
+    }
+
+    fn lwe_split(&self, a: &D::Lwe, from: usize, to: usize) -> D::Lwe {
+        require_lwe(from < to && to <= a.lwe_shape().batch, "lwe_split", "a range of the batch", &[a.lwe_shape()]);
+        self.0.lwe_split(a, from, to)
+    }
+
+    fn lwe_add(&self, a: &D::Lwe, b: &D::Lwe) -> D::Lwe {
+        let (x, y) = (a.lwe_shape(), b.lwe_shape());
+        require_lwe(x.with_batch(y.batch) == y, "lwe_add", "operands share dimension and modulus", &[x, y]);
+        let together = x.batch == y.batch || x.batch == 1 || y.batch == 1;
+        require_lwe(together, "lwe_add", "batches are equal or one", &[x, y]);
+        self.0.lwe_add(a, b)
+    }
+
+    fn lwe_scale(&self, a: &D::Lwe, c: u64) -> D::Lwe {
+        require_lwe(c < a.lwe_shape().modulus, "lwe_scale", "the constant is a residue", &[a.lwe_shape()]);
+        self.0.lwe_scale(a, c)
+    }
+
+    fn lwe_shift(&self, a: &D::Lwe, constants: &[u64]) -> D::Lwe {
+        let shape = a.lwe_shape();
+        let count = constants.len() == shape.batch || constants.len() == 1;
+        require_lwe(count, "lwe_shift", "one constant, or one an entry", &[shape]);
+        let reduced = constants.iter().all(|&c| c < shape.modulus);
+        require_lwe(reduced, "lwe_shift", "constants are residues", &[shape]);
+        self.0.lwe_shift(a, constants)
+    }
+
+    fn lwe_mod_switch(&self, a: &D::Lwe, to: u64, rounding: Rounding) -> D::Lwe {
+        let shape = a.lwe_shape().with_modulus(to);
+        require_lwe(shape.is_valid(), "lwe_mod_switch", "a modulus from 2 to 2^62", &[shape]);
+        self.0.lwe_mod_switch(a, to, rounding)
+    }
+
+    fn lwe_decompose(&self, a: &D::Lwe, gadget: Gadget) -> D::Lwe {
+        fits("lwe_decompose", gadget, a.lwe_shape().modulus);
+        self.0.lwe_decompose(a, gadget)
+    }
+
+    fn lwe_product(&self, a: &D::Lwe, rows: &D::Lwe) -> D::Lwe {
+        let (x, y) = (a.lwe_shape(), rows.lwe_shape());
+        require_lwe(x.modulus == y.modulus, "lwe_product", "operands share a modulus", &[x, y]);
+        require_lwe(x.dimension == y.batch, "lwe_product", "a row for each word of the mask", &[x, y]);
+        self.0.lwe_product(a, rows)
+    }
+
+    fn sample_extract(&self, parts: &[&D::Poly], at: &[usize]) -> D::Lwe {
+        let shapes: Vec<&Shape> = parts.iter().map(|p| p.shape()).collect();
+        glwe("sample_extract", &shapes);
+        let places = !at.is_empty() && at.iter().all(|&i| i < shapes[0].ring.n());
+        require(places, "sample_extract", &format!("places {at:?} are below N"), &shapes[..1]);
+        self.0.sample_extract(parts, at)
+    }
+
+    fn lwe_embed(&self, a: &D::Lwe, ring: &Ring, basis: Basis, part: usize) -> D::Poly {
+        let shape = a.lwe_shape();
+        let fits = shape.dimension.is_multiple_of(ring.n()) && part <= shape.dimension / ring.n();
+        require_lwe(fits, "lwe_embed", &format!("component {part} over N = {}", ring.n()), &[shape]);
+        let moduli = ring.moduli_of(basis);
+        let same = moduli.len() == 1 && moduli[0].value() == shape.modulus;
+        require_lwe(same, "lwe_embed", "the modulus is that of the one limb", &[shape]);
+        self.0.lwe_embed(a, ring, basis, part)
+    }
+
+    fn external_product(&self, c: &[&D::Poly], key: &Ggsw<D::Poly>) -> Vec<D::Poly> {
+        let shapes: Vec<&Shape> = c.iter().map(|c| c.shape()).collect();
+        glwe("external_product", &shapes);
+        key_rows("external_product", shapes[0], c.len(), key);
+        for part in key.rows.iter().flatten() {
+            let ok = part.shape().batch == 1 || part.shape().batch == shapes[0].batch;
+            require(ok, "external_product", "a key for each entry, or one", &[part.shape(), shapes[0]]);
+        }
+        crate::composites::external_product(self, c, key)
+    }
+
+    fn blind_rotate(&self, test: &D::Poly, e: &D::Lwe, key: &Ggsw<D::Poly>) -> Vec<D::Poly> {
+        let op = "blind_rotate";
+        one_coefficient_limb(op, test.shape());
+        exponents(op, test.shape(), e.lwe_shape());
+        assert!(key.components() >= 2, "{op}: a body and at least one mask");
+        key_rows(op, test.shape(), key.components(), key);
+        for part in key.rows.iter().flatten() {
+            let ok = part.shape().batch == e.lwe_shape().dimension;
+            require(ok, op, &format!("a key for each of {} words", e.lwe_shape().dimension), &[part.shape()]);
+        }
+        let ok = test.shape().batch == 1 || test.shape().batch == e.lwe_shape().batch;
+        require(ok, op, "a test polynomial for each entry, or one", &[test.shape()]);
+        crate::composites::blind_rotate(self, test, e, key)
+    }
+
+    fn lwe_key_switch(&self, a: &D::Lwe, key: &LweSwitchKey<D::Lwe>) -> D::Lwe {
+        let (x, rows) = (a.lwe_shape(), key.rows.lwe_shape());
+        let complete = rows.batch == x.dimension * key.gadget.len();
+        require_lwe(complete, "lwe_key_switch", &format!("{} rows a word", key.gadget.levels), &[x, rows]);
+        crate::composites::lwe_key_switch(self, a, key)
+    }
+
     fn region(&self, name: &'static str, index: u32) -> Region<'_> {
         self.0.region(name, index)
     }
@@ -293,6 +476,10 @@ fn partition(op: &str, a: &Shape, digits: &[Basis]) {
 impl<D: HostRead> HostRead for Checked<D> {
     fn download(&self, a: &D::Poly) -> Result<Vec<u64>, Fault> {
         self.0.download(a)
+    }
+
+    fn download_lwe(&self, a: &D::Lwe) -> Result<Vec<u64>, Fault> {
+        self.0.download_lwe(a)
     }
 }
 

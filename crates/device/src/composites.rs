@@ -2,6 +2,7 @@
 //! themselves, so a graph holds primitives inside a region of the composite's name.
 
 use crate::{
+    lwe::{Ggsw, LweHandle, LweSwitchKey},
     ops::{Device, GadgetKey, Handle, Terms, Weight},
     ring::{Basis, Ring},
 };
@@ -164,6 +165,83 @@ pub fn linear_combination<D: Device + ?Sized>(dev: &D, x: &[&D::Poly], constants
     let mut terms = x.iter().zip(constants).map(|(&x, constants)| dev.scale_limbs(x.clone(), constants));
     let first = terms.next().expect("a combination has a term");
     terms.fold(first, |sum, term| dev.add(&sum, &term))
+}
+
+/// Digits of all components, transformed, times the rows of the key, transformed back.
+///
+/// Cost: with R = (k + 1)·levels rows, R NTT and k + 1 INTT limbs and R·(k + 1)·N products an entry.
+/// Source: \[CGGI20\] §3.2, over a prime.
+///
+/// # Panics
+/// If the key has no row, or not one for each digit.
+pub fn external_product<D: Device + ?Sized>(dev: &D, c: &[&D::Poly], key: &Ggsw<D::Poly>) -> Vec<D::Poly> {
+    assert!(key.rows.len() == c.len() * key.gadget.len() && !key.rows.is_empty(), "a row of the key for each digit");
+    let _region = dev.region("external_product", 0);
+    let (levels, batch) = (key.gadget.len(), c[0].shape().batch);
+    let digits: Vec<D::Poly> = {
+        let _region = dev.region("decomp", 0);
+        c.iter().map(|c| dev.decompose(c, key.gadget)).collect()
+    };
+    let digits: Vec<D::Poly> = {
+        let _region = dev.region("ntt", 0);
+        digits.into_iter().map(|d| dev.ntt(d)).collect()
+    };
+    let sums: Vec<D::Poly> = {
+        let _region = dev.region("ep", 0);
+        let digit = |row: usize| dev.split(&digits[row / levels], row % levels * batch, (row % levels + 1) * batch);
+        let sum = |component: usize| {
+            let mut sum = dev.mul(&digit(0), &key.rows[0][component]);
+            for (row, with) in key.rows.iter().enumerate().skip(1) {
+                dev.mul_acc(&mut sum, &digit(row), &with[component]);
+            }
+            sum
+        };
+        (0..c.len()).map(sum).collect()
+    };
+    drop(digits);
+    let _region = dev.region("intt", 0);
+    sums.into_iter().map(|sum| dev.intt(sum)).collect()
+}
+
+/// `acc ← acc + GGSW(s_i) ⊡ (X^{e_i} − 1)·acc` for every i, from `test·X^{e_n}` on: a multiplexer a bit of the secret.
+///
+/// Cost: n external products. Source: \[CGGI20\] Alg. 3.
+///
+/// # Panics
+/// If the key has no row.
+pub fn blind_rotate<D: Device + ?Sized>(
+    dev: &D,
+    test: &D::Poly,
+    exponents: &D::Lwe,
+    key: &Ggsw<D::Poly>,
+) -> Vec<D::Poly> {
+    let _region = dev.region("blind_rotate", 0);
+    let steps = exponents.lwe_shape().dimension;
+    let mut acc = {
+        let _region = dev.region("ps", 0);
+        let body = dev.monomial_mul(test, exponents, steps);
+        let shape = body.shape().clone();
+        let masks = (1..key.components()).map(|_| dev.zeros(&shape));
+        std::iter::once(body).chain(masks).collect::<Vec<D::Poly>>()
+    };
+    for i in 0..steps {
+        let moved: Vec<D::Poly> = {
+            let _region = dev.region("ps", 0);
+            acc.iter().map(|acc| dev.sub(&dev.monomial_mul(acc, exponents, i), acc)).collect()
+        };
+        let product = dev.external_product(&moved.iter().collect::<Vec<_>>(), &key.entry(dev, i));
+        drop(moved);
+        let _region = dev.region("ps", 0);
+        acc.iter_mut().zip(&product).for_each(|(acc, product)| dev.add_assign(acc, product));
+    }
+    acc
+}
+
+/// `(0, b) + Σ digits·rows`. Cost: dimension·levels·(n + 1) products an entry. Source: \[CGGI20\] §4.1.
+pub fn lwe_key_switch<D: Device + ?Sized>(dev: &D, a: &D::Lwe, key: &LweSwitchKey<D::Lwe>) -> D::Lwe {
+    let _region = dev.region("lwe_key_switch", 0);
+    let digits = dev.lwe_decompose(a, key.gadget);
+    dev.lwe_product(&digits, &key.rows)
 }
 
 /// The product of some primes modulo each prime of `to`.

@@ -3,6 +3,10 @@
 //! A device's crate inherits the whole suite by one line, [`conformance_suite!`](crate::conformance_suite); a device
 //! that the host may lack is named in `LIMBWISE_REQUIRE` where it must be there, and then its absence fails.
 
+mod tfhe;
+
+pub use tfhe::{blind_rotation, lwe};
+
 use crate::{
     composites,
     ops::{Fault, GadgetKey, Handle, HostRead, KeyId, Role, RowAt, Weight, expand_row},
@@ -38,6 +42,16 @@ macro_rules! conformance_suite {
             #[test]
             fn composites() {
                 $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::composites(&dev));
+            }
+
+            #[test]
+            fn lwe() {
+                $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::lwe(&dev));
+            }
+
+            #[test]
+            fn blind_rotation() {
+                $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::blind_rotation(&dev));
             }
 
             #[test]

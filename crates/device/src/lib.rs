@@ -4,19 +4,21 @@
 //! work on any device, the conformance suite.
 //! Stays out: hardware, threads, scheme words (scale, plaintext, ciphertext semantics), `unsafe`.
 //!
-//! Read in this order: [`ring`] (bases, rings, shapes), [`ops`] (the trait), [`composites`] (default bodies),
+//! Read in this order: [`ring`] (bases, rings, shapes), [`lwe`] (the other kind of value), [`ops`] (the trait), [`composites`] (default bodies),
 //! [`null`], [`checked`], [`lockstep`], [`conformance`].
 
 pub mod checked;
 pub mod composites;
 pub mod conformance;
 pub mod lockstep;
+pub mod lwe;
 pub mod null;
 pub mod ops;
 pub mod ring;
 
 pub use checked::Checked;
 pub use lockstep::Lockstep;
+pub use lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding};
 pub use null::Null;
 pub use ops::{
     Device, Fault, Fill, GadgetKey, Handle, HostRead, KeyId, LeaveRegion, Region, Role, RowAt, Terms, Weight,

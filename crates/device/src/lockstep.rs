@@ -2,6 +2,7 @@
 //! operation that made it.
 
 use crate::{
+    lwe::{Gadget, LweFill, LweHandle, LweShape, Rounding},
     ops::{Device, Fault, Fill, Handle, HostRead, Role},
     ring::{Basis, Ring, RingError, RingSpec, Shape},
 };
@@ -29,6 +30,14 @@ impl<P: Handle, Q: Handle> Handle for Pair<P, Q> {
     }
 }
 
+impl<L: LweHandle, M: LweHandle> LweHandle for Pair<L, M> {
+    fn lwe_shape(&self) -> LweShape {
+        self.trusted.lwe_shape()
+    }
+}
+
+type LwePairOf<A, B> = Pair<<A as Device>::Lwe, <B as Device>::Lwe>;
+
 type PairOf<A, B> = Pair<<A as Device>::Poly, <B as Device>::Poly>;
 
 impl<A: HostRead, B: HostRead> Lockstep<A, B> {
@@ -36,6 +45,25 @@ impl<A: HostRead, B: HostRead> Lockstep<A, B> {
         let pair = Pair { trusted, tested };
         self.compare(op, &pair);
         pair
+    }
+
+    fn compared_lwe(&self, op: &str, trusted: A::Lwe, tested: B::Lwe) -> LwePairOf<A, B> {
+        assert_eq!(
+            trusted.lwe_shape(),
+            tested.lwe_shape(),
+            "{op}: {} and {} differ in shape",
+            self.trusted.name(),
+            self.tested.name()
+        );
+        let (left, right) = (self.trusted.download_lwe(&trusted), self.tested.download_lwe(&tested));
+        let (left, right) = (left.expect("a fault while comparing"), right.expect("a fault while comparing"));
+        if let Some(at) = left.iter().zip(&right).position(|(x, y)| x != y) {
+            let words = trusted.lwe_shape().words();
+            let (trusted, tested) = (self.trusted.name(), self.tested.name());
+            let place = format!("entry {} word {}", at / words, at % words);
+            panic!("{op}: {place}: {trusted} has {}, {tested} has {}", left[at], right[at]);
+        }
+        Pair { trusted, tested }
     }
 
     fn compare(&self, op: &str, Pair { trusted, tested }: &PairOf<A, B>) {
@@ -69,6 +97,7 @@ fn split_pairs<'a, P, Q>(parts: &[&'a Pair<P, Q>]) -> (Vec<&'a P>, Vec<&'a Q>) {
 
 impl<A: HostRead, B: HostRead> Device for Lockstep<A, B> {
     type Poly = PairOf<A, B>;
+    type Lwe = LwePairOf<A, B>;
 
     fn name(&self) -> String {
         format!("{} beside {}", self.trusted.name(), self.tested.name())
@@ -183,10 +212,77 @@ impl<A: HostRead, B: HostRead> Device for Lockstep<A, B> {
     fn reduce(&self, a: &Self::Poly, to: Basis) -> Self::Poly {
         self.compared("reduce", self.trusted.reduce(&a.trusted, to), self.tested.reduce(&a.tested, to))
     }
+
+    fn monomial_mul(&self, a: &Self::Poly, exponents: &Self::Lwe, word: usize) -> Self::Poly {
+        let trusted = self.trusted.monomial_mul(&a.trusted, &exponents.trusted, word);
+        self.compared("monomial_mul", trusted, self.tested.monomial_mul(&a.tested, &exponents.tested, word))
+    }
+
+    fn decompose(&self, a: &Self::Poly, gadget: Gadget) -> Self::Poly {
+        let trusted = self.trusted.decompose(&a.trusted, gadget);
+        self.compared("decompose", trusted, self.tested.decompose(&a.tested, gadget))
+    }
+
+    fn upload_lwe(&self, shape: LweShape, role: Role, fill: LweFill<'_>) -> Self::Lwe {
+        let trusted = self.trusted.upload_lwe(shape, role, fill);
+        self.compared_lwe("upload_lwe", trusted, self.tested.upload_lwe(shape, role, fill))
+    }
+
+    fn lwe_stack(&self, parts: &[&Self::Lwe]) -> Self::Lwe {
+        let (p, q) = split_pairs(parts);
+        self.compared_lwe("lwe_stack", self.trusted.lwe_stack(&p), self.tested.lwe_stack(&q))
+    }
+
+    fn lwe_split(&self, a: &Self::Lwe, from: usize, to: usize) -> Self::Lwe {
+        let trusted = self.trusted.lwe_split(&a.trusted, from, to);
+        self.compared_lwe("lwe_split", trusted, self.tested.lwe_split(&a.tested, from, to))
+    }
+
+    fn lwe_add(&self, a: &Self::Lwe, b: &Self::Lwe) -> Self::Lwe {
+        let trusted = self.trusted.lwe_add(&a.trusted, &b.trusted);
+        self.compared_lwe("lwe_add", trusted, self.tested.lwe_add(&a.tested, &b.tested))
+    }
+
+    fn lwe_scale(&self, a: &Self::Lwe, c: u64) -> Self::Lwe {
+        self.compared_lwe("lwe_scale", self.trusted.lwe_scale(&a.trusted, c), self.tested.lwe_scale(&a.tested, c))
+    }
+
+    fn lwe_shift(&self, a: &Self::Lwe, constants: &[u64]) -> Self::Lwe {
+        let trusted = self.trusted.lwe_shift(&a.trusted, constants);
+        self.compared_lwe("lwe_shift", trusted, self.tested.lwe_shift(&a.tested, constants))
+    }
+
+    fn lwe_mod_switch(&self, a: &Self::Lwe, to: u64, rounding: Rounding) -> Self::Lwe {
+        let trusted = self.trusted.lwe_mod_switch(&a.trusted, to, rounding);
+        self.compared_lwe("lwe_mod_switch", trusted, self.tested.lwe_mod_switch(&a.tested, to, rounding))
+    }
+
+    fn lwe_decompose(&self, a: &Self::Lwe, gadget: Gadget) -> Self::Lwe {
+        let trusted = self.trusted.lwe_decompose(&a.trusted, gadget);
+        self.compared_lwe("lwe_decompose", trusted, self.tested.lwe_decompose(&a.tested, gadget))
+    }
+
+    fn lwe_product(&self, a: &Self::Lwe, rows: &Self::Lwe) -> Self::Lwe {
+        let trusted = self.trusted.lwe_product(&a.trusted, &rows.trusted);
+        self.compared_lwe("lwe_product", trusted, self.tested.lwe_product(&a.tested, &rows.tested))
+    }
+
+    fn sample_extract(&self, glwe: &[&Self::Poly], at: &[usize]) -> Self::Lwe {
+        let (p, q) = split_pairs(glwe);
+        self.compared_lwe("sample_extract", self.trusted.sample_extract(&p, at), self.tested.sample_extract(&q, at))
+    }
+
+    fn lwe_embed(&self, a: &Self::Lwe, ring: &Ring, basis: Basis, part: usize) -> Self::Poly {
+        let trusted = self.trusted.lwe_embed(&a.trusted, ring, basis, part);
+        self.compared("lwe_embed", trusted, self.tested.lwe_embed(&a.tested, ring, basis, part))
+    }
 }
 
 impl<A: HostRead, B: HostRead> HostRead for Lockstep<A, B> {
     fn download(&self, a: &Self::Poly) -> Result<Vec<u64>, Fault> {
         self.trusted.download(&a.trusted)
+    }
+    fn download_lwe(&self, a: &Self::Lwe) -> Result<Vec<u64>, Fault> {
+        self.trusted.download_lwe(&a.trusted)
     }
 }

@@ -12,10 +12,15 @@
 //!   for both halves the dropped limbs and a row of wraps ([`key_switch_rows`]); each thread has [`scratch_rows`] of its own, which no
 //!   meter counts;
 //! - `extend_limb`, `weighted_sums`: nothing; each thread has [`TOGETHER`] rows of its own for weights of one limb;
-//! - `linear_combination`: nothing.
+//! - `linear_combination`: nothing;
+//! - `external_product`, `blind_rotate`: nothing; each thread has accumulators, digits and tiles of its own;
+//! - `lwe_key_switch`: the digits.
+//!
+//! LWE ciphertexts count with all their words.
 
 use crate::{
-    ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Terms, broadcast, transformed},
+    lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding},
+    ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Terms, broadcast, extracted, transformed},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -112,7 +117,24 @@ impl Handle for NullPoly {
     }
 }
 
+/// LWE ciphertexts without words.
+#[derive(Clone, Debug)]
+pub struct NullLwe {
+    shape: LweShape,
+    _words: Arc<Row>,
+}
+
+impl LweHandle for NullLwe {
+    fn lwe_shape(&self) -> LweShape {
+        self.shape
+    }
+}
+
 impl Null {
+    fn fresh_lwe(&self, shape: LweShape) -> NullLwe {
+        NullLwe { shape, _words: self.row(shape.bytes()) }
+    }
+
     /// The meter of all polynomials of this device.
     #[must_use]
     pub fn meter(&self) -> &Meter {
@@ -158,6 +180,7 @@ impl Null {
 
 impl Device for Null {
     type Poly = NullPoly;
+    type Lwe = NullLwe;
 
     fn name(&self) -> String {
         "null".into()
@@ -272,6 +295,72 @@ impl Device for Null {
 
     fn reduce(&self, a: &NullPoly, to: Basis) -> NullPoly {
         self.basis_convert(a, to)
+    }
+
+    fn monomial_mul(&self, a: &NullPoly, exponents: &NullLwe, _word: usize) -> NullPoly {
+        self.fresh(a.shape.with_batch(a.shape.batch.max(exponents.shape.batch)))
+    }
+
+    fn decompose(&self, a: &NullPoly, gadget: Gadget) -> NullPoly {
+        self.fresh(a.shape.with_batch(a.shape.batch * gadget.len()))
+    }
+
+    fn upload_lwe(&self, shape: LweShape, _role: Role, _fill: LweFill<'_>) -> NullLwe {
+        self.fresh_lwe(shape)
+    }
+
+    fn lwe_stack(&self, parts: &[&NullLwe]) -> NullLwe {
+        self.fresh_lwe(parts[0].shape.with_batch(parts.iter().map(|p| p.shape.batch).sum()))
+    }
+
+    fn lwe_split(&self, a: &NullLwe, from: usize, to: usize) -> NullLwe {
+        self.fresh_lwe(a.shape.with_batch(to - from))
+    }
+
+    fn lwe_add(&self, a: &NullLwe, b: &NullLwe) -> NullLwe {
+        self.fresh_lwe(a.shape.with_batch(a.shape.batch.max(b.shape.batch)))
+    }
+
+    fn lwe_scale(&self, a: &NullLwe, _c: u64) -> NullLwe {
+        self.fresh_lwe(a.shape)
+    }
+
+    fn lwe_shift(&self, a: &NullLwe, _constants: &[u64]) -> NullLwe {
+        self.fresh_lwe(a.shape)
+    }
+
+    fn lwe_mod_switch(&self, a: &NullLwe, to: u64, _rounding: Rounding) -> NullLwe {
+        self.fresh_lwe(a.shape.with_modulus(to))
+    }
+
+    fn lwe_decompose(&self, a: &NullLwe, gadget: Gadget) -> NullLwe {
+        self.fresh_lwe(LweShape { dimension: a.shape.dimension * gadget.len(), ..a.shape })
+    }
+
+    fn lwe_product(&self, a: &NullLwe, rows: &NullLwe) -> NullLwe {
+        self.fresh_lwe(rows.shape.with_batch(a.shape.batch))
+    }
+
+    fn sample_extract(&self, glwe: &[&NullPoly], at: &[usize]) -> NullLwe {
+        self.fresh_lwe(extracted(&glwe[0].shape, glwe.len(), at.len()))
+    }
+
+    fn lwe_embed(&self, a: &NullLwe, ring: &Ring, basis: Basis, _part: usize) -> NullPoly {
+        self.fresh(Shape { ring: ring.clone(), basis, batch: a.shape.batch, domain: Domain::Coeff })
+    }
+
+    fn blind_rotate(&self, test: &NullPoly, exponents: &NullLwe, key: &Ggsw<NullPoly>) -> Vec<NullPoly> {
+        let batch = test.shape.batch.max(exponents.shape.batch);
+        (0..key.components()).map(|_| self.fresh(test.shape.with_batch(batch))).collect()
+    }
+
+    fn external_product(&self, c: &[&NullPoly], _key: &Ggsw<NullPoly>) -> Vec<NullPoly> {
+        c.iter().map(|c| self.fresh(c.shape.clone())).collect()
+    }
+
+    fn lwe_key_switch(&self, a: &NullLwe, key: &LweSwitchKey<NullLwe>) -> NullLwe {
+        let digits = self.lwe_decompose(a, key.gadget);
+        self.lwe_product(&digits, &key.rows)
     }
 
     fn mod_up(&self, c: &NullPoly, digits: &[Basis], full: Basis) -> Vec<NullPoly> {

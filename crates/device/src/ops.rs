@@ -13,6 +13,7 @@
 
 use crate::{
     composites,
+    lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
 };
 use limbwise_math::{
@@ -35,6 +36,8 @@ pub enum Role {
     Plaintext,
     /// Part of a public switching key.
     EvaluationKey(KeyId),
+    /// Part of a bootstrapping key: GGSW encryptions of a secret's words.
+    BootstrapKey(KeyId),
     /// Anything else.
     Temporary,
 }
@@ -149,6 +152,9 @@ pub trait Device: Send + Sync {
     /// A polynomial: `batch × limbs × N` words on the device.
     type Poly: Handle;
 
+    /// LWE ciphertexts: `batch × (dimension + 1)` words of any modulus.
+    type Lwe: LweHandle;
+
     /// The device in a few words, for reports.
     fn name(&self) -> String;
 
@@ -241,6 +247,54 @@ pub trait Device: Send + Sync {
     /// The centred lift of one limb (representative in (−q/2, q/2]) to other primes, coefficient domain.
     fn reduce(&self, a: &Self::Poly, to: Basis) -> Self::Poly;
 
+    // ---- gadget: one limb, coefficient domain -------------------------------------------------------------------
+
+    /// `a·X^e`, e word `word` of each exponent modulo 2N: of its own entry's, or of the only one. Neither batch exceeds the
+    /// other unless that is one.
+    fn monomial_mul(&self, a: &Self::Poly, exponents: &Self::Lwe, word: usize) -> Self::Poly;
+
+    /// The digits of every coefficient as residues: entry `j·batch + i` of the result is digit j of entry i.
+    fn decompose(&self, a: &Self::Poly, gadget: Gadget) -> Self::Poly;
+
+    // ---- LWE ----------------------------------------------------------------------------------------------------
+
+    /// Ciphertexts from the host.
+    fn upload_lwe(&self, shape: LweShape, role: Role, fill: LweFill<'_>) -> Self::Lwe;
+
+    /// Batches one after another; same dimension and modulus. A copy.
+    fn lwe_stack(&self, parts: &[&Self::Lwe]) -> Self::Lwe;
+
+    /// The entries `from … to − 1`. A copy.
+    fn lwe_split(&self, a: &Self::Lwe, from: usize, to: usize) -> Self::Lwe;
+
+    /// `a + b`; a batch of one broadcasts.
+    fn lwe_add(&self, a: &Self::Lwe, b: &Self::Lwe) -> Self::Lwe;
+
+    /// `a·c`, every word, c below the modulus.
+    fn lwe_scale(&self, a: &Self::Lwe, c: u64) -> Self::Lwe;
+
+    /// `a + c`: a constant for each entry's body, or one for all, below the modulus.
+    fn lwe_shift(&self, a: &Self::Lwe, constants: &[u64]) -> Self::Lwe;
+
+    /// Every word in another modulus.
+    fn lwe_mod_switch(&self, a: &Self::Lwe, to: u64, rounding: Rounding) -> Self::Lwe;
+
+    /// The digits of every word of the mask as residues, word `i·levels + j` of the result being digit j of word i; the body
+    /// stays.
+    fn lwe_decompose(&self, a: &Self::Lwe, gadget: Gadget) -> Self::Lwe;
+
+    /// `(0, b) + Σ_i a_i·row_i`: one row for each word of the mask. Words of `a` stand for their centred lifts, of at most 32
+    /// bits.
+    fn lwe_product(&self, a: &Self::Lwe, rows: &Self::Lwe) -> Self::Lwe;
+
+    /// Coefficients of the phase of `[b, a_1 … a_k]` (one limb, coefficient domain) as LWE ciphertexts of dimension k·N:
+    /// for each entry of the batch those at the places `at`, in this order.
+    fn sample_extract(&self, glwe: &[&Self::Poly], at: &[usize]) -> Self::Lwe;
+
+    /// Component `part` of the ciphertext `[b, a_1 … a_k]` of which `a` (dimension k·N, modulus that of the limb) is sample 0,
+    /// and whose body has no other coefficient; coefficient domain.
+    fn lwe_embed(&self, a: &Self::Lwe, ring: &Ring, basis: Basis, part: usize) -> Self::Poly;
+
     // ---- composites ---------------------------------------------------------------------------------------------
 
     /// Opens a region of the program: what follows belongs to it until the guard is dropped.
@@ -301,6 +355,23 @@ pub trait Device: Send + Sync {
     fn linear_combination(&self, x: &[&Self::Poly], constants: &[Vec<u64>]) -> Self::Poly {
         composites::linear_combination(self, x, constants)
     }
+
+    /// The GLWE ciphertext whose phase is that of `c = [b, a_1 … a_k]` times the message of `key`; coefficient domain. The
+    /// key's batch is that of `c` or one.
+    fn external_product(&self, c: &[&Self::Poly], key: &Ggsw<Self::Poly>) -> Vec<Self::Poly> {
+        composites::external_product(self, c, key)
+    }
+
+    /// An encryption of `test·X^e` with `e = e_n + Σ e_i·s_i`, where `key` encrypts the bits s_i: one step for each word of the
+    /// exponents' masks. A batch of exponents meets as many test polynomials (one limb, coefficient domain) or one.
+    fn blind_rotate(&self, test: &Self::Poly, exponents: &Self::Lwe, key: &Ggsw<Self::Poly>) -> Vec<Self::Poly> {
+        composites::blind_rotate(self, test, exponents, key)
+    }
+
+    /// The same messages under another secret.
+    fn lwe_key_switch(&self, a: &Self::Lwe, key: &LweSwitchKey<Self::Lwe>) -> Self::Lwe {
+        composites::lwe_key_switch(self, a, key)
+    }
 }
 
 /// Reading words back: what a recorder cannot do, so whether an algorithm can be recorded is checked by the compiler.
@@ -310,6 +381,12 @@ pub trait HostRead: Device {
     /// # Errors
     /// A sticky [`Fault`].
     fn download(&self, a: &Self::Poly) -> Result<Vec<u64>, Fault>;
+
+    /// All words, entry by entry: mask, then body.
+    ///
+    /// # Errors
+    /// A sticky [`Fault`].
+    fn download_lwe(&self, a: &Self::Lwe) -> Result<Vec<u64>, Fault>;
 }
 
 /// The row that [`Device::expand_seed`] puts at (batch, prime): uniform in [0, q)^N, in the host's order.
@@ -342,4 +419,11 @@ pub fn transformed(a: &Shape) -> Shape {
         Domain::Coeff => Domain::Eval,
         Domain::Eval => Domain::Coeff,
     })
+}
+
+/// The shape of so many samples an entry of a ciphertext of `components` polynomials of a shape.
+#[must_use]
+pub fn extracted(glwe: &Shape, components: usize, samples: usize) -> LweShape {
+    let modulus = glwe.ring.moduli_of(glwe.basis)[0].value();
+    LweShape { dimension: (components - 1) * glwe.ring.n(), modulus, batch: glwe.batch * samples }
 }

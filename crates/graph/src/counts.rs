@@ -58,6 +58,9 @@ impl Graph {
     /// The work of one node.
     #[must_use]
     pub fn work(&self, id: NodeId) -> Counts {
+        if self.node(id).op().is_tfhe() {
+            return self.tfhe_work(id);
+        }
         let shape = self.shape(id);
         let (rows, log_n) = (shape.rows() as u64, shape.ring.log_n());
         let words = rows << log_n;
@@ -79,8 +82,25 @@ impl Graph {
                 Counts { added_words: words, ..none }
             }
             Op::Automorphism => Counts { permuted_words: words, ..none },
-            Op::Upload | Op::Zeros | Op::Copy | Op::ExpandSeed => none,
-            Op::Restrict | Op::Join | Op::Stack | Op::Split => none,
+            // Inputs and views; those of TFHE are counted apart.
+            _ => none,
+        }
+    }
+
+    /// The work of a node that only TFHE has, by the words of its value: a digit counts as a word added, because it is
+    /// shifts and a subtraction; the product with rows as a product for each of its terms.
+    fn tfhe_work(&self, id: NodeId) -> Counts {
+        let (words, none) = (self.value_bytes(id) / 8, Counts::default());
+        match self.node(id).op() {
+            Op::MonomialMul | Op::SampleExtract | Op::LweEmbed => Counts { permuted_words: words, ..none },
+            Op::LweScale | Op::LweModSwitch => Counts { elementwise_products: words, ..none },
+            Op::LweProduct => {
+                let terms = self.lwe_shape(self.operands(id)[1]).map_or(0, |rows| rows.batch as u64);
+                Counts { elementwise_products: words.saturating_mul(terms), ..none }
+            }
+            Op::Decompose | Op::LweDecompose | Op::LweAdd => Counts { added_words: words, ..none },
+            Op::LweShift => Counts { added_words: self.lwe_shape(id).map_or(0, |s| s.batch as u64), ..none },
+            _ => none,
         }
     }
 

@@ -4,20 +4,30 @@
 //! operand 0 is the old accumulator. Node order is program order, so it is a topological order.
 
 use crate::op::Op;
-use limbwise_device::{Basis, Domain, KeyId, Ring, RingSpec, Role, Shape};
+use limbwise_device::{Basis, Domain, KeyId, LweShape, Ring, RingSpec, Role, Shape};
 use std::collections::HashMap;
 
 /// A node and the value it makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
 
-/// An interned [`Shape`].
+/// An interned [`Shape`], or [`LweShape`] with the top bit set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ShapeId(pub u32);
 
 /// A place in the tree of regions; 0 is the whole program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RegionId(pub u32);
+
+/// The bit of a [`ShapeId`] that tells LWE ciphertexts from polynomials.
+pub(crate) const LWE: u32 = 1 << 31;
+
+impl ShapeId {
+    /// The index among the shapes of LWE ciphertexts, if it is one.
+    pub(crate) fn lwe_index(self) -> Option<usize> {
+        (self.0 & LWE != 0).then_some((self.0 & !LWE) as usize)
+    }
+}
 
 impl NodeId {
     /// Position in program order.
@@ -45,13 +55,13 @@ pub(crate) const NEVER: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
     pub(crate) op: Op,
-    /// 0 ciphertext, 1 plaintext, 2 evaluation key, 3 temporary.
+    /// 0 ciphertext, 1 plaintext, 2 evaluation key, 3 temporary, 4 bootstrapping key.
     pub(crate) role: u8,
     pub(crate) shape: ShapeId,
     pub(crate) region: RegionId,
     /// Where its operands end in the shared array; they start where those of the node before end.
     pub(crate) operands_end: u32,
-    /// Galois element, key identity or start of a split, by operation.
+    /// Galois element, key identity, start of a split, or word of the exponents, by operation.
     pub(crate) attribute: u32,
     /// How many nodes had been recorded when the last handle went away.
     pub(crate) freed: u32,
@@ -83,6 +93,7 @@ impl Node {
             0 => Role::Ciphertext,
             1 => Role::Plaintext,
             2 => Role::EvaluationKey(KeyId(self.attribute)),
+            4 => Role::BootstrapKey(KeyId(self.attribute)),
             _ => Role::Temporary,
         }
     }
@@ -112,6 +123,7 @@ pub(crate) fn role_code(role: Role) -> (u8, u32) {
         Role::Ciphertext => (0, 0),
         Role::Plaintext => (1, 0),
         Role::EvaluationKey(KeyId(id)) => (2, id),
+        Role::BootstrapKey(KeyId(id)) => (4, id),
         _ => (3, 0),
     }
 }
@@ -134,7 +146,7 @@ pub struct RegionInfo {
 pub struct Piece {
     /// The node that made the rows, not a view.
     pub source: NodeId,
-    /// Which of its limbs.
+    /// Which of its limbs; none for LWE ciphertexts.
     pub basis: Basis,
     /// Batch entries `from … to − 1` of the source.
     pub from: usize,
@@ -150,6 +162,7 @@ pub struct Graph {
     pub(crate) rings: Vec<Ring>,
     pub(crate) shapes: Vec<Shape>,
     pub(crate) shape_ids: HashMap<ShapeKey, ShapeId>,
+    pub(crate) lwe_shapes: Vec<LweShape>,
     pub(crate) regions: Vec<RegionInfo>,
 }
 
@@ -164,6 +177,7 @@ impl Default for Graph {
             rings: Vec::new(),
             shapes: Vec::new(),
             shape_ids: HashMap::new(),
+            lwe_shapes: Vec::new(),
             regions: vec![root],
         }
     }
@@ -183,6 +197,7 @@ impl PartialEq for Graph {
         self.nodes == other.nodes
             && self.operands == other.operands
             && self.shapes == other.shapes
+            && self.lwe_shapes == other.lwe_shapes
             && self.regions == other.regions
     }
 }
@@ -212,10 +227,25 @@ impl Graph {
         &self.operands[start..self.nodes[id.index()].operands_end as usize]
     }
 
-    /// The shape of a node's value.
+    /// The shape of a node's value, which is a polynomial.
+    ///
+    /// # Panics
+    /// If the value is LWE ciphertexts: those have a [`Self::lwe_shape`].
     #[must_use]
     pub fn shape(&self, id: NodeId) -> &Shape {
         &self.shapes[self.nodes[id.index()].shape.0 as usize]
+    }
+
+    /// The shape of a node's value, if it is LWE ciphertexts.
+    #[must_use]
+    pub fn lwe_shape(&self, id: NodeId) -> Option<LweShape> {
+        self.nodes[id.index()].shape.lwe_index().map(|i| self.lwe_shapes[i])
+    }
+
+    /// Bytes of a node's value.
+    #[must_use]
+    pub fn value_bytes(&self, id: NodeId) -> u64 {
+        self.lwe_shape(id).map_or_else(|| self.shape(id).bytes(), LweShape::bytes)
     }
 
     /// All different shapes.
@@ -258,6 +288,9 @@ impl Graph {
 
     /// The same without a list.
     pub fn for_each_piece(&self, id: NodeId, mut found: impl FnMut(Piece)) {
+        if let Some(shape) = self.lwe_shape(id) {
+            return found(Piece { source: id, basis: Basis::default(), from: 0, to: shape.batch });
+        }
         let shape = self.shape(id);
         let whole = Piece { source: id, basis: shape.basis, from: 0, to: shape.batch };
         if !self.node(id).op.is_view() {
@@ -303,6 +336,9 @@ impl Graph {
     /// Bytes of a piece's rows.
     #[must_use]
     pub fn piece_bytes(&self, piece: &Piece) -> u64 {
+        if let Some(shape) = self.lwe_shape(piece.source) {
+            return shape.with_batch(piece.to - piece.from).bytes();
+        }
         self.shape(piece.source).with_basis(piece.basis).with_batch(piece.to - piece.from).bytes()
     }
 
@@ -334,6 +370,14 @@ impl Graph {
             self.shapes.push(shape.clone());
         }
         id
+    }
+
+    pub(crate) fn intern_lwe(&mut self, shape: LweShape) -> ShapeId {
+        let at = self.lwe_shapes.iter().position(|s| *s == shape).unwrap_or_else(|| {
+            self.lwe_shapes.push(shape);
+            self.lwe_shapes.len() - 1
+        });
+        ShapeId(count(at) | LWE)
     }
 
     /// Adds a node; role and attribute as [`Node`] stores them.

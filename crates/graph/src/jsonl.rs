@@ -3,10 +3,10 @@
 //! A file is read line by line with all sizes bounded; a bad file is an error that names line and field.
 
 use crate::{
-    graph::{Graph, NEVER, Node, NodeId, RegionId, RegionInfo, ShapeId, count},
+    graph::{Graph, LWE, NEVER, Node, NodeId, RegionId, RegionInfo, ShapeId, count},
     op::Op,
 };
-use limbwise_device::{Basis, Domain, Ring, RingSpec, Shape};
+use limbwise_device::{Basis, Domain, LweShape, Ring, RingSpec, Shape};
 use serde_json::{Map, Value};
 use std::io::{self, BufRead, Read, Write};
 
@@ -20,6 +20,8 @@ const MOST_BATCH: u64 = 1 << 20;
 const MOST_ROWS: usize = 1 << 22;
 /// Most regions inside one another.
 const DEEPEST: usize = 64;
+/// Most words of a batch of LWE ciphertexts.
+const MOST_LWE_WORDS: u64 = 1 << 30;
 /// Most nodes.
 const MOST_NODES: u64 = 1 << 26;
 
@@ -58,9 +60,13 @@ impl Graph {
     pub fn write_jsonl(&self, mut out: impl Write) -> io::Result<()> {
         let (rings, shapes, regions, nodes) =
             (self.rings.len(), self.shapes.len(), self.regions.len() - 1, self.nodes.len());
+        let lwe = match self.lwe_shapes.len() {
+            0 => String::new(),
+            count => format!(r#""lwe_shapes":{count},"#),
+        };
         writeln!(
             out,
-            r#"{{"format":"limbwise-graph","version":{VERSION},"rings":{rings},"shapes":{shapes},"regions":{regions},"nodes":{nodes}}}"#
+            r#"{{"format":"limbwise-graph","version":{VERSION},"rings":{rings},"shapes":{shapes},{lwe}"regions":{regions},"nodes":{nodes}}}"#
         )?;
         for ring in &self.rings {
             let RingSpec { log_n, primes } = ring.spec();
@@ -71,6 +77,9 @@ impl Graph {
             let ring = self.rings.iter().take_while(|&r| *r != shape.ring).count();
             let (basis, batch, domain) = (shape.basis.0, shape.batch, domain_name(shape.domain));
             writeln!(out, r#"{{"ring":{ring},"basis":"{basis:#x}","batch":{batch},"domain":"{domain}"}}"#)?;
+        }
+        for LweShape { dimension, modulus, batch } in &self.lwe_shapes {
+            writeln!(out, r#"{{"dimension":{dimension},"modulus":{modulus},"batch":{batch}}}"#)?;
         }
         for RegionInfo { parent, name, index, entered } in &self.regions[1..] {
             let (parent, name) = (parent.0, Value::from(name.as_str()));
@@ -83,7 +92,13 @@ impl Graph {
     }
 
     fn write_node(&self, out: &mut impl Write, id: NodeId, node: &Node) -> io::Result<()> {
-        write!(out, r#"{{"op":"{}","shape":{},"region":{},"args":["#, node.op.name(), node.shape.0, node.region.0)?;
+        write!(
+            out,
+            r#"{{"op":"{}","shape":{},"region":{},"args":["#,
+            node.op.name(),
+            node.shape.0 & !LWE,
+            node.region.0
+        )?;
         for (i, operand) in self.operands(id).iter().enumerate() {
             write!(out, "{}{}", if i > 0 { "," } else { "" }, operand.0)?;
         }
@@ -117,6 +132,8 @@ impl Graph {
         }
         let mut size = |field, most| header.number(field, most);
         let (rings, shapes) = (size("rings", 1 << 10)?, size("shapes", 1 << 20)?);
+        let lwe_shapes = if header.map.contains_key("lwe_shapes") { header.number("lwe_shapes", 1 << 20)? } else { 0 };
+        let mut size = |field, most| header.number(field, most);
         let (regions, nodes) = (size("regions", 1 << 24)?, size("nodes", MOST_NODES)?);
         header.end()?;
         for _ in 0..rings {
@@ -124,6 +141,9 @@ impl Graph {
         }
         for _ in 0..shapes {
             graph.read_shape(lines.object()?)?;
+        }
+        for _ in 0..lwe_shapes {
+            graph.read_lwe_shape(lines.object()?)?;
         }
         for _ in 0..regions {
             graph.read_region(lines.object()?)?;
@@ -170,6 +190,23 @@ impl Graph {
         fields.end()
     }
 
+    fn read_lwe_shape(&mut self, mut fields: Fields) -> Result<(), GraphError> {
+        let dimension = fields.small("dimension", MOST_LWE_WORDS)? as usize;
+        let modulus = fields.number("modulus", 1 << 62)?;
+        let batch = fields.small("batch", MOST_LWE_WORDS)? as usize;
+        let shape = LweShape { dimension, modulus, batch };
+        if !shape.is_valid() || shape.bytes() / 8 > MOST_LWE_WORDS {
+            let wanted =
+                format!("a mask and a batch of at least 1, a modulus of 2 to 2^62, {MOST_LWE_WORDS} words at most");
+            return Err(fields.wrong("dimension", format!("{wanted} are wanted")));
+        }
+        if self.lwe_shapes.contains(&shape) {
+            return Err(fields.wrong("dimension", "this shape is listed already"));
+        }
+        self.lwe_shapes.push(shape);
+        fields.end()
+    }
+
     fn read_region(&mut self, mut fields: Fields) -> Result<(), GraphError> {
         let parent = RegionId(fields.small("parent", self.regions.len() as u64 - 1)?);
         let outwards = |r: &RegionId| (*r != RegionId::ROOT).then(|| self.regions[r.index()].parent);
@@ -186,8 +223,9 @@ impl Graph {
     fn read_node(&mut self, mut fields: Fields) -> Result<(), GraphError> {
         let name = fields.text("op")?;
         let op = Op::from_name(&name).ok_or_else(|| fields.wrong("op", format!("no operation \"{name}\"")))?;
-        let shape = fields.small("shape", (self.shapes.len() as u64).saturating_sub(1))?;
-        if self.shapes.is_empty() {
+        let (listed, kind) = if op.makes_lwe() { (self.lwe_shapes.len(), LWE) } else { (self.shapes.len(), 0) };
+        let shape = fields.small("shape", (listed as u64).saturating_sub(1))? | kind;
+        if listed == 0 {
             return Err(fields.wrong("shape", "no shape is listed"));
         }
         let region = fields.small("region", self.regions.len() as u64 - 1)?;
@@ -195,7 +233,7 @@ impl Graph {
         let args: Vec<NodeId> = args.into_iter().filter_map(|x| u32::try_from(x).ok()).map(NodeId).collect();
         let role = if op.is_input() {
             let text = fields.text("role")?;
-            let code = (0..4).zip(ROLES).find(|(_, role)| *role == text).map(|(code, _)| code);
+            let code = (0..5).zip(ROLES).find(|(_, role)| *role == text).map(|(code, _)| code);
             code.ok_or_else(|| fields.wrong("role", format!("one of {ROLES:?} is wanted")))?
         } else {
             3
@@ -215,14 +253,16 @@ impl Graph {
     }
 }
 
-const ROLES: [&str; 4] = ["ciphertext", "plaintext", "evaluation_key", "temporary"];
+const ROLES: [&str; 5] = ["ciphertext", "plaintext", "evaluation_key", "temporary", "bootstrap_key"];
 
 /// The name of a node's attribute, if its operation has one.
 fn attribute_field(op: Op, role: u8) -> Option<&'static str> {
     match op {
         Op::Automorphism => Some("galois"),
-        Op::Split => Some("from"),
-        _ => (op.is_input() && role == 2).then_some("key"),
+        Op::Split | Op::LweSplit => Some("from"),
+        Op::MonomialMul => Some("word"),
+        Op::LweEmbed => Some("part"),
+        _ => (op.is_input() && (role == 2 || role == 4)).then_some("key"),
     }
 }
 

@@ -45,6 +45,9 @@ impl Graph {
 
     /// The rows of a node's value, shared or new, in the order batch, then limb.
     fn row_table(&self, id: NodeId, handed_over: Option<NodeId>, rows: &mut Rows) -> Vec<u32> {
+        if self.lwe_shape(id).is_some() {
+            return vec![rows.allocate(self.value_bytes(id))];
+        }
         let (node, shape, operands) = (self.node(id), self.shape(id), self.operands(id));
         let limbs = shape.basis.len();
         let old = |i: usize| (&rows.values[&operands[i]], self.shape(operands[i]).basis);

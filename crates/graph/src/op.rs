@@ -46,11 +46,37 @@ pub enum Op {
     BasisConvert,
     /// Centred lift of one limb.
     Reduce,
+    /// `a·X^e`, e a word of operand 1.
+    MonomialMul,
+    /// Digits of coefficients, the batch once for each.
+    Decompose,
+    /// LWE ciphertexts from the host.
+    UploadLwe,
+    /// Batches one after another, copied.
+    LweStack,
+    /// A range of the batch, copied.
+    LweSplit,
+    /// `a + b`.
+    LweAdd,
+    /// Every word times a constant.
+    LweScale,
+    /// A constant added to each body.
+    LweShift,
+    /// Every word in another modulus.
+    LweModSwitch,
+    /// Digits of the words of the mask.
+    LweDecompose,
+    /// `(0, b) + Σ a_i·row_i`, the rows being operand 1.
+    LweProduct,
+    /// Coefficients of a phase as LWE ciphertexts.
+    SampleExtract,
+    /// A component of the ciphertext whose sample 0 is given.
+    LweEmbed,
 }
 
 impl Op {
     /// All, in the order of the seam.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 34] = [
         Self::Upload,
         Self::Zeros,
         Self::Copy,
@@ -72,6 +98,19 @@ impl Op {
         Self::Automorphism,
         Self::BasisConvert,
         Self::Reduce,
+        Self::MonomialMul,
+        Self::Decompose,
+        Self::UploadLwe,
+        Self::LweStack,
+        Self::LweSplit,
+        Self::LweAdd,
+        Self::LweScale,
+        Self::LweShift,
+        Self::LweModSwitch,
+        Self::LweDecompose,
+        Self::LweProduct,
+        Self::SampleExtract,
+        Self::LweEmbed,
     ];
 
     /// The name of the seam's function.
@@ -99,6 +138,19 @@ impl Op {
             Self::Automorphism => "automorphism",
             Self::BasisConvert => "basis_convert",
             Self::Reduce => "reduce",
+            Self::MonomialMul => "monomial_mul",
+            Self::Decompose => "decompose",
+            Self::UploadLwe => "upload_lwe",
+            Self::LweStack => "lwe_stack",
+            Self::LweSplit => "lwe_split",
+            Self::LweAdd => "lwe_add",
+            Self::LweScale => "lwe_scale",
+            Self::LweShift => "lwe_shift",
+            Self::LweModSwitch => "lwe_mod_switch",
+            Self::LweDecompose => "lwe_decompose",
+            Self::LweProduct => "lwe_product",
+            Self::SampleExtract => "sample_extract",
+            Self::LweEmbed => "lwe_embed",
         }
     }
 
@@ -117,7 +169,7 @@ impl Op {
     /// Comes from outside the program, with a role.
     #[must_use]
     pub fn is_input(self) -> bool {
-        matches!(self, Self::Upload | Self::ExpandSeed)
+        matches!(self, Self::Upload | Self::ExpandSeed | Self::UploadLwe)
     }
 
     /// Takes operand 0 by value (or as accumulator) and works in its rows where nobody else holds them.
@@ -129,13 +181,26 @@ impl Op {
         )
     }
 
+    /// Has LWE ciphertexts as its value.
+    #[must_use]
+    pub fn makes_lwe(self) -> bool {
+        self >= Self::UploadLwe && self < Self::LweEmbed
+    }
+
+    /// Takes part in TFHE: reads or makes LWE ciphertexts, or digits of a small base.
+    #[must_use]
+    pub fn is_tfhe(self) -> bool {
+        self >= Self::MonomialMul
+    }
+
     /// Number of operands; `None`: one or more.
     #[must_use]
     pub fn arity(self) -> Option<usize> {
         match self {
-            Self::Upload | Self::Zeros | Self::ExpandSeed => Some(0),
-            Self::Join | Self::Stack => None,
+            Self::Upload | Self::Zeros | Self::ExpandSeed | Self::UploadLwe => Some(0),
+            Self::Join | Self::Stack | Self::LweStack | Self::SampleExtract => None,
             Self::Add | Self::Sub | Self::Mul | Self::AddAssign => Some(2),
+            Self::MonomialMul | Self::LweAdd | Self::LweProduct => Some(2),
             Self::MulAcc => Some(3),
             _ => Some(1),
         }

@@ -9,7 +9,8 @@ use crate::{
     op::Op,
 };
 use limbwise_device::{
-    Basis, Device, Fault, Fill, Handle, LeaveRegion, Region, Ring, RingError, RingSpec, Role, Shape,
+    Basis, Device, Fault, Fill, Gadget, Handle, LeaveRegion, LweFill, LweHandle, LweShape, Region, Ring, RingError,
+    RingSpec, Role, Rounding, Shape,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use std::{
@@ -90,6 +91,12 @@ impl<P: Handle> Handle for Recorded<P> {
     }
 }
 
+impl<L: LweHandle> LweHandle for Recorded<L> {
+    fn lwe_shape(&self) -> LweShape {
+        self.inner.lwe_shape()
+    }
+}
+
 fn lock(log: &Log) -> MutexGuard<'_, State> {
     log.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -126,6 +133,16 @@ impl<D: Device> Recorder<D> {
         let mut state = lock(&self.log);
         assert!(!state.finished, "recording after the graph was finished");
         let shape = state.graph.intern(inner.shape());
+        let region = state.here.0;
+        let id = state.graph.push(op, extra, (shape, region), operands);
+        drop(state);
+        Recorded { inner, value: Arc::new(Value { id, log: self.log.clone() }) }
+    }
+
+    fn record_lwe(&self, op: Op, extra: (u8, u32), operands: &[NodeId], inner: D::Lwe) -> Recorded<D::Lwe> {
+        let mut state = lock(&self.log);
+        assert!(!state.finished, "recording after the graph was finished");
+        let shape = state.graph.intern_lwe(inner.lwe_shape());
         let region = state.here.0;
         let id = state.graph.push(op, extra, (shape, region), operands);
         drop(state);
@@ -197,6 +214,7 @@ impl<D: Device> LeaveRegion for Recorder<D> {
 
 impl<D: Device> Device for Recorder<D> {
     type Poly = Recorded<D::Poly>;
+    type Lwe = Recorded<D::Lwe>;
 
     fn name(&self) -> String {
         format!("recorded {}", self.inner.name())
@@ -299,6 +317,68 @@ impl<D: Device> Device for Recorder<D> {
 
     fn reduce(&self, a: &Self::Poly, to: Basis) -> Self::Poly {
         self.plain(Op::Reduce, &[a], self.inner.reduce(&a.inner, to))
+    }
+
+    fn monomial_mul(&self, a: &Self::Poly, exponents: &Self::Lwe, word: usize) -> Self::Poly {
+        let inner = self.inner.monomial_mul(&a.inner, &exponents.inner, word);
+        self.record(Op::MonomialMul, (3, count(word)), &[a.value.id, exponents.value.id], inner)
+    }
+
+    fn decompose(&self, a: &Self::Poly, gadget: Gadget) -> Self::Poly {
+        self.plain(Op::Decompose, &[a], self.inner.decompose(&a.inner, gadget))
+    }
+
+    fn upload_lwe(&self, shape: LweShape, role: Role, fill: LweFill<'_>) -> Self::Lwe {
+        self.record_lwe(Op::UploadLwe, role_code(role), &[], self.inner.upload_lwe(shape, role, fill))
+    }
+
+    fn lwe_stack(&self, parts: &[&Self::Lwe]) -> Self::Lwe {
+        let inner: Vec<&D::Lwe> = parts.iter().map(|p| &p.inner).collect();
+        let ids: Vec<NodeId> = parts.iter().map(|p| p.value.id).collect();
+        self.record_lwe(Op::LweStack, (3, 0), &ids, self.inner.lwe_stack(&inner))
+    }
+
+    fn lwe_split(&self, a: &Self::Lwe, from: usize, to: usize) -> Self::Lwe {
+        let inner = self.inner.lwe_split(&a.inner, from, to);
+        self.record_lwe(Op::LweSplit, (3, count(from)), &[a.value.id], inner)
+    }
+
+    fn lwe_add(&self, a: &Self::Lwe, b: &Self::Lwe) -> Self::Lwe {
+        let inner = self.inner.lwe_add(&a.inner, &b.inner);
+        self.record_lwe(Op::LweAdd, (3, 0), &[a.value.id, b.value.id], inner)
+    }
+
+    fn lwe_scale(&self, a: &Self::Lwe, c: u64) -> Self::Lwe {
+        self.record_lwe(Op::LweScale, (3, 0), &[a.value.id], self.inner.lwe_scale(&a.inner, c))
+    }
+
+    fn lwe_shift(&self, a: &Self::Lwe, constants: &[u64]) -> Self::Lwe {
+        self.record_lwe(Op::LweShift, (3, 0), &[a.value.id], self.inner.lwe_shift(&a.inner, constants))
+    }
+
+    fn lwe_mod_switch(&self, a: &Self::Lwe, to: u64, rounding: Rounding) -> Self::Lwe {
+        let inner = self.inner.lwe_mod_switch(&a.inner, to, rounding);
+        self.record_lwe(Op::LweModSwitch, (3, 0), &[a.value.id], inner)
+    }
+
+    fn lwe_decompose(&self, a: &Self::Lwe, gadget: Gadget) -> Self::Lwe {
+        self.record_lwe(Op::LweDecompose, (3, 0), &[a.value.id], self.inner.lwe_decompose(&a.inner, gadget))
+    }
+
+    fn lwe_product(&self, a: &Self::Lwe, rows: &Self::Lwe) -> Self::Lwe {
+        let inner = self.inner.lwe_product(&a.inner, &rows.inner);
+        self.record_lwe(Op::LweProduct, (3, 0), &[a.value.id, rows.value.id], inner)
+    }
+
+    fn sample_extract(&self, glwe: &[&Self::Poly], at: &[usize]) -> Self::Lwe {
+        let inner: Vec<&D::Poly> = glwe.iter().map(|p| &p.inner).collect();
+        let ids: Vec<NodeId> = glwe.iter().map(|p| p.value.id).collect();
+        self.record_lwe(Op::SampleExtract, (3, 0), &ids, self.inner.sample_extract(&inner, at))
+    }
+
+    fn lwe_embed(&self, a: &Self::Lwe, ring: &Ring, basis: Basis, part: usize) -> Self::Poly {
+        let inner = self.inner.lwe_embed(&a.inner, ring, basis, part);
+        self.record(Op::LweEmbed, (3, count(part)), &[a.value.id], inner)
     }
 
     fn region(&self, name: &'static str, index: u32) -> Region<'_> {

@@ -16,6 +16,10 @@ pub struct RoleBytes {
     pub read: u64,
 }
 
+fn is_none(bytes: &RoleBytes) -> bool {
+    *bytes == RoleBytes::default()
+}
+
 /// Sums stop at 2^64 − 1, which only a made-up file reaches.
 impl std::ops::AddAssign for RoleBytes {
     fn add_assign(&mut self, other: Self) {
@@ -45,6 +49,9 @@ pub struct Traffic {
     pub plaintexts: RoleBytes,
     /// All evaluation keys.
     pub evaluation_keys: RoleBytes,
+    /// All bootstrapping keys.
+    #[serde(skip_serializing_if = "is_none")]
+    pub bootstrap_keys: RoleBytes,
     /// Inputs with no other role.
     pub temporaries: RoleBytes,
     /// Each evaluation key, by identity.
@@ -67,12 +74,22 @@ impl Graph {
         let mut traffic = Traffic::default();
         let mut keys: BTreeMap<u32, KeyTraffic> = BTreeMap::new();
         for id in self.ids().filter(|&id| self.node(id).op().is_input()) {
-            let (shape, used) = (self.shape(id), uses.get(&id).copied().unwrap_or_default());
-            let widest = shape.with_basis(used.basis).bytes();
-            let bytes = RoleBytes { declared: shape.bytes(), widest, read: used.read };
+            let used = uses.get(&id).copied().unwrap_or_default();
+            let widest = match self.lwe_shape(id) {
+                Some(shape) => {
+                    if used.reads > 0 {
+                        shape.bytes()
+                    } else {
+                        0
+                    }
+                }
+                None => self.shape(id).with_basis(used.basis).bytes(),
+            };
+            let bytes = RoleBytes { declared: self.value_bytes(id), widest, read: used.read };
             match self.node(id).role() {
                 Role::Ciphertext => traffic.ciphertexts += bytes,
                 Role::Plaintext => traffic.plaintexts += bytes,
+                Role::BootstrapKey(_) => traffic.bootstrap_keys += bytes,
                 Role::EvaluationKey(KeyId(key)) => {
                     traffic.evaluation_keys += bytes;
                     let entry = keys.entry(key).or_insert(KeyTraffic { key, bytes: RoleBytes::default(), reads: 0 });

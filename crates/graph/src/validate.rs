@@ -4,7 +4,7 @@ use crate::{
     graph::{Graph, NEVER, Node, NodeId},
     op::Op,
 };
-use limbwise_device::{Basis, Shape};
+use limbwise_device::{Basis, Domain, LweShape, Shape};
 
 /// Which field of a node is wrong, and how.
 pub(crate) type Complaint = (&'static str, String);
@@ -31,8 +31,94 @@ impl Graph {
                 format!("value {} was freed before node {freed}", operand.0)
             })?;
         }
+        if op.is_tfhe() {
+            return self.check_tfhe(node, operands);
+        }
+        let polynomials = operands.iter().all(|&o| self.lwe_shape(o).is_none());
+        require(polynomials, "args", || format!("{} takes polynomials", op.name()))?;
         let shapes: Vec<&Shape> = operands.iter().map(|&o| self.shape(o)).collect();
         self.check_shapes(node, &self.shapes[node.shape.0 as usize], &shapes)
+    }
+
+    /// Checks an operation that only TFHE has, of which some operands are polynomials, some LWE ciphertexts.
+    fn check_tfhe(&self, node: &Node, operands: &[NodeId]) -> Result<(), Complaint> {
+        let op = node.op();
+        let polynomials: Vec<&Shape> =
+            operands.iter().filter(|&&o| self.lwe_shape(o).is_none()).map(|&o| self.shape(o)).collect();
+        let lwes: Vec<LweShape> = operands.iter().filter_map(|&o| self.lwe_shape(o)).collect();
+        let takes = match op {
+            Op::UploadLwe => (0, 0),
+            Op::MonomialMul => (1, 1),
+            Op::Decompose => (1, 0),
+            Op::SampleExtract => (operands.len().max(2), 0),
+            Op::LweStack => (0, operands.len()),
+            Op::LweAdd | Op::LweProduct => (0, 2),
+            _ => (0, 1),
+        };
+        let fits = (polynomials.len(), lwes.len()) == takes;
+        require(fits, "args", || format!("{} takes {} polynomials and {} LWE values", op.name(), takes.0, takes.1))?;
+        let first_is_polynomial = op != Op::MonomialMul || self.lwe_shape(operands[0]).is_none();
+        require(first_is_polynomial, "args", || "the polynomial stands first".into())?;
+        let limbs = polynomials.iter().all(|s| s.basis.len() == 1 && s.domain == Domain::Coeff);
+        require(limbs, "args", || format!("{} takes one limb of coefficients", op.name()))?;
+        let good = match node.shape.lwe_index() {
+            Some(at) => self.makes_lwe(node, self.lwe_shapes[at], &polynomials, &lwes),
+            None => self.makes_polynomial(node, &polynomials, &lwes),
+        };
+        require(good, "shape", || format!("{}: not the shape of its result", op.name()))
+    }
+
+    fn makes_lwe(&self, node: &Node, out: LweShape, from: &[&Shape], lwes: &[LweShape]) -> bool {
+        let only_batch = |s: &LweShape| s.with_batch(out.batch) == out;
+        match node.op() {
+            Op::UploadLwe => true,
+            Op::LweScale | Op::LweShift => lwes[0] == out,
+            Op::LweModSwitch => lwes[0].with_modulus(out.modulus) == out,
+            Op::LweSplit => only_batch(&lwes[0]) && node.attribute as usize + out.batch <= lwes[0].batch,
+            Op::LweStack => lwes.iter().all(only_batch) && lwes.iter().map(|s| s.batch).sum::<usize>() == out.batch,
+            Op::LweAdd => {
+                let goes = |s: &LweShape| only_batch(s) && (s.batch == out.batch || s.batch == 1);
+                lwes.iter().all(goes) && lwes.iter().any(|s| s.batch == out.batch)
+            }
+            Op::LweDecompose => {
+                let levels = out.dimension / lwes[0].dimension;
+                levels > 0 && LweShape { dimension: levels * lwes[0].dimension, ..lwes[0] } == out
+            }
+            Op::LweProduct => {
+                let [a, rows] = [lwes[0], lwes[1]];
+                a.modulus == rows.modulus && a.dimension == rows.batch && rows.with_batch(a.batch) == out
+            }
+            Op::SampleExtract => {
+                let (shape, masks) = (from[0], from.len() - 1);
+                let alike = from.iter().all(|s| *s == shape) && out.batch.is_multiple_of(shape.batch);
+                alike && limbwise_device::ops::extracted(shape, masks + 1, out.batch / shape.batch) == out
+            }
+            _ => false,
+        }
+    }
+
+    fn makes_polynomial(&self, node: &Node, from: &[&Shape], lwes: &[LweShape]) -> bool {
+        let out = &self.shapes[node.shape.0 as usize];
+        match node.op() {
+            Op::MonomialMul => {
+                let (a, e) = (from[0], lwes[0]);
+                let together = [a.batch, e.batch].iter().all(|&b| b == out.batch || b == 1);
+                let names_a_word = (node.attribute as usize) < e.words();
+                let exponents = e.modulus == 2 * a.ring.n() as u64 && names_a_word;
+                together && exponents && a.batch.max(e.batch) == out.batch && a.with_batch(out.batch) == *out
+            }
+            Op::Decompose => {
+                let levels = out.batch / from[0].batch;
+                levels > 0 && from[0].with_batch(levels * from[0].batch) == *out
+            }
+            Op::LweEmbed => {
+                let (a, n) = (lwes[0], out.ring.n());
+                let limb = out.basis.len() == 1 && out.domain == Domain::Coeff && out.batch == a.batch;
+                let modulus = out.ring.moduli_of(out.basis)[0].value() == a.modulus;
+                limb && modulus && a.dimension.is_multiple_of(n) && node.attribute as usize <= a.dimension / n
+            }
+            _ => false,
+        }
     }
 
     fn check_shapes(&self, node: &Node, out: &Shape, inputs: &[&Shape]) -> Result<(), Complaint> {
@@ -67,6 +153,7 @@ impl Graph {
                     wrong("the result is a view of the operands")
                 }
             }
+            _ => wrong("belongs to TFHE"),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Number theory and analysis under the engine: word-sized moduli, primes, the reference transform,
-//! residue number systems, Galois elements, the canonical embedding, sampling, Chebyshev series.
+//! residue number systems, small-base decomposition, Galois elements, the canonical embedding, sampling, Chebyshev series.
 //!
 //! Enters: mathematics on slices and scalars, each written for clarity and tested against its definition.
 //! Stays out: devices, threads, I/O, `unsafe`, scheme words.
 //!
-//! Read in this order: [`modulus`], [`prime`], [`ntt`], [`rns`], [`galois`], [`embedding`], [`sampling`], [`chebyshev`].
+//! Read in this order: [`modulus`], [`prime`], [`ntt`], [`rns`], [`gadget`], [`galois`], [`embedding`], [`sampling`], [`chebyshev`].
 
 pub mod chebyshev;
 pub mod embedding;
+pub mod gadget;
 pub mod galois;
 pub mod modulus;
 pub mod ntt;

@@ -103,6 +103,13 @@ impl Stream {
         }
     }
 
+    /// Uniform in {0, 1}.
+    pub fn binary(&mut self, out: &mut [i64]) {
+        for x in out {
+            *x = (self.next_word() & 1).cast_signed();
+        }
+    }
+
     /// A vector with exactly `weight` entries ±1 at uniform places, the rest 0.
     ///
     /// Cost: weight · length operations, whatever the places are.
@@ -153,21 +160,31 @@ pub struct GaussianTable {
 }
 
 impl GaussianTable {
-    /// Table for probability proportional to exp(−x²/2σ²), σ ≤ 100.
+    /// The largest σ: at each draw all of 10σ entries are compared.
+    pub const WIDEST: f64 = 4096.0;
+
+    /// Table for probability proportional to exp(−x²/2σ²), σ ≤ [`Self::WIDEST`].
     ///
     /// # Panics
-    /// If σ is not in (0, 100].
+    /// If σ is not in (0, [`Self::WIDEST`]].
     #[must_use]
     pub fn new(sigma: f64) -> Self {
-        assert!(sigma > 0.0 && sigma <= 100.0, "σ = {sigma} is out of range");
-        let last = (0..1000u32).find(|&k| f64::from(k) > 10.0 * sigma).unwrap_or(1000);
+        assert!(sigma > 0.0 && sigma <= Self::WIDEST, "σ = {sigma} is out of range");
+        let last = (0..).find(|&k| f64::from(k) > 10.0 * sigma).unwrap_or(u32::MAX);
         let density = |k: u32| {
             let two_sided = if k == 0 { 1.0 } else { 2.0 };
             two_sided * (-f64::from(k * k) / (2.0 * sigma * sigma)).exp()
         };
-        let total: f64 = (0..=last).rev().map(density).sum();
-        let tails = (0..last).map(|k| {
-            let tail: f64 = (k + 1..=last).rev().map(density).sum();
+        // Smallest first, so that no tail drowns.
+        let mut sums: Vec<f64> = (0..=last)
+            .rev()
+            .scan(0.0, |sum, k| {
+                *sum += density(k);
+                Some(*sum)
+            })
+            .collect();
+        let total = sums.pop().expect("at least one magnitude");
+        let tails = sums.into_iter().rev().map(|tail| {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in [0, 2^64)")]
             let rounded = (tail / total * 2f64.powi(64)) as u64;
             rounded
@@ -221,6 +238,9 @@ mod tests {
             let count = s.iter().filter(|&&x| x == value).count();
             assert!(count.abs_diff(21845) < 5 * 121, "{count} times {value}"); // 5 standard deviations
         }
+        stream("binary").binary(&mut s);
+        let ones = s.iter().filter(|&&x| x == 1).count();
+        assert!(s.iter().all(|x| [0, 1].contains(x)) && ones.abs_diff(32768) < 5 * 128, "{ones} ones");
         stream("sparse").fixed_weight(192, &mut s);
         assert_eq!(s.iter().map(|x| x.abs()).sum::<i64>(), 192);
         assert!(s.iter().all(|x| x.abs() <= 1) && s.contains(&-1) && s.contains(&1));

@@ -4,13 +4,14 @@
 //! Stays out: polynomials, threads, memory management.
 //!
 //! Read in this order: [`limb`] (the table of kernels), [`sums`], [`scalar`], `passes`, `factors`, [`avx2`], [`ifma`],
-//! [`convert`], `words`, [`galois`], [`isa`].
+//! [`convert`], `words`, [`galois`], [`gadget`], [`isa`].
 
 #[cfg_attr(not(target_arch = "x86_64"), path = "absent_avx2.rs")]
 pub mod avx2;
 pub mod convert;
 #[cfg(target_arch = "x86_64")]
 mod factors;
+pub mod gadget;
 pub mod galois;
 #[cfg_attr(not(target_arch = "x86_64"), path = "absent.rs")]
 pub mod ifma;

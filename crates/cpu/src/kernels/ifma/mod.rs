@@ -22,7 +22,7 @@ mod wide;
 pub(crate) use convert::{IfmaConversion, lift};
 pub(crate) use galois::map_values;
 pub(crate) use limb::limb;
-pub(crate) use vector::peak_madd;
+pub(crate) use vector::{peak_madd, wrapping_sums};
 pub(crate) use wide::{prepare, sweep};
 
 /// Most bits of a prime whose products are multiply-adds.

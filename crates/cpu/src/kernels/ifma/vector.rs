@@ -170,6 +170,20 @@ fn quarters(t: [V; 4]) -> [V; 4] {
     ]
 }
 
+/// [`crate::kernels::gadget::wrapping_sums`] with 64-bit products in vectors.
+pub(crate) fn wrapping_sums(_token: Token, (sums, factors, rows): (&mut [u64], &[u64], &[&[u64]])) {
+    #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+    // SAFETY: a token proves AVX-512F and DQ.
+    unsafe {
+        wrapping_sums_loop(sums, factors, rows);
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+fn wrapping_sums_loop(sums: &mut [u64], factors: &[u64], rows: &[&[u64]]) {
+    crate::kernels::gadget::wrapping_sums(sums, factors, rows);
+}
+
 /// Runs `16·rounds` multiply-adds with nothing in their way: the rate of this CPU, for limits printed beside times.
 #[must_use]
 pub(crate) fn peak_madd(token: Token, rounds: u64) -> u64 {

@@ -1,0 +1,232 @@
+//! LWE ciphertexts in this process's memory, and what is done to them.
+
+use crate::{
+    device::{Cpu, CpuPoly},
+    kernels::{Isa, gadget::wrapping_sums, ifma},
+    layout,
+};
+use limbwise_device::{Domain, Gadget, LweHandle, LweShape, Rounding, ops::extracted};
+use limbwise_math::gadget::{mod_switch, mod_switch_centred};
+use std::sync::Arc;
+
+/// A batch of LWE ciphertexts.
+#[derive(Clone)]
+pub struct CpuLwe {
+    pub(crate) shape: LweShape,
+    /// Entry by entry, mask first.
+    pub(crate) words: Arc<Vec<u64>>,
+}
+
+impl LweHandle for CpuLwe {
+    fn lwe_shape(&self) -> LweShape {
+        self.shape
+    }
+}
+
+/// Columns of a product with rows that are summed together: in the L1 cache for eight rows and some entries.
+const COLUMNS: usize = 128;
+
+impl CpuLwe {
+    /// The words of one entry; a batch of one stands for every entry.
+    pub(crate) fn entry(&self, i: usize) -> &[u64] {
+        let words = self.shape.words();
+        &self.words[i % self.shape.batch * words..][..words]
+    }
+
+    fn map(&self, f: impl Fn(u64) -> u64) -> Self {
+        Self { shape: self.shape, words: Arc::new(self.words.iter().map(|&x| f(x)).collect()) }
+    }
+}
+
+/// `x + y mod q`, q at most 2^62.
+fn add(q: u64, x: u64, y: u64) -> u64 {
+    let s = x + y;
+    s.min(s.wrapping_sub(q))
+}
+
+/// `−x mod q`.
+fn neg(q: u64, x: u64) -> u64 {
+    let d = q - x;
+    d.min(d.wrapping_sub(q))
+}
+
+/// `x·y mod q`.
+fn mul(q: u64, x: u64, y: u64) -> u64 {
+    u64::try_from(u128::from(x) * u128::from(y) % u128::from(q)).expect("below q")
+}
+
+/// The representative of x in (−q/2, q/2].
+fn centred(q: u64, x: u64) -> i64 {
+    if x > q / 2 { x.cast_signed() - q.cast_signed() } else { x.cast_signed() }
+}
+
+impl Cpu {
+    /// New ciphertexts, each entry's words written by the task.
+    pub(crate) fn fresh_lwe(&self, shape: LweShape, task: impl Fn(usize, &mut [u64]) + Sync + Send) -> CpuLwe {
+        let mut words = vec![0; shape.batch * shape.words()];
+        let items: Vec<&mut [u64]> = words.chunks_exact_mut(shape.words()).collect();
+        self.each(shape.batch * shape.words(), items, task);
+        CpuLwe { shape, words: Arc::new(words) }
+    }
+
+    pub(crate) fn stacked_lwe(&self, parts: &[&CpuLwe]) -> CpuLwe {
+        let words: Vec<u64> = parts.iter().flat_map(|p| p.words.iter().copied()).collect();
+        let batch = parts.iter().map(|p| p.shape.batch).sum();
+        CpuLwe { shape: parts[0].shape.with_batch(batch), words: Arc::new(words) }
+    }
+
+    pub(crate) fn split_lwe(&self, a: &CpuLwe, from: usize, to: usize) -> CpuLwe {
+        let words = a.words[from * a.shape.words()..to * a.shape.words()].to_vec();
+        CpuLwe { shape: a.shape.with_batch(to - from), words: Arc::new(words) }
+    }
+
+    pub(crate) fn sum_of_lwe(&self, a: &CpuLwe, b: &CpuLwe) -> CpuLwe {
+        let shape = a.shape.with_batch(a.shape.batch.max(b.shape.batch));
+        self.fresh_lwe(shape, |i, out| {
+            let words = a.entry(i).iter().zip(b.entry(i));
+            out.iter_mut().zip(words).for_each(|(out, (&x, &y))| *out = add(shape.modulus, x, y));
+        })
+    }
+
+    pub(crate) fn scaled_lwe(&self, a: &CpuLwe, c: u64) -> CpuLwe {
+        a.map(|x| mul(a.shape.modulus, x, c))
+    }
+
+    pub(crate) fn shifted_lwe(&self, a: &CpuLwe, constants: &[u64]) -> CpuLwe {
+        self.fresh_lwe(a.shape, |i, out| {
+            out.copy_from_slice(a.entry(i));
+            let body = out.last_mut().expect("a ciphertext has a body");
+            *body = add(a.shape.modulus, *body, constants[i % constants.len()]);
+        })
+    }
+
+    pub(crate) fn switched_lwe(&self, a: &CpuLwe, to: u64, rounding: Rounding) -> CpuLwe {
+        let from = a.shape.modulus;
+        self.fresh_lwe(a.shape.with_modulus(to), |i, out| match rounding {
+            Rounding::Nearest => {
+                out.iter_mut().zip(a.entry(i)).for_each(|(out, &x)| *out = mod_switch(x, from, to));
+            }
+            Rounding::CentredForBinary => {
+                out.copy_from_slice(a.entry(i));
+                mod_switch_centred(out, from, to);
+            }
+        })
+    }
+
+    pub(crate) fn decomposed_lwe(&self, a: &CpuLwe, gadget: Gadget) -> CpuLwe {
+        let (q, gadget) = (a.shape.modulus, gadget.of(a.shape.modulus));
+        let levels = gadget.levels();
+        let shape = LweShape { dimension: a.shape.dimension * levels as usize, ..a.shape };
+        self.fresh_lwe(shape, |i, out| {
+            let (body, mask) = a.entry(i).split_last().expect("a ciphertext has a body");
+            let digits = mask.iter().flat_map(|&x| (0..levels).map(move |j| gadget.digit(x, j)));
+            let (last, out) = out.split_last_mut().expect("a ciphertext has a body");
+            out.iter_mut().zip(digits).for_each(|(out, d)| {
+                let d = d.cast_unsigned();
+                *out = d.min(d.wrapping_add(q));
+            });
+            *last = *body;
+        })
+    }
+
+    /// `(0, b) + Σ a_i·row_i`, some columns for all entries at a time. Modulo a power of two words wrap round; otherwise sums
+    /// are kept whole: a term has 32 + 62 bits at most, which leaves room for 2^32 of them.
+    pub(crate) fn product_of_lwe(&self, a: &CpuLwe, rows: &CpuLwe) -> CpuLwe {
+        let (q, words, batch) = (a.shape.modulus, rows.shape.words(), a.shape.batch);
+        let factors: Vec<Vec<i64>> =
+            (0..batch).map(|e| a.entry(e)[..a.shape.dimension].iter().map(|&x| centred(q, x)).collect()).collect();
+        let starts: Vec<usize> = (0..words).step_by(COLUMNS).collect();
+        let mut tiles: Vec<Vec<u64>> = vec![Vec::new(); starts.len()];
+        let items: Vec<(usize, &mut Vec<u64>)> = starts.iter().copied().zip(&mut tiles).collect();
+        self.each(a.shape.dimension * words, items, |_, (start, tile)| {
+            let columns = start..(start + COLUMNS).min(words);
+            *tile = if q.is_power_of_two() {
+                self.wrapping_tile(&factors, rows, columns)
+            } else {
+                whole_tile(q, &factors, rows, columns)
+            };
+        });
+        self.fresh_lwe(rows.shape.with_batch(batch), |e, out| {
+            for (&start, tile) in starts.iter().zip(&tiles) {
+                let width = tile.len() / batch;
+                out[start..start + width].copy_from_slice(&tile[e * width..][..width]);
+            }
+            let body = out.last_mut().expect("a ciphertext has a body");
+            *body = add(q, *body, a.entry(e)[a.shape.dimension]);
+        })
+    }
+
+    fn wrapping_tile(&self, factors: &[Vec<i64>], rows: &CpuLwe, columns: std::ops::Range<usize>) -> Vec<u64> {
+        /// Rows that stay in the L1 cache while all entries take them.
+        const ROWS: usize = 16;
+        let (width, words) = (columns.len(), rows.shape.words());
+        let mut sums = vec![0u64; factors.len() * width];
+        let all = rows.words.chunks_exact(words).map(|row| &row[columns.clone()]).collect::<Vec<&[u64]>>();
+        for (first, rows) in (0..).step_by(ROWS).zip(all.chunks(ROWS)) {
+            for (sums, factors) in sums.chunks_exact_mut(width).zip(factors) {
+                let mut own = [0; ROWS];
+                own.iter_mut().zip(&factors[first..]).for_each(|(own, f)| *own = f.cast_unsigned());
+                let own = &own[..rows.len()];
+                match self.isa() {
+                    Isa::Ifma => ifma::wrapping_sums(
+                        ifma::Token::detect().expect("checked when the device was opened"),
+                        (sums, own, rows),
+                    ),
+                    _ => wrapping_sums(sums, own, rows),
+                }
+            }
+        }
+        let mask = rows.shape.modulus - 1;
+        sums.iter_mut().for_each(|x| *x &= mask);
+        sums
+    }
+
+    pub(crate) fn extracted_lwe(&self, glwe: &[&CpuPoly], at: &[usize]) -> CpuLwe {
+        let (shape, n) = (&glwe[0].shape, glwe[0].shape.ring.n());
+        let out_shape = extracted(shape, glwe.len(), at.len());
+        let q = out_shape.modulus;
+        self.fresh_lwe(out_shape, |i, out| {
+            let (entry, at) = (i / at.len(), at[i % at.len()]);
+            let mut row = vec![0; n];
+            let (body, mask) = out.split_last_mut().expect("a ciphertext has a body");
+            for (poly, out) in glwe[1..].iter().zip(mask.chunks_exact_mut(n)) {
+                layout::read_coefficients(poly.rows[entry].lines(), &mut row);
+                for (j, out) in out.iter_mut().enumerate() {
+                    *out = if j <= at { row[at - j] } else { neg(q, row[n + at - j]) };
+                }
+            }
+            layout::read_coefficients(glwe[0].rows[entry].lines(), &mut row);
+            *body = row[at];
+        })
+    }
+
+    pub(crate) fn embedded_lwe(&self, a: &CpuLwe, shape: limbwise_device::Shape, part: usize) -> CpuPoly {
+        let (n, q) = (shape.ring.n(), a.shape.modulus);
+        debug_assert_eq!(shape.domain, Domain::Coeff);
+        self.fresh(shape, |i, row| {
+            let mut words = vec![0; n];
+            let entry = a.entry(i);
+            match part.checked_sub(1) {
+                None => words[0] = entry[a.shape.dimension],
+                Some(mask) => {
+                    let own = &entry[mask * n..][..n];
+                    words[0] = own[0];
+                    words[1..].iter_mut().zip(own[1..].iter().rev()).for_each(|(to, &x)| *to = neg(q, x));
+                }
+            }
+            layout::write_coefficients(row, &words);
+        })
+    }
+}
+
+/// The same with whole sums.
+fn whole_tile(q: u64, factors: &[Vec<i64>], rows: &CpuLwe, columns: std::ops::Range<usize>) -> Vec<u64> {
+    let mut sums = vec![0i128; factors.len() * columns.len()];
+    for (i, row) in rows.words.chunks_exact(rows.shape.words()).enumerate() {
+        for (sums, factors) in sums.chunks_exact_mut(columns.len()).zip(factors) {
+            let factor = i128::from(factors[i]);
+            sums.iter_mut().zip(&row[columns.clone()]).for_each(|(sum, &x)| *sum += factor * i128::from(x));
+        }
+    }
+    sums.into_iter().map(|sum| u64::try_from(sum.rem_euclid(q.into())).expect("below q")).collect()
+}
