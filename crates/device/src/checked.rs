@@ -529,4 +529,39 @@ mod tests {
             assert!(text.contains(expected), "{text:?} should say {expected:?}");
         }
     }
+
+    #[test]
+    fn violations_of_tfhe_are_named() {
+        let dev = Checked(Null::default());
+        let ring = dev.ring(&RingSpec { log_n: 10, primes: ntt_primes_below(10, 40, 2, &[]).unwrap() }).unwrap();
+        let limb = Shape::eval(&ring, Basis::single(0)).with_domain(Domain::Coeff);
+        let (a, wide) = (dev.zeros(&limb), dev.zeros(&limb.with_basis(ring.full())));
+        let lwe = |dimension, modulus, batch| {
+            dev.upload_lwe(LweShape { dimension, modulus, batch }, Role::Temporary, &|_, _| unreachable!())
+        };
+        let (e, other) = (lwe(4, 2048, 3), lwe(4, 1024, 3));
+        let gadget = Gadget { base_log: 10, levels: 2 };
+        let key = |batch: usize| {
+            let part = dev.zeros(&limb.with_domain(Domain::Eval).with_batch(batch));
+            Ggsw { gadget, rows: vec![vec![part; 2]; 4] }
+        };
+        let cases: [(&str, &dyn Fn()); 10] = [
+            ("monomial_mul: has one limb", &|| drop(dev.monomial_mul(&wide, &e, 0))),
+            ("monomial_mul: exponents are modulo 2N", &|| drop(dev.monomial_mul(&a, &other, 0))),
+            ("monomial_mul: there is a word 5", &|| drop(dev.monomial_mul(&a, &e, 5))),
+            ("decompose: 5 digits of 10 bits fit", &|| drop(dev.decompose(&a, Gadget { base_log: 10, levels: 5 }))),
+            ("lwe_add: operands share dimension and modulus", &|| drop(dev.lwe_add(&e, &other))),
+            ("lwe_scale: the constant is a residue", &|| drop(dev.lwe_scale(&e, 2048))),
+            ("lwe_product: a row for each word", &|| drop(dev.lwe_product(&e, &e))),
+            ("sample_extract: places [1024] are below N", &|| drop(dev.sample_extract(&[&a, &a], &[1024]))),
+            ("lwe_embed: component 0 over N = 1024", &|| drop(dev.lwe_embed(&e, &ring, Basis::single(0), 0))),
+            ("blind_rotate: a key for each of 4 words", &|| drop(dev.blind_rotate(&a, &e, &key(3)))),
+        ];
+        for (expected, case) in cases {
+            let panic = catch_unwind(AssertUnwindSafe(case)).unwrap_err();
+            let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+            assert!(text.contains(expected), "{text:?} should say {expected:?}");
+        }
+        assert_eq!(dev.blind_rotate(&a, &e, &key(4))[1].shape().batch, 3);
+    }
 }

@@ -58,6 +58,16 @@ pub enum MachineError {
         /// What it should say.
         wanted: String,
     },
+    /// An operation that the machine has no unit for.
+    #[error("machine \"{machine}\" has no unit for {op} (node {node} of the program): choose a machine that runs TFHE")]
+    NoUnit {
+        /// The machine.
+        machine: String,
+        /// The operation.
+        op: &'static str,
+        /// The first node that asks for it.
+        node: u32,
+    },
     /// Not a specification at all.
     #[error("{origin}: {problem}")]
     File {

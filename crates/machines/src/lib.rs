@@ -39,9 +39,10 @@ use limbwise_graph::Graph;
 /// Times a program on a machine.
 ///
 /// # Errors
-/// [`MachineError`] where the specification is not one of its model.
+/// [`MachineError`] where the specification is not one of its model, or the machine has no unit for an operation.
 pub fn time(graph: &Graph, spec: &Spec) -> Result<Report, MachineError> {
     let machine = machine::open(spec)?;
+    machine.accept(graph)?;
     let schedule = machine.schedule(graph);
     Ok(machine.report(graph, &schedule))
 }
@@ -51,5 +52,7 @@ pub fn time(graph: &Graph, spec: &Spec) -> Result<Report, MachineError> {
 /// # Errors
 /// As [`time`].
 pub fn schedule(graph: &Graph, spec: &Spec) -> Result<Schedule, MachineError> {
-    Ok(machine::open(spec)?.schedule(graph))
+    let machine = machine::open(spec)?;
+    machine.accept(graph)?;
+    Ok(machine.schedule(graph))
 }

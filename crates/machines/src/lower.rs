@@ -18,6 +18,7 @@ pub fn role_name(role: Role) -> &'static str {
         Role::Ciphertext => "ciphertext",
         Role::Plaintext => "plaintext",
         Role::EvaluationKey(_) => "evaluation_key",
+        Role::BootstrapKey(_) => "bootstrap_key",
         _ => "temporary",
     }
 }

@@ -101,6 +101,7 @@ impl Time {
         let mut reports: Vec<Report> = Vec::new();
         for (i, spec) in specs.iter().enumerate() {
             let machine = machine::open(spec)?;
+            machine.accept(&recording.graph)?;
             let schedule = machine.schedule(&recording.graph);
             if let Some(target) = traces.get(i) {
                 let mut trace = Vec::new();

@@ -7,3 +7,4 @@ mod common;
 mod file_format;
 mod light;
 mod liveness;
+mod tfhe;

@@ -312,6 +312,7 @@ impl Machine for Ark {
             Op::ScaleLimbs | Op::ShiftLimbs | Op::Reduce | Op::Copy => self.element_wise(graph, id),
             Op::Upload | Op::ExpandSeed | Op::Zeros => vec![],
             Op::Restrict | Op::Join | Op::Stack | Op::Split => vec![],
+            _ => unreachable!("refused by accept"),
         }
     }
 

@@ -102,6 +102,7 @@ impl Cpu {
             Op::ExpandSeed => bytes / self.numbers.memory.expand_gb_s,
             Op::Upload => 0.0,
             Op::Restrict | Op::Join | Op::Stack | Op::Split => 0.0,
+            _ => unreachable!("refused by accept"),
         }
     }
 

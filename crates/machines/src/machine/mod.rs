@@ -15,7 +15,7 @@ use crate::{
     scratchpad::OffChip,
     spec::Spec,
 };
-use limbwise_graph::{Graph, NodeId};
+use limbwise_graph::{Graph, NodeId, Op};
 use std::collections::BTreeMap;
 
 /// Built-in specifications by name; the name is also that of their model.
@@ -42,13 +42,32 @@ pub trait Machine {
     /// Off-chip memory, where the model has one.
     fn off_chip(&self) -> Option<OffChip>;
 
+    /// Whether it has units for an operation; a model of TFHE hardware says yes to more.
+    fn has_unit_for(&self, op: Op) -> bool {
+        !op.is_tfhe()
+    }
+
+    /// Refuses a program with an operation that the machine has no unit for: nothing is timed as if it cost nothing.
+    ///
+    /// # Errors
+    /// [`MachineError::NoUnit`].
+    fn accept(&self, graph: &Graph) -> Result<(), MachineError> {
+        match graph.ids().find(|&id| !self.has_unit_for(graph.node(id).op())) {
+            None => Ok(()),
+            Some(id) => {
+                let machine = self.spec().name().into();
+                Err(MachineError::NoUnit { machine, op: graph.node(id).op().name(), node: id.0 })
+            }
+        }
+    }
+
     /// The stages of a node in order, each fed by the one before.
     fn cost(&self, graph: &Graph, node: NodeId) -> Vec<Stage>;
 
     /// What the program takes, from a schedule of it.
     fn report(&self, graph: &Graph, schedule: &Schedule) -> Report;
 
-    /// Lowers and schedules a program.
+    /// Lowers and schedules a program that it accepts.
     fn schedule(&self, graph: &Graph) -> Schedule {
         scheduler::run(lower::lower(graph, self))
     }

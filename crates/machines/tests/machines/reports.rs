@@ -1,6 +1,8 @@
 //! Reports and traces: the contract, its text, and how fast they come.
 
 use crate::programs;
+use limbwise_device::{Device, LweShape, Null, Role};
+use limbwise_graph::Recorder;
 use limbwise_machines::{Spec, check::check, schedule, time};
 use std::time::Instant;
 
@@ -66,5 +68,19 @@ fn scheduling_is_deterministic_and_its_speed_is_printed() {
         println!("{name}: {nodes} nodes, {tasks} tasks in {seconds:.3} s, {:.2e} nodes/s", nodes as f64 / seconds);
         assert_eq!(check(&graph, &run), Ok(()));
         assert_eq!(run.start, schedule(&graph, &spec).unwrap().start);
+    }
+}
+
+/// No machine here has units for TFHE: a program that uses it is refused by name, not timed as if it were free.
+#[test]
+fn operations_without_a_unit_are_refused() {
+    let dev = Recorder::new(Null::default());
+    let shape = LweShape { dimension: 10, modulus: 4096, batch: 1 };
+    let a = dev.upload_lwe(shape, Role::Ciphertext, &|_, _| unreachable!());
+    drop(dev.lwe_add(&a, &a));
+    let graph = dev.finish();
+    for name in ["ark", "cpu"] {
+        let refused = time(&graph, &Spec::load(name).unwrap()).unwrap_err().to_string();
+        assert!(refused.contains("has no unit for upload_lwe (node 0 of the program)"), "{refused}");
     }
 }
