@@ -1,6 +1,9 @@
-//! A preset's name never changes its primes: the golden file holds them all.
+//! A preset's name never changes its primes, nor the name that its files bear: the golden file holds them all.
 
-use limbwise::params::{Params, ParamsLiteral, presets::presets};
+use limbwise::{
+    params::{Params, ParamsLiteral, presets::presets},
+    wire::params::fingerprint,
+};
 use std::{fmt::Write as _, path::Path};
 
 #[test]
@@ -13,14 +16,15 @@ fn presets_are_frozen() {
         let limbs: Vec<usize> = (0..=params.top_level()).map(|l| params.limbs(l)).collect();
         let _ = write!(
             text,
-            "\n[{}]\nlog_n = {}\nprimes = {:?}\nlimbs_of_level = {limbs:?}\nspecial = {}\ndnum = {}\nlog_qp = {:.3}\nsecurity_bits = {}\n",
+            "\n[{}]\nlog_n = {}\nprimes = {:?}\nlimbs_of_level = {limbs:?}\nspecial = {}\ndnum = {}\nlog_qp = {:.3}\nsecurity_bits = {}\nfingerprint = \"{}\"\n",
             preset.name,
             spec.log_n,
             spec.primes,
             params.special().len(),
             preset.literal.dnum,
             params.security().log_qp,
-            params.security().bits
+            params.security().bits,
+            fingerprint(&params)
         );
     }
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/presets.toml");

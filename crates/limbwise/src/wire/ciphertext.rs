@@ -110,6 +110,21 @@ fn write<W: Write, D: HostRead>(
 /// # Errors
 /// [`WireError`].
 pub fn read_ciphertext<S: Source, D: Device>(source: S, dev: &D, params: &Params) -> Result<Ciphertext<D>> {
+    Ok(read(source, dev, params)?.0)
+}
+
+/// Reads a ciphertext with the seed of its second half.
+///
+/// # Errors
+/// [`WireError`], also for one whose second half is no seed.
+#[cfg(feature = "client")]
+pub fn read_fresh_ciphertext<S: Source, D: Device>(source: S, dev: &D, params: &Params) -> Result<FreshCiphertext<D>> {
+    let (ciphertext, seed) = read(source, dev, params)?;
+    let seed = seed.ok_or_else(|| WireError::value("seeded", false, true))?;
+    Ok(FreshCiphertext { ciphertext, seed })
+}
+
+fn read<S: Source, D: Device>(source: S, dev: &D, params: &Params) -> Result<(Ciphertext<D>, Option<Seed>)> {
     let file = Container::open(source)?;
     file.expect(FileKind::Ciphertext, Some(params))?;
     let Header { level, scale, slots, batch, parts, seeded, estimate } = file.header()?;
@@ -128,6 +143,6 @@ pub fn read_ciphertext<S: Source, D: Device>(source: S, dev: &D, params: &Params
     let seed = if seeded { Some(read_seed(&file, file.first())?) } else { None };
     let read = |rows: &Rows| rows.read(&file, dev, shape.basis, Role::Ciphertext);
     let mut parts = stored.iter().map(read).collect::<Result<Vec<D::Poly>, WireError>>()?;
-    parts.extend(seed.map(|seed| dev.expand_seed(&shape, Role::Ciphertext, &seed)));
-    Ok(Ciphertext { parts, level, scale, slots, estimate, shadow: None })
+    parts.extend(seed.as_ref().map(|seed| dev.expand_seed(&shape, Role::Ciphertext, seed)));
+    Ok((Ciphertext { parts, level, scale, slots, estimate, shadow: None }, seed))
 }

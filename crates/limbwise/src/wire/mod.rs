@@ -26,9 +26,9 @@ pub mod secret;
 pub mod source;
 pub mod text;
 
-#[cfg(feature = "client")]
-pub use ciphertext::write_fresh_ciphertext;
 pub use ciphertext::{read_ciphertext, write_ciphertext};
+#[cfg(feature = "client")]
+pub use ciphertext::{read_fresh_ciphertext, write_fresh_ciphertext};
 pub use container::{Container, FileKind};
 pub use error::WireError;
 pub use keys::{KeyFile, KeyWriter, key_file_bytes, write_keys};

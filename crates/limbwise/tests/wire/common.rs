@@ -50,8 +50,7 @@ impl Things {
     }
 
     pub(crate) fn plaintext(&self, batch: usize, slots: usize, level: usize) -> Plaintext<Dev> {
-        let value = |b: usize, i: usize| Complex64::new((0.1 * f64::from(u32::try_from(b + i).unwrap())).sin(), 0.0);
-        let values: Vec<Vec<Complex64>> = (0..batch).map(|b| (0..slots).map(|i| value(b, i)).collect()).collect();
+        let values = plain_values(batch, slots);
         self.encoder.encode(&self.dev, &values, Packing { slots, level, scale: self.params.scale(level) }).unwrap()
     }
 
@@ -64,6 +63,12 @@ impl Things {
             encrypt_seeded(&self.dev, &self.params, &self.secret, plain).unwrap();
         FreshCiphertext { ciphertext: ciphertext.promised(promise()).unwrap(), seed }
     }
+}
+
+/// Values of messages: real, of size at most one.
+pub(crate) fn plain_values(batch: usize, slots: usize) -> Vec<Vec<Complex64>> {
+    let value = |b: usize, i: usize| Complex64::new((0.1 * f64::from(u32::try_from(b + i).unwrap())).sin(), 0.0);
+    (0..batch).map(|b| (0..slots).map(|i| value(b, i)).collect()).collect()
 }
 
 pub(crate) fn promise() -> Promise {

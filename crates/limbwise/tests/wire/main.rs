@@ -3,4 +3,14 @@
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
+mod fixtures;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod round_trip;
+#[cfg(test)]
+mod size;

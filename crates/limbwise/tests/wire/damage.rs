@@ -1,0 +1,76 @@
+//! Files that were changed on the way: whatever changed is found, or changes nothing.
+
+use crate::{
+    common::device,
+    fixtures::{NAMES, fixture, fixture_params, rewritten},
+};
+
+/// Flips bits of a file one at a time; counts those that are found. A change that is not found must change nothing.
+fn campaign(name: &str, bits: impl Fn(usize) -> std::ops::Range<u32>) {
+    let (dev, params, original) = (device(), fixture_params(), fixture(name));
+    let (mut found, mut flipped) = (0, 0);
+    let mut damaged = original.clone();
+    for at in 0..original.len() {
+        for bit in bits(at) {
+            damaged[at] ^= 1 << bit;
+            flipped += 1;
+            match rewritten(name, &damaged, &dev, &params) {
+                Err(_) => found += 1,
+                Ok(back) => {
+                    assert!(back == original, "{name}: bit {bit} of byte {at} is not found and changes the value")
+                }
+            }
+            damaged[at] = original[at];
+        }
+    }
+    // The checksums leave no bit uncovered.
+    assert_eq!(found, flipped, "{name}");
+}
+
+#[test]
+fn every_flipped_byte_is_found() {
+    for name in NAMES {
+        campaign(name, |at| {
+            let bit = u32::try_from(at % 8).unwrap();
+            bit..bit + 1
+        });
+    }
+}
+
+#[test]
+#[ignore = "every bit of every fixture: a minute"]
+fn every_flipped_bit_is_found() {
+    for name in NAMES {
+        campaign(name, |_| 0..8);
+    }
+}
+
+#[test]
+fn every_shorter_file_is_refused_and_every_longer_one() {
+    let (dev, params) = (device(), fixture_params());
+    for name in NAMES {
+        let original = fixture(name);
+        for length in 0..original.len() {
+            assert!(rewritten(name, &original[..length], &dev, &params).is_err(), "{name} cut to {length}");
+        }
+        for more in [1, 16, 1000] {
+            let longer = [&original[..], &vec![0; more]].concat();
+            assert!(rewritten(name, &longer, &dev, &params).is_err(), "{name} with {more} bytes more");
+        }
+    }
+}
+
+#[test]
+fn blocks_that_changed_places_are_found() {
+    let (dev, params) = (device(), fixture_params());
+    // Two rows of the prime q₀, of the same length: the first of each half of the ciphertext.
+    let original = fixture("ciphertext");
+    let header = u32::from_le_bytes(original[12..16].try_into().unwrap()) as usize;
+    let [q0, q1] = [0, 1].map(|i| 128 * params.ring().moduli()[i].bits() as usize + 16);
+    let (first, second) = (80 + header, 80 + header + q0 + q1);
+    let mut swapped = original.clone();
+    swapped[first..first + q0].copy_from_slice(&original[second..second + q0]);
+    swapped[second..second + q0].copy_from_slice(&original[first..first + q0]);
+    let refused = rewritten("ciphertext", &swapped, &dev, &params).unwrap_err().to_string();
+    assert!(refused.contains("checksum differs"), "{refused}");
+}

@@ -1,0 +1,84 @@
+//! What a header claims costs no memory before the file has the bytes for it. Alone in its program, because it counts
+//! all that the program allocates.
+
+use limbwise::{
+    params::Params,
+    rlwe::KeyForm,
+    wire::{self, KeyFile, Lock},
+};
+use limbwise_cpu::Cpu;
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// Beyond what was there before: for a file of so many bytes.
+fn most(length: usize) -> usize {
+    // Packed residues of 20 bits and more become words, and a seeded half is grown beside its twin: less than eight
+    // bytes a byte. The constant is what a thread of the pool and the tables of the device may ask for.
+    8 * length + (1 << 20)
+}
+
+fn sealed(kind: u16, fingerprint: &[u8], header: &str, body: &[u8]) -> Vec<u8> {
+    let mut file = b"LIMBWISE\x01\x00".to_vec();
+    file.extend(kind.to_le_bytes());
+    file.extend(u32::try_from(header.len()).expect("short").to_le_bytes());
+    file.extend(fingerprint);
+    let digest = *blake3::hash(&[&file[..], header.as_bytes()].concat()).as_bytes();
+    [&file[..], &digest, header.as_bytes(), body].concat()
+}
+
+fn load(kind: u16, bytes: &[u8], dev: &Cpu, params: &Params) -> bool {
+    match kind {
+        1 => wire::read_params(bytes).is_ok(),
+        2 => wire::read_public_key(bytes, dev, params).is_ok(),
+        3 => KeyFile::open(bytes, params).and_then(|file| file.read_all(dev, KeyForm::Stored)).is_ok(),
+        4 => wire::read_secret_key(bytes, params, Lock::None).is_ok(),
+        5 => wire::read_ciphertext(bytes, dev, params).is_ok(),
+        6 => wire::read_plaintext(bytes, dev, params).is_ok(),
+        _ => wire::read_text(bytes, wire::FileKind::Graph).is_ok(),
+    }
+}
+
+#[test]
+fn memory_is_bounded_by_the_file() {
+    let fixture = |name: &str| std::fs::read(format!("{}/tests/wire/v1/{name}.lw", env!("CARGO_MANIFEST_DIR")));
+    let params = wire::read_params(fixture("params").expect("there")).expect("good");
+    let name = wire::params::fingerprint(&params).0;
+    let dev = Cpu::builder().open().expect("a device");
+    // Opens the ring, whose tables are not the file's.
+    let good = fixture("ciphertext").expect("there");
+    assert!(load(5, &good, &dev, &params));
+    let estimate = r#""estimate":{"magnitude":1.0,"peak":1.0,"real":true,"independent":0.0,"sources":[]}"#;
+    let ciphertext = |batch: u64, parts: u64, seeded: bool| {
+        format!(r#"{{"level":1,"scale":1e6,"slots":512,"batch":{batch},"parts":{parts},"seeded":{seeded},{estimate}}}"#)
+    };
+    let key = |g: u64| format!(r#"{{"key":{{"galois":{g}}},"level":1}}"#);
+    let all_keys = (0..1024).map(|i| key(2 * i + 1)).collect::<Vec<_>>().join(",");
+    let primes = "20,".repeat(100_000);
+    let claims = [
+        (1, format!(r#"{{"literal":{{"log_n":17,"levels":[[{primes}20]]}}}}"#)),
+        (3, format!(r#"{{"keys":[{all_keys}]}}"#)),
+        (4, r#"{"lock":null}"#.into()),
+        (5, ciphertext(1 << 20, 2, false)),
+        (5, ciphertext(1 << 20, 2, true)),
+        (5, ciphertext(u64::MAX, u64::MAX, false)),
+        (6, format!(r#"{{"level":1,"scale":1e6,"slots":512,"batch":1048576,{estimate}}}"#)),
+        (7, r#"{"bytes":18446744073709551615}"#.into()),
+        (7, r#"{"bytes":1099511627776}"#.into()),
+    ];
+    for (kind, header) in claims {
+        for body in [&[][..], &[0; 100_000]] {
+            let bytes = sealed(kind, if kind == 7 { &[0; 32] } else { &name }, &header, body);
+            MEMORY.reset_peak_usage();
+            let before = MEMORY.current_usage();
+            assert!(!load(kind, &bytes, &dev, &params), "{header:.80} with {} bytes behind it", body.len());
+            let taken = MEMORY.peak_usage() - before;
+            assert!(taken <= most(bytes.len()), "{taken} bytes for a file of {}: {header:.80}", bytes.len());
+        }
+    }
+    MEMORY.reset_peak_usage();
+    let before = MEMORY.current_usage();
+    assert!(load(5, &good, &dev, &params));
+    assert!(MEMORY.peak_usage() - before <= most(good.len()));
+}
