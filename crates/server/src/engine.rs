@@ -1,0 +1,89 @@
+//! What the server asks of whatever computes: to recognise files, to plan a job, to run it.
+//!
+//! The server knows nothing of encryption; tests put an engine without any in its place.
+
+use crate::refusal::Refusal;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use utoipa::ToSchema;
+
+/// Bytes from a file's beginning that an engine needs to recognise it.
+pub const HEAD_BYTES: usize = 4096;
+
+/// What a file holds, in words: "evaluation keys".
+pub type FileKind = String;
+
+/// The files of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobFiles {
+    /// The description of the program.
+    pub program: PathBuf,
+    /// Evaluation keys.
+    pub keys: PathBuf,
+    /// The encrypted inputs, in the program's order.
+    pub inputs: Vec<PathBuf>,
+}
+
+/// What a job will take, known before it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct JobPlan {
+    /// Most memory.
+    pub memory_bytes: u64,
+    /// Time of the evaluation on this host.
+    pub seconds: f64,
+    /// Most bytes of checkpoints and results.
+    pub disk_bytes: u64,
+}
+
+/// Looks on while a job runs, and may stop it.
+pub trait Watch: Send + Sync {
+    /// A step begins; `done` of `total` are over.
+    fn step(&self, name: &str, done: usize, total: usize);
+
+    /// A checkpoint is on disk: a job that is started again goes on from here.
+    fn kept(&self);
+
+    /// Whether to stop at the next opportunity, with [`Failure::Stopped`].
+    fn stopped(&self) -> bool;
+}
+
+/// Why a run gave no results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It was asked to stop.
+    Stopped,
+    /// Its files do not go together, or the device failed; running it again would not help.
+    Refused(Refusal),
+}
+
+/// What computes.
+pub trait Engine: Send + Sync + 'static {
+    /// What a file holds, from its first [`HEAD_BYTES`] (or all of them, if it is shorter).
+    ///
+    /// # Errors
+    /// What is to be said to whoever sent it. Files that must not be on a server, secret keys, are refused here.
+    fn recognize(&self, head: &[u8]) -> Result<FileKind, Refusal>;
+
+    /// What a job will take, without running it.
+    ///
+    /// # Errors
+    /// What is wrong with its files.
+    fn plan(&self, files: &JobFiles) -> Result<JobPlan, Refusal>;
+
+    /// Runs a job. `work` is a folder of its own that outlives a kill; if it holds checkpoints of an earlier run of the
+    /// same job, the run goes on from there. Results are written to `results`, an empty folder, and the answer names
+    /// them in the program's order. The same files give the same results, byte for byte.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    fn run(&self, files: &JobFiles, work: &Path, results: &Path, watch: &dyn Watch) -> Result<Vec<Output>, Failure>;
+}
+
+/// A result that a run has written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// What it is.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+}

@@ -1,0 +1,155 @@
+//! Connections: accepted one by one up to a limit, cut when they stand still, ended in order when the server is asked to
+//! stop.
+
+use super::{App, access::Access, guard::Local, router};
+use crate::{
+    refusal::StartError,
+    store::Store,
+    workers::{Log, Workers},
+};
+use axum::{Extension, Router};
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+    service::TowerToHyperService,
+};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    signal,
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{sleep, timeout},
+};
+use tokio_io_timeout::TimeoutStream;
+
+/// Time for the head of a request.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+/// Time that a connection may stand still beyond that of a request.
+const IDLE_TIME: Duration = Duration::from_secs(15);
+/// Threads that answer. What waits for the disk has others; what computes has its own.
+const ANSWERING: usize = 2;
+
+/// A server that has its address and does not answer yet.
+pub struct Server {
+    listener: std::net::TcpListener,
+    address: SocketAddr,
+    store: Arc<Store>,
+    access: Access,
+    log: Log,
+}
+
+impl Server {
+    /// Takes an address.
+    ///
+    /// # Errors
+    /// [`StartError::Open`] for one that others reach, without a token; the system's.
+    pub fn bind(address: SocketAddr, access: Access, store: Arc<Store>, log: Log) -> Result<Self, StartError> {
+        access.allows(address)?;
+        let named = || StartError::system(format!("bind to {address}"));
+        let listener = std::net::TcpListener::bind(address).map_err(named())?;
+        listener.set_nonblocking(true).map_err(named())?;
+        let address = listener.local_addr().map_err(named())?;
+        Ok(Self { listener, address, store, access, log })
+    }
+
+    /// The address; the port is the one that the system gave, if none was asked for.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers until the process is asked to stop (SIGTERM, SIGINT), then ends requests and jobs in order: at most `grace`
+    /// is waited for each of the two. Whether all jobs had ended by then; those that had not go on from their checkpoint
+    /// when the directory has a server again.
+    ///
+    /// # Errors
+    /// The system's, at the beginning.
+    pub fn run(self, grace: Duration) -> Result<bool, StartError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(ANSWERING).enable_all().build();
+        let runtime = runtime.map_err(StartError::system("starting threads"))?;
+        let workers = Workers::start(&self.store, &self.log).map_err(StartError::system("starting threads"))?;
+        let (store, log) = (self.store.clone(), self.log.clone());
+        runtime.block_on(self.answer(grace))?;
+        log("stopping: jobs end at their next step");
+        store.close();
+        let ended = workers.wait(grace);
+        // What still waits for the disk is not waited for.
+        runtime.shutdown_timeout(Duration::from_secs(1));
+        Ok(ended)
+    }
+
+    async fn answer(self, grace: Duration) -> Result<(), StartError> {
+        let Self { listener, store, access, log, .. } = self;
+        let listener = TcpListener::from_std(listener).map_err(StartError::system("listening"))?;
+        let mut stop = Box::pin(asked_to_stop()?);
+        let limits = *store.limits();
+        let places = Arc::new(Semaphore::new(limits.connections));
+        let connections = Connections {
+            router: router(App::new(store, access, log.clone())),
+            graceful: GracefulShutdown::new(),
+            idle: limits.request_time() + IDLE_TIME,
+        };
+        loop {
+            let next = async {
+                let place = places.clone().acquire_owned().await;
+                (place, listener.accept().await)
+            };
+            match tokio::select! { next = next => next, () = &mut stop => break } {
+                (Ok(place), Ok((stream, _))) => connections.take(stream, place),
+                (_, Err(error)) => {
+                    // Most often too many open files: others will end.
+                    log(&format!("cannot accept a connection: {error}"));
+                    sleep(Duration::from_millis(100)).await;
+                }
+                (Err(_), _) => break,
+            }
+        }
+        drop(listener);
+        let _ = timeout(grace, connections.graceful.shutdown()).await;
+        Ok(())
+    }
+}
+
+struct Connections {
+    router: Router,
+    graceful: GracefulShutdown,
+    idle: Duration,
+}
+
+impl Connections {
+    fn take(&self, stream: TcpStream, place: OwnedSemaphorePermit) {
+        let Ok(local) = stream.local_addr() else { return };
+        let _ = stream.set_nodelay(true);
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_read_timeout(Some(self.idle));
+        stream.set_write_timeout(Some(self.idle));
+        let service = TowerToHyperService::new(self.router.clone().layer(Extension(Local(local.ip()))));
+        let mut builder = http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+        let connection = self.graceful.watch(builder.serve_connection(TokioIo::new(Box::pin(stream)), service));
+        tokio::spawn(async move {
+            let _place = place;
+            let _ = connection.await; // a client that went away is no event
+        });
+    }
+}
+
+/// Ends when the process is asked to stop.
+#[cfg(unix)]
+fn asked_to_stop() -> Result<impl Future<Output = ()>, StartError> {
+    use signal::unix::{SignalKind, signal};
+    let handle = |kind| signal(kind).map_err(StartError::system("handling signals"));
+    let (mut terminate, mut interrupt) = (handle(SignalKind::terminate())?, handle(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! { _ = terminate.recv() => (), _ = interrupt.recv() => () }
+    })
+}
+
+/// Ends when the process is asked to stop.
+#[cfg(not(unix))]
+fn asked_to_stop() -> Result<impl Future<Output = ()>, StartError> {
+    Ok(async {
+        let _: std::io::Result<()> = signal::ctrl_c().await;
+    })
+}

@@ -1,0 +1,119 @@
+//! The routes: HTTP/1.1 with JSON, described by OpenAPI from the same code.
+//!
+//! Read in this order: [`problem`] (what is answered when something is not done), [`access`] (who may ask), `guard` (what
+//! every request goes through), `extract` (strict bodies and names), `uploads`, `files`, `jobs`, `about` (the routes),
+//! `listen` (connections, shutdown).
+
+pub mod access;
+pub mod problem;
+
+mod about;
+mod extract;
+mod files;
+mod guard;
+mod jobs;
+mod listen;
+mod uploads;
+
+pub use access::Access;
+pub use listen::Server;
+
+use crate::{
+    limits::{CHUNKS_AT_ONCE, JSON_BYTES},
+    refusal::{Cause, Denied, Refusal},
+    store::Store,
+    workers::Log,
+};
+use access::Bearer;
+use axum::{Router, extract::DefaultBodyLimit, middleware};
+use problem::Problem;
+use std::sync::Arc;
+use tokio::{sync::Semaphore, task::spawn_blocking};
+use utoipa::OpenApi;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+/// What all routes share.
+#[derive(Clone)]
+pub(crate) struct App {
+    store: Arc<Store>,
+    access: Arc<Access>,
+    log: Log,
+    /// Chunks whose bodies are in memory.
+    chunks: Arc<Semaphore>,
+}
+
+/// What a route answers.
+type Answer<T> = Result<T, Problem>;
+
+impl App {
+    fn new(store: Arc<Store>, access: Access, log: Log) -> Self {
+        Self { store, access: Arc::new(access), log, chunks: Arc::new(Semaphore::new(CHUNKS_AT_ONCE)) }
+    }
+
+    /// Does what may wait for a disk or a lock on a thread of its own.
+    async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Store) -> Result<T, Denied> + Send + 'static,
+    ) -> Answer<T> {
+        let store = self.store.clone();
+        let done = spawn_blocking(move || work(&store)).await.unwrap_or_else(|e| {
+            let next = "report it to the operator, with the request id";
+            Err(Refusal::new("this is a bug in limbwise", e, "no panic", next).because(Cause::Server))
+        });
+        Ok(done?)
+    }
+}
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "limbwise serve",
+        description = "Evaluates programs on encrypted data, for clients that keep their secret keys. \
+                       Every error has a JSON body that says what, got, wanted and the next step.",
+        license(name = "Apache-2.0", identifier = "Apache-2.0"),
+    ),
+    tags(
+        (name = "uploads", description = "Files on their way in: announced, sent by chunks in order, checked"),
+        (name = "files", description = "Whole files, named by the SHA-256 of their bytes"),
+        (name = "jobs", description = "Programs on files"),
+        (name = "server", description = "The server itself"),
+    ),
+    components(schemas(Problem)),
+    modifiers(&Bearer),
+    security(("token" = [])),
+)]
+struct Description;
+
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(about::health))
+        .routes(routes!(about::description))
+        .routes(routes!(about::status))
+        .routes(routes!(uploads::list, uploads::begin))
+        .routes(routes!(uploads::show, uploads::remove))
+        .routes(routes!(uploads::append))
+        .routes(routes!(files::list))
+        .routes(routes!(files::show, files::remove))
+        .routes(routes!(files::content))
+        .routes(routes!(jobs::list, jobs::submit))
+        .routes(routes!(jobs::show, jobs::remove))
+        .routes(routes!(jobs::cancel))
+}
+
+/// The description of the API, as `docs/schemas/openapi.json` has it.
+#[must_use]
+pub fn openapi() -> String {
+    let mut text = routes().into_openapi().to_pretty_json().unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn router(app: App) -> Router {
+    let (router, _) = routes().split_for_parts();
+    router
+        .fallback(problem::no_such_route)
+        .method_not_allowed_fallback(problem::no_such_method)
+        .layer(DefaultBodyLimit::max(JSON_BYTES))
+        .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
+        .with_state(app)
+}

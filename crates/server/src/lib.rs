@@ -1,0 +1,22 @@
+//! The server: keys and ciphertexts come in by chunks, jobs run on them, results go out. HTTP with JSON.
+//!
+//! Enters: state in a directory that survives a kill, limits, a queue of jobs, routes and their OpenAPI description.
+//! Stays out: secret keys (the crate is built without them), arithmetic, printing, arguments.
+//!
+//! Read in this order: [`engine`] (what computes), [`limits`], [`store`] (the state: uploads, files, jobs), [`workers`]
+//! (threads that move it on), [`http`] (the routes). The decisions are ADR 61 and 62, the API is `docs/serve.md`.
+
+pub mod disk;
+pub mod engine;
+pub mod http;
+pub mod id;
+pub mod limits;
+pub mod refusal;
+pub mod store;
+pub mod workers;
+
+pub use engine::{Engine, Failure, FileKind, JobFiles, JobPlan, Watch};
+pub use http::{Access, Server, openapi};
+pub use limits::Limits;
+pub use refusal::{Cause, Refusal, StartError};
+pub use store::Store;

@@ -1,0 +1,68 @@
+//! How much a server takes on.
+
+use serde::Serialize;
+use std::time::Duration;
+use utoipa::ToSchema;
+
+/// The limits, as clients can read them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Limits {
+    /// Largest file.
+    pub upload_bytes: u64,
+    /// Largest chunk of one.
+    pub chunk_bytes: u64,
+    /// All files together, with room for open uploads and for what jobs will write.
+    pub total_bytes: u64,
+    /// Memory of a job, and of all jobs that run at the same time, by plan.
+    pub memory_bytes: u64,
+    /// Time that a job may compute, by plan and by the clock.
+    pub job_seconds: u64,
+    /// Jobs that run at the same time.
+    pub running_jobs: usize,
+    /// Uploads that are open at the same time.
+    pub open_uploads: usize,
+    /// Jobs that are waiting, running or remembered.
+    pub jobs: usize,
+    /// Files.
+    pub files: usize,
+    /// Time of one request.
+    pub request_seconds: u64,
+    /// Connections at the same time.
+    pub connections: usize,
+}
+
+/// Longest body of a request in JSON.
+pub const JSON_BYTES: usize = 64 << 10;
+/// Chunks whose bodies are read at the same time: others wait.
+pub const CHUNKS_AT_ONCE: usize = 8;
+/// Uploads that have ended and are still remembered.
+pub const ENDED_UPLOADS: usize = 256;
+/// How often a job is started without a checkpoint between: one that brings the server down is not tried for ever.
+pub const ATTEMPTS: u32 = 3;
+
+impl Default for Limits {
+    /// Those of a small computer; memory is for the caller to say.
+    fn default() -> Self {
+        Self {
+            upload_bytes: 16_000_000_000,
+            chunk_bytes: 16_000_000,
+            total_bytes: 64_000_000_000,
+            memory_bytes: 4_000_000_000,
+            job_seconds: 24 * 3600,
+            running_jobs: 1,
+            open_uploads: 64,
+            jobs: 1000,
+            files: 10_000,
+            request_seconds: 60,
+            connections: 64,
+        }
+    }
+}
+
+impl Limits {
+    /// Time of one request.
+    #[must_use]
+    pub fn request_time(&self) -> Duration {
+        Duration::from_secs(self.request_seconds)
+    }
+}

@@ -1,0 +1,149 @@
+//! What is said when something is not done: what, got, wanted, next step.
+
+use serde::{Deserialize, Serialize};
+use std::{io, path::PathBuf};
+use utoipa::ToSchema;
+
+/// Why something was refused or failed, for a person and for a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Refusal {
+    /// What was refused or went wrong.
+    pub what: String,
+    /// What was there. Absent where `what` says all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub got: Option<String>,
+    /// What would have been right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wanted: Option<String>,
+    /// What to do next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<String>,
+}
+
+impl Refusal {
+    /// A whole one.
+    pub fn new(
+        what: impl Into<String>,
+        got: impl ToString,
+        wanted: impl Into<String>,
+        next_step: impl Into<String>,
+    ) -> Self {
+        Self {
+            what: what.into(),
+            got: Some(got.to_string()),
+            wanted: Some(wanted.into()),
+            next_step: Some(next_step.into()),
+        }
+    }
+
+    /// A text that says all itself: the messages of the library.
+    pub fn text(what: impl Into<String>) -> Self {
+        Self { what: what.into(), got: None, wanted: None, next_step: None }
+    }
+
+    /// As the reason of an answer.
+    #[must_use]
+    pub fn because(self, cause: Cause) -> Denied {
+        Denied { cause, refusal: self }
+    }
+}
+
+/// Whose doing it is; decides the status of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The request makes no sense.
+    Malformed,
+    /// What it says is well-formed and cannot be done.
+    Unfit,
+    /// It is not there.
+    Absent,
+    /// It does not fit to the present state.
+    Conflict,
+    /// It is larger than allowed.
+    TooLarge,
+    /// There are too many already.
+    TooMany,
+    /// The server's disk is full.
+    NoRoom,
+    /// The server failed.
+    Server,
+}
+
+/// A refusal with its cause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denied {
+    /// Whose doing.
+    pub cause: Cause,
+    /// What is said.
+    pub refusal: Refusal,
+}
+
+/// The answer that the server's own disk gave.
+impl From<io::Error> for Denied {
+    fn from(error: io::Error) -> Self {
+        let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+        let cause = if full { Cause::NoRoom } else { Cause::Server };
+        let next = "try again later; the operator finds the cause in the server's log under the request id";
+        Refusal::new("the server's directory refused", error, "files that can be read and written", next).because(cause)
+    }
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The directory is used by another server.
+    #[error("{path}: another server uses this directory (stop it, or choose another directory)")]
+    Locked {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The directory holds what is not a server's.
+    #[error("{path}: the directory is not empty and has no server's state; wanted an empty or new directory")]
+    NotOurs {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A record cannot be read.
+    #[error(
+        "{path}: damaged: {cause} (every record is written whole, so the disk or another program did this; move the record's folder away to start without it)"
+    )]
+    Damaged {
+        /// The record.
+        path: PathBuf,
+        /// Why.
+        cause: String,
+    },
+    /// Reachable by others, without a token.
+    #[error(
+        "bind to {address}: others can reach this address and no token is set; wanted --token-file, or an address of this machine only (127.0.0.1)"
+    )]
+    Open {
+        /// The address.
+        address: String,
+    },
+    /// The token cannot be used.
+    #[error("{path}: {cause}")]
+    Token {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        cause: String,
+    },
+    /// The system refused.
+    #[error("{what}: {error}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the system says.
+        error: io::Error,
+    },
+}
+
+impl StartError {
+    /// For `map_err`.
+    pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |error| Self::System { what, error }
+    }
+}

@@ -1,0 +1,125 @@
+//! The threads that move the state on: one checks uploads, one plans jobs, a few run them.
+
+use crate::{
+    engine::{Failure, JobFiles},
+    id::Id,
+    refusal::{Denied, Refusal},
+    store::Store,
+};
+use std::{
+    any::Any,
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+/// Told what happens, a line each, for whoever operates the server.
+pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The threads of a store.
+#[derive(Debug)]
+pub struct Workers(Vec<JoinHandle<()>>);
+
+impl Workers {
+    /// Starts them.
+    ///
+    /// # Errors
+    /// The system has no more threads.
+    pub fn start(store: &Arc<Store>, log: &Log) -> io::Result<Self> {
+        type Work = fn(&Store, &Log);
+        let runs = (0..store.limits().running_jobs).map(|_| ("job", run_jobs as Work));
+        let all = [("checks", check_uploads as Work), ("plans", plan_jobs as Work)].into_iter().chain(runs);
+        let start = |(name, work): (&str, Work)| {
+            let (store, log) = (store.clone(), log.clone());
+            thread::Builder::new().name(name.into()).spawn(move || work(&store, &log))
+        };
+        all.map(start).collect::<io::Result<_>>().map(Self)
+    }
+
+    /// Waits, after the store was closed, until all threads have ended, or some time is over. Whether all have: a job
+    /// that is in the middle of a step then is as safe as after a kill.
+    #[must_use]
+    pub fn wait(self, most: Duration) -> bool {
+        let end = Instant::now() + most;
+        while self.0.iter().any(|thread| !thread.is_finished()) {
+            if Instant::now() >= end {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        true
+    }
+}
+
+fn check_uploads(store: &Store, log: &Log) {
+    while let Some(id) = store.next_check() {
+        match guarded(|| store.check(id)) {
+            Ok(Ok(())) => log(&format!("upload {id}: checked")),
+            Ok(Err(Denied { refusal, .. })) | Err(refusal) => log(&format!("upload {id}: refused: {}", refusal.what)),
+        }
+    }
+}
+
+fn plan_jobs(store: &Store, log: &Log) {
+    while let Some(job) = store.next_plan() {
+        let plan = guarded(|| store.engine().plan(&store.files_of(&job))).unwrap_or_else(Err);
+        let said = match &plan {
+            Ok(plan) => format!("{} bytes of memory, {:.1} seconds", plan.memory_bytes, plan.seconds),
+            Err(refusal) => refusal.what.clone(),
+        };
+        log(&format!("job {}: planned: {said}", job.id));
+        report(store.planned(job.id, plan), job.id, log);
+    }
+}
+
+fn run_jobs(store: &Store, log: &Log) {
+    while let Some(running) = store.next_run() {
+        let id = running.id;
+        let run = |files: JobFiles| {
+            let [work, results] = store.work_folders(id);
+            let run = || store.engine().run(&files, &work, &results, &running);
+            guarded(run).unwrap_or_else(|refusal| Err(Failure::Refused(refusal)))
+        };
+        let ended = store.start(&running).and_then(|files| match files {
+            Some(files) => {
+                log(&format!("job {id}: started"));
+                let outcome = run(files);
+                log(&format!("job {id}: {}", said(&outcome)));
+                store.finish(&running, outcome)
+            }
+            None => Ok(()),
+        });
+        report(ended, id, log);
+        store.release(id);
+    }
+}
+
+fn said<T>(outcome: &Result<T, Failure>) -> &str {
+    match outcome {
+        Ok(_) => "has its results",
+        Err(Failure::Stopped) => "stopped",
+        Err(Failure::Refused(refusal)) => &refusal.what,
+    }
+}
+
+/// Between attempts when the directory refuses: it may be full, and have room again.
+const PAUSE: Duration = Duration::from_secs(5);
+
+fn report(done: Result<(), Denied>, id: Id, log: &Log) {
+    if let Err(Denied { refusal, .. }) = done {
+        log(&format!("job {id}: {}: {}", refusal.what, refusal.got.unwrap_or_default()));
+        thread::sleep(PAUSE);
+    }
+}
+
+/// A bug in one job must not end the others.
+fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Refusal> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic: Box<dyn Any + Send>| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        let next = "report it to the operator, with the files if they may be shown";
+        Refusal::new("this is a bug in limbwise", text, "no panic", next)
+    })
+}

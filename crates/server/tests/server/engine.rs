@@ -1,0 +1,104 @@
+//! An engine without encryption: a chain of digests, a checkpoint a link.
+
+use limbwise_server::{Engine, Failure, FileKind, JobFiles, JobPlan, Refusal, Watch, engine::Output, id::FileId};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, OpenOptions},
+    io::Write as _,
+    path::{Path, PathBuf},
+    thread::sleep,
+    time::Duration,
+};
+
+/// Writes a line for each step that it computes, so that tests see what was computed twice.
+#[derive(Debug)]
+pub(crate) struct Chain {
+    pub(crate) trace: PathBuf,
+}
+
+/// What a program's file says after its first word.
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Program {
+    memory_bytes: u64,
+    seconds: f64,
+    disk_bytes: u64,
+    steps: usize,
+    pause_ms: u64,
+    /// Fails at this step, or panics at that one.
+    fail_at: Option<usize>,
+    panic_at: Option<usize>,
+    /// Ends the whole process at this step.
+    abort_at: Option<usize>,
+}
+
+impl Default for Program {
+    fn default() -> Self {
+        let (fail_at, panic_at, abort_at) = (None, None, None);
+        Self { memory_bytes: 1000, seconds: 1.0, disk_bytes: 1000, steps: 3, pause_ms: 0, fail_at, panic_at, abort_at }
+    }
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct State {
+    step: usize,
+    digest: String,
+}
+
+fn program(files: &JobFiles) -> Result<Program, Refusal> {
+    let text = fs::read_to_string(&files.program).unwrap();
+    let Some(text) = text.strip_prefix("PROGRAM ") else {
+        return Err(Refusal::new("no program", text, "a program", "send one"));
+    };
+    serde_json::from_str(text).map_err(|e| Refusal::text(e.to_string()))
+}
+
+impl Engine for Chain {
+    fn recognize(&self, head: &[u8]) -> Result<FileKind, Refusal> {
+        match head.split(|byte| *byte == b' ').next().unwrap_or_default() {
+            b"PROGRAM" => Ok("a program".into()),
+            b"KEYS" => Ok("keys".into()),
+            b"CIPHERTEXT" => Ok("a ciphertext".into()),
+            b"SECRET" => Err(Refusal::new("this is a secret key", "a secret key", "what is public", "keep it at home")),
+            _ => Err(Refusal::new("unknown bytes", head.len(), "a file of this test", "send one")),
+        }
+    }
+
+    fn plan(&self, files: &JobFiles) -> Result<JobPlan, Refusal> {
+        let Program { memory_bytes, seconds, disk_bytes, .. } = program(files)?;
+        Ok(JobPlan { memory_bytes, seconds, disk_bytes })
+    }
+
+    fn run(&self, files: &JobFiles, work: &Path, results: &Path, watch: &dyn Watch) -> Result<Vec<Output>, Failure> {
+        let program = program(files).map_err(Failure::Refused)?;
+        let kept = work.join("state");
+        let mut state: State =
+            fs::read(&kept).map_or_else(|_| State::default(), |bytes| serde_json::from_slice(&bytes).unwrap());
+        while state.step < program.steps {
+            if watch.stopped() {
+                return Err(Failure::Stopped);
+            }
+            watch.step("link", state.step, program.steps);
+            let mut trace = OpenOptions::new().append(true).create(true).open(&self.trace).unwrap();
+            writeln!(trace, "{}", state.step).unwrap();
+            let at = |step: Option<usize>| step == Some(state.step);
+            assert!(!at(program.panic_at), "asked to panic");
+            if at(program.abort_at) {
+                std::process::abort();
+            }
+            if at(program.fail_at) {
+                return Err(Failure::Refused(Refusal::text("asked to fail")));
+            }
+            sleep(Duration::from_millis(program.pause_ms));
+            let mut bytes = state.digest.into_bytes();
+            files.inputs.iter().for_each(|path| bytes.extend(fs::read(path).unwrap()));
+            state = State { step: state.step + 1, digest: FileId::of(&bytes).to_string() };
+            fs::write(work.join("new"), serde_json::to_vec(&state).unwrap()).unwrap();
+            fs::rename(work.join("new"), &kept).unwrap();
+            watch.kept();
+        }
+        let path = results.join("result");
+        fs::write(&path, format!("CIPHERTEXT {}", state.digest)).unwrap();
+        Ok(vec![Output { name: "digest".into(), path }])
+    }
+}
