@@ -17,9 +17,25 @@ use axum::{
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use std::{fmt::Display, str::FromStr};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat, Type},
+};
 
 /// The content type of chunks and files.
 pub(super) const BYTES: &str = "application/octet-stream";
+
+/// Bytes, as the description of the API has them.
+pub(super) struct Binary;
+
+impl ToSchema for Binary {}
+
+impl PartialSchema for Binary {
+    fn schema() -> RefOr<Schema> {
+        let format = SchemaFormat::KnownFormat(KnownFormat::Binary);
+        ObjectBuilder::new().schema_type(Type::String).format(Some(format)).into()
+    }
+}
 
 /// A body in JSON.
 pub(super) struct Document<T>(pub(super) T);

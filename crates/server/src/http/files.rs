@@ -2,7 +2,7 @@
 
 use super::{
     Answer, App,
-    extract::{BYTES, Name, stream},
+    extract::{BYTES, Binary, Name, stream},
     problem::Problem,
 };
 use crate::{
@@ -27,7 +27,7 @@ use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
     (status = 200, description = "All files, by name", body = Vec<FileRecord>),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn list(State(app): State<App>) -> Answer<Json<Vec<FileRecord>>> {
+pub(super) async fn list_files(State(app): State<App>) -> Answer<Json<Vec<FileRecord>>> {
     app.work(|store| Ok(store.files())).await.map(Json)
 }
 
@@ -37,7 +37,7 @@ pub(super) async fn list(State(app): State<App>) -> Answer<Json<Vec<FileRecord>>
     (status = 404, description = "There is no such file", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn show(State(app): State<App>, Name(id): Name<FileId>) -> Answer<Json<FileRecord>> {
+pub(super) async fn show_file(State(app): State<App>, Name(id): Name<FileId>) -> Answer<Json<FileRecord>> {
     app.work(move |store| store.file(id)).await.map(Json)
 }
 
@@ -48,7 +48,7 @@ pub(super) async fn show(State(app): State<App>, Name(id): Name<FileId>) -> Answ
     (status = 409, description = "An unfinished job needs it", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn remove(State(app): State<App>, Name(id): Name<FileId>) -> Answer<StatusCode> {
+pub(super) async fn delete_file(State(app): State<App>, Name(id): Name<FileId>) -> Answer<StatusCode> {
     app.work(move |store| store.delete_file(id)).await.map(|()| StatusCode::NO_CONTENT)
 }
 
@@ -56,13 +56,13 @@ pub(super) async fn remove(State(app): State<App>, Name(id): Name<FileId>) -> An
 ///
 /// With a header `Range: bytes=FROM-TO` (one range) only that part, so that a download can go on where it broke off.
 #[utoipa::path(get, path = "/v1/files/{id}/content", tag = "files", params(("id" = FileId, Path)), responses(
-    (status = 200, description = "The whole file", body = Vec<u8>, content_type = "application/octet-stream"),
-    (status = 206, description = "A part of it", body = Vec<u8>, content_type = "application/octet-stream"),
+    (status = 200, description = "The whole file", body = Binary, content_type = "application/octet-stream"),
+    (status = 206, description = "A part of it", body = Binary, content_type = "application/octet-stream"),
     (status = 404, description = "There is no such file", body = Problem),
     (status = 416, description = "The file has no such part", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn content(State(app): State<App>, Name(id): Name<FileId>, headers: HeaderMap) -> Answer<Response> {
+pub(super) async fn fetch_file(State(app): State<App>, Name(id): Name<FileId>, headers: HeaderMap) -> Answer<Response> {
     let (record, file) = app.work(move |store| store.open_file(id)).await?;
     let asked = headers.get(RANGE).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let part = asked.and_then(|text| parse_range(&text, record.bytes));

@@ -16,7 +16,7 @@ use axum::{Json, extract::State, http::StatusCode};
     (status = 200, description = "All jobs that were not deleted", body = Vec<Job>),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn list(State(app): State<App>) -> Answer<Json<Vec<Job>>> {
+pub(super) async fn list_jobs(State(app): State<App>) -> Answer<Json<Vec<Job>>> {
     app.work(|store| Ok(store.jobs())).await.map(Json)
 }
 
@@ -24,12 +24,16 @@ pub(super) async fn list(State(app): State<App>) -> Answer<Json<Vec<Job>>> {
 ///
 /// It is planned first. If its plan is beyond the limits, its state becomes `refused` and its refusal has the numbers.
 #[utoipa::path(post, path = "/v1/jobs", tag = "jobs", request_body = JobRequest, responses(
-    (status = 202, description = "It will be planned, and run when it is its turn", body = Job),
+    (status = 202, description = "It will be planned, and run when it is its turn", body = Job, links(
+        ("show" = (operation_id = "show_job", parameters(("id" = "$response.body#/id")))),
+        ("cancel" = (operation_id = "cancel_job", parameters(("id" = "$response.body#/id")))),
+        ("delete" = (operation_id = "delete_job", parameters(("id" = "$response.body#/id")))),
+    )),
     (status = 422, description = "It names files that are not there", body = Problem),
     (status = 429, description = "Too many jobs", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn submit(
+pub(super) async fn submit_job(
     State(app): State<App>,
     Document(request): Document<JobRequest>,
 ) -> Answer<(StatusCode, Json<Job>)> {
@@ -43,7 +47,7 @@ pub(super) async fn submit(
     (status = 404, description = "There is no such job", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn show(State(app): State<App>, Name(id): Name<Id>) -> Answer<Json<Job>> {
+pub(super) async fn show_job(State(app): State<App>, Name(id): Name<Id>) -> Answer<Json<Job>> {
     app.work(move |store| store.job(id)).await.map(Json)
 }
 
@@ -56,7 +60,7 @@ pub(super) async fn show(State(app): State<App>, Name(id): Name<Id>) -> Answer<J
     (status = 409, description = "It is over", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn cancel(State(app): State<App>, Name(id): Name<Id>) -> Answer<Json<Job>> {
+pub(super) async fn cancel_job(State(app): State<App>, Name(id): Name<Id>) -> Answer<Json<Job>> {
     app.work(move |store| store.cancel(id)).await.map(Json)
 }
 
@@ -67,6 +71,6 @@ pub(super) async fn cancel(State(app): State<App>, Name(id): Name<Id>) -> Answer
     (status = 409, description = "It is not over", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn remove(State(app): State<App>, Name(id): Name<Id>) -> Answer<StatusCode> {
+pub(super) async fn delete_job(State(app): State<App>, Name(id): Name<Id>) -> Answer<StatusCode> {
     app.work(move |store| store.delete_job(id)).await.map(|()| StatusCode::NO_CONTENT)
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Answer, App,
-    extract::{BYTES, Document, Name, Parameters, bounded, check_type},
+    extract::{BYTES, Binary, Document, Name, Parameters, bounded, check_type},
     problem::Problem,
 };
 use crate::{
@@ -22,7 +22,7 @@ use utoipa::IntoParams;
     (status = 200, description = "All open uploads, and the last that have ended", body = Vec<Upload>),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn list(State(app): State<App>) -> Answer<Json<Vec<Upload>>> {
+pub(super) async fn list_uploads(State(app): State<App>) -> Answer<Json<Vec<Upload>>> {
     app.work(|store| Ok(store.uploads())).await.map(Json)
 }
 
@@ -30,13 +30,17 @@ pub(super) async fn list(State(app): State<App>) -> Answer<Json<Vec<Upload>>> {
 ///
 /// If the server has a file with this digest, the upload is complete at once and nothing needs to be sent.
 #[utoipa::path(post, path = "/v1/uploads", tag = "uploads", request_body = NewUpload, responses(
-    (status = 201, description = "It has begun", body = Upload),
+    (status = 201, description = "It has begun", body = Upload, links(
+        ("show" = (operation_id = "show_upload", parameters(("id" = "$response.body#/id")))),
+        ("send" = (operation_id = "send_chunk", parameters(("id" = "$response.body#/id"), ("offset" = "$response.body#/received")))),
+        ("delete" = (operation_id = "delete_upload", parameters(("id" = "$response.body#/id")))),
+    )),
     (status = 413, description = "Larger than the server allows, or than it has room for", body = Problem),
     (status = 422, description = "Another length than the file with this digest has", body = Problem),
     (status = 429, description = "Too many open uploads, or files", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn begin(
+pub(super) async fn begin_upload(
     State(app): State<App>,
     Document(new): Document<NewUpload>,
 ) -> Answer<(StatusCode, Json<Upload>)> {
@@ -50,7 +54,7 @@ pub(super) async fn begin(
     (status = 404, description = "There is no such upload", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn show(State(app): State<App>, Name(id): Name<Id>) -> Answer<Json<Upload>> {
+pub(super) async fn show_upload(State(app): State<App>, Name(id): Name<Id>) -> Answer<Json<Upload>> {
     app.work(move |store| store.upload(id)).await.map(Json)
 }
 
@@ -61,7 +65,7 @@ pub(super) async fn show(State(app): State<App>, Name(id): Name<Id>) -> Answer<J
     (status = 409, description = "Its bytes are being written or checked", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn remove(State(app): State<App>, Name(id): Name<Id>) -> Answer<StatusCode> {
+pub(super) async fn delete_upload(State(app): State<App>, Name(id): Name<Id>) -> Answer<StatusCode> {
     app.work(move |store| store.delete_upload(id)).await.map(|()| StatusCode::NO_CONTENT)
 }
 
@@ -81,7 +85,7 @@ pub(super) struct Place {
 /// Chunks come in order. When the answer is there, the chunk's bytes are safe on the server's disk. After the last chunk
 /// the file is checked as a whole; it is there when the upload's state is `complete`.
 #[utoipa::path(put, path = "/v1/uploads/{id}/chunk", tag = "uploads", params(("id" = Id, Path), Place),
-    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    request_body(content = Binary, content_type = "application/octet-stream"),
     responses(
         (status = 200, description = "It is on the disk", body = Upload),
         (status = 404, description = "There is no such upload", body = Problem),
@@ -91,7 +95,7 @@ pub(super) struct Place {
         (status = 422, description = "The bytes do not have the digest, or do not fit, or must not be on a server", body = Problem),
         (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn append(
+pub(super) async fn send_chunk(
     State(app): State<App>,
     Name(id): Name<Id>,
     Parameters(Place { offset, sha256 }): Parameters<Place>,

@@ -25,6 +25,7 @@ pub struct FileRecord {
     /// Its length.
     pub bytes: u64,
     /// What it holds.
+    #[schema(value_type = String)]
     pub kind: FileKind,
 }
 

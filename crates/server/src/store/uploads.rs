@@ -50,6 +50,7 @@ pub struct Upload {
     pub state: UploadState,
     /// What the file holds, once that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     pub kind: Option<FileKind>,
     /// Why it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
