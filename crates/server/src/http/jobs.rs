@@ -22,7 +22,8 @@ pub(super) async fn list_jobs(State(app): State<App>) -> Answer<Json<Vec<Job>>> 
 
 /// Ask for a job
 ///
-/// It is planned first. If its plan is beyond the limits, its state becomes `refused` and its refusal has the numbers.
+/// It is planned first. If its plan is beyond the limits, its state becomes `refused` and its refusal has the numbers. A
+/// job on the same files that has not failed is answered in its place.
 #[utoipa::path(post, path = "/v1/jobs", tag = "jobs", request_body = JobRequest, responses(
     (status = 202, description = "It will be planned, and run when it is its turn", body = Job, links(
         ("show" = (operation_id = "show_job", parameters(("id" = "$response.body#/id")))),

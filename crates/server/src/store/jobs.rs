@@ -163,6 +163,19 @@ impl JobEntry {
         self.record.plan.filter(|_| !self.record.is_over()).map_or(0, |plan| plan.disk_bytes)
     }
 
+    /// Whether it gives, or has given, what is asked for.
+    fn answers(&self, request: &JobRequest, state: &State) -> bool {
+        let JobRequest { program, keys, inputs } = request;
+        let Job { results, .. } = &self.record;
+        let same = self.record.program == *program && self.record.keys == *keys && self.record.inputs == *inputs;
+        let there = || results.iter().flatten().all(|result| state.files.contains_key(&result.file));
+        same && match self.record.state {
+            JobState::Planning | JobState::Queued | JobState::Running => true,
+            JobState::Done => there(),
+            JobState::Stopping | JobState::Refused | JobState::Failed | JobState::Cancelled => false,
+        }
+    }
+
     /// The job as clients see it.
     fn view(&self) -> Job {
         Job { progress: self.control.as_ref().map(|control| control.progress()), ..self.record.clone() }
@@ -263,7 +276,8 @@ impl Store {
         self.state().jobs.get(&id).map(JobEntry::view).ok_or_else(|| absent("job", id))
     }
 
-    /// Takes a job on; it will be planned first.
+    /// Takes a job on; it will be planned first. A job on the same files that has not failed is the one that is meant: its
+    /// results would be the same, and whoever lost the answer may ask again.
     ///
     /// # Errors
     /// Files that are not there, too many jobs; the system's.
@@ -281,11 +295,16 @@ impl Store {
             let what = "the job names a file that is not there";
             return Err(Refusal::new(what, missing, "files that the server has", next).because(Cause::Unfit));
         }
+        let request = JobRequest { program, keys, inputs };
+        if let Some(job) = state.jobs.values().find(|job| job.answers(&request, &state)) {
+            return Ok(job.view());
+        }
         if state.jobs.len() >= self.limits.jobs {
             let wanted = format!("at most {}", self.limits.jobs);
             let refusal = Refusal::new("too many jobs", state.jobs.len(), wanted, "delete jobs that are over");
             return Err(refusal.because(Cause::TooMany));
         }
+        let JobRequest { program, keys, inputs } = request;
         let record = Job {
             id: Id::random(),
             number: state.next_number(),

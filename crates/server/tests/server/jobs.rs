@@ -27,6 +27,11 @@ fn a_job_goes_from_its_plan_to_its_results() {
         digest = FileId::of(format!("{digest}CIPHERTEXT 1CIPHERTEXT 2").as_bytes()).to_string();
     }
     assert_eq!(result(client, &job), format!("CIPHERTEXT {digest}").as_bytes());
+    assert_eq!(
+        client.submit(&json!({"steps": 3, "memory_bytes": 5000, "seconds": 2.5})),
+        id,
+        "the same is the same job"
+    );
     assert!(!wish.state().join("jobs").join(&id).join("work").exists(), "nothing is left of the run");
     client.post(&format!("/v1/jobs/{id}/cancel"), &json!({})).refused(409, "the job is over");
     client.delete(&format!("/v1/jobs/{id}")).expect(204);
