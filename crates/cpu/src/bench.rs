@@ -3,9 +3,11 @@
 //! A limit is what the arithmetic alone, or the memory traffic alone, needs at the rates this machine shows just now:
 //! no transform can be faster than its multiply-adds one after another at full rate.
 
+mod blind;
 mod composites;
 mod sums;
 
+pub use blind::{BlindShape, blind_rotation};
 pub use composites::{SwitchShape, key_switching};
 pub use sums::{SumsShape, weighted_sums};
 
@@ -19,6 +21,7 @@ use crate::{
     },
     layout::{self, Line},
 };
+use limbwise_device::Gadget;
 use limbwise_math::{galois::GaloisElement, modulus::Modulus, prime::ntt_primes_below};
 use std::{hint::black_box, time::Instant};
 
@@ -32,13 +35,14 @@ pub struct Measurement {
     pub n: usize,
     /// Bits of the primes.
     pub prime_bits: u32,
-    /// Limbs that take turns; 1 means hot caches. Conversions: sources. Composites: primes of the chain.
+    /// Limbs that take turns; 1 means hot caches. Conversions: sources. Composites: primes of the chain. Blind rotations:
+    /// steps.
     pub limbs: usize,
     /// Threads.
     pub threads: usize,
     /// Instruction set.
     pub isa: Isa,
-    /// Nanoseconds a limb (conversions: a target limb; composites: the whole), the least of several runs.
+    /// Nanoseconds a limb (conversions: a target limb; composites: the whole; blind rotations: an entry), the least of several runs.
     pub ns: f64,
     /// The same at the measured peak rate, where the operation has one.
     pub limit_ns: Option<f64>,
@@ -296,6 +300,19 @@ fn summing(isa: Isa, threads: usize, rates: Rates) -> Vec<Measurement> {
     weighted_sums(isa, shape, threads, rates).expect("the CPU has the instruction set, and a second thread")
 }
 
+/// Blind rotations of the shapes that TFHE's usual parameter sets have, alone and sixteen together.
+fn rotating(isa: Isa, rates: Rates) -> Vec<Measurement> {
+    let shapes = [(10, 500, 10, 2), (11, 918, 23, 1), (11, 592, 7, 3)];
+    let row = |(log_n, steps, base_log, levels): (u32, usize, u32, u32)| {
+        [(1, 1), (16, 1), (16, 2)].map(|(batch, threads)| {
+            let gadget = Gadget { base_log, levels };
+            let shape = BlindShape { log_n, prime_bits: 48, steps, gadget, batch };
+            blind_rotation(isa, shape, threads, rates).expect("the CPU has the instruction set, and a second thread")
+        })
+    };
+    shapes.into_iter().flat_map(row).collect()
+}
+
 /// Everything that `limbwise bench` prints about kernels; about fifteen seconds.
 ///
 /// # Panics
@@ -319,5 +336,6 @@ pub fn all(isa: Isa) -> Vec<Measurement> {
     }
     rows.extend([1, 2].into_iter().flat_map(|threads| switching(isa, threads, rates)));
     rows.extend([1, 2].into_iter().flat_map(|threads| summing(isa, threads, rates)));
+    rows.extend(rotating(isa, rates));
     rows
 }

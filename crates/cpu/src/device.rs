@@ -8,7 +8,7 @@ use crate::{
     ring::RingTables,
 };
 use limbwise_device::{
-    Basis, Device, Domain, Fault, Fill, Gadget, GadgetKey, Handle, HostRead, LweFill, LweShape, Ring, RingError,
+    Basis, Device, Domain, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, Ring, RingError,
     RingSpec, Role, Rounding, RowAt, Shape, Terms, expand_row,
     ops::{broadcast, transformed},
 };
@@ -534,6 +534,10 @@ impl Device for Cpu {
 
     fn weighted_sums(&self, x: &[CpuPoly], sums: &[Terms<'_, CpuPoly>]) -> Vec<CpuPoly> {
         self.fused_weighted_sums(x, sums)
+    }
+
+    fn blind_rotate(&self, test: &CpuPoly, exponents: &CpuLwe, key: &Ggsw<CpuPoly>) -> Vec<CpuPoly> {
+        self.fused_blind_rotate(test, exponents, key)
     }
 
     fn linear_combination(&self, x: &[&CpuPoly], constants: &[Vec<u64>]) -> CpuPoly {

@@ -1,7 +1,9 @@
 //! The table of kernels for one prime, chosen once.
 
 use super::{
-    Isa, avx2, ifma,
+    Isa, avx2,
+    blind::{Scratch, Step, by_limbs},
+    ifma,
     scalar::ScalarLimb,
     sums::{Sum, by_tiles, combined_by_tiles},
 };
@@ -61,6 +63,14 @@ pub trait LimbKernels: Send + Sync {
     /// `out = Σ limb·c` of at least one term, c in [0, q); each limb is read once.
     fn combination(&self, out: &mut [Line], terms: &[(&[Line], u64)]) {
         combined_by_tiles(self, out, terms);
+    }
+
+    /// Makes accumulators ready for [`Self::blind_step`]: each a limb of coefficients and a line behind it.
+    fn blind_start(&self, _acc: &mut [&mut [Line]]) {}
+
+    /// One step of a blind rotation.
+    fn blind_step(&self, step: &Step<'_>, acc: &mut [&mut [Line]], scratch: &mut Scratch<'_>) {
+        by_limbs(self, step, acc, scratch);
     }
 }
 

@@ -4,10 +4,11 @@
 //! Stays out: polynomials, threads, memory management.
 //!
 //! Read in this order: [`limb`] (the table of kernels), [`sums`], [`scalar`], `passes`, `factors`, [`avx2`], [`ifma`],
-//! [`convert`], `words`, [`galois`], [`gadget`], [`isa`].
+//! [`convert`], `words`, [`galois`], [`gadget`], [`blind`], [`isa`].
 
 #[cfg_attr(not(target_arch = "x86_64"), path = "absent_avx2.rs")]
 pub mod avx2;
+pub mod blind;
 pub mod convert;
 #[cfg(target_arch = "x86_64")]
 mod factors;

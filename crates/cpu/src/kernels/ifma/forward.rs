@@ -1,18 +1,21 @@
 //! The forward transform: coefficients in natural order → values in internal order.
 
 use super::{
+    blind::Cursor,
     macros::{forward_stage, forward_stages},
     range::{FULL, ForwardPlan, Range, forward_fresh, forward_memory, forward_offset, plan_forward},
     table::{LaneFactor, Node, Tile, Twiddles, factor, prefetch_row},
     vector::{
-        MASK, V, add, and, high, load, look_up8, low, product, reduce_once, reread, splat, store, sub, transpose, zero,
+        MASK, V, add, and, high, load, load_words, look_up8, low, product, reduce_once, reread, splat, store, sub,
+        transpose, zero,
     },
 };
 use crate::{
     kernels::unroll::unroll,
     layout::{BLOCK, Line, PADDED},
 };
-use limbwise_math::modulus::Modulus;
+use limbwise_math::{gadget::Decomposition, modulus::Modulus};
+use std::arch::x86_64::{_mm512_mask_sub_epi64, _mm512_min_epu64, _mm512_srlv_epi64};
 
 /// What a forward pass keeps in registers.
 #[derive(Clone, Copy)]
@@ -33,7 +36,7 @@ pub(super) struct Forward {
 impl Forward {
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn new(kind: u32, modulus: Modulus) -> Self {
+    pub(super) fn new(kind: u32, modulus: Modulus) -> Self {
         let q = modulus.value();
         let shift = look_up_shift(kind, modulus);
         let offset = q * u64::from(forward_offset(kind).unsigned_abs());
@@ -98,6 +101,8 @@ const MIDDLE: u32 = 1;
 const LAST: u32 = 2;
 /// Where a pass stands: between another and the reduction.
 const UPPER: u32 = 3;
+/// Where a pass stands: reads digits between −q and q.
+const DIGITS: u32 = 4;
 
 struct Plan<const KIND: u32, const LOG_R: u32, const PLACE: u32>;
 
@@ -111,6 +116,7 @@ impl<const KIND: u32, const LOG_R: u32, const PLACE: u32> Plan<KIND, LOG_R, PLAC
                 plan_forward(KIND, LOG_R, forward_fresh(KIND).union(Range::multiples(KIND, offset, offset + 2)), FULL)
             }
             UPPER => plan_forward(KIND, LOG_R, memory, FULL),
+            DIGITS => plan_forward(KIND, LOG_R, Range::multiples(KIND, offset, offset + 2), memory),
             _ => plan_forward(KIND, LOG_R, memory, memory),
         }
     };
@@ -145,6 +151,88 @@ column_pass!(radix2, 2, 1);
 column_pass!(radix4, 4, 2);
 column_pass!(radix8, 8, 3);
 column_pass!(radix16, 16, 4);
+
+/// How coefficients become digits, in registers.
+#[derive(Clone, Copy)]
+pub(super) struct Digits {
+    /// What is added before the plain digits are taken.
+    shift: V,
+    mask: V,
+    /// `−B/2` and multiples of q, for words that are next added to and for words that are next multiplied.
+    lifts: [V; 2],
+}
+
+impl Digits {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn new(kind: u32, modulus: Modulus, gadget: Decomposition) -> Self {
+        let (q, half) = (modulus.value(), gadget.base() / 2);
+        let lift = |multiple: i32| splat(q * u64::from(multiple.unsigned_abs()) - half);
+        let lifts = [lift(forward_offset(kind) + 1), lift(1)];
+        Self { shift: splat(gadget.shift()), mask: splat(gadget.base() - 1), lifts }
+    }
+}
+
+/// The first pass of the digits of `(X^e − 1)·a`: rows 16 lines apart. `a` has a line behind it with the first one negated,
+/// so that eight words in a row can be read from any place; `start` is 2N − e modulo 2N.
+macro_rules! digit_pass {
+    ($name:ident, $radix:tt, $log:literal) => {
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512ifma")]
+        pub(super) fn $name<const KIND: u32, const SINGLE: bool>(
+            (k, d): (Forward, Digits),
+            weights: &[u64],
+            (a, start): (&[Line], usize),
+            out: &mut [&mut [Line]],
+            (node, next): (&Node, &mut Cursor<'_>),
+        ) {
+            const LINES: usize = 16 * $radix;
+            let (a, own): (&[Line; LINES + 1], &[Line; LINES]) =
+                (a.first_chunk().expect("a limb and a line"), a.first_chunk().expect("a limb"));
+            let mut kept = [Line::default(); $radix];
+            for c in 0..16 {
+                next.advance();
+                let mut t = [zero(); $radix];
+                unroll!($radix {
+                    let word = (8 * (c + 16 * I) + start) % (16 * LINES);
+                    let x = load_words(a, word % (8 * LINES));
+                    let negated = if word >= 8 * LINES { 0xff } else { 0 };
+                    let x = add(_mm512_mask_sub_epi64(x, negated, k.q, x), d.shift);
+                    let x = sub(x, load(&own[c + 16 * I]));
+                    // Of the three the one in [0, q) is the least, for the others are larger or wrap round.
+                    t[I] = _mm512_min_epu64(reduce_once(x, k.q), add(x, k.q));
+                    if !SINGLE {
+                        store(&mut kept[I], t[I]);
+                    }
+                });
+                for (out, &weight) in out.iter_mut().zip(weights) {
+                    let (node, weight) = (reread(node), splat(weight));
+                    let mut v = [zero(); $radix];
+                    unroll!($radix {
+                        let x = if SINGLE { t[I] } else { load(&kept[I]) };
+                        v[I] = add(and(_mm512_srlv_epi64(x, weight), d.mask), d.lifts[I / ($radix / 2)]);
+                    });
+                    forward_stages!($radix, Plan::<KIND, $log, DIGITS>::PLAN, k, v, broadcast(node));
+                    let out: &mut [Line; LINES] = out.first_chunk_mut().expect("a limb");
+                    unroll!($radix { store(&mut out[c + 16 * I], v[I]); });
+                }
+            }
+        }
+    };
+}
+
+digit_pass!(digits8, 8, 3);
+digit_pass!(digits16, 16, 4);
+
+/// The last seven stages on one tile of 128 words. Range: whatever a multiply-add may read.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn lazy_tile<const KIND: u32>(k: Forward, tile: &mut [Line], t: &Tile) {
+    radix8::<KIND, MIDDLE, 2, 2>(k, tile, &t.upper);
+    let mut v = transposed(tile);
+    forward_stages!(16, Plan::<KIND, 4, UPPER>::PLAN, k, v, by_lane(&t.lanes));
+    unroll!(16 { store(&mut tile[I], v[I]); });
+}
 
 /// The last eight stages on rows of 256 words.
 #[inline]

@@ -1,6 +1,7 @@
 //! The inverse transform: values in internal order → coefficients in natural order, with 1/N.
 
 use super::{
+    blind::Cursor,
     forward::{broadcast, by_lane, look_up_shift},
     macros::{inverse_exit, inverse_stage, inverse_stages},
     range::{FULL, InversePlan, Range, inverse_memory, inverse_offset, is_crossed, plan_inverse},
@@ -17,7 +18,7 @@ use limbwise_math::modulus::Modulus;
 
 /// What an inverse pass keeps in registers.
 #[derive(Clone, Copy)]
-struct Inverse {
+pub(super) struct Inverse {
     /// 2^52 − q.
     negative: V,
     shift: V,
@@ -32,7 +33,7 @@ struct Inverse {
 impl Inverse {
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn new(kind: u32, modulus: Modulus) -> Self {
+    pub(super) fn new(kind: u32, modulus: Modulus) -> Self {
         let q = modulus.value();
         let shift = look_up_shift(kind, modulus) - 1;
         let table = |from: u64| Line(std::array::from_fn(|i| ((from + i as u64) << shift) / q * q));
@@ -69,6 +70,8 @@ const MIDDLE: u32 = 1;
 const LAST: u32 = 2;
 /// Where a pass stands: reads [0, q) words and is followed by others.
 const LOWER: u32 = 3;
+/// Where a pass stands: reads sums in [0, 4q) and is followed by others.
+const SUMMED: u32 = 4;
 
 struct Plan<const KIND: u32, const LOG_R: u32, const PLACE: u32>;
 
@@ -80,6 +83,7 @@ impl<const KIND: u32, const LOG_R: u32, const PLACE: u32> Plan<KIND, LOG_R, PLAC
             FIRST => plan_inverse(KIND, LOG_R, canonical, FULL),
             LAST => plan_inverse(KIND, LOG_R, memory, FULL),
             LOWER => plan_inverse(KIND, LOG_R, canonical, memory),
+            SUMMED => plan_inverse(KIND, LOG_R, Range::multiples(KIND, 0, 4), memory),
             _ => plan_inverse(KIND, LOG_R, memory, memory),
         }
     };
@@ -164,6 +168,48 @@ fn tiles<const KIND: u32>(k: Inverse, a: &mut [Line], tiles: &[Tile]) {
         radix8::<KIND, MIDDLE, 2, 2>(k, tile, &t.upper);
     }
 }
+
+/// The first seven stages on one tile of 128 words. Range: [0, 4q) → that between passes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn summed_tile<const KIND: u32>(k: Inverse, tile: &mut [Line], t: &Tile) {
+    let mut v = [zero(); 16];
+    unroll!(16 { v[I] = load(&tile[I]); });
+    inverse_stages!(16, Plan::<KIND, 4, SUMMED>::PLAN, false, k, v, by_lane(&t.lanes));
+    store_transposed(tile, v);
+    radix8::<KIND, MIDDLE, 2, 2>(k, tile, &t.upper);
+}
+
+/// The last pass, of rows 16 lines apart, added to what is in `acc`.
+macro_rules! adding_pass {
+    ($name:ident, $radix:tt, $log:literal) => {
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512ifma")]
+        pub(super) fn $name<const KIND: u32>(
+            k: Inverse,
+            acc: &mut [Line],
+            a: &[Line],
+            (node, next): (&Node, &mut Cursor<'_>),
+        ) {
+            let a: &[Line; 16 * $radix] = a.first_chunk().expect("a limb");
+            let acc: &mut [Line; 16 * $radix] = acc.first_chunk_mut().expect("a limb");
+            for c in 0..16 {
+                next.advance();
+                let node = reread(node);
+                let mut v = [zero(); $radix];
+                unroll!($radix { v[I] = load(&a[c + 16 * I]); });
+                inverse_stages!($radix, Plan::<KIND, $log, LAST>::PLAN, true, k, v, broadcast(node));
+                unroll!($radix {
+                    let sum = add(load(&acc[c + 16 * I]), v[I]);
+                    store(&mut acc[c + 16 * I], reduce_once(sum, k.q));
+                });
+            }
+        }
+    };
+}
+
+adding_pass!(adding8, 8, 3);
+adding_pass!(adding16, 16, 4);
 
 /// The transform of one limb. Range: [0, q) → [0, q).
 #[target_feature(enable = "avx512f,avx512ifma")]

@@ -1,7 +1,7 @@
 //! The kernels of one prime: transforms and element-wise arithmetic.
 
 use super::{
-    MAX_BITS, Token,
+    MAX_BITS, Token, blind,
     forward::forward,
     inverse::inverse,
     sums,
@@ -10,7 +10,11 @@ use super::{
     wide,
 };
 use crate::{
-    kernels::{Isa, LimbKernels, sums::Sum},
+    kernels::{
+        Isa, LimbKernels,
+        blind::{Scratch, Step, by_limbs},
+        sums::Sum,
+    },
     layout::Line,
 };
 use limbwise_math::modulus::Modulus;
@@ -283,6 +287,26 @@ impl LimbKernels for IfmaLimb {
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
             sums::combination(self.q, out, terms);
+        }
+    }
+
+    fn blind_start(&self, acc: &mut [&mut [Line]]) {
+        acc.iter_mut().for_each(|acc| blind::close(self.q, acc));
+    }
+
+    fn blind_step(&self, step: &Step<'_>, acc: &mut [&mut [Line]], scratch: &mut Scratch<'_>) {
+        if !blind::serves(self.log_n) {
+            return by_limbs(self, step, acc, scratch);
+        }
+        let kernel = match self.q.bits() {
+            ..=48 => blind::step::<48>,
+            49 => blind::step::<49>,
+            _ => blind::step::<50>,
+        };
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and IFMA.
+        unsafe {
+            kernel(step, &self.twiddles, acc, scratch);
         }
     }
 }

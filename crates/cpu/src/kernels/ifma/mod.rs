@@ -5,8 +5,9 @@
 //! decides while compiling where that needs a correction, and proves that it suffices.
 //!
 //! Read in this order: `vector` (the arithmetic), `range`, `table` (twiddles), `forward`, `inverse`,
-//! `limb` (element-wise kernels and the way in), `sums`, `convert`, `galois`, `wide`.
+//! `limb` (element-wise kernels and the way in), `sums`, `blind`, `convert`, `galois`, `wide`.
 
+mod blind;
 mod convert;
 mod forward;
 mod galois;

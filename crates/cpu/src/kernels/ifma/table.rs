@@ -40,6 +40,8 @@ pub(super) struct Tile {
 pub(super) struct Twiddles {
     /// The pass nearest the root.
     pub(super) first: Node,
+    /// The same in an inverse transform of words that are 2^−52 times what is meant.
+    pub(super) summed: Node,
     /// N = 2^17 only: halves of the sixteen parts of 8192 words.
     pub(super) split: Vec<Node>,
     /// One a block of 4096 words, N > 4096.
@@ -162,6 +164,11 @@ pub(super) fn twiddles(q: Modulus, log_n: u32) -> [Twiddles; 2] {
     let scale = q.inv(1 << log_n);
     inverse.first.0[0] = factor(q, q.mul(inverse.first.0[0].value, scale));
     inverse.first.0[15] = factor(q, scale);
+    inverse.summed = inverse.first;
+    for place in [0, 15] {
+        let value = q.mul(inverse.first.0[place].value, q.reduce(1 << 52));
+        inverse.summed.0[place] = factor(q, value);
+    }
     [forward, inverse]
 }
 
@@ -172,6 +179,7 @@ fn direction(roots: &Roots) -> Twiddles {
     let blocks = if log_n > 12 { n / 4096 } else { 0 };
     Twiddles {
         first: roots.node(1, 0, 1 << first_radix(log_n)),
+        summed: Node::default(),
         split: (0..if log_n == 17 { 16 } else { 0 }).map(|i| roots.node(16, i, 2)).collect(),
         blocks: (0..blocks).map(|i| roots.node(blocks, i, 16)).collect(),
         rows: (0..if large { n / 256 } else { 0 }).map(row).collect(),

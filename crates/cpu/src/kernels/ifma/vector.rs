@@ -3,10 +3,10 @@
 use super::Token;
 use crate::layout::Line;
 use std::arch::x86_64::{
-    __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_add_epi64, _mm512_and_si512, _mm512_load_si512, _mm512_madd52hi_epu64,
-    _mm512_madd52lo_epu64, _mm512_min_epu64, _mm512_permutex2var_epi64, _mm512_permutexvar_epi64, _mm512_set1_epi64,
-    _mm512_setzero_si512, _mm512_shuffle_i64x2, _mm512_srlv_epi64, _mm512_store_si512, _mm512_sub_epi64,
-    _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
+    __m512i, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm512_add_epi64, _mm512_and_si512, _mm512_load_si512,
+    _mm512_loadu_si512, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_min_epu64, _mm512_permutex2var_epi64,
+    _mm512_permutexvar_epi64, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shuffle_i64x2, _mm512_srlv_epi64,
+    _mm512_store_si512, _mm512_sub_epi64, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
 };
 
 /// q^{-1} modulo 2^52, by Newton's iteration: each step doubles the number of right low bits, from 3.
@@ -35,6 +35,19 @@ pub(super) fn load(line: &Line) -> V {
     }
 }
 
+/// Eight words from any word on.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn load_words(lines: &[Line], word: usize) -> V {
+    assert!(word + 8 <= 8 * lines.len());
+    let words = lines.as_ptr().cast::<u64>().wrapping_add(word);
+    #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
+    // SAFETY: the eight words lie in the slice.
+    unsafe {
+        _mm512_loadu_si512(words.cast())
+    }
+}
+
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn store(line: &mut Line, x: V) {
@@ -57,6 +70,13 @@ pub(super) fn reread<T>(table: &T) -> &T {
 #[target_feature(enable = "sse")]
 pub(super) fn prefetch(line: *const Line) {
     _mm_prefetch::<_MM_HINT_T0>(line.cast());
+}
+
+/// Asks the L2 cache for a line that will be needed later; any address will do.
+#[inline]
+#[target_feature(enable = "sse")]
+pub(super) fn prefetch_later(line: *const Line) {
+    _mm_prefetch::<_MM_HINT_T1>(line.cast());
 }
 
 /// The same word in every lane.

@@ -1,0 +1,95 @@
+//! One step of a blind rotation for one accumulator: what every set of kernels does, and the way that any can go.
+
+use super::{
+    LimbKernels,
+    sums::{End, Sum, Term},
+};
+use crate::layout::{self, Line};
+use limbwise_math::{gadget::Decomposition, modulus::Modulus};
+
+/// A step: `acc ← acc + GGSW ⊡ (X^e − 1)·acc`.
+pub struct Step<'a> {
+    /// The prime.
+    pub modulus: Modulus,
+    /// log₂ N.
+    pub log_n: u32,
+    /// How coefficients are split.
+    pub gadget: Decomposition,
+    /// e, in [0, 2N).
+    pub exponent: u64,
+    /// The GGSW ciphertext: limb `row·(k + 1) + component`, values.
+    pub key: &'a [&'a [Line]],
+    /// That of the step to come, and which part of it to ask for meanwhile: lines counted through all limbs.
+    pub next: (&'a [&'a [Line]], std::ops::Range<usize>),
+}
+
+/// Limbs of a thread's own.
+pub struct Scratch<'a> {
+    /// One for each row of the key.
+    pub digits: Vec<&'a mut [Line]>,
+    /// One for each component.
+    pub sums: Vec<&'a mut [Line]>,
+}
+
+/// The digits of `(X^e − 1)·a`, the limbs of one component.
+fn rotated_digits(step: &Step<'_>, digits: &mut [&mut [Line]], a: &[Line]) {
+    let (q, shift) = (step.modulus.value(), step.gadget.shift());
+    let lines = 1usize << (step.log_n - 3);
+    let place = |line: usize| if lines > layout::BLOCK { layout::padded(line) } else { line };
+    let start = (16 * lines - usize::try_from(step.exponent).expect("below 2N")) % (16 * lines);
+    let (first, offset) = (start / 8, start % 8);
+    let (mask, half) = (step.gadget.base() - 1, step.gadget.base() / 2);
+    for l in 0..lines {
+        let mut both = [0; 16];
+        for (part, words) in both.chunks_exact_mut(8).enumerate() {
+            let source = (first + l + part) % (2 * lines);
+            words.copy_from_slice(&a[place(source % lines)].0);
+            if source >= lines {
+                words.iter_mut().for_each(|x| *x = q - *x);
+            }
+        }
+        let mut moved = [0; 8];
+        for (i, (moved, &own)) in moved.iter_mut().zip(&a[place(l)].0).enumerate() {
+            // Of the three the one in [0, q) is the least, for the others are larger or wrap round.
+            let x = (both[offset + i] + shift).wrapping_sub(own);
+            *moved = x.min(x.wrapping_sub(q)).min(x.wrapping_add(q));
+        }
+        for (digits, weight) in digits.iter_mut().zip(step.gadget.log_factors()) {
+            for (out, x) in digits[place(l)].0.iter_mut().zip(moved) {
+                let digit = (x >> weight & mask).wrapping_sub(half);
+                *out = digit.min(digit.wrapping_add(q));
+            }
+        }
+    }
+}
+
+/// The step limb by limb: each passes the caches once for its digits, its transform, its product.
+pub(crate) fn by_limbs(
+    kernels: &(impl LimbKernels + ?Sized),
+    step: &Step<'_>,
+    acc: &mut [&mut [Line]],
+    scratch: &mut Scratch<'_>,
+) {
+    let (levels, components) = (step.gadget.levels() as usize, acc.len());
+    let length = layout::lines(step.log_n);
+    for (acc, digits) in acc.iter().zip(scratch.digits.chunks_exact_mut(levels)) {
+        rotated_digits(step, digits, acc);
+        digits.iter_mut().for_each(|digit| kernels.ntt(&mut digit[..length]));
+    }
+    let digits: Vec<&[Line]> = scratch.digits.iter().map(|digit| &digit[..length]).collect();
+    if let [b, a] = &mut scratch.sums[..] {
+        let pairs = digits.iter().zip(step.key.chunks_exact(2));
+        let terms: Vec<Term<'_, 2>> = pairs.map(|(factor, key)| Term { factor, with: [key[0], key[1]] }).collect();
+        kernels.inner_products([&mut b[..length], &mut a[..length]], &Sum::of(&terms, End::Set));
+    } else {
+        for (c, sum) in scratch.sums.iter_mut().enumerate() {
+            let rows = digits.iter().zip(step.key.chunks_exact(components));
+            let terms: Vec<Term<'_, 1>> = rows.map(|(factor, key)| Term { factor, with: [key[c]] }).collect();
+            kernels.inner_product(&mut sum[..length], &Sum::of(&terms, End::Set));
+        }
+    }
+    for (acc, sum) in acc.iter_mut().zip(&mut scratch.sums) {
+        kernels.intt(&mut sum[..length]);
+        kernels.add_assign(&mut acc[..length], &sum[..length]);
+    }
+}

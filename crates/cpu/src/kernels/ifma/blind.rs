@@ -1,0 +1,144 @@
+//! A step of a blind rotation with everything round the transforms inside their passes, for N = 1024 and 2048.
+//!
+//! Three sweeps: rotation, difference and digits in the first pass of the forward transforms; then, for each tile of 128
+//! words, the other passes of all digits, the product with the key and the first passes of the inverse transforms; last the
+//! inverse pass that adds to the accumulator. A digit is written once and read once between, a sum as well, and no
+//! transform is reduced before it is multiplied.
+//!
+//! The product leaves 2^−52 times the sum, which the last pass takes back with 1/N. Range of a sum: each high half is below
+//! q, pairs of them are brought below 2q, and Montgomery's step adds q and less than one a row: below 4q.
+
+use super::{
+    forward::{Digits, Forward, digits8, digits16, lazy_tile},
+    inverse::{Inverse, adding8, adding16, summed_tile},
+    table::Twiddles,
+    vector::{V, add, high, inverse_of_word, load, low, prefetch_later, reduce_once, splat, store, sub, zero},
+};
+use crate::{
+    kernels::blind::{Scratch, Step},
+    layout::Line,
+};
+use limbwise_math::modulus::Modulus;
+use std::arch::x86_64::_mm512_srli_epi64;
+
+/// Whether rings of this degree go this way.
+pub(super) fn serves(log_n: u32) -> bool {
+    matches!(log_n, 10 | 11)
+}
+
+/// Writes the line behind an accumulator: its first one, negated.
+pub(super) fn close(q: Modulus, acc: &mut [Line]) {
+    let (behind, limb) = acc.split_last_mut().expect("a limb and a line");
+    behind.0 = limb[0].0.map(|x| q.neg(x));
+}
+
+/// Asks for the key of the next step, a few lines at a time: more at once would block the core.
+pub(super) struct Cursor<'a> {
+    limbs: &'a [&'a [Line]],
+    at: usize,
+    end: usize,
+    by: usize,
+}
+
+impl Cursor<'_> {
+    #[inline]
+    #[target_feature(enable = "sse")]
+    pub(super) fn advance(&mut self) {
+        let to = (self.at + self.by).min(self.end);
+        while self.at < to {
+            let limb = self.limbs[self.at / self.limbs[0].len()];
+            prefetch_later(&raw const limb[self.at % limb.len()]);
+            self.at += 1;
+        }
+    }
+}
+
+/// What the product with the key keeps in registers.
+#[derive(Clone, Copy)]
+struct Product {
+    q: V,
+    twice: V,
+    /// q^{-1} modulo 2^52.
+    inverse: V,
+}
+
+impl Product {
+    /// 2^−52·Σ digit·key for one line, in [0, 4q).
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn line(self, rows: impl Iterator<Item = (V, V)>) -> V {
+        let (mut lows, mut highs) = (zero(), zero());
+        for (i, (digit, key)) in rows.enumerate() {
+            (lows, highs) = (low(lows, digit, key), high(highs, digit, key));
+            if i % 2 == 1 && i > 1 {
+                highs = reduce_once(highs, self.twice);
+            }
+        }
+        let m = low(zero(), lows, self.inverse);
+        sub(add(add(highs, self.q), _mm512_srli_epi64::<52>(lows)), high(zero(), m, self.q))
+    }
+}
+
+/// See [`crate::kernels::LimbKernels::blind_step`].
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn step<const KIND: u32>(
+    s: &Step<'_>,
+    [forward, inverse]: &[Twiddles; 2],
+    acc: &mut [&mut [Line]],
+    scratch: &mut Scratch<'_>,
+) {
+    let (components, levels, tiles) = (acc.len(), s.gadget.levels() as usize, 1 << (s.log_n - 7));
+    let q = s.modulus.value();
+    let calls = 2 * 16 * components + tiles * scratch.digits.len();
+    let (limbs, part) = (s.next.0, s.next.1.clone());
+    let mut next = Cursor { limbs, at: part.start, end: part.end, by: part.len().div_ceil(calls) };
+
+    let k = Forward::new(KIND, s.modulus);
+    let d = Digits::new(KIND, s.modulus, s.gadget);
+    let start = ((2usize << s.log_n) - usize::try_from(s.exponent).expect("below 2N")) % (2 << s.log_n);
+    let weights: [u64; 64] = weights(s);
+    for (acc, digits) in acc.iter().zip(scratch.digits.chunks_exact_mut(levels)) {
+        let (a, node) = ((&acc[..], start), (&forward.first, &mut next));
+        match (s.log_n, levels) {
+            (10, 1) => digits8::<KIND, true>((k, d), &weights[..1], a, digits, node),
+            (10, _) => digits8::<KIND, false>((k, d), &weights[..levels], a, digits, node),
+            (_, 1) => digits16::<KIND, true>((k, d), &weights[..1], a, digits, node),
+            _ => digits16::<KIND, false>((k, d), &weights[..levels], a, digits, node),
+        }
+    }
+
+    let back = Inverse::new(KIND, s.modulus);
+    let product = Product { q: splat(q), twice: splat(2 * q), inverse: splat(inverse_of_word(q)) };
+    for (t, (there, here)) in forward.tiles.iter().zip(&inverse.tiles).enumerate() {
+        let lines = 16 * t..16 * (t + 1);
+        for digit in &mut scratch.digits {
+            next.advance();
+            lazy_tile::<KIND>(k, &mut digit[lines.clone()], there);
+        }
+        for (c, sum) in scratch.sums.iter_mut().enumerate() {
+            let sum = &mut sum[lines.clone()];
+            for (line, out) in lines.clone().zip(&mut *sum) {
+                let keys = s.key[c..].iter().step_by(components);
+                let rows = scratch.digits.iter().zip(keys);
+                store(out, product.line(rows.map(|(digit, key)| (load(&digit[line]), load(&key[line])))));
+            }
+            summed_tile::<KIND>(back, sum, here);
+        }
+    }
+
+    for (acc, sum) in acc.iter_mut().zip(&scratch.sums) {
+        let node = (&inverse.summed, &mut next);
+        match s.log_n {
+            10 => adding8::<KIND>(back, acc, sum, node),
+            _ => adding16::<KIND>(back, acc, sum, node),
+        }
+        close(s.modulus, acc);
+    }
+}
+
+/// log₂ of the factor of each digit.
+fn weights(s: &Step<'_>) -> [u64; 64] {
+    let mut all = [0; 64];
+    all.iter_mut().zip(s.gadget.log_factors()).for_each(|(weight, factor)| *weight = factor.into());
+    all
+}
