@@ -1,6 +1,6 @@
 //! What can go wrong by a user's mistake, in words that say what, got, wanted and the next step.
 
-use crate::{ckks::tensor::TensorError, params::ParamsError, rlwe::KeyName, wire::WireError};
+use crate::{ckks::tensor::TensorError, params::ParamsError, rlwe::KeyName, tfhe::TfheError, wire::WireError};
 use limbwise_device::{Fault, RingError};
 use limbwise_math::sampling::EntropyError;
 
@@ -32,6 +32,9 @@ pub enum Error {
     /// A ciphertext or parameters that cannot be bootstrapped.
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
+    /// Messages, tables and keys of TFHE that do not go together.
+    #[error(transparent)]
+    Tfhe(#[from] TfheError),
     /// What was decrypted cannot be right.
     #[error(transparent)]
     Decrypt(#[from] DecryptError),

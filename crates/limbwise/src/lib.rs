@@ -4,12 +4,13 @@
 //! [`Device`](limbwise_device::Device).
 //! Stays out: kernels, machine models, files of workloads, threads. Secret keys exist only under the feature `client`.
 //!
-//! Read in this order: [`params`], [`rlwe`], [`ckks`], [`wire`].
+//! Read in this order: [`params`], [`rlwe`], [`ckks`], [`tfhe`], [`wire`].
 
 pub mod ckks;
 pub mod error;
 pub mod params;
 pub mod rlwe;
+pub mod tfhe;
 pub mod wire;
 
 pub use error::{Error, Result};

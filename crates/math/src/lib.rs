@@ -4,7 +4,7 @@
 //! Enters: mathematics on slices and scalars, each written for clarity and tested against its definition.
 //! Stays out: devices, threads, I/O, `unsafe`, scheme words.
 //!
-//! Read in this order: [`modulus`], [`prime`], [`ntt`], [`rns`], [`gadget`], [`galois`], [`embedding`], [`sampling`], [`chebyshev`].
+//! Read in this order: [`modulus`], [`prime`], [`ntt`], [`rns`], [`gadget`], [`galois`], [`embedding`], [`sampling`], [`tail`], [`chebyshev`].
 
 pub mod chebyshev;
 pub mod embedding;
@@ -15,4 +15,5 @@ pub mod ntt;
 pub mod prime;
 pub mod rns;
 pub mod sampling;
+pub mod tail;
 pub mod uniform_sum;

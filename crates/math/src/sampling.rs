@@ -160,16 +160,13 @@ pub struct GaussianTable {
 }
 
 impl GaussianTable {
-    /// The largest σ: at each draw all of 10σ entries are compared.
-    pub const WIDEST: f64 = 4096.0;
-
-    /// Table for probability proportional to exp(−x²/2σ²), σ ≤ [`Self::WIDEST`].
+    /// Table for probability proportional to exp(−x²/2σ²), σ ≤ 100.
     ///
     /// # Panics
-    /// If σ is not in (0, [`Self::WIDEST`]].
+    /// If σ is not in (0, 100].
     #[must_use]
     pub fn new(sigma: f64) -> Self {
-        assert!(sigma > 0.0 && sigma <= Self::WIDEST, "σ = {sigma} is out of range");
+        assert!(sigma > 0.0 && sigma <= 100.0, "σ = {sigma} is out of range");
         let last = (0..).find(|&k| f64::from(k) > 10.0 * sigma).unwrap_or(u32::MAX);
         let density = |k: u32| {
             let two_sided = if k == 0 { 1.0 } else { 2.0 };
@@ -190,6 +187,52 @@ impl GaussianTable {
             rounded
         });
         Self { tails: tails.take_while(|&t| t > 0).collect() }
+    }
+}
+
+/// A discrete Gaussian of any width up to 2^50, put together from narrow ones in constant time.
+///
+/// With x and y of width s, `x + c·y` has width `s·√(1 + c²)` and is a discrete Gaussian but for 2^−200 while c is at most
+/// s/4. Each such step squares the width, so that a few draws from one small table make one of any.
+///
+/// Source: \[MW17\] §3.
+#[derive(Clone, Debug)]
+pub struct Gaussian {
+    table: GaussianTable,
+    /// What each draw is multiplied by.
+    weights: Vec<i64>,
+}
+
+impl Gaussian {
+    /// The distribution of standard deviation σ.
+    ///
+    /// # Panics
+    /// If σ is not in (0, 2^50].
+    #[must_use]
+    pub fn new(sigma: f64) -> Self {
+        assert!(sigma > 0.0 && sigma <= 50f64.exp2(), "σ = {sigma} is out of range");
+        let (mut narrow, mut weights) = (sigma, vec![1]);
+        while narrow > 64.0 {
+            #[expect(clippy::cast_possible_truncation, reason = "below 2^25")]
+            let factor = (narrow / 4.0).sqrt() as i64;
+            weights.extend(weights.clone().into_iter().map(|w: i64| w * factor));
+            #[expect(clippy::cast_precision_loss, reason = "below 2^25")]
+            let c = factor as f64;
+            narrow /= (1.0 + c * c).sqrt();
+        }
+        Self { table: GaussianTable::new(narrow), weights }
+    }
+}
+
+impl Stream {
+    /// Fills with draws from a Gaussian of any width.
+    pub fn wide_gaussian(&mut self, gaussian: &Gaussian, out: &mut [i64]) {
+        let mut draws = vec![0; gaussian.weights.len()];
+        for x in out {
+            self.gaussian(&gaussian.table, &mut draws);
+            *x = draws.iter().zip(&gaussian.weights).map(|(d, w)| d * w).sum();
+        }
+        draws.zeroize();
     }
 }
 
@@ -228,6 +271,22 @@ mod tests {
         assert!((moment(2) - 10.24).abs() < 5.0 * 0.0283, "variance {}", moment(2));
         assert!((moment(4) - 314.57).abs() < 5.0 * 2.01, "fourth moment {}", moment(4));
         assert!(x.iter().any(|&v| v.abs() >= 12) && x.iter().all(|&v| v.abs() <= 32));
+    }
+
+    #[test]
+    fn wide_gaussians_have_their_moments() {
+        for sigma in [50.0, 150.0, 1550.0, 13_600_000.0] {
+            let mut x = vec![0; 1 << 16];
+            stream("wide").wide_gaussian(&Gaussian::new(sigma), &mut x);
+            #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+            let moment = |p: i32| x.iter().map(|&v| (v as f64 / sigma).powi(p)).sum::<f64>() / 65_536.0;
+            // Standard errors: 1/256, √2/256 and √96/256.
+            assert!(moment(1).abs() < 5.0 / 256.0, "mean {} at {sigma}", moment(1));
+            assert!((moment(2) - 1.0).abs() < 5.0 * 0.0056, "variance {} at {sigma}", moment(2));
+            assert!((moment(4) - 3.0).abs() < 5.0 * 0.0383, "fourth moment {} at {sigma}", moment(4));
+            let odd = x.iter().filter(|v| *v & 1 == 1).count();
+            assert!(odd.abs_diff(32768) < 5 * 128, "{odd} odd at {sigma}");
+        }
     }
 
     #[test]

@@ -25,6 +25,30 @@ pub enum ParamsError {
         /// What to do.
         next: &'static str,
     },
+    /// A binary secret's key below 128 bits without leave.
+    #[error(
+        "the {key} key (binary secret of dimension {dimension}, errors of 2^{log_sigma:.2} of the modulus) is below 128 bits of security: {wanted}"
+    )]
+    InsecureBinary {
+        /// Which key.
+        key: &'static str,
+        /// Its dimension.
+        dimension: usize,
+        /// log₂ of σ over the modulus.
+        log_sigma: f64,
+        /// What would pass, in words.
+        wanted: String,
+    },
+    /// Bootstrapping would fail more often than promised.
+    #[error(
+        "a bootstrapping would fail with probability 2^{got:.1}, 2^{wanted} is promised: fewer message bits, a larger ring or dimension, or narrower errors"
+    )]
+    FailsTooOften {
+        /// log₂ of what it is.
+        got: f64,
+        /// log₂ of what is wanted.
+        wanted: f64,
+    },
     /// P too small for the digits.
     #[error(
         "P has {special:.1} bits, but the largest digit of dnum {dnum} has {digit:.1}: key switching would drown the message; add special primes or raise dnum"

@@ -19,10 +19,44 @@ const GUIDELINES: [(u32, [u32; 8]); 3] = [
 /// The 2018 table for 128 bits, N = 2^10 … 2^15; OpenFHE's own extension to 2^16 is not part of it.
 const STANDARD_2018: [u32; 6] = [27, 54, 109, 218, 438, 881];
 
+/// Binary secrets of dimension n with Gaussian errors of relative width σ/q, from dimension n₀ on: class, slope, offset and
+/// n₀ of log₂(σ/q) ≥ slope·n + offset. Source: \[BBBCLOT23\], the curves published with its optimizer.
+const BINARY: [(u32, f64, f64, usize); 4] = [
+    (80, -0.040_458_2, 1.718_38, 450),
+    (112, -0.029_881_4, 2.653_932, 450),
+    (128, -0.026_599_462_343_105_267, 2.981_543_184_145_991, 450),
+    (192, -0.018_894_1, 4.270_035, 532),
+];
+
+/// Narrowest errors that a modulus can hold, for the curves as for the tables.
+pub const NARROWEST: f64 = 3.2;
+
+/// The class of an LWE or GLWE key with a binary secret: 192, 128, below that 112 or 80 for the record, or 0.
+///
+/// `sigma` in units of the modulus's own integers.
+#[must_use]
+pub fn binary_class(dimension: usize, log_modulus: f64, sigma: f64) -> u32 {
+    if sigma < NARROWEST {
+        return 0;
+    }
+    let relative = sigma.log2() - log_modulus;
+    let n = limbwise_math::rns::to_f64(dimension as u64);
+    let met = |row: &&(u32, f64, f64, usize)| dimension >= row.3 && relative >= row.1 * n + row.2 - 1e-9;
+    BINARY.iter().filter(met).map(|row| row.0).max().unwrap_or(0)
+}
+
+/// Least σ of a binary secret's key in a class, in units of the modulus's own integers; `None` where no row speaks.
+#[must_use]
+pub fn least_sigma(class: u32, dimension: usize, log_modulus: f64) -> Option<f64> {
+    let &(_, slope, offset, least) = BINARY.iter().find(|row| row.0 == class)?;
+    let n = limbwise_math::rns::to_f64(dimension as u64);
+    (dimension >= least).then(|| (slope * n + offset + log_modulus).exp2().max(NARROWEST))
+}
+
 /// What the gate found: printed in every report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SecurityReport {
-    /// The class met: 128, 192 or 256; 0 below.
+    /// The class met: 128, 192 or 256; 0 below, or 80 or 112 where curves of binary secrets say so.
     pub bits: u32,
     /// log₂ of the largest modulus under which a key is published.
     pub log_qp: f64,
@@ -129,6 +163,24 @@ mod tests {
             assert_eq!((at(most), at(most + 1)), (128, 0));
         }
         assert_eq!(class(Standard::HomomorphicEncryption2018, 16, 10.0, Secret::Ternary, 3.2), 0);
+    }
+
+    #[test]
+    fn curves_hold_at_their_edge_and_not_beyond() {
+        for (class, below) in [(80, 0), (112, 80), (128, 112), (192, 128)] {
+            for n in [600, 918, 1024] {
+                let sigma = least_sigma(class, n, 60.0).unwrap();
+                assert_eq!(binary_class(n, 60.0, sigma), class, "n = {n}");
+                assert_eq!(binary_class(n, 61.0, sigma), below, "one bit more at n = {n}");
+            }
+        }
+        // The floor of whole errors: at N = 2048 and 48 bits the curve would allow narrower ones.
+        assert_eq!(least_sigma(128, 2048, 48.0), Some(3.2));
+        assert_eq!(
+            [binary_class(2048, 48.0, 3.2), binary_class(2048, 48.0, 3.19), binary_class(449, 20.0, 1e6)],
+            [128, 0, 0]
+        );
+        assert_eq!((least_sigma(128, 449, 32.0), least_sigma(192, 531, 32.0)), (None, None));
     }
 
     #[test]

@@ -1,0 +1,108 @@
+//! What a user of TFHE can get wrong.
+
+use super::key::KeyTag;
+
+/// Messages, tables and keys that do not go together.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TfheError {
+    /// A message that the space does not have.
+    #[error("message {got} is outside 0 to {most}: choose parameters with more message bits, or split it into digits")]
+    Message {
+        /// What was given.
+        got: u64,
+        /// The largest there is.
+        most: u64,
+    },
+    /// No message where errors end: the padding bit is set.
+    #[error("what was decrypted is no message of 0 to {most}: wrong key, or a sum that left the space")]
+    Decrypted {
+        /// The largest there is.
+        most: u64,
+    },
+    /// A table of another length.
+    #[error("a table has an entry for each of {wanted} messages, got {got}")]
+    TableLength {
+        /// Entries given.
+        got: usize,
+        /// Entries wanted.
+        wanted: usize,
+    },
+    /// Not a table, and not one for each ciphertext.
+    #[error("{got} tables for a batch of {batch}: give one, or one for each")]
+    TableCount {
+        /// Tables given.
+        got: usize,
+        /// Ciphertexts.
+        batch: usize,
+    },
+    /// Values made with other keys or parameters.
+    #[error("{op}: made with keys {left}, and with keys {right}: only what belongs to one client key goes together")]
+    OtherKeys {
+        /// The operation.
+        op: &'static str,
+        /// Tag of the one.
+        left: KeyTag,
+        /// Tag of the other.
+        right: KeyTag,
+    },
+    /// Other parameters than the keys'.
+    #[error("{op}: the parameter sets differ: use the one that the keys were made for")]
+    OtherParams {
+        /// The operation.
+        op: &'static str,
+    },
+    /// A sum that may leave the space.
+    #[error("{op}: the messages may reach {low} to {high}, a table takes 0 to {most}: bootstrap the parts first")]
+    Range {
+        /// The operation.
+        op: &'static str,
+        /// Least message there may be.
+        low: i64,
+        /// Largest.
+        high: i64,
+        /// Largest there may be.
+        most: u64,
+    },
+    /// More noise than the parameters leave room for.
+    #[error(
+        "{op}: this would fail with probability 2^{got:.1}, the parameters promise 2^{wanted}: bootstrap before adding, or take fewer tables at a time"
+    )]
+    Noise {
+        /// The operation.
+        op: &'static str,
+        /// log₂ of the probability.
+        got: f64,
+        /// log₂ of what was promised.
+        wanted: f64,
+    },
+    /// Batches that do not go together.
+    #[error("{op}: batches of {left} and {right} do not go together: make them equal, or one of them 1")]
+    Batch {
+        /// The operation.
+        op: &'static str,
+        /// Left batch.
+        left: usize,
+        /// Right batch.
+        right: usize,
+    },
+    /// Not 1, 2, 4, … tables.
+    #[error("{got} tables share a blind rotation only as a power of two, at most N/2^(message bits + 1) = {most}")]
+    Together {
+        /// Tables given.
+        got: usize,
+        /// Most there may be.
+        most: usize,
+    },
+    /// No preset of that name.
+    #[error("there is no TFHE preset {0:?}: choose one of {1}")]
+    UnknownPreset(String, String),
+    /// Nothing found.
+    #[error("no parameter set within the gate has {message_bits} message bits and p_fail <= 2^{log2_failure}")]
+    NothingFound {
+        /// Bits asked for.
+        message_bits: u32,
+        /// Probability asked for.
+        log2_failure: f64,
+    },
+}

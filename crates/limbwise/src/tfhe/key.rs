@@ -1,0 +1,140 @@
+//! Public key material: as published (seeds and bodies) and as a device uses it.
+
+use super::params::TfheParams;
+use limbwise_device::{Device, Domain, Ggsw, KeyId, LweShape, LweSwitchKey, Role};
+use limbwise_math::sampling::{Seed, Stream};
+
+/// Identity of the switching key on devices and in graphs.
+pub const SWITCH_KEY: KeyId = KeyId(0);
+/// Identity of the bootstrapping key.
+pub const BOOTSTRAP_KEY: KeyId = KeyId(1);
+
+/// Which client key something belongs to: public, random, in no way derived from the secret's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyTag(pub u64);
+
+impl std::fmt::Display for KeyTag {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// What a server needs to bootstrap, as it is published: all uniform halves are grown from a seed.
+pub struct BootstrapKeys<D: Device> {
+    pub(crate) params: TfheParams,
+    pub(crate) tag: KeyTag,
+    /// Of all uniform halves.
+    pub(crate) seed: Seed,
+    /// Bodies of the switching key, one for each word of the wide key and digit.
+    pub(crate) switch_bodies: Vec<u64>,
+    /// Bodies of the GGSW ciphertexts: a polynomial a row, its batch the n bits of the narrow key.
+    pub(crate) rows: Vec<D::Poly>,
+}
+
+/// Keys ready for use on a device.
+pub struct ServerKey<D: Device> {
+    params: TfheParams,
+    tag: KeyTag,
+    /// From the wide key to the narrow one.
+    pub switch: LweSwitchKey<D::Lwe>,
+    /// The bits of the narrow key, encrypted under the GLWE key; evaluation domain.
+    pub bootstrap: Ggsw<D::Poly>,
+}
+
+/// The seed of mask `c` of row `row`.
+pub(crate) fn mask_seed(seed: &Seed, row: usize, c: usize) -> Seed {
+    seed.derive(&format!("bootstrapping row {row} mask {c}"))
+}
+
+/// The mask of an entry of the switching key.
+pub(crate) fn switch_mask(seed: &Seed, entry: usize, modulus: u64, out: &mut [u64]) {
+    let context = [b"switching entry ".as_slice(), &(entry as u64).to_le_bytes()].concat();
+    let mut stream = Stream::new(seed, &context);
+    out.iter_mut().for_each(|x| *x = stream.next_word() & (modulus - 1));
+}
+
+/// Shape of the switching key's rows.
+pub(crate) fn switch_shape(params: &TfheParams) -> LweShape {
+    let l = params.literal();
+    let batch = l.wide_dimension() * l.key_switch.levels as usize;
+    LweShape { dimension: l.lwe_dimension, modulus: params.lwe_modulus(), batch }
+}
+
+impl<D: Device> BootstrapKeys<D> {
+    /// Bytes of what is published.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let row = self.params.shape(self.params.literal().lwe_dimension, Domain::Eval).bytes();
+        32 + 8 * self.switch_bodies.len() as u64 + row * self.rows.len() as u64
+    }
+
+    /// Which client key they belong to.
+    #[must_use]
+    pub fn tag(&self) -> KeyTag {
+        self.tag
+    }
+}
+
+impl<D: Device> ServerKey<D> {
+    /// Grows the uniform halves.
+    ///
+    /// # Panics
+    /// Never.
+    #[must_use]
+    pub fn new(dev: &D, keys: &BootstrapKeys<D>) -> Self {
+        let (params, seed) = (keys.params.clone(), &keys.seed);
+        let shape = params.shape(params.literal().lwe_dimension, Domain::Eval);
+        let grown = |(r, body): (usize, &D::Poly)| {
+            let mask = |c| dev.expand_seed(&shape, Role::BootstrapKey(BOOTSTRAP_KEY), &mask_seed(seed, r, c));
+            std::iter::once(body.clone()).chain((0..params.literal().masks).map(mask)).collect()
+        };
+        let bootstrap =
+            Ggsw { gadget: params.literal().bootstrap.into(), rows: keys.rows.iter().enumerate().map(grown).collect() };
+        let modulus = params.lwe_modulus();
+        let rows = dev.upload_lwe(switch_shape(&params), Role::EvaluationKey(SWITCH_KEY), &|entry, words| {
+            let (body, mask) = words.split_last_mut().expect("a ciphertext has a body");
+            switch_mask(seed, entry, modulus, mask);
+            *body = keys.switch_bodies[entry];
+        });
+        let switch = LweSwitchKey { gadget: params.literal().key_switch.into(), rows };
+        Self { params, tag: keys.tag, switch, bootstrap }
+    }
+
+    /// Keys that exist by declaration, for recorders: shapes, roles and identities.
+    #[must_use]
+    pub fn declared(dev: &D, params: &TfheParams) -> Self {
+        let l = params.literal();
+        let shape = params.shape(l.lwe_dimension, Domain::Eval);
+        let part = |_| dev.upload(&shape, Role::BootstrapKey(BOOTSTRAP_KEY), &|_, _| unreachable!("a declared key"));
+        let rows = (l.masks + 1) * l.bootstrap.levels as usize;
+        let rows = (0..rows).map(|_| (0..=l.masks).map(part).collect()).collect();
+        let switch = dev.upload_lwe(switch_shape(params), Role::EvaluationKey(SWITCH_KEY), &|_, _| {
+            unreachable!("a declared key has no words")
+        });
+        Self {
+            params: params.clone(),
+            tag: KeyTag(0),
+            switch: LweSwitchKey { gadget: l.key_switch.into(), rows: switch },
+            bootstrap: Ggsw { gadget: l.bootstrap.into(), rows },
+        }
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub fn params(&self) -> &TfheParams {
+        &self.params
+    }
+
+    /// Which client key they belong to.
+    #[must_use]
+    pub fn tag(&self) -> KeyTag {
+        self.tag
+    }
+}
+
+/// An encryption of zero under which anyone can encrypt: `[b, a_1 … a_k]` with `b + Σ a_c·S_c = e`, evaluation domain.
+pub struct PublicKey<D: Device> {
+    pub(crate) params: TfheParams,
+    pub(crate) tag: KeyTag,
+    pub(crate) parts: Vec<D::Poly>,
+}

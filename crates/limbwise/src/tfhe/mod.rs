@@ -1,0 +1,38 @@
+//! TFHE: exact functions of small encrypted integers by programmable bootstrapping, generic over the device.
+//!
+//! A ciphertext is a batch of LWE ciphertexts under the wide key (the k·N coefficients of the GLWE key, modulo its prime).
+//! It carries the largest message it may hold and how much noise was added up, so that a bootstrapping which could go
+//! wrong is refused. Bootstrapping is key switch → modulus switch → blind rotation → sample extraction.
+//!
+//! Enters: checked parameters, keys, ciphertexts, tables, bootstrapping, noise, the search for parameters.
+//! Stays out: kernels (the device's `blind_rotate` is one call), secret keys without the feature `client`.
+//!
+//! Read in this order: [`params`], [`noise`], [`presets`], [`mod@search`], [`key`], [`ciphertext`], [`table`],
+//! [`bootstrap`], [`boolean`], [`integer`], and for clients `secret`.
+
+pub mod boolean;
+pub mod bootstrap;
+pub mod ciphertext;
+pub mod error;
+pub mod integer;
+pub mod key;
+pub mod noise;
+pub mod params;
+pub mod presets;
+pub mod search;
+#[cfg(feature = "client")]
+pub mod secret;
+pub mod table;
+
+pub use boolean::{Boolean, Gate};
+pub use bootstrap::Evaluator;
+pub use ciphertext::Ciphertext;
+pub use error::TfheError;
+pub use integer::Integer;
+pub use key::{BootstrapKeys, KeyTag, PublicKey, ServerKey};
+pub use params::{GadgetLiteral, TfheLiteral, TfheParams};
+pub use presets::{TfhePreset, preset, presets};
+pub use search::{SearchGoal, search};
+#[cfg(feature = "client")]
+pub use secret::ClientKey;
+pub use table::Table;

@@ -1,0 +1,267 @@
+//! A parameter set as written and as checked: every key through the security gate, the failure probability against its
+//! promise.
+
+use super::noise;
+use crate::params::{
+    Insecure, ParamsError, PrimeChoice, SecurityReport,
+    security::{NARROWEST, binary_class, least_sigma},
+};
+use limbwise_device::{Basis, Domain, Gadget, Ring, RingSpec, Shape};
+use limbwise_math::{modulus::Modulus, prime::ntt_primes_below, rns::to_f64};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A small signed base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GadgetLiteral {
+    /// log₂ of the base.
+    pub base_log: u32,
+    /// Number of digits.
+    pub levels: u32,
+}
+
+impl From<GadgetLiteral> for Gadget {
+    fn from(GadgetLiteral { base_log, levels }: GadgetLiteral) -> Self {
+        Self { base_log, levels }
+    }
+}
+
+/// A TFHE parameter set as written. All secrets are binary.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TfheLiteral {
+    /// log₂ of the ring degree N, 10 … 17.
+    pub log_n: u32,
+    /// Mask polynomials k of a GLWE ciphertext.
+    pub masks: usize,
+    /// The prime of GLWE ciphertexts: by bits, the largest of so many; just below a power of two in any case.
+    pub prime: PrimeChoice,
+    /// Standard deviation of the errors of GLWE keys, in integers.
+    pub glwe_sigma: f64,
+    /// Dimension n of the narrow LWE key: steps of a blind rotation.
+    pub lwe_dimension: usize,
+    /// log₂ of the modulus of the narrow LWE key.
+    pub log_lwe_modulus: u32,
+    /// Standard deviation of the errors of the key that switches to it, in integers.
+    pub lwe_sigma: f64,
+    /// Digits of the blind rotation.
+    pub bootstrap: GadgetLiteral,
+    /// Digits of the LWE key switch.
+    pub key_switch: GadgetLiteral,
+    /// Bits of a message, carries included, the padding bit not.
+    pub message_bits: u32,
+    /// Largest Euclidean norm of the coefficients by which bootstrapped ciphertexts are added up before a bootstrapping.
+    pub norm: f64,
+    /// log₂ of the promised failure probability of a bootstrapping at that norm, whatever the message.
+    pub log2_failure: f64,
+    /// Leave to go below 128 bits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub insecure: Option<Insecure>,
+}
+
+impl TfheLiteral {
+    /// Bits of the prime.
+    #[must_use]
+    pub fn prime_bits(&self) -> u32 {
+        match self.prime {
+            PrimeChoice::Bits(bits) => bits,
+            PrimeChoice::Exact(prime) => 64 - prime.leading_zeros(),
+        }
+    }
+
+    /// log₂ of the prime; one named by its bits lies so near the power of two that the power stands for it.
+    #[must_use]
+    pub fn log_modulus(&self) -> f64 {
+        match self.prime {
+            PrimeChoice::Bits(bits) => f64::from(bits),
+            PrimeChoice::Exact(prime) => to_f64(prime).log2(),
+        }
+    }
+
+    /// Dimension of the wide LWE key, k·N.
+    #[must_use]
+    pub fn wide_dimension(&self) -> usize {
+        self.masks << self.log_n
+    }
+}
+
+/// A checked parameter set; cheap to clone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TfheParams(Arc<Inner>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Inner {
+    literal: TfheLiteral,
+    ring: Ring,
+    security: SecurityReport,
+    log2_failure: f64,
+}
+
+fn range(field: &'static str, got: impl ToString, wanted: &str) -> ParamsError {
+    ParamsError::Range { field, got: got.to_string(), wanted: wanted.into() }
+}
+
+/// Field, whether it is in range, what it is, what it may be.
+type Rule = (&'static str, bool, String, &'static str);
+
+impl TfheParams {
+    /// Chooses the prime and checks everything.
+    ///
+    /// # Errors
+    /// [`ParamsError`]: which field, what it is, what it may be; a key below 128 bits; a failure probability above its
+    /// promise.
+    pub fn new(literal: &TfheLiteral) -> Result<Self, ParamsError> {
+        check_ranges(literal)?;
+        let prime = match literal.prime {
+            PrimeChoice::Exact(prime) => prime,
+            PrimeChoice::Bits(bits) => ntt_primes_below(literal.log_n, bits, 1, &[])?[0],
+        };
+        let ring = Ring::new(&RingSpec { log_n: literal.log_n, primes: vec![prime] })?;
+        let fits = [
+            ("bootstrap", Gadget::from(literal.bootstrap).fits(prime)),
+            ("key_switch", Gadget::from(literal.key_switch).fits(1 << literal.log_lwe_modulus)),
+        ];
+        if let Some((field, _)) = fits.into_iter().find(|(_, fits)| !fits) {
+            return Err(range(field, "too many bits", "digits that fit the modulus: base_log·levels at most its bits"));
+        }
+        let security = security(literal, to_f64(prime).log2())?;
+        let log2_failure = noise::log2_failure(literal, literal.norm * literal.norm, 0);
+        if log2_failure > literal.log2_failure {
+            return Err(ParamsError::FailsTooOften { got: log2_failure, wanted: literal.log2_failure });
+        }
+        Ok(Self(Arc::new(Inner { literal: literal.clone(), ring, security, log2_failure })))
+    }
+
+    /// What was written.
+    #[must_use]
+    pub fn literal(&self) -> &TfheLiteral {
+        &self.0.literal
+    }
+
+    /// The ring of GLWE ciphertexts, of one prime.
+    #[must_use]
+    pub fn ring(&self) -> &Ring {
+        &self.0.ring
+    }
+
+    /// The prime.
+    #[must_use]
+    pub fn modulus(&self) -> Modulus {
+        self.0.ring.moduli()[0]
+    }
+
+    /// The modulus of the narrow LWE key.
+    #[must_use]
+    pub fn lwe_modulus(&self) -> u64 {
+        1 << self.0.literal.log_lwe_modulus
+    }
+
+    /// What the gate found: the class of the weaker key.
+    #[must_use]
+    pub fn security(&self) -> &SecurityReport {
+        &self.0.security
+    }
+
+    /// log₂ of the failure probability of a bootstrapping at the literal's norm, at the worst message.
+    #[must_use]
+    pub fn log2_failure(&self) -> f64 {
+        self.0.log2_failure
+    }
+
+    /// Number of messages.
+    #[must_use]
+    pub fn space(&self) -> u64 {
+        1 << self.0.literal.message_bits
+    }
+
+    /// Entries of a table.
+    #[must_use]
+    pub fn table_len(&self) -> usize {
+        1 << self.0.literal.message_bits
+    }
+
+    /// The encoding of any integer: it times q/2^(message bits + 1), rounded.
+    ///
+    /// # Panics
+    /// Never.
+    #[must_use]
+    pub fn encode(&self, message: i64) -> u64 {
+        let (q, space) = (i128::from(self.modulus().value()), 2 * i128::from(self.space()));
+        let scaled = (2 * i128::from(message) * q + space).div_euclid(2 * space);
+        u64::try_from(scaled.rem_euclid(q)).expect("below q")
+    }
+
+    /// The nearest message of a phase, modulo twice the space: with the padding bit.
+    #[must_use]
+    pub fn decode(&self, phase: u64) -> u64 {
+        limbwise_math::gadget::mod_switch(phase, self.modulus().value(), 2 * self.space())
+    }
+
+    /// The shape of a polynomial.
+    #[must_use]
+    pub fn shape(&self, batch: usize, domain: Domain) -> Shape {
+        Shape { ring: self.0.ring.clone(), basis: Basis::single(0), batch, domain }
+    }
+}
+
+fn check_ranges(l: &TfheLiteral) -> Result<(), ParamsError> {
+    let boxes = l.message_bits < l.log_n;
+    let modulus = (l.log_n + 1..=62).contains(&l.log_lwe_modulus);
+    let (sigmas, norm) = ([l.glwe_sigma, l.lwe_sigma], l.norm);
+    let rules: [Rule; 7] = [
+        ("log_n", (10..=17).contains(&l.log_n), l.log_n.to_string(), "10 to 17"),
+        ("masks", (1..=8).contains(&l.masks), l.masks.to_string(), "1 to 8"),
+        ("lwe_dimension", (1..=1 << 14).contains(&l.lwe_dimension), l.lwe_dimension.to_string(), "1 to 16384"),
+        ("log_lwe_modulus", modulus, l.log_lwe_modulus.to_string(), "log_n + 1 to 62"),
+        (
+            "message_bits",
+            (1..=10).contains(&l.message_bits) && boxes,
+            l.message_bits.to_string(),
+            "1 to 10, below log_n",
+        ),
+        ("norm", norm.is_finite() && norm >= 1.0, norm.to_string(), "a finite number of at least 1"),
+        ("sigma", sigmas.iter().all(|s| s.is_finite() && *s > 0.0), format!("{sigmas:?}"), "positive numbers"),
+    ];
+    match rules.into_iter().find(|rule| !rule.1) {
+        Some((field, _, got, wanted)) => Err(range(field, got, wanted)),
+        None => Ok(()),
+    }
+}
+
+/// Both published keys through the gate: the switching key is LWE of dimension n, the bootstrapping key GLWE of dimension
+/// k·N.
+fn security(l: &TfheLiteral, log_modulus: f64) -> Result<SecurityReport, ParamsError> {
+    if l.insecure.as_ref().is_some_and(|i| i.reason.trim().is_empty()) {
+        return Err(range("insecure.reason", "\"\"", "a reason for going below 128 bits"));
+    }
+    let keys = [
+        ("key switching", l.lwe_dimension, f64::from(l.log_lwe_modulus), l.lwe_sigma),
+        ("bootstrapping", l.wide_dimension(), log_modulus, l.glwe_sigma),
+    ];
+    let mut report = SecurityReport {
+        bits: 192,
+        log_qp: log_modulus,
+        standard: "the curves of Concrete's optimizer for binary secrets",
+        insecure_reason: None,
+    };
+    for (key, dimension, log_modulus, sigma) in keys {
+        let class = binary_class(dimension, log_modulus, sigma);
+        report.bits = report.bits.min(class);
+        if class >= 128 {
+            continue;
+        }
+        report.insecure_reason = l.insecure.as_ref().map(|i| i.reason.clone());
+        if l.insecure.is_none() {
+            let log_sigma = sigma.log2() - log_modulus;
+            let wanted = match least_sigma(128, dimension, log_modulus) {
+                Some(least) => format!(
+                    "sigma of at least {least:.1} (and {NARROWEST}) with this modulus, or a larger dimension; only Insecure {{ reason }} lets a set pass below"
+                ),
+                None => "no row speaks of so small a dimension; only Insecure { reason } lets it pass".into(),
+            };
+            return Err(ParamsError::InsecureBinary { key, dimension, log_sigma, wanted });
+        }
+    }
+    Ok(report)
+}

@@ -1,0 +1,286 @@
+//! The client's key: encryption, decryption, and the generation of public keys. Exists only under the feature `client`.
+
+use super::{
+    ciphertext::{Ciphertext, belongs, shape},
+    error::TfheError,
+    key::{BootstrapKeys, KeyTag, PublicKey, mask_seed, switch_mask, switch_shape},
+    params::TfheParams,
+};
+use crate::{
+    error::Result,
+    params::{ParamsError, security},
+    rlwe::secret::small_poly,
+};
+use limbwise_device::{Device, Domain, Gadget, HostRead, Role, Shape};
+use limbwise_math::{
+    modulus::Modulus,
+    sampling::{Gaussian, Seed, Stream},
+};
+use std::sync::Mutex;
+use zeroize::Zeroizing;
+
+/// The secret bits of both keys, on the host, wiped when dropped.
+pub struct ClientKey {
+    params: TfheParams,
+    tag: KeyTag,
+    /// n bits.
+    narrow: Zeroizing<Vec<i64>>,
+    /// k·N bits: coefficients of the GLWE key, and words of the wide LWE key.
+    wide: Zeroizing<Vec<i64>>,
+    /// Grows randomness for key generation; each use has its label.
+    seed: Seed,
+}
+
+impl std::fmt::Debug for ClientKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ClientKey({})", self.tag)
+    }
+}
+
+/// Draws Gaussian errors.
+fn errors(sigma: f64, count: usize, seed: &Seed) -> Zeroizing<Vec<i64>> {
+    let mut errors = Zeroizing::new(vec![0; count]);
+    Stream::new(seed, b"tfhe errors").wide_gaussian(&Gaussian::new(sigma), &mut errors);
+    errors
+}
+
+/// `Σ a_i·s_i mod q` for bits s, without a branch on them.
+fn masked(q: Modulus, a: &[u64], bits: &[i64]) -> u64 {
+    a.iter().zip(bits).fold(0, |sum, (&a, &s)| q.add(sum, a & 0u64.wrapping_sub(s.cast_unsigned())))
+}
+
+impl ClientKey {
+    /// A key from fresh randomness.
+    ///
+    /// # Errors
+    /// [`EntropyError`](limbwise_math::sampling::EntropyError) without randomness.
+    pub fn generate(params: &TfheParams) -> Result<Self> {
+        Ok(Self::from_seed(params, Seed::from_os()?))
+    }
+
+    /// The key of a seed, which is as secret as the key.
+    #[must_use]
+    pub fn from_seed(params: &TfheParams, seed: Seed) -> Self {
+        let bits = |label: &str, count: usize| {
+            let mut bits = Zeroizing::new(vec![0; count]);
+            Stream::new(&seed.derive(label), b"tfhe secret key").binary(&mut bits);
+            bits
+        };
+        let l = params.literal();
+        let (narrow, wide) = (bits("narrow", l.lwe_dimension), bits("wide", l.wide_dimension()));
+        let tag = KeyTag(Stream::new(&seed.derive("tag"), b"tfhe key tag").next_word());
+        Self { params: params.clone(), tag, narrow, wide, seed }
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub fn params(&self) -> &TfheParams {
+        &self.params
+    }
+
+    /// The bits of the narrow key, for those who measure noise.
+    #[must_use]
+    pub fn narrow_bits(&self) -> &[i64] {
+        &self.narrow
+    }
+
+    /// Its public name.
+    #[must_use]
+    pub fn tag(&self) -> KeyTag {
+        self.tag
+    }
+
+    /// Encrypts messages, one a ciphertext of the batch.
+    ///
+    /// # Errors
+    /// [`TfheError::Message`] outside the space; no randomness.
+    ///
+    /// # Panics
+    /// If there is no message.
+    pub fn encrypt<D: Device>(&self, dev: &D, messages: &[u64]) -> Result<Ciphertext<D>> {
+        assert!(!messages.is_empty(), "at least one message");
+        in_space(&self.params, messages)?;
+        let (q, seed) = (self.params.modulus(), Seed::from_os()?);
+        let noise = errors(self.params.literal().glwe_sigma, messages.len(), &seed.derive("errors"));
+        let uniform = seed.derive("public");
+        let lwe = dev.upload_lwe(shape(&self.params, messages.len()), Role::Ciphertext, &|entry, words| {
+            let (body, mask) = words.split_last_mut().expect("a ciphertext has a body");
+            Stream::new(&uniform, &(entry as u64).to_le_bytes()).uniform(q, mask);
+            let message = self.params.encode(messages[entry].cast_signed());
+            *body = q.add(q.sub(message, masked(q, mask, &self.wide)), q.from_i64(noise[entry]));
+        });
+        Ok(Ciphertext::fresh(lwe, &self.params, self.tag))
+    }
+
+    /// The phase of each ciphertext: message and noise.
+    ///
+    /// # Errors
+    /// [`TfheError`] for ciphertexts of other keys or parameters; a fault of the device.
+    pub fn phases<D: HostRead>(&self, dev: &D, a: &Ciphertext<D>) -> Result<Vec<u64>> {
+        belongs("decrypt", (&self.params, self.tag), (&a.params, a.tag))?;
+        let (q, dimension) = (self.params.modulus(), self.params.literal().wide_dimension());
+        let words = dev.download_lwe(&a.lwe)?;
+        let phase = |words: &[u64]| q.add(words[dimension], masked(q, &words[..dimension], &self.wide));
+        Ok(words.chunks_exact(dimension + 1).map(phase).collect())
+    }
+
+    /// Decrypts.
+    ///
+    /// # Errors
+    /// As [`Self::phases`]; [`TfheError::Decrypted`] for a phase that is no message.
+    pub fn decrypt<D: HostRead>(&self, dev: &D, a: &Ciphertext<D>) -> Result<Vec<u64>> {
+        let most = self.params.space() - 1;
+        let message = |phase| match self.params.decode(phase) {
+            message if message <= most => Ok(message),
+            _ => Err(TfheError::Decrypted { most }.into()),
+        };
+        self.phases(dev, a)?.into_iter().map(message).collect()
+    }
+
+    /// The keys a server needs, made on a device, which forgets the secret afterwards.
+    #[must_use]
+    pub fn bootstrap_keys<D: Device>(&self, dev: &D) -> BootstrapKeys<D> {
+        let seed = self.seed.derive("public keys");
+        let keys = BootstrapKeys {
+            params: self.params.clone(),
+            tag: self.tag,
+            switch_bodies: self.switch_bodies(&seed),
+            rows: self.ggsw_bodies(dev, &seed),
+            seed,
+        };
+        dev.scrub();
+        keys
+    }
+
+    /// `−⟨a, s⟩ + e + z_i·2^f` for each word z_i of the wide key and factor 2^f.
+    fn switch_bodies(&self, seed: &Seed) -> Vec<u64> {
+        let (l, modulus) = (self.params.literal(), self.params.lwe_modulus());
+        let shape = switch_shape(&self.params);
+        let noise = errors(l.lwe_sigma, shape.batch, &self.seed.derive("errors of the switching key"));
+        let factors: Vec<u32> = Gadget::from(l.key_switch).of(modulus).log_factors().collect();
+        let mut mask = vec![0; shape.dimension];
+        let body = |entry: usize| {
+            switch_mask(seed, entry, modulus, &mut mask);
+            let product = mask.iter().zip(self.narrow.iter());
+            let product =
+                product.fold(0u64, |sum, (&a, &s)| sum.wrapping_add(a & 0u64.wrapping_sub(s.cast_unsigned())));
+            let message = self.wide[entry / factors.len()].cast_unsigned() << factors[entry % factors.len()];
+            let error = noise[entry].cast_unsigned();
+            message.wrapping_add(error).wrapping_sub(product) & (modulus - 1)
+        };
+        (0..shape.batch).map(body).collect()
+    }
+
+    /// The components of the GLWE key on a device, evaluation domain.
+    fn uploaded<D: Device>(&self, dev: &D) -> Vec<D::Poly> {
+        let n = self.params.ring().n();
+        let shape = self.params.shape(1, Domain::Eval);
+        let part = |bits: &[i64]| small_poly(dev, &shape, || Zeroizing::new(bits.to_vec()));
+        self.wide.chunks_exact(n).map(part).collect()
+    }
+
+    /// `−Σ a_c·S_c + e + s_i·2^f·S` for each row, S being 1 or a component of the key; the batch is the bits s_i.
+    fn ggsw_bodies<D: Device>(&self, dev: &D, seed: &Seed) -> Vec<D::Poly> {
+        let l = self.params.literal();
+        let shape = self.params.shape(l.lwe_dimension, Domain::Eval);
+        let secret = self.uploaded(dev);
+        let bits = dev.upload(&shape, Role::Temporary, &|at, row| row.fill(self.narrow[at.batch].cast_unsigned()));
+        let q = self.params.modulus();
+        let factors: Vec<u32> = Gadget::from(l.bootstrap).of(q.value()).log_factors().collect();
+        let row = |r: usize| {
+            let message = dev.scale_limbs(bits.clone(), &[q.reduce(1 << factors[r % factors.len()])]);
+            let message = match (r / factors.len()).checked_sub(1) {
+                None => message,
+                Some(component) => dev.mul(&message, &secret[component]),
+            };
+            let label = self.seed.derive(&format!("errors of bootstrapping row {r}"));
+            let zero = self.body_of_zero(dev, &secret, &shape, (&label, |c| mask_seed(seed, r, c)));
+            dev.add(&zero, &message)
+        };
+        (0..(l.masks + 1) * factors.len()).map(row).collect()
+    }
+
+    /// `−Σ a_c·S_c + e`, the masks grown from their seeds.
+    fn body_of_zero<D: Device>(
+        &self,
+        dev: &D,
+        secret: &[D::Poly],
+        shape: &Shape,
+        (noise, masks): (&Seed, impl Fn(usize) -> Seed),
+    ) -> D::Poly {
+        let sigma = self.params.literal().glwe_sigma;
+        let mut sum = small_poly(dev, shape, || errors(sigma, shape.batch * shape.ring.n(), noise));
+        for (c, part) in secret.iter().enumerate() {
+            let mask = dev.neg(dev.expand_seed(shape, Role::Temporary, &masks(c)));
+            dev.mul_acc(&mut sum, &mask, part);
+        }
+        sum
+    }
+
+    /// A key under which anyone can encrypt.
+    ///
+    /// # Errors
+    /// [`ParamsError::InsecureBinary`] where an encryption's own secret, N bits for k polynomials, is not safe.
+    pub fn public_key<D: Device>(&self, dev: &D) -> Result<PublicKey<D>> {
+        let l = self.params.literal();
+        let (n, log_modulus) = (self.params.ring().n(), self.params.ring().log_modulus(self.params.ring().full()));
+        if security::binary_class(n, log_modulus, l.glwe_sigma) < 128 && l.insecure.is_none() {
+            let wanted = "with several masks the errors must be as wide as dimension N asks".into();
+            let log_sigma = l.glwe_sigma.log2() - log_modulus;
+            return Err(ParamsError::InsecureBinary { key: "public", dimension: n, log_sigma, wanted }.into());
+        }
+        let (shape, seed) = (self.params.shape(1, Domain::Eval), self.seed.derive("public key"));
+        let secret = self.uploaded(dev);
+        let masks = |c| seed.derive(&format!("mask {c}"));
+        let noise = self.seed.derive("errors of the public key");
+        let body = self.body_of_zero(dev, &secret, &shape, (&noise, masks));
+        let grown = (0..l.masks).map(|c| dev.expand_seed(&shape, Role::Temporary, &masks(c)));
+        let parts = std::iter::once(body).chain(grown).collect();
+        drop(secret);
+        dev.scrub();
+        Ok(PublicKey { params: self.params.clone(), tag: self.tag, parts })
+    }
+}
+
+fn in_space(params: &TfheParams, messages: &[u64]) -> Result<()> {
+    let most = params.space() - 1;
+    match messages.iter().find(|&&m| m > most) {
+        Some(&got) => Err(TfheError::Message { got, most }.into()),
+        None => Ok(()),
+    }
+}
+
+impl<D: Device> PublicKey<D> {
+    /// Encrypts messages: `v·[b, a] + [e₀ + m, e]` with binary v, each message's constant coefficient taken.
+    ///
+    /// # Errors
+    /// [`TfheError::Message`] outside the space; no randomness.
+    ///
+    /// # Panics
+    /// If there is no message.
+    pub fn encrypt(&self, dev: &D, messages: &[u64]) -> Result<Ciphertext<D>> {
+        assert!(!messages.is_empty(), "at least one message");
+        in_space(&self.params, messages)?;
+        let (seed, n, batch) = (Mutex::new(Seed::from_os()?), self.params.ring().n(), messages.len());
+        let seed = |label: &str| seed.lock().expect("no panic while the lock is held").derive(label);
+        let shape = self.params.shape(batch, Domain::Eval);
+        let v = small_poly(dev, &shape, || {
+            let mut bits = Zeroizing::new(vec![0; batch * n]);
+            Stream::new(&seed("binary"), b"tfhe encryption").binary(&mut bits);
+            bits
+        });
+        let sigma = self.params.literal().glwe_sigma;
+        let part = |(c, part): (usize, &D::Poly)| {
+            let mut sum = small_poly(dev, &shape, || errors(sigma, batch * n, &seed(&format!("errors {c}"))));
+            dev.mul_acc(&mut sum, &v, part);
+            dev.intt(sum)
+        };
+        let parts: Vec<D::Poly> = self.parts.iter().enumerate().map(part).collect();
+        let zero = dev.sample_extract(&parts.iter().collect::<Vec<_>>(), &[0]);
+        let encoded: Vec<u64> = messages.iter().map(|&m| self.params.encode(m.cast_signed())).collect();
+        let lwe = dev.lwe_shift(&zero, &encoded);
+        drop((parts, v));
+        dev.scrub();
+        Ok(Ciphertext::fresh(lwe, &self.params, self.tag))
+    }
+}
