@@ -3,7 +3,7 @@
 /// log₂ of the probability that a normal variable leaves ±`x` standard deviations, x ≥ 0.
 ///
 /// Below 2 by the series of the error function, above by the continued fraction of its complement; ten digits.
-/// Source: \\[AS64\\] 7.1.6, 7.1.14.
+/// Source: \[AS64\] 7.1.6, 7.1.14.
 #[must_use]
 pub fn log2_two_sided(x: f64) -> f64 {
     let z = x / std::f64::consts::SQRT_2;

@@ -134,7 +134,10 @@ impl<D: Device> ServerKey<D> {
 
 /// An encryption of zero under which anyone can encrypt: `[b, a_1 … a_k]` with `b + Σ a_c·S_c = e`, evaluation domain.
 pub struct PublicKey<D: Device> {
-    pub(crate) params: TfheParams,
-    pub(crate) tag: KeyTag,
-    pub(crate) parts: Vec<D::Poly>,
+    /// The parameters.
+    pub params: TfheParams,
+    /// Which client key it belongs to.
+    pub tag: KeyTag,
+    /// Body, then masks.
+    pub parts: Vec<D::Poly>,
 }

@@ -20,10 +20,10 @@ fn messages_and_tables() {
     let ct = s.encrypt(&[1, 2, 3]);
     says(eval.bootstrap(&ct, &vec![table.clone(); 2]), "2 tables for a batch of 3");
     says(
-        eval.bootstrap(&eval.add_clear(&ct, 1), &[table.clone()]),
+        eval.bootstrap(&eval.add_clear(&ct, 1), std::slice::from_ref(&table)),
         "the messages may reach 1 to 4, a table takes 0 to 3",
     );
-    says(eval.bootstrap(&eval.scale(&ct, -1), &[table.clone()]), "the messages may reach -3 to 0");
+    says(eval.bootstrap(&eval.scale(&ct, -1), std::slice::from_ref(&table)), "the messages may reach -3 to 0");
     says(eval.bootstrap_many(&ct, &vec![table.clone(); 3]), "only as a power of two");
     let wide = Table::of(&TfheParams::new(&small(3, 1)).unwrap(), |m| m % 4).unwrap();
     says(eval.bootstrap(&ct, &[wide]), "an entry for each of 4 messages, got 8");
