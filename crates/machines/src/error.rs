@@ -68,6 +68,42 @@ pub enum MachineError {
         /// The first node that asks for it.
         node: u32,
     },
+    /// A program whose primes are wider than the machine's words.
+    #[error(
+        "machine \"{machine}\" has words of {word_bits} bits, the program has primes of {prime_bits} bits: choose a preset \
+         with narrower primes, or --set words=split to take {words} words a residue"
+    )]
+    NarrowWord {
+        /// The machine.
+        machine: String,
+        /// Bits of its words.
+        word_bits: u64,
+        /// Bits of the widest prime.
+        prime_bits: u64,
+        /// Words that hold such a residue.
+        words: u64,
+    },
+    /// An operation whose operands and result are more than the on-chip memory holds.
+    #[error(
+        "{what} needs {needs} bytes at once on the chip of machine \"{machine}\", which has {room} for it and keeps \
+         {ahead} for loads ahead: {missing} bytes are missing; raise {capacity_field}, or run a smaller batch"
+    )]
+    NoRoom {
+        /// The machine.
+        machine: String,
+        /// The operation, its node and region.
+        what: String,
+        /// Bytes that it needs at once.
+        needs: u64,
+        /// Bytes that there are.
+        room: u64,
+        /// Bytes kept free for loads ahead.
+        ahead: u64,
+        /// Bytes that are missing.
+        missing: u64,
+        /// The field with the size of the memory.
+        capacity_field: &'static str,
+    },
     /// Not a specification at all.
     #[error("{origin}: {problem}")]
     File {

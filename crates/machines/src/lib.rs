@@ -15,16 +15,19 @@
 //! ```
 
 pub mod check;
+pub mod dram;
 pub mod error;
 pub mod field;
 pub mod lower;
 pub mod machine;
+mod plan;
 pub mod program;
 pub mod report;
 pub mod scheduler;
 pub mod scratchpad;
 pub mod spec;
 pub mod trace;
+pub mod words;
 
 pub use error::MachineError;
 pub use field::Field;
@@ -42,8 +45,7 @@ use limbwise_graph::Graph;
 /// [`MachineError`] where the specification is not one of its model, or the machine has no unit for an operation.
 pub fn time(graph: &Graph, spec: &Spec) -> Result<Report, MachineError> {
     let machine = machine::open(spec)?;
-    machine.accept(graph)?;
-    let schedule = machine.schedule(graph);
+    let schedule = machine.schedule(graph)?;
     Ok(machine.report(graph, &schedule))
 }
 
@@ -52,7 +54,5 @@ pub fn time(graph: &Graph, spec: &Spec) -> Result<Report, MachineError> {
 /// # Errors
 /// As [`time`].
 pub fn schedule(graph: &Graph, spec: &Spec) -> Result<Schedule, MachineError> {
-    let machine = machine::open(spec)?;
-    machine.accept(graph)?;
-    Ok(machine.schedule(graph))
+    machine::open(spec)?.schedule(graph)
 }

@@ -1,15 +1,18 @@
 //! From a graph to tasks: each node's stages on a machine, and the loads and stores that its memory needs.
 //!
-//! Views make no task. Inputs (also a seed's expansion: no model of an accelerator here has a generator; a machine
-//! without a memory to load from grows seeds itself) are loaded where they are first read, at the limbs that are read, and stay while there is room; a node that is larger than the room streams its
-//! operands in and its result out. Loads run ahead of their use as far as the prefetch buffer allows.
+//! Views make no task. What is loaded, stored and sent away when is decided by [`plan`](crate::plan); here it becomes
+//! tasks with edges. A seed's expansion is an input like others: no model of an accelerator here has a generator; a
+//! machine without a memory to load from grows seeds itself.
 
 use crate::{
+    error::MachineError,
     machine::Machine,
-    program::{Edge, Program, Stage, TaskId, TaskKind},
-    scratchpad::{NEVER, OffChip, Scratchpad},
+    plan::{self, Action, NEVER},
+    program::{Edge, Movement, Order, Program, Stage, TaskId, TaskKind},
+    scratchpad::{OffChip, Rooms},
+    words::Words,
 };
-use limbwise_graph::{Graph, NodeId, Op, Piece, Role, Shape};
+use limbwise_graph::{Basis, Graph, NodeId, Op, Role};
 
 /// The name of a role in reports.
 #[must_use]
@@ -23,279 +26,268 @@ pub fn role_name(role: Role) -> &'static str {
     }
 }
 
-/// Makes the tasks of a program.
-pub fn lower<M: Machine + ?Sized>(graph: &Graph, machine: &M) -> Program {
-    let memory = machine.off_chip();
-    let mut program = Program::new(machine.units().to_vec(), machine.tick_seconds(), machine.streaming());
-    program.capacity = memory.map_or(0, |m| m.capacity_bytes);
-    let mut lowering = Lowering {
-        graph,
-        program,
-        made_by: vec![None; graph.nodes().len()],
-        memory: memory.map(|m| Memory::new(graph, m)),
-        pieces: Vec::new(),
-    };
-    let given = |op: Op| op.is_input() && (op != Op::ExpandSeed || memory.is_some());
-    for id in graph.ids().filter(|&id| !graph.node(id).op().is_view() && !given(graph.node(id).op())) {
-        lowering.node(id, machine.cost(graph, id));
+/// A graph as a machine sees it, in whatever order it is planned.
+pub struct Work<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) name: &'a str,
+    pub(crate) off_chip: Option<OffChip>,
+    words: Words,
+    /// A program without tasks.
+    empty: Program,
+    /// The nodes that are done, in program order.
+    nodes: Vec<NodeId>,
+    stages: Vec<Stage>,
+    stages_end: Vec<u32>,
+    /// What each node reads: values with rows of their own, and which of their limbs.
+    reads: Vec<(NodeId, Basis)>,
+    reads_end: Vec<u32>,
+    /// Values that the program keeps to its end.
+    pub(crate) is_result: Vec<bool>,
+}
+
+impl<'a> Work<'a> {
+    /// Asks the machine for the cost of each node.
+    pub fn new<M: Machine + ?Sized>(graph: &'a Graph, machine: &'a M) -> Self {
+        let off_chip = machine.off_chip(graph);
+        let count = graph.nodes().len();
+        let units: Vec<_> = machine.units().to_vec();
+        let mut empty = Program::new(units, machine.tick_seconds(), machine.streaming());
+        empty.widths = (0..).zip(&empty.units).map(|(unit, _)| machine.width(unit)).collect();
+        (empty.pools, empty.order) = (machine.pools(), machine.order());
+        empty.capacity = off_chip.map_or(0, |m| m.capacity_bytes);
+        let mut work = Self {
+            graph,
+            name: machine.spec().name(),
+            off_chip,
+            words: machine.words(),
+            empty,
+            nodes: Vec::with_capacity(count),
+            stages: Vec::with_capacity(count),
+            stages_end: Vec::with_capacity(count),
+            reads: Vec::with_capacity(2 * count),
+            reads_end: Vec::with_capacity(count),
+            is_result: vec![false; count],
+        };
+        work.read_graph(machine);
+        work
     }
-    lowering.finish()
+
+    fn read_graph<M: Machine + ?Sized>(&mut self, machine: &M) {
+        let graph = self.graph;
+        // A node without stages only gives its operand another name.
+        let mut same_as: Vec<NodeId> = graph.ids().collect();
+        for id in graph.ids() {
+            let op = graph.node(id).op();
+            if !op.is_view() && !is_given(op, self.off_chip.is_some()) {
+                let start = self.reads.len();
+                let stages = machine.cost(graph, id);
+                for &operand in graph.operands(id) {
+                    graph.for_each_piece(operand, |p| self.reads.push((same_as[p.source.index()], p.basis)));
+                }
+                match self.reads.get(start) {
+                    Some(&(value, _)) if stages.is_empty() => {
+                        same_as[id.index()] = value;
+                        self.reads.truncate(start);
+                    }
+                    _ => self.nodes.push(id),
+                }
+                self.stages.extend(stages);
+            }
+            self.reads_end.push(index(self.reads.len()));
+            self.stages_end.push(index(self.stages.len()));
+        }
+        for id in graph.ids().filter(|&id| graph.node(id).freed_before().is_none()) {
+            graph.for_each_piece(id, |piece| {
+                let value = same_as[piece.source.index()];
+                self.is_result[value.index()] = !graph.node(value).op().is_input();
+            });
+        }
+    }
+
+    /// Nodes with work, in program order.
+    #[must_use]
+    pub fn nodes(&self) -> &[NodeId] {
+        &self.nodes
+    }
+
+    fn stages(&self, id: NodeId) -> &[Stage] {
+        &self.stages[range(&self.stages_end, id)]
+    }
+
+    pub(crate) fn reads(&self, id: NodeId) -> &[(NodeId, Basis)] {
+        &self.reads[range(&self.reads_end, id)]
+    }
+
+    /// The value that a node may overwrite: its whole first operand, if the program handed that over.
+    pub(crate) fn overwrites(&self, id: NodeId, next_use: u32) -> Option<NodeId> {
+        let (&(first, _), others) = self.reads(id).split_first()?;
+        let (old, new, node) = (self.graph.shape(first), self.graph.shape(id), self.graph.node(first));
+        let alike = old.ring == new.ring && old.basis == new.basis && old.batch == new.batch;
+        let last = next_use == NEVER && !self.is_result[first.index()] && !node.op().is_input();
+        let may = self.graph.node(id).op().is_in_place() && alike && last;
+        (may && others.iter().all(|(value, _)| *value != first)).then_some(first)
+    }
+
+    /// For each read in the order of the plan, the position of the next read of the same value; for each value, the
+    /// position of the first.
+    pub(crate) fn next_reads(&self, order: &[NodeId]) -> (Vec<u32>, Vec<u32>) {
+        let mut seen = vec![NEVER; self.graph.nodes().len()];
+        let mut next = Vec::with_capacity(self.reads.len());
+        for (position, &id) in (0..index(order.len())).zip(order).rev() {
+            let reads = self.reads(id);
+            next.extend(reads.iter().rev().map(|(value, _)| seen[value.index()]));
+            reads.iter().for_each(|(value, _)| seen[value.index()] = position);
+        }
+        next.reverse();
+        (next, seen)
+    }
+
+    /// Bytes of some limbs of a value.
+    pub(crate) fn bytes(&self, value: NodeId, basis: Basis) -> u64 {
+        self.words.bytes(self.graph.shape(value), basis)
+    }
+
+    /// All limbs of a value.
+    pub(crate) fn whole(&self, value: NodeId) -> Basis {
+        self.graph.shape(value).basis
+    }
+
+    pub(crate) fn is_input(&self, value: NodeId) -> bool {
+        self.graph.node(value).op().is_input()
+    }
+}
+
+/// Whether a value comes from outside.
+pub(crate) fn is_given(op: Op, has_memory: bool) -> bool {
+    op.is_input() && (op != Op::ExpandSeed || has_memory)
+}
+
+fn range(ends: &[u32], id: NodeId) -> std::ops::Range<usize> {
+    let start = id.index().checked_sub(1).map_or(0, |before| ends[before] as usize);
+    start..ends[id.index()] as usize
+}
+
+fn index(len: usize) -> u32 {
+    u32::try_from(len).expect("a graph has fewer than 2^32 edges")
+}
+
+/// Makes the tasks of a program that is planned in this order.
+///
+/// # Errors
+/// [`MachineError::NoRoom`] where an operation wants more on-chip memory than there is.
+pub fn lower(work: &Work, order: &[NodeId]) -> Result<Program, MachineError> {
+    let actions = plan::plan(work, order)?;
+    let count = work.graph.nodes().len();
+    let mut program = work.empty.clone();
+    program.reserve(work.stages.len(), work.reads.len());
+    let mut lowering = Lowering {
+        work,
+        program,
+        made_by: vec![None; count],
+        stored_by: vec![None; count],
+        rooms: work.off_chip.map(|off_chip| (off_chip, Rooms::new(off_chip.capacity_bytes, count))),
+        last: None,
+        near: order.first().copied().unwrap_or(NodeId(0)),
+    };
+    for action in actions {
+        lowering.action(action);
+    }
+    lowering.program.residency = lowering.rooms.map(|(_, rooms)| rooms.into_log()).unwrap_or_default();
+    Ok(lowering.program)
 }
 
 /// A lowering under way.
-struct Lowering<'a> {
-    graph: &'a Graph,
+struct Lowering<'w> {
+    work: &'w Work<'w>,
     program: Program,
     /// The last task that made or loaded each value.
     made_by: Vec<Option<TaskId>>,
-    memory: Option<Memory>,
-    /// Operands of the node at hand.
-    pieces: Vec<Piece>,
-}
-
-/// What is known about memory.
-struct Memory {
-    off_chip: OffChip,
-    pad: Scratchpad,
-    /// For each read in program order, the node of the next read of the same value.
-    next_reads: std::vec::IntoIter<u32>,
-    /// The node that first reads each value.
-    first_reads: Vec<u32>,
-    /// Values that the program keeps to its end.
-    is_result: Vec<bool>,
     /// The task that stored each value off the chip.
     stored_by: Vec<Option<TaskId>>,
-    /// Bytes loaded so far and, for earlier nodes, the task whose start lets go of them.
-    loaded: u64,
-    consumers: Vec<(u64, TaskId)>,
-    gate: usize,
-}
-
-impl Memory {
-    fn new(graph: &Graph, off_chip: OffChip) -> Self {
-        let count = graph.nodes().len();
-        let mut is_result = vec![false; count];
-        for id in graph.ids().filter(|&id| graph.node(id).freed_before().is_none()) {
-            graph.for_each_piece(id, |piece| {
-                is_result[piece.source.index()] = !graph.node(piece.source).op().is_input();
-            });
-        }
-        let (next_reads, first_reads) = reads(graph);
-        Self {
-            pad: Scratchpad::new(off_chip.capacity_bytes),
-            off_chip,
-            next_reads: next_reads.into_iter(),
-            first_reads,
-            is_result,
-            stored_by: vec![None; count],
-            loaded: 0,
-            consumers: Vec::new(),
-            gate: 0,
-        }
-    }
-
-    /// The start that makes room in the prefetch buffer for the last bytes of `loaded`: that of the first operation
-    /// which, with all before it, leaves no more than fits. An operation that wants more than fits waits for the last.
-    fn gate(&mut self) -> Option<Edge> {
-        let let_go = self.loaded.checked_sub(self.off_chip.prefetch_bytes).filter(|&bytes| bytes > 0)?;
-        while self.consumers.get(self.gate + 1).is_some() && self.consumers[self.gate].0 < let_go {
-            self.gate += 1;
-        }
-        self.consumers.get(self.gate).map(|c| Edge::Start(c.1))
-    }
-}
-
-/// For each read of each node in program order, the node that reads the value next; for each value, the first that does.
-fn reads(graph: &Graph) -> (Vec<u32>, Vec<u32>) {
-    let (mut sources, mut ends) = (Vec::new(), Vec::new());
-    for id in graph.ids() {
-        if !graph.node(id).op().is_view() {
-            for &operand in graph.operands(id) {
-                graph.for_each_piece(operand, |piece| sources.push(piece.source));
-            }
-        }
-        ends.push(sources.len());
-    }
-    let mut seen = vec![NEVER; graph.nodes().len()];
-    let mut next = vec![NEVER; sources.len()];
-    for (node, &end) in (0..).zip(&ends).collect::<Vec<(u32, &usize)>>().into_iter().rev() {
-        let start = (node as usize).checked_sub(1).map_or(0, |before| ends[before]);
-        for read in start..end {
-            next[read] = seen[sources[read].index()];
-        }
-        for source in &sources[start..end] {
-            seen[source.index()] = node;
-        }
-    }
-    (next, seen)
+    rooms: Option<(OffChip, Rooms)>,
+    /// The last operation's last task, which the next one follows on a machine that takes them in order.
+    last: Option<TaskId>,
+    /// The last operation, for which stores are done.
+    near: NodeId,
 }
 
 impl Lowering<'_> {
-    fn node(&mut self, id: NodeId, stages: Vec<Stage>) {
-        let graph = self.graph;
-        self.pieces.clear();
-        for &operand in graph.operands(id) {
-            graph.for_each_piece(operand, |piece| self.pieces.push(piece));
-        }
-        let loaded_before = self.memory.as_ref().map_or(0, |m| m.loaded);
-        self.fetch(id);
-        let mut edges: Vec<Edge> =
-            self.pieces.iter().filter_map(|p| self.made_by[p.source.index()]).map(Edge::Output).collect();
-        edges.dedup();
-        let mut first = None;
-        for stage in stages {
-            let task = self.program.push(id, stage, edges.drain(..));
-            edges.push(Edge::Output(task));
-            first = first.or(Some(task));
-            self.made_by[id.index()] = Some(task);
-        }
-        if first.is_none() {
-            self.made_by[id.index()] = self.pieces.first().and_then(|p| self.made_by[p.source.index()]);
-        }
-        if let (Some(memory), Some(task)) = (&mut self.memory, first)
-            && memory.loaded > loaded_before
-        {
-            memory.consumers.push((memory.loaded, task));
-        }
-        self.settle(id);
-    }
-
-    /// Loads what the node reads and is not there.
-    fn fetch(&mut self, id: NodeId) {
-        let Some(mut memory) = self.memory.take() else { return };
-        let pinned: Vec<NodeId> = self.pieces.iter().map(|p| p.source).collect();
-        for piece in std::mem::take(&mut self.pieces) {
-            let source = piece.source;
-            let shape = self.graph.shape(source);
-            let wanted = if self.graph.node(source).op().is_input() { piece.basis } else { shape.basis };
-            let missing = wanted - memory.pad.basis(source);
-            if !missing.is_empty() {
-                let missing_shape = shape.with_basis(missing);
-                let fits = self.make_room(&mut memory, id, &missing_shape, &pinned);
-                self.load(&mut memory, id, source, &missing_shape);
-                if fits {
-                    memory.pad.insert(source, missing, missing_shape.bytes(), id.0);
+    fn action(&mut self, action: Action) {
+        match action {
+            Action::Run { node, overwrites, keeps } => self.run(node, overwrites, keeps),
+            Action::Load { value, basis, node } => self.load(value, basis, node),
+            Action::Store { value } => self.store(value),
+            Action::Leave { value } => {
+                let until = self.program.next_task();
+                if let Some((_, rooms)) = &mut self.rooms {
+                    rooms.leave(value, until);
                 }
             }
-            self.pieces.push(piece);
         }
-        self.memory = Some(memory);
     }
 
-    /// Whether there is room, after others were sent away if need be.
-    fn make_room(&mut self, memory: &mut Memory, id: NodeId, shape: &Shape, pinned: &[NodeId]) -> bool {
-        let Some(leaving) = memory.pad.make_room(shape.bytes(), pinned, id.0) else { return false };
-        for gone in leaving {
-            self.store(memory, id, gone);
-        }
-        true
-    }
-
-    /// Lets go of what is not wanted any more and makes room for the result. An operand that the node overwrites goes
-    /// before the result comes, the others go after it.
-    fn settle(&mut self, id: NodeId) {
-        let Some(mut memory) = self.memory.take() else { return };
-        let overwritten = self.graph.operands(id).first().filter(|_| self.graph.node(id).op().is_in_place());
-        let mut dead = Vec::new();
-        for piece in &self.pieces {
-            let next = memory.next_reads.next().unwrap_or(NEVER);
-            memory.pad.set_next_use(piece.source, next);
-            if next != NEVER || memory.is_result[piece.source.index()] {
-                continue;
-            }
-            if overwritten == Some(&piece.source) {
-                memory.pad.remove(piece.source, id.0);
-            } else {
-                dead.push(piece.source);
+    fn run(&mut self, id: NodeId, overwrites: Option<NodeId>, keeps: bool) {
+        let work = self.work;
+        let reads = work.reads(id);
+        let mut edges: Vec<Edge> = Vec::with_capacity(reads.len() + 2);
+        edges.extend(reads.iter().filter_map(|(value, _)| self.made_by[value.index()]).map(Edge::Output));
+        edges.dedup();
+        let bytes = work.bytes(id, work.whole(id));
+        if let Some((_, rooms)) = &mut self.rooms {
+            match overwrites {
+                Some(old) => edges.extend(rooms.readers(old).map(Edge::Taken)),
+                None if keeps => edges.extend(rooms.take(bytes, &mut self.program)),
+                None => {}
             }
         }
-        let (first_read, is_result) = (memory.first_reads[id.index()], memory.is_result[id.index()]);
-        if first_read != NEVER || is_result {
-            let pinned: Vec<NodeId> = self.pieces.iter().map(|p| p.source).collect();
-            let shape = self.graph.shape(id);
-            if self.make_room(&mut memory, id, shape, &pinned) {
-                memory.pad.insert(id, shape.basis, shape.bytes(), id.0);
-                memory.pad.set_next_use(id, first_read);
-            } else {
-                self.store(&mut memory, id, id);
-            }
+        if work.empty.order == Order::InOrder {
+            edges.extend(self.last.map(Edge::Start));
         }
-        for source in dead {
-            memory.pad.remove(source, id.0 + 1);
+        let first = self.program.next_task();
+        for &stage in work.stages(id) {
+            let task = self.program.push(id, stage, edges.drain(..));
+            edges.push(Edge::Output(task));
+            (self.made_by[id.index()], self.last) = (Some(task), Some(task));
         }
-        self.memory = Some(memory);
+        self.near = id;
+        let Some((_, rooms)) = &mut self.rooms else { return };
+        reads.iter().for_each(|(value, _)| rooms.read(*value, first));
+        match overwrites {
+            Some(old) => rooms.hand_over(old, id, first),
+            None if keeps => rooms.come(id, work.whole(id), bytes, first),
+            None => {}
+        }
     }
 
-    fn load(&mut self, memory: &mut Memory, id: NodeId, source: NodeId, shape: &Shape) {
-        memory.loaded = memory.loaded.saturating_add(shape.bytes());
-        let after = memory.stored_by[source.index()].or(self.made_by[source.index()]);
-        let edges = after.map(Edge::Output).into_iter().chain(memory.gate());
-        let stage = transfer(&memory.off_chip, TaskKind::Load, shape);
-        let task = self.program.push(id, stage, edges);
-        self.made_by[source.index()] = Some(task);
-        self.count(role_name(self.graph.node(source).role()), shape);
+    fn load(&mut self, value: NodeId, basis: Basis, node: NodeId) {
+        let (work, graph) = (self.work, self.work.graph);
+        let Some((off_chip, rooms)) = &mut self.rooms else { return };
+        let bytes = work.bytes(value, basis);
+        let gate = rooms.take(bytes, &mut self.program);
+        let after = self.stored_by[value.index()].into_iter().chain(self.made_by[value.index()]);
+        let stage = off_chip.transfer(TaskKind::Load, bytes, graph.shape(value).batch * basis.len());
+        let task = self.program.push(node, stage, after.map(Edge::Output).chain(gate));
+        rooms.come(value, basis, bytes, task);
+        self.program.movements.push(Movement { task, source: value, basis });
+        self.made_by[value.index()] = Some(task);
+        self.count(role_name(graph.node(value).role()), bytes);
     }
 
-    /// Stores a value that leaves; inputs and what is stored already are off the chip anyway.
-    fn store(&mut self, memory: &mut Memory, id: NodeId, source: NodeId) {
-        if self.graph.node(source).op().is_input() || memory.stored_by[source.index()].is_some() {
-            return;
-        }
-        let shape = self.graph.shape(source);
-        let stage = transfer(&memory.off_chip, TaskKind::Store, shape);
-        let edges = self.made_by[source.index()].map(Edge::Output);
-        memory.stored_by[source.index()] = Some(self.program.push(id, stage, edges));
-        let kept = memory.is_result[source.index()];
-        self.count(if kept { "result" } else { "temporary" }, shape);
+    fn store(&mut self, value: NodeId) {
+        let (work, basis) = (self.work, self.work.whole(value));
+        let Some((off_chip, rooms)) = &mut self.rooms else { return };
+        let bytes = work.bytes(value, basis);
+        let limbs = work.graph.shape(value).rows();
+        let stage = off_chip.transfer(TaskKind::Store, bytes, limbs);
+        let task = self.program.push(self.near, stage, self.made_by[value.index()].map(Edge::Output));
+        rooms.read(value, task);
+        self.program.movements.push(Movement { task, source: value, basis });
+        self.stored_by[value.index()] = Some(task);
+        self.count(if work.is_result[value.index()] { "result" } else { "temporary" }, bytes);
     }
 
-    fn count(&mut self, role: &'static str, shape: &Shape) {
+    fn count(&mut self, role: &'static str, moved: u64) {
         let bytes = self.program.off_chip_bytes.entry(role).or_default();
-        *bytes = u64::saturating_add(*bytes, shape.bytes());
+        *bytes = u64::saturating_add(*bytes, moved);
     }
-
-    fn finish(mut self) -> Program {
-        let Some(mut memory) = self.memory.take() else { return self.program };
-        let end = u32::try_from(self.graph.nodes().len()).unwrap_or(NEVER);
-        let (left, log) = std::mem::take(&mut memory.pad).finish(end);
-        for source in left {
-            if memory.is_result[source.index()] {
-                self.store(&mut memory, NodeId(end - 1), source);
-            }
-        }
-        self.program.residency = log;
-        self.program
-    }
-}
-
-/// The bytes of a shape on their way to or from off-chip memory, limb by limb.
-fn transfer(memory: &OffChip, kind: TaskKind, shape: &Shape) -> Stage {
-    let bytes = shape.bytes().div_ceil(memory.burst_bytes) * memory.burst_bytes;
-    Stage {
-        kind,
-        unit: memory.unit,
-        occupancy: ticks(crate::report::as_f64(bytes) / memory.bytes_per_tick),
-        fill: memory.latency,
-        parts: u32::try_from(shape.rows()).unwrap_or(u32::MAX),
-        whole_input: false,
-    }
-}
-
-/// Whole ticks, rounded up.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive time; saturates at 2^64")]
-pub(crate) fn ticks(x: f64) -> u64 {
-    x.ceil() as u64
-}
-
-/// Bytes of the program's inputs that a node reads: they come from the scratchpad, all else from register files.
-pub(crate) fn input_bytes(graph: &Graph, id: NodeId) -> u64 {
-    let mut bytes = 0;
-    for &operand in graph.operands(id) {
-        graph.for_each_piece(operand, |piece| {
-            if graph.node(piece.source).op().is_input() {
-                bytes += graph.piece_bytes(&piece);
-            }
-        });
-    }
-    bytes
 }

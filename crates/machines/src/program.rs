@@ -1,14 +1,14 @@
 //! A program as tasks on units: what a scheduler places in time.
 
-use limbwise_graph::NodeId;
+use limbwise_graph::{Basis, NodeId};
 use std::collections::BTreeMap;
 
-/// A task, in program order.
+/// A task; the order of tasks is that of the plan, in which room is given out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TaskId(pub u32);
 
 impl TaskId {
-    /// Position in program order.
+    /// Position in the plan.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -28,6 +28,29 @@ pub enum TaskKind {
     Store,
 }
 
+/// In which order tasks may start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Whatever may start, the first of the plan first.
+    #[default]
+    List,
+    /// No operation starts before the one before it in the plan; loads and stores run beside them, in their own order.
+    InOrder,
+}
+
+/// A bandwidth that tasks on different units share: each takes its part for as long as it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// What all of them together may take in a tick, in bytes.
+    pub per_tick: u64,
+}
+
+/// Most pools of a machine.
+pub const POOLS: usize = 3;
+
 /// One stage of a node's work on one unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stage {
@@ -35,7 +58,9 @@ pub struct Stage {
     pub kind: TaskKind,
     /// Index of its unit.
     pub unit: u8,
-    /// Ticks for which the unit takes nothing else.
+    /// How much of the unit's width it takes.
+    pub width: u64,
+    /// Ticks for which it holds that.
     pub occupancy: u64,
     /// Ticks from an input to its output.
     pub fill: u64,
@@ -43,6 +68,30 @@ pub struct Stage {
     pub parts: u32,
     /// Needs all of its operands before it starts.
     pub whole_input: bool,
+    /// Bytes a tick that it takes from each pool.
+    pub draws: [u64; POOLS],
+}
+
+impl Stage {
+    /// A stage that takes a unit of width 1, in one part.
+    #[must_use]
+    pub fn new(kind: TaskKind, unit: u8, occupancy: u64) -> Self {
+        Self { kind, unit, width: 1, occupancy, fill: 0, parts: 1, whole_input: false, draws: [0; POOLS] }
+    }
+
+    /// The same with bytes that pass through pools while it runs. Where a pool is too slow for that, it runs longer.
+    ///
+    /// # Panics
+    /// If there are fewer pools than entries.
+    #[must_use]
+    pub fn drawing(mut self, pools: &[Pool], bytes: &[u64]) -> Self {
+        let slowest = pools.iter().zip(bytes).map(|(pool, &bytes)| bytes.div_ceil(pool.per_tick)).max();
+        self.occupancy = self.occupancy.max(slowest.unwrap_or(0));
+        for (i, &bytes) in bytes.iter().enumerate() {
+            self.draws[i] = bytes.div_ceil(self.occupancy.max(1)).min(pools[i].per_tick);
+        }
+        self
+    }
 }
 
 /// A stage of a certain node.
@@ -56,36 +105,45 @@ pub struct Task {
     edges_end: u32,
 }
 
-/// What a task waits for.
+/// What a task or a gate waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
     /// The output of a task.
     Output(TaskId),
-    /// The start of a task: it lets go of room.
+    /// The start of a task.
     Start(TaskId),
+    /// A task has taken all of its operands: their room may be used again.
+    Taken(TaskId),
+    /// A gate.
+    Gate(u32),
 }
 
-impl Edge {
-    /// The task waited for.
-    #[must_use]
-    pub fn task(self) -> TaskId {
-        match self {
-            Self::Output(task) | Self::Start(task) => task,
-        }
-    }
+/// What a load or a store moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Movement {
+    /// The load or store.
+    pub task: TaskId,
+    /// The node that made the value.
+    pub source: NodeId,
+    /// Which of its limbs.
+    pub basis: Basis,
 }
 
-/// A value in the scratchpad, from before node `from` to before node `to` in program order.
+/// Limbs of a value in the scratchpad, from the start of a task until the tasks before another have taken them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Residency {
     /// The node that made the value.
     pub source: NodeId,
-    /// First node that finds it there.
-    pub from: u32,
-    /// First node that does not.
-    pub to: u32,
-    /// Its size.
+    /// Which of its limbs.
+    pub basis: Basis,
+    /// Their size.
     pub bytes: u64,
+    /// The task that brings them: their room is taken when it starts.
+    pub from: TaskId,
+    /// The first task that does not find them there.
+    pub until: TaskId,
+    /// That task takes their room for its result: it starts when all tasks before it have taken them.
+    pub overwritten: bool,
 }
 
 /// Tasks, what they wait for, and what the lowering knows besides.
@@ -93,18 +151,29 @@ pub struct Residency {
 pub struct Program {
     /// Names of the units.
     pub units: Vec<&'static str>,
+    /// How much of each unit may be taken at a time.
+    pub widths: Vec<u64>,
+    /// Shared bandwidths.
+    pub pools: Vec<Pool>,
     /// Length of a tick.
     pub tick_seconds: f64,
     /// Whether a unit may start on the first part of an operand.
     pub streaming: bool,
-    /// Tasks in program order: a task waits for earlier ones only.
+    /// In which order tasks may start.
+    pub order: Order,
+    /// Tasks in the order of the plan: a task waits for earlier ones only.
     pub tasks: Vec<Task>,
     edges: Vec<Edge>,
+    /// Where the edges of each gate end; a gate also waits for the one before it.
+    gate_ends: Vec<u32>,
+    gate_edges: Vec<Edge>,
+    /// What loads and stores move, by task.
+    pub movements: Vec<Movement>,
     /// Bytes moved to and from off-chip memory, by role; what the program keeps to its end is stored as a "result".
     pub off_chip_bytes: BTreeMap<&'static str, u64>,
     /// Who was in the scratchpad when; empty without one.
     pub residency: Vec<Residency>,
-    /// Bytes that the scratchpad holds for values.
+    /// Bytes that the scratchpad holds.
     pub capacity: u64,
 }
 
@@ -112,7 +181,14 @@ impl Program {
     /// No tasks yet.
     #[must_use]
     pub fn new(units: Vec<&'static str>, tick_seconds: f64, streaming: bool) -> Self {
-        Self { units, tick_seconds, streaming, ..Self::default() }
+        let widths = vec![1; units.len()];
+        Self { units, widths, tick_seconds, streaming, ..Self::default() }
+    }
+
+    /// Room for so many tasks with so many operands.
+    pub(crate) fn reserve(&mut self, tasks: usize, operands: usize) {
+        self.tasks.reserve(tasks);
+        self.edges.reserve(tasks + 2 * operands);
     }
 
     /// Adds a task.
@@ -120,12 +196,36 @@ impl Program {
     /// # Panics
     /// If there are 2^32 tasks or edges, or if an edge is to a later task.
     pub fn push(&mut self, node: NodeId, stage: Stage, edges: impl IntoIterator<Item = Edge>) -> TaskId {
-        let id = TaskId(u32::try_from(self.tasks.len()).expect("fewer than 2^32 tasks"));
+        let id = self.next_task();
         self.edges.extend(edges);
-        let edges_end = u32::try_from(self.edges.len()).expect("fewer than 2^32 edges");
-        self.tasks.push(Task { node, stage, edges_end });
-        assert!(self.edges(id).iter().all(|e| e.task() < id), "a task waits for earlier ones");
+        self.tasks.push(Task { node, stage, edges_end: count(self.edges.len()) });
+        assert!(self.edges(id).iter().all(|e| e.task().is_none_or(|t| t < id)), "a task waits for earlier ones");
         id
+    }
+
+    /// Adds a gate, which opens when the one before is open and what it waits for has happened.
+    ///
+    /// # Panics
+    /// If there are 2^32 gates or edges.
+    pub fn push_gate(&mut self, edges: impl IntoIterator<Item = Edge>) -> Edge {
+        let gate = count(self.gate_ends.len());
+        self.gate_edges.extend(edges);
+        self.gate_ends.push(count(self.gate_edges.len()));
+        Edge::Gate(gate)
+    }
+
+    /// The task that is added next.
+    ///
+    /// # Panics
+    /// If there are 2^32 tasks.
+    #[must_use]
+    pub fn next_task(&self) -> TaskId {
+        TaskId(count(self.tasks.len()))
+    }
+
+    /// All tasks by name.
+    pub fn ids(&self) -> impl Iterator<Item = TaskId> + use<> {
+        (0..count(self.tasks.len())).map(TaskId)
     }
 
     /// What a task waits for.
@@ -135,30 +235,60 @@ impl Program {
         &self.edges[start..self.tasks[id.index()].edges_end as usize]
     }
 
-    /// All edges.
+    /// How many gates there are.
     #[must_use]
-    pub fn all_edges(&self) -> &[Edge] {
-        &self.edges
+    pub fn gates(&self) -> usize {
+        self.gate_ends.len()
     }
 
-    /// The earliest start of a task as far as one edge goes, given when the task at its other end starts.
+    /// What a gate waits for, besides the gate before it.
+    #[must_use]
+    pub fn gate_edges(&self, gate: usize) -> &[Edge] {
+        let start = gate.checked_sub(1).map_or(0, |before| self.gate_ends[before] as usize);
+        &self.gate_edges[start..self.gate_ends[gate] as usize]
+    }
+
+    /// The earliest start of a task as far as one edge goes, given when the task at its other end starts (or when the
+    /// gate opens). `None` stands for a gate that waits.
     ///
     /// With streaming, a task starts when the first part of its operand is out, but not so early that it would want the
     /// last part before that is out.
     #[must_use]
-    pub fn release(&self, edge: Edge, start: u64, waiting: &Stage) -> u64 {
-        let Edge::Output(task) = edge else { return start };
+    pub fn release(&self, edge: Edge, start: u64, waiting: Option<&Stage>) -> u64 {
+        let task = match edge {
+            Edge::Start(_) | Edge::Gate(_) => return start,
+            Edge::Taken(task) => return start.saturating_add(self.tasks[task.index()].stage.occupancy),
+            Edge::Output(task) => task,
+        };
         let made = &self.tasks[task.index()].stage;
         let end = start.saturating_add(made.fill).saturating_add(made.occupancy);
-        if !self.streaming || waiting.whole_input {
-            return end;
+        match waiting.filter(|stage| self.streaming && !stage.whole_input) {
+            None => end,
+            Some(waiting) => {
+                let first = start.saturating_add(made.fill).saturating_add(part(made));
+                first.max(end.saturating_sub(waiting.occupancy - part(waiting)))
+            }
         }
-        let first = start.saturating_add(made.fill).saturating_add(part(made));
-        first.max(end.saturating_sub(waiting.occupancy - part(waiting)))
+    }
+}
+
+impl Edge {
+    /// The task waited for, if it is one.
+    #[must_use]
+    pub fn task(self) -> Option<TaskId> {
+        match self {
+            Self::Output(task) | Self::Start(task) | Self::Taken(task) => Some(task),
+            Self::Gate(_) => None,
+        }
     }
 }
 
 /// Ticks a part takes.
 fn part(stage: &Stage) -> u64 {
     stage.occupancy.div_ceil(u64::from(stage.parts.max(1)))
+}
+
+/// A length as a 32-bit index.
+fn count(len: usize) -> u32 {
+    u32::try_from(len).expect("fewer than 2^32 tasks, edges and gates")
 }

@@ -1,9 +1,10 @@
-//! The list scheduler: event-driven, deterministic, one task at a time a unit.
+//! The list scheduler: event-driven and deterministic.
 //!
-//! Whenever a unit is free, it takes the first task in program order of those that may start. Ties are broken by
-//! program order only, so a program has one schedule.
+//! Whenever something on a unit is free, it takes the first task of the plan of those that may start, if its width and
+//! its part of the shared bandwidths are free as well; units with free room are asked in the order of their first
+//! tasks. Ties are broken by the plan only, so a program has one schedule.
 
-use crate::program::{Program, TaskId};
+use crate::program::{Edge, POOLS, Program, Stage, TaskId};
 use limbwise_graph::Graph;
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -18,44 +19,59 @@ pub struct Schedule {
     bound_by: Vec<Option<TaskId>>,
 }
 
-/// Edges seen from the task waited for.
+/// Edges seen from what is waited for: tasks, then gates. Those that wait are numbered alike.
 struct Followers {
     first: Vec<u32>,
-    /// The waiting task and the number of the edge in its list.
-    list: Vec<(TaskId, u32)>,
+    list: Vec<(u32, Edge)>,
+}
+
+/// Position of what an edge waits for among all tasks and gates.
+fn awaited(program: &Program, edge: Edge) -> usize {
+    match edge {
+        Edge::Gate(gate) => program.tasks.len() + gate as usize,
+        Edge::Output(task) | Edge::Start(task) | Edge::Taken(task) => task.index(),
+    }
 }
 
 impl Followers {
-    fn new(program: &Program) -> Self {
-        let mut first = vec![0u32; program.tasks.len() + 1];
-        for edge in program.all_edges() {
-            first[edge.task().index() + 1] += 1;
+    /// Also the number of edges of each task and gate; a gate has one to the gate before it.
+    fn new(program: &Program) -> (Self, Vec<u32>) {
+        let tasks = program.tasks.len();
+        let mut edges: Vec<(u32, Edge)> = Vec::with_capacity(2 * tasks);
+        let mut unknown = Vec::with_capacity(tasks + program.gates());
+        for (waiter, id) in (0..).zip(program.ids()) {
+            edges.extend(program.edges(id).iter().map(|&edge| (waiter, edge)));
+            unknown.push(length(program.edges(id)));
         }
+        for (gate, waiter) in (0..program.gates()).zip(length(&program.tasks)..) {
+            edges.extend(program.gate_edges(gate).iter().map(|&edge| (waiter, edge)));
+            unknown.push(length(program.gate_edges(gate)) + u32::from(gate > 0));
+        }
+        let mut first = vec![0u32; unknown.len() + 1];
+        edges.iter().for_each(|(_, edge)| first[awaited(program, *edge) + 1] += 1);
         for i in 1..first.len() {
             first[i] += first[i - 1];
         }
         let mut next = first.clone();
-        let mut list = vec![(TaskId(0), 0); program.all_edges().len()];
-        for id in ids(program) {
-            for (number, edge) in (0..).zip(program.edges(id)) {
-                let at = &mut next[edge.task().index()];
-                list[*at as usize] = (id, number);
-                *at += 1;
-            }
+        let mut list = vec![(0, Edge::Gate(0)); edges.len()];
+        for entry in edges {
+            let at = &mut next[awaited(program, entry.1)];
+            list[*at as usize] = entry;
+            *at += 1;
         }
-        Self { first, list }
+        (Self { first, list }, unknown)
     }
 
-    fn of(&self, id: TaskId) -> &[(TaskId, u32)] {
-        &self.list[self.first[id.index()] as usize..self.first[id.index() + 1] as usize]
+    fn range(&self, awaited: usize) -> std::ops::Range<usize> {
+        self.first[awaited] as usize..self.first[awaited + 1] as usize
     }
 }
 
-fn ids(program: &Program) -> impl Iterator<Item = TaskId> + use<> {
-    (0..u32::try_from(program.tasks.len()).expect("fewer than 2^32 tasks")).map(TaskId)
+fn length<T>(items: &[T]) -> u32 {
+    u32::try_from(items.len()).expect("a program holds fewer than 2^32 tasks and edges")
 }
 
-/// What the scheduler knows while it runs.
+/// What the scheduler knows while it runs; tasks first, then gates.
 struct State<'a> {
     program: &'a Program,
     followers: Followers,
@@ -64,98 +80,180 @@ struct State<'a> {
     /// Earliest start so far, and how many edges are still unknown.
     release: Vec<u64>,
     unknown: Vec<u32>,
-    /// Tasks by the time at which they may start.
+    /// Gates that opened and have not told so.
+    opened: Vec<usize>,
+    /// Tasks by the time at which they may start, and by the time at which they let go of their unit.
     waiting: BinaryHeap<Reverse<(u64, TaskId)>>,
+    running: BinaryHeap<Reverse<(u64, TaskId)>>,
     units: Vec<Unit>,
+    pools: [Shared; POOLS],
+    /// First tasks of the units, while one of them is chosen.
+    heads: Vec<(TaskId, usize)>,
 }
 
-#[derive(Default)]
+/// Something of which several tasks take a part.
+#[derive(Clone, Copy, Default)]
+struct Shared {
+    free: u64,
+    /// The last task that let go of some.
+    last: Option<TaskId>,
+}
+
 struct Unit {
     ready: BinaryHeap<Reverse<TaskId>>,
-    free_at: u64,
-    last: Option<TaskId>,
+    width: Shared,
+    /// The pool for which its first task waits; `None`: for the unit itself.
+    short_of: Option<usize>,
 }
 
 /// Places every task.
 ///
 /// # Panics
-/// Never: a [`Program`] holds fewer than 2^32 edges.
+/// If a stage takes more of a unit or a pool than there is.
 #[must_use]
 pub fn run(program: Program) -> Schedule {
-    let count = program.tasks.len();
+    let (followers, unknown) = Followers::new(&program);
+    let (tasks, all) = (program.tasks.len(), unknown.len());
+    let shared = |free| Shared { free, last: None };
+    let unit = |&width: &u64| Unit { ready: BinaryHeap::new(), width: shared(width), short_of: None };
     let mut state = State {
-        program: &program,
-        followers: Followers::new(&program),
-        start: vec![0; count],
-        bound_by: vec![None; count],
-        release: vec![0; count],
-        unknown: Vec::with_capacity(count),
+        followers,
+        start: vec![0; tasks],
+        bound_by: vec![None; all],
+        release: vec![0; all],
+        opened: Vec::new(),
         waiting: BinaryHeap::new(),
-        units: program.units.iter().map(|_| Unit::default()).collect(),
+        running: BinaryHeap::new(),
+        units: program.widths.iter().map(unit).collect(),
+        pools: std::array::from_fn(|i| shared(program.pools.get(i).map_or(0, |p| p.per_tick))),
+        heads: Vec::with_capacity(program.units.len()),
+        unknown,
+        program: &program,
     };
-    for id in ids(&program) {
-        let edges = program.edges(id).len();
-        state.unknown.push(u32::try_from(edges).expect("fewer than 2^32 edges"));
-        if edges == 0 {
-            state.waiting.push(Reverse((0, id)));
-        }
+    for id in program.ids().filter(|id| state.unknown[id.index()] == 0) {
+        state.waiting.push(Reverse((0, id)));
     }
-    let mut now = 0;
-    while let Some(next) = state.next_event(now) {
-        now = next;
+    let empty = (tasks..all).filter(|&gate| state.unknown[gate] == 0).collect();
+    state.opened = empty;
+    state.tell_gates();
+    while let Some(now) = state.next_event() {
+        state.let_go(now);
         state.admit(now);
-        for unit in 0..state.units.len() {
-            state.dispatch(unit, now);
+        while let Some(unit) = state.next_unit() {
+            state.begin(unit, now);
         }
     }
+    assert!(state.units.iter().all(|u| u.ready.is_empty()), "a stage takes more than there is");
+    state.bound_by.truncate(tasks);
     let (start, bound_by) = (state.start, state.bound_by);
     Schedule { start, bound_by, program }
 }
 
 impl State<'_> {
-    /// The next time at which something can start: now, if a task that may start now was just found.
-    fn next_event(&self, now: u64) -> Option<u64> {
+    fn stage(&self, id: TaskId) -> &Stage {
+        &self.program.tasks[id.index()].stage
+    }
+
+    /// The next time at which something can start.
+    fn next_event(&self) -> Option<u64> {
         let arrival = self.waiting.peek().map(|r| r.0.0);
-        let freed = self.units.iter().filter(|u| !u.ready.is_empty()).map(|u| u.free_at.max(now)).min();
+        let wanted = self.units.iter().any(|u| !u.ready.is_empty());
+        let freed = self.running.peek().map(|r| r.0.0).filter(|_| wanted);
         arrival.into_iter().chain(freed).min()
+    }
+
+    fn let_go(&mut self, now: u64) {
+        while let Some(Reverse((_, id))) = self.running.peek().copied().filter(|r| r.0.0 <= now) {
+            self.running.pop();
+            let stage = &self.program.tasks[id.index()].stage;
+            let unit = &mut self.units[usize::from(stage.unit)].width;
+            *unit = Shared { free: unit.free + stage.width, last: Some(id) };
+            for (pool, draw) in self.pools.iter_mut().zip(stage.draws).filter(|(_, draw)| *draw > 0) {
+                *pool = Shared { free: pool.free + draw, last: Some(id) };
+            }
+        }
     }
 
     fn admit(&mut self, now: u64) {
         while let Some(Reverse((_, id))) = self.waiting.peek().copied().filter(|r| r.0.0 <= now) {
             self.waiting.pop();
-            let unit = usize::from(self.program.tasks[id.index()].stage.unit);
+            let unit = usize::from(self.stage(id).unit);
             self.units[unit].ready.push(Reverse(id));
         }
     }
 
-    fn dispatch(&mut self, unit: usize, now: u64) {
-        while self.units[unit].free_at <= now
-            && let Some(Reverse(id)) = self.units[unit].ready.pop()
-        {
-            let waited = self.release[id.index()] < now;
-            let unit = &mut self.units[unit];
-            if waited {
-                self.bound_by[id.index()] = unit.last;
+    /// The unit whose first task can start and comes first in the plan. A task that waits for a bandwidth is not
+    /// overtaken by later ones that want some of it: it would wait for ever.
+    fn next_unit(&mut self) -> Option<usize> {
+        self.heads.clear();
+        let head = |(unit, u): (usize, &Unit)| u.ready.peek().map(|Reverse(id)| (*id, unit));
+        self.heads.extend(self.units.iter().enumerate().filter_map(head));
+        self.heads.sort_unstable();
+        let mut wanted = [false; POOLS];
+        for &(id, at) in &self.heads {
+            let (stage, unit) = (&self.program.tasks[id.index()].stage, &mut self.units[at]);
+            if stage.occupancy == 0 {
+                return Some(at);
             }
-            self.start[id.index()] = now;
-            unit.free_at = now.saturating_add(self.program.tasks[id.index()].stage.occupancy);
-            unit.last = Some(id);
-            self.release_followers(id, now);
+            if unit.width.free < stage.width {
+                unit.short_of = None;
+                continue;
+            }
+            let draws = stage.draws.iter().enumerate().filter(|(_, draw)| **draw > 0);
+            let lacks = |&(pool, &draw): &(usize, &u64)| wanted[pool] || draw > self.pools[pool].free;
+            let Some((pool, _)) = draws.clone().find(lacks) else { return Some(at) };
+            unit.short_of = Some(pool);
+            draws.for_each(|(pool, _)| wanted[pool] = true);
+        }
+        None
+    }
+
+    fn begin(&mut self, unit: usize, now: u64) {
+        let Some(Reverse(id)) = self.units[unit].ready.pop() else { return };
+        let stage = *self.stage(id);
+        if self.release[id.index()] < now {
+            let unit = &self.units[unit];
+            self.bound_by[id.index()] = unit.short_of.map_or(unit.width.last, |pool| self.pools[pool].last);
+        }
+        self.start[id.index()] = now;
+        if stage.occupancy > 0 {
+            self.units[unit].width.free -= stage.width;
+            self.pools.iter_mut().zip(stage.draws).for_each(|(pool, draw)| pool.free -= draw);
+            self.running.push(Reverse((now.saturating_add(stage.occupancy), id)));
+        }
+        for at in self.followers.range(id.index()) {
+            let (follower, edge) = self.followers.list[at];
+            let waiting = self.program.tasks.get(follower as usize).map(|task| &task.stage);
+            let earliest = self.program.release(edge, now, waiting);
+            self.tell(follower as usize, earliest, Some(id));
+        }
+        self.tell_gates();
+    }
+
+    /// What one edge of a task or gate lets it do.
+    fn tell(&mut self, follower: usize, earliest: u64, by: Option<TaskId>) {
+        if earliest >= self.release[follower] {
+            self.release[follower] = earliest;
+            self.bound_by[follower] = by;
+        }
+        self.unknown[follower] -= 1;
+        if self.unknown[follower] > 0 {
+            return;
+        }
+        match u32::try_from(follower).ok().filter(|_| follower < self.program.tasks.len()) {
+            Some(task) => self.waiting.push(Reverse((self.release[follower], TaskId(task)))),
+            None => self.opened.push(follower),
         }
     }
 
-    fn release_followers(&mut self, id: TaskId, now: u64) {
-        for &(follower, number) in self.followers.of(id) {
-            let (at, stage) = (follower.index(), &self.program.tasks[follower.index()].stage);
-            let edge = self.program.edges(follower)[number as usize];
-            let earliest = self.program.release(edge, now, stage);
-            if earliest >= self.release[at] {
-                self.release[at] = earliest;
-                self.bound_by[at] = Some(id);
+    fn tell_gates(&mut self) {
+        while let Some(gate) = self.opened.pop() {
+            let (opens, by) = (self.release[gate], self.bound_by[gate]);
+            for at in self.followers.range(gate) {
+                self.tell(self.followers.list[at].0 as usize, opens, by);
             }
-            self.unknown[at] -= 1;
-            if self.unknown[at] == 0 {
-                self.waiting.push(Reverse((self.release[at], follower)));
+            if gate + 1 < self.unknown.len() {
+                self.tell(gate + 1, opens, by);
             }
         }
     }
@@ -172,7 +270,7 @@ impl Schedule {
     /// When everything is done, in ticks.
     #[must_use]
     pub fn ticks(&self) -> u64 {
-        ids(&self.program).map(|id| self.end(id)).max().unwrap_or(0)
+        self.program.ids().map(|id| self.end(id)).max().unwrap_or(0)
     }
 
     /// The same in seconds.
@@ -181,15 +279,28 @@ impl Schedule {
         crate::report::as_f64(self.ticks()) * self.program.tick_seconds
     }
 
-    /// Ticks in which each unit was busy.
+    /// Ticks in which each unit was busy; a task that takes a part of a unit counts for that part.
     #[must_use]
     pub fn busy(&self) -> Vec<u64> {
-        let mut busy = vec![0; self.program.units.len()];
-        for task in &self.program.tasks {
-            let unit = &mut busy[usize::from(task.stage.unit)];
-            *unit = u64::saturating_add(*unit, task.stage.occupancy);
+        let mut busy = vec![0u64; self.program.units.len()];
+        for Stage { unit, occupancy, width, .. } in self.program.tasks.iter().map(|task| task.stage) {
+            let unit = &mut busy[usize::from(unit)];
+            *unit = unit.saturating_add(occupancy.saturating_mul(width));
         }
-        busy
+        busy.iter().zip(&self.program.widths).map(|(busy, width)| busy.div_ceil(*width)).collect()
+    }
+
+    /// Bytes that passed through each pool.
+    #[must_use]
+    pub fn drawn_bytes(&self) -> Vec<u64> {
+        let through = |pool: usize| {
+            self.program
+                .tasks
+                .iter()
+                .map(|t| t.stage.draws[pool].saturating_mul(t.stage.occupancy))
+                .fold(0, u64::saturating_add)
+        };
+        (0..self.program.pools.len()).map(through).collect()
     }
 
     /// The critical path backwards: tasks with the ticks from their start to the start of the next on the path. The
@@ -198,7 +309,7 @@ impl Schedule {
     pub fn critical_path(&self) -> Vec<(TaskId, u64)> {
         let mut path = Vec::new();
         let mut until = self.ticks();
-        let mut next = ids(&self.program).max_by_key(|&id| (self.end(id), Reverse(id)));
+        let mut next = self.program.ids().max_by_key(|&id| (self.end(id), Reverse(id)));
         while let Some(id) = next {
             let start = self.start[id.index()];
             path.push((id, until - start));

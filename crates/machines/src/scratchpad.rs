@@ -1,115 +1,162 @@
-//! On-chip memory that software manages: who is in it, and who leaves when there is no room.
+//! On-chip memory that software manages: who has room in it, and when room is free again.
 //!
-//! Decisions are taken in program order: the one to leave is the one whose next use is furthest, which is known because
-//! the schedule is static.
+//! Tasks run in another order than the plan. So that the memory is never over-full, whoever takes room waits behind a
+//! gate: the k-th of them until so much of what leaves before it in the plan has left that all of the first k have room
+//! together.
 
-use crate::program::Residency;
+use crate::{
+    dram::Stream,
+    program::{Edge, Program, Residency, Stage, TaskId, TaskKind},
+};
 use limbwise_graph::{Basis, NodeId};
-use std::collections::{BTreeSet, HashMap};
-
-/// "Never": no further use.
-pub(crate) const NEVER: u32 = u32::MAX;
+use std::collections::VecDeque;
 
 /// Memory outside the chip and the room inside.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OffChip {
     /// Index of the unit that moves the data.
     pub unit: u8,
-    /// Bandwidth.
-    pub bytes_per_tick: f64,
-    /// Ticks from a request to its first data.
-    pub latency: u64,
-    /// Transfers are whole multiples of this.
-    pub burst_bytes: u64,
-    /// Room for values on the chip, without the room for prefetching.
+    /// How long that takes.
+    pub stream: Stream,
+    /// Room on the chip.
     pub capacity_bytes: u64,
-    /// Room for operands that are loaded ahead of the operation that wants them.
+    /// The field of the specification that says so.
+    pub capacity_field: &'static str,
+    /// How much of it the plan leaves free, so that loads and results can run ahead of it.
     pub prefetch_bytes: u64,
 }
 
-/// A value that is there.
+impl OffChip {
+    /// Bytes on their way to or from off-chip memory, limb by limb.
+    pub(crate) fn transfer(&self, kind: TaskKind, bytes: u64, limbs: usize) -> Stage {
+        let (occupancy, fill) = self.stream.ticks(kind, bytes);
+        let parts = u32::try_from(limbs).unwrap_or(u32::MAX);
+        Stage { fill, parts, ..Stage::new(kind, self.unit, occupancy) }
+    }
+}
+
+/// A value that is there: the ends of its chains.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     bytes: u64,
-    /// Which limbs of an input.
     basis: Basis,
-    next_use: u32,
-    since: u32,
+    /// The last of its entries in the log.
+    logged: u32,
+    /// The last of its readers.
+    read: u32,
 }
 
-/// The content at one point of the program.
-#[derive(Debug, Default)]
-pub(crate) struct Scratchpad {
-    held: HashMap<NodeId, Held>,
-    /// By next use.
-    order: BTreeSet<(u32, NodeId)>,
-    room: u64,
-    log: Vec<Residency>,
+/// End of a chain.
+const NONE: u32 = u32::MAX;
+
+/// The room in the memory while tasks are made.
+#[derive(Debug)]
+pub(crate) struct Rooms {
+    held: Vec<Option<Held>>,
+    log: Vec<(Residency, u32)>,
+    readers: Vec<(TaskId, u32)>,
+    /// What has left and is not behind a gate yet: bytes, and how many edges.
+    left: VecDeque<(u64, usize)>,
+    left_edges: VecDeque<Edge>,
+    /// Bytes taken so far that no gate has set free.
+    taken: u64,
+    capacity: u64,
+    gate: Option<Edge>,
 }
 
-impl Scratchpad {
-    pub(crate) fn new(capacity_bytes: u64) -> Self {
-        Self { room: capacity_bytes, ..Self::default() }
-    }
-
-    /// The limbs of a value that are there.
-    pub(crate) fn basis(&self, source: NodeId) -> Basis {
-        self.held.get(&source).map(|h| h.basis).unwrap_or_default()
-    }
-
-    /// Sends values away until there is room; nothing leaves, and `None` comes back, if there cannot be.
-    pub(crate) fn make_room(&mut self, bytes: u64, pinned: &[NodeId], now: u32) -> Option<Vec<NodeId>> {
-        let mut leaving = Vec::new();
-        let mut room = self.room;
-        let mut furthest = self.order.iter().rev().filter(|(_, source)| !pinned.contains(source));
-        while room < bytes {
-            let (_, source) = furthest.next()?;
-            room += self.held[source].bytes;
-            leaving.push(*source);
-        }
-        for &source in &leaving {
-            self.remove(source, now);
-        }
-        Some(leaving)
-    }
-
-    /// Puts limbs of a value where [`Self::make_room`] found room for them.
-    pub(crate) fn insert(&mut self, source: NodeId, basis: Basis, bytes: u64, now: u32) {
-        let old = self.held.get(&source).copied();
-        self.remove(source, now);
-        let (held_bytes, held_basis) = old.map_or((0, Basis::default()), |h| (h.bytes, h.basis));
-        let bytes = bytes + held_bytes;
-        self.room -= bytes;
-        self.order.insert((now, source));
-        self.held.insert(source, Held { bytes, basis: basis | held_basis, next_use: now, since: now });
-    }
-
-    /// Notes when a value is wanted next.
-    pub(crate) fn set_next_use(&mut self, source: NodeId, next_use: u32) {
-        if let Some(held) = self.held.get_mut(&source) {
-            self.order.remove(&(held.next_use, source));
-            held.next_use = next_use;
-            self.order.insert((next_use, source));
+impl Rooms {
+    pub(crate) fn new(capacity: u64, values: usize) -> Self {
+        Self {
+            held: vec![None; values],
+            log: Vec::new(),
+            readers: Vec::new(),
+            left: VecDeque::new(),
+            left_edges: VecDeque::new(),
+            taken: 0,
+            capacity,
+            gate: None,
         }
     }
 
-    /// Takes a value out, before node `now`.
-    pub(crate) fn remove(&mut self, source: NodeId, now: u32) {
-        if let Some(Held { bytes, next_use, since, .. }) = self.held.remove(&source) {
-            self.order.remove(&(next_use, source));
-            self.room += bytes;
-            if since < now {
-                self.log.push(Residency { source, from: since, to: now, bytes });
-            }
+    /// Takes room, which the plan has found free; the gate to wait behind.
+    pub(crate) fn take(&mut self, bytes: u64, program: &mut Program) -> Option<Edge> {
+        self.taken += bytes;
+        let mut edges = 0;
+        while self.taken > self.capacity
+            && let Some((bytes, count)) = self.left.pop_front()
+        {
+            self.taken -= bytes;
+            edges += count;
+        }
+        if edges > 0 {
+            self.gate = Some(program.push_gate(self.left_edges.drain(..edges)));
+        }
+        self.gate
+    }
+
+    /// Limbs of a value come with a task, where room was taken for them.
+    pub(crate) fn come(&mut self, source: NodeId, basis: Basis, bytes: u64, from: TaskId) {
+        let nothing = Held { bytes: 0, basis: Basis::default(), logged: NONE, read: NONE };
+        let old = self.held[source.index()].unwrap_or(nothing);
+        let record = Residency { source, basis, bytes, from, until: from, overwritten: false };
+        self.log.push((record, old.logged));
+        let held = Held { bytes: old.bytes + bytes, basis: old.basis | basis, logged: last_index(&self.log), ..old };
+        self.held[source.index()] = Some(held);
+    }
+
+    /// A task takes a value.
+    pub(crate) fn read(&mut self, source: NodeId, by: TaskId) {
+        if let Some(held) = &mut self.held[source.index()] {
+            self.readers.push((by, held.read));
+            held.read = last_index(&self.readers);
         }
     }
 
-    /// Everything that is there, and the record of who was.
-    pub(crate) fn finish(mut self, end: u32) -> (Vec<NodeId>, Vec<Residency>) {
-        let left: Vec<NodeId> = self.order.iter().map(|(_, source)| *source).collect();
-        for &source in &left {
-            self.remove(source, end);
-        }
-        (left, self.log)
+    /// The tasks that read a value since it came.
+    pub(crate) fn readers(&self, source: NodeId) -> impl Iterator<Item = TaskId> {
+        chain(&self.readers, self.held[source.index()].map_or(NONE, |h| h.read))
     }
+
+    /// A value leaves before task `until`; its room is free when its readers have taken it.
+    pub(crate) fn leave(&mut self, source: NodeId, until: TaskId) {
+        let Some(held) = self.close(source, until, false) else { return };
+        let before = self.left_edges.len();
+        self.left_edges.extend(chain(&self.readers, held.read).map(Edge::Taken));
+        if self.left_edges.len() == before {
+            self.left_edges.push_back(Edge::Output(self.log[held.logged as usize].0.from));
+        }
+        self.left.push_back((held.bytes, self.left_edges.len() - before));
+    }
+
+    /// The room of a value goes to the result of task `by`, which comes in its place.
+    pub(crate) fn hand_over(&mut self, source: NodeId, to: NodeId, by: TaskId) {
+        if let Some(held) = self.close(source, by, true) {
+            self.come(to, held.basis, held.bytes, by);
+        }
+    }
+
+    fn close(&mut self, source: NodeId, until: TaskId, overwritten: bool) -> Option<Held> {
+        let held = self.held[source.index()].take()?;
+        let mut at = held.logged;
+        while let Some((record, before)) = self.log.get_mut(at as usize) {
+            (record.until, record.overwritten) = (until, overwritten);
+            at = *before;
+        }
+        Some(held)
+    }
+
+    /// The record of who was there.
+    pub(crate) fn into_log(self) -> Vec<Residency> {
+        self.log.into_iter().map(|(record, _)| record).collect()
+    }
+}
+
+/// A chain, from its end.
+fn chain(links: &[(TaskId, u32)], end: u32) -> impl Iterator<Item = TaskId> {
+    let link = |at: u32| links.get(at as usize).copied();
+    std::iter::successors(link(end), move |(_, before)| link(*before)).map(|(task, _)| task)
+}
+
+fn last_index<T>(list: &[T]) -> u32 {
+    u32::try_from(list.len() - 1).expect("fewer than 2^32 tasks")
 }

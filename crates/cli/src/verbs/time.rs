@@ -101,8 +101,7 @@ impl Time {
         let mut reports: Vec<Report> = Vec::new();
         for (i, spec) in specs.iter().enumerate() {
             let machine = machine::open(spec)?;
-            machine.accept(&recording.graph)?;
-            let schedule = machine.schedule(&recording.graph);
+            let schedule = machine.schedule(&recording.graph)?;
             if let Some(target) = traces.get(i) {
                 let mut trace = Vec::new();
                 schedule.write_chrome_trace(&recording.graph, MOST_EVENTS, &mut trace)?;

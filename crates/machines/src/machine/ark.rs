@@ -5,18 +5,20 @@
 //! network redistributes between the two. Under the policy "limb-wise", conversions move nothing and products with keys
 //! are summed across clusters instead.
 
+mod numbers;
+
+use self::numbers::{Distribution, Numbers};
 use super::{Machine, basic_report, named};
 use crate::{
+    dram::{Stream, ticks},
     error::MachineError,
-    lower::{input_bytes, ticks},
-    program::{Stage, TaskKind},
+    program::{Order, Pool, Stage, TaskKind},
     report::{Report, as_f64},
     scheduler::Schedule,
     scratchpad::OffChip,
-    spec::{Assumed, Spec},
+    spec::Spec,
 };
-use limbwise_graph::{Graph, NodeId, Op, Role};
-use serde::Deserialize;
+use limbwise_graph::{Basis, Graph, NodeId, Op, Role, Shape};
 use std::collections::BTreeMap;
 
 const UNITS: [&str; 6] = ["nttu", "bconvu", "madu", "autou", "noc", "hbm"];
@@ -26,107 +28,6 @@ const MADU: u8 = 2;
 const AUTOU: u8 = 3;
 const NOC: u8 = 4;
 const HBM: u8 = 5;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Numbers {
-    chip: Chip,
-    policy: Policy,
-    nttu: Vectors,
-    bconvu: BConvU,
-    autou: Vectors,
-    madu: MadU,
-    memory: Memory,
-    noc: Noc,
-    area: BTreeMap<String, f64>,
-    peak_power: BTreeMap<String, f64>,
-    assumed: Assumptions,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Chip {
-    clusters: u64,
-    lanes: u64,
-    word_bytes: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Policy {
-    distribution: Distribution,
-}
-
-#[derive(Deserialize, PartialEq)]
-#[serde(rename_all = "kebab-case")]
-enum Distribution {
-    Alternating,
-    LimbWise,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Vectors {
-    vectors_per_cycle: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct BConvU {
-    macs_per_lane: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MadU {
-    units_per_cluster: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Memory {
-    scratchpad: Scratchpad,
-    hbm: Hbm,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Scratchpad {
-    capacity_mb: u64,
-    bandwidth_gb_s_per_cluster: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Noc {
-    bandwidth_gb_s_per_cluster: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Hbm {
-    bandwidth_gb_s: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Assumptions {
-    core_mhz: Assumed<f64>,
-    ntt_fill_cycles: Assumed<u64>,
-    bconv_fill_cycles: Assumed<u64>,
-    auto_fill_cycles: Assumed<u64>,
-    mad_fill_cycles: Assumed<u64>,
-    noc_fill_cycles: Assumed<u64>,
-    hbm_latency_cycles: Assumed<u64>,
-    hbm_burst_bytes: Assumed<u64>,
-    prefetch_mb: Assumed<u64>,
-    streaming: Assumed<bool>,
-    scale_with_intt: Assumed<bool>,
-    fuse_subtract_scale: Assumed<bool>,
-    idle_share: Assumed<f64>,
-    register_file_activity_share: Assumed<f64>,
-    reference_clusters: Assumed<u64>,
-}
 
 /// The model.
 pub struct Ark {
@@ -154,61 +55,102 @@ impl Ark {
         gb_s * 1e3 / self.numbers.assumed.core_mhz.value
     }
 
-    /// Rounds in which the clusters take so many limbs, one each.
-    fn rounds(&self, limbs: u64) -> u64 {
-        limbs.div_ceil(self.numbers.chip.clusters)
+    /// The rate of off-chip data: half of the scratchpad's port at most.
+    fn off_chip_gb_s(&self) -> f64 {
+        let port = self.numbers.memory.scratchpad.bandwidth_gb_s_per_cluster * as_f64(self.numbers.chip.clusters);
+        self.numbers.memory.hbm.bandwidth_gb_s.min(port / 2.0)
     }
 
-    /// A stage that takes limbs, each cluster one at a time, at so many vectors a cycle.
-    fn limb_wise(&self, unit: u8, limbs: u64, n: u64, vectors: u64, fill: u64) -> Stage {
-        let rounds = self.rounds(limbs);
+    /// A stage that takes limbs, each cluster one at a time, at so many vectors a cycle. Of the last round no more
+    /// clusters are taken than it needs.
+    fn limb_wise(&self, unit: u8, limbs: u64, n: u64, vectors: u64) -> Stage {
+        let rounds = limbs.div_ceil(self.numbers.chip.clusters);
         let occupancy = rounds * n.div_ceil(self.numbers.chip.lanes * vectors);
-        Stage { kind: TaskKind::Compute, unit, occupancy, fill, parts: parts(rounds), whole_input: false }
+        let width = limbs.div_ceil(rounds.max(1));
+        Stage { width, parts: parts(rounds), ..Stage::new(TaskKind::Compute, unit, occupancy) }
     }
 
-    fn multiply_add(&self, limbs: u64, n: u64) -> Stage {
-        self.limb_wise(MADU, limbs, n, self.numbers.madu.units_per_cluster, self.numbers.assumed.mad_fill_cycles.value)
+    /// The same with what passes through the scratchpad's port and the register files: operands of `id` and its result.
+    fn fed(&self, graph: &Graph, id: NodeId, stage: Stage) -> Stage {
+        let mut port = 0;
+        let mut registers = self.bytes(graph.shape(id), graph.shape(id).basis);
+        if !self.stays_in_registers(graph, id, graph.node(id).freed_before()) {
+            port += registers;
+        }
+        for &operand in graph.operands(id) {
+            graph.for_each_piece(operand, |piece| {
+                let bytes = self.bytes(graph.shape(piece.source), piece.basis);
+                let near = !graph.node(piece.source).op().is_input();
+                if near && self.stays_in_registers(graph, piece.source, Some(id)) {
+                    registers += bytes;
+                } else {
+                    port += bytes;
+                }
+            });
+        }
+        stage.drawing(&self.pools(), &[port, registers])
+    }
+
+    /// Whether a value is still in the register files at another node: they hold what was made last.
+    fn stays_in_registers(&self, graph: &Graph, value: NodeId, until: Option<NodeId>) -> bool {
+        let Some(until) = until else { return false };
+        let mut room = self.numbers.assumed.register_files_mb.value * MB;
+        // What is made in the place of another takes no room of its own, and inputs come to the scratchpad.
+        let takes_room = |op: Op| !op.is_view() && !op.is_in_place() && !op.is_input();
+        (value.0..until.0).map(NodeId).filter(|&id| takes_room(graph.node(id).op())).all(|id| {
+            let bytes = self.bytes(graph.shape(id), graph.shape(id).basis);
+            let stays = bytes <= room;
+            room = room.saturating_sub(bytes);
+            stays
+        })
+    }
+
+    fn bytes(&self, shape: &Shape, basis: Basis) -> u64 {
+        self.words().bytes(shape, basis)
+    }
+
+    fn limbs(&self, shape: &Shape) -> u64 {
+        self.words().limbs(shape, shape.basis)
     }
 
     /// All clusters exchange the words of so many limbs.
     fn redistribute(&self, limbs: u64, n: u64) -> Stage {
-        let bytes = as_f64(limbs * n * self.numbers.chip.word_bytes);
+        let bytes = limbs * n * self.numbers.chip.word_bytes;
         let bandwidth = self.numbers.noc.bandwidth_gb_s_per_cluster * as_f64(self.numbers.chip.clusters);
-        Stage {
-            kind: TaskKind::Redistribute,
-            unit: NOC,
-            occupancy: ticks(bytes / self.per_cycle(bandwidth)),
-            fill: self.numbers.assumed.noc_fill_cycles.value,
-            parts: parts(limbs),
-            whole_input: false,
-        }
+        let occupancy = ticks(as_f64(bytes) / self.per_cycle(bandwidth));
+        let fill = self.numbers.assumed.noc_fill_cycles.value;
+        let stage = Stage { fill, parts: parts(limbs), ..Stage::new(TaskKind::Redistribute, NOC, occupancy) };
+        stage.drawing(&self.pools(), &[0, 2 * bytes])
     }
 
     /// Step 2 of base conversions: blocks of as many targets as a lane has units, all sources of a coefficient at once.
     fn convert(&self, batch: u64, sources: u64, targets: u64, n: u64) -> Stage {
         let blocks = batch * targets.div_ceil(self.numbers.bconvu.macs_per_lane);
         let vectors = n.div_ceil(self.numbers.chip.clusters * self.numbers.chip.lanes);
-        Stage {
-            kind: TaskKind::Compute,
-            unit: BCONVU,
-            occupancy: blocks * sources * vectors,
+        let stage = Stage {
             fill: self.numbers.assumed.bconv_fill_cycles.value,
             parts: parts(blocks),
             whole_input: true,
-        }
+            ..Stage::new(TaskKind::Compute, BCONVU, blocks * sources * vectors)
+        };
+        // A block takes all sources once.
+        let words = (blocks * sources + batch * targets) * n;
+        stage.drawing(&self.pools(), &[0, words * self.numbers.chip.word_bytes])
     }
 
     fn base_conversion(&self, graph: &Graph, id: NodeId) -> Vec<Stage> {
         let (from, to) = (graph.shape(graph.operands(id)[0]), graph.shape(id));
         let (batch, n) = (from.batch as u64, from.ring.n() as u64);
-        let (sources, targets) = (from.basis.len() as u64, to.basis.len() as u64);
+        let (sources, targets) = (self.limbs(from) / batch, self.limbs(to) / batch);
         let mut after_intt = self.numbers.assumed.scale_with_intt.value;
         graph.for_each_piece(graph.operands(id)[0], |p| after_intt &= graph.node(p.source).op() == Op::Intt);
         let mut stages = Vec::with_capacity(4);
         if !after_intt {
-            stages.push(self.multiply_add(batch * sources, n));
+            let words = batch * sources * n * self.numbers.chip.word_bytes;
+            let scaling = self.multiply_add(batch * sources, n);
+            stages.push(scaling.drawing(&self.pools(), &[0, 2 * words]));
         }
-        let moves = self.numbers.policy.distribution == Distribution::Alternating;
+        let moves = self.numbers.policy.distribution == Distribution::Alternating && self.numbers.chip.clusters > 1;
         if moves {
             stages.push(self.redistribute(batch * sources, n));
         }
@@ -217,6 +159,11 @@ impl Ark {
             stages.push(self.redistribute(batch * targets, n));
         }
         stages
+    }
+
+    fn multiply_add(&self, limbs: u64, n: u64) -> Stage {
+        let fill = self.numbers.assumed.mad_fill_cycles.value;
+        Stage { fill, ..self.limb_wise(MADU, limbs, n, self.numbers.madu.units_per_cluster) }
     }
 
     /// Whether a node only scales the difference that was made for it, which is then one multiply-add.
@@ -229,9 +176,8 @@ impl Ark {
 
     fn element_wise(&self, graph: &Graph, id: NodeId) -> Vec<Stage> {
         let shape = graph.shape(id);
-        let (limbs, n) = (shape.rows() as u64, shape.ring.n() as u64);
-        let mut stage = self.multiply_add(limbs, n);
-        stage.occupancy = stage.occupancy.max(self.scratchpad_cycles(input_bytes(graph, id)));
+        let (limbs, n) = (self.limbs(shape), shape.ring.n() as u64);
+        let stage = self.fed(graph, id, self.multiply_add(limbs, n));
         let with_key = graph.operands(id).iter().any(|&operand| {
             let mut key = false;
             graph.for_each_piece(operand, |p| {
@@ -239,13 +185,9 @@ impl Ark {
             });
             key
         });
-        let summed_across = with_key && self.numbers.policy.distribution == Distribution::LimbWise;
+        let limb_wise = self.numbers.policy.distribution == Distribution::LimbWise;
+        let summed_across = with_key && limb_wise && self.numbers.chip.clusters > 1;
         if summed_across { vec![stage, self.redistribute(limbs, n)] } else { vec![stage] }
-    }
-
-    fn scratchpad_cycles(&self, bytes: u64) -> u64 {
-        let bandwidth = self.numbers.memory.scratchpad.bandwidth_gb_s_per_cluster * as_f64(self.numbers.chip.clusters);
-        ticks(as_f64(bytes) / self.per_cycle(bandwidth))
     }
 
     /// A table of area or power: units that each cluster has grow with the number of clusters.
@@ -259,6 +201,8 @@ impl Ark {
         table.iter().map(entry).collect()
     }
 }
+
+const MB: u64 = 1_000_000;
 
 fn parts(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
@@ -281,36 +225,63 @@ impl Machine for Ark {
         self.numbers.assumed.streaming.value
     }
 
-    fn off_chip(&self) -> Option<OffChip> {
+    fn width(&self, unit: u8) -> u64 {
+        if matches!(unit, NTTU | MADU | AUTOU) { self.numbers.chip.clusters } else { 1 }
+    }
+
+    /// What off-chip data take of the scratchpad's one port is set apart, so that they never wait.
+    fn pools(&self) -> Vec<Pool> {
+        let clusters = as_f64(self.numbers.chip.clusters);
+        let memory = &self.numbers.memory;
+        let pool = |name, gb_s: f64| Pool { name, per_tick: ticks(self.per_cycle(gb_s)) };
+        let port = memory.scratchpad.bandwidth_gb_s_per_cluster * clusters - self.off_chip_gb_s();
+        vec![
+            pool("scratchpad", port),
+            pool("register_files", memory.register_files.bandwidth_gb_s_per_cluster * clusters),
+        ]
+    }
+
+    fn order(&self) -> Order {
+        self.numbers.schedule.order
+    }
+
+    fn off_chip(&self, _graph: &Graph) -> Option<OffChip> {
         let assumed = &self.numbers.assumed;
         Some(OffChip {
             unit: HBM,
-            bytes_per_tick: self.per_cycle(self.numbers.memory.hbm.bandwidth_gb_s),
-            latency: assumed.hbm_latency_cycles.value,
-            burst_bytes: assumed.hbm_burst_bytes.value,
-            capacity_bytes: (self.numbers.memory.scratchpad.capacity_mb - assumed.prefetch_mb.value) * 1_000_000,
-            prefetch_bytes: assumed.prefetch_mb.value * 1_000_000,
+            stream: Stream::Bandwidth {
+                bytes_per_tick: self.per_cycle(self.off_chip_gb_s()),
+                latency: assumed.hbm_latency_cycles.value,
+                burst_bytes: assumed.hbm_burst_bytes.value,
+            },
+            // What was made last is in the register files, all else in the scratchpad.
+            capacity_bytes: (self.numbers.memory.scratchpad.capacity_mb + assumed.register_files_mb.value) * MB,
+            capacity_field: "memory.scratchpad.capacity_mb",
+            prefetch_bytes: assumed.prefetch_mb.value * MB,
         })
     }
 
     fn cost(&self, graph: &Graph, id: NodeId) -> Vec<Stage> {
         let shape = graph.shape(id);
-        let (limbs, n) = (shape.rows() as u64, shape.ring.n() as u64);
+        let (limbs, n) = (self.limbs(shape), shape.ring.n() as u64);
         let assumed = &self.numbers.assumed;
         match graph.node(id).op() {
             Op::Ntt | Op::Intt => {
                 let vectors = self.numbers.nttu.vectors_per_cycle;
-                vec![self.limb_wise(NTTU, limbs, n, vectors, assumed.ntt_fill_cycles.value)]
+                let fill = assumed.ntt_fill_cycles.value;
+                vec![self.fed(graph, id, Stage { fill, ..self.limb_wise(NTTU, limbs, n, vectors) })]
             }
             Op::Automorphism => {
                 let vectors = self.numbers.autou.vectors_per_cycle;
-                vec![self.limb_wise(AUTOU, limbs, n, vectors, assumed.auto_fill_cycles.value)]
+                let fill = assumed.auto_fill_cycles.value;
+                vec![self.fed(graph, id, Stage { fill, ..self.limb_wise(AUTOU, limbs, n, vectors) })]
             }
             Op::BasisConvert => self.base_conversion(graph, id),
             Op::ScaleLimbs if self.is_fused_scaling(graph, id) => vec![],
             Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::MulAcc | Op::AddAssign => self.element_wise(graph, id),
             Op::ScaleLimbs | Op::ShiftLimbs | Op::Reduce | Op::Copy => self.element_wise(graph, id),
-            Op::Upload | Op::ExpandSeed | Op::Zeros => vec![],
+            Op::Zeros => vec![Stage::new(TaskKind::Compute, MADU, 0)],
+            Op::Upload | Op::ExpandSeed => vec![],
             Op::Restrict | Op::Join | Op::Stack | Op::Split => vec![],
             _ => unreachable!("refused by accept"),
         }
@@ -331,16 +302,13 @@ impl Machine for Ark {
                 });
             }
         }
-        let read: u64 = scratchpad.values().sum();
-        let moved = read + schedule.program.off_chip_bytes.values().sum::<u64>();
-        let share = as_f64(self.scratchpad_cycles(moved)) / as_f64(schedule.ticks().max(1));
-        let compute = [NTTU, BCONVU, MADU, AUTOU].map(|unit| report.utilization[UNITS[usize::from(unit)]]);
-        let register_files =
-            self.numbers.assumed.register_file_activity_share.value * compute.into_iter().fold(0.0, f64::max);
-        report.utilization.insert("scratchpad".into(), share.min(1.0));
+        for (pool, drawn) in schedule.program.pools.iter().zip(schedule.drawn_bytes()) {
+            let share = as_f64(drawn) / (as_f64(pool.per_tick) * as_f64(schedule.ticks().max(1)));
+            report.utilization.insert(pool.name.into(), share.min(1.0));
+        }
         let peak = self.of_this_chip(&self.numbers.peak_power, "w");
         let watts = peak.iter().map(|(part, watts)| {
-            let activity = report.utilization.get(part).copied().unwrap_or(register_files);
+            let activity = report.utilization.get(part).copied().unwrap_or(1.0);
             let idle = self.numbers.assumed.idle_share.value;
             watts * (idle + (1.0 - idle) * activity)
         });

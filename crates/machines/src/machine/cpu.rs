@@ -5,8 +5,9 @@
 
 use super::{Machine, basic_report, named};
 use crate::{
+    dram::ticks,
     error::MachineError,
-    lower::{role_name, ticks},
+    lower::role_name,
     program::{Stage, TaskKind},
     report::{Report, as_f64},
     scheduler::Schedule,
@@ -135,7 +136,7 @@ impl Machine for Cpu {
         false
     }
 
-    fn off_chip(&self) -> Option<OffChip> {
+    fn off_chip(&self, _graph: &Graph) -> Option<OffChip> {
         None
     }
 
@@ -145,14 +146,7 @@ impl Machine for Cpu {
         let compute = self.one_thread_ns(graph, id) * shared;
         let memory = as_f64(moved_bytes(graph, id)) / self.numbers.memory.all_threads_gb_s;
         let ns = compute.max(memory) + self.numbers.assumed.node_ns.value;
-        let stage = Stage {
-            kind: TaskKind::Compute,
-            unit: 0,
-            occupancy: ticks(ns * 1e3),
-            fill: 0,
-            parts: 1,
-            whole_input: true,
-        };
+        let stage = Stage { whole_input: true, ..Stage::new(TaskKind::Compute, 0, ticks(ns * 1e3)) };
         vec![stage]
     }
 

@@ -8,12 +8,13 @@ pub use cpu::Cpu;
 
 use crate::{
     error::MachineError,
-    lower,
-    program::Stage,
+    lower::{Work, lower},
+    program::{Order, Pool, Program, Stage, TaskKind},
     report::{RegionTime, Report, as_f64},
     scheduler::{self, Schedule},
     scratchpad::OffChip,
     spec::Spec,
+    words::Words,
 };
 use limbwise_graph::{Graph, NodeId, Op};
 use std::collections::BTreeMap;
@@ -39,19 +40,23 @@ pub trait Machine {
     /// Whether a unit may start on the first part of its operand.
     fn streaming(&self) -> bool;
 
-    /// Off-chip memory, where the model has one.
-    fn off_chip(&self) -> Option<OffChip>;
+    /// How much of a unit there is; a [`Stage`] takes a part of it.
+    fn width(&self, _unit: u8) -> u64 {
+        1
+    }
 
     /// Whether it has units for an operation; a model of TFHE hardware says yes to more.
     fn has_unit_for(&self, op: Op) -> bool {
         !op.is_tfhe()
     }
 
-    /// Refuses a program with an operation that the machine has no unit for: nothing is timed as if it cost nothing.
+    /// Refuses a program with an operation that the machine has no unit for (nothing is timed as if it cost nothing), or
+    /// with primes wider than its words, unless these are to be split.
     ///
     /// # Errors
-    /// [`MachineError::NoUnit`].
+    /// [`MachineError::NoUnit`], [`MachineError::NarrowWord`].
     fn accept(&self, graph: &Graph) -> Result<(), MachineError> {
+        self.words().admit(self.spec().name(), graph)?;
         match graph.ids().find(|&id| !self.has_unit_for(graph.node(id).op())) {
             None => Ok(()),
             Some(id) => {
@@ -61,16 +66,61 @@ pub trait Machine {
         }
     }
 
-    /// The stages of a node in order, each fed by the one before.
+    /// Bandwidths that several units share, at most [`POOLS`](crate::program::POOLS); a [`Stage`] draws from them.
+    fn pools(&self) -> Vec<Pool> {
+        Vec::new()
+    }
+
+    /// In which order operations may start.
+    fn order(&self) -> Order {
+        Order::List
+    }
+
+    /// Its words.
+    fn words(&self) -> Words {
+        Words::default()
+    }
+
+    /// Off-chip memory, where the model has one, and the room that a program finds on the chip.
+    fn off_chip(&self, graph: &Graph) -> Option<OffChip>;
+
+    /// The stages of a node in order, each fed by the one before. None: the result is the first operand under another
+    /// name; an operation without operands has at least one.
     fn cost(&self, graph: &Graph, node: NodeId) -> Vec<Stage>;
 
     /// What the program takes, from a schedule of it.
     fn report(&self, graph: &Graph, schedule: &Schedule) -> Report;
 
-    /// Lowers and schedules a program that it accepts.
-    fn schedule(&self, graph: &Graph) -> Schedule {
-        scheduler::run(lower::lower(graph, self))
+    /// Lowers and schedules a program: once in program order, and once in the order in which that schedule starts its
+    /// operations, because it is that order in which on-chip memory is wanted. The shorter of the two is taken.
+    ///
+    /// # Errors
+    /// As [`Self::accept`], and [`MachineError::NoRoom`] where an operation wants more on-chip memory than there is.
+    fn schedule(&self, graph: &Graph) -> Result<Schedule, MachineError> {
+        self.accept(graph)?;
+        let work = Work::new(graph, self);
+        let first = scheduler::run(lower(&work, work.nodes())?);
+        if self.off_chip(graph).is_none() || self.order() == Order::InOrder {
+            return Ok(first);
+        }
+        let second = scheduler::run(lower(&work, &started(graph, &first))?);
+        Ok(if second.ticks() < first.ticks() { second } else { first })
     }
+}
+
+/// The nodes of a schedule in the order in which they start; those that start together in the order of the plan.
+fn started(graph: &Graph, schedule: &Schedule) -> Vec<NodeId> {
+    let Program { tasks, .. } = &schedule.program;
+    let mut seen = vec![false; graph.nodes().len()];
+    let mut order: Vec<(u64, NodeId)> = Vec::with_capacity(tasks.len());
+    for (task, &start) in tasks.iter().zip(&schedule.start) {
+        let is_operation = matches!(task.stage.kind, TaskKind::Compute | TaskKind::Redistribute);
+        if is_operation && !std::mem::replace(&mut seen[task.node.index()], true) {
+            order.push((start, task.node));
+        }
+    }
+    order.sort_by_key(|(start, _)| *start);
+    order.into_iter().map(|(_, id)| id).collect()
 }
 
 /// The model of a specification.

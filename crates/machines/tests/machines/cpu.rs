@@ -3,7 +3,7 @@
 use crate::programs::{self, input, open};
 use limbwise_device::{Basis, Device, Role};
 use limbwise_graph::Graph;
-use limbwise_machines::{Report, Spec, check::check, schedule, time};
+use limbwise_machines::{Report, Spec, check::check, machine, time};
 
 const NUMBERS: &str = r#"
 extends = "cpu"
@@ -31,7 +31,8 @@ fn cpu(overrides: &[(&str, &str)]) -> Spec {
 
 fn seconds(graph: &Graph, overrides: &[(&str, &str)]) -> f64 {
     let spec = cpu(overrides);
-    assert_eq!(check(graph, &schedule(graph, &spec).unwrap()), Ok(()));
+    let machine = machine::open(&spec).unwrap();
+    assert_eq!(check(graph, &*machine, &machine.schedule(graph).unwrap()), Ok(()));
     time(graph, &spec).unwrap().seconds
 }
 

@@ -10,8 +10,10 @@
 
 mod ark;
 mod cpu;
+mod mutations;
 mod probes;
 mod programs;
 mod random;
 mod reports;
 mod specs;
+mod toy;

@@ -2,7 +2,8 @@
 
 use crate::programs::{self, Dev, Poly};
 use limbwise_device::{Basis, Device, Handle, KeyId, Role};
-use limbwise_machines::{Spec, check::check, schedule};
+use limbwise_graph::Graph;
+use limbwise_machines::{Spec, check::check, machine};
 use proptest::prelude::*;
 
 /// One random call on values over six primes.
@@ -39,29 +40,37 @@ fn step(dev: &Dev, pool: &mut Vec<Poly>, (op, i, j): (u8, usize, usize)) {
     pool.push(made);
 }
 
+/// A program of such calls.
+pub(crate) fn program(calls: Vec<(u8, usize, usize)>) -> Graph {
+    let (dev, ring) = programs::open(16, 6);
+    let roles = [Role::Ciphertext, Role::Plaintext, Role::EvaluationKey(KeyId(1))];
+    let mut pool: Vec<Poly> = roles.map(|role| programs::input(&dev, &ring, 6, role)).into();
+    for call in calls {
+        step(&dev, &mut pool, call);
+    }
+    dev.graph()
+}
+
 proptest! {
     #[test]
     fn schedules_have_no_conflict(
         calls in prop::collection::vec((0u8..8, 0usize..64, 0usize..64), 1..80),
-        capacity in 1u32..40,
+        capacity in 16u32..60,
         clusters in 1u32..7,
         streaming: bool,
+        in_order: bool,
     ) {
-        let (dev, ring) = programs::open(16, 6);
-        let roles = [Role::Ciphertext, Role::Plaintext, Role::EvaluationKey(KeyId(1))];
-        let mut pool: Vec<Poly> = roles.map(|role| programs::input(&dev, &ring, 6, role)).into();
-        for call in calls {
-            step(&dev, &mut pool, call);
-        }
-        let graph = dev.graph();
+        let graph = program(calls);
         let changes = [
             ("memory.scratchpad.capacity_mb", capacity.to_string()),
-            ("assumed.prefetch_mb", (capacity / 4).to_string()),
+            ("assumed.prefetch_mb", (capacity / 8).to_string()),
             ("chip.clusters", clusters.to_string()),
             ("assumed.streaming", streaming.to_string()),
+            ("schedule.order", if in_order { "in-order" } else { "list" }.to_string()),
         ];
-        let run = schedule(&graph, &Spec::load("ark").unwrap().with_overrides(&changes).unwrap()).unwrap();
-        prop_assert_eq!(check(&graph, &run), Ok(()));
+        let machine = machine::open(&Spec::load("ark").unwrap().with_overrides(&changes).unwrap()).unwrap();
+        let run = machine.schedule(&graph).unwrap();
+        prop_assert_eq!(check(&graph, &*machine, &run), Ok(()));
         prop_assert!(run.ticks() >= run.busy().into_iter().max().unwrap());
         let path: u64 = run.critical_path().iter().map(|(_, ticks)| ticks).sum();
         prop_assert_eq!(path, run.ticks());

@@ -3,7 +3,7 @@
 use crate::programs;
 use limbwise_device::{Device, LweShape, Null, Role};
 use limbwise_graph::Recorder;
-use limbwise_machines::{Spec, check::check, schedule, time};
+use limbwise_machines::{Spec, check::check, machine, schedule, time};
 use std::time::Instant;
 
 #[test]
@@ -66,7 +66,7 @@ fn scheduling_is_deterministic_and_its_speed_is_printed() {
         let seconds = started.elapsed().as_secs_f64();
         let (nodes, tasks) = (graph.nodes().len(), run.program.tasks.len());
         println!("{name}: {nodes} nodes, {tasks} tasks in {seconds:.3} s, {:.2e} nodes/s", nodes as f64 / seconds);
-        assert_eq!(check(&graph, &run), Ok(()));
+        assert_eq!(check(&graph, &*machine::open(&spec).unwrap(), &run), Ok(()));
         assert_eq!(run.start, schedule(&graph, &spec).unwrap().start);
     }
 }
