@@ -3,18 +3,21 @@
 
 LIMBWISE := cargo run --release -p limbwise-cli --bin limbwise --
 
-.PHONY: demo test test-all check check-code check-docs bless bench
+FUZZ_SECONDS ?= 60
+FUZZ_SEEDS := crates/limbwise/tests/wire/v1 crates/runtime/tests/wire_v1 crates/machines/specs fuzz/seeds
+
+.PHONY: demo test test-all check check-code check-docs fuzz bless bench
 
 demo:        ## trains on real data, encrypted; then plans and times the same program
 	$(LIMBWISE) run logreg
 
 test:        ## all tests that CI runs
 	cargo test --workspace
-	cd scripts && python3 -m unittest -q test_checkers
+	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
 test-all:    ## also the long tests
 	cargo test --workspace -- --include-ignored
-	cd scripts && python3 -m unittest -q test_checkers
+	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
 check: check-code check-docs
 
@@ -29,6 +32,13 @@ check-docs:  ## the checkers in scripts/
 	python3 scripts/check_layering.py
 	python3 scripts/check_citations.py
 	python3 scripts/check_doc_paths.py
+
+fuzz:        ## every fuzz target for FUZZ_SECONDS each; needs cargo-fuzz and a nightly compiler
+	for target in $$(cargo +nightly fuzz list); do \
+		mkdir -p fuzz/corpus/$$target; \
+		cargo +nightly fuzz run $$target fuzz/corpus/$$target $(FUZZ_SEEDS) \
+			-- -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -malloc_limit_mb=64 || exit 1; \
+	done
 
 bless:       ## rewrites golden files; read the diff before committing
 	LIMBWISE_BLESS=1 cargo test --workspace

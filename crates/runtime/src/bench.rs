@@ -2,6 +2,10 @@
 //!
 //! The limit is made of what was recorded of the same operation: see [`limit_ns`].
 
+mod files;
+
+pub use files::file_rows;
+
 use crate::error::Result;
 use limbwise::{
     Complex64,

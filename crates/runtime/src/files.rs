@@ -43,13 +43,13 @@ pub fn read_graph<S: Source>(source: S) -> Result<Graph> {
     Ok(Graph::read_jsonl(&text[..])?)
 }
 
-/// Writes what a machine model found: any value that is an object in JSON.
+/// Writes what a machine model found: any value that is an object in JSON, its fields in the order of their names.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn write_report<W: Write>(out: W, report: &impl Serialize) -> Result<W> {
-    let text = serde_json::to_vec(report).map_err(|e| Error::Report(e.to_string()))?;
-    Ok(write_text(out, FileKind::MachineReport, &text)?)
+    let value = serde_json::to_value(report).map_err(|e| Error::Report(e.to_string()))?;
+    Ok(write_text(out, FileKind::MachineReport, value.to_string().as_bytes())?)
 }
 
 /// Reads what a machine model found: the object that was written, with the machine's name and the program's time.
@@ -103,6 +103,53 @@ mod tests {
         for (text, why) in [(&b"[]"[..], "expected a map"), (b"{\"machine\":\"ark\"}", "seconds")] {
             let bytes = write_text(Vec::new(), FileKind::MachineReport, text).unwrap();
             assert!(read_report(&bytes).unwrap_err().to_string().contains(why));
+        }
+    }
+
+    /// Files of version 1 as they were written first.
+    fn fixture(name: &str) -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wire_v1").join(name)
+    }
+
+    #[test]
+    #[ignore = "writes the fixtures that are missing"]
+    fn write_those_that_are_missing() {
+        let report = limbwise_machines::time(&graph(), &limbwise_machines::Spec::load("ark").unwrap()).unwrap();
+        let write = |name, bytes: Vec<u8>| match File::create_new(fixture(name)) {
+            Ok(mut file) => file.write_all(&bytes).unwrap(),
+            Err(e) => assert_eq!(e.kind(), io::ErrorKind::AlreadyExists),
+        };
+        write("graph.lw", write_graph(Vec::new(), &graph()).unwrap());
+        write("machine-report.lw", write_report(Vec::new(), &report).unwrap());
+    }
+
+    type Rewrite = fn(&[u8]) -> Result<Vec<u8>>;
+    const FIXTURES: [(&str, Rewrite); 2] = [
+        ("graph.lw", |bytes| write_graph(Vec::new(), &read_graph(bytes)?)),
+        ("machine-report.lw", |bytes| write_report(Vec::new(), &read_report(bytes)?)),
+    ];
+
+    #[test]
+    fn files_of_version_1_load_and_are_written_the_same() {
+        for (name, rewrite) in FIXTURES {
+            let bytes = std::fs::read(fixture(name)).unwrap();
+            assert!(rewrite(&bytes).unwrap() == bytes, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_is_found_and_every_cut() {
+        for (name, rewrite) in FIXTURES {
+            let original = std::fs::read(fixture(name)).unwrap();
+            let mut damaged = original.clone();
+            for at in 0..original.len() {
+                for bit in 0..8 {
+                    damaged[at] ^= 1 << bit;
+                    assert!(rewrite(&damaged).is_err(), "{name}: bit {bit} of byte {at}");
+                    damaged[at] = original[at];
+                }
+                assert!(rewrite(&original[..at]).is_err(), "{name} cut to {at}");
+            }
         }
     }
 

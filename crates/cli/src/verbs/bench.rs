@@ -7,7 +7,7 @@ use limbwise_cpu::{
     Isa,
     bench::{Measurement, Rates, all, automorphism, conversion, elementwise, rates, transforms},
 };
-use limbwise_runtime::bench::{Chain, SchemeRow, Shape, scheme_rows};
+use limbwise_runtime::bench::{Chain, SchemeRow, Shape, file_rows, scheme_rows};
 use peers::{Answer, Peers};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -28,6 +28,7 @@ use std::path::PathBuf;
 ///   limit_ns   the same at the multiply-add or memory rate that this computer shows in the same run: no program that
 ///              does this arithmetic can be faster; absent where there is no such rate
 ///   limbs      limbs that take turns, 1 means hot caches; base conversion: sources
+///   read_…, write_…   files of a ciphertext and of an evaluation key, in memory; their limit is the memory rate
 ///   rival      another implementation on one thread, measured right after ours (transforms: after all kernels), its
 ///              least time of several; a row with several rivals is repeated
 #[derive(Debug, clap::Args)]
@@ -131,7 +132,10 @@ impl Bench {
                 let (row, chain) = Row::of(row);
                 beside(&mut rows, peers.as_mut(), row, Some(&chain))
             })?;
+            let mut add = |row| anyhow::Ok(rows.push(Row::of(row).0));
+            file_rows(&alone, shape, rates, repetitions, &mut add)?;
             if together.threads() > 1 {
+                file_rows(&together, shape, rates, repetitions, add)?;
                 scheme_rows(&together, shape, rates, repetitions, |row| {
                     rows.push(Row::of(row).0);
                     anyhow::Ok(())
