@@ -132,7 +132,10 @@ impl Bench {
                 let (row, chain) = Row::of(row);
                 beside(&mut rows, peers.as_mut(), row, Some(&chain))
             })?;
-            let mut add = |row| anyhow::Ok(rows.push(Row::of(row).0));
+            let mut add = |row| {
+                rows.push(Row::of(row).0);
+                anyhow::Ok(())
+            };
             file_rows(&alone, shape, rates, repetitions, &mut add)?;
             if together.threads() > 1 {
                 file_rows(&together, shape, rates, repetitions, add)?;
