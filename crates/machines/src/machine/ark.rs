@@ -7,16 +7,17 @@
 
 mod numbers;
 
-use self::numbers::{Distribution, Numbers};
+use self::numbers::{Distribution, HbmModel, Numbers};
 use super::{Machine, basic_report, named};
 use crate::{
-    dram::{Stream, ticks},
+    dram::{Dram, Stream, ticks},
     error::MachineError,
     program::{Order, Pool, Stage, TaskKind},
     report::{Report, as_f64},
     scheduler::Schedule,
     scratchpad::OffChip,
-    spec::Spec,
+    spec::{Assumed, Spec},
+    words::Words,
 };
 use limbwise_graph::{Basis, Graph, NodeId, Op, Role, Shape};
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ const HBM: u8 = 5;
 pub struct Ark {
     spec: Spec,
     numbers: Numbers,
+    pools: Vec<Pool>,
 }
 
 impl Ark {
@@ -47,7 +49,19 @@ impl Ark {
             let wanted = format!("less than memory.scratchpad.capacity_mb = {capacity}");
             return Err(spec.wrong("assumed.prefetch_mb", wanted, prefetch));
         }
-        Ok(Self { spec: spec.clone(), numbers })
+        let mut ark = Self { spec: spec.clone(), numbers, pools: Vec::new() };
+        ark.pools = ark.bandwidths();
+        Ok(ark)
+    }
+
+    /// What off-chip data take of the scratchpad's one port is set apart, so that they never wait.
+    fn bandwidths(&self) -> Vec<Pool> {
+        let clusters = as_f64(self.numbers.chip.clusters);
+        let memory = &self.numbers.memory;
+        let pool = |name, gb_s: f64| Pool { name, per_tick: ticks(self.per_cycle(gb_s)) };
+        let port = memory.scratchpad.bandwidth_gb_s_per_cluster * clusters - self.off_chip_gb_s();
+        let files = memory.register_files.bandwidth_gb_s_per_cluster * clusters;
+        vec![pool("scratchpad", port), pool("register_files", files)]
     }
 
     /// Bytes a cycle of a bandwidth in 10⁹ bytes a second.
@@ -61,6 +75,43 @@ impl Ark {
         self.numbers.memory.hbm.bandwidth_gb_s.min(port / 2.0)
     }
 
+    /// Off-chip memory: by its peak alone, or as channels of banks.
+    fn stream(&self) -> Stream {
+        let (assumed, bytes_per_tick) = (&self.numbers.assumed, self.per_cycle(self.off_chip_gb_s()));
+        let burst_bytes = assumed.hbm_burst_bytes.value;
+        let cycles = |ns: &Assumed<f64>| ns.value * assumed.core_mhz.value / 1e3;
+        match self.numbers.memory.hbm.model {
+            HbmModel::Bandwidth => {
+                let latency = ticks(
+                    cycles(&assumed.hbm_transport_ns) + cycles(&assumed.hbm_trcd_ns) + cycles(&assumed.hbm_tcl_ns),
+                );
+                Stream::Bandwidth { bytes_per_tick, latency, burst_bytes }
+            }
+            HbmModel::Banks => Stream::Dram(Dram {
+                channels: assumed.hbm_channels.value,
+                banks: assumed.hbm_banks.value,
+                row_bytes: assumed.hbm_row_bytes.value,
+                burst_bytes,
+                bytes_per_tick,
+                transport: cycles(&assumed.hbm_transport_ns),
+                t_rcd: cycles(&assumed.hbm_trcd_ns),
+                t_cl: cycles(&assumed.hbm_tcl_ns),
+                t_rp: cycles(&assumed.hbm_trp_ns),
+                t_ras: cycles(&assumed.hbm_tras_ns),
+                t_refi: cycles(&assumed.hbm_trefi_ns),
+                t_rfc: cycles(&assumed.hbm_trfc_ns),
+                refresh: assumed.hbm_refresh.value,
+                turnaround: cycles(&assumed.hbm_turnaround_ns),
+            }),
+        }
+    }
+
+    /// Twisting factors of all primes of the largest ring, for both directions.
+    fn twist_bytes(&self, graph: &Graph) -> u64 {
+        let both = |shape: &Shape| 2 * self.bytes(&shape.with_batch(1), shape.ring.full());
+        graph.shapes().iter().map(both).max().unwrap_or(0)
+    }
+
     /// A stage that takes limbs, each cluster one at a time, at so many vectors a cycle. Of the last round no more
     /// clusters are taken than it needs.
     fn limb_wise(&self, unit: u8, limbs: u64, n: u64, vectors: u64) -> Stage {
@@ -70,9 +121,10 @@ impl Ark {
         Stage { width, parts: parts(rounds), ..Stage::new(TaskKind::Compute, unit, occupancy) }
     }
 
-    /// The same with what passes through the scratchpad's port and the register files: operands of `id` and its result.
-    fn fed(&self, graph: &Graph, id: NodeId, stage: Stage) -> Stage {
-        let mut port = 0;
+    /// The same with what passes through the scratchpad's port and the register files: operands of `id`, its result, and
+    /// `tables` from the scratchpad.
+    fn fed(&self, graph: &Graph, id: NodeId, stage: Stage, tables: u64) -> Stage {
+        let mut port = tables;
         let mut registers = self.bytes(graph.shape(id), graph.shape(id).basis);
         if !self.stays_in_registers(graph, id, graph.node(id).freed_before()) {
             port += registers;
@@ -88,7 +140,7 @@ impl Ark {
                 }
             });
         }
-        stage.drawing(&self.pools(), &[port, registers])
+        stage.drawing(&self.pools, &[port, registers])
     }
 
     /// Whether a value is still in the register files at another node: they hold what was made last.
@@ -120,7 +172,7 @@ impl Ark {
         let occupancy = ticks(as_f64(bytes) / self.per_cycle(bandwidth));
         let fill = self.numbers.assumed.noc_fill_cycles.value;
         let stage = Stage { fill, parts: parts(limbs), ..Stage::new(TaskKind::Redistribute, NOC, occupancy) };
-        stage.drawing(&self.pools(), &[0, 2 * bytes])
+        stage.drawing(&self.pools, &[0, 2 * bytes])
     }
 
     /// Step 2 of base conversions: blocks of as many targets as a lane has units, all sources of a coefficient at once.
@@ -135,7 +187,7 @@ impl Ark {
         };
         // A block takes all sources once.
         let words = (blocks * sources + batch * targets) * n;
-        stage.drawing(&self.pools(), &[0, words * self.numbers.chip.word_bytes])
+        stage.drawing(&self.pools, &[0, words * self.numbers.chip.word_bytes])
     }
 
     fn base_conversion(&self, graph: &Graph, id: NodeId) -> Vec<Stage> {
@@ -148,7 +200,7 @@ impl Ark {
         if !after_intt {
             let words = batch * sources * n * self.numbers.chip.word_bytes;
             let scaling = self.multiply_add(batch * sources, n);
-            stages.push(scaling.drawing(&self.pools(), &[0, 2 * words]));
+            stages.push(scaling.drawing(&self.pools, &[0, 2 * words]));
         }
         let moves = self.numbers.policy.distribution == Distribution::Alternating && self.numbers.chip.clusters > 1;
         if moves {
@@ -177,7 +229,7 @@ impl Ark {
     fn element_wise(&self, graph: &Graph, id: NodeId) -> Vec<Stage> {
         let shape = graph.shape(id);
         let (limbs, n) = (self.limbs(shape), shape.ring.n() as u64);
-        let stage = self.fed(graph, id, self.multiply_add(limbs, n));
+        let stage = self.fed(graph, id, self.multiply_add(limbs, n), 0);
         let with_key = graph.operands(id).iter().any(|&operand| {
             let mut key = false;
             graph.for_each_piece(operand, |p| {
@@ -229,35 +281,30 @@ impl Machine for Ark {
         if matches!(unit, NTTU | MADU | AUTOU) { self.numbers.chip.clusters } else { 1 }
     }
 
-    /// What off-chip data take of the scratchpad's one port is set apart, so that they never wait.
     fn pools(&self) -> Vec<Pool> {
-        let clusters = as_f64(self.numbers.chip.clusters);
-        let memory = &self.numbers.memory;
-        let pool = |name, gb_s: f64| Pool { name, per_tick: ticks(self.per_cycle(gb_s)) };
-        let port = memory.scratchpad.bandwidth_gb_s_per_cluster * clusters - self.off_chip_gb_s();
-        vec![
-            pool("scratchpad", port),
-            pool("register_files", memory.register_files.bandwidth_gb_s_per_cluster * clusters),
-        ]
+        self.pools.clone()
+    }
+
+    fn words(&self) -> Words {
+        Words { bits: 8 * self.numbers.chip.word_bytes, wide: self.numbers.policy.words }
     }
 
     fn order(&self) -> Order {
         self.numbers.schedule.order
     }
 
-    fn off_chip(&self, _graph: &Graph) -> Option<OffChip> {
-        let assumed = &self.numbers.assumed;
+    fn off_chip(&self, graph: &Graph) -> Option<OffChip> {
+        let (assumed, memory) = (&self.numbers.assumed, &self.numbers.memory);
+        // What was made last is in the register files, all else in the scratchpad, twisting factors included.
+        let capacity = (memory.scratchpad.capacity_mb + assumed.register_files_mb.value) * MB;
+        let twists = if self.numbers.nttu.of_twist { 0 } else { self.twist_bytes(graph) };
+        let prefetch_bytes = assumed.prefetch_mb.value * MB;
         Some(OffChip {
             unit: HBM,
-            stream: Stream::Bandwidth {
-                bytes_per_tick: self.per_cycle(self.off_chip_gb_s()),
-                latency: assumed.hbm_latency_cycles.value,
-                burst_bytes: assumed.hbm_burst_bytes.value,
-            },
-            // What was made last is in the register files, all else in the scratchpad.
-            capacity_bytes: (self.numbers.memory.scratchpad.capacity_mb + assumed.register_files_mb.value) * MB,
+            stream: self.stream(),
+            capacity_bytes: capacity.saturating_sub(twists).max(prefetch_bytes),
             capacity_field: "memory.scratchpad.capacity_mb",
-            prefetch_bytes: assumed.prefetch_mb.value * MB,
+            prefetch_bytes,
         })
     }
 
@@ -269,12 +316,13 @@ impl Machine for Ark {
             Op::Ntt | Op::Intt => {
                 let vectors = self.numbers.nttu.vectors_per_cycle;
                 let fill = assumed.ntt_fill_cycles.value;
-                vec![self.fed(graph, id, Stage { fill, ..self.limb_wise(NTTU, limbs, n, vectors) })]
+                let twist = if self.numbers.nttu.of_twist { 0 } else { self.bytes(shape, shape.basis) };
+                vec![self.fed(graph, id, Stage { fill, ..self.limb_wise(NTTU, limbs, n, vectors) }, twist)]
             }
             Op::Automorphism => {
                 let vectors = self.numbers.autou.vectors_per_cycle;
                 let fill = assumed.auto_fill_cycles.value;
-                vec![self.fed(graph, id, Stage { fill, ..self.limb_wise(AUTOU, limbs, n, vectors) })]
+                vec![self.fed(graph, id, Stage { fill, ..self.limb_wise(AUTOU, limbs, n, vectors) }, 0)]
             }
             Op::BasisConvert => self.base_conversion(graph, id),
             Op::ScaleLimbs if self.is_fused_scaling(graph, id) => vec![],

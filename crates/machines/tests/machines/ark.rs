@@ -165,3 +165,53 @@ fn overlapping_is_no_worse_than_phases_one_after_another() {
     println!("a rotation with its key at hand: {streaming} cycles, {waiting} without streaming, {recipe} in turn");
     assert!(streaming < waiting && waiting < recipe);
 }
+
+#[test]
+fn off_chip_memory_has_rows_and_refresh() {
+    let graph = programs::rotations(1);
+    let hbm = |overrides: &[(&str, &str)]| busy(&on(&graph, overrides), "hbm");
+    let (peak, banks) = (hbm(&[("memory.hbm.model", "bandwidth")]), hbm(&[]));
+    assert!(banks >= peak && banks < peak + peak / 1000); // only the turn to the result's store
+    let all_banks = hbm(&[("assumed.hbm_refresh", "all-banks"), ("assumed.hbm_trfc_ns", "350")]);
+    assert!(all_banks * 10 > banks * 11 && all_banks * 10 < banks * 12, "refresh takes 378 of 3900 ns");
+    assert!(hbm(&[("assumed.hbm_banks", "1"), ("assumed.hbm_refresh", "all-banks")]) > 3 * banks / 2); // nothing hides a row
+}
+
+#[test]
+fn stored_twisting_factors_take_port_and_room() {
+    let graph = programs::rotations(1);
+    let port = |overrides: &[(&str, &str)]| on(&graph, overrides).drawn_bytes()[0] as f64;
+    let limbs = (port(&[("of_twist", "false")]) - port(&[])) / f64::from(8 << 16);
+    assert!((limbs - 180.0).abs() < 1.0, "{limbs} limbs of factors for 180 transforms"); // rates are whole bytes a cycle
+    let room = |overrides: &[(&str, &str)]| on(&graph, overrides).program.capacity;
+    assert_eq!(room(&[]) - room(&[("of_twist", "false")]), 2 * 30 * (8 << 16)); // 2(α + L + 1)·N words
+}
+
+#[test]
+fn narrow_words_refuse_or_split() {
+    let graph = programs::rotations(1); // primes of 50 bits
+    let narrow = ("chip.word_bytes", "4");
+    let refused = machine::open(&ark(&[narrow])).unwrap().schedule(&graph).unwrap_err().to_string();
+    let wanted = "machine \"ark\" has words of 32 bits, the program has primes of 50 bits: choose a preset with narrower \
+                  primes, or --set words=split to take 2 words a residue";
+    assert_eq!(refused, wanted);
+    let (whole, split) = (on(&graph, &[]), on(&graph, &[narrow, ("words", "split")]));
+    assert_eq!(busy(&split, "nttu"), 2 * busy(&whole, "nttu"));
+    assert_eq!(busy(&split, "bconvu"), 4 * busy(&whole, "bconvu")); // twice the sources into twice the targets
+    assert_eq!(split.program.off_chip_bytes, whole.program.off_chip_bytes); // twice the limbs of half the bytes
+}
+
+#[test]
+fn more_of_anything_is_never_slower() {
+    let graph = programs::rotations(6);
+    for (field, values) in [
+        ("clusters", ["1", "2", "4", "8"]),
+        ("hbm_gb_s", ["250", "500", "1000", "4000"]),
+        ("bconv_macs_per_lane", ["1", "3", "6", "12"]),
+        ("memory.scratchpad.capacity_mb", ["200", "300", "512", "1024"]),
+        ("memory.register_files.bandwidth_gb_s_per_cluster", ["2000", "8000", "18000", "40000"]),
+    ] {
+        let ticks = values.map(|value| on(&graph, &[(field, value)]).ticks());
+        assert!(ticks.is_sorted_by(|a, b| a >= b), "{field}: {ticks:?} for {values:?}");
+    }
+}

@@ -1,6 +1,6 @@
 //! The fields of ARK's specification as its model reads them; `specs/ark.toml` says what they are.
 
-use crate::{program::Order, spec::Assumed};
+use crate::{dram::Refresh, program::Order, spec::Assumed, words::Wide};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ pub(super) struct Numbers {
     pub(super) chip: Chip,
     pub(super) policy: Policy,
     pub(super) schedule: Scheduling,
-    pub(super) nttu: Vectors,
+    pub(super) nttu: NttU,
     pub(super) bconvu: BConvU,
     pub(super) autou: Vectors,
     pub(super) madu: MadU,
@@ -33,6 +33,7 @@ pub(super) struct Chip {
 #[serde(deny_unknown_fields)]
 pub(super) struct Policy {
     pub(super) distribution: Distribution,
+    pub(super) words: Wide,
 }
 
 #[derive(Deserialize)]
@@ -46,6 +47,13 @@ pub(super) struct Scheduling {
 pub(super) enum Distribution {
     Alternating,
     LimbWise,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NttU {
+    pub(super) vectors_per_cycle: u64,
+    pub(super) of_twist: bool,
 }
 
 #[derive(Deserialize)]
@@ -93,9 +101,18 @@ pub(super) struct Noc {
     pub(super) bandwidth_gb_s_per_cluster: f64,
 }
 
+/// How off-chip memory is modelled.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum HbmModel {
+    Bandwidth,
+    Banks,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Hbm {
+    pub(super) model: HbmModel,
     pub(super) bandwidth_gb_s: f64,
 }
 
@@ -108,8 +125,19 @@ pub(super) struct Assumptions {
     pub(super) auto_fill_cycles: Assumed<u64>,
     pub(super) mad_fill_cycles: Assumed<u64>,
     pub(super) noc_fill_cycles: Assumed<u64>,
-    pub(super) hbm_latency_cycles: Assumed<u64>,
     pub(super) hbm_burst_bytes: Assumed<u64>,
+    pub(super) hbm_channels: Assumed<u64>,
+    pub(super) hbm_banks: Assumed<u64>,
+    pub(super) hbm_row_bytes: Assumed<u64>,
+    pub(super) hbm_transport_ns: Assumed<f64>,
+    pub(super) hbm_trcd_ns: Assumed<f64>,
+    pub(super) hbm_tcl_ns: Assumed<f64>,
+    pub(super) hbm_trp_ns: Assumed<f64>,
+    pub(super) hbm_tras_ns: Assumed<f64>,
+    pub(super) hbm_trefi_ns: Assumed<f64>,
+    pub(super) hbm_trfc_ns: Assumed<f64>,
+    pub(super) hbm_refresh: Assumed<Refresh>,
+    pub(super) hbm_turnaround_ns: Assumed<f64>,
     pub(super) prefetch_mb: Assumed<u64>,
     pub(super) streaming: Assumed<bool>,
     pub(super) scale_with_intt: Assumed<bool>,
