@@ -2,6 +2,7 @@
 
 use limbwise_cpu::Cpu;
 use limbwise_runtime::{Host, open};
+use std::path::PathBuf;
 
 /// How to compute here.
 #[derive(Clone, Debug, clap::Args)]
@@ -16,11 +17,22 @@ pub(crate) struct HostArgs {
 }
 
 /// How much may be taken.
-#[derive(Clone, Copy, Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct MemoryArgs {
     /// Most memory of the process, such as 3GB, 2.5GiB or 800MB: the fastest plan that fits is taken
     #[arg(long = "memory", value_name = "SIZE", value_parser = size, global = true, help_heading = "Device")]
     pub(crate) most: Option<u64>,
+
+    /// Directory for the file of keys on disk, which is gone at the end [default: that of the system for temporary files]
+    #[arg(long, value_name = "DIR", global = true, help_heading = "Device")]
+    key_dir: Option<PathBuf>,
+}
+
+impl MemoryArgs {
+    /// Where keys on disk are kept.
+    pub(crate) fn key_dir(&self) -> PathBuf {
+        self.key_dir.clone().unwrap_or_else(std::env::temp_dir)
+    }
 }
 
 /// A number of bytes with its unit.

@@ -6,15 +6,17 @@ use crate::{
     text::{self, units},
     workload::Built,
 };
+use limbwise::rlwe::KeyForm;
 use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
 use limbwise_runtime::{
     Calibration, Plan, Recording, calibrate,
-    frontier::{Row, Survey, Way, survey},
+    frontier::{Budget, Row, Survey, Way, survey},
     host::{available_memory_bytes, resident_memory_bytes},
+    keys::key_read_gb_s,
     record,
 };
-use std::time::Instant;
+use std::{path::Path, time::Instant};
 
 /// A recorded and planned program.
 pub(crate) struct Planned {
@@ -49,6 +51,20 @@ pub(crate) fn calibrated(dev: &Cpu, log_n: u32) -> limbwise_runtime::Result<Cali
     calibrate(dev, log_n)
 }
 
+/// The same, and how fast keys come from a directory, where a program may keep some there.
+///
+/// # Errors
+/// As [`calibrated`], or a directory that cannot be written to.
+pub(crate) fn calibrated_with_disk(dev: &Cpu, built: &Built, dir: &Path) -> limbwise_runtime::Result<Calibration> {
+    let calibration = calibrated(dev, built.params().log_n())?;
+    if built.ways.iter().all(|way| way.keys != KeyForm::Disk) {
+        return Ok(calibration);
+    }
+    let rate = key_read_gb_s(dev, built.params(), dir)?;
+    note(&format!("keys come from {} at {rate:.2} GB/s, out of the page cache", dir.display()));
+    Ok(Calibration { key_read_gb_s: Some(rate), ..calibration })
+}
+
 /// Records and plans every way that is left open, and takes the fastest that fits: the memory asked for or, where there
 /// is a choice, what this computer has.
 ///
@@ -57,12 +73,13 @@ pub(crate) fn calibrated(dev: &Cpu, log_n: u32) -> limbwise_runtime::Result<Cali
 pub(crate) fn planned(built: &Built, calibration: &Calibration, memory: Option<u64>) -> anyhow::Result<Planned> {
     let start = Instant::now();
     let free = || Some(available_memory_bytes()?.saturating_add(resident_memory_bytes()?));
-    let most = match (memory, &built.ways[..]) {
-        (Some(most), _) => most,
-        (None, [_]) => u64::MAX,
-        (None, _) => free().unwrap_or(u64::MAX),
+    let budget = match (memory, &built.ways[..]) {
+        (Some(most), _) => Budget::Asked(most),
+        (None, [_]) => Budget::Free(u64::MAX),
+        (None, _) => Budget::Free(free().unwrap_or(u64::MAX)),
     };
-    let Survey { rows, chosen } = survey(&built.ways, |way| built.program(way), &built.preset, calibration, most)?;
+    let most = budget.bytes();
+    let Survey { rows, chosen } = survey(&built.ways, |way| built.program(way), &built.preset, calibration, budget)?;
     let Some((way, recording, plan)) = chosen else {
         let smallest = rows.iter().min_by_key(|row| row.peak_bytes);
         let smallest = smallest.map_or_else(String::new, describe);

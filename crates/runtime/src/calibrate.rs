@@ -27,6 +27,9 @@ pub struct Calibration {
     pub resident_bytes: u64,
     /// The model as TOML.
     pub toml: String,
+    /// How fast keys come from the directory they are kept in ([`key_read_gb_s`](crate::keys::key_read_gb_s)), where
+    /// that was measured or is known.
+    pub key_read_gb_s: Option<f64>,
 }
 
 impl Calibration {
@@ -53,7 +56,7 @@ const LIMBS: usize = 25;
 const SOURCES: usize = 5;
 
 /// As [`seconds_within`], in about 70 ms.
-fn seconds(work: impl FnMut()) -> f64 {
+pub(crate) fn seconds(work: impl FnMut()) -> f64 {
     seconds_within(Duration::from_millis(70), work)
 }
 
@@ -135,7 +138,7 @@ pub fn calibrate(dev: &Cpu, log_n: u32) -> Result<Calibration> {
     let node = seconds(|| (0..1000).for_each(|_| drop(alone.add(&one, &one)))) * 1e6;
     let memory = Memory { copy, permute, expand, together, node };
     let toml = toml(dev.threads(), log_n, [&short, &long], &memory);
-    Ok(Calibration { isa, threads: dev.threads(), resident_bytes, toml })
+    Ok(Calibration { isa, threads: dev.threads(), resident_bytes, toml, key_read_gb_s: None })
 }
 
 /// Rates that do not depend on the prime.

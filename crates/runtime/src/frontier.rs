@@ -174,6 +174,49 @@ pub struct Survey {
     pub chosen: Option<(Way, Recording, Plan)>,
 }
 
+/// The memory that a survey may plan with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// What was asked for: keys on disk may use what the rest leaves of it.
+    Asked(u64),
+    /// What there is: keys on disk use as little as they can, for who keeps them there wants memory for something else.
+    Free(u64),
+}
+
+impl Budget {
+    /// In bytes.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        match self {
+            Self::Asked(bytes) | Self::Free(bytes) => bytes,
+        }
+    }
+}
+
+/// A program recorded and planned in one way; keys on disk get the memory that a budget leaves them.
+fn planned<P: Program>(
+    program: &P,
+    way: Way,
+    preset: &str,
+    host: &Calibration,
+    budget: Budget,
+) -> Result<(Recording, Plan)> {
+    let recording = record(program, way.keys)?;
+    let least = plan(program, preset, &recording, host)?;
+    let left = match (budget, &recording.reads) {
+        (Budget::Asked(bytes), Some(reads)) => {
+            let left = bytes.saturating_sub(least.peak_memory_bytes.predicted);
+            // A line of padding to 512 of words.
+            (left > 0).then_some(reads.budget_bytes + left - left.div_ceil(512))
+        }
+        _ => None,
+    };
+    let Some(key_memory) = left else { return Ok((recording, least)) };
+    let recording = recording.with_key_memory(program, key_memory)?;
+    let plan = plan(program, preset, &recording, host)?;
+    Ok((recording, plan))
+}
+
 /// Records and plans a program in several ways.
 ///
 /// # Errors
@@ -183,13 +226,12 @@ pub fn survey<P: Program>(
     program: impl Fn(Way) -> P,
     preset: &str,
     host: &Calibration,
-    most_bytes: u64,
+    budget: Budget,
 ) -> Result<Survey> {
     let (mut rows, mut chosen) = (Vec::new(), None::<(Way, Recording, Plan)>);
     for &way in ways {
         let program = program(way);
-        let recording = record(&program, way.keys)?;
-        let plan = plan(&program, preset, &recording, host)?;
+        let (recording, plan) = planned(&program, way, preset, host, budget)?;
         let row = Row {
             way,
             keys: plan.keys.len(),
@@ -200,7 +242,7 @@ pub fn survey<P: Program>(
             cost: plan.seconds_predicted,
         };
         let faster = chosen.as_ref().is_none_or(|(.., best)| row.cost < best.seconds_predicted);
-        if row.peak_bytes <= most_bytes && faster {
+        if row.peak_bytes <= budget.bytes() && faster {
             chosen = Some((way, recording, plan));
         }
         rows.push(row);

@@ -13,6 +13,7 @@ use limbwise::{
     ckks::{BootstrapPlan, PlaintextForm},
     params::{Params, SecurityReport},
     rlwe::{KeyForm, key_bytes},
+    wire::key_file_bytes,
 };
 use limbwise_apps::Program;
 use limbwise_cpu::layout::{Line, lines};
@@ -52,8 +53,11 @@ pub struct Plan {
     pub keys: Vec<PlannedKey>,
     /// How evaluation keys are kept.
     pub key_form: KeyForm,
-    /// Bytes of all evaluation keys.
+    /// Bytes of all evaluation keys, in memory or on disk.
     pub key_bytes: u64,
+    /// How keys on disk are read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_reads: Option<KeyReads>,
     /// Bytes of encoded clear values that the program multiplies with or adds.
     pub plaintext_bytes: u64,
     /// Bytes of the encrypted inputs.
@@ -70,6 +74,36 @@ pub struct Plan {
     /// them; empty where there was one way only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<Choice>,
+}
+
+/// How keys on disk are read during an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct KeyReads {
+    /// Most bytes of keys in memory at once.
+    pub memory_bytes: u64,
+    /// Keys read.
+    pub reads: usize,
+    /// Bytes read of the file.
+    pub read_bytes: u64,
+    /// How fast they come, from the system's page cache; absent where that was not measured, and the predicted seconds
+    /// are then without the reading.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_gb_s: Option<f64>,
+}
+
+impl KeyReads {
+    fn of(params: &Params, recording: &Recording, read_gb_s: Option<f64>) -> Option<Self> {
+        let plan = recording.reads.as_ref()?;
+        let rehearsal = plan.shelf(params).rehearse();
+        let bytes = rehearsal.reads.iter().map(|&(_, (name, level))| key_file_bytes(params, name, level));
+        let (reads, read_bytes) = (rehearsal.reads.len(), bytes.sum());
+        Some(Self { memory_bytes: rehearsal.peak_bytes, reads, read_bytes, read_gb_s })
+    }
+
+    /// What reading takes of the threads that compute: from the page cache it is their work, however far ahead.
+    fn seconds(&self) -> f64 {
+        self.read_gb_s.map_or(0.0, |rate| self.read_bytes as f64 / rate / 1e9)
+    }
 }
 
 /// How a program bootstraps.
@@ -106,7 +140,7 @@ pub struct Choice {
     pub key_form: KeyForm,
     /// Evaluation keys.
     pub keys: usize,
-    /// Their bytes.
+    /// Their bytes, in memory or on disk.
     pub key_bytes: u64,
     /// Bytes of encoded clear values.
     pub plaintext_bytes: u64,
@@ -189,13 +223,17 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         .map(|(name, &level)| PlannedKey {
             name: name.describe(params.log_n()),
             level,
-            bytes: key_bytes(params, *name, level, recording.keys.form),
+            bytes: match recording.keys.form {
+                KeyForm::Disk => key_file_bytes(params, *name, level),
+                form => key_bytes(params, *name, level, form),
+            },
         })
         .collect();
     let report = limbwise_machines::time(&recording.graph, &host.spec()?)?;
     let [first, ..] = &recording.results[..] else { unreachable!("a program has a result") };
     let left = recording.results.iter().map(|r| r.level).min().unwrap_or(0);
     let security = params.security().clone();
+    let key_reads = KeyReads::of(params, recording, host.key_read_gb_s);
     Ok(Plan {
         workload: program.name().into(),
         device: "cpu".into(),
@@ -216,13 +254,14 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         precision_bits: Predicted { predicted: first.estimate.precision_bits() },
         key_form: recording.keys.form,
         key_bytes: keys.iter().map(|k| k.bytes).sum(),
+        key_reads,
         keys,
         plaintext_bytes: recording.graph.traffic().plaintexts.declared,
         input_bytes: recording.input_bytes,
         peak_memory_bytes: Predicted { predicted: predicted_memory(params, recording, host) },
         counts: recording.graph.counts(),
         nodes: recording.graph.nodes().len(),
-        seconds_predicted: report.seconds,
+        seconds_predicted: report.seconds + key_reads.map_or(0.0, |reads| reads.seconds()),
         choices: Vec::new(),
     })
 }

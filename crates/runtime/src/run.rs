@@ -3,16 +3,19 @@
 use crate::{
     error::{Error, Result},
     host::{available_memory_bytes, minor_faults, peak_memory_bytes, resident_memory_bytes},
-    keys::InMemory,
-    plan::Plan,
+    keys::{InMemory, OnDisk, Traffic},
+    plan::{KeyReads, Plan},
     record::Recording,
-    session::{BOOTSTRAP_STEP, DECRYPT_STEP, ENCODE_STEP, ENCRYPT_STEP, KEY_STEP, session},
+    session::{BOOTSTRAP_STEP, DECRYPT_STEP, ENCODE_STEP, ENCRYPT_STEP, KEY_STEP, Reader, session},
 };
-use limbwise::{ckks::decrypt, rlwe::KeyForm};
+use limbwise::{
+    ckks::{Ciphertext, decrypt},
+    rlwe::KeyForm,
+};
 use limbwise_apps::{Accuracy, Observer, Program};
 use limbwise_cpu::Cpu;
 use serde::Serialize;
-use std::time::Instant;
+use std::{path::Path, time::Instant};
 
 /// Taking the memory that was planned.
 pub const MEMORY_STEP: &str = "memory";
@@ -85,6 +88,9 @@ pub struct RunReport {
     pub key_form: KeyForm,
     /// Bytes of all evaluation keys.
     pub key_bytes: u64,
+    /// How keys on disk were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_reads: Option<KeyReading>,
     /// Bytes of encoded clear values that the program used.
     pub plaintext_bytes: u64,
     /// Most memory of the process.
@@ -100,6 +106,16 @@ pub struct RunReport {
     /// Sentences to read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+/// How keys on disk were read: as planned, and what became of it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct KeyReading {
+    /// The plan.
+    #[serde(flatten)]
+    pub planned: KeyReads,
+    /// What was done.
+    pub measured: Traffic,
 }
 
 /// Bits of precision of the first result.
@@ -160,7 +176,7 @@ impl Observer for Clock<'_> {
     }
 }
 
-/// Runs a program that was recorded and planned.
+/// Runs a program that was recorded and planned; keys on disk are in `key_dir` for as long as it takes.
 ///
 /// # Errors
 /// What the schemes refuse, or a device fault.
@@ -169,6 +185,7 @@ pub fn run<P: Program>(
     program: &P,
     recording: &Recording,
     plan: &Plan,
+    key_dir: &Path,
     tell: &mut dyn FnMut(Event),
 ) -> Result<RunReport> {
     let mut clock = Clock { tell, steps: Vec::new(), current: None, faults: (None, None) };
@@ -177,10 +194,17 @@ pub fn run<P: Program>(
     available(plan.peak_memory_bytes.predicted)?;
     let limbs = usize::try_from(recording.session_peak_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
     dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?;
-    let results = session(dev, program, (&recording.keys, &InMemory), &mut clock, |reader, result| {
+    let read = |reader: &Reader<'_, Cpu>, result: &Ciphertext<Cpu>| {
         let values = decrypt(reader.dev, reader.encoder, program.params(), reader.secret, result)?;
         Ok((values, result.level))
-    })?;
+    };
+    let (results, traffic) = match &recording.reads {
+        None => (session(dev, program, (&recording.keys, &InMemory), &mut clock, read)?, None),
+        Some(reads) => {
+            let home = OnDisk::new(reads, key_dir);
+            (session(dev, program, (&recording.keys, &home), &mut clock, read)?, Some(home.traffic()))
+        }
+    };
     clock.finish();
     let measured = peak_memory_bytes();
     let (steps, (_, minor_faults)) = (clock.steps, clock.faults);
@@ -205,6 +229,7 @@ pub fn run<P: Program>(
         accuracy: conclusion.accuracy,
         key_form: plan.key_form,
         key_bytes: plan.key_bytes,
+        key_reads: plan.key_reads.zip(traffic).map(|(planned, measured)| KeyReading { planned, measured }),
         plaintext_bytes: plan.plaintext_bytes,
         peak_memory_bytes: PeakMemory { measured, predicted: plan.peak_memory_bytes.predicted },
         minor_faults,

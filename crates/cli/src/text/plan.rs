@@ -5,7 +5,10 @@ use super::{
     units,
 };
 use limbwise::rlwe::KeyForm;
-use limbwise_runtime::{Plan, plan::Choice};
+use limbwise_runtime::{
+    Plan,
+    plan::{Choice, KeyReads},
+};
 
 /// Most keys that are listed one by one.
 const MOST_KEYS: usize = 12;
@@ -50,6 +53,9 @@ pub(crate) fn render(plan: &Plan) -> String {
     if count > MOST_KEYS {
         text += &line("", &format!("and {} more (all with --json)", count - MOST_KEYS));
     }
+    if let Some(reads) = &plan.key_reads {
+        text += &line("key reads", &key_reads(reads));
+    }
     text += &line("plaintexts", &units::bytes(plan.plaintext_bytes));
     text += &line("peak memory", &units::bytes(plan.peak_memory_bytes.predicted));
     text += &line(
@@ -65,6 +71,13 @@ pub(crate) fn render(plan: &Plan) -> String {
         text += &choices(&plan.choices);
     }
     text
+}
+
+/// How keys on disk are read.
+pub(super) fn key_reads(reads: &KeyReads) -> String {
+    let [read, memory] = [reads.read_bytes, reads.memory_bytes].map(units::bytes);
+    let rate = reads.read_gb_s.map_or(String::new(), |rate| format!(" at {rate:.2} GB/s from the page cache"));
+    format!("{} of {read}{rate}, at most {memory} in memory", reads.reads)
 }
 
 /// The ways that are worth choosing.

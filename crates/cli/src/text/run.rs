@@ -1,7 +1,7 @@
 //! The text of a run.
 
 use super::{table::line, units};
-use limbwise_runtime::RunReport;
+use limbwise_runtime::{RunReport, keys::Traffic};
 use serde_json::Value;
 
 /// Results first, then every measurement beside its prediction.
@@ -50,6 +50,12 @@ pub(crate) fn render(report: &RunReport) -> String {
     text += &line("peak memory", &format!("{measured}; {} predicted", units::bytes(peak.predicted)));
     let (keys, plaintexts) = (units::bytes(report.key_bytes), units::bytes(report.plaintext_bytes));
     text += &line("bytes", &format!("keys {keys}, plaintexts {plaintexts}"));
+    if let Some(reading) = &report.key_reads {
+        let waited = units::seconds(reading.measured.waited_seconds);
+        let Traffic { reads, late, .. } = reading.measured;
+        text += &line("key reads", &super::plan::key_reads(&reading.planned));
+        text += &line("", &format!("{reads} measured, {late} of them not ahead of use; {waited} waited for"));
+    }
     text += &line("levels left", &report.levels_left.to_string());
     let steps = report.steps.iter().map(|s| format!("{} {}", s.name, units::seconds(s.seconds)));
     text += &line("steps", &steps.collect::<Vec<_>>().join(", "));

@@ -3,7 +3,7 @@
 use crate::{
     host::{HostArgs, MemoryArgs},
     output::OutputArgs,
-    readings::{calibrated, planned},
+    readings::{calibrated_with_disk, planned},
     text,
     workload::Workload,
 };
@@ -44,7 +44,7 @@ impl Plan {
         let output = self.output.open()?;
         let dev = self.host.open()?;
         let built = self.workload.build(self.memory.most)?;
-        let calibration = calibrated(&dev, built.params().log_n())?;
+        let calibration = calibrated_with_disk(&dev, &built, &self.memory.key_dir())?;
         let plan = planned(&built, &calibration, self.memory.most)?.plan;
         output.report(&plan, &text::plan::render(&plan))
     }

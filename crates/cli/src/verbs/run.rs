@@ -4,7 +4,7 @@ use crate::{
     host::{HostArgs, MemoryArgs},
     output::OutputArgs,
     progress::Progress,
-    readings::{Planned, calibrated, planned},
+    readings::{Planned, calibrated_with_disk, planned},
     text,
     workload::Workload,
 };
@@ -46,12 +46,12 @@ impl Run {
         let output = self.output.open()?;
         let dev = self.host.open()?;
         let built = self.workload.build(self.memory.most)?;
-        let calibration = calibrated(&dev, built.params().log_n())?;
+        let calibration = calibrated_with_disk(&dev, &built, &self.memory.key_dir())?;
         let Planned { way, recording, plan } = planned(&built, &calibration, self.memory.most)?;
         output.text(&text::plan::render(&plan))?;
         let mut progress = Progress::new(plan.seconds_predicted);
         let tell = &mut |event| progress.tell(event);
-        let mut report = run(&dev, &built.program(way), &recording, &plan, tell)?;
+        let mut report = run(&dev, &built.program(way), &recording, &plan, &self.memory.key_dir(), tell)?;
         progress.finish();
         report.details.values_mut().for_each(without_nulls);
         output.report(&report, &text::run::render(&report))?;

@@ -2,12 +2,9 @@
 
 use super::{Built, KeysName, PlaintextsName, Source, named_params};
 use clap::{Args, ValueEnum};
-use limbwise::{
-    ckks::{
-        BootstrapPlan, PlaintextForm,
-        bootstrap::{Content, HalvesAt, Rotations},
-    },
-    rlwe::KeyForm,
+use limbwise::ckks::{
+    BootstrapPlan, PlaintextForm,
+    bootstrap::{Content, HalvesAt, Rotations},
 };
 use limbwise_apps::bootstrap::{Bootstrap, Message};
 use limbwise_runtime::frontier::Way;
@@ -115,7 +112,7 @@ pub(crate) struct BootstrapArgs {
 }
 
 impl BootstrapArgs {
-    pub(super) fn build(&self) -> anyhow::Result<Built> {
+    pub(super) fn build(&self, memory: Option<u64>) -> anyhow::Result<Built> {
         let params = named_params(&self.preset)?;
         let content = match self.content {
             ContentName::Complex => Content::Complex,
@@ -131,7 +128,7 @@ impl BootstrapArgs {
         let plan = BootstrapPlan { content, ..BootstrapPlan::fastest(slots) };
         let program = Bootstrap::new((&params, &self.preset), plan, self.passes, (message, self.seed))?;
         Ok(Built {
-            ways: self.ways(plan),
+            ways: self.ways(plan, memory),
             source: Source::Bootstrap(program),
             preset: self.preset.clone(),
             smaller: "fewer --slots, or leave open what --strategy, --plaintexts, --keys and --halves fix",
@@ -140,11 +137,11 @@ impl BootstrapArgs {
 
     /// Everything that the options leave open, but for what is never worth it: direct and hoisted rotations take a key a
     /// diagonal, and halves in turns save little beside the keys of other rotations than hops.
-    fn ways(&self, plan: BootstrapPlan) -> Vec<Way> {
+    fn ways(&self, plan: BootstrapPlan, memory: Option<u64>) -> Vec<Way> {
         let usual = [Rotations::DoubleHoisted, Rotations::Bsgs, Rotations::MultiHop];
         let rotations = self.strategy.map_or(usual.to_vec(), |name| vec![name.into()]);
         let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name.into()]);
-        let keys = self.keys.map_or(vec![KeyForm::Stored, KeyForm::Seeded], |name| vec![name.into()]);
+        let keys = KeysName::forms(self.keys, memory);
         let halves = |rotations| match self.halves {
             Some(HalvesName::Once) => vec![HalvesAt::Once],
             Some(HalvesName::Turns) => vec![HalvesAt::Turns],

@@ -9,7 +9,6 @@ use limbwise::{
         tensor::{Filters, Image, Matrix, Padding, TensorError},
     },
     params::presets::preset,
-    rlwe::KeyForm,
 };
 use limbwise_apps::linear::{
     Linear, LinearError, Task,
@@ -141,10 +140,10 @@ pub(crate) struct LinearArgs {
 const DEFAULT_PRESETS: [&str; 4] = ["n13-l3-s40", "n14-l7-s40", "n15-l16-s40", "n16-l24-s40"];
 
 impl LinearArgs {
-    pub(super) fn build(&self) -> anyhow::Result<Built> {
+    pub(super) fn build(&self, memory: Option<u64>) -> anyhow::Result<Built> {
         let (layer, preset) = self.layer()?;
         Ok(Built {
-            ways: self.ways(layer.largest_map())?,
+            ways: self.ways(layer.largest_map(), memory)?,
             source: Source::Linear(layer),
             preset,
             smaller: "a lower --level, a smaller layer, or leave open what --strategy, --plaintexts and --keys fix",
@@ -175,7 +174,7 @@ impl LinearArgs {
     }
 
     /// Everything that the options leave open.
-    fn ways(&self, map: &Diagonals) -> Result<Vec<Way>, Mistake> {
+    fn ways(&self, map: &Diagonals, memory: Option<u64>) -> Result<Vec<Way>, Mistake> {
         let strategies = match self.strategy {
             Wanted::One(strategy) => vec![strategy],
             Wanted::Kind(kind) => strategies(map).into_iter().filter(|s| s.name() == kind).collect(),
@@ -190,7 +189,7 @@ impl LinearArgs {
             return Err(Mistake(text));
         }
         let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name.into()]);
-        let keys = self.keys.map_or(vec![KeyForm::Stored, KeyForm::Seeded], |name| vec![name.into()]);
+        let keys = KeysName::forms(self.keys, memory);
         let ways = strategies.iter().flat_map(|&strategy| forms.iter().map(move |&form| (strategy, form)));
         Ok(ways.flat_map(|maps| keys.iter().map(move |&keys| Way { maps: Some(maps), ..Way::of_keys(keys) })).collect())
     }

@@ -109,9 +109,8 @@ impl LogregArgs {
         let batch = self.batch.unwrap_or(DEFAULT_BATCH);
         let polynomial = SigmoidPolynomial::least_squares(self.degree, self.interval);
         let forms = match (self.keys, memory) {
-            (Some(keys), _) => vec![keys.into()],
             (None, None) => vec![KeyForm::default()],
-            (None, Some(_)) => vec![KeyForm::Stored, KeyForm::Seeded],
+            (keys, memory) => KeysName::forms(keys, memory),
         };
         let program = Logreg::new(&params, prepared, batch, self.iterations, polynomial)?;
         Ok(Built {

@@ -185,8 +185,8 @@ impl Workload {
     pub(crate) fn build(&self, memory: Option<u64>) -> anyhow::Result<Built> {
         match self {
             Self::Logreg(args) => args.build(memory),
-            Self::Linear(args) => args.build(),
-            Self::Bootstrap(args) => args.build(),
+            Self::Linear(args) => args.build(memory),
+            Self::Bootstrap(args) => args.build(memory),
         }
     }
 }
@@ -198,6 +198,8 @@ enum KeysName {
     Stored,
     /// The uniform half as a seed that is grown at each use: half the memory, about 1.4 times the time
     Seeded,
+    /// In a file, each read before it is used: two of them in memory, or as many as --memory has room for
+    Disk,
 }
 
 impl From<KeysName> for KeyForm {
@@ -205,6 +207,18 @@ impl From<KeysName> for KeyForm {
         match name {
             KeysName::Stored => Self::Stored,
             KeysName::Seeded => Self::Seeded,
+            KeysName::Disk => Self::Disk,
+        }
+    }
+}
+
+impl KeysName {
+    /// The forms that are compared where none is asked for; on disk only to keep within a memory budget.
+    fn forms(name: Option<Self>, memory: Option<u64>) -> Vec<KeyForm> {
+        match (name, memory) {
+            (Some(name), _) => vec![name.into()],
+            (None, Some(_)) => vec![KeyForm::Stored, KeyForm::Seeded, KeyForm::Disk],
+            (None, None) => vec![KeyForm::Stored, KeyForm::Seeded],
         }
     }
 }

@@ -88,6 +88,44 @@ fn memory_decides_how_keys_are_kept() {
 }
 
 #[test]
+fn keys_on_disk_take_as_much_memory_as_they_may() {
+    let folder = Folder::new("disk");
+    folder.write("boot.toml", TINY_BOOT);
+    let boot = [
+        "bootstrap",
+        "--preset",
+        "boot.toml",
+        "--strategy",
+        "bsgs",
+        "--plaintexts",
+        "full",
+        "--key-dir",
+        ".",
+        "--json",
+    ];
+    let run = |options: &[&str]| valid(&folder, "run", &[&["run"], &boot[..], options].concat());
+    let peak = |report: &Value| report["peak_memory_bytes"]["predicted"].as_u64().unwrap();
+    let reads = |report: &Value| report["key_reads"]["reads"].as_u64().unwrap();
+    let (memory, least) = (run(&["--keys", "seeded"]), run(&["--keys", "disk"]));
+    assert!(peak(&least) < peak(&memory) && least["key_form"] == "disk" && memory.get("key_reads").is_none());
+    let budget = u64::midpoint(peak(&least), peak(&memory));
+    let more = run(&["--keys", "disk", "--memory", &format!("{budget}B")]);
+    assert!(peak(&more) > peak(&least) && peak(&more) <= budget, "{more:#}");
+    assert!(reads(&more) < reads(&least), "more memory, fewer reads: {more:#} {least:#}");
+    for report in [&least, &more] {
+        assert_eq!(
+            report["key_reads"]["measured"]["reads"], report["key_reads"]["reads"],
+            "a run reads what was planned"
+        );
+        assert!(report["precision_bits"]["mean"].as_f64() > Some(23.0), "{report:#}");
+    }
+    assert_eq!(folder.names(), ["boot.toml"], "the key file is gone");
+    let output = folder.run(&[&["run"], &boot[..7], &["--keys", "disk", "--key-dir", "nowhere"]].concat());
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && text.contains("nowhere") && text.contains("creating a key file"), "{text}");
+}
+
+#[test]
 fn memory_decides_how_a_map_is_evaluated() {
     let folder = Folder::new("frontier");
     let conv =
@@ -108,7 +146,7 @@ fn memory_decides_how_a_map_is_evaluated() {
     let output = folder.run(&[&conv[..], &["--memory", "1MB"]].concat());
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && text.contains("--memory 1.00 MB: the smallest plan takes"), "{text}");
-    assert!(text.contains("multi_hop(") && text.contains("on_the_fly plaintexts, seeded keys"), "{text}");
+    assert!(text.contains("multi_hop(") && text.contains("on_the_fly plaintexts, keys on disk"), "{text}");
 }
 
 #[test]

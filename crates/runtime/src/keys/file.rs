@@ -63,16 +63,20 @@ fn refused(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> WireEr
 }
 
 /// A file that is gone when this is.
-struct Passing(PathBuf);
+pub(super) struct Passing(PathBuf);
 
 impl Passing {
-    fn create(dir: &Path) -> Result<(Self, File), WireError> {
+    pub(super) fn create(dir: &Path) -> Result<(Self, File)> {
         static FILES: AtomicU32 = AtomicU32::new(0);
         let number = FILES.fetch_add(1, Ordering::Relaxed);
         let path = dir.join(format!("limbwise-{}-{number}.keys", std::process::id()));
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
         let file = file.map_err(refused(&path, "creating a key file"))?;
         Ok((Self(path), file))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
     }
 }
 
@@ -120,7 +124,7 @@ impl<D: HostRead> KeyHome<D> for OnDisk<'_> {
         }
         out.finish()?;
         drop(generator);
-        let source = FileKeys::open(&passing.0, params)?;
+        let source = FileKeys::open(passing.path(), params)?;
         #[cfg(unix)]
         drop(passing); // what is open can be read on, and is gone even if the process is killed
         let shelf = self.reads.shelf(params);

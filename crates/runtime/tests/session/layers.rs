@@ -14,7 +14,7 @@ use limbwise_apps::{
 };
 use limbwise_runtime::{
     Host, calibrate,
-    frontier::{Survey, Way, cheapest_within, strategies, survey},
+    frontier::{Budget, Survey, Way, cheapest_within, strategies, survey},
     keys::InMemory,
     open, record, run,
     session::session,
@@ -73,12 +73,12 @@ fn a_survey_takes_the_fastest_that_fits_and_runs_it() {
     let maps = strategies(layer.largest_map()).into_iter().map(|s| (s, PlaintextForm::Full));
     let ways: Vec<Way> = maps.flat_map(|m| forms.map(|keys| Way { maps: Some(m), ..Way::of_keys(keys) })).collect();
     let program = |way: Way| way.maps.map_or_else(|| layer.clone(), |(s, f)| layer.with(s, f));
-    let free = survey(&ways, program, "test", &host, u64::MAX).unwrap();
+    let free = survey(&ways, program, "test", &host, Budget::Free(u64::MAX)).unwrap();
     assert_eq!(free.rows.len(), ways.len());
     assert_eq!(free.chosen.as_ref().unwrap().0, free.rows[0].way);
     let (least, most) = (free.rows.iter().map(|r| r.peak_bytes).min().unwrap(), free.rows[0].peak_bytes);
     let budget = u64::midpoint(least, most);
-    let Survey { rows, chosen } = survey(&ways, program, "test", &host, budget).unwrap();
+    let Survey { rows, chosen } = survey(&ways, program, "test", &host, Budget::Asked(budget)).unwrap();
     let (way, recording, plan) = chosen.unwrap();
     assert_eq!(Some(way), cheapest_within(&rows, budget).map(|row| row.way));
     let taken: Vec<_> = plan.choices.iter().filter(|c| c.chosen).collect();
@@ -86,8 +86,8 @@ fn a_survey_takes_the_fastest_that_fits_and_runs_it() {
         (taken.len(), taken[0].peak_memory_bytes, taken[0].keys),
         (1, plan.peak_memory_bytes.predicted, plan.keys.len())
     );
-    assert!(survey(&ways, program, "test", &host, least - 1).unwrap().chosen.is_none());
-    let report = run(&dev, &program(way), &recording, &plan, &mut |_| ()).unwrap();
+    assert!(survey(&ways, program, "test", &host, Budget::Asked(least - 1)).unwrap().chosen.is_none());
+    let report = run(&dev, &program(way), &recording, &plan, &std::env::temp_dir(), &mut |_| ()).unwrap();
     let steps: Vec<&str> = report.steps.iter().map(|step| step.name.as_str()).collect();
     assert_eq!(steps, ["memory", "keys", "encoding", "encryption", "layer", "decryption"]);
     let layer_seconds = report.steps.iter().find(|step| step.name == "layer").unwrap().seconds;

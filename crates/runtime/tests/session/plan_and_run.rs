@@ -14,7 +14,12 @@ use limbwise_apps::{
     },
 };
 use limbwise_device::Handle as _;
-use limbwise_runtime::{Event, Host, calibrate, keys::InMemory, open, plan, record, run, session::session};
+use limbwise_runtime::{
+    Event, Host, calibrate,
+    keys::{InMemory, OnDisk},
+    open, plan, record, run,
+    session::session,
+};
 
 fn program() -> Logreg {
     let levels = levels_needed(3, 3);
@@ -52,13 +57,41 @@ fn polynomial_memory_is_predicted_to_the_byte() {
 }
 
 #[test]
+fn memory_with_keys_on_disk_is_predicted() {
+    let program = program();
+    let params = limbwise_apps::Program::params(&program);
+    let recording = record(&program, KeyForm::Disk).unwrap();
+    let reads = recording.reads.clone().unwrap();
+    let all: u64 = recording.keys.required.iter().map(|(&k, &l)| key_bytes(params, k, l, KeyForm::Disk)).sum();
+    assert!(reads.budget_bytes < all / 2, "{reads:?}");
+    let more = record(&program, KeyForm::Disk).unwrap().with_key_memory(&program, all).unwrap();
+    assert!(more.session_peak_bytes > recording.session_peak_bytes + all / 3, "memory for keys is counted");
+    let mut words = Vec::new();
+    for recording in [recording, more] {
+        let dev = open("cpu", &Host { isa: None, threads: Some(2) }).unwrap();
+        let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
+        let (dir, reads) = (std::env::temp_dir(), recording.reads.as_ref().unwrap());
+        let home = OnDisk::new(reads, &dir);
+        let results = session(&dev, &program, (&recording.keys, &home), &mut (), |reader, result| {
+            decrypt(reader.dev, reader.encoder, params, reader.secret, result)
+        });
+        words.push(results.unwrap().len());
+        let (measured, predicted) = (dev.memory().peak_bytes, recording.session_peak_bytes / (8 << 11) * row);
+        assert!(measured <= predicted && measured * 10 >= predicted * 9, "{measured} of {predicted}");
+        assert_eq!(dev.memory().live_bytes, 0);
+        assert_eq!(home.traffic().reads, reads.shelf(params).rehearse().reads.len());
+    }
+    assert_eq!(words, [2, 2]);
+}
+
+#[test]
 fn runs_report_their_predictions() {
     let program = program();
     let recording = record(&program, KeyForm::Stored).unwrap();
     let dev = open("cpu", &Host { isa: None, threads: Some(2) }).unwrap();
     let plan = plan(&program, "test", &recording, &calibrate(&dev, 11).unwrap()).unwrap();
     let mut done = Vec::new();
-    let report = run(&dev, &program, &recording, &plan, &mut |event| {
+    let report = run(&dev, &program, &recording, &plan, &std::env::temp_dir(), &mut |event| {
         if let Event::Done(step) = event {
             done.push(step.name);
         }
