@@ -5,11 +5,12 @@ use crate::{
     layout::{self, Line},
     lwe::CpuLwe,
     pool::{Pool, PoolCounters, Row},
+    regions::Regions,
     ring::RingTables,
 };
 use limbwise_device::{
-    Basis, Device, Domain, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, Ring, RingError,
-    RingSpec, Role, Rounding, RowAt, Shape, Terms, expand_row,
+    Basis, Device, Domain, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, Region, Ring,
+    RingError, RingSpec, Role, Rounding, RowAt, Shape, Terms, expand_row,
     ops::{broadcast, transformed},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -30,6 +31,7 @@ pub struct Cpu {
     /// Rows of a thread's own while a composite runs.
     pub(crate) scratch: Pool,
     rings: RwLock<Vec<Arc<RingTables>>>,
+    regions: Regions,
 }
 
 /// A polynomial in this process's memory.
@@ -115,7 +117,14 @@ impl Cpu {
         let start = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = (threads > 1).then(start).transpose();
         let threads = pool.map_err(|e| OpenError::Threads { threads, reason: e.to_string() })?;
-        Ok(Self { isa, threads, pool: Pool::default(), scratch: Pool::default(), rings: RwLock::default() })
+        Ok(Self {
+            isa,
+            threads,
+            pool: Pool::default(),
+            scratch: Pool::default(),
+            rings: RwLock::default(),
+            regions: Regions::default(),
+        })
     }
 
     /// The instruction set in use.
@@ -128,6 +137,11 @@ impl Cpu {
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
+    }
+
+    /// Keeps the regions that programs enter from now on, for who asks what runs ([`Device::regions`]).
+    pub fn keep_regions(&self) {
+        self.regions.keep();
     }
 
     /// Memory of all polynomials of this device.
@@ -284,6 +298,14 @@ impl Device for Cpu {
 
     fn sync(&self) -> Result<(), Fault> {
         Ok(())
+    }
+
+    fn region(&self, name: &'static str, index: u32) -> Region<'_> {
+        self.regions.enter(name, index)
+    }
+
+    fn regions(&self) -> Vec<(&'static str, u32)> {
+        self.regions.open()
     }
 
     fn scrub(&self) {

@@ -12,6 +12,7 @@ pub mod kernels;
 pub mod layout;
 mod lwe;
 mod pool;
+mod regions;
 mod ring;
 mod slab;
 

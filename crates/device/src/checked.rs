@@ -386,6 +386,10 @@ impl<D: Device> Device for Checked<D> {
         self.0.region(name, index)
     }
 
+    fn regions(&self) -> Vec<(&'static str, u32)> {
+        self.0.regions()
+    }
+
     fn mod_up(&self, c: &D::Poly, digits: &[Basis], full: Basis) -> Vec<D::Poly> {
         in_domain("mod_up", c.shape(), Domain::Eval);
         partition("mod_up", c.shape(), digits);

@@ -302,6 +302,11 @@ pub trait Device: Send + Sync {
         Region::none()
     }
 
+    /// The regions that the calling thread has open, outermost first, where a device has been told to keep them.
+    fn regions(&self) -> Vec<(&'static str, u32)> {
+        Vec::new()
+    }
+
     /// Extends each digit of `c` (evaluation domain) from its own primes to all of `full`.
     fn mod_up(&self, c: &Self::Poly, digits: &[Basis], full: Basis) -> Vec<Self::Poly> {
         composites::mod_up(self, c, digits, full)

@@ -55,7 +55,7 @@ impl<D: Device> Evaluator<'_, D> {
         let parts = a.parts.iter().map(|p| self.dev.mul(p, &unit)).collect();
         let estimate = a.estimate.with_peak(a.estimate.peak, false);
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * num_complex::Complex64::i()));
-        Ciphertext { parts, estimate, shadow, ..*a }
+        self.seen("times_i", Ciphertext { parts, estimate, shadow, ..*a })
     }
 }
 

@@ -77,6 +77,14 @@ impl<D: Device> Ciphertext<D> {
         Self { parts, shadow: self.shadow.clone(), ..*self }
     }
 
+    /// The same polynomials read with another number of slots. With fewer the message must repeat with that period; with
+    /// more it does.
+    #[must_use]
+    pub fn with_slots(self, slots: usize) -> Self {
+        let shadow = self.shadow.as_ref().map(|s| s.with_slots(slots));
+        Self { slots, shadow, ..self }
+    }
+
     /// Independent messages in it.
     #[must_use]
     pub fn batch(&self) -> usize {

@@ -43,19 +43,29 @@ pub fn decrypt<D: HostRead>(
     key: &SecretKey,
     ciphertext: &Ciphertext<D>,
 ) -> Result<Vec<Vec<Complex64>>> {
-    let words = zeroize::Zeroizing::new(dev.download(&phase(dev, params, key, ciphertext))?);
-    dev.scrub();
-    let packing = Packing { slots: ciphertext.slots, level: ciphertext.level, scale: ciphertext.scale };
-    let size = words.len() / ciphertext.batch();
-    let messages: Vec<Vec<Complex64>> =
-        words.chunks_exact(size).map(|message| encoder.decode(message, packing)).collect();
+    let messages = slots(dev, encoder, params, key, ciphertext)?;
     plausible(&messages, ciphertext.estimate)?;
     Ok(messages)
 }
 
+/// The slots of every message, whatever they are.
+fn slots<D: HostRead>(
+    dev: &D,
+    encoder: &Encoder,
+    params: &Params,
+    key: &SecretKey,
+    ciphertext: &Ciphertext<D>,
+) -> Result<Vec<Vec<Complex64>>> {
+    let words = zeroize::Zeroizing::new(dev.download(&phase(dev, params, key, ciphertext))?);
+    dev.scrub();
+    let packing = Packing { slots: ciphertext.slots, level: ciphertext.level, scale: ciphertext.scale };
+    let size = words.len() / ciphertext.batch();
+    Ok(words.chunks_exact(size).map(|message| encoder.decode(message, packing)).collect())
+}
+
 /// How many expected deviations an error may be: Gaussian errors of 2^16 slots stay below 5, estimates are within a
 /// bit or two, and what is wrong is wrong by thousands.
-const MOST_DEVIATIONS: f64 = 64.0;
+pub(super) const MOST_DEVIATIONS: f64 = 64.0;
 
 /// Fails where messages contradict their estimate.
 fn plausible(messages: &[Vec<Complex64>], estimate: Estimate) -> Result<()> {
@@ -71,6 +81,10 @@ fn plausible(messages: &[Vec<Complex64>], estimate: Estimate) -> Result<()> {
     }
     Ok(())
 }
+
+/// Bits of room above a message in what a comparison looks at: coefficients are larger than slots by at most √N, and a
+/// wrong value should be seen as such.
+const ROOM_BITS: f64 = 24.0;
 
 /// Compares ciphertexts with their shadows while a program runs: the client's means to find the operation that goes
 /// wrong.
@@ -93,6 +107,23 @@ impl<D: HostRead> Probe<'_, D> {
     pub fn precision(&self, ciphertext: &Ciphertext<D>) -> Result<Option<Precision>> {
         let Some(shadow) = &ciphertext.shadow else { return Ok(None) };
         let got = decrypt(self.dev, self.encoder, self.params, self.secret, ciphertext)?;
+        Ok(Some(Precision::of(&got.concat(), &shadow.values().concat())))
+    }
+
+    /// The same for values that may be anything. Only the primes that the shadow needs are looked at: whatever is wrong
+    /// modulo all of them is wrong modulo these.
+    ///
+    /// # Errors
+    /// A device fault.
+    pub(super) fn compared(&self, ciphertext: &Ciphertext<D>) -> Result<Option<Precision>> {
+        let Some(shadow) = &ciphertext.shadow else { return Ok(None) };
+        let largest = shadow.values().iter().flatten().map(|z| z.norm()).fold(1.0, f64::max);
+        let needed = (largest * ciphertext.scale).log2() + ROOM_BITS;
+        let level = (0..ciphertext.level).find(|&level| self.params.log_modulus(level) > needed);
+        let level = level.unwrap_or(ciphertext.level);
+        let parts = ciphertext.parts.iter().map(|p| self.dev.restrict(p, self.params.basis(level))).collect();
+        let low = Ciphertext { level, ..ciphertext.with_parts(parts) };
+        let got = slots(self.dev, self.encoder, self.params, self.secret, &low)?;
         Ok(Some(Precision::of(&got.concat(), &shadow.values().concat())))
     }
 }

@@ -6,6 +6,7 @@ use super::{
     ciphertext::{Ciphertext, Plaintext},
     estimate::Estimate,
     shadow::{self, Shadow},
+    watch::Watch,
 };
 use crate::{
     error::{KeyError, LevelError, Result, ScaleError},
@@ -23,6 +24,7 @@ pub struct Evaluator<'a, D: Device> {
     pub(crate) dev: &'a D,
     pub(crate) params: &'a Params,
     pub(crate) keys: &'a dyn KeyStore<D>,
+    watch: Option<&'a dyn Watch<D>>,
 }
 
 impl<D: Device> Clone for Evaluator<'_, D> {
@@ -72,7 +74,21 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// An evaluator on a device, with keys from a store.
     #[must_use]
     pub fn new(dev: &'a D, params: &'a Params, keys: &'a dyn KeyStore<D>) -> Self {
-        Self { dev, params, keys }
+        Self { dev, params, keys, watch: None }
+    }
+
+    /// The same with somebody who looks on.
+    #[must_use]
+    pub fn watched(self, watch: Option<&'a dyn Watch<D>>) -> Self {
+        Self { watch, ..self }
+    }
+
+    /// The result of an operation, shown to who looks on.
+    pub(crate) fn seen(&self, op: &'static str, result: Ciphertext<D>) -> Ciphertext<D> {
+        if let Some(watch) = self.watch {
+            watch.after(op, &result);
+        }
+        result
     }
 
     /// The device.
@@ -94,7 +110,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     pub fn add(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let mut sum = self.combine("add", a, b, |x, y| self.dev.add(x, y), Clone::clone)?;
         sum.shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x + y);
-        Ok(sum)
+        Ok(self.seen("add", sum))
     }
 
     /// `a − b`.
@@ -104,7 +120,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     pub fn sub(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let mut difference = self.combine("sub", a, b, |x, y| self.dev.sub(x, y), |y| self.dev.neg(y.clone()))?;
         difference.shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x - y);
-        Ok(difference)
+        Ok(self.seen("sub", difference))
     }
 
     fn combine(
@@ -135,7 +151,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     #[must_use]
     pub fn negate(&self, a: &Ciphertext<D>) -> Ciphertext<D> {
         let parts = a.parts.iter().map(|p| self.dev.neg(p.clone())).collect();
-        Ciphertext { parts, shadow: a.shadow.as_ref().map(|s| s.map(|z| -z)), ..*a }
+        self.seen("negate", Ciphertext { parts, shadow: a.shadow.as_ref().map(|s| s.map(|z| -z)), ..*a })
     }
 
     /// `a + p`.
@@ -153,7 +169,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let mut parts = a.parts.clone();
         parts[0] = self.dev.add(&parts[0], &p.poly);
         let shadow = shadow::zip(a.shadow.as_ref(), p.shadow.as_ref(), |x, y| x + y);
-        Ok(Ciphertext { parts, estimate: a.estimate.sum(p.estimate), shadow, ..*a })
+        Ok(self.seen("add_plain", Ciphertext { parts, estimate: a.estimate.sum(p.estimate), shadow, ..*a }))
     }
 
     /// `a − p`.
@@ -175,7 +191,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let first = a.parts.remove(0);
         a.parts.insert(0, self.dev.shift_limbs(first, &self.constant(value * a.scale, a.level)));
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z + value));
-        Ciphertext { estimate: a.estimate.sum(Estimate::constant(value)), shadow, ..a }
+        self.seen("add_scalar", Ciphertext { estimate: a.estimate.sum(Estimate::constant(value)), shadow, ..a })
     }
 
     /// `a·p`: the scale is the product of both, the level stays; rescale afterwards.
@@ -188,7 +204,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let _region = self.dev.region("mul_plain", 0);
         let parts = a.parts.iter().map(|c| self.dev.mul(c, &p.poly)).collect();
         let shadow = shadow::zip(a.shadow.as_ref(), p.shadow.as_ref(), |x, y| x * y);
-        Ok(Ciphertext { parts, scale, estimate: a.estimate.product(p.estimate), shadow, ..*a })
+        Ok(self.seen("mul_plain", Ciphertext { parts, scale, estimate: a.estimate.product(p.estimate), shadow, ..*a }))
     }
 
     /// `a·value`, the constant rounded at `scale`: the result's scale is the product; rescale afterwards.
@@ -201,7 +217,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let constants = self.constant(value * scale, a.level);
         let parts = a.parts.iter().map(|c| self.dev.scale_limbs(c.clone(), &constants)).collect();
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * value));
-        Ok(Ciphertext { parts, scale: product, estimate: a.estimate.scaled(value, scale), shadow, ..*a })
+        let estimate = a.estimate.scaled(value, scale);
+        Ok(self.seen("mul_scalar", Ciphertext { parts, scale: product, estimate, shadow, ..*a }))
     }
 
     /// `Σ value·a` at one scale, which each constant brings its term to; a third polynomial that a term lacks is zero.
@@ -241,7 +258,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
             (e.sum(f), shadow::zip(s.as_ref(), t.as_ref(), |x, y| x + y))
         };
         let (estimate, shadow) = scaled.reduce(sum).expect("a sum has a term");
-        Ok(Ciphertext { parts, scale, estimate, shadow, ..**widest })
+        Ok(self.seen(op, Ciphertext { parts, scale, estimate, shadow, ..**widest }))
     }
 
     /// `a·b` as a ciphertext of three polynomials; the scale is the product of both.
@@ -259,7 +276,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         dev.mul_acc(&mut middle, a1, b0);
         let parts = vec![dev.mul(a0, b0), middle, dev.mul(a1, b1)];
         let shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x * y);
-        Ok(Ciphertext { parts, scale, estimate: a.estimate.product(b.estimate), shadow, ..*a })
+        Ok(self.seen("multiply", Ciphertext { parts, scale, estimate: a.estimate.product(b.estimate), shadow, ..*a }))
     }
 
     /// `a²`, with one product less.
@@ -274,7 +291,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let cross = dev.mul(a0, a1);
         let parts = vec![dev.mul(a0, a0), dev.add(&cross, &cross), dev.mul(a1, a1)];
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * z));
-        Ok(Ciphertext { parts, scale, estimate: a.estimate.squared(), shadow, ..*a })
+        Ok(self.seen("square", Ciphertext { parts, scale, estimate: a.estimate.squared(), shadow, ..*a }))
     }
 
     /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned as it is.
@@ -288,7 +305,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let key = key.at(self.dev, self.params, a.level)?;
         let parts = self.dev.key_switch_onto(c2, &key, [Some(c0), Some(c1)], self.params.basis(a.level)).into();
         let estimate = a.estimate.switched(self.params, a.level, a.slots, a.scale);
-        Ok(Ciphertext { parts, estimate, shadow: a.shadow.clone(), ..*a })
+        Ok(self.seen("relinearize", Ciphertext { parts, estimate, shadow: a.shadow.clone(), ..*a }))
     }
 
     /// [`Self::relinearize`] and [`Self::rescale`] in one: the special primes and those of the level are dropped by one
@@ -308,7 +325,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let [whole, rounding] = [noise::key_switch(params, a.level), noise::division(params)];
         let digits = (whole * whole - rounding * rounding).max(0.0).sqrt();
         let estimate = a.estimate.with_noise(digits, a.slots, a.scale).divided(params, a.slots, scale);
-        Ok(Ciphertext { parts, level, scale, estimate, shadow: a.shadow.clone(), ..*a })
+        Ok(self.seen(op, Ciphertext { parts, level, scale, estimate, shadow: a.shadow.clone(), ..*a }))
     }
 
     /// Divides by the primes of the level: level −1, scale ÷ their product.
@@ -321,7 +338,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let to = self.params.basis(level);
         let parts = a.parts.iter().map(|p| self.dev.rescale(p, to)).collect();
         let estimate = a.estimate.divided(self.params, a.slots, scale);
-        Ok(Ciphertext { parts, level, scale, estimate, shadow: a.shadow.clone(), ..*a })
+        Ok(self.seen("rescale", Ciphertext { parts, level, scale, estimate, shadow: a.shadow.clone(), ..*a }))
     }
 
     /// The scale after a rescale.

@@ -4,8 +4,10 @@
 //! Stays out: kernels, key generation (it is RLWE's), workloads.
 //!
 //! Read in this order: [`ciphertext`], [`encoder`], [`mod@encrypt`], [`evaluator`], [`rotation`], [`linear`], [`tensor`], [`auto`],
-//! [`chebyshev`], [`bootstrap`], [`estimate`], [`shadow`], and for clients `decrypt`.
+//! [`chebyshev`], [`bootstrap`], [`estimate`], [`shadow`], [`watch`], and for clients `decrypt`, `audit`.
 
+#[cfg(feature = "client")]
+pub mod audit;
 pub mod auto;
 pub mod batch;
 pub mod bootstrap;
@@ -22,7 +24,10 @@ pub mod linear;
 pub mod rotation;
 pub mod shadow;
 pub mod tensor;
+pub mod watch;
 
+#[cfg(feature = "client")]
+pub use audit::{Audit, Finding, ShadowBound, ShadowReport};
 pub use auto::Auto;
 pub use bootstrap::{BootstrapPlan, Bootstrapper};
 pub use ciphertext::{Ciphertext, Plaintext};
@@ -36,3 +41,4 @@ pub use evaluator::Evaluator;
 pub use limbwise_math::chebyshev::Series;
 pub use linear::{Diagonals, LinearPlan, LinearTransform, PlaintextForm, Strategy};
 pub use shadow::Shadow;
+pub use watch::Watch;

@@ -24,7 +24,7 @@ impl<D: Device> Evaluator<'_, D> {
         let g = GaloisElement::rotation(shorter, self.params.log_n());
         let mut rotated = self.automorphism("rotate", a, g)?;
         rotated.shadow = a.shadow.as_ref().map(|s| s.rotated(usize::try_from(left).unwrap_or(0)));
-        Ok(rotated)
+        Ok(self.seen("rotate", rotated))
     }
 
     /// Complex conjugates of all slots.
@@ -34,7 +34,7 @@ impl<D: Device> Evaluator<'_, D> {
     pub fn conjugate(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let mut conjugated = self.automorphism("conjugate", a, GaloisElement::conjugation(self.params.log_n()))?;
         conjugated.shadow = a.shadow.as_ref().map(|s| s.map(|z| z.conj()));
-        Ok(conjugated)
+        Ok(self.seen("conjugate", conjugated))
     }
 
     /// The automorphism with its key switch; the caller knows what became of the shadow.

@@ -64,6 +64,13 @@ impl Shadow {
         Self(Arc::new(self.0.iter().map(rotate).collect()))
     }
 
+    /// Read with another number of slots, of which the message repeats the fewer.
+    #[must_use]
+    pub fn with_slots(&self, slots: usize) -> Self {
+        let repeat = |row: &Vec<Complex64>| row.iter().copied().cycle().take(slots).collect();
+        Self(Arc::new(self.0.iter().map(repeat).collect()))
+    }
+
     /// Some entries of the batch.
     #[must_use]
     pub fn split(&self, from: usize, to: usize) -> Self {

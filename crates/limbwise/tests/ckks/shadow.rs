@@ -1,8 +1,15 @@
 //! Shadows follow every operation, and the probe names the one that goes wrong.
 
-use crate::common::{Session, small, uniform};
-use limbwise::ckks::{Packing, Probe, encrypt};
+use crate::common::{Dev, Session, small, uniform};
+use limbwise::{
+    Result,
+    ckks::{
+        Audit, Auto, Ciphertext, Evaluator, Packing, Probe, Shadow, ShadowBound, ShadowReport, audit::Wrong, encrypt,
+    },
+    rlwe::{EvaluationKey, KeyName, KeyStore},
+};
 use limbwise_device::Device as _;
+use limbwise_math::galois::GaloisElement;
 
 #[test]
 fn every_operation_computes_on_both() {
@@ -44,4 +51,102 @@ fn every_operation_computes_on_both() {
     assert!(probe.precision(&spoiled).is_err());
     // What meets a value without a shadow has none.
     assert_eq!(probe.precision(&eval.add(&a, &s.encrypt(&uniform(64, "x"))).unwrap()).unwrap(), None);
+}
+
+/// Evaluates under audit, on real inputs in [−1, 1] with shadows.
+fn audited(
+    s: &Session,
+    keys: &dyn KeyStore<Dev>,
+    bound: ShadowBound,
+    program: impl FnOnce(&Auto<'_, Dev>, &Ciphertext<Dev>) -> Result<Ciphertext<Dev>>,
+) -> ShadowReport {
+    s.dev.0.keep_regions();
+    let real = [uniform(64, "a").into_iter().map(|z| z.re.into()).collect::<Vec<_>>()];
+    let plain = s.encoder.encode(&s.dev, &real, Packing { slots: 64, ..s.packing() }).unwrap().with_shadow(&real);
+    let a = encrypt(&s.dev, &s.params, &s.public, &plain).unwrap();
+    let probe = Probe { dev: &s.dev, encoder: &s.encoder, params: &s.params, secret: &s.secret };
+    let audit = Audit::new(probe, bound);
+    let eval = Evaluator::new(&s.dev, &s.params, keys).watched(Some(&audit));
+    program(&Auto::new(eval, &s.encoder), &a).unwrap();
+    audit.report()
+}
+
+/// Sums of squares, a polynomial of them, a conjugation.
+fn whole(auto: &Auto<'_, Dev>, a: &Ciphertext<Dev>) -> Result<Ciphertext<Dev>> {
+    let _region = auto.eval.device().region("iteration", 3);
+    let sum = auto.inner_sum(&auto.square(a)?, 1, 4)?;
+    let few = auto.weighted_sum(&[(0.25, &sum)])?.bounded_by(1.0);
+    auto.conjugate(&auto.chebyshev_unit(&few, &[0.1, 0.5, 0.0, 0.2])?)
+}
+
+#[test]
+fn what_is_right_is_found_right_region_by_region() {
+    let s = Session::new(&small(6), &[1, 2]);
+    let report = audited(&s, &s.keys, ShadowBound::default(), whole);
+    assert_eq!(report.first, None);
+    let regions: Vec<&str> = report.regions.iter().map(|r| r.region.as_str()).collect();
+    assert_eq!(regions, ["iteration 3", "iteration 3/inner_sum", "iteration 3/chebyshev 3"]);
+    assert_eq!(report.operations, report.regions.iter().map(|r| r.operations).sum::<usize>());
+    assert!(report.regions.iter().all(|r| r.mean > 20.0 && r.min > 15.0 && r.min < r.mean), "{report:?}");
+    let strict = audited(&s, &s.keys, ShadowBound::Bits(60.0), whole).first.unwrap();
+    assert_eq!((strict.op, strict.after, strict.wrong), ("square", 0, Wrong::Error));
+}
+
+/// Gives another rotation's key for a rotation.
+struct WrongKey<'a>(&'a Session);
+
+impl KeyStore<Dev> for WrongKey<'_> {
+    fn check(&self, op: &'static str, name: KeyName, level: usize) -> Result<()> {
+        self.0.keys.check(op, name, level)
+    }
+
+    fn key(&self, op: &'static str, name: KeyName, level: usize) -> Result<EvaluationKey<Dev>> {
+        let [one, two] = [1, 2].map(|steps| KeyName::Galois(GaloisElement::rotation(steps, 11)));
+        self.0.keys.key(op, if name == two { one } else { name }, level)
+    }
+}
+
+#[test]
+fn the_operation_with_a_wrong_key_is_named() {
+    let s = Session::new(&small(6), &[1, 2]);
+    let first = audited(&s, &WrongKey(&s), ShadowBound::default(), whole).first.unwrap();
+    assert_eq!((first.op, first.region.as_str(), first.wrong), ("rotate", "iteration 3/inner_sum", Wrong::Error));
+    let text = first.to_string();
+    assert!(
+        text.starts_with("rotate in region iteration 3/inner_sum: error 2^") && text.contains(", bound 2^-"),
+        "{text}"
+    );
+    assert!(first.log2_got > first.log2_bound + 10.0);
+}
+
+#[test]
+fn a_polynomial_outside_its_interval_is_named() {
+    let s = Session::new(&small(6), &[1, 2]);
+    let left = |auto: &Auto<'_, Dev>, a: &Ciphertext<Dev>| {
+        let _region = auto.eval.device().region("activation", 0);
+        auto.chebyshev_unit(&auto.weighted_sum(&[(3.0, a)])?, &[0.1, 0.5, 0.3])
+    };
+    let first = audited(&s, &s.keys, ShadowBound::default(), left).first.unwrap();
+    assert_eq!((first.op, first.region.as_str(), first.wrong), ("square", "activation/chebyshev 2", Wrong::Promise));
+    assert!(first.to_string().contains("a polynomial left its interval"), "{first}");
+}
+
+#[test]
+fn the_first_operation_after_a_lost_scale_is_named() {
+    let s = Session::new(&small(6), &[1, 2]);
+    let lost = |auto: &Auto<'_, Dev>, a: &Ciphertext<Dev>| {
+        let b = auto.settle(&auto.square(a)?)?;
+        auto.add_scalar(&Ciphertext { scale: b.scale * 2.0, ..b }, 0.5);
+        auto.square(a)
+    };
+    let first = audited(&s, &s.keys, ShadowBound::default(), lost).first.unwrap();
+    assert_eq!((first.op, first.region.as_str(), first.after), ("add_scalar", "", 2));
+}
+
+#[test]
+fn a_message_read_with_fewer_slots_keeps_its_shadow() {
+    let row: Vec<_> = uniform(4, "row").repeat(4);
+    let shadow = Shadow::new(&[row.clone()], 16);
+    assert_eq!(shadow.with_slots(4).values()[0], row[..4]);
+    assert_eq!(shadow.with_slots(4).with_slots(16), shadow);
 }

@@ -178,7 +178,7 @@ impl<D: Device> Bootstrapper<D> {
             Content::Complex => s.clone(),
             Content::Real => s.map(|z| z.re.into()),
         });
-        Ok(Ciphertext { scale, estimate, shadow, slots: self.plan.slots, ..result })
+        Ok(eval.seen(OP, Ciphertext { scale, estimate, shadow, slots: self.plan.slots, ..result }))
     }
 
     /// Fails, before anything is computed, for what this bootstrapper is not for.

@@ -63,7 +63,7 @@ impl<D: Device> Evaluator<'_, D> {
             let values: Vec<_> = clear.values().iter().map(|x| map.apply(x)).collect();
             result.shadow = Some(crate::ckks::Shadow::new(&values, a.slots));
         }
-        Ok(result)
+        Ok(self.seen(op, result))
     }
 }
 
