@@ -1,6 +1,6 @@
 //! Exit codes: 2 for a user's mistake, 1 for a fault of the system or a bug, and no complaint when a reader went away.
 
-use limbwise::Error as Scheme;
+use limbwise::{Error as Scheme, ckks::Finding, error::KeyError};
 use limbwise_runtime::Error as Runtime;
 use std::{
     error::Error,
@@ -21,13 +21,29 @@ impl fmt::Display for Mistake {
 
 impl Error for Mistake {}
 
+/// An operation that shadow mode found wrong: neither a mistake in what was asked for nor the system's.
+#[derive(Debug)]
+pub(crate) struct Wrong(pub(crate) Finding);
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the first wrong operation is {}", self.0)
+    }
+}
+
+impl Error for Wrong {}
+
 /// Whether the system failed, and not the user. What the libraries refuse is a mistake, these apart.
 fn is_fault(error: &anyhow::Error) -> bool {
     let scheme = match error.downcast_ref::<Runtime>() {
         Some(Runtime::Scheme(scheme)) => Some(scheme),
         _ => error.downcast_ref::<Scheme>(),
     };
-    matches!(scheme, Some(Scheme::Device(_) | Scheme::Entropy(_))) || error.is::<io::Error>()
+    let unread = |scheme: &Scheme| {
+        matches!(scheme, Scheme::Device(_) | Scheme::Entropy(_) | Scheme::Key(KeyError::Unread { .. }))
+    };
+    let wrong = error.is::<Wrong>() || matches!(error.downcast_ref(), Some(Runtime::Shadow { .. }));
+    wrong || scheme.is_some_and(unread) || error.is::<io::Error>()
 }
 
 /// Says what went wrong. The texts of the libraries name their causes themselves, so only the outermost is printed.

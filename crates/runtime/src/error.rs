@@ -33,6 +33,14 @@ pub enum Error {
         /// What the system says.
         available: u64,
     },
+    /// A program under shadow mode failed, and an operation before it was wrong already.
+    #[error("{finding}; the run then failed: {cause}")]
+    Shadow {
+        /// The first operation that was wrong.
+        finding: Box<limbwise::ckks::Finding>,
+        /// What it led to.
+        cause: Box<limbwise::Error>,
+    },
     /// Too many threads, or none.
     #[error("{got} threads: choose 1 to {most}")]
     Threads {

@@ -4,7 +4,7 @@
 //! Stays out: printing, arguments, arithmetic.
 //!
 //! Read in this order: [`session`] (what every reading goes through), [`mod@record`],
-//! [`mod@plan`], [`frontier`], [`keys`], [`mod@run`], [`mod@calibrate`], [`files`].
+//! [`mod@plan`], [`frontier`], [`keys`], [`mod@run`], [`shadow`], [`mod@calibrate`], [`files`].
 
 pub mod bench;
 pub mod calibrate;
@@ -17,10 +17,11 @@ pub mod plan;
 pub mod record;
 pub mod run;
 pub mod session;
+pub mod shadow;
 
 pub use calibrate::{Calibration, calibrate};
 pub use error::{Error, Result};
 pub use host::{Host, minor_faults, open};
 pub use plan::{Plan, plan};
 pub use record::{Recording, record};
-pub use run::{Event, RunReport, run};
+pub use run::{Event, RunOptions, RunReport, run};

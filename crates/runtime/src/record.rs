@@ -89,8 +89,8 @@ fn rehearsed<P: Program>(program: &P, plan: &KeyPlan, reads: Option<&ReadPlan>) 
         Ok(phase(reader.dev, program.params(), reader.secret, result).shape().bytes())
     };
     let bytes = match reads {
-        Some(reads) => session(&null, program, (plan, &Imagined(reads)), &mut (), read)?,
-        None => session(&null, program, (plan, &InMemory), &mut (), read)?,
+        Some(reads) => session(&null, program, (plan, &Imagined(reads)), &mut (), &(), read)?,
+        None => session(&null, program, (plan, &InMemory), &mut (), &(), read)?,
     };
     Ok((null.meter().peak_bytes(), bytes.into_iter().max().unwrap_or(0)))
 }

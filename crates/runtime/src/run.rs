@@ -7,15 +7,17 @@ use crate::{
     plan::{KeyReads, Plan},
     record::Recording,
     session::{BOOTSTRAP_STEP, DECRYPT_STEP, ENCODE_STEP, ENCRYPT_STEP, KEY_STEP, Reader, session},
+    shadow::{Onlooker, Shadowing},
 };
 use limbwise::{
-    ckks::{Ciphertext, decrypt},
+    Complex64,
+    ckks::{Ciphertext, ShadowBound, ShadowReport, decrypt},
     rlwe::KeyForm,
 };
 use limbwise_apps::{Accuracy, Observer, Program};
 use limbwise_cpu::Cpu;
 use serde::Serialize;
-use std::{path::Path, time::Instant};
+use std::{path::PathBuf, time::Instant};
 
 /// Taking the memory that was planned.
 pub const MEMORY_STEP: &str = "memory";
@@ -100,6 +102,9 @@ pub struct RunReport {
     pub minor_faults: Option<u64>,
     /// Time of the evaluation, predicted before the run.
     pub seconds_predicted: f64,
+    /// What shadow mode found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<ShadowReport>,
     /// What the workload adds.
     #[serde(flatten)]
     pub details: serde_json::Map<String, serde_json::Value>,
@@ -176,7 +181,64 @@ impl Observer for Clock<'_> {
     }
 }
 
-/// Runs a program that was recorded and planned; keys on disk are in `key_dir` for as long as it takes.
+/// What a run is given beside a plan.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// Where keys on disk are kept for as long as it takes.
+    pub key_dir: PathBuf,
+    /// Shadow mode: every result is compared with its clear twin, against this bound. Its memory and time are not planned.
+    pub shadow: Option<ShadowBound>,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self { key_dir: std::env::temp_dir(), shadow: None }
+    }
+}
+
+/// A result's slots, and its level.
+type Read = (Vec<Vec<Complex64>>, usize);
+
+/// A session with its keys where they were planned to be, and what was read of them.
+fn evaluated<P: Program>(
+    (dev, program): (&Cpu, &P),
+    recording: &Recording,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+    onlooker: &impl Onlooker<Cpu>,
+) -> limbwise::Result<(Vec<Read>, Option<Traffic>)> {
+    let read = |reader: &Reader<'_, Cpu>, result: &Ciphertext<Cpu>| {
+        let values = decrypt(reader.dev, reader.encoder, program.params(), reader.secret, result)?;
+        Ok((values, result.level))
+    };
+    let Some(reads) = &recording.reads else {
+        return Ok((session(dev, program, (&recording.keys, &InMemory), observer, onlooker, read)?, None));
+    };
+    let home = OnDisk::new(reads, &options.key_dir);
+    let results = session(dev, program, (&recording.keys, &home), observer, onlooker, read)?;
+    Ok((results, Some(home.traffic())))
+}
+
+/// The same in shadow mode, with what was found.
+fn shadowed<P: Program>(
+    (dev, program): (&Cpu, &P),
+    recording: &Recording,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+    bound: ShadowBound,
+) -> Result<(Vec<Read>, Option<Traffic>, ShadowReport)> {
+    dev.keep_regions();
+    let shadowing = Shadowing::new(bound);
+    let run = evaluated((dev, program), recording, options, observer, &shadowing);
+    let report = shadowing.report();
+    match (run, &report.first) {
+        (Ok((results, traffic)), _) => Ok((results, traffic, report)),
+        (Err(cause), None) => Err(cause.into()),
+        (Err(cause), Some(first)) => Err(Error::Shadow { finding: Box::new(first.clone()), cause: Box::new(cause) }),
+    }
+}
+
+/// Runs a program that was recorded and planned.
 ///
 /// # Errors
 /// What the schemes refuse, or a device fault.
@@ -185,7 +247,7 @@ pub fn run<P: Program>(
     program: &P,
     recording: &Recording,
     plan: &Plan,
-    key_dir: &Path,
+    options: &RunOptions,
     tell: &mut dyn FnMut(Event),
 ) -> Result<RunReport> {
     let mut clock = Clock { tell, steps: Vec::new(), current: None, faults: (None, None) };
@@ -194,15 +256,14 @@ pub fn run<P: Program>(
     available(plan.peak_memory_bytes.predicted)?;
     let limbs = usize::try_from(recording.session_peak_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
     dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?;
-    let read = |reader: &Reader<'_, Cpu>, result: &Ciphertext<Cpu>| {
-        let values = decrypt(reader.dev, reader.encoder, program.params(), reader.secret, result)?;
-        Ok((values, result.level))
-    };
-    let (results, traffic) = match &recording.reads {
-        None => (session(dev, program, (&recording.keys, &InMemory), &mut clock, read)?, None),
-        Some(reads) => {
-            let home = OnDisk::new(reads, key_dir);
-            (session(dev, program, (&recording.keys, &home), &mut clock, read)?, Some(home.traffic()))
+    let (results, traffic, shadow) = match options.shadow {
+        None => {
+            let (results, traffic) = evaluated((dev, program), recording, options, &mut clock, &())?;
+            (results, traffic, None)
+        }
+        Some(bound) => {
+            let (results, traffic, report) = shadowed((dev, program), recording, options, &mut clock, bound)?;
+            (results, traffic, Some(report))
         }
     };
     clock.finish();
@@ -234,6 +295,7 @@ pub fn run<P: Program>(
         peak_memory_bytes: PeakMemory { measured, predicted: plan.peak_memory_bytes.predicted },
         minor_faults,
         seconds_predicted: plan.seconds_predicted,
+        shadow,
         details: conclusion.details,
         warnings: conclusion.warnings,
     })

@@ -2,10 +2,10 @@
 //!
 //! A run and a plan go through the same function, so what is planned is what runs.
 
-use crate::keys::KeyHome;
+use crate::{keys::KeyHome, shadow::Onlooker};
 use limbwise::{
     Result,
-    ckks::{Auto, Bootstrapper, Ciphertext, Encoder, Evaluator, LinearTransform, encrypt, encrypt_secret},
+    ckks::{Auto, Bootstrapper, Ciphertext, Encoder, Evaluator, LinearTransform, Watch, encrypt, encrypt_secret},
     rlwe::{KeyGenerator, KeyPlan, KeyStore, PublicKey, SecretKey},
 };
 use limbwise_apps::{Encryption, Observer, Program};
@@ -42,6 +42,7 @@ pub fn session<D: Device, P: Program, R>(
     program: &P,
     (plan, home): (&KeyPlan, &impl KeyHome<D>),
     observer: &mut dyn Observer,
+    onlooker: &impl Onlooker<D>,
     read: impl Fn(&Reader<'_, D>, &Ciphertext<D>) -> Result<R>,
 ) -> Result<Vec<R>> {
     let params = program.params();
@@ -50,12 +51,13 @@ pub fn session<D: Device, P: Program, R>(
     let secret = SecretKey::generate(params, &Seed::from_os()?);
     let generator = KeyGenerator::new(dev, params, &secret)?;
     let public = generator.public_key();
-    let client = Client { program, encoder: &encoder, secret: &secret, public };
+    let shadows = onlooker.wants_shadows();
+    let client = Client { program, encoder: &encoder, secret: &secret, public, shadows };
     home.hold((dev, params), generator, plan, observer, |keys, observer| {
-        let results = client.evaluated(dev, keys, observer)?;
+        let reader = Reader { dev, encoder: &encoder, secret: &secret };
+        let results = onlooker.look(&reader, |watch| client.evaluated(dev, (keys, watch), observer))?;
         dev.sync()?;
         observer.step(DECRYPT_STEP, 0, results.len());
-        let reader = Reader { dev, encoder: &encoder, secret: &secret };
         results.iter().map(|result| read(&reader, result)).collect()
     })
 }
@@ -66,18 +68,26 @@ struct Client<'a, D: Device, P> {
     encoder: &'a Encoder,
     secret: &'a SecretKey,
     public: PublicKey<D>,
+    /// Whether inputs and maps carry their clear values.
+    shadows: bool,
 }
 
 impl<D: Device, P: Program> Client<'_, D, P> {
     /// The encrypted results: maps are encoded, inputs encrypted, and the program evaluated.
-    fn evaluated(self, dev: &D, keys: &dyn KeyStore<D>, observer: &mut dyn Observer) -> Result<Vec<Ciphertext<D>>> {
-        let Self { program, encoder, secret, public } = self;
+    fn evaluated(
+        self,
+        dev: &D,
+        (keys, watch): (&dyn KeyStore<D>, Option<&dyn Watch<D>>),
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Ciphertext<D>>> {
+        let Self { program, encoder, secret, public, shadows } = self;
         let params = program.params();
         let mut maps = Vec::new();
         let clear = program.maps();
         for (done, (map, plan)) in clear.iter().enumerate() {
             observer.step(ENCODE_STEP, done, clear.len());
-            maps.push(LinearTransform::encode(dev, encoder, map, *plan)?);
+            let encoded = LinearTransform::encode(dev, encoder, map, *plan)?;
+            maps.push(if shadows { encoded.with_shadow(map) } else { encoded });
         }
         if program.bootstrapping().is_some() {
             observer.step(BOOTSTRAP_STEP, 0, 1);
@@ -89,6 +99,7 @@ impl<D: Device, P: Program> Client<'_, D, P> {
             for (done, input) in clear.iter().enumerate() {
                 observer.step(ENCRYPT_STEP, done, clear.len());
                 let plain = encoder.encode(dev, &input.values, input.packing)?;
+                let plain = if shadows { plain.with_shadow(&input.values) } else { plain };
                 inputs.push(match program.encryption() {
                     Encryption::PublicKey => encrypt(dev, params, &public, &plain)?,
                     Encryption::SecretKey => encrypt_secret(dev, params, secret, &plain)?,
@@ -96,7 +107,8 @@ impl<D: Device, P: Program> Client<'_, D, P> {
             }
         }
         drop(public);
-        let auto = Auto::new(Evaluator::new(dev, params, keys), encoder).with_bootstrapper(bootstrapper.as_ref());
+        let eval = Evaluator::new(dev, params, keys).watched(watch);
+        let auto = Auto::new(eval, encoder).with_bootstrapper(bootstrapper.as_ref());
         program.evaluate(&auto, &maps, &inputs, observer)
     }
 }

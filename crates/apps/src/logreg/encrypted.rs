@@ -216,12 +216,12 @@ impl Logreg {
         let (width, slots) = (self.training.width, self.training.slots());
         let few = weights.map(|w| {
             let low = auto.scale_to(w, 1.0, self.floor())?;
-            Ok::<_, limbwise::Error>(Ciphertext { slots: width, ..low }.bounded_by(WEIGHT_BOUND))
+            Ok::<_, limbwise::Error>(low.with_slots(width).bounded_by(WEIGHT_BOUND))
         });
         let [w, before] = few;
         let both = auto.bootstrap(&auto.eval.stack(&[w?, before?]))?;
         let both = auto.scale_to(&both, 1.0, both.level - 1)?;
-        Ok([0, 1].map(|i| Ciphertext { slots, ..auto.eval.split(&both, i, i + 1) }))
+        Ok([0, 1].map(|i| auto.eval.split(&both, i, i + 1).with_slots(slots)))
     }
 
     /// `σ̂(interval·u)·γ_t/|B_t|` as a series in u.

@@ -1,6 +1,7 @@
 //! The text of a run.
 
 use super::{table::line, units};
+use limbwise::ckks::{ShadowReport, audit::RegionPrecision};
 use limbwise_runtime::{RunReport, keys::Traffic};
 use serde_json::Value;
 
@@ -57,10 +58,34 @@ pub(crate) fn render(report: &RunReport) -> String {
         text += &line("", &format!("{reads} measured, {late} of them not ahead of use; {waited} waited for"));
     }
     text += &line("levels left", &report.levels_left.to_string());
+    if let Some(shadow) = &report.shadow {
+        text += &shadow_lines(shadow);
+    }
     let steps = report.steps.iter().map(|s| format!("{} {}", s.name, units::seconds(s.seconds)));
     text += &line("steps", &steps.collect::<Vec<_>>().join(", "));
     for warning in &report.warnings {
         text += &line("WARNING", warning);
+    }
+    text
+}
+
+/// Most regions that are listed one by one.
+const MOST_REGIONS: usize = 24;
+
+/// What shadow mode found, the worst regions of many.
+fn shadow_lines(shadow: &ShadowReport) -> String {
+    let found = shadow.first.as_ref().map_or_else(|| "all within bounds".into(), |first| format!("WRONG: {first}"));
+    let mut text = line("shadow", &format!("{} results compared, {found}", shadow.operations));
+    let mut regions: Vec<_> = shadow.regions.iter().collect();
+    if regions.len() > MOST_REGIONS {
+        regions.sort_by(|a, b| a.mean.total_cmp(&b.mean));
+    }
+    for RegionPrecision { region, operations, mean, min } in regions.iter().take(MOST_REGIONS) {
+        let region = if region.is_empty() { "(outside of all regions)" } else { region };
+        text += &line("", &format!("{mean:>5.1} bits mean, {min:>5.1} least in {operations:>4} of {region}"));
+    }
+    if shadow.regions.len() > MOST_REGIONS {
+        text += &line("", &format!("and {} better regions (all with --json)", shadow.regions.len() - MOST_REGIONS));
     }
     text
 }

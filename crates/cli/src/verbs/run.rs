@@ -1,6 +1,7 @@
 //! `limbwise run`: a program on encrypted data, every measurement beside its prediction.
 
 use crate::{
+    failure::Wrong,
     host::{HostArgs, MemoryArgs},
     output::OutputArgs,
     progress::Progress,
@@ -8,8 +9,9 @@ use crate::{
     text,
     workload::Workload,
 };
+use limbwise::ckks::ShadowBound;
 use limbwise_machines::{Spec, time};
-use limbwise_runtime::run;
+use limbwise_runtime::{RunOptions, run};
 use serde_json::Value;
 
 /// Run a program on encrypted data, beside its clear twin
@@ -21,6 +23,8 @@ use serde_json::Value;
 /// Examples:
 ///   limbwise run logreg --iterations 4 --out report.json
 ///   limbwise run linear --op conv --memory 3GB
+///   limbwise run bootstrap --keys disk --memory 2GB
+///   limbwise run logreg --shadow                              which operation goes wrong, if one does
 ///
 /// What the numbers mean:
 ///   accuracy       share of held-back rows that the decrypted scores get right; clear: the twin with the same
@@ -28,6 +32,7 @@ use serde_json::Value;
 ///   precision      -log2 of the mean and of the largest absolute error against the clear twin
 ///   seconds        of the evaluation; keys, encoding of clear maps, encryption and decryption are steps of their own
 ///   peak memory    VmHWM of this process; predicted before its first polynomial
+///   shadow         with --shadow: the worst precision of any result, region by region; not planned, and slow
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Run {
@@ -37,8 +42,21 @@ pub(crate) struct Run {
     host: HostArgs,
     #[command(flatten)]
     memory: MemoryArgs,
+    /// Compare every result with its clear twin, and name the first operation that is wrong, with its region
+    #[arg(long, global = true, help_heading = "Shadow mode")]
+    shadow: bool,
+
+    /// Largest error in shadow mode, as 2^-BITS; implies --shadow [default: 64 deviations of what is expected]
+    #[arg(long, value_name = "BITS", value_parser = bits, global = true, help_heading = "Shadow mode")]
+    shadow_bound: Option<f64>,
+
     #[command(flatten)]
     output: OutputArgs,
+}
+
+fn bits(text: &str) -> Result<f64, String> {
+    let bits = text.parse().ok().filter(|bits: &f64| (-60.0..=60.0).contains(bits));
+    bits.ok_or_else(|| "wanted a number from -60 to 60; 10 to 25 is usual".into())
 }
 
 impl Run {
@@ -51,7 +69,7 @@ impl Run {
         output.text(&text::plan::render(&plan))?;
         let mut progress = Progress::new(plan.seconds_predicted);
         let tell = &mut |event| progress.tell(event);
-        let mut report = run(&dev, &built.program(way), &recording, &plan, &self.memory.key_dir(), tell)?;
+        let mut report = run(&dev, &built.program(way), &recording, &plan, &self.options(), tell)?;
         progress.finish();
         report.details.values_mut().for_each(without_nulls);
         output.report(&report, &text::run::render(&report))?;
@@ -59,7 +77,16 @@ impl Run {
         for spec in models {
             output.text(&text::time::line(&time(&recording.graph, &spec)?))?;
         }
-        Ok(())
+        match report.shadow.and_then(|shadow| shadow.first) {
+            Some(finding) => Err(Wrong(finding).into()),
+            None => Ok(()),
+        }
+    }
+
+    fn options(&self) -> RunOptions {
+        let predicted = self.shadow.then_some(ShadowBound::Predicted);
+        let shadow = self.shadow_bound.map(ShadowBound::Bits).or(predicted);
+        RunOptions { key_dir: self.memory.key_dir(), shadow }
     }
 }
 

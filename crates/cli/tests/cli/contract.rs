@@ -126,6 +126,33 @@ fn keys_on_disk_take_as_much_memory_as_they_may() {
 }
 
 #[test]
+fn shadow_mode_finds_workloads_right_and_names_what_is_not() {
+    let folder = Folder::new("shadow");
+    folder.write("tiny.toml", TINY);
+    folder.write("boot.toml", TINY_BOOT);
+    let long = TINY_BOOT.replace("[40], [40]", &["[40]"; 7].join(", ")).replace("dnum = 4", "dnum = 5");
+    folder.write("long.toml", &long);
+    let logreg = ["logreg", "--preset", "long.toml", "--degree", "3", "--iterations", "3", "--batch", "60"];
+    let linear = ["linear", "--op", "matvec", "--rows", "16", "--cols", "16", "--preset", "tiny.toml"];
+    let runs: [(&[&str], &str); 3] =
+        [(&logreg, "iteration 2"), (&linear, "layer"), (&["bootstrap", "--preset", "boot.toml"], "")];
+    for (workload, region) in runs {
+        let run = valid(&folder, "run", &[&["run"], workload, &["--shadow", "--json"]].concat());
+        let shadow = &run["shadow"];
+        assert!(shadow.get("first").is_none(), "{shadow:#}");
+        let regions = shadow["regions"].as_array().unwrap();
+        assert!(regions.iter().any(|r| r["region"] == region && r["mean"].as_f64() > Some(8.0)), "{shadow:#}");
+    }
+    let output = folder.run(&[&["run"], &linear[..], &["--shadow-bound", "60"]].concat());
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains("the first wrong operation is linear_transform_rescaled in region layer: error 2^-"),
+        "{text}"
+    );
+}
+
+#[test]
 fn memory_decides_how_a_map_is_evaluated() {
     let folder = Folder::new("frontier");
     let conv =

@@ -59,7 +59,8 @@ impl Encoder {
     }
 
     /// The parameters.
-    pub(crate) fn params(&self) -> &Params {
+    #[must_use]
+    pub fn params(&self) -> &Params {
         &self.params
     }
 

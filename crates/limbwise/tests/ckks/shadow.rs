@@ -136,7 +136,7 @@ fn the_first_operation_after_a_lost_scale_is_named() {
     let s = Session::new(&small(6), &[1, 2]);
     let lost = |auto: &Auto<'_, Dev>, a: &Ciphertext<Dev>| {
         let b = auto.settle(&auto.square(a)?)?;
-        auto.add_scalar(&Ciphertext { scale: b.scale * 2.0, ..b }, 0.5);
+        drop(auto.add_scalar(&Ciphertext { scale: b.scale * 2.0, ..b }, 0.5));
         auto.square(a)
     };
     let first = audited(&s, &s.keys, ShadowBound::default(), lost).first.unwrap();
@@ -146,7 +146,7 @@ fn the_first_operation_after_a_lost_scale_is_named() {
 #[test]
 fn a_message_read_with_fewer_slots_keeps_its_shadow() {
     let row: Vec<_> = uniform(4, "row").repeat(4);
-    let shadow = Shadow::new(&[row.clone()], 16);
+    let shadow = Shadow::new(std::slice::from_ref(&row), 16);
     assert_eq!(shadow.with_slots(4).values()[0], row[..4]);
     assert_eq!(shadow.with_slots(4).with_slots(16), shadow);
 }

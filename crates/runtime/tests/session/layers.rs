@@ -13,7 +13,7 @@ use limbwise_apps::{
     linear::{Linear, Task, data::generated},
 };
 use limbwise_runtime::{
-    Host, calibrate,
+    Host, RunOptions, calibrate,
     frontier::{Budget, Survey, Way, cheapest_within, strategies, survey},
     keys::InMemory,
     open, record, run,
@@ -46,7 +46,7 @@ fn polynomial_memory_is_predicted_to_the_byte() {
             let recording = record(&program, keys).unwrap();
             let dev = open("cpu", &Host { isa: None, threads: Some(2) }).unwrap();
             let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
-            session(&dev, &program, (&recording.keys, &InMemory), &mut (), |reader, result| {
+            session(&dev, &program, (&recording.keys, &InMemory), &mut (), &(), |reader, result| {
                 Ok(decrypt(reader.dev, reader.encoder, program.params(), reader.secret, result)?.len())
             })
             .unwrap();
@@ -87,7 +87,7 @@ fn a_survey_takes_the_fastest_that_fits_and_runs_it() {
         (1, plan.peak_memory_bytes.predicted, plan.keys.len())
     );
     assert!(survey(&ways, program, "test", &host, Budget::Asked(least - 1)).unwrap().chosen.is_none());
-    let report = run(&dev, &program(way), &recording, &plan, &std::env::temp_dir(), &mut |_| ()).unwrap();
+    let report = run(&dev, &program(way), &recording, &plan, &RunOptions::default(), &mut |_| ()).unwrap();
     let steps: Vec<&str> = report.steps.iter().map(|step| step.name.as_str()).collect();
     assert_eq!(steps, ["memory", "keys", "encoding", "encryption", "layer", "decryption"]);
     let layer_seconds = report.steps.iter().find(|step| step.name == "layer").unwrap().seconds;

@@ -15,7 +15,7 @@ use limbwise_apps::{
 };
 use limbwise_device::Handle as _;
 use limbwise_runtime::{
-    Event, Host, calibrate,
+    Event, Host, RunOptions, calibrate,
     keys::{InMemory, OnDisk},
     open, plan, record, run,
     session::session,
@@ -37,7 +37,7 @@ fn polynomial_memory_is_predicted_to_the_byte() {
         let recording = record(&program, form).unwrap();
         let dev = open("cpu", &Host { isa: None, threads: Some(threads) }).unwrap();
         let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
-        session(&dev, &program, (&recording.keys, &InMemory), &mut (), |reader, result| {
+        session(&dev, &program, (&recording.keys, &InMemory), &mut (), &(), |reader, result| {
             let values =
                 decrypt(reader.dev, reader.encoder, limbwise_apps::Program::params(&program), reader.secret, result)?;
             assert!(result.parts.iter().all(|p| p.shape().batch == result.batch()));
@@ -72,7 +72,7 @@ fn memory_with_keys_on_disk_is_predicted() {
         let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
         let (dir, reads) = (std::env::temp_dir(), recording.reads.as_ref().unwrap());
         let home = OnDisk::new(reads, &dir);
-        let results = session(&dev, &program, (&recording.keys, &home), &mut (), |reader, result| {
+        let results = session(&dev, &program, (&recording.keys, &home), &mut (), &(), |reader, result| {
             decrypt(reader.dev, reader.encoder, params, reader.secret, result)
         });
         words.push(results.unwrap().len());
@@ -91,7 +91,7 @@ fn runs_report_their_predictions() {
     let dev = open("cpu", &Host { isa: None, threads: Some(2) }).unwrap();
     let plan = plan(&program, "test", &recording, &calibrate(&dev, 11).unwrap()).unwrap();
     let mut done = Vec::new();
-    let report = run(&dev, &program, &recording, &plan, &std::env::temp_dir(), &mut |event| {
+    let report = run(&dev, &program, &recording, &plan, &RunOptions::default(), &mut |event| {
         if let Event::Done(step) = event {
             done.push(step.name);
         }

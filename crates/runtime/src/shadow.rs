@@ -1,0 +1,61 @@
+//! Shadow mode of a session: who looks on while the program runs.
+
+use crate::session::Reader;
+use limbwise::ckks::{Audit, Probe, ShadowBound, ShadowReport, Watch};
+use limbwise_device::{Device, HostRead};
+use std::sync::{Mutex, PoisonError};
+
+/// Looks on while a session evaluates, with the client's means.
+pub trait Onlooker<D: Device> {
+    /// Whether inputs and maps carry their clear values.
+    fn wants_shadows(&self) -> bool;
+
+    /// Evaluates, with somebody who watches or without.
+    fn look<R>(&self, reader: &Reader<'_, D>, evaluate: impl FnOnce(Option<&dyn Watch<D>>) -> R) -> R;
+}
+
+/// Nobody looks on.
+impl<D: Device> Onlooker<D> for () {
+    fn wants_shadows(&self) -> bool {
+        false
+    }
+
+    fn look<R>(&self, _: &Reader<'_, D>, evaluate: impl FnOnce(Option<&dyn Watch<D>>) -> R) -> R {
+        evaluate(None)
+    }
+}
+
+/// Compares every result with its shadow.
+#[derive(Debug, Default)]
+pub struct Shadowing {
+    bound: ShadowBound,
+    report: Mutex<ShadowReport>,
+}
+
+impl Shadowing {
+    /// With a bound on errors.
+    #[must_use]
+    pub fn new(bound: ShadowBound) -> Self {
+        Self { bound, report: Mutex::default() }
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn report(&self) -> ShadowReport {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl<D: HostRead> Onlooker<D> for Shadowing {
+    fn wants_shadows(&self) -> bool {
+        true
+    }
+
+    fn look<R>(&self, reader: &Reader<'_, D>, evaluate: impl FnOnce(Option<&dyn Watch<D>>) -> R) -> R {
+        let Reader { dev, encoder, secret } = *reader;
+        let audit = Audit::new(Probe { dev, encoder, params: encoder.params(), secret }, self.bound);
+        let result = evaluate(Some(&audit));
+        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = audit.report();
+        result
+    }
+}
