@@ -79,7 +79,7 @@ fn memory_decides_how_keys_are_kept() {
         let plan = valid(&folder, "plan", &["plan", "logreg", "--memory", most, "--json"]);
         assert_eq!(plan["key_form"], form, "{most}");
     }
-    for arguments in [&["--memory", "1GB"][..], &["--memory", "3.5GB", "--keys", "stored"]] {
+    for arguments in [&["--memory", "500MB"][..], &["--memory", "3.5GB", "--keys", "stored"]] {
         let output = folder.run(&[&["plan", "logreg"], arguments].concat());
         let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{text}");
@@ -96,7 +96,7 @@ fn keys_on_disk_take_as_much_memory_as_they_may() {
         "--preset",
         "boot.toml",
         "--strategy",
-        "bsgs",
+        "multi-hop",
         "--plaintexts",
         "full",
         "--key-dir",
@@ -173,7 +173,7 @@ fn memory_decides_how_a_map_is_evaluated() {
     let output = folder.run(&[&conv[..], &["--memory", "1MB"]].concat());
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && text.contains("--memory 1.00 MB: the smallest plan takes"), "{text}");
-    assert!(text.contains("multi_hop(") && text.contains("on_the_fly plaintexts, keys on disk"), "{text}");
+    assert!(text.contains("on_the_fly plaintexts, keys on disk"), "{text}");
 }
 
 #[test]

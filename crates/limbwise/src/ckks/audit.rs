@@ -128,10 +128,10 @@ impl<'a, D: HostRead> Audit<'a, D> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The regions around an operation, its own left out.
+    /// The regions around an operation, its own left out: that of an operation which also rescales has the shorter name.
     fn region(&self, op: &str) -> String {
         let mut open = self.probe.dev.regions();
-        if open.last().is_some_and(|(name, _)| *name == op) {
+        if open.last().is_some_and(|(name, _)| op.starts_with(name)) {
             open.pop();
         }
         let name = |(name, index): &(&str, u32)| if *index == 0 { (*name).into() } else { format!("{name} {index}") };
