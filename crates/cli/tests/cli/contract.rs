@@ -111,7 +111,7 @@ fn keys_on_disk_take_as_much_memory_as_they_may() {
     let budget = u64::midpoint(peak(&least), peak(&memory));
     let more = run(&["--keys", "disk", "--memory", &format!("{budget}B")]);
     assert!(peak(&more) > peak(&least) && peak(&more) <= budget, "{more:#}");
-    assert!(reads(&more) < reads(&least), "more memory, fewer reads: {more:#} {least:#}");
+    assert!(reads(&more) <= reads(&least), "more memory, no more reads: {more:#} {least:#}");
     for report in [&least, &more] {
         assert_eq!(
             report["key_reads"]["measured"]["reads"], report["key_reads"]["reads"],
