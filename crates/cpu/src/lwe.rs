@@ -115,16 +115,19 @@ impl Cpu {
 
     pub(crate) fn decomposed_lwe(&self, a: &CpuLwe, gadget: Gadget) -> CpuLwe {
         let (q, gadget) = (a.shape.modulus, gadget.of(a.shape.modulus));
-        let levels = gadget.levels();
-        let shape = LweShape { dimension: a.shape.dimension * levels as usize, ..a.shape };
+        let (shift, mask, half) = (gadget.shift(), gadget.base() - 1, gadget.base() / 2);
+        let weights: Vec<u32> = gadget.log_factors().collect();
+        let shape = LweShape { dimension: a.shape.dimension * weights.len(), ..a.shape };
         self.fresh_lwe(shape, |i, out| {
-            let (body, mask) = a.entry(i).split_last().expect("a ciphertext has a body");
-            let digits = mask.iter().flat_map(|&x| (0..levels).map(move |j| gadget.digit(x, j)));
+            let (body, words) = a.entry(i).split_last().expect("a ciphertext has a body");
             let (last, out) = out.split_last_mut().expect("a ciphertext has a body");
-            out.iter_mut().zip(digits).for_each(|(out, d)| {
-                let d = d.cast_unsigned();
-                *out = d.min(d.wrapping_add(q));
-            });
+            for (out, &x) in out.chunks_exact_mut(weights.len()).zip(words) {
+                let plain = add(q, x, shift);
+                for (out, weight) in out.iter_mut().zip(&weights) {
+                    let digit = (plain >> weight & mask).wrapping_sub(half);
+                    *out = digit.min(digit.wrapping_add(q));
+                }
+            }
             *last = *body;
         })
     }

@@ -63,20 +63,64 @@ struct Product {
 }
 
 impl Product {
-    /// 2^−52·Σ digit·key for one line, in [0, 4q).
+    /// 2^−52·Σ digit·key for each line of a tile and each of C components, in [0, 4q), for R rows. The number of both being
+    /// known, sums stay in registers and a digit is loaded once for all components.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn line(self, rows: impl Iterator<Item = (V, V)>) -> V {
-        let (mut lows, mut highs) = (zero(), zero());
-        for (i, (digit, key)) in rows.enumerate() {
-            (lows, highs) = (low(lows, digit, key), high(highs, digit, key));
-            if i % 2 == 1 && i > 1 {
-                highs = reduce_once(highs, self.twice);
+    fn tile<const R: usize, const C: usize>(self, s: &Step<'_>, scratch: &mut Scratch<'_>, first: usize) {
+        let digits: [&[Line; 16]; R] = std::array::from_fn(|r| sixteen(scratch.digits[r], first));
+        let keys: [[&[Line; 16]; C]; R] =
+            std::array::from_fn(|r| std::array::from_fn(|c| sixteen(s.key[C * r + c], first)));
+        for line in 0..16 {
+            let (mut lows, mut highs) = ([zero(); C], [zero(); C]);
+            for r in 0..R {
+                let digit = load(&digits[r][line]);
+                for c in 0..C {
+                    let key = load(&keys[r][c][line]);
+                    (lows[c], highs[c]) = (low(lows[c], digit, key), high(highs[c], digit, key));
+                    if r % 2 == 1 && r > 1 {
+                        highs[c] = reduce_once(highs[c], self.twice);
+                    }
+                }
+            }
+            for c in 0..C {
+                store(&mut scratch.sums[c][first + line], self.end(lows[c], highs[c]));
             }
         }
+    }
+
+    /// The same for any numbers, one line and component at a time.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn any_tile(self, s: &Step<'_>, scratch: &mut Scratch<'_>, first: usize) {
+        let components = scratch.sums.len();
+        for (c, sum) in scratch.sums.iter_mut().enumerate() {
+            for line in first..first + 16 {
+                let (mut lows, mut highs) = (zero(), zero());
+                for (r, digit) in scratch.digits.iter().enumerate() {
+                    let (digit, key) = (load(&digit[line]), load(&s.key[components * r + c][line]));
+                    (lows, highs) = (low(lows, digit, key), high(highs, digit, key));
+                    if r % 2 == 1 && r > 1 {
+                        highs = reduce_once(highs, self.twice);
+                    }
+                }
+                store(&mut sum[line], self.end(lows, highs));
+            }
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn end(self, lows: V, highs: V) -> V {
         let m = low(zero(), lows, self.inverse);
         sub(add(add(highs, self.q), _mm512_srli_epi64::<52>(lows)), high(zero(), m, self.q))
     }
+}
+
+/// The sixteen lines of a tile.
+#[inline]
+fn sixteen(limb: &[Line], first: usize) -> &[Line; 16] {
+    limb[first..].first_chunk().expect("a tile has sixteen lines")
 }
 
 /// See [`crate::kernels::LimbKernels::blind_step`].
@@ -115,14 +159,15 @@ pub(super) fn step<const KIND: u32>(
             next.advance();
             lazy_tile::<KIND>(k, &mut digit[lines.clone()], there);
         }
-        for (c, sum) in scratch.sums.iter_mut().enumerate() {
-            let sum = &mut sum[lines.clone()];
-            for (line, out) in lines.clone().zip(&mut *sum) {
-                let keys = s.key[c..].iter().step_by(components);
-                let rows = scratch.digits.iter().zip(keys);
-                store(out, product.line(rows.map(|(digit, key)| (load(&digit[line]), load(&key[line])))));
-            }
-            summed_tile::<KIND>(back, sum, here);
+        match (scratch.digits.len(), components) {
+            (2, 2) => product.tile::<2, 2>(s, scratch, lines.start),
+            (4, 2) => product.tile::<4, 2>(s, scratch, lines.start),
+            (6, 2) => product.tile::<6, 2>(s, scratch, lines.start),
+            (3, 3) => product.tile::<3, 3>(s, scratch, lines.start),
+            _ => product.any_tile(s, scratch, lines.start),
+        }
+        for sum in &mut scratch.sums {
+            summed_tile::<KIND>(back, &mut sum[lines.clone()], here);
         }
     }
 
