@@ -18,6 +18,8 @@ enum RotationsName {
     Hoisted,
     /// Baby steps hoisted, giant steps whole
     Bsgs,
+    /// Baby and giant steps whole, one key each
+    Whole,
     /// Baby steps stay over QP: usually the fastest
     DoubleHoisted,
     /// One key a progression: the fewest keys
@@ -30,6 +32,7 @@ impl From<RotationsName> for Rotations {
             RotationsName::Direct => Self::Direct,
             RotationsName::Hoisted => Self::Hoisted,
             RotationsName::Bsgs => Self::Bsgs,
+            RotationsName::Whole => Self::Whole,
             RotationsName::DoubleHoisted => Self::DoubleHoisted,
             RotationsName::MultiHop => Self::MultiHop,
         }

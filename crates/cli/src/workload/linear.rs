@@ -113,7 +113,7 @@ pub(crate) struct LinearArgs {
     seed: u64,
 
     /// Rotations: auto, direct, hoisted, bsgs, double-hoisted or multi-hop; the last three also with a number of baby
-    /// steps, as in bsgs:8
+    /// steps, as in bsgs:8, and so whole:8
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = wanted, help_heading = "Strategy")]
     strategy: Wanted,
 
@@ -334,7 +334,7 @@ fn kernel(text: &str) -> Result<usize, String> {
 /// A strategy by name, with `-` or `_`, and its baby steps after a colon or in parentheses.
 fn wanted(text: &str) -> Result<Wanted, String> {
     let refuse = || {
-        "wanted auto, direct, hoisted, bsgs, double-hoisted or multi-hop, the last three also with baby steps as in bsgs:8".to_owned()
+        "wanted auto, direct, hoisted, bsgs, double-hoisted or multi-hop, the last three also with baby steps as in bsgs:8, or whole:8".to_owned()
     };
     let (name, babies) = match text.split_once([':', '(']) {
         None => (text, None),
@@ -351,6 +351,7 @@ fn wanted(text: &str) -> Result<Wanted, String> {
         ("double_hoisted", None) => Ok(Wanted::Kind("double_hoisted")),
         ("multi_hop", None) => Ok(Wanted::Kind("multi_hop")),
         ("bsgs", Some(babies)) => Ok(Wanted::One(Strategy::Bsgs { babies })),
+        ("whole", Some(babies)) => Ok(Wanted::One(Strategy::Whole { babies })),
         ("double_hoisted", Some(babies)) => Ok(Wanted::One(Strategy::DoubleHoisted { babies })),
         ("multi_hop", Some(babies)) => Ok(Wanted::One(Strategy::MultiHop { babies })),
         _ => Err(refuse()),

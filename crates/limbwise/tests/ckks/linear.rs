@@ -38,7 +38,8 @@ fn strategies(map: &Diagonals) -> Vec<Strategy> {
         Strategy::MultiHop { babies } => babies == 4,
         _ => true,
     };
-    Strategy::candidates(map).into_iter().filter(small).filter(|s| s.rotations(map).len() <= 40).collect()
+    let all = Strategy::candidates(map).into_iter().chain([Strategy::Whole { babies: 4 }]);
+    all.filter(small).filter(|s| s.rotations(map).len() <= 40).collect()
 }
 
 /// A session with the keys of all strategies for all maps; the long hops of the scattered map are left out.

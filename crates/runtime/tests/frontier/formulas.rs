@@ -122,7 +122,7 @@ impl Level {
                 let sums = [(groups - 1, self.added(2 * limbs)), products, rescale];
                 sum([(1, self.mod_up())].into_iter().chain(steps).chain(sums))
             }
-            Strategy::MultiHop { .. } => {
+            Strategy::MultiHop { .. } | Strategy::Whole { .. } => {
                 let steps = babies + groups - 1 + offset;
                 sum([(steps, self.rotation()), (groups - 1, self.added(2 * limbs)), products, rescale])
             }
@@ -212,6 +212,7 @@ fn recorded_counts_equal_the_formulas() {
                 Strategy::Direct,
                 Strategy::Hoisted,
                 Strategy::Bsgs { babies },
+                Strategy::Whole { babies },
                 Strategy::DoubleHoisted { babies },
                 Strategy::MultiHop { babies },
             ] {
@@ -231,6 +232,7 @@ fn recorded_counts_equal_the_formulas() {
                     let keys = match strategy {
                         Strategy::Direct | Strategy::Hoisted => map.rotations,
                         Strategy::MultiHop { .. } => 2 + map.offset,
+                        Strategy::Whole { .. } => map.baby_rotations + map.groups - 1 + map.offset,
                         _ => map.baby_rotations + map.giant_rotations,
                     };
                     assert_eq!((row.keys as u64, row.key_bytes), (keys, keys * key), "{what}");

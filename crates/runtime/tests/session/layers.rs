@@ -36,6 +36,7 @@ fn polynomial_memory_is_predicted_to_the_byte() {
         Strategy::Direct,
         Strategy::Hoisted,
         Strategy::Bsgs { babies },
+        Strategy::Whole { babies },
         Strategy::DoubleHoisted { babies },
         Strategy::MultiHop { babies },
     ];

@@ -13,6 +13,8 @@ pub enum Rotations {
     Hoisted,
     /// Baby steps hoisted, giant steps whole.
     Bsgs,
+    /// Baby and giant steps, each a whole rotation with a key of its own.
+    Whole,
     /// Baby steps stay over QP: the least time.
     #[default]
     DoubleHoisted,
@@ -22,7 +24,8 @@ pub enum Rotations {
 
 impl Rotations {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Direct, Self::Hoisted, Self::Bsgs, Self::DoubleHoisted, Self::MultiHop];
+    pub const ALL: [Self; 6] =
+        [Self::Direct, Self::Hoisted, Self::Bsgs, Self::Whole, Self::DoubleHoisted, Self::MultiHop];
 
     /// Its name in options and reports.
     #[must_use]
@@ -31,6 +34,7 @@ impl Rotations {
             Self::Direct => "direct",
             Self::Hoisted => "hoisted",
             Self::Bsgs => "bsgs",
+            Self::Whole => "whole",
             Self::DoubleHoisted => "double-hoisted",
             Self::MultiHop => "multi-hop",
         }
@@ -47,6 +51,7 @@ impl Rotations {
             Self::Direct => Strategy::Direct,
             Self::Hoisted => Strategy::Hoisted,
             Self::Bsgs => Strategy::Bsgs { babies },
+            Self::Whole => Strategy::Whole { babies },
             Self::DoubleHoisted => Strategy::DoubleHoisted { babies },
             Self::MultiHop => Strategy::MultiHop { babies },
         }

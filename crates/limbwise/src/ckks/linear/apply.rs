@@ -56,6 +56,7 @@ impl<D: Device> Evaluator<'_, D> {
             Strategy::Direct => direct::apply(&run),
             Strategy::Hoisted => hoisted::apply(&run),
             Strategy::Bsgs { .. } => bsgs::apply(&run),
+            Strategy::Whole { .. } => bsgs::apply_whole(&run),
             Strategy::DoubleHoisted { .. } => double_hoisted::apply(&run, level),
             Strategy::MultiHop { .. } => multi_hop::apply(&run),
         }?;

@@ -1,4 +1,4 @@
-//! Baby steps, hoisted, and giant steps.
+//! Baby steps, hoisted or whole, and giant steps.
 
 use super::{
     apply::{Run, Stacked},
@@ -18,6 +18,22 @@ pub(super) fn apply<D: Device>(run: &Run<'_, D>) -> Result<Ciphertext<D>> {
     let baby = |&steps: &i64| Ok(run.stack(&raised.rotated(steps)?));
     let babies = layout.babies.iter().map(baby).collect::<Result<Vec<Stacked<D::Poly>>>>()?;
     drop(raised);
+    giants(run, babies)
+}
+
+/// The same with whole rotations for baby steps, and one of the result where the first diagonal is not 0.
+///
+/// Cost: for b and g steps and m diagonals, b + g key switches and one for an offset, 2mL·N products.
+/// Source: \[HHC19\]
+pub(super) fn apply_whole<D: Device>(run: &Run<'_, D>) -> Result<Ciphertext<D>> {
+    let baby = |&steps: &i64| Ok(run.stack(&run.eval.rotate(&run.input, steps)?));
+    let babies = run.map.layout.babies.iter().map(baby).collect::<Result<Vec<Stacked<D::Poly>>>>()?;
+    run.eval.rotate(&giants(run, babies)?, run.map.layout.offset)
+}
+
+/// `Σ_giant rotate(Σ_baby w ⊙ baby, giant)`.
+fn giants<D: Device>(run: &Run<'_, D>, babies: Vec<Stacked<D::Poly>>) -> Result<Ciphertext<D>> {
+    let layout = &run.map.layout;
     let mut result: Option<Ciphertext<D>> = None;
     for (sum, group) in run.sums(babies, 0, layout.groups.len()).into_iter().zip(&layout.groups) {
         let moved = run.eval.rotate(&run.unstack(&sum), group.giant)?;

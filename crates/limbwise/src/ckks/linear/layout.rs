@@ -74,6 +74,11 @@ impl Layout {
                 }
                 Self::baby_giant(diagonals.slots(), &progression, babies.max(1))
             }
+            Strategy::Whole { babies } => {
+                let mut layout = Self::multi_hop(diagonals.slots(), &progression, babies.max(1));
+                layout.groups.retain(|group| !group.terms.is_empty());
+                Self { hops: None, ..layout }
+            }
             Strategy::MultiHop { babies } => Self::multi_hop(diagonals.slots(), &progression, babies.max(1)),
         }
     }
@@ -135,7 +140,10 @@ impl Layout {
         let others = |steps: &mut dyn Iterator<Item = i64>| steps.filter(|&s| s != 0).count();
         match self.hops {
             Some(_) => self.babies.len() + self.groups.len() - 2 + usize::from(self.offset != 0),
-            None => others(&mut self.babies.iter().copied()) + others(&mut self.groups.iter().map(|g| g.giant)),
+            None => {
+                let giants = self.groups.iter().map(|g| g.giant).chain([self.offset]);
+                others(&mut self.babies.iter().copied()) + others(&mut giants.into_iter())
+            }
         }
     }
 
@@ -187,7 +195,7 @@ mod tests {
             map(1, 0..1),
         ];
         for (which, map) in maps.iter().enumerate() {
-            for strategy in Strategy::candidates(map) {
+            for strategy in Strategy::candidates(map).into_iter().chain([Strategy::Whole { babies: 4 }]) {
                 let layout = Layout::new(strategy, map);
                 let slots = map.slots();
                 let mut met: Vec<usize> = Vec::new();
@@ -218,6 +226,8 @@ mod tests {
         assert_eq!(keys(Strategy::MultiHop { babies: 8 }, &wide.before_rotation(31 * 32)), 2);
         // Giant steps at multiples of 8 strides save the rotation by the offset: 14 + 14 + 10 = 38.
         assert_eq!([keys(Strategy::Bsgs { babies: 8 }, &wide), keys(Strategy::Bsgs { babies: 8 }, &narrow)], [14, 10]);
+        let whole = Strategy::Whole { babies: 8 };
+        assert_eq!([keys(whole, &wide), keys(whole, &narrow), whole.steps(&wide)], [15, 10, 15]);
         assert_eq!([keys(Strategy::Hoisted, &wide), Strategy::Direct.steps(&wide)], [62, 62]);
         assert_eq!(Strategy::Bsgs { babies: 8 }.steps(&narrow), 10);
     }

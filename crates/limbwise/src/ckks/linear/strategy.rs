@@ -7,6 +7,7 @@
 //! | direct | n | 2nL | n | \[HS14\] |
 //! | hoisted | 1 mod_up, n gadget products, 2n mod_downs | 2nL | n | \[HS18\] |
 //! | bsgs | b hoisted, g whole | 2nL | b + g | \[HS18\] |
+//! | whole | b + g whole | 2nL | b + g, one more with an offset | \[HHC19\], base line of \[ARK\] |
 //! | double hoisted | b + g gadget products, g + 1 mod_ups, g + 2 mod_downs | 2nD | b + g | \[BMTH21\] |
 //! | multi-hop | b + g whole | 2nL | 2, 3 with an offset | \[ARK\] |
 //!
@@ -32,6 +33,12 @@ pub enum Strategy {
         /// Diagonals of a giant step, in strides; 0 counts as 1.
         babies: usize,
     },
+    /// Baby and giant steps, each a whole rotation with a key of its own, from the first diagonal on: no better than
+    /// [`Self::Bsgs`] in anything, but what multi-hop is compared with.
+    Whole {
+        /// As in [`Self::Bsgs`].
+        babies: usize,
+    },
     /// One decomposition of the input, shared by a rotation a diagonal.
     Hoisted,
     /// Baby steps stay over QP, one mod_down a giant step, the result brought down once.
@@ -53,6 +60,7 @@ impl Strategy {
         match self {
             Self::Direct => "direct",
             Self::Bsgs { .. } => "bsgs",
+            Self::Whole { .. } => "whole",
             Self::Hoisted => "hoisted",
             Self::DoubleHoisted { .. } => "double_hoisted",
             Self::MultiHop { .. } => "multi_hop",
@@ -78,7 +86,7 @@ impl Strategy {
         self.rotations(diagonals).into_iter().map(|steps| (name(steps), level)).collect()
     }
 
-    /// What can be chosen for a map: for strategies with baby steps, every power of two that changes anything.
+    /// What can be best for a map: for strategies with baby steps, every power of two that changes anything.
     #[must_use]
     pub fn candidates(diagonals: &Diagonals) -> Vec<Self> {
         let mut all = vec![Self::Direct, Self::Hoisted];
@@ -98,7 +106,10 @@ impl std::fmt::Display for Strategy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Direct | Self::Hoisted => f.write_str(self.name()),
-            Self::Bsgs { babies } | Self::DoubleHoisted { babies } | Self::MultiHop { babies } => {
+            Self::Bsgs { babies }
+            | Self::Whole { babies }
+            | Self::DoubleHoisted { babies }
+            | Self::MultiHop { babies } => {
                 write!(f, "{}({babies})", self.name())
             }
         }
