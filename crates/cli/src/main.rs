@@ -12,6 +12,7 @@ mod host;
 mod output;
 mod progress;
 mod readings;
+mod specs;
 mod text;
 mod verbs;
 mod workload;

@@ -36,6 +36,11 @@ pub(crate) struct Output {
 }
 
 impl Output {
+    /// Standard output alone.
+    pub(crate) fn plain(json: bool) -> Self {
+        Self { json, file: None }
+    }
+
     /// Prints text, unless JSON is wanted.
     ///
     /// # Errors

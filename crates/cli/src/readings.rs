@@ -9,14 +9,20 @@ use crate::{
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
+use limbwise_graph::Graph;
 use limbwise_runtime::{
-    Calibration, Plan, Recording, calibrate,
+    Calibration, Plan, Recording, calibrate, files,
     frontier::{Budget, Row, Survey, Way, survey},
     host::{available_memory_bytes, resident_memory_bytes},
     keys::key_read_gb_s,
     record,
 };
-use std::{path::Path, time::Instant};
+use std::{
+    fs::File,
+    io::{BufReader, Read as _, Seek as _},
+    path::Path,
+    time::Instant,
+};
 
 /// A recorded and planned program.
 pub(crate) struct Planned {
@@ -40,6 +46,23 @@ fn said_recorded(recording: &Recording, ways: usize, start: Instant) {
     let (nodes, seconds) = (recording.graph.nodes().len(), units::seconds(start.elapsed().as_secs_f64()));
     let compared = if ways > 1 { format!("compared {ways} ways, ") } else { String::new() };
     note(&format!("{compared}recorded {} operations in {seconds}", units::count(nodes as u64)));
+}
+
+/// Reads a recorded program: a file of `limbwise record`, or lines of JSON (docs/graph-format.md).
+///
+/// # Errors
+/// [`Mistake`] for a file that cannot be read; what is wrong in it, with file, line and field.
+pub(crate) fn read_graph(path: &Path) -> anyhow::Result<Graph> {
+    let name = path.display();
+    let wrong = |e: &dyn std::fmt::Display| Mistake(format!("{name}: {e}"));
+    let mut file = File::open(path).map_err(|e| wrong(&format!("cannot read: {e}")))?;
+    let mut first = [0];
+    let is_text = file.read_exact(&mut first).is_ok() && first == *b"{";
+    file.rewind().map_err(|e| wrong(&format!("cannot read: {e}")))?;
+    match is_text {
+        true => Graph::read_jsonl(BufReader::new(file)).map_err(|e| wrong(&e).into()),
+        false => files::read_graph(&file).map_err(|e| wrong(&e).into()),
+    }
 }
 
 /// Measures this host for programs of one ring degree.

@@ -143,7 +143,7 @@ pub enum ScaleError {
 pub enum KeyError {
     /// Not in the set.
     #[error(
-        "{op} needs {wanted}; the key set has {present} (record the circuit with \"limbwise plan\" to list what it needs)"
+        "{op} needs {wanted}; the key set has {present} (record the circuit with \"limbwise record --keys\" to list what it needs)"
     )]
     Missing {
         /// The operation.

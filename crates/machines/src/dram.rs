@@ -68,6 +68,14 @@ pub enum Refresh {
 }
 
 impl Stream {
+    /// Peak bandwidth.
+    #[must_use]
+    pub fn bytes_per_tick(&self) -> f64 {
+        match self {
+            Self::Bandwidth { bytes_per_tick, .. } | Self::Dram(Dram { bytes_per_tick, .. }) => *bytes_per_tick,
+        }
+    }
+
     /// Ticks that a stream holds the memory, and ticks from its start to the first data besides.
     #[must_use]
     pub fn ticks(&self, kind: TaskKind, bytes: u64) -> (u64, u64) {

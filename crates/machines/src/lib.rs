@@ -23,6 +23,7 @@ pub mod machine;
 mod plan;
 pub mod program;
 pub mod report;
+mod reuse;
 pub mod scheduler;
 pub mod scratchpad;
 pub mod spec;
@@ -33,7 +34,7 @@ pub use error::MachineError;
 pub use field::Field;
 pub use machine::Machine;
 pub use program::{Program, Task, TaskId, TaskKind};
-pub use report::{RegionTime, Report};
+pub use report::Report;
 pub use scheduler::Schedule;
 pub use spec::{Assumption, Spec, names};
 

@@ -1,6 +1,9 @@
-//! What timing a program on a machine tells: the JSON contract and its text.
+//! What a program on a machine tells: the JSON contract and its text.
 
-use crate::spec::Assumption;
+use crate::{
+    lower::role_name, machine::Machine, program::TaskKind, reuse::reuse, scheduler::Schedule, spec::Assumption,
+};
+use limbwise_graph::Graph;
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt};
 
@@ -14,18 +17,28 @@ pub struct Report {
     /// The same in clock cycles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycles: Option<u64>,
-    /// Energy of the program.
+    /// Modular products of the program, by the convention of `limbwise_graph::counts`.
+    pub products: u64,
+    /// Area, power and energy.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub energy_j: Option<f64>,
-    /// Area of the machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub area_mm2: Option<f64>,
+    pub energy: Option<Energy>,
     /// Share of the time in which each unit was busy, 0 to 1.
     pub utilization: BTreeMap<String, f64>,
+    /// Seconds of the critical path on each unit, by why the unit was held.
+    pub critical_path: BTreeMap<String, BTreeMap<&'static str, f64>>,
     /// Bytes moved in each memory, by the role of what was moved.
     pub bytes: BTreeMap<String, BTreeMap<String, u64>>,
+    /// What is loaded from off the chip, how often it comes again and how often it is read, by role.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reuse: BTreeMap<String, Reuse>,
+    /// Where the program stands between the two bounds of the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roofline: Option<Roofline>,
     /// Where the time goes: shares of the critical path, with inner regions included.
     pub regions: Vec<RegionTime>,
+    /// What was done to the program so that it fits, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Every assumption behind the numbers.
     pub assumed: Vec<Assumption>,
 }
@@ -39,8 +52,154 @@ pub struct RegionTime {
     pub seconds: f64,
 }
 
+/// Area of a machine and what a program draws on it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Energy {
+    /// Area of the machine.
+    pub area_mm2: f64,
+    /// Energy of the program.
+    pub energy_j: f64,
+    /// The part of it that the machine would draw if it stood idle for as long.
+    pub idle_j: f64,
+    /// Mean power.
+    pub power_w: f64,
+    /// Energy × delay × area, J·s·mm².
+    pub edap: f64,
+    /// Energy by part of the machine.
+    pub parts_j: BTreeMap<String, f64>,
+}
+
+/// How inputs of a role are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Reuse {
+    /// How many: keys by identity, all else by value.
+    pub values: u64,
+    /// Bytes loaded for the first time.
+    pub first_bytes: u64,
+    /// Bytes loaded again, because they had to leave.
+    pub again_bytes: u64,
+    /// Bytes read by operations.
+    pub read_bytes: u64,
+}
+
+/// The two bounds of a machine and a program between them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Roofline {
+    /// Products a second if every multiplier were busy.
+    pub peak_products_s: f64,
+    /// Bytes a second to and from off-chip memory.
+    pub bandwidth_bytes_s: f64,
+    /// Products a byte above which the multipliers bound the time.
+    pub ridge: f64,
+    /// Products of the program a byte that it moves.
+    pub intensity: f64,
+    /// Its time if the multipliers were all.
+    pub compute_s: f64,
+    /// Its time if the memory were all.
+    pub memory_s: f64,
+    /// Which of the two is longer.
+    pub bound: Bound,
+}
+
+/// What bounds a program's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Bound {
+    /// The multipliers.
+    Compute,
+    /// The off-chip memory.
+    Memory,
+}
+
+/// Regions with less than this share of the time are left out of a report.
+const LEAST_SHARE: f64 = 1e-3;
 /// Most regions that the text shows.
 const SHOWN: usize = 20;
+
+impl Report {
+    /// What every machine tells of a schedule.
+    pub(crate) fn of<M: Machine + ?Sized>(machine: &M, graph: &Graph, schedule: &Schedule) -> Self {
+        let (ticks, seconds) = (schedule.ticks(), schedule.seconds());
+        let program = &schedule.program;
+        let share = |x: u64| as_f64(x) / as_f64(ticks.max(1));
+        let units = program.units.iter().map(|&u| u.to_owned());
+        let regions = graph.region_paths().into_iter().zip(schedule.region_ticks(graph)).skip(1);
+        let mut critical_path: BTreeMap<String, BTreeMap<&'static str, f64>> = BTreeMap::new();
+        for (task, ticks) in schedule.critical_path() {
+            let stage = &program.tasks[task.index()].stage;
+            let unit = critical_path.entry(program.units[usize::from(stage.unit)].to_owned()).or_default();
+            *unit.entry(kind_name(stage.kind)).or_default() += as_f64(ticks) * program.tick_seconds;
+        }
+        let mut bytes = BTreeMap::new();
+        let off_chip = machine.off_chip(graph);
+        if let Some(memory) = &off_chip {
+            bytes.insert(program.units[usize::from(memory.unit)].to_owned(), named(&program.off_chip_bytes));
+        }
+        let products = graph.counts().products();
+        let moved: u64 = program.off_chip_bytes.values().sum();
+        let bandwidth = off_chip.map(|memory| memory.stream.bytes_per_tick() / program.tick_seconds);
+        Self {
+            machine: machine.spec().name().into(),
+            seconds,
+            cycles: None,
+            products,
+            energy: None,
+            utilization: units.zip(schedule.busy().into_iter().map(share)).collect(),
+            critical_path,
+            bytes,
+            reuse: if off_chip.is_some() { reuse(graph, schedule) } else { BTreeMap::new() },
+            roofline: machine
+                .peak_products_s()
+                .zip(bandwidth)
+                .map(|(peak, bw)| Roofline::new(peak, bw, products, moved)),
+            regions: regions
+                .filter(|(_, ticks)| share(*ticks) >= LEAST_SHARE)
+                .map(|(path, ticks)| RegionTime { path, seconds: as_f64(ticks) * program.tick_seconds })
+                .collect(),
+            notes: Vec::new(),
+            assumed: machine.spec().assumed(),
+        }
+    }
+
+    /// Area, power and energy from the watts that each part draws at its activity and idle.
+    pub(crate) fn set_energy(&mut self, area_mm2: f64, watts: &BTreeMap<String, f64>, idle_w: f64) {
+        let power_w: f64 = watts.values().sum();
+        let energy_j = power_w * self.seconds;
+        self.energy = Some(Energy {
+            area_mm2,
+            energy_j,
+            idle_j: idle_w * self.seconds,
+            power_w,
+            edap: energy_j * self.seconds * area_mm2,
+            parts_j: watts.iter().map(|(part, watts)| (part.clone(), watts * self.seconds)).collect(),
+        });
+    }
+}
+
+impl Roofline {
+    fn new(peak_products_s: f64, bandwidth_bytes_s: f64, products: u64, bytes: u64) -> Self {
+        let (compute_s, memory_s) = (as_f64(products) / peak_products_s, as_f64(bytes) / bandwidth_bytes_s);
+        Self {
+            peak_products_s,
+            bandwidth_bytes_s,
+            ridge: peak_products_s / bandwidth_bytes_s,
+            intensity: as_f64(products) / as_f64(bytes.max(1)),
+            compute_s,
+            memory_s,
+            bound: if compute_s >= memory_s { Bound::Compute } else { Bound::Memory },
+        }
+    }
+}
+
+/// The name of a kind of task, in reports and traces.
+pub(crate) fn kind_name(kind: TaskKind) -> &'static str {
+    match kind {
+        TaskKind::Compute => "compute",
+        TaskKind::Redistribute => "redistribute",
+        TaskKind::Load => "load",
+        TaskKind::Store => "store",
+    }
+}
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -48,25 +207,24 @@ impl fmt::Display for Report {
         if let Some(cycles) = self.cycles {
             write!(f, ", {cycles} cycles")?;
         }
-        if let Some(energy) = self.energy_j {
-            write!(f, ", {} J", number(energy))?;
-        }
-        if let Some(area) = self.area_mm2 {
-            write!(f, ", {area:.1} mm²")?;
-        }
         writeln!(f)?;
+        for note in &self.notes {
+            writeln!(f, "  note: {note}")?;
+        }
+        self.write_energy(f)?;
+        self.write_roofline(f)?;
         for (unit, share) in &self.utilization {
-            writeln!(f, "  {unit:<16} busy {:5.1} %", 100.0 * share)?;
-        }
-        for (memory, roles) in &self.bytes {
-            for (role, &bytes) in roles {
-                writeln!(f, "  {memory:<16} {role:<16} {:>12} GB", number(as_f64(bytes) / 1e9))?;
+            write!(f, "  {unit:<16} busy {:5.1} %", 100.0 * share)?;
+            for (kind, seconds) in self.critical_path.get(unit).into_iter().flatten() {
+                write!(f, "   critical path: {kind} {:5.1} %", 100.0 * self.share(*seconds))?;
             }
+            writeln!(f)?;
         }
+        self.write_bytes(f)?;
         let mut regions: Vec<&RegionTime> = self.regions.iter().collect();
         regions.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
         for region in regions.iter().take(SHOWN) {
-            let share = 100.0 * region.seconds / self.seconds.max(f64::MIN_POSITIVE);
+            let share = 100.0 * self.share(region.seconds);
             writeln!(f, "  {:>12} s {share:5.1} %  {}", number(region.seconds), region.path)?;
         }
         for Assumption { key, value, reason } in &self.assumed {
@@ -74,6 +232,77 @@ impl fmt::Display for Report {
         }
         Ok(())
     }
+}
+
+impl Report {
+    fn share(&self, seconds: f64) -> f64 {
+        seconds / self.seconds.max(f64::MIN_POSITIVE)
+    }
+
+    fn write_energy(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(Energy { area_mm2, energy_j, idle_j, power_w, edap, parts_j }) = &self.energy else { return Ok(()) };
+        let [energy, idle, power, edap] = [energy_j, idle_j, power_w, edap].map(|&x| number(x));
+        writeln!(
+            f,
+            "  energy           {energy} J ({idle} J of it idle), {power} W, {area_mm2:.1} mm², EDAP {edap} J·s·mm²"
+        )?;
+        let parts =
+            parts_j.iter().map(|(part, j)| format!("{part} {:.1} %", 100.0 * j / energy_j.max(f64::MIN_POSITIVE)));
+        writeln!(f, "  energy by part   {}", parts.collect::<Vec<_>>().join(", "))
+    }
+
+    fn write_roofline(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(roofline) = &self.roofline else { return Ok(()) };
+        let bound = if roofline.bound == Bound::Compute { "compute" } else { "memory" };
+        writeln!(
+            f,
+            "  roofline         {:.2} products a byte, ridge at {:.2}: {bound} bound; {} s compute, {} s memory, peak {} products/s",
+            roofline.intensity,
+            roofline.ridge,
+            number(roofline.compute_s),
+            number(roofline.memory_s),
+            number(roofline.peak_products_s)
+        )
+    }
+
+    fn write_bytes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (memory, roles) in &self.bytes {
+            for (role, &bytes) in roles {
+                writeln!(f, "  {memory:<16} {role:<16} {:>12} GB", number(as_f64(bytes) / 1e9))?;
+            }
+        }
+        for (role, r) in &self.reuse {
+            let [first, again] = [r.first_bytes, r.again_bytes].map(|bytes| number(as_f64(bytes) / 1e9));
+            let times = as_f64(r.read_bytes) / as_f64((r.first_bytes + r.again_bytes).max(1));
+            let values = r.values;
+            writeln!(
+                f,
+                "  reuse            {role:<16} {values:>6} loaded: {first} GB once, {again} GB again, each byte read {times:.2} times"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of the program's inputs that its operations read, by role.
+pub(crate) fn input_reads(graph: &Graph) -> BTreeMap<String, u64> {
+    let mut bytes: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for id in graph.ids().filter(|&id| !graph.node(id).op().is_view()) {
+        for &operand in graph.operands(id) {
+            graph.for_each_piece(operand, |piece| {
+                let node = graph.node(piece.source);
+                if node.op().is_input() {
+                    *bytes.entry(role_name(node.role())).or_default() += graph.piece_bytes(&piece);
+                }
+            });
+        }
+    }
+    named(&bytes)
+}
+
+/// A table of bytes with names that own themselves.
+pub(crate) fn named(bytes: &BTreeMap<&'static str, u64>) -> BTreeMap<String, u64> {
+    bytes.iter().map(|(role, bytes)| ((*role).to_owned(), *bytes)).collect()
 }
 
 /// Four significant digits.

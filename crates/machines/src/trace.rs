@@ -1,6 +1,10 @@
 //! Schedules as Chrome traces (chrome://tracing, Perfetto): one row a unit, microseconds.
 
-use crate::{program::TaskKind, report::as_f64, scheduler::Schedule};
+use crate::{
+    program::TaskKind,
+    report::{as_f64, kind_name},
+    scheduler::Schedule,
+};
 use limbwise_graph::Graph;
 use std::io::{self, Write};
 
@@ -21,9 +25,7 @@ impl Schedule {
             let node = graph.node(task.node);
             let name = match task.stage.kind {
                 TaskKind::Compute => node.op().name(),
-                TaskKind::Redistribute => "redistribute",
-                TaskKind::Load => "load",
-                TaskKind::Store => "store",
+                kind => kind_name(kind),
             };
             let region = serde_json::Value::from(paths[node.region().index()].as_str());
             let (unit, at, length) = (task.stage.unit, us(start), us(task.stage.occupancy));

@@ -4,7 +4,8 @@
 //! Stays out: printing, arguments, arithmetic.
 //!
 //! Read in this order: [`session`] (what every reading goes through), [`mod@record`],
-//! [`mod@plan`], [`frontier`], [`keys`], [`mod@run`], [`shadow`], [`mod@calibrate`], [`files`].
+//! [`mod@plan`], [`frontier`], [`keys`], [`mod@run`], [`shadow`], [`mod@calibrate`], [`reproduce`],
+//! [`files`].
 
 pub mod bench;
 pub mod calibrate;
@@ -15,6 +16,7 @@ pub mod host;
 pub mod keys;
 pub mod plan;
 pub mod record;
+pub mod reproduce;
 pub mod run;
 pub mod session;
 pub mod shadow;
@@ -24,4 +26,5 @@ pub use error::{Error, Result};
 pub use host::{Host, minor_faults, open};
 pub use plan::{Plan, plan};
 pub use record::{Recording, record};
+pub use reproduce::Reproduction;
 pub use run::{Event, RunOptions, RunReport, run};

@@ -7,6 +7,7 @@ pub(crate) mod list;
 pub(crate) mod machines;
 pub(crate) mod params;
 pub(crate) mod plan;
+pub(crate) mod record;
 pub(crate) mod run;
 pub(crate) mod table;
 pub(crate) mod time;

@@ -1,14 +1,14 @@
 //! Texts about times on machines; the report of one machine brings its own.
 
 use super::units;
+use limbwise_graph::Graph;
 use limbwise_machines::Report;
-use limbwise_runtime::Recording;
 
 /// What was timed.
-pub(crate) fn heading(preset: &str, recording: &Recording) -> String {
-    let nodes = units::count(recording.graph.nodes().len() as u64);
-    let products = units::count(recording.graph.counts().products());
-    format!("{nodes} operations with {preset}, {products} modular products\n\n")
+pub(crate) fn heading(what: &str, graph: &Graph) -> String {
+    let nodes = units::count(graph.nodes().len() as u64);
+    let products = units::count(graph.counts().products());
+    format!("{nodes} operations with {what}, {products} modular products\n\n")
 }
 
 /// One machine in one line.

@@ -1,6 +1,6 @@
 //! `limbwise machines`: the models, and every number of one with its source.
 
-use crate::{output::OutputArgs, text, verbs::time::assignment};
+use crate::{output::OutputArgs, specs::assignment, text};
 use clap::Subcommand;
 use limbwise_machines::{Field, Spec, machine, names};
 use serde::Serialize;

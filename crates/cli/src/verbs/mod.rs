@@ -7,6 +7,8 @@ pub(crate) mod list;
 pub(crate) mod machines;
 pub(crate) mod params;
 mod plan;
+pub(crate) mod record;
+mod reproduce;
 mod run;
 mod time;
 
@@ -35,7 +37,9 @@ pub(crate) enum Verb {
     Plan(plan::Plan),
     Run(run::Run),
     Time(time::Time),
+    Record(record::Record),
     Machines(machines::Machines),
+    Reproduce(reproduce::Reproduce),
     Bench(bench::Bench),
     Params(params::Params),
 }
@@ -51,7 +55,9 @@ impl Verb {
             Self::Plan(verb) => verb.execute(),
             Self::Run(verb) => verb.execute(),
             Self::Time(verb) => verb.execute(),
+            Self::Record(verb) => verb.execute(),
             Self::Machines(verb) => verb.execute(),
+            Self::Reproduce(verb) => verb.execute(),
             Self::Bench(verb) => verb.execute(),
             Self::Params(verb) => verb.execute(),
         }

@@ -5,11 +5,15 @@ use crate::{
     files::Target,
     host::HostArgs,
     output::OutputArgs,
-    readings::{calibrated, planned, recorded},
+    readings::{calibrated, planned, read_graph, recorded},
+    specs::{assignment, changed, changes_of},
     text,
     workload::Workload,
 };
-use limbwise_machines::{MachineError, Report, Spec, machine};
+use limbwise_cpu::Cpu;
+use limbwise_graph::Graph;
+use limbwise_machines::{Report, machine};
+use limbwise_runtime::Calibration;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -24,19 +28,28 @@ use std::{
 /// Examples:
 ///   limbwise time logreg --machine ark,cpu
 ///   limbwise time logreg --machine ark --set memory.hbm.bandwidth_gb_s=2000 --set clusters=8
+///   limbwise time --graph program.lw --machine ark,mine.toml  what "limbwise record" wrote
 ///   limbwise time logreg --machine ark --trace ark.json       open it in chrome://tracing or Perfetto
 ///
 /// What the numbers mean:
-///   seconds, cycles    of the evaluation, without key generation
-///   busy               share of the time in which a unit works
+///   seconds, cycles    of the evaluation, without key generation; models are schedules of whole operations on units in
+///                      clock cycles, not of registers and wires (docs/machine-specs.md)
+///   energy             of the activity of each part, and of standing idle; EDAP: energy x delay x area
+///   roofline           products a byte of off-chip traffic, and which of the two bounds the time
+///   busy               share of the time in which a unit works, and what of the critical path is on it
 ///   bytes              moved in each memory, by the role of what was moved
-///   regions            where the time goes, with inner regions included
+///   reuse              what is loaded once and again, and how often each loaded byte is read
+///   regions            where the time goes: shares of the critical path, with inner regions included
 ///   assumed            numbers that nobody published, each with its reason: what the result hangs on
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Time {
     #[command(subcommand)]
-    workload: Workload,
+    workload: Option<Workload>,
+
+    /// A recorded program in place of a workload ("limbwise record", or docs/graph-format.md)
+    #[arg(long, value_name = "FILE")]
+    graph: Option<PathBuf>,
 
     /// Machines, with commas between: names or TOML files
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "ark,cpu", global = true)]
@@ -58,42 +71,25 @@ pub(crate) struct Time {
 
 /// The machine that is this host.
 const THIS_HOST: &str = "cpu";
+/// Said where neither a workload nor a file is given.
+const NOTHING: &str = "nothing to time: name a workload (limbwise list), or a recorded program with --graph FILE";
+/// Said where both are.
+const TWO: &str = "--graph and a workload are two programs: give one of them";
 /// Most events in a trace: viewers choke on more.
 const MOST_EVENTS: usize = 300_000;
-
-/// `PATH=VALUE` as two texts.
-pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
-    let wanted = "wanted PATH=VALUE, for example memory.hbm.bandwidth_gb_s=2000";
-    match text.split_once('=') {
-        Some((path, value)) if !path.trim().is_empty() => Ok((path.trim().into(), value.trim().into())),
-        _ => Err(wanted.into()),
-    }
-}
 
 impl Time {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
         let dev = self.host.open()?;
-        let mut specs = self.machine.iter().map(|name| Spec::load(name)).collect::<Result<Vec<_>, _>>()?;
         // Also changes this host's built-in numbers, so that a mistake is found before anything is measured.
-        for spec in &mut specs {
-            *spec = spec.with_overrides(&self.changes_of(spec))?;
-        }
-        self.all_changes_are_known(&specs)?;
+        let mut specs = changed(&self.machine, &self.changes)?;
         let traces = self.traces()?;
-        let built = self.workload.build(None)?;
         let this_host = self.machine.iter().any(|name| name == THIS_HOST);
-        let log_n = built.params().log_n();
-        let calibration = if this_host || built.ways.len() > 1 { Some(calibrated(&dev, log_n)?) } else { None };
-        // Where something is left open, what this host would choose is timed everywhere.
-        let recording = match (&built.ways[..], &calibration) {
-            ([way], _) | ([way, ..], None) => recorded(&built.program(*way), *way)?,
-            (_, Some(calibration)) => planned(&built, calibration, None)?.recording,
-            ([], None) => unreachable!("a program can be run in some way"),
-        };
+        let (graph, heading, calibration) = self.program(&dev, this_host)?;
         if let Some(calibration) = calibration.filter(|_| this_host) {
             let host = calibration.spec()?;
-            let host = host.with_overrides(&self.changes_of(&host))?;
+            let host = host.with_overrides(&changes_of(&host, &self.changes))?;
             specs.iter_mut().zip(&self.machine).filter(|(_, name)| *name == THIS_HOST).for_each(|(s, _)| {
                 *s = host.clone();
             });
@@ -101,38 +97,44 @@ impl Time {
         let mut reports: Vec<Report> = Vec::new();
         for (i, spec) in specs.iter().enumerate() {
             let machine = machine::open(spec)?;
-            let schedule = machine.schedule(&recording.graph)?;
+            let schedule = machine.schedule(&graph)?;
             if let Some(target) = traces.get(i) {
                 let mut trace = Vec::new();
-                schedule.write_chrome_trace(&recording.graph, MOST_EVENTS, &mut trace)?;
+                schedule.write_chrome_trace(&graph, MOST_EVENTS, &mut trace)?;
                 target.write(&trace)?;
             }
-            reports.push(machine.report(&recording.graph, &schedule));
+            reports.push(machine.report(&graph, &schedule));
         }
         let text = reports.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-        let text = format!("{}{text}", text::time::heading(&built.preset, &recording));
         match &reports[..] {
-            [one] => output.report(one, &text),
-            several => output.report(&several, &text),
+            [one] => output.report(one, &format!("{heading}{text}")),
+            several => output.report(&several, &format!("{heading}{text}")),
         }
     }
 
-    /// Changes to numbers that a machine has.
-    fn changes_of(&self, spec: &Spec) -> Vec<(String, String)> {
-        self.changes.iter().filter(|(path, _)| spec.has(path)).cloned().collect()
-    }
-
-    /// Refuses a change that no machine has, with the nearest key that one has.
-    fn all_changes_are_known(&self, specs: &[Spec]) -> anyhow::Result<()> {
-        let known = |change| specs.iter().any(|spec| self.changes_of(spec).contains(change));
-        let Some(change) = self.changes.iter().find(|&change| !known(change)) else { return Ok(()) };
-        let one = std::slice::from_ref(change);
-        let refusals: Vec<MachineError> = specs.iter().filter_map(|spec| spec.with_overrides(one).err()).collect();
-        let has_hint = |e: &&MachineError| matches!(e, MachineError::UnknownKey { nearest: Some(_), .. });
-        match refusals.iter().find(has_hint).or(refusals.first()) {
-            Some(refusal) => Err(Mistake(format!("--set {}={}: {refusal}", change.0, change.1)).into()),
-            None => Ok(()),
+    /// What is timed, in a line, and this host's rates if they were measured: a recorded file, or a workload. Where a
+    /// workload leaves something open, what this host would choose is timed everywhere.
+    fn program(&self, dev: &Cpu, this_host: bool) -> anyhow::Result<(Graph, String, Option<Calibration>)> {
+        let Some(workload) = &self.workload else {
+            let path = self.graph.as_ref().ok_or_else(|| Mistake(NOTHING.into()))?;
+            let graph = read_graph(path)?;
+            let log_n = graph.shapes().iter().map(|s| s.ring.log_n()).max().unwrap_or(16);
+            let heading = text::time::heading(&path.display().to_string(), &graph);
+            return Ok((graph, heading, this_host.then(|| calibrated(dev, log_n)).transpose()?));
+        };
+        if self.graph.is_some() {
+            return Err(Mistake(TWO.into()).into());
         }
+        let built = workload.build(None)?;
+        let measured = this_host || built.ways.len() > 1;
+        let calibration = measured.then(|| calibrated(dev, built.params().log_n())).transpose()?;
+        let recording = match (&built.ways[..], &calibration) {
+            ([way], _) | ([way, ..], None) => recorded(&built.program(*way), *way)?,
+            (_, Some(calibration)) => planned(&built, calibration, None)?.recording,
+            ([], None) => unreachable!("a program can be run in some way"),
+        };
+        let heading = text::time::heading(&built.preset, &recording.graph);
+        Ok((recording.graph, heading, calibration))
     }
 
     /// The files of the traces, one a machine, or none.

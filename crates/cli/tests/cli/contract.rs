@@ -73,6 +73,22 @@ fn a_shown_machine_is_a_machine_file() {
 }
 
 #[test]
+fn a_recorded_program_is_timed_from_its_file() {
+    let folder = Folder::new("record");
+    folder.write("tiny.toml", TINY);
+    let layer = ["linear", "--preset", "tiny.toml", "--strategy", "multi-hop:8", "--plaintexts", "full"];
+    let fixed = [&layer[..], &["--keys", "stored"]].concat();
+    let recorded = valid(&folder, "record", &[&["record"], &fixed[..], &["--out", "layer.lw", "--json"]].concat());
+    assert!(recorded["keys"].as_array().unwrap().len() > 1 && recorded["key_form"] == "stored", "{recorded:#}");
+    let direct = valid(&folder, "time", &[&["time"], &fixed[..], &["--machine", "ark,f1-scaled", "--json"]].concat());
+    let file = ["time", "--graph", "layer.lw", "--machine", "ark,f1-scaled", "--json"];
+    assert_eq!(valid(&folder, "time", &file), direct, "the file is the program");
+    let listed = folder.run(&[&["record", "--keys"], &fixed[..]].concat());
+    let text = String::from_utf8(listed.stdout).unwrap();
+    assert!(text.lines().count() >= recorded["keys"].as_array().unwrap().len() + 3, "{text}");
+}
+
+#[test]
 fn memory_decides_how_keys_are_kept() {
     let folder = Folder::new("memory");
     for (most, form) in [("9GB", "stored"), ("3.5GB", "seeded")] {

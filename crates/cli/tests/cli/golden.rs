@@ -32,6 +32,8 @@ fn help_teaches() {
         &["plan", "bootstrap"],
         &["run", "bootstrap"],
         &["time", "bootstrap"],
+        &["record"],
+        &["reproduce"],
         &["machines"],
         &["machines", "list"],
         &["machines", "show"],

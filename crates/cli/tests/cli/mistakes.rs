@@ -26,6 +26,8 @@ fn with_bad_files(name: &str) -> Folder {
     folder.write("three.csv", "1,0\n2,1\n3,2\n");
     folder.write("ring.toml", "extends = \"ring.toml\"\n");
     folder.write("bare.toml", "model = \"ark\"\n");
+    let header = r#"{"format":"limbwise-graph","version":99,"rings":0,"shapes":0,"regions":0,"nodes":0}"#;
+    folder.write("future.jsonl", header);
     folder.write("insecure.toml", &TINY[..TINY.find("[insecure]").unwrap()]);
     folder.write("typo.toml", &TINY.replace("dnum", "digits"));
     folder.write("broken.toml", "log_n = = 16\n");
@@ -36,7 +38,7 @@ fn with_bad_files(name: &str) -> Folder {
 #[test]
 fn each_mistake_has_a_text_that_teaches() {
     let folder = with_bad_files("mistakes");
-    let cases: [(&str, &[&str]); 44] = [
+    let cases: [(&str, &[&str]); 48] = [
         ("unknown-verb", &["plam", "logreg"]),
         ("unknown-workload", &["plan", "logrek"]),
         ("unknown-preset", &["plan", "logreg", "--preset", "n16-l24"]),
@@ -53,6 +55,10 @@ fn each_mistake_has_a_text_that_teaches() {
         ("machine-prefetch", &["machines", "show", "ark", "--set", "assumed.prefetch_mb=512"]),
         ("machine-extends-itself", &["machines", "show", "ring.toml", "--explain"]),
         ("machine-extends-nothing", &["time", "logreg", "--machine", "bare.toml"]),
+        ("nothing-to-time", &["time", "--machine", "ark"]),
+        ("graph-version", &["time", "--graph", "future.jsonl", "--machine", "ark"]),
+        ("graph-absent", &["time", "--graph", "absent.lw", "--machine", "ark"]),
+        ("reproduce-unknown", &["reproduce", "ark", "--set", "hbm_gbs=1"]),
         ("set-without-value", &["time", "logreg", "--set", "memory.hbm.bandwidth_gb_s"]),
         ("no-data", &["run", "logreg", "--data", "absent.csv"]),
         ("text-in-data", &["run", "logreg", "--data", "text.csv"]),

@@ -8,12 +8,12 @@
 mod numbers;
 
 use self::numbers::{Distribution, HbmModel, Numbers};
-use super::{Machine, basic_report, named};
+use super::Machine;
 use crate::{
     dram::{Dram, Stream, ticks},
     error::MachineError,
     program::{Order, Pool, Stage, TaskKind},
-    report::{Report, as_f64},
+    report::{Report, as_f64, input_reads},
     scheduler::Schedule,
     scratchpad::OffChip,
     spec::{Assumed, Spec},
@@ -335,35 +335,30 @@ impl Machine for Ark {
         }
     }
 
+    fn peak_products_s(&self) -> Option<f64> {
+        let n = &self.numbers;
+        // A vector of √N lanes a cycle through all stages of a transform of N words: ½·log₂N = log₂(lanes) products each.
+        let transform = n.nttu.vectors_per_cycle * u64::from(n.chip.lanes.ilog2());
+        let each = transform + n.bconvu.macs_per_lane + n.madu.units_per_cluster;
+        Some(as_f64(n.chip.clusters * n.chip.lanes * each) / self.tick_seconds())
+    }
+
     fn report(&self, graph: &Graph, schedule: &Schedule) -> Report {
-        let mut report = basic_report(&self.spec, graph, schedule);
+        let mut report = Report::of(self, graph, schedule);
         report.cycles = Some(schedule.ticks());
-        let mut scratchpad = BTreeMap::new();
-        for id in graph.ids().filter(|&id| !graph.node(id).op().is_view()) {
-            for &operand in graph.operands(id) {
-                graph.for_each_piece(operand, |piece| {
-                    let node = graph.node(piece.source);
-                    if node.op().is_input() {
-                        *scratchpad.entry(crate::lower::role_name(node.role())).or_default() +=
-                            graph.piece_bytes(&piece);
-                    }
-                });
-            }
-        }
+        report.bytes.insert("scratchpad".into(), input_reads(graph));
         for (pool, drawn) in schedule.program.pools.iter().zip(schedule.drawn_bytes()) {
             let share = as_f64(drawn) / (as_f64(pool.per_tick) * as_f64(schedule.ticks().max(1)));
             report.utilization.insert(pool.name.into(), share.min(1.0));
         }
-        let peak = self.of_this_chip(&self.numbers.peak_power, "w");
-        let watts = peak.iter().map(|(part, watts)| {
+        let (peak, idle) = (self.of_this_chip(&self.numbers.peak_power, "w"), self.numbers.assumed.idle_share.value);
+        let drawn = |(part, watts): (&String, &f64)| {
             let activity = report.utilization.get(part).copied().unwrap_or(1.0);
-            let idle = self.numbers.assumed.idle_share.value;
-            watts * (idle + (1.0 - idle) * activity)
-        });
-        report.energy_j = Some(watts.sum::<f64>() * report.seconds);
-        report.area_mm2 = Some(self.of_this_chip(&self.numbers.area, "mm2").values().sum());
-        report.bytes.insert("hbm".into(), named(&schedule.program.off_chip_bytes));
-        report.bytes.insert("scratchpad".into(), named(&scratchpad));
+            (part.clone(), watts * (idle + (1.0 - idle) * activity))
+        };
+        let watts = peak.iter().map(drawn).collect();
+        let area = self.of_this_chip(&self.numbers.area, "mm2").values().sum();
+        report.set_energy(area, &watts, idle * peak.values().sum::<f64>());
         report
     }
 }

@@ -3,13 +3,13 @@
 //! Times per limb were measured on one thread; the rows of an operation are shared by the threads, and no operation is
 //! faster than memory lets all of them be. A tick is a picosecond.
 
-use super::{Machine, basic_report, named};
+use super::Machine;
 use crate::{
     dram::ticks,
     error::MachineError,
     lower::role_name,
     program::{Stage, TaskKind},
-    report::{Report, as_f64},
+    report::{Report, as_f64, named},
     scheduler::Schedule,
     scratchpad::OffChip,
     spec::{Assumed, Spec},
@@ -151,7 +151,7 @@ impl Machine for Cpu {
     }
 
     fn report(&self, graph: &Graph, schedule: &Schedule) -> Report {
-        let mut report = basic_report(&self.spec, graph, schedule);
+        let mut report = Report::of(self, graph, schedule);
         let mut bytes = BTreeMap::new();
         for id in graph.ids().filter(|&id| !graph.node(id).op().is_view() && !graph.node(id).op().is_input()) {
             for &operand in graph.operands(id) {

@@ -2,29 +2,30 @@
 
 mod ark;
 mod cpu;
+mod roofline;
 
 pub use ark::Ark;
 pub use cpu::Cpu;
+pub use roofline::Roofline;
 
 use crate::{
     error::MachineError,
     lower::{Work, lower},
     program::{Order, Pool, Program, Stage, TaskKind},
-    report::{RegionTime, Report, as_f64},
+    report::Report,
     scheduler::{self, Schedule},
     scratchpad::OffChip,
     spec::Spec,
     words::Words,
 };
 use limbwise_graph::{Graph, NodeId, Op};
-use std::collections::BTreeMap;
 
-/// Built-in specifications by name; the name is also that of their model.
-pub(crate) const BUILT_IN: [(&str, &str); 2] =
-    [("ark", include_str!("../../specs/ark.toml")), ("cpu", include_str!("../../specs/cpu.toml"))];
-
-/// Regions with less than this share of the time are left out of a report.
-const LEAST_SHARE: f64 = 1e-3;
+/// Built-in specifications by name.
+pub(crate) const BUILT_IN: [(&str, &str); 3] = [
+    ("ark", include_str!("../../specs/ark.toml")),
+    ("cpu", include_str!("../../specs/cpu.toml")),
+    ("f1-scaled", include_str!("../../specs/f1-scaled.toml")),
+];
 
 /// A machine: its units, what a node costs on them, and its memory.
 pub trait Machine {
@@ -88,8 +89,15 @@ pub trait Machine {
     /// name; an operation without operands has at least one.
     fn cost(&self, graph: &Graph, node: NodeId) -> Vec<Stage>;
 
+    /// Products a second with every multiplier busy, where that is known.
+    fn peak_products_s(&self) -> Option<f64> {
+        None
+    }
+
     /// What the program takes, from a schedule of it.
-    fn report(&self, graph: &Graph, schedule: &Schedule) -> Report;
+    fn report(&self, graph: &Graph, schedule: &Schedule) -> Report {
+        Report::of(self, graph, schedule)
+    }
 
     /// Lowers and schedules a program: once in program order, and once in the order in which that schedule starts its
     /// operations, because it is that order in which on-chip memory is wanted. The shorter of the two is taken.
@@ -130,34 +138,7 @@ fn started(graph: &Graph, schedule: &Schedule) -> Vec<NodeId> {
 pub fn open(spec: &Spec) -> Result<Box<dyn Machine>, MachineError> {
     Ok(match spec.model() {
         "ark" => Box::new(Ark::new(spec)?),
+        "roofline" => Box::new(Roofline::new(spec)?),
         _ => Box::new(Cpu::new(spec)?),
     })
-}
-
-/// What every report has: time, busy shares, regions, assumptions.
-fn basic_report(spec: &Spec, graph: &Graph, schedule: &Schedule) -> Report {
-    let (ticks, seconds) = (schedule.ticks(), schedule.seconds());
-    let share = |x: u64| as_f64(x) / as_f64(ticks.max(1));
-    let units = schedule.program.units.iter().map(|&u| u.to_owned());
-    let region_ticks = schedule.region_ticks(graph);
-    let regions = graph.region_paths().into_iter().zip(region_ticks).skip(1);
-    Report {
-        machine: spec.name().into(),
-        seconds,
-        cycles: None,
-        energy_j: None,
-        area_mm2: None,
-        utilization: units.zip(schedule.busy().into_iter().map(share)).collect(),
-        bytes: BTreeMap::new(),
-        regions: regions
-            .filter(|(_, ticks)| share(*ticks) >= LEAST_SHARE)
-            .map(|(path, ticks)| RegionTime { path, seconds: as_f64(ticks) * schedule.program.tick_seconds })
-            .collect(),
-        assumed: spec.assumed(),
-    }
-}
-
-/// A table of bytes with names that own themselves.
-fn named(bytes: &BTreeMap<&'static str, u64>) -> BTreeMap<String, u64> {
-    bytes.iter().map(|(role, bytes)| ((*role).to_owned(), *bytes)).collect()
 }

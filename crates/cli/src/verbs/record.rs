@@ -1,0 +1,90 @@
+//! `limbwise record`: a program as a graph in a file, and the keys that it needs.
+
+use crate::{
+    files::Target,
+    host::HostArgs,
+    output::Output,
+    readings::{calibrated, planned, recorded},
+    text,
+    workload::Workload,
+};
+use limbwise::rlwe::{KeyForm, key_bytes};
+use limbwise_graph::Counts;
+use limbwise_runtime::{files::write_graph, plan::PlannedKey};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Record a program without computing it: its graph in a file, and the keys it needs
+///
+/// The graph holds every primitive operation with its shape, its place in the program and what it reads, but no value.
+/// "limbwise time --graph" times it on machines; docs/graph-format.md describes it. Where a workload leaves something
+/// open, what this host would choose is recorded.
+///
+/// Examples:
+///   limbwise record logreg --out program.lw
+///   limbwise record bootstrap --strategy multi-hop --plaintexts on-the-fly --keys stored --out boot.lw
+///   limbwise record --keys logreg                     the keys it needs, one a line; --keys stands before the workload
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Record {
+    #[command(subcommand)]
+    workload: Workload,
+
+    /// List the evaluation keys that the program needs, each with the highest level it is used at
+    #[arg(long)]
+    keys: bool,
+
+    /// Write the graph to a file, whole or not at all
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Output")]
+    out: Option<PathBuf>,
+
+    /// Print JSON on standard output and nothing else there (schemas: docs/schemas)
+    #[arg(long, global = true, help_heading = "Output")]
+    json: bool,
+
+    #[command(flatten)]
+    host: HostArgs,
+}
+
+/// What was recorded.
+#[derive(Debug, Serialize)]
+pub(crate) struct Recorded {
+    pub(crate) preset: String,
+    /// Operations, inputs and views.
+    pub(crate) nodes: usize,
+    pub(crate) counts: Counts,
+    pub(crate) key_form: KeyForm,
+    pub(crate) key_bytes: u64,
+    pub(crate) keys: Vec<PlannedKey>,
+}
+
+impl Record {
+    pub(super) fn execute(&self) -> anyhow::Result<()> {
+        let target = self.out.as_deref().map(Target::new).transpose()?;
+        let built = self.workload.build(None)?;
+        let recording = match &built.ways[..] {
+            [way] => recorded(&built.program(*way), *way)?,
+            _ => planned(&built, &calibrated(&self.host.open()?, built.params().log_n())?, None)?.recording,
+        };
+        if let Some(target) = target {
+            target.write(&write_graph(Vec::new(), &recording.graph)?)?;
+        }
+        let (params, form) = (built.params(), recording.keys.form);
+        let key = |(name, &level): (&limbwise::rlwe::KeyName, &usize)| PlannedKey {
+            name: name.describe(params.log_n()),
+            level,
+            bytes: key_bytes(params, *name, level, form),
+        };
+        let keys: Vec<PlannedKey> = recording.keys.required.iter().map(key).collect();
+        let done = Recorded {
+            preset: built.preset.clone(),
+            nodes: recording.graph.nodes().len(),
+            counts: recording.graph.counts(),
+            key_form: form,
+            key_bytes: keys.iter().map(|k| k.bytes).sum(),
+            keys,
+        };
+        let listed = if self.keys { text::record::keys(&done) } else { String::new() };
+        Output::plain(self.json).report(&done, &(text::record::render(&done) + &listed))
+    }
+}

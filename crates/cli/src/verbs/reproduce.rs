@@ -1,0 +1,53 @@
+//! `limbwise reproduce`: what a paper says beside what the models say.
+
+use crate::{
+    output::OutputArgs,
+    specs::{assignment, changed},
+};
+use limbwise_runtime::reproduce;
+
+/// Put the published results of a system beside what the models give
+///
+/// Records the circuits that the paper measures, schedules them on the model of its machine, and puts each published
+/// number beside what comes out: exact (equal at the paper's digits), within 10 %, within 25 %, miss, or not derivable
+/// and why. No model knows a published result, and misses stay.
+///
+/// Examples:
+///   limbwise reproduce ark
+///   limbwise reproduce ark --set hbm_gb_s=2000          what would change (limbwise machines show ark --explain)
+///   limbwise reproduce ark --set distribution=limb-wise --json
+///
+/// What the numbers mean:
+///   paper, model    the published number, and the one that recordings and schedules give, fresh at each run
+///   error           model / paper - 1
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Reproduce {
+    #[command(subcommand)]
+    system: System,
+
+    /// Change a number of the machines first; may be given again
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = assignment, global = true)]
+    changes: Vec<(String, String)>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Which paper.
+#[derive(Debug, clap::Subcommand)]
+enum System {
+    /// ARK \[ARK\]: a CKKS accelerator that reuses keys between operations and makes data at run time
+    Ark,
+}
+
+impl Reproduce {
+    pub(super) fn execute(&self) -> anyhow::Result<()> {
+        let output = self.output.open()?;
+        let System::Ark = self.system;
+        let specs = changed(&["ark".to_owned(), "f1-scaled".to_owned()], &self.changes)?;
+        let [ark, f1] = &specs[..] else { unreachable!("two machines were asked for") };
+        let reproduction = reproduce::ark(ark, f1)?;
+        output.report(&reproduction, &reproduction.to_string())
+    }
+}

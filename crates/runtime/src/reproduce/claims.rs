@@ -1,0 +1,239 @@
+//! Claims: what a paper says, what is measured here, how far apart they are.
+
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, fmt};
+
+/// Everything measured, by name.
+pub(super) type Measures = BTreeMap<String, f64>;
+
+/// A file of claims.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Claims {
+    source: String,
+    about: String,
+    claim: Vec<Claim>,
+}
+
+/// One line of a file: one claim, for one circuit or several.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Claim {
+    id: String,
+    what: String,
+    #[serde(default)]
+    unit: String,
+    /// Name of what is measured: `circuit.measure`. Without: `why` says why nothing can be.
+    #[serde(default)]
+    measure: Option<String>,
+    /// The paper's digits after the point.
+    digits: usize,
+    /// Circuit and published number.
+    paper: BTreeMap<String, f64>,
+    #[serde(default)]
+    why: String,
+}
+
+/// What claims are of, in the order of the table.
+const CIRCUITS: [&str; 4] = ["HRot", "H-IDFT", "H-DFT", "bootstrap"];
+
+/// A system beside the reproduced one, as its paper or another quotes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct System {
+    /// Its name.
+    pub name: String,
+    /// log₂ N.
+    pub log_n: u32,
+    /// L.
+    pub levels: u32,
+    /// Levels that bootstrapping takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bootstrapping_levels: Option<u32>,
+    /// Digits of key switching.
+    pub dnum: u32,
+    /// MiB of a polynomial, a ciphertext, an evaluation key.
+    pub mib: [f64; 3],
+    /// Time of bootstrapping and the products after it, per level and slot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_as_us: Option<f64>,
+    /// Where the numbers are from.
+    pub source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Systems {
+    system: Vec<System>,
+}
+
+/// How a claim fares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Verdict {
+    /// Equal at the paper's digits.
+    #[serde(rename = "exact")]
+    Exact,
+    /// At most a tenth off.
+    #[serde(rename = "within 10 %")]
+    Within10,
+    /// At most a quarter off.
+    #[serde(rename = "within 25 %")]
+    Within25,
+    /// Further off.
+    #[serde(rename = "miss")]
+    Miss,
+    /// Nothing here can tell.
+    #[serde(rename = "not derivable")]
+    NotDerivable,
+}
+
+impl Verdict {
+    /// The verdict in words.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Within10 => "within 10 %",
+            Self::Within25 => "within 25 %",
+            Self::Miss => "miss",
+            Self::NotDerivable => "not derivable",
+        }
+    }
+
+    fn of(paper: f64, model: f64, digits: usize) -> Self {
+        let rounded = |x: f64| format!("{x:.digits$}");
+        match (model / paper - 1.0).abs() {
+            _ if rounded(model) == rounded(paper) => Self::Exact,
+            error if error <= 0.1 => Self::Within10,
+            error if error <= 0.25 => Self::Within25,
+            _ => Self::Miss,
+        }
+    }
+}
+
+/// One published number beside the model's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Which claim.
+    pub id: String,
+    /// Of what.
+    pub what: String,
+    /// Of which circuit.
+    pub circuit: String,
+    /// Unit of both numbers; none for counts and ratios.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub unit: String,
+    /// What the paper says.
+    pub paper: f64,
+    /// What the model says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<f64>,
+    /// model / paper − 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
+    /// How it fares.
+    pub verdict: Verdict,
+    /// What is compared, where that is not plain; why nothing is, if nothing is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// The paper's digits after the point.
+    #[serde(skip)]
+    digits: usize,
+}
+
+/// All claims of a paper.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reproduction {
+    /// The paper, by its key in `docs/bibliography.md`.
+    pub source: String,
+    /// What was recorded and scheduled.
+    pub about: String,
+    /// The claims.
+    pub rows: Vec<Row>,
+    /// Other systems, for context: quoted, not reproduced.
+    pub systems: Vec<System>,
+}
+
+/// Puts claims beside measures.
+///
+/// # Panics
+/// For a file that is no list of claims, or that names something that is not measured: the files are built in and tested.
+pub(super) fn compare(claims: &str, systems: &str, measures: &Measures) -> Reproduction {
+    let claims: Claims = toml::from_str(claims).expect("a built-in file of claims");
+    let systems: Systems = toml::from_str(systems).expect("a built-in file of systems");
+    let row = |claim: &Claim, circuit: &str, paper: f64| {
+        let name = claim.measure.as_ref().map(|measure| format!("{circuit}.{measure}"));
+        let model = name.map(|n| *measures.get(&n).unwrap_or_else(|| panic!("{n} is not measured")));
+        Row {
+            id: claim.id.clone(),
+            what: claim.what.clone(),
+            circuit: circuit.to_owned(),
+            unit: claim.unit.clone(),
+            paper,
+            model,
+            error: model.map(|m| m / paper - 1.0),
+            verdict: model.map_or(Verdict::NotDerivable, |m| Verdict::of(paper, m, claim.digits)),
+            why: claim.why.clone(),
+            digits: claim.digits,
+        }
+    };
+    let published =
+        |c: &Claim| CIRCUITS.iter().filter_map(|&at| Some(row(c, at, *c.paper.get(at)?))).collect::<Vec<_>>();
+    let rows: Vec<Row> = claims.claim.iter().flat_map(published).collect();
+    let published: usize = claims.claim.iter().map(|c| c.paper.len()).sum();
+    assert_eq!(rows.len(), published, "a claim is of no known circuit");
+    Reproduction { rows, source: claims.source, about: claims.about, systems: systems.system }
+}
+
+impl fmt::Display for Reproduction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "[{}]: {}\n", self.source, self.about)?;
+        writeln!(
+            f,
+            "{:<4} {:<36} {:<10} {:>8} {:>9} {:>9}  {:<13}  why",
+            "id", "claim", "of", "paper", "model", "error", "verdict"
+        )?;
+        for row in &self.rows {
+            let digits = row.digits;
+            let model = row.model.map_or_else(
+                || "-".into(),
+                |m| match digits == 0 && m.fract() == 0.0 {
+                    true => format!("{m:.0}"),
+                    false => format!("{m:.*}", digits + 1),
+                },
+            );
+            let error = row.error.map_or_else(|| "-".into(), |e| format!("{:+.1} %", 100.0 * e));
+            let what = if row.unit.is_empty() { row.what.clone() } else { format!("{}, {}", row.what, row.unit) };
+            let line = format!(
+                "{:<4} {what:<36} {:<10} {:>8.digits$} {model:>9} {error:>9}  {:<13}  {}",
+                row.id,
+                row.circuit,
+                row.paper,
+                row.verdict.text(),
+                row.why
+            );
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        let counts = [Verdict::Exact, Verdict::Within10, Verdict::Within25, Verdict::Miss, Verdict::NotDerivable];
+        let count = |v: Verdict| format!("{} {}", self.rows.iter().filter(|r| r.verdict == v).count(), v.text());
+        writeln!(f, "\n{} claims: {}", self.rows.len(), counts.map(count).join(", "))?;
+        writeln!(f, "\nOther systems, as quoted: nothing of this is reproduced here")?;
+        writeln!(
+            f,
+            "{:<10} {:>5} {:>3} {:>6} {:>5} {:>24} {:>10}  source",
+            "system", "N", "L", "L_boot", "dnum", "MiB poly, ct, key", "T_A.S., µs"
+        )?;
+        for s in &self.systems {
+            let boot = s.bootstrapping_levels.map_or_else(|| "-".into(), |l| l.to_string());
+            let t = s.t_as_us.map_or_else(|| "-".into(), |t| t.to_string());
+            let [poly, ciphertext, key] = s.mib;
+            let (n, sizes) = (format!("2^{}", s.log_n), format!("{poly}, {ciphertext}, {key}"));
+            writeln!(
+                f,
+                "{:<10} {n:>5} {:>3} {boot:>6} {:>5} {sizes:>24} {t:>10}  {}",
+                s.name, s.levels, s.dnum, s.source
+            )?;
+        }
+        Ok(())
+    }
+}

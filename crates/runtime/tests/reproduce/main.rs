@@ -1,0 +1,97 @@
+//! `limbwise reproduce ark`: the golden table, and that it hangs on the model's numbers and on nothing else.
+
+#![expect(clippy::unwrap_used, reason = "a test binary")]
+
+use limbwise_machines::Spec;
+use limbwise_runtime::reproduce::{Reproduction, Row, Verdict, ark};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+fn reproduced(changes: &[(&str, &str)]) -> Reproduction {
+    let spec = |name: &str| {
+        let spec = Spec::load(name).unwrap();
+        let known: Vec<_> = changes.iter().filter(|(path, _)| spec.has(path)).collect();
+        let known: Vec<(&str, &str)> = known.into_iter().copied().collect();
+        spec.with_overrides(&known).unwrap()
+    };
+    ark(&spec("ark"), &spec("f1-scaled")).unwrap()
+}
+
+#[test]
+fn the_papers_numbers_beside_ours() {
+    let text = reproduced(&[]).to_string();
+    let path = repository("tests/golden/reproduce/ark.txt");
+    if std::env::var_os("LIMBWISE_BLESS").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, &text).unwrap();
+    }
+    let golden = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(text, golden, "{} differs: read the change, then run make bless", path.display());
+}
+
+/// A fifth more of a number that the paper does not vary changes what is reported.
+#[test]
+fn the_report_hangs_on_the_machines_numbers() {
+    let usual = reproduced(&[]);
+    let moved = |change: (&str, &str)| {
+        let rows = reproduced(&[change]).rows;
+        let differ = |(a, b): (&Row, &Row)| a.model != b.model;
+        rows.iter().zip(&usual.rows).filter(|pair| differ(*pair)).map(|(row, _)| row.id.clone()).collect::<Vec<_>>()
+    };
+    let speeds = moved(("memory.hbm.bandwidth_gb_s", "1200"));
+    assert!(speeds.contains(&"A11".into()) && speeds.contains(&"A7".into()), "{speeds:?}");
+    assert!(!speeds.contains(&"A1".into()) && !speeds.contains(&"A5".into()), "counts hang on no machine: {speeds:?}");
+    assert_eq!(moved(("chip.multipliers", "49152")), ["A6", "A6"], "the busy shares of both transforms");
+}
+
+/// Published results stand where no model can read them.
+#[test]
+fn no_model_contains_a_published_result() {
+    let claims: toml::Table =
+        toml::from_str(&fs::read_to_string(repository("crates/runtime/claims/ark.toml")).unwrap()).unwrap();
+    let printed = |claim: &toml::Value| {
+        let digits = usize::try_from(claim["digits"].as_integer().unwrap()).unwrap();
+        let number = |x: &toml::Value| x.as_float().or_else(|| Some(f64::from(i32::try_from(x.as_integer()?).ok()?)));
+        let all = claim["paper"].as_table().unwrap().values();
+        all.map(|x| format!("{:.digits$}", number(x).unwrap())).collect::<Vec<_>>()
+    };
+    let published: Vec<String> = claims["claim"].as_array().unwrap().iter().flat_map(printed).collect();
+    // Numbers of one or two digits are everywhere; from three digits on, one that is equal is one that was copied.
+    let telling: Vec<&String> =
+        published.iter().filter(|p| p.contains('.') && p.trim_start_matches(['0', '.']).len() > 3).collect();
+    assert!(telling.len() > 10, "{telling:?}");
+    let mut files = Vec::new();
+    let mut folders = vec![repository("crates/machines/specs"), repository("crates/machines/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
+            if entry.is_dir() { folders.push(entry) } else { files.push(entry) }
+        }
+    }
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(!text.contains("claims/"), "{} reads claims", file.display());
+        for number in text.split(|c: char| !c.is_ascii_digit() && c != '.') {
+            assert!(!telling.iter().any(|t| *t == number), "{} contains {number}", file.display());
+        }
+    }
+}
+
+#[test]
+fn verdicts_are_what_they_say() {
+    for row in reproduced(&[]).rows {
+        let off = row.error.map(f64::abs);
+        match row.verdict {
+            Verdict::Exact => assert!(off < Some(0.1), "{row:?}"),
+            Verdict::Within10 => assert!(off <= Some(0.1), "{row:?}"),
+            Verdict::Within25 => assert!(off > Some(0.1) && off <= Some(0.25), "{row:?}"),
+            Verdict::Miss => assert!(off > Some(0.25), "{row:?}"),
+            Verdict::NotDerivable => assert!(off.is_none() && !row.why.is_empty(), "{row:?}"),
+        }
+    }
+}
