@@ -2,6 +2,7 @@
 
 use crate::{
     lower::role_name, machine::Machine, program::TaskKind, reuse::reuse, scheduler::Schedule, spec::Assumption,
+    words::Words,
 };
 use limbwise_graph::Graph;
 use serde::Serialize;
@@ -156,7 +157,7 @@ impl Report {
                 .filter(|(_, ticks)| share(*ticks) >= LEAST_SHARE)
                 .map(|(path, ticks)| RegionTime { path, seconds: as_f64(ticks) * program.tick_seconds })
                 .collect(),
-            notes: Vec::new(),
+            notes: split_note(machine.words(), graph).into_iter().collect(),
             assumed: machine.spec().assumed(),
         }
     }
@@ -282,6 +283,16 @@ impl Report {
         }
         Ok(())
     }
+}
+
+/// Says where residues take several words each.
+fn split_note(words: Words, graph: &Graph) -> Option<String> {
+    let (most, bits) = (words.split(graph), Words::widest_prime_bits(graph));
+    let text = format!(
+        "primes of up to {bits} bits in words of {}: up to {most} words a residue, each counted as a limb",
+        words.bits
+    );
+    (most > 1).then_some(text)
 }
 
 /// Bytes of the program's inputs that its operations read, by role.
