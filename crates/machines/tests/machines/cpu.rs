@@ -81,5 +81,8 @@ fn regions_are_exact_and_fields_that_do_not_apply_are_absent() {
     assert_eq!(report.utilization["cpu"], 1.0);
     let json = serde_json::to_value(&report).unwrap();
     let fields: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(fields, ["assumed", "bytes", "machine", "regions", "seconds", "utilization"]);
+    assert_eq!(
+        fields,
+        ["assumed", "bytes", "critical_path", "machine", "products", "regions", "seconds", "utilization"]
+    );
 }
