@@ -1,25 +1,45 @@
 # The commands of this repository. `make demo` and `make test` are the two of the README.
-# Needs: Rust (stable, 1.95 or later) with rustfmt and clippy, Python 3.11 or later for the checkers. No other install.
+# Needs: Rust (stable, 1.95 or later) with rustfmt and clippy, Python 3.11 or later with venv and pip (the package index is
+# asked for what Python's tests need, into an environment of their own). No other install.
+
+# Where the Python package is installed to be tested: nothing of the source tree is on its path.
+PYTHON_ENV := $(abspath $(or $(CARGO_TARGET_DIR),target))/python
+PYTHON := $(PYTHON_ENV)/bin/python
 
 LIMBWISE := cargo run --release -p limbwise-cli --bin limbwise --
 
 FUZZ_SECONDS ?= 60
 FUZZ_SEEDS := crates/limbwise/tests/wire/v1 crates/runtime/tests/wire_v1 crates/machines/specs fuzz/seeds
 
-.PHONY: demo test test-all check check-code check-docs fuzz bless bench
+.PHONY: demo test test-rust test-python test-all check check-code check-docs check-python python wheel fuzz bless bench
 
 demo:        ## trains on real data, encrypted; then plans and times the same program
 	$(LIMBWISE) run logreg
 
-test:        ## all tests that CI runs
+test: test-rust test-python  ## all tests that CI runs
+
+test-rust:   ## those of the Rust workspace and of the checkers
 	cargo test --workspace
 	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
-test-all:    ## also the long tests
+test-python: python  ## those of the Python package, as installed
+	$(PYTHON) -m pytest
+
+python: $(PYTHON)  ## builds the Python package and installs it into the environment of its tests
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check ".[test,plots,progress]"
+
+$(PYTHON):
+	python3 -m venv $(PYTHON_ENV)
+
+wheel: $(PYTHON)  ## a manylinux wheel in target/wheels; kernels are chosen when it runs
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2"
+	$(PYTHON_ENV)/bin/maturin build --out target/wheels
+
+test-all: test-python  ## also the long tests
 	cargo test --workspace -- --include-ignored
 	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
-check: check-code check-docs
+check: check-code check-docs check-python
 
 check-code:  ## form, lints, rustdoc, and the server build, which has no secret key
 	cargo fmt --all --check

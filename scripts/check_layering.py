@@ -22,8 +22,9 @@ ALLOWED = {
     "runtime": {"math", "device", "cpu", "graph", "machines", "limbwise", "apps"},
     "server": {"math", "device", "cpu", "graph", "machines", "limbwise", "apps", "runtime"},
     "cli": {"math", "device", "cpu", "graph", "machines", "limbwise", "apps", "runtime", "server"},
+    "py": {"math", "device", "cpu", "graph", "machines", "limbwise", "apps", "runtime", "server", "cli"},
 }
-TOPS = {"runtime", "server", "cli"}
+TOPS = {"runtime", "server", "cli", "py"}
 REASONS = "docs/adr/0016-dependencies.md"
 
 

@@ -6,7 +6,6 @@ use std::{
     error::Error,
     fmt,
     io::{self, Write as _},
-    process::ExitCode,
 };
 
 /// A mistake that the command line itself finds: the whole text, with what, got, wanted, next step.
@@ -46,19 +45,19 @@ fn is_fault(error: &anyhow::Error) -> bool {
     wrong || scheme.is_some_and(unread) || error.is::<io::Error>()
 }
 
-/// Says what went wrong. The texts of the libraries name their causes themselves, so only the outermost is printed.
-pub(crate) fn exit(error: &anyhow::Error) -> ExitCode {
+/// Says what went wrong, and returns the exit code. The texts of the libraries name their causes themselves, so only the outermost is printed.
+pub(crate) fn exit(error: &anyhow::Error) -> u8 {
     if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
-        return ExitCode::SUCCESS;
+        return 0;
     }
     say(&format!("error: {error}\n"));
-    if is_fault(error) { ExitCode::FAILURE } else { ExitCode::from(2) }
+    if is_fault(error) { 1 } else { 2 }
 }
 
-/// After a panic, whose message is on standard error already.
-pub(crate) fn bug() -> ExitCode {
+/// After a panic, whose message is on standard error already; returns the exit code.
+pub(crate) fn bug() -> u8 {
     say("error: this is a bug in limbwise; please report the lines above with the command that led here\n");
-    ExitCode::FAILURE
+    1
 }
 
 /// Writes to standard error; nobody can be told if that fails.

@@ -1,33 +1,7 @@
-//! The program `limbwise`: arguments in, readings of a program out. One verb a file.
-//!
-//! Enters: arguments, progress, texts and JSON of reports, files that are written whole or not at all.
-//! Stays out: arithmetic, schemes, models of machines.
-//!
-//! Read in this order: [`verbs`], [`workload`] (options to program), [`readings`] (program to plan), [`text`],
-//! [`output`] and [`files`], [`failure`] (exit codes).
+//! The program `limbwise`; all of it is in the library beside.
 
-mod failure;
-mod files;
-mod host;
-mod output;
-mod progress;
-mod readings;
-mod specs;
-mod text;
-mod verbs;
-mod workload;
-
-use clap::Parser as _;
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let verb = verbs::Cli::parse().verb;
-    match catch_unwind(AssertUnwindSafe(|| verb.execute())) {
-        Ok(Ok(())) => ExitCode::SUCCESS,
-        Ok(Err(error)) => failure::exit(&error),
-        Err(_) => failure::bug(),
-    }
+    limbwise_cli::run(std::env::args_os()).into()
 }

@@ -41,6 +41,9 @@ pub enum Error {
     /// A file that cannot be read or written.
     #[error(transparent)]
     Wire(#[from] WireError),
+    /// Somebody asked to stop.
+    #[error("interrupted: nothing was changed, the call can be made again")]
+    Interrupted,
     /// The device refused the ring.
     #[error(transparent)]
     Ring(#[from] RingError),

@@ -1,11 +1,12 @@
 //! The readings of one program: run it, plan it, time it; and the host they happen on.
 //!
-//! Enters: opening devices by name, recording, plans, runs, files of programs and reports, calibration of the host's model.
+//! Enters: opening devices by name, recording, plans, runs, files of programs and reports, calibration of the
+//! host's model, programs as data.
 //! Stays out: printing, arguments, arithmetic.
 //!
 //! Read in this order: [`session`] (what every reading goes through), [`mod@record`],
 //! [`mod@plan`], [`frontier`], [`keys`], [`mod@run`], [`shadow`], [`mod@calibrate`], [`reproduce`],
-//! [`files`].
+//! [`files`], [`tape`].
 
 pub mod bench;
 pub mod calibrate;
@@ -20,6 +21,7 @@ pub mod reproduce;
 pub mod run;
 pub mod session;
 pub mod shadow;
+pub mod tape;
 
 pub use calibrate::{Calibration, calibrate};
 pub use error::{Error, Result};

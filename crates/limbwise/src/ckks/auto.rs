@@ -119,9 +119,17 @@ impl<'a, D: Device> Auto<'a, D> {
     /// # Errors
     /// As [`Self::mul`], or values that cannot be encoded.
     pub fn mul_values(&self, a: &Ciphertext<D>, values: &[Complex64]) -> Result<Ciphertext<D>> {
+        self.mul_rows(a, &[values.to_vec()])
+    }
+
+    /// [`Self::mul_values`] with values of its own for each message of the batch, or one row for all.
+    ///
+    /// # Errors
+    /// As [`Self::mul_values`].
+    pub fn mul_rows(&self, a: &Ciphertext<D>, rows: &[Vec<Complex64>]) -> Result<Ciphertext<D>> {
         let a = self.settle(a)?;
         self.eval.needs("mul_values", &a, 1)?;
-        self.eval.mul_plain(&a, &self.encoded(values, &a)?)
+        self.eval.mul_plain(&a, &self.encoded(rows, &a)?)
     }
 
     /// `a + values`.
@@ -129,15 +137,22 @@ impl<'a, D: Device> Auto<'a, D> {
     /// # Errors
     /// Values that cannot be encoded.
     pub fn add_values(&self, a: &Ciphertext<D>, values: &[Complex64]) -> Result<Ciphertext<D>> {
-        let a = self.settle(a)?;
-        self.eval.add_plain(&a, &self.encoded(values, &a)?)
+        self.add_rows(a, &[values.to_vec()])
     }
 
-    fn encoded(&self, values: &[Complex64], like: &Ciphertext<D>) -> Result<Plaintext<D>> {
+    /// [`Self::add_values`] with values of its own for each message of the batch, or one row for all.
+    ///
+    /// # Errors
+    /// As [`Self::add_values`].
+    pub fn add_rows(&self, a: &Ciphertext<D>, rows: &[Vec<Complex64>]) -> Result<Ciphertext<D>> {
+        let a = self.settle(a)?;
+        self.eval.add_plain(&a, &self.encoded(rows, &a)?)
+    }
+
+    fn encoded(&self, rows: &[Vec<Complex64>], like: &Ciphertext<D>) -> Result<Plaintext<D>> {
         let packing = Packing { slots: like.slots, level: like.level, scale: like.scale };
-        let batch = [values.to_vec()];
-        let plain = self.encoder.encode(self.eval.device(), &batch, packing)?;
-        Ok(if like.shadow.is_some() { plain.with_shadow(&batch) } else { plain })
+        let plain = self.encoder.encode(self.eval.device(), rows, packing)?;
+        Ok(if like.shadow.is_some() { plain.with_shadow(rows) } else { plain })
     }
 
     /// `a + value` in every slot.

@@ -4,7 +4,7 @@
 //! Stays out: kernels, key generation (it is RLWE's), workloads.
 //!
 //! Read in this order: [`ciphertext`], [`encoder`], [`mod@encrypt`], [`evaluator`], [`rotation`], [`linear`], [`tensor`], [`auto`],
-//! [`chebyshev`], [`bootstrap`], [`estimate`], [`shadow`], [`watch`], and for clients `decrypt`, `audit`.
+//! [`chebyshev`], [`functions`], [`bootstrap`], [`estimate`], [`shadow`], [`watch`], and for clients `decrypt`, `audit`.
 
 #[cfg(feature = "client")]
 pub mod audit;
@@ -20,6 +20,7 @@ pub mod encoder;
 pub mod encrypt;
 pub mod estimate;
 pub mod evaluator;
+pub mod functions;
 pub mod linear;
 pub mod rotation;
 pub mod shadow;

@@ -1,0 +1,71 @@
+//! Errors of the engine as exceptions of `limbwise.errors`, with the same text.
+
+use limbwise::Error as Scheme;
+use limbwise_runtime::Error as Runtime;
+use pyo3::{
+    exceptions::PyKeyboardInterrupt,
+    prelude::{PyAnyMethods as _, PyErr, PyResult, Python},
+};
+use std::cell::RefCell;
+
+thread_local! {
+    /// What a signal handler raised while this thread computed.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Lets signal handlers run, if this is the main thread.
+///
+/// # Errors
+/// [`Scheme::Interrupted`] if one raises; [`of_scheme`] gives back what it raised.
+pub(crate) fn look_at_signals() -> limbwise::Result<()> {
+    Python::attach(|py| py.check_signals()).map_err(|raised| {
+        RAISED.with(|held| held.replace(Some(raised)));
+        Scheme::Interrupted
+    })
+}
+
+/// An exception of a class of `limbwise.errors`.
+pub(crate) fn exception(class: &str, text: &str) -> PyErr {
+    let make = |py: Python<'_>| -> PyResult<PyErr> {
+        let made = py.import("limbwise.errors")?.getattr(class)?.call1((text,))?;
+        Ok(PyErr::from_value(made))
+    };
+    Python::attach(|py| make(py).unwrap_or_else(|failed| failed))
+}
+
+/// The exception for a mistake in a call that the engine never sees.
+pub(crate) fn shape_error(text: &str) -> PyErr {
+    exception("ShapeError", text)
+}
+
+/// The exception of a scheme's error.
+pub(crate) fn of_scheme(error: Scheme) -> PyErr {
+    let class = match &error {
+        Scheme::Interrupted => {
+            let raised = RAISED.with(|held| held.take());
+            return raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(error.to_string()));
+        }
+        Scheme::Params(_) | Scheme::Ring(_) => "ParamsError",
+        Scheme::Level(_) => "LevelError",
+        Scheme::Scale(_) => "ScaleError",
+        Scheme::Key(_) => "KeyMissing",
+        Scheme::Encode(_) => "EncodeError",
+        Scheme::Tensor(_) => "ShapeError",
+        Scheme::Bootstrap(_) => "BootstrapError",
+        Scheme::Decrypt(_) => "DecryptError",
+        Scheme::Wire(_) => "WireError",
+        Scheme::Device(_) | Scheme::Entropy(_) => "DeviceFault",
+        _ => "LimbwiseError",
+    };
+    exception(class, &error.to_string())
+}
+
+/// The exception of an error of a reading.
+pub(crate) fn of_runtime(error: Runtime) -> PyErr {
+    match error {
+        Runtime::Scheme(error) => of_scheme(error),
+        Runtime::Memory { .. } => exception("MemoryBudgetError", &error.to_string()),
+        Runtime::Machine(_) => exception("MachineError", &error.to_string()),
+        other => exception("LimbwiseError", &other.to_string()),
+    }
+}

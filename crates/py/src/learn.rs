@@ -1,0 +1,89 @@
+//! Training on encrypted rows: the workload `logreg` on data from Python.
+
+use crate::{
+    error::{exception, look_at_signals, of_runtime, shape_error},
+    params::PyParams,
+    report::{News, tell},
+};
+use limbwise::rlwe::KeyForm;
+use limbwise_apps::logreg::{
+    data::{LabelledRows, Prepared},
+    encrypted::{Logreg, levels_needed},
+    sigmoid::SigmoidPolynomial,
+};
+use limbwise_cpu::Cpu;
+use limbwise_runtime::{Event, Host, open, plan, record, run, run::RunOptions};
+use pyo3::{
+    buffer::PyBuffer,
+    prelude::{Bound, PyAny, PyResult, pyfunction},
+};
+
+/// Rows that are scored encrypted at the end, so that the precision is known.
+const SCORED: usize = 8;
+
+/// Trains on rows whose first column is 1, scaled; returns the weights and the run's report as JSON.
+#[pyfunction]
+#[pyo3(signature = (rows, columns, labels, *, params, batch, iterations, degree, interval, seeded=false, threads=None))]
+#[expect(clippy::too_many_arguments, reason = "keywords of one Python call")]
+pub(crate) fn train_logistic_regression(
+    rows: &Bound<'_, PyAny>,
+    columns: usize,
+    labels: Vec<bool>,
+    params: &PyParams,
+    batch: usize,
+    iterations: usize,
+    degree: usize,
+    interval: f64,
+    seeded: bool,
+    threads: Option<usize>,
+) -> PyResult<String> {
+    let py = rows.py();
+    let buffer = PyBuffer::<f64>::get(rows)?;
+    let features: Vec<f64> = buffer.to_vec(py)?;
+    if columns == 0 || features.len() != columns * labels.len() || labels.is_empty() {
+        return Err(shape_error("rows and labels that do not go together"));
+    }
+    let fits = interval > 0.0 && interval.is_finite();
+    if !(1..=31).contains(&degree) || !fits {
+        return Err(exception(
+            "ParamsError",
+            &format!("degree {degree} on ±{interval}: choose 3, 5 or 7 on a finite interval"),
+        ));
+    }
+    let train = LabelledRows { features, cols: columns, labels };
+    let scored = train.labels.len().min(SCORED);
+    let test = LabelledRows {
+        features: train.features[..scored * columns].to_vec(),
+        cols: columns,
+        labels: train.labels[..scored].to_vec(),
+    };
+    let names = (0..columns).map(|i| if i == 0 { "bias".into() } else { format!("x{i}") }).collect();
+    let prepared = Prepared { train, test, columns: names, dropped: Vec::new() };
+    let polynomial = SigmoidPolynomial::least_squares(degree, interval);
+    let program = Logreg::new(&params.params, prepared, batch, iterations, polynomial)
+        .map_err(|e| exception("LevelError", &e.to_string()))?;
+    let form = if seeded { KeyForm::Seeded } else { KeyForm::Stored };
+    let dev: Cpu = open("cpu", &Host { isa: None, threads }).map_err(of_runtime)?;
+    let report = py.detach(|| -> limbwise_runtime::Result<_> {
+        let recording = record(&program, form)?;
+        let host = crate::program::calibrated(params.params.log_n())?;
+        let plan = plan(&program, &params.name, &recording, &host)?;
+        look_at_signals()?;
+        run(&dev, &program, &recording, &plan, &RunOptions::default(), &mut |event| match event {
+            Event::Progress { step, done, total } => {
+                tell(News { kind: "step", name: &step, done, total, ..News::default() });
+            }
+            Event::Done(step) => {
+                tell(News { kind: "done", name: &step.name, seconds: step.seconds, ..News::default() })
+            }
+        })
+    });
+    let report = report.map_err(of_runtime)?;
+    serde_json::to_string(&report).map_err(|e| exception("LimbwiseError", &e.to_string()))
+}
+
+/// Levels that a training takes.
+#[pyfunction]
+pub(crate) fn training_levels(iterations: usize, degree: usize) -> usize {
+    levels_needed(iterations, degree)
+}

@@ -1,0 +1,50 @@
+//! The native half of the Python package `limbwise`: sessions, ciphertexts, recorded programs.
+//!
+//! Enters: what Python cannot say itself: the schemes compiled for the CPU, the trace, reports as JSON, exceptions.
+//! Stays out: arithmetic, shapes of arrays (`python/limbwise` lays them into slots), texts for people.
+//!
+//! Every evaluation runs without the interpreter's lock, so threads compute at a time; signals are looked at between
+//! operations. Read in this order: `error`, `report`, `params`, `buffer`, `ciphertext`, `live`, `trace`, `ways`, `session`,
+//! `program`, `functions`, `learn`.
+
+mod buffer;
+mod ciphertext;
+mod error;
+mod functions;
+mod learn;
+mod live;
+mod params;
+mod program;
+mod report;
+mod session;
+mod trace;
+mod ways;
+
+use pyo3::prelude::{Bound, PyModule, PyModuleMethods, PyResult, Python, pyfunction, pymodule, wrap_pyfunction};
+use std::ffi::OsString;
+
+/// Runs the command `limbwise` with its arguments, its own name first, and returns the exit code.
+#[pyfunction]
+fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| limbwise_cli::run(arguments))
+}
+
+/// The native half of `limbwise`.
+#[pymodule]
+fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<params::PyParams>()?;
+    module.add_class::<ciphertext::PyCiphertext>()?;
+    module.add_class::<session::Session>()?;
+    module.add_class::<program::Recorded>()?;
+    module.add_function(wrap_pyfunction!(command, module)?)?;
+    module.add_function(wrap_pyfunction!(report::set_reporter, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::fit, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::fit_sigmoid, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::sign_stages, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::power_series, module)?)?;
+    module.add_function(wrap_pyfunction!(learn::train_logistic_regression, module)?)?;
+    module.add_function(wrap_pyfunction!(learn::training_levels, module)?)?;
+    module.add_function(wrap_pyfunction!(program::machines, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Parameter sets: chosen, named, or written down.
+
+use crate::error::{exception, of_scheme};
+use limbwise::params::{Params, ParamsLiteral, Wish, choose, presets};
+use pyo3::prelude::{PyErr, PyResult, pyclass, pymethods};
+
+/// A checked parameter set.
+#[pyclass(frozen, name = "Params", module = "limbwise._limbwise")]
+#[derive(Clone)]
+pub(crate) struct PyParams {
+    pub(crate) params: Params,
+    /// A preset's name, or what it was chosen for.
+    pub(crate) name: String,
+}
+
+fn refused(error: limbwise::params::ParamsError) -> PyErr {
+    of_scheme(error.into())
+}
+
+#[pymethods]
+impl PyParams {
+    /// The smallest set for so many products in a row, bits of precision and slots.
+    #[staticmethod]
+    fn choose(depth: usize, precision_bits: u32, slots: usize) -> PyResult<Self> {
+        let params = choose(Wish { depth, precision_bits, slots }).map_err(refused)?;
+        Ok(Self { params, name: format!("depth {depth}, {precision_bits} bits") })
+    }
+
+    /// A preset.
+    #[staticmethod]
+    fn preset(name: &str) -> PyResult<Self> {
+        Ok(Self { params: presets::preset(name).map_err(refused)?, name: name.into() })
+    }
+
+    /// A set as `limbwise params show NAME` prints it.
+    #[staticmethod]
+    fn from_toml(text: &str) -> PyResult<Self> {
+        let wrong = |e: toml::de::Error| {
+            let next = "\"limbwise params show n16-l24-s40\" prints a text of the right form";
+            exception("ParamsError", &format!("not a parameter set: {}\n({next})", e.to_string().trim_end()))
+        };
+        let literal: ParamsLiteral = toml::from_str(text).map_err(wrong)?;
+        Ok(Self { params: Params::new(&literal).map_err(refused)?, name: "your own".into() })
+    }
+
+    /// Names of all presets with their purpose.
+    #[staticmethod]
+    fn presets() -> Vec<(&'static str, &'static str)> {
+        presets::presets().into_iter().map(|p| (p.name, p.purpose)).collect()
+    }
+
+    /// The set as TOML.
+    fn to_toml(&self) -> PyResult<String> {
+        toml::to_string(self.params.literal()).map_err(|e| exception("ParamsError", &e.to_string()))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    #[getter]
+    fn log_n(&self) -> u32 {
+        self.params.log_n()
+    }
+
+    #[getter]
+    fn max_slots(&self) -> usize {
+        self.params.max_slots()
+    }
+
+    /// Levels of a fresh ciphertext that programs may use.
+    #[getter]
+    fn levels(&self) -> usize {
+        self.params.bootstrapping().map_or(self.params.top_level(), |boot| boot.levels)
+    }
+
+    #[getter]
+    fn security_bits(&self) -> u32 {
+        self.params.security().bits
+    }
+
+    #[getter]
+    fn log_qp(&self) -> f64 {
+        self.params.security().log_qp
+    }
+
+    #[getter]
+    fn insecure_reason(&self) -> Option<&str> {
+        self.params.security().insecure_reason.as_deref()
+    }
+
+    #[getter]
+    fn bootstraps(&self) -> bool {
+        self.params.bootstrapping().is_some()
+    }
+
+    #[getter]
+    fn log_scale(&self) -> u32 {
+        self.params.literal().log_scale
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.params == other.params
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<limbwise.Params {}: N = 2^{}, {} levels>", self.name, self.log_n(), self.levels())
+    }
+}

@@ -1,0 +1,195 @@
+//! Recorded programs: planned, timed, written down.
+
+use crate::error::{exception, of_runtime};
+use limbwise::{
+    Result as SchemeResult,
+    ckks::{
+        BootstrapPlan, PlaintextForm,
+        bootstrap::{HalvesAt, Rotations},
+    },
+    rlwe::{KeyForm, Requirements},
+};
+use limbwise_apps::Program as _;
+use limbwise_machines::{Spec, machine};
+use limbwise_runtime::{
+    Calibration, Host, Recording, calibrate,
+    frontier::{Budget, Survey, Way, survey},
+    open, record,
+    tape::Tape,
+};
+use pyo3::prelude::{PyResult, Python, pyclass, pyfunction, pymethods};
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::BufWriter,
+    path::PathBuf,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+/// A traced program with what was learnt of it.
+#[pyclass(frozen, module = "limbwise._limbwise")]
+pub(crate) struct Recorded {
+    tape: Tape,
+    preset: String,
+    recording: OnceLock<Arc<Recording>>,
+}
+
+/// This host's rates, measured once a process and ring.
+static CALIBRATIONS: Mutex<BTreeMap<u32, Calibration>> = Mutex::new(BTreeMap::new());
+
+pub(crate) fn calibrated(log_n: u32) -> limbwise_runtime::Result<Calibration> {
+    let mut known = CALIBRATIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(calibration) = known.get(&log_n) {
+        return Ok(calibration.clone());
+    }
+    let measured = calibrate(&open("cpu", &Host::default())?, log_n)?;
+    known.insert(log_n, measured.clone());
+    Ok(measured)
+}
+
+/// Names of the machines that are built in.
+#[pyfunction]
+pub(crate) fn machines() -> Vec<String> {
+    limbwise_machines::names().into_iter().map(Into::into).collect()
+}
+
+fn json_of(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|e| exception("LimbwiseError", &e.to_string()))
+}
+
+impl Recorded {
+    pub(crate) fn new(tape: Tape, preset: &str) -> Self {
+        Self { tape, preset: preset.into(), recording: OnceLock::new() }
+    }
+
+    /// The keys that the program needs.
+    pub(crate) fn required(&self) -> SchemeResult<Requirements> {
+        Ok(self.recording()?.keys.required.clone())
+    }
+
+    fn recording(&self) -> SchemeResult<Arc<Recording>> {
+        if let Some(known) = self.recording.get() {
+            return Ok(known.clone());
+        }
+        let recorded = Arc::new(record(&self.tape, KeyForm::Stored)?);
+        Ok(self.recording.get_or_init(|| recorded).clone())
+    }
+
+    /// The program run in one way.
+    fn in_way(&self, way: Way) -> Tape {
+        let tape = way.bootstrapping.map_or_else(|| self.tape.clone(), |plan| self.tape.with_bootstrapping(plan));
+        way.maps.map_or_else(|| tape.clone(), |(_, form)| tape.with_form(form))
+    }
+
+    /// What a memory budget leaves open; without one, the way in which it was traced.
+    fn ways(&self, memory: Option<u64>) -> Vec<Way> {
+        let traced = Way { bootstrapping: self.tape.bootstrapping, ..Way::of_keys(KeyForm::Stored) };
+        if memory.is_none() {
+            return vec![traced];
+        }
+        let usual = [(Rotations::DoubleHoisted, HalvesAt::Once), (Rotations::MultiHop, HalvesAt::Turns)];
+        let boots: Vec<Option<BootstrapPlan>> = match self.tape.bootstrapping {
+            None => vec![None],
+            Some(plan) => {
+                let with = |(rotations, halves), form| Some(BootstrapPlan { rotations, halves, form, ..plan });
+                usual.into_iter().flat_map(|way| PlaintextForm::ALL.map(|form| with(way, form))).collect()
+            }
+        };
+        let maps = self.tape.maps().first().map(|(_, plan)| plan.strategy);
+        let maps = maps.map_or(vec![None], |strategy| PlaintextForm::ALL.map(|form| Some((strategy, form))).to_vec());
+        let mut ways = Vec::new();
+        for bootstrapping in boots {
+            for &maps in &maps {
+                ways.extend([KeyForm::Stored, KeyForm::Seeded].map(|keys| Way { maps, bootstrapping, keys }));
+            }
+        }
+        ways
+    }
+}
+
+#[pymethods]
+impl Recorded {
+    /// Operations of the front end, by name.
+    #[getter]
+    fn operations(&self) -> Vec<&'static str> {
+        self.tape.steps.iter().map(|step| step.op.name()).collect()
+    }
+
+    /// The plan as JSON, and the way it takes: how keys are kept, and how it bootstraps.
+    #[pyo3(signature = (memory=None))]
+    fn plan(&self, py: Python<'_>, memory: Option<u64>) -> PyResult<(String, &'static str, Option<String>)> {
+        let ways = self.ways(memory);
+        let surveyed = py.detach(|| {
+            let host = calibrated(self.tape.params.log_n())?;
+            let budget = memory.map_or(Budget::Free(u64::MAX), Budget::Asked);
+            survey(&ways, |way| self.in_way(way), &self.preset, &host, budget)
+        });
+        let Survey { rows, chosen } = surveyed.map_err(of_runtime)?;
+        let Some((way, _, plan)) = chosen else {
+            let least = rows.iter().map(|row| row.peak_bytes).min().unwrap_or(0);
+            let text = format!(
+                "no way to run this program stays within {:.2} GB: the smallest takes {:.2} GB; allow that, encrypt fewer values, or choose a preset with fewer limbs",
+                memory.unwrap_or(0) as f64 / 1e9,
+                least as f64 / 1e9
+            );
+            return Err(exception("MemoryBudgetError", &text));
+        };
+        let keys = if way.keys == KeyForm::Stored { "stored" } else { "seeded" };
+        Ok((json_of(&plan)?, keys, way.bootstrapping.map(|plan| json_of(&plan)).transpose()?))
+    }
+
+    /// What the recording holds: counts and traffic by role, as JSON.
+    fn record(&self, py: Python<'_>) -> PyResult<String> {
+        let recording = py.detach(|| self.recording()).map_err(crate::error::of_scheme)?;
+        let graph = &recording.graph;
+        let log_n = self.tape.params.log_n();
+        let keys: Vec<(String, usize)> =
+            recording.keys.required.iter().map(|(name, &level)| (name.describe(log_n), level)).collect();
+        json_of(&serde_json::json!({
+            "nodes": graph.nodes().len(),
+            "counts": graph.counts(),
+            "traffic": graph.traffic(),
+            "keys": keys,
+            "levels_left": recording.results.iter().map(|r| r.level).min(),
+        }))
+    }
+
+    /// Writes the graph (docs/graph-format.md).
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        use std::io::Write as _;
+        let recording = py.detach(|| self.recording()).map_err(crate::error::of_scheme)?;
+        let mut out = BufWriter::new(File::create(path)?);
+        py.detach(|| recording.graph.write_jsonl(&mut out))?;
+        Ok(out.flush()?)
+    }
+
+    /// The program on a machine: its report and, with events, its schedule as a Chrome trace; both JSON.
+    #[pyo3(signature = (name, overrides, events=0))]
+    fn time(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        overrides: Vec<(String, String)>,
+        events: usize,
+    ) -> PyResult<(String, Option<String>)> {
+        let recording = py.detach(|| self.recording()).map_err(crate::error::of_scheme)?;
+        let timed = py.detach(|| {
+            let spec = match name {
+                "cpu" => calibrated(self.tape.params.log_n())?.spec()?,
+                _ => Spec::load(name)?,
+            };
+            let spec = spec.with_overrides(&overrides)?;
+            let machine = machine::open(&spec)?;
+            let schedule = machine.schedule(&recording.graph)?;
+            let mut trace = Vec::new();
+            if events > 0 {
+                // Writing to memory does not fail.
+                let _ = schedule.write_chrome_trace(&recording.graph, events, &mut trace);
+            }
+            Ok((machine.report(&recording.graph, &schedule), trace))
+        });
+        let (report, trace) = timed.map_err(of_runtime)?;
+        let trace = (events > 0).then(|| String::from_utf8_lossy(&trace).into_owned());
+        Ok((json_of(&report)?, trace))
+    }
+}

@@ -1,0 +1,42 @@
+//! What long calls tell while they run: to one Python function, which logs and draws progress.
+
+use pyo3::{
+    prelude::{Py, PyAny, PyResult, Python, pyfunction},
+    sync::PyOnceLock,
+};
+
+static REPORTER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// Sets, once, the function that is told `(kind, name, done, total, bytes, seconds)`.
+#[pyfunction]
+pub(crate) fn set_reporter(py: Python<'_>, function: Py<PyAny>) {
+    // A second one is a reload of the package: the first goes on.
+    let _ = REPORTER.set(py, function);
+}
+
+/// Something that is told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct News<'n> {
+    /// What kind: "key", "step", "bootstrapper".
+    pub(crate) kind: &'n str,
+    /// Its name.
+    pub(crate) name: &'n str,
+    /// Parts that are over, of all.
+    pub(crate) done: usize,
+    /// All parts; 0 where nobody knows.
+    pub(crate) total: usize,
+    /// Bytes taken.
+    pub(crate) bytes: u64,
+    /// Time taken.
+    pub(crate) seconds: f64,
+}
+
+/// Tells it. A reporter that raises is not asked why: a computation does not fail for its log.
+pub(crate) fn tell(news: News<'_>) {
+    Python::attach(|py| {
+        let Some(reporter) = REPORTER.get(py) else { return };
+        let News { kind, name, done, total, bytes, seconds } = news;
+        let told: PyResult<Py<PyAny>> = reporter.call1(py, (kind, name, done, total, bytes, seconds));
+        drop(told);
+    });
+}

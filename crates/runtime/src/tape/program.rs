@@ -1,0 +1,132 @@
+//! A traced program: its inputs, its operations in order, its results.
+
+use super::{
+    op::Op,
+    value::{Machine, Value},
+};
+use limbwise::{
+    Complex64, Result,
+    ckks::{Auto, BootstrapPlan, Ciphertext, Diagonals, LinearPlan, LinearTransform, PlaintextForm, Precision},
+    params::Params,
+};
+use limbwise_apps::{Conclusion, Encryption, Input, Observer, Program};
+use limbwise_device::Device;
+
+/// One operation.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What is done.
+    pub op: Op,
+    /// To which values: inputs first, then the results of the steps before, in order.
+    pub operands: Vec<usize>,
+    /// For [`Op::Linear`]: how its map is encoded.
+    pub plan: Option<LinearPlan>,
+}
+
+/// A program as a list of operations.
+#[derive(Clone, Debug)]
+pub struct Tape {
+    /// The parameters.
+    pub params: Params,
+    /// What the client encrypts.
+    pub inputs: Vec<Input>,
+    /// The operations, in order.
+    pub steps: Vec<Step>,
+    /// Values that are results, at least one.
+    pub results: Vec<usize>,
+    /// What the results should be, where the trace computed on clear values too.
+    pub expected: Option<Vec<Vec<Vec<Complex64>>>>,
+    /// How the program bootstraps, if it does.
+    pub bootstrapping: Option<BootstrapPlan>,
+}
+
+impl Tape {
+    /// The same, bootstrapped in another way.
+    #[must_use]
+    pub fn with_bootstrapping(&self, plan: BootstrapPlan) -> Self {
+        Self { bootstrapping: self.bootstrapping.map(|_| plan), ..self.clone() }
+    }
+
+    /// The same with the diagonals of all maps in one form.
+    #[must_use]
+    pub fn with_form(&self, form: PlaintextForm) -> Self {
+        let with = |step: &Step| Step { plan: step.plan.map(|plan| LinearPlan { form, ..plan }), ..step.clone() };
+        Self { steps: self.steps.iter().map(with).collect(), ..self.clone() }
+    }
+
+    /// The step after which each value is used no more; results are never let go.
+    fn last_uses(&self) -> Vec<usize> {
+        let mut last = vec![0; self.inputs.len() + self.steps.len()];
+        for (at, step) in self.steps.iter().enumerate() {
+            step.operands.iter().for_each(|&operand| last[operand] = at);
+        }
+        self.results.iter().for_each(|&result| last[result] = usize::MAX);
+        last
+    }
+}
+
+impl Program for Tape {
+    fn name(&self) -> &'static str {
+        "program"
+    }
+
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        self.inputs.clone()
+    }
+
+    fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
+        let map = |step| match step {
+            &Step { op: Op::Linear(ref map), plan: Some(plan), .. } => Some((&**map, plan)),
+            _ => None,
+        };
+        self.steps.iter().filter_map(map).collect()
+    }
+
+    fn encryption(&self) -> Encryption {
+        Encryption::SecretKey
+    }
+
+    fn bootstrapping(&self) -> Option<BootstrapPlan> {
+        self.bootstrapping
+    }
+
+    fn evaluate<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        maps: &[LinearTransform<D>],
+        inputs: &[Ciphertext<D>],
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Ciphertext<D>>> {
+        let mut values: Vec<Option<Value<D>>> = inputs.iter().map(|c| Some(Value::new(c.clone()))).collect();
+        let source = || auto.bootstrapper();
+        let machine = Machine { auto, bootstrapper: self.bootstrapping.is_some().then_some(&source) };
+        let last = self.last_uses();
+        let mut maps = maps.iter();
+        for (at, step) in self.steps.iter().enumerate() {
+            observer.step(step.op.name(), at, self.steps.len());
+            let _region = auto.eval.device().region(step.op.name(), u32::try_from(at).unwrap_or(u32::MAX));
+            let operands: Vec<&Value<D>> =
+                step.operands.iter().map(|&i| values[i].as_ref().expect("held until its last use")).collect();
+            let map = if matches!(step.op, Op::Linear(_)) { maps.next() } else { None };
+            let linear = |a: &Ciphertext<D>| auto.linear_transform(a, map.expect("each map was encoded"));
+            let result = step.op.apply(&machine, &operands, &linear)?;
+            values.push(Some(Value::new(result)));
+            for &operand in step.operands.iter().filter(|&&i| last[i] == at) {
+                values[operand] = None;
+            }
+        }
+        let result = |&i: &usize| values[i].as_ref().expect("results are kept").get();
+        Ok(self.results.iter().map(result).collect())
+    }
+
+    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion {
+        let expected = self.expected.as_deref().unwrap_or(results);
+        let flat = |all: &[Vec<Vec<Complex64>>]| all.concat().concat();
+        let precision = Precision::of(&flat(results), &flat(expected));
+        Conclusion { precision, accuracy: None, details: serde_json::Map::new(), warnings: Vec::new() }
+    }
+}

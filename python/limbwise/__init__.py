@@ -1,0 +1,108 @@
+"""Fully homomorphic encryption: run, plan and time one program. NumPy in, NumPy out.
+
+>>> import numpy as np, limbwise as lw
+>>> ctx = lw.ckks(depth=6, slots=4096)
+>>> x = ctx.encrypt(np.linspace(-1, 1, 1000))
+>>> y = lw.sigmoid(3 * x) * x + 1
+>>> values = ctx.decrypt(y)
+
+The two sides of one computation: :func:`ckks` makes a context that owns both; its ``client()`` encrypts and decrypts,
+``server(keys)`` evaluates and can decrypt nothing. Plots need ``limbwise[plots]``; nothing is drawn without being asked.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from limbwise import errors
+from limbwise._limbwise import Params, __version__
+from limbwise._reports import progress
+from limbwise.array import EncryptedArray
+from limbwise.context import Context, ckks, load, server
+from limbwise.errors import (
+    BootstrapError,
+    ContextError,
+    DecryptError,
+    DeviceFault,
+    DtypeError,
+    EncodeError,
+    KeyMissing,
+    LevelError,
+    LimbwiseError,
+    MachineError,
+    MemoryBudgetError,
+    MissingDependency,
+    ParamsError,
+    PickleRefused,
+    ScaleError,
+    ShadowError,
+    ShapeError,
+    TraceError,
+    WireError,
+)
+from limbwise.functions import compare, conv2d, function, maximum, minimum, poly, relu, sigmoid, sign
+from limbwise.program import Plan, Recording, Timing, like, machines, plan, record, time
+
+if TYPE_CHECKING:
+    from limbwise.learn import LogisticRegression
+
+__all__ = [
+    "BootstrapError",
+    "Context",
+    "ContextError",
+    "DecryptError",
+    "DeviceFault",
+    "DtypeError",
+    "EncodeError",
+    "EncryptedArray",
+    "KeyMissing",
+    "LevelError",
+    "LimbwiseError",
+    "LogisticRegression",
+    "MachineError",
+    "MemoryBudgetError",
+    "MissingDependency",
+    "Params",
+    "ParamsError",
+    "PickleRefused",
+    "Plan",
+    "Recording",
+    "ScaleError",
+    "ShadowError",
+    "ShapeError",
+    "Timing",
+    "TraceError",
+    "WireError",
+    "__version__",
+    "ckks",
+    "compare",
+    "conv2d",
+    "errors",
+    "function",
+    "like",
+    "load",
+    "machines",
+    "maximum",
+    "minimum",
+    "plan",
+    "poly",
+    "presets",
+    "progress",
+    "record",
+    "relu",
+    "server",
+    "sigmoid",
+    "sign",
+    "time",
+]
+
+
+def presets() -> dict[str, str]:
+    """Return the named parameter sets, each with what it is for."""
+    return dict(Params.presets())
+
+
+def __getattr__(name: str) -> Any:
+    if name == "LogisticRegression":
+        from limbwise.learn import LogisticRegression
+
+        return LogisticRegression
+    raise AttributeError(f"module 'limbwise' has no attribute {name!r}")

@@ -1,0 +1,113 @@
+"""Arrays, keys and contexts as bytes: a short JSON header before a file of the Rust library.
+
+The header says what the file itself does not: the shape of an array and how it lies, or which parameters a context has.
+Nothing in it is trusted: it is bounded, parsed as JSON, and every number is checked before it is used.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+from limbwise._limbwise import Params
+from limbwise.errors import WireError
+from limbwise.layout import Layout, power_of_two
+
+_MAGIC = b"LWPY1\n"
+_LONGEST = 1 << 16
+_MOST = 1 << 40
+
+
+def wrong(got: str, wanted: str) -> WireError:
+    """Return the error for bytes that are not what they should be."""
+    return WireError(f"{got}: wanted {wanted}")
+
+
+def frame(kind: str, header: dict[str, Any], data: bytes) -> bytes:
+    """Return a header and what follows it."""
+    text = json.dumps({"kind": kind, **header}).encode()
+    return _MAGIC + len(text).to_bytes(4, "little") + text + data
+
+
+def unframe(data: bytes, kind: str) -> tuple[dict[str, Any], bytes]:
+    """Return the header and what follows it."""
+    names = {"array": "x.to_bytes()", "keys": "context.keys_to_bytes()", "context": "context.save_secret(path)"}
+    wanted = f"what {names[kind]} gave"
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise wrong(f"{type(data).__name__} instead of bytes", wanted)
+    data = bytes(data)
+    start = len(_MAGIC) + 4
+    if len(data) < start or not data.startswith(_MAGIC):
+        raise wrong(f"{len(data)} bytes that do not begin as a file of limbwise for Python does", wanted)
+    length = int.from_bytes(data[len(_MAGIC) : start], "little")
+    if length > _LONGEST or start + length > len(data):
+        raise wrong(f"a header of {length} bytes in {len(data)}", wanted)
+    try:
+        header = json.loads(data[start : start + length])
+    except (ValueError, RecursionError):
+        raise wrong("a header that is not JSON", wanted) from None
+    if not isinstance(header, dict) or header.get("kind") != kind:
+        got = header.get("kind") if isinstance(header, dict) else type(header).__name__
+        raise wrong(f"a file of kind {got!r}", wanted)
+    return header, data[start + length :]
+
+
+def _whole(value: Any, most: int = _MOST) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most:
+        return value
+    raise wrong(f"{value!r} in the header", f"a whole number from 1 to {most}")
+
+
+def _list(header: dict[str, Any], key: str) -> list[Any]:
+    value = header.get(key)
+    if not isinstance(value, list) or len(value) > 64:
+        raise wrong(f"{key} = {value!r} in the header", "a list of at most 64")
+    return value
+
+
+def header_of(layout: Layout, is_complex: bool) -> dict[str, Any]:
+    """Return what is written of an array's layout."""
+    return {
+        "shape": list(layout.shape),
+        "strides": list(layout.strides),
+        "extents": list(layout.extents),
+        "dead": [list(pair) for pair in layout.dead],
+        "clean": layout.clean,
+        "complex": is_complex,
+    }
+
+
+def layout_of(header: dict[str, Any], most_slots: int) -> tuple[Layout, bool]:
+    """Return a layout from a header, and whether values are complex."""
+    shape = tuple(_whole(n) for n in _list(header, "shape"))
+    strides = tuple(_whole(n) for n in _list(header, "strides"))
+    extents = tuple(_whole(n) for n in _list(header, "extents"))
+    if len(shape) != len(strides) or len(shape) != len(extents):
+        raise wrong("axes of different numbers in the header", "a stride and an extent for each axis")
+    pairs = _list(header, "dead")
+    if any(not isinstance(pair, list) or len(pair) != 2 for pair in pairs):
+        raise wrong("dead places that are no pairs", "pairs of stride and extent")
+    dead = tuple((_whole(s), _whole(e)) for s, e in pairs)
+    places = [(s, e) for s, e in zip(strides, extents, strict=True) if e > 1] + list(dead)
+    if any(p != power_of_two(p) for pair in places for p in pair):
+        raise wrong("a layout with odd places", "powers of two")
+    if any(n > e for n, e in zip(shape, extents, strict=True)):
+        raise wrong("a shape beyond its places", "an extent that is at least the length of its axis")
+    ordered = sorted(places)
+    if any(a[0] * a[1] > b[0] for a, b in pairwise(ordered)):
+        raise wrong("axes that lie on each other", "a layout as it was written")
+    layout = Layout(shape, strides, extents, 1, 1, dead, header.get("clean") is True).within(most_slots)
+    return layout, header.get("complex") is True
+
+
+def context_of(header: dict[str, Any]) -> tuple[Params, int, bool]:
+    """Return parameters, slots, and whether values are complex."""
+    text = header.get("params")
+    if not isinstance(text, str):
+        raise wrong("a header without parameters", "the file that a context wrote")
+    params = Params.from_toml(text)
+    slots = _whole(header.get("slots"), params.max_slots)
+    if slots != power_of_two(slots):
+        raise wrong(f"{slots} slots in the header", "a power of two")
+    return params, slots, header.get("complex") is True

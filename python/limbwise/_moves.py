@@ -1,0 +1,313 @@
+"""Moving values between slots: broadcasting, sums along axes, parts, and maps from one layout to another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from limbwise.errors import ShapeError
+from limbwise.layout import Layout, power_of_two
+
+if TYPE_CHECKING:
+    from limbwise._limbwise import Ciphertext
+    from limbwise.array import EncryptedArray
+
+Places = npt.NDArray[np.int64]
+Weights = npt.NDArray[np.float64]
+
+
+def normal_axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
+    """Return axes as numbers from 0."""
+    axes = tuple(range(ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    if any(not -ndim <= a < ndim for a in axes) or len({a % ndim for a in axes}) != len(axes):
+        raise ShapeError(f"axis {axis} of an array of {ndim} axes: choose {-ndim} to {ndim - 1}, each once")
+    return tuple(a % ndim for a in axes)
+
+
+def zero_padding(mine: Layout, whole: Layout) -> bool:
+    """Whether what is beyond the lengths of the axes of ``whole`` is zero in an array that repeats in it."""
+    missing = len(whole.shape) - len(mine.shape)
+    own = [False] * missing + [n > 1 for n in mine.shape]
+    padded = [n < e for n, e in zip(whole.shape, whole.extents, strict=True)]
+    return not any(padded) or (mine.clean and all(o for o, p in zip(own, padded, strict=True) if p))
+
+
+def placed(x: EncryptedArray, layout: Layout) -> Ciphertext:
+    """Return the ciphertext of an array in the slots and batch of a larger one that it repeats in; no words are copied."""
+    native, held = x._native, x._held
+    if held.slots != layout.slots:
+        held = native.with_slots(held, layout.slots)
+    if held.batch != layout.batch:
+        mine = x._layout
+        missing = len(layout.shape) - len(mine.shape)
+        pairs = [(s, e) for s, e in zip(mine.strides, mine.extents, strict=True) if e > 1] + list(mine.dead)
+        assert missing >= 0
+        messages = np.arange(layout.batch) * layout.slots
+        places = sum((messages // s % e * s for s, e in pairs), np.zeros_like(messages))
+        held = native.gather(held, np.minimum(places // layout.slots, held.batch - 1).tolist())
+    return held
+
+
+def together(
+    a: EncryptedArray, b: EncryptedArray, shape: tuple[int, ...]
+) -> tuple[EncryptedArray, EncryptedArray, Layout]:
+    """Return two arrays and a layout of the result in which both are; one is moved where they lie otherwise."""
+    most = a._context.slots
+    for first, second in ((a, b), (b, a)):
+        layout = _with_dead(first._layout.broadcast(shape, most), second._layout, most)
+        if first._layout.is_in(layout) and second._layout.is_in(layout):
+            return a, b, layout
+    # The smaller one moves; leftovers of sums of either are cleared by a map.
+    a, b = (x if not x._layout.dead else moved(x, Layout.of(x.shape, most), x._layout.index()) for x in (a, b))
+    large, small = (a, b) if a.size >= b.size else (b, a)
+    layout = large._layout.broadcast(shape, most)
+    if not small._layout.is_in(layout):
+        small = moved_into(small, layout)
+    return (large, small, layout) if a.size >= b.size else (small, large, layout)
+
+
+def _with_dead(layout: Layout, other: Layout, most: int) -> Layout:
+    dead = tuple(dict.fromkeys(layout.dead + other.dead))
+    return layout if dead == layout.dead else replace(layout, dead=dead).within(most)
+
+
+def moved_into(x: EncryptedArray, whole: Layout) -> EncryptedArray:
+    """Return an array with its axes where ``whole``, a larger one, has them."""
+    missing = len(whole.shape) - len(x.shape)
+    strides = [s if n > 1 else 1 for n, s in zip(x.shape, whole.strides[missing:], strict=True)]
+    extents = [e if n > 1 else 1 for n, e in zip(x.shape, whole.extents[missing:], strict=True)]
+    target = Layout(x.shape, tuple(strides), tuple(extents), 1, 1).within(x._context.slots)
+    return moved(x, target, x._layout.index())
+
+
+def moved(x: EncryptedArray, target: Layout, source: Places) -> EncryptedArray:
+    """Return an array in another layout: the value at each index is what ``x`` has at the place in ``source``."""
+    places = np.arange(target.batch * target.slots, dtype=np.int64)
+    at, valid = np.zeros_like(places), np.ones(places.shape, dtype=bool)
+    for stride, extent, length, step in target.axes(_row_steps(target.shape)):
+        index = places // stride % extent
+        valid &= index < length
+        at += np.minimum(index, length - 1) * step
+    for stride, extent in target.dead:
+        valid &= places // stride % extent == 0
+    outputs = places[valid]
+    return linear(x, replace(target, clean=True), outputs, source.reshape(-1)[at[valid]], np.ones(len(outputs)))
+
+
+def _row_steps(shape: tuple[int, ...]) -> tuple[int, ...]:
+    steps = np.cumprod([1, *reversed(shape)])[:-1]
+    return tuple(int(s) for s in reversed(steps))
+
+
+def linear(
+    x: EncryptedArray,
+    target: Layout,
+    outputs: Places,
+    inputs: Places,
+    weights: Weights,
+    folds: tuple[int, int] = (1, 1),
+) -> EncryptedArray:
+    """Return the array with ``Σ weights·x[inputs]`` at the places ``outputs``: maps by diagonals, one level.
+
+    Places of ``x`` repeat beyond its slots where it is one message. ``folds`` is the stride and count of a sum after it.
+    """
+    native, held = x._native, x._held
+    slots = max(held.slots, target.slots)
+    period = held.slots if held.batch == 1 else slots
+    if held.slots < slots:
+        held = native.with_slots(held, slots)
+    if target.slots < slots and folds[1] == 1:  # a result of few slots is repeated in all
+        again = np.arange(0, slots, target.slots, dtype=np.int64)
+        outputs = (outputs[:, None] + again).reshape(-1)
+        inputs, weights = np.repeat(inputs, len(again)), np.repeat(weights, len(again))
+    from_message = inputs // slots if held.batch > 1 else np.zeros_like(inputs)
+    to_message = outputs // slots
+    away = (inputs - outputs) % slots % period
+    results = []
+    maps = {}
+    for to in range(int(to_message.max()) + 1):
+        for source in np.unique(from_message[to_message == to]):
+            chosen = (to_message == to) & (from_message == source)
+            maps[to, int(source)] = _diagonals(away[chosen], outputs[chosen] % slots, weights[chosen], slots)
+    batch = int(to_message.max()) + 1
+    if held.batch == batch > 1 and _all_alike(maps, batch):
+        results = [native.linear(held, *maps[0, 0])]
+    else:
+        for to in range(batch):
+            parts = [
+                native.linear(native.gather(held, [source]) if held.batch > 1 else held, *maps[t, source])
+                for t, source in maps
+                if t == to
+            ]
+            total = parts[0]
+            for part in parts[1:]:
+                total = native.add(total, part)
+            results.append(total)
+    result = results[0] if len(results) == 1 else native.stack(results)
+    if folds[1] > 1:
+        result = native.inner_sum(result, *folds)
+    if result.slots != target.slots:
+        result = native.with_slots(result, target.slots)
+    return x._context._checked(x._with(result, target), "moving values")
+
+
+def _diagonals(away: Places, at: Places, weights: Weights, slots: int) -> tuple[list[int], Weights]:
+    indices, which = np.unique(away, return_inverse=True)
+    values = np.zeros((len(indices), slots))
+    np.add.at(values, (which, at), weights)
+    return indices.tolist(), values.reshape(-1)
+
+
+def _all_alike(maps: dict[tuple[int, int], tuple[list[int], Weights]], batch: int) -> bool:
+    if set(maps) != {(i, i) for i in range(batch)}:
+        return False
+    indices, values = maps[0, 0]
+    return all(i == indices and np.array_equal(v, values) for i, v in maps.values())
+
+
+def quiet(x: EncryptedArray, factor: float = 1.0) -> EncryptedArray:
+    """Return an array times a factor whose padding and leftovers of sums are zero: one level, none if there are none."""
+    layout = x._layout
+    if not layout.dead and (layout.clean or not layout.padded):
+        return x if factor == 1.0 else x * factor
+    axes = [*layout.axes((0,) * x.ndim), *((s, e, 1, 0) for s, e in layout.dead)]
+    held = x._native.mul_array(x._held, np.array([factor]), axes, batch=layout.batch, complex=False)
+    return x._with(held, replace(layout, clean=True))
+
+
+def sum_axis(x: EncryptedArray, axis: int) -> EncryptedArray:
+    """Return the sums along one axis, which is gone."""
+    shape = x.shape[:axis] + x.shape[axis + 1 :]
+    if x.shape[axis] == 1:
+        return reshape(x, shape)
+    if x.shape[axis] < x._layout.extents[axis] and not x._layout.clean:
+        x = quiet(x)
+    x = _sum_of_messages(x, axis)
+    layout, native, held = x._layout, x._native, x._held
+    stride, extent = layout.strides[axis], layout.extents[axis]
+    dead = layout.dead
+    if extent > 1:
+        held = native.inner_sum(held, stride, extent)
+        if stride * extent != held.slots:
+            dead = (*dead, (stride, extent))
+    rest = [i for i in range(x.ndim) if i != axis]
+    strides, extents = tuple(layout.strides[i] for i in rest), tuple(layout.extents[i] for i in rest)
+    result = Layout(shape, strides, extents, held.slots, held.batch, dead, layout.clean)
+    if held.batch == 1:
+        result = result.within(x._context.slots)
+        held = native.with_slots(held, result.slots) if result.slots != held.slots else held
+    return x._context._checked(x._with(held, result), "sum")
+
+
+def _sum_of_messages(x: EncryptedArray, axis: int) -> EncryptedArray:
+    """Return the array with the part of an axis that goes over several messages summed; the part within them stays."""
+    layout, native, slots = x._layout, x._native, x._held.slots
+    stride, extent = layout.strides[axis], layout.extents[axis]
+    within = min(extent, max(slots // stride, 1))
+    over = extent // within
+    if over == 1:
+        return x
+    apart = max(stride // slots, 1)
+    messages = np.arange(layout.batch)
+    index = messages // apart % over
+    goal = messages % apart + messages // (apart * over) * apart
+    total: Ciphertext | None = None
+    for k in range(over):
+        part = messages[index == k]
+        if len(part) == 0:
+            break
+        term = native.gather(x._held, part.tolist())
+        if total is None:
+            total, count = term, len(part)
+        elif len(part) == count:
+            total = native.add(total, term)
+        else:  # the last ones hold padding only
+            known = {int(goal[m]): i for i, m in enumerate(part)}
+            kept = sorted(set(range(count)) - set(known))
+            summed = native.add(native.gather(total, sorted(known)), term)
+            order = np.argsort([*sorted(known), *kept])
+            total = native.gather(native.stack([summed, native.gather(total, kept)]), order.tolist())
+    assert total is not None
+    above = apart * slots
+
+    def lower(s: int) -> int:
+        return s // over if s > stride and s >= above else s
+
+    strides = [lower(s) for s in layout.strides]
+    extents = list(layout.extents)
+    extents[axis] = within
+    if within == 1:
+        strides[axis] = 1
+    dead = tuple((lower(s), e) for s, e in layout.dead)
+    # Of the axis, only what is within a message is left: its padding is zero, so its length is all of it.
+    shape = (*x.shape[:axis], within, *x.shape[axis + 1 :])
+    return x._with(total, Layout(shape, tuple(strides), tuple(extents), slots, total.batch, dead, layout.clean))
+
+
+def reshape(x: EncryptedArray, shape: tuple[int, ...]) -> EncryptedArray:
+    """Return the same values, row after row, under another shape."""
+    sides = [int(n) for n in shape]
+    if sides.count(-1) == 1 and -1 not in (known := [n for n in sides if n != -1]) and np.prod(known) > 0:
+        sides[sides.index(-1)] = x.size // int(np.prod(known, dtype=np.int64))
+    if any(n < 1 for n in sides) or np.prod(sides, dtype=np.int64) != x.size:
+        raise ShapeError(f"{x.size} values of shape {x.shape} do not make {shape}: choose one with as many values")
+    shape = tuple(sides)
+    if [n for n in shape if n > 1] == [n for n in x.shape if n > 1]:
+        return x._with(x._held, x._layout.squeezed_into(shape))
+    index = x._layout.index().reshape(shape)
+    lying = _lying_as(index, x._layout)
+    if lying is not None:
+        return x._with(x._held, lying)
+    return moved(x, Layout.of(shape, x._context.slots), index)
+
+
+def _lying_as(index: Places, like: Layout) -> Layout | None:
+    """Return the layout of values that are at these places already, if there is one."""
+    strides, extents = [1] * index.ndim, [1] * index.ndim
+    for axis, n in enumerate(index.shape):
+        if n > 1:
+            strides[axis] = int(np.take(index, 1, axis).flat[0] - np.take(index, 0, axis).flat[0])
+            extents[axis] = power_of_two(n)
+    whole = all(n == e for n, e in zip(index.shape, extents, strict=True))
+    layout = Layout(index.shape, tuple(strides), tuple(extents), like.slots, like.batch, like.dead, like.clean)
+    powers = all(s > 0 and s == power_of_two(s) for s in strides)
+    return layout if whole and powers and not like.padded and np.array_equal(layout.index(), index) else None
+
+
+def take(x: EncryptedArray, key: Any) -> EncryptedArray:
+    """Return part of an array."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if not all(isinstance(p, (int, np.integer, slice)) or p is Ellipsis or p is None for p in parts):
+        raise ShapeError(
+            "encrypted arrays are indexed by whole numbers, slices, None and …; nobody here sees values to choose by"
+        )
+    try:
+        chosen = x._layout.index()[key]
+    except IndexError as error:
+        raise ShapeError(f"{error}: the shape is {x.shape}") from None
+    if chosen.size == 0:
+        raise ShapeError(f"nothing of shape {chosen.shape} is left of {x.shape}")
+    if chosen.size == x.size:
+        same = x._layout.squeezed_into(chosen.shape)
+        if np.array_equal(same.index(), chosen):
+            return x._with(x._held, same)
+    return moved(x, Layout.of(chosen.shape, x._context.slots), chosen)
+
+
+def roll(x: EncryptedArray, shift: int, axis: int) -> EncryptedArray:
+    """Return the array rolled along an axis."""
+    if not isinstance(shift, (int, np.integer)):
+        raise ShapeError(f"a shift of {shift!r}: give a whole number")
+    (number,) = normal_axes(axis, x.ndim)
+    layout, length = x._layout, x.shape[number]
+    steps = int(-shift) % length
+    if steps == 0:
+        return x
+    stride = layout.strides[number]
+    if length == layout.extents[number] and stride * length == layout.slots and layout.batch == 1:
+        short = steps - length if steps > length // 2 else steps
+        return x._like(x._native.rotate(x._held, short * stride), "rotate")
+    return moved(x, replace(layout, dead=()).within(x._context.slots), np.roll(layout.index(), shift, number))

@@ -1,0 +1,415 @@
+"""Encrypted arrays: NumPy's operators and reductions on values that nobody sees."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from limbwise import _files, _moves
+from limbwise.errors import ContextError, DtypeError, EncodeError, ShapeError, TraceError
+from limbwise.layout import Layout
+
+if TYPE_CHECKING:
+    from limbwise._limbwise import Ciphertext
+    from limbwise.context import Context
+
+Clear = npt.NDArray[Any]
+Operand = Any
+
+
+class EncryptedArray:
+    """An encrypted array of any shape; made by :meth:`limbwise.Context.encrypt`.
+
+    ``+ - * @ **`` work with encrypted arrays, NumPy arrays and numbers, and broadcast as NumPy does. Levels, scales and
+    bootstrapping are managed; :meth:`settle`, :meth:`drop_level`, :meth:`bootstrap` and :meth:`rotate` are for experts.
+    """
+
+    __array_ufunc__ = None  # NumPy leaves operators with arrays to this class
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, context: Context, held: Ciphertext, layout: Layout, is_complex: bool) -> None:
+        self._context = context
+        self._held = held
+        self._layout = layout
+        self.is_complex = is_complex
+
+    # What is known of it
+
+    @property
+    def context(self) -> Context:
+        """The context that it belongs to."""
+        return self._context
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape."""
+        return self._layout.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return self._layout.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its ciphertexts."""
+        return self._held.nbytes
+
+    @property
+    def ciphertexts(self) -> int:
+        """Ciphertexts that it is split over."""
+        return self._held.batch
+
+    @property
+    def level(self) -> int:
+        """Products in a row that are left, counted down to 0; with bootstrapping more are won where they end."""
+        return self._held.level
+
+    @property
+    def bound(self) -> float:
+        """No value is larger in absolute value, whatever was computed."""
+        return self._held.peak
+
+    @property
+    def expected_bits(self) -> float:
+        """Expected mean precision: −log₂ of the mean absolute error."""
+        return self._held.precision_bits
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an encrypted number")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        kind = "complex" if self.is_complex else "real"
+        return (
+            f"<EncryptedArray {self.shape}, {kind}: level {self.level}, {self.ciphertexts} "
+            f"ciphertext{'s' if self.ciphertexts > 1 else ''} of {self._held.slots} slots, "
+            f"{self.expected_bits:.1f} bits expected>"
+        )
+
+    def __bool__(self) -> NoReturn:
+        raise TraceError(
+            "an encrypted array is neither true nor false: nobody here sees it; use lw.compare and arithmetic"
+        )
+
+    def __float__(self) -> NoReturn:
+        raise TraceError("an encrypted array is no number here: decrypt it with the context's decrypt")
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise DtypeError(
+            "an encrypted array is no NumPy array: decrypt it first, or use its own methods and lw's functions"
+        )
+
+    def __iter__(self) -> Any:
+        return (self[i] for i in range(len(self)))
+
+    # Operators
+
+    def __add__(self, other: Operand) -> EncryptedArray:
+        return self._plus(other, 1)
+
+    def __radd__(self, other: Operand) -> EncryptedArray:
+        return self._plus(other, 1)
+
+    def __sub__(self, other: Operand) -> EncryptedArray:
+        return self._plus(other, -1)
+
+    def __rsub__(self, other: Operand) -> EncryptedArray:
+        return (-self)._plus(other, 1)
+
+    def __mul__(self, other: Operand) -> EncryptedArray:
+        return self._times(other)
+
+    def __rmul__(self, other: Operand) -> EncryptedArray:
+        return self._times(other)
+
+    def __truediv__(self, other: Operand) -> EncryptedArray:
+        if isinstance(other, EncryptedArray):
+            raise DtypeError(
+                "division by an encrypted array is no polynomial: approximate the inverse on an interval, for example "
+                "lw.function(y, lambda v: 1 / v, interval=(0.5, 2), degree=15)"
+            )
+        clear = self._clear(other)
+        if np.any(clear == 0):
+            raise EncodeError("division by zero")
+        return self._times(1.0 / clear)
+
+    def __neg__(self) -> EncryptedArray:
+        return self._like(self._native.negate(self._held), "negate")
+
+    def __pos__(self) -> EncryptedArray:
+        return self
+
+    def __pow__(self, exponent: int) -> EncryptedArray:
+        if isinstance(exponent, bool) or not isinstance(exponent, (int, np.integer)) or exponent < 1:
+            raise DtypeError(
+                f"an encrypted array to the power {exponent!r}: choose a whole number from 1, "
+                "or approximate with lw.function(x, f, interval=…, degree=…)"
+            )
+        # From the left: squares, and the products that the binary digits ask for.
+        result: EncryptedArray | None = None
+        square, left = self, int(exponent)
+        while True:
+            if left & 1:
+                result = square if result is None else result * square
+            left >>= 1
+            if not left:
+                return cast(EncryptedArray, result)
+            square = square * square
+
+    def __matmul__(self, other: Operand) -> EncryptedArray:
+        from limbwise import _products
+
+        return _products.matmul(self, other if isinstance(other, EncryptedArray) else self._clear(other))
+
+    def __rmatmul__(self, other: Operand) -> EncryptedArray:
+        from limbwise import _products
+
+        return _products.clear_matmul(self._clear(other), self)
+
+    def _compare_refused(self, _: object) -> NoReturn:
+        raise TraceError("encrypted arrays are compared by lw.compare(a, b), which gives 0, 1/2 or 1, encrypted")
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compare_refused
+
+    # Reductions
+
+    def sum(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> EncryptedArray:
+        """Sum along axes, all of them by default: by rotations, without a level unless there is padding to leave out."""
+        axes = _moves.normal_axes(axis, self.ndim)
+        result = self
+        for number in sorted(axes, reverse=True):
+            result = _moves.sum_axis(result, number)
+        if keepdims:
+            return result.reshape(tuple(1 if i in axes else n for i, n in enumerate(self.shape)))
+        return result
+
+    def mean(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> EncryptedArray:
+        """Mean along axes, all of them by default."""
+        return self.sum(axis, keepdims) * (1.0 / self._count(axis))
+
+    def var(self, axis: int | tuple[int, ...] | None = None, ddof: int = 0, keepdims: bool = False) -> EncryptedArray:
+        """Variance along axes, all by default: the mean of squares less the square of the mean.
+
+        Values much larger than their deviation lose precision this way: take off a rough mean first.
+        """
+        count = self._count(axis)
+        if not 0 <= ddof < count:
+            raise ShapeError(f"ddof = {ddof} with {count} values: choose 0 to {count - 1}")
+        total = self.sum(axis, keepdims)
+        squares = (self * self).sum(axis, keepdims)
+        mean = total * (1.0 / count)
+        return (squares * (1.0 / (count - ddof))) - mean * mean * (count / (count - ddof))
+
+    def _count(self, axis: int | tuple[int, ...] | None) -> int:
+        return int(np.prod([self.shape[i] for i in _moves.normal_axes(axis, self.ndim)], dtype=np.int64))
+
+    # Shapes
+
+    @property
+    def T(self) -> EncryptedArray:  # noqa: N802 - NumPy's name
+        """The array with its axes in reverse; nothing moves."""
+        return self.transpose()
+
+    def transpose(self, *axes: int) -> EncryptedArray:
+        """Return the array with its axes in another order; nothing moves."""
+        order = tuple(i % self.ndim if self.ndim else i for i in axes) or tuple(reversed(range(self.ndim)))
+        if sorted(order) != list(range(self.ndim)):
+            raise ShapeError(f"axes {axes} of an array of {self.ndim}: name each once")
+        return self._with(self._held, self._layout.permuted(order))
+
+    def reshape(self, *shape: int | tuple[int, ...]) -> EncryptedArray:
+        """Return the same values, row after row, under another shape; where they lie otherwise, a map moves them (a level)."""
+        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else cast(tuple[int, ...], shape)
+        return _moves.reshape(self, wanted)
+
+    def ravel(self) -> EncryptedArray:
+        """Return all values as one axis."""
+        return self.reshape((self.size,))
+
+    def __getitem__(self, key: Any) -> EncryptedArray:
+        """Return part of the array, by numbers, slices and ellipses; a map moves it (a level)."""
+        return _moves.take(self, key)
+
+    def roll(self, shift: int, axis: int = -1) -> EncryptedArray:
+        """Return the array rolled along an axis, as ``numpy.roll``: values move to higher indices."""
+        return _moves.roll(self, shift, axis)
+
+    def rotate(self, steps: int, axis: int = -1) -> EncryptedArray:
+        """Return the array rotated to the left along an axis, to the right for negative steps: ``roll(-steps)``.
+
+        One rotation of slots where the axis is a power of two and the topmost; else a map of two diagonals (a level).
+        """
+        return _moves.roll(self, -steps, axis)
+
+    # Complex values
+
+    def conj(self) -> EncryptedArray:
+        """Return complex conjugates."""
+        return self._like(self._native.conjugate(self._held), "conjugate") if self.is_complex else self
+
+    @property
+    def real(self) -> EncryptedArray:
+        """The real parts."""
+        if not self.is_complex:
+            return self
+        half = (self + self.conj()) * 0.5
+        half.is_complex = False
+        return half
+
+    # For experts
+
+    def bounded_by(self, most: float) -> EncryptedArray:
+        """State that no value is larger in absolute value, which makes room for bootstrapping and tells intervals.
+
+        If that is wrong, results are, and decryption may refuse them.
+        """
+        if not (np.isfinite(most) and most > 0):
+            raise EncodeError(f"a bound of {most}: give a positive number")
+        quiet = _moves.quiet(self)
+        return quiet._like(self._native.bounded_by(quiet._held, float(most)), "bounded_by")
+
+    def settle(self) -> EncryptedArray:
+        """Relinearize and divide now; else products wait for it, because sums of them then pay once."""
+        return self._like(self._native.settle(self._held), "settle")
+
+    def drop_level(self, level: int) -> EncryptedArray:
+        """Return the same at a lower level: smaller and faster."""
+        if level < 0:
+            raise ShapeError(f"level {level}: levels count down to 0")
+        return self._like(self._native.drop_level(self._held, int(level)), "drop_level")
+
+    def bootstrap(self) -> EncryptedArray:
+        """Bootstrap now; it happens by itself where levels end."""
+        return self._like(self._native.bootstrap(self._held), "bootstrap")
+
+    # Shadows
+
+    @property
+    def shadow(self) -> Clear | None:
+        """The clear values beside, in contexts with ``shadow``: what exact arithmetic gives."""
+        from limbwise.context import flat, steps_of
+
+        out = np.empty(self.shape, dtype=np.complex128 if self.is_complex else np.float64)
+        axes = self._layout.axes(steps_of(self.shape, self.shape))
+        return out if self._native.shadow(self._held, flat(out), axes, self.is_complex) else None
+
+    def measured_bits(self) -> tuple[float, float] | None:
+        """Mean and least precision against the clear values beside; only where the secret key is."""
+        return cast("tuple[float, float] | None", self._native.precision(self._held))
+
+    # Bytes
+
+    def to_bytes(self) -> bytes:
+        """Return the array as bytes, for :meth:`limbwise.Context.from_bytes` of either side.
+
+        Raises:
+            WireError: its bound was measured from the values and would tell something of them; encrypt with ``bound=``.
+        """
+        header = _files.header_of(self._layout, self.is_complex)
+        return _files.frame("array", header, self._native.to_bytes(self._held))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`to_bytes` to a file."""
+        Path(path).write_bytes(self.to_bytes())
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        """Refuse: the text names the safe way."""
+        self._held.__reduce_ex__(2)
+        raise DtypeError("ciphertexts are not pickled")
+
+    # Inside
+
+    @property
+    def _native(self) -> Any:
+        return self._context._session
+
+    def _with(self, held: Ciphertext, layout: Layout, is_complex: bool | None = None) -> EncryptedArray:
+        return EncryptedArray(self._context, held, layout, self.is_complex if is_complex is None else is_complex)
+
+    def _like(self, held: Ciphertext, name: str) -> EncryptedArray:
+        return self._context._checked(self._with(held, self._layout), name)
+
+    def _clear(self, other: Operand) -> Clear:
+        from limbwise.context import as_array
+
+        clear = as_array(other)
+        if clear.dtype.kind == "c" and not self._context.complex:
+            raise DtypeError(
+                "complex numbers in a context for real ones: make the context with complex=True, or use the real part"
+            )
+        if not np.all(np.isfinite(clear)):
+            where = np.argwhere(~np.isfinite(np.atleast_1d(clear)))[0].tolist()
+            raise EncodeError(
+                f"value {where} is not finite: only finite numbers can be computed with; clean the data first"
+            )
+        return clear
+
+    def _result_shape(self, other: tuple[int, ...]) -> tuple[int, ...]:
+        try:
+            return np.broadcast_shapes(self.shape, other)
+        except ValueError:
+            raise ShapeError(
+                f"shapes {self.shape} and {other} do not go together: axes from the last on must be equal, or one of them 1"
+            ) from None
+
+    def _plus(self, other: Operand, sign: int) -> EncryptedArray:
+        if isinstance(other, EncryptedArray):
+            call = self._native.add if sign > 0 else self._native.sub
+            return self._pair(other, call, "add", all)
+        clear = self._clear(other) * sign
+        shape = self._result_shape(clear.shape)
+        if (
+            clear.ndim == 0
+            and clear.dtype.kind == "f"
+            and not (self._layout.padded and self._layout.clean and clear != 0)
+        ):
+            return self._like(self._native.add_scalar(self._held, float(clear)), "add")
+        layout = self._layout.broadcast(shape, self._context.slots)
+        clean = _moves.zero_padding(self._layout, layout)
+        return self._clear_array(clear, replace(layout, clean=clean), self._native.add_array, "add")
+
+    def _times(self, other: Operand) -> EncryptedArray:
+        if isinstance(other, EncryptedArray):
+            return self._pair(other, self._native.mul, "multiply", any)
+        clear = self._clear(other)
+        shape = self._result_shape(clear.shape)
+        if clear.ndim == 0 and clear.dtype.kind == "f":
+            return self._like(self._native.mul_scalar(self._held, float(clear)), "multiply")
+        layout = replace(self._layout.broadcast(shape, self._context.slots), clean=True)
+        return self._clear_array(clear, layout, self._native.mul_array, "multiply")
+
+    def _clear_array(self, clear: Clear, layout: Layout, call: Callable[..., Ciphertext], name: str) -> EncryptedArray:
+        from limbwise.context import flat, steps_of
+
+        held = _moves.placed(self, layout)
+        axes = layout.axes(steps_of(clear.shape, layout.shape))
+        is_complex = clear.dtype.kind == "c"
+        made = call(held, flat(clear), axes, batch=layout.batch, complex=is_complex)
+        return self._context._checked(self._with(made, layout, self.is_complex or is_complex), name)
+
+    def _pair(
+        self, other: EncryptedArray, call: Callable[..., Ciphertext], name: str, clean: Callable[[list[bool]], bool]
+    ) -> EncryptedArray:
+        if other._native.number != self._native.number:
+            raise ContextError(
+                f"{name}: these arrays belong to two contexts, whose keys are different ones: encrypt both with the same"
+            )
+        a, b, layout = _moves.together(self, other, self._result_shape(other.shape))
+        layout = replace(layout, clean=clean([_moves.zero_padding(x._layout, layout) for x in (a, b)]))
+        left = _moves.placed(a, layout)
+        right = left if other is self else _moves.placed(b, layout)
+        made = self._with(call(left, right), layout, self.is_complex or other.is_complex)
+        return self._context._checked(made, name)

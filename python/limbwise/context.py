@@ -1,0 +1,382 @@
+"""Contexts: parameters, keys and the two sides of an encrypted computation."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from limbwise import _files
+from limbwise._limbwise import Params, Session
+from limbwise._reports import logger, size
+from limbwise.array import EncryptedArray
+from limbwise.errors import ContextError, DtypeError, KeyMissing, LimbwiseError, ParamsError, ShadowError
+from limbwise.layout import Layout, power_of_two
+
+_KINDS = {"f": np.float64, "i": np.float64, "u": np.float64, "b": np.float64, "c": np.complex128}
+# Presets that bootstrap, by the slots they have.
+_BOOTSTRAPPING = ((1 << 14, "boot-n15"), (1 << 15, "boot"))
+
+
+def as_array(values: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Return numbers as float64 or complex128, row after row; nothing is copied that is so already."""
+    array = np.asarray(values)
+    if array.dtype.kind not in _KINDS or array.dtype.itemsize > 16:
+        raise DtypeError(
+            f"values of dtype {array.dtype} cannot be encrypted: pass numbers, for example x.astype(float)"
+        )
+    kind = _KINDS[array.dtype.kind]
+    return np.asarray(array, dtype=kind, order="C")
+
+
+def choose(
+    preset: str | Params | None = None,
+    *,
+    depth: int | None = None,
+    slots: int | None = None,
+    precision: int = 20,
+    bootstrap: bool | None = None,
+) -> Params:
+    """Return parameters: a preset by name, a TOML file, or the smallest secure set for a depth.
+
+    Without bootstrapping, ``depth`` is the number of products in a row. Where no secure set has that many levels, or where
+    ``bootstrap`` is true, a preset that bootstraps is taken.
+    """
+    if isinstance(preset, Params):
+        return preset
+    if preset is not None:
+        return Params.from_toml(Path(preset).read_text()) if preset.endswith(".toml") else Params.preset(preset)
+    wanted = 1 if slots is None else slots
+    if not bootstrap:
+        if depth is None:
+            raise ParamsError(
+                "which parameters? give depth=… (products in a row), bootstrap=True, or a preset's name: "
+                + ", ".join(name for name, _ in Params.presets())
+            )
+        if depth < 0 or not 0 < precision < 60:
+            raise ParamsError(f"depth {depth} with {precision} bits: choose a depth from 0 and 10 to 30 bits")
+        try:
+            return Params.choose(depth, precision, wanted)
+        except ParamsError:
+            if bootstrap is False:
+                raise
+    for most, name in _BOOTSTRAPPING:
+        if wanted <= most:
+            logger.info("preset %s, which bootstraps: as many levels as wanted", name)
+            return Params.preset(name)
+    raise ParamsError(f"{wanted} slots: at most 32768 with bootstrapping; larger arrays are split, so leave slots out")
+
+
+def ckks(  # noqa: D417 - the parameters of choose() are said there
+    preset: str | Params | None = None,
+    *,
+    depth: int | None = None,
+    slots: int | None = None,
+    precision: int = 20,
+    bootstrap: bool | None = None,
+    complex: bool = False,
+    memory: str | int | None = None,
+    keys: str | None = None,
+    threads: int | None = None,
+    shadow: bool | float = False,
+) -> Context:
+    """Return a context that owns both sides: it encrypts, computes and decrypts.
+
+    Evaluation keys are made when an operation first needs them, and the logger ``limbwise`` says which and how many
+    bytes; a server that has no secret needs them beforehand (:meth:`Context.server`).
+
+    Args:
+        preset, depth, precision, bootstrap: parameters, see :func:`choose`.
+        slots: values in one ciphertext, a power of two; larger arrays are split over several. All there are by default.
+        complex: whether values may be complex. Real ones bootstrap in half the time.
+        memory: what keys and maps of bootstrapping may take, such as ``"3GB"``; half of what is free by default.
+        keys: ``"stored"``, or ``"seeded"`` for half the bytes at 1.4 times the time; as memory demands by default.
+        threads: threads of one operation; all by default.
+        shadow: ``True`` lets clear values travel beside the encrypted ones (``x.shadow``, ``x.measured_bits()``); a
+            number is the largest difference allowed after any operation, and the first that exceeds it is an error.
+
+    Raises:
+        ParamsError: no such preset, or no secure parameters.
+    """
+    params = choose(preset, depth=depth, slots=slots, precision=precision, bootstrap=bootstrap)
+    count = params.max_slots if slots is None else slots
+    if count < 1 or count != power_of_two(count) or count > params.max_slots:
+        raise ParamsError(f"{count} slots: choose a power of two from 1 to {params.max_slots}")
+    budget = None if memory is None else parse_size(memory)
+    session = Session.open(params, slots=count, complex=complex, threads=threads, memory=budget, keys=keys)
+    return Context(session, params, count, complex, shadow)
+
+
+def parse_size(text: str | int) -> int:
+    """Return bytes from "3GB", "500 MB", "2GiB" or a number of bytes."""
+    if isinstance(text, int):
+        return text
+    units = {"GB": 1e9, "MB": 1e6, "KB": 1e3, "GIB": 2**30, "MIB": 2**20, "KIB": 2**10, "B": 1}
+    plain = text.strip().upper().replace(" ", "")
+    for unit, of in sorted(units.items(), key=lambda pair: -len(pair[0])):
+        if plain.endswith(unit):
+            try:
+                return int(float(plain.removesuffix(unit)) * of)
+            except ValueError:
+                break
+    raise ParamsError(f"memory {text!r}: write a size such as 3GB, 500MB or 2GiB")
+
+
+class Context:
+    """One side of an encrypted computation, or both; made by :func:`ckks`, :meth:`server`, :meth:`client`, :func:`load`.
+
+    All of it may be used from several threads at a time.
+    """
+
+    def __init__(
+        self, session: Session, params: Params, slots: int, complex: bool = False, shadow: bool | float = False
+    ) -> None:
+        self._session = session
+        self.params = params
+        self.slots = slots
+        self.complex = complex
+        self._shadow = shadow
+
+    # Encryption and decryption
+
+    def encrypt(self, values: npt.ArrayLike, *, bound: float | None = None) -> EncryptedArray:
+        """Encrypt an array of any shape; larger ones than the slots are split over several ciphertexts.
+
+        Args:
+            values: numbers, finite; complex ones only in a context for complex values.
+            bound: promise that no value is larger. Without it bounds are measured from the values, which is as good but
+                not for the eyes of a server: such a ciphertext cannot be sent (:meth:`EncryptedArray.to_bytes`).
+
+        Raises:
+            EncodeError: NaN, infinity, or values beyond the promised bound.
+            DtypeError: what is not a number, or complex where real is meant.
+            KeyMissing: this side has no secret key.
+        """
+        array = as_array(values)
+        is_complex = array.dtype.kind == "c"
+        if is_complex and not self.complex:
+            raise DtypeError(
+                "complex values in a context for real ones: encrypt x.real and x.imag apart, "
+                "or make the context with complex=True"
+            )
+        if array.size == 0:
+            raise DtypeError(f"an array of shape {array.shape} has no values to encrypt")
+        layout = Layout.of(array.shape, self.slots)
+        held = self._session.encrypt(
+            flat(array),
+            layout.axes(steps_of(array.shape, array.shape)),
+            slots=layout.slots,
+            batch=layout.batch,
+            complex=is_complex,
+            bound=bound,
+            shadow=bool(self._shadow),
+        )
+        return EncryptedArray(self, held, layout, is_complex)
+
+    def decrypt(self, x: EncryptedArray) -> npt.NDArray[Any]:
+        """Return the values of an encrypted array, in its shape.
+
+        Raises:
+            DecryptError: what is decrypted contradicts what the ciphertext promises.
+            KeyMissing: this side has no secret key.
+            ContextError: it was encrypted by another context.
+        """
+        if not isinstance(x, EncryptedArray):
+            raise DtypeError(
+                f"decrypt wants an encrypted array, got {type(x).__name__}: what encrypt returned, or computed from it"
+            )
+        out = np.empty(x.shape, dtype=np.complex128 if x.is_complex else np.float64)
+        steps = steps_of(x.shape, x.shape)
+        self._session.decrypt(x._held, flat(out), x._layout.axes(steps), x.is_complex)
+        return out
+
+    def run(self, program: Callable[..., Any], inputs: Any) -> Any:
+        """Encrypt the inputs, run a program on them, and decrypt what it returns."""
+        from limbwise.program import as_inputs
+
+        return _map(self.decrypt, program(*(self.encrypt(x, bound=b) for x, b in as_inputs(inputs))))
+
+    # The two sides
+
+    def client(self) -> Context:
+        """Return the client's side alone: it encrypts and decrypts, and evaluates nothing."""
+        return Context(self._session.client(), self.params, self.slots, self.complex, self._shadow)
+
+    def server(self, keys: bytes | str | os.PathLike[str] | None = None) -> Context:
+        """Return a server's side: it evaluates with these keys, and nothing on it can decrypt.
+
+        ``keys`` are what :meth:`keys_to_bytes` or :meth:`save_keys` gave; without them, the keys made so far.
+
+        Raises:
+            WireError: bytes that are no keys, or for other parameters.
+        """
+        if keys is None:
+            return Context(self._session.without_secret(), self.params, self.slots, self.complex)
+        made = server(keys)
+        if made.params != self.params:
+            raise ContextError("these keys are for other parameters than this context's: use those that it made")
+        return made
+
+    def prepare(self, program: Callable[..., Any], inputs: Any) -> None:
+        """Make all evaluation keys that a program on such inputs needs: what a server has to be given."""
+        from limbwise.program import record
+
+        self._session.make_keys(record(program, inputs, context=self)._native)
+
+    def keys(self) -> list[dict[str, Any]]:
+        """Return the evaluation keys there are: name, level, bytes."""
+        return [{"name": n, "level": level, "bytes": b} for n, level, b in self._session.keys()]  # noqa: SIM118 - no mapping
+
+    def _keys_header(self) -> dict[str, Any]:
+        boot = self._session.bootstrapping
+        return {
+            "params": self.params.to_toml(),
+            "slots": self.slots,
+            "complex": self.complex,
+            "bootstrapping": None if boot is None else json.loads(boot),
+            "seeded": self._session.key_form == "seeded",
+        }
+
+    def keys_to_bytes(self) -> bytes:
+        """Return all evaluation keys made so far, for a server. They are public: nobody can decrypt with them."""
+        return _files.frame("keys", self._keys_header(), self._session.keys_to_bytes())
+
+    def save_keys(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`keys_to_bytes` to a file, key by key, so that they need not be in memory twice."""
+        self._session.keys_to_file(Path(path), _files.frame("keys", self._keys_header(), b""))
+
+    def save_secret(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:
+        """Write the secret key, readable by its owner only, under a passphrase if one is given.
+
+        :func:`load` makes a context of it.
+        """
+        header = {"params": self.params.to_toml(), "slots": self.slots, "complex": self.complex}
+        data = _files.frame("context", header, self._session.secret_to_bytes(passphrase))
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+
+    def from_bytes(self, data: bytes) -> EncryptedArray:
+        """Return an encrypted array from :meth:`EncryptedArray.to_bytes`.
+
+        Raises:
+            WireError: bytes that are no ciphertext, damaged, or of other parameters.
+        """
+        header, rest = _files.unframe(data, "array")
+        layout, is_complex = _files.layout_of(header, self.slots)
+        held = self._session.read_bytes(rest)
+        if (held.slots, held.batch) != (layout.slots, layout.batch):
+            raise _files.wrong("the shape does not go with the ciphertext", "the bytes of one array, whole")
+        return EncryptedArray(self, held, layout, is_complex)
+
+    def load(self, path: str | os.PathLike[str]) -> EncryptedArray:
+        """Return an encrypted array from a file that :meth:`EncryptedArray.save` wrote."""
+        return self.from_bytes(Path(path).read_bytes())
+
+    # What this is
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether this side can decrypt."""
+        return self._session.has_secret
+
+    @property
+    def levels(self) -> int:
+        """Levels that a program has, between two bootstrappings where there are any."""
+        return self.params.levels
+
+    @property
+    def security_bits(self) -> int:
+        """The class of security that the parameters meet."""
+        return self.params.security_bits
+
+    def _checked(self, x: EncryptedArray, name: str) -> EncryptedArray:
+        """Compare with the clear values beside, where the context was asked to."""
+        if isinstance(self._shadow, bool) or self._session.is_trace or not x._held.has_shadow or not self.has_secret:
+            return x
+        measured = self._session.precision(x._held)
+        if measured is not None and 2.0 ** -measured[1] > self._shadow:
+            raise ShadowError(
+                f"{name} is the first operation whose result is {2.0 ** -measured[1]:.3g} from its clear twin, where "
+                f"{self._shadow:.3g} is allowed: it has {measured[0]:.1f} bits mean at level {x.level}; "
+                "use more precise parameters, or smaller values"
+            )
+        return x
+
+    def __repr__(self) -> str:
+        made = [] if self._session.is_trace else self._session.keys()
+        side = "both sides" if self.has_secret else "trace" if self._session.is_trace else "server"
+        keys = f"{len(made)} keys, {size(sum(k[2] for k in made))}"
+        return (
+            f"<limbwise.Context {self.params.name}: {side}, {self.slots} slots, {self.levels} levels"
+            f"{' between bootstrappings' if self.params.bootstraps else ''}, {self.security_bits} bits of security, {keys}>"
+        )
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        """Refuse: the text names the safe way."""
+        self._session.__reduce_ex__(2)
+        raise LimbwiseError("contexts are not pickled")
+
+
+def _map(function: Callable[[EncryptedArray], Any], value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _map(function, one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_map(function, one) for one in value)
+    return function(value)
+
+
+def server(keys: bytes | str | os.PathLike[str], *, threads: int | None = None) -> Context:
+    """Return a server from the keys of a client, as bytes or a file: it evaluates, and nothing on it can decrypt."""
+    data = bytes(keys) if isinstance(keys, (bytes, bytearray, memoryview)) else Path(keys).read_bytes()
+    header, rest = _files.unframe(data, "keys")
+    params, slots, is_complex = _files.context_of(header)
+    boot = header.get("bootstrapping")
+    session = Session.server(
+        params,
+        rest,
+        threads=threads,
+        bootstrapping=None if boot is None else json.dumps(boot),
+        seeded=bool(header.get("seeded")),
+    )
+    return Context(session, params, slots, is_complex)
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    passphrase: str | None = None,
+    threads: int | None = None,
+    memory: str | int | None = None,
+) -> Context:
+    """Return the context whose secret key :meth:`Context.save_secret` wrote; its evaluation keys are made anew."""
+    header, rest = _files.unframe(Path(path).read_bytes(), "context")
+    params, slots, is_complex = _files.context_of(header)
+    budget = None if memory is None else parse_size(memory)
+    session = Session.open(
+        params, slots=slots, complex=is_complex, threads=threads, memory=budget, secret=rest, passphrase=passphrase
+    )
+    return Context(session, params, slots, is_complex)
+
+
+def flat(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return the numbers of an array in a line, pairs for complex ones; a view."""
+    return array.reshape(-1).view(np.float64)
+
+
+def steps_of(shape: tuple[int, ...], whole: tuple[int, ...]) -> tuple[int, ...]:
+    """Return how far apart the values of an array of ``shape`` are along each axis of the array it broadcasts to."""
+    steps, step = [0] * len(whole), 1
+    for back, n in enumerate(reversed(shape)):
+        axis = len(whole) - 1 - back
+        steps[axis] = 0 if n == 1 and whole[axis] > 1 else step
+        step *= n
+    return tuple(steps)
+
+
+__all__ = ["Context", "KeyMissing", "choose", "ckks", "load", "server"]

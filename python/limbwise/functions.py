@@ -1,0 +1,191 @@
+"""Functions of encrypted arrays. What is no polynomial becomes one, with a stated interval and error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from limbwise import _limbwise, _moves
+from limbwise._products import conv2d
+from limbwise._reports import logger
+from limbwise.array import EncryptedArray
+from limbwise.errors import DtypeError, EncodeError
+
+__all__ = ["compare", "conv2d", "function", "maximum", "minimum", "poly", "relu", "sigmoid", "sign"]
+
+
+def _real(x: EncryptedArray, name: str) -> EncryptedArray:
+    if not isinstance(x, EncryptedArray):
+        raise DtypeError(
+            f"{name} wants an encrypted array, got {type(x).__name__}: for clear ones NumPy has what you want"
+        )
+    if x.is_complex:
+        raise DtypeError(f"{name} of complex values means nothing: take x.real first")
+    return x
+
+
+def _interval(x: EncryptedArray, interval: float | tuple[float, float] | None) -> tuple[float, float]:
+    if interval is None:
+        return -x.bound, x.bound
+    low, high = (-interval, interval) if isinstance(interval, (int, float)) else interval
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise EncodeError(
+            f"interval {interval!r}: give a positive number for both sides of zero, or two, the smaller first"
+        )
+    return float(low), float(high)
+
+
+def _series(x: EncryptedArray, coefficients: Sequence[float], low: float, high: float, name: str) -> EncryptedArray:
+    """Evaluate a Chebyshev series; what is not a value is zero before, and zero after in padding."""
+    factor = 2.0 / (high - low)
+    unit = _moves.quiet(x, 1.0 if abs(factor - 1.0) < 1e-15 else factor)
+    middle = 0.5 * (low + high)
+    if middle != 0.0:
+        unit = unit._with(x._native.add_scalar(unit._held, -middle * factor), unit._layout)
+    held = x._native.series(unit._held, [float(c) for c in coefficients], -1.0, 1.0)
+    result = unit._with(held, unit._layout)
+    if result._layout.padded:
+        nothing = np.polynomial.chebyshev.chebval(-middle * factor, coefficients)
+        # Padding holds the value at zero: it goes there, and comes back everywhere else.
+        axes = result._layout.axes((0,) * x.ndim)
+        back = x._native.add_array(
+            x._native.add_scalar(result._held, -float(nothing)),
+            np.array([float(nothing)]),
+            axes,
+            batch=result._layout.batch,
+            complex=False,
+        )
+        result = result._with(back, result._layout)
+    return x._context._checked(result, name)
+
+
+def poly(
+    x: EncryptedArray, coefficients: Sequence[float], *, interval: float | tuple[float, float] | None = None
+) -> EncryptedArray:
+    """Evaluate ``Σ coefficients[k]·x**k``, constant first, as ``numpy.polynomial``.
+
+    Degree d takes ⌈log₂(d+1)⌉ levels, and one more unless x is known to lie in [−1, 1].
+
+    Args:
+        x: encrypted, real.
+        coefficients: real numbers.
+        interval: where the values lie, for the numerics only; by default the bound that x has.
+    """
+    x = _real(x, "poly")
+    clear = x._clear(np.asarray(coefficients))
+    if clear.ndim != 1 or clear.dtype.kind != "f" or clear.size == 0:
+        raise DtypeError(f"coefficients of shape {clear.shape}: give a list of real numbers, constant first")
+    trimmed = np.trim_zeros(clear, "b")
+    if trimmed.size < 2:
+        return x * 0.0 + (float(clear[0]))
+    if trimmed.size == 2:
+        return x * float(trimmed[1]) + float(trimmed[0])
+    low, high = _interval(x, interval)
+    if interval is None and high <= 1.0:
+        low, high = -1.0, 1.0
+    return _series(x, _limbwise.power_series(trimmed.tolist(), low, high), low, high, "poly")
+
+
+def function(
+    x: EncryptedArray,
+    f: Callable[[float], float],
+    *,
+    interval: float | tuple[float, float] | None = None,
+    degree: int = 15,
+) -> EncryptedArray:
+    """Evaluate any smooth function by the polynomial that interpolates it at the Chebyshev nodes of an interval.
+
+    The largest error on the interval is logged. Degrees 2ᵏ − 1 use all of their k levels, and one maps the interval.
+
+    Args:
+        x: encrypted, real; all values must lie in the interval, outside the polynomial explodes.
+        f: a function of one number.
+        interval: a number for both sides of zero, or two; by default the bound that x has.
+        degree: of the polynomial, 1 to 1023.
+    """
+    x = _real(x, "function")
+    low, high = _interval(x, interval)
+    coefficients, error = _limbwise.fit(f, low, high, degree)
+    logger.info("degree %d on [%g, %g]: error %.2g", degree, low, high, error)
+    return _series(x, coefficients, low, high, getattr(f, "__name__", "function"))
+
+
+def sigmoid(x: EncryptedArray, *, interval: float | tuple[float, float] = 8.0, error: float = 1e-2) -> EncryptedArray:
+    """Evaluate ``1 / (1 + exp(−x))`` on an interval with at most this error, logged, by the polynomial of least depth.
+
+    On [−8, 8] an error of 0.01 takes degree 15, four levels, and one for the interval; 0.001 degree 31.
+    """
+    x = _real(x, "sigmoid")
+    low, high = _interval(x, interval)
+    most = max(x._context.levels - 1, 1)
+    coefficients, reached = _limbwise.fit_sigmoid(low, high, error, min(most, 8))
+    logger.info("sigmoid: degree %d on [%g, %g], error %.2g", len(coefficients) - 1, low, high, reached)
+    return _series(x, coefficients, low, high, "sigmoid")
+
+
+def sign(
+    x: EncryptedArray, *, bound: float | None = None, gap: float = 1 / 32, error: float = 1 / 128
+) -> EncryptedArray:
+    """Evaluate the sign of x: −1, 1, and 0 at 0.
+
+    A composition of minimax polynomials. Smaller gaps and errors take more levels; where they end, it bootstraps.
+
+    Args:
+        x: encrypted, real.
+        bound: no value is larger; by default the bound that x has.
+        gap: between −gap·bound and gap·bound the result is anything between −1 and 1.
+        error: the largest difference elsewhere.
+    """
+    return _sign(_real(x, "sign"), 1.0, bound, gap, error)
+
+
+def _sign(x: EncryptedArray, factor: float, bound: float | None, gap: float, error: float) -> EncryptedArray:
+    """Return the sign times a factor, which costs no level."""
+    low, high = _interval(x, bound)
+    if low != -high:
+        raise EncodeError(f"bound {bound!r}: give one positive number")
+    most = max(x._context.levels - 1, 1)
+    stages, reached = _limbwise.sign_stages(gap, error, min(most, 5))
+    stages[-1] = [factor * c for c in stages[-1]]
+    logger.info("sign: degrees %s, error %.2g beyond %g", [len(s) - 1 for s in stages], reached, gap * high)
+    result = _series(x, stages[0], -high, high, "sign")
+    for stage in stages[1:]:
+        inside = result._with(x._native.bounded_by(result._held, 1.0), result._layout)
+        result = _series(inside, stage, -1.0, 1.0, "sign")
+    return result._with(x._native.bounded_by(result._held, factor * (1.0 + reached)), result._layout)
+
+
+def compare(
+    a: Any, b: Any, *, bound: float | None = None, gap: float = 1 / 32, error: float = 1 / 128
+) -> EncryptedArray:
+    """Compare: 1 where a > b, 0 where a < b, ½ where they are equal; in between within ``gap·bound`` of each other.
+
+    ``bound`` is for the difference; the rest is as for :func:`sign`.
+    """
+    difference = a - b
+    return _sign(_real(difference, "compare"), 0.5, bound, gap, 2 * error) + 0.5
+
+
+def relu(
+    x: EncryptedArray, *, bound: float | None = None, gap: float = 1 / 32, error: float = 1 / 128
+) -> EncryptedArray:
+    """Evaluate ``max(x, 0)`` with error at most ``error·bound/2``, and ``gap·bound`` near zero."""
+    x = _moves.quiet(_real(x, "relu"))
+    return x * _sign(x, 0.5, bound, gap, error) + x * 0.5
+
+
+def maximum(
+    a: Any, b: Any, *, bound: float | None = None, gap: float = 1 / 32, error: float = 1 / 128
+) -> EncryptedArray:
+    """Evaluate the larger of two, place by place: ``b + relu(a − b)``; errors are those of :func:`relu`."""
+    difference = _real(a - b, "maximum")
+    return relu(difference, bound=bound, gap=gap, error=error)._plus(b, 1)
+
+
+def minimum(
+    a: Any, b: Any, *, bound: float | None = None, gap: float = 1 / 32, error: float = 1 / 128
+) -> EncryptedArray:
+    """Evaluate the smaller of two, place by place: ``a − relu(a − b)``."""
+    return (-relu(_real(a - b, "minimum"), bound=bound, gap=gap, error=error))._plus(a, 1)

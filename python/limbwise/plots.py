@@ -1,0 +1,144 @@
+"""Plots of timings with Matplotlib, which is optional."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from limbwise.errors import TraceError, need
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from limbwise.program import Timing
+
+# Roles in one order and colour everywhere; an eight-colour palette that the colour-blind can tell apart (Okabe and Ito).
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+
+
+def _axes(ax: Axes | None, height: float = 3.2) -> Axes:
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise need("matplotlib", "plots", "a plot") from None
+    return plt.subplots(figsize=(9, height), layout="constrained")[1]
+
+
+def _scaled(seconds: float) -> tuple[float, str]:
+    for factor, unit in ((1.0, "s"), (1e3, "ms")):
+        if seconds * factor >= 1:
+            return factor, unit
+    return 1e6, "µs"
+
+
+def timeline(timing: Timing, ax: Axes | None = None) -> Axes:
+    """Draw a row a unit and a bar a task, coloured by region; what is left out of the schedule is said."""
+    events = [e for e in timing.trace["traceEvents"] if e["ph"] == "X"]
+    names = {e["tid"]: e["args"]["name"] for e in timing.trace["traceEvents"] if e["ph"] == "M"}
+    if not events:
+        raise TraceError("this timing has no schedule to draw: call lw.time with events=20000")
+    used = sorted({e["tid"] for e in events})
+    ax = _axes(ax, 1.4 + 0.34 * len(used))
+    end = max(e["ts"] + e["dur"] for e in events) * 1e-6
+    factor, unit = _scaled(end)
+    depth = _telling_depth(events)
+    regions: dict[str, list[dict[str, Any]]] = {}
+    for event in events:
+        regions.setdefault(_region(event, depth), []).append(event)
+    ordered = sorted(regions, key=lambda r: -sum(e["dur"] for e in regions[r]))
+    shown = ordered[: len(_COLOURS) - 1]
+    for number, region in enumerate(ordered):
+        colour = _COLOURS[number] if region in shown else _COLOURS[-1]
+        label = region if region in shown else "others" if number == len(shown) else None
+        for row, tid in enumerate(used):
+            bars = [(e["ts"] * 1e-6 * factor, e["dur"] * 1e-6 * factor) for e in regions[region] if e["tid"] == tid]
+            if bars:
+                ax.broken_barh(bars, (row - 0.4, 0.8), color=colour, linewidth=0, label=label)
+                label = None
+    ax.set_yticks(range(len(used)), [names.get(tid, str(tid)) for tid in used])
+    ax.invert_yaxis()
+    ax.set_xlim(0, end * factor)
+    ax.set_xlabel(f"time ({unit})")
+    ax.set_title(f"{timing.machine}: {timing.seconds * factor:.3g} {unit}", loc="left")
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="small")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _region(event: dict[str, Any], depth: int) -> str:
+    path = str(event["args"].get("region", "")).split("/")
+    return "/".join(path[:depth]) or "program"
+
+
+def _telling_depth(events: list[dict[str, Any]]) -> int:
+    """Return the least depth of regions that tells at least two apart."""
+    for depth in range(1, 6):
+        if len({_region(e, depth) for e in events}) > 1:
+            return depth
+    return 1
+
+
+def roofline(timings: Sequence[Timing], ax: Axes | None = None) -> Axes:
+    """Draw each program's multiplications a second against multiplications a byte of off-chip memory.
+
+    The roofs are the peaks of the machine's specification.
+    """
+    ax = _axes(ax, 4.2)
+    for number, timing in enumerate(timings):
+        colour = _COLOURS[number % len(_COLOURS)]
+        point = _roof(timing)
+        if point is None:
+            raise TraceError(
+                f"the model {timing.machine} has no off-chip memory whose bytes are counted: a roofline needs one, as ark's"
+            )
+        intensity, rate, unit_roof, memory_roof = point
+        edge = unit_roof / memory_roof
+        low, high = min(intensity, edge) / 8, max(intensity, edge) * 8
+        ax.plot([low, edge, high], [low * memory_roof, unit_roof, unit_roof], color=colour, linewidth=1.5)
+        ax.plot([intensity], [rate], "o", color=colour, markersize=8, label=f"{timing.machine}: {timing.seconds:.3g} s")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("multiplications a byte of off-chip memory")
+    ax.set_ylabel("multiplications a second")
+    ax.set_title("roofline: the point below its roofs", loc="left")
+    ax.legend(frameon=False, loc="lower right")
+    ax.grid(True, which="major", alpha=0.3)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _roof(timing: Timing) -> tuple[float, float, float, float] | None:
+    """Return work a byte, work a second, and the roofs of units and of memory, in work and bytes a second."""
+    roof = timing.report.get("roofline")
+    if not roof:
+        return None
+    rate = timing.report["products"] / timing.seconds
+    return roof["intensity"], rate, roof["peak_products_s"], roof["bandwidth_bytes_s"]
+
+
+def traffic(timing: Timing, ax: Axes | None = None) -> Axes:
+    """Draw a bar a memory, split by the role of what was moved."""
+    rows = timing.to_records("bytes")
+    if not rows:
+        raise TraceError(f"the model {timing.machine} counts no bytes: choose one with memories, as ark")
+    memories = list(dict.fromkeys(row["memory"] for row in rows))
+    ax = _axes(ax, 1.5 + 0.45 * len(memories))
+    roles = list(dict.fromkeys(row["role"] for row in rows))
+    left = dict.fromkeys(memories, 0.0)
+    for number, role in enumerate(roles):
+        widths = [sum(r["bytes"] for r in rows if r["memory"] == m and r["role"] == role) / 1e9 for m in memories]
+        starts = [left[m] for m in memories]
+        ax.barh(
+            range(len(memories)), widths, left=starts, label=role, color=_COLOURS[number % len(_COLOURS)], height=0.6
+        )
+        for memory, width in zip(memories, widths, strict=True):
+            left[memory] += width
+    ax.set_yticks(range(len(memories)), memories)
+    ax.invert_yaxis()
+    ax.set_xlabel("moved (GB)")
+    ax.set_title(f"{timing.machine}: traffic by role", loc="left")
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="small")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax

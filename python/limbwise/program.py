@@ -1,0 +1,365 @@
+"""Programs: Python functions of encrypted arrays, recorded, planned and timed before any key exists."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from limbwise import _limbwise, _reports
+from limbwise._limbwise import Params, Session
+from limbwise.array import EncryptedArray
+from limbwise.context import Context, choose, parse_size
+from limbwise.errors import LevelError, TraceError, need
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# What a program is traced with to learn how many levels it takes.
+_DEEP = "n16-l32-s40"
+
+
+@dataclass(frozen=True)
+class Like:
+    """An input of which only the shape and a bound are known: for plans before there is data."""
+
+    shape: tuple[int, ...]
+    bound: float = 1.0
+    complex: bool = False
+
+
+def like(shape: int | tuple[int, ...], bound: float = 1.0, *, complex: bool = False) -> Like:
+    """Return an input by its shape: no value is larger than ``bound``."""
+    return Like((shape,) if isinstance(shape, int) else tuple(shape), bound, complex)
+
+
+def as_inputs(inputs: Any) -> list[tuple[npt.ArrayLike, float | None]]:
+    """Return the inputs of a program, each with the bound promised."""
+    every = inputs if isinstance(inputs, (tuple, list)) else [inputs]
+    values: list[tuple[npt.ArrayLike, float | None]] = []
+    for one in every:
+        if isinstance(one, Like):
+            kind = np.complex128 if one.complex else np.float64
+            values.append((np.full(one.shape, one.bound, dtype=kind), one.bound))
+        else:
+            values.append((one, None))
+    return values
+
+
+def _results(value: Any) -> list[EncryptedArray]:
+    if isinstance(value, EncryptedArray):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return [x for one in value for x in _results(one)]
+    raise TraceError(f"the program returned {type(value).__name__}: return encrypted arrays, one or several")
+
+
+@dataclass
+class _Traced:
+    native: _limbwise.Recorded
+    params: Params
+    slots: int
+    complex: bool
+    least_level: int
+
+
+def _trace(
+    program: Callable[..., Any], inputs: Any, params: Params, slots: int, complex: bool, boot: str | None
+) -> _Traced:
+    session = Session.trace(params, slots=slots, complex=complex, bootstrapping=boot)
+    context = Context(session, params, slots, complex)
+    encrypted = [context.encrypt(values, bound=bound) for values, bound in as_inputs(inputs)]
+    results = _results(program(*encrypted))
+    native = session.finish([x._held for x in results])
+    return _Traced(native, params, slots, complex, min(x.settle().level for x in results))
+
+
+def _choose(program: Callable[..., Any], inputs: Any, slots: int | None, precision: int, complex: bool) -> Params:
+    """Return the smallest parameters with the levels that a program takes."""
+    deep = Params.preset(_DEEP)
+    try:
+        traced = _trace(program, inputs, deep, min(slots or deep.max_slots, deep.max_slots), complex, None)
+    except LevelError:
+        return choose(slots=slots, bootstrap=True)
+    largest = max((int(np.prod(np.shape(v))) for v, _ in as_inputs(inputs)), default=1)
+    wanted = slots or min(largest, 1 << 12)
+    return choose(depth=deep.levels - traced.least_level, slots=wanted, precision=precision)
+
+
+class Recording:
+    """A recorded program: exact counts, keys and traffic; input to :func:`time`."""
+
+    def __init__(self, traced: _Traced) -> None:
+        self._traced = traced
+        self._native = traced.native
+        self.params = traced.params
+        self.slots = traced.slots
+        self._facts: dict[str, Any] | None = None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Nodes, operation counts, traffic by role, keys with their levels, levels left."""
+        if self._facts is None:
+            self._facts = json.loads(self._native.record())
+        return self._facts
+
+    @property
+    def operations(self) -> list[str]:
+        """The operations of the program by name, in order."""
+        return list(self._native.operations)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the graph, one JSON object a line (docs/graph-format.md)."""
+        self._native.save(Path(path))
+
+    def __repr__(self) -> str:
+        facts = self.facts
+        return (
+            f"<limbwise.Recording {self.params.name}: {len(self.operations)} operations, {facts['nodes']} nodes, "
+            f"{len(facts['keys'])} keys, {facts['levels_left']} levels left>"
+        )
+
+
+def record(  # noqa: D417 - named together
+    program: Callable[..., Any],
+    inputs: Any,
+    *,
+    context: Context | None = None,
+    preset: str | Params | None = None,
+    depth: int | None = None,
+    slots: int | None = None,
+    precision: int = 20,
+    complex: bool = False,
+) -> Recording:
+    """Record a function of encrypted arrays without computing anything: no key, no encryption, no polynomial memory.
+
+    Args:
+        program: a function of as many encrypted arrays as there are inputs; it may use everything but ``decrypt``.
+        inputs: an array, or a list of them, or :func:`like` where there is no data yet.
+        context: record for its parameters.
+        preset, depth, slots, precision, complex: else as for :func:`limbwise.ckks`; without any, the smallest secure
+            parameters with the levels that the program takes.
+    """
+    if context is not None:
+        boot = context._session.bootstrapping
+        return Recording(_trace(program, inputs, context.params, context.slots, context.complex, boot))
+    if preset is None and depth is None:
+        params = _choose(program, inputs, slots, precision, complex)
+    else:
+        params = choose(preset, depth=depth, slots=slots, precision=precision)
+    return Recording(_trace(program, inputs, params, slots or params.max_slots, complex, None))
+
+
+def plan(
+    program: Callable[..., Any] | Recording,
+    inputs: Any = None,
+    *,
+    memory: str | int | None = None,
+    context: Context | None = None,
+    **choices: Any,
+) -> Plan:
+    """Say what a program takes before any key exists: security, levels, keys, bytes, precision, seconds here.
+
+    Args:
+        program: a function of encrypted arrays and its inputs, or a :class:`Recording`.
+        inputs: see :func:`record`.
+        memory: a budget for the whole process, such as ``"3GB"``: the fastest way that stays within it is planned.
+        context: plan for its parameters.
+        choices: see :func:`record`.
+
+    Raises:
+        MemoryBudgetError: no way stays within the budget.
+    """
+    recording = program if isinstance(program, Recording) else record(program, inputs, context=context, **choices)
+    return Plan(recording, None if memory is None else parse_size(memory))
+
+
+class Plan:
+    """What a program takes; prints as a table, also in notebooks. ``facts`` has every number."""
+
+    def __init__(self, recording: Recording, memory: int | None) -> None:
+        self.recording = recording
+        text, self._keys, self._boot = recording._native.plan(memory)
+        self.facts: dict[str, Any] = json.loads(text)
+
+    def __getattr__(self, name: str) -> Any:
+        facts = self.__dict__.get("facts", {})
+        if name in facts:
+            return facts[name]
+        raise AttributeError(f"a plan has no {name!r}; it has {', '.join(sorted(facts))}")
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return the keys, a dictionary each, as ``pandas.DataFrame`` takes them."""
+        return list(self.facts["keys"])
+
+    def context(self, **options: Any) -> Context:
+        """Return a context that runs the program in the way planned."""
+        traced = self.recording._traced
+        session = Session.open(
+            traced.params,
+            slots=traced.slots,
+            complex=traced.complex,
+            keys=self._keys,
+            bootstrapping=self._boot,
+            **options,
+        )
+        return Context(session, traced.params, traced.slots, traced.complex)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the table: what and how much."""
+        f, size = self.facts, _reports.size
+        ring, levels = f["ring"], f["levels"]
+        rows = [
+            ("parameters", f"{f['preset']}: N = 2^{ring['log_n']}, {sum(ring['limbs'])} limbs, dnum {ring['dnum']}"),
+            ("security", f"{f['security_bits']} bits ({f['security']['standard']}, log QP {ring['log_qp']:.0f})"),
+            ("levels", f"{levels['used']} of {levels['fresh']} used, {f['levels_left']} left"),
+            ("precision", f"{f['precision_bits']['predicted']:.1f} bits mean, expected"),
+            ("evaluation keys", f"{len(f['keys'])}, {size(f['key_bytes'])} {f['key_form']}"),
+            ("encoded values", size(f["plaintext_bytes"])),
+            ("encrypted inputs", size(f["input_bytes"])),
+            ("peak memory", size(f["peak_memory_bytes"]["predicted"])),
+            ("time here", f"{f['seconds_predicted']:.3g} s on {f['threads']} threads ({f['isa']})"),
+        ]
+        boot = f.get("bootstrapping")
+        if boot:
+            how = f"{boot['rotations']}, {boot['content']} values, fails with 2^{boot['log2_failure']:.0f}"
+            rows.insert(3, ("bootstrapping", f"{boot['levels']} levels each time; {how}"))
+        if f["security"].get("insecure_reason"):
+            rows.insert(2, ("INSECURE", f["security"]["insecure_reason"]))
+        return rows
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        width = max(len(what) for what, _ in rows)
+        return "\n".join(f"{what:<{width}}  {much}" for what, much in rows)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        cells = (f"<tr><th>{html.escape(what)}</th><td>{html.escape(much)}</td></tr>" for what, much in self.rows())
+        return f"<table>{''.join(cells)}</table>"
+
+
+def machines() -> list[str]:
+    """Return the names of the machine models that are built in."""
+    return _limbwise.machines()
+
+
+def time(
+    program: Callable[..., Any] | Recording | Plan,
+    machine: str = "ark",
+    inputs: Any = None,
+    *,
+    events: int = 20_000,
+    context: Context | None = None,
+    **numbers: Any,
+) -> Timing:
+    """Schedule a program on a model of a machine.
+
+    Args:
+        program: a :class:`Recording`, a :class:`Plan`, or a function with its ``inputs``.
+        machine: a built-in model (:func:`machines`), "cpu" for this host as measured, or a TOML file.
+        inputs: see :func:`record`.
+        events: tasks of the schedule that are kept for plots.
+        context: record for its parameters.
+        numbers: numbers of the machine to change, such as ``clusters=8``; ``__`` stands for a dot.
+
+    Raises:
+        MachineError: no such machine, or no such number.
+    """
+    if isinstance(program, Plan):
+        program = program.recording
+    recording = program if isinstance(program, Recording) else record(program, inputs, context=context)
+    changes = [(name.replace("__", "."), str(value)) for name, value in numbers.items()]
+    report, trace = recording._native.time(machine, changes, events)
+    return Timing(json.loads(report), json.loads(trace) if trace else {"traceEvents": []}, recording)
+
+
+class Timing:
+    """A program on a machine: ``seconds``, ``report`` with every number, and plots."""
+
+    def __init__(self, report: dict[str, Any], trace: dict[str, Any], recording: Recording) -> None:
+        self.report = report
+        self.trace = trace
+        self.recording = recording
+
+    @property
+    def machine(self) -> str:
+        """Name of the machine."""
+        return str(self.report["machine"])
+
+    @property
+    def seconds(self) -> float:
+        """Time of the program."""
+        return float(self.report["seconds"])
+
+    def to_records(self, table: str = "regions") -> list[dict[str, Any]]:
+        """Return a table as dictionaries, as ``pandas.DataFrame`` takes them.
+
+        Args:
+            table: "regions" (where the time goes), "units" (how busy each is), "bytes" (by memory and role), "assumed".
+        """
+        report = self.report
+        if table == "units":
+            return [{"unit": unit, "busy": busy} for unit, busy in report["utilization"].items()]
+        if table == "bytes":
+            return [
+                {"memory": memory, "role": role, "bytes": count}
+                for memory, roles in report["bytes"].items()
+                for role, count in roles.items()
+            ]
+        if table in ("regions", "assumed"):
+            return list(report[table])
+        raise KeyError(f"no table {table!r}: choose regions, units, bytes or assumed")
+
+    def to_frame(self, table: str = "regions") -> Any:
+        """Return a table as a pandas DataFrame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise need("pandas", "pandas", "Timing.to_frame") from None
+        return pd.DataFrame(self.to_records(table))
+
+    def plot_timeline(self, ax: Axes | None = None) -> Axes:
+        """Draw when each unit works, coloured by the outermost region."""
+        from limbwise import plots
+
+        return plots.timeline(self, ax)
+
+    def plot_roofline(self, others: Sequence[Timing] = (), ax: Axes | None = None) -> Axes:
+        """Draw attained work against work a byte, under what memory and units allow."""
+        from limbwise import plots
+
+        return plots.roofline([self, *others], ax)
+
+    def plot_traffic(self, ax: Axes | None = None) -> Axes:
+        """Draw the bytes moved in each memory by role."""
+        from limbwise import plots
+
+        return plots.traffic(self, ax)
+
+    def __str__(self) -> str:
+        lines = [f"{self.machine}: {self.seconds:.4g} s"]
+        lines += [f"  {unit:<18} busy {100 * busy:5.1f} %" for unit, busy in self.report["utilization"].items()]
+        for row in self.to_records("bytes"):
+            lines.append(f"  {row['memory']:<18} {row['role']:<16} {_reports.size(row['bytes'])}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        units = "".join(
+            f"<tr><td>{html.escape(unit)}</td><td>{100 * busy:.1f} %</td></tr>"
+            for unit, busy in self.report["utilization"].items()
+        )
+        head = f"<p><b>{html.escape(self.machine)}</b>: {self.seconds:.4g} s</p>"
+        return f"{head}<table><tr><th>unit</th><th>busy</th></tr>{units}</table>"

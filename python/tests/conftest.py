@@ -1,0 +1,22 @@
+"""Contexts that several files share: small rings, so that everything runs in seconds."""
+
+import limbwise as lw
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="session")
+def ctx():
+    """Depth 6 on 2048 slots: arrays of a few thousand values are several ciphertexts."""
+    return lw.ckks(depth=6, slots=2048, precision=24)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+def close(got, wanted, tolerance=1e-4):
+    assert got.shape == np.shape(wanted), f"{got.shape} for {np.shape(wanted)}"
+    worst = np.max(np.abs(got - wanted))
+    assert worst < tolerance, f"off by {worst}"

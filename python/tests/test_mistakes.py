@@ -1,0 +1,101 @@
+"""Bad input: errors that a beginner can act on."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import limbwise as lw
+import numpy as np
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "words"),
+    [
+        ([1.0, float("nan")], lw.EncodeError, "only finite numbers"),
+        ([1.0, float("inf")], lw.EncodeError, "only finite numbers"),
+        (["a", "b"], lw.DtypeError, "cannot be encrypted"),
+        ([None], lw.DtypeError, "cannot be encrypted"),
+        ([1 + 2j], lw.DtypeError, "complex=True"),
+        ([], lw.DtypeError, "no values"),
+        ([1e30], lw.EncodeError, "overflows the modulus"),
+    ],
+)
+def test_values(ctx, values, error, words):
+    with pytest.raises(error, match=words):
+        ctx.encrypt(values)
+
+
+def test_operands(ctx):
+    x = ctx.encrypt(np.ones((3, 4)))
+    other = lw.ckks(depth=1, slots=64).encrypt([1.0])
+    for mistake, error, words in [
+        (lambda: x + np.ones(3), lw.ShapeError, "do not go together"),
+        (lambda: x @ np.ones(3), lw.ShapeError, "last axis of the left"),
+        (lambda: x * np.array([1, np.nan, 1, 1]), lw.EncodeError, r"value \[1\] is not finite"),
+        (lambda: x + "one", lw.DtypeError, "cannot be encrypted"),
+        (lambda: x * 1j, lw.DtypeError, "complex"),
+        (lambda: x + other, lw.ContextError, "two contexts"),
+        (lambda: ctx.decrypt(other), lw.ContextError, "another context"),
+        (lambda: x.sum(5), lw.ShapeError, "axis 5"),
+        (lambda: x.reshape(5), lw.ShapeError, "12 values"),
+        (lambda: x[7], lw.ShapeError, "out of bounds"),
+        (lambda: x[[0, 1]], lw.ShapeError, "slices"),
+        (lambda: bool(x), lw.TraceError, "nobody here sees it"),
+        (lambda: np.asarray(x), lw.DtypeError, "decrypt it first"),
+        (lambda: ctx.decrypt(np.ones(3)), lw.DtypeError, "encrypted array"),
+        (lambda: lw.sigmoid(np.ones(3)), lw.DtypeError, "NumPy has"),
+        (lambda: lw.conv2d(x, np.ones((1, 1, 3, 3))), lw.ShapeError, "height"),
+        (lambda: x.bounded_by(-1), lw.EncodeError, "positive"),
+        (lambda: x**9 * x**9 * x**9 * x**9 * x**9 * x**20, lw.LevelError, "levels"),
+    ]:
+        with pytest.raises(error, match=words):
+            mistake()
+    assert issubclass(lw.ShapeError, ValueError)
+    assert issubclass(lw.DtypeError, TypeError)
+
+
+def test_parameters():
+    with pytest.raises(lw.ParamsError, match="did you mean"):
+        lw.ckks("bot")
+    with pytest.raises(lw.ParamsError, match="which parameters"):
+        lw.ckks()
+    with pytest.raises(lw.ParamsError, match="power of two"):
+        lw.ckks(depth=2, slots=1000)
+    with pytest.raises(lw.ParamsError, match="no secure set"):
+        lw.ckks(depth=300, bootstrap=False)
+    with pytest.raises(lw.ParamsError, match="3GB"):
+        lw.ckks("boot-n15", memory="much")
+    with pytest.raises(lw.ParamsError, match="seeded"):
+        lw.ckks(depth=1, keys="big")
+
+
+def test_pickles_are_refused(ctx):
+    for thing in (ctx, ctx.encrypt([1.0])):
+        for way in (pickle.dumps, copy.deepcopy):
+            with pytest.raises(lw.PickleRefused, match="runs code"):
+                way(thing)
+
+
+def test_a_missing_dependency_names_the_command():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; sys.modules['matplotlib.pyplot'] = None; sys.modules['pandas'] = None\n"
+        "import limbwise as lw\n"
+        "t = lw.time(lw.record(lambda x: x * x, lw.like(4), preset='n13-l3-s40'), 'ark')\n"
+        "for call in (t.plot_timeline, t.plot_traffic, t.to_frame):\n"
+        "    try: call()\n"
+        "    except lw.MissingDependency as e: print(e)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.count("pip install") == 3
+    assert 'limbwise[plots]"' in said
+    assert 'limbwise[pandas]"' in said
+
+
+def test_what_leaves_its_bound_is_refused(ctx):
+    x = ctx.encrypt([0.5, 3.0]).bounded_by(1.0)
+    with pytest.raises(lw.DecryptError, match="outside a promised bound"):
+        ctx.decrypt(x)
+    with pytest.raises(lw.EncodeError):
+        ctx.encrypt([2.0], bound=1.0)

@@ -1,0 +1,156 @@
+"""Client and server, bytes and files, threads, interrupts, logs, shadows."""
+
+import _thread
+import logging
+import threading
+import time
+
+import limbwise as lw
+import numpy as np
+import pytest
+from conftest import close
+
+
+def program(x, y):
+    return (x * y + x).sum() * 0.5
+
+
+def test_a_server_computes_and_cannot_decrypt(tmp_path, rng):
+    owner = lw.ckks(depth=4, slots=256, precision=22)
+    a, b = rng.uniform(-1, 1, 50), rng.uniform(-1, 1, 50)
+    owner.prepare(program, [a, b])
+    assert any("relinearization" in key["name"] for key in list(owner.keys()))
+    owner.save_keys(tmp_path / "keys")
+    keys = owner.keys_to_bytes()
+    assert keys == (tmp_path / "keys").read_bytes()
+    client = owner.client()
+    sent = [client.encrypt(v, bound=1.0).to_bytes() for v in (a, b)]
+    for server in (lw.server(keys), owner.server(tmp_path / "keys")):
+        assert not server.has_secret
+        x, y = (server.from_bytes(data) for data in sent)
+        result = program(x, y)
+        with pytest.raises(lw.KeyMissing, match="secret key"):
+            server.decrypt(result)
+        with pytest.raises(lw.KeyMissing, match="secret key"):
+            server.encrypt([1.0])
+        with pytest.raises(lw.KeyMissing, match=r"needs Galois key \d+ \(rotation by 3\)"):
+            server.from_bytes(client.encrypt(np.ones(256), bound=1).to_bytes()).rotate(3)
+        back = client.from_bytes(result.to_bytes())
+        close(client.decrypt(back), program(a, b), 1e-3)
+    with pytest.raises(lw.KeyMissing):
+        (client.encrypt([1.0]) * client.encrypt([1.0])).settle()
+    # Fresh ciphertexts keep half as a seed.
+    assert len(sent[0]) < 0.6 * client.encrypt(a).nbytes
+
+
+def test_secrets_are_saved_and_loaded(tmp_path):
+    owner = lw.ckks(depth=2, slots=64)
+    path = tmp_path / "secret"
+    owner.save_secret(path, passphrase="correct horse")
+    assert path.stat().st_mode & 0o077 == 0
+    again = lw.load(path, passphrase="correct horse")
+    close(again.decrypt(again.from_bytes(owner.encrypt([0.5, 0.25], bound=1).to_bytes()) * 2), [1.0, 0.5])
+    with pytest.raises(lw.WireError):
+        lw.load(path, passphrase="wrong horse")
+
+
+def test_hostile_bytes_are_errors(ctx, rng):
+    good = ctx.encrypt(rng.uniform(-1, 1, (3, 5)), bound=1.0).to_bytes()
+    with pytest.raises(lw.WireError, match="would tell"):
+        ctx.encrypt([0.5]).to_bytes()
+    with pytest.raises(lw.WireError):
+        lw.server(good)
+    with pytest.raises(lw.WireError):
+        ctx.from_bytes("text")
+    for length in [0, 5, 9, 40, len(good) // 2, len(good) - 1]:
+        with pytest.raises(lw.WireError):
+            ctx.from_bytes(good[:length])
+    refused = 0
+    for _ in range(200):
+        bad = bytearray(good)
+        bad[rng.integers(0, 400)] ^= 1 << rng.integers(0, 8)
+        try:
+            ctx.from_bytes(bytes(bad))
+        except (lw.WireError, lw.LimbwiseError):
+            refused += 1
+    assert refused > 150
+    with pytest.raises(lw.WireError):
+        lw.ckks("n13-l3-s40").from_bytes(good)
+
+
+def test_threads_get_what_one_gets(ctx, rng):
+    a = rng.uniform(-1, 1, 500)
+    x = ctx.encrypt(a)
+    results = [None] * 6
+
+    def work(i):
+        results[i] = ctx.decrypt((x * x + float(i)) * x)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    for i, got in enumerate(results):
+        close(got, (a * a + i) * a)
+
+
+def test_other_threads_run_while_one_computes():
+    ctx = lw.ckks(depth=8, slots=4096)
+    x = ctx.encrypt(np.linspace(-1, 1, 4096))
+    x * x  # the key
+    counted, running = [0], [True]
+
+    def count():
+        while running[0]:
+            counted[0] += 1
+            time.sleep(0)
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    lw.function(x, np.sin, interval=1, degree=127)
+    running[0] = False
+    counter.join()
+    assert counted[0] > 100
+
+
+def test_an_interrupt_ends_a_long_call(monkeypatch):
+    ctx = lw.ckks(depth=12, slots=1 << 13, precision=25)
+    x = ctx.encrypt(np.linspace(-1, 1, 1 << 13))
+    lw.function(x, np.sin, interval=1, degree=7)
+    timer = threading.Timer(0.3, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(200):
+            lw.function(x, np.sin, interval=1, degree=1000)
+    close(ctx.decrypt(x), np.linspace(-1, 1, 1 << 13))
+
+
+def test_keys_are_said_and_progress_is_shown(caplog):
+    ctx = lw.ckks(depth=2, slots=64)
+    seen = []
+
+    class Bar:
+        def update_to(self, name, done, total):
+            seen.append((name, done, total))
+
+        def close(self):
+            seen.append("closed")
+
+    with caplog.at_level(logging.INFO, logger="limbwise"), lw.progress(Bar()):
+        ctx.prepare(lambda x: (x * x).sum(), np.ones(64))
+    assert "made the relinearization key" in caplog.text
+    assert "MB" in caplog.text or "kB" in caplog.text
+    assert seen[-1] == "closed"
+    assert ("keys", 7, 7) in seen
+
+
+def test_shadows_name_the_first_operation_that_goes_wrong():
+    ctx = lw.ckks(depth=3, slots=64, shadow=True)
+    x = ctx.encrypt([0.5, -0.25])
+    y = x * x + 1
+    close(y.shadow, np.array([1.25, 1.0625]))
+    mean, least = y.measured_bits()
+    assert mean > least > 12
+    assert lw.ckks(depth=1, slots=8).encrypt([1.0]).shadow is None
+    strict = lw.ckks(depth=3, slots=64, shadow=1e-12)
+    with pytest.raises(lw.ShadowError, match="multiply is the first operation"):
+        strict.encrypt([0.5, -0.25]) * 0.3
