@@ -45,6 +45,8 @@ check-code:  ## form, lints, rustdoc, and the server build, which has no secret 
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy -p limbwise --lib --no-default-features -- -D warnings
+	cargo clippy -p limbwise-runtime --lib --no-default-features -- -D warnings
+	cargo clippy -p limbwise-cli --no-default-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --document-private-items
 
 check-docs:  ## the checkers in scripts/

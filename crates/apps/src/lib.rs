@@ -1,17 +1,24 @@
 //! Workloads: programs for real data that run encrypted, are planned and are timed from one source.
 //!
-//! Enters: loaders, clear twins, encrypted programs.
+//! Enters: loaders, clear twins, encrypted programs, their descriptions.
 //! Stays out: concrete devices, printing.
 //!
-//! Read in this order: [`program`] (what a workload is), [`data`] (loaders), [`logreg`], [`linear`], [`bootstrap`].
+//! Read in this order: [`program`] (what a workload is), [`client`], [`data`] (loaders), [`logreg`], [`linear`],
+//! [`bootstrap`], [`description`], [`any`].
 
+pub mod any;
 pub mod bootstrap;
+pub mod client;
 pub mod data;
+pub mod description;
 pub mod linear;
 pub mod logreg;
 pub mod program;
 
-pub use program::{Accuracy, Conclusion, Encryption, Input, Observer, Program};
+pub use any::{AnyClient, AnyProgram};
+pub use client::{Accuracy, Client, Conclusion};
+pub use description::Description;
+pub use program::{Array, Details, Encryption, Input, Journal, Observer, Program, State};
 
 /// A file or folder of the shared public data, for tests: under `LIMBWISE_DATA`, else under `../shared/data` beside
 /// the repository. Absent data is said aloud, because a silent skip would look like a pass.

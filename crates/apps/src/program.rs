@@ -1,34 +1,48 @@
-//! What a workload is: inputs, an encrypted program written once for every device, and what its results mean.
+//! What a workload is: a public side that server and client know, and the client's own side with the data.
 //!
-//! The runtime runs it, plans it and has it timed; a program knows nothing of these readings.
+//! A [`Program`] has no data: from it the server evaluates, and anybody plans, records and times. A
+//! [`Client`](crate::Client) has the values to encrypt and knows what decrypted results mean. The runtime joins them; neither knows of
+//! files or devices.
 
 use limbwise::{
     Complex64,
-    ckks::{Auto, BootstrapPlan, Ciphertext, Diagonals, LinearPlan, LinearTransform, Packing, Precision},
+    ckks::{Auto, BootstrapPlan, Ciphertext, Diagonals, LinearPlan, LinearTransform, Noise, Packing, Promise},
     params::Params,
 };
 use limbwise_device::Device;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// Values that the client encrypts before the program starts: one ciphertext with a batch.
-#[derive(Clone, Debug)]
+/// What the client encrypts before the program starts, as both sides know it: one ciphertext with a batch.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     /// What it is, for people.
     pub name: String,
-    /// One vector a batch entry, at most `packing.slots` values each.
-    pub values: Vec<Vec<Complex64>>,
+    /// Vectors in the batch.
+    pub batch: usize,
     /// How they are laid out.
     pub packing: Packing,
+    /// What is known of the values.
+    pub bounds: Promise,
 }
 
 /// Under which key the client encrypts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Encryption {
     /// The public one.
     #[default]
     PublicKey,
     /// The secret one: less noise.
     SecretKey,
+}
+
+impl From<Encryption> for Noise {
+    fn from(encryption: Encryption) -> Self {
+        match encryption {
+            Encryption::PublicKey => Self::Public,
+            Encryption::SecretKey => Self::Secret,
+        }
+    }
 }
 
 /// Told when a step of a program begins.
@@ -42,33 +56,60 @@ impl Observer for () {
     fn step(&mut self, _name: &str, _done: usize, _total: usize) {}
 }
 
-/// Share of held-back rows that a model gets right.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Accuracy {
-    /// The encrypted program's model, judged by its encrypted scores.
-    pub encrypted: f64,
-    /// The clear twin: same polynomial, same iterations.
-    pub clear: f64,
+/// All that the rest of a program hangs on after one of its steps, beside its inputs and keys.
+pub struct State<D: Device> {
+    /// Steps that are over, counted as the program likes.
+    pub step: usize,
+    /// What lives.
+    pub ciphertexts: Vec<Ciphertext<D>>,
+    /// Clear numbers that the program computed on the way.
+    pub numbers: Vec<f64>,
 }
 
-/// What decrypted results mean.
-#[derive(Clone, Debug, Serialize)]
-pub struct Conclusion {
-    /// Results against the clear twin's.
-    #[serde(skip)]
-    pub precision: Precision,
-    /// For programs that classify.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub accuracy: Option<Accuracy>,
-    /// What this workload adds to a report.
-    #[serde(flatten)]
-    pub details: serde_json::Map<String, serde_json::Value>,
-    /// Sentences a person should read: a polynomial left its interval, say.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
+/// Keeps the state of a program between its steps, so that a stopped run can go on where it was. A program that is
+/// resumed computes what it would have computed, bit for bit.
+pub trait Journal<D: Device> {
+    /// The state to go on from, asked for once, before the first step; none for a run from the start.
+    ///
+    /// # Errors
+    /// [`limbwise::Error::Stopped`] where a state cannot be read; the journal knows why.
+    fn resume(&mut self) -> limbwise::Result<Option<State<D>>>;
+
+    /// A step is over, and this is the state now.
+    ///
+    /// # Errors
+    /// [`limbwise::Error::Stopped`] to end the program here: the state cannot be kept, or nobody wants the result.
+    fn keep(&mut self, state: &State<D>) -> limbwise::Result<()>;
 }
 
-/// A workload with its data and options.
+/// Nothing is kept.
+impl<D: Device> Journal<D> for () {
+    fn resume(&mut self) -> limbwise::Result<Option<State<D>>> {
+        Ok(None)
+    }
+
+    fn keep(&mut self, _state: &State<D>) -> limbwise::Result<()> {
+        Ok(())
+    }
+}
+
+/// A result as people have it: numbers in a shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// What it is.
+    pub name: &'static str,
+    /// Its sides, the last one running fastest.
+    pub shape: Vec<usize>,
+    /// Its numbers, in the shape's order.
+    pub values: Vec<Complex64>,
+    /// The imaginary parts are nothing but error.
+    pub real: bool,
+}
+
+/// What a workload adds to a report.
+pub type Details = serde_json::Map<String, serde_json::Value>;
+
+/// A workload with its options: what both sides know, and the server's own model.
 pub trait Program {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
@@ -84,7 +125,7 @@ pub trait Program {
         Vec::new()
     }
 
-    /// Under which key they are encrypted.
+    /// Under which key the inputs are encrypted.
     fn encryption(&self) -> Encryption {
         Encryption::default()
     }
@@ -98,20 +139,28 @@ pub trait Program {
     /// precision is predicted.
     ///
     /// # Errors
-    /// What the schemes refuse: levels, keys.
+    /// What the schemes refuse: levels, keys; what the journal refuses.
     fn evaluate<D: Device>(
         &self,
         auto: &Auto<'_, D>,
         maps: &[LinearTransform<D>],
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
+        journal: &mut dyn Journal<D>,
     ) -> limbwise::Result<Vec<Ciphertext<D>>>;
 
-    /// What the decrypted results mean: a list a result, with a vector a batch entry.
-    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion;
+    /// Batch and slots of each result.
+    fn results(&self) -> Vec<[usize; 2]>;
+
+    /// Decrypted results as people have them: a list a result, with a vector of slots a batch entry, as
+    /// [`Self::results`] says.
+    fn arrays(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Array>;
+
+    /// What is to be said of the program in a report.
+    fn details(&self) -> Details;
 
     /// What the times of the program's steps mean, for its report.
-    fn timed(&self, _steps: &[(&str, f64)]) -> serde_json::Map<String, serde_json::Value> {
-        serde_json::Map::new()
+    fn timed(&self, _steps: &[(&str, f64)]) -> Details {
+        Details::new()
     }
 }

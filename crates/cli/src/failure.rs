@@ -1,6 +1,8 @@
 //! Exit codes: 2 for a user's mistake, 1 for a fault of the system or a bug, and no complaint when a reader went away.
 
-use limbwise::{Error as Scheme, ckks::Finding, error::KeyError};
+#[cfg(feature = "client")]
+use limbwise::ckks::Finding;
+use limbwise::{Error as Scheme, error::KeyError, wire::WireError};
 use limbwise_runtime::Error as Runtime;
 use std::{
     error::Error,
@@ -21,28 +23,55 @@ impl fmt::Display for Mistake {
 impl Error for Mistake {}
 
 /// An operation that shadow mode found wrong: neither a mistake in what was asked for nor the system's.
+#[cfg(feature = "client")]
 #[derive(Debug)]
 pub(crate) struct Wrong(pub(crate) Finding);
 
+#[cfg(feature = "client")]
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the first wrong operation is {}", self.0)
     }
 }
 
+#[cfg(feature = "client")]
 impl Error for Wrong {}
 
 /// Whether the system failed, and not the user. What the libraries refuse is a mistake, these apart.
 fn is_fault(error: &anyhow::Error) -> bool {
     let scheme = match error.downcast_ref::<Runtime>() {
         Some(Runtime::Scheme(scheme)) => Some(scheme),
+        Some(Runtime::File { cause, .. }) => Some(&**cause),
+        Some(Runtime::Io { source, .. }) => return !is_asked_for(source),
         _ => error.downcast_ref::<Scheme>(),
     };
-    let unread = |scheme: &Scheme| {
-        matches!(scheme, Scheme::Device(_) | Scheme::Entropy(_) | Scheme::Key(KeyError::Unread { .. }))
+    let failed = match scheme {
+        Some(Scheme::Device(_) | Scheme::Entropy(_) | Scheme::Key(KeyError::Unread { .. })) => true,
+        Some(Scheme::Wire(WireError::Io { source, .. })) => !is_asked_for(source),
+        _ => false,
     };
-    let wrong = error.is::<Wrong>() || matches!(error.downcast_ref(), Some(Runtime::Shadow { .. }));
-    wrong || scheme.is_some_and(unread) || error.is::<io::Error>()
+    failed || found_wrong(error) || error.is::<io::Error>()
+}
+
+/// Whether shadow mode found something.
+#[cfg(feature = "client")]
+fn found_wrong(error: &anyhow::Error) -> bool {
+    error.is::<Wrong>() || matches!(error.downcast_ref(), Some(Runtime::Shadow { .. }))
+}
+
+/// A server has no shadows.
+#[cfg(not(feature = "client"))]
+fn found_wrong(_error: &anyhow::Error) -> bool {
+    false
+}
+
+/// Whether the system refused what it was asked for, and not because it failed: a path that is wrong.
+fn is_asked_for(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        error.kind(),
+        Kind::NotFound | Kind::PermissionDenied | Kind::AlreadyExists | Kind::NotADirectory | Kind::IsADirectory
+    )
 }
 
 /// Says what went wrong, and returns the exit code. The texts of the libraries name their causes themselves, so only the outermost is printed.

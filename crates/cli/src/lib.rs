@@ -7,12 +7,22 @@
 //! Read in this order: [`verbs`], [`workload`] (options to program), [`readings`] (program to plan), [`text`],
 //! [`output`] and [`files`], [`failure`] (exit codes).
 
+#![cfg_attr(
+    not(feature = "client"),
+    expect(
+        dead_code,
+        reason = "options and texts of the client's verbs stay where they are; what they would call is gone"
+    )
+)]
+
 mod failure;
 mod files;
 mod host;
 mod output;
 mod progress;
 mod readings;
+#[cfg(feature = "client")]
+mod secrets;
 mod specs;
 mod text;
 mod verbs;
@@ -23,6 +33,24 @@ use std::{
     ffi::OsString,
     panic::{AssertUnwindSafe, catch_unwind},
 };
+
+/// A server has no secret key: were there another type of this name, it would be ambiguous and this would not compile.
+#[cfg(not(feature = "client"))]
+mod no_secret {
+    #![expect(clippy::wildcard_imports, unused_imports, reason = "whatever there is must not have the name")]
+    use limbwise::{ckks::*, rlwe::*, tfhe::*, wire::*};
+    use names::*;
+
+    mod names {
+        pub(crate) struct SecretKey;
+        pub(crate) struct ClientKey;
+        pub(crate) struct KeyGenerator;
+        pub(crate) struct Probe;
+        pub(crate) struct Lock;
+    }
+
+    const _: (SecretKey, ClientKey, KeyGenerator, Probe, Lock) = (SecretKey, ClientKey, KeyGenerator, Probe, Lock);
+}
 
 /// Runs the program with its arguments, its own name first, and returns the exit code. Help, and arguments that are none,
 /// end the process.

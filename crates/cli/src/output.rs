@@ -29,6 +29,21 @@ impl OutputArgs {
     }
 }
 
+/// The option of verbs whose `--out` is something else than a report.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct JsonArgs {
+    /// Print JSON on standard output and nothing else there (schemas: docs/schemas)
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+impl JsonArgs {
+    /// Standard output alone.
+    pub(crate) fn open(self) -> Output {
+        Output { json: self.json, file: None }
+    }
+}
+
 /// An open place for a report.
 pub(crate) struct Output {
     json: bool,

@@ -2,9 +2,10 @@
 
 use crate::{failure::say, text::units};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use limbwise_apps::Observer;
 use limbwise_runtime::{
     Event,
-    session::{DECRYPT_STEP, ENCODE_STEP, ENCRYPT_STEP, KEY_STEP},
+    clock::{DECRYPT_STEP, ENCODE_STEP, ENCRYPT_STEP, KEY_STEP, READ_STEP, WRITE_STEP},
 };
 use std::{
     fmt::Write,
@@ -29,7 +30,7 @@ enum Part {
 
 impl Part {
     fn of(step: &str) -> Self {
-        if [KEY_STEP, ENCODE_STEP, ENCRYPT_STEP, DECRYPT_STEP].contains(&step) {
+        if [KEY_STEP, ENCODE_STEP, ENCRYPT_STEP, READ_STEP, WRITE_STEP, DECRYPT_STEP].contains(&step) {
             Self::Around(step.into())
         } else {
             Self::Evaluation
@@ -77,6 +78,12 @@ impl Progress {
         if let Some((_, bar)) = self.bar.take() {
             bar.finish_and_clear();
         }
+    }
+}
+
+impl Observer for Progress {
+    fn step(&mut self, name: &str, done: usize, total: usize) {
+        self.tell(Event::Progress { step: name.into(), done, total });
     }
 }
 

@@ -14,7 +14,6 @@ use limbwise_runtime::{
     Calibration, Plan, Recording, calibrate, files,
     frontier::{Budget, Row, Survey, Way, survey},
     host::{available_memory_bytes, resident_memory_bytes},
-    keys::key_read_gb_s,
     record,
 };
 use std::{
@@ -83,9 +82,21 @@ pub(crate) fn calibrated_with_disk(dev: &Cpu, built: &Built, dir: &Path) -> limb
     if built.ways.iter().all(|way| way.keys != KeyForm::Disk) {
         return Ok(calibration);
     }
-    let rate = key_read_gb_s(dev, built.params(), dir)?;
+    Ok(Calibration { key_read_gb_s: key_rate(dev, built, dir)?, ..calibration })
+}
+
+/// How fast keys come from a directory, in GB/s.
+#[cfg(feature = "client")]
+fn key_rate(dev: &Cpu, built: &Built, dir: &Path) -> limbwise_runtime::Result<Option<f64>> {
+    let rate = limbwise_runtime::keys::key_read_gb_s(dev, built.params(), dir)?;
     note(&format!("keys come from {} at {rate:.2} GB/s, out of the page cache", dir.display()));
-    Ok(Calibration { key_read_gb_s: Some(rate), ..calibration })
+    Ok(Some(rate))
+}
+
+/// A server makes no key, so it has none to measure with.
+#[cfg(not(feature = "client"))]
+fn key_rate(_: &Cpu, _: &Built, _: &Path) -> limbwise_runtime::Result<Option<f64>> {
+    Ok(None)
 }
 
 /// Records and plans every way that is left open, and takes the fastest that fits: the memory asked for or, where there

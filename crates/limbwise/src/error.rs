@@ -53,6 +53,12 @@ pub enum Error {
     /// No randomness.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
+    /// Whoever watches a program wants it to stop; they know why.
+    #[error("the program was stopped")]
+    Stopped,
+    /// A state to go on from that this program cannot have left.
+    #[error("the kept state is not one of this program: delete the checkpoint and start again")]
+    State,
 }
 
 /// Levels: a ciphertext at level ℓ allows ℓ more rescales.

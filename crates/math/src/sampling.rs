@@ -41,6 +41,43 @@ impl Seed {
     }
 }
 
+/// Where seeds come from.
+#[derive(Clone, Debug, Default)]
+pub enum SeedSource {
+    /// The operating system, anew each time.
+    #[default]
+    System,
+    /// A secret seed that somebody keeps, to do the same again after a stop.
+    Kept(Seed),
+    /// A number that anybody can guess: it repeats everything and protects nothing.
+    Repeating(u64),
+}
+
+impl SeedSource {
+    /// A seed for one use, told apart by its label: what is not from the system is the same for the same label, so two
+    /// uses under one label would share their randomness.
+    ///
+    /// # Errors
+    /// [`EntropyError`] when the system has none.
+    pub fn seed(&self, label: &str) -> Result<Seed, EntropyError> {
+        match self {
+            Self::System => Seed::from_os(),
+            Self::Kept(seed) => Ok(seed.derive(label)),
+            Self::Repeating(number) => {
+                let mut bytes = [0; 32];
+                bytes[..8].copy_from_slice(&number.to_le_bytes());
+                Ok(Seed(bytes).derive("repeating").derive(label))
+            }
+        }
+    }
+
+    /// Whether what is made with it protects nothing.
+    #[must_use]
+    pub fn is_insecure(&self) -> bool {
+        matches!(self, Self::Repeating(_))
+    }
+}
+
 const BUFFER: usize = 1024;
 
 /// A pseudo-random stream: BLAKE3 in keyed mode, extended output. Wiped when dropped.
@@ -258,6 +295,18 @@ mod tests {
         assert!(words("a").iter().zip(words("b")).all(|(x, y)| *x != y));
         assert_ne!(Seed::from_os().unwrap(), Seed::from_os().unwrap());
         assert_ne!(Seed([7; 32]).derive("x"), Seed([7; 32]).derive("y"));
+    }
+
+    #[test]
+    fn a_source_repeats_unless_it_is_the_system() {
+        let differ = |source: &SeedSource| source.seed("x").unwrap() != source.seed("x").unwrap();
+        assert!(differ(&SeedSource::System) && !SeedSource::System.is_insecure());
+        let kept = SeedSource::Kept(Seed([7; 32]));
+        assert!(!differ(&kept) && !kept.is_insecure());
+        let one = SeedSource::Repeating(1);
+        assert!(!differ(&one) && one.is_insecure());
+        assert_ne!(one.seed("x").unwrap(), one.seed("y").unwrap());
+        assert_ne!(one.seed("x").unwrap(), SeedSource::Repeating(2).seed("x").unwrap());
     }
 
     #[test]

@@ -7,12 +7,13 @@ use crate::{
 };
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::logreg::{
+    client::{LogregClient, Options},
     data::{LabelledRows, Prepared},
-    encrypted::{Logreg, levels_needed},
-    sigmoid::SigmoidPolynomial,
+    encrypted::levels_needed,
 };
 use limbwise_cpu::Cpu;
-use limbwise_runtime::{Event, Host, open, plan, record, run, run::RunOptions};
+use limbwise_math::sampling::SeedSource;
+use limbwise_runtime::{Event, Host, open, plan, record, run, run::RunOptions, session::Sides};
 use pyo3::{
     buffer::PyBuffer,
     prelude::{Bound, PyAny, PyResult, pyfunction},
@@ -59,9 +60,9 @@ pub(crate) fn train_logistic_regression(
     };
     let names = (0..columns).map(|i| if i == 0 { "bias".into() } else { format!("x{i}") }).collect();
     let prepared = Prepared { train, test, columns: names, dropped: Vec::new() };
-    let polynomial = SigmoidPolynomial::least_squares(degree, interval);
-    let program = Logreg::new(&params.params, prepared, batch, iterations, polynomial)
-        .map_err(|e| exception("LevelError", &e.to_string()))?;
+    let options = Options { batch_rows: batch, iterations, degree, interval };
+    let (program, client) =
+        LogregClient::sides(&params.params, prepared, options).map_err(|e| exception("LevelError", &e.to_string()))?;
     let form = if seeded { KeyForm::Seeded } else { KeyForm::Stored };
     let dev: Cpu = open("cpu", &Host { isa: None, threads }).map_err(of_runtime)?;
     let report = py.detach(|| -> limbwise_runtime::Result<_> {
@@ -69,7 +70,8 @@ pub(crate) fn train_logistic_regression(
         let host = crate::program::calibrated(params.params.log_n())?;
         let plan = plan(&program, &params.name, &recording, &host)?;
         look_at_signals()?;
-        run(&dev, &program, &recording, &plan, &RunOptions::default(), &mut |event| match event {
+        let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
+        run(&dev, &sides, (&recording, &plan), &RunOptions::default(), &mut (), &mut |event| match event {
             Event::Progress { step, done, total } => {
                 tell(News { kind: "step", name: &step, done, total, ..News::default() });
             }

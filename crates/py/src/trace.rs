@@ -3,7 +3,10 @@
 use crate::live::{linear_plan, promised};
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, BootstrapPlan, Bootstrapper, Ciphertext, Encoder, Evaluator, LinearTransform, Packing, Shadow},
+    ckks::{
+        Auto, BootstrapPlan, Bootstrapper, Ciphertext, Encoder, Evaluator, LinearTransform, Noise, Packing, Promise,
+        Shadow,
+    },
     error::BootstrapError,
     params::Params,
     rlwe::DeclaredKeys,
@@ -63,12 +66,15 @@ impl Trace {
         }
         let level = self.params.user_level();
         let packing = Packing { slots, level, scale: self.params.scale(level) };
-        let declared = self.encoder.declare_secret(&self.null, &values, packing)?;
-        let real = declared.estimate.real;
+        let of = Promise::of(&values, slots);
+        let declared = self.encoder.declare_bounded(&self.null, (values.len(), of), packing, Noise::Secret)?;
+        let real = of.real;
         let shadow = Some(Shadow::new(&values, slots));
         let ciphertext = promised(Ciphertext { shadow, ..declared }, bound, real)?;
         let number = draft.inputs.len();
-        draft.inputs.push(Input { name: format!("input {}", number + 1), values, packing });
+        let bounds = bound.map_or(of, |peak| Promise { magnitude: peak, peak, real });
+        let name = format!("input {}", number + 1);
+        draft.inputs.push(Input { name, batch: values.len(), packing, bounds });
         Ok(Some((number, ciphertext)))
     }
 
@@ -111,13 +117,16 @@ impl Trace {
     /// The tape with these results.
     pub(crate) fn finish(&self, results: &[(usize, &Value<Null>)]) -> Tape {
         let draft = self.draft();
-        let clear = |value: &Value<Null>| value.get().shadow.map(|s| s.values().to_vec());
+        let shape = |value: &Value<Null>| {
+            let ciphertext = value.get();
+            [ciphertext.batch(), ciphertext.slots]
+        };
         Tape {
             params: self.params.clone(),
             inputs: draft.inputs.clone(),
             steps: draft.steps.clone(),
             results: results.iter().map(|r| r.0).collect(),
-            expected: results.iter().map(|r| clear(r.1)).collect(),
+            shapes: results.iter().map(|r| shape(r.1)).collect(),
             bootstrapping: self.bootstrapping.filter(|_| draft.bootstraps),
         }
     }

@@ -19,6 +19,134 @@ pub enum Error {
     /// A report that is none.
     #[error("no machine report: {0} (limbwise time --json writes them)")]
     Report(String),
+    /// The system refused a file.
+    #[error("{path}: {doing}: {source} (check the path and its permissions)")]
+    Io {
+        /// The file.
+        path: String,
+        /// What was being done.
+        doing: &'static str,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// Something is wrong with a file.
+    #[error("{path}: {cause}")]
+    File {
+        /// The file.
+        path: String,
+        /// What.
+        cause: Box<limbwise::Error>,
+    },
+    /// Longer than such a file can be.
+    #[error("{path}: longer than {most} bytes: it is not the file that is wanted")]
+    Long {
+        /// The file.
+        path: String,
+        /// Most bytes.
+        most: usize,
+    },
+    /// A description that is refused.
+    #[error("{path}: {cause}")]
+    Description {
+        /// The file.
+        path: String,
+        /// Why.
+        cause: Box<limbwise_apps::description::DescriptionError>,
+    },
+    /// Files are never replaced unasked.
+    #[error("{path} exists: choose another place, or say that it may be replaced (--force, where there is one)")]
+    Exists {
+        /// The file.
+        path: String,
+    },
+    /// No ciphertext in a directory.
+    #[error("{path}: no ciphertext (*.ct) in this directory: give the files, or the directory that has them")]
+    Empty {
+        /// The directory.
+        path: String,
+    },
+    /// Several ciphertexts into one file.
+    #[error("{path}: {count} ciphertexts do not go into one file: give a directory")]
+    OneFile {
+        /// The file.
+        path: String,
+        /// How many.
+        count: usize,
+    },
+    /// Ciphertexts for another program, or too few of them.
+    #[error("{count} ciphertexts; the program takes {wanted}: {names} (in the order of their files' names)")]
+    Count {
+        /// How many there are.
+        count: usize,
+        /// How many there should be.
+        wanted: usize,
+        /// What they are.
+        names: String,
+    },
+    /// A ciphertext of another shape than the program's.
+    #[error("{path}: {field} is {got}, wanted {wanted} for {name}: encrypt for this program (limbwise encrypt)")]
+    Shape {
+        /// The file.
+        path: String,
+        /// Which input or result it should be.
+        name: String,
+        /// What differs.
+        field: &'static str,
+        /// What it is.
+        got: Box<str>,
+        /// What it should be.
+        wanted: Box<str>,
+    },
+    /// Keys that the program needs are not in the file.
+    #[error("{path}: {missing}: make the keys of this program (limbwise keygen)")]
+    Keys {
+        /// The file.
+        path: String,
+        /// Which.
+        missing: String,
+    },
+    /// One directory for client and server.
+    #[error(
+        "{path}: the client's directory and the server's are the same: the server would have the secret key; give two"
+    )]
+    OneSide {
+        /// The directory.
+        path: String,
+    },
+    /// Checksums of blocks are found with the parameters.
+    #[error(
+        "{path}: to verify this file its parameters are needed: give the file of the parameters, or the program.json beside the keys (--params)"
+    )]
+    NoParams {
+        /// The file.
+        path: String,
+    },
+    /// A checkpoint of something else.
+    #[error(
+        "{path} has the checkpoint of another run (other program, keys, inputs or seed): choose another directory, or delete it"
+    )]
+    OtherRun {
+        /// The directory.
+        path: String,
+    },
+    /// A checkpoint that is none.
+    #[error("{path}: not the state of a checkpoint: delete the checkpoint's directory and start again")]
+    Checkpoint {
+        /// The file.
+        path: String,
+    },
+    /// Nothing would be left of a result that is shared.
+    #[error(
+        "a result of {precision:.1} bits cannot be shared: {statistical} bits of statistical security cost {cost:.1} of them; take parameters with more precision, or fewer bits (--statistical-bits)"
+    )]
+    Shared {
+        /// Its precision.
+        precision: f64,
+        /// What flooding takes.
+        cost: f64,
+        /// The statistical parameter.
+        statistical: u32,
+    },
     /// The device cannot be opened.
     #[error(transparent)]
     Open(#[from] limbwise_cpu::device::OpenError),
@@ -34,6 +162,7 @@ pub enum Error {
         available: u64,
     },
     /// A program under shadow mode failed, and an operation before it was wrong already.
+    #[cfg(feature = "client")]
     #[error("{finding}; the run then failed: {cause}")]
     Shadow {
         /// The first operation that was wrong.
@@ -49,4 +178,11 @@ pub enum Error {
         /// Most allowed.
         most: usize,
     },
+}
+
+impl Error {
+    /// What is wrong with a file, with its name.
+    pub(crate) fn of_file(path: &std::path::Path, cause: limbwise::Error) -> Self {
+        Self::File { path: path.display().to_string(), cause: Box::new(cause) }
+    }
 }

@@ -1,6 +1,7 @@
 //! The host: opening its devices by name, and how much memory this process has taken.
 
 use crate::error::{Error, Result};
+use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
 
 /// Most threads that make sense to ask for.
@@ -34,6 +35,22 @@ pub fn open(name: &str, host: &Host) -> Result<Cpu> {
         builder = builder.threads(threads);
     }
     Ok(builder.open()?)
+}
+
+/// Takes the memory for polynomials at once, where the system has what the whole process will need: better refused now
+/// than half-way.
+///
+/// # Errors
+/// [`Error::Memory`], or a device that cannot get it.
+pub fn reserve<P: Program>(dev: &Cpu, program: &P, process_bytes: u64, polynomial_bytes: u64) -> Result<()> {
+    if let (Some(available), Some(held)) = (available_memory_bytes(), resident_memory_bytes())
+        && available.saturating_add(held) < process_bytes
+    {
+        return Err(Error::Memory { needed: process_bytes, available: available + held });
+    }
+    let ring = program.params().ring();
+    let limbs = usize::try_from(polynomial_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
+    Ok(dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?)
 }
 
 /// Most memory this process has held so far (VmHWM), in bytes; `None` where the system does not tell.

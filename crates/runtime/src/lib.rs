@@ -4,29 +4,49 @@
 //! host's model, programs as data.
 //! Stays out: printing, arguments, arithmetic.
 //!
-//! Read in this order: [`session`] (what every reading goes through), [`mod@record`],
-//! [`mod@plan`], [`frontier`], [`keys`], [`mod@run`], [`shadow`], [`mod@calibrate`], [`reproduce`],
-//! [`files`], [`tape`].
+//! Read in this order: [`server`], `client` and `session` (what every reading goes through), [`mod@record`],
+//! [`mod@plan`], [`frontier`], [`keys`], [`clock`], `run`, `shadow`, [`files`], [`mod@calibrate`], [`reproduce`], [`tape`].
+//! What has a secret key exists only under the feature `client`.
 
+#[cfg(feature = "client")]
 pub mod bench;
 pub mod calibrate;
+#[cfg(feature = "client")]
+pub mod client;
+pub mod clock;
 pub mod error;
+pub mod eval;
 pub mod files;
 pub mod frontier;
 pub mod host;
+pub mod inspect;
+pub mod journal;
+#[cfg(feature = "client")]
+pub mod keygen;
 pub mod keys;
+pub mod places;
 pub mod plan;
 pub mod record;
 pub mod reproduce;
+#[cfg(feature = "client")]
 pub mod run;
+pub mod server;
+#[cfg(feature = "client")]
 pub mod session;
+#[cfg(feature = "client")]
 pub mod shadow;
+#[cfg(feature = "client")]
+pub mod share;
 pub mod tape;
 
 pub use calibrate::{Calibration, calibrate};
+pub use clock::{Event, Step};
 pub use error::{Error, Result};
+pub use eval::{EvalReport, Job, Limits, evaluate_files};
 pub use host::{Host, minor_faults, open};
 pub use plan::{Plan, plan};
 pub use record::{Recording, record};
 pub use reproduce::Reproduction;
-pub use run::{Event, RunOptions, RunReport, run};
+#[cfg(feature = "client")]
+pub use run::{RunOptions, RunReport, run};
+pub use server::Server;

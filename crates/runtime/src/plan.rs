@@ -258,7 +258,9 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         keys,
         plaintext_bytes: recording.graph.traffic().plaintexts.declared,
         input_bytes: recording.input_bytes,
-        peak_memory_bytes: Predicted { predicted: predicted_memory(params, recording, host) },
+        peak_memory_bytes: Predicted {
+            predicted: predicted_memory(params, recording, (host.threads, host.resident_bytes)),
+        },
         counts: recording.graph.counts(),
         nodes: recording.graph.nodes().len(),
         seconds_predicted: report.seconds + key_reads.map_or(0.0, |reads| reads.seconds()),
@@ -271,11 +273,11 @@ const FACTOR_WORDS: usize = 4;
 
 /// Polynomials as this device stores them, each thread's own limbs of a key switch where there is one, the factors of
 /// the transforms, what the host holds beside them, and the process as it stood before it measured anything.
-fn predicted_memory(params: &Params, recording: &Recording, host: &Calibration) -> u64 {
+pub(crate) fn predicted_memory(params: &Params, recording: &Recording, (threads, resident_bytes): (usize, u64)) -> u64 {
     let row = (size_of::<Line>() * lines(params.log_n())) as u64;
     let level = recording.keys.required.values().copied().max();
-    let scratch = level.map_or(0, |level| host.threads * scratch_rows(params.digits(level).len())) as u64;
+    let scratch = level.map_or(0, |level| threads * scratch_rows(params.digits(level).len())) as u64;
     let rows = recording.session_peak_bytes / (8 * params.ring().n() as u64) + scratch;
     let factors = (8 * FACTOR_WORDS * params.ring().n() * params.ring().spec().primes.len()) as u64;
-    rows * row + factors + recording.host_bytes + host.resident_bytes
+    rows * row + factors + recording.host_bytes + resident_bytes
 }

@@ -5,16 +5,25 @@
 //! included, to see how many bytes are alive at once.
 
 use crate::{
-    keys::{Imagined, InMemory, ReadPlan},
-    session::{Reader, session},
+    keys::{Declared, DiskKeys, ReadPlan},
+    server::Server,
 };
+#[cfg(feature = "client")]
+use crate::{
+    keys::{Imagined, InMemory},
+    session::{NoData, Reader, Sides, session},
+};
+#[cfg(feature = "client")]
+use limbwise::ckks::decrypt::phase;
 use limbwise::{
     Result,
-    ckks::{Auto, Bootstrapper, Ciphertext, Encoder, Estimate, Evaluator, LinearTransform, decrypt::phase},
-    rlwe::{DeclaredKeys, KeyForm, KeyPlan, Request, Requirements},
+    ckks::{Ciphertext, Encoder, Estimate},
+    rlwe::{DeclaredKeys, KeyForm, KeyPlan, KeyStore, Request, Requirements},
 };
-use limbwise_apps::{Encryption, Program};
-use limbwise_device::{Device, Handle as _, Null};
+use limbwise_apps::Program;
+#[cfg(feature = "client")]
+use limbwise_device::Handle as _;
+use limbwise_device::Null;
 use limbwise_graph::{Graph, Recorder};
 
 /// A recorded program.
@@ -29,7 +38,8 @@ pub struct Recording {
     pub results: Vec<ResultEstimate>,
     /// Bytes of the encrypted inputs.
     pub input_bytes: u64,
-    /// Most bytes of polynomials alive at once in a whole session, key generation and decryption included.
+    /// Most bytes of polynomials alive at once in a whole session, key generation and decryption included; in a build
+    /// without the feature `client`, on the server.
     pub session_peak_bytes: u64,
     /// Bytes that the host holds beside them at most: the words of one result, and the clear maps of bootstrapping.
     pub host_bytes: u64,
@@ -56,15 +66,14 @@ pub fn record<P: Program>(program: &P, form: KeyForm) -> Result<Recording> {
     let encoder = Encoder::new(params);
     let recorder = Recorder::new(Null::default());
     let keys = DeclaredKeys::exactly(&recorder, params, &plan);
-    let Declared { maps, bootstrapper, inputs } = declared(&recorder, &encoder, program)?;
+    let server = Server::declared(&recorder, &encoder, program)?;
+    let inputs = server.declared_inputs()?;
     let input_bytes = inputs.iter().map(Ciphertext::bytes).sum();
-    let auto = Auto::new(Evaluator::new(&recorder, params, &keys), &encoder).with_bootstrapper(bootstrapper.as_ref());
-    let outputs = program.evaluate(&auto, &maps, &inputs, &mut ())?;
+    let outputs = server.evaluate((&keys, None), &inputs, &mut (), &mut ())?;
     let results = outputs.iter().map(|c| ResultEstimate { level: c.level, estimate: c.estimate }).collect();
     let graph = recorder.graph(); // while the results live: they are what the program keeps
-    let clear_maps = bootstrapper.as_ref().map_or(0, Bootstrapper::host_bytes);
     let (session_peak_bytes, result_bytes) = rehearsed(program, &plan, reads.as_ref())?;
-    let host_bytes = result_bytes + clear_maps;
+    let host_bytes = result_bytes + server.host_bytes();
     Ok(Recording { graph, keys: plan, reads, results, input_bytes, session_peak_bytes, host_bytes })
 }
 
@@ -80,19 +89,55 @@ impl Recording {
         }
         Ok(self)
     }
+
+    /// The same as a server alone has it: keys and inputs come from elsewhere, and results go there.
+    ///
+    /// # Errors
+    /// None that the recording did not have.
+    pub fn of_server<P: Program>(mut self, program: &P) -> Result<Self> {
+        self.session_peak_bytes = served(program, &self.keys, self.reads.as_ref())?;
+        Ok(self)
+    }
 }
 
 /// Most bytes of polynomials in a whole session, and the words of its largest result.
+#[cfg(feature = "client")]
 fn rehearsed<P: Program>(program: &P, plan: &KeyPlan, reads: Option<&ReadPlan>) -> Result<(u64, u64)> {
     let null = Null::default();
+    let (client, seeds) = (NoData::of(program), limbwise_math::sampling::SeedSource::Repeating(0));
+    let sides = Sides { program, client: &client, seeds: &seeds };
     let read = |reader: &Reader<'_, Null>, result: &Ciphertext<Null>| {
         Ok(phase(reader.dev, program.params(), reader.secret, result).shape().bytes())
     };
     let bytes = match reads {
-        Some(reads) => session(&null, program, (plan, &Imagined(reads)), &mut (), &(), read)?,
-        None => session(&null, program, (plan, &InMemory), &mut (), &(), read)?,
+        Some(reads) => session(&null, &sides, (plan, &Imagined(reads)), (&mut (), &mut ()), &(), read)?,
+        None => session(&null, &sides, (plan, &InMemory), (&mut (), &mut ()), &(), read)?,
     };
     Ok((null.meter().peak_bytes(), bytes.into_iter().max().unwrap_or(0)))
+}
+
+/// A server decrypts nothing: what it evaluates is all there is.
+#[cfg(not(feature = "client"))]
+fn rehearsed<P: Program>(program: &P, plan: &KeyPlan, reads: Option<&ReadPlan>) -> Result<(u64, u64)> {
+    Ok((served(program, plan, reads)?, 0))
+}
+
+/// Most bytes of polynomials on a server, keys and inputs included.
+fn served<P: Program>(program: &P, plan: &KeyPlan, reads: Option<&ReadPlan>) -> Result<u64> {
+    let (null, params) = (Null::default(), program.params());
+    let encoder = Encoder::new(params);
+    let evaluate = |keys: &dyn KeyStore<Null>| {
+        let server = Server::declared(&null, &encoder, program)?;
+        server.evaluate((keys, None), &server.declared_inputs()?, &mut (), &mut ())
+    };
+    match reads {
+        Some(reads) => {
+            let source = Declared(params, &plan.required);
+            evaluate(&DiskKeys::rehearsed(&null, params, &source, reads.shelf(params)))?
+        }
+        None => evaluate(&DeclaredKeys::exactly(&null, params, plan))?,
+    };
+    Ok(null.meter().peak_bytes())
 }
 
 /// The keys a program asks for, and every request in order.
@@ -100,26 +145,7 @@ fn requirements<P: Program>(program: &P) -> Result<(Requirements, Vec<Request>)>
     let (null, params) = (Null::default(), program.params());
     let encoder = Encoder::new(params);
     let keys = DeclaredKeys::all(&null, params);
-    let Declared { maps, bootstrapper, inputs } = declared(&null, &encoder, program)?;
-    let auto = Auto::new(Evaluator::new(&null, params, &keys), &encoder).with_bootstrapper(bootstrapper.as_ref());
-    program.evaluate(&auto, &maps, &inputs, &mut ())?;
+    let server = Server::declared(&null, &encoder, program)?;
+    server.evaluate((&keys, None), &server.declared_inputs()?, &mut (), &mut ())?;
     Ok((keys.requirements(), keys.requests()))
-}
-
-/// What a program works with, without words.
-struct Declared<D: Device> {
-    maps: Vec<LinearTransform<D>>,
-    bootstrapper: Option<Bootstrapper<D>>,
-    inputs: Vec<Ciphertext<D>>,
-}
-
-fn declared<D: Device, P: Program>(dev: &D, encoder: &Encoder, program: &P) -> Result<Declared<D>> {
-    let maps = program.maps().into_iter().map(|(map, plan)| LinearTransform::declare(dev, encoder, map, plan));
-    let bootstrapper = program.bootstrapping().map(|plan| Bootstrapper::declare(dev, encoder, plan)).transpose()?;
-    let inputs = program.inputs();
-    let inputs = inputs.iter().map(|input| match program.encryption() {
-        Encryption::PublicKey => encoder.declare(dev, &input.values, input.packing),
-        Encryption::SecretKey => encoder.declare_secret(dev, &input.values, input.packing),
-    });
-    Ok(Declared { maps: maps.collect::<Result<_>>()?, bootstrapper, inputs: inputs.collect::<Result<_>>()? })
 }

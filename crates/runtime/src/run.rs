@@ -1,12 +1,13 @@
 //! Running a program for real, with every measurement beside its prediction.
 
 use crate::{
+    clock::{Clock, Event, MEMORY_STEP, PeakMemory, Step, evaluation_seconds},
     error::{Error, Result},
-    host::{available_memory_bytes, minor_faults, peak_memory_bytes, resident_memory_bytes},
+    host::{peak_memory_bytes, reserve},
     keys::{InMemory, OnDisk, Traffic},
     plan::{KeyReads, Plan},
     record::Recording,
-    session::{BOOTSTRAP_STEP, DECRYPT_STEP, ENCODE_STEP, ENCRYPT_STEP, KEY_STEP, Reader, session},
+    session::{Reader, Sides, session},
     shadow::{Onlooker, Shadowing},
 };
 use limbwise::{
@@ -14,48 +15,10 @@ use limbwise::{
     ckks::{Ciphertext, ShadowBound, ShadowReport, decrypt},
     rlwe::KeyForm,
 };
-use limbwise_apps::{Accuracy, Observer, Program};
+use limbwise_apps::{Accuracy, Client, Journal, Observer, Program};
 use limbwise_cpu::Cpu;
 use serde::Serialize;
-use std::{path::PathBuf, time::Instant};
-
-/// Taking the memory that was planned.
-pub const MEMORY_STEP: &str = "memory";
-
-/// Fails where the system has less memory than a run needs: better now than half-way.
-fn available(needed: u64) -> Result<()> {
-    match (available_memory_bytes(), resident_memory_bytes()) {
-        (Some(available), Some(held)) if available.saturating_add(held) < needed => {
-            Err(Error::Memory { needed, available: available + held })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Told while a program runs.
-#[derive(Clone, Debug)]
-pub enum Event {
-    /// Part of a step is done.
-    Progress {
-        /// Name of the step.
-        step: String,
-        /// Parts done.
-        done: usize,
-        /// Parts in all.
-        total: usize,
-    },
-    /// A step is over.
-    Done(Step),
-}
-
-/// A step and its time.
-#[derive(Clone, Debug, Serialize)]
-pub struct Step {
-    /// Its name.
-    pub name: String,
-    /// Its time.
-    pub seconds: f64,
-}
+use std::path::PathBuf;
 
 /// What a run found: the JSON contract of `limbwise run`.
 #[derive(Clone, Debug, Serialize)]
@@ -75,6 +38,9 @@ pub struct RunReport {
     /// Why it may be insecure, where leave was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure_reason: Option<String>,
+    /// Keys and ciphertexts came from randomness that anybody can repeat.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub insecure_randomness: bool,
     /// Time of the evaluation: the program between encryption and decryption.
     pub seconds: f64,
     /// Every step with its time, keys, encryption and decryption included.
@@ -134,53 +100,6 @@ pub struct PrecisionBits {
     pub predicted: f64,
 }
 
-/// Most memory of the process.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct PeakMemory {
-    /// VmHWM at the end; absent where the system does not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub measured: Option<u64>,
-    /// Predicted before the first polynomial.
-    pub predicted: u64,
-}
-
-/// Times steps by when the next begins.
-struct Clock<'a> {
-    tell: &'a mut dyn FnMut(Event),
-    steps: Vec<Step>,
-    current: Option<(String, Instant)>,
-    /// Page faults of the process before the current step, and those of the evaluation so far.
-    faults: (Option<u64>, Option<u64>),
-}
-
-/// Steps that are not the program's own.
-const AROUND: [&str; 6] = [MEMORY_STEP, KEY_STEP, ENCODE_STEP, BOOTSTRAP_STEP, ENCRYPT_STEP, DECRYPT_STEP];
-
-impl Clock<'_> {
-    fn finish(&mut self) {
-        if let Some((name, since)) = self.current.take() {
-            let (before, evaluation) = self.faults;
-            if let (false, Some(before), Some(now)) = (AROUND.contains(&name.as_str()), before, minor_faults()) {
-                self.faults.1 = Some(evaluation.unwrap_or(0) + now.saturating_sub(before));
-            }
-            let step = Step { name, seconds: since.elapsed().as_secs_f64() };
-            (self.tell)(Event::Done(step.clone()));
-            self.steps.push(step);
-        }
-    }
-}
-
-impl Observer for Clock<'_> {
-    fn step(&mut self, name: &str, done: usize, total: usize) {
-        if self.current.as_ref().is_none_or(|(current, _)| current != name) {
-            self.finish();
-            self.faults.0 = minor_faults();
-            self.current = Some((name.into(), Instant::now()));
-        }
-        (self.tell)(Event::Progress { step: name.into(), done, total });
-    }
-}
-
 /// What a run is given beside a plan.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
@@ -200,36 +119,36 @@ impl Default for RunOptions {
 type Read = (Vec<Vec<Complex64>>, usize);
 
 /// A session with its keys where they were planned to be, and what was read of them.
-fn evaluated<P: Program>(
-    (dev, program): (&Cpu, &P),
+fn evaluated<P: Program, C: Client>(
+    (dev, sides): (&Cpu, &Sides<'_, P, C>),
     recording: &Recording,
     options: &RunOptions,
-    observer: &mut dyn Observer,
+    (observer, journal): (&mut dyn Observer, &mut dyn Journal<Cpu>),
     onlooker: &impl Onlooker<Cpu>,
 ) -> limbwise::Result<(Vec<Read>, Option<Traffic>)> {
     let read = |reader: &Reader<'_, Cpu>, result: &Ciphertext<Cpu>| {
-        let values = decrypt(reader.dev, reader.encoder, program.params(), reader.secret, result)?;
+        let values = decrypt(reader.dev, reader.encoder, sides.program.params(), reader.secret, result)?;
         Ok((values, result.level))
     };
     let Some(reads) = &recording.reads else {
-        return Ok((session(dev, program, (&recording.keys, &InMemory), observer, onlooker, read)?, None));
+        return Ok((session(dev, sides, (&recording.keys, &InMemory), (observer, journal), onlooker, read)?, None));
     };
     let home = OnDisk::new(reads, &options.key_dir);
-    let results = session(dev, program, (&recording.keys, &home), observer, onlooker, read)?;
+    let results = session(dev, sides, (&recording.keys, &home), (observer, journal), onlooker, read)?;
     Ok((results, Some(home.traffic())))
 }
 
 /// The same in shadow mode, with what was found.
-fn shadowed<P: Program>(
-    (dev, program): (&Cpu, &P),
+fn shadowed<P: Program, C: Client>(
+    (dev, sides): (&Cpu, &Sides<'_, P, C>),
     recording: &Recording,
     options: &RunOptions,
-    observer: &mut dyn Observer,
+    watch: (&mut dyn Observer, &mut dyn Journal<Cpu>),
     bound: ShadowBound,
 ) -> Result<(Vec<Read>, Option<Traffic>, ShadowReport)> {
     dev.keep_regions();
     let shadowing = Shadowing::new(bound);
-    let run = evaluated((dev, program), recording, options, observer, &shadowing);
+    let run = evaluated((dev, sides), recording, options, watch, &shadowing);
     let report = shadowing.report();
     match (run, &report.first) {
         (Ok((results, traffic)), _) => Ok((results, traffic, report)),
@@ -242,38 +161,37 @@ fn shadowed<P: Program>(
 ///
 /// # Errors
 /// What the schemes refuse, or a device fault.
-pub fn run<P: Program>(
+pub fn run<P: Program, C: Client>(
     dev: &Cpu,
-    program: &P,
-    recording: &Recording,
-    plan: &Plan,
+    sides: &Sides<'_, P, C>,
+    (recording, plan): (&Recording, &Plan),
     options: &RunOptions,
+    journal: &mut dyn Journal<Cpu>,
     tell: &mut dyn FnMut(Event),
 ) -> Result<RunReport> {
-    let mut clock = Clock { tell, steps: Vec::new(), current: None, faults: (None, None) };
+    let program = sides.program;
+    let mut clock = Clock::new(tell);
     clock.step(MEMORY_STEP, 0, 1);
-    let ring = program.params().ring();
-    available(plan.peak_memory_bytes.predicted)?;
-    let limbs = usize::try_from(recording.session_peak_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
-    dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?;
+    reserve(dev, program, plan.peak_memory_bytes.predicted, recording.session_peak_bytes)?;
+    let watch: (&mut dyn Observer, &mut dyn Journal<Cpu>) = (&mut clock, journal);
     let (results, traffic, shadow) = match options.shadow {
         None => {
-            let (results, traffic) = evaluated((dev, program), recording, options, &mut clock, &())?;
+            let (results, traffic) = evaluated((dev, sides), recording, options, watch, &())?;
             (results, traffic, None)
         }
         Some(bound) => {
-            let (results, traffic, report) = shadowed((dev, program), recording, options, &mut clock, bound)?;
+            let (results, traffic, report) = shadowed((dev, sides), recording, options, watch, bound)?;
             (results, traffic, Some(report))
         }
     };
-    clock.finish();
     let measured = peak_memory_bytes();
-    let (steps, (_, minor_faults)) = (clock.steps, clock.faults);
-    let seconds = steps.iter().filter(|s| !AROUND.contains(&s.name.as_str())).map(|s| s.seconds).sum();
+    let (steps, minor_faults) = clock.finish();
     let (values, levels): (Vec<_>, Vec<usize>) = results.into_iter().unzip();
-    let mut conclusion = program.conclude(&values);
+    let conclusion = sides.client.conclude(&values);
     let named: Vec<(&str, f64)> = steps.iter().map(|s| (s.name.as_str(), s.seconds)).collect();
-    conclusion.details.extend(program.timed(&named));
+    let mut details = program.details();
+    details.extend(conclusion.details);
+    details.extend(program.timed(&named));
     let predicted = plan.precision_bits.predicted;
     Ok(RunReport {
         workload: plan.workload.clone(),
@@ -283,7 +201,8 @@ pub fn run<P: Program>(
         preset: plan.preset.clone(),
         security_bits: plan.security_bits,
         insecure_reason: plan.security.insecure_reason.clone(),
-        seconds,
+        insecure_randomness: sides.seeds.is_insecure(),
+        seconds: evaluation_seconds(&steps),
         steps,
         precision_bits: PrecisionBits { mean: conclusion.precision.mean, min: conclusion.precision.min, predicted },
         levels_left: levels.into_iter().min().unwrap_or(0),
@@ -296,7 +215,7 @@ pub fn run<P: Program>(
         minor_faults,
         seconds_predicted: plan.seconds_predicted,
         shadow,
-        details: conclusion.details,
+        details,
         warnings: conclusion.warnings,
     })
 }

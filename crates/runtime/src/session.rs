@@ -2,15 +2,50 @@
 //!
 //! A run and a plan go through the same function, so what is planned is what runs.
 
-use crate::{keys::KeyHome, shadow::Onlooker};
-use limbwise::{
-    Result,
-    ckks::{Auto, Bootstrapper, Ciphertext, Encoder, Evaluator, LinearTransform, Watch, encrypt, encrypt_secret},
-    rlwe::{KeyGenerator, KeyPlan, KeyStore, PublicKey, SecretKey},
+use crate::{
+    client::{Encryption, Shadows, encrypted},
+    clock::{DECRYPT_STEP, ENCRYPT_STEP, KEY_STEP},
+    journal::Identity,
+    keys::KeyHome,
+    server::Server,
+    shadow::Onlooker,
 };
-use limbwise_apps::{Encryption, Observer, Program};
+use limbwise::{
+    Complex64, Result,
+    ckks::{Ciphertext, Encoder},
+    rlwe::{KeyGenerator, KeyPlan, SecretKey},
+};
+use limbwise_apps::{Client, Conclusion, Description, Journal, Observer, Program};
 use limbwise_device::Device;
-use limbwise_math::sampling::Seed;
+use limbwise_math::sampling::SeedSource;
+
+/// Both sides of a program, and where their randomness comes from.
+pub struct Sides<'a, P, C> {
+    /// What both know, and the server's model.
+    pub program: &'a P,
+    /// The client's data.
+    pub client: &'a C,
+    /// Seeds of keys and encryptions.
+    pub seeds: &'a SeedSource,
+}
+
+impl<P: Program, C: Client> Sides<'_, P, C> {
+    /// What a state of this session belongs to: its program, data and randomness.
+    ///
+    /// # Errors
+    /// No randomness.
+    pub fn identity(&self, description: &Description) -> Result<Identity> {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&description.to_bytes());
+        for input in 0..self.program.inputs().len() {
+            for z in self.client.values(input).iter().flatten() {
+                hasher.update(&z.re.to_le_bytes()).update(&z.im.to_le_bytes());
+            }
+        }
+        hasher.update(&self.seeds.seed("identity")?.0);
+        Ok(Identity(*hasher.finalize().as_bytes()))
+    }
+}
 
 /// What the client reads results with.
 pub struct Reader<'a, D: Device> {
@@ -22,93 +57,62 @@ pub struct Reader<'a, D: Device> {
     pub secret: &'a SecretKey,
 }
 
-/// Names of the steps around the program's own.
-pub const KEY_STEP: &str = "keys";
-/// Encoding of the program's linear maps, where it has any.
-pub const ENCODE_STEP: &str = "encoding";
-/// Encoding of the maps of bootstrapping, where there is any.
-pub const BOOTSTRAP_STEP: &str = "bootstrapper";
-/// Encryption of the inputs.
-pub const ENCRYPT_STEP: &str = "encryption";
-/// Decryption of the results.
-pub const DECRYPT_STEP: &str = "decryption";
-
 /// Runs a program from key generation to the reading of its results, one after another.
 ///
 /// # Errors
 /// What the schemes refuse, or a device fault.
-pub fn session<D: Device, P: Program, R>(
+pub fn session<D: Device, P: Program, C: Client, R>(
     dev: &D,
-    program: &P,
+    sides: &Sides<'_, P, C>,
     (plan, home): (&KeyPlan, &impl KeyHome<D>),
-    observer: &mut dyn Observer,
+    (observer, journal): (&mut dyn Observer, &mut dyn Journal<D>),
     onlooker: &impl Onlooker<D>,
     read: impl Fn(&Reader<'_, D>, &Ciphertext<D>) -> Result<R>,
 ) -> Result<Vec<R>> {
+    let &Sides { program, client, seeds } = sides;
     let params = program.params();
     let encoder = Encoder::new(params);
     observer.step(KEY_STEP, 0, plan.required.len());
-    let secret = SecretKey::generate(params, &Seed::from_os()?);
-    let generator = KeyGenerator::new(dev, params, &secret)?;
+    let secret = SecretKey::generate(params, &seeds.seed("secret key")?);
+    let generator = KeyGenerator::from_seed(dev, params, &secret, seeds.seed("keys")?);
     let public = generator.public_key();
-    let shadows = onlooker.wants_shadows();
-    let client = Client { program, encoder: &encoder, secret: &secret, public, shadows };
     home.hold((dev, params), generator, plan, observer, |keys, observer| {
         let reader = Reader { dev, encoder: &encoder, secret: &secret };
-        let results = onlooker.look(&reader, |watch| client.evaluated(dev, (keys, watch), observer))?;
+        let shadows = if onlooker.wants_shadows() { Shadows::Carried } else { Shadows::Absent };
+        let results = onlooker.look(&reader, |watch| {
+            let server = Server::new(dev, &encoder, program, observer)?;
+            let server = if shadows == Shadows::Carried { server.with_shadows() } else { server };
+            let mut inputs = Vec::new();
+            let count = program.inputs().len();
+            for input in 0..count {
+                observer.step(ENCRYPT_STEP, input, count);
+                let with = Encryption { public: &public, secret: &secret, seeds, shadows };
+                inputs.push(encrypted((dev, &encoder), program, client, input, &with)?);
+            }
+            drop(public);
+            server.evaluate((keys, watch), &inputs, observer, journal)
+        })?;
         dev.sync()?;
         observer.step(DECRYPT_STEP, 0, results.len());
         results.iter().map(|result| read(&reader, result)).collect()
     })
 }
 
-/// What a session has once its keys are made.
-struct Client<'a, D: Device, P> {
-    program: &'a P,
-    encoder: &'a Encoder,
-    secret: &'a SecretKey,
-    public: PublicKey<D>,
-    /// Whether inputs and maps carry their clear values.
-    shadows: bool,
+/// A client without data, for a session on a device without words: vectors of no values, which zeros fill up.
+pub(crate) struct NoData(Vec<usize>);
+
+impl NoData {
+    pub(crate) fn of<P: Program>(program: &P) -> Self {
+        Self(program.inputs().iter().map(|input| input.batch).collect())
+    }
 }
 
-impl<D: Device, P: Program> Client<'_, D, P> {
-    /// The encrypted results: maps are encoded, inputs encrypted, and the program evaluated.
-    fn evaluated(
-        self,
-        dev: &D,
-        (keys, watch): (&dyn KeyStore<D>, Option<&dyn Watch<D>>),
-        observer: &mut dyn Observer,
-    ) -> Result<Vec<Ciphertext<D>>> {
-        let Self { program, encoder, secret, public, shadows } = self;
-        let params = program.params();
-        let mut maps = Vec::new();
-        let clear = program.maps();
-        for (done, (map, plan)) in clear.iter().enumerate() {
-            observer.step(ENCODE_STEP, done, clear.len());
-            let encoded = LinearTransform::encode(dev, encoder, map, *plan)?;
-            maps.push(if shadows { encoded.with_shadow(map) } else { encoded });
-        }
-        if program.bootstrapping().is_some() {
-            observer.step(BOOTSTRAP_STEP, 0, 1);
-        }
-        let bootstrapper = program.bootstrapping().map(|plan| Bootstrapper::encode(dev, encoder, plan)).transpose()?;
-        let mut inputs = Vec::new();
-        {
-            let clear = program.inputs();
-            for (done, input) in clear.iter().enumerate() {
-                observer.step(ENCRYPT_STEP, done, clear.len());
-                let plain = encoder.encode(dev, &input.values, input.packing)?;
-                let plain = if shadows { plain.with_shadow(&input.values) } else { plain };
-                inputs.push(match program.encryption() {
-                    Encryption::PublicKey => encrypt(dev, params, &public, &plain)?,
-                    Encryption::SecretKey => encrypt_secret(dev, params, secret, &plain)?,
-                });
-            }
-        }
-        drop(public);
-        let eval = Evaluator::new(dev, params, keys).watched(watch);
-        let auto = Auto::new(eval, encoder).with_bootstrapper(bootstrapper.as_ref());
-        program.evaluate(&auto, &maps, &inputs, observer)
+impl Client for NoData {
+    fn values(&self, input: usize) -> Vec<Vec<Complex64>> {
+        vec![Vec::new(); self.0[input]]
+    }
+
+    fn conclude(&self, _results: &[Vec<Vec<Complex64>>]) -> Conclusion {
+        unreachable!("a session without data has no results")
     }
 }

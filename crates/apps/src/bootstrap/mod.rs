@@ -3,65 +3,22 @@
 //! The products, one at each level that was won, are there for the time per level and slot by which systems are compared
 //! (T_A.S. of \[ARK\]). Its clear twin is the identity.
 
-use crate::{
-    linear::data::generated,
-    program::{Conclusion, Encryption, Input, Observer, Program},
-};
+use crate::program::{Array, Details, Encryption, Input, Journal, Observer, Program, State};
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, BootstrapPlan, Ciphertext, LinearTransform, Packing, Precision, bootstrap::Content},
+    ckks::{Auto, BootstrapPlan, Bootstrapper, Ciphertext, LinearTransform, Packing, Promise, bootstrap::Content},
     params::{Bootstrapping, Params},
 };
 use limbwise_device::Device;
-use serde_json::{Map, Value, json};
+use serde_json::json;
+
+pub mod client;
 
 /// The step that is not bootstrapping.
 const PRODUCTS: &str = "multiplications";
 
-/// What is encrypted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Message {
-    /// Both parts uniform in [−1, 1].
-    #[default]
-    Random,
-    /// The same in every slot: 0.7 + 0.3i.
-    Constant,
-    /// Real, uniform in [0, 1].
-    Positive,
-    /// Both parts uniform in [−0.01, 0.01].
-    Small,
-}
-
-impl Message {
-    /// Its name in options and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::Constant => "constant",
-            Self::Positive => "positive",
-            Self::Small => "small",
-        }
-    }
-
-    fn values(self, count: usize, content: Content, seed: u64) -> Vec<Complex64> {
-        let parts = generated(seed, 0, 2 * count, 1.0);
-        let value = |part: &[f64]| {
-            let (re, im) = (part[0], part[1]);
-            let z = match self {
-                Self::Random => Complex64::new(re, im),
-                Self::Constant => Complex64::new(0.7, 0.3),
-                Self::Positive => Complex64::new(re.abs(), 0.0),
-                Self::Small => Complex64::new(re, im) * 0.01,
-            };
-            if content == Content::Real { z.re.into() } else { z }
-        };
-        parts.chunks_exact(2).map(value).collect()
-    }
-}
-
 /// Why the workload cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BootstrapAppError {
     /// Parameters without bootstrapping.
@@ -78,21 +35,23 @@ pub enum BootstrapAppError {
     /// Neither one pass nor two.
     #[error("{0} passes: choose 1 or 2")]
     Passes(usize),
+    /// Values that no message has.
+    #[error("values up to {0}: wanted a positive number (was the description of the program changed?)")]
+    Promise(f64),
 }
 
-/// The workload.
+/// The workload, without its message.
 #[derive(Clone, Debug)]
 pub struct Bootstrap {
     params: Params,
     levels: Bootstrapping,
     plan: BootstrapPlan,
     passes: usize,
-    message: Message,
-    values: Vec<Complex64>,
+    bounds: Promise,
 }
 
 impl Bootstrap {
-    /// Bootstrapping by a plan, in one pass or two.
+    /// Bootstrapping by a plan, in one pass or two, of a message of which this is known.
     ///
     /// # Errors
     /// [`BootstrapAppError`] for what cannot be.
@@ -100,7 +59,7 @@ impl Bootstrap {
         (params, name): (&Params, &str),
         plan: BootstrapPlan,
         passes: usize,
-        (message, seed): (Message, u64),
+        bounds: Promise,
     ) -> Result<Self, BootstrapAppError> {
         let Some(&levels) = params.bootstrapping() else {
             return Err(BootstrapAppError::NoBootstrapping(name.to_owned()));
@@ -111,8 +70,10 @@ impl Bootstrap {
         if !(1..=2).contains(&passes) {
             return Err(BootstrapAppError::Passes(passes));
         }
-        let values = message.values(plan.slots, plan.content, seed);
-        Ok(Self { params: params.clone(), levels, plan, passes, message, values })
+        if !bounds.is_possible() {
+            return Err(BootstrapAppError::Promise(bounds.peak));
+        }
+        Ok(Self { params: params.clone(), levels, plan, passes, bounds })
     }
 
     /// The same by another plan.
@@ -125,6 +86,18 @@ impl Bootstrap {
     #[must_use]
     pub fn plan(&self) -> BootstrapPlan {
         self.plan
+    }
+
+    /// Passes.
+    #[must_use]
+    pub fn passes(&self) -> usize {
+        self.passes
+    }
+
+    /// What is known of the message.
+    #[must_use]
+    pub fn bounds(&self) -> Promise {
+        self.bounds
     }
 
     /// Levels that are there to be used after it.
@@ -145,7 +118,7 @@ impl Program for Bootstrap {
     fn inputs(&self) -> Vec<Input> {
         let level = self.levels.input_level();
         let packing = Packing { slots: self.plan.slots, level, scale: self.params.scale(level) };
-        vec![Input { name: "message".into(), values: vec![self.values.clone()], packing }]
+        vec![Input { name: "message".into(), batch: 1, packing, bounds: self.bounds }]
     }
 
     /// Public-key noise at scale 2^40 would be all that is seen of the error.
@@ -163,18 +136,16 @@ impl Program for Bootstrap {
         _: &[LinearTransform<D>],
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
+        journal: &mut dyn Journal<D>,
     ) -> Result<Vec<Ciphertext<D>>> {
-        let total = 4 * self.passes + self.won();
-        let mut done = 0;
-        let mut begins = |name: &'static str| {
-            observer.step(name, done, total);
-            done += 1;
-        };
         let bootstrapper = auto.bootstrapper()?;
+        let mut pass = Pass { auto, bootstrapper, total: 4 * self.passes + self.won(), observer, journal };
+        let kept = pass.journal.resume()?;
         let result = match self.passes {
-            1 => bootstrapper.evaluate_in_steps(auto, &inputs[0], &mut begins)?,
-            _ => bootstrapper.evaluate_twice(auto, &inputs[0], &mut begins)?,
+            1 => pass.run(&inputs[0], &[], kept)?,
+            _ => pass.twice(&inputs[0], kept)?,
         };
+        let total = pass.total;
         for level in (self.levels.input_level() + 1..=result.level).rev() {
             observer.step(PRODUCTS, total + self.levels.input_level() - level, total);
             let factor = auto.eval.drop_level(&result, level)?;
@@ -183,31 +154,89 @@ impl Program for Bootstrap {
         Ok(vec![result])
     }
 
-    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion {
+    fn results(&self) -> Vec<[usize; 2]> {
+        vec![[1, self.plan.slots]]
+    }
+
+    fn arrays(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Array> {
+        let values = results[0][0].clone();
+        let real = self.plan.content == Content::Real;
+        vec![Array { name: "slots", shape: vec![values.len()], values, real }]
+    }
+
+    fn details(&self) -> Details {
         let details = json!({
-            "message": self.message.name(),
             "slots": self.plan.slots,
             "passes": self.passes,
             "levels_won": self.won(),
             "log2_failure": self.levels.log2_failure(self.plan.slots).max(-999.0),
             "bootstrap_plan": self.plan,
         });
-        Conclusion {
-            precision: Precision::of(&results[0][0], &self.values),
-            accuracy: None,
-            details: details.as_object().cloned().unwrap_or_default(),
-            warnings: Vec::new(),
-        }
+        details.as_object().cloned().unwrap_or_default()
     }
 
-    fn timed(&self, steps: &[(&str, f64)]) -> Map<String, Value> {
+    fn timed(&self, steps: &[(&str, f64)]) -> Details {
         let sum = |wanted: fn(&str) -> bool| steps.iter().filter(|(name, _)| wanted(name)).map(|(_, s)| s).sum::<f64>();
         let own = ["slot_to_coeff", "mod_raise", "coeff_to_slot", "eval_mod"];
-        debug_assert!(own.iter().all(|name| steps.iter().any(|(step, _)| step == name)));
+        if !own.iter().all(|name| steps.iter().any(|(step, _)| step == name)) {
+            return Details::new(); // resumed after some of them
+        }
         let bootstrap = sum(|name| matches!(name, "slot_to_coeff" | "mod_raise" | "coeff_to_slot" | "eval_mod"));
         let products = sum(|name| name == PRODUCTS);
         let share = (self.won() * self.plan.slots) as f64;
         let times = json!({ "bootstrap_seconds": bootstrap, "t_as_us": (bootstrap + products) / share * 1e6 });
         times.as_object().cloned().unwrap_or_default()
+    }
+}
+
+/// Steps of bootstrapping that leave something to be kept.
+const STEPS: usize = 4;
+
+/// One bootstrapping after another, each step kept. A state is counted from the first step of the first pass; the
+/// second has the first's result beside it.
+struct Pass<'a, 'b, D: Device> {
+    auto: &'a Auto<'b, D>,
+    bootstrapper: &'a Bootstrapper<D>,
+    total: usize,
+    observer: &'a mut dyn Observer,
+    journal: &'a mut dyn Journal<D>,
+}
+
+impl<D: Device> Pass<'_, '_, D> {
+    /// Bootstraps; `beside` is what lives until the end, `kept` where to go on.
+    fn run(&mut self, a: &Ciphertext<D>, beside: &[Ciphertext<D>], kept: Option<State<D>>) -> Result<Ciphertext<D>> {
+        let before = STEPS * beside.len();
+        let mut underway = self.bootstrapper.begin(self.auto, a)?;
+        if let Some(State { step, mut ciphertexts, numbers }) = kept {
+            let (Some(value), [expected], true) =
+                (ciphertexts.pop(), &numbers[..], (before..=before + STEPS).contains(&step))
+            else {
+                return Err(limbwise::Error::State);
+            };
+            underway = underway.resumed(step - before, value, *expected);
+        }
+        while let Some(name) = self.bootstrapper.next_step(&underway) {
+            self.observer.step(name, before + underway.done, self.total);
+            underway = self.bootstrapper.advance(self.auto, underway)?;
+            let ciphertexts = [beside, std::slice::from_ref(&underway.value)].concat();
+            let step = before + underway.done;
+            self.journal.keep(&State { step, ciphertexts, numbers: vec![underway.expected] })?;
+        }
+        Ok(self.bootstrapper.finish(self.auto, underway))
+    }
+
+    /// Both passes.
+    fn twice(&mut self, a: &Ciphertext<D>, kept: Option<State<D>>) -> Result<Ciphertext<D>> {
+        let (auto, bootstrapper) = (self.auto, self.bootstrapper);
+        let (first, kept) = match kept {
+            Some(state) if state.step > STEPS => {
+                let [first, _] = &state.ciphertexts[..] else { return Err(limbwise::Error::State) };
+                (first.clone(), Some(state))
+            }
+            kept => (self.run(&bootstrapper.checked_message(auto, a)?, &[], kept)?, None),
+        };
+        let amplified = bootstrapper.amplified_error(auto, a, &first)?;
+        let second = self.run(&amplified, std::slice::from_ref(&first), kept)?;
+        bootstrapper.corrected(auto, a, (&first, &second))
     }
 }

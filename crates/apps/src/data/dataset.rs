@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::DataError;
 use super::idx::{self, Digits, Pooling};
+use super::npy;
 use super::table::{self, Header, LabelColumn};
 
 /// A table of finite numbers with one of two labels a row.
@@ -61,16 +62,13 @@ pub struct LoadOptions {
     pub idx_labels: Option<PathBuf>,
 }
 
-/// Reads a table or an MNIST image file, told apart by their first bytes.
+/// Reads a table, a NumPy array with a row a sample, or an MNIST image file, told apart by their first bytes.
 ///
 /// # Errors
 /// Any [`DataError`]: the file is absent, of another format, ragged, not finite, or not of two classes.
 pub fn load(path: &Path, options: &LoadOptions) -> Result<DataSet, DataError> {
-    let mut start = Vec::new();
-    let opened = open_plain(path)?.0;
-    opened.take(4).read_to_end(&mut start).map_err(|source| io_error(path, source))?;
-    let gzip = start.starts_with(&[0x1f, 0x8b]);
-    let idx = start.starts_with(&[0, 0]);
+    let gzip = starts_with(path, &[0x1f, 0x8b])?;
+    let idx = starts_with(path, &[0, 0])?;
     match options.digits {
         Some(digits) => idx::load(path, options.idx_labels.as_deref(), digits, options.pooling),
         None if gzip || idx => Err(DataError::Format {
@@ -84,8 +82,17 @@ pub fn load(path: &Path, options: &LoadOptions) -> Result<DataSet, DataError> {
             wanted: "two digits to tell apart, for MNIST images; tables are read uncompressed".into(),
             next: "give two digits such as 3,8, or decompress a table first".into(),
         }),
+        None if starts_with(path, npy::MAGIC)? => table::of_array(path, &npy::load(path)?, &options.label),
         None => table::load(path, &options.label, options.header),
     }
+}
+
+/// Whether a file begins with these bytes; a shorter one does not.
+pub(super) fn starts_with(path: &Path, wanted: &[u8]) -> Result<bool, DataError> {
+    let mut start = Vec::new();
+    let opened = open_plain(path)?.0;
+    opened.take(wanted.len() as u64).read_to_end(&mut start).map_err(|source| io_error(path, source))?;
+    Ok(start == wanted)
 }
 
 /// Breast Cancer Wisconsin (Diagnostic): 569 rows, 30 features, positive = malignant.

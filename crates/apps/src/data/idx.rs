@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use flate2::read::MultiGzDecoder;
+use serde::{Deserialize, Serialize};
 
 use super::dataset::{DataSet, io_error, name_of, open_plain};
 use super::error::DataError;
@@ -20,7 +21,8 @@ const GZIP_RATIO: u64 = 1032;
 const MAX_SIDE: u32 = 1024;
 
 /// The two digits to tell apart; the second is the positive class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Digits {
     /// Digit of the negative class.
     pub negative: u8,
@@ -38,6 +40,20 @@ impl FromStr for Digits {
             Some((Some(negative), Some(positive))) if negative != positive => Ok(Self { negative, positive }),
             _ => Err(format!("digits: got {text:?}; wanted two different digits from 0 to 9 (for example 3,8)")),
         }
+    }
+}
+
+impl TryFrom<String> for Digits {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Digits> for String {
+    fn from(digits: Digits) -> Self {
+        format!("{},{}", digits.negative, digits.positive)
     }
 }
 

@@ -1,16 +1,33 @@
 //! Real data: from a file that nobody has checked to a table of finite numbers with two classes.
 //!
-//! Enters: file formats (numeric tables, MNIST IDX), their errors, the data set that ships with the project.
+//! Enters: file formats (numeric tables, NumPy arrays, MNIST IDX), their errors, the data set that ships with the project.
 //! Stays out: scaling, splitting and anything a model needs (they belong to the workload, see [`crate::logreg`]).
 //!
-//! Read in this order: [`dataset`], [`table`], [`idx`], [`error`].
+//! Read in this order: [`dataset`], [`table`], [`npy`], [`idx`], [`error`].
 
 pub mod dataset;
 pub mod error;
 pub mod idx;
+pub mod npy;
 pub mod table;
 
 pub use dataset::{DataSet, LoadOptions, breast_cancer, load};
 pub use error::DataError;
 pub use idx::{Digits, Pooling};
+pub use npy::Numbers;
 pub use table::{Header, LabelColumn, load_numbers};
+
+use std::path::Path;
+
+/// Numbers in a shape: of a NumPy array where the file is one, else of a table, row by row.
+///
+/// # Errors
+/// [`DataError`] for a file that cannot be read as numbers.
+pub fn load_array(path: &Path) -> Result<Numbers, DataError> {
+    if dataset::starts_with(path, npy::MAGIC)? {
+        return npy::load(path);
+    }
+    let rows = load_numbers(path)?;
+    let shape = vec![rows.len(), rows.first().map_or(0, Vec::len)];
+    Ok(Numbers { shape, values: rows.into_iter().flatten().map(Into::into).collect() })
+}

@@ -9,12 +9,15 @@ use std::path::Path;
 use std::str::FromStr;
 
 use csv::StringRecord;
+use serde::{Deserialize, Serialize};
 
 use super::dataset::{DataSet, io_error, name_of, open_plain};
 use super::error::DataError;
+use super::npy::Numbers;
 
 /// Which column holds the label.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub enum LabelColumn {
     /// The first column.
     First,
@@ -38,6 +41,19 @@ impl FromStr for LabelColumn {
             (_, Ok(index)) => Self::Index(index),
             (name, Err(_)) => Self::Name(name.to_owned()),
         })
+    }
+}
+
+impl From<String> for LabelColumn {
+    fn from(text: String) -> Self {
+        let Ok(column) = text.parse();
+        column
+    }
+}
+
+impl From<LabelColumn> for String {
+    fn from(column: LabelColumn) -> Self {
+        column.to_string()
     }
 }
 
@@ -71,6 +87,38 @@ pub enum Header {
 /// number, for a label column that does not exist or does not hold exactly two values.
 pub fn load(path: &Path, label: &LabelColumn, header: Header) -> Result<DataSet, DataError> {
     parse(&read_text(path)?, path, label, header)
+}
+
+/// The data set of an array of two sides: a row a sample, one column the label.
+pub(super) fn of_array(path: &Path, array: &Numbers, label: &LabelColumn) -> Result<DataSet, DataError> {
+    let &[_, width] = &array.shape[..] else {
+        return Err(DataError::Format {
+            path: path.to_owned(),
+            got: format!("an array of shape {:?}", array.shape),
+            wanted: "two sides, a row a sample".into(),
+            next: "reshape it".into(),
+        });
+    };
+    if let Some(z) = array.values.iter().find(|z| z.im != 0.0) {
+        return Err(DataError::Format {
+            path: path.to_owned(),
+            got: format!("the complex number {z}"),
+            wanted: "real numbers".into(),
+            next: "save the real part".into(),
+        });
+    }
+    let cells: Vec<String> = array.values.iter().map(|z| z.re.to_string()).collect();
+    let rows = || cells.chunks_exact(width.max(1)).zip(1..);
+    let record = |(row, line): (&[String], u64)| Record { line, fields: row.iter().map(String::as_str).collect() };
+    let first = rows().next().map(record).ok_or_else(|| DataError::Empty { path: path.to_owned() })?;
+    let columns = Columns::new(path, &first.fields, false, label)?;
+    let (mut features, mut labels) = (Vec::new(), Labels::default());
+    for row in rows() {
+        columns.read(&record(row), &mut features, &mut labels)?;
+    }
+    let (labels, classes) = labels.finish(&columns)?;
+    let feature_names = columns.feature_names();
+    Ok(DataSet { name: name_of(path), features, labels, feature_names, classes })
 }
 
 /// Reads a table of numbers without header or label: its rows, all of one length.

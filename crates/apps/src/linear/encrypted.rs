@@ -1,13 +1,13 @@
-//! The encrypted layer: a task laid out in slots, as a program with one map, or with the 2d maps of a product of
+//! The encrypted layer: laid out in slots, as a program with one map, or with the 2d maps of a product of
 //! encrypted matrices.
 
-use super::plain::Task;
-use crate::program::{Conclusion, Input, Observer, Program};
+use super::layer::Layer;
+use crate::program::{Array, Details, Input, Journal, Observer, Program, State};
 use limbwise::{
     Complex64, Result,
     ckks::{
-        Auto, Ciphertext, Diagonals, LinearPlan, LinearTransform, Packing, PlaintextForm, Precision, Strategy,
-        tensor::{Convolution, MatrixProduct, PackedMap, SquareProduct, square_product},
+        Auto, Ciphertext, Diagonals, LinearPlan, LinearTransform, Packing, PlaintextForm, Promise, Strategy,
+        tensor::{Convolution, MatrixProduct, PackedMap, SquareProduct},
     },
     params::Params,
 };
@@ -31,14 +31,45 @@ pub enum LinearError {
         /// What there is.
         levels: usize,
     },
+    /// More numbers than a layer is made for.
+    #[error("a layer of more than 2^26 numbers in its model, input or result: cut it into several")]
+    Large,
+    /// No encrypted matrix, or more than fit.
+    #[error("{got} pairs of matrices: choose 1 to {most}, or a preset with more slots")]
+    Pairs {
+        /// Asked for.
+        got: usize,
+        /// What fits.
+        most: usize,
+    },
+    /// Values that no data has.
+    #[error("values up to {got}: wanted a positive number (was the description of the program changed?)")]
+    Promise {
+        /// What is described.
+        got: f64,
+    },
+    /// Data of another layer.
+    #[error("got {got}; the program is {wanted}")]
+    OtherShape {
+        /// What the data are for.
+        got: String,
+        /// What the program is for.
+        wanted: String,
+    },
+    /// The server's numbers are wanted.
+    #[error("the description leaves the {what} to the server: give them to eval (--{what} FILE)")]
+    NoModel {
+        /// Which.
+        what: &'static str,
+    },
     /// Tensors that do not fit, or do not go together.
     #[error(transparent)]
     Scheme(#[from] limbwise::Error),
 }
 
-/// How a task lies in slots.
+/// How a layer lies in slots.
 #[derive(Debug)]
-enum Layout {
+pub(super) enum Layout {
     Product(MatrixProduct),
     Square(SquareProduct),
     Convolution(Convolution),
@@ -47,52 +78,48 @@ enum Layout {
 /// What all variants of a layer share.
 #[derive(Debug)]
 struct Work {
-    task: Task,
+    layer: Layer,
     layout: Layout,
-    expected: Vec<f64>,
 }
 
-/// The workload: a task with the way its maps are evaluated.
+/// The workload, without data: a layer with the way its maps are evaluated.
 #[derive(Clone, Debug)]
 pub struct Linear {
     params: Params,
     level: usize,
     work: Arc<Work>,
+    bounds: Promise,
     strategy: Strategy,
     form: PlaintextForm,
 }
 
-/// Levels that a task takes.
-#[must_use]
-pub fn levels_needed(task: &Task) -> usize {
-    if matches!(task, Task::Square { .. }) { square_product::LEVELS } else { 1 }
-}
-
 impl Linear {
-    /// The layer for inputs encrypted at a level, hoisted with full diagonals.
+    /// The layer for inputs encrypted at a level, as if all were 1; hoisted with full diagonals.
     ///
     /// # Errors
-    /// [`LinearError`] where level, task and parameters do not go together.
-    pub fn new(params: &Params, level: usize, task: Task) -> Result<Self, LinearError> {
-        let (needed, levels, slots) = (levels_needed(&task), params.top_level(), params.max_slots());
+    /// [`LinearError`] where level, layer and parameters do not go together.
+    pub fn new(params: &Params, level: usize, layer: Layer) -> Result<Self, LinearError> {
+        let (needed, levels, slots) = (layer.levels_needed(), params.top_level(), params.max_slots());
         if level < needed || level > levels {
             return Err(LinearError::Level { level, needed, levels });
         }
-        let layout = match &task {
-            Task::Product { matrix, bias, x } => Layout::Product(MatrixProduct::new(matrix, bias, x.columns(), slots)?),
-            Task::Square { left, .. } => {
-                Layout::Square(SquareProduct::new(left.first().map_or(0, |m| m.rows()), slots)?)
+        let layout = match &layer {
+            Layer::Product { matrix, bias, vectors } => {
+                Layout::Product(MatrixProduct::new(matrix, bias, *vectors, slots)?)
             }
-            Task::Convolution { filters, image } => {
-                Layout::Convolution(Convolution::new(filters, image.shape(), slots)?)
+            Layer::Square { side, pairs } => {
+                let square = SquareProduct::new(*side, slots)?;
+                if !(1..=square.pairs()).contains(pairs) {
+                    return Err(LinearError::Pairs { got: *pairs, most: square.pairs() });
+                }
+                Layout::Square(square)
             }
+            Layer::Convolution { filters, image } => Layout::Convolution(Convolution::new(filters, *image, slots)?),
         };
-        let expected = task.clear()?;
-        let work = Arc::new(Work { task, layout, expected });
-        let linear =
-            Self { params: params.clone(), level, work, strategy: Strategy::Hoisted, form: PlaintextForm::Full };
-        linear.packed()?; // what does not pack is a mistake to be told now
-        Ok(linear)
+        layer.result_shape()?; // what has no result is a mistake to be told now
+        let work = Arc::new(Work { layer, layout });
+        let bounds = Promise { magnitude: 1.0, peak: 1.0, real: true };
+        Ok(Self { params: params.clone(), level, work, bounds, strategy: Strategy::Hoisted, form: PlaintextForm::Full })
     }
 
     /// The same layer with its maps evaluated in another way.
@@ -110,6 +137,45 @@ impl Linear {
         self.maps().into_iter().map(|(map, _)| map).max_by_key(|map| map.count()).expect("a layer has a map")
     }
 
+    /// The same layer for inputs of which this is known.
+    ///
+    /// # Errors
+    /// [`LinearError::Promise`] for what no data has.
+    pub fn with_bounds(&self, bounds: Promise) -> Result<Self, LinearError> {
+        if !bounds.is_possible() {
+            return Err(LinearError::Promise { got: bounds.peak });
+        }
+        Ok(Self { bounds, ..self.clone() })
+    }
+
+    /// The level that inputs are encrypted at.
+    #[must_use]
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// The layer.
+    #[must_use]
+    pub fn layer(&self) -> &Layer {
+        &self.work.layer
+    }
+
+    /// What is known of the inputs.
+    #[must_use]
+    pub fn bounds(&self) -> Promise {
+        self.bounds
+    }
+
+    /// How the maps are evaluated.
+    #[must_use]
+    pub fn way(&self) -> (Strategy, PlaintextForm) {
+        (self.strategy, self.form)
+    }
+
+    pub(super) fn layout(&self) -> &Layout {
+        &self.work.layout
+    }
+
     fn map(&self) -> Option<&PackedMap> {
         match &self.work.layout {
             Layout::Product(product) => Some(&product.map),
@@ -118,32 +184,25 @@ impl Linear {
         }
     }
 
-    fn packed(&self) -> Result<Vec<Input>> {
-        let packing =
-            Packing { slots: self.params.max_slots(), level: self.level, scale: self.params.scale(self.level) };
-        let input = |name: &str, values| Input { name: name.into(), values, packing };
-        match (&self.work.task, &self.work.layout) {
-            (Task::Product { x, .. }, Layout::Product(product)) => Ok(vec![input("X", product.pack(x)?)]),
-            (Task::Square { left, right }, Layout::Square(square)) => {
-                Ok(vec![input("left", vec![square.pack(left)?]), input("right", vec![square.pack(right)?])])
-            }
-            (Task::Convolution { image, .. }, Layout::Convolution(convolution)) => {
-                Ok(vec![input("image", vec![convolution.pack(image)?])])
-            }
-            _ => unreachable!("the layout is the task's"),
-        }
+    /// The results in decrypted slots: real and imaginary parts are unpacked alike.
+    pub(super) fn unpacked(&self, slots: &[Vec<Complex64>]) -> Vec<Complex64> {
+        let part = |part: fn(&Complex64) -> f64| {
+            let slots: Vec<Vec<Complex64>> =
+                slots.iter().map(|row| row.iter().map(|z| part(z).into()).collect()).collect();
+            self.values(&slots).expect("as many slots as were packed")
+        };
+        part(|z| z.re).into_iter().zip(part(|z| z.im)).map(|(re, im)| Complex64::new(re, im)).collect()
     }
 
-    /// The results in decrypted slots.
     fn values(&self, slots: &[Vec<Complex64>]) -> Result<Vec<f64>> {
-        match (&self.work.task, &self.work.layout) {
+        match (&self.work.layer, &self.work.layout) {
             (_, Layout::Product(product)) => Ok(product.output.unpack(slots)?.values().to_vec()),
             (_, Layout::Convolution(convolution)) => Ok(convolution.output.unpack(&slots[0])?.values().to_vec()),
-            (Task::Square { left, .. }, Layout::Square(square)) => {
-                let products = square.unpack(&slots[0], left.len())?;
+            (Layer::Square { pairs, .. }, Layout::Square(square)) => {
+                let products = square.unpack(&slots[0], *pairs)?;
                 Ok(products.iter().flat_map(|m| m.values().iter().copied()).collect())
             }
-            _ => unreachable!("the layout is the task's"),
+            _ => unreachable!("the layout is the layer's"),
         }
     }
 }
@@ -158,7 +217,14 @@ impl Program for Linear {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        self.packed().expect("packed once when it was built")
+        let (slots, bounds) = (self.params.max_slots(), self.bounds);
+        let packing = Packing { slots, level: self.level, scale: self.params.scale(self.level) };
+        let input = |name: &str, batch| Input { name: name.into(), batch, packing, bounds };
+        match &self.work.layout {
+            Layout::Product(product) => vec![input("X", product.input.ciphertexts())],
+            Layout::Square(_) => vec![input("left", 1), input("right", 1)],
+            Layout::Convolution(_) => vec![input("image", 1)],
+        }
     }
 
     fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
@@ -177,41 +243,45 @@ impl Program for Linear {
         maps: &[LinearTransform<D>],
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
+        journal: &mut dyn Journal<D>,
     ) -> Result<Vec<Ciphertext<D>>> {
+        if let Some(state) = journal.resume()? {
+            return if state.ciphertexts.len() == 1 { Ok(state.ciphertexts) } else { Err(limbwise::Error::State) };
+        }
         observer.step("layer", 0, 1);
         let _region = auto.eval.device().region("layer", 0);
         let result = match (&self.work.layout, self.map()) {
             (Layout::Square(square), _) => auto.settle(&square.multiply(auto, maps, [&inputs[0], &inputs[1]])?)?,
             (_, map) => map.expect("every other layer is one map").apply(auto, &maps[0], &inputs[0])?,
         };
-        Ok(vec![result])
+        let state = State { step: 1, ciphertexts: vec![result], numbers: Vec::new() };
+        journal.keep(&state)?;
+        Ok(state.ciphertexts)
     }
 
-    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion {
-        let part = |part: fn(&Complex64) -> f64| {
-            let slots: Vec<Vec<Complex64>> =
-                results[0].iter().map(|row| row.iter().map(|z| part(z).into()).collect()).collect();
-            self.values(&slots).expect("as many slots as were packed")
+    fn results(&self) -> Vec<[usize; 2]> {
+        let batch = match &self.work.layout {
+            Layout::Product(product) => product.output.ciphertexts(),
+            Layout::Square(_) | Layout::Convolution(_) => 1,
         };
-        let got: Vec<Complex64> =
-            part(|z| z.re).into_iter().zip(part(|z| z.im)).map(|(re, im)| Complex64::new(re, im)).collect();
-        let expected: Vec<Complex64> = self.work.expected.iter().map(|&x| x.into()).collect();
+        vec![[batch, self.params.max_slots()]]
+    }
+
+    fn arrays(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Array> {
+        let shape = self.work.layer.result_shape().expect("asked for when it was built");
+        vec![Array { name: "result", shape, values: self.unpacked(&results[0]), real: true }]
+    }
+
+    fn details(&self) -> Details {
         let details = json!({
-            "layer": self.work.task.describe(),
+            "layer": self.work.layer.describe(),
             "strategy": self.strategy.to_string(),
             "plaintexts": self.form,
             "level": self.level,
             "maps": self.maps().len(),
             "diagonals": self.largest_map().count(),
             "fold": self.map().map_or(1, |map| map.fold.count),
-            "values": expected.len(),
-            "largest_value": self.work.expected.iter().fold(0.0, |most: f64, x| most.max(x.abs())),
         });
-        Conclusion {
-            precision: Precision::of(&got, &expected),
-            accuracy: None,
-            details: details.as_object().cloned().unwrap_or_default(),
-            warnings: Vec::new(),
-        }
+        details.as_object().cloned().unwrap_or_default()
     }
 }

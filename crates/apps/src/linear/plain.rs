@@ -1,5 +1,6 @@
 //! The task in the clear and its twin: what the encrypted layer should give.
 
+use super::layer::Layer;
 use limbwise::{
     Result,
     ckks::tensor::{Filters, Image, Matrix},
@@ -53,18 +54,42 @@ impl Task {
         }
     }
 
-    /// In words.
+    /// The layer without what is encrypted.
     #[must_use]
-    pub fn describe(&self) -> String {
-        let shape = |m: &Matrix| format!("{}×{}", m.rows(), m.columns());
+    pub fn layer(&self) -> Layer {
         match self {
-            Self::Product { matrix, x, .. } => format!("clear {} × encrypted {}", shape(matrix), shape(x)),
+            Self::Product { matrix, bias, x } => {
+                Layer::Product { matrix: matrix.clone(), bias: bias.clone(), vectors: x.columns() }
+            }
             Self::Square { left, .. } => {
-                format!("{} × encrypted {1} × encrypted {1}", left.len(), left.first().map(shape).unwrap_or_default())
+                Layer::Square { side: left.first().map_or(0, Matrix::rows), pairs: left.len() }
             }
             Self::Convolution { filters, image } => {
-                let [channels, height, width] = image.shape();
-                format!("{} on an encrypted image of {channels}×{height}×{width}", filters.describe())
+                Layer::Convolution { filters: filters.clone(), image: image.shape() }
+            }
+        }
+    }
+
+    /// A layer with the numbers that are encrypted: X, both lists of matrices, or the image, one after another.
+    ///
+    /// # Errors
+    /// Too many numbers or too few, or some that are not finite.
+    pub fn new(layer: Layer, values: &[f64]) -> Result<Self> {
+        match layer {
+            Layer::Product { matrix, bias, vectors } => {
+                let x = Matrix::new(matrix.columns(), vectors, values.to_vec())?;
+                Ok(Self::Product { matrix, bias, x })
+            }
+            Layer::Square { side, pairs } => {
+                // All numbers at once, so that a wrong count is one mistake and not one a matrix.
+                let all = Matrix::new(2 * pairs * side, side, values.to_vec())?;
+                let matrices = all.values().chunks_exact((side * side).max(1));
+                let mut left = matrices.map(|m| Matrix::new(side, side, m.to_vec())).collect::<Result<Vec<_>>>()?;
+                let right = left.split_off(pairs);
+                Ok(Self::Square { left, right })
+            }
+            Layer::Convolution { filters, image } => {
+                Ok(Self::Convolution { filters, image: Image::new(image, values.to_vec())? })
             }
         }
     }

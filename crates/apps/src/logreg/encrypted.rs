@@ -9,21 +9,15 @@
 //! polynomial; inference 1. The look-ahead v = (1−η)w + ηw' is never formed: (1−η)z and ηz cost no level, because z
 //! must fall to the weights' level anyway.
 
-use super::{
-    data::{Batches, LabelledRows, Prepared},
-    metrics::{metrics, scores},
-    plain::{Activation, TrainOptions, Trained, momentum, train},
-    sigmoid::SigmoidPolynomial,
-};
-use crate::program::{Accuracy, Conclusion, Input, Observer, Program};
+use super::{plain::momentum, sigmoid::SigmoidPolynomial};
+use crate::program::{Array, Details, Input, Journal, Observer, Program, State};
 use limbwise::{
     Complex64, Result,
-    ckks::{
-        Auto, BootstrapPlan, Ciphertext, LinearTransform, Packing, Precision, Series, bootstrap::Content, chebyshev,
-    },
+    ckks::{Auto, BootstrapPlan, Ciphertext, LinearTransform, Packing, Promise, Series, bootstrap::Content, chebyshev},
     params::{Bootstrapping, Params},
 };
 use limbwise_device::Device;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// The way out with the same parameters.
@@ -36,7 +30,7 @@ fn fewer(possible: usize) -> String {
 }
 
 /// Why a program cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogregError {
     /// Too few levels.
@@ -69,16 +63,86 @@ pub enum LogregError {
         /// Which option.
         what: &'static str,
     },
+    /// A number that no preparation of data gives.
+    #[error("{what}: got {got}, wanted {wanted} (was the description of the program changed?)")]
+    Range {
+        /// Which.
+        what: &'static str,
+        /// What it is.
+        got: f64,
+        /// What it may be.
+        wanted: &'static str,
+    },
+}
+
+/// What both sides know of a training: sizes of the data, options, and what the client says of the values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Training {
+    /// Columns, bias included.
+    pub columns: usize,
+    /// Rows to learn from.
+    pub train_rows: usize,
+    /// Rows held back.
+    pub test_rows: usize,
+    /// Rows of a mini-batch.
+    pub batch_rows: usize,
+    /// Steps of gradient descent.
+    pub iterations: usize,
+    /// Degree of the polynomial in the sigmoid's place.
+    pub degree: usize,
+    /// Half the width of the interval that it fits on.
+    pub interval: f64,
+    /// The learning rate, the same at every step. It tells the server the largest eigenvalue of the rows' covariance.
+    pub learning_rate: f64,
+    /// Of the training rows as they are encrypted.
+    pub train: Promise,
+    /// Of the held-back rows.
+    pub test: Promise,
+}
+
+/// Most rows, columns or iterations: sizes are multiplied, and come from files.
+const MOST: usize = 1 << 30;
+/// Most iterations.
+const MOST_ITERATIONS: usize = 1000;
+
+impl Training {
+    fn check(&self) -> Result<(), LogregError> {
+        let positive = [
+            ("the number of iterations", self.iterations),
+            ("the rows of a mini-batch", self.batch_rows),
+            ("the training rows", self.train_rows),
+            ("the held-back rows", self.test_rows),
+            ("the columns", self.columns),
+        ];
+        if let Some(&(what, _)) = positive.iter().find(|(_, value)| *value == 0) {
+            return Err(LogregError::Zero { what });
+        }
+        let count = |x: usize| x as f64;
+        let sizes = self.columns.saturating_mul(self.train_rows.saturating_add(self.test_rows));
+        let within = |x: f64, most: f64| x > 0.0 && x <= most;
+        let checks = [
+            (sizes <= MOST, "rows and columns", count(sizes), "at most 2^30 numbers"),
+            (self.iterations <= MOST_ITERATIONS, "iterations", count(self.iterations), "at most 1000"),
+            (matches!(self.degree, 3 | 5 | 7), "the degree", count(self.degree), "3, 5 or 7"),
+            (within(self.interval, 1000.0), "the interval", self.interval, "a number above 0, at most 1000"),
+            (within(self.learning_rate, 1e9), "the learning rate", self.learning_rate, "a positive number"),
+            (self.train.is_possible(), "the size of training rows", self.train.peak, "positive numbers"),
+            (self.test.is_possible(), "the size of held-back rows", self.test.peak, "positive numbers"),
+        ];
+        let wrong = checks.iter().find(|(right, ..)| !right);
+        wrong.map_or(Ok(()), |&(_, what, got, wanted)| Err(LogregError::Range { what, got, wanted }))
+    }
 }
 
 /// How rows lie in slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Layout {
+pub(super) struct Layout {
     /// Columns, and the power of two they are padded to.
-    cols: usize,
-    width: usize,
+    pub(super) cols: usize,
+    pub(super) width: usize,
     /// Rows in one ciphertext, a power of two.
-    rows: usize,
+    pub(super) rows: usize,
 }
 
 impl Layout {
@@ -90,33 +154,24 @@ impl Layout {
         Ok(Self { cols, width, rows: rows.next_power_of_two().min(max_slots / width) })
     }
 
-    fn slots(self) -> usize {
+    pub(super) fn slots(self) -> usize {
         self.width * self.rows
     }
 
-    /// Row-major values, cut into vectors of slots.
-    fn pack(self, values: &[f64]) -> Vec<Vec<Complex64>> {
-        let vector = |rows: &[f64]| {
-            let mut slots = vec![Complex64::default(); self.slots()];
-            for (row, place) in rows.chunks_exact(self.cols).zip(slots.chunks_exact_mut(self.width)) {
-                place.iter_mut().zip(row).for_each(|(slot, &x)| *slot = x.into());
-            }
-            slots
-        };
-        values.chunks(self.rows * self.cols).map(vector).collect()
+    /// Ciphertexts for so many rows.
+    fn ciphertexts(self, rows: usize) -> usize {
+        rows.div_ceil(self.rows)
     }
 }
 
-/// The workload with its data.
-#[derive(Debug)]
+/// The workload, without data.
+#[derive(Clone, Debug)]
 pub struct Logreg {
     params: Params,
-    prepared: Prepared,
-    batches: Batches,
-    options: TrainOptions,
-    polynomial: SigmoidPolynomial,
-    training: Layout,
-    testing: Layout,
+    pub(super) options: Training,
+    pub(super) polynomial: SigmoidPolynomial,
+    pub(super) training: Layout,
+    pub(super) testing: Layout,
 }
 
 /// Levels that training and inference take.
@@ -131,26 +186,16 @@ fn levels_of_iteration(degree: usize) -> usize {
 }
 
 /// What the weights are promised to stay below where they are bootstrapped; a clear twin that leaves it is a warning.
-const WEIGHT_BOUND: f64 = 4.0;
+pub(super) const WEIGHT_BOUND: f64 = 4.0;
 
 impl Logreg {
-    /// The program for prepared data; `batch_rows` of them a mini-batch.
+    /// The program of a training.
     ///
     /// # Errors
-    /// [`LogregError`] where data, options and parameters do not go together.
-    pub fn new(
-        params: &Params,
-        prepared: Prepared,
-        batch_rows: usize,
-        iterations: usize,
-        polynomial: SigmoidPolynomial,
-    ) -> Result<Self, LogregError> {
-        for (what, value) in [("the number of iterations", iterations), ("the rows of a mini-batch", batch_rows)] {
-            if value == 0 {
-                return Err(LogregError::Zero { what });
-            }
-        }
-        let degree = polynomial.coefficients.len() - 1;
+    /// [`LogregError`] where sizes, options and parameters do not go together.
+    pub fn new(params: &Params, options: Training) -> Result<Self, LogregError> {
+        options.check()?;
+        let Training { iterations, degree, columns: cols, .. } = options;
         let (needed, levels) = match params.bootstrapping() {
             // As many as wanted, if each finds its levels: rows that are multiplied with factors fall by one first, and
             // the last iteration leaves one for inference.
@@ -161,24 +206,46 @@ impl Logreg {
             let possible = (1..iterations).rev().find(|&i| levels_needed(i, degree) <= levels).unwrap_or(0);
             return Err(LogregError::Levels { iterations, degree, needed, levels, possible });
         }
-        let batch_rows = batch_rows.min(prepared.train.labels.len());
-        let cols = prepared.train.cols;
-        let options = TrainOptions {
-            iterations,
-            activation: Activation::Polynomial(polynomial.clone()),
-            ..TrainOptions::for_rows(&prepared.train)
-        };
-        let training = Layout::new(cols, batch_rows, params.max_slots())?;
-        let testing = Layout::new(cols, prepared.test.labels.len(), params.max_slots())?;
+        let options = Training { batch_rows: options.batch_rows.min(options.train_rows), ..options };
+        let training = Layout::new(cols, options.batch_rows, params.max_slots())?;
+        let testing = Layout::new(cols, options.test_rows, params.max_slots())?;
         // Weights are repeated with the period of a row in either, so one layout serves both.
         let rows = training.rows.max(testing.rows);
         let (training, testing) = (Layout { rows, ..training }, Layout { rows, ..testing });
-        let batches = Batches::new(&prepared.train, batch_rows);
-        Ok(Self { params: params.clone(), prepared, batches, options, polynomial, training, testing })
+        let polynomial = SigmoidPolynomial::least_squares(degree, options.interval);
+        Ok(Self { params: params.clone(), options, polynomial, training, testing })
     }
 
-    fn used_batches(&self) -> usize {
-        self.batches.count().min(self.options.iterations)
+    /// The same for training rows and held-back rows of which this is known.
+    ///
+    /// # Errors
+    /// [`LogregError::Range`] for what no data has.
+    pub fn with_promises(&self, [train, test]: [Promise; 2]) -> Result<Self, LogregError> {
+        let options = Training { train, test, ..self.options.clone() };
+        options.check()?;
+        Ok(Self { options, ..self.clone() })
+    }
+
+    /// What both sides know of it.
+    #[must_use]
+    pub fn training(&self) -> &Training {
+        &self.options
+    }
+
+    /// Mini-batches there are.
+    fn batches(&self) -> usize {
+        self.options.train_rows.div_ceil(self.options.batch_rows)
+    }
+
+    /// Mini-batches that the iterations come to.
+    pub(super) fn used_batches(&self) -> usize {
+        self.batches().min(self.options.iterations)
+    }
+
+    /// Rows of data in the mini-batch of iteration t; the last one may have fewer.
+    fn real_rows(&self, t: usize) -> usize {
+        let Training { train_rows, batch_rows, .. } = self.options;
+        (train_rows - t % self.batches() * batch_rows).min(batch_rows)
     }
 
     fn packing(&self, layout: Layout) -> Packing {
@@ -194,19 +261,17 @@ impl Logreg {
     /// Whether the weights are bootstrapped before iteration t, if they are at this level by then.
     fn bootstraps(&self, level: usize, t: usize) -> bool {
         let after = usize::from(t + 1 == self.options.iterations); // inference
-        let degree = self.polynomial.coefficients.len() - 1;
-        self.params.bootstrapping().is_some() && level < self.floor() + levels_of_iteration(degree) + after
+        self.params.bootstrapping().is_some() && level < self.floor() + levels_of_iteration(self.options.degree) + after
     }
 
     /// Bootstrappings of the whole training.
-    fn count_of_bootstraps(&self) -> usize {
-        let degree = self.polynomial.coefficients.len() - 1;
+    pub(super) fn count_of_bootstraps(&self) -> usize {
         let (mut level, mut count) = (self.params.user_level() - 1, 0);
         for t in 1..self.options.iterations {
             if self.bootstraps(level, t) {
                 (level, count) = (self.params.user_level() - 1, count + 1);
             }
-            level -= levels_of_iteration(degree);
+            level -= levels_of_iteration(self.options.degree);
         }
         count
     }
@@ -226,7 +291,7 @@ impl Logreg {
 
     /// `σ̂(interval·u)·γ_t/|B_t|` as a series in u.
     fn pull(&self, t: usize) -> Vec<f64> {
-        let rate = self.options.learning_rate.at(t) / self.batches.at(t).real_rows as f64;
+        let rate = self.options.learning_rate / self.real_rows(t) as f64;
         let interval = self.polynomial.interval;
         let mut series = Series::from_monomials(&self.polynomial.coefficients, -interval, interval).coefficients;
         // σ̂ − ½ is odd: what interpolation leaves in the even terms is rounding, and would cost products.
@@ -286,16 +351,14 @@ impl Program for Logreg {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let packing = self.packing(self.training);
-        let mut inputs: Vec<Input> = (0..self.used_batches())
-            .map(|t| {
-                let values = self.training.pack(&self.batches.at(t).signed);
-                Input { name: format!("mini-batch {}", t + 1), values, packing }
-            })
-            .collect();
-        let values = self.testing.pack(&self.prepared.test.features);
-        inputs.push(Input { name: "held-back rows".into(), values, packing: self.packing(self.testing) });
-        inputs
+        let Training { batch_rows, test_rows, train, test, .. } = self.options;
+        let input = |name: String, layout: Layout, rows, bounds| {
+            let (batch, packing) = (layout.ciphertexts(rows), self.packing(layout));
+            Input { name, batch, packing, bounds }
+        };
+        let batches = 1..=self.used_batches();
+        let batches = batches.map(|t| input(format!("mini-batch {t}"), self.training, batch_rows, train));
+        batches.chain([input("held-back rows".into(), self.testing, test_rows, test)]).collect()
     }
 
     fn bootstrapping(&self) -> Option<BootstrapPlan> {
@@ -309,88 +372,78 @@ impl Program for Logreg {
         _: &[LinearTransform<D>],
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
+        journal: &mut dyn Journal<D>,
     ) -> Result<Vec<Ciphertext<D>>> {
         let iterations = self.options.iterations;
         let (test, batches) = inputs.split_last().expect("the held-back rows are an input");
-        observer.step("iteration 1", 0, iterations + 1);
-        // From zero weights σ̂ is σ̂(0) everywhere: the first step is a multiple of the sum of rows.
-        let mut w = {
-            let _region = auto.eval.device().region("iteration", 1);
-            let sum = self.sum_of_rows(auto, &batches[0])?;
-            let rate = self.options.learning_rate.at(0) / self.batches.at(0).real_rows as f64;
-            auto.scale_to(&sum, rate * self.polynomial.at(0.0), sum.level - 1)?
-        };
-        let mut before = w.clone();
-        for t in 1..iterations {
-            if self.bootstraps(w.level, t) {
-                observer.step(&format!("bootstrap before {}", t + 1), t, iterations + 1);
-                [w, before] = self.refreshed(auto, [&w, &before])?;
+        // The weights after so many iterations, and those before.
+        let mut state = match journal.resume()? {
+            Some(state) if (1..=iterations).contains(&state.step) => state,
+            Some(_) => return Err(limbwise::Error::State),
+            None => {
+                observer.step("iteration 1", 0, iterations + 1);
+                let w = self.first_weights(auto, &batches[0])?;
+                State { step: 1, ciphertexts: vec![w.clone(), w], numbers: Vec::new() }
             }
+        };
+        for t in state.step..iterations {
+            journal.keep(&state)?;
+            let [w, before] = &state.ciphertexts[..] else { return Err(limbwise::Error::State) };
+            let refreshed = if self.bootstraps(w.level, t) {
+                observer.step(&format!("bootstrap before {}", t + 1), t, iterations + 1);
+                Some(self.refreshed(auto, [w, before])?)
+            } else {
+                None
+            };
             observer.step(&format!("iteration {}", t + 1), t, iterations + 1);
             let _region = auto.eval.device().region("iteration", u32::try_from(t + 1).unwrap_or(u32::MAX));
+            let [w, before] = refreshed.unwrap_or_else(|| [w.clone(), before.clone()]);
             let next = self.iterate(auto, &batches[t % batches.len()], t, [&w, &before])?;
-            before = std::mem::replace(&mut w, next);
+            state = State { step: t + 1, ciphertexts: vec![next, w], numbers: Vec::new() };
         }
+        journal.keep(&state)?;
         observer.step("inference", iterations, iterations + 1);
         let _region = auto.eval.device().region("inference", 0);
+        let [w, _] = &state.ciphertexts[..] else { return Err(limbwise::Error::State) };
+        let w = w.clone();
         let scores = self.row_sums(auto, &auto.mul(test, &w)?)?;
         Ok(vec![w, scores])
     }
 
-    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion {
-        let twin = train(&self.batches, &self.options);
-        let truth = train(&self.batches, &TrainOptions { activation: Activation::Sigmoid, ..self.options.clone() });
-        let test = &self.prepared.test;
-        let (width, cols) = (self.training.width, self.training.cols);
-        let expected: Vec<Complex64> = (0..self.training.slots())
-            .map(|slot| twin.weights.w.get(slot % width).copied().unwrap_or(0.0).into())
-            .collect();
-        let weights = &results[0][0];
-        let got: Vec<f64> = results[1].iter().flatten().step_by(width).take(test.labels.len()).map(|z| z.re).collect();
-        let encrypted = metrics(&got, &test.labels);
-        let clear = metrics(&scores(test, &twin.weights.w), &test.labels);
-        let sigmoid = metrics(&scores(test, &truth.weights.w), &test.labels);
+    fn results(&self) -> Vec<[usize; 2]> {
+        let scores = self.testing.ciphertexts(self.options.test_rows);
+        vec![[1, self.training.slots()], [scores, self.testing.slots()]]
+    }
+
+    fn arrays(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Array> {
+        let weights: Vec<Complex64> = results[0][0].iter().take(self.training.cols).copied().collect();
+        let scores: Vec<Complex64> = self.scores(&results[1]).collect();
+        let array = |name, values: Vec<Complex64>| Array { name, shape: vec![values.len()], values, real: true };
+        vec![array("weights", weights), array("scores", scores)]
+    }
+
+    fn details(&self) -> Details {
         let details = json!({
             "iterations": self.options.iterations,
             "bootstraps": self.count_of_bootstraps(),
-            "rows": { "train": self.prepared.train.labels.len(), "test": test.labels.len() },
-            "features": cols - 1,
-            "auc": { "encrypted": encrypted.auc, "clear": clear.auc },
-            "true_sigmoid": { "accuracy": sigmoid.accuracy, "auc": sigmoid.auc },
-            "largest_sigmoid_input": twin.largest_input(),
-            "weights": weights.iter().take(cols).map(|z| z.re).collect::<Vec<f64>>(),
-            "columns": self.prepared.columns,
+            "rows": { "train": self.options.train_rows, "test": self.options.test_rows },
+            "features": self.options.columns - 1,
         });
-        Conclusion {
-            precision: Precision::of(weights, &expected),
-            accuracy: Some(Accuracy { encrypted: encrypted.accuracy, clear: clear.accuracy }),
-            details: details.as_object().cloned().unwrap_or_default(),
-            warnings: self.warnings(&twin),
-        }
+        details.as_object().cloned().unwrap_or_default()
     }
 }
 
 impl Logreg {
-    fn warnings(&self, twin: &Trained) -> Vec<String> {
-        let left = twin.left_interval(&self.options.activation);
-        let warning = left.map(|t| {
-            format!(
-                "iteration {} asked the polynomial sigmoid for {:.1}, outside [−{2}, {2}]: the weights are not to be trusted; widen the interval or lower the learning rate",
-                t + 1,
-                twin.max_input[t],
-                self.polynomial.interval
-            )
-        });
-        let largest = twin.weights.w.iter().fold(0.0f64, |most, w| most.max(w.abs()));
-        let wrapped = (self.count_of_bootstraps() > 0 && largest > WEIGHT_BOUND).then(|| {
-            format!("a weight reached {largest:.1}, beyond the {WEIGHT_BOUND} that bootstrapping was promised: the weights are not to be trusted")
-        });
-        warning.into_iter().chain(wrapped).collect()
+    /// From zero weights σ̂ is σ̂(0) everywhere: the first step is a multiple of the sum of rows.
+    fn first_weights<D: Device>(&self, auto: &Auto<'_, D>, batch: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let _region = auto.eval.device().region("iteration", 1);
+        let sum = self.sum_of_rows(auto, batch)?;
+        let rate = self.options.learning_rate / self.real_rows(0) as f64;
+        auto.scale_to(&sum, rate * self.polynomial.at(0.0), sum.level - 1)
     }
 
-    /// Held-back rows, for reports.
-    #[must_use]
-    pub fn test_rows(&self) -> &LabelledRows {
-        &self.prepared.test
+    /// The scores of the held-back rows in decrypted slots.
+    pub(super) fn scores<'a>(&self, slots: &'a [Vec<Complex64>]) -> impl Iterator<Item = Complex64> + 'a {
+        slots.iter().flatten().step_by(self.testing.width).take(self.options.test_rows).copied()
     }
 }

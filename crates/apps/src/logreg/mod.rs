@@ -1,9 +1,11 @@
 //! Logistic regression trained on encrypted rows by Nesterov gradient descent (HELR), with its clear twin.
 //!
-//! Enters: preparation of rows, the clear twin, the encrypted program, metrics. Stays out: file formats.
+//! Enters: preparation of rows, the clear twin, the encrypted program, the client's side, metrics. Stays out: file
+//! formats.
 //!
-//! Read in this order: [`data`], [`sigmoid`], [`plain`], [`metrics`], [`encrypted`].
+//! Read in this order: [`data`], [`sigmoid`], [`plain`], [`metrics`], [`encrypted`], [`client`].
 
+pub mod client;
 pub mod data;
 pub mod encrypted;
 pub mod metrics;

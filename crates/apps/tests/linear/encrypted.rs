@@ -2,15 +2,15 @@
 
 use limbwise::{
     ckks::{
-        Auto, Encoder, Evaluator, LinearTransform, PlaintextForm, Strategy, decrypt, encrypt,
+        Auto, Encoder, Evaluator, LinearTransform, Noise, PlaintextForm, Strategy, decrypt, encrypt,
         tensor::{Filters, Image, Matrix, Padding},
     },
     params::{Insecure, Params, ParamsLiteral},
     rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, SecretKey},
 };
 use limbwise_apps::{
-    Program as _,
-    linear::{Linear, LinearError, Task, data::generated, levels_needed},
+    Client as _, Input, Program as _,
+    linear::{Linear, LinearError, Task, client::LinearClient, data::generated},
 };
 use limbwise_cpu::Cpu;
 use limbwise_device::{Checked, Device, Null};
@@ -45,38 +45,39 @@ fn maps<D: Device>(dev: &D, encoder: &Encoder, program: &Linear) -> Vec<LinearTr
 }
 
 /// Bits of precision, and those expected.
-fn run(program: &Linear) -> [f64; 2] {
+fn run(program: &Linear, client: &LinearClient) -> [f64; 2] {
     let params = program.params();
     let (null, encoder) = (Null::default(), Encoder::new(params));
     let declared = DeclaredKeys::all(&null, params);
-    let inputs: Vec<_> =
-        program.inputs().iter().map(|i| encoder.declare(&null, &i.values, i.packing).unwrap()).collect();
+    let declare = |i: Input| encoder.declare_bounded(&null, (i.batch, i.bounds), i.packing, Noise::Public).unwrap();
+    let inputs: Vec<_> = program.inputs().into_iter().map(declare).collect();
     let auto = Auto::new(Evaluator::new(&null, params, &declared), &encoder);
-    program.evaluate(&auto, &maps(&null, &encoder, program), &inputs, &mut ()).unwrap();
+    program.evaluate(&auto, &maps(&null, &encoder, program), &inputs, &mut (), &mut ()).unwrap();
 
     let dev = Checked(Cpu::builder().open().unwrap());
     let secret = SecretKey::generate(params, &Seed::from_os().unwrap());
     let generator = KeyGenerator::new(&dev, params, &secret).unwrap();
     let plan = KeyPlan { required: declared.requirements(), form: KeyForm::Seeded };
     let (public, keys) = (generator.public_key(), generator.key_set(&plan, |_| ()));
-    let encrypted = |i: &limbwise_apps::Input| {
-        encrypt(&dev, params, &public, &encoder.encode(&dev, &i.values, i.packing).unwrap()).unwrap()
+    let encrypted = |(index, i): (usize, Input)| {
+        let plain = encoder.encode(&dev, &client.values(index), i.packing).unwrap();
+        encrypt(&dev, params, &public, &plain).unwrap().promised(i.bounds).unwrap()
     };
-    let inputs: Vec<_> = program.inputs().iter().map(encrypted).collect();
+    let inputs: Vec<_> = program.inputs().into_iter().enumerate().map(encrypted).collect();
     let auto = Auto::new(Evaluator::new(&dev, params, &keys), &encoder);
-    let results = program.evaluate(&auto, &maps(&dev, &encoder, program), &inputs, &mut ()).unwrap();
+    let results = program.evaluate(&auto, &maps(&dev, &encoder, program), &inputs, &mut (), &mut ()).unwrap();
     let clear: Vec<_> = results.iter().map(|c| decrypt(&dev, &encoder, params, &secret, c).unwrap()).collect();
-    [program.conclude(&clear).precision.mean, results[0].estimate.precision_bits()]
+    [client.conclude(&clear).precision.mean, results[0].estimate.precision_bits()]
 }
 
 #[test]
 fn every_layer_decrypts_to_its_twin() {
     let params = params();
     for task in tasks() {
-        let what = task.describe();
-        let program = Linear::new(&params, params.top_level(), task).unwrap();
+        let what = task.layer().describe();
+        let (program, client) = LinearClient::sides(&params, params.top_level(), &task).unwrap();
         for strategy in [Strategy::Hoisted, Strategy::DoubleHoisted { babies: 4 }] {
-            let [got, expected] = run(&program.with(strategy, PlaintextForm::OnTheFly));
+            let [got, expected] = run(&program.with(strategy, PlaintextForm::OnTheFly), &client);
             assert!(got > 15.0 && (got - expected).abs() < 4.0, "{what}, {strategy}: {got:.1} for {expected:.1} bits");
         }
     }
@@ -86,13 +87,13 @@ fn every_layer_decrypts_to_its_twin() {
 fn levels_are_checked_before_anything_is_laid_out() {
     let params = params();
     for task in tasks() {
-        let needed = levels_needed(&task);
+        let needed = task.layer().levels_needed();
         for level in [needed - 1, 5] {
-            let error = Linear::new(&params, level, task.clone()).unwrap_err();
+            let error = Linear::new(&params, level, task.layer()).unwrap_err();
             assert!(matches!(error, LinearError::Level { .. }) && error.to_string().contains("from"), "{error}");
         }
-        assert!(Linear::new(&params, needed, task).is_ok());
+        assert!(Linear::new(&params, needed, task.layer()).is_ok());
     }
     let wide = Task::Product { matrix: matrix(1025, 1, 1), bias: Vec::new(), x: matrix(1, 1, 2) };
-    assert!(Linear::new(&params, 1, wide).unwrap_err().to_string().contains("takes 1025 slots"));
+    assert!(Linear::new(&params, 1, wide.layer()).unwrap_err().to_string().contains("takes 1025 slots"));
 }

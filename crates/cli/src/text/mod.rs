@@ -2,12 +2,14 @@
 //!
 //! Enters: units, tables. Stays out: printing, and any number that is not in the report.
 
+#[cfg(feature = "client")]
 pub(crate) mod bench;
 pub(crate) mod list;
 pub(crate) mod machines;
 pub(crate) mod params;
 pub(crate) mod plan;
 pub(crate) mod record;
+#[cfg(feature = "client")]
 pub(crate) mod run;
 pub(crate) mod table;
 pub(crate) mod time;

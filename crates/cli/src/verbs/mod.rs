@@ -2,17 +2,28 @@
 //!
 //! Enters: arguments, the order of steps. Stays out: forms of texts (they are in [`crate::text`]).
 
+#[cfg(feature = "client")]
 pub(crate) mod bench;
+#[cfg(feature = "client")]
+mod decrypt;
+#[cfg(feature = "client")]
+mod encrypt;
+mod eval;
+mod inspect;
+#[cfg(feature = "client")]
+mod keygen;
 pub(crate) mod list;
 pub(crate) mod machines;
 pub(crate) mod params;
 mod plan;
 pub(crate) mod record;
 mod reproduce;
+#[cfg(feature = "client")]
 mod run;
 mod time;
 
 use clap::{Parser, Subcommand};
+use limbwise_runtime::places::Existing;
 
 /// Fully homomorphic encryption: run a program on encrypted data, plan it before any key exists, time it on hardware
 ///
@@ -20,6 +31,11 @@ use clap::{Parser, Subcommand};
 ///   limbwise plan logreg      what it takes: security, levels, keys, bytes, precision, seconds
 ///   limbwise run logreg       runs it on encrypted data, beside its clear twin
 ///   limbwise time logreg      what it would take on models of published accelerators and of this CPU
+///
+/// Two machines that do not trust each other, by files:
+///   limbwise keygen logreg --client mine --server theirs; limbwise encrypt --client mine --out in
+///   limbwise eval --server theirs --in in --out results          with public keys only
+///   limbwise decrypt --client mine --in results --out model.npy
 ///
 /// Every verb has --json, whose fields are a contract (docs/schemas); GB is 10^9 bytes, GiB 2^30.
 /// Exit codes: 0 done, 2 a mistake in what was asked for, 1 a fault of the system or a bug.
@@ -35,13 +51,37 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     List(list::List),
     Plan(plan::Plan),
+    #[cfg(feature = "client")]
     Run(run::Run),
     Time(time::Time),
     Record(record::Record),
     Machines(machines::Machines),
     Reproduce(reproduce::Reproduce),
+    #[cfg(feature = "client")]
+    Keygen(keygen::Keygen),
+    #[cfg(feature = "client")]
+    Encrypt(encrypt::Encrypt),
+    Eval(eval::Eval),
+    #[cfg(feature = "client")]
+    Decrypt(decrypt::Decrypt),
+    Inspect(inspect::Inspect),
+    #[cfg(feature = "client")]
     Bench(bench::Bench),
     Params(params::Params),
+}
+
+/// What may be replaced.
+fn existing(force: bool) -> Existing {
+    if force { Existing::Replaced } else { Existing::Kept }
+}
+
+/// Removes fields that do not apply: in the contract they are absent.
+#[cfg(feature = "client")]
+fn without_nulls(value: &mut serde_json::Value) {
+    if let serde_json::Value::Object(fields) = value {
+        fields.retain(|_, field| !field.is_null());
+        fields.values_mut().for_each(without_nulls);
+    }
 }
 
 impl Verb {
@@ -53,11 +93,21 @@ impl Verb {
         match self {
             Self::List(verb) => verb.execute(),
             Self::Plan(verb) => verb.execute(),
+            #[cfg(feature = "client")]
             Self::Run(verb) => verb.execute(),
             Self::Time(verb) => verb.execute(),
             Self::Record(verb) => verb.execute(),
             Self::Machines(verb) => verb.execute(),
             Self::Reproduce(verb) => verb.execute(),
+            #[cfg(feature = "client")]
+            Self::Keygen(verb) => verb.execute(),
+            #[cfg(feature = "client")]
+            Self::Encrypt(verb) => verb.execute(),
+            Self::Eval(verb) => verb.execute(),
+            #[cfg(feature = "client")]
+            Self::Decrypt(verb) => verb.execute(),
+            Self::Inspect(verb) => verb.execute(),
+            #[cfg(feature = "client")]
             Self::Bench(verb) => verb.execute(),
             Self::Params(verb) => verb.execute(),
         }

@@ -6,13 +6,16 @@ use crate::{
     output::OutputArgs,
     progress::Progress,
     readings::{Planned, calibrated_with_disk, planned},
+    secrets::{SeedArgs, forget_seed},
     text,
+    verbs::without_nulls,
     workload::Workload,
 };
 use limbwise::ckks::ShadowBound;
+use limbwise_apps::Program as _;
 use limbwise_machines::{Spec, time};
-use limbwise_runtime::{RunOptions, run};
-use serde_json::Value;
+use limbwise_runtime::{RunOptions, journal::Checkpoint, run, session::Sides};
+use std::path::PathBuf;
 
 /// Run a program on encrypted data, beside its clear twin
 ///
@@ -38,6 +41,13 @@ use serde_json::Value;
 pub(crate) struct Run {
     #[command(subcommand)]
     workload: Workload,
+
+    /// Keep the state after each step in this directory, with the seed of the secret key, and go on from what is there
+    #[arg(long, value_name = "DIR", global = true)]
+    checkpoint: Option<PathBuf>,
+
+    #[command(flatten)]
+    seed: SeedArgs,
     #[command(flatten)]
     host: HostArgs,
     #[command(flatten)]
@@ -69,7 +79,24 @@ impl Run {
         output.text(&text::plan::render(&plan))?;
         let mut progress = Progress::new(plan.seconds_predicted);
         let tell = &mut |event| progress.tell(event);
-        let mut report = run(&dev, &built.program(way), &recording, &plan, &self.options(), tell)?;
+        let (program, client) = (built.program(way), built.client()?);
+        let mut report = match &self.checkpoint {
+            None => {
+                let sides = Sides { program: &program, client, seeds: &self.seed.of_run() };
+                run(&dev, &sides, (&recording, &plan), &self.options(), &mut (), tell)?
+            }
+            Some(dir) => {
+                let seeds = self.seed.of_checkpoint(dir)?;
+                let sides = Sides { program: &program, client, seeds: &seeds };
+                let identity = sides.identity(&built.description(way))?;
+                let mut journal = Checkpoint::open(&dev, program.params(), dir, identity)?;
+                let report = run(&dev, &sides, (&recording, &plan), &self.options(), &mut journal, tell);
+                let report = report.map_err(|e| journal.reason(e))?;
+                journal.clear()?;
+                forget_seed(dir)?;
+                report
+            }
+        };
         progress.finish();
         report.details.values_mut().for_each(without_nulls);
         output.report(&report, &text::run::render(&report))?;
@@ -87,13 +114,5 @@ impl Run {
         let predicted = self.shadow.then_some(ShadowBound::Predicted);
         let shadow = self.shadow_bound.map(ShadowBound::Bits).or(predicted);
         RunOptions { key_dir: self.memory.key_dir(), shadow }
-    }
-}
-
-/// Removes fields that do not apply: in the contract they are absent.
-fn without_nulls(value: &mut Value) {
-    if let Value::Object(fields) = value {
-        fields.retain(|_, field| !field.is_null());
-        fields.values_mut().for_each(without_nulls);
     }
 }

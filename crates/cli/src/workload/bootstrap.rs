@@ -1,13 +1,27 @@
 //! Options of `bootstrap`.
 
-use super::{Built, KeysName, PlaintextsName, Source, named_params};
+use super::{Built, KeysName, PlaintextsName, named_params, one};
+use crate::failure::Mistake;
 use clap::{Args, ValueEnum};
-use limbwise::ckks::{
-    BootstrapPlan, PlaintextForm,
-    bootstrap::{Content, HalvesAt, Rotations},
+use limbwise::{
+    Complex64,
+    ckks::{
+        BootstrapPlan, PlaintextForm, Promise,
+        bootstrap::{Content, HalvesAt, Rotations},
+    },
 };
-use limbwise_apps::bootstrap::{Bootstrap, Message};
+use limbwise_apps::{
+    AnyClient, AnyProgram, Client as _,
+    bootstrap::{
+        Bootstrap,
+        client::{BootstrapClient, Message},
+    },
+    data::{Numbers, load_array},
+    description::Workload as Described,
+};
 use limbwise_runtime::frontier::Way;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// How the maps rotate.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -49,7 +63,7 @@ enum ContentName {
 }
 
 /// What is encrypted.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum, Serialize, Deserialize)]
 enum MessageName {
     /// Both parts uniform in [-1, 1]
     Random,
@@ -70,6 +84,19 @@ enum HalvesName {
     Turns,
 }
 
+/// What is encrypted: the client's business.
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BootstrapData {
+    /// What is encrypted
+    #[arg(long, value_enum, default_value = "random", help_heading = "Message")]
+    message: MessageName,
+
+    /// Seed of the message
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "Message")]
+    data_seed: u64,
+}
+
 /// Options of `bootstrap`.
 #[derive(Debug, Args)]
 pub(crate) struct BootstrapArgs {
@@ -81,13 +108,8 @@ pub(crate) struct BootstrapArgs {
     #[arg(long, value_enum, default_value = "complex", help_heading = "Message")]
     content: ContentName,
 
-    /// What is encrypted
-    #[arg(long, value_enum, default_value = "random", help_heading = "Message")]
-    message: MessageName,
-
-    /// Seed of the message
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "Message")]
-    seed: u64,
+    #[command(flatten)]
+    pub(super) data: BootstrapData,
 
     /// How the maps rotate [default: whichever is fastest and fits]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Strategy")]
@@ -121,18 +143,19 @@ impl BootstrapArgs {
             ContentName::Complex => Content::Complex,
             ContentName::Real => Content::Real,
         };
-        let message = match self.message {
-            MessageName::Random => Message::Random,
-            MessageName::Constant => Message::Constant,
-            MessageName::Positive => Message::Positive,
-            MessageName::Small => Message::Small,
-        };
         let slots = self.slots.unwrap_or(params.max_slots());
         let plan = BootstrapPlan { content, ..BootstrapPlan::fastest(slots) };
-        let program = Bootstrap::new((&params, &self.preset), plan, self.passes, (message, self.seed))?;
+        // Mistakes in the plan first; the message is laid out for it.
+        let unknown = Promise { magnitude: 1.0, peak: 1.0, real: false };
+        let program = Bootstrap::new((&params, &self.preset), plan, self.passes, unknown)?;
+        let client = self.data.client(&program, &[])?;
+        let bounds = Promise::of(&client.values(0), slots).rounded();
+        let program = Bootstrap::new((&params, &self.preset), plan, self.passes, bounds)?;
         Ok(Built {
             ways: self.ways(plan, memory),
-            source: Source::Bootstrap(program),
+            described: Described::Bootstrap { plan, passes: self.passes, bounds },
+            base: AnyProgram::Bootstrap(program),
+            client: Some(AnyClient::Bootstrap(client)),
             preset: self.preset.clone(),
             smaller: "fewer --slots, or leave open what --strategy, --plaintexts, --keys and --halves fix",
         })
@@ -161,5 +184,34 @@ impl BootstrapArgs {
             }
         }
         ways
+    }
+}
+
+impl BootstrapData {
+    /// The message: of this file where one is given.
+    pub(super) fn client(&self, program: &Bootstrap, files: &[PathBuf]) -> anyhow::Result<BootstrapClient> {
+        if let Some(path) = one(files)? {
+            let Numbers { shape, values } = load_array(path)?;
+            let complex = values.iter().any(|z| z.im != 0.0);
+            // A table of two columns has real and imaginary parts.
+            let values = match shape[..] {
+                [_, 2] if !complex => values.chunks_exact(2).map(|z| Complex64::new(z[0].re, z[1].re)).collect(),
+                _ => values,
+            };
+            if program.plan().content == Content::Real && values.iter().any(|z| z.im != 0.0) {
+                let text = format!("{}: complex numbers; the program was described for real ones", path.display());
+                return Err(Mistake(text).into());
+            }
+            let wrong = |e| Mistake(format!("{}: {e}", path.display()));
+            return Ok(BootstrapClient::new(program, "data", values).map_err(wrong)?);
+        }
+        let message = match self.message {
+            MessageName::Random => Message::Random,
+            MessageName::Constant => Message::Constant,
+            MessageName::Positive => Message::Positive,
+            MessageName::Small => Message::Small,
+        };
+        let values = message.values(program.plan().slots, program.plan().content, self.data_seed);
+        Ok(BootstrapClient::new(program, message.name(), values).map_err(Mistake)?)
     }
 }

@@ -1,22 +1,29 @@
 //! Options of `linear`.
 
-use super::{Built, KeysName, PlaintextsName, Source, between, named_params};
+use super::{Built, KeysName, PlaintextsName, absolute, between, named_params, one};
 use crate::failure::Mistake;
 use clap::{Args, ValueEnum};
 use limbwise::{
     ckks::{
         Diagonals, PlaintextForm, Strategy,
-        tensor::{Filters, Image, Matrix, Padding, TensorError},
+        tensor::{Padding, TensorError},
     },
     params::presets::preset,
 };
-use limbwise_apps::linear::{
-    Linear, LinearError, Task,
-    data::{generated, table},
-    levels_needed,
+use limbwise_apps::{
+    AnyClient, AnyProgram,
+    data::{Numbers as Array, load_array},
+    description::Workload as Described,
+    linear::{
+        Layer, Linear, LinearError, Task,
+        client::LinearClient,
+        data::generated,
+        layer::{Described as LayerDescription, INPUT, LayerShape, Model, Numbers, WEIGHTS},
+    },
 };
 use limbwise_runtime::frontier::{Way, strategies};
-use std::path::PathBuf;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
 /// What a layer does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -48,6 +55,31 @@ enum Wanted {
     Kind(&'static str),
     One(Strategy),
 }
+
+/// Where numbers come from.
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LinearData {
+    /// Numbers, as a table or .npy: the matrix, or a filter a row (channels × kernel × kernel numbers); or "server",
+    /// which has them [default: from the seed]
+    #[arg(long, value_name = "FILE|server", help_heading = "Data")]
+    weights: Option<PathBuf>,
+
+    /// Numbers to encrypt: a vector, a matrix, or an image (channels × height rows) [default: from the seed]
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    input: Option<PathBuf>,
+
+    /// A bias for each row or filter; or "server" [default: from the seed; none beside --weights]
+    #[arg(long, value_name = "FILE|server", help_heading = "Data")]
+    bias: Option<PathBuf>,
+
+    /// Seed of numbers that no file gives: input and bias in [-1, 1), weights smaller by the root of their number
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "Data")]
+    data_seed: u64,
+}
+
+/// In the place of a file: the server has the numbers.
+const SERVER: &str = "server";
 
 /// Options of `linear`.
 #[derive(Debug, Args)]
@@ -96,21 +128,8 @@ pub(crate) struct LinearArgs {
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Layer")]
     padding: Option<PaddingName>,
 
-    /// A table of numbers: the matrix, or a filter a row (channels × kernel × kernel numbers) [default: from the seed]
-    #[arg(long, value_name = "FILE", help_heading = "Data")]
-    weights: Option<PathBuf>,
-
-    /// A table of numbers to encrypt: a vector, a matrix, or an image (channels × height rows) [default: from the seed]
-    #[arg(long, value_name = "FILE", help_heading = "Data")]
-    input: Option<PathBuf>,
-
-    /// A table of numbers: a bias for each row or filter [default: from the seed; none beside --weights]
-    #[arg(long, value_name = "FILE", help_heading = "Data")]
-    bias: Option<PathBuf>,
-
-    /// Seed of numbers that no file gives: input and bias in [-1, 1), weights smaller by the root of their number
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "Data")]
-    seed: u64,
+    #[command(flatten)]
+    pub(super) data: LinearData,
 
     /// Rotations: auto, direct, hoisted, bsgs, double-hoisted or multi-hop; the last three also with a number of baby
     /// steps, as in bsgs:8, and so whole:8
@@ -141,26 +160,34 @@ const DEFAULT_PRESETS: [&str; 4] = ["n13-l3-s40", "n14-l7-s40", "n15-l16-s40", "
 
 impl LinearArgs {
     pub(super) fn build(&self, memory: Option<u64>) -> anyhow::Result<Built> {
-        let (layer, preset) = self.layer()?;
+        let (program, layer, preset) = self.layer()?;
+        let client = self.data.client(&program, &layer, &[])?;
+        let program = program.with_bounds(client.bounds())?;
+        let (strategy, plaintexts) = program.way();
+        let here = self.data.has_model();
+        let (level, bounds) = (program.level(), program.bounds());
         Ok(Built {
-            ways: self.ways(layer.largest_map(), memory)?,
-            source: Source::Linear(layer),
+            ways: self.ways(program.largest_map(), memory)?,
+            described: Described::Linear { layer, level, strategy, plaintexts, bounds },
+            base: AnyProgram::Linear(program),
+            client: here.then_some(AnyClient::Linear(client)),
             preset,
             smaller: "a lower --level, a smaller layer, or leave open what --strategy, --plaintexts and --keys fix",
         })
     }
 
     /// The layer with the parameters asked for, or with the smallest default ones that it fits.
-    fn layer(&self) -> anyhow::Result<(Linear, String)> {
+    fn layer(&self) -> anyhow::Result<(Linear, LayerDescription, String)> {
         self.refuse_strangers()?;
         let presets = self.preset.as_deref().map_or(DEFAULT_PRESETS.to_vec(), |name| vec![name]);
         let mut refused = None;
         for name in presets {
             let params = if self.preset.is_some() { named_params(name)? } else { preset(name)? };
-            let task = self.task(params.max_slots())?;
-            let needed = levels_needed(&task);
-            match Linear::new(&params, self.level.unwrap_or(params.top_level().max(needed)), task) {
-                Ok(layer) => return Ok((layer, name.to_owned())),
+            let described = self.described(params.max_slots())?;
+            let layer = self.data.layer(&described)?;
+            let needed = layer.levels_needed();
+            match Linear::new(&params, self.level.unwrap_or(params.top_level().max(needed)), layer) {
+                Ok(layer) => return Ok((layer, described, name.to_owned())),
                 Err(
                     e @ (LinearError::Level { .. }
                     | LinearError::Scheme(limbwise::Error::Tensor(TensorError::TooLarge { .. }))),
@@ -208,7 +235,7 @@ impl LinearArgs {
             ("--kernel", self.kernel.is_some()),
             ("--stride", self.stride.is_some()),
             ("--padding", self.padding.is_some()),
-            ("--bias", self.bias.is_some()),
+            ("--bias", self.data.bias.is_some()),
         ];
         let has = |name: &str| match self.op {
             Op::Matvec => ["--rows", "--cols", "--bias"].contains(&name),
@@ -221,106 +248,177 @@ impl LinearArgs {
         Err(Mistake(format!("{name} means nothing for --op {op}: leave it out, or choose another --op")))
     }
 
-    fn task(&self, slots: usize) -> anyhow::Result<Task> {
-        match self.op {
-            Op::Matvec => self.product(256, 1),
-            Op::Matmul => self.product(64, self.vectors.unwrap_or(64)),
-            Op::EncryptedMatmul => self.square(slots),
-            Op::Conv => self.convolution(),
+    /// The shape, of files where no option says otherwise, and where the numbers come from.
+    fn described(&self, slots: usize) -> anyhow::Result<LayerDescription> {
+        let shape = match self.op {
+            Op::Matvec => self.product(256, 1)?,
+            Op::Matmul => self.product(64, self.vectors.unwrap_or(64))?,
+            Op::EncryptedMatmul => self.square(slots)?,
+            Op::Conv => self.convolution()?,
+        };
+        let from = |given: bool| if given { Numbers::Server } else { Numbers::Seed(self.data.data_seed) };
+        let (weights, bias) = (self.data.weights.is_some(), self.data.bias.is_some());
+        if self.op == Op::EncryptedMatmul {
+            return Ok(LayerDescription { shape, weights: Numbers::Seed(self.data.data_seed), bias: None });
         }
+        let bias = (bias || !weights).then(|| from(bias));
+        Ok(LayerDescription { shape, weights: from(weights), bias })
     }
 
-    /// The numbers of a file in the shape wanted, or generated ones.
-    fn numbers(
-        &self,
-        file: Option<&PathBuf>,
-        (name, shape): (&str, [usize; 2]),
-        stream: u64,
-        most: f64,
-    ) -> anyhow::Result<Vec<f64>> {
-        let [rows, columns] = shape;
-        let Some(path) = file else { return Ok(generated(self.seed, stream, rows * columns, most)) };
-        let (got_rows, got_columns, values) = table(path)?;
-        // A vector may lie or stand.
-        let vector = shape.contains(&1) && values.len() == rows * columns && [got_rows, got_columns].contains(&1);
-        if [got_rows, got_columns] == shape || vector {
-            return Ok(values);
-        }
-        let text = format!(
-            "{}: got {got_rows} rows of {got_columns} numbers for {name}; wanted {rows} of {columns} (change the options of the shape, or the file)",
-            path.display()
-        );
-        Err(Mistake(text).into())
-    }
-
-    fn bias(&self, count: usize) -> anyhow::Result<Vec<f64>> {
-        if self.bias.is_none() && self.weights.is_some() {
-            return Ok(Vec::new());
-        }
-        self.numbers(self.bias.as_ref(), ("the bias", [count, 1]), 2, 1.0)
-    }
-
-    fn product(&self, default_rows: usize, default_vectors: usize) -> anyhow::Result<Task> {
-        // A file's shape is taken where no option says otherwise.
-        let file = self.weights.as_deref().map(table).transpose()?;
-        let rows = self.rows.or(file.as_ref().map(|f| f.0)).unwrap_or(default_rows);
-        let columns = self.cols.or(file.as_ref().map(|f| f.1)).unwrap_or(rows);
-        let input = self.input.as_deref().map(table).transpose()?;
-        let vectors = match (self.op, self.vectors, &input) {
-            (Op::Matmul, None, Some((_, vectors, _))) => *vectors,
+    fn product(&self, default_rows: usize, default_vectors: usize) -> anyhow::Result<LayerShape> {
+        let file = self.data.weights_shape()?;
+        let rows = self.rows.or(file.map(|f| f[0])).unwrap_or(default_rows);
+        let columns = self.cols.or(file.map(|f| f[1])).unwrap_or(rows);
+        let input = self.data.input.as_deref().map(load_array).transpose()?;
+        let vectors = match (self.op, self.vectors, input.as_ref().map(|i| &i.shape[..])) {
+            (Op::Matmul, None, Some(&[_, vectors])) => vectors,
             _ => default_vectors,
         };
-        let most = 1.0 / (columns as f64).sqrt();
-        let weights = self.numbers(self.weights.as_ref(), ("the matrix", [rows, columns]), 0, most)?;
-        let x = self.numbers(self.input.as_ref(), ("the input", [columns, vectors]), 1, 1.0)?;
-        Ok(Task::Product {
-            matrix: Matrix::new(rows, columns, weights)?,
-            bias: self.bias(rows)?,
-            x: Matrix::new(columns, vectors, x)?,
-        })
+        Ok(LayerShape::Product { rows, columns, vectors })
     }
 
-    fn square(&self, slots: usize) -> anyhow::Result<Task> {
-        let file = self.weights.as_deref().map(table).transpose()?;
-        let side = self.rows.or(file.map(|f| f.0)).unwrap_or(16);
-        let from_files = self.weights.is_some() || self.input.is_some();
+    fn square(&self, slots: usize) -> anyhow::Result<LayerShape> {
+        let side = self.rows.or(self.data.weights_shape()?.map(|f| f[0])).unwrap_or(16);
+        let from_files = self.data.weights.is_some() || self.data.input.is_some();
         let pairs = self.vectors.unwrap_or(if from_files { 1 } else { (slots / side.saturating_mul(side)).max(1) });
         if from_files && pairs > 1 {
             return Err(Mistake("--vectors: files hold one pair of matrices; leave it out, or the files".into()).into());
         }
-        let most = 1.0 / (side as f64).sqrt();
-        let draw = |file: Option<&PathBuf>, (name, stream), most| {
-            let one = |pair: usize| {
-                let values = self.numbers(file, (name, [side, side]), stream + 2 * pair as u64, most)?;
-                Ok(Matrix::new(side, side, values)?)
-            };
-            (0..pairs).map(one).collect::<anyhow::Result<Vec<_>>>()
-        };
-        Ok(Task::Square {
-            left: draw(self.weights.as_ref(), ("the left matrix", 0), most)?,
-            right: draw(self.input.as_ref(), ("the right matrix", 1), 1.0)?,
-        })
+        Ok(LayerShape::Square { side, pairs })
     }
 
-    fn convolution(&self) -> anyhow::Result<Task> {
+    fn convolution(&self) -> anyhow::Result<LayerShape> {
         let (channels, height) = (self.channels.unwrap_or(16), self.height.unwrap_or(32));
         let (width, kernel) = (self.width.unwrap_or(height), self.kernel.unwrap_or(3));
-        let file = self.weights.as_deref().map(table).transpose()?;
-        let filters = self.filters.or(file.map(|f| f.0)).unwrap_or(16);
-        let terms = channels * kernel * kernel;
-        let weights =
-            self.numbers(self.weights.as_ref(), ("the filters", [filters, terms]), 0, 1.0 / (terms as f64).sqrt())?;
-        let image = self.numbers(self.input.as_ref(), ("the image", [channels * height, width]), 1, 1.0)?;
+        let filters = self.filters.or(self.data.weights_shape()?.map(|f| f[0])).unwrap_or(16);
         let padding = match self.padding {
             None | Some(PaddingName::Same) => Padding::Same,
             Some(PaddingName::Valid) => Padding::Valid,
         };
-        let shape = [filters, channels, kernel, kernel];
-        Ok(Task::Convolution {
-            filters: Filters::new(shape, weights, self.bias(filters)?, self.stride.unwrap_or(1), padding)?,
-            image: Image::new([channels, height, width], image)?,
-        })
+        let (image, stride) = ([channels, height, width], self.stride.unwrap_or(1));
+        Ok(LayerShape::Convolution { filters: [filters, channels, kernel, kernel], image, stride, padding })
     }
+}
+
+/// A file that the options name, unless the server has it.
+fn here(path: Option<&PathBuf>) -> Option<&Path> {
+    path.map(PathBuf::as_path).filter(|path| *path != Path::new(SERVER))
+}
+
+/// The real numbers of a file in the shape wanted.
+pub(crate) fn numbers(path: &Path, name: &str, wanted: &[usize]) -> anyhow::Result<Vec<f64>> {
+    let Array { shape, values } = load_array(path)?;
+    let next = "(change the options of the shape, or the file)";
+    if values.iter().any(|z| z.im != 0.0) {
+        return Err(Mistake(format!("{}: complex numbers for {name}; wanted real ones {next}", path.display())).into());
+    }
+    let count = |shape: &[usize]| shape.iter().product::<usize>();
+    let is_vector = |shape: &[usize]| shape.iter().filter(|&&side| side != 1).count() <= 1;
+    // All but the last side may be one, as rows of a table are; a vector may lie or stand.
+    let as_table = |shape: &[usize]| shape.split_last().map(|(&last, sides)| [count(sides), last]);
+    let same = shape == wanted || as_table(&shape) == as_table(wanted);
+    if count(&shape) == count(wanted) && (same || is_vector(&shape) && is_vector(wanted)) {
+        return Ok(values.iter().map(|z| z.re).collect());
+    }
+    let text = |shape: &[usize]| match as_table(shape) {
+        Some([rows, columns]) => format!("{rows} rows of {columns}"),
+        None => "one".into(),
+    };
+    let wanted = as_table(wanted).map_or_else(String::new, |[rows, columns]| format!("{rows} of {columns}"));
+    let got = text(&shape);
+    Err(Mistake(format!("{}: got {got} numbers for {name}; wanted {wanted} {next}", path.display())).into())
+}
+
+impl LinearData {
+    /// The same from any directory.
+    pub(super) fn remembered(&self) -> Self {
+        let file =
+            |path: &Option<PathBuf>| here(path.as_ref()).map_or_else(|| path.clone(), |_| absolute(path.as_ref()));
+        let (weights, bias) = (file(&self.weights), file(&self.bias));
+        Self { weights, bias, input: absolute(self.input.as_ref()), ..self.clone() }
+    }
+
+    /// Rows and columns of the weights' file.
+    fn weights_shape(&self) -> anyhow::Result<Option<[usize; 2]>> {
+        let Some(path) = here(self.weights.as_ref()) else { return Ok(None) };
+        let shape = load_array(path)?.shape;
+        let rows = shape.first().copied().unwrap_or(1);
+        Ok(Some([rows, shape.iter().skip(1).product()]))
+    }
+
+    /// The model's numbers that files here have.
+    pub(super) fn model(&self, shape: &LayerShape) -> anyhow::Result<Model> {
+        model(shape, [here(self.weights.as_ref()), here(self.bias.as_ref())])
+    }
+
+    /// Whether no number is the server's alone.
+    pub(super) fn has_model(&self) -> bool {
+        ![&self.weights, &self.bias].iter().any(|path| path.as_deref() == Some(Path::new(SERVER)))
+    }
+
+    /// The layer with the numbers that are here, or with others in their place where the server has some.
+    fn layer(&self, described: &LayerDescription) -> anyhow::Result<Layer> {
+        let here = self.has_model();
+        Ok(if here { described.layer(&self.model(&described.shape)?)? } else { described.stand_in()? })
+    }
+
+    /// The client's numbers: of these files where some are given; and what they should become, where the model is here.
+    pub(super) fn client(
+        &self,
+        program: &Linear,
+        described: &LayerDescription,
+        files: &[PathBuf],
+    ) -> anyhow::Result<LinearClient> {
+        let values = self.values(&described.shape, files)?;
+        Ok(LinearClient::new(program, &Task::new(self.layer(described)?, &values)?)?)
+    }
+
+    /// What is encrypted: X, both lists of matrices, or the image.
+    fn values(&self, shape: &LayerShape, files: &[PathBuf]) -> anyhow::Result<Vec<f64>> {
+        let read = |file: Option<&Path>, name: &str, wanted: &[usize], (stream, most): (u64, f64)| match file {
+            Some(path) => numbers(path, name, wanted),
+            None => Ok(generated(self.data_seed, stream, wanted.iter().product(), most)),
+        };
+        let input = || Ok::<_, anyhow::Error>(one(files)?.or(self.input.as_deref()));
+        match *shape {
+            LayerShape::Product { columns, vectors, .. } => {
+                read(input()?, "the input", &[columns, vectors], (INPUT, 1.0))
+            }
+            LayerShape::Convolution { image, .. } => read(input()?, "the image", &image, (INPUT, 1.0)),
+            LayerShape::Square { side, pairs } => {
+                let (left, right) = match files {
+                    [] => (self.weights.as_deref(), self.input.as_deref()),
+                    [left, right] => (Some(left.as_path()), Some(right.as_path())),
+                    _ => return Err(Mistake("--data: wanted two files, the left and the right matrix".into()).into()),
+                };
+                let most = 1.0 / (side as f64).sqrt();
+                let mut all = Vec::new();
+                for (file, name, stream, most) in
+                    [(left, "the left matrix", WEIGHTS, most), (right, "the right matrix", INPUT, 1.0)]
+                {
+                    for pair in 0..pairs as u64 {
+                        all.extend(read(file, name, &[side, side], (stream + 2 * pair, most))?);
+                    }
+                }
+                Ok(all)
+            }
+        }
+    }
+}
+
+/// The server's numbers of files, in the shapes that a layer has.
+///
+/// # Errors
+/// Files that cannot be read, or have other shapes.
+pub(crate) fn model(shape: &LayerShape, [weights, bias]: [Option<&Path>; 2]) -> anyhow::Result<Model> {
+    let (name, wanted, biases) = match *shape {
+        LayerShape::Product { rows, columns, .. } => ("the matrix", [rows, columns], rows),
+        LayerShape::Convolution { filters: [filters, c, y, x], .. } => ("the filters", [filters, c * y * x], filters),
+        LayerShape::Square { .. } => return Ok(Model::default()),
+    };
+    let weights = weights.map(|path| numbers(path, name, &wanted)).transpose()?;
+    let bias = bias.map(|path| numbers(path, "the bias", &[biases, 1])).transpose()?;
+    Ok(Model { weights, bias })
 }
 
 fn side(text: &str) -> Result<usize, String> {

@@ -1,6 +1,6 @@
 //! Options of `logreg`.
 
-use super::{Built, KeysName, Source, between, named_params};
+use super::{Built, KeysName, absolute, between, named_params, one};
 use anyhow::Context as _;
 use clap::{
     Args, ValueEnum,
@@ -11,18 +11,21 @@ use limbwise::{
     rlwe::KeyForm,
 };
 use limbwise_apps::{
+    AnyClient, AnyProgram,
     data::{self, DataSet, Digits, Header, LabelColumn, LoadOptions},
+    description::Workload as Described,
     logreg::{
-        data::{PrepareOptions, prepare},
-        encrypted::{Logreg, levels_needed},
-        sigmoid::SigmoidPolynomial,
+        client::{LogregClient, Options},
+        data::{PrepareOptions, Prepared, prepare},
+        encrypted::levels_needed,
     },
 };
 use limbwise_runtime::frontier::Way;
-use std::path::PathBuf;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
 /// How to make MNIST images smaller.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum, Serialize, Deserialize)]
 enum PoolingName {
     /// One feature a pixel
     None,
@@ -30,9 +33,10 @@ enum PoolingName {
     Mean2x2,
 }
 
-/// Options of `logreg`.
-#[derive(Debug, Args)]
-pub(crate) struct LogregArgs {
+/// Where the rows come from, and how they are prepared: the client's business.
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LogregData {
     /// A table of numbers (comma, semicolon, tab or space) or MNIST IDX images, gzip or not
     /// [default: Breast Cancer Wisconsin (Diagnostic), 569 rows of 30 features, shipped]
     #[arg(long, value_name = "FILE", help_heading = "Data")]
@@ -68,7 +72,14 @@ pub(crate) struct LogregArgs {
 
     /// Seed of the order of rows, which decides what is held back
     #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "Data")]
-    seed: u64,
+    data_seed: u64,
+}
+
+/// Options of `logreg`.
+#[derive(Debug, Args)]
+pub(crate) struct LogregArgs {
+    #[command(flatten)]
+    pub(super) data: LogregData,
 
     /// Encrypted iterations of gradient descent; each after the first takes 3 levels and the polynomial's depth
     #[arg(long, value_name = "COUNT", default_value = "5", value_parser = iterations, allow_negative_numbers = true, help_heading = "Training")]
@@ -96,33 +107,21 @@ pub(crate) struct LogregArgs {
     keys: Option<KeysName>,
 }
 
-/// Presets that are tried when none is asked for, smallest first.
-const DEFAULT_PRESETS: [&str; 3] = ["n16-l24-s40", "n16-l32-s40", "boot"];
-/// Most rows of a mini-batch when none are asked for.
-const DEFAULT_BATCH: usize = 1024;
-
-impl LogregArgs {
-    pub(super) fn build(&self, memory: Option<u64>) -> anyhow::Result<Built> {
-        let (params, preset) = self.params()?;
-        let options = PrepareOptions { seed: self.seed, test_share: self.test_share, ..PrepareOptions::default() };
-        let prepared = prepare(&self.load()?, &options)?;
-        let batch = self.batch.unwrap_or(DEFAULT_BATCH);
-        let polynomial = SigmoidPolynomial::least_squares(self.degree, self.interval);
-        let forms = match (self.keys, memory) {
-            (None, None) => vec![KeyForm::default()],
-            (keys, memory) => KeysName::forms(keys, memory),
-        };
-        let program = Logreg::new(&params, prepared, batch, self.iterations, polynomial)?;
-        Ok(Built {
-            source: Source::Logreg(Box::new(program)),
-            preset,
-            ways: forms.into_iter().map(Way::of_keys).collect(),
-            smaller: "fewer iterations, a preset with fewer limbs",
-        })
+impl LogregData {
+    /// The same from any directory.
+    pub(super) fn remembered(&self) -> Self {
+        Self { data: absolute(self.data.as_ref()), labels: absolute(self.labels.as_ref()), ..self.clone() }
     }
 
-    fn load(&self) -> Result<DataSet, data::DataError> {
-        let Some(path) = &self.data else { return Ok(data::breast_cancer()) };
+    /// The rows, from this file where one is given.
+    pub(super) fn prepared(&self, files: &[PathBuf]) -> anyhow::Result<Prepared> {
+        let file = one(files)?.or(self.data.as_deref());
+        let options = PrepareOptions { seed: self.data_seed, test_share: self.test_share, ..PrepareOptions::default() };
+        Ok(prepare(&self.load(file)?, &options)?)
+    }
+
+    fn load(&self, file: Option<&Path>) -> Result<DataSet, data::DataError> {
+        let Some(path) = file else { return Ok(data::breast_cancer()) };
         let header = match (self.header, self.no_header) {
             (true, _) => Header::Present,
             (_, true) => Header::Absent,
@@ -134,6 +133,37 @@ impl LogregArgs {
         };
         let (label, idx_labels) = (self.label.clone().unwrap_or_default(), self.labels.clone());
         data::load(path, &LoadOptions { label, header, digits: self.digits, pooling, idx_labels })
+    }
+}
+
+/// Presets that are tried when none is asked for, smallest first.
+const DEFAULT_PRESETS: [&str; 3] = ["n16-l24-s40", "n16-l32-s40", "boot"];
+/// Most rows of a mini-batch when none are asked for.
+const DEFAULT_BATCH: usize = 1024;
+
+impl LogregArgs {
+    pub(super) fn build(&self, memory: Option<u64>) -> anyhow::Result<Built> {
+        let (params, preset) = self.params()?;
+        let prepared = self.data.prepared(&[])?;
+        let options = Options {
+            batch_rows: self.batch.unwrap_or(DEFAULT_BATCH),
+            iterations: self.iterations,
+            degree: self.degree,
+            interval: self.interval,
+        };
+        let forms = match (self.keys, memory) {
+            (None, None) => vec![KeyForm::default()],
+            (keys, memory) => KeysName::forms(keys, memory),
+        };
+        let (program, client) = LogregClient::sides(&params, prepared, options)?;
+        Ok(Built {
+            described: Described::Logreg(program.training().clone()),
+            base: AnyProgram::Logreg(program),
+            client: Some(AnyClient::Logreg(Box::new(client))),
+            preset,
+            ways: forms.into_iter().map(Way::of_keys).collect(),
+            smaller: "fewer iterations, a preset with fewer limbs",
+        })
     }
 
     /// The parameters and their name; without a wish the smallest default with the levels, or else the largest, whose

@@ -1,23 +1,22 @@
 //! Workloads on the command line: their options, and the program that these make. One workload a file.
 
 mod bootstrap;
-mod linear;
+pub(crate) mod linear;
 mod logreg;
 
 use crate::{failure::Mistake, files::read_small};
 use clap::{Command, Subcommand, ValueEnum};
 use limbwise::{
-    Complex64, Result,
-    ckks::{Auto, BootstrapPlan, Ciphertext, Diagonals, LinearPlan, LinearTransform, PlaintextForm},
+    ckks::PlaintextForm,
     params::{Params, ParamsError, ParamsLiteral, presets::preset},
     rlwe::KeyForm,
 };
 use limbwise_apps::{
-    Conclusion, Encryption, Input, Observer, Program, bootstrap::Bootstrap, linear::Linear, logreg::encrypted::Logreg,
+    AnyClient, AnyProgram, Description, Program as _, description::Workload as Described, logreg::client::LogregClient,
 };
-use limbwise_device::Device;
 use limbwise_runtime::frontier::Way;
-use std::path::Path;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
 /// What to compute.
 #[derive(Debug, Subcommand)]
@@ -72,9 +71,57 @@ pub(crate) fn all() -> Vec<(String, String)> {
     command.get_subcommands().map(|c| (c.get_name().to_owned(), about(c))).collect()
 }
 
+/// Where a client's data come from, as its directory remembers it: paths and how to read them, no data.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Data {
+    Logreg(logreg::LogregData),
+    Linear(linear::LinearData),
+    Bootstrap(bootstrap::BootstrapData),
+}
+
+impl Data {
+    /// The data for a program: of these files where some are given.
+    ///
+    /// # Errors
+    /// Data that cannot be read, or do not fit the program.
+    pub(crate) fn client(
+        &self,
+        description: &Description,
+        program: &AnyProgram,
+        files: &[PathBuf],
+    ) -> anyhow::Result<AnyClient> {
+        let wrong = |e| Mistake(format!("the data: {e}"));
+        Ok(match (self, program, &description.workload) {
+            (Self::Logreg(data), AnyProgram::Logreg(program), _) => {
+                AnyClient::Logreg(Box::new(LogregClient::new(program, data.prepared(files)?).map_err(wrong)?))
+            }
+            (Self::Linear(data), AnyProgram::Linear(program), Described::Linear { layer, .. }) => {
+                AnyClient::Linear(data.client(program, layer, files)?)
+            }
+            (Self::Bootstrap(data), AnyProgram::Bootstrap(program), _) => {
+                AnyClient::Bootstrap(data.client(program, files)?)
+            }
+            _ => return Err(wrong("they belong to another program than program.json".to_owned()).into()),
+        })
+    }
+
+    /// Whether what results should be can be computed: not where the server alone has the model.
+    pub(crate) fn has_model(&self) -> bool {
+        if let Self::Linear(data) = self { data.has_model() } else { true }
+    }
+}
+
+/// A path that means the same from any directory.
+fn absolute(path: Option<&PathBuf>) -> Option<PathBuf> {
+    path.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()))
+}
+
 /// A program with the name of its parameters, and what is left to choose.
 pub(crate) struct Built {
-    source: Source,
+    base: AnyProgram,
+    described: Described,
+    client: Option<AnyClient>,
     pub(crate) preset: String,
     /// The ways to run it that the options leave open; the first is taken where memory is no matter.
     pub(crate) ways: Vec<Way>,
@@ -82,102 +129,58 @@ pub(crate) struct Built {
     pub(crate) smaller: &'static str,
 }
 
-enum Source {
-    Logreg(Box<Logreg>),
-    Linear(Linear),
-    Bootstrap(Bootstrap),
-}
-
 impl Built {
     /// The program, run in one way.
-    pub(crate) fn program(&self, way: Way) -> AnyProgram<'_> {
-        match &self.source {
-            Source::Logreg(program) => AnyProgram::Logreg(program),
-            Source::Bootstrap(program) => {
-                AnyProgram::Bootstrap(way.bootstrapping.map_or_else(|| program.clone(), |plan| program.with(plan)))
-            }
-            Source::Linear(program) => AnyProgram::Linear(
-                way.maps.map_or_else(|| program.clone(), |(strategy, form)| program.with(strategy, form)),
-            ),
+    pub(crate) fn program(&self, way: Way) -> AnyProgram {
+        let mut program = self.base.clone();
+        if let Some(maps) = way.maps {
+            program = program.with_maps(maps);
         }
+        if let Some(plan) = way.bootstrapping {
+            program = program.with_bootstrapping(plan);
+        }
+        program
+    }
+
+    /// What both sides know of it, run in one way.
+    pub(crate) fn description(&self, way: Way) -> Description {
+        let mut workload = self.described.clone();
+        match (&mut workload, way) {
+            (Described::Linear { strategy, plaintexts, .. }, Way { maps: Some((how, form)), .. }) => {
+                (*strategy, *plaintexts) = (how, form);
+            }
+            (Described::Bootstrap { plan, .. }, Way { bootstrapping: Some(how), .. }) => *plan = how,
+            _ => {}
+        }
+        Description::new((&self.preset, self.params()), way.keys, workload)
     }
 
     /// Its parameters.
     pub(crate) fn params(&self) -> &Params {
-        match &self.source {
-            Source::Logreg(program) => program.params(),
-            Source::Linear(program) => program.params(),
-            Source::Bootstrap(program) => program.params(),
-        }
-    }
-}
-
-/// Any workload.
-pub(crate) enum AnyProgram<'a> {
-    /// `logreg`.
-    Logreg(&'a Logreg),
-    /// `linear`.
-    Linear(Linear),
-    /// `bootstrap`.
-    Bootstrap(Bootstrap),
-}
-
-/// Each call goes to the program inside.
-macro_rules! inner {
-    ($self:ident, $program:ident => $call:expr) => {
-        match $self {
-            AnyProgram::Logreg($program) => $call,
-            AnyProgram::Linear($program) => $call,
-            AnyProgram::Bootstrap($program) => $call,
-        }
-    };
-}
-
-impl Program for AnyProgram<'_> {
-    fn name(&self) -> &'static str {
-        inner!(self, program => program.name())
+        self.base.params()
     }
 
-    fn params(&self) -> &Params {
-        inner!(self, program => program.params())
-    }
-
-    fn inputs(&self) -> Vec<Input> {
-        inner!(self, program => program.inputs())
-    }
-
-    fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
-        inner!(self, program => program.maps())
-    }
-
-    fn encryption(&self) -> Encryption {
-        inner!(self, program => program.encryption())
-    }
-
-    fn bootstrapping(&self) -> Option<BootstrapPlan> {
-        inner!(self, program => program.bootstrapping())
-    }
-
-    fn timed(&self, steps: &[(&str, f64)]) -> serde_json::Map<String, serde_json::Value> {
-        inner!(self, program => program.timed(steps))
-    }
-
-    fn evaluate<D: Device>(
-        &self,
-        auto: &Auto<'_, D>,
-        maps: &[LinearTransform<D>],
-        inputs: &[Ciphertext<D>],
-        observer: &mut dyn Observer,
-    ) -> Result<Vec<Ciphertext<D>>> {
-        inner!(self, program => program.evaluate(auto, maps, inputs, observer))
-    }
-
-    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion {
-        inner!(self, program => program.conclude(results))
+    /// The client's data.
+    ///
+    /// # Errors
+    /// [`Mistake`] where the options leave numbers to a server that is not here.
+    pub(crate) fn client(&self) -> Result<&AnyClient, Mistake> {
+        self.client.as_ref().ok_or_else(|| {
+            Mistake("--weights server: a run is client and server in one; give the file of the numbers".into())
+        })
     }
 }
 
 impl Workload {
+    /// Where its data come from.
+    pub(crate) fn data(&self) -> Data {
+        match self {
+            Self::Logreg(args) => Data::Logreg(args.data.remembered()),
+            Self::Linear(args) => Data::Linear(args.data.remembered()),
+            Self::Bootstrap(args) => Data::Bootstrap(args.data.clone()),
+        }
+    }
+
     /// Reads the data and makes the program; with a memory budget, everything that the options leave open may vary.
     ///
     /// # Errors
@@ -268,6 +271,18 @@ pub(crate) fn params_file(path: &Path) -> anyhow::Result<Params> {
         e => Mistake(format!("{name}: {e}")),
     };
     Ok(Params::new(&literal).map_err(refused)?)
+}
+
+/// The file among these, if there is one.
+///
+/// # Errors
+/// [`Mistake`] for several.
+fn one(files: &[PathBuf]) -> Result<Option<&Path>, Mistake> {
+    match files {
+        [] => Ok(None),
+        [file] => Ok(Some(file)),
+        _ => Err(Mistake("--data: given several times; this program takes one file".into())),
+    }
 }
 
 pub(super) fn between(text: &str, least: usize, most: usize) -> Result<usize, String> {

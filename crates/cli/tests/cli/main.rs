@@ -7,3 +7,5 @@ mod contract;
 mod golden;
 mod mistakes;
 mod pipes;
+#[cfg(test)]
+mod sides;

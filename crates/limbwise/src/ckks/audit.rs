@@ -7,7 +7,8 @@
 
 use super::{
     ciphertext::Ciphertext,
-    decrypt::{MOST_DEVIATIONS, Precision, Probe},
+    decrypt::{MOST_DEVIATIONS, Probe},
+    precision::Precision,
     watch::Watch,
 };
 use limbwise_device::HostRead;

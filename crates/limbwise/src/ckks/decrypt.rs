@@ -1,9 +1,10 @@
-//! Decryption and the measure of its precision. Exists only under the feature `client`.
+//! Decryption. Exists only under the feature `client`.
 
 use super::{
     ciphertext::Ciphertext,
     encoder::{Encoder, Packing},
     estimate::Estimate,
+    precision::Precision,
 };
 use crate::{
     error::{DecryptError, Result},
@@ -11,9 +12,7 @@ use crate::{
     rlwe::SecretKey,
 };
 use limbwise_device::{Device, HostRead};
-use limbwise_math::rns::to_f64;
 use num_complex::Complex64;
-use serde::Serialize;
 
 /// `Σ parts[i]·s^i` in coefficient domain: the part of decryption that any device can do.
 pub fn phase<D: Device>(dev: &D, params: &Params, key: &SecretKey, ciphertext: &Ciphertext<D>) -> D::Poly {
@@ -125,28 +124,5 @@ impl<D: HostRead> Probe<'_, D> {
         let low = Ciphertext { level, ..ciphertext.with_parts(parts) };
         let got = slots(self.dev, self.encoder, self.params, self.secret, &low)?;
         Ok(Some(Precision::of(&got.concat(), &shadow.values().concat())))
-    }
-}
-
-/// −log₂ of absolute errors over the real and imaginary parts of all slots.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Precision {
-    /// −log₂ of the mean absolute error.
-    pub mean: f64,
-    /// −log₂ of the largest absolute error.
-    pub min: f64,
-}
-
-impl Precision {
-    /// Of values against what they should be; errors below 2^−60 count as 2^−60.
-    #[must_use]
-    pub fn of(got: &[Complex64], wanted: &[Complex64]) -> Self {
-        let errors = || got.iter().zip(wanted).flat_map(|(a, b)| [(a.re - b.re).abs(), (a.im - b.im).abs()]);
-        let count = to_f64(2 * got.len().min(wanted.len()) as u64).max(1.0);
-        let floor = 2f64.powi(-60);
-        Self {
-            mean: -(errors().sum::<f64>() / count).max(floor).log2(),
-            min: -errors().fold(0.0, f64::max).max(floor).log2(),
-        }
     }
 }

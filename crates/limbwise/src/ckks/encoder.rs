@@ -2,7 +2,7 @@
 
 use super::{
     ciphertext::{Ciphertext, Plaintext},
-    estimate::{self, Estimate},
+    estimate::{Estimate, Promise},
 };
 use crate::{
     error::{EncodeError, LevelError, Result, ScaleError},
@@ -10,11 +10,14 @@ use crate::{
     rlwe::noise,
 };
 use limbwise_device::{Basis, Device, Domain, Role, Shape};
+use limbwise_math::embedding::Embedding;
 #[cfg(feature = "client")]
 use limbwise_math::rns::Reconstruction;
-use limbwise_math::{embedding::Embedding, rns::to_f64};
 use num_complex::Complex64;
-use std::sync::{Arc, OnceLock};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicU64, Ordering},
+};
 
 /// How values are laid into a polynomial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,18 +30,29 @@ pub struct Packing {
     pub scale: f64,
 }
 
+/// The noise of an encryption: under which key it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noise {
+    /// The public one.
+    Public,
+    /// The secret one: less.
+    Secret,
+}
+
 /// Encodes and decodes for one parameter set; tables are made when first needed and shared by clones.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     params: Params,
     embeddings: Arc<[OnceLock<Embedding>; 17]>,
+    /// Ciphertexts declared so far: their names.
+    declared: Arc<AtomicU64>,
 }
 
 impl Encoder {
     /// An encoder.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        Self { params: params.clone(), embeddings: Arc::default() }
+        Self { params: params.clone(), embeddings: Arc::default(), declared: Arc::default() }
     }
 
     fn embedding(&self, slots: usize) -> &Embedding {
@@ -100,6 +114,22 @@ impl Encoder {
     /// # Errors
     /// As [`Self::encode`].
     pub fn estimate(&self, batch: &[Vec<Complex64>], packing: Packing) -> Result<Estimate> {
+        for values in batch {
+            if values.len() > packing.slots {
+                return Err(EncodeError::TooMany { got: values.len(), slots: packing.slots }.into());
+            }
+            if let Some(index) = values.iter().position(|z| !z.is_finite()) {
+                return Err(EncodeError::NotFinite { index, value: values[index].to_string() }.into());
+            }
+        }
+        self.bounded(Promise::of(batch, packing.slots), packing)
+    }
+
+    /// [`Self::estimate`] for values of which only this is known.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn bounded(&self, bounds: Promise, packing: Packing) -> Result<Estimate> {
         let Packing { slots, level, scale } = packing;
         let most = self.params.max_slots();
         if !slots.is_power_of_two() || slots > most {
@@ -111,28 +141,13 @@ impl Encoder {
         if !(2.0..=2f64.powi(60)).contains(&scale) {
             return Err(ScaleError::Invalid(scale).into());
         }
-        let mut largest = 0.0f64;
-        let mut magnitude = 0.0f64;
-        for values in batch {
-            if values.len() > slots {
-                return Err(EncodeError::TooMany { got: values.len(), slots }.into());
-            }
-            if let Some(index) = values.iter().position(|z| !z.is_finite()) {
-                return Err(EncodeError::NotFinite { index, value: values[index].to_string() }.into());
-            }
-            largest = values.iter().map(Complex64::norm_sqr).fold(largest * largest, f64::max).sqrt();
-            let mean_square = values.iter().map(Complex64::norm_sqr).sum::<f64>() / to_f64(slots as u64);
-            magnitude = magnitude.max(mean_square.sqrt());
-        }
+        let Promise { magnitude, peak: largest, real } = bounds;
         let log_modulus = self.params.log_modulus(level);
         // Coefficients are at most the largest slot; 126 bits is what the integers of the encoder hold.
         if largest > 0.0 && largest.log2() + scale.log2() > (log_modulus - 2.0).min(126.0) {
             return Err(EncodeError::TooLarge { magnitude: largest, log_scale: scale.log2(), log_modulus }.into());
         }
-        let real = batch.iter().flatten().all(|z| z.im == 0.0);
-        let mut estimate = Estimate::exact(magnitude);
-        (estimate.peak, estimate.real) = (largest, real);
-        Ok(estimate.with_noise(noise::encoding(), slots, scale))
+        Ok(Estimate::exact(magnitude).with_peak(largest, real).with_noise(noise::encoding(), slots, scale))
     }
 
     fn integers(&self, values: &[Complex64], slots: usize, scale: f64) -> Vec<i128> {
@@ -149,27 +164,42 @@ impl Encoder {
     /// # Errors
     /// As [`Self::encode`].
     pub fn declare<D: Device>(&self, dev: &D, batch: &[Vec<Complex64>], packing: Packing) -> Result<Ciphertext<D>> {
-        let estimate = estimate::fresh(&self.params, self.estimate(batch, packing)?, packing);
-        let shape = Shape::eval(self.params.ring(), self.params.basis(packing.level)).with_batch(batch.len());
-        let part = || dev.upload(&shape, Role::Ciphertext, &|_, _| unreachable!("a declared ciphertext has no words"));
-        let Packing { slots, level, scale } = packing;
-        Ok(Ciphertext { parts: vec![part(), part()], level, scale, slots, estimate, shadow: None })
+        let encoded = self.estimate(batch, packing)?;
+        Ok(self.declared(dev, batch.len(), encoded, packing, Noise::Public))
     }
 
-    /// [`Self::declare`] for values that are encrypted under the secret key, with its smaller noise.
+    /// A ciphertext by declaration, of values of which only this is known, in a batch.
     ///
     /// # Errors
     /// As [`Self::encode`].
-    pub fn declare_secret<D: Device>(
+    pub fn declare_bounded<D: Device>(
         &self,
         dev: &D,
-        batch: &[Vec<Complex64>],
+        (batch, bounds): (usize, Promise),
         packing: Packing,
+        noise: Noise,
     ) -> Result<Ciphertext<D>> {
-        let declared = self.declare(dev, batch, packing)?;
-        let noise = noise::secret_encryption(&self.params);
-        let estimate = self.estimate(batch, packing)?.encrypted(noise, packing.slots, packing.scale);
-        Ok(Ciphertext { estimate, ..declared })
+        Ok(self.declared(dev, batch, self.bounded(bounds, packing)?, packing, noise))
+    }
+
+    fn declared<D: Device>(
+        &self,
+        dev: &D,
+        batch: usize,
+        encoded: Estimate,
+        packing: Packing,
+        noise: Noise,
+    ) -> Ciphertext<D> {
+        let noise = match noise {
+            Noise::Public => noise::public_encryption(&self.params),
+            Noise::Secret => noise::secret_encryption(&self.params),
+        };
+        let name = self.declared.fetch_add(1, Ordering::Relaxed);
+        let estimate = encoded.encrypted(noise, (packing.slots, packing.scale), name);
+        let shape = Shape::eval(self.params.ring(), self.params.basis(packing.level)).with_batch(batch);
+        let part = || dev.upload(&shape, Role::Ciphertext, &|_, _| unreachable!("a declared ciphertext has no words"));
+        let Packing { slots, level, scale } = packing;
+        Ciphertext { parts: vec![part(), part()], level, scale, slots, estimate, shadow: None }
     }
 
     /// The slots of a polynomial whose residues (limb-major, coefficient order) are given.

@@ -21,8 +21,18 @@ use zeroize::Zeroizing;
 /// # Errors
 /// [`EntropyError`](limbwise_math::sampling::EntropyError) without randomness.
 pub fn encrypt<D: Device>(dev: &D, params: &Params, key: &PublicKey<D>, plain: &Plaintext<D>) -> Result<Ciphertext<D>> {
+    Ok(encrypt_from(dev, params, key, plain, &Seed::from_os()?))
+}
+
+/// [`encrypt`] with all randomness from a seed. Two plaintexts under one seed betray their difference.
+pub fn encrypt_from<D: Device>(
+    dev: &D,
+    params: &Params,
+    key: &PublicKey<D>,
+    plain: &Plaintext<D>,
+    seed: &Seed,
+) -> Ciphertext<D> {
     let _region = dev.region("encrypt", 0);
-    let seed = Seed::from_os()?;
     let shape = plain.poly.shape().clone();
     let ternary = seed.derive("v");
     let words = shape.batch * shape.ring.n();
@@ -41,8 +51,8 @@ pub fn encrypt<D: Device>(dev: &D, params: &Params, key: &PublicKey<D>, plain: &
     dev.add_assign(&mut c0, &plain.poly);
     drop(v);
     dev.scrub();
-    let estimate = estimate::fresh(params, plain.estimate, plain.packing());
-    Ok(finish(plain, estimate, vec![c0, c1], &seed))
+    let estimate = estimate::fresh(params, plain.estimate, plain.packing(), name(seed));
+    finish(plain, estimate, vec![c0, c1])
 }
 
 /// A ciphertext under the secret key with what its second half was grown from: a file keeps only this.
@@ -76,8 +86,18 @@ pub fn encrypt_seeded<D: Device>(
     key: &SecretKey,
     plain: &Plaintext<D>,
 ) -> Result<FreshCiphertext<D>> {
+    Ok(encrypt_seeded_from(dev, params, key, plain, &Seed::from_os()?))
+}
+
+/// [`encrypt_seeded`] with all randomness from a seed. Two plaintexts under one seed betray their difference.
+pub fn encrypt_seeded_from<D: Device>(
+    dev: &D,
+    params: &Params,
+    key: &SecretKey,
+    plain: &Plaintext<D>,
+    seed: &Seed,
+) -> FreshCiphertext<D> {
     let _region = dev.region("encrypt", 0);
-    let seed = Seed::from_os()?;
     let shape = plain.poly.shape().clone();
     let public = seed.derive("public");
     let a = dev.expand_seed(&shape, Role::Ciphertext, &public);
@@ -85,14 +105,19 @@ pub fn encrypt_seeded<D: Device>(
     dev.add_assign(&mut c0, &small_poly(dev, &shape, gaussian(params, shape.batch, seed.derive("error"))));
     dev.add_assign(&mut c0, &plain.poly);
     dev.scrub();
-    let estimate = plain.estimate.encrypted(noise::secret_encryption(params), plain.slots, plain.scale);
-    Ok(FreshCiphertext { ciphertext: finish(plain, estimate, vec![c0, a], &seed), seed: public })
+    let noise = noise::secret_encryption(params);
+    let estimate = plain.estimate.encrypted(noise, (plain.slots, plain.scale), name(seed));
+    FreshCiphertext { ciphertext: finish(plain, estimate, vec![c0, a]), seed: public }
 }
 
-/// Its estimate has the encryption's public name, and remembers that it was measured from the values.
-fn finish<D: Device>(plain: &Plaintext<D>, estimate: Estimate, parts: Vec<D::Poly>, seed: &Seed) -> Ciphertext<D> {
+/// What the errors of an encryption are followed by, by whoever reads it: it says nothing about its seed.
+fn name(seed: &Seed) -> u64 {
+    Stream::new(&seed.derive("name"), b"limbwise encryption").next_word()
+}
+
+/// Its estimate remembers that it was measured from the values.
+fn finish<D: Device>(plain: &Plaintext<D>, estimate: Estimate, parts: Vec<D::Poly>) -> Ciphertext<D> {
     let (level, scale, slots) = (plain.level, plain.scale, plain.slots);
-    let name = Stream::new(&seed.derive("name"), b"limbwise encryption").next_word();
-    let estimate = estimate.named(name).measured();
+    let estimate = estimate.measured();
     Ciphertext { parts, level, scale, slots, estimate, shadow: plain.shadow.clone() }
 }

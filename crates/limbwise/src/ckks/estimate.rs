@@ -6,9 +6,61 @@
 
 use super::encoder::Packing;
 use crate::{params::Params, rlwe::noise};
-use limbwise_math::galois::GaloisElement;
+use limbwise_math::{galois::GaloisElement, rns::to_f64};
+use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is said of values before they are known, so that it may be told to anyone.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Promise {
+    /// Largest root mean square of the slots' absolute values.
+    pub magnitude: f64,
+    /// No slot is larger in absolute value.
+    pub peak: f64,
+    /// All slots are real.
+    pub real: bool,
+}
+
+impl Promise {
+    /// Those of a batch in so many slots, as tight as can be.
+    #[must_use]
+    pub fn of(batch: &[Vec<Complex64>], slots: usize) -> Self {
+        let mut bounds = Self { magnitude: 0.0, peak: 0.0, real: true };
+        for values in batch {
+            let squares = || values.iter().map(Complex64::norm_sqr);
+            bounds.peak = bounds.peak.max(squares().fold(0.0, f64::max).sqrt());
+            bounds.magnitude = bounds.magnitude.max((squares().sum::<f64>() / to_f64(slots as u64)).sqrt());
+            bounds.real &= values.iter().all(|z| z.im == 0.0);
+        }
+        bounds
+    }
+
+    /// The same with sizes rounded up to eighths of a power of two: what it tells of values that it was made from, and
+    /// what others of their kind may exceed it by.
+    #[must_use]
+    pub fn rounded(self) -> Self {
+        let up = |x: f64| if x > 0.0 { ((8.0 * x.log2() - 1e-6).ceil() / 8.0).exp2() } else { x };
+        Self { magnitude: up(self.magnitude), peak: up(self.peak), ..self }
+    }
+
+    /// Whether its numbers are those of any data.
+    #[must_use]
+    pub fn is_possible(self) -> bool {
+        let possible = |x: f64| (0.0..=1e30).contains(&x);
+        possible(self.magnitude) && possible(self.peak)
+    }
+
+    /// The smallest that hold for both.
+    #[must_use]
+    pub fn or_wider(self, other: Self) -> Self {
+        Self {
+            magnitude: self.magnitude.max(other.magnitude),
+            peak: self.peak.max(other.peak),
+            real: self.real && other.real,
+        }
+    }
+}
 
 /// An error that can meet itself: which encryption made it, and how its slots have moved since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,17 +73,6 @@ struct Source {
 
 /// Encryptions followed by name in one ciphertext; the smallest of more are merged.
 const FOLLOWED: usize = 8;
-
-/// What is said of values before they are known, so that it may be told to anyone.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Promise {
-    /// Largest root mean square of the slots' absolute values.
-    pub magnitude: f64,
-    /// No slot is larger in absolute value.
-    pub peak: f64,
-    /// All slots are real.
-    pub real: bool,
-}
 
 /// What of an estimate comes from a client's values, and is nothing to tell others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -162,22 +203,13 @@ impl Estimate {
         Self { independent: self.independent.hypot(noise * noise::slot_factor(slots) / scale), ..self }
     }
 
-    /// With the coefficient noise of an encryption, from now on followed by name.
+    /// With the coefficient noise of an encryption, from now on followed by a name that others are unlikely to have.
     #[must_use]
-    pub fn encrypted(self, noise: f64, slots: usize, scale: f64) -> Self {
-        static ENCRYPTIONS: AtomicU64 = AtomicU64::new(1);
-        let encryption = ENCRYPTIONS.fetch_add(1, Ordering::Relaxed);
+    pub fn encrypted(self, noise: f64, (slots, scale): (usize, f64), encryption: u64) -> Self {
         let deviation = noise * noise::slot_factor(slots) / scale;
         let mut this = self;
         this.sources[0] = Source { encryption, galois: 1, deviation };
         this
-    }
-
-    /// The same with another name for the encryption that was made last: one that no other process uses.
-    #[must_use]
-    pub fn named(mut self, encryption: u64) -> Self {
-        self.sources[0].encryption = encryption;
-        self
     }
 
     /// `left·self + right·other`: equal sources add up, all else is independent.
@@ -304,10 +336,10 @@ impl Written {
     }
 }
 
-/// What a fresh public-key encryption of encoded values has.
+/// What a fresh public-key encryption of encoded values has, followed by a name.
 #[must_use]
-pub fn fresh(params: &Params, encoded: Estimate, packing: Packing) -> Estimate {
-    encoded.encrypted(noise::public_encryption(params), packing.slots, packing.scale)
+pub fn fresh(params: &Params, encoded: Estimate, packing: Packing, name: u64) -> Estimate {
+    encoded.encrypted(noise::public_encryption(params), (packing.slots, packing.scale), name)
 }
 
 #[cfg(test)]
@@ -316,8 +348,8 @@ mod tests {
 
     #[test]
     fn what_meets_itself_adds_up() {
-        let x = Estimate::exact(1.0).encrypted(1.0, 1, 1024.0);
-        let y = Estimate::exact(1.0).encrypted(1.0, 1, 1024.0);
+        let encrypted = |name| Estimate::exact(1.0).encrypted(1.0, (1, 1024.0), name);
+        let (x, y) = (encrypted(1), encrypted(2));
         let bits = |e: Estimate| (e.error() * 1024.0).log2();
         assert!((bits(x.sum(x)) - 1.0).abs() < 1e-9);
         assert!((bits(x.sum(y)) - 0.5).abs() < 1e-9);
@@ -327,7 +359,7 @@ mod tests {
         let g = GaloisElement::rotation(3, 12);
         assert!((bits(x.sum(x.moved(g, 12))) - 0.5).abs() < 1e-9);
         assert!((bits(x.sum(x.moved(g, 12).moved(g.inverse(12), 12))) - 1.0).abs() < 1e-9);
-        let many = (0..40).map(|_| Estimate::exact(1.0).encrypted(1.0, 1, 1024.0)).fold(x, Estimate::sum);
+        let many = (3..43).map(encrypted).fold(x, Estimate::sum);
         assert!((bits(many) - 0.5 * 41f64.log2()).abs() < 1e-9);
     }
 }

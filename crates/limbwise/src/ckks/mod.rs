@@ -4,7 +4,8 @@
 //! Stays out: kernels, key generation (it is RLWE's), workloads.
 //!
 //! Read in this order: [`ciphertext`], [`encoder`], [`mod@encrypt`], [`evaluator`], [`rotation`], [`linear`], [`tensor`], [`auto`],
-//! [`chebyshev`], [`functions`], [`bootstrap`], [`estimate`], [`shadow`], [`watch`], and for clients `decrypt`, `audit`.
+//! [`chebyshev`], [`functions`], [`bootstrap`], [`estimate`], [`precision`], [`shadow`], [`watch`], and for clients `decrypt`,
+//! `audit`.
 
 #[cfg(feature = "client")]
 pub mod audit;
@@ -22,6 +23,7 @@ pub mod estimate;
 pub mod evaluator;
 pub mod functions;
 pub mod linear;
+pub mod precision;
 pub mod rotation;
 pub mod shadow;
 pub mod tensor;
@@ -33,13 +35,14 @@ pub use auto::Auto;
 pub use bootstrap::{BootstrapPlan, Bootstrapper};
 pub use ciphertext::{Ciphertext, Plaintext};
 #[cfg(feature = "client")]
-pub use decrypt::{Precision, Probe, decrypt};
-pub use encoder::{Encoder, Packing};
+pub use decrypt::{Probe, decrypt};
+pub use encoder::{Encoder, Noise, Packing};
 #[cfg(feature = "client")]
-pub use encrypt::{FreshCiphertext, encrypt, encrypt_secret, encrypt_seeded};
+pub use encrypt::{FreshCiphertext, encrypt, encrypt_from, encrypt_secret, encrypt_seeded, encrypt_seeded_from};
 pub use estimate::{Estimate, Promise};
 pub use evaluator::Evaluator;
 pub use limbwise_math::chebyshev::Series;
 pub use linear::{Diagonals, LinearPlan, LinearTransform, PlaintextForm, Strategy};
+pub use precision::Precision;
 pub use shadow::Shadow;
 pub use watch::Watch;

@@ -120,8 +120,14 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     /// # Errors
     /// [`EntropyError`](limbwise_math::sampling::EntropyError) without randomness.
     pub fn new(dev: &'a D, params: &'a Params, secret: &SecretKey) -> Result<Self> {
+        Ok(Self::from_seed(dev, params, secret, Seed::from_os()?))
+    }
+
+    /// [`Self::new`] with all randomness from a seed that nobody else may have, and that no other secret key has.
+    #[must_use]
+    pub fn from_seed(dev: &'a D, params: &'a Params, secret: &SecretKey, seed: Seed) -> Self {
         let uploaded = secret.upload(dev, params, params.ring().full());
-        Ok(Self { dev, params, secret: Some(uploaded), seed: Seed::from_os()? })
+        Self { dev, params, secret: Some(uploaded), seed }
     }
 
     /// The limbs of the secret in a basis.

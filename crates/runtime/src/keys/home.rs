@@ -1,18 +1,29 @@
-//! Where the evaluation keys of a session live between their generation and the evaluation.
+//! Where the evaluation keys of a session live between their generation and the evaluation. Only under the feature
+//! `client`: who makes keys has the secret one.
 
 use super::{
-    disk::{DiskKeys, KeySource},
-    shelf::Shelf,
+    disk::{DiskKeys, Traffic},
+    file::{FileKeys, refused},
+    reads::{Declared, ReadPlan},
 };
-use crate::session::KEY_STEP;
+use crate::clock::KEY_STEP;
 use limbwise::{
     Result,
     params::Params,
-    rlwe::{EvaluationKey, KeyForm, KeyGenerator, KeyName, KeyPlan, KeyStore, Request, Requirements, declare},
+    rlwe::{KeyForm, KeyGenerator, KeyPlan, KeyStore},
+    wire::KeyWriter,
 };
 use limbwise_apps::Observer;
-use limbwise_device::Device;
-use std::sync::Arc;
+use limbwise_device::{Device, HostRead};
+use std::{
+    fs::{File, OpenOptions, remove_file},
+    io::BufWriter,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+};
 
 /// Makes a session's keys and gives them to its evaluation.
 pub trait KeyHome<D: Device> {
@@ -49,49 +60,9 @@ impl<D: Device> KeyHome<D> for InMemory {
     }
 }
 
-/// How a program's keys are read: what it asks for, in order, and how much of that may be in memory at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadPlan {
-    /// Every request of the program.
-    pub requests: Arc<[Request]>,
-    /// Most bytes of keys in memory; two keys always fit.
-    pub budget_bytes: u64,
-}
-
-impl ReadPlan {
-    /// With room for the largest two keys that are asked for in a row.
-    #[must_use]
-    pub fn least(params: &Params, requests: Vec<Request>) -> Self {
-        Self { budget_bytes: Shelf::least_budget(params, &requests), requests: requests.into() }
-    }
-
-    /// The shelf that such a run begins with.
-    #[must_use]
-    pub fn shelf(&self, params: &Params) -> Shelf {
-        Shelf::new(params, self.requests.clone(), self.budget_bytes)
-    }
-}
-
 /// On a disk that is imagined: keys are made and forgotten, and read by declaration. For devices that hold no words.
 #[derive(Clone, Copy, Debug)]
 pub struct Imagined<'a>(pub &'a ReadPlan);
-
-/// Keys that are read by declaration.
-struct Declared<'a>(&'a Params, &'a Requirements);
-
-impl<D: Device> KeySource<D> for Declared<'_> {
-    fn names(&self) -> &Requirements {
-        self.1
-    }
-
-    fn place(&self) -> String {
-        "no file".into()
-    }
-
-    fn read(&self, dev: &D, name: KeyName, level: usize) -> Result<EvaluationKey<D>> {
-        Ok(declare(dev, self.0, name, level, KeyForm::Disk))
-    }
-}
 
 impl<D: Device> KeyHome<D> for Imagined<'_> {
     fn hold<R>(
@@ -108,5 +79,77 @@ impl<D: Device> KeyHome<D> for Imagined<'_> {
         drop(generator);
         let source = Declared(params, &plan.required);
         evaluate(&DiskKeys::rehearsed(dev, params, &source, self.0.shelf(params)), observer)
+    }
+}
+
+/// A file that is gone when this is.
+pub(super) struct Passing(PathBuf);
+
+impl Passing {
+    pub(super) fn create(dir: &Path) -> Result<(Self, File)> {
+        static FILES: AtomicU32 = AtomicU32::new(0);
+        let number = FILES.fetch_add(1, Ordering::Relaxed);
+        let path = dir.join(format!("limbwise-{}-{number}.keys", std::process::id()));
+        let file = OpenOptions::new().write(true).create_new(true).open(&path);
+        let file = file.map_err(refused(&path, "creating a key file"))?;
+        Ok((Self(path), file))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        let _ = remove_file(&self.0); // it may be gone already
+    }
+}
+
+/// In a file of their own, made key by key, which is gone at the end: no moment has them all in memory.
+pub struct OnDisk<'a> {
+    reads: &'a ReadPlan,
+    dir: &'a Path,
+    traffic: Mutex<Traffic>,
+}
+
+impl<'a> OnDisk<'a> {
+    /// Keys in a file in `dir`, read by a plan.
+    #[must_use]
+    pub fn new(reads: &'a ReadPlan, dir: &'a Path) -> Self {
+        Self { reads, dir, traffic: Mutex::default() }
+    }
+
+    /// What was read in the session.
+    #[must_use]
+    pub fn traffic(&self) -> Traffic {
+        *self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<D: HostRead> KeyHome<D> for OnDisk<'_> {
+    fn hold<R>(
+        &self,
+        (dev, params): (&D, &Params),
+        generator: KeyGenerator<'_, D>,
+        plan: &KeyPlan,
+        observer: &mut dyn Observer,
+        evaluate: impl FnOnce(&dyn KeyStore<D>, &mut dyn Observer) -> Result<R>,
+    ) -> Result<R> {
+        let (passing, file) = Passing::create(self.dir)?;
+        let mut out = KeyWriter::new(BufWriter::new(file), params, &plan.required)?;
+        for ((&name, &level), done) in plan.required.iter().zip(1..) {
+            out.write(dev, &generator.evaluation_key(name, level, KeyForm::Disk))?;
+            observer.step(KEY_STEP, done, plan.required.len());
+        }
+        out.finish()?;
+        drop(generator);
+        let source = FileKeys::open(passing.path(), params)?;
+        #[cfg(unix)]
+        drop(passing); // what is open can be read on, and is gone even if the process is killed
+        let shelf = self.reads.shelf(params);
+        let (result, traffic) = DiskKeys::serve(dev, params, &source, shelf, |keys| evaluate(keys, observer))?;
+        *self.traffic.lock().unwrap_or_else(PoisonError::into_inner) = traffic;
+        Ok(result)
     }
 }

@@ -3,16 +3,23 @@
 //! Enters: what is read when, the store that reads, where the keys of a session live.
 //! Stays out: the format of the file (it is `limbwise::wire`'s), the choice of a budget ([`crate::frontier`]).
 //!
-//! Read in this order: [`shelf`], [`disk`], [`home`], [`mod@file`], [`rate`].
+//! Read in this order: [`shelf`], [`reads`], [`disk`], [`mod@file`], and for clients `home` and `rate`.
 
 pub mod disk;
 pub mod file;
+#[cfg(feature = "client")]
 pub mod home;
+#[cfg(feature = "client")]
 pub mod rate;
+pub mod reads;
 pub mod shelf;
 
 pub use disk::{DiskKeys, KeySource, Traffic};
-pub use file::{FileKeys, OnDisk};
-pub use home::{Imagined, InMemory, KeyHome, ReadPlan};
+pub use file::FileKeys;
+#[cfg(feature = "client")]
+pub use home::{Imagined, InMemory, KeyHome, OnDisk};
+#[cfg(feature = "client")]
 pub use rate::key_read_gb_s;
+pub(crate) use reads::Declared;
+pub use reads::ReadPlan;
 pub use shelf::{Rehearsal, Shelf};

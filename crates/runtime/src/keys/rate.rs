@@ -1,9 +1,6 @@
 //! How fast keys come from a directory.
 
-use super::{
-    disk::KeySource as _,
-    file::{FileKeys, Passing},
-};
+use super::{disk::KeySource as _, file::FileKeys, home::Passing};
 use crate::{
     calibrate::seconds,
     error::Result,

@@ -6,10 +6,10 @@ use super::{
 };
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, BootstrapPlan, Ciphertext, Diagonals, LinearPlan, LinearTransform, PlaintextForm, Precision},
+    ckks::{Auto, BootstrapPlan, Ciphertext, Diagonals, LinearPlan, LinearTransform, PlaintextForm},
     params::Params,
 };
-use limbwise_apps::{Conclusion, Encryption, Input, Observer, Program};
+use limbwise_apps::{Array, Details, Encryption, Input, Journal, Observer, Program};
 use limbwise_device::Device;
 
 /// One operation.
@@ -34,8 +34,8 @@ pub struct Tape {
     pub steps: Vec<Step>,
     /// Values that are results, at least one.
     pub results: Vec<usize>,
-    /// What the results should be, where the trace computed on clear values too.
-    pub expected: Option<Vec<Vec<Vec<Complex64>>>>,
+    /// Batch and slots of each of them.
+    pub shapes: Vec<[usize; 2]>,
     /// How the program bootstraps, if it does.
     pub bootstrapping: Option<BootstrapPlan>,
 }
@@ -100,6 +100,7 @@ impl Program for Tape {
         maps: &[LinearTransform<D>],
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
+        _journal: &mut dyn Journal<D>,
     ) -> Result<Vec<Ciphertext<D>>> {
         let mut values: Vec<Option<Value<D>>> = inputs.iter().map(|c| Some(Value::new(c.clone()))).collect();
         let source = || auto.bootstrapper();
@@ -123,10 +124,21 @@ impl Program for Tape {
         Ok(self.results.iter().map(result).collect())
     }
 
-    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion {
-        let expected = self.expected.as_deref().unwrap_or(results);
-        let flat = |all: &[Vec<Vec<Complex64>>]| all.concat().concat();
-        let precision = Precision::of(&flat(results), &flat(expected));
-        Conclusion { precision, accuracy: None, details: serde_json::Map::new(), warnings: Vec::new() }
+    fn results(&self) -> Vec<[usize; 2]> {
+        self.shapes.clone()
+    }
+
+    fn arrays(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Array> {
+        let array = |(values, shape): (&Vec<Vec<Complex64>>, &[usize; 2])| Array {
+            name: "result",
+            shape: shape.to_vec(),
+            values: values.concat(),
+            real: false,
+        };
+        results.iter().zip(&self.shapes).map(array).collect()
+    }
+
+    fn details(&self) -> Details {
+        Details::new()
     }
 }

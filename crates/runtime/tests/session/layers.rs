@@ -10,27 +10,28 @@ use limbwise::{
 };
 use limbwise_apps::{
     Program as _,
-    linear::{Linear, Task, data::generated},
+    linear::{Linear, Task, client::LinearClient, data::generated},
 };
+use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     Host, RunOptions, calibrate,
     frontier::{Budget, Survey, Way, cheapest_within, strategies, survey},
     keys::InMemory,
     open, record, run,
-    session::session,
+    session::{Sides, session},
 };
 
-fn layer() -> Linear {
+fn layer() -> (Linear, LinearClient) {
     let mut literal = ParamsLiteral::chain(11, 50, 40, 4, (48, 2), 3);
     literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
     let filters = Filters::new([2, 3, 3, 3], generated(0, 0, 54, 0.2), vec![0.5, -0.5], 1, Padding::Same).unwrap();
     let image = Image::new([3, 8, 8], generated(0, 1, 192, 1.0)).unwrap();
-    Linear::new(&Params::new(&literal).unwrap(), 4, Task::Convolution { filters, image }).unwrap()
+    LinearClient::sides(&Params::new(&literal).unwrap(), 4, &Task::Convolution { filters, image }).unwrap()
 }
 
 #[test]
 fn polynomial_memory_is_predicted_to_the_byte() {
-    let layer = layer();
+    let (layer, client) = layer();
     let babies = 8;
     let all = [
         Strategy::Direct,
@@ -47,7 +48,8 @@ fn polynomial_memory_is_predicted_to_the_byte() {
             let recording = record(&program, keys).unwrap();
             let dev = open("cpu", &Host { isa: None, threads: Some(2) }).unwrap();
             let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
-            session(&dev, &program, (&recording.keys, &InMemory), &mut (), &(), |reader, result| {
+            let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
+            session(&dev, &sides, (&recording.keys, &InMemory), (&mut (), &mut ()), &(), |reader, result| {
                 Ok(decrypt(reader.dev, reader.encoder, program.params(), reader.secret, result)?.len())
             })
             .unwrap();
@@ -67,7 +69,7 @@ fn polynomial_memory_is_predicted_to_the_byte() {
 
 #[test]
 fn a_survey_takes_the_fastest_that_fits_and_runs_it() {
-    let layer = layer();
+    let (layer, client) = layer();
     let dev = open("cpu", &Host { isa: None, threads: Some(1) }).unwrap();
     let host = calibrate(&dev, 11).unwrap();
     let forms = [KeyForm::Stored, KeyForm::Seeded];
@@ -88,7 +90,8 @@ fn a_survey_takes_the_fastest_that_fits_and_runs_it() {
         (1, plan.peak_memory_bytes.predicted, plan.keys.len())
     );
     assert!(survey(&ways, program, "test", &host, Budget::Asked(least - 1)).unwrap().chosen.is_none());
-    let report = run(&dev, &program(way), &recording, &plan, &RunOptions::default(), &mut |_| ()).unwrap();
+    let sides = Sides { program: &program(way), client: &client, seeds: &SeedSource::System };
+    let report = run(&dev, &sides, (&recording, &plan), &RunOptions::default(), &mut (), &mut |_| ()).unwrap();
     let steps: Vec<&str> = report.steps.iter().map(|step| step.name.as_str()).collect();
     assert_eq!(steps, ["memory", "keys", "encoding", "encryption", "layer", "decryption"]);
     let layer_seconds = report.steps.iter().find(|step| step.name == "layer").unwrap().seconds;

@@ -8,36 +8,39 @@ use limbwise::{
 use limbwise_apps::{
     data::breast_cancer,
     logreg::{
+        client::{LogregClient, Options},
         data::{PrepareOptions, prepare},
         encrypted::{Logreg, levels_needed},
-        sigmoid::SigmoidPolynomial,
     },
 };
 use limbwise_device::Handle as _;
+use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     Event, Host, RunOptions, calibrate,
     keys::{InMemory, OnDisk},
     open, plan, record, run,
-    session::session,
+    session::{Sides, session},
 };
 
-fn program() -> Logreg {
+fn sides() -> (Logreg, LogregClient) {
     let levels = levels_needed(3, 3);
     let mut literal = ParamsLiteral::chain(11, 50, 45, levels, (55, 3), 5);
     literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
     let prepared = prepare(&breast_cancer(), &PrepareOptions::default()).unwrap();
     let params = Params::new(&literal).unwrap();
-    Logreg::new(&params, prepared, 64, 3, SigmoidPolynomial::least_squares(3, 8.0)).unwrap()
+    let options = Options { batch_rows: 64, iterations: 3, degree: 3, interval: 8.0 };
+    LogregClient::sides(&params, prepared, options).unwrap()
 }
 
 #[test]
 fn polynomial_memory_is_predicted_to_the_byte() {
-    let program = program();
+    let (program, client) = sides();
     for (threads, form) in [(1, KeyForm::Stored), (2, KeyForm::Stored), (2, KeyForm::Seeded)] {
         let recording = record(&program, form).unwrap();
         let dev = open("cpu", &Host { isa: None, threads: Some(threads) }).unwrap();
         let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
-        session(&dev, &program, (&recording.keys, &InMemory), &mut (), &(), |reader, result| {
+        let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
+        session(&dev, &sides, (&recording.keys, &InMemory), (&mut (), &mut ()), &(), |reader, result| {
             let values =
                 decrypt(reader.dev, reader.encoder, limbwise_apps::Program::params(&program), reader.secret, result)?;
             assert!(result.parts.iter().all(|p| p.shape().batch == result.batch()));
@@ -58,7 +61,8 @@ fn polynomial_memory_is_predicted_to_the_byte() {
 
 #[test]
 fn memory_with_keys_on_disk_is_predicted() {
-    let program = program();
+    let (program, client) = sides();
+    let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
     let params = limbwise_apps::Program::params(&program);
     let recording = record(&program, KeyForm::Disk).unwrap();
     let reads = recording.reads.clone().unwrap();
@@ -72,7 +76,7 @@ fn memory_with_keys_on_disk_is_predicted() {
         let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
         let (dir, reads) = (std::env::temp_dir(), recording.reads.as_ref().unwrap());
         let home = OnDisk::new(reads, &dir);
-        let results = session(&dev, &program, (&recording.keys, &home), &mut (), &(), |reader, result| {
+        let results = session(&dev, &sides, (&recording.keys, &home), (&mut (), &mut ()), &(), |reader, result| {
             decrypt(reader.dev, reader.encoder, params, reader.secret, result)
         });
         words.push(results.unwrap().len());
@@ -86,12 +90,13 @@ fn memory_with_keys_on_disk_is_predicted() {
 
 #[test]
 fn runs_report_their_predictions() {
-    let program = program();
+    let (program, client) = sides();
     let recording = record(&program, KeyForm::Stored).unwrap();
     let dev = open("cpu", &Host { isa: None, threads: Some(2) }).unwrap();
     let plan = plan(&program, "test", &recording, &calibrate(&dev, 11).unwrap()).unwrap();
     let mut done = Vec::new();
-    let report = run(&dev, &program, &recording, &plan, &RunOptions::default(), &mut |event| {
+    let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
+    let report = run(&dev, &sides, (&recording, &plan), &RunOptions::default(), &mut (), &mut |event| {
         if let Event::Done(step) = event {
             done.push(step.name);
         }
@@ -112,7 +117,7 @@ fn runs_report_their_predictions() {
 
 #[test]
 fn seeds_halve_the_keys() {
-    let program = program();
+    let (program, _) = sides();
     let params = limbwise_apps::Program::params(&program);
     let (stored, seeded) = (record(&program, KeyForm::Stored).unwrap(), record(&program, KeyForm::Seeded).unwrap());
     assert_eq!(stored.keys.required, seeded.keys.required);
@@ -126,7 +131,7 @@ fn seeds_halve_the_keys() {
 
 #[test]
 fn recording_is_deterministic_and_small() {
-    let program = program();
+    let (program, _) = sides();
     let (first, second) = (record(&program, KeyForm::Stored).unwrap(), record(&program, KeyForm::Stored).unwrap());
     let lines = |r: &limbwise_runtime::Recording| {
         let mut text = Vec::new();

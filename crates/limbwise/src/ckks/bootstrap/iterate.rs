@@ -32,25 +32,69 @@ impl<D: Device> Bootstrapper<D> {
         a: &Ciphertext<D>,
         begins: &mut dyn FnMut(&'static str),
     ) -> Result<Ciphertext<D>> {
+        let first = self.evaluate_in_steps(auto, &self.checked_message(auto, a)?, begins)?;
+        let second = self.evaluate_in_steps(auto, &self.amplified_error(auto, a, &first)?, begins)?;
+        self.corrected(auto, a, (&first, &second))
+    }
+
+    /// What the first pass bootstraps.
+    ///
+    /// # Errors
+    /// [`BootstrapError::TwoPasses`] where SlotToCoeff comes last, or too few levels.
+    pub fn checked_message(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         if self.levels.literal.order != Order::SlotToCoeffFirst {
             return Err(BootstrapError::TwoPasses.into());
         }
+        auto.scale_to(a, 1.0, self.levels.input_level())
+    }
+
+    /// What the first pass's error is multiplied by before the second.
+    fn gain(first: &Ciphertext<D>) -> f64 {
+        (MARGIN * first.estimate.error()).recip().log2().floor().exp2()
+    }
+
+    /// The rounding of a division at the scale of the input.
+    fn division(&self, auto: &Auto<'_, D>, slots: usize) -> f64 {
+        let params = auto.eval.params();
+        Estimate::exact(0.0).divided(params, slots, params.scale(self.levels.input_level())).error()
+    }
+
+    /// What the second pass bootstraps: the error of the first.
+    ///
+    /// # Errors
+    /// As [`Self::evaluate_twice`].
+    pub fn amplified_error(
+        &self,
+        auto: &Auto<'_, D>,
+        a: &Ciphertext<D>,
+        first: &Ciphertext<D>,
+    ) -> Result<Ciphertext<D>> {
         let _region = auto.eval.device().region("two_passes", 0);
-        let level = self.levels.input_level();
-        let message = auto.scale_to(a, 1.0, level)?;
-        let first = self.evaluate_in_steps(auto, &message, begins)?;
-        let gain = (MARGIN * first.estimate.error()).recip().log2().floor().exp2();
-        let error = auto.eval.sub(&auto.scale_to(&first, 1.0, level)?, &message)?;
+        let (level, gain) = (self.levels.input_level(), Self::gain(first));
+        let error = auto.eval.sub(&auto.scale_to(first, 1.0, level)?, &self.checked_message(auto, a)?)?;
         // An integer, so nothing is rounded. What was an error is the message now.
-        let division = Estimate::exact(0.0).divided(auto.eval.params(), error.slots, error.scale).error();
+        let division = self.division(auto, error.slots);
         let estimate = Estimate::exact(gain * first.estimate.error()).with_peak(1.0, false).with_error(gain * division);
-        let amplified = Ciphertext { estimate, ..auto.eval.mul_scalar(&error, gain, 1.0)? };
-        let second = self.evaluate_in_steps(auto, &amplified, begins)?;
+        Ok(Ciphertext { estimate, ..auto.eval.mul_scalar(&error, gain, 1.0)? })
+    }
+
+    /// The first pass without its error, which the second has bootstrapped.
+    ///
+    /// # Errors
+    /// As [`Self::evaluate_twice`].
+    pub fn corrected(
+        &self,
+        auto: &Auto<'_, D>,
+        a: &Ciphertext<D>,
+        (first, second): (&Ciphertext<D>, &Ciphertext<D>),
+    ) -> Result<Ciphertext<D>> {
+        let _region = auto.eval.device().region("two_passes", 0);
+        let gain = Self::gain(first);
         let below = self.levels.output_level() - 1;
-        let correction = auto.scale_to(&second, gain.recip(), below)?;
-        let mut result = auto.eval.sub(&auto.scale_to(&first, 1.0, below)?, &correction)?;
+        let correction = auto.scale_to(second, gain.recip(), below)?;
+        let mut result = auto.eval.sub(&auto.scale_to(first, 1.0, below)?, &correction)?;
         // The first pass's error is gone; what is left came in, or with the divisions.
-        let divisions = DIVISIONS.sqrt() * division;
+        let divisions = DIVISIONS.sqrt() * self.division(auto, result.slots);
         result.estimate = a.estimate.with_error(divisions.hypot(second.estimate.error() / gain));
         result.shadow.clone_from(&first.shadow);
         Ok(result)

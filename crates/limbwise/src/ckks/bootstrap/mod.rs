@@ -4,7 +4,7 @@
 //! Stays out: parameters (`params::bootstrap`), key generation, the choice of a plan for a memory budget (`runtime`).
 //!
 //! Read in this order: [`plan`], `transforms`, `slot_to_coeff`, `mod_raise`, `coeff_to_slot`, `eval_mod`, then
-//! [`Bootstrapper::evaluate`], `iterate`.
+//! [`Bootstrapper::evaluate`], `steps`, `iterate`.
 
 mod build;
 mod coeff_to_slot;
@@ -13,16 +13,17 @@ mod iterate;
 mod mod_raise;
 pub mod plan;
 mod slot_to_coeff;
+mod steps;
 mod transforms;
 
 pub use build::requirements;
 pub use plan::{BootstrapPlan, Content, HalvesAt, Rotations};
+pub use steps::Underway;
 
 use super::{Auto, Ciphertext, Estimate, Evaluator, LinearTransform, evaluator::linear};
 use crate::{
     error::{BootstrapError, KeyError, LevelError, Result, ScaleError},
     params::{Bootstrapping, Order, Sine},
-    rlwe::noise,
 };
 use eval_mod::Cubic;
 use limbwise_device::{Device, Handle as _};
@@ -141,44 +142,12 @@ impl<D: Device> Bootstrapper<D> {
         a: &Ciphertext<D>,
         begins: &mut dyn FnMut(&'static str),
     ) -> Result<Ciphertext<D>> {
-        let eval = &auto.eval;
-        self.check(eval, a)?;
-        let settled = auto.settle(a)?;
-        let needed = self.levels.input_level();
-        let a = &if settled.level > needed { auto.scale_to(&settled, 1.0, needed)? } else { settled };
-        let input = self.at_its_level(eval, a)?;
-        let _region = eval.device().region("bootstrap", 0);
-        let first = self.levels.literal.order == Order::SlotToCoeffFirst;
-        let linear_step = |a: &Ciphertext<D>, begins: &mut dyn FnMut(&'static str)| {
-            begins("slot_to_coeff");
-            slot_to_coeff::slot_to_coeff(self, eval, a)
-        };
-        let packed = if first { linear_step(&input, begins)? } else { self.lifted(eval, &input)? };
-        begins("mod_raise");
-        let raised = mod_raise::mod_raise(self, eval, &packed)?;
-        // In units of K·q₀ from here on; what was expected so far is kept for the end.
-        let (expected, params) = (raised.estimate, eval.params());
-        begins("coeff_to_slot");
-        let slots = coeff_to_slot::coeff_to_slot(self, eval, &self.in_units_of_the_range(params, raised))?;
-        begins("eval_mod");
-        let reduced = self.eval_mod(auto, &slots)?;
-        drop(slots);
-        let joined = self.joined(eval, &reduced)?;
-        let result = if first { joined } else { linear_step(&joined, begins)? };
-        let scale = params.scale(self.levels.output_level());
-        let reached = result.scale * self.fill;
-        debug_assert!((reached / scale - 1.0).abs() < 1e-8, "2^{} for 2^{}", reached.log2(), scale.log2());
-        let spread = if first { noise::slot_factor(self.plan.slots) } else { 1.0 };
-        let law = noise::eval_mod(params, self.plan.slots, a.estimate.part_width());
-        let division = Estimate::exact(0.0).divided(params, self.plan.slots, scale).error();
-        let error = (expected.error() / spread).hypot(law).hypot(self.divisions() * division);
-        let estimate =
-            Estimate::exact(a.estimate.magnitude).with_peak(a.estimate.peak, a.estimate.real).with_error(error);
-        let shadow = a.shadow.as_ref().map(|s| match self.plan.content {
-            Content::Complex => s.clone(),
-            Content::Real => s.map(|z| z.re.into()),
-        });
-        Ok(eval.seen(OP, Ciphertext { scale, estimate, shadow, slots: self.plan.slots, ..result }))
+        let mut underway = self.begin(auto, a)?;
+        while let Some(name) = self.next_step(&underway) {
+            begins(name);
+            underway = self.advance(auto, underway)?;
+        }
+        Ok(self.finish(auto, underway))
     }
 
     /// Fails, before anything is computed, for what this bootstrapper is not for.

@@ -22,8 +22,8 @@ use limbwise_math::galois::GaloisElement;
 use serde::{Deserialize, Serialize};
 
 /// How the rotations are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Strategy {
     /// One whole rotation a diagonal, one after another: the least memory.

@@ -3,9 +3,11 @@
 use super::{Image, ImageLayout, PackedMap, Spread, TensorError, matrix::check, packed_map::Builder};
 use crate::error::Result;
 use num_complex::Complex64;
+use serde::{Deserialize, Serialize};
 
 /// What lies outside an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Padding {
     /// Zeros, so that stride 1 keeps the size: (k − 1)/2 before, the rest behind.
     Same,

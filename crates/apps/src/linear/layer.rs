@@ -1,0 +1,214 @@
+//! A layer: the server's model and the shape of what it is applied to; and its description, which has no numbers.
+
+use super::{LinearError, data::generated};
+use limbwise::ckks::tensor::{Filters, Matrix, Padding};
+use serde::{Deserialize, Serialize};
+
+/// What is computed, with the clear operands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Layer {
+    /// `A·X + b`: A and b clear; X is encrypted and has so many columns.
+    Product {
+        /// A.
+        matrix: Matrix,
+        /// b; empty, or a value a row.
+        bias: Vec<f64>,
+        /// Columns of X; one is a vector.
+        vectors: usize,
+    },
+    /// `Aᵢ·Bᵢ` for square matrices, both encrypted.
+    Square {
+        /// Rows and columns.
+        side: usize,
+        /// How many.
+        pairs: usize,
+    },
+    /// A convolution with clear filters of an encrypted image.
+    Convolution {
+        /// The filters with bias, stride and padding.
+        filters: Filters,
+        /// Channels, rows and columns of the image.
+        image: [usize; 3],
+    },
+}
+
+/// The same without numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum LayerShape {
+    /// [`Layer::Product`].
+    Product {
+        /// Rows of A.
+        rows: usize,
+        /// Columns of A.
+        columns: usize,
+        /// Columns of X.
+        vectors: usize,
+    },
+    /// [`Layer::Square`].
+    Square {
+        /// Rows and columns.
+        side: usize,
+        /// How many.
+        pairs: usize,
+    },
+    /// [`Layer::Convolution`].
+    Convolution {
+        /// Filters, channels, rows and columns of a filter.
+        filters: [usize; 4],
+        /// Channels, rows and columns of the image.
+        image: [usize; 3],
+        /// From one pixel of the result to the next.
+        stride: usize,
+        /// What lies outside the image.
+        padding: Padding,
+    },
+}
+
+/// Where the numbers of a model come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Numbers {
+    /// From a seed that everybody knows.
+    Seed(u64),
+    /// The server has them.
+    Server,
+}
+
+/// A layer as both sides know it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// Its shape.
+    pub shape: LayerShape,
+    /// The matrix or filters; for encrypted matrices it has no meaning.
+    pub weights: Numbers,
+    /// The bias, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bias: Option<Numbers>,
+}
+
+/// The server's numbers, where a description leaves them to it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Model {
+    /// The matrix row by row, or the filters.
+    pub weights: Option<Vec<f64>>,
+    /// The bias.
+    pub bias: Option<Vec<f64>>,
+}
+
+/// Streams of generated numbers.
+pub const WEIGHTS: u64 = 0;
+/// Of what is encrypted.
+pub const INPUT: u64 = 1;
+/// Of the bias.
+pub const BIAS: u64 = 2;
+
+/// Most numbers of a matrix, of filters, of an image; and most on a side.
+const MOST_NUMBERS: usize = 1 << 26;
+const MOST_SIDE: usize = 1 << 16;
+
+impl LayerShape {
+    /// Numbers of the model, of the bias, of what is encrypted, and the terms of one result; none of them is large.
+    fn sizes(&self) -> Result<[usize; 4], LinearError> {
+        let product = |sides: &[usize]| {
+            let side = |&side: &usize| (side <= MOST_SIDE).then_some(side);
+            sides.iter().try_fold(1usize, |n, s| n.checked_mul(side(s)?))
+        };
+        let sizes = match *self {
+            Self::Product { rows, columns, vectors } => {
+                [product(&[rows, columns]), Some(rows), product(&[columns, vectors]), Some(columns)]
+            }
+            Self::Square { side, pairs } => [Some(0), Some(0), product(&[side, side, pairs]), Some(side)],
+            Self::Convolution { filters, image, .. } => {
+                [product(&filters), Some(filters[0]), product(&image), product(&filters[1..])]
+            }
+        };
+        let fits = |size: Option<usize>| size.filter(|&n| n <= MOST_NUMBERS).ok_or(LinearError::Large);
+        Ok([fits(sizes[0])?, fits(sizes[1])?, fits(sizes[2])?, fits(sizes[3])?])
+    }
+}
+
+impl Described {
+    /// The layer with the server's numbers.
+    ///
+    /// # Errors
+    /// [`LinearError::NoModel`] where they are wanted and absent, or those of their shape.
+    pub fn layer(&self, model: &Model) -> Result<Layer, LinearError> {
+        let wanted = |what, numbers: Option<&Vec<f64>>| numbers.cloned().ok_or(LinearError::NoModel { what });
+        self.with(|what, numbers, count, most| match (what, numbers) {
+            (_, Numbers::Seed(seed)) => Ok(generated(seed, if what == "bias" { BIAS } else { WEIGHTS }, count, most)),
+            ("bias", Numbers::Server) => wanted("bias", model.bias.as_ref()),
+            (_, Numbers::Server) => wanted("weights", model.weights.as_ref()),
+        })
+    }
+
+    /// The layer with any numbers in the place of the server's: for plans, keys and the layout of results.
+    ///
+    /// # Errors
+    /// Shapes that make no layer.
+    pub fn stand_in(&self) -> Result<Layer, LinearError> {
+        self.with(|what, numbers, count, most| {
+            let seed = if let Numbers::Seed(seed) = numbers { seed } else { 0 };
+            Ok(generated(seed, if what == "bias" { BIAS } else { WEIGHTS }, count, most))
+        })
+    }
+
+    fn with(
+        &self,
+        numbers: impl Fn(&'static str, Numbers, usize, f64) -> Result<Vec<f64>, LinearError>,
+    ) -> Result<Layer, LinearError> {
+        let [weights, biases, _, terms] = self.shape.sizes()?;
+        let most = 1.0 / (terms.max(1) as f64).sqrt();
+        let bias = || self.bias.map_or(Ok(Vec::new()), |from| numbers("bias", from, biases, 1.0));
+        match self.shape {
+            LayerShape::Product { rows, columns, vectors } => Ok(Layer::Product {
+                matrix: Matrix::new(rows, columns, numbers("weights", self.weights, weights, most)?)?,
+                bias: bias()?,
+                vectors,
+            }),
+            LayerShape::Square { side, pairs } => Ok(Layer::Square { side, pairs }),
+            LayerShape::Convolution { filters, image, stride, padding } => {
+                let weights = numbers("weights", self.weights, weights, most)?;
+                Ok(Layer::Convolution { filters: Filters::new(filters, weights, bias()?, stride, padding)?, image })
+            }
+        }
+    }
+}
+
+impl Layer {
+    /// Levels that it takes.
+    #[must_use]
+    pub fn levels_needed(&self) -> usize {
+        if matches!(self, Self::Square { .. }) { limbwise::ckks::tensor::square_product::LEVELS } else { 1 }
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Product { matrix, vectors, .. } => {
+                let (rows, columns) = (matrix.rows(), matrix.columns());
+                format!("clear {rows}×{columns} × encrypted {columns}×{vectors}")
+            }
+            Self::Square { side, pairs } => {
+                format!("{pairs} × encrypted {side}×{side} × encrypted {side}×{side}")
+            }
+            Self::Convolution { filters, image: [channels, height, width] } => {
+                format!("{} on an encrypted image of {channels}×{height}×{width}", filters.describe())
+            }
+        }
+    }
+
+    /// The shape of the results.
+    ///
+    /// # Errors
+    /// An image that the filters do not fit.
+    pub fn result_shape(&self) -> limbwise::Result<Vec<usize>> {
+        Ok(match self {
+            Self::Product { matrix, vectors, .. } => vec![matrix.rows(), *vectors],
+            Self::Square { side, pairs } => vec![*pairs, *side, *side],
+            Self::Convolution { filters, image } => filters.output(*image)?.to_vec(),
+        })
+    }
+}

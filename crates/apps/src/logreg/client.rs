@@ -1,0 +1,172 @@
+//! The client's side: prepared rows, how they are packed, and what the trained model is worth.
+
+use super::{
+    data::{Batches, Prepared},
+    encrypted::{Layout, Logreg, LogregError, Training, WEIGHT_BOUND},
+    metrics::{metrics, scores},
+    plain::{Activation, LearningRate, TrainOptions, Trained, safe_learning_rate, train},
+};
+use crate::client::{Accuracy, Client, Conclusion};
+use limbwise::{
+    Complex64,
+    ckks::{Precision, Promise},
+    params::Params,
+};
+use serde_json::json;
+
+/// Options of a training, beside its data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Rows of a mini-batch, at most all.
+    pub batch_rows: usize,
+    /// Steps of gradient descent.
+    pub iterations: usize,
+    /// Degree of the polynomial in the sigmoid's place.
+    pub degree: usize,
+    /// Half the width of the interval that it fits on.
+    pub interval: f64,
+}
+
+/// Until rows are packed.
+const UNKNOWN: Promise = Promise { magnitude: 1.0, peak: 1.0, real: true };
+
+/// What the other side is told of prepared rows and options, but for the sizes of values: see [`LogregClient::promises`].
+fn training(prepared: &Prepared, options: Options) -> Training {
+    let Options { batch_rows, iterations, degree, interval } = options;
+    Training {
+        columns: prepared.train.cols,
+        train_rows: prepared.train.labels.len(),
+        test_rows: prepared.test.labels.len(),
+        batch_rows: batch_rows.min(prepared.train.labels.len()),
+        iterations,
+        degree,
+        interval,
+        learning_rate: safe_learning_rate(&prepared.train),
+        train: UNKNOWN,
+        test: UNKNOWN,
+    }
+}
+
+/// The data of a training.
+#[derive(Clone, Debug)]
+pub struct LogregClient {
+    program: Logreg,
+    prepared: Prepared,
+    batches: Batches,
+}
+
+impl LogregClient {
+    /// For a program and the rows that it was made for, or others of the same shape.
+    ///
+    /// # Errors
+    /// What does not fit, in words.
+    pub fn new(program: &Logreg, prepared: Prepared) -> Result<Self, String> {
+        let options = program.training();
+        let got = [prepared.train.cols, prepared.train.labels.len(), prepared.test.labels.len()];
+        let wanted = [options.columns, options.train_rows, options.test_rows];
+        if got != wanted {
+            let text = |[columns, train, test]: [usize; 3]| {
+                format!("{train} training and {test} held-back rows of {} features", columns.saturating_sub(1))
+            };
+            return Err(format!("got {}; the program is for {}", text(got), text(wanted)));
+        }
+        let batches = Batches::new(&prepared.train, options.batch_rows.max(1));
+        Ok(Self { program: program.clone(), prepared, batches })
+    }
+
+    /// Both sides of a training on prepared rows.
+    ///
+    /// # Errors
+    /// As [`Logreg::new`].
+    pub fn sides(params: &Params, prepared: Prepared, options: Options) -> Result<(Logreg, Self), LogregError> {
+        let program = Logreg::new(params, training(&prepared, options))?;
+        let batches = Batches::new(&prepared.train, program.training().batch_rows);
+        let client = Self { program: program.clone(), prepared, batches };
+        Ok((program.with_promises(client.promises())?, client))
+    }
+
+    /// What the other side is told of training rows and held-back rows as they are packed.
+    #[must_use]
+    pub fn promises(&self) -> [Promise; 2] {
+        let of = |input, slots| Promise::of(&self.values(input), slots).rounded();
+        let (batches, slots) = (self.program.used_batches(), self.program.training.slots());
+        let training = (1..batches).fold(of(0, slots), |all, input| all.or_wider(of(input, slots)));
+        [training, of(batches, self.program.testing.slots())]
+    }
+
+    fn options(&self) -> TrainOptions {
+        let Training { iterations, learning_rate, .. } = *self.program.training();
+        let activation = Activation::Polynomial(self.program.polynomial.clone());
+        TrainOptions { iterations, learning_rate: LearningRate::Constant(learning_rate), activation }
+    }
+
+    fn warnings(&self, twin: &Trained, activation: &Activation) -> Vec<String> {
+        let left = twin.left_interval(activation);
+        let warning = left.map(|t| {
+            format!(
+                "iteration {} asked the polynomial sigmoid for {:.1}, outside [−{2}, {2}]: the weights are not to be trusted; widen the interval or lower the learning rate",
+                t + 1,
+                twin.max_input[t],
+                activation.interval()
+            )
+        });
+        let largest = twin.weights.w.iter().fold(0.0f64, |most, w| most.max(w.abs()));
+        let wrapped = (self.program.count_of_bootstraps() > 0 && largest > WEIGHT_BOUND).then(|| {
+            format!("a weight reached {largest:.1}, beyond the {WEIGHT_BOUND} that bootstrapping was promised: the weights are not to be trusted")
+        });
+        warning.into_iter().chain(wrapped).collect()
+    }
+}
+
+impl Layout {
+    /// Row-major values, cut into vectors of slots.
+    pub(super) fn pack(self, values: &[f64]) -> Vec<Vec<Complex64>> {
+        let vector = |rows: &[f64]| {
+            let mut slots = vec![Complex64::default(); self.slots()];
+            for (row, place) in rows.chunks_exact(self.cols).zip(slots.chunks_exact_mut(self.width)) {
+                place.iter_mut().zip(row).for_each(|(slot, &x)| *slot = x.into());
+            }
+            slots
+        };
+        values.chunks(self.rows * self.cols).map(vector).collect()
+    }
+}
+
+impl Client for LogregClient {
+    fn values(&self, input: usize) -> Vec<Vec<Complex64>> {
+        if input < self.program.used_batches() {
+            self.program.training.pack(&self.batches.at(input).signed)
+        } else {
+            self.program.testing.pack(&self.prepared.test.features)
+        }
+    }
+
+    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion {
+        let options = self.options();
+        let twin = train(&self.batches, &options);
+        let truth = train(&self.batches, &TrainOptions { activation: Activation::Sigmoid, ..options.clone() });
+        let test = &self.prepared.test;
+        let (width, cols) = (self.program.training.width, self.program.training.cols);
+        let expected: Vec<Complex64> = (0..self.program.training.slots())
+            .map(|slot| twin.weights.w.get(slot % width).copied().unwrap_or(0.0).into())
+            .collect();
+        let weights = &results[0][0];
+        let got: Vec<f64> = self.program.scores(&results[1]).map(|z| z.re).collect();
+        let encrypted = metrics(&got, &test.labels);
+        let clear = metrics(&scores(test, &twin.weights.w), &test.labels);
+        let sigmoid = metrics(&scores(test, &truth.weights.w), &test.labels);
+        let details = json!({
+            "auc": { "encrypted": encrypted.auc, "clear": clear.auc },
+            "true_sigmoid": { "accuracy": sigmoid.accuracy, "auc": sigmoid.auc },
+            "largest_sigmoid_input": twin.largest_input(),
+            "weights": weights.iter().take(cols).map(|z| z.re).collect::<Vec<f64>>(),
+            "columns": self.prepared.columns,
+        });
+        Conclusion {
+            precision: Precision::of(weights, &expected),
+            accuracy: Some(Accuracy { encrypted: encrypted.accuracy, clear: clear.accuracy }),
+            details: details.as_object().cloned().unwrap_or_default(),
+            warnings: self.warnings(&twin, &options.activation),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Options about randomness and passphrases.
+
+use crate::failure::Mistake;
+use anyhow::Context as _;
+use limbwise::wire::Lock;
+use limbwise_math::sampling::{Seed, SeedSource};
+use limbwise_runtime::{files::create_secret, places::read_up_to};
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+/// The secret seed of a run with a checkpoint.
+const SEED: &str = "seed";
+
+/// Removes the seed of a run that is over.
+///
+/// # Errors
+/// Those of the system.
+pub(crate) fn forget_seed(dir: &Path) -> std::io::Result<()> {
+    let path = dir.join(SEED);
+    if path.exists() { std::fs::remove_file(path) } else { Ok(()) }
+}
+
+/// A seed in the place of the system's randomness.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct SeedArgs {
+    /// INSECURE: take all randomness from this number, which repeats the same keys and ciphertexts, for anybody
+    #[arg(long, value_name = "NUMBER", global = true, help_heading = "Randomness")]
+    seed: Option<u64>,
+}
+
+impl SeedArgs {
+    /// Where seeds come from in a run, which keeps nothing.
+    pub(crate) fn of_run(self) -> SeedSource {
+        self.seed.map_or(SeedSource::System, SeedSource::Repeating)
+    }
+
+    /// Where seeds come from in a run that goes on after a stop: from the number, or from a secret seed that the directory
+    /// keeps until the end.
+    ///
+    /// # Errors
+    /// Those of the system, or a file that is no seed.
+    pub(crate) fn of_checkpoint(self, dir: &Path) -> anyhow::Result<SeedSource> {
+        if self.seed.is_some() {
+            return Ok(self.of_run());
+        }
+        std::fs::create_dir_all(dir).map_err(|e| Mistake(format!("{}: cannot be made: {e}", dir.display())))?;
+        let path = dir.join(SEED);
+        if !path.exists() {
+            let seed = Seed::from_os().map_err(limbwise::Error::from)?;
+            let mut file = create_secret(&path)?;
+            file.write_all(&seed.0)?;
+            file.sync_all()?;
+        }
+        let bytes = read_up_to(&path, 64)?;
+        let bytes = <[u8; 32]>::try_from(&bytes[..]);
+        let wrong = |_| Mistake(format!("{}: not the seed of a checkpoint; delete the directory", path.display()));
+        Ok(SeedSource::Kept(Seed(bytes.map_err(wrong)?)))
+    }
+
+    /// Where seeds come from in what is kept: a number only with leave.
+    ///
+    /// # Errors
+    /// [`Mistake`] for a number without leave.
+    pub(crate) fn of_files(self, leave: InsecureSeed) -> Result<SeedSource, Mistake> {
+        match self.seed {
+            Some(seed) if !leave.insecure_seed => Err(Mistake(format!(
+                "--seed {seed}: keys and ciphertexts from a number protect nothing, for anybody can make them again; leave it out, or add --insecure-seed for tests"
+            ))),
+            _ => Ok(self.of_run()),
+        }
+    }
+}
+
+/// Leave to be insecure.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct InsecureSeed {
+    /// Allow --seed: what is made then is marked insecure_randomness
+    #[arg(long, global = true, help_heading = "Randomness")]
+    insecure_seed: bool,
+}
+
+/// The passphrase of the secret key.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct PassphraseArgs {
+    /// A file whose first line is the passphrase of the secret key
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Secret key")]
+    passphrase_file: Option<PathBuf>,
+}
+
+/// A passphrase, or none.
+pub(crate) struct Passphrase(Option<String>);
+
+impl PassphraseArgs {
+    /// Reads the passphrase.
+    ///
+    /// # Errors
+    /// A file that is absent, or has none.
+    pub(crate) fn read(&self) -> anyhow::Result<Passphrase> {
+        let Some(path) = &self.passphrase_file else { return Ok(Passphrase(None)) };
+        let text = String::from_utf8(read_up_to(path, 1 << 16)?).ok();
+        let line = text.as_deref().and_then(|text| text.lines().next()).filter(|line| !line.is_empty());
+        let none = || Mistake(format!("{}: no passphrase in its first line; wanted UTF-8 text", path.display()));
+        Ok(Passphrase(Some(line.with_context(none).map_err(|_| none())?.to_owned())))
+    }
+}
+
+impl Passphrase {
+    /// As the library takes it.
+    pub(crate) fn lock(&self) -> Lock<'_> {
+        self.0.as_deref().map_or(Lock::None, Lock::Passphrase)
+    }
+
+    /// Whether there is one.
+    pub(crate) fn is_some(&self) -> bool {
+        self.0.is_some()
+    }
+}

@@ -1,0 +1,149 @@
+//! `limbwise encrypt`: a client's data as the inputs of its program.
+
+use crate::{
+    failure::Mistake,
+    host::HostArgs,
+    output::JsonArgs,
+    progress::Progress,
+    secrets::{InsecureSeed, PassphraseArgs, SeedArgs},
+    text::{table::line, units},
+    verbs::{
+        existing,
+        keygen::{DATA, insecure},
+    },
+    workload::Data,
+};
+use clap::ValueEnum;
+use limbwise_apps::{AnyProgram, Description, Encryption, Program as _};
+use limbwise_runtime::{
+    client::{EncryptionKey, encrypt_files},
+    places::{description, read_up_to, targets},
+};
+use serde::Serialize;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Under which key.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum KeyChoice {
+    /// Anybody can encrypt with it
+    Public,
+    /// Less noise, and files of half the size
+    Secret,
+}
+
+/// Encrypt a client's data as the inputs of its program
+///
+/// Reads the data as the keys were made for, or other data of the same shape (--data): a table of numbers or a NumPy
+/// array. A program with several inputs gets a file each, in the order in which it takes them.
+///
+/// Examples:
+///   limbwise encrypt --client mine --out in                the data that keygen was told of
+///   limbwise encrypt --client mine --data x.npy --out in   other data of the same shape
+///
+/// A ciphertext's file tells what the description promises of the values, and nothing that was measured from them.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Encrypt {
+    /// Directory of the client
+    #[arg(long, value_name = "DIR")]
+    client: PathBuf,
+
+    /// Data in the place of what the keys were made for: a table or .npy (for encrypted-matmul twice: left, right)
+    #[arg(long, value_name = "FILE")]
+    data: Vec<PathBuf>,
+
+    /// A directory, or for a single input a file *.ct
+    #[arg(long, value_name = "PATH")]
+    out: PathBuf,
+
+    /// Replace files that exist
+    #[arg(long)]
+    force: bool,
+
+    /// The key to encrypt with [default: what the program is planned with]
+    #[arg(long, value_enum, value_name = "WHICH")]
+    key: Option<KeyChoice>,
+
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
+    #[command(flatten)]
+    seed: SeedArgs,
+    #[command(flatten)]
+    insecure: InsecureSeed,
+    #[command(flatten)]
+    host: HostArgs,
+    #[command(flatten)]
+    output: JsonArgs,
+}
+
+/// What was written.
+#[derive(Debug, Serialize)]
+struct Report {
+    workload: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    insecure_randomness: bool,
+    key: Encryption,
+    inputs: Vec<Written>,
+}
+
+/// An input in its file.
+#[derive(Debug, Serialize)]
+struct Written {
+    name: String,
+    file: PathBuf,
+    bytes: u64,
+}
+
+/// The program of a client's directory, and where its data are.
+///
+/// # Errors
+/// Files that are absent or refused.
+pub(super) fn open(dir: &Path) -> anyhow::Result<(Description, AnyProgram, Data)> {
+    let description = description(dir)?;
+    let program = description.stand_in().map_err(|e| Mistake(format!("{}: {e}", dir.display())))?;
+    let path = dir.join(DATA);
+    let data = serde_json::from_slice(&read_up_to(&path, 1 << 20)?)
+        .map_err(|e| Mistake(format!("{}: {e} (\"limbwise keygen\" writes it)", path.display())))?;
+    Ok((description, program, data))
+}
+
+impl Encrypt {
+    pub(super) fn execute(&self) -> anyhow::Result<()> {
+        let output = self.output.open();
+        let seeds = self.seed.of_files(self.insecure)?;
+        let (description, program, data) = open(&self.client)?;
+        let client = data.client(&description, &program, &self.data)?;
+        let inputs = program.inputs();
+        let files = targets(&self.out, "input", inputs.len(), existing(self.force))?;
+        let key = match self.key {
+            Some(KeyChoice::Public) => Encryption::PublicKey,
+            Some(KeyChoice::Secret) => Encryption::SecretKey,
+            None => program.encryption(),
+        };
+        let passphrase = self.passphrase.read()?;
+        let dev = self.host.open()?;
+        let read = EncryptionKey::read(&dev, program.params(), &self.client, key, passphrase.lock())?;
+        let mut progress = Progress::new(0.0);
+        encrypt_files(&dev, (&program, &client), (&read, &seeds), &files, &mut progress)?;
+        progress.finish();
+        let written = |(input, file): (limbwise_apps::Input, PathBuf)| {
+            let bytes = fs::metadata(&file)?.len();
+            Ok(Written { name: input.name, file, bytes })
+        };
+        let report = Report {
+            workload: program.name().into(),
+            insecure_randomness: seeds.is_insecure() || description.insecure_randomness,
+            key,
+            inputs: inputs.into_iter().zip(files).map(written).collect::<anyhow::Result<_>>()?,
+        };
+        let mut text = String::from("encrypted\n");
+        text.extend(insecure(report.insecure_randomness).map(|reason| line("INSECURE", reason)));
+        for Written { name, file, bytes } in &report.inputs {
+            text += &line(name, &format!("{}, {}", file.display(), units::bytes(*bytes)));
+        }
+        output.report(&report, &text)
+    }
+}

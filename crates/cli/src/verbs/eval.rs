@@ -1,0 +1,159 @@
+//! `limbwise eval`: a program on encrypted files, with public keys only.
+
+use crate::{
+    failure::Mistake,
+    host::{HostArgs, MemoryArgs},
+    output::JsonArgs,
+    progress::{Progress, note},
+    text::{table::line, units},
+    verbs::existing,
+    workload::linear::model,
+};
+use clap::ValueEnum;
+use limbwise::rlwe::KeyForm;
+use limbwise_apps::{description::Workload, linear::layer::Model};
+use limbwise_runtime::{
+    EvalReport, Job, Limits, evaluate_files,
+    places::{KEYS, ciphertexts, description},
+};
+use std::path::PathBuf;
+
+/// How evaluation keys are kept.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Kept {
+    /// Both halves in memory: fastest
+    Stored,
+    /// The uniform half as a seed that is grown at each use: half the memory
+    Seeded,
+    /// In their file, one read ahead of use: the least memory
+    Disk,
+}
+
+impl From<Kept> for KeyForm {
+    fn from(kept: Kept) -> Self {
+        match kept {
+            Kept::Stored => Self::Stored,
+            Kept::Seeded => Self::Seeded,
+            Kept::Disk => Self::Disk,
+        }
+    }
+}
+
+/// Evaluate a program on encrypted files, with public keys only
+///
+/// Reads the program's description, the keys it needs and the encrypted inputs, checks that all belong together, and
+/// writes the encrypted results. With --checkpoint the state after each step is kept: a run that was killed goes on from
+/// there when the same command is given again, with the same result to the last bit.
+///
+/// Examples:
+///   limbwise eval --server theirs --in in --out results
+///   limbwise eval --server theirs --in in --out results --memory 3GB --checkpoint state
+///
+/// What the numbers mean:
+///   seconds        of the evaluation; reading of keys and inputs and writing of results are steps of their own
+///   precision      -log2 of the mean absolute error that is expected of the first result
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Eval {
+    /// Directory of the server: program.json and evaluation.keys
+    #[arg(long, value_name = "DIR")]
+    server: PathBuf,
+
+    /// The encrypted inputs: their directory, or files in the program's order
+    #[arg(long = "in", value_name = "PATH", num_args = 1.., required = true)]
+    inputs: Vec<PathBuf>,
+
+    /// A directory, or for a single result a file *.ct
+    #[arg(long, value_name = "PATH")]
+    out: PathBuf,
+
+    /// Replace files that exist
+    #[arg(long)]
+    force: bool,
+
+    /// The server's matrix or filters, where the description leaves them to it: a table or .npy
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+
+    /// The server's bias, where the description leaves it to it
+    #[arg(long, value_name = "FILE")]
+    bias: Option<PathBuf>,
+
+    /// How evaluation keys are kept [default: the fastest that fits]
+    #[arg(long, value_enum, value_name = "HOW")]
+    keys: Option<Kept>,
+
+    /// Keep the state after each step in this directory, and go on from what is there
+    #[arg(long, value_name = "DIR")]
+    checkpoint: Option<PathBuf>,
+
+    #[command(flatten)]
+    host: HostArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+    #[command(flatten)]
+    output: JsonArgs,
+}
+
+impl Eval {
+    pub(super) fn execute(&self) -> anyhow::Result<()> {
+        let output = self.output.open();
+        let description = description(&self.server)?;
+        let files = [self.weights.as_deref(), self.bias.as_deref()];
+        let model = match &description.workload {
+            Workload::Linear { layer, .. } => model(&layer.shape, files)?,
+            _ if files.iter().any(Option::is_some) => {
+                return Err(
+                    Mistake("--weights, --bias: this program has no clear matrix; leave them out".into()).into()
+                );
+            }
+            _ => Model::default(),
+        };
+        let inputs = match &self.inputs[..] {
+            [place] => ciphertexts(place)?,
+            files => files.to_vec(),
+        };
+        let dev = self.host.open()?;
+        let job = Job {
+            description: &description,
+            model: &model,
+            keys: &self.server.join(KEYS),
+            inputs: &inputs,
+            results: &self.out,
+            existing: existing(self.force),
+            checkpoint: self.checkpoint.as_deref(),
+        };
+        let limits =
+            Limits { key_form: self.keys.map(Into::into), memory_bytes: self.memory.most, ..Limits::default() };
+        let mut progress = Progress::new(0.0);
+        let report = evaluate_files(&dev, &job, &limits, &mut |event| progress.tell(event))?;
+        progress.finish();
+        if let Some(step) = report.resumed_after {
+            note(&format!("went on after step {step} of the checkpoint"));
+        }
+        output.report(&report, &render(&report))
+    }
+}
+
+fn render(report: &EvalReport) -> String {
+    let mut text = String::from("evaluated\n");
+    if let Some(reason) = &report.insecure_reason {
+        text += &line("INSECURE", reason);
+    }
+    if report.insecure_randomness {
+        text += &line("INSECURE", "randomness from --seed: anybody can make the same keys");
+    }
+    text += &line("precision", &format!("{:.1} bits predicted", report.precision_bits_predicted));
+    text += &line("seconds", &units::seconds(report.seconds));
+    let peak = report.peak_memory_bytes;
+    let measured = peak.measured.map_or_else(|| "not told by this system".into(), units::bytes);
+    text += &line("peak memory", &format!("{measured}; {} predicted", units::bytes(peak.predicted)));
+    text += &line("keys", &units::bytes(report.key_bytes));
+    text += &line("levels left", &report.levels_left.to_string());
+    let steps = report.steps.iter().map(|s| format!("{} {}", s.name, units::seconds(s.seconds)));
+    text += &line("steps", &steps.collect::<Vec<_>>().join(", "));
+    for path in &report.results {
+        text += &line("result", &path.display().to_string());
+    }
+    text
+}

@@ -1,0 +1,96 @@
+//! `limbwise inspect`: what any file holds, without a secret.
+
+use crate::{
+    failure::Mistake,
+    host::HostArgs,
+    output::JsonArgs,
+    text::{table::line, units},
+};
+use limbwise::{params::Params, wire::read_params};
+use limbwise_apps::{Description, description::MOST_BYTES};
+use limbwise_runtime::{
+    inspect::{Inspection, inspect},
+    places::{PARAMS, PROGRAM, open_file, read_up_to},
+};
+use std::path::{Path, PathBuf};
+
+/// Say what files hold: kind, version, parameters, sizes, keys, and whether they are whole
+///
+/// Reads keys, ciphertexts, parameters, descriptions, recorded programs and reports; never a secret. Names and sizes of
+/// keys, and the checks of --verify, need the parameters: those of --params, or of the file's own directory.
+///
+/// Examples:
+///   limbwise inspect theirs/evaluation.keys
+///   limbwise inspect --verify --params theirs in/*.ct
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Inspect {
+    /// The files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Read everything in them, and compare with the checksums
+    #[arg(long)]
+    verify: bool,
+
+    /// The parameters: a directory of client or server, a program.json, or a file of parameters
+    #[arg(long, value_name = "PATH")]
+    params: Option<PathBuf>,
+
+    #[command(flatten)]
+    host: HostArgs,
+    #[command(flatten)]
+    output: JsonArgs,
+}
+
+impl Inspect {
+    pub(super) fn execute(&self) -> anyhow::Result<()> {
+        let output = self.output.open();
+        let dev = if self.verify { Some(self.host.open()?) } else { None };
+        let given = self.params.as_deref().map(parameters).transpose()?;
+        let mut all = Vec::new();
+        for file in &self.files {
+            let beside =
+                || file.parent().and_then(|dir| [PROGRAM, PARAMS].iter().find_map(|n| parameters(&dir.join(n)).ok()));
+            let params = given.clone().or_else(beside);
+            all.push(inspect(file, params.as_ref(), dev.as_ref())?);
+        }
+        let text = all.iter().map(render).collect::<Vec<_>>().join("\n");
+        output.report(&all, &text)
+    }
+}
+
+/// The parameters of a directory, a description or a file of their own.
+fn parameters(path: &Path) -> anyhow::Result<Params> {
+    if path.is_dir() {
+        return parameters(&path.join(PROGRAM)).or_else(|_| parameters(&path.join(PARAMS)));
+    }
+    let named = |e: &dyn std::fmt::Display| Mistake(format!("{}: {e}", path.display()));
+    if path.extension().is_some_and(|e| e == "json") {
+        let description = Description::parse(&read_up_to(path, MOST_BYTES)?).map_err(|e| named(&e))?;
+        return Ok(description.params().map_err(|e| named(&e))?);
+    }
+    Ok(read_params(open_file(path)?).map_err(|e| named(&e))?)
+}
+
+fn render(file: &Inspection) -> String {
+    let mut text = format!("{}\n", file.file);
+    text += &line("kind", &format!("{}, version {}", file.kind, file.version));
+    text += &line("bytes", &units::bytes(file.bytes));
+    text.extend(file.parameters.iter().map(|fingerprint| line("parameters", fingerprint)));
+    match file.verified {
+        Some(true) => text += &line("verified", "all checksums hold"),
+        Some(false) => text += &line("verified", "the header only: the rest is secret"),
+        None => {}
+    }
+    for (name, value) in &file.header {
+        let value = value.to_string();
+        if value.len() <= 200 && name != "keys" {
+            text += &line(name, &value);
+        }
+    }
+    for key in &file.keys {
+        text += &line("key", &format!("{} at level {}, {} in memory", key.name, key.level, units::bytes(key.bytes)));
+    }
+    text
+}

@@ -1,0 +1,155 @@
+//! `limbwise keygen`: the keys of a program, the secret apart from what the server gets.
+
+use crate::{
+    failure::Mistake,
+    host::{HostArgs, MemoryArgs},
+    output::OutputArgs,
+    progress::{Progress, note},
+    readings::{calibrated, planned, recorded},
+    secrets::{InsecureSeed, PassphraseArgs, SeedArgs},
+    text::{table::line, units},
+    workload::Workload,
+};
+use limbwise_apps::Program as _;
+use limbwise_runtime::{
+    keygen::{Sides, check, keygen},
+    places::put_bytes,
+};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Where the client's directory remembers how to read its data.
+pub(super) const DATA: &str = "data.json";
+
+/// Make the keys of a program: the secret one for the client, the others for the server
+///
+/// Records the program to learn which keys it needs, at which level, and makes these and no others, one after the other.
+/// The client's directory gets the secret key (readable by its owner only), the public key, the program's description
+/// and the paths of its data; the server's gets the evaluation keys, the public key, parameters and description.
+///
+/// Examples:
+///   limbwise keygen logreg --client mine --server theirs
+///   limbwise keygen linear --weights server --rows 10 --cols 784 --client mine --server theirs --passphrase-file p.txt
+///
+/// What the server is told: the description (program.json), with sizes of the data, options, the largest value and root
+/// mean square of what is encrypted, and for logreg the learning rate, which is an eigenvalue of the training rows.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Keygen {
+    #[command(subcommand)]
+    workload: Workload,
+
+    /// Directory of the client: made if it is not there
+    #[arg(long, value_name = "DIR", global = true, help_heading = "Sides")]
+    client: Option<PathBuf>,
+
+    /// Directory of what the server gets: made if it is not there
+    #[arg(long, value_name = "DIR", global = true, help_heading = "Sides")]
+    server: Option<PathBuf>,
+
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
+    #[command(flatten)]
+    seed: SeedArgs,
+    #[command(flatten)]
+    insecure: InsecureSeed,
+    #[command(flatten)]
+    host: HostArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// What was made.
+#[derive(Debug, Serialize)]
+struct Report {
+    workload: String,
+    preset: String,
+    security_bits: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    insecure_reason: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    insecure_randomness: bool,
+    client: PathBuf,
+    server: PathBuf,
+    /// The secret key is under a passphrase.
+    passphrase: bool,
+    keys: usize,
+    /// Of the file of evaluation keys.
+    key_file_bytes: u64,
+    /// How they were planned to be kept in memory.
+    key_form: limbwise::rlwe::KeyForm,
+    precision_bits_predicted: f64,
+}
+
+/// A directory that must be given.
+fn given<'a>(dir: Option<&'a PathBuf>, name: &str) -> Result<&'a Path, Mistake> {
+    dir.map(PathBuf::as_path).ok_or_else(|| {
+        Mistake(format!("--{name} is missing: give two directories, --client for the secret and --server for the rest"))
+    })
+}
+
+impl Keygen {
+    pub(super) fn execute(&self) -> anyhow::Result<()> {
+        let output = self.output.open()?;
+        let (client, server) = (given(self.client.as_ref(), "client")?, given(self.server.as_ref(), "server")?);
+        let seeds = self.seed.of_files(self.insecure)?;
+        let passphrase = self.passphrase.read()?;
+        let dev = self.host.open()?;
+        let built = self.workload.build(self.memory.most)?;
+        let places = Sides { client, server };
+        check(places)?;
+        // Where nothing is left open, nothing is measured.
+        let (way, recording) = match &built.ways[..] {
+            [way] => (*way, recorded(&built.program(*way), *way)?),
+            _ => {
+                let planned = planned(&built, &calibrated(&dev, built.params().log_n())?, self.memory.most)?;
+                (planned.way, planned.recording)
+            }
+        };
+        let mut description = built.description(way);
+        description.insecure_randomness = seeds.is_insecure();
+        let mut data = serde_json::to_vec_pretty(&self.workload.data())?;
+        data.push(b'\n');
+        let mut progress = Progress::new(0.0);
+        let required = &recording.keys.required;
+        let bytes = keygen(&dev, places, (&description, required), (passphrase.lock(), &seeds), &mut progress)?;
+        progress.finish();
+        put_bytes(&client.join(DATA), &data)?;
+        note("the secret key is in the client's directory alone: keep it, nobody can make it again");
+        let security = built.params().security();
+        let report = Report {
+            workload: built.program(way).name().into(),
+            preset: built.preset.clone(),
+            security_bits: security.bits,
+            insecure_reason: security.insecure_reason.clone(),
+            insecure_randomness: seeds.is_insecure(),
+            client: client.to_owned(),
+            server: server.to_owned(),
+            passphrase: passphrase.is_some(),
+            keys: required.len(),
+            key_file_bytes: bytes,
+            key_form: recording.keys.form,
+            precision_bits_predicted: recording.results[0].estimate.precision_bits(),
+        };
+        output.report(&report, &render(&report))
+    }
+}
+
+fn render(report: &Report) -> String {
+    let mut text = String::from("keys\n");
+    for reason in report.insecure_reason.iter().map(String::as_str).chain(insecure(report.insecure_randomness)) {
+        text += &line("INSECURE", reason);
+    }
+    text += &line("client", &report.client.display().to_string());
+    text += &line("server", &report.server.display().to_string());
+    text += &line("keys", &format!("{}, {} in their file", report.keys, units::bytes(report.key_file_bytes)));
+    text += &line("precision", &format!("{:.1} bits predicted", report.precision_bits_predicted));
+    text
+}
+
+/// What to say of randomness from a number.
+pub(super) fn insecure(is: bool) -> Option<&'static str> {
+    is.then_some("randomness from --seed: anybody can make the same keys")
+}

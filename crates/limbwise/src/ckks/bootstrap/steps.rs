@@ -1,0 +1,116 @@
+//! Bootstrapping step by step: what lies between two steps can be kept, and gone on from later.
+
+use super::{Bootstrapper, OP, coeff_to_slot, mod_raise, slot_to_coeff};
+use crate::{
+    ckks::{Auto, Ciphertext, Estimate, Shadow, bootstrap::Content},
+    error::Result,
+    params::Order,
+    rlwe::noise,
+};
+use limbwise_device::Device;
+
+/// A bootstrapping under way. What it computes hangs on nothing but the input, [`Self::done`], [`Self::value`] and
+/// [`Self::expected`].
+pub struct Underway<D: Device> {
+    /// Steps that are over.
+    pub done: usize,
+    /// What the next one starts from, or the result.
+    pub value: Ciphertext<D>,
+    /// Expected error of the message when it was raised; zero before.
+    pub expected: f64,
+    /// What was known of the input.
+    message: Estimate,
+    shadow: Option<Shadow>,
+}
+
+impl<D: Device> Underway<D> {
+    /// The same after so many steps, with what they left.
+    #[must_use]
+    pub fn resumed(self, done: usize, value: Ciphertext<D>, expected: f64) -> Self {
+        Self { done, value, expected, ..self }
+    }
+}
+
+const SLOT_TO_COEFF: &str = "slot_to_coeff";
+const MOD_RAISE: &str = "mod_raise";
+const COEFF_TO_SLOT: &str = "coeff_to_slot";
+const EVAL_MOD: &str = "eval_mod";
+
+impl<D: Device> Bootstrapper<D> {
+    fn steps(&self) -> [&'static str; 4] {
+        match self.levels.literal.order {
+            Order::SlotToCoeffFirst => [SLOT_TO_COEFF, MOD_RAISE, COEFF_TO_SLOT, EVAL_MOD],
+            Order::SlotToCoeffLast => [MOD_RAISE, COEFF_TO_SLOT, EVAL_MOD, SLOT_TO_COEFF],
+        }
+    }
+
+    /// The input at its level, before the first step.
+    ///
+    /// # Errors
+    /// As [`Self::evaluate`], but for missing keys.
+    pub fn begin(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Underway<D>> {
+        let eval = &auto.eval;
+        self.check(eval, a)?;
+        let settled = auto.settle(a)?;
+        let needed = self.levels.input_level();
+        let a = if settled.level > needed { auto.scale_to(&settled, 1.0, needed)? } else { settled };
+        let input = self.at_its_level(eval, &a)?;
+        let first = self.levels.literal.order == Order::SlotToCoeffFirst;
+        let value = if first { input } else { self.lifted(eval, &input)? };
+        Ok(Underway { done: 0, value, expected: 0.0, message: a.estimate, shadow: a.shadow })
+    }
+
+    /// Name of the step that [`Self::advance`] takes; none after the last.
+    #[must_use]
+    pub fn next_step(&self, underway: &Underway<D>) -> Option<&'static str> {
+        self.steps().get(underway.done).copied()
+    }
+
+    /// Takes one step; after the last nothing changes.
+    ///
+    /// # Errors
+    /// A missing key.
+    pub fn advance(&self, auto: &Auto<'_, D>, from: Underway<D>) -> Result<Underway<D>> {
+        let (eval, params) = (&auto.eval, auto.eval.params());
+        let _region = eval.device().region("bootstrap", 0);
+        let Underway { done, value, expected, .. } = from;
+        let (value, expected) = match self.steps().get(done).copied() {
+            Some(SLOT_TO_COEFF) => (slot_to_coeff::slot_to_coeff(self, eval, &value)?, expected),
+            Some(MOD_RAISE) => {
+                let raised = mod_raise::mod_raise(self, eval, &value)?;
+                let expected = raised.estimate.error();
+                // In units of K·q₀ from here on; what was expected so far is kept for the end.
+                (self.in_units_of_the_range(params, raised), expected)
+            }
+            Some(COEFF_TO_SLOT) => (coeff_to_slot::coeff_to_slot(self, eval, &value)?, expected),
+            Some(_) => {
+                let reduced = self.eval_mod(auto, &value)?;
+                drop(value);
+                (self.joined(eval, &reduced)?, expected)
+            }
+            None => (value, expected),
+        };
+        Ok(Underway { done: done + 1, value, expected, ..from })
+    }
+
+    /// The result after the last step.
+    #[must_use]
+    pub fn finish(&self, auto: &Auto<'_, D>, last: Underway<D>) -> Ciphertext<D> {
+        let params = auto.eval.params();
+        let Underway { value, expected, message, shadow, .. } = last;
+        let scale = params.scale(self.levels.output_level());
+        let reached = value.scale * self.fill;
+        debug_assert!((reached / scale - 1.0).abs() < 1e-8, "2^{} for 2^{}", reached.log2(), scale.log2());
+        let first = self.levels.literal.order == Order::SlotToCoeffFirst;
+        let spread = if first { noise::slot_factor(self.plan.slots) } else { 1.0 };
+        let law = noise::eval_mod(params, self.plan.slots, message.part_width());
+        let division = Estimate::exact(0.0).divided(params, self.plan.slots, scale).error();
+        let error = (expected / spread).hypot(law).hypot(self.divisions() * division);
+        let estimate = Estimate::exact(message.magnitude).with_peak(message.peak, message.real).with_error(error);
+        let shadow = shadow.map(|s| match self.plan.content {
+            Content::Complex => s,
+            Content::Real => s.map(|z| z.re.into()),
+        });
+        auto.eval.seen(OP, Ciphertext { scale, estimate, shadow, slots: self.plan.slots, ..value })
+    }
+}

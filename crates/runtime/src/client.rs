@@ -1,0 +1,192 @@
+//! The client's side: inputs encrypted as the program's description promises, results decrypted. Only under the feature
+//! `client`.
+
+use crate::{
+    clock::{DECRYPT_STEP, ENCRYPT_STEP},
+    error::{Error, Result},
+    places::{PUBLIC, SECRET, open_file, put, refused},
+};
+use limbwise::{
+    Complex64,
+    ckks::{Ciphertext, Encoder, Estimate, decrypt, encrypt_from, encrypt_seeded_from},
+    params::Params,
+    rlwe::{PublicKey, SecretKey},
+    wire::{Lock, read_ciphertext, read_public_key, read_secret_key, write_ciphertext, write_fresh_ciphertext},
+};
+use limbwise_apps::{Array, Client, Encryption as Under, Input, Observer, Program};
+use limbwise_device::{Device, HostRead};
+use limbwise_math::sampling::SeedSource;
+use std::{
+    io::BufWriter,
+    path::{Path, PathBuf},
+};
+
+/// Whether ciphertexts carry their clear values, for shadow mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shadows {
+    /// They do not.
+    Absent,
+    /// They do, inside this process.
+    Carried,
+}
+
+/// What inputs are encrypted with.
+pub struct Encryption<'a, D: Device> {
+    /// The public key.
+    pub public: &'a PublicKey<D>,
+    /// The secret one.
+    pub secret: &'a SecretKey,
+    /// Where seeds come from.
+    pub seeds: &'a SeedSource,
+    /// Whether clear values go with them.
+    pub shadows: Shadows,
+}
+
+/// Encrypts one input of a program.
+///
+/// # Errors
+/// Values that cannot be encoded, or that are larger than was promised; no randomness.
+pub fn encrypted<D: Device, P: Program, C: Client>(
+    (dev, encoder): (&D, &Encoder),
+    program: &P,
+    client: &C,
+    input: usize,
+    with: &Encryption<'_, D>,
+) -> limbwise::Result<Ciphertext<D>> {
+    let params = program.params();
+    let declared = program.inputs().swap_remove(input);
+    let values = client.values(input);
+    let plain = encoder.encode(dev, &values, declared.packing)?;
+    let plain = if with.shadows == Shadows::Carried { plain.with_shadow(&values) } else { plain };
+    let seed = with.seeds.seed(&format!("input {input}"))?;
+    let encrypted = match program.encryption() {
+        Under::PublicKey => encrypt_from(dev, params, with.public, &plain, &seed),
+        Under::SecretKey => encrypt_seeded_from(dev, params, with.secret, &plain, &seed).ciphertext,
+    };
+    encrypted.promised(declared.bounds)
+}
+
+/// A key to encrypt with.
+pub enum EncryptionKey<D: Device> {
+    /// Anybody's.
+    Public(PublicKey<D>),
+    /// The client's own: less noise, and files of half the size.
+    Secret(SecretKey),
+}
+
+impl<D: Device> EncryptionKey<D> {
+    /// Reads the key of the client's directory.
+    ///
+    /// # Errors
+    /// A file that is absent, damaged or locked.
+    pub fn read(dev: &D, params: &Params, dir: &Path, which: Under, lock: Lock<'_>) -> Result<Self> {
+        Ok(match which {
+            Under::PublicKey => {
+                let path = dir.join(PUBLIC);
+                let key = read_public_key(open_file(&path)?, dev, params);
+                Self::Public(key.map_err(|e| Error::of_file(&path, e))?)
+            }
+            Under::SecretKey => Self::Secret(read_secret(dir, params, lock)?),
+        })
+    }
+}
+
+/// Reads the secret key of the client's directory.
+///
+/// # Errors
+/// A file that is absent, damaged or locked.
+pub fn read_secret(dir: &Path, params: &Params, lock: Lock<'_>) -> Result<SecretKey> {
+    let path = dir.join(SECRET);
+    read_secret_key(open_file(&path)?, params, lock).map_err(|e| Error::of_file(&path, e))
+}
+
+/// Encrypts all inputs of a program into files.
+///
+/// # Errors
+/// As [`encrypted`]; those of the system.
+pub fn encrypt_files<D: HostRead, P: Program, C: Client>(
+    dev: &D,
+    (program, client): (&P, &C),
+    (key, seeds): (&EncryptionKey<D>, &SeedSource),
+    targets: &[PathBuf],
+    observer: &mut dyn Observer,
+) -> Result<()> {
+    let params = program.params();
+    let encoder = Encoder::new(params);
+    for (index, (path, input)) in targets.iter().zip(program.inputs()).enumerate() {
+        observer.step(ENCRYPT_STEP, index, targets.len());
+        let Input { packing, bounds, .. } = input;
+        let plain = encoder.encode(dev, &client.values(index), packing)?;
+        let seed = seeds.seed(&format!("input {index}")).map_err(limbwise::Error::from)?;
+        put(path, |file| {
+            let file = BufWriter::new(file);
+            let out = match key {
+                EncryptionKey::Public(key) => {
+                    let promised = encrypt_from(dev, params, key, &plain, &seed).promised(bounds)?;
+                    write_ciphertext(file, dev, params, &promised)?
+                }
+                EncryptionKey::Secret(key) => {
+                    let mut fresh = encrypt_seeded_from(dev, params, key, &plain, &seed);
+                    fresh.ciphertext = fresh.ciphertext.promised(bounds)?;
+                    write_fresh_ciphertext(file, dev, params, &fresh)?
+                }
+            };
+            out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
+        })?;
+    }
+    Ok(())
+}
+
+/// Decrypted results.
+pub struct Decrypted {
+    /// Slots of each result, a vector a batch entry.
+    pub slots: Vec<Vec<Vec<Complex64>>>,
+    /// What is expected of each: its error above all.
+    pub estimates: Vec<Estimate>,
+    /// Rescales left in the lowest.
+    pub levels_left: usize,
+    /// The same as people have it.
+    pub arrays: Vec<Array>,
+}
+
+/// Decrypts the results of a program.
+///
+/// # Errors
+/// Files that are absent, damaged, too few, of another program; numbers that cannot be right.
+pub fn decrypt_files<D: HostRead, P: Program>(
+    dev: &D,
+    program: &P,
+    secret: &SecretKey,
+    files: &[PathBuf],
+    observer: &mut dyn Observer,
+) -> Result<Decrypted> {
+    let (params, wanted) = (program.params(), program.results());
+    if files.len() != wanted.len() {
+        let names = format!("the results of {}", program.name());
+        return Err(Error::Count { count: files.len(), wanted: wanted.len(), names });
+    }
+    let encoder = Encoder::new(params);
+    let (mut slots, mut estimates, mut levels_left) = (Vec::new(), Vec::new(), usize::MAX);
+    for (index, (path, &shape)) in files.iter().zip(&wanted).enumerate() {
+        observer.step(DECRYPT_STEP, index, files.len());
+        let of_file = |e| Error::of_file(path, e);
+        let result = read_ciphertext(open_file(path)?, dev, params).map_err(of_file)?;
+        let got = [result.batch(), result.slots];
+        if got != shape {
+            let [got, wanted] = [got, shape].map(|[batch, slots]| format!("{batch} × {slots}"));
+            let (path, name) = (path.display().to_string(), format!("result {index}"));
+            return Err(Error::Shape {
+                path,
+                name,
+                field: "its batch × slots",
+                got: got.into(),
+                wanted: wanted.into(),
+            });
+        }
+        slots.push(decrypt(dev, &encoder, params, secret, &result).map_err(of_file)?);
+        estimates.push(result.estimate);
+        levels_left = levels_left.min(result.level);
+    }
+    let arrays = program.arrays(&slots);
+    Ok(Decrypted { slots, estimates, levels_left, arrays })
+}

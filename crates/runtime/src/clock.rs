@@ -1,0 +1,112 @@
+//! Steps with their names and times: what a run and an evaluation tell while they are under way.
+
+use crate::host::minor_faults;
+use limbwise_apps::Observer;
+use serde::Serialize;
+use std::time::Instant;
+
+/// Taking the memory that was planned.
+pub const MEMORY_STEP: &str = "memory";
+/// Making the keys, or reading them.
+pub const KEY_STEP: &str = "keys";
+/// Encoding of the program's linear maps, where it has any.
+pub const ENCODE_STEP: &str = "encoding";
+/// Encoding of the maps of bootstrapping, where there is any.
+pub const BOOTSTRAP_STEP: &str = "bootstrapper";
+/// Encryption of the inputs.
+pub const ENCRYPT_STEP: &str = "encryption";
+/// Reading of encrypted inputs.
+pub const READ_STEP: &str = "inputs";
+/// Writing of encrypted results.
+pub const WRITE_STEP: &str = "results";
+/// Decryption of the results.
+pub const DECRYPT_STEP: &str = "decryption";
+
+/// Told while a program runs.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// Part of a step is done.
+    Progress {
+        /// Name of the step.
+        step: String,
+        /// Parts done.
+        done: usize,
+        /// Parts in all.
+        total: usize,
+    },
+    /// A step is over.
+    Done(Step),
+}
+
+/// A step and its time.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// Its name.
+    pub name: String,
+    /// Its time.
+    pub seconds: f64,
+}
+
+/// Times steps by when the next begins.
+pub(crate) struct Clock<'a> {
+    tell: &'a mut dyn FnMut(Event),
+    steps: Vec<Step>,
+    current: Option<(String, Instant)>,
+    /// Page faults of the process before the current step, and those of the evaluation so far.
+    faults: (Option<u64>, Option<u64>),
+}
+
+/// Steps that are not the program's own.
+const AROUND: [&str; 8] =
+    [MEMORY_STEP, KEY_STEP, ENCODE_STEP, BOOTSTRAP_STEP, ENCRYPT_STEP, READ_STEP, WRITE_STEP, DECRYPT_STEP];
+
+/// Time of the program's own steps.
+pub(crate) fn evaluation_seconds(steps: &[Step]) -> f64 {
+    steps.iter().filter(|s| !AROUND.contains(&s.name.as_str())).map(|s| s.seconds).sum()
+}
+
+impl<'a> Clock<'a> {
+    /// Before the first step.
+    pub(crate) fn new(tell: &'a mut dyn FnMut(Event)) -> Self {
+        Self { tell, steps: Vec::new(), current: None, faults: (None, None) }
+    }
+
+    /// After the last: all steps, and the page faults of the evaluation.
+    pub(crate) fn finish(mut self) -> (Vec<Step>, Option<u64>) {
+        self.end_step();
+        (self.steps, self.faults.1)
+    }
+
+    fn end_step(&mut self) {
+        if let Some((name, since)) = self.current.take() {
+            let (before, evaluation) = self.faults;
+            if let (false, Some(before), Some(now)) = (AROUND.contains(&name.as_str()), before, minor_faults()) {
+                self.faults.1 = Some(evaluation.unwrap_or(0) + now.saturating_sub(before));
+            }
+            let step = Step { name, seconds: since.elapsed().as_secs_f64() };
+            (self.tell)(Event::Done(step.clone()));
+            self.steps.push(step);
+        }
+    }
+}
+
+impl Observer for Clock<'_> {
+    fn step(&mut self, name: &str, done: usize, total: usize) {
+        if self.current.as_ref().is_none_or(|(current, _)| current != name) {
+            self.end_step();
+            self.faults.0 = minor_faults();
+            self.current = Some((name.into(), Instant::now()));
+        }
+        (self.tell)(Event::Progress { step: name.into(), done, total });
+    }
+}
+
+/// Most memory of the process.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PeakMemory {
+    /// VmHWM at the end; absent where the system does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<u64>,
+    /// Predicted before the first polynomial.
+    pub predicted: u64,
+}

@@ -1,0 +1,147 @@
+//! What any file holds, without a secret: kind, version, parameters, sizes; and whether its checksums hold.
+
+use crate::{
+    error::{Error, Result},
+    files::{read_graph, read_report},
+    places::{open_file, read_up_to, refused},
+};
+use limbwise::{
+    Error as Scheme,
+    params::Params,
+    rlwe::{KeyForm, key_bytes},
+    wire::{
+        Container, FileKind, Fingerprint, KeyFile, WireError, container::VERSION, read_ciphertext, read_params,
+        read_plaintext, read_public_key,
+    },
+};
+use limbwise_apps::{Description, description};
+use limbwise_cpu::Cpu;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// What a file holds: the JSON contract of `limbwise inspect`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Inspection {
+    /// The file.
+    pub file: String,
+    /// What it is.
+    pub kind: String,
+    /// Version of its format.
+    pub version: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// The parameters it was made for, as a fingerprint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<String>,
+    /// Whether all checksums hold; absent where nobody asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<bool>,
+    /// What its header says.
+    pub header: Map<String, Value>,
+    /// Each evaluation key with its level and its bytes in memory, stored whole.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<InspectedKey>,
+}
+
+/// An evaluation key in a file.
+#[derive(Clone, Debug, Serialize)]
+pub struct InspectedKey {
+    /// Which.
+    pub name: String,
+    /// The level it is for.
+    pub level: usize,
+    /// Its bytes in memory, both halves.
+    pub bytes: u64,
+}
+
+/// Reads what a file says of itself. With the parameters it was made for, keys have names and sizes; with a device too,
+/// everything in it is read and compared with its checksums.
+///
+/// # Errors
+/// A file that is absent, none of ours, damaged, or for other parameters; one that cannot be verified.
+pub fn inspect(path: &Path, params: Option<&Params>, verify: Option<&Cpu>) -> Result<Inspection> {
+    let mut start = [0; 8];
+    let file = open_file(path)?;
+    let bytes = file.metadata().map_err(refused(path, "reading"))?.len();
+    let there = usize::try_from(bytes.min(8)).unwrap_or(8);
+    limbwise::wire::Source::read_at(&file, 0, &mut start[..there]).map_err(refused(path, "reading"))?;
+    if start.trim_ascii_start().starts_with(b"{") {
+        return described(path, bytes);
+    }
+    let of_file = |e: WireError| Error::of_file(path, e.into());
+    let container = Container::open(file).map_err(of_file)?;
+    let (kind, fingerprint) = (container.kind(), container.fingerprint());
+    let header: Value = serde_json::from_slice(container.header_text())
+        .map_err(|e| of_file(WireError::Header { problem: e.to_string() }))?;
+    let params = params.filter(|params| limbwise::wire::params::fingerprint(params) == fingerprint);
+    let keys = match (kind, params) {
+        (FileKind::EvaluationKeys, Some(params)) => keys(path, params)?,
+        _ => Vec::new(),
+    };
+    let verified = match verify {
+        Some(dev) => Some(verified(path, kind, params, dev)?),
+        None => None,
+    };
+    let parameters = (fingerprint != Fingerprint::NONE).then(|| fingerprint.to_string());
+    let header = header.as_object().cloned().unwrap_or_default();
+    let (file, kind) = (path.display().to_string(), kind.to_string());
+    Ok(Inspection { file, kind, version: VERSION.into(), bytes, parameters, verified, header, keys })
+}
+
+/// A description of a program, which is JSON.
+fn described(path: &Path, bytes: u64) -> Result<Inspection> {
+    let text = read_up_to(path, description::MOST_BYTES)?;
+    let wrong = |cause: description::DescriptionError| Error::Description {
+        path: path.display().to_string(),
+        cause: cause.into(),
+    };
+    let program = Description::parse(&text).map_err(wrong)?;
+    let params = program.params().map_err(wrong)?;
+    program.stand_in().map_err(wrong)?;
+    let header = json!(program).as_object().cloned().unwrap_or_default();
+    Ok(Inspection {
+        file: path.display().to_string(),
+        kind: "a description of a program".into(),
+        version: description::VERSION.into(),
+        bytes,
+        parameters: Some(limbwise::wire::params::fingerprint(&params).to_string()),
+        verified: None,
+        header,
+        keys: Vec::new(),
+    })
+}
+
+fn keys(path: &Path, params: &Params) -> Result<Vec<InspectedKey>> {
+    let file = KeyFile::open(open_file(path)?, params).map_err(|e| Error::of_file(path, e))?;
+    let key = |(&name, &level): (&limbwise::rlwe::KeyName, &usize)| InspectedKey {
+        name: name.describe(params.log_n()),
+        level,
+        bytes: key_bytes(params, name, level, KeyForm::Stored),
+    };
+    Ok(file.names().iter().map(key).collect())
+}
+
+/// Reads everything in a file, for its checksums.
+fn verified(path: &Path, kind: FileKind, params: Option<&Params>, dev: &Cpu) -> Result<bool> {
+    let file = || open_file(path);
+    let needed = || params.ok_or_else(|| Error::NoParams { path: path.display().to_string() });
+    let of_file = |e: Scheme| Error::of_file(path, e);
+    match kind {
+        FileKind::Params => drop(read_params(file()?).map_err(of_file)?),
+        FileKind::PublicKey => drop(read_public_key(file()?, dev, needed()?).map_err(of_file)?),
+        FileKind::Ciphertext => drop(read_ciphertext(file()?, dev, needed()?).map_err(of_file)?),
+        FileKind::Plaintext => drop(read_plaintext(file()?, dev, needed()?).map_err(of_file)?),
+        FileKind::EvaluationKeys => {
+            let keys = KeyFile::open(file()?, needed()?).map_err(of_file)?;
+            for (name, level) in keys.names() {
+                drop(keys.read_key(dev, name, level, KeyForm::Seeded).map_err(of_file)?);
+            }
+        }
+        FileKind::Graph => drop(read_graph(file()?)?),
+        FileKind::MachineReport => drop(read_report(file()?)?),
+        // Its only block is the secret.
+        FileKind::SecretKey => return Ok(false),
+    }
+    Ok(true)
+}

@@ -1,0 +1,220 @@
+//! Checkpoints: a program's state after each step, in a directory, so that a run that was killed goes on.
+//!
+//! The state of step n is the directory `step-n`, put into its place by renaming when all of it is written and safe; then
+//! the one before goes. What a state belongs to is its identity, a hash of everything that the computation hangs on.
+
+use crate::{
+    error::{Error, Result},
+    places::{open_file, put, put_bytes, read_up_to, refused, settle},
+};
+use limbwise::{
+    ckks::Ciphertext,
+    params::Params,
+    wire::{read_ciphertext, write_ciphertext},
+};
+use limbwise_apps::{Journal, State};
+use limbwise_device::HostRead;
+use serde::{Deserialize, Serialize};
+use std::{
+    fs,
+    io::BufWriter,
+    path::{Path, PathBuf},
+};
+
+/// The file beside the ciphertexts of a state.
+const STATE: &str = "state.json";
+/// Longest such file.
+const MOST_STATE: usize = 1 << 20;
+/// Most ciphertexts of a state.
+const MOST_CIPHERTEXTS: usize = 1 << 12;
+
+/// What a state belongs to: a hash of the program, its keys and its inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity(pub [u8; 32]);
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    version: u32,
+    identity: String,
+    step: usize,
+    ciphertexts: usize,
+    /// Bits of the numbers, in hexadecimal.
+    numbers: Vec<String>,
+}
+
+/// A journal in a directory.
+pub struct Checkpoint<'a, D: HostRead> {
+    dev: &'a D,
+    params: &'a Params,
+    dir: PathBuf,
+    identity: Identity,
+    /// Why it stopped the program.
+    failure: Option<Error>,
+    /// The step that was gone on from.
+    resumed: Option<usize>,
+}
+
+impl<'a, D: HostRead> Checkpoint<'a, D> {
+    /// A journal in a directory, which is made if it is not there.
+    ///
+    /// # Errors
+    /// Those of the system; [`Error::OtherRun`] where it has a state of another computation.
+    pub fn open(dev: &'a D, params: &'a Params, dir: &Path, identity: Identity) -> Result<Self> {
+        fs::create_dir_all(dir).map_err(refused(dir, "creating"))?;
+        let this = Self { dev, params, dir: dir.to_owned(), identity, failure: None, resumed: None };
+        this.latest()?; // a state of another run is a mistake to be told now
+        Ok(this)
+    }
+
+    /// What became of the program's error: why this journal stopped it, if it did.
+    pub fn cause(&mut self, error: limbwise::Error) -> Error {
+        match (error, self.failure.take()) {
+            (limbwise::Error::Stopped, Some(failure)) => failure,
+            (error, _) => error.into(),
+        }
+    }
+
+    /// [`Self::cause`] of a reading's error.
+    pub fn reason(&mut self, error: Error) -> Error {
+        match error {
+            Error::Scheme(error) => self.cause(error),
+            other => other,
+        }
+    }
+
+    /// The step that was gone on from.
+    #[must_use]
+    pub fn resumed(&self) -> Option<usize> {
+        self.resumed
+    }
+
+    /// Removes all states: the run is over.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn clear(&self) -> Result<()> {
+        for (_, path) in self.steps()? {
+            fs::remove_dir_all(&path).map_err(refused(&path, "removing"))?;
+        }
+        Ok(())
+    }
+
+    fn place(&self, step: usize) -> PathBuf {
+        self.dir.join(format!("step-{step:06}"))
+    }
+
+    /// The directories of states.
+    fn steps(&self) -> Result<Vec<(usize, PathBuf)>> {
+        let mut steps = Vec::new();
+        for entry in fs::read_dir(&self.dir).map_err(refused(&self.dir, "reading"))? {
+            let path = entry.map_err(refused(&self.dir, "reading"))?.path();
+            let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+            if let Some(step) = name.strip_prefix("step-").and_then(|step| step.parse().ok()) {
+                steps.push((step, path));
+            }
+        }
+        steps.sort();
+        Ok(steps)
+    }
+
+    /// The last state's directory and file, if there is one and it is this run's.
+    fn latest(&self) -> Result<Option<(PathBuf, Written)>> {
+        let Some((_, place)) = self.steps()?.pop() else { return Ok(None) };
+        let path = place.join(STATE);
+        let damaged = || Error::Checkpoint { path: path.display().to_string() };
+        let written: Written = serde_json::from_slice(&read_up_to(&path, MOST_STATE)?).map_err(|_| damaged())?;
+        if written.version != 1 || written.ciphertexts > MOST_CIPHERTEXTS {
+            return Err(damaged());
+        }
+        if written.identity != hex(self.identity) {
+            return Err(Error::OtherRun { path: self.dir.display().to_string() });
+        }
+        Ok(Some((place, written)))
+    }
+
+    fn read(&self) -> Result<Option<State<D>>> {
+        let Some((place, written)) = self.latest()? else { return Ok(None) };
+        let ciphertext = |i: usize| {
+            let path = place.join(format!("{i}.ct"));
+            read_ciphertext(open_file(&path)?, self.dev, self.params).map_err(|e| Error::of_file(&path, e))
+        };
+        let damaged = |_| Error::Checkpoint { path: place.join(STATE).display().to_string() };
+        let number = |bits: &String| u64::from_str_radix(bits, 16).map(f64::from_bits).map_err(damaged);
+        Ok(Some(State {
+            step: written.step,
+            ciphertexts: (0..written.ciphertexts).map(ciphertext).collect::<Result<_>>()?,
+            numbers: written.numbers.iter().map(number).collect::<Result<_>>()?,
+        }))
+    }
+
+    fn write(&self, state: &State<D>) -> Result<()> {
+        let place = self.place(state.step);
+        let temporary = self.dir.join(format!(".step-{:06}.tmp", state.step));
+        if temporary.exists() {
+            fs::remove_dir_all(&temporary).map_err(refused(&temporary, "removing"))?;
+        }
+        fs::create_dir(&temporary).map_err(refused(&temporary, "creating"))?;
+        for (i, ciphertext) in state.ciphertexts.iter().enumerate() {
+            put_ciphertext(&temporary.join(format!("{i}.ct")), self.dev, self.params, ciphertext)?;
+        }
+        let written = Written {
+            version: 1,
+            identity: hex(self.identity),
+            step: state.step,
+            ciphertexts: state.ciphertexts.len(),
+            numbers: state.numbers.iter().map(|x| format!("{:016x}", x.to_bits())).collect(),
+        };
+        let text = serde_json::to_vec(&written).map_err(|e| Error::Report(e.to_string()))?;
+        put_bytes(&temporary.join(STATE), &text)?;
+        let before = self.steps()?;
+        if place.exists() {
+            fs::remove_dir_all(&place).map_err(refused(&place, "removing"))?;
+        }
+        fs::rename(&temporary, &place).map_err(refused(&place, "writing"))?;
+        settle(&self.dir)?;
+        for (_, old) in before.iter().filter(|(step, _)| *step != state.step) {
+            fs::remove_dir_all(old).map_err(refused(old, "removing"))?;
+        }
+        Ok(())
+    }
+
+    fn stopped<T>(&mut self, result: Result<T>) -> limbwise::Result<T> {
+        result.map_err(|failure| {
+            self.failure = Some(failure);
+            limbwise::Error::Stopped
+        })
+    }
+}
+
+impl<D: HostRead> Journal<D> for Checkpoint<'_, D> {
+    fn resume(&mut self) -> limbwise::Result<Option<State<D>>> {
+        let state = self.read();
+        let state = self.stopped(state)?;
+        self.resumed = state.as_ref().map(|state| state.step);
+        Ok(state)
+    }
+
+    fn keep(&mut self, state: &State<D>) -> limbwise::Result<()> {
+        if self.resumed == Some(state.step) {
+            return Ok(()); // it is there
+        }
+        let written = self.write(state);
+        self.stopped(written)
+    }
+}
+
+/// Puts a ciphertext into a file.
+///
+/// # Errors
+/// Those of the system, a device fault.
+pub fn put_ciphertext<D: HostRead>(path: &Path, dev: &D, params: &Params, ciphertext: &Ciphertext<D>) -> Result<()> {
+    put(path, |file| {
+        let out = write_ciphertext(BufWriter::new(file), dev, params, ciphertext)?;
+        out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
+    })
+}
+
+fn hex(Identity(bytes): Identity) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

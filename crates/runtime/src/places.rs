@@ -1,0 +1,159 @@
+//! The two directories: which file stands where, and how files come to be there whole or not at all.
+
+use crate::error::{Error, Result};
+use limbwise_apps::Description;
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+/// The description of the program, on both sides.
+pub const PROGRAM: &str = "program.json";
+/// The secret key, the client's alone.
+pub const SECRET: &str = "secret.key";
+/// The public key, on both sides.
+pub const PUBLIC: &str = "public.key";
+/// The evaluation keys, the server's.
+pub const KEYS: &str = "evaluation.keys";
+/// The parameters, the server's.
+pub const PARAMS: &str = "params.limbwise";
+/// What names a ciphertext's file.
+pub const CIPHERTEXT: &str = "ct";
+
+/// The system's words with the file that they are about.
+pub(crate) fn refused(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> Error {
+    let path = path.display().to_string();
+    move |source| Error::Io { path, doing, source }
+}
+
+/// Puts a file into its place when all of it is written and safe: until then nothing of it is seen, whatever happens.
+///
+/// # Errors
+/// Those of the system, and of `write`; then nothing is left.
+pub fn put<E>(path: &Path, write: impl FnOnce(File) -> Result<File, E>) -> Result<()>
+where
+    Error: From<E>,
+{
+    let mut hidden = std::ffi::OsString::from(".");
+    hidden.push(path.file_name().unwrap_or_default());
+    hidden.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(hidden);
+    let whole = || {
+        let file = OpenOptions::new().write(true).create(true).truncate(true).open(&temporary);
+        let file = write(file.map_err(refused(path, "creating"))?).map_err(Error::from)?;
+        file.sync_all().map_err(refused(path, "writing"))?;
+        fs::rename(&temporary, path).map_err(refused(path, "writing"))?;
+        settle(path.parent().unwrap_or(Path::new(".")))
+    };
+    whole().inspect_err(|_| drop(fs::remove_file(&temporary)))
+}
+
+/// Makes sure that names in a directory outlive a crash.
+pub(crate) fn settle(dir: &Path) -> Result<()> {
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(refused(dir, "writing"))
+}
+
+/// Puts bytes into a file.
+///
+/// # Errors
+/// As [`put`].
+pub fn put_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
+    put(path, |mut file| {
+        file.write_all(bytes).map_err(refused(path, "writing"))?;
+        Ok::<_, Error>(file)
+    })
+}
+
+/// Reads a file of at most so many bytes.
+///
+/// # Errors
+/// Those of the system, or [`Error::Long`].
+pub fn read_up_to(path: &Path, most: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(refused(path, "opening"))?;
+    file.take(most as u64 + 1).read_to_end(&mut bytes).map_err(refused(path, "reading"))?;
+    if bytes.len() > most {
+        return Err(Error::Long { path: path.display().to_string(), most });
+    }
+    Ok(bytes)
+}
+
+/// Opens a file for reading.
+///
+/// # Errors
+/// Those of the system.
+pub fn open_file(path: &Path) -> Result<File> {
+    File::open(path).map_err(refused(path, "opening"))
+}
+
+/// The description of the program in a directory.
+///
+/// # Errors
+/// An absent file, or one that is no description.
+pub fn description(dir: &Path) -> Result<Description> {
+    let path = dir.join(PROGRAM);
+    let bytes = read_up_to(&path, limbwise_apps::description::MOST_BYTES)?;
+    Description::parse(&bytes)
+        .map_err(|cause| Error::Description { path: path.display().to_string(), cause: cause.into() })
+}
+
+/// The ciphertexts of a directory in the order of their names, or the file itself.
+///
+/// # Errors
+/// Those of the system, or [`Error::Empty`].
+pub fn ciphertexts(place: &Path) -> Result<Vec<PathBuf>> {
+    if !place.is_dir() {
+        return Ok(vec![place.to_owned()]);
+    }
+    let mut files = Vec::new();
+    for entry in fs::read_dir(place).map_err(refused(place, "reading"))? {
+        let path = entry.map_err(refused(place, "reading"))?.path();
+        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        if path.extension().is_some_and(|e| e == CIPHERTEXT) && !hidden {
+            files.push(path);
+        }
+    }
+    files.sort();
+    if files.is_empty() { Err(Error::Empty { path: place.display().to_string() }) } else { Ok(files) }
+}
+
+/// Whether files that exist are replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Never.
+    Kept,
+    /// Where the user said so.
+    Replaced,
+}
+
+/// Where so many ciphertexts go: a file for a single one, else numbered files in a directory, which is made if it is not
+/// there.
+///
+/// # Errors
+/// [`Error::Exists`] for files that are there and may not be replaced, [`Error::OneFile`] for several into one.
+pub fn targets(place: &Path, stem: &str, count: usize, existing: Existing) -> Result<Vec<PathBuf>> {
+    let one = place.extension().is_some_and(|e| e == CIPHERTEXT) && !place.is_dir();
+    if one && count != 1 {
+        return Err(Error::OneFile { path: place.display().to_string(), count });
+    }
+    if !one {
+        fs::create_dir_all(place).map_err(refused(place, "creating"))?;
+    }
+    let numbered = |i: usize| place.join(format!("{stem}-{i:03}.{CIPHERTEXT}"));
+    let files: Vec<PathBuf> = if one { vec![place.to_owned()] } else { (0..count).map(numbered).collect() };
+    absent(&files, existing)?;
+    Ok(files)
+}
+
+/// Fails for a file that is there and may not be replaced.
+///
+/// # Errors
+/// [`Error::Exists`].
+pub fn absent(files: &[PathBuf], existing: Existing) -> Result<()> {
+    match files.iter().find(|path| existing == Existing::Kept && fs::symlink_metadata(path).is_ok()) {
+        Some(path) => Err(Error::Exists { path: path.display().to_string() }),
+        None => Ok(()),
+    }
+}
