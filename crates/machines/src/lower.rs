@@ -1,6 +1,6 @@
 //! From a graph to tasks: each node's stages on a machine, and the loads and stores that its memory needs.
 //!
-//! Views make no task. What is loaded, stored and sent away when is decided by [`plan`](crate::plan); here it becomes
+//! Views make no task. What is loaded, stored and sent away when is decided by [`plan`]; here it becomes
 //! tasks with edges. A seed's expansion is an input like others: no model of an accelerator here has a generator; a
 //! machine without a memory to load from grows seeds itself.
 

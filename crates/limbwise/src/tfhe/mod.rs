@@ -7,7 +7,7 @@
 //! Enters: checked parameters, keys, ciphertexts, tables, bootstrapping, noise, the search for parameters.
 //! Stays out: kernels (the device's `blind_rotate` is one call), secret keys without the feature `client`.
 //!
-//! Read in this order: [`params`], [`noise`], [`presets`], [`mod@search`], [`key`], [`ciphertext`], [`table`],
+//! Read in this order: [`params`], [`noise`], [`mod@presets`], [`mod@search`], [`key`], [`ciphertext`], [`table`],
 //! [`bootstrap`], [`boolean`], [`integer`], and for clients `secret`.
 
 pub mod boolean;

@@ -44,7 +44,7 @@ pub fn write_plaintext<W: Write, D: HostRead>(out: W, dev: &D, params: &Params, 
 /// Reads a plaintext.
 ///
 /// # Errors
-/// [`WireError`](super::WireError).
+/// [`WireError`].
 pub fn read_plaintext<S: Source, D: Device>(source: S, dev: &D, params: &Params) -> Result<Plaintext<D>> {
     let file = Container::open(source)?;
     file.expect(FileKind::Plaintext, Some(params))?;
