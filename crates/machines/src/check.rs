@@ -7,12 +7,13 @@
 use crate::{
     lower::is_given,
     machine::Machine,
+    phases::{self, Phases},
     program::{Edge, Order, Residency, Stage, TaskId, TaskKind},
     scheduler::Schedule,
     scratchpad::OffChip,
 };
 use limbwise_graph::{Basis, Graph, NodeId};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Which rule a schedule breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -102,7 +103,8 @@ pub fn check<M: Machine + ?Sized>(graph: &Graph, machine: &M, schedule: &Schedul
     let same = program.units == machine.units()
         && program.pools == machine.pools()
         && (0..).zip(&program.widths).all(|(unit, &width)| width == machine.width(unit))
-        && (program.streaming, program.order) == (machine.streaming(), machine.order())
+        && (program.streaming, program.order, program.phases)
+            == (machine.streaming(), machine.order(), machine.phases())
         && program.capacity == off_chip.map_or(0, |m| m.capacity_bytes);
     if !same || program.widths.len() != program.units.len() {
         return Err(Violation::Machine);
@@ -115,6 +117,9 @@ pub fn check<M: Machine + ?Sized>(graph: &Graph, machine: &M, schedule: &Schedul
     let mut replay = Replay::new(graph, machine, schedule, off_chip)?;
     for id in program.ids() {
         replay.task(id)?;
+    }
+    if machine.phases() == Phases::Serial {
+        replay.phases()?;
     }
     replay.finish()
 }
@@ -373,6 +378,30 @@ impl<'a, M: Machine + ?Sized> Replay<'a, M> {
             wanted = wanted - stay.basis;
         }
         if wanted.is_empty() { Ok(()) } else { Err(missing) }
+    }
+
+    /// No function of a key switch starts before all of the phase before have ended.
+    fn phases(&self) -> Result<(), Violation> {
+        let is_work = |id: &NodeId| self.stages[id.index()] > 0;
+        let nodes: Vec<NodeId> = self.graph.ids().filter(is_work).collect();
+        let reads = |id, found: &mut dyn FnMut(NodeId)| self.reads(id).iter().for_each(|(value, _)| found(*value));
+        let places = phases::places(self.graph, &nodes, reads);
+        let mut phases: BTreeMap<(NodeId, u32), [Option<TaskId>; 2]> = BTreeMap::new();
+        for (id, task) in self.schedule.program.ids().zip(&self.schedule.program.tasks) {
+            let is_work = matches!(task.stage.kind, TaskKind::Compute | TaskKind::Redistribute);
+            let Some(place) = places[task.node.index()].filter(|_| is_work) else { continue };
+            let [first, last] = phases.entry((place.of, place.depth)).or_default();
+            let start = |id: &TaskId| self.schedule.start[id.index()];
+            *first = (*first).into_iter().chain([id]).min_by_key(start);
+            *last = (*last).into_iter().chain([id]).max_by_key(|id| self.schedule.end(*id));
+        }
+        for (&(of, depth), &[first, _]) in &phases {
+            let before = depth.checked_sub(1).and_then(|depth| phases.get(&(of, depth)));
+            if let (Some(first), Some(&[_, Some(last)])) = (first, before) {
+                self.after(first, Edge::End(last))?;
+            }
+        }
+        Ok(())
     }
 
     fn finish(mut self) -> Result<(), Violation> {

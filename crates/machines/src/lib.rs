@@ -20,6 +20,7 @@ pub mod error;
 pub mod field;
 pub mod lower;
 pub mod machine;
+pub mod phases;
 mod plan;
 pub mod program;
 pub mod report;

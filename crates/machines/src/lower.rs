@@ -7,12 +7,14 @@
 use crate::{
     error::MachineError,
     machine::Machine,
+    phases::{self, Phases, Place},
     plan::{self, Action, NEVER},
     program::{Edge, Movement, Order, Program, Stage, TaskId, TaskKind},
     scratchpad::{OffChip, Rooms},
     words::Words,
 };
 use limbwise_graph::{Basis, Graph, NodeId, Op, Role};
+use std::collections::BTreeMap;
 
 /// The name of a role in reports.
 #[must_use]
@@ -34,8 +36,11 @@ pub struct Work<'a> {
     words: Words,
     /// A program without tasks.
     empty: Program,
-    /// The nodes that are done, in program order.
+    /// The nodes that are done, in program order, but the functions of a key switch in the order of its phases if there
+    /// are any.
     nodes: Vec<NodeId>,
+    /// Where each node stands in its key switch; empty where phases overlap.
+    places: Vec<Option<Place>>,
     stages: Vec<Stage>,
     stages_end: Vec<u32>,
     /// What each node reads: values with rows of their own, and which of their limbs.
@@ -53,7 +58,7 @@ impl<'a> Work<'a> {
         let units: Vec<_> = machine.units().to_vec();
         let mut empty = Program::new(units, machine.tick_seconds(), machine.streaming());
         empty.widths = (0..).zip(&empty.units).map(|(unit, _)| machine.width(unit)).collect();
-        (empty.pools, empty.order) = (machine.pools(), machine.order());
+        (empty.pools, empty.order, empty.phases) = (machine.pools(), machine.order(), machine.phases());
         empty.capacity = off_chip.map_or(0, |m| m.capacity_bytes);
         let mut work = Self {
             graph,
@@ -62,6 +67,7 @@ impl<'a> Work<'a> {
             words: machine.words(),
             empty,
             nodes: Vec::with_capacity(count),
+            places: Vec::new(),
             stages: Vec::with_capacity(count),
             stages_end: Vec::with_capacity(count),
             reads: Vec::with_capacity(2 * count),
@@ -69,6 +75,11 @@ impl<'a> Work<'a> {
             is_result: vec![false; count],
         };
         work.read_graph(machine);
+        if machine.phases() == Phases::Serial {
+            let reads = |id, found: &mut dyn FnMut(NodeId)| work.reads(id).iter().for_each(|(value, _)| found(*value));
+            work.places = phases::places(graph, &work.nodes, reads);
+            phases::sort(&mut work.nodes, &work.places);
+        }
         work
     }
 
@@ -104,7 +115,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Nodes with work, in program order.
+    /// Nodes with work, in the order of the program and of its phases.
     #[must_use]
     pub fn nodes(&self) -> &[NodeId] {
         &self.nodes
@@ -187,6 +198,7 @@ pub fn lower(work: &Work, order: &[NodeId]) -> Result<Program, MachineError> {
         stored_by: vec![None; count],
         rooms: work.off_chip.map(|off_chip| (off_chip, Rooms::new(off_chip.capacity_bytes, count))),
         last: None,
+        under_way: BTreeMap::new(),
         near: order.first().copied().unwrap_or(NodeId(0)),
     };
     for action in actions {
@@ -194,6 +206,14 @@ pub fn lower(work: &Work, order: &[NodeId]) -> Result<Program, MachineError> {
     }
     lowering.program.residency = lowering.rooms.map(|(_, rooms)| rooms.into_log()).unwrap_or_default();
     Ok(lowering.program)
+}
+
+/// The phase of a key switch that is being lowered: its last tasks, and those of the phase before.
+#[derive(Default)]
+struct Phase {
+    depth: u32,
+    ends: Vec<TaskId>,
+    before: Vec<TaskId>,
 }
 
 /// A lowering under way.
@@ -207,6 +227,8 @@ struct Lowering<'w> {
     rooms: Option<(OffChip, Rooms)>,
     /// The last operation's last task, which the next one follows on a machine that takes them in order.
     last: Option<TaskId>,
+    /// Key switches of which something is done, by their first nodes.
+    under_way: BTreeMap<NodeId, Phase>,
     /// The last operation, for which stores are done.
     near: NodeId,
 }
@@ -243,11 +265,22 @@ impl Lowering<'_> {
         if work.empty.order == Order::InOrder {
             edges.extend(self.last.map(Edge::Start));
         }
+        let place = work.places.get(id.index()).copied().flatten();
+        if let Some(place) = place {
+            let phase = self.under_way.entry(place.of).or_default();
+            if place.depth > phase.depth {
+                (phase.depth, phase.before) = (place.depth, std::mem::take(&mut phase.ends));
+            }
+            edges.extend(phase.before.iter().copied().map(Edge::End));
+        }
         let first = self.program.next_task();
         for &stage in work.stages(id) {
             let task = self.program.push(id, stage, edges.drain(..));
             edges.push(Edge::Output(task));
             (self.made_by[id.index()], self.last) = (Some(task), Some(task));
+        }
+        if let Some(phase) = place.and_then(|place| self.under_way.get_mut(&place.of)) {
+            phase.ends.extend(self.made_by[id.index()]);
         }
         self.near = id;
         let Some((_, rooms)) = &mut self.rooms else { return };

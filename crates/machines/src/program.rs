@@ -1,5 +1,6 @@
 //! A program as tasks on units: what a scheduler places in time.
 
+use crate::phases::Phases;
 use limbwise_graph::{Basis, NodeId};
 use std::collections::BTreeMap;
 
@@ -110,6 +111,8 @@ pub struct Task {
 pub enum Edge {
     /// The output of a task.
     Output(TaskId),
+    /// The end of a task: all of its output is out, whether or not units start on parts.
+    End(TaskId),
     /// The start of a task.
     Start(TaskId),
     /// A task has taken all of its operands: their room may be used again.
@@ -161,6 +164,8 @@ pub struct Program {
     pub streaming: bool,
     /// In which order tasks may start.
     pub order: Order,
+    /// Whether functions of one key switch overlap.
+    pub phases: Phases,
     /// Tasks in the order of the plan: a task waits for earlier ones only.
     pub tasks: Vec<Task>,
     edges: Vec<Edge>,
@@ -258,11 +263,12 @@ impl Program {
         let task = match edge {
             Edge::Start(_) | Edge::Gate(_) => return start,
             Edge::Taken(task) => return start.saturating_add(self.tasks[task.index()].stage.occupancy),
-            Edge::Output(task) => task,
+            Edge::Output(task) | Edge::End(task) => task,
         };
         let made = &self.tasks[task.index()].stage;
         let end = start.saturating_add(made.fill).saturating_add(made.occupancy);
-        match waiting.filter(|stage| self.streaming && !stage.whole_input) {
+        let streams = self.streaming && matches!(edge, Edge::Output(_));
+        match waiting.filter(|stage| streams && !stage.whole_input) {
             None => end,
             Some(waiting) => {
                 let first = start.saturating_add(made.fill).saturating_add(part(made));
@@ -277,7 +283,7 @@ impl Edge {
     #[must_use]
     pub fn task(self) -> Option<TaskId> {
         match self {
-            Self::Output(task) | Self::Start(task) | Self::Taken(task) => Some(task),
+            Self::Output(task) | Self::End(task) | Self::Start(task) | Self::Taken(task) => Some(task),
             Self::Gate(_) => None,
         }
     }

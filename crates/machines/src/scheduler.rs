@@ -29,7 +29,7 @@ struct Followers {
 fn awaited(program: &Program, edge: Edge) -> usize {
     match edge {
         Edge::Gate(gate) => program.tasks.len() + gate as usize,
-        Edge::Output(task) | Edge::Start(task) | Edge::Taken(task) => task.index(),
+        Edge::Output(task) | Edge::End(task) | Edge::Start(task) | Edge::Taken(task) => task.index(),
     }
 }
 

@@ -12,6 +12,7 @@ use super::Machine;
 use crate::{
     dram::{Dram, Stream, ticks},
     error::MachineError,
+    phases::Phases,
     program::{Order, Pool, Stage, TaskKind},
     report::{Report, as_f64, input_reads},
     scheduler::Schedule,
@@ -291,6 +292,10 @@ impl Machine for Ark {
 
     fn order(&self) -> Order {
         self.numbers.schedule.order
+    }
+
+    fn phases(&self) -> Phases {
+        self.numbers.assumed.phases.value
     }
 
     fn off_chip(&self, graph: &Graph) -> Option<OffChip> {

@@ -11,6 +11,7 @@ pub use roofline::Roofline;
 use crate::{
     error::MachineError,
     lower::{Work, lower},
+    phases::Phases,
     program::{Order, Pool, Program, Stage, TaskKind},
     report::Report,
     scheduler::{self, Schedule},
@@ -75,6 +76,11 @@ pub trait Machine {
     /// In which order operations may start.
     fn order(&self) -> Order {
         Order::List
+    }
+
+    /// Whether functions of one key switch overlap.
+    fn phases(&self) -> Phases {
+        Phases::Overlapped
     }
 
     /// Its words.

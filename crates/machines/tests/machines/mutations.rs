@@ -6,6 +6,8 @@ use limbwise_machines::{
     Machine, Schedule, Spec, TaskId, TaskKind,
     check::{Violation, check},
     machine,
+    phases::Phases,
+    program::Edge,
 };
 use proptest::prelude::*;
 
@@ -50,6 +52,35 @@ fn nothing_waits_without_a_reason() {
     }
 }
 
+/// A schedule that is legal but for its phases is found out, and so is one task that starts when its operands are there.
+#[test]
+fn phases_do_not_start_early() {
+    let (graph, machine, schedule) = real();
+    let overlapped = Spec::load("ark").unwrap().with_overrides(&[("phases", "overlapped")]).unwrap();
+    let mut loose = machine::open(&overlapped).unwrap().schedule(&graph).unwrap();
+    assert!(loose.ticks() < schedule.ticks());
+    assert_eq!(check(&graph, &*machine, &loose), Err(Violation::Machine));
+    loose.program.phases = Phases::Serial;
+    assert!(matches!(check(&graph, &*machine, &loose), Err(Violation::TooEarly { .. })));
+    let mut early = 0;
+    for id in schedule.program.ids() {
+        let edges = schedule.program.edges(id).iter().filter(|edge| !matches!(edge, Edge::End(_)));
+        let stage = &schedule.program.tasks[id.index()].stage;
+        let release = |edge: &Edge| {
+            let start = schedule.start[edge.task()?.index()];
+            Some(schedule.program.release(*edge, start, Some(stage)))
+        };
+        let mut changed = schedule.clone();
+        changed.start[id.index()] = edges.filter_map(release).max().unwrap_or(0);
+        if changed.start[id.index()] < schedule.start[id.index()] && stage.kind == TaskKind::Compute {
+            let found = check(&graph, &*machine, &changed);
+            assert!(found.is_err(), "{id:?}");
+            early += usize::from(matches!(found, Err(Violation::TooEarly { .. })));
+        }
+    }
+    assert!(early > 10, "{early} tasks are held by nothing but their phase");
+}
+
 /// What is done to tasks; each makes the schedule wrong, or says that it does not apply.
 fn mutate_task(schedule: &Schedule, kind: u8, at: usize) -> Option<Schedule> {
     let mut changed = schedule.clone();
@@ -59,9 +90,7 @@ fn mutate_task(schedule: &Schedule, kind: u8, at: usize) -> Option<Schedule> {
         // Before what it reads is there.
         0 => {
             let edges = program.edges(TaskId(u32::try_from(at).unwrap()));
-            let made = edges
-                .iter()
-                .find_map(|e| matches!(e, limbwise_machines::program::Edge::Output(_)).then_some(e.task()?))?;
+            let made = edges.iter().find_map(|e| matches!(e, Edge::Output(_)).then_some(e.task()?))?;
             changed.start[at] = schedule.start[made.index()];
             (schedule.end(made) > schedule.start[made.index()]).then_some(changed)
         }

@@ -5,7 +5,7 @@ use super::{
     claims::{Measures, Reproduction, compare},
 };
 use crate::error::Result;
-use limbwise::params::Params;
+use limbwise::{ckks::bootstrap::HalvesAt, params::Params};
 use limbwise_graph::{Counts, Graph, Op};
 use limbwise_machines::{Spec, time};
 
@@ -28,21 +28,28 @@ pub fn ark(machine: &Spec, f1: &Spec) -> Result<Reproduction> {
             measures.insert(format!("{name}.{what}"), value);
         };
         counted(&graphs, &mut put);
-        speed(&graphs, machine, &mut put)?;
+        speeds(&graphs, machine, &mut put)?;
         let report = time(&graphs[0], f1)?;
         put("f1_load_ms", report.roofline.map_or(0.0, |r| r.memory_s) * 1e3);
         put("f1_utilization", 100.0 * report.utilization["multipliers"]);
     }
     let params = circuits::bootstrapping_params()?;
-    let bootstrapping = With::ALL.map(|with| circuits::bootstrapping(&params, with, Products::None));
+    let bootstrapping = With::ALL.map(|with| circuits::bootstrapping(&params, with, HalvesAt::Turns, Products::None));
     let [base, hops, both] = bootstrapping;
     let mut put = |what: &str, value: f64| {
         measures.insert(format!("bootstrap.{what}"), value);
     };
-    speed(&[base?, hops?, both?], machine, &mut put)?;
-    let whole = time(&circuits::bootstrapping(&params, With::Both, Products::EachLevel)?, machine)?;
+    speeds(&[base?, hops?, both?], machine, &mut put)?;
     let levels = params.bootstrapping().map_or(0, |b| b.levels);
-    put("t_as_us", whole.seconds * 1e6 / to_f64((levels * params.max_slots()) as u64));
+    let overlapped = overlapped(machine)?;
+    for (reading, halves, machine) in [
+        ("t_as_us", HalvesAt::Turns, machine),
+        ("t_as_us_overlapped", HalvesAt::Turns, &overlapped),
+        ("t_as_us_batch", HalvesAt::Once, machine),
+    ] {
+        let whole = time(&circuits::bootstrapping(&params, With::Both, halves, Products::EachLevel)?, machine)?;
+        put(reading, whole.seconds * 1e6 / to_f64((levels * params.max_slots()) as u64));
+    }
     Ok(compare(CLAIMS, SYSTEMS, &measures))
 }
 
@@ -92,13 +99,23 @@ fn counted(graphs: &[Graph; 3], put: &mut impl FnMut(&str, f64)) {
     put("added_share", percent(added, products[2]));
 }
 
-/// Speed-ups on a machine.
-fn speed(graphs: &[Graph; 3], machine: &Spec, put: &mut impl FnMut(&str, f64)) -> Result<()> {
+/// Speed-ups on a machine, and on the same where the functions of a key switch overlap.
+fn speeds(graphs: &[Graph; 3], machine: &Spec, put: &mut impl FnMut(&str, f64)) -> Result<()> {
+    speed(graphs, machine, "", put)?;
+    speed(graphs, &overlapped(machine)?, "_overlapped", put)
+}
+
+/// The same machine with functions of a key switch that overlap.
+fn overlapped(machine: &Spec) -> Result<Spec> {
+    Ok(machine.with_overrides(&[("assumed.phases", "overlapped")])?)
+}
+
+fn speed(graphs: &[Graph; 3], machine: &Spec, reading: &str, put: &mut impl FnMut(&str, f64)) -> Result<()> {
     let seconds = |graph: &Graph| -> Result<f64> { Ok(time(graph, machine)?.seconds) };
     let [base, hops, both] = [seconds(&graphs[0])?, seconds(&graphs[1])?, seconds(&graphs[2])?];
-    put("speed_hops", base / hops);
-    put("speed_limb", hops / both);
-    put("speed_both", base / both);
+    put(&format!("speed_hops{reading}"), base / hops);
+    put(&format!("speed_limb{reading}"), hops / both);
+    put(&format!("speed_both{reading}"), base / both);
     Ok(())
 }
 

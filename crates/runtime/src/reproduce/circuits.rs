@@ -127,10 +127,10 @@ pub(super) fn rotation(params: &Params) -> Result<Graph> {
     recorded(params, required, top, |eval, _, x| eval.rotate(&x, 1))
 }
 
-/// Records bootstrapping of a full ciphertext, and then a square at each level that it won, if they are wanted.
-pub(super) fn bootstrapping(params: &Params, with: With, products: Products) -> Result<Graph> {
+/// Records bootstrapping of a full ciphertext, and then a square at each level that it won, if they are wanted. The halves
+/// of EvalMod are two ciphertexts where the paper's count of products is of both; a batch of two is this library's.
+pub(super) fn bootstrapping(params: &Params, with: With, halves: HalvesAt, products: Products) -> Result<Graph> {
     let rotations = if with == With::Nothing { Rotations::Whole } else { Rotations::MultiHop };
-    let halves = HalvesAt::Once;
     let plan = BootstrapPlan { rotations, form: with.form(), halves, ..BootstrapPlan::fastest(params.max_slots()) };
     let levels = params.bootstrapping().map_or(0, |boot| boot.input_level());
     recorded(params, requirements(params, plan)?, levels, |eval, encoder, x| {
@@ -175,6 +175,7 @@ fn recorded(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use limbwise_machines::{Spec, check::check, machine};
 
     #[test]
     fn handing_offsets_on_changes_nothing_but_a_rotation() {
@@ -189,6 +190,29 @@ mod tests {
         wanted.rotate_left(31 * 33);
         assert!(through(&folded).iter().zip(&wanted).all(|(a, b)| (a - b).norm() < 1e-9));
         assert!(wanted.iter().any(|z| z.norm() > 1e-3));
+    }
+
+    /// What is timed is legal: both transforms' kinds and bootstrapping, also of a small ring, on every machine.
+    #[test]
+    fn schedules_of_what_is_recorded_pass_the_checker() {
+        let (transforms, large) = (params().unwrap(), bootstrapping_params().unwrap());
+        let small = preset("boot-n15").unwrap();
+        let graphs = [
+            transform(&transforms, Direction::Inverse, With::Nothing).unwrap(),
+            transform(&transforms, Direction::Inverse, With::Both).unwrap(),
+            bootstrapping(&large, With::Both, HalvesAt::Turns, Products::None).unwrap(),
+            bootstrapping(&small, With::MultiHop, HalvesAt::Once, Products::EachLevel).unwrap(),
+        ];
+        for name in limbwise_machines::names() {
+            let spec = Spec::load(name).unwrap();
+            let spec =
+                if spec.has("policy.words") { spec.with_overrides(&[("words", "split")]).unwrap() } else { spec };
+            let machine = machine::open(&spec).unwrap();
+            for (number, graph) in graphs.iter().enumerate() {
+                let schedule = machine.schedule(graph).unwrap();
+                assert_eq!(check(graph, &*machine, &schedule), Ok(()), "graph {number} on {name}");
+            }
+        }
     }
 
     /// Bytes by hand: a key is 2β(ℓ + 7) limbs of half a MiB, a diagonal ℓ + 1 or one.

@@ -1,6 +1,6 @@
 //! The fields of ARK's specification as its model reads them; `specs/ark.toml` says what they are.
 
-use crate::{dram::Refresh, program::Order, spec::Assumed, words::Wide};
+use crate::{dram::Refresh, phases::Phases, program::Order, spec::Assumed, words::Wide};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -139,6 +139,7 @@ pub(super) struct Assumptions {
     pub(super) hbm_refresh: Assumed<Refresh>,
     pub(super) hbm_turnaround_ns: Assumed<f64>,
     pub(super) prefetch_mb: Assumed<u64>,
+    pub(super) phases: Assumed<Phases>,
     pub(super) streaming: Assumed<bool>,
     pub(super) scale_with_intt: Assumed<bool>,
     pub(super) fuse_subtract_scale: Assumed<bool>,
