@@ -35,8 +35,9 @@ wheel: $(PYTHON)  ## a manylinux wheel in target/wheels; kernels are chosen when
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2"
 	$(PYTHON_ENV)/bin/maturin build --out target/wheels
 
-test-all: test-python  ## also the long tests
+test-all: test-python  ## also the long tests, and the server's API fuzzed (schemathesis from PyPI)
 	cargo test --workspace -- --include-ignored
+	python3 scripts/fuzz_api.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
 	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
 check: check-code check-docs check-python

@@ -36,7 +36,7 @@ impl MemoryArgs {
 }
 
 /// A number of bytes with its unit.
-fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     const UNITS: [(&str, f64); 7] = [
         ("GiB", 1_073_741_824.0),
         ("MiB", 1_048_576.0),
@@ -58,12 +58,17 @@ fn size(text: &str) -> Result<u64, String> {
 }
 
 impl HostArgs {
+    /// What is asked for.
+    pub(crate) fn host(&self) -> Host {
+        Host { isa: self.isa.clone(), threads: self.threads }
+    }
+
     /// Opens the CPU.
     ///
     /// # Errors
     /// An instruction set that this CPU lacks, or a number of threads that makes no sense.
     pub(crate) fn open(&self) -> limbwise_runtime::Result<Cpu> {
-        open("cpu", &Host { isa: self.isa.clone(), threads: self.threads })
+        open("cpu", &self.host())
     }
 
     /// The same with a number of threads of one's own choice.

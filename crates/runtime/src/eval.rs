@@ -1,6 +1,7 @@
 //! Evaluation from files: a description, public keys, encrypted inputs; encrypted results. What a server does.
 
 use crate::{
+    calibrate::Calibration,
     clock::{Clock, Event, KEY_STEP, MEMORY_STEP, PeakMemory, READ_STEP, Step, WRITE_STEP, evaluation_seconds},
     error::{Error, Result},
     host::{available_memory_bytes, peak_memory_bytes, reserve, resident_memory_bytes},
@@ -52,6 +53,8 @@ pub struct Limits<'a> {
     pub key_form: Option<KeyForm>,
     /// Most memory of the process; else what this computer has.
     pub memory_bytes: Option<u64>,
+    /// Memory that the process holds beside the job, where it does others at the same time; else what it holds now.
+    pub held_bytes: Option<u64>,
     /// Asked between steps whether to stop.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
@@ -59,7 +62,7 @@ pub struct Limits<'a> {
 /// Nobody stops it.
 impl Default for Limits<'_> {
     fn default() -> Self {
-        Self { key_form: None, memory_bytes: None, stop: &|| false }
+        Self { key_form: None, memory_bytes: None, held_bytes: None, stop: &|| false }
     }
 }
 
@@ -102,12 +105,40 @@ pub struct EvalReport {
     pub details: Details,
 }
 
-/// Everything that a job needs before it begins.
-struct Ready {
+/// What a job will take, known from its description and the headers of its keys.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct EvalPlan {
+    /// How evaluation keys will be kept.
+    pub key_form: KeyForm,
+    /// Most memory of the process. Beyond the limit where no way of keeping keys is within it; then that of the smallest.
+    pub memory_bytes: u64,
+    /// Time of the evaluation on this host.
+    pub seconds: f64,
+    /// Bytes of results and checkpoints: at most as much as is in memory at once.
+    pub disk_bytes: u64,
+}
+
+/// Plans a job without running it. `calibrate` measures the host for a ring degree, given as its log₂.
+///
+/// # Errors
+/// As [`evaluate_files`], but for what only the inputs show.
+pub fn plan_files(
+    dev: &Cpu,
+    job: &Job<'_>,
+    limits: &Limits<'_>,
+    calibrate: impl FnOnce(u32) -> Result<Calibration>,
+) -> Result<EvalPlan> {
+    let Chosen { program, recording, predicted } = chosen(dev, job, limits)?;
+    let seconds = limbwise_machines::time(&recording.graph, &calibrate(program.params().log_n())?.spec()?)?.seconds;
+    let disk_bytes = recording.session_peak_bytes;
+    Ok(EvalPlan { key_form: recording.keys.form, memory_bytes: predicted, seconds, disk_bytes })
+}
+
+/// A program in the way it will be run.
+struct Chosen {
     program: AnyProgram,
     recording: Recording,
     predicted: u64,
-    targets: Vec<PathBuf>,
 }
 
 /// Evaluates a program on files with public keys only.
@@ -123,8 +154,9 @@ pub fn evaluate_files(
 ) -> Result<EvalReport> {
     let mut clock = Clock::new(tell);
     clock.step(MEMORY_STEP, 0, 1);
-    let Ready { program, recording, predicted, targets } = ready(dev, job, limits)?;
+    let Chosen { program, recording, predicted } = within(limits, chosen(dev, job, limits)?)?;
     let params = program.params();
+    let targets = targets(job.results, "result", program.results().len(), job.existing)?;
     reserve(dev, &program, predicted, recording.session_peak_bytes)?;
     let inputs = read_inputs(dev, &program, job.inputs, &mut clock)?;
     let encoder = Encoder::new(params);
@@ -175,35 +207,55 @@ pub fn evaluate_files(
 }
 
 /// Checks what can be checked before anything is read, and chooses how keys are kept.
-fn ready(dev: &Cpu, job: &Job<'_>, limits: &Limits<'_>) -> Result<Ready> {
+fn chosen(dev: &Cpu, job: &Job<'_>, limits: &Limits<'_>) -> Result<Chosen> {
     let described = |cause: DescriptionError| Error::Description {
         path: "the description of the program".into(),
         cause: cause.into(),
     };
     let program = job.description.program(job.model).map_err(described)?;
     let params = program.params();
-    let targets = targets(job.results, "result", program.results().len(), job.existing)?;
     let wanted = program.inputs();
     if job.inputs.len() != wanted.len() {
         let names = wanted.iter().map(|input| input.name.clone()).collect::<Vec<_>>().join(", ");
         return Err(Error::Count { count: job.inputs.len(), wanted: wanted.len(), names });
     }
     let file = FileKeys::open(job.keys, params).map_err(|e| Error::of_file(job.keys, e))?;
-    let held = resident_memory_bytes().unwrap_or(0);
-    let free = available_memory_bytes().map_or(u64::MAX, |free| free.saturating_add(held));
-    let most = limits.memory_bytes.unwrap_or(free);
+    let (held, most) = (held(limits), most_memory(limits));
     let forms = limits.key_form.map_or(vec![KeyForm::Stored, KeyForm::Seeded, KeyForm::Disk], |form| vec![form]);
-    let mut least = u64::MAX;
+    let mut smallest: Option<(u64, Recording)> = None;
     for form in forms {
         let recording = record(&program, form)?.of_server(&program)?;
         serves(&file, job.keys, params, &recording)?;
         let predicted = predicted_memory(params, &recording, (dev.threads(), held));
-        if predicted <= most {
-            return Ok(Ready { program, recording, predicted, targets });
+        let smaller = smallest.as_ref().is_none_or(|(least, _)| predicted < *least);
+        if predicted <= most || smaller {
+            smallest = Some((predicted, recording));
         }
-        least = least.min(predicted);
+        if predicted <= most {
+            break;
+        }
     }
-    Err(Error::Memory { needed: least, available: most })
+    let (predicted, recording) = smallest.expect("there is at least one way to keep keys");
+    Ok(Chosen { program, recording, predicted })
+}
+
+/// Refuses a job that needs more memory than there is.
+fn within(limits: &Limits<'_>, chosen: Chosen) -> Result<Chosen> {
+    let most = most_memory(limits);
+    if chosen.predicted > most {
+        return Err(Error::Memory { needed: chosen.predicted, available: most });
+    }
+    Ok(chosen)
+}
+
+/// What the process holds beside the job.
+fn held(limits: &Limits<'_>) -> u64 {
+    limits.held_bytes.unwrap_or_else(|| resident_memory_bytes().unwrap_or(0))
+}
+
+fn most_memory(limits: &Limits<'_>) -> u64 {
+    let free = || available_memory_bytes().map_or(u64::MAX, |free| free.saturating_add(held(limits)));
+    limits.memory_bytes.unwrap_or_else(free)
 }
 
 /// Fails unless a file has every key that was recorded, at its level.

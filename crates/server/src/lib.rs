@@ -4,10 +4,11 @@
 //! Stays out: secret keys (the crate is built without them), arithmetic, printing, arguments.
 //!
 //! Read in this order: [`engine`] (what computes), [`limits`], [`store`] (the state: uploads, files, jobs), [`workers`]
-//! (threads that move it on), [`http`] (the routes). The decisions are ADR 61 and 62, the API is `docs/serve.md`.
+//! (threads that move it on), [`http`] (the routes), [`evaluation`] (the engine of the runtime). The decisions are ADR 61 and 62, the API is `docs/serve.md`.
 
 pub mod disk;
 pub mod engine;
+pub mod evaluation;
 pub mod http;
 pub mod id;
 pub mod limits;
@@ -16,6 +17,7 @@ pub mod store;
 pub mod workers;
 
 pub use engine::{Engine, Failure, FileKind, JobFiles, JobPlan, Watch};
+pub use evaluation::Evaluation;
 pub use http::{Access, Server, openapi};
 pub use limits::Limits;
 pub use refusal::{Cause, Refusal, StartError};

@@ -20,6 +20,7 @@ pub(crate) mod record;
 mod reproduce;
 #[cfg(feature = "client")]
 mod run;
+mod serve;
 mod time;
 
 use clap::{Parser, Subcommand};
@@ -36,6 +37,7 @@ use limbwise_runtime::places::Existing;
 ///   limbwise keygen logreg --client mine --server theirs; limbwise encrypt --client mine --out in
 ///   limbwise eval --server theirs --in in --out results          with public keys only
 ///   limbwise decrypt --client mine --in results --out model.npy
+///   limbwise serve state                                         or over HTTP, for clients elsewhere
 ///
 /// Every verb has --json, whose fields are a contract (docs/schemas); GB is 10^9 bytes, GiB 2^30.
 /// Exit codes: 0 done, 2 a mistake in what was asked for, 1 a fault of the system or a bug.
@@ -62,6 +64,7 @@ pub(crate) enum Verb {
     #[cfg(feature = "client")]
     Encrypt(encrypt::Encrypt),
     Eval(eval::Eval),
+    Serve(serve::Serve),
     #[cfg(feature = "client")]
     Decrypt(decrypt::Decrypt),
     Inspect(inspect::Inspect),
@@ -104,6 +107,7 @@ impl Verb {
             #[cfg(feature = "client")]
             Self::Encrypt(verb) => verb.execute(),
             Self::Eval(verb) => verb.execute(),
+            Self::Serve(verb) => verb.execute(),
             #[cfg(feature = "client")]
             Self::Decrypt(verb) => verb.execute(),
             Self::Inspect(verb) => verb.execute(),

@@ -44,6 +44,7 @@ fn help_teaches() {
         &["decrypt"],
         &["inspect"],
         &["bench"],
+        &["serve"],
         &["params"],
         &["params", "check"],
         &["params", "show"],

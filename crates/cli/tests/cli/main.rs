@@ -7,5 +7,6 @@ mod contract;
 mod golden;
 mod mistakes;
 mod pipes;
+mod serve;
 #[cfg(test)]
 mod sides;

@@ -66,6 +66,16 @@ impl FileKind {
         Self::MachineReport,
     ];
 
+    /// What a file holds, from its first [`PREAMBLE`] bytes; nothing else of it is checked.
+    ///
+    /// # Errors
+    /// [`WireError`] if this is no such file, or its version or kind are unknown.
+    pub fn of(head: &[u8]) -> Result<Self, WireError> {
+        let mut preamble = [0; PREAMBLE];
+        preamble.iter_mut().zip(head).for_each(|(to, from)| *to = *from);
+        Preamble::parse(&preamble).kind(head.len() as u64)
+    }
+
     /// Its number in a file.
     #[must_use]
     pub fn number(self) -> u16 {
@@ -110,18 +120,9 @@ impl<S: Source> Container<S> {
         let there = usize::try_from(length).unwrap_or(PREAMBLE).min(PREAMBLE);
         let begin = preamble.get_mut(..there).unwrap_or_default();
         source.read_at(0, begin).map_err(WireError::io("reading the file"))?;
-        let Preamble { magic, version, kind, header, fingerprint, digest } = Preamble::parse(&preamble);
-        if magic != MAGIC {
-            return Err(WireError::NotOurs { got: format!("{:?}", String::from_utf8_lossy(&magic)) });
-        }
-        if length < PREAMBLE as u64 {
-            return Err(WireError::Length { got: length, wanted: PREAMBLE as u64 });
-        }
-        if version != VERSION {
-            return Err(WireError::Version { got: version });
-        }
-        let kind =
-            FileKind::ALL.into_iter().find(|k| k.number() == kind).ok_or(WireError::UnknownKind { got: kind })?;
+        let parsed = Preamble::parse(&preamble);
+        let kind = parsed.kind(length)?;
+        let Preamble { header, fingerprint, digest, .. } = parsed;
         if u64::from(header) > MOST_HEADER {
             return Err(WireError::HeaderLength { got: header.into(), most: MOST_HEADER });
         }
@@ -243,6 +244,21 @@ impl Preamble {
             fingerprint: take(&mut rest),
             digest: take(&mut rest),
         }
+    }
+
+    /// What a file of this length holds.
+    fn kind(&self, length: u64) -> Result<FileKind, WireError> {
+        if self.magic != MAGIC {
+            return Err(WireError::NotOurs { got: format!("{:?}", String::from_utf8_lossy(&self.magic)) });
+        }
+        if length < PREAMBLE as u64 {
+            return Err(WireError::Length { got: length, wanted: PREAMBLE as u64 });
+        }
+        if self.version != VERSION {
+            return Err(WireError::Version { got: self.version });
+        }
+        let kind = FileKind::ALL.into_iter().find(|kind| kind.number() == self.kind);
+        kind.ok_or(WireError::UnknownKind { got: self.kind })
     }
 
     /// The bytes that the digest covers.

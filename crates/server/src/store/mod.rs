@@ -190,7 +190,7 @@ impl State {
 /// Takes hold of a directory.
 fn claim(root: &Path) -> Result<File, StartError> {
     let name = root.display().to_string();
-    fs::create_dir_all(root).map_err(StartError::system(&name))?;
+    make_private(root).map_err(StartError::system(&name))?;
     let mark = root.join(MARK);
     if !mark.exists() && list(root)?.iter().any(|path| !path.ends_with("lock") && !path.ends_with(mark_in_making())) {
         return Err(StartError::NotOurs { path: root.to_owned() });
@@ -211,6 +211,14 @@ fn claim(root: &Path) -> Result<File, StartError> {
         write_record(&mark, &Mark { version: VERSION }).map_err(StartError::system(&name))?;
     }
     Ok(lock)
+}
+
+/// Makes the directory, for its owner alone: clients' files are nobody else's business.
+fn make_private(root: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(root)
 }
 
 /// Where the mark is written before it is renamed.

@@ -1,0 +1,147 @@
+//! `limbwise serve`: evaluates for clients over HTTP.
+
+use crate::{
+    failure::{Mistake, say},
+    host::{HostArgs, size},
+    workload::linear::model,
+};
+use limbwise_apps::{Description, description::Workload, linear::layer::Model};
+use limbwise_runtime::host::available_memory_bytes;
+use limbwise_server::{Access, Evaluation, Limits, Server, Store, workers::Log};
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+/// Evaluate programs for clients: files come in by chunks, jobs run, results go out (HTTP)
+///
+/// Clients send a program's description, evaluation keys and ciphertexts, as "limbwise keygen" and "limbwise encrypt"
+/// write them; the secret key stays with them. The API is described at /openapi.json, with examples in docs/serve.md.
+/// All state is in DIR: a server that was killed goes on from it, with uploads at their last byte and jobs at their last
+/// checkpoint.
+///
+/// Examples:
+///   limbwise serve state
+///   limbwise serve state --bind 0.0.0.0:8080 --token-file token --memory 12GB --jobs 2
+///   examples/serve_client.py http://127.0.0.1:8080 --program program.json --keys evaluation.keys --out results 000.ct
+///
+/// Without a token only programs of this machine are answered, and --bind to other addresses is refused. There is no TLS:
+/// put a proxy with certificates in front. Ends in order on SIGTERM and SIGINT.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Serve {
+    /// Directory with the server's state, made if it is not there
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// Address and port; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    bind: SocketAddr,
+
+    /// File with the token that clients must send: 32 characters or more, readable by you alone (mode 600)
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+
+    /// Numbers of a layer that descriptions leave to the server: matrix or filters, as .csv or .npy
+    #[arg(long, value_name = "FILE", help_heading = "Model")]
+    weights: Option<PathBuf>,
+
+    /// And its bias
+    #[arg(long, value_name = "FILE", help_heading = "Model")]
+    bias: Option<PathBuf>,
+
+    /// Jobs that run at the same time
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64), help_heading = "Limits")]
+    jobs: u8,
+
+    /// Memory for all running jobs, by their plans [default: three quarters of what is free now]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Limits")]
+    memory: Option<u64>,
+
+    /// Seconds that a job may compute, by its plan and by the clock
+    #[arg(long, value_name = "SECONDS", default_value_t = 86_400, help_heading = "Limits")]
+    job_seconds: u64,
+
+    /// Largest file
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "16GB", help_heading = "Limits")]
+    upload: u64,
+
+    /// Largest chunk of a file that is sent at once
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "16MB", help_heading = "Limits")]
+    chunk: u64,
+
+    /// All files together, with room for what is on its way and what jobs will write
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64GB", help_heading = "Limits")]
+    total: u64,
+
+    /// Seconds of a request
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Limits")]
+    request_seconds: u64,
+
+    /// Seconds that requests and jobs have to end when the server is asked to stop
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=3600), help_heading = "Limits")]
+    grace_seconds: u64,
+
+    #[command(flatten)]
+    host: HostArgs,
+}
+
+/// Where the system does not say what is free.
+const MEMORY_BYTES: u64 = 4_000_000_000;
+
+impl Serve {
+    pub(super) fn execute(&self) -> anyhow::Result<()> {
+        let access =
+            self.token_file.as_ref().map_or_else(|| Ok(Access::this_machine()), |path| Access::from_file(path));
+        let access = access.map_err(mistake)?;
+        access.allows(self.bind).map_err(mistake)?;
+        let limits = self.limits();
+        let files = [self.weights.clone(), self.bias.clone()];
+        let models = move |description: &Description| match &description.workload {
+            Workload::Linear { layer, .. } => {
+                model(&layer.shape, [files[0].as_deref(), files[1].as_deref()]).map_err(|e| e.to_string())
+            }
+            _ => Ok(Model::default()),
+        };
+        let engine = Evaluation::new(self.host.host(), limits.memory_bytes, Box::new(models))?;
+        let store = Arc::new(Store::open(&self.directory, limits, Arc::new(engine)).map_err(mistake)?);
+        let log: Log = Arc::new(|line: &str| {
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            say(&format!("{}.{:03} {line}\n", now.as_secs(), now.subsec_millis()));
+        });
+        let server = Server::bind(self.bind, access, store, log.clone()).map_err(mistake)?;
+        log(&format!("listening on http://{}", server.address()));
+        if !server.address().ip().is_loopback() {
+            log("others can reach this address, and nothing is encrypted on the way: put a proxy with TLS in front");
+        }
+        if !server.run(Duration::from_secs(self.grace_seconds)).map_err(mistake)? {
+            log("a job was in the middle of a step; it goes on from its checkpoint when a server runs here again");
+        }
+        Ok(())
+    }
+
+    fn limits(&self) -> Limits {
+        let free = || available_memory_bytes().map_or(MEMORY_BYTES, |free| free / 4 * 3);
+        Limits {
+            upload_bytes: self.upload,
+            chunk_bytes: self.chunk,
+            total_bytes: self.total,
+            memory_bytes: self.memory.unwrap_or_else(free),
+            job_seconds: self.job_seconds,
+            running_jobs: self.jobs.into(),
+            request_seconds: self.request_seconds,
+            ..Limits::default()
+        }
+    }
+}
+
+fn mistake(error: limbwise_server::StartError) -> anyhow::Error {
+    match error {
+        limbwise_server::StartError::System { what, error } => {
+            std::io::Error::new(error.kind(), format!("{what}: {error}")).into()
+        }
+        other => Mistake(other.to_string()).into(),
+    }
+}

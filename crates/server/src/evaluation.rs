@@ -1,0 +1,160 @@
+//! The engine that joins the server to the runtime: programs by their descriptions, on this computer's CPU.
+//!
+//! Each job opens the device anew, so that the memory it has taken goes back when it ends.
+
+use crate::{
+    engine::{Engine, Failure, FileKind, JobFiles, JobPlan, Output, Watch},
+    refusal::Refusal,
+};
+use limbwise::wire;
+use limbwise_apps::{Description, description::MOST_BYTES, linear::layer::Model};
+use limbwise_cpu::Cpu;
+use limbwise_runtime::{
+    Calibration, Error, Event, Host, Job, Limits, calibrate,
+    eval::plan_files,
+    evaluate_files,
+    host::resident_memory_bytes,
+    open,
+    places::{Existing, read_up_to},
+};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
+
+/// Gives the server's own numbers for a program, where its description leaves some to the server.
+pub type Models = Box<dyn Fn(&Description) -> Result<Model, String> + Send + Sync>;
+
+/// Evaluation on this computer.
+pub struct Evaluation {
+    host: Host,
+    models: Models,
+    /// Most memory of a job.
+    memory_bytes: u64,
+    /// What the process held before any job.
+    held_bytes: u64,
+    /// What was measured of this host, by log₂ N.
+    calibrations: Mutex<BTreeMap<u32, Calibration>>,
+}
+
+impl Evaluation {
+    /// Opens the device once, to find mistakes before the first job.
+    ///
+    /// # Errors
+    /// An instruction set that this CPU lacks, or a number of threads that makes no sense.
+    pub fn new(host: Host, memory_bytes: u64, models: Models) -> Result<Self, Error> {
+        drop(open("cpu", &host)?);
+        let held_bytes = resident_memory_bytes().unwrap_or(0);
+        Ok(Self { host, models, memory_bytes, held_bytes, calibrations: Mutex::default() })
+    }
+
+    /// The device, the description, and the server's numbers for it.
+    fn open(&self, files: &JobFiles) -> Result<(Cpu, Description, Model), Refusal> {
+        let said = |e: Error| told(files, &e);
+        let bytes = read_up_to(&files.program, MOST_BYTES).map_err(said)?;
+        let description = Description::parse(&bytes).map_err(|e| Refusal::text(e.to_string()))?;
+        let model = (self.models)(&description).map_err(Refusal::text)?;
+        Ok((open("cpu", &self.host).map_err(said)?, description, model))
+    }
+
+    fn limits<'a>(&self, stop: &'a (dyn Fn() -> bool + Sync)) -> Limits<'a> {
+        let (memory_bytes, held_bytes) = (Some(self.memory_bytes), Some(self.held_bytes));
+        Limits { memory_bytes, held_bytes, stop, key_form: None }
+    }
+
+    /// Measured once for each ring degree, in about two seconds.
+    fn calibrated(&self, dev: &Cpu, log_n: u32) -> Result<Calibration, Error> {
+        let mut known = self.calibrations.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(calibration) = known.get(&log_n) {
+            return Ok(calibration.clone());
+        }
+        let calibration = calibrate(dev, log_n)?;
+        known.insert(log_n, calibration.clone());
+        Ok(calibration)
+    }
+}
+
+impl Engine for Evaluation {
+    fn recognize(&self, head: &[u8]) -> Result<FileKind, Refusal> {
+        if head.trim_ascii_start().starts_with(b"{") {
+            return Ok("a description of a program".into());
+        }
+        match wire::FileKind::of(head) {
+            Ok(wire::FileKind::SecretKey) => {
+                let next =
+                    "keep it where it was made, and send what \"limbwise keygen\" put into the server's directory";
+                Err(Refusal::new("a secret key must not leave its client", "a secret key", "public files", next))
+            }
+            Ok(kind) => Ok(kind.to_string()),
+            Err(error) => {
+                let next = "send files that \"limbwise keygen\" and \"limbwise encrypt\" have written";
+                Err(Refusal::new("the file is none of limbwise's", error, "a description, keys or ciphertexts", next))
+            }
+        }
+    }
+
+    fn plan(&self, files: &JobFiles) -> Result<JobPlan, Refusal> {
+        let (dev, description, model) = self.open(files)?;
+        let job = job(files, (&description, &model), [Path::new(""), Path::new("")]);
+        let calibration = |log_n| self.calibrated(&dev, log_n);
+        let plan = plan_files(&dev, &job, &self.limits(&|| false), calibration).map_err(|e| told(files, &e))?;
+        Ok(JobPlan { memory_bytes: plan.memory_bytes, seconds: plan.seconds, disk_bytes: plan.disk_bytes })
+    }
+
+    fn run(&self, files: &JobFiles, work: &Path, results: &Path, watch: &dyn Watch) -> Result<Vec<Output>, Failure> {
+        let (dev, description, model) = self.open(files).map_err(Failure::Refused)?;
+        let job = job(files, (&description, &model), [work, results]);
+        // A run that has gone on from a checkpoint is asked at that one first, which is not a new one.
+        let kept = Mutex::new(names(work));
+        let stop = || {
+            let now = names(work);
+            let mut before = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            if *before != now {
+                watch.kept();
+                *before = now;
+            }
+            watch.stopped()
+        };
+        let mut tell = |event| {
+            if let Event::Progress { step, done, total } = event {
+                watch.step(&step, done, total);
+            }
+        };
+        match evaluate_files(&dev, &job, &self.limits(&stop), &mut tell) {
+            Ok(report) => {
+                let name = |at: usize| format!("result {at}");
+                Ok(report.results.into_iter().enumerate().map(|(at, path)| Output { name: name(at), path }).collect())
+            }
+            Err(Error::Scheme(limbwise::Error::Stopped)) => Err(Failure::Stopped),
+            Err(error) => Err(Failure::Refused(told(files, &error))),
+        }
+    }
+}
+
+fn job<'a>(
+    files: &'a JobFiles,
+    (description, model): (&'a Description, &'a Model),
+    [work, results]: [&'a Path; 2],
+) -> Job<'a> {
+    let existing = Existing::Replaced;
+    Job { description, model, keys: &files.keys, inputs: &files.inputs, results, existing, checkpoint: Some(work) }
+}
+
+/// The names in a folder.
+fn names(folder: &Path) -> Vec<OsString> {
+    let mut names: Vec<OsString> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.file_name()).collect();
+    names.sort();
+    names
+}
+
+/// An error as clients may read it: the server's paths become what they stand for.
+fn told(files: &JobFiles, error: &Error) -> Refusal {
+    let inputs = files.inputs.iter().enumerate().map(|(at, path)| (path, format!("input {at}")));
+    let all =
+        [(&files.program, "the program".to_owned()), (&files.keys, "the keys".to_owned())].into_iter().chain(inputs);
+    Refusal::text(all.fold(error.to_string(), |text, (path, name)| text.replace(&path.display().to_string(), &name)))
+}
