@@ -6,6 +6,10 @@ use serde_json::json;
 use std::{
     fs::{self, OpenOptions},
     io::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::sleep,
     time::Duration,
 };
@@ -118,15 +122,22 @@ fn kills_at_any_moment_lose_nothing_that_was_promised() {
             drop(server);
             return clean(&wish.root);
         }
-        // Chunks are sent while the server is killed.
+        // Chunks are sent while the server is killed: at some moment after the first of them was answered.
+        let answered = Arc::new(AtomicBool::new(false));
+        let seen = answered.clone();
         let killer = std::thread::spawn(move || {
-            sleep(Duration::from_millis(3 + 7 * (round % 5)));
+            while !seen.load(Ordering::Acquire) {
+                sleep(Duration::from_micros(100));
+            }
+            sleep(Duration::from_micros(700 * (round % 7)));
             server.kill();
         });
         received = there;
         while let Some(reply) = send(&client, &id, received, &file) {
             received = reply;
+            answered.store(true, Ordering::Release);
         }
+        answered.store(true, Ordering::Release);
         killer.join().unwrap();
     }
     panic!("the upload does not get on: {received} bytes");
