@@ -1,7 +1,8 @@
 //! What long calls tell while they run: to one Python function, which logs and draws progress.
 
 use pyo3::{
-    prelude::{Py, PyAny, PyResult, Python, pyfunction},
+    exceptions::PyKeyboardInterrupt,
+    prelude::{Py, PyAny, PyAnyMethods as _, PyResult, Python, pyfunction},
     sync::PyOnceLock,
 };
 
@@ -37,6 +38,9 @@ pub(crate) fn tell(news: News<'_>) {
         let Some(reporter) = REPORTER.get(py) else { return };
         let News { kind, name, done, total, bytes, seconds } = news;
         let told: PyResult<Py<PyAny>> = reporter.call1(py, (kind, name, done, total, bytes, seconds));
-        drop(told);
+        // An interrupt that comes while the reporter runs is meant for the computation: it is raised again there.
+        if told.is_err_and(|raised| raised.is_instance_of::<PyKeyboardInterrupt>(py)) {
+            let _ = py.import("_thread").and_then(|thread| thread.call_method0("interrupt_main"));
+        }
     });
 }
