@@ -56,6 +56,12 @@ check-docs:  ## the checkers in scripts/
 	python3 scripts/check_citations.py
 	python3 scripts/check_doc_paths.py
 
+check-python: python  ## form, lints and types of the Python package
+	$(PYTHON) -m ruff format --check python
+	$(PYTHON) -m ruff check python
+	$(PYTHON) -m mypy
+	$(PYTHON) -m mypy.stubtest limbwise._limbwise
+
 fuzz:        ## every fuzz target for FUZZ_SECONDS each; needs cargo-fuzz and a nightly compiler
 	for target in $$(cargo +nightly fuzz list); do \
 		mkdir -p fuzz/corpus/$$target; \
