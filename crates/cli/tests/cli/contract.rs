@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 
 /// Runs the program and checks that standard output is one JSON value of the schema.
-fn valid(folder: &Folder, schema: &str, arguments: &[&str]) -> Value {
+pub(crate) fn valid(folder: &Folder, schema: &str, arguments: &[&str]) -> Value {
     let output = folder.run(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     let json: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{arguments:?}: {e}"));

@@ -1,7 +1,10 @@
 //! The verbs of the two sides, by files: what comes out is right, belongs together, survives being killed, and is refused
 //! where it does not fit.
 
-use crate::common::{Folder, TINY, TINY_BOOT, repository};
+use crate::{
+    common::{Folder, TINY, TINY_BOOT, repository},
+    contract,
+};
 use serde_json::Value;
 use std::{
     fs,
@@ -11,10 +14,9 @@ use std::{
     time::Duration,
 };
 
+/// What a verb says, which is of its schema.
 fn json(folder: &Folder, arguments: &[&str]) -> Value {
-    let output = folder.run(&[arguments, &["--json"]].concat());
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    contract::valid(folder, arguments[0], &[arguments, &["--json"]].concat())
 }
 
 fn refused(folder: &Folder, arguments: &[&str], wanted: &str) {

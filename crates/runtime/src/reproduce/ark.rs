@@ -29,9 +29,8 @@ pub fn ark(machine: &Spec, f1: &Spec) -> Result<Reproduction> {
         };
         counted(&graphs, &mut put);
         speeds(&graphs, machine, &mut put)?;
-        let report = time(&graphs[0], f1)?;
-        put("f1_load_ms", report.roofline.map_or(0.0, |r| r.memory_s) * 1e3);
-        put("f1_utilization", 100.0 * report.utilization["multipliers"]);
+        roofline(&graphs[0], f1, "", &mut put)?;
+        roofline(&graphs[0], &f1.with_overrides(&[("assumed.binary_units", "true")])?, "_binary", &mut put)?;
     }
     let params = circuits::bootstrapping_params()?;
     let bootstrapping = With::ALL.map(|with| circuits::bootstrapping(&params, with, HalvesAt::Turns, Products::None));
@@ -97,6 +96,14 @@ fn counted(graphs: &[Graph; 3], put: &mut impl FnMut(&str, f64)) {
     let added = both.counts().products() - products[1];
     put("added", percent(added, products[1]));
     put("added_share", percent(added, products[2]));
+}
+
+/// The base line on the roofline of F1.
+fn roofline(base: &Graph, f1: &Spec, reading: &str, put: &mut impl FnMut(&str, f64)) -> Result<()> {
+    let report = time(base, f1)?;
+    put(&format!("f1_load_ms{reading}"), report.roofline.map_or(0.0, |r| r.memory_s) * 1e3);
+    put(&format!("f1_utilization{reading}"), 100.0 * report.utilization["multipliers"]);
+    Ok(())
 }
 
 /// Speed-ups on a machine, and on the same where the functions of a key switch overlap.

@@ -103,3 +103,27 @@ fn the_public_medical_tables_load() {
         assert_eq!(set.labels.iter().filter(|&&label| label).count(), positive, "{name}");
     }
 }
+
+#[test]
+fn tables_are_numbers_alone() {
+    let folder = std::env::temp_dir().join(format!("limbwise-numbers-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let read = |text: &str| {
+        let path = folder.join("a.csv");
+        std::fs::write(&path, text).unwrap();
+        load_numbers(&path).map_err(|e| e.to_string())
+    };
+    assert_eq!(read("1,2,3\n4,5,6\n"), Ok(vec![vec![1.0, 2.0, 3.0], vec![4.0, 5.0, 6.0]]));
+    assert_eq!(read("1\n-2e3\n\n0.5\n"), Ok(vec![vec![1.0], vec![-2000.0], vec![0.5]]));
+    assert_eq!(read("1 2\n3 4\n").unwrap().len(), 2);
+    for (text, wanted) in [
+        ("a,b\n1,2\n", "line 1, column 1 (column 1): got \"a\""),
+        ("1,2\n1,nan\n", "line 2, column 2"),
+        ("1,2\n1\n", "line 2: 1 columns"),
+        ("\n", "has no data row"),
+    ] {
+        let said = read(text).unwrap_err();
+        assert!(said.contains(wanted), "{said}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
