@@ -281,16 +281,24 @@ def time(
     recording = program if isinstance(program, Recording) else record(program, inputs, context=context)
     changes = [(name.replace("__", "."), str(value)) for name, value in numbers.items()]
     report, trace = recording._native.time(machine, changes, events)
-    return Timing(json.loads(report), json.loads(trace) if trace else {"traceEvents": []}, recording)
+    return Timing(json.loads(report), json.loads(trace) if trace else {"traceEvents": []}, recording, dict(changes))
 
 
 class Timing:
     """A program on a machine: ``seconds``, ``report`` with every number, and plots."""
 
-    def __init__(self, report: dict[str, Any], trace: dict[str, Any], recording: Recording) -> None:
+    def __init__(
+        self, report: dict[str, Any], trace: dict[str, Any], recording: Recording, changes: dict[str, str] | None = None
+    ) -> None:
         self.report = report
         self.trace = trace
         self.recording = recording
+        self.changes = changes or {}
+
+    @property
+    def label(self) -> str:
+        """The machine with the numbers that were changed, for plots."""
+        return ", ".join([self.machine, *(f"{name} = {value}" for name, value in self.changes.items())])
 
     @property
     def machine(self) -> str:
