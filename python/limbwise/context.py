@@ -18,12 +18,14 @@ from limbwise.array import EncryptedArray
 from limbwise.errors import (
     ContextError,
     DtypeError,
+    EncodeError,
     KeyMissing,
     LevelError,
     LimbwiseError,
     MemoryBudgetError,
     ParamsError,
     ShadowError,
+    ShapeError,
 )
 from limbwise.layout import Layout, power_of_two
 
@@ -34,13 +36,25 @@ _BOOTSTRAPPING = ((1 << 14, "boot-n15"), (1 << 15, "boot"))
 
 def as_array(values: npt.ArrayLike) -> npt.NDArray[Any]:
     """Return numbers as float64 or complex128, row after row; nothing is copied that is so already."""
-    array = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray):
+        raise DtypeError("masked values cannot be encrypted: fill them first, for example with x.filled(0)")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ShapeError(f"these values are no array: {error}") from None
     if array.dtype.kind not in _KINDS or array.dtype.itemsize > 16:
         raise DtypeError(
             f"values of dtype {array.dtype} cannot be encrypted: pass numbers, for example x.astype(float)"
         )
     kind = _KINDS[array.dtype.kind]
     return np.asarray(array, dtype=kind, order="C")
+
+
+def whole(name: str, value: Any, least: int) -> None:
+    """Refuse what is no whole number from ``least`` on; None is left to the defaults."""
+    if value is None or (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least):
+        return
+    raise ParamsError(f"{name} = {value!r}: give a whole number from {least}")
 
 
 def choose(
@@ -56,9 +70,16 @@ def choose(
     Without bootstrapping, ``depth`` is the number of products in a row. Where no secure set has that many levels, or where
     ``bootstrap`` is true, a preset that bootstraps is taken.
     """
+    for name, value, least in (("depth", depth, 0), ("slots", slots, 1), ("precision", precision, 1)):
+        whole(name, value, least)
     if isinstance(preset, Params):
         return preset
+    if preset is not None and not isinstance(preset, (str, os.PathLike)):
+        raise ParamsError(
+            f"parameters of type {type(preset).__name__}: give a preset's name, a TOML file, or lw.Params"
+        )
     if preset is not None:
+        preset = os.fspath(preset)
         return Params.from_toml(Path(preset).read_text()) if preset.endswith(".toml") else Params.preset(preset)
     wanted = 1 if slots is None else slots
     if not bootstrap:
@@ -67,8 +88,8 @@ def choose(
                 "which parameters? give depth=… (products in a row), bootstrap=True, or a preset's name: "
                 + ", ".join(name for name, _ in Params.presets())
             )
-        if depth < 0 or not 0 < precision < 60:
-            raise ParamsError(f"depth {depth} with {precision} bits: choose a depth from 0 and 10 to 30 bits")
+        if precision >= 60:
+            raise ParamsError(f"a precision of {precision} bits: choose 10 to 30")
         try:
             return Params.choose(depth, precision, wanted)
         except ParamsError:
@@ -124,8 +145,8 @@ def ckks(  # noqa: D417 - the parameters of choose() are said there
         raise ParamsError(f"{count} slots: choose a power of two from 1 to {params.max_slots}")
     budget = None if memory is None else parse_size(memory)
     directory = Path(keys) if isinstance(keys, os.PathLike) else None
-    if most_rotation_keys is not None and most_rotation_keys < 0:
-        raise ParamsError(f"most_rotation_keys = {most_rotation_keys}: give a number from 0")
+    whole("most_rotation_keys", most_rotation_keys, 0)
+    whole("threads", threads, 1)
     session = Session.open(
         params,
         slots=count,
@@ -141,8 +162,10 @@ def ckks(  # noqa: D417 - the parameters of choose() are said there
 
 def parse_size(text: str | int) -> int:
     """Return bytes from "3GB", "500 MB", "2GiB" or a number of bytes."""
-    if isinstance(text, int):
-        return text
+    if isinstance(text, (int, float)) and not isinstance(text, bool) and 0 <= text < 2**63:
+        return int(text)
+    if not isinstance(text, str):
+        raise ParamsError(f"memory {text!r}: write a size such as 3GB, 500MB or 2GiB")
     units = {"GB": 1e9, "MB": 1e6, "KB": 1e3, "GIB": 2**30, "MIB": 2**20, "KIB": 2**10, "B": 1}
     plain = text.strip().upper().replace(" ", "")
     for unit, of in sorted(units.items(), key=lambda pair: -len(pair[0])):
@@ -212,6 +235,8 @@ class Context:
             )
         if array.size == 0:
             raise DtypeError(f"an array of shape {array.shape} has no values to encrypt")
+        if bound is not None and not (np.isfinite(bound) and bound > 0):
+            raise EncodeError(f"a bound of {bound}: give a positive number")
         if level is not None and not 0 <= level <= self.levels:
             raise LevelError(f"encrypt: level {level}: levels count down from {self.levels} to 0")
         if key not in (None, "secret", "public"):
@@ -428,8 +453,10 @@ def server(
     Raises:
         WireError: what is no file of keys, or damaged.
     """
-    path = None if isinstance(keys, (bytes, bytearray, memoryview)) else Path(os.fspath(keys))
-    header, rest = _files.unframe(_files.head_of(path) if path else keys, "keys", whole=path is None)
+    path = None if isinstance(keys, (bytes, bytearray, memoryview)) else Path(keys)
+    data = _files.head_of(path) if path else bytes(keys)  # type: ignore[arg-type]
+    header, rest = _files.unframe(data, "keys", whole=path is None)
+    whole("threads", threads, 1)
     params, slots, is_complex = _files.context_of(header)
     boot = header.get("bootstrapping")
     session = Session.server(
@@ -451,8 +478,8 @@ def encryptor(public_key: bytes | str | os.PathLike[str], *, threads: int | None
     Raises:
         WireError: what is no public key, or damaged.
     """
-    is_bytes = isinstance(public_key, (bytes, bytearray, memoryview))
-    data = public_key if is_bytes else Path(os.fspath(public_key)).read_bytes()
+    given = isinstance(public_key, (bytes, bytearray, memoryview))
+    data = bytes(public_key) if given else Path(public_key).read_bytes()  # type: ignore[arg-type]
     header, rest = _files.unframe(data, "public")
     params, slots, is_complex = _files.context_of(header)
     return Context(Session.encryptor(params, rest, threads=threads), params, slots, is_complex)

@@ -13,7 +13,7 @@ use limbwise::{
         bootstrap::requirements,
         decrypt,
         encrypt::{encrypt, encrypt_seeded},
-        estimate::Promise,
+        estimate::{Estimate, Promise},
     },
     error::{BootstrapError, EncodeError, KeyError, LevelError},
     params::Params,
@@ -74,10 +74,9 @@ pub(crate) fn promised<D: limbwise_device::Device>(
 ) -> Result<Ciphertext<D>> {
     let Some(bound) = bound else { return Ok(ciphertext) };
     let promise = Promise { magnitude: bound, peak: bound, real };
-    let magnitude = ciphertext.estimate.peak;
+    let Estimate { magnitude, peak, real, .. } = ciphertext.estimate;
     let Some(estimate) = ciphertext.estimate.promised(promise) else {
-        let log_scale = ciphertext.scale.log2();
-        return Err(EncodeError::TooLarge { magnitude, log_scale, log_modulus: bound.log2() }.into());
+        return Err(EncodeError::Promise { magnitude, peak, real }.into());
     };
     ciphertext.estimate = estimate;
     Ok(ciphertext)
