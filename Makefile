@@ -1,17 +1,20 @@
 # The commands of this repository. `make demo` and `make test` are the two of the README.
 # Needs: Rust (stable, 1.95 or later) with rustfmt and clippy, Python 3.11 or later with venv and pip (the package index is
-# asked for what Python's tests need, into an environment of their own). No other install.
+# asked for what Python's tests and the site need, into an environment of their own). No other install.
 
 # Where the Python package is installed to be tested: nothing of the source tree is on its path.
 PYTHON_ENV := $(abspath $(or $(CARGO_TARGET_DIR),target))/python
 PYTHON := $(PYTHON_ENV)/bin/python
+# What the package is made of: it is installed again when one of these is newer.
+PYTHON_SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates python -type f \
+	-not -path '*/tests/*' -not -path '*/benches/*' -not -path '*/examples/*' -not -path '*/__pycache__/*' -not -name '*.so')
 
 LIMBWISE := cargo run --release -p limbwise-cli --bin limbwise --
 
 FUZZ_SECONDS ?= 60
 FUZZ_SEEDS := crates/limbwise/tests/wire/v1 crates/runtime/tests/wire_v1 crates/machines/specs fuzz/seeds
 
-.PHONY: demo test test-rust test-python test-all check check-code check-docs check-python python wheel fuzz bless bench
+.PHONY: demo test test-rust test-python test-all check check-code check-docs check-python docs python wheel fuzz bless bench
 
 demo:        ## trains on real data, encrypted; then plans and times the same program
 	$(LIMBWISE) run logreg
@@ -25,8 +28,15 @@ test-rust:   ## those of the Rust workspace and of the checkers
 test-python: python  ## those of the Python package, as installed
 	$(PYTHON) -m pytest
 
-python: $(PYTHON)  ## builds the Python package and installs it into the environment of its tests
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check ".[test,plots,progress]"
+python: $(PYTHON_ENV)/installed  ## builds the Python package and installs it into the environment of its tests
+
+$(PYTHON_ENV)/installed: $(PYTHON_SOURCES) | $(PYTHON)
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check ".[test,docs,plots,progress]"
+	touch $@
+
+docs: python  ## the site, in target/site: every cell of every lesson is run, every link is followed
+	$(PYTHON) -m sphinx --quiet --fail-on-warning --keep-going -b html -d $(PYTHON_ENV)/site docs target/site
+	python3 scripts/check_site.py target/site
 
 $(PYTHON):
 	python3 -m venv $(PYTHON_ENV)
@@ -40,7 +50,7 @@ test-all: test-python  ## also the long tests, and the server's API fuzzed (sche
 	python3 scripts/fuzz_api.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
 	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
-check: check-code check-docs check-python
+check: check-code check-docs check-python docs
 
 check-code:  ## form, lints, rustdoc, and the server build, which has no secret key
 	cargo fmt --all --check

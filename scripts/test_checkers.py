@@ -9,6 +9,7 @@ import check_citations
 import check_doc_paths
 import check_file_length
 import check_layering
+import check_site
 
 
 class Tree(unittest.TestCase):
@@ -30,6 +31,30 @@ class Tree(unittest.TestCase):
         self.assertEqual(len(found), len(wanted), found)
         for problem, part in zip(found, wanted):
             self.assertIn(part, problem)
+
+
+class Site(Tree):
+    PAGE = "<title>A</title><h1 id='top'>A</h1>{}"
+
+    def test_a_good_site(self):
+        self.write("index.html", self.PAGE.format("<a href='lessons/01.html#c'>1</a><a href='https://example.org'>out</a>"))
+        self.write("lessons/01.html", self.PAGE.format("<p id='c' class=\"cell_output\">4</p><img src='../a.png'>"))
+        self.write("a.png", "")
+        self.assert_problems(check_site.check)
+
+    def test_a_bad_site(self):
+        self.write("index.html", "<a href='gone.html'>1</a><a href='#nowhere'>2</a>")
+        self.write("lessons/01.html", self.PAGE.format("<script src='https://cdn.example.org/x.js'></script>"))
+        self.write("a.css", "@font-face { src: url('//fonts.example.org/a.woff') }")
+        self.assert_problems(
+            check_site.check,
+            "index.html: no title",
+            "gone.html is not there",
+            "#nowhere: no such place",
+            "01.html: no outputs",
+            "01.html: fetches https://cdn",
+            "a.css: fetches //fonts",
+        )
 
 
 class FileLength(Tree):

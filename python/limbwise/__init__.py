@@ -16,7 +16,7 @@ from limbwise import errors
 from limbwise._limbwise import Params, __version__
 from limbwise._reports import progress
 from limbwise.array import EncryptedArray
-from limbwise.context import Context, ckks, load, server
+from limbwise.context import Context, ckks, encryptor, load, server
 from limbwise.errors import (
     BootstrapError,
     ContextError,
@@ -75,6 +75,7 @@ __all__ = [
     "ckks",
     "compare",
     "conv2d",
+    "encryptor",
     "errors",
     "function",
     "like",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from limbwise._limbwise import Params
@@ -17,6 +18,7 @@ from limbwise.layout import Layout, power_of_two
 _MAGIC = b"LWPY1\n"
 _LONGEST = 1 << 16
 _MOST = 1 << 40
+_LENGTH = "bytes before the file"
 
 
 def wrong(got: str, wanted: str) -> WireError:
@@ -30,27 +32,44 @@ def frame(kind: str, header: dict[str, Any], data: bytes) -> bytes:
     return _MAGIC + len(text).to_bytes(4, "little") + text + data
 
 
-def unframe(data: bytes, kind: str) -> tuple[dict[str, Any], bytes]:
-    """Return the header and what follows it."""
-    names = {"array": "x.to_bytes()", "keys": "context.keys_to_bytes()", "context": "context.save_secret(path)"}
+def head_of(path: Path) -> bytes:
+    """Return the beginning of a file: at least its header, if it has one."""
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC) + 4 + _LONGEST)
+
+
+def length_of(header: dict[str, Any]) -> int:
+    """Return the bytes before the file of the Rust library, for a header as :func:`unframe` gave it."""
+    return int(header[_LENGTH])
+
+
+def unframe(data: bytes | bytearray | memoryview, kind: str, *, whole: bool = True) -> tuple[dict[str, Any], bytes]:
+    """Return the header and what follows it; nothing follows where the data is only the beginning of a file."""
+    names = {
+        "array": "x.to_bytes()",
+        "keys": "context.keys_to_bytes()",
+        "public": "context.public_key_to_bytes()",
+        "context": "context.save_secret(path)",
+    }
     wanted = f"what {names[kind]} gave"
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise wrong(f"{type(data).__name__} instead of bytes", wanted)
-    data = bytes(data)
+    data = memoryview(data).cast("B")
     start = len(_MAGIC) + 4
-    if len(data) < start or not data.startswith(_MAGIC):
+    if len(data) < start or bytes(data[: len(_MAGIC)]) != _MAGIC:
         raise wrong(f"{len(data)} bytes that do not begin as a file of limbwise for Python does", wanted)
     length = int.from_bytes(data[len(_MAGIC) : start], "little")
     if length > _LONGEST or start + length > len(data):
         raise wrong(f"a header of {length} bytes in {len(data)}", wanted)
     try:
-        header = json.loads(data[start : start + length])
+        header = json.loads(bytes(data[start : start + length]))
     except (ValueError, RecursionError):
         raise wrong("a header that is not JSON", wanted) from None
     if not isinstance(header, dict) or header.get("kind") != kind:
         got = header.get("kind") if isinstance(header, dict) else type(header).__name__
         raise wrong(f"a file of kind {got!r}", wanted)
-    return header, data[start + length :]
+    header[_LENGTH] = start + length
+    return header, bytes(data[start + length :]) if whole else b""
 
 
 def _whole(value: Any, most: int = _MOST) -> int:

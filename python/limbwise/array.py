@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from limbwise import _files, _moves
-from limbwise.errors import ContextError, DtypeError, EncodeError, ShapeError, TraceError
+from limbwise.errors import ContextError, DtypeError, EncodeError, LevelError, ShapeError, TraceError
 from limbwise.layout import Layout
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ class EncryptedArray:
     """An encrypted array of any shape; made by :meth:`limbwise.Context.encrypt`.
 
     ``+ - * @ **`` work with encrypted arrays, NumPy arrays and numbers, and broadcast as NumPy does. Levels, scales and
-    bootstrapping are managed; :meth:`settle`, :meth:`drop_level`, :meth:`bootstrap` and :meth:`rotate` are for experts.
+    bootstrapping are managed. Experts say :meth:`multiply`, :meth:`relinearize`, :meth:`rescale`, :meth:`drop_level`,
+    :meth:`rotate_slots`, :meth:`conj` and :meth:`bootstrap`, and see :attr:`level`, :attr:`log_scale` and :attr:`parts`.
     """
 
     __array_ufunc__ = None  # NumPy leaves operators with arrays to this class
@@ -75,6 +77,21 @@ class EncryptedArray:
     def level(self) -> int:
         """Products in a row that are left, counted down to 0; with bootstrapping more are won where they end."""
         return self._held.level
+
+    @property
+    def log_scale(self) -> float:
+        """log₂ of the fixed-point factor by which the values are multiplied; after a product, of both factors."""
+        return self._held.log_scale
+
+    @property
+    def parts(self) -> int:
+        """Polynomials of each ciphertext: two, or three after a product that is not relinearized."""
+        return self._held.parts
+
+    @property
+    def slots(self) -> int:
+        """Slots of each ciphertext in which its values lie, and repeat in the others there are."""
+        return self._held.slots
 
     @property
     def bound(self) -> float:
@@ -281,14 +298,50 @@ class EncryptedArray:
         quiet = _moves.quiet(self)
         return quiet._like(self._native.bounded_by(quiet._held, float(most)), "bounded_by")
 
+    def multiply(self, other: EncryptedArray) -> EncryptedArray:
+        """Multiply place by place and do nothing else: three polynomials, and both scales multiplied.
+
+        Both have one level and one layout; what the operators would do to bring them there is left to you, as are
+        :meth:`relinearize` and :meth:`rescale`. Operators settle what is left open.
+
+        Raises:
+            LevelError: of different levels.
+            ShapeError: of different layouts, or a product that is not relinearized.
+        """
+        if not isinstance(other, EncryptedArray):
+            raise DtypeError(f"multiply wants an encrypted array, got {type(other).__name__}: use * for clear values")
+        self._same_context(other, "multiply")
+        if other._layout != self._layout:
+            raise ShapeError(
+                f"multiply: arrays of shapes {self.shape} and {other.shape} that lie otherwise in their slots: "
+                "the operator * moves them"
+            )
+        made = self._native.multiply(self._held, other._held)
+        return self._context._checked(self._with(made, self._layout, self.is_complex or other.is_complex), "multiply")
+
+    def relinearize(self) -> EncryptedArray:
+        """Bring three polynomials back to two, and do nothing else."""
+        return self._like(self._native.relinearize(self._held), "relinearize")
+
+    def rescale(self) -> EncryptedArray:
+        """Divide by the primes of the level, and do nothing else: one level and about one scale less."""
+        return self._like(self._native.rescale(self._held), "rescale")
+
+    def rotate_slots(self, steps: int) -> EncryptedArray:
+        """Rotate the slots of each ciphertext to the left, padding and all, with one key; :meth:`rotate` rotates arrays."""
+        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)):
+            raise ShapeError(f"a rotation by {steps!r}: give a whole number of slots")
+        held = self._native.rotate(self._held, int(steps))
+        return self._context._checked(self._with(held, replace(self._layout, clean=False)), "rotate_slots")
+
     def settle(self) -> EncryptedArray:
         """Relinearize and divide now; else products wait for it, because sums of them then pay once."""
         return self._like(self._native.settle(self._held), "settle")
 
     def drop_level(self, level: int) -> EncryptedArray:
-        """Return the same at a lower level: smaller and faster."""
-        if level < 0:
-            raise ShapeError(f"level {level}: levels count down to 0")
+        """Return the same at a lower level, at the scale of that level: smaller and faster."""
+        if isinstance(level, bool) or not isinstance(level, (int, np.integer)) or level < 0:
+            raise LevelError(f"drop_level: level {level!r}: levels count down to 0")
         return self._like(self._native.drop_level(self._held, int(level)), "drop_level")
 
     def bootstrap(self) -> EncryptedArray:
@@ -369,17 +422,18 @@ class EncryptedArray:
         if isinstance(other, EncryptedArray):
             call = self._native.add if sign > 0 else self._native.sub
             return self._pair(other, call, "add", all)
-        clear = self._clear(other) * sign
+        clear = self._clear(other)
         shape = self._result_shape(clear.shape)
         if (
             clear.ndim == 0
             and clear.dtype.kind == "f"
             and not (self._layout.padded and self._layout.clean and clear != 0)
         ):
-            return self._like(self._native.add_scalar(self._held, float(clear)), "add")
+            return self._like(self._native.add_scalar(self._held, sign * float(clear)), "add")
         layout = self._layout.broadcast(shape, self._context.slots)
         clean = _moves.zero_padding(self._layout, layout)
-        return self._clear_array(clear, replace(layout, clean=clean), self._native.add_array, "add")
+        add = partial(self._native.add_array, factor=float(sign))
+        return self._clear_array(clear, replace(layout, clean=clean), add, "add")
 
     def _times(self, other: Operand) -> EncryptedArray:
         if isinstance(other, EncryptedArray):
@@ -400,13 +454,16 @@ class EncryptedArray:
         made = call(held, flat(clear), axes, batch=layout.batch, complex=is_complex)
         return self._context._checked(self._with(made, layout, self.is_complex or is_complex), name)
 
-    def _pair(
-        self, other: EncryptedArray, call: Callable[..., Ciphertext], name: str, clean: Callable[[list[bool]], bool]
-    ) -> EncryptedArray:
+    def _same_context(self, other: EncryptedArray, name: str) -> None:
         if other._native.number != self._native.number:
             raise ContextError(
                 f"{name}: these arrays belong to two contexts, whose keys are different ones: encrypt both with the same"
             )
+
+    def _pair(
+        self, other: EncryptedArray, call: Callable[..., Ciphertext], name: str, clean: Callable[[list[bool]], bool]
+    ) -> EncryptedArray:
+        self._same_context(other, name)
         a, b, layout = _moves.together(self, other, self._result_shape(other.shape))
         layout = replace(layout, clean=clean([_moves.zero_padding(x._layout, layout) for x in (a, b)]))
         left = _moves.placed(a, layout)

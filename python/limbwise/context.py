@@ -6,16 +6,27 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from limbwise import _files
-from limbwise._limbwise import Params, Session
+from limbwise._limbwise import Params, Session, available_memory
 from limbwise._reports import logger, size
 from limbwise.array import EncryptedArray
-from limbwise.errors import ContextError, DtypeError, KeyMissing, LimbwiseError, ParamsError, ShadowError
+from limbwise.errors import (
+    ContextError,
+    DtypeError,
+    EncodeError,
+    KeyMissing,
+    LevelError,
+    LimbwiseError,
+    MemoryBudgetError,
+    ParamsError,
+    ShadowError,
+    ShapeError,
+)
 from limbwise.layout import Layout, power_of_two
 
 _KINDS = {"f": np.float64, "i": np.float64, "u": np.float64, "b": np.float64, "c": np.complex128}
@@ -25,13 +36,25 @@ _BOOTSTRAPPING = ((1 << 14, "boot-n15"), (1 << 15, "boot"))
 
 def as_array(values: npt.ArrayLike) -> npt.NDArray[Any]:
     """Return numbers as float64 or complex128, row after row; nothing is copied that is so already."""
-    array = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray):
+        raise DtypeError("masked values cannot be encrypted: fill them first, for example with x.filled(0)")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ShapeError(f"these values are no array: {error}") from None
     if array.dtype.kind not in _KINDS or array.dtype.itemsize > 16:
         raise DtypeError(
             f"values of dtype {array.dtype} cannot be encrypted: pass numbers, for example x.astype(float)"
         )
     kind = _KINDS[array.dtype.kind]
     return np.asarray(array, dtype=kind, order="C")
+
+
+def whole(name: str, value: Any, least: int) -> None:
+    """Refuse what is no whole number from ``least`` on; None is left to the defaults."""
+    if value is None or (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least):
+        return
+    raise ParamsError(f"{name} = {value!r}: give a whole number from {least}")
 
 
 def choose(
@@ -47,9 +70,16 @@ def choose(
     Without bootstrapping, ``depth`` is the number of products in a row. Where no secure set has that many levels, or where
     ``bootstrap`` is true, a preset that bootstraps is taken.
     """
+    for name, value, least in (("depth", depth, 0), ("slots", slots, 1), ("precision", precision, 1)):
+        whole(name, value, least)
     if isinstance(preset, Params):
         return preset
+    if preset is not None and not isinstance(preset, (str, os.PathLike)):
+        raise ParamsError(
+            f"parameters of type {type(preset).__name__}: give a preset's name, a TOML file, or lw.Params"
+        )
     if preset is not None:
+        preset = os.fspath(preset)
         return Params.from_toml(Path(preset).read_text()) if preset.endswith(".toml") else Params.preset(preset)
     wanted = 1 if slots is None else slots
     if not bootstrap:
@@ -58,8 +88,8 @@ def choose(
                 "which parameters? give depth=… (products in a row), bootstrap=True, or a preset's name: "
                 + ", ".join(name for name, _ in Params.presets())
             )
-        if depth < 0 or not 0 < precision < 60:
-            raise ParamsError(f"depth {depth} with {precision} bits: choose a depth from 0 and 10 to 30 bits")
+        if precision >= 60:
+            raise ParamsError(f"a precision of {precision} bits: choose 10 to 30")
         try:
             return Params.choose(depth, precision, wanted)
         except ParamsError:
@@ -81,7 +111,8 @@ def ckks(  # noqa: D417 - the parameters of choose() are said there
     bootstrap: bool | None = None,
     complex: bool = False,
     memory: str | int | None = None,
-    keys: str | None = None,
+    keys: str | os.PathLike[str] | None = None,
+    most_rotation_keys: int | None = None,
     threads: int | None = None,
     shadow: bool | float = False,
 ) -> Context:
@@ -94,8 +125,13 @@ def ckks(  # noqa: D417 - the parameters of choose() are said there
         preset, depth, precision, bootstrap: parameters, see :func:`choose`.
         slots: values in one ciphertext, a power of two; larger arrays are split over several. All there are by default.
         complex: whether values may be complex. Real ones bootstrap in half the time.
-        memory: what keys and maps of bootstrapping may take, such as ``"3GB"``; half of what is free by default.
-        keys: ``"stored"``, or ``"seeded"`` for half the bytes at 1.4 times the time; as memory demands by default.
+        memory: what keys and maps of bootstrapping may take, and the ciphertexts of one call, such as ``"3GB"``; half of
+            what is free by default.
+        keys: ``"stored"``, or ``"seeded"`` for half the bytes at 1.4 times the time; as memory demands by default. A
+            path, ``pathlib.Path("keys")``, is a directory for keys on disk: those used last stay in memory, within
+            ``memory``, and the files are gone when the context is.
+        most_rotation_keys: an operation that would make more keys of rotations is an error; as many as are needed by
+            default.
         threads: threads of one operation; all by default.
         shadow: ``True`` lets clear values travel beside the encrypted ones (``x.shadow``, ``x.measured_bits()``); a
             number is the largest difference allowed after any operation, and the first that exceeds it is an error.
@@ -108,14 +144,28 @@ def ckks(  # noqa: D417 - the parameters of choose() are said there
     if count < 1 or count != power_of_two(count) or count > params.max_slots:
         raise ParamsError(f"{count} slots: choose a power of two from 1 to {params.max_slots}")
     budget = None if memory is None else parse_size(memory)
-    session = Session.open(params, slots=count, complex=complex, threads=threads, memory=budget, keys=keys)
-    return Context(session, params, count, complex, shadow)
+    directory = Path(keys) if isinstance(keys, os.PathLike) else None
+    whole("most_rotation_keys", most_rotation_keys, 0)
+    whole("threads", threads, 1)
+    session = Session.open(
+        params,
+        slots=count,
+        complex=complex,
+        threads=threads,
+        memory=budget,
+        keys=keys if isinstance(keys, str) else None,
+        key_dir=directory,
+        most_rotation_keys=most_rotation_keys,
+    )
+    return Context(session, params, count, complex, shadow, budget)
 
 
 def parse_size(text: str | int) -> int:
     """Return bytes from "3GB", "500 MB", "2GiB" or a number of bytes."""
-    if isinstance(text, int):
-        return text
+    if isinstance(text, (int, float)) and not isinstance(text, bool) and 0 <= text < 2**63:
+        return int(text)
+    if not isinstance(text, str):
+        raise ParamsError(f"memory {text!r}: write a size such as 3GB, 500MB or 2GiB")
     units = {"GB": 1e9, "MB": 1e6, "KB": 1e3, "GIB": 2**30, "MIB": 2**20, "KIB": 2**10, "B": 1}
     plain = text.strip().upper().replace(" ", "")
     for unit, of in sorted(units.items(), key=lambda pair: -len(pair[0])):
@@ -134,28 +184,47 @@ class Context:
     """
 
     def __init__(
-        self, session: Session, params: Params, slots: int, complex: bool = False, shadow: bool | float = False
+        self,
+        session: Session,
+        params: Params,
+        slots: int,
+        complex: bool = False,
+        shadow: bool | float = False,
+        budget: int | None = None,
     ) -> None:
         self._session = session
         self.params = params
         self.slots = slots
         self.complex = complex
         self._shadow = shadow
+        self._budget = budget
 
     # Encryption and decryption
 
-    def encrypt(self, values: npt.ArrayLike, *, bound: float | None = None) -> EncryptedArray:
+    def encrypt(
+        self,
+        values: npt.ArrayLike,
+        *,
+        bound: float | None = None,
+        level: int | None = None,
+        key: Literal["secret", "public"] | None = None,
+    ) -> EncryptedArray:
         """Encrypt an array of any shape; larger ones than the slots are split over several ciphertexts.
 
         Args:
             values: numbers, finite; complex ones only in a context for complex values.
             bound: promise that no value is larger. Without it bounds are measured from the values, which is as good but
                 not for the eyes of a server: such a ciphertext cannot be sent (:meth:`EncryptedArray.to_bytes`).
+            level: for fewer levels than programs have: smaller and faster.
+            key: ``"secret"``, with less noise and half the bytes when sent, or ``"public"``, as those encrypt who have
+                no other (:func:`limbwise.encryptor`); the secret one by default, where this side has it.
 
         Raises:
             EncodeError: NaN, infinity, or values beyond the promised bound.
             DtypeError: what is not a number, or complex where real is meant.
-            KeyMissing: this side has no secret key.
+            LevelError: a level that programs do not have.
+            MemoryBudgetError: more ciphertexts than memory, or the budget of the context, allows.
+            KeyMissing: this side has no secret key, and no public one.
         """
         array = as_array(values)
         is_complex = array.dtype.kind == "c"
@@ -166,7 +235,16 @@ class Context:
             )
         if array.size == 0:
             raise DtypeError(f"an array of shape {array.shape} has no values to encrypt")
+        if bound is not None and not (np.isfinite(bound) and bound > 0):
+            raise EncodeError(f"a bound of {bound}: give a positive number")
+        if level is not None and not 0 <= level <= self.levels:
+            raise LevelError(f"encrypt: level {level}: levels count down from {self.levels} to 0")
+        if key not in (None, "secret", "public"):
+            raise DtypeError(f"key = {key!r}: choose 'secret' or 'public'")
+        if key == "secret" and not self.has_secret:
+            raise KeyMissing("encrypt needs the secret key, which only the client has: encrypt with key='public'")
         layout = Layout.of(array.shape, self.slots)
+        self._fits(layout)
         held = self._session.encrypt(
             flat(array),
             layout.axes(steps_of(array.shape, array.shape)),
@@ -174,9 +252,24 @@ class Context:
             batch=layout.batch,
             complex=is_complex,
             bound=bound,
+            level=level,
+            public=key == "public",
             shadow=bool(self._shadow),
         )
         return EncryptedArray(self, held, layout, is_complex)
+
+    def _fits(self, layout: Layout) -> None:
+        """Refuse more ciphertexts than there is memory for: an error here, where the system would end the process."""
+        if self._session.is_trace:
+            return
+        needed = self._session.ciphertext_bytes(layout.batch)
+        most = self._budget if self._budget is not None else available_memory()
+        if most is not None and needed > most:
+            what = "the context's budget" if self._budget is not None else "free memory"
+            raise MemoryBudgetError(
+                f"an array of shape {layout.shape} takes {layout.batch} ciphertexts, {size(needed)}, where {what} is "
+                f"{size(most)}: encrypt part of it, choose parameters with more slots or fewer levels, or allow more memory"
+            )
 
     def decrypt(self, x: EncryptedArray) -> npt.NDArray[Any]:
         """Return the values of an encrypted array, in its shape.
@@ -205,19 +298,20 @@ class Context:
 
     def client(self) -> Context:
         """Return the client's side alone: it encrypts and decrypts, and evaluates nothing."""
-        return Context(self._session.client(), self.params, self.slots, self.complex, self._shadow)
+        return Context(self._session.client(), self.params, self.slots, self.complex, self._shadow, self._budget)
 
-    def server(self, keys: bytes | str | os.PathLike[str] | None = None) -> Context:
+    def server(self, keys: bytes | str | os.PathLike[str] | None = None, *, memory: str | int | None = None) -> Context:
         """Return a server's side: it evaluates with these keys, and nothing on it can decrypt.
 
-        ``keys`` are what :meth:`keys_to_bytes` or :meth:`save_keys` gave; without them, the keys made so far.
+        ``memory`` is as for :func:`limbwise.server`. ``keys`` are what :meth:`keys_to_bytes` or :meth:`save_keys` gave;
+        without them, the keys made so far.
 
         Raises:
             WireError: bytes that are no keys, or for other parameters.
         """
         if keys is None:
             return Context(self._session.without_secret(), self.params, self.slots, self.complex)
-        made = server(keys)
+        made = server(keys, memory=memory)
         if made.params != self.params:
             raise ContextError("these keys are for other parameters than this context's: use those that it made")
         return made
@@ -249,6 +343,15 @@ class Context:
     def save_keys(self, path: str | os.PathLike[str]) -> None:
         """Write :meth:`keys_to_bytes` to a file, key by key, so that they need not be in memory twice."""
         self._session.keys_to_file(Path(path), _files.frame("keys", self._keys_header(), b""))
+
+    def public_key_to_bytes(self) -> bytes:
+        """Return the public key, for :func:`limbwise.encryptor`: who has it encrypts for this context, and reads nothing."""
+        header = {"params": self.params.to_toml(), "slots": self.slots, "complex": self.complex}
+        return _files.frame("public", header, self._session.public_key_to_bytes())
+
+    def save_public_key(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`public_key_to_bytes` to a file."""
+        Path(path).write_bytes(self.public_key_to_bytes())
 
     def save_secret(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:
         """Write the secret key, readable by its owner only, under a passphrase if one is given.
@@ -310,7 +413,15 @@ class Context:
 
     def __repr__(self) -> str:
         made = [] if self._session.is_trace else self._session.keys()
-        side = "both sides" if self.has_secret else "trace" if self._session.is_trace else "server"
+        side = (
+            "both sides"
+            if self.has_secret
+            else "trace"
+            if self._session.is_trace
+            else "server"
+            if made
+            else "no secret"
+        )
         keys = f"{len(made)} keys, {size(sum(k[2] for k in made))}"
         return (
             f"<limbwise.Context {self.params.name}: {side}, {self.slots} slots, {self.levels} levels"
@@ -331,20 +442,47 @@ def _map(function: Callable[[EncryptedArray], Any], value: Any) -> Any:
     return function(value)
 
 
-def server(keys: bytes | str | os.PathLike[str], *, threads: int | None = None) -> Context:
-    """Return a server from the keys of a client, as bytes or a file: it evaluates, and nothing on it can decrypt."""
-    data = bytes(keys) if isinstance(keys, (bytes, bytearray, memoryview)) else Path(keys).read_bytes()
-    header, rest = _files.unframe(data, "keys")
+def server(
+    keys: bytes | str | os.PathLike[str], *, memory: str | int | None = None, threads: int | None = None
+) -> Context:
+    """Return a server from the keys of a client, as bytes or a file: it evaluates, and nothing on it can decrypt.
+
+    With ``memory``, such as ``"500MB"``, keys of a file that are more than that stay there: those used last are kept within
+    the budget, the others are read when an operation asks for them.
+
+    Raises:
+        WireError: what is no file of keys, or damaged.
+    """
+    path = None if isinstance(keys, (bytes, bytearray, memoryview)) else Path(keys)
+    data = _files.head_of(path) if path else bytes(keys)  # type: ignore[arg-type]
+    header, rest = _files.unframe(data, "keys", whole=path is None)
+    whole("threads", threads, 1)
     params, slots, is_complex = _files.context_of(header)
     boot = header.get("bootstrapping")
     session = Session.server(
         params,
-        rest,
+        None if path else rest,
+        path=path,
+        after=_files.length_of(header) if path else 0,
+        memory=None if memory is None else parse_size(memory),
         threads=threads,
         bootstrapping=None if boot is None else json.dumps(boot),
         seeded=bool(header.get("seeded")),
     )
     return Context(session, params, slots, is_complex)
+
+
+def encryptor(public_key: bytes | str | os.PathLike[str], *, threads: int | None = None) -> Context:
+    """Return a context that only encrypts, under a public key (:meth:`Context.public_key_to_bytes`), as bytes or a file.
+
+    Raises:
+        WireError: what is no public key, or damaged.
+    """
+    given = isinstance(public_key, (bytes, bytearray, memoryview))
+    data = bytes(public_key) if given else Path(public_key).read_bytes()  # type: ignore[arg-type]
+    header, rest = _files.unframe(data, "public")
+    params, slots, is_complex = _files.context_of(header)
+    return Context(Session.encryptor(params, rest, threads=threads), params, slots, is_complex)
 
 
 def load(
@@ -361,7 +499,7 @@ def load(
     session = Session.open(
         params, slots=slots, complex=is_complex, threads=threads, memory=budget, secret=rest, passphrase=passphrase
     )
-    return Context(session, params, slots, is_complex)
+    return Context(session, params, slots, is_complex, budget=budget)
 
 
 def flat(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -379,4 +517,4 @@ def steps_of(shape: tuple[int, ...], whole: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(steps)
 
 
-__all__ = ["Context", "KeyMissing", "choose", "ckks", "load", "server"]
+__all__ = ["Context", "KeyMissing", "choose", "ckks", "encryptor", "load", "server"]

@@ -57,11 +57,13 @@ def timeline(timing: Timing, ax: Axes | None = None) -> Axes:
             if bars:
                 ax.broken_barh(bars, (row - 0.4, 0.8), color=colour, linewidth=0, label=label)
                 label = None
-    ax.set_yticks(range(len(used)), [names.get(tid, str(tid)) for tid in used])
+    busy = timing.report["utilization"]
+    rows = [names.get(tid, str(tid)) for tid in used]
+    ax.set_yticks(range(len(used)), [f"{name}  {busy[name]:4.0%}" if name in busy else name for name in rows])
     ax.invert_yaxis()
     ax.set_xlim(0, end * factor)
     ax.set_xlabel(f"time ({unit})")
-    ax.set_title(f"{timing.machine}: {timing.seconds * factor:.3g} {unit}", loc="left")
+    ax.set_title(f"{timing.label}: {timing.seconds * factor:.3g} {unit}, and how busy each unit is", loc="left")
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="small")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -85,24 +87,29 @@ def roofline(timings: Sequence[Timing], ax: Axes | None = None) -> Axes:
 
     The roofs are the peaks of the machine's specification.
     """
-    ax = _axes(ax, 4.2)
-    for number, timing in enumerate(timings):
-        colour = _COLOURS[number % len(_COLOURS)]
-        point = _roof(timing)
+    points = [_roof(timing) for timing in timings]
+    for timing, point in zip(timings, points, strict=True):
         if point is None:
             raise TraceError(
                 f"the model {timing.machine} has no off-chip memory whose bytes are counted: a roofline needs one, as ark's"
             )
-        intensity, rate, unit_roof, memory_roof = point
-        edge = unit_roof / memory_roof
-        low, high = min(intensity, edge) / 8, max(intensity, edge) * 8
-        ax.plot([low, edge, high], [low * memory_roof, unit_roof, unit_roof], color=colour, linewidth=1.5)
-        ax.plot([intensity], [rate], "o", color=colour, markersize=8, label=f"{timing.machine}: {timing.seconds:.3g} s")
+    roofs = [point for point in points if point is not None]
+    places = [x for intensity, _, units, memory in roofs for x in (intensity, units / memory)]
+    low, high = min(places) / 4, max(places) * 4
+    ax = _axes(ax, 4.2)
+    for number, (timing, (intensity, rate, units, memory)) in enumerate(zip(timings, roofs, strict=True)):
+        colour = _COLOURS[number % len(_COLOURS)]
+        factor, unit = _scaled(timing.seconds)
+        label = f"{timing.label}: {timing.seconds * factor:.3g} {unit}"
+        # Roofs of one height lie on each other: each is drawn thinner than the one before.
+        width = 1.5 + 1.2 * (len(roofs) - 1 - number)
+        ax.plot([low, units / memory, high], [low * memory, units, units], color=colour, linewidth=width)
+        ax.plot([intensity], [rate], "o", color=colour, markersize=8, label=label)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel("multiplications a byte of off-chip memory")
     ax.set_ylabel("multiplications a second")
-    ax.set_title("roofline: the point below its roofs", loc="left")
+    ax.set_title("roofline: programs below what memory and units allow", loc="left")
     ax.legend(frameon=False, loc="lower right")
     ax.grid(True, which="major", alpha=0.3)
     ax.spines[["top", "right"]].set_visible(False)
@@ -126,19 +133,21 @@ def traffic(timing: Timing, ax: Axes | None = None) -> Axes:
     memories = list(dict.fromkeys(row["memory"] for row in rows))
     ax = _axes(ax, 1.5 + 0.45 * len(memories))
     roles = list(dict.fromkeys(row["role"] for row in rows))
-    left = dict.fromkeys(memories, 0.0)
+    totals = [sum(r["bytes"] for r in rows if r["memory"] == memory) for memory in memories]
+    unit, of = next(((u, f) for u, f in (("GB", 1e9), ("MB", 1e6)) if max(totals) >= f), ("kB", 1e3))
+    left = [0.0] * len(memories)
     for number, role in enumerate(roles):
-        widths = [sum(r["bytes"] for r in rows if r["memory"] == m and r["role"] == role) / 1e9 for m in memories]
-        starts = [left[m] for m in memories]
-        ax.barh(
-            range(len(memories)), widths, left=starts, label=role, color=_COLOURS[number % len(_COLOURS)], height=0.6
-        )
-        for memory, width in zip(memories, widths, strict=True):
-            left[memory] += width
+        widths = [sum(r["bytes"] for r in rows if r["memory"] == m and r["role"] == role) / of for m in memories]
+        colour, label = _COLOURS[number % len(_COLOURS)], role.replace("_", " ")
+        ax.barh(range(len(memories)), widths, left=left, label=label, color=colour, height=0.6)
+        left = [before + width for before, width in zip(left, widths, strict=True)]
+    for row, total in enumerate(totals):
+        ax.annotate(f"{total / of:.3g}", (total / of, row), (4, 0), textcoords="offset points", va="center")
     ax.set_yticks(range(len(memories)), memories)
     ax.invert_yaxis()
-    ax.set_xlabel("moved (GB)")
-    ax.set_title(f"{timing.machine}: traffic by role", loc="left")
+    ax.margins(x=0.08)
+    ax.set_xlabel(f"moved ({unit})")
+    ax.set_title(f"{timing.label}: traffic by role", loc="left")
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="small")
     ax.spines[["top", "right"]].set_visible(False)
     return ax

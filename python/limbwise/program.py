@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from limbwise import _limbwise, _reports
 from limbwise._limbwise import Params, Session
 from limbwise.array import EncryptedArray
 from limbwise.context import Context, choose, parse_size
-from limbwise.errors import LevelError, TraceError, need
+from limbwise.errors import EncodeError, LevelError, ShapeError, TraceError, need
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +36,12 @@ class Like:
 
 def like(shape: int | tuple[int, ...], bound: float = 1.0, *, complex: bool = False) -> Like:
     """Return an input by its shape: no value is larger than ``bound``."""
-    return Like((shape,) if isinstance(shape, int) else tuple(shape), bound, complex)
+    sides = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not all(isinstance(n, (int, np.integer)) and n > 0 for n in sides):
+        raise ShapeError(f"an input of shape {shape!r}: give positive whole numbers")
+    if not (np.isfinite(bound) and bound > 0):
+        raise EncodeError(f"a bound of {bound}: give a positive number")
+    return Like(tuple(int(n) for n in sides), float(bound), complex)
 
 
 def as_inputs(inputs: Any) -> list[tuple[npt.ArrayLike, float | None]]:
@@ -245,6 +249,8 @@ class Plan:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        import html
+
         cells = (f"<tr><th>{html.escape(what)}</th><td>{html.escape(much)}</td></tr>" for what, much in self.rows())
         return f"<table>{''.join(cells)}</table>"
 
@@ -281,16 +287,24 @@ def time(
     recording = program if isinstance(program, Recording) else record(program, inputs, context=context)
     changes = [(name.replace("__", "."), str(value)) for name, value in numbers.items()]
     report, trace = recording._native.time(machine, changes, events)
-    return Timing(json.loads(report), json.loads(trace) if trace else {"traceEvents": []}, recording)
+    return Timing(json.loads(report), json.loads(trace) if trace else {"traceEvents": []}, recording, dict(changes))
 
 
 class Timing:
     """A program on a machine: ``seconds``, ``report`` with every number, and plots."""
 
-    def __init__(self, report: dict[str, Any], trace: dict[str, Any], recording: Recording) -> None:
+    def __init__(
+        self, report: dict[str, Any], trace: dict[str, Any], recording: Recording, changes: dict[str, str] | None = None
+    ) -> None:
         self.report = report
         self.trace = trace
         self.recording = recording
+        self.changes = changes or {}
+
+    @property
+    def label(self) -> str:
+        """The machine with the numbers that were changed, for plots."""
+        return ", ".join([self.machine, *(f"{name} = {value}" for name, value in self.changes.items())])
 
     @property
     def machine(self) -> str:
@@ -357,6 +371,8 @@ class Timing:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        import html
+
         units = "".join(
             f"<tr><td>{html.escape(unit)}</td><td>{100 * busy:.1f} %</td></tr>"
             for unit, busy in self.report["utilization"].items()

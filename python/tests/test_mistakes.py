@@ -20,6 +20,12 @@ import pytest
         ([1 + 2j], lw.DtypeError, "complex=True"),
         ([], lw.DtypeError, "no values"),
         ([1e30], lw.EncodeError, "overflows the modulus"),
+        ([[1.0], [2.0, 3.0]], lw.ShapeError, "no array"),
+        (np.ma.masked_array([1.0, 2.0], [True, False]), lw.DtypeError, "filled"),
+        (np.array(["2026-01-01"], dtype="datetime64[D]"), lw.DtypeError, "cannot be encrypted"),
+        (np.zeros(2, dtype=[("a", float)]), lw.DtypeError, "cannot be encrypted"),
+        ([10**400], lw.DtypeError, "cannot be encrypted"),
+        (np.zeros((0, 3)), lw.DtypeError, "no values"),
     ],
 )
 def test_values(ctx, values, error, words):
@@ -69,6 +75,24 @@ def test_parameters():
         lw.ckks("boot-n15", memory="much")
     with pytest.raises(lw.ParamsError, match="seeded"):
         lw.ckks(depth=1, keys="big")
+    for wrong in ({"depth": -1}, {"depth": 2.5}, {"slots": 0}, {"slots": "many"}, {"threads": 0}, {"precision": 0}):
+        with pytest.raises(lw.ParamsError, match="whole number"):
+            lw.ckks(**{"depth": 1, **wrong})
+    for memory in (-1, [1], True, "3 apples"):
+        with pytest.raises(lw.ParamsError, match="3GB"):
+            lw.ckks(depth=1, memory=memory)
+    with pytest.raises(lw.ParamsError, match="type list"):
+        lw.ckks(["boot"])
+    with pytest.raises(FileNotFoundError):
+        lw.ckks("none.toml")
+
+
+def test_inputs_without_data():
+    for shape in (0, -3, (2, 0), (2.5,), "ab"):
+        with pytest.raises(lw.ShapeError, match="positive whole"):
+            lw.like(shape)
+    with pytest.raises(lw.EncodeError, match="positive number"):
+        lw.like(3, bound=-1)
 
 
 def test_pickles_are_refused(ctx):
@@ -93,9 +117,23 @@ def test_a_missing_dependency_names_the_command():
     assert 'limbwise[pandas]"' in said
 
 
+def test_progress_needs_no_tqdm():
+    code = (
+        "import sys; sys.modules['tqdm'] = None; sys.modules['tqdm.auto'] = None\n"
+        "import limbwise as lw\n"
+        "ctx = lw.ckks(depth=1, slots=8)\n"
+        "with lw.progress(): ctx.prepare(lambda x: x.sum(), lw.like(8))\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr
+    assert "keys 0/3" in said
+
+
 def test_what_leaves_its_bound_is_refused(ctx):
     x = ctx.encrypt([0.5, 3.0]).bounded_by(1.0)
     with pytest.raises(lw.DecryptError, match="outside a promised bound"):
         ctx.decrypt(x)
-    with pytest.raises(lw.EncodeError):
+    with pytest.raises(lw.EncodeError, match="break what was promised"):
         ctx.encrypt([2.0], bound=1.0)
+    for bound in (0, -1, float("nan")):
+        with pytest.raises(lw.EncodeError, match="positive number"):
+            ctx.encrypt([0.5], bound=bound)

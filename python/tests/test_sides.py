@@ -124,6 +124,51 @@ def test_an_interrupt_ends_a_long_call(monkeypatch):
     close(ctx.decrypt(x), np.linspace(-1, 1, 1 << 13))
 
 
+def interrupted(call, after):
+    """Return how long a call goes on after an interrupt; what it was about to return is not seen."""
+    timer = threading.Timer(after, _thread.interrupt_main)
+    start = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    return time.monotonic() - start - after
+
+
+@pytest.mark.parametrize("stage", ["keys", "iteration 1"])
+def test_an_interrupt_ends_a_training(stage):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(120, 3)), rng.integers(0, 2, 120)
+    model = lw.LogisticRegression(iterations=2, degree=3)
+    seen = []
+
+    class Bar:
+        def update_to(self, name, done, total):
+            seen.append(name)
+            if name == stage:
+                _thread.interrupt_main()
+
+        def close(self):
+            pass
+
+    with lw.progress(Bar()), pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert seen[-1] == stage, "nothing went on"
+    assert not hasattr(model, "coef_")
+
+
+def test_an_interrupt_ends_plans_and_timings():
+    small = lw.Params.preset("boot-n15").on_ring(11, insecure="a test")
+
+    def deep(x):
+        for _ in range(12):
+            x = (x * x).bounded_by(1.0)
+        return x
+
+    recording = lw.record(deep, lw.like(64), preset=small, slots=64)
+    assert interrupted(lambda: [lw.plan(recording, memory="64GB") for _ in range(100)], 0.3) < 2
+    assert interrupted(lambda: [lw.time(recording, "ark") for _ in range(1000)], 0.3) < 2
+
+
 def test_keys_are_said_and_progress_is_shown(caplog):
     ctx = lw.ckks(depth=2, slots=64)
     seen = []

@@ -174,6 +174,18 @@ pub enum KeyError {
         /// Level asked for.
         level: usize,
     },
+    /// One more than may be made.
+    #[error(
+        "{op} needs {wanted}, beyond the {most} rotation keys that may be made: allow more, or rotate by powers of two and sum along whole axes, which share keys"
+    )]
+    TooMany {
+        /// The operation.
+        op: &'static str,
+        /// The key.
+        wanted: String,
+        /// Keys of rotations allowed.
+        most: usize,
+    },
     /// There, but it cannot be read.
     #[error("{op} needs {wanted}, which cannot be read from {file}: {cause}")]
     Unread {

@@ -37,6 +37,7 @@ struct Facts {
     bytes: u64,
     peak: f64,
     precision_bits: f64,
+    parts: usize,
     has_shadow: bool,
 }
 
@@ -50,6 +51,7 @@ fn facts<D: Device>(value: &Value<D>) -> Facts {
         bytes: c.bytes(),
         peak: c.estimate.peak,
         precision_bits: c.estimate.precision_bits(),
+        parts: c.parts.len(),
         has_shadow: c.shadow.is_some(),
     }
 }
@@ -111,6 +113,12 @@ impl PyCiphertext {
     #[getter]
     fn precision_bits(&self) -> f64 {
         self.facts().precision_bits
+    }
+
+    /// Polynomials: two, or three after a product that is not relinearized.
+    #[getter]
+    fn parts(&self) -> usize {
+        self.facts().parts
     }
 
     #[getter]

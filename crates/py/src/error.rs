@@ -1,6 +1,6 @@
 //! Errors of the engine as exceptions of `limbwise.errors`, with the same text.
 
-use limbwise::Error as Scheme;
+use limbwise::{Error as Scheme, error::KeyError};
 use limbwise_runtime::Error as Runtime;
 use pyo3::{
     exceptions::PyKeyboardInterrupt,
@@ -48,6 +48,8 @@ pub(crate) fn of_scheme(error: Scheme) -> PyErr {
         Scheme::Params(_) | Scheme::Ring(_) => "ParamsError",
         Scheme::Level(_) => "LevelError",
         Scheme::Scale(_) => "ScaleError",
+        // The room's other errors: ciphertexts of different shapes in one operation.
+        Scheme::Key(KeyError::Degree { .. } | KeyError::Batch { .. } | KeyError::Slots { .. }) => "ShapeError",
         Scheme::Key(_) => "KeyMissing",
         Scheme::Encode(_) => "EncodeError",
         Scheme::Tensor(_) => "ShapeError",

@@ -1,6 +1,7 @@
 //! Training on encrypted rows: the workload `logreg` on data from Python.
 
 use crate::{
+    buffer::numbers,
     error::{exception, look_at_signals, of_runtime, shape_error},
     params::PyParams,
     report::{News, tell},
@@ -14,10 +15,8 @@ use limbwise_apps::logreg::{
 use limbwise_cpu::Cpu;
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{Event, Host, open, plan, record, run, run::RunOptions, session::Sides};
-use pyo3::{
-    buffer::PyBuffer,
-    prelude::{Bound, PyAny, PyResult, pyfunction},
-};
+use pyo3::prelude::{Bound, PyAny, PyResult, pyfunction};
+use std::cell::Cell;
 
 /// Rows that are scored encrypted at the end, so that the precision is known.
 const SCORED: usize = 8;
@@ -39,8 +38,7 @@ pub(crate) fn train_logistic_regression(
     threads: Option<usize>,
 ) -> PyResult<String> {
     let py = rows.py();
-    let buffer = PyBuffer::<f64>::get(rows)?;
-    let features: Vec<f64> = buffer.to_vec(py)?;
+    let features = numbers(rows, |rows| Ok(rows.iter().map(Cell::get).collect::<Vec<f64>>()))?;
     if columns == 0 || features.len() != columns * labels.len() || labels.is_empty() {
         return Err(shape_error("rows and labels that do not go together"));
     }
@@ -67,11 +65,13 @@ pub(crate) fn train_logistic_regression(
     let dev: Cpu = open("cpu", &Host { isa: None, threads }).map_err(of_runtime)?;
     let report = py.detach(|| -> limbwise_runtime::Result<_> {
         let recording = record(&program, form)?;
+        look_at_signals()?;
         let host = crate::program::calibrated(params.params.log_n())?;
         let plan = plan(&program, &params.name, &recording, &host)?;
         look_at_signals()?;
+        let options = RunOptions { ask: Some(look_at_signals), ..RunOptions::default() };
         let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
-        run(&dev, &sides, (&recording, &plan), &RunOptions::default(), &mut (), &mut |event| match event {
+        run(&dev, &sides, (&recording, &plan), &options, &mut (), &mut |event| match event {
             Event::Progress { step, done, total } => {
                 tell(News { kind: "step", name: &step, done, total, ..News::default() });
             }

@@ -4,10 +4,12 @@
 //! Stays out: arithmetic, shapes of arrays (`python/limbwise` lays them into slots), texts for people.
 //!
 //! Every evaluation runs without the interpreter's lock, so threads compute at a time; signals are looked at between
-//! operations. Read in this order: `error`, `report`, `params`, `buffer`, `ciphertext`, `live`, `trace`, `ways`, `session`,
-//! `program`, `functions`, `learn`.
+//! operations. Read in this order: `error`, `report`, `apart`, `params`, `buffer`, `ciphertext`, `live`, `trace`, `ways`, `session`,
+//! `calls`, `program`, `functions`, `learn`.
 
+mod apart;
 mod buffer;
+mod calls;
 mod ciphertext;
 mod error;
 mod functions;
@@ -29,6 +31,12 @@ fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| limbwise_cli::run(arguments))
 }
 
+/// Bytes of memory that are free now, where the system tells.
+#[pyfunction]
+fn available_memory() -> Option<u64> {
+    limbwise_runtime::host::available_memory_bytes()
+}
+
 /// The native half of `limbwise`.
 #[pymodule]
 fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -38,6 +46,7 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<session::Session>()?;
     module.add_class::<program::Recorded>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
+    module.add_function(wrap_pyfunction!(available_memory, module)?)?;
     module.add_function(wrap_pyfunction!(report::set_reporter, module)?)?;
     module.add_function(wrap_pyfunction!(functions::fit, module)?)?;
     module.add_function(wrap_pyfunction!(functions::fit_sigmoid, module)?)?;

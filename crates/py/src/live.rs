@@ -8,19 +8,31 @@ use limbwise::{
     Complex64, Error, Result,
     ckks::{
         Auto, BootstrapPlan, Bootstrapper, Ciphertext, Diagonals, Encoder, Evaluator, LinearPlan, LinearTransform,
-        Packing, PlaintextForm, Precision, bootstrap::Rotations, bootstrap::requirements, decrypt,
-        encrypt::encrypt_seeded, estimate::Promise,
+        Packing, PlaintextForm, Precision,
+        bootstrap::Rotations,
+        bootstrap::requirements,
+        decrypt,
+        encrypt::{encrypt, encrypt_seeded},
+        estimate::{Estimate, Promise},
     },
-    error::{BootstrapError, EncodeError, KeyError},
+    error::{BootstrapError, EncodeError, KeyError, LevelError},
     params::Params,
-    rlwe::{EvaluationKey, KeyForm, KeyName, KeySet, KeyStore, LazyKeys, Made, MadeKeys, Requirements, SecretKey},
+    rlwe::{
+        KeyForm, KeyGenerator, KeyName, KeySet, KeyStore as _, LazyKeys, Made, MadeKeys, PublicKey, Requirements,
+        SecretKey,
+    },
+    wire::KeyWriter,
 };
 use limbwise_cpu::Cpu;
 use limbwise_math::sampling::Seed;
-use limbwise_runtime::tape::{Machine, Op, Value};
+use limbwise_runtime::{
+    keys::{Asked, RecentKeys},
+    tape::{Machine, Op, Value},
+};
 use std::{
+    io::Write,
     sync::{Arc, Mutex, OnceLock, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 /// Where evaluation keys come from.
@@ -29,6 +41,8 @@ pub(crate) enum Keys {
     Made(MadeKeys<Cpu>),
     /// Those that a client has given.
     Given(KeySet<Cpu>),
+    /// The same in a file, those used last in memory.
+    Filed(RecentKeys<Cpu>),
 }
 
 /// A session on the CPU.
@@ -39,36 +53,12 @@ pub(crate) struct Live {
     pub(crate) secret: Option<Arc<SecretKey>>,
     pub(crate) keys: Keys,
     pub(crate) bootstrapping: Option<BootstrapPlan>,
+    public: OnceLock<PublicKey<Cpu>>,
     bootstrapper: OnceLock<Bootstrapper<Cpu>>,
     making: Mutex<()>,
     /// Levels of keys that more than one step asks for.
     levels: OnceLock<Requirements>,
     first_levels: Requirements,
-}
-
-/// How often signals are looked at.
-const LOOK: Duration = Duration::from_millis(50);
-
-/// A key store that lets signal handlers run: every long operation asks for keys again and again.
-struct Watched<'k> {
-    inner: &'k dyn KeyStore<Cpu>,
-    looked: Mutex<Instant>,
-}
-
-impl KeyStore<Cpu> for Watched<'_> {
-    fn check(&self, op: &'static str, name: KeyName, level: usize) -> Result<()> {
-        self.inner.check(op, name, level)
-    }
-
-    fn key(&self, op: &'static str, name: KeyName, level: usize) -> Result<EvaluationKey<Cpu>> {
-        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
-        if looked.elapsed() > LOOK {
-            *looked = Instant::now();
-            drop(looked);
-            look_at_signals()?;
-        }
-        self.inner.key(op, name, level)
-    }
 }
 
 /// How linear maps of arrays are evaluated at a level.
@@ -84,10 +74,9 @@ pub(crate) fn promised<D: limbwise_device::Device>(
 ) -> Result<Ciphertext<D>> {
     let Some(bound) = bound else { return Ok(ciphertext) };
     let promise = Promise { magnitude: bound, peak: bound, real };
-    let magnitude = ciphertext.estimate.peak;
+    let Estimate { magnitude, peak, real, .. } = ciphertext.estimate;
     let Some(estimate) = ciphertext.estimate.promised(promise) else {
-        let log_scale = ciphertext.scale.log2();
-        return Err(EncodeError::TooLarge { magnitude, log_scale, log_modulus: bound.log2() }.into());
+        return Err(EncodeError::Promise { magnitude, peak, real }.into());
     };
     ciphertext.estimate = estimate;
     Ok(ciphertext)
@@ -110,6 +99,7 @@ impl Live {
             secret,
             keys,
             bootstrapping,
+            public: OnceLock::new(),
             bootstrapper: OnceLock::new(),
             making: Mutex::default(),
             levels: OnceLock::new(),
@@ -122,6 +112,7 @@ impl Live {
         match &self.keys {
             Keys::Made(made) => made.names(),
             Keys::Given(set) => set.names(),
+            Keys::Filed(filed) => filed.source().names().clone(),
         }
     }
 
@@ -130,15 +121,51 @@ impl Live {
         match &self.keys {
             Keys::Made(made) => made.form(),
             Keys::Given(_) => KeyForm::Stored,
+            Keys::Filed(_) => KeyForm::Disk,
         }
     }
 
-    /// All keys, for a server.
-    pub(crate) fn key_set(&self) -> KeySet<Cpu> {
+    /// All keys, for a server; all in memory.
+    pub(crate) fn key_set(&self) -> Result<KeySet<Cpu>> {
         match &self.keys {
             Keys::Made(made) => made.key_set(&self.params),
-            Keys::Given(set) => KeySet::new(&self.params, set.keys().cloned().collect()),
+            Keys::Given(set) => Ok(KeySet::new(&self.params, set.keys().cloned().collect())),
+            Keys::Filed(filed) => {
+                let read = |(name, level)| filed.key("keys", name, level);
+                Ok(KeySet::new(&self.params, self.names().into_iter().map(read).collect::<Result<_>>()?))
+            }
         }
+    }
+
+    /// Writes all keys, one after another: they need not be in memory together.
+    pub(crate) fn write_keys<W: Write>(&self, out: W) -> Result<W> {
+        let names = self.names();
+        let mut out = KeyWriter::new(out, &self.params, &names)?;
+        for (name, level) in names {
+            look_at_signals()?;
+            let key = match &self.keys {
+                Keys::Made(made) => made.find(name, level)?,
+                Keys::Given(set) => Some(set.key("keys", name, level)?),
+                Keys::Filed(filed) => Some(filed.key("keys", name, level)?),
+            };
+            out.write(&*self.dev, &key.expect("keys that were made stay"))?;
+        }
+        out.finish()
+    }
+
+    /// The same with a public key.
+    pub(crate) fn with_public(self, public: PublicKey<Cpu>) -> Self {
+        Self { public: public.into(), ..self }
+    }
+
+    /// The public key, made when it is first asked for.
+    pub(crate) fn public_key(&self, op: &'static str) -> Result<&PublicKey<Cpu>> {
+        if let Some(known) = self.public.get() {
+            return Ok(known);
+        }
+        let generator = KeyGenerator::new(&*self.dev, &self.params, self.secret(op)?)?;
+        let made = generator.public_key();
+        Ok(self.public.get_or_init(|| made))
     }
 
     fn secret(&self, op: &'static str) -> Result<&SecretKey> {
@@ -180,12 +207,13 @@ impl Live {
 
     /// An evaluator with this session's keys.
     pub(crate) fn with_auto<R>(&self, then: impl FnOnce(&Auto<'_, Cpu>) -> Result<R>) -> Result<R> {
-        let run = |store: &dyn KeyStore<Cpu>| {
-            let watched = Watched { inner: store, looked: Mutex::new(Instant::now()) };
+        let run = |store: &dyn limbwise::rlwe::KeyStore<Cpu>| {
+            let watched = Asked::new(store, look_at_signals);
             then(&Auto::new(Evaluator::new(&*self.dev, &self.params, &watched), &self.encoder))
         };
         match &self.keys {
             Keys::Given(set) => run(set),
+            Keys::Filed(filed) => run(filed),
             Keys::Made(made) => {
                 let levels = self.levels.get().unwrap_or(&self.first_levels);
                 self.lazy(made, levels, |lazy| run(lazy))
@@ -235,21 +263,25 @@ impl Live {
         Ok(self.bootstrapper.get_or_init(|| encoded))
     }
 
-    /// Encrypts messages under the secret key, at the highest level that programs have.
+    /// Encrypts messages, and tells the seed of the second half where there is one.
     pub(crate) fn encrypt(
         &self,
         rows: &[Vec<Complex64>],
-        slots: usize,
+        packing: Packing,
         bound: Option<f64>,
-        with_shadow: Shadowed,
-    ) -> Result<(Ciphertext<Cpu>, Seed)> {
-        let (secret, level) = (self.secret("encrypt")?, self.params.user_level());
-        let packing = Packing { slots, level, scale: self.params.scale(level) };
+        how: Encryption,
+    ) -> Result<(Ciphertext<Cpu>, Option<Seed>)> {
         let plain = self.encoder.encode(&*self.dev, rows, packing)?;
         let real = plain.estimate.real;
-        let plain = if with_shadow == Shadowed::Yes { plain.with_shadow(rows) } else { plain };
-        let fresh = encrypt_seeded(&*self.dev, &self.params, secret, &plain)?;
-        Ok((promised(fresh.ciphertext, bound, real)?, fresh.seed))
+        let plain = if how.shadowed { plain.with_shadow(rows) } else { plain };
+        let (dev, params) = (&*self.dev, &self.params);
+        let (ciphertext, seed) = if how.public || (self.secret.is_none() && self.public.get().is_some()) {
+            (encrypt(dev, params, self.public_key("encrypt")?, &plain)?, None)
+        } else {
+            let fresh = encrypt_seeded(dev, params, self.secret("encrypt")?, &plain)?;
+            (fresh.ciphertext, Some(fresh.seed))
+        };
+        Ok((promised(ciphertext, bound, real)?, seed))
     }
 
     /// The messages of a ciphertext.
@@ -264,11 +296,21 @@ impl Live {
     }
 }
 
-/// Whether clear values travel beside.
+/// How values are encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shadowed {
-    /// They do.
-    Yes,
-    /// They do not.
-    No,
+pub(crate) struct Encryption {
+    /// Under the public key, as those do who have no other; else under the secret one.
+    pub(crate) public: bool,
+    /// Whether clear values travel beside.
+    pub(crate) shadowed: bool,
+}
+
+/// How a level's values lie in slots, for programs.
+pub(crate) fn packing(params: &Params, slots: usize, level: Option<usize>) -> Result<Packing> {
+    let top = params.user_level();
+    let level = level.unwrap_or(top);
+    if level > top {
+        return Err(LevelError::Above { op: "encrypt", wanted: level, level: top }.into());
+    }
+    Ok(Packing { slots, level, scale: params.scale(level) })
 }

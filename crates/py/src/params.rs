@@ -1,7 +1,7 @@
 //! Parameter sets: chosen, named, or written down.
 
 use crate::error::{exception, of_scheme};
-use limbwise::params::{Params, ParamsLiteral, Wish, choose, presets};
+use limbwise::params::{Insecure, Params, ParamsLiteral, Wish, choose, presets};
 use pyo3::prelude::{PyErr, PyResult, pyclass, pymethods};
 
 /// A checked parameter set.
@@ -41,6 +41,16 @@ impl PyParams {
         };
         let literal: ParamsLiteral = toml::from_str(text).map_err(wrong)?;
         Ok(Self { params: Params::new(&literal).map_err(refused)?, name: "your own".into() })
+    }
+
+    /// The same on a ring of another degree; where that is below the class of security, the reason why it may be.
+    #[pyo3(signature = (log_n, *, insecure=None))]
+    fn on_ring(&self, log_n: u32, insecure: Option<&str>) -> PyResult<Self> {
+        let mut literal = ParamsLiteral { log_n, ..self.params.literal().clone() };
+        if let Some(reason) = insecure {
+            literal.insecure = Some(Insecure { reason: reason.into() });
+        }
+        Ok(Self { params: Params::new(&literal).map_err(refused)?, name: format!("{} on 2^{log_n}", self.name) })
     }
 
     /// Names of all presets with their purpose.

@@ -1,6 +1,9 @@
 //! Recorded programs: planned, timed, written down.
 
-use crate::error::{exception, of_runtime};
+use crate::{
+    apart::apart,
+    error::{exception, of_runtime, of_scheme},
+};
 use limbwise::{
     Result as SchemeResult,
     ckks::{
@@ -28,7 +31,9 @@ use std::{
 
 /// A traced program with what was learnt of it.
 #[pyclass(frozen, module = "limbwise._limbwise")]
-pub(crate) struct Recorded {
+pub(crate) struct Recorded(Arc<Traced>);
+
+struct Traced {
     tape: Tape,
     preset: String,
     recording: OnceLock<Arc<Recording>>,
@@ -59,14 +64,21 @@ fn json_of(value: &impl serde::Serialize) -> PyResult<String> {
 
 impl Recorded {
     pub(crate) fn new(tape: Tape, preset: &str) -> Self {
-        Self { tape, preset: preset.into(), recording: OnceLock::new() }
+        Self(Arc::new(Traced { tape, preset: preset.into(), recording: OnceLock::new() }))
+    }
+
+    fn recording(&self, py: Python<'_>) -> PyResult<Arc<Recording>> {
+        let traced = self.0.clone();
+        apart(py, move || traced.recording())?.map_err(of_scheme)
     }
 
     /// The keys that the program needs.
-    pub(crate) fn required(&self) -> SchemeResult<Requirements> {
-        Ok(self.recording()?.keys.required.clone())
+    pub(crate) fn required(&self, py: Python<'_>) -> PyResult<Requirements> {
+        Ok(self.recording(py)?.keys.required.clone())
     }
+}
 
+impl Traced {
     fn recording(&self) -> SchemeResult<Arc<Recording>> {
         if let Some(known) = self.recording.get() {
             return Ok(known.clone());
@@ -112,25 +124,25 @@ impl Recorded {
     /// Operations of the front end, by name.
     #[getter]
     fn operations(&self) -> Vec<&'static str> {
-        self.tape.steps.iter().map(|step| step.op.name()).collect()
+        self.0.tape.steps.iter().map(|step| step.op.name()).collect()
     }
 
     /// The plan as JSON, and the way it takes: how keys are kept, and how it bootstraps.
     #[pyo3(signature = (memory=None))]
     fn plan(&self, py: Python<'_>, memory: Option<u64>) -> PyResult<(String, &'static str, Option<String>)> {
-        let ways = self.ways(memory);
-        let surveyed = py.detach(|| {
-            let host = calibrated(self.tape.params.log_n())?;
+        let traced = self.0.clone();
+        let surveyed = apart(py, move || {
+            let host = calibrated(traced.tape.params.log_n())?;
             let budget = memory.map_or(Budget::Free(u64::MAX), Budget::Asked);
-            survey(&ways, |way| self.in_way(way), &self.preset, &host, budget)
-        });
+            survey(&traced.ways(memory), |way| traced.in_way(way), &traced.preset, &host, budget)
+        })?;
         let Survey { rows, chosen } = surveyed.map_err(of_runtime)?;
         let Some((way, _, plan)) = chosen else {
             let least = rows.iter().map(|row| row.peak_bytes).min().unwrap_or(0);
             let text = format!(
-                "no way to run this program stays within {:.2} GB: the smallest takes {:.2} GB; allow that, encrypt fewer values, or choose a preset with fewer limbs",
-                memory.unwrap_or(0) as f64 / 1e9,
-                least as f64 / 1e9
+                "no way to run this program stays within {:.0} MB: the smallest takes {:.0} MB; allow that, encrypt fewer values, or choose a preset with fewer limbs",
+                memory.unwrap_or(0) as f64 / 1e6,
+                least as f64 / 1e6
             );
             return Err(exception("MemoryBudgetError", &text));
         };
@@ -140,9 +152,9 @@ impl Recorded {
 
     /// What the recording holds: counts and traffic by role, as JSON.
     fn record(&self, py: Python<'_>) -> PyResult<String> {
-        let recording = py.detach(|| self.recording()).map_err(crate::error::of_scheme)?;
+        let recording = self.recording(py)?;
         let graph = &recording.graph;
-        let log_n = self.tape.params.log_n();
+        let log_n = self.0.tape.params.log_n();
         let keys: Vec<(String, usize)> =
             recording.keys.required.iter().map(|(name, &level)| (name.describe(log_n), level)).collect();
         json_of(&serde_json::json!({
@@ -157,7 +169,7 @@ impl Recorded {
     /// Writes the graph (docs/graph-format.md).
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         use std::io::Write as _;
-        let recording = py.detach(|| self.recording()).map_err(crate::error::of_scheme)?;
+        let recording = self.recording(py)?;
         let mut out = BufWriter::new(File::create(path)?);
         py.detach(|| recording.graph.write_jsonl(&mut out))?;
         Ok(out.flush()?)
@@ -168,15 +180,15 @@ impl Recorded {
     fn time(
         &self,
         py: Python<'_>,
-        name: &str,
+        name: String,
         overrides: Vec<(String, String)>,
         events: usize,
     ) -> PyResult<(String, Option<String>)> {
-        let recording = py.detach(|| self.recording()).map_err(crate::error::of_scheme)?;
-        let timed = py.detach(|| {
-            let spec = match name {
-                "cpu" => calibrated(self.tape.params.log_n())?.spec()?,
-                _ => Spec::load(name)?,
+        let (recording, log_n) = (self.recording(py)?, self.0.tape.params.log_n());
+        let timed = apart(py, move || {
+            let spec = match &*name {
+                "cpu" => calibrated(log_n)?.spec()?,
+                name => Spec::load(name)?,
             };
             let spec = spec.with_overrides(&overrides)?;
             let machine = machine::open(&spec)?;
@@ -187,7 +199,7 @@ impl Recorded {
                 let _ = schedule.write_chrome_trace(&recording.graph, events, &mut trace);
             }
             Ok((machine.report(&recording.graph, &schedule), trace))
-        });
+        })?;
         let (report, trace) = timed.map_err(of_runtime)?;
         let trace = (events > 0).then(|| String::from_utf8_lossy(&trace).into_owned());
         Ok((json_of(&report)?, trace))

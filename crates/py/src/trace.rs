@@ -57,15 +57,14 @@ impl Trace {
     pub(crate) fn input(
         &self,
         values: Vec<Vec<Complex64>>,
-        slots: usize,
+        packing: Packing,
         bound: Option<f64>,
     ) -> Result<Option<(usize, Ciphertext<Null>)>> {
         let mut draft = self.draft();
         if !draft.steps.is_empty() {
             return Ok(None);
         }
-        let level = self.params.user_level();
-        let packing = Packing { slots, level, scale: self.params.scale(level) };
+        let slots = packing.slots;
         let of = Promise::of(&values, slots);
         let declared = self.encoder.declare_bounded(&self.null, (values.len(), of), packing, Noise::Secret)?;
         let real = of.real;

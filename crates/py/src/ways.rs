@@ -1,40 +1,107 @@
-//! How sessions bootstrap: chosen by memory, and written down for the other side.
+//! How sessions bootstrap and where their keys are: chosen by memory, and written down for the other side.
 
-use crate::error::exception;
+use crate::{
+    error::exception,
+    live::{Keys, Live},
+};
 use limbwise::{
+    Result,
     ckks::{
         BootstrapPlan, Bootstrapper, Encoder,
         bootstrap::{Content, requirements},
     },
     params::Params,
-    rlwe::{KeyForm, key_bytes},
+    rlwe::{KeyForm, MadeKeys, SecretKey, key_bytes},
 };
+use limbwise_cpu::Cpu;
 use limbwise_device::Null;
+use limbwise_runtime::{
+    host,
+    keys::{FileKeys, KeyDirectory, KeySource, RecentKeys},
+};
 use pyo3::prelude::PyResult;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Share of the memory at hand that keys and maps of bootstrapping may take when nobody says how much.
-pub(crate) const SHARE: u64 = 2;
+const SHARE: u64 = 2;
 
-/// The fastest way to bootstrap whose keys and maps fit into so many bytes, else the smallest.
-pub(crate) fn bootstrap_plan(
+/// How a context keeps the keys that it makes.
+pub(crate) struct KeyChoice {
+    /// As memory demands where nobody says.
+    pub(crate) form: Option<KeyForm>,
+    /// The directory for those on disk.
+    pub(crate) dir: Option<PathBuf>,
+    /// Keys of rotations that may be made.
+    pub(crate) most_galois: usize,
+    /// Bytes for keys and maps.
+    pub(crate) memory: Option<u64>,
+}
+
+/// Client and server in one.
+pub(crate) fn both_sides(
+    (dev, params): (Arc<Cpu>, &Params),
+    secret: SecretKey,
+    (slots, complex): (usize, bool),
+    given: Option<BootstrapPlan>,
+    keys: KeyChoice,
+) -> Result<Live> {
+    let free = || host::available_memory_bytes().map_or(u64::MAX, |free| free / SHARE);
+    let memory = keys.memory.unwrap_or_else(free);
+    let chosen = match (params.bootstrapping(), given) {
+        (None, _) => None,
+        (Some(_), Some(plan)) => Some((plan, KeyForm::Stored)),
+        (Some(_), None) => Some(bootstrap_plan(params, (slots, complex), keys.form, memory)?),
+    };
+    let form = keys.form.or(chosen.map(|c| c.1)).unwrap_or_default();
+    let made = match &keys.dir {
+        None => MadeKeys::new(form),
+        Some(dir) => MadeKeys::kept_in(form, Box::new(KeyDirectory::new(dev.clone(), params, dir, memory)?)),
+    };
+    let made = Keys::Made(made.with_most_galois(keys.most_galois));
+    Ok(Live::new(dev, params, Some(Arc::new(secret)), made, chosen.map(|c| c.0)))
+}
+
+/// The keys of a file that begins after so many bytes of another kind: all in memory, or within a budget.
+pub(crate) fn keys_of_file(
+    dev: &Arc<Cpu>,
     params: &Params,
-    slots: usize,
-    complex: bool,
+    (path, after): (&Path, u64),
+    (form, memory): (KeyForm, Option<u64>),
+) -> Result<Keys> {
+    let file = FileKeys::open_after(path, after, params)?;
+    let Some(memory) = memory else { return Ok(Keys::Given(file.read_all(&**dev, form)?)) };
+    let names = KeySource::<Cpu>::names(&file);
+    let all: u64 = names.iter().map(|(&name, &level)| key_bytes(params, name, level, form)).sum();
+    if all <= memory {
+        return Ok(Keys::Given(file.read_all(&**dev, form)?));
+    }
+    Ok(Keys::Filed(RecentKeys::new(dev.clone(), params, Box::new(file), memory)))
+}
+
+/// The fastest way to bootstrap whose keys and maps fit into so many bytes, else the smallest. Keys on disk fit always.
+fn bootstrap_plan(
+    params: &Params,
+    (slots, complex): (usize, bool),
+    form: Option<KeyForm>,
     bytes: u64,
-) -> limbwise::Result<(BootstrapPlan, KeyForm)> {
+) -> Result<(BootstrapPlan, KeyForm)> {
     let content = if complex { Content::Complex } else { Content::Real };
     let with = |plan: BootstrapPlan| BootstrapPlan { content, ..plan };
     let (fastest, smallest) = (with(BootstrapPlan::fastest(slots)), with(BootstrapPlan::smallest(slots)));
     let maps = Bootstrapper::declare(&Null::default(), &Encoder::new(params), fastest)?;
     let maps = maps.bytes() + maps.host_bytes();
     let required = requirements(params, fastest)?;
-    for form in [KeyForm::Stored, KeyForm::Seeded] {
-        let keys: u64 = required.iter().map(|(&name, &level)| key_bytes(params, name, level, form)).sum();
+    for form in form.map_or(vec![KeyForm::Stored, KeyForm::Seeded], |form| vec![form]) {
+        let in_memory = if form == KeyForm::Disk { 0 } else { 1 };
+        let keys: u64 = required.iter().map(|(&name, &level)| in_memory * key_bytes(params, name, level, form)).sum();
         if keys + maps <= bytes {
             return Ok((fastest, form));
         }
     }
-    Ok((smallest, KeyForm::Seeded))
+    Ok((smallest, form.unwrap_or(KeyForm::Seeded)))
 }
 
 pub(crate) fn as_json(plan: Option<BootstrapPlan>) -> Option<String> {

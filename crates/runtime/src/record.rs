@@ -111,7 +111,7 @@ fn rehearsed<P: Program>(program: &P, plan: &KeyPlan, reads: Option<&ReadPlan>) 
     };
     let bytes = match reads {
         Some(reads) => session(&null, &sides, (plan, &Imagined(reads)), (&mut (), &mut ()), &(), read)?,
-        None => session(&null, &sides, (plan, &InMemory), (&mut (), &mut ()), &(), read)?,
+        None => session(&null, &sides, (plan, &InMemory::default()), (&mut (), &mut ()), &(), read)?,
     };
     Ok((null.meter().peak_bytes(), bytes.into_iter().max().unwrap_or(0)))
 }

@@ -4,7 +4,7 @@ use crate::{
     clock::{Clock, Event, MEMORY_STEP, PeakMemory, Step, evaluation_seconds},
     error::{Error, Result},
     host::{peak_memory_bytes, reserve},
-    keys::{InMemory, OnDisk, Traffic},
+    keys::{Ask, InMemory, OnDisk, Traffic},
     plan::{KeyReads, Plan},
     record::Recording,
     session::{Reader, Sides, session},
@@ -107,11 +107,13 @@ pub struct RunOptions {
     pub key_dir: PathBuf,
     /// Shadow mode: every result is compared with its clear twin, against this bound. Its memory and time are not planned.
     pub shadow: Option<ShadowBound>,
+    /// Asked now and then whether to go on, while keys are made and used in memory; an error ends the run.
+    pub ask: Option<Ask>,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { key_dir: std::env::temp_dir(), shadow: None }
+        Self { key_dir: std::env::temp_dir(), shadow: None, ask: None }
     }
 }
 
@@ -131,7 +133,17 @@ fn evaluated<P: Program, C: Client>(
         Ok((values, result.level))
     };
     let Some(reads) = &recording.reads else {
-        return Ok((session(dev, sides, (&recording.keys, &InMemory), (observer, journal), onlooker, read)?, None));
+        return Ok((
+            session(
+                dev,
+                sides,
+                (&recording.keys, &InMemory { ask: options.ask }),
+                (observer, journal),
+                onlooker,
+                read,
+            )?,
+            None,
+        ));
     };
     let home = OnDisk::new(reads, &options.key_dir);
     let results = session(dev, sides, (&recording.keys, &home), (observer, journal), onlooker, read)?;

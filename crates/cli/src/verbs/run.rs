@@ -113,6 +113,6 @@ impl Run {
     fn options(&self) -> RunOptions {
         let predicted = self.shadow.then_some(ShadowBound::Predicted);
         let shadow = self.shadow_bound.map(ShadowBound::Bits).or(predicted);
-        RunOptions { key_dir: self.memory.key_dir(), shadow }
+        RunOptions { key_dir: self.memory.key_dir(), shadow, ask: None }
     }
 }

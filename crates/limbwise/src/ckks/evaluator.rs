@@ -337,7 +337,11 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let level = a.level - 1;
         let to = self.params.basis(level);
         let parts = a.parts.iter().map(|p| self.dev.rescale(p, to)).collect();
-        let estimate = a.estimate.divided(self.params, a.slots, scale);
+        let rounding = match a.parts.len() {
+            3 => noise::division_of_product(self.params),
+            _ => noise::division(self.params),
+        };
+        let estimate = a.estimate.with_noise(rounding, a.slots, scale);
         Ok(self.seen("rescale", Ciphertext { parts, level, scale, estimate, shadow: a.shadow.clone(), ..*a }))
     }
 

@@ -35,6 +35,14 @@ pub fn division(params: &Params) -> f64 {
     ((1.0 + params.secret_norm_squared()) / 12.0).sqrt()
 }
 
+/// Division with rounding of the three polynomials of a product: `(1 + ‖s‖² + ‖s²‖²)/12`, and `‖s²‖² ≈ 2‖s‖⁴`, because each
+/// product of two coefficients of s is in it twice.
+#[must_use]
+pub fn division_of_product(params: &Params) -> f64 {
+    let norm = params.secret_norm_squared();
+    ((1.0 + norm + 2.0 * norm * norm) / 12.0).sqrt()
+}
+
 /// Key switching at a level: each digit, centred and uniform below D_i, times a Gaussian, divided by P; and the rounding.
 #[must_use]
 pub fn key_switch(params: &Params, level: usize) -> f64 {

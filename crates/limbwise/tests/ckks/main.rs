@@ -7,6 +7,8 @@ mod bootstrap_presets;
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod lazy;
+#[cfg(test)]
 mod linear;
 #[cfg(test)]
 mod noise;

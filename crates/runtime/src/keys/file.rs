@@ -4,8 +4,8 @@ use super::disk::KeySource;
 use limbwise::{
     Result,
     params::Params,
-    rlwe::{EvaluationKey, KeyForm, KeyName, Requirements},
-    wire::{KeyFile, WireError},
+    rlwe::{EvaluationKey, KeyForm, KeyName, KeySet, Requirements},
+    wire::{KeyFile, Source, WireError},
 };
 use limbwise_device::Device;
 use std::{
@@ -16,7 +16,7 @@ use std::{
 
 /// A file of evaluation keys, open for reading.
 pub struct FileKeys {
-    file: KeyFile<File>,
+    file: KeyFile<Tail>,
     names: Requirements,
     path: PathBuf,
 }
@@ -27,9 +27,25 @@ impl FileKeys {
     /// # Errors
     /// [`WireError`].
     pub fn open(path: &Path, params: &Params) -> Result<Self> {
+        Self::open_after(path, 0, params)
+    }
+
+    /// The same where so many bytes of another kind come first.
+    ///
+    /// # Errors
+    /// [`WireError`].
+    pub fn open_after(path: &Path, first: u64, params: &Params) -> Result<Self> {
         let file = File::open(path).map_err(refused(path, "opening a key file"))?;
-        let file = KeyFile::open(file, params)?;
+        let file = KeyFile::open(Tail { file, first }, params)?;
         Ok(Self { names: file.names(), file, path: path.into() })
+    }
+
+    /// Reads all keys, each at its level.
+    ///
+    /// # Errors
+    /// [`WireError`].
+    pub fn read_all<D: Device>(&self, dev: &D, form: KeyForm) -> Result<KeySet<D>> {
+        self.file.read_all(dev, form)
     }
 }
 
@@ -44,6 +60,23 @@ impl<D: Device> KeySource<D> for FileKeys {
 
     fn read(&self, dev: &D, name: KeyName, level: usize) -> Result<EvaluationKey<D>> {
         self.file.read_key(dev, name, level, KeyForm::Disk)
+    }
+}
+
+/// A file from a position on.
+struct Tail {
+    file: File,
+    first: u64,
+}
+
+impl Source for Tail {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.file.length()?.saturating_sub(self.first))
+    }
+
+    fn read_at(&self, at: u64, out: &mut [u8]) -> io::Result<()> {
+        let at = at.checked_add(self.first).ok_or(io::ErrorKind::UnexpectedEof)?;
+        Source::read_at(&self.file, at, out)
     }
 }
 

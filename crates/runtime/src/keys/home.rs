@@ -2,6 +2,7 @@
 //! `client`: who makes keys has the secret one.
 
 use super::{
+    asked::{Ask, Asked},
     disk::{DiskKeys, Traffic},
     file::{FileKeys, refused},
     reads::{Declared, ReadPlan},
@@ -10,7 +11,7 @@ use crate::clock::KEY_STEP;
 use limbwise::{
     Result,
     params::Params,
-    rlwe::{KeyForm, KeyGenerator, KeyPlan, KeyStore},
+    rlwe::{KeyForm, KeyGenerator, KeyPlan, KeySet, KeyStore},
     wire::KeyWriter,
 };
 use limbwise_apps::Observer;
@@ -43,20 +44,33 @@ pub trait KeyHome<D: Device> {
 
 /// All of them in memory.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct InMemory;
+pub struct InMemory {
+    /// Asked whether to go on, between keys and whenever one is used.
+    pub ask: Option<Ask>,
+}
 
 impl<D: Device> KeyHome<D> for InMemory {
     fn hold<R>(
         &self,
-        _: (&D, &Params),
+        (_, params): (&D, &Params),
         generator: KeyGenerator<'_, D>,
         plan: &KeyPlan,
         observer: &mut dyn Observer,
         evaluate: impl FnOnce(&dyn KeyStore<D>, &mut dyn Observer) -> Result<R>,
     ) -> Result<R> {
-        let keys = generator.key_set(plan, |done| observer.step(KEY_STEP, done, plan.required.len()));
+        let Some(ask) = self.ask else {
+            let keys = generator.key_set(plan, |done| observer.step(KEY_STEP, done, plan.required.len()));
+            drop(generator);
+            return evaluate(&keys, observer);
+        };
+        let mut keys = Vec::new();
+        for (&name, &level) in &plan.required {
+            ask()?;
+            keys.push(generator.evaluation_key(name, level, plan.form));
+            observer.step(KEY_STEP, keys.len(), plan.required.len());
+        }
         drop(generator);
-        evaluate(&keys, observer)
+        evaluate(&Asked::new(&KeySet::new(params, keys), ask), observer)
     }
 }
 

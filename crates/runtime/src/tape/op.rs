@@ -55,6 +55,12 @@ pub enum Op {
     Bootstrap,
     /// Relinearized and divided now.
     Settle,
+    /// `a·b` of three polynomials, neither relinearized nor divided; levels must be equal.
+    Multiply,
+    /// Three polynomials → two, nothing else.
+    Relinearize,
+    /// Divided by the primes of the level, nothing else.
+    Rescale,
     /// At a lower level.
     DropLevel(usize),
 }
@@ -82,6 +88,9 @@ impl Op {
             Self::BoundedBy(_) => "bounded_by",
             Self::Bootstrap => "bootstrap",
             Self::Settle => "settle",
+            Self::Multiply => "multiply",
+            Self::Relinearize => "relinearize",
+            Self::Rescale => "rescale",
             Self::DropLevel(_) => "drop_level",
         }
     }
@@ -126,6 +135,9 @@ impl Op {
             Self::BoundedBy(most) => Ok(a.get().bounded_by(*most)),
             Self::Bootstrap => machine.bootstrap(&machine.settled(a)?),
             Self::Settle => machine.settled(a),
+            Self::Multiply => auto.eval.multiply(&a.get(), &operands[1].get()),
+            Self::Relinearize => auto.eval.relinearize(&a.get()),
+            Self::Rescale => auto.eval.rescale(&a.get()),
             Self::DropLevel(level) => {
                 let a = machine.settled(a)?;
                 if *level < a.level { auto.scale_to(&a, 1.0, *level) } else { auto.eval.drop_level(&a, *level) }

@@ -2,3 +2,5 @@
 
 #[cfg(test)]
 mod disk;
+#[cfg(test)]
+mod recent;

@@ -4,3 +4,5 @@
 mod layers;
 #[cfg(test)]
 mod plan_and_run;
+#[cfg(test)]
+mod tape;

@@ -40,7 +40,7 @@ fn polynomial_memory_is_predicted_to_the_byte() {
         let dev = open("cpu", &Host { isa: None, threads: Some(threads) }).unwrap();
         let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
         let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
-        session(&dev, &sides, (&recording.keys, &InMemory), (&mut (), &mut ()), &(), |reader, result| {
+        session(&dev, &sides, (&recording.keys, &InMemory::default()), (&mut (), &mut ()), &(), |reader, result| {
             let values =
                 decrypt(reader.dev, reader.encoder, limbwise_apps::Program::params(&program), reader.secret, result)?;
             assert!(result.parts.iter().all(|p| p.shape().batch == result.batch()));

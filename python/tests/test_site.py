@@ -1,0 +1,64 @@
+"""What the site's sources promise: calls that exist, lessons that are numbered and committed without outputs."""
+
+import json
+import re
+from pathlib import Path
+
+import limbwise as lw
+import pytest
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+OPERATORS = {"+": "__add__", "-": "__sub__", "*": "__mul__", "@": "__matmul__", "**": "__pow__"}
+HOLDERS = {"lw": lw, "ctx": lw.Context, "x": lw.EncryptedArray, "lw.Params": lw.Params}
+
+
+def calls(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+@pytest.mark.parametrize("page", ["migration.md", "guide/experts.md", "guide/two-sides.md", "guide/errors.md"])
+def test_every_call_that_a_page_names_exists(page):
+    named = 0
+    for row in (DOCS / page).read_text().splitlines():
+        code = calls(row.split("|")[-2] if page == "migration.md" and row.startswith("|") else row)
+        for call in code:
+            for holder, name in re.findall(r"\b(lw\.Params|lw|ctx|x)\.([a-zA-Z_]\w*)", call):
+                if f"{holder}.{name}" == "lw.Params":
+                    continue
+                assert hasattr(HOLDERS[holder], name), f"{page}: {call}"
+                named += 1
+    assert named > 1
+
+
+def test_every_row_of_the_migration_page_has_an_answer_here():
+    rows = [row.split("|") for row in (DOCS / "migration.md").read_text().splitlines() if row.startswith("| ")]
+    assert len(rows) > 25
+    for row in rows[1:]:
+        assert len(row) == 7, row
+        operators = [op for call in calls(row[-2]) for op in re.findall(r"(?<=[ -])(\+|-|\*|@)(?= )", call)]
+        assert calls(row[-2]), row
+        assert all(hasattr(lw.EncryptedArray, OPERATORS[op]) for op in operators)
+
+
+def test_errors_of_the_guide_are_all_there_are():
+    named = set(re.findall(r"`(\w+)`(?:, `(\w+)`)? \|", (DOCS / "guide/errors.md").read_text()))
+    documented = {name for pair in named for name in pair if name}
+    exceptions = {
+        name
+        for name in dir(lw)
+        if isinstance(getattr(lw, name), type) and issubclass(getattr(lw, name), lw.LimbwiseError)
+    }
+    assert exceptions - {"LimbwiseError"} <= documented
+
+
+def test_lessons_are_numbered_and_hold_no_outputs():
+    lessons = sorted((DOCS / "lessons").glob("*.ipynb"))
+    assert [int(path.name[:2]) for path in lessons] == list(range(1, len(lessons) + 1))
+    for number, path in enumerate(lessons, 1):
+        book = json.loads(path.read_text())
+        assert book["cells"][0]["source"][0].startswith(f"# {number}. "), path
+        code = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
+        assert code
+        assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code), (
+            f"{path.name}: clear its outputs (jupyter nbconvert --clear-output --inplace)"
+        )
