@@ -3,6 +3,7 @@
 use crate::{
     bootstrap::{Bootstrap, client::BootstrapClient},
     client::{Client, Conclusion},
+    helr::{client::HelrClient, encrypted::Helr},
     linear::{Linear, client::LinearClient},
     logreg::{client::LogregClient, encrypted::Logreg},
     program::{Array, Details, Encryption, Input, Journal, Observer, Program},
@@ -23,6 +24,8 @@ pub enum AnyProgram {
     Linear(Linear),
     /// `bootstrap`.
     Bootstrap(Bootstrap),
+    /// `helr`.
+    Helr(Helr),
 }
 
 /// Each call goes to the program inside.
@@ -32,6 +35,7 @@ macro_rules! inner {
             Self::Logreg($program) => $call,
             Self::Linear($program) => $call,
             Self::Bootstrap($program) => $call,
+            Self::Helr($program) => $call,
         }
     };
 }
@@ -51,6 +55,7 @@ impl AnyProgram {
     pub fn with_bootstrapping(self, plan: BootstrapPlan) -> Self {
         match self {
             Self::Bootstrap(program) => Self::Bootstrap(program.with(plan)),
+            Self::Helr(program) => Self::Helr(program.with(plan)),
             other => other,
         }
     }
@@ -118,6 +123,8 @@ pub enum AnyClient {
     Linear(LinearClient),
     /// `bootstrap`.
     Bootstrap(BootstrapClient),
+    /// `helr`.
+    Helr(Box<HelrClient>),
 }
 
 impl Client for AnyClient {

@@ -6,6 +6,7 @@
 use crate::{
     any::AnyProgram,
     bootstrap::{Bootstrap, BootstrapAppError},
+    helr::encrypted::{self as helr, Helr, HelrError},
     linear::{
         Layer, Linear, LinearError,
         layer::{Described, Model},
@@ -54,6 +55,13 @@ pub enum Workload {
         /// What is known of the message.
         bounds: Promise,
     },
+    /// `helr`.
+    Helr {
+        /// Sizes and options.
+        training: helr::Training,
+        /// How the weights are bootstrapped.
+        plan: BootstrapPlan,
+    },
 }
 
 /// A program, without data.
@@ -100,6 +108,9 @@ pub enum DescriptionError {
     /// A bootstrapping that cannot be.
     #[error(transparent)]
     Bootstrap(#[from] BootstrapAppError),
+    /// A training of `helr` that cannot be.
+    #[error(transparent)]
+    Helr(#[from] HelrError),
 }
 
 /// What is read before anything else.
@@ -186,6 +197,7 @@ impl Description {
                 let program = Linear::new(&params, *level, make(layer)?)?.with_bounds(*bounds)?;
                 AnyProgram::Linear(program.with(*strategy, *plaintexts))
             }
+            Workload::Helr { training, plan } => AnyProgram::Helr(Helr::new(&params, training.clone())?.with(*plan)),
             Workload::Bootstrap { plan, passes, bounds } => {
                 AnyProgram::Bootstrap(Bootstrap::new((&params, &self.preset), *plan, *passes, *bounds)?)
             }

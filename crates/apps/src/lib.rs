@@ -3,7 +3,7 @@
 //! Enters: loaders, clear twins, encrypted programs, their descriptions.
 //! Stays out: concrete devices, printing.
 //!
-//! Read in this order: [`program`] (what a workload is), [`client`], [`data`] (loaders), [`logreg`], [`linear`],
+//! Read in this order: [`program`] (what a workload is), [`client`], [`data`] (loaders), [`logreg`], [`helr`], [`linear`],
 //! [`bootstrap`], [`description`], [`any`].
 
 pub mod any;
@@ -11,6 +11,7 @@ pub mod bootstrap;
 pub mod client;
 pub mod data;
 pub mod description;
+pub mod helr;
 pub mod linear;
 pub mod logreg;
 pub mod program;

@@ -2,7 +2,7 @@
 
 use super::{table::line, units};
 use limbwise::ckks::{ShadowReport, audit::RegionPrecision};
-use limbwise_runtime::{RunReport, keys::Traffic};
+use limbwise_runtime::{RunReport, clock::Step, keys::Traffic};
 use serde_json::Value;
 
 /// Results first, then every measurement beside its prediction.
@@ -41,6 +41,10 @@ pub(crate) fn render(report: &RunReport) -> String {
         text += &line("bootstrap", &format!("{} for {won:.0} levels", units::seconds(seconds)));
         text += &line("T_A.S.", &format!("{share:.2} µs a level and slot, multiplications included"));
     }
+    if let (Some(seconds), Some(boot)) = (number("seconds_an_iteration"), number("bootstrap_seconds_of_it")) {
+        let (seconds, boot) = (units::seconds(seconds), units::seconds(boot));
+        text += &line("iteration", &format!("{seconds} on average, bootstrapping {boot} of it"));
+    }
     let bits = report.precision_bits;
     let values = format!("{:.1} bits mean, {:.1} least; {:.1} predicted", bits.mean, bits.min, bits.predicted);
     text += &line("precision", &values);
@@ -61,12 +65,27 @@ pub(crate) fn render(report: &RunReport) -> String {
     if let Some(shadow) = &report.shadow {
         text += &shadow_lines(shadow);
     }
-    let steps = report.steps.iter().map(|s| format!("{} {}", s.name, units::seconds(s.seconds)));
-    text += &line("steps", &steps.collect::<Vec<_>>().join(", "));
+    text += &line("steps", &steps(&report.steps));
     for warning in &report.warnings {
         text += &line("WARNING", warning);
     }
     text
+}
+
+/// Steps with their times, those of one name together.
+fn steps(steps: &[Step]) -> String {
+    let mut all: Vec<(&str, f64, usize)> = Vec::new();
+    for step in steps {
+        match all.iter_mut().find(|(name, ..)| *name == step.name) {
+            Some((_, seconds, times)) => (*seconds, *times) = (*seconds + step.seconds, *times + 1),
+            None => all.push((&step.name, step.seconds, 1)),
+        }
+    }
+    let one = |&(name, seconds, times): &(&str, f64, usize)| match times {
+        1 => format!("{name} {}", units::seconds(seconds)),
+        _ => format!("{times} × {name} {}", units::seconds(seconds)),
+    };
+    all.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// Most regions that are listed one by one.
