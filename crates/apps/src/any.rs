@@ -6,6 +6,7 @@ use crate::{
     helr::{client::HelrClient, encrypted::Helr},
     linear::{Linear, client::LinearClient},
     logreg::{client::LogregClient, encrypted::Logreg},
+    lola::{client::LolaClient, encrypted::Lola},
     program::{Array, Details, Encryption, Input, Journal, Observer, Program},
 };
 use limbwise::{
@@ -26,6 +27,8 @@ pub enum AnyProgram {
     Bootstrap(Bootstrap),
     /// `helr`.
     Helr(Helr),
+    /// `lola`.
+    Lola(Lola),
 }
 
 /// Each call goes to the program inside.
@@ -36,6 +39,7 @@ macro_rules! inner {
             Self::Linear($program) => $call,
             Self::Bootstrap($program) => $call,
             Self::Helr($program) => $call,
+            Self::Lola($program) => $call,
         }
     };
 }
@@ -46,6 +50,7 @@ impl AnyProgram {
     pub fn with_maps(self, (strategy, form): (Strategy, PlaintextForm)) -> Self {
         match self {
             Self::Linear(program) => Self::Linear(program.with(strategy, form)),
+            Self::Lola(program) => Self::Lola(program.with(strategy, form)),
             other => other,
         }
     }
@@ -125,6 +130,8 @@ pub enum AnyClient {
     Bootstrap(BootstrapClient),
     /// `helr`.
     Helr(Box<HelrClient>),
+    /// `lola`.
+    Lola(LolaClient),
 }
 
 impl Client for AnyClient {

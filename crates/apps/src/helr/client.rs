@@ -54,8 +54,7 @@ impl HelrClient {
     /// What does not fit, in words.
     pub fn new(program: &Helr, prepared: Prepared) -> Result<Self, String> {
         let options = program.training().clone();
-        let (got, wanted) =
-            ([prepared.train.cols, prepared.train.labels.len()], [options.columns, options.train_rows]);
+        let (got, wanted) = ([prepared.train.cols, prepared.train.labels.len()], [options.columns, options.train_rows]);
         if got != wanted {
             let text = |[columns, rows]: [usize; 2]| format!("{rows} training images of {} pixels", columns - 1);
             return Err(format!("got {}; the program is for {}", text(got), text(wanted)));
@@ -76,7 +75,17 @@ impl HelrClient {
         let Options { batch_rows, iterations, bootstrap_every, degree, interval, learning_rate } = options;
         let rows = Promise { magnitude: 1.0, peak: 1.0, real: true }; // until they are packed
         let (columns, train_rows) = (prepared.train.cols, prepared.train.labels.len());
-        let sizes = Training { columns, train_rows, batch_rows, iterations, bootstrap_every, degree, interval, learning_rate, rows };
+        let sizes = Training {
+            columns,
+            train_rows,
+            batch_rows,
+            iterations,
+            bootstrap_every,
+            degree,
+            interval,
+            learning_rate,
+            rows,
+        };
         let program = Helr::new(params, sizes)?;
         let client = Self::new(&program, prepared).expect("made for these rows");
         Ok((program.with_promise(client.promise(&program))?, client))

@@ -356,10 +356,8 @@ impl Helr {
         let both = auto.add(v, &boot.times_i(&auto.eval, w))?.with_slots(self.layout.features).bounded_by(1.0);
         let both = auto.bootstrap(&both)?;
         let conjugate = auto.conjugate(&both)?;
-        let (twice_v, twice_w) = (
-            auto.add(&both, &conjugate)?,
-            auto.eval.negate(&boot.times_i(&auto.eval, &auto.sub(&both, &conjugate)?)),
-        );
+        let (twice_v, twice_w) =
+            (auto.add(&both, &conjugate)?, auto.eval.negate(&boot.times_i(&auto.eval, &auto.sub(&both, &conjugate)?)));
         let whole = |half: Ciphertext<D>| {
             // An integer, so without a level.
             let large = auto.eval.mul_scalar(&half, WEIGHT_BOUND / 2.0, 1.0)?;

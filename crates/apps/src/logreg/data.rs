@@ -101,11 +101,7 @@ pub fn prepare(set: &DataSet, options: &PrepareOptions) -> Result<Prepared, Data
 ///
 /// # Errors
 /// As [`prepare`], and [`DataError::Preparation`] for sets of different features.
-pub fn prepare_apart(
-    train: &DataSet,
-    test: &DataSet,
-    options: &PrepareOptions,
-) -> Result<Prepared, DataError> {
+pub fn prepare_apart(train: &DataSet, test: &DataSet, options: &PrepareOptions) -> Result<Prepared, DataError> {
     if train.cols() != test.cols() {
         let (got, wanted) = (format!("{} features", test.cols()), format!("the {} of {}", train.cols(), train.name));
         let next = "give held-back rows of the same kind";
@@ -355,7 +351,9 @@ mod tests {
             let column = |c: usize| prepared.train.rows().map(move |row| row[c]);
             match scaling {
                 Scaling::Range => assert!((1..31).all(|c| (column(c).fold(f64::MIN, f64::max) - 1.0).abs() < 1e-12)),
-                Scaling::Standard { .. } => assert!((1..31).all(|c| (column(c).sum::<f64>() / 456.0).abs() < 0.15)),
+                Scaling::Standard { .. } | Scaling::Centred => {
+                    assert!((1..31).all(|c| (column(c).sum::<f64>() / 456.0).abs() < 0.15))
+                }
             }
         }
     }

@@ -1,12 +1,9 @@
 //! Mini-batches in blocks, weights bootstrapped: the encrypted training equals its polynomial twin.
 
-use limbwise::{
-    ckks::{Auto, Bootstrapper, Encoder, Evaluator, Noise, decrypt, encrypt},
-    params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine},
-    rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, SecretKey},
-};
+use crate::encrypted::session;
+use limbwise::params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine};
 use limbwise_apps::{
-    Client as _, Input, Program as _,
+    Client as _, Journal, State,
     data::Digits,
     helr::{
         client::{HelrClient, Options},
@@ -15,8 +12,8 @@ use limbwise_apps::{
     },
 };
 use limbwise_cpu::Cpu;
-use limbwise_device::{Checked, Null};
-use limbwise_math::sampling::Seed;
+use limbwise_device::Checked;
+use std::{cell::RefCell, rc::Rc};
 
 /// The chain of `boot-few` on a small ring, with so many levels.
 fn params(levels: usize) -> Params {
@@ -44,31 +41,26 @@ fn sides(params: &Params, options: Options) -> Result<(Helr, HelrClient), HelrEr
     HelrClient::sides(params, generated_rows(4, 250, &images).unwrap(), options)
 }
 
-fn run(program: &Helr, client: &HelrClient) -> (limbwise_apps::Conclusion, f64) {
-    let params = program.params();
-    let (encoder, null) = (Encoder::new(params), Null::default());
-    let declared = DeclaredKeys::all(&null, params);
-    let bootstrapper = program.bootstrapping().map(|plan| Bootstrapper::declare(&null, &encoder, plan).unwrap());
-    let auto = Auto::new(Evaluator::new(&null, params, &declared), &encoder).with_bootstrapper(bootstrapper.as_ref());
-    let declare = |i: Input| encoder.declare_bounded(&null, (i.batch, i.bounds), i.packing, Noise::Public).unwrap();
-    let inputs: Vec<_> = program.inputs().into_iter().map(declare).collect();
-    program.evaluate(&auto, &[], &inputs, &mut (), &mut ()).unwrap();
+/// Keeps every state, or goes on from one that was kept.
+#[derive(Default)]
+struct States {
+    goes_on: bool,
+    kept: Rc<RefCell<Vec<State<Checked<Cpu>>>>>,
+}
 
-    let dev = Checked(Cpu::builder().open().unwrap());
-    let secret = SecretKey::generate(params, &Seed::from_os().unwrap());
-    let generator = KeyGenerator::new(&dev, params, &secret).unwrap();
-    let plan = KeyPlan { required: declared.requirements(), form: KeyForm::Seeded };
-    let (public, keys) = (generator.public_key(), generator.key_set(&plan, |_| ()));
-    let encrypted = |(index, i): (usize, Input)| {
-        let plain = encoder.encode(&dev, &client.values(index), i.packing).unwrap();
-        encrypt(&dev, params, &public, &plain).unwrap().promised(i.bounds).unwrap()
-    };
-    let inputs: Vec<_> = program.inputs().into_iter().enumerate().map(encrypted).collect();
-    let bootstrapper = program.bootstrapping().map(|plan| Bootstrapper::encode(&dev, &encoder, plan).unwrap());
-    let auto = Auto::new(Evaluator::new(&dev, params, &keys), &encoder).with_bootstrapper(bootstrapper.as_ref());
-    let results = program.evaluate(&auto, &[], &inputs, &mut (), &mut ()).unwrap();
-    let clear: Vec<_> = results.iter().map(|c| decrypt(&dev, &encoder, params, &secret, c).unwrap()).collect();
-    (client.conclude(&clear), results[0].estimate.precision_bits())
+impl Journal<Checked<Cpu>> for States {
+    fn resume(&mut self) -> limbwise::Result<Option<State<Checked<Cpu>>>> {
+        // The state of step 3, if the run before this one left it.
+        let kept = self.kept.borrow();
+        let state = kept.iter().find(|s| s.step == 3).filter(|_| self.goes_on);
+        Ok(state.map(|s| State { step: s.step, ciphertexts: s.ciphertexts.clone(), numbers: Vec::new() }))
+    }
+
+    fn keep(&mut self, state: &State<Checked<Cpu>>) -> limbwise::Result<()> {
+        let (step, ciphertexts) = (state.step, state.ciphertexts.clone());
+        self.kept.borrow_mut().push(State { step, ciphertexts, numbers: Vec::new() });
+        Ok(())
+    }
 }
 
 #[test]
@@ -83,7 +75,8 @@ fn training_with_bootstrapped_weights_equals_its_clear_twin() {
         let options = change(OPTIONS);
         let levels = options.bootstrap_every * if options.degree == 3 { 4 } else { 5 };
         let (program, client) = sides(&params(levels), options).unwrap();
-        let (conclusion, predicted) = run(&program, &client);
+        let (results, predicted, _) = session(&program, &client, &mut [&mut ()]).remove(0);
+        let conclusion = client.conclude(&results);
         let accuracy = conclusion.accuracy.unwrap();
         assert!((accuracy.encrypted - accuracy.clear).abs() < 0.005 && accuracy.clear > 0.9, "{accuracy:?}");
         assert!(conclusion.precision.mean > 12.0, "{options:?}: {:?}, {predicted}", conclusion.precision);
@@ -92,6 +85,17 @@ fn training_with_bootstrapped_weights_equals_its_clear_twin() {
         assert!(expected.contains(&conclusion.precision.mean), "{:?} for {predicted}", conclusion.precision);
         assert!(conclusion.warnings.is_empty(), "{:?}", conclusion.warnings);
     }
+}
+
+#[test]
+fn a_resumed_training_ends_with_the_same_bits() {
+    let (program, client) = sides(&params(8), Options { batch_rows: 24, ..OPTIONS }).unwrap();
+    let mut first = States::default();
+    let mut second = States { goes_on: true, kept: Rc::clone(&first.kept) };
+    let outcomes = session(&program, &client, &mut [&mut first, &mut second]);
+    assert!(outcomes[0].0 == outcomes[1].0, "resumed after bootstrapping and an iteration");
+    let steps: Vec<usize> = first.kept.borrow().iter().map(|s| s.step).collect();
+    assert_eq!(steps, [1, 2, 3, 4, 5, 3, 4, 5]);
 }
 
 #[test]

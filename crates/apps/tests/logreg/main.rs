@@ -2,4 +2,5 @@
 
 #[cfg(test)]
 mod encrypted;
+#[cfg(test)]
 mod helr;

@@ -7,10 +7,7 @@ use super::{
 };
 use clap::Args;
 use limbwise::{
-    ckks::{
-        BootstrapPlan, PlaintextForm,
-        bootstrap::Rotations,
-    },
+    ckks::{BootstrapPlan, PlaintextForm, bootstrap::Rotations},
     rlwe::KeyForm,
 };
 use limbwise_apps::{
