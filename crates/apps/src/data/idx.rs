@@ -104,12 +104,11 @@ pub fn load_range(images: &Path, labels: Option<&Path>, range: Range<usize>) -> 
     Ok(Images { side: [side.0, side.1], pixels, labels: labels[range].to_vec() })
 }
 
-/// Images before their first pixel, the labels that belong to them, and their sides.
-fn open_pair(
-    images: &Path,
-    labels: Option<&Path>,
-    pooling: Pooling,
-) -> Result<(IdxFile, Vec<u8>, (usize, usize)), DataError> {
+/// Images before their first pixel, the labels that belong to them, rows and columns.
+type Opened = (IdxFile, Vec<u8>, (usize, usize));
+
+/// Opens images and the labels that belong to them.
+fn open_pair(images: &Path, labels: Option<&Path>, pooling: Pooling) -> Result<Opened, DataError> {
     let labels_path = labels.map_or_else(|| derive_labels(images), |path| Ok(path.to_owned()))?;
     let mut file = IdxFile::open(images)?;
     let [count, rows, cols] = file.header(IMAGES_MAGIC)?;

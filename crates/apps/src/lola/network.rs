@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(scores, [7225.0, 7.0 - 7225.0]);
         assert_eq!((label(&scores), label(&[1.0, 2.0])), (0, 1));
         let said = Network::new(shape, &[0.0; 5]).unwrap_err().to_string();
-        assert!(said.contains("5 weights; wanted 15"), "{said}");
+        assert!(said.contains("5 weights; wanted 14"), "{said}");
         assert!(Network::new(Shape { kernel: 4, ..shape }, &[]).is_err());
         assert!(Network::new(Shape { hidden: 0, ..shape }, &[]).is_err());
     }

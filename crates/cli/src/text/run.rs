@@ -15,25 +15,7 @@ pub(crate) fn render(report: &RunReport) -> String {
         text += &line("layer", layer);
         text += &line("map", &map(&report.details));
     }
-    let detail = |path: &str| report.details.get(path.split('/').next()?).and_then(|v| find(v, path));
-    if let Some(accuracy) = report.accuracy {
-        let truth = detail("true_sigmoid/accuracy").map(|a| format!(", true sigmoid {}", units::percent(a)));
-        let (encrypted, clear) = (units::percent(accuracy.encrypted), units::percent(accuracy.clear));
-        let rows = detail("rows/test").map(|rows| format!(" ({rows} held-back rows)"));
-        text += &line(
-            "accuracy",
-            &format!(
-                "encrypted {encrypted}, clear twin {clear}{}{}",
-                truth.unwrap_or_default(),
-                rows.unwrap_or_default()
-            ),
-        );
-    }
-    let auc = ["auc/encrypted", "auc/clear", "true_sigmoid/auc"].map(detail);
-    if let [Some(encrypted), Some(clear), Some(truth)] = auc {
-        let values = format!("encrypted {encrypted:.4}, clear twin {clear:.4}, true sigmoid {truth:.4}");
-        text += &line("AUC", &values);
-    }
+    text += &quality(report);
     let number = |name: &str| report.details.get(name).and_then(Value::as_f64);
     if let (Some(seconds), Some(share), Some(won)) =
         (number("bootstrap_seconds"), number("t_as_us"), number("levels_won"))
@@ -68,6 +50,31 @@ pub(crate) fn render(report: &RunReport) -> String {
     text += &line("steps", &steps(&report.steps));
     for warning in &report.warnings {
         text += &line("WARNING", warning);
+    }
+    text
+}
+
+/// What a model is worth, beside its clear twins.
+fn quality(report: &RunReport) -> String {
+    let mut text = String::new();
+    let detail = |path: &str| report.details.get(path.split('/').next()?).and_then(|v| find(v, path));
+    if let Some(accuracy) = report.accuracy {
+        let truth = detail("true_sigmoid/accuracy").map(|a| format!(", true sigmoid {}", units::percent(a)));
+        let (encrypted, clear) = (units::percent(accuracy.encrypted), units::percent(accuracy.clear));
+        let rows = detail("rows/test").map(|rows| format!(" ({rows} held-back rows)"));
+        text += &line(
+            "accuracy",
+            &format!(
+                "encrypted {encrypted}, clear twin {clear}{}{}",
+                truth.unwrap_or_default(),
+                rows.unwrap_or_default()
+            ),
+        );
+    }
+    let auc = ["auc/encrypted", "auc/clear", "true_sigmoid/auc"].map(detail);
+    if let [Some(encrypted), Some(clear), Some(truth)] = auc {
+        let values = format!("encrypted {encrypted:.4}, clear twin {clear:.4}, true sigmoid {truth:.4}");
+        text += &line("AUC", &values);
     }
     text
 }
