@@ -3,8 +3,10 @@
 use crate::{
     bootstrap::{Bootstrap, client::BootstrapClient},
     client::{Client, Conclusion},
+    helr::{client::HelrClient, encrypted::Helr},
     linear::{Linear, client::LinearClient},
     logreg::{client::LogregClient, encrypted::Logreg},
+    lola::{client::LolaClient, encrypted::Lola},
     program::{Array, Details, Encryption, Input, Journal, Observer, Program},
 };
 use limbwise::{
@@ -23,6 +25,10 @@ pub enum AnyProgram {
     Linear(Linear),
     /// `bootstrap`.
     Bootstrap(Bootstrap),
+    /// `helr`.
+    Helr(Helr),
+    /// `lola`.
+    Lola(Lola),
 }
 
 /// Each call goes to the program inside.
@@ -32,6 +38,8 @@ macro_rules! inner {
             Self::Logreg($program) => $call,
             Self::Linear($program) => $call,
             Self::Bootstrap($program) => $call,
+            Self::Helr($program) => $call,
+            Self::Lola($program) => $call,
         }
     };
 }
@@ -42,6 +50,7 @@ impl AnyProgram {
     pub fn with_maps(self, (strategy, form): (Strategy, PlaintextForm)) -> Self {
         match self {
             Self::Linear(program) => Self::Linear(program.with(strategy, form)),
+            Self::Lola(program) => Self::Lola(program.with(strategy, form)),
             other => other,
         }
     }
@@ -51,6 +60,7 @@ impl AnyProgram {
     pub fn with_bootstrapping(self, plan: BootstrapPlan) -> Self {
         match self {
             Self::Bootstrap(program) => Self::Bootstrap(program.with(plan)),
+            Self::Helr(program) => Self::Helr(program.with(plan)),
             other => other,
         }
     }
@@ -118,6 +128,10 @@ pub enum AnyClient {
     Linear(LinearClient),
     /// `bootstrap`.
     Bootstrap(BootstrapClient),
+    /// `helr`.
+    Helr(Box<HelrClient>),
+    /// `lola`.
+    Lola(LolaClient),
 }
 
 impl Client for AnyClient {

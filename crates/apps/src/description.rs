@@ -6,11 +6,16 @@
 use crate::{
     any::AnyProgram,
     bootstrap::{Bootstrap, BootstrapAppError},
+    helr::encrypted::{self as helr, Helr, HelrError},
     linear::{
-        Layer, Linear, LinearError,
+        Linear, LinearError,
         layer::{Described, Model},
     },
     logreg::encrypted::{Logreg, LogregError, Training},
+    lola::{
+        encrypted::Lola,
+        network::{LolaError, Network, Shape},
+    },
 };
 use limbwise::{
     ckks::{BootstrapPlan, PlaintextForm, Promise, Strategy},
@@ -54,6 +59,38 @@ pub enum Workload {
         /// What is known of the message.
         bounds: Promise,
     },
+    /// `helr`.
+    Helr {
+        /// Sizes and options.
+        training: helr::Training,
+        /// How the weights are bootstrapped.
+        plan: BootstrapPlan,
+    },
+    /// `lola`.
+    Lola {
+        /// Sizes of the network.
+        shape: Shape,
+        /// Where its weights are.
+        weights: Weights,
+        /// Images at once.
+        images: usize,
+        /// How its maps rotate.
+        strategy: Strategy,
+        /// How their diagonals are stored.
+        plaintexts: PlaintextForm,
+        /// What is known of the pixels.
+        bounds: Promise,
+    },
+}
+
+/// Where the weights of a network are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weights {
+    /// They ship with the project.
+    Shipped,
+    /// The server has them.
+    Server,
 }
 
 /// A program, without data.
@@ -100,6 +137,12 @@ pub enum DescriptionError {
     /// A bootstrapping that cannot be.
     #[error(transparent)]
     Bootstrap(#[from] BootstrapAppError),
+    /// A training of `helr` that cannot be.
+    #[error(transparent)]
+    Helr(#[from] HelrError),
+    /// A network of `lola` that cannot be.
+    #[error(transparent)]
+    Lola(#[from] LolaError),
 }
 
 /// What is read before anything else.
@@ -167,7 +210,7 @@ impl Description {
     /// # Errors
     /// [`DescriptionError`] for what cannot be.
     pub fn program(&self, model: &Model) -> Result<AnyProgram, DescriptionError> {
-        self.with(|layer| layer.layer(model))
+        self.with(Some(model))
     }
 
     /// The program with any numbers in the place of the server's: for plans, keys, and the layout of results.
@@ -175,17 +218,30 @@ impl Description {
     /// # Errors
     /// [`DescriptionError`] for what cannot be.
     pub fn stand_in(&self) -> Result<AnyProgram, DescriptionError> {
-        self.with(Described::stand_in)
+        self.with(None)
     }
 
-    fn with(&self, make: impl Fn(&Described) -> Result<Layer, LinearError>) -> Result<AnyProgram, DescriptionError> {
+    /// With the server's numbers, or any in their place.
+    fn with(&self, model: Option<&Model>) -> Result<AnyProgram, DescriptionError> {
         let params = self.params()?;
         Ok(match &self.workload {
             Workload::Logreg(training) => AnyProgram::Logreg(Logreg::new(&params, training.clone())?),
             Workload::Linear { layer, level, strategy, plaintexts, bounds } => {
-                let program = Linear::new(&params, *level, make(layer)?)?.with_bounds(*bounds)?;
+                let layer = model.map_or_else(|| layer.stand_in(), |model| layer.layer(model))?;
+                let program = Linear::new(&params, *level, layer)?.with_bounds(*bounds)?;
                 AnyProgram::Linear(program.with(*strategy, *plaintexts))
             }
+            Workload::Lola { shape, weights, images, strategy, plaintexts, bounds } => {
+                let network = match (weights, model) {
+                    (Weights::Shipped, _) => Network::shipped().of_shape(*shape)?,
+                    (Weights::Server, None) => Network::stand_in(*shape)?,
+                    (Weights::Server, Some(model)) => {
+                        Network::new(*shape, model.weights.as_deref().ok_or(LolaError::NoModel)?)?
+                    }
+                };
+                AnyProgram::Lola(Lola::new(&params, network, *images, *bounds)?.with(*strategy, *plaintexts))
+            }
+            Workload::Helr { training, plan } => AnyProgram::Helr(Helr::new(&params, training.clone())?.with(*plan)),
             Workload::Bootstrap { plan, passes, bounds } => {
                 AnyProgram::Bootstrap(Bootstrap::new((&params, &self.preset), *plan, *passes, *bounds)?)
             }

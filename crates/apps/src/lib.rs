@@ -3,7 +3,7 @@
 //! Enters: loaders, clear twins, encrypted programs, their descriptions.
 //! Stays out: concrete devices, printing.
 //!
-//! Read in this order: [`program`] (what a workload is), [`client`], [`data`] (loaders), [`logreg`], [`linear`],
+//! Read in this order: [`program`] (what a workload is), [`client`], [`data`] (loaders), [`logreg`], [`helr`], [`linear`], [`lola`],
 //! [`bootstrap`], [`description`], [`any`].
 
 pub mod any;
@@ -11,8 +11,10 @@ pub mod bootstrap;
 pub mod client;
 pub mod data;
 pub mod description;
+pub mod helr;
 pub mod linear;
 pub mod logreg;
+pub mod lola;
 pub mod program;
 
 pub use any::{AnyClient, AnyProgram};

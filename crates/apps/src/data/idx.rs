@@ -1,9 +1,10 @@
-//! MNIST images in IDX format, gzip-compressed or not: two digits of them, as a two-class data set.
+//! MNIST images in IDX format, gzip-compressed or not: two digits of them, as a two-class data set, or some of all.
 //!
 //! Format: big-endian words; images `0x803, count, rows, cols` then one byte a pixel; labels `0x801, count` then one
 //! byte a label. Source: \[LCB98\].
 
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -67,12 +68,47 @@ pub enum Pooling {
     Mean2x2,
 }
 
-/// Reads the images of two digits; pixels are scaled to [0, 1].
+/// Images of all digits, each with its label.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Images {
+    /// Rows and columns of each.
+    pub side: [usize; 2],
+    /// Pixels in [0, 1], row by row.
+    pub pixels: Vec<Vec<f64>>,
+    /// Digits.
+    pub labels: Vec<u8>,
+}
+
+/// Reads some of the images, counted from 0; pixels are scaled to [0, 1].
 ///
 /// # Errors
-/// [`DataError`] for absent files, wrong magic, absurd or odd dimensions, a length that is not what the header says,
-/// different counts of images and labels, or a digit that does not occur.
-pub fn load(images: &Path, labels: Option<&Path>, digits: Digits, pooling: Pooling) -> Result<DataSet, DataError> {
+/// As [`load`], and for a range that the file does not have.
+pub fn load_range(images: &Path, labels: Option<&Path>, range: Range<usize>) -> Result<Images, DataError> {
+    let (mut file, labels, side) = open_pair(images, labels, Pooling::None)?;
+    if range.end > labels.len() {
+        let got = format!("{} images", labels.len());
+        let wanted = format!("the {} from {} on", range.len(), range.start);
+        return Err(format_error(images, got, wanted, "choose fewer, skip fewer, or give another file"));
+    }
+    let mut image = vec![0; side.0 * side.1];
+    let mut pixels = Vec::with_capacity(range.len());
+    for at in 0..labels.len() {
+        file.read_exact(&mut image)?;
+        if range.contains(&at) {
+            let mut one = Vec::with_capacity(image.len());
+            pool(&image, side, Pooling::None, &mut one);
+            pixels.push(one);
+        }
+    }
+    file.expect_end()?;
+    Ok(Images { side: [side.0, side.1], pixels, labels: labels[range].to_vec() })
+}
+
+/// Images before their first pixel, the labels that belong to them, rows and columns.
+type Opened = (IdxFile, Vec<u8>, (usize, usize));
+
+/// Opens images and the labels that belong to them.
+fn open_pair(images: &Path, labels: Option<&Path>, pooling: Pooling) -> Result<Opened, DataError> {
     let labels_path = labels.map_or_else(|| derive_labels(images), |path| Ok(path.to_owned()))?;
     let mut file = IdxFile::open(images)?;
     let [count, rows, cols] = file.header(IMAGES_MAGIC)?;
@@ -83,8 +119,17 @@ pub fn load(images: &Path, labels: Option<&Path>, digits: Digits, pooling: Pooli
         let wanted = format!("{count}, one for each image of {}", images.display());
         return Err(format_error(&labels_path, got, wanted, "give the labels that belong to these images"));
     }
-    let side = (rows as usize, cols as usize);
     file.check_length(u64::from(count) * u64::from(rows) * u64::from(cols))?;
+    Ok((file, labels, (rows as usize, cols as usize)))
+}
+
+/// Reads the images of two digits; pixels are scaled to [0, 1].
+///
+/// # Errors
+/// [`DataError`] for absent files, wrong magic, absurd or odd dimensions, a length that is not what the header says,
+/// different counts of images and labels, or a digit that does not occur.
+pub fn load(images: &Path, labels: Option<&Path>, digits: Digits, pooling: Pooling) -> Result<DataSet, DataError> {
+    let (mut file, all, side) = open_pair(images, labels, pooling)?;
     let mut image = vec![0; side.0 * side.1];
     let mut set = DataSet {
         name: format!("{}-{}-{}", name_of(images), digits.negative, digits.positive),
@@ -93,7 +138,7 @@ pub fn load(images: &Path, labels: Option<&Path>, digits: Digits, pooling: Pooli
         feature_names: feature_names(side, pooling),
         classes: [digits.negative.to_string(), digits.positive.to_string()],
     };
-    for label in labels {
+    for label in all {
         file.read_exact(&mut image)?;
         if label == digits.negative || label == digits.positive {
             pool(&image, side, pooling, &mut set.features);
@@ -104,7 +149,8 @@ pub fn load(images: &Path, labels: Option<&Path>, digits: Digits, pooling: Pooli
     for (digit, class) in [(digits.negative, false), (digits.positive, true)] {
         if !set.labels.contains(&class) {
             let (got, wanted) = (format!("holds no image of a {digit}"), "images of both digits".into());
-            return Err(format_error(&labels_path, got, wanted, "choose digits that occur"));
+            let path = labels.map_or_else(|| derive_labels(images), |path| Ok(path.to_owned()))?;
+            return Err(format_error(&path, got, wanted, "choose digits that occur"));
         }
     }
     Ok(set)

@@ -7,7 +7,7 @@ use super::dataset::{io_error, open_plain};
 use super::error::DataError;
 use limbwise::Complex64;
 use std::{
-    io::{Read as _, Write},
+    io::{Read, Write},
     path::Path,
 };
 
@@ -52,7 +52,15 @@ struct Item {
 /// [`DataError`] for a file that is absent or no `.npy`, of items that are no numbers, of another length than its shape
 /// says, or with a number that is not finite or an integer above 2^53.
 pub fn load(path: &Path) -> Result<Numbers, DataError> {
-    let (mut file, length) = open_plain(path)?;
+    let (file, length) = open_plain(path)?;
+    parse(file, length, path)
+}
+
+/// The same from any reader of so many bytes; errors name the path.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse(mut file: impl Read, length: u64, path: &Path) -> Result<Numbers, DataError> {
     let wrong = |got: String| format_error(path, got);
     let mut read = |bytes: &mut [u8]| {
         file.read_exact(bytes).map_err(|e| match e.kind() {
@@ -81,7 +89,7 @@ pub fn load(path: &Path) -> Result<Numbers, DataError> {
     let Header { item, fortran, shape } = Header::parse(&header).map_err(wrong)?;
     let count = shape.iter().try_fold(1usize, |n, &side| n.checked_mul(side));
     let bytes = count.and_then(|n| n.checked_mul(item.bytes)).unwrap_or(usize::MAX);
-    let there = length - (8 + width + header_length) as u64;
+    let there = length.saturating_sub((8 + width + header_length) as u64);
     if bytes as u64 != there {
         return Err(wrong(format!("{there} bytes of numbers where shape {shape:?} takes {bytes}")));
     }

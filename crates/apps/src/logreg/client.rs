@@ -3,10 +3,11 @@
 use super::{
     data::{Batches, Prepared},
     encrypted::{Layout, Logreg, LogregError, Training, WEIGHT_BOUND},
-    metrics::{metrics, scores},
-    plain::{Activation, LearningRate, TrainOptions, Trained, safe_learning_rate, train},
+    metrics::metrics,
+    plain::{Activation, LearningRate, TrainOptions, safe_learning_rate},
+    twins::Twins,
 };
-use crate::client::{Accuracy, Client, Conclusion};
+use crate::client::{Client, Conclusion};
 use limbwise::{
     Complex64,
     ckks::{Precision, Promise},
@@ -99,23 +100,6 @@ impl LogregClient {
         let activation = Activation::Polynomial(self.program.polynomial.clone());
         TrainOptions { iterations, learning_rate: LearningRate::Constant(learning_rate), activation }
     }
-
-    fn warnings(&self, twin: &Trained, activation: &Activation) -> Vec<String> {
-        let left = twin.left_interval(activation);
-        let warning = left.map(|t| {
-            format!(
-                "iteration {} asked the polynomial sigmoid for {:.1}, outside [−{2}, {2}]: the weights are not to be trusted; widen the interval or lower the learning rate",
-                t + 1,
-                twin.max_input[t],
-                activation.interval()
-            )
-        });
-        let largest = twin.weights.w.iter().fold(0.0f64, |most, w| most.max(w.abs()));
-        let wrapped = (self.program.count_of_bootstraps() > 0 && largest > WEIGHT_BOUND).then(|| {
-            format!("a weight reached {largest:.1}, beyond the {WEIGHT_BOUND} that bootstrapping was promised: the weights are not to be trusted")
-        });
-        warning.into_iter().chain(wrapped).collect()
-    }
 }
 
 impl Layout {
@@ -142,31 +126,24 @@ impl Client for LogregClient {
     }
 
     fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion {
-        let options = self.options();
-        let twin = train(&self.batches, &options);
-        let truth = train(&self.batches, &TrainOptions { activation: Activation::Sigmoid, ..options.clone() });
+        let twins = Twins::train(&self.batches, &self.options());
         let test = &self.prepared.test;
         let (width, cols) = (self.program.training.width, self.program.training.cols);
+        let model = &twins.polynomial.weights.w;
         let expected: Vec<Complex64> = (0..self.program.training.slots())
-            .map(|slot| twin.weights.w.get(slot % width).copied().unwrap_or(0.0).into())
+            .map(|slot| model.get(slot % width).copied().unwrap_or(0.0).into())
             .collect();
         let weights = &results[0][0];
         let got: Vec<f64> = self.program.scores(&results[1]).map(|z| z.re).collect();
-        let encrypted = metrics(&got, &test.labels);
-        let clear = metrics(&scores(test, &twin.weights.w), &test.labels);
-        let sigmoid = metrics(&scores(test, &truth.weights.w), &test.labels);
-        let details = json!({
-            "auc": { "encrypted": encrypted.auc, "clear": clear.auc },
-            "true_sigmoid": { "accuracy": sigmoid.accuracy, "auc": sigmoid.auc },
-            "largest_sigmoid_input": twin.largest_input(),
-            "weights": weights.iter().take(cols).map(|z| z.re).collect::<Vec<f64>>(),
-            "columns": self.prepared.columns,
-        });
+        let (accuracy, mut details) = twins.judge(metrics(&got, &test.labels), test);
+        details.insert("weights".into(), json!(weights.iter().take(cols).map(|z| z.re).collect::<Vec<f64>>()));
+        details.insert("columns".into(), json!(self.prepared.columns));
+        let bound = (self.program.count_of_bootstraps() > 0).then_some(WEIGHT_BOUND);
         Conclusion {
             precision: Precision::of(weights, &expected),
-            accuracy: Some(Accuracy { encrypted: encrypted.accuracy, clear: clear.accuracy }),
-            details: details.as_object().cloned().unwrap_or_default(),
-            warnings: self.warnings(&twin, &options.activation),
+            accuracy: Some(accuracy),
+            details,
+            warnings: twins.warnings(bound),
         }
     }
 }

@@ -15,6 +15,9 @@ pub enum Scaling {
         /// Largest absolute value kept, in deviations; positive.
         clip: f64,
     },
+    /// To mean 0 over the training rows and nothing else, constant features included: for pixels, which are in [0, 1]
+    /// already and whose number must not hang on the images.
+    Centred,
 }
 
 /// How a data set is prepared.
@@ -91,6 +94,32 @@ pub fn prepare(set: &DataSet, options: &PrepareOptions) -> Result<Prepared, Data
     let order = permutation(set.rows(), options.seed);
     let held_back = (0..set.rows()).take_while(|&i| (i + 1) as f64 <= set.rows() as f64 * share).count();
     let (train, test) = order.split_at(set.rows() - held_back);
+    scaled((set, train), (set, test), options.scaling)
+}
+
+/// Shuffles and scales training rows, and scales held-back rows of another set in the same way.
+///
+/// # Errors
+/// As [`prepare`], and [`DataError::Preparation`] for sets of different features.
+pub fn prepare_apart(train: &DataSet, test: &DataSet, options: &PrepareOptions) -> Result<Prepared, DataError> {
+    if train.cols() != test.cols() {
+        let (got, wanted) = (format!("{} features", test.cols()), format!("the {} of {}", train.cols(), train.name));
+        let next = "give held-back rows of the same kind";
+        return Err(DataError::Preparation { name: test.name.clone(), got, wanted, next });
+    }
+    let every: Vec<usize> = (0..test.rows()).collect();
+    scaled((train, &permutation(train.rows(), options.seed)), (test, &every), options.scaling)
+}
+
+/// Rows of a set to learn from, and rows to test with.
+fn scaled(
+    (set, train): (&DataSet, &[usize]),
+    (test_set, test): (&DataSet, &[usize]),
+    scaling: Scaling,
+) -> Result<Prepared, DataError> {
+    let fail = |got: String, wanted: &str, next| {
+        Err(DataError::Preparation { name: set.name.clone(), got, wanted: wanted.into(), next })
+    };
     let positive = train.iter().filter(|&&i| set.labels[i]).count();
     if test.is_empty() || positive == 0 || positive == train.len() {
         let got = format!("{} training rows ({positive} positive), {} held back", train.len(), test.len());
@@ -100,7 +129,7 @@ pub fn prepare(set: &DataSet, options: &PrepareOptions) -> Result<Prepared, Data
             "add rows, or change the share or the seed",
         );
     }
-    let maps: Vec<Option<Map>> = (0..set.cols()).map(|c| Map::learn(set, train, c, options.scaling)).collect();
+    let maps: Vec<Option<Map>> = (0..set.cols()).map(|c| Map::learn(set, train, c, scaling)).collect();
     if maps.iter().all(Option::is_none) {
         return fail(
             "every feature is constant".into(),
@@ -114,7 +143,7 @@ pub fn prepare(set: &DataSet, options: &PrepareOptions) -> Result<Prepared, Data
     };
     Ok(Prepared {
         train: rows(set, train, &maps),
-        test: rows(set, test, &maps),
+        test: rows(test_set, test, &maps),
         columns: std::iter::once("bias".to_owned()).chain(names(true)).collect(),
         dropped: names(false).collect(),
     })
@@ -145,15 +174,17 @@ impl Map {
     fn learn(set: &DataSet, train: &[usize], feature: usize, scaling: Scaling) -> Option<Self> {
         let values = || train.iter().map(|&i| set.row(i)[feature]);
         let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
-        if low >= high {
+        if low >= high && scaling != Scaling::Centred {
             return None;
         }
         // Halves and terms are divided before they are added, so that huge but finite values do not overflow.
         let count = train.len() as f64;
+        let mean = || values().map(|x| x / count).sum::<f64>();
         let (centre, spread, clip) = match scaling {
             Scaling::Range => (high / 2.0 + low / 2.0, high / 2.0 - low / 2.0, 1.0),
+            Scaling::Centred => (mean(), 1.0, f64::INFINITY),
             Scaling::Standard { clip } => {
-                let mean = values().map(|x| x / count).sum::<f64>();
+                let mean = mean();
                 let unit = (high / 2.0 - low / 2.0).max(f64::MIN_POSITIVE);
                 let variance = values().map(|x| ((x - mean) / unit).powi(2) / count).sum::<f64>();
                 (mean, variance.sqrt() * unit, clip)
@@ -189,6 +220,27 @@ fn permutation(n: usize, seed: u64) -> Vec<usize> {
         order.swap(last, other);
     }
     order
+}
+
+/// How many rows there are in which mini-batch: what both sides know of [`Batches`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rounds {
+    /// All rows, at least one.
+    pub(crate) rows: usize,
+    /// Rows of a mini-batch, at least one.
+    pub(crate) batch_rows: usize,
+}
+
+impl Rounds {
+    /// Different mini-batches.
+    pub(crate) fn count(self) -> usize {
+        self.rows.div_ceil(self.batch_rows)
+    }
+
+    /// Rows of data in the mini-batch of iteration t; the last one may have fewer.
+    pub(crate) fn real_rows(self, t: usize) -> usize {
+        (self.rows - t % self.count() * self.batch_rows).min(self.batch_rows)
+    }
 }
 
 /// One mini-batch: signed rows `z = y'·x` with `y'` = ±1, so that the model's chance of being right is `σ(z·w)`.
@@ -299,7 +351,9 @@ mod tests {
             let column = |c: usize| prepared.train.rows().map(move |row| row[c]);
             match scaling {
                 Scaling::Range => assert!((1..31).all(|c| (column(c).fold(f64::MIN, f64::max) - 1.0).abs() < 1e-12)),
-                Scaling::Standard { .. } => assert!((1..31).all(|c| (column(c).sum::<f64>() / 456.0).abs() < 0.15)),
+                Scaling::Standard { .. } | Scaling::Centred => {
+                    assert!((1..31).all(|c| (column(c).sum::<f64>() / 456.0).abs() < 0.15))
+                }
             }
         }
     }

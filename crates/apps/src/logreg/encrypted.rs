@@ -9,7 +9,7 @@
 //! polynomial; inference 1. The look-ahead v = (1−η)w + ηw' is never formed: (1−η)z and ηz cost no level, because z
 //! must fall to the weights' level anyway.
 
-use super::{plain::momentum, sigmoid::SigmoidPolynomial};
+use super::{data::Rounds, plain::momentum, sigmoid::SigmoidPolynomial};
 use crate::program::{Array, Details, Input, Journal, Observer, Program, State};
 use limbwise::{
     Complex64, Result,
@@ -232,20 +232,14 @@ impl Logreg {
         &self.options
     }
 
-    /// Mini-batches there are.
-    fn batches(&self) -> usize {
-        self.options.train_rows.div_ceil(self.options.batch_rows)
+    /// The mini-batches in turn.
+    fn rounds(&self) -> Rounds {
+        Rounds { rows: self.options.train_rows, batch_rows: self.options.batch_rows }
     }
 
     /// Mini-batches that the iterations come to.
     pub(super) fn used_batches(&self) -> usize {
-        self.batches().min(self.options.iterations)
-    }
-
-    /// Rows of data in the mini-batch of iteration t; the last one may have fewer.
-    fn real_rows(&self, t: usize) -> usize {
-        let Training { train_rows, batch_rows, .. } = self.options;
-        (train_rows - t % self.batches() * batch_rows).min(batch_rows)
+        self.rounds().count().min(self.options.iterations)
     }
 
     fn packing(&self, layout: Layout) -> Packing {
@@ -291,7 +285,7 @@ impl Logreg {
 
     /// `σ̂(interval·u)·γ_t/|B_t|` as a series in u.
     fn pull(&self, t: usize) -> Vec<f64> {
-        let rate = self.options.learning_rate / self.real_rows(t) as f64;
+        let rate = self.options.learning_rate / self.rounds().real_rows(t) as f64;
         let interval = self.polynomial.interval;
         let mut series = Series::from_monomials(&self.polynomial.coefficients, -interval, interval).coefficients;
         // σ̂ − ½ is odd: what interpolation leaves in the even terms is rounding, and would cost products.
@@ -438,7 +432,7 @@ impl Logreg {
     fn first_weights<D: Device>(&self, auto: &Auto<'_, D>, batch: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let _region = auto.eval.device().region("iteration", 1);
         let sum = self.sum_of_rows(auto, batch)?;
-        let rate = self.options.learning_rate / self.real_rows(0) as f64;
+        let rate = self.options.learning_rate / self.rounds().real_rows(0) as f64;
         auto.scale_to(&sum, rate * self.polynomial.at(0.0), sum.level - 1)
     }
 

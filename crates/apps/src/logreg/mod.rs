@@ -11,3 +11,6 @@ pub mod encrypted;
 pub mod metrics;
 pub mod plain;
 pub mod sigmoid;
+mod twins;
+
+pub(crate) use twins::Twins;

@@ -1,6 +1,7 @@
 //! Each kind of layer on a small ring: what is recorded as needed is enough, and decrypts to the twin.
 
 use limbwise::{
+    Complex64,
     ckks::{
         Auto, Encoder, Evaluator, LinearTransform, Noise, PlaintextForm, Strategy, decrypt, encrypt,
         tensor::{Filters, Image, Matrix, Padding},
@@ -9,7 +10,7 @@ use limbwise::{
     rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, SecretKey},
 };
 use limbwise_apps::{
-    Client as _, Input, Program as _,
+    Client, Input, Program,
     linear::{Linear, LinearError, Task, client::LinearClient, data::generated},
 };
 use limbwise_cpu::Cpu;
@@ -39,13 +40,14 @@ fn tasks() -> Vec<Task> {
     ]
 }
 
-fn maps<D: Device>(dev: &D, encoder: &Encoder, program: &Linear) -> Vec<LinearTransform<D>> {
+fn maps<D: Device>(dev: &D, encoder: &Encoder, program: &impl Program) -> Vec<LinearTransform<D>> {
     let encode = |(map, plan)| LinearTransform::encode(dev, encoder, map, plan).unwrap();
     program.maps().into_iter().map(encode).collect()
 }
 
-/// Bits of precision, and those expected.
-fn run(program: &Linear, client: &LinearClient) -> [f64; 2] {
+/// A whole session: what the program requires is learned on `Null`, then keys are made and it runs. The decrypted results,
+/// and the bits expected of the first.
+pub(crate) fn session(program: &impl Program, client: &impl Client) -> (Vec<Vec<Vec<Complex64>>>, f64) {
     let params = program.params();
     let (null, encoder) = (Null::default(), Encoder::new(params));
     let declared = DeclaredKeys::all(&null, params);
@@ -66,8 +68,14 @@ fn run(program: &Linear, client: &LinearClient) -> [f64; 2] {
     let inputs: Vec<_> = program.inputs().into_iter().enumerate().map(encrypted).collect();
     let auto = Auto::new(Evaluator::new(&dev, params, &keys), &encoder);
     let results = program.evaluate(&auto, &maps(&dev, &encoder, program), &inputs, &mut (), &mut ()).unwrap();
-    let clear: Vec<_> = results.iter().map(|c| decrypt(&dev, &encoder, params, &secret, c).unwrap()).collect();
-    [client.conclude(&clear).precision.mean, results[0].estimate.precision_bits()]
+    let clear = results.iter().map(|c| decrypt(&dev, &encoder, params, &secret, c).unwrap()).collect();
+    (clear, results[0].estimate.precision_bits())
+}
+
+/// Bits of precision, and those expected.
+fn run(program: &Linear, client: &LinearClient) -> [f64; 2] {
+    let (results, expected) = session(program, client);
+    [client.conclude(&results).precision.mean, expected]
 }
 
 #[test]

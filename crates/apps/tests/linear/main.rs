@@ -2,3 +2,5 @@
 
 #[cfg(test)]
 mod encrypted;
+#[cfg(test)]
+mod lola;

@@ -1,12 +1,13 @@
 //! Encrypted training equals its clear twin, on a small ring with several ciphertexts a mini-batch.
 
 use limbwise::{
-    ckks::{Auto, Encoder, Evaluator, Noise, decrypt, encrypt},
+    Complex64,
+    ckks::{Auto, Bootstrapper, Encoder, Evaluator, Noise, decrypt, encrypt},
     params::{Insecure, Params, ParamsLiteral},
     rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, SecretKey},
 };
 use limbwise_apps::{
-    Client as _, Input, Program,
+    Client, Input, Journal, Program,
     data::breast_cancer,
     logreg::{
         client::{LogregClient, Options},
@@ -34,19 +35,27 @@ fn sides(
     LogregClient::sides(&params(levels), prepared, Options { batch_rows, iterations, degree, interval: 8.0 })
 }
 
-/// The whole session: what the circuit requires is learned on `Null`, then keys are made and it runs.
-fn run(program: &Logreg, client: &LogregClient) -> (limbwise_apps::Conclusion, f64, usize) {
+/// Decrypted results, the bits expected of the first, and the level of the last.
+pub(crate) type Outcome = (Vec<Vec<Vec<Complex64>>>, f64, usize);
+
+/// The whole session: what the circuit requires is learned on `Null`, then keys are made and it runs, once with each
+/// journal, on the same inputs.
+pub(crate) fn session(
+    program: &impl Program,
+    client: &impl Client,
+    journals: &mut [&mut dyn Journal<Checked<Cpu>>],
+) -> Vec<Outcome> {
     let params = program.params();
-    let encoder = Encoder::new(params);
-    let null = Null::default();
+    let (encoder, null) = (Encoder::new(params), Null::default());
     let declared = DeclaredKeys::all(&null, params);
-    let secret = SecretKey::generate(params, &Seed::from_os().unwrap());
-    let auto = Auto::new(Evaluator::new(&null, params, &declared), &encoder);
+    let bootstrapper = program.bootstrapping().map(|plan| Bootstrapper::declare(&null, &encoder, plan).unwrap());
+    let auto = Auto::new(Evaluator::new(&null, params, &declared), &encoder).with_bootstrapper(bootstrapper.as_ref());
     let declare = |i: Input| encoder.declare_bounded(&null, (i.batch, i.bounds), i.packing, Noise::Public).unwrap();
     let inputs: Vec<_> = program.inputs().into_iter().map(declare).collect();
     program.evaluate(&auto, &[], &inputs, &mut (), &mut ()).unwrap();
 
     let dev = Checked(Cpu::builder().open().unwrap());
+    let secret = SecretKey::generate(params, &Seed::from_os().unwrap());
     let generator = KeyGenerator::new(&dev, params, &secret).unwrap();
     let plan = KeyPlan { required: declared.requirements(), form: KeyForm::Seeded };
     let (public, keys) = (generator.public_key(), generator.key_set(&plan, |_| ()));
@@ -55,10 +64,19 @@ fn run(program: &Logreg, client: &LogregClient) -> (limbwise_apps::Conclusion, f
         encrypt(&dev, params, &public, &plain).unwrap().promised(i.bounds).unwrap()
     };
     let inputs: Vec<_> = program.inputs().into_iter().enumerate().map(encrypted).collect();
-    let auto = Auto::new(Evaluator::new(&dev, params, &keys), &encoder);
-    let results = program.evaluate(&auto, &[], &inputs, &mut (), &mut ()).unwrap();
-    let clear: Vec<_> = results.iter().map(|c| decrypt(&dev, &encoder, params, &secret, c).unwrap()).collect();
-    (client.conclude(&clear), results[0].estimate.precision_bits(), results[1].level)
+    let bootstrapper = program.bootstrapping().map(|plan| Bootstrapper::encode(&dev, &encoder, plan).unwrap());
+    let auto = Auto::new(Evaluator::new(&dev, params, &keys), &encoder).with_bootstrapper(bootstrapper.as_ref());
+    let run = |journal: &mut &mut dyn Journal<Checked<Cpu>>| {
+        let results = program.evaluate(&auto, &[], &inputs, &mut (), *journal).unwrap();
+        let clear = results.iter().map(|c| decrypt(&dev, &encoder, params, &secret, c).unwrap()).collect();
+        (clear, results[0].estimate.precision_bits(), results[results.len() - 1].level)
+    };
+    journals.iter_mut().map(run).collect()
+}
+
+fn run(program: &Logreg, client: &LogregClient) -> (limbwise_apps::Conclusion, f64, usize) {
+    let (results, predicted, level) = session(program, client, &mut [&mut ()]).remove(0);
+    (client.conclude(&results), predicted, level)
 }
 
 #[test]

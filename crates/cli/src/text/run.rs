@@ -2,7 +2,7 @@
 
 use super::{table::line, units};
 use limbwise::ckks::{ShadowReport, audit::RegionPrecision};
-use limbwise_runtime::{RunReport, keys::Traffic};
+use limbwise_runtime::{RunReport, clock::Step, keys::Traffic};
 use serde_json::Value;
 
 /// Results first, then every measurement beside its prediction.
@@ -15,31 +15,17 @@ pub(crate) fn render(report: &RunReport) -> String {
         text += &line("layer", layer);
         text += &line("map", &map(&report.details));
     }
-    let detail = |path: &str| report.details.get(path.split('/').next()?).and_then(|v| find(v, path));
-    if let Some(accuracy) = report.accuracy {
-        let truth = detail("true_sigmoid/accuracy").map(|a| format!(", true sigmoid {}", units::percent(a)));
-        let (encrypted, clear) = (units::percent(accuracy.encrypted), units::percent(accuracy.clear));
-        let rows = detail("rows/test").map(|rows| format!(" ({rows} held-back rows)"));
-        text += &line(
-            "accuracy",
-            &format!(
-                "encrypted {encrypted}, clear twin {clear}{}{}",
-                truth.unwrap_or_default(),
-                rows.unwrap_or_default()
-            ),
-        );
-    }
-    let auc = ["auc/encrypted", "auc/clear", "true_sigmoid/auc"].map(detail);
-    if let [Some(encrypted), Some(clear), Some(truth)] = auc {
-        let values = format!("encrypted {encrypted:.4}, clear twin {clear:.4}, true sigmoid {truth:.4}");
-        text += &line("AUC", &values);
-    }
+    text += &quality(report);
     let number = |name: &str| report.details.get(name).and_then(Value::as_f64);
     if let (Some(seconds), Some(share), Some(won)) =
         (number("bootstrap_seconds"), number("t_as_us"), number("levels_won"))
     {
         text += &line("bootstrap", &format!("{} for {won:.0} levels", units::seconds(seconds)));
         text += &line("T_A.S.", &format!("{share:.2} µs a level and slot, multiplications included"));
+    }
+    if let (Some(seconds), Some(boot)) = (number("seconds_an_iteration"), number("bootstrap_seconds_of_it")) {
+        let (seconds, boot) = (units::seconds(seconds), units::seconds(boot));
+        text += &line("iteration", &format!("{seconds} on average, bootstrapping {boot} of it"));
     }
     let bits = report.precision_bits;
     let values = format!("{:.1} bits mean, {:.1} least; {:.1} predicted", bits.mean, bits.min, bits.predicted);
@@ -61,12 +47,52 @@ pub(crate) fn render(report: &RunReport) -> String {
     if let Some(shadow) = &report.shadow {
         text += &shadow_lines(shadow);
     }
-    let steps = report.steps.iter().map(|s| format!("{} {}", s.name, units::seconds(s.seconds)));
-    text += &line("steps", &steps.collect::<Vec<_>>().join(", "));
+    text += &line("steps", &steps(&report.steps));
     for warning in &report.warnings {
         text += &line("WARNING", warning);
     }
     text
+}
+
+/// What a model is worth, beside its clear twins.
+fn quality(report: &RunReport) -> String {
+    let mut text = String::new();
+    let detail = |path: &str| report.details.get(path.split('/').next()?).and_then(|v| find(v, path));
+    if let Some(accuracy) = report.accuracy {
+        let truth = detail("true_sigmoid/accuracy").map(|a| format!(", true sigmoid {}", units::percent(a)));
+        let (encrypted, clear) = (units::percent(accuracy.encrypted), units::percent(accuracy.clear));
+        let rows = detail("rows/test").map(|rows| format!(" ({rows} held-back rows)"));
+        text += &line(
+            "accuracy",
+            &format!(
+                "encrypted {encrypted}, clear twin {clear}{}{}",
+                truth.unwrap_or_default(),
+                rows.unwrap_or_default()
+            ),
+        );
+    }
+    let auc = ["auc/encrypted", "auc/clear", "true_sigmoid/auc"].map(detail);
+    if let [Some(encrypted), Some(clear), Some(truth)] = auc {
+        let values = format!("encrypted {encrypted:.4}, clear twin {clear:.4}, true sigmoid {truth:.4}");
+        text += &line("AUC", &values);
+    }
+    text
+}
+
+/// Steps with their times, those of one name together.
+fn steps(steps: &[Step]) -> String {
+    let mut all: Vec<(&str, f64, usize)> = Vec::new();
+    for step in steps {
+        match all.iter_mut().find(|(name, ..)| *name == step.name) {
+            Some((_, seconds, times)) => (*seconds, *times) = (*seconds + step.seconds, *times + 1),
+            None => all.push((&step.name, step.seconds, 1)),
+        }
+    }
+    let one = |&(name, seconds, times): &(&str, f64, usize)| match times {
+        1 => format!("{name} {}", units::seconds(seconds)),
+        _ => format!("{times} × {name} {}", units::seconds(seconds)),
+    };
+    all.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// Most regions that are listed one by one.

@@ -7,11 +7,10 @@ use crate::{
     progress::{Progress, note},
     text::{table::line, units},
     verbs::existing,
-    workload::linear::model,
+    workload::model,
 };
 use clap::ValueEnum;
 use limbwise::rlwe::KeyForm;
-use limbwise_apps::{description::Workload, linear::layer::Model};
 use limbwise_runtime::{
     EvalReport, Job, Limits, evaluate_files,
     places::{KEYS, ciphertexts, description},
@@ -100,14 +99,13 @@ impl Eval {
         let output = self.output.open();
         let description = description(&self.server)?;
         let files = [self.weights.as_deref(), self.bias.as_deref()];
-        let model = match &description.workload {
-            Workload::Linear { layer, .. } => model(&layer.shape, files)?,
-            _ if files.iter().any(Option::is_some) => {
+        let model = match model(&description.workload, files)? {
+            None if files.iter().any(Option::is_some) => {
                 return Err(
                     Mistake("--weights, --bias: this program has no clear matrix; leave them out".into()).into()
                 );
             }
-            _ => Model::default(),
+            model => model.unwrap_or_default(),
         };
         let inputs = match &self.inputs[..] {
             [place] => ciphertexts(place)?,

@@ -3,9 +3,9 @@
 use crate::{
     failure::{Mistake, say},
     host::{HostArgs, size},
-    workload::linear::model,
+    workload::model,
 };
-use limbwise_apps::{Description, description::Workload, linear::layer::Model};
+use limbwise_apps::Description;
 use limbwise_runtime::host::available_memory_bytes;
 use limbwise_server::{Access, Evaluation, Limits, Server, Store, workers::Log};
 use std::{
@@ -99,11 +99,9 @@ impl Serve {
         access.allows(self.bind).map_err(mistake)?;
         let limits = self.limits();
         let files = [self.weights.clone(), self.bias.clone()];
-        let models = move |description: &Description| match &description.workload {
-            Workload::Linear { layer, .. } => {
-                model(&layer.shape, [files[0].as_deref(), files[1].as_deref()]).map_err(|e| e.to_string())
-            }
-            _ => Ok(Model::default()),
+        let models = move |description: &Description| {
+            let model = model(&description.workload, [files[0].as_deref(), files[1].as_deref()]);
+            model.map(Option::unwrap_or_default).map_err(|e| e.to_string())
         };
         let engine = Evaluation::new(self.host.host(), limits.memory_bytes, Box::new(models))?;
         let store = Arc::new(Store::open(&self.directory, limits, Arc::new(engine)).map_err(mistake)?);

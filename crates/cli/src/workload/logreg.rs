@@ -194,11 +194,11 @@ fn rows(text: &str) -> Result<usize, String> {
     between(text, 1, 1 << 30)
 }
 
-fn interval(text: &str) -> Result<f64, String> {
+pub(super) fn interval(text: &str) -> Result<f64, String> {
     let positive = text.parse().ok().filter(|x: &f64| (0.1..=1000.0).contains(x));
     positive.ok_or_else(|| "wanted a number from 0.1 to 1000; 8 to 12 is usual".into())
 }
 
-fn degree() -> impl clap::builder::TypedValueParser<Value = usize> {
+pub(super) fn degree() -> impl clap::builder::TypedValueParser<Value = usize> {
     PossibleValuesParser::new(["3", "5", "7"]).map(|text| text.parse().expect("one of the three"))
 }

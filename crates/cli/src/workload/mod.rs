@@ -1,8 +1,10 @@
 //! Workloads on the command line: their options, and the program that these make. One workload a file.
 
 mod bootstrap;
-pub(crate) mod linear;
+mod helr;
+mod linear;
 mod logreg;
+mod lola;
 
 use crate::{failure::Mistake, files::read_small};
 use clap::{Command, Subcommand, ValueEnum};
@@ -12,7 +14,10 @@ use limbwise::{
     rlwe::KeyForm,
 };
 use limbwise_apps::{
-    AnyClient, AnyProgram, Description, Program as _, description::Workload as Described, logreg::client::LogregClient,
+    AnyClient, AnyProgram, Description, Program as _,
+    description::{Weights, Workload as Described},
+    linear::layer::Model,
+    logreg::client::LogregClient,
 };
 use limbwise_runtime::frontier::Way;
 use serde::{Deserialize, Serialize};
@@ -62,6 +67,31 @@ pub(crate) enum Workload {
     ///   bootstrap --message constant --strategy multi-hop         one of the strategies, another message
     #[command(verbatim_doc_comment)]
     Bootstrap(bootstrap::BootstrapArgs),
+    /// One handwritten digit through a small network with squares, levelled: the low-latency case
+    ///
+    /// A convolution, a square, a layer of 100, a square, a layer of 10 (the LoLa paper, Brutzkus et al. 2019), each layer
+    /// one linear map on the slots of the image's ciphertext. The network is its own clear twin. Shipped weights come from
+    /// scripts/train_lola.py; others are a file.
+    ///
+    /// Examples:
+    ///   lola --data t10k-images-idx3-ubyte.gz                     one image that the shipped weights have not learned
+    ///   lola --data t10k-images-idx3-ubyte.gz --images 100        a hundred of them as one batch
+    ///   lola --weights mine.npy --strategy multi-hop              weights of one's own, few keys
+    #[command(verbatim_doc_comment)]
+    Lola(lola::LolaArgs),
+    /// Logistic regression on two digits of MNIST: mini-batches of 1024, weights bootstrapped on the way
+    ///
+    /// The training of the HELR paper (Han et al., AAAI 2019), by which accelerators are compared: 14×14 pixels, Nesterov
+    /// gradient descent, a polynomial in the sigmoid's place, weights bootstrapped with few slots every third iteration.
+    /// The client encrypts the training images and reads the decrypted model on those held back, beside two clear twins:
+    /// the same polynomial, and the true sigmoid.
+    ///
+    /// Examples:
+    ///   helr --data mnist                                         a folder with MNIST's own files
+    ///   helr --data t10k-images-idx3-ubyte.gz --iterations 32     one file of images, a fifth of them held back
+    ///   helr --batch 512 --digits 4,9 --data mnist                other digits, smaller mini-batches
+    #[command(verbatim_doc_comment)]
+    Helr(helr::HelrArgs),
 }
 
 /// Name and one line of each workload.
@@ -78,6 +108,8 @@ pub(crate) enum Data {
     Logreg(logreg::LogregData),
     Linear(linear::LinearData),
     Bootstrap(bootstrap::BootstrapData),
+    Helr(helr::HelrData),
+    Lola(lola::LolaData),
 }
 
 impl Data {
@@ -102,13 +134,36 @@ impl Data {
             (Self::Bootstrap(data), AnyProgram::Bootstrap(program), _) => {
                 AnyClient::Bootstrap(data.client(program, files)?)
             }
+            (Self::Lola(data), AnyProgram::Lola(program), _) => AnyClient::Lola(data.client(program, files)?),
+            (Self::Helr(data), AnyProgram::Helr(program), _) => {
+                AnyClient::Helr(Box::new(data.client(program, files)?.map_err(wrong)?))
+            }
             _ => return Err(wrong("they belong to another program than program.json".to_owned()).into()),
         })
     }
 
     /// Whether what results should be can be computed: not where the server alone has the model.
     pub(crate) fn has_model(&self) -> bool {
-        if let Self::Linear(data) = self { data.has_model() } else { true }
+        match self {
+            Self::Linear(data) => data.has_model(),
+            Self::Lola(data) => data.has_model(),
+            _ => true,
+        }
+    }
+}
+
+/// The server's numbers of files, for a program that leaves them to it; none for one that has no clear matrix.
+///
+/// # Errors
+/// Files that cannot be read, or have other shapes.
+pub(crate) fn model(workload: &Described, files: [Option<&Path>; 2]) -> anyhow::Result<Option<Model>> {
+    match workload {
+        Described::Linear { layer, .. } => linear::model(&layer.shape, files).map(Some),
+        Described::Lola { weights: Weights::Server, .. } => {
+            let weights = files[0].map(lola::weights).transpose()?;
+            Ok(Some(Model { weights, bias: None }))
+        }
+        _ => Ok(None),
     }
 }
 
@@ -146,10 +201,18 @@ impl Built {
     pub(crate) fn description(&self, way: Way) -> Description {
         let mut workload = self.described.clone();
         match (&mut workload, way) {
-            (Described::Linear { strategy, plaintexts, .. }, Way { maps: Some((how, form)), .. }) => {
+            (
+                Described::Linear { strategy, plaintexts, .. } | Described::Lola { strategy, plaintexts, .. },
+                Way { maps: Some((how, form)), .. },
+            ) => {
                 (*strategy, *plaintexts) = (how, form);
             }
-            (Described::Bootstrap { plan, .. }, Way { bootstrapping: Some(how), .. }) => *plan = how,
+            (
+                Described::Bootstrap { plan, .. } | Described::Helr { plan, .. },
+                Way { bootstrapping: Some(how), .. },
+            ) => {
+                *plan = how;
+            }
             _ => {}
         }
         Description::new((&self.preset, self.params()), way.keys, workload)
@@ -178,6 +241,8 @@ impl Workload {
             Self::Logreg(args) => Data::Logreg(args.data.remembered()),
             Self::Linear(args) => Data::Linear(args.data.remembered()),
             Self::Bootstrap(args) => Data::Bootstrap(args.data.clone()),
+            Self::Helr(args) => Data::Helr(args.data.remembered()),
+            Self::Lola(args) => Data::Lola(args.data.remembered()),
         }
     }
 
@@ -190,6 +255,8 @@ impl Workload {
             Self::Logreg(args) => args.build(memory),
             Self::Linear(args) => args.build(memory),
             Self::Bootstrap(args) => args.build(memory),
+            Self::Helr(args) => args.build(memory),
+            Self::Lola(args) => args.build(memory),
         }
     }
 }

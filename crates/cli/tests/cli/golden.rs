@@ -32,6 +32,8 @@ fn help_teaches() {
         &["plan", "bootstrap"],
         &["run", "bootstrap"],
         &["time", "bootstrap"],
+        &["run", "helr"],
+        &["run", "lola"],
         &["record"],
         &["reproduce"],
         &["machines"],

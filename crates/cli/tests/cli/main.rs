@@ -5,6 +5,7 @@
 mod common;
 mod contract;
 mod golden;
+mod helr_lola;
 mod mistakes;
 mod pipes;
 mod serve;

@@ -23,6 +23,7 @@ fn with_bad_files(name: &str) -> Folder {
     folder.write("text.csv", "age,weight,ill\n30,70,0\n41,heavy,1\n52,81,0\n");
     folder.write("nan.csv", "age,weight,ill\n30,70,0\n41,NaN,1\n52,81,0\n");
     folder.write("ragged.csv", "age,weight,ill\n30,70,0\n41,1\n");
+    folder.write("few.csv", "1,2\n3,4\n");
     folder.write("three.csv", "1,0\n2,1\n3,2\n");
     folder.write("ring.toml", "extends = \"ring.toml\"\n");
     folder.write("bare.toml", "model = \"ark\"\n");
@@ -38,7 +39,12 @@ fn with_bad_files(name: &str) -> Folder {
 #[test]
 fn each_mistake_has_a_text_that_teaches() {
     let folder = with_bad_files("mistakes");
-    let cases: [(&str, &[&str]); 48] = [
+    let cases: [(&str, &[&str]); 53] = [
+        ("helr-levels", &["plan", "helr", "--bootstrap-every", "4"]),
+        ("helr-no-boot", &["plan", "helr", "--preset", "n16-l24-s40"]),
+        ("helr-folder", &["run", "helr", "--data", "."]),
+        ("lola-levels", &["plan", "lola", "--preset", "n13-l3-s40"]),
+        ("lola-weights", &["run", "lola", "--weights", "few.csv"]),
         ("unknown-verb", &["plam", "logreg"]),
         ("unknown-workload", &["plan", "logrek"]),
         ("unknown-preset", &["plan", "logreg", "--preset", "n16-l24"]),

@@ -248,8 +248,9 @@ impl<D: Device> Bootstrapper<D> {
         }
     }
 
-    /// `i·a`, exactly.
-    fn times_i(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Ciphertext<D> {
+    /// `i·a`, exactly, at the level where EvalMod starts or below: two real messages go through bootstrapping as one.
+    #[must_use]
+    pub fn times_i(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Ciphertext<D> {
         eval.times_unit(a, &self.unit)
     }
 }

@@ -68,6 +68,7 @@ pub(super) fn presets() -> Vec<Preset> {
             "no ephemeral secret, as OpenFHE with a uniform ternary one: 6 levels of 59 bits, 16.4 bits, 2^-34 failures; keys 4.8 GB, at least 0.7 GB seeded",
             boot_uniform(),
         ),
+        preset("boot-few", "for few slots, two maps each way: 12 levels", boot_few()),
     ]
 }
 
@@ -165,5 +166,15 @@ fn boot_uniform() -> ParamsLiteral {
     let sine = Sine::Exponential { harmonics: 1 };
     let eval_mod = EvalModLiteral { range: 512, degree: 119, double_angles: 6, sine };
     literal.bootstrapping = Some(BootstrapLiteral { ephemeral_weight: None, eval_mod, ..bootstrapping(9, sine) });
+    literal
+}
+
+/// For few slots, whose linear steps are short: two maps each. The cosine takes both halves side by side through EvalMod,
+/// and its bits are those of three digits of nine limbs. Twelve levels are three iterations of `helr`.
+fn boot_few() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (50, 9), 3);
+    literal.levels = levels(&[(&[50], 1), (&[30], 2), (&[40], 12), (&[50], 10), (&[46], 2)]);
+    let boot = bootstrapping(7, Sine::Cosine { arcsine: 3 });
+    literal.bootstrapping = Some(BootstrapLiteral { slot_to_coeff: 2, coeff_to_slot: 2, ..boot });
     literal
 }

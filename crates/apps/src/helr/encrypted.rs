@@ -1,0 +1,467 @@
+//! The encrypted program: Nesterov gradient descent on mini-batches in blocks, weights bootstrapped with few slots.
+//!
+//! One iteration, with rows z divided by the interval of the polynomial, so that u = z·v is in [−1, 1]:
+//!
+//! 1. u: the products of all ciphertexts with the weights turned, summed before they are relinearized, and log₂ f
+//!    rotations; the sum is right in the first slot of each place, elsewhere it is of two rows.
+//! 2. p = σ̂(−u)·γ/|B| as a polynomial whose coefficients are zero but in those slots: the mask costs no level.
+//! 3. p in the other slots of its place, times all ciphertexts, turned back and summed over the rows: the gradient, as
+//!    the weights are, with period F.
+//!
+//! Levels: 1 + depth of the polynomial + 1. Neither v = (1−η)w' + ηw nor its constants take one: what is added to the
+//! gradient falls to its level anyway, and the gradient's factor 1−η is in the coefficients of p. So the state is v and
+//! (1−η)w', and the factor by which it fits bootstrapping is in the same coefficients. Source: \[HELR\]; Differs: packing
+//! ([`super::layout`]), 4 levels for degree 3 where it has 5.
+//!
+//! Bootstrapping: v + i(1−η)w' is one message of F complex slots.
+
+use super::layout::Layout;
+use crate::{
+    logreg::{data::Rounds, plain::momentum, sigmoid::SigmoidPolynomial},
+    program::{Array, Details, Input, Journal, Observer, Program, State},
+};
+use limbwise::{
+    Complex64, Result,
+    ckks::{Auto, BootstrapPlan, Ciphertext, LinearTransform, Packing, Promise, chebyshev},
+    params::{Bootstrapping, Params},
+};
+use limbwise_device::Device;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Why a program cannot be built.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HelrError {
+    /// Too few levels between two bootstrappings.
+    #[error(
+        "{between} iterations of {each} levels between two bootstrappings, the parameters have {levels} levels: choose --bootstrap-every {} or a preset with more levels (limbwise params show)", levels / each
+    )]
+    Levels {
+        /// Iterations from one bootstrapping to the next.
+        between: usize,
+        /// Levels of one.
+        each: usize,
+        /// Levels there are.
+        levels: usize,
+    },
+    /// Not even one iteration fits, or bootstrapping is wanted where there is none.
+    #[error(
+        "{iterations} iterations of {each} levels take bootstrapping, or {needed} levels; the parameters have {levels} and no bootstrapping: choose boot-few, or fewer iterations"
+    )]
+    NoBootstrapping {
+        /// Iterations asked for.
+        iterations: usize,
+        /// Levels of one.
+        each: usize,
+        /// Levels of all.
+        needed: usize,
+        /// Levels there are.
+        levels: usize,
+    },
+    /// Mini-batches that no ciphertext holds.
+    #[error(
+        "mini-batches of {rows} rows of {columns} values: a row, and one value of each row, must fit {slots} slots; choose smaller --batch or a larger ring"
+    )]
+    Slots {
+        /// Columns with the bias.
+        columns: usize,
+        /// Rows of a mini-batch.
+        rows: usize,
+        /// Slots of the ring.
+        slots: usize,
+    },
+    /// A number that cannot be.
+    #[error("{what}: got {got}, wanted {wanted}")]
+    Range {
+        /// Which.
+        what: &'static str,
+        /// What it is.
+        got: f64,
+        /// What it may be.
+        wanted: &'static str,
+    },
+}
+
+/// What both sides know of a training.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Training {
+    /// Columns, bias included.
+    pub columns: usize,
+    /// Rows to learn from.
+    pub train_rows: usize,
+    /// Rows of a mini-batch.
+    pub batch_rows: usize,
+    /// Steps of gradient descent.
+    pub iterations: usize,
+    /// Iterations from one bootstrapping to the next.
+    pub bootstrap_every: usize,
+    /// Degree of the polynomial in the sigmoid's place.
+    pub degree: usize,
+    /// Half the width of the interval that it fits on.
+    pub interval: f64,
+    /// The learning rate, the same at every step.
+    pub learning_rate: f64,
+    /// Of the rows as they are encrypted.
+    pub rows: Promise,
+}
+
+/// Most numbers of a data set: sizes are multiplied, and come from files.
+const MOST: usize = 1 << 30;
+/// Most iterations.
+const MOST_ITERATIONS: usize = 1000;
+
+impl Training {
+    fn check(&self) -> Result<(), HelrError> {
+        let count = |x: usize| x as f64;
+        let numbers = self.columns.saturating_mul(self.train_rows.max(self.batch_rows));
+        let within = |x: f64, most: f64| x > 0.0 && x <= most;
+        let (iterations, every) = (self.iterations, self.bootstrap_every);
+        let checks = [
+            ((1..=MOST).contains(&numbers), "rows and columns", count(numbers), "1 to 2^30 numbers"),
+            (self.batch_rows >= 1, "the rows of a mini-batch", count(self.batch_rows), "at least 1"),
+            (self.train_rows >= 1, "the training rows", count(self.train_rows), "at least 1"),
+            ((1..=MOST_ITERATIONS).contains(&iterations), "iterations", count(iterations), "1 to 1000"),
+            (every >= 1, "iterations between bootstrappings", count(every), "at least 1"),
+            (matches!(self.degree, 3 | 5 | 7), "the degree", count(self.degree), "3, 5 or 7"),
+            (within(self.interval, 1000.0), "the interval", self.interval, "a number above 0, at most 1000"),
+            (within(self.learning_rate, 1e9), "the learning rate", self.learning_rate, "a positive number"),
+            (self.rows.is_possible(), "the size of rows", self.rows.peak, "positive numbers"),
+        ];
+        let wrong = checks.iter().find(|(right, ..)| !right);
+        wrong.map_or(Ok(()), |&(_, what, got, wanted)| Err(HelrError::Range { what, got, wanted }))
+    }
+
+    /// Levels of one iteration.
+    fn depth(&self) -> usize {
+        2 + chebyshev::depth(self.degree)
+    }
+
+    /// Iterations over at the next bootstrapping after `done` of them, or at the end.
+    fn next_stop(&self, done: usize) -> usize {
+        ((done / self.bootstrap_every + 1) * self.bootstrap_every).min(self.iterations)
+    }
+
+    /// Whether the weights are bootstrapped after so many iterations.
+    fn stops(&self, done: usize) -> bool {
+        done < self.iterations && done.is_multiple_of(self.bootstrap_every)
+    }
+}
+
+/// The weights are promised to stay below this; a clear twin that leaves it is a warning. They are divided by it, which
+/// is free, before they are bootstrapped, and multiplied after.
+pub(super) const WEIGHT_BOUND: f64 = 8.0;
+
+/// The workload, without data.
+#[derive(Clone, Debug)]
+pub struct Helr {
+    params: Params,
+    options: Training,
+    pub(super) polynomial: SigmoidPolynomial,
+    pub(super) layout: Layout,
+    plan: BootstrapPlan,
+}
+
+impl Helr {
+    /// The program of a training.
+    ///
+    /// # Errors
+    /// [`HelrError`] where sizes, options and parameters do not go together.
+    pub fn new(params: &Params, options: Training) -> Result<Self, HelrError> {
+        options.check()?;
+        let options = Training { batch_rows: options.batch_rows.min(options.train_rows), ..options };
+        let (each, iterations) = (options.depth(), options.iterations);
+        let between = options.bootstrap_every.min(iterations);
+        match params.bootstrapping().map(|boot| boot.levels) {
+            Some(levels) if each * between > levels => return Err(HelrError::Levels { between, each, levels }),
+            None if between < iterations || each * between > params.top_level() => {
+                let (needed, levels) = (each * iterations, params.top_level());
+                return Err(HelrError::NoBootstrapping { iterations, each, needed, levels });
+            }
+            _ => {}
+        }
+        let layout = Layout::new(options.columns, options.batch_rows, params.max_slots())?;
+        let polynomial = SigmoidPolynomial::least_squares(options.degree, options.interval);
+        let plan = BootstrapPlan::fastest(layout.features);
+        Ok(Self { params: params.clone(), options, polynomial, layout, plan })
+    }
+
+    /// The same bootstrapped by another plan; its slots and content stay.
+    #[must_use]
+    pub fn with(&self, plan: BootstrapPlan) -> Self {
+        let BootstrapPlan { slots, content, .. } = self.plan;
+        Self { plan: BootstrapPlan { slots, content, ..plan }, ..self.clone() }
+    }
+
+    /// The same for rows of which this is known.
+    ///
+    /// # Errors
+    /// [`HelrError::Range`] for what no data has.
+    pub fn with_promise(&self, rows: Promise) -> Result<Self, HelrError> {
+        let options = Training { rows, ..self.options.clone() };
+        options.check()?;
+        Ok(Self { options, ..self.clone() })
+    }
+
+    /// What both sides know of it.
+    #[must_use]
+    pub fn training(&self) -> &Training {
+        &self.options
+    }
+
+    /// How it bootstraps, if it does.
+    #[must_use]
+    pub fn plan(&self) -> BootstrapPlan {
+        self.plan
+    }
+
+    fn rounds(&self) -> Rounds {
+        Rounds { rows: self.options.train_rows, batch_rows: self.options.batch_rows }
+    }
+
+    /// Mini-batches that the iterations come to.
+    pub(super) fn used_batches(&self) -> usize {
+        self.rounds().count().min(self.options.iterations)
+    }
+
+    /// Bootstrappings of the whole training.
+    pub(super) fn count_of_bootstraps(&self) -> usize {
+        (self.options.iterations - 1) / self.options.bootstrap_every
+    }
+
+    /// The level that values may not leave: that of bootstrapping's input.
+    fn floor(&self) -> usize {
+        self.params.bootstrapping().map_or(0, Bootstrapping::input_level)
+    }
+
+    /// The level of weights that the iterations from `done` to the next stop start from.
+    fn level(&self, done: usize) -> usize {
+        self.floor() + (self.options.next_stop(done) - done) * self.options.depth()
+    }
+
+    /// What the state is multiplied with that iteration t leaves: it fits bootstrapping where that follows.
+    fn fit(&self, t: usize) -> f64 {
+        if self.options.stops(t + 1) { 1.0 / WEIGHT_BOUND } else { 1.0 }
+    }
+
+    /// By how much w' is larger in the state that iteration t leaves: the gradient has this factor for v'. The last one
+    /// leaves w' itself.
+    fn lead(&self, t: usize) -> f64 {
+        if t + 1 == self.options.iterations { 1.0 } else { 1.0 - momentum(t) }
+    }
+
+    /// What each row's pull is multiplied with at iteration t: rate, size of the mini-batch, interval, and [`Self::lead`].
+    fn rate(&self, t: usize) -> f64 {
+        let rate = self.options.learning_rate / self.rounds().real_rows(t) as f64;
+        rate * self.polynomial.interval * self.lead(t) * self.fit(t)
+    }
+
+    /// v with each turn by a block, as a batch.
+    fn turned<D: Device>(&self, auto: &Auto<'_, D>, v: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let mut all = v.clone();
+        while all.batch() < self.layout.ciphertexts {
+            let steps = self.layout.block() * all.batch();
+            all = auto.eval.stack(&[all.clone(), auto.rotate(&all, steps as i64)?]);
+        }
+        Ok(all)
+    }
+
+    /// The gradient, with period F, from what each ciphertext contributes.
+    fn gradient<D: Device>(&self, auto: &Auto<'_, D>, products: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let mut sum = auto.settle(products)?;
+        while sum.batch() > 1 {
+            let half = sum.batch() / 2;
+            let steps = -((self.layout.block() * half) as i64);
+            let later = auto.eval.split(&sum, half, 2 * half);
+            sum = auto.add(&auto.eval.split(&sum, 0, half), &auto.rotate(&later, steps)?)?;
+        }
+        let Layout { features, .. } = self.layout;
+        auto.inner_sum(&sum, features as i64, self.layout.slots() / features)
+    }
+
+    /// `σ̂(−interval·u)` times the rate in the first slot of each place, zero elsewhere, whatever u is there.
+    fn pull<D: Device>(&self, auto: &Auto<'_, D>, u: &Ciphertext<D>, t: usize) -> Result<Ciphertext<D>> {
+        let (rate, interval) = (self.rate(t), self.polynomial.interval);
+        let masked = |power: i32| {
+            let at = usize::try_from(power).unwrap_or(0);
+            let c = self.polynomial.coefficients.get(at).copied().unwrap_or(0.0);
+            self.layout.firsts(c * (-interval).powi(power) * rate)
+        };
+        // c·u + d·u³, or c·u alone.
+        let square = auto.settle(&auto.square(u)?)?;
+        let odd = |power: i32| -> Result<Ciphertext<D>> {
+            let first = auto.mul_values(u, &masked(power))?;
+            if power + 2 > i32::try_from(self.options.degree).unwrap_or(0) {
+                return Ok(first);
+            }
+            let third = auto.mul(&auto.mul_values(u, &masked(power + 2))?, &square)?;
+            auto.add(&third, &first)
+        };
+        let mut sum = odd(1)?;
+        if self.options.degree > 3 {
+            sum = auto.add(&auto.mul(&odd(5)?, &auto.square(&square)?)?, &sum)?;
+        }
+        auto.add_values(&sum, &masked(0))
+    }
+
+    /// The sum of the gradient of iteration t, times the rate.
+    fn step<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        (rows, t): (&Ciphertext<D>, usize),
+        v: &Ciphertext<D>,
+    ) -> Result<Ciphertext<D>> {
+        let products = auto.mul(rows, &self.turned(auto, v)?)?;
+        let sums = auto.settle(&auto.eval.batch_sum(&products)?)?;
+        let u = auto.inner_sum(&sums, 1, self.layout.block())?.bounded_by(1.0);
+        let pull = auto.inner_sum(&self.pull(auto, &u, t)?, -1, self.layout.block())?;
+        self.gradient(auto, &auto.mul(&pull, rows)?)
+    }
+
+    /// v and (1−η)w' after iteration t ≥ 1, from those before; the last iteration leaves w' twice.
+    fn iterate<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        at: (&Ciphertext<D>, usize),
+        [v, w]: [&Ciphertext<D>; 2],
+    ) -> Result<[Ciphertext<D>; 2]> {
+        let t = at.1;
+        let gradient = self.step(auto, at, v)?;
+        let (lead, fit) = (self.lead(t), self.fit(t));
+        let next = auto.weighted_sum(&[(1.0, &gradient), (lead * fit, v)])?;
+        if t + 1 == self.options.iterations {
+            return Ok([next.clone(), next]);
+        }
+        let before = momentum(t) / (1.0 - momentum(t - 1));
+        Ok([auto.weighted_sum(&[(1.0, &next), (before * fit, w)])?, next])
+    }
+
+    /// From zero weights σ̂ is σ̂(0) everywhere: the first step is a multiple of the sum of rows, and w' = v'.
+    fn first<D: Device>(&self, auto: &Auto<'_, D>, rows: &Ciphertext<D>) -> Result<[Ciphertext<D>; 2]> {
+        let level = if self.options.stops(1) { self.floor() } else { self.level(1) };
+        let sum = self.gradient(auto, &auto.scale_to(rows, 1.0, level + 1)?)?;
+        let w = auto.scale_to(&sum, self.rate(0) * self.polynomial.at(0.0), level)?;
+        Ok([w.clone(), w])
+    }
+
+    /// v and (1−η)w' with all levels again.
+    fn refreshed<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        done: usize,
+        [v, w]: [&Ciphertext<D>; 2],
+    ) -> Result<[Ciphertext<D>; 2]> {
+        let boot = auto.bootstrapper()?;
+        let both = auto.add(v, &boot.times_i(&auto.eval, w))?.with_slots(self.layout.features).bounded_by(1.0);
+        let both = auto.bootstrap(&both)?;
+        let conjugate = auto.conjugate(&both)?;
+        let (twice_v, twice_w) =
+            (auto.add(&both, &conjugate)?, auto.eval.negate(&boot.times_i(&auto.eval, &auto.sub(&both, &conjugate)?)));
+        let whole = |half: Ciphertext<D>| {
+            // An integer, so without a level.
+            let large = auto.eval.mul_scalar(&half, WEIGHT_BOUND / 2.0, 1.0)?;
+            let low = auto.scale_to(&large, 1.0, self.level(done))?;
+            Ok::<_, limbwise::Error>(low.with_slots(self.layout.slots()).bounded_by(WEIGHT_BOUND))
+        };
+        Ok([whole(twice_v)?, whole(twice_w)?])
+    }
+}
+
+/// Steps' names.
+const ITERATION: &str = "iteration";
+const BOOTSTRAP: &str = "bootstrap";
+
+impl Program for Helr {
+    fn name(&self) -> &'static str {
+        "helr"
+    }
+
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        let level = self.params.user_level();
+        let packing = Packing { slots: self.layout.slots(), level, scale: self.params.scale(level) };
+        let (batch, bounds) = (self.layout.ciphertexts, self.options.rows);
+        let input = |t: usize| Input { name: format!("mini-batch {t}"), batch, packing, bounds };
+        (1..=self.used_batches()).map(input).collect()
+    }
+
+    fn bootstrapping(&self) -> Option<BootstrapPlan> {
+        (self.count_of_bootstraps() > 0).then_some(self.plan)
+    }
+
+    fn evaluate<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        _: &[LinearTransform<D>],
+        batches: &[Ciphertext<D>],
+        observer: &mut dyn Observer,
+        journal: &mut dyn Journal<D>,
+    ) -> Result<Vec<Ciphertext<D>>> {
+        let iterations = self.options.iterations;
+        let region = |name, t: usize| auto.eval.device().region(name, u32::try_from(t + 1).unwrap_or(u32::MAX));
+        let mut state = match journal.resume()? {
+            Some(state) if (1..=iterations).contains(&state.step) && state.ciphertexts.len() == 2 => state,
+            Some(_) => return Err(limbwise::Error::State),
+            None => {
+                observer.step(ITERATION, 0, iterations);
+                let _region = region(ITERATION, 0);
+                State { step: 1, ciphertexts: self.first(auto, &batches[0])?.into(), numbers: Vec::new() }
+            }
+        };
+        for t in state.step..iterations {
+            journal.keep(&state)?;
+            let [v, w] = &state.ciphertexts[..] else { return Err(limbwise::Error::State) };
+            let weights = if self.options.stops(t) {
+                observer.step(BOOTSTRAP, t, iterations);
+                let _region = region("refresh", t);
+                self.refreshed(auto, t, [v, w])?
+            } else {
+                [v.clone(), w.clone()]
+            };
+            observer.step(ITERATION, t, iterations);
+            let _region = region(ITERATION, t);
+            let [v, w] = &weights;
+            let next = self.iterate(auto, (&batches[t % batches.len()], t), [v, w])?;
+            state = State { step: t + 1, ciphertexts: next.into(), numbers: Vec::new() };
+        }
+        journal.keep(&state)?;
+        state.ciphertexts.truncate(1);
+        Ok(state.ciphertexts)
+    }
+
+    fn results(&self) -> Vec<[usize; 2]> {
+        vec![[1, self.layout.slots()]]
+    }
+
+    fn arrays(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Array> {
+        let values: Vec<Complex64> = results[0][0].iter().take(self.options.columns).copied().collect();
+        vec![Array { name: "weights", shape: vec![values.len()], values, real: true }]
+    }
+
+    fn details(&self) -> Details {
+        let details = json!({
+            "iterations": self.options.iterations,
+            "bootstraps": self.count_of_bootstraps(),
+            "batch": self.options.batch_rows,
+            "ciphertexts": self.layout.ciphertexts,
+            "features": self.options.columns - 1,
+            "bootstrap_plan": self.plan,
+        });
+        details.as_object().cloned().unwrap_or_default()
+    }
+
+    fn timed(&self, steps: &[(&str, f64)]) -> Details {
+        let sum = |wanted: &str| steps.iter().filter(|(name, _)| *name == wanted).map(|(_, s)| s).sum::<f64>();
+        let iterations = self.options.iterations as f64;
+        let (own, boots) = (sum(ITERATION), sum(BOOTSTRAP));
+        let times = json!({
+            "seconds_an_iteration": (own + boots) / iterations,
+            "bootstrap_seconds_of_it": boots / iterations,
+        });
+        times.as_object().cloned().unwrap_or_default()
+    }
+}

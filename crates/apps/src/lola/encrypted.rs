@@ -1,0 +1,254 @@
+//! The encrypted network: one ciphertext an image, three linear maps on its slots and two squares, five levels.
+//!
+//! The convolution leaves its result where the image was, with gaps; the first layer takes all slots as its input, so the
+//! gaps are columns of zeros, and by the hybrid form of a product its results come with a period that the second layer
+//! takes as it is. Nothing is moved between layers. Several images are a batch. Source: \[LOLA\], \[JVC18\]; Differs: all
+//! three layers are diagonals, where the source has dot products apart.
+
+use super::network::{LolaError, Network};
+use crate::program::{Array, Details, Input, Journal, Observer, Program, State};
+use limbwise::{
+    Complex64, Result,
+    ckks::{
+        Auto, Ciphertext, Diagonals, LinearPlan, LinearTransform, Packing, PlaintextForm, Promise, Strategy,
+        tensor::{Convolution, Matrix, MatrixLayout, MatrixProduct, PackedMap, Spread},
+    },
+    params::Params,
+};
+use limbwise_device::Device;
+use serde_json::json;
+use std::sync::Arc;
+
+/// Levels that the network takes.
+pub const LEVELS: usize = 5;
+
+/// The network laid out in slots.
+#[derive(Debug)]
+struct Layers {
+    network: Network,
+    convolution: Convolution,
+    first: PackedMap,
+    second: PackedMap,
+}
+
+/// The workload, without images.
+#[derive(Clone, Debug)]
+pub struct Lola {
+    params: Params,
+    layers: Arc<Layers>,
+    images: usize,
+    bounds: Promise,
+    strategy: Strategy,
+    form: PlaintextForm,
+}
+
+impl Lola {
+    /// The network for so many images at once, of which this is known; double-hoisted with full diagonals.
+    ///
+    /// # Errors
+    /// [`LolaError`] where network and parameters do not go together.
+    pub fn new(
+        params: &Params,
+        network: Network,
+        images: usize,
+        bounds: Promise,
+    ) -> std::result::Result<Self, LolaError> {
+        let (needed, levels, slots) = (LEVELS, params.top_level(), params.max_slots());
+        if levels < needed {
+            return Err(LolaError::Levels { needed, levels });
+        }
+        if !(1..=4096).contains(&images) {
+            return Err(LolaError::Images(images));
+        }
+        if !bounds.is_possible() {
+            return Err(LolaError::Promise(bounds.peak));
+        }
+        let convolution = Convolution::new(&network.filters, network.shape.padded(), slots)?;
+        let (first, period) = first_layer(&network, &convolution, slots)?;
+        let second = second_layer(&network, period, slots)?;
+        let layers = Arc::new(Layers { network, convolution, first, second });
+        let strategy = Strategy::DoubleHoisted { babies: 16 };
+        Ok(Self { params: params.clone(), layers, images, bounds, strategy, form: PlaintextForm::Full })
+    }
+
+    /// The same with its maps evaluated in another way: each by the strategy of this kind that suits it best.
+    #[must_use]
+    pub fn with(&self, strategy: Strategy, form: PlaintextForm) -> Self {
+        Self { strategy, form, ..self.clone() }
+    }
+
+    /// The same with other weights in a network of the same shape.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_network(&self, network: Network) -> std::result::Result<Self, LolaError> {
+        let program = Self::new(&self.params, network.of_shape(self.network().shape)?, self.images, self.bounds)?;
+        Ok(program.with(self.strategy, self.form))
+    }
+
+    /// The same for images of which this is known, as packed values say.
+    pub(super) fn with_bounds(&self, bounds: Promise) -> Self {
+        Self { bounds, ..self.clone() }
+    }
+
+    /// How the maps are evaluated.
+    #[must_use]
+    pub fn way(&self) -> (Strategy, PlaintextForm) {
+        (self.strategy, self.form)
+    }
+
+    /// The map with the most diagonals: what a strategy is chosen for.
+    #[must_use]
+    pub fn largest_map(&self) -> &Diagonals {
+        &self.layers.first.diagonals
+    }
+
+    /// The network.
+    #[must_use]
+    pub fn network(&self) -> &Network {
+        &self.layers.network
+    }
+
+    /// Images at once.
+    #[must_use]
+    pub fn images(&self) -> usize {
+        self.images
+    }
+
+    /// What is known of their pixels.
+    #[must_use]
+    pub fn bounds(&self) -> Promise {
+        self.bounds
+    }
+
+    /// The slots of an image.
+    pub(super) fn pack(&self, pixels: &[f64]) -> Result<Vec<Complex64>> {
+        self.layers.convolution.pack(&self.layers.network.padded(pixels)?)
+    }
+
+    /// The scores in decrypted slots.
+    pub(super) fn scores(&self, slots: &[Complex64]) -> Vec<f64> {
+        slots.iter().take(self.layers.network.shape.classes).map(|z| z.re).collect()
+    }
+
+    fn packed_maps(&self) -> [&PackedMap; 3] {
+        [&self.layers.convolution.map, &self.layers.first, &self.layers.second]
+    }
+
+    /// Of the kind that was chosen the one with the fewest steps for a map; hoisted where a map has none of that kind.
+    fn strategy_for(&self, map: &Diagonals) -> Strategy {
+        let of_kind = Strategy::candidates(map).into_iter().filter(|s| s.name() == self.strategy.name());
+        of_kind.min_by_key(|s| s.steps(map)).unwrap_or(Strategy::Hoisted)
+    }
+}
+
+/// The first layer from the slots that the convolution leaves, and the period of its results.
+fn first_layer(network: &Network, convolution: &Convolution, slots: usize) -> Result<(PackedMap, usize)> {
+    let (hidden, places) = (network.shape.hidden, network.shape.places());
+    let mut weights = vec![0.0; hidden * slots];
+    for row in 0..hidden {
+        for column in 0..network.first.columns() {
+            let (channel, y, x) = (column / (places * places), column / places % places, column % places);
+            weights[row * slots + convolution.output.slot(channel, y, x)] = network.first.at(row, column);
+        }
+    }
+    let layout = |rows| MatrixLayout { rows, columns: 1 };
+    let [input, output] = [slots, hidden].map(|items| layout(Spread::once(items, 1)));
+    let mut map = MatrixProduct::between(&Matrix::new(hidden, slots, weights)?, &[], input, output, slots)?.map;
+    // Sums that go all the way round are the same at every stride; then the bias is, too.
+    let round = map.fold.count > 1 && map.fold.stride * map.fold.count == slots && map.fold.stride >= hidden;
+    let period = if round { map.fold.stride } else { slots };
+    map.bias = (0..slots).map(|slot| network.first_bias.get(slot % period).copied().unwrap_or(0.0).into()).collect();
+    Ok((map, period))
+}
+
+/// The second layer from results with a period.
+fn second_layer(network: &Network, period: usize, slots: usize) -> Result<PackedMap> {
+    let (hidden, classes) = (network.shape.hidden, network.shape.classes);
+    let input = Spread { items: hidden, unit: 1, period, extent: slots };
+    let layout = |rows| MatrixLayout { rows, columns: 1 };
+    let output = layout(Spread::once(classes, 1));
+    Ok(MatrixProduct::between(&network.second, &network.second_bias, layout(input), output, slots)?.map)
+}
+
+/// Names of the steps.
+const STEPS: [&str; LEVELS] = ["convolution", "square 1", "first layer", "square 2", "second layer"];
+
+impl Program for Lola {
+    fn name(&self) -> &'static str {
+        "lola"
+    }
+
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        let packing = Packing { slots: self.params.max_slots(), level: LEVELS, scale: self.params.scale(LEVELS) };
+        vec![Input { name: "images".into(), batch: self.images, packing, bounds: self.bounds }]
+    }
+
+    fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
+        let levels = [LEVELS, LEVELS - 2, LEVELS - 4];
+        let diagonals = self.packed_maps().map(|map| &map.diagonals).into_iter();
+        let plan = |map, level| LinearPlan::new(&self.params, self.strategy_for(map), self.form, level);
+        diagonals.zip(levels).map(|(map, level)| (map, plan(map, level))).collect()
+    }
+
+    fn evaluate<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        maps: &[LinearTransform<D>],
+        inputs: &[Ciphertext<D>],
+        observer: &mut dyn Observer,
+        journal: &mut dyn Journal<D>,
+    ) -> Result<Vec<Ciphertext<D>>> {
+        let mut state = match journal.resume()? {
+            Some(state) if (1..=STEPS.len()).contains(&state.step) && state.ciphertexts.len() == 1 => state,
+            Some(_) => return Err(limbwise::Error::State),
+            None => State { step: 0, ciphertexts: vec![inputs[0].clone()], numbers: Vec::new() },
+        };
+        for (step, name) in STEPS.into_iter().enumerate().skip(state.step) {
+            observer.step(name, step, STEPS.len());
+            let _region = auto.eval.device().region(name, 0);
+            let x = &state.ciphertexts[0];
+            let next = match step % 2 {
+                0 => self.packed_maps()[step / 2].apply(auto, &maps[step / 2], x)?,
+                _ => auto.settle(&auto.square(x)?)?,
+            };
+            state = State { step: step + 1, ciphertexts: vec![next], numbers: Vec::new() };
+            journal.keep(&state)?;
+        }
+        Ok(state.ciphertexts)
+    }
+
+    fn results(&self) -> Vec<[usize; 2]> {
+        vec![[self.images, self.params.max_slots()]]
+    }
+
+    fn arrays(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Array> {
+        let classes = self.layers.network.shape.classes;
+        let values = results[0].iter().flat_map(|slots| slots.iter().take(classes).copied()).collect();
+        vec![Array { name: "scores", shape: vec![self.images, classes], values, real: true }]
+    }
+
+    fn details(&self) -> Details {
+        let strategies: Vec<String> =
+            self.packed_maps().map(|map| self.strategy_for(&map.diagonals).to_string()).into();
+        let details = json!({
+            "images": self.images,
+            "strategies": strategies,
+            "plaintexts": self.form,
+            "map_diagonals": self.packed_maps().map(|map| map.diagonals.count()),
+        });
+        details.as_object().cloned().unwrap_or_default()
+    }
+
+    fn timed(&self, steps: &[(&str, f64)]) -> Details {
+        let own = steps.iter().filter(|(name, _)| STEPS.contains(name));
+        let seconds: f64 = own.clone().map(|(_, s)| s).sum();
+        let times = json!({ "seconds_an_image": seconds / self.images as f64 });
+        // Resumed after some of them, the time is not that of an image.
+        if own.count() < STEPS.len() { Details::new() } else { times.as_object().cloned().unwrap_or_default() }
+    }
+}
