@@ -32,6 +32,8 @@ fn help_teaches() {
         &["plan", "bootstrap"],
         &["run", "bootstrap"],
         &["time", "bootstrap"],
+        &["plan", "pbs"],
+        &["plan", "gates"],
         &["record"],
         &["reproduce"],
         &["machines"],
