@@ -75,7 +75,11 @@ fn rows() -> Vec<Row> {
 /// Milliseconds a ciphertext.
 fn timed(row: &Row, with: &mut dyn Bootstrapper) -> f64 {
     let start = Instant::now();
-    if row.switched { with.switch_and_rotate() } else { with.rotate() }
+    if row.switched {
+        with.switch_and_rotate()
+    } else {
+        with.rotate()
+    }
     start.elapsed().as_secs_f64() * 1e3 / row.batch as f64
 }
 
@@ -132,7 +136,9 @@ fn main() -> ExitCode {
             name => names.push(name.to_owned()),
         }
     }
-    println!("batches of 16; milliseconds a ciphertext; limbwise on {threads} thread(s), tfhe-rs on one; ratio > 1: limbwise is ahead");
+    println!(
+        "batches of 16; milliseconds a ciphertext; limbwise on {threads} thread(s), tfhe-rs on one; ratio > 1: limbwise is ahead"
+    );
     for row in rows() {
         let named = names.iter().any(|name| row.name == name || row.name.starts_with(&format!("{name}_")));
         if !(named || names.is_empty() && row.name != "strix-IV") {

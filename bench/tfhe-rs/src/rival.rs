@@ -53,8 +53,7 @@ impl<T: Word> Rival<T> {
         let seeder = seeder.as_mut();
         let mut secrets = SecretRandomGenerator::<DefaultRandomGenerator>::new(seeder.seed());
         let mut noise = EncryptionRandomGenerator::<DefaultRandomGenerator>::new(seeder.seed(), seeder);
-        let [narrow_noise, wide_noise] =
-            shape.noise.map(|s| Gaussian::from_dispersion_parameter(StandardDev(s), 0.0));
+        let [narrow_noise, wide_noise] = shape.noise.map(|s| Gaussian::from_dispersion_parameter(StandardDev(s), 0.0));
         let modulus = CiphertextModulus::<T>::new_native();
         let (n, size) = (LweDimension(shape.lwe_dimension), PolynomialSize(shape.polynomial_size));
         let k = GlweDimension(1);
@@ -65,13 +64,25 @@ impl<T: Word> Rival<T> {
         let mut bsk = FourierLweBootstrapKeyOwned::new(n, k.to_glwe_size(), size, base, levels);
         {
             let plain = par_allocate_and_generate_new_lwe_bootstrap_key(
-                &narrow_key, &glwe_key, base, levels, wide_noise, modulus, &mut noise,
+                &narrow_key,
+                &glwe_key,
+                base,
+                levels,
+                wide_noise,
+                modulus,
+                &mut noise,
             );
             convert_standard_lwe_bootstrap_key_to_fourier(&plain, &mut bsk);
         }
         let secret = glwe_key.into_lwe_secret_key();
         let ksk = allocate_and_generate_new_lwe_keyswitch_key(
-            &secret, &narrow_key, ks_base, ks_levels, narrow_noise, modulus, &mut noise,
+            &secret,
+            &narrow_key,
+            ks_base,
+            ks_levels,
+            narrow_noise,
+            modulus,
+            &mut noise,
         );
         let (count, space) = (LweCiphertextCount(batch), 1usize << shape.message_bits);
         let delta: T = T::ONE << (T::BITS - 1 - shape.message_bits as usize);
@@ -104,11 +115,21 @@ impl<T: Word> Rival<T> {
         let (fft, stack) = (self.fft.as_view(), self.buffers.stack());
         if self.narrow.lwe_ciphertext_count().0 == 1 {
             programmable_bootstrap_lwe_ciphertext_mem_optimized(
-                &self.narrow.get(0), &mut self.out.get_mut(0), &self.tables.get(0), &self.bsk, fft, stack,
+                &self.narrow.get(0),
+                &mut self.out.get_mut(0),
+                &self.tables.get(0),
+                &self.bsk,
+                fft,
+                stack,
             );
         } else {
             batch_programmable_bootstrap_lwe_ciphertext_mem_optimized(
-                &self.narrow, &mut self.out, &self.tables, &self.bsk, fft, stack,
+                &self.narrow,
+                &mut self.out,
+                &self.tables,
+                &self.bsk,
+                fft,
+                stack,
             );
         }
     }

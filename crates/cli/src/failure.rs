@@ -48,7 +48,11 @@ pub(crate) struct WrongMessages {
 #[cfg(feature = "client")]
 impl fmt::Display for WrongMessages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} messages are not the clear twin's: a bug, or a failure as rare as planned", self.wrong, self.all)
+        write!(
+            f,
+            "{} of {} messages are not the clear twin's: a bug, or a failure as rare as planned",
+            self.wrong, self.all
+        )
     }
 }
 

@@ -103,7 +103,8 @@ impl Cpu {
 
     /// Ciphertexts from the host; keys of short words take half the room.
     pub(crate) fn given_lwe(&self, shape: LweShape, role: Role, fill: LweFill<'_>) -> CpuLwe {
-        let half = matches!(role, Role::EvaluationKey(_)) && shape.modulus <= 1 << 32 && shape.modulus.is_power_of_two();
+        let half =
+            matches!(role, Role::EvaluationKey(_)) && shape.modulus <= 1 << 32 && shape.modulus.is_power_of_two();
         if !half {
             return self.fresh_lwe(shape, fill);
         }

@@ -59,7 +59,9 @@ pub enum MachineError {
         wanted: String,
     },
     /// An operation that the machine has no unit for.
-    #[error("machine \"{machine}\" has no unit for {op} (node {node} of the program): {why}; choose a machine that runs TFHE, as cpu, or counts")]
+    #[error(
+        "machine \"{machine}\" has no unit for {op} (node {node} of the program): {why}; choose a machine that runs TFHE, as cpu, or counts"
+    )]
     NoUnit {
         /// The machine.
         machine: String,

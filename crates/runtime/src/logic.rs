@@ -173,12 +173,7 @@ impl LogicPlan {
 ///
 /// # Errors
 /// [`MachineError`](limbwise_machines::MachineError) for a calibration that is no `cpu` model.
-pub fn plan<L: Logic>(
-    program: &L,
-    preset: &str,
-    recording: &LogicRecording,
-    host: &Calibration,
-) -> Result<LogicPlan> {
+pub fn plan<L: Logic>(program: &L, preset: &str, recording: &LogicRecording, host: &Calibration) -> Result<LogicPlan> {
     let (params, graph) = (program.params(), &recording.graph);
     let (l, security) = (params.literal(), params.security().clone());
     let traffic = graph.traffic();

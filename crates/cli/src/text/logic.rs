@@ -33,7 +33,8 @@ pub(crate) fn plan(plan: &LogicPlan) -> String {
     text += &line("failure", &format!("{one} a bootstrapping ({promised} promised), {all} the program"));
     text += &line("bootstraps", &units::count(plan.bootstrappings));
     let [keys, published, inputs, peak] =
-        [plan.key_bytes, plan.published_key_bytes, plan.input_bytes, plan.peak_memory_bytes.predicted].map(units::bytes);
+        [plan.key_bytes, plan.published_key_bytes, plan.input_bytes, plan.peak_memory_bytes.predicted]
+            .map(units::bytes);
     text += &line("inputs", &format!("{inputs} encrypted"));
     text += &line("keys", &format!("{keys}, published as {published}"));
     text += &line("peak memory", &peak);

@@ -13,8 +13,8 @@ use crate::{
 };
 use limbwise::ckks::ShadowBound;
 use limbwise_apps::Program as _;
-use limbwise_machines::{Spec, time};
 use limbwise_cpu::Cpu;
+use limbwise_machines::{Spec, time};
 use limbwise_runtime::{RunOptions, journal::Checkpoint, logic, run, session::Sides};
 use std::path::PathBuf;
 

@@ -125,9 +125,7 @@ pub(crate) fn file(path: &Path) -> anyhow::Result<TfheParams> {
         Mistake(format!("{name}: not a TFHE parameter set: {}\n({next})", e.to_string().trim_end()))
     })?;
     let refused = |e: ParamsError| match e {
-        ParamsError::InsecureBinary { .. } => {
-            Mistake(format!("{name}: {e} (in a file: [insecure] reason = \"...\")"))
-        }
+        ParamsError::InsecureBinary { .. } => Mistake(format!("{name}: {e} (in a file: [insecure] reason = \"...\")")),
         e => Mistake(format!("{name}: {e}")),
     };
     Ok(TfheParams::new(&literal).map_err(refused)?)

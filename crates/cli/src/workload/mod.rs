@@ -95,7 +95,8 @@ const NOT_ON_SLOTS: &str = "this verb takes programs on slots (CKKS); pbs and ga
 /// # Errors
 /// [`Mistake`] if one is given.
 pub(crate) fn not_on_slots(given: bool) -> Result<(), Mistake> {
-    let text = "--memory, --key-dir, --checkpoint and --shadow are for programs on slots (CKKS): leave them out for TFHE";
+    let text =
+        "--memory, --key-dir, --checkpoint and --shadow are for programs on slots (CKKS): leave them out for TFHE";
     if given { Err(Mistake(text.into())) } else { Ok(()) }
 }
 

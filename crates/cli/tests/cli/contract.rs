@@ -61,14 +61,21 @@ fn programs_on_tfhe_have_the_same_readings() {
         let recorded = valid(&folder, "record", &[&["record"], &program[..], &["--out", "g.lw", "--json"]].concat());
         assert_eq!((&recorded["counts"], &recorded["key_bytes"]), (&plan["counts"], &plan["key_bytes"]));
         let timed = valid(&folder, "time", &["time", "--graph", "g.lw", "--machine", "counts", "--json"]);
-        assert_eq!(timed, valid(&folder, "time", &[&["time"], &program[..], &["--machine", "counts", "--json"]].concat()));
+        assert_eq!(
+            timed,
+            valid(&folder, "time", &[&["time"], &program[..], &["--machine", "counts", "--json"]].concat())
+        );
         let operators = timed["operators"].as_array().unwrap().iter().map(|o| o["name"].as_str().unwrap());
         let names: Vec<&str> = operators.collect();
         for name in ["decomp", "ntt", "ep", "intt", "ps", "lwe_key_switch"] {
             assert!(names.contains(&name), "{names:?}");
         }
     }
-    for wrong in [&["run", "pbs", "--shadow"][..], &["plan", "gates", "--memory", "3GB"], &["keygen", "pbs", "--client", "a", "--server", "b"]] {
+    for wrong in [
+        &["run", "pbs", "--shadow"][..],
+        &["plan", "gates", "--memory", "3GB"],
+        &["keygen", "pbs", "--client", "a", "--server", "b"],
+    ] {
         let output = folder.run(wrong);
         let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{wrong:?}: {text}");

@@ -282,7 +282,8 @@ pub fn random_tfhe_program<D: HostRead>(dev: &D, ring: &Ring, script: &[(u8, u8)
     let key = ggsw(dev, ring, (2, 2), gadget);
     let exponents = LweShape { dimension: 2, modulus: circle, batch: 2 };
     let exponents = upload_lwe(dev, exponents, &lwe_words(exponents, 9));
-    let mut glwe: Vec<D::Poly> = (20..22).map(|i| upload(dev, &coeff.with_batch(2), &words(&coeff.with_batch(2), i))).collect();
+    let mut glwe: Vec<D::Poly> =
+        (20..22).map(|i| upload(dev, &coeff.with_batch(2), &words(&coeff.with_batch(2), i))).collect();
     let mut lwe = dev.sample_extract(&glwe.iter().collect::<Vec<_>>(), &[0, 5]);
     for &(op, number) in script {
         let (c, word) = (usize::from(number) % 2, usize::from(number) % 3);
@@ -300,7 +301,11 @@ pub fn random_tfhe_program<D: HostRead>(dev: &D, ring: &Ring, script: &[(u8, u8)
             9 => lwe = dev.lwe_stack(&[&dev.lwe_split(&lwe, word + 1, 4), &dev.lwe_split(&lwe, 0, word + 1)]),
             10 => {
                 let rounding = if number % 2 == 0 { Rounding::Nearest } else { Rounding::CentredForBinary };
-                lwe = dev.lwe_mod_switch(&dev.lwe_mod_switch(&lwe, 1 << (12 + number % 32), rounding), q.value(), rounding);
+                lwe = dev.lwe_mod_switch(
+                    &dev.lwe_mod_switch(&lwe, 1 << (12 + number % 32), rounding),
+                    q.value(),
+                    rounding,
+                );
             }
             _ => {
                 let narrow = dev.lwe_mod_switch(&lwe, 1 << 32, Rounding::Nearest);

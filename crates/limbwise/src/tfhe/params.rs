@@ -124,7 +124,11 @@ impl TfheParams {
         let ring = Ring::new(&RingSpec { log_n: literal.log_n, primes: vec![prime] })?;
         let missing = prime.next_power_of_two() - prime;
         if missing > prime >> NEAR_BITS {
-            return Err(range("prime", prime, "a prime that lies at most 1/64 below a power of two: digits are its bits'"));
+            return Err(range(
+                "prime",
+                prime,
+                "a prime that lies at most 1/64 below a power of two: digits are its bits'",
+            ));
         }
         let fits = [
             ("bootstrap", Gadget::from(literal.bootstrap).fits(prime)),

@@ -110,11 +110,7 @@ pub fn read_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) ->
 }
 
 /// The one secret block of a file, of so many bytes.
-pub(super) fn read_sealed<S: Source>(
-    file: &Container<S>,
-    plain: usize,
-    lock: Lock<'_>,
-) -> Result<Zeroizing<Vec<u8>>> {
+pub(super) fn read_sealed<S: Source>(file: &Container<S>, plain: usize, lock: Lock<'_>) -> Result<Zeroizing<Vec<u8>>> {
     let header: Header = file.header()?;
     let size = plain + if header.lock.is_some() { TAG } else { 0 };
     file.ends(file.first().behind(1, size as u64))?;

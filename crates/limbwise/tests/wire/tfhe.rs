@@ -115,9 +115,11 @@ fn lengths_are_those_of_the_format() {
 fn with(name: &str, lengths: &[usize], field: &str, value: Value, change: impl Fn(&mut [Vec<u8>])) -> Vec<u8> {
     let bytes = fixture(name);
     let mut at = 80 + u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
-    let mut header: Value = serde_json::from_slice(&bytes[80..at]).unwrap();
-    if let Some(place) = header.pointer_mut(field) {
+    let mut header = bytes[80..at].to_vec();
+    let mut parsed: Value = serde_json::from_slice(&header).unwrap();
+    if let Some(place) = parsed.pointer_mut(field) {
         *place = value;
+        header = serde_json::to_vec(&parsed).unwrap();
     }
     let mut payloads: Vec<Vec<u8>> = lengths
         .iter()
@@ -128,7 +130,7 @@ fn with(name: &str, lengths: &[usize], field: &str, value: Value, change: impl F
         .collect();
     change(&mut payloads);
     let kind = u16::from_le_bytes(bytes[10..12].try_into().unwrap());
-    sealed(kind, bytes[16..48].try_into().unwrap(), &serde_json::to_vec(&header).unwrap(), &payloads)
+    sealed(kind, bytes[16..48].try_into().unwrap(), &header, &payloads)
 }
 
 #[test]
@@ -149,7 +151,8 @@ fn files_that_lie_are_refused() {
         ("/norm_squared", json!(null)),
         ("/tag", json!(-1)),
     ] {
-        let error = rewritten("tfhe-ciphertext", &with("tfhe-ciphertext", &lengths, field, value.clone(), |_| ()), &dev);
+        let error =
+            rewritten("tfhe-ciphertext", &with("tfhe-ciphertext", &lengths, field, value.clone(), |_| ()), &dev);
         assert!(matches!(error, Err(Error::Wire(_))), "{field} = {value}");
     }
     let prime = params().modulus().value();

@@ -63,7 +63,10 @@ fn operators_of_a_blind_rotation_have_exact_counts() {
     let ep = of("ep");
     assert_eq!(ep.read_bytes["bootstrap_key"], STEPS * 8 * limb);
     assert_eq!((ep.read_bytes["temporary"], ep.written_bytes), (entries * 14 * limb, entries * 8 * limb));
-    assert_eq!((of("decomp").read_bytes["temporary"], of("decomp").written_bytes), (entries * 2 * limb, entries * 4 * limb));
+    assert_eq!(
+        (of("decomp").read_bytes["temporary"], of("decomp").written_bytes),
+        (entries * 2 * limb, entries * 4 * limb)
+    );
     assert_eq!((of("ntt").bytes(), of("intt").bytes()), (entries * 8 * limb, entries * 4 * limb));
     // A rotation reads an exponent, not the ciphertext that it is a word of.
     let (rotations, exponents) = (2 * entries * limb, 8 * (2 * entries + ENTRIES));
