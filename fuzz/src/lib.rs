@@ -7,6 +7,7 @@
 use limbwise::{
     params::{Params, ParamsLiteral},
     rlwe::KeyForm,
+    tfhe::TfheParams,
     wire::{self, KeyFile, Lock},
 };
 use limbwise_cpu::Cpu;
@@ -40,6 +41,34 @@ pub fn keys(data: &[u8]) {
     stable(data, |bytes| {
         wire::write_keys(Vec::new(), dev, params, &KeyFile::open(bytes, params)?.read_all(dev, KeyForm::Seeded)?)
     });
+}
+
+/// The parameters of TFHE's fixtures.
+static TFHE: LazyLock<TfheParams> = LazyLock::new(|| {
+    let file = include_bytes!("../../crates/limbwise/tests/wire/v1/tfhe-params.lw");
+    wire::read_tfhe_params(&file[..]).expect("the fixture")
+});
+
+pub fn tfhe_params(data: &[u8]) {
+    stable(data, |bytes| wire::write_tfhe_params(Vec::new(), &wire::read_tfhe_params(bytes)?));
+}
+
+pub fn tfhe_keys(data: &[u8]) {
+    let dev = &SETTING.0;
+    stable(data, |bytes| wire::write_tfhe_keys(Vec::new(), dev, &wire::read_tfhe_keys(bytes, dev, &TFHE)?));
+}
+
+pub fn tfhe_secret_key(data: &[u8]) {
+    let written = |bytes: &[u8]| {
+        let key = wire::read_tfhe_secret_key(bytes, &TFHE, Lock::None)?;
+        wire::write_tfhe_secret_key(Vec::new(), &key, Lock::None)
+    };
+    stable(data, written);
+}
+
+pub fn tfhe_ciphertext(data: &[u8]) {
+    let dev = &SETTING.0;
+    stable(data, |bytes| wire::write_tfhe_ciphertext(Vec::new(), dev, &wire::read_tfhe_ciphertext(bytes, dev, &TFHE)?));
 }
 
 pub fn secret_key(data: &[u8]) {

@@ -4,7 +4,7 @@
 //! Stays out: concrete devices, printing.
 //!
 //! Read in this order: [`program`] (what a workload is), [`client`], [`data`] (loaders), [`logreg`], [`helr`], [`linear`], [`lola`],
-//! [`bootstrap`], [`description`], [`any`].
+//! [`bootstrap`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`].
 
 pub mod any;
 pub mod bootstrap;
@@ -12,14 +12,18 @@ pub mod client;
 pub mod data;
 pub mod description;
 pub mod helr;
+pub mod gates;
 pub mod linear;
+pub mod logic;
 pub mod logreg;
 pub mod lola;
+pub mod pbs;
 pub mod program;
 
 pub use any::{AnyClient, AnyProgram};
 pub use client::{Accuracy, Client, Conclusion};
 pub use description::Description;
+pub use logic::{AnyLogic, Logic, Messages};
 pub use program::{Array, Details, Encryption, Input, Journal, Observer, Program, State};
 
 /// A file or folder of the shared public data, for tests: under `LIMBWISE_DATA`, else under `../shared/data` beside

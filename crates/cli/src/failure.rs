@@ -37,6 +37,28 @@ impl fmt::Display for Wrong {
 #[cfg(feature = "client")]
 impl Error for Wrong {}
 
+/// Results of a program on TFHE that are not the clear twin's.
+#[cfg(feature = "client")]
+#[derive(Debug)]
+pub(crate) struct WrongMessages {
+    pub(crate) wrong: usize,
+    pub(crate) all: usize,
+}
+
+#[cfg(feature = "client")]
+impl fmt::Display for WrongMessages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} of {} messages are not the clear twin's: a bug, or a failure as rare as planned",
+            self.wrong, self.all
+        )
+    }
+}
+
+#[cfg(feature = "client")]
+impl Error for WrongMessages {}
+
 /// Whether the system failed, and not the user. What the libraries refuse is a mistake, these apart.
 fn is_fault(error: &anyhow::Error) -> bool {
     let scheme = match error.downcast_ref::<Runtime>() {
@@ -56,7 +78,7 @@ fn is_fault(error: &anyhow::Error) -> bool {
 /// Whether shadow mode found something.
 #[cfg(feature = "client")]
 fn found_wrong(error: &anyhow::Error) -> bool {
-    error.is::<Wrong>() || matches!(error.downcast_ref(), Some(Runtime::Shadow { .. }))
+    error.is::<Wrong>() || error.is::<WrongMessages>() || matches!(error.downcast_ref(), Some(Runtime::Shadow { .. }))
 }
 
 /// A server has no shadows.

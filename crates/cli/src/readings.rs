@@ -4,7 +4,7 @@ use crate::{
     failure::Mistake,
     progress::note,
     text::{self, units},
-    workload::Built,
+    workload::{Built, logic::BuiltLogic},
 };
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::Program;
@@ -14,6 +14,7 @@ use limbwise_runtime::{
     Calibration, Plan, Recording, calibrate, files,
     frontier::{Budget, Row, Survey, Way, survey},
     host::{available_memory_bytes, resident_memory_bytes},
+    logic::{self, LogicPlan, LogicRecording},
     record,
 };
 use std::{
@@ -71,6 +72,38 @@ pub(crate) fn read_graph(path: &Path) -> anyhow::Result<Graph> {
 pub(crate) fn calibrated(dev: &Cpu, log_n: u32) -> limbwise_runtime::Result<Calibration> {
     note("calibrating this host (about two seconds)");
     calibrate(dev, log_n)
+}
+
+/// Measures this host for programs on TFHE of one ring degree.
+///
+/// # Errors
+/// As [`calibrated`].
+pub(crate) fn calibrated_for_logic(dev: &Cpu, log_n: u32) -> limbwise_runtime::Result<Calibration> {
+    note("calibrating this host (about three seconds)");
+    calibrate(dev, log_n)?.with_rotations(log_n)
+}
+
+/// Records a program on TFHE.
+///
+/// # Errors
+/// What the scheme refuses.
+pub(crate) fn recorded_logic(built: &BuiltLogic) -> limbwise_runtime::Result<LogicRecording> {
+    let start = Instant::now();
+    let recording = logic::record(&built.program)?;
+    let (nodes, seconds) = (recording.graph.nodes().len(), units::seconds(start.elapsed().as_secs_f64()));
+    note(&format!("recorded {} operations in {seconds}", units::count(nodes as u64)));
+    Ok(recording)
+}
+
+/// Records and plans a program on TFHE.
+///
+/// # Errors
+/// Those of recording.
+pub(crate) fn planned_logic(dev: &Cpu, built: &BuiltLogic) -> limbwise_runtime::Result<(LogicRecording, LogicPlan)> {
+    let calibration = calibrated_for_logic(dev, built.log_n())?;
+    let recording = recorded_logic(built)?;
+    let plan = logic::plan(&built.program, &built.preset, &recording, &calibration)?;
+    Ok((recording, plan))
 }
 
 /// The same, and how fast keys come from a directory, where a program may keep some there.

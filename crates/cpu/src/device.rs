@@ -476,8 +476,8 @@ impl Device for Cpu {
         })
     }
 
-    fn upload_lwe(&self, shape: LweShape, _role: Role, fill: LweFill<'_>) -> CpuLwe {
-        self.fresh_lwe(shape, fill)
+    fn upload_lwe(&self, shape: LweShape, role: Role, fill: LweFill<'_>) -> CpuLwe {
+        self.given_lwe(shape, role, fill)
     }
 
     fn lwe_stack(&self, parts: &[&CpuLwe]) -> CpuLwe {
@@ -588,6 +588,6 @@ impl HostRead for Cpu {
     }
 
     fn download_lwe(&self, a: &CpuLwe) -> Result<Vec<u64>, Fault> {
-        Ok(a.words.to_vec())
+        Ok(a.all().into_owned())
     }
 }

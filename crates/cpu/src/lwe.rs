@@ -2,19 +2,31 @@
 
 use crate::{
     device::{Cpu, CpuPoly},
-    kernels::{Isa, gadget::wrapping_sums, ifma},
+    kernels::{
+        Isa,
+        gadget::{Wrapping, wrapping_sums},
+        ifma,
+    },
     layout,
 };
-use limbwise_device::{Domain, Gadget, LweHandle, LweShape, Rounding, ops::extracted};
+use limbwise_device::{Domain, Gadget, LweFill, LweHandle, LweShape, Role, Rounding, ops::extracted};
 use limbwise_math::gadget::{mod_switch, mod_switch_centred};
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 /// A batch of LWE ciphertexts.
 #[derive(Clone)]
 pub struct CpuLwe {
     pub(crate) shape: LweShape,
     /// Entry by entry, mask first.
-    pub(crate) words: Arc<Vec<u64>>,
+    words: Words,
+}
+
+/// Words as they are stored. Keys modulo at most 2^32 take half the room: a key switch reads all of one and does little
+/// with it.
+#[derive(Clone)]
+enum Words {
+    Whole(Arc<Vec<u64>>),
+    Half(Arc<Vec<u32>>),
 }
 
 impl LweHandle for CpuLwe {
@@ -23,18 +35,38 @@ impl LweHandle for CpuLwe {
     }
 }
 
-/// Columns of a product with rows that are summed together: in the L1 cache for eight rows and some entries.
-const COLUMNS: usize = 128;
+/// Words of sums that are made together, of all entries: in the L1 cache beside some rows.
+const SUMS: usize = 4096;
+/// Least columns of a row that are read together: a kilobyte.
+const LEAST_COLUMNS: usize = 256;
+/// Rows that stay in the L1 cache while all entries take them.
+const ROWS: usize = 16;
 
 impl CpuLwe {
+    fn new(shape: LweShape, words: Vec<u64>) -> Self {
+        Self { shape, words: Words::Whole(Arc::new(words)) }
+    }
+
+    /// All words.
+    pub(crate) fn all(&self) -> Cow<'_, [u64]> {
+        match &self.words {
+            Words::Whole(words) => Cow::Borrowed(words),
+            Words::Half(words) => words.iter().map(|&x| x.into()).collect(),
+        }
+    }
+
     /// The words of one entry; a batch of one stands for every entry.
-    pub(crate) fn entry(&self, i: usize) -> &[u64] {
+    pub(crate) fn entry(&self, i: usize) -> Cow<'_, [u64]> {
         let words = self.shape.words();
-        &self.words[i % self.shape.batch * words..][..words]
+        let range = i % self.shape.batch * words..(i % self.shape.batch + 1) * words;
+        match &self.words {
+            Words::Whole(words) => Cow::Borrowed(&words[range]),
+            Words::Half(words) => words[range].iter().map(|&x| x.into()).collect(),
+        }
     }
 
     fn map(&self, f: impl Fn(u64) -> u64) -> Self {
-        Self { shape: self.shape, words: Arc::new(self.words.iter().map(|&x| f(x)).collect()) }
+        Self::new(self.shape, self.all().iter().map(|&x| f(x)).collect())
     }
 }
 
@@ -66,25 +98,42 @@ impl Cpu {
         let mut words = vec![0; shape.batch * shape.words()];
         let items: Vec<&mut [u64]> = words.chunks_exact_mut(shape.words()).collect();
         self.each(shape.batch * shape.words(), items, task);
-        CpuLwe { shape, words: Arc::new(words) }
+        CpuLwe::new(shape, words)
+    }
+
+    /// Ciphertexts from the host; keys of short words take half the room.
+    pub(crate) fn given_lwe(&self, shape: LweShape, role: Role, fill: LweFill<'_>) -> CpuLwe {
+        let half =
+            matches!(role, Role::EvaluationKey(_)) && shape.modulus <= 1 << 32 && shape.modulus.is_power_of_two();
+        if !half {
+            return self.fresh_lwe(shape, fill);
+        }
+        let mut words = vec![0u32; shape.batch * shape.words()];
+        let items: Vec<&mut [u32]> = words.chunks_exact_mut(shape.words()).collect();
+        self.each(shape.batch * shape.words(), items, |i, out| {
+            let mut entry = vec![0; shape.words()];
+            fill(i, &mut entry);
+            out.iter_mut().zip(entry).for_each(|(out, x)| *out = u32::try_from(x).expect("below the modulus"));
+        });
+        CpuLwe { shape, words: Words::Half(Arc::new(words)) }
     }
 
     pub(crate) fn stacked_lwe(&self, parts: &[&CpuLwe]) -> CpuLwe {
-        let words: Vec<u64> = parts.iter().flat_map(|p| p.words.iter().copied()).collect();
+        let words: Vec<u64> = parts.iter().flat_map(|p| p.all().into_owned()).collect();
         let batch = parts.iter().map(|p| p.shape.batch).sum();
-        CpuLwe { shape: parts[0].shape.with_batch(batch), words: Arc::new(words) }
+        CpuLwe::new(parts[0].shape.with_batch(batch), words)
     }
 
     pub(crate) fn split_lwe(&self, a: &CpuLwe, from: usize, to: usize) -> CpuLwe {
-        let words = a.words[from * a.shape.words()..to * a.shape.words()].to_vec();
-        CpuLwe { shape: a.shape.with_batch(to - from), words: Arc::new(words) }
+        let words = a.all()[from * a.shape.words()..to * a.shape.words()].to_vec();
+        CpuLwe::new(a.shape.with_batch(to - from), words)
     }
 
     pub(crate) fn sum_of_lwe(&self, a: &CpuLwe, b: &CpuLwe) -> CpuLwe {
         let shape = a.shape.with_batch(a.shape.batch.max(b.shape.batch));
         self.fresh_lwe(shape, |i, out| {
-            let words = a.entry(i).iter().zip(b.entry(i));
-            out.iter_mut().zip(words).for_each(|(out, (&x, &y))| *out = add(shape.modulus, x, y));
+            let (a, b) = (a.entry(i), b.entry(i));
+            out.iter_mut().zip(a.iter().zip(&*b)).for_each(|(out, (&x, &y))| *out = add(shape.modulus, x, y));
         })
     }
 
@@ -94,7 +143,7 @@ impl Cpu {
 
     pub(crate) fn shifted_lwe(&self, a: &CpuLwe, constants: &[u64]) -> CpuLwe {
         self.fresh_lwe(a.shape, |i, out| {
-            out.copy_from_slice(a.entry(i));
+            out.copy_from_slice(&a.entry(i));
             let body = out.last_mut().expect("a ciphertext has a body");
             *body = add(a.shape.modulus, *body, constants[i % constants.len()]);
         })
@@ -104,10 +153,10 @@ impl Cpu {
         let from = a.shape.modulus;
         self.fresh_lwe(a.shape.with_modulus(to), |i, out| match rounding {
             Rounding::Nearest => {
-                out.iter_mut().zip(a.entry(i)).for_each(|(out, &x)| *out = mod_switch(x, from, to));
+                out.iter_mut().zip(&*a.entry(i)).for_each(|(out, &x)| *out = mod_switch(x, from, to));
             }
             Rounding::CentredForBinary => {
-                out.copy_from_slice(a.entry(i));
+                out.copy_from_slice(&a.entry(i));
                 mod_switch_centred(out, from, to);
             }
         })
@@ -119,7 +168,8 @@ impl Cpu {
         let weights: Vec<u32> = gadget.log_factors().collect();
         let shape = LweShape { dimension: a.shape.dimension * weights.len(), ..a.shape };
         self.fresh_lwe(shape, |i, out| {
-            let (body, words) = a.entry(i).split_last().expect("a ciphertext has a body");
+            let entry = a.entry(i);
+            let (body, words) = entry.split_last().expect("a ciphertext has a body");
             let (last, out) = out.split_last_mut().expect("a ciphertext has a body");
             for (out, &x) in out.chunks_exact_mut(weights.len()).zip(words) {
                 let plain = add(q, x, shift);
@@ -138,15 +188,21 @@ impl Cpu {
         let (q, words, batch) = (a.shape.modulus, rows.shape.words(), a.shape.batch);
         let factors: Vec<Vec<i64>> =
             (0..batch).map(|e| a.entry(e)[..a.shape.dimension].iter().map(|&x| centred(q, x)).collect()).collect();
-        let starts: Vec<usize> = (0..words).step_by(COLUMNS).collect();
+        let share = words.div_ceil(self.threads()).next_multiple_of(16);
+        let columns = (SUMS / batch).clamp(LEAST_COLUMNS, SUMS).min(share);
+        let starts: Vec<usize> = (0..words).step_by(columns).collect();
         let mut tiles: Vec<Vec<u64>> = vec![Vec::new(); starts.len()];
         let items: Vec<(usize, &mut Vec<u64>)> = starts.iter().copied().zip(&mut tiles).collect();
         self.each(a.shape.dimension * words, items, |_, (start, tile)| {
-            let columns = start..(start + COLUMNS).min(words);
-            *tile = if q.is_power_of_two() {
-                self.wrapping_tile(&factors, rows, columns)
-            } else {
-                whole_tile(q, &factors, rows, columns)
+            let columns = start..(start + columns).min(words);
+            *tile = match &rows.words {
+                Words::Half(all) => self.wrapping_tile((all, q), (words, columns), &factors, |f| {
+                    u32::try_from(f.cast_unsigned() & u64::from(u32::MAX)).expect("32 bits")
+                }),
+                Words::Whole(all) if q.is_power_of_two() => {
+                    self.wrapping_tile((all, q), (words, columns), &factors, i64::cast_unsigned)
+                }
+                Words::Whole(_) => whole_tile(q, &factors, rows, columns),
             };
         });
         self.fresh_lwe(rows.shape.with_batch(batch), |e, out| {
@@ -159,16 +215,21 @@ impl Cpu {
         })
     }
 
-    fn wrapping_tile(&self, factors: &[Vec<i64>], rows: &CpuLwe, columns: std::ops::Range<usize>) -> Vec<u64> {
-        /// Rows that stay in the L1 cache while all entries take them.
-        const ROWS: usize = 16;
-        let (width, words) = (columns.len(), rows.shape.words());
-        let mut sums = vec![0u64; factors.len() * width];
-        let all = rows.words.chunks_exact(words).map(|row| &row[columns.clone()]).collect::<Vec<&[u64]>>();
+    /// Some columns of the sums of all entries, modulo a power of two that a word holds.
+    fn wrapping_tile<W: Wrapping + Default + Into<u64>>(
+        &self,
+        (all, modulus): (&[W], u64),
+        (words, columns): (usize, std::ops::Range<usize>),
+        factors: &[Vec<i64>],
+        word: impl Fn(i64) -> W,
+    ) -> Vec<u64> {
+        let width = columns.len();
+        let mut sums = vec![W::default(); factors.len() * width];
+        let all = all.chunks_exact(words).map(|row| &row[columns.clone()]).collect::<Vec<&[W]>>();
         for (first, rows) in (0..).step_by(ROWS).zip(all.chunks(ROWS)) {
             for (sums, factors) in sums.chunks_exact_mut(width).zip(factors) {
-                let mut own = [0; ROWS];
-                own.iter_mut().zip(&factors[first..]).for_each(|(own, f)| *own = f.cast_unsigned());
+                let mut own = [W::default(); ROWS];
+                own.iter_mut().zip(&factors[first..]).for_each(|(own, &f)| *own = word(f));
                 let own = &own[..rows.len()];
                 match self.isa() {
                     Isa::Ifma => ifma::wrapping_sums(
@@ -179,9 +240,7 @@ impl Cpu {
                 }
             }
         }
-        let mask = rows.shape.modulus - 1;
-        sums.iter_mut().for_each(|x| *x &= mask);
-        sums
+        sums.into_iter().map(|x| x.into() & (modulus - 1)).collect()
     }
 
     pub(crate) fn extracted_lwe(&self, glwe: &[&CpuPoly], at: &[usize]) -> CpuLwe {
@@ -225,7 +284,7 @@ impl Cpu {
 /// The same with whole sums.
 fn whole_tile(q: u64, factors: &[Vec<i64>], rows: &CpuLwe, columns: std::ops::Range<usize>) -> Vec<u64> {
     let mut sums = vec![0i128; factors.len() * columns.len()];
-    for (i, row) in rows.words.chunks_exact(rows.shape.words()).enumerate() {
+    for (i, row) in rows.all().chunks_exact(rows.shape.words()).enumerate() {
         for (sums, factors) in sums.chunks_exact_mut(columns.len()).zip(factors) {
             let factor = i128::from(factors[i]);
             sums.iter_mut().zip(&row[columns.clone()]).for_each(|(sum, &x)| *sum += factor * i128::from(x));

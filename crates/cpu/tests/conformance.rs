@@ -3,7 +3,7 @@
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
     Basis, Checked, Device, HostRead, Lockstep, RingSpec, Role, Shape,
-    conformance::{random_program, with_device},
+    conformance::{random_program, random_tfhe_program, with_device},
     conformance_suite,
 };
 use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below};
@@ -40,6 +40,26 @@ proptest! {
                 }
                 let ring = dev.ring(&RingSpec { log_n, primes }).unwrap();
                 random_program(&dev, &ring, &script);
+            });
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
+
+    /// The same for TFHE's operations, through every kind of kernel.
+    #[test]
+    fn random_tfhe_programs_agree(
+        script in prop::collection::vec(any::<(u8, u8)>(), 1..20),
+        (log_n, bits) in prop::sample::select(vec![(10, 48), (11, 50), (11, 32), (12, 49), (10, 60)]),
+    ) {
+        for isa in [Isa::Avx2, Isa::Ifma] {
+            with_device(isa.name(), || lockstep(isa), |dev| {
+                let dev = Checked(dev);
+                let primes = ntt_primes_below(log_n, bits, 1, &[]).unwrap();
+                let ring = dev.ring(&RingSpec { log_n, primes }).unwrap();
+                random_tfhe_program(&dev, &ring, &script);
             });
         }
     }

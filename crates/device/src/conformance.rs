@@ -5,7 +5,7 @@
 
 mod tfhe;
 
-pub use tfhe::{blind_rotation, lwe};
+pub use tfhe::{blind_rotation, lwe, random_tfhe_program};
 
 use crate::{
     composites,

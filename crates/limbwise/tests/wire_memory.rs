@@ -4,6 +4,7 @@
 use limbwise::{
     params::Params,
     rlwe::KeyForm,
+    tfhe::TfheParams,
     wire::{self, KeyFile, Lock},
 };
 use limbwise_cpu::Cpu;
@@ -30,7 +31,7 @@ fn sealed(kind: u16, fingerprint: &[u8], header: &str, body: &[u8]) -> Vec<u8> {
     [&file[..], &digest, header.as_bytes(), body].concat()
 }
 
-fn load(kind: u16, bytes: &[u8], dev: &Cpu, params: &Params) -> bool {
+fn load(kind: u16, bytes: &[u8], dev: &Cpu, (params, tfhe): (&Params, &TfheParams)) -> bool {
     match kind {
         1 => wire::read_params(bytes).is_ok(),
         2 => wire::read_public_key(bytes, dev, params).is_ok(),
@@ -38,6 +39,9 @@ fn load(kind: u16, bytes: &[u8], dev: &Cpu, params: &Params) -> bool {
         4 => wire::read_secret_key(bytes, params, Lock::None).is_ok(),
         5 => wire::read_ciphertext(bytes, dev, params).is_ok(),
         6 => wire::read_plaintext(bytes, dev, params).is_ok(),
+        9 => wire::read_tfhe_params(bytes).is_ok(),
+        10 => wire::read_tfhe_keys(bytes, dev, tfhe).is_ok(),
+        12 => wire::read_tfhe_ciphertext(bytes, dev, tfhe).is_ok(),
         _ => wire::read_text(bytes, wire::FileKind::Graph).is_ok(),
     }
 }
@@ -47,10 +51,15 @@ fn memory_is_bounded_by_the_file() {
     let fixture = |name: &str| std::fs::read(format!("{}/tests/wire/v1/{name}.lw", env!("CARGO_MANIFEST_DIR")));
     let params = wire::read_params(fixture("params").expect("there")).expect("good");
     let name = wire::params::fingerprint(&params).0;
+    let tfhe = wire::read_tfhe_params(fixture("tfhe-params").expect("there")).expect("good");
+    let tfhe_name = wire::tfhe_fingerprint(&tfhe).0;
+    let params = (&params, &tfhe);
     let dev = Cpu::builder().open().expect("a device");
     // Opens the ring, whose tables are not the file's.
     let good = fixture("ciphertext").expect("there");
-    assert!(load(5, &good, &dev, &params));
+    assert!(load(5, &good, &dev, params));
+    let keys = fixture("tfhe-keys").expect("there");
+    assert!(load(10, &keys, &dev, params));
     let estimate = r#""estimate":{"magnitude":1.0,"peak":1.0,"real":true,"independent":0.0,"sources":[]}"#;
     let ciphertext = |batch: u64, parts: u64, seeded: bool| {
         format!(r#"{{"level":1,"scale":1e6,"slots":512,"batch":{batch},"parts":{parts},"seeded":{seeded},{estimate}}}"#)
@@ -68,19 +77,29 @@ fn memory_is_bounded_by_the_file() {
         (6, format!(r#"{{"level":1,"scale":1e6,"slots":512,"batch":1048576,{estimate}}}"#)),
         (7, r#"{"bytes":18446744073709551615}"#.into()),
         (7, r#"{"bytes":1099511627776}"#.into()),
+        (10, r#"{"tag":1}"#.into()),
+        (12, r#"{"tag":1,"batch":1048576,"range":[0,1],"norm_squared":1.0}"#.into()),
+        (12, r#"{"tag":1,"batch":18446744073709551615,"range":[0,1],"norm_squared":1.0}"#.into()),
     ];
+    let fingerprint = |kind: u16| match kind {
+        7 => &[0; 32],
+        10 | 12 => &tfhe_name,
+        _ => &name,
+    };
     for (kind, header) in claims {
         for body in [&[][..], &[0; 100_000]] {
-            let bytes = sealed(kind, if kind == 7 { &[0; 32] } else { &name }, &header, body);
+            let bytes = sealed(kind, fingerprint(kind), &header, body);
             MEMORY.reset_peak_usage();
             let before = MEMORY.current_usage();
-            assert!(!load(kind, &bytes, &dev, &params), "{header:.80} with {} bytes behind it", body.len());
+            assert!(!load(kind, &bytes, &dev, params), "{header:.80} with {} bytes behind it", body.len());
             let taken = MEMORY.peak_usage() - before;
             assert!(taken <= most(&bytes), "{taken} bytes for a file of {}: {header:.80}", bytes.len());
         }
     }
-    MEMORY.reset_peak_usage();
-    let before = MEMORY.current_usage();
-    assert!(load(5, &good, &dev, &params));
-    assert!(MEMORY.peak_usage() - before <= most(&good));
+    for (kind, good) in [(5, &good), (10, &keys)] {
+        MEMORY.reset_peak_usage();
+        let before = MEMORY.current_usage();
+        assert!(load(kind, good, &dev, params));
+        assert!(MEMORY.peak_usage() - before <= most(good), "kind {kind}");
+    }
 }

@@ -59,7 +59,9 @@ pub enum MachineError {
         wanted: String,
     },
     /// An operation that the machine has no unit for.
-    #[error("machine \"{machine}\" has no unit for {op} (node {node} of the program): choose a machine that runs TFHE")]
+    #[error(
+        "machine \"{machine}\" has no unit for {op} (node {node} of the program): {why}; choose a machine that runs TFHE, as cpu, or counts"
+    )]
     NoUnit {
         /// The machine.
         machine: String,
@@ -67,6 +69,8 @@ pub enum MachineError {
         op: &'static str,
         /// The first node that asks for it.
         node: u32,
+        /// What its units are not made for.
+        why: &'static str,
     },
     /// A program whose primes are wider than the machine's words.
     #[error(

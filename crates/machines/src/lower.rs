@@ -132,11 +132,13 @@ impl<'a> Work<'a> {
     /// The value that a node may overwrite: its whole first operand, if the program handed that over.
     pub(crate) fn overwrites(&self, id: NodeId, next_use: u32) -> Option<NodeId> {
         let (&(first, _), others) = self.reads(id).split_first()?;
+        if !self.graph.node(id).op().is_in_place() {
+            return None;
+        }
         let (old, new, node) = (self.graph.shape(first), self.graph.shape(id), self.graph.node(first));
         let alike = old.ring == new.ring && old.basis == new.basis && old.batch == new.batch;
         let last = next_use == NEVER && !self.is_result[first.index()] && !node.op().is_input();
-        let may = self.graph.node(id).op().is_in_place() && alike && last;
-        (may && others.iter().all(|(value, _)| *value != first)).then_some(first)
+        (alike && last && others.iter().all(|(value, _)| *value != first)).then_some(first)
     }
 
     /// For each read in the order of the plan, the position of the next read of the same value; for each value, the
@@ -155,12 +157,15 @@ impl<'a> Work<'a> {
 
     /// Bytes of some limbs of a value.
     pub(crate) fn bytes(&self, value: NodeId, basis: Basis) -> u64 {
-        self.words.bytes(self.graph.shape(value), basis)
+        match self.graph.lwe_shape(value) {
+            Some(shape) => shape.bytes(),
+            None => self.words.bytes(self.graph.shape(value), basis),
+        }
     }
 
-    /// All limbs of a value.
+    /// All limbs of a value; LWE ciphertexts have none.
     pub(crate) fn whole(&self, value: NodeId) -> Basis {
-        self.graph.shape(value).basis
+        self.graph.lwe_shape(value).map_or_else(|| self.graph.shape(value).basis, |_| Basis::default())
     }
 
     pub(crate) fn is_input(&self, value: NodeId) -> bool {

@@ -37,6 +37,9 @@ pub struct Report {
     pub roofline: Option<Roofline>,
     /// Where the time goes: shares of the critical path, with inner regions included.
     pub regions: Vec<RegionTime>,
+    /// What each operator does, the most multiplications first; of the machine that counts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub operators: Vec<Operator>,
     /// What was done to the program so that it fits, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -51,6 +54,36 @@ pub struct RegionTime {
     pub path: String,
     /// Its share of the program's time.
     pub seconds: f64,
+}
+
+/// What all operations do that stand in regions of one name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Operator {
+    /// Name of the regions.
+    pub name: String,
+    /// Modular products, by the convention of `limbwise_graph::counts`.
+    pub multiplications: u64,
+    /// Modular sums: two a butterfly, one a word that is added or accumulated.
+    pub additions: u64,
+    /// Words that only move: automorphisms, products with monomials, extraction.
+    pub moved_words: u64,
+    /// Bytes of operands, each read whole, by the role of what was read.
+    pub read_bytes: BTreeMap<String, u64>,
+    /// Bytes of results.
+    pub written_bytes: u64,
+}
+
+impl Operator {
+    /// Nothing yet.
+    pub(crate) fn named(name: &str) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// Bytes read and written.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.read_bytes.values().fold(self.written_bytes, |sum, &bytes| sum.saturating_add(bytes))
+    }
 }
 
 /// Area of a machine and what a program draws on it.
@@ -157,6 +190,7 @@ impl Report {
                 .filter(|(_, ticks)| share(*ticks) >= LEAST_SHARE)
                 .map(|(path, ticks)| RegionTime { path, seconds: as_f64(ticks) * program.tick_seconds })
                 .collect(),
+            operators: Vec::new(),
             notes: split_note(machine.words(), graph).into_iter().collect(),
             assumed: machine.spec().assumed(),
         }
@@ -204,7 +238,10 @@ pub(crate) fn kind_name(kind: TaskKind) -> &'static str {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} s", self.machine, number(self.seconds))?;
+        match self.operators[..] {
+            [] => write!(f, "{}: {} s", self.machine, number(self.seconds))?,
+            _ => write!(f, "{}: {} modular products; nothing takes time", self.machine, self.products)?,
+        }
         if let Some(cycles) = self.cycles {
             write!(f, ", {cycles} cycles")?;
         }
@@ -222,6 +259,7 @@ impl fmt::Display for Report {
             writeln!(f)?;
         }
         self.write_bytes(f)?;
+        self.write_operators(f)?;
         let mut regions: Vec<&RegionTime> = self.regions.iter().collect();
         regions.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
         for region in regions.iter().take(SHOWN) {
@@ -238,6 +276,36 @@ impl fmt::Display for Report {
 impl Report {
     fn share(&self, seconds: f64) -> f64 {
         seconds / self.seconds.max(f64::MIN_POSITIVE)
+    }
+
+    fn write_operators(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let products = self.operators.iter().map(|o| o.multiplications).sum();
+        let bytes = self.operators.iter().map(Operator::bytes).sum();
+        if self.operators.is_empty() {
+            return Ok(());
+        }
+        let head = ["operator", "multiplications", "", "additions", "words moved", "bytes", "", "a byte"];
+        writeln!(
+            f,
+            "  {:<16} {:>15} {:>7} {:>15} {:>13} {:>15} {:>7} {:>7}",
+            head[0], head[1], head[2], head[3], head[4], head[5], head[6], head[7]
+        )?;
+        for o in &self.operators {
+            let percent = |x: u64, all: u64| format!("{:.1} %", 100.0 * as_f64(x) / as_f64(all.max(1)));
+            let name: String = o.name.chars().take(16).collect();
+            writeln!(
+                f,
+                "  {name:<16} {:>15} {:>7} {:>15} {:>13} {:>15} {:>7} {:>7.2}",
+                o.multiplications,
+                percent(o.multiplications, products),
+                o.additions,
+                o.moved_words,
+                o.bytes(),
+                percent(o.bytes(), bytes),
+                as_f64(o.multiplications) / as_f64(o.bytes().max(1))
+            )?;
+        }
+        Ok(())
     }
 
     fn write_energy(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

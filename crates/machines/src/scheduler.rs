@@ -9,7 +9,7 @@ use limbwise_graph::Graph;
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// A program with the start of each task.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Schedule {
     /// What is scheduled.
     pub program: Program,

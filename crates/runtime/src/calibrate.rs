@@ -8,7 +8,7 @@ use crate::{
     host::{Host, open, resident_memory_bytes},
 };
 use limbwise_cpu::Cpu;
-use limbwise_device::{Basis, Device, Domain, Ring, RingSpec, Role, Shape};
+use limbwise_device::{Basis, Device, Domain, Gadget, Ggsw, LweShape, Ring, RingSpec, Role, Shape};
 use limbwise_machines::Spec;
 use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below, sampling::Seed};
 use std::{
@@ -139,6 +139,89 @@ pub fn calibrate(dev: &Cpu, log_n: u32) -> Result<Calibration> {
     let memory = Memory { copy, permute, expand, together, node };
     let toml = toml(dev.threads(), log_n, [&short, &long], &memory);
     Ok(Calibration { isa, threads: dev.threads(), resident_bytes, toml, key_read_gb_s: None })
+}
+
+impl Calibration {
+    /// The same with the rates of blind rotation and of LWE key switches at one ring degree, in about a second: for
+    /// programs on TFHE. Rotations are of one and of three digits, of few steps whose key stays in the cache, and of many
+    /// whose key does not.
+    ///
+    /// # Errors
+    /// As [`calibrate`].
+    pub fn with_rotations(mut self, log_n: u32) -> Result<Self> {
+        let alone = open("cpu", &Host { isa: Some(self.isa.clone()), threads: Some(1) })?;
+        let mut text = String::new();
+        let mut key_gb_s = 0.0;
+        for (section, bits) in [("short", 48), ("long", 58)] {
+            let ring = one_prime(&alone, log_n, bits)?;
+            let one = step_ns(&alone, &ring, (1, HOT_ENTRIES), 0);
+            let three = step_ns(&alone, &ring, (3, HOT_ENTRIES), 0);
+            let digit = ((three - one) / 4.0).max(0.0);
+            let component = (one / 2.0 - digit).max(0.0);
+            if section == "short" {
+                let waited = (step_ns(&alone, &ring, (1, 1), COLD_KEY_BYTES) - one).max(1e-3);
+                key_gb_s = (32u64 << log_n) as f64 / waited;
+            }
+            let at = |ns: f64| {
+                let at = |l: u32| ns * f64::from(l) / f64::from(log_n) * (f64::from(l) - f64::from(log_n)).exp2();
+                (10..=17).map(|l| format!("{:.1}", at(l))).collect::<Vec<_>>().join(", ")
+            };
+            let (digit, component) = (at(digit), at(component));
+            let _ = write!(
+                text,
+                "\n[rotation.{section}]\ndigit_ns_per_limb = [{digit}]\ncomponent_ns_per_limb = [{component}]\n"
+            );
+        }
+        let term = product_term_ns(&alone);
+        let _ = write!(
+            self.toml,
+            "\n[rotation]\nkey_gb_s = {:.3}\n{text}\n[lwe]\nproduct_term_ns = {term:.4}\n",
+            key_gb_s.clamp(1e-3, 1e6)
+        );
+        Ok(self)
+    }
+}
+
+/// Entries of a batch whose key is in the cache.
+const HOT_ENTRIES: usize = 4;
+/// Bytes of a key that no cache has.
+const COLD_KEY_BYTES: usize = 48 << 20;
+
+fn one_prime(dev: &Cpu, log_n: u32, bits: u32) -> Result<Ring> {
+    let primes = ntt_primes_below(log_n, bits, 1, &[]).map_err(|e| limbwise::Error::Params(e.into()))?;
+    Ok(dev.ring(&RingSpec { log_n, primes }).map_err(limbwise::Error::Ring)?)
+}
+
+/// Nanoseconds of a step for one entry of a batch, with a key of at least so many bytes.
+fn step_ns(dev: &Cpu, ring: &Ring, (levels, batch): (u32, usize), key_bytes: usize) -> f64 {
+    let rows = 2 * levels as usize;
+    let steps = (key_bytes / (2 * rows * 8 * ring.n())).max(if ring.log_n() > 12 { 2 } else { 16 });
+    let key = Shape { batch: steps, ..Shape::eval(ring, ring.full()) };
+    let part = |_| {
+        dev.upload(&key, Role::Temporary, &|at, row| {
+            row.iter_mut().zip(1u64..).for_each(|(x, i)| *x = at.modulus.reduce(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        })
+    };
+    let rows = (0..rows).map(|_| (0..2).map(part).collect()).collect();
+    let key = Ggsw { gadget: Gadget { base_log: 8, levels }, rows };
+    let shape = LweShape { dimension: steps, modulus: 2 << ring.log_n(), batch };
+    let exponents = dev.upload_lwe(shape, Role::Temporary, &|entry, words| {
+        let word = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (63 - ring.log_n());
+        words.iter_mut().zip(entry as u64..).for_each(|(x, i)| *x = word(i + 1));
+    });
+    let test = polynomial(dev, ring, ring.full(), Domain::Coeff);
+    let least = (0..3).map(|_| seconds(|| drop(dev.blind_rotate(&test, &exponents, &key)))).fold(f64::MAX, f64::min);
+    least * 1e9 / (steps * batch) as f64
+}
+
+/// Nanoseconds to add a word of a row times a digit, modulo a power of two.
+fn product_term_ns(dev: &Cpu) -> f64 {
+    let (rows, words, batch) = (2048, 1024, 4);
+    let shape = LweShape { dimension: words - 1, modulus: 1 << 32, batch: rows };
+    let row = dev.upload_lwe(shape, Role::Temporary, &|entry, out| out.fill(entry as u64));
+    let digits = LweShape { dimension: rows, batch, ..shape };
+    let digits = dev.upload_lwe(digits, Role::Temporary, &|_, out| out.fill(3));
+    seconds(|| drop(dev.lwe_product(&digits, &row))) * 1e9 / (rows * words * batch) as f64
 }
 
 /// Rates that do not depend on the prime.

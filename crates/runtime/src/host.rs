@@ -43,14 +43,23 @@ pub fn open(name: &str, host: &Host) -> Result<Cpu> {
 /// # Errors
 /// [`Error::Memory`], or a device that cannot get it.
 pub fn reserve<P: Program>(dev: &Cpu, program: &P, process_bytes: u64, polynomial_bytes: u64) -> Result<()> {
-    if let (Some(available), Some(held)) = (available_memory_bytes(), resident_memory_bytes())
-        && available.saturating_add(held) < process_bytes
-    {
-        return Err(Error::Memory { needed: process_bytes, available: available + held });
-    }
+    fits(process_bytes)?;
     let ring = program.params().ring();
     let limbs = usize::try_from(polynomial_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
     Ok(dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?)
+}
+
+/// Whether the system has what the whole process will need.
+///
+/// # Errors
+/// [`Error::Memory`].
+pub(crate) fn fits(process_bytes: u64) -> Result<()> {
+    match (available_memory_bytes(), resident_memory_bytes()) {
+        (Some(available), Some(held)) if available.saturating_add(held) < process_bytes => {
+            Err(Error::Memory { needed: process_bytes, available: available + held })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Most memory this process has held so far (VmHWM), in bytes; `None` where the system does not tell.

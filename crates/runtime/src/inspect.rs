@@ -11,7 +11,7 @@ use limbwise::{
     rlwe::{KeyForm, key_bytes},
     wire::{
         Container, FileKind, Fingerprint, KeyFile, WireError, container::VERSION, read_ciphertext, read_params,
-        read_plaintext, read_public_key,
+        read_plaintext, read_public_key, read_tfhe_params,
     },
 };
 use limbwise_apps::{Description, description};
@@ -140,8 +140,13 @@ fn verified(path: &Path, kind: FileKind, params: Option<&Params>, dev: &Cpu) -> 
         }
         FileKind::Graph => drop(read_graph(file()?)?),
         FileKind::MachineReport => drop(read_report(file()?)?),
+        FileKind::TfheParams => drop(read_tfhe_params(file()?).map_err(of_file)?),
         // Its only block is the secret.
-        FileKind::SecretKey => return Ok(false),
+        FileKind::SecretKey | FileKind::TfheSecretKey => return Ok(false),
+        // What they are checked with is not a parameter set of this kind.
+        FileKind::TfheKeys | FileKind::TfheCiphertext => {
+            return Err(Error::NoParams { path: path.display().to_string() });
+        }
     }
     Ok(true)
 }

@@ -5,7 +5,8 @@
 //! Stays out: printing, arguments, arithmetic.
 //!
 //! Read in this order: [`server`], `client` and `session` (what every reading goes through), [`mod@record`],
-//! [`mod@plan`], [`frontier`], [`keys`], [`clock`], `run`, `shadow`, [`files`], [`mod@calibrate`], [`reproduce`], [`tape`].
+//! [`mod@plan`], [`frontier`], [`keys`], [`clock`], `run`, `shadow`, [`files`], [`mod@calibrate`], [`reproduce`],
+//! [`tape`]; of workloads on TFHE [`logic`].
 //! What has a secret key exists only under the feature `client`.
 
 #[cfg(feature = "client")]
@@ -24,6 +25,7 @@ pub mod journal;
 #[cfg(feature = "client")]
 pub mod keygen;
 pub mod keys;
+pub mod logic;
 pub mod places;
 pub mod plan;
 pub mod record;

@@ -83,7 +83,7 @@ impl Engine for Evaluation {
             return Ok("a description of a program".into());
         }
         match wire::FileKind::of(head) {
-            Ok(wire::FileKind::SecretKey) => {
+            Ok(wire::FileKind::SecretKey | wire::FileKind::TfheSecretKey) => {
                 let next =
                     "keep it where it was made, and send what \"limbwise keygen\" put into the server's directory";
                 Err(Refusal::new("a secret key must not leave its client", "a secret key", "public files", next))

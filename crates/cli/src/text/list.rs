@@ -1,6 +1,6 @@
 //! The text of what there is.
 
-use super::{machines, params, table::line};
+use super::{logic, machines, params, table::line};
 use crate::verbs::list::{Device, Everything};
 
 /// Everything by kind.
@@ -11,6 +11,8 @@ pub(crate) fn render(all: &Everything) -> String {
     }
     text += "\npresets\n";
     text += &params::sets(&all.presets);
+    text += "\n";
+    text += &logic::sets(&all.tfhe_presets);
     text += "\nmachines\n";
     text += &machines::list(&all.machines);
     text += "\ndevices\n";

@@ -5,6 +5,7 @@
 #[cfg(feature = "client")]
 pub(crate) mod bench;
 pub(crate) mod list;
+pub(crate) mod logic;
 pub(crate) mod machines;
 pub(crate) mod params;
 pub(crate) mod plan;

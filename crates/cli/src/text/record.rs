@@ -4,7 +4,7 @@ use super::{
     table::{line, render as table},
     units,
 };
-use crate::verbs::record::Recorded;
+use crate::verbs::record::{Recorded, RecordedLogic};
 use limbwise::rlwe::KeyForm;
 use limbwise_runtime::plan::PlannedKey;
 
@@ -15,6 +15,14 @@ pub(crate) fn render(done: &Recorded) -> String {
     let products = format!("{} modular products", units::count(done.counts.products()));
     line("operations", &format!("{} with {}, {products}", units::count(done.nodes as u64), done.preset))
         + &line("keys", &keys)
+}
+
+/// What was recorded of a program on TFHE.
+pub(crate) fn logic(done: &RecordedLogic) -> String {
+    let products = format!("{} modular products", units::count(done.counts.products()));
+    line("operations", &format!("{} with {}, {products}", units::count(done.nodes as u64), done.preset))
+        + &line("bootstraps", &units::count(done.bootstrappings))
+        + &line("keys", &units::bytes(done.key_bytes))
 }
 
 /// One line a key.

@@ -30,6 +30,7 @@ pub(crate) struct List {
 pub(crate) struct Everything {
     pub(crate) workloads: Vec<Named>,
     pub(crate) presets: Vec<params::Set>,
+    pub(crate) tfhe_presets: Vec<params::TfheSet>,
     pub(crate) machines: Vec<machines::Summary>,
     pub(crate) devices: Vec<Device>,
 }
@@ -65,6 +66,7 @@ impl List {
         let everything = Everything {
             workloads: workload::all().into_iter().map(|(name, about)| Named { name, about }).collect(),
             presets: params::all()?,
+            tfhe_presets: params::all_tfhe()?,
             machines: machines::all()?,
             devices: vec![Device { name: "cpu", threads, isas }],
         };

@@ -3,7 +3,7 @@
 use crate::{
     output::OutputArgs,
     text,
-    workload::{named_params, params_file},
+    workload::{logic, named_params, params_file},
 };
 use clap::Subcommand;
 use limbwise::{
@@ -12,9 +12,10 @@ use limbwise::{
         presets::{Preset, presets},
     },
     rlwe::{KeyForm, KeyName, key_bytes},
+    tfhe::{self, TfheLiteral, TfheParams, TfhePreset},
 };
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Check, show or choose encryption parameters
 ///
@@ -117,6 +118,64 @@ fn ciphertext_bytes(params: &Checked) -> u64 {
     2 * 8 * (params.limbs(params.top_level()) * params.ring().n()) as u64
 }
 
+/// A checked set of TFHE in numbers.
+#[derive(Debug, Serialize)]
+pub(crate) struct TfheSet {
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) purpose: Option<&'static str>,
+    pub(crate) security_bits: u32,
+    pub(crate) security: SecurityReport,
+    /// log2 of the probability that a bootstrapping fails, at the worst message.
+    pub(crate) log2_failure: f64,
+    /// A fresh ciphertext.
+    pub(crate) ciphertext_bytes: u64,
+    /// Both keys, as a server uses them.
+    pub(crate) key_bytes: u64,
+    /// The same as they are published.
+    pub(crate) published_key_bytes: u64,
+    pub(crate) literal: TfheLiteral,
+}
+
+impl TfheSet {
+    fn new(name: &str, purpose: Option<&'static str>, params: &TfheParams) -> Self {
+        Self {
+            name: name.into(),
+            purpose,
+            security_bits: params.security().bits,
+            security: params.security().clone(),
+            log2_failure: params.log2_failure(),
+            ciphertext_bytes: 8 * (params.literal().wide_dimension() as u64 + 1),
+            key_bytes: params.server_key_bytes(),
+            published_key_bytes: params.published_key_bytes(),
+            literal: params.literal().clone(),
+        }
+    }
+}
+
+/// All presets of TFHE, checked.
+///
+/// # Errors
+/// None, for presets are tested.
+pub(crate) fn all_tfhe() -> anyhow::Result<Vec<TfheSet>> {
+    let set = |p: TfhePreset| Ok(TfheSet::new(p.name, Some(p.purpose), &TfheParams::new(&p.literal)?));
+    tfhe::presets().into_iter().map(set).collect()
+}
+
+/// Sets of either kind, in one list.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Any {
+    Slots(Set),
+    Tfhe(TfheSet),
+}
+
+/// Whether a file is a parameter set of TFHE: only those have a narrow key.
+fn is_tfhe(file: &Path) -> bool {
+    let text = crate::files::read_small(file).unwrap_or_default();
+    text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("lwe_dimension"))
+}
+
 /// All presets, checked.
 ///
 /// # Errors
@@ -129,13 +188,25 @@ pub(crate) fn all() -> anyhow::Result<Vec<Set>> {
 impl Params {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         match &self.action {
+            Action::Check { file } if is_tfhe(file) => {
+                let set = TfheSet::new(&file.display().to_string(), None, &logic::file(file)?);
+                self.output.open()?.report(&set, &text::logic::set(&set))
+            }
             Action::Check { file } => {
                 let set = Set::new(&file.display().to_string(), None, &params_file(file)?);
                 self.output.open()?.report(&set, &text::params::set(&set))
             }
             Action::Show { name: None } => {
-                let sets = all()?;
-                self.output.open()?.report(&sets, &text::params::sets(&sets))
+                let (sets, tfhe) = (all()?, all_tfhe()?);
+                let text = text::params::sets(&sets) + "\n" + &text::logic::sets(&tfhe);
+                let all: Vec<Any> = sets.into_iter().map(Any::Slots).chain(tfhe.into_iter().map(Any::Tfhe)).collect();
+                self.output.open()?.report(&all, &text)
+            }
+            Action::Show { name: Some(name) } if tfhe::preset(name).is_ok() => {
+                let purpose = tfhe::presets().into_iter().find(|p| p.name == name).map(|p| p.purpose);
+                let set = TfheSet::new(name, purpose, &logic::named(name)?);
+                let comment: String = text::logic::set(&set).lines().map(|line| format!("# {line}\n")).collect();
+                self.output.open()?.report(&set, &format!("{comment}{}", toml::to_string(&set.literal)?))
             }
             Action::Show { name: Some(name) } => {
                 let params = named_params(name)?;

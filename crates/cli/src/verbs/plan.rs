@@ -3,9 +3,9 @@
 use crate::{
     host::{HostArgs, MemoryArgs},
     output::OutputArgs,
-    readings::{calibrated_with_disk, planned},
+    readings::{calibrated_with_disk, planned, planned_logic},
     text,
-    workload::Workload,
+    workload::{Workload, not_on_slots},
 };
 
 /// Say what a program takes, before any key exists
@@ -25,6 +25,7 @@ use crate::{
 ///   plaintexts     encoded clear values that the program multiplies with or adds
 ///   peak memory    most memory of the whole process, client and server together
 ///   seconds        of the evaluation on this CPU with these threads, without key generation
+///   failure        of programs on TFHE: the probability that any message comes out wrong
 ///   choices        ways to do the same that no other beats in both memory and time; the star marks what is taken
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -43,6 +44,11 @@ impl Plan {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
         let dev = self.host.open()?;
+        if let Some(built) = self.workload.logic()? {
+            not_on_slots(self.memory.is_given())?;
+            let (_, plan) = planned_logic(&dev, &built)?;
+            return output.report(&plan, &text::logic::plan(&plan));
+        }
         let built = self.workload.build(self.memory.most)?;
         let calibration = calibrated_with_disk(&dev, &built, &self.memory.key_dir())?;
         let plan = planned(&built, &calibration, self.memory.most)?.plan;

@@ -4,9 +4,9 @@ use crate::{
     files::Target,
     host::HostArgs,
     output::Output,
-    readings::{calibrated, planned, recorded},
+    readings::{calibrated, planned, recorded, recorded_logic},
     text,
-    workload::Workload,
+    workload::{Workload, logic::BuiltLogic},
 };
 use limbwise::rlwe::{KeyForm, key_bytes};
 use limbwise_graph::Counts;
@@ -46,6 +46,18 @@ pub(crate) struct Record {
     host: HostArgs,
 }
 
+/// What was recorded of a program on TFHE, whose keys are always the same two.
+#[derive(Debug, Serialize)]
+pub(crate) struct RecordedLogic {
+    pub(crate) preset: String,
+    /// Operations, inputs and views.
+    pub(crate) nodes: usize,
+    pub(crate) counts: Counts,
+    pub(crate) key_bytes: u64,
+    /// Blind rotations.
+    pub(crate) bootstrappings: u64,
+}
+
 /// What was recorded.
 #[derive(Debug, Serialize)]
 pub(crate) struct Recorded {
@@ -61,6 +73,9 @@ pub(crate) struct Recorded {
 impl Record {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let target = self.out.as_deref().map(Target::new).transpose()?;
+        if let Some(built) = self.workload.logic()? {
+            return self.logic(&built, target);
+        }
         let built = self.workload.build(None)?;
         let recording = match &built.ways[..] {
             [way] => recorded(&built.program(*way), *way)?,
@@ -86,5 +101,22 @@ impl Record {
         };
         let listed = if self.keys { text::record::keys(&done) } else { String::new() };
         Output::plain(self.json).report(&done, &(text::record::render(&done) + &listed))
+    }
+
+    /// A program on TFHE.
+    fn logic(&self, built: &BuiltLogic, target: Option<Target>) -> anyhow::Result<()> {
+        let recording = recorded_logic(built)?;
+        if let Some(target) = target {
+            target.write(&write_graph(Vec::new(), &recording.graph)?)?;
+        }
+        let traffic = recording.graph.traffic();
+        let done = RecordedLogic {
+            preset: built.preset.clone(),
+            nodes: recording.graph.nodes().len(),
+            counts: recording.graph.counts(),
+            key_bytes: traffic.bootstrap_keys.declared + traffic.evaluation_keys.declared,
+            bootstrappings: recording.rotations,
+        };
+        Output::plain(self.json).report(&done, &text::record::logic(&done))
     }
 }

@@ -1,20 +1,21 @@
 //! `limbwise run`: a program on encrypted data, every measurement beside its prediction.
 
 use crate::{
-    failure::Wrong,
+    failure::{Wrong, WrongMessages},
     host::{HostArgs, MemoryArgs},
-    output::OutputArgs,
+    output::{Output, OutputArgs},
     progress::Progress,
-    readings::{Planned, calibrated_with_disk, planned},
+    readings::{Planned, calibrated_with_disk, planned, planned_logic},
     secrets::{SeedArgs, forget_seed},
     text,
     verbs::without_nulls,
-    workload::Workload,
+    workload::{Workload, logic::BuiltLogic, not_on_slots},
 };
 use limbwise::ckks::ShadowBound;
 use limbwise_apps::Program as _;
+use limbwise_cpu::Cpu;
 use limbwise_machines::{Spec, time};
-use limbwise_runtime::{RunOptions, journal::Checkpoint, run, session::Sides};
+use limbwise_runtime::{RunOptions, journal::Checkpoint, logic, run, session::Sides};
 use std::path::PathBuf;
 
 /// Run a program on encrypted data, beside its clear twin
@@ -27,6 +28,7 @@ use std::path::PathBuf;
 ///   limbwise run logreg --iterations 4 --out report.json
 ///   limbwise run linear --op conv --memory 3GB
 ///   limbwise run bootstrap --keys disk --memory 2GB
+///   limbwise run pbs --batch 64                               programmable bootstrapping of 64 messages (TFHE)
 ///   limbwise run logreg --shadow                              which operation goes wrong, if one does
 ///
 /// What the numbers mean:
@@ -73,6 +75,10 @@ impl Run {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
         let dev = self.host.open()?;
+        if let Some(built) = self.workload.logic()? {
+            not_on_slots(self.memory.is_given() || self.checkpoint.is_some() || self.options().shadow.is_some())?;
+            return self.logic(&dev, &built, output);
+        }
         let built = self.workload.build(self.memory.most)?;
         let calibration = calibrated_with_disk(&dev, &built, &self.memory.key_dir())?;
         let Planned { way, recording, plan } = planned(&built, &calibration, self.memory.most)?;
@@ -107,6 +113,21 @@ impl Run {
         match report.shadow.and_then(|shadow| shadow.first) {
             Some(finding) => Err(Wrong(finding).into()),
             None => Ok(()),
+        }
+    }
+
+    /// A program on TFHE.
+    fn logic(&self, dev: &Cpu, built: &BuiltLogic, output: Output) -> anyhow::Result<()> {
+        let (_, plan) = planned_logic(dev, built)?;
+        output.text(&text::logic::plan(&plan))?;
+        let mut progress = Progress::new(plan.seconds_predicted);
+        let tell = &mut |event| progress.tell(event);
+        let report = logic::run(dev, (&built.program, &plan), &built.messages(), &self.seed.of_run(), tell)?;
+        progress.finish();
+        output.report(&report, &text::logic::run(&report))?;
+        match report.wrong {
+            0 => Ok(()),
+            wrong => Err(WrongMessages { wrong, all: report.messages }.into()),
         }
     }
 

@@ -5,7 +5,7 @@ use crate::{
     files::Target,
     host::HostArgs,
     output::OutputArgs,
-    readings::{calibrated, planned, read_graph, recorded},
+    readings::{calibrated, calibrated_for_logic, planned, read_graph, recorded, recorded_logic},
     specs::{assignment, changed, changes_of},
     text,
     workload::Workload,
@@ -29,6 +29,7 @@ use std::{
 ///   limbwise time logreg --machine ark,cpu
 ///   limbwise time logreg --machine ark --set memory.hbm.bandwidth_gb_s=2000 --set clusters=8
 ///   limbwise time --graph program.lw --machine ark,mine.toml  what "limbwise record" wrote
+///   limbwise time pbs --machine counts                        operations and bytes of every operator
 ///   limbwise time logreg --machine ark --trace ark.json       open it in chrome://tracing or Perfetto
 ///
 /// What the numbers mean:
@@ -39,6 +40,7 @@ use std::{
 ///   busy               share of the time in which a unit works, and what of the critical path is on it
 ///   bytes              moved in each memory, by the role of what was moved
 ///   reuse              what is loaded once and again, and how often each loaded byte is read
+///   operators          of the machine "counts": what all operations do that stand in regions of one name
 ///   regions            where the time goes: shares of the critical path, with inner regions included
 ///   assumed            numbers that nobody published, each with its reason: what the result hangs on
 #[derive(Debug, clap::Args)]
@@ -120,10 +122,18 @@ impl Time {
             let graph = read_graph(path)?;
             let log_n = graph.shapes().iter().map(|s| s.ring.log_n()).max().unwrap_or(16);
             let heading = text::time::heading(&path.display().to_string(), &graph);
-            return Ok((graph, heading, this_host.then(|| calibrated(dev, log_n)).transpose()?));
+            let is_tfhe = graph.nodes().iter().any(|node| node.op().is_tfhe());
+            let calibrate = || if is_tfhe { calibrated_for_logic(dev, log_n) } else { calibrated(dev, log_n) };
+            return Ok((graph, heading, this_host.then(calibrate).transpose()?));
         };
         if self.graph.is_some() {
             return Err(Mistake(TWO.into()).into());
+        }
+        if let Some(built) = workload.logic()? {
+            let recording = recorded_logic(&built)?;
+            let heading = text::time::heading(&built.preset, &recording.graph);
+            let calibration = this_host.then(|| calibrated_for_logic(dev, built.log_n())).transpose()?;
+            return Ok((recording.graph, heading, calibration));
         }
         let built = workload.build(None)?;
         let measured = this_host || built.ways.len() > 1;

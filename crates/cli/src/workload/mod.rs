@@ -2,7 +2,8 @@
 
 mod bootstrap;
 mod helr;
-mod linear;
+pub(crate) mod linear;
+pub(crate) mod logic;
 mod logreg;
 mod lola;
 
@@ -92,6 +93,41 @@ pub(crate) enum Workload {
     ///   helr --batch 512 --digits 4,9 --data mnist                other digits, smaller mini-batches
     #[command(verbatim_doc_comment)]
     Helr(helr::HelrArgs),
+    /// Programmable bootstrapping of a batch of small integers, each through a table (TFHE)
+    ///
+    /// The client encrypts a batch of messages; the server sends each through a table by key switch, modulus switch, blind
+    /// rotation and extraction, all of them in one call. Results are compared with the clear twin. "plan" shows security,
+    /// noise and failure probability, "time --machine counts" the operations and bytes of every operator.
+    ///
+    /// Examples:
+    ///   pbs                                                       2 bits and 2 of carry, p_fail <= 2^-128, a batch of 16
+    ///   pbs --batch 64 --tables each                              64 messages, each through its own table
+    ///   pbs --preset fhex-I-32                                    a shape of a paper, for machines of 32 bits
+    #[command(verbatim_doc_comment)]
+    Pbs(logic::PbsArgs),
+    /// Every gate of two encrypted bits, and a multiplexer, on a batch (TFHE)
+    ///
+    /// One bootstrapping a gate and bit, two for the multiplexer. Results are compared with the clear twin.
+    ///
+    /// Examples:
+    ///   gates                                                     128 bits of security, p_fail <= 2^-128, a batch of 16
+    ///   gates --preset 2-2-p64 --batch 100                        other parameters, more bits
+    #[command(verbatim_doc_comment)]
+    Gates(logic::GatesArgs),
+}
+
+/// Said by verbs that are for programs on slots alone.
+const NOT_ON_SLOTS: &str = "this verb takes programs on slots (CKKS); pbs and gates are run, planned, timed and recorded: \
+                            limbwise run pbs";
+
+/// Refuses options that only programs on slots have.
+///
+/// # Errors
+/// [`Mistake`] if one is given.
+pub(crate) fn not_on_slots(given: bool) -> Result<(), Mistake> {
+    let text =
+        "--memory, --key-dir, --checkpoint and --shadow are for programs on slots (CKKS): leave them out for TFHE";
+    if given { Err(Mistake(text.into())) } else { Ok(()) }
 }
 
 /// Name and one line of each workload.
@@ -243,6 +279,7 @@ impl Workload {
             Self::Bootstrap(args) => Data::Bootstrap(args.data.clone()),
             Self::Helr(args) => Data::Helr(args.data.remembered()),
             Self::Lola(args) => Data::Lola(args.data.remembered()),
+            Self::Pbs(_) | Self::Gates(_) => unreachable!("refused when it was built"),
         }
     }
 
@@ -257,6 +294,19 @@ impl Workload {
             Self::Bootstrap(args) => args.build(memory),
             Self::Helr(args) => args.build(memory),
             Self::Lola(args) => args.build(memory),
+            Self::Pbs(_) | Self::Gates(_) => Err(Mistake(NOT_ON_SLOTS.into()).into()),
+        }
+    }
+
+    /// The program, if it is one on TFHE.
+    ///
+    /// # Errors
+    /// Parameters that are refused, or have too few message bits.
+    pub(crate) fn logic(&self) -> anyhow::Result<Option<logic::BuiltLogic>> {
+        match self {
+            Self::Pbs(args) => args.build().map(Some),
+            Self::Gates(args) => args.build().map(Some),
+            _ => Ok(None),
         }
     }
 }

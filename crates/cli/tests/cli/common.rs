@@ -55,6 +55,30 @@ pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
+/// TFHE on a small ring with few steps: seconds where a real one takes minutes.
+pub(crate) const TINY_TFHE: &str = "log_n = 10
+masks = 1
+prime = 48
+glwe_sigma = 3.2
+lwe_dimension = 60
+log_lwe_modulus = 32
+lwe_sigma = 3.2
+message_bits = 2
+norm = 5.0
+log2_failure = -40.0
+
+[bootstrap]
+base_log = 16
+levels = 2
+
+[key_switch]
+base_log = 4
+levels = 5
+
+[insecure]
+reason = \"a test of the command line\"
+";
+
 /// The same with bootstrapping: two levels between two of them.
 pub(crate) const TINY_BOOT: &str = "log_n = 11
 levels = [[50], [32], [32], [40], [40], [30, 29], [50], [50], [50], [50], [50], [50], [50], [50], [46], [46]]

@@ -1,6 +1,6 @@
 //! Every `--json` against its schema in docs/schemas, on the cheapest real case.
 
-use crate::common::{Folder, TINY, TINY_BOOT, repository};
+use crate::common::{Folder, TINY, TINY_BOOT, TINY_TFHE, repository};
 use serde_json::Value;
 use std::fs;
 
@@ -32,13 +32,55 @@ fn lists_and_parameters() {
     folder.write("tiny.toml", TINY);
     let list = valid(&folder, "list", &["list", "--json"]);
     let names: Vec<&Value> = list["workloads"].as_array().unwrap().iter().map(|w| &w["name"]).collect();
-    assert_eq!(names, ["logreg", "linear", "bootstrap", "lola", "helr"]);
+    assert_eq!(names, ["logreg", "linear", "bootstrap", "lola", "helr", "pbs", "gates"]);
     valid(&folder, "params", &["params", "show", "--json"]);
     let choose = ["params", "choose", "--depth", "5", "--precision", "20", "--slots", "4096", "--json"];
     let chosen = valid(&folder, "params", &choose);
     assert!(chosen["slots"].as_u64() >= Some(4096) && chosen["levels"].as_u64() >= Some(5), "{chosen}");
     let tiny = valid(&folder, "params", &["params", "check", "tiny.toml", "--json"]);
     assert_eq!(tiny["security"]["insecure_reason"], "a test of the command line");
+}
+
+#[test]
+fn programs_on_tfhe_have_the_same_readings() {
+    let folder = Folder::new("tfhe");
+    folder.write("tiny.toml", TINY_TFHE);
+    let check = valid(&folder, "params", &["params", "check", "tiny.toml", "--json"]);
+    assert_eq!(check["security"]["insecure_reason"], "a test of the command line");
+    let shown = folder.run(&["params", "show", "2-2-p128"]);
+    folder.write("copy.toml", &String::from_utf8(shown.stdout).unwrap());
+    let copy = valid(&folder, "params", &["params", "check", "copy.toml", "--json"]);
+    assert_eq!(copy["literal"], valid(&folder, "params", &["params", "show", "2-2-p128", "--json"])["literal"]);
+    for (workload, options) in [("pbs", &["--tables", "each", "--batch", "3"][..]), ("gates", &["--batch", "2"])] {
+        let program = [&[workload, "--preset", "tiny.toml"], options].concat();
+        let plan = valid(&folder, "plan_tfhe", &[&["plan"], &program[..], &["--json"]].concat());
+        let run = valid(&folder, "run_tfhe", &[&["run"], &program[..], &["--json"]].concat());
+        assert_eq!((&run["wrong"], &run["bootstrappings"]), (&0.into(), &plan["bootstrappings"]), "{run:#}");
+        let [found, predicted] = ["measured", "bootstrapping"].map(|name| run["noise_found"][name].as_f64().unwrap());
+        assert!(found < predicted + 1.5, "{run:#}");
+        let recorded = valid(&folder, "record", &[&["record"], &program[..], &["--out", "g.lw", "--json"]].concat());
+        assert_eq!((&recorded["counts"], &recorded["key_bytes"]), (&plan["counts"], &plan["key_bytes"]));
+        let timed = valid(&folder, "time", &["time", "--graph", "g.lw", "--machine", "counts", "--json"]);
+        assert_eq!(
+            timed,
+            valid(&folder, "time", &[&["time"], &program[..], &["--machine", "counts", "--json"]].concat())
+        );
+        let operators = timed["operators"].as_array().unwrap().iter().map(|o| o["name"].as_str().unwrap());
+        let names: Vec<&str> = operators.collect();
+        for name in ["decomp", "ntt", "ep", "intt", "ps", "lwe_key_switch"] {
+            assert!(names.contains(&name), "{names:?}");
+        }
+    }
+    for wrong in [
+        &["run", "pbs", "--shadow"][..],
+        &["plan", "gates", "--memory", "3GB"],
+        &["keygen", "pbs", "--client", "a", "--server", "b"],
+    ] {
+        let output = folder.run(wrong);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}: {text}");
+        assert!(text.contains("on slots (CKKS)"), "{text}");
+    }
 }
 
 #[test]

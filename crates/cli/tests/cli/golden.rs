@@ -34,6 +34,8 @@ fn help_teaches() {
         &["time", "bootstrap"],
         &["run", "helr"],
         &["run", "lola"],
+        &["plan", "pbs"],
+        &["plan", "gates"],
         &["record"],
         &["reproduce"],
         &["machines"],

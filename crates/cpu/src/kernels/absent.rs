@@ -24,7 +24,7 @@ pub(crate) fn peak_madd(token: Token, _rounds: u64) -> u64 {
     match token.0 {}
 }
 
-pub(crate) fn wrapping_sums(token: Token, _sums: (&mut [u64], &[u64], &[&[u64]])) {
+pub(crate) fn wrapping_sums<W: super::gadget::Wrapping>(token: Token, _sums: (&mut [W], &[W], &[&[W]])) {
     match token.0 {}
 }
 

@@ -48,22 +48,40 @@ pub fn digit(gadget: Decomposition, q: Modulus, j: u32, out: &mut [Line], a: &[L
     }
 }
 
-/// `sums[j] += Σ_i factors[i]·rows[i][j]` modulo 2^64, all rows as long as the sums.
+/// A word whose sums and products wrap round.
+pub(crate) trait Wrapping: Copy + Send + Sync + 'static {
+    /// `self + a·b`.
+    fn plus_product(self, a: Self, b: Self) -> Self;
+}
+
+impl Wrapping for u64 {
+    #[inline]
+    fn plus_product(self, a: Self, b: Self) -> Self {
+        self.wrapping_add(a.wrapping_mul(b))
+    }
+}
+
+impl Wrapping for u32 {
+    #[inline]
+    fn plus_product(self, a: Self, b: Self) -> Self {
+        self.wrapping_add(a.wrapping_mul(b))
+    }
+}
+
+/// `sums[j] += Σ_i factors[i]·rows[i][j]` modulo 2^32 or 2^64, all rows as long as the sums.
 #[inline]
-pub(crate) fn wrapping_sums(sums: &mut [u64], factors: &[u64], rows: &[&[u64]]) {
+pub(crate) fn wrapping_sums<W: Wrapping>(sums: &mut [W], factors: &[W], rows: &[&[W]]) {
     let mut groups = factors.chunks_exact(8).zip(rows.chunks_exact(8));
     for (f, r) in groups.by_ref() {
         let [r0, r1, r2, r3, r4, r5, r6, r7] = *r else { unreachable!("chunks of eight") };
         let words = sums.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3).zip(r4).zip(r5).zip(r6).zip(r7);
-        for ((((((((sum, a), b), c), d), e), g), h), i) in words {
-            let mut total = sum.wrapping_add(a.wrapping_mul(f[0])).wrapping_add(b.wrapping_mul(f[1]));
-            total = total.wrapping_add(c.wrapping_mul(f[2])).wrapping_add(d.wrapping_mul(f[3]));
-            total = total.wrapping_add(e.wrapping_mul(f[4])).wrapping_add(g.wrapping_mul(f[5]));
-            *sum = total.wrapping_add(h.wrapping_mul(f[6])).wrapping_add(i.wrapping_mul(f[7]));
+        for ((((((((sum, &a), &b), &c), &d), &e), &g), &h), &i) in words {
+            let total = sum.plus_product(a, f[0]).plus_product(b, f[1]).plus_product(c, f[2]).plus_product(d, f[3]);
+            *sum = total.plus_product(e, f[4]).plus_product(g, f[5]).plus_product(h, f[6]).plus_product(i, f[7]);
         }
     }
     let done = factors.len() / 8 * 8;
     for (&f, row) in factors[done..].iter().zip(&rows[done..]) {
-        sums.iter_mut().zip(*row).for_each(|(sum, &x)| *sum = sum.wrapping_add(x.wrapping_mul(f)));
+        sums.iter_mut().zip(*row).for_each(|(sum, &x)| *sum = sum.plus_product(x, f));
     }
 }

@@ -193,7 +193,11 @@ fn switches<D: HostRead>(dev: &D, shape: LweShape) {
     expect_lwe(dev, "lwe_decompose", &dev.lwe_decompose(&a, gadget), long, &want);
     let rows_shape = LweShape { dimension: 300, batch: long.dimension, ..shape };
     let rows_words = lwe_words(rows_shape, 4);
-    let rows = upload_lwe(dev, rows_shape, &rows_words);
+    // A key, which a device may store as it likes.
+    let rows = dev.upload_lwe(rows_shape, Role::EvaluationKey(KeyId(0)), &|entry, out| {
+        out.copy_from_slice(&rows_words[entry * rows_shape.words()..][..rows_shape.words()])
+    });
+    expect_lwe(dev, "upload_lwe of a key", &rows, rows_shape, &rows_words);
     let product = |(d, w): (&[i64], &[u64])| -> Vec<u64> {
         let column = |c: usize| {
             let terms = d.iter().zip(rows_words.chunks_exact(301)).map(|(&d, row)| i128::from(d) * i128::from(row[c]));
@@ -262,6 +266,51 @@ pub fn blind_rotation<D: HostRead>(dev: &D) {
         for key in [key.entry(dev, 2), key] {
             let want = composites::external_product(dev, &c, &key);
             same(dev, "external_product", &coeff.with_batch(6), &dev.external_product(&c, &key), &want);
+        }
+    }
+}
+
+/// Interprets arbitrary numbers as a program of TFHE's operations over one limb: components of a ciphertext in coefficient
+/// domain, and LWE ciphertexts that come from them and go back.
+///
+/// # Panics
+/// Where the device violates a contract.
+pub fn random_tfhe_program<D: HostRead>(dev: &D, ring: &Ring, script: &[(u8, u8)]) {
+    let coeff = Shape::eval(ring, ring.full()).with_domain(Domain::Coeff);
+    let (circle, q) = (2 * ring.n() as u64, ring.moduli()[0]);
+    let gadget = Gadget { base_log: 6, levels: 2 };
+    let key = ggsw(dev, ring, (2, 2), gadget);
+    let exponents = LweShape { dimension: 2, modulus: circle, batch: 2 };
+    let exponents = upload_lwe(dev, exponents, &lwe_words(exponents, 9));
+    let mut glwe: Vec<D::Poly> =
+        (20..22).map(|i| upload(dev, &coeff.with_batch(2), &words(&coeff.with_batch(2), i))).collect();
+    let mut lwe = dev.sample_extract(&glwe.iter().collect::<Vec<_>>(), &[0, 5]);
+    for &(op, number) in script {
+        let (c, word) = (usize::from(number) % 2, usize::from(number) % 3);
+        let whole: Vec<&D::Poly> = glwe.iter().collect();
+        match op % 12 {
+            0 => glwe[c] = dev.monomial_mul(&glwe[c], &exponents, word),
+            1 => glwe[c] = dev.split(&dev.decompose(&glwe[c], gadget), 0, 2),
+            2 => glwe = dev.external_product(&whole, &key),
+            3 => glwe = dev.blind_rotate(&glwe[c], &exponents, &key),
+            4 => lwe = dev.sample_extract(&whole, &[usize::from(number), ring.n() - 1]),
+            5 => glwe = (0..2).map(|part| dev.lwe_embed(&dev.lwe_split(&lwe, 0, 2), ring, ring.full(), part)).collect(),
+            6 => lwe = dev.lwe_add(&lwe, &dev.lwe_split(&lwe, word, word + 1)),
+            7 => lwe = dev.lwe_scale(&lwe, q.value() / (2 + u64::from(number))),
+            8 => lwe = dev.lwe_shift(&lwe, &[q.value() / (2 + u64::from(number))]),
+            9 => lwe = dev.lwe_stack(&[&dev.lwe_split(&lwe, word + 1, 4), &dev.lwe_split(&lwe, 0, word + 1)]),
+            10 => {
+                let rounding = if number % 2 == 0 { Rounding::Nearest } else { Rounding::CentredForBinary };
+                lwe = dev.lwe_mod_switch(
+                    &dev.lwe_mod_switch(&lwe, 1 << (12 + number % 32), rounding),
+                    q.value(),
+                    rounding,
+                );
+            }
+            _ => {
+                let narrow = dev.lwe_mod_switch(&lwe, 1 << 32, Rounding::Nearest);
+                drop(dev.lwe_decompose(&narrow, gadget));
+            }
         }
     }
 }

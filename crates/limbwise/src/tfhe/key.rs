@@ -64,8 +64,7 @@ impl<D: Device> BootstrapKeys<D> {
     /// Bytes of what is published.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let row = self.params.shape(self.params.literal().lwe_dimension, Domain::Eval).bytes();
-        32 + 8 * self.switch_bodies.len() as u64 + row * self.rows.len() as u64
+        self.params.published_key_bytes()
     }
 
     /// Which client key they belong to.

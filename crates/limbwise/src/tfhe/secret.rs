@@ -84,6 +84,11 @@ impl ClientKey {
         &self.narrow
     }
 
+    /// What it grew from, which is as secret as the key.
+    pub(crate) fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
     /// Its public name.
     #[must_use]
     pub fn tag(&self) -> KeyTag {

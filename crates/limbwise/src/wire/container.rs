@@ -51,11 +51,19 @@ pub enum FileKind {
     Graph = 7,
     /// What a machine model found.
     MachineReport = 8,
+    /// A parameter set of TFHE.
+    TfheParams = 9,
+    /// The keys of a server for TFHE.
+    TfheKeys = 10,
+    /// A client's key for TFHE.
+    TfheSecretKey = 11,
+    /// A batch of messages under TFHE.
+    TfheCiphertext = 12,
 }
 
 impl FileKind {
     /// All kinds, by number.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 12] = [
         Self::Params,
         Self::PublicKey,
         Self::EvaluationKeys,
@@ -64,6 +72,10 @@ impl FileKind {
         Self::Plaintext,
         Self::Graph,
         Self::MachineReport,
+        Self::TfheParams,
+        Self::TfheKeys,
+        Self::TfheSecretKey,
+        Self::TfheCiphertext,
     ];
 
     /// What a file holds, from its first [`PREAMBLE`] bytes; nothing else of it is checked.
@@ -94,6 +106,10 @@ impl fmt::Display for FileKind {
             Self::Plaintext => "a plaintext",
             Self::Graph => "a recorded program",
             Self::MachineReport => "a machine report",
+            Self::TfheParams => "parameters of TFHE",
+            Self::TfheKeys => "keys of a server for TFHE",
+            Self::TfheSecretKey => "a secret key of TFHE",
+            Self::TfheCiphertext => "a ciphertext of TFHE",
         })
     }
 }
@@ -171,11 +187,16 @@ impl<S: Source> Container<S> {
 
     /// Fails unless the file holds this, for these parameters.
     pub(crate) fn expect(&self, kind: FileKind, params: Option<&Params>) -> Result<(), WireError> {
+        let any = kind == FileKind::Params;
+        self.expect_of(kind, if any { self.fingerprint } else { params.map_or(Fingerprint::NONE, fingerprint) })
+    }
+
+    /// Fails unless the file holds this, for parameters of this name.
+    pub(crate) fn expect_of(&self, kind: FileKind, wanted: Fingerprint) -> Result<(), WireError> {
         if self.kind != kind {
             return Err(WireError::Kind { got: self.kind, wanted: kind });
         }
-        let wanted = params.map_or(Fingerprint::NONE, fingerprint);
-        if kind != FileKind::Params && self.fingerprint != wanted {
+        if self.fingerprint != wanted {
             return Err(WireError::OtherParameters { got: self.fingerprint, wanted });
         }
         Ok(())

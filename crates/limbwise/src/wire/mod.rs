@@ -9,7 +9,7 @@
 //! residue is below its prime. The format is described in `docs/file-format.md`, completely.
 //!
 //! Read in this order: [`source`], [`container`], [`packing`], `rows`, then a file a kind: [`params`], [`public_key`],
-//! [`keys`], [`ciphertext`], [`plaintext`], [`text`], and for clients `secret`.
+//! [`keys`], [`ciphertext`], [`plaintext`], [`text`], [`tfhe`], and for clients `secret`.
 #![deny(clippy::indexing_slicing)]
 
 pub mod ciphertext;
@@ -25,6 +25,7 @@ mod rows;
 pub mod secret;
 pub mod source;
 pub mod text;
+pub mod tfhe;
 
 pub use ciphertext::{read_ciphertext, write_ciphertext};
 #[cfg(feature = "client")]
@@ -39,3 +40,9 @@ pub use public_key::{read_public_key, write_public_key};
 pub use secret::{Lock, read_secret_key, write_secret_key};
 pub use source::Source;
 pub use text::{read_text, write_text};
+pub use tfhe::{
+    read_tfhe_ciphertext, read_tfhe_keys, read_tfhe_params, tfhe_fingerprint, write_tfhe_ciphertext, write_tfhe_keys,
+    write_tfhe_params,
+};
+#[cfg(feature = "client")]
+pub use tfhe::{read_tfhe_secret_key, write_tfhe_secret_key};

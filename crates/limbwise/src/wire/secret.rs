@@ -7,7 +7,7 @@
 use super::{
     container::{CHECKSUM, Container, FileKind, Writer},
     error::{WireError, check},
-    params::fingerprint,
+    params::{Fingerprint, fingerprint},
     source::Source,
 };
 use crate::{Result, params::Params, rlwe::SecretKey};
@@ -71,19 +71,29 @@ impl Locked {
 /// # Errors
 /// Those of `out`; no randomness.
 pub fn write_secret_key<W: Write>(out: W, params: &Params, key: &SecretKey, lock: Lock<'_>) -> Result<W> {
+    write_sealed(out, (FileKind::SecretKey, fingerprint(params)), pack(key.coefficients()), lock)
+}
+
+/// Writes a file of one secret block, locked or not.
+pub(super) fn write_sealed<W: Write>(
+    out: W,
+    (kind, fingerprint): (FileKind, Fingerprint),
+    mut secret: Zeroizing<Vec<u8>>,
+    lock: Lock<'_>,
+) -> Result<W> {
     let locked = match lock {
         Lock::None => None,
         Lock::Passphrase(_) => Some(Locked::fresh()?),
     };
     let header = Header { lock: locked };
-    let mut out = Writer::begin(out, FileKind::SecretKey, fingerprint(params), &header)?;
-    let mut trits = pack(key.coefficients());
+    let mut out = Writer::begin(out, kind, fingerprint, &header)?;
     if let (Some(locked), Lock::Passphrase(passphrase)) = (&header.lock, lock) {
         let cipher = locked.cipher(passphrase)?;
-        let sealed = cipher.encrypt_in_place_detached(&locked.nonce.into(), out.digest(), &mut trits);
-        trits.extend_from_slice(&sealed.map_err(|_| WireError::Passphrase)?);
+        let sealed = cipher.encrypt_in_place_detached(&locked.nonce.into(), out.digest(), &mut secret);
+        // What grows leaves its old place unwiped, but as ciphertext.
+        secret.extend_from_slice(&sealed.map_err(|_| WireError::Passphrase)?);
     }
-    out.block(&trits)?;
+    out.block(&secret)?;
     Ok(out.finish()?)
 }
 
@@ -94,8 +104,15 @@ pub fn write_secret_key<W: Write>(out: W, params: &Params, key: &SecretKey, lock
 pub fn read_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) -> Result<SecretKey> {
     let file = Container::open(source)?;
     file.expect(FileKind::SecretKey, Some(params))?;
+    let coefficients = unpack(&read_sealed(&file, params.ring().n() / 4, lock)?)?;
+    let key = SecretKey::from_coefficients(params, coefficients);
+    Ok(key.ok_or_else(|| WireError::value("coefficients", "too few", "N"))?)
+}
+
+/// The one secret block of a file, of so many bytes.
+pub(super) fn read_sealed<S: Source>(file: &Container<S>, plain: usize, lock: Lock<'_>) -> Result<Zeroizing<Vec<u8>>> {
     let header: Header = file.header()?;
-    let size = params.ring().n() / 4 + if header.lock.is_some() { TAG } else { 0 };
+    let size = plain + if header.lock.is_some() { TAG } else { 0 };
     file.ends(file.first().behind(1, size as u64))?;
     let mut bytes = Zeroizing::new(vec![0; size + CHECKSUM]);
     file.block(file.first(), &mut bytes)?;
@@ -112,9 +129,7 @@ pub fn read_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) ->
         );
         opened.map_err(|_| WireError::Passphrase)?;
     }
-    let coefficients = unpack(&bytes)?;
-    let key = SecretKey::from_coefficients(params, coefficients);
-    Ok(key.ok_or_else(|| WireError::value("coefficients", "too few", "N"))?)
+    Ok(bytes)
 }
 
 /// Four coefficients a byte, lowest bits first: 0 as 0, 1 as 1, −1 as 2.

@@ -60,7 +60,7 @@ fn literals_are_plain_text() {
 #[test]
 fn bad_parameters_are_named() {
     type Change = fn(&mut TfheLiteral);
-    let cases: [(Change, &str); 9] = [
+    let cases: [(Change, &str); 10] = [
         (|l| l.insecure = None, "the key switching key (binary secret of dimension 60"),
         (|l| l.insecure.as_mut().unwrap().reason.clear(), "insecure.reason"),
         (|l| l.log_n = 9, "log_n = 9"),
@@ -70,6 +70,7 @@ fn bad_parameters_are_named() {
         (|l| l.bootstrap.levels = 4, "digits that fit the modulus"),
         (|l| l.lwe_sigma = 1e8, "would fail with probability 2^"),
         (|l| l.prime = PrimeChoice::Exact(1 << 47), "not a prime"),
+        (|l| l.prime = PrimeChoice::Exact(211_106_232_573_953), "at most 1/64 below a power of two"),
     ];
     for (change, wanted) in cases {
         let mut literal = small(2, 1);

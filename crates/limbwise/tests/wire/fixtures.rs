@@ -1,6 +1,9 @@
 //! Files of version 1 as they were written first: they load for ever, mean the same, and are written again byte for byte.
 
-use crate::common::{Dev, Things, device, plain_values, promise};
+use crate::{
+    common::{Dev, Things, device, plain_values, promise},
+    tfhe,
+};
 use limbwise::{
     Error,
     ckks::{Encoder, Evaluator, FreshCiphertext, Packing, Precision, decrypt},
@@ -15,7 +18,7 @@ use std::path::PathBuf;
 pub(crate) const PASSPHRASE: &str = "limbwise version 1";
 
 /// All of this crate; the runtime has those of its rooms.
-pub(crate) const NAMES: [&str; 8] = [
+pub(crate) const NAMES: [&str; 13] = [
     "params",
     "public-key",
     "evaluation-keys",
@@ -24,6 +27,11 @@ pub(crate) const NAMES: [&str; 8] = [
     "ciphertext",
     "ciphertext-seeded",
     "plaintext",
+    "tfhe-params",
+    "tfhe-keys",
+    "tfhe-secret-key",
+    "tfhe-secret-key-locked",
+    "tfhe-ciphertext",
 ];
 
 fn path(name: &str) -> PathBuf {
@@ -60,7 +68,7 @@ pub(crate) fn rewritten(name: &str, bytes: &[u8], dev: &Dev, params: &Params) ->
             wire::write_fresh_ciphertext(out, dev, params, &fresh)
         }
         "plaintext" => wire::write_plaintext(out, dev, params, &wire::read_plaintext(bytes, dev, params)?),
-        _ => unreachable!("{name}"),
+        _ => tfhe::rewritten(name, bytes, dev),
     }
 }
 
@@ -68,7 +76,7 @@ pub(crate) fn rewritten(name: &str, bytes: &[u8], dev: &Dev, params: &Params) ->
 fn they_load_and_are_written_the_same() {
     let (dev, params) = (device(), fixture_params());
     for name in NAMES {
-        let wanted = fixture(if name == "secret-key-locked" { "secret-key" } else { name });
+        let wanted = fixture(name.trim_end_matches("-locked"));
         assert!(rewritten(name, &fixture(name), &dev, &params).unwrap() == wanted, "{name}");
     }
 }
@@ -128,11 +136,9 @@ fn write_those_that_are_missing() {
         wire::write_fresh_ciphertext(out(), dev, params, &fresh),
         wire::write_plaintext(out(), dev, params, &plain),
     ];
-    if NAMES.iter().all(|name| path(name).exists()) {
-        return;
-    }
-    for (name, bytes) in NAMES.iter().zip(files) {
-        std::fs::write(path(name), bytes.unwrap()).unwrap();
+    let files = files.map(Result::unwrap).into_iter().chain(tfhe::files(dev));
+    for (name, bytes) in NAMES.iter().zip(files).filter(|(name, _)| !path(name).exists()) {
+        std::fs::write(path(name), bytes).unwrap();
     }
 }
 

@@ -14,3 +14,5 @@ mod properties;
 mod round_trip;
 #[cfg(test)]
 mod size;
+#[cfg(test)]
+mod tfhe;

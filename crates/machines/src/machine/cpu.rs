@@ -14,7 +14,7 @@ use crate::{
     scratchpad::OffChip,
     spec::{Assumed, Spec},
 };
-use limbwise_graph::{Graph, NodeId, Op, Shape};
+use limbwise_graph::{Graph, NodeId, Op, RegionId, Role, Shape};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -25,6 +25,8 @@ struct Numbers {
     short: Kernels,
     long: Kernels,
     memory: Memory,
+    rotation: Rotations,
+    lwe: Lwe,
     assumed: Assumptions,
 }
 
@@ -55,6 +57,31 @@ struct Memory {
     all_threads_gb_s: f64,
 }
 
+/// Blind rotation, whose steps keep everything but the key in caches.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rotations {
+    short: Rotation,
+    long: Rotation,
+    key_gb_s: f64,
+}
+
+/// What a step grows with, N = 2^10 … 2^17.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rotation {
+    /// A digit of a component: made, transformed, times its row of the key.
+    digit_ns_per_limb: [f64; 8],
+    /// A component: rotated, transformed back, added.
+    component_ns_per_limb: [f64; 8],
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lwe {
+    product_term_ns: f64,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Assumptions {
@@ -74,6 +101,49 @@ impl Cpu {
     /// [`MachineError`] where the specification is not one of this model.
     pub fn new(spec: &Spec) -> Result<Self, MachineError> {
         Ok(Self { spec: spec.clone(), numbers: spec.read()? })
+    }
+
+    /// Nanoseconds of a node on one thread that works on LWE ciphertexts, all entries together.
+    fn lwe_ns(&self, graph: &Graph, id: NodeId) -> f64 {
+        let bytes = as_f64(moved_bytes(graph, id));
+        match graph.node(id).op() {
+            Op::LweProduct => as_f64(graph.work(id).products()) * self.numbers.lwe.product_term_ns,
+            Op::UploadLwe => 0.0,
+            _ => bytes / self.numbers.memory.copy_gb_s,
+        }
+    }
+
+    /// Nanoseconds of a node inside a blind rotation: digits and components have the whole cost, but for the key, which
+    /// comes from memory once for all entries.
+    fn rotation_ns(&self, graph: &Graph, id: NodeId) -> f64 {
+        let (op, shape) = (graph.node(id).op(), graph.shape(id));
+        let degree = (shape.ring.log_n() as usize).clamp(10, 17) - 10;
+        let prime = shape.basis.iter().next().unwrap_or(0);
+        let rotation =
+            if self.is_short(shape, prime) { &self.numbers.rotation.short } else { &self.numbers.rotation.long };
+        let shared = |ns: f64, entries: u64| {
+            ns * as_f64(shape.rows() as u64) * as_f64(entries.div_ceil(self.numbers.host.threads)) / as_f64(entries)
+        };
+        match op {
+            Op::Ntt => {
+                let digits = graph.operands(id)[0];
+                let split = graph.node(digits).op() == Op::Decompose;
+                let entries = if split { graph.shape(graph.operands(digits)[0]) } else { shape }.batch as u64;
+                shared(rotation.digit_ns_per_limb[degree], entries)
+            }
+            Op::Intt => shared(rotation.component_ns_per_limb[degree], shape.batch as u64),
+            Op::Mul | Op::MulAcc => {
+                let mut key_bytes = 0;
+                let key = graph.operands(id).last().copied().unwrap_or(id);
+                graph.for_each_piece(key, |piece| {
+                    if matches!(graph.node(piece.source).role(), Role::BootstrapKey(_)) {
+                        key_bytes += graph.piece_bytes(&piece);
+                    }
+                });
+                as_f64(key_bytes) / self.numbers.rotation.key_gb_s
+            }
+            _ => 0.0,
+        }
     }
 
     /// Nanoseconds of a node on one thread, all rows together.
@@ -98,25 +168,42 @@ impl Cpu {
             Op::Add | Op::Sub | Op::Neg | Op::AddAssign | Op::ShiftLimbs | Op::Reduce => {
                 per_limb(&|k| limb_bytes / k.add_gb_s)
             }
-            Op::Automorphism => bytes / self.numbers.memory.permute_gb_s,
+            Op::Decompose => per_limb(&|k| limb_bytes / k.add_gb_s),
+            Op::Automorphism | Op::MonomialMul | Op::LweEmbed => bytes / self.numbers.memory.permute_gb_s,
             Op::Copy | Op::Zeros => bytes / self.numbers.memory.copy_gb_s,
             Op::ExpandSeed => bytes / self.numbers.memory.expand_gb_s,
             Op::Upload => 0.0,
             Op::Restrict | Op::Join | Op::Stack | Op::Split => 0.0,
-            _ => unreachable!("refused by accept"),
+            _ => self.lwe_ns(graph, id),
         }
     }
 
+    fn is_short(&self, shape: &Shape, prime: usize) -> bool {
+        shape.ring.moduli()[prime].bits() <= self.numbers.host.short_bits
+    }
+
     fn kernels(&self, shape: &Shape, prime: usize) -> &Kernels {
-        let short = shape.ring.moduli()[prime].bits() <= self.numbers.host.short_bits;
-        if short { &self.numbers.short } else { &self.numbers.long }
+        if self.is_short(shape, prime) { &self.numbers.short } else { &self.numbers.long }
     }
 }
 
 /// Bytes that a node reads and writes.
 fn moved_bytes(graph: &Graph, id: NodeId) -> u64 {
-    let read: u64 = graph.operands(id).iter().map(|&o| graph.shape(o).bytes()).sum();
-    read + graph.shape(id).bytes()
+    let read = graph.operands(id).iter().map(|&o| graph.value_bytes(o));
+    read.fold(graph.value_bytes(id), u64::saturating_add)
+}
+
+/// Whether a node is part of a blind rotation, which this device does in one go.
+fn is_rotation(graph: &Graph, id: NodeId) -> bool {
+    let mut region = graph.node(id).region();
+    while region != RegionId::ROOT {
+        let info = &graph.regions()[region.index()];
+        if info.name == "blind_rotate" {
+            return true;
+        }
+        region = info.parent;
+    }
+    false
 }
 
 impl Machine for Cpu {
@@ -140,14 +227,21 @@ impl Machine for Cpu {
         None
     }
 
+    fn has_unit_for(&self, _op: Op) -> bool {
+        true
+    }
+
     fn cost(&self, graph: &Graph, id: NodeId) -> Vec<Stage> {
-        let rows = graph.shape(id).rows() as u64;
+        let whole = |ns: f64| vec![Stage { whole_input: true, ..Stage::new(TaskKind::Compute, 0, ticks(ns * 1e3)) }];
+        if is_rotation(graph, id) {
+            return whole(self.rotation_ns(graph, id));
+        }
+        let rows = graph.lwe_shape(id).map_or_else(|| graph.shape(id).rows(), |shape| shape.batch) as u64;
         let shared = as_f64(rows.div_ceil(self.numbers.host.threads)) / as_f64(rows);
-        let compute = self.one_thread_ns(graph, id) * shared;
+        let is_lwe = graph.lwe_shape(id).is_some();
+        let compute = if is_lwe { self.lwe_ns(graph, id) } else { self.one_thread_ns(graph, id) } * shared;
         let memory = as_f64(moved_bytes(graph, id)) / self.numbers.memory.all_threads_gb_s;
-        let ns = compute.max(memory) + self.numbers.assumed.node_ns.value;
-        let stage = Stage { whole_input: true, ..Stage::new(TaskKind::Compute, 0, ticks(ns * 1e3)) };
-        vec![stage]
+        whole(compute.max(memory) + self.numbers.assumed.node_ns.value)
     }
 
     fn report(&self, graph: &Graph, schedule: &Schedule) -> Report {
@@ -160,7 +254,7 @@ impl Machine for Cpu {
                     *bytes.entry(role).or_default() += graph.piece_bytes(&piece);
                 });
             }
-            *bytes.entry("temporary").or_default() += graph.shape(id).bytes();
+            *bytes.entry("temporary").or_default() += graph.value_bytes(id);
         }
         report.bytes.insert("memory".into(), named(&bytes));
         report

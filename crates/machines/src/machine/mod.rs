@@ -1,10 +1,12 @@
 //! The models, one a file, and what they share.
 
 mod ark;
+mod counts;
 mod cpu;
 mod roofline;
 
 pub use ark::Ark;
+pub use counts::Counts;
 pub use cpu::Cpu;
 pub use roofline::Roofline;
 
@@ -22,8 +24,9 @@ use crate::{
 use limbwise_graph::{Graph, NodeId, Op};
 
 /// Built-in specifications by name.
-pub(crate) const BUILT_IN: [(&str, &str); 3] = [
+pub(crate) const BUILT_IN: [(&str, &str); 4] = [
     ("ark", include_str!("../../specs/ark.toml")),
+    ("counts", include_str!("../../specs/counts.toml")),
     ("cpu", include_str!("../../specs/cpu.toml")),
     ("f1-scaled", include_str!("../../specs/f1-scaled.toml")),
 ];
@@ -62,8 +65,8 @@ pub trait Machine {
         match graph.ids().find(|&id| !self.has_unit_for(graph.node(id).op())) {
             None => Ok(()),
             Some(id) => {
-                let machine = self.spec().name().into();
-                Err(MachineError::NoUnit { machine, op: graph.node(id).op().name(), node: id.0 })
+                let (machine, op) = (self.spec().name().into(), graph.node(id).op());
+                Err(MachineError::NoUnit { machine, op: op.name(), node: id.0, why: not_made_for(op) })
             }
         }
     }
@@ -122,6 +125,15 @@ pub trait Machine {
     }
 }
 
+/// What an operation of TFHE asks of a machine that was made for polynomials modulo many primes.
+fn not_made_for(op: Op) -> &'static str {
+    match op {
+        Op::MonomialMul => "its rotations are those that a program knows, this one is by a word of a ciphertext",
+        Op::Decompose => "its units convert between primes, none splits coefficients into digits of a small base",
+        _ => "its units work on polynomials, and LWE ciphertexts are vectors of any length modulo any number",
+    }
+}
+
 /// The nodes of a schedule in the order in which they start; those that start together in the order of the plan.
 fn started(graph: &Graph, schedule: &Schedule) -> Vec<NodeId> {
     let Program { tasks, .. } = &schedule.program;
@@ -144,6 +156,7 @@ fn started(graph: &Graph, schedule: &Schedule) -> Vec<NodeId> {
 pub fn open(spec: &Spec) -> Result<Box<dyn Machine>, MachineError> {
     Ok(match spec.model() {
         "ark" => Box::new(Ark::new(spec)?),
+        "counts" => Box::new(Counts::new(spec)?),
         "roofline" => Box::new(Roofline::new(spec)?),
         _ => Box::new(Cpu::new(spec)?),
     })

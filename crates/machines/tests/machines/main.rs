@@ -9,6 +9,7 @@
 )]
 
 mod ark;
+mod counts;
 mod cpu;
 mod mutations;
 mod probes;

@@ -1,7 +1,7 @@
 //! Eight words at a time: loads, constants, products, corrections.
 
 use super::Token;
-use crate::layout::Line;
+use crate::{kernels::gadget::Wrapping, layout::Line};
 use std::arch::x86_64::{
     __m512i, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm512_add_epi64, _mm512_and_si512, _mm512_load_si512,
     _mm512_loadu_si512, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_min_epu64, _mm512_permutex2var_epi64,
@@ -190,8 +190,8 @@ fn quarters(t: [V; 4]) -> [V; 4] {
     ]
 }
 
-/// [`crate::kernels::gadget::wrapping_sums`] with 64-bit products in vectors.
-pub(crate) fn wrapping_sums(_token: Token, (sums, factors, rows): (&mut [u64], &[u64], &[&[u64]])) {
+/// [`crate::kernels::gadget::wrapping_sums`] in vectors of 512 bits.
+pub(crate) fn wrapping_sums<W: Wrapping>(_token: Token, (sums, factors, rows): (&mut [W], &[W], &[&[W]])) {
     #[expect(unsafe_code, reason = "calls into code for one instruction set")]
     // SAFETY: a token proves AVX-512F and DQ.
     unsafe {
@@ -200,7 +200,7 @@ pub(crate) fn wrapping_sums(_token: Token, (sums, factors, rows): (&mut [u64], &
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
-fn wrapping_sums_loop(sums: &mut [u64], factors: &[u64], rows: &[&[u64]]) {
+fn wrapping_sums_loop<W: Wrapping>(sums: &mut [W], factors: &[W], rows: &[&[W]]) {
     crate::kernels::gadget::wrapping_sums(sums, factors, rows);
 }
 

@@ -1,0 +1,90 @@
+//! Programmable bootstrapping of a batch: every message through a table, in one call.
+
+use crate::{
+    logic::{Logic, Messages},
+    program::{Details, Observer},
+};
+use limbwise::{
+    Result,
+    tfhe::{Ciphertext, Evaluator, Table, TfheParams},
+};
+use limbwise_device::Device;
+use serde_json::json;
+
+/// Most ciphertexts of a batch.
+pub const MOST_BATCH: usize = 4096;
+
+/// Which tables a batch goes through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tables {
+    /// All through one.
+    #[default]
+    Same,
+    /// Each through its own.
+    Each,
+}
+
+/// The workload.
+#[derive(Clone, Debug)]
+pub struct Pbs {
+    params: TfheParams,
+    batch: usize,
+    tables: Tables,
+}
+
+impl Pbs {
+    /// A batch of so many, 1 to [`MOST_BATCH`].
+    ///
+    /// # Panics
+    /// If the batch is not in that range.
+    #[must_use]
+    pub fn new(params: &TfheParams, batch: usize, tables: Tables) -> Self {
+        assert!((1..=MOST_BATCH).contains(&batch), "a batch of 1 to {MOST_BATCH}");
+        Self { params: params.clone(), batch, tables }
+    }
+
+    /// What the table of an entry makes of a message: m² plus the entry's number, modulo the space.
+    fn value(&self, entry: usize, message: u64) -> u64 {
+        (message * message + entry as u64) % self.params.space()
+    }
+
+    fn entries(&self) -> usize {
+        if self.tables == Tables::Same { 1 } else { self.batch }
+    }
+}
+
+impl Logic for Pbs {
+    fn name(&self) -> &'static str {
+        "pbs"
+    }
+
+    fn params(&self) -> &TfheParams {
+        &self.params
+    }
+
+    fn inputs(&self) -> Vec<Messages> {
+        vec![Messages { name: "messages".into(), batch: self.batch, most: self.params.space() - 1 }]
+    }
+
+    fn evaluate<D: Device>(
+        &self,
+        eval: Evaluator<'_, D>,
+        inputs: &[Ciphertext<D>],
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Ciphertext<D>>> {
+        observer.step("bootstrapping", 0, 1);
+        let table = |entry| Table::of(&self.params, |m| self.value(entry, m));
+        let tables = (0..self.entries()).map(table).collect::<Result<Vec<Table>>>()?;
+        Ok(vec![eval.bootstrap(&inputs[0], &tables)?])
+    }
+
+    fn clear(&self, inputs: &[Vec<u64>]) -> Vec<Vec<u64>> {
+        let value = |(i, &m): (usize, &u64)| self.value(i % self.entries(), m);
+        vec![inputs[0].iter().enumerate().map(value).collect()]
+    }
+
+    fn details(&self) -> Details {
+        let details = json!({ "batch": self.batch, "tables": self.entries() });
+        details.as_object().cloned().unwrap_or_default()
+    }
+}

@@ -1,0 +1,172 @@
+//! Files of TFHE: round trips, lengths, headers that lie.
+
+use crate::{
+    common::{Dev, device},
+    fixtures::{PASSPHRASE, fixture},
+    hostile::sealed,
+};
+use limbwise::{
+    Error,
+    params::{Insecure, PrimeChoice},
+    tfhe::{ClientKey, Evaluator, GadgetLiteral, ServerKey, Table, TfheLiteral, TfheParams, presets},
+    wire::{self, Lock, WireError, tfhe_fingerprint},
+};
+use limbwise_math::sampling::Seed;
+use serde_json::{Value, json};
+use std::sync::LazyLock;
+
+/// The set of the fixtures: two steps, so that a key fits some pages.
+pub(crate) fn literal() -> TfheLiteral {
+    TfheLiteral {
+        log_n: 10,
+        masks: 1,
+        prime: PrimeChoice::Bits(48),
+        glwe_sigma: 3.2,
+        lwe_dimension: 2,
+        log_lwe_modulus: 20,
+        lwe_sigma: 3.2,
+        bootstrap: GadgetLiteral { base_log: 22, levels: 1 },
+        key_switch: GadgetLiteral { base_log: 8, levels: 2 },
+        message_bits: 1,
+        norm: 1.0,
+        log2_failure: -40.0,
+        insecure: Some(Insecure { reason: "fixture of the file format".into() }),
+    }
+}
+
+/// The parameters of the fixtures.
+pub(crate) fn params() -> TfheParams {
+    static PARAMS: LazyLock<TfheParams> = LazyLock::new(|| wire::read_tfhe_params(fixture("tfhe-params")).unwrap());
+    PARAMS.clone()
+}
+
+/// Every file of TFHE, as its fixture is made.
+pub(crate) fn files(dev: &Dev) -> [Vec<u8>; 5] {
+    let params = TfheParams::new(&literal()).unwrap();
+    let client = ClientKey::from_seed(&params, Seed([9; 32]));
+    let ciphertext = client.encrypt(dev, &[1, 0, 1]).unwrap();
+    [
+        wire::write_tfhe_params(Vec::new(), &params),
+        wire::write_tfhe_keys(Vec::new(), dev, &client.bootstrap_keys(dev)),
+        wire::write_tfhe_secret_key(Vec::new(), &client, Lock::None),
+        wire::write_tfhe_secret_key(Vec::new(), &client, Lock::Passphrase(PASSPHRASE)),
+        wire::write_tfhe_ciphertext(Vec::new(), dev, &ciphertext),
+    ]
+    .map(Result::unwrap)
+}
+
+/// Reads a fixture of TFHE and writes it again.
+pub(crate) fn rewritten(name: &str, bytes: &[u8], dev: &Dev) -> Result<Vec<u8>, Error> {
+    let (out, params) = (Vec::new(), params());
+    let lock = if name == "tfhe-secret-key-locked" { Lock::Passphrase(PASSPHRASE) } else { Lock::None };
+    match name {
+        "tfhe-params" => wire::write_tfhe_params(out, &wire::read_tfhe_params(bytes)?),
+        "tfhe-keys" => wire::write_tfhe_keys(out, dev, &wire::read_tfhe_keys(bytes, dev, &params)?),
+        "tfhe-ciphertext" => wire::write_tfhe_ciphertext(out, dev, &wire::read_tfhe_ciphertext(bytes, dev, &params)?),
+        _ => wire::write_tfhe_secret_key(out, &wire::read_tfhe_secret_key(bytes, &params, lock)?, Lock::None),
+    }
+}
+
+#[test]
+fn what_is_read_bootstraps_what_was_written() {
+    let (dev, params) = (device(), params());
+    let client = wire::read_tfhe_secret_key(fixture("tfhe-secret-key"), &params, Lock::None).unwrap();
+    let keys = wire::read_tfhe_keys(fixture("tfhe-keys"), &dev, &params).unwrap();
+    let ciphertext = wire::read_tfhe_ciphertext(fixture("tfhe-ciphertext"), &dev, &params).unwrap();
+    assert_eq!((keys.tag(), ciphertext.range(), ciphertext.norm_squared()), (client.tag(), (0, 1), 1.0));
+    assert_eq!(client.decrypt(&dev, &ciphertext).unwrap(), [1, 0, 1]);
+    let server = ServerKey::new(&dev, &keys);
+    let flipped = Evaluator::new(&dev, &server).bootstrap(&ciphertext, &[Table::new(&params, &[1, 0]).unwrap()]);
+    let bytes = wire::write_tfhe_ciphertext(Vec::new(), &dev, &flipped.unwrap()).unwrap();
+    let back = wire::read_tfhe_ciphertext(&bytes, &dev, &params).unwrap();
+    assert_eq!(client.decrypt(&dev, &back).unwrap(), [0, 1, 0]);
+}
+
+#[test]
+fn all_presets_have_files() {
+    for preset in presets() {
+        let params = TfheParams::new(&preset.literal).unwrap();
+        let bytes = wire::write_tfhe_params(Vec::new(), &params).unwrap();
+        assert_eq!(wire::read_tfhe_params(&bytes).unwrap(), params);
+        assert_eq!(*blake3::hash(&bytes[80..]).as_bytes(), tfhe_fingerprint(&params).0);
+    }
+}
+
+#[test]
+fn lengths_are_those_of_the_format() {
+    let header = |bytes: &[u8]| 80 + u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let (row, block) = (1024 / 8 * 48 + 16, 1024 / 8 * 20 + 16);
+    for (name, wanted) in [
+        ("tfhe-params", 0),
+        ("tfhe-keys", 32 + 16 + 2 * block + 2 * 2 * row),
+        ("tfhe-secret-key", 32 + 16),
+        ("tfhe-secret-key-locked", 32 + 16 + 16),
+        ("tfhe-ciphertext", 3 * row + 3 * 8 + 16),
+    ] {
+        let bytes = fixture(name);
+        assert_eq!(bytes.len() - header(&bytes), wanted, "{name}");
+    }
+    // As large as what is published, but for checksums and 48 bits a word.
+    let keys = fixture("tfhe-keys").len() as u64;
+    assert!(keys < params().published_key_bytes());
+}
+
+/// A fixture with one field of its header replaced, and other payloads.
+fn with(name: &str, lengths: &[usize], field: &str, value: Value, change: impl Fn(&mut [Vec<u8>])) -> Vec<u8> {
+    let bytes = fixture(name);
+    let mut at = 80 + u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let mut header = bytes[80..at].to_vec();
+    let mut parsed: Value = serde_json::from_slice(&header).unwrap();
+    if let Some(place) = parsed.pointer_mut(field) {
+        *place = value;
+        header = serde_json::to_vec(&parsed).unwrap();
+    }
+    let mut payloads: Vec<Vec<u8>> = lengths
+        .iter()
+        .map(|&length| {
+            at += length + 16;
+            bytes[at - length - 16..at - 16].to_vec()
+        })
+        .collect();
+    change(&mut payloads);
+    let kind = u16::from_le_bytes(bytes[10..12].try_into().unwrap());
+    sealed(kind, bytes[16..48].try_into().unwrap(), &header, &payloads)
+}
+
+#[test]
+fn files_that_lie_are_refused() {
+    let dev = device();
+    let row = 1024 / 8 * 48;
+    let lengths = [row, row, row, 24];
+    let untouched = with("tfhe-ciphertext", &lengths, "/none", json!(0), |_| ());
+    assert!(untouched == fixture("tfhe-ciphertext"), "the format is as described");
+    for (field, value) in [
+        ("/batch", json!(0)),
+        ("/batch", json!(2)),
+        ("/batch", json!(1 << 20)),
+        ("/batch", json!(u64::MAX)),
+        ("/range", json!([1, 0])),
+        ("/range", json!([0, 1i64 << 41])),
+        ("/norm_squared", json!(-1.0)),
+        ("/norm_squared", json!(null)),
+        ("/tag", json!(-1)),
+    ] {
+        let error =
+            rewritten("tfhe-ciphertext", &with("tfhe-ciphertext", &lengths, field, value.clone(), |_| ()), &dev);
+        assert!(matches!(error, Err(Error::Wire(_))), "{field} = {value}");
+    }
+    let prime = params().modulus().value();
+    for (block, bytes) in [(1, (prime | 0xffff << 48).to_le_bytes()), (3, prime.to_le_bytes())] {
+        let file = with("tfhe-ciphertext", &lengths, "/none", json!(0), |p| p[block][..8].copy_from_slice(&bytes));
+        let error = rewritten("tfhe-ciphertext", &file, &dev).err().unwrap();
+        assert!(matches!(error, Error::Wire(WireError::Residue { .. })), "{error}");
+    }
+    let other = with("tfhe-params", &[], "/prime", json!(prime - 2), |_| ());
+    assert!(matches!(rewritten("tfhe-params", &other, &dev), Err(Error::Wire(WireError::OtherPrimes { .. }))));
+    let mine = with("tfhe-params", &[], "/literal/message_bits", json!(2), |_| ());
+    assert!(matches!(rewritten("tfhe-params", &mine, &dev), Err(Error::Wire(WireError::OtherParameters { .. }))));
+    let wrong = rewritten("tfhe-keys", &fixture("tfhe-ciphertext"), &dev).err().unwrap().to_string();
+    assert!(wrong.contains("holds a ciphertext of TFHE, wanted keys of a server for TFHE"), "{wrong}");
+    let locked = wire::read_tfhe_secret_key(fixture("tfhe-secret-key-locked"), &params(), Lock::None).unwrap_err();
+    assert!(matches!(locked, Error::Wire(WireError::Locked)), "{locked}");
+}
