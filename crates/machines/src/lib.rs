@@ -27,6 +27,7 @@ pub mod report;
 mod reuse;
 pub mod scheduler;
 pub mod scratchpad;
+pub mod simfhe;
 pub mod spec;
 pub mod trace;
 pub mod words;

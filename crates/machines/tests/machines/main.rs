@@ -15,5 +15,6 @@ mod probes;
 mod programs;
 mod random;
 mod reports;
+mod simfhe;
 mod specs;
 mod toy;
