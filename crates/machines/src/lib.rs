@@ -14,6 +14,7 @@
 //! # Ok::<(), limbwise_machines::MachineError>(())
 //! ```
 
+pub mod address;
 pub mod check;
 pub mod dram;
 pub mod error;
@@ -41,6 +42,7 @@ pub use scheduler::Schedule;
 pub use spec::{Assumption, Spec, names};
 
 use limbwise_graph::Graph;
+use std::borrow::Cow;
 
 /// Times a program on a machine.
 ///
@@ -48,14 +50,18 @@ use limbwise_graph::Graph;
 /// [`MachineError`] where the specification is not one of its model, or the machine has no unit for an operation.
 pub fn time(graph: &Graph, spec: &Spec) -> Result<Report, MachineError> {
     let machine = machine::open(spec)?;
-    let schedule = machine.schedule(graph)?;
-    Ok(machine.report(graph, &schedule))
+    let graph = machine.prepare(graph);
+    let schedule = machine.schedule(&graph)?;
+    Ok(machine.report(&graph, &schedule))
 }
 
-/// Schedules a program on a machine: for traces and for [`check::check`].
+/// Schedules a program on a machine: for traces and for [`check::check`], with the program as the machine takes it.
 ///
 /// # Errors
 /// As [`time`].
-pub fn schedule(graph: &Graph, spec: &Spec) -> Result<Schedule, MachineError> {
-    machine::open(spec)?.schedule(graph)
+pub fn schedule<'g>(graph: &'g Graph, spec: &Spec) -> Result<(Cow<'g, Graph>, Schedule), MachineError> {
+    let machine = machine::open(spec)?;
+    let graph = machine.prepare(graph);
+    let schedule = machine.schedule(&graph)?;
+    Ok((graph, schedule))
 }

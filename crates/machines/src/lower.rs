@@ -1,8 +1,8 @@
 //! From a graph to tasks: each node's stages on a machine, and the loads and stores that its memory needs.
 //!
 //! Views make no task. What is loaded, stored and sent away when is decided by [`plan`]; here it becomes
-//! tasks with edges. A seed's expansion is an input like others: no model of an accelerator here has a generator; a
-//! machine without a memory to load from grows seeds itself.
+//! tasks with edges. A seed's expansion is an input like others: it is loaded, or made on the chip at no cost where the
+//! memory says so; a machine without a memory to load from grows seeds itself.
 
 use crate::{
     error::MachineError,
@@ -298,12 +298,13 @@ impl Lowering<'_> {
         let bytes = work.bytes(value, basis);
         let gate = rooms.take(bytes, &mut self.program);
         let after = self.stored_by[value.index()].into_iter().chain(self.made_by[value.index()]);
-        let stage = off_chip.transfer(TaskKind::Load, bytes, graph.shape(value).batch * basis.len());
+        let brought = off_chip.brought(graph, value, bytes);
+        let stage = off_chip.transfer(TaskKind::Load, brought, graph.shape(value).batch * basis.len());
         let task = self.program.push(node, stage, after.map(Edge::Output).chain(gate));
         rooms.come(value, basis, bytes, task);
         self.program.movements.push(Movement { task, source: value, basis });
         self.made_by[value.index()] = Some(task);
-        self.count(role_name(graph.node(value).role()), bytes);
+        self.count(role_name(graph.node(value).role()), brought);
     }
 
     fn store(&mut self, value: NodeId) {

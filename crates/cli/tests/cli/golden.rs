@@ -34,6 +34,7 @@ fn help_teaches() {
         &["time", "bootstrap"],
         &["record"],
         &["reproduce"],
+        &["count"],
         &["machines"],
         &["machines", "list"],
         &["machines", "show"],

@@ -38,7 +38,7 @@ fn with_bad_files(name: &str) -> Folder {
 #[test]
 fn each_mistake_has_a_text_that_teaches() {
     let folder = with_bad_files("mistakes");
-    let cases: [(&str, &[&str]); 48] = [
+    let cases: [(&str, &[&str]); 50] = [
         ("unknown-verb", &["plam", "logreg"]),
         ("unknown-workload", &["plan", "logrek"]),
         ("unknown-preset", &["plan", "logreg", "--preset", "n16-l24"]),
@@ -59,6 +59,8 @@ fn each_mistake_has_a_text_that_teaches() {
         ("graph-version", &["time", "--graph", "future.jsonl", "--machine", "ark"]),
         ("graph-absent", &["time", "--graph", "absent.lw", "--machine", "ark"]),
         ("reproduce-unknown", &["reproduce", "ark", "--set", "hbm_gbs=1"]),
+        ("count-field", &["count", "--set", "radix=3"]),
+        ("count-limbs", &["count", "--set", "limbs=14"]),
         ("set-without-value", &["time", "logreg", "--set", "memory.hbm.bandwidth_gb_s"]),
         ("no-data", &["run", "logreg", "--data", "absent.csv"]),
         ("text-in-data", &["run", "logreg", "--data", "text.csv"]),

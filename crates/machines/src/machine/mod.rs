@@ -2,10 +2,12 @@
 
 mod ark;
 mod cpu;
+mod fab;
 mod roofline;
 
 pub use ark::Ark;
 pub use cpu::Cpu;
+pub use fab::Fab;
 pub use roofline::Roofline;
 
 use crate::{
@@ -20,11 +22,13 @@ use crate::{
     words::Words,
 };
 use limbwise_graph::{Graph, NodeId, Op};
+use std::borrow::Cow;
 
 /// Built-in specifications by name.
-pub(crate) const BUILT_IN: [(&str, &str); 3] = [
+pub(crate) const BUILT_IN: [(&str, &str); 4] = [
     ("ark", include_str!("../../specs/ark.toml")),
     ("cpu", include_str!("../../specs/cpu.toml")),
+    ("fab", include_str!("../../specs/fab.toml")),
     ("f1-scaled", include_str!("../../specs/f1-scaled.toml")),
 ];
 
@@ -71,6 +75,12 @@ pub trait Machine {
     /// Bandwidths that several units share, at most [`POOLS`](crate::program::POOLS); a [`Stage`] draws from them.
     fn pools(&self) -> Vec<Pool> {
         Vec::new()
+    }
+
+    /// A program in the form in which the machine takes it, which is what is scheduled, checked and reported: as it is, or
+    /// limb by limb.
+    fn prepare<'g>(&self, graph: &'g Graph) -> Cow<'g, Graph> {
+        Cow::Borrowed(graph)
     }
 
     /// In which order operations may start.
@@ -144,6 +154,7 @@ fn started(graph: &Graph, schedule: &Schedule) -> Vec<NodeId> {
 pub fn open(spec: &Spec) -> Result<Box<dyn Machine>, MachineError> {
     Ok(match spec.model() {
         "ark" => Box::new(Ark::new(spec)?),
+        "fab" => Box::new(Fab::new(spec)?),
         "roofline" => Box::new(Roofline::new(spec)?),
         _ => Box::new(Cpu::new(spec)?),
     })

@@ -10,6 +10,7 @@
 
 mod ark;
 mod cpu;
+mod fab;
 mod mutations;
 mod probes;
 mod programs;

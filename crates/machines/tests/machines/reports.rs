@@ -91,7 +91,7 @@ fn the_text_shows_what_was_assumed() {
 #[test]
 fn a_trace_is_json_and_bounded() {
     let graph = programs::rotations(1);
-    let run = schedule(&graph, &Spec::load("ark").unwrap()).unwrap();
+    let (_, run) = schedule(&graph, &Spec::load("ark").unwrap()).unwrap();
     let events = |most: usize| {
         let mut out = Vec::new();
         run.write_chrome_trace(&graph, most, &mut out).unwrap();
@@ -112,15 +112,15 @@ fn a_trace_is_json_and_bounded() {
 #[test]
 fn scheduling_is_deterministic_and_its_speed_is_printed() {
     let graph = programs::rotations(3000);
-    for name in ["ark", "cpu", "f1-scaled"] {
+    for name in ["ark", "cpu", "fab", "f1-scaled"] {
         let spec = Spec::load(name).unwrap();
         let started = Instant::now();
-        let run = schedule(&graph, &spec).unwrap();
+        let (taken, run) = schedule(&graph, &spec).unwrap();
         let seconds = started.elapsed().as_secs_f64();
-        let (nodes, tasks) = (graph.nodes().len(), run.program.tasks.len());
+        let (nodes, tasks) = (taken.nodes().len(), run.program.tasks.len());
         println!("{name}: {nodes} nodes, {tasks} tasks in {seconds:.3} s, {:.2e} nodes/s", nodes as f64 / seconds);
-        assert_eq!(check(&graph, &*machine::open(&spec).unwrap(), &run), Ok(()));
-        assert_eq!(run.start, schedule(&graph, &spec).unwrap().start);
+        assert_eq!(check(&taken, &*machine::open(&spec).unwrap(), &run), Ok(()));
+        assert_eq!(run.start, schedule(&graph, &spec).unwrap().1.start);
     }
 }
 

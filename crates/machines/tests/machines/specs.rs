@@ -3,15 +3,16 @@
 use limbwise_machines::{MachineError, Spec, machine, names};
 
 /// The files themselves.
-const BUILT_IN: [(&str, &str); 3] = [
+const BUILT_IN: [(&str, &str); 4] = [
     ("ark", include_str!("../../specs/ark.toml")),
     ("cpu", include_str!("../../specs/cpu.toml")),
+    ("fab", include_str!("../../specs/fab.toml")),
     ("f1-scaled", include_str!("../../specs/f1-scaled.toml")),
 ];
 
 #[test]
 fn built_in_machines_are_complete() {
-    assert_eq!(names(), ["ark", "cpu", "f1-scaled"]);
+    assert_eq!(names(), ["ark", "cpu", "fab", "f1-scaled"]);
     for name in names() {
         let spec = Spec::load(name).unwrap();
         assert_eq!((spec.name(), spec.built_in()), (name, name));
@@ -67,7 +68,7 @@ fn wrong_keys_and_values_are_named() {
     let got = message(Spec::load("arc"));
     assert_eq!(
         got,
-        "there is no machine \"arc\": choose one of ark, cpu, f1-scaled, or give the path of a TOML file; did you mean \"ark\"?"
+        "there is no machine \"arc\": choose one of ark, cpu, fab, f1-scaled, or give the path of a TOML file; did you mean \"ark\"?"
     );
     let full = ark.with_overrides(&[("assumed.prefetch_mb", "512")]).unwrap();
     assert!(machine::open(&full).err().unwrap().to_string().contains("less than memory.scratchpad.capacity_mb = 512"));
@@ -116,7 +117,7 @@ fn variants_say_what_differs() {
     let cases = [
         (
             "model = \"ark\"",
-            "wide.toml, field \"extends\": wanted extends = \"NAME\", one of ark, cpu, f1-scaled or a TOML file",
+            "wide.toml, field \"extends\": wanted extends = \"NAME\", one of ark, cpu, fab, f1-scaled or a TOML file",
         ),
         ("extends = \"ark\"\nmodel = \"cpu\"", "no field \"model\""),
         ("extends = \"ark\"\nname = 3", "field \"name\": a text is wanted, got 3"),

@@ -95,3 +95,8 @@ fn verdicts_are_what_they_say() {
         }
     }
 }
+
+#[test]
+fn zz() {
+    println!("{}", limbwise_runtime::reproduce::fab(&Spec::load("fab").unwrap()).unwrap());
+}
