@@ -22,7 +22,7 @@ pub use counts::Counts;
 pub use graph::{Graph, Node, NodeId, Piece, RegionId, RegionInfo, ShapeId};
 
 pub use jsonl::GraphError;
-pub use limbs::LimbOrder;
+pub use limbs::{Entries, LimbOrder};
 pub use limbwise_device::{Basis, Domain, KeyId, Role, Shape};
 pub use op::Op;
 pub use recorder::{Recorded, Recorder};

@@ -25,20 +25,30 @@ pub enum LimbOrder {
     Reordered,
 }
 
-/// A limb of a value.
-type Limb = (NodeId, usize);
+/// Whether the entries of a batch are taken one by one as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// All of them in one node.
+    Together,
+    /// A node for each.
+    Apart,
+}
+
+/// A limb of a value, and the entry of its batch; entry 0 where they are together.
+type Limb = (NodeId, usize, usize);
 
 impl Graph {
-    /// This program with a node for each limb of each operation; inputs stay whole and are read limb by limb. Regions,
-    /// counts and bytes are the same. A program with operations of TFHE, which have no limbs, comes back as it is.
+    /// This program with a node for each limb of each operation, and for each entry of a batch if wanted; inputs stay whole
+    /// and are read limb by limb. Regions, counts and bytes are the same. A program with operations of TFHE, which have no limbs, comes back as it is.
     #[must_use]
-    pub fn limb_by_limb(&self, order: LimbOrder) -> Self {
+    pub fn limb_by_limb(&self, order: LimbOrder, entries: Entries) -> Self {
         if self.ids().any(|id| self.node(id).op().is_tfhe()) {
             return self.clone();
         }
         let graph = Self { rings: self.rings.clone(), regions: self.regions.clone(), ..Self::default() };
         let (inputs, limbs) = (HashMap::new(), HashMap::with_capacity(8 * self.nodes.len()));
-        let mut splitting = Splitting { old: self, graph, inputs, joins: HashMap::new(), limbs };
+        let old = Parts { graph: self, entries };
+        let mut splitting = Splitting { old, graph, inputs, joins: HashMap::new(), limbs };
         let raises = self.raises();
         let mut segment: Vec<NodeId> = Vec::new();
         let mut before = false;
@@ -67,24 +77,64 @@ impl Graph {
         }
         raises
     }
+}
 
-    /// The limbs, of nodes that are no views, that a limb of a node is made from.
-    fn for_each_source(&self, (id, limb): Limb, found: &mut impl FnMut(Limb)) {
-        let crosses = changes_basis(self.node(id).op());
-        for &operand in self.operands(id) {
-            let basis = if crosses { self.shape(operand).basis } else { Basis::single(limb) };
-            basis.iter().for_each(|limb| self.look_up((operand, limb), found));
+/// A program and what its parts are.
+#[derive(Clone, Copy)]
+struct Parts<'g> {
+    graph: &'g Graph,
+    entries: Entries,
+}
+
+impl<'g> Parts<'g> {
+    fn batch(self, id: NodeId) -> usize {
+        if self.entries == Entries::Apart { self.graph.shape(id).batch } else { 1 }
+    }
+
+    /// All parts of a value.
+    fn of(self, id: NodeId) -> impl Iterator<Item = Limb> + use<'g> {
+        let (basis, batch) = (self.graph.shape(id).basis, self.batch(id));
+        basis.iter().flat_map(move |limb| (0..batch).map(move |entry| (id, limb, entry)))
+    }
+
+    /// The same part of an operand, of which there may be one for all entries.
+    fn operand(self, id: NodeId, limb: usize, entry: usize) -> Limb {
+        (id, limb, if self.batch(id) == 1 { 0 } else { entry })
+    }
+
+    /// The parts, of nodes that are no views, that a part of a node is made from.
+    fn for_each_source(self, (id, limb, entry): Limb, found: &mut impl FnMut(Limb)) {
+        let crosses = changes_basis(self.graph.node(id).op());
+        for &operand in self.graph.operands(id) {
+            let basis = if crosses { self.graph.shape(operand).basis } else { Basis::single(limb) };
+            basis.iter().for_each(|limb| self.look_up(self.operand(operand, limb, entry), found));
         }
     }
 
-    /// What is behind a limb that may be one of a view.
-    fn look_up(&self, (id, limb): Limb, found: &mut impl FnMut(Limb)) {
-        if !self.node(id).op().is_view() {
-            return found((id, limb));
+    /// What is behind a part that may be one of a view.
+    fn look_up(self, (id, limb, entry): Limb, found: &mut impl FnMut(Limb)) {
+        if !self.graph.node(id).op().is_view() {
+            return found((id, limb, entry));
         }
-        let one = Basis::single(limb);
-        let shown = self.operands(id).iter().filter(|o| one.is_subset(self.shape(**o).basis));
-        shown.for_each(|&operand| self.look_up((operand, limb), found));
+        self.shown((id, limb, entry)).for_each(|part| self.look_up(part, found));
+    }
+
+    /// The parts of its operands that a part of a view shows: one, but for a stack whose entries are together.
+    fn shown(self, (id, limb, entry): Limb) -> impl Iterator<Item = Limb> + use<'g> {
+        let (one, node) = (Basis::single(limb), *self.graph.node(id));
+        let mut start = 0;
+        self.graph.operands(id).iter().filter_map(move |&operand| {
+            let batch = self.batch(operand);
+            let from = start;
+            match (node.op(), self.entries) {
+                (Op::Split, Entries::Apart) => Some((operand, limb, entry + node.attribute as usize)),
+                (Op::Stack, Entries::Apart) => {
+                    start += batch;
+                    (from..from + batch).contains(&entry).then(|| (operand, limb, entry - from))
+                }
+                _ => one.is_subset(self.graph.shape(operand).basis).then_some((operand, limb, entry)),
+            }
+        })
     }
 }
 
@@ -94,26 +144,24 @@ fn changes_basis(op: Op) -> bool {
 }
 
 /// Changes of basis between the beginning of a segment and a limb of it: as early, or as late, as can be.
-fn depths(graph: &Graph, segment: &[NodeId], order: LimbOrder) -> HashMap<Limb, u32> {
-    let limbs = |id: NodeId| graph.shape(id).basis.iter().map(move |limb| (id, limb));
+fn depths(old: Parts<'_>, segment: &[NodeId], order: LimbOrder) -> HashMap<Limb, u32> {
+    let step = |(id, ..): Limb| u32::from(changes_basis(old.graph.node(id).op()));
     let mut early: HashMap<Limb, u32> = HashMap::new();
-    for item in segment.iter().flat_map(|&id| limbs(id)) {
+    for part in segment.iter().flat_map(|&id| old.of(id)) {
         let mut depth = 0;
-        let step = u32::from(changes_basis(graph.node(item.0).op()));
-        graph.for_each_source(item, &mut |source| depth = depth.max(early.get(&source).map_or(0, |d| d + step)));
-        early.insert(item, depth);
+        old.for_each_source(part, &mut |source| depth = depth.max(early.get(&source).map_or(0, |d| d + step(part))));
+        early.insert(part, depth);
     }
     if order == LimbOrder::Fused {
         return early;
     }
     let mut late: HashMap<Limb, u32> = HashMap::new();
-    for item in segment.iter().rev().flat_map(|&id| limbs(id)) {
-        let depth = *late.entry(item).or_insert(early[&item]);
-        let step = u32::from(changes_basis(graph.node(item.0).op()));
-        graph.for_each_source(item, &mut |source| {
+    for part in segment.iter().rev().flat_map(|&id| old.of(id)) {
+        let depth = *late.entry(part).or_insert(early[&part]);
+        old.for_each_source(part, &mut |source| {
             if early.contains_key(&source) {
                 let wanted = late.entry(source).or_insert(u32::MAX);
-                *wanted = (*wanted).min(depth.saturating_sub(step));
+                *wanted = (*wanted).min(depth.saturating_sub(step(part)));
             }
         });
     }
@@ -122,86 +170,100 @@ fn depths(graph: &Graph, segment: &[NodeId], order: LimbOrder) -> HashMap<Limb, 
 
 /// A rewriting under way.
 struct Splitting<'g> {
-    old: &'g Graph,
+    old: Parts<'g>,
     graph: Graph,
     /// Inputs, which stay whole.
     inputs: HashMap<NodeId, NodeId>,
-    /// Operands of changes of basis.
-    joins: HashMap<NodeId, NodeId>,
-    /// Limbs of old values.
+    /// Operands of changes of basis, by entry.
+    joins: HashMap<(NodeId, usize), NodeId>,
+    /// Parts of old values.
     limbs: HashMap<Limb, NodeId>,
 }
 
 impl Splitting<'_> {
-    /// A node of the new graph, of the ring and batch of an old one.
+    /// A node of the new graph like one of the old, of a part of its value.
     fn push(&mut self, op: Op, like: Node, basis: Basis, operands: &[NodeId], from: NodeId) -> NodeId {
-        let shape = self.graph.intern(&self.old.shape(from).with_basis(basis));
+        let shape = self.old.graph.shape(from).with_basis(basis);
+        let shape = if self.old.entries == Entries::Apart { shape.with_batch(1) } else { shape };
+        let shape = self.graph.intern(&shape);
         self.graph.push(op, (like.role, like.attribute), (shape, like.region), operands)
     }
 
     fn input(&mut self, id: NodeId) {
-        let node = *self.old.node(id);
-        let made = self.push(node.op(), node, self.old.shape(id).basis, &[], id);
+        let node = *self.old.graph.node(id);
+        let shape = self.graph.intern(self.old.graph.shape(id));
+        let made = self.graph.push(node.op(), (node.role, node.attribute), (shape, node.region), &[]);
         self.inputs.insert(id, made);
     }
 
     /// A key switch and what follows it.
     fn segment(&mut self, segment: &[NodeId], order: LimbOrder) {
         let old = self.old;
-        let mut items: Vec<Limb> =
-            segment.iter().flat_map(|&id| old.shape(id).basis.iter().map(move |limb| (id, limb))).collect();
+        let mut items: Vec<Limb> = segment.iter().flat_map(|&id| old.of(id)).collect();
         if order != LimbOrder::Operations {
             let depths = depths(old, segment, order);
-            items.sort_by_key(|item| (depths[item], item.1, item.0));
+            items.sort_by_key(|&(id, limb, entry)| (depths[&(id, limb, entry)], limb, id, entry));
         }
-        for (id, limb) in items {
-            let mut node = *old.node(id);
+        for (id, limb, entry) in items {
+            let mut node = *old.graph.node(id);
             let operands: Vec<NodeId> = if changes_basis(node.op()) {
-                let operand = old.operands(id)[0];
+                let before = self.joins.get(&(id, entry)).copied();
                 // The sources are scaled for the first target.
-                node.attribute = u32::from(self.joins.contains_key(&id));
-                let join = self.joins.get(&id).copied();
-                let join = join.unwrap_or_else(|| self.join(operand));
-                self.joins.insert(id, join);
+                node.attribute = u32::from(before.is_some());
+                let join = before.unwrap_or_else(|| self.join(old.graph.operands(id)[0], entry));
+                self.joins.insert((id, entry), join);
                 vec![join]
             } else {
-                old.operands(id).iter().map(|&operand| self.limb(operand, limb)).collect()
+                let operands = old.graph.operands(id).iter();
+                operands.map(|&operand| self.limb(old.operand(operand, limb, entry))).collect()
             };
             let made = self.push(node.op(), node, Basis::single(limb), &operands, id);
-            self.limbs.insert((id, limb), made);
+            self.limbs.insert((id, limb, entry), made);
         }
     }
 
-    /// A limb of an old value; parts of inputs, stacks and splits are made where they are first wanted.
-    fn limb(&mut self, id: NodeId, limb: usize) -> NodeId {
-        if let Some(&made) = self.limbs.get(&(id, limb)) {
+    /// A part of an old value; views of inputs, and stacks and splits of entries that are together, are made where they are
+    /// first wanted.
+    fn limb(&mut self, part @ (id, limb, entry): Limb) -> NodeId {
+        if let Some(&made) = self.limbs.get(&part) {
             return made;
         }
-        let (old, node, one) = (self.old, *self.old.node(id), Basis::single(limb));
-        let operands = old.operands(id);
-        let made = match (node.op(), self.inputs.get(&id).copied()) {
-            (_, Some(whole)) => self.push(Op::Restrict, temporary(node), one, &[whole], id),
-            (Op::Stack | Op::Split, _) => {
-                let operands: Vec<NodeId> = operands.iter().map(|&operand| self.limb(operand, limb)).collect();
+        let (old, node, one) = (self.old, *self.old.graph.node(id), Basis::single(limb));
+        let views = matches!(node.op(), Op::Stack | Op::Split) && old.entries == Entries::Together;
+        let made = match self.inputs.get(&id).copied() {
+            Some(whole) => self.part_of_input(id, whole, one, entry),
+            None if views => {
+                let operands: Vec<NodeId> =
+                    old.graph.operands(id).iter().map(|&operand| self.limb((operand, limb, 0))).collect();
                 self.push(node.op(), node, one, &operands, id)
             }
-            _ => {
-                let has = |operand: &&NodeId| one.is_subset(old.shape(**operand).basis);
-                let operand = *operands.iter().find(has).expect("a view shows limbs that there are");
-                self.limb(operand, limb)
+            None => {
+                let shown = old.shown(part).next().expect("a view shows parts that there are");
+                self.limb(shown)
             }
         };
-        self.limbs.insert((id, limb), made);
+        self.limbs.insert(part, made);
         made
     }
 
+    fn part_of_input(&mut self, id: NodeId, whole: NodeId, one: Basis, entry: usize) -> NodeId {
+        let (old, view) = (self.old.graph, temporary(*self.old.graph.node(id)));
+        let entries = old.shape(id).batch;
+        let shape = self.graph.intern(&old.shape(id).with_basis(one));
+        let limb = self.graph.push(Op::Restrict, (view.role, 0), (shape, view.region), &[whole]);
+        if self.old.entries == Entries::Together || entries == 1 {
+            return limb;
+        }
+        self.push(Op::Split, Node { attribute: count(entry), ..view }, one, &[limb], id)
+    }
+
     /// All limbs of an old value as one.
-    fn join(&mut self, id: NodeId) -> NodeId {
-        let basis = self.old.shape(id).basis;
-        let limbs: Vec<NodeId> = basis.iter().map(|limb| self.limb(id, limb)).collect();
+    fn join(&mut self, id: NodeId, entry: usize) -> NodeId {
+        let basis = self.old.graph.shape(id).basis;
+        let limbs: Vec<NodeId> = basis.iter().map(|limb| self.limb(self.old.operand(id, limb, entry))).collect();
         match limbs[..] {
             [one] => one,
-            _ => self.push(Op::Join, temporary(*self.old.node(id)), basis, &limbs, id),
+            _ => self.push(Op::Join, temporary(*self.old.graph.node(id)), basis, &limbs, id),
         }
     }
 
@@ -209,10 +271,10 @@ impl Splitting<'_> {
     fn finish(mut self) -> Graph {
         let old = self.old;
         let mut results = Vec::new();
-        for id in old.ids().filter(|&id| old.node(id).freed == NEVER) {
+        for id in old.graph.ids().filter(|&id| old.graph.node(id).freed == NEVER) {
             match self.inputs.get(&id) {
                 Some(&whole) => results.push(whole),
-                None => results.extend(old.shape(id).basis.iter().map(|limb| self.limb(id, limb))),
+                None => results.extend(old.of(id).map(|part| self.limb(part))),
             }
         }
         let last = self.graph.last_uses();

@@ -4,7 +4,8 @@
 //! Stays out: residues, schemes, and any published result: a model knows stated numbers and named assumptions only.
 //!
 //! Read in this order: [`spec`] and [`field`], [`machine`] (the trait and the models), [`program`] (tasks), [`lower`] and
-//! [`scratchpad`] (from graph to tasks), [`scheduler`], [`check`], [`report`], [`trace`].
+//! [`scratchpad`] (from graph to tasks), [`scheduler`], [`check`], [`report`], [`trace`]. Apart from all that: [`address`]
+//! (where a polynomial stands in DRAM) and [`simfhe`] (another's counting model, restated).
 //!
 //! ```
 //! use limbwise_machines::{Spec, time};

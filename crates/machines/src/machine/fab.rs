@@ -17,7 +17,7 @@ use crate::{
     spec::{Assumed, Spec},
     words::{Wide, Words},
 };
-use limbwise_graph::{Graph, LimbOrder, NodeId, Op, Shape};
+use limbwise_graph::{Entries, Graph, LimbOrder, NodeId, Op, Shape};
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -203,8 +203,11 @@ impl Fab {
         }
         let network = &self.numbers.network;
         let cycles = |ns: f64| ticks(ns * self.numbers.chip.core_mhz / 1e3);
+        if bytes == 0 {
+            return None;
+        }
         let stage = Stage::new(TaskKind::Redistribute, ETHERNET, cycles(as_f64(bytes) / network.bandwidth_gb_s));
-        (bytes > 0).then(|| Stage { fill: cycles(self.numbers.assumed.network_latency_ns.value), ..stage })
+        Some(Stage { fill: cycles(self.numbers.assumed.network_latency_ns.value), ..stage })
     }
 
     fn element_wise(&self, shape: &Shape) -> Stage {
@@ -281,12 +284,15 @@ impl Machine for Fab {
     }
 
     fn prepare<'g>(&self, graph: &'g Graph) -> Cow<'g, Graph> {
-        match self.numbers.policy.limbs {
-            Limbs::Whole => Cow::Borrowed(graph),
-            Limbs::Apart => Cow::Owned(graph.limb_by_limb(LimbOrder::Operations)),
-            Limbs::Fused => Cow::Owned(graph.limb_by_limb(LimbOrder::Fused)),
-            Limbs::Reordered => Cow::Owned(graph.limb_by_limb(LimbOrder::Reordered)),
-        }
+        // Boards share out the entries of a batch; one board takes them one by one.
+        let entries = if self.numbers.system.fpgas == 1 { Entries::Apart } else { Entries::Together };
+        let order = match self.numbers.policy.limbs {
+            Limbs::Whole => return Cow::Borrowed(graph),
+            Limbs::Apart => LimbOrder::Operations,
+            Limbs::Fused => LimbOrder::Fused,
+            Limbs::Reordered => LimbOrder::Reordered,
+        };
+        Cow::Owned(graph.limb_by_limb(order, entries))
     }
 
     fn off_chip(&self, _: &Graph) -> Option<OffChip> {

@@ -22,13 +22,17 @@ fn built_in_machines_are_complete() {
 }
 
 #[test]
-fn every_number_of_ark_has_its_source_beside_it() {
-    let text = include_str!("../../specs/ark.toml");
-    let stated = text.split("\n[assumed]").next().unwrap();
-    let numbers = stated.lines().filter(|l| l.contains(" = ") && !l.contains(" = \"") && !l.contains("= ["));
-    assert!(numbers.clone().count() > 20);
-    for line in numbers {
-        assert!(line.contains("# [ARK]"), "no source: {line}");
+fn every_number_of_a_paper_has_its_source_beside_it() {
+    for (text, source, least) in [
+        (include_str!("../../specs/ark.toml"), "# [ARK]", 20),
+        (include_str!("../../specs/fab.toml"), "# [FAB]", 9),
+    ] {
+        let stated = text.split("\n[assumed]").next().unwrap();
+        let numbers = stated.lines().filter(|l| l.contains(" = ") && !l.contains(" = \"") && !l.contains("= ["));
+        assert!(numbers.clone().count() >= least);
+        for line in numbers {
+            assert!(line.contains(source), "no source: {line}");
+        }
     }
 }
 
