@@ -72,7 +72,7 @@ impl Graph {
             Op::BasisConvert => {
                 let source = self.shape(self.operands(id)[0]);
                 Counts {
-                    convert_scale_products: (source.rows() as u64) << log_n,
+                    convert_scale_products: if self.node(id).is_scaled() { 0 } else { (source.rows() as u64) << log_n },
                     convert_sum_products: source.basis.len() as u64 * words,
                     ..none
                 }

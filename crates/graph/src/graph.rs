@@ -61,7 +61,7 @@ pub struct Node {
     pub(crate) region: RegionId,
     /// Where its operands end in the shared array; they start where those of the node before end.
     pub(crate) operands_end: u32,
-    /// Galois element, key identity, start of a split, or word of the exponents, by operation.
+    /// Galois element, key identity, start of a split, word of the exponents, or whether sources are scaled, by operation.
     pub(crate) attribute: u32,
     /// How many nodes had been recorded when the last handle went away.
     pub(crate) freed: u32,
@@ -102,6 +102,12 @@ impl Node {
     #[must_use]
     pub fn galois(&self) -> Option<u32> {
         (self.op == Op::Automorphism).then_some(self.attribute)
+    }
+
+    /// Whether a base conversion's sources have been scaled for another one, as in a program limb by limb.
+    #[must_use]
+    pub fn is_scaled(&self) -> bool {
+        self.op == Op::BasisConvert && self.attribute != 0
     }
 
     /// First batch entry of a split.

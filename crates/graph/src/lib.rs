@@ -10,6 +10,7 @@
 pub mod counts;
 pub mod graph;
 pub mod jsonl;
+pub mod limbs;
 
 pub mod liveness;
 pub mod op;
@@ -21,6 +22,7 @@ pub use counts::Counts;
 pub use graph::{Graph, Node, NodeId, Piece, RegionId, RegionInfo, ShapeId};
 
 pub use jsonl::GraphError;
+pub use limbs::{Entries, LimbOrder};
 pub use limbwise_device::{Basis, Domain, KeyId, Role, Shape};
 pub use op::Op;
 pub use recorder::{Recorded, Recorder};

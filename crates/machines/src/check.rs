@@ -303,6 +303,7 @@ impl<'a, M: Machine + ?Sized> Replay<'a, M> {
             return Err(Violation::Unmatched(id));
         }
         let (bytes, limbs) = (self.bytes(value, moved.basis), shape.batch * moved.basis.len());
+        let bytes = if stage.kind == TaskKind::Load { off_chip.brought(self.graph, value, bytes) } else { bytes };
         if *stage != off_chip.transfer(stage.kind, bytes, limbs) {
             return Err(Violation::Altered(id));
         }

@@ -4,7 +4,8 @@
 //! Stays out: residues, schemes, and any published result: a model knows stated numbers and named assumptions only.
 //!
 //! Read in this order: [`spec`] and [`field`], [`machine`] (the trait and the models), [`program`] (tasks), [`lower`] and
-//! [`scratchpad`] (from graph to tasks), [`scheduler`], [`check`], [`report`], [`trace`].
+//! [`scratchpad`] (from graph to tasks), [`scheduler`], [`check`], [`report`], [`trace`]. Apart from all that: [`address`]
+//! (where a polynomial stands in DRAM) and [`simfhe`] (another's counting model, restated).
 //!
 //! ```
 //! use limbwise_machines::{Spec, time};
@@ -14,6 +15,7 @@
 //! # Ok::<(), limbwise_machines::MachineError>(())
 //! ```
 
+pub mod address;
 pub mod check;
 pub mod dram;
 pub mod error;
@@ -27,6 +29,7 @@ pub mod report;
 mod reuse;
 pub mod scheduler;
 pub mod scratchpad;
+pub mod simfhe;
 pub mod spec;
 pub mod trace;
 pub mod words;
@@ -40,6 +43,7 @@ pub use scheduler::Schedule;
 pub use spec::{Assumption, Spec, names};
 
 use limbwise_graph::Graph;
+use std::borrow::Cow;
 
 /// Times a program on a machine.
 ///
@@ -47,14 +51,18 @@ use limbwise_graph::Graph;
 /// [`MachineError`] where the specification is not one of its model, or the machine has no unit for an operation.
 pub fn time(graph: &Graph, spec: &Spec) -> Result<Report, MachineError> {
     let machine = machine::open(spec)?;
-    let schedule = machine.schedule(graph)?;
-    Ok(machine.report(graph, &schedule))
+    let graph = machine.prepare(graph);
+    let schedule = machine.schedule(&graph)?;
+    Ok(machine.report(&graph, &schedule))
 }
 
-/// Schedules a program on a machine: for traces and for [`check::check`].
+/// Schedules a program on a machine: for traces and for [`check::check`], with the program as the machine takes it.
 ///
 /// # Errors
 /// As [`time`].
-pub fn schedule(graph: &Graph, spec: &Spec) -> Result<Schedule, MachineError> {
-    machine::open(spec)?.schedule(graph)
+pub fn schedule<'g>(graph: &'g Graph, spec: &Spec) -> Result<(Cow<'g, Graph>, Schedule), MachineError> {
+    let machine = machine::open(spec)?;
+    let graph = machine.prepare(graph);
+    let schedule = machine.schedule(&graph)?;
+    Ok((graph, schedule))
 }

@@ -1,8 +1,8 @@
 //! From a graph to tasks: each node's stages on a machine, and the loads and stores that its memory needs.
 //!
 //! Views make no task. What is loaded, stored and sent away when is decided by [`plan`]; here it becomes
-//! tasks with edges. A seed's expansion is an input like others: no model of an accelerator here has a generator; a
-//! machine without a memory to load from grows seeds itself.
+//! tasks with edges. A seed's expansion is an input like others: it is loaded, or made on the chip at no cost where the
+//! memory says so; a machine without a memory to load from grows seeds itself.
 
 use crate::{
     error::MachineError,
@@ -14,7 +14,7 @@ use crate::{
     words::Words,
 };
 use limbwise_graph::{Basis, Graph, NodeId, Op, Role};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The name of a role in reports.
 #[must_use]
@@ -200,6 +200,7 @@ pub fn lower(work: &Work, order: &[NodeId]) -> Result<Program, MachineError> {
         work,
         program,
         made_by: vec![None; count],
+        loaded_by: HashMap::new(),
         stored_by: vec![None; count],
         rooms: work.off_chip.map(|off_chip| (off_chip, Rooms::new(off_chip.capacity_bytes, count))),
         last: None,
@@ -225,8 +226,10 @@ struct Phase {
 struct Lowering<'w> {
     work: &'w Work<'w>,
     program: Program,
-    /// The last task that made or loaded each value.
+    /// The last task that made each value.
     made_by: Vec<Option<TaskId>>,
+    /// The last load of each limb of a value that was loaded.
+    loaded_by: HashMap<NodeId, Vec<(Basis, TaskId)>>,
     /// The task that stored each value off the chip.
     stored_by: Vec<Option<TaskId>>,
     rooms: Option<(OffChip, Rooms)>,
@@ -257,7 +260,7 @@ impl Lowering<'_> {
         let work = self.work;
         let reads = work.reads(id);
         let mut edges: Vec<Edge> = Vec::with_capacity(reads.len() + 2);
-        edges.extend(reads.iter().filter_map(|(value, _)| self.made_by[value.index()]).map(Edge::Output));
+        reads.iter().for_each(|&(value, basis)| self.arrival(value, basis, &mut edges));
         edges.dedup();
         let bytes = work.bytes(id, work.whole(id));
         if let Some((_, rooms)) = &mut self.rooms {
@@ -297,18 +300,35 @@ impl Lowering<'_> {
         }
     }
 
+    /// What a task that reads limbs of a value waits for: their loads, or what made them.
+    fn arrival(&self, value: NodeId, basis: Basis, edges: &mut Vec<Edge>) {
+        let loads = self.loaded_by.get(&value).map_or(&[][..], Vec::as_slice);
+        let mut made = basis;
+        for (limbs, load) in loads.iter().filter(|(limbs, _)| !(*limbs & basis).is_empty()) {
+            edges.push(Edge::Output(*load));
+            made = made - *limbs;
+        }
+        if !made.is_empty() {
+            edges.extend(self.made_by[value.index()].map(Edge::Output));
+        }
+    }
+
     fn load(&mut self, value: NodeId, basis: Basis, node: NodeId) {
         let (work, graph) = (self.work, self.work.graph);
         let Some((off_chip, rooms)) = &mut self.rooms else { return };
         let bytes = work.bytes(value, basis);
         let gate = rooms.take(bytes, &mut self.program);
         let after = self.stored_by[value.index()].into_iter().chain(self.made_by[value.index()]);
-        let stage = off_chip.transfer(TaskKind::Load, bytes, graph.shape(value).batch * basis.len());
+        let brought = off_chip.brought(graph, value, bytes);
+        let stage = off_chip.transfer(TaskKind::Load, brought, graph.shape(value).batch * basis.len());
         let task = self.program.push(node, stage, after.map(Edge::Output).chain(gate));
         rooms.come(value, basis, bytes, task);
         self.program.movements.push(Movement { task, source: value, basis });
-        self.made_by[value.index()] = Some(task);
-        self.count(role_name(graph.node(value).role()), bytes);
+        let loads = self.loaded_by.entry(value).or_default();
+        loads.iter_mut().for_each(|(limbs, _)| *limbs = *limbs - basis);
+        loads.retain(|(limbs, _)| !limbs.is_empty());
+        loads.push((basis, task));
+        self.count(role_name(graph.node(value).role()), brought);
     }
 
     fn store(&mut self, value: NodeId) {

@@ -181,7 +181,7 @@ impl Report {
             utilization: units.zip(schedule.busy().into_iter().map(share)).collect(),
             critical_path,
             bytes,
-            reuse: if off_chip.is_some() { reuse(graph, schedule) } else { BTreeMap::new() },
+            reuse: off_chip.map_or_else(BTreeMap::new, |memory| reuse(graph, &memory, schedule)),
             roofline: machine
                 .peak_products_s()
                 .zip(bandwidth)

@@ -1,16 +1,23 @@
 //! Reuse: what comes from off the chip once, what comes again, and how often it is read.
 
-use crate::{lower::role_name, program::TaskKind, report::Reuse, scheduler::Schedule};
+use crate::{
+    lower::role_name,
+    program::{Movement, TaskKind},
+    report::Reuse,
+    scheduler::Schedule,
+    scratchpad::OffChip,
+};
 use limbwise_graph::{Basis, Graph, NodeId, Role};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Reuse of everything that a schedule loads, by role.
-pub(crate) fn reuse(graph: &Graph, schedule: &Schedule) -> BTreeMap<String, Reuse> {
+pub(crate) fn reuse(graph: &Graph, off_chip: &OffChip, schedule: &Schedule) -> BTreeMap<String, Reuse> {
     let mut by_role: BTreeMap<&'static str, Reuse> = BTreeMap::new();
     let mut seen: HashMap<NodeId, Basis> = HashMap::new();
     let mut values: BTreeSet<(&'static str, u32)> = BTreeSet::new();
     let program = &schedule.program;
-    for movement in program.movements.iter().filter(|m| program.tasks[m.task.index()].stage.kind == TaskKind::Load) {
+    let is_load = |m: &&Movement| program.tasks[m.task.index()].stage.kind == TaskKind::Load;
+    for movement in program.movements.iter().filter(is_load).filter(|m| off_chip.brought(graph, m.source, 1) > 0) {
         let role = graph.node(movement.source).role();
         let shape = graph.shape(movement.source);
         let before = seen.entry(movement.source).or_default();

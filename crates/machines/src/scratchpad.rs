@@ -8,7 +8,7 @@ use crate::{
     dram::Stream,
     program::{Edge, Program, Residency, Stage, TaskId, TaskKind},
 };
-use limbwise_graph::{Basis, NodeId};
+use limbwise_graph::{Basis, Graph, NodeId, Op};
 use std::collections::VecDeque;
 
 /// Memory outside the chip and the room inside.
@@ -24,9 +24,17 @@ pub struct OffChip {
     pub capacity_field: &'static str,
     /// How much of it the plan leaves free, so that loads and results can run ahead of it.
     pub prefetch_bytes: u64,
+    /// Whether what a seed expands to is made on the chip when it is wanted: it takes room, and no transfer.
+    pub makes_seeds: bool,
 }
 
 impl OffChip {
+    /// Bytes that a load of some bytes of a value brings from outside.
+    pub(crate) fn brought(&self, graph: &Graph, value: NodeId, bytes: u64) -> u64 {
+        let made = self.makes_seeds && graph.node(value).op() == Op::ExpandSeed;
+        if made { 0 } else { bytes }
+    }
+
     /// Bytes on their way to or from off-chip memory, limb by limb.
     pub(crate) fn transfer(&self, kind: TaskKind, bytes: u64, limbs: usize) -> Stage {
         let (occupancy, fill) = self.stream.ticks(kind, bytes);

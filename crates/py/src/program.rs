@@ -192,13 +192,14 @@ impl Recorded {
             };
             let spec = spec.with_overrides(&overrides)?;
             let machine = machine::open(&spec)?;
-            let schedule = machine.schedule(&recording.graph)?;
+            let graph = machine.prepare(&recording.graph);
+            let schedule = machine.schedule(&graph)?;
             let mut trace = Vec::new();
             if events > 0 {
                 // Writing to memory does not fail.
-                let _ = schedule.write_chrome_trace(&recording.graph, events, &mut trace);
+                let _ = schedule.write_chrome_trace(&graph, events, &mut trace);
             }
-            Ok((machine.report(&recording.graph, &schedule), trace))
+            Ok((machine.report(&graph, &schedule), trace))
         })?;
         let (report, trace) = timed.map_err(of_runtime)?;
         let trace = (events > 0).then(|| String::from_utf8_lossy(&trace).into_owned());

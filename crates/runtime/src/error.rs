@@ -13,6 +13,12 @@ pub enum Error {
     /// Of a machine model.
     #[error(transparent)]
     Machine(#[from] limbwise_machines::MachineError),
+    /// Of a training whose sizes do not go together.
+    #[error(transparent)]
+    Training(#[from] limbwise_apps::logreg::encrypted::LogregError),
+    /// Of a counting model.
+    #[error(transparent)]
+    Counting(#[from] limbwise_machines::simfhe::SetError),
     /// Of a recorded program.
     #[error(transparent)]
     Graph(#[from] limbwise_graph::GraphError),

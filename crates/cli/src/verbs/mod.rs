@@ -4,6 +4,7 @@
 
 #[cfg(feature = "client")]
 pub(crate) mod bench;
+pub(crate) mod count;
 #[cfg(feature = "client")]
 mod decrypt;
 #[cfg(feature = "client")]
@@ -59,6 +60,7 @@ pub(crate) enum Verb {
     Record(record::Record),
     Machines(machines::Machines),
     Reproduce(reproduce::Reproduce),
+    Count(count::Count),
     #[cfg(feature = "client")]
     Keygen(keygen::Keygen),
     #[cfg(feature = "client")]
@@ -102,6 +104,7 @@ impl Verb {
             Self::Record(verb) => verb.execute(),
             Self::Machines(verb) => verb.execute(),
             Self::Reproduce(verb) => verb.execute(),
+            Self::Count(verb) => verb.execute(),
             #[cfg(feature = "client")]
             Self::Keygen(verb) => verb.execute(),
             #[cfg(feature = "client")]

@@ -16,6 +16,8 @@ use limbwise_runtime::reproduce;
 ///   limbwise reproduce ark
 ///   limbwise reproduce ark --set hbm_gb_s=2000          what would change (limbwise machines show ark --explain)
 ///   limbwise reproduce ark --set distribution=limb-wise --json
+///   limbwise reproduce fab --set conversion=shared
+///   limbwise reproduce mad                              counts, options alone and together, addresses in DRAM
 ///
 /// What the numbers mean:
 ///   paper, model    the published number, and the one that recordings and schedules give, fresh at each run
@@ -39,15 +41,24 @@ pub(crate) struct Reproduce {
 enum System {
     /// ARK \[ARK\]: a CKKS accelerator that reuses keys between operations and makes data at run time
     Ark,
+    /// FAB \[FAB\]: CKKS on an FPGA board, and on several
+    Fab,
+    /// MAD \[MAD\]: design for memory, on the model of FAB's board, by the counts of SimFHE and on a DDR memory
+    Mad,
 }
 
 impl Reproduce {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
-        let System::Ark = self.system;
-        let specs = changed(&["ark".to_owned(), "f1-scaled".to_owned()], &self.changes)?;
-        let [ark, f1] = &specs[..] else { unreachable!("two machines were asked for") };
-        let reproduction = reproduce::ark(ark, f1)?;
+        let machines = |names: &[&str]| changed(&names.iter().map(|&name| name.into()).collect::<Vec<_>>(), &self.changes);
+        let reproduction = match self.system {
+            System::Ark => {
+                let specs = machines(&["ark", "f1-scaled"])?;
+                reproduce::ark(&specs[0], &specs[1])?
+            }
+            System::Fab => reproduce::fab(&machines(&["fab"])?[0])?,
+            System::Mad => reproduce::mad(&machines(&["fab"])?[0])?,
+        };
         output.report(&reproduction, &reproduction.to_string())
     }
 }

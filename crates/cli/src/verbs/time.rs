@@ -99,6 +99,7 @@ impl Time {
         let mut reports: Vec<Report> = Vec::new();
         for (i, spec) in specs.iter().enumerate() {
             let machine = machine::open(spec)?;
+            let graph = machine.prepare(&graph);
             let schedule = machine.schedule(&graph)?;
             if let Some(target) = traces.get(i) {
                 let mut trace = Vec::new();

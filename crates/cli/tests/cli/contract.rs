@@ -84,6 +84,21 @@ fn programs_on_tfhe_have_the_same_readings() {
 }
 
 #[test]
+fn counts_of_a_set_with_changes() {
+    let folder = Folder::new("count");
+    let usual = valid(&folder, "count", &["count", "--json"]);
+    let row = |json: &Value, name: &str| {
+        json["subroutines"].as_array().unwrap().iter().find(|r| r["name"] == name).unwrap().clone()
+    };
+    assert_eq!(row(&usual, "mult")["limb_transforms"], 310);
+    let changed = valid(&folder, "count", &["count", "fab", "--set", "caching=alpha,logn=15", "--json"]);
+    assert_eq!((&changed["set"]["log_n"], &changed["set"]["caching"]), (&15.into(), &"alpha".into()));
+    let text = String::from_utf8(folder.run(&["count"]).stdout).unwrap();
+    let mult = text.lines().find(|l| l.trim_start().starts_with("mult ")).unwrap();
+    assert!(mult.contains("1.833304") && mult.contains("1.929380"), "{mult}");
+}
+
+#[test]
 fn what_show_prints_is_a_parameter_file() {
     let folder = Folder::new("show");
     let shown = folder.run(&["params", "show", "n16-l24-s40"]);

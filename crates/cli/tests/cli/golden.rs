@@ -38,6 +38,7 @@ fn help_teaches() {
         &["plan", "gates"],
         &["record"],
         &["reproduce"],
+        &["count"],
         &["machines"],
         &["machines", "list"],
         &["machines", "show"],

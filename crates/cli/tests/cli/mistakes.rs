@@ -39,7 +39,7 @@ fn with_bad_files(name: &str) -> Folder {
 #[test]
 fn each_mistake_has_a_text_that_teaches() {
     let folder = with_bad_files("mistakes");
-    let cases: [(&str, &[&str]); 53] = [
+    let cases: [(&str, &[&str]); 55] = [
         ("helr-levels", &["plan", "helr", "--bootstrap-every", "4"]),
         ("helr-no-boot", &["plan", "helr", "--preset", "n16-l24-s40"]),
         ("helr-folder", &["run", "helr", "--data", "."]),
@@ -65,6 +65,8 @@ fn each_mistake_has_a_text_that_teaches() {
         ("graph-version", &["time", "--graph", "future.jsonl", "--machine", "ark"]),
         ("graph-absent", &["time", "--graph", "absent.lw", "--machine", "ark"]),
         ("reproduce-unknown", &["reproduce", "ark", "--set", "hbm_gbs=1"]),
+        ("count-field", &["count", "--set", "radix=3"]),
+        ("count-limbs", &["count", "--set", "limbs=14"]),
         ("set-without-value", &["time", "logreg", "--set", "memory.hbm.bandwidth_gb_s"]),
         ("no-data", &["run", "logreg", "--data", "absent.csv"]),
         ("text-in-data", &["run", "logreg", "--data", "text.csv"]),

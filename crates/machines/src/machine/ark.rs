@@ -310,6 +310,7 @@ impl Machine for Ark {
             capacity_bytes: capacity.saturating_sub(twists).max(prefetch_bytes),
             capacity_field: "memory.scratchpad.capacity_mb",
             prefetch_bytes,
+            makes_seeds: false,
         })
     }
 

@@ -3,11 +3,13 @@
 mod ark;
 mod counts;
 mod cpu;
+mod fab;
 mod roofline;
 
 pub use ark::Ark;
 pub use counts::Counts;
 pub use cpu::Cpu;
+pub use fab::Fab;
 pub use roofline::Roofline;
 
 use crate::{
@@ -22,12 +24,14 @@ use crate::{
     words::Words,
 };
 use limbwise_graph::{Graph, NodeId, Op};
+use std::borrow::Cow;
 
 /// Built-in specifications by name.
-pub(crate) const BUILT_IN: [(&str, &str); 4] = [
+pub(crate) const BUILT_IN: [(&str, &str); 5] = [
     ("ark", include_str!("../../specs/ark.toml")),
     ("counts", include_str!("../../specs/counts.toml")),
     ("cpu", include_str!("../../specs/cpu.toml")),
+    ("fab", include_str!("../../specs/fab.toml")),
     ("f1-scaled", include_str!("../../specs/f1-scaled.toml")),
 ];
 
@@ -74,6 +78,12 @@ pub trait Machine {
     /// Bandwidths that several units share, at most [`POOLS`](crate::program::POOLS); a [`Stage`] draws from them.
     fn pools(&self) -> Vec<Pool> {
         Vec::new()
+    }
+
+    /// A program in the form in which the machine takes it, which is what is scheduled, checked and reported: as it is, or
+    /// limb by limb.
+    fn prepare<'g>(&self, graph: &'g Graph) -> Cow<'g, Graph> {
+        Cow::Borrowed(graph)
     }
 
     /// In which order operations may start.
@@ -157,6 +167,7 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Machine>, MachineError> {
     Ok(match spec.model() {
         "ark" => Box::new(Ark::new(spec)?),
         "counts" => Box::new(Counts::new(spec)?),
+        "fab" => Box::new(Fab::new(spec)?),
         "roofline" => Box::new(Roofline::new(spec)?),
         _ => Box::new(Cpu::new(spec)?),
     })

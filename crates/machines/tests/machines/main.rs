@@ -11,10 +11,12 @@
 mod ark;
 mod counts;
 mod cpu;
+mod fab;
 mod mutations;
 mod probes;
 mod programs;
 mod random;
 mod reports;
+mod simfhe;
 mod specs;
 mod toy;

@@ -87,16 +87,10 @@ fn mutate_task(schedule: &Schedule, kind: u8, at: usize) -> Option<Schedule> {
     let program = &mut changed.program;
     let at = at % program.tasks.len();
     match kind {
-        // Before what it reads is there. A load for another operation may bring other limbs of the same value: a task
-        // that waits for it all the same could start earlier.
+        // Before what it reads is there.
         0 => {
             let edges = program.edges(TaskId(u32::try_from(at).unwrap()));
-            let brings = |made: &TaskId| {
-                let maker = &program.tasks[made.index()];
-                maker.stage.kind != TaskKind::Load || maker.node == program.tasks[at].node
-            };
-            let outputs = edges.iter().filter(|e| matches!(e, Edge::Output(_)));
-            let made = outputs.filter_map(|e| e.task()).find(brings)?;
+            let made = edges.iter().find_map(|e| matches!(e, Edge::Output(_)).then_some(e.task()?))?;
             changed.start[at] = schedule.start[made.index()];
             (schedule.end(made) > schedule.start[made.index()]).then_some(changed)
         }

@@ -119,6 +119,7 @@ fn memory(limbs: u64, ahead: u64) -> OffChip {
         capacity_bytes: limbs * 8192,
         capacity_field: "memory.toy",
         prefetch_bytes: ahead * 8192,
+        makes_seeds: false,
     }
 }
 

@@ -111,7 +111,7 @@ pub(super) fn transform(params: &Params, direction: Direction, with: With) -> Re
             required.entry(name).or_insert(level);
         }
     }
-    recorded(params, required, direction.top(), |eval, encoder, mut x| {
+    recorded(params, required, KeyForm::Stored, direction.top(), |eval, encoder, mut x| {
         for (map, level) in maps.iter().zip(levels) {
             let plan = LinearPlan::new(params, strategy, with.form(), level);
             x = eval.linear_transform_rescaled(&x, &LinearTransform::declare(eval.device(), encoder, map, plan)?)?;
@@ -124,7 +124,7 @@ pub(super) fn transform(params: &Params, direction: Direction, with: With) -> Re
 pub(super) fn rotation(params: &Params) -> Result<Graph> {
     let top = params.top_level();
     let required = [(KeyName::Galois(GaloisElement::rotation(1, params.log_n())), top)].into_iter().collect();
-    recorded(params, required, top, |eval, _, x| eval.rotate(&x, 1))
+    recorded(params, required, KeyForm::Stored, top, |eval, _, x| eval.rotate(&x, 1))
 }
 
 /// Records bootstrapping of a full ciphertext, and then a square at each level that it won, if they are wanted. The halves
@@ -132,8 +132,18 @@ pub(super) fn rotation(params: &Params) -> Result<Graph> {
 pub(super) fn bootstrapping(params: &Params, with: With, halves: HalvesAt, products: Products) -> Result<Graph> {
     let rotations = if with == With::Nothing { Rotations::Whole } else { Rotations::MultiHop };
     let plan = BootstrapPlan { rotations, form: with.form(), halves, ..BootstrapPlan::fastest(params.max_slots()) };
+    bootstrapping_by(params, plan, KeyForm::Stored, products)
+}
+
+/// The same by any plan, with keys in a form.
+pub(super) fn bootstrapping_by(
+    params: &Params,
+    plan: BootstrapPlan,
+    form: KeyForm,
+    products: Products,
+) -> Result<Graph> {
     let levels = params.bootstrapping().map_or(0, |boot| boot.input_level());
-    recorded(params, requirements(params, plan)?, levels, |eval, encoder, x| {
+    recorded(params, requirements(params, plan)?, form, levels, |eval, encoder, x| {
         let boot = Bootstrapper::declare(eval.device(), encoder, plan)?;
         let mut x = boot.evaluate(&Auto::new(*eval, encoder), &x)?;
         while products == Products::EachLevel && x.level > levels {
@@ -152,18 +162,19 @@ pub(super) enum Products {
     EachLevel,
 }
 
-type Traced = Recorder<Null>;
-type Ciphertext = limbwise::ckks::Ciphertext<Traced>;
+pub(super) type Traced = Recorder<Null>;
+pub(super) type Ciphertext = limbwise::ckks::Ciphertext<Traced>;
 
 /// Records a function of one ciphertext under declared keys; its result is kept.
-fn recorded(
+pub(super) fn recorded(
     params: &Params,
     required: Requirements,
+    form: KeyForm,
     level: usize,
     program: impl FnOnce(&Evaluator<'_, Traced>, &Encoder, Ciphertext) -> limbwise::Result<Ciphertext>,
 ) -> Result<Graph> {
     let (recorder, encoder) = (Recorder::new(Null::default()), Encoder::new(params));
-    let keys = DeclaredKeys::exactly(&recorder, params, &KeyPlan { required, form: KeyForm::Stored });
+    let keys = DeclaredKeys::exactly(&recorder, params, &KeyPlan { required, form });
     let packing = Packing { slots: params.max_slots(), level, scale: params.scale(level) };
     let x = encoder.declare(&recorder, &[vec![]], packing)?;
     let result = program(&Evaluator::new(&recorder, params, &keys), &encoder, x)?;
@@ -209,6 +220,7 @@ mod tests {
                 if spec.has("policy.words") { spec.with_overrides(&[("words", "split")]).unwrap() } else { spec };
             let machine = machine::open(&spec).unwrap();
             for (number, graph) in graphs.iter().enumerate() {
+                let graph = &machine.prepare(graph);
                 let schedule = machine.schedule(graph).unwrap();
                 assert_eq!(check(graph, &*machine, &schedule), Ok(()), "graph {number} on {name}");
             }

@@ -35,7 +35,8 @@ struct Claim {
 }
 
 /// What claims are of, in the order of the table.
-const CIRCUITS: [&str; 4] = ["HRot", "H-IDFT", "H-DFT", "bootstrap"];
+const CIRCUITS: [&str; 10] =
+    ["Add", "Mult", "Rescale", "Rotate", "HRot", "H-IDFT", "H-DFT", "bootstrap", "training", "polynomial"];
 
 /// A system beside the reproduced one, as its paper or another quotes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -151,16 +152,54 @@ pub struct Reproduction {
     /// The claims.
     pub rows: Vec<Row>,
     /// Other systems, for context: quoted, not reproduced.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub systems: Vec<System>,
+    /// One program with options of the paper, alone and together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<Choice>,
+}
+
+/// What an option changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The recorded program.
+    Program,
+    /// How the machine schedules it.
+    Schedule,
+    /// One and the other.
+    Both,
+}
+
+/// A program with an option, on a machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Choice {
+    /// The option as the paper calls it.
+    pub name: String,
+    /// What it changes.
+    pub kind: Kind,
+    /// How it is chosen here.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub option: String,
+    /// Time of the program.
+    pub seconds: f64,
+    /// Bytes to and from off-chip memory.
+    pub bytes: u64,
+    /// Products a byte.
+    pub intensity: f64,
+    /// Times faster than without.
+    pub speed_up: f64,
 }
 
 /// Puts claims beside measures.
 ///
 /// # Panics
 /// For a file that is no list of claims, or that names something that is not measured: the files are built in and tested.
-pub(super) fn compare(claims: &str, systems: &str, measures: &Measures) -> Reproduction {
+pub(super) fn compare(claims: &str, systems: Option<&str>, measures: &Measures) -> Reproduction {
     let claims: Claims = toml::from_str(claims).expect("a built-in file of claims");
-    let systems: Systems = toml::from_str(systems).expect("a built-in file of systems");
+    let systems = systems.map_or_else(Vec::new, |systems| {
+        toml::from_str::<Systems>(systems).expect("a built-in file of systems").system
+    });
     let row = |claim: &Claim, circuit: &str, paper: f64| {
         let name = claim.measure.as_ref().map(|measure| format!("{circuit}.{measure}"));
         let model = name.map(|n| *measures.get(&n).unwrap_or_else(|| panic!("{n} is not measured")));
@@ -182,7 +221,7 @@ pub(super) fn compare(claims: &str, systems: &str, measures: &Measures) -> Repro
     let rows: Vec<Row> = claims.claim.iter().flat_map(published).collect();
     let published: usize = claims.claim.iter().map(|c| c.paper.len()).sum();
     assert_eq!(rows.len(), published, "a claim is of no known circuit");
-    Reproduction { rows, source: claims.source, about: claims.about, systems: systems.system }
+    Reproduction { rows, source: claims.source, about: claims.about, systems, choices: Vec::new() }
 }
 
 impl fmt::Display for Reproduction {
@@ -217,6 +256,10 @@ impl fmt::Display for Reproduction {
         let counts = [Verdict::Exact, Verdict::Within10, Verdict::Within25, Verdict::Miss, Verdict::NotDerivable];
         let count = |v: Verdict| format!("{} {}", self.rows.iter().filter(|r| r.verdict == v).count(), v.text());
         writeln!(f, "\n{} claims: {}", self.rows.len(), counts.map(count).join(", "))?;
+        self.write_choices(f)?;
+        if self.systems.is_empty() {
+            return Ok(());
+        }
         writeln!(f, "\nOther systems, as quoted: nothing of this is reproduced here")?;
         writeln!(
             f,
@@ -233,6 +276,32 @@ impl fmt::Display for Reproduction {
                 "{:<10} {n:>5} {:>3} {boot:>6} {:>5} {sizes:>24} {t:>10}  {}",
                 s.name, s.levels, s.dnum, s.source
             )?;
+        }
+        Ok(())
+    }
+}
+
+impl Reproduction {
+    fn write_choices(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.choices.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\nOptions alone and together, on the machine")?;
+        writeln!(
+            f,
+            "{:<18} {:<9} {:<27} {:>9} {:>8} {:>15} {:>9}",
+            "option", "changes", "here", "ms", "GB", "products a byte", "speed-up"
+        )?;
+        for c in &self.choices {
+            let kind = match c.kind {
+                Kind::Program => "program",
+                Kind::Schedule => "schedule",
+                Kind::Both => "both",
+            };
+            let gb = limbwise_math::rns::to_f64(c.bytes) / 1e9;
+            let (ms, intensity, gain) = (1e3 * c.seconds, c.intensity, c.speed_up);
+            let (name, here) = (&c.name, &c.option);
+            writeln!(f, "{name:<18} {kind:<9} {here:<27} {ms:>9.2} {gb:>8.3} {intensity:>15.2} {gain:>9.2}")?;
         }
         Ok(())
     }

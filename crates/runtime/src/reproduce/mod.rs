@@ -3,14 +3,19 @@
 //! The published numbers stand in `claims/*.toml`, which no model can read: models are in a crate below this one. What is
 //! measured has a name, and a claim names what it is compared with.
 //!
-//! Read in this order: [`Reproduction`] (claims, verdicts, text), `circuits` (what is recorded), `ark` (what is measured).
+//! Read in this order: [`Reproduction`] (claims, verdicts, text), `circuits` (what is recorded), `ark`, `fab`, `mad`
+//! (what is measured).
 
 mod ark;
 mod circuits;
 mod claims;
+mod fab;
+mod mad;
 
 pub use ark::ark;
-pub use claims::{Reproduction, Row, System, Verdict};
+pub use fab::fab;
+pub use mad::mad;
+pub use claims::{Choice, Kind, Reproduction, Row, System, Verdict};
 
 /// What can be reproduced.
-pub const SYSTEMS: [&str; 1] = ["ark"];
+pub const SYSTEMS: [&str; 3] = ["ark", "fab", "mad"];

@@ -1,9 +1,9 @@
-//! `limbwise reproduce ark`: the golden table, and that it hangs on the model's numbers and on nothing else.
+//! `limbwise reproduce`: the golden tables, and that they hang on the models' numbers and on nothing else.
 
 #![expect(clippy::unwrap_used, reason = "a test binary")]
 
 use limbwise_machines::Spec;
-use limbwise_runtime::reproduce::{Reproduction, Row, Verdict, ark};
+use limbwise_runtime::reproduce::{Reproduction, Row, Verdict, ark, fab, mad};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -23,16 +23,30 @@ fn reproduced(changes: &[(&str, &str)]) -> Reproduction {
     ark(&spec("ark"), &spec("f1-scaled")).unwrap()
 }
 
-#[test]
-fn the_papers_numbers_beside_ours() {
-    let text = reproduced(&[]).to_string();
-    let path = repository("tests/golden/reproduce/ark.txt");
+/// Compares a table with its golden file, or rewrites the file under `LIMBWISE_BLESS=1`.
+fn golden(name: &str, text: &str) {
+    let path = repository(&format!("tests/golden/reproduce/{name}.txt"));
     if std::env::var_os("LIMBWISE_BLESS").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, &text).unwrap();
+        fs::write(&path, text).unwrap();
     }
     let golden = fs::read_to_string(&path).unwrap_or_default();
     assert_eq!(text, golden, "{} differs: read the change, then run make bless", path.display());
+}
+
+#[test]
+fn the_papers_numbers_beside_ours() {
+    golden("ark", &reproduced(&[]).to_string());
+}
+
+#[test]
+fn fabs_numbers_beside_ours() {
+    golden("fab", &fab(&Spec::load("fab").unwrap()).unwrap().to_string());
+}
+
+#[test]
+fn mads_numbers_beside_ours() {
+    golden("mad", &mad(&Spec::load("fab").unwrap()).unwrap().to_string());
 }
 
 /// A fifth more of a number that the paper does not vary changes what is reported.
@@ -53,15 +67,18 @@ fn the_report_hangs_on_the_machines_numbers() {
 /// Published results stand where no model can read them.
 #[test]
 fn no_model_contains_a_published_result() {
-    let claims: toml::Table =
-        toml::from_str(&fs::read_to_string(repository("crates/runtime/claims/ark.toml")).unwrap()).unwrap();
+    let claims = ["ark", "fab", "mad"].map(|name| -> toml::Table {
+        let path = repository(&format!("crates/runtime/claims/{name}.toml"));
+        toml::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    });
     let printed = |claim: &toml::Value| {
         let digits = usize::try_from(claim["digits"].as_integer().unwrap()).unwrap();
         let number = |x: &toml::Value| x.as_float().or_else(|| Some(f64::from(i32::try_from(x.as_integer()?).ok()?)));
         let all = claim["paper"].as_table().unwrap().values();
         all.map(|x| format!("{:.digits$}", number(x).unwrap())).collect::<Vec<_>>()
     };
-    let published: Vec<String> = claims["claim"].as_array().unwrap().iter().flat_map(printed).collect();
+    let all = claims.iter().flat_map(|claims| claims["claim"].as_array().unwrap());
+    let published: Vec<String> = all.flat_map(printed).collect();
     // Numbers of one or two digits are everywhere; from three digits on, one that is equal is one that was copied.
     let telling: Vec<&String> =
         published.iter().filter(|p| p.contains('.') && p.trim_start_matches(['0', '.']).len() > 3).collect();

@@ -1,0 +1,63 @@
+//! `limbwise count`: what SimFHE's counting model says of a parameter set.
+
+use crate::{failure::Mistake, output::OutputArgs, specs::assignment, text};
+use limbwise_machines::simfhe::{Row, Set, Step, bootstrap, steps, subroutines};
+use serde::Serialize;
+
+/// Count operations and bytes by the formulas of SimFHE
+///
+/// Gives what the public counting model of [MAD] gives: modular operations and bytes between chip and memory of its
+/// subroutines and of bootstrapping, from parameters alone. It is a cross-check: no program is recorded, and nothing else
+/// in Limbwise counts so (how it differs: docs/machine-specs.md).
+///
+/// Examples:
+///   limbwise count                                    the set of the published tables: N = 2^17, 35 limbs of 64 bits
+///   limbwise count fab --set caching=alpha --set reorder=true
+///   limbwise count --set log_n=16,log_q=50,limbs=30,dnum=4,fft_iter=4 --json
+///
+/// What the numbers mean:
+///   Gop, Gmult, Gadd   10^9 modular operations, and those of them that are multiplications and additions
+///   limbs              limbs that are transformed
+///   GB                 10^9 bytes that are moved: limbs read and written, and keys read; they follow from "caching"
+///   ops a byte         operations over bytes
+///   steps              bootstrapping with one option after the other, each on top of those before
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Count {
+    /// Where to begin: p35 (the published tables), or fab (FAB's parameters)
+    #[arg(default_value = "p35")]
+    set: String,
+
+    /// Change a field of the set, several with commas between; may be given again
+    #[arg(long = "set", value_name = "FIELD=VALUE", value_parser = assignment, value_delimiter = ',')]
+    changes: Vec<(String, String)>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// All that is counted.
+#[derive(Debug, Serialize)]
+pub(crate) struct Counted {
+    pub(crate) set: Set,
+    /// Levels that bootstrapping takes.
+    pub(crate) budget: u64,
+    pub(crate) subroutines: Vec<Row>,
+    pub(crate) bootstrap: Vec<Row>,
+    pub(crate) steps: Vec<Step>,
+}
+
+impl Count {
+    pub(super) fn execute(&self) -> anyhow::Result<()> {
+        let output = self.output.open()?;
+        let set = Set::named(&self.set).and_then(|set| set.with(&self.changes)).map_err(|e| Mistake(e.to_string()))?;
+        let counted = Counted {
+            budget: set.budget(),
+            subroutines: subroutines(&set),
+            bootstrap: bootstrap(&set),
+            steps: steps(&set),
+            set,
+        };
+        output.report(&counted, &text::count::render(&counted))
+    }
+}

@@ -1,0 +1,294 @@
+//! The same program one limb at a time.
+//!
+//! All operations but changes of basis work on each limb by itself, and a change of basis makes each of its limbs by
+//! itself. A machine whose chip holds some limbs and no polynomials takes a program so: operation after operation, or
+//! limb after limb through all operations between two changes of basis, so that what one of them makes is still there
+//! when the next one wants it. \[MAD\] calls this O(1)-limb caching, and its re-ordering is what is done as late here as
+//! the next change of basis lets it be.
+
+use crate::{
+    graph::{Graph, NEVER, Node, NodeId, RegionId, count},
+    op::Op,
+};
+use limbwise_device::Basis;
+use std::collections::HashMap;
+
+/// Which limb of which operation comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimbOrder {
+    /// All limbs of an operation, then the next operation.
+    Operations,
+    /// Within a key switch and what follows it: all operations between two changes of basis on a limb, then the next
+    /// limb, as early as can be.
+    Fused,
+    /// The same, but the limbs that the next change of basis does not read come after it, together with what reads them.
+    Reordered,
+}
+
+/// Whether the entries of a batch are taken one by one as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// All of them in one node.
+    Together,
+    /// A node for each.
+    Apart,
+}
+
+/// A limb of a value, and the entry of its batch; entry 0 where they are together.
+type Limb = (NodeId, usize, usize);
+
+impl Graph {
+    /// This program with a node for each limb of each operation, and for each entry of a batch if wanted; inputs stay whole
+    /// and are read limb by limb. Regions, counts and bytes are the same. A program with operations of TFHE, which have no limbs, comes back as it is.
+    #[must_use]
+    pub fn limb_by_limb(&self, order: LimbOrder, entries: Entries) -> Self {
+        if self.ids().any(|id| self.node(id).op().is_tfhe()) {
+            return self.clone();
+        }
+        let graph = Self { rings: self.rings.clone(), regions: self.regions.clone(), ..Self::default() };
+        let (inputs, limbs) = (HashMap::new(), HashMap::with_capacity(8 * self.nodes.len()));
+        let old = Parts { graph: self, entries };
+        let mut splitting = Splitting { old, graph, inputs, joins: HashMap::new(), limbs };
+        let raises = self.raises();
+        let mut segment: Vec<NodeId> = Vec::new();
+        let mut before = false;
+        for id in self.ids().filter(|&id| !self.node(id).op().is_view()) {
+            let here = raises[self.node(id).region().index()];
+            if self.node(id).op().is_input() {
+                splitting.input(id);
+                continue;
+            }
+            if here && !before {
+                splitting.segment(&segment, order);
+                segment.clear();
+            }
+            before = here;
+            segment.push(id);
+        }
+        splitting.segment(&segment, order);
+        splitting.finish()
+    }
+
+    /// For each region whether it is in one that raises digits, with which a key switch begins.
+    fn raises(&self) -> Vec<bool> {
+        let mut raises = vec![false; self.regions.len()];
+        for (at, region) in self.regions.iter().enumerate() {
+            raises[at] = region.name == "mod_up" || (region.parent != RegionId::ROOT && raises[region.parent.index()]);
+        }
+        raises
+    }
+}
+
+/// A program and what its parts are.
+#[derive(Clone, Copy)]
+struct Parts<'g> {
+    graph: &'g Graph,
+    entries: Entries,
+}
+
+impl<'g> Parts<'g> {
+    fn batch(self, id: NodeId) -> usize {
+        if self.entries == Entries::Apart { self.graph.shape(id).batch } else { 1 }
+    }
+
+    /// All parts of a value.
+    fn of(self, id: NodeId) -> impl Iterator<Item = Limb> + use<'g> {
+        let (basis, batch) = (self.graph.shape(id).basis, self.batch(id));
+        basis.iter().flat_map(move |limb| (0..batch).map(move |entry| (id, limb, entry)))
+    }
+
+    /// The same part of an operand, of which there may be one for all entries.
+    fn operand(self, id: NodeId, limb: usize, entry: usize) -> Limb {
+        (id, limb, if self.batch(id) == 1 { 0 } else { entry })
+    }
+
+    /// The parts, of nodes that are no views, that a part of a node is made from.
+    fn for_each_source(self, (id, limb, entry): Limb, found: &mut impl FnMut(Limb)) {
+        let crosses = changes_basis(self.graph.node(id).op());
+        for &operand in self.graph.operands(id) {
+            let basis = if crosses { self.graph.shape(operand).basis } else { Basis::single(limb) };
+            basis.iter().for_each(|limb| self.look_up(self.operand(operand, limb, entry), found));
+        }
+    }
+
+    /// What is behind a part that may be one of a view.
+    fn look_up(self, (id, limb, entry): Limb, found: &mut impl FnMut(Limb)) {
+        if !self.graph.node(id).op().is_view() {
+            return found((id, limb, entry));
+        }
+        self.shown((id, limb, entry)).for_each(|part| self.look_up(part, found));
+    }
+
+    /// The parts of its operands that a part of a view shows: one, but for a stack whose entries are together.
+    fn shown(self, (id, limb, entry): Limb) -> impl Iterator<Item = Limb> + use<'g> {
+        let (one, node) = (Basis::single(limb), *self.graph.node(id));
+        let mut start = 0;
+        self.graph.operands(id).iter().filter_map(move |&operand| {
+            let batch = self.batch(operand);
+            let from = start;
+            match (node.op(), self.entries) {
+                (Op::Split, Entries::Apart) => Some((operand, limb, entry + node.attribute as usize)),
+                (Op::Stack, Entries::Apart) => {
+                    start += batch;
+                    (from..from + batch).contains(&entry).then(|| (operand, limb, entry - from))
+                }
+                _ => one.is_subset(self.graph.shape(operand).basis).then_some((operand, limb, entry)),
+            }
+        })
+    }
+}
+
+/// Makes limbs of others.
+fn changes_basis(op: Op) -> bool {
+    matches!(op, Op::BasisConvert | Op::Reduce)
+}
+
+/// Changes of basis between the beginning of a segment and a limb of it: as early, or as late, as can be.
+fn depths(old: Parts<'_>, segment: &[NodeId], order: LimbOrder) -> HashMap<Limb, u32> {
+    let step = |(id, ..): Limb| u32::from(changes_basis(old.graph.node(id).op()));
+    let mut early: HashMap<Limb, u32> = HashMap::new();
+    for part in segment.iter().flat_map(|&id| old.of(id)) {
+        let mut depth = 0;
+        old.for_each_source(part, &mut |source| depth = depth.max(early.get(&source).map_or(0, |d| d + step(part))));
+        early.insert(part, depth);
+    }
+    if order == LimbOrder::Fused {
+        return early;
+    }
+    let mut late: HashMap<Limb, u32> = HashMap::new();
+    for part in segment.iter().rev().flat_map(|&id| old.of(id)) {
+        let depth = *late.entry(part).or_insert(early[&part]);
+        old.for_each_source(part, &mut |source| {
+            if early.contains_key(&source) {
+                let wanted = late.entry(source).or_insert(u32::MAX);
+                *wanted = (*wanted).min(depth.saturating_sub(step(part)));
+            }
+        });
+    }
+    late
+}
+
+/// A rewriting under way.
+struct Splitting<'g> {
+    old: Parts<'g>,
+    graph: Graph,
+    /// Inputs, which stay whole.
+    inputs: HashMap<NodeId, NodeId>,
+    /// Operands of changes of basis, by entry.
+    joins: HashMap<(NodeId, usize), NodeId>,
+    /// Parts of old values.
+    limbs: HashMap<Limb, NodeId>,
+}
+
+impl Splitting<'_> {
+    /// A node of the new graph like one of the old, of a part of its value.
+    fn push(&mut self, op: Op, like: Node, basis: Basis, operands: &[NodeId], from: NodeId) -> NodeId {
+        let shape = self.old.graph.shape(from).with_basis(basis);
+        let shape = if self.old.entries == Entries::Apart { shape.with_batch(1) } else { shape };
+        let shape = self.graph.intern(&shape);
+        self.graph.push(op, (like.role, like.attribute), (shape, like.region), operands)
+    }
+
+    fn input(&mut self, id: NodeId) {
+        let node = *self.old.graph.node(id);
+        let shape = self.graph.intern(self.old.graph.shape(id));
+        let made = self.graph.push(node.op(), (node.role, node.attribute), (shape, node.region), &[]);
+        self.inputs.insert(id, made);
+    }
+
+    /// A key switch and what follows it.
+    fn segment(&mut self, segment: &[NodeId], order: LimbOrder) {
+        let old = self.old;
+        let mut items: Vec<Limb> = segment.iter().flat_map(|&id| old.of(id)).collect();
+        if order != LimbOrder::Operations {
+            let depths = depths(old, segment, order);
+            items.sort_by_key(|&(id, limb, entry)| (depths[&(id, limb, entry)], limb, id, entry));
+        }
+        for (id, limb, entry) in items {
+            let mut node = *old.graph.node(id);
+            let operands: Vec<NodeId> = if changes_basis(node.op()) {
+                let before = self.joins.get(&(id, entry)).copied();
+                // The sources are scaled for the first target.
+                node.attribute = u32::from(before.is_some());
+                let join = before.unwrap_or_else(|| self.join(old.graph.operands(id)[0], entry));
+                self.joins.insert((id, entry), join);
+                vec![join]
+            } else {
+                let operands = old.graph.operands(id).iter();
+                operands.map(|&operand| self.limb(old.operand(operand, limb, entry))).collect()
+            };
+            let made = self.push(node.op(), node, Basis::single(limb), &operands, id);
+            self.limbs.insert((id, limb, entry), made);
+        }
+    }
+
+    /// A part of an old value; views of inputs, and stacks and splits of entries that are together, are made where they are
+    /// first wanted.
+    fn limb(&mut self, part @ (id, limb, entry): Limb) -> NodeId {
+        if let Some(&made) = self.limbs.get(&part) {
+            return made;
+        }
+        let (old, node, one) = (self.old, *self.old.graph.node(id), Basis::single(limb));
+        let views = matches!(node.op(), Op::Stack | Op::Split) && old.entries == Entries::Together;
+        let made = match self.inputs.get(&id).copied() {
+            Some(whole) => self.part_of_input(id, whole, one, entry),
+            None if views => {
+                let operands: Vec<NodeId> =
+                    old.graph.operands(id).iter().map(|&operand| self.limb((operand, limb, 0))).collect();
+                self.push(node.op(), node, one, &operands, id)
+            }
+            None => {
+                let shown = old.shown(part).next().expect("a view shows parts that there are");
+                self.limb(shown)
+            }
+        };
+        self.limbs.insert(part, made);
+        made
+    }
+
+    fn part_of_input(&mut self, id: NodeId, whole: NodeId, one: Basis, entry: usize) -> NodeId {
+        let (old, view) = (self.old.graph, temporary(*self.old.graph.node(id)));
+        let entries = old.shape(id).batch;
+        let shape = self.graph.intern(&old.shape(id).with_basis(one));
+        let limb = self.graph.push(Op::Restrict, (view.role, 0), (shape, view.region), &[whole]);
+        if self.old.entries == Entries::Together || entries == 1 {
+            return limb;
+        }
+        self.push(Op::Split, Node { attribute: count(entry), ..view }, one, &[limb], id)
+    }
+
+    /// All limbs of an old value as one.
+    fn join(&mut self, id: NodeId, entry: usize) -> NodeId {
+        let basis = self.old.graph.shape(id).basis;
+        let limbs: Vec<NodeId> = basis.iter().map(|limb| self.limb(self.old.operand(id, limb, entry))).collect();
+        match limbs[..] {
+            [one] => one,
+            _ => self.push(Op::Join, temporary(*self.old.graph.node(id)), basis, &limbs, id),
+        }
+    }
+
+    /// Values live until their last use, results to the end.
+    fn finish(mut self) -> Graph {
+        let old = self.old;
+        let mut results = Vec::new();
+        for id in old.graph.ids().filter(|&id| old.graph.node(id).freed == NEVER) {
+            match self.inputs.get(&id) {
+                Some(&whole) => results.push(whole),
+                None => results.extend(old.of(id).map(|part| self.limb(part))),
+            }
+        }
+        let last = self.graph.last_uses();
+        for (at, (node, last)) in self.graph.nodes.iter_mut().zip(last).enumerate() {
+            node.freed = count(last.map_or(at, NodeId::index) + 1);
+        }
+        for id in results {
+            self.graph.nodes[id.index()].freed = NEVER;
+        }
+        self.graph
+    }
+}
+
+/// A view like a node: no input, without attributes.
+fn temporary(node: Node) -> Node {
+    Node { role: 3, attribute: 0, ..node }
+}

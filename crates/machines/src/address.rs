@@ -1,0 +1,278 @@
+//! Where a word of a polynomial stands in DRAM, and how long all of them take in one order or the other.
+//!
+//! Transforms read a polynomial limb after limb, changes of basis slot after slot. A physical address is, from the lowest
+//! bit, byte | column | bank | bank group | rank | row; which bits of limb and slot go where decides how often a row
+//! must be changed \[MAD\]. This steps through every burst of a polynomial: open rows, banks, bank groups and the queue of
+//! a controller that serves first what waits for nothing. [`crate::dram`] has the closed form for streams of machines.
+
+use crate::report::as_f64;
+
+/// A polynomial of words of 8 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Polynomial {
+    /// log₂ of its slots, at least 3.
+    pub log_n: u32,
+    /// Its limbs.
+    pub limbs: u64,
+}
+
+/// Which bits of an address a word's limb and slot are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mapping {
+    /// All of the slot below all of the limb.
+    LimbAboveSlot,
+    /// So many low bits of each below the rest: slot low, limb low, slot high, limb high.
+    Split {
+        /// Low bits of the slot, at least 3.
+        slot_bits: u32,
+        /// Low bits of the limb.
+        limb_bits: u32,
+    },
+}
+
+/// In which order words are wanted; eight neighbouring slots, which are a burst, at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// All slots of a limb, then the next limb.
+    LimbWise,
+    /// All limbs of so many slots, then the next slots; a power of two, at least 8.
+    SlotWise {
+        /// Slots that are worked on together.
+        slots: u64,
+    },
+}
+
+/// One channel of DDR; times in ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ddr {
+    /// Bytes of a row.
+    pub row_bytes: u64,
+    /// Banks of a group.
+    pub banks: u64,
+    /// Bank groups.
+    pub groups: u64,
+    /// Ranks.
+    pub ranks: u64,
+    /// From a burst to the next, in another group.
+    pub t_ccd_s: f64,
+    /// The same in one group.
+    pub t_ccd_l: f64,
+    /// From activation to a column command.
+    pub t_rcd: f64,
+    /// From precharge to activation.
+    pub t_rp: f64,
+    /// From activation to precharge.
+    pub t_ras: f64,
+    /// From a column command to precharge.
+    pub t_rtp: f64,
+    /// Interval of refreshes.
+    pub t_refi: f64,
+    /// Length of one.
+    pub t_rfc: f64,
+    /// Requests that the controller looks at.
+    pub queue: usize,
+}
+
+const BURST_BYTES: u64 = 64;
+const SLOTS_OF_A_BURST: u64 = 8;
+
+impl Ddr {
+    /// DDR4-2133, one rank of 8 Gb chips, by JEDEC's numbers of the grade (15-15-15); a queue of 32 is what simulators of
+    /// memory take.
+    #[must_use]
+    pub fn ddr4_2133() -> Self {
+        Self {
+            row_bytes: 8192,
+            banks: 4,
+            groups: 4,
+            ranks: 1,
+            t_ccd_s: 3.75,
+            t_ccd_l: 5.355,
+            t_rcd: 14.06,
+            t_rp: 14.06,
+            t_ras: 33.0,
+            t_rtp: 7.5,
+            t_refi: 7800.0,
+            t_rfc: 350.0,
+            queue: 32,
+        }
+    }
+
+    /// Peak, in bytes a ns.
+    #[must_use]
+    pub fn peak(&self) -> f64 {
+        as_f64(BURST_BYTES) / self.t_ccd_s
+    }
+
+    /// Nanoseconds to read a polynomial in an order.
+    #[must_use]
+    pub fn access_ns(&self, polynomial: Polynomial, mapping: Mapping, access: Access) -> f64 {
+        let mut controller = Controller::new(self);
+        let bursts = (1u64 << polynomial.log_n) / SLOTS_OF_A_BURST;
+        let mut request = |limb, burst| controller.request(mapping.burst(polynomial, limb, burst));
+        match access {
+            Access::LimbWise => {
+                (0..polynomial.limbs).for_each(|limb| (0..bursts).for_each(|burst| request(limb, burst)));
+            }
+            Access::SlotWise { slots } => {
+                let together = (slots / SLOTS_OF_A_BURST).clamp(1, bursts);
+                for first in 0..bursts / together {
+                    for limb in 0..polynomial.limbs {
+                        (0..together).for_each(|burst| request(limb, first * together + burst));
+                    }
+                }
+            }
+        }
+        controller.finish() / (1.0 - self.t_rfc / self.t_refi)
+    }
+}
+
+impl Mapping {
+    /// The number of a burst in memory.
+    fn burst(self, polynomial: Polynomial, limb: u64, burst: u64) -> u64 {
+        let bits = polynomial.log_n - SLOTS_OF_A_BURST.ilog2();
+        match self {
+            Self::LimbAboveSlot => limb << bits | burst,
+            Self::Split { slot_bits, limb_bits } => {
+                let low = slot_bits.saturating_sub(SLOTS_OF_A_BURST.ilog2()).min(bits);
+                let (slot_low, slot_high) = (burst & ((1 << low) - 1), burst >> low);
+                let (limb_low, limb_high) = (limb & ((1 << limb_bits) - 1), limb >> limb_bits);
+                let high = limb_high << (bits - low) | slot_high;
+                (high << limb_bits | limb_low) << low | slot_low
+            }
+        }
+    }
+}
+
+/// A bank: its open row and when it may do what.
+#[derive(Clone, Copy, Default)]
+struct Bank {
+    row: Option<u64>,
+    activated: f64,
+    /// Of the last column command.
+    read: f64,
+}
+
+/// A request that waits: bank, row, since when.
+#[derive(Clone, Copy)]
+struct Request {
+    bank: usize,
+    row: u64,
+    since: f64,
+}
+
+/// The channel while requests come.
+struct Controller<'d> {
+    ddr: &'d Ddr,
+    banks: Vec<Bank>,
+    queue: Vec<Request>,
+    /// The last column command, and its bank group.
+    now: f64,
+    group: usize,
+}
+
+impl<'d> Controller<'d> {
+    fn new(ddr: &'d Ddr) -> Self {
+        let banks = usize::try_from(ddr.banks * ddr.groups * ddr.ranks).unwrap_or(1);
+        Self { ddr, banks: vec![Bank::default(); banks], queue: Vec::new(), now: 0.0, group: usize::MAX }
+    }
+
+    /// A request comes as soon as the queue has a place for it.
+    fn request(&mut self, burst: u64) {
+        if self.queue.len() == self.ddr.queue.max(1) {
+            self.serve();
+        }
+        let row_bursts = self.ddr.row_bytes / BURST_BYTES;
+        let all = self.banks.len() as u64;
+        let number = burst / row_bursts;
+        let bank = usize::try_from(number % all).unwrap_or(0);
+        self.queue.push(Request { bank, row: number / all, since: self.now });
+    }
+
+    /// The earliest column command for a request.
+    fn earliest(&self, request: &Request) -> f64 {
+        let (ddr, bank) = (self.ddr, &self.banks[request.bank]);
+        let ready = match bank.row {
+            Some(row) if row == request.row => bank.activated + ddr.t_rcd,
+            // Activated as soon as it is known that the row is wanted and the last one may be left.
+            Some(_) => {
+                request.since.max(bank.activated + ddr.t_ras).max(bank.read + ddr.t_rtp) + ddr.t_rp + ddr.t_rcd
+            }
+            None => request.since + ddr.t_rcd,
+        };
+        let step = if self.group_of(request.bank) == self.group { ddr.t_ccd_l } else { ddr.t_ccd_s };
+        ready.max(self.now + step)
+    }
+
+    fn group_of(&self, bank: usize) -> usize {
+        bank / usize::try_from(self.ddr.banks).unwrap_or(1)
+    }
+
+    /// Serves what can be served first, the oldest of those.
+    fn serve(&mut self) {
+        let times = self.queue.iter().enumerate().map(|(at, request)| (self.earliest(request), at));
+        let Some((time, at)) = times.min_by(|a, b| a.0.total_cmp(&b.0)) else { return };
+        let request = self.queue.remove(at);
+        let bank = &mut self.banks[request.bank];
+        if bank.row != Some(request.row) {
+            *bank = Bank { row: Some(request.row), activated: time - self.ddr.t_rcd, read: time };
+        }
+        bank.read = time;
+        self.now = time;
+        self.group = self.group_of(request.bank);
+    }
+
+    fn finish(mut self) -> f64 {
+        while !self.queue.is_empty() {
+            self.serve();
+        }
+        self.now + self.ddr.t_ccd_s
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    const SMALL: Polynomial = Polynomial { log_n: 12, limbs: 16 };
+
+    fn no_refresh() -> Ddr {
+        Ddr { t_rfc: 0.0, ..Ddr::ddr4_2133() }
+    }
+
+    #[test]
+    fn a_stream_of_one_group_after_the_other_runs_at_the_long_step() {
+        let ddr = no_refresh();
+        let ns = ddr.access_ns(SMALL, Mapping::LimbAboveSlot, Access::LimbWise);
+        let bursts = 16.0 * 512.0;
+        // 64 rows, of which each but the last of a group is followed by one of the same group.
+        assert!(ns >= bursts * ddr.t_ccd_l * 0.99 && ns <= bursts * ddr.t_ccd_l + 64.0, "{ns}");
+    }
+
+    /// A queue of one: each request pays for its row, nothing overlaps.
+    #[test]
+    fn rows_of_one_bank_take_a_cycle_of_the_bank_each() {
+        let ddr = Ddr { queue: 1, ..no_refresh() };
+        let large = Polynomial { log_n: 17, limbs: 4 }; // a limb is 8 times all banks' rows
+        let ns = ddr.access_ns(large, Mapping::LimbAboveSlot, Access::SlotWise { slots: 8 });
+        let cycle = (ddr.t_ras).max(ddr.t_rcd + ddr.t_rtp) + ddr.t_rp;
+        let wanted = cycle * 4.0 * f64::from(1 << 14);
+        assert!((ns / wanted - 1.0).abs() < 0.01, "{ns} for {wanted}");
+    }
+
+    proptest! {
+        /// Every mapping gives each burst a place of its own, and no access is faster than the pins.
+        #[test]
+        fn places_are_distinct_and_pins_bound(slot_bits in 3u32..9, limb_bits in 0u32..4, queue in 1usize..40, slots in 3u32..9) {
+            let mapping = Mapping::Split { slot_bits, limb_bits };
+            let places: HashSet<u64> =
+                (0..16).flat_map(|limb| (0..512).map(move |burst| mapping.burst(SMALL, limb, burst))).collect();
+            prop_assert_eq!(places.len(), 16 * 512);
+            let ddr = Ddr { queue, ..no_refresh() };
+            let ns = ddr.access_ns(SMALL, mapping, Access::SlotWise { slots: 1 << slots });
+            prop_assert!(ns >= 16.0 * 512.0 * ddr.t_ccd_s);
+        }
+    }
+}
