@@ -195,9 +195,7 @@ impl<'d> Controller<'d> {
         let ready = match bank.row {
             Some(row) if row == request.row => bank.activated + ddr.t_rcd,
             // Activated as soon as it is known that the row is wanted and the last one may be left.
-            Some(_) => {
-                request.since.max(bank.activated + ddr.t_ras).max(bank.read + ddr.t_rtp) + ddr.t_rp + ddr.t_rcd
-            }
+            Some(_) => request.since.max(bank.activated + ddr.t_ras).max(bank.read + ddr.t_rtp) + ddr.t_rp + ddr.t_rcd,
             None => request.since + ddr.t_rcd,
         };
         let step = if self.group_of(request.bank) == self.group { ddr.t_ccd_l } else { ddr.t_ccd_s };

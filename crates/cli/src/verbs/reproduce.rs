@@ -50,7 +50,8 @@ enum System {
 impl Reproduce {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
-        let machines = |names: &[&str]| changed(&names.iter().map(|&name| name.into()).collect::<Vec<_>>(), &self.changes);
+        let machines =
+            |names: &[&str]| changed(&names.iter().map(|&name| name.into()).collect::<Vec<_>>(), &self.changes);
         let reproduction = match self.system {
             System::Ark => {
                 let specs = machines(&["ark", "f1-scaled"])?;

@@ -344,7 +344,9 @@ impl Machine for Fab {
         let moved = &schedule.program.off_chip_bytes;
         let bytes: u64 = ["ciphertext", "result"].iter().filter_map(|role| moved.get(role)).sum();
         let seconds = as_f64(bytes) / (self.numbers.host.bandwidth_gb_s * 1e9);
-        report.notes.push(format!("ciphertexts are in the HBM before and after; from and to the host they take {seconds:.3e} s"));
+        report.notes.push(format!(
+            "ciphertexts are in the HBM before and after; from and to the host they take {seconds:.3e} s"
+        ));
         report
     }
 }

@@ -29,6 +29,9 @@ pub struct Step {
     pub count: Count,
 }
 
+/// What an option changes.
+type Change = fn(&mut Set);
+
 /// Rotations of the row "hoisted_rotate". Source: `micro_benchmarks.hoisted_rotate`.
 const ROTATIONS: u64 = 8;
 
@@ -87,7 +90,7 @@ pub fn steps(set: &Set) -> Vec<Step> {
         ..set.clone()
     };
     let mut steps = Vec::new();
-    let options: [(&str, fn(&mut Set)); 8] = [
+    let options: [(&str, Change); 8] = [
         ("baseline", |_| {}),
         ("+ O(1) limbs", |set| set.caching = Caching::Limb),
         ("+ beta limbs", |set| set.caching = Caching::Beta),

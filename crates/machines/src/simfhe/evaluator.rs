@@ -60,7 +60,12 @@ pub(super) fn automorph(x: Poly, moves: Moves) -> Count {
 pub(super) fn rescale(x: Poly, moves: Moves) -> Count {
     let (last, left) = (x.with(1), x.drop(1));
     let moved = (Count::read(1, last) + Count::read(1, left)).when(moves.reads);
-    last.transform() + left.transform() + left.add() + left.multiply() + moved + Count::written(1, left).when(moves.writes)
+    last.transform()
+        + left.transform()
+        + left.add()
+        + left.multiply()
+        + moved
+        + Count::written(1, left).when(moves.writes)
 }
 
 impl Set {

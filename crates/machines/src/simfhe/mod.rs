@@ -21,6 +21,6 @@ mod set;
 mod sine;
 mod transform;
 
-pub use bootstrap::{Row, Step, bootstrap, subroutines, steps};
+pub use bootstrap::{Row, Step, bootstrap, steps, subroutines};
 pub use count::Count;
 pub use set::{Caching, Set, SetError, TransformStyle};

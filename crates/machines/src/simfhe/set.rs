@@ -97,8 +97,19 @@ impl Set {
     pub const NAMES: [&str; 2] = ["p35", "fab"];
     /// The fields, as [`Self::with`] takes them.
     pub const FIELDS: [&str; 13] = [
-        "log_n", "log_q", "limbs", "dnum", "fft_iter", "degree", "doublings", "transform", "caching", "karatsuba",
-        "key_compression", "merge", "reorder",
+        "log_n",
+        "log_q",
+        "limbs",
+        "dnum",
+        "fft_iter",
+        "degree",
+        "doublings",
+        "transform",
+        "caching",
+        "karatsuba",
+        "key_compression",
+        "merge",
+        "reorder",
     ];
 
     /// A set by its name, with nothing cached and no option but Karatsuba's.

@@ -1,10 +1,10 @@
 //! FAB: unit times that follow from the stated numbers, programs limb by limb, what each field changes.
 
-use crate::programs::{key, open, input, rotate};
+use crate::programs::{input, key, open, rotate};
 use limbwise_device::{Device, Handle, KeyId, Role, Shape};
 use limbwise_graph::{Entries, Graph, LimbOrder};
-use limbwise_math::sampling::Seed;
 use limbwise_machines::{Report, Spec, check::check, machine, schedule};
+use limbwise_math::sampling::Seed;
 
 fn fab(changes: &[(&str, &str)]) -> Spec {
     Spec::load("fab").unwrap().with_overrides(changes).unwrap()

@@ -24,10 +24,9 @@ fn built_in_machines_are_complete() {
 
 #[test]
 fn every_number_of_a_paper_has_its_source_beside_it() {
-    for (text, source, least) in [
-        (include_str!("../../specs/ark.toml"), "# [ARK]", 20),
-        (include_str!("../../specs/fab.toml"), "# [FAB]", 9),
-    ] {
+    for (text, source, least) in
+        [(include_str!("../../specs/ark.toml"), "# [ARK]", 20), (include_str!("../../specs/fab.toml"), "# [FAB]", 9)]
+    {
         let stated = text.split("\n[assumed]").next().unwrap();
         let numbers = stated.lines().filter(|l| l.contains(" = ") && !l.contains(" = \"") && !l.contains("= ["));
         assert!(numbers.clone().count() >= least);

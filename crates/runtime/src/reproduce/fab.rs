@@ -51,7 +51,7 @@ fn training_params() -> Result<Params> {
     Ok(Params::new(&literal).map_err(limbwise::Error::from)?)
 }
 
-/// Logistic regression in the sizes of [HELR]: 11,982 rows of 196 features, batches of 1024, a sigmoid of degree 3, and
+/// Logistic regression in the sizes of \[HELR\]: 11,982 rows of 196 features, batches of 1024, a sigmoid of degree 3, and
 /// bootstrapping in each iteration. Rate and promises change no operation.
 fn training(params: &Params, iterations: usize) -> Result<Graph> {
     let promise = Promise { magnitude: 1.0, peak: 1.0, real: true };

@@ -13,9 +13,9 @@ mod fab;
 mod mad;
 
 pub use ark::ark;
+pub use claims::{Choice, Kind, Reproduction, Row, System, Verdict};
 pub use fab::fab;
 pub use mad::mad;
-pub use claims::{Choice, Kind, Reproduction, Row, System, Verdict};
 
 /// What can be reproduced.
 pub const SYSTEMS: [&str; 3] = ["ark", "fab", "mad"];
