@@ -38,7 +38,7 @@ fn with_bad_files(name: &str) -> Folder {
 #[test]
 fn each_mistake_has_a_text_that_teaches() {
     let folder = with_bad_files("mistakes");
-    let cases: [(&str, &[&str]); 48] = [
+    let cases: [(&str, &[&str]); 53] = [
         ("unknown-verb", &["plam", "logreg"]),
         ("unknown-workload", &["plan", "logrek"]),
         ("unknown-preset", &["plan", "logreg", "--preset", "n16-l24"]),
@@ -56,6 +56,11 @@ fn each_mistake_has_a_text_that_teaches() {
         ("machine-extends-itself", &["machines", "show", "ring.toml", "--explain"]),
         ("machine-extends-nothing", &["time", "logreg", "--machine", "bare.toml"]),
         ("nothing-to-time", &["time", "--machine", "ark"]),
+        ("tfhe-preset", &["plan", "pbs", "--preset", "n16-l24-s40"]),
+        ("tfhe-bits", &["plan", "gates", "--preset", "strix-I"]),
+        ("tfhe-batch", &["run", "pbs", "--batch", "5000"]),
+        ("tfhe-shadow", &["run", "pbs", "--shadow"]),
+        ("tfhe-keygen", &["keygen", "gates", "--client", "mine", "--server", "theirs"]),
         ("graph-version", &["time", "--graph", "future.jsonl", "--machine", "ark"]),
         ("graph-absent", &["time", "--graph", "absent.lw", "--machine", "ark"]),
         ("reproduce-unknown", &["reproduce", "ark", "--set", "hbm_gbs=1"]),
