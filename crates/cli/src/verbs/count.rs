@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// Count operations and bytes by the formulas of SimFHE
 ///
-/// Gives what the public counting model of \[MAD\] gives: modular operations and bytes between chip and memory of its
+/// Gives what the public counting model of MAD (SimFHE) gives: modular operations and bytes between chip and memory of its
 /// subroutines and of bootstrapping, from parameters alone. It is a cross-check: no program is recorded, and nothing else
 /// in Limbwise counts so (how it differs: docs/machine-specs.md).
 ///

@@ -17,7 +17,7 @@ use crate::{
     spec::{Assumed, Spec},
     words::{Wide, Words},
 };
-use limbwise_graph::{Entries, Graph, LimbOrder, NodeId, Op, Shape};
+use limbwise_graph::{Basis, Entries, Graph, LimbOrder, NodeId, Op, Shape};
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -177,8 +177,8 @@ impl Fab {
     }
 
     /// The board of a ciphertext of a batch.
-    fn board(&self, batch: u64, entry: u64) -> u64 {
-        entry / batch.div_ceil(self.numbers.system.fpgas)
+    fn board(&self, batch: usize, entry: usize) -> u64 {
+        entry as u64 / (batch as u64).div_ceil(self.numbers.system.fpgas)
     }
 
     /// What a node reads that another board made.
@@ -186,20 +186,18 @@ impl Fab {
         if self.numbers.system.fpgas == 1 {
             return None;
         }
-        let batch = graph.shape(id).batch as u64;
+        let batch = graph.shape(id).batch;
         let mut bytes = 0;
         for &operand in graph.operands(id) {
-            graph.for_each_piece(operand, |piece| {
-                let (of, from, to) = (graph.shape(piece.source), piece.from as u64, piece.to as u64);
-                if graph.node(piece.source).op().is_input() {
-                    return;
-                }
-                // A part of a batch that another part joins is sent whole: where in the new one it stands is not known.
-                let unknown = to - from > 1 && to - from != batch;
-                let stays = |entry| self.board(of.batch as u64, from + entry % (to - from)) == self.board(batch, entry);
-                let moved = (0..batch).filter(|&entry| unknown || !stays(entry)).count() as u64;
-                bytes += moved * self.words().bytes(&of.with_batch(1), piece.basis);
-            });
+            for entry in 0..batch {
+                for_each_maker(graph, (operand, graph.shape(operand).basis, entry), &mut |(maker, basis, made)| {
+                    let of = graph.shape(maker);
+                    let stays = self.board(of.batch, made) == self.board(batch, entry);
+                    if !stays && !graph.node(maker).op().is_input() {
+                        bytes += self.words().bytes(&of.with_batch(1), basis);
+                    }
+                });
+            }
         }
         let network = &self.numbers.network;
         let cycles = |ns: f64| ticks(ns * self.numbers.chip.core_mhz / 1e3);
@@ -247,6 +245,40 @@ impl Fab {
         self.numbers.assumed.fuse_subtract_scale.value
             && matches!(graph.node(operand).op(), Op::Sub | Op::Add)
             && graph.node(operand).freed_before().is_some_and(|freed| freed.0 <= id.0 + 1)
+    }
+}
+
+/// A part of a value: some limbs of one entry of its batch.
+type Entry = (NodeId, Basis, usize);
+
+/// What is behind an entry of a value that may be a view; where there is one entry, it is that of all.
+fn for_each_maker(graph: &Graph, (id, basis, entry): Entry, found: &mut impl FnMut(Entry)) {
+    let entry = if graph.shape(id).batch == 1 { 0 } else { entry };
+    let operands = graph.operands(id);
+    let mut start = 0;
+    match graph.node(id).op() {
+        Op::Split => {
+            let from = graph.node(id).split_from().unwrap_or(0) as usize;
+            for_each_maker(graph, (operands[0], basis, from + entry), found);
+        }
+        Op::Stack => {
+            for &operand in operands {
+                let batch = graph.shape(operand).batch;
+                if (start..start + batch).contains(&entry) {
+                    for_each_maker(graph, (operand, basis, entry - start), found);
+                }
+                start += batch;
+            }
+        }
+        Op::Restrict | Op::Join => {
+            for &operand in operands {
+                let shown = basis & graph.shape(operand).basis;
+                if !shown.is_empty() {
+                    for_each_maker(graph, (operand, shown, entry), found);
+                }
+            }
+        }
+        _ => found((id, basis, entry)),
     }
 }
 

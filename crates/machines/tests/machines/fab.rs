@@ -63,7 +63,7 @@ fn one_more(program: impl Fn(u32) -> Graph, changes: &[(&str, &str)]) -> u64 {
 
 #[test]
 fn a_sum_takes_a_cycle_a_word_and_unit() {
-    let words = 2 * 24 << 16;
+    let words = (2 * 24) << 16;
     assert_eq!(one_more(sums, &[]), words / 256);
     assert_eq!(one_more(sums, &[("functional_units", "512")]), words / 512);
 }
@@ -125,7 +125,7 @@ fn batch(entries: usize) -> Graph {
 fn boards_share_out_a_batch_and_send_what_others_read() {
     let (one, eight) = (on(&batch(8), &[]), on(&batch(8), &[("fpgas", "8")]));
     assert!(eight.seconds < one.seconds);
-    let sent = |report: &Report| report.critical_path.get("ethernet").is_some();
+    let sent = |report: &Report| report.critical_path.contains_key("ethernet");
     assert!(sent(&eight) && !sent(&one));
     // Seven of eight entries come to the first board, a limb of 54 bits at a time.
     let bytes = 7.0 * 8.0 * f64::from(54 << 13);
