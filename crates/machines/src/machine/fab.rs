@@ -167,13 +167,14 @@ impl Fab {
         self.words().limbs(shape, shape.basis)
     }
 
-    /// So many modular operations for each ciphertext of a batch, which boards share out.
+    /// So many modular operations for each ciphertext of a batch, which boards share out from the first on: whatever runs
+    /// is on the first board too.
     fn operations(&self, unit: u8, batch: u64, each: u64, parts: u64) -> Stage {
         let rounds = batch.div_ceil(self.numbers.system.fpgas);
         let occupancy = rounds * each.div_ceil(self.numbers.chip.functional_units);
         let parts = u32::try_from(parts).unwrap_or(u32::MAX);
         let fill = self.numbers.assumed.mac_fill_cycles.value;
-        Stage { width: batch.div_ceil(rounds), parts, fill, ..Stage::new(TaskKind::Compute, unit, occupancy) }
+        Stage { parts, fill, ..Stage::new(TaskKind::Compute, unit, occupancy) }
     }
 
     /// The board of a ciphertext of a batch.
@@ -297,10 +298,6 @@ impl Machine for Fab {
 
     fn streaming(&self) -> bool {
         self.numbers.assumed.streaming.value
-    }
-
-    fn width(&self, unit: u8) -> u64 {
-        if matches!(unit, UNITS_OF_ALL | CONVERTERS | PERMUTATION) { self.numbers.system.fpgas } else { 1 }
     }
 
     fn words(&self) -> Words {
