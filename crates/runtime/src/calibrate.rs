@@ -156,8 +156,9 @@ impl Calibration {
             let ring = one_prime(&alone, log_n, bits)?;
             let one = step_ns(&alone, &ring, (1, HOT_ENTRIES), 0);
             let three = step_ns(&alone, &ring, (3, HOT_ENTRIES), 0);
-            let digit = ((three - one) / 4.0).max(0.0);
-            let component = (one / 2.0 - digit).max(0.0);
+            // On a busy machine a difference of two times can be nothing or less; a rate is never that.
+            let digit = ((three - one) / 4.0).max(LEAST_NS);
+            let component = (one / 2.0 - digit).max(LEAST_NS);
             if section == "short" {
                 let waited = (step_ns(&alone, &ring, (1, 1), COLD_KEY_BYTES) - one).max(1e-3);
                 key_gb_s = (32u64 << log_n) as f64 / waited;
@@ -182,6 +183,8 @@ impl Calibration {
     }
 }
 
+/// Nanoseconds that a transform takes at least, of any length that is measured here.
+const LEAST_NS: f64 = 100.0;
 /// Entries of a batch whose key is in the cache.
 const HOT_ENTRIES: usize = 4;
 /// Bytes of a key that no cache has.
