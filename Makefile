@@ -14,7 +14,7 @@ LIMBWISE := cargo run --release -p limbwise-cli --bin limbwise --
 FUZZ_SECONDS ?= 60
 FUZZ_SEEDS := crates/limbwise/tests/wire/v1 crates/runtime/tests/wire_v1 crates/machines/specs fuzz/seeds
 
-.PHONY: demo test test-rust test-python test-all check check-code check-docs check-python docs python wheel fuzz bless bench
+.PHONY: demo test test-rust test-python test-sweep test-all check check-code check-docs check-python docs python wheel fuzz bless bench
 
 demo:        ## trains on real data, encrypted; then plans and times the same program
 	$(LIMBWISE) run logreg
@@ -45,9 +45,14 @@ wheel: $(PYTHON)  ## a manylinux wheel in target/wheels; kernels are chosen when
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2"
 	$(PYTHON_ENV)/bin/maturin build --out target/wheels
 
-test-all: test-python  ## also the long tests, and the server's API fuzzed (schemathesis from PyPI)
+test-sweep: python  ## searches and a local Ray cluster (pymoo and Ray from PyPI)
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check ".[search,ray]"
+	$(PYTHON) -m pytest python/tests/test_sweep.py
+
+test-all: test-python test-sweep  ## also the long tests, and the server's API fuzzed (schemathesis from PyPI)
 	cargo test --workspace -- --include-ignored
 	python3 scripts/fuzz_api.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
+	python3 scripts/browse_pages.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
 	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
 check: check-code check-docs check-python docs

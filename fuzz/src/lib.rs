@@ -11,6 +11,7 @@ use limbwise::{
     wire::{self, KeyFile, Lock},
 };
 use limbwise_cpu::Cpu;
+use limbwise_runtime::exchange::{heracles, replay};
 use std::sync::LazyLock;
 
 /// The parameters of the fixtures, and a device for them.
@@ -122,5 +123,16 @@ pub fn machine_toml(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(spec) = limbwise_machines::Spec::from_toml(text, "fuzz") {
         let _ = limbwise_machines::time(&limbwise_graph::Graph::default(), &spec);
+    }
+}
+
+/// A program trace of HERACLES: what is taken is replayed where that is quick, and its errors name lines of it.
+pub fn op_trace(data: &[u8]) {
+    let Ok(trace) = heracles::read(data) else { return };
+    if trace.lines.len() <= 8 && trace.log_n == 10 && trace.limbs <= 4 {
+        let lines = data.split(|&b| b == b'\n').count();
+        if let Err(error) = replay(&trace) {
+            assert!(error.line.is_none_or(|line| (1..=lines).contains(&line)), "{error}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 """The command ``limbwise``, the same as the Rust program."""
 
+import os
 import sys
 
 from limbwise._limbwise import command
@@ -7,4 +8,6 @@ from limbwise._limbwise import command
 
 def main() -> None:
     """Run the command with the arguments of this process and leave with its exit code."""
+    # Searches and clusters of a sweep are run by this Python, which has the package.
+    os.environ.setdefault("LIMBWISE_PYTHON", sys.executable)
     sys.exit(command(["limbwise", *sys.argv[1:]]))

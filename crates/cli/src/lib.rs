@@ -4,7 +4,7 @@
 //! Enters: arguments, progress, texts and JSON of reports, files that are written whole or not at all.
 //! Stays out: arithmetic, schemes, models of machines.
 //!
-//! Read in this order: [`verbs`], [`workload`] (options to program), [`readings`] (program to plan), [`text`],
+//! Read in this order: [`verbs`], [`workload`] (options to program), [`sweeping`], [`readings`] (program to plan), [`text`],
 //! [`output`] and [`files`], [`failure`] (exit codes).
 
 #![cfg_attr(
@@ -24,6 +24,7 @@ mod readings;
 #[cfg(feature = "client")]
 mod secrets;
 mod specs;
+mod sweeping;
 mod text;
 mod verbs;
 mod workload;

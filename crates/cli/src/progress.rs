@@ -10,7 +10,7 @@ use limbwise_runtime::{
 use std::{
     fmt::Write,
     io::{IsTerminal as _, stderr},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// The bar of the part of a run that is under way.
@@ -101,6 +101,73 @@ fn style(part: &Part, predicted: f64) -> ProgressStyle {
     };
     let template = "  {msg:<14} [{bar:30}] {elapsed}, {left}";
     ProgressStyle::with_template(template).expect("a constant template").with_key("left", left).progress_chars("=> ")
+}
+
+/// Points of a sweep: a bar with the time left on a terminal, elsewhere a line every ten seconds.
+pub(crate) struct Points {
+    bar: Option<ProgressBar>,
+    total: usize,
+    done: usize,
+    /// Those that were known: they tell nothing of the time that the others take.
+    found: usize,
+    start: Instant,
+    said: Instant,
+}
+
+/// Between two lines about a sweep.
+const QUIET: Duration = Duration::from_secs(10);
+
+impl Points {
+    /// Before a sweep of so many points.
+    pub(crate) fn new(total: usize) -> Self {
+        let bar = stderr().is_terminal().then(|| {
+            let template = "  points [{bar:30}] {pos}/{len} {elapsed}, {msg}";
+            let style = ProgressStyle::with_template(template).expect("a constant template").progress_chars("=> ");
+            ProgressBar::new(total as u64).with_style(style)
+        });
+        let now = Instant::now();
+        Self { bar, total, done: 0, found: 0, start: now, said: now }
+    }
+
+    /// So many are there already.
+    pub(crate) fn found(&mut self, count: usize) {
+        self.found += count;
+        if let Some(bar) = self.bar.as_ref().filter(|_| count > 0) {
+            bar.inc(count as u64);
+        }
+    }
+
+    /// One more is done.
+    pub(crate) fn done(&mut self) {
+        self.done += 1;
+        let left = self.total.saturating_sub(self.found + self.done);
+        let seconds = self.start.elapsed().as_secs_f64() / self.done as f64 * left as f64;
+        let left = format!("about {} left", units::seconds(seconds));
+        match &self.bar {
+            Some(bar) => {
+                bar.set_message(left);
+                bar.inc(1);
+            }
+            None if self.said.elapsed() > QUIET => {
+                self.said = Instant::now();
+                note(&format!("{} of {} points, {left}", self.found + self.done, self.total));
+            }
+            None => {}
+        }
+    }
+
+    /// Takes the bar away, and says what there was to do.
+    pub(crate) fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+        let known = if self.found > 0 { format!(", {} were there", self.found) } else { String::new() };
+        note(&format!(
+            "evaluated {} points in {}{known}",
+            self.done,
+            units::seconds(self.start.elapsed().as_secs_f64())
+        ));
+    }
 }
 
 /// One line about what was done before the bars begin.

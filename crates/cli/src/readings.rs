@@ -11,7 +11,9 @@ use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
 use limbwise_graph::Graph;
 use limbwise_runtime::{
-    Calibration, Plan, Recording, calibrate, files,
+    Calibration, Plan, Recording, calibrate,
+    exchange::{heracles, replay},
+    files,
     frontier::{Budget, Row, Survey, Way, survey},
     host::{available_memory_bytes, resident_memory_bytes},
     logic::{self, LogicPlan, LogicRecording},
@@ -48,7 +50,8 @@ fn said_recorded(recording: &Recording, ways: usize, start: Instant) {
     note(&format!("{compared}recorded {} operations in {seconds}", units::count(nodes as u64)));
 }
 
-/// Reads a recorded program: a file of `limbwise record`, or lines of JSON (docs/graph-format.md).
+/// Reads a recorded program: a file of `limbwise record`, lines of JSON (docs/graph-format.md), or a program trace of
+/// HERACLES (.csv), which is recorded by this library's own operations.
 ///
 /// # Errors
 /// [`Mistake`] for a file that cannot be read; what is wrong in it, with file, line and field.
@@ -56,6 +59,10 @@ pub(crate) fn read_graph(path: &Path) -> anyhow::Result<Graph> {
     let name = path.display();
     let wrong = |e: &dyn std::fmt::Display| Mistake(format!("{name}: {e}"));
     let mut file = File::open(path).map_err(|e| wrong(&format!("cannot read: {e}")))?;
+    if path.extension().is_some_and(|e| e == "csv") {
+        let trace = heracles::read(BufReader::new(file)).map_err(|e| wrong(&e))?;
+        return replay(&trace).map_err(|e| wrong(&e).into());
+    }
     let mut first = [0];
     let is_text = file.read_exact(&mut first).is_ok() && first == *b"{";
     file.rewind().map_err(|e| wrong(&format!("cannot read: {e}")))?;

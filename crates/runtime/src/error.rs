@@ -43,6 +43,14 @@ pub enum Error {
         /// What.
         cause: Box<limbwise::Error>,
     },
+    /// A file that is not the journal of this sweep.
+    #[error("{path}: {problem}")]
+    Journal {
+        /// The file.
+        path: String,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
     /// Longer than such a file can be.
     #[error("{path}: longer than {most} bytes: it is not the file that is wanted")]
     Long {

@@ -6,7 +6,7 @@
 //!
 //! Read in this order: [`server`], `client` and `session` (what every reading goes through), [`mod@record`],
 //! [`mod@plan`], [`frontier`], [`keys`], [`clock`], `run`, `shadow`, [`files`], [`mod@calibrate`], [`reproduce`],
-//! [`tape`]; of workloads on TFHE [`logic`].
+//! [`sweep`], [`exchange`], [`tape`]; of workloads on TFHE [`logic`].
 //! What has a secret key exists only under the feature `client`.
 
 #[cfg(feature = "client")]
@@ -17,6 +17,7 @@ pub mod client;
 pub mod clock;
 pub mod error;
 pub mod eval;
+pub mod exchange;
 pub mod files;
 pub mod frontier;
 pub mod host;
@@ -39,6 +40,7 @@ pub mod session;
 pub mod shadow;
 #[cfg(feature = "client")]
 pub mod share;
+pub mod sweep;
 pub mod tape;
 
 pub use calibrate::{Calibration, calibrate};

@@ -13,6 +13,7 @@ pub(crate) mod plan;
 pub(crate) mod record;
 #[cfg(feature = "client")]
 pub(crate) mod run;
+pub(crate) mod sweep;
 pub(crate) mod table;
 pub(crate) mod time;
 pub(crate) mod units;

@@ -22,6 +22,7 @@ mod reproduce;
 #[cfg(feature = "client")]
 mod run;
 mod serve;
+pub(crate) mod sweep;
 mod time;
 
 use clap::{Parser, Subcommand};
@@ -57,6 +58,7 @@ pub(crate) enum Verb {
     #[cfg(feature = "client")]
     Run(run::Run),
     Time(time::Time),
+    Sweep(sweep::Sweep),
     Record(record::Record),
     Machines(machines::Machines),
     Reproduce(reproduce::Reproduce),
@@ -101,6 +103,7 @@ impl Verb {
             #[cfg(feature = "client")]
             Self::Run(verb) => verb.execute(),
             Self::Time(verb) => verb.execute(),
+            Self::Sweep(verb) => verb.execute(),
             Self::Record(verb) => verb.execute(),
             Self::Machines(verb) => verb.execute(),
             Self::Reproduce(verb) => verb.execute(),

@@ -1,6 +1,7 @@
 //! `limbwise record`: a program as a graph in a file, and the keys that it needs.
 
 use crate::{
+    failure::Mistake,
     files::Target,
     host::HostArgs,
     output::Output,
@@ -10,7 +11,11 @@ use crate::{
 };
 use limbwise::rlwe::{KeyForm, key_bytes};
 use limbwise_graph::Counts;
-use limbwise_runtime::{files::write_graph, plan::PlannedKey};
+use limbwise_runtime::{
+    exchange::{heracles, jsonl, listed},
+    files::write_graph,
+    plan::PlannedKey,
+};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -24,6 +29,7 @@ use std::path::PathBuf;
 ///   limbwise record logreg --out program.lw
 ///   limbwise record bootstrap --strategy multi-hop --plaintexts on-the-fly --keys stored --out boot.lw
 ///   limbwise record --keys logreg                     the keys it needs, one a line; --keys stands before the workload
+///   limbwise record linear --operations layer.csv     its operations on ciphertexts, for other tools (HERACLES)
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Record {
@@ -37,6 +43,10 @@ pub(crate) struct Record {
     /// Write the graph to a file, whole or not at all
     #[arg(long, value_name = "FILE", global = true, help_heading = "Output")]
     out: Option<PathBuf>,
+
+    /// Write its operations on ciphertexts: as HERACLES's program trace (.csv) or as lines of JSON (docs/trace-format.md)
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Output")]
+    operations: Option<PathBuf>,
 
     /// Print JSON on standard output and nothing else there (schemas: docs/schemas)
     #[arg(long, global = true, help_heading = "Output")]
@@ -73,14 +83,31 @@ pub(crate) struct Recorded {
 impl Record {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let target = self.out.as_deref().map(Target::new).transpose()?;
+        let operations = self.operations.as_deref().map(Target::new).transpose()?;
         if let Some(built) = self.workload.logic()? {
+            if operations.is_some() {
+                let text = "--operations: lists are of operations on CKKS ciphertexts, and this workload is on TFHE";
+                return Err(Mistake(text.into()).into());
+            }
             return self.logic(&built, target);
         }
         let built = self.workload.build(None)?;
-        let recording = match &built.ways[..] {
-            [way] => recorded(&built.program(*way), *way)?,
-            _ => planned(&built, &calibrated(&self.host.open()?, built.params().log_n())?, None)?.recording,
+        let (way, recording) = match &built.ways[..] {
+            [way] => (*way, recorded(&built.program(*way), *way)?),
+            _ => {
+                let planned = planned(&built, &calibrated(&self.host.open()?, built.params().log_n())?, None)?;
+                (planned.way, planned.recording)
+            }
         };
+        if let (Some(target), Some(path)) = (operations, &self.operations) {
+            let listed = listed(&built.program(way))?;
+            let mut bytes = Vec::new();
+            match path.extension().is_some_and(|e| e == "csv") {
+                true => heracles::write(&mut bytes, &listed).map_err(|e| Mistake(e.to_string()))?,
+                false => jsonl::write(&mut bytes, &listed)?,
+            }
+            target.write(&bytes)?;
+        }
         if let Some(target) = target {
             target.write(&write_graph(Vec::new(), &recording.graph)?)?;
         }

@@ -1,10 +1,12 @@
 //! `limbwise reproduce`: what a paper says beside what the models say.
 
 use crate::{
+    files::Target,
     output::OutputArgs,
     specs::{assignment, changed},
 };
 use limbwise_runtime::reproduce;
+use std::path::PathBuf;
 
 /// Put the published results of a system beside what the models give
 ///
@@ -32,6 +34,10 @@ pub(crate) struct Reproduce {
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = assignment, global = true)]
     changes: Vec<(String, String)>,
 
+    /// Also write the table as one HTML file that needs nothing else
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Output")]
+    html: Option<PathBuf>,
+
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -50,6 +56,7 @@ enum System {
 impl Reproduce {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
+        let html = self.html.as_deref().map(Target::new).transpose()?;
         let machines =
             |names: &[&str]| changed(&names.iter().map(|&name| name.into()).collect::<Vec<_>>(), &self.changes);
         let reproduction = match self.system {
@@ -60,6 +67,9 @@ impl Reproduce {
             System::Fab => reproduce::fab(&machines(&["fab"])?[0])?,
             System::Mad => reproduce::mad(&machines(&["fab"])?[0])?,
         };
+        if let Some(html) = html {
+            html.write(reproduction.page().render().as_bytes())?;
+        }
         output.report(&reproduction, &reproduction.to_string())
     }
 }

@@ -12,7 +12,14 @@ use crate::{
 };
 use limbwise_cpu::Cpu;
 use limbwise_graph::Graph;
-use limbwise_machines::{Report, machine};
+use limbwise_machines::{
+    Report,
+    html::{
+        Page,
+        timing::{self, Timed},
+    },
+    machine,
+};
 use limbwise_runtime::Calibration;
 use std::{
     ffi::OsString,
@@ -30,7 +37,9 @@ use std::{
 ///   limbwise time logreg --machine ark --set memory.hbm.bandwidth_gb_s=2000 --set clusters=8
 ///   limbwise time --graph program.lw --machine ark,mine.toml  what "limbwise record" wrote
 ///   limbwise time pbs --machine counts                        operations and bytes of every operator
+///   limbwise time --graph trace.csv --machine ark             operations that another tool listed (HERACLES)
 ///   limbwise time logreg --machine ark --trace ark.json       open it in chrome://tracing or Perfetto
+///   limbwise time logreg --machine ark --html ark.html        timeline, roofline, traffic: one file for a browser
 ///
 /// What the numbers mean:
 ///   seconds, cycles    of the evaluation, without key generation; models are schedules of whole operations on units in
@@ -49,7 +58,8 @@ pub(crate) struct Time {
     #[command(subcommand)]
     workload: Option<Workload>,
 
-    /// A recorded program in place of a workload ("limbwise record", or docs/graph-format.md)
+    /// A recorded program in place of a workload: of "limbwise record", lines of JSON (docs/graph-format.md), or a program
+    /// trace of HERACLES (.csv, docs/trace-format.md)
     #[arg(long, value_name = "FILE")]
     graph: Option<PathBuf>,
 
@@ -64,6 +74,10 @@ pub(crate) struct Time {
     /// Write the schedule as a Chrome trace; with several machines, each to a file with its name put in
     #[arg(long, value_name = "FILE", global = true)]
     trace: Option<PathBuf>,
+
+    /// Also write timeline, roofline, traffic and all tables as one HTML file that needs nothing else
+    #[arg(long, value_name = "FILE", global = true)]
+    html: Option<PathBuf>,
 
     #[command(flatten)]
     host: HostArgs,
@@ -87,6 +101,7 @@ impl Time {
         // Also changes this host's built-in numbers, so that a mistake is found before anything is measured.
         let mut specs = changed(&self.machine, &self.changes)?;
         let traces = self.traces()?;
+        let html = self.html.as_deref().map(Target::new).transpose()?;
         let this_host = self.machine.iter().any(|name| name == THIS_HOST);
         let (graph, heading, calibration) = self.program(&dev, this_host)?;
         if let Some(calibration) = calibration.filter(|_| this_host) {
@@ -96,9 +111,9 @@ impl Time {
                 *s = host.clone();
             });
         }
-        let mut reports: Vec<Report> = Vec::new();
-        for (i, spec) in specs.iter().enumerate() {
-            let machine = machine::open(spec)?;
+        let machines = specs.iter().map(machine::open).collect::<Result<Vec<_>, _>>()?;
+        let mut timed = Vec::new();
+        for (i, machine) in machines.iter().enumerate() {
             let graph = machine.prepare(&graph);
             let schedule = machine.schedule(&graph)?;
             if let Some(target) = traces.get(i) {
@@ -106,8 +121,23 @@ impl Time {
                 schedule.write_chrome_trace(&graph, MOST_EVENTS, &mut trace)?;
                 target.write(&trace)?;
             }
-            reports.push(machine.report(&graph, &schedule));
+            let report = machine.report(&graph, &schedule);
+            // A schedule is as large as its program: it is kept for the page alone.
+            timed.push((report, html.as_ref().map(|_| (schedule, graph.clone()))));
         }
+        if let Some(html) = html {
+            let pages = machines.iter().zip(&timed);
+            let pages: Vec<Timed> = pages
+                .filter_map(|(machine, (report, kept))| {
+                    let (schedule, graph) = kept.as_ref()?;
+                    Some(Timed { machine: &**machine, graph, report, schedule })
+                })
+                .collect();
+            let mut page = Page::new("A program on models of machines", heading.trim_end());
+            timing::sections(&mut page, &pages);
+            html.write(page.render().as_bytes())?;
+        }
+        let reports: Vec<Report> = timed.into_iter().map(|(report, _)| report).collect();
         let text = reports.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         match &reports[..] {
             [one] => output.report(one, &format!("{heading}{text}")),

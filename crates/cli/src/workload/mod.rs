@@ -11,7 +11,7 @@ use crate::{failure::Mistake, files::read_small};
 use clap::{Command, Subcommand, ValueEnum};
 use limbwise::{
     ckks::PlaintextForm,
-    params::{Params, ParamsError, ParamsLiteral, presets::preset},
+    params::{CHANGEABLE, ChangeableField, Params, ParamsError, ParamsLiteral, presets::preset},
     rlwe::KeyForm,
 };
 use limbwise_apps::{
@@ -361,16 +361,45 @@ impl From<PlaintextsName> for PlaintextForm {
     }
 }
 
-/// A preset by name, or a literal from a TOML file.
+/// A preset by name, or a literal from a TOML file; either with fields changed: `boot:dnum=3:levels=10`.
 ///
 /// # Errors
-/// Names that do not exist, files that are no literal, literals that are refused.
+/// Names that do not exist, files that are no literal, changes that cannot be made, literals that are refused.
 pub(crate) fn named_params(name: &str) -> anyhow::Result<Params> {
-    let path = Path::new(name);
-    if path.extension().is_none_or(|e| e != "toml") {
-        return Ok(preset(name)?);
+    let (base, changes) = changes_in(name);
+    match Path::new(base).extension().is_some_and(|e| e == "toml") {
+        true if changes.is_empty() => params_file(Path::new(base)),
+        false if changes.is_empty() => Ok(preset(base)?),
+        _ => Ok(Params::new(&literal_of(name)?)?),
     }
-    params_file(path)
+}
+
+/// The literal of such a name.
+///
+/// # Errors
+/// As [`named_params`], but for literals that are refused.
+pub(crate) fn literal_of(name: &str) -> anyhow::Result<ParamsLiteral> {
+    let (base, changes) = changes_in(name);
+    let mut literal = match Path::new(base).extension() {
+        Some(extension) if extension == "toml" => literal_file(Path::new(base))?,
+        _ => preset(base)?.literal().clone(),
+    };
+    for change in changes {
+        let known = || CHANGEABLE.iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
+        let wrong =
+            || Mistake(format!("{name}: no change of parameters: {change} (wanted FIELD=VALUE of {})", known()));
+        let (field, value) = change.split_once('=').ok_or_else(wrong)?;
+        literal = literal.changed(ChangeableField::named(field).ok_or_else(wrong)?, value)?;
+    }
+    Ok(literal)
+}
+
+/// The name of a set, and the changes that follow it.
+fn changes_in(name: &str) -> (&str, Vec<&str>) {
+    match name.find('=').and_then(|at| name[..at].find(':')) {
+        Some(end) => (&name[..end], name[end + 1..].split(':').collect()),
+        None => (name, Vec::new()),
+    }
 }
 
 /// A literal from a TOML file, checked.
@@ -379,15 +408,20 @@ pub(crate) fn named_params(name: &str) -> anyhow::Result<Params> {
 /// As [`named_params`].
 pub(crate) fn params_file(path: &Path) -> anyhow::Result<Params> {
     let name = path.display();
-    let literal: ParamsLiteral = toml::from_str(&read_small(path)?).map_err(|e| {
-        let next = "\"limbwise params show n16-l24-s40\" prints a file of the right form";
-        Mistake(format!("{name}: not a parameter set: {}\n({next})", e.to_string().trim_end()))
-    })?;
     let refused = |e: ParamsError| match e {
         ParamsError::Insecure { .. } => Mistake(format!("{name}: {e} (in a file: [insecure] reason = \"...\")")),
         e => Mistake(format!("{name}: {e}")),
     };
-    Ok(Params::new(&literal).map_err(refused)?)
+    Ok(Params::new(&literal_file(path)?).map_err(refused)?)
+}
+
+/// A literal from a TOML file.
+fn literal_file(path: &Path) -> anyhow::Result<ParamsLiteral> {
+    let name = path.display();
+    Ok(toml::from_str(&read_small(path)?).map_err(|e| {
+        let next = "\"limbwise params show n16-l24-s40\" prints a file of the right form";
+        Mistake(format!("{name}: not a parameter set: {}\n({next})", e.to_string().trim_end()))
+    })?)
 }
 
 /// The file among these, if there is one.

@@ -36,6 +36,7 @@ fn help_teaches() {
         &["run", "lola"],
         &["plan", "pbs"],
         &["plan", "gates"],
+        &["sweep"],
         &["record"],
         &["reproduce"],
         &["count"],

@@ -11,3 +11,4 @@ mod pipes;
 mod serve;
 #[cfg(test)]
 mod sides;
+mod sweep;

@@ -29,6 +29,10 @@ fn with_bad_files(name: &str) -> Folder {
     folder.write("bare.toml", "model = \"ark\"\n");
     let header = r#"{"format":"limbwise-graph","version":99,"rings":0,"shapes":0,"regions":0,"nodes":0}"#;
     folder.write("future.jsonl", header);
+    folder.write(
+        "trace.csv",
+        "instruction,scheme\nadd,CKKS,16384,3,c-2-2,a-2-2,b-2-2\nmul,CKKS,16384,3,d-2-2,a-2-2,b-2-2\n",
+    );
     folder.write("insecure.toml", &TINY[..TINY.find("[insecure]").unwrap()]);
     folder.write("typo.toml", &TINY.replace("dnum", "digits"));
     folder.write("broken.toml", "log_n = = 16\n");
@@ -68,6 +72,17 @@ fn each_mistake_has_a_text_that_teaches() {
         ("tfhe-batch", &["run", "pbs", "--batch", "5000"]),
         ("tfhe-shadow", &["run", "pbs", "--shadow"]),
         ("tfhe-keygen", &["keygen", "gates", "--client", "mine", "--server", "theirs"]),
+        ("trace-line", &["time", "--graph", "trace.csv", "--machine", "ark"]),
+        ("preset-change", &["plan", "bootstrap", "--preset", "boot:dnom=3"]),
+        ("sweep-field", &["sweep", "--vary", "clustres=2", "logreg"]),
+        ("sweep-value", &["sweep", "--vary", "clusters=0,1", "logreg"]),
+        ("sweep-option", &["sweep", "--vary", "strategy=fast", "bootstrap"]),
+        ("sweep-parameter", &["sweep", "--vary", "dnum=0..3", "bootstrap"]),
+        ("sweep-range", &["sweep", "--vary", "clusters=8..2", "logreg"]),
+        ("sweep-fixed", &["sweep", "--vary", "keys=stored,seeded", "logreg", "--keys", "stored"]),
+        ("sweep-objective", &["sweep", "--machine", "f1-scaled", "--vary", "memory.hbm.bandwidth_gb_s=1,2", "logreg"]),
+        ("sweep-journal", &["sweep", "--vary", "clusters=1,2", "--out", "text.csv", "logreg"]),
+        ("sweep-host", &["sweep", "--machine", "cpu", "--vary", "iterations=1,2", "logreg"]),
         ("graph-version", &["time", "--graph", "future.jsonl", "--machine", "ark"]),
         ("graph-absent", &["time", "--graph", "absent.lw", "--machine", "ark"]),
         ("reproduce-unknown", &["reproduce", "ark", "--set", "hbm_gbs=1"]),

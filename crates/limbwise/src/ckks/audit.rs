@@ -9,7 +9,7 @@ use super::{
     ciphertext::Ciphertext,
     decrypt::{MOST_DEVIATIONS, Probe},
     precision::Precision,
-    watch::Watch,
+    watch::{Done, Watch},
 };
 use limbwise_device::HostRead;
 use serde::Serialize;
@@ -155,7 +155,7 @@ impl<'a, D: HostRead> Audit<'a, D> {
 }
 
 impl<D: HostRead> Watch<D> for Audit<'_, D> {
-    fn after(&self, op: &'static str, result: &Ciphertext<D>) {
+    fn after(&self, &Done { op, result, .. }: &Done<'_, D>) {
         let Some(shadow) = &result.shadow else { return };
         let region = self.region(op);
         let largest = shadow.values().iter().flatten().map(|z| z.norm()).fold(0.0, f64::max);

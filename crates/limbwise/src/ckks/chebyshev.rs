@@ -4,7 +4,7 @@
 //! combinations of baby steps; where the depth is tight (only ever along the leading quotients) the division goes on to
 //! degree one. Source: \[PS73\], \[BMTH21\] §5.2.
 
-use super::{auto::Auto, ciphertext::Ciphertext, evaluator::Evaluator};
+use super::{auto::Auto, ciphertext::Ciphertext, evaluator::Evaluator, watch::With};
 use crate::error::Result;
 use limbwise_device::Device;
 use limbwise_math::chebyshev::{Series, divide};
@@ -55,7 +55,7 @@ impl<D: Device> Evaluator<'_, D> {
         let parts = a.parts.iter().map(|p| self.dev.mul(p, &unit)).collect();
         let estimate = a.estimate.with_peak(a.estimate.peak, false);
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * num_complex::Complex64::i()));
-        self.seen("times_i", Ciphertext { parts, estimate, shadow, ..*a })
+        self.seen("times_i", (&[a], With::Constants), Ciphertext { parts, estimate, shadow, ..*a })
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     ciphertext::{Ciphertext, Plaintext},
     estimate::Estimate,
     shadow::{self, Shadow},
-    watch::Watch,
+    watch::{Done, Watch, With},
 };
 use crate::{
     error::{KeyError, LevelError, Result, ScaleError},
@@ -83,10 +83,20 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Self { watch, ..self }
     }
 
+    /// Whether somebody looks on.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watch.is_some()
+    }
+
     /// The result of an operation, shown to who looks on.
-    pub(crate) fn seen(&self, op: &'static str, result: Ciphertext<D>) -> Ciphertext<D> {
+    pub(crate) fn seen(
+        &self,
+        op: &'static str,
+        (operands, with): (&[&Ciphertext<D>], With<'_, D>),
+        result: Ciphertext<D>,
+    ) -> Ciphertext<D> {
         if let Some(watch) = self.watch {
-            watch.after(op, &result);
+            watch.after(&Done { op, operands, with, result: &result });
         }
         result
     }
@@ -110,7 +120,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     pub fn add(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let mut sum = self.combine("add", a, b, |x, y| self.dev.add(x, y), Clone::clone)?;
         sum.shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x + y);
-        Ok(self.seen("add", sum))
+        Ok(self.seen("add", (&[a, b], With::Nothing), sum))
     }
 
     /// `a − b`.
@@ -120,7 +130,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     pub fn sub(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let mut difference = self.combine("sub", a, b, |x, y| self.dev.sub(x, y), |y| self.dev.neg(y.clone()))?;
         difference.shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x - y);
-        Ok(self.seen("sub", difference))
+        Ok(self.seen("sub", (&[a, b], With::Nothing), difference))
     }
 
     fn combine(
@@ -151,7 +161,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
     #[must_use]
     pub fn negate(&self, a: &Ciphertext<D>) -> Ciphertext<D> {
         let parts = a.parts.iter().map(|p| self.dev.neg(p.clone())).collect();
-        self.seen("negate", Ciphertext { parts, shadow: a.shadow.as_ref().map(|s| s.map(|z| -z)), ..*a })
+        let negated = Ciphertext { parts, shadow: a.shadow.as_ref().map(|s| s.map(|z| -z)), ..*a };
+        self.seen("negate", (&[a], With::Nothing), negated)
     }
 
     /// `a + p`.
@@ -169,7 +180,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let mut parts = a.parts.clone();
         parts[0] = self.dev.add(&parts[0], &p.poly);
         let shadow = shadow::zip(a.shadow.as_ref(), p.shadow.as_ref(), |x, y| x + y);
-        Ok(self.seen("add_plain", Ciphertext { parts, estimate: a.estimate.sum(p.estimate), shadow, ..*a }))
+        let sum = Ciphertext { parts, estimate: a.estimate.sum(p.estimate), shadow, ..*a };
+        Ok(self.seen("add_plain", (&[a], With::Plaintext(p)), sum))
     }
 
     /// `a − p`.
@@ -188,10 +200,14 @@ impl<'a, D: Device> Evaluator<'a, D> {
 
     /// [`Self::add_scalar`] in place, where nobody else holds the polynomials.
     pub(crate) fn shifted(&self, mut a: Ciphertext<D>, value: f64) -> Ciphertext<D> {
+        // Another handle on it would keep its polynomial from being overwritten.
+        let before = self.watch.map(|_| a.clone());
         let first = a.parts.remove(0);
         a.parts.insert(0, self.dev.shift_limbs(first, &self.constant(value * a.scale, a.level)));
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z + value));
-        self.seen("add_scalar", Ciphertext { estimate: a.estimate.sum(Estimate::constant(value)), shadow, ..a })
+        let sum = Ciphertext { estimate: a.estimate.sum(Estimate::constant(value)), shadow, ..a };
+        let operands: Vec<&Ciphertext<D>> = before.iter().collect();
+        self.seen("add_scalar", (&operands, With::Constants), sum)
     }
 
     /// `a·p`: the scale is the product of both, the level stays; rescale afterwards.
@@ -204,7 +220,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let _region = self.dev.region("mul_plain", 0);
         let parts = a.parts.iter().map(|c| self.dev.mul(c, &p.poly)).collect();
         let shadow = shadow::zip(a.shadow.as_ref(), p.shadow.as_ref(), |x, y| x * y);
-        Ok(self.seen("mul_plain", Ciphertext { parts, scale, estimate: a.estimate.product(p.estimate), shadow, ..*a }))
+        let product = Ciphertext { parts, scale, estimate: a.estimate.product(p.estimate), shadow, ..*a };
+        Ok(self.seen("mul_plain", (&[a], With::Plaintext(p)), product))
     }
 
     /// `a·value`, the constant rounded at `scale`: the result's scale is the product; rescale afterwards.
@@ -218,7 +235,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let parts = a.parts.iter().map(|c| self.dev.scale_limbs(c.clone(), &constants)).collect();
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * value));
         let estimate = a.estimate.scaled(value, scale);
-        Ok(self.seen("mul_scalar", Ciphertext { parts, scale: product, estimate, shadow, ..*a }))
+        let product = Ciphertext { parts, scale: product, estimate, shadow, ..*a };
+        Ok(self.seen("mul_scalar", (&[a], With::Constants), product))
     }
 
     /// `Σ value·a` at one scale, which each constant brings its term to; a third polynomial that a term lacks is zero.
@@ -258,7 +276,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
             (e.sum(f), shadow::zip(s.as_ref(), t.as_ref(), |x, y| x + y))
         };
         let (estimate, shadow) = scaled.reduce(sum).expect("a sum has a term");
-        Ok(self.seen(op, Ciphertext { parts, scale, estimate, shadow, ..**widest }))
+        let operands: Vec<&Ciphertext<D>> = terms.iter().map(|(_, a)| *a).collect();
+        Ok(self.seen(op, (&operands, With::Constants), Ciphertext { parts, scale, estimate, shadow, ..**widest }))
     }
 
     /// `a·b` as a ciphertext of three polynomials; the scale is the product of both.
@@ -276,7 +295,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         dev.mul_acc(&mut middle, a1, b0);
         let parts = vec![dev.mul(a0, b0), middle, dev.mul(a1, b1)];
         let shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x * y);
-        Ok(self.seen("multiply", Ciphertext { parts, scale, estimate: a.estimate.product(b.estimate), shadow, ..*a }))
+        let product = Ciphertext { parts, scale, estimate: a.estimate.product(b.estimate), shadow, ..*a };
+        Ok(self.seen("multiply", (&[a, b], With::Nothing), product))
     }
 
     /// `a²`, with one product less.
@@ -291,7 +311,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let cross = dev.mul(a0, a1);
         let parts = vec![dev.mul(a0, a0), dev.add(&cross, &cross), dev.mul(a1, a1)];
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * z));
-        Ok(self.seen("square", Ciphertext { parts, scale, estimate: a.estimate.squared(), shadow, ..*a }))
+        let product = Ciphertext { parts, scale, estimate: a.estimate.squared(), shadow, ..*a };
+        Ok(self.seen("square", (&[a], With::Nothing), product))
     }
 
     /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned as it is.
@@ -305,7 +326,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let key = key.at(self.dev, self.params, a.level)?;
         let parts = self.dev.key_switch_onto(c2, &key, [Some(c0), Some(c1)], self.params.basis(a.level)).into();
         let estimate = a.estimate.switched(self.params, a.level, a.slots, a.scale);
-        Ok(self.seen("relinearize", Ciphertext { parts, estimate, shadow: a.shadow.clone(), ..*a }))
+        let shadow = a.shadow.clone();
+        Ok(self.seen("relinearize", (&[a], With::Nothing), Ciphertext { parts, estimate, shadow, ..*a }))
     }
 
     /// [`Self::relinearize`] and [`Self::rescale`] in one: the special primes and those of the level are dropped by one
@@ -325,7 +347,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let [whole, rounding] = [noise::key_switch(params, a.level), noise::division(params)];
         let digits = (whole * whole - rounding * rounding).max(0.0).sqrt();
         let estimate = a.estimate.with_noise(digits, a.slots, a.scale).divided(params, a.slots, scale);
-        Ok(self.seen(op, Ciphertext { parts, level, scale, estimate, shadow: a.shadow.clone(), ..*a }))
+        let shadow = a.shadow.clone();
+        Ok(self.seen(op, (&[a], With::Nothing), Ciphertext { parts, level, scale, estimate, shadow, ..*a }))
     }
 
     /// Divides by the primes of the level: level −1, scale ÷ their product.
@@ -342,7 +365,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
             _ => noise::division(self.params),
         };
         let estimate = a.estimate.with_noise(rounding, a.slots, scale);
-        Ok(self.seen("rescale", Ciphertext { parts, level, scale, estimate, shadow: a.shadow.clone(), ..*a }))
+        let shadow = a.shadow.clone();
+        Ok(self.seen("rescale", (&[a], With::Nothing), Ciphertext { parts, level, scale, estimate, shadow, ..*a }))
     }
 
     /// The scale after a rescale.

@@ -45,4 +45,4 @@ pub use limbwise_math::chebyshev::Series;
 pub use linear::{Diagonals, LinearPlan, LinearTransform, PlaintextForm, Strategy};
 pub use precision::Precision;
 pub use shadow::Shadow;
-pub use watch::Watch;
+pub use watch::{Done, Watch, With};

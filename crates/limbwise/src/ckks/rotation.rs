@@ -3,6 +3,7 @@
 use super::{
     ciphertext::Ciphertext,
     evaluator::{Evaluator, linear},
+    watch::With,
 };
 use crate::{error::Result, rlwe::KeyName};
 use limbwise_device::Device;
@@ -24,7 +25,7 @@ impl<D: Device> Evaluator<'_, D> {
         let g = GaloisElement::rotation(shorter, self.params.log_n());
         let mut rotated = self.automorphism("rotate", a, g)?;
         rotated.shadow = a.shadow.as_ref().map(|s| s.rotated(usize::try_from(left).unwrap_or(0)));
-        Ok(self.seen("rotate", rotated))
+        Ok(self.seen("rotate", (&[a], With::Galois(g)), rotated))
     }
 
     /// Complex conjugates of all slots.
@@ -32,9 +33,20 @@ impl<D: Device> Evaluator<'_, D> {
     /// # Errors
     /// As [`Self::rotate`].
     pub fn conjugate(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        let mut conjugated = self.automorphism("conjugate", a, GaloisElement::conjugation(self.params.log_n()))?;
+        let g = GaloisElement::conjugation(self.params.log_n());
+        let mut conjugated = self.automorphism("conjugate", a, g)?;
         conjugated.shadow = a.shadow.as_ref().map(|s| s.map(|z| z.conj()));
-        Ok(self.seen("conjugate", conjugated))
+        Ok(self.seen("conjugate", (&[a], With::Galois(g)), conjugated))
+    }
+
+    /// The automorphism X → X^g: rotations, conjugation, and both at once. What the slots should be is not known of the
+    /// result.
+    ///
+    /// # Errors
+    /// As [`Self::rotate`].
+    pub fn galois(&self, a: &Ciphertext<D>, g: GaloisElement) -> Result<Ciphertext<D>> {
+        let moved = self.automorphism("rotate", a, g)?;
+        Ok(self.seen("rotate", (&[a], With::Galois(g)), moved))
     }
 
     /// The automorphism with its key switch; the caller knows what became of the shadow.

@@ -81,6 +81,14 @@ pub enum ParamsError {
         /// What is possible.
         wanted: String,
     },
+    /// A field that this set does not have, or cannot have changed.
+    #[error("{field} cannot be changed: {reason}")]
+    Unchangeable {
+        /// The field.
+        field: &'static str,
+        /// Why not.
+        reason: &'static str,
+    },
     /// Not enough primes.
     #[error(transparent)]
     Primes(#[from] PrimesExhausted),

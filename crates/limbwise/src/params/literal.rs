@@ -31,6 +31,17 @@ impl From<PrimeChoice> for u64 {
     }
 }
 
+impl PrimeChoice {
+    /// log₂ of the prime, or of about what it will be.
+    #[must_use]
+    pub fn log2(self) -> f64 {
+        match self {
+            Self::Bits(bits) => f64::from(bits),
+            Self::Exact(prime) => limbwise_math::rns::to_f64(prime).log2(),
+        }
+    }
+}
+
 /// Distribution of the secret key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]

@@ -3,9 +3,11 @@
 //! Enters: literals, prime selection, the security gate, frozen presets, choosing by depth and precision.
 //! Stays out: keys, devices, values.
 //!
-//! Read in this order: [`literal`], [`bootstrap`], [`sine`], [`security`], [`checked`], [`presets`], [`mod@choose`].
+//! Read in this order: [`literal`], [`bootstrap`], [`sine`], [`security`], [`checked`], [`presets`], [`change`],
+//! [`mod@choose`].
 
 pub mod bootstrap;
+pub mod change;
 pub mod checked;
 pub mod choose;
 mod error;
@@ -15,6 +17,7 @@ pub mod security;
 pub mod sine;
 
 pub use bootstrap::{BootstrapLiteral, Bootstrapping, EvalModLiteral, Order};
+pub use change::{CHANGEABLE, ChangeableField};
 pub use checked::Params;
 pub use choose::{Wish, choose};
 pub use error::ParamsError;

@@ -11,6 +11,7 @@ mod circuits;
 mod claims;
 mod fab;
 mod mad;
+mod page;
 
 pub use ark::ark;
 pub use claims::{Choice, Kind, Reproduction, Row, System, Verdict};

@@ -1,6 +1,8 @@
 //! Whole sessions of client and server.
 
 #[cfg(test)]
+mod exchange;
+#[cfg(test)]
 mod layers;
 #[cfg(test)]
 mod plan_and_run;

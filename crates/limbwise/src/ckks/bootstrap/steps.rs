@@ -2,7 +2,7 @@
 
 use super::{Bootstrapper, OP, coeff_to_slot, mod_raise, slot_to_coeff};
 use crate::{
-    ckks::{Auto, Ciphertext, Estimate, Shadow, bootstrap::Content},
+    ckks::{Auto, Ciphertext, Estimate, Shadow, With, bootstrap::Content},
     error::Result,
     params::Order,
     rlwe::noise,
@@ -78,6 +78,7 @@ impl<D: Device> Bootstrapper<D> {
             Some(SLOT_TO_COEFF) => (slot_to_coeff::slot_to_coeff(self, eval, &value)?, expected),
             Some(MOD_RAISE) => {
                 let raised = mod_raise::mod_raise(self, eval, &value)?;
+                let raised = eval.seen(MOD_RAISE, (&[&value], With::Nothing), raised);
                 let expected = raised.estimate.error();
                 // In units of K·q₀ from here on; what was expected so far is kept for the end.
                 (self.in_units_of_the_range(params, raised), expected)
@@ -111,6 +112,9 @@ impl<D: Device> Bootstrapper<D> {
             Content::Complex => s,
             Content::Real => s.map(|z| z.re.into()),
         });
-        auto.eval.seen(OP, Ciphertext { scale, estimate, shadow, slots: self.plan.slots, ..value })
+        let operands = auto.eval.is_watched().then(|| value.clone());
+        let operands: Vec<&Ciphertext<D>> = operands.iter().collect();
+        let result = Ciphertext { scale, estimate, shadow, slots: self.plan.slots, ..value };
+        auto.eval.seen(OP, (&operands, With::Nothing), result)
     }
 }

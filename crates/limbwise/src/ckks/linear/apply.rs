@@ -5,7 +5,7 @@ use super::{
     transform::Encoded,
 };
 use crate::{
-    ckks::{Auto, Ciphertext, Estimate, Evaluator, evaluator::linear},
+    ckks::{Auto, Ciphertext, Estimate, Evaluator, evaluator::linear, watch::With},
     error::{KeyError, LevelError, Result, ScaleError},
     rlwe::{KeyName, noise},
 };
@@ -50,7 +50,9 @@ impl<D: Device> Evaluator<'_, D> {
         map: &LinearTransform<D>,
         level: usize,
     ) -> Result<Ciphertext<D>> {
-        let run = Run::new(op, self, a, map)?;
+        // A map is one operation: its rotations are not told one by one.
+        let alone = self.watched(None);
+        let run = Run::new(op, &alone, a, map)?;
         let _region = self.dev.region("linear_transform", 0);
         let mut result = match map.plan.strategy {
             Strategy::Direct => direct::apply(&run),
@@ -64,7 +66,7 @@ impl<D: Device> Evaluator<'_, D> {
             let values: Vec<_> = clear.values().iter().map(|x| map.apply(x)).collect();
             result.shadow = Some(crate::ckks::Shadow::new(&values, a.slots));
         }
-        Ok(self.seen(op, result))
+        Ok(self.seen(op, (&[a], With::Map(map)), result))
     }
 }
 

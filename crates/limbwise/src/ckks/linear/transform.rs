@@ -98,6 +98,14 @@ impl<D: Device> LinearTransform<D> {
         self.plan
     }
 
+    /// Its rotations by strategy: for each giant step the rotations of the input that it sums, then that of the result.
+    #[must_use]
+    pub fn rotations(&self) -> (Vec<(i64, Vec<i64>)>, i64) {
+        let babies = |group: &Group| group.terms.iter().map(|term| self.layout.babies[term.baby]).collect();
+        let groups = self.layout.groups.iter().filter(|group| !group.terms.is_empty());
+        (groups.map(|group| (group.giant, babies(group))).collect(), self.layout.offset)
+    }
+
     /// Encoded diagonals.
     #[must_use]
     pub fn diagonals(&self) -> usize {

@@ -1,0 +1,200 @@
+//! From a program to its list: somebody looks on while it is recorded, and the graph tells which value is which.
+
+use super::ops::{Operand, Operation, Operations, What};
+use crate::{error::Result, server::Server};
+use limbwise::{
+    ckks::{Ciphertext, Done, Encoder, LinearTransform, Watch, With},
+    params::Params,
+    rlwe::DeclaredKeys,
+};
+use limbwise_apps::Program;
+use limbwise_device::{Device, Handle as _, Null};
+use limbwise_graph::{Graph, NodeId, Recorded, Recorder};
+use limbwise_math::galois::GaloisElement;
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+/// The operations of a program on its ciphertexts, in order.
+///
+/// # Errors
+/// What the schemes refuse.
+pub fn listed<P: Program>(program: &P) -> Result<Operations> {
+    let params = program.params();
+    let (recorder, encoder) = (Recorder::new(Null::default()), Encoder::new(params));
+    let keys = DeclaredKeys::all(&recorder, params);
+    let server = Server::declared(&recorder, &encoder, program)?;
+    let inputs = server.declared_inputs()?;
+    let notes = Notes { params, list: Mutex::default() };
+    let results = server.evaluate((&keys, Some(&notes)), &inputs, &mut (), &mut ())?;
+    let graph = recorder.graph();
+    drop(results);
+    let list = notes.list.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Operations {
+        log_n: params.log_n(),
+        limbs: params.limbs(params.top_level()),
+        special: params.special().len(),
+        dnum: params.literal().dnum,
+        list: named(&graph, params, list),
+    })
+}
+
+/// A value by the node of its first polynomial.
+#[derive(Clone, Copy)]
+struct Value {
+    node: NodeId,
+    parts: usize,
+    level: usize,
+    batch: usize,
+}
+
+impl Value {
+    fn of<D: Device>(a: &Ciphertext<Recorder<D>>) -> Self {
+        Self { node: a.parts[0].node(), parts: a.parts.len(), level: a.level, batch: a.batch() }
+    }
+}
+
+/// An operation as it was seen.
+struct Note {
+    what: What,
+    op: &'static str,
+    operands: Vec<Value>,
+    plaintext: Option<Value>,
+    /// How many constants go with it.
+    constants: usize,
+    result: Value,
+}
+
+/// Who looks on.
+struct Notes<'a> {
+    params: &'a Params,
+    list: Mutex<Vec<Note>>,
+}
+
+impl<D: Device> Watch<Recorder<D>> for Notes<'_>
+where
+    Recorded<D::Poly>: Send + Sync,
+{
+    fn after(&self, done: &Done<'_, Recorder<D>>) {
+        let operands: Vec<Value> = done.operands.iter().map(|a| Value::of(a)).collect();
+        let Some((what, constants)) = self.kind(done) else { return };
+        let plaintext = match done.with {
+            With::Plaintext(p) => {
+                Some(Value { node: p.poly.node(), parts: 1, level: p.level, batch: p.poly.shape().batch })
+            }
+            _ => None,
+        };
+        let note = Note { what, op: done.op, operands, plaintext, constants, result: Value::of(done.result) };
+        self.list.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+    }
+}
+
+impl Notes<'_> {
+    /// The kind of an operation and how many constants it takes; `None`: it only gives a value another scale or name.
+    fn kind<D: Device>(&self, done: &Done<'_, D>) -> Option<(What, usize)> {
+        Some(match (done.op, &done.with) {
+            (_, With::Galois(g)) => (What::Galois(g.value()), 0),
+            (_, With::Map(map)) => (self.map(map, done.result.level < done.operands.first()?.level), 0),
+            ("add", _) => (What::Add, 0),
+            ("sub", _) => (What::Sub, 0),
+            ("multiply", _) => (What::Multiply, 0),
+            ("square", _) => (What::Square, 0),
+            ("relinearize", _) => (What::Relinearize, 0),
+            ("relinearize_rescaled", _) => (What::RelinearizeRescaled, 0),
+            ("rescale", _) => (What::Rescale, 0),
+            ("mod_raise", _) => (What::ModRaise, 0),
+            ("add_plain", _) => (What::AddPlain, 0),
+            ("mul_plain", _) => (What::MultiplyPlain, 0),
+            ("add_scalar", _) => (What::AddPlain, 1),
+            // −a and i·a are products with constants too.
+            ("negate" | "mul_scalar" | "times_i", _) => (What::MultiplyPlain, 1),
+            (_, With::Constants) => (What::Combination, done.operands.len()),
+            _ => return None,
+        })
+    }
+
+    fn map<D: Device>(&self, map: &LinearTransform<D>, rescaled: bool) -> What {
+        let element = |steps: i64| GaloisElement::rotation(steps, self.params.log_n()).value();
+        let (groups, offset) = map.rotations();
+        let group = |(giant, babies): (i64, Vec<i64>)| (element(giant), babies.into_iter().map(element).collect());
+        What::LinearMap { groups: groups.into_iter().map(group).collect(), offset: element(offset), rescaled }
+    }
+}
+
+/// Gives each entry of each batch its own operation, and each value its name.
+fn named(graph: &Graph, params: &Params, notes: Vec<Note>) -> Vec<Operation> {
+    let paths = graph.region_paths();
+    let mut names = Names { graph, known: HashMap::new(), plain: 0 };
+    let mut list = Vec::new();
+    for note in notes {
+        let region = &paths[graph.node(note.result.node).region().index()];
+        for entry in 0..note.result.batch {
+            let limbs = |value: &Value| params.limbs(value.level);
+            let operand = |names: &mut Names, prefix, value: &Value| {
+                let name = names.of(prefix, value, if value.batch == 1 { 0 } else { entry });
+                Operand { name, parts: value.parts, limbs: limbs(value) }
+            };
+            let mut operands: Vec<Operand> = note.operands.iter().map(|v| operand(&mut names, "ct", v)).collect();
+            operands.extend(note.plaintext.iter().map(|v| operand(&mut names, "pt", v)));
+            let of_constants = limbs(note.operands.first().unwrap_or(&note.result));
+            operands.extend((0..note.constants).map(|_| Operand {
+                name: names.constant(),
+                parts: 1,
+                limbs: of_constants,
+            }));
+            let out = operand(&mut names, "ct", &note.result);
+            let (what, op) = (note.what.clone(), note.op.to_owned());
+            list.push(Operation { what, op, region: region.clone(), out, operands });
+        }
+    }
+    list
+}
+
+/// Names of values: numbers in the order in which they are met.
+struct Names<'g> {
+    graph: &'g Graph,
+    known: HashMap<(NodeId, usize), usize>,
+    plain: usize,
+}
+
+impl Names<'_> {
+    fn of(&mut self, prefix: &str, value: &Value, entry: usize) -> String {
+        let made = self.made(value.node, entry);
+        let next = self.known.len();
+        format!("{prefix}{}", self.known.entry(made).or_insert(next))
+    }
+
+    /// The node that made an entry of a batch, and which entry of that it is. A value of several nodes, limb by limb, goes
+    /// by the view that joins them.
+    fn made(&self, node: NodeId, entry: usize) -> (NodeId, usize) {
+        let (mut node, mut entry) = (node, entry);
+        loop {
+            let operands = self.graph.operands(node);
+            match (self.graph.node(node).op(), operands) {
+                (limbwise_graph::Op::Split, &[from]) => {
+                    entry += self.graph.node(node).split_from().unwrap_or(0) as usize;
+                    node = from;
+                }
+                (limbwise_graph::Op::Restrict, &[from]) => node = from,
+                (limbwise_graph::Op::Stack, parts) => {
+                    let mut left = entry;
+                    let part = parts.iter().find(|&&part| {
+                        let batch = self.graph.shape(part).batch;
+                        let inside = left < batch;
+                        left -= if inside { 0 } else { batch };
+                        inside
+                    });
+                    let Some(&part) = part else { return (node, entry) };
+                    (node, entry) = (part, left);
+                }
+                _ => return (node, entry),
+            }
+        }
+    }
+
+    fn constant(&mut self) -> String {
+        self.plain += 1;
+        format!("const{}", self.plain - 1)
+    }
+}

@@ -1,0 +1,18 @@
+//! Programs as lists of operations on ciphertexts, exchanged with other tools (docs/trace-format.md).
+//!
+//! Enters: listing what an evaluator does, lines of JSON, the program traces of HERACLES (CSV) both ways, and recording a
+//! list as the graph that this library's own code makes of it.
+//! Stays out: values, keys, machines.
+//!
+//! Read in this order: [`ops`] (the list), [`listing`] (from a program), [`jsonl`], [`heracles`] (formats), [`replay`] (to a
+//! graph).
+
+pub mod heracles;
+pub mod jsonl;
+pub mod listing;
+pub mod ops;
+pub mod replay;
+
+pub use listing::listed;
+pub use ops::{Operand, Operation, Operations, TraceError, What};
+pub use replay::replay;

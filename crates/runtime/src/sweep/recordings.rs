@@ -1,0 +1,132 @@
+//! Recordings of programs, each made once and shared by all points that have the same program; in memory, within bounds.
+
+use crate::{error::Result, record::record};
+use limbwise::rlwe::{KeyForm, key_bytes};
+use limbwise_apps::Program;
+use limbwise_graph::Graph;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+/// A recorded program, with what its points need of it beside the graph.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The evaluation.
+    pub graph: Graph,
+    /// Bytes of its evaluation keys.
+    pub key_bytes: u64,
+    /// Security of its parameters: the class met.
+    pub security_bits: u32,
+    /// Expected precision of its first result, in bits.
+    pub precision_bits: f64,
+    /// Its bootstrapping, if it has one.
+    pub bootstrapping: Option<Bootstraps>,
+}
+
+/// What a program bootstraps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bootstraps {
+    /// Slots.
+    pub slots: u64,
+    /// Levels won, of a program that only bootstraps and uses them up.
+    pub levels_won: Option<u64>,
+}
+
+impl Recorded {
+    /// Records a program with its keys kept in a form.
+    ///
+    /// # Errors
+    /// What the schemes refuse.
+    pub fn of<P: Program>(program: &P, form: KeyForm) -> Result<Self> {
+        let (params, recording) = (program.params(), record(program, form)?);
+        let bytes = recording.keys.required.iter().map(|(&name, &level)| key_bytes(params, name, level, form));
+        let levels_won = program.details().get("levels_won").and_then(serde_json::Value::as_u64);
+        Ok(Self {
+            key_bytes: bytes.sum(),
+            security_bits: params.security().bits,
+            precision_bits: recording.results.first().map_or(0.0, |result| result.estimate.precision_bits()),
+            bootstrapping: program.bootstrapping().map(|plan| Bootstraps { slots: plan.slots as u64, levels_won }),
+            graph: recording.graph,
+        })
+    }
+
+    /// About how many bytes it takes in memory.
+    fn bytes(&self) -> usize {
+        self.graph.nodes().len() * MOST_NODE_BYTES
+    }
+}
+
+/// What a node takes with its edges (tested in `graph`).
+const MOST_NODE_BYTES: usize = 48;
+/// Bytes of recordings that are kept.
+const MOST_BYTES: usize = 1 << 30;
+
+/// Values of the program's fields.
+type Key = Vec<(String, String)>;
+/// A recording that is made, will be, or was refused.
+type Shared = Arc<OnceLock<Result<Arc<Recorded>, String>>>;
+
+/// Recordings by the fields of their programs.
+#[derive(Debug, Default)]
+pub struct Recordings {
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    entries: HashMap<Key, (Shared, u64)>,
+    clock: u64,
+    made: usize,
+}
+
+impl Recordings {
+    /// The recording of a program, made by the first who asks; others wait for it. What is asked for least recently goes
+    /// when there are more than a gigabyte.
+    ///
+    /// # Errors
+    /// Why there is no such program, the same each time.
+    pub fn get(
+        &self,
+        key: &[(String, String)],
+        make: impl FnOnce() -> Result<Recorded, String>,
+    ) -> Result<Arc<Recorded>, String> {
+        let shared = {
+            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            held.clock += 1;
+            let now = held.clock;
+            let entry = held.entries.entry(key.to_vec()).or_default();
+            entry.1 = now;
+            entry.0.clone()
+        };
+        let mut is_new = false;
+        let made = shared.get_or_init(|| {
+            is_new = true;
+            make().map(Arc::new)
+        });
+        if is_new {
+            self.held.lock().unwrap_or_else(PoisonError::into_inner).bound(key);
+        }
+        made.clone()
+    }
+
+    /// How many recordings were made so far.
+    #[must_use]
+    pub fn made(&self) -> usize {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).made
+    }
+}
+
+impl Held {
+    /// Lets go of what was asked for least recently, but never of the newest.
+    fn bound(&mut self, newest: &[(String, String)]) {
+        self.made += 1;
+        let size = |shared: &Shared| shared.get().and_then(|r| r.as_ref().ok()).map_or(0, |r| r.bytes());
+        let mut bytes: usize = self.entries.values().map(|(shared, _)| size(shared)).sum();
+        while bytes > MOST_BYTES {
+            let others = self.entries.iter().filter(|(key, (shared, _))| key[..] != *newest && size(shared) > 0);
+            let Some(oldest) = others.min_by_key(|(_, (_, used))| *used).map(|(key, _)| key.clone()) else { return };
+            bytes -= self.entries.remove(&oldest).map_or(0, |(shared, _)| size(&shared));
+        }
+    }
+}

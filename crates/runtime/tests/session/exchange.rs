@@ -1,0 +1,156 @@
+//! Traces go out and come back as the same operations, and what comes back costs what the program costs.
+
+use limbwise::{
+    Complex64,
+    ckks::{
+        Auto, Ciphertext, LinearTransform, Packing, PlaintextForm, Promise, Strategy,
+        tensor::{Filters, Image, Padding},
+    },
+    params::{Insecure, Params, ParamsLiteral},
+    rlwe::KeyForm,
+};
+use limbwise_apps::{
+    Array, Details, Input, Journal, Observer, Program,
+    linear::{Task, client::LinearClient, data::generated},
+};
+use limbwise_device::Device;
+use limbwise_machines::{Spec, time};
+use limbwise_runtime::{
+    exchange::{What, heracles, jsonl, listed, replay},
+    record,
+};
+
+fn params() -> Params {
+    // The sizes of primes that a trace is given back with: a trace itself does not tell them.
+    let mut literal = ParamsLiteral::chain(12, 50, 45, 5, (50, 2), 3);
+    literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
+    Params::new(&literal).unwrap()
+}
+
+/// Every operation that the format has, on a batch of two and a single ciphertext.
+struct Circuit(Params);
+
+impl Program for Circuit {
+    fn name(&self) -> &'static str {
+        "circuit"
+    }
+
+    fn params(&self) -> &Params {
+        &self.0
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        let level = self.0.top_level();
+        let packing = Packing { slots: self.0.max_slots(), level, scale: self.0.scale(level) };
+        let bounds = Promise { magnitude: 0.5, peak: 1.0, real: false };
+        vec![
+            Input { name: "x".into(), batch: 1, packing, bounds },
+            Input { name: "y".into(), batch: 1, packing, bounds },
+        ]
+    }
+
+    fn evaluate<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        _: &[LinearTransform<D>],
+        inputs: &[Ciphertext<D>],
+        _: &mut dyn Observer,
+        _: &mut dyn Journal<D>,
+    ) -> limbwise::Result<Vec<Ciphertext<D>>> {
+        let (eval, [x, y]) = (auto.eval, inputs) else { unreachable!("two inputs") };
+        let product = eval.relinearize(&eval.multiply(x, y)?)?;
+        let product = eval.rescale(&product)?;
+        let turned = eval.add(&eval.rotate(&product, 3)?, &eval.conjugate(&product)?)?;
+        let square = eval.rescale(&eval.relinearize(&eval.square(&turned)?)?)?;
+        let low = eval.drop_level(&square, 2)?;
+        Ok(vec![eval.sub(&low, &eval.rotate(&low, -1)?)?])
+    }
+
+    fn results(&self) -> Vec<[usize; 2]> {
+        vec![[1, self.0.max_slots()]]
+    }
+
+    fn arrays(&self, _: &[Vec<Vec<Complex64>>]) -> Vec<Array> {
+        Vec::new()
+    }
+
+    fn details(&self) -> Details {
+        Details::new()
+    }
+}
+
+#[test]
+fn a_trace_that_comes_back_is_the_same_program() {
+    let program = Circuit(params());
+    let operations = listed(&program).unwrap();
+    let mut csv = Vec::new();
+    heracles::write(&mut csv, &operations).unwrap();
+    let trace = heracles::read(&csv[..]).unwrap();
+    assert_eq!((trace.limbs, trace.special, trace.dnum, trace.log_n), (6, 2, 3, 12));
+    let names = |line: &heracles::Line| -> Vec<String> {
+        line.operands.iter().chain([&line.out]).map(|o| format!("{}-{}-{}", o.name, o.parts, o.limbs)).collect()
+    };
+    // Each operation here is one line there, with the same operands and results.
+    let wanted = operations.list.iter().map(|o| {
+        o.operands.iter().chain([&o.out]).map(|o| format!("{}-{}-{}", o.name, o.parts, o.limbs)).collect::<Vec<_>>()
+    });
+    assert_eq!(trace.lines.iter().map(names).collect::<Vec<_>>(), wanted.collect::<Vec<_>>());
+    assert_eq!(trace.lines.len(), 11);
+
+    let (own, back) = (record(&program, KeyForm::Stored).unwrap().graph, replay(&trace).unwrap());
+    assert_eq!(back.counts(), own.counts());
+    for machine in ["ark", "f1-scaled"] {
+        let spec = Spec::load(machine).unwrap();
+        let (own, back) = (time(&own, &spec).unwrap(), time(&back, &spec).unwrap());
+        assert_eq!((back.cycles, back.bytes), (own.cycles, own.bytes), "{machine}");
+    }
+}
+
+#[test]
+fn a_map_is_written_as_its_rotations() {
+    let filters = Filters::new([2, 3, 3, 3], generated(0, 0, 54, 0.2), vec![0.5, -0.5], 1, Padding::Same).unwrap();
+    let image = Image::new([3, 8, 8], generated(0, 1, 192, 1.0)).unwrap();
+    let (layer, _) = LinearClient::sides(&params(), 4, &Task::Convolution { filters, image }).unwrap();
+    let program = layer.with(Strategy::DoubleHoisted { babies: 8 }, PlaintextForm::Full);
+    let operations = listed(&program).unwrap();
+    let maps: Vec<_> = operations.list.iter().filter(|o| matches!(o.what, What::LinearMap { .. })).collect();
+    let [map] = &maps[..] else { panic!("one map: {:?}", operations.list) };
+    let What::LinearMap { groups, .. } = &map.what else { unreachable!("it is one") };
+    let diagonals: usize = groups.iter().map(|(_, babies)| babies.len()).sum();
+    let mut csv = Vec::new();
+    heracles::write(&mut csv, &operations).unwrap();
+    let trace = heracles::read(&csv[..]).unwrap();
+    let count =
+        |wanted: fn(&heracles::Instruction) -> bool| trace.lines.iter().filter(|l| wanted(&l.instruction)).count();
+    assert_eq!(count(|i| matches!(i, heracles::Instruction::MulPlain)), diagonals);
+    let own = record(&program, KeyForm::Stored).unwrap();
+    // Each rotation has its key in both; here they are whole, so there is more work.
+    assert_eq!(count(|i| matches!(i, heracles::Instruction::Rotate(_))), own.keys.required.len());
+    let back = replay(&trace).unwrap();
+    assert!(back.counts().transformed_limbs > own.graph.counts().transformed_limbs);
+    assert!(back.counts().elementwise_products >= own.graph.counts().elementwise_products / 2);
+
+    let mut lines = Vec::new();
+    jsonl::write(&mut lines, &operations).unwrap();
+    let lines: Vec<serde_json::Value> =
+        String::from_utf8(lines).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(lines[0]["operations"], lines.len() - 1);
+    assert!(lines.iter().any(|l| l["kind"] == "linear_map" && l["groups"].as_array().unwrap().len() == groups.len()));
+}
+
+#[test]
+fn what_a_trace_reads_must_be_there() {
+    let read = |text: &str| replay(&heracles::read(text.as_bytes()).unwrap()).map_err(|e| e.to_string());
+    let line = "add,CKKS,1024,4,c-2-3,a-2-3,b-2-3\n";
+    assert!(read(line).is_ok());
+    let higher =
+        format!("add,CKKS,1024,4,c-2-2,a-2-2,b-2-2\n{line}add,CKKS,1024,4,d-2-3,c-2-3,a-2-3\n").replacen(line, "", 1);
+    assert!(read(&higher).unwrap_err().starts_with("line 2: c has 2 polynomials of 2 primes"), "{higher}");
+    let plain = "mul_plain,CKKS,1024,4,c-2-3,a-2-3,p-1-3\nadd,CKKS,1024,4,d-2-3,c-2-3,p-2-3\n";
+    assert!(read(plain).unwrap_err().contains("line 2: p is a plaintext"), "{plain}");
+    // A name that is given again is another value, and rotations by the identity are none.
+    let again =
+        "rotate,CKKS,1024,4,a-2-3,a-2-3,1\nrotate,CKKS,1024,4,a-2-2,a-2-2,5\nadd,CKKS,1024,4,a-2-2,a-2-2,a-2-2\n";
+    let graph = read(again).unwrap();
+    assert_eq!(graph.counts().permuted_words, 2 * 2 * 1024);
+}

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Opens the pages that limbwise writes in a headless browser, and reads them.
+
+    scripts/browse_pages.py [--pictures DIR] PROGRAM          PROGRAM: the binary limbwise
+
+Makes pages of a timing on two machines and of a sweep, opens each in light and in dark without a network, and checks what a
+reader sees: drawings with an area, tables with rows, colours that differ, a timeline that tells what is below the pointer
+and zooms. An error of the page's script, or any request, is a defect and makes this end with 1. The browser is
+LIMBWISE_BROWSER, or a Chromium on the path; without one, nothing is checked, and that is said. Playwright is installed
+from PyPI into a virtual environment in the target folder, once. --pictures keeps a picture of each page.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PLAYWRIGHT = "playwright==1.65.2"
+BROWSERS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+
+PARAMETERS = """log_n = 11
+levels = [[50], [40], [40], [40], [40], [40], [40], [40]]
+special = [50, 50]
+dnum = 4
+log_scale = 40
+[insecure]
+reason = "a test of pages"
+"""
+LAYER = ["linear", "--preset", "tiny.toml", "--strategy", "multi-hop:8", "--plaintexts", "full", "--keys", "stored"]
+PAGES = {
+    "time.html": ["time", "--machine", "ark,f1-scaled", "--html", "time.html", *LAYER],
+    "sweep.html": ["sweep", "--vary", "clusters=1..8", "--vary", "hbm_gb_s=250..1000*2", "--html", "sweep.html", *LAYER],
+}
+
+
+def again_with_playwright() -> None:
+    """Goes on in the Python that has Playwright."""
+    place = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / PLAYWRIGHT.replace("==", "-")
+    python = place / "bin" / "python"
+    if Path(sys.prefix).resolve() == place.resolve():
+        return
+    if not (place / "ready").exists():
+        shutil.rmtree(place, ignore_errors=True)
+        venv.create(place, with_pip=True)
+        subprocess.run([place / "bin" / "pip", "install", "-q", PLAYWRIGHT], check=True)
+        (place / "ready").touch()
+    sys.exit(subprocess.run([python, __file__, *sys.argv[1:]]).returncode)
+
+
+def check(wanted: bool, what: str) -> None:
+    """Ends with 1 where a page is not as it should be."""
+    if not wanted:
+        sys.exit(f"browse_pages: {what}")
+
+
+def look(browser, path: Path, scheme: str, picture: Path | None) -> tuple[str, str]:
+    """Opens a page, reads it, and returns its background and the text of its first heading."""
+    page = browser.new_page(color_scheme=scheme, viewport={"width": 1200, "height": 900})
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(f"script: {error}"))
+    page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("request", lambda request: problems.append(request.url) if request.url != path.as_uri() else None)
+    page.goto(path.as_uri())
+    headings = page.locator("h2").all_inner_texts()
+    check(len(headings) >= 2, f"{path.name} has the headings {headings}")
+    for drawing in page.locator("figure > svg").all():
+        box = drawing.bounding_box()
+        check(box is not None and box["width"] > 300 and box["height"] > 20, f"a drawing of {path.name} has the box {box}")
+    for table in page.locator("table").all():
+        check(table.locator("tbody tr").count() > 0, f"{path.name} has an empty table")
+    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    check(wide <= 0, f"{path.name} is {wide} pixels wider than the window")
+    ink, back = (page.evaluate(f"getComputedStyle(document.body).{name}") for name in ("color", "backgroundColor"))
+    check(ink != back, f"{path.name} writes {ink} on {back}")
+    if picture:
+        page.screenshot(path=picture, full_page=True)
+    timeline = page.locator("svg[data-id]").first
+    if timeline.count():
+        point_at(page, timeline, path.name)
+    check(not problems, f"{path.name}: {problems}")
+    title = page.locator("h1").inner_text()
+    page.close()
+    return back, title
+
+
+def point_at(page, timeline, name: str) -> None:
+    """The pointer tells what is below it; a drag zooms in, a double click out."""
+    timeline.scroll_into_view_if_needed()
+    box = timeline.bounding_box()
+    middle, left = box["y"] + box["height"] / 2, box["x"] + box["width"] * 0.3
+    page.mouse.move(left, middle)
+    tip = page.locator(".tip").first
+    text = tip.inner_text()
+    check(tip.is_visible() and "nttu" in text and "%" in text, f"the pointer on {name} tells {text!r}")
+    inner = timeline.locator("svg")
+    before = inner.get_attribute("viewBox")
+    page.mouse.down()
+    page.mouse.move(left + 200, middle)
+    page.mouse.up()
+    check(inner.get_attribute("viewBox") != before, f"a drag on {name} does not zoom")
+    page.mouse.dblclick(left, middle)
+    check(inner.get_attribute("viewBox") == before, f"a double click on {name} does not show all")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pictures", type=Path)
+    parser.add_argument("program", type=Path)
+    arguments = parser.parse_args()
+    named = os.environ.get("LIMBWISE_BROWSER")
+    found = named or next((path for path in map(shutil.which, BROWSERS) if path), None)
+    if not found:
+        print("SKIPPED: no browser (LIMBWISE_BROWSER, or one of " + ", ".join(BROWSERS) + "): pages are not opened")
+        return
+    again_with_playwright()
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        place = Path(folder)
+        (place / "tiny.toml").write_text(PARAMETERS)
+        for words in PAGES.values():
+            subprocess.run([arguments.program.resolve(), *words], cwd=place, check=True, capture_output=True)
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        for name in PAGES:
+            backs = set()
+            for scheme in ("light", "dark"):
+                picture = arguments.pictures and arguments.pictures / f"{Path(name).stem}-{scheme}.png"
+                backs.add(look(browser, place / name, scheme, picture)[0])
+            check(len(backs) == 2, f"{name} is as light in the dark")
+        print(f"{len(PAGES)} pages were read in light and dark by {browser.version}")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
