@@ -29,7 +29,7 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+nb_execution_timeout = 600  # of one cell: a slow computer is no failure
 nb_ipywidgets_js = {}  # their scripts would come from elsewhere
 
 autodoc_member_order = "bysource"
