@@ -198,6 +198,7 @@ class Context:
         self.complex = complex
         self._shadow = shadow
         self._budget = budget
+        self._side = "trace" if session.is_trace else "both sides" if session.has_secret else "server"
 
     # Encryption and decryption
 
@@ -298,7 +299,9 @@ class Context:
 
     def client(self) -> Context:
         """Return the client's side alone: it encrypts and decrypts, and evaluates nothing."""
-        return Context(self._session.client(), self.params, self.slots, self.complex, self._shadow, self._budget)
+        made = Context(self._session.client(), self.params, self.slots, self.complex, self._shadow, self._budget)
+        made._side = "client"
+        return made
 
     def server(self, keys: bytes | str | os.PathLike[str] | None = None, *, memory: str | int | None = None) -> Context:
         """Return a server's side: it evaluates with these keys, and nothing on it can decrypt.
@@ -413,18 +416,9 @@ class Context:
 
     def __repr__(self) -> str:
         made = [] if self._session.is_trace else self._session.keys()
-        side = (
-            "both sides"
-            if self.has_secret
-            else "trace"
-            if self._session.is_trace
-            else "server"
-            if made
-            else "no secret"
-        )
         keys = f"{len(made)} keys, {size(sum(k[2] for k in made))}"
         return (
-            f"<limbwise.Context {self.params.name}: {side}, {self.slots} slots, {self.levels} levels"
+            f"<limbwise.Context {self.params.name}: {self._side}, {self.slots} slots, {self.levels} levels"
             f"{' between bootstrappings' if self.params.bootstraps else ''}, {self.security_bits} bits of security, {keys}>"
         )
 
@@ -482,7 +476,9 @@ def encryptor(public_key: bytes | str | os.PathLike[str], *, threads: int | None
     data = bytes(public_key) if given else Path(public_key).read_bytes()  # type: ignore[arg-type]
     header, rest = _files.unframe(data, "public")
     params, slots, is_complex = _files.context_of(header)
-    return Context(Session.encryptor(params, rest, threads=threads), params, slots, is_complex)
+    made = Context(Session.encryptor(params, rest, threads=threads), params, slots, is_complex)
+    made._side = "encrypts only"
+    return made
 
 
 def load(

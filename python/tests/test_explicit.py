@@ -84,6 +84,7 @@ def test_who_has_the_public_key_encrypts_and_reads_nothing(tmp_path, pair):
     for source in (ctx.public_key_to_bytes(), tmp_path / "public"):
         other = lw.encryptor(source)
         assert not other.has_secret
+        assert "encrypts only" in repr(other)
         sent = other.encrypt(a, bound=1.0)
         close(ctx.decrypt(ctx.from_bytes(sent.to_bytes())), a)
         with pytest.raises(lw.KeyMissing, match="secret key"):

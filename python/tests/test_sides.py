@@ -24,6 +24,9 @@ def test_a_server_computes_and_cannot_decrypt(tmp_path, rng):
     keys = owner.keys_to_bytes()
     assert keys == (tmp_path / "keys").read_bytes()
     client = owner.client()
+    assert [side in repr(c) for c, side in ((owner, "both sides"), (client, "client"), (owner.server(), "server"))] == [
+        True
+    ] * 3
     sent = [client.encrypt(v, bound=1.0).to_bytes() for v in (a, b)]
     for server in (lw.server(keys), owner.server(tmp_path / "keys")):
         assert not server.has_secret
