@@ -15,7 +15,7 @@ pub enum Error {
     Machine(#[from] limbwise_machines::MachineError),
     /// Of a training whose sizes do not go together.
     #[error(transparent)]
-    Training(#[from] limbwise_apps::logreg::encrypted::LogregError),
+    Training(#[from] limbwise_apps::helr::encrypted::HelrError),
     /// Of a counting model.
     #[error(transparent)]
     Counting(#[from] limbwise_machines::simfhe::SetError),

@@ -13,7 +13,7 @@ use limbwise::{
     params::{BootstrapLiteral, EvalModLiteral, Order, Params, ParamsLiteral, PrimeChoice, Sine},
     rlwe::{KeyForm, KeyName, Requirements},
 };
-use limbwise_apps::logreg::encrypted::{Logreg, Training};
+use limbwise_apps::helr::encrypted::{Helr, Training};
 use limbwise_graph::Graph;
 use limbwise_machines::{Spec, time};
 use limbwise_math::galois::GaloisElement;
@@ -40,35 +40,21 @@ pub(super) fn params() -> Result<Params> {
     Ok(Params::new(&literal).map_err(limbwise::Error::from)?)
 }
 
-/// The same with EvalMod a level shorter, which leaves the seven that an iteration of training takes.
-fn training_params() -> Result<Params> {
-    let mut literal = params()?.literal().clone();
-    literal.levels[7] = vec![PrimeChoice::Bits(USER_BITS)];
-    literal.bootstrapping = literal.bootstrapping.map(|boot| BootstrapLiteral {
-        eval_mod: EvalModLiteral { sine: Sine::Exponential { harmonics: 1 }, ..boot.eval_mod },
-        ..boot
-    });
-    Ok(Params::new(&literal).map_err(limbwise::Error::from)?)
-}
-
-/// Logistic regression in the sizes of \[HELR\]: 11,982 rows of 196 features, batches of 1024, a sigmoid of degree 3, and
-/// bootstrapping in each iteration. Rate and promises change no operation.
+/// Training in the sizes of \[HELR\]: 11,982 rows of 196 features, batches of 1024 in eight ciphertexts, a sigmoid of degree
+/// 3, and bootstrapping in each iteration. Rate and promises change no operation.
 fn training(params: &Params, iterations: usize) -> Result<Graph> {
-    let promise = Promise { magnitude: 1.0, peak: 1.0, real: true };
     let options = Training {
         columns: 197,
         train_rows: 11_982,
-        test_rows: 1984,
         batch_rows: 1024,
         iterations,
+        bootstrap_every: 1,
         degree: 3,
-        interval: 8.0,
-        learning_rate: 0.01,
-        train: promise,
-        test: promise,
+        interval: 16.0,
+        learning_rate: 1.0,
+        rows: Promise { magnitude: 1.0, peak: 1.0, real: true },
     };
-    let program = Logreg::new(params, options)?;
-    Ok(record(&program, KeyForm::Stored)?.graph)
+    Ok(record(&Helr::new(params, options)?, KeyForm::Stored)?.graph)
 }
 
 /// Seconds of one more iteration of training.
@@ -151,7 +137,6 @@ pub fn fab(machine: &Spec) -> Result<Reproduction> {
         let left = limbwise_math::rns::to_f64(left as u64);
         measures.insert(format!("bootstrap.{reading}"), seconds * 1e6 / (slots * left));
     }
-    let params = training_params()?;
     let graphs = [training(&params, 2)?, training(&params, 4)?];
     for (boards, name) in [("1", "iteration_s"), ("8", "iteration_s_of_8")] {
         let boards = machine.with_overrides(&[("fpgas", boards)])?;
