@@ -8,6 +8,7 @@ use crate::{
     logreg::{client::LogregClient, encrypted::Logreg},
     lola::{client::LolaClient, encrypted::Lola},
     program::{Array, Details, Encryption, Input, Journal, Observer, Program},
+    resnet::{Resnet, ResnetClient},
 };
 use limbwise::{
     Complex64, Result,
@@ -29,6 +30,8 @@ pub enum AnyProgram {
     Helr(Helr),
     /// `lola`.
     Lola(Lola),
+    /// `resnet20`.
+    Resnet(Resnet),
 }
 
 /// Each call goes to the program inside.
@@ -40,6 +43,7 @@ macro_rules! inner {
             Self::Bootstrap($program) => $call,
             Self::Helr($program) => $call,
             Self::Lola($program) => $call,
+            Self::Resnet($program) => $call,
         }
     };
 }
@@ -51,6 +55,7 @@ impl AnyProgram {
         match self {
             Self::Linear(program) => Self::Linear(program.with(strategy, form)),
             Self::Lola(program) => Self::Lola(program.with(strategy, form)),
+            Self::Resnet(program) => Self::Resnet(program.with((strategy, form))),
             other => other,
         }
     }
@@ -61,6 +66,7 @@ impl AnyProgram {
         match self {
             Self::Bootstrap(program) => Self::Bootstrap(program.with(plan)),
             Self::Helr(program) => Self::Helr(program.with(plan)),
+            Self::Resnet(program) => Self::Resnet(program.with_bootstrapping(plan)),
             other => other,
         }
     }
@@ -132,6 +138,8 @@ pub enum AnyClient {
     Helr(Box<HelrClient>),
     /// `lola`.
     Lola(LolaClient),
+    /// `resnet20`.
+    Resnet(Box<ResnetClient>),
 }
 
 impl Client for AnyClient {

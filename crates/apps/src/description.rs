@@ -16,6 +16,7 @@ use crate::{
         encrypted::Lola,
         network::{LolaError, Network, Shape},
     },
+    resnet::{Inference, ResnetError},
 };
 use limbwise::{
     ckks::{BootstrapPlan, PlaintextForm, Promise, Strategy},
@@ -81,6 +82,8 @@ pub enum Workload {
         /// What is known of the pixels.
         bounds: Promise,
     },
+    /// `resnet20`.
+    Resnet(Inference),
 }
 
 /// Where the weights of a network are.
@@ -143,6 +146,9 @@ pub enum DescriptionError {
     /// A network of `lola` that cannot be.
     #[error(transparent)]
     Lola(#[from] LolaError),
+    /// An inference that cannot be.
+    #[error(transparent)]
+    Resnet(#[from] ResnetError),
 }
 
 /// What is read before anything else.
@@ -245,6 +251,7 @@ impl Description {
             Workload::Bootstrap { plan, passes, bounds } => {
                 AnyProgram::Bootstrap(Bootstrap::new((&params, &self.preset), *plan, *passes, *bounds)?)
             }
+            Workload::Resnet(inference) => AnyProgram::Resnet(inference.program(&params, model)?),
         })
     }
 }

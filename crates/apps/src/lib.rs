@@ -4,7 +4,7 @@
 //! Stays out: concrete devices, printing.
 //!
 //! Read in this order: [`program`] (what a workload is), [`client`], [`data`] (loaders), [`logreg`], [`helr`], [`linear`], [`lola`],
-//! [`bootstrap`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`].
+//! [`bootstrap`], [`resnet`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`].
 
 pub mod any;
 pub mod bootstrap;
@@ -19,6 +19,7 @@ pub mod logreg;
 pub mod lola;
 pub mod pbs;
 pub mod program;
+pub mod resnet;
 
 pub use any::{AnyClient, AnyProgram};
 pub use client::{Accuracy, Client, Conclusion};

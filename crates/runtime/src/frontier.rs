@@ -58,7 +58,10 @@ impl Way {
     pub fn strategy(self) -> Option<String> {
         let turns = |plan: BootstrapPlan| if plan.halves == HalvesAt::Turns { ", halves in turns" } else { "" };
         let boot = || self.bootstrapping.map(|plan| format!("{}{}", plan.rotations.name(), turns(plan)));
-        self.maps.map(|(strategy, _)| strategy.to_string()).or_else(boot)
+        match (self.maps, boot()) {
+            (Some((strategy, _)), Some(boot)) => Some(format!("{strategy}, bootstrapping {boot}")),
+            (maps, boot) => maps.map(|(strategy, _)| strategy.to_string()).or(boot),
+        }
     }
 
     /// How their diagonals are stored.

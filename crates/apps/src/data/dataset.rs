@@ -88,7 +88,7 @@ pub fn load(path: &Path, options: &LoadOptions) -> Result<DataSet, DataError> {
 }
 
 /// Whether a file begins with these bytes; a shorter one does not.
-pub(super) fn starts_with(path: &Path, wanted: &[u8]) -> Result<bool, DataError> {
+pub(crate) fn starts_with(path: &Path, wanted: &[u8]) -> Result<bool, DataError> {
     let mut start = Vec::new();
     let opened = open_plain(path)?.0;
     opened.take(wanted.len() as u64).read_to_end(&mut start).map_err(|source| io_error(path, source))?;
@@ -114,7 +114,7 @@ pub fn breast_cancer() -> DataSet {
 }
 
 /// Opens a plain file and gives its length in bytes.
-pub(super) fn open_plain(path: &Path) -> Result<(File, u64), DataError> {
+pub(crate) fn open_plain(path: &Path) -> Result<(File, u64), DataError> {
     let metadata = std::fs::metadata(path).map_err(|source| io_error(path, source))?;
     if !metadata.is_file() {
         return Err(DataError::NotAFile { path: path.to_owned() });
@@ -122,7 +122,7 @@ pub(super) fn open_plain(path: &Path) -> Result<(File, u64), DataError> {
     Ok((File::open(path).map_err(|source| io_error(path, source))?, metadata.len()))
 }
 
-pub(super) fn io_error(path: &Path, source: std::io::Error) -> DataError {
+pub(crate) fn io_error(path: &Path, source: std::io::Error) -> DataError {
     DataError::Io { path: path.to_owned(), source }
 }
 

@@ -95,6 +95,8 @@ pub struct Model {
     pub weights: Option<Vec<f64>>,
     /// The bias.
     pub bias: Option<Vec<f64>>,
+    /// The network of `resnet20`.
+    pub network: Option<std::sync::Arc<crate::resnet::Network>>,
 }
 
 /// Streams of generated numbers.

@@ -4,3 +4,5 @@
 mod encrypted;
 #[cfg(test)]
 mod lola;
+#[cfg(test)]
+mod resnet;

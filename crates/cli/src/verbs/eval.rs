@@ -70,7 +70,7 @@ pub(crate) struct Eval {
     #[arg(long)]
     force: bool,
 
-    /// The server's matrix or filters, where the description leaves them to it: a table or .npy
+    /// The server's matrix or filters, where the description leaves them to it: a table or .npy; the weights of a network
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
 

@@ -418,7 +418,7 @@ pub(crate) fn model(shape: &LayerShape, [weights, bias]: [Option<&Path>; 2]) -> 
     };
     let weights = weights.map(|path| numbers(path, name, &wanted)).transpose()?;
     let bias = bias.map(|path| numbers(path, "the bias", &[biases, 1])).transpose()?;
-    Ok(Model { weights, bias })
+    Ok(Model { weights, bias, ..Model::default() })
 }
 
 fn side(text: &str) -> Result<usize, String> {

@@ -6,6 +6,7 @@ pub(crate) mod linear;
 pub(crate) mod logic;
 mod logreg;
 mod lola;
+mod resnet;
 
 use crate::{failure::Mistake, files::read_small};
 use clap::{Command, Subcommand, ValueEnum};
@@ -93,6 +94,19 @@ pub(crate) enum Workload {
     ///   helr --batch 512 --digits 4,9 --data mnist                other digits, smaller mini-batches
     #[command(verbatim_doc_comment)]
     Helr(helr::HelrArgs),
+    /// A trained ResNet-20 on encrypted images: convolutions, polynomial activations, bootstrapping
+    ///
+    /// The client encrypts images; the server evaluates a network of its own on them and returns the scores encrypted.
+    /// Batch norms are folded into the convolutions, which are linear maps on slots; activations are compositions of
+    /// polynomials on ranges that are measured on other images. Scores are compared with the network in the clear, and
+    /// with its twin that has the same polynomials.
+    ///
+    /// Examples:
+    ///   resnet20 --weights resnet20.safetensors --data test_batch.bin                    the first image
+    ///   resnet20 --weights resnet20.safetensors --data test_batch.bin --images 11-12     two at once
+    ///   resnet20 --weights resnet20.safetensors --data cat.png --calibrate test_batch.bin --calibrate-images 100
+    #[command(verbatim_doc_comment)]
+    Resnet20(resnet::ResnetArgs),
     /// Programmable bootstrapping of a batch of small integers, each through a table (TFHE)
     ///
     /// The client encrypts a batch of messages; the server sends each through a table by key switch, modulus switch, blind
@@ -146,6 +160,7 @@ pub(crate) enum Data {
     Bootstrap(bootstrap::BootstrapData),
     Helr(helr::HelrData),
     Lola(lola::LolaData),
+    Resnet(resnet::ResnetData),
 }
 
 impl Data {
@@ -174,6 +189,9 @@ impl Data {
             (Self::Helr(data), AnyProgram::Helr(program), _) => {
                 AnyClient::Helr(Box::new(data.client(program, files)?.map_err(wrong)?))
             }
+            (Self::Resnet(data), AnyProgram::Resnet(program), _) => {
+                AnyClient::Resnet(Box::new(data.client(program, files)?))
+            }
             _ => return Err(wrong("they belong to another program than program.json".to_owned()).into()),
         })
     }
@@ -197,8 +215,9 @@ pub(crate) fn model(workload: &Described, files: [Option<&Path>; 2]) -> anyhow::
         Described::Linear { layer, .. } => linear::model(&layer.shape, files).map(Some),
         Described::Lola { weights: Weights::Server, .. } => {
             let weights = files[0].map(lola::weights).transpose()?;
-            Ok(Some(Model { weights, bias: None }))
+            Ok(Some(Model { weights, ..Model::default() }))
         }
+        Described::Resnet(_) => Ok(Some(Model { network: resnet::model(files[0])?, ..Model::default() })),
         _ => Ok(None),
     }
 }
@@ -249,6 +268,12 @@ impl Built {
             ) => {
                 *plan = how;
             }
+            (Described::Resnet(inference), way) => {
+                if let Some((strategy, plaintexts)) = way.maps {
+                    (inference.strategy, inference.plaintexts) = (strategy, plaintexts);
+                }
+                inference.bootstrapping = way.bootstrapping.or(inference.bootstrapping);
+            }
             _ => {}
         }
         Description::new((&self.preset, self.params()), way.keys, workload)
@@ -279,6 +304,7 @@ impl Workload {
             Self::Bootstrap(args) => Data::Bootstrap(args.data.clone()),
             Self::Helr(args) => Data::Helr(args.data.remembered()),
             Self::Lola(args) => Data::Lola(args.data.remembered()),
+            Self::Resnet20(args) => Data::Resnet(args.data.remembered()),
             Self::Pbs(_) | Self::Gates(_) => unreachable!("refused when it was built"),
         }
     }
@@ -294,6 +320,7 @@ impl Workload {
             Self::Bootstrap(args) => args.build(memory),
             Self::Helr(args) => args.build(memory),
             Self::Lola(args) => args.build(memory),
+            Self::Resnet20(args) => args.build(memory),
             Self::Pbs(_) | Self::Gates(_) => Err(Mistake(NOT_ON_SLOTS.into()).into()),
         }
     }
@@ -350,6 +377,8 @@ enum PlaintextsName {
     Full,
     /// One limb of small integers, extended to the others at each use
     OnTheFly,
+    /// Not at all: encoded again at each use
+    AtUse,
 }
 
 impl From<PlaintextsName> for PlaintextForm {
@@ -357,6 +386,7 @@ impl From<PlaintextsName> for PlaintextForm {
         match name {
             PlaintextsName::Full => Self::Full,
             PlaintextsName::OnTheFly => Self::OnTheFly,
+            PlaintextsName::AtUse => Self::AtUse,
         }
     }
 }

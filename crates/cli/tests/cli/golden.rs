@@ -37,6 +37,7 @@ fn help_teaches() {
         &["plan", "pbs"],
         &["plan", "gates"],
         &["sweep"],
+        &["run", "resnet20"],
         &["record"],
         &["reproduce"],
         &["count"],

@@ -115,6 +115,9 @@ fn each_mistake_has_a_text_that_teaches() {
         ("linear-text", &["run", "linear", "--weights", "text.csv"]),
         ("linear-columns", &["plan", "linear", "--weights", "three.csv", "--cols", "3"]),
         ("linear-one-diagonal", &["plan", "linear", "--rows", "1", "--strategy", "bsgs"]),
+        ("resnet-weights", &["plan", "resnet20", "--weights", "text.csv", "--data", "text.csv"]),
+        ("resnet-relu", &["plan", "resnet20", "--weights", "w", "--data", "d", "--relu", "8,8:6"]),
+        ("resnet-images", &["plan", "resnet20", "--weights", "w", "--data", "d", "--images", "9-3"]),
         ("no-threads", &["run", "logreg", "--threads", "0"]),
     ];
     for (name, arguments) in cases {

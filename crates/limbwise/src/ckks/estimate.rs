@@ -177,6 +177,13 @@ impl Estimate {
         Self { independent: self.independent.hypot(deviation), ..self }.with_measured_errors()
     }
 
+    /// The same with all errors replaced by one of this deviation: where a program knows better what became of them than
+    /// the rules of sums and products, which take no notice of what cancels.
+    #[must_use]
+    pub fn with_error_known(self, deviation: f64) -> Self {
+        Self { independent: deviation, sources: [Source::default(); FOLLOWED], ..self }.with_measured_errors()
+    }
+
     /// The worse of both in every respect, for a batch.
     #[must_use]
     pub fn or_worse(self, other: Self) -> Self {

@@ -89,6 +89,17 @@ impl SignPlan {
         None
     }
 
+    /// The composition of stages of these odd degrees, in this order: with a smaller gap and more of an error than
+    /// [`Self::new`] would allow, if so it must be.
+    ///
+    /// # Panics
+    /// Unless the gap is inside (0, 1) and the degrees are odd and below 64.
+    #[must_use]
+    pub fn of_degrees(gap: f64, degrees: &[usize]) -> Self {
+        let none = Self { stages: Vec::new(), gap, error: 1.0 - gap };
+        degrees.iter().fold(none, |plan, &degree| plan.then(degree))
+    }
+
     /// One stage more. What came before is divided by its largest value, so that it stays in [−1, 1].
     fn then(&self, degree: usize) -> Self {
         let mut stages = self.stages.clone();
@@ -147,6 +158,9 @@ mod tests {
                 assert!(wrong <= plan.error * (1.0 + 1e-6), "{x} → {y}, error {}", plan.error);
             }
         }
+        let found = SignPlan::new(1.0 / 64.0, 1e-3, 3).unwrap();
+        let degrees: Vec<usize> = found.stages.iter().map(|s| s.coefficients.len() - 1).collect();
+        assert_eq!(SignPlan::of_degrees(1.0 / 64.0, &degrees), found);
         let shallow = SignPlan::new(1.0 / 64.0, 1e-3, 5).unwrap().depth();
         assert!(shallow < SignPlan::new(1.0 / 1024.0, 1e-6, 5).unwrap().depth());
         assert!(SignPlan::new(1e-9, 1e-9, 2).is_none());

@@ -8,3 +8,5 @@ mod layers;
 mod plan_and_run;
 #[cfg(test)]
 mod tape;
+#[cfg(test)]
+mod resnet;

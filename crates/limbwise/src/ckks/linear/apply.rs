@@ -1,8 +1,10 @@
 //! Applying a linear map: checks, what the strategies share, and the choice between them.
 
 use super::{
-    LinearTransform, PlaintextForm, Strategy, bsgs, direct, double_hoisted, hoisted, layout::Group, multi_hop,
-    transform::Encoded,
+    LinearTransform, PlaintextForm, Strategy, bsgs, direct, double_hoisted, hoisted,
+    layout::Group,
+    multi_hop,
+    transform::{Encoded, Stored},
 };
 use crate::{
     ckks::{Auto, Ciphertext, Estimate, Evaluator, evaluator::linear, watch::With},
@@ -147,12 +149,16 @@ impl<'r, D: Device> Run<'r, D> {
         self.input.scale * self.map.plan.scale
     }
 
-    /// One encoded diagonal as values over a basis.
-    pub(super) fn values(&self, weight: &D::Poly, basis: Basis) -> D::Poly {
+    /// One diagonal as values over a basis.
+    pub(super) fn values(&self, weight: &Encoded<D::Poly>, basis: Basis) -> D::Poly {
+        let weight = match &weight.stored {
+            Stored::Poly(poly) => poly,
+            Stored::Clear { diagonal, turn } => return self.map.encoded_now(self.dev, (*diagonal, *turn), basis),
+        };
         match self.map.plan.form {
             PlaintextForm::Full => self.dev.restrict(weight, basis),
-            PlaintextForm::OnTheFly if weight.shape().basis.len() == 1 => self.dev.extend_limb(weight, basis),
-            PlaintextForm::OnTheFly => self.extended(weight, basis),
+            _ if weight.shape().basis.len() == 1 => self.dev.extend_limb(weight, basis),
+            _ => self.extended(weight, basis),
         }
     }
 
@@ -184,31 +190,38 @@ impl<'r, D: Device> Run<'r, D> {
         let basis = polys[0].shape().basis;
         let groups = &self.map.layout.groups[from..to];
         let weights = &self.map.weights[from..to];
-        let full = self.map.plan.form == PlaintextForm::Full;
-        let cut = |w: &D::Poly| if full { self.dev.restrict(w, basis) } else { w.clone() };
-        let cut: Vec<Vec<D::Poly>> = weights.iter().map(|g| g.iter().map(|w| cut(&w.poly)).collect()).collect();
-        let weight = |w| if full { Weight::Values(w) } else { Weight::OneLimb(w) };
-        let terms: Vec<Terms<'_, D::Poly>> = groups
-            .iter()
-            .zip(&cut)
-            .map(|(group, cut)| group.terms.iter().zip(cut).map(|(term, w)| (term.baby, weight(w))).collect())
-            .collect();
         let expected = groups.iter().zip(weights).map(|(group, weights)| {
             let products = group.terms.iter().zip(weights).map(|(t, w)| estimates[t.baby].product(w.estimate));
             products.reduce(Estimate::sum).expect("a group has a term")
         });
-        let narrow = !full && weights.iter().flatten().any(|w| w.poly.shape().basis.len() > 1);
-        let sums =
-            if narrow { self.narrow_sums(&polys, groups, weights) } else { self.dev.weighted_sums(&polys, &terms) };
+        let full = self.map.plan.form == PlaintextForm::Full;
+        let cut = |w: &Encoded<D::Poly>| match &w.stored {
+            Stored::Poly(poly) if full => Some(self.dev.restrict(poly, basis)),
+            Stored::Poly(poly) => (poly.shape().basis.len() == 1).then(|| poly.clone()),
+            Stored::Clear { .. } => None,
+        };
+        let cut: Option<Vec<Vec<D::Poly>>> = weights.iter().map(|g| g.iter().map(cut).collect()).collect();
+        let weight = |w| if full { Weight::Values(w) } else { Weight::OneLimb(w) };
+        let sums = match &cut {
+            None => self.sums_one_by_one(&polys, groups, weights),
+            Some(cut) => {
+                let terms: Vec<Terms<'_, D::Poly>> = groups
+                    .iter()
+                    .zip(cut)
+                    .map(|(group, cut)| group.terms.iter().zip(cut).map(|(term, w)| (term.baby, weight(w))).collect())
+                    .collect();
+                self.dev.weighted_sums(&polys, &terms)
+            }
+        };
         sums.into_iter().zip(expected).map(|(poly, estimate)| Stacked { poly, estimate }).collect()
     }
 
-    /// [`Device::weighted_sums`] with weights of several limbs: each lives only while it is multiplied.
-    fn narrow_sums(&self, x: &[D::Poly], groups: &[Group], weights: &[Vec<Encoded<D::Poly>>]) -> Vec<D::Poly> {
+    /// [`Device::weighted_sums`] with weights of several limbs, or none: each lives only while it is multiplied.
+    fn sums_one_by_one(&self, x: &[D::Poly], groups: &[Group], weights: &[Vec<Encoded<D::Poly>>]) -> Vec<D::Poly> {
         let sum = |(group, weights): (&Group, &Vec<Encoded<D::Poly>>)| {
             let mut sum: Option<D::Poly> = None;
             for (x, weight) in group.terms.iter().map(|t| &x[t.baby]).zip(weights) {
-                let values = self.values(&weight.poly, x.shape().basis);
+                let values = self.values(weight, x.shape().basis);
                 match &mut sum {
                     None => sum = Some(self.dev.mul(x, &values)),
                     Some(sum) => self.dev.mul_acc(sum, x, &values),
@@ -232,7 +245,7 @@ impl<'r, D: Device> Run<'r, D> {
         let mut sum: Option<Stacked<D::Poly>> = None;
         for (term, weight) in self.map.layout.groups[0].terms.iter().zip(&self.map.weights[0]) {
             let x = self.stack(&baby(self.map.layout.babies[term.baby])?);
-            let values = self.values(&weight.poly, self.basis);
+            let values = self.values(weight, self.basis);
             let estimate = x.estimate.product(weight.estimate);
             match &mut sum {
                 None => sum = Some(Stacked { poly: self.dev.mul(&x.poly, &values), estimate }),

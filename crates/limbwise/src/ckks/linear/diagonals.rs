@@ -3,7 +3,7 @@
 use super::layout::Layout;
 use crate::error::{EncodeError, Result};
 use num_complex::Complex64;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Most slots there can be: the largest ring has 2^17 coefficients.
 const MOST_SLOTS: usize = 1 << 16;
@@ -12,7 +12,8 @@ const MOST_SLOTS: usize = 1 << 16;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagonals {
     slots: usize,
-    by_index: BTreeMap<usize, Vec<Complex64>>,
+    /// Shared: a network's maps are large, and a clone is another handle.
+    by_index: Arc<BTreeMap<usize, Vec<Complex64>>>,
 }
 
 impl Diagonals {
@@ -41,7 +42,7 @@ impl Diagonals {
         if by_index.is_empty() {
             by_index.insert(0, vec![Complex64::default(); slots]);
         }
-        Ok(Self { slots, by_index })
+        Ok(Self { slots, by_index: Arc::new(by_index) })
     }
 
     /// From the rows of a square matrix: `y = M·x`.
@@ -93,15 +94,16 @@ impl Diagonals {
     pub fn after_rotation(&self, steps: i64) -> Self {
         let slots = self.slots;
         let by = modulo(steps, slots);
-        Self { slots, by_index: self.by_index.iter().map(|(d, v)| ((d + by) % slots, v.clone())).collect() }
+        let by_index: BTreeMap<_, _> = self.by_index.iter().map(|(d, v)| ((d + by) % slots, v.clone())).collect();
+        Self { slots, by_index: Arc::new(by_index) }
     }
 
     /// The map before a rotation of its output to the left: `x → rotate(M·x, steps)`.
     #[must_use]
     pub fn before_rotation(&self, steps: i64) -> Self {
         let moved = self.after_rotation(steps);
-        let by_index = moved.indices().map(|d| (d, moved.rotated(d, steps))).collect();
-        Self { by_index, ..moved }
+        let by_index: BTreeMap<_, _> = moved.indices().map(|d| (d, moved.rotated(d, steps))).collect();
+        Self { by_index: Arc::new(by_index), ..moved }
     }
 
     /// This map after another: `x → self·(first·x)`.
@@ -113,8 +115,8 @@ impl Diagonals {
         assert_eq!(self.slots, first.slots, "maps on one number of slots");
         let slots = self.slots;
         let mut by_index: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
-        for (i, left) in &self.by_index {
-            for (j, right) in &first.by_index {
+        for (i, left) in self.by_index.iter() {
+            for (j, right) in first.by_index.iter() {
                 let sum = by_index.entry((i + j) % slots).or_insert_with(|| vec![Complex64::default(); slots]);
                 let moved = right[*i..].iter().chain(&right[..*i]);
                 sum.iter_mut().zip(left).zip(moved).for_each(|((s, l), r)| *s += l * r);
@@ -124,7 +126,7 @@ impl Diagonals {
         if by_index.is_empty() {
             by_index.insert(0, vec![Complex64::default(); slots]);
         }
-        Self { slots, by_index }
+        Self { slots, by_index: Arc::new(by_index) }
     }
 
     /// The first index of its progression, in (−n/2, n/2]: see the strategies with baby steps.
@@ -136,7 +138,7 @@ impl Diagonals {
     /// The map times a constant.
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
-        self.by_index.values_mut().flatten().for_each(|z| *z *= factor);
+        Arc::make_mut(&mut self.by_index).values_mut().flatten().for_each(|z| *z *= factor);
         self
     }
 
@@ -153,6 +155,15 @@ impl Diagonals {
         self.doubled(|v| v.repeat(2))
     }
 
+    /// The map on each of `count` messages whose slots take turns: slot j of message k is slot `count·j + k`. So rotations
+    /// go round within each message.
+    #[must_use]
+    pub fn interleaved(&self, count: usize) -> Self {
+        let each = |v: &Vec<Complex64>| v.iter().flat_map(|&z| std::iter::repeat_n(z, count)).collect();
+        let by_index: BTreeMap<_, _> = self.by_index.iter().map(|(&d, v)| (count * d, each(v))).collect();
+        Self { slots: count * self.slots, by_index: Arc::new(by_index) }
+    }
+
     /// From x repeated to (M·x, −i·M·x), on twice the slots: real and imaginary parts side by side, once the result is
     /// added to its conjugate.
     #[must_use]
@@ -165,7 +176,8 @@ impl Diagonals {
     /// On twice the slots, for inputs that repeat; indices keep to their side of 0.
     fn doubled(&self, values: impl Fn(&Vec<Complex64>) -> Vec<Complex64>) -> Self {
         let index = |d: usize| if 2 * d > self.slots { d + self.slots } else { d };
-        Self { slots: 2 * self.slots, by_index: self.by_index.iter().map(|(&d, v)| (index(d), values(v))).collect() }
+        let by_index: BTreeMap<_, _> = self.by_index.iter().map(|(&d, v)| (index(d), values(v))).collect();
+        Self { slots: 2 * self.slots, by_index: Arc::new(by_index) }
     }
 
     /// The map in the clear; a short vector is filled up with zeros.
@@ -204,6 +216,9 @@ mod tests {
         let close = |a: &[Complex64], b: &[Complex64]| a.iter().zip(b).all(|(a, b)| (a - b).norm() < 1e-9);
         assert!(close(&map.before_rotation(-5).apply(&x), &rotate(map.apply(&x), 3)));
         assert!(close(&map.after(&map.after_rotation(2)).apply(&x), &map.apply(&map.after_rotation(2).apply(&x))));
+        let turns = |a: &[Complex64], b: &[Complex64]| a.iter().zip(b).flat_map(|(a, b)| [*a, *b]).collect::<Vec<_>>();
+        let y = vector(n, 9);
+        assert!(close(&map.interleaved(2).apply(&turns(&x, &y)), &turns(&map.apply(&x), &map.apply(&y))));
         let both = map.scaled(2.0).beside_its_quarter_turn().apply(&[x.clone(), x.clone()].concat());
         assert!(close(&both[8..], &both[..8].iter().map(|z| z * Complex64::new(0.0, -1.0)).collect::<Vec<_>>()));
     }

@@ -73,6 +73,22 @@ impl Strategy {
         Layout::new(self, diagonals).rotations()
     }
 
+    /// The same with the baby steps that make the fewest rotations of a map, where it has 0 of them: a strategy for maps
+    /// of any shape.
+    #[must_use]
+    pub fn for_map(self, diagonals: &Diagonals) -> Self {
+        let with = |babies| match self {
+            Self::Bsgs { babies: 0 } => Self::Bsgs { babies },
+            Self::Whole { babies: 0 } => Self::Whole { babies },
+            Self::DoubleHoisted { babies: 0 } => Self::DoubleHoisted { babies },
+            Self::MultiHop { babies: 0 } => Self::MultiHop { babies },
+            other => other,
+        };
+        let span = Layout::span(diagonals);
+        let all = (0..usize::BITS).map(|k| 1usize << k).take_while(|&b| b < 2 * span).map(with);
+        all.min_by_key(|s| s.steps(diagonals)).unwrap_or(self)
+    }
+
     /// Rotations made for a map, each a key switch. With keys for steps alone there are more of them than keys.
     #[must_use]
     pub fn steps(self, diagonals: &Diagonals) -> usize {
@@ -109,9 +125,10 @@ impl std::fmt::Display for Strategy {
             Self::Bsgs { babies }
             | Self::Whole { babies }
             | Self::DoubleHoisted { babies }
-            | Self::MultiHop { babies } => {
-                write!(f, "{}({babies})", self.name())
-            }
+            | Self::MultiHop { babies } => match babies {
+                0 => f.write_str(self.name()),
+                babies => write!(f, "{}({babies})", self.name()),
+            },
         }
     }
 }
@@ -125,10 +142,12 @@ pub enum PlaintextForm {
     /// One limb of signed coefficients, reduced and transformed for each other limb where it is used; two of narrow
     /// primes. \[ARK\]
     OnTheFly,
+    /// Nothing: each is encoded again from the clear map whenever it is used. For maps too many to be kept encoded.
+    AtUse,
 }
 
 impl PlaintextForm {
-    /// Both.
+    /// Those that are kept encoded.
     pub const ALL: [Self; 2] = [Self::Full, Self::OnTheFly];
 
     /// Its name.
@@ -137,6 +156,7 @@ impl PlaintextForm {
         match self {
             Self::Full => "full",
             Self::OnTheFly => "on_the_fly",
+            Self::AtUse => "at_use",
         }
     }
 }

@@ -23,12 +23,24 @@ pub struct LinearTransform<D: Device> {
     /// The diagonals of each group, in the order of its terms.
     pub(super) weights: Vec<Vec<Encoded<D::Poly>>>,
     pub(super) shadow: Option<Arc<Diagonals>>,
+    /// What diagonals are encoded from where they are used.
+    clear: Option<(Encoder, Diagonals)>,
 }
 
-/// One encoded diagonal.
+/// One diagonal.
 pub(super) struct Encoded<P> {
-    pub(super) poly: P,
+    pub(super) stored: Stored<P>,
     pub(super) estimate: Estimate,
+}
+
+/// What is stored of it.
+pub(super) enum Stored<P> {
+    Poly(P),
+    /// Its index, and how it is turned before it is encoded.
+    Clear {
+        diagonal: usize,
+        turn: i64,
+    },
 }
 
 impl<D: Device> LinearTransform<D> {
@@ -43,7 +55,7 @@ impl<D: Device> LinearTransform<D> {
             let coefficients = encoder.coefficients(dev, &[values()], packing, basis);
             match plan.form {
                 PlaintextForm::Full => dev.ntt(coefficients),
-                PlaintextForm::OnTheFly => coefficients,
+                PlaintextForm::OnTheFly | PlaintextForm::AtUse => coefficients,
             }
         })
     }
@@ -55,7 +67,7 @@ impl<D: Device> LinearTransform<D> {
     pub fn declare(dev: &D, encoder: &Encoder, diagonals: &Diagonals, plan: LinearPlan) -> Result<Self> {
         let domain = match plan.form {
             PlaintextForm::Full => Domain::Eval,
-            PlaintextForm::OnTheFly => Domain::Coeff,
+            PlaintextForm::OnTheFly | PlaintextForm::AtUse => Domain::Coeff,
         };
         let basis = stored_basis(encoder.params(), diagonals, plan);
         let shape = Shape::eval(encoder.params().ring(), basis).with_domain(domain);
@@ -78,12 +90,24 @@ impl<D: Device> LinearTransform<D> {
             let one = |diagonal| {
                 // A rotation changes neither size nor error: what is only declared is not rotated.
                 let estimate = encoder.estimate(std::slice::from_ref(diagonals.values(diagonal)), packing)?;
-                Ok(Encoded { poly: make(&|| diagonals.rotated(diagonal, turn), packing), estimate })
+                let stored = match plan.form {
+                    PlaintextForm::AtUse => Stored::Clear { diagonal, turn },
+                    _ => Stored::Poly(make(&|| diagonals.rotated(diagonal, turn), packing)),
+                };
+                Ok(Encoded { stored, estimate })
             };
             group.terms.iter().map(|term| one(term.diagonal)).collect::<Result<Vec<_>>>()
         };
         let weights = layout.groups.iter().map(encode).collect::<Result<_>>()?;
-        Ok(Self { plan, slots, layout, weights, shadow: None })
+        let clear = (plan.form == PlaintextForm::AtUse).then(|| (encoder.clone(), diagonals.clone()));
+        Ok(Self { plan, slots, layout, weights, shadow: None, clear })
+    }
+
+    /// A diagonal that is not stored, as values over a basis.
+    pub(super) fn encoded_now(&self, dev: &D, (diagonal, turn): (usize, i64), basis: Basis) -> D::Poly {
+        let (encoder, clear) = self.clear.as_ref().expect("what is not stored is encoded from the clear map");
+        let packing = Packing { slots: self.slots, level: self.plan.level, scale: self.plan.scale };
+        dev.ntt(encoder.coefficients(dev, &[clear.rotated(diagonal, turn)], packing, basis))
     }
 
     /// The same with the map in the clear beside it: ciphertexts with shadows keep them.
@@ -118,10 +142,11 @@ impl<D: Device> LinearTransform<D> {
         self.slots
     }
 
-    /// Bytes of the encoded diagonals.
+    /// Bytes of the diagonals that are kept encoded.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.weights.iter().flatten().map(|w| w.poly.shape().bytes()).sum()
+        let bytes = |w: &Encoded<D::Poly>| if let Stored::Poly(poly) = &w.stored { poly.shape().bytes() } else { 0 };
+        self.weights.iter().flatten().map(bytes).sum()
     }
 
     /// The keys it needs at its level.
@@ -135,7 +160,7 @@ impl<D: Device> LinearTransform<D> {
 /// The limbs that are stored of each diagonal.
 fn stored_basis(params: &Params, diagonals: &Diagonals, plan: LinearPlan) -> Basis {
     match (plan.form, plan.strategy) {
-        (PlaintextForm::OnTheFly, _) => narrow_basis(params, diagonals, plan),
+        (PlaintextForm::OnTheFly | PlaintextForm::AtUse, _) => narrow_basis(params, diagonals, plan),
         (PlaintextForm::Full, Strategy::DoubleHoisted { .. }) => params.basis(plan.level) | params.special(),
         (PlaintextForm::Full, _) => params.basis(plan.level),
     }

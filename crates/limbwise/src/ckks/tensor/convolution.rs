@@ -93,13 +93,28 @@ impl Filters {
     /// # Errors
     /// As [`Self::output`].
     pub fn apply(&self, image: &Image) -> Result<Image> {
-        let output = self.output(image.shape())?;
-        let bias = |filter: usize| self.bias.get(filter).copied().unwrap_or(0.0);
-        let value = |[filter, y, x]: [usize; 3]| {
-            let terms = self.terms([filter, y, x], image.shape());
-            terms.map(|(weight, [channel, y, x])| weight * image.at(channel, y, x)).sum::<f64>() + bias(filter)
-        };
-        Image::new(output, ImageLayout::dense(output).pixels().map(value).collect())
+        let [filters, height, width] = self.output(image.shape())?;
+        let ([_, channels, ky, kx], [_, rows, columns]) = (self.shape, image.shape());
+        let before = |k: usize| if self.padding == Padding::Same { (k - 1) / 2 } else { 0 };
+        let mut values = vec![0.0; filters * height * width];
+        // Tap by tap along whole rows: the same terms as of the map, but in an order that a processor likes.
+        for (tap, &weight) in self.weights.iter().enumerate() {
+            let (filter, channel) = (tap / (channels * ky * kx), tap / (ky * kx) % channels);
+            let (dy, dx) = (tap / kx % ky, tap % kx);
+            for y in 0..height {
+                let Some(from) = (y * self.stride + dy).checked_sub(before(ky)).filter(|&y| y < rows) else { continue };
+                let from = &image.values()[(channel * rows + from) * columns..][..columns];
+                let into = &mut values[(filter * height + y) * width..][..width];
+                let first = before(kx).saturating_sub(dx).div_ceil(self.stride);
+                let from = from.get(first * self.stride + dx - before(kx)..).unwrap_or(&[]);
+                let pairs = into[first..].iter_mut().zip(from.iter().step_by(self.stride));
+                pairs.for_each(|(sum, x)| *sum += weight * x);
+            }
+        }
+        for (filter, &bias) in self.bias.iter().enumerate() {
+            values[filter * height * width..][..height * width].iter_mut().for_each(|sum| *sum += bias);
+        }
+        Image::new([filters, height, width], values)
     }
 }
 

@@ -38,6 +38,14 @@ impl PackedMap {
         (0..y.len()).map(|j| (0..self.fold.count).map(|i| term(j, i)).sum::<Complex64>() + bias(j)).collect()
     }
 
+    /// The map on each of `count` messages whose slots take turns: see [`Diagonals::interleaved`].
+    #[must_use]
+    pub fn interleaved(&self, count: usize) -> Self {
+        let bias = self.bias.iter().flat_map(|&z| std::iter::repeat_n(z, count)).collect();
+        let fold = Fold { stride: self.fold.stride * count, ..self.fold };
+        Self { diagonals: self.diagonals.interleaved(count), fold, bias }
+    }
+
     /// The map on a ciphertext, settled one level below that of the transform, which encodes [`Self::diagonals`].
     ///
     /// Cost: that of the transform's strategy, and log₂(count) rotations one level lower.

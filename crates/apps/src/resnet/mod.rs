@@ -1,0 +1,60 @@
+//! `resnet20`: a trained convolutional network on encrypted images \[LLL22\].
+//!
+//! Enters: loading of weights and images, the network in the clear and its twin with polynomial activations, its maps on
+//! slots, the plan of its levels, the encrypted program.
+//! Stays out: how maps rotate and how ciphertexts are bootstrapped (`limbwise`), which way is taken (`runtime`).
+//!
+//! Read in this order: [`network`], [`relu`], [`client`] (the twins), `packing`, [`levels`], [`encrypted`]; [`weights`]
+//! and [`images`] are the loaders. `README.md` beside this file has the numbers.
+
+pub mod client;
+pub mod encrypted;
+pub mod images;
+pub mod levels;
+pub mod network;
+mod packing;
+pub mod relu;
+pub mod weights;
+
+pub use client::ResnetClient;
+pub use encrypted::{Inference, Resnet};
+pub use network::{Architecture, Network};
+
+/// Why an inference cannot be.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResnetError {
+    /// Too few levels.
+    #[error(
+        "an activation of {depth} levels and a convolution need {needed} levels, the parameters have {levels}: choose a preset with more levels (limbwise params show) or --relu of lower degrees"
+    )]
+    Levels {
+        /// Of the activation.
+        depth: usize,
+        /// In all.
+        needed: usize,
+        /// That there are between two bootstrappings, or in all.
+        levels: usize,
+    },
+    /// An image larger than a ciphertext.
+    #[error("an image takes {needed} slots, a ciphertext has {slots}: choose a larger ring (limbwise params show)")]
+    Slots {
+        /// Of one image.
+        needed: usize,
+        /// Of the ring.
+        slots: usize,
+    },
+    /// Sizes that do not go together.
+    #[error("{what}: got {got}, wanted {wanted}")]
+    Shape {
+        /// Of what.
+        what: &'static str,
+        /// What it is.
+        got: String,
+        /// What it may be.
+        wanted: &'static str,
+    },
+    /// What the scheme refuses.
+    #[error(transparent)]
+    Scheme(#[from] limbwise::Error),
+}

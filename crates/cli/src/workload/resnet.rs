@@ -1,0 +1,288 @@
+//! Options of `resnet20`.
+
+use super::{Built, KeysName, PlaintextsName, absolute, named_params, one};
+use crate::failure::Mistake;
+use clap::{Args, ValueEnum};
+use limbwise::{
+    ckks::{
+        BootstrapPlan, PlaintextForm, Strategy,
+        bootstrap::{HalvesAt, Rotations},
+    },
+    params::Params,
+};
+use limbwise_apps::{
+    AnyClient, AnyProgram,
+    description::Workload as Described,
+    resnet::{
+        Inference, Network, Resnet, ResnetClient,
+        client::Labelled,
+        images,
+        relu::{Relu, ReluChoice},
+        weights,
+    },
+};
+use limbwise_runtime::frontier::Way;
+use serde::{Deserialize, Serialize};
+use std::{
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// How maps rotate, those of convolutions and those of bootstrapping.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum StrategyName {
+    /// A whole rotation a diagonal
+    Direct,
+    /// All rotations of one decomposition
+    Hoisted,
+    /// Baby steps hoisted, giant steps whole
+    Bsgs,
+    /// Baby and giant steps whole, one key each
+    Whole,
+    /// Baby steps stay over QP
+    DoubleHoisted,
+    /// One key a progression: the fewest keys, many more rotations
+    MultiHop,
+}
+
+impl StrategyName {
+    fn maps(self) -> Strategy {
+        match self {
+            Self::Direct => Strategy::Direct,
+            Self::Hoisted => Strategy::Hoisted,
+            Self::Bsgs => Strategy::Bsgs { babies: 0 },
+            Self::Whole => Strategy::Whole { babies: 0 },
+            Self::DoubleHoisted => Strategy::DoubleHoisted { babies: 0 },
+            Self::MultiHop => Strategy::MultiHop { babies: 0 },
+        }
+    }
+
+    fn rotations(self) -> Rotations {
+        match self {
+            Self::Direct => Rotations::Direct,
+            Self::Hoisted => Rotations::Hoisted,
+            Self::Bsgs => Rotations::Bsgs,
+            Self::Whole => Rotations::Whole,
+            Self::DoubleHoisted => Rotations::DoubleHoisted,
+            Self::MultiHop => Rotations::MultiHop,
+        }
+    }
+}
+
+/// Images of a file by number, from 1: `5`, or `3-7`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Numbers(RangeInclusive<usize>);
+
+fn numbers(text: &str) -> Result<Numbers, String> {
+    let wanted = || "wanted how many, or numbers from 1 as in 3-7".to_owned();
+    let number =
+        |part: &str| part.trim().parse::<usize>().ok().filter(|n| (1..=1 << 20).contains(n)).ok_or_else(wanted);
+    match text.split_once('-') {
+        None => Ok(Numbers(1..=number(text)?)),
+        Some((from, to)) => {
+            let (from, to) = (number(from)?, number(to)?);
+            if from <= to { Ok(Numbers(from..=to)) } else { Err(wanted()) }
+        }
+    }
+}
+
+/// What is encrypted: the client's business.
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ResnetData {
+    /// Weights as safetensors with PyTorch's names: a ResNet-20, 32, 44, 56 or 110 for small images
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    weights: PathBuf,
+
+    /// Images: CIFAR-10's binary form, or a PNG of 32×32 pixels
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    data: PathBuf,
+
+    /// Which of them: the first so many, or from one number to another, as in 11-20
+    #[arg(long, value_name = "COUNT|FROM-TO", default_value = "1", value_parser = numbers, help_heading = "Data")]
+    images: Numbers,
+}
+
+/// Options of `resnet20`.
+#[derive(Debug, Args)]
+pub(crate) struct ResnetArgs {
+    #[command(flatten)]
+    pub(super) data: ResnetData,
+
+    /// Images that the ranges of activations are measured on, CIFAR-10's binary form or PNG; never those of --images
+    /// [default: those of --data that --images leaves]
+    #[arg(long, value_name = "FILE", help_heading = "Calibration")]
+    calibrate: Option<PathBuf>,
+
+    /// Which of them [default: all]
+    #[arg(long, value_name = "COUNT|FROM-TO", value_parser = numbers, help_heading = "Calibration")]
+    calibrate_images: Option<Numbers>,
+
+    /// How much wider than the largest value that was measured a range is
+    #[arg(long, value_name = "FACTOR", default_value = "2", value_parser = margin, help_heading = "Calibration")]
+    margin: f64,
+
+    /// Degrees of the polynomials whose composition stands for the sign in the activation, and the bits of its gap
+    #[arg(long, value_name = "DEGREES:BITS", default_value = "15,15,15:8", value_parser = relu, help_heading = "Activation")]
+    relu: ReluChoice,
+
+    /// How maps rotate, those of bootstrapping as well [default: bsgs, and in bootstrapping whichever is fastest and fits]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Strategy")]
+    strategy: Option<StrategyName>,
+
+    /// How their diagonals are stored [default: whichever is fastest and fits]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
+    plaintexts: Option<PlaintextsName>,
+
+    /// How evaluation keys are kept [default: whichever is fastest and fits]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
+    keys: Option<KeysName>,
+
+    /// Parameters with bootstrapping: a preset's name ("limbwise params show") or a TOML file
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = "boot", help_heading = "Parameters")]
+    preset: String,
+}
+
+impl ResnetArgs {
+    pub(super) fn build(&self, memory: Option<u64>) -> anyhow::Result<Built> {
+        let params = named_params(&self.preset)?;
+        let network = self.data.network()?;
+        let judged = self.data.judged(&[])?;
+        let inference = self.inference(&params, &network, judged.len())?;
+        let program = Resnet::new(&params, inference, &network)?;
+        let client = ResnetClient::new(&program, &network, &judged)?;
+        Ok(Built {
+            ways: self.ways(&program, memory),
+            described: Described::Resnet(program.inference().clone()),
+            base: AnyProgram::Resnet(program),
+            client: Some(AnyClient::Resnet(Box::new(client))),
+            preset: self.preset.clone(),
+            smaller: "fewer --images, or leave open what --strategy, --plaintexts and --keys fix",
+        })
+    }
+
+    fn inference(&self, params: &Params, network: &Network, images: usize) -> anyhow::Result<Inference> {
+        let ranges = self.ranges(network)?;
+        Ok(Inference {
+            architecture: network.architecture.clone(),
+            images,
+            ranges,
+            relu: self.relu.clone(),
+            strategy: self.strategy.map_or(Strategy::Bsgs { babies: 0 }, StrategyName::maps),
+            plaintexts: PlaintextForm::AtUse,
+            bootstrapping: params.bootstrapping().map(|_| BootstrapPlan::fastest(params.max_slots())),
+            bounds: network.bounds(),
+        })
+    }
+
+    /// The ranges of activations, measured on other images than those that are judged.
+    fn ranges(&self, network: &Network) -> anyhow::Result<Vec<f64>> {
+        let file = self.calibrate.as_deref().unwrap_or(&self.data.data);
+        let all = images::load(file)?;
+        let judged = |number: usize| same(file, &self.data.data) && self.data.images.0.contains(&number);
+        let asked = |number: usize| self.calibrate_images.as_ref().is_none_or(|n| n.0.contains(&number));
+        if let Some(number) = (1..=all.len()).find(|&n| judged(n) && self.calibrate_images.is_some() && asked(n)) {
+            let text = format!("--calibrate-images: image {number} is one of --images; calibrate on others");
+            return Err(Mistake(text).into());
+        }
+        let chosen = all.iter().zip(1..).filter(|(_, number)| asked(*number) && !judged(*number));
+        let chosen = chosen.map(|(one, _)| network.normalized(&one.image)).collect::<Result<Vec<_>, _>>()?;
+        if chosen.is_empty() {
+            let text = format!(
+                "{}: no image is left to calibrate the activations on; give others with --calibrate FILE",
+                file.display()
+            );
+            return Err(Mistake(text).into());
+        }
+        Ok(network.largest(&chosen)?.into_iter().map(|most| (most * self.margin).max(1e-3)).collect())
+    }
+
+    /// Everything that the options leave open.
+    fn ways(&self, program: &Resnet, memory: Option<u64>) -> Vec<Way> {
+        let maps = program.inference().strategy;
+        let rotations = match self.strategy {
+            Some(name) => vec![name.rotations()],
+            None => vec![Rotations::DoubleHoisted, Rotations::MultiHop],
+        };
+        // Those of all layers are thousands: kept, they take gigabytes for little time.
+        let forms: Vec<PlaintextForm> = match self.plaintexts {
+            Some(name) => vec![name.into()],
+            None => vec![PlaintextForm::AtUse, PlaintextForm::OnTheFly],
+        };
+        let keys = KeysName::forms(self.keys, memory);
+        let boot = program.inference().bootstrapping;
+        let mut ways = Vec::new();
+        for &form in &forms {
+            for &rotations in &rotations {
+                let plan =
+                    boot.map(|plan| BootstrapPlan { rotations, form: kept(form), halves: HalvesAt::Once, ..plan });
+                ways.extend(keys.iter().map(|&keys| Way { maps: Some((maps, form)), bootstrapping: plan, keys }));
+            }
+        }
+        ways
+    }
+}
+
+impl ResnetData {
+    /// The same from any directory.
+    pub(super) fn remembered(&self) -> Self {
+        let path = |path: &PathBuf| absolute(Some(path)).unwrap_or_default();
+        Self { weights: path(&self.weights), data: path(&self.data), ..self.clone() }
+    }
+
+    fn network(&self) -> anyhow::Result<Network> {
+        Ok(weights::load(&self.weights, images::SIDE)?)
+    }
+
+    /// The images that are judged, of this file where one is given.
+    fn judged(&self, files: &[PathBuf]) -> anyhow::Result<Vec<Labelled>> {
+        let file = one(files)?.unwrap_or(&self.data);
+        let all = images::load(file)?;
+        let (from, to) = (*self.images.0.start(), *self.images.0.end());
+        let text = || format!("--images {from}-{to}: {} has {} images", file.display(), all.len());
+        Ok(all.get(from - 1..to).ok_or_else(|| Mistake(text()))?.to_vec())
+    }
+
+    /// The images for a program: of this file where one is given.
+    pub(super) fn client(&self, program: &Resnet, files: &[PathBuf]) -> anyhow::Result<ResnetClient> {
+        Ok(ResnetClient::new(program, &self.network()?, &self.judged(files)?)?)
+    }
+}
+
+/// The network for a server's model.
+///
+/// # Errors
+/// A file that is none.
+pub(super) fn model(file: Option<&Path>) -> anyhow::Result<Option<Arc<Network>>> {
+    Ok(file.map(|file| weights::load(file, images::SIDE)).transpose()?.map(Arc::new))
+}
+
+/// The form of bootstrapping's diagonals: they are few, and used in every layer.
+fn kept(form: PlaintextForm) -> PlaintextForm {
+    if form == PlaintextForm::Full { form } else { PlaintextForm::OnTheFly }
+}
+
+/// Whether two paths name one file.
+fn same(a: &Path, b: &Path) -> bool {
+    let resolved = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    resolved(a) == resolved(b)
+}
+
+fn margin(text: &str) -> Result<f64, String> {
+    let factor = text.parse().ok().filter(|x: &f64| (1.0..=100.0).contains(x));
+    factor.ok_or_else(|| "wanted a factor from 1 to 100; 1.5 to 2 is usual".into())
+}
+
+fn relu(text: &str) -> Result<ReluChoice, String> {
+    let choice = text.split_once(':').and_then(|(degrees, bits)| {
+        let degrees = degrees.split(',').map(|d| d.trim().parse()).collect::<Result<_, _>>().ok()?;
+        Some(ReluChoice { degrees, gap_bits: bits.trim().parse().ok()? })
+    });
+    // A gap that leaves no room between the stages has no polynomial.
+    let fits = |choice: &ReluChoice| choice.is_possible() && Relu::new(choice).sign_error < 0.5;
+    choice.filter(fits).ok_or_else(|| {
+        "wanted odd degrees below 64 and a gap they can tell apart, as in 15,15,15:8 or 7,15,15:7".into()
+    })
+}
