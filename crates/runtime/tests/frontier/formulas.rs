@@ -104,6 +104,7 @@ impl Level {
         let extended = match form {
             PlaintextForm::Full => Counts::default(),
             PlaintextForm::OnTheFly => sum([(1, self.ntt(limbs)), (1, self.added(limbs - 1))]),
+            PlaintextForm::AtUse => self.ntt(limbs),
         };
         sum([(diagonals, self.multiplied(2 * limbs)), (diagonals, extended)])
     }
@@ -216,6 +217,8 @@ fn recorded_counts_equal_the_formulas() {
                 Strategy::DoubleHoisted { babies },
                 Strategy::MultiHop { babies },
             ] {
+                let (_, row) = record_linear(task, strategy, PlaintextForm::AtUse).unwrap();
+                assert_eq!(row.counts, of.linear(&map, strategy, PlaintextForm::AtUse), "{strategy}, encoded at use");
                 for form in PlaintextForm::ALL {
                     let (_, row) = record_linear(task, strategy, form).unwrap();
                     text += &golden(&row, strategy, form);
@@ -223,6 +226,7 @@ fn recorded_counts_equal_the_formulas() {
                     assert_eq!(row.counts, of.linear(&map, strategy, form), "{what}");
                     let wide = matches!(strategy, Strategy::DoubleHoisted { .. });
                     let limbs = match form {
+                        PlaintextForm::AtUse => 0,
                         PlaintextForm::OnTheFly => 1,
                         PlaintextForm::Full if wide => of.wide(),
                         PlaintextForm::Full => of.limbs(),

@@ -7,6 +7,6 @@ mod layers;
 #[cfg(test)]
 mod plan_and_run;
 #[cfg(test)]
-mod tape;
-#[cfg(test)]
 mod resnet;
+#[cfg(test)]
+mod tape;

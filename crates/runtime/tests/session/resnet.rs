@@ -5,10 +5,7 @@ use limbwise::{
     params::presets::preset,
     rlwe::KeyForm,
 };
-use limbwise_apps::{
-    Program as _,
-    resnet::{Architecture, Inference, Network, Resnet, relu::ReluChoice},
-};
+use limbwise_apps::resnet::{Architecture, Inference, Network, Resnet, relu::ReluChoice};
 use limbwise_runtime::record;
 
 #[test]
