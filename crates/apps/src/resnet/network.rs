@@ -312,6 +312,7 @@ mod tests {
 
     /// The clear network on the public data, and its polynomial twin, judged on images that its ranges have not seen.
     #[test]
+    #[ignore = "a hundred images through two networks in the clear: half a minute"]
     fn the_trained_network_scores_as_published() {
         let file = |name| data_dir(name);
         let (Some(weights), Some(data), Some(logits)) = (
