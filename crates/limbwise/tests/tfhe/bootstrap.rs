@@ -123,7 +123,18 @@ fn a_preset_bootstraps() {
 #[test]
 #[ignore = "keys of up to 1 GB"]
 fn presets_up_to_2_14_bootstrap() {
-    for preset in limbwise::tfhe::presets().into_iter().filter(|p| p.literal.log_n <= 14) {
+    at_full_size(|log_n| log_n <= 14);
+}
+
+/// The others: four bits and four of carry.
+#[test]
+#[ignore = "keys of up to 4.4 GB, and half as much again while they are made"]
+fn presets_of_eight_bits_bootstrap() {
+    at_full_size(|log_n| log_n > 14);
+}
+
+fn at_full_size(these: impl Fn(u32) -> bool) {
+    for preset in limbwise::tfhe::presets().into_iter().filter(|p| these(p.literal.log_n)) {
         let s = Session::on(cpu(), &preset.literal, 8);
         let params: TfheParams = s.client.params().clone();
         let messages = [0, 1, params.space() / 2, params.space() - 1];
