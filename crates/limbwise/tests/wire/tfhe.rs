@@ -163,7 +163,7 @@ fn files_that_lie_are_refused() {
     }
     let other = with("tfhe-params", &[], "/prime", json!(prime - 2), |_| ());
     assert!(matches!(rewritten("tfhe-params", &other, &dev), Err(Error::Wire(WireError::OtherPrimes { .. }))));
-    let mine = with("tfhe-params", &[], "/literal/message_bits", json!(2), |_| ());
+    let mine = with("tfhe-params", &[], "/literal/glwe_sigma", json!(3.1), |_| ());
     assert!(matches!(rewritten("tfhe-params", &mine, &dev), Err(Error::Wire(WireError::OtherParameters { .. }))));
     let wrong = rewritten("tfhe-keys", &fixture("tfhe-ciphertext"), &dev).err().unwrap().to_string();
     assert!(wrong.contains("holds a ciphertext of TFHE, wanted keys of a server for TFHE"), "{wrong}");
