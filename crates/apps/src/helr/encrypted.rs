@@ -15,14 +15,14 @@
 //!
 //! Bootstrapping: v + i(1−η)w' is one message of F complex slots.
 
-use super::layout::Layout;
+use super::{layout::Layout, walk::Walk};
 use crate::{
     logreg::{data::Rounds, plain::momentum, sigmoid::SigmoidPolynomial},
     program::{Array, Details, Input, Journal, Observer, Program, State},
 };
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, BootstrapPlan, Ciphertext, LinearTransform, Packing, Promise, chebyshev},
+    ckks::{Auto, BootstrapPlan, Ciphertext, Estimate, LinearTransform, Packing, Promise, chebyshev},
     params::{Bootstrapping, Params},
 };
 use limbwise_device::Device;
@@ -319,22 +319,36 @@ impl Helr {
         self.gradient(auto, &auto.mul(&pull, rows)?)
     }
 
-    /// v and (1−η)w' after iteration t ≥ 1, from those before; the last iteration leaves w' twice.
+    /// v and (1−η)w' after iteration t ≥ 1, from those before; the last iteration leaves w' twice. Errors are expected as
+    /// the walk says, with an error of v beside it.
     fn iterate<D: Device>(
         &self,
         auto: &Auto<'_, D>,
         at: (&Ciphertext<D>, usize),
         [v, w]: [&Ciphertext<D>; 2],
-    ) -> Result<[Ciphertext<D>; 2]> {
+        (walk, beside): (Walk, f64),
+    ) -> Result<([Ciphertext<D>; 2], Walk)> {
         let t = at.1;
         let gradient = self.step(auto, at, v)?;
         let (lead, fit) = (self.lead(t), self.fit(t));
+        // The first gradient is taken at weights that are all but exact: its error is what each iteration adds.
+        let walk = if t == 1 { walk.adding(gradient.estimate.error() / (lead * fit)) } else { walk };
+        let walk = walk.after(-momentum(t - 1), beside);
+        let expected = |mut c: Ciphertext<D>, error: f64| {
+            let Estimate { magnitude, peak, real, .. } = c.estimate;
+            c.estimate = Estimate::exact(magnitude).with_peak(peak, real).with_error(error * fit);
+            c.bounded_by(WEIGHT_BOUND * fit)
+        };
         let next = auto.weighted_sum(&[(1.0, &gradient), (lead * fit, v)])?;
+        let of_weights = walk.of_weights() * lead;
         if t + 1 == self.options.iterations {
-            return Ok([next.clone(), next]);
+            let last = expected(next, of_weights);
+            return Ok(([last.clone(), last], walk));
         }
         let before = momentum(t) / (1.0 - momentum(t - 1));
-        Ok([auto.weighted_sum(&[(1.0, &next), (before * fit, w)])?, next])
+        let ahead = auto.weighted_sum(&[(1.0, &next), (before * fit, w)])?;
+        let of_ahead = walk.of_look_ahead(-momentum(t));
+        Ok(([expected(ahead, of_ahead), expected(next, of_weights)], walk))
     }
 
     /// From zero weights σ̂ is σ̂(0) everywhere: the first step is a multiple of the sum of rows, and w' = v'.
@@ -409,12 +423,17 @@ impl Program for Helr {
             None => {
                 observer.step(ITERATION, 0, iterations);
                 let _region = region(ITERATION, 0);
-                State { step: 1, ciphertexts: self.first(auto, &batches[0])?.into(), numbers: Vec::new() }
+                let first = self.first(auto, &batches[0])?;
+                let walk = Walk::START.after(0.0, first[0].estimate.error() / self.fit(0));
+                State { step: 1, ciphertexts: first.into(), numbers: walk.numbers() }
             }
         };
         for t in state.step..iterations {
             journal.keep(&state)?;
-            let [v, w] = &state.ciphertexts[..] else { return Err(limbwise::Error::State) };
+            let ([v, w], Some(walk)) = (&state.ciphertexts[..], Walk::of(&state.numbers)) else {
+                return Err(limbwise::Error::State);
+            };
+            let brought = v.estimate.error() / self.fit(t - 1);
             let weights = if self.options.stops(t) {
                 observer.step(BOOTSTRAP, t, iterations);
                 let _region = region("refresh", t);
@@ -425,8 +444,10 @@ impl Program for Helr {
             observer.step(ITERATION, t, iterations);
             let _region = region(ITERATION, t);
             let [v, w] = &weights;
-            let next = self.iterate(auto, (&batches[t % batches.len()], t), [v, w])?;
-            state = State { step: t + 1, ciphertexts: next.into(), numbers: Vec::new() };
+            // What bootstrapping adds to what was brought.
+            let beside = (v.estimate.error().powi(2) - brought.powi(2)).max(0.0).sqrt();
+            let (next, walk) = self.iterate(auto, (&batches[t % batches.len()], t), [v, w], (walk, beside))?;
+            state = State { step: t + 1, ciphertexts: next.into(), numbers: walk.numbers() };
         }
         journal.keep(&state)?;
         state.ciphertexts.truncate(1);

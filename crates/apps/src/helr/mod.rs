@@ -10,3 +10,4 @@ pub mod client;
 pub mod data;
 pub mod encrypted;
 pub mod layout;
+mod walk;

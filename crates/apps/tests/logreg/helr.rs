@@ -53,12 +53,12 @@ impl Journal<Checked<Cpu>> for States {
         // The state of step 3, if the run before this one left it.
         let kept = self.kept.borrow();
         let state = kept.iter().find(|s| s.step == 3).filter(|_| self.goes_on);
-        Ok(state.map(|s| State { step: s.step, ciphertexts: s.ciphertexts.clone(), numbers: Vec::new() }))
+        Ok(state.map(|s| State { step: s.step, ciphertexts: s.ciphertexts.clone(), numbers: s.numbers.clone() }))
     }
 
     fn keep(&mut self, state: &State<Checked<Cpu>>) -> limbwise::Result<()> {
         let (step, ciphertexts) = (state.step, state.ciphertexts.clone());
-        self.kept.borrow_mut().push(State { step, ciphertexts, numbers: Vec::new() });
+        self.kept.borrow_mut().push(State { step, ciphertexts, numbers: state.numbers.clone() });
         Ok(())
     }
 }

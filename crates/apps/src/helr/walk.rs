@@ -1,0 +1,74 @@
+//! The error that weights are expected to have after many iterations.
+//!
+//! Formulas that add independent errors double it at each step of momentum, v' = w' + m(w' − w), for they do not know
+//! that w' and w have most of their errors in common. Here the common part is kept: an error f that an iteration adds is
+//! carried on by the steps that follow, d' = m·d + f and w' = w + d', as a walk with momentum. That the loss curves only
+//! damps it, and is left out.
+
+/// Variances of the error of w, of its last step, and their covariance; and the variance that one iteration adds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Walk {
+    w: f64,
+    cross: f64,
+    step: f64,
+    fresh: f64,
+}
+
+impl Walk {
+    /// Before the first error is known.
+    pub(super) const START: Self = Self { w: 0.0, cross: 0.0, step: 0.0, fresh: 0.0 };
+
+    /// As numbers of a state, and back.
+    pub(super) fn numbers(self) -> Vec<f64> {
+        vec![self.w, self.cross, self.step, self.fresh]
+    }
+
+    /// From the numbers of a state.
+    pub(super) fn of(numbers: &[f64]) -> Option<Self> {
+        let &[w, cross, step, fresh] = numbers else { return None };
+        Some(Self { w, cross, step, fresh })
+    }
+
+    /// The same with the error that every iteration adds: that of the first gradient, taken at weights without any.
+    pub(super) fn adding(self, deviation: f64) -> Self {
+        Self { fresh: deviation * deviation, ..self }
+    }
+
+    /// After one iteration with the momentum that made its v, and an error of that v beside the walk's own.
+    pub(super) fn after(self, momentum: f64, beside: f64) -> Self {
+        let step = momentum * momentum * self.step + self.fresh + beside * beside;
+        let cross = momentum * self.cross + step;
+        let w = self.w + 2.0 * momentum * self.cross + step;
+        Self { w, cross, step, ..self }
+    }
+
+    /// Deviation of the error of w.
+    pub(super) fn of_weights(self) -> f64 {
+        self.w.sqrt()
+    }
+
+    /// Deviation of the error of v.
+    pub(super) fn of_look_ahead(self, momentum: f64) -> f64 {
+        (self.w + 2.0 * momentum * self.cross + momentum * momentum * self.step).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One error at the start, carried on: m + m² + … of it is added by the steps after.
+    #[test]
+    fn an_error_is_carried_on_by_momentum() {
+        let mut walk = Walk::START.after(0.5, 1.0);
+        for (after, v) in [(1.0, 1.5), (1.5, 1.75), (1.75, 1.875)] {
+            assert!((walk.of_weights() - after).abs() < 1e-12 && (walk.of_look_ahead(0.5) - v).abs() < 1e-12);
+            walk = walk.after(0.5, 0.0);
+        }
+        assert_eq!(Walk::of(&walk.numbers()), Some(walk));
+        assert_eq!(Walk::of(&[1.0]), None);
+        // Independent ones add up as variances: with full momentum, 1² + 2² + 3².
+        let three = (0..3).fold(Walk::START.adding(1.0), |walk, _| walk.after(1.0, 0.0));
+        assert!((three.of_weights() - 14f64.sqrt()).abs() < 1e-12);
+    }
+}
