@@ -68,7 +68,11 @@ pub(super) fn presets() -> Vec<Preset> {
             "no ephemeral secret, as OpenFHE with a uniform ternary one: 6 levels of 59 bits, 16.4 bits, 2^-34 failures; keys 4.8 GB, at least 0.7 GB seeded",
             boot_uniform(),
         ),
-        preset("boot-few", "for few slots, two maps each way, 27 limbs, dnum 3: 12 levels, 2^-113 failures at 256 slots", boot_few()),
+        preset(
+            "boot-few",
+            "for few slots, two maps each way, 27 limbs, dnum 3: 12 levels, 2^-113 failures at 256 slots",
+            boot_few(),
+        ),
     ]
 }
 
