@@ -108,3 +108,46 @@ pub fn evaluate<E>(
         rows.into_iter().try_for_each(&mut done).inspect_err(|_| stop.store(true, Ordering::Relaxed))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::grid::{Axis, Grid};
+    use limbwise_graph::Graph;
+    use std::sync::atomic::AtomicUsize;
+
+    #[test]
+    fn a_program_is_recorded_once_and_refused_points_are_rows() {
+        let calls = AtomicUsize::new(0);
+        let record = |fields: &[(String, String)]| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            let recorded = Recorded {
+                graph: Graph::default(),
+                key_bytes: 7,
+                security_bits: 128,
+                precision_bits: 20.0,
+                bootstrapping: None,
+            };
+            if fields[0].1 == "3" { Err("no such program".to_owned()) } else { Ok(recorded) }
+        };
+        let axis = |name: &str, values: &[&str]| Axis {
+            name: name.into(),
+            values: values.iter().map(ToString::to_string).collect(),
+        };
+        let machine = vec![axis("clusters", &["1", "2", "0"])];
+        let grid = Grid::new(vec![axis("dnum", &["2", "3", "4"])], machine).unwrap();
+        let engine = Engine::new(&record, vec![("ark".into(), Spec::load("ark").unwrap())]);
+        let mut rows = Vec::new();
+        let kept: Result<(), ()> = evaluate(&engine, grid.points(), 3, |row| {
+            rows.push(row);
+            Ok(())
+        });
+        assert_eq!((kept, rows.len()), (Ok(()), 9));
+        assert_eq!((calls.load(Ordering::Relaxed), engine.recordings().made()), (3, 3), "one of each program");
+        let refused = |row: &&Row| matches!(row.outcome, Outcome::Refused { .. });
+        // All of one program, and the machine that cannot be of the two others.
+        assert_eq!(rows.iter().filter(refused).count(), 3 + 2);
+        let stopped = evaluate(&engine, grid.points(), 3, |_| Err("the disk is full"));
+        assert_eq!(stopped, Err("the disk is full"));
+    }
+}
