@@ -1,14 +1,16 @@
-//! Weights: a safetensors file with PyTorch's names, checked, its batch norms folded into the convolutions.
+//! Weights: a safetensors file with PyTorch's names or an ONNX file, checked, batch norms folded into the convolutions.
 //!
-//! Names are those of the common CIFAR networks: `conv1`, `bn1`, `layer{stage}.{block}.conv{1,2}`,
+//! Names in safetensors are those of the common CIFAR networks: `conv1`, `bn1`, `layer{stage}.{block}.conv{1,2}`,
 //! `layer{stage}.{block}.bn{1,2}`, `linear` (or `fc`). Numbers are 32-bit floats. The file's metadata may have
 //! `input_mean`, `input_std` and `bn_eps`; without them those of ImageNet, and 1e-5, are taken, as common training
-//! scripts do.
+//! scripts do. Of ONNX see `onnx`.
+
+mod onnx;
 
 use super::network::{Architecture, Network, Weights};
 use crate::{data::DataError, linear::data::generated};
 use safetensors::{Dtype, SafeTensors};
-use std::{io::Read, path::Path};
+use std::{collections::HashMap, io::Read, path::Path};
 
 /// Longest file that is read: a `ResNet-110` has 7 MB.
 const MOST_BYTES: u64 = 1 << 28;
@@ -29,29 +31,91 @@ pub fn load(path: &Path, side: usize) -> Result<Network, DataError> {
     parse(&bytes, path, side)
 }
 
-/// A network from the bytes of a file.
+/// A network from the bytes of a file, which is of the kind that its name says.
 pub(super) fn parse(bytes: &[u8], path: &Path, side: usize) -> Result<Network, DataError> {
-    let refused = |got: String| Reader::refuse(path, got, "a safetensors file with the weights of a network");
+    if path.extension().is_some_and(|e| e == "onnx") {
+        return onnx::parse(bytes, path, side);
+    }
+    let refused = |got: String| Origin::refuse(path, got, "a safetensors file with the weights of a network");
     let tensors = SafeTensors::deserialize(bytes).map_err(|e| refused(e.to_string()))?;
     let (_, head) = SafeTensors::read_metadata(bytes).map_err(|e| refused(e.to_string()))?;
-    let reader = Reader { path, tensors, metadata: head.metadata().clone().unwrap_or_default() };
-    reader.network(side)
+    let origin = Origin { path, metadata: head.metadata().clone().unwrap_or_default() };
+    Reader { origin, tensors }.network(side)
 }
 
-struct Reader<'a> {
+/// A file of either kind: where it is, and what it says beside its tensors.
+struct Origin<'a> {
     path: &'a Path,
-    tensors: SafeTensors<'a>,
-    metadata: std::collections::HashMap<String, String>,
+    metadata: HashMap<String, String>,
 }
 
-impl Reader<'_> {
+impl Origin<'_> {
     fn refuse(path: &Path, got: String, wanted: &str) -> DataError {
-        let next = "use the weights of a ResNet-20, 32, 44, 56 or 110 for small images, with PyTorch's names".into();
+        let next = "use the weights of a ResNet-20, 32, 44, 56 or 110 for small images, with PyTorch's names in a \
+                    safetensors file or as an ONNX graph"
+            .into();
         DataError::Format { path: path.to_owned(), got, wanted: wanted.to_owned(), next }
     }
 
     fn refused<T>(&self, got: impl Into<String>, wanted: &str) -> Result<T, DataError> {
         Err(Self::refuse(self.path, got.into(), wanted))
+    }
+
+    fn finite(&self, name: &str, numbers: Vec<f64>) -> Result<Vec<f64>, DataError> {
+        match numbers.iter().find(|x| !x.is_finite()) {
+            Some(x) => self.refused(format!("{x} in {name}"), "finite numbers"),
+            None => Ok(numbers),
+        }
+    }
+
+    /// Numbers of the metadata, separated by commas.
+    fn listed(&self, name: &str, count: usize, default: &[f64]) -> Result<Vec<f64>, DataError> {
+        let Some(text) = self.metadata.get(name) else {
+            let from_default = |at: usize| default.get(at).or(default.last()).copied().unwrap_or(0.0);
+            return Ok((0..count).map(from_default).collect());
+        };
+        let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse::<f64>()).collect();
+        match numbers {
+            Ok(numbers) if numbers.len() == count && numbers.iter().all(|x| x.is_finite()) => Ok(numbers),
+            _ => self.refused(format!("{name} = {text:?}"), &format!("{count} numbers with commas between")),
+        }
+    }
+
+    /// Mean and deviation of each channel of the images it was trained on.
+    fn normalization(&self, channels: usize) -> Result<Vec<[f64; 2]>, DataError> {
+        let mean = self.listed("input_mean", channels, &[0.485, 0.456, 0.406])?;
+        let deviation = self.listed("input_std", channels, &[0.229, 0.224, 0.225])?;
+        if let Some(x) = deviation.iter().find(|&&x| x <= 0.0) {
+            return self.refused(format!("input_std with {x}"), "positive numbers");
+        }
+        Ok(mean.into_iter().zip(deviation).map(|(mean, deviation)| [mean, deviation]).collect())
+    }
+
+    /// A convolution with its batch norm: `γ·(w∗x + b − μ)/√(σ² + ε) + β`.
+    fn folded(&self, name: &str, conv: &Weights, norm: &Norm, epsilon: f64) -> Result<Weights, DataError> {
+        let [gamma, beta, mean, variance] = norm;
+        if let Some(x) = variance.iter().find(|&&x| x + epsilon <= 0.0) {
+            return self.refused(format!("a variance of {x} in {name}"), "no negative one");
+        }
+        let factor: Vec<f64> = gamma.iter().zip(variance).map(|(g, v)| g / (v + epsilon).sqrt()).collect();
+        let filter = conv.weights.len() / factor.len().max(1);
+        let scaled = conv.weights.iter().enumerate().map(|(at, w)| w * factor[at / filter]);
+        let moved = conv.bias.iter().zip(mean).zip(beta.iter().zip(&factor));
+        Ok(Weights { weights: scaled.collect(), bias: moved.map(|((b, m), (beta, f))| beta + (b - m) * f).collect() })
+    }
+}
+
+/// Scale, shift, mean and variance of each output of a batch norm.
+type Norm = [Vec<f64>; 4];
+
+struct Reader<'a> {
+    origin: Origin<'a>,
+    tensors: SafeTensors<'a>,
+}
+
+impl Reader<'_> {
+    fn refused<T>(&self, got: impl Into<String>, wanted: &str) -> Result<T, DataError> {
+        self.origin.refused(got, wanted)
     }
 
     /// The shape of a tensor, if it is there.
@@ -72,23 +136,7 @@ impl Reader<'_> {
         }
         let word = |bytes: &[u8]| f64::from(f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
         let numbers: Vec<f64> = tensor.data().chunks_exact(4).map(word).collect();
-        match numbers.iter().find(|x| !x.is_finite()) {
-            Some(x) => self.refused(format!("{x} in {name}"), "finite numbers"),
-            None => Ok(numbers),
-        }
-    }
-
-    /// Numbers of the metadata, separated by commas.
-    fn listed(&self, name: &str, count: usize, default: &[f64]) -> Result<Vec<f64>, DataError> {
-        let Some(text) = self.metadata.get(name) else {
-            let from_default = |at: usize| default.get(at).or(default.last()).copied().unwrap_or(0.0);
-            return Ok((0..count).map(from_default).collect());
-        };
-        let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse::<f64>()).collect();
-        match numbers {
-            Ok(numbers) if numbers.len() == count && numbers.iter().all(|x| x.is_finite()) => Ok(numbers),
-            _ => self.refused(format!("{name} = {text:?}"), &format!("{count} numbers with commas between")),
-        }
+        self.origin.finite(name, numbers)
     }
 
     fn architecture(&self, side: usize) -> Result<Architecture, DataError> {
@@ -124,7 +172,7 @@ impl Reader<'_> {
 
     fn network(&self, side: usize) -> Result<Network, DataError> {
         let architecture = self.architecture(side)?;
-        let epsilon = self.listed("bn_eps", 1, &[1e-5])?[0];
+        let epsilon = self.origin.listed("bn_eps", 1, &[1e-5])?[0];
         let mut names = vec![("conv1".to_owned(), "bn1".to_owned())];
         for stage in 1..=architecture.widths.len() {
             for block in 0..architecture.blocks {
@@ -142,16 +190,11 @@ impl Reader<'_> {
             weights: self.numbers(&format!("{head}.weight"), &[architecture.classes, last])?,
             bias: self.numbers(&format!("{head}.bias"), &[architecture.classes])?,
         };
-        let mean = self.listed("input_mean", architecture.channels, &[0.485, 0.456, 0.406])?;
-        let deviation = self.listed("input_std", architecture.channels, &[0.229, 0.224, 0.225])?;
-        if let Some(x) = deviation.iter().find(|&&x| x <= 0.0) {
-            return self.refused(format!("input_std with {x}"), "positive numbers");
-        }
-        let normalization = mean.into_iter().zip(deviation).map(|(mean, deviation)| [mean, deviation]).collect();
+        let normalization = self.origin.normalization(architecture.channels)?;
         Ok(Network { architecture, convolutions, linear, normalization })
     }
 
-    /// A convolution with its batch norm: `γ·(w∗x − μ)/√(σ² + ε) + β`.
+    /// A convolution with its batch norm.
     fn folded(
         &self,
         [inputs, outputs]: [usize; 2],
@@ -161,15 +204,8 @@ impl Reader<'_> {
     ) -> Result<Weights, DataError> {
         let weights = self.numbers(&format!("{conv}.weight"), &[outputs, inputs, KERNEL, KERNEL])?;
         let of = |what: &str| self.numbers(&format!("{norm}.{what}"), &[outputs]);
-        let [gamma, beta, mean, variance] = [of("weight")?, of("bias")?, of("running_mean")?, of("running_var")?];
-        if let Some(x) = variance.iter().find(|&&x| x + epsilon <= 0.0) {
-            return self.refused(format!("a variance of {x} in {norm}"), "no negative one");
-        }
-        let factor: Vec<f64> = gamma.iter().zip(&variance).map(|(g, v)| g / (v + epsilon).sqrt()).collect();
-        let filter = inputs * KERNEL * KERNEL;
-        let scaled = weights.iter().enumerate().map(|(at, w)| w * factor[at / filter]);
-        let bias = beta.iter().zip(&mean).zip(&factor).map(|((b, m), f)| b - m * f);
-        Ok(Weights { weights: scaled.collect(), bias: bias.collect() })
+        let numbers = [of("weight")?, of("bias")?, of("running_mean")?, of("running_var")?];
+        self.origin.folded(norm, &Weights { weights, bias: vec![0.0; outputs] }, &numbers, epsilon)
     }
 }
 

@@ -92,7 +92,7 @@ fn numbers(text: &str) -> Result<Numbers, String> {
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResnetData {
-    /// Weights as safetensors with PyTorch's names: a ResNet-20, 32, 44, 56 or 110 for small images
+    /// Weights as safetensors with PyTorch's names, or ONNX (.onnx): a ResNet-20, 32, 44, 56 or 110 for small images
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     weights: PathBuf,
 
