@@ -133,7 +133,11 @@ impl ParamsLiteral {
 
     /// Gives a section another number of levels.
     fn resize(&mut self, field: ChangeableField, (at, old): (usize, usize), new: usize) -> Result<(), ParamsError> {
-        if new <= old {
+        // A section that keeps its length may have been moved by another.
+        if new == old {
+            return Ok(());
+        }
+        if new < old {
             self.levels.drain(at + new..at + old);
             return Ok(());
         }

@@ -214,7 +214,8 @@ mod tests {
             bootstrapping(&large, With::Both, HalvesAt::Turns, Products::None).unwrap(),
             bootstrapping(&small, With::MultiHop, HalvesAt::Once, Products::EachLevel).unwrap(),
         ];
-        for name in limbwise_machines::names() {
+        // The machine that counts has no time, so nothing to check.
+        for name in limbwise_machines::names().into_iter().filter(|&name| name != "counts") {
             let spec = Spec::load(name).unwrap();
             let spec =
                 if spec.has("policy.words") { spec.with_overrides(&[("words", "split")]).unwrap() } else { spec };
