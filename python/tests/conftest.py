@@ -1,5 +1,7 @@
 """Contexts that several files share: small rings, so that everything runs in seconds."""
 
+import signal
+
 import limbwise as lw
 import numpy as np
 import pytest
@@ -9,6 +11,14 @@ import pytest
 def ctx():
     """Depth 6 on 2048 slots: arrays of a few thousand values are several ciphertexts."""
     return lw.ckks(depth=6, slots=2048, precision=24)
+
+
+@pytest.fixture(autouse=True)
+def interrupts_are_heard():
+    """A job in the background of a shell starts with interrupts ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
