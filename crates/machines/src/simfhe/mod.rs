@@ -12,7 +12,7 @@
 //! - caching is a label, from nothing to keys that stay; bytes are counted by it, operations never;
 //! - plaintexts of the linear transforms are not read, raising the modulus is free, the sine is evaluated twice.
 //!
-//! Read in this order: [`Set`], [`Count`], `evaluator` (the subroutines), `transform`, `sine`, [`bootstrap`].
+//! Read in this order: [`Set`], [`Count`], `evaluator` (the subroutines), `transform`, `sine`, [`bootstrap()`].
 
 mod bootstrap;
 mod count;

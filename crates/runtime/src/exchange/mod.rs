@@ -4,7 +4,7 @@
 //! list as the graph that this library's own code makes of it.
 //! Stays out: values, keys, machines.
 //!
-//! Read in this order: [`ops`] (the list), [`listing`] (from a program), [`jsonl`], [`heracles`] (formats), [`replay`] (to a
+//! Read in this order: [`ops`] (the list), [`listing`] (from a program), [`jsonl`], [`heracles`] (formats), [`mod@replay`] (to a
 //! graph).
 
 pub mod heracles;

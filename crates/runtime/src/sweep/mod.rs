@@ -4,7 +4,7 @@
 //! kill, Pareto fronts, CSV.
 //! Stays out: what fields mean (whoever calls makes a program of their values), printing, searching.
 //!
-//! Read in this order: [`grid`], [`row`] (what a point gives), [`recordings`], [`engine`], [`journal`], [`front`], [`table`].
+//! Read in this order: [`grid`], [`row`] (what a point gives), [`recordings`], [`engine`], [`journal`], [`mod@front`], [`table`].
 
 pub mod engine;
 pub mod front;
