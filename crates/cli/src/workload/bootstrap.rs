@@ -25,7 +25,7 @@ use std::path::PathBuf;
 
 /// How the maps rotate.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum RotationsName {
+pub(super) enum RotationsName {
     /// A whole rotation a diagonal
     Direct,
     /// All rotations of one decomposition

@@ -1,8 +1,8 @@
 //! Options of `resnet20`.
 
-use super::{Built, KeysName, PlaintextsName, absolute, named_params, one};
+use super::{Built, KeysName, PlaintextsName, absolute, bootstrap::RotationsName, named_params, one};
 use crate::failure::Mistake;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use limbwise::{
     ckks::{
         BootstrapPlan, PlaintextForm, Strategy,
@@ -29,44 +29,15 @@ use std::{
     sync::Arc,
 };
 
-/// How maps rotate, those of convolutions and those of bootstrapping.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum StrategyName {
-    /// A whole rotation a diagonal
-    Direct,
-    /// All rotations of one decomposition
-    Hoisted,
-    /// Baby steps hoisted, giant steps whole
-    Bsgs,
-    /// Baby and giant steps whole, one key each
-    Whole,
-    /// Baby steps stay over QP
-    DoubleHoisted,
-    /// One key a progression: the fewest keys, many more rotations
-    MultiHop,
-}
-
-impl StrategyName {
-    fn maps(self) -> Strategy {
-        match self {
-            Self::Direct => Strategy::Direct,
-            Self::Hoisted => Strategy::Hoisted,
-            Self::Bsgs => Strategy::Bsgs { babies: 0 },
-            Self::Whole => Strategy::Whole { babies: 0 },
-            Self::DoubleHoisted => Strategy::DoubleHoisted { babies: 0 },
-            Self::MultiHop => Strategy::MultiHop { babies: 0 },
-        }
-    }
-
-    fn rotations(self) -> Rotations {
-        match self {
-            Self::Direct => Rotations::Direct,
-            Self::Hoisted => Rotations::Hoisted,
-            Self::Bsgs => Rotations::Bsgs,
-            Self::Whole => Rotations::Whole,
-            Self::DoubleHoisted => Rotations::DoubleHoisted,
-            Self::MultiHop => Rotations::MultiHop,
-        }
+/// The strategy of maps that bootstrapping's maps have as well.
+fn of_maps(name: RotationsName) -> Strategy {
+    match name.into() {
+        Rotations::Direct => Strategy::Direct,
+        Rotations::Hoisted => Strategy::Hoisted,
+        Rotations::Bsgs => Strategy::Bsgs { babies: 0 },
+        Rotations::Whole => Strategy::Whole { babies: 0 },
+        Rotations::DoubleHoisted => Strategy::DoubleHoisted { babies: 0 },
+        Rotations::MultiHop => Strategy::MultiHop { babies: 0 },
     }
 }
 
@@ -130,7 +101,7 @@ pub(crate) struct ResnetArgs {
 
     /// How maps rotate, those of bootstrapping as well [default: bsgs, and in bootstrapping whichever is fastest and fits]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Strategy")]
-    strategy: Option<StrategyName>,
+    strategy: Option<RotationsName>,
 
     /// How their diagonals are stored [default: whichever is fastest and fits]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
@@ -170,7 +141,7 @@ impl ResnetArgs {
             images,
             ranges,
             relu: self.relu.clone(),
-            strategy: self.strategy.map_or(Strategy::Bsgs { babies: 0 }, StrategyName::maps),
+            strategy: self.strategy.map_or(Strategy::Bsgs { babies: 0 }, of_maps),
             plaintexts: PlaintextForm::AtUse,
             bootstrapping: params.bootstrapping().map(|_| BootstrapPlan::fastest(params.max_slots())),
             bounds: network.bounds(),
@@ -203,7 +174,7 @@ impl ResnetArgs {
     fn ways(&self, program: &Resnet, memory: Option<u64>) -> Vec<Way> {
         let maps = program.inference().strategy;
         let rotations = match self.strategy {
-            Some(name) => vec![name.rotations()],
+            Some(name) => vec![name.into()],
             None => vec![Rotations::DoubleHoisted, Rotations::MultiHop],
         };
         // Those of all layers are thousands: kept, they take gigabytes for little time.

@@ -271,10 +271,13 @@ pub fn write_tfhe_secret_key<W: Write>(out: W, key: &ClientKey, lock: Lock<'_>) 
 ///
 /// # Errors
 /// As [`read_secret_key`](super::read_secret_key).
+///
+/// # Panics
+/// Never: a sealed payload has the length that is asked for.
 #[cfg(feature = "client")]
 pub fn read_tfhe_secret_key<S: Source>(source: S, params: &TfheParams, lock: Lock<'_>) -> Result<ClientKey> {
     let file = Container::open(source)?;
     file.expect_of(FileKind::TfheSecretKey, tfhe_fingerprint(params))?;
     let bytes = read_sealed(&file, 32, lock)?;
-    Ok(ClientKey::from_seed(params, Seed(bytes.first_chunk().copied().unwrap_or_default())))
+    Ok(ClientKey::from_seed(params, Seed(*bytes.first_chunk().expect("as long as was asked for"))))
 }
