@@ -114,6 +114,7 @@ class Session:
         *,
         slots: int,
         complex: bool,
+        device: str | None = None,
         threads: int | None = None,
         memory: int | None = None,
         keys: str | None = None,
@@ -133,12 +134,15 @@ class Session:
         path: str | PathLike[str] | None = None,
         after: int = 0,
         memory: int | None = None,
+        device: str | None = None,
         threads: int | None = None,
         bootstrapping: str | None = None,
         seeded: bool = False,
     ) -> Session: ...
     @staticmethod
-    def encryptor(params: Params, source: bytes, *, threads: int | None = None) -> Session: ...
+    def encryptor(
+        params: Params, source: bytes, *, device: str | None = None, threads: int | None = None
+    ) -> Session: ...
     def client(self) -> Session: ...
     def without_secret(self) -> Session: ...
     @property
