@@ -2,9 +2,9 @@
 
 use crate::common::Dev;
 use limbwise::{
-    Error,
-    bridge::{self, Bridge, BridgeError, BridgeParams, BridgePlan},
-    ckks::{Auto, Ciphertext, Encoder, Evaluator, PlaintextForm, decrypt},
+    Complex64, Error,
+    bridge::{self, Bridge, BridgeError, BridgeParams, BridgePlan, ToLweBodies, ToLweKey},
+    ckks::{Auto, Ciphertext, Encoder, Evaluator, Packing, PlaintextForm, decrypt, encrypt_secret},
     params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine},
     rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyName, KeyPlan, KeySet, SecretKey},
     tfhe::{self, ClientKey, Flags, GadgetLiteral, ServerKey, TfheLiteral, TfheParams},
@@ -152,6 +152,51 @@ fn noise_leaves_its_square() {
     assert!((0.6..1.5).contains(&(rough / bits.estimate.error())), "2^{} is {rough:e}", rough.log2());
     assert!((0.2..2.0).contains(&(fine / clean.estimate.error())), "2^{} is {fine:e}", fine.log2());
     assert!(fine < rough * rough.sqrt());
+}
+
+/// Slots leave as messages, with the noise that was expected, are compared, and come back as bits.
+#[test]
+fn slots_become_messages_and_flags_come_back() {
+    let both = small(&tfhe());
+    let (dev, ckks, plan) = (&both.dev, both.params.ckks(), BridgePlan::fastest(128));
+    let mut required = bridge::requirements(&both.params, plan).unwrap();
+    for (name, level) in bridge::requirements_to_lwe(&both.params, plan).unwrap() {
+        required.entry(name).and_modify(|l| *l = level.max(*l)).or_insert(level);
+    }
+    let generator = KeyGenerator::new(dev, ckks, &both.secret).unwrap().with_lwe(&both.client);
+    let keys = generator.key_set(&KeyPlan { required, form: KeyForm::Stored }, |_| ());
+    let bodies = ToLweBodies::generate(&both.params, &both.secret, &both.client).unwrap();
+    let key = ToLweKey::new(dev, &bodies);
+    let bridge = Bridge::encode(dev, &both.encoder, &both.params, plan).unwrap();
+    let auto = both.auto(&keys);
+    let (messages, wanted) = rows(100);
+    let slots: Vec<Complex64> =
+        messages.iter().map(|&m| Complex64::new(f64::from(u32::try_from(m).unwrap()), 0.0)).collect();
+    let encrypted = |level, slots: &[Complex64]| {
+        let packing = Packing { slots: 128, level, scale: ckks.scale(level) };
+        encrypt_secret(dev, ckks, &both.secret, &both.encoder.encode(dev, &[slots.to_vec()], packing).unwrap()).unwrap()
+    };
+    let left = bridge.to_lwe(&auto, &encrypted(bridge.input_level(), &slots), 100, &key).unwrap();
+    assert_eq!((left.batch(), left.range()), (100, (0, 3)));
+    assert_eq!(both.client.decrypt(dev, &left).unwrap(), messages);
+    let q = both.params.tfhe().modulus();
+    let error = |(&phase, &m): (&u64, &u64)| {
+        let message = both.params.tfhe().encode(m.cast_signed());
+        (q.centred(q.sub(phase, message)) as f64 / q.value() as f64).powi(2)
+    };
+    let phases = both.client.phases(dev, &left).unwrap();
+    let measured = phases.iter().zip(&messages).map(error).sum::<f64>() / 100.0;
+    let expected = left.norm_squared() * tfhe::noise::nominal(both.params.tfhe().literal());
+    assert!((0.5..1.7).contains(&(measured / expected)), "measured {measured:e}, expected {expected:e}");
+    let flags = both.logic().flags(&left, |m| m == 1 || m == 2).unwrap();
+    let bits = bridge.to_slots(&auto, &flags).unwrap();
+    assert!(both.error(&bits, &plan.arranged(&wanted)) < 2f64.powi(-26));
+    let refused = |a: &Ciphertext<Dev>, rows| bridge.to_lwe(&auto, a, rows, &key).err().unwrap().to_string();
+    let fits = encrypted(bridge.input_level(), &slots);
+    assert!(refused(&encrypted(1, &slots), 100).contains("to_lwe needs level 2; the ciphertext is at level 1"));
+    assert!(refused(&fits, 129).contains("129 values do not fit the 128 slots"));
+    let large = encrypted(2, &[Complex64::new(4.0, 0.0)]);
+    assert!(refused(&large, 1).contains("the messages of TFHE end at 3"), "{}", refused(&large, 1));
 }
 
 #[test]
