@@ -55,7 +55,7 @@ impl<D: Device> Bridge<D> {
     /// Shape:  a batch of one at [`Self::input_level`] or above → a batch of `rows`.
     /// Noise:  that of the slots, divided like them; [`noise::key_switch`]. It travels in the norm of the result.
     /// Cost:   SlotToCoeff; for each row an LWE key switch of N·levels·(K + 1) products.
-    /// Source: \[PEGASUS\] §4 (extraction with key switching).
+    /// Source: \[PEGASUS\] (extraction with key switching).
     ///
     /// # Errors
     /// Too few levels, more rows than slots, values beyond the messages, other parameters or keys, a missing key.
