@@ -5,6 +5,8 @@ mod bootstrap;
 #[cfg(test)]
 mod bootstrap_presets;
 #[cfg(test)]
+mod bridge;
+#[cfg(test)]
 mod common;
 #[cfg(test)]
 mod lazy;

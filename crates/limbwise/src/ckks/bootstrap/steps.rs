@@ -94,6 +94,29 @@ impl<D: Device> Bootstrapper<D> {
         Ok(Underway { done: done + 1, value, expected, ..from })
     }
 
+    /// What the steps after SlotToCoeff make of a ciphertext at level 0 whose coefficients are messages already, in units
+    /// of q₀: the result of EvalMod, its errors not estimated.
+    ///
+    /// # Errors
+    /// A missing key.
+    pub(crate) fn coefficients_to_slots(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let mut underway = Underway { done: 1, value: a.clone(), expected: 0.0, message: a.estimate, shadow: None };
+        while self.next_step(&underway).is_some() {
+            underway = self.advance(auto, underway)?;
+        }
+        Ok(underway.value)
+    }
+
+    /// The first step alone: the slots as coefficients of a ciphertext at level 0, q₀/2^m for 1, in the order of their
+    /// reversed bits.
+    ///
+    /// # Errors
+    /// Too few levels, another scale or packing than the plan's, a missing key.
+    pub(crate) fn slots_to_coefficients(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let input = self.at_its_level(&auto.eval, a)?;
+        slot_to_coeff::slot_to_coeff(self, &auto.eval, &input)
+    }
+
     /// The result after the last step.
     #[must_use]
     pub fn finish(&self, auto: &Auto<'_, D>, last: Underway<D>) -> Ciphertext<D> {
