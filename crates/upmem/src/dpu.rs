@@ -264,7 +264,7 @@ impl Dpu {
         let mut ready = vec![0u64; tasklets];
         let mut counts = Counts::default();
         let (mut now, mut turn, mut engine) = (0u64, 0usize, 0u64);
-        self.machine.mutexes.fill(false);
+        self.machine.start();
         loop {
             if ready[turn] > now {
                 // Not the next one's turn: the first of the round that is ready, or the time when one will be.
@@ -299,6 +299,7 @@ impl Dpu {
                     counts.cycles = counts.cycles.max(ready[turn]);
                     ready[turn] = u64::MAX;
                 }
+                Next::Wake(sleeper) => ready[sleeper] = now + self.preset.interval,
                 Next::Trap(address, trap) => return Err(self.fault(turn, at, address, trap)),
             }
             if counts.slots >= self.patience {

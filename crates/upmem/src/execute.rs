@@ -22,6 +22,10 @@ impl Tasklet {
         Self { registers, pc: 0, carry: false }
     }
 
+    fn id(&self) -> u32 {
+        self.registers[usize::from(REGISTERS) + 4] & 63
+    }
+
     #[inline(always)]
     fn get(&self, r: u8) -> u32 {
         self.registers[usize::from(r & 63)]
@@ -39,6 +43,7 @@ pub(crate) enum Next {
     Go,
     Transfer(Direction, u32),
     Stop,
+    Wake(usize),
     Trap(u32, Trap),
 }
 
@@ -49,13 +54,21 @@ pub(crate) struct Machine {
     /// As far as it has been used; zeros behind.
     pub(crate) mram: Vec<u32>,
     mram_bytes: u32,
-    pub(crate) mutexes: [bool; MUTEXES],
+    mutexes: [bool; MUTEXES],
+    /// A bit a tasklet.
+    asleep: u64,
 }
 
 impl Machine {
     pub(crate) fn new(wram_bytes: u32, mram_bytes: u32) -> Self {
         let wram = vec![0; wram_bytes as usize / 4];
-        Self { wram, mram: Vec::new(), mram_bytes, mutexes: [false; MUTEXES] }
+        Self { wram, mram: Vec::new(), mram_bytes, mutexes: [false; MUTEXES], asleep: 0 }
+    }
+
+    /// What a launch begins with: all mutexes free, all tasklets awake.
+    pub(crate) fn start(&mut self) {
+        self.mutexes.fill(false);
+        self.asleep = 0;
     }
 
     /// Where words of MRAM are.
@@ -103,7 +116,11 @@ impl Machine {
                 branch(t, i, a, b, result);
             }
             Op::Release => self.mutexes[a.wrapping_add(i.number) as usize % MUTEXES] = false,
-            Op::Stop => return Next::Stop,
+            Op::Stop => {
+                self.asleep |= 1 << t.id();
+                return Next::Stop;
+            }
+            Op::Resume => return self.resume(t, i, a),
             Op::Nop => {}
             _ => {
                 let result = compute(t, i, a, b);
@@ -112,6 +129,14 @@ impl Machine {
             }
         }
         Next::Go
+    }
+
+    fn resume(&mut self, t: &mut Tasklet, i: Instruction, a: u32) -> Next {
+        let tasklet = a.wrapping_add(i.number) & 63;
+        let awake = self.asleep >> tasklet & 1 == 0;
+        self.asleep &= !(1 << tasklet);
+        branch(t, i, a, i.number, u32::from(awake));
+        if awake { Next::Go } else { Next::Wake(tasklet as usize) }
     }
 
     #[cold]

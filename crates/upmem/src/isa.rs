@@ -137,8 +137,10 @@ mnemonics! {
         Acquire = "acquire",
         /// Gives it back.
         Release = "release",
-        /// Ends the tasklet.
+        /// Puts the tasklet to sleep, for good if nobody resumes it.
         Stop = "stop",
+        /// Wakes tasklet `a + offset`; the result is 1 where it was not asleep.
+        Resume = "resume",
         /// Nothing.
         Nop = "nop",
     }
@@ -234,7 +236,7 @@ impl Op {
             Self::Ldma | Self::Sdma => Form::Dma,
             Self::Jump => Form::Jump,
             Self::Call => Form::Call,
-            Self::Acquire | Self::Release => Form::Mutex,
+            Self::Acquire | Self::Release | Self::Resume => Form::Mutex,
             Self::Return | Self::Stop | Self::Nop => Form::Alone,
             _ => Form::Binary,
         }
@@ -248,7 +250,9 @@ impl Op {
         let bytes = matches!(self, Self::MulUlUl | Self::MulUlUh | Self::MulUhUl | Self::MulUhUh);
         let family = matches!(self.form(), Form::Binary | Form::Unary | Form::Shifted);
         match cond {
-            Cond::True | Cond::Z | Cond::Nz => family || matches!(self.form(), Form::Step) || self == Self::Acquire,
+            Cond::True | Cond::Z | Cond::Nz => {
+                family || matches!(self.form(), Form::Step) || matches!(self, Self::Acquire | Self::Resume)
+            }
             Cond::C | Cond::Nc => carries,
             Cond::Small | Cond::Large => bytes,
             Cond::Xz | Cond::Xnz => family && self != Self::Move,

@@ -5,7 +5,7 @@
 //! slots, the host link, the device.
 //! Stays out: scheme words; machine models of whole programs (`machines` reads the slot table this crate writes).
 //!
-//! Read in this order: [`isa`], [`assembler`], [`dpu`], [`kernels`], [`exact`].
+//! Read in this order: [`isa`], [`assembler`], [`dpu`], [`kernels`], [`exact`], [`slots`].
 
 pub mod assembler;
 pub mod dpu;
@@ -13,6 +13,7 @@ pub mod exact;
 mod execute;
 pub mod isa;
 pub mod kernels;
+pub mod slots;
 
 pub use assembler::{AssemblyError, Program, assemble};
 pub use dpu::{Counts, Direction, Dpu, DpuFault, Issue, Preset, Trap};

@@ -259,28 +259,29 @@ pub fn fetch_job(w: &mut Writer) {
     ));
 }
 
-/// Waits for all tasklets: the last to come turns the generation. Overwrites r0 to r3.
+/// Waits for all tasklets, asleep so that the others have the pipeline: the last to come wakes them. Overwrites r0, r1.
 fn write_barrier(w: &mut Writer) {
     w.lines(
         "barrier:
-        lw r0, zero, 4
-        enter:
-        acquire zero, 0, nz, enter
+        acquire zero, 0, nz, barrier
         lw r1, zero, 0
-        add r2, r1, 1
-        lw r3, r22, H_TASKLETS
-        sub zero, r2, r3, neq, wait
-        sw zero, 0, zero
-        add r0, r0, 1
-        sw zero, 4, r0
+        add r1, r1, 1
+        lw r0, r22, H_TASKLETS
+        sub zero, r1, r0, eq, last
+        sw zero, 0, r1
         release zero, 0
+        stop
         return
-        wait:
-        sw zero, 0, r2
+        last:
+        sw zero, 0, zero
         release zero, 0
-        again:
-        lw r1, zero, 4
-        sub zero, r1, r0, eq, again
+        wake:
+        sub r0, r0, 1, mi, woken
+        sub zero, r0, id, eq, wake
+        falling_asleep:
+        resume r0, 0, nz, falling_asleep
+        jump wake
+        woken:
         return",
     );
 }
