@@ -10,7 +10,6 @@ const MOST_SLACK: f64 = 20.0;
 
 fn holds(bench: &Bench, name: &str, a: &Ciphertext<Cpu>) {
     let (bound, measured) = (a.noise.bits(), bench.read(a).noise_bits);
-    println!("{name}: bound {bound:.1} measured {measured:.1}");
     assert!(measured < bound, "{name}: measured 2^{measured:.1} above the bound 2^{bound:.1}");
     assert!(bound - measured < MOST_SLACK, "{name}: measured 2^{measured:.1}, bound 2^{bound:.1}");
 }
