@@ -7,6 +7,18 @@ use crate::error::Result;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     pub(crate) entries: Vec<i64>,
+    reading: Reading,
+}
+
+/// Which messages a table is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    /// 0 to space − 1.
+    Whole,
+    /// Those, and their negatives: X^N = −1 turns the sign.
+    Signed,
+    /// So many tables side by side, each for the first messages only.
+    Parts(usize),
 }
 
 impl Table {
@@ -26,7 +38,7 @@ impl Table {
         if let Some(&got) = entries.iter().find(|&&e| e > most) {
             return Err(TfheError::Message { got, most }.into());
         }
-        Ok(Self { entries: entries.iter().map(|&e| e.cast_signed()).collect() })
+        Ok(Self { entries: entries.iter().map(|&e| e.cast_signed()).collect(), reading: Reading::Whole })
     }
 
     /// From a function.
@@ -45,11 +57,80 @@ impl Table {
         Self::of(params, |m| f(m >> bits, m & ((1 << bits) - 1)))
     }
 
-    /// Least and largest entry.
+    /// From a function to integers of either sign, which stand for messages once something was added.
+    ///
+    /// # Errors
+    /// [`TfheError::Message`] for a value beyond −(space − 1) … space − 1.
+    pub fn integers(params: &TfheParams, f: impl Fn(u64) -> i64) -> Result<Self> {
+        let most = params.space() - 1;
+        let entries: Vec<i64> = (0..params.space()).map(f).collect();
+        match entries.iter().map(|e| e.unsigned_abs()).find(|&e| e > most) {
+            Some(got) => Err(TfheError::Message { got, most }.into()),
+            None => Ok(Self { entries, reading: Reading::Whole }),
+        }
+    }
+
+    /// The same for messages from −(space − 1) to space − 1: `f(m)` from 0 on, and `−f(space + m)` below, where the padding
+    /// bit turns the sign. A constant c is c times the sign there, with c at 0.
+    ///
+    /// # Errors
+    /// As [`Self::integers`].
+    pub fn signed(params: &TfheParams, f: impl Fn(u64) -> i64) -> Result<Self> {
+        Ok(Self { reading: Reading::Signed, ..Self::integers(params, f)? })
+    }
+
+    /// 2, 4, … tables that share a blind rotation for messages below space divided by their number: the boxes of messages
+    /// that do not occur hold the other tables, and each is extracted where its boxes begin. It costs no noise.
+    ///
+    /// # Errors
+    /// [`TfheError::Together`] for another number of tables.
+    pub fn beside(params: &TfheParams, tables: &[Self]) -> Result<Self> {
+        let (count, space) = (tables.len(), params.table_len());
+        if !count.is_power_of_two() || count > space {
+            return Err(TfheError::Together { got: count, most: space }.into());
+        }
+        let entries = tables.iter().flat_map(|t| t.entries[..space / count].iter().copied()).collect();
+        Ok(Self { entries, reading: Reading::Parts(count) })
+    }
+
+    /// Number of tables side by side.
+    #[must_use]
+    pub fn parts(&self) -> usize {
+        match self.reading {
+            Reading::Parts(count) => count,
+            Reading::Whole | Reading::Signed => 1,
+        }
+    }
+
+    /// Least and largest message that it takes.
+    ///
+    /// # Panics
+    /// Never.
+    #[must_use]
+    pub fn takes(&self) -> (i64, i64) {
+        let most = i64::try_from(self.entries.len() / self.parts()).expect("at most 2^10") - 1;
+        match self.reading {
+            Reading::Whole | Reading::Parts(_) => (0, most),
+            Reading::Signed => (-most, most),
+        }
+    }
+
+    /// Least and largest value.
     #[must_use]
     pub fn range(&self) -> (i64, i64) {
-        let least = self.entries.iter().copied().min().unwrap_or(0);
-        (least, self.entries.iter().copied().max().unwrap_or(0))
+        let all = (0..self.parts()).map(|part| self.part_range(part));
+        all.reduce(|all, r| (all.0.min(r.0), all.1.max(r.1))).unwrap_or((0, 0))
+    }
+
+    /// Least and largest value of one of the tables side by side.
+    pub(crate) fn part_range(&self, part: usize) -> (i64, i64) {
+        let own = &self.entries[part * self.entries.len() / self.parts()..][..self.entries.len() / self.parts()];
+        let least = own.iter().copied().min().unwrap_or(0);
+        let most = own.iter().copied().max().unwrap_or(0);
+        match self.reading {
+            Reading::Signed => (least.min(-most), most.max(-least)),
+            Reading::Whole | Reading::Parts(_) => (least, most),
+        }
     }
 }
 
