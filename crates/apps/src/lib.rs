@@ -4,7 +4,8 @@
 //! Stays out: concrete devices, printing.
 //!
 //! Read in this order: [`program`] (what a workload is), [`client`], [`data`] (loaders), [`logreg`], [`helr`], [`linear`], [`lola`],
-//! [`bootstrap`], [`resnet`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`].
+//! [`bootstrap`], [`resnet`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`];
+//! [`query`] (both schemes in one program).
 
 pub mod any;
 pub mod bootstrap;
@@ -19,6 +20,7 @@ pub mod logreg;
 pub mod lola;
 pub mod pbs;
 pub mod program;
+pub mod query;
 pub mod resnet;
 
 pub use any::{AnyClient, AnyProgram};
