@@ -271,9 +271,9 @@ impl Cpu {
             match part.checked_sub(1) {
                 None => words[0] = entry[a.shape.dimension],
                 Some(mask) => {
-                    let own = &entry[mask * n..][..n];
+                    let own = &entry[mask * n..a.shape.dimension.min((mask + 1) * n)];
                     words[0] = own[0];
-                    words[1..].iter_mut().zip(own[1..].iter().rev()).for_each(|(to, &x)| *to = neg(q, x));
+                    words[1..].iter_mut().rev().zip(&own[1..]).for_each(|(to, &x)| *to = neg(q, x));
                 }
             }
             layout::write_coefficients(row, &words);

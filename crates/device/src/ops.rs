@@ -291,8 +291,9 @@ pub trait Device: Send + Sync {
     /// for each entry of the batch those at the places `at`, in this order.
     fn sample_extract(&self, glwe: &[&Self::Poly], at: &[usize]) -> Self::Lwe;
 
-    /// Component `part` of the ciphertext `[b, a_1 … a_k]` of which `a` (dimension k·N, modulus that of the limb) is sample 0,
-    /// and whose body has no other coefficient; coefficient domain.
+    /// Component `part` of the ciphertext `[b, a_1 … a_k]` of which `a` (modulus that of the limb) is sample 0, and whose body
+    /// has no other coefficient; coefficient domain. k is the least for which k·N words hold the mask: where they are more,
+    /// the last polynomial of the secret ends with zeros.
     fn lwe_embed(&self, a: &Self::Lwe, ring: &Ring, basis: Basis, part: usize) -> Self::Poly;
 
     // ---- composites ---------------------------------------------------------------------------------------------

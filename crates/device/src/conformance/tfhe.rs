@@ -130,6 +130,18 @@ fn samples<D: HostRead>(dev: &D, ring: &Ring) {
     let embedded: Vec<D::Poly> = (0..3).map(|part| dev.lwe_embed(&samples, ring, ring.full(), part)).collect();
     let back = dev.sample_extract(&embedded.iter().collect::<Vec<_>>(), &[0]);
     expect_lwe(dev, "sample 0 of lwe_embed", &back, want, &got);
+    // A mask that does not fill its last polynomial: the same sample with words that are zero.
+    let short = LweShape { dimension: n + 3, ..want };
+    let cut: Vec<u64> =
+        got.chunks_exact(2 * n + 1).flat_map(|sample| [&sample[..n + 3], &sample[2 * n..]].concat()).collect();
+    let filled: Vec<u64> = cut
+        .chunks_exact(n + 4)
+        .flat_map(|sample| [&sample[..n + 3], &vec![0; n - 3], &sample[n + 3..]].concat())
+        .collect();
+    let cut = upload_lwe(dev, short, &cut);
+    let padded: Vec<D::Poly> = (0..3).map(|part| dev.lwe_embed(&cut, ring, ring.full(), part)).collect();
+    let back = dev.sample_extract(&padded.iter().collect::<Vec<_>>(), &[0]);
+    expect_lwe(dev, "sample 0 of lwe_embed, padded", &back, want, &filled);
     let body = dev.download(&embedded[0]).expect("no fault");
     let constant = body.chunks_exact(n).all(|row| row[1..].iter().all(|&x| x == 0));
     assert!(constant, "lwe_embed: the body is a constant");

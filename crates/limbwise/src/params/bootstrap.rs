@@ -226,8 +226,9 @@ fn check_ranges(boot: &BootstrapLiteral, log_n: u32) -> Result<(), ParamsError> 
     range(angles <= 12, "bootstrapping.eval-mod.double-angles", angles.to_string(), "0 to 12, usually 3")?;
     match sine {
         Sine::Cosine { arcsine } => {
-            let odd = matches!(arcsine, 1 | 3 | 5 | 7);
-            range(odd, "bootstrapping.eval-mod.sine.cosine.arcsine", arcsine.to_string(), "1 (none), 3, 5 or 7")?;
+            let odd = matches!(arcsine, 0 | 1 | 3 | 5 | 7);
+            let wanted = "0 (for flags), 1 (none), 3, 5 or 7";
+            range(odd, "bootstrapping.eval-mod.sine.cosine.arcsine", arcsine.to_string(), wanted)?;
         }
         Sine::Exponential { harmonics } => {
             let some = matches!(harmonics, 1 | 2);
@@ -276,7 +277,9 @@ mod tests {
             change(l.bootstrapping.as_mut().unwrap());
             Params::new(&l).unwrap_err().to_string()
         };
-        assert!(refused(&|b| b.eval_mod.sine = Sine::Cosine { arcsine: 4 }).contains("1 (none), 3, 5 or 7"));
+        assert!(
+            refused(&|b| b.eval_mod.sine = Sine::Cosine { arcsine: 4 }).contains("0 (for flags), 1 (none), 3, 5 or 7")
+        );
         assert!(refused(&|b| b.eval_mod.double_angles = 0).contains("more double angles"));
         assert!(refused(&|b| b.coeff_to_slot = 0).contains("coeff-to-slot"));
         assert!(refused(&|b| b.ephemeral_weight = Some(16)).contains("weight 16"));

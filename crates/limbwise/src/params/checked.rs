@@ -360,7 +360,7 @@ fn bootstrapping_scales(scales: &mut [f64], boot: &Bootstrapping, chain: &[u64],
     let end = boot.eval_mod_end();
     let last = end == boot.output_level();
     let mut below = match (boot.literal.eval_mod.sine, &boot.straightening()[..]) {
-        (Sine::Cosine { arcsine: 1 }, [gain]) if last => scales[end] * gain,
+        (Sine::Cosine { arcsine: ..=1 }, [gain]) if last => scales[end] * gain,
         (Sine::Exponential { .. }, [gain]) if last => scales[end] * gain / 2.0,
         // The square of the last level, divided, is minus the second harmonic times twice its factor.
         (Sine::Exponential { .. }, [_, second]) if last => scales[end] * second.abs() / 2.0,

@@ -17,6 +17,8 @@ const MOST_DOUBLE_ANGLES: usize = 7;
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Sine {
     /// A cosine a quarter turn earlier, double angles, then an odd polynomial of so high a degree: 1 (none), 3, 5 or 7.
+    /// With 0 what comes out is half the sine itself, ±½ for what lies a quarter turn from a multiple of q₀ on either
+    /// side: there the sine is flat, so that errors of a flag leave their square. Source: \[BCKS24\].
     Cosine {
         /// That degree.
         arcsine: usize,
@@ -44,6 +46,9 @@ impl Sine {
     /// Coefficients that take the sine of `turn`·z to z for |z| ≤ 1, by interpolation at Chebyshev nodes: of s, s³, … for
     /// a cosine with an arcsine, of sin t, sin 2t, … for an exponential. A single one is the gain of the sine.
     pub(super) fn straighten(self, turn: f64) -> Vec<f64> {
+        if self == (Self::Cosine { arcsine: 0 }) {
+            return vec![0.5];
+        }
         let count = match self {
             Self::Cosine { arcsine } => arcsine / 2 + 1,
             Self::Exponential { harmonics } => harmonics,

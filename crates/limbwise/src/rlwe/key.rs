@@ -19,10 +19,18 @@ pub enum KeyName {
     Encapsulation,
     /// Switches the ephemeral secret to the main one.
     Decapsulation,
+    /// Switches the wide key of a TFHE client, as a polynomial, to the main secret, at level 0 only.
+    FromLwe,
+    /// Switches s(X^g) → s at level 0 only, with as few special primes as an encapsulation: for packing.
+    Packing(GaloisElement),
 }
 
+/// Above all Galois elements.
+const PACKING: u32 = 1 << 20;
+
 impl KeyName {
-    /// The identity that recorders and devices see: an even number, or the Galois element.
+    /// The identity that recorders and devices see: an even number, the Galois element, or for packing 2^20
+    /// and the Galois element.
     #[must_use]
     pub fn id(self) -> KeyId {
         match self {
@@ -30,6 +38,8 @@ impl KeyName {
             Self::Galois(g) => KeyId(g.value()),
             Self::Encapsulation => KeyId(2),
             Self::Decapsulation => KeyId(4),
+            Self::FromLwe => KeyId(6),
+            Self::Packing(g) => KeyId(PACKING | g.value()),
         }
     }
 
@@ -37,9 +47,15 @@ impl KeyName {
     #[must_use]
     pub fn gadget(self, params: &Params, level: usize) -> (Vec<Basis>, Basis) {
         match self {
-            Self::Encapsulation => (vec![params.basis(0)], params.encapsulation_special()),
+            name if name.is_lowest() => (vec![params.basis(0)], params.encapsulation_special()),
             _ => (params.digits(level), params.special()),
         }
+    }
+
+    /// Whether such a key serves ciphertexts at level 0 only, with a gadget of one digit and few special primes.
+    #[must_use]
+    pub fn is_lowest(self) -> bool {
+        matches!(self, Self::Encapsulation | Self::FromLwe | Self::Packing(_))
     }
 
     /// The label under which randomness is derived.
@@ -50,6 +66,8 @@ impl KeyName {
             Self::Galois(g) => format!("galois {}", g.value()),
             Self::Encapsulation => "encapsulation".into(),
             Self::Decapsulation => "decapsulation".into(),
+            Self::FromLwe => "from lwe".into(),
+            Self::Packing(g) => format!("packing {}", g.value()),
         }
     }
 
@@ -57,7 +75,9 @@ impl KeyName {
     #[must_use]
     pub fn describe(self, log_n: u32) -> String {
         match self {
-            Self::Relinearization | Self::Encapsulation | Self::Decapsulation => self.to_string(),
+            Self::Relinearization | Self::Encapsulation | Self::Decapsulation | Self::FromLwe | Self::Packing(_) => {
+                self.to_string()
+            }
             Self::Galois(g) if g == GaloisElement::conjugation(log_n) => {
                 format!("Galois key {} (conjugation)", g.value())
             }
@@ -76,6 +96,8 @@ impl std::fmt::Display for KeyName {
             Self::Galois(g) => write!(f, "Galois key {}", g.value()),
             Self::Encapsulation => f.write_str("the encapsulation key"),
             Self::Decapsulation => f.write_str("the decapsulation key"),
+            Self::FromLwe => f.write_str("the key from LWE"),
+            Self::Packing(g) => write!(f, "packing key {}", g.value()),
         }
     }
 }

@@ -182,6 +182,10 @@ impl<D: Device> LazyKeys<'_, D> {
             return Ok(key);
         }
         self.made.may_make(op, name, self.params.log_n())?;
+        if name == KeyName::FromLwe {
+            let present = "those that are made from the main secret alone; make this one beforehand".into();
+            return Err(KeyError::Missing { op, wanted: name.to_string(), present }.into());
+        }
         let generator = KeyGenerator::new(self.dev, self.params, self.secret)?;
         let other = match name {
             KeyName::Encapsulation => Some(KeyName::Decapsulation),
@@ -199,7 +203,7 @@ impl<D: Device> LazyKeys<'_, D> {
     /// A key at the level that is usual for its name, or higher.
     fn generated(&self, generator: &KeyGenerator<'_, D>, name: KeyName, at_least: usize) -> EvaluationKey<D> {
         let usual = match name {
-            KeyName::Encapsulation => 0,
+            name if name.is_lowest() => 0,
             KeyName::Decapsulation => self.params.top_level(),
             _ => self.params.user_level(),
         };

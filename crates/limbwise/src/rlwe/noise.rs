@@ -64,6 +64,14 @@ pub fn encapsulation(params: &Params) -> f64 {
     (degree(params) * sigma * sigma * digit * digit / 12.0 + (1.0 + to_f64(weight as u64)) / 12.0).sqrt()
 }
 
+/// A key switch to the main secret at level 0: one digit, the few special primes of an encapsulation.
+#[must_use]
+pub fn lowest_switch(params: &Params) -> f64 {
+    let digit = (params.log_modulus(0) - params.ring().log_modulus(params.encapsulation_special())).exp2();
+    let sigma = params.literal().sigma;
+    (degree(params) * sigma * sigma * digit * digit / 12.0 + division(params).powi(2)).sqrt()
+}
+
 /// What EvalMod adds to a slot value, for parts uniform in ±`width`: the noise of its products, and the error of its sine.
 ///
 /// The noise is a law found by measurement (`tests/ckks/bootstrap.rs` and the full-size runs hold it to runs), for a dense

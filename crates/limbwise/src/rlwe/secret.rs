@@ -7,6 +7,7 @@ use super::{
 use crate::{
     error::Result,
     params::{Params, Secret},
+    tfhe::ClientKey,
 };
 use limbwise_device::{Basis, Device, Domain, Role, Shape};
 use limbwise_math::{
@@ -110,6 +111,8 @@ pub struct KeyGenerator<'a, D: Device> {
     params: &'a Params,
     /// `None` only while it is dropped.
     secret: Option<D::Poly>,
+    /// The wide key of a TFHE client as a polynomial, at level 0 and the special primes used there.
+    lwe: Option<D::Poly>,
     /// Private randomness; its label "public" seeds what is published.
     seed: Seed,
 }
@@ -127,7 +130,25 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     #[must_use]
     pub fn from_seed(dev: &'a D, params: &'a Params, secret: &SecretKey, seed: Seed) -> Self {
         let uploaded = secret.upload(dev, params, params.ring().full());
-        Self { dev, params, secret: Some(uploaded), seed }
+        Self { dev, params, secret: Some(uploaded), lwe: None, seed }
+    }
+
+    /// The same with the wide key of a TFHE client, from which [`KeyName::FromLwe`] switches.
+    ///
+    /// # Panics
+    /// If that key has more words than the ring degree, which no [`BridgeParams`](crate::bridge::BridgeParams) allows.
+    #[must_use]
+    pub fn with_lwe(mut self, client: &ClientKey) -> Self {
+        let (bits, n) = (client.wide_bits(), self.params.ring().n());
+        assert!(bits.len() <= n, "a key of {} words in a ring of degree {n}", bits.len());
+        let basis = self.params.basis(0) | self.params.encapsulation_special();
+        let padded = || {
+            let mut padded = Zeroizing::new(vec![0; n]);
+            padded[..bits.len()].copy_from_slice(bits);
+            padded
+        };
+        self.lwe = Some(small_poly(self.dev, &Shape::eval(self.params.ring(), basis), padded));
+        self
     }
 
     /// The limbs of the secret in a basis.
@@ -163,6 +184,9 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     }
 
     /// One evaluation key for ciphertexts up to `level`.
+    ///
+    /// # Panics
+    /// For [`KeyName::FromLwe`] before [`Self::with_lwe`].
     #[must_use]
     pub fn evaluation_key(&self, name: KeyName, level: usize, form: KeyForm) -> EvaluationKey<D> {
         let (dev, params) = (self.dev, self.params);
@@ -178,6 +202,11 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
             KeyName::Galois(g) => (dev.automorphism(&self.secret(basis), g), self.secret(basis)),
             KeyName::Encapsulation => (self.secret(basis), self.ephemeral(basis)),
             KeyName::Decapsulation => (self.ephemeral(basis), self.secret(basis)),
+            KeyName::FromLwe => {
+                let lwe = self.lwe.as_ref().expect("the generator was given the client key (KeyGenerator::with_lwe)");
+                (dev.restrict(lwe, basis), self.secret(basis))
+            }
+            KeyName::Packing(g) => (dev.automorphism(&self.secret(basis), g), self.secret(basis)),
         };
         let shape = Shape::eval(params.ring(), basis);
         let pair = |(index, &digit): (usize, &Basis)| {
@@ -195,6 +224,9 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     }
 
     /// All the keys of a plan, each at its level.
+    ///
+    /// # Panics
+    /// As [`Self::evaluation_key`].
     #[must_use]
     pub fn key_set(&self, plan: &KeyPlan, mut progress: impl FnMut(usize)) -> KeySet<D> {
         let make = |(done, (&name, &level)): (usize, (&KeyName, &usize))| {
@@ -208,7 +240,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
 
 impl<D: Device> Drop for KeyGenerator<'_, D> {
     fn drop(&mut self) {
-        self.secret = None;
+        (self.secret, self.lwe) = (None, None);
         self.dev.scrub();
     }
 }

@@ -177,7 +177,7 @@ impl<D: Device> KeyStore<D> for DeclaredKeys<'_, D> {
         let mut state = self.state();
         state.requests.push((name, level));
         let declared = || {
-            let level = if name == KeyName::Encapsulation { 0 } else { self.params.top_level() };
+            let level = if name.is_lowest() { 0 } else { self.params.top_level() };
             declare(self.dev, &self.params, name, level, KeyForm::Stored)
         };
         Ok(state.keys.entry(name).or_insert_with(declared).clone())

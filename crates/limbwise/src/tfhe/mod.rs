@@ -8,12 +8,13 @@
 //! Stays out: kernels (the device's `blind_rotate` is one call), secret keys without the feature `client`.
 //!
 //! Read in this order: [`params`], [`noise`], [`mod@presets`], [`mod@search`], [`key`], [`ciphertext`], [`table`],
-//! [`bootstrap`], [`boolean`], [`integer`], and for clients `secret`.
+//! [`bootstrap`], [`flag`], [`boolean`], [`integer`], and for clients `secret`.
 
 pub mod boolean;
 pub mod bootstrap;
 pub mod ciphertext;
 pub mod error;
+pub mod flag;
 pub mod integer;
 pub mod key;
 pub mod noise;
@@ -28,6 +29,7 @@ pub use boolean::{Boolean, Gate};
 pub use bootstrap::Evaluator;
 pub use ciphertext::Ciphertext;
 pub use error::TfheError;
+pub use flag::Flags;
 pub use integer::Integer;
 pub use key::{BootstrapKeys, KeyTag, PublicKey, ServerKey};
 pub use params::{GadgetLiteral, TfheLiteral, TfheParams};

@@ -84,6 +84,11 @@ impl ClientKey {
         &self.narrow
     }
 
+    /// The bits of the wide key.
+    pub(crate) fn wide_bits(&self) -> &[i64] {
+        &self.wide
+    }
+
     /// What it grew from, which is as secret as the key.
     pub(crate) fn seed(&self) -> &Seed {
         &self.seed

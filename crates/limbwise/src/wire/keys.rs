@@ -50,6 +50,8 @@ enum Name {
     Galois(u32),
     Encapsulation,
     Decapsulation,
+    FromLwe,
+    Packing(u32),
 }
 
 impl From<KeyName> for Name {
@@ -59,24 +61,29 @@ impl From<KeyName> for Name {
             KeyName::Galois(g) => Self::Galois(g.value()),
             KeyName::Encapsulation => Self::Encapsulation,
             KeyName::Decapsulation => Self::Decapsulation,
+            KeyName::FromLwe => Self::FromLwe,
+            KeyName::Packing(g) => Self::Packing(g.value()),
         }
     }
 }
 
 impl Entry {
     fn check(&self, params: &Params) -> Result<(KeyName, usize), WireError> {
-        let most = if matches!(self.key, Name::Encapsulation) { 0 } else { params.top_level() };
-        check(self.level <= most, "keys.level", self.level, format!("at most {most}"))?;
+        let galois = |g: u32| {
+            let most = u64::from(g) < 2 << params.log_n();
+            check(most && g % 2 == 1, "keys.key.galois", g, "an odd number below 2N")?;
+            Ok::<_, WireError>(GaloisElement::new(g, params.log_n()))
+        };
         let name = match self.key {
             Name::Relinearization => KeyName::Relinearization,
             Name::Encapsulation => KeyName::Encapsulation,
             Name::Decapsulation => KeyName::Decapsulation,
-            Name::Galois(g) => {
-                let most = u64::from(g) < 2 << params.log_n();
-                check(most && g % 2 == 1, "keys.key.galois", g, "an odd number below 2N")?;
-                KeyName::Galois(GaloisElement::new(g, params.log_n()))
-            }
+            Name::FromLwe => KeyName::FromLwe,
+            Name::Galois(g) => KeyName::Galois(galois(g)?),
+            Name::Packing(g) => KeyName::Packing(galois(g)?),
         };
+        let most = if name.is_lowest() { 0 } else { params.top_level() };
+        check(self.level <= most, "keys.level", self.level, format!("at most {most}"))?;
         Ok((name, self.level))
     }
 }

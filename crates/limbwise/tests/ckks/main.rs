@@ -4,6 +4,7 @@
 mod bootstrap;
 #[cfg(test)]
 mod bootstrap_presets;
+mod bridge;
 #[cfg(test)]
 mod common;
 #[cfg(test)]

@@ -94,6 +94,19 @@ impl<D: Device> Bootstrapper<D> {
         Ok(Underway { done: done + 1, value, expected, ..from })
     }
 
+    /// What the steps after SlotToCoeff make of a ciphertext at level 0 whose coefficients are messages already, in units
+    /// of q₀: the result of EvalMod, its errors not estimated.
+    ///
+    /// # Errors
+    /// A missing key.
+    pub(crate) fn from_coefficients(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let mut underway = Underway { done: 1, value: a.clone(), expected: 0.0, message: a.estimate, shadow: None };
+        while self.next_step(&underway).is_some() {
+            underway = self.advance(auto, underway)?;
+        }
+        Ok(underway.value)
+    }
+
     /// The result after the last step.
     #[must_use]
     pub fn finish(&self, auto: &Auto<'_, D>, last: Underway<D>) -> Ciphertext<D> {

@@ -1,0 +1,69 @@
+//! What each step leaves in a phase, as variances relative to the squared modulus, and in a slot.
+//!
+//! A flag's phase x = b/2 + e, in units of the modulus, becomes (1 − cos 2πx)/2 = b ± sin²(πe): π²e² beside the error of
+//! EvalMod. With e of variance v that is a mean of π²v and a root mean square of √3·π²·v.
+
+use super::{BridgeParams, BridgePlan};
+use crate::{
+    ckks::Estimate,
+    params::Params,
+    rlwe::noise as rlwe,
+    tfhe::{Ciphertext, noise as tfhe},
+};
+use limbwise_device::Device;
+use limbwise_math::rns::to_f64;
+use std::f64::consts::PI;
+
+/// Of the phases when they come from TFHE.
+#[must_use]
+pub fn incoming<D: Device>(a: &Ciphertext<D>) -> f64 {
+    a.norm_squared() * tfhe::nominal(a.params().literal())
+}
+
+/// The switch to q₀: every word rounded, those of the mask times binary bits.
+#[must_use]
+pub fn mod_switch(params: &BridgeParams) -> f64 {
+    let wide = to_f64(params.tfhe().literal().wide_dimension() as u64);
+    (1.0 + 0.5 * wide) / 12.0 * unit(params.ckks())
+}
+
+/// Packing in so many stages: what a key switch adds doubles in each stage after it, that of the embedded ciphertexts in
+/// all: `σ²·(4^s + (4^s − 1)/3)`.
+#[must_use]
+pub fn packing(params: &Params, stages: u32) -> f64 {
+    let doubled = f64::from(2 * stages).exp2();
+    rlwe::lowest_switch(params).powi(2) * (doubled + (doubled - 1.0) / 3.0) * unit(params)
+}
+
+/// Variance of a coefficient that is raised.
+#[must_use]
+pub fn raised<D: Device>(params: &BridgeParams, plan: BridgePlan, a: &Ciphertext<D>) -> f64 {
+    let ckks = params.ckks();
+    let sparse = ckks.bootstrapping().and_then(|boot| boot.literal.ephemeral_weight);
+    let encapsulation = sparse.map_or(0.0, |_| rlwe::encapsulation(ckks).powi(2) * unit(ckks));
+    incoming(a) + mod_switch(params) + packing(ckks, plan.stages()) + encapsulation
+}
+
+/// Deviation of a slot that holds a flag whose phase has the variance `v`.
+#[must_use]
+pub fn flag(params: &Params, slots: usize, v: f64) -> f64 {
+    let squared = 3f64.sqrt() * PI * PI * v;
+    // The law is for values in units of q₀/4 over the turn; a flag is half the sine.
+    let eval_mod = rlwe::eval_mod(params, slots, 0.0) * (PI / 2.0) / 2.0;
+    let scale = params.scale(params.user_level());
+    squared.hypot(eval_mod).hypot(Estimate::exact(0.0).divided(params, slots, scale).error())
+}
+
+/// Deviation of `3x² − 2x³` for a flag of deviation `error`, at a lower level: three times the square, and the rounding of
+/// two products.
+#[must_use]
+pub fn cleaned(params: &Params, (slots, level): (usize, usize), error: f64) -> f64 {
+    let scale = params.scale(level);
+    let product = Estimate::exact(0.0).divided(params, slots, scale).switched(params, level, slots, scale).error();
+    (3.0 * 3f64.sqrt() * error * error).hypot(10f64.sqrt() * product)
+}
+
+/// The square of a unit of q₀.
+fn unit(params: &Params) -> f64 {
+    (-2.0 * params.log_modulus(0)).exp2()
+}

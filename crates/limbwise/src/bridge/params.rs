@@ -1,0 +1,88 @@
+//! The two parameter sets that a bridge joins, and the gate for the keys between them.
+
+use super::error::BridgeError;
+use crate::{
+    error::Result,
+    params::{Order, Params, SecurityReport, Sine, security::gate},
+    tfhe::TfheParams,
+};
+use std::sync::Arc;
+
+/// A checked pair of parameter sets; cheap to clone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BridgeParams(Arc<Inner>);
+
+#[derive(Debug, PartialEq)]
+struct Inner {
+    ckks: Params,
+    tfhe: TfheParams,
+    security: SecurityReport,
+}
+
+/// The message ratio of flags: they lie a quarter of q₀ from zero.
+const RATIO: u32 = 2;
+
+impl BridgeParams {
+    /// Joins two sets.
+    ///
+    /// The keys between them are RLWE under the main CKKS secret, modulo q₀ and the special primes used there (from TFHE),
+    /// so they pass the gate of that secret; the pair has the security of its weakest key.
+    ///
+    /// # Errors
+    /// [`BridgeError`] for sets that do not go together, [`ParamsError`](crate::params::ParamsError) for a key below 128
+    /// bits.
+    pub fn new(ckks: &Params, tfhe: &TfheParams) -> Result<Self> {
+        let unfit = |got: String, wanted| BridgeError::Unfit { got, wanted };
+        let Some(boot) = ckks.bootstrapping() else {
+            return Err(unfit("they do not bootstrap".into(), "a set whose bootstrapping is for flags").into());
+        };
+        if boot.literal.order != Order::SlotToCoeffFirst {
+            return Err(unfit("SlotToCoeff comes last".into(), "the order slot-to-coeff-first").into());
+        }
+        let (sine, ratio) = (boot.literal.eval_mod.sine, boot.literal.message_ratio);
+        if sine != (Sine::Cosine { arcsine: 0 }) || ratio != RATIO {
+            let got = format!("EvalMod by {sine:?} at message ratio {ratio}");
+            return Err(unfit(got, "a cosine with arcsine 0 at message ratio 2, which leaves flags clean").into());
+        }
+        if ckks.limbs(0) != 1 {
+            let got = format!("q0 of {} primes", ckks.limbs(0));
+            return Err(unfit(got, "one prime at level 0, which LWE words can be switched to").into());
+        }
+        let (dimension, n) = (tfhe.literal().wide_dimension(), ckks.ring().n());
+        if dimension > n {
+            return Err(BridgeError::Dimension { dimension, n }.into());
+        }
+        let security = weakest(ckks, tfhe)?;
+        Ok(Self(Arc::new(Inner { ckks: ckks.clone(), tfhe: tfhe.clone(), security })))
+    }
+
+    /// The CKKS set.
+    #[must_use]
+    pub fn ckks(&self) -> &Params {
+        &self.0.ckks
+    }
+
+    /// The TFHE set.
+    #[must_use]
+    pub fn tfhe(&self) -> &TfheParams {
+        &self.0.tfhe
+    }
+
+    /// What the gate found for the weakest of all keys.
+    #[must_use]
+    pub fn security(&self) -> &SecurityReport {
+        &self.0.security
+    }
+}
+
+/// The weakest of both sets and of the keys between them.
+fn weakest(ckks: &Params, tfhe: &TfheParams) -> Result<SecurityReport> {
+    let literal = ckks.literal();
+    let modulus = ckks.ring().log_modulus(ckks.basis(0) | ckks.encapsulation_special());
+    let secret = (literal.secret, literal.sigma);
+    let between = gate(literal.standard, literal.log_n, modulus, secret, literal.insecure.as_ref())?;
+    let all = [ckks.security().clone(), tfhe.security().clone(), between];
+    let insecure_reason = all.iter().find_map(|report| report.insecure_reason.clone());
+    let weakest = all.into_iter().min_by_key(|report| report.bits).expect("there are three");
+    Ok(SecurityReport { insecure_reason, ..weakest })
+}

@@ -1,0 +1,65 @@
+//! Named pairs of parameter sets. Frozen: a name never changes its numbers.
+
+use super::{BridgeError, BridgeParams};
+use crate::{
+    error::Result,
+    params::{BootstrapLiteral, EvalModLiteral, Order, Params, ParamsLiteral, PrimeChoice, Sine},
+    tfhe::{self, TfheLiteral, TfheParams},
+};
+
+/// A frozen pair.
+#[derive(Clone, Debug)]
+pub struct BridgePreset {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is for.
+    pub purpose: &'static str,
+    /// The CKKS set.
+    pub ckks: ParamsLiteral,
+    /// The TFHE set.
+    pub tfhe: TfheLiteral,
+}
+
+/// The preset of a name.
+///
+/// # Errors
+/// [`BridgeError::UnknownPreset`].
+pub fn preset(name: &str) -> Result<BridgeParams> {
+    let all = presets()?;
+    let known = all.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+    let Some(found) = all.into_iter().find(|p| p.name == name) else {
+        return Err(BridgeError::UnknownPreset(name.into(), known).into());
+    };
+    BridgeParams::new(&Params::new(&found.ckks)?, &TfheParams::new(&found.tfhe)?)
+}
+
+/// All presets.
+///
+/// # Errors
+/// None: the sets of TFHE that they name are there.
+pub fn presets() -> Result<Vec<BridgePreset>> {
+    let of = |name, purpose, tfhe| -> Result<BridgePreset> {
+        Ok(BridgePreset { name, purpose, ckks: flags_n15(), tfhe: tfhe::preset(tfhe)? })
+    };
+    Ok(vec![
+        of("flags-2-2", "up to 16384 rows compared in digits of 2 bits and 2 of carry; 4 levels behind", "2-2-p64")?,
+        of("flags-bool", "up to 16384 rows compared by gates; 4 levels behind", "bool-p64")?,
+    ])
+}
+
+/// N = 2^15: q₀ of 46 bits, four levels of 40 that are the user's when nothing is bootstrapped again, EvalMod at 46 bits
+/// and a wider last level, as its scale falls to the user's there, three maps of CoeffToSlot.
+fn flags_n15() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(15, 46, 40, 4, (50, 3), 6);
+    let above = [&[26, 26][..]].into_iter().chain([&[46][..]; 7]).chain([&[43][..]; 3]);
+    literal.levels.extend(above.map(|bits| bits.iter().map(|&b| PrimeChoice::Bits(b)).collect()));
+    literal.bootstrapping = Some(BootstrapLiteral {
+        order: Order::SlotToCoeffFirst,
+        slot_to_coeff: 2,
+        coeff_to_slot: 3,
+        message_ratio: 2,
+        ephemeral_weight: Some(32),
+        eval_mod: EvalModLiteral { range: 16, degree: 31, double_angles: 3, sine: Sine::Cosine { arcsine: 0 } },
+    });
+    literal
+}

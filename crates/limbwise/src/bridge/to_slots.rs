@@ -1,0 +1,148 @@
+//! From flags to slots: packing, then the steps of bootstrapping after SlotToCoeff.
+
+use super::{
+    BridgeError, BridgeParams, BridgePlan, noise,
+    pack::{Monomials, Packer},
+};
+use crate::{
+    ckks::{Auto, Bootstrapper, Ciphertext, Encoder, Estimate, Evaluator},
+    error::{EncodeError, Result},
+    rlwe::{DeclaredKeys, Requirements},
+    tfhe::Flags,
+};
+use limbwise_device::{Device, Null};
+
+const OP: &str = "to_slots";
+
+/// Carries flags into slots by one plan: the encoded maps and constants.
+pub struct Bridge<D: Device> {
+    params: BridgeParams,
+    plan: BridgePlan,
+    boot: Bootstrapper<D>,
+    monomials: Monomials<D>,
+}
+
+/// The keys that the way into slots needs, each with its level: learnt by going it on nothing.
+///
+/// # Errors
+/// As [`Bridge::encode`].
+pub fn requirements(params: &BridgeParams, plan: BridgePlan) -> Result<Requirements> {
+    let (null, encoder) = (Null::default(), Encoder::new(params.ckks()));
+    let bridge = Bridge::declare(&null, &encoder, params, plan)?;
+    let keys = DeclaredKeys::all(&null, params.ckks());
+    let auto = Auto::new(Evaluator::new(&null, params.ckks(), &keys), &encoder);
+    bridge.to_slots(&auto, &Flags::declared(&null, params.tfhe(), plan.slots))?;
+    Ok(keys.requirements())
+}
+
+impl<D: Device> Bridge<D> {
+    /// Encodes maps and constants.
+    ///
+    /// # Errors
+    /// [`BridgeError::Levels`] where the parameters leave fewer than the plan wants; slots that are no power of two up to
+    /// N/2; what [`Bootstrapper::encode`] refuses.
+    pub fn encode(dev: &D, encoder: &Encoder, params: &BridgeParams, plan: BridgePlan) -> Result<Self> {
+        check(encoder, params, plan)?;
+        Ok(Self::with(dev, params, plan, Bootstrapper::encode(dev, encoder, plan.bootstrapping())?))
+    }
+
+    /// The same by declaration, without words: for recorders.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn declare(dev: &D, encoder: &Encoder, params: &BridgeParams, plan: BridgePlan) -> Result<Self> {
+        check(encoder, params, plan)?;
+        Ok(Self::with(dev, params, plan, Bootstrapper::declare(dev, encoder, plan.bootstrapping())?))
+    }
+
+    fn with(dev: &D, params: &BridgeParams, plan: BridgePlan, boot: Bootstrapper<D>) -> Self {
+        let monomials = Monomials::new(dev, params.ckks(), plan);
+        Self { params: params.clone(), plan, boot, monomials }
+    }
+
+    /// How it goes about it.
+    #[must_use]
+    pub fn plan(&self) -> BridgePlan {
+        self.plan
+    }
+
+    /// Level of the slots.
+    #[must_use]
+    pub fn output_level(&self) -> usize {
+        self.boot.levels().output_level()
+    }
+
+    /// Bytes of encoded maps and constants.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.boot.bytes() + self.monomials.bytes()
+    }
+
+    /// The flags as real slots, 0 or 1, row r in slot [`BridgePlan::slot_of`] r; slots without a row are 0.
+    ///
+    /// Shape:  any batch up to the slots → a batch of one at the output level.
+    /// Scale:  that of the output level.
+    /// Noise:  [`noise::flag`].
+    /// Cost:   2·slots key switches at level 0, and a bootstrapping without SlotToCoeff.
+    /// Source: \[CDKS21\], \[BCKS24\]
+    ///
+    /// # Errors
+    /// More flags than slots, other parameters than the bridge's, a missing key.
+    pub fn to_slots(&self, auto: &Auto<'_, D>, flags: &Flags<D>) -> Result<Ciphertext<D>> {
+        self.belongs(auto, flags)?;
+        let (ckks, slots) = (self.params.ckks(), self.plan.slots);
+        let _region = auto.eval.device().region("bridge", 0);
+        let packed = Packer::new(&auto.eval, &self.params, self.plan, &self.monomials)?.pack(flags.ciphertext().lwe());
+        let sine = self.boot.from_coefficients(auto, &packed)?;
+        drop(packed);
+        let scale = ckks.scale(self.output_level());
+        debug_assert!((sine.scale / scale - 1.0).abs() < 1e-8, "2^{} for 2^{}", sine.scale.log2(), scale.log2());
+        let error = noise::flag(ckks, slots, noise::raised(&self.params, self.plan, flags.ciphertext()));
+        let bits = auto.add_scalar(&Ciphertext { scale, ..sine }, 0.5);
+        Ok(Ciphertext { estimate: Estimate::constant(1.0).with_error(error), shadow: None, ..bits })
+    }
+
+    /// `3x² − 2x³`: errors leave three times their square, at the cost of two levels.
+    ///
+    /// # Errors
+    /// Fewer than two levels left, or no relinearization key.
+    pub fn clean(&self, auto: &Auto<'_, D>, bits: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let _region = auto.eval.device().region("clean", 0);
+        let bits = auto.settle(bits)?;
+        auto.eval.needs("clean", &bits, 2)?;
+        let line = auto.add_scalar(&auto.eval.mul_scalar(&bits, -2.0, 1.0)?, 3.0);
+        let cubic = auto.settle(&auto.mul(&auto.square(&bits)?, &line)?)?;
+        let error = noise::cleaned(self.params.ckks(), (cubic.slots, cubic.level), bits.estimate.error());
+        Ok(Ciphertext { estimate: Estimate::constant(1.0).with_error(error), ..cubic })
+    }
+
+    fn belongs(&self, auto: &Auto<'_, D>, flags: &Flags<D>) -> Result<()> {
+        let other = |scheme| BridgeError::OtherParams { op: OP, scheme };
+        if auto.eval.params() != self.params.ckks() {
+            return Err(other("CKKS").into());
+        }
+        if flags.ciphertext().params() != self.params.tfhe() {
+            return Err(other("TFHE").into());
+        }
+        if flags.batch() > self.plan.slots {
+            return Err(BridgeError::Rows { got: flags.batch(), slots: self.plan.slots }.into());
+        }
+        Ok(())
+    }
+}
+
+/// Fails, before anything is made, for a plan that the parameters have no room for.
+fn check(encoder: &Encoder, params: &BridgeParams, plan: BridgePlan) -> Result<()> {
+    if encoder.params() != params.ckks() {
+        return Err(BridgeError::OtherParams { op: OP, scheme: "CKKS" }.into());
+    }
+    let most = params.ckks().max_slots();
+    if !plan.slots.is_power_of_two() || plan.slots > most {
+        return Err(EncodeError::Slots(plan.slots, most).into());
+    }
+    let left = params.ckks().user_level();
+    if plan.levels > left {
+        return Err(BridgeError::Levels { wanted: plan.levels, left }.into());
+    }
+    Ok(())
+}
