@@ -6,7 +6,7 @@
 //!
 //! Read in this order: [`server`], `client` and `session` (what every reading goes through), [`mod@record`],
 //! [`mod@plan`], [`frontier`], [`keys`], [`clock`], `run`, `shadow`, [`files`], [`mod@calibrate`], [`reproduce`],
-//! [`sweep`], [`exchange`], [`tape`]; of workloads on TFHE [`logic`].
+//! [`sweep`], [`exchange`], [`tape`]; of workloads on TFHE [`logic`], of both schemes [`query`].
 //! What has a secret key exists only under the feature `client`.
 
 #[cfg(feature = "client")]
@@ -29,6 +29,7 @@ pub mod keys;
 pub mod logic;
 pub mod places;
 pub mod plan;
+pub mod query;
 pub mod record;
 pub mod reproduce;
 #[cfg(feature = "client")]

@@ -140,6 +140,9 @@ pub enum QueryError {
         /// What there may be.
         most: usize,
     },
+    /// What the schemes refuse.
+    #[error(transparent)]
+    Scheme(#[from] limbwise::Error),
     /// A file that cannot be read.
     #[error(transparent)]
     Data(#[from] DataError),

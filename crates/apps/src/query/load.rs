@@ -79,7 +79,8 @@ pub(super) fn text(path: &Path, bytes: &[u8], names: Option<&[&str]>, most: usiz
     for record in reader.records().take(most) {
         let record = record.map_err(wrong)?;
         // TPC-H's rows end with a delimiter.
-        let got = if delimiter == b'|' && record.iter().next_back() == Some("") { record.len() - 1 } else { record.len() };
+        let got =
+            if delimiter == b'|' && record.iter().next_back() == Some("") { record.len() - 1 } else { record.len() };
         if got != names.len() {
             let line = record.position().map_or(0, csv::Position::line);
             return Err(DataError::Ragged { path: path.to_owned(), line, got, wanted: names.len() }.into());

@@ -7,6 +7,7 @@
 //! Read in this order: [`sql`] (text to statement), [`table`] and [`load`], [`question`] (names looked up), [`filter`],
 //! [`encrypted`], [`tpch`], [`error`].
 
+pub mod encrypted;
 pub mod error;
 pub mod filter;
 pub mod load;
@@ -15,6 +16,7 @@ pub mod sql;
 pub mod table;
 pub mod tpch;
 
+pub use encrypted::{Answer, Bits, Means, Query, Rows};
 pub use error::QueryError;
 pub use filter::{Filter, FilterSummary};
 pub use load::load;

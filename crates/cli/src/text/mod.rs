@@ -10,6 +10,7 @@ pub(crate) mod logic;
 pub(crate) mod machines;
 pub(crate) mod params;
 pub(crate) mod plan;
+pub(crate) mod query;
 pub(crate) mod record;
 #[cfg(feature = "client")]
 pub(crate) mod run;
