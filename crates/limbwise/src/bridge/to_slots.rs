@@ -99,7 +99,7 @@ impl<D: Device> Bridge<D> {
         let (ckks, slots) = (self.params.ckks(), self.plan.slots);
         let _region = auto.eval.device().region("bridge", 0);
         let packed = Packer::new(&auto.eval, &self.params, self.plan, &self.monomials)?.pack(flags.ciphertext().lwe());
-        let sine = self.boot.from_coefficients(auto, &packed)?;
+        let sine = self.boot.coefficients_to_slots(auto, &packed)?;
         drop(packed);
         let scale = ckks.scale(self.output_level());
         debug_assert!((sine.scale / scale - 1.0).abs() < 1e-8, "2^{} for 2^{}", sine.scale.log2(), scale.log2());

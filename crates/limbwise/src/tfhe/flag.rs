@@ -41,6 +41,9 @@ impl<D: Device> Flags<D> {
     ///
     /// # Errors
     /// [`TfheError::Range`] if a message may be another.
+    ///
+    /// # Panics
+    /// Never.
     pub fn of(eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Self> {
         let (low, high) = a.range();
         if low < 0 || high > 1 {
@@ -48,6 +51,17 @@ impl<D: Device> Flags<D> {
         }
         let factor = i32::try_from(set(eval.params())).expect("at most 2^10");
         Ok(Self { ct: eval.scale(a, factor) })
+    }
+
+    /// Batches one after another.
+    ///
+    /// # Errors
+    /// As [`Evaluator::stack`].
+    ///
+    /// # Panics
+    /// If there is no part.
+    pub fn stack(eval: &Evaluator<'_, D>, parts: &[&Self]) -> Result<Self> {
+        Ok(Self { ct: eval.stack(&parts.iter().map(|flags| &flags.ct).collect::<Vec<_>>())? })
     }
 
     /// Flags that exist by declaration, for recorders.

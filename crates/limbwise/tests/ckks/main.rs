@@ -4,6 +4,7 @@
 mod bootstrap;
 #[cfg(test)]
 mod bootstrap_presets;
+#[cfg(test)]
 mod bridge;
 #[cfg(test)]
 mod common;

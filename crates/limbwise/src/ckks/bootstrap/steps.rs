@@ -99,7 +99,7 @@ impl<D: Device> Bootstrapper<D> {
     ///
     /// # Errors
     /// A missing key.
-    pub(crate) fn from_coefficients(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+    pub(crate) fn coefficients_to_slots(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let mut underway = Underway { done: 1, value: a.clone(), expected: 0.0, message: a.estimate, shadow: None };
         while self.next_step(&underway).is_some() {
             underway = self.advance(auto, underway)?;
