@@ -5,7 +5,7 @@
 //!
 //! Read in this order: [`program`] (what a workload is), [`client`], [`data`] (loaders), [`logreg`], [`helr`], [`linear`], [`lola`],
 //! [`bootstrap`], [`resnet`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`];
-//! [`modular`] (what one on BGV is), [`bgv_mul`].
+//! [`modular`] (what one on BGV is), [`bgv_mul`]; [`query`] (two schemes in one program).
 
 pub mod any;
 pub mod bgv_mul;
@@ -22,6 +22,7 @@ pub mod lola;
 pub mod modular;
 pub mod pbs;
 pub mod program;
+pub mod query;
 pub mod resnet;
 
 pub use any::{AnyClient, AnyProgram};

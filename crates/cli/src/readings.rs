@@ -4,7 +4,7 @@ use crate::{
     failure::Mistake,
     progress::note,
     text::{self, units},
-    workload::{Built, logic::BuiltLogic, modular::BuiltModular},
+    workload::{Built, logic::BuiltLogic, modular::BuiltModular, query::BuiltQuery},
 };
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::Program;
@@ -17,6 +17,7 @@ use limbwise_runtime::{
     host::{available_memory_bytes, resident_memory_bytes},
     logic::{self, LogicPlan, LogicRecording},
     modular::{self, ModularPlan, ModularRecording},
+    query::{self, QueryPlan, QueryRecording},
     record,
 };
 use std::{
@@ -128,6 +129,28 @@ pub(crate) fn recorded_modular(built: &BuiltModular) -> limbwise_runtime::Result
     Ok(recording)
 }
 
+/// Measures this host for a question to a table.
+///
+/// # Errors
+/// As [`calibrated`].
+pub(crate) fn calibrated_for_query(dev: &AnyDevice, built: &BuiltQuery) -> limbwise_runtime::Result<Calibration> {
+    note("calibrating this host (about three seconds)");
+    let [slots, messages] = built.log_n();
+    calibrate(dev, slots)?.with_rotations(messages)
+}
+
+/// Records a question to a table.
+///
+/// # Errors
+/// What the schemes refuse.
+pub(crate) fn recorded_query(built: &BuiltQuery) -> limbwise_runtime::Result<QueryRecording> {
+    let start = Instant::now();
+    let recording = query::record(&built.program)?;
+    let (nodes, seconds) = (recording.graph.nodes().len(), units::seconds(start.elapsed().as_secs_f64()));
+    note(&format!("recorded {} operations in {seconds}", units::count(nodes as u64)));
+    Ok(recording)
+}
+
 /// Records and plans a program on BGV.
 ///
 /// # Errors
@@ -142,7 +165,21 @@ pub(crate) fn planned_modular(
     Ok((recording, plan))
 }
 
-/// The same, and how fast keys come from a directory, where a program may keep some there.
+/// Records and plans a question to a table.
+///
+/// # Errors
+/// Those of recording.
+pub(crate) fn planned_query(
+    dev: &AnyDevice,
+    built: &BuiltQuery,
+) -> limbwise_runtime::Result<(QueryRecording, QueryPlan)> {
+    let calibration = calibrated_for_query(dev, built)?;
+    let recording = recorded_query(built)?;
+    let plan = query::plan(&built.program, &built.preset, &recording, &calibration)?;
+    Ok((recording, plan))
+}
+
+/// As [`calibrated`], and how fast keys come from a directory, where a program may keep some there.
 ///
 /// # Errors
 /// As [`calibrated`], or a directory that cannot be written to.

@@ -1,8 +1,8 @@
 //! What can go wrong by a user's mistake, in words that say what, got, wanted and the next step.
 
 use crate::{
-    bgv::BgvError, bridge::BridgeError, ckks::tensor::TensorError, params::ParamsError, rlwe::KeyName,
-    tfhe::TfheError, wire::WireError,
+    bgv::BgvError, bridge::BridgeError, ckks::tensor::TensorError, params::ParamsError, rlwe::KeyName, tfhe::TfheError,
+    wire::WireError,
 };
 use limbwise_device::{Fault, RingError};
 use limbwise_math::sampling::EntropyError;

@@ -190,6 +190,17 @@ pub struct RingSummary {
     pub dnum: usize,
 }
 
+impl RingSummary {
+    pub(crate) fn of(params: &Params) -> Self {
+        Self {
+            log_n: params.log_n(),
+            log_qp: params.security().log_qp,
+            limbs: [params.limbs(params.top_level()), params.special().len()],
+            dnum: params.digits(params.top_level()).len(),
+        }
+    }
+}
+
 /// The level budget.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Levels {
@@ -241,12 +252,7 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         threads: host.threads,
         preset: preset.into(),
         security_bits: security.bits,
-        ring: RingSummary {
-            log_n: params.log_n(),
-            log_qp: security.log_qp,
-            limbs: [params.limbs(params.top_level()), params.special().len()],
-            dnum: params.digits(params.top_level()).len(),
-        },
+        ring: RingSummary::of(params),
         security,
         levels: Levels { fresh: params.top_level(), used: params.top_level() - left },
         levels_left: left,

@@ -11,6 +11,7 @@ pub(crate) mod machines;
 pub(crate) mod modular;
 pub(crate) mod params;
 pub(crate) mod plan;
+pub(crate) mod query;
 pub(crate) mod record;
 #[cfg(feature = "client")]
 pub(crate) mod run;

@@ -5,13 +5,13 @@ use crate::{
     files::Target,
     host::HostArgs,
     output::Output,
-    readings::{calibrated, planned, recorded, recorded_logic, recorded_modular},
+    readings::{calibrated, planned, recorded, recorded_logic, recorded_modular, recorded_query},
     text,
-    workload::{Workload, logic::BuiltLogic, modular::BuiltModular},
+    workload::{Workload, logic::BuiltLogic, modular::BuiltModular, query::BuiltQuery},
 };
 use limbwise::{
     params::Params,
-    rlwe::{KeyForm, KeyName, Requirements, key_bytes},
+    rlwe::{KeyForm, KeyName, KeyPlan, key_bytes},
 };
 use limbwise_apps::Modular as _;
 use limbwise_graph::{Counts, Graph};
@@ -82,17 +82,31 @@ pub(crate) struct Recorded {
     pub(crate) key_form: KeyForm,
     pub(crate) key_bytes: u64,
     pub(crate) keys: Vec<PlannedKey>,
+    /// Blind rotations of a program that has them; TFHE's two keys are then among the bytes, and not listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bootstrappings: Option<u64>,
+}
+
+/// The keys of a plan, each with its bytes.
+fn listed_keys(params: &Params, plan: &KeyPlan) -> Vec<PlannedKey> {
+    let key = |(name, &level): (&KeyName, &usize)| PlannedKey {
+        name: name.describe(params.log_n()),
+        level,
+        bytes: key_bytes(params, *name, level, plan.form),
+    };
+    plan.required.iter().map(key).collect()
 }
 
 impl Record {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let target = self.out.as_deref().map(Target::new).transpose()?;
         let operations = self.operations.as_deref().map(Target::new).transpose()?;
-        if let Some(built) = self.workload.logic()? {
-            if operations.is_some() {
-                let text = "--operations: lists are of operations on CKKS ciphertexts, and this workload is on TFHE";
-                return Err(Mistake(text.into()).into());
-            }
+        let (logic, query) = (self.workload.logic()?, self.workload.query()?);
+        if operations.is_some() && (logic.is_some() || query.is_some()) {
+            let text = "--operations: lists are of operations on CKKS ciphertexts, and this workload is on TFHE";
+            return Err(Mistake(text.into()).into());
+        }
+        if let Some(built) = logic {
             return self.logic(&built, target);
         }
         if let Some(built) = self.workload.modular()? {
@@ -101,6 +115,9 @@ impl Record {
                 return Err(Mistake(text.into()).into());
             }
             return self.modular(&built, target);
+        }
+        if let Some(built) = query {
+            return self.query(&built, target);
         }
         let built = self.workload.build(None)?;
         let (way, recording) = match &built.ways[..] {
@@ -123,7 +140,7 @@ impl Record {
         if let Some(target) = target {
             target.write(&write_graph(Vec::new(), &recording.graph)?)?;
         }
-        self.report(&built.preset, built.params(), &recording.graph, (&recording.keys.required, recording.keys.form))
+        self.report(&built.preset, built.params(), &recording.graph, &recording.keys)
     }
 
     /// A program on BGV.
@@ -133,30 +150,21 @@ impl Record {
             target.write(&write_graph(Vec::new(), &recording.graph)?)?;
         }
         let params = built.program.params().rlwe();
-        self.report(&built.preset, params, &recording.graph, (&recording.required, KeyForm::Stored))
+        let keys = KeyPlan { required: recording.required, form: KeyForm::Stored };
+        self.report(&built.preset, params, &recording.graph, &keys)
     }
 
     /// What was recorded of a program with evaluation keys.
-    fn report(
-        &self,
-        preset: &str,
-        params: &Params,
-        graph: &Graph,
-        (required, form): (&Requirements, KeyForm),
-    ) -> anyhow::Result<()> {
-        let key = |(name, &level): (&KeyName, &usize)| PlannedKey {
-            name: name.describe(params.log_n()),
-            level,
-            bytes: key_bytes(params, *name, level, form),
-        };
-        let keys: Vec<PlannedKey> = required.iter().map(key).collect();
+    fn report(&self, preset: &str, params: &Params, graph: &Graph, plan: &KeyPlan) -> anyhow::Result<()> {
+        let keys = listed_keys(params, plan);
         let done = Recorded {
             preset: preset.to_owned(),
             nodes: graph.nodes().len(),
             counts: graph.counts(),
-            key_form: form,
+            key_form: plan.form,
             key_bytes: keys.iter().map(|k| k.bytes).sum(),
             keys,
+            bootstrappings: None,
         };
         let listed = if self.keys { text::record::keys(&done) } else { String::new() };
         Output::plain(self.json).report(&done, &(text::record::render(&done) + &listed))
@@ -177,5 +185,25 @@ impl Record {
             bootstrappings: recording.rotations,
         };
         Output::plain(self.json).report(&done, &text::record::logic(&done))
+    }
+
+    /// A question to a table.
+    fn query(&self, built: &BuiltQuery, target: Option<Target>) -> anyhow::Result<()> {
+        let recording = recorded_query(built)?;
+        if let Some(target) = target {
+            target.write(&write_graph(Vec::new(), &recording.graph)?)?;
+        }
+        let traffic = recording.graph.traffic();
+        let done = Recorded {
+            preset: built.preset.clone(),
+            nodes: recording.graph.nodes().len(),
+            counts: recording.graph.counts(),
+            key_form: recording.keys.form,
+            key_bytes: traffic.bootstrap_keys.declared + traffic.evaluation_keys.declared,
+            keys: listed_keys(built.program.params().ckks(), &recording.keys),
+            bootstrappings: Some(recording.rotations),
+        };
+        let listed = if self.keys { text::record::keys(&done) } else { String::new() };
+        Output::plain(self.json).report(&done, &(text::record::render(&done) + &listed))
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod logic;
 mod logreg;
 mod lola;
 pub(crate) mod modular;
+pub(crate) mod query;
 mod resnet;
 
 use crate::{failure::Mistake, files::read_small};
@@ -141,10 +142,33 @@ pub(crate) enum Workload {
     ///   bgv-mul --preset bgv-n13 --limbs 3                        another set, its first three primes
     #[command(verbatim_doc_comment)]
     BgvMul(modular::BgvMulArgs),
+    /// Query 6 of TPC-H on an encrypted lineitem: comparisons on TFHE, the sum on CKKS
+    ///
+    /// SELECT sum(l_extendedprice * l_discount) FROM lineitem WHERE l_shipdate >= date '1994-01-01' AND l_shipdate < date
+    /// '1995-01-01' AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24. Rows come from TPC-H's generator, or from a
+    /// file. Which rows pass is decided exactly, by programmable bootstrapping; their bits become slots, and the sum is
+    /// compared with exact integer arithmetic.
+    ///
+    /// Examples:
+    ///   tpch-q6                                                   the shipped 1024 rows
+    ///   tpch-q6 --rows 4096                                       the first 4096 rows of scale factor 1
+    ///   tpch-q6 --data lineitem.tbl --rows 2000                   rows of one's own: .tbl, CSV or Parquet
+    #[command(name = "tpch-q6", verbatim_doc_comment)]
+    TpchQ6(query::TpchArgs),
+    /// A question in SQL to an encrypted table: filter and sum over one CSV or Parquet file
+    ///
+    /// SELECT SUM(a * b) or COUNT(*) FROM table WHERE conditions joined by AND: columns of integers, decimals and dates
+    /// compared with constants (=, <, <=, >, >=, BETWEEN). Factors of the sum are columns, or a number plus or minus one.
+    ///
+    /// Examples:
+    ///   query --sql "SELECT SUM(price * (1 - rebate)) FROM sales WHERE day >= date '2026-01-01'" --data sales.csv
+    ///   query --sql "SELECT COUNT(*) FROM sales WHERE amount < 24" --data sales.parquet --domain amount=0..1000
+    #[command(verbatim_doc_comment)]
+    Query(query::QueryArgs),
 }
 
 /// Said by verbs that are for programs on slots alone.
-const NOT_ON_SLOTS: &str = "this verb takes programs on slots (CKKS); those on TFHE (pbs) and BGV (bgv-mul) are run, planned, \
+const NOT_ON_SLOTS: &str = "this verb takes programs on slots (CKKS); pbs, gates, bgv-mul, tpch-q6 and query are run, planned, \
                             timed and recorded: limbwise run pbs";
 
 /// Refuses options that only programs on slots have.
@@ -153,6 +177,15 @@ const NOT_ON_SLOTS: &str = "this verb takes programs on slots (CKKS); those on T
 /// [`Mistake`] if one is given.
 pub(crate) fn not_on_slots(given: bool) -> Result<(), Mistake> {
     let text = "--memory, --key-dir, --checkpoint and --shadow are for programs on slots (CKKS): leave them out for TFHE and BGV";
+    if given { Err(Mistake(text.into())) } else { Ok(()) }
+}
+
+/// Refuses options that questions to tables do not have.
+///
+/// # Errors
+/// [`Mistake`] if one is given.
+pub(crate) fn not_for_questions(given: bool) -> Result<(), Mistake> {
+    let text = "--memory, --key-dir and --shadow are for programs on slots (CKKS): leave them out for a query";
     if given { Err(Mistake(text.into())) } else { Ok(()) }
 }
 
@@ -317,7 +350,9 @@ impl Workload {
             Self::Helr(args) => Data::Helr(args.data.remembered()),
             Self::Lola(args) => Data::Lola(args.data.remembered()),
             Self::Resnet20(args) => Data::Resnet(args.data.remembered()),
-            Self::Pbs(_) | Self::Gates(_) | Self::BgvMul(_) => unreachable!("refused when it was built"),
+            Self::Pbs(_) | Self::Gates(_) | Self::BgvMul(_) | Self::TpchQ6(_) | Self::Query(_) => {
+                unreachable!("refused when it was built")
+            }
         }
     }
 
@@ -333,7 +368,9 @@ impl Workload {
             Self::Helr(args) => args.build(memory),
             Self::Lola(args) => args.build(memory),
             Self::Resnet20(args) => args.build(memory),
-            Self::Pbs(_) | Self::Gates(_) | Self::BgvMul(_) => Err(Mistake(NOT_ON_SLOTS.into()).into()),
+            Self::Pbs(_) | Self::Gates(_) | Self::BgvMul(_) | Self::TpchQ6(_) | Self::Query(_) => {
+                Err(Mistake(NOT_ON_SLOTS.into()).into())
+            }
         }
     }
 
@@ -356,6 +393,18 @@ impl Workload {
     pub(crate) fn modular(&self) -> anyhow::Result<Option<modular::BuiltModular>> {
         match self {
             Self::BgvMul(args) => args.build().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The program, if it is a question to a table.
+    ///
+    /// # Errors
+    /// A question that cannot be asked, data that cannot be read, parameters that are refused.
+    pub(crate) fn query(&self) -> anyhow::Result<Option<query::BuiltQuery>> {
+        match self {
+            Self::TpchQ6(args) => args.build().map(Some),
+            Self::Query(args) => args.build().map(Some),
             _ => Ok(None),
         }
     }

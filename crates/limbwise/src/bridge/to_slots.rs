@@ -88,6 +88,12 @@ impl<D: Device> Bridge<D> {
         self.boot.bytes() + self.monomials.bytes()
     }
 
+    /// Bytes that the host takes for clear maps.
+    #[must_use]
+    pub fn host_bytes(&self) -> u64 {
+        self.boot.host_bytes()
+    }
+
     /// The flags as real slots, 0 or 1, row r in slot [`BridgePlan::slot_of`] r; slots without a row are 0.
     ///
     /// Shape:  any batch up to the slots → a batch of one at the output level.

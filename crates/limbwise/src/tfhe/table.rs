@@ -79,6 +79,12 @@ impl Table {
         Ok(Self { reading: Reading::Signed, ..Self::integers(params, f)? })
     }
 
+    /// `value` for messages with a property, 0 for the others; a value beyond the messages is for the bridge alone.
+    pub(crate) fn flags(params: &TfheParams, value: i64, property: impl Fn(u64) -> bool) -> Self {
+        let entries = (0..params.space()).map(|m| if property(m) { value } else { 0 }).collect();
+        Self { entries, reading: Reading::Whole }
+    }
+
     /// 2, 4, … tables that share a blind rotation for messages below space divided by their number: the boxes of messages
     /// that do not occur hold the other tables, and each is extracted where its boxes begin. It costs no noise.
     ///
