@@ -1,10 +1,11 @@
 //! UPMEM: DRAM whose chips have processors (DPUs), driven by the host. Source: \[DRA\].
 //!
 //! A DPU takes what the assembled kernels take ([`Slots`]), on as many tasklets as it runs. Read in this order: `numbers`,
-//! `slots`, `layout` (what stands where, cycles of a DPU), `flow` (the program in time), `place` and `cut` (who does what).
+//! `slots`, `layout` (what stands where, cycles of a DPU), `costs`, `flow` (the program in time), `place` and `cut` (who does what).
 //! What DPUs have no kernel for, above all base conversion, which needs residues of several moduli, the host does, and
 //! its operands and results pass over the link.
 
+mod costs;
 mod cut;
 mod flow;
 mod layout;
@@ -23,7 +24,8 @@ use crate::{
     scratchpad::OffChip,
     spec::Spec,
 };
-use flow::{Costs, DPUS, HOST, LINK, TICK_SECONDS};
+use costs::{Costs, Group, is_work};
+use flow::{DPUS, HOST, LINK, TICK_SECONDS};
 use limbwise_graph::{Graph, NodeId, Op};
 use numbers::{Numbers, Offload, Preset, Where};
 use std::collections::BTreeMap;
@@ -68,6 +70,12 @@ impl Upmem {
     #[must_use]
     pub fn multiplications(&self) -> [u64; 2] {
         self.slots.multiplications()
+    }
+
+    /// Cycles of the compiler's own multiplication.
+    #[must_use]
+    pub fn native_cycles(&self) -> u64 {
+        self.numbers.routines.native_cycles
     }
 
     /// A program in time, and who does what: as the policy says, where that is "hybrid" the best of both and each alone.
@@ -133,7 +141,7 @@ impl Upmem {
     /// Kernels at lengths at which nobody ran them.
     fn scaled(&self, graph: &Graph) -> Vec<String> {
         let mut found: BTreeMap<(&str, u64), u64> = BTreeMap::new();
-        for id in graph.ids().filter(|&id| flow::is_work(graph.node(id).op())) {
+        for id in graph.ids().filter(|&id| is_work(graph.node(id).op())) {
             let n = 1 << graph.shape(id).ring.log_n();
             if let Some(name) = slots::kernel_of(graph.node(id).op())
                 && let Some(run) = self.slots.scaled_from(name, n)
@@ -214,11 +222,11 @@ impl Machine for Upmem {
 
     /// Of a node by itself on the DPUs, or on the host where they have no kernel.
     fn cost(&self, graph: &Graph, id: NodeId) -> Vec<Stage> {
-        if !flow::is_work(graph.node(id).op()) {
+        if !is_work(graph.node(id).op()) {
             return vec![];
         }
         let costs = Costs::new(graph, self);
-        let alone = flow::Group::alone(id);
+        let alone = Group::alone(id);
         let (unit, ticks) = match costs.on_dpus(&alone) {
             true => (DPUS, costs.dpu_ticks(&alone).0),
             false => (HOST, costs.host_ticks(id)),

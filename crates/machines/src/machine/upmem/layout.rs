@@ -134,20 +134,20 @@ pub(super) fn room_bytes(numbers: &Numbers, n: u64) -> u64 {
 
 /// Cycles of a DPU for so many sub-polynomials.
 ///
-/// The pipeline issues one instruction a cycle, a tasklet one in so many; the DMA engine serves one tasklet at a time and
-/// that tasklet waits. The slowest of the three decides: pipeline, engine, one tasklet by itself.
+/// Tasklets take pieces in waves. The pipeline issues one instruction a cycle, a tasklet one in so many; the DMA engine
+/// serves one tasklet at a time, which waits. The slowest of the three decides: pipeline, engine, one tasklet by itself. At
+/// first all tasklets wait for the engine together, which later waves hide. `crates/upmem` holds the same form to runs of
+/// its interpreter.
 pub(super) fn cycles(demand: &Demand, sub_polynomials: u64, numbers: &Numbers) -> u64 {
     let (tasklets, every) = (numbers.dpu.tasklets, numbers.dpu.issue_every_cycles);
-    if !demand.coarse {
-        let (issue, dma) = (demand.issue * sub_polynomials, demand.dma * sub_polynomials);
-        let alone = (every * issue + dma).div_ceil(tasklets);
-        return issue.max(dma).max(alone);
-    }
+    let (issue, engine) = (demand.issue / demand.pieces, demand.dma / demand.pieces);
     let wave = |active: u64| match active {
         0 => 0,
-        _ => (active * demand.issue).max(active * demand.dma).max(every * demand.issue + demand.dma),
+        _ => (active * issue).max(active * engine).max(every * issue + engine),
     };
-    (sub_polynomials / tasklets) * wave(tasklets) + wave(sub_polynomials % tasklets)
+    let pieces = sub_polynomials * demand.pieces;
+    let first = pieces.min(tasklets) * engine * demand.pieces / demand.chunks;
+    (pieces / tasklets) * wave(tasklets) + wave(pieces % tasklets) + first
 }
 
 /// Consecutive operations that one launch does side by side: transforms of one kind that do not wait for one another, so

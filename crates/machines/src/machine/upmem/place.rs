@@ -6,8 +6,8 @@
 //! whatever then proves slower than one place alone gives way to that.
 
 use super::{
+    costs::Costs,
     cut::{Network, SINK, SOURCE},
-    flow::Costs,
     numbers::Where,
 };
 use crate::program::TaskKind;

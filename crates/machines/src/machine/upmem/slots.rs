@@ -57,8 +57,10 @@ pub(super) struct Demand {
     pub(super) issue: u64,
     /// Cycles of the DMA engine.
     pub(super) dma: u64,
-    /// Whether one tasklet does a sub-polynomial, or all of them together.
-    pub(super) coarse: bool,
+    /// Pieces that tasklets share out: one of a transform, chunks of all else.
+    pub(super) pieces: u64,
+    /// Chunks of a sub-polynomial.
+    pub(super) chunks: u64,
     /// Launches where stages are launched one by one.
     pub(super) stages: u64,
 }
@@ -70,10 +72,11 @@ pub(super) fn kernel_of(op: Op) -> Option<&'static str> {
         Op::Intt => "intt",
         Op::Mul => "mul",
         Op::MulAcc => "mul-acc",
-        Op::Add | Op::AddAssign | Op::ShiftLimbs => "add",
+        Op::Add | Op::AddAssign => "add",
         Op::Sub => "sub",
         Op::Neg => "neg",
         Op::ScaleLimbs => "scale",
+        Op::ShiftLimbs => "shift",
         Op::Automorphism => "automorphism",
         _ => return None,
     })
@@ -145,7 +148,14 @@ impl Slots {
         let coarse = is_transform(name);
         let dma =
             if stage { kernel.dma_by_stage(coarse.then_some(stages), &numbers.dma) } else { kernel.dma(&numbers.dma) };
-        Some(Demand { issue, dma, coarse: coarse && !stage, stages: if coarse { stages } else { 1 } })
+        let chunks = self.chunks(n);
+        let pieces = if coarse && !stage { 1 } else { chunks };
+        Some(Demand { issue, dma, pieces, chunks, stages: if coarse { stages } else { 1 } })
+    }
+
+    /// Chunks in which element-wise kernels take a sub-polynomial: writes of one that has one result.
+    pub(super) fn chunks(&self, n: u64) -> u64 {
+        self.nearest("neg", n).map_or(1, |kernel| kernel.at(n).dma_writes.max(1))
     }
 }
 
