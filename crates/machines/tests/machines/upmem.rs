@@ -262,3 +262,35 @@ fn the_whole_experiment_is_a_closed_form() {
     println!("32768 ciphertexts in {:?}: {report}", start.elapsed());
     assert!(report.notes.iter().any(|n| n.starts_with("3 moduli each modulus on ranks of its own")), "{report}");
 }
+
+/// Launches of real DPU programs, interpreted, beside the model with the table that such runs wrote.
+#[test]
+fn the_model_takes_what_the_interpreter_counts() {
+    use limbwise_upmem::{Form, Preset, exact::Bench, kernels::frame::Operation};
+    let q = limbwise_math::modulus::Modulus::new(ntt_primes_below(10, 27, 1, &[]).unwrap()[0]);
+    let spec = Spec::load("upmem").unwrap().with_overrides(&BARE).unwrap();
+    let spec = spec.with_overrides(&[("dpus", "1"), ("tasklets", "16")]).unwrap();
+    for (operation, ciphertexts) in
+        [(Operation::Ntt, 1), (Operation::Ntt, 8), (Operation::Intt, 9), (Operation::Mul, 2), (Operation::Add, 40)]
+    {
+        let dev = Recorder::new(Null::default());
+        let ring = ring(&dev, 10, 1, 27);
+        let shape = Shape::eval(&ring, ring.full()).with_batch(2 * ciphertexts);
+        let coeff = shape.clone().with_domain(Domain::Coeff);
+        let read = |shape| dev.upload(shape, Role::Ciphertext, &|_, _| unreachable!());
+        let result = match operation {
+            Operation::Ntt => dev.ntt(read(&coeff)),
+            Operation::Intt => dev.intt(read(&shape)),
+            Operation::Mul => dev.mul(&read(&shape), &read(&shape)),
+            _ => dev.add(&read(&shape), &read(&shape)),
+        };
+        let graph = dev.graph();
+        drop(result);
+        let model = cycles(&time(&graph, &spec).unwrap());
+        let mut bench = Bench::new(Preset::v1b(), Form::default(), q, 10).unwrap();
+        let jobs = (0..2 * ciphertexts).map(|i| bench.job(operation, 3 * u32::try_from(i).unwrap(), 1)).collect();
+        let exact = bench.run(&[(operation, jobs)], 16).unwrap().cycles as f64;
+        println!("{operation:?}, {ciphertexts}: {model} cycles, interpreted {exact}");
+        assert!((model / exact - 1.0).abs() < 0.02, "{operation:?}, {ciphertexts}: {model} cycles, interpreted {exact}");
+    }
+}
