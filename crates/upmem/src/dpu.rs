@@ -9,6 +9,7 @@ use crate::{
     execute::{Machine, Next, Tasklet},
     isa::DMA_BYTES,
 };
+use std::ops::Range;
 
 /// The numbers of a DPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,12 +126,6 @@ pub enum Trap {
         /// Instructions run.
         slots: u64,
     },
-    /// A program that holds what does not fit its place.
-    #[error("the host found {wanted} bytes of room")]
-    Room {
-        /// Bytes there are.
-        wanted: u32,
-    },
 }
 
 /// A trap with its place.
@@ -206,6 +201,12 @@ impl Dpu {
         Self { preset, number, machine, patience: u64::MAX }
     }
 
+    /// Its name in faults.
+    #[must_use]
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
     /// Its numbers.
     #[must_use]
     pub fn preset(&self) -> &Preset {
@@ -230,6 +231,15 @@ impl Dpu {
         let place = self.machine.mram(address, words.len()).map_err(|trap| self.fault(0, 0, address, trap))?;
         words.copy_from_slice(&self.machine.mram[place]);
         Ok(())
+    }
+
+    /// Zeros over parts of MRAM, given by their addresses.
+    pub(crate) fn clear_mram(&mut self, parts: impl Iterator<Item = Range<u32>>) {
+        let used = self.machine.mram.len();
+        for part in parts {
+            let [from, to] = [part.start, part.end].map(|at| (at as usize / 4).min(used));
+            self.machine.mram[from..to].fill(0);
+        }
     }
 
     /// The words of WRAM.
