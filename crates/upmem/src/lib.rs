@@ -9,6 +9,7 @@
 //! [`options`], [`device`], [`link`].
 
 pub mod assembler;
+mod clock;
 mod closed;
 pub mod device;
 pub mod dpu;
