@@ -1,6 +1,8 @@
 //! What can go wrong by a user's mistake, in words that say what, got, wanted and the next step.
 
-use crate::{ckks::tensor::TensorError, params::ParamsError, rlwe::KeyName, tfhe::TfheError, wire::WireError};
+use crate::{
+    bgv::BgvError, ckks::tensor::TensorError, params::ParamsError, rlwe::KeyName, tfhe::TfheError, wire::WireError,
+};
 use limbwise_device::{Fault, RingError};
 use limbwise_math::sampling::EntropyError;
 
@@ -35,6 +37,9 @@ pub enum Error {
     /// Messages, tables and keys of TFHE that do not go together.
     #[error(transparent)]
     Tfhe(#[from] TfheError),
+    /// Integers and noise of BGV that do not go together.
+    #[error(transparent)]
+    Bgv(#[from] BgvError),
     /// What was decrypted cannot be right.
     #[error(transparent)]
     Decrypt(#[from] DecryptError),

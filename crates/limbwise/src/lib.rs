@@ -4,8 +4,9 @@
 //! [`Device`](limbwise_device::Device).
 //! Stays out: kernels, machine models, files of workloads, threads. Secret keys exist only under the feature `client`.
 //!
-//! Read in this order: [`params`], [`rlwe`], [`ckks`], [`tfhe`], [`wire`].
+//! Read in this order: [`params`], [`rlwe`], [`ckks`], [`bgv`], [`tfhe`], [`wire`].
 
+pub mod bgv;
 pub mod ckks;
 pub mod error;
 pub mod params;
