@@ -4,9 +4,11 @@
 //! Stays out: concrete devices, printing.
 //!
 //! Read in this order: [`program`] (what a workload is), [`client`], [`data`] (loaders), [`logreg`], [`helr`], [`linear`], [`lola`],
-//! [`bootstrap`], [`resnet`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`].
+//! [`bootstrap`], [`resnet`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`];
+//! [`modular`] (what one on BGV is), [`bgv_mul`].
 
 pub mod any;
+pub mod bgv_mul;
 pub mod bootstrap;
 pub mod client;
 pub mod data;
@@ -17,6 +19,7 @@ pub mod linear;
 pub mod logic;
 pub mod logreg;
 pub mod lola;
+pub mod modular;
 pub mod pbs;
 pub mod program;
 pub mod resnet;
@@ -25,6 +28,7 @@ pub use any::{AnyClient, AnyProgram};
 pub use client::{Accuracy, Client, Conclusion};
 pub use description::Description;
 pub use logic::{AnyLogic, Logic, Messages};
+pub use modular::{AnyModular, Integers, Modular};
 pub use program::{Array, Details, Encryption, Input, Journal, Observer, Program, State};
 
 /// A file or folder of the shared public data, for tests: under `LIMBWISE_DATA`, else under `../shared/data` beside

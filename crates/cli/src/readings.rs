@@ -4,7 +4,7 @@ use crate::{
     failure::Mistake,
     progress::note,
     text::{self, units},
-    workload::{Built, logic::BuiltLogic},
+    workload::{Built, logic::BuiltLogic, modular::BuiltModular},
 };
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::Program;
@@ -16,6 +16,7 @@ use limbwise_runtime::{
     frontier::{Budget, Row, Survey, Way, survey},
     host::{available_memory_bytes, resident_memory_bytes},
     logic::{self, LogicPlan, LogicRecording},
+    modular::{self, ModularPlan, ModularRecording},
     record,
 };
 use std::{
@@ -112,6 +113,32 @@ pub(crate) fn planned_logic(
     let calibration = calibrated_for_logic(dev, built.log_n())?;
     let recording = recorded_logic(built)?;
     let plan = logic::plan(&built.program, &built.preset, &recording, &calibration)?;
+    Ok((recording, plan))
+}
+
+/// Records a program on BGV.
+///
+/// # Errors
+/// What the scheme refuses.
+pub(crate) fn recorded_modular(built: &BuiltModular) -> limbwise_runtime::Result<ModularRecording> {
+    let start = Instant::now();
+    let recording = modular::record(&built.program)?;
+    let (nodes, seconds) = (recording.graph.nodes().len(), units::seconds(start.elapsed().as_secs_f64()));
+    note(&format!("recorded {} operations in {seconds}", units::count(nodes as u64)));
+    Ok(recording)
+}
+
+/// Records and plans a program on BGV.
+///
+/// # Errors
+/// Those of recording.
+pub(crate) fn planned_modular(
+    dev: &AnyDevice,
+    built: &BuiltModular,
+) -> limbwise_runtime::Result<(ModularRecording, ModularPlan)> {
+    let calibration = calibrated(dev, built.log_n())?;
+    let recording = recorded_modular(built)?;
+    let plan = modular::plan(&built.program, &built.preset, &recording, &calibration)?;
     Ok((recording, plan))
 }
 

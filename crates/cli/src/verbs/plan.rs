@@ -3,7 +3,7 @@
 use crate::{
     host::{HostArgs, MemoryArgs},
     output::OutputArgs,
-    readings::{calibrated_with_disk, planned, planned_logic},
+    readings::{calibrated_with_disk, planned, planned_logic, planned_modular},
     text,
     workload::{Workload, not_on_slots},
 };
@@ -48,6 +48,11 @@ impl Plan {
             not_on_slots(self.memory.is_given())?;
             let (_, plan) = planned_logic(&dev, &built)?;
             return output.report(&plan, &text::logic::plan(&plan));
+        }
+        if let Some(built) = self.workload.modular()? {
+            not_on_slots(self.memory.is_given())?;
+            let (_, plan) = planned_modular(&dev, &built)?;
+            return output.report(&plan, &text::modular::plan(&plan));
         }
         let built = self.workload.build(self.memory.most)?;
         let calibration = calibrated_with_disk(&dev, &built, &self.memory.key_dir())?;

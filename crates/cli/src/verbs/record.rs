@@ -5,12 +5,16 @@ use crate::{
     files::Target,
     host::HostArgs,
     output::Output,
-    readings::{calibrated, planned, recorded, recorded_logic},
+    readings::{calibrated, planned, recorded, recorded_logic, recorded_modular},
     text,
-    workload::{Workload, logic::BuiltLogic},
+    workload::{Workload, logic::BuiltLogic, modular::BuiltModular},
 };
-use limbwise::rlwe::{KeyForm, key_bytes};
-use limbwise_graph::Counts;
+use limbwise::{
+    params::Params,
+    rlwe::{KeyForm, KeyName, Requirements, key_bytes},
+};
+use limbwise_apps::Modular as _;
+use limbwise_graph::{Counts, Graph};
 use limbwise_runtime::{
     exchange::{heracles, jsonl, listed},
     files::write_graph,
@@ -91,6 +95,13 @@ impl Record {
             }
             return self.logic(&built, target);
         }
+        if let Some(built) = self.workload.modular()? {
+            if operations.is_some() {
+                let text = "--operations: lists are of operations on CKKS ciphertexts, and this workload is on BGV";
+                return Err(Mistake(text.into()).into());
+            }
+            return self.modular(&built, target);
+        }
         let built = self.workload.build(None)?;
         let (way, recording) = match &built.ways[..] {
             [way] => (*way, recorded(&built.program(*way), *way)?),
@@ -112,17 +123,37 @@ impl Record {
         if let Some(target) = target {
             target.write(&write_graph(Vec::new(), &recording.graph)?)?;
         }
-        let (params, form) = (built.params(), recording.keys.form);
-        let key = |(name, &level): (&limbwise::rlwe::KeyName, &usize)| PlannedKey {
+        self.report(&built.preset, built.params(), &recording.graph, (&recording.keys.required, recording.keys.form))
+    }
+
+    /// A program on BGV.
+    fn modular(&self, built: &BuiltModular, target: Option<Target>) -> anyhow::Result<()> {
+        let recording = recorded_modular(built)?;
+        if let Some(target) = target {
+            target.write(&write_graph(Vec::new(), &recording.graph)?)?;
+        }
+        let params = built.program.params().rlwe();
+        self.report(&built.preset, params, &recording.graph, (&recording.required, KeyForm::Stored))
+    }
+
+    /// What was recorded of a program with evaluation keys.
+    fn report(
+        &self,
+        preset: &str,
+        params: &Params,
+        graph: &Graph,
+        (required, form): (&Requirements, KeyForm),
+    ) -> anyhow::Result<()> {
+        let key = |(name, &level): (&KeyName, &usize)| PlannedKey {
             name: name.describe(params.log_n()),
             level,
             bytes: key_bytes(params, *name, level, form),
         };
-        let keys: Vec<PlannedKey> = recording.keys.required.iter().map(key).collect();
+        let keys: Vec<PlannedKey> = required.iter().map(key).collect();
         let done = Recorded {
-            preset: built.preset.clone(),
-            nodes: recording.graph.nodes().len(),
-            counts: recording.graph.counts(),
+            preset: preset.to_owned(),
+            nodes: graph.nodes().len(),
+            counts: graph.counts(),
             key_form: form,
             key_bytes: keys.iter().map(|k| k.bytes).sum(),
             keys,

@@ -5,16 +5,16 @@ use crate::{
     host::{HostArgs, MemoryArgs},
     output::{Output, OutputArgs},
     progress::Progress,
-    readings::{Planned, calibrated_with_disk, planned, planned_logic},
+    readings::{Planned, calibrated_with_disk, planned, planned_logic, planned_modular},
     secrets::{SeedArgs, forget_seed},
     text,
     verbs::without_nulls,
-    workload::{Workload, logic::BuiltLogic, not_on_slots},
+    workload::{Workload, logic::BuiltLogic, modular::BuiltModular, not_on_slots},
 };
 use limbwise::ckks::ShadowBound;
 use limbwise_apps::Program as _;
 use limbwise_machines::{Spec, time};
-use limbwise_runtime::{AnyDevice, RunOptions, journal::Checkpoint, logic, run, session::Sides};
+use limbwise_runtime::{AnyDevice, RunOptions, journal::Checkpoint, logic, modular, run, session::Sides};
 use std::path::PathBuf;
 
 /// Run a program on encrypted data, beside its clear twin
@@ -78,6 +78,10 @@ impl Run {
             not_on_slots(self.memory.is_given() || self.checkpoint.is_some() || self.options().shadow.is_some())?;
             return self.logic(&dev, &built, output);
         }
+        if let Some(built) = self.workload.modular()? {
+            not_on_slots(self.memory.is_given() || self.checkpoint.is_some() || self.options().shadow.is_some())?;
+            return self.modular(&dev, &built, output);
+        }
         let built = self.workload.build(self.memory.most)?;
         let calibration = calibrated_with_disk(&dev, &built, &self.memory.key_dir())?;
         let Planned { way, recording, plan } = planned(&built, &calibration, self.memory.most)?;
@@ -127,6 +131,23 @@ impl Run {
         match report.wrong {
             0 => Ok(()),
             wrong => Err(WrongMessages { wrong, all: report.messages }.into()),
+        }
+    }
+
+    /// A program on BGV.
+    fn modular(&self, dev: &AnyDevice, built: &BuiltModular, output: Output) -> anyhow::Result<()> {
+        let (recording, plan) = planned_modular(dev, built)?;
+        output.text(&text::modular::plan(&plan))?;
+        let mut progress = Progress::new(plan.seconds_predicted);
+        let tell = &mut |event| progress.tell(event);
+        let messages = built.messages();
+        let seeds = self.seed.of_run();
+        let report = modular::run(dev, (&built.program, &recording, &plan), &messages, &seeds, tell)?;
+        progress.finish();
+        output.report(&report, &text::modular::run(&report))?;
+        match report.wrong {
+            0 => Ok(()),
+            wrong => Err(WrongMessages { wrong, all: report.compared }.into()),
         }
     }
 

@@ -6,6 +6,7 @@ pub(crate) mod linear;
 pub(crate) mod logic;
 mod logreg;
 mod lola;
+pub(crate) mod modular;
 mod resnet;
 
 use crate::{failure::Mistake, files::read_small};
@@ -128,19 +129,30 @@ pub(crate) enum Workload {
     ///   gates --preset 2-2-p64 --batch 100                        other parameters, more bits
     #[command(verbatim_doc_comment)]
     Gates(logic::GatesArgs),
+    /// Products of many ciphertexts of exact integers, with the transforms before and after (BGV)
+    ///
+    /// Both operands are transformed, multiplied limb by limb (c0 = a0b0, c1 = a0b1 + a1b0, c2 = a1b1; no scaling, no
+    /// relinearization), and the products transformed back: what DRAMatic measures on processing-in-memory. A run decrypts
+    /// every product and compares all integers. A batch is one operation, so any number is planned and timed in no memory.
+    ///
+    /// Examples:
+    ///   bgv-mul                                                   16 products at N = 4096, 109 bits
+    ///   bgv-mul --n 8192 --ciphertexts 64 --step ntt              transforms of 64 ciphertexts alone
+    ///   bgv-mul --preset bgv-n13 --limbs 3                        another set, its first three primes
+    #[command(verbatim_doc_comment)]
+    BgvMul(modular::BgvMulArgs),
 }
 
 /// Said by verbs that are for programs on slots alone.
-const NOT_ON_SLOTS: &str = "this verb takes programs on slots (CKKS); pbs and gates are run, planned, timed and recorded: \
-                            limbwise run pbs";
+const NOT_ON_SLOTS: &str = "this verb takes programs on slots (CKKS); those on TFHE (pbs) and BGV (bgv-mul) are run, planned, \
+                            timed and recorded: limbwise run pbs";
 
 /// Refuses options that only programs on slots have.
 ///
 /// # Errors
 /// [`Mistake`] if one is given.
 pub(crate) fn not_on_slots(given: bool) -> Result<(), Mistake> {
-    let text =
-        "--memory, --key-dir, --checkpoint and --shadow are for programs on slots (CKKS): leave them out for TFHE";
+    let text = "--memory, --key-dir, --checkpoint and --shadow are for programs on slots (CKKS): leave them out for TFHE and BGV";
     if given { Err(Mistake(text.into())) } else { Ok(()) }
 }
 
@@ -305,7 +317,7 @@ impl Workload {
             Self::Helr(args) => Data::Helr(args.data.remembered()),
             Self::Lola(args) => Data::Lola(args.data.remembered()),
             Self::Resnet20(args) => Data::Resnet(args.data.remembered()),
-            Self::Pbs(_) | Self::Gates(_) => unreachable!("refused when it was built"),
+            Self::Pbs(_) | Self::Gates(_) | Self::BgvMul(_) => unreachable!("refused when it was built"),
         }
     }
 
@@ -321,7 +333,7 @@ impl Workload {
             Self::Helr(args) => args.build(memory),
             Self::Lola(args) => args.build(memory),
             Self::Resnet20(args) => args.build(memory),
-            Self::Pbs(_) | Self::Gates(_) => Err(Mistake(NOT_ON_SLOTS.into()).into()),
+            Self::Pbs(_) | Self::Gates(_) | Self::BgvMul(_) => Err(Mistake(NOT_ON_SLOTS.into()).into()),
         }
     }
 
@@ -333,6 +345,17 @@ impl Workload {
         match self {
             Self::Pbs(args) => args.build().map(Some),
             Self::Gates(args) => args.build().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The program, if it is one on BGV.
+    ///
+    /// # Errors
+    /// Parameters that are refused, data that cannot be read.
+    pub(crate) fn modular(&self) -> anyhow::Result<Option<modular::BuiltModular>> {
+        match self {
+            Self::BgvMul(args) => args.build().map(Some),
             _ => Ok(None),
         }
     }

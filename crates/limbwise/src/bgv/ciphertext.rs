@@ -4,7 +4,7 @@ use super::{
     noise::{Encryption, NoiseBound},
     params::BgvParams,
 };
-use limbwise_device::{Device, Handle as _, Role, Shape};
+use limbwise_device::{Device, Domain, Handle as _, Role, Shape};
 
 /// Encoded integers, one polynomial a batch entry.
 pub struct Plaintext<D: Device> {
@@ -48,10 +48,15 @@ impl<D: Device> Clone for Plaintext<D> {
 }
 
 impl<D: Device> Ciphertext<D> {
-    /// A fresh one by declaration, for devices that hold no words.
-    pub fn declared(dev: &D, params: &BgvParams, batch: usize, encryption: Encryption) -> Self {
-        let level = params.top_level();
+    /// A fresh batch at a level, in a domain, by declaration: for devices that hold no words.
+    pub fn declared(
+        dev: &D,
+        params: &BgvParams,
+        ([batch, level], domain): ([usize; 2], Domain),
+        encryption: Encryption,
+    ) -> Self {
         let shape = Shape::eval(params.rlwe().ring(), params.rlwe().basis(level)).with_batch(batch);
+        let shape = shape.with_domain(domain);
         let part = || dev.upload(&shape, Role::Ciphertext, &|_, _| unreachable!("a declared ciphertext has no words"));
         Self { parts: vec![part(), part()], level, factor: 1, noise: NoiseBound::fresh(params, encryption) }
     }

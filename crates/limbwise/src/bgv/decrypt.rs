@@ -55,6 +55,18 @@ pub fn read<D: HostRead>(dev: &D, encoder: &Encoder, key: &SecretKey, a: &Cipher
     Ok(Reading { messages, noise_bits, budget_bits: rlwe.log_modulus(a.level) - 1.0 - noise_bits })
 }
 
+/// The phases modulo every prime, in evaluation domain: what products and sums act on value by value, however much noise
+/// there is.
+///
+/// # Errors
+/// A device fault.
+pub fn phases<D: HostRead>(dev: &D, params: &BgvParams, key: &SecretKey, a: &Ciphertext<D>) -> Result<Vec<u64>> {
+    let rlwe = params.rlwe();
+    let words = dev.download(&dev.ntt(phase(dev, rlwe, key, &a.parts, rlwe.basis(a.level))))?;
+    dev.scrub();
+    Ok(words)
+}
+
 /// The slots of every message in the batch, exactly.
 ///
 /// # Errors

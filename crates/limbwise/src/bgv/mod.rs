@@ -29,12 +29,13 @@ pub mod rotation;
 pub use auto::Auto;
 pub use ciphertext::{Ciphertext, Plaintext};
 #[cfg(feature = "client")]
-pub use decrypt::{Reading, decrypt, read};
+pub use decrypt::{Reading, decrypt, phases, read};
 pub use encoder::Encoder;
 #[cfg(feature = "client")]
 pub use encrypt::{FreshCiphertext, encrypt, encrypt_from, encrypt_seeded, encrypt_seeded_from};
 pub use error::BgvError;
 pub use evaluator::Evaluator;
+pub use limbwise_math::modulus::Modulus;
 pub use linear::LinearTransform;
 pub use noise::Encryption;
 pub use params::{BgvLiteral, BgvParams};

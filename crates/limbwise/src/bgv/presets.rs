@@ -26,6 +26,13 @@ pub fn presets() -> Vec<BgvPreset> {
         dramatic("dramatic-2048", 11, 12289, &[27, 27], 1),
         dramatic("dramatic-4096", 12, 65537, &[28, 27, 27, 27], 1),
         dramatic("dramatic-8192", 13, 65537, &[32, 31, 31, 31, 31, 31, 31], 1),
+        // The 2018 standard has no such ring: by the guidelines of 2024, whose row has room for 1747 bits.
+        preset_of(
+            "dramatic-65536",
+            1,
+            "the largest set of DRAMatic; by the guidelines of 2024",
+            BgvLiteral::chain(16, 786_433, &[[32; 32].as_slice(), &[31; 7]].concat(), &[], 1),
+        ),
     ];
     [&wide()[..], &narrow(), &dramatic].concat()
 }

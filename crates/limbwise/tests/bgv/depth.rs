@@ -6,7 +6,7 @@ use limbwise::{
     params::PrimeChoice,
     rlwe::DeclaredKeys,
 };
-use limbwise_device::{Device, Null};
+use limbwise_device::{Device, Domain, Null};
 
 fn encryption(preset: &BgvPreset) -> Encryption {
     if preset.secret { Encryption::Secret } else { Encryption::Public }
@@ -32,7 +32,7 @@ fn every_preset_promises_the_depth_that_its_noise_allows() {
         let null = Null::default();
         let (keys, encoder) = (DeclaredKeys::all(&null, params.rlwe()), Encoder::new(&params));
         let auto = Auto::new(Evaluator::new(&null, &params, &keys), &encoder);
-        let fresh = Ciphertext::declared(&null, &params, 1, encryption(&preset));
+        let fresh = Ciphertext::declared(&null, &params, ([1, params.top_level()], Domain::Eval), encryption(&preset));
         let (found, error) = depth(&auto, fresh, |_| {});
         assert_eq!(found, preset.depth, "{}: {error}", preset.name);
         // Without keys a second product finds three polynomials.
