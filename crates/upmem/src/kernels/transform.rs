@@ -93,8 +93,15 @@ impl Way {
 
     /// Passes over pairs of chunks: log₂ of the distance of partners is r0, and in L_LOG_HALF.
     fn outer(&self, w: &mut Writer) {
-        let (name, log_chunk, bytes, butterflies) = (self.name, CHUNK.trailing_zeros(), 4 * CHUNK, 4 * BLOCK);
-        // Twiddles of a stage of m groups begin at number m, or at 1 + n − 2m: n − 2m is n/m·m − 2m.
+        self.outer_stage(w);
+        self.outer_pair(w);
+        self.call_outer(w);
+        self.outer_end(w);
+    }
+
+    /// A stage: distance in bytes, and where the twiddles of its m groups begin: at number m, or at 1 + n − 2m.
+    fn outer_stage(&self, w: &mut Writer) {
+        let (name, twiddles) = (self.name, self.twiddles);
         let begin = if self.forward {
             "lsl_add r2, r2, r1, 2"
         } else {
@@ -115,11 +122,19 @@ impl Way {
             lw r3, r22, L_LOG_HALF
             sub r2, r2, r3
             lsl r1, r1, r2                ; groups m = n / (2 half)
-            lw r2, r22, {}
+            lw r2, r22, {twiddles}
             {begin}
             sw r22, L_STAGE_TWIDDLES, r2
-            lw r10, r22, L_FIRST
-            pair_{name}:
+            lw r10, r22, L_FIRST"
+        ));
+    }
+
+    /// A pair of chunks, number r10: both and their twiddle into the buffers, and the run of butterflies set up.
+    fn outer_pair(&self, w: &mut Writer) {
+        let (name, log_chunk, bytes, twiddle) = (self.name, CHUNK.trailing_zeros(), 4 * CHUNK, 4 * BLOCK);
+        let (log_bytes, count) = (bytes.trailing_zeros(), bytes / 8 - 1);
+        w.lines(&format!(
+            "pair_{name}:
             lw r1, r22, L_PAIRS
             sub zero, r10, r1, geu, passed_{name}
             lw r1, r22, L_LOG_HALF
@@ -127,14 +142,14 @@ impl Way {
             lsr r4, r10, r1               ; group
             lsl r5, r4, r1
             add r5, r5, r10               ; chunk number of its first partner
-            lsl r5, r5, {}
+            lsl r5, r5, {log_bytes}
             lw r2, r22, L_SOURCE
             add r2, r2, r5
-            ldma r22, r2, {}
+            ldma r22, r2, {count}
             lw r3, r22, L_HALF_BYTES
             add r2, r2, r3
             add r7, r22, {bytes}
-            ldma r7, r2, {}
+            ldma r7, r2, {count}
             lw r2, r22, L_TARGET
             add r2, r2, r5
             sw r22, L_X_AT, r2
@@ -143,51 +158,40 @@ impl Way {
             lw r1, r22, L_STAGE_TWIDDLES
             lsl_add r1, r1, r4, 2
             and r2, r1, -8                ; a transfer begins at a multiple of 8
-            add r3, r22, {butterflies}
+            add r3, r22, {twiddle}
             ldma r3, r2, 0
             and r1, r1, 4
             add r1, r1, r22
-            lw r16, r1, {butterflies}
+            lw r16, r1, {twiddle}
             move r19, r22
             add r21, r22, {bytes}
-            move r12, r21",
-            self.twiddles,
-            bytes.trailing_zeros(),
-            bytes / 8 - 1,
-            bytes / 8 - 1,
+            move r12, r21"
         ));
-        self.call_outer(w);
+    }
+
+    /// Both chunks back, the next pair, the next stage.
+    fn outer_end(&self, w: &mut Writer) {
+        let (name, bytes, log_block) = (self.name, 4 * CHUNK, BLOCK.trailing_zeros());
+        let count = bytes / 8 - 1;
         w.lines(&format!(
             "lw r2, r22, L_X_AT
-            sdma r22, r2, {}
+            sdma r22, r2, {count}
             lw r2, r22, L_Y_AT
             add r7, r22, {bytes}
-            sdma r7, r2, {}
+            sdma r7, r2, {count}
             lw r1, r22, L_STEP
             add r10, r10, r1
             jump pair_{name}
             passed_{name}:
             lw r0, r22, L_TARGET
-            sw r22, L_SOURCE, r0",
-            bytes / 8 - 1,
-            bytes / 8 - 1
+            sw r22, L_SOURCE, r0"
         ));
         self.meet(w);
-        let log_block = BLOCK.trailing_zeros();
+        w.lines("lw r0, r22, L_LOG_HALF");
         w.lines(&if self.forward {
-            format!(
-                "lw r0, r22, L_LOG_HALF
-                sub r0, r0, 1
-                sub zero, r0, {log_block}, geu, outer_{name}"
-            )
+            format!("sub r0, r0, 1\nsub zero, r0, {log_block}, geu, outer_{name}")
         } else {
-            format!(
-                "lw r0, r22, L_LOG_HALF
-                add r0, r0, 1
-                lw r1, r22, H_LOG_N
-                sub zero, r0, r1, ltu, outer_{name}
-                jump done_{name}"
-            )
+            format!("add r0, r0, 1\nlw r1, r22, H_LOG_N\nsub zero, r0, r1, ltu, outer_{name}\njump done_{name}")
         });
     }
 
@@ -225,58 +229,62 @@ impl Way {
 
     /// The pass over blocks: number r10; r18 ends the block, r0 is log₂ of the distance of partners.
     fn inner(&self, w: &mut Writer) {
-        let (name, log_block, bytes) = (self.name, BLOCK.trailing_zeros(), 4 * BLOCK);
-        let log_inner = log_block - 1;
-        let (first, next) = if self.forward {
-            (format!("move r0, {log_inner}"), "sub r0, r0, 1, pl,")
-        } else {
-            ("move r0, 0".into(), "add r0, r0, 1\nsub zero, r0, 8, neq,")
-        };
-        assert_eq!(log_block, 8, "the text says so");
-        // Number of the block's first twiddle: (n / 256 + b)·m_b, or 1 + n − 2·(n / 256)·m_b + b·m_b with m_b groups a block.
-        let number = if self.forward {
-            "lw r4, r22, L_PAIRS
-            add r5, r4, r10"
-        } else {
-            "lw r4, r22, L_PAIRS
-            lsl_sub r5, r10, r4, 1"
-        };
-        let behind = if self.forward {
-            ""
-        } else {
-            "lw r4, r22, H_N
-            add r5, r5, r4
-            add r5, r5, 1"
-        };
-        let call = if self.forward { "cooley_tukey" } else { "gentleman_sande" };
+        let (name, bytes) = (self.name, 4 * BLOCK);
+        let (log_bytes, count) = (bytes.trailing_zeros(), bytes / 8 - 1);
+        let first = if self.forward { BLOCK.trailing_zeros() - 1 } else { 0 };
         w.lines(&format!(
             "blocks_{name}:
             lw r10, r22, L_FIRST
             block_{name}:
             lw r1, r22, L_PAIRS
             sub zero, r10, r1, geu, blocked_{name}
-            lsl r5, r10, {}
+            lsl r5, r10, {log_bytes}
             lw r2, r22, L_TARGET
             add r2, r2, r5
             sw r22, L_BLOCK_AT, r2
             lw r2, r22, L_SOURCE
             add r2, r2, r5
-            ldma r22, r2, {}
+            ldma r22, r2, {count}
             add r18, r22, {bytes}
-            {first}
-            stage_{name}:
+            move r0, {first}"
+        ));
+        self.inner_twiddles(w);
+        self.inner_groups(w);
+        w.lines(&format!(
+            "lw r2, r22, L_BLOCK_AT
+            sdma r22, r2, {count}
+            lw r1, r22, L_STEP
+            add r10, r10, r1
+            jump block_{name}
+            blocked_{name}:"
+        ));
+        self.after_blocks(w);
+    }
+
+    /// The twiddles of a stage within a block, m_b = 128 / half of them: from number (n / 256 + b)·m_b on, or from
+    /// 1 + n + (b − 2·n / 256)·m_b.
+    fn inner_twiddles(&self, w: &mut Writer) {
+        let (name, twiddles, bytes, log_inner) = (self.name, self.twiddles, 4 * BLOCK, BLOCK.trailing_zeros() - 1);
+        let (blocks, behind) = if self.forward {
+            ("add r5, r4, r10", "")
+        } else {
+            ("lsl_sub r5, r10, r4, 1", "lw r4, r22, H_N\nadd r5, r5, r4\nadd r5, r5, 1")
+        };
+        w.lines(&format!(
+            "stage_{name}:
             sw r22, L_LOG_HALF, r0
             sw r22, L_INDEX, r10
-            {number}
+            lw r4, r22, L_PAIRS
+            {blocks}
             rsub r1, r0, {log_inner}
-            lsl r5, r5, r1               ; times m_b = 128 / half
+            lsl r5, r5, r1
             {behind}
-            lw r2, r22, {}
+            lw r2, r22, {twiddles}
             lsl_add r2, r2, r5, 2
             and r5, r2, -8
             and r20, r2, 4
             sub r1, r1, 1, pl, long_{name}
-            move r1, 0                   ; one twiddle: a transfer has two
+            move r1, 0                    ; one twiddle: a transfer has two
             long_{name}:
             move r2, one
             lsl r2, r2, r1
@@ -284,10 +292,22 @@ impl Way {
             add r3, r22, {bytes}
             add r20, r20, r3
             lsl_add r3, r3, r2, 24
-            ldma r3, r5, 0
-            add r3, r0, 2
+            ldma r3, r5, 0"
+        ));
+    }
+
+    /// Group after group of a stage, then the next stage.
+    fn inner_groups(&self, w: &mut Writer) {
+        let (name, log_block) = (self.name, BLOCK.trailing_zeros());
+        let (call, next) = if self.forward {
+            ("cooley_tukey", format!("sub r0, r0, 1, pl, stage_{name}"))
+        } else {
+            ("gentleman_sande", format!("add r0, r0, 1\nsub zero, r0, {log_block}, neq, stage_{name}"))
+        };
+        w.lines(&format!(
+            "add r3, r0, 2
             move r2, one
-            lsl r10, r2, r3              ; bytes between partners
+            lsl r10, r2, r3               ; bytes between partners
             move r19, r22
             group_{name}:
             lw r16, r20, 0
@@ -299,19 +319,8 @@ impl Way {
             sub zero, r19, r18, ltu, group_{name}
             lw r10, r22, L_INDEX
             lw r0, r22, L_LOG_HALF
-            {next} stage_{name}
-            lw r2, r22, L_BLOCK_AT
-            sdma r22, r2, {}
-            lw r1, r22, L_STEP
-            add r10, r10, r1
-            jump block_{name}
-            blocked_{name}:",
-            bytes.trailing_zeros(),
-            bytes / 8 - 1,
-            self.twiddles,
-            bytes / 8 - 1
+            {next}"
         ));
-        self.after_blocks(w);
     }
 
     fn after_blocks(&self, w: &mut Writer) {
@@ -333,7 +342,8 @@ fn butterflies(w: &mut Writer) {
     w.lines("lw r9, r19, 0");
     add_mod(w, "r2", "r9", "r4");
     sub_mod(w, "r6", "r9", "r4");
-    next_butterfly(w, "cooley_tukey", "r2", "r6");
+    w.lines("sw r19, 0, r2\nsw r21, 0, r6");
+    next_butterfly(w, "cooley_tukey");
     for last in [false, true] {
         let name = if last { "gentleman_sande_last" } else { "gentleman_sande" };
         w.lines(&format!(
@@ -345,33 +355,19 @@ fn butterflies(w: &mut Writer) {
         sub_mod(w, "r0", "r9", "r4");
         w.lines("sw r19, 0, r2\nmove r1, r16");
         mul_by_prepared(w);
+        w.lines("sw r21, 0, r4");
         if last {
-            w.lines("sw r21, 0, r4\nlw r0, r19, 0\nmove r1, r20");
+            w.lines("lw r0, r19, 0\nmove r1, r20");
             mul_by_prepared(w);
-            w.lines(&format!(
-                "sw r19, 0, r4
-                add r19, r19, 4
-                add r21, r21, 4
-                sub zero, r19, r12, ltu, {name}
-                jump r8"
-            ));
-        } else {
-            w.lines(&format!(
-                "sw r21, 0, r4
-                add r19, r19, 4
-                add r21, r21, 4
-                sub zero, r19, r12, ltu, {name}
-                jump r8"
-            ));
+            w.lines("sw r19, 0, r4");
         }
+        next_butterfly(w, name);
     }
 }
 
-fn next_butterfly(w: &mut Writer, name: &str, x: &str, y: &str) {
+fn next_butterfly(w: &mut Writer, name: &str) {
     w.lines(&format!(
-        "sw r19, 0, {x}
-        sw r21, 0, {y}
-        add r19, r19, 4
+        "add r19, r19, 4
         add r21, r21, 4
         sub zero, r19, r12, ltu, {name}
         jump r8"
