@@ -99,6 +99,12 @@ impl Cuda {
         Self { pool: Pool::new(driver.clone()), driver, rings, fault, key_bytes }
     }
 
+    /// The GPU's architecture, such as `sm_90`.
+    #[must_use]
+    pub fn arch(&self) -> &str {
+        &self.properties().arch
+    }
+
     /// Bytes of the GPU's memory.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {

@@ -17,6 +17,8 @@ pub(crate) enum Place {
 pub(crate) struct Properties {
     /// For reports: the device's own name.
     pub(crate) name: String,
+    /// Its architecture as NVRTC names it.
+    pub(crate) arch: String,
     /// Bytes of its memory.
     pub(crate) memory_bytes: u64,
     /// Most bytes of shared memory that a block may have.

@@ -114,7 +114,7 @@ impl Gpu {
             return Err(OpenError::OldDriver { driver, nvrtc: nvrtc.version() });
         }
         let device = result::device::get(number).step("give a GPU")?;
-        let (properties, arch) = properties(device)?;
+        let properties = properties(device)?;
         // SAFETY: the device is one that the driver gave.
         let context = unsafe { result::primary_ctx::retain(device) }.step("open a context")?;
         // SAFETY: the context was retained just now.
@@ -123,7 +123,7 @@ impl Gpu {
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).step("open a stream")?;
         let mut gpu = Self { properties, device, context, stream, modules: Vec::new(), kernels: HashMap::new() };
         for (file, source) in nvrtc::SOURCES {
-            let cubin = nvrtc.cached(file, source, &arch, nvrtc::cache_folder().as_deref())?;
+            let cubin = nvrtc.cached(file, source, &gpu.properties.arch, nvrtc::cache_folder().as_deref())?;
             gpu.load(&cubin, source)?;
         }
         Ok(gpu)
@@ -163,8 +163,8 @@ fn driver_version() -> Result<(u32, u32), OpenError> {
     Ok((version / 1000, version % 1000 / 10))
 }
 
-/// What a GPU has, and its architecture as NVRTC names it.
-fn properties(device: sys::CUdevice) -> Result<(Properties, String), OpenError> {
+/// What a GPU has.
+fn properties(device: sys::CUdevice) -> Result<Properties, OpenError> {
     use sys::CUdevice_attribute as Attribute;
     // SAFETY: the device is one that the driver gave.
     let ask = |attribute| unsafe { result::device::get_attribute(device, attribute) }.step("tell an attribute");
@@ -174,8 +174,8 @@ fn properties(device: sys::CUdevice) -> Result<(Properties, String), OpenError> 
     let name = result::device::get_name(device).step("tell a name")?;
     // SAFETY: as above.
     let memory = unsafe { result::device::total_mem(device) }.step("tell its memory")?;
-    let properties = Properties { name, memory_bytes: memory as u64, shared_bytes: shared.unsigned_abs() };
-    Ok((properties, format!("sm_{major}{minor}")))
+    let arch = format!("sm_{major}{minor}");
+    Ok(Properties { name, arch, memory_bytes: memory as u64, shared_bytes: shared.unsigned_abs() })
 }
 
 /// Memory that is freed stays with the device's pool until it is closed: no steady loop asks the system for any.

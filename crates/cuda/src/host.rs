@@ -52,7 +52,8 @@ impl Host {
         let library = library()?;
         // SAFETY: this is the function's type in kernels/host.cpp.
         let launch = unsafe { library.get::<HostLaunch>(b"limbwise_host_launch\0") };
-        let properties = Properties { name: "kernels on the host".into(), memory_bytes, shared_bytes: 227 << 10 };
+        let (name, arch) = ("kernels on the host".into(), "host".into());
+        let properties = Properties { name, arch, memory_bytes, shared_bytes: 227 << 10 };
         let launch = *launch.expect("host.cpp defines it");
         Some(Self { properties, launch, held: Mutex::default(), left: AtomicU64::new(memory_bytes / 8) })
     }

@@ -134,7 +134,7 @@ impl Args {
     }
 
     /// `Rows` in two halves.
-    pub(crate) fn halves<'a>(mut self, halves: [&mut dyn Iterator<Item = &'a Arc<Row>>; 2]) -> Self {
+    pub(crate) fn halves(mut self, halves: [&mut dyn Iterator<Item = &Arc<Row>>; 2]) -> Self {
         let [first, second] = halves.map(|half| half.map(|row| row.at()).collect::<Vec<u64>>());
         self.lacking |= first.contains(&0) || second.contains(&0);
         let mut all = first;

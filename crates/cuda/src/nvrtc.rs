@@ -127,6 +127,9 @@ impl Nvrtc {
     ///
     /// # Errors
     /// [`NvrtcError`].
+    ///
+    /// # Panics
+    /// If the text holds a zero byte.
     pub fn compile(&self, file: &str, kernels: &str, arch: &str) -> Result<Compiled, NvrtcError> {
         type Create = unsafe extern "C" fn(
             *mut Program,
@@ -178,10 +181,13 @@ impl Nvrtc {
         Ok(text)
     }
 
-    /// The same from the cache, or into it.
+    /// The machine code from the cache, or compiled and put there.
     ///
     /// # Errors
     /// [`NvrtcError`]; a cache that cannot be read or written is none.
+    ///
+    /// # Panics
+    /// As [`Self::compile`].
     pub fn cached(&self, file: &str, kernels: &str, arch: &str, cache: Option<&Path>) -> Result<Vec<u8>, NvrtcError> {
         let (major, minor) = self.version;
         let mut hash = Sha256::new();

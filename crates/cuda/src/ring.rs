@@ -78,7 +78,7 @@ pub(crate) fn prime_tables(q: Modulus, log_n: u32) -> (Vec<u64>, [usize; 8]) {
     }
     for (base, scale) in [(psi, 1), (inverse, q.inv(q.reduce(n)))] {
         table(base, 1, &mut (0..1u64 << split));
-        table(base, scale, &mut (0..2 * n >> split).map(|e| e << split));
+        table(base, scale, &mut (0..(2 * n) >> split).map(|e| e << split));
     }
     (words, starts.try_into().expect("eight tables"))
 }

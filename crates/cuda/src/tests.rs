@@ -67,6 +67,21 @@ fn arbitrary_programs_agree_on_a_gpu() {
     with_device("cuda", || beside_the_cpu(Cuda::open().ok()), |dev| programs_agree(64, dev));
 }
 
+/// A few steps of both kinds on small rings: what a checker of memory accesses, which is slow, can follow.
+#[test]
+fn gpu_small_programs() {
+    with_device(
+        "cuda",
+        || Cuda::open().ok(),
+        |dev| {
+            let several = ring(&dev, 10, &[49, 50, 31]);
+            let script: Vec<(u8, u8, u8)> = (0..48).map(|i| (i * 37, i, i / 2)).collect();
+            random_program(&dev, &several, &script);
+            random_tfhe_program(&dev, &ring(&dev, 10, &[48]), &(0..12).map(|i| (i, i)).collect::<Vec<_>>());
+        },
+    );
+}
+
 fn ring(dev: &impl Device, log_n: u32, widths: &[u32]) -> Ring {
     let mut primes = Vec::new();
     for &bits in widths {
