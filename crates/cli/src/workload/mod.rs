@@ -141,6 +141,18 @@ pub(crate) enum Workload {
     ///   bgv-mul --preset bgv-n13 --limbs 3                        another set, its first three primes
     #[command(verbatim_doc_comment)]
     BgvMul(modular::BgvMulArgs),
+    /// A table of whole numbers times a matrix, and its columns summed: exact (BGV)
+    ///
+    /// The client encrypts the columns of a table; the server multiplies it with a matrix that it knows, or that is encrypted
+    /// too, and sums each column of the product over all rows. Results are exact integers, compared with the clear twin; what
+    /// would wrap round the plaintext modulus is refused before anything is encrypted.
+    ///
+    /// Examples:
+    ///   bgv-table                                                 the shipped sales times prices and weights
+    ///   bgv-table --encrypted-matrix                              prices encrypted as well
+    ///   bgv-table --data sales.csv --columns apples,bread --matrix two_prices.csv
+    #[command(verbatim_doc_comment)]
+    BgvTable(modular::BgvTableArgs),
 }
 
 /// Said by verbs that are for programs on slots alone.
@@ -317,7 +329,9 @@ impl Workload {
             Self::Helr(args) => Data::Helr(args.data.remembered()),
             Self::Lola(args) => Data::Lola(args.data.remembered()),
             Self::Resnet20(args) => Data::Resnet(args.data.remembered()),
-            Self::Pbs(_) | Self::Gates(_) | Self::BgvMul(_) => unreachable!("refused when it was built"),
+            Self::Pbs(_) | Self::Gates(_) | Self::BgvMul(_) | Self::BgvTable(_) => {
+                unreachable!("refused when it was built")
+            }
         }
     }
 
@@ -333,7 +347,9 @@ impl Workload {
             Self::Helr(args) => args.build(memory),
             Self::Lola(args) => args.build(memory),
             Self::Resnet20(args) => args.build(memory),
-            Self::Pbs(_) | Self::Gates(_) | Self::BgvMul(_) => Err(Mistake(NOT_ON_SLOTS.into()).into()),
+            Self::Pbs(_) | Self::Gates(_) | Self::BgvMul(_) | Self::BgvTable(_) => {
+                Err(Mistake(NOT_ON_SLOTS.into()).into())
+            }
         }
     }
 
@@ -356,6 +372,7 @@ impl Workload {
     pub(crate) fn modular(&self) -> anyhow::Result<Option<modular::BuiltModular>> {
         match self {
             Self::BgvMul(args) => args.build().map(Some),
+            Self::BgvTable(args) => args.build().map(Some),
             _ => Ok(None),
         }
     }
