@@ -5,10 +5,11 @@
 //!
 //! Read in this order: [`program`] (what a workload is), [`client`], [`data`] (loaders), [`logreg`], [`helr`], [`linear`], [`lola`],
 //! [`bootstrap`], [`resnet`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`];
-//! [`modular`] (what one on BGV is), [`bgv_mul`]; [`query`] (two schemes in one program).
+//! [`modular`] (what one on BGV is), [`bgv_mul`], [`bgv_table`]; [`query`] (two schemes in one program).
 
 pub mod any;
 pub mod bgv_mul;
+pub mod bgv_table;
 pub mod bootstrap;
 pub mod client;
 pub mod data;

@@ -5,6 +5,7 @@
 
 use crate::{
     bgv_mul::BgvMul,
+    bgv_table::BgvTable,
     linear::data::generated,
     program::{Details, Observer},
 };
@@ -92,6 +93,8 @@ pub trait Modular {
 pub enum AnyModular {
     /// `bgv-mul`.
     Mul(BgvMul),
+    /// `bgv-table`.
+    Table(BgvTable),
 }
 
 /// Each call goes to the program inside.
@@ -99,6 +102,7 @@ macro_rules! inner {
     ($self:ident, $program:ident => $call:expr) => {
         match $self {
             Self::Mul($program) => $call,
+            Self::Table($program) => $call,
         }
     };
 }

@@ -137,7 +137,7 @@ impl Modular for BgvMul {
 
     fn details(&self) -> Details {
         let limbs = self.params.rlwe().limbs(self.level);
-        let details = json!({ "ciphertexts": self.ciphertexts, "limbs": limbs, "step": self.step.name() });
+        let details = json!({ "ciphertexts": self.ciphertexts, "limbs_used": limbs, "step": self.step.name() });
         details.as_object().cloned().unwrap_or_default()
     }
 }

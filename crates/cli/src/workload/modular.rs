@@ -1,4 +1,4 @@
-//! Options of `bgv-mul`, and what workloads on BGV have in common.
+//! Options of `bgv-mul` and `bgv-table`, and what workloads on BGV have in common.
 
 use super::between;
 use crate::{failure::Mistake, files::read_small};
@@ -10,9 +10,11 @@ use limbwise::{
 use limbwise_apps::{
     AnyModular, Modular as _,
     bgv_mul::{BgvMul, MOST_CIPHERTEXTS, Step},
+    bgv_table::{BgvTable, Encrypted},
+    data::{IntegerTable, load_integers, shop},
     modular::Messages,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Which part of the whole.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -59,6 +61,50 @@ pub(crate) struct BgvMulArgs {
     data_seed: u64,
 }
 
+/// Options of `bgv-table`.
+#[derive(Debug, Args)]
+pub(crate) struct BgvTableArgs {
+    /// Table of whole numbers with a header line [default: the shipped sales of a shop]
+    #[arg(long, value_name = "FILE.csv")]
+    data: Option<PathBuf>,
+
+    /// Columns to take, in this order, with commas between [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    columns: Vec<String>,
+
+    /// Matrix of whole numbers with a header line: a row for each column of the table [default: the shop's prices]
+    #[arg(long, value_name = "FILE.csv")]
+    matrix: Option<PathBuf>,
+
+    /// Encrypt the matrix too: the server learns neither
+    #[arg(long)]
+    encrypted_matrix: bool,
+
+    /// Parameters: a BGV preset's name ("limbwise params show") or a TOML file
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = "bgv-n13-t30", help_heading = "Parameters")]
+    preset: String,
+}
+
+impl BgvTableArgs {
+    pub(super) fn build(&self) -> anyhow::Result<BuiltModular> {
+        let params = named(&self.preset)?;
+        let [sales, prices] = shop();
+        let read = |file: &Option<PathBuf>, shipped: IntegerTable| match file {
+            Some(file) => load_integers(file).map_err(|e| Mistake(e.to_string())),
+            None => Ok(shipped),
+        };
+        let (mut table, matrix) = (read(&self.data, sales)?, read(&self.matrix, prices)?);
+        if !self.columns.is_empty() {
+            let path = self.data.as_deref().unwrap_or(Path::new("shop_sales.csv"));
+            table = table.columns(path, &self.columns).map_err(|e| Mistake(e.to_string()))?;
+        }
+        let encrypted = if self.encrypted_matrix { Encrypted::Yes } else { Encrypted::No };
+        let built = BgvTable::new(&params, &table, &matrix, encrypted).map_err(|e| Mistake(e.to_string()))?;
+        let (program, messages) = (AnyModular::Table(built.0), Source::Values(built.1));
+        Ok(BuiltModular { program, preset: self.preset.clone(), messages })
+    }
+}
+
 /// A program on BGV, the name of its parameters, and where its messages come from.
 pub(crate) struct BuiltModular {
     pub(crate) program: AnyModular,
@@ -70,6 +116,8 @@ pub(crate) struct BuiltModular {
 enum Source {
     /// A seed: made when they are asked for, for a plan of many asks for none.
     Seed(u64),
+    /// The client's data.
+    Values(Vec<Messages>),
 }
 
 impl BuiltModular {
@@ -77,6 +125,7 @@ impl BuiltModular {
     pub(crate) fn messages(&self) -> Vec<Messages> {
         match &self.messages {
             Source::Seed(seed) => self.program.samples(*seed),
+            Source::Values(messages) => messages.clone(),
         }
     }
 

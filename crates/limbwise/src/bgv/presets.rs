@@ -53,9 +53,14 @@ fn wide() -> Vec<BgvPreset> {
         preset_of("bgv-n11", 1, "one product of 2048 small integers; no keys", chain(11, 12289, &[27, 26], &[], 1)),
         preset_of("bgv-n12", 1, "one product, rotations; 4096 integers", chain(12, 65537, &[35, 35], &[36], 2)),
         preset_of("bgv-n13", 4, "products of depth 4 on 8192 integers", chain(13, 65537, &primes(34, 36, 4), &[36], 5)),
+        preset_of("bgv-n13-t30", 1, "totals below 2^29, one product; 8192 integers", totals()),
         preset_of("bgv-n14", 8, "depth 8 on 16384 integers", chain(14, 65537, &primes(38, 39, 8), &[40; 2], 5)),
         preset_of("bgv-n15", 17, "depth 17 on 32768 integers", chain(15, 65537, &primes(38, 38, 17), &[41; 4], 5)),
     ]
+}
+
+fn totals() -> BgvLiteral {
+    BgvLiteral::chain(13, 1_073_479_681, &[44; 3], &[45], 3)
 }
 
 /// For GPUs and DPUs, whose words have 32 bits.

@@ -59,11 +59,15 @@ pub enum FileKind {
     TfheSecretKey = 11,
     /// A batch of messages under TFHE.
     TfheCiphertext = 12,
+    /// A parameter set of BGV.
+    BgvParams = 13,
+    /// A batch of messages under BGV.
+    BgvCiphertext = 14,
 }
 
 impl FileKind {
     /// All kinds, by number.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Params,
         Self::PublicKey,
         Self::EvaluationKeys,
@@ -76,6 +80,8 @@ impl FileKind {
         Self::TfheKeys,
         Self::TfheSecretKey,
         Self::TfheCiphertext,
+        Self::BgvParams,
+        Self::BgvCiphertext,
     ];
 
     /// What a file holds, from its first [`PREAMBLE`] bytes; nothing else of it is checked.
@@ -110,6 +116,8 @@ impl fmt::Display for FileKind {
             Self::TfheKeys => "keys of a server for TFHE",
             Self::TfheSecretKey => "a secret key of TFHE",
             Self::TfheCiphertext => "a ciphertext of TFHE",
+            Self::BgvParams => "parameters of BGV",
+            Self::BgvCiphertext => "a ciphertext of BGV",
         })
     }
 }
