@@ -11,6 +11,7 @@ use limbwise::{
 };
 use limbwise_cpu::Cpu;
 use limbwise_device::{Checked, Device, HostRead, Null};
+use limbwise_graph::Recorder;
 use limbwise_math::sampling::Seed;
 use std::time::Instant;
 
@@ -247,6 +248,39 @@ fn presets_are_secure_and_every_key_counts() {
         let weak = BridgeParams::new(params.ckks(), &TfheParams::new(&weak).unwrap()).unwrap();
         assert_eq!((weak.security().bits, weak.security().insecure_reason.as_deref()), (0, Some("a test")));
     }
+}
+
+/// The whole way into 16384 slots is recorded without words or secrets, and its memory is that of a block, not of the rows.
+#[test]
+fn the_bridge_is_recorded_at_full_size() {
+    let params = bridge::preset("flags-2-2").unwrap();
+    let recorded = |slots| {
+        let (dev, encoder) = (Recorder::new(Null::default()), Encoder::new(params.ckks()));
+        let plan = BridgePlan::smallest(slots);
+        let bridge = Bridge::declare(&dev, &encoder, &params, plan).unwrap();
+        let keys = DeclaredKeys::all(&dev, params.ckks());
+        let auto = Auto::new(Evaluator::new(&dev, params.ckks(), &keys), &encoder);
+        let bits = bridge.to_slots(&auto, &Flags::declared(&dev, params.tfhe(), slots)).unwrap();
+        drop((bits, bridge));
+        dev.graph()
+    };
+    let [few, many] = [1024, 16384].map(recorded);
+    for (graph, blocks) in [(&few, 16), (&many, 256)] {
+        let paths = graph.region_paths();
+        let count = |part: &str| paths.iter().filter(|path| path.ends_with(part)).count();
+        assert_eq!((count("pack/block[0]"), count(&format!("pack/block[{}]", blocks - 1))), (1, 1));
+        assert_eq!(count("embed"), blocks);
+        assert!(count("eval_mod") == 1 && count("coeff_to_slot") == 1);
+        eprintln!(
+            "{} nodes, {} MB, peak {} MB",
+            graph.nodes().len(),
+            graph.node_bytes() >> 20,
+            graph.peak_live_bytes() >> 20
+        );
+    }
+    let rows = (16384 - 1024) * 2 * 32768 * 8;
+    assert!(many.peak_live_bytes() - few.peak_live_bytes() < rows / 8, "rows are not all embedded at once");
+    assert!(many.node_bytes() < 8 << 20);
 }
 
 /// Full size: seconds and bits of 1024 and 4096 rows.
