@@ -2,6 +2,7 @@
 //! all that the program allocates.
 
 use limbwise::{
+    bridge::BridgeParams,
     params::Params,
     rlwe::KeyForm,
     tfhe::TfheParams,
@@ -31,7 +32,7 @@ fn sealed(kind: u16, fingerprint: &[u8], header: &str, body: &[u8]) -> Vec<u8> {
     [&file[..], &digest, header.as_bytes(), body].concat()
 }
 
-fn load(kind: u16, bytes: &[u8], dev: &Cpu, (params, tfhe): (&Params, &TfheParams)) -> bool {
+fn load(kind: u16, bytes: &[u8], dev: &Cpu, (params, tfhe, bridge): (&Params, &TfheParams, &BridgeParams)) -> bool {
     match kind {
         1 => wire::read_params(bytes).is_ok(),
         2 => wire::read_public_key(bytes, dev, params).is_ok(),
@@ -41,6 +42,7 @@ fn load(kind: u16, bytes: &[u8], dev: &Cpu, (params, tfhe): (&Params, &TfheParam
         6 => wire::read_plaintext(bytes, dev, params).is_ok(),
         9 => wire::read_tfhe_params(bytes).is_ok(),
         10 => wire::read_tfhe_keys(bytes, dev, tfhe).is_ok(),
+        13 => wire::read_to_lwe_key(bytes, bridge).is_ok(),
         12 => wire::read_tfhe_ciphertext(bytes, dev, tfhe).is_ok(),
         _ => wire::read_text(bytes, wire::FileKind::Graph).is_ok(),
     }
@@ -53,7 +55,10 @@ fn memory_is_bounded_by_the_file() {
     let name = wire::params::fingerprint(&params).0;
     let tfhe = wire::read_tfhe_params(fixture("tfhe-params").expect("there")).expect("good");
     let tfhe_name = wire::tfhe_fingerprint(&tfhe).0;
-    let params = (&params, &tfhe);
+    let ckks = wire::read_params(fixture("bridge-params").expect("there")).expect("good");
+    let bridge = BridgeParams::new(&ckks, &tfhe).expect("a pair");
+    let bridge_name = wire::bridge_fingerprint(&bridge).0;
+    let params = (&params, &tfhe, &bridge);
     let dev = Cpu::builder().open().expect("a device");
     // Opens the ring, whose tables are not the file's.
     let good = fixture("ciphertext").expect("there");
@@ -78,12 +83,14 @@ fn memory_is_bounded_by_the_file() {
         (7, r#"{"bytes":18446744073709551615}"#.into()),
         (7, r#"{"bytes":1099511627776}"#.into()),
         (10, r#"{"tag":1}"#.into()),
+        (13, r#"{"tag":1}"#.into()),
         (12, r#"{"tag":1,"batch":1048576,"range":[0,1],"norm_squared":1.0}"#.into()),
         (12, r#"{"tag":1,"batch":18446744073709551615,"range":[0,1],"norm_squared":1.0}"#.into()),
     ];
     let fingerprint = |kind: u16| match kind {
         7 => &[0; 32],
         10 | 12 => &tfhe_name,
+        13 => &bridge_name,
         _ => &name,
     };
     for (kind, header) in claims {

@@ -59,11 +59,13 @@ pub enum FileKind {
     TfheSecretKey = 11,
     /// A batch of messages under TFHE.
     TfheCiphertext = 12,
+    /// A key from slots to LWE.
+    ToLweKey = 13,
 }
 
 impl FileKind {
     /// All kinds, by number.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Params,
         Self::PublicKey,
         Self::EvaluationKeys,
@@ -76,6 +78,7 @@ impl FileKind {
         Self::TfheKeys,
         Self::TfheSecretKey,
         Self::TfheCiphertext,
+        Self::ToLweKey,
     ];
 
     /// What a file holds, from its first [`PREAMBLE`] bytes; nothing else of it is checked.
@@ -110,6 +113,7 @@ impl fmt::Display for FileKind {
             Self::TfheKeys => "keys of a server for TFHE",
             Self::TfheSecretKey => "a secret key of TFHE",
             Self::TfheCiphertext => "a ciphertext of TFHE",
+            Self::ToLweKey => "a key from slots to LWE",
         })
     }
 }

@@ -9,9 +9,10 @@
 //! residue is below its prime. The format is described in `docs/file-format.md`, completely.
 //!
 //! Read in this order: [`source`], [`container`], [`packing`], `rows`, then a file a kind: [`params`], [`public_key`],
-//! [`keys`], [`ciphertext`], [`plaintext`], [`text`], [`tfhe`], and for clients `secret`.
+//! [`keys`], [`ciphertext`], [`plaintext`], [`text`], [`tfhe`], [`bridge`], and for clients `secret`.
 #![deny(clippy::indexing_slicing)]
 
+pub mod bridge;
 pub mod ciphertext;
 pub mod container;
 pub mod error;
@@ -27,6 +28,7 @@ pub mod source;
 pub mod text;
 pub mod tfhe;
 
+pub use bridge::{bridge_fingerprint, read_to_lwe_key, write_to_lwe_key};
 pub use ciphertext::{read_ciphertext, write_ciphertext};
 #[cfg(feature = "client")]
 pub use ciphertext::{read_fresh_ciphertext, write_fresh_ciphertext};

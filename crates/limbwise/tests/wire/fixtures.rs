@@ -1,6 +1,7 @@
 //! Files of version 1 as they were written first: they load for ever, mean the same, and are written again byte for byte.
 
 use crate::{
+    bridge,
     common::{Dev, Things, device, plain_values, promise},
     tfhe,
 };
@@ -18,7 +19,7 @@ use std::path::PathBuf;
 pub(crate) const PASSPHRASE: &str = "limbwise version 1";
 
 /// All of this crate; the runtime has those of its rooms.
-pub(crate) const NAMES: [&str; 13] = [
+pub(crate) const NAMES: [&str; 15] = [
     "params",
     "public-key",
     "evaluation-keys",
@@ -32,6 +33,8 @@ pub(crate) const NAMES: [&str; 13] = [
     "tfhe-secret-key",
     "tfhe-secret-key-locked",
     "tfhe-ciphertext",
+    "bridge-params",
+    "to-lwe-key",
 ];
 
 fn path(name: &str) -> PathBuf {
@@ -68,7 +71,7 @@ pub(crate) fn rewritten(name: &str, bytes: &[u8], dev: &Dev, params: &Params) ->
             wire::write_fresh_ciphertext(out, dev, params, &fresh)
         }
         "plaintext" => wire::write_plaintext(out, dev, params, &wire::read_plaintext(bytes, dev, params)?),
-        _ => tfhe::rewritten(name, bytes, dev),
+        _ => bridge::rewritten(name, bytes, dev),
     }
 }
 
@@ -136,7 +139,7 @@ fn write_those_that_are_missing() {
         wire::write_fresh_ciphertext(out(), dev, params, &fresh),
         wire::write_plaintext(out(), dev, params, &plain),
     ];
-    let files = files.map(Result::unwrap).into_iter().chain(tfhe::files(dev));
+    let files = files.map(Result::unwrap).into_iter().chain(tfhe::files(dev)).chain(bridge::files());
     for (name, bytes) in NAMES.iter().zip(files).filter(|(name, _)| !path(name).exists()) {
         std::fs::write(path(name), bytes).unwrap();
     }
