@@ -5,6 +5,7 @@
 //! builds (`cfg(fuzzing)`), so that changed bytes come past them.
 
 use limbwise::{
+    bridge::BridgeParams,
     params::{Params, ParamsLiteral},
     rlwe::KeyForm,
     tfhe::TfheParams,
@@ -57,6 +58,16 @@ pub fn tfhe_params(data: &[u8]) {
 pub fn tfhe_keys(data: &[u8]) {
     let dev = &SETTING.0;
     stable(data, |bytes| wire::write_tfhe_keys(Vec::new(), dev, &wire::read_tfhe_keys(bytes, dev, &TFHE)?));
+}
+
+/// The pair of parameters of the bridge's fixtures.
+static BRIDGE: LazyLock<BridgeParams> = LazyLock::new(|| {
+    let file = include_bytes!("../../crates/limbwise/tests/wire/v1/bridge-params.lw");
+    BridgeParams::new(&wire::read_params(&file[..]).expect("the fixture"), &TFHE).expect("a pair")
+});
+
+pub fn to_lwe_key(data: &[u8]) {
+    stable(data, |bytes| wire::write_to_lwe_key(Vec::new(), &wire::read_to_lwe_key(bytes, &BRIDGE)?));
 }
 
 pub fn tfhe_secret_key(data: &[u8]) {

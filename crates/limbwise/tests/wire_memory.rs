@@ -3,6 +3,7 @@
 
 use limbwise::{
     bgv::BgvParams,
+    bridge::BridgeParams,
     params::Params,
     rlwe::KeyForm,
     tfhe::TfheParams,
@@ -33,9 +34,9 @@ fn sealed(kind: u16, fingerprint: &[u8], header: &str, body: &[u8]) -> Vec<u8> {
 }
 
 /// The parameters of the fixtures.
-type Sets<'a> = (&'a Params, &'a TfheParams, &'a BgvParams);
+type Sets<'a> = (&'a Params, &'a TfheParams, &'a BgvParams, &'a BridgeParams);
 
-fn load(kind: u16, bytes: &[u8], dev: &Cpu, (params, tfhe, bgv): Sets<'_>) -> bool {
+fn load(kind: u16, bytes: &[u8], dev: &Cpu, (params, tfhe, bgv, bridge): Sets<'_>) -> bool {
     match kind {
         1 => wire::read_params(bytes).is_ok(),
         2 => wire::read_public_key(bytes, dev, params).is_ok(),
@@ -48,6 +49,7 @@ fn load(kind: u16, bytes: &[u8], dev: &Cpu, (params, tfhe, bgv): Sets<'_>) -> bo
         12 => wire::read_tfhe_ciphertext(bytes, dev, tfhe).is_ok(),
         13 => wire::read_bgv_params(bytes).is_ok(),
         14 => wire::read_bgv_ciphertext(bytes, dev, bgv).is_ok(),
+        15 => wire::read_to_lwe_key(bytes, bridge).is_ok(),
         _ => wire::read_text(bytes, wire::FileKind::Graph).is_ok(),
     }
 }
@@ -61,7 +63,10 @@ fn memory_is_bounded_by_the_file() {
     let tfhe_name = wire::tfhe_fingerprint(&tfhe).0;
     let bgv = wire::read_bgv_params(fixture("bgv-params").expect("there")).expect("good");
     let bgv_name = wire::bgv_fingerprint(&bgv).0;
-    let params = (&params, &tfhe, &bgv);
+    let ckks = wire::read_params(fixture("bridge-params").expect("there")).expect("good");
+    let bridge = BridgeParams::new(&ckks, &tfhe).expect("a pair");
+    let bridge_name = wire::bridge_fingerprint(&bridge).0;
+    let params = (&params, &tfhe, &bgv, &bridge);
     let dev = Cpu::builder().open().expect("a device");
     // Opens the ring, whose tables are not the file's.
     let good = fixture("ciphertext").expect("there");
@@ -86,6 +91,7 @@ fn memory_is_bounded_by_the_file() {
         (7, r#"{"bytes":18446744073709551615}"#.into()),
         (7, r#"{"bytes":1099511627776}"#.into()),
         (10, r#"{"tag":1}"#.into()),
+        (15, r#"{"tag":1}"#.into()),
         (12, r#"{"tag":1,"batch":1048576,"range":[0,1],"norm_squared":1.0}"#.into()),
         (12, r#"{"tag":1,"batch":18446744073709551615,"range":[0,1],"norm_squared":1.0}"#.into()),
         (13, format!(r#"{{"literal":{{"log_n":17,"plaintext_modulus":786433,"levels":[[{primes}20]]}}}}"#)),
@@ -96,6 +102,7 @@ fn memory_is_bounded_by_the_file() {
         7 => &[0; 32],
         10 | 12 => &tfhe_name,
         14 => &bgv_name,
+        15 => &bridge_name,
         _ => &name,
     };
     for (kind, header) in claims {

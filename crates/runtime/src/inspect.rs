@@ -145,7 +145,7 @@ fn verified(path: &Path, kind: FileKind, params: Option<&Params>, dev: &AnyDevic
         // Its only block is the secret.
         FileKind::SecretKey | FileKind::TfheSecretKey => return Ok(false),
         // What they are checked with is not a parameter set of this kind.
-        FileKind::TfheKeys | FileKind::TfheCiphertext | FileKind::BgvCiphertext => {
+        FileKind::TfheKeys | FileKind::TfheCiphertext | FileKind::BgvCiphertext | FileKind::ToLweKey => {
             return Err(Error::NoParams { path: path.display().to_string() });
         }
     }

@@ -180,8 +180,8 @@ pub(crate) enum Workload {
 }
 
 /// Said by verbs that are for programs on slots alone.
-const NOT_ON_SLOTS: &str = "this verb takes programs on slots (CKKS); pbs, gates, bgv-mul, bgv-table, tpch-q6 and query are run, planned, \
-                            timed and recorded: limbwise run pbs";
+const NOT_ON_SLOTS: &str = "this verb takes programs on slots (CKKS); pbs, gates, bgv-mul, bgv-table, tpch-q6 and query are run, \
+                            planned, timed and recorded: limbwise run pbs";
 
 /// Refuses options that only programs on slots have.
 ///

@@ -17,7 +17,7 @@ use limbwise_math::sampling::Seed;
 /// log₂ of its modulus: half a word, which key switches read fast.
 pub const LOG_MODULUS: u32 = 32;
 /// Digits of a word: one would leave the noise of 2^−9 of the modulus, two are as quiet as a bootstrapping.
-const LEVELS: u32 = 2;
+pub(crate) const LEVELS: u32 = 2;
 /// Identity on devices and in graphs.
 const TO_LWE: KeyId = KeyId(8);
 
@@ -73,6 +73,12 @@ impl ToLweBodies {
         let noise = errors(params.tfhe().literal().glwe_sigma, shape.batch, &noise);
         let bodies = switch_bodies((from, client.wide_bits()), (gadget(params).into(), shape.modulus), &seed, &noise);
         Ok(Self { params: params.clone(), tag: client.tag(), seed, bodies })
+    }
+
+    /// Which TFHE client key it switches to.
+    #[must_use]
+    pub fn tag(&self) -> KeyTag {
+        self.tag
     }
 
     /// Bytes of what is published.

@@ -35,13 +35,13 @@ pub fn packing(params: &Params, stages: u32) -> f64 {
     rlwe::lowest_switch(params).powi(2) * (doubled + (doubled - 1.0) / 3.0) * unit(params)
 }
 
-/// Variance of a coefficient that is raised.
+/// Variance of a coefficient that is raised, for flags of the variance `incoming`.
 #[must_use]
-pub fn raised<D: Device>(params: &BridgeParams, plan: BridgePlan, a: &Ciphertext<D>) -> f64 {
+pub fn raised(params: &BridgeParams, plan: BridgePlan, incoming: f64) -> f64 {
     let ckks = params.ckks();
     let sparse = ckks.bootstrapping().and_then(|boot| boot.literal.ephemeral_weight);
     let encapsulation = sparse.map_or(0.0, |_| rlwe::encapsulation(ckks).powi(2) * unit(ckks));
-    incoming(a) + mod_switch(params) + packing(ckks, plan.stages()) + encapsulation
+    incoming + mod_switch(params) + packing(ckks, plan.stages()) + encapsulation
 }
 
 /// Deviation of a slot that holds a flag whose phase has the variance `v`.

@@ -1,5 +1,6 @@
 //! How a bridge is crossed: how many rows, in which slots, by which keys.
 
+use super::{BridgeParams, noise};
 use crate::{
     ckks::{
         PlaintextForm,
@@ -7,6 +8,7 @@ use crate::{
     },
     params::Params,
     rlwe::KeyName,
+    tfhe,
 };
 use limbwise_math::{galois::GaloisElement, ntt::bit_reverse};
 use serde::{Deserialize, Serialize};
@@ -55,6 +57,13 @@ impl BridgePlan {
     /// log₂ of the slots: stages of the packing.
     pub(super) fn stages(self) -> u32 {
         self.slots.trailing_zeros()
+    }
+
+    /// Expected deviation of a slot, for flags as a bootstrapping leaves them: before anything is made.
+    #[must_use]
+    pub fn expected_error(self, params: &BridgeParams) -> f64 {
+        let fresh = tfhe::noise::nominal(params.tfhe().literal());
+        noise::flag(params.ckks(), self.slots, noise::raised(params, self, fresh))
     }
 
     /// Where row r is found: rows keep their order as coefficients, blocks interleaved, and CoeffToSlot reverses the bits of

@@ -113,7 +113,8 @@ impl<D: Device> Bridge<D> {
         drop(packed);
         let scale = ckks.scale(self.output_level());
         debug_assert!((sine.scale / scale - 1.0).abs() < 1e-8, "2^{} for 2^{}", sine.scale.log2(), scale.log2());
-        let error = noise::flag(ckks, slots, noise::raised(&self.params, self.plan, flags.ciphertext()));
+        let raised = noise::raised(&self.params, self.plan, noise::incoming(flags.ciphertext()));
+        let error = noise::flag(ckks, slots, raised);
         let bits = auto.add_scalar(&Ciphertext { scale, ..sine }, 0.5);
         Ok(Ciphertext { estimate: Estimate::constant(1.0).with_error(error), shadow: None, ..bits })
     }

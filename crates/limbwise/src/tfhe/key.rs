@@ -4,8 +4,8 @@ use super::params::TfheParams;
 use limbwise_device::{Device, Domain, Ggsw, KeyId, LweShape, LweSwitchKey, Role};
 use limbwise_math::sampling::{Seed, Stream};
 
-/// Identity of the switching key on devices and in graphs.
-pub const SWITCH_KEY: KeyId = KeyId(0);
+/// Identity of the switching key on devices and in graphs: another than those of CKKS, whose keys may stand beside it.
+pub const SWITCH_KEY: KeyId = KeyId(10);
 /// Identity of the bootstrapping key.
 pub const BOOTSTRAP_KEY: KeyId = KeyId(1);
 

@@ -63,11 +63,13 @@ pub enum FileKind {
     BgvParams = 13,
     /// A batch of messages under BGV.
     BgvCiphertext = 14,
+    /// A key from slots to LWE.
+    ToLweKey = 15,
 }
 
 impl FileKind {
     /// All kinds, by number.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Params,
         Self::PublicKey,
         Self::EvaluationKeys,
@@ -82,6 +84,7 @@ impl FileKind {
         Self::TfheCiphertext,
         Self::BgvParams,
         Self::BgvCiphertext,
+        Self::ToLweKey,
     ];
 
     /// What a file holds, from its first [`PREAMBLE`] bytes; nothing else of it is checked.
@@ -118,6 +121,7 @@ impl fmt::Display for FileKind {
             Self::TfheCiphertext => "a ciphertext of TFHE",
             Self::BgvParams => "parameters of BGV",
             Self::BgvCiphertext => "a ciphertext of BGV",
+            Self::ToLweKey => "a key from slots to LWE",
         })
     }
 }

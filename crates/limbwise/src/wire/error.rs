@@ -28,7 +28,7 @@ pub enum WireError {
         got: u16,
     },
     /// A file kind that version 1 does not have.
-    #[error("the file has kind {got}, and there are 1 to 14: it is damaged; fetch it again")]
+    #[error("the file has kind {got}, and there are 1 to {}: it is damaged; fetch it again", FileKind::ALL.len())]
     UnknownKind {
         /// The number.
         got: u16,

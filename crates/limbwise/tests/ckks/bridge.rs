@@ -6,12 +6,16 @@ use limbwise::{
     bridge::{self, Bridge, BridgeError, BridgeParams, BridgePlan, ToLweBodies, ToLweKey},
     ckks::{Auto, Ciphertext, Encoder, Evaluator, Packing, PlaintextForm, decrypt, encrypt_secret},
     params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine},
-    rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyName, KeyPlan, KeySet, SecretKey},
+    rlwe::{
+        DeclaredKeys, KeyForm, KeyGenerator, KeyName, KeyPlan, KeySet, KeyStore, LazyKeys, MadeKeys, Requirements,
+        SecretKey,
+    },
     tfhe::{self, ClientKey, Flags, GadgetLiteral, ServerKey, TfheLiteral, TfheParams},
 };
 use limbwise_cpu::Cpu;
 use limbwise_device::{Checked, Device, HostRead, Null};
-use limbwise_math::sampling::Seed;
+use limbwise_graph::Recorder;
+use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use std::time::Instant;
 
 /// The preset's chain on a small ring.
@@ -114,6 +118,7 @@ fn crossed(both: &Both, plan: BridgePlan, count: usize, form: KeyForm) -> [f64; 
     let flags = both.logic().flags(&both.encrypt(&messages), |m| m == 1 || m == 2).unwrap();
     let bits = bridge.to_slots(&both.auto(&keys), &flags).unwrap();
     assert_eq!((bits.level, bits.slots, bits.batch()), (bridge.output_level(), plan.slots, 1));
+    assert!((bits.estimate.error() / plan.expected_error(&both.params) - 1.0).abs() < 1e-9, "as was planned");
     [both.error(&bits, &plan.arranged(&wanted)), bits.estimate.error()]
 }
 
@@ -237,7 +242,7 @@ fn what_cannot_cross_is_refused_before_keys() {
     assert!(bridge::preset("flags").unwrap_err().to_string().contains("flags-2-2, flags-bool"));
 }
 
-/// The keys between the schemes have 128 bits like all others; one bit more of special primes and the gate refuses.
+/// The keys between the schemes have 128 bits like all others; a pair is as weak as its weaker set.
 #[test]
 fn presets_are_secure_and_every_key_counts() {
     for preset in bridge::presets().unwrap() {
@@ -249,7 +254,47 @@ fn presets_are_secure_and_every_key_counts() {
     }
 }
 
-/// Full size: seconds and bits of 1024 and 4096 rows.
+/// The whole way into 16384 slots is recorded without words or secrets, and its memory is that of a block, not of the rows.
+#[test]
+fn the_bridge_is_recorded_at_full_size() {
+    let params = bridge::preset("flags-2-2").unwrap();
+    let recorded = |slots| {
+        let (dev, encoder) = (Recorder::new(Null::default()), Encoder::new(params.ckks()));
+        let plan = BridgePlan::smallest(slots);
+        let bridge = Bridge::declare(&dev, &encoder, &params, plan).unwrap();
+        let keys = DeclaredKeys::all(&dev, params.ckks());
+        let auto = Auto::new(Evaluator::new(&dev, params.ckks(), &keys), &encoder);
+        let bits = bridge.to_slots(&auto, &Flags::declared(&dev, params.tfhe(), slots)).unwrap();
+        drop((bits, bridge));
+        dev.graph()
+    };
+    let [few, many] = [1024, 16384].map(recorded);
+    for (graph, blocks) in [(&few, 16), (&many, 256)] {
+        let paths = graph.region_paths();
+        let count = |part: &str| paths.iter().filter(|path| path.ends_with(part)).count();
+        assert_eq!((count("pack/block[0]"), count(&format!("pack/block[{}]", blocks - 1))), (1, 1));
+        assert_eq!(count("embed"), blocks);
+        assert!(count("eval_mod") == 1 && count("coeff_to_slot") == 1);
+    }
+    let rows = (16384 - 1024) * 2 * 32768 * 8;
+    assert!(many.peak_live_bytes() - few.peak_live_bytes() < rows / 8, "rows are not all embedded at once");
+    assert!(many.node_bytes() < 8 << 20);
+}
+
+/// A key from LWE is not made from the main secret alone, and a store that makes keys says so.
+#[test]
+fn keys_made_on_demand_know_no_lwe_secret() {
+    let both = small(&tfhe());
+    let (made, levels) = (MadeKeys::<Dev>::new(KeyForm::Stored), Requirements::new());
+    let params = both.params.ckks();
+    let lazy = LazyKeys { dev: &both.dev, params, secret: &both.secret, made: &made, levels: &levels, tell: &|_| () };
+    let got = lazy.key("pack", KeyName::FromLwe, 0).err().unwrap().to_string();
+    assert!(got.starts_with("pack needs the key from LWE; the key set has those that are made from the main"), "{got}");
+    let packing = KeyName::Packing(GaloisElement::new(5, params.log_n()));
+    assert_eq!(lazy.key("pack", packing, 0).unwrap().level(), 0);
+}
+
+/// Full size: seconds and bits of 1024 and 4096 rows, and of 64 slots the other way.
 #[test]
 #[ignore = "full size: minutes and gigabytes"]
 fn full_size() {
@@ -276,5 +321,33 @@ fn full_size() {
         eprintln!("{slots} rows: {seconds:.1} s, error 2^{:.2}, expected 2^{:.2}", got.log2(), expected.log2());
         assert!((0.3..1.5).contains(&(got / expected)), "{slots}: {got:e}, expected {expected:e}");
         assert!(got < 2f64.powi(-19), "{slots}: 2^{}", got.log2());
+    }
+    leave_at_full_size(&both);
+}
+
+fn leave_at_full_size(both: &Both<Cpu>) {
+    let (dev, ckks, plan) = (&both.dev, both.params.ckks(), BridgePlan::fastest(1024));
+    let start = Instant::now();
+    let required = bridge::requirements_to_lwe(&both.params, plan).unwrap();
+    let generator = KeyGenerator::new(dev, ckks, &both.secret).unwrap();
+    let keys = generator.key_set(&KeyPlan { required, form: KeyForm::Seeded }, |_| ());
+    let bodies = ToLweBodies::generate(&both.params, &both.secret, &both.client).unwrap();
+    let key = ToLweKey::new(dev, &bodies);
+    eprintln!("to LWE: keys {:.1} s, {} MB published", start.elapsed().as_secs_f64(), bodies.bytes() >> 20);
+    let bridge = Bridge::encode(dev, &both.encoder, &both.params, plan).unwrap();
+    let messages: Vec<u64> = (0..1024).map(|i| i * 7 % 16).collect();
+    let slots = messages.iter().map(|&m| Complex64::new(f64::from(u32::try_from(m).unwrap()), 0.0)).collect();
+    let level = bridge.input_level();
+    let packing = Packing { slots: 1024, level, scale: ckks.scale(level) };
+    let plain = both.encoder.encode(dev, &[slots], packing).unwrap();
+    let encrypted = encrypt_secret(dev, ckks, &both.secret, &plain).unwrap();
+    let keys = both.auto(&keys);
+    for rows in [1, 64] {
+        let start = Instant::now();
+        let left = bridge.to_lwe(&keys, &encrypted, rows, &key).unwrap();
+        eprintln!("to LWE: {rows} rows in {:.2} s, norm² {:.2}", start.elapsed().as_secs_f64(), left.norm_squared());
+        assert_eq!(both.client.decrypt(dev, &left).unwrap(), messages[..rows]);
+        let flags = both.logic().flags(&left, |m| m > 7);
+        assert!(flags.is_ok(), "quiet enough for a bootstrapping");
     }
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod bgv;
 #[cfg(test)]
+mod bridge;
+#[cfg(test)]
 mod common;
 #[cfg(test)]
 mod damage;
