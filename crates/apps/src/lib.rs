@@ -4,7 +4,8 @@
 //! Stays out: concrete devices, printing.
 //!
 //! Read in this order: [`program`] (what a workload is), [`client`], [`data`] (loaders), [`logreg`], [`helr`], [`linear`], [`lola`],
-//! [`bootstrap`], [`resnet`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`].
+//! [`bootstrap`], [`resnet`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`],
+//! [`nn`].
 
 pub mod any;
 pub mod bootstrap;
@@ -17,6 +18,7 @@ pub mod linear;
 pub mod logic;
 pub mod logreg;
 pub mod lola;
+pub mod nn;
 pub mod pbs;
 pub mod program;
 pub mod resnet;
