@@ -8,10 +8,9 @@ use crate::{
 };
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::Program;
-use limbwise_cpu::Cpu;
 use limbwise_graph::Graph;
 use limbwise_runtime::{
-    Calibration, Plan, Recording, calibrate,
+    AnyDevice, Calibration, Plan, Recording, calibrate,
     exchange::{heracles, replay},
     files,
     frontier::{Budget, Row, Survey, Way, survey},
@@ -76,7 +75,7 @@ pub(crate) fn read_graph(path: &Path) -> anyhow::Result<Graph> {
 ///
 /// # Errors
 /// A device that cannot be opened.
-pub(crate) fn calibrated(dev: &Cpu, log_n: u32) -> limbwise_runtime::Result<Calibration> {
+pub(crate) fn calibrated(dev: &AnyDevice, log_n: u32) -> limbwise_runtime::Result<Calibration> {
     note("calibrating this host (about two seconds)");
     calibrate(dev, log_n)
 }
@@ -85,7 +84,7 @@ pub(crate) fn calibrated(dev: &Cpu, log_n: u32) -> limbwise_runtime::Result<Cali
 ///
 /// # Errors
 /// As [`calibrated`].
-pub(crate) fn calibrated_for_logic(dev: &Cpu, log_n: u32) -> limbwise_runtime::Result<Calibration> {
+pub(crate) fn calibrated_for_logic(dev: &AnyDevice, log_n: u32) -> limbwise_runtime::Result<Calibration> {
     note("calibrating this host (about three seconds)");
     calibrate(dev, log_n)?.with_rotations(log_n)
 }
@@ -106,7 +105,10 @@ pub(crate) fn recorded_logic(built: &BuiltLogic) -> limbwise_runtime::Result<Log
 ///
 /// # Errors
 /// Those of recording.
-pub(crate) fn planned_logic(dev: &Cpu, built: &BuiltLogic) -> limbwise_runtime::Result<(LogicRecording, LogicPlan)> {
+pub(crate) fn planned_logic(
+    dev: &AnyDevice,
+    built: &BuiltLogic,
+) -> limbwise_runtime::Result<(LogicRecording, LogicPlan)> {
     let calibration = calibrated_for_logic(dev, built.log_n())?;
     let recording = recorded_logic(built)?;
     let plan = logic::plan(&built.program, &built.preset, &recording, &calibration)?;
@@ -117,7 +119,11 @@ pub(crate) fn planned_logic(dev: &Cpu, built: &BuiltLogic) -> limbwise_runtime::
 ///
 /// # Errors
 /// As [`calibrated`], or a directory that cannot be written to.
-pub(crate) fn calibrated_with_disk(dev: &Cpu, built: &Built, dir: &Path) -> limbwise_runtime::Result<Calibration> {
+pub(crate) fn calibrated_with_disk(
+    dev: &AnyDevice,
+    built: &Built,
+    dir: &Path,
+) -> limbwise_runtime::Result<Calibration> {
     let calibration = calibrated(dev, built.params().log_n())?;
     if built.ways.iter().all(|way| way.keys != KeyForm::Disk) {
         return Ok(calibration);
@@ -127,7 +133,7 @@ pub(crate) fn calibrated_with_disk(dev: &Cpu, built: &Built, dir: &Path) -> limb
 
 /// How fast keys come from a directory, in GB/s.
 #[cfg(feature = "client")]
-fn key_rate(dev: &Cpu, built: &Built, dir: &Path) -> limbwise_runtime::Result<Option<f64>> {
+fn key_rate(dev: &AnyDevice, built: &Built, dir: &Path) -> limbwise_runtime::Result<Option<f64>> {
     let rate = limbwise_runtime::keys::key_read_gb_s(dev, built.params(), dir)?;
     note(&format!("keys come from {} at {rate:.2} GB/s, out of the page cache", dir.display()));
     Ok(Some(rate))
@@ -135,7 +141,7 @@ fn key_rate(dev: &Cpu, built: &Built, dir: &Path) -> limbwise_runtime::Result<Op
 
 /// A server makes no key, so it has none to measure with.
 #[cfg(not(feature = "client"))]
-fn key_rate(_: &Cpu, _: &Built, _: &Path) -> limbwise_runtime::Result<Option<f64>> {
+fn key_rate(_: &AnyDevice, _: &Built, _: &Path) -> limbwise_runtime::Result<Option<f64>> {
     Ok(None)
 }
 

@@ -236,7 +236,7 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
     let key_reads = KeyReads::of(params, recording, host.key_read_gb_s);
     Ok(Plan {
         workload: program.name().into(),
-        device: "cpu".into(),
+        device: host.device.clone(),
         isa: host.isa.clone(),
         threads: host.threads,
         preset: preset.into(),
