@@ -4,7 +4,7 @@
 //! Stays out: concrete devices, printing.
 //!
 //! Read in this order: [`program`] (what a workload is), [`client`], [`data`] (loaders), [`logreg`], [`helr`], [`linear`], [`lola`],
-//! [`bootstrap`], [`resnet`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`];
+//! [`bootstrap`], [`resnet`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`], [`nn`];
 //! [`modular`] (what one on BGV is), [`bgv_mul`], [`bgv_table`]; [`query`] (two schemes in one program).
 
 pub mod any;
@@ -21,6 +21,7 @@ pub mod logic;
 pub mod logreg;
 pub mod lola;
 pub mod modular;
+pub mod nn;
 pub mod pbs;
 pub mod program;
 pub mod query;

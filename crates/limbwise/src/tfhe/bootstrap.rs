@@ -141,7 +141,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let rotated = self.rotated(a, &tables.iter().map(|t| vec![t]).collect::<Vec<_>>());
         let ranges = tables.iter().map(|t| t.part_range(0));
         let range = ranges.reduce(|all, r| (all.0.min(r.0), all.1.max(r.1))).unwrap_or((0, 0));
-        Ok(self.extracted(a, &rotated, 0, range))
+        let found = self.extracted(a, &rotated, 0, range);
+        Ok(self.lifted(found, &tables.iter().collect::<Vec<_>>()))
     }
 
     /// Each message through several tables by one blind rotation: 2, 4, … of them, where the noise leaves room. Where
@@ -156,7 +157,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         }
         tables.iter().try_for_each(|table| self.accepts("bootstrap_many", a, table, tables.len().ilog2()))?;
         let rotated = self.rotated(a, &[tables.iter().collect()]);
-        Ok(tables.iter().enumerate().map(|(i, t)| self.extracted(a, &rotated, i, t.range())).collect())
+        let one = |(i, t): (usize, &Table)| self.lifted(self.extracted(a, &rotated, i, t.range()), &[t]);
+        Ok(tables.iter().enumerate().map(one).collect())
     }
 
     /// Ciphertexts of any batches, each through a table of its own, all in one blind rotation: for each of them what its
@@ -182,7 +184,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
             let own = if own.iter().all(|t| *t == own[0]) { &own[..1] } else { own };
             let rotated = self.rotated(&some, &own.iter().map(|t| vec![*t]).collect::<Vec<_>>());
             for (found, &(numerator, denominator)) in found.iter_mut().zip(&parts) {
-                found.push(self.extracted(&some, &rotated, numerator * n / denominator, (0, 0)));
+                let part = self.extracted(&some, &rotated, numerator * n / denominator, (0, 0));
+                found.push(if numerator == 0 { self.lifted(part, own) } else { part });
             }
         }
         let found: Vec<Ciphertext<D>> =
@@ -232,6 +235,15 @@ impl<'a, D: Device> Evaluator<'a, D> {
             return Err(TfheError::Noise { op, got, wanted: l.log2_failure }.into());
         }
         Ok(())
+    }
+
+    /// The halves that steps add.
+    fn lifted(&self, a: Ciphertext<D>, tables: &[&Table]) -> Ciphertext<D> {
+        let halves: Vec<u64> = tables.iter().map(|t| t.lift(self.params())).collect();
+        match halves.iter().any(|&half| half > 0) {
+            true => Ciphertext { lwe: self.dev.lwe_shift(&a.lwe, &halves), ..a },
+            false => a,
+        }
     }
 
     fn extracted(&self, a: &Ciphertext<D>, rotated: &[D::Poly], at: usize, range: (i64, i64)) -> Ciphertext<D> {

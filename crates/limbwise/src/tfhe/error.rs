@@ -1,6 +1,6 @@
 //! What a user of TFHE can get wrong.
 
-use super::key::KeyTag;
+use super::{key::KeyTag, radix::Format};
 
 /// Messages, tables and keys that do not go together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -105,14 +105,12 @@ pub enum TfheError {
     )]
     Digits(u32),
     /// A value that the format does not have.
-    #[error("{got} is outside {least} to {most}: choose a wider format")]
+    #[error("{got} is outside {format}'s {} to {}: choose a wider format", format.range().0, format.range().1)]
     Value {
         /// What was given.
-        got: i128,
-        /// Least there is.
-        least: i128,
-        /// Largest there is.
-        most: i128,
+        got: String,
+        /// Where it does not fit.
+        format: Format,
     },
     /// Integers of two formats.
     #[error("{op}: {left} and {right} do not go together: convert one of them")]
@@ -120,9 +118,9 @@ pub enum TfheError {
         /// The operation.
         op: &'static str,
         /// Left format.
-        left: String,
+        left: Format,
         /// Right format.
-        right: String,
+        right: Format,
     },
     /// A batch that is no whole number of integers.
     #[error("a batch of {got} messages is no number of integers of {digits} digits")]

@@ -19,6 +19,8 @@ enum Reading {
     Signed,
     /// So many tables side by side, each for the first messages only.
     Parts(usize),
+    /// The entries' one value for messages from 0 on, 0 for their negatives: half of it turns its sign, half is added.
+    Step,
 }
 
 impl Table {
@@ -85,6 +87,14 @@ impl Table {
         Self { entries, reading: Reading::Whole }
     }
 
+    /// `value` for messages from 0 to space − 1, 0 for those from −(space − 1) to −1: what a neuron does.
+    ///
+    /// # Errors
+    /// [`TfheError::Message`] for a value that is no message.
+    pub fn step(params: &TfheParams, value: u64) -> Result<Self> {
+        Ok(Self { reading: Reading::Step, ..Self::of(params, |_| value)? })
+    }
+
     /// 2, 4, … tables that share a blind rotation for messages below space divided by their number: the boxes of messages
     /// that do not occur hold the other tables, and each is extracted where its boxes begin. It costs no noise.
     ///
@@ -104,7 +114,7 @@ impl Table {
     pub fn parts(&self) -> usize {
         match self.reading {
             Reading::Parts(count) => count,
-            Reading::Whole | Reading::Signed => 1,
+            Reading::Whole | Reading::Signed | Reading::Step => 1,
         }
     }
 
@@ -117,8 +127,19 @@ impl Table {
         let most = i64::try_from(self.entries.len() / self.parts()).expect("at most 2^10") - 1;
         match self.reading {
             Reading::Whole | Reading::Parts(_) => (0, most),
-            Reading::Signed => (-most, most),
+            Reading::Signed | Reading::Step => (-most, most),
         }
+    }
+
+    /// What is added to the body after extraction.
+    pub(crate) fn lift(&self, params: &TfheParams) -> u64 {
+        if self.reading == Reading::Step { params.encode_half(self.entries[0]) } else { 0 }
+    }
+
+    fn encoded(&self, params: &TfheParams) -> Vec<u64> {
+        let half = self.reading == Reading::Step;
+        let encode = |&e: &i64| if half { params.encode_half(e) } else { params.encode(e) };
+        self.entries.iter().map(encode).collect()
     }
 
     /// Least and largest value.
@@ -135,6 +156,7 @@ impl Table {
         let most = own.iter().copied().max().unwrap_or(0);
         match self.reading {
             Reading::Signed => (least.min(-most), most.max(-least)),
+            Reading::Step => (0, most),
             Reading::Whole | Reading::Parts(_) => (least, most),
         }
     }
@@ -146,7 +168,7 @@ pub(crate) fn test_polynomial(params: &TfheParams, tables: &[&Table], out: &mut 
     let (space, count) = (params.table_len(), tables.len());
     let (positions, q) = (out.len() / count, params.modulus());
     let width = positions / space;
-    let values: Vec<Vec<u64>> = tables.iter().map(|t| t.entries.iter().map(|&e| params.encode(e)).collect()).collect();
+    let values: Vec<Vec<u64>> = tables.iter().map(|t| t.encoded(params)).collect();
     for (j, x) in out.iter_mut().enumerate() {
         let message = (j / count + width / 2) / width;
         let values = &values[j % count];

@@ -243,7 +243,7 @@ fn mistakes_are_errors() {
     let other = encrypted(&s, Format::signed(8).unwrap(), &[1, 2]);
     says((&x + &other).err(), "add: uint8 and int8 do not go together");
     says((&x + &encrypted(&s, format, &[1, 2, 3])).err(), "batches of 2 and 3");
-    says(x.compare_clear(Comparison::Less, 256).err(), "256 is outside 0 to 255");
+    says(x.compare_clear(Comparison::Less, 256).err(), "256 is outside uint8's 0 to 255");
     says((&x << 8).err(), "a shift by 8 of integers of 8 bits");
     says(Integers::new(s.eval()).unwrap().value(format, &s.encrypt(&[1; 6])).err(), "6 messages is no number");
     let two = Session::on(cpu(), &small(2, 1), 5);

@@ -103,7 +103,7 @@ impl Format {
     pub fn digits_of(self, value: i128) -> Result<Vec<u64>> {
         let (least, most) = self.range();
         if !(least..=most).contains(&value) {
-            return Err(TfheError::Value { got: value, least, most }.into());
+            return Err(TfheError::Value { got: value.to_string(), format: self }.into());
         }
         let digit = |i: usize| (value >> (DIGIT_BITS as usize * i)).rem_euclid(BASE.into());
         Ok((0..self.digits()).map(|i| u64::try_from(digit(i)).expect("a digit")).collect())
@@ -157,7 +157,7 @@ mod tests {
     fn mistakes_are_named() {
         let says = |e: crate::Error, wanted: &str| assert!(e.to_string().contains(wanted), "{e}");
         says(Format::unsigned(7).unwrap_err(), "integers of 7 bits: choose an even number from 4 to 64");
-        says(Format::signed(8).unwrap().digits_of(128).unwrap_err(), "128 is outside -128 to 127");
+        says(Format::signed(8).unwrap().digits_of(128).unwrap_err(), "128 is outside int8's -128 to 127");
         says(Format::unsigned(8).unwrap().values(&[1; 7]).unwrap_err(), "7 messages is no number of integers of 4");
     }
 }

@@ -146,8 +146,7 @@ impl<'a, D: Device> Radix<'a, D> {
     /// Refuses operands of other formats.
     pub(crate) fn goes_with(&self, op: &'static str, other: &Self) -> Result<()> {
         if self.format != other.format {
-            let [left, right] = [self.format, other.format].map(|f| f.to_string());
-            return Err(TfheError::Formats { op, left, right }.into());
+            return Err(TfheError::Formats { op, left: self.format, right: other.format }.into());
         }
         Ok(())
     }
