@@ -32,7 +32,10 @@ fn lists_and_parameters() {
     folder.write("tiny.toml", TINY);
     let list = valid(&folder, "list", &["list", "--json"]);
     let names: Vec<&Value> = list["workloads"].as_array().unwrap().iter().map(|w| &w["name"]).collect();
-    assert_eq!(names, ["logreg", "linear", "bootstrap", "lola", "helr", "resnet20", "pbs", "gates", "tpch-q6", "query"]);
+    assert_eq!(
+        names,
+        ["logreg", "linear", "bootstrap", "lola", "helr", "resnet20", "pbs", "gates", "tpch-q6", "query"]
+    );
     valid(&folder, "params", &["params", "show", "--json"]);
     let choose = ["params", "choose", "--depth", "5", "--precision", "20", "--slots", "4096", "--json"];
     let chosen = valid(&folder, "params", &choose);
