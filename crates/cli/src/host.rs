@@ -1,7 +1,7 @@
 //! Options of the device that computes.
 
 use limbwise_cpu::Cpu;
-use limbwise_runtime::{Host, open};
+use limbwise_runtime::{AnyDevice, Host, open, open_cpu};
 use std::path::PathBuf;
 
 /// How to compute here.
@@ -14,6 +14,10 @@ pub(crate) struct HostArgs {
     /// Instruction set: "limbwise list" names those of this CPU [default: LIMBWISE_ISA, or else the fastest]
     #[arg(long, value_name = "NAME", global = true, help_heading = "Device")]
     isa: Option<String>,
+
+    /// What computes: "limbwise list" names what there is
+    #[arg(long, value_name = "NAME", default_value = "cpu", global = true, help_heading = "Device")]
+    device: String,
 }
 
 /// How much may be taken.
@@ -65,15 +69,23 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 impl HostArgs {
     /// What is asked for.
     pub(crate) fn host(&self) -> Host {
-        Host { isa: self.isa.clone(), threads: self.threads }
+        Host { device: None, isa: self.isa.clone(), threads: self.threads }
     }
 
-    /// Opens the CPU.
+    /// Opens the device that was chosen.
     ///
     /// # Errors
-    /// An instruction set that this CPU lacks, or a number of threads that makes no sense.
-    pub(crate) fn open(&self) -> limbwise_runtime::Result<Cpu> {
-        open("cpu", &self.host())
+    /// A device that is not there, an instruction set that this CPU lacks, or a number of threads that makes no sense.
+    pub(crate) fn open(&self) -> limbwise_runtime::Result<AnyDevice> {
+        open(&self.host())
+    }
+
+    /// Opens the CPU, whatever was chosen: to measure it.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(crate) fn open_cpu(&self) -> limbwise_runtime::Result<Cpu> {
+        open_cpu(&self.host())
     }
 
     /// The same with a number of threads of one's own choice.
@@ -81,7 +93,7 @@ impl HostArgs {
     /// # Errors
     /// As [`Self::open`].
     pub(crate) fn open_with(&self, threads: usize) -> limbwise_runtime::Result<Cpu> {
-        open("cpu", &Host { isa: self.isa.clone(), threads: Some(threads) })
+        open_cpu(&Host { device: None, isa: self.isa.clone(), threads: Some(threads) })
     }
 }
 

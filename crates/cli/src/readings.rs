@@ -8,10 +8,9 @@ use crate::{
 };
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::Program;
-use limbwise_cpu::Cpu;
 use limbwise_graph::Graph;
 use limbwise_runtime::{
-    Calibration, Plan, Recording, calibrate,
+    AnyDevice, Calibration, Plan, Recording, calibrate,
     exchange::{heracles, replay},
     files,
     frontier::{Budget, Row, Survey, Way, survey},
@@ -77,7 +76,7 @@ pub(crate) fn read_graph(path: &Path) -> anyhow::Result<Graph> {
 ///
 /// # Errors
 /// A device that cannot be opened.
-pub(crate) fn calibrated(dev: &Cpu, log_n: u32) -> limbwise_runtime::Result<Calibration> {
+pub(crate) fn calibrated(dev: &AnyDevice, log_n: u32) -> limbwise_runtime::Result<Calibration> {
     note("calibrating this host (about two seconds)");
     calibrate(dev, log_n)
 }
@@ -86,7 +85,7 @@ pub(crate) fn calibrated(dev: &Cpu, log_n: u32) -> limbwise_runtime::Result<Cali
 ///
 /// # Errors
 /// As [`calibrated`].
-pub(crate) fn calibrated_for_logic(dev: &Cpu, log_n: u32) -> limbwise_runtime::Result<Calibration> {
+pub(crate) fn calibrated_for_logic(dev: &AnyDevice, log_n: u32) -> limbwise_runtime::Result<Calibration> {
     note("calibrating this host (about three seconds)");
     calibrate(dev, log_n)?.with_rotations(log_n)
 }
@@ -107,7 +106,10 @@ pub(crate) fn recorded_logic(built: &BuiltLogic) -> limbwise_runtime::Result<Log
 ///
 /// # Errors
 /// Those of recording.
-pub(crate) fn planned_logic(dev: &Cpu, built: &BuiltLogic) -> limbwise_runtime::Result<(LogicRecording, LogicPlan)> {
+pub(crate) fn planned_logic(
+    dev: &AnyDevice,
+    built: &BuiltLogic,
+) -> limbwise_runtime::Result<(LogicRecording, LogicPlan)> {
     let calibration = calibrated_for_logic(dev, built.log_n())?;
     let recording = recorded_logic(built)?;
     let plan = logic::plan(&built.program, &built.preset, &recording, &calibration)?;
@@ -118,7 +120,7 @@ pub(crate) fn planned_logic(dev: &Cpu, built: &BuiltLogic) -> limbwise_runtime::
 ///
 /// # Errors
 /// As [`calibrated`].
-pub(crate) fn calibrated_for_query(dev: &Cpu, built: &BuiltQuery) -> limbwise_runtime::Result<Calibration> {
+pub(crate) fn calibrated_for_query(dev: &AnyDevice, built: &BuiltQuery) -> limbwise_runtime::Result<Calibration> {
     note("calibrating this host (about three seconds)");
     let [slots, messages] = built.log_n();
     calibrate(dev, slots)?.with_rotations(messages)
@@ -140,7 +142,10 @@ pub(crate) fn recorded_query(built: &BuiltQuery) -> limbwise_runtime::Result<Que
 ///
 /// # Errors
 /// Those of recording.
-pub(crate) fn planned_query(dev: &Cpu, built: &BuiltQuery) -> limbwise_runtime::Result<(QueryRecording, QueryPlan)> {
+pub(crate) fn planned_query(
+    dev: &AnyDevice,
+    built: &BuiltQuery,
+) -> limbwise_runtime::Result<(QueryRecording, QueryPlan)> {
     let calibration = calibrated_for_query(dev, built)?;
     let recording = recorded_query(built)?;
     let plan = query::plan(&built.program, &built.preset, &recording, &calibration)?;
@@ -151,7 +156,11 @@ pub(crate) fn planned_query(dev: &Cpu, built: &BuiltQuery) -> limbwise_runtime::
 ///
 /// # Errors
 /// As [`calibrated`], or a directory that cannot be written to.
-pub(crate) fn calibrated_with_disk(dev: &Cpu, built: &Built, dir: &Path) -> limbwise_runtime::Result<Calibration> {
+pub(crate) fn calibrated_with_disk(
+    dev: &AnyDevice,
+    built: &Built,
+    dir: &Path,
+) -> limbwise_runtime::Result<Calibration> {
     let calibration = calibrated(dev, built.params().log_n())?;
     if built.ways.iter().all(|way| way.keys != KeyForm::Disk) {
         return Ok(calibration);
@@ -161,7 +170,7 @@ pub(crate) fn calibrated_with_disk(dev: &Cpu, built: &Built, dir: &Path) -> limb
 
 /// How fast keys come from a directory, in GB/s.
 #[cfg(feature = "client")]
-fn key_rate(dev: &Cpu, built: &Built, dir: &Path) -> limbwise_runtime::Result<Option<f64>> {
+fn key_rate(dev: &AnyDevice, built: &Built, dir: &Path) -> limbwise_runtime::Result<Option<f64>> {
     let rate = limbwise_runtime::keys::key_read_gb_s(dev, built.params(), dir)?;
     note(&format!("keys come from {} at {rate:.2} GB/s, out of the page cache", dir.display()));
     Ok(Some(rate))
@@ -169,7 +178,7 @@ fn key_rate(dev: &Cpu, built: &Built, dir: &Path) -> limbwise_runtime::Result<Op
 
 /// A server makes no key, so it has none to measure with.
 #[cfg(not(feature = "client"))]
-fn key_rate(_: &Cpu, _: &Built, _: &Path) -> limbwise_runtime::Result<Option<f64>> {
+fn key_rate(_: &AnyDevice, _: &Built, _: &Path) -> limbwise_runtime::Result<Option<f64>> {
     Ok(None)
 }
 

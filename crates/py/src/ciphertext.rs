@@ -2,9 +2,9 @@
 
 use crate::error::exception;
 use limbwise::ckks::Ciphertext;
-use limbwise_cpu::Cpu;
 use limbwise_device::{Device, Null};
 use limbwise_math::sampling::Seed;
+use limbwise_runtime::AnyDevice;
 use limbwise_runtime::tape::Value;
 use pyo3::prelude::{PyErr, pyclass, pymethods};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) enum Held {
     /// On the CPU.
-    Live(Arc<Value<Cpu>>),
+    Live(Arc<Value<AnyDevice>>),
     /// Its number on the tape, and its shape, level and estimate.
     Trace(usize, Arc<Value<Null>>),
 }

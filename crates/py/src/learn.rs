@@ -12,8 +12,8 @@ use limbwise_apps::logreg::{
     data::{LabelledRows, Prepared},
     encrypted::levels_needed,
 };
-use limbwise_cpu::Cpu;
 use limbwise_math::sampling::SeedSource;
+use limbwise_runtime::AnyDevice;
 use limbwise_runtime::{Event, Host, open, plan, record, run, run::RunOptions, session::Sides};
 use pyo3::prelude::{Bound, PyAny, PyResult, pyfunction};
 use std::cell::Cell;
@@ -62,7 +62,7 @@ pub(crate) fn train_logistic_regression(
     let (program, client) =
         LogregClient::sides(&params.params, prepared, options).map_err(|e| exception("LevelError", &e.to_string()))?;
     let form = if seeded { KeyForm::Seeded } else { KeyForm::Stored };
-    let dev: Cpu = open("cpu", &Host { isa: None, threads }).map_err(of_runtime)?;
+    let dev: AnyDevice = open(&Host { device: None, isa: None, threads }).map_err(of_runtime)?;
     let report = py.detach(|| -> limbwise_runtime::Result<_> {
         let recording = record(&program, form)?;
         look_at_signals()?;

@@ -23,8 +23,8 @@ use limbwise::{
     },
     wire::KeyWriter,
 };
-use limbwise_cpu::Cpu;
 use limbwise_math::sampling::Seed;
+use limbwise_runtime::AnyDevice;
 use limbwise_runtime::{
     keys::{Asked, RecentKeys},
     tape::{Machine, Op, Value},
@@ -38,23 +38,23 @@ use std::{
 /// Where evaluation keys come from.
 pub(crate) enum Keys {
     /// Made when first asked for.
-    Made(MadeKeys<Cpu>),
+    Made(MadeKeys<AnyDevice>),
     /// Those that a client has given.
-    Given(KeySet<Cpu>),
+    Given(KeySet<AnyDevice>),
     /// The same in a file, those used last in memory.
-    Filed(RecentKeys<Cpu>),
+    Filed(RecentKeys<AnyDevice>),
 }
 
 /// A session on the CPU.
 pub(crate) struct Live {
-    pub(crate) dev: Arc<Cpu>,
+    pub(crate) dev: Arc<AnyDevice>,
     pub(crate) params: Params,
     pub(crate) encoder: Encoder,
     pub(crate) secret: Option<Arc<SecretKey>>,
     pub(crate) keys: Keys,
     pub(crate) bootstrapping: Option<BootstrapPlan>,
-    public: OnceLock<PublicKey<Cpu>>,
-    bootstrapper: OnceLock<Bootstrapper<Cpu>>,
+    public: OnceLock<PublicKey<AnyDevice>>,
+    bootstrapper: OnceLock<Bootstrapper<AnyDevice>>,
     making: Mutex<()>,
     /// Levels of keys that more than one step asks for.
     levels: OnceLock<Requirements>,
@@ -84,7 +84,7 @@ pub(crate) fn promised<D: limbwise_device::Device>(
 
 impl Live {
     pub(crate) fn new(
-        dev: Arc<Cpu>,
+        dev: Arc<AnyDevice>,
         params: &Params,
         secret: Option<Arc<SecretKey>>,
         keys: Keys,
@@ -126,7 +126,7 @@ impl Live {
     }
 
     /// All keys, for a server; all in memory.
-    pub(crate) fn key_set(&self) -> Result<KeySet<Cpu>> {
+    pub(crate) fn key_set(&self) -> Result<KeySet<AnyDevice>> {
         match &self.keys {
             Keys::Made(made) => made.key_set(&self.params),
             Keys::Given(set) => Ok(KeySet::new(&self.params, set.keys().cloned().collect())),
@@ -154,12 +154,12 @@ impl Live {
     }
 
     /// The same with a public key.
-    pub(crate) fn with_public(self, public: PublicKey<Cpu>) -> Self {
+    pub(crate) fn with_public(self, public: PublicKey<AnyDevice>) -> Self {
         Self { public: public.into(), ..self }
     }
 
     /// The public key, made when it is first asked for.
-    pub(crate) fn public_key(&self, op: &'static str) -> Result<&PublicKey<Cpu>> {
+    pub(crate) fn public_key(&self, op: &'static str) -> Result<&PublicKey<AnyDevice>> {
         if let Some(known) = self.public.get() {
             return Ok(known);
         }
@@ -192,9 +192,9 @@ impl Live {
     /// The store that makes what is missing, each key at the level that is said or at the highest of programs.
     fn lazy<R>(
         &self,
-        made: &MadeKeys<Cpu>,
+        made: &MadeKeys<AnyDevice>,
         levels: &Requirements,
-        then: impl FnOnce(&LazyKeys<'_, Cpu>) -> Result<R>,
+        then: impl FnOnce(&LazyKeys<'_, AnyDevice>) -> Result<R>,
     ) -> Result<R> {
         let log_n = self.params.log_n();
         let told = |Made { name, level, bytes, time }: Made| {
@@ -206,8 +206,8 @@ impl Live {
     }
 
     /// An evaluator with this session's keys.
-    pub(crate) fn with_auto<R>(&self, then: impl FnOnce(&Auto<'_, Cpu>) -> Result<R>) -> Result<R> {
-        let run = |store: &dyn limbwise::rlwe::KeyStore<Cpu>| {
+    pub(crate) fn with_auto<R>(&self, then: impl FnOnce(&Auto<'_, AnyDevice>) -> Result<R>) -> Result<R> {
+        let run = |store: &dyn limbwise::rlwe::KeyStore<AnyDevice>| {
             let watched = Asked::new(store, look_at_signals);
             then(&Auto::new(Evaluator::new(&*self.dev, &self.params, &watched), &self.encoder))
         };
@@ -222,11 +222,11 @@ impl Live {
     }
 
     /// Carries out an operation.
-    pub(crate) fn apply(&self, op: &Op, operands: &[&Value<Cpu>]) -> Result<Ciphertext<Cpu>> {
+    pub(crate) fn apply(&self, op: &Op, operands: &[&Value<AnyDevice>]) -> Result<Ciphertext<AnyDevice>> {
         self.with_auto(|auto| {
             let source = || self.bootstrapper();
             let machine = Machine { auto, bootstrapper: self.bootstrapping.is_some().then_some(&source) };
-            let linear = |a: &Ciphertext<Cpu>| {
+            let linear = |a: &Ciphertext<AnyDevice>| {
                 let Op::Linear(map) = op else { unreachable!("asked for by linear maps only") };
                 let plan = linear_plan(&self.params, map, a.level);
                 let encoded = LinearTransform::encode(&*self.dev, &self.encoder, map, plan)?;
@@ -243,7 +243,7 @@ impl Live {
     }
 
     /// The bootstrapper, encoded when it is first needed, with its keys.
-    fn bootstrapper(&self) -> Result<&Bootstrapper<Cpu>> {
+    fn bootstrapper(&self) -> Result<&Bootstrapper<AnyDevice>> {
         if let Some(made) = self.bootstrapper.get() {
             return Ok(made);
         }
@@ -270,7 +270,7 @@ impl Live {
         packing: Packing,
         bound: Option<f64>,
         how: Encryption,
-    ) -> Result<(Ciphertext<Cpu>, Option<Seed>)> {
+    ) -> Result<(Ciphertext<AnyDevice>, Option<Seed>)> {
         let plain = self.encoder.encode(&*self.dev, rows, packing)?;
         let real = plain.estimate.real;
         let plain = if how.shadowed { plain.with_shadow(rows) } else { plain };
@@ -285,12 +285,12 @@ impl Live {
     }
 
     /// The messages of a ciphertext.
-    pub(crate) fn decrypt(&self, value: &Value<Cpu>) -> Result<Vec<Vec<Complex64>>> {
+    pub(crate) fn decrypt(&self, value: &Value<AnyDevice>) -> Result<Vec<Vec<Complex64>>> {
         decrypt(&*self.dev, &self.encoder, &self.params, self.secret("decrypt")?, &value.get())
     }
 
     /// Mean and least precision against the clear values beside, if there are any.
-    pub(crate) fn precision(&self, value: &Value<Cpu>) -> Result<Option<Precision>> {
+    pub(crate) fn precision(&self, value: &Value<AnyDevice>) -> Result<Option<Precision>> {
         let Some(shadow) = value.get().shadow else { return Ok(None) };
         Ok(Some(Precision::of(&self.decrypt(value)?.concat(), &shadow.values().concat())))
     }

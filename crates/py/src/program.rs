@@ -47,7 +47,7 @@ pub(crate) fn calibrated(log_n: u32) -> limbwise_runtime::Result<Calibration> {
     if let Some(calibration) = known.get(&log_n) {
         return Ok(calibration.clone());
     }
-    let measured = calibrate(&open("cpu", &Host::default())?, log_n)?;
+    let measured = calibrate(&open(&Host::default())?, log_n)?;
     known.insert(log_n, measured.clone());
     Ok(measured)
 }

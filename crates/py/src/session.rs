@@ -78,7 +78,7 @@ impl Session {
         &self,
         op: &str,
         ciphertext: &'c PyCiphertext,
-    ) -> PyResult<&'c Arc<Value<limbwise_cpu::Cpu>>> {
+    ) -> PyResult<&'c Arc<Value<limbwise_runtime::AnyDevice>>> {
         self.owns(op, ciphertext)?;
         match &ciphertext.held {
             Held::Live(value) => Ok(value),
@@ -134,6 +134,6 @@ pub(crate) fn traced<'c>(operands: &[&'c PyCiphertext]) -> PyResult<Vec<(usize, 
     operands.iter().map(of).collect()
 }
 
-pub(crate) fn open_device(threads: Option<usize>) -> PyResult<Arc<limbwise_cpu::Cpu>> {
-    Ok(Arc::new(open("cpu", &Host { isa: None, threads }).map_err(of_runtime)?))
+pub(crate) fn open_device(threads: Option<usize>) -> PyResult<Arc<limbwise_runtime::AnyDevice>> {
+    Ok(Arc::new(open(&Host { device: None, isa: None, threads }).map_err(of_runtime)?))
 }

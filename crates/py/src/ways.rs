@@ -13,8 +13,8 @@ use limbwise::{
     params::Params,
     rlwe::{KeyForm, MadeKeys, SecretKey, key_bytes},
 };
-use limbwise_cpu::Cpu;
 use limbwise_device::Null;
+use limbwise_runtime::AnyDevice;
 use limbwise_runtime::{
     host,
     keys::{FileKeys, KeyDirectory, KeySource, RecentKeys},
@@ -42,7 +42,7 @@ pub(crate) struct KeyChoice {
 
 /// Client and server in one.
 pub(crate) fn both_sides(
-    (dev, params): (Arc<Cpu>, &Params),
+    (dev, params): (Arc<AnyDevice>, &Params),
     secret: SecretKey,
     (slots, complex): (usize, bool),
     given: Option<BootstrapPlan>,
@@ -66,14 +66,14 @@ pub(crate) fn both_sides(
 
 /// The keys of a file that begins after so many bytes of another kind: all in memory, or within a budget.
 pub(crate) fn keys_of_file(
-    dev: &Arc<Cpu>,
+    dev: &Arc<AnyDevice>,
     params: &Params,
     (path, after): (&Path, u64),
     (form, memory): (KeyForm, Option<u64>),
 ) -> Result<Keys> {
     let file = FileKeys::open_after(path, after, params)?;
     let Some(memory) = memory else { return Ok(Keys::Given(file.read_all(&**dev, form)?)) };
-    let names = KeySource::<Cpu>::names(&file);
+    let names = KeySource::<AnyDevice>::names(&file);
     let all: u64 = names.iter().map(|(&name, &level)| key_bytes(params, name, level, form)).sum();
     if all <= memory {
         return Ok(Keys::Given(file.read_all(&**dev, form)?));

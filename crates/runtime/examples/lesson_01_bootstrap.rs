@@ -29,7 +29,7 @@ pub(crate) struct Lesson {
 /// Multiplies points of the unit circle until no level is left, bootstraps, multiplies once more.
 pub(crate) fn lesson() -> Result<Lesson, Box<dyn Error>> {
     // A parameter set says where each step of bootstrapping finds its levels; this one has 128 bits of security.
-    let (cpu, params) = (open("cpu", &Host::default())?, preset("boot-n15")?);
+    let (cpu, params) = (open(&Host::default())?, preset("boot-n15")?);
     // The plan with the least memory; `BootstrapPlan::fastest` takes the least time.
     let plan = BootstrapPlan::smallest(params.max_slots());
     // Bootstrapping is run on no data to learn its keys; seeded ones take half the memory.

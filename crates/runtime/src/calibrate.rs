@@ -4,8 +4,9 @@
 //! one with all threads. Each is the median of its repetitions.
 
 use crate::{
+    any_device::AnyDevice,
     error::Result,
-    host::{Host, open, resident_memory_bytes},
+    host::{Host, open_cpu, resident_memory_bytes},
 };
 use limbwise_cpu::Cpu;
 use limbwise_device::{Basis, Device, Domain, Gadget, Ggsw, LweShape, Ring, RingSpec, Role, Shape};
@@ -19,6 +20,8 @@ use std::{
 /// What was measured of a host.
 #[derive(Clone, Debug)]
 pub struct Calibration {
+    /// The device by name.
+    pub device: String,
     /// Instruction set of the device.
     pub isa: String,
     /// Its threads.
@@ -107,14 +110,20 @@ fn rates(dev: &Cpu, ring: &Ring) -> Rates {
     }
 }
 
-/// Measures a device for programs of one ring degree, in about two seconds.
+/// What a device takes for programs of one ring degree: the host is measured, in about two seconds.
 ///
 /// # Errors
 /// A device that cannot be opened with one thread, or a degree without primes.
-pub fn calibrate(dev: &Cpu, log_n: u32) -> Result<Calibration> {
+pub fn calibrate(dev: &AnyDevice, log_n: u32) -> Result<Calibration> {
+    match dev {
+        AnyDevice::Cpu(cpu) => measured(cpu, log_n),
+    }
+}
+
+fn measured(dev: &Cpu, log_n: u32) -> Result<Calibration> {
     let resident_bytes = resident_memory_bytes().unwrap_or(0);
     let isa = dev.isa().name().to_owned();
-    let alone = open("cpu", &Host { isa: Some(isa.clone()), threads: Some(1) })?;
+    let alone = open_cpu(&Host { device: None, isa: Some(isa.clone()), threads: Some(1) })?;
     let ring = open_ring(&alone, log_n, 45)?;
     let short = rates(&alone, &ring);
     let long = rates(&alone, &open_ring(&alone, log_n, 58)?);
@@ -127,7 +136,7 @@ pub fn calibrate(dev: &Cpu, log_n: u32) -> Result<Calibration> {
     let seed = Seed([0; 32]);
     let expand = bytes / seconds(|| drop(alone.expand_seed(&shape, Role::Temporary, &seed))) / 1e9;
     // On a device of its own: what is opened for this is closed with it, and not part of a run's memory.
-    let all = open("cpu", &Host { isa: Some(isa.clone()), threads: Some(dev.threads()) })?;
+    let all = open_cpu(&Host { device: None, isa: Some(isa.clone()), threads: Some(dev.threads()) })?;
     let shared = open_ring(&all, log_n, 45)?;
     let [x, y] = [(); 2].map(|()| polynomial(&all, &shared, shared.full(), Domain::Eval));
     // The threads' share of memory varies most from one moment to the next: a longer look.
@@ -138,7 +147,7 @@ pub fn calibrate(dev: &Cpu, log_n: u32) -> Result<Calibration> {
     let node = seconds(|| (0..1000).for_each(|_| drop(alone.add(&one, &one)))) * 1e6;
     let memory = Memory { copy, permute, expand, together, node };
     let toml = toml(dev.threads(), log_n, [&short, &long], &memory);
-    Ok(Calibration { isa, threads: dev.threads(), resident_bytes, toml, key_read_gb_s: None })
+    Ok(Calibration { device: "cpu".into(), isa, threads: dev.threads(), resident_bytes, toml, key_read_gb_s: None })
 }
 
 impl Calibration {
@@ -149,7 +158,7 @@ impl Calibration {
     /// # Errors
     /// As [`calibrate`].
     pub fn with_rotations(mut self, log_n: u32) -> Result<Self> {
-        let alone = open("cpu", &Host { isa: Some(self.isa.clone()), threads: Some(1) })?;
+        let alone = open_cpu(&Host { device: None, isa: Some(self.isa.clone()), threads: Some(1) })?;
         let mut text = String::new();
         let mut key_gb_s = 0.0;
         for (section, bits) in [("short", 48), ("long", 58)] {

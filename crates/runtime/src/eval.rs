@@ -1,6 +1,7 @@
 //! Evaluation from files: a description, public keys, encrypted inputs; encrypted results. What a server does.
 
 use crate::{
+    any_device::AnyDevice,
     calibrate::Calibration,
     clock::{Clock, Event, KEY_STEP, MEMORY_STEP, PeakMemory, READ_STEP, Step, WRITE_STEP, evaluation_seconds},
     error::{Error, Result},
@@ -22,7 +23,6 @@ use limbwise_apps::{
     AnyProgram, Description, Details, Input, Journal, Observer as _, Program as _, State,
     description::DescriptionError, linear::layer::Model,
 };
-use limbwise_cpu::Cpu;
 use limbwise_device::Device as _;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -123,7 +123,7 @@ pub struct EvalPlan {
 /// # Errors
 /// As [`evaluate_files`], but for what only the inputs show.
 pub fn plan_files(
-    dev: &Cpu,
+    dev: &AnyDevice,
     job: &Job<'_>,
     limits: &Limits<'_>,
     calibrate: impl FnOnce(u32) -> Result<Calibration>,
@@ -147,7 +147,7 @@ struct Chosen {
 /// [`Error`] for files that are absent, damaged, for other parameters or another program, for missing keys, too little
 /// memory; what the schemes refuse; [`limbwise::Error::Stopped`] where it was stopped.
 pub fn evaluate_files(
-    dev: &Cpu,
+    dev: &AnyDevice,
     job: &Job<'_>,
     limits: &Limits<'_>,
     tell: &mut dyn FnMut(Event),
@@ -207,7 +207,7 @@ pub fn evaluate_files(
 }
 
 /// Checks what can be checked before anything is read, and chooses how keys are kept.
-fn chosen(dev: &Cpu, job: &Job<'_>, limits: &Limits<'_>) -> Result<Chosen> {
+fn chosen(dev: &AnyDevice, job: &Job<'_>, limits: &Limits<'_>) -> Result<Chosen> {
     let described = |cause: DescriptionError| Error::Description {
         path: "the description of the program".into(),
         cause: cause.into(),
@@ -260,7 +260,7 @@ fn most_memory(limits: &Limits<'_>) -> u64 {
 
 /// Fails unless a file has every key that was recorded, at its level.
 fn serves(file: &FileKeys, path: &Path, params: &Params, recording: &Recording) -> Result<()> {
-    let names = KeySource::<Cpu>::names(file);
+    let names = KeySource::<AnyDevice>::names(file);
     let lacks = |(name, level): (&KeyName, &usize)| match names.get(name) {
         None => Some(name.describe(params.log_n())),
         Some(made) if made < level => Some(format!("{} above level {made}", name.describe(params.log_n()))),
@@ -280,11 +280,11 @@ fn serves(file: &FileKeys, path: &Path, params: &Params, recording: &Recording) 
 
 /// The inputs, each compared with what the program takes.
 fn read_inputs(
-    dev: &Cpu,
+    dev: &AnyDevice,
     program: &AnyProgram,
     files: &[PathBuf],
     clock: &mut Clock<'_>,
-) -> Result<Vec<Ciphertext<Cpu>>> {
+) -> Result<Vec<Ciphertext<AnyDevice>>> {
     let wanted = program.inputs();
     let mut inputs = Vec::new();
     for (done, (path, input)) in files.iter().zip(&wanted).enumerate() {
@@ -297,7 +297,7 @@ fn read_inputs(
 }
 
 /// Fails for a ciphertext that is not this input.
-fn check_input(path: &Path, input: &Input, got: &Ciphertext<Cpu>) -> Result<()> {
+fn check_input(path: &Path, input: &Input, got: &Ciphertext<AnyDevice>) -> Result<()> {
     let packing = input.packing;
     let promise = got.estimate;
     let fields = [
@@ -353,16 +353,16 @@ fn identity(job: &Job<'_>, params: &Params) -> Result<Identity> {
 
 /// A checkpoint, where there is one, that also asks whether to stop.
 struct Watch<'a, 'b> {
-    checkpoint: Option<&'a mut Checkpoint<'b, Cpu>>,
+    checkpoint: Option<&'a mut Checkpoint<'b, AnyDevice>>,
     stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Journal<Cpu> for Watch<'_, '_> {
-    fn resume(&mut self) -> limbwise::Result<Option<State<Cpu>>> {
+impl Journal<AnyDevice> for Watch<'_, '_> {
+    fn resume(&mut self) -> limbwise::Result<Option<State<AnyDevice>>> {
         self.checkpoint.as_mut().map_or(Ok(None), |checkpoint| checkpoint.resume())
     }
 
-    fn keep(&mut self, state: &State<Cpu>) -> limbwise::Result<()> {
+    fn keep(&mut self, state: &State<AnyDevice>) -> limbwise::Result<()> {
         if let Some(checkpoint) = &mut self.checkpoint {
             checkpoint.keep(state)?;
         }
@@ -372,11 +372,11 @@ impl Journal<Cpu> for Watch<'_, '_> {
 
 /// Gives an evaluation its keys: all of them read, or one ahead of use.
 fn with_keys<R>(
-    (dev, params): (&Cpu, &Params),
+    (dev, params): (&AnyDevice, &Params),
     path: &Path,
     recording: &Recording,
     clock: &mut Clock<'_>,
-    evaluate: impl FnOnce(&dyn KeyStore<Cpu>, &mut Clock<'_>) -> limbwise::Result<R>,
+    evaluate: impl FnOnce(&dyn KeyStore<AnyDevice>, &mut Clock<'_>) -> limbwise::Result<R>,
 ) -> limbwise::Result<R> {
     let required = &recording.keys.required;
     clock.step(KEY_STEP, 0, required.len());
@@ -386,7 +386,7 @@ fn with_keys<R>(
     }
     let file = std::fs::File::open(path).map_err(|source| WireError::Io { doing: "opening the keys", source })?;
     let file = KeyFile::open(file, params)?;
-    let mut keys: Vec<EvaluationKey<Cpu>> = Vec::new();
+    let mut keys: Vec<EvaluationKey<AnyDevice>> = Vec::new();
     for (done, (&name, &level)) in required.iter().enumerate() {
         clock.step(KEY_STEP, done, required.len());
         keys.push(file.read_key(dev, name, level, recording.keys.form)?);

@@ -1,6 +1,9 @@
 //! The host: opening its devices by name, and how much memory this process has taken.
 
-use crate::error::{Error, Result};
+use crate::{
+    any_device::AnyDevice,
+    error::{Error, Result},
+};
 use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
 
@@ -10,20 +13,30 @@ const MOST_THREADS: usize = 1024;
 /// Which device, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
+    /// The device by name; the host itself, `cpu`, if absent.
+    pub device: Option<String>,
     /// Instruction set by name; the best there is if absent (or what `LIMBWISE_ISA` says).
     pub isa: Option<String>,
     /// Threads; as many as the system offers if absent.
     pub threads: Option<usize>,
 }
 
-/// Opens a device by name.
+/// Opens the device that is asked for.
 ///
 /// # Errors
 /// [`Error::UnknownDevice`], [`Error::Threads`], or an instruction set that is not there.
-pub fn open(name: &str, host: &Host) -> Result<Cpu> {
-    if name != "cpu" {
-        return Err(Error::UnknownDevice(name.into()));
+pub fn open(host: &Host) -> Result<AnyDevice> {
+    match host.device.as_deref() {
+        None | Some("cpu") => Ok(open_cpu(host)?.into()),
+        Some(other) => Err(Error::UnknownDevice(other.into())),
     }
+}
+
+/// Opens the host itself.
+///
+/// # Errors
+/// [`Error::Threads`], or an instruction set that is not there.
+pub fn open_cpu(host: &Host) -> Result<Cpu> {
     let mut builder = Cpu::builder();
     if let Some(isa) = &host.isa {
         builder = builder.isa(isa);
@@ -42,7 +55,7 @@ pub fn open(name: &str, host: &Host) -> Result<Cpu> {
 ///
 /// # Errors
 /// [`Error::Memory`], or a device that cannot get it.
-pub fn reserve<P: Program>(dev: &Cpu, program: &P, process_bytes: u64, polynomial_bytes: u64) -> Result<()> {
+pub fn reserve<P: Program>(dev: &AnyDevice, program: &P, process_bytes: u64, polynomial_bytes: u64) -> Result<()> {
     fits(process_bytes)?;
     let ring = program.params().ring();
     let limbs = usize::try_from(polynomial_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);

@@ -1,6 +1,7 @@
 //! What any file holds, without a secret: kind, version, parameters, sizes; and whether its checksums hold.
 
 use crate::{
+    any_device::AnyDevice,
     error::{Error, Result},
     files::{read_graph, read_report},
     places::{open_file, read_up_to, refused},
@@ -15,7 +16,6 @@ use limbwise::{
     },
 };
 use limbwise_apps::{Description, description};
-use limbwise_cpu::Cpu;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -60,7 +60,7 @@ pub struct InspectedKey {
 ///
 /// # Errors
 /// A file that is absent, none of ours, damaged, or for other parameters; one that cannot be verified.
-pub fn inspect(path: &Path, params: Option<&Params>, verify: Option<&Cpu>) -> Result<Inspection> {
+pub fn inspect(path: &Path, params: Option<&Params>, verify: Option<&AnyDevice>) -> Result<Inspection> {
     let mut start = [0; 8];
     let file = open_file(path)?;
     let bytes = file.metadata().map_err(refused(path, "reading"))?.len();
@@ -123,7 +123,7 @@ fn keys(path: &Path, params: &Params) -> Result<Vec<InspectedKey>> {
 }
 
 /// Reads everything in a file, for its checksums.
-fn verified(path: &Path, kind: FileKind, params: Option<&Params>, dev: &Cpu) -> Result<bool> {
+fn verified(path: &Path, kind: FileKind, params: Option<&Params>, dev: &AnyDevice) -> Result<bool> {
     let file = || open_file(path);
     let needed = || params.ok_or_else(|| Error::NoParams { path: path.display().to_string() });
     let of_file = |e: Scheme| Error::of_file(path, e);

@@ -6,9 +6,11 @@
 //!
 //! Read in this order: [`server`], `client` and `session` (what every reading goes through), [`mod@record`],
 //! [`mod@plan`], [`frontier`], [`keys`], [`clock`], `run`, `shadow`, [`files`], [`mod@calibrate`], [`reproduce`],
-//! [`sweep`], [`exchange`], [`tape`]; of workloads on TFHE [`logic`], of both schemes [`query`].
+//! [`sweep`], [`exchange`], [`tape`]; of workloads on TFHE [`logic`], of both schemes [`query`]. Where the device is
+//! chosen: [`any_device`].
 //! What has a secret key exists only under the feature `client`.
 
+pub mod any_device;
 #[cfg(feature = "client")]
 pub mod bench;
 pub mod calibrate;
@@ -44,11 +46,12 @@ pub mod share;
 pub mod sweep;
 pub mod tape;
 
+pub use any_device::AnyDevice;
 pub use calibrate::{Calibration, calibrate};
 pub use clock::{Event, Step};
 pub use error::{Error, Result};
 pub use eval::{EvalReport, Job, Limits, evaluate_files};
-pub use host::{Host, minor_faults, open};
+pub use host::{Host, minor_faults, open, open_cpu};
 pub use plan::{Plan, plan};
 pub use record::{Recording, record};
 pub use reproduce::Reproduction;

@@ -188,7 +188,7 @@ pub fn plan<L: Logic>(program: &L, preset: &str, recording: &LogicRecording, hos
     let peak = peak as u64 + published + host.resident_bytes;
     Ok(LogicPlan {
         workload: program.name().into(),
-        device: "cpu".into(),
+        device: host.device.clone(),
         isa: host.isa.clone(),
         threads: host.threads,
         preset: preset.into(),

@@ -14,7 +14,7 @@ use crate::{
     calibrate::Calibration,
     error::Result,
     logic::{FailureSummary, LweSummary},
-    plan::{PlannedKey, Predicted, RingSummary},
+    plan::{PlannedKey, Predicted, RingSummary, outside_graph},
 };
 use limbwise::{
     bridge::Bridge,
@@ -195,13 +195,14 @@ pub fn plan(program: &Query, preset: &str, recording: &QueryRecording, host: &Ca
     let log_n = messages.literal().log_n;
     let padding = (lines(log_n) * size_of::<Line>()) as f64 / (8 << log_n) as f64;
     let peak = (recording.peak_bytes as f64 * padding).ceil();
+    let beside = outside_graph(ckks, recording.keys.required.values().copied().max(), host.threads);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes that a program needs")]
-    let peak = peak as u64 + messages.published_key_bytes() + recording.host_bytes + host.resident_bytes;
+    let peak = peak as u64 + beside + messages.published_key_bytes() + recording.host_bytes + host.resident_bytes;
     let one = messages.log2_failure();
     let bridge = ckks.bootstrapping().map_or(-999.0, |boot| boot.log2_failure(program.bridge().slots).max(-999.0));
     Ok(QueryPlan {
         workload: program.name().into(),
-        device: "cpu".into(),
+        device: host.device.clone(),
         isa: host.isa.clone(),
         threads: host.threads,
         preset: preset.into(),

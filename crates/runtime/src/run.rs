@@ -1,6 +1,7 @@
 //! Running a program for real, with every measurement beside its prediction.
 
 use crate::{
+    any_device::AnyDevice,
     clock::{Clock, Event, MEMORY_STEP, PeakMemory, Step, evaluation_seconds},
     error::{Error, Result},
     host::{peak_memory_bytes, reserve},
@@ -16,7 +17,6 @@ use limbwise::{
     rlwe::KeyForm,
 };
 use limbwise_apps::{Accuracy, Client, Journal, Observer, Program};
-use limbwise_cpu::Cpu;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -122,13 +122,13 @@ type Read = (Vec<Vec<Complex64>>, usize);
 
 /// A session with its keys where they were planned to be, and what was read of them.
 fn evaluated<P: Program, C: Client>(
-    (dev, sides): (&Cpu, &Sides<'_, P, C>),
+    (dev, sides): (&AnyDevice, &Sides<'_, P, C>),
     recording: &Recording,
     options: &RunOptions,
-    (observer, journal): (&mut dyn Observer, &mut dyn Journal<Cpu>),
-    onlooker: &impl Onlooker<Cpu>,
+    (observer, journal): (&mut dyn Observer, &mut dyn Journal<AnyDevice>),
+    onlooker: &impl Onlooker<AnyDevice>,
 ) -> limbwise::Result<(Vec<Read>, Option<Traffic>)> {
-    let read = |reader: &Reader<'_, Cpu>, result: &Ciphertext<Cpu>| {
+    let read = |reader: &Reader<'_, AnyDevice>, result: &Ciphertext<AnyDevice>| {
         let values = decrypt(reader.dev, reader.encoder, sides.program.params(), reader.secret, result)?;
         Ok((values, result.level))
     };
@@ -152,10 +152,10 @@ fn evaluated<P: Program, C: Client>(
 
 /// The same in shadow mode, with what was found.
 fn shadowed<P: Program, C: Client>(
-    (dev, sides): (&Cpu, &Sides<'_, P, C>),
+    (dev, sides): (&AnyDevice, &Sides<'_, P, C>),
     recording: &Recording,
     options: &RunOptions,
-    watch: (&mut dyn Observer, &mut dyn Journal<Cpu>),
+    watch: (&mut dyn Observer, &mut dyn Journal<AnyDevice>),
     bound: ShadowBound,
 ) -> Result<(Vec<Read>, Option<Traffic>, ShadowReport)> {
     dev.keep_regions();
@@ -174,18 +174,18 @@ fn shadowed<P: Program, C: Client>(
 /// # Errors
 /// What the schemes refuse, or a device fault.
 pub fn run<P: Program, C: Client>(
-    dev: &Cpu,
+    dev: &AnyDevice,
     sides: &Sides<'_, P, C>,
     (recording, plan): (&Recording, &Plan),
     options: &RunOptions,
-    journal: &mut dyn Journal<Cpu>,
+    journal: &mut dyn Journal<AnyDevice>,
     tell: &mut dyn FnMut(Event),
 ) -> Result<RunReport> {
     let program = sides.program;
     let mut clock = Clock::new(tell);
     clock.step(MEMORY_STEP, 0, 1);
     reserve(dev, program, plan.peak_memory_bytes.predicted, recording.session_peak_bytes)?;
-    let watch: (&mut dyn Observer, &mut dyn Journal<Cpu>) = (&mut clock, journal);
+    let watch: (&mut dyn Observer, &mut dyn Journal<AnyDevice>) = (&mut clock, journal);
     let (results, traffic, shadow) = match options.shadow {
         None => {
             let (results, traffic) = evaluated((dev, sides), recording, options, watch, &())?;

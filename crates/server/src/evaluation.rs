@@ -8,9 +8,8 @@ use crate::{
 };
 use limbwise::wire;
 use limbwise_apps::{Description, description::MOST_BYTES, linear::layer::Model};
-use limbwise_cpu::Cpu;
 use limbwise_runtime::{
-    Calibration, Error, Event, Host, Job, Limits, calibrate,
+    AnyDevice, Calibration, Error, Event, Host, Job, Limits, calibrate,
     eval::plan_files,
     evaluate_files,
     host::resident_memory_bytes,
@@ -46,18 +45,18 @@ impl Evaluation {
     /// # Errors
     /// An instruction set that this CPU lacks, or a number of threads that makes no sense.
     pub fn new(host: Host, memory_bytes: u64, models: Models) -> Result<Self, Error> {
-        drop(open("cpu", &host)?);
+        drop(open(&host)?);
         let held_bytes = resident_memory_bytes().unwrap_or(0);
         Ok(Self { host, models, memory_bytes, held_bytes, calibrations: Mutex::default() })
     }
 
     /// The device, the description, and the server's numbers for it.
-    fn open(&self, files: &JobFiles) -> Result<(Cpu, Description, Model), Refusal> {
+    fn open(&self, files: &JobFiles) -> Result<(AnyDevice, Description, Model), Refusal> {
         let said = |e: Error| told(files, &e);
         let bytes = read_up_to(&files.program, MOST_BYTES).map_err(said)?;
         let description = Description::parse(&bytes).map_err(|e| Refusal::text(e.to_string()))?;
         let model = (self.models)(&description).map_err(Refusal::text)?;
-        Ok((open("cpu", &self.host).map_err(said)?, description, model))
+        Ok((open(&self.host).map_err(said)?, description, model))
     }
 
     fn limits<'a>(&self, stop: &'a (dyn Fn() -> bool + Sync)) -> Limits<'a> {
@@ -66,7 +65,7 @@ impl Evaluation {
     }
 
     /// Measured once for each ring degree, in about two seconds.
-    fn calibrated(&self, dev: &Cpu, log_n: u32) -> Result<Calibration, Error> {
+    fn calibrated(&self, dev: &AnyDevice, log_n: u32) -> Result<Calibration, Error> {
         let mut known = self.calibrations.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(calibration) = known.get(&log_n) {
             return Ok(calibration.clone());

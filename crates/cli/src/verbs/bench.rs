@@ -118,7 +118,7 @@ impl Bench {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
         let mut peers = self.peers.as_deref().map(Peers::start).transpose()?;
-        let (alone, together) = (self.host.open_with(1)?, self.host.open()?);
+        let (alone, together) = (self.host.open_with(1)?, self.host.open_cpu()?);
         note(if self.quick { "measuring a few small operations" } else { "measuring (about twenty seconds)" });
         let rates = rates();
         let mut rows = Vec::new();

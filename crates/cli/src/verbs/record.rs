@@ -115,7 +115,8 @@ impl Record {
         let (way, recording) = match &built.ways[..] {
             [way] => (*way, recorded(&built.program(*way), *way)?),
             _ => {
-                let planned = planned(&built, &calibrated(&self.host.open()?, built.params().log_n())?, None)?;
+                let planned =
+                    planned(&built, &calibrated(&self.host.open_cpu()?.into(), built.params().log_n())?, None)?;
                 (planned.way, planned.recording)
             }
         };

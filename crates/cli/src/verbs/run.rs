@@ -13,9 +13,8 @@ use crate::{
 };
 use limbwise::ckks::ShadowBound;
 use limbwise_apps::Program as _;
-use limbwise_cpu::Cpu;
 use limbwise_machines::{Spec, time};
-use limbwise_runtime::{RunOptions, journal::Checkpoint, logic, query, run, session::Sides};
+use limbwise_runtime::{AnyDevice, RunOptions, journal::Checkpoint, logic, query, run, session::Sides};
 use std::path::PathBuf;
 
 /// Run a program on encrypted data, beside its clear twin
@@ -122,7 +121,7 @@ impl Run {
     }
 
     /// A program on TFHE.
-    fn logic(&self, dev: &Cpu, built: &BuiltLogic, output: Output) -> anyhow::Result<()> {
+    fn logic(&self, dev: &AnyDevice, built: &BuiltLogic, output: Output) -> anyhow::Result<()> {
         let (_, plan) = planned_logic(dev, built)?;
         output.text(&text::logic::plan(&plan))?;
         let mut progress = Progress::new(plan.seconds_predicted);
@@ -137,7 +136,7 @@ impl Run {
     }
 
     /// A question to a table.
-    fn query(&self, dev: &Cpu, built: &BuiltQuery, output: Output) -> anyhow::Result<()> {
+    fn query(&self, dev: &AnyDevice, built: &BuiltQuery, output: Output) -> anyhow::Result<()> {
         let data = built.data()?;
         let (recording, plan) = planned_query(dev, built)?;
         output.text(&text::query::plan(&plan))?;

@@ -13,7 +13,6 @@ use crate::{
     text,
     workload::Workload,
 };
-use limbwise_cpu::Cpu;
 use limbwise_graph::Graph;
 use limbwise_machines::{
     Report,
@@ -23,7 +22,7 @@ use limbwise_machines::{
     },
     machine,
 };
-use limbwise_runtime::Calibration;
+use limbwise_runtime::{AnyDevice, Calibration};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -100,7 +99,7 @@ const MOST_EVENTS: usize = 300_000;
 impl Time {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
-        let dev = self.host.open()?;
+        let dev = self.host.open_cpu()?.into();
         // Also changes this host's built-in numbers, so that a mistake is found before anything is measured.
         let mut specs = changed(&self.machine, &self.changes)?;
         let traces = self.traces()?;
@@ -150,7 +149,7 @@ impl Time {
 
     /// What is timed, in a line, and this host's rates if they were measured: a recorded file, or a workload. Where a
     /// workload leaves something open, what this host would choose is timed everywhere.
-    fn program(&self, dev: &Cpu, this_host: bool) -> anyhow::Result<(Graph, String, Option<Calibration>)> {
+    fn program(&self, dev: &AnyDevice, this_host: bool) -> anyhow::Result<(Graph, String, Option<Calibration>)> {
         let Some(workload) = &self.workload else {
             let path = self.graph.as_ref().ok_or_else(|| Mistake(NOTHING.into()))?;
             let graph = read_graph(path)?;

@@ -32,6 +32,16 @@ pub enum BridgeError {
         /// What there is.
         left: usize,
     },
+    /// Values that the messages of TFHE do not reach.
+    #[error(
+        "slots may reach {peak:.3e}, the messages of TFHE end at {most}: scale them down first, or state a tighter bound (Ciphertext::bounded_by)"
+    )]
+    TooLarge {
+        /// The bound that travels with the ciphertext.
+        peak: f64,
+        /// The largest message.
+        most: f64,
+    },
     /// More values than slots.
     #[error("{got} values do not fit the {slots} slots of the bridge: plan it with more slots, or send them in parts")]
     Rows {

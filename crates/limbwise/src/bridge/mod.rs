@@ -15,24 +15,37 @@
 //! The sine is flat at ±¼, so errors leave their square: a deviation of 2^−14.2 of the modulus becomes 2^−24.3. What a slot
 //! deviates by is in [`noise`]; [`Bridge::clean`] squares it once more, where levels are cheaper than bits.
 //!
+//! # From slots to LWE
+//!
+//! | step | where the message m of p bits is | what it adds, relative to the modulus |
+//! |---|---|---|
+//! | division by 2^(p − 1), one level unless p = 1; SlotToCoeff | coefficients, m·q₀/2^(p + 1) | the slot's error / 2^(p + 1) |
+//! | extraction of the rows | LWE of dimension N modulo q₀ | – |
+//! | switch to 2^32, LWE key switch ([`ToLweKey`]) to the wide key, switch to q | m·q/2^(p + 1) | 2^−14 at N = 2^15 |
+//!
 //! Packing, not a linear map on an encrypted secret \[PEGASUS\]: its keys are one a stage, 15 MB at N = 2^15 instead of a
 //! matrix of rows × n encoded from words that the device would have to give back (ADR 99).
 //!
 //! Enters: the pair of parameter sets with the gate of the keys between them, plans, packing, flags as slots.
+//! SlotToCoeff and extraction the other way.
 //! Stays out: comparisons (`tfhe`), what is done with the slots (`ckks`), key generation (`rlwe::secret`).
 //!
-//! Read in this order: [`params`], [`plan`], [`noise`], `pack`, [`mod@presets`].
+//! Read in this order: [`params`], [`plan`], [`noise`], `pack`, `to_slots`, [`key`], `to_lwe`, [`mod@presets`].
 
 pub mod error;
+pub mod key;
 pub mod noise;
 mod pack;
 pub mod params;
 pub mod plan;
 pub mod presets;
+mod to_lwe;
 mod to_slots;
 
 pub use error::BridgeError;
+pub use key::{ToLweBodies, ToLweKey};
 pub use params::BridgeParams;
 pub use plan::BridgePlan;
 pub use presets::{BridgePreset, preset, presets};
+pub use to_lwe::requirements_to_lwe;
 pub use to_slots::{Bridge, requirements};

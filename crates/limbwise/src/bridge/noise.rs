@@ -3,12 +3,12 @@
 //! A flag's phase x = b/2 + e, in units of the modulus, becomes (1 − cos 2πx)/2 = b ± sin²(πe): π²e² beside the error of
 //! EvalMod. With e of variance v that is a mean of π²v and a root mean square of √3·π²·v.
 
-use super::{BridgeParams, BridgePlan};
+use super::{BridgeParams, BridgePlan, key::LOG_MODULUS};
 use crate::{
     ckks::Estimate,
     params::Params,
     rlwe::noise as rlwe,
-    tfhe::{Ciphertext, noise as tfhe},
+    tfhe::{Ciphertext, GadgetLiteral, noise as tfhe},
 };
 use limbwise_device::Device;
 use limbwise_math::rns::to_f64;
@@ -61,6 +61,19 @@ pub fn cleaned(params: &Params, (slots, level): (usize, usize), error: f64) -> f
     let scale = params.scale(level);
     let product = Estimate::exact(0.0).divided(params, slots, scale).switched(params, level, slots, scale).error();
     (3.0 * 3f64.sqrt() * error * error).hypot(10f64.sqrt() * product)
+}
+
+/// The way out of the ring: the words of its dimension rounded to the modulus of the key, their digits times its errors, and
+/// what digits leave out, under a secret of the ring.
+#[must_use]
+pub fn key_switch(params: &BridgeParams, gadget: GadgetLiteral) -> f64 {
+    let norm = params.ckks().secret_norm_squared();
+    let (n, base) = (to_f64(params.ckks().ring().n() as u64), f64::from(gadget.base_log).exp2());
+    let rounding = (1.0 + norm) / 12.0;
+    let sigma = params.tfhe().literal().glwe_sigma;
+    let products = n * f64::from(gadget.levels) * (base * base + 2.0) / 12.0 * sigma * sigma;
+    let least = f64::from(LOG_MODULUS - gadget.base_log * gadget.levels).exp2();
+    (rounding + products + norm * (least * least - 1.0) / 12.0) * (-2.0 * f64::from(LOG_MODULUS)).exp2()
 }
 
 /// The square of a unit of q₀.

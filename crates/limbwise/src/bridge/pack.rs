@@ -5,7 +5,7 @@
 //! puts b's beside a's. After log₂(slots) stages the phases are the coefficients at multiples of N/(2·slots) below N/2; what
 //! the other coefficients hold goes with CoeffToSlot.
 //!
-//! Source: \[CDKS21\] Alg. 2; Differs: level by level on batches instead of a recursion, without the first stage.
+//! Source: \[CDKS21\] (PackLWEs); Differs: level by level on batches instead of a recursion, without the first stage.
 
 use super::{BridgeParams, BridgePlan};
 use crate::{

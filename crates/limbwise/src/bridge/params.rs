@@ -1,9 +1,12 @@
 //! The two parameter sets that a bridge joins, and the gate for the keys between them.
 
-use super::error::BridgeError;
+use super::{error::BridgeError, key::LOG_MODULUS};
 use crate::{
     error::Result,
-    params::{Order, Params, SecurityReport, Sine, security::gate},
+    params::{
+        Order, Params, ParamsError, SecurityReport, Sine,
+        security::{binary_class, gate},
+    },
     tfhe::TfheParams,
 };
 use std::sync::Arc;
@@ -25,8 +28,9 @@ const RATIO: u32 = 2;
 impl BridgeParams {
     /// Joins two sets.
     ///
-    /// The keys between them are RLWE under the main CKKS secret, modulo q₀ and the special primes used there (from TFHE),
-    /// so they pass the gate of that secret; the pair has the security of its weakest key.
+    /// The keys between them are RLWE under the main CKKS secret, modulo q₀ and the special primes used there
+    /// (from TFHE), and LWE under the wide key modulo 2^32 (to TFHE); each passes the gate of its secret, and the pair has the
+    /// security of its weakest key.
     ///
     /// # Errors
     /// [`BridgeError`] for sets that do not go together, [`ParamsError`](crate::params::ParamsError) for a key below 128
@@ -75,14 +79,31 @@ impl BridgeParams {
     }
 }
 
-/// The weakest of both sets and of the keys between them.
+/// The weakest of both sets and of the keys between them: RLWE under the main secret modulo q₀ and a few special primes, LWE
+/// under the wide key modulo 2^32.
 fn weakest(ckks: &Params, tfhe: &TfheParams) -> Result<SecurityReport> {
     let literal = ckks.literal();
     let modulus = ckks.ring().log_modulus(ckks.basis(0) | ckks.encapsulation_special());
     let secret = (literal.secret, literal.sigma);
     let between = gate(literal.standard, literal.log_n, modulus, secret, literal.insecure.as_ref())?;
-    let all = [ckks.security().clone(), tfhe.security().clone(), between];
+    let back = to_lwe(tfhe)?;
+    let all = [ckks.security().clone(), tfhe.security().clone(), between, back];
     let insecure_reason = all.iter().find_map(|report| report.insecure_reason.clone());
-    let weakest = all.into_iter().min_by_key(|report| report.bits).expect("there are three");
+    let weakest = all.into_iter().min_by_key(|report| report.bits).expect("there are four");
     Ok(SecurityReport { insecure_reason, ..weakest })
+}
+
+/// The gate for the key under the wide LWE key.
+fn to_lwe(tfhe: &TfheParams) -> Result<SecurityReport, ParamsError> {
+    let l = tfhe.literal();
+    let (dimension, log_modulus) = (l.wide_dimension(), f64::from(LOG_MODULUS));
+    let bits = binary_class(dimension, log_modulus, l.glwe_sigma);
+    let leave = l.insecure.as_ref().filter(|_| bits < 128);
+    if bits < 128 && leave.is_none() {
+        let log_sigma = l.glwe_sigma.log2() - log_modulus;
+        let wanted = "a wider wide key; only Insecure { reason } lets a set pass below".into();
+        return Err(ParamsError::InsecureBinary { key: "bridge to LWE", dimension, log_sigma, wanted });
+    }
+    let insecure_reason = leave.map(|insecure| insecure.reason.clone());
+    Ok(SecurityReport { bits, log_qp: log_modulus, standard: tfhe.security().standard, insecure_reason })
 }

@@ -66,6 +66,16 @@ impl<D: Device> Bridge<D> {
         self.plan
     }
 
+    /// The parameters that it joins.
+    #[must_use]
+    pub fn params(&self) -> &BridgeParams {
+        &self.params
+    }
+
+    pub(super) fn boot(&self) -> &Bootstrapper<D> {
+        &self.boot
+    }
+
     /// Level of the slots.
     #[must_use]
     pub fn output_level(&self) -> usize {

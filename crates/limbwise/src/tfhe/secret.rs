@@ -38,7 +38,7 @@ impl std::fmt::Debug for ClientKey {
 }
 
 /// Draws Gaussian errors.
-fn errors(sigma: f64, count: usize, seed: &Seed) -> Zeroizing<Vec<i64>> {
+pub(crate) fn errors(sigma: f64, count: usize, seed: &Seed) -> Zeroizing<Vec<i64>> {
     let mut errors = Zeroizing::new(vec![0; count]);
     Stream::new(seed, b"tfhe errors").wide_gaussian(&Gaussian::new(sigma), &mut errors);
     errors
@@ -162,23 +162,11 @@ impl ClientKey {
         keys
     }
 
-    /// `−⟨a, s⟩ + e + z_i·2^f` for each word z_i of the wide key and factor 2^f.
     fn switch_bodies(&self, seed: &Seed) -> Vec<u64> {
-        let (l, modulus) = (self.params.literal(), self.params.lwe_modulus());
-        let shape = switch_shape(&self.params);
-        let noise = errors(l.lwe_sigma, shape.batch, &self.seed.derive("errors of the switching key"));
-        let factors: Vec<u32> = Gadget::from(l.key_switch).of(modulus).log_factors().collect();
-        let mut mask = vec![0; shape.dimension];
-        let body = |entry: usize| {
-            switch_mask(seed, entry, modulus, &mut mask);
-            let product = mask.iter().zip(self.narrow.iter());
-            let product =
-                product.fold(0u64, |sum, (&a, &s)| sum.wrapping_add(a & 0u64.wrapping_sub(s.cast_unsigned())));
-            let message = self.wide[entry / factors.len()].cast_unsigned() << factors[entry % factors.len()];
-            let error = noise[entry].cast_unsigned();
-            message.wrapping_add(error).wrapping_sub(product) & (modulus - 1)
-        };
-        (0..shape.batch).map(body).collect()
+        let l = self.params.literal();
+        let noise =
+            errors(l.lwe_sigma, switch_shape(&self.params).batch, &self.seed.derive("errors of the switching key"));
+        switch_bodies((&self.wide, &self.narrow), (l.key_switch.into(), self.params.lwe_modulus()), seed, &noise)
     }
 
     /// The components of the GLWE key on a device, evaluation domain.
@@ -250,6 +238,25 @@ impl ClientKey {
         dev.scrub();
         Ok(PublicKey { params: self.params.clone(), tag: self.tag, parts })
     }
+}
+
+/// `−⟨a, s⟩ + e + z_i·2^f` for each word z_i of one secret and factor 2^f, s the other secret, of bits; modulo a power of two.
+pub(crate) fn switch_bodies(
+    (from, to): (&[i64], &[i64]),
+    (gadget, modulus): (Gadget, u64),
+    seed: &Seed,
+    noise: &[i64],
+) -> Vec<u64> {
+    let factors: Vec<u32> = gadget.of(modulus).log_factors().collect();
+    let mut mask = vec![0; to.len()];
+    let body = |entry: usize| {
+        switch_mask(seed, entry, modulus, &mut mask);
+        let product = mask.iter().zip(to);
+        let product = product.fold(0u64, |sum, (&a, &s)| sum.wrapping_add(a & 0u64.wrapping_sub(s.cast_unsigned())));
+        let message = from[entry / factors.len()].cast_unsigned() << factors[entry % factors.len()];
+        message.wrapping_add(noise[entry].cast_unsigned()).wrapping_sub(product) & (modulus - 1)
+    };
+    (0..from.len() * factors.len()).map(body).collect()
 }
 
 fn in_space(params: &TfheParams, messages: &[u64]) -> Result<()> {

@@ -2,15 +2,16 @@
 
 use crate::common::Dev;
 use limbwise::{
-    Error,
-    bridge::{self, Bridge, BridgeError, BridgeParams, BridgePlan},
-    ckks::{Auto, Ciphertext, Encoder, Evaluator, PlaintextForm, decrypt},
+    Complex64, Error,
+    bridge::{self, Bridge, BridgeError, BridgeParams, BridgePlan, ToLweBodies, ToLweKey},
+    ckks::{Auto, Ciphertext, Encoder, Evaluator, Packing, PlaintextForm, decrypt, encrypt_secret},
     params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine},
     rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyName, KeyPlan, KeySet, SecretKey},
     tfhe::{self, ClientKey, Flags, GadgetLiteral, ServerKey, TfheLiteral, TfheParams},
 };
 use limbwise_cpu::Cpu;
 use limbwise_device::{Checked, Device, HostRead, Null};
+use limbwise_graph::Recorder;
 use limbwise_math::sampling::Seed;
 use std::time::Instant;
 
@@ -154,6 +155,51 @@ fn noise_leaves_its_square() {
     assert!(fine < rough * rough.sqrt());
 }
 
+/// Slots leave as messages, with the noise that was expected, are compared, and come back as bits.
+#[test]
+fn slots_become_messages_and_flags_come_back() {
+    let both = small(&tfhe());
+    let (dev, ckks, plan) = (&both.dev, both.params.ckks(), BridgePlan::fastest(128));
+    let mut required = bridge::requirements(&both.params, plan).unwrap();
+    for (name, level) in bridge::requirements_to_lwe(&both.params, plan).unwrap() {
+        required.entry(name).and_modify(|l| *l = level.max(*l)).or_insert(level);
+    }
+    let generator = KeyGenerator::new(dev, ckks, &both.secret).unwrap().with_lwe(&both.client);
+    let keys = generator.key_set(&KeyPlan { required, form: KeyForm::Stored }, |_| ());
+    let bodies = ToLweBodies::generate(&both.params, &both.secret, &both.client).unwrap();
+    let key = ToLweKey::new(dev, &bodies);
+    let bridge = Bridge::encode(dev, &both.encoder, &both.params, plan).unwrap();
+    let auto = both.auto(&keys);
+    let (messages, wanted) = rows(100);
+    let slots: Vec<Complex64> =
+        messages.iter().map(|&m| Complex64::new(f64::from(u32::try_from(m).unwrap()), 0.0)).collect();
+    let encrypted = |level, slots: &[Complex64]| {
+        let packing = Packing { slots: 128, level, scale: ckks.scale(level) };
+        encrypt_secret(dev, ckks, &both.secret, &both.encoder.encode(dev, &[slots.to_vec()], packing).unwrap()).unwrap()
+    };
+    let left = bridge.to_lwe(&auto, &encrypted(bridge.input_level(), &slots), 100, &key).unwrap();
+    assert_eq!((left.batch(), left.range()), (100, (0, 3)));
+    assert_eq!(both.client.decrypt(dev, &left).unwrap(), messages);
+    let q = both.params.tfhe().modulus();
+    let error = |(&phase, &m): (&u64, &u64)| {
+        let message = both.params.tfhe().encode(m.cast_signed());
+        (q.centred(q.sub(phase, message)) as f64 / q.value() as f64).powi(2)
+    };
+    let phases = both.client.phases(dev, &left).unwrap();
+    let measured = phases.iter().zip(&messages).map(error).sum::<f64>() / 100.0;
+    let expected = left.norm_squared() * tfhe::noise::nominal(both.params.tfhe().literal());
+    assert!((0.5..1.7).contains(&(measured / expected)), "measured {measured:e}, expected {expected:e}");
+    let flags = both.logic().flags(&left, |m| m == 1 || m == 2).unwrap();
+    let bits = bridge.to_slots(&auto, &flags).unwrap();
+    assert!(both.error(&bits, &plan.arranged(&wanted)) < 2f64.powi(-26));
+    let refused = |a: &Ciphertext<Dev>, rows| bridge.to_lwe(&auto, a, rows, &key).err().unwrap().to_string();
+    let fits = encrypted(bridge.input_level(), &slots);
+    assert!(refused(&encrypted(1, &slots), 100).contains("to_lwe needs level 2; the ciphertext is at level 1"));
+    assert!(refused(&fits, 129).contains("129 values do not fit the 128 slots"));
+    let large = encrypted(2, &[Complex64::new(4.0, 0.0)]);
+    assert!(refused(&large, 1).contains("the messages of TFHE end at 3"), "{}", refused(&large, 1));
+}
+
 #[test]
 fn what_cannot_cross_is_refused_before_keys() {
     let (ckks, tfhe) = (ckks(), tfhe());
@@ -202,6 +248,39 @@ fn presets_are_secure_and_every_key_counts() {
         let weak = BridgeParams::new(params.ckks(), &TfheParams::new(&weak).unwrap()).unwrap();
         assert_eq!((weak.security().bits, weak.security().insecure_reason.as_deref()), (0, Some("a test")));
     }
+}
+
+/// The whole way into 16384 slots is recorded without words or secrets, and its memory is that of a block, not of the rows.
+#[test]
+fn the_bridge_is_recorded_at_full_size() {
+    let params = bridge::preset("flags-2-2").unwrap();
+    let recorded = |slots| {
+        let (dev, encoder) = (Recorder::new(Null::default()), Encoder::new(params.ckks()));
+        let plan = BridgePlan::smallest(slots);
+        let bridge = Bridge::declare(&dev, &encoder, &params, plan).unwrap();
+        let keys = DeclaredKeys::all(&dev, params.ckks());
+        let auto = Auto::new(Evaluator::new(&dev, params.ckks(), &keys), &encoder);
+        let bits = bridge.to_slots(&auto, &Flags::declared(&dev, params.tfhe(), slots)).unwrap();
+        drop((bits, bridge));
+        dev.graph()
+    };
+    let [few, many] = [1024, 16384].map(recorded);
+    for (graph, blocks) in [(&few, 16), (&many, 256)] {
+        let paths = graph.region_paths();
+        let count = |part: &str| paths.iter().filter(|path| path.ends_with(part)).count();
+        assert_eq!((count("pack/block[0]"), count(&format!("pack/block[{}]", blocks - 1))), (1, 1));
+        assert_eq!(count("embed"), blocks);
+        assert!(count("eval_mod") == 1 && count("coeff_to_slot") == 1);
+        eprintln!(
+            "{} nodes, {} MB, peak {} MB",
+            graph.nodes().len(),
+            graph.node_bytes() >> 20,
+            graph.peak_live_bytes() >> 20
+        );
+    }
+    let rows = (16384 - 1024) * 2 * 32768 * 8;
+    assert!(many.peak_live_bytes() - few.peak_live_bytes() < rows / 8, "rows are not all embedded at once");
+    assert!(many.node_bytes() < 8 << 20);
 }
 
 /// Full size: seconds and bits of 1024 and 4096 rows.

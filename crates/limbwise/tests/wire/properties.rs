@@ -71,6 +71,8 @@ proptest! {
         encapsulation in any::<bool>(),
         decapsulation in prop::option::of(0..=5usize),
         rotations in prop::collection::btree_map(-512..512i64, 0..=5usize, 0..4),
+        from_lwe in any::<bool>(),
+        stages in 0..4u32,
     ) {
         let (dev, params) = &*PARAMS;
         let galois = |(&r, &level): (&i64, &usize)| (KeyName::Galois(GaloisElement::rotation(r, 10)), level);
@@ -78,6 +80,8 @@ proptest! {
         wanted.extend(relinearization.map(|level| (KeyName::Relinearization, level)));
         wanted.extend(encapsulation.then_some((KeyName::Encapsulation, 0)));
         wanted.extend(decapsulation.map(|level| (KeyName::Decapsulation, level)));
+        wanted.extend(from_lwe.then_some((KeyName::FromLwe, 0)));
+        wanted.extend((2..2 + stages).map(|t| (KeyName::Packing(GaloisElement::new((1 << t) + 1, 10)), 0)));
         let key = |&(name, level): &(KeyName, usize)| {
             let (digits, special) = name.gadget(params, level);
             let shape = Shape::eval(params.ring(), params.basis(level) | special);

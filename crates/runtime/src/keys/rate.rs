@@ -1,17 +1,12 @@
 //! How fast keys come from a directory.
 
 use super::{disk::KeySource as _, file::FileKeys, home::Passing};
-use crate::{
-    calibrate::seconds,
-    error::Result,
-    host::{Host, open},
-};
+use crate::{any_device::AnyDevice, calibrate::seconds, error::Result, host::open_cpu};
 use limbwise::{
     params::Params,
     rlwe::{KeyForm, KeyGenerator, KeyName, Requirements, SecretKey},
     wire::{KeyWriter, key_file_bytes},
 };
-use limbwise_cpu::Cpu;
 use limbwise_math::sampling::Seed;
 use std::{io::BufWriter, path::Path};
 
@@ -21,9 +16,9 @@ use std::{io::BufWriter, path::Path};
 ///
 /// # Errors
 /// A directory that cannot be written to.
-pub fn key_read_gb_s(dev: &Cpu, params: &Params, dir: &Path) -> Result<f64> {
+pub fn key_read_gb_s(dev: &AnyDevice, params: &Params, dir: &Path) -> Result<f64> {
     // On a device of its own, whose memory goes with it.
-    let dev = open("cpu", &Host { isa: Some(dev.isa().name().to_owned()), threads: Some(dev.threads()) })?;
+    let dev = open_cpu(&dev.host())?;
     let (name, level) = (KeyName::Relinearization, params.top_level());
     let (passing, file) = Passing::create(dir)?;
     let secret = SecretKey::generate(params, &Seed::from_os().map_err(limbwise::Error::Entropy)?);

@@ -2,13 +2,13 @@
 
 use super::{LogicPlan, NoiseSummary};
 use crate::{
+    any_device::AnyDevice,
     clock::{Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, PeakMemory, Step, evaluation_seconds},
     error::Result,
     host::{fits, peak_memory_bytes},
 };
 use limbwise::tfhe::{ClientKey, Evaluator, ServerKey, TfheParams};
 use limbwise_apps::{Logic, Observer as _, program::Details};
-use limbwise_cpu::Cpu;
 use limbwise_math::{rns::to_f64, sampling::SeedSource};
 use serde::Serialize;
 
@@ -91,7 +91,7 @@ fn log2_noise(params: &TfheParams, phases: &[u64], messages: &[u64]) -> f64 {
 /// # Errors
 /// What the scheme refuses, or a device fault.
 pub fn run<L: Logic>(
-    dev: &Cpu,
+    dev: &AnyDevice,
     (program, plan): (&L, &LogicPlan),
     messages: &[Vec<u64>],
     seeds: &SeedSource,

@@ -2,6 +2,7 @@
 
 use super::{QueryPlan, QueryRecording, SumPrecision};
 use crate::{
+    any_device::AnyDevice,
     clock::{BOOTSTRAP_STEP, Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, PeakMemory, Step, evaluation_seconds},
     error::{Error, Result},
     host::{fits, peak_memory_bytes},
@@ -18,7 +19,6 @@ use limbwise_apps::{
     program::{Details, Tfhe},
     query::{Answer, Means, Query, Rows, table::Kind},
 };
-use limbwise_cpu::Cpu;
 use limbwise_math::sampling::SeedSource;
 use serde::Serialize;
 
@@ -125,13 +125,13 @@ pub fn identity(program: &Query, data: &QueryData, seeds: &SeedSource) -> Result
 struct Keys {
     client: ClientKey,
     secret: SecretKey,
-    public: PublicKey<Cpu>,
-    server: ServerKey<Cpu>,
-    set: KeySet<Cpu>,
+    public: PublicKey<AnyDevice>,
+    server: ServerKey<AnyDevice>,
+    set: KeySet<AnyDevice>,
 }
 
 fn keys(
-    dev: &Cpu,
+    dev: &AnyDevice,
     (program, recording): (&Query, &QueryRecording),
     seeds: &SeedSource,
     clock: &mut Clock<'_>,
@@ -149,12 +149,12 @@ fn keys(
 
 /// The encrypted answer to a question.
 fn answered(
-    dev: &Cpu,
+    dev: &AnyDevice,
     (program, rows): (&Query, &Rows),
     (keys, seeds, encoder): (&Keys, &SeedSource, &Encoder),
     clock: &mut Clock<'_>,
-    journal: &mut dyn Journal<Cpu, Tfhe>,
-) -> limbwise::Result<Answer<Cpu>> {
+    journal: &mut dyn Journal<AnyDevice, Tfhe>,
+) -> limbwise::Result<Answer<AnyDevice>> {
     let ckks = program.params().ckks();
     clock.step(BOOTSTRAP_STEP, 0, 1);
     let bridge = Bridge::encode(dev, encoder, program.params(), program.bridge())?;
@@ -162,7 +162,7 @@ fn answered(
     clock.step(ENCRYPT_STEP, 0, total);
     let digit = |(digits, most): (&Vec<u64>, u64)| keys.client.encrypt(dev, digits)?.at_most(most);
     let digits = rows.digits.iter().zip(program.digits()).map(digit).collect::<limbwise::Result<Vec<_>>>()?;
-    let mut columns: Vec<Ciphertext<Cpu>> = Vec::new();
+    let mut columns: Vec<Ciphertext<AnyDevice>> = Vec::new();
     for (i, (values, input)) in rows.columns.iter().zip(program.columns()).enumerate() {
         clock.step(ENCRYPT_STEP, rows.digits.len() + i, total);
         let plain = encoder.encode_real(dev, std::slice::from_ref(values), input.packing)?;
@@ -179,10 +179,10 @@ fn answered(
 /// # Errors
 /// What the schemes or the journal refuse, or a device fault.
 pub fn run(
-    dev: &Cpu,
+    dev: &AnyDevice,
     (program, recording, plan): (&Query, &QueryRecording, &QueryPlan),
     data: &QueryData,
-    (seeds, journal): (&SeedSource, &mut dyn Journal<Cpu, Tfhe>),
+    (seeds, journal): (&SeedSource, &mut dyn Journal<AnyDevice, Tfhe>),
     tell: &mut dyn FnMut(Event),
 ) -> Result<QueryReport> {
     fits(plan.peak_memory_bytes.predicted)?;

@@ -46,7 +46,7 @@ fn polynomial_memory_is_predicted_to_the_byte() {
             let program = layer.with(strategy, form);
             let keys = if i % 2 == 0 { KeyForm::Stored } else { KeyForm::Seeded };
             let recording = record(&program, keys).unwrap();
-            let dev = open("cpu", &Host { isa: None, threads: Some(2) }).unwrap();
+            let dev = open(&Host { device: None, isa: None, threads: Some(2) }).unwrap();
             let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
             let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
             session(&dev, &sides, (&recording.keys, &InMemory::default()), (&mut (), &mut ()), &(), |reader, result| {
@@ -54,14 +54,18 @@ fn polynomial_memory_is_predicted_to_the_byte() {
             })
             .unwrap();
             let what = format!("{strategy}, {}", form.name());
-            assert_eq!(dev.memory().peak_bytes, recording.session_peak_bytes / (8 << 11) * row, "{what}");
-            assert_eq!(dev.memory().live_bytes, 0, "{what}");
+            assert_eq!(
+                dev.cpu().unwrap().memory().peak_bytes,
+                recording.session_peak_bytes / (8 << 11) * row,
+                "{what}"
+            );
+            assert_eq!(dev.cpu().unwrap().memory().live_bytes, 0, "{what}");
             let top = *recording.keys.required.values().max().unwrap();
             let scratch = 2 * limbwise_device::null::scratch_rows(program.params().digits(top).len());
             assert!(
-                dev.scratch().peak_bytes <= scratch as u64 * row,
+                dev.cpu().unwrap().scratch().peak_bytes <= scratch as u64 * row,
                 "{what}: {} of {scratch} rows",
-                dev.scratch().peak_bytes / row
+                dev.cpu().unwrap().scratch().peak_bytes / row
             );
         }
     }
@@ -70,7 +74,7 @@ fn polynomial_memory_is_predicted_to_the_byte() {
 #[test]
 fn a_survey_takes_the_fastest_that_fits_and_runs_it() {
     let (layer, client) = layer();
-    let dev = open("cpu", &Host { isa: None, threads: Some(1) }).unwrap();
+    let dev = open(&Host { device: None, isa: None, threads: Some(1) }).unwrap();
     let host = calibrate(&dev, 11).unwrap();
     let forms = [KeyForm::Stored, KeyForm::Seeded];
     let maps = strategies(layer.largest_map()).into_iter().map(|s| (s, PlaintextForm::Full));

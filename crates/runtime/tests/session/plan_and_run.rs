@@ -37,7 +37,7 @@ fn polynomial_memory_is_predicted_to_the_byte() {
     let (program, client) = sides();
     for (threads, form) in [(1, KeyForm::Stored), (2, KeyForm::Stored), (2, KeyForm::Seeded)] {
         let recording = record(&program, form).unwrap();
-        let dev = open("cpu", &Host { isa: None, threads: Some(threads) }).unwrap();
+        let dev = open(&Host { device: None, isa: None, threads: Some(threads) }).unwrap();
         let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
         let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
         session(&dev, &sides, (&recording.keys, &InMemory::default()), (&mut (), &mut ()), &(), |reader, result| {
@@ -47,13 +47,13 @@ fn polynomial_memory_is_predicted_to_the_byte() {
             Ok(values.len())
         })
         .unwrap();
-        let memory = dev.memory();
+        let memory = dev.cpu().unwrap().memory();
         assert_eq!(memory.peak_bytes, recording.session_peak_bytes / (8 << 11) * row);
         assert_eq!(memory.live_bytes, 0);
         let params = limbwise_apps::Program::params(&program);
         let top = recording.keys.required.values().max().unwrap();
         let scratch = threads * limbwise_device::null::scratch_rows(params.digits(*top).len());
-        assert_eq!(dev.scratch().peak_bytes, scratch as u64 * row);
+        assert_eq!(dev.cpu().unwrap().scratch().peak_bytes, scratch as u64 * row);
         // Buffers come back: no more were ever taken than were alive at once.
         assert_eq!(memory.allocations * row, memory.peak_bytes);
     }
@@ -72,7 +72,7 @@ fn memory_with_keys_on_disk_is_predicted() {
     assert!(more.session_peak_bytes > recording.session_peak_bytes + all / 3, "memory for keys is counted");
     let mut words = Vec::new();
     for recording in [recording, more] {
-        let dev = open("cpu", &Host { isa: None, threads: Some(2) }).unwrap();
+        let dev = open(&Host { device: None, isa: None, threads: Some(2) }).unwrap();
         let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
         let (dir, reads) = (std::env::temp_dir(), recording.reads.as_ref().unwrap());
         let home = OnDisk::new(reads, &dir);
@@ -80,9 +80,10 @@ fn memory_with_keys_on_disk_is_predicted() {
             decrypt(reader.dev, reader.encoder, params, reader.secret, result)
         });
         words.push(results.unwrap().len());
-        let (measured, predicted) = (dev.memory().peak_bytes, recording.session_peak_bytes / (8 << 11) * row);
+        let (measured, predicted) =
+            (dev.cpu().unwrap().memory().peak_bytes, recording.session_peak_bytes / (8 << 11) * row);
         assert!(measured <= predicted && measured * 10 >= predicted * 9, "{measured} of {predicted}");
-        assert_eq!(dev.memory().live_bytes, 0);
+        assert_eq!(dev.cpu().unwrap().memory().live_bytes, 0);
         assert_eq!(home.traffic().reads, reads.shelf(params).rehearse().reads.len());
     }
     assert_eq!(words, [2, 2]);
@@ -92,7 +93,7 @@ fn memory_with_keys_on_disk_is_predicted() {
 fn runs_report_their_predictions() {
     let (program, client) = sides();
     let recording = record(&program, KeyForm::Stored).unwrap();
-    let dev = open("cpu", &Host { isa: None, threads: Some(2) }).unwrap();
+    let dev = open(&Host { device: None, isa: None, threads: Some(2) }).unwrap();
     let plan = plan(&program, "test", &recording, &calibrate(&dev, 11).unwrap()).unwrap();
     let mut done = Vec::new();
     let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };

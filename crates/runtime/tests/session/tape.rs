@@ -86,7 +86,7 @@ fn tape() -> (Tape, Vec<Vec<f64>>) {
 #[test]
 fn a_tape_runs_as_it_is_recorded() {
     let (tape, wanted) = tape();
-    let (params, dev) = (tape.params().clone(), open("cpu", &Host { isa: None, threads: Some(1) }).unwrap());
+    let (params, dev) = (tape.params().clone(), open(&Host { device: None, isa: None, threads: Some(1) }).unwrap());
     let (encoder, secret) = (Encoder::new(&params), SecretKey::generate(&params, &Seed([3; 32])));
     for form in [KeyForm::Stored, KeyForm::Seeded] {
         let recording = record(&tape, form).unwrap();

@@ -107,6 +107,16 @@ impl<D: Device> Bootstrapper<D> {
         Ok(underway.value)
     }
 
+    /// The first step alone: the slots as coefficients of a ciphertext at level 0, q₀/2^m for 1, in the order of their
+    /// reversed bits.
+    ///
+    /// # Errors
+    /// Too few levels, another scale or packing than the plan's, a missing key.
+    pub(crate) fn slots_to_coefficients(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let input = self.at_its_level(&auto.eval, a)?;
+        slot_to_coeff::slot_to_coeff(self, &auto.eval, &input)
+    }
+
     /// The result after the last step.
     #[must_use]
     pub fn finish(&self, auto: &Auto<'_, D>, last: Underway<D>) -> Ciphertext<D> {

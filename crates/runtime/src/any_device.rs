@@ -1,0 +1,227 @@
+//! The one place where the device is chosen while a program runs: schemes are compiled once, for [`AnyDevice`].
+//!
+//! A device more is a line of `devices!`, an arm of `on!` in the room below, and its answers to [`AnyDevice::threads`] and
+//! those beside it.
+
+mod ops;
+
+use crate::host::Host;
+use limbwise_cpu::Cpu;
+use limbwise_device::{
+    Device, Fault, GadgetKey, Ggsw, Handle, LweHandle, LweShape, LweSwitchKey, Ring, Shape, Terms, Weight,
+};
+
+/// A device whose values go into [`AnyPoly`] and [`AnyLwe`] and come out again.
+///
+/// # Panics
+/// Where a value of one device is given to another: a bug.
+trait Member: Device {
+    fn any(p: Self::Poly) -> AnyPoly;
+    fn any_lwe(l: Self::Lwe) -> AnyLwe;
+    fn poly(p: &AnyPoly) -> &Self::Poly;
+    fn poly_mut(p: &mut AnyPoly) -> &mut Self::Poly;
+    fn own(p: AnyPoly) -> Self::Poly;
+    fn lwe(l: &AnyLwe) -> &Self::Lwe;
+
+    fn any_pair([b, a]: [Self::Poly; 2]) -> [AnyPoly; 2] {
+        [Self::any(b), Self::any(a)]
+    }
+
+    fn all_any(of: Vec<Self::Poly>) -> Vec<AnyPoly> {
+        of.into_iter().map(Self::any).collect()
+    }
+
+    fn polys<'a>(of: &[&'a AnyPoly]) -> Vec<&'a Self::Poly> {
+        of.iter().map(|p| Self::poly(p)).collect()
+    }
+
+    fn lwes<'a>(of: &[&'a AnyLwe]) -> Vec<&'a Self::Lwe> {
+        of.iter().map(|l| Self::lwe(l)).collect()
+    }
+
+    /// New handles of the same values.
+    fn handles(of: &[AnyPoly]) -> Vec<Self::Poly> {
+        of.iter().map(|p| Self::poly(p).clone()).collect()
+    }
+
+    fn gadget_key(key: &GadgetKey<AnyPoly>) -> GadgetKey<Self::Poly> {
+        let pair = |[b, a]: &[AnyPoly; 2]| [Self::poly(b).clone(), Self::poly(a).clone()];
+        GadgetKey { digits: key.digits.clone(), special: key.special, pairs: key.pairs.iter().map(pair).collect() }
+    }
+
+    fn ggsw(key: &Ggsw<AnyPoly>) -> Ggsw<Self::Poly> {
+        Ggsw { gadget: key.gadget, rows: key.rows.iter().map(|row| Self::handles(row)).collect() }
+    }
+
+    fn terms<'a>(sum: &Terms<'a, AnyPoly>) -> Terms<'a, Self::Poly> {
+        let term = |&(i, weight): &(usize, Weight<'a, AnyPoly>)| match weight {
+            Weight::Values(p) => (i, Weight::Values(Self::poly(p))),
+            Weight::OneLimb(p) => (i, Weight::OneLimb(Self::poly(p))),
+        };
+        sum.iter().map(term).collect()
+    }
+
+    fn switch_key(key: &LweSwitchKey<AnyLwe>) -> LweSwitchKey<Self::Lwe> {
+        LweSwitchKey { gadget: key.gadget, rows: Self::lwe(&key.rows).clone() }
+    }
+}
+
+macro_rules! devices {
+    ($($name:ident: $device:ty, $about:literal;)+) => {
+        /// A device chosen at run time.
+        #[non_exhaustive]
+        pub enum AnyDevice {
+            $(#[doc = $about] $name($device),)+
+        }
+
+        /// A polynomial of an [`AnyDevice`].
+        #[derive(Clone)]
+        #[non_exhaustive]
+        pub enum AnyPoly {
+            $(#[doc = $about] $name(<$device as Device>::Poly),)+
+        }
+
+        /// LWE ciphertexts of an [`AnyDevice`].
+        #[derive(Clone)]
+        #[non_exhaustive]
+        pub enum AnyLwe {
+            $(#[doc = $about] $name(<$device as Device>::Lwe),)+
+        }
+
+        impl Handle for AnyPoly {
+            fn shape(&self) -> &Shape {
+                match self { $(Self::$name(p) => p.shape(),)+ }
+            }
+        }
+
+        impl LweHandle for AnyLwe {
+            fn lwe_shape(&self) -> LweShape {
+                match self { $(Self::$name(l) => l.lwe_shape(),)+ }
+            }
+        }
+
+        $(
+            impl From<$device> for AnyDevice {
+                fn from(device: $device) -> Self {
+                    Self::$name(device)
+                }
+            }
+
+            #[expect(irrefutable_let_patterns, reason = "with one device there is no other whose value it could be")]
+            impl Member for $device {
+                fn any(p: Self::Poly) -> AnyPoly {
+                    AnyPoly::$name(p)
+                }
+
+                fn any_lwe(l: Self::Lwe) -> AnyLwe {
+                    AnyLwe::$name(l)
+                }
+
+                fn poly(p: &AnyPoly) -> &Self::Poly {
+                    let AnyPoly::$name(p) = p else { foreign() };
+                    p
+                }
+
+                fn poly_mut(p: &mut AnyPoly) -> &mut Self::Poly {
+                    let AnyPoly::$name(p) = p else { foreign() };
+                    p
+                }
+
+                fn own(p: AnyPoly) -> Self::Poly {
+                    let AnyPoly::$name(p) = p else { foreign() };
+                    p
+                }
+
+                fn lwe(l: &AnyLwe) -> &Self::Lwe {
+                    let AnyLwe::$name(l) = l else { foreign() };
+                    l
+                }
+            }
+        )+
+
+        /// An expression on the device behind an [`AnyDevice`], whose type may get a name.
+        macro_rules! on {
+            ($any:expr, $dev:ident, $body:expr) => {
+                match $any {
+                    $(AnyDevice::$name($dev) => $body,)+
+                }
+            };
+            ($any:expr, $dev:ident: $own:ident, $body:expr) => {
+                match $any {
+                    $(AnyDevice::$name($dev) => {
+                        type $own = $device;
+                        $body
+                    })+
+                }
+            };
+        }
+        use on;
+    };
+}
+
+devices! {
+    Cpu: Cpu, "The host.";
+}
+
+fn foreign() -> ! {
+    panic!("a value of one device was given to another")
+}
+
+impl AnyDevice {
+    /// The host, where this is it.
+    #[must_use]
+    pub fn cpu(&self) -> Option<&Cpu> {
+        match self {
+            Self::Cpu(cpu) => Some(cpu),
+        }
+    }
+
+    /// The host as this device takes it.
+    #[must_use]
+    pub fn host(&self) -> Host {
+        match self {
+            Self::Cpu(cpu) => Host { device: None, isa: Some(cpu.isa().name().into()), threads: Some(cpu.threads()) },
+        }
+    }
+
+    /// Its name, as `--device` takes it.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Cpu(_) => "cpu",
+        }
+    }
+
+    /// Instruction set of its kernels.
+    #[must_use]
+    pub fn isa(&self) -> String {
+        match self {
+            Self::Cpu(cpu) => cpu.isa().name().into(),
+        }
+    }
+
+    /// Threads of the host that compute.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        match self {
+            Self::Cpu(cpu) => cpu.threads(),
+        }
+    }
+
+    /// Keeps the regions that programs enter from now on, where the device can ([`Device::regions`]).
+    pub fn keep_regions(&self) {
+        match self {
+            Self::Cpu(cpu) => cpu.keep_regions(),
+        }
+    }
+
+    /// Takes memory for so many limbs of a ring at once, where that is the host's.
+    ///
+    /// # Errors
+    /// [`Fault::OutOfMemory`].
+    pub fn reserve(&self, ring: &Ring, limbs: usize) -> Result<(), Fault> {
+        match self {
+            Self::Cpu(cpu) => cpu.reserve(ring, limbs),
+        }
+    }
+}
