@@ -61,6 +61,7 @@ test-all: test-python test-sweep  ## also the long tests, and the server's API f
 	cargo test --workspace -- --include-ignored
 	python3 scripts/fuzz_api.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
 	python3 scripts/browse_pages.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check duckdb && $(PYTHON) scripts/check_q6_duckdb.py
 	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
 check: check-code check-docs check-python docs

@@ -296,9 +296,16 @@ const FACTOR_WORDS: usize = 4;
 /// the transforms, what the host holds beside them, and the process as it stood before it measured anything.
 pub(crate) fn predicted_memory(params: &Params, recording: &Recording, (threads, resident_bytes): (usize, u64)) -> u64 {
     let row = (size_of::<Line>() * lines(params.log_n())) as u64;
+    let rows = recording.session_peak_bytes / (8 * params.ring().n() as u64);
     let level = recording.keys.required.values().copied().max();
+    rows * row + outside_graph(params, level, threads) + recording.host_bytes + resident_bytes
+}
+
+/// What a device holds beside a program's polynomials: each thread's own limbs of a key switch, at the highest level of
+/// one, and the factors of the transforms.
+pub(crate) fn outside_graph(params: &Params, level: Option<usize>, threads: usize) -> u64 {
+    let row = (size_of::<Line>() * lines(params.log_n())) as u64;
     let scratch = level.map_or(0, |level| threads * scratch_rows(params.digits(level).len())) as u64;
-    let rows = recording.session_peak_bytes / (8 * params.ring().n() as u64) + scratch;
     let factors = (8 * FACTOR_WORDS * params.ring().n() * params.ring().spec().primes.len()) as u64;
-    rows * row + factors + recording.host_bytes + resident_bytes
+    scratch * row + factors
 }

@@ -14,7 +14,7 @@ use crate::{
     calibrate::Calibration,
     error::Result,
     logic::{FailureSummary, LweSummary},
-    plan::{PlannedKey, Predicted, RingSummary},
+    plan::{PlannedKey, Predicted, RingSummary, outside_graph},
 };
 use limbwise::{
     bridge::Bridge,
@@ -40,8 +40,8 @@ pub struct QueryRecording {
     pub rotations: u64,
     /// The CKKS keys, those of the bridge among them.
     pub keys: KeyPlan,
-    /// What is expected of the bits that rows are multiplied with.
-    pub bits: Estimate,
+    /// What is expected of the bits that rows are multiplied with, and of the sum.
+    pub expected: [Estimate; 2],
     /// Level of the sum.
     pub levels_left: usize,
     /// Most bytes alive at once on a server, keys and inputs included.
@@ -89,7 +89,7 @@ pub fn record(program: &Query) -> Result<QueryRecording> {
         graph,
         rotations,
         keys,
-        bits: answer.bits.estimate,
+        expected: [answer.bits.estimate, answer.sum.estimate],
         levels_left: answer.sum.level,
         peak_bytes: null.meter().peak_bytes(),
         host_bytes,
@@ -105,7 +105,9 @@ pub struct SumPrecision {
     pub cleaned: bool,
     /// Rows that pass if each column were spread evenly over its domain: nobody knows the data.
     pub rows_expected: f64,
-    /// rows · bit error / rows that pass: relative error of the sum if all bits erred to one side.
+    /// Deviation of the sum by the arithmetic on slots, encryption of the columns included, relative to it.
+    pub arithmetic_error: f64,
+    /// rows · bit error / rows that pass, which is what the sum is off by if all bits err to one side, and the arithmetic's.
     pub sum_relative_error: f64,
 }
 
@@ -162,15 +164,17 @@ pub struct QueryPlan {
 }
 
 impl SumPrecision {
-    fn of(program: &Query, bits: Estimate) -> Self {
+    fn of(program: &Query, [bits, sum]: [Estimate; 2]) -> Self {
         let question = program.question();
         let share = |low: i64, high: i64| low.abs_diff(high) as f64 + 1.0;
         let passing = question.ranges.iter().map(|r| share(r.low, r.high) / share(r.field.low, r.field.high));
         let rows = question.rows as f64;
         let rows_expected = rows * passing.product::<f64>();
         let bit_error = bits.error();
-        let sum_relative_error = rows * bit_error / rows_expected;
-        Self { bit_error, cleaned: program.bits() == Bits::Cleaned, rows_expected, sum_relative_error }
+        let arithmetic_error = sum.error() / (rows_expected * program.mean()).max(f64::MIN_POSITIVE);
+        let sum_relative_error = rows * bit_error / rows_expected + arithmetic_error;
+        let cleaned = program.bits() == Bits::Cleaned;
+        Self { bit_error, cleaned, rows_expected, arithmetic_error, sum_relative_error }
     }
 }
 
@@ -191,13 +195,14 @@ pub fn plan(program: &Query, preset: &str, recording: &QueryRecording, host: &Ca
     let log_n = messages.literal().log_n;
     let padding = (lines(log_n) * size_of::<Line>()) as f64 / (8 << log_n) as f64;
     let peak = (recording.peak_bytes as f64 * padding).ceil();
+    let beside = outside_graph(ckks, recording.keys.required.values().copied().max(), host.threads);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes that a program needs")]
-    let peak = peak as u64 + messages.published_key_bytes() + recording.host_bytes + host.resident_bytes;
+    let peak = peak as u64 + beside + messages.published_key_bytes() + recording.host_bytes + host.resident_bytes;
     let one = messages.log2_failure();
     let bridge = ckks.bootstrapping().map_or(-999.0, |boot| boot.log2_failure(program.bridge().slots).max(-999.0));
     Ok(QueryPlan {
         workload: program.name().into(),
-        device: "cpu".into(),
+        device: host.device.clone(),
         isa: host.isa.clone(),
         threads: host.threads,
         preset: preset.into(),
@@ -214,7 +219,7 @@ pub fn plan(program: &Query, preset: &str, recording: &QueryRecording, host: &Ca
         log2_bridge_failure: bridge,
         bootstrappings: recording.rotations,
         levels: [ckks.user_level(), recording.levels_left],
-        precision: SumPrecision::of(program, recording.bits),
+        precision: SumPrecision::of(program, recording.expected),
         keys: recording.keys.required.iter().map(key).collect(),
         key_bytes: traffic.bootstrap_keys.declared + traffic.evaluation_keys.declared,
         plaintext_bytes: traffic.plaintexts.declared,

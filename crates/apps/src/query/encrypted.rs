@@ -86,9 +86,11 @@ impl Query {
             return Err(QueryError::Rows { rows: question.rows, most });
         }
         let filter = Filter::new(&question, params.tfhe())?;
+        // The columns are multiplied with each other while the bits are cleaned.
         let product = question.terms.len();
-        let bits = if product + Bits::Cleaned.levels() <= left { Bits::Cleaned } else { Bits::AsConverted };
-        let levels = product + bits.levels();
+        let levels = |bits: Bits| bits.levels().max(product.saturating_sub(1)) + product.min(1);
+        let bits = if levels(Bits::Cleaned) <= left { Bits::Cleaned } else { Bits::AsConverted };
+        let levels = levels(bits);
         if levels > left {
             return Err(limbwise::Error::from(BridgeError::Levels { wanted: levels, left }).into());
         }
@@ -159,6 +161,13 @@ impl Query {
     #[must_use]
     pub fn unit(&self) -> f64 {
         self.question.terms.iter().map(|t| t.bound() as f64).product()
+    }
+
+    /// What rows contribute on average, in [`Self::unit`], if each column were spread evenly over its domain.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        let ends = |t: &Term| [t.field.low, t.field.high].map(|cell| t.value(cell) as f64 / t.bound() as f64);
+        self.question.terms.iter().map(|t| ends(t).iter().sum::<f64>().abs() / 2.0).product()
     }
 
     /// The client's values of a table.

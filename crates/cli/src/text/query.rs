@@ -56,7 +56,10 @@ pub(crate) fn plan(plan: &QueryPlan) -> String {
     text += &line("bits", &format!("off by {} each, {cleaned}", power(precision.bit_error.log2())));
     text += &line(
         "sum",
-        &format!("off by {:.1e} of itself at most: rows x bit error / rows that pass", precision.sum_relative_error),
+        &format!(
+            "off by {:.1e} of itself at most: rows x bit error / rows that pass, and arithmetic",
+            precision.sum_relative_error
+        ),
     );
     let [keys, inputs, plain, peak] =
         [plan.key_bytes, plan.input_bytes, plan.plaintext_bytes, plan.peak_memory_bytes.predicted].map(units::bytes);
