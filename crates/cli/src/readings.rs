@@ -136,7 +136,7 @@ pub(crate) fn recorded_modular(built: &BuiltModular) -> limbwise_runtime::Result
 pub(crate) fn calibrated_for_query(dev: &AnyDevice, built: &BuiltQuery) -> limbwise_runtime::Result<Calibration> {
     note("calibrating this host (about three seconds)");
     let [slots, messages] = built.log_n();
-    calibrate(dev, slots)?.with_rotations(messages)
+    calibrate(dev, slots)?.with_rotations(dev, messages)
 }
 
 /// Records a question to a table.

@@ -7,8 +7,8 @@ pub(crate) mod logic;
 mod logreg;
 mod lola;
 pub(crate) mod modular;
-pub(crate) mod query;
 mod nn;
+pub(crate) mod query;
 mod resnet;
 
 use crate::{failure::Mistake, files::read_small};
@@ -398,9 +398,7 @@ impl Workload {
             Self::Helr(args) => args.build(memory),
             Self::Lola(args) => args.build(memory),
             Self::Resnet20(args) => args.build(memory),
-            _ => {
-                Err(Mistake(NOT_ON_SLOTS.into()).into())
-            }
+            _ => Err(Mistake(NOT_ON_SLOTS.into()).into()),
         }
     }
 

@@ -35,8 +35,21 @@ fn lists_and_parameters() {
     assert_eq!(
         names,
         [
-            "logreg", "linear", "bootstrap", "lola", "helr", "resnet20", "pbs", "gates", "nn20", "nn50", "nn100",
-            "bgv-mul", "tpch-q6", "query", "bgv-table"
+            "logreg",
+            "linear",
+            "bootstrap",
+            "lola",
+            "helr",
+            "resnet20",
+            "pbs",
+            "gates",
+            "nn20",
+            "nn50",
+            "nn100",
+            "bgv-mul",
+            "tpch-q6",
+            "query",
+            "bgv-table"
         ]
     );
     valid(&folder, "params", &["params", "show", "--json"]);

@@ -144,7 +144,8 @@ fn write_those_that_are_missing() {
         wire::write_fresh_ciphertext(out(), dev, params, &fresh),
         wire::write_plaintext(out(), dev, params, &plain),
     ];
-    let files = files.map(Result::unwrap).into_iter().chain(tfhe::files(dev)).chain(bgv::files(dev)).chain(bridge::files());
+    let files =
+        files.map(Result::unwrap).into_iter().chain(tfhe::files(dev)).chain(bgv::files(dev)).chain(bridge::files());
     for (name, bytes) in NAMES.iter().zip(files).filter(|(name, _)| !path(name).exists()) {
         std::fs::write(path(name), bytes).unwrap();
     }
