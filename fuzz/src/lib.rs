@@ -5,6 +5,7 @@
 //! builds (`cfg(fuzzing)`), so that changed bytes come past them.
 
 use limbwise::{
+    bgv::BgvParams,
     bridge::BridgeParams,
     params::{Params, ParamsLiteral},
     rlwe::KeyForm,
@@ -50,6 +51,23 @@ static TFHE: LazyLock<TfheParams> = LazyLock::new(|| {
     let file = include_bytes!("../../crates/limbwise/tests/wire/v1/tfhe-params.lw");
     wire::read_tfhe_params(&file[..]).expect("the fixture")
 });
+
+/// The parameters of BGV's fixtures.
+static BGV: LazyLock<BgvParams> = LazyLock::new(|| {
+    let file = include_bytes!("../../crates/limbwise/tests/wire/v1/bgv-params.lw");
+    wire::read_bgv_params(&file[..]).expect("the fixture")
+});
+
+pub fn bgv_params(data: &[u8]) {
+    stable(data, |bytes| wire::write_bgv_params(Vec::new(), &wire::read_bgv_params(bytes)?));
+}
+
+pub fn bgv_ciphertext(data: &[u8]) {
+    let dev = &SETTING.0;
+    stable(data, |bytes| {
+        wire::write_bgv_ciphertext(Vec::new(), dev, &BGV, &wire::read_bgv_ciphertext(bytes, dev, &BGV)?)
+    });
+}
 
 pub fn tfhe_params(data: &[u8]) {
     stable(data, |bytes| wire::write_tfhe_params(Vec::new(), &wire::read_tfhe_params(bytes)?));
