@@ -87,7 +87,7 @@ pub(crate) fn calibrated(dev: &AnyDevice, log_n: u32) -> limbwise_runtime::Resul
 /// As [`calibrated`].
 pub(crate) fn calibrated_for_logic(dev: &AnyDevice, log_n: u32) -> limbwise_runtime::Result<Calibration> {
     note("calibrating this host (about three seconds)");
-    calibrate(dev, log_n)?.with_rotations(log_n)
+    calibrate(dev, log_n)?.with_rotations(dev, log_n)
 }
 
 /// Records a program on TFHE.

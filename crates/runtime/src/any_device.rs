@@ -7,9 +7,11 @@ mod ops;
 
 use crate::host::Host;
 use limbwise_cpu::Cpu;
+use limbwise_cuda::Cuda;
 use limbwise_device::{
     Device, Fault, GadgetKey, Ggsw, Handle, LweHandle, LweShape, LweSwitchKey, Ring, Shape, Terms, Weight,
 };
+use limbwise_upmem::Upmem;
 
 /// A device whose values go into [`AnyPoly`] and [`AnyLwe`] and come out again.
 ///
@@ -69,6 +71,7 @@ trait Member: Device {
 macro_rules! devices {
     ($($name:ident: $device:ty, $about:literal;)+) => {
         /// A device chosen at run time.
+        #[expect(clippy::large_enum_variant, reason = "a run has one, and it is never moved while it computes")]
         #[non_exhaustive]
         pub enum AnyDevice {
             $(#[doc = $about] $name($device),)+
@@ -107,7 +110,6 @@ macro_rules! devices {
                 }
             }
 
-            #[expect(irrefutable_let_patterns, reason = "with one device there is no other whose value it could be")]
             impl Member for $device {
                 fn any(p: Self::Poly) -> AnyPoly {
                     AnyPoly::$name(p)
@@ -161,6 +163,8 @@ macro_rules! devices {
 
 devices! {
     Cpu: Cpu, "The host.";
+    Cuda: Cuda, "A GPU.";
+    Upmem: Upmem<Cpu>, "DPUs beside the host, interpreted.";
 }
 
 fn foreign() -> ! {
@@ -173,6 +177,8 @@ impl AnyDevice {
     pub fn cpu(&self) -> Option<&Cpu> {
         match self {
             Self::Cpu(cpu) => Some(cpu),
+            Self::Cuda(_) => None,
+            Self::Upmem(_) => None,
         }
     }
 
@@ -181,6 +187,12 @@ impl AnyDevice {
     pub fn host(&self) -> Host {
         match self {
             Self::Cpu(cpu) => Host { device: None, isa: Some(cpu.isa().name().into()), threads: Some(cpu.threads()) },
+            Self::Cuda(_) => Host { device: Some("cuda".into()), isa: None, threads: None },
+            Self::Upmem(dpus) => Host {
+                device: Some(format!("upmem:{}", dpus.options())),
+                isa: Some(dpus.host().isa().name().into()),
+                threads: Some(dpus.host().threads()),
+            },
         }
     }
 
@@ -189,6 +201,8 @@ impl AnyDevice {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Cpu(_) => "cpu",
+            Self::Cuda(_) => "cuda",
+            Self::Upmem(_) => "upmem",
         }
     }
 
@@ -197,6 +211,8 @@ impl AnyDevice {
     pub fn isa(&self) -> String {
         match self {
             Self::Cpu(cpu) => cpu.isa().name().into(),
+            Self::Cuda(gpu) => gpu.arch().into(),
+            Self::Upmem(dpus) => dpus.options().preset.name.into(),
         }
     }
 
@@ -205,6 +221,8 @@ impl AnyDevice {
     pub fn threads(&self) -> usize {
         match self {
             Self::Cpu(cpu) => cpu.threads(),
+            Self::Cuda(_) => 1,
+            Self::Upmem(dpus) => dpus.host().threads(),
         }
     }
 
@@ -212,6 +230,18 @@ impl AnyDevice {
     pub fn keep_regions(&self) {
         match self {
             Self::Cpu(cpu) => cpu.keep_regions(),
+            Self::Cuda(_) => {}
+            Self::Upmem(dpus) => dpus.host().keep_regions(),
+        }
+    }
+
+    /// Memory of its own, where it is not the host's.
+    #[must_use]
+    pub fn memory_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Cpu(_) => None,
+            Self::Cuda(gpu) => Some(gpu.memory_bytes()),
+            Self::Upmem(_) => None, // MRAM is interpreted in the host's memory
         }
     }
 
@@ -222,6 +252,8 @@ impl AnyDevice {
     pub fn reserve(&self, ring: &Ring, limbs: usize) -> Result<(), Fault> {
         match self {
             Self::Cpu(cpu) => cpu.reserve(ring, limbs),
+            Self::Cuda(_) => Ok(()),
+            Self::Upmem(_) => Ok(()),
         }
     }
 }

@@ -64,6 +64,9 @@ pub struct Plan {
     pub input_bytes: u64,
     /// Most memory of the process.
     pub peak_memory_bytes: Predicted<u64>,
+    /// Memory of the device's own, where it is not the host's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_memory: Option<DeviceMemory>,
     /// Exact operation counts of the evaluation.
     pub counts: Counts,
     /// Nodes of the recorded graph.
@@ -104,6 +107,15 @@ impl KeyReads {
     fn seconds(&self) -> f64 {
         self.read_gb_s.map_or(0.0, |rate| self.read_bytes as f64 / rate / 1e9)
     }
+}
+
+/// Memory of a device that has its own. Keys that it does not take stay in the host's memory and cross the bus in each use.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DeviceMemory {
+    /// Most bytes of polynomials at once, keys among them.
+    pub needed_bytes: u64,
+    /// What the device has.
+    pub bytes: u64,
 }
 
 /// How a program bootstraps.
@@ -261,6 +273,9 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         peak_memory_bytes: Predicted {
             predicted: predicted_memory(params, recording, (host.threads, host.resident_bytes)),
         },
+        device_memory: host
+            .device_memory_bytes
+            .map(|bytes| DeviceMemory { needed_bytes: recording.session_peak_bytes, bytes }),
         counts: recording.graph.counts(),
         nodes: recording.graph.nodes().len(),
         seconds_predicted: report.seconds + key_reads.map_or(0.0, |reads| reads.seconds()),

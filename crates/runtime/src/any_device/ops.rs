@@ -2,11 +2,13 @@
 
 use super::{AnyDevice, AnyLwe, AnyPoly, Member as _, on};
 use limbwise_cpu::Cpu;
+use limbwise_cuda::Cuda;
 use limbwise_device::{
     Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, HostRead, LweFill, LweShape, LweSwitchKey, Region, Ring,
     RingError, RingSpec, Role, Rounding, Shape, Terms,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
+use limbwise_upmem::Upmem;
 
 impl Device for AnyDevice {
     type Poly = AnyPoly;
