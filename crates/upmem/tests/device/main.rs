@@ -26,12 +26,12 @@ fn open(options: Options) -> Option<Upmem<Cpu>> {
     Some(Upmem::open(cpu(), options).expect("options in their ranges"))
 }
 
-conformance_suite!(exact, "upmem", || open(small()), Reach { bits: 32, log_n: 10, rotations: 0 });
+conformance_suite!(exact, "upmem", || open(small()), Reach { bits: 32, log_n: 10, primes: 4, rotations: 0 });
 conformance_suite!(
     closed_form,
     "upmem",
     || open(Options { mode: Mode::ClosedForm, order: ModuliOrder::Sequential, ..small() }),
-    Reach { bits: 32, log_n: 12, rotations: 2 }
+    Reach { bits: 32, log_n: 12, primes: 5, rotations: 2 }
 );
 
 proptest! {
