@@ -69,7 +69,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 impl HostArgs {
     /// What is asked for.
     pub(crate) fn host(&self) -> Host {
-        Host { device: None, isa: self.isa.clone(), threads: self.threads }
+        Host { device: Some(self.device.clone()), isa: self.isa.clone(), threads: self.threads }
     }
 
     /// Opens the device that was chosen.

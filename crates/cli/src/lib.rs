@@ -15,6 +15,7 @@
     )
 )]
 
+mod dpus;
 mod failure;
 mod files;
 mod host;

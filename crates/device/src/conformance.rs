@@ -28,6 +28,8 @@ pub struct Reach {
     pub bits: u32,
     /// Largest log₂ of a ring degree that is tested.
     pub log_n: u32,
+    /// Most primes of a ring, at least 4: the last of its list.
+    pub primes: usize,
     /// Most cases of blind rotation.
     pub rotations: usize,
 }
@@ -35,7 +37,7 @@ pub struct Reach {
 impl Default for Reach {
     /// Everything.
     fn default() -> Self {
-        Self { bits: 61, log_n: 17, rotations: usize::MAX }
+        Self { bits: 61, log_n: 17, primes: usize::MAX, rotations: usize::MAX }
     }
 }
 
@@ -122,7 +124,7 @@ fn rings<D: HostRead>(dev: &D, reach: Reach) -> Vec<Ring> {
         .filter(|(log_n, _)| *log_n <= reach.log_n)
         .map(|(log_n, bits)| {
             let mut primes = Vec::new();
-            for &b in *bits {
+            for &b in &bits[bits.len().saturating_sub(reach.primes)..] {
                 primes.extend(ntt_primes_below(*log_n, b.min(reach.bits), 1, &primes).expect("primes exist"));
             }
             dev.ring(&RingSpec { log_n: *log_n, primes }).expect("the device takes primes of 20 bits to its reach")

@@ -11,6 +11,7 @@ use limbwise_cuda::Cuda;
 use limbwise_device::{
     Device, Fault, GadgetKey, Ggsw, Handle, LweHandle, LweShape, LweSwitchKey, Ring, Shape, Terms, Weight,
 };
+use limbwise_upmem::Upmem;
 
 /// A device whose values go into [`AnyPoly`] and [`AnyLwe`] and come out again.
 ///
@@ -70,6 +71,7 @@ trait Member: Device {
 macro_rules! devices {
     ($($name:ident: $device:ty, $about:literal;)+) => {
         /// A device chosen at run time.
+        #[expect(clippy::large_enum_variant, reason = "a run has one, and it is never moved while it computes")]
         #[non_exhaustive]
         pub enum AnyDevice {
             $(#[doc = $about] $name($device),)+
@@ -162,6 +164,7 @@ macro_rules! devices {
 devices! {
     Cpu: Cpu, "The host.";
     Cuda: Cuda, "A GPU.";
+    Upmem: Upmem<Cpu>, "DPUs beside the host, interpreted.";
 }
 
 fn foreign() -> ! {
@@ -175,6 +178,7 @@ impl AnyDevice {
         match self {
             Self::Cpu(cpu) => Some(cpu),
             Self::Cuda(_) => None,
+            Self::Upmem(_) => None,
         }
     }
 
@@ -184,6 +188,11 @@ impl AnyDevice {
         match self {
             Self::Cpu(cpu) => Host { device: None, isa: Some(cpu.isa().name().into()), threads: Some(cpu.threads()) },
             Self::Cuda(_) => Host { device: Some("cuda".into()), isa: None, threads: None },
+            Self::Upmem(dpus) => Host {
+                device: Some(format!("upmem:{}", dpus.options())),
+                isa: Some(dpus.host().isa().name().into()),
+                threads: Some(dpus.host().threads()),
+            },
         }
     }
 
@@ -193,6 +202,7 @@ impl AnyDevice {
         match self {
             Self::Cpu(_) => "cpu",
             Self::Cuda(_) => "cuda",
+            Self::Upmem(_) => "upmem",
         }
     }
 
@@ -202,6 +212,7 @@ impl AnyDevice {
         match self {
             Self::Cpu(cpu) => cpu.isa().name().into(),
             Self::Cuda(gpu) => gpu.arch().into(),
+            Self::Upmem(dpus) => dpus.options().preset.name.into(),
         }
     }
 
@@ -211,6 +222,7 @@ impl AnyDevice {
         match self {
             Self::Cpu(cpu) => cpu.threads(),
             Self::Cuda(_) => 1,
+            Self::Upmem(dpus) => dpus.host().threads(),
         }
     }
 
@@ -219,6 +231,7 @@ impl AnyDevice {
         match self {
             Self::Cpu(cpu) => cpu.keep_regions(),
             Self::Cuda(_) => {}
+            Self::Upmem(dpus) => dpus.host().keep_regions(),
         }
     }
 
@@ -228,6 +241,7 @@ impl AnyDevice {
         match self {
             Self::Cpu(_) => None,
             Self::Cuda(gpu) => Some(gpu.memory_bytes()),
+            Self::Upmem(_) => None, // MRAM is interpreted in the host's memory
         }
     }
 
@@ -239,6 +253,7 @@ impl AnyDevice {
         match self {
             Self::Cpu(cpu) => cpu.reserve(ring, limbs),
             Self::Cuda(_) => Ok(()),
+            Self::Upmem(_) => Ok(()),
         }
     }
 }

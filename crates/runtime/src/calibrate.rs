@@ -8,6 +8,7 @@ use crate::{
     error::Result,
     host::{Host, open_cpu, resident_memory_bytes},
 };
+use limbwise_cpu::Cpu;
 use limbwise_device::{Basis, Device, Domain, Gadget, Ggsw, LweShape, Ring, RingSpec, Role, Shape};
 use limbwise_machines::Spec;
 use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below, sampling::Seed};
@@ -124,14 +125,17 @@ fn rates(dev: &impl Device, ring: &Ring) -> Rates {
 /// A device that cannot be opened with one thread, or a degree without primes.
 pub fn calibrate(dev: &AnyDevice, log_n: u32) -> Result<Calibration> {
     let resident_bytes = resident_memory_bytes().unwrap_or(0);
+    let host = |cpu: &Cpu| {
+        let isa = Some(cpu.isa().name().to_owned());
+        let with = |threads| open_cpu(&Host { device: None, isa: isa.clone(), threads: Some(threads) });
+        // On devices of their own: what is opened for this is closed with it, and not part of a run's memory.
+        measured(&with(1)?, &with(cpu.threads())?, cpu.threads(), log_n)
+    };
     let toml = match dev {
-        AnyDevice::Cpu(cpu) => {
-            let isa = Some(cpu.isa().name().to_owned());
-            let with = |threads| open_cpu(&Host { device: None, isa: isa.clone(), threads: Some(threads) });
-            // On devices of their own: what is opened for this is closed with it, and not part of a run's memory.
-            measured(&with(1)?, &with(cpu.threads())?, cpu.threads(), log_n)?
-        }
+        AnyDevice::Cpu(cpu) => host(cpu)?,
         AnyDevice::Cuda(gpu) => measured(gpu, gpu, 1, log_n)?,
+        // The host's: how long interpreting takes is of no interest, and the machine `upmem` answers for DPUs.
+        AnyDevice::Upmem(dpus) => host(dpus.host())?,
     };
     let (device, isa, threads) = (dev.kind().into(), dev.isa(), dev.threads());
     let device_memory_bytes = dev.memory_bytes();
@@ -173,8 +177,8 @@ impl Calibration {
     /// As [`calibrate`].
     pub fn with_rotations(self, dev: &AnyDevice, log_n: u32) -> Result<Self> {
         match dev {
-            AnyDevice::Cpu(_) => {
-                let alone = open_cpu(&Host { device: None, isa: Some(self.isa.clone()), threads: Some(1) })?;
+            AnyDevice::Cpu(_) | AnyDevice::Upmem(_) => {
+                let alone = open_cpu(&Host { device: None, isa: dev.host().isa, threads: Some(1) })?;
                 self.with_rotations_of(&alone, log_n)
             }
             AnyDevice::Cuda(gpu) => self.with_rotations_of(gpu, log_n),

@@ -167,8 +167,11 @@ pub enum Error {
     /// A GPU that cannot be opened.
     #[error(transparent)]
     Gpu(#[from] limbwise_cuda::OpenError),
+    /// DPUs that cannot be opened.
+    #[error(transparent)]
+    Dpus(#[from] limbwise_upmem::OpenError),
     /// No device of that name.
-    #[error("there is no device {0:?}: this build has \"cpu\" and \"cuda\"")]
+    #[error("there is no device {0:?}: this build has \"cpu\", \"cuda\" and \"upmem\"")]
     UnknownDevice(String),
     /// Not enough memory for what was planned.
     #[error("this run needs {:.2} GB, the machine has {:.2} GB to give: choose fewer rows or iterations, or a preset with fewer limbs (limbwise plan shows the bytes)", *needed as f64 / 1e9, *available as f64 / 1e9)]

@@ -7,6 +7,7 @@ use crate::{
 use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
 use limbwise_cuda::Cuda;
+use limbwise_upmem::Upmem;
 
 /// Most threads that make sense to ask for.
 const MOST_THREADS: usize = 1024;
@@ -14,7 +15,7 @@ const MOST_THREADS: usize = 1024;
 /// Which device, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
-    /// The device by name; the host itself, `cpu`, if absent.
+    /// The device by name; the host itself, `cpu`, if absent. `upmem` takes options: `upmem:dpus=128,tasklets=11`.
     pub device: Option<String>,
     /// Instruction set by name; the best there is if absent (or what `LIMBWISE_ISA` says).
     pub isa: Option<String>,
@@ -30,6 +31,10 @@ pub fn open(host: &Host) -> Result<AnyDevice> {
     match host.device.as_deref() {
         None | Some("cpu") => Ok(open_cpu(host)?.into()),
         Some("cuda") => Ok(Cuda::open()?.into()),
+        Some(name) if name == "upmem" || name.starts_with("upmem:") => {
+            let options = name.split_once(':').map_or("", |(_, options)| options).parse()?;
+            Ok(Upmem::open(open_cpu(host)?, options)?.into())
+        }
         Some(other) => Err(Error::UnknownDevice(other.into())),
     }
 }

@@ -1,6 +1,7 @@
 //! What can be chosen when a device is opened.
 
-use crate::{DpuFault, Form, Preset, link::Link};
+use crate::{DpuFault, Form, Multiplications, Preset, Reduction, link::Link};
+use std::{fmt, str::FromStr};
 
 /// DPUs of a rank.
 pub const DPUS_PER_RANK: usize = 64;
@@ -91,12 +92,84 @@ pub enum OpenError {
         /// Most allowed.
         most: usize,
     },
+    /// An option that there is not, or a value that it does not take.
+    #[error("{text:?} is no option of upmem: wanted {NAMES}")]
+    Unknown {
+        /// What was given.
+        text: String,
+    },
     /// A program that does not run on this chip.
     #[error(transparent)]
     Program(#[from] DpuFault),
 }
 
+/// What options are called, and what they take.
+const NAMES: &str = "chip=v1A|v1B, dpus=, dpus_per_rank=, tasklets=, transfer_preset=dramatic|prim, moduli_order=by-rank|sequential, transforms=alone|together, mode=exact|closed-form, inline_mul=false|true, reduction=barrett|montgomery";
+
+/// `name=value`, separated by commas; the default where a name is absent.
+impl FromStr for Options {
+    type Err = OpenError;
+
+    fn from_str(text: &str) -> Result<Self, OpenError> {
+        let mut options = Self::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let set = part.split_once('=').and_then(|(name, value)| options.set(name.trim(), value.trim()));
+            set.ok_or_else(|| OpenError::Unknown { text: part.into() })?;
+        }
+        Ok(options)
+    }
+}
+
+/// All options, as they are parsed.
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { preset, dpus, dpus_per_rank, tasklets, form, link, order, sharing, mode } = self;
+        let order = if *order == ModuliOrder::ByRank { "by-rank" } else { "sequential" };
+        let sharing = if *sharing == Sharing::Alone { "alone" } else { "together" };
+        let mode = if *mode == Mode::Exact { "exact" } else { "closed-form" };
+        let inline = form.multiplications == Multiplications::Inlined;
+        let reduction = if form.reduction == Reduction::Barrett { "barrett" } else { "montgomery" };
+        write!(f, "chip={},dpus={dpus},dpus_per_rank={dpus_per_rank},tasklets={tasklets}", preset.name)?;
+        write!(f, ",transfer_preset={},moduli_order={order},transforms={sharing},mode={mode}", link.name)?;
+        write!(f, ",inline_mul={inline},reduction={reduction}")
+    }
+}
+
 impl Options {
+    /// Sets one option; `None` for a name or value that there is not.
+    fn set(&mut self, name: &str, value: &str) -> Option<()> {
+        let one_of = |first: &str, second: &str| match value {
+            _ if value == first => Some(true),
+            _ if value == second => Some(false),
+            _ => None,
+        };
+        match name {
+            "chip" => self.preset = Preset::from_name(value)?,
+            "dpus" => self.dpus = value.parse().ok()?,
+            "dpus_per_rank" => self.dpus_per_rank = value.parse().ok()?,
+            "tasklets" => self.tasklets = value.parse().ok()?,
+            "transfer_preset" => self.link = Link::from_name(value)?,
+            "moduli_order" => {
+                let by_rank = one_of("by-rank", "sequential")?;
+                self.order = if by_rank { ModuliOrder::ByRank } else { ModuliOrder::Sequential };
+            }
+            "transforms" => {
+                self.sharing = if one_of("alone", "together")? { Sharing::Alone } else { Sharing::Together }
+            }
+            "mode" => self.mode = if one_of("exact", "closed-form")? { Mode::Exact } else { Mode::ClosedForm },
+            "inline_mul" => {
+                let inlined = one_of("true", "false")?;
+                self.form.multiplications = if inlined { Multiplications::Inlined } else { Multiplications::Called };
+            }
+            "reduction" => {
+                let barrett = one_of("barrett", "montgomery")?;
+                self.form.reduction = if barrett { Reduction::Barrett } else { Reduction::Montgomery };
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
     /// Checks all ranges.
     ///
     /// # Errors

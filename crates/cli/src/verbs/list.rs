@@ -7,6 +7,7 @@ use crate::{
     workload,
 };
 use limbwise_cpu::Isa;
+use limbwise_upmem::Preset;
 use serde::Serialize;
 
 /// List workloads, presets, machines, and what this computer has
@@ -70,8 +71,14 @@ impl List {
             tfhe_presets: params::all_tfhe()?,
             bgv_presets: params::all_bgv()?,
             machines: machines::all()?,
-            devices: vec![Device { name: "cpu", threads, isas }],
+            devices: vec![Device { name: "cpu", threads, isas }, dpus()],
         };
         output.report(&everything, &text::list::render(&everything))
     }
+}
+
+/// DPUs are interpreted, so they are everywhere: their chips, and the tasklets of one.
+fn dpus() -> Device {
+    let chips = [Preset::v1b(), Preset::v1a()].map(|chip| InstructionSet { name: chip.name, available: true });
+    Device { name: "upmem", threads: Preset::v1b().tasklets, isas: chips.into() }
 }

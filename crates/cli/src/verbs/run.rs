@@ -1,6 +1,7 @@
 //! `limbwise run`: a program on encrypted data, every measurement beside its prediction.
 
 use crate::{
+    dpus::counted,
     failure::{Wrong, WrongMessages},
     host::{HostArgs, MemoryArgs},
     output::{Output, OutputArgs},
@@ -115,7 +116,8 @@ impl Run {
         };
         progress.finish();
         report.details.values_mut().for_each(without_nulls);
-        output.report(&report, &text::run::render(&report))?;
+        let dpus = counted(&dev, &mut report.details);
+        output.report(&report, &(text::run::render(&report) + &dpus))?;
         let models = [Spec::load("ark")?, calibration.spec()?];
         for spec in models {
             output.text(&text::time::line(&time(&recording.graph, &spec)?))?;
@@ -149,9 +151,10 @@ impl Run {
         let tell = &mut |event| progress.tell(event);
         let messages = built.messages();
         let seeds = self.seed.of_run();
-        let report = modular::run(dev, (&built.program, &recording, &plan), &messages, &seeds, tell)?;
+        let mut report = modular::run(dev, (&built.program, &recording, &plan), &messages, &seeds, tell)?;
         progress.finish();
-        output.report(&report, &text::modular::run(&report))?;
+        let dpus = counted(dev, &mut report.details);
+        output.report(&report, &(text::modular::run(&report) + &dpus))?;
         match report.wrong {
             0 => Ok(()),
             wrong => Err(WrongMessages { wrong, all: report.compared }.into()),

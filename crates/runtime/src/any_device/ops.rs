@@ -8,6 +8,7 @@ use limbwise_device::{
     RingError, RingSpec, Role, Rounding, Shape, Terms,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
+use limbwise_upmem::Upmem;
 
 impl Device for AnyDevice {
     type Poly = AnyPoly;

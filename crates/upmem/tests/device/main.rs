@@ -26,12 +26,12 @@ fn open(options: Options) -> Option<Upmem<Cpu>> {
     Some(Upmem::open(cpu(), options).expect("options in their ranges"))
 }
 
-conformance_suite!(exact, "upmem", || open(small()), Reach { bits: 32, log_n: 10, rotations: 0 });
+conformance_suite!(exact, "upmem", || open(small()), Reach { bits: 32, log_n: 10, primes: 4, rotations: 0 });
 conformance_suite!(
     closed_form,
     "upmem",
     || open(Options { mode: Mode::ClosedForm, order: ModuliOrder::Sequential, ..small() }),
-    Reach { bits: 32, log_n: 12, rotations: 2 }
+    Reach { bits: 32, log_n: 12, primes: 5, rotations: 2 }
 );
 
 proptest! {
@@ -69,6 +69,17 @@ fn options_are_checked() {
     ];
     for (options, wanted) in cases {
         assert_eq!(refused(options).as_deref(), Some(wanted));
+    }
+    let text = "chip=v1A, dpus=40,mode=closed-form,transforms=together,reduction=montgomery,inline_mul=true,moduli_order=sequential,transfer_preset=prim";
+    let parsed: Options = text.parse().unwrap();
+    assert_eq!((parsed.dpus, parsed.mode, parsed.preset.tasklets), (40, Mode::ClosedForm, 24));
+    assert_eq!(parsed.to_string().parse::<Options>().as_ref(), Ok(&parsed));
+    for wrong in ["dpus", "dpus=many", "ranks=2", "mode=fast"] {
+        let refused = wrong.parse::<Options>().unwrap_err().to_string();
+        assert!(
+            refused.starts_with(&format!("\"{wrong}\" is no option of upmem: wanted chip=v1A|v1B, dpus=")),
+            "{refused}"
+        );
     }
     let one = Options { preset: Preset::v1a(), tasklets: 24, ..small() };
     assert!(!matches!(Upmem::open(cpu(), one), Err(OpenError::Range { .. })));
