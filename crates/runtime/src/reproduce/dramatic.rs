@@ -11,6 +11,7 @@ use super::{
 use crate::error::Result;
 use limbwise::{
     bgv::{BgvParams, preset},
+    params::ParamsError,
     rlwe::operations,
 };
 use limbwise_cpu::Cpu;
@@ -18,7 +19,7 @@ use limbwise_device::{Device, Domain, Null, Role, Shape};
 use limbwise_graph::{Graph, Recorder};
 use limbwise_machines::{MachineError, Report, Spec, machine::Upmem, time};
 use limbwise_math::rns::to_f64;
-use std::time::Instant;
+use std::{sync::OnceLock, time::Instant};
 
 const CLAIMS: &str = include_str!("../../claims/dramatic.toml");
 /// Ciphertexts of the large experiments.
@@ -87,8 +88,12 @@ impl CpuSide {
     }
 }
 
+/// The source's set of a length; made once, because there are many runs.
 fn set(n: usize) -> Result<BgvParams> {
-    Ok(preset(&format!("dramatic-{n}")).map_err(limbwise::Error::from)?)
+    static SETS: OnceLock<[Result<BgvParams, ParamsError>; 4]> = OnceLock::new();
+    let sets = SETS.get_or_init(|| LENGTHS.map(|n| preset(&format!("dramatic-{n}"))));
+    let at = LENGTHS.iter().position(|&length| length == n).expect("one of the source's lengths");
+    Ok(sets[at].clone().map_err(limbwise::Error::from)?)
 }
 
 /// The polynomials of a batch that a step reads.
