@@ -291,6 +291,9 @@ fn the_model_takes_what_the_interpreter_counts() {
         let jobs = (0..2 * ciphertexts).map(|i| bench.job(operation, 3 * u32::try_from(i).unwrap(), 1)).collect();
         let exact = bench.run(&[(operation, jobs)], 16).unwrap().cycles as f64;
         println!("{operation:?}, {ciphertexts}: {model} cycles, interpreted {exact}");
-        assert!((model / exact - 1.0).abs() < 0.02, "{operation:?}, {ciphertexts}: {model} cycles, interpreted {exact}");
+        assert!(
+            (model / exact - 1.0).abs() < 0.02,
+            "{operation:?}, {ciphertexts}: {model} cycles, interpreted {exact}"
+        );
     }
 }

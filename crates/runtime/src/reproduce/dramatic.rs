@@ -281,6 +281,43 @@ impl<'a> Table<'a> {
     }
 }
 
+/// Changes of the machine under a name.
+type Named = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// Choices of which only the machine hangs, each with its settings.
+const CHOICES: [(&str, &[Named]); 4] = [
+    (
+        "multipliers",
+        &[
+            ("as assembled", &[]),
+            ("inlined", &[("inline_mul", "true")]),
+            ("4 cycles", &[("mul32_cycles", "4"), ("mul64_cycles", "4")]),
+            ("2 cycles", &[("mul32_cycles", "2"), ("mul64_cycles", "2")]),
+            ("1 cycle, inlined", &[("mul32_cycles", "1"), ("mul64_cycles", "1"), ("inline_mul", "true")]),
+        ],
+    ),
+    (
+        "transfers",
+        &[
+            ("dramatic", &[("transfer_preset", "dramatic")]),
+            ("twice dramatic", &[("to_gb_s", "3.8"), ("from_gb_s", "1.6")]),
+            ("four times dramatic", &[("to_gb_s", "7.6"), ("from_gb_s", "3.2")]),
+            ("prim", &[PRIM]),
+            ("host reads MRAM", &[("host_direct_access", "true")]),
+        ],
+    ),
+    ("launches", &[("of operations", &[]), ("of stages, 64 bits", &[("offload", "stage")])]),
+    (
+        "placement",
+        &[
+            ("DPUs", &[("placement", "dpus")]),
+            ("host", &[("placement", "host")]),
+            ("hybrid", &[("placement", "hybrid")]),
+            ("hybrid, direct access", &[("placement", "hybrid"), ("host_direct_access", "true")]),
+        ],
+    ),
+];
+
 /// What a user of the source's machine repeats: ciphertexts, ranks, lengths, operations, multipliers, transfers, launches,
 /// placement.
 fn experiments(machine: &Spec, cpu: Option<&CpuSide>) -> Result<Vec<Experiment>> {
@@ -314,39 +351,7 @@ fn experiments(machine: &Spec, cpu: Option<&CpuSide>) -> Result<Vec<Experiment>>
         table.row(name, &DPUS_383, (4096, MANY, step))?;
     }
     tables.push(table);
-    let choices: [(&str, &[(&str, &[(&str, &str)])]); 4] = [
-        (
-            "multipliers",
-            &[
-                ("as assembled", &[]),
-                ("inlined", &[("inline_mul", "true")]),
-                ("4 cycles", &[("mul32_cycles", "4"), ("mul64_cycles", "4")]),
-                ("2 cycles", &[("mul32_cycles", "2"), ("mul64_cycles", "2")]),
-                ("1 cycle, inlined", &[("mul32_cycles", "1"), ("mul64_cycles", "1"), ("inline_mul", "true")]),
-            ],
-        ),
-        (
-            "transfers",
-            &[
-                ("dramatic", &[("transfer_preset", "dramatic")]),
-                ("twice dramatic", &[("to_gb_s", "3.8"), ("from_gb_s", "1.6")]),
-                ("four times dramatic", &[("to_gb_s", "7.6"), ("from_gb_s", "3.2")]),
-                ("prim", &[PRIM]),
-                ("host reads MRAM", &[("host_direct_access", "true")]),
-            ],
-        ),
-        ("launches", &[("of operations", &[]), ("of stages, 64 bits", &[("offload", "stage")])]),
-        (
-            "placement",
-            &[
-                ("DPUs", &[("placement", "dpus")]),
-                ("host", &[("placement", "host")]),
-                ("hybrid", &[("placement", "hybrid")]),
-                ("hybrid, direct access", &[("placement", "hybrid"), ("host_direct_access", "true")]),
-            ],
-        ),
-    ];
-    for (name, settings) in choices {
+    for (name, settings) in CHOICES {
         let mut table = Table::new(machine, cpu, name, &about("all in one at 4096, 32768 ciphertexts, 383 DPUs"));
         for (setting, changes) in settings {
             table.row(setting, &[&DPUS_383, *changes].concat(), all)?;

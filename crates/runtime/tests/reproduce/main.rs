@@ -68,7 +68,9 @@ fn calibration_is_no_prediction() {
         model(&usual) != model(&faster)
     };
     assert!(moved("NTT, sending over compute") && moved("2 to 8 ranks") && moved("the same, transfers"));
-    assert!(!moved("NTT of one ciphertext, compute") && !moved("sub-polynomials") && !moved("NTT, sending, preset prim"));
+    assert!(
+        !moved("NTT of one ciphertext, compute") && !moved("sub-polynomials") && !moved("NTT, sending, preset prim")
+    );
     let cheap = reproduced(&[("mul32_cycles", "1"), ("mul64_cycles", "1"), ("inline_mul", "true")]);
     let compute = |r: &Reproduction| r.rows.iter().find(|row| row.what.contains("one ciphertext")).unwrap().model;
     assert!(compute(&cheap) < compute(&usual));
