@@ -12,15 +12,15 @@ use std::path::PathBuf;
 /// Put the published results of a system beside what the models give
 ///
 /// Records the circuits that the paper measures, schedules them on the model of its machine, and puts each published
-/// number beside what comes out: exact (equal at the paper's digits), within 10 %, within 25 %, miss, or not derivable
-/// and why. No model knows a published result, and misses stay.
+/// number beside what comes out: exact (equal at the paper's digits), within 10 %, within 25 %, miss, calibrated (the
+/// machine has a number from it), or not derivable and why. No model knows a published result, and misses stay.
 ///
 /// Examples:
 ///   limbwise reproduce ark
 ///   limbwise reproduce ark --set hbm_gb_s=2000          what would change (limbwise machines show ark --explain)
 ///   limbwise reproduce ark --set distribution=limb-wise --json
 ///   limbwise reproduce fab --set conversion=shared
-///   limbwise reproduce dramatic --set transfer_preset=prim
+///   limbwise reproduce dramatic --set moduli=4          and its experiments, with this host's CPU measured beside them
 ///   limbwise reproduce mad                              counts, options alone and together, addresses in DRAM
 ///
 /// What the numbers mean:
@@ -36,12 +36,13 @@ pub(crate) struct Reproduce {
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = assignment, global = true)]
     changes: Vec<(String, String)>,
 
+    #[command(flatten)]
+    host: HostArgs,
+
     /// Also write the table as one HTML file that needs nothing else
     #[arg(long, value_name = "FILE", global = true, help_heading = "Output")]
     html: Option<PathBuf>,
 
-    #[command(flatten)]
-    host: HostArgs,
     #[command(flatten)]
     output: OutputArgs,
 }

@@ -11,6 +11,7 @@ use super::{
 use crate::error::Result;
 use limbwise::{
     bgv::{BgvParams, preset},
+    params::ParamsError,
     rlwe::operations,
 };
 use limbwise_cpu::Cpu;
@@ -18,7 +19,7 @@ use limbwise_device::{Device, Domain, Null, Role, Shape};
 use limbwise_graph::{Graph, Recorder};
 use limbwise_machines::{MachineError, Report, Spec, machine::Upmem, time};
 use limbwise_math::rns::to_f64;
-use std::time::Instant;
+use std::{sync::OnceLock, time::Instant};
 
 const CLAIMS: &str = include_str!("../../claims/dramatic.toml");
 /// Ciphertexts of the large experiments.
@@ -87,8 +88,12 @@ impl CpuSide {
     }
 }
 
+/// The source's set of a length; made once, because there are many runs.
 fn set(n: usize) -> Result<BgvParams> {
-    Ok(preset(&format!("dramatic-{n}")).map_err(limbwise::Error::from)?)
+    static SETS: OnceLock<[Result<BgvParams, ParamsError>; 4]> = OnceLock::new();
+    let sets = SETS.get_or_init(|| LENGTHS.map(|n| preset(&format!("dramatic-{n}"))));
+    let at = LENGTHS.iter().position(|&length| length == n).expect("one of the source's lengths");
+    Ok(sets[at].clone().map_err(limbwise::Error::from)?)
 }
 
 /// The polynomials of a batch that a step reads.
@@ -276,6 +281,43 @@ impl<'a> Table<'a> {
     }
 }
 
+/// Changes of the machine under a name.
+type Named = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// Choices of which only the machine hangs, each with its settings.
+const CHOICES: [(&str, &[Named]); 4] = [
+    (
+        "multipliers",
+        &[
+            ("as assembled", &[]),
+            ("inlined", &[("inline_mul", "true")]),
+            ("4 cycles", &[("mul32_cycles", "4"), ("mul64_cycles", "4")]),
+            ("2 cycles", &[("mul32_cycles", "2"), ("mul64_cycles", "2")]),
+            ("1 cycle, inlined", &[("mul32_cycles", "1"), ("mul64_cycles", "1"), ("inline_mul", "true")]),
+        ],
+    ),
+    (
+        "transfers",
+        &[
+            ("dramatic", &[("transfer_preset", "dramatic")]),
+            ("twice dramatic", &[("to_gb_s", "3.8"), ("from_gb_s", "1.6")]),
+            ("four times dramatic", &[("to_gb_s", "7.6"), ("from_gb_s", "3.2")]),
+            ("prim", &[PRIM]),
+            ("host reads MRAM", &[("host_direct_access", "true")]),
+        ],
+    ),
+    ("launches", &[("of operations", &[]), ("of stages, 64 bits", &[("offload", "stage")])]),
+    (
+        "placement",
+        &[
+            ("DPUs", &[("placement", "dpus")]),
+            ("host", &[("placement", "host")]),
+            ("hybrid", &[("placement", "hybrid")]),
+            ("hybrid, direct access", &[("placement", "hybrid"), ("host_direct_access", "true")]),
+        ],
+    ),
+];
+
 /// What a user of the source's machine repeats: ciphertexts, ranks, lengths, operations, multipliers, transfers, launches,
 /// placement.
 fn experiments(machine: &Spec, cpu: Option<&CpuSide>) -> Result<Vec<Experiment>> {
@@ -309,39 +351,7 @@ fn experiments(machine: &Spec, cpu: Option<&CpuSide>) -> Result<Vec<Experiment>>
         table.row(name, &DPUS_383, (4096, MANY, step))?;
     }
     tables.push(table);
-    let choices: [(&str, &[(&str, &[(&str, &str)])]); 4] = [
-        (
-            "multipliers",
-            &[
-                ("as assembled", &[]),
-                ("inlined", &[("inline_mul", "true")]),
-                ("4 cycles", &[("mul32_cycles", "4"), ("mul64_cycles", "4")]),
-                ("2 cycles", &[("mul32_cycles", "2"), ("mul64_cycles", "2")]),
-                ("1 cycle, inlined", &[("mul32_cycles", "1"), ("mul64_cycles", "1"), ("inline_mul", "true")]),
-            ],
-        ),
-        (
-            "transfers",
-            &[
-                ("dramatic", &[("transfer_preset", "dramatic")]),
-                ("twice dramatic", &[("to_gb_s", "3.8"), ("from_gb_s", "1.6")]),
-                ("four times dramatic", &[("to_gb_s", "7.6"), ("from_gb_s", "3.2")]),
-                ("prim", &[PRIM]),
-                ("host reads MRAM", &[("host_direct_access", "true")]),
-            ],
-        ),
-        ("launches", &[("of operations", &[]), ("of stages, 64 bits", &[("offload", "stage")])]),
-        (
-            "placement",
-            &[
-                ("DPUs", &[("placement", "dpus")]),
-                ("host", &[("placement", "host")]),
-                ("hybrid", &[("placement", "hybrid")]),
-                ("hybrid, direct access", &[("placement", "hybrid"), ("host_direct_access", "true")]),
-            ],
-        ),
-    ];
-    for (name, settings) in choices {
+    for (name, settings) in CHOICES {
         let mut table = Table::new(machine, cpu, name, &about("all in one at 4096, 32768 ciphertexts, 383 DPUs"));
         for (setting, changes) in settings {
             table.row(setting, &[&DPUS_383, *changes].concat(), all)?;

@@ -26,9 +26,9 @@ pub struct Setting {
 }
 
 /// Four significant digits.
-pub(super) fn number(x: f64) -> String {
-    let digits = |x: f64| usize::try_from((3.0 - x.abs().log10().floor()).clamp(0.0, 9.0) as i64).unwrap_or(0);
-    if x == 0.0 { "0".into() } else { format!("{x:.*}", digits(x)) }
+fn number(x: f64) -> String {
+    let digits = (0..10u8).find(|&d| x.abs() * 10f64.powi(i32::from(d)) >= 1000.0).unwrap_or(9);
+    if x == 0.0 { "0".into() } else { format!("{x:.*}", usize::from(digits)) }
 }
 
 impl fmt::Display for Experiment {
