@@ -64,6 +64,8 @@ class Layer:
 
     def round(self):
         v = self.v.copy()
+        if self.own != SELF:
+            v -= v.mean(1, keepdims=True)
         if self.own:
             np.fill_diagonal(v, 0)
         chosen = np.argpartition(-np.abs(v), self.fan - 1, axis=1)[:, : self.fan]
@@ -139,7 +141,7 @@ class Network:
         d = d.reshape(len(seen), 2, 420).transpose(0, 2, 1) * pass_through(sums[0])
         gradients.append((self.kernels, d.reshape(-1, 2).T @ seen.reshape(-1, 110), d.sum((0, 1))))
         for layer, dw, db in gradients:
-            slow = 0.02 * grown if layer.own == SELF else 1
+            slow = 0.1 * grown if layer.own == SELF else 1
             layer.step(dw, db, rate * slow, t)
         return loss
 

@@ -7,7 +7,7 @@ import pytest
 SMALL = """
 log_n = 10
 masks = 1
-prime = { bits = 48 }
+prime = 48
 glwe_sigma = 3.2
 lwe_dimension = 30
 log_lwe_modulus = 32

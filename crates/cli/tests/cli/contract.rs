@@ -32,7 +32,7 @@ fn lists_and_parameters() {
     folder.write("tiny.toml", TINY);
     let list = valid(&folder, "list", &["list", "--json"]);
     let names: Vec<&Value> = list["workloads"].as_array().unwrap().iter().map(|w| &w["name"]).collect();
-    assert_eq!(names, ["logreg", "linear", "bootstrap", "lola", "helr", "resnet20", "pbs", "gates"]);
+    assert_eq!(names, ["logreg", "linear", "bootstrap", "lola", "helr", "resnet20", "pbs", "gates", "nn20", "nn50", "nn100"]);
     valid(&folder, "params", &["params", "show", "--json"]);
     let choose = ["params", "choose", "--depth", "5", "--precision", "20", "--slots", "4096", "--json"];
     let chosen = valid(&folder, "params", &choose);
@@ -51,8 +51,14 @@ fn programs_on_tfhe_have_the_same_readings() {
     folder.write("copy.toml", &String::from_utf8(shown.stdout).unwrap());
     let copy = valid(&folder, "params", &["params", "check", "copy.toml", "--json"]);
     assert_eq!(copy["literal"], valid(&folder, "params", &["params", "show", "2-2-p128", "--json"])["literal"]);
-    for (workload, options) in [("pbs", &["--tables", "each", "--batch", "3"][..]), ("gates", &["--batch", "2"])] {
-        let program = [&[workload, "--preset", "tiny.toml"], options].concat();
+    let four_bits = TINY_TFHE.replace("message_bits = 2", "message_bits = 4").replace("= 60", "= 8");
+    folder.write("four.toml", &four_bits);
+    for (workload, preset, options) in [
+        ("pbs", "tiny.toml", &["--tables", "each", "--batch", "3"][..]),
+        ("gates", "tiny.toml", &["--batch", "2"]),
+        ("nn20", "four.toml", &[]),
+    ] {
+        let program = [&[workload, "--preset", preset], options].concat();
         let plan = valid(&folder, "plan_tfhe", &[&["plan"], &program[..], &["--json"]].concat());
         let run = valid(&folder, "run_tfhe", &[&["run"], &program[..], &["--json"]].concat());
         assert_eq!((&run["wrong"], &run["bootstrappings"]), (&0.into(), &plan["bootstrappings"]), "{run:#}");

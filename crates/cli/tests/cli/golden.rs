@@ -36,6 +36,7 @@ fn help_teaches() {
         &["run", "lola"],
         &["plan", "pbs"],
         &["plan", "gates"],
+        &["run", "nn20"],
         &["sweep"],
         &["run", "resnet20"],
         &["record"],
