@@ -64,6 +64,8 @@ class Layer:
 
     def round(self):
         v = self.v.copy()
+        if self.own != SELF:
+            v -= v.mean(1, keepdims=True)
         if self.own:
             np.fill_diagonal(v, 0)
         chosen = np.argpartition(-np.abs(v), self.fan - 1, axis=1)[:, : self.fan]
@@ -121,7 +123,7 @@ class Network:
             bits.append((sums[-1] >= 0).astype(np.float32))
         return sums, bits, bits[-1] @ self.last.w.T
 
-    def learn(self, seen, labels, rate, t, grown):
+    def learn(self, seen, labels, rate, t, deep):
         sums, bits, scores = self.forward(seen)
         scaled = scores * 0.25
         p = np.exp(scaled - scaled.max(1, keepdims=True))
@@ -139,7 +141,7 @@ class Network:
         d = d.reshape(len(seen), 2, 420).transpose(0, 2, 1) * pass_through(sums[0])
         gradients.append((self.kernels, d.reshape(-1, 2).T @ seen.reshape(-1, 110), d.sum((0, 1))))
         for layer, dw, db in gradients:
-            slow = 0.02 * grown if layer.own == SELF else 1
+            slow = deep if layer.own == SELF else 1
             layer.step(dw, db, rate * slow, t)
         return loss
 
@@ -174,7 +176,7 @@ def moved(images, rng):
     return np.stack([image[y : y + SIDE, x : x + SIDE] for image, (y, x) in zip(padded, at)])
 
 
-def train(network, images, labels, epochs, rng):
+def train(network, images, labels, epochs, rng, deep):
     batch = 128
     t, steps = 0, epochs * (len(images) // batch)
     for epoch in range(epochs):
@@ -184,7 +186,7 @@ def train(network, images, labels, epochs, rng):
             rate = 5e-3 * 0.5 * (1 + np.cos(np.pi * t / (steps + 1)))
             chosen = order[at : at + batch]
             seen = windows(moved(images[chosen], rng))
-            losses.append(network.learn(seen, labels[chosen], rate, t, min(1, max(0, 4 * t / steps - 1))))
+            losses.append(network.learn(seen, labels[chosen], rate, t, deep * min(1, max(0, 4 * t / steps - 1))))
         yield epoch, float(np.mean(losses))
 
 
@@ -194,7 +196,8 @@ def main():
     parser.add_argument("--labels", required=True)
     parser.add_argument("--layers", type=int, default=20)
     parser.add_argument("--train", type=int, default=8000, help="images that are learned; the others are judged")
-    parser.add_argument("--epochs", type=int, default=60)
+    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--deep", type=float, default=0.1, help="how fast layers behind the fourth learn")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", required=True)
     parser.add_argument("--sample", help="where the first 20 judged images go, as bits with a byte for the label before")
@@ -204,7 +207,7 @@ def main():
     learned = slice(0, options.train)
     rng = np.random.default_rng(options.seed)
     network = Network(options.layers, rng)
-    for epoch, loss in train(network, images[learned], labels[learned], options.epochs, rng):
+    for epoch, loss in train(network, images[learned], labels[learned], options.epochs, rng, options.deep):
         if epoch % 5 == 4 or epoch == 1:
             right = network.accuracy(images[learned][:2000], labels[learned][:2000])
             print(f"epoch {epoch + 1}: loss {loss:.3f}, {right:.4f} of the first 2000 learned", flush=True)

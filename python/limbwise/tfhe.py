@@ -118,7 +118,7 @@ class Keys:
 def _fits(array: npt.NDArray[Any], wanted: np.dtype[Any]) -> bool:
     if array.dtype.kind not in "bui":
         return False
-    least, most = (0, 1) if wanted == bool else (int(np.iinfo(wanted).min), int(np.iinfo(wanted).max))
+    least, most = (0, 1) if wanted.kind == "b" else (int(np.iinfo(wanted).min), int(np.iinfo(wanted).max))
     return least <= int(array.min()) and int(array.max()) <= most
 
 
@@ -180,7 +180,9 @@ class EncryptedIntegers:
         if isinstance(other, EncryptedIntegers):
             shape = self._shape_with(other)
             if self.dtype != other.dtype:
-                raise DtypeError(f"{self.dtype} and {other.dtype} do not go together: use one dtype, as astype gives it")
+                raise DtypeError(
+                    f"{self.dtype} and {other.dtype} do not go together: use one dtype, as astype gives it"
+                )
             return EncryptedIntegers(self.keys, session.binary(op, self._ciphertext, other._ciphertext), shape, dtype)
         value = _whole(other)
         if value is None:
@@ -265,7 +267,7 @@ class EncryptedIntegers:
 
 
 def _whole(value: Any) -> int | None:
-    """A Python integer, if the value is one."""
+    """Return the value as a Python integer, if it is one."""
     if isinstance(value, (bool, np.bool_)):
         return None
     try:

@@ -178,6 +178,3 @@ impl Logic for Nn {
         details.as_object().cloned().unwrap_or_default()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -13,3 +13,6 @@ pub mod network;
 pub use digits::Digits;
 pub use encrypted::Nn;
 pub use network::{Network, NnError};
+
+#[cfg(test)]
+mod tests;

@@ -109,8 +109,14 @@ fn programs_on_tfhe_have_the_same_readings() {
     folder.write("copy.toml", &String::from_utf8(shown.stdout).unwrap());
     let copy = valid(&folder, "params", &["params", "check", "copy.toml", "--json"]);
     assert_eq!(copy["literal"], valid(&folder, "params", &["params", "show", "2-2-p128", "--json"])["literal"]);
-    for (workload, options) in [("pbs", &["--tables", "each", "--batch", "3"][..]), ("gates", &["--batch", "2"])] {
-        let program = [&[workload, "--preset", "tiny.toml"], options].concat();
+    let four_bits = TINY_TFHE.replace("message_bits = 2", "message_bits = 4").replace("= 60", "= 8");
+    folder.write("four.toml", &four_bits);
+    for (workload, preset, options) in [
+        ("pbs", "tiny.toml", &["--tables", "each", "--batch", "3"][..]),
+        ("gates", "tiny.toml", &["--batch", "2"]),
+        ("nn20", "four.toml", &[]),
+    ] {
+        let program = [&[workload, "--preset", preset], options].concat();
         let plan = valid(&folder, "plan_tfhe", &[&["plan"], &program[..], &["--json"]].concat());
         let run = valid(&folder, "run_tfhe", &[&["run"], &program[..], &["--json"]].concat());
         assert_eq!((&run["wrong"], &run["bootstrappings"]), (&0.into(), &plan["bootstrappings"]), "{run:#}");

@@ -38,6 +38,7 @@ fn help_teaches() {
         &["plan", "gates"],
         &["plan", "query"],
         &["run", "tpch-q6"],
+        &["run", "nn20"],
         &["sweep"],
         &["run", "resnet20"],
         &["record"],

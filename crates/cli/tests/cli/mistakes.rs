@@ -69,6 +69,8 @@ fn each_mistake_has_a_text_that_teaches() {
         ("nothing-to-time", &["time", "--machine", "ark"]),
         ("tfhe-preset", &["plan", "pbs", "--preset", "n16-l24-s40"]),
         ("tfhe-bits", &["plan", "gates", "--preset", "strix-I"]),
+        ("nn-space", &["plan", "nn20", "--preset", "strix-I"]),
+        ("nn-images", &["plan", "nn50", "--images", "21"]),
         ("tfhe-batch", &["run", "pbs", "--batch", "5000"]),
         ("tfhe-shadow", &["run", "pbs", "--shadow"]),
         ("tfhe-keygen", &["keygen", "gates", "--client", "mine", "--server", "theirs"]),
