@@ -1,6 +1,7 @@
 # The commands of this repository. `make demo` and `make test` are the two of the README.
 # Needs: Rust (stable, 1.95 or later) with rustfmt and clippy, Python 3.11 or later with venv and pip (the package index is
-# asked for what Python's tests and the site need, into an environment of their own). No other install.
+# asked for what Python's tests and the site need, into an environment of their own), and a C++ compiler (c++), which runs the
+# kernels of the GPU on the host. No other install.
 
 # Where the Python package is installed to be tested: nothing of the source tree is on its path.
 PYTHON_ENV := $(abspath $(or $(CARGO_TARGET_DIR),target))/python
@@ -10,6 +11,9 @@ PYTHON_SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates pytho
 	-not -path '*/tests/*' -not -path '*/benches/*' -not -path '*/examples/*' -not -path '*/__pycache__/*' -not -name '*.so')
 
 LIMBWISE := cargo run --release -p limbwise-cli --bin limbwise --
+
+# NVIDIA's kernel compiler, from its wheel: it needs no GPU.
+NVRTC := $(PYTHON_ENV)/nvrtc
 
 FUZZ_SECONDS ?= 60
 FUZZ_SEEDS := crates/limbwise/tests/wire/v1 crates/runtime/tests/wire_v1 crates/machines/specs fuzz/seeds
@@ -21,8 +25,8 @@ demo:        ## trains on real data, encrypted; then plans and times the same pr
 
 test: test-rust test-python  ## all tests that CI runs
 
-test-rust:   ## those of the Rust workspace and of the checkers
-	cargo test --workspace
+test-rust: $(NVRTC)  ## those of the Rust workspace and of the checkers; the GPU's kernels are compiled, and run on the host
+	LIMBWISE_NVRTC=$(NVRTC) LIMBWISE_REQUIRE="$${LIMBWISE_REQUIRE:+$$LIMBWISE_REQUIRE,}nvrtc,c++" cargo test --workspace
 	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
 test-python: python  ## those of the Python package, as installed
@@ -41,6 +45,10 @@ docs: python  ## the site, in target/site: every cell of every lesson is run, ev
 $(PYTHON):
 	python3 -m venv $(PYTHON_ENV)
 
+$(NVRTC): | $(PYTHON)
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check "nvidia-cuda-nvrtc==13.0.*"
+	ln -sfn "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nvidia/cu13/lib" $@
+
 wheel: $(PYTHON)  ## a manylinux wheel in target/wheels; kernels are chosen when it runs
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2"
 	$(PYTHON_ENV)/bin/maturin build --out target/wheels
@@ -53,6 +61,7 @@ test-all: test-python test-sweep  ## also the long tests, and the server's API f
 	cargo test --workspace -- --include-ignored
 	python3 scripts/fuzz_api.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
 	python3 scripts/browse_pages.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check duckdb && $(PYTHON) scripts/check_q6_duckdb.py
 	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
 check: check-code check-docs check-python docs

@@ -15,14 +15,16 @@ ALLOWED = {
     "math": set(),
     "device": {"math"},
     "cpu": {"math", "device"},
+    "upmem": {"math", "device"},
+    "cuda": {"math", "device"},
     "graph": {"math", "device"},
     "machines": {"graph"},
     "limbwise": {"math", "device"},
     "apps": {"limbwise", "device"},
-    "runtime": {"math", "device", "cpu", "graph", "machines", "limbwise", "apps"},
-    "server": {"math", "device", "cpu", "graph", "machines", "limbwise", "apps", "runtime"},
-    "cli": {"math", "device", "cpu", "graph", "machines", "limbwise", "apps", "runtime", "server"},
-    "py": {"math", "device", "cpu", "graph", "machines", "limbwise", "apps", "runtime", "server", "cli"},
+    "runtime": {"math", "device", "cpu", "cuda", "upmem", "graph", "machines", "limbwise", "apps"},
+    "server": {"math", "device", "cpu", "cuda", "upmem", "graph", "machines", "limbwise", "apps", "runtime"},
+    "cli": {"math", "device", "cpu", "cuda", "upmem", "graph", "machines", "limbwise", "apps", "runtime", "server"},
+    "py": {"math", "device", "cpu", "cuda", "upmem", "graph", "machines", "limbwise", "apps", "runtime", "server", "cli"},
 }
 TOPS = {"runtime", "server", "cli", "py"}
 REASONS = "docs/adr/0016-dependencies.md"

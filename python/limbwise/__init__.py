@@ -12,7 +12,7 @@ The two sides of one computation: :func:`ckks` makes a context that owns both; i
 
 from typing import TYPE_CHECKING, Any
 
-from limbwise import errors
+from limbwise import errors, tfhe
 from limbwise._limbwise import Params, __version__
 from limbwise._reports import progress
 from limbwise.array import EncryptedArray
@@ -92,6 +92,7 @@ __all__ = [
     "server",
     "sigmoid",
     "sign",
+    "tfhe",
     "time",
 ]
 

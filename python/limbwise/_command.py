@@ -4,10 +4,12 @@ import os
 import sys
 
 from limbwise._limbwise import command
+from limbwise._nvrtc import name_folder
 
 
 def main() -> None:
     """Run the command with the arguments of this process and leave with its exit code."""
     # Searches and clusters of a sweep are run by this Python, which has the package.
     os.environ.setdefault("LIMBWISE_PYTHON", sys.executable)
+    name_folder()
     sys.exit(command(["limbwise", *sys.argv[1:]]))

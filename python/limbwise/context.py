@@ -113,6 +113,7 @@ def ckks(  # noqa: D417 - the parameters of choose() are said there
     memory: str | int | None = None,
     keys: str | os.PathLike[str] | None = None,
     most_rotation_keys: int | None = None,
+    device: str | None = None,
     threads: int | None = None,
     shadow: bool | float = False,
 ) -> Context:
@@ -132,6 +133,7 @@ def ckks(  # noqa: D417 - the parameters of choose() are said there
             ``memory``, and the files are gone when the context is.
         most_rotation_keys: an operation that would make more keys of rotations is an error; as many as are needed by
             default.
+        device: what computes: ``"cpu"`` by default; the others that ``limbwise list`` names give the same results.
         threads: threads of one operation; all by default.
         shadow: ``True`` lets clear values travel beside the encrypted ones (``x.shadow``, ``x.measured_bits()``); a
             number is the largest difference allowed after any operation, and the first that exceeds it is an error.
@@ -151,6 +153,7 @@ def ckks(  # noqa: D417 - the parameters of choose() are said there
         params,
         slots=count,
         complex=complex,
+        device=device,
         threads=threads,
         memory=budget,
         keys=keys if isinstance(keys, str) else None,
@@ -437,7 +440,11 @@ def _map(function: Callable[[EncryptedArray], Any], value: Any) -> Any:
 
 
 def server(
-    keys: bytes | str | os.PathLike[str], *, memory: str | int | None = None, threads: int | None = None
+    keys: bytes | str | os.PathLike[str],
+    *,
+    memory: str | int | None = None,
+    device: str | None = None,
+    threads: int | None = None,
 ) -> Context:
     """Return a server from the keys of a client, as bytes or a file: it evaluates, and nothing on it can decrypt.
 
@@ -459,6 +466,7 @@ def server(
         path=path,
         after=_files.length_of(header) if path else 0,
         memory=None if memory is None else parse_size(memory),
+        device=device,
         threads=threads,
         bootstrapping=None if boot is None else json.dumps(boot),
         seeded=bool(header.get("seeded")),
@@ -466,7 +474,9 @@ def server(
     return Context(session, params, slots, is_complex)
 
 
-def encryptor(public_key: bytes | str | os.PathLike[str], *, threads: int | None = None) -> Context:
+def encryptor(
+    public_key: bytes | str | os.PathLike[str], *, device: str | None = None, threads: int | None = None
+) -> Context:
     """Return a context that only encrypts, under a public key (:meth:`Context.public_key_to_bytes`), as bytes or a file.
 
     Raises:
@@ -476,7 +486,7 @@ def encryptor(public_key: bytes | str | os.PathLike[str], *, threads: int | None
     data = bytes(public_key) if given else Path(public_key).read_bytes()  # type: ignore[arg-type]
     header, rest = _files.unframe(data, "public")
     params, slots, is_complex = _files.context_of(header)
-    made = Context(Session.encryptor(params, rest, threads=threads), params, slots, is_complex)
+    made = Context(Session.encryptor(params, rest, device=device, threads=threads), params, slots, is_complex)
     made._side = "encrypts only"
     return made
 
@@ -485,6 +495,7 @@ def load(
     path: str | os.PathLike[str],
     *,
     passphrase: str | None = None,
+    device: str | None = None,
     threads: int | None = None,
     memory: str | int | None = None,
 ) -> Context:
@@ -493,7 +504,14 @@ def load(
     params, slots, is_complex = _files.context_of(header)
     budget = None if memory is None else parse_size(memory)
     session = Session.open(
-        params, slots=slots, complex=is_complex, threads=threads, memory=budget, secret=rest, passphrase=passphrase
+        params,
+        slots=slots,
+        complex=is_complex,
+        device=device,
+        threads=threads,
+        memory=budget,
+        secret=rest,
+        passphrase=passphrase,
     )
     return Context(session, params, slots, is_complex, budget=budget)
 

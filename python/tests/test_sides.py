@@ -81,6 +81,11 @@ def test_hostile_bytes_are_errors(ctx, rng):
         lw.ckks("n13-l3-s40").from_bytes(good)
 
 
+def test_a_device_that_is_not_there_is_an_error():
+    with pytest.raises(lw.LimbwiseError, match='there is no device "abacus"'):
+        lw.ckks(depth=1, device="abacus")
+
+
 def test_threads_get_what_one_gets(ctx, rng):
     a = rng.uniform(-1, 1, 500)
     x = ctx.encrypt(a)

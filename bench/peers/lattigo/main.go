@@ -91,6 +91,9 @@ func measure(q question) ([]float64, string, error) {
 	if len(q.ChainBits) == 0 {
 		return nil, "", fmt.Errorf("no such operation here")
 	}
+	if q.Op == "bgv_multiply" || q.Op == "bgv_ntt" {
+		return integers(q)
+	}
 	return scheme(q)
 }
 

@@ -4,7 +4,9 @@
 //! `cargo run --release --manifest-path bench/tfhe-rs/Cargo.toml -- [--rounds R] [--threads T] [names …]`; names of rows
 //! or beginnings of them, `strix-IV` (2 GB) only where it is named. Times are milliseconds a ciphertext, the least of all
 //! rounds; the ratio is that of the leasts, and beside it the median of the ratios of rounds. Every result is decrypted.
+//! `integers` is sums and comparisons of 64 bits, on so many threads on both sides.
 
+mod integers;
 mod ours;
 mod rival;
 
@@ -134,6 +136,16 @@ fn main() -> ExitCode {
             "--rounds" => rounds = number(rounds),
             "--threads" => threads = number(threads),
             name => names.push(name.to_owned()),
+        }
+    }
+    if names.iter().any(|name| name == "integers") {
+        if let Err(e) = integers::race(rounds, threads) {
+            eprintln!("{e}");
+            return ExitCode::FAILURE;
+        }
+        names.retain(|name| name != "integers");
+        if names.is_empty() {
+            return ExitCode::SUCCESS;
         }
     }
     println!(

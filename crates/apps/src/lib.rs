@@ -4,9 +4,12 @@
 //! Stays out: concrete devices, printing.
 //!
 //! Read in this order: [`program`] (what a workload is), [`client`], [`data`] (loaders), [`logreg`], [`helr`], [`linear`], [`lola`],
-//! [`bootstrap`], [`resnet`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`].
+//! [`bootstrap`], [`resnet`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`], [`nn`];
+//! [`modular`] (what one on BGV is), [`bgv_mul`], [`bgv_table`]; [`query`] (two schemes in one program).
 
 pub mod any;
+pub mod bgv_mul;
+pub mod bgv_table;
 pub mod bootstrap;
 pub mod client;
 pub mod data;
@@ -17,14 +20,18 @@ pub mod linear;
 pub mod logic;
 pub mod logreg;
 pub mod lola;
+pub mod modular;
+pub mod nn;
 pub mod pbs;
 pub mod program;
+pub mod query;
 pub mod resnet;
 
 pub use any::{AnyClient, AnyProgram};
 pub use client::{Accuracy, Client, Conclusion};
 pub use description::Description;
 pub use logic::{AnyLogic, Logic, Messages};
+pub use modular::{AnyModular, Integers, Modular};
 pub use program::{Array, Details, Encryption, Input, Journal, Observer, Program, State};
 
 /// A file or folder of the shared public data, for tests: under `LIMBWISE_DATA`, else under `../shared/data` beside

@@ -6,6 +6,7 @@
 use crate::{
     gates::Gates,
     linear::data::generated,
+    nn::Nn,
     pbs::Pbs,
     program::{Details, Observer},
 };
@@ -54,6 +55,12 @@ pub trait Logic {
     /// What is to be said of the program in a report.
     fn details(&self) -> Details;
 
+    /// What results mean beside what the clear twin gives, for the report of a run.
+    fn conclude(&self, clear: &[Vec<u64>], found: &[Vec<u64>]) -> Details {
+        let _ = (clear, found);
+        Details::new()
+    }
+
     /// Messages to try it on, uniform, from a seed.
     fn samples(&self, seed: u64) -> Vec<Vec<u64>> {
         let message = |most: u64, x: &f64| {
@@ -74,6 +81,8 @@ pub enum AnyLogic {
     Pbs(Pbs),
     /// `gates`.
     Gates(Gates),
+    /// `nn20`, `nn50`, `nn100`.
+    Nn(Box<Nn>),
 }
 
 /// Each call goes to the program inside.
@@ -82,6 +91,7 @@ macro_rules! inner {
         match $self {
             Self::Pbs($program) => $call,
             Self::Gates($program) => $call,
+            Self::Nn($program) => $call,
         }
     };
 }
@@ -114,5 +124,13 @@ impl Logic for AnyLogic {
 
     fn details(&self) -> Details {
         inner!(self, program => program.details())
+    }
+
+    fn samples(&self, seed: u64) -> Vec<Vec<u64>> {
+        inner!(self, program => program.samples(seed))
+    }
+
+    fn conclude(&self, clear: &[Vec<u64>], found: &[Vec<u64>]) -> Details {
+        inner!(self, program => program.conclude(clear, found))
     }
 }

@@ -8,6 +8,7 @@ use limbwise::{
     Complex64,
     ckks::{Auto, BootstrapPlan, Ciphertext, Diagonals, LinearPlan, LinearTransform, Noise, Packing, Promise},
     params::Params,
+    tfhe,
 };
 use limbwise_device::Device;
 use serde::{Deserialize, Serialize};
@@ -56,39 +57,61 @@ impl Observer for () {
     fn step(&mut self, _name: &str, _done: usize, _total: usize) {}
 }
 
+/// A scheme, as states know it: by its ciphertexts.
+pub trait Scheme {
+    /// A ciphertext of it.
+    type Ciphertext<D: Device>;
+}
+
+/// Slots at levels.
+#[derive(Clone, Copy, Debug)]
+pub enum Ckks {}
+
+/// Batches of messages.
+#[derive(Clone, Copy, Debug)]
+pub enum Tfhe {}
+
+impl Scheme for Ckks {
+    type Ciphertext<D: Device> = Ciphertext<D>;
+}
+
+impl Scheme for Tfhe {
+    type Ciphertext<D: Device> = tfhe::Ciphertext<D>;
+}
+
 /// All that the rest of a program hangs on after one of its steps, beside its inputs and keys.
-pub struct State<D: Device> {
+pub struct State<D: Device, S: Scheme = Ckks> {
     /// Steps that are over, counted as the program likes.
     pub step: usize,
     /// What lives.
-    pub ciphertexts: Vec<Ciphertext<D>>,
+    pub ciphertexts: Vec<S::Ciphertext<D>>,
     /// Clear numbers that the program computed on the way.
     pub numbers: Vec<f64>,
 }
 
 /// Keeps the state of a program between its steps, so that a stopped run can go on where it was. A program that is
 /// resumed computes what it would have computed, bit for bit.
-pub trait Journal<D: Device> {
+pub trait Journal<D: Device, S: Scheme = Ckks> {
     /// The state to go on from, asked for once, before the first step; none for a run from the start.
     ///
     /// # Errors
     /// [`limbwise::Error::Stopped`] where a state cannot be read; the journal knows why.
-    fn resume(&mut self) -> limbwise::Result<Option<State<D>>>;
+    fn resume(&mut self) -> limbwise::Result<Option<State<D, S>>>;
 
     /// A step is over, and this is the state now.
     ///
     /// # Errors
     /// [`limbwise::Error::Stopped`] to end the program here: the state cannot be kept, or nobody wants the result.
-    fn keep(&mut self, state: &State<D>) -> limbwise::Result<()>;
+    fn keep(&mut self, state: &State<D, S>) -> limbwise::Result<()>;
 }
 
 /// Nothing is kept.
-impl<D: Device> Journal<D> for () {
-    fn resume(&mut self) -> limbwise::Result<Option<State<D>>> {
+impl<D: Device, S: Scheme> Journal<D, S> for () {
+    fn resume(&mut self) -> limbwise::Result<Option<State<D, S>>> {
         Ok(None)
     }
 
-    fn keep(&mut self, _state: &State<D>) -> limbwise::Result<()> {
+    fn keep(&mut self, _state: &State<D, S>) -> limbwise::Result<()> {
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     failure::Mistake,
     progress::note,
     text::{self, units},
-    workload::{Built, logic::BuiltLogic},
+    workload::{Built, logic::BuiltLogic, modular::BuiltModular, query::BuiltQuery},
 };
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::Program;
@@ -16,6 +16,8 @@ use limbwise_runtime::{
     frontier::{Budget, Row, Survey, Way, survey},
     host::{available_memory_bytes, resident_memory_bytes},
     logic::{self, LogicPlan, LogicRecording},
+    modular::{self, ModularPlan, ModularRecording},
+    query::{self, QueryPlan, QueryRecording},
     record,
 };
 use std::{
@@ -86,7 +88,7 @@ pub(crate) fn calibrated(dev: &AnyDevice, log_n: u32) -> limbwise_runtime::Resul
 /// As [`calibrated`].
 pub(crate) fn calibrated_for_logic(dev: &AnyDevice, log_n: u32) -> limbwise_runtime::Result<Calibration> {
     note("calibrating this host (about three seconds)");
-    calibrate(dev, log_n)?.with_rotations(log_n)
+    calibrate(dev, log_n)?.with_rotations(dev, log_n)
 }
 
 /// Records a program on TFHE.
@@ -115,7 +117,69 @@ pub(crate) fn planned_logic(
     Ok((recording, plan))
 }
 
-/// The same, and how fast keys come from a directory, where a program may keep some there.
+/// Records a program on BGV.
+///
+/// # Errors
+/// What the scheme refuses.
+pub(crate) fn recorded_modular(built: &BuiltModular) -> limbwise_runtime::Result<ModularRecording> {
+    let start = Instant::now();
+    let recording = modular::record(&built.program)?;
+    let (nodes, seconds) = (recording.graph.nodes().len(), units::seconds(start.elapsed().as_secs_f64()));
+    note(&format!("recorded {} operations in {seconds}", units::count(nodes as u64)));
+    Ok(recording)
+}
+
+/// Measures this host for a question to a table.
+///
+/// # Errors
+/// As [`calibrated`].
+pub(crate) fn calibrated_for_query(dev: &AnyDevice, built: &BuiltQuery) -> limbwise_runtime::Result<Calibration> {
+    note("calibrating this host (about three seconds)");
+    let [slots, messages] = built.log_n();
+    calibrate(dev, slots)?.with_rotations(dev, messages)
+}
+
+/// Records a question to a table.
+///
+/// # Errors
+/// What the schemes refuse.
+pub(crate) fn recorded_query(built: &BuiltQuery) -> limbwise_runtime::Result<QueryRecording> {
+    let start = Instant::now();
+    let recording = query::record(&built.program)?;
+    let (nodes, seconds) = (recording.graph.nodes().len(), units::seconds(start.elapsed().as_secs_f64()));
+    note(&format!("recorded {} operations in {seconds}", units::count(nodes as u64)));
+    Ok(recording)
+}
+
+/// Records and plans a program on BGV.
+///
+/// # Errors
+/// Those of recording.
+pub(crate) fn planned_modular(
+    dev: &AnyDevice,
+    built: &BuiltModular,
+) -> limbwise_runtime::Result<(ModularRecording, ModularPlan)> {
+    let calibration = calibrated(dev, built.log_n())?;
+    let recording = recorded_modular(built)?;
+    let plan = modular::plan(&built.program, &built.preset, &recording, &calibration)?;
+    Ok((recording, plan))
+}
+
+/// Records and plans a question to a table.
+///
+/// # Errors
+/// Those of recording.
+pub(crate) fn planned_query(
+    dev: &AnyDevice,
+    built: &BuiltQuery,
+) -> limbwise_runtime::Result<(QueryRecording, QueryPlan)> {
+    let calibration = calibrated_for_query(dev, built)?;
+    let recording = recorded_query(built)?;
+    let plan = query::plan(&built.program, &built.preset, &recording, &calibration)?;
+    Ok((recording, plan))
+}
+
+/// As [`calibrated`], and how fast keys come from a directory, where a program may keep some there.
 ///
 /// # Errors
 /// As [`calibrated`], or a directory that cannot be written to.

@@ -21,37 +21,65 @@ use limbwise_math::{
     sampling::{Seed, Stream},
 };
 
-/// Tests of one device: `conformance_suite!(scalar, "scalar", || Cpu::new(…))`, the closure giving `Option<Device>`.
+/// How far a device's rings go, and how much of the suite is worth its time where every instruction is interpreted.
+#[derive(Clone, Copy, Debug)]
+pub struct Reach {
+    /// Most bits of a prime; wider ones of the suite are cut to it.
+    pub bits: u32,
+    /// Largest log₂ of a ring degree that is tested.
+    pub log_n: u32,
+    /// Most cases of blind rotation.
+    pub rotations: usize,
+}
+
+impl Default for Reach {
+    /// Everything.
+    fn default() -> Self {
+        Self { bits: 61, log_n: 17, rotations: usize::MAX }
+    }
+}
+
+/// Tests of one device: `conformance_suite!(scalar, "scalar", || Cpu::new(…))`, the closure giving `Option<Device>`; a
+/// [`Reach`] behind it narrows the suite.
 #[macro_export]
 macro_rules! conformance_suite {
     ($module:ident, $requirement:expr, $open:expr) => {
+        $crate::conformance_suite!($module, $requirement, $open, $crate::conformance::Reach::default());
+    };
+    ($module:ident, $requirement:expr, $open:expr, $reach:expr) => {
         mod $module {
             #[allow(unused_imports, reason = "the closure may name what the parent imports")]
             use super::*;
 
             #[test]
             fn primitives() {
-                $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::primitives(&dev));
+                $crate::conformance::with_device($requirement, $open, |dev| {
+                    $crate::conformance::primitives(&dev, $reach)
+                });
             }
 
             #[test]
             fn views_and_places() {
-                $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::views(&dev));
+                $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::views(&dev, $reach));
             }
 
             #[test]
             fn composites() {
-                $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::composites(&dev));
+                $crate::conformance::with_device($requirement, $open, |dev| {
+                    $crate::conformance::composites(&dev, $reach)
+                });
             }
 
             #[test]
             fn lwe() {
-                $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::lwe(&dev));
+                $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::lwe(&dev, $reach));
             }
 
             #[test]
             fn blind_rotation() {
-                $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::blind_rotation(&dev));
+                $crate::conformance::with_device($requirement, $open, |dev| {
+                    $crate::conformance::blind_rotation(&dev, $reach)
+                });
             }
 
             #[test]
@@ -81,7 +109,7 @@ pub fn with_device<D>(requirement: &str, open: impl FnOnce() -> Option<D>, test:
 }
 
 /// Rings that cross every boundary a kernel may have: sizes, paddings, prime widths.
-fn rings<D: HostRead>(dev: &D) -> Vec<Ring> {
+fn rings<D: HostRead>(dev: &D, reach: Reach) -> Vec<Ring> {
     let widths: [(u32, &[u32]); 5] = [
         (10, &[50, 50, 49, 48, 45, 30, 20]),
         (12, &[50, 49, 40, 31, 50]),
@@ -91,12 +119,13 @@ fn rings<D: HostRead>(dev: &D) -> Vec<Ring> {
     ];
     widths
         .iter()
+        .filter(|(log_n, _)| *log_n <= reach.log_n)
         .map(|(log_n, bits)| {
             let mut primes = Vec::new();
             for &b in *bits {
-                primes.extend(ntt_primes_below(*log_n, b, 1, &primes).expect("primes exist"));
+                primes.extend(ntt_primes_below(*log_n, b.min(reach.bits), 1, &primes).expect("primes exist"));
             }
-            dev.ring(&RingSpec { log_n: *log_n, primes }).expect("the device takes primes of 20 to 61 bits")
+            dev.ring(&RingSpec { log_n: *log_n, primes }).expect("the device takes primes of 20 bits to its reach")
         })
         .collect()
 }
@@ -146,8 +175,8 @@ fn map2(shape: &Shape, a: &[u64], b: &[u64], f: impl Fn(Modulus, u64, u64) -> u6
 ///
 /// # Panics
 /// At the first difference.
-pub fn primitives<D: HostRead>(dev: &D) {
-    for ring in rings(dev) {
+pub fn primitives<D: HostRead>(dev: &D, reach: Reach) {
+    for ring in rings(dev, reach) {
         elementwise(dev, &ring);
         transforms(dev, &ring);
         galois(dev, &ring);
@@ -292,8 +321,8 @@ fn seeds<D: HostRead>(dev: &D, ring: &Ring) {
 ///
 /// # Panics
 /// At the first difference.
-pub fn views<D: HostRead>(dev: &D) {
-    for ring in rings(dev) {
+pub fn views<D: HostRead>(dev: &D, reach: Reach) {
+    for ring in rings(dev, reach) {
         let n = ring.n();
         let shape = Shape::eval(&ring, ring.full()).with_batch(3);
         let limbs = shape.basis.len();
@@ -336,8 +365,8 @@ pub fn views<D: HostRead>(dev: &D) {
 ///
 /// # Panics
 /// At the first difference.
-pub fn composites<D: HostRead>(dev: &D) {
-    for ring in rings(dev) {
+pub fn composites<D: HostRead>(dev: &D, reach: Reach) {
+    for ring in rings(dev, reach) {
         let special = Basis::single(ring.moduli().len() - 1);
         let chain = ring.full() - special;
         let digits = vec![Basis::range(0, 2), chain - Basis::range(0, 2)];

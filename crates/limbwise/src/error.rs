@@ -1,7 +1,7 @@
 //! What can go wrong by a user's mistake, in words that say what, got, wanted and the next step.
 
 use crate::{
-    bridge::BridgeError, ckks::tensor::TensorError, params::ParamsError, rlwe::KeyName, tfhe::TfheError,
+    bgv::BgvError, bridge::BridgeError, ckks::tensor::TensorError, params::ParamsError, rlwe::KeyName, tfhe::TfheError,
     wire::WireError,
 };
 use limbwise_device::{Fault, RingError};
@@ -41,6 +41,9 @@ pub enum Error {
     /// What cannot go from one scheme to the other.
     #[error(transparent)]
     Bridge(#[from] BridgeError),
+    /// Integers and noise of BGV that do not go together.
+    #[error(transparent)]
+    Bgv(#[from] BgvError),
     /// What was decrypted cannot be right.
     #[error(transparent)]
     Decrypt(#[from] DecryptError),

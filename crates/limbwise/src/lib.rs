@@ -4,8 +4,9 @@
 //! [`Device`](limbwise_device::Device).
 //! Stays out: kernels, machine models, files of workloads, threads. Secret keys exist only under the feature `client`.
 //!
-//! Read in this order: [`params`], [`rlwe`], [`ckks`], [`tfhe`], [`bridge`], [`wire`].
+//! Read in this order: [`params`], [`rlwe`], [`ckks`], [`bgv`], [`tfhe`], [`bridge`], [`wire`].
 
+pub mod bgv;
 pub mod bridge;
 pub mod ckks;
 pub mod error;

@@ -2,6 +2,7 @@
 //! all that the program allocates.
 
 use limbwise::{
+    bgv::BgvParams,
     bridge::BridgeParams,
     params::Params,
     rlwe::KeyForm,
@@ -32,7 +33,10 @@ fn sealed(kind: u16, fingerprint: &[u8], header: &str, body: &[u8]) -> Vec<u8> {
     [&file[..], &digest, header.as_bytes(), body].concat()
 }
 
-fn load(kind: u16, bytes: &[u8], dev: &Cpu, (params, tfhe, bridge): (&Params, &TfheParams, &BridgeParams)) -> bool {
+/// The parameters of the fixtures.
+type Sets<'a> = (&'a Params, &'a TfheParams, &'a BgvParams, &'a BridgeParams);
+
+fn load(kind: u16, bytes: &[u8], dev: &Cpu, (params, tfhe, bgv, bridge): Sets<'_>) -> bool {
     match kind {
         1 => wire::read_params(bytes).is_ok(),
         2 => wire::read_public_key(bytes, dev, params).is_ok(),
@@ -42,8 +46,10 @@ fn load(kind: u16, bytes: &[u8], dev: &Cpu, (params, tfhe, bridge): (&Params, &T
         6 => wire::read_plaintext(bytes, dev, params).is_ok(),
         9 => wire::read_tfhe_params(bytes).is_ok(),
         10 => wire::read_tfhe_keys(bytes, dev, tfhe).is_ok(),
-        13 => wire::read_to_lwe_key(bytes, bridge).is_ok(),
         12 => wire::read_tfhe_ciphertext(bytes, dev, tfhe).is_ok(),
+        13 => wire::read_bgv_params(bytes).is_ok(),
+        14 => wire::read_bgv_ciphertext(bytes, dev, bgv).is_ok(),
+        15 => wire::read_to_lwe_key(bytes, bridge).is_ok(),
         _ => wire::read_text(bytes, wire::FileKind::Graph).is_ok(),
     }
 }
@@ -55,16 +61,18 @@ fn memory_is_bounded_by_the_file() {
     let name = wire::params::fingerprint(&params).0;
     let tfhe = wire::read_tfhe_params(fixture("tfhe-params").expect("there")).expect("good");
     let tfhe_name = wire::tfhe_fingerprint(&tfhe).0;
+    let bgv = wire::read_bgv_params(fixture("bgv-params").expect("there")).expect("good");
+    let bgv_name = wire::bgv_fingerprint(&bgv).0;
     let ckks = wire::read_params(fixture("bridge-params").expect("there")).expect("good");
     let bridge = BridgeParams::new(&ckks, &tfhe).expect("a pair");
     let bridge_name = wire::bridge_fingerprint(&bridge).0;
-    let params = (&params, &tfhe, &bridge);
+    let params = (&params, &tfhe, &bgv, &bridge);
     let dev = Cpu::builder().open().expect("a device");
     // Opens the ring, whose tables are not the file's.
     let good = fixture("ciphertext").expect("there");
     assert!(load(5, &good, &dev, params));
-    let keys = fixture("tfhe-keys").expect("there");
-    assert!(load(10, &keys, &dev, params));
+    let [keys, integers] = ["tfhe-keys", "bgv-ciphertext"].map(|name| fixture(name).expect("there"));
+    assert!(load(10, &keys, &dev, params) && load(14, &integers, &dev, params));
     let estimate = r#""estimate":{"magnitude":1.0,"peak":1.0,"real":true,"independent":0.0,"sources":[]}"#;
     let ciphertext = |batch: u64, parts: u64, seeded: bool| {
         format!(r#"{{"level":1,"scale":1e6,"slots":512,"batch":{batch},"parts":{parts},"seeded":{seeded},{estimate}}}"#)
@@ -83,14 +91,18 @@ fn memory_is_bounded_by_the_file() {
         (7, r#"{"bytes":18446744073709551615}"#.into()),
         (7, r#"{"bytes":1099511627776}"#.into()),
         (10, r#"{"tag":1}"#.into()),
-        (13, r#"{"tag":1}"#.into()),
+        (15, r#"{"tag":1}"#.into()),
         (12, r#"{"tag":1,"batch":1048576,"range":[0,1],"norm_squared":1.0}"#.into()),
         (12, r#"{"tag":1,"batch":18446744073709551615,"range":[0,1],"norm_squared":1.0}"#.into()),
+        (13, format!(r#"{{"literal":{{"log_n":17,"plaintext_modulus":786433,"levels":[[{primes}20]]}}}}"#)),
+        (14, r#"{"level":1,"batch":1048576,"parts":2,"seeded":false,"factor":1,"noise_bits":30.0}"#.into()),
+        (14, r#"{"level":1,"batch":1048576,"parts":2,"seeded":true,"factor":1,"noise_bits":30.0}"#.into()),
     ];
     let fingerprint = |kind: u16| match kind {
         7 => &[0; 32],
         10 | 12 => &tfhe_name,
-        13 => &bridge_name,
+        14 => &bgv_name,
+        15 => &bridge_name,
         _ => &name,
     };
     for (kind, header) in claims {
@@ -103,7 +115,7 @@ fn memory_is_bounded_by_the_file() {
             assert!(taken <= most(&bytes), "{taken} bytes for a file of {}: {header:.80}", bytes.len());
         }
     }
-    for (kind, good) in [(5, &good), (10, &keys)] {
+    for (kind, good) in [(5, &good), (10, &keys), (14, &integers)] {
         MEMORY.reset_peak_usage();
         let before = MEMORY.current_usage();
         assert!(load(kind, good, &dev, params));

@@ -108,6 +108,32 @@ pub enum MachineError {
         /// The field with the size of the memory.
         capacity_field: &'static str,
     },
+    /// Values that do not fit into the memory of a DPU.
+    #[error(
+        "{what} needs {needs} bytes in the MRAM of DPU 0 of machine \"{machine}\", which has {room} for sub-polynomials of \
+         {n} coefficients: {share} of {batch} ciphertexts are on it, of {dpus} DPUs that share them; about {fit} fit: run a \
+         smaller batch, or raise dpus"
+    )]
+    NoMram {
+        /// The machine.
+        machine: String,
+        /// The operation and its node.
+        what: String,
+        /// DPUs that share the ciphertexts of a modulus.
+        dpus: u64,
+        /// Ciphertexts on the fullest of them, the first.
+        share: u64,
+        /// Coefficients of a polynomial.
+        n: u64,
+        /// Bytes that it would have to hold.
+        needs: u64,
+        /// Bytes that it can hold.
+        room: u64,
+        /// Ciphertexts that would fit on all.
+        fit: u64,
+        /// Ciphertexts of the program.
+        batch: u64,
+    },
     /// Not a specification at all.
     #[error("{origin}: {problem}")]
     File {

@@ -27,8 +27,9 @@ pub struct Field {
 }
 
 /// Units by the end of a field's name; longer ends stand first.
-const UNITS: [(&str, &str); 19] = [
+const UNITS: [(&str, &str); 20] = [
     ("_gb_s_per_cluster", "GB/s a cluster"),
+    ("_gb_s_per_rank", "GB/s a rank"),
     ("_ns_per_limb", "ns a limb"),
     ("_per_cycle", "a cycle"),
     ("_per_cluster", "a cluster"),
@@ -133,7 +134,9 @@ fn comments(table: &toml_edit::Table, sections: &str, above: &str, found: &mut B
 /// from overflow.
 pub(crate) fn out_of_range(path: &str, value: &Value) -> Option<&'static str> {
     let x = value.as_float().or_else(|| value.as_integer().map(to_f64))?;
-    let may_be_zero = ["_cycles", "_w", "_mm2", "node_ns", "prefetch_mb"].iter().any(|end| path.ends_with(end));
+    let may_be_zero = ["_cycles", "_w", "_mm2", "node_ns", "launch_ns", "transfer_ns", "prefetch_mb", "policy.moduli"]
+        .iter()
+        .any(|end| path.ends_with(end));
     let (range, wanted) = match (path.ends_with("_share"), value.is_integer(), may_be_zero) {
         (true, ..) => (0.0..=1.0, "a number from 0 to 1"),
         (_, true, true) => (0.0..=1e6, "an integer from 0 to 10^6"),

@@ -18,6 +18,12 @@ pub struct Report {
     /// The same in clock cycles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycles: Option<u64>,
+    /// The part in which something computes, of machines where nothing is transferred meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compute_seconds: Option<f64>,
+    /// The rest: transfers between host and machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer_seconds: Option<f64>,
     /// Modular products of the program, by the convention of `limbwise_graph::counts`.
     pub products: u64,
     /// Area, power and energy.
@@ -40,6 +46,9 @@ pub struct Report {
     /// What each operator does, the most multiplications first; of the machine that counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub operators: Vec<Operator>,
+    /// Who does what, the longest first; of machines that share a program with their host.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub placements: Vec<Placement>,
     /// What was done to the program so that it fits, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -53,6 +62,21 @@ pub struct RegionTime {
     /// Names from the outermost region inwards, joined by `/`.
     pub path: String,
     /// Its share of the program's time.
+    pub seconds: f64,
+}
+
+/// Operations of one kind in a region, and who does them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Placement {
+    /// Names of regions, as in [`RegionTime`]; empty outside of all.
+    pub path: String,
+    /// The operation, by the name of the seam.
+    pub operation: String,
+    /// "dpus" or "host".
+    pub on: String,
+    /// How many.
+    pub operations: u64,
+    /// What they take, with their launches and without transfers.
     pub seconds: f64,
 }
 
@@ -89,8 +113,9 @@ impl Operator {
 /// Area of a machine and what a program draws on it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Energy {
-    /// Area of the machine.
-    pub area_mm2: f64,
+    /// Area of the machine, where it is published.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub area_mm2: Option<f64>,
     /// Energy of the program.
     pub energy_j: f64,
     /// The part of it that the machine would draw if it stood idle for as long.
@@ -98,7 +123,8 @@ pub struct Energy {
     /// Mean power.
     pub power_w: f64,
     /// Energy × delay × area, J·s·mm².
-    pub edap: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edap: Option<f64>,
     /// Energy by part of the machine.
     pub parts_j: BTreeMap<String, f64>,
 }
@@ -176,6 +202,8 @@ impl Report {
             machine: machine.spec().name().into(),
             seconds,
             cycles: None,
+            compute_seconds: None,
+            transfer_seconds: None,
             products,
             energy: None,
             utilization: units.zip(schedule.busy().into_iter().map(share)).collect(),
@@ -191,6 +219,7 @@ impl Report {
                 .map(|(path, ticks)| RegionTime { path, seconds: as_f64(ticks) * program.tick_seconds })
                 .collect(),
             operators: Vec::new(),
+            placements: Vec::new(),
             notes: split_note(machine.words(), graph).into_iter().collect(),
             assumed: machine.spec().assumed(),
         }
@@ -201,11 +230,11 @@ impl Report {
         let power_w: f64 = watts.values().sum();
         let energy_j = power_w * self.seconds;
         self.energy = Some(Energy {
-            area_mm2,
+            area_mm2: Some(area_mm2),
             energy_j,
             idle_j: idle_w * self.seconds,
             power_w,
-            edap: energy_j * self.seconds * area_mm2,
+            edap: Some(energy_j * self.seconds * area_mm2),
             parts_j: watts.iter().map(|(part, watts)| (part.clone(), watts * self.seconds)).collect(),
         });
     }
@@ -246,6 +275,10 @@ impl fmt::Display for Report {
             write!(f, ", {cycles} cycles")?;
         }
         writeln!(f)?;
+        if let Some((compute, transfer)) = self.compute_seconds.zip(self.transfer_seconds) {
+            writeln!(f, "  compute          {} s", number(compute))?;
+            writeln!(f, "  transfers        {} s", number(transfer))?;
+        }
         for note in &self.notes {
             writeln!(f, "  note: {note}")?;
         }
@@ -260,6 +293,10 @@ impl fmt::Display for Report {
         }
         self.write_bytes(f)?;
         self.write_operators(f)?;
+        for p in self.placements.iter().take(SHOWN) {
+            let (seconds, path) = (number(p.seconds), if p.path.is_empty() { "program" } else { &p.path });
+            writeln!(f, "  {:<8} {:>6} {:<14} {seconds:>12} s  {path}", p.on, p.operations, p.operation)?;
+        }
         let mut regions: Vec<&RegionTime> = self.regions.iter().collect();
         regions.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
         for region in regions.iter().take(SHOWN) {
@@ -310,11 +347,12 @@ impl Report {
 
     fn write_energy(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(Energy { area_mm2, energy_j, idle_j, power_w, edap, parts_j }) = &self.energy else { return Ok(()) };
-        let [energy, idle, power, edap] = [energy_j, idle_j, power_w, edap].map(|&x| number(x));
-        writeln!(
-            f,
-            "  energy           {energy} J ({idle} J of it idle), {power} W, {area_mm2:.1} mm², EDAP {edap} J·s·mm²"
-        )?;
+        let [energy, idle, power] = [energy_j, idle_j, power_w].map(|&x| number(x));
+        write!(f, "  energy           {energy} J ({idle} J of it idle), {power} W")?;
+        match area_mm2.zip(*edap) {
+            Some((area_mm2, edap)) => writeln!(f, ", {area_mm2:.1} mm², EDAP {} J·s·mm²", number(edap))?,
+            None => writeln!(f)?,
+        }
         let parts =
             parts_j.iter().map(|(part, j)| format!("{part} {:.1} %", 100.0 * j / energy_j.max(f64::MIN_POSITIVE)));
         writeln!(f, "  energy by part   {}", parts.collect::<Vec<_>>().join(", "))

@@ -253,6 +253,11 @@ impl Spec {
         leaves(&self.fields).iter().any(|(known, _)| known == full)
     }
 
+    /// Whether a variant or the user has given this field, whatever its value.
+    pub(crate) fn is_changed(&self, path: &str) -> bool {
+        built_in(&self.built_in).is_ok_and(|base| base.sources.get(path) != self.sources.get(path))
+    }
+
     /// The full path of a field that may be given by its short name.
     fn path<'a>(&'a self, name: &'a str) -> &'a str {
         self.short_names.get(name).map_or(name, String::as_str)

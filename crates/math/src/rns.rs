@@ -176,6 +176,31 @@ impl Reconstruction {
         digits
     }
 
+    /// 1 where the integer of these digits is above ⌊Q/2⌋, that is negative once centred, else 0.
+    fn is_negative(&self, digits: &[u64]) -> u64 {
+        // Lexicographic comparison from the top digit, as a borrow that runs upwards.
+        digits.iter().zip(&self.half).fold(0u64, |above, (&d, &h)| {
+            let (greater, equal) = (u64::from(d > h), u64::from(d == h));
+            greater | (equal & above)
+        })
+    }
+
+    /// The centred integer modulo `t`, exactly; no branch depends on the residues.
+    ///
+    /// # Panics
+    /// If there is not one residue a prime.
+    #[must_use]
+    pub fn centred_modulo(&self, residues: &[u64], t: Modulus) -> u64 {
+        assert_eq!(residues.len(), self.primes.len());
+        let digits = self.digits(residues);
+        let (mut sum, mut weight) = (0, 1);
+        for (&digit, q) in digits.iter().zip(&self.primes) {
+            sum = t.add(sum, t.mul(t.reduce(digit), weight));
+            weight = t.mul(weight, t.reduce(q.value()));
+        }
+        t.sub(sum, t.mul(self.is_negative(&digits), weight)) // `weight` is Q by now
+    }
+
     /// The centred integer, rounded to a float. Exact up to 53 bits; no branch depends on the residues.
     ///
     /// # Panics
@@ -186,11 +211,7 @@ impl Reconstruction {
         let plus = self.digits(residues);
         let negated: Vec<u64> = residues.iter().zip(&self.primes).map(|(&r, q)| q.neg(r)).collect();
         let minus = self.digits(&negated);
-        // Lexicographic comparison from the top digit, as a borrow that runs upwards.
-        let negative = plus.iter().zip(&self.half).fold(0u64, |above, (&d, &h)| {
-            let (greater, equal) = (u64::from(d > h), u64::from(d == h));
-            greater | (equal & above)
-        });
+        let negative = self.is_negative(&plus);
         let mask = 0u64.wrapping_sub(negative);
         let magnitude: f64 = plus
             .iter()

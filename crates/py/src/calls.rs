@@ -28,13 +28,14 @@ use std::{cell::Cell, fs::File, io::BufWriter, path::PathBuf, sync::Arc};
 impl Session {
     /// Both sides in one: a fresh secret (or the one given), and evaluation keys when they are first needed.
     #[staticmethod]
-    #[pyo3(signature = (params, *, slots, complex, threads=None, memory=None, keys=None, key_dir=None, most_rotation_keys=None, bootstrapping=None, secret=None, passphrase=None))]
+    #[pyo3(signature = (params, *, slots, complex, device=None, threads=None, memory=None, keys=None, key_dir=None, most_rotation_keys=None, bootstrapping=None, secret=None, passphrase=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of one Python call")]
     fn open(
         py: Python<'_>,
         params: &PyParams,
         slots: usize,
         complex: bool,
+        device: Option<String>,
         threads: Option<usize>,
         memory: Option<u64>,
         keys: Option<&str>,
@@ -44,7 +45,7 @@ impl Session {
         secret: Option<Vec<u8>>,
         passphrase: Option<&str>,
     ) -> PyResult<Self> {
-        let (dev, name, params) = (open_device(threads)?, params.name.clone(), params.params.clone());
+        let (dev, name, params) = (open_device(device, threads)?, params.name.clone(), params.params.clone());
         let form = if key_dir.is_some() { Some(KeyForm::Disk) } else { key_form(keys)? };
         let keys = KeyChoice { form, dir: key_dir, most_galois: most_rotation_keys.unwrap_or(usize::MAX), memory };
         let given = from_json(bootstrapping)?;
@@ -74,7 +75,7 @@ impl Session {
 
     /// A server: keys from bytes, or from a file after its first bytes; within a budget they stay there.
     #[staticmethod]
-    #[pyo3(signature = (params, source=None, *, path=None, after=0, memory=None, threads=None, bootstrapping=None, seeded=false))]
+    #[pyo3(signature = (params, source=None, *, path=None, after=0, memory=None, device=None, threads=None, bootstrapping=None, seeded=false))]
     #[expect(clippy::too_many_arguments, reason = "keywords of one Python call")]
     fn server(
         py: Python<'_>,
@@ -83,11 +84,12 @@ impl Session {
         path: Option<PathBuf>,
         after: u64,
         memory: Option<u64>,
+        device: Option<String>,
         threads: Option<usize>,
         bootstrapping: Option<&str>,
         seeded: bool,
     ) -> PyResult<Self> {
-        let (dev, name, params) = (open_device(threads)?, params.name.clone(), params.params.clone());
+        let (dev, name, params) = (open_device(device, threads)?, params.name.clone(), params.params.clone());
         let plan = from_json(bootstrapping)?;
         let form = if seeded { KeyForm::Seeded } else { KeyForm::Stored };
         let keys = py.detach(|| match (path, source) {
@@ -102,9 +104,15 @@ impl Session {
 
     /// Who has the public key alone: encrypts, and neither evaluates nor decrypts.
     #[staticmethod]
-    #[pyo3(signature = (params, source, *, threads=None))]
-    fn encryptor(py: Python<'_>, params: &PyParams, source: &[u8], threads: Option<usize>) -> PyResult<Self> {
-        let (dev, name, params) = (open_device(threads)?, params.name.clone(), params.params.clone());
+    #[pyo3(signature = (params, source, *, device=None, threads=None))]
+    fn encryptor(
+        py: Python<'_>,
+        params: &PyParams,
+        source: &[u8],
+        device: Option<String>,
+        threads: Option<usize>,
+    ) -> PyResult<Self> {
+        let (dev, name, params) = (open_device(device, threads)?, params.name.clone(), params.params.clone());
         let public = py.detach(|| wire::read_public_key(source, &*dev, &params)).map_err(of_scheme)?;
         let none = Keys::Given(KeySet::new(&params, Vec::new()));
         let live = Live::new(dev, &params, None, none, None).with_public(public);

@@ -5,7 +5,7 @@
 //!
 //! Every evaluation runs without the interpreter's lock, so threads compute at a time; signals are looked at between
 //! operations. Read in this order: `error`, `report`, `apart`, `params`, `buffer`, `ciphertext`, `live`, `trace`, `ways`, `session`,
-//! `calls`, `program`, `functions`, `learn`.
+//! `calls`, `program`, `functions`, `learn`, `tfhe`.
 
 mod apart;
 mod buffer;
@@ -19,6 +19,7 @@ mod params;
 mod program;
 mod report;
 mod session;
+mod tfhe;
 mod trace;
 mod ways;
 
@@ -45,6 +46,8 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ciphertext::PyCiphertext>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<program::Recorded>()?;
+    module.add_class::<tfhe::TfheCiphertext>()?;
+    module.add_class::<tfhe::TfheSession>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
     module.add_function(wrap_pyfunction!(report::set_reporter, module)?)?;

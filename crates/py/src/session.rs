@@ -134,6 +134,9 @@ pub(crate) fn traced<'c>(operands: &[&'c PyCiphertext]) -> PyResult<Vec<(usize, 
     operands.iter().map(of).collect()
 }
 
-pub(crate) fn open_device(threads: Option<usize>) -> PyResult<Arc<limbwise_runtime::AnyDevice>> {
-    Ok(Arc::new(open(&Host { device: None, isa: None, threads }).map_err(of_runtime)?))
+pub(crate) fn open_device(
+    device: Option<String>,
+    threads: Option<usize>,
+) -> PyResult<Arc<limbwise_runtime::AnyDevice>> {
+    Ok(Arc::new(open(&Host { device, isa: None, threads }).map_err(of_runtime)?))
 }

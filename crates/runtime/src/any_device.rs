@@ -7,6 +7,7 @@ mod ops;
 
 use crate::host::Host;
 use limbwise_cpu::Cpu;
+use limbwise_cuda::Cuda;
 use limbwise_device::{
     Device, Fault, GadgetKey, Ggsw, Handle, LweHandle, LweShape, LweSwitchKey, Ring, Shape, Terms, Weight,
 };
@@ -107,7 +108,6 @@ macro_rules! devices {
                 }
             }
 
-            #[expect(irrefutable_let_patterns, reason = "with one device there is no other whose value it could be")]
             impl Member for $device {
                 fn any(p: Self::Poly) -> AnyPoly {
                     AnyPoly::$name(p)
@@ -161,6 +161,7 @@ macro_rules! devices {
 
 devices! {
     Cpu: Cpu, "The host.";
+    Cuda: Cuda, "A GPU.";
 }
 
 fn foreign() -> ! {
@@ -173,6 +174,7 @@ impl AnyDevice {
     pub fn cpu(&self) -> Option<&Cpu> {
         match self {
             Self::Cpu(cpu) => Some(cpu),
+            Self::Cuda(_) => None,
         }
     }
 
@@ -181,6 +183,7 @@ impl AnyDevice {
     pub fn host(&self) -> Host {
         match self {
             Self::Cpu(cpu) => Host { device: None, isa: Some(cpu.isa().name().into()), threads: Some(cpu.threads()) },
+            Self::Cuda(_) => Host { device: Some("cuda".into()), isa: None, threads: None },
         }
     }
 
@@ -189,6 +192,7 @@ impl AnyDevice {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Cpu(_) => "cpu",
+            Self::Cuda(_) => "cuda",
         }
     }
 
@@ -197,6 +201,7 @@ impl AnyDevice {
     pub fn isa(&self) -> String {
         match self {
             Self::Cpu(cpu) => cpu.isa().name().into(),
+            Self::Cuda(gpu) => gpu.arch().into(),
         }
     }
 
@@ -205,6 +210,7 @@ impl AnyDevice {
     pub fn threads(&self) -> usize {
         match self {
             Self::Cpu(cpu) => cpu.threads(),
+            Self::Cuda(_) => 1,
         }
     }
 
@@ -212,6 +218,16 @@ impl AnyDevice {
     pub fn keep_regions(&self) {
         match self {
             Self::Cpu(cpu) => cpu.keep_regions(),
+            Self::Cuda(_) => {}
+        }
+    }
+
+    /// Memory of its own, where it is not the host's.
+    #[must_use]
+    pub fn memory_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Cpu(_) => None,
+            Self::Cuda(gpu) => Some(gpu.memory_bytes()),
         }
     }
 
@@ -222,6 +238,7 @@ impl AnyDevice {
     pub fn reserve(&self, ring: &Ring, limbs: usize) -> Result<(), Fault> {
         match self {
             Self::Cpu(cpu) => cpu.reserve(ring, limbs),
+            Self::Cuda(_) => Ok(()),
         }
     }
 }

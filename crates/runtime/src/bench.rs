@@ -3,8 +3,10 @@
 //! The limit is made of what was recorded of the same operation: see [`limit_ns`].
 
 mod files;
+mod integers;
 
 pub use files::file_rows;
+pub use integers::integer_rows;
 
 use crate::error::Result;
 use limbwise::{
@@ -73,14 +75,18 @@ pub struct Chain {
 
 impl Chain {
     fn of(literal: &ParamsLiteral) -> Self {
+        Self::of_bits(&literal.levels, &literal.special, literal.dnum)
+    }
+
+    fn of_bits(levels: &[Vec<PrimeChoice>], special: &[PrimeChoice], dnum: usize) -> Self {
         let bits = |choice: &PrimeChoice| match *choice {
             PrimeChoice::Bits(bits) => bits.into(),
             PrimeChoice::Exact(prime) => u64::from(prime.ilog2() + 1),
         };
         Self {
-            chain_bits: literal.levels.iter().flatten().map(bits).collect(),
-            special_bits: literal.special.iter().map(bits).collect(),
-            dnum: literal.dnum,
+            chain_bits: levels.iter().flatten().map(bits).collect(),
+            special_bits: special.iter().map(bits).collect(),
+            dnum,
         }
     }
 }

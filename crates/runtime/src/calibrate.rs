@@ -8,7 +8,6 @@ use crate::{
     error::Result,
     host::{Host, open_cpu, resident_memory_bytes},
 };
-use limbwise_cpu::Cpu;
 use limbwise_device::{Basis, Device, Domain, Gadget, Ggsw, LweShape, Ring, RingSpec, Role, Shape};
 use limbwise_machines::Spec;
 use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below, sampling::Seed};
@@ -28,6 +27,8 @@ pub struct Calibration {
     pub threads: usize,
     /// Memory of the process when it was calibrated: what a plan adds its own to.
     pub resident_bytes: u64,
+    /// Memory of the device's own, where it is not the host's.
+    pub device_memory_bytes: Option<u64>,
     /// The model as TOML.
     pub toml: String,
     /// How fast keys come from the directory they are kept in ([`key_read_gb_s`](crate::keys::key_read_gb_s)), where
@@ -76,31 +77,38 @@ fn seconds_within(time: Duration, mut work: impl FnMut()) -> f64 {
     times[times.len() / 2]
 }
 
-fn polynomial(dev: &Cpu, ring: &Ring, basis: Basis, domain: Domain) -> <Cpu as Device>::Poly {
+/// Work that has been done, not only asked for. A fault is met again where the program runs.
+fn done(dev: &impl Device, work: &mut dyn FnMut()) {
+    work();
+    let _ = dev.sync();
+}
+
+fn polynomial<D: Device>(dev: &D, ring: &Ring, basis: Basis, domain: Domain) -> D::Poly {
     let shape = Shape::eval(ring, basis).with_domain(domain);
     dev.upload(&shape, Role::Temporary, &|at, row| {
         row.iter_mut().zip(1u64..).for_each(|(x, i)| *x = at.modulus.reduce(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
     })
 }
 
-fn open_ring(dev: &Cpu, log_n: u32, bits: u32) -> Result<Ring> {
+fn open_ring(dev: &impl Device, log_n: u32, bits: u32) -> Result<Ring> {
     let primes = ntt_primes_below(log_n, bits, LIMBS, &[]).map_err(|e| limbwise::Error::Params(e.into()))?;
     Ok(dev.ring(&RingSpec { log_n, primes }).map_err(limbwise::Error::Ring)?)
 }
 
-fn rates(dev: &Cpu, ring: &Ring) -> Rates {
+fn rates(dev: &impl Device, ring: &Ring) -> Rates {
+    let seconds = |work: &mut dyn FnMut()| seconds(|| done(dev, &mut *work));
     let full = ring.full();
     let bytes = 8.0 * (LIMBS << ring.log_n()) as f64;
     let a = polynomial(dev, ring, full, Domain::Eval);
     let b = polynomial(dev, ring, full, Domain::Eval);
     let mut sum = dev.copy(&a);
     let mut moving = Some(polynomial(dev, ring, full, Domain::Coeff));
-    let both_ways = seconds(|| moving = moving.take().map(|p| dev.intt(dev.ntt(p))));
-    let multiply = seconds(|| drop(dev.mul(&a, &b)));
-    let accumulate = seconds(|| dev.mul_acc(&mut sum, &a, &b));
-    let add = seconds(|| drop(dev.add(&a, &b)));
+    let both_ways = seconds(&mut || moving = moving.take().map(|p| dev.intt(dev.ntt(p))));
+    let multiply = seconds(&mut || drop(dev.mul(&a, &b)));
+    let accumulate = seconds(&mut || dev.mul_acc(&mut sum, &a, &b));
+    let add = seconds(&mut || drop(dev.add(&a, &b)));
     let few = polynomial(dev, ring, Basis::range(0, SOURCES), Domain::Coeff);
-    let convert = seconds(|| drop(dev.basis_convert(&few, full - Basis::range(0, SOURCES))));
+    let convert = seconds(&mut || drop(dev.basis_convert(&few, full - Basis::range(0, SOURCES))));
     let terms = (SOURCES * (LIMBS - SOURCES)) << ring.log_n();
     Rates {
         transform_ns_per_limb: both_ways / 2.0 / LIMBS as f64 * 1e9,
@@ -110,44 +118,50 @@ fn rates(dev: &Cpu, ring: &Ring) -> Rates {
     }
 }
 
-/// What a device takes for programs of one ring degree: the host is measured, in about two seconds.
+/// What a device takes for programs of one ring degree: it is measured, in about two seconds.
 ///
 /// # Errors
 /// A device that cannot be opened with one thread, or a degree without primes.
 pub fn calibrate(dev: &AnyDevice, log_n: u32) -> Result<Calibration> {
-    match dev {
-        AnyDevice::Cpu(cpu) => measured(cpu, log_n),
-    }
+    let resident_bytes = resident_memory_bytes().unwrap_or(0);
+    let toml = match dev {
+        AnyDevice::Cpu(cpu) => {
+            let isa = Some(cpu.isa().name().to_owned());
+            let with = |threads| open_cpu(&Host { device: None, isa: isa.clone(), threads: Some(threads) });
+            // On devices of their own: what is opened for this is closed with it, and not part of a run's memory.
+            measured(&with(1)?, &with(cpu.threads())?, cpu.threads(), log_n)?
+        }
+        AnyDevice::Cuda(gpu) => measured(gpu, gpu, 1, log_n)?,
+    };
+    let (device, isa, threads) = (dev.kind().into(), dev.isa(), dev.threads());
+    let device_memory_bytes = dev.memory_bytes();
+    Ok(Calibration { device, isa, threads, resident_bytes, device_memory_bytes, toml, key_read_gb_s: None })
 }
 
-fn measured(dev: &Cpu, log_n: u32) -> Result<Calibration> {
-    let resident_bytes = resident_memory_bytes().unwrap_or(0);
-    let isa = dev.isa().name().to_owned();
-    let alone = open_cpu(&Host { device: None, isa: Some(isa.clone()), threads: Some(1) })?;
-    let ring = open_ring(&alone, log_n, 45)?;
-    let short = rates(&alone, &ring);
-    let long = rates(&alone, &open_ring(&alone, log_n, 58)?);
-    let a = polynomial(&alone, &ring, ring.full(), Domain::Eval);
+/// The model of a device, measured alone and with all its threads.
+fn measured<D: Device>(alone: &D, all: &D, threads: usize, log_n: u32) -> Result<String> {
+    let seconds = |work: &mut dyn FnMut()| seconds(|| done(alone, &mut *work));
+    let ring = open_ring(alone, log_n, 45)?;
+    let short = rates(alone, &ring);
+    let long = rates(alone, &open_ring(alone, log_n, 58)?);
+    let a = polynomial(alone, &ring, ring.full(), Domain::Eval);
     let bytes = 8.0 * (LIMBS << log_n) as f64;
-    let copy = 2.0 * bytes / seconds(|| drop(alone.copy(&a))) / 1e9;
+    let copy = 2.0 * bytes / seconds(&mut || drop(alone.copy(&a))) / 1e9;
     let g = GaloisElement::rotation(1, log_n);
-    let permute = 2.0 * bytes / seconds(|| drop(alone.automorphism(&a, g))) / 1e9;
+    let permute = 2.0 * bytes / seconds(&mut || drop(alone.automorphism(&a, g))) / 1e9;
     let shape = Shape::eval(&ring, ring.full());
     let seed = Seed([0; 32]);
-    let expand = bytes / seconds(|| drop(alone.expand_seed(&shape, Role::Temporary, &seed))) / 1e9;
-    // On a device of its own: what is opened for this is closed with it, and not part of a run's memory.
-    let all = open_cpu(&Host { device: None, isa: Some(isa.clone()), threads: Some(dev.threads()) })?;
-    let shared = open_ring(&all, log_n, 45)?;
-    let [x, y] = [(); 2].map(|()| polynomial(&all, &shared, shared.full(), Domain::Eval));
+    let expand = bytes / seconds(&mut || drop(alone.expand_seed(&shape, Role::Temporary, &seed))) / 1e9;
+    let shared = open_ring(all, log_n, 45)?;
+    let [x, y] = [(); 2].map(|()| polynomial(all, &shared, shared.full(), Domain::Eval));
     // The threads' share of memory varies most from one moment to the next: a longer look.
-    let add = seconds_within(Duration::from_millis(500), || drop(all.add(&x, &y)));
+    let add = seconds_within(Duration::from_millis(500), || done(all, &mut || drop(all.add(&x, &y))));
     let together = 3.0 * bytes / add / 1e9;
-    let small = open_ring(&alone, 10, 45)?;
-    let one = polynomial(&alone, &small, Basis::single(0), Domain::Eval);
-    let node = seconds(|| (0..1000).for_each(|_| drop(alone.add(&one, &one)))) * 1e6;
+    let small = open_ring(alone, 10, 45)?;
+    let one = polynomial(alone, &small, Basis::single(0), Domain::Eval);
+    let node = seconds(&mut || (0..1000).for_each(|_| drop(alone.add(&one, &one)))) * 1e6;
     let memory = Memory { copy, permute, expand, together, node };
-    let toml = toml(dev.threads(), log_n, [&short, &long], &memory);
-    Ok(Calibration { device: "cpu".into(), isa, threads: dev.threads(), resident_bytes, toml, key_read_gb_s: None })
+    Ok(toml(threads, log_n, [&short, &long], &memory))
 }
 
 impl Calibration {
@@ -157,19 +171,28 @@ impl Calibration {
     ///
     /// # Errors
     /// As [`calibrate`].
-    pub fn with_rotations(mut self, log_n: u32) -> Result<Self> {
-        let alone = open_cpu(&Host { device: None, isa: Some(self.isa.clone()), threads: Some(1) })?;
+    pub fn with_rotations(self, dev: &AnyDevice, log_n: u32) -> Result<Self> {
+        match dev {
+            AnyDevice::Cpu(_) => {
+                let alone = open_cpu(&Host { device: None, isa: Some(self.isa.clone()), threads: Some(1) })?;
+                self.with_rotations_of(&alone, log_n)
+            }
+            AnyDevice::Cuda(gpu) => self.with_rotations_of(gpu, log_n),
+        }
+    }
+
+    fn with_rotations_of(mut self, alone: &impl Device, log_n: u32) -> Result<Self> {
         let mut text = String::new();
         let mut key_gb_s = 0.0;
         for (section, bits) in [("short", 48), ("long", 58)] {
-            let ring = one_prime(&alone, log_n, bits)?;
-            let one = step_ns(&alone, &ring, (1, HOT_ENTRIES), 0);
-            let three = step_ns(&alone, &ring, (3, HOT_ENTRIES), 0);
+            let ring = one_prime(alone, log_n, bits)?;
+            let one = step_ns(alone, &ring, (1, HOT_ENTRIES), 0);
+            let three = step_ns(alone, &ring, (3, HOT_ENTRIES), 0);
             // On a busy machine a difference of two times can be nothing or less; a rate is never that.
             let digit = ((three - one) / 4.0).max(LEAST_NS);
             let component = (one / 2.0 - digit).max(LEAST_NS);
             if section == "short" {
-                let waited = (step_ns(&alone, &ring, (1, 1), COLD_KEY_BYTES) - one).max(1e-3);
+                let waited = (step_ns(alone, &ring, (1, 1), COLD_KEY_BYTES) - one).max(1e-3);
                 key_gb_s = (32u64 << log_n) as f64 / waited;
             }
             let at = |ns: f64| {
@@ -182,7 +205,7 @@ impl Calibration {
                 "\n[rotation.{section}]\ndigit_ns_per_limb = [{digit}]\ncomponent_ns_per_limb = [{component}]\n"
             );
         }
-        let term = product_term_ns(&alone);
+        let term = product_term_ns(alone);
         let _ = write!(
             self.toml,
             "\n[rotation]\nkey_gb_s = {:.3}\n{text}\n[lwe]\nproduct_term_ns = {term:.4}\n",
@@ -199,13 +222,13 @@ const HOT_ENTRIES: usize = 4;
 /// Bytes of a key that no cache has.
 const COLD_KEY_BYTES: usize = 48 << 20;
 
-fn one_prime(dev: &Cpu, log_n: u32, bits: u32) -> Result<Ring> {
+fn one_prime(dev: &impl Device, log_n: u32, bits: u32) -> Result<Ring> {
     let primes = ntt_primes_below(log_n, bits, 1, &[]).map_err(|e| limbwise::Error::Params(e.into()))?;
     Ok(dev.ring(&RingSpec { log_n, primes }).map_err(limbwise::Error::Ring)?)
 }
 
 /// Nanoseconds of a step for one entry of a batch, with a key of at least so many bytes.
-fn step_ns(dev: &Cpu, ring: &Ring, (levels, batch): (u32, usize), key_bytes: usize) -> f64 {
+fn step_ns(dev: &impl Device, ring: &Ring, (levels, batch): (u32, usize), key_bytes: usize) -> f64 {
     let rows = 2 * levels as usize;
     let steps = (key_bytes / (2 * rows * 8 * ring.n())).max(if ring.log_n() > 12 { 2 } else { 16 });
     let key = Shape { batch: steps, ..Shape::eval(ring, ring.full()) };
@@ -222,18 +245,20 @@ fn step_ns(dev: &Cpu, ring: &Ring, (levels, batch): (u32, usize), key_bytes: usi
         words.iter_mut().zip(entry as u64..).for_each(|(x, i)| *x = word(i + 1));
     });
     let test = polynomial(dev, ring, ring.full(), Domain::Coeff);
-    let least = (0..3).map(|_| seconds(|| drop(dev.blind_rotate(&test, &exponents, &key)))).fold(f64::MAX, f64::min);
+    let least = (0..3)
+        .map(|_| seconds(|| done(dev, &mut || drop(dev.blind_rotate(&test, &exponents, &key)))))
+        .fold(f64::MAX, f64::min);
     least * 1e9 / (steps * batch) as f64
 }
 
 /// Nanoseconds to add a word of a row times a digit, modulo a power of two.
-fn product_term_ns(dev: &Cpu) -> f64 {
+fn product_term_ns(dev: &impl Device) -> f64 {
     let (rows, words, batch) = (2048, 1024, 4);
     let shape = LweShape { dimension: words - 1, modulus: 1 << 32, batch: rows };
     let row = dev.upload_lwe(shape, Role::Temporary, &|entry, out| out.fill(entry as u64));
     let digits = LweShape { dimension: rows, batch, ..shape };
     let digits = dev.upload_lwe(digits, Role::Temporary, &|_, out| out.fill(3));
-    seconds(|| drop(dev.lwe_product(&digits, &row))) * 1e9 / (rows * words * batch) as f64
+    seconds(|| done(dev, &mut || drop(dev.lwe_product(&digits, &row)))) * 1e9 / (rows * words * batch) as f64
 }
 
 /// Rates that do not depend on the prime.

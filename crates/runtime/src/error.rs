@@ -164,8 +164,11 @@ pub enum Error {
     /// The device cannot be opened.
     #[error(transparent)]
     Open(#[from] limbwise_cpu::device::OpenError),
+    /// A GPU that cannot be opened.
+    #[error(transparent)]
+    Gpu(#[from] limbwise_cuda::OpenError),
     /// No device of that name.
-    #[error("there is no device {0:?}: this build has \"cpu\"")]
+    #[error("there is no device {0:?}: this build has \"cpu\" and \"cuda\"")]
     UnknownDevice(String),
     /// Not enough memory for what was planned.
     #[error("this run needs {:.2} GB, the machine has {:.2} GB to give: choose fewer rows or iterations, or a preset with fewer limbs (limbwise plan shows the bytes)", *needed as f64 / 1e9, *available as f64 / 1e9)]

@@ -6,6 +6,7 @@ use crate::{
 };
 use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
+use limbwise_cuda::Cuda;
 
 /// Most threads that make sense to ask for.
 const MOST_THREADS: usize = 1024;
@@ -24,10 +25,11 @@ pub struct Host {
 /// Opens the device that is asked for.
 ///
 /// # Errors
-/// [`Error::UnknownDevice`], [`Error::Threads`], or an instruction set that is not there.
+/// [`Error::UnknownDevice`], [`Error::Threads`], an instruction set that is not there, or a GPU that cannot be opened.
 pub fn open(host: &Host) -> Result<AnyDevice> {
     match host.device.as_deref() {
         None | Some("cpu") => Ok(open_cpu(host)?.into()),
+        Some("cuda") => Ok(Cuda::open()?.into()),
         Some(other) => Err(Error::UnknownDevice(other.into())),
     }
 }
@@ -56,6 +58,12 @@ pub fn open_cpu(host: &Host) -> Result<Cpu> {
 /// # Errors
 /// [`Error::Memory`], or a device that cannot get it.
 pub fn reserve<P: Program>(dev: &AnyDevice, program: &P, process_bytes: u64, polynomial_bytes: u64) -> Result<()> {
+    if let Some(memory_bytes) = dev.memory_bytes() {
+        // Keys that its own memory does not take stay in the host's.
+        let available = available_memory_bytes().map_or(u64::MAX, |host| host.saturating_add(memory_bytes));
+        let needed = polynomial_bytes;
+        return if needed <= available { Ok(()) } else { Err(Error::Memory { needed, available }) };
+    }
     fits(process_bytes)?;
     let ring = program.params().ring();
     let limbs = usize::try_from(polynomial_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);

@@ -11,8 +11,8 @@ use limbwise::{
     params::Params,
     rlwe::{KeyForm, key_bytes},
     wire::{
-        Container, FileKind, Fingerprint, KeyFile, WireError, container::VERSION, read_ciphertext, read_params,
-        read_plaintext, read_public_key, read_tfhe_params,
+        Container, FileKind, Fingerprint, KeyFile, WireError, container::VERSION, read_bgv_params, read_ciphertext,
+        read_params, read_plaintext, read_public_key, read_tfhe_params,
     },
 };
 use limbwise_apps::{Description, description};
@@ -141,10 +141,11 @@ fn verified(path: &Path, kind: FileKind, params: Option<&Params>, dev: &AnyDevic
         FileKind::Graph => drop(read_graph(file()?)?),
         FileKind::MachineReport => drop(read_report(file()?)?),
         FileKind::TfheParams => drop(read_tfhe_params(file()?).map_err(of_file)?),
+        FileKind::BgvParams => drop(read_bgv_params(file()?).map_err(of_file)?),
         // Its only block is the secret.
         FileKind::SecretKey | FileKind::TfheSecretKey => return Ok(false),
         // What they are checked with is not a parameter set of this kind.
-        FileKind::TfheKeys | FileKind::TfheCiphertext | FileKind::ToLweKey => {
+        FileKind::TfheKeys | FileKind::TfheCiphertext | FileKind::BgvCiphertext | FileKind::ToLweKey => {
             return Err(Error::NoParams { path: path.display().to_string() });
         }
     }

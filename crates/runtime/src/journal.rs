@@ -10,10 +10,14 @@ use crate::{
 use limbwise::{
     ckks::Ciphertext,
     params::Params,
-    wire::{read_ciphertext, write_ciphertext},
+    tfhe::{self, TfheParams},
+    wire::{read_ciphertext, read_tfhe_ciphertext, write_ciphertext, write_tfhe_ciphertext},
 };
-use limbwise_apps::{Journal, State};
-use limbwise_device::HostRead;
+use limbwise_apps::{
+    Journal, State,
+    program::{Ckks, Scheme, Tfhe},
+};
+use limbwise_device::{Device, HostRead};
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
@@ -43,10 +47,55 @@ struct Written {
     numbers: Vec<String>,
 }
 
+/// A scheme whose ciphertexts have files.
+pub trait Filed: Scheme {
+    /// Its parameters.
+    type Params;
+
+    /// Puts a ciphertext into a file.
+    ///
+    /// # Errors
+    /// Those of the system, a device fault.
+    fn put<D: HostRead>(path: &Path, dev: &D, params: &Self::Params, ciphertext: &Self::Ciphertext<D>) -> Result<()>;
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// A file that is absent or damaged.
+    fn take<D: Device>(path: &Path, dev: &D, params: &Self::Params) -> Result<Self::Ciphertext<D>>;
+}
+
+impl Filed for Ckks {
+    type Params = Params;
+
+    fn put<D: HostRead>(path: &Path, dev: &D, params: &Params, ciphertext: &Ciphertext<D>) -> Result<()> {
+        put_ciphertext(path, dev, params, ciphertext)
+    }
+
+    fn take<D: Device>(path: &Path, dev: &D, params: &Params) -> Result<Ciphertext<D>> {
+        read_ciphertext(open_file(path)?, dev, params).map_err(|e| Error::of_file(path, e))
+    }
+}
+
+impl Filed for Tfhe {
+    type Params = TfheParams;
+
+    fn put<D: HostRead>(path: &Path, dev: &D, _: &TfheParams, ciphertext: &tfhe::Ciphertext<D>) -> Result<()> {
+        put(path, |file| {
+            let out = write_tfhe_ciphertext(BufWriter::new(file), dev, ciphertext)?;
+            out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
+        })
+    }
+
+    fn take<D: Device>(path: &Path, dev: &D, params: &TfheParams) -> Result<tfhe::Ciphertext<D>> {
+        read_tfhe_ciphertext(open_file(path)?, dev, params).map_err(|e| Error::of_file(path, e))
+    }
+}
+
 /// A journal in a directory.
-pub struct Checkpoint<'a, D: HostRead> {
+pub struct Checkpoint<'a, D: HostRead, S: Filed = Ckks> {
     dev: &'a D,
-    params: &'a Params,
+    params: &'a S::Params,
     dir: PathBuf,
     identity: Identity,
     /// Why it stopped the program.
@@ -55,12 +104,12 @@ pub struct Checkpoint<'a, D: HostRead> {
     resumed: Option<usize>,
 }
 
-impl<'a, D: HostRead> Checkpoint<'a, D> {
+impl<'a, D: HostRead, S: Filed> Checkpoint<'a, D, S> {
     /// A journal in a directory, which is made if it is not there.
     ///
     /// # Errors
     /// Those of the system; [`Error::OtherRun`] where it has a state of another computation.
-    pub fn open(dev: &'a D, params: &'a Params, dir: &Path, identity: Identity) -> Result<Self> {
+    pub fn open(dev: &'a D, params: &'a S::Params, dir: &Path, identity: Identity) -> Result<Self> {
         fs::create_dir_all(dir).map_err(refused(dir, "creating"))?;
         let this = Self { dev, params, dir: dir.to_owned(), identity, failure: None, resumed: None };
         this.latest()?; // a state of another run is a mistake to be told now
@@ -133,12 +182,9 @@ impl<'a, D: HostRead> Checkpoint<'a, D> {
         Ok(Some((place, written)))
     }
 
-    fn read(&self) -> Result<Option<State<D>>> {
+    fn read(&self) -> Result<Option<State<D, S>>> {
         let Some((place, written)) = self.latest()? else { return Ok(None) };
-        let ciphertext = |i: usize| {
-            let path = place.join(format!("{i}.ct"));
-            read_ciphertext(open_file(&path)?, self.dev, self.params).map_err(|e| Error::of_file(&path, e))
-        };
+        let ciphertext = |i: usize| S::take(&place.join(format!("{i}.ct")), self.dev, self.params);
         let damaged = |_| Error::Checkpoint { path: place.join(STATE).display().to_string() };
         let number = |bits: &String| u64::from_str_radix(bits, 16).map(f64::from_bits).map_err(damaged);
         Ok(Some(State {
@@ -148,7 +194,7 @@ impl<'a, D: HostRead> Checkpoint<'a, D> {
         }))
     }
 
-    fn write(&self, state: &State<D>) -> Result<()> {
+    fn write(&self, state: &State<D, S>) -> Result<()> {
         let place = self.place(state.step);
         let temporary = self.dir.join(format!(".step-{:06}.tmp", state.step));
         if temporary.exists() {
@@ -156,7 +202,7 @@ impl<'a, D: HostRead> Checkpoint<'a, D> {
         }
         fs::create_dir(&temporary).map_err(refused(&temporary, "creating"))?;
         for (i, ciphertext) in state.ciphertexts.iter().enumerate() {
-            put_ciphertext(&temporary.join(format!("{i}.ct")), self.dev, self.params, ciphertext)?;
+            S::put(&temporary.join(format!("{i}.ct")), self.dev, self.params, ciphertext)?;
         }
         let written = Written {
             version: 1,
@@ -187,15 +233,15 @@ impl<'a, D: HostRead> Checkpoint<'a, D> {
     }
 }
 
-impl<D: HostRead> Journal<D> for Checkpoint<'_, D> {
-    fn resume(&mut self) -> limbwise::Result<Option<State<D>>> {
+impl<D: HostRead, S: Filed> Journal<D, S> for Checkpoint<'_, D, S> {
+    fn resume(&mut self) -> limbwise::Result<Option<State<D, S>>> {
         let state = self.read();
         let state = self.stopped(state)?;
         self.resumed = state.as_ref().map(|state| state.step);
         Ok(state)
     }
 
-    fn keep(&mut self, state: &State<D>) -> limbwise::Result<()> {
+    fn keep(&mut self, state: &State<D, S>) -> limbwise::Result<()> {
         if self.resumed == Some(state.step) {
             return Ok(()); // it is there
         }

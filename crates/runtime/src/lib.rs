@@ -6,7 +6,8 @@
 //!
 //! Read in this order: [`server`], `client` and `session` (what every reading goes through), [`mod@record`],
 //! [`mod@plan`], [`frontier`], [`keys`], [`clock`], `run`, `shadow`, [`files`], [`mod@calibrate`], [`reproduce`],
-//! [`sweep`], [`exchange`], [`tape`]; of workloads on TFHE [`logic`]. Where the device is chosen: [`any_device`].
+//! [`sweep`], [`exchange`], [`tape`]; of workloads on TFHE [`logic`], on BGV [`modular`], of two schemes [`query`]. Where
+//! the device is chosen: [`any_device`].
 //! What has a secret key exists only under the feature `client`.
 
 pub mod any_device;
@@ -28,8 +29,10 @@ pub mod journal;
 pub mod keygen;
 pub mod keys;
 pub mod logic;
+pub mod modular;
 pub mod places;
 pub mod plan;
+pub mod query;
 pub mod record;
 pub mod reproduce;
 #[cfg(feature = "client")]

@@ -115,6 +115,20 @@ pub struct LweSummary {
     pub message_bits: u32,
 }
 
+impl LweSummary {
+    pub(crate) fn of(params: &TfheParams) -> Self {
+        let l = params.literal();
+        Self {
+            log_n: l.log_n,
+            masks: l.masks,
+            prime_bits: l.prime_bits(),
+            dimension: l.lwe_dimension,
+            log_modulus: l.log_lwe_modulus,
+            message_bits: l.message_bits,
+        }
+    }
+}
+
 /// log₂ of deviations over the modulus.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct NoiseSummary {
@@ -144,18 +158,6 @@ pub struct FailureSummary {
 }
 
 impl LogicPlan {
-    fn lwe(params: &TfheParams) -> LweSummary {
-        let l = params.literal();
-        LweSummary {
-            log_n: l.log_n,
-            masks: l.masks,
-            prime_bits: l.prime_bits(),
-            dimension: l.lwe_dimension,
-            log_modulus: l.log_lwe_modulus,
-            message_bits: l.message_bits,
-        }
-    }
-
     fn noise(params: &TfheParams) -> NoiseSummary {
         let l = params.literal();
         let log = |variance: f64| variance.log2() / 2.0;
@@ -192,7 +194,7 @@ pub fn plan<L: Logic>(program: &L, preset: &str, recording: &LogicRecording, hos
         preset: preset.into(),
         security_bits: security.bits,
         security,
-        lwe: LogicPlan::lwe(params),
+        lwe: LweSummary::of(params),
         noise: LogicPlan::noise(params),
         failure: FailureSummary {
             norm: l.norm,

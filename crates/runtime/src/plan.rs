@@ -64,6 +64,9 @@ pub struct Plan {
     pub input_bytes: u64,
     /// Most memory of the process.
     pub peak_memory_bytes: Predicted<u64>,
+    /// Memory of the device's own, where it is not the host's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_memory: Option<DeviceMemory>,
     /// Exact operation counts of the evaluation.
     pub counts: Counts,
     /// Nodes of the recorded graph.
@@ -104,6 +107,15 @@ impl KeyReads {
     fn seconds(&self) -> f64 {
         self.read_gb_s.map_or(0.0, |rate| self.read_bytes as f64 / rate / 1e9)
     }
+}
+
+/// Memory of a device that has its own. Keys that it does not take stay in the host's memory and cross the bus in each use.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DeviceMemory {
+    /// Most bytes of polynomials at once, keys among them.
+    pub needed_bytes: u64,
+    /// What the device has.
+    pub bytes: u64,
 }
 
 /// How a program bootstraps.
@@ -190,6 +202,17 @@ pub struct RingSummary {
     pub dnum: usize,
 }
 
+impl RingSummary {
+    pub(crate) fn of(params: &Params) -> Self {
+        Self {
+            log_n: params.log_n(),
+            log_qp: params.security().log_qp,
+            limbs: [params.limbs(params.top_level()), params.special().len()],
+            dnum: params.digits(params.top_level()).len(),
+        }
+    }
+}
+
 /// The level budget.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Levels {
@@ -241,12 +264,7 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         threads: host.threads,
         preset: preset.into(),
         security_bits: security.bits,
-        ring: RingSummary {
-            log_n: params.log_n(),
-            log_qp: security.log_qp,
-            limbs: [params.limbs(params.top_level()), params.special().len()],
-            dnum: params.digits(params.top_level()).len(),
-        },
+        ring: RingSummary::of(params),
         security,
         levels: Levels { fresh: params.top_level(), used: params.top_level() - left },
         levels_left: left,
@@ -261,6 +279,9 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         peak_memory_bytes: Predicted {
             predicted: predicted_memory(params, recording, (host.threads, host.resident_bytes)),
         },
+        device_memory: host
+            .device_memory_bytes
+            .map(|bytes| DeviceMemory { needed_bytes: recording.session_peak_bytes, bytes }),
         counts: recording.graph.counts(),
         nodes: recording.graph.nodes().len(),
         seconds_predicted: report.seconds + key_reads.map_or(0.0, |reads| reads.seconds()),
@@ -275,9 +296,16 @@ const FACTOR_WORDS: usize = 4;
 /// the transforms, what the host holds beside them, and the process as it stood before it measured anything.
 pub(crate) fn predicted_memory(params: &Params, recording: &Recording, (threads, resident_bytes): (usize, u64)) -> u64 {
     let row = (size_of::<Line>() * lines(params.log_n())) as u64;
+    let rows = recording.session_peak_bytes / (8 * params.ring().n() as u64);
     let level = recording.keys.required.values().copied().max();
+    rows * row + outside_graph(params, level, threads) + recording.host_bytes + resident_bytes
+}
+
+/// What a device holds beside a program's polynomials: each thread's own limbs of a key switch, at the highest level of
+/// one, and the factors of the transforms.
+pub(crate) fn outside_graph(params: &Params, level: Option<usize>, threads: usize) -> u64 {
+    let row = (size_of::<Line>() * lines(params.log_n())) as u64;
     let scratch = level.map_or(0, |level| threads * scratch_rows(params.digits(level).len())) as u64;
-    let rows = recording.session_peak_bytes / (8 * params.ring().n() as u64) + scratch;
     let factors = (8 * FACTOR_WORDS * params.ring().n() * params.ring().spec().primes.len()) as u64;
-    rows * row + factors + recording.host_bytes + resident_bytes
+    scratch * row + factors
 }

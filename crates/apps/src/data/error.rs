@@ -68,6 +68,30 @@ pub enum DataError {
         /// What to do.
         next: &'static str,
     },
+    /// A cell that is no whole number.
+    #[error("{}: line {line}, column {column} ({name}): got {got:?}; wanted a whole number (round or scale the column first: only whole numbers are exact)", path.display())]
+    NotWhole {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: u64,
+        /// The column, from 1.
+        column: usize,
+        /// The column's name.
+        name: String,
+        /// The cell's text, cut after 40 characters.
+        got: String,
+    },
+    /// A column that the header does not have.
+    #[error("{}: no column {got:?}; the header has {wanted}", path.display())]
+    NoColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column asked for.
+        got: String,
+        /// The columns there are.
+        wanted: String,
+    },
     /// The label column does not exist.
     #[error("{}: no label column {got:?}; wanted {wanted} (choose one of them as the label column)", path.display())]
     NoLabelColumn {

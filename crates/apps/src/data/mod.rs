@@ -3,17 +3,19 @@
 //! Enters: file formats (numeric tables, NumPy arrays, MNIST IDX), their errors, the data set that ships with the project.
 //! Stays out: scaling, splitting and anything a model needs (they belong to the workload, see [`crate::logreg`]).
 //!
-//! Read in this order: [`dataset`], [`table`], [`npy`], [`idx`], [`error`].
+//! Read in this order: [`dataset`], [`table`], [`integers`], [`npy`], [`idx`], [`error`].
 
 pub mod dataset;
 pub mod error;
 pub mod idx;
+pub mod integers;
 pub mod npy;
 pub mod table;
 
 pub use dataset::{DataSet, LoadOptions, breast_cancer, load};
 pub use error::DataError;
 pub use idx::{Digits, Pooling};
+pub use integers::{IntegerTable, load_integers, shop};
 pub use npy::Numbers;
 pub use table::{Header, LabelColumn, load_numbers};
 

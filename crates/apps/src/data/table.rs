@@ -148,7 +148,7 @@ pub fn load_numbers(path: &Path) -> Result<Vec<Vec<f64>>, DataError> {
 }
 
 /// The text of a plain file.
-fn read_text(path: &Path) -> Result<String, DataError> {
+pub(super) fn read_text(path: &Path) -> Result<String, DataError> {
     let (mut file, _) = open_plain(path)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|source| io_error(path, source))?;
@@ -190,13 +190,13 @@ pub(super) fn parse(text: &str, path: &Path, label: &LabelColumn, header: Header
 
 /// One row of the file and the line it starts on.
 #[derive(Clone)]
-struct Record {
-    line: u64,
-    fields: StringRecord,
+pub(super) struct Record {
+    pub(super) line: u64,
+    pub(super) fields: StringRecord,
 }
 
 /// The rows of a table, blank lines left out, cells trimmed.
-fn records(text: &str) -> Box<dyn Iterator<Item = Result<Record, csv::Error>> + '_> {
+pub(super) fn records(text: &str) -> Box<dyn Iterator<Item = Result<Record, csv::Error>> + '_> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let Some(delimiter) = delimiter(first) else {
@@ -228,7 +228,7 @@ fn delimiter(line: &str) -> Option<u8> {
     [b'\t', b';', b','].into_iter().find(|&d| outside.contains(char::from(d)))
 }
 
-fn unreadable(path: &Path, error: &csv::Error) -> DataError {
+pub(super) fn unreadable(path: &Path, error: &csv::Error) -> DataError {
     DataError::Format {
         path: path.to_owned(),
         got: format!("cannot be split into rows: {error}"),
@@ -364,7 +364,7 @@ fn same(a: &str, b: &str) -> bool {
 }
 
 /// The text, cut after `most` characters.
-fn short(text: &str, most: usize) -> String {
+pub(super) fn short(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),

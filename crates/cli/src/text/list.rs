@@ -1,6 +1,6 @@
 //! The text of what there is.
 
-use super::{logic, machines, params, table::line};
+use super::{logic, machines, modular, params, table::line};
 use crate::verbs::list::{Device, Everything};
 
 /// Everything by kind.
@@ -13,6 +13,8 @@ pub(crate) fn render(all: &Everything) -> String {
     text += &params::sets(&all.presets);
     text += "\n";
     text += &logic::sets(&all.tfhe_presets);
+    text += "\n";
+    text += &modular::sets(&all.bgv_presets);
     text += "\nmachines\n";
     text += &machines::list(&all.machines);
     text += "\ndevices\n";

@@ -53,6 +53,13 @@ pub(crate) fn run(report: &limbwise_runtime::logic::LogicReport) -> String {
     let right = report.messages - report.wrong;
     let failure = format!("fails with probability {} at most", power(report.log2_failure));
     text += &line("messages", &format!("{right} of {} as the clear twin; {failure}", report.messages));
+    if let Some(accuracy) = report.details.get("accuracy") {
+        let percent = |name: &str| format!("{:.1} %", 100.0 * accuracy[name].as_f64().unwrap_or(0.0));
+        let [network, twin, encrypted] = ["network", "twin", "encrypted"].map(percent);
+        let judged = format!("{network} of {} images after training", accuracy["judged"]);
+        text += &line("accuracy", &format!("{encrypted} encrypted, {twin} by the clear twin; {judged}"));
+        text += &line("classes", &format!("{}; they are {}", report.details["classes"], report.details["labels"]));
+    }
     let [found, expected] = [report.noise_found.measured, report.noise_found.bootstrapping].map(power);
     text += &line("noise", &format!("{found} of the modulus; {expected} predicted of one bootstrapping"));
     let (measured, predicted) = (units::seconds(report.seconds), units::seconds(report.seconds_predicted));

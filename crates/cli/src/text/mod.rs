@@ -8,8 +8,10 @@ pub(crate) mod count;
 pub(crate) mod list;
 pub(crate) mod logic;
 pub(crate) mod machines;
+pub(crate) mod modular;
 pub(crate) mod params;
 pub(crate) mod plan;
+pub(crate) mod query;
 pub(crate) mod record;
 #[cfg(feature = "client")]
 pub(crate) mod run;

@@ -7,7 +7,7 @@ use limbwise_cpu::{
     Isa,
     bench::{Measurement, Rates, all, automorphism, conversion, elementwise, rates, transforms},
 };
-use limbwise_runtime::bench::{Chain, SchemeRow, Shape, file_rows, scheme_rows};
+use limbwise_runtime::bench::{Chain, SchemeRow, Shape, file_rows, integer_rows, scheme_rows};
 use peers::{Answer, Peers};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -28,6 +28,7 @@ use std::path::PathBuf;
 ///   limit_ns   the same at the multiply-add or memory rate that this computer shows in the same run: no program that
 ///              does this arithmetic can be faster; absent where there is no such rate
 ///   limbs      limbs that take turns, 1 means hot caches; base conversion: sources
+///   bgv_…      products of ciphertexts of exact integers, without relinearization, and transforms of a whole ciphertext
 ///   read_…, write_…   files of a ciphertext and of an evaluation key, in memory; their limit is the memory rate
 ///   rival      another implementation on one thread, measured right after ours (transforms: after all kernels), its
 ///              least time of several; a row with several rivals is repeated
@@ -145,6 +146,10 @@ impl Bench {
                 })?;
             }
         }
+        integer_rows(&alone, rates, repetitions, |row| {
+            let (row, chain) = Row::of(row);
+            beside(&mut rows, peers.as_mut(), row, Some(&chain))
+        })?;
         let report = Report { rows };
         output.report(&report, &text::bench::render(&report))
     }

@@ -31,6 +31,7 @@ pub(crate) struct Everything {
     pub(crate) workloads: Vec<Named>,
     pub(crate) presets: Vec<params::Set>,
     pub(crate) tfhe_presets: Vec<params::TfheSet>,
+    pub(crate) bgv_presets: Vec<params::BgvSet>,
     pub(crate) machines: Vec<machines::Summary>,
     pub(crate) devices: Vec<Device>,
 }
@@ -67,6 +68,7 @@ impl List {
             workloads: workload::all().into_iter().map(|(name, about)| Named { name, about }).collect(),
             presets: params::all()?,
             tfhe_presets: params::all_tfhe()?,
+            bgv_presets: params::all_bgv()?,
             machines: machines::all()?,
             devices: vec![Device { name: "cpu", threads, isas }],
         };

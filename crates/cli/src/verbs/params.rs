@@ -3,10 +3,11 @@
 use crate::{
     output::OutputArgs,
     text,
-    workload::{logic, named_params, params_file},
+    workload::{logic, modular, named_params, params_file},
 };
 use clap::Subcommand;
 use limbwise::{
+    bgv::{self, BgvLiteral, BgvParams, BgvPreset},
     params::{
         Params as Checked, ParamsLiteral, SecurityReport, Wish, choose,
         presets::{Preset, presets},
@@ -162,18 +163,82 @@ pub(crate) fn all_tfhe() -> anyhow::Result<Vec<TfheSet>> {
     tfhe::presets().into_iter().map(set).collect()
 }
 
-/// Sets of either kind, in one list.
+/// A checked set of BGV in numbers.
+#[derive(Debug, Serialize)]
+pub(crate) struct BgvSet {
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) purpose: Option<&'static str>,
+    pub(crate) security_bits: u32,
+    pub(crate) security: SecurityReport,
+    pub(crate) log_n: u32,
+    pub(crate) slots: usize,
+    /// Squares in a row that a preset promises.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) depth: Option<usize>,
+    /// The promise is for ciphertexts under the secret key.
+    pub(crate) secret_key: bool,
+    /// Of the chain, and special ones.
+    pub(crate) limbs: [usize; 2],
+    /// A fresh ciphertext.
+    pub(crate) ciphertext_bytes: u64,
+    /// One evaluation key for the top level; 0 where there are none.
+    pub(crate) evaluation_key_bytes: u64,
+    pub(crate) literal: BgvLiteral,
+}
+
+impl BgvSet {
+    fn new(name: &str, preset: Option<&BgvPreset>, params: &BgvParams) -> Self {
+        let (rlwe, top) = (params.rlwe(), params.top_level());
+        let key = key_bytes(rlwe, KeyName::Relinearization, top, KeyForm::Stored);
+        Self {
+            name: name.into(),
+            purpose: preset.map(|p| p.purpose),
+            security_bits: params.security().bits,
+            security: params.security().clone(),
+            log_n: rlwe.log_n(),
+            slots: params.slots(),
+            depth: preset.map(|p| p.depth),
+            secret_key: preset.is_some_and(|p| p.secret),
+            limbs: [rlwe.limbs(top), rlwe.special().len()],
+            ciphertext_bytes: ciphertext_bytes(rlwe),
+            evaluation_key_bytes: if params.switches_keys() { key } else { 0 },
+            literal: params.literal().clone(),
+        }
+    }
+}
+
+/// All presets of BGV, checked.
+///
+/// # Errors
+/// None, for presets are tested.
+pub(crate) fn all_bgv() -> anyhow::Result<Vec<BgvSet>> {
+    let set = |p: BgvPreset| Ok(BgvSet::new(p.name, Some(&p), &BgvParams::new(&p.literal)?));
+    bgv::presets().into_iter().map(set).collect()
+}
+
+/// Sets of any kind, in one list.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Any {
     Slots(Set),
     Tfhe(TfheSet),
+    Bgv(BgvSet),
 }
 
 /// Whether a file is a parameter set of TFHE: only those have a narrow key.
 fn is_tfhe(file: &Path) -> bool {
+    has_field(file, "lwe_dimension")
+}
+
+/// Whether a file is a parameter set of BGV: only those have a plaintext modulus.
+fn is_bgv(file: &Path) -> bool {
+    has_field(file, "plaintext_modulus")
+}
+
+fn has_field(file: &Path, field: &str) -> bool {
     let text = crate::files::read_small(file).unwrap_or_default();
-    text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("lwe_dimension"))
+    text.parse::<toml::Table>().is_ok_and(|table| table.contains_key(field))
 }
 
 /// All presets, checked.
@@ -192,20 +257,32 @@ impl Params {
                 let set = TfheSet::new(&file.display().to_string(), None, &logic::file(file)?);
                 self.output.open()?.report(&set, &text::logic::set(&set))
             }
+            Action::Check { file } if is_bgv(file) => {
+                let set = BgvSet::new(&file.display().to_string(), None, &modular::file(file)?);
+                self.output.open()?.report(&set, &text::modular::set(&set))
+            }
             Action::Check { file } => {
                 let set = Set::new(&file.display().to_string(), None, &params_file(file)?);
                 self.output.open()?.report(&set, &text::params::set(&set))
             }
             Action::Show { name: None } => {
-                let (sets, tfhe) = (all()?, all_tfhe()?);
-                let text = text::params::sets(&sets) + "\n" + &text::logic::sets(&tfhe);
-                let all: Vec<Any> = sets.into_iter().map(Any::Slots).chain(tfhe.into_iter().map(Any::Tfhe)).collect();
+                let (sets, tfhe, bgv) = (all()?, all_tfhe()?, all_bgv()?);
+                let tables = [text::params::sets(&sets), text::logic::sets(&tfhe), text::modular::sets(&bgv)];
+                let text = tables.join("\n");
+                let all = sets.into_iter().map(Any::Slots).chain(tfhe.into_iter().map(Any::Tfhe));
+                let all: Vec<Any> = all.chain(bgv.into_iter().map(Any::Bgv)).collect();
                 self.output.open()?.report(&all, &text)
             }
             Action::Show { name: Some(name) } if tfhe::preset(name).is_ok() => {
                 let purpose = tfhe::presets().into_iter().find(|p| p.name == name).map(|p| p.purpose);
                 let set = TfheSet::new(name, purpose, &logic::named(name)?);
                 let comment: String = text::logic::set(&set).lines().map(|line| format!("# {line}\n")).collect();
+                self.output.open()?.report(&set, &format!("{comment}{}", toml::to_string(&set.literal)?))
+            }
+            Action::Show { name: Some(name) } if bgv::preset(name).is_ok() => {
+                let preset = bgv::presets().into_iter().find(|p| p.name == name);
+                let set = BgvSet::new(name, preset.as_ref(), &modular::named(name)?);
+                let comment: String = text::modular::set(&set).lines().map(|line| format!("# {line}\n")).collect();
                 self.output.open()?.report(&set, &format!("{comment}{}", toml::to_string(&set.literal)?))
             }
             Action::Show { name: Some(name) } => {

@@ -3,9 +3,9 @@
 use crate::{
     host::{HostArgs, MemoryArgs},
     output::OutputArgs,
-    readings::{calibrated_with_disk, planned, planned_logic},
+    readings::{calibrated_with_disk, planned, planned_logic, planned_modular, planned_query},
     text,
-    workload::{Workload, not_on_slots},
+    workload::{Workload, not_for_questions, not_on_slots},
 };
 
 /// Say what a program takes, before any key exists
@@ -48,6 +48,16 @@ impl Plan {
             not_on_slots(self.memory.is_given())?;
             let (_, plan) = planned_logic(&dev, &built)?;
             return output.report(&plan, &text::logic::plan(&plan));
+        }
+        if let Some(built) = self.workload.modular()? {
+            not_on_slots(self.memory.is_given())?;
+            let (_, plan) = planned_modular(&dev, &built)?;
+            return output.report(&plan, &text::modular::plan(&plan));
+        }
+        if let Some(built) = self.workload.query()? {
+            not_for_questions(self.memory.is_given())?;
+            let (_, plan) = planned_query(&dev, &built)?;
+            return output.report(&plan, &text::query::plan(&plan));
         }
         let built = self.workload.build(self.memory.most)?;
         let calibration = calibrated_with_disk(&dev, &built, &self.memory.key_dir())?;

@@ -5,12 +5,16 @@ use crate::{
     files::Target,
     host::HostArgs,
     output::Output,
-    readings::{calibrated, planned, recorded, recorded_logic},
+    readings::{calibrated, planned, recorded, recorded_logic, recorded_modular, recorded_query},
     text,
-    workload::{Workload, logic::BuiltLogic},
+    workload::{Workload, logic::BuiltLogic, modular::BuiltModular, query::BuiltQuery},
 };
-use limbwise::rlwe::{KeyForm, key_bytes};
-use limbwise_graph::Counts;
+use limbwise::{
+    params::Params,
+    rlwe::{KeyForm, KeyName, KeyPlan, key_bytes},
+};
+use limbwise_apps::Modular as _;
+use limbwise_graph::{Counts, Graph};
 use limbwise_runtime::{
     exchange::{heracles, jsonl, listed},
     files::write_graph,
@@ -78,18 +82,42 @@ pub(crate) struct Recorded {
     pub(crate) key_form: KeyForm,
     pub(crate) key_bytes: u64,
     pub(crate) keys: Vec<PlannedKey>,
+    /// Blind rotations of a program that has them; TFHE's two keys are then among the bytes, and not listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bootstrappings: Option<u64>,
+}
+
+/// The keys of a plan, each with its bytes.
+fn listed_keys(params: &Params, plan: &KeyPlan) -> Vec<PlannedKey> {
+    let key = |(name, &level): (&KeyName, &usize)| PlannedKey {
+        name: name.describe(params.log_n()),
+        level,
+        bytes: key_bytes(params, *name, level, plan.form),
+    };
+    plan.required.iter().map(key).collect()
 }
 
 impl Record {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let target = self.out.as_deref().map(Target::new).transpose()?;
         let operations = self.operations.as_deref().map(Target::new).transpose()?;
-        if let Some(built) = self.workload.logic()? {
+        let (logic, query) = (self.workload.logic()?, self.workload.query()?);
+        if operations.is_some() && (logic.is_some() || query.is_some()) {
+            let text = "--operations: lists are of operations on CKKS ciphertexts, and this workload is on TFHE";
+            return Err(Mistake(text.into()).into());
+        }
+        if let Some(built) = logic {
+            return self.logic(&built, target);
+        }
+        if let Some(built) = self.workload.modular()? {
             if operations.is_some() {
-                let text = "--operations: lists are of operations on CKKS ciphertexts, and this workload is on TFHE";
+                let text = "--operations: lists are of operations on CKKS ciphertexts, and this workload is on BGV";
                 return Err(Mistake(text.into()).into());
             }
-            return self.logic(&built, target);
+            return self.modular(&built, target);
+        }
+        if let Some(built) = query {
+            return self.query(&built, target);
         }
         let built = self.workload.build(None)?;
         let (way, recording) = match &built.ways[..] {
@@ -112,20 +140,31 @@ impl Record {
         if let Some(target) = target {
             target.write(&write_graph(Vec::new(), &recording.graph)?)?;
         }
-        let (params, form) = (built.params(), recording.keys.form);
-        let key = |(name, &level): (&limbwise::rlwe::KeyName, &usize)| PlannedKey {
-            name: name.describe(params.log_n()),
-            level,
-            bytes: key_bytes(params, *name, level, form),
-        };
-        let keys: Vec<PlannedKey> = recording.keys.required.iter().map(key).collect();
+        self.report(&built.preset, built.params(), &recording.graph, &recording.keys)
+    }
+
+    /// A program on BGV.
+    fn modular(&self, built: &BuiltModular, target: Option<Target>) -> anyhow::Result<()> {
+        let recording = recorded_modular(built)?;
+        if let Some(target) = target {
+            target.write(&write_graph(Vec::new(), &recording.graph)?)?;
+        }
+        let params = built.program.params().rlwe();
+        let keys = KeyPlan { required: recording.required, form: KeyForm::Stored };
+        self.report(&built.preset, params, &recording.graph, &keys)
+    }
+
+    /// What was recorded of a program with evaluation keys.
+    fn report(&self, preset: &str, params: &Params, graph: &Graph, plan: &KeyPlan) -> anyhow::Result<()> {
+        let keys = listed_keys(params, plan);
         let done = Recorded {
-            preset: built.preset.clone(),
-            nodes: recording.graph.nodes().len(),
-            counts: recording.graph.counts(),
-            key_form: form,
+            preset: preset.to_owned(),
+            nodes: graph.nodes().len(),
+            counts: graph.counts(),
+            key_form: plan.form,
             key_bytes: keys.iter().map(|k| k.bytes).sum(),
             keys,
+            bootstrappings: None,
         };
         let listed = if self.keys { text::record::keys(&done) } else { String::new() };
         Output::plain(self.json).report(&done, &(text::record::render(&done) + &listed))
@@ -146,5 +185,25 @@ impl Record {
             bootstrappings: recording.rotations,
         };
         Output::plain(self.json).report(&done, &text::record::logic(&done))
+    }
+
+    /// A question to a table.
+    fn query(&self, built: &BuiltQuery, target: Option<Target>) -> anyhow::Result<()> {
+        let recording = recorded_query(built)?;
+        if let Some(target) = target {
+            target.write(&write_graph(Vec::new(), &recording.graph)?)?;
+        }
+        let traffic = recording.graph.traffic();
+        let done = Recorded {
+            preset: built.preset.clone(),
+            nodes: recording.graph.nodes().len(),
+            counts: recording.graph.counts(),
+            key_form: recording.keys.form,
+            key_bytes: traffic.bootstrap_keys.declared + traffic.evaluation_keys.declared,
+            keys: listed_keys(built.program.params().ckks(), &recording.keys),
+            bootstrappings: Some(recording.rotations),
+        };
+        let listed = if self.keys { text::record::keys(&done) } else { String::new() };
+        Output::plain(self.json).report(&done, &(text::record::render(&done) + &listed))
     }
 }

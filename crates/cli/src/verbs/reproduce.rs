@@ -2,6 +2,7 @@
 
 use crate::{
     files::Target,
+    host::HostArgs,
     output::OutputArgs,
     specs::{assignment, changed},
 };
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 ///   limbwise reproduce ark --set hbm_gb_s=2000          what would change (limbwise machines show ark --explain)
 ///   limbwise reproduce ark --set distribution=limb-wise --json
 ///   limbwise reproduce fab --set conversion=shared
+///   limbwise reproduce dramatic --set transfer_preset=prim
 ///   limbwise reproduce mad                              counts, options alone and together, addresses in DRAM
 ///
 /// What the numbers mean:
@@ -39,6 +41,8 @@ pub(crate) struct Reproduce {
     html: Option<PathBuf>,
 
     #[command(flatten)]
+    host: HostArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -49,6 +53,8 @@ enum System {
     Ark,
     /// FAB \[FAB\]: CKKS on an FPGA board, and on several
     Fab,
+    /// DRAMatic \[DRA\]: BGV on processing in memory (UPMEM), with this host's CPU measured beside it
+    Dramatic,
     /// MAD \[MAD\]: design for memory, on the model of FAB's board, by the counts of SimFHE and on a DDR memory
     Mad,
 }
@@ -63,6 +69,11 @@ impl Reproduce {
             System::Ark => {
                 let specs = machines(&["ark", "f1-scaled"])?;
                 reproduce::ark(&specs[0], &specs[1])?
+            }
+            System::Dramatic => {
+                let specs = machines(&["upmem"])?;
+                let cpu = reproduce::CpuSide::measure(&self.host.open_cpu()?)?;
+                reproduce::dramatic(&specs[0], Some(&cpu))?
             }
             System::Fab => reproduce::fab(&machines(&["fab"])?[0])?,
             System::Mad => reproduce::mad(&machines(&["fab"])?[0])?,

@@ -5,16 +5,18 @@ use crate::{
     host::{HostArgs, MemoryArgs},
     output::{Output, OutputArgs},
     progress::Progress,
-    readings::{Planned, calibrated_with_disk, planned, planned_logic},
+    readings::{Planned, calibrated_with_disk, planned, planned_logic, planned_modular, planned_query},
     secrets::{SeedArgs, forget_seed},
     text,
     verbs::without_nulls,
-    workload::{Workload, logic::BuiltLogic, not_on_slots},
+    workload::{
+        Workload, logic::BuiltLogic, modular::BuiltModular, not_for_questions, not_on_slots, query::BuiltQuery,
+    },
 };
 use limbwise::ckks::ShadowBound;
 use limbwise_apps::Program as _;
 use limbwise_machines::{Spec, time};
-use limbwise_runtime::{AnyDevice, RunOptions, journal::Checkpoint, logic, run, session::Sides};
+use limbwise_runtime::{AnyDevice, RunOptions, journal::Checkpoint, logic, modular, query, run, session::Sides};
 use std::path::PathBuf;
 
 /// Run a program on encrypted data, beside its clear twin
@@ -28,6 +30,7 @@ use std::path::PathBuf;
 ///   limbwise run linear --op conv --memory 3GB
 ///   limbwise run bootstrap --keys disk --memory 2GB
 ///   limbwise run pbs --batch 64                               programmable bootstrapping of 64 messages (TFHE)
+///   limbwise run tpch-q6 --checkpoint state                   a question to an encrypted table, which a kill only delays
 ///   limbwise run logreg --shadow                              which operation goes wrong, if one does
 ///
 /// What the numbers mean:
@@ -78,6 +81,14 @@ impl Run {
             not_on_slots(self.memory.is_given() || self.checkpoint.is_some() || self.options().shadow.is_some())?;
             return self.logic(&dev, &built, output);
         }
+        if let Some(built) = self.workload.modular()? {
+            not_on_slots(self.memory.is_given() || self.checkpoint.is_some() || self.options().shadow.is_some())?;
+            return self.modular(&dev, &built, output);
+        }
+        if let Some(built) = self.workload.query()? {
+            not_for_questions(self.memory.is_given() || self.options().shadow.is_some())?;
+            return self.query(&dev, &built, output);
+        }
         let built = self.workload.build(self.memory.most)?;
         let calibration = calibrated_with_disk(&dev, &built, &self.memory.key_dir())?;
         let Planned { way, recording, plan } = planned(&built, &calibration, self.memory.most)?;
@@ -127,6 +138,53 @@ impl Run {
         match report.wrong {
             0 => Ok(()),
             wrong => Err(WrongMessages { wrong, all: report.messages }.into()),
+        }
+    }
+
+    /// A program on BGV.
+    fn modular(&self, dev: &AnyDevice, built: &BuiltModular, output: Output) -> anyhow::Result<()> {
+        let (recording, plan) = planned_modular(dev, built)?;
+        output.text(&text::modular::plan(&plan))?;
+        let mut progress = Progress::new(plan.seconds_predicted);
+        let tell = &mut |event| progress.tell(event);
+        let messages = built.messages();
+        let seeds = self.seed.of_run();
+        let report = modular::run(dev, (&built.program, &recording, &plan), &messages, &seeds, tell)?;
+        progress.finish();
+        output.report(&report, &text::modular::run(&report))?;
+        match report.wrong {
+            0 => Ok(()),
+            wrong => Err(WrongMessages { wrong, all: report.compared }.into()),
+        }
+    }
+
+    /// A question to a table.
+    fn query(&self, dev: &AnyDevice, built: &BuiltQuery, output: Output) -> anyhow::Result<()> {
+        let data = built.data()?;
+        let (recording, plan) = planned_query(dev, built)?;
+        output.text(&text::query::plan(&plan))?;
+        let mut progress = Progress::new(plan.seconds_predicted);
+        let tell = &mut |event| progress.tell(event);
+        let program = &built.program;
+        let asked = (program, &recording, &plan);
+        let report = match &self.checkpoint {
+            None => query::run(dev, asked, &data, (&self.seed.of_run(), &mut ()), tell)?,
+            Some(dir) => {
+                let seeds = self.seed.of_checkpoint(dir)?;
+                let identity = query::identity(program, &data, &seeds)?;
+                let mut journal = Checkpoint::open(dev, program.params().tfhe(), dir, identity)?;
+                let report = query::run(dev, asked, &data, (&seeds, &mut journal), tell);
+                let report = report.map_err(|e| journal.reason(e))?;
+                journal.clear()?;
+                forget_seed(dir)?;
+                report
+            }
+        };
+        progress.finish();
+        output.report(&report, &text::query::run(&report))?;
+        match report.wrong {
+            0 => Ok(()),
+            wrong => Err(WrongMessages { wrong, all: program.question().rows }.into()),
         }
     }
 

@@ -5,7 +5,10 @@ use crate::{
     files::Target,
     host::HostArgs,
     output::OutputArgs,
-    readings::{calibrated, calibrated_for_logic, planned, read_graph, recorded, recorded_logic},
+    readings::{
+        calibrated, calibrated_for_logic, calibrated_for_query, planned, read_graph, recorded, recorded_logic,
+        recorded_modular, recorded_query,
+    },
     specs::{assignment, changed, changes_of},
     text,
     workload::Workload,
@@ -163,6 +166,18 @@ impl Time {
             let recording = recorded_logic(&built)?;
             let heading = text::time::heading(&built.preset, &recording.graph);
             let calibration = this_host.then(|| calibrated_for_logic(dev, built.log_n())).transpose()?;
+            return Ok((recording.graph, heading, calibration));
+        }
+        if let Some(built) = workload.modular()? {
+            let recording = recorded_modular(&built)?;
+            let heading = text::time::heading(&built.preset, &recording.graph);
+            let calibration = this_host.then(|| calibrated(dev, built.log_n())).transpose()?;
+            return Ok((recording.graph, heading, calibration));
+        }
+        if let Some(built) = workload.query()? {
+            let recording = recorded_query(&built)?;
+            let heading = text::time::heading(&built.preset, &recording.graph);
+            let calibration = this_host.then(|| calibrated_for_query(dev, &built)).transpose()?;
             return Ok((recording.graph, heading, calibration));
         }
         let built = workload.build(None)?;

@@ -69,7 +69,7 @@ pub(crate) struct GatesArgs {
 pub(crate) struct BuiltLogic {
     pub(crate) program: AnyLogic,
     pub(crate) preset: String,
-    seed: u64,
+    pub(super) seed: u64,
 }
 
 impl BuiltLogic {

@@ -107,3 +107,26 @@ log_scale = 40
 [insecure]
 reason = \"a test of the command line\"
 ";
+
+/// TFHE with four message bits on a small ring, for questions to tables.
+pub(crate) fn tiny_tfhe_of_four_bits() -> String {
+    TINY_TFHE.replace("message_bits = 2", "message_bits = 4")
+}
+
+/// CKKS that a bridge of flags may end at, on a small ring: four levels behind it.
+pub(crate) const TINY_BRIDGE: &str = "log_n = 11
+levels = [[46], [40], [40], [40], [40], [26, 26], [46], [46], [46], [46], [46], [46], [46], [43], [43]]
+special = [50, 50, 50]
+dnum = 6
+log_scale = 40
+
+[insecure]
+reason = \"a test of the command line\"
+
+[bootstrapping]
+slot-to-coeff = 1
+coeff-to-slot = 2
+message-ratio = 2
+ephemeral-weight = 32
+eval-mod = { range = 16, degree = 31, double-angles = 3, sine = { cosine = { arcsine = 0 } } }
+";

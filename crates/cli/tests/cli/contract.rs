@@ -32,13 +32,71 @@ fn lists_and_parameters() {
     folder.write("tiny.toml", TINY);
     let list = valid(&folder, "list", &["list", "--json"]);
     let names: Vec<&Value> = list["workloads"].as_array().unwrap().iter().map(|w| &w["name"]).collect();
-    assert_eq!(names, ["logreg", "linear", "bootstrap", "lola", "helr", "resnet20", "pbs", "gates"]);
+    assert_eq!(
+        names,
+        [
+            "logreg",
+            "linear",
+            "bootstrap",
+            "lola",
+            "helr",
+            "resnet20",
+            "pbs",
+            "gates",
+            "nn20",
+            "nn50",
+            "nn100",
+            "bgv-mul",
+            "tpch-q6",
+            "query",
+            "bgv-table"
+        ]
+    );
     valid(&folder, "params", &["params", "show", "--json"]);
     let choose = ["params", "choose", "--depth", "5", "--precision", "20", "--slots", "4096", "--json"];
     let chosen = valid(&folder, "params", &choose);
     assert!(chosen["slots"].as_u64() >= Some(4096) && chosen["levels"].as_u64() >= Some(5), "{chosen}");
     let tiny = valid(&folder, "params", &["params", "check", "tiny.toml", "--json"]);
     assert_eq!(tiny["security"]["insecure_reason"], "a test of the command line");
+}
+
+#[test]
+fn programs_on_bgv_have_the_same_readings() {
+    let folder = Folder::new("bgv");
+    let shown = folder.run(&["params", "show", "bgv-n13-t30"]);
+    folder.write("copy.toml", &String::from_utf8(shown.stdout).unwrap());
+    let copy = valid(&folder, "params", &["params", "check", "copy.toml", "--json"]);
+    assert_eq!(copy["literal"], valid(&folder, "params", &["params", "show", "bgv-n13-t30", "--json"])["literal"]);
+    for (program, checked) in [
+        (&["bgv-mul", "--n", "1024", "--ciphertexts", "2"][..], "phases"),
+        (&["bgv-mul", "--n", "2048", "--ciphertexts", "2"], "integers"),
+        (&["bgv-mul", "--preset", "bgv-n12", "--limbs", "1", "--step", "ntt", "--ciphertexts", "1"], "integers"),
+        (&["bgv-table"], "integers"),
+        (&["bgv-table", "--encrypted-matrix", "--preset", "copy.toml"], "integers"),
+    ] {
+        let plan = valid(&folder, "plan_bgv", &[&["plan"], program, &["--json"]].concat());
+        let run = valid(&folder, "run_bgv", &[&["run"], program, &["--json"]].concat());
+        assert_eq!((&run["wrong"], &run["checked"]), (&0.into(), &checked.into()), "{run:#}");
+        assert!(run["compared"].as_u64() > Some(100), "{run:#}");
+        let recorded = valid(&folder, "record", &[&["record"], program, &["--out", "g.lw", "--json"]].concat());
+        assert_eq!((&recorded["counts"], &recorded["key_bytes"]), (&plan["counts"], &plan["key_bytes"]));
+        valid(&folder, "time", &["time", "--graph", "g.lw", "--machine", "counts", "--json"]);
+    }
+    let many = valid(&folder, "plan_bgv", &["plan", "bgv-mul", "--ciphertexts", "32768", "--json"]);
+    assert!(many["nodes"].as_u64() < Some(100) && many["input_bytes"].as_u64() > Some(1 << 33), "{many:#}");
+    folder.write("half.csv", "a,b\n1,2.5\n");
+    folder.write("matrix.csv", "x\n1\n2\n");
+    for (wrong, text) in [
+        (&["run", "bgv-table", "--data", "half.csv", "--matrix", "matrix.csv"][..], "wanted a whole number"),
+        (&["run", "bgv-table", "--preset", "bgv-n13"], "choose a preset with a larger plaintext modulus"),
+        (&["run", "bgv-table", "--matrix", "matrix.csv"], "the matrix has 2 rows, the table 4 columns"),
+        (&["run", "bgv-mul", "--preset", "bgv-n12", "--limbs", "7"], "the levels of this set have 1, 2 primes"),
+        (&["keygen", "bgv-mul", "--client", "a", "--server", "b"], "(bgv-mul)"),
+    ] {
+        let output = folder.run(wrong);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains(text) && output.status.code() == Some(2), "{wrong:?}: {told}");
+    }
 }
 
 #[test]

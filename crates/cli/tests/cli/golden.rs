@@ -36,6 +36,8 @@ fn help_teaches() {
         &["run", "lola"],
         &["plan", "pbs"],
         &["plan", "gates"],
+        &["plan", "query"],
+        &["run", "tpch-q6"],
         &["sweep"],
         &["run", "resnet20"],
         &["record"],

@@ -8,6 +8,7 @@ mod golden;
 mod helr_lola;
 mod mistakes;
 mod pipes;
+mod query;
 mod serve;
 #[cfg(test)]
 mod sides;

@@ -1,6 +1,6 @@
 //! What TFHE asks of a device: gadget operations, LWE ciphertexts, blind rotation.
 
-use super::{expect, upload, words};
+use super::{Reach, expect, upload, words};
 use crate::{
     composites,
     lwe::{Gadget, Ggsw, LweHandle, LweShape, LweSwitchKey, Rounding},
@@ -17,7 +17,7 @@ use limbwise_math::{
 /// One ring for each width: those of every kernel, and those that only the slow ones take.
 fn ring<D: HostRead>(dev: &D, log_n: u32, bits: u32) -> Ring {
     let primes = ntt_primes_below(log_n, bits, 1, &[]).expect("primes exist");
-    dev.ring(&RingSpec { log_n, primes }).expect("the device takes primes of 20 to 61 bits")
+    dev.ring(&RingSpec { log_n, primes }).expect("the device takes primes of 20 bits to its reach")
 }
 
 /// Uniform words with edges.
@@ -50,9 +50,10 @@ fn expect_lwe<D: HostRead>(dev: &D, op: &str, got: &D::Lwe, shape: LweShape, wan
 ///
 /// # Panics
 /// At the first difference.
-pub fn lwe<D: HostRead>(dev: &D) {
-    for (log_n, bits) in [(10, 48), (11, 32), (12, 50), (13, 60)] {
-        let ring = ring(dev, log_n, bits);
+pub fn lwe<D: HostRead>(dev: &D, reach: Reach) {
+    for (log_n, bits) in [(10, 48), (11, 32), (12, 50), (13, 60)].into_iter().filter(|(log_n, _)| *log_n <= reach.log_n)
+    {
+        let ring = ring(dev, log_n, bits.min(reach.bits));
         rotations(dev, &ring);
         digits(dev, &ring);
         samples(dev, &ring);
@@ -241,8 +242,8 @@ fn ggsw<D: HostRead>(dev: &D, ring: &Ring, (components, batch): (usize, usize), 
 ///
 /// # Panics
 /// At the first difference.
-pub fn blind_rotation<D: HostRead>(dev: &D) {
-    constant_product(dev);
+pub fn blind_rotation<D: HostRead>(dev: &D, reach: Reach) {
+    constant_product(dev, reach);
     let cases = [
         (10, 48, 2, Gadget { base_log: 8, levels: 2 }),
         (10, 50, 3, Gadget { base_log: 5, levels: 1 }),
@@ -256,8 +257,9 @@ pub fn blind_rotation<D: HostRead>(dev: &D) {
         (12, 60, 2, Gadget { base_log: 15, levels: 2 }),
         (14, 50, 2, Gadget { base_log: 20, levels: 2 }),
     ];
-    for (log_n, bits, components, gadget) in cases {
-        let ring = ring(dev, log_n, bits);
+    let within = cases.into_iter().filter(|&(log_n, ..)| log_n <= reach.log_n);
+    for (log_n, bits, components, gadget) in within.take(reach.rotations) {
+        let ring = ring(dev, log_n, bits.min(reach.bits));
         let coeff = Shape::eval(&ring, ring.full()).with_domain(Domain::Coeff);
         let n = ring.n() as u64;
         let exponents = LweShape { dimension: 6, modulus: 2 * n, batch: 3 };
@@ -335,8 +337,8 @@ fn same<D: HostRead>(dev: &D, op: &str, shape: &Shape, got: &[D::Poly], want: &[
 }
 
 /// With rows that encrypt 3 and no error, the product is 3 times what the digits rebuild.
-fn constant_product<D: HostRead>(dev: &D) {
-    let ring = ring(dev, 10, 48);
+fn constant_product<D: HostRead>(dev: &D, reach: Reach) {
+    let ring = ring(dev, 10, reach.bits.min(48));
     let (n, q) = (ring.n(), ring.moduli()[0]);
     let gadget = Gadget { base_log: 9, levels: 3 };
     let split = gadget.of(q.value());

@@ -88,6 +88,12 @@ impl<D: Device> Bridge<D> {
         self.boot.bytes() + self.monomials.bytes()
     }
 
+    /// Bytes that the host takes for the maps in the clear while they are encoded, and does not give back to the system.
+    #[must_use]
+    pub fn host_bytes(&self) -> u64 {
+        self.boot.host_bytes()
+    }
+
     /// The flags as real slots, 0 or 1: with n slots row r is in ciphertext r / n of the batch, in slot
     /// [`BridgePlan::slot_of`] r % n; slots without a row are 0.
     ///

@@ -9,22 +9,14 @@ use super::{
 use crate::{
     error::{DecryptError, Result},
     params::Params,
-    rlwe::SecretKey,
+    rlwe::{SecretKey, encrypt},
 };
 use limbwise_device::{Device, HostRead};
 use num_complex::Complex64;
 
 /// `Σ parts[i]·s^i` in coefficient domain: the part of decryption that any device can do.
 pub fn phase<D: Device>(dev: &D, params: &Params, key: &SecretKey, ciphertext: &Ciphertext<D>) -> D::Poly {
-    let _region = dev.region("decrypt", 0);
-    let secret = key.upload(dev, params, params.basis(ciphertext.level));
-    // Horner in s, from the highest part down.
-    let mut parts = ciphertext.parts.iter().rev();
-    let mut sum = parts.next().map_or_else(|| secret.clone(), Clone::clone);
-    for part in parts {
-        sum = dev.add(&dev.mul(&sum, &secret), part);
-    }
-    dev.intt(sum)
+    encrypt::phase(dev, params, key, &ciphertext.parts, params.basis(ciphertext.level))
 }
 
 /// The slots of every message in the batch, if they are what the ciphertext promises: no larger than its bound and,

@@ -8,13 +8,13 @@ use crate::{
     error::Result,
     params::Params,
     rlwe::{
-        PublicKey, SecretKey, noise,
-        secret::{gaussian, small_poly},
+        PublicKey, SecretKey,
+        encrypt::{public_zero, secret_zero},
+        noise,
     },
 };
-use limbwise_device::{Device, Handle, Role};
+use limbwise_device::{Device, Handle};
 use limbwise_math::sampling::{Seed, Stream};
-use zeroize::Zeroizing;
 
 /// Encrypts a plaintext (each of its batch) under the public key: `(v·b + e₀ + m, v·a + e₁)`.
 ///
@@ -34,22 +34,8 @@ pub fn encrypt_from<D: Device>(
 ) -> Ciphertext<D> {
     let _region = dev.region("encrypt", 0);
     let shape = plain.poly.shape().clone();
-    let ternary = seed.derive("v");
-    let words = shape.batch * shape.ring.n();
-    let v = small_poly(dev, &shape, move || {
-        let mut v = Zeroizing::new(vec![0; words]);
-        Stream::new(&ternary, b"limbwise encryption").ternary(&mut v);
-        v
-    });
-    let half = |index: usize| {
-        let mut c = dev.mul(&v, &dev.restrict(&key.parts[index], shape.basis));
-        let error = gaussian(params, shape.batch, seed.derive(&format!("error {index}")));
-        dev.add_assign(&mut c, &small_poly(dev, &shape, error));
-        c
-    };
-    let (mut c0, c1) = (half(0), half(1));
+    let [mut c0, c1] = public_zero(dev, params, key, &shape, seed);
     dev.add_assign(&mut c0, &plain.poly);
-    drop(v);
     dev.scrub();
     let estimate = estimate::fresh(params, plain.estimate, plain.packing(), name(seed));
     finish(plain, estimate, vec![c0, c1])
@@ -99,10 +85,7 @@ pub fn encrypt_seeded_from<D: Device>(
 ) -> FreshCiphertext<D> {
     let _region = dev.region("encrypt", 0);
     let shape = plain.poly.shape().clone();
-    let public = seed.derive("public");
-    let a = dev.expand_seed(&shape, Role::Ciphertext, &public);
-    let mut c0 = dev.neg(dev.mul(&a, &key.upload(dev, params, shape.basis)));
-    dev.add_assign(&mut c0, &small_poly(dev, &shape, gaussian(params, shape.batch, seed.derive("error"))));
+    let ([mut c0, a], public) = secret_zero(dev, params, key, &shape, seed);
     dev.add_assign(&mut c0, &plain.poly);
     dev.scrub();
     let noise = noise::secret_encryption(params);

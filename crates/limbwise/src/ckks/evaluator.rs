@@ -11,7 +11,7 @@ use super::{
 use crate::{
     error::{KeyError, LevelError, Result, ScaleError},
     params::Params,
-    rlwe::{KeyName, KeyStore, noise},
+    rlwe::{KeyName, KeyStore, Rounding, noise, operations},
 };
 use limbwise_device::{Device, Handle as _};
 use limbwise_math::modulus::Modulus;
@@ -289,11 +289,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let (a0, a1) = linear("multiply", a)?;
         let (b0, b1) = linear("multiply", b)?;
         let scale = self.product_scale("multiply", a.scale, b.scale, a.level)?;
-        let dev = self.dev;
-        let _region = dev.region("multiply", 0);
-        let mut middle = dev.mul(a0, b1);
-        dev.mul_acc(&mut middle, a1, b0);
-        let parts = vec![dev.mul(a0, b0), middle, dev.mul(a1, b1)];
+        let parts = operations::product(self.dev, [a0, a1], [b0, b1]);
         let shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x * y);
         let product = Ciphertext { parts, scale, estimate: a.estimate.product(b.estimate), shadow, ..*a };
         Ok(self.seen("multiply", (&[a, b], With::Nothing), product))
@@ -306,10 +302,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     pub fn square(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let (a0, a1) = linear("square", a)?;
         let scale = self.product_scale("square", a.scale, a.scale, a.level)?;
-        let dev = self.dev;
-        let _region = dev.region("square", 0);
-        let cross = dev.mul(a0, a1);
-        let parts = vec![dev.mul(a0, a0), dev.add(&cross, &cross), dev.mul(a1, a1)];
+        let parts = operations::square(self.dev, [a0, a1]);
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * z));
         let product = Ciphertext { parts, scale, estimate: a.estimate.squared(), shadow, ..*a };
         Ok(self.seen("square", (&[a], With::Nothing), product))
@@ -322,9 +315,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
     pub fn relinearize(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let [c0, c1, c2] = &a.parts[..] else { return Ok(a.clone()) };
         let key = self.keys.key("relinearize", KeyName::Relinearization, a.level)?;
-        let _region = self.dev.region("relinearize", 0);
-        let key = key.at(self.dev, self.params, a.level)?;
-        let parts = self.dev.key_switch_onto(c2, &key, [Some(c0), Some(c1)], self.params.basis(a.level)).into();
+        let (dev, params, levels) = (self.dev, self.params, [a.level; 2]);
+        let parts = operations::relinearized(dev, params, [c0, c1, c2], &key, levels, Rounding::Nearest)?;
         let estimate = a.estimate.switched(self.params, a.level, a.slots, a.scale);
         let shadow = a.shadow.clone();
         Ok(self.seen("relinearize", (&[a], With::Nothing), Ciphertext { parts, estimate, shadow, ..*a }))
@@ -340,10 +332,9 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let op = "relinearize_rescaled";
         let (params, scale) = (self.params, self.rescaled(op, a)?);
         let key = self.keys.key(op, KeyName::Relinearization, a.level)?;
-        let _region = self.dev.region(op, 0);
         let level = a.level - 1;
-        let key = key.at(self.dev, params, a.level)?;
-        let parts = self.dev.key_switch_onto(c2, &key, [Some(c0), Some(c1)], params.basis(level)).into();
+        let levels = [a.level, level];
+        let parts = operations::relinearized(self.dev, params, [c0, c1, c2], &key, levels, Rounding::Nearest)?;
         let [whole, rounding] = [noise::key_switch(params, a.level), noise::division(params)];
         let digits = (whole * whole - rounding * rounding).max(0.0).sqrt();
         let estimate = a.estimate.with_noise(digits, a.slots, a.scale).divided(params, a.slots, scale);
@@ -359,7 +350,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let scale = self.rescaled("rescale", a)?;
         let level = a.level - 1;
         let to = self.params.basis(level);
-        let parts = a.parts.iter().map(|p| self.dev.rescale(p, to)).collect();
+        let parts = a.parts.iter().map(|p| Rounding::Nearest.divide(self.dev, p, to)).collect();
         let rounding = match a.parts.len() {
             3 => noise::division_of_product(self.params),
             _ => noise::division(self.params),

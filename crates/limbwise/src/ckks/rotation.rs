@@ -5,7 +5,10 @@ use super::{
     evaluator::{Evaluator, linear},
     watch::With,
 };
-use crate::{error::Result, rlwe::KeyName};
+use crate::{
+    error::Result,
+    rlwe::{KeyName, Rounding, operations},
+};
 use limbwise_device::Device;
 use limbwise_math::galois::GaloisElement;
 
@@ -53,10 +56,8 @@ impl<D: Device> Evaluator<'_, D> {
     fn automorphism(&self, op: &'static str, a: &Ciphertext<D>, g: GaloisElement) -> Result<Ciphertext<D>> {
         let (c0, c1) = linear(op, a)?;
         let key = self.keys.key(op, KeyName::Galois(g), a.level)?;
-        let _region = self.dev.region(op, g.value());
-        let moved = self.dev.automorphism(c1, g);
-        let (key, first) = (key.at(self.dev, self.params, a.level)?, self.dev.automorphism(c0, g));
-        let parts = self.dev.key_switch_onto(&moved, &key, [Some(&first), None], self.params.basis(a.level)).into();
+        let (with, how) = ((g, &key, a.level), (op, Rounding::Nearest));
+        let parts = operations::moved(self.dev, self.params, [c0, c1], with, how)?;
         let estimate = a.estimate.moved(g, self.params.log_n()).switched(self.params, a.level, a.slots, a.scale);
         Ok(Ciphertext { estimate, shadow: None, parts, ..*a })
     }

@@ -37,6 +37,15 @@ impl Params {
     /// # Errors
     /// [`ParamsError`]: which field, what it is, what it may be.
     pub fn new(literal: &ParamsLiteral) -> Result<Self, ParamsError> {
+        if literal.special.is_empty() {
+            let (got, wanted) = ("[]".into(), "at least one special prime".into());
+            return Err(ParamsError::Range { field: "special", got, wanted });
+        }
+        Self::with_or_without_keys(literal)
+    }
+
+    /// [`Self::new`] that also passes a set without special primes, whose ciphertexts no key can switch.
+    pub(crate) fn with_or_without_keys(literal: &ParamsLiteral) -> Result<Self, ParamsError> {
         check_ranges(literal)?;
         let Chosen { chain, special, scale } = choose_primes(literal)?;
         let limbs: Vec<usize> = literal
@@ -55,7 +64,7 @@ impl Params {
         let special_basis = Basis::range(total, ring.moduli().len());
         let log_special = ring.log_modulus(special_basis);
         let log_digit = digits.iter().map(|&d| ring.log_modulus(d)).fold(0.0, f64::max);
-        if log_special + 2.0 < log_digit {
+        if !literal.special.is_empty() && log_special + 2.0 < log_digit {
             return Err(ParamsError::SpecialTooSmall { special: log_special, digit: log_digit, dnum: literal.dnum });
         }
         let pass = |log_modulus, secret| {
@@ -212,7 +221,6 @@ fn check_ranges(literal: &ParamsLiteral) -> Result<(), ParamsError> {
         "an empty level".into(),
         "at least one prime a level",
     )?;
-    range(!literal.special.is_empty(), "special", "[]".into(), "at least one special prime")?;
     let all = count + literal.special.len();
     range(all <= 128, "levels and special", format!("{all} primes"), "at most 128 primes in all")?;
     range(

@@ -74,10 +74,15 @@ pub fn preset(name: &str) -> Result<Params, ParamsError> {
     let all = presets();
     match all.iter().find(|p| p.name == name) {
         Some(preset) => Params::new(&preset.literal),
-        None => {
-            let nearest = all.iter().min_by_key(|p| distance(p.name, name)).map_or_else(String::new, |p| p.name.into());
-            Err(ParamsError::UnknownPreset { got: name.into(), nearest })
-        }
+        None => Err(ParamsError::unknown_preset(name, all.iter().map(|p| p.name))),
+    }
+}
+
+impl ParamsError {
+    /// No preset has this name; the nearest of those there are is named.
+    pub(crate) fn unknown_preset(name: &str, known: impl Iterator<Item = &'static str>) -> Self {
+        let nearest = known.min_by_key(|known| distance(known, name)).unwrap_or_default();
+        Self::UnknownPreset { got: name.into(), nearest: nearest.into() }
     }
 }
 

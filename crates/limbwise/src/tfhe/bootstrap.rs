@@ -10,6 +10,10 @@ use super::{
 };
 use crate::error::Result;
 use limbwise_device::{Device, Domain, Role, Rounding};
+use std::collections::BTreeSet;
+
+/// Messages that are bootstrapped together at most: 0.3 GB of digits, accumulators, tables and extractions at N = 2048.
+pub const MOST_AT_ONCE: usize = 2048;
 
 /// Computes on ciphertexts with a server's keys.
 pub struct Evaluator<'a, D: Device> {
@@ -127,38 +131,80 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// Cost: a key switch, a blind rotation of n steps and an extraction, all for the whole batch at once.
     ///
     /// # Errors
-    /// [`TfheError`] for other keys, messages that may lie outside the space, too much noise, another number of tables.
+    /// [`TfheError`] for other keys, messages that may lie outside what a table takes, too much noise, another number of
+    /// tables.
     pub fn bootstrap(&self, a: &Ciphertext<D>, tables: &[Table]) -> Result<Ciphertext<D>> {
         if tables.len() != 1 && tables.len() != a.batch() {
             return Err(TfheError::TableCount { got: tables.len(), batch: a.batch() }.into());
         }
-        let rotated = self.rotated("bootstrap", a, &tables.iter().map(|t| vec![t]).collect::<Vec<_>>())?;
-        Ok(self.extracted(a, &rotated, 0, tables))
+        tables.iter().try_for_each(|table| self.accepts("bootstrap", a, table, 0))?;
+        let rotated = self.rotated(a, &tables.iter().map(|t| vec![t]).collect::<Vec<_>>());
+        let ranges = tables.iter().map(|t| t.part_range(0));
+        let range = ranges.reduce(|all, r| (all.0.min(r.0), all.1.max(r.1))).unwrap_or((0, 0));
+        let found = self.extracted(a, &rotated, 0, range);
+        Ok(self.lifted(found, &tables.iter().collect::<Vec<_>>()))
     }
 
-    /// Each message through several tables by one blind rotation: 2, 4, … of them, where the noise leaves room.
+    /// Each message through several tables by one blind rotation: 2, 4, … of them, where the noise leaves room. Where
+    /// messages are few, [`Table::beside`] costs no noise.
     ///
     /// # Errors
     /// As [`Self::bootstrap`]; [`TfheError::Together`] for another number of tables.
     pub fn bootstrap_many(&self, a: &Ciphertext<D>, tables: &[Table]) -> Result<Vec<Ciphertext<D>>> {
-        let rotated = self.rotated("bootstrap_many", a, &[tables.iter().collect()])?;
-        Ok(tables.iter().enumerate().map(|(i, t)| self.extracted(a, &rotated, i, std::slice::from_ref(t))).collect())
+        let most = self.params().ring().n() >> (self.params().literal().message_bits + 1);
+        if !tables.len().is_power_of_two() || tables.len() > most {
+            return Err(TfheError::Together { got: tables.len(), most }.into());
+        }
+        tables.iter().try_for_each(|table| self.accepts("bootstrap_many", a, table, tables.len().ilog2()))?;
+        let rotated = self.rotated(a, &[tables.iter().collect()]);
+        let one = |(i, t): (usize, &Table)| self.lifted(self.extracted(a, &rotated, i, t.range()), &[t]);
+        Ok(tables.iter().enumerate().map(one).collect())
+    }
+
+    /// Ciphertexts of any batches, each through a table of its own, all in one blind rotation: for each of them what its
+    /// tables side by side give. More than [`MOST_AT_ONCE`] messages go in turns, because the digits of a key switch,
+    /// an accumulator, its table and its extraction take nine times the memory of the ciphertext.
+    ///
+    /// # Errors
+    /// As [`Self::bootstrap`].
+    ///
+    /// # Panics
+    /// If there is no job.
+    pub fn bootstrap_jobs(&self, jobs: &[(Ciphertext<D>, Table)]) -> Result<Vec<Vec<Ciphertext<D>>>> {
+        jobs.iter().try_for_each(|(a, table)| self.accepts("bootstrap", a, table, 0))?;
+        let parts: BTreeSet<(usize, usize)> =
+            jobs.iter().flat_map(|(_, t)| (0..t.parts()).map(|p| place(p, t.parts()))).collect();
+        let all = self.stack(&jobs.iter().map(|(a, _)| a).collect::<Vec<_>>())?;
+        let tables: Vec<&Table> = jobs.iter().flat_map(|(a, t)| std::iter::repeat_n(t, a.batch())).collect();
+        let n = self.params().ring().n();
+        let mut found: Vec<Vec<Ciphertext<D>>> = vec![Vec::new(); parts.len()];
+        for from in (0..all.batch()).step_by(MOST_AT_ONCE) {
+            let some = self.split(&all, from, all.batch().min(from + MOST_AT_ONCE));
+            let own = &tables[from..from + some.batch()];
+            let own = if own.iter().all(|t| *t == own[0]) { &own[..1] } else { own };
+            let rotated = self.rotated(&some, &own.iter().map(|t| vec![*t]).collect::<Vec<_>>());
+            for (found, &(numerator, denominator)) in found.iter_mut().zip(&parts) {
+                let part = self.extracted(&some, &rotated, numerator * n / denominator, (0, 0));
+                found.push(if numerator == 0 { self.lifted(part, own) } else { part });
+            }
+        }
+        let found: Vec<Ciphertext<D>> =
+            found.iter().map(|turns| self.stack(&turns.iter().collect::<Vec<_>>())).collect::<Result<_>>()?;
+        let (mut from, mut results) = (0, Vec::with_capacity(jobs.len()));
+        for (a, table) in jobs {
+            let part = |p: usize| {
+                let at = parts.iter().position(|own| *own == place(p, table.parts())).expect("all places are there");
+                Ciphertext { range: table.part_range(p), ..self.split(&found[at], from, from + a.batch()) }
+            };
+            results.push((0..table.parts()).map(part).collect());
+            from += a.batch();
+        }
+        Ok(results)
     }
 
     /// The accumulators after blind rotation; one group of tables, or one for each entry.
-    fn rotated(&self, op: &'static str, a: &Ciphertext<D>, groups: &[Vec<&Table>]) -> Result<Vec<D::Poly>> {
-        self.own(op, a)?;
-        let (dev, params) = (self.dev, self.params());
-        let together = self.together(op, a, groups[0].len())?;
-        let wanted = params.table_len();
-        if let Some(table) = groups.iter().flatten().find(|t| t.entries.len() != wanted) {
-            return Err(TfheError::TableLength { got: table.entries.len(), wanted }.into());
-        }
-        let most = params.space() - 1;
-        let (low, high) = a.range;
-        if low < 0 || high.cast_unsigned() > most {
-            return Err(TfheError::Range { op, low, high, most }.into());
-        }
+    fn rotated(&self, a: &Ciphertext<D>, groups: &[Vec<&Table>]) -> Vec<D::Poly> {
+        let (dev, params, together) = (self.dev, self.params(), groups[0].len().ilog2());
         let _region = dev.region("bootstrap", 0);
         let test = dev.upload(&params.shape(groups.len(), Domain::Coeff), Role::Plaintext, &|at, row| {
             test_polynomial(params, &groups[at.batch], row);
@@ -170,28 +216,44 @@ impl<'a, D: Device> Evaluator<'a, D> {
         if together > 0 {
             exponents = dev.lwe_mod_switch(&exponents, circle, Rounding::Nearest);
         }
-        Ok(dev.blind_rotate(&test, &dev.lwe_scale(&exponents, circle - 1), &self.key.bootstrap))
+        dev.blind_rotate(&test, &dev.lwe_scale(&exponents, circle - 1), &self.key.bootstrap)
     }
 
-    /// log₂ of the number of tables that share a rotation, if the parameters leave room for so many and for the noise.
-    fn together(&self, op: &'static str, a: &Ciphertext<D>, count: usize) -> Result<u32> {
-        let (l, most) =
-            (self.params().literal(), self.params().ring().n() >> (self.params().literal().message_bits + 1));
-        if !count.is_power_of_two() || count > most {
-            return Err(TfheError::Together { got: count, most }.into());
+    /// Refuses what a blind rotation with 2^`together` tables could get wrong.
+    fn accepts(&self, op: &'static str, a: &Ciphertext<D>, table: &Table, together: u32) -> Result<()> {
+        self.own(op, a)?;
+        let (l, wanted) = (self.params().literal(), self.params().table_len());
+        if table.entries.len() != wanted {
+            return Err(TfheError::TableLength { got: table.entries.len(), wanted }.into());
         }
-        let log = count.ilog2();
-        let got = noise::log2_failure(l, a.norm_squared, log);
+        let ((low, high), (least, most)) = (a.range, table.takes());
+        if low < least || high > most {
+            return Err(TfheError::Range { op, low, high, least, most }.into());
+        }
+        let got = noise::log2_failure(l, a.norm_squared, together);
         if got > l.log2_failure {
             return Err(TfheError::Noise { op, got, wanted: l.log2_failure }.into());
         }
-        Ok(log)
+        Ok(())
     }
 
-    fn extracted(&self, a: &Ciphertext<D>, rotated: &[D::Poly], at: usize, tables: &[Table]) -> Ciphertext<D> {
-        let ranges = tables.iter().map(Table::range);
-        let range = ranges.reduce(|all, r| (all.0.min(r.0), all.1.max(r.1))).unwrap_or((0, 0));
+    /// The halves that steps add.
+    fn lifted(&self, a: Ciphertext<D>, tables: &[&Table]) -> Ciphertext<D> {
+        let halves: Vec<u64> = tables.iter().map(|t| t.lift(self.params())).collect();
+        match halves.iter().any(|&half| half > 0) {
+            true => Ciphertext { lwe: self.dev.lwe_shift(&a.lwe, &halves), ..a },
+            false => a,
+        }
+    }
+
+    fn extracted(&self, a: &Ciphertext<D>, rotated: &[D::Poly], at: usize, range: (i64, i64)) -> Ciphertext<D> {
         let lwe = self.dev.sample_extract(&rotated.iter().collect::<Vec<_>>(), &[at]);
         Ciphertext { lwe, range, norm_squared: 1.0, ..a.clone() }
     }
+}
+
+/// Where one of several tables side by side begins, as a fraction of N in lowest terms.
+fn place(part: usize, parts: usize) -> (usize, usize) {
+    let shared = part.trailing_zeros().min(parts.trailing_zeros());
+    (part >> shared, parts >> shared)
 }

@@ -1,6 +1,6 @@
 //! What a user of TFHE can get wrong.
 
-use super::key::KeyTag;
+use super::{key::KeyTag, radix::Format};
 
 /// Messages, tables and keys that do not go together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -53,7 +53,7 @@ pub enum TfheError {
         op: &'static str,
     },
     /// A sum that may leave the space.
-    #[error("{op}: the messages may reach {low} to {high}, a table takes 0 to {most}: bootstrap the parts first")]
+    #[error("{op}: the messages may reach {low} to {high}, a table takes {least} to {most}: bootstrap the parts first")]
     Range {
         /// The operation.
         op: &'static str,
@@ -61,8 +61,10 @@ pub enum TfheError {
         low: i64,
         /// Largest.
         high: i64,
+        /// Least there may be.
+        least: i64,
         /// Largest there may be.
-        most: u64,
+        most: i64,
     },
     /// More noise than the parameters leave room for.
     #[error(
@@ -93,6 +95,48 @@ pub enum TfheError {
         got: usize,
         /// Most there may be.
         most: usize,
+    },
+    /// Integers of a width that digits of two bits do not make.
+    #[error("integers of {0} bits: choose an even number from 4 to 64")]
+    Width(u32),
+    /// A set whose messages are no digit with room for carries.
+    #[error(
+        "integers of several digits take parameters with 4 message bits (2 and 2 of carry), these have {0}: choose 2-2-p128 or 2-2-p64"
+    )]
+    Digits(u32),
+    /// A value that the format does not have.
+    #[error("{got} is outside {format}'s {} to {}: choose a wider format", format.range().0, format.range().1)]
+    Value {
+        /// What was given.
+        got: String,
+        /// Where it does not fit.
+        format: Format,
+    },
+    /// Integers of two formats.
+    #[error("{op}: {left} and {right} do not go together: convert one of them")]
+    Formats {
+        /// The operation.
+        op: &'static str,
+        /// Left format.
+        left: Format,
+        /// Right format.
+        right: Format,
+    },
+    /// A batch that is no whole number of integers.
+    #[error("a batch of {got} messages is no number of integers of {digits} digits")]
+    Rows {
+        /// Messages.
+        got: usize,
+        /// Digits of an integer.
+        digits: usize,
+    },
+    /// A shift by as many bits as there are, or more.
+    #[error("a shift by {got} of integers of {bits} bits: choose 0 to {}", bits - 1)]
+    Shift {
+        /// Bits to shift by.
+        got: u32,
+        /// Bits of the integers.
+        bits: u32,
     },
     /// No preset of that name.
     #[error("there is no TFHE preset {0:?}: choose one of {1}")]

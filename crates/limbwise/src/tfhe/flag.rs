@@ -31,8 +31,7 @@ impl<D: Device> Evaluator<'_, D> {
     /// As [`Self::bootstrap`].
     pub fn flags(&self, a: &Ciphertext<D>, property: impl Fn(u64) -> bool) -> Result<Flags<D>> {
         let params = self.params();
-        let entries = (0..params.space()).map(|m| if property(m) { set(params) } else { 0 }).collect();
-        Ok(Flags { ct: self.bootstrap(a, &[Table { entries }])? })
+        Ok(Flags { ct: self.bootstrap(a, &[Table::flags(params, set(params), property)])? })
     }
 }
 
@@ -47,7 +46,7 @@ impl<D: Device> Flags<D> {
     pub fn of(eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Self> {
         let (low, high) = a.range();
         if low < 0 || high > 1 {
-            return Err(TfheError::Range { op: "flags", low, high, most: 1 }.into());
+            return Err(TfheError::Range { op: "flags", low, high, least: 0, most: 1 }.into());
         }
         let factor = i32::try_from(set(eval.params())).expect("at most 2^10");
         Ok(Self { ct: eval.scale(a, factor) })

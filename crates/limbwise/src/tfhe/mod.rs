@@ -8,7 +8,7 @@
 //! Stays out: kernels (the device's `blind_rotate` is one call), secret keys without the feature `client`.
 //!
 //! Read in this order: [`params`], [`noise`], [`mod@presets`], [`mod@search`], [`key`], [`ciphertext`], [`table`],
-//! [`bootstrap`], [`flag`], [`boolean`], [`integer`], and for clients `secret`.
+//! [`bootstrap`], [`flag`], [`boolean`], [`integer`], [`radix`], and for clients `secret`.
 
 pub mod boolean;
 pub mod bootstrap;
@@ -20,6 +20,7 @@ pub mod key;
 pub mod noise;
 pub mod params;
 pub mod presets;
+pub mod radix;
 pub mod search;
 #[cfg(feature = "client")]
 pub mod secret;
@@ -34,6 +35,7 @@ pub use integer::Integer;
 pub use key::{BootstrapKeys, KeyTag, PublicKey, ServerKey};
 pub use params::{GadgetLiteral, TfheLiteral, TfheParams};
 pub use presets::{TfhePreset, preset, presets};
+pub use radix::{Comparison, Format, Integers, Radix};
 pub use search::{SearchGoal, search};
 #[cfg(feature = "client")]
 pub use secret::ClientKey;

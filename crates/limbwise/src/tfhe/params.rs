@@ -218,8 +218,13 @@ impl TfheParams {
     /// Never.
     #[must_use]
     pub fn encode(&self, message: i64) -> u64 {
-        let (q, space) = (i128::from(self.modulus().value()), 2 * i128::from(self.space()));
-        let scaled = (2 * i128::from(message) * q + space).div_euclid(2 * space);
+        self.encode_half(2 * message)
+    }
+
+    /// The encoding of half an integer.
+    pub(crate) fn encode_half(&self, doubled: i64) -> u64 {
+        let (q, space) = (i128::from(self.modulus().value()), 4 * i128::from(self.space()));
+        let scaled = (2 * i128::from(doubled) * q + space).div_euclid(2 * space);
         u64::try_from(scaled.rem_euclid(q)).expect("below q")
     }
 

@@ -7,6 +7,20 @@ use crate::error::Result;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     pub(crate) entries: Vec<i64>,
+    reading: Reading,
+}
+
+/// Which messages a table is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    /// 0 to space − 1.
+    Whole,
+    /// Those, and their negatives: X^N = −1 turns the sign.
+    Signed,
+    /// So many tables side by side, each for the first messages only.
+    Parts(usize),
+    /// The entries' one value for messages from 0 on, 0 for their negatives: half of it turns its sign, half is added.
+    Step,
 }
 
 impl Table {
@@ -26,7 +40,7 @@ impl Table {
         if let Some(&got) = entries.iter().find(|&&e| e > most) {
             return Err(TfheError::Message { got, most }.into());
         }
-        Ok(Self { entries: entries.iter().map(|&e| e.cast_signed()).collect() })
+        Ok(Self { entries: entries.iter().map(|&e| e.cast_signed()).collect(), reading: Reading::Whole })
     }
 
     /// From a function.
@@ -45,11 +59,106 @@ impl Table {
         Self::of(params, |m| f(m >> bits, m & ((1 << bits) - 1)))
     }
 
-    /// Least and largest entry.
+    /// From a function to integers of either sign, which stand for messages once something was added.
+    ///
+    /// # Errors
+    /// [`TfheError::Message`] for a value beyond −(space − 1) … space − 1.
+    pub fn integers(params: &TfheParams, f: impl Fn(u64) -> i64) -> Result<Self> {
+        let most = params.space() - 1;
+        let entries: Vec<i64> = (0..params.space()).map(f).collect();
+        match entries.iter().map(|e| e.unsigned_abs()).find(|&e| e > most) {
+            Some(got) => Err(TfheError::Message { got, most }.into()),
+            None => Ok(Self { entries, reading: Reading::Whole }),
+        }
+    }
+
+    /// The same for messages from −(space − 1) to space − 1: `f(m)` from 0 on, and `−f(space + m)` below, where the padding
+    /// bit turns the sign. A constant c is c times the sign there, with c at 0.
+    ///
+    /// # Errors
+    /// As [`Self::integers`].
+    pub fn signed(params: &TfheParams, f: impl Fn(u64) -> i64) -> Result<Self> {
+        Ok(Self { reading: Reading::Signed, ..Self::integers(params, f)? })
+    }
+
+    /// `value` for messages with a property, 0 for the others; a value beyond the messages is for the bridge alone.
+    pub(crate) fn flags(params: &TfheParams, value: i64, property: impl Fn(u64) -> bool) -> Self {
+        let entries = (0..params.space()).map(|m| if property(m) { value } else { 0 }).collect();
+        Self { entries, reading: Reading::Whole }
+    }
+
+    /// `value` for messages from 0 to space − 1, 0 for those from −(space − 1) to −1: what a neuron does.
+    ///
+    /// # Errors
+    /// [`TfheError::Message`] for a value that is no message.
+    pub fn step(params: &TfheParams, value: u64) -> Result<Self> {
+        Ok(Self { reading: Reading::Step, ..Self::of(params, |_| value)? })
+    }
+
+    /// 2, 4, … tables that share a blind rotation for messages below space divided by their number: the boxes of messages
+    /// that do not occur hold the other tables, and each is extracted where its boxes begin. It costs no noise.
+    ///
+    /// # Errors
+    /// [`TfheError::Together`] for another number of tables.
+    pub fn beside(params: &TfheParams, tables: &[Self]) -> Result<Self> {
+        let (count, space) = (tables.len(), params.table_len());
+        if !count.is_power_of_two() || count > space {
+            return Err(TfheError::Together { got: count, most: space }.into());
+        }
+        let entries = tables.iter().flat_map(|t| t.entries[..space / count].iter().copied()).collect();
+        Ok(Self { entries, reading: Reading::Parts(count) })
+    }
+
+    /// Number of tables side by side.
+    #[must_use]
+    pub fn parts(&self) -> usize {
+        match self.reading {
+            Reading::Parts(count) => count,
+            Reading::Whole | Reading::Signed | Reading::Step => 1,
+        }
+    }
+
+    /// Least and largest message that it takes.
+    ///
+    /// # Panics
+    /// Never.
+    #[must_use]
+    pub fn takes(&self) -> (i64, i64) {
+        let most = i64::try_from(self.entries.len() / self.parts()).expect("at most 2^10") - 1;
+        match self.reading {
+            Reading::Whole | Reading::Parts(_) => (0, most),
+            Reading::Signed | Reading::Step => (-most, most),
+        }
+    }
+
+    /// What is added to the body after extraction.
+    pub(crate) fn lift(&self, params: &TfheParams) -> u64 {
+        if self.reading == Reading::Step { params.encode_half(self.entries[0]) } else { 0 }
+    }
+
+    fn encoded(&self, params: &TfheParams) -> Vec<u64> {
+        let half = self.reading == Reading::Step;
+        let encode = |&e: &i64| if half { params.encode_half(e) } else { params.encode(e) };
+        self.entries.iter().map(encode).collect()
+    }
+
+    /// Least and largest value.
     #[must_use]
     pub fn range(&self) -> (i64, i64) {
-        let least = self.entries.iter().copied().min().unwrap_or(0);
-        (least, self.entries.iter().copied().max().unwrap_or(0))
+        let all = (0..self.parts()).map(|part| self.part_range(part));
+        all.reduce(|all, r| (all.0.min(r.0), all.1.max(r.1))).unwrap_or((0, 0))
+    }
+
+    /// Least and largest value of one of the tables side by side.
+    pub(crate) fn part_range(&self, part: usize) -> (i64, i64) {
+        let own = &self.entries[part * self.entries.len() / self.parts()..][..self.entries.len() / self.parts()];
+        let least = own.iter().copied().min().unwrap_or(0);
+        let most = own.iter().copied().max().unwrap_or(0);
+        match self.reading {
+            Reading::Signed => (least.min(-most), most.max(-least)),
+            Reading::Step => (0, most),
+            Reading::Whole | Reading::Parts(_) => (least, most),
+        }
     }
 }
 
@@ -59,7 +168,7 @@ pub(crate) fn test_polynomial(params: &TfheParams, tables: &[&Table], out: &mut 
     let (space, count) = (params.table_len(), tables.len());
     let (positions, q) = (out.len() / count, params.modulus());
     let width = positions / space;
-    let values: Vec<Vec<u64>> = tables.iter().map(|t| t.entries.iter().map(|&e| params.encode(e)).collect()).collect();
+    let values: Vec<Vec<u64>> = tables.iter().map(|t| t.encoded(params)).collect();
     for (j, x) in out.iter_mut().enumerate() {
         let message = (j / count + width / 2) / width;
         let values = &values[j % count];

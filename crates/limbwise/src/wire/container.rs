@@ -59,13 +59,17 @@ pub enum FileKind {
     TfheSecretKey = 11,
     /// A batch of messages under TFHE.
     TfheCiphertext = 12,
+    /// A parameter set of BGV.
+    BgvParams = 13,
+    /// A batch of messages under BGV.
+    BgvCiphertext = 14,
     /// A key from slots to LWE.
-    ToLweKey = 13,
+    ToLweKey = 15,
 }
 
 impl FileKind {
     /// All kinds, by number.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Params,
         Self::PublicKey,
         Self::EvaluationKeys,
@@ -78,6 +82,8 @@ impl FileKind {
         Self::TfheKeys,
         Self::TfheSecretKey,
         Self::TfheCiphertext,
+        Self::BgvParams,
+        Self::BgvCiphertext,
         Self::ToLweKey,
     ];
 
@@ -113,6 +119,8 @@ impl fmt::Display for FileKind {
             Self::TfheKeys => "keys of a server for TFHE",
             Self::TfheSecretKey => "a secret key of TFHE",
             Self::TfheCiphertext => "a ciphertext of TFHE",
+            Self::BgvParams => "parameters of BGV",
+            Self::BgvCiphertext => "a ciphertext of BGV",
             Self::ToLweKey => "a key from slots to LWE",
         })
     }

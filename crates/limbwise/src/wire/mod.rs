@@ -9,9 +9,10 @@
 //! residue is below its prime. The format is described in `docs/file-format.md`, completely.
 //!
 //! Read in this order: [`source`], [`container`], [`packing`], `rows`, then a file a kind: [`params`], [`public_key`],
-//! [`keys`], [`ciphertext`], [`plaintext`], [`text`], [`tfhe`], [`bridge`], and for clients `secret`.
+//! [`keys`], [`ciphertext`], [`plaintext`], [`text`], [`tfhe`], [`bgv`], [`bridge`], and for clients `secret`.
 #![deny(clippy::indexing_slicing)]
 
+pub mod bgv;
 pub mod bridge;
 pub mod ciphertext;
 pub mod container;
@@ -28,6 +29,9 @@ pub mod source;
 pub mod text;
 pub mod tfhe;
 
+pub use bgv::{bgv_fingerprint, read_bgv_ciphertext, read_bgv_params, write_bgv_ciphertext, write_bgv_params};
+#[cfg(feature = "client")]
+pub use bgv::{read_fresh_bgv_ciphertext, write_fresh_bgv_ciphertext};
 pub use bridge::{bridge_fingerprint, read_to_lwe_key, write_to_lwe_key};
 pub use ciphertext::{read_ciphertext, write_ciphertext};
 #[cfg(feature = "client")]

@@ -8,3 +8,4 @@ mod logic;
 mod mistakes;
 mod noise;
 mod params;
+mod radix;

@@ -12,14 +12,14 @@ use limbwise_math::{modulus::Modulus, rns::to_f64};
 use std::path::{Path, PathBuf};
 
 /// Where the vectors are, if they are here.
-fn vectors() -> Option<PathBuf> {
+pub(crate) fn vectors() -> Option<PathBuf> {
     let named = std::env::var_os("LIMBWISE_VECTORS").map(PathBuf::from);
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
     [named, Some(beside)].into_iter().flatten().find(|p| p.join("ckks_moduli.npy").exists())
 }
 
 /// The words after the header of a version 1 `.npy` file of 8-byte little-endian numbers.
-fn npy(folder: &Path, name: &str) -> Vec<u64> {
+pub(crate) fn npy(folder: &Path, name: &str) -> Vec<u64> {
     let bytes = std::fs::read(folder.join(format!("{name}.npy"))).unwrap();
     let header = usize::from(u16::from_le_bytes([bytes[8], bytes[9]])) + 10;
     bytes[header..].chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().unwrap())).collect()

@@ -2,3 +2,5 @@
 
 #[cfg(test)]
 mod lattigo;
+#[cfg(test)]
+mod lattigo_bgv;

@@ -1,7 +1,7 @@
 //! Files of version 1 as they were written first: they load for ever, mean the same, and are written again byte for byte.
 
 use crate::{
-    bridge,
+    bgv, bridge,
     common::{Dev, Things, device, plain_values, promise},
     tfhe,
 };
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 pub(crate) const PASSPHRASE: &str = "limbwise version 1";
 
 /// All of this crate; the runtime has those of its rooms.
-pub(crate) const NAMES: [&str; 15] = [
+pub(crate) const NAMES: [&str; 18] = [
     "params",
     "public-key",
     "evaluation-keys",
@@ -33,6 +33,9 @@ pub(crate) const NAMES: [&str; 15] = [
     "tfhe-secret-key",
     "tfhe-secret-key-locked",
     "tfhe-ciphertext",
+    "bgv-params",
+    "bgv-ciphertext",
+    "bgv-ciphertext-seeded",
     "bridge-params",
     "to-lwe-key",
 ];
@@ -71,7 +74,9 @@ pub(crate) fn rewritten(name: &str, bytes: &[u8], dev: &Dev, params: &Params) ->
             wire::write_fresh_ciphertext(out, dev, params, &fresh)
         }
         "plaintext" => wire::write_plaintext(out, dev, params, &wire::read_plaintext(bytes, dev, params)?),
-        _ => bridge::rewritten(name, bytes, dev),
+        name if name.starts_with("bgv") => bgv::rewritten(name, bytes, dev),
+        "bridge-params" | "to-lwe-key" => bridge::rewritten(name, bytes, dev),
+        _ => tfhe::rewritten(name, bytes, dev),
     }
 }
 
@@ -139,7 +144,8 @@ fn write_those_that_are_missing() {
         wire::write_fresh_ciphertext(out(), dev, params, &fresh),
         wire::write_plaintext(out(), dev, params, &plain),
     ];
-    let files = files.map(Result::unwrap).into_iter().chain(tfhe::files(dev)).chain(bridge::files());
+    let files =
+        files.map(Result::unwrap).into_iter().chain(tfhe::files(dev)).chain(bgv::files(dev)).chain(bridge::files());
     for (name, bytes) in NAMES.iter().zip(files).filter(|(name, _)| !path(name).exists()) {
         std::fs::write(path(name), bytes).unwrap();
     }

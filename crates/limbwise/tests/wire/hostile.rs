@@ -182,7 +182,7 @@ fn messages_say_what_got_wanted_and_the_next_step() {
         [
             edited(0, b'X'),
             edited(8, 2),
-            edited(10, 14),
+            edited(10, 16),
             refused("plaintext", &fixture("ciphertext")).to_string(),
             edited(10, 5),
             edited(15, 1),
@@ -193,7 +193,7 @@ fn messages_say_what_got_wanted_and_the_next_step() {
         [
             "this is no file of limbwise: it begins with \"XIMBWISE\", wanted \"LIMBWISE\"; check the path",
             "the file has format version 2, this program reads 1: use the limbwise that wrote it, or a newer one",
-            "the file has kind 14, and there are 1 to 13: it is damaged; fetch it again",
+            "the file has kind 16, and there are 1 to 15: it is damaged; fetch it again",
             "the file holds a ciphertext, wanted a plaintext: check which file goes where (limbwise inspect names its kind)",
             "the header is damaged (its checksum differs): fetch the file again",
             "the header has 16777397 bytes, at most 1048576 are possible: the file is damaged, or holds too many keys",

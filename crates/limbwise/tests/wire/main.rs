@@ -1,6 +1,8 @@
 //! Files: what is written comes back, and nothing else passes.
 
 #[cfg(test)]
+mod bgv;
+#[cfg(test)]
 mod bridge;
 #[cfg(test)]
 mod common;

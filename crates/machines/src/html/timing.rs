@@ -67,15 +67,16 @@ pub fn sections(page: &mut Page, timed: &[Timed]) {
 fn summary(page: &mut Page, timed: &[Timed]) {
     let row = |t: &Timed| {
         let r = t.report;
-        let energy = |of: fn(&crate::report::Energy) -> f64| r.energy.as_ref().map_or("–".into(), |e| number(of(e)));
+        let energy =
+            |of: fn(&crate::report::Energy) -> Option<f64>| r.energy.as_ref().and_then(of).map_or("–".into(), number);
         let bound = r.roofline.map_or("–".into(), |roof| format!("{:?}", roof.bound).to_lowercase());
         vec![
             r.machine.clone(),
             seconds_text(r.seconds),
             r.cycles.map_or("–".into(), |c| c.to_string()),
             r.products.to_string(),
-            energy(|e| e.energy_j),
-            energy(|e| e.power_w),
+            energy(|e| Some(e.energy_j)),
+            energy(|e| Some(e.power_w)),
             energy(|e| e.area_mm2),
             energy(|e| e.edap),
             bound,

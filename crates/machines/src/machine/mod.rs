@@ -5,12 +5,14 @@ mod counts;
 mod cpu;
 mod fab;
 mod roofline;
+mod upmem;
 
 pub use ark::Ark;
 pub use counts::Counts;
 pub use cpu::Cpu;
 pub use fab::Fab;
 pub use roofline::Roofline;
+pub use upmem::{Slots, Upmem};
 
 use crate::{
     error::MachineError,
@@ -27,12 +29,13 @@ use limbwise_graph::{Graph, NodeId, Op};
 use std::borrow::Cow;
 
 /// Built-in specifications by name.
-pub(crate) const BUILT_IN: [(&str, &str); 5] = [
+pub(crate) const BUILT_IN: [(&str, &str); 6] = [
     ("ark", include_str!("../../specs/ark.toml")),
     ("counts", include_str!("../../specs/counts.toml")),
     ("cpu", include_str!("../../specs/cpu.toml")),
     ("fab", include_str!("../../specs/fab.toml")),
     ("f1-scaled", include_str!("../../specs/f1-scaled.toml")),
+    ("upmem", include_str!("../../specs/upmem.toml")),
 ];
 
 /// A machine: its units, what a node costs on them, and its memory.
@@ -169,6 +172,7 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Machine>, MachineError> {
         "counts" => Box::new(Counts::new(spec)?),
         "fab" => Box::new(Fab::new(spec)?),
         "roofline" => Box::new(Roofline::new(spec)?),
+        "upmem" => Box::new(Upmem::new(spec)?),
         _ => Box::new(Cpu::new(spec)?),
     })
 }

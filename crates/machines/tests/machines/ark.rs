@@ -129,7 +129,7 @@ fn numbers_have_the_effect_they_name() {
     assert!(faster.seconds < report(&[]).seconds);
     let energy = |o: &[(&str, &str)]| report(o).energy.unwrap();
     assert!(energy(&[("assumed.idle_share", "0")]).energy_j < energy(&[]).energy_j);
-    let more_area = energy(&[("chip.clusters", "8")]).area_mm2 - energy(&[]).area_mm2;
+    let more_area = energy(&[("chip.clusters", "8")]).area_mm2.unwrap() - energy(&[]).area_mm2.unwrap();
     assert!((more_area - (9.3 + 57.2 + 20.6 + 8.9 + 42.8)).abs() < 1e-9);
 }
 

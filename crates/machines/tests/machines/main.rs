@@ -20,3 +20,4 @@ mod reports;
 mod simfhe;
 mod specs;
 mod toy;
+mod upmem;

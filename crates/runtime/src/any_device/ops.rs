@@ -2,6 +2,7 @@
 
 use super::{AnyDevice, AnyLwe, AnyPoly, Member as _, on};
 use limbwise_cpu::Cpu;
+use limbwise_cuda::Cuda;
 use limbwise_device::{
     Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, HostRead, LweFill, LweShape, LweSwitchKey, Region, Ring,
     RingError, RingSpec, Role, Rounding, Shape, Terms,

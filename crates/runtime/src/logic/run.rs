@@ -109,12 +109,16 @@ pub fn run<L: Logic>(
     let results = program.evaluate(Evaluator::new(dev, &server), &inputs, &mut clock)?;
     clock.step(DECRYPT_STEP, 0, results.len());
     let wanted = program.clear(messages);
-    let (mut phases, mut wrong) = (Vec::new(), 0);
+    let (mut phases, mut messages, mut wrong) = (Vec::new(), Vec::new(), 0);
     for (result, wanted) in results.iter().zip(&wanted) {
         let found = client.phases(dev, result)?;
-        wrong += found.iter().zip(wanted).filter(|&(&phase, &m)| params.decode(phase) != m).count();
+        let decoded: Vec<u64> = found.iter().map(|&phase| params.decode(phase)).collect();
+        wrong += decoded.iter().zip(wanted).filter(|(got, wanted)| got != wanted).count();
         phases.extend(found);
+        messages.push(decoded);
     }
+    let mut details = plan.details.clone();
+    details.extend(program.conclude(&wanted, &messages));
     let peak = peak_memory_bytes();
     let (steps, minor_faults) = clock.finish();
     let seconds = evaluation_seconds(&steps);
@@ -142,6 +146,6 @@ pub fn run<L: Logic>(
         peak_memory_bytes: PeakMemory { measured: peak, predicted: plan.peak_memory_bytes.predicted },
         minor_faults,
         seconds_predicted: plan.seconds_predicted,
-        details: plan.details.clone(),
+        details,
     })
 }

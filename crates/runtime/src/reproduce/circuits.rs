@@ -214,8 +214,8 @@ mod tests {
             bootstrapping(&large, With::Both, HalvesAt::Turns, Products::None).unwrap(),
             bootstrapping(&small, With::MultiHop, HalvesAt::Once, Products::EachLevel).unwrap(),
         ];
-        // The machine that counts has no time, so nothing to check.
-        for name in limbwise_machines::names().into_iter().filter(|&name| name != "counts") {
+        // The machine that counts has no time, so nothing to check; that with memory on DPUs has a check of its own.
+        for name in limbwise_machines::names().into_iter().filter(|&name| !["counts", "upmem"].contains(&name)) {
             let spec = Spec::load(name).unwrap();
             let spec =
                 if spec.has("policy.words") { spec.with_overrides(&[("words", "split")]).unwrap() } else { spec };

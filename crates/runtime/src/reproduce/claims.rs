@@ -1,5 +1,6 @@
 //! Claims: what a paper says, what is measured here, how far apart they are.
 
+use super::experiments::Experiment;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt};
 
@@ -30,13 +31,32 @@ struct Claim {
     digits: usize,
     /// Circuit and published number.
     paper: BTreeMap<String, f64>,
+    /// Whether a number of the machine was made from this one, so that agreeing says nothing.
+    #[serde(default)]
+    calibrated: bool,
     #[serde(default)]
     why: String,
 }
 
 /// What claims are of, in the order of the table.
-const CIRCUITS: [&str; 10] =
-    ["Add", "Mult", "Rescale", "Rotate", "HRot", "H-IDFT", "H-DFT", "bootstrap", "training", "polynomial"];
+const CIRCUITS: [&str; 16] = [
+    "Add",
+    "Mult",
+    "Rescale",
+    "Rotate",
+    "HRot",
+    "H-IDFT",
+    "H-DFT",
+    "bootstrap",
+    "training",
+    "polynomial",
+    "mul32",
+    "mul64",
+    "ntt-2048",
+    "ntt-4096",
+    "all",
+    "capacity",
+];
 
 /// A system beside the reproduced one, as its paper or another quotes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,6 +103,9 @@ pub enum Verdict {
     /// Further off.
     #[serde(rename = "miss")]
     Miss,
+    /// The machine's numbers were made from it.
+    #[serde(rename = "calibrated")]
+    Calibrated,
     /// Nothing here can tell.
     #[serde(rename = "not derivable")]
     NotDerivable,
@@ -97,8 +120,20 @@ impl Verdict {
             Self::Within10 => "within 10 %",
             Self::Within25 => "within 25 %",
             Self::Miss => "miss",
+            Self::Calibrated => "calibrated",
             Self::NotDerivable => "not derivable",
         }
+    }
+
+    /// All, the best first.
+    pub(super) const ALL: [Self; 6] =
+        [Self::Exact, Self::Within10, Self::Within25, Self::Miss, Self::Calibrated, Self::NotDerivable];
+
+    /// How many of some rows fare how, in words; "calibrated" where there are any.
+    pub(super) fn counts(rows: &[Row]) -> String {
+        let count = |v: &Self| (*v, rows.iter().filter(|row| row.verdict == *v).count());
+        let said = Self::ALL.iter().map(count).filter(|(v, count)| *v != Self::Calibrated || *count > 0);
+        said.map(|(v, count)| format!("{count} {}", v.text())).collect::<Vec<_>>().join(", ")
     }
 
     fn of(paper: f64, model: f64, digits: usize) -> Self {
@@ -157,6 +192,9 @@ pub struct Reproduction {
     /// One program with options of the paper, alone and together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<Choice>,
+    /// Experiments of the paper, repeated.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub experiments: Vec<Experiment>,
 }
 
 /// What an option changes.
@@ -211,7 +249,11 @@ pub(super) fn compare(claims: &str, systems: Option<&str>, measures: &Measures) 
             paper,
             model,
             error: model.map(|m| m / paper - 1.0),
-            verdict: model.map_or(Verdict::NotDerivable, |m| Verdict::of(paper, m, claim.digits)),
+            verdict: match model {
+                None => Verdict::NotDerivable,
+                Some(_) if claim.calibrated => Verdict::Calibrated,
+                Some(m) => Verdict::of(paper, m, claim.digits),
+            },
             why: claim.why.clone(),
             digits: claim.digits,
         }
@@ -221,7 +263,7 @@ pub(super) fn compare(claims: &str, systems: Option<&str>, measures: &Measures) 
     let rows: Vec<Row> = claims.claim.iter().flat_map(published).collect();
     let published: usize = claims.claim.iter().map(|c| c.paper.len()).sum();
     assert_eq!(rows.len(), published, "a claim is of no known circuit");
-    Reproduction { rows, source: claims.source, about: claims.about, systems, choices: Vec::new() }
+    Reproduction { rows, source: claims.source, about: claims.about, systems, choices: vec![], experiments: vec![] }
 }
 
 impl fmt::Display for Reproduction {
@@ -253,10 +295,9 @@ impl fmt::Display for Reproduction {
             );
             writeln!(f, "{}", line.trim_end())?;
         }
-        let counts = [Verdict::Exact, Verdict::Within10, Verdict::Within25, Verdict::Miss, Verdict::NotDerivable];
-        let count = |v: Verdict| format!("{} {}", self.rows.iter().filter(|r| r.verdict == v).count(), v.text());
-        writeln!(f, "\n{} claims: {}", self.rows.len(), counts.map(count).join(", "))?;
+        writeln!(f, "\n{} claims: {}", self.rows.len(), Verdict::counts(&self.rows))?;
         self.write_choices(f)?;
+        self.experiments.iter().try_for_each(|experiment| experiment.fmt(f))?;
         if self.systems.is_empty() {
             return Ok(());
         }

@@ -1,6 +1,9 @@
 //! A reproduction as an HTML page: the table of errors, misses included.
 
-use super::claims::{Choice, Reproduction, Row, Verdict};
+use super::{
+    claims::{Choice, Reproduction, Row, Verdict},
+    experiments::Setting,
+};
 use limbwise_machines::html::{
     Page,
     page::{Column, number},
@@ -13,9 +16,7 @@ impl Reproduction {
     pub fn page(&self) -> Page {
         let mut page = Page::new(&format!("[{}], reproduced", self.source), &self.about);
         page.section("Paper and model");
-        let verdicts = [Verdict::Exact, Verdict::Within10, Verdict::Within25, Verdict::Miss, Verdict::NotDerivable];
-        let count = |v: Verdict| format!("{} {}", self.rows.iter().filter(|row| row.verdict == v).count(), v.text());
-        page.text(&format!("{} claims: {}.", self.rows.len(), verdicts.map(count).join(", ")));
+        page.text(&format!("{} claims: {}.", self.rows.len(), Verdict::counts(&self.rows)));
         let row = |r: &Row| {
             let what = if r.unit.is_empty() { r.what.clone() } else { format!("{}, {}", r.what, r.unit) };
             let model = r.model.map_or("–".into(), number);
@@ -44,6 +45,15 @@ impl Reproduction {
             let heading: Vec<_> =
                 [("option", Column::Text), ("here", Column::Text)].into_iter().chain(numbers).collect();
             page.table(&heading, &self.choices.iter().map(row).collect::<Vec<_>>());
+        }
+        for experiment in &self.experiments {
+            page.section(&format!("Experiment: {}", experiment.name));
+            page.text(&experiment.about);
+            let columns = experiment.columns.iter().map(|column| (column.as_str(), Column::Number));
+            let heading: Vec<_> = [("", Column::Text)].into_iter().chain(columns).collect();
+            let row =
+                |s: &Setting| [s.setting.clone()].into_iter().chain(s.values.iter().map(|&x| number(x))).collect();
+            page.table(&heading, &experiment.rows.iter().map(row).collect::<Vec<_>>());
         }
         page
     }

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test binary")]
 
 use limbwise_machines::Spec;
-use limbwise_runtime::reproduce::{Reproduction, Row, Verdict, ark, fab, mad};
+use limbwise_runtime::reproduce::{Reproduction, Row, Verdict, ark, dramatic, fab, mad};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -49,6 +49,33 @@ fn mads_numbers_beside_ours() {
     golden("mad", &mad(&Spec::load("fab").unwrap()).unwrap().to_string());
 }
 
+#[test]
+fn dramatics_numbers_beside_ours() {
+    golden("dramatic", &dramatic(&Spec::load("upmem").unwrap(), None).unwrap().to_string());
+}
+
+/// What was calibrated says so, and nothing else hangs on the calibrated numbers but transfers.
+#[test]
+fn calibration_is_no_prediction() {
+    let spec = Spec::load("upmem").unwrap();
+    let reproduced = |changes: &[(&str, &str)]| dramatic(&spec.with_overrides(changes).unwrap(), None).unwrap();
+    let (usual, faster) = (reproduced(&[]), reproduced(&[("to_gb_s", "2.5"), ("from_gb_s", "1.2")]));
+    let calibrated: Vec<&str> =
+        usual.rows.iter().filter(|r| r.verdict == Verdict::Calibrated).map(|r| r.id.as_str()).collect();
+    assert_eq!(calibrated, ["D4", "D4"]);
+    let moved = |what: &str| {
+        let model = |r: &Reproduction| r.rows.iter().find(|row| row.what.contains(what)).unwrap().model.unwrap();
+        model(&usual) != model(&faster)
+    };
+    assert!(moved("NTT, sending over compute") && moved("2 to 8 ranks") && moved("the same, transfers"));
+    assert!(
+        !moved("NTT of one ciphertext, compute") && !moved("sub-polynomials") && !moved("NTT, sending, preset prim")
+    );
+    let cheap = reproduced(&[("mul32_cycles", "1"), ("mul64_cycles", "1"), ("inline_mul", "true")]);
+    let compute = |r: &Reproduction| r.rows.iter().find(|row| row.what.contains("one ciphertext")).unwrap().model;
+    assert!(compute(&cheap) < compute(&usual));
+}
+
 /// A fifth more of a number that the paper does not vary changes what is reported.
 #[test]
 fn the_report_hangs_on_the_machines_numbers() {
@@ -67,7 +94,7 @@ fn the_report_hangs_on_the_machines_numbers() {
 /// Published results stand where no model can read them.
 #[test]
 fn no_model_contains_a_published_result() {
-    let claims = ["ark", "fab", "mad"].map(|name| -> toml::Table {
+    let claims = ["ark", "fab", "mad", "dramatic"].map(|name| -> toml::Table {
         let path = repository(&format!("crates/runtime/claims/{name}.toml"));
         toml::from_str(&fs::read_to_string(path).unwrap()).unwrap()
     });
@@ -108,6 +135,7 @@ fn verdicts_are_what_they_say() {
             Verdict::Within10 => assert!(off <= Some(0.1), "{row:?}"),
             Verdict::Within25 => assert!(off > Some(0.1) && off <= Some(0.25), "{row:?}"),
             Verdict::Miss => assert!(off > Some(0.25), "{row:?}"),
+            Verdict::Calibrated => assert!(off.is_some() && !row.why.is_empty(), "{row:?}"),
             Verdict::NotDerivable => assert!(off.is_none() && !row.why.is_empty(), "{row:?}"),
         }
     }

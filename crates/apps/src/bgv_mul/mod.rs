@@ -1,0 +1,143 @@
+//! Products of many BGV ciphertexts, with the transforms before and after: what processing in memory is measured by.
+
+use crate::{
+    modular::{Integers, Messages, Modular},
+    program::{Details, Observer},
+};
+use limbwise::{
+    Result,
+    bgv::{Auto, BgvParams, Ciphertext, Modulus},
+    rlwe::operations,
+};
+use limbwise_device::{Device, Domain};
+use serde_json::json;
+
+/// Most products of a batch.
+pub const MOST_CIPHERTEXTS: usize = 1 << 20;
+
+/// Which part of the whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Step {
+    /// Transforms of one operand.
+    Ntt,
+    /// Products of transformed operands.
+    Multiply,
+    /// Transforms of ciphertexts back.
+    Intt,
+    /// Both operands transformed, multiplied, the three polynomials of each product transformed back.
+    #[default]
+    All,
+}
+
+impl Step {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ntt => "ntt",
+            Self::Multiply => "multiply",
+            Self::Intt => "intt",
+            Self::All => "all",
+        }
+    }
+}
+
+/// The workload.
+#[derive(Clone, Debug)]
+pub struct BgvMul {
+    params: BgvParams,
+    ciphertexts: usize,
+    level: usize,
+    step: Step,
+}
+
+impl BgvMul {
+    /// So many ciphertexts, 1 to [`MOST_CIPHERTEXTS`] (pairs of them where there are products), at a level of the set.
+    ///
+    /// # Panics
+    /// If the number or the level is not in its range.
+    #[must_use]
+    pub fn new(params: &BgvParams, ciphertexts: usize, level: usize, step: Step) -> Self {
+        assert!((1..=MOST_CIPHERTEXTS).contains(&ciphertexts), "1 to {MOST_CIPHERTEXTS} ciphertexts");
+        assert!(level <= params.top_level(), "a level that the set has");
+        Self { params: params.clone(), ciphertexts, level, step }
+    }
+
+    fn is_product(&self) -> bool {
+        matches!(self.step, Step::Multiply | Step::All)
+    }
+}
+
+/// All polynomials of a ciphertext transformed.
+fn each<D: Device>(a: &Ciphertext<D>, transform: impl Fn(D::Poly) -> D::Poly) -> Ciphertext<D> {
+    Ciphertext { parts: a.parts.iter().cloned().map(transform).collect(), ..*a }
+}
+
+impl Modular for BgvMul {
+    fn name(&self) -> &'static str {
+        "bgv-mul"
+    }
+
+    fn params(&self) -> &BgvParams {
+        &self.params
+    }
+
+    fn inputs(&self) -> Vec<Integers> {
+        let domain = if matches!(self.step, Step::Ntt | Step::All) { Domain::Coeff } else { Domain::Eval };
+        let input = |name: &str| Integers { name: name.into(), batch: self.ciphertexts, level: self.level, domain };
+        if self.is_product() { vec![input("left"), input("right")] } else { vec![input("ciphertexts")] }
+    }
+
+    /// Products are taken without asking whether they may be read: the set of 27 bits cannot hold one.
+    fn evaluate<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        inputs: &[Ciphertext<D>],
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Ciphertext<D>>> {
+        let dev = auto.eval.device();
+        let mut done = inputs.to_vec();
+        if matches!(self.step, Step::Ntt | Step::All) {
+            observer.step("ntt", 0, 1);
+            let _region = dev.region("ntt", 0);
+            done = done.iter().map(|c| each(c, |p| dev.ntt(p))).collect();
+        }
+        if let (true, [a, b]) = (self.is_product(), &done[..]) {
+            observer.step("multiply", 0, 1);
+            let parts = operations::product(dev, [&a.parts[0], &a.parts[1]], [&b.parts[0], &b.parts[1]]);
+            let factor = self.params.t().mul(a.factor, b.factor);
+            done = vec![Ciphertext { parts, level: a.level, factor, noise: a.noise.product(b.noise) }];
+        }
+        if matches!(self.step, Step::Intt | Step::All) {
+            observer.step("intt", 0, 1);
+            let _region = dev.region("intt", 0);
+            done = done.iter().map(|c| each(c, |p| dev.intt(p))).collect();
+        }
+        Ok(done)
+    }
+
+    fn clear(&self, inputs: &[Messages]) -> Vec<Messages> {
+        let t = self.params.t();
+        match inputs {
+            [left, right] => {
+                let product = |(&x, &y): (&i64, &i64)| t.centred(t.mul(t.from_i64(x), t.from_i64(y)));
+                let message = |(a, b): (&Vec<i64>, &Vec<i64>)| a.iter().zip(b).map(product).collect();
+                vec![left.iter().zip(right).map(message).collect()]
+            }
+            _ => inputs.to_vec(),
+        }
+    }
+
+    fn phases(&self, q: Modulus, inputs: &[Vec<u64>]) -> Option<Vec<Vec<u64>>> {
+        Some(match inputs {
+            [left, right] => vec![left.iter().zip(right).map(|(&x, &y)| q.mul(x, y)).collect()],
+            _ => inputs.to_vec(),
+        })
+    }
+
+    fn details(&self) -> Details {
+        let limbs = self.params.rlwe().limbs(self.level);
+        let details = json!({ "ciphertexts": self.ciphertexts, "limbs_used": limbs, "step": self.step.name() });
+        details.as_object().cloned().unwrap_or_default()
+    }
+}

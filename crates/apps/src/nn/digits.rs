@@ -1,0 +1,45 @@
+//! Handwritten digits as bits.
+
+use super::network::{NnError, SIDE};
+use crate::data::idx::Images;
+
+/// Bytes of a shipped digit: its label, then a bit a pixel, row by row, the first in the lowest bit.
+const RECORD: usize = 1 + SIDE * SIDE / 8;
+
+/// Images of one bit a pixel with their labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Digits {
+    /// Bits of each image, row by row.
+    pub images: Vec<Vec<u64>>,
+    /// Digits.
+    pub labels: Vec<u8>,
+}
+
+impl Digits {
+    /// Grey images: a pixel is 1 from half of white on.
+    ///
+    /// # Errors
+    /// [`NnError::Image`] for another size than 28×28.
+    pub fn new(images: &Images) -> Result<Self, NnError> {
+        if let Some(at) = images.pixels.iter().position(|image| image.len() != SIDE * SIDE) {
+            return Err(NnError::Image { at: at + 1, got: images.pixels[at].len() });
+        }
+        let bits = |image: &Vec<f64>| image.iter().map(|&p| u64::from(p > 0.5)).collect();
+        Ok(Self { images: images.pixels.iter().map(bits).collect(), labels: images.labels.clone() })
+    }
+
+    /// The first of the shipped images, which are MNIST's test images from number 8000 on: none was learned.
+    ///
+    /// # Errors
+    /// [`NnError::Images`] for more than there are.
+    pub fn shipped(count: usize) -> Result<Self, NnError> {
+        let records = include_bytes!("../../data/mnist_sample.bits").chunks_exact(RECORD);
+        if count > records.len() {
+            return Err(NnError::Images(count));
+        }
+        let bit = |bits: &[u8], p: usize| u64::from(bits[p / 8] >> (p % 8) & 1);
+        let image = |record: &[u8]| (0..SIDE * SIDE).map(|p| bit(&record[1..], p)).collect();
+        let records = records.take(count);
+        Ok(Self { images: records.clone().map(image).collect(), labels: records.map(|r| r[0]).collect() })
+    }
+}

@@ -1,0 +1,115 @@
+use super::*;
+use crate::nn::network::{KERNEL, KERNELS, WIDTH};
+use limbwise::{
+    params::{Insecure, PrimeChoice},
+    tfhe::{ClientKey, GadgetLiteral, ServerKey, TfheLiteral, preset},
+};
+use limbwise_cpu::Cpu;
+use limbwise_math::sampling::Seed;
+
+/// Few steps for speed.
+fn small() -> TfheParams {
+    let literal = TfheLiteral {
+        log_n: 10,
+        masks: 1,
+        prime: PrimeChoice::Bits(48),
+        glwe_sigma: 3.2,
+        lwe_dimension: 20,
+        log_lwe_modulus: 32,
+        lwe_sigma: 3.2,
+        bootstrap: GadgetLiteral { base_log: 16, levels: 2 },
+        key_switch: GadgetLiteral { base_log: 4, levels: 5 },
+        message_bits: 4,
+        norm: 5.0,
+        log2_failure: -40.0,
+        insecure: Some(Insecure { reason: "a test of correctness".into() }),
+    };
+    TfheParams::new(&literal).unwrap()
+}
+
+/// A neuron with inputs and weights of some pattern.
+fn neuron(seed: usize, inputs: usize) -> Neuron {
+    let weight = |i: usize| if (seed + i).is_multiple_of(3) { -1 } else { 1 };
+    let inputs = (0..9).map(|i| ((seed * 31 + i * 17) % inputs, weight(i))).collect();
+    Neuron { bias: i32::try_from(seed % 5).unwrap() - 3, inputs }
+}
+
+fn network(layers: usize) -> Network {
+    let hidden = |layer: usize| {
+        let inputs = if layer == 0 { KERNELS * PLACES[0] * PLACES[1] } else { WIDTH };
+        (0..WIDTH).map(|i| neuron(layer * WIDTH + i, inputs)).collect()
+    };
+    Network {
+        kernels: (0..KERNELS).map(|i| neuron(i, KERNEL[0] * KERNEL[1])).collect(),
+        hidden: (0..layers - 2).map(hidden).collect(),
+        parts: (0..PARTS * CLASSES).map(|i| Neuron { bias: 0, ..neuron(7 * i, WIDTH) }).collect(),
+        judged: (0, 0),
+    }
+}
+
+#[test]
+fn encrypted_sums_are_the_twins() {
+    let (dev, params) = (Cpu::builder().threads(2).open().unwrap(), small());
+    let program = Nn::new(&params, network(4), Digits::shipped(2).unwrap()).unwrap();
+    let client = ClientKey::from_seed(&params, Seed([3; 32]));
+    let server = ServerKey::new(&dev, &client.bootstrap_keys(&dev));
+    let messages = program.samples(0);
+    let input = client.encrypt(&dev, &messages[0]).unwrap().at_most(1).unwrap();
+    let results = program.evaluate(Evaluator::new(&dev, &server), &[input], &mut ()).unwrap();
+    let phases = client.phases(&dev, &results[0]).unwrap();
+    let found: Vec<u64> = phases.iter().map(|&phase| params.decode(phase)).collect();
+    let clear = program.clear(&messages);
+    assert_eq!(found, clear[0]);
+    assert!(clear[0].iter().any(|&m| m > 15) && clear[0].iter().any(|&m| m < 15), "sums of both signs occur");
+    assert_eq!(program.conclude(&clear, &[found])["classes"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn shipped_networks_know_the_shipped_digits() {
+    for (layers, least) in [(20, 17), (50, 16), (100, 14)] {
+        let digits = Digits::shipped(20).unwrap();
+        let network = Network::shipped(layers).unwrap();
+        assert_eq!((network.hidden.len() + 2, network.neurons()), (layers, 840 + 92 * (layers - 2)));
+        let right = digits.images.iter().zip(&digits.labels).filter(|(i, l)| class(&network.sums(i)) == **l).count();
+        assert!(right >= least, "{layers} layers: {right} of 20");
+        // A layer that passes on what it gets would be no layer: most neurons look at others.
+        let alone = network.hidden.iter().flatten().filter(|neuron| neuron.inputs.len() < 2).count();
+        assert!(alone * 2 < network.neurons(), "{layers} layers: {alone} neurons of one input or none");
+    }
+}
+
+#[test]
+fn parameters_that_do_not_hold_the_sums_are_refused() {
+    let with = |name: &str| {
+        let params = TfheParams::new(&preset(name).unwrap()).unwrap();
+        Nn::new(&params, Network::shipped(20).unwrap(), Digits::shipped(1).unwrap()).map(drop)
+    };
+    for name in ["2-2-p64", "2-2-p128", "strix-III", "strix-III-32", "strix-IV", "fhex-II", "fhex-II-32"] {
+        assert_eq!(with(name), Ok(()), "{name}");
+    }
+    for (name, bits) in [("bool-p128", 2), ("strix-I", 1), ("strix-II", 2), ("strix-IV-32", 2), ("fhex-I", 1)] {
+        assert_eq!(with(name), Err(NnError::Space(bits)), "{name}");
+    }
+    assert_eq!(Digits::shipped(21).unwrap_err(), NnError::Images(21));
+}
+
+#[test]
+fn files_that_are_no_networks_are_refused() {
+    let mut bytes = include_bytes!("../../data/nn20_mnist.nn").to_vec();
+    let says = |bytes: &[u8], wanted: &str| {
+        let got = Network::read(bytes).unwrap_err().to_string();
+        assert!(got.contains(wanted), "{got:?} should say {wanted:?}");
+    };
+    says(&bytes[..bytes.len() - 1], "ends too early");
+    says(&[&bytes[..], &[0]].concat(), "1 bytes after its end");
+    says(b"LWNN\x02", "does not start with");
+    bytes[5] = 101;
+    says(&bytes, "101 layers");
+    bytes[5] = 20;
+    bytes[12..14].copy_from_slice(&0x3ffu16.to_le_bytes());
+    says(&bytes, "input 1023 with weight 0");
+    // The first kernel's bias moves its sums.
+    let mut bytes = include_bytes!("../../data/nn20_mnist.nn").to_vec();
+    bytes[10] = 100;
+    says(&bytes, "neuron 0 of layer 0 sums to");
+}

@@ -1,0 +1,189 @@
+//! Tables from files: CSV (comma, semicolon or tab, a header), TPC-H's `.tbl`, Parquet. Bytes from outside are hostile: every
+//! file is read to a bound, and what is wrong in it is named.
+
+use super::{
+    error::QueryError,
+    question::MOST_ROWS,
+    table::{Column, Kind, Table},
+    tpch,
+};
+use crate::data::{
+    DataError,
+    dataset::{io_error, open_plain, starts_with},
+};
+use parquet::{
+    file::reader::{FileReader as _, SerializedFileReader},
+    record::Field as Cell,
+};
+use std::{io::Read as _, path::Path};
+
+/// Longest text of a table.
+const MOST_BYTES: u64 = 1 << 30;
+/// Most columns.
+const MOST_COLUMNS: usize = 4096;
+/// First bytes of a Parquet file.
+const PARQUET: &[u8] = b"PAR1";
+
+fn format(path: &Path, got: impl Into<String>, wanted: &str, next: &str) -> QueryError {
+    DataError::Format { path: path.to_owned(), got: got.into(), wanted: wanted.into(), next: next.into() }.into()
+}
+
+/// The first rows of a table: Parquet by its first bytes, `.tbl` by the name, else a table of text with a header.
+///
+/// # Errors
+/// A file that is absent, ragged, empty, or of another format.
+pub fn load(path: &Path, rows: Option<usize>) -> Result<Table, QueryError> {
+    // One more than there may be, so that too many are told from enough.
+    let most = rows.unwrap_or(MOST_ROWS + 1);
+    let table = match starts_with(path, PARQUET)? {
+        true => parquet(path, most)?,
+        false => {
+            let (file, _) = open_plain(path)?;
+            let mut bytes = Vec::new();
+            file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|e| io_error(path, e))?;
+            let is_tbl = path.extension().is_some_and(|e| e == "tbl");
+            text(path, &bytes, if is_tbl { Some(&tpch::COLUMNS) } else { None }, most)?
+        }
+    };
+    if table.rows == 0 {
+        return Err(DataError::Empty { path: path.to_owned() }.into());
+    }
+    Ok(table)
+}
+
+/// A table of text: of `|` with the names of TPC-H's columns, or with a header.
+pub(super) fn text(path: &Path, bytes: &[u8], names: Option<&[&str]>, most: usize) -> Result<Table, QueryError> {
+    let first = bytes.split(|&b| b == b'\n').next().unwrap_or_default();
+    let delimiter = match names {
+        Some(_) => b'|',
+        None => [b'\t', b';', b','].into_iter().find(|d| first.contains(d)).unwrap_or(b','),
+    };
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .has_headers(names.is_none())
+        .trim(csv::Trim::All)
+        .quoting(names.is_none())
+        .flexible(true)
+        .from_reader(bytes);
+    let wrong = |e: csv::Error| format(path, e.to_string(), "a text table in UTF-8", "check its quotes and delimiters");
+    let names: Vec<String> = match names {
+        Some(names) => names.iter().map(|&name| name.to_owned()).collect(),
+        None => {
+            reader.headers().map_err(wrong)?.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect()
+        }
+    };
+    if names.len() > MOST_COLUMNS {
+        return Err(format(path, format!("{} columns", names.len()), "at most 4096", "is it the right file?"));
+    }
+    let mut cells: Vec<Vec<String>> = vec![Vec::new(); names.len()];
+    for record in reader.records().take(most) {
+        let record = record.map_err(wrong)?;
+        // TPC-H's rows end with a delimiter.
+        let got =
+            if delimiter == b'|' && record.iter().next_back() == Some("") { record.len() - 1 } else { record.len() };
+        if got != names.len() {
+            let line = record.position().map_or(0, csv::Position::line);
+            return Err(DataError::Ragged { path: path.to_owned(), line, got, wanted: names.len() }.into());
+        }
+        cells.iter_mut().zip(&record).for_each(|(column, cell)| column.push(cell.to_owned()));
+    }
+    Ok(of_cells(&names, &cells))
+}
+
+fn of_cells(names: &[String], cells: &[Vec<String>]) -> Table {
+    let column = |(name, cells): (&String, &Vec<String>)| {
+        Column::of_cells(name, &cells.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let rows = cells.first().map_or(0, Vec::len);
+    Table { name: None, columns: names.iter().zip(cells).map(column).collect(), rows }
+}
+
+/// A Parquet file, uncompressed or with Snappy. Its cells go the way of a text's: as they are written.
+fn parquet(path: &Path, most: usize) -> Result<Table, QueryError> {
+    let wrong = |e: parquet::errors::ParquetError| {
+        format(path, e.to_string(), "a Parquet file, uncompressed or with Snappy", "write it so, or as CSV")
+    };
+    let (file, _) = open_plain(path)?;
+    let reader = SerializedFileReader::new(file).map_err(wrong)?;
+    let schema = reader.metadata().file_metadata().schema();
+    let names: Vec<String> = schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
+    if names.is_empty() || names.len() > MOST_COLUMNS {
+        return Err(format(path, format!("{} columns", names.len()), "1 to 4096", "is it the right file?"));
+    }
+    let mut cells: Vec<Vec<String>> = vec![Vec::new(); names.len()];
+    for row in reader.get_row_iter(None).map_err(wrong)?.take(most) {
+        let row = row.map_err(wrong)?;
+        cells.iter_mut().zip(row.get_column_iter()).for_each(|(column, (_, cell))| column.push(written(cell)));
+    }
+    Ok(of_cells(&names, &cells))
+}
+
+/// A cell as it would stand in a text. A float is written by its shortest digits: 0.1 is 0.1.
+fn written(cell: &Cell) -> String {
+    match cell {
+        Cell::Str(text) => text.clone(),
+        Cell::Date(day) => Kind::Date.show((*day).into()),
+        Cell::Float(x) => x.to_string(),
+        Cell::Double(x) => x.to_string(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::{
+        data_type::Int32Type, data_type::Int64Type, file::writer::SerializedFileWriter,
+        schema::parser::parse_message_type,
+    };
+    use std::{path::PathBuf, sync::Arc};
+
+    fn read(text_of: &str, names: Option<&[&str]>) -> Result<Table, QueryError> {
+        text(Path::new("t.csv"), text_of.as_bytes(), names, 10)
+    }
+
+    #[test]
+    fn text_tables() {
+        let table = read("a;b;c\n1;0.5;x\n2; 1.25;y\n", None).unwrap();
+        assert_eq!(table.column("B").unwrap(), ("b", Kind::Number(2), &[50, 125][..]));
+        assert_eq!(table.rows, 2);
+        let table = read("1|1994-01-01|\n2|1994-01-02|\n", Some(&["k", "d"])).unwrap();
+        assert_eq!(table.column("d").unwrap(), ("d", Kind::Date, &[8766, 8767][..]));
+        let error = read("a,b\n1,2\n3\n", None).unwrap_err().to_string();
+        assert!(error.contains("line 3: 1 columns, but the first row has 2"), "{error}");
+        assert!(text(Path::new("t.csv"), b"a,b\n1,\xff\n", None, 10).unwrap_err().to_string().contains("UTF-8"));
+        assert_eq!(text(Path::new("t.csv"), b"a\n1\n2\n3\n", None, 2).unwrap().rows, 2);
+    }
+
+    fn written_to(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("limbwise-{}-{name}", std::process::id()));
+        let schema = "message t { REQUIRED INT32 day (DATE); REQUIRED INT64 price (DECIMAL(12, 2)); }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let file = std::fs::File::create(&path).unwrap();
+        let mut writer = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int32Type>().write_batch(&[8766, 9131, 0], None, None).unwrap();
+        column.close().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(&[2_116_823, -5, 100], None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        path
+    }
+
+    #[test]
+    fn parquet_tables() {
+        let path = written_to("q.parquet");
+        let table = load(&path, Some(2)).unwrap();
+        assert_eq!(table.column("day").unwrap(), ("day", Kind::Date, &[8766, 9131][..]));
+        assert_eq!(table.column("price").unwrap(), ("price", Kind::Number(2), &[2_116_823, -5][..]));
+        let bytes = std::fs::read(&path).unwrap();
+        for cut in [8, bytes.len() / 2, bytes.len() - 1] {
+            std::fs::write(&path, &bytes[..cut]).unwrap();
+            assert!(load(&path, None).unwrap_err().to_string().contains("a Parquet file"), "{cut}");
+        }
+        std::fs::remove_file(path).unwrap();
+    }
+}

@@ -1,0 +1,356 @@
+//! A statement with its names looked up: which range each column must lie in, and what is summed.
+//!
+//! What both sides know of a query is its text, the number of rows, and for each column its kind and its domain: the
+//! values that it may have, which decide the number of encrypted digits.
+
+use super::{
+    error::QueryError,
+    sql::{Aggregate, Comparison, Condition, Constant, Statement},
+    table::{Kind, Table},
+};
+use serde::Serialize;
+
+/// Most rows of a query: slots of the largest ring.
+pub const MOST_ROWS: usize = 1 << 16;
+/// Most bits of a compared column.
+pub const MOST_BITS: u32 = 40;
+/// Largest number of a sum's factor: below 2^53, where floats count.
+const MOST_FACTOR: i64 = 1 << 50;
+/// Most factors of a product: each takes a level.
+const MOST_FACTORS: usize = 4;
+
+/// What both sides know of a column.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    #[serde(skip)]
+    pub kind: Kind,
+    /// The least value it may have, in units of its last digit, or days.
+    pub low: i64,
+    /// The largest.
+    pub high: i64,
+}
+
+impl Field {
+    /// Bits that tell its values apart.
+    #[must_use]
+    pub fn bits(&self) -> u32 {
+        64 - self.high.abs_diff(self.low).leading_zeros()
+    }
+}
+
+/// A domain that somebody declared, in place of least and largest value of the column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Domain {
+    /// The column.
+    pub column: String,
+    /// As they were written.
+    pub ends: [String; 2],
+}
+
+impl std::str::FromStr for Domain {
+    type Err = QueryError;
+
+    /// `COLUMN=LOW..HIGH`.
+    fn from_str(text: &str) -> Result<Self, QueryError> {
+        let wrong = || QueryError::Domain { text: text.to_owned(), problem: "not of that form".into() };
+        let (column, ends) = text.split_once('=').ok_or_else(wrong)?;
+        let (low, high) = ends.split_once("..").ok_or_else(wrong)?;
+        Ok(Self { column: column.into(), ends: [low.into(), high.into()] })
+    }
+}
+
+/// A column that must lie in a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The column.
+    pub field: Field,
+    /// Least value that passes.
+    pub low: i64,
+    /// Largest value that passes.
+    pub high: i64,
+}
+
+/// A factor of the sum: `constant ± column`, in units of its last digit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// The column.
+    pub field: Field,
+    /// What the column is added to, or subtracted from.
+    pub constant: i64,
+    /// −1 where it is subtracted, else 1.
+    pub sign: i64,
+    /// Digits behind the point of the units.
+    pub digits: u32,
+}
+
+impl Term {
+    /// Its value for a value of the column, whose units may be larger.
+    #[must_use]
+    pub fn value(&self, cell: i64) -> i64 {
+        self.constant + self.sign * cell * self.finer()
+    }
+
+    /// Units of the term in one of the column.
+    #[must_use]
+    pub fn finer(&self) -> i64 {
+        let Kind::Number(own) = self.field.kind else { return 1 };
+        10i64.pow(self.digits - own)
+    }
+
+    /// Largest size it may have.
+    #[must_use]
+    pub fn bound(&self) -> i64 {
+        [self.field.low, self.field.high].map(|cell| self.value(cell).abs()).into_iter().max().unwrap_or(1).max(1)
+    }
+}
+
+/// A question about one table, as both sides know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// Its text.
+    pub sql: String,
+    /// Rows of the table.
+    pub rows: usize,
+    /// What a row must pass: at least one range, each excluding something.
+    pub ranges: Vec<Range>,
+    /// Factors of what is summed; none for a count.
+    pub terms: Vec<Term>,
+}
+
+impl Question {
+    /// Looks a statement's names up in a table; domains are least and largest values where nobody declared them.
+    ///
+    /// # Errors
+    /// [`QueryError`]: unknown or unfit columns and constants, values outside their domain, too many of anything.
+    pub fn new(statement: &Statement, table: &Table, domains: &[Domain]) -> Result<Self, QueryError> {
+        if let Some(wanted) = table.name.as_ref().filter(|name| !name.eq_ignore_ascii_case(&statement.table)) {
+            return Err(QueryError::OtherTable { got: statement.table.clone(), wanted: wanted.clone() });
+        }
+        if !(1..=MOST_ROWS).contains(&table.rows) {
+            return Err(QueryError::Rows { rows: table.rows, most: MOST_ROWS });
+        }
+        for domain in domains {
+            table.column(&domain.column)?;
+        }
+        let mut ranges: Vec<Range> = Vec::new();
+        for condition in &statement.conditions {
+            let field = field(table, &condition.column, domains)?;
+            let (low, high) = passing(condition, &field)?;
+            match ranges.iter_mut().find(|r| r.field == field) {
+                Some(range) => (range.low, range.high) = (range.low.max(low), range.high.min(high)),
+                None => ranges.push(Range { low: low.max(field.low), high: high.min(field.high), field }),
+            }
+        }
+        if let Some(Range { field, .. }) = ranges.iter().find(|r| r.low > r.high) {
+            let [low, high] = [field.low, field.high].map(|end| field.kind.show(end));
+            return Err(QueryError::NoRow { name: field.name.clone(), low, high });
+        }
+        ranges.retain(|r| r.low > r.field.low || r.high < r.field.high);
+        if ranges.is_empty() {
+            return Err(QueryError::EveryRow);
+        }
+        let terms = match &statement.aggregate {
+            Aggregate::Count => Vec::new(),
+            Aggregate::Sum(factors) if factors.len() > MOST_FACTORS => {
+                return Err(QueryError::unsupported(format!("a product of {} factors", factors.len())));
+            }
+            Aggregate::Sum(factors) => factors.iter().map(|f| term(f, table, domains)).collect::<Result<_, _>>()?,
+        };
+        Ok(Self { sql: statement.text.clone(), rows: table.rows, ranges, terms })
+    }
+
+    /// Digits behind the point of the answer's units.
+    #[must_use]
+    pub fn digits(&self) -> u32 {
+        self.terms.iter().map(|t| t.digits).sum()
+    }
+
+    /// Which rows pass.
+    ///
+    /// # Errors
+    /// A table without the question's columns.
+    pub fn passing(&self, table: &Table) -> Result<Vec<bool>, QueryError> {
+        let mut rows = vec![true; table.rows];
+        for range in &self.ranges {
+            let (_, _, values) = table.column(&range.field.name)?;
+            rows.iter_mut().zip(values).for_each(|(row, v)| *row &= (range.low..=range.high).contains(v));
+        }
+        Ok(rows)
+    }
+
+    /// The answer, exact, in units of 10^(−digits).
+    ///
+    /// # Errors
+    /// As [`Self::passing`].
+    pub fn answer(&self, table: &Table) -> Result<i128, QueryError> {
+        let mut products: Vec<i128> = self.passing(table)?.into_iter().map(i128::from).collect();
+        for term in &self.terms {
+            let (_, _, values) = table.column(&term.field.name)?;
+            products.iter_mut().zip(values).for_each(|(p, &v)| *p *= i128::from(term.value(v)));
+        }
+        Ok(products.iter().sum())
+    }
+}
+
+/// A column with its domain, all values inside.
+fn field(table: &Table, name: &str, domains: &[Domain]) -> Result<Field, QueryError> {
+    let (name, kind, values) = table.column(name)?;
+    let ends = match domains.iter().find(|d| d.column.eq_ignore_ascii_case(name)) {
+        None => values.iter().min().copied().zip(values.iter().max().copied()).unwrap_or_default(),
+        Some(Domain { ends, .. }) => {
+            let wrong =
+                |problem: String| QueryError::Domain { text: format!("{name}={}..{}", ends[0], ends[1]), problem };
+            let read =
+                |end: &String| kind.read(end).ok_or_else(|| wrong(format!("the column holds {kind}, got {end:?}")));
+            let (low, high) = (read(&ends[0])?, read(&ends[1])?);
+            if low > high {
+                return Err(wrong("the low end lies above the high one".into()));
+            }
+            (low, high)
+        }
+    };
+    let field = Field { name: name.to_owned(), kind, low: ends.0, high: ends.1 };
+    let [low, high] = [field.low, field.high].map(|end| kind.show(end));
+    if let Some(at) = values.iter().position(|v| !(field.low..=field.high).contains(v)) {
+        return Err(QueryError::OutOfRange { name: field.name, row: at + 1, got: kind.show(values[at]), low, high });
+    }
+    if field.bits() > MOST_BITS {
+        return Err(QueryError::TooWide { bits: field.bits(), name: field.name, low, high, most: MOST_BITS });
+    }
+    Ok(field)
+}
+
+/// Least and largest value of a column that pass one condition.
+fn passing(condition: &Condition, field: &Field) -> Result<(i64, i64), QueryError> {
+    let mismatch = |got: &str, wanted| QueryError::Constant {
+        condition: condition.text.clone(),
+        name: field.name.clone(),
+        kind: field.kind.to_string(),
+        got: got.into(),
+        wanted,
+    };
+    let (floor, exact) = match (field.kind, condition.constant) {
+        (Kind::Number(digits), Constant::Number(number)) => number.floor_in(digits),
+        (Kind::Date, Constant::Date(day)) => (i128::from(day), true),
+        (Kind::Number(_), Constant::Date(_)) => return Err(mismatch("a date", "a number")),
+        (Kind::Date, Constant::Number(_)) => return Err(mismatch("a number", "date 'YYYY-MM-DD'")),
+    };
+    // Beyond the domain all values are alike.
+    let clipped = floor.clamp(i128::from(field.low) - 2, i128::from(field.high) + 2);
+    let floor = i64::try_from(clipped).unwrap_or(field.high);
+    Ok(match condition.comparison {
+        Comparison::Above => (floor + 1, i64::MAX),
+        Comparison::AtLeast => (floor + i64::from(!exact), i64::MAX),
+        Comparison::Below => (i64::MIN, floor - i64::from(exact)),
+        Comparison::AtMost => (i64::MIN, floor),
+    })
+}
+
+fn term(factor: &super::sql::Factor, table: &Table, domains: &[Domain]) -> Result<Term, QueryError> {
+    let field = field(table, &factor.column, domains)?;
+    let Kind::Number(own) = field.kind else {
+        return Err(QueryError::unsupported(format!("a sum of the dates of {}", field.name)));
+    };
+    let digits = factor.constant.map_or(own, |c| c.digits.max(own));
+    let constant = factor.constant.map_or(Some(0), |c| i64::try_from(c.floor_in(digits).0).ok());
+    let too_large = || QueryError::unsupported(format!("a factor of {} beyond {MOST_FACTOR} of its units", field.name));
+    let constant = constant.filter(|c| c.abs() <= MOST_FACTOR && digits <= 12).ok_or_else(too_large)?;
+    let finer = 10i64.pow(digits - own);
+    let largest = field.low.unsigned_abs().max(field.high.unsigned_abs());
+    if largest.saturating_mul(finer.unsigned_abs()) > MOST_FACTOR.unsigned_abs() {
+        return Err(too_large());
+    }
+    Ok(Term { constant, sign: if factor.negated { -1 } else { 1 }, digits, field })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::Column;
+    use super::*;
+
+    fn table() -> Table {
+        let column = |name: &str, cells: &[&str]| Column::of_cells(name, cells);
+        let columns = vec![
+            column("Price", &["10.50", "99.99", "3", "7.25"]),
+            column("discount", &["0.05", "0.10", "0", "0.07"]),
+            column("day", &["1994-01-01", "1993-12-31", "1994-12-31", "1995-01-01"]),
+            column("colour", &["red", "green", "blue", "1"]),
+        ];
+        Table { name: Some("goods".into()), columns, rows: 4 }
+    }
+
+    fn question(filter: &str, result: &str, domains: &[&str]) -> Result<Question, QueryError> {
+        let domains: Vec<Domain> = domains.iter().map(|d| d.parse()).collect::<Result<_, _>>()?;
+        let statement = Statement::parse(&format!("SELECT {result} FROM goods WHERE {filter}"))?;
+        Question::new(&statement, &table(), &domains)
+    }
+
+    #[test]
+    fn answers_are_exact() {
+        let day = "day >= date '1994-01-01' AND day < date '1995-01-01'";
+        for (filter, result, rows, answer, digits) in [
+            (day, "SUM(price * discount)", vec![true, false, true, false], 1050 * 5, 4),
+            ("discount between 0.05 and 0.07", "COUNT(*)", vec![true, false, false, true], 2, 0),
+            ("discount > 0.055", "SUM(price)", vec![false, true, false, true], 9999 + 725, 2),
+            (
+                "discount < 0.055",
+                "SUM(price * (1 - discount))",
+                vec![true, false, true, false],
+                1050 * 95 + 300 * 100,
+                4,
+            ),
+            ("discount = 0.1", "SUM(price * (discount + 0.125))", vec![false, true, false, false], 9999 * 225, 5),
+            ("10 <= price", "SUM(discount)", vec![true, true, false, false], 15, 2),
+        ] {
+            let question = question(filter, result, &[]).unwrap();
+            assert_eq!(question.passing(&table()).unwrap(), rows, "{filter}");
+            assert_eq!((question.answer(&table()).unwrap(), question.digits()), (answer, digits), "{result}");
+        }
+    }
+
+    #[test]
+    fn domains_decide_the_width() {
+        let width = |domains: &[&str]| question("price < 50", "COUNT(*)", domains).map(|q| q.ranges[0].field.bits());
+        assert_eq!(width(&[]).unwrap(), 14, "9699 units between least and largest");
+        assert_eq!(width(&["price=0..655.35"]).unwrap(), 16);
+        let refused = [
+            (&["price=0..50"][..], "column Price, row 2: 99.99 lies outside 0.00 to 50.00"),
+            (&["price=0..99999999999"], "takes 44 bits"),
+            (&["price=50..0"], "the low end lies above"),
+            (&["price=1994-01-01..7"], "the column holds decimals"),
+            (&["price"], "not of that form"),
+            (&["prize=1..2"], "no column \"prize\""),
+        ];
+        for (domains, wanted) in refused {
+            let error = width(domains).unwrap_err().to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named_before_keys() {
+        for (filter, result, wanted) in [
+            ("price < 0", "COUNT(*)", "no row can pass: the conditions on Price"),
+            ("price < 10 AND price > 20", "COUNT(*)", "no row can pass"),
+            ("discount = 0.055", "COUNT(*)", "no row can pass"),
+            ("price < 1000", "COUNT(*)", "every row passes"),
+            ("size < 3", "COUNT(*)", "no column \"size\": its columns are Price, discount, day, colour"),
+            ("colour < 3", "COUNT(*)", "column colour holds text (\"red\")"),
+            ("price < 50", "SUM(colour)", "column colour holds text"),
+            ("price < 50", "SUM(day)", "a sum of the dates of day"),
+            ("day < 3", "COUNT(*)", "column day holds dates, the constant is a number; write date 'YYYY-MM-DD'"),
+            ("price < '1994-01-01'", "COUNT(*)", "the constant is a date; write a number"),
+            ("price < 50", "SUM(price * price * price * price * price)", "a product of 5 factors"),
+            ("price < 50", "SUM(99999999999999999 - price)", "a factor of Price beyond"),
+        ] {
+            let error = question(filter, result, &[]).unwrap_err().to_string();
+            assert!(error.contains(wanted), "{filter}: {error}");
+        }
+        let other = Statement::parse("SELECT COUNT(*) FROM orders WHERE price < 50").unwrap();
+        let error = Question::new(&other, &table(), &[]).unwrap_err().to_string();
+        assert!(error.contains("about table \"orders\", the data are \"goods\""), "{error}");
+    }
+}

@@ -1,0 +1,264 @@
+//! Tables of whole numbers: integers, decimals as multiples of their last digit, dates as days.
+//!
+//! Everything exact: a decimal never passes through a float.
+
+use super::error::QueryError;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Most digits behind a decimal point.
+const MOST_DIGITS: u32 = 9;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Numbers with so many digits behind the point, as multiples of the last; none: integers.
+    Number(u32),
+    /// Days since 1970-01-01.
+    Date,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(0) => f.write_str("integers"),
+            Self::Number(digits) => write!(f, "decimals with {digits} digits behind the point"),
+            Self::Date => f.write_str("dates"),
+        }
+    }
+}
+
+impl Kind {
+    /// A value as people write it.
+    #[must_use]
+    pub fn show(self, value: i64) -> String {
+        match self {
+            Self::Number(0) => value.to_string(),
+            Self::Number(digits) => Decimal { mantissa: value.into(), digits }.to_string(),
+            Self::Date => {
+                let (year, month, day) = civil(value);
+                format!("{year:04}-{month:02}-{day:02}")
+            }
+        }
+    }
+
+    /// The value that a cell writes.
+    #[must_use]
+    pub fn read(self, cell: &str) -> Option<i64> {
+        match self {
+            Self::Number(digits) => Decimal::read(cell)?.in_units(digits),
+            Self::Date => read_date(cell),
+        }
+    }
+}
+
+/// A number as it is written: `mantissa · 10^(−digits)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decimal {
+    /// Its digits.
+    pub mantissa: i128,
+    /// How many of them stand behind the point.
+    pub digits: u32,
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.digits == 0 {
+            return write!(f, "{}", self.mantissa);
+        }
+        let unit = 10u128.pow(self.digits);
+        let (sign, size) = (if self.mantissa < 0 { "-" } else { "" }, self.mantissa.unsigned_abs());
+        write!(f, "{sign}{}.{:0width$}", size / unit, size % unit, width = self.digits as usize)
+    }
+}
+
+impl Decimal {
+    /// Reads a decimal of at most 18 digits.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let (sign, size) = match text.as_bytes().first()? {
+            b'-' => (-1, &text[1..]),
+            b'+' => (1, &text[1..]),
+            _ => (1, text),
+        };
+        let (whole, part) = size.split_once('.').unwrap_or((size, ""));
+        let all = [whole, part].concat();
+        let is_number = !all.is_empty() && all.len() <= 18 && all.bytes().all(|b| b.is_ascii_digit());
+        let mantissa: i128 = is_number.then(|| all.parse().ok())??;
+        Some(Self { mantissa: sign * mantissa, digits: u32::try_from(part.len()).ok()? })
+    }
+
+    /// The sum, exact.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let digits = self.digits.max(other.digits);
+        let aligned = |x: Self| x.mantissa * 10i128.pow(digits - x.digits);
+        Self { mantissa: aligned(self) + aligned(other), digits }
+    }
+
+    /// The largest multiple of `10^(−digits)` that is not above it, and whether it is equal.
+    #[must_use]
+    pub fn floor_in(self, digits: u32) -> (i128, bool) {
+        if digits >= self.digits {
+            return (self.mantissa * 10i128.pow(digits - self.digits), true);
+        }
+        let unit = 10i128.pow(self.digits - digits);
+        (self.mantissa.div_euclid(unit), self.mantissa.rem_euclid(unit) == 0)
+    }
+
+    /// As a multiple of `10^(−digits)`, if it is one.
+    fn in_units(self, digits: u32) -> Option<i64> {
+        match self.floor_in(digits) {
+            (value, true) => i64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+}
+
+/// Days since 1970-01-01 of a day of the Gregorian calendar: whole years of 400 repeat, and March begins the year.
+#[must_use]
+pub fn days((year, month, day): (i64, i64, i64)) -> i64 {
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + (153 * month + 2) / 5 + day - 1 - 719_468
+}
+
+/// The day of the calendar, the inverse of [`days`].
+#[must_use]
+pub fn civil(day: i64) -> (i64, i64, i64) {
+    let day = day + 719_468;
+    let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let (year, day) = (year + era * 400, of_year - (153 * month + 2) / 5 + 1);
+    if month < 10 { (year, month + 3, day) } else { (year + 1, month - 9, day) }
+}
+
+/// Days of `YYYY-MM-DD`, if there is such a day.
+#[must_use]
+pub fn read_date(text: &str) -> Option<i64> {
+    let bytes = text.as_bytes();
+    if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' {
+        return None;
+    }
+    let number = |range: std::ops::Range<usize>| {
+        let text = text.get(range)?;
+        text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<i64>().ok())?
+    };
+    let date = (number(0..4)?, number(5..7)?, number(8..10)?);
+    let day = (1..=12).contains(&date.1).then(|| days(date))?;
+    (civil(day) == date).then_some(day)
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its values, or one of its cells where it holds words.
+    pub cells: Result<(Kind, Vec<i64>), String>,
+}
+
+impl Column {
+    /// A column of cells: dates where all are, numbers where all are, else words.
+    #[must_use]
+    pub fn of_cells(name: &str, cells: &[&str]) -> Self {
+        let decimals = || cells.iter().map(|c| Decimal::read(c)).collect::<Option<Vec<_>>>();
+        let kind = match decimals() {
+            Some(all) => Kind::Number(all.iter().map(|d| d.digits).max().unwrap_or(0)),
+            None => Kind::Date,
+        };
+        let values = cells.iter().map(|cell| kind.read(cell)).collect::<Option<Vec<_>>>();
+        let values = values.filter(|_| !matches!(kind, Kind::Number(digits) if digits > MOST_DIGITS));
+        let strange = || cells.iter().find(|c| Decimal::read(c).is_none() && read_date(c).is_none()).or(cells.first());
+        let values = values.ok_or_else(|| strange().map_or_else(String::new, |c| (*c).to_owned()));
+        Self { name: name.to_owned(), cells: values.map(|values| (kind, values)) }
+    }
+}
+
+/// A table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Its name in a query; none for a file, which answers to any.
+    pub name: Option<String>,
+    /// Its columns, all of one length.
+    pub columns: Vec<Column>,
+    /// Its rows.
+    pub rows: usize,
+}
+
+impl Table {
+    /// The same with its first rows only.
+    #[must_use]
+    pub fn first(mut self, rows: usize) -> Self {
+        self.rows = self.rows.min(rows);
+        for column in &mut self.columns {
+            if let Ok((_, values)) = &mut column.cells {
+                values.truncate(self.rows);
+            }
+        }
+        self
+    }
+
+    /// Kind and values of a column.
+    ///
+    /// # Errors
+    /// No such column, or one of words.
+    pub fn column(&self, name: &str) -> Result<(&str, Kind, &[i64]), QueryError> {
+        let Some(column) = self.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name)) else {
+            let known = self.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ");
+            let table = self.name.clone().unwrap_or_else(|| "of the file".into());
+            return Err(QueryError::UnknownColumn { table, name: name.to_owned(), known });
+        };
+        match &column.cells {
+            Ok((kind, values)) => Ok((&column.name, *kind, values)),
+            Err(example) => {
+                let example = example.chars().take(40).collect();
+                Err(QueryError::TextColumn { name: column.name.clone(), example })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_days_both_ways() {
+        assert_eq!([days((1970, 1, 1)), days((1992, 1, 1)), days((2000, 2, 29))], [0, 8035, 11_016]);
+        for day in -200_000..200_000 {
+            let next = civil(day + 1);
+            assert_eq!(days(civil(day)), day);
+            assert!(next > civil(day), "{day}");
+        }
+        assert_eq!(read_date("1994-01-01"), Some(8766));
+        for bad in ["1994-02-30", "1994-13-01", "1994-1-1", "94-01-01", "1994/01/01", "", "1994-01-0x", "é994-01-1"] {
+            assert_eq!(read_date(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn decimals_are_exact() {
+        let read = |text| Decimal::read(text).unwrap();
+        assert_eq!(read("-12.340"), Decimal { mantissa: -12_340, digits: 3 });
+        assert_eq!(read("0.06").plus(read("-0.010")).to_string(), "0.050");
+        assert_eq!((read("0.055").floor_in(2), read("-0.055").floor_in(2)), ((5, false), (-6, false)));
+        assert_eq!((read("7").floor_in(2), read("7.00").floor_in(0)), ((700, true), (7, true)));
+        for bad in ["", "-", ".", "1e5", "1.2.3", "nan", "1234567890123456789", "0x10", " 1"] {
+            assert_eq!(Decimal::read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn columns_find_their_kind() {
+        let column = |cells: &[&str]| Column::of_cells("c", cells).cells;
+        assert_eq!(column(&["1", "-2"]), Ok((Kind::Number(0), vec![1, -2])));
+        assert_eq!(column(&["1", "0.25", "3.5"]), Ok((Kind::Number(2), vec![100, 25, 350])));
+        assert_eq!(column(&["1970-01-02"]), Ok((Kind::Date, vec![1])));
+        assert_eq!(column(&["1", "x"]), Err("x".into()));
+        assert_eq!((Kind::Number(2).show(-5), Kind::Date.show(8766)), ("-0.05".into(), "1994-01-01".into()));
+    }
+}

@@ -1,0 +1,132 @@
+// Element-wise operations on rows: one thread two words (16 bytes), blockIdx.x along the row, blockIdx.y the row.
+// Ranges: [0, q) -> [0, q), q the prime of the row. An output may be one of the inputs.
+struct alignas(16) Pair { u64 x, y; };
+
+#define EACH_PAIR(i) \
+  EACH_THREAD(t) if (const u32 i = blockIdx.x * blockDim.x + t; 2 * i < n)
+DEVICE Pair pair_of(const u64* a, u32 i) { return reinterpret_cast<const Pair*>(a)[i]; }
+DEVICE void put(u64* a, u32 i, Pair p) { reinterpret_cast<Pair*>(a)[i] = p; }
+
+KERNEL lw_copy(const Rows out, const Rows a, u32 n) {
+  EACH_PAIR(i) { put(out.at[blockIdx.y], i, pair_of(a.at[blockIdx.y], i)); }
+}
+
+KERNEL lw_zeros(const Rows out, u32 n) {
+  EACH_PAIR(i) { put(out.at[blockIdx.y], i, {0, 0}); }
+}
+
+KERNEL lw_add(const Rows out, const Rows a, const Rows b, const Small primes, const Prime* table, u32 n) {
+  const u32 row = blockIdx.y;
+  const u64 q = table[primes.at[row]].m.q;
+  EACH_PAIR(i) {
+    const Pair x = pair_of(a.at[row], i), y = pair_of(b.at[row], i);
+    put(out.at[row], i, {add_mod(x.x, y.x, q), add_mod(x.y, y.y, q)});
+  }
+}
+
+KERNEL lw_sub(const Rows out, const Rows a, const Rows b, const Small primes, const Prime* table, u32 n) {
+  const u32 row = blockIdx.y;
+  const u64 q = table[primes.at[row]].m.q;
+  EACH_PAIR(i) {
+    const Pair x = pair_of(a.at[row], i), y = pair_of(b.at[row], i);
+    put(out.at[row], i, {sub_mod(x.x, y.x, q), sub_mod(x.y, y.y, q)});
+  }
+}
+
+KERNEL lw_neg(const Rows out, const Rows a, const Small primes, const Prime* table, u32 n) {
+  const u32 row = blockIdx.y;
+  const u64 q = table[primes.at[row]].m.q;
+  EACH_PAIR(i) {
+    const Pair x = pair_of(a.at[row], i);
+    put(out.at[row], i, {neg_mod(x.x, q), neg_mod(x.y, q)});
+  }
+}
+
+KERNEL lw_scale(const Rows out, const Rows a, const Words c, const Small primes, const Prime* table, u32 n) {
+  const u32 row = blockIdx.y;
+  const Modulus m = table[primes.at[row]].m;
+  EACH_PAIR(i) {
+    const Pair x = pair_of(a.at[row], i);
+    put(out.at[row], i, {mul_mod(x.x, c.at[row], m), mul_mod(x.y, c.at[row], m)});
+  }
+}
+
+KERNEL lw_shift(const Rows out, const Rows a, const Words c, const Small primes, const Prime* table, u32 n) {
+  const u32 row = blockIdx.y;
+  const u64 q = table[primes.at[row]].m.q;
+  EACH_PAIR(i) {
+    const Pair x = pair_of(a.at[row], i);
+    put(out.at[row], i, {add_mod(x.x, c.at[row], q), add_mod(x.y, c.at[row], q)});
+  }
+}
+
+// out = (a - b) c: the last step of a division by dropped primes.
+KERNEL lw_divide(const Rows out, const Rows a, const Rows b, const Words c, const Small primes, const Prime* table,
+                 u32 n) {
+  const u32 row = blockIdx.y;
+  const Modulus m = table[primes.at[row]].m;
+  EACH_PAIR(i) {
+    const Pair x = pair_of(a.at[row], i), y = pair_of(b.at[row], i);
+    put(out.at[row], i, {mul_mod(sub_mod(x.x, y.x, m.q), c.at[row], m), mul_mod(sub_mod(x.y, y.y, m.q), c.at[row], m)});
+  }
+}
+
+// Sums of products are kept whole in a double word and reduced every 32 terms: 32 (2^61)^2 + 2^61 < 2^128.
+struct Sum {
+  Wide s;
+  u32 held;
+  MEMBER void add(u64 a, u64 b, const Modulus& m) {
+    if (held == 32) s = {0, reduce_wide(s, m)}, held = 0;
+    s = add_wide(s, mul_wide(a, b)), ++held;
+  }
+};
+
+// out_r = (onto: out_r +) sum over t of a_{r terms + t} b_{r terms + t}.
+KERNEL lw_inner(const Rows out, const Rows a, const Rows b, const Small primes, const Prime* table, u32 n, u32 terms,
+                u32 onto) {
+  const u32 row = blockIdx.y;
+  const Modulus m = table[primes.at[row]].m;
+  EACH_PAIR(i) {
+    const Pair before = onto ? pair_of(out.at[row], i) : Pair{0, 0};
+    Sum x = {{0, before.x}, 0}, y = {{0, before.y}, 0};
+    for (u32 t = row * terms; t < (row + 1) * terms; ++t) {
+      const Pair u = pair_of(a.at[t], i), v = pair_of(b.at[t], i);
+      x.add(u.x, v.x, m), y.add(u.y, v.y, m);
+    }
+    put(out.at[row], i, {reduce_wide(x.s, m), reduce_wide(y.s, m)});
+  }
+}
+
+// Two such sums that share a: rows r of out and b belong to the first, rows half + r to the second.
+KERNEL lw_inner_pair(const Rows out, const Rows a, const Rows b, const Small primes, const Prime* table, u32 n,
+                     u32 terms, u32 onto) {
+  const u32 row = blockIdx.y, out_half = ROWS / 2, b_half = ROWS / 2;
+  const Modulus m = table[primes.at[row]].m;
+  EACH_PAIR(i) {
+    const Pair c = onto ? pair_of(out.at[row], i) : Pair{0, 0};
+    const Pair d = onto ? pair_of(out.at[out_half + row], i) : Pair{0, 0};
+    Sum cx = {{0, c.x}, 0}, cy = {{0, c.y}, 0}, dx = {{0, d.x}, 0}, dy = {{0, d.y}, 0};
+    for (u32 t = row * terms; t < (row + 1) * terms; ++t) {
+      const Pair u = pair_of(a.at[t], i), v = pair_of(b.at[t], i), w = pair_of(b.at[b_half + t], i);
+      cx.add(u.x, v.x, m), cy.add(u.y, v.y, m), dx.add(u.x, w.x, m), dy.add(u.y, w.y, m);
+    }
+    put(out.at[row], i, {reduce_wide(cx.s, m), reduce_wide(cy.s, m)});
+    put(out.at[out_half + row], i, {reduce_wide(dx.s, m), reduce_wide(dy.s, m)});
+  }
+}
+
+// out_r = (onto: out_r +) sum over t of a_{r terms + t} c_{r terms + t}, c a constant.
+KERNEL lw_combination(const Rows out, const Rows a, const Words c, const Small primes, const Prime* table, u32 n,
+                      u32 terms, u32 onto) {
+  const u32 row = blockIdx.y;
+  const Modulus m = table[primes.at[row]].m;
+  EACH_PAIR(i) {
+    const Pair before = onto ? pair_of(out.at[row], i) : Pair{0, 0};
+    Sum x = {{0, before.x}, 0}, y = {{0, before.y}, 0};
+    for (u32 t = row * terms; t < (row + 1) * terms; ++t) {
+      const Pair u = pair_of(a.at[t], i);
+      x.add(u.x, c.at[t], m), y.add(u.y, c.at[t], m);
+    }
+    put(out.at[row], i, {reduce_wide(x.s, m), reduce_wide(y.s, m)});
+  }
+}

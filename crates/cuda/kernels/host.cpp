@@ -1,0 +1,50 @@
+// The kernels as a library for the host: what tests load in place of a GPU. Built by `c++ -shared`; see crates/cuda/tests.
+#define LIMBWISE_HOST
+#include "platform.cuh"
+#include "modarith.cuh"
+#include "ntt.cuh"
+#include "elementwise.cu"
+#include "galois.cu"
+#include "basis.cu"
+#include "lwe.cu"
+#include "ntt.cu"
+#include "blind.cu"
+#include <cstring>
+#include <utility>
+
+// Runs a kernel block after block on arguments as cuLaunchKernel takes them, if their number and sizes (rounded up to eight
+// bytes) are those of its parameters.
+struct Grid { u32 x, y, z, threads; };
+template <class... A, std::size_t... I>
+static int run(void (*kernel)(A...), Grid grid, void** args, const u64* sizes, std::index_sequence<I...>) {
+  const bool fit = (((sizeof(A) + 7) / 8 * 8 == sizes[I]) && ...);
+  if (!fit) return 2;
+  blockDim = {grid.threads, 1, 1};
+  for (u32 z = 0; z < grid.z; ++z)
+    for (u32 y = 0; y < grid.y; ++y)
+      for (u32 x = 0; x < grid.x; ++x) {
+        blockIdx = {x, y, z};
+        kernel(*static_cast<A*>(args[I])...);
+      }
+  return 0;
+}
+template <class... A>
+static int call(void (*kernel)(A...), Grid grid, void** args, const u64* sizes, u64 count) {
+  return count == sizeof...(A) ? run(kernel, grid, args, sizes, std::index_sequence_for<A...>()) : 1;
+}
+
+// 0: done; 1: another number of arguments; 2: an argument of another size; 3: no such kernel.
+extern "C" int limbwise_host_launch(const char* name, const u32* grid, void** args, const u64* sizes, u64 count) {
+  const Grid g = {grid[0], grid[1], grid[2], grid[3]};
+#define TRY(kernel) \
+  if (std::strcmp(name, #kernel) == 0) return call(kernel, g, args, sizes, count);
+  TRY(lw_copy) TRY(lw_zeros) TRY(lw_add) TRY(lw_sub) TRY(lw_neg) TRY(lw_scale) TRY(lw_shift) TRY(lw_divide)
+  TRY(lw_inner) TRY(lw_inner_pair) TRY(lw_combination)
+  TRY(lw_automorphism_values) TRY(lw_automorphism_coefficients) TRY(lw_monomial) TRY(lw_decompose)
+  TRY(lw_basis_convert) TRY(lw_reduce)
+  TRY(lw_lwe_copy) TRY(lw_lwe_add) TRY(lw_lwe_scale) TRY(lw_lwe_shift) TRY(lw_lwe_mod_switch) TRY(lw_lwe_mod_switch_centred)
+  TRY(lw_lwe_decompose) TRY(lw_lwe_product) TRY(lw_sample_extract) TRY(lw_lwe_embed)
+  TRY(lw_ntt_columns) TRY(lw_intt_columns) TRY(lw_ntt_blocks) TRY(lw_ntt_blocks_divide) TRY(lw_intt_blocks)
+  TRY(lw_blind_rotate)
+  return 3;
+}

@@ -1,0 +1,471 @@
+//! A GPU as a [`Device`]: a polynomial is a list of rows, an operation a few launches that take up to 96 of them each.
+
+use crate::{
+    driver::{Driver, Failure, Place, Properties},
+    gpu,
+    launch::{Args, ROWS, Shape as Blocks},
+    lwe::CudaLwe,
+    pool::{Memory, Pool, Row},
+    ring::RingTables,
+};
+use limbwise_device::{
+    Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, Ring, RingError,
+    RingSpec, Role, Rounding, RowAt, Shape, Terms, expand_row,
+};
+use limbwise_math::{galois::GaloisElement, sampling::Seed};
+use rayon::prelude::*;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+pub use crate::gpu::OpenError;
+
+/// Words that are made on the host before they go to the GPU together: 16 MiB.
+const STAGED: usize = 1 << 21;
+
+/// A GPU with its kernels and its memory.
+pub struct Cuda {
+    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) pool: Arc<Pool>,
+    rings: RwLock<Vec<Arc<RingTables>>>,
+    fault: Mutex<Option<Fault>>,
+    /// Keys that come when so many bytes are taken stay in the host's memory.
+    key_bytes: u64,
+}
+
+/// A polynomial in a GPU's memory.
+#[derive(Clone)]
+pub struct CudaPoly {
+    pub(crate) shape: Shape,
+    /// Batch-major, then limb order.
+    pub(crate) rows: Vec<Arc<Row>>,
+}
+
+impl Handle for CudaPoly {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+}
+
+/// Choices for a [`Cuda`]; see [`Cuda::builder`].
+#[derive(Clone, Debug, Default)]
+pub struct CudaBuilder {
+    ordinal: u32,
+    key_bytes: Option<u64>,
+}
+
+impl CudaBuilder {
+    /// Which GPU, as the driver numbers them; the first without it.
+    #[must_use]
+    pub fn ordinal(mut self, ordinal: u32) -> Self {
+        self.ordinal = ordinal;
+        self
+    }
+
+    /// Keys that arrive when the device has taken so many bytes of the GPU's memory are kept in the host's, locked there,
+    /// and read over the bus in every use. Without it: three quarters of the GPU's memory.
+    #[must_use]
+    pub fn key_bytes(mut self, bytes: u64) -> Self {
+        self.key_bytes = Some(bytes);
+        self
+    }
+
+    /// Opens the device: finds the driver, compiles the kernels for this GPU or takes them from the cache.
+    ///
+    /// # Errors
+    /// [`OpenError`] where there is no driver, GPU or NVRTC, or one that is too old.
+    pub fn open(self) -> Result<Cuda, OpenError> {
+        Ok(Cuda::on(Arc::new(gpu::Gpu::open(self.ordinal)?), self.key_bytes))
+    }
+}
+
+impl Cuda {
+    /// Choices step by step.
+    #[must_use]
+    pub fn builder() -> CudaBuilder {
+        CudaBuilder::default()
+    }
+
+    /// The first GPU.
+    ///
+    /// # Errors
+    /// As [`CudaBuilder::open`].
+    pub fn open() -> Result<Self, OpenError> {
+        Self::builder().open()
+    }
+
+    /// A device on whatever runs its kernels.
+    pub(crate) fn on(driver: Arc<dyn Driver>, key_bytes: Option<u64>) -> Self {
+        let key_bytes = key_bytes.unwrap_or(driver.properties().memory_bytes / 4 * 3);
+        let (rings, fault) = (RwLock::default(), Mutex::default());
+        Self { pool: Pool::new(driver.clone()), driver, rings, fault, key_bytes }
+    }
+
+    /// The GPU's architecture, such as `sm_90`.
+    #[must_use]
+    pub fn arch(&self) -> &str {
+        &self.properties().arch
+    }
+
+    /// Bytes of the GPU's memory.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.properties().memory_bytes
+    }
+
+    /// Memory of all values of this device.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.pool.memory()
+    }
+
+    pub(crate) fn properties(&self) -> &Properties {
+        self.driver.properties()
+    }
+
+    fn fault(&self, bytes: u64, failure: Failure) -> Fault {
+        let device = self.name();
+        match failure {
+            Failure::Memory => Fault::OutOfMemory { device, bytes },
+            Failure::Other(what) => Fault::Failed { device, what },
+        }
+    }
+
+    /// Keeps the first failure for who asks next.
+    fn note(&self, bytes: u64, result: Result<(), Failure>) {
+        if let Err(failure) = result {
+            let fault = self.fault(bytes, failure);
+            self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+        }
+    }
+
+    fn faulty(&self) -> bool {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// The fault that was kept, which is forgotten.
+    fn kept(&self) -> Result<(), Fault> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    }
+
+    /// Runs a kernel, unless something has failed before.
+    pub(crate) fn launch(&self, kernel: &'static str, blocks: Blocks, args: Args) {
+        if self.faulty() {
+            return;
+        }
+        if args.lacking {
+            let what = "a value was used that a fault had left without memory".into();
+            return self.note(0, Err(Failure::Other(what)));
+        }
+        self.note(0, self.driver.launch(&blocks.of(kernel, args)));
+    }
+
+    /// A row of unknown words.
+    pub(crate) fn row(&self, words: usize, place: Place) -> Arc<Row> {
+        self.pool.take(words, place).unwrap_or_else(|failure| {
+            self.note(8 * words as u64, Err(failure));
+            self.pool.lacking()
+        })
+    }
+
+    /// Words from the host into a row.
+    pub(crate) fn write(&self, row: &Row, words: &[u64]) {
+        if !self.faulty() && row.at() != 0 {
+            self.note(0, self.driver.write(row.at(), words, row.place()));
+        }
+    }
+
+    /// A row of the given words.
+    pub(crate) fn store(&self, words: &[u64]) -> Arc<Row> {
+        let row = self.row(words.len(), Place::Device);
+        self.write(&row, words);
+        row
+    }
+
+    /// The words of a row.
+    pub(crate) fn read(&self, row: &Row, words: &mut [u64]) -> Result<(), Fault> {
+        if row.at() == 0 {
+            let what = "a value was read that a fault had left without memory".into();
+            return Err(self.fault(0, Failure::Other(what)));
+        }
+        self.driver.read(row.at(), words, row.place()).map_err(|failure| self.fault(0, failure))
+    }
+
+    /// Where a value lives: keys beyond the limit in the host's memory.
+    pub(crate) fn place(&self, role: Role) -> Place {
+        let key = matches!(role, Role::EvaluationKey(_) | Role::BootstrapKey(_));
+        if key && self.pool.memory().device_bytes >= self.key_bytes { Place::Host } else { Place::Device }
+    }
+
+    /// A polynomial of unknown words.
+    pub(crate) fn unwritten(&self, shape: Shape, place: Place) -> CudaPoly {
+        let rows = (0..shape.rows()).map(|_| self.row(shape.ring.n(), place)).collect();
+        CudaPoly { shape, rows }
+    }
+
+    /// The same, on the GPU.
+    pub(crate) fn fresh(&self, shape: Shape) -> CudaPoly {
+        self.unwritten(shape, Place::Device)
+    }
+
+    /// The tables of a ring, opened if need be.
+    pub(crate) fn tables(&self, ring: &Ring) -> Arc<RingTables> {
+        let find = |open: &[Arc<RingTables>]| open.iter().find(|t| t.ring == *ring).cloned();
+        if let Some(found) = find(&self.rings.read().unwrap_or_else(PoisonError::into_inner)) {
+            return found;
+        }
+        let mut open = self.rings.write().unwrap_or_else(PoisonError::into_inner);
+        find(&open).unwrap_or_else(|| {
+            let tables = Arc::new(RingTables::new(ring.clone(), &|words| self.store(words)));
+            open.push(tables.clone());
+            tables
+        })
+    }
+
+    /// Rows from words that the host makes, on all its threads.
+    fn upload_words(&self, shape: &Shape, role: Role, fill: Fill<'_>) -> CudaPoly {
+        let (n, primes): (usize, Vec<usize>) = (shape.ring.n(), shape.basis.iter().collect());
+        let poly = self.unwritten(shape.clone(), self.place(role));
+        let together = (STAGED / n).max(1);
+        let mut staged = vec![0; n * together.min(poly.rows.len())];
+        for (first, rows) in (0..).step_by(together).zip(poly.rows.chunks(together)) {
+            let words = &mut staged[..n * rows.len()];
+            words.par_chunks_exact_mut(n).zip(first..first + rows.len()).for_each(|(words, i)| {
+                let prime = primes[i % primes.len()];
+                fill(RowAt { batch: i / primes.len(), prime, modulus: shape.ring.moduli()[prime] }, words);
+            });
+            rows.iter().zip(words.chunks_exact(n)).for_each(|(row, words)| self.write(row, words));
+        }
+        poly
+    }
+
+    /// The indices of the primes of so many rows.
+    pub(crate) fn primes_of(shape: &Shape) -> Vec<usize> {
+        let primes: Vec<usize> = shape.basis.iter().collect();
+        (0..shape.rows()).map(|i| primes[i % primes.len()]).collect()
+    }
+
+    /// Copies of rows.
+    pub(crate) fn copy_rows(&self, out: &[Arc<Row>], from: &[Arc<Row>], words: usize) {
+        for (out, from) in out.chunks(ROWS).zip(from.chunks(ROWS)) {
+            let args = Args::default().rows(out).rows(from).int(crate::launch::small(words));
+            self.launch("lw_copy", Blocks::pairs(words, out.len()), args);
+        }
+    }
+}
+
+impl Device for Cuda {
+    type Poly = CudaPoly;
+    type Lwe = CudaLwe;
+
+    fn name(&self) -> String {
+        format!("cuda ({})", self.properties().name)
+    }
+
+    fn ring(&self, spec: &RingSpec) -> Result<Ring, RingError> {
+        let open = self.rings.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = open.iter().find(|t| t.ring.spec() == spec) {
+            return Ok(found.ring.clone());
+        }
+        drop(open);
+        Ok(self.tables(&Ring::new(spec)?).ring.clone())
+    }
+
+    fn sync(&self) -> Result<(), Fault> {
+        self.note(0, self.driver.wait());
+        self.kept()
+    }
+
+    fn scrub(&self) {
+        self.note(0, self.pool.scrub());
+    }
+
+    fn upload(&self, shape: &Shape, role: Role, fill: Fill<'_>) -> CudaPoly {
+        self.upload_words(shape, role, fill)
+    }
+
+    fn zeros(&self, shape: &Shape) -> CudaPoly {
+        self.zero_poly(shape)
+    }
+
+    fn copy(&self, a: &CudaPoly) -> CudaPoly {
+        let out = self.fresh(a.shape.clone());
+        self.copy_rows(&out.rows, &a.rows, a.shape.ring.n());
+        out
+    }
+
+    fn expand_seed(&self, shape: &Shape, role: Role, seed: &Seed) -> CudaPoly {
+        self.upload_words(shape, role, &|at, words| expand_row(seed, at, words))
+    }
+
+    fn restrict(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+        let kept: Vec<usize> = to.iter().filter_map(|i| a.shape.basis.position(i)).collect();
+        assert_eq!(kept.len(), to.len(), "{to:?} is not within {:?}", a.shape.basis);
+        let entries = a.rows.chunks_exact(a.shape.basis.len());
+        let rows = entries.flat_map(|limbs| kept.iter().map(|&l| limbs[l].clone())).collect();
+        CudaPoly { shape: a.shape.with_basis(to), rows }
+    }
+
+    fn join(&self, parts: &[&CudaPoly]) -> CudaPoly {
+        let basis = parts.iter().fold(Basis::default(), |all, p| all | p.shape.basis);
+        let shape = parts[0].shape.with_basis(basis);
+        let owner = |i| parts.iter().find_map(|&p| p.shape.basis.position(i).map(|at| (p, at)));
+        let owners: Vec<(&CudaPoly, usize)> = basis.iter().filter_map(owner).collect();
+        let entry = |b: usize| owners.iter().map(move |&(p, at)| p.rows[b * p.shape.basis.len() + at].clone());
+        CudaPoly { rows: (0..shape.batch).flat_map(entry).collect(), shape }
+    }
+
+    fn stack(&self, parts: &[&CudaPoly]) -> CudaPoly {
+        let batch = parts.iter().map(|p| p.shape.batch).sum();
+        let rows = parts.iter().flat_map(|p| p.rows.iter().cloned()).collect();
+        CudaPoly { shape: parts[0].shape.with_batch(batch), rows }
+    }
+
+    fn split(&self, a: &CudaPoly, from: usize, to: usize) -> CudaPoly {
+        let limbs = a.shape.basis.len();
+        CudaPoly { shape: a.shape.with_batch(to - from), rows: a.rows[from * limbs..to * limbs].to_vec() }
+    }
+
+    fn add(&self, a: &CudaPoly, b: &CudaPoly) -> CudaPoly {
+        self.combine("lw_add", a, b)
+    }
+
+    fn sub(&self, a: &CudaPoly, b: &CudaPoly) -> CudaPoly {
+        self.combine("lw_sub", a, b)
+    }
+
+    fn neg(&self, a: CudaPoly) -> CudaPoly {
+        self.change("lw_neg", a, None)
+    }
+
+    fn mul(&self, a: &CudaPoly, b: &CudaPoly) -> CudaPoly {
+        self.product(a, b)
+    }
+
+    fn mul_acc(&self, acc: &mut CudaPoly, a: &CudaPoly, b: &CudaPoly) {
+        self.accumulate(acc, a, b);
+    }
+
+    fn scale_limbs(&self, a: CudaPoly, constants: &[u64]) -> CudaPoly {
+        self.change("lw_scale", a, Some(constants))
+    }
+
+    fn shift_limbs(&self, a: CudaPoly, constants: &[u64]) -> CudaPoly {
+        self.change("lw_shift", a, Some(constants))
+    }
+
+    fn ntt(&self, a: CudaPoly) -> CudaPoly {
+        self.forward(a)
+    }
+
+    fn intt(&self, a: CudaPoly) -> CudaPoly {
+        self.inverse(a)
+    }
+
+    fn automorphism(&self, a: &CudaPoly, g: GaloisElement) -> CudaPoly {
+        self.moved(a, g)
+    }
+
+    fn basis_convert(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+        self.converted(a, to)
+    }
+
+    fn reduce(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+        self.lifted(a, to)
+    }
+
+    fn monomial_mul(&self, a: &CudaPoly, exponents: &CudaLwe, word: usize) -> CudaPoly {
+        self.turned(a, exponents, word)
+    }
+
+    fn decompose(&self, a: &CudaPoly, gadget: Gadget) -> CudaPoly {
+        self.digits(a, gadget)
+    }
+
+    fn upload_lwe(&self, shape: LweShape, role: Role, fill: LweFill<'_>) -> CudaLwe {
+        self.given_lwe(shape, role, fill)
+    }
+
+    fn lwe_stack(&self, parts: &[&CudaLwe]) -> CudaLwe {
+        self.stacked_lwe(parts)
+    }
+
+    fn lwe_split(&self, a: &CudaLwe, from: usize, to: usize) -> CudaLwe {
+        self.split_lwe(a, from, to)
+    }
+
+    fn lwe_add(&self, a: &CudaLwe, b: &CudaLwe) -> CudaLwe {
+        self.sum_of_lwe(a, b)
+    }
+
+    fn lwe_scale(&self, a: &CudaLwe, c: u64) -> CudaLwe {
+        self.scaled_lwe(a, c)
+    }
+
+    fn lwe_shift(&self, a: &CudaLwe, constants: &[u64]) -> CudaLwe {
+        self.shifted_lwe(a, constants)
+    }
+
+    fn lwe_mod_switch(&self, a: &CudaLwe, to: u64, rounding: Rounding) -> CudaLwe {
+        self.switched_lwe(a, to, rounding)
+    }
+
+    fn lwe_decompose(&self, a: &CudaLwe, gadget: Gadget) -> CudaLwe {
+        self.decomposed_lwe(a, gadget)
+    }
+
+    fn lwe_product(&self, a: &CudaLwe, rows: &CudaLwe) -> CudaLwe {
+        self.product_of_lwe(a, rows)
+    }
+
+    fn sample_extract(&self, glwe: &[&CudaPoly], at: &[usize]) -> CudaLwe {
+        self.extracted_lwe(glwe, at)
+    }
+
+    fn lwe_embed(&self, a: &CudaLwe, ring: &Ring, basis: Basis, part: usize) -> CudaPoly {
+        self.embedded_lwe(a, Shape::eval(ring, basis), part)
+    }
+
+    fn mod_up(&self, c: &CudaPoly, digits: &[Basis], full: Basis) -> Vec<CudaPoly> {
+        self.fused_mod_up(c, digits, full)
+    }
+
+    fn gadget_product(&self, digits: &[CudaPoly], key: &GadgetKey<CudaPoly>) -> [CudaPoly; 2] {
+        self.fused_gadget_product(digits, key)
+    }
+
+    fn mod_down(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+        self.fused_mod_down(a, to)
+    }
+
+    fn rescale(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+        self.fused_rescale(a, to)
+    }
+
+    fn weighted_sums(&self, x: &[CudaPoly], sums: &[Terms<'_, CudaPoly>]) -> Vec<CudaPoly> {
+        self.fused_weighted_sums(x, sums)
+    }
+
+    fn blind_rotate(&self, test: &CudaPoly, exponents: &CudaLwe, key: &Ggsw<CudaPoly>) -> Vec<CudaPoly> {
+        self.fused_blind_rotate(test, exponents, key)
+    }
+
+    fn linear_combination(&self, x: &[&CudaPoly], constants: &[Vec<u64>]) -> CudaPoly {
+        self.combination(x, constants)
+    }
+}
+
+impl HostRead for Cuda {
+    fn download(&self, a: &CudaPoly) -> Result<Vec<u64>, Fault> {
+        self.kept()?;
+        let n = a.shape.ring.n();
+        let mut words = vec![0; a.rows.len() * n];
+        a.rows.iter().zip(words.chunks_exact_mut(n)).try_for_each(|(row, words)| self.read(row, words))?;
+        Ok(words)
+    }
+
+    fn download_lwe(&self, a: &CudaLwe) -> Result<Vec<u64>, Fault> {
+        self.kept()?;
+        let mut words = vec![0; a.shape.batch * a.shape.words()];
+        self.read(&a.words, &mut words)?;
+        Ok(words)
+    }
+}

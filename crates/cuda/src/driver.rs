@@ -1,0 +1,62 @@
+//! All that this device asks of a GPU. Two things answer: the CUDA driver ([`crate::gpu`]) and, in tests, the kernels
+//! compiled for the host.
+
+use crate::launch::Launch;
+
+/// Where memory lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Place {
+    /// On the GPU.
+    Device,
+    /// In the host's memory, locked there so that kernels read it over the bus.
+    Host,
+}
+
+/// What does not change while a GPU is open.
+#[derive(Clone, Debug)]
+pub(crate) struct Properties {
+    /// For reports: the device's own name.
+    pub(crate) name: String,
+    /// Its architecture as NVRTC names it.
+    pub(crate) arch: String,
+    /// Bytes of its memory.
+    pub(crate) memory_bytes: u64,
+    /// Most bytes of shared memory that a block may have.
+    pub(crate) shared_bytes: u32,
+}
+
+/// Why something was not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// No memory.
+    Memory,
+    /// The driver's words.
+    Other(String),
+}
+
+/// One queue of work on one GPU: everything is done in the order in which it was asked for, whatever thread asks, so
+/// memory may be reused as soon as its last use has been asked for. Addresses are those of kernels.
+pub(crate) trait Driver: Send + Sync {
+    fn properties(&self) -> &Properties;
+
+    /// Memory for words, at an address that is a multiple of 16 and never zero.
+    fn allocate(&self, words: usize, place: Place) -> Result<u64, Failure>;
+
+    /// Gives memory back when what has been asked for is done.
+    fn release(&self, at: u64, words: usize, place: Place);
+
+    /// Words from the host, which may be overwritten on return.
+    fn write(&self, to: u64, words: &[u64], place: Place) -> Result<(), Failure>;
+
+    /// Words to the host, once they are there.
+    fn read(&self, from: u64, words: &mut [u64], place: Place) -> Result<(), Failure>;
+
+    /// Zeros.
+    fn zero(&self, at: u64, words: usize, place: Place) -> Result<(), Failure>;
+
+    /// Runs a kernel.
+    fn launch(&self, launch: &Launch) -> Result<(), Failure>;
+
+    /// Waits for everything.
+    fn wait(&self) -> Result<(), Failure>;
+}

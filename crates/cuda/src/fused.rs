@@ -1,0 +1,157 @@
+//! Composites in fewer launches and passes than their default bodies: the same residues.
+
+use crate::{
+    device::{Cuda, CudaPoly},
+    driver::Place,
+    elementwise::Term,
+    launch::{Args, ROWS, Shape as Blocks, small},
+    lwe::CudaLwe,
+    pool::Row,
+    transform::{Division, digit_words},
+};
+use limbwise_device::{
+    Basis, Device, Domain, GadgetKey, Ggsw, Terms, Weight,
+    composites::{self, inverse_product},
+    ops::broadcast,
+};
+use std::sync::Arc;
+
+/// Weights of one limb that are extended at a time.
+const EXTENDED: usize = 8;
+
+/// Largest ring (log₂) that a block transforms alone, in one pass.
+const ONE_BLOCK: u32 = 12;
+
+impl Cuda {
+    /// [`composites::mod_up`]: the rows of all digits are transformed together.
+    pub(crate) fn fused_mod_up(&self, c: &CudaPoly, digits: &[Basis], full: Basis) -> Vec<CudaPoly> {
+        let coeff = self.inverse(c.clone());
+        let extend = |own: &Basis| self.converted(&self.restrict(&coeff, *own), full - *own);
+        let others: Vec<CudaPoly> = digits.iter().map(extend).collect();
+        let rows: Vec<Arc<Row>> = others.iter().flat_map(|p| p.rows.iter().cloned()).collect();
+        let primes: Vec<usize> = others.iter().flat_map(|p| Self::primes_of(&p.shape)).collect();
+        self.to_values(&c.shape.ring, &primes, [&rows, &rows], None);
+        let whole = |(own, others): (&Basis, CudaPoly)| {
+            let others = CudaPoly { shape: others.shape.with_domain(Domain::Eval), rows: others.rows };
+            self.join(&[&self.restrict(c, *own), &others])
+        };
+        digits.iter().zip(others).map(whole).collect()
+    }
+
+    /// [`composites::gadget_product`]: both halves of a sum while a digit is read once.
+    pub(crate) fn fused_gadget_product(&self, digits: &[CudaPoly], key: &GadgetKey<CudaPoly>) -> [CudaPoly; 2] {
+        assert!(digits.len() == key.pairs.len() && !digits.is_empty(), "one key pair a digit, at least one");
+        let shape = digits[0].shape.with_batch(broadcast(&digits[0].shape, &key.pairs[0][0].shape));
+        let [b, a] = [self.fresh(shape.clone()), self.fresh(shape.clone())];
+        let (tables, primes, n) = (self.tables(&shape.ring), Self::primes_of(&shape), shape.ring.n());
+        let mut onto = 0;
+        for (digits, pairs) in digits.chunks(ROWS / 2).zip(key.pairs.chunks(ROWS / 2)) {
+            let together = ROWS / 2 / digits.len();
+            for first in (0..shape.rows()).step_by(together) {
+                let range = first..(first + together).min(shape.rows());
+                let places = || range.clone().flat_map(|i| (0..digits.len()).map(move |t| (i, t)));
+                let of = |p: &'_ CudaPoly, i: usize| i % p.rows.len();
+                let factor = |half: usize| places().map(move |(i, t)| &pairs[t][half].rows[of(&pairs[t][half], i)]);
+                let args = Args::default()
+                    .halves([&mut b.rows[range.clone()].iter(), &mut a.rows[range.clone()].iter()])
+                    .rows(places().map(|(i, t)| &digits[t].rows[of(&digits[t], i)]))
+                    .halves([&mut factor(0), &mut factor(1)])
+                    .small(primes[range.clone()].iter().copied())
+                    .pointer(&tables.primes)
+                    .int(small(n))
+                    .int(small(digits.len()))
+                    .int(onto);
+                self.launch("lw_inner_pair", Blocks::pairs(n, range.len()), args);
+            }
+            onto = 1;
+        }
+        [b, a]
+    }
+
+    /// [`composites::mod_down`]: the last pass of the transform subtracts and divides.
+    pub(crate) fn fused_mod_down(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+        let remainder = self.inverse(self.restrict(a, a.shape.basis - to));
+        self.divided(a, self.converted(&remainder, to), to)
+    }
+
+    /// [`composites::rescale`], likewise.
+    pub(crate) fn fused_rescale(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+        let dropped = a.shape.basis - to;
+        let remainder = self.inverse(self.restrict(a, dropped));
+        let lifted = if dropped.len() == 1 { self.lifted(&remainder, to) } else { self.converted(&remainder, to) };
+        self.divided(a, lifted, to)
+    }
+
+    fn divided(&self, a: &CudaPoly, remainder: CudaPoly, to: Basis) -> CudaPoly {
+        let by = inverse_product(&a.shape.ring, a.shape.basis - to, to);
+        let from = self.restrict(a, to);
+        self.forward_divided(remainder, &Division { from: &from.rows, by: &by })
+    }
+
+    /// [`composites::weighted_sums`]: as many terms a launch as have rows in it, one reduction a sum.
+    pub(crate) fn fused_weighted_sums(&self, x: &[CudaPoly], sums: &[Terms<'_, CudaPoly>]) -> Vec<CudaPoly> {
+        sums.iter().map(|terms| self.weighted_sum(x, terms)).collect()
+    }
+
+    fn weighted_sum(&self, x: &[CudaPoly], terms: &Terms<'_, CudaPoly>) -> CudaPoly {
+        assert!(!terms.is_empty(), "a sum has a term");
+        let shape = &x[terms[0].0].shape;
+        let weight_of = |weight: &Weight<'_, CudaPoly>| match weight {
+            Weight::Values(w) | Weight::OneLimb(w) => w.shape.batch,
+        };
+        let batch = terms.iter().map(|(i, w)| x[*i].shape.batch.max(weight_of(w))).max().unwrap_or(1);
+        let out = self.fresh(shape.with_batch(batch));
+        let one_limb = terms.iter().any(|(_, w)| matches!(w, Weight::OneLimb(_)));
+        for (group, terms) in terms.chunks(if one_limb { EXTENDED } else { ROWS }).enumerate() {
+            let weights: Vec<CudaPoly> = terms
+                .iter()
+                .map(|(i, weight)| match weight {
+                    Weight::Values(values) => (*values).clone(),
+                    Weight::OneLimb(limb) => self.extend_limb(limb, x[*i].shape.basis),
+                })
+                .collect();
+            let terms: Vec<Term<'_>> =
+                terms.iter().zip(&weights).map(|((i, _), w)| Term { a: &x[*i].rows, b: &w.rows }).collect();
+            self.sum_terms(&out, &terms, u32::from(group > 0));
+        }
+        out
+    }
+
+    /// [`composites::blind_rotate`] in one launch, where shared memory holds a ciphertext and the sums of its next step.
+    pub(crate) fn fused_blind_rotate(
+        &self,
+        test: &CudaPoly,
+        exponents: &CudaLwe,
+        key: &Ggsw<CudaPoly>,
+    ) -> Vec<CudaPoly> {
+        let (ring, parts, steps) = (&test.shape.ring, key.components(), exponents.shape.dimension);
+        let batch = test.shape.batch.max(exponents.shape.batch);
+        let blocks = Blocks::rotations(ring.n(), batch, parts);
+        if ring.log_n() > ONE_BLOCK || blocks.shared_bytes() > self.properties().shared_bytes {
+            return composites::blind_rotate(self, test, exponents, key);
+        }
+        let out: Vec<CudaPoly> = (0..parts).map(|_| self.fresh(test.shape.with_batch(batch))).collect();
+        let steps_rows = (0..steps).flat_map(|i| key.rows.iter().flatten().map(move |p| &p.rows[i]));
+        let out_rows = (0..batch).flat_map(|e| out.iter().map(move |p| &p.rows[e]));
+        let addresses: Vec<u64> = steps_rows.chain(out_rows).chain(&test.rows).map(|row| row.at()).collect();
+        let table = self.row(addresses.len(), Place::Device);
+        self.write(&table, &addresses);
+        let key_rows = steps * key.rows.len() * parts;
+        let [prime] = Self::primes_of(&test.shape.with_batch(1))[..] else { panic!("a blind rotation has one limb") };
+        let q = ring.moduli()[prime].value();
+        let at = |i: usize| table.at() + 8 * i as u64;
+        let both = |low: usize, high: usize| u64::from(small(low)) | u64::from(small(high)) << 32;
+        let mut rotation = vec![at(0), exponents.words.at(), at(key_rows), at(key_rows + batch * parts)];
+        rotation.extend([
+            both(exponents.shape.batch, test.shape.batch),
+            both(steps, parts),
+            both(key.gadget.len(), key.gadget.base_log as usize),
+            both((64 - (q - 1).leading_zeros()) as usize, ring.log_n() as usize),
+        ]);
+        rotation.extend(digit_words(key.gadget, q));
+        let mut args = Args::default().structure(&rotation).pointer(&self.tables(ring).primes).int(small(prime));
+        args.lacking |= table.at() == 0 || exponents.words.at() == 0 || addresses.contains(&0);
+        self.launch("lw_blind_rotate", blocks, args);
+        out
+    }
+}

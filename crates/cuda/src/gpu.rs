@@ -1,0 +1,302 @@
+//! The CUDA driver. It is looked for when a GPU is opened, never before, and everything goes through one stream.
+
+use crate::{
+    driver::{Driver, Failure, Place, Properties},
+    launch::Launch,
+    nvrtc::{self, Nvrtc, NvrtcError},
+};
+use cudarc::driver::{DriverError, result, sys};
+use std::{
+    collections::HashMap,
+    ffi::{CString, c_int, c_void},
+};
+
+/// Why a GPU cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// No driver.
+    #[error(
+        "no NVIDIA driver was found (libcuda.so.1): install one for CUDA 13.0 or later (R580), or use --device cpu"
+    )]
+    NoDriver,
+    /// A driver that cannot run what the compiler makes.
+    #[error(
+        "the NVIDIA driver supports CUDA {}.{}, the kernels are compiled by NVRTC {}.{}: update the driver, or name an older NVRTC in {}",
+        driver.0, driver.1, nvrtc.0, nvrtc.1, nvrtc::PLACE
+    )]
+    OldDriver {
+        /// What the driver supports, major and minor.
+        driver: (u32, u32),
+        /// The compiler's version.
+        nvrtc: (u32, u32),
+    },
+    /// No such GPU.
+    #[error("there is no GPU {wanted}: the driver sees {found}")]
+    NoGpu {
+        /// Its number.
+        wanted: u32,
+        /// How many there are.
+        found: u32,
+    },
+    /// The compiler is missing or fails.
+    #[error(transparent)]
+    Nvrtc(#[from] NvrtcError),
+    /// Anything else.
+    #[error("the NVIDIA driver failed to {what}: {reason}")]
+    Driver {
+        /// The step.
+        what: &'static str,
+        /// Its words.
+        reason: String,
+    },
+}
+
+/// Names a step in a driver's failure.
+trait Step<T> {
+    fn step(self, what: &'static str) -> Result<T, OpenError>;
+}
+
+impl<T> Step<T> for Result<T, DriverError> {
+    fn step(self, what: &'static str) -> Result<T, OpenError> {
+        self.map_err(|e| OpenError::Driver { what, reason: words(e) })
+    }
+}
+
+fn words(error: DriverError) -> String {
+    let name = error.error_name().map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_else(|_| format!("error {:?}", error.0))
+}
+
+fn failure(error: DriverError) -> Failure {
+    match error.0 {
+        sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Failure::Memory,
+        _ => Failure::Other(words(error)),
+    }
+}
+
+/// One GPU, its only stream and its kernels.
+pub(crate) struct Gpu {
+    properties: Properties,
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+    stream: sys::CUstream,
+    modules: Vec<sys::CUmodule>,
+    kernels: HashMap<&'static str, sys::CUfunction>,
+}
+
+// SAFETY: handles of the driver may be used from any thread whose context is set, which every call below does.
+unsafe impl Send for Gpu {}
+
+// SAFETY: as above; the driver orders calls on one stream.
+unsafe impl Sync for Gpu {}
+
+/// Every kernel of [`nvrtc::SOURCES`], by the file that has it.
+fn kernel_names(source: &'static str) -> impl Iterator<Item = &'static str> {
+    source.split("\nKERNEL ").skip(1).filter_map(|rest| rest.split('(').next())
+}
+
+impl Gpu {
+    /// A GPU by its number.
+    pub(crate) fn open(ordinal: u32) -> Result<Self, OpenError> {
+        // SAFETY: loading libcuda runs nothing but its own set-up. Without it cudarc would panic in the first call.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(OpenError::NoDriver);
+        }
+        result::init().step("start")?;
+        let found = result::device::get_count().step("count GPUs")?.unsigned_abs();
+        let Some(number) = c_int::try_from(ordinal).ok().filter(|_| ordinal < found) else {
+            return Err(OpenError::NoGpu { wanted: ordinal, found });
+        };
+        let nvrtc = Nvrtc::find()?;
+        let driver = driver_version()?;
+        if driver.0 < nvrtc.version().0 {
+            return Err(OpenError::OldDriver { driver, nvrtc: nvrtc.version() });
+        }
+        let device = result::device::get(number).step("give a GPU")?;
+        let properties = properties(device)?;
+        // SAFETY: the device is one that the driver gave.
+        let context = unsafe { result::primary_ctx::retain(device) }.step("open a context")?;
+        // SAFETY: the context was retained just now.
+        unsafe { result::ctx::set_current(context) }.step("set a context")?;
+        keep_freed_memory(device)?;
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).step("open a stream")?;
+        let mut gpu = Self { properties, device, context, stream, modules: Vec::new(), kernels: HashMap::new() };
+        for (file, source) in nvrtc::SOURCES {
+            let cubin = nvrtc.cached(file, source, &gpu.properties.arch, nvrtc::cache_folder().as_deref())?;
+            gpu.load(&cubin, source)?;
+        }
+        Ok(gpu)
+    }
+
+    /// The kernels of a file, allowed to take all the shared memory there is.
+    fn load(&mut self, cubin: &[u8], source: &'static str) -> Result<(), OpenError> {
+        // SAFETY: the bytes are machine code that NVRTC made.
+        let module = unsafe { result::module::load_data(cubin.as_ptr().cast()) }.step("load kernels")?;
+        self.modules.push(module);
+        for name in kernel_names(source) {
+            let symbol = CString::new(name).expect("a kernel's name");
+            // SAFETY: the module was loaded just now.
+            let kernel = unsafe { result::module::get_function(module, symbol) }.step("find a kernel")?;
+            let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            let bytes = c_int::try_from(self.properties.shared_bytes).unwrap_or(c_int::MAX);
+            // SAFETY: the function was found just now, and the device offers so much.
+            unsafe { result::function::set_function_attribute(kernel, most, bytes) }.step("give shared memory")?;
+            self.kernels.insert(name, kernel);
+        }
+        Ok(())
+    }
+
+    /// Makes the context that of the calling thread.
+    fn here(&self) -> Result<(), Failure> {
+        // SAFETY: the context is retained until this is dropped.
+        unsafe { result::ctx::set_current(self.context) }.map_err(failure)
+    }
+}
+
+fn driver_version() -> Result<(u32, u32), OpenError> {
+    let mut version = 0;
+    // SAFETY: the pointer is to a number of this function.
+    let code = unsafe { sys::cuDriverGetVersion(&raw mut version) };
+    code.result().step("tell its version")?;
+    let version = version.unsigned_abs();
+    Ok((version / 1000, version % 1000 / 10))
+}
+
+/// What a GPU has.
+fn properties(device: sys::CUdevice) -> Result<Properties, OpenError> {
+    use sys::CUdevice_attribute as Attribute;
+    // SAFETY: the device is one that the driver gave.
+    let ask = |attribute| unsafe { result::device::get_attribute(device, attribute) }.step("tell an attribute");
+    let major = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    let shared = ask(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
+    let name = result::device::get_name(device).step("tell a name")?;
+    // SAFETY: as above.
+    let memory = unsafe { result::device::total_mem(device) }.step("tell its memory")?;
+    let arch = format!("sm_{major}{minor}");
+    Ok(Properties { name, arch, memory_bytes: memory as u64, shared_bytes: shared.unsigned_abs() })
+}
+
+/// Memory that is freed stays with the device's pool until it is closed: no steady loop asks the system for any.
+fn keep_freed_memory(device: sys::CUdevice) -> Result<(), OpenError> {
+    // SAFETY: the device is one that the driver gave.
+    let pool = unsafe { result::device::get_default_mem_pool(device) }.step("give its memory pool")?;
+    let mut most = u64::MAX;
+    let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+    // SAFETY: this attribute is a 64-bit number.
+    unsafe { result::mem_pool::set_attribute(pool, attribute, (&raw mut most).cast::<c_void>()) }
+        .step("set its memory pool")
+}
+
+impl Driver for Gpu {
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    fn allocate(&self, words: usize, place: Place) -> Result<u64, Failure> {
+        self.here()?;
+        match place {
+            // SAFETY: the stream lives as long as this.
+            Place::Device => unsafe { result::malloc_async(self.stream, 8 * words) }.map_err(failure),
+            Place::Host => {
+                let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
+                // SAFETY: the context is set. With unified addressing the GPU sees it at the same address.
+                let at = unsafe { result::malloc_host(8 * words, flags) }.map_err(failure)?;
+                Ok(at.expose_provenance() as u64)
+            }
+        }
+    }
+
+    fn release(&self, at: u64, _words: usize, place: Place) {
+        // A failure to give memory back is met again, and told, at the next wait.
+        let _ = self.here();
+        let _ = match place {
+            // SAFETY: the pool releases what it has allocated, once.
+            Place::Device => unsafe { result::free_async(at, self.stream) },
+            Place::Host => {
+                let _ = self.wait();
+                // SAFETY: as above, and no kernel reads it any more.
+                unsafe { result::free_host(host_pointer(at).cast()) }
+            }
+        };
+    }
+
+    fn write(&self, to: u64, words: &[u64], place: Place) -> Result<(), Failure> {
+        self.here()?;
+        match place {
+            // SAFETY: the row has room for the words. From pageable memory the driver has copied them when it returns.
+            Place::Device => unsafe { result::memcpy_htod_async(to, words, self.stream) }.map_err(failure),
+            Place::Host => {
+                self.wait()?; // a kernel may still read what was there
+                // SAFETY: the row is locked memory of this process with room for the words.
+                unsafe { host_pointer(to).copy_from_nonoverlapping(words.as_ptr(), words.len()) };
+                Ok(())
+            }
+        }
+    }
+
+    fn read(&self, from: u64, words: &mut [u64], place: Place) -> Result<(), Failure> {
+        self.here()?;
+        if place == Place::Device {
+            // SAFETY: the row has so many words, and the wait below ends before the slice is given back.
+            unsafe { result::memcpy_dtoh_async(words, from, self.stream) }.map_err(failure)?;
+            return self.wait();
+        }
+        self.wait()?;
+        // SAFETY: the row is locked memory of this process with so many words.
+        unsafe { host_pointer(from).copy_to_nonoverlapping(words.as_mut_ptr(), words.len()) };
+        Ok(())
+    }
+
+    fn zero(&self, at: u64, words: usize, place: Place) -> Result<(), Failure> {
+        self.here()?;
+        if place == Place::Device {
+            // SAFETY: the row has so many words.
+            return unsafe { result::memset_d8_async(at, 0, 8 * words, self.stream) }.map_err(failure);
+        }
+        self.wait()?;
+        // SAFETY: the row is locked memory of this process with so many words.
+        unsafe { host_pointer(at).write_bytes(0, words) };
+        Ok(())
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<(), Failure> {
+        self.here()?;
+        let Some(&kernel) = self.kernels.get(launch.kernel) else { panic!("there is no kernel {}", launch.kernel) };
+        let mut args: Vec<*mut c_void> =
+            launch.args.starts.iter().map(|&start| (&raw const launch.args.words[start]).cast_mut().cast()).collect();
+        let [x, y, z] = launch.grid;
+        let threads = (launch.threads, 1, 1);
+        // SAFETY: number and sizes of arguments are the kernel's (tests compare them on the host), and addresses among them
+        // are those of rows that the caller holds until this returns; their memory is reused in the stream's order only.
+        unsafe { result::launch_kernel(kernel, (x, y, z), threads, launch.shared_bytes, self.stream, &mut args) }
+            .map_err(failure)
+    }
+
+    fn wait(&self) -> Result<(), Failure> {
+        self.here()?;
+        // SAFETY: the stream lives as long as this.
+        unsafe { result::stream::synchronize(self.stream) }.map_err(failure)
+    }
+}
+
+/// Locked memory of this process by the address that the GPU knows it by.
+fn host_pointer(at: u64) -> *mut u64 {
+    std::ptr::with_exposed_provenance_mut(usize::try_from(at).expect("64-bit addresses"))
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        // What fails here concerns nothing that is used afterwards.
+        let _ = self.wait();
+        for &module in &self.modules {
+            // SAFETY: nothing runs any more, and the module was loaded by this.
+            let _ = unsafe { result::module::unload(module) };
+        }
+        // SAFETY: as above.
+        let _ = unsafe { result::stream::destroy(self.stream) };
+        // SAFETY: retained once, released once.
+        let _ = unsafe { result::primary_ctx::release(self.device) };
+    }
+}

@@ -1,0 +1,33 @@
+//! The CUDA device: the CPU's residues, computed by kernels that are compiled for the GPU at hand when it is first opened.
+//!
+//! Nothing of CUDA is needed to build, test or start: the driver and NVRTC are looked for when [`Cuda::open`] is called. The
+//! kernels (`kernels/*.cu`) need no header either, and a C++ compiler turns the same text into a library for the host, on
+//! which tests run this device where there is no GPU.
+//!
+//! Enters: kernels, row memory, the way to the driver, fused composites.
+//! Stays out: scheme words; what an operation means (`device` says that) and what it computes (`math` says that).
+//!
+//! Read in this order: [`device`], `driver` (all that is asked of a GPU), `pool`, `launch`, [`nvrtc`], `kernels/modarith.cuh`.
+
+pub mod device;
+mod driver;
+mod elementwise;
+mod fused;
+#[expect(unsafe_code, reason = "calls of the CUDA driver")]
+mod gpu;
+#[cfg(test)]
+#[expect(unsafe_code, reason = "kernels called as C functions")]
+mod host;
+mod launch;
+mod lwe;
+#[expect(unsafe_code, reason = "functions of a library that is loaded at run time")]
+pub mod nvrtc;
+mod pool;
+mod ring;
+#[cfg(test)]
+mod tests;
+mod transform;
+
+pub use device::{Cuda, CudaBuilder, CudaPoly, OpenError};
+pub use lwe::CudaLwe;
+pub use pool::Memory;

@@ -1,0 +1,273 @@
+//! Kernels for a GPU: NVIDIA's run-time compiler, found when it is needed, and a cache of what it made.
+//!
+//! NVRTC is looked for as `LIMBWISE_NVRTC` (the library or its folder) says, then where the system's loader finds it. The
+//! wheel `nvidia-cuda-nvrtc`, which `limbwise[cuda]` brings, is such a folder. Its second library, of built-in functions, is
+//! loaded from the same folder first: the compiler asks for it by name only.
+
+use libloading::Library;
+use sha2::{Digest, Sha256};
+use std::{
+    ffi::{CStr, CString, c_char, c_int, c_void},
+    path::{Path, PathBuf},
+};
+
+/// What every kernel file begins with.
+const PREFACE: [&str; 3] = [
+    include_str!("../kernels/platform.cuh"),
+    include_str!("../kernels/modarith.cuh"),
+    include_str!("../kernels/ntt.cuh"),
+];
+
+/// The kernel files, each compiled by itself.
+pub const SOURCES: [(&str, &str); 6] = [
+    ("elementwise.cu", include_str!("../kernels/elementwise.cu")),
+    ("galois.cu", include_str!("../kernels/galois.cu")),
+    ("basis.cu", include_str!("../kernels/basis.cu")),
+    ("lwe.cu", include_str!("../kernels/lwe.cu")),
+    ("ntt.cu", include_str!("../kernels/ntt.cu")),
+    ("blind.cu", include_str!("../kernels/blind.cu")),
+];
+
+/// The environment variable that names the library or its folder.
+pub const PLACE: &str = "LIMBWISE_NVRTC";
+
+/// Why kernels cannot be compiled.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NvrtcError {
+    /// No library.
+    #[error(
+        "no NVRTC library was found ({tried}): install it with pip install \"limbwise[cuda]\", or name its folder in {PLACE}"
+    )]
+    Missing {
+        /// Where it was looked for.
+        tried: String,
+    },
+    /// A library that lacks a function, or fails.
+    #[error("NVRTC failed to {what}: {reason}")]
+    Failed {
+        /// The step.
+        what: &'static str,
+        /// Its words, or its number for the failure.
+        reason: String,
+    },
+    /// A kernel that it refuses for a GPU.
+    #[error("NVRTC refuses {file} for {arch}: {log}")]
+    Refused {
+        /// The kernel file.
+        file: String,
+        /// The GPU's architecture.
+        arch: String,
+        /// The compiler's messages.
+        log: String,
+    },
+}
+
+/// The compiler's functions.
+pub struct Nvrtc {
+    library: Library,
+    /// Held: the compiler opens it by name.
+    _builtins: Option<Library>,
+    version: (u32, u32),
+}
+
+/// Machine code of a kernel file, and what the compiler said.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// Machine code.
+    pub cubin: Vec<u8>,
+    /// Messages: registers and spills of each kernel.
+    pub log: String,
+}
+
+type Program = *mut c_void;
+
+impl Nvrtc {
+    /// Finds the library.
+    ///
+    /// # Errors
+    /// [`NvrtcError`].
+    pub fn find() -> Result<Self, NvrtcError> {
+        let named = std::env::var_os(PLACE).map(PathBuf::from);
+        let mut tried = Vec::new();
+        for place in places(named.as_deref()) {
+            let builtins = builtins_beside(&place).and_then(|path| load(&path));
+            if let Some(library) = load(&place) {
+                let mut found = Self { library, _builtins: builtins, version: (0, 0) };
+                found.version = found.ask_version()?;
+                return Ok(found);
+            }
+            tried.push(place.display().to_string());
+        }
+        Err(NvrtcError::Missing { tried: tried.join(", ") })
+    }
+
+    /// Its version, major and minor.
+    #[must_use]
+    pub fn version(&self) -> (u32, u32) {
+        self.version
+    }
+
+    fn function<F: Copy>(&self, name: &'static CStr) -> Result<F, NvrtcError> {
+        // SAFETY: every caller names a function of nvrtc.h with its type there.
+        let found = unsafe { self.library.get::<F>(name.to_bytes_with_nul()) };
+        found.map(|f| *f).map_err(|e| NvrtcError::Failed { what: "give a function", reason: e.to_string() })
+    }
+
+    fn ask_version(&self) -> Result<(u32, u32), NvrtcError> {
+        type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
+        let (mut major, mut minor) = (0, 0);
+        let version = self.function::<Version>(c"nvrtcVersion")?;
+        // SAFETY: both pointers are to numbers of this function.
+        check("tell its version", unsafe { version(&raw mut major, &raw mut minor) })?;
+        Ok((major.unsigned_abs(), minor.unsigned_abs()))
+    }
+
+    /// Compiles a kernel file for an architecture such as `sm_90`.
+    ///
+    /// # Errors
+    /// [`NvrtcError`].
+    ///
+    /// # Panics
+    /// If the text holds a zero byte.
+    pub fn compile(&self, file: &str, kernels: &str, arch: &str) -> Result<Compiled, NvrtcError> {
+        type Create = unsafe extern "C" fn(
+            *mut Program,
+            *const c_char,
+            *const c_char,
+            c_int,
+            *const c_void,
+            *const c_void,
+        ) -> c_int;
+        type Compile = unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int;
+        type Destroy = unsafe extern "C" fn(*mut Program) -> c_int;
+        let create = self.function::<Create>(c"nvrtcCreateProgram")?;
+        let compile = self.function::<Compile>(c"nvrtcCompileProgram")?;
+        let destroy = self.function::<Destroy>(c"nvrtcDestroyProgram")?;
+        let text = |text: String| CString::new(text).expect("kernels and options hold no zero byte");
+        let (source, name) = (text(source_of(kernels)), text(file.into()));
+        let options: Vec<CString> = options(arch).into_iter().map(text).collect();
+        let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
+        let mut program = std::ptr::null_mut();
+        let none = std::ptr::null();
+        // SAFETY: strings end with zero; no headers are given.
+        let created = unsafe { create(&raw mut program, source.as_ptr(), name.as_ptr(), 0, none, none) };
+        check("take a program", created)?;
+        let count = c_int::try_from(pointers.len()).expect("a few options");
+        // SAFETY: the program was created above, and there are so many options.
+        let compiled = unsafe { compile(program, count, pointers.as_ptr()) };
+        let log = self.text(program, [c"nvrtcGetProgramLogSize", c"nvrtcGetProgramLog"])?;
+        let log = String::from_utf8_lossy(&log).trim_end_matches('\0').trim().to_owned();
+        let cubin = match compiled {
+            0 => self.text(program, [c"nvrtcGetCUBINSize", c"nvrtcGetCUBIN"]),
+            _ => Err(NvrtcError::Refused { file: file.into(), arch: arch.into(), log: log.clone() }),
+        };
+        // SAFETY: the program was created above and is not used any more.
+        check("drop a program", unsafe { destroy(&raw mut program) })?;
+        Ok(Compiled { cubin: cubin?, log })
+    }
+
+    /// What a pair of functions, one for the size, says of a program.
+    fn text(&self, program: Program, [size, get]: [&'static CStr; 2]) -> Result<Vec<u8>, NvrtcError> {
+        type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
+        type Get = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
+        let (size, get) = (self.function::<Size>(size)?, self.function::<Get>(get)?);
+        let mut bytes = 0;
+        // SAFETY: the program lives, and the pointer is to a number of this function.
+        check("tell a size", unsafe { size(program, &raw mut bytes) })?;
+        let mut text = vec![0u8; bytes];
+        // SAFETY: the buffer has the size that the compiler asked for.
+        check("give its output", unsafe { get(program, text.as_mut_ptr().cast()) })?;
+        Ok(text)
+    }
+
+    /// The machine code from the cache, or compiled and put there.
+    ///
+    /// # Errors
+    /// [`NvrtcError`]; a cache that cannot be read or written is none.
+    ///
+    /// # Panics
+    /// As [`Self::compile`].
+    pub fn cached(&self, file: &str, kernels: &str, arch: &str, cache: Option<&Path>) -> Result<Vec<u8>, NvrtcError> {
+        let (major, minor) = self.version;
+        let mut hash = Sha256::new();
+        let parts = [source_of(kernels), options(arch).join(" "), format!("{major}.{minor}")];
+        parts.iter().for_each(|part| hash.update(format!("{} {part}", part.len())));
+        let digest: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = cache.map(|folder| folder.join(format!("{arch}-{digest}.cubin")));
+        if let Some(cubin) =
+            path.as_deref().and_then(|path| std::fs::read(path).ok()).filter(|c| c.starts_with(b"\x7fELF"))
+        {
+            return Ok(cubin);
+        }
+        let cubin = self.compile(file, kernels, arch)?.cubin;
+        if let Some(path) = path {
+            keep(&path, &cubin);
+        }
+        Ok(cubin)
+    }
+}
+
+/// Writes a file beside its place and moves it there, so that no reader sees a part of it. A cache that cannot be written
+/// costs a compilation next time, nothing else.
+fn keep(path: &Path, bytes: &[u8]) {
+    let beside = path.with_extension(format!("{}.part", std::process::id()));
+    let written = path.parent().is_some_and(|folder| std::fs::create_dir_all(folder).is_ok())
+        && std::fs::write(&beside, bytes).is_ok()
+        && std::fs::rename(&beside, path).is_ok();
+    if !written {
+        let _ = std::fs::remove_file(&beside);
+    }
+}
+
+/// Where compiled kernels are kept: `limbwise` in the user's cache folder.
+#[must_use]
+pub fn cache_folder() -> Option<PathBuf> {
+    let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    of("XDG_CACHE_HOME").or_else(|| of("HOME").map(|home| home.join(".cache"))).map(|cache| cache.join("limbwise"))
+}
+
+fn source_of(kernels: &str) -> String {
+    PREFACE.concat() + kernels
+}
+
+fn options(arch: &str) -> Vec<String> {
+    let options = ["--std=c++17", "--ptxas-options=-v", "-diag-suppress=177"]; // 177: a helper that a file does not use
+    [format!("--gpu-architecture={arch}")].into_iter().chain(options.map(String::from)).collect()
+}
+
+fn check(what: &'static str, code: c_int) -> Result<(), NvrtcError> {
+    if code == 0 { Ok(()) } else { Err(NvrtcError::Failed { what, reason: format!("error {code}") }) }
+}
+
+/// Where the library may be, best first.
+fn places(named: Option<&Path>) -> Vec<PathBuf> {
+    let files = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
+    match named {
+        Some(file) if file.is_file() => vec![file.into()],
+        Some(folder) => files.iter().map(|file| folder.join(file)).collect(),
+        None => {
+            let usual = files.iter().map(|file| Path::new("/usr/local/cuda/lib64").join(file));
+            files.iter().map(PathBuf::from).chain(usual).collect()
+        }
+    }
+}
+
+/// The library of built-in functions in the same folder.
+fn builtins_beside(library: &Path) -> Option<PathBuf> {
+    let folder = library.parent().filter(|folder| !folder.as_os_str().is_empty())?;
+    let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let mut found: Vec<PathBuf> = names
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("libnvrtc-builtins.so.") && name.matches('.').count() == 3
+        })
+        .collect();
+    found.sort();
+    found.pop()
+}
+
+fn load(path: &Path) -> Option<Library> {
+    // SAFETY: NVIDIA's libraries run nothing when loaded but their own set-up.
+    unsafe { Library::new(path) }.ok()
+}

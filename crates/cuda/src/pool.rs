@@ -1,0 +1,139 @@
+//! Memory of rows: taken from the GPU in larger pieces, handed out row by row, kept when a row has no holder any more.
+//!
+//! All work goes through one queue, so a row may be handed out again as soon as its last use has been asked for: no event,
+//! no wait. Rows of a length share a list.
+
+use crate::driver::{Driver, Failure, Place};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// Rows of a piece, if they are small enough.
+const ROWS_A_PIECE: usize = 64;
+/// Words of a piece of several rows at most: 16 MiB.
+const WORDS_A_PIECE: usize = 1 << 21;
+
+/// A row of words, given back when dropped.
+pub(crate) struct Row {
+    at: u64,
+    words: usize,
+    place: Place,
+    pool: Arc<Pool>,
+}
+
+impl Row {
+    /// Its address; 0 where a fault left it without memory.
+    pub(crate) fn at(&self) -> u64 {
+        self.at
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+}
+
+impl Drop for Row {
+    fn drop(&mut self) {
+        if self.at != 0 {
+            self.pool.live.fetch_sub(self.pool.bytes(self.words), Ordering::Relaxed);
+            self.pool.free().entry((self.words, self.place)).or_default().push(self.at);
+        }
+    }
+}
+
+/// Bytes of this device's rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Held by some value now.
+    pub live_bytes: u64,
+    /// Taken from the GPU so far.
+    pub device_bytes: u64,
+    /// Taken from the host's memory, locked, for keys that the GPU does not hold.
+    pub host_bytes: u64,
+}
+
+type Free = HashMap<(usize, Place), Vec<u64>>;
+
+/// All rows of a device.
+pub(crate) struct Pool {
+    driver: Arc<dyn Driver>,
+    free: Mutex<Free>,
+    pieces: Mutex<Vec<(u64, usize, Place)>>,
+    live: AtomicU64,
+    device: AtomicU64,
+    host: AtomicU64,
+}
+
+impl Pool {
+    pub(crate) fn new(driver: Arc<dyn Driver>) -> Arc<Self> {
+        Arc::new(Self {
+            driver,
+            free: Mutex::default(),
+            pieces: Mutex::default(),
+            live: AtomicU64::new(0),
+            device: AtomicU64::new(0),
+            host: AtomicU64::new(0),
+        })
+    }
+
+    fn free(&self) -> MutexGuard<'_, Free> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn bytes(&self, words: usize) -> u64 {
+        8 * words as u64
+    }
+
+    pub(crate) fn memory(&self) -> Memory {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Memory { live_bytes: read(&self.live), device_bytes: read(&self.device), host_bytes: read(&self.host) }
+    }
+
+    /// A row without memory, for values that a fault left behind.
+    pub(crate) fn lacking(self: &Arc<Self>) -> Arc<Row> {
+        Arc::new(Row { at: 0, words: 0, place: Place::Device, pool: self.clone() })
+    }
+
+    /// A row of unknown words.
+    pub(crate) fn take(self: &Arc<Self>, words: usize, place: Place) -> Result<Arc<Row>, Failure> {
+        let words = words.next_multiple_of(2); // addresses are multiples of 16
+        let found = self.free().get_mut(&(words, place)).and_then(Vec::pop);
+        let at = match found {
+            Some(at) => at,
+            None => self.piece(words, place)?,
+        };
+        self.live.fetch_add(self.bytes(words), Ordering::Relaxed);
+        Ok(Arc::new(Row { at, words, place, pool: self.clone() }))
+    }
+
+    /// The first row of a new piece; the others become free. A piece is one row where there is no room for more.
+    fn piece(&self, words: usize, place: Place) -> Result<u64, Failure> {
+        let rows = (WORDS_A_PIECE / words).clamp(1, ROWS_A_PIECE);
+        let allocate = |rows: usize| self.driver.allocate(rows * words, place).map(|at| (at, rows));
+        let (at, rows) = allocate(rows).or_else(|failure| if rows > 1 { allocate(1) } else { Err(failure) })?;
+        let taken = if place == Place::Device { &self.device } else { &self.host };
+        taken.fetch_add(self.bytes(rows * words), Ordering::Relaxed);
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).push((at, rows * words, place));
+        let others = (1..rows).map(|i| at + self.bytes(i * words));
+        self.free().entry((words, place)).or_default().extend(others);
+        Ok(at)
+    }
+
+    /// Zeros over all rows that nobody holds.
+    pub(crate) fn scrub(&self) -> Result<(), Failure> {
+        let free = self.free();
+        let mut rows = free.iter().flat_map(|(&(words, place), rows)| rows.iter().map(move |&at| (at, words, place)));
+        rows.try_for_each(|(at, words, place)| self.driver.zero(at, words, place))
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let pieces = std::mem::take(self.pieces.get_mut().unwrap_or_else(PoisonError::into_inner));
+        pieces.into_iter().for_each(|(at, words, place)| self.driver.release(at, words, place));
+    }
+}

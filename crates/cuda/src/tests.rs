@@ -1,0 +1,284 @@
+//! This device on the host: its own code and its own kernels, without a GPU; and on one, where there is one.
+
+use crate::{Cuda, host::Host, launch::SOURCES, nvrtc};
+use limbwise_cpu::{Cpu, Isa};
+use limbwise_device::{
+    Basis, Checked, Device, Domain, Fault, GadgetKey, HostRead, KeyId, Lockstep, Ring, RingSpec, Role, Shape,
+    conformance::{random_program, random_tfhe_program, with_device},
+    conformance_suite,
+};
+use limbwise_math::{
+    ntt::NttTable,
+    prime::ntt_primes_below,
+    sampling::{Seed, Stream},
+};
+use proptest::{prelude::*, test_runner::TestRunner};
+use std::sync::Arc;
+
+/// Memory of a test's device: enough for the suite, little enough for the host.
+const MEMORY: u64 = 4 << 30;
+
+fn host(memory_bytes: u64, key_bytes: Option<u64>) -> Option<Cuda> {
+    Some(Cuda::on(Arc::new(Host::new(memory_bytes)?), key_bytes))
+}
+
+fn beside_the_cpu(tested: Option<Cuda>) -> Option<Lockstep<Cpu, Cuda>> {
+    Some(Lockstep { trusted: Cpu::new(Isa::Scalar, 1).expect("scalar"), tested: tested? })
+}
+
+conformance_suite!(kernels_on_the_host, "c++", || host(MEMORY, None).map(Checked));
+conformance_suite!(gpu, "cuda", || Cuda::open().ok().map(Checked));
+
+/// So many arbitrary inputs.
+fn arbitrary<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value)) {
+    let mut runner = TestRunner::new(ProptestConfig { cases, ..ProptestConfig::default() });
+    let done = runner.run(strategy, |value| {
+        test(value);
+        Ok(())
+    });
+    done.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+/// Arbitrary programs beside the CPU, compared operation by operation, contracts checked on the way.
+fn programs_agree(cases: u32, dev: Lockstep<Cpu, Cuda>) {
+    let dev = Checked(dev);
+    let scripts = (prop::collection::vec(any::<(u8, u8, u8)>(), 1..40), prop::sample::select(vec![10, 10, 13]));
+    arbitrary(cases, &scripts, |(script, log_n)| {
+        let mut primes = ntt_primes_below(log_n, 49, 2, &[]).unwrap();
+        for bits in [50, 30, 61] {
+            primes.extend(ntt_primes_below(log_n, bits, 1, &primes).unwrap());
+        }
+        random_program(&dev, &dev.ring(&RingSpec { log_n, primes }).unwrap(), &script);
+    });
+    let rings = prop::sample::select(vec![(10, 48), (11, 50), (11, 31), (12, 49), (10, 60)]);
+    arbitrary(cases, &(prop::collection::vec(any::<(u8, u8)>(), 1..16), rings), |(script, (log_n, bits))| {
+        let primes = ntt_primes_below(log_n, bits, 1, &[]).unwrap();
+        random_tfhe_program(&dev, &dev.ring(&RingSpec { log_n, primes }).unwrap(), &script);
+    });
+}
+
+#[test]
+fn arbitrary_programs_agree_on_the_host() {
+    with_device("c++", || beside_the_cpu(host(MEMORY, None)), |dev| programs_agree(8, dev));
+}
+
+#[test]
+fn arbitrary_programs_agree_on_a_gpu() {
+    with_device("cuda", || beside_the_cpu(Cuda::open().ok()), |dev| programs_agree(64, dev));
+}
+
+/// A few steps of both kinds on small rings: what a checker of memory accesses, which is slow, can follow.
+#[test]
+fn gpu_small_programs() {
+    with_device(
+        "cuda",
+        || Cuda::open().ok(),
+        |dev| {
+            let several = ring(&dev, 10, &[49, 50, 31]);
+            let script: Vec<(u8, u8, u8)> = (0..48).map(|i| (i * 37, i, i / 2)).collect();
+            random_program(&dev, &several, &script);
+            random_tfhe_program(&dev, &ring(&dev, 10, &[48]), &(0..12).map(|i| (i, i)).collect::<Vec<_>>());
+        },
+    );
+}
+
+fn ring(dev: &impl Device, log_n: u32, widths: &[u32]) -> Ring {
+    let mut primes = Vec::new();
+    for &bits in widths {
+        primes.extend(ntt_primes_below(log_n, bits, 1, &primes).unwrap());
+    }
+    dev.ring(&RingSpec { log_n, primes }).unwrap()
+}
+
+/// Uniform words of each row, the first four the edges.
+fn random<D: Device>(dev: &D, shape: &Shape, role: Role, label: u64) -> D::Poly {
+    dev.upload(shape, role, &|at, row| {
+        let context = [label, at.batch as u64, at.prime as u64].map(u64::to_le_bytes).concat();
+        Stream::new(&Seed([7; 32]), &context).uniform(at.modulus, row);
+        row[..4].copy_from_slice(&[0, at.modulus.value() - 1, 1, at.modulus.value() / 2]);
+    })
+}
+
+/// Every cut of a transform into passes and steps, in both classes of primes.
+#[test]
+fn transforms_of_every_size_equal_the_reference() {
+    with_device(
+        "c++",
+        || host(MEMORY, None),
+        |dev| {
+            for log_n in 10..=17 {
+                let ring = ring(&dev, log_n, &[31, 61]);
+                let coeff = Shape::eval(&ring, ring.full()).with_domain(Domain::Coeff);
+                let a = random(&dev, &coeff, Role::Temporary, 1);
+                let words = dev.download(&a).unwrap();
+                let mut want = words.clone();
+                for (row, &q) in want.chunks_exact_mut(ring.n()).zip(ring.moduli()) {
+                    NttTable::new(q, log_n).forward(row);
+                }
+                let values = dev.ntt(a.clone());
+                assert!(dev.download(&values).unwrap() == want, "forward at 2^{log_n}");
+                assert!(dev.download(&dev.intt(values)).unwrap() == words, "inverse at 2^{log_n}");
+            }
+        },
+    );
+}
+
+/// More sources than are summed without a reduction, more targets than a block makes, more rows than a launch takes, and
+/// sums of more terms than that.
+#[test]
+fn long_operands_are_cut_into_launches() {
+    with_device(
+        "c++",
+        || beside_the_cpu(host(MEMORY, None)),
+        |dev| {
+            let ring = ring(&dev, 10, &[61; 70]);
+            let from = Basis::range(0, 50);
+            let coeff = Shape::eval(&ring, from).with_domain(Domain::Coeff).with_batch(3);
+            assert!(3 * from.len() > SOURCES);
+            let a = random(&dev, &coeff, Role::Temporary, 1);
+            drop(dev.basis_convert(&a, ring.full() - from));
+            drop(dev.neg(dev.ntt(a)));
+            let one = Shape::eval(&ring, Basis::single(0));
+            let x: Vec<_> = (0..130).map(|i| random(&dev, &one, Role::Temporary, i)).collect();
+            let terms = x.iter().enumerate().map(|(i, w)| (129 - i, limbwise_device::Weight::Values(w))).collect();
+            let tested: Vec<_> = dev.weighted_sums(&x, &[terms]);
+            drop(dev.linear_combination(&x.iter().collect::<Vec<_>>(), &vec![vec![5]; 130]));
+            let mut sum = dev.zeros(&one);
+            x.iter().zip(x.iter().rev()).for_each(|(a, b)| dev.mul_acc(&mut sum, a, b));
+            assert_eq!(dev.download(&tested[0]), dev.download(&sum));
+        },
+    );
+}
+
+/// A key of which the GPU holds nothing gives the same residues, and is counted where it is.
+#[test]
+fn keys_may_stay_with_the_host() {
+    with_device(
+        "c++",
+        || host(MEMORY, Some(0)),
+        |dev| {
+            let ring = ring(&dev, 10, &[50, 50, 50, 50, 51]);
+            let (special, digits) = (Basis::single(4), vec![Basis::range(0, 2), Basis::range(2, 4)]);
+            let wide = Shape::eval(&ring, ring.full());
+            let c = random(&dev, &wide.with_basis(Basis::range(0, 4)), Role::Ciphertext, 1);
+            let [near, far] = [Role::Temporary, Role::EvaluationKey(KeyId(0))].map(|role| {
+                let pair = |label: u64| [0, 1].map(|half| random(&dev, &wide, role, label + half));
+                let key = GadgetKey { digits: digits.clone(), special, pairs: vec![pair(2), pair(4)] };
+                dev.key_switch(&c, &key).map(|half| dev.download(&half).unwrap())
+            });
+            assert!(near == far);
+            assert!(dev.memory().host_bytes > 0);
+        },
+    );
+}
+
+/// What does not fit is a fault of the device that asks, told once, at the next wait; values that it left behind do no harm.
+#[test]
+fn a_full_memory_is_a_fault() {
+    with_device(
+        "c++",
+        || host(8 << 20, None),
+        |dev| {
+            let ring = ring(&dev, 13, &[50, 50]);
+            let shape = Shape::eval(&ring, ring.full());
+            let mut kept: Vec<_> = (0..80).map(|_| dev.zeros(&shape)).collect();
+            let fault = dev.sync().unwrap_err();
+            assert!(matches!(fault, Fault::OutOfMemory { .. }), "{fault}");
+            assert_eq!(dev.sync(), Ok(()));
+            let last = kept.pop().unwrap();
+            drop(kept);
+            drop(dev.add(&last, &last));
+            let fault = dev.download(&dev.zeros(&shape)).unwrap_err().to_string();
+            assert_eq!(
+                fault,
+                "cuda (kernels on the host) failed: a value was used that a fault had left without memory"
+            );
+            assert!(dev.download(&dev.zeros(&shape)).unwrap().iter().all(|&x| x == 0));
+        },
+    );
+}
+
+/// A loop that has found its rows takes no more of them, and what is scrubbed is gone.
+#[test]
+fn a_steady_loop_does_not_allocate() {
+    with_device(
+        "c++",
+        || host(MEMORY, None),
+        |dev| {
+            let ring = ring(&dev, 10, &[49, 49, 49]);
+            let a = random(&dev, &Shape::eval(&ring, ring.full()), Role::Temporary, 1);
+            let step = || dev.ntt(dev.intt(dev.mul(&dev.add(&a, &a), &a)));
+            drop(step());
+            let before = dev.memory();
+            (0..10).for_each(|_| drop(step()));
+            assert_eq!(dev.memory(), before);
+            drop(step());
+            dev.scrub();
+            let rows = dev.unwritten(Shape::eval(&ring, ring.full()), crate::driver::Place::Device);
+            assert!(dev.download(&rows).unwrap().iter().all(|&x| x == 0));
+        },
+    );
+}
+
+/// Every kernel becomes machine code for a Hopper GPU, without a stack and without spills.
+#[test]
+fn every_kernel_compiles_for_hopper() {
+    with_device(
+        "nvrtc",
+        || nvrtc::Nvrtc::find().ok(),
+        |nvrtc| {
+            for (file, source) in nvrtc::SOURCES {
+                let compiled = nvrtc.compile(file, source, "sm_90").unwrap();
+                assert!(compiled.cubin.starts_with(b"\x7fELF"), "{file} gives no machine code");
+                let frames: Vec<&str> =
+                    compiled.log.lines().filter(|line| line.contains("bytes stack frame")).collect();
+                let clean =
+                    |line: &&str| line.contains(" 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads");
+                assert!(frames.iter().all(clean), "{file}: {}", compiled.log);
+                assert_eq!(
+                    frames.len(),
+                    source.matches("\nKERNEL ").count(),
+                    "{file}: a line a kernel: {}",
+                    compiled.log
+                );
+            }
+            let refused =
+                nvrtc.compile("bad.cu", "KERNEL lw_bad(u64* out) { out = 1; }", "sm_90").unwrap_err().to_string();
+            assert!(refused.starts_with("NVRTC refuses bad.cu for sm_90: bad.cu("), "{refused}");
+        },
+    );
+}
+
+/// The cache gives back what was compiled, and compiles again what is damaged.
+#[test]
+fn compiled_kernels_are_kept() {
+    with_device(
+        "nvrtc",
+        || nvrtc::Nvrtc::find().ok(),
+        |nvrtc| {
+            let folder = std::env::temp_dir().join(format!("limbwise_cache_{}", std::process::id()));
+            let (file, source) = nvrtc::SOURCES[1];
+            let cubin = || nvrtc.cached(file, source, "sm_90", Some(&folder)).unwrap();
+            let first = cubin();
+            let kept: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+            assert_eq!(kept.len(), 1);
+            std::fs::write(&kept[0], b"\x7fELF but not what was compiled").unwrap();
+            assert_ne!(cubin(), first); // it is the file that is read
+            std::fs::write(&kept[0], b"damaged").unwrap();
+            assert_eq!(cubin().len(), first.len());
+            std::fs::remove_dir_all(&folder).unwrap();
+        },
+    );
+}
+
+/// Where there is no driver, that is what is said; where there is one, a GPU opens.
+#[test]
+fn a_missing_driver_is_one_clear_error() {
+    match Cuda::open() {
+        Ok(dev) => assert!(dev.name().starts_with("cuda (")),
+        Err(error) => assert_eq!(
+            error.to_string(),
+            "no NVIDIA driver was found (libcuda.so.1): install one for CUDA 13.0 or later (R580), or use --device cpu"
+        ),
+    }
+}

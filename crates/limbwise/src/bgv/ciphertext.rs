@@ -1,0 +1,81 @@
+//! Plaintexts and ciphertexts: polynomials in evaluation domain with their level, factor and noise.
+
+use super::{
+    noise::{Encryption, NoiseBound},
+    params::BgvParams,
+};
+use limbwise_device::{Device, Domain, Handle as _, Role, Shape};
+
+/// Encoded integers, one polynomial a batch entry.
+pub struct Plaintext<D: Device> {
+    /// The polynomial, evaluation domain, over the primes of the level; coefficients below t/2 in absolute value.
+    pub poly: D::Poly,
+    /// Its level.
+    pub level: usize,
+}
+
+/// Encrypted integers: `Σ parts[i]·s^i ≡ factor·message` modulo t. A batch holds independent messages.
+pub struct Ciphertext<D: Device> {
+    /// Two polynomials, or three after a multiplication; evaluation domain, over the primes of the level.
+    pub parts: Vec<D::Poly>,
+    /// Levels left.
+    pub level: usize,
+    /// What modulus switching and products have multiplied the message with, modulo t.
+    pub factor: u64,
+    /// Bound on the phase.
+    pub noise: NoiseBound,
+}
+
+impl<D: Device> Clone for Ciphertext<D> {
+    /// Another handle on the same polynomials; no words are copied.
+    fn clone(&self) -> Self {
+        Self { parts: self.parts.clone(), ..*self }
+    }
+}
+
+impl<D: Device> std::fmt::Debug for Ciphertext<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (parts, level, noise) = (self.parts.len(), self.level, self.noise.bits());
+        write!(f, "Ciphertext({} of {parts} polynomials at level {level}, noise 2^{noise:.1})", self.batch())
+    }
+}
+
+impl<D: Device> Clone for Plaintext<D> {
+    /// Another handle on the same polynomial.
+    fn clone(&self) -> Self {
+        Self { poly: self.poly.clone(), ..*self }
+    }
+}
+
+impl<D: Device> Ciphertext<D> {
+    /// A fresh batch at a level, in a domain, by declaration: for devices that hold no words.
+    pub fn declared(
+        dev: &D,
+        params: &BgvParams,
+        ([batch, level], domain): ([usize; 2], Domain),
+        encryption: Encryption,
+    ) -> Self {
+        let shape = Shape::eval(params.rlwe().ring(), params.rlwe().basis(level)).with_batch(batch);
+        let shape = shape.with_domain(domain);
+        let part = || dev.upload(&shape, Role::Ciphertext, &|_, _| unreachable!("a declared ciphertext has no words"));
+        Self { parts: vec![part(), part()], level, factor: 1, noise: NoiseBound::fresh(params, encryption) }
+    }
+
+    /// Independent messages in it.
+    #[must_use]
+    pub fn batch(&self) -> usize {
+        self.parts[0].shape().batch
+    }
+
+    /// Bytes of its polynomials.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.parts.iter().map(|p| p.shape().bytes()).sum()
+    }
+
+    /// Bits between its bound and what its modulus holds: what products and sums may still add, at the least.
+    #[must_use]
+    pub fn budget_bits(&self, params: &BgvParams) -> f64 {
+        params.rlwe().log_modulus(self.level) - 1.0 - self.noise.bits()
+    }
+}

@@ -1,0 +1,201 @@
+//! Parameters of BGV: those of RLWE, and the plaintext modulus.
+
+use crate::params::{Insecure, Params, ParamsError, ParamsLiteral, PrimeChoice, Secret, SecurityReport, Standard};
+use limbwise_math::{
+    modulus::Modulus,
+    prime::{is_prime, ntt_primes_below},
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+fn default_sigma() -> f64 {
+    3.2
+}
+
+fn default_dnum() -> usize {
+    1
+}
+
+/// A BGV parameter set as written: public, plain data, not yet trusted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BgvLiteral {
+    /// log₂ of the ring degree, 10 … 17.
+    pub log_n: u32,
+    /// t: a prime that is 1 modulo 2N, below 2^32.
+    pub plaintext_modulus: u64,
+    /// The primes of each level, level 0 first: modulus switching from level ℓ drops the primes of `levels[ℓ]`.
+    pub levels: Vec<Vec<PrimeChoice>>,
+    /// The special primes P of key switching; without any there is none: no relinearization, no rotation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub special: Vec<PrimeChoice>,
+    /// Number of digits of hybrid key switching at the top level.
+    #[serde(default = "default_dnum")]
+    pub dnum: usize,
+    /// Distribution of the secret.
+    #[serde(default)]
+    pub secret: Secret,
+    /// Standard deviation of the errors.
+    #[serde(default = "default_sigma")]
+    pub sigma: f64,
+    /// Whose security table.
+    #[serde(default)]
+    pub standard: Standard,
+    /// Leave to go below 128 bits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub insecure: Option<Insecure>,
+}
+
+impl BgvLiteral {
+    /// A chain of single primes of these bits, level 0 first, with special primes; secure secret and errors.
+    #[must_use]
+    pub fn chain(log_n: u32, plaintext_modulus: u64, bits: &[u32], special: &[u32], dnum: usize) -> Self {
+        Self {
+            log_n,
+            plaintext_modulus,
+            levels: bits.iter().map(|&b| vec![PrimeChoice::Bits(b)]).collect(),
+            special: special.iter().map(|&b| PrimeChoice::Bits(b)).collect(),
+            dnum,
+            secret: Secret::default(),
+            sigma: default_sigma(),
+            standard: Standard::default(),
+            insecure: None,
+        }
+    }
+}
+
+/// A checked set; cheap to clone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BgvParams(Arc<Inner>);
+
+#[derive(Debug, PartialEq)]
+struct Inner {
+    literal: BgvLiteral,
+    rlwe: Params,
+    t: Modulus,
+}
+
+impl BgvParams {
+    /// Chooses primes (the largest below 2^bits that are free, never t) and checks everything.
+    ///
+    /// # Errors
+    /// [`ParamsError`]: which field, what it is, what it may be.
+    pub fn new(literal: &BgvLiteral) -> Result<Self, ParamsError> {
+        let t = checked_modulus(literal)?;
+        let rlwe = Params::with_or_without_keys(&chosen(literal)?)?;
+        if rlwe.ring().spec().primes.contains(&t.value()) {
+            let wanted = "primes other than the plaintext modulus".into();
+            return Err(ParamsError::Range { field: "levels and special", got: t.value().to_string(), wanted });
+        }
+        Ok(Self(Arc::new(Inner { literal: literal.clone(), rlwe, t })))
+    }
+
+    /// What was written.
+    #[must_use]
+    pub fn literal(&self) -> &BgvLiteral {
+        &self.0.literal
+    }
+
+    /// What all RLWE schemes have: ring, levels, digits, security. Keys are made for these.
+    #[must_use]
+    pub fn rlwe(&self) -> &Params {
+        &self.0.rlwe
+    }
+
+    /// The plaintext modulus.
+    #[must_use]
+    pub fn t(&self) -> Modulus {
+        self.0.t
+    }
+
+    /// Integers of a message: N, in two rows.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.0.rlwe.ring().n()
+    }
+
+    /// Integers of a row: N/2.
+    #[must_use]
+    pub fn row(&self) -> usize {
+        self.slots() / 2
+    }
+
+    /// Largest absolute value of a slot: (t − 1)/2.
+    #[must_use]
+    pub fn most(&self) -> i64 {
+        (self.t().value() / 2).cast_signed()
+    }
+
+    /// Level of a fresh ciphertext.
+    #[must_use]
+    pub fn top_level(&self) -> usize {
+        self.0.rlwe.top_level()
+    }
+
+    /// Whether there are special primes, and so evaluation keys.
+    #[must_use]
+    pub fn switches_keys(&self) -> bool {
+        !self.0.rlwe.special().is_empty()
+    }
+
+    /// What the gate found.
+    #[must_use]
+    pub fn security(&self) -> &SecurityReport {
+        self.0.rlwe.security()
+    }
+
+    /// The product of the primes between two levels, modulo t, inverted: what switching multiplies the message with.
+    ///
+    /// # Panics
+    /// Where `to` is above `from`, or `from` above the top level.
+    #[must_use]
+    pub fn switched_factor(&self, from: usize, to: usize) -> u64 {
+        let (t, rlwe) = (self.t(), self.rlwe());
+        let dropped = &rlwe.ring().spec().primes[rlwe.limbs(to)..rlwe.limbs(from)];
+        t.inv(dropped.iter().fold(1, |product, &q| t.mul(product, t.reduce(q))))
+    }
+}
+
+/// The plaintext modulus, if it is one.
+fn checked_modulus(literal: &BgvLiteral) -> Result<Modulus, ParamsError> {
+    let (t, log_n) = (literal.plaintext_modulus, literal.log_n);
+    let in_range = (10..=17).contains(&log_n) && (3..1 << 32).contains(&t);
+    if in_range && is_prime(t) && t % (2 << log_n) == 1 {
+        return Ok(Modulus::new(t));
+    }
+    let wanted = format!("a prime below 2^32 that is 1 modulo 2N = 2^{}, such as 65537 for N up to 2^15", log_n + 1);
+    Err(ParamsError::Range { field: "plaintext_modulus", got: t.to_string(), wanted })
+}
+
+/// The literal of RLWE with every prime chosen; the scale, which BGV has none of, is not read by anything.
+fn chosen(literal: &BgvLiteral) -> Result<ParamsLiteral, ParamsError> {
+    let exact = |choice: &PrimeChoice| match *choice {
+        PrimeChoice::Exact(prime) => Some(prime),
+        PrimeChoice::Bits(_) => None,
+    };
+    let mut used: Vec<u64> = literal.levels.iter().flatten().chain(&literal.special).filter_map(exact).collect();
+    used.push(literal.plaintext_modulus);
+    let mut choose = |choice: &PrimeChoice| match *choice {
+        PrimeChoice::Bits(bits @ 20..=61) => {
+            let prime = ntt_primes_below(literal.log_n, bits, 1, &used)?[0];
+            used.push(prime);
+            Ok(PrimeChoice::Exact(prime))
+        }
+        written => Ok::<_, ParamsError>(written), // refused later where it is out of range
+    };
+    let special = literal.special.iter().map(&mut choose).collect::<Result<_, _>>()?;
+    let level = |level: &Vec<PrimeChoice>| level.iter().map(&mut choose).collect::<Result<Vec<_>, _>>();
+    let levels = literal.levels.iter().map(level).collect::<Result<_, _>>()?;
+    Ok(ParamsLiteral {
+        log_n: literal.log_n,
+        levels,
+        special,
+        dnum: literal.dnum,
+        log_scale: 30,
+        secret: literal.secret,
+        sigma: literal.sigma,
+        standard: literal.standard,
+        insecure: literal.insecure.clone(),
+        bootstrapping: None,
+    })
+}

@@ -1,0 +1,62 @@
+//! Moving slots: rotations of both rows, their exchange, and sums made of them.
+
+use super::{
+    ciphertext::Ciphertext,
+    evaluator::{Evaluator, linear},
+};
+use crate::{
+    error::Result,
+    rlwe::{KeyName, operations},
+};
+use limbwise_device::Device;
+use limbwise_math::galois::GaloisElement;
+
+impl<D: Device> Evaluator<'_, D> {
+    /// Both rows rotated to the left by `steps`, to the right if negative; any amount, taken modulo N/2.
+    ///
+    /// # Errors
+    /// A missing key, a ciphertext of three polynomials, too much noise.
+    pub fn rotate_rows(&self, a: &Ciphertext<D>, steps: i64) -> Result<Ciphertext<D>> {
+        let row = self.params.row() as i64;
+        match steps.rem_euclid(row) {
+            0 => Ok(a.clone()),
+            left => self.galois("rotate_rows", a, GaloisElement::rotation(left, self.params.rlwe().log_n())),
+        }
+    }
+
+    /// The two rows exchanged.
+    ///
+    /// # Errors
+    /// As [`Self::rotate_rows`].
+    pub fn swap_rows(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        self.galois("swap_rows", a, GaloisElement::conjugation(self.params.rlwe().log_n()))
+    }
+
+    fn galois(&self, op: &'static str, a: &Ciphertext<D>, g: GaloisElement) -> Result<Ciphertext<D>> {
+        let halves = linear(op, a)?;
+        let key = self.key(op, KeyName::Galois(g), a.level)?;
+        let noise = a.noise.switched(self.params, a.level);
+        self.fits(op, noise, a.level)?;
+        let how = (op, self.rounding());
+        let parts = operations::moved(self.dev, self.params.rlwe(), halves, (g, &key, a.level), how)?;
+        Ok(Ciphertext { parts, noise, ..*a })
+    }
+
+    /// `Σ_{i < 2^log_count} rotate_rows(a, i·stride)` by doubling: so many rotations.
+    ///
+    /// # Errors
+    /// As [`Self::rotate_rows`].
+    pub fn row_sums(&self, a: &Ciphertext<D>, stride: i64, log_count: u32) -> Result<Ciphertext<D>> {
+        let _region = self.dev.region("row_sums", 0);
+        (0..log_count).try_fold(a.clone(), |sum, k| self.add(&sum, &self.rotate_rows(&sum, stride << k)?))
+    }
+
+    /// The sum of all N slots, in every slot.
+    ///
+    /// # Errors
+    /// As [`Self::rotate_rows`].
+    pub fn slot_sum(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let rows = self.row_sums(a, 1, self.params.rlwe().log_n() - 1)?;
+        self.add(&rows, &self.swap_rows(&rows)?)
+    }
+}

@@ -1,0 +1,62 @@
+//! Encryptions of zero, which every scheme adds its message to, and the phase that decryption reads. Exists only under the
+//! feature `client`.
+
+use super::{
+    key::PublicKey,
+    secret::{SecretKey, gaussian, small_poly},
+};
+use crate::params::Params;
+use limbwise_device::{Basis, Device, Role, Shape};
+use limbwise_math::sampling::{Seed, Stream};
+use zeroize::Zeroizing;
+
+/// `(v·b + e₀, v·a + e₁)` for each entry of a batch, all randomness from a seed; v ternary.
+pub(crate) fn public_zero<D: Device>(
+    dev: &D,
+    params: &Params,
+    key: &PublicKey<D>,
+    shape: &Shape,
+    seed: &Seed,
+) -> [D::Poly; 2] {
+    let ternary = seed.derive("v");
+    let words = shape.batch * shape.ring.n();
+    let v = small_poly(dev, shape, move || {
+        let mut v = Zeroizing::new(vec![0; words]);
+        Stream::new(&ternary, b"limbwise encryption").ternary(&mut v);
+        v
+    });
+    [0, 1].map(|index| {
+        let mut c = dev.mul(&v, &dev.restrict(&key.parts[index], shape.basis));
+        let error = gaussian(params, shape.batch, seed.derive(&format!("error {index}")));
+        dev.add_assign(&mut c, &small_poly(dev, shape, error));
+        c
+    })
+}
+
+/// `(−a·s + e, a)` for each entry of a batch, all randomness from a seed, and the public seed that a is grown from.
+pub(crate) fn secret_zero<D: Device>(
+    dev: &D,
+    params: &Params,
+    key: &SecretKey,
+    shape: &Shape,
+    seed: &Seed,
+) -> ([D::Poly; 2], Seed) {
+    let public = seed.derive("public");
+    let a = dev.expand_seed(shape, Role::Ciphertext, &public);
+    let mut c0 = dev.neg(dev.mul(&a, &key.upload(dev, params, shape.basis)));
+    dev.add_assign(&mut c0, &small_poly(dev, shape, gaussian(params, shape.batch, seed.derive("error"))));
+    ([c0, a], public)
+}
+
+/// `Σ parts[i]·s^i` in coefficient domain: the part of decryption that any device can do.
+pub(crate) fn phase<D: Device>(dev: &D, params: &Params, key: &SecretKey, parts: &[D::Poly], basis: Basis) -> D::Poly {
+    let _region = dev.region("decrypt", 0);
+    let secret = key.upload(dev, params, basis);
+    // Horner in s, from the highest part down.
+    let mut parts = parts.iter().rev();
+    let mut sum = parts.next().map_or_else(|| secret.clone(), Clone::clone);
+    for part in parts {
+        sum = dev.add(&dev.mul(&sum, &secret), part);
+    }
+    dev.intt(sum)
+}

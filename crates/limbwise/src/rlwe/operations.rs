@@ -1,0 +1,128 @@
+//! What ciphertexts of every RLWE scheme go through: products, changes of key, divisions of the modulus.
+//!
+//! BGV differs by one thing, how a division rounds ([`Rounding`], ADR 89); everything else is the same polynomials.
+
+use super::key::EvaluationKey;
+use crate::{error::Result, params::Params};
+use limbwise_device::{Basis, Device, GadgetKey, Handle as _};
+use limbwise_math::{galois::GaloisElement, modulus::Modulus};
+
+/// How a division by primes rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// To the nearest integer.
+    Nearest,
+    /// By a multiple of t: what is taken off before dividing is one, so the value modulo t is divided exactly.
+    ///
+    /// `(x − t·[x·t⁻¹])/q = t·⌊t⁻¹·x / q⌉`, t⁻¹ modulo all of x's primes: a division to nearest between two products with
+    /// constants. Errors of a key switch come out as multiples of t in the same way, so keys are those of any scheme.
+    MultipleOf(Modulus),
+}
+
+impl Rounding {
+    /// `t⁻¹·x`, or x.
+    fn enter<D: Device>(self, dev: &D, x: D::Poly) -> D::Poly {
+        let Self::MultipleOf(t) = self else { return x };
+        let moduli = x.shape().ring.moduli_of(x.shape().basis);
+        let inverses: Vec<u64> = moduli.iter().map(|q| q.inv(q.reduce(t.value()))).collect();
+        dev.scale_limbs(x, &inverses)
+    }
+
+    /// `t·x`, or x.
+    fn leave<D: Device>(self, dev: &D, x: D::Poly) -> D::Poly {
+        match self {
+            Self::Nearest => x,
+            Self::MultipleOf(t) => times(dev, x, t),
+        }
+    }
+
+    /// `a` divided by its primes outside `to`.
+    pub fn divide<D: Device>(self, dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
+        self.leave(dev, dev.rescale(&self.enter(dev, a.clone()), to))
+    }
+
+    /// [`Device::key_switch_onto`] with this rounding.
+    fn key_switch_onto<D: Device>(
+        self,
+        dev: &D,
+        c: &D::Poly,
+        key: &GadgetKey<D::Poly>,
+        onto: [Option<&D::Poly>; 2],
+        to: Basis,
+    ) -> [D::Poly; 2] {
+        if self == Self::Nearest {
+            return dev.key_switch_onto(c, key, onto, to);
+        }
+        let inside = self.enter(dev, c.clone());
+        if to == c.shape().basis {
+            let switched = dev.key_switch(&inside, key).map(|half| self.leave(dev, half));
+            let [b, a] = switched;
+            let sum = |half: D::Poly, onto: Option<&D::Poly>| match onto {
+                Some(onto) => dev.add(&half, onto),
+                None => half,
+            };
+            return [sum(b, onto[0]), sum(a, onto[1])];
+        }
+        let onto = onto.map(|onto| onto.map(|onto| self.enter(dev, onto.clone())));
+        let onto = [onto[0].as_ref(), onto[1].as_ref()];
+        dev.key_switch_onto(&inside, key, onto, to).map(|half| self.leave(dev, half))
+    }
+}
+
+/// `t·x`.
+pub(crate) fn times<D: Device>(dev: &D, x: D::Poly, t: Modulus) -> D::Poly {
+    let moduli = x.shape().ring.moduli_of(x.shape().basis);
+    let factors: Vec<u64> = moduli.iter().map(|q| q.reduce(t.value())).collect();
+    dev.scale_limbs(x, &factors)
+}
+
+/// `(a0 + a1·s)(b0 + b1·s)` as a polynomial in s: `a0b0`, `a0b1 + a1b0`, `a1b1`.
+///
+/// Cost: 4 products a limb.
+pub fn product<D: Device>(dev: &D, [a0, a1]: [&D::Poly; 2], [b0, b1]: [&D::Poly; 2]) -> Vec<D::Poly> {
+    let _region = dev.region("multiply", 0);
+    let mut middle = dev.mul(a0, b1);
+    dev.mul_acc(&mut middle, a1, b0);
+    vec![dev.mul(a0, b0), middle, dev.mul(a1, b1)]
+}
+
+/// `(a0 + a1·s)²`, with one product less.
+pub fn square<D: Device>(dev: &D, [a0, a1]: [&D::Poly; 2]) -> Vec<D::Poly> {
+    let _region = dev.region("square", 0);
+    let cross = dev.mul(a0, a1);
+    vec![dev.mul(a0, a0), dev.add(&cross, &cross), dev.mul(a1, a1)]
+}
+
+/// `c0 + c1·s + c2·s²` as a pair over the primes of level `to`, at most `level`, that of the key.
+///
+/// # Errors
+/// [`KeyError`](crate::error::KeyError) for a key made for lower levels.
+pub fn relinearized<D: Device>(
+    dev: &D,
+    params: &Params,
+    [c0, c1, c2]: [&D::Poly; 3],
+    key: &EvaluationKey<D>,
+    [level, to]: [usize; 2],
+    rounding: Rounding,
+) -> Result<Vec<D::Poly>> {
+    let _region = dev.region(if to < level { "relinearize_rescaled" } else { "relinearize" }, 0);
+    let key = key.at(dev, params, level)?;
+    Ok(rounding.key_switch_onto(dev, c2, &key, [Some(c0), Some(c1)], params.basis(to)).into())
+}
+
+/// `c0 + c1·s` after X → X^g, under s again.
+///
+/// # Errors
+/// As [`relinearized`].
+pub fn moved<D: Device>(
+    dev: &D,
+    params: &Params,
+    [c0, c1]: [&D::Poly; 2],
+    (g, key, level): (GaloisElement, &EvaluationKey<D>, usize),
+    (op, rounding): (&'static str, Rounding),
+) -> Result<Vec<D::Poly>> {
+    let _region = dev.region(op, g.value());
+    let turned = dev.automorphism(c1, g);
+    let (key, first) = (key.at(dev, params, level)?, dev.automorphism(c0, g));
+    Ok(rounding.key_switch_onto(dev, &turned, &key, [Some(&first), None], params.basis(level)).into())
+}

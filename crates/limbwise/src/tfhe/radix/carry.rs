@@ -1,0 +1,216 @@
+//! Sums of digits and what they carry over.
+//!
+//! Digits ripple: a digit's sum and the carry below it, at most 7, give digit and carry by one blind rotation, their tables
+//! side by side. That is n bootstrappings, the fewest, one after another. Where a device would stand idle, the number is cut
+//! into k chunks that ripple at the same time. A chunk that does not know its carry keeps a state, 0: none, 1: what comes
+//! in goes out, 2: a carry; a digit sum s turns state t into that of `2s + t`, below 7, 7, above. Once the carry c into a
+//! chunk is known, its digits are `⌊(2s + t + c)/2⌋ mod 4`, all in one layer. States of three chunks and a carry add up in
+//! one message as binary digits: each carry after them is a bit of `c + t₀ + 2t₁ + 4t₂`.
+//!
+//! Which k is decided by rows and lanes, ADR 97: the k whose layers, each rounded up to whole turns of the lanes, take the
+//! fewest turns.
+
+use super::{
+    format::{BASE, Format},
+    value::{Integers, Jobs, Radix},
+};
+use crate::{
+    error::Result,
+    tfhe::{Ciphertext, Table},
+};
+use limbwise_device::Device;
+
+/// Chunks resolved together: their states and a carry fill a message.
+const TOGETHER: usize = 3;
+
+/// What a propagation takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarryCost {
+    /// Chunks that ripple at the same time.
+    pub chunks: usize,
+    /// Bootstrappings a row.
+    pub bootstrappings: usize,
+    /// Layers one after another.
+    pub layers: usize,
+}
+
+/// The layers of a propagation over n digits in k chunks, k a divisor of n: bootstrappings a row in each.
+fn layers(n: usize, k: usize) -> Vec<usize> {
+    let mut layers = vec![k; n / k];
+    if k > 1 {
+        *layers.last_mut().expect("n ≥ k") -= 1;
+        layers.extend((0..k - 2).step_by(TOGETHER).map(|from| (k - 2 - from).min(TOGETHER)));
+        layers.push(n - n / k);
+    }
+    layers
+}
+
+/// How carries of so many rows of n digits are propagated on so many lanes.
+///
+/// # Panics
+/// Never.
+#[must_use]
+pub fn cost(n: usize, rows: usize, lanes: usize) -> CarryCost {
+    let turns = |k: usize| layers(n, k).iter().map(|width| (rows * width).div_ceil(lanes)).sum::<usize>();
+    let chunks =
+        (1..=n).filter(|k| n.is_multiple_of(*k) && k.is_power_of_two()).min_by_key(|&k| (turns(k), k)).expect("1");
+    let layers = layers(n, chunks);
+    CarryCost { chunks, bootstrappings: layers.iter().sum(), layers: layers.len() }
+}
+
+/// Tables of one propagation.
+struct Tables {
+    digit: Table,
+    digit_and_carry: Table,
+    state: Table,
+    last: Table,
+}
+
+impl<D: Device> Integers<'_, D> {
+    /// Digits of sums that are 0 to 6 each, with a clear carry into the first one.
+    pub(crate) fn propagated(&self, sums: &[Ciphertext<D>], carry: i32) -> Result<Vec<Ciphertext<D>>> {
+        let rows = sums.iter().map(Ciphertext::batch).max().unwrap_or(1);
+        let chunks = cost(sums.len(), rows, self.lanes).chunks;
+        let digit = self.table(|m| m % BASE)?;
+        let tables = Tables {
+            digit_and_carry: Table::beside(self.params(), &[digit.clone(), self.table(|m| m / BASE)?])?,
+            digit,
+            state: self.table(|m| if m < 7 { 0 } else { (m - 6).min(2) })?,
+            last: self.table(|m| m / 2 % BASE)?,
+        };
+        let (mut digits, states, carry) = self.rippled(sums, (chunks, carry), &tables)?;
+        if let Some(carry) = carry {
+            let length = sums.len() / chunks;
+            let ends: Vec<&Ciphertext<D>> = states.iter().take(chunks - 2).map(|s| &s[length - 1]).collect();
+            let carries = self.resolved(carry, &ends)?;
+            digits.extend(self.finished(&sums[length..], (&states, &carries), &tables.last)?);
+        }
+        Ok(digits)
+    }
+
+    /// All chunks at the same time: digits of the first one, states after each digit of the others, the first carry.
+    #[expect(clippy::type_complexity, reason = "three parts of one step")]
+    fn rippled(
+        &self,
+        sums: &[Ciphertext<D>],
+        (chunks, carry): (usize, i32),
+        tables: &Tables,
+    ) -> Result<(Vec<Ciphertext<D>>, Vec<Vec<Ciphertext<D>>>, Option<Ciphertext<D>>)> {
+        let (eval, length) = (self.eval, sums.len() / chunks);
+        let (mut digits, mut states, mut over) = (Vec::new(), vec![Vec::new(); chunks - 1], None);
+        for i in 0..length {
+            let first = match &over {
+                None => eval.add_clear(&sums[i], carry),
+                Some(over) => eval.add(&sums[i], over)?,
+            };
+            let alone = i + 1 == sums.len();
+            let mut jobs = vec![(first, if alone { &tables.digit } else { &tables.digit_and_carry }.clone())];
+            let known = if i + 1 == length { chunks.saturating_sub(2) } else { chunks - 1 };
+            for (j, states) in states.iter().enumerate().take(known) {
+                jobs.push((self.with_state(&sums[(j + 1) * length + i], states.last())?, tables.state.clone()));
+            }
+            let mut results = eval.bootstrap_jobs(&jobs)?.into_iter();
+            let mut first = results.next().into_iter().flatten();
+            digits.extend(first.next());
+            over = first.next();
+            states.iter_mut().zip(results).for_each(|(states, new)| states.extend(new));
+        }
+        Ok((digits, states, over))
+    }
+
+    /// `2s + t`, t being 1 before the first digit of a chunk.
+    fn with_state(&self, sum: &Ciphertext<D>, state: Option<&Ciphertext<D>>) -> Result<Ciphertext<D>> {
+        let twice = self.eval.scale(sum, 2);
+        match state {
+            None => Ok(self.eval.add_clear(&twice, 1)),
+            Some(state) => self.eval.add(&twice, state),
+        }
+    }
+
+    /// The carries into the second chunk, which is given, and after each of the states.
+    fn resolved(&self, carry: Ciphertext<D>, states: &[&Ciphertext<D>]) -> Result<Vec<Ciphertext<D>>> {
+        let mut carries = vec![carry];
+        for states in states.chunks(TOGETHER) {
+            let mut sum = carries[carries.len() - 1].clone();
+            let mut jobs = Jobs::new();
+            for (i, state) in (0..).zip(states) {
+                sum = self.eval.add(&sum, &self.eval.scale(state, 1 << i))?;
+                jobs.push((sum.clone(), self.table(|m| m >> (i + 1) & 1)?));
+            }
+            carries.extend(self.layer(&jobs)?);
+        }
+        Ok(carries)
+    }
+
+    /// The digits of all chunks but the first.
+    fn finished(
+        &self,
+        sums: &[Ciphertext<D>],
+        (states, carries): (&[Vec<Ciphertext<D>>], &[Ciphertext<D>]),
+        table: &Table,
+    ) -> Result<Vec<Ciphertext<D>>> {
+        let length = sums.len() / carries.len();
+        let job = |(at, sum): (usize, &Ciphertext<D>)| {
+            let (chunk, i) = (at / length, at % length);
+            let below = i.checked_sub(1).map(|i| &states[chunk][i]);
+            Ok((self.eval.add(&self.with_state(sum, below)?, &carries[chunk])?, table.clone()))
+        };
+        self.layer(&sums.iter().enumerate().map(job).collect::<Result<_>>()?)
+    }
+}
+
+impl<D: Device> Radix<'_, D> {
+    fn summed(&self, sums: Result<Vec<Ciphertext<D>>>, carry: i32) -> Result<Self> {
+        Ok(self.own.with_digits(self.format, self.own.propagated(&sums?, carry)?))
+    }
+
+    /// `self + other`.
+    ///
+    /// # Errors
+    /// [`TfheError`](crate::tfhe::TfheError) for another format, other rows or keys, and parameters whose noise leaves no
+    /// room.
+    pub fn add(&self, other: &Self) -> Result<Self> {
+        self.goes_with("add", other)?;
+        self.summed(self.digits.iter().zip(&other.digits).map(|(a, b)| self.own.eval.add(a, b)).collect(), 0)
+    }
+
+    /// `self − other`: the sum with the complement, and 1.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub fn sub(&self, other: &Self) -> Result<Self> {
+        self.goes_with("sub", other)?;
+        let other = other.complement();
+        self.summed(self.digits.iter().zip(&other.digits).map(|(a, b)| self.own.eval.add(a, b)).collect(), 1)
+    }
+
+    /// `−self`.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub fn negated(&self) -> Result<Self> {
+        self.summed(Ok(self.complement().digits), 1)
+    }
+
+    /// `self + value`, all rows.
+    ///
+    /// # Errors
+    /// As [`Self::add`]; [`TfheError::Value`](crate::tfhe::TfheError::Value) for a constant that the format does not have.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn add_clear(&self, value: i128) -> Result<Self> {
+        let digits = self.format.digits_of(value)?;
+        let add = |(a, k): (&Ciphertext<D>, u64)| self.own.eval.add_clear(a, i32::try_from(k).expect("a digit"));
+        self.summed(Ok(self.digits.iter().zip(digits).map(add).collect()), 0)
+    }
+
+    /// `self − value`, all rows.
+    ///
+    /// # Errors
+    /// As [`Self::add_clear`].
+    pub fn sub_clear(&self, value: i128) -> Result<Self> {
+        self.format.digits_of(value)?;
+        self.add_clear(Format::wrapped(self.format, -value))
+    }
+}

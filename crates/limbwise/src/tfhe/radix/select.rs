@@ -1,0 +1,60 @@
+//! Choices between integers.
+
+use super::{
+    compare::Comparison,
+    format::BASE,
+    value::{Jobs, Radix},
+};
+use crate::{
+    error::Result,
+    tfhe::{Boolean, Ciphertext, Table},
+};
+use limbwise_device::Device;
+
+/// Weight of a choice beside a difference of digits, which is 0 to 6 once 3 is added.
+pub(crate) const CHOICE: u64 = 8;
+
+impl<'a, D: Device> Radix<'a, D> {
+    /// `choice ? yes : no`, row by row.
+    ///
+    /// # Errors
+    /// [`TfheError`](crate::tfhe::TfheError) for other formats, rows or keys, and parameters whose noise leaves no room.
+    pub fn select(choice: &Boolean<'a, D>, yes: &Self, no: &Self) -> Result<Self> {
+        yes.goes_with("select", no)?;
+        let table = yes.own.table(|m| CHOICE * (m % 2))?;
+        yes.chosen(&yes.own.eval.bootstrap(choice.ciphertext(), &[table])?, no)
+    }
+
+    /// This one where the choice is 8, `no` where it is 0: `no + (choice ? self − no : 0)`.
+    pub(crate) fn chosen(&self, choice: &Ciphertext<D>, no: &Self) -> Result<Self> {
+        let (own, no) = (self.own, no.cleaned(1.0)?);
+        let difference = Table::integers(own.params(), |m| match m.checked_sub(CHOICE) {
+            Some(m) => m.cast_signed() - 3,
+            None => 0,
+        })?;
+        let job = |(yes, no): (&Ciphertext<D>, &Ciphertext<D>)| {
+            let sum = own.eval.add(&own.eval.sub(yes, no)?, choice)?;
+            Ok((own.eval.add_clear(&sum, 3), difference.clone()))
+        };
+        let jobs: Jobs<D> = self.digits.iter().zip(&no.digits).map(job).collect::<Result<_>>()?;
+        let parts = own.layer(&jobs)?;
+        let sum = |(no, part)| own.eval.add(no, part)?.at_most(BASE - 1);
+        Ok(own.with_digits(self.format, no.digits.iter().zip(&parts).map(sum).collect::<Result<_>>()?))
+    }
+
+    /// The smaller, row by row.
+    ///
+    /// # Errors
+    /// As [`Self::select`].
+    pub fn min(&self, other: &Self) -> Result<Self> {
+        self.chosen(&self.compared(Comparison::Less, other, CHOICE)?, other)
+    }
+
+    /// The larger, row by row.
+    ///
+    /// # Errors
+    /// As [`Self::select`].
+    pub fn max(&self, other: &Self) -> Result<Self> {
+        self.chosen(&self.compared(Comparison::Greater, other, CHOICE)?, other)
+    }
+}

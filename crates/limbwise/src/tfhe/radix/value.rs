@@ -1,0 +1,172 @@
+//! A batch of encrypted integers, and the layers of bootstrappings that all operations are made of.
+
+use super::format::{BASE, Format};
+use crate::{
+    error::Result,
+    tfhe::{Ciphertext, Evaluator, Table, TfheError, TfheParams},
+};
+use limbwise_device::Device;
+
+/// Largest squared norm of a digit between operations.
+pub(crate) const NORM: f64 = 2.0;
+
+/// Computes on integers: an evaluator, and how many bootstrappings its device makes at a time.
+pub struct Integers<'a, D: Device> {
+    pub(crate) eval: Evaluator<'a, D>,
+    pub(crate) lanes: usize,
+}
+
+impl<D: Device> Clone for Integers<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for Integers<'_, D> {}
+
+/// Ciphertexts, each with its table: a layer.
+pub(crate) type Jobs<D> = Vec<(Ciphertext<D>, Table)>;
+
+impl<'a, D: Device> Integers<'a, D> {
+    /// For a device that bootstraps two messages at a time.
+    ///
+    /// # Errors
+    /// [`TfheError::Digits`] for parameters without four message bits.
+    pub fn new(eval: Evaluator<'a, D>) -> Result<Self> {
+        match eval.params().literal().message_bits {
+            4 => Ok(Self { eval, lanes: 2 }),
+            other => Err(TfheError::Digits(other).into()),
+        }
+    }
+
+    /// The same for a device that bootstraps so many messages at a time, at least 1: carries are propagated by fewer layers
+    /// and more bootstrappings where those would stand idle.
+    #[must_use]
+    pub fn with_lanes(self, lanes: usize) -> Self {
+        Self { lanes: lanes.max(1), ..self }
+    }
+
+    /// The evaluator.
+    #[must_use]
+    pub fn evaluator(&self) -> Evaluator<'a, D> {
+        self.eval
+    }
+
+    pub(crate) fn params(&self) -> &'a TfheParams {
+        self.eval.params()
+    }
+
+    /// Encrypted digits, in the order of [`Format::messages`], as integers.
+    ///
+    /// # Errors
+    /// [`TfheError::Rows`] for a batch that is no whole number of integers.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn value(&self, format: Format, ct: &Ciphertext<D>) -> Result<Radix<'a, D>> {
+        let (got, digits) = (ct.batch(), format.digits());
+        if got % digits != 0 {
+            return Err(TfheError::Rows { got, digits }.into());
+        }
+        let rows = got / digits;
+        let digit = |i: usize| self.eval.split(ct, i * rows, (i + 1) * rows).at_most(BASE - 1);
+        self.with_digits(format, (0..digits).map(digit).collect::<Result<_>>()?).cleaned(NORM)
+    }
+
+    pub(crate) fn with_digits(&self, format: Format, digits: Vec<Ciphertext<D>>) -> Radix<'a, D> {
+        Radix { own: *self, format, digits }
+    }
+
+    /// A layer whose tables have one part each.
+    pub(crate) fn layer(&self, jobs: &Jobs<D>) -> Result<Vec<Ciphertext<D>>> {
+        Ok(self.eval.bootstrap_jobs(jobs)?.into_iter().flatten().collect())
+    }
+
+    pub(crate) fn table(&self, f: impl Fn(u64) -> u64) -> Result<Table> {
+        Table::of(self.params(), f)
+    }
+
+    /// `4·high + low`.
+    pub(crate) fn packed(&self, high: &Ciphertext<D>, low: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        self.eval.add(&self.eval.scale(high, 4), low)
+    }
+}
+
+/// A batch of encrypted integers of one format, with what computes on it.
+pub struct Radix<'a, D: Device> {
+    pub(crate) own: Integers<'a, D>,
+    pub(crate) format: Format,
+    /// Least significant first, all rows' in one ciphertext; 0 to 3 each.
+    pub(crate) digits: Vec<Ciphertext<D>>,
+}
+
+impl<D: Device> Clone for Radix<'_, D> {
+    fn clone(&self) -> Self {
+        Self { digits: self.digits.clone(), ..*self }
+    }
+}
+
+impl<'a, D: Device> Radix<'a, D> {
+    /// The format.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Number of integers.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.digits.iter().map(Ciphertext::batch).max().unwrap_or(0)
+    }
+
+    /// All digits in the order of [`Format::messages`], to be decrypted or sent.
+    ///
+    /// # Errors
+    /// None for integers that this module made.
+    pub fn ciphertext(&self) -> Result<Ciphertext<D>> {
+        self.own.eval.stack(&self.digits.iter().collect::<Vec<_>>())
+    }
+
+    /// The same digits read as another format: more bits are zeros or, of signed integers, the sign; fewer bits are cut.
+    ///
+    /// Cost: one bootstrapping where a sign is extended, else none.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::bootstrap`].
+    pub fn converted(&self, format: Format) -> Result<Self> {
+        let mut digits = self.digits.clone();
+        if format.digits() > digits.len() {
+            let fill = self.fill()?;
+            digits.resize(format.digits(), fill);
+        }
+        digits.truncate(format.digits());
+        Ok(self.own.with_digits(format, digits))
+    }
+
+    /// Refuses operands of other formats.
+    pub(crate) fn goes_with(&self, op: &'static str, other: &Self) -> Result<()> {
+        if self.format != other.format {
+            return Err(TfheError::Formats { op, left: self.format, right: other.format }.into());
+        }
+        Ok(())
+    }
+
+    /// The same, digits of more than this squared norm bootstrapped.
+    pub(crate) fn cleaned(&self, norm_squared: f64) -> Result<Self> {
+        let noisy: Vec<usize> =
+            (0..self.digits.len()).filter(|&i| self.digits[i].norm_squared() > norm_squared).collect();
+        if noisy.is_empty() {
+            return Ok(self.clone());
+        }
+        let same = self.own.table(|m| m % BASE)?;
+        let jobs = noisy.iter().map(|&i| (self.digits[i].clone(), same.clone())).collect();
+        let mut digits = self.digits.clone();
+        noisy.iter().zip(self.own.layer(&jobs)?).for_each(|(&i, clean)| digits[i] = clean);
+        Ok(self.own.with_digits(self.format, digits))
+    }
+
+    /// One layer that makes each digit of what it is given with its table.
+    pub(crate) fn mapped(&self, jobs: &Jobs<D>) -> Result<Self> {
+        Ok(self.own.with_digits(self.format, self.own.layer(jobs)?))
+    }
+}

@@ -1,0 +1,206 @@
+//! Files of BGV: parameters and ciphertexts. Its keys are those of RLWE: files of them name
+//! [`BgvParams::rlwe`](crate::bgv::BgvParams::rlwe).
+
+use super::{
+    ciphertext::MOST_BATCH,
+    container::{Container, FileKind, Writer},
+    error::{WireError, check},
+    params::Fingerprint,
+    public_key::read_seed,
+    rows::{Rows, write_rows},
+    source::Source,
+};
+#[cfg(feature = "client")]
+use crate::bgv::FreshCiphertext;
+use crate::{
+    Result,
+    bgv::{BgvLiteral, BgvParams, Ciphertext, noise::NoiseBound},
+    rlwe::operations::times,
+};
+use limbwise_device::{Device, HostRead, Role, Shape};
+use limbwise_math::sampling::Seed;
+use serde::{Deserialize, Serialize};
+use std::{borrow::Cow, io::Write};
+
+/// Bytes of a seed.
+const SEED: u64 = 32;
+/// No modulus has more bits.
+const MOST_NOISE: f64 = 128.0 * 61.0;
+
+/// The header: what was written down, and the primes that came of it, chain first.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ParamsHeader<'a> {
+    literal: Cow<'a, BgvLiteral>,
+    primes: Cow<'a, [u64]>,
+}
+
+impl<'a> ParamsHeader<'a> {
+    fn of(params: &'a BgvParams) -> Self {
+        let primes = Cow::Borrowed(&params.rlwe().ring().spec().primes[..]);
+        Self { literal: Cow::Borrowed(params.literal()), primes }
+    }
+}
+
+/// The name of a parameter set, as [`fingerprint`](super::params::fingerprint).
+///
+/// # Panics
+/// Never: numbers and strings are always written.
+#[must_use]
+pub fn bgv_fingerprint(params: &BgvParams) -> Fingerprint {
+    let header = serde_json::to_vec(&ParamsHeader::of(params)).expect("numbers and strings are always written");
+    Fingerprint(*blake3::hash(&header).as_bytes())
+}
+
+/// Writes a parameter set.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_bgv_params<W: Write>(out: W, params: &BgvParams) -> Result<W> {
+    Ok(Writer::begin(out, FileKind::BgvParams, bgv_fingerprint(params), &ParamsHeader::of(params))?.finish()?)
+}
+
+/// Reads a parameter set and checks it like one that was written by hand.
+///
+/// # Errors
+/// [`WireError`] for a bad file or one whose primes this program would not choose; [`ParamsError`](crate::params::ParamsError).
+pub fn read_bgv_params<S: Source>(source: S) -> Result<BgvParams> {
+    let file = Container::open(source)?;
+    file.expect_of(FileKind::BgvParams, file.fingerprint())?;
+    file.ends(file.first())?;
+    let ParamsHeader { literal, primes } = file.header()?;
+    let params = BgvParams::new(&literal)?;
+    let chosen = &params.rlwe().ring().spec().primes;
+    if *chosen != *primes {
+        let list = |primes: &[u64]| primes.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        return Err(WireError::OtherPrimes { got: list(&primes), wanted: list(chosen) }.into());
+    }
+    file.expect_of(FileKind::BgvParams, bgv_fingerprint(&params))?;
+    Ok(params)
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CiphertextHeader {
+    level: usize,
+    batch: usize,
+    /// Polynomials: two, or three after a multiplication.
+    parts: usize,
+    /// The second polynomial is t times what this grows: it is kept as its seed.
+    seeded: bool,
+    /// What the message was multiplied with, modulo t.
+    factor: u64,
+    /// The bound that travels, in bits.
+    noise_bits: f64,
+}
+
+impl CiphertextHeader {
+    fn check(&self, params: &BgvParams) -> Result<(), WireError> {
+        let Self { level, batch, parts, seeded, factor, noise_bits } = *self;
+        let (top, t) = (params.top_level(), params.t().value());
+        check(level <= top, "level", level, format!("at most {top}"))?;
+        check((1..=MOST_BATCH).contains(&batch), "batch", batch, format!("1 to {MOST_BATCH}"))?;
+        let most = if seeded { 2 } else { 3 };
+        check((2..=most).contains(&parts), "parts", parts, format!("2 to {most}"))?;
+        check((1..t).contains(&factor), "factor", factor, format!("1 to {}", t - 1))?;
+        let known = (0.0..=MOST_NOISE).contains(&noise_bits);
+        check(known, "noise_bits", noise_bits, format!("0 to {MOST_NOISE}"))
+    }
+}
+
+/// Writes a ciphertext.
+///
+/// # Errors
+/// Those of `out`; a device fault.
+pub fn write_bgv_ciphertext<W: Write, D: HostRead>(
+    out: W,
+    dev: &D,
+    params: &BgvParams,
+    ciphertext: &Ciphertext<D>,
+) -> Result<W> {
+    write(out, dev, params, ciphertext, None)
+}
+
+/// Writes a fresh ciphertext with the seed of its second half: half the size.
+///
+/// # Errors
+/// As [`write_bgv_ciphertext`].
+#[cfg(feature = "client")]
+pub fn write_fresh_bgv_ciphertext<W: Write, D: HostRead>(
+    out: W,
+    dev: &D,
+    params: &BgvParams,
+    fresh: &FreshCiphertext<D>,
+) -> Result<W> {
+    write(out, dev, params, &fresh.ciphertext, Some(&fresh.seed))
+}
+
+fn write<W: Write, D: HostRead>(
+    out: W,
+    dev: &D,
+    params: &BgvParams,
+    ciphertext: &Ciphertext<D>,
+    seed: Option<&Seed>,
+) -> Result<W> {
+    let Ciphertext { parts, level, factor, noise } = ciphertext;
+    let (level, factor, noise_bits) = (*level, *factor, noise.bits());
+    let (batch, seeded) = (ciphertext.batch(), seed.is_some());
+    let header = CiphertextHeader { level, batch, parts: parts.len(), seeded, factor, noise_bits };
+    header.check(params)?;
+    let mut out = Writer::begin(out, FileKind::BgvCiphertext, bgv_fingerprint(params), &header)?;
+    if let Some(seed) = seed {
+        out.block(&seed.0)?;
+    }
+    let stored = if seeded { 1 } else { parts.len() };
+    for part in parts.iter().take(stored) {
+        write_rows(&mut out, dev, part)?;
+    }
+    Ok(out.finish()?)
+}
+
+/// Reads a ciphertext; a half that is kept as its seed is grown.
+///
+/// # Errors
+/// [`WireError`].
+pub fn read_bgv_ciphertext<S: Source, D: Device>(source: S, dev: &D, params: &BgvParams) -> Result<Ciphertext<D>> {
+    Ok(read(source, dev, params)?.0)
+}
+
+/// Reads a ciphertext with the seed of its second half.
+///
+/// # Errors
+/// [`WireError`], also for one whose second half is no seed.
+#[cfg(feature = "client")]
+pub fn read_fresh_bgv_ciphertext<S: Source, D: Device>(
+    source: S,
+    dev: &D,
+    params: &BgvParams,
+) -> Result<FreshCiphertext<D>> {
+    let (ciphertext, seed) = read(source, dev, params)?;
+    let seed = seed.ok_or_else(|| WireError::value("seeded", false, true))?;
+    Ok(FreshCiphertext { ciphertext, seed })
+}
+
+fn read<S: Source, D: Device>(source: S, dev: &D, params: &BgvParams) -> Result<(Ciphertext<D>, Option<Seed>)> {
+    let file = Container::open(source)?;
+    file.expect_of(FileKind::BgvCiphertext, bgv_fingerprint(params))?;
+    let header: CiphertextHeader = file.header()?;
+    header.check(params)?;
+    let CiphertextHeader { level, batch, parts, seeded, factor, noise_bits } = header;
+    let rlwe = params.rlwe();
+    let shape = Shape::eval(rlwe.ring(), rlwe.basis(level)).with_batch(batch);
+    let mut at = if seeded { file.first().behind(1, SEED) } else { file.first() };
+    let mut stored = Vec::new();
+    for _ in 0..if seeded { 1 } else { parts } {
+        let rows = Rows::new(shape.clone(), at);
+        at = rows.end();
+        stored.push(rows);
+    }
+    file.ends(at)?;
+    let seed = if seeded { Some(read_seed(&file, file.first())?) } else { None };
+    let polynomial = |rows: &Rows| rows.read(&file, dev, shape.basis, Role::Ciphertext);
+    let mut parts = stored.iter().map(polynomial).collect::<Result<Vec<D::Poly>, WireError>>()?;
+    let grown = |seed: &Seed| times(dev, dev.expand_seed(&shape, Role::Ciphertext, seed), params.t());
+    parts.extend(seed.as_ref().map(grown));
+    Ok((Ciphertext { parts, level, factor, noise: NoiseBound::of_bits(noise_bits) }, seed))
+}

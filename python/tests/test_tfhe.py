@@ -1,0 +1,106 @@
+"""Encrypted integers and booleans give what NumPy's give, at parameters for tests."""
+
+import limbwise as lw
+import numpy as np
+import pytest
+
+SMALL = """
+log_n = 10
+masks = 1
+prime = { bits = 48 }
+glwe_sigma = 3.2
+lwe_dimension = 30
+log_lwe_modulus = 32
+lwe_sigma = 3.2
+bootstrap = { base_log = 16, levels = 2 }
+key_switch = { base_log = 4, levels = 5 }
+message_bits = 4
+norm = 5.0
+log2_failure = -40.0
+insecure = { reason = "a test of correctness" }
+"""
+
+
+@pytest.fixture(scope="session")
+def keys(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tfhe") / "small.toml"
+    path.write_text(SMALL)
+    return lw.tfhe.keys(path)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16])
+def test_operators(keys, dtype):
+    info = np.iinfo(dtype)
+    a = np.array([[info.min, info.max, 5], [0, 77, 100]], dtype)
+    b = np.array([[1, info.max, 6], [0, 3, info.max - 1]], dtype)
+    x, y = keys.encrypt(a), keys.encrypt(b)
+    for got, wanted in [
+        (x + y, a + b),
+        (x - y, a - b),
+        (x * y, a * b),
+        (x + 7, a + dtype(7)),
+        (3 * x, a * dtype(3)),
+        (9 - x, dtype(9) - a),
+        (-x, -a),
+        (~x, ~a),
+        (x & y, a & b),
+        (x | 12, a | dtype(12)),
+        (x ^ y, a ^ b),
+        (x << 3, a << 3),
+        (x >> 2, a >> 2),
+        (x < y, a < b),
+        (x <= 6, a <= 6),
+        (x == y, a == b),
+        (x != 5, a != 5),
+        (x >= y, a >= b),
+        ((x > y) & (x > 3), (a > b) & (a > 3)),
+        (~(x == y) | (y < 2), ~(a == b) | (b < 2)),
+        (lw.tfhe.where(x < y, x, y), np.minimum(a, b)),
+        (x.maximum(y), np.maximum(a, b)),
+    ]:
+        found = keys.decrypt(got)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_wide_integers_and_single_values(keys):
+    a, b = np.array([2**63 + 5, 2**64 - 1, 7], np.uint64), np.array([3], np.uint64)
+    x, y = keys.encrypt(a), keys.encrypt(b)
+    np.testing.assert_array_equal(keys.decrypt(x + y), a + b)
+    np.testing.assert_array_equal(keys.decrypt(y < x), b < a)
+    one = keys.encrypt(np.int64(-4))
+    assert keys.decrypt(one - 3) == -7
+    assert keys.decrypt(one).shape == ()
+    assert keys.decrypt(keys.encrypt([1, 2], np.uint8)).dtype == np.uint8
+
+
+def test_mistakes(keys, tmp_path):
+    x = keys.encrypt(np.array([1, 2], np.uint8))
+    with pytest.raises(lw.DtypeError, match="float64: encrypt bool"):
+        keys.encrypt([1.5])
+    with pytest.raises(lw.DtypeError, match="from 1 to 300 are not all uint8"):
+        keys.encrypt([1, 300], np.uint8)
+    with pytest.raises(lw.ShapeError, match="nothing to encrypt"):
+        keys.encrypt(np.zeros(0, np.uint8))
+    with pytest.raises(lw.DtypeError, match="uint8 and int8 do not go together"):
+        x + keys.encrypt(np.array([1, 2], np.int8))
+    with pytest.raises(lw.ShapeError, match="equal ones go together"):
+        x + keys.encrypt(np.array([1, 2, 3], np.uint8))
+    with pytest.raises(lw.EncodeError, match="256 is outside uint8's 0 to 255"):
+        x < 256  # noqa: B015 - the comparison is the call
+    with pytest.raises(lw.ShapeError, match="a shift by 8"):
+        x << 8
+    with pytest.raises(lw.DtypeError, match=r"use lw\.tfhe\.where"):
+        bool(x == x)  # noqa: PLR0124 - encrypted values have no truth
+    with pytest.raises(lw.DtypeError, match="add is for encrypted integers"):
+        (x == 1) + (x == 2)
+    with pytest.raises(TypeError):
+        x + 1.5
+    with pytest.raises(lw.ParamsError, match="there is no TFHE preset"):
+        lw.tfhe.keys("2-2-p9")
+    with pytest.raises(lw.ParamsError, match="cannot read"):
+        lw.tfhe.keys(tmp_path / "absent.toml")
+    (tmp_path / "other.toml").write_text(SMALL)
+    with pytest.raises(lw.ContextError, match="other keys"):
+        lw.tfhe.keys(tmp_path / "other.toml").decrypt(x)
+    assert "INSECURE: a test" in repr(keys)
