@@ -42,10 +42,10 @@ pub enum BridgeError {
         /// The largest message.
         most: f64,
     },
-    /// More values than slots.
-    #[error("{got} values do not fit the {slots} slots of the bridge: plan it with more slots, or send them in parts")]
+    /// No rows, or more than slots.
+    #[error("{got} of {slots} slots cannot leave: choose from 1 to {slots} rows, or a bridge with more slots")]
     Rows {
-        /// Values given.
+        /// Rows asked for.
         got: usize,
         /// Slots of the plan.
         slots: usize,

@@ -65,20 +65,28 @@ impl<'p, D: Device> Packer<'p, D> {
         Ok(Self { dev, params, plan, monomials, from_lwe: key(KeyName::FromLwe)?, stages })
     }
 
-    /// Flags, as phases of any modulus, at ±q₀/4 in the coefficients of a ciphertext at level 0; missing rows are not set.
+    /// Flags, as phases of any modulus, at ±q₀/4 in the coefficients of a ciphertext at level 0, as many of a batch as the
+    /// rows fill; missing rows are not set.
     pub(super) fn pack(&self, flags: &D::Lwe) -> Ciphertext<D> {
-        let (dev, slots, block) = (self.dev, self.plan.slots, self.plan.block());
-        let _region = dev.region(OP, 0);
+        let (dev, slots) = (self.dev, self.plan.slots);
         let lwe = self.shared_out(flags);
-        let packed = |from: usize| {
-            let _region = dev.region("block", u32::try_from(from / block).unwrap_or(u32::MAX));
-            self.merged(self.embedded(&dev.lwe_split(&lwe, from, from + block)), 0)
-        };
-        let blocks: Vec<[D::Poly; 2]> = (0..slots).step_by(block).map(packed).collect();
-        let half = |i: usize| dev.stack(&blocks.iter().map(|pair| &pair[i]).collect::<Vec<_>>());
-        let parts = self.merged([half(0), half(1)], block.trailing_zeros()).into();
+        let messages: Vec<[D::Poly; 2]> =
+            (0..lwe.lwe_shape().batch).step_by(slots).map(|from| self.message(&lwe, from)).collect();
+        let parts = stacked(dev, &messages).into();
         let scale = self.params.dropped(0);
         Ciphertext { parts, level: 0, scale, slots, estimate: Estimate::exact(1.0), shadow: None }
+    }
+
+    /// As many rows as there are slots, from one on.
+    fn message(&self, lwe: &D::Lwe, first: usize) -> [D::Poly; 2] {
+        let (dev, slots, block) = (self.dev, self.plan.slots, self.plan.block());
+        let _region = dev.region(OP, u32::try_from(first / slots).unwrap_or(u32::MAX));
+        let packed = |from: usize| {
+            let _region = dev.region("block", u32::try_from(from / block).unwrap_or(u32::MAX));
+            self.merged(self.embedded(&dev.lwe_split(lwe, first + from, first + from + block)), 0)
+        };
+        let blocks: Vec<[D::Poly; 2]> = (0..slots).step_by(block).map(packed).collect();
+        self.merged(stacked(dev, &blocks), block.trailing_zeros())
     }
 
     /// Modulo q₀, divided by the number of slots, by which the stages multiply; a quarter turn back.
@@ -87,7 +95,7 @@ impl<'p, D: Device> Packer<'p, D> {
         let share = q.inv(q.reduce(self.plan.slots as u64));
         let rows = dev.lwe_mod_switch(flags, q.value(), Rounding::Nearest);
         let shape = rows.lwe_shape();
-        let rows = match self.plan.slots - shape.batch {
+        let rows = match shape.batch.next_multiple_of(self.plan.slots) - shape.batch {
             0 => rows,
             missing => {
                 let none = dev.upload_lwe(shape.with_batch(missing), Role::Temporary, &|_, words| words.fill(0));
@@ -133,4 +141,9 @@ impl<'p, D: Device> Packer<'p, D> {
         let onto = [Some(&dev.add(&sum, &turned)), Some(&mask_sum)];
         dev.key_switch_onto(&turned_mask, &self.stages[index], onto, basis)
     }
+}
+
+/// Pairs one after another.
+fn stacked<D: Device>(dev: &D, pairs: &[[D::Poly; 2]]) -> [D::Poly; 2] {
+    [0, 1].map(|i| dev.stack(&pairs.iter().map(|pair| &pair[i]).collect::<Vec<_>>()))
 }

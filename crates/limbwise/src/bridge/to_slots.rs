@@ -88,22 +88,23 @@ impl<D: Device> Bridge<D> {
         self.boot.bytes() + self.monomials.bytes()
     }
 
-    /// Bytes that the host takes for clear maps.
+    /// Bytes that the host takes for the maps in the clear while they are encoded, and does not give back to the system.
     #[must_use]
     pub fn host_bytes(&self) -> u64 {
         self.boot.host_bytes()
     }
 
-    /// The flags as real slots, 0 or 1, row r in slot [`BridgePlan::slot_of`] r; slots without a row are 0.
+    /// The flags as real slots, 0 or 1: with n slots row r is in ciphertext r / n of the batch, in slot
+    /// [`BridgePlan::slot_of`] r % n; slots without a row are 0.
     ///
-    /// Shape:  any batch up to the slots → a batch of one at the output level.
+    /// Shape:  any batch → as many ciphertexts as the rows fill, at the output level.
     /// Scale:  that of the output level.
     /// Noise:  [`noise::flag`].
-    /// Cost:   2·slots key switches at level 0, and a bootstrapping without SlotToCoeff.
+    /// Cost:   for each ciphertext 2·slots key switches at level 0, and a bootstrapping without SlotToCoeff.
     /// Source: \[CDKS21\], \[BCKS24\]
     ///
     /// # Errors
-    /// More flags than slots, other parameters than the bridge's, a missing key.
+    /// Other parameters than the bridge's, a missing key.
     pub fn to_slots(&self, auto: &Auto<'_, D>, flags: &Flags<D>) -> Result<Ciphertext<D>> {
         self.belongs(auto, flags)?;
         let (ckks, slots) = (self.params.ckks(), self.plan.slots);
@@ -117,6 +118,27 @@ impl<D: Device> Bridge<D> {
         let error = noise::flag(ckks, slots, raised);
         let bits = auto.add_scalar(&Ciphertext { scale, ..sine }, 0.5);
         Ok(Ciphertext { estimate: Estimate::constant(1.0).with_error(error), shadow: None, ..bits })
+    }
+
+    /// Integers by the flags of their bits, lowest first: each bit crosses on its own, and they are added with their weights.
+    ///
+    /// Shape:  as [`Self::to_slots`].   Noise: that of a flag, weighted.
+    /// Cost:   one crossing a bit.
+    ///
+    /// # Errors
+    /// As [`Self::to_slots`]; batches that differ.
+    ///
+    /// # Panics
+    /// Without a bit.
+    pub fn integers_to_slots(&self, auto: &Auto<'_, D>, bits: &[Flags<D>]) -> Result<Ciphertext<D>> {
+        let (lowest, others) = bits.split_first().expect("an integer has a bit");
+        let mut sum = self.to_slots(auto, lowest)?;
+        let mut weight = 1.0;
+        for bit in others {
+            weight *= 2.0;
+            sum = auto.eval.add(&sum, &auto.eval.mul_scalar(&self.to_slots(auto, bit)?, weight, 1.0)?)?;
+        }
+        Ok(sum)
     }
 
     /// `3x² − 2x³`: errors leave three times their square, at the cost of two levels.
@@ -140,9 +162,6 @@ impl<D: Device> Bridge<D> {
         }
         if flags.ciphertext().params() != self.params.tfhe() {
             return Err(other("TFHE").into());
-        }
-        if flags.batch() > self.plan.slots {
-            return Err(BridgeError::Rows { got: flags.batch(), slots: self.plan.slots }.into());
         }
         Ok(())
     }

@@ -199,7 +199,7 @@ fn slots_become_messages_and_flags_come_back() {
     let refused = |a: &Ciphertext<Dev>, rows| bridge.to_lwe(&auto, a, rows, &key).err().unwrap().to_string();
     let fits = encrypted(bridge.input_level(), &slots);
     assert!(refused(&encrypted(1, &slots), 100).contains("to_lwe needs level 2; the ciphertext is at level 1"));
-    assert!(refused(&fits, 129).contains("129 values do not fit the 128 slots"));
+    assert!(refused(&fits, 129).contains("129 of 128 slots cannot leave: choose from 1 to 128 rows"));
     let large = encrypted(2, &[Complex64::new(4.0, 0.0)]);
     assert!(refused(&large, 1).contains("the messages of TFHE end at 3"), "{}", refused(&large, 1));
 }
@@ -234,8 +234,7 @@ fn what_cannot_cross_is_refused_before_keys() {
     let declared = Bridge::declare(&null, &encoder, &params, plan(16, 3)).unwrap();
     let keys = DeclaredKeys::all(&null, params.ckks());
     let auto = Auto::new(Evaluator::new(&null, params.ckks(), &keys), &encoder);
-    let got = declared.to_slots(&auto, &Flags::declared(&null, params.tfhe(), 17)).err().unwrap();
-    assert!(matches!(got, Error::Bridge(BridgeError::Rows { got: 17, slots: 16 })), "{got}");
+    assert_eq!(declared.to_slots(&auto, &Flags::declared(&null, params.tfhe(), 33)).unwrap().batch(), 3);
     let other = TfheParams::new(&TfheLiteral { lwe_dimension: 64, ..tfhe.clone() }).unwrap();
     let got = declared.to_slots(&auto, &Flags::declared(&null, &other, 16)).err().unwrap();
     assert!(got.to_string().contains("the TFHE parameters are not those of the bridge"), "{got}");
@@ -279,6 +278,24 @@ fn the_bridge_is_recorded_at_full_size() {
     let rows = (16384 - 1024) * 2 * 32768 * 8;
     assert!(many.peak_live_bytes() - few.peak_live_bytes() < rows / 8, "rows are not all embedded at once");
     assert!(many.node_bytes() < 8 << 20);
+}
+
+/// More rows than slots fill a batch; integers cross bit by bit.
+#[test]
+fn integers_cross_by_their_bits_and_rows_fill_a_batch() {
+    let both = small(&tfhe());
+    let plan = BridgePlan::fastest(64);
+    let keys = both.keys(plan, KeyForm::Stored);
+    let bridge = Bridge::encode(&both.dev, &both.encoder, &both.params, plan).unwrap();
+    let (messages, _) = rows(100);
+    let encrypted = both.encrypt(&messages);
+    let bits = [0, 1].map(|bit| both.logic().flags(&encrypted, |m| m >> bit & 1 == 1).unwrap());
+    let integers = bridge.integers_to_slots(&both.auto(&keys), &bits).unwrap();
+    assert_eq!(integers.batch(), 2);
+    let values: Vec<f64> = messages.iter().map(|&m| f64::from(u32::try_from(m).unwrap())).collect();
+    let wanted = [plan.arranged(&values[..64]), plan.arranged(&values[64..])].concat();
+    let (got, expected) = (both.error(&integers, &wanted), integers.estimate.error());
+    assert!((0.3..1.5).contains(&(got / expected)), "{got:e}, expected {expected:e}");
 }
 
 /// A key from LWE is not made from the main secret alone, and a store that makes keys says so.
