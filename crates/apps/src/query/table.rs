@@ -209,7 +209,7 @@ impl Table {
     pub fn column(&self, name: &str) -> Result<(&str, Kind, &[i64]), QueryError> {
         let Some(column) = self.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name)) else {
             let known = self.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ");
-            let table = self.name.clone().unwrap_or_else(|| "of the file".into());
+            let table = self.name.as_ref().map_or_else(|| "the file".into(), |name| format!("table {name}"));
             return Err(QueryError::UnknownColumn { table, name: name.to_owned(), known });
         };
         match &column.cells {
