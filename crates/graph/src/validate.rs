@@ -115,7 +115,7 @@ impl Graph {
                 let (a, n) = (lwes[0], out.ring.n());
                 let limb = out.basis.len() == 1 && out.domain == Domain::Coeff && out.batch == a.batch;
                 let modulus = out.ring.moduli_of(out.basis)[0].value() == a.modulus;
-                limb && modulus && a.dimension.is_multiple_of(n) && node.attribute as usize <= a.dimension / n
+                limb && modulus && node.attribute as usize <= a.dimension.div_ceil(n)
             }
             _ => false,
         }

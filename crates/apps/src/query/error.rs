@@ -20,9 +20,9 @@ pub enum QueryError {
         what: String,
     },
     /// No such column.
-    #[error("table {table} has no column {name:?}: its columns are {known}")]
+    #[error("{table} has no column {name:?}: its columns are {known}")]
     UnknownColumn {
-        /// The table.
+        /// The table, or the file.
         table: String,
         /// What was named.
         name: String,
@@ -126,7 +126,7 @@ pub enum QueryError {
     },
     /// Parameters too small for the automaton.
     #[error(
-        "{bits} message bits are too few: two for the state of a comparison and one for a digit (--tfhe-preset 2-2-p128)"
+        "{bits} message bits are too few: two for the state of a comparison and one for a digit (--preset flags-2-2)"
     )]
     Bits {
         /// What there are.

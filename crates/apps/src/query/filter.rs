@@ -259,7 +259,7 @@ impl Filter {
                 if step == total {
                     return Ok(met);
                 }
-                observer.step(&test.column, step - 1, total);
+                observer.step(&format!("compare {}", test.column), step - 1, total);
                 let mut entries = entries.clone();
                 entries.resize(eval.params().table_len(), 0); // messages that do not come
                 state.ciphertexts.push(eval.bootstrap(&met, &[Table::new(eval.params(), &entries)?])?);

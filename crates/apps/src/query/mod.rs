@@ -4,7 +4,7 @@
 //! encrypted program of both schemes.
 //! Stays out: keys, devices, how bits become slots (`limbwise::bridge`).
 //!
-//! Read in this order: [`sql`] (text to statement), [`table`] and [`load`], [`question`] (names looked up), [`filter`],
+//! Read in this order: [`sql`] (text to statement), [`table`] and [`mod@load`], [`question`] (names looked up), [`filter`],
 //! [`encrypted`], [`tpch`], [`error`].
 
 pub mod encrypted;

@@ -178,8 +178,7 @@ fn multiplied(expr: &Expr, out: &mut Vec<Factor>) -> Result<(), QueryError> {
             let factor = match (number(left), named(left), number(right), named(right)) {
                 (Some(constant), _, _, Some(column)) => Factor { column, constant: Some(constant), negated: minus },
                 (_, Some(column), Some(constant), _) => {
-                    let mantissa = if minus { -constant.mantissa } else { constant.mantissa };
-                    Factor { column, constant: Some(Decimal { mantissa, ..constant }), negated: false }
+                    Factor { column, constant: Some(if minus { constant.negated() } else { constant }), negated: false }
                 }
                 _ => return Err(other()),
             };
@@ -273,10 +272,7 @@ fn constant(expr: &Expr) -> Option<Constant> {
             Value::SingleQuotedString(text) => read_date(text).map(Constant::Date),
             _ => None,
         },
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => {
-            let number = number(expr)?;
-            Some(Constant::Number(Decimal { mantissa: -number.mantissa, ..number }))
-        }
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => number(expr).map(|n| Constant::Number(n.negated())),
         Expr::BinaryOp { left, op, right } => {
             let sign = match op {
                 BinaryOperator::Plus => 1,
@@ -287,7 +283,7 @@ fn constant(expr: &Expr) -> Option<Constant> {
                 (Constant::Date(day), Expr::Interval(interval)) => moved(day, sign, interval).map(Constant::Date),
                 (Constant::Number(left), right) => {
                     let right = number(right)?;
-                    Some(Constant::Number(left.plus(Decimal { mantissa: i128::from(sign) * right.mantissa, ..right })))
+                    Some(Constant::Number(left.plus(if sign < 0 { right.negated() } else { right })))
                 }
                 (Constant::Date(_), _) => None,
             }

@@ -89,22 +89,28 @@ impl Decimal {
         Some(Self { mantissa: sign * mantissa, digits: u32::try_from(part.len()).ok()? })
     }
 
-    /// The sum, exact.
+    /// The sum, exact; beyond 10^19, where no column reaches, as large as there is.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let digits = self.digits.max(other.digits);
-        let aligned = |x: Self| x.mantissa * 10i128.pow(digits - x.digits);
-        Self { mantissa: aligned(self) + aligned(other), digits }
+        let aligned = |x: Self| x.mantissa.saturating_mul(10i128.pow(digits - x.digits));
+        Self { mantissa: aligned(self).saturating_add(aligned(other)), digits }
     }
 
     /// The largest multiple of `10^(−digits)` that is not above it, and whether it is equal.
     #[must_use]
     pub fn floor_in(self, digits: u32) -> (i128, bool) {
         if digits >= self.digits {
-            return (self.mantissa * 10i128.pow(digits - self.digits), true);
+            return (self.mantissa.saturating_mul(10i128.pow(digits - self.digits)), true);
         }
         let unit = 10i128.pow(self.digits - digits);
         (self.mantissa.div_euclid(unit), self.mantissa.rem_euclid(unit) == 0)
+    }
+
+    /// With the other sign.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        Self { mantissa: self.mantissa.saturating_neg(), ..self }
     }
 
     /// As a multiple of `10^(−digits)`, if it is one.
@@ -209,7 +215,7 @@ impl Table {
     pub fn column(&self, name: &str) -> Result<(&str, Kind, &[i64]), QueryError> {
         let Some(column) = self.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name)) else {
             let known = self.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ");
-            let table = self.name.clone().unwrap_or_else(|| "of the file".into());
+            let table = self.name.as_ref().map_or_else(|| "the file".into(), |name| format!("table {name}"));
             return Err(QueryError::UnknownColumn { table, name: name.to_owned(), known });
         };
         match &column.cells {
@@ -247,6 +253,9 @@ mod tests {
         assert_eq!(read("0.06").plus(read("-0.010")).to_string(), "0.050");
         assert_eq!((read("0.055").floor_in(2), read("-0.055").floor_in(2)), ((5, false), (-6, false)));
         assert_eq!((read("7").floor_in(2), read("7.00").floor_in(0)), ((700, true), (7, true)));
+        let large =
+            (0..2000).fold(read("0"), |sum, _| sum.plus(read("999999999999999999")).plus(read("0.00000000000000001")));
+        assert!(large.negated().floor_in(9).0 < -(1 << 100), "no overflow");
         for bad in ["", "-", ".", "1e5", "1.2.3", "nan", "1234567890123456789", "0x10", " 1"] {
             assert_eq!(Decimal::read(bad), None, "{bad}");
         }
