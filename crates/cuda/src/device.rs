@@ -167,8 +167,10 @@ impl Cuda {
     }
 
     /// Words from the host into a row.
+    ///
+    /// Also after a fault: tables of a ring outlive it.
     pub(crate) fn write(&self, row: &Row, words: &[u64]) {
-        if !self.faulty() && row.at() != 0 {
+        if row.at() != 0 {
             self.note(0, self.driver.write(row.at(), words, row.place()));
         }
     }
@@ -215,7 +217,9 @@ impl Cuda {
         let mut open = self.rings.write().unwrap_or_else(PoisonError::into_inner);
         find(&open).unwrap_or_else(|| {
             let tables = Arc::new(RingTables::new(ring.clone(), &|words| self.store(words)));
-            open.push(tables.clone());
+            if tables.is_whole() {
+                open.push(tables.clone());
+            }
             tables
         })
     }
