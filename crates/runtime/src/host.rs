@@ -142,6 +142,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_gpu_is_opened_or_says_why_not() {
+        let host = |name: &str| Host { device: Some(name.into()), ..Host::default() };
+        match open(&host("cuda")) {
+            Ok(dev) => assert_eq!((dev.kind(), dev.host()), ("cuda", host("cuda"))),
+            Err(error) => assert!(matches!(error, Error::Gpu(_)), "{error}"),
+        }
+        let unknown = open(&host("abacus")).err().map(|e| e.to_string());
+        assert_eq!(unknown.as_deref(), Some("there is no device \"abacus\": this build has \"cpu\" and \"cuda\""));
+    }
+
+    #[test]
     fn first_touch_is_counted() {
         let Some(before) = minor_faults() else { return };
         let touched = vec![1u8; 16 << 20]; // small pages or huge ones
