@@ -72,7 +72,7 @@ class Steps:
             self.failed.append(f"{what}: {code}")
 
 
-def check(places: dict[str, Path], weights: str | None) -> list[str]:
+def check(places: dict[str, Path], resnet: list[str] | None) -> list[str]:
     """Every step; what failed."""
     steps = Steps()
     tests, measure, limbwise = (str(places[name]) for name in ("tests", "measure", "limbwise"))
@@ -82,13 +82,14 @@ def check(places: dict[str, Path], weights: str | None) -> list[str]:
     steps.run("times beside floors", [measure], 120)
     steps.run("bootstrapping", [limbwise, "run", "bootstrap", *device], 180)
     steps.run("programmable bootstrapping", [limbwise, "run", "pbs", *device], 90)
-    if weights:
-        steps.run("ResNet-20", [limbwise, "run", "resnet20", "--weights", weights, *device], 120)
+    if resnet:
+        weights, data = resnet
+        steps.run("ResNet-20", [limbwise, "run", "resnet20", "--weights", weights, "--data", data, *device], 120)
     sanitizer = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
     if Path(sanitizer).exists():
         for tool in ("memcheck", "racecheck"):
-            small = [tests, "--exact", "tests::gpu_small_programs"]
-            steps.run(f"compute-sanitizer, {tool}", [sanitizer, "--tool", tool, "--error-exitcode", "9", *small], 90, LIMBWISE_REQUIRE="cuda")
+            watched = [sanitizer, "--tool", tool, "--error-exitcode", "9", tests, "--exact", "tests::gpu_small_programs"]
+            steps.run(f"compute-sanitizer, {tool}", watched, 90, LIMBWISE_REQUIRE="cuda")
     else:
         steps.failed.append("compute-sanitizer: not on this machine")
     return steps.failed
@@ -99,7 +100,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prepare", metavar="DIR", type=Path, help="build, and put the programs here")
     parser.add_argument("--from", dest="prepared", metavar="DIR", type=Path, help="take the programs from here")
-    parser.add_argument("--resnet-weights", metavar="FILE", help="weights of ResNet-20, as limbwise run resnet20 takes them")
+    parser.add_argument("--resnet20", nargs=2, metavar=("WEIGHTS", "DATA"), help="as limbwise run resnet20 takes them")
     options = parser.parse_args()
     if options.prepare:
         options.prepare.mkdir(parents=True, exist_ok=True)
@@ -108,7 +109,7 @@ def main() -> int:
         return 0
     names = ("tests", "measure", "limbwise")
     places = {name: options.prepared.resolve() / name for name in names} if options.prepared else build()
-    failed = check(places, options.resnet_weights)
+    failed = check(places, options.resnet20)
     print("\n" + ("all passed" if not failed else "failed:\n  " + "\n  ".join(failed)))
     return 1 if failed else 0
 

@@ -1,6 +1,7 @@
 """Bad input: errors that a beginner can act on."""
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import sys
 import limbwise as lw
 import numpy as np
 import pytest
+from limbwise._nvrtc import name_folder
 
 
 @pytest.mark.parametrize(
@@ -137,3 +139,16 @@ def test_what_leaves_its_bound_is_refused(ctx):
     for bound in (0, -1, float("nan")):
         with pytest.raises(lw.EncodeError, match="positive number"):
             ctx.encrypt([0.5], bound=bound)
+
+
+def test_the_wheel_of_nvrtc_is_named_for_the_device(monkeypatch, tmp_path):
+    folder = tmp_path / "nvidia" / "cu13" / "lib"
+    folder.mkdir(parents=True)
+    (folder / "libnvrtc.so.13").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("LIMBWISE_NVRTC", "mine")
+    name_folder()
+    assert os.environ["LIMBWISE_NVRTC"] == "mine"
+    monkeypatch.delenv("LIMBWISE_NVRTC")
+    name_folder()
+    assert os.environ["LIMBWISE_NVRTC"] == str(folder)

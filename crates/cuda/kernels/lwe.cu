@@ -95,42 +95,54 @@ KERNEL lw_lwe_decompose(u64* out, const u64* a, const Digits digits, u64 q, u64 
   }
 }
 
-// (0, b) + sum of a_i row_i: one thread a column of one entry (blockIdx.y). Words of the mask stand for centred lifts of at
-// most 32 bits; sums are whole, in two's complement of 128 bits.
-KERNEL lw_lwe_product(u64* out, const u64* a, const u64* rows, const Modulus m, u32 dimension, u32 words) {
-  const u64* own = a + u64(blockIdx.y) * (dimension + 1);
+// (0, b) + sum of a_i row_i: one thread a column (blockIdx.y along them) of four entries, so that a row is read once for
+// them. Words of the mask stand for centred lifts of at most 32 bits; sums are whole, in two's complement of 128 bits.
+static const u32 ENTRIES = 4;
+KERNEL lw_lwe_product(u64* out, const u64* a, const u64* rows, const Modulus m, u32 dimension, u32 words, u32 batch) {
+  const u32 first = blockIdx.x * ENTRIES;
   EACH_THREAD(t) {
-    const u32 column = blockIdx.x * blockDim.x + t;
+    const u32 column = blockIdx.y * blockDim.x + t;
     if (column < words) {
-      Wide sum = {0, 0};
-      for (u32 i = 0; i < dimension; ++i) {
-        const u64 x = own[i], word = rows[u64(i) * words + column];
-        const bool negative = x > m.q / 2;
-        const Wide term = mul_wide(negative ? m.q - x : x, word);
-        sum = add_wide(sum, negative ? neg_wide(term) : term);
+      const u64* own[ENTRIES];
+      Wide sums[ENTRIES];
+      UNROLL for (u32 k = 0; k < ENTRIES; ++k) {
+        own[k] = a + u64(first + k < batch ? first + k : first) * (dimension + 1);
+        sums[k] = {0, 0};
       }
-      const bool negative = sum.high >> 63;
-      u64 x = reduce_wide(negative ? neg_wide(sum) : sum, m);
-      x = negative ? neg_mod(x, m.q) : x;
-      out[u64(blockIdx.y) * words + column] = column + 1 == words ? add_mod(x, own[dimension], m.q) : x;
+      for (u32 i = 0; i < dimension; ++i) {
+        const u64 word = rows[u64(i) * words + column];
+        UNROLL for (u32 k = 0; k < ENTRIES; ++k) {
+          const u64 x = own[k][i];
+          const bool negative = x > m.q / 2;
+          const Wide term = mul_wide(negative ? m.q - x : x, word);
+          sums[k] = add_wide(sums[k], negative ? neg_wide(term) : term);
+        }
+      }
+      UNROLL for (u32 k = 0; k < ENTRIES; ++k) {
+        const bool negative = sums[k].high >> 63;
+        u64 x = reduce_wide(negative ? neg_wide(sums[k]) : sums[k], m);
+        x = negative ? neg_mod(x, m.q) : x;
+        if (column + 1 == words) x = add_mod(x, own[k][dimension], m.q);
+        if (first + k < batch) out[u64(first + k) * words + column] = x;
+      }
     }
   }
 }
 
-// Sample at[blockIdx.y % samples] of entry blockIdx.y / samples of [b, a_1 ... a_k], rows entry parts + part; these are the
+// Sample at[blockIdx.x % samples] of entry blockIdx.x / samples of [b, a_1 ... a_k], rows entry parts + part; these are the
 // entries from `first` on of the result.
 KERNEL lw_sample_extract(u64* out, const Rows glwe, const u64* at, u64 q, u32 log_n, u32 parts, u32 samples, u32 first) {
-  const u32 n = 1u << log_n, entry = blockIdx.y / samples, words = (parts - 1) * n + 1;
-  const u32 place = u32(at[blockIdx.y % samples]);
+  const u32 n = 1u << log_n, entry = blockIdx.x / samples, words = (parts - 1) * n + 1;
+  const u32 place = u32(at[blockIdx.x % samples]);
   EACH_THREAD(t) {
-    const u32 i = blockIdx.x * blockDim.x + t;
+    const u32 i = blockIdx.y * blockDim.x + t;
     if (i < words) {
       const u32 part = i / n, j = i % n;
       u64 x = 0;
       if (i + 1 == words) x = glwe.at[entry * parts][place];
       else if (j <= place) x = glwe.at[entry * parts + 1 + part][place - j];
       else x = neg_mod(glwe.at[entry * parts + 1 + part][n + place - j], q);
-      out[(u64(first) * samples + blockIdx.y) * words + i] = x;
+      out[(u64(first) * samples + blockIdx.x) * words + i] = x;
     }
   }
 }

@@ -14,7 +14,10 @@ use limbwise_device::{
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use rayon::prelude::*;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{
+    Arc, Mutex, PoisonError, RwLock,
+    atomic::{AtomicU64, Ordering},
+};
 
 pub use crate::gpu::OpenError;
 
@@ -28,7 +31,7 @@ pub struct Cuda {
     rings: RwLock<Vec<Arc<RingTables>>>,
     fault: Mutex<Option<Fault>>,
     /// Keys that come when so many bytes are taken stay in the host's memory.
-    key_bytes: u64,
+    key_bytes: AtomicU64,
 }
 
 /// A polynomial in a GPU's memory.
@@ -96,7 +99,7 @@ impl Cuda {
     pub(crate) fn on(driver: Arc<dyn Driver>, key_bytes: Option<u64>) -> Self {
         let key_bytes = key_bytes.unwrap_or(driver.properties().memory_bytes / 4 * 3);
         let (rings, fault) = (RwLock::default(), Mutex::default());
-        Self { pool: Pool::new(driver.clone()), driver, rings, fault, key_bytes }
+        Self { pool: Pool::new(driver.clone()), driver, rings, fault, key_bytes: key_bytes.into() }
     }
 
     /// The GPU's architecture, such as `sm_90`.
@@ -109,6 +112,11 @@ impl Cuda {
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.properties().memory_bytes
+    }
+
+    /// From now on [`CudaBuilder::key_bytes`]: what a plan leaves for keys.
+    pub fn limit_keys(&self, bytes: u64) {
+        self.key_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Memory of all values of this device.
@@ -167,8 +175,10 @@ impl Cuda {
     }
 
     /// Words from the host into a row.
+    ///
+    /// Also after a fault: tables of a ring outlive it.
     pub(crate) fn write(&self, row: &Row, words: &[u64]) {
-        if !self.faulty() && row.at() != 0 {
+        if row.at() != 0 {
             self.note(0, self.driver.write(row.at(), words, row.place()));
         }
     }
@@ -192,7 +202,11 @@ impl Cuda {
     /// Where a value lives: keys beyond the limit in the host's memory.
     pub(crate) fn place(&self, role: Role) -> Place {
         let key = matches!(role, Role::EvaluationKey(_) | Role::BootstrapKey(_));
-        if key && self.pool.memory().device_bytes >= self.key_bytes { Place::Host } else { Place::Device }
+        if key && self.pool.memory().device_bytes >= self.key_bytes.load(Ordering::Relaxed) {
+            Place::Host
+        } else {
+            Place::Device
+        }
     }
 
     /// A polynomial of unknown words.
@@ -215,7 +229,9 @@ impl Cuda {
         let mut open = self.rings.write().unwrap_or_else(PoisonError::into_inner);
         find(&open).unwrap_or_else(|| {
             let tables = Arc::new(RingTables::new(ring.clone(), &|words| self.store(words)));
-            open.push(tables.clone());
+            if tables.is_whole() {
+                open.push(tables.clone());
+            }
             tables
         })
     }

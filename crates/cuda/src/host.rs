@@ -106,9 +106,10 @@ impl Driver for Host {
 
     fn launch(&self, launch: &Launch) -> Result<(), Failure> {
         assert!(launch.shared_bytes <= self.properties.shared_bytes, "{launch:?}: too much shared memory");
-        assert!(launch.grid.iter().all(|&x| x > 0) && launch.threads <= 1024, "{launch:?}: no such grid");
-        assert!(launch.args.words.len() * 8 <= 4096, "{}: more arguments than every driver takes", launch.kernel);
         let [x, y, z] = launch.grid;
+        let sides = x > 0 && (1..=65535).contains(&y) && (1..=65535).contains(&z);
+        assert!(sides && launch.threads <= 1024, "{launch:?}: no such grid");
+        assert!(launch.args.words.len() * 8 <= 4096, "{}: more arguments than every driver takes", launch.kernel);
         let name = CString::new(launch.kernel).expect("a name");
         let (grid, starts) = ([x, y, z, launch.threads], &launch.args.starts);
         let mut words = launch.args.words.clone();

@@ -11,8 +11,6 @@ pub(crate) const SOURCES: usize = 128;
 const TARGETS: usize = 8;
 /// Threads of a block: eight words of a tile each, four blocks on a multiprocessor.
 const THREADS: u32 = 256;
-/// Threads of a blind rotation's block, of which shared memory admits one or two on a multiprocessor.
-const ROTATION_THREADS: u32 = 512;
 /// Most bytes of shared memory that a base conversion's block takes: four fit a multiprocessor.
 const CONVERSION_BYTES: usize = 48 << 10;
 
@@ -62,6 +60,12 @@ impl Shape {
         Self::threads(words, rows)
     }
 
+    /// A thread for each word of so many entries, which may be more than the 65,535 that a grid's second side takes.
+    pub(crate) fn many(words: usize, entries: usize) -> Self {
+        let Self { grid: [blocks, ..], threads, shared_bytes } = Self::threads(words, 1);
+        Self { grid: [small(entries), blocks, 1], threads, shared_bytes }
+    }
+
     /// A thread for two words.
     pub(crate) fn pairs(words: usize, rows: usize) -> Self {
         Self::threads(words / 2, rows)
@@ -86,10 +90,10 @@ impl Shape {
         Self { grid, threads: small(threads), shared_bytes: bytes(sources * threads) }
     }
 
-    /// Blind rotations of so many ciphertexts of `parts` polynomials.
+    /// Blind rotations of so many ciphertexts of `parts` polynomials: eight words a thread, as a step of a transform takes.
     pub(crate) fn rotations(n: usize, entries: usize, parts: usize) -> Self {
         let shared_bytes = bytes((2 * parts + 1) * padded(n));
-        Self { grid: [small(entries), 1, 1], threads: ROTATION_THREADS, shared_bytes }
+        Self { grid: [small(entries), 1, 1], threads: small(n / 8), shared_bytes }
     }
 
     /// Bytes of shared memory of a block.

@@ -12,6 +12,9 @@ use limbwise_device::{Domain, Gadget, LweFill, LweHandle, LweShape, Role, Roundi
 use rayon::prelude::*;
 use std::sync::Arc;
 
+/// Entries that a thread of a product takes (`ENTRIES` in `lwe.cu`).
+const ENTRIES: usize = 4;
+
 /// A batch of LWE ciphertexts.
 #[derive(Clone)]
 pub struct CudaLwe {
@@ -139,8 +142,10 @@ impl Cuda {
             .pointer(&rows.words)
             .structure(&modulus_words(a.shape.modulus))
             .int(small(a.shape.dimension))
-            .int(small(rows.shape.words()));
-        self.launch("lw_lwe_product", Blocks::words(rows.shape.words(), a.shape.batch), args);
+            .int(small(rows.shape.words()))
+            .int(small(a.shape.batch));
+        let blocks = Blocks::many(rows.shape.words(), a.shape.batch.div_ceil(ENTRIES));
+        self.launch("lw_lwe_product", blocks, args);
         out
     }
 
@@ -161,7 +166,7 @@ impl Cuda {
                 .int(small(parts))
                 .int(small(at.len()))
                 .int(small(first));
-            let blocks = Blocks::words(out.shape.words(), entries.len() * at.len());
+            let blocks = Blocks::many(out.shape.words(), entries.len() * at.len());
             self.launch("lw_sample_extract", blocks, args);
         }
         out

@@ -58,11 +58,30 @@ pub struct Memory {
 
 type Free = HashMap<(usize, Place), Vec<u64>>;
 
+/// Memory taken at once: so many rows of so many words.
+#[derive(Clone, Copy)]
+struct Piece {
+    at: u64,
+    rows: usize,
+    words: usize,
+    place: Place,
+}
+
+impl Piece {
+    fn bytes(self) -> u64 {
+        8 * (self.rows * self.words) as u64
+    }
+
+    fn has(self, row: u64) -> bool {
+        (self.at..self.at + self.bytes()).contains(&row)
+    }
+}
+
 /// All rows of a device.
 pub(crate) struct Pool {
     driver: Arc<dyn Driver>,
     free: Mutex<Free>,
-    pieces: Mutex<Vec<(u64, usize, Place)>>,
+    pieces: Mutex<Vec<Piece>>,
     live: AtomicU64,
     device: AtomicU64,
     host: AtomicU64,
@@ -110,17 +129,45 @@ impl Pool {
         Ok(Arc::new(Row { at, words, place, pool: self.clone() }))
     }
 
-    /// The first row of a new piece; the others become free. A piece is one row where there is no room for more.
+    /// The first row of a new piece; the others become free. A piece is one row where there is no room for more, after
+    /// pieces of other lengths that nobody uses have been given back.
     fn piece(&self, words: usize, place: Place) -> Result<u64, Failure> {
+        let allocate =
+            |rows: usize| self.driver.allocate(rows * words, place).map(|at| Piece { at, rows, words, place });
         let rows = (WORDS_A_PIECE / words).clamp(1, ROWS_A_PIECE);
-        let allocate = |rows: usize| self.driver.allocate(rows * words, place).map(|at| (at, rows));
-        let (at, rows) = allocate(rows).or_else(|failure| if rows > 1 { allocate(1) } else { Err(failure) })?;
-        let taken = if place == Place::Device { &self.device } else { &self.host };
-        taken.fetch_add(self.bytes(rows * words), Ordering::Relaxed);
-        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).push((at, rows * words, place));
-        let others = (1..rows).map(|i| at + self.bytes(i * words));
+        let piece = allocate(rows).or_else(|_| {
+            self.give_back();
+            allocate(1)
+        })?;
+        self.taken(place).fetch_add(piece.bytes(), Ordering::Relaxed);
+        self.pieces().push(piece);
+        let others = (1..piece.rows).map(|i| piece.at + self.bytes(i * words));
         self.free().entry((words, place)).or_default().extend(others);
-        Ok(at)
+        Ok(piece.at)
+    }
+
+    /// Releases every piece of which no row is held.
+    fn give_back(&self) {
+        let (mut free, mut pieces) = (self.free(), self.pieces());
+        pieces.retain(|piece| {
+            let Some(rows) = free.get_mut(&(piece.words, piece.place)) else { return true };
+            if rows.iter().filter(|&&row| piece.has(row)).count() < piece.rows {
+                return true;
+            }
+            rows.retain(|&row| !piece.has(row));
+            self.driver.release(piece.at, piece.rows * piece.words, piece.place);
+            self.taken(piece.place).fetch_sub(piece.bytes(), Ordering::Relaxed);
+            false
+        });
+    }
+
+    fn pieces(&self) -> MutexGuard<'_, Vec<Piece>> {
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes taken of a place.
+    fn taken(&self, place: Place) -> &AtomicU64 {
+        if place == Place::Device { &self.device } else { &self.host }
     }
 
     /// Zeros over all rows that nobody holds.
@@ -134,6 +181,6 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         let pieces = std::mem::take(self.pieces.get_mut().unwrap_or_else(PoisonError::into_inner));
-        pieces.into_iter().for_each(|(at, words, place)| self.driver.release(at, words, place));
+        pieces.into_iter().for_each(|p| self.driver.release(p.at, p.rows * p.words, p.place));
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct RingTables {
     /// `Prime` for each prime of the list.
     pub(crate) primes: Arc<Row>,
     /// What these point to.
-    _tables: Vec<Arc<Row>>,
+    tables: Vec<Arc<Row>>,
     conversions: Mutex<HashMap<(Basis, Basis), Arc<Conversion>>>,
 }
 
@@ -95,7 +95,12 @@ impl RingTables {
             tables.push(row);
         }
         debug_assert_eq!(primes.len(), PRIME_WORDS * ring.moduli().len());
-        Self { primes: store(&primes), ring, _tables: tables, conversions: Mutex::default() }
+        Self { primes: store(&primes), ring, tables, conversions: Mutex::default() }
+    }
+
+    /// Whether there was memory for all of it.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.primes.at() != 0 && self.tables.iter().all(|row| row.at() != 0)
     }
 
     /// The constants of a conversion, made when first asked for.
@@ -114,6 +119,13 @@ impl RingTables {
                     corrections: store(&base.corrections.concat()),
                 })
             };
-        open.entry((from, to)).or_insert_with(build).clone()
+        if let Some(found) = open.get(&(from, to)) {
+            return found.clone();
+        }
+        let built = build();
+        if [&built.sources, &built.weights, &built.corrections].iter().all(|row| row.at() != 0) {
+            open.insert((from, to), built.clone());
+        }
+        built
     }
 }

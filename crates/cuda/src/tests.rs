@@ -179,7 +179,7 @@ fn a_full_memory_is_a_fault() {
         "c++",
         || host(8 << 20, None),
         |dev| {
-            let ring = ring(&dev, 13, &[50, 50]);
+            let (ring, other) = (ring(&dev, 13, &[50, 50]), ring(&dev, 12, &[31, 60]));
             let shape = Shape::eval(&ring, ring.full());
             let mut kept: Vec<_> = (0..80).map(|_| dev.zeros(&shape)).collect();
             let fault = dev.sync().unwrap_err();
@@ -193,6 +193,12 @@ fn a_full_memory_is_a_fault() {
                 fault,
                 "cuda (kernels on the host) failed: a value was used that a fault had left without memory"
             );
+            drop(last);
+            // What those rows took serves rows of another length.
+            let a = random(&dev, &Shape::eval(&other, other.full()), Role::Temporary, 1);
+            let many: Vec<_> = (0..60).map(|_| dev.ntt(dev.intt(dev.copy(&a)))).collect();
+            assert_eq!(dev.download(many.last().unwrap()), dev.download(&a));
+            drop(many);
             assert!(dev.download(&dev.zeros(&shape)).unwrap().iter().all(|&x| x == 0));
         },
     );

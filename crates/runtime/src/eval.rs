@@ -157,7 +157,7 @@ pub fn evaluate_files(
     let Chosen { program, recording, predicted } = within(limits, chosen(dev, job, limits)?)?;
     let params = program.params();
     let targets = targets(job.results, "result", program.results().len(), job.existing)?;
-    reserve(dev, &program, predicted, recording.session_peak_bytes)?;
+    reserve(dev, &program, predicted, &recording)?;
     let inputs = read_inputs(dev, &program, job.inputs, &mut clock)?;
     let encoder = Encoder::new(params);
     let mut checkpoint = match job.checkpoint {

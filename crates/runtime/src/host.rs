@@ -3,6 +3,11 @@
 use crate::{
     any_device::AnyDevice,
     error::{Error, Result},
+    record::Recording,
+};
+use limbwise::{
+    params::Params,
+    rlwe::{KeyPlan, key_bytes},
 };
 use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
@@ -62,17 +67,27 @@ pub fn open_cpu(host: &Host) -> Result<Cpu> {
 ///
 /// # Errors
 /// [`Error::Memory`], or a device that cannot get it.
-pub fn reserve<P: Program>(dev: &AnyDevice, program: &P, process_bytes: u64, polynomial_bytes: u64) -> Result<()> {
-    if let Some(memory_bytes) = dev.memory_bytes() {
-        // Keys that its own memory does not take stay in the host's.
-        let available = available_memory_bytes().map_or(u64::MAX, |host| host.saturating_add(memory_bytes));
-        let needed = polynomial_bytes;
-        return if needed <= available { Ok(()) } else { Err(Error::Memory { needed, available }) };
+pub fn reserve<P: Program>(dev: &AnyDevice, program: &P, process_bytes: u64, recording: &Recording) -> Result<()> {
+    if let AnyDevice::Cuda(gpu) = dev {
+        return fits_gpu(gpu, program.params(), recording);
     }
     fits(process_bytes)?;
     let ring = program.params().ring();
-    let limbs = usize::try_from(polynomial_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
+    let limbs = usize::try_from(recording.session_peak_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
     Ok(dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?)
+}
+
+/// Whether a GPU holds a program's polynomials, and how many of its keys beside them: the others stay in the host's memory.
+fn fits_gpu(gpu: &Cuda, params: &Params, recording: &Recording) -> Result<()> {
+    let KeyPlan { required, form, .. } = &recording.keys;
+    let keys: u64 = required.iter().map(|(name, &level)| key_bytes(params, *name, level, *form)).sum();
+    let others = recording.session_peak_bytes.saturating_sub(keys);
+    let memory = gpu.memory_bytes() / 16 * 15; // the rest is the driver's
+    let Some(room) = memory.checked_sub(others) else {
+        return Err(Error::Memory { needed: others, available: memory });
+    };
+    gpu.limit_keys(room);
+    fits(keys.saturating_sub(room))
 }
 
 /// Whether the system has what the whole process will need.
@@ -130,6 +145,17 @@ fn field(file: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gpu_is_opened_or_says_why_not() {
+        let host = |name: &str| Host { device: Some(name.into()), ..Host::default() };
+        match open(&host("cuda")) {
+            Ok(dev) => assert_eq!((dev.kind(), dev.host()), ("cuda", host("cuda"))),
+            Err(error) => assert!(matches!(error, Error::Gpu(_)), "{error}"),
+        }
+        let unknown = open(&host("abacus")).err().map(|e| e.to_string());
+        assert_eq!(unknown.as_deref(), Some("there is no device \"abacus\": this build has \"cpu\" and \"cuda\""));
+    }
 
     #[test]
     fn first_touch_is_counted() {

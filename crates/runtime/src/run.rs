@@ -184,7 +184,7 @@ pub fn run<P: Program, C: Client>(
     let program = sides.program;
     let mut clock = Clock::new(tell);
     clock.step(MEMORY_STEP, 0, 1);
-    reserve(dev, program, plan.peak_memory_bytes.predicted, recording.session_peak_bytes)?;
+    reserve(dev, program, plan.peak_memory_bytes.predicted, recording)?;
     let watch: (&mut dyn Observer, &mut dyn Journal<AnyDevice>) = (&mut clock, journal);
     let (results, traffic, shadow) = match options.shadow {
         None => {
