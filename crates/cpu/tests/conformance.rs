@@ -32,7 +32,7 @@ conformance_suite!(avx2, "avx2", || open(Isa::Avx2, 1));
 conformance_suite!(ifma, "ifma", || open(Isa::Ifma, 1));
 conformance_suite!(ifma_two_threads, "ifma", || open(Isa::Ifma, 2).map(Checked));
 conformance_suite!(lockstep_avx2, "avx2", || lockstep(Isa::Avx2));
-conformance_suite!(hybrid, "scalar", alternating, Reach { bits: 61, log_n: 11, rotations: 2 });
+conformance_suite!(hybrid, "scalar", alternating, Reach { log_n: 11, rotations: 2, ..Reach::default() });
 conformance_suite!(lockstep_ifma, "ifma", || lockstep(Isa::Ifma));
 
 proptest! {

@@ -42,7 +42,7 @@ fn hybrid() -> Option<Hybrid<Cpu, Upmem<Cpu>>> {
     Some(Hybrid::new(cpu(), open(Options { mode: Mode::ClosedForm, ..small() })?, Box::new(place)))
 }
 
-conformance_suite!(shared_with_the_host, "upmem", hybrid, Reach { bits: 32, log_n: 11, rotations: 0 });
+conformance_suite!(shared_with_the_host, "upmem", hybrid, Reach { bits: 32, log_n: 11, primes: 4, rotations: 0 });
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
