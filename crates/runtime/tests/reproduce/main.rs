@@ -65,7 +65,7 @@ fn calibration_is_no_prediction() {
     assert_eq!(calibrated, ["D4", "D4"]);
     let moved = |what: &str| {
         let model = |r: &Reproduction| r.rows.iter().find(|row| row.what.contains(what)).unwrap().model.unwrap();
-        model(&usual) != model(&faster)
+        model(&usual).to_bits() != model(&faster).to_bits()
     };
     assert!(moved("NTT, sending over compute") && moved("2 to 8 ranks") && moved("the same, transfers"));
     assert!(
