@@ -54,6 +54,35 @@ fn load(kind: u16, bytes: &[u8], dev: &Cpu, (params, tfhe, bgv, bridge): Sets<'_
     }
 }
 
+/// Headers that claim more than their files hold, each with its kind.
+fn claims() -> Vec<(u16, String)> {
+    let estimate = r#""estimate":{"magnitude":1.0,"peak":1.0,"real":true,"independent":0.0,"sources":[]}"#;
+    let ciphertext = |batch: u64, parts: u64, seeded: bool| {
+        format!(r#"{{"level":1,"scale":1e6,"slots":512,"batch":{batch},"parts":{parts},"seeded":{seeded},{estimate}}}"#)
+    };
+    let key = |g: u64| format!(r#"{{"key":{{"galois":{g}}},"level":1}}"#);
+    let all_keys = (0..1024).map(|i| key(2 * i + 1)).collect::<Vec<_>>().join(",");
+    let primes = "20,".repeat(100_000);
+    vec![
+        (1, format!(r#"{{"literal":{{"log_n":17,"levels":[[{primes}20]]}}}}"#)),
+        (3, format!(r#"{{"keys":[{all_keys}]}}"#)),
+        (4, r#"{"lock":null}"#.into()),
+        (5, ciphertext(1 << 20, 2, false)),
+        (5, ciphertext(1 << 20, 2, true)),
+        (5, ciphertext(u64::MAX, u64::MAX, false)),
+        (6, format!(r#"{{"level":1,"scale":1e6,"slots":512,"batch":1048576,{estimate}}}"#)),
+        (7, r#"{"bytes":18446744073709551615}"#.into()),
+        (7, r#"{"bytes":1099511627776}"#.into()),
+        (10, r#"{"tag":1}"#.into()),
+        (15, r#"{"tag":1}"#.into()),
+        (12, r#"{"tag":1,"batch":1048576,"range":[0,1],"norm_squared":1.0}"#.into()),
+        (12, r#"{"tag":1,"batch":18446744073709551615,"range":[0,1],"norm_squared":1.0}"#.into()),
+        (13, format!(r#"{{"literal":{{"log_n":17,"plaintext_modulus":786433,"levels":[[{primes}20]]}}}}"#)),
+        (14, r#"{"level":1,"batch":1048576,"parts":2,"seeded":false,"factor":1,"noise_bits":30.0}"#.into()),
+        (14, r#"{"level":1,"batch":1048576,"parts":2,"seeded":true,"factor":1,"noise_bits":30.0}"#.into()),
+    ]
+}
+
 #[test]
 fn memory_is_bounded_by_the_file() {
     let fixture = |name: &str| std::fs::read(format!("{}/tests/wire/v1/{name}.lw", env!("CARGO_MANIFEST_DIR")));
@@ -73,31 +102,6 @@ fn memory_is_bounded_by_the_file() {
     assert!(load(5, &good, &dev, params));
     let [keys, integers] = ["tfhe-keys", "bgv-ciphertext"].map(|name| fixture(name).expect("there"));
     assert!(load(10, &keys, &dev, params) && load(14, &integers, &dev, params));
-    let estimate = r#""estimate":{"magnitude":1.0,"peak":1.0,"real":true,"independent":0.0,"sources":[]}"#;
-    let ciphertext = |batch: u64, parts: u64, seeded: bool| {
-        format!(r#"{{"level":1,"scale":1e6,"slots":512,"batch":{batch},"parts":{parts},"seeded":{seeded},{estimate}}}"#)
-    };
-    let key = |g: u64| format!(r#"{{"key":{{"galois":{g}}},"level":1}}"#);
-    let all_keys = (0..1024).map(|i| key(2 * i + 1)).collect::<Vec<_>>().join(",");
-    let primes = "20,".repeat(100_000);
-    let claims = [
-        (1, format!(r#"{{"literal":{{"log_n":17,"levels":[[{primes}20]]}}}}"#)),
-        (3, format!(r#"{{"keys":[{all_keys}]}}"#)),
-        (4, r#"{"lock":null}"#.into()),
-        (5, ciphertext(1 << 20, 2, false)),
-        (5, ciphertext(1 << 20, 2, true)),
-        (5, ciphertext(u64::MAX, u64::MAX, false)),
-        (6, format!(r#"{{"level":1,"scale":1e6,"slots":512,"batch":1048576,{estimate}}}"#)),
-        (7, r#"{"bytes":18446744073709551615}"#.into()),
-        (7, r#"{"bytes":1099511627776}"#.into()),
-        (10, r#"{"tag":1}"#.into()),
-        (15, r#"{"tag":1}"#.into()),
-        (12, r#"{"tag":1,"batch":1048576,"range":[0,1],"norm_squared":1.0}"#.into()),
-        (12, r#"{"tag":1,"batch":18446744073709551615,"range":[0,1],"norm_squared":1.0}"#.into()),
-        (13, format!(r#"{{"literal":{{"log_n":17,"plaintext_modulus":786433,"levels":[[{primes}20]]}}}}"#)),
-        (14, r#"{"level":1,"batch":1048576,"parts":2,"seeded":false,"factor":1,"noise_bits":30.0}"#.into()),
-        (14, r#"{"level":1,"batch":1048576,"parts":2,"seeded":true,"factor":1,"noise_bits":30.0}"#.into()),
-    ];
     let fingerprint = |kind: u16| match kind {
         7 => &[0; 32],
         10 | 12 => &tfhe_name,
@@ -105,7 +109,7 @@ fn memory_is_bounded_by_the_file() {
         15 => &bridge_name,
         _ => &name,
     };
-    for (kind, header) in claims {
+    for (kind, header) in claims() {
         for body in [&[][..], &[0; 100_000]] {
             let bytes = sealed(kind, fingerprint(kind), &header, body);
             MEMORY.reset_peak_usage();

@@ -18,7 +18,7 @@ use limbwise::{
 };
 use limbwise_apps::{Integers, Modular, Observer, program::Details};
 use limbwise_cpu::layout::{Line, lines};
-use limbwise_device::{Device, Domain, Null};
+use limbwise_device::{Device, Null};
 use limbwise_graph::{Counts, Graph, Recorder};
 use serde::Serialize;
 
@@ -32,17 +32,6 @@ pub struct ModularRecording {
     pub budget_bits: f64,
     /// Most bytes alive at once on a server, keys and inputs included.
     pub peak_bytes: u64,
-}
-
-/// A ciphertext with polynomials in this domain.
-fn with_domain<D: Device>(dev: &D, a: Ciphertext<D>, domain: Domain) -> Ciphertext<D> {
-    let Ciphertext { parts, level, factor, noise } = a;
-    let moved = |part: D::Poly| match (limbwise_device::Handle::shape(&part).domain, domain) {
-        (Domain::Eval, Domain::Coeff) => dev.intt(part),
-        (Domain::Coeff, Domain::Eval) => dev.ntt(part),
-        _ => part,
-    };
-    Ciphertext { parts: parts.into_iter().map(moved).collect(), level, factor, noise }
 }
 
 fn evaluated<D: Device, M: Modular>(

@@ -1,6 +1,6 @@
 //! Running a workload on BGV for real, every integer compared with its clear twin.
 
-use super::{ModularPlan, ModularRecording, with_domain};
+use super::{ModularPlan, ModularRecording};
 use crate::{
     clock::{Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, PeakMemory, Step, evaluation_seconds},
     error::Result,
@@ -14,7 +14,7 @@ use limbwise::{
     rlwe::{KeyForm, KeyGenerator, KeyPlan, SecretKey},
 };
 use limbwise_apps::{Integers, Modular, Observer as _, modular::Messages, program::Details};
-use limbwise_device::{Domain, HostRead};
+use limbwise_device::{Device, Domain, HostRead};
 use limbwise_math::sampling::SeedSource;
 use serde::Serialize;
 
@@ -222,4 +222,15 @@ fn wrong_phases<M: Modular>(
         }
     }
     Some([compared, wrong])
+}
+
+/// A ciphertext with polynomials in this domain.
+fn with_domain<D: Device>(dev: &D, a: Ciphertext<D>, domain: Domain) -> Ciphertext<D> {
+    let Ciphertext { parts, level, factor, noise } = a;
+    let moved = |part: D::Poly| match (limbwise_device::Handle::shape(&part).domain, domain) {
+        (Domain::Eval, Domain::Coeff) => dev.intt(part),
+        (Domain::Coeff, Domain::Eval) => dev.ntt(part),
+        _ => part,
+    };
+    Ciphertext { parts: parts.into_iter().map(moved).collect(), level, factor, noise }
 }
