@@ -39,6 +39,7 @@ from limbwise.errors import (
     WireError,
 )
 from limbwise.functions import compare, conv2d, function, maximum, minimum, poly, relu, sigmoid, sign
+from limbwise.integers import EncryptedIntegers, IntegerContext, bgv
 from limbwise.program import Plan, Recording, Timing, like, machines, plan, record, time
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ __all__ = [
     "DtypeError",
     "EncodeError",
     "EncryptedArray",
+    "EncryptedIntegers",
+    "IntegerContext",
     "KeyMissing",
     "LevelError",
     "LimbwiseError",
@@ -72,6 +75,7 @@ __all__ = [
     "TraceError",
     "WireError",
     "__version__",
+    "bgv",
     "ckks",
     "compare",
     "conv2d",

@@ -1,6 +1,6 @@
 //! Errors of the engine as exceptions of `limbwise.errors`, with the same text.
 
-use limbwise::{Error as Scheme, error::KeyError};
+use limbwise::{Error as Scheme, bgv::BgvError, error::KeyError};
 use limbwise_runtime::Error as Runtime;
 use pyo3::{
     exceptions::PyKeyboardInterrupt,
@@ -52,7 +52,11 @@ pub(crate) fn of_scheme(error: Scheme) -> PyErr {
         Scheme::Key(KeyError::Degree { .. } | KeyError::Batch { .. } | KeyError::Slots { .. }) => "ShapeError",
         Scheme::Key(_) => "KeyMissing",
         Scheme::Encode(_) => "EncodeError",
-        Scheme::Tensor(_) => "ShapeError",
+        Scheme::Tensor(_) | Scheme::Bgv(BgvError::Shape { .. }) => "ShapeError",
+        Scheme::Bgv(BgvError::Value { .. } | BgvError::TooMany { .. }) => "EncodeError",
+        Scheme::Bgv(BgvError::Noise { .. }) => "LevelError",
+        Scheme::Bgv(BgvError::NoKeySwitching { .. }) => "KeyMissing",
+        Scheme::Bgv(BgvError::Decrypted) => "DecryptError",
         Scheme::Bootstrap(_) => "BootstrapError",
         Scheme::Decrypt(_) => "DecryptError",
         Scheme::Wire(_) => "WireError",

@@ -5,7 +5,7 @@
 //!
 //! Every evaluation runs without the interpreter's lock, so threads compute at a time; signals are looked at between
 //! operations. Read in this order: `error`, `report`, `apart`, `params`, `buffer`, `ciphertext`, `live`, `trace`, `ways`, `session`,
-//! `calls`, `program`, `functions`, `learn`, `tfhe`.
+//! `calls`, `program`, `functions`, `learn`, `integers`, `tfhe`.
 
 mod apart;
 mod buffer;
@@ -13,6 +13,7 @@ mod calls;
 mod ciphertext;
 mod error;
 mod functions;
+mod integers;
 mod learn;
 mod live;
 mod params;
@@ -45,6 +46,8 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<params::PyParams>()?;
     module.add_class::<ciphertext::PyCiphertext>()?;
     module.add_class::<session::Session>()?;
+    module.add_class::<integers::IntegerSession>()?;
+    module.add_class::<integers::IntegerCiphertext>()?;
     module.add_class::<program::Recorded>()?;
     module.add_class::<tfhe::TfheCiphertext>()?;
     module.add_class::<tfhe::TfheSession>()?;

@@ -157,14 +157,19 @@ pub struct SchemeRow {
 /// halves, and as many for the quotient and remainder); eight words at a time.
 #[must_use]
 pub fn limit_ns(graph: &Graph, rates: Rates, threads: usize) -> f64 {
+    let arithmetic = arithmetic_ns(graph, rates, threads).unwrap_or(0.0);
+    let traffic = graph.traffic();
+    let bytes = traffic.ciphertexts.widest + traffic.plaintexts.widest + traffic.evaluation_keys.widest;
+    arithmetic.max(bytes as f64 / rates.dram_gb_s)
+}
+
+/// The multiply-adds alone, for operands that are in a cache; `None` where there are no 52-bit ones.
+fn arithmetic_ns(graph: &Graph, rates: Rates, threads: usize) -> Option<f64> {
     let counts = graph.counts();
     let multiply_adds = 3 * counts.ntt_products
         + 2 * counts.convert_sum_products
         + 4 * (counts.convert_scale_products + counts.elementwise_products);
-    let arithmetic = rates.madd_per_ns.map_or(0.0, |rate| multiply_adds as f64 / 8.0 / rate / threads as f64);
-    let traffic = graph.traffic();
-    let bytes = traffic.ciphertexts.widest + traffic.plaintexts.widest + traffic.evaluation_keys.widest;
-    arithmetic.max(bytes as f64 / rates.dram_gb_s)
+    rates.madd_per_ns.map(|rate| multiply_adds as f64 / 8.0 / rate / threads as f64)
 }
 
 /// Times the levelled operations of a shape at its top level; each row is told as soon as it is there, so that others

@@ -4,3 +4,5 @@
 mod lattigo;
 #[cfg(test)]
 mod lattigo_bgv;
+#[cfg(test)]
+mod python_bgv;

@@ -1,6 +1,6 @@
 //! Times of operations on BGV ciphertexts: products that are not relinearized, and transforms of a whole ciphertext.
 
-use super::{Chain, SchemeRow, limit_ns};
+use super::{Chain, SchemeRow, arithmetic_ns, limit_ns};
 use crate::error::Result;
 use limbwise::{
     bgv::{BgvLiteral, BgvParams, Ciphertext, Encoder, Encryption, Evaluator, encrypt_seeded_from},
@@ -71,7 +71,7 @@ pub fn integer_rows<E: From<crate::Error>>(
             threads: dev.threads(),
             isa: dev.isa().name().into(),
             ns,
-            limit_ns: limit_ns(&graph, rates, dev.threads()),
+            limit_ns: limit(&graph, rates, dev.threads()),
             chain: Chain::of_bits(&literal.levels, &literal.special, literal.dnum),
         };
         let mut best = f64::INFINITY;
@@ -94,6 +94,11 @@ pub fn integer_rows<E: From<crate::Error>>(
         tell(row("bgv_ntt", best, graph))?;
     }
     Ok(())
+}
+
+/// The multiply-adds, for all operands are in a cache; where there is no such rate, what others are held to.
+fn limit(graph: &Graph, rates: Rates, threads: usize) -> f64 {
+    arithmetic_ns(graph, rates, threads).unwrap_or_else(|| limit_ns(graph, rates, threads))
 }
 
 fn bits(literal: &BgvLiteral) -> u32 {
