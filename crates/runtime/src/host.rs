@@ -163,4 +163,16 @@ mod tests {
         let touched = vec![1u8; 16 << 20]; // small pages or huge ones
         assert!(minor_faults() > Some(before) && touched[touched.len() - 1] == 1);
     }
+    #[test]
+    fn dpus_take_options_behind_a_colon() {
+        let named = |name: &str| Host { device: Some(name.into()), isa: None, threads: Some(1) };
+        let dev = open(&named("upmem:dpus=2,tasklets=11")).unwrap();
+        let AnyDevice::Upmem(dpus) = &dev else { panic!("a device of DPUs") };
+        assert_eq!((dpus.options().dpus, dpus.options().tasklets, dev.kind()), (2, 11, "upmem"));
+        let again = open(&dev.host()).unwrap();
+        assert_eq!(again.host(), dev.host(), "what a device says of itself opens it again");
+        let refused = open(&named("upmem:dpus=0")).err().unwrap().to_string();
+        assert_eq!(refused, "dpus = 0 is out of range: choose 1 to 2560");
+        assert!(matches!(open(&named("upmems")), Err(Error::UnknownDevice(_))));
+    }
 }
