@@ -153,7 +153,11 @@ impl<H: HostRead, D: HostRead> Hybrid<H, D> {
         for operand in operands {
             let copies = operand.copies();
             let absent = [copies.device.is_none(), copies.host.is_none()];
-            missing_bytes.iter_mut().zip(absent).filter(|(_, absent)| *absent).for_each(|(b, _)| *b += operand.shape.bytes());
+            missing_bytes
+                .iter_mut()
+                .zip(absent)
+                .filter(|(_, absent)| *absent)
+                .for_each(|(b, _)| *b += operand.shape.bytes());
         }
         let Some(first) = operands.first() else { return Side::Host };
         self.chosen(&Request { op, shape: &first.shape, missing_bytes })
