@@ -254,6 +254,18 @@ fn a_hybrid_is_as_fast_as_its_better_half() {
     assert!(hybrid.seconds < dpus.seconds && hybrid.seconds < host.seconds);
 }
 
+/// A graph as long as a bootstrapping, on either side and by a cut: linear in its operations but for the cut.
+#[test]
+fn long_programs_are_quick() {
+    let graph = crate::programs::rotations(60);
+    for placement in ["dpus", "hybrid"] {
+        let start = std::time::Instant::now();
+        let report = on(&graph, &[("ranks", "40"), ("placement", placement)]);
+        println!("{} nodes, {placement}: {:?}, {} s", graph.nodes().len(), start.elapsed(), report.seconds);
+        assert!(report.seconds > 0.0);
+    }
+}
+
 #[test]
 fn the_whole_experiment_is_a_closed_form() {
     let graph = products(12, 4, 32768, Steps::All);

@@ -12,7 +12,7 @@ use crate::{
     error::MachineError,
     lower::role_name,
     machine::Machine,
-    program::{Edge, Program, Stage, TaskKind},
+    program::{Edge, Program, Stage, TaskId, TaskKind},
 };
 use limbwise_graph::{Basis, NodeId, Op, Role};
 use std::collections::BTreeMap;
@@ -23,18 +23,24 @@ pub(super) const HOST: u8 = 2;
 /// A picosecond.
 pub(super) const TICK_SECONDS: f64 = 1e-12;
 
-/// The last node of a group.
-fn last(group: &Group) -> u32 {
-    group.nodes.last().map_or(0, |id| id.0)
-}
-
-/// The last group that reads each value.
-fn last_reads(costs: &Costs) -> Vec<usize> {
-    let mut last = vec![0; costs.graph.nodes().len()];
+/// The group after which each value is gone.
+fn last_groups(costs: &Costs) -> Vec<usize> {
+    let graph = costs.graph;
+    let mut last = vec![0; graph.nodes().len()];
     for (at, group) in costs.groups.iter().enumerate() {
-        for &operand in group.nodes.iter().flat_map(|&id| costs.graph.operands(id)) {
-            costs.graph.for_each_piece(operand, |piece| last[piece.source.index()] = at);
+        for &id in &group.nodes {
+            last[id.index()] = at;
+            for &operand in graph.operands(id) {
+                graph.for_each_piece(operand, |piece| last[piece.source.index()] = at);
+            }
         }
+    }
+    for id in graph.ids().filter(|&id| graph.node(id).freed_before().is_none()) {
+        graph.for_each_piece(id, |piece| {
+            if !graph.node(piece.source).op().is_input() {
+                last[piece.source.index()] = usize::MAX;
+            }
+        });
     }
     last
 }
@@ -48,12 +54,11 @@ struct Walk<'a> {
     host: Vec<Basis>,
     /// When each value in MRAM was read last, by groups.
     used: BTreeMap<NodeId, usize>,
-    /// The last group that reads each value.
-    last_read: Vec<usize>,
+    /// The group after which each value is gone: the last that reads it, through views as well, or that which makes it;
+    /// never for results.
+    last: Vec<usize>,
     /// Bytes on the fullest DPU.
     held: u64,
-    /// Values by the node before which they are let go.
-    freed: BTreeMap<u32, Vec<NodeId>>,
     /// Whether the last task was a launch, which the next operation may join.
     launched: bool,
     flow: Flow,
@@ -77,12 +82,6 @@ pub(super) struct Flow {
 pub(super) fn walk(costs: &Costs, places: &[Where]) -> Result<Flow, MachineError> {
     let graph = costs.graph;
     let program = Program::new(costs.model.units().to_vec(), TICK_SECONDS, false);
-    let mut freed: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
-    for id in graph.ids() {
-        if let Some(NodeId(before)) = graph.node(id).freed_before() {
-            freed.entry(before).or_default().push(id);
-        }
-    }
     let none = || BTreeMap::new();
     let flow = Flow { program: Program::default(), to_bytes: none(), from_bytes: none(), launches: 0, peak_bytes: 0 };
     let mut walk = Walk {
@@ -91,9 +90,8 @@ pub(super) fn walk(costs: &Costs, places: &[Where]) -> Result<Flow, MachineError
         mram: vec![Basis::default(); graph.nodes().len()],
         host: vec![Basis::default(); graph.nodes().len()],
         used: BTreeMap::new(),
-        last_read: last_reads(costs),
+        last: last_groups(costs),
         held: 0,
-        freed,
         launched: false,
         flow,
     };
@@ -102,7 +100,7 @@ pub(super) fn walk(costs: &Costs, places: &[Where]) -> Result<Flow, MachineError
     }
     for (at, (group, place)) in costs.groups.iter().zip(places).enumerate() {
         match place {
-            Where::Host => walk.on_host(group),
+            Where::Host => walk.on_host(group, at),
             _ => walk.on_dpus(group, at)?,
         }
     }
@@ -112,7 +110,7 @@ pub(super) fn walk(costs: &Costs, places: &[Where]) -> Result<Flow, MachineError
 
 impl Walk<'_> {
     fn push(&mut self, node: NodeId, kind: TaskKind, unit: u8, ticks: u64) {
-        let before = self.program.ids().last().map(Edge::End);
+        let before = self.program.next_task().0.checked_sub(1).map(|last| Edge::End(TaskId(last)));
         self.program.push(node, Stage { whole_input: true, ..Stage::new(kind, unit, ticks) }, before);
         self.launched = unit == DPUS;
     }
@@ -131,22 +129,22 @@ impl Walk<'_> {
         reads.into_iter().collect()
     }
 
-    fn on_host(&mut self, group: &Group) {
-        for (value, basis) in self.reads(group) {
+    fn on_host(&mut self, group: &Group, at: usize) {
+        let reads = self.reads(group);
+        for &(value, basis) in &reads {
             self.fetch(group.nodes[0], value, basis);
         }
         for &id in &group.nodes {
             self.push(id, TaskKind::Compute, HOST, self.costs.host_ticks(id));
             self.host[id.index()] = self.costs.graph.shape(id).basis;
         }
-        self.let_go(last(group), &[]);
+        reads.iter().for_each(|(value, _)| self.leave_at(*value, at));
     }
 
     fn on_dpus(&mut self, group: &Group, at: usize) -> Result<(), MachineError> {
         let (costs, graph, first) = (self.costs, self.costs.graph, group.nodes[0]);
         let reads = self.reads(group);
         let wanted: Vec<NodeId> = reads.iter().map(|(value, _)| *value).collect();
-        self.let_go(first.0, &wanted);
         for &(value, basis) in &reads {
             self.used.insert(value, at);
             self.send(first, value, basis, &wanted)?;
@@ -157,36 +155,21 @@ impl Walk<'_> {
         self.flow.launches += launches;
         self.push(first, TaskKind::Compute, DPUS, ticks.saturating_add(costs.launch_ticks(launches)));
         for &id in &group.nodes {
-            // What was handed over is overwritten.
-            let handed = self.freed.get(&id.0).filter(|_| graph.node(id).op().is_in_place()).cloned();
-            handed.into_iter().flatten().for_each(|old| self.drop_value(old));
+            // What nobody reads any more is overwritten.
             if graph.node(id).op().is_in_place() {
-                graph.for_each_piece(graph.operands(id)[0], |piece| self.leave_if_read(piece.source, at));
+                graph.for_each_piece(graph.operands(id)[0], |piece| self.leave_at(piece.source, at));
             }
             let basis = graph.shape(id).basis;
             self.room(id, id, basis, &wanted)?;
             self.mram[id.index()] = basis;
         }
-        wanted.iter().for_each(|&value| self.leave_if_read(value, at));
-        self.let_go(last(group), &[]);
+        wanted.iter().chain(&group.nodes).for_each(|&value| self.leave_at(value, at));
         Ok(())
     }
 
-    /// Lets go of what the program let go of before a node, but for what that is handed to be overwritten.
-    fn let_go(&mut self, before: u32, handed: &[NodeId]) {
-        let later = self.freed.split_off(&(before + 1));
-        let gone = std::mem::replace(&mut self.freed, later);
-        for value in gone.into_values().flatten() {
-            match handed.contains(&value) {
-                true => self.freed.entry(before).or_default().push(value),
-                false => self.drop_value(value),
-            }
-        }
-    }
-
-    /// An input that nobody reads any more leaves MRAM: the host still has it.
-    fn leave_if_read(&mut self, value: NodeId, at: usize) {
-        if self.costs.graph.node(value).op().is_input() && self.last_read[value.index()] == at {
+    /// What is gone after a group leaves MRAM.
+    fn leave_at(&mut self, value: NodeId, at: usize) {
+        if self.last[value.index()] == at {
             self.leave(value);
         }
     }
@@ -195,11 +178,6 @@ impl Walk<'_> {
         let basis = std::mem::take(&mut self.mram[value.index()]);
         self.used.remove(&value);
         self.held -= self.bytes(value, basis);
-    }
-
-    fn drop_value(&mut self, value: NodeId) {
-        self.host[value.index()] = Basis::default();
-        self.leave(value);
     }
 
     fn bytes(&self, value: NodeId, basis: Basis) -> u64 {
