@@ -32,7 +32,10 @@ fn lists_and_parameters() {
     folder.write("tiny.toml", TINY);
     let list = valid(&folder, "list", &["list", "--json"]);
     let names: Vec<&Value> = list["workloads"].as_array().unwrap().iter().map(|w| &w["name"]).collect();
-    assert_eq!(names, ["logreg", "linear", "bootstrap", "lola", "helr", "resnet20", "pbs", "gates", "nn20", "nn50", "nn100"]);
+    assert_eq!(
+        names,
+        ["logreg", "linear", "bootstrap", "lola", "helr", "resnet20", "pbs", "gates", "nn20", "nn50", "nn100"]
+    );
     valid(&folder, "params", &["params", "show", "--json"]);
     let choose = ["params", "choose", "--depth", "5", "--precision", "20", "--slots", "4096", "--json"];
     let chosen = valid(&folder, "params", &choose);
@@ -53,17 +56,18 @@ fn programs_on_tfhe_have_the_same_readings() {
     assert_eq!(copy["literal"], valid(&folder, "params", &["params", "show", "2-2-p128", "--json"])["literal"]);
     let four_bits = TINY_TFHE.replace("message_bits = 2", "message_bits = 4").replace("= 60", "= 8");
     folder.write("four.toml", &four_bits);
-    for (workload, preset, options) in [
-        ("pbs", "tiny.toml", &["--tables", "each", "--batch", "3"][..]),
-        ("gates", "tiny.toml", &["--batch", "2"]),
-        ("nn20", "four.toml", &[]),
+    // Results of the network are sums of up to 31 bootstrapped ciphertexts: 2.5 bits.
+    for (workload, preset, options, summed) in [
+        ("pbs", "tiny.toml", &["--tables", "each", "--batch", "3"][..], 0.0),
+        ("gates", "tiny.toml", &["--batch", "2"], 0.0),
+        ("nn20", "four.toml", &[], 2.5),
     ] {
         let program = [&[workload, "--preset", preset], options].concat();
         let plan = valid(&folder, "plan_tfhe", &[&["plan"], &program[..], &["--json"]].concat());
         let run = valid(&folder, "run_tfhe", &[&["run"], &program[..], &["--json"]].concat());
         assert_eq!((&run["wrong"], &run["bootstrappings"]), (&0.into(), &plan["bootstrappings"]), "{run:#}");
         let [found, predicted] = ["measured", "bootstrapping"].map(|name| run["noise_found"][name].as_f64().unwrap());
-        assert!(found < predicted + 1.5, "{run:#}");
+        assert!(found < predicted + 1.5 + summed, "{run:#}");
         let recorded = valid(&folder, "record", &[&["record"], &program[..], &["--out", "g.lw", "--json"]].concat());
         assert_eq!((&recorded["counts"], &recorded["key_bytes"]), (&plan["counts"], &plan["key_bytes"]));
         let timed = valid(&folder, "time", &["time", "--graph", "g.lw", "--machine", "counts", "--json"]);
