@@ -31,11 +31,11 @@ impl Digits {
     /// The first of the shipped images, which are MNIST's test images from number 8000 on: none was learned.
     ///
     /// # Errors
-    /// [`NnError::Images`] for more than there are.
+    /// [`NnError::Shipped`] for more than there are.
     pub fn shipped(count: usize) -> Result<Self, NnError> {
         let records = include_bytes!("../../data/mnist_sample.bits").chunks_exact(RECORD);
         if count > records.len() {
-            return Err(NnError::Images(count));
+            return Err(NnError::Shipped { got: count, shipped: records.len() });
         }
         let bit = |bits: &[u8], p: usize| u64::from(bits[p / 8] >> (p % 8) & 1);
         let image = |record: &[u8]| (0..SIDE * SIDE).map(|p| bit(&record[1..], p)).collect();

@@ -47,6 +47,14 @@ pub enum NnError {
         /// Its pixels.
         got: usize,
     },
+    /// More images than are shipped.
+    #[error("{got} images: {shipped} are shipped; give more with --data")]
+    Shipped {
+        /// Asked for.
+        got: usize,
+        /// There are.
+        shipped: usize,
+    },
     /// No image, or more than are made for.
     #[error("{0} images: choose 1 to 64")]
     Images(usize),

@@ -121,7 +121,7 @@ fn parameters_that_do_not_hold_the_sums_are_refused() {
     for (name, bits) in [("bool-p128", 2), ("strix-I", 1), ("strix-II", 2), ("strix-IV-32", 2), ("fhex-I", 1)] {
         assert_eq!(with(name), Err(NnError::Space(bits)), "{name}");
     }
-    assert_eq!(Digits::shipped(21).unwrap_err(), NnError::Images(21));
+    assert_eq!(Digits::shipped(21).unwrap_err(), NnError::Shipped { got: 21, shipped: 20 });
 }
 
 #[test]
