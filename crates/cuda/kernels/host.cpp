@@ -14,28 +14,30 @@
 
 // Runs a kernel block after block on arguments as cuLaunchKernel takes them, if their number and sizes (rounded up to eight
 // bytes) are those of its parameters.
-struct Grid { u32 x, y, z, threads; };
+struct Grid { u32 x, y, z, threads, backwards; };
 template <class... A, std::size_t... I>
 static int run(void (*kernel)(A...), Grid grid, void** args, const u64* sizes, std::index_sequence<I...>) {
   const bool fit = (((sizeof(A) + 7) / 8 * 8 == sizes[I]) && ...);
   if (!fit) return 2;
   blockDim = {grid.threads, 1, 1};
+  backwards = grid.backwards, barrier_missing = false;
   for (u32 z = 0; z < grid.z; ++z)
     for (u32 y = 0; y < grid.y; ++y)
       for (u32 x = 0; x < grid.x; ++x) {
         blockIdx = {x, y, z};
+        at_barrier = true;
         kernel(*static_cast<A*>(args[I])...);
       }
-  return 0;
+  return barrier_missing ? 4 : 0;
 }
 template <class... A>
 static int call(void (*kernel)(A...), Grid grid, void** args, const u64* sizes, u64 count) {
   return count == sizeof...(A) ? run(kernel, grid, args, sizes, std::index_sequence_for<A...>()) : 1;
 }
 
-// 0: done; 1: another number of arguments; 2: an argument of another size; 3: no such kernel.
+// 0: done; 1: another number of arguments; 2: an argument of another size; 3: no such kernel; 4: no barrier between two phases.
 extern "C" int limbwise_host_launch(const char* name, const u32* grid, void** args, const u64* sizes, u64 count) {
-  const Grid g = {grid[0], grid[1], grid[2], grid[3]};
+  const Grid g = {grid[0], grid[1], grid[2], grid[3], grid[4]};
 #define TRY(kernel) \
   if (std::strcmp(name, #kernel) == 0) return call(kernel, g, args, sizes, count);
   TRY(lw_copy) TRY(lw_zeros) TRY(lw_add) TRY(lw_sub) TRY(lw_neg) TRY(lw_scale) TRY(lw_shift) TRY(lw_divide)

@@ -3,7 +3,7 @@
 // NVRTC compiles the kernels for a device; with LIMBWISE_HOST a C++ compiler turns them into functions that are called
 // once a block, for tests. A kernel is a sequence of phases: in EACH_THREAD(t) { ... } every thread of the block runs the
 // body, and SYNC stands between phases where threads read what others wrote. On the host a phase is a loop over the
-// threads, so a body must not carry a local variable into the next phase, and SYNC is what the end of the loop already is.
+// threads, so a body must not carry a local variable into the next phase.
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
@@ -14,8 +14,18 @@ static thread_local Index blockIdx, blockDim;
 static thread_local u64 shared_words[32768];
 #define KERNEL extern "C" void
 #define DEVICE static inline
-#define EACH_THREAD(t) for (u32 t = 0; t < blockDim.x; ++t)
-#define SYNC
+// Threads go forwards or backwards: what a phase does must not depend on their order, for a GPU has none. Between two phases
+// of a block there is always a barrier, which is checked.
+static thread_local bool backwards, at_barrier, barrier_missing;
+static inline u32 enter_phase() {
+  barrier_missing |= !at_barrier;
+  at_barrier = false;
+  return 0;
+}
+#define EACH_THREAD(t) \
+  for (u32 phase_done = enter_phase(), t = backwards ? blockDim.x - 1 : 0; phase_done < blockDim.x; \
+       ++phase_done, t += backwards ? ~0u : 1u)
+#define SYNC at_barrier = true;
 #define MEMBER inline
 #define UNROLL
 DEVICE u64 mul_high(u64 a, u64 b) { return u64((unsigned __int128)a * b >> 64); }

@@ -23,6 +23,8 @@ pub(crate) struct Host {
     launch: HostLaunch,
     /// Memory by its address; boxed words do not move.
     held: Mutex<HashMap<u64, Vec<u128>>>,
+    /// How many launches there were.
+    launches: AtomicU64,
     /// Words that may still be taken.
     left: AtomicU64,
 }
@@ -55,7 +57,13 @@ impl Host {
         let (name, arch) = ("kernels on the host".into(), "host".into());
         let properties = Properties { name, arch, memory_bytes, shared_bytes: 227 << 10 };
         let launch = *launch.expect("host.cpp defines it");
-        Some(Self { properties, launch, held: Mutex::default(), left: AtomicU64::new(memory_bytes / 8) })
+        Some(Self {
+            properties,
+            launch,
+            held: Mutex::default(),
+            left: AtomicU64::new(memory_bytes / 8),
+            launches: AtomicU64::new(0),
+        })
     }
 
     fn pointer(at: u64) -> *mut u64 {
@@ -111,7 +119,9 @@ impl Driver for Host {
         assert!(sides && launch.threads <= 1024, "{launch:?}: no such grid");
         assert!(launch.args.words.len() * 8 <= 4096, "{}: more arguments than every driver takes", launch.kernel);
         let name = CString::new(launch.kernel).expect("a name");
-        let (grid, starts) = ([x, y, z, launch.threads], &launch.args.starts);
+        // Every other launch takes the threads of its blocks in the opposite order.
+        let backwards = u32::from(self.launches.fetch_add(1, Ordering::Relaxed) % 2 == 1);
+        let (grid, starts) = ([x, y, z, launch.threads, backwards], &launch.args.starts);
         let mut words = launch.args.words.clone();
         let ends = starts[1..].iter().copied().chain([words.len()]);
         let sizes: Vec<u64> = starts.iter().zip(ends).map(|(start, end)| 8 * (end - start) as u64).collect();
@@ -120,7 +130,11 @@ impl Driver for Host {
         let code = unsafe {
             (self.launch)(name.as_ptr(), grid.as_ptr(), args.as_mut_ptr(), sizes.as_ptr(), args.len() as u64)
         };
-        assert_eq!(code, 0, "{}: 1 number of arguments, 2 their sizes {sizes:?}, 3 no such kernel", launch.kernel);
+        assert_eq!(
+            code, 0,
+            "{}: 1 number of arguments, 2 their sizes {sizes:?}, 3 no such kernel, 4 no barrier",
+            launch.kernel
+        );
         Ok(())
     }
 
