@@ -32,8 +32,12 @@ pub(crate) fn file(machine: &Whole) -> String {
     let quoted = |text: &str| toml::Value::from(text).to_string();
     let own = format!("{}-variant", machine.name);
     let mut text = format!("name = {}\nextends = {}\n", quoted(&own), quoted(&machine.built_in));
+    // A section's own fields stand together, before those of the sections in it: TOML has each heading once.
+    let place = |path: &'_ str| path.rfind('.').map_or(0, |dot| dot + 1);
+    let mut fields: Vec<_> = machine.fields.iter().collect();
+    fields.sort_by_key(|field| &field.path[..place(&field.path)]);
     let mut section = "";
-    for field in &machine.fields {
+    for field in fields {
         let (sections, key) = field.path.rsplit_once('.').unwrap_or(("", &field.path));
         if sections != section {
             let _ = writeln!(text, "\n[{sections}]");

@@ -92,7 +92,7 @@ fn programs_on_bgv_have_the_same_readings() {
         (&["run", "bgv-table", "--preset", "bgv-n13"], "choose a preset with a larger plaintext modulus"),
         (&["run", "bgv-table", "--matrix", "matrix.csv"], "the matrix has 2 rows, the table 4 columns"),
         (&["run", "bgv-mul", "--preset", "bgv-n12", "--limbs", "7"], "the levels of this set have 1, 2 primes"),
-        (&["keygen", "bgv-mul", "--client", "a", "--server", "b"], "(bgv-mul)"),
+        (&["keygen", "bgv-mul", "--client", "a", "--server", "b"], "bgv-mul, bgv-table, tpch-q6 and query are run"),
     ] {
         let output = folder.run(wrong);
         let told = String::from_utf8(output.stderr).unwrap();
@@ -112,17 +112,18 @@ fn programs_on_tfhe_have_the_same_readings() {
     assert_eq!(copy["literal"], valid(&folder, "params", &["params", "show", "2-2-p128", "--json"])["literal"]);
     let four_bits = TINY_TFHE.replace("message_bits = 2", "message_bits = 4").replace("= 60", "= 8");
     folder.write("four.toml", &four_bits);
-    for (workload, preset, options) in [
-        ("pbs", "tiny.toml", &["--tables", "each", "--batch", "3"][..]),
-        ("gates", "tiny.toml", &["--batch", "2"]),
-        ("nn20", "four.toml", &[]),
+    // A result of the network is the sum of a third of its last 92 neurons: half of log2 31 more noise.
+    for (workload, preset, options, summed) in [
+        ("pbs", "tiny.toml", &["--tables", "each", "--batch", "3"][..], 0.0),
+        ("gates", "tiny.toml", &["--batch", "2"], 0.0),
+        ("nn20", "four.toml", &[], 2.5),
     ] {
         let program = [&[workload, "--preset", preset], options].concat();
         let plan = valid(&folder, "plan_tfhe", &[&["plan"], &program[..], &["--json"]].concat());
         let run = valid(&folder, "run_tfhe", &[&["run"], &program[..], &["--json"]].concat());
         assert_eq!((&run["wrong"], &run["bootstrappings"]), (&0.into(), &plan["bootstrappings"]), "{run:#}");
         let [found, predicted] = ["measured", "bootstrapping"].map(|name| run["noise_found"][name].as_f64().unwrap());
-        assert!(found < predicted + 1.5, "{run:#}");
+        assert!(found < predicted + summed + 1.5, "{run:#}");
         let recorded = valid(&folder, "record", &[&["record"], &program[..], &["--out", "g.lw", "--json"]].concat());
         assert_eq!((&recorded["counts"], &recorded["key_bytes"]), (&plan["counts"], &plan["key_bytes"]));
         let timed = valid(&folder, "time", &["time", "--graph", "g.lw", "--machine", "counts", "--json"]);
