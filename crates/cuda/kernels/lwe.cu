@@ -154,9 +154,11 @@ KERNEL lw_lwe_embed(const Rows out, const u64* a, u64 q, u32 log_n, u32 words, u
   EACH_THREAD(t) {
     const u32 i = blockIdx.x * blockDim.x + t;
     if (i < n) {
+      // A mask that does not fill its last polynomial is followed by zeros there; the body is no part of it.
+      const u32 place = (part - 1) * n + (i == 0 ? 0 : n - i);
       u64 x = 0;
       if (part == 0) x = i == 0 ? own[words - 1] : 0;
-      else x = i == 0 ? own[(part - 1) * n] : neg_mod(own[part * n - i], q);
+      else if (place < words - 1) x = i == 0 ? own[place] : neg_mod(own[place], q);
       out.at[blockIdx.y][i] = x;
     }
   }

@@ -154,7 +154,10 @@ mod tests {
             Err(error) => assert!(matches!(error, Error::Gpu(_)), "{error}"),
         }
         let unknown = open(&host("abacus")).err().map(|e| e.to_string());
-        assert_eq!(unknown.as_deref(), Some("there is no device \"abacus\": this build has \"cpu\" and \"cuda\""));
+        assert_eq!(
+            unknown.as_deref(),
+            Some("there is no device \"abacus\": this build has \"cpu\", \"cuda\" and \"upmem\"")
+        );
     }
 
     #[test]

@@ -23,6 +23,9 @@ pub(crate) fn render(all: &Everything) -> String {
 }
 
 fn computing(device: &Device) -> String {
+    if let Some(why) = &device.absent {
+        return format!("not here: {why}");
+    }
     let isas = device.isas.iter().map(|isa| match isa.available {
         true => isa.name.to_owned(),
         false => format!("{} (not on this CPU)", isa.name),

@@ -7,6 +7,7 @@ use crate::{
     workload,
 };
 use limbwise_cpu::Isa;
+use limbwise_runtime::{Host, open};
 use limbwise_upmem::Preset;
 use serde::Serialize;
 
@@ -51,6 +52,9 @@ pub(crate) struct Device {
     /// What the system offers.
     pub(crate) threads: usize,
     pub(crate) isas: Vec<InstructionSet>,
+    /// Why it is not here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) absent: Option<String>,
 }
 
 /// An instruction set with kernels.
@@ -71,14 +75,21 @@ impl List {
             tfhe_presets: params::all_tfhe()?,
             bgv_presets: params::all_bgv()?,
             machines: machines::all()?,
-            devices: vec![Device { name: "cpu", threads, isas }, dpus()],
+            devices: vec![Device { name: "cpu", threads, isas, absent: None }, gpu(), dpus()],
         };
         output.report(&everything, &text::list::render(&everything))
     }
 }
 
+/// The GPU, or why there is none.
+fn gpu() -> Device {
+    let absent = open(&Host { device: Some("cuda".into()), ..Host::default() }).err().map(|e| e.to_string());
+    let kernels = InstructionSet { name: "compiled for the GPU that is found", available: absent.is_none() };
+    Device { name: "cuda", threads: 1, isas: vec![kernels], absent }
+}
+
 /// DPUs are interpreted, so they are everywhere: their chips, and the tasklets of one.
 fn dpus() -> Device {
     let chips = [Preset::v1b(), Preset::v1a()].map(|chip| InstructionSet { name: chip.name, available: true });
-    Device { name: "upmem", threads: Preset::v1b().tasklets, isas: chips.into() }
+    Device { name: "upmem", threads: Preset::v1b().tasklets, isas: chips.into(), absent: None }
 }
