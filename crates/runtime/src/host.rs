@@ -12,6 +12,7 @@ use limbwise::{
 use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
 use limbwise_cuda::Cuda;
+use limbwise_device::{Device, Ring};
 use limbwise_upmem::Upmem;
 
 /// Most threads that make sense to ask for.
@@ -68,6 +69,7 @@ pub fn open_cpu(host: &Host) -> Result<Cpu> {
 /// # Errors
 /// [`Error::Memory`], or a device that cannot get it.
 pub fn reserve<P: Program>(dev: &AnyDevice, program: &P, process_bytes: u64, recording: &Recording) -> Result<()> {
+    opens(dev, &[program.params().ring()])?;
     if let AnyDevice::Cuda(gpu) = dev {
         return fits_gpu(gpu, program.params(), recording);
     }
@@ -75,6 +77,14 @@ pub fn reserve<P: Program>(dev: &AnyDevice, program: &P, process_bytes: u64, rec
     let ring = program.params().ring();
     let limbs = usize::try_from(recording.session_peak_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
     Ok(dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?)
+}
+
+/// Whether a device computes with the primes of a program's rings.
+///
+/// # Errors
+/// A prime that is too large for it, with the largest allowed.
+pub(crate) fn opens<D: Device>(dev: &D, rings: &[&Ring]) -> Result<()> {
+    rings.iter().try_for_each(|ring| Ok(dev.ring(ring.spec()).map(drop).map_err(limbwise::Error::from)?))
 }
 
 /// Whether a GPU holds a program's polynomials, and how many of its keys beside them: the others stay in the host's memory.
@@ -158,6 +168,16 @@ mod tests {
             unknown.as_deref(),
             Some("there is no device \"abacus\": this build has \"cpu\", \"cuda\" and \"upmem\"")
         );
+    }
+
+    #[test]
+    fn primes_too_large_for_a_device_are_refused_before_keys() {
+        let dev = open(&Host { device: Some("upmem:dpus=2".into()), ..Host::default() }).unwrap();
+        let preset = |name: &str| limbwise::bgv::preset(name).unwrap();
+        let (narrow, wide) = (preset("bgv-n12-w32"), preset("bgv-n13"));
+        opens(&dev, &[narrow.rlwe().ring()]).unwrap();
+        let told = opens(&dev, &[narrow.rlwe().ring(), wide.rlwe().ring()]).unwrap_err().to_string();
+        assert!(told.contains("upmem computes modulo primes of at most 32 bits"), "{told}");
     }
 
     #[test]

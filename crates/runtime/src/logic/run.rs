@@ -5,7 +5,7 @@ use crate::{
     any_device::AnyDevice,
     clock::{Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, PeakMemory, Step, evaluation_seconds},
     error::Result,
-    host::{fits, peak_memory_bytes},
+    host::{fits, opens, peak_memory_bytes},
 };
 use limbwise::tfhe::{ClientKey, Evaluator, ServerKey, TfheParams};
 use limbwise_apps::{Logic, Observer as _, program::Details};
@@ -97,6 +97,7 @@ pub fn run<L: Logic>(
     seeds: &SeedSource,
     tell: &mut dyn FnMut(Event),
 ) -> Result<LogicReport> {
+    opens(dev, &[program.params().ring()])?;
     fits(plan.peak_memory_bytes.predicted)?;
     let params = program.params();
     let mut clock = Clock::new(tell);

@@ -4,7 +4,7 @@ use super::{ModularPlan, ModularRecording};
 use crate::{
     clock::{Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, PeakMemory, Step, evaluation_seconds},
     error::Result,
-    host::{fits, peak_memory_bytes},
+    host::{fits, opens, peak_memory_bytes},
 };
 use limbwise::{
     bgv::{
@@ -110,6 +110,7 @@ pub fn run<D: HostRead, M: Modular>(
     seeds: &SeedSource,
     tell: &mut dyn FnMut(Event),
 ) -> Result<ModularReport> {
+    opens(dev, &[program.params().rlwe().ring()])?;
     fits(plan.peak_memory_bytes.predicted)?;
     let params = program.params();
     let seed = |label: &str| seeds.seed(label).map_err(limbwise::Error::from);

@@ -5,7 +5,7 @@ use crate::{
     any_device::AnyDevice,
     clock::{BOOTSTRAP_STEP, Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, PeakMemory, Step, evaluation_seconds},
     error::{Error, Result},
-    host::{fits, peak_memory_bytes},
+    host::{fits, opens, peak_memory_bytes},
     journal::Identity,
 };
 use limbwise::{
@@ -185,6 +185,7 @@ pub fn run(
     (seeds, journal): (&SeedSource, &mut dyn Journal<AnyDevice, Tfhe>),
     tell: &mut dyn FnMut(Event),
 ) -> Result<QueryReport> {
+    opens(dev, &[program.params().ckks().ring(), program.params().tfhe().ring()])?;
     fits(plan.peak_memory_bytes.predicted)?;
     let mut clock = Clock::new(tell);
     let keys = keys(dev, (program, recording), seeds, &mut clock)?;
