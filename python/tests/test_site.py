@@ -11,6 +11,7 @@ from limbwise.integers import EncryptedIntegers, IntegerContext
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 OPERATORS = {"+": "__add__", "-": "__sub__", "*": "__mul__", "@": "__matmul__", "**": "__pow__"}
 HOLDERS = {"lw": [lw], "ctx": [lw.Context, IntegerContext], "x": [lw.EncryptedArray, EncryptedIntegers]}
+HOLDERS["lw.Params"] = [lw.Params]
 
 
 def calls(cell: str) -> list[str]:
