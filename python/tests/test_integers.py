@@ -64,7 +64,7 @@ def test_mistakes_are_told(exact):
         x + np.arange(4)
     with pytest.raises(lw.LevelError, match="choose parameters with more levels"):
         (x * x) * (x * x)
-    with pytest.raises(lw.ParamsError, match="did you mean \"bgv-n11\""):
+    with pytest.raises(lw.ParamsError, match='did you mean "bgv-n11"'):
         lw.bgv("bgv-n21")
     other = lw.bgv("bgv-n12")
     with pytest.raises(lw.ContextError, match="another context"):

@@ -8,7 +8,7 @@
 //! switching by a bound on the noise, linear maps.
 //! Stays out: kernels, key generation, workloads.
 //!
-//! Read in this order: [`params`], [`presets`], [`ciphertext`], [`encoder`], [`noise`], [`evaluator`], [`rotation`],
+//! Read in this order: [`params`], [`mod@presets`], [`ciphertext`], [`encoder`], [`noise`], [`evaluator`], [`rotation`],
 //! [`linear`], [`auto`], [`error`], and for clients `encrypt`, `decrypt`.
 
 pub mod auto;

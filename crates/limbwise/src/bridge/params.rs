@@ -33,7 +33,7 @@ impl BridgeParams {
     /// security of its weakest key.
     ///
     /// # Errors
-    /// [`BridgeError`] for sets that do not go together, [`ParamsError`](crate::params::ParamsError) for a key below 128
+    /// [`BridgeError`] for sets that do not go together, [`ParamsError`] for a key below 128
     /// bits.
     pub fn new(ckks: &Params, tfhe: &TfheParams) -> Result<Self> {
         let unfit = |got: String, wanted| BridgeError::Unfit { got, wanted };
