@@ -156,7 +156,8 @@ class EncryptedIntegers:
     def __sub__(self, other: Any) -> EncryptedIntegers:
         if isinstance(other, EncryptedIntegers):
             return self._made(self.context._session.sub(self._inner, self._pair(other)))
-        return self + -_integers(other)
+        difference: EncryptedIntegers = self + -_integers(other)
+        return difference
 
     def __rsub__(self, other: Any) -> EncryptedIntegers:
         return -self + other

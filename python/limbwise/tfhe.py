@@ -73,7 +73,7 @@ class Keys:
         warning = f", INSECURE: {self.insecure_reason}" if self.insecure_reason else ""
         return f"<limbwise.tfhe.Keys {self._session.name}: {self.security_bits} bits{warning}>"
 
-    def encrypt(self, values: npt.ArrayLike, dtype: npt.DTypeLike = None) -> EncryptedIntegers:
+    def encrypt(self, values: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> EncryptedIntegers:
         """Encrypt booleans, or integers of 8, 16, 32 or 64 bits.
 
         Raises:
@@ -186,7 +186,7 @@ class EncryptedIntegers:
             return EncryptedIntegers(self.keys, session.binary(op, self._ciphertext, other._ciphertext), shape, dtype)
         value = _whole(other)
         if value is None:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         return EncryptedIntegers(self.keys, session.clear(op, self._ciphertext, value), self.shape, dtype)
 
     def __add__(self, other: Any) -> EncryptedIntegers:
@@ -230,7 +230,7 @@ class EncryptedIntegers:
         if isinstance(by, EncryptedIntegers):
             raise DtypeError("shifts are by a clear number of bits")
         if _whole(by) is None:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         return self._apply(op, by)
 
     def __lshift__(self, by: Any) -> EncryptedIntegers:
