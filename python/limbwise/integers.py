@@ -156,11 +156,10 @@ class EncryptedIntegers:
     def __sub__(self, other: Any) -> EncryptedIntegers:
         if isinstance(other, EncryptedIntegers):
             return self._made(self.context._session.sub(self._inner, self._pair(other)))
-        difference: EncryptedIntegers = self + -_integers(other)
-        return difference
+        return self + -_integers(other)
 
     def __rsub__(self, other: Any) -> EncryptedIntegers:
-        return -self + other
+        return (-self).__add__(other)
 
     def __mul__(self, other: Any) -> EncryptedIntegers:
         session = self.context._session
