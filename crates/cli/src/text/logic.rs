@@ -40,7 +40,7 @@ pub(crate) fn plan(plan: &LogicPlan) -> String {
     text += &line("peak memory", &peak);
     let [limbs, products] = [counts.transformed_limbs, counts.products()].map(units::count);
     text += &line("counts", &format!("{limbs} limbs transformed, {products} modular products"));
-    text + &line("seconds", &format!("{} of evaluation on this CPU", units::seconds(plan.seconds_predicted)))
+    text + &line("seconds", &units::evaluation(&plan.device, plan.seconds_predicted))
 }
 
 /// Results first, then every measurement beside its prediction.

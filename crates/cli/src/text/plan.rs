@@ -70,7 +70,7 @@ pub(crate) fn render(plan: &Plan) -> String {
             units::count(counts.products())
         ),
     );
-    text += &line("seconds", &format!("{} of evaluation on this CPU", units::seconds(plan.seconds_predicted)));
+    text += &line("seconds", &units::evaluation(&plan.device, plan.seconds_predicted));
     if !plan.choices.is_empty() {
         text += &choices(&plan.choices);
     }

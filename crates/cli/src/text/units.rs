@@ -49,6 +49,25 @@ fn three(x: f64) -> String {
     }
 }
 
+/// Predicted time of an evaluation, and what would take it. DPUs are interpreted: how long that takes is nobody's question.
+pub(crate) fn evaluation(device: &str, predicted: f64) -> String {
+    let predicted = seconds(predicted);
+    match device {
+        "cpu" => format!("{predicted} of evaluation on this CPU"),
+        "upmem" => format!("{predicted} of evaluation if this CPU computed; DPUs are timed by --machine upmem"),
+        other => format!("{predicted} of evaluation on this device ({other})"),
+    }
+}
+
+/// Time that an evaluation took, beside its prediction where there is one.
+pub(crate) fn evaluated(device: &str, [measured, predicted]: [f64; 2]) -> String {
+    let (measured, predicted) = (seconds(measured), seconds(predicted));
+    match device {
+        "upmem" => format!("{measured} of interpreting; DPUs are timed by --machine upmem"),
+        _ => format!("{measured}; {predicted} predicted"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
