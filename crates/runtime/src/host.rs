@@ -3,12 +3,10 @@
 use crate::{
     any_device::AnyDevice,
     error::{Error, Result},
+    plan::DeviceMemory,
     record::Recording,
 };
-use limbwise::{
-    params::Params,
-    rlwe::{KeyPlan, key_bytes},
-};
+use limbwise::rlwe::{KeyPlan, key_bytes};
 use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
 use limbwise_cuda::Cuda;
@@ -70,10 +68,9 @@ pub fn open_cpu(host: &Host) -> Result<Cpu> {
 /// [`Error::Memory`], or a device that cannot get it.
 pub fn reserve<P: Program>(dev: &AnyDevice, program: &P, process_bytes: u64, recording: &Recording) -> Result<()> {
     opens(dev, &[program.params().ring()])?;
-    if let AnyDevice::Cuda(gpu) = dev {
-        return fits_gpu(gpu, program.params(), recording);
-    }
-    fits(process_bytes)?;
+    let KeyPlan { required, form, .. } = &recording.keys;
+    let keys = required.iter().map(|(name, &level)| key_bytes(program.params(), *name, level, *form)).sum();
+    admit(dev, process_bytes, Needed { polynomials: recording.session_peak_bytes, keys })?;
     let ring = program.params().ring();
     let limbs = usize::try_from(recording.session_peak_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
     Ok(dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?)
@@ -87,17 +84,36 @@ pub(crate) fn opens<D: Device>(dev: &D, rings: &[&Ring]) -> Result<()> {
     rings.iter().try_for_each(|ring| Ok(dev.ring(ring.spec()).map(drop).map_err(limbwise::Error::from)?))
 }
 
-/// Whether a GPU holds a program's polynomials, and how many of its keys beside them: the others stay in the host's memory.
-fn fits_gpu(gpu: &Cuda, params: &Params, recording: &Recording) -> Result<()> {
-    let KeyPlan { required, form, .. } = &recording.keys;
-    let keys: u64 = required.iter().map(|(name, &level)| key_bytes(params, *name, level, *form)).sum();
-    let others = recording.session_peak_bytes.saturating_sub(keys);
+/// Bytes that a program takes of the memory that its device computes in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needed {
+    /// Of all polynomials at once, keys among them.
+    pub(crate) polynomials: u64,
+    /// Of evaluation keys.
+    pub(crate) keys: u64,
+}
+
+impl Needed {
+    /// What a plan says; without a device's own memory in it, what the process takes.
+    pub(crate) fn planned(device: Option<DeviceMemory>, process_bytes: u64, keys: u64) -> Self {
+        Self { polynomials: device.map_or(process_bytes, |memory| memory.needed_bytes), keys }
+    }
+}
+
+/// Whether a program has room: the host's memory for the process, or a GPU's for its polynomials and as many of its keys as
+/// find room beside them. The other keys stay in the host's memory.
+///
+/// # Errors
+/// [`Error::Memory`].
+pub(crate) fn admit(dev: &AnyDevice, process_bytes: u64, needed: Needed) -> Result<()> {
+    let AnyDevice::Cuda(gpu) = dev else { return fits(process_bytes) };
+    let others = needed.polynomials.saturating_sub(needed.keys);
     let memory = gpu.memory_bytes() / 16 * 15; // the rest is the driver's
     let Some(room) = memory.checked_sub(others) else {
         return Err(Error::Memory { needed: others, available: memory });
     };
     gpu.limit_keys(room);
-    fits(keys.saturating_sub(room))
+    fits(needed.keys.saturating_sub(room))
 }
 
 /// Whether the system has what the whole process will need.

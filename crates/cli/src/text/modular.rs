@@ -29,6 +29,7 @@ pub(crate) fn plan(plan: &ModularPlan) -> String {
     text += &line("inputs", &format!("{inputs} encrypted"));
     text += &line("keys", &format!("{}, {keys}", plan.keys));
     text += &line("peak memory", &peak);
+    text += &units::device_memory(plan.device_memory);
     let [limbs, products] = [plan.counts.transformed_limbs, plan.counts.products()].map(units::count);
     text += &line("counts", &format!("{limbs} limbs transformed, {products} modular products"));
     text + &line("seconds", &units::evaluation(&plan.device, plan.seconds_predicted))

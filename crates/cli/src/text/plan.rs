@@ -58,10 +58,7 @@ pub(crate) fn render(plan: &Plan) -> String {
     }
     text += &line("plaintexts", &units::bytes(plan.plaintext_bytes));
     text += &line("peak memory", &units::bytes(plan.peak_memory_bytes.predicted));
-    if let Some(memory) = plan.device_memory {
-        let [needed, bytes] = [memory.needed_bytes, memory.bytes].map(units::bytes);
-        text += &line("device memory", &format!("{needed} of {bytes}; keys that do not fit stay with the host"));
-    }
+    text += &units::device_memory(plan.device_memory);
     text += &line(
         "counts",
         &format!(

@@ -67,6 +67,7 @@ pub(crate) fn plan(plan: &QueryPlan) -> String {
     text += &line("keys", &format!("{keys}: two of TFHE, {} of CKKS and the bridge", plan.keys.len()));
     text += &line("plaintexts", &plain);
     text += &line("peak memory", &peak);
+    text += &units::device_memory(plan.device_memory);
     let [limbs, products] = [counts.transformed_limbs, counts.products()].map(units::count);
     text += &line("counts", &format!("{limbs} limbs transformed, {products} modular products"));
     text + &line("seconds", &units::evaluation(&plan.device, plan.seconds_predicted))
