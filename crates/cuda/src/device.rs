@@ -3,13 +3,16 @@
 use crate::{
     driver::{Driver, Failure, Place, Properties},
     gpu,
-    launch::{Args, ROWS, Shape as Blocks},
+    kept::Kept,
+    launch::{Args, ROWS, Shape as Blocks, small},
     lwe::CudaLwe,
+    nvtx::Profiler,
     pool::{Memory, Pool, Row},
+    queue::{Launches, Queue, Replay},
     ring::RingTables,
 };
 use limbwise_device::{
-    Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, Ring, RingError,
+    Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, Region, Ring, RingError,
     RingSpec, Role, Rounding, RowAt, Shape, Terms, expand_row,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -23,15 +26,20 @@ pub use crate::gpu::OpenError;
 
 /// Words that are made on the host before they go to the GPU together: 16 MiB.
 const STAGED: usize = 1 << 21;
+/// Words that are written by launches, at most.
+const FEW: usize = 4 * ROWS;
 
 /// A GPU with its kernels and its memory.
 pub struct Cuda {
-    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) driver: Arc<Queue>,
     pub(crate) pool: Arc<Pool>,
     rings: RwLock<Vec<Arc<RingTables>>>,
     fault: Mutex<Option<Fault>>,
     /// Keys that come when so many bytes are taken stay in the host's memory.
     key_bytes: AtomicU64,
+    pub(crate) kept: Kept,
+    /// Who watches regions.
+    pub(crate) profiler: Option<Profiler>,
 }
 
 /// A polynomial in a GPU's memory.
@@ -53,6 +61,7 @@ impl Handle for CudaPoly {
 pub struct CudaBuilder {
     ordinal: u32,
     key_bytes: Option<u64>,
+    replay: Option<Replay>,
 }
 
 impl CudaBuilder {
@@ -71,12 +80,24 @@ impl CudaBuilder {
         self
     }
 
+    /// What becomes of launches that a program repeats; without it `LIMBWISE_REPLAY` decides (`steady` or `off`), and
+    /// without that they become graphs.
+    #[must_use]
+    pub fn replay(mut self, replay: Replay) -> Self {
+        self.replay = Some(replay);
+        self
+    }
+
     /// Opens the device: finds the driver, compiles the kernels for this GPU or takes them from the cache.
     ///
     /// # Errors
-    /// [`OpenError`] where there is no driver, GPU or NVRTC, or one that is too old.
-    pub fn open(self) -> Result<Cuda, OpenError> {
-        Ok(Cuda::on(Arc::new(gpu::Gpu::open(self.ordinal)?), self.key_bytes))
+    /// [`OpenError`] where there is no driver, GPU or NVRTC, or one that is too old, or `LIMBWISE_REPLAY` says neither.
+    pub fn open(mut self) -> Result<Cuda, OpenError> {
+        if self.replay.is_none() {
+            self.replay = Replay::of_environment()?;
+        }
+        let profiler = Profiler::attached();
+        Ok(Cuda { profiler, ..Cuda::on(Arc::new(gpu::Gpu::open(self.ordinal)?), &self) })
     }
 }
 
@@ -96,10 +117,11 @@ impl Cuda {
     }
 
     /// A device on whatever runs its kernels.
-    pub(crate) fn on(driver: Arc<dyn Driver>, key_bytes: Option<u64>) -> Self {
-        let key_bytes = key_bytes.unwrap_or(driver.properties().memory_bytes / 4 * 3);
-        let (rings, fault) = (RwLock::default(), Mutex::default());
-        Self { pool: Pool::new(driver.clone()), driver, rings, fault, key_bytes: key_bytes.into() }
+    pub(crate) fn on(driver: Arc<dyn Driver>, choices: &CudaBuilder) -> Self {
+        let key_bytes = choices.key_bytes.unwrap_or(driver.properties().memory_bytes / 4 * 3).into();
+        let driver = Queue::new(driver, choices.replay.unwrap_or_default());
+        let (rings, fault, kept) = (RwLock::default(), Mutex::default(), Kept::default());
+        Self { pool: Pool::new(driver.clone()), driver, rings, fault, key_bytes, kept, profiler: None }
     }
 
     /// The GPU's architecture, such as `sm_90`.
@@ -125,6 +147,12 @@ impl Cuda {
         self.pool.memory()
     }
 
+    /// Launches of kernels so far, and how they reached the GPU.
+    #[must_use]
+    pub fn launches(&self) -> Launches {
+        self.driver.launches()
+    }
+
     pub(crate) fn properties(&self) -> &Properties {
         self.driver.properties()
     }
@@ -138,14 +166,14 @@ impl Cuda {
     }
 
     /// Keeps the first failure for who asks next.
-    fn note(&self, bytes: u64, result: Result<(), Failure>) {
+    pub(crate) fn note(&self, bytes: u64, result: Result<(), Failure>) {
         if let Err(failure) = result {
             let fault = self.fault(bytes, failure);
             self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
         }
     }
 
-    fn faulty(&self) -> bool {
+    pub(crate) fn faulty(&self) -> bool {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
@@ -163,7 +191,7 @@ impl Cuda {
             let what = "a value was used that a fault had left without memory".into();
             return self.note(0, Err(Failure::Other(what)));
         }
-        self.note(0, self.driver.launch(&blocks.of(kernel, args)));
+        self.note(0, self.driver.launch(blocks.of(kernel, args)));
     }
 
     /// A row of unknown words.
@@ -174,11 +202,16 @@ impl Cuda {
         })
     }
 
-    /// Words from the host into a row.
+    /// Words from the host into a row, few of them as arguments of launches: these may be part of a graph.
     ///
     /// Also after a fault: tables of a ring outlive it.
     pub(crate) fn write(&self, row: &Row, words: &[u64]) {
-        if row.at() != 0 {
+        if row.at() != 0 && words.len() <= FEW && row.place() == Place::Device {
+            for (to, words) in (row.at()..).step_by(8 * ROWS).zip(words.chunks(ROWS)) {
+                let args = Args::default().word(to).constants(words.iter().copied()).int(small(words.len()));
+                self.note(0, self.driver.launch(Blocks::words(words.len(), 1).of("lw_words", args)));
+            }
+        } else if row.at() != 0 {
             self.note(0, self.driver.write(row.at(), words, row.place()));
         }
     }
@@ -262,7 +295,7 @@ impl Cuda {
     /// Copies of rows.
     pub(crate) fn copy_rows(&self, out: &[Arc<Row>], from: &[Arc<Row>], words: usize) {
         for (out, from) in out.chunks(ROWS).zip(from.chunks(ROWS)) {
-            let args = Args::default().rows(out).rows(from).int(crate::launch::small(words));
+            let args = Args::default().rows(out).rows(from).int(small(words));
             self.launch("lw_copy", Blocks::pairs(words, out.len()), args);
         }
     }
@@ -438,6 +471,10 @@ impl Device for Cuda {
 
     fn lwe_embed(&self, a: &CudaLwe, ring: &Ring, basis: Basis, part: usize) -> CudaPoly {
         self.embedded_lwe(a, Shape::eval(ring, basis), part)
+    }
+
+    fn region(&self, name: &'static str, index: u32) -> Region<'_> {
+        self.opened(name, index)
     }
 
     fn mod_up(&self, c: &CudaPoly, digits: &[Basis], full: Basis) -> Vec<CudaPoly> {

@@ -2,13 +2,16 @@
 
 use crate::{
     driver::{Driver, Failure, Place, Properties},
+    graph::{self, Graphs},
     launch::Launch,
     nvrtc::{self, Nvrtc, NvrtcError},
+    queue,
 };
 use cudarc::driver::{DriverError, result, sys};
 use std::{
     collections::HashMap,
     ffi::{CString, c_int, c_void},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// Why a GPU cannot be opened.
@@ -42,6 +45,12 @@ pub enum OpenError {
     /// The compiler is missing or fails.
     #[error(transparent)]
     Nvrtc(#[from] NvrtcError),
+    /// No such way to treat launches that repeat.
+    #[error("{} is {got:?}, but can be steady (launches that a program repeats become graphs) or off", queue::CHOICE)]
+    Replay {
+        /// What the environment variable says.
+        got: String,
+    },
     /// Anything else.
     #[error("the NVIDIA driver failed to {what}: {reason}")]
     Driver {
@@ -68,7 +77,7 @@ fn words(error: DriverError) -> String {
     name.unwrap_or_else(|_| format!("error {:?}", error.0))
 }
 
-fn failure(error: DriverError) -> Failure {
+pub(crate) fn failure(error: DriverError) -> Failure {
     match error.0 {
         sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Failure::Memory,
         _ => Failure::Other(words(error)),
@@ -83,6 +92,7 @@ pub(crate) struct Gpu {
     stream: sys::CUstream,
     modules: Vec<sys::CUmodule>,
     kernels: HashMap<&'static str, sys::CUfunction>,
+    graphs: Mutex<Graphs>,
 }
 
 // SAFETY: handles of the driver may be used from any thread whose context is set, which every call below does.
@@ -121,7 +131,8 @@ impl Gpu {
         unsafe { result::ctx::set_current(context) }.step("set a context")?;
         keep_freed_memory(device)?;
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).step("open a stream")?;
-        let mut gpu = Self { properties, device, context, stream, modules: Vec::new(), kernels: HashMap::new() };
+        let (modules, kernels, graphs) = (Vec::new(), HashMap::new(), Mutex::default());
+        let mut gpu = Self { properties, device, context, stream, modules, kernels, graphs };
         for (file, source) in nvrtc::SOURCES {
             let cubin = nvrtc.cached(file, source, &gpu.properties.arch, nvrtc::cache_folder().as_deref())?;
             gpu.load(&cubin, source)?;
@@ -145,6 +156,15 @@ impl Gpu {
             self.kernels.insert(name, kernel);
         }
         Ok(())
+    }
+
+    pub(crate) fn kernel(&self, launch: &Launch) -> sys::CUfunction {
+        let Some(&kernel) = self.kernels.get(launch.kernel) else { panic!("there is no kernel {}", launch.kernel) };
+        kernel
+    }
+
+    fn graphs(&self) -> MutexGuard<'_, Graphs> {
+        self.graphs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes the context that of the calling thread.
@@ -263,9 +283,7 @@ impl Driver for Gpu {
 
     fn launch(&self, launch: &Launch) -> Result<(), Failure> {
         self.here()?;
-        let Some(&kernel) = self.kernels.get(launch.kernel) else { panic!("there is no kernel {}", launch.kernel) };
-        let mut args: Vec<*mut c_void> =
-            launch.args.starts.iter().map(|&start| (&raw const launch.args.words[start]).cast_mut().cast()).collect();
+        let (kernel, mut args) = (self.kernel(launch), arguments(launch));
         let [x, y, z] = launch.grid;
         let threads = (launch.threads, 1, 1);
         // SAFETY: number and sizes of arguments are the kernel's (tests compare them on the host), and addresses among them
@@ -274,11 +292,40 @@ impl Driver for Gpu {
             .map_err(failure)
     }
 
+    fn graph(&self, launches: &[Launch]) -> Result<u64, Failure> {
+        self.here()?;
+        let graph = self.put_together(launches)?;
+        Ok(self.graphs().keep(graph))
+    }
+
+    fn replay(&self, graph: u64) -> Result<(), Failure> {
+        self.here()?;
+        let graph = self.graphs().get(graph);
+        // SAFETY: it was instantiated by this and not given up; addresses in its arguments are as in `launch`.
+        unsafe { result::graph::launch(graph, self.stream) }.map_err(failure)
+    }
+
+    fn discard(&self, graph: u64) {
+        if self.graphs().give_up(graph) {
+            // A failure is met again, and told, at the next wait.
+            let _ = self.wait();
+        }
+    }
+
     fn wait(&self) -> Result<(), Failure> {
         self.here()?;
+        // Not those that another thread gives up while this one waits: they may run when the wait is over.
+        let graphs = self.graphs().to_destroy();
         // SAFETY: the stream lives as long as this.
-        unsafe { result::stream::synchronize(self.stream) }.map_err(failure)
+        unsafe { result::stream::synchronize(self.stream) }.map_err(failure)?;
+        graph::destroy(graphs);
+        Ok(())
     }
+}
+
+/// The arguments of a launch as the driver takes them: a pointer to each, which it only reads.
+pub(crate) fn arguments(launch: &Launch) -> Vec<*mut c_void> {
+    launch.args.starts.iter().map(|&start| (&raw const launch.args.words[start]).cast_mut().cast()).collect()
 }
 
 /// Locked memory of this process by the address that the GPU knows it by.
@@ -290,6 +337,7 @@ impl Drop for Gpu {
     fn drop(&mut self) {
         // What fails here concerns nothing that is used afterwards.
         let _ = self.wait();
+        graph::destroy(self.graphs().all());
         for &module in &self.modules {
             // SAFETY: nothing runs any more, and the module was loaded by this.
             let _ = unsafe { result::module::unload(module) };

@@ -25,6 +25,10 @@ pub(crate) struct Host {
     held: Mutex<HashMap<u64, Vec<u128>>>,
     /// How many launches there were.
     launches: AtomicU64,
+    /// Graphs by their numbers.
+    graphs: Mutex<HashMap<u64, Vec<Launch>>>,
+    /// How often work was given to this: a launch, or a graph of them.
+    pub(crate) calls: AtomicU64,
     /// Words that may still be taken.
     left: AtomicU64,
 }
@@ -63,6 +67,8 @@ impl Host {
             held: Mutex::default(),
             left: AtomicU64::new(memory_bytes / 8),
             launches: AtomicU64::new(0),
+            graphs: Mutex::default(),
+            calls: AtomicU64::new(0),
         })
     }
 
@@ -113,6 +119,36 @@ impl Driver for Host {
     }
 
     fn launch(&self, launch: &Launch) -> Result<(), Failure> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.run(launch);
+        Ok(())
+    }
+
+    fn graph(&self, launches: &[Launch]) -> Result<u64, Failure> {
+        let mut graphs = self.graphs.lock().unwrap();
+        let number = graphs.keys().max().map_or(1, |last| last + 1);
+        graphs.insert(number, launches.to_vec());
+        Ok(number)
+    }
+
+    fn replay(&self, graph: u64) -> Result<(), Failure> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.graphs.lock().unwrap()[&graph].iter().for_each(|launch| self.run(launch));
+        Ok(())
+    }
+
+    fn discard(&self, graph: u64) {
+        self.graphs.lock().unwrap().remove(&graph).expect("a graph is given up once");
+    }
+
+    fn wait(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl Host {
+    /// Runs a kernel block after block.
+    fn run(&self, launch: &Launch) {
         assert!(launch.shared_bytes <= self.properties.shared_bytes, "{launch:?}: too much shared memory");
         let [x, y, z] = launch.grid;
         let sides = x > 0 && (1..=65535).contains(&y) && (1..=65535).contains(&z);
@@ -135,10 +171,5 @@ impl Driver for Host {
             "{}: 1 number of arguments, 2 their sizes {sizes:?}, 3 no such kernel, 4 no barrier",
             launch.kernel
         );
-        Ok(())
-    }
-
-    fn wait(&self) -> Result<(), Failure> {
-        Ok(())
     }
 }

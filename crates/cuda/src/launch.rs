@@ -23,13 +23,32 @@ pub(crate) fn small(x: usize) -> u32 {
 }
 
 /// A kernel, its grid and its arguments.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Launch {
     pub(crate) kernel: &'static str,
     pub(crate) grid: [u32; 3],
     pub(crate) threads: u32,
     pub(crate) shared_bytes: u32,
     pub(crate) args: Args,
+}
+
+/// A running fingerprint with one more word: quick, and no defence against anybody who wants two to be the same.
+pub(crate) fn mixed(print: u64, word: u64) -> u64 {
+    (print.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+impl Launch {
+    /// A number that launches which differ hardly share. Words in four lanes: one after another each would wait for the last.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let [x, y, z] = self.grid;
+        let name = self.kernel.bytes().fold(0, |print, byte| mixed(print, byte.into()));
+        let sides = [x, y, z, self.threads, self.shared_bytes];
+        let head = sides.into_iter().fold(name, |print, side| mixed(print, side.into()));
+        let (fours, rest) = self.args.words.as_chunks::<4>();
+        let mix = |lanes: [u64; 4], four: &[u64; 4]| std::array::from_fn(|i| mixed(lanes[i], four[i]));
+        let lanes = fours.iter().fold([head; 4], mix);
+        lanes.iter().chain(rest).fold(head, |print, &word| mixed(print, word))
+    }
 }
 
 /// Blocks and threads of a launch.
@@ -108,7 +127,7 @@ impl Shape {
 }
 
 /// Arguments one after another, each from a word of its own on.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Args {
     pub(crate) words: Vec<u64>,
     pub(crate) starts: Vec<usize>,

@@ -1,11 +1,15 @@
 //! Memory of rows: taken from the GPU in larger pieces, handed out row by row, kept when a row has no holder any more.
 //!
 //! All work goes through one queue, so a row may be handed out again as soon as its last use has been asked for: no event,
-//! no wait. Rows of a length share a list.
+//! no wait. Rows of a length share a list, of which the lowest address goes out first: what a value gets depends on which
+//! rows are held, not on the order in which others were given back, so a loop comes back to the same addresses.
 
-use crate::driver::{Driver, Failure, Place};
+use crate::{
+    driver::{Failure, Place},
+    queue::Queue,
+};
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -40,7 +44,7 @@ impl Drop for Row {
     fn drop(&mut self) {
         if self.at != 0 {
             self.pool.live.fetch_sub(self.pool.bytes(self.words), Ordering::Relaxed);
-            self.pool.free().entry((self.words, self.place)).or_default().push(self.at);
+            self.pool.free().entry((self.words, self.place)).or_default().insert(self.at);
         }
     }
 }
@@ -56,7 +60,7 @@ pub struct Memory {
     pub host_bytes: u64,
 }
 
-type Free = HashMap<(usize, Place), Vec<u64>>;
+type Free = HashMap<(usize, Place), BTreeSet<u64>>;
 
 /// Memory taken at once: so many rows of so many words.
 #[derive(Clone, Copy)]
@@ -79,7 +83,7 @@ impl Piece {
 
 /// All rows of a device.
 pub(crate) struct Pool {
-    driver: Arc<dyn Driver>,
+    driver: Arc<Queue>,
     free: Mutex<Free>,
     pieces: Mutex<Vec<Piece>>,
     live: AtomicU64,
@@ -88,7 +92,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn new(driver: Arc<dyn Driver>) -> Arc<Self> {
+    pub(crate) fn new(driver: Arc<Queue>) -> Arc<Self> {
         Arc::new(Self {
             driver,
             free: Mutex::default(),
@@ -120,7 +124,7 @@ impl Pool {
     /// A row of unknown words.
     pub(crate) fn take(self: &Arc<Self>, words: usize, place: Place) -> Result<Arc<Row>, Failure> {
         let words = words.next_multiple_of(2); // addresses are multiples of 16
-        let found = self.free().get_mut(&(words, place)).and_then(Vec::pop);
+        let found = self.free().get_mut(&(words, place)).and_then(BTreeSet::pop_first);
         let at = match found {
             Some(at) => at,
             None => self.piece(words, place)?,

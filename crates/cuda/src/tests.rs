@@ -19,7 +19,8 @@ use std::sync::Arc;
 const MEMORY: u64 = 4 << 30;
 
 fn host(memory_bytes: u64, key_bytes: Option<u64>) -> Option<Cuda> {
-    Some(Cuda::on(Arc::new(Host::new(memory_bytes)?), key_bytes))
+    let choices = key_bytes.map_or_else(Cuda::builder, |bytes| Cuda::builder().key_bytes(bytes));
+    Some(Cuda::on(Arc::new(Host::new(memory_bytes)?), &choices))
 }
 
 fn beside_the_cpu(tested: Option<Cuda>) -> Option<Lockstep<Cpu, Cuda>> {
