@@ -315,7 +315,7 @@ impl Driver for Gpu {
     fn wait(&self) -> Result<(), Failure> {
         self.here()?;
         // Not those that another thread gives up while this one waits: they may run when the wait is over.
-        let graphs = self.graphs().to_destroy();
+        let graphs = self.graphs().given_up();
         // SAFETY: the stream lives as long as this.
         unsafe { result::stream::synchronize(self.stream) }.map_err(failure)?;
         graph::destroy(graphs);

@@ -41,7 +41,7 @@ impl Graphs {
     }
 
     /// Those to be destroyed when the work that has been asked for so far is done.
-    pub(crate) fn to_destroy(&mut self) -> Vec<sys::CUgraphExec> {
+    pub(crate) fn given_up(&mut self) -> Vec<sys::CUgraphExec> {
         std::mem::take(&mut self.given_up)
     }
 

@@ -100,6 +100,8 @@ struct Known {
     once: HashSet<u64>,
     words: usize,
     clock: u64,
+    /// Most words that are kept.
+    room: usize,
 }
 
 fn words(launches: &[Launch]) -> usize {
@@ -143,8 +145,9 @@ impl Known {
         let sequence = Sequence { launches, graph: None, used: self.clock };
         self.by_first.entry(prints[0]).or_default().push(sequence);
         let mut graphs = Vec::new();
-        while self.words > KEPT_WORDS {
-            let all = self.by_first.iter().flat_map(|(&first, s)| s.iter().enumerate().map(move |(i, s)| (first, i, s)));
+        while self.words > self.room {
+            let all =
+                self.by_first.iter().flat_map(|(&first, s)| s.iter().enumerate().map(move |(i, s)| (first, i, s)));
             let Some((first, i, _)) = all.min_by_key(|(_, _, s)| s.used) else { break };
             graphs.extend(self.forget(first, &[i]));
         }
@@ -275,7 +278,13 @@ pub(crate) struct Queue {
 
 impl Queue {
     pub(crate) fn new(driver: Arc<dyn Driver>, replay: Replay) -> Arc<Self> {
-        Arc::new(Self { driver, replay, state: Mutex::default() })
+        Self::with_room(driver, replay, KEPT_WORDS)
+    }
+
+    /// The same that keeps known stretches of so many words.
+    pub(crate) fn with_room(driver: Arc<dyn Driver>, replay: Replay, room: usize) -> Arc<Self> {
+        let known = Known { room, ..Known::default() };
+        Arc::new(Self { driver, replay, state: Mutex::new(State { known, ..State::default() }) })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

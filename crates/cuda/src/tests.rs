@@ -1,5 +1,7 @@
 //! This device on the host: its own code and its own kernels, without a GPU; and on one, where there is one.
 
+mod replay;
+
 use crate::{Cuda, host::Host, launch::SOURCES, nvrtc};
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
