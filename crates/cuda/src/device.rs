@@ -7,6 +7,7 @@ use crate::{
     lwe::CudaLwe,
     pool::{Memory, Pool, Row},
     ring::RingTables,
+    stage::{KeyRoom, Stage},
 };
 use limbwise_device::{
     Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, Ring, RingError,
@@ -30,6 +31,7 @@ pub struct Cuda {
     pub(crate) pool: Arc<Pool>,
     rings: RwLock<Vec<Arc<RingTables>>>,
     fault: Mutex<Option<Fault>>,
+    stage: Stage,
     /// Keys that come when so many bytes are taken stay in the host's memory.
     key_bytes: AtomicU64,
 }
@@ -53,6 +55,7 @@ impl Handle for CudaPoly {
 pub struct CudaBuilder {
     ordinal: u32,
     key_bytes: Option<u64>,
+    staging_bytes: Option<u64>,
 }
 
 impl CudaBuilder {
@@ -64,10 +67,18 @@ impl CudaBuilder {
     }
 
     /// Keys that arrive when the device has taken so many bytes of the GPU's memory are kept in the host's, locked there,
-    /// and read over the bus in every use. Without it: three quarters of the GPU's memory.
+    /// and cross the bus for their uses. Without it: three quarters of the GPU's memory.
     #[must_use]
     pub fn key_bytes(mut self, bytes: u64) -> Self {
         self.key_bytes = Some(bytes);
+        self
+    }
+
+    /// Bytes of the GPU's memory into which keys that the host keeps are copied ahead of their uses, taken when the first such
+    /// key is used; 0: kernels read them over the bus. Without it: a 32nd of the GPU's memory.
+    #[must_use]
+    pub fn staging_bytes(mut self, bytes: u64) -> Self {
+        self.staging_bytes = Some(bytes);
         self
     }
 
@@ -76,7 +87,11 @@ impl CudaBuilder {
     /// # Errors
     /// [`OpenError`] where there is no driver, GPU or NVRTC, or one that is too old.
     pub fn open(self) -> Result<Cuda, OpenError> {
-        Ok(Cuda::on(Arc::new(gpu::Gpu::open(self.ordinal)?), self.key_bytes))
+        let gpu = gpu::Gpu::open(self.ordinal)?;
+        let unplanned = KeyRoom::unplanned(gpu.properties().memory_bytes);
+        let resident_bytes = self.key_bytes.unwrap_or(unplanned.resident_bytes);
+        let staging_bytes = self.staging_bytes.unwrap_or(unplanned.staging_bytes);
+        Ok(Cuda::on(Arc::new(gpu), KeyRoom { resident_bytes, staging_bytes }))
     }
 }
 
@@ -96,10 +111,10 @@ impl Cuda {
     }
 
     /// A device on whatever runs its kernels.
-    pub(crate) fn on(driver: Arc<dyn Driver>, key_bytes: Option<u64>) -> Self {
-        let key_bytes = key_bytes.unwrap_or(driver.properties().memory_bytes / 4 * 3);
+    pub(crate) fn on(driver: Arc<dyn Driver>, room: KeyRoom) -> Self {
         let (rings, fault) = (RwLock::default(), Mutex::default());
-        Self { pool: Pool::new(driver.clone()), driver, rings, fault, key_bytes: key_bytes.into() }
+        let (pool, stage) = (Pool::new(driver.clone()), Stage::new(driver.clone(), room.staging_bytes));
+        Self { driver, pool, rings, fault, stage, key_bytes: room.resident_bytes.into() }
     }
 
     /// The GPU's architecture, such as `sm_90`.
@@ -114,15 +129,16 @@ impl Cuda {
         self.properties().memory_bytes
     }
 
-    /// From now on [`CudaBuilder::key_bytes`]: what a plan leaves for keys.
-    pub fn limit_keys(&self, bytes: u64) {
-        self.key_bytes.store(bytes, Ordering::Relaxed);
+    /// From now on [`CudaBuilder::key_bytes`] and [`CudaBuilder::staging_bytes`]: what a plan leaves for keys.
+    pub fn limit_keys(&self, room: KeyRoom) {
+        self.key_bytes.store(room.resident_bytes, Ordering::Relaxed);
+        self.stage.resize(room.staging_bytes);
     }
 
     /// Memory of all values of this device.
     #[must_use]
     pub fn memory(&self) -> Memory {
-        self.pool.memory()
+        self.stage.memory(self.pool.memory())
     }
 
     pub(crate) fn properties(&self) -> &Properties {
@@ -154,16 +170,46 @@ impl Cuda {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
+    /// Whether nothing may run, since something has failed or an operand has no memory.
+    fn refuses(&self, lacking: bool) -> bool {
+        if lacking {
+            let what = "a value was used that a fault had left without memory".into();
+            self.note(0, Err(Failure::Other(what)));
+        }
+        self.faulty()
+    }
+
     /// Runs a kernel, unless something has failed before.
     pub(crate) fn launch(&self, kernel: &'static str, blocks: Blocks, args: Args) {
-        if self.faulty() {
+        if self.refuses(args.lacking) {
             return;
         }
-        if args.lacking {
-            let what = "a value was used that a fault had left without memory".into();
-            return self.note(0, Err(Failure::Other(what)));
+        let mut launch = blocks.of(kernel, args);
+        let done = self.stage.around(&launch.args.far_rows(), |at| {
+            launch.args.found(at);
+            self.driver.launch(&launch)
+        });
+        self.note(0, done);
+    }
+
+    /// The same for a kernel that takes addresses of rows from a table, which is written first.
+    pub(crate) fn launch_with_table(
+        &self,
+        kernel: &'static str,
+        blocks: Blocks,
+        args: Args,
+        (row, mut table): (&Row, Args),
+    ) {
+        if self.refuses(args.lacking || table.lacking || row.at() == 0) {
+            return;
         }
-        self.note(0, self.driver.launch(&blocks.of(kernel, args)));
+        let launch = blocks.of(kernel, args);
+        let done = self.stage.around(&table.far_rows(), |at| {
+            table.found(at);
+            self.driver.write(row.at(), &table.words, row.place())?;
+            self.driver.launch(&launch)
+        });
+        self.note(0, done);
     }
 
     /// A row of unknown words.
@@ -292,6 +338,7 @@ impl Device for Cuda {
 
     fn scrub(&self) {
         self.note(0, self.pool.scrub());
+        self.note(0, self.stage.scrub());
     }
 
     fn upload(&self, shape: &Shape, role: Role, fill: Fill<'_>) -> CudaPoly {

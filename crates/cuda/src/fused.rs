@@ -133,9 +133,8 @@ impl Cuda {
         let out: Vec<CudaPoly> = (0..parts).map(|_| self.fresh(test.shape.with_batch(batch))).collect();
         let steps_rows = (0..steps).flat_map(|i| key.rows.iter().flatten().map(move |p| &p.rows[i]));
         let out_rows = (0..batch).flat_map(|e| out.iter().map(move |p| &p.rows[e]));
-        let addresses: Vec<u64> = steps_rows.chain(out_rows).chain(&test.rows).map(|row| row.at()).collect();
-        let table = self.row(addresses.len(), Place::Device);
-        self.write(&table, &addresses);
+        let addresses = Args::default().list(steps_rows.chain(out_rows).chain(&test.rows));
+        let table = self.row(addresses.words.len(), Place::Device);
         let key_rows = steps * key.rows.len() * parts;
         let [prime] = Self::primes_of(&test.shape.with_batch(1))[..] else { panic!("a blind rotation has one limb") };
         let q = ring.moduli()[prime].value();
@@ -150,8 +149,8 @@ impl Cuda {
         ]);
         rotation.extend(digit_words(key.gadget, q));
         let mut args = Args::default().structure(&rotation).pointer(&self.tables(ring).primes).int(small(prime));
-        args.lacking |= table.at() == 0 || exponents.words.at() == 0 || addresses.contains(&0);
-        self.launch("lw_blind_rotate", blocks, args);
+        args.lacking |= exponents.words.at() == 0;
+        self.launch_with_table("lw_blind_rotate", blocks, args, (&table, addresses));
         out
     }
 }

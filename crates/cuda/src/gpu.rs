@@ -1,7 +1,7 @@
-//! The CUDA driver. It is looked for when a GPU is opened, never before, and everything goes through one stream.
+//! The CUDA driver. It is looked for when a GPU is opened, never before, and each queue is a stream.
 
 use crate::{
-    driver::{Driver, Failure, Place, Properties},
+    driver::{Driver, Failure, Mark, Place, Properties, Queue},
     launch::Launch,
     nvrtc::{self, Nvrtc, NvrtcError},
 };
@@ -9,6 +9,7 @@ use cudarc::driver::{DriverError, result, sys};
 use std::{
     collections::HashMap,
     ffi::{CString, c_int, c_void},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// Why a GPU cannot be opened.
@@ -75,12 +76,21 @@ fn failure(error: DriverError) -> Failure {
     }
 }
 
-/// One GPU, its only stream and its kernels.
+/// Events: one a mark, used again when the mark is forgotten.
+#[derive(Default)]
+struct Events {
+    all: Vec<sys::CUevent>,
+    free: Vec<usize>,
+}
+
+/// One GPU, its two streams and its kernels.
 pub(crate) struct Gpu {
     properties: Properties,
     device: sys::CUdevice,
     context: sys::CUcontext,
     stream: sys::CUstream,
+    copies: sys::CUstream,
+    events: Mutex<Events>,
     modules: Vec<sys::CUmodule>,
     kernels: HashMap<&'static str, sys::CUfunction>,
 }
@@ -88,7 +98,7 @@ pub(crate) struct Gpu {
 // SAFETY: handles of the driver may be used from any thread whose context is set, which every call below does.
 unsafe impl Send for Gpu {}
 
-// SAFETY: as above; the driver orders calls on one stream.
+// SAFETY: as above; the driver orders calls on one stream, and the list of events has a lock.
 unsafe impl Sync for Gpu {}
 
 /// Every kernel of [`nvrtc::SOURCES`], by the file that has it.
@@ -120,8 +130,10 @@ impl Gpu {
         // SAFETY: the context was retained just now.
         unsafe { result::ctx::set_current(context) }.step("set a context")?;
         keep_freed_memory(device)?;
-        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).step("open a stream")?;
-        let mut gpu = Self { properties, device, context, stream, modules: Vec::new(), kernels: HashMap::new() };
+        let open = || result::stream::create(result::stream::StreamKind::NonBlocking).step("open a stream");
+        let (stream, copies, events) = (open()?, open()?, Mutex::default());
+        let (modules, kernels) = (Vec::new(), HashMap::new());
+        let mut gpu = Self { properties, device, context, stream, copies, events, modules, kernels };
         for (file, source) in nvrtc::SOURCES {
             let cubin = nvrtc.cached(file, source, &gpu.properties.arch, nvrtc::cache_folder().as_deref())?;
             gpu.load(&cubin, source)?;
@@ -151,6 +163,24 @@ impl Gpu {
     fn here(&self) -> Result<(), Failure> {
         // SAFETY: the context is retained until this is dropped.
         unsafe { result::ctx::set_current(self.context) }.map_err(failure)
+    }
+
+    fn stream_of(&self, queue: Queue) -> sys::CUstream {
+        match queue {
+            Queue::Compute => self.stream,
+            Queue::Copy => self.copies,
+        }
+    }
+
+    fn events(&self) -> MutexGuard<'_, Events> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for one stream.
+    fn wait_on(&self, stream: sys::CUstream) -> Result<(), Failure> {
+        self.here()?;
+        // SAFETY: the stream lives as long as this.
+        unsafe { result::stream::synchronize(stream) }.map_err(failure)
     }
 }
 
@@ -202,7 +232,8 @@ impl Driver for Gpu {
             Place::Host => {
                 let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
                 // SAFETY: the context is set. With unified addressing the GPU sees it at the same address.
-                let at = unsafe { result::malloc_host(8 * words, flags) }.map_err(failure)?;
+                // A few bytes more keep pieces apart: no copy of neighbouring rows reaches from one piece into another.
+                let at = unsafe { result::malloc_host(8 * words + 16, flags) }.map_err(failure)?;
                 Ok(at.expose_provenance() as u64)
             }
         }
@@ -241,7 +272,7 @@ impl Driver for Gpu {
         if place == Place::Device {
             // SAFETY: the row has so many words, and the wait below ends before the slice is given back.
             unsafe { result::memcpy_dtoh_async(words, from, self.stream) }.map_err(failure)?;
-            return self.wait();
+            return self.wait_on(self.stream);
         }
         self.wait()?;
         // SAFETY: the row is locked memory of this process with so many words.
@@ -274,10 +305,44 @@ impl Driver for Gpu {
             .map_err(failure)
     }
 
-    fn wait(&self) -> Result<(), Failure> {
+    fn copy(&self, to: u64, from: u64, words: usize) -> Result<(), Failure> {
         self.here()?;
-        // SAFETY: the stream lives as long as this.
-        unsafe { result::stream::synchronize(self.stream) }.map_err(failure)
+        let (to, from, bytes) = (to, host_pointer(from).cast_const().cast::<c_void>(), 8 * words);
+        // SAFETY: the caller has room for so many words there, and holds the locked ones until they are copied.
+        unsafe { sys::cuMemcpyHtoDAsync_v2(to, from, bytes, self.copies) }.result().map_err(failure)
+    }
+
+    fn mark(&self, queue: Queue) -> Result<Mark, Failure> {
+        self.here()?;
+        let mut events = self.events();
+        let mark = match events.free.pop() {
+            Some(free) => free,
+            None => {
+                let untimed = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
+                events.all.push(result::event::create(untimed).map_err(failure)?);
+                events.all.len() - 1
+            }
+        };
+        // SAFETY: event and stream live as long as this.
+        unsafe { result::event::record(events.all[mark], self.stream_of(queue)) }.map_err(failure)?;
+        Ok(Mark(mark))
+    }
+
+    fn wait_for(&self, queue: Queue, mark: Mark) -> Result<(), Failure> {
+        self.here()?;
+        let (stream, event) = (self.stream_of(queue), self.events().all[mark.0]);
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: event and stream live as long as this.
+        unsafe { result::stream::wait_event(stream, event, flags) }.map_err(failure)
+    }
+
+    fn forget(&self, mark: Mark) {
+        // A stream waits for what the event stood for when it was asked to, so the event may be recorded anew.
+        self.events().free.push(mark.0);
+    }
+
+    fn wait(&self) -> Result<(), Failure> {
+        self.wait_on(self.copies).and(self.wait_on(self.stream))
     }
 }
 
@@ -294,8 +359,14 @@ impl Drop for Gpu {
             // SAFETY: nothing runs any more, and the module was loaded by this.
             let _ = unsafe { result::module::unload(module) };
         }
-        // SAFETY: as above.
-        let _ = unsafe { result::stream::destroy(self.stream) };
+        for event in std::mem::take(&mut self.events().all) {
+            // SAFETY: as above, and no mark is used any more.
+            let _ = unsafe { result::event::destroy(event) };
+        }
+        for stream in [self.copies, self.stream] {
+            // SAFETY: as above.
+            let _ = unsafe { result::stream::destroy(stream) };
+        }
         // SAFETY: retained once, released once.
         let _ = unsafe { result::primary_ctx::release(self.device) };
     }

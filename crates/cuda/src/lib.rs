@@ -7,7 +7,7 @@
 //! Enters: kernels, row memory, the way to the driver, fused composites.
 //! Stays out: scheme words; what an operation means (`device` says that) and what it computes (`math` says that).
 //!
-//! Read in this order: [`device`], `driver` (all that is asked of a GPU), `pool`, `launch`, [`nvrtc`], `kernels/modarith.cuh`.
+//! Read in this order: [`device`], `driver` (all that is asked of a GPU), `pool`, `stage`, `launch`, [`nvrtc`], `kernels/modarith.cuh`.
 
 pub mod device;
 mod driver;
@@ -24,10 +24,14 @@ mod lwe;
 pub mod nvrtc;
 mod pool;
 mod ring;
+mod stage;
 #[cfg(test)]
 mod tests;
 mod transform;
+#[cfg(test)]
+mod turns;
 
 pub use device::{Cuda, CudaBuilder, CudaPoly, OpenError};
 pub use lwe::CudaLwe;
 pub use pool::Memory;
+pub use stage::KeyRoom;
