@@ -8,8 +8,9 @@ use crate::{
     lwe::CudaLwe,
     nvtx::Profiler,
     pool::{Memory, Pool, Row},
-    queue::{Launches, Queue, Replay},
+    replay::{Launches, Replay, Replayer},
     ring::RingTables,
+    stage::{KeyRoom, Stage},
 };
 use limbwise_device::{
     Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, Region, Ring, RingError,
@@ -31,10 +32,11 @@ const FEW: usize = 4 * ROWS;
 
 /// A GPU with its kernels and its memory.
 pub struct Cuda {
-    pub(crate) driver: Arc<Queue>,
+    pub(crate) driver: Arc<Replayer>,
     pub(crate) pool: Arc<Pool>,
     rings: RwLock<Vec<Arc<RingTables>>>,
     fault: Mutex<Option<Fault>>,
+    stage: Stage,
     /// Keys that come when so many bytes are taken stay in the host's memory.
     key_bytes: AtomicU64,
     pub(crate) kept: Kept,
@@ -61,6 +63,7 @@ impl Handle for CudaPoly {
 pub struct CudaBuilder {
     ordinal: u32,
     key_bytes: Option<u64>,
+    staging_bytes: Option<u64>,
     replay: Option<Replay>,
 }
 
@@ -73,10 +76,18 @@ impl CudaBuilder {
     }
 
     /// Keys that arrive when the device has taken so many bytes of the GPU's memory are kept in the host's, locked there,
-    /// and read over the bus in every use. Without it: three quarters of the GPU's memory.
+    /// and cross the bus for their uses. Without it: three quarters of the GPU's memory.
     #[must_use]
     pub fn key_bytes(mut self, bytes: u64) -> Self {
         self.key_bytes = Some(bytes);
+        self
+    }
+
+    /// Bytes of the GPU's memory into which keys that the host keeps are copied ahead of their uses, taken when the first such
+    /// key is used; 0: kernels read them over the bus. Without it: a 32nd of the GPU's memory.
+    #[must_use]
+    pub fn staging_bytes(mut self, bytes: u64) -> Self {
+        self.staging_bytes = Some(bytes);
         self
     }
 
@@ -92,12 +103,14 @@ impl CudaBuilder {
     ///
     /// # Errors
     /// [`OpenError`] where there is no driver, GPU or NVRTC, or one that is too old, or `LIMBWISE_REPLAY` says neither.
-    pub fn open(mut self) -> Result<Cuda, OpenError> {
-        if self.replay.is_none() {
-            self.replay = Replay::of_environment()?;
-        }
-        let profiler = Profiler::attached();
-        Ok(Cuda { profiler, ..Cuda::on(Arc::new(gpu::Gpu::open(self.ordinal)?), &self) })
+    pub fn open(self) -> Result<Cuda, OpenError> {
+        let replay = self.replay.map_or_else(Replay::of_environment, Ok)?;
+        let gpu = gpu::Gpu::open(self.ordinal)?;
+        let unplanned = KeyRoom::unplanned(gpu.properties().memory_bytes);
+        let resident_bytes = self.key_bytes.unwrap_or(unplanned.resident_bytes);
+        let staging_bytes = self.staging_bytes.unwrap_or(unplanned.staging_bytes);
+        let room = KeyRoom { resident_bytes, staging_bytes };
+        Ok(Cuda { profiler: Profiler::attached(), ..Cuda::on(Arc::new(gpu), room, replay) })
     }
 }
 
@@ -117,11 +130,11 @@ impl Cuda {
     }
 
     /// A device on whatever runs its kernels.
-    pub(crate) fn on(driver: Arc<dyn Driver>, choices: &CudaBuilder) -> Self {
-        let key_bytes = choices.key_bytes.unwrap_or(driver.properties().memory_bytes / 4 * 3).into();
-        let driver = Queue::new(driver, choices.replay.unwrap_or_default());
+    pub(crate) fn on(driver: Arc<dyn Driver>, room: KeyRoom, replay: Replay) -> Self {
         let (rings, fault, kept) = (RwLock::default(), Mutex::default(), Kept::default());
-        Self { pool: Pool::new(driver.clone()), driver, rings, fault, key_bytes, kept, profiler: None }
+        let (driver, key_bytes) = (Replayer::new(driver, replay), room.resident_bytes.into());
+        let (pool, stage) = (Pool::new(driver.clone()), Stage::new(driver.clone(), room.staging_bytes));
+        Self { driver, pool, rings, fault, stage, key_bytes, kept, profiler: None }
     }
 
     /// The GPU's architecture, such as `sm_90`.
@@ -136,15 +149,16 @@ impl Cuda {
         self.properties().memory_bytes
     }
 
-    /// From now on [`CudaBuilder::key_bytes`]: what a plan leaves for keys.
-    pub fn limit_keys(&self, bytes: u64) {
-        self.key_bytes.store(bytes, Ordering::Relaxed);
+    /// From now on [`CudaBuilder::key_bytes`] and [`CudaBuilder::staging_bytes`]: what a plan leaves for keys.
+    pub fn limit_keys(&self, room: KeyRoom) {
+        self.key_bytes.store(room.resident_bytes, Ordering::Relaxed);
+        self.stage.resize(room.staging_bytes);
     }
 
     /// Memory of all values of this device.
     #[must_use]
     pub fn memory(&self) -> Memory {
-        self.pool.memory()
+        self.stage.memory(self.pool.memory())
     }
 
     /// Launches of kernels so far, and how they reached the GPU.
@@ -182,16 +196,47 @@ impl Cuda {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
+    /// Whether nothing may run, since something has failed or an operand has no memory.
+    fn refuses(&self, lacking: bool) -> bool {
+        if lacking {
+            let what = "a value was used that a fault had left without memory".into();
+            self.note(0, Err(Failure::Other(what)));
+        }
+        self.faulty()
+    }
+
     /// Runs a kernel, unless something has failed before.
     pub(crate) fn launch(&self, kernel: &'static str, blocks: Blocks, args: Args) {
-        if self.faulty() {
+        if self.refuses(args.lacking) {
             return;
         }
-        if args.lacking {
-            let what = "a value was used that a fault had left without memory".into();
-            return self.note(0, Err(Failure::Other(what)));
+        let mut launch = blocks.of(kernel, args);
+        let done = self.stage.around(&launch.args.far_rows(), |at| {
+            launch.args.found(at);
+            self.driver.ask(launch)
+        });
+        self.note(0, done);
+    }
+
+    /// The same for a kernel that takes addresses of rows from a table.
+    pub(crate) fn launch_with_table(
+        &self,
+        kernel: &'static str,
+        blocks: Blocks,
+        mut table: Args,
+        args: impl FnOnce(&Row) -> Args,
+    ) {
+        if self.refuses(table.lacking) {
+            return;
         }
-        self.note(0, self.driver.launch(blocks.of(kernel, args)));
+        let done = self.stage.around(&table.far_rows(), |at| {
+            table.found(at);
+            let row = self.table(table.words);
+            let args = args(&row);
+            let refused = self.refuses(args.lacking || row.at() == 0);
+            if refused { Ok(()) } else { self.driver.ask(blocks.of(kernel, args)) }
+        });
+        self.note(0, done);
     }
 
     /// A row of unknown words.
@@ -209,7 +254,7 @@ impl Cuda {
         if row.at() != 0 && words.len() <= FEW && row.place() == Place::Device {
             for (to, words) in (row.at()..).step_by(8 * ROWS).zip(words.chunks(ROWS)) {
                 let args = Args::default().word(to).constants(words.iter().copied()).int(small(words.len()));
-                self.note(0, self.driver.launch(Blocks::words(words.len(), 1).of("lw_words", args)));
+                self.note(0, self.driver.ask(Blocks::words(words.len(), 1).of("lw_words", args)));
             }
         } else if row.at() != 0 {
             self.note(0, self.driver.write(row.at(), words, row.place()));
@@ -325,6 +370,7 @@ impl Device for Cuda {
 
     fn scrub(&self) {
         self.note(0, self.pool.scrub());
+        self.note(0, self.stage.scrub());
     }
 
     fn upload(&self, shape: &Shape, role: Role, fill: Fill<'_>) -> CudaPoly {

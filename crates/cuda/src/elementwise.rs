@@ -2,6 +2,7 @@
 
 use crate::{
     device::{Cuda, CudaPoly},
+    driver::Place,
     launch::{Args, ROWS, Shape as Blocks, small},
     pool::Row,
 };
@@ -47,13 +48,15 @@ impl Cuda {
         out
     }
 
-    /// The rows of a result that may take the place of `a`'s: those that nobody else holds, new ones for the others.
+    /// The rows of a result that may take the place of `a`'s: those on the GPU that nobody else holds, new ones for the
+    /// others.
     pub(crate) fn renewed(&self, mut a: CudaPoly) -> (CudaPoly, Vec<Arc<Row>>) {
         let n = a.shape.ring.n();
-        let alone: Vec<bool> = a.rows.iter_mut().map(|row| Arc::get_mut(row).is_some()).collect();
+        let alone: Vec<bool> =
+            a.rows.iter_mut().map(|row| row.place() == Place::Device && Arc::get_mut(row).is_some()).collect();
         let old = a.rows.clone(); // held until the launches that read them have been asked for
         for (row, _) in a.rows.iter_mut().zip(alone).filter(|(_, alone)| !alone) {
-            *row = self.row(n, crate::driver::Place::Device);
+            *row = self.row(n, Place::Device);
         }
         (a, old)
     }

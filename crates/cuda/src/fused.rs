@@ -138,24 +138,25 @@ impl Cuda {
         let out: Vec<CudaPoly> = (0..parts).map(|_| self.fresh(test.shape.with_batch(batch))).collect();
         let steps_rows = (0..steps).flat_map(|i| key.rows.iter().flatten().map(move |p| &p.rows[i]));
         let out_rows = (0..batch).flat_map(|e| out.iter().map(move |p| &p.rows[e]));
-        let addresses: Vec<u64> = steps_rows.chain(out_rows).chain(&test.rows).map(|row| row.at()).collect();
-        let (key_rows, lacking) = (steps * key.rows.len() * parts, addresses.contains(&0));
-        let table = self.table(addresses);
+        let addresses = Args::default().list(steps_rows.chain(out_rows).chain(&test.rows));
+        let key_rows = steps * key.rows.len() * parts;
         let [prime] = Self::primes_of(&test.shape.with_batch(1))[..] else { panic!("a blind rotation has one limb") };
         let q = ring.moduli()[prime].value();
-        let at = |i: usize| table.at() + 8 * i as u64;
         let both = |low: usize, high: usize| u64::from(small(low)) | u64::from(small(high)) << 32;
-        let mut rotation = vec![at(0), exponents.words.at(), at(key_rows), at(key_rows + batch * parts)];
-        rotation.extend([
-            both(exponents.shape.batch, test.shape.batch),
-            both(steps, parts),
-            both(key.gadget.len(), key.gadget.base_log as usize),
-            both((64 - (q - 1).leading_zeros()) as usize, ring.log_n() as usize),
-        ]);
-        rotation.extend(digit_words(key.gadget, q));
-        let mut args = Args::default().structure(&rotation).pointer(&self.tables(ring).primes).int(small(prime));
-        args.lacking |= table.at() == 0 || exponents.words.at() == 0 || lacking;
-        self.launch("lw_blind_rotate", blocks, args);
+        self.launch_with_table("lw_blind_rotate", blocks, addresses, |table| {
+            let at = |i: usize| table.at() + 8 * i as u64;
+            let mut rotation = vec![at(0), exponents.words.at(), at(key_rows), at(key_rows + batch * parts)];
+            rotation.extend([
+                both(exponents.shape.batch, test.shape.batch),
+                both(steps, parts),
+                both(key.gadget.len(), key.gadget.base_log as usize),
+                both((64 - (q - 1).leading_zeros()) as usize, ring.log_n() as usize),
+            ]);
+            rotation.extend(digit_words(key.gadget, q));
+            let mut args = Args::default().structure(&rotation).pointer(&self.tables(ring).primes).int(small(prime));
+            args.lacking |= exponents.words.at() == 0;
+            args
+        });
         out
     }
 }

@@ -7,7 +7,7 @@
 //! Enters: kernels, row memory, the way to the driver, fused composites.
 //! Stays out: scheme words; what an operation means (`device` says that) and what it computes (`math` says that).
 //!
-//! Read in this order: [`device`], `driver` (all that is asked of a GPU), `queue` (on the way there), `pool`, `launch`, [`nvrtc`], `kernels/modarith.cuh`.
+//! Read in this order: [`device`], `driver` (all that is asked of a GPU), `replay` (on the way there), `pool`, `stage`, `launch`, [`nvrtc`], `kernels/modarith.cuh`.
 
 pub mod device;
 mod driver;
@@ -28,14 +28,18 @@ pub mod nvrtc;
 #[expect(unsafe_code, reason = "functions exchanged with a profiler's library")]
 mod nvtx;
 mod pool;
-mod queue;
 mod region;
+mod replay;
 mod ring;
+mod stage;
 #[cfg(test)]
 mod tests;
 mod transform;
+#[cfg(test)]
+mod turns;
 
 pub use device::{Cuda, CudaBuilder, CudaPoly, OpenError};
 pub use lwe::CudaLwe;
 pub use pool::Memory;
-pub use queue::{Launches, Replay};
+pub use replay::{Launches, Replay};
+pub use stage::KeyRoom;

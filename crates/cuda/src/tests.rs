@@ -1,11 +1,12 @@
 //! This device on the host: its own code and its own kernels, without a GPU; and on one, where there is one.
 
+mod queues;
 mod replay;
 
-use crate::{Cuda, host::Host, launch::SOURCES, nvrtc};
+use crate::{Cuda, KeyRoom, Replay, host::Host, launch::SOURCES, nvrtc};
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
-    Basis, Checked, Device, Domain, Fault, GadgetKey, HostRead, KeyId, Lockstep, Ring, RingSpec, Role, Shape,
+    Basis, Checked, Device, Domain, Fault, HostRead, Lockstep, Ring, RingSpec, Role, Shape,
     conformance::{random_program, random_tfhe_program, with_device},
     conformance_suite,
 };
@@ -20,16 +21,15 @@ use std::sync::Arc;
 /// Memory of a test's device: enough for the suite, little enough for the host.
 const MEMORY: u64 = 4 << 30;
 
-fn host(memory_bytes: u64, key_bytes: Option<u64>) -> Option<Cuda> {
-    let choices = key_bytes.map_or_else(Cuda::builder, |bytes| Cuda::builder().key_bytes(bytes));
-    Some(Cuda::on(Arc::new(Host::new(memory_bytes)?), &choices))
+fn host(memory_bytes: u64) -> Option<Cuda> {
+    Some(Cuda::on(Arc::new(Host::new(memory_bytes)?), KeyRoom::unplanned(memory_bytes), Replay::Steady))
 }
 
 fn beside_the_cpu(tested: Option<Cuda>) -> Option<Lockstep<Cpu, Cuda>> {
     Some(Lockstep { trusted: Cpu::new(Isa::Scalar, 1).expect("scalar"), tested: tested? })
 }
 
-conformance_suite!(kernels_on_the_host, "c++", || host(MEMORY, None).map(Checked));
+conformance_suite!(kernels_on_the_host, "c++", || host(MEMORY).map(Checked));
 conformance_suite!(gpu, "cuda", || Cuda::open().ok().map(Checked));
 
 /// So many arbitrary inputs.
@@ -62,7 +62,7 @@ fn programs_agree(cases: u32, dev: Lockstep<Cpu, Cuda>) {
 
 #[test]
 fn arbitrary_programs_agree_on_the_host() {
-    with_device("c++", || beside_the_cpu(host(MEMORY, None)), |dev| programs_agree(8, dev));
+    with_device("c++", || beside_the_cpu(host(MEMORY)), |dev| programs_agree(8, dev));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn random<D: Device>(dev: &D, shape: &Shape, role: Role, label: u64) -> D::Poly 
 fn transforms_of_every_size_equal_the_reference() {
     with_device(
         "c++",
-        || host(MEMORY, None),
+        || host(MEMORY),
         |dev| {
             for log_n in 10..=17 {
                 let ring = ring(&dev, log_n, &[31, 61]);
@@ -132,7 +132,7 @@ fn transforms_of_every_size_equal_the_reference() {
 fn long_operands_are_cut_into_launches() {
     with_device(
         "c++",
-        || beside_the_cpu(host(MEMORY, None)),
+        || beside_the_cpu(host(MEMORY)),
         |dev| {
             let ring = ring(&dev, 10, &[61; 70]);
             let from = Basis::range(0, 50);
@@ -153,34 +153,12 @@ fn long_operands_are_cut_into_launches() {
     );
 }
 
-/// A key of which the GPU holds nothing gives the same residues, and is counted where it is.
-#[test]
-fn keys_may_stay_with_the_host() {
-    with_device(
-        "c++",
-        || host(MEMORY, Some(0)),
-        |dev| {
-            let ring = ring(&dev, 10, &[50, 50, 50, 50, 51]);
-            let (special, digits) = (Basis::single(4), vec![Basis::range(0, 2), Basis::range(2, 4)]);
-            let wide = Shape::eval(&ring, ring.full());
-            let c = random(&dev, &wide.with_basis(Basis::range(0, 4)), Role::Ciphertext, 1);
-            let [near, far] = [Role::Temporary, Role::EvaluationKey(KeyId(0))].map(|role| {
-                let pair = |label: u64| [0, 1].map(|half| random(&dev, &wide, role, label + half));
-                let key = GadgetKey { digits: digits.clone(), special, pairs: vec![pair(2), pair(4)] };
-                dev.key_switch(&c, &key).map(|half| dev.download(&half).unwrap())
-            });
-            assert!(near == far);
-            assert!(dev.memory().host_bytes > 0);
-        },
-    );
-}
-
 /// What does not fit is a fault of the device that asks, told once, at the next wait; values that it left behind do no harm.
 #[test]
 fn a_full_memory_is_a_fault() {
     with_device(
         "c++",
-        || host(8 << 20, None),
+        || host(8 << 20),
         |dev| {
             let (ring, other) = (ring(&dev, 13, &[50, 50]), ring(&dev, 12, &[31, 60]));
             let shape = Shape::eval(&ring, ring.full());
@@ -212,7 +190,7 @@ fn a_full_memory_is_a_fault() {
 fn a_steady_loop_does_not_allocate() {
     with_device(
         "c++",
-        || host(MEMORY, None),
+        || host(MEMORY),
         |dev| {
             let ring = ring(&dev, 10, &[49, 49, 49]);
             let a = random(&dev, &Shape::eval(&ring, ring.full()), Role::Temporary, 1);

@@ -7,11 +7,11 @@ use crate::{
 };
 use limbwise::{
     params::Params,
-    rlwe::{KeyPlan, key_bytes},
+    rlwe::{KeyForm, KeyPlan, key_bytes},
 };
 use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
-use limbwise_cuda::Cuda;
+use limbwise_cuda::{Cuda, KeyRoom};
 use limbwise_device::{Device, Ring};
 use limbwise_upmem::Upmem;
 
@@ -87,17 +87,32 @@ pub(crate) fn opens<D: Device>(dev: &D, rings: &[&Ring]) -> Result<()> {
     rings.iter().try_for_each(|ring| Ok(dev.ring(ring.spec()).map(drop).map_err(limbwise::Error::from)?))
 }
 
-/// Whether a GPU holds a program's polynomials, and how many of its keys beside them: the others stay in the host's memory.
+/// Whether a GPU holds a program's polynomials, and how many of its keys beside them: the others stay in the host's memory,
+/// and the GPU keeps an area into which they are copied for their uses.
 fn fits_gpu(gpu: &Cuda, params: &Params, recording: &Recording) -> Result<()> {
+    let room = key_room(gpu.memory_bytes(), params, recording)?;
+    gpu.limit_keys(room.split);
+    fits(room.keys_bytes.saturating_sub(room.split.resident_bytes))
+}
+
+/// Keys of a program, and the room that a GPU has for them.
+struct Keys {
+    keys_bytes: u64,
+    split: KeyRoom,
+}
+
+fn key_room(memory_bytes: u64, params: &Params, recording: &Recording) -> Result<Keys> {
     let KeyPlan { required, form, .. } = &recording.keys;
-    let keys: u64 = required.iter().map(|(name, &level)| key_bytes(params, *name, level, *form)).sum();
-    let others = recording.session_peak_bytes.saturating_sub(keys);
-    let memory = gpu.memory_bytes() / 16 * 15; // the rest is the driver's
+    let bytes = |form: KeyForm| required.iter().map(move |(name, &level)| key_bytes(params, *name, level, form));
+    let keys_bytes: u64 = bytes(*form).sum();
+    let others = recording.session_peak_bytes.saturating_sub(keys_bytes);
+    let memory = memory_bytes / 16 * 15; // the rest is the driver's
     let Some(room) = memory.checked_sub(others) else {
         return Err(Error::Memory { needed: others, available: memory });
     };
-    gpu.limit_keys(room);
-    fits(keys.saturating_sub(room))
+    // What is copied for a use is both halves, whatever form the key is kept in.
+    let largest = bytes(KeyForm::Stored).max().unwrap_or(0);
+    Ok(Keys { keys_bytes, split: KeyRoom::split(room, keys_bytes, largest) })
 }
 
 /// Whether the system has what the whole process will need.

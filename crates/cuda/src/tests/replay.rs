@@ -2,11 +2,11 @@
 
 use super::{MEMORY, arbitrary, random, ring};
 use crate::{
-    Cuda, CudaPoly, Replay,
-    driver::{Driver, Failure, Place, Properties},
+    Cuda, CudaPoly, KeyRoom, Replay,
+    driver::{Driver, Failure, Mark, Place, Properties, Queue},
     host::Host,
     launch::{Args, Shape as Blocks},
-    queue::{Launches, Queue},
+    replay::{Launches, Replayer},
 };
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use std::{
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, atomic::Ordering},
+    sync::{Arc, Mutex},
 };
 
 /// A device on the host, beside the driver that it runs on.
@@ -30,14 +30,14 @@ struct Watched {
 impl Watched {
     fn new(replay: Replay) -> Option<Self> {
         let host = Arc::new(Host::new(MEMORY)?);
-        Some(Self { dev: Cuda::on(host.clone(), &Cuda::builder().replay(replay)), host })
+        Some(Self { dev: Cuda::on(host.clone(), KeyRoom::unplanned(MEMORY), replay), host })
     }
 
     /// How often the driver was given launches during some work, alone or in a graph.
     fn calls<T>(&self, work: impl FnOnce(&Cuda) -> T) -> (u64, T) {
-        let before = self.host.calls.load(Ordering::Relaxed);
+        let before = self.host.calls();
         let done = work(&self.dev);
-        (self.host.calls.load(Ordering::Relaxed) - before, done)
+        (self.host.calls() - before, done)
     }
 }
 
@@ -406,6 +406,20 @@ impl Driver for Log {
         assert!(!self.graphs.lock().unwrap().insert(graph, Vec::new()).unwrap().is_empty(), "given up twice");
     }
 
+    fn copy(&self, _to: u64, _from: u64, _words: usize) -> Result<(), Failure> {
+        self.other()
+    }
+
+    fn mark(&self, _queue: Queue) -> Result<Mark, Failure> {
+        self.other().map(|()| Mark(0))
+    }
+
+    fn wait_for(&self, _queue: Queue, _mark: Mark) -> Result<(), Failure> {
+        self.other()
+    }
+
+    fn forget(&self, _mark: Mark) {}
+
     fn wait(&self) -> Result<(), Failure> {
         self.other()
     }
@@ -420,7 +434,7 @@ fn the_driver_gets_what_was_asked_for() {
     let pieces = (prop::collection::vec(piece, 1..4), prop::collection::vec((0usize..4, 1usize..5), 1..20));
     let run = |refuses: bool, (pieces, order): &(Vec<Vec<u8>>, Vec<(usize, usize)>)| {
         let log = Arc::new(Log { refuses, ..Log::default() });
-        let queue = Queue::with_room(log.clone(), Replay::Steady, 1200);
+        let way = Replayer::with_room(log.clone(), Replay::Steady, 1200);
         let mut asked = Vec::new();
         let launch =
             |argument: u64| Blocks::words(1, 1).of("lw_zeros", Args::default().word(argument).constants([argument]));
@@ -429,23 +443,23 @@ fn the_driver_gets_what_was_asked_for() {
             let mut depth = 0;
             for &what in piece {
                 match what {
-                    0 => (depth += 1, queue.enter().unwrap()).1,
-                    1 if depth > 0 => (depth -= 1, queue.leave().unwrap()).1,
-                    2 => (asked.push(0), queue.wait().unwrap()).1,
+                    0 => (depth += 1, way.enter().unwrap()).1,
+                    1 if depth > 0 => (depth -= 1, way.leave().unwrap()).1,
+                    2 => (asked.push(0), way.wait().unwrap()).1,
                     3 => {
                         (
                             asked.push(77),
-                            std::thread::scope(|s| s.spawn(|| queue.launch(launch(77))).join().unwrap().unwrap()),
+                            std::thread::scope(|s| s.spawn(|| way.ask(launch(77))).join().unwrap().unwrap()),
                         )
                             .1
                     }
-                    _ => (asked.push(what.into()), queue.launch(launch(what.into())).unwrap()).1,
+                    _ => (asked.push(what.into()), way.ask(launch(what.into())).unwrap()).1,
                 }
             }
-            (0..depth).for_each(|_| queue.leave().unwrap());
+            (0..depth).for_each(|_| way.leave().unwrap());
         }
         assert_eq!(*log.given.lock().unwrap(), asked);
-        queue.launches()
+        way.launches()
     };
     let replayed = Mutex::new(0);
     arbitrary(200, &pieces, |pieces| {

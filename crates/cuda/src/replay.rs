@@ -1,5 +1,5 @@
-//! The queue to a GPU: everything reaches the driver in the order in which it was asked for, and launches that come again
-//! and again reach it together, as a graph.
+//! The way to the driver: everything reaches it in the order in which it was asked for, and launches that come again and again
+//! reach it together, as a graph.
 //!
 //! Launches inside a region are cut into *stretches*. A stretch begins with the first launch after a thread has opened its
 //! outermost region, and ends where that region is left, where anything else than a launch is asked for (a write, a read, a
@@ -14,7 +14,7 @@
 //! never held back.
 
 use crate::{
-    driver::{Driver, Failure, Place, Properties},
+    driver::{Driver, Failure, Mark, Place, Properties, Queue},
     gpu::OpenError,
     launch::{Launch, mixed},
 };
@@ -60,11 +60,10 @@ impl Replay {
         }
     }
 
-    /// The choice of the environment, if any.
-    pub(crate) fn of_environment() -> Result<Option<Self>, OpenError> {
-        let Some(got) = std::env::var_os(CHOICE).filter(|name| !name.is_empty()) else { return Ok(None) };
-        let got = got.to_string_lossy().into_owned();
-        Self::from_name(&got).map_or(Err(OpenError::Replay { got }), |replay| Ok(Some(replay)))
+    /// What the environment says, if anything.
+    pub(crate) fn of_environment() -> Result<Self, OpenError> {
+        let got = std::env::var_os(CHOICE).unwrap_or_default().to_string_lossy().into_owned();
+        if got.is_empty() { Ok(Self::default()) } else { Self::from_name(&got).ok_or(OpenError::Replay { got }) }
     }
 }
 
@@ -269,14 +268,14 @@ impl State {
     }
 }
 
-/// A driver behind a queue.
-pub(crate) struct Queue {
+/// A driver that launches come to by way of stretches.
+pub(crate) struct Replayer {
     driver: Arc<dyn Driver>,
     replay: Replay,
     state: Mutex<State>,
 }
 
-impl Queue {
+impl Replayer {
     pub(crate) fn new(driver: Arc<dyn Driver>, replay: Replay) -> Arc<Self> {
         Self::with_room(driver, replay, KEPT_WORDS)
     }
@@ -327,37 +326,74 @@ impl Queue {
         state.border(&*self.driver)
     }
 
-    pub(crate) fn launch(&self, launch: Launch) -> Result<(), Failure> {
+    /// Runs a kernel, now or with those that follow.
+    pub(crate) fn ask(&self, launch: Launch) -> Result<(), Failure> {
         self.state().ask(&*self.driver, launch)
     }
+}
 
-    pub(crate) fn properties(&self) -> &Properties {
+impl Driver for Replayer {
+    fn properties(&self) -> &Properties {
         self.driver.properties()
     }
 
-    pub(crate) fn allocate(&self, words: usize, place: Place) -> Result<u64, Failure> {
+    fn allocate(&self, words: usize, place: Place) -> Result<u64, Failure> {
         self.driver.allocate(words, place)
     }
 
-    pub(crate) fn release(&self, at: u64, words: usize, place: Place) {
+    fn release(&self, at: u64, words: usize, place: Place) {
         // A failure is met again, and told, at the next wait.
         let _ = self.now();
         self.driver.release(at, words, place);
     }
 
-    pub(crate) fn write(&self, to: u64, words: &[u64], place: Place) -> Result<(), Failure> {
+    fn write(&self, to: u64, words: &[u64], place: Place) -> Result<(), Failure> {
         self.now()?.write(to, words, place)
     }
 
-    pub(crate) fn read(&self, from: u64, words: &mut [u64], place: Place) -> Result<(), Failure> {
+    fn read(&self, from: u64, words: &mut [u64], place: Place) -> Result<(), Failure> {
         self.now()?.read(from, words, place)
     }
 
-    pub(crate) fn zero(&self, at: u64, words: usize, place: Place) -> Result<(), Failure> {
+    fn zero(&self, at: u64, words: usize, place: Place) -> Result<(), Failure> {
         self.now()?.zero(at, words, place)
     }
 
-    pub(crate) fn wait(&self) -> Result<(), Failure> {
+    fn launch(&self, launch: &Launch) -> Result<(), Failure> {
+        self.ask(launch.clone())
+    }
+
+    fn graph(&self, launches: &[Launch]) -> Result<u64, Failure> {
+        self.driver.graph(launches)
+    }
+
+    fn replay(&self, graph: u64) -> Result<(), Failure> {
+        self.now()?.replay(graph)
+    }
+
+    fn discard(&self, graph: u64) {
+        self.driver.discard(graph);
+    }
+
+    // Copies are on the other queue, where nothing is held back: what they wait for are marks.
+
+    fn copy(&self, to: u64, from: u64, words: usize) -> Result<(), Failure> {
+        self.driver.copy(to, from, words)
+    }
+
+    fn mark(&self, queue: Queue) -> Result<Mark, Failure> {
+        if queue == Queue::Compute { self.now()?.mark(queue) } else { self.driver.mark(queue) }
+    }
+
+    fn wait_for(&self, queue: Queue, mark: Mark) -> Result<(), Failure> {
+        if queue == Queue::Compute { self.now()?.wait_for(queue, mark) } else { self.driver.wait_for(queue, mark) }
+    }
+
+    fn forget(&self, mark: Mark) {
+        self.driver.forget(mark);
+    }
+
+    fn wait(&self) -> Result<(), Failure> {
         self.now()?.wait()
     }
 }
