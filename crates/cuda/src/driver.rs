@@ -72,6 +72,15 @@ pub(crate) trait Driver: Send + Sync {
     /// Runs a kernel.
     fn launch(&self, launch: &Launch) -> Result<(), Failure>;
 
+    /// A number for launches that will be asked for together again, one after another, with these very arguments.
+    fn graph(&self, launches: &[Launch]) -> Result<u64, Failure>;
+
+    /// Runs them.
+    fn replay(&self, graph: u64) -> Result<(), Failure>;
+
+    /// Forgets them, which will not be asked for again, once what has been asked for is done.
+    fn discard(&self, graph: u64);
+
     /// Words of the host's locked memory to the GPU's, on the copy queue. The host's must stay as they are until it is done.
     fn copy(&self, to: u64, from: u64, words: usize) -> Result<(), Failure>;
 

@@ -2,8 +2,10 @@
 
 use crate::{
     driver::{Driver, Failure, Mark, Place, Properties, Queue},
+    graph::{self, Graphs},
     launch::Launch,
     nvrtc::{self, Nvrtc, NvrtcError},
+    replay,
 };
 use cudarc::driver::{DriverError, result, sys};
 use std::{
@@ -43,6 +45,12 @@ pub enum OpenError {
     /// The compiler is missing or fails.
     #[error(transparent)]
     Nvrtc(#[from] NvrtcError),
+    /// No such way to treat launches that repeat.
+    #[error("{} is {got:?}, but can be steady (launches that a program repeats become graphs) or off", replay::CHOICE)]
+    Replay {
+        /// What the environment variable says.
+        got: String,
+    },
     /// Anything else.
     #[error("the NVIDIA driver failed to {what}: {reason}")]
     Driver {
@@ -69,7 +77,7 @@ fn words(error: DriverError) -> String {
     name.unwrap_or_else(|_| format!("error {:?}", error.0))
 }
 
-fn failure(error: DriverError) -> Failure {
+pub(crate) fn failure(error: DriverError) -> Failure {
     match error.0 {
         sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Failure::Memory,
         _ => Failure::Other(words(error)),
@@ -93,6 +101,7 @@ pub(crate) struct Gpu {
     events: Mutex<Events>,
     modules: Vec<sys::CUmodule>,
     kernels: HashMap<&'static str, sys::CUfunction>,
+    graphs: Mutex<Graphs>,
 }
 
 // SAFETY: handles of the driver may be used from any thread whose context is set, which every call below does.
@@ -132,8 +141,8 @@ impl Gpu {
         keep_freed_memory(device)?;
         let open = || result::stream::create(result::stream::StreamKind::NonBlocking).step("open a stream");
         let (stream, copies, events) = (open()?, open()?, Mutex::default());
-        let (modules, kernels) = (Vec::new(), HashMap::new());
-        let mut gpu = Self { properties, device, context, stream, copies, events, modules, kernels };
+        let (modules, kernels, graphs) = (Vec::new(), HashMap::new(), Mutex::default());
+        let mut gpu = Self { properties, device, context, stream, copies, events, modules, kernels, graphs };
         for (file, source) in nvrtc::SOURCES {
             let cubin = nvrtc.cached(file, source, &gpu.properties.arch, nvrtc::cache_folder().as_deref())?;
             gpu.load(&cubin, source)?;
@@ -157,6 +166,15 @@ impl Gpu {
             self.kernels.insert(name, kernel);
         }
         Ok(())
+    }
+
+    pub(crate) fn kernel(&self, launch: &Launch) -> sys::CUfunction {
+        let Some(&kernel) = self.kernels.get(launch.kernel) else { panic!("there is no kernel {}", launch.kernel) };
+        kernel
+    }
+
+    fn graphs(&self) -> MutexGuard<'_, Graphs> {
+        self.graphs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes the context that of the calling thread.
@@ -294,15 +312,33 @@ impl Driver for Gpu {
 
     fn launch(&self, launch: &Launch) -> Result<(), Failure> {
         self.here()?;
-        let Some(&kernel) = self.kernels.get(launch.kernel) else { panic!("there is no kernel {}", launch.kernel) };
-        let mut args: Vec<*mut c_void> =
-            launch.args.starts.iter().map(|&start| (&raw const launch.args.words[start]).cast_mut().cast()).collect();
+        let (kernel, mut args) = (self.kernel(launch), arguments(launch));
         let [x, y, z] = launch.grid;
         let threads = (launch.threads, 1, 1);
         // SAFETY: number and sizes of arguments are the kernel's (tests compare them on the host), and addresses among them
         // are those of rows that the caller holds until this returns; their memory is reused in the stream's order only.
         unsafe { result::launch_kernel(kernel, (x, y, z), threads, launch.shared_bytes, self.stream, &mut args) }
             .map_err(failure)
+    }
+
+    fn graph(&self, launches: &[Launch]) -> Result<u64, Failure> {
+        self.here()?;
+        let graph = self.put_together(launches)?;
+        Ok(self.graphs().keep(graph))
+    }
+
+    fn replay(&self, graph: u64) -> Result<(), Failure> {
+        self.here()?;
+        let graph = self.graphs().get(graph);
+        // SAFETY: it was instantiated by this and not given up; addresses in its arguments are as in `launch`.
+        unsafe { result::graph::launch(graph, self.stream) }.map_err(failure)
+    }
+
+    fn discard(&self, graph: u64) {
+        if self.graphs().give_up(graph) {
+            // A failure is met again, and told, at the next wait.
+            let _ = self.wait();
+        }
     }
 
     fn copy(&self, to: u64, from: u64, words: usize) -> Result<(), Failure> {
@@ -342,8 +378,17 @@ impl Driver for Gpu {
     }
 
     fn wait(&self) -> Result<(), Failure> {
-        self.wait_on(self.copies).and(self.wait_on(self.stream))
+        // Not those that another thread gives up while this one waits: they may run when the wait is over.
+        let graphs = self.graphs().given_up();
+        self.wait_on(self.copies).and(self.wait_on(self.stream))?;
+        graph::destroy(graphs);
+        Ok(())
     }
+}
+
+/// The arguments of a launch as the driver takes them: a pointer to each, which it only reads.
+pub(crate) fn arguments(launch: &Launch) -> Vec<*mut c_void> {
+    launch.args.starts.iter().map(|&start| (&raw const launch.args.words[start]).cast_mut().cast()).collect()
 }
 
 /// Locked memory of this process by the address that the GPU knows it by.
@@ -355,6 +400,7 @@ impl Drop for Gpu {
     fn drop(&mut self) {
         // What fails here concerns nothing that is used afterwards.
         let _ = self.wait();
+        graph::destroy(self.graphs().all());
         for &module in &self.modules {
             // SAFETY: nothing runs any more, and the module was loaded by this.
             let _ = unsafe { result::module::unload(module) };

@@ -6,7 +6,7 @@ use crate::{
     turns::{Order, Turns, Work},
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     ffi::{CString, c_char, c_int, c_void},
     path::Path,
     process::Command,
@@ -26,6 +26,10 @@ pub(crate) struct Host {
     /// Launches and copies that were done.
     launches: AtomicU64,
     copies: AtomicU64,
+    /// Graphs by their numbers.
+    graphs: Mutex<HashMap<u64, Vec<Launch>>>,
+    /// How often launches were asked for: one, or those of a graph.
+    calls: AtomicU64,
     /// Words that may still be taken.
     left: AtomicU64,
     /// A queue that waits for no mark, which it should.
@@ -95,6 +99,8 @@ impl Host {
             left: AtomicU64::new(memory_bytes / 8),
             launches: AtomicU64::new(0),
             copies: AtomicU64::new(0),
+            graphs: Mutex::default(),
+            calls: AtomicU64::new(0),
             deaf: None,
         })
     }
@@ -114,6 +120,11 @@ impl Host {
     /// Launches and copies that were done so far.
     pub(crate) fn done(&self) -> [u64; 2] {
         [&self.launches, &self.copies].map(|counter| counter.load(Ordering::Relaxed))
+    }
+
+    /// How often launches were asked for so far: one, or those of a graph.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
     }
 
     /// Whether these words lie anywhere in its memory.
@@ -167,6 +178,15 @@ impl Host {
             }
             Work::Mark(_) | Work::Wait(_) => unreachable!("these are the queues' own"),
         }
+    }
+
+    /// Whether a GPU would take it.
+    fn fits(&self, launch: &Launch) {
+        assert!(launch.shared_bytes <= self.properties.shared_bytes, "{launch:?}: too much shared memory");
+        let [x, y, z] = launch.grid;
+        let sides = x > 0 && (1..=65535).contains(&y) && (1..=65535).contains(&z);
+        assert!(sides && launch.threads <= 1024, "{launch:?}: no such grid");
+        assert!(launch.args.words.len() * 8 <= 4096, "{}: more arguments than every driver takes", launch.kernel);
     }
 
     /// Calls a kernel.
@@ -250,12 +270,27 @@ impl Driver for Host {
     }
 
     fn launch(&self, launch: &Launch) -> Result<(), Failure> {
-        assert!(launch.shared_bytes <= self.properties.shared_bytes, "{launch:?}: too much shared memory");
-        let [x, y, z] = launch.grid;
-        let sides = x > 0 && (1..=65535).contains(&y) && (1..=65535).contains(&z);
-        assert!(sides && launch.threads <= 1024, "{launch:?}: no such grid");
-        assert!(launch.args.words.len() * 8 <= 4096, "{}: more arguments than every driver takes", launch.kernel);
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.fits(launch);
         self.ask(Queue::Compute, Work::Launch(launch.clone()))
+    }
+
+    fn graph(&self, launches: &[Launch]) -> Result<u64, Failure> {
+        launches.iter().for_each(|launch| self.fits(launch));
+        let mut graphs = self.graphs.lock().unwrap();
+        let number = graphs.keys().max().map_or(1, |last| last + 1);
+        graphs.insert(number, launches.to_vec());
+        Ok(number)
+    }
+
+    fn replay(&self, graph: u64) -> Result<(), Failure> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let launches = self.graphs.lock().unwrap()[&graph].clone();
+        launches.into_iter().try_for_each(|launch| self.ask(Queue::Compute, Work::Launch(launch)))
+    }
+
+    fn discard(&self, graph: u64) {
+        self.graphs.lock().unwrap().remove(&graph).expect("a graph is given up once");
     }
 
     fn copy(&self, to: u64, from: u64, words: usize) -> Result<(), Failure> {

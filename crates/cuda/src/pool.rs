@@ -2,11 +2,13 @@
 //!
 //! Rows of the GPU's memory are used by the compute queue only, so one may be handed out again as soon as its last use has
 //! been asked for: no mark, no wait. Rows of the host's memory are written by the host, once, when nothing runs, and kernels
-//! only read them: that is what lets [`crate::stage`] copy them at any time. Rows of a length share a list.
+//! only read them: that is what lets [`crate::stage`] copy them at any time. Rows of a length share a list, of which the lowest
+//! address goes out first: what a value gets depends on which rows are held, not on the order in which others were given
+//! back, so a loop comes back to the same addresses.
 
 use crate::driver::{Driver, Failure, Place};
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -58,7 +60,7 @@ impl Drop for Row {
     fn drop(&mut self) {
         if self.at != 0 {
             self.pool.live.fetch_sub(self.pool.bytes(self.words), Ordering::Relaxed);
-            self.pool.free().entry((self.words, self.place)).or_default().push(self.at);
+            self.pool.free().entry((self.words, self.place)).or_default().insert(self.at);
         }
     }
 }
@@ -78,7 +80,7 @@ pub struct Memory {
     pub copied_bytes: u64,
 }
 
-type Free = HashMap<(usize, Place), Vec<u64>>;
+type Free = HashMap<(usize, Place), BTreeSet<u64>>;
 
 /// Memory taken at once: so many rows of so many words.
 #[derive(Clone, Copy)]
@@ -146,7 +148,7 @@ impl Pool {
     /// A row of unknown words.
     pub(crate) fn take(self: &Arc<Self>, words: usize, place: Place) -> Result<Arc<Row>, Failure> {
         let words = words.next_multiple_of(2); // addresses are multiples of 16
-        let found = self.free().get_mut(&(words, place)).and_then(Vec::pop);
+        let found = self.free().get_mut(&(words, place)).and_then(BTreeSet::pop_first);
         let at = match found {
             Some(at) => at,
             None => self.piece(words, place)?,

@@ -1,8 +1,9 @@
 //! This device on the host: its own code and its own kernels, without a GPU; and on one, where there is one.
 
 mod queues;
+mod replay;
 
-use crate::{Cuda, KeyRoom, host::Host, launch::SOURCES, nvrtc};
+use crate::{Cuda, KeyRoom, Replay, host::Host, launch::SOURCES, nvrtc};
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
     Basis, Checked, Device, Domain, Fault, HostRead, Lockstep, Ring, RingSpec, Role, Shape,
@@ -21,7 +22,7 @@ use std::sync::Arc;
 const MEMORY: u64 = 4 << 30;
 
 fn host(memory_bytes: u64) -> Option<Cuda> {
-    Some(Cuda::on(Arc::new(Host::new(memory_bytes)?), KeyRoom::unplanned(memory_bytes)))
+    Some(Cuda::on(Arc::new(Host::new(memory_bytes)?), KeyRoom::unplanned(memory_bytes), Replay::Steady))
 }
 
 fn beside_the_cpu(tested: Option<Cuda>) -> Option<Lockstep<Cpu, Cuda>> {

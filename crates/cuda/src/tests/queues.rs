@@ -2,7 +2,7 @@
 
 use super::{MEMORY, programs_agree, random, ring};
 use crate::{
-    Cuda, KeyRoom,
+    Cuda, KeyRoom, Replay,
     driver::Queue,
     host::Host,
     turns::Order::{self, AsAsked, CopyEarly, CopyLate, Random},
@@ -24,7 +24,7 @@ const KEY: u64 = 2 * 2 * 7 * ROW;
 /// A device that holds no key, with an area of so many bytes.
 fn far(host: Host, staging_bytes: u64) -> (Cuda, Arc<Host>) {
     let host = Arc::new(host);
-    (Cuda::on(host.clone(), KeyRoom { resident_bytes: 0, staging_bytes }), host)
+    (Cuda::on(host.clone(), KeyRoom { resident_bytes: 0, staging_bytes }, Replay::Steady), host)
 }
 
 fn ordered(order: Order, staging_bytes: u64) -> Option<Cuda> {
