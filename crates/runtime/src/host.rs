@@ -170,6 +170,15 @@ fn field(file: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use limbwise::params::{Insecure, ParamsLiteral};
+    use limbwise_apps::{
+        data::breast_cancer,
+        logreg::{
+            client::{LogregClient, Options},
+            data::{PrepareOptions, prepare},
+            encrypted::levels_needed,
+        },
+    };
 
     #[test]
     fn a_gpu_is_opened_or_says_why_not() {
@@ -183,6 +192,30 @@ mod tests {
             unknown.as_deref(),
             Some("there is no device \"abacus\": this build has \"cpu\", \"cuda\" and \"upmem\"")
         );
+    }
+
+    /// A program's values come first, then its keys; for those that do not fit, an area is set apart, within the same room.
+    #[test]
+    fn keys_beyond_a_gpus_room_leave_an_area_for_copies() {
+        let mut literal = ParamsLiteral::chain(11, 50, 45, levels_needed(3, 3), (55, 3), 5);
+        literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
+        let params = Params::new(&literal).unwrap();
+        let prepared = prepare(&breast_cancer(), &PrepareOptions::default()).unwrap();
+        let options = Options { batch_rows: 64, iterations: 3, degree: 3, interval: 8.0 };
+        let (program, _) = LogregClient::sides(&params, prepared, options).unwrap();
+        let recording = crate::record::record(&program, KeyForm::Stored).unwrap();
+        let peak = recording.session_peak_bytes;
+        let room_of = |bytes: u64| key_room(bytes.div_ceil(15) * 16, &params, &recording);
+        let Keys { keys_bytes, split } = room_of(peak).unwrap();
+        assert_eq!(split.staging_bytes, 0);
+        assert!(keys_bytes > 0 && (keys_bytes..keys_bytes + 16).contains(&split.resident_bytes));
+        let scarce = room_of(peak - keys_bytes / 2).unwrap().split;
+        assert!(scarce.staging_bytes > 0);
+        let room = scarce.resident_bytes + scarce.staging_bytes;
+        assert!((keys_bytes - keys_bytes / 2..keys_bytes).contains(&room));
+        assert!(scarce.staging_bytes <= room / 8);
+        let refused = room_of((peak - keys_bytes) / 2).err().unwrap();
+        assert!(matches!(refused, Error::Memory { needed, .. } if needed == peak - keys_bytes), "{refused}");
     }
 
     #[test]
