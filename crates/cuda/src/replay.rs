@@ -30,6 +30,8 @@ const LEAST: usize = 4;
 const ENOUGH: usize = 32;
 /// Most launches of a stretch, hence most that are held back while the GPU might have begun.
 const MOST: usize = 128;
+/// A stretch whose beginning came so often in a row without the rest is forgotten: holding back for it gains nothing.
+const MISSES: u32 = 8;
 /// Words of known stretches that are kept, 128 MiB: a bootstrapping of 10,000 launches takes a quarter.
 const KEPT_WORDS: usize = 1 << 24;
 /// Stretches that have come once, of which only a number is kept, before all are forgotten.
@@ -86,6 +88,8 @@ pub struct Launches {
 struct Sequence {
     launches: Vec<Launch>,
     graph: Option<u64>,
+    /// How often in a row its first launches came, but not all.
+    missed: u32,
     /// When it was last met, by a clock of its own.
     used: u64,
 }
@@ -124,7 +128,7 @@ impl Known {
         let clock = self.clock;
         let sequences = self.by_first.get_mut(&first)?;
         let found = some.iter().copied().find(|&i| sequences[i].launches.len() == length)?;
-        sequences[found].used = clock;
+        (sequences[found].used, sequences[found].missed) = (clock, 0);
         Some(&mut sequences[found])
     }
 
@@ -141,7 +145,7 @@ impl Known {
         }
         self.clock += 1;
         self.words += words(&launches);
-        let sequence = Sequence { launches, graph: None, used: self.clock };
+        let sequence = Sequence { launches, graph: None, missed: 0, used: self.clock };
         self.by_first.entry(prints[0]).or_default().push(sequence);
         let mut graphs = Vec::new();
         while self.words > self.room {
@@ -151,6 +155,14 @@ impl Known {
             graphs.extend(self.forget(first, &[i]));
         }
         graphs
+    }
+
+    /// Some of the sequences with this first launch did not come: those that have not for long are forgotten. Their graphs.
+    fn missed(&mut self, first: u64, places: &[usize]) -> Vec<u64> {
+        let Some(sequences) = self.by_first.get_mut(&first) else { return Vec::new() };
+        places.iter().for_each(|&i| sequences[i].missed += 1);
+        let gone: Vec<usize> = places.iter().copied().filter(|&i| sequences[i].missed >= MISSES).collect();
+        self.forget(first, &gone)
     }
 
     /// Forgets some of the sequences with this first launch, places in ascending order; their graphs.
@@ -203,7 +215,8 @@ impl State {
         } else if !self.matching.is_empty() {
             let going = self.known.going_on(self.first, Some(&self.matching), at, &launch);
             if going.is_empty() {
-                self.forget(driver); // it must come twice again before anything is held back for it
+                let gone = self.known.missed(self.first, &self.matching);
+                gone.into_iter().for_each(|graph| driver.discard(graph));
             }
             self.matching = going;
         }
@@ -214,11 +227,6 @@ impl State {
             self.replay(driver, &[only])?;
         }
         if self.stretch.len() == MOST { self.end(driver) } else { Ok(()) }
-    }
-
-    fn forget(&mut self, driver: &dyn Driver) {
-        let graphs = self.known.forget(self.first, &std::mem::take(&mut self.matching));
-        graphs.into_iter().for_each(|graph| driver.discard(graph));
     }
 
     /// Issues what has been held back, launch by launch.

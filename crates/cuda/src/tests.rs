@@ -1,6 +1,8 @@
 //! This device on the host: its own code and its own kernels, without a GPU; and on one, where there is one.
 
 mod queues;
+#[expect(unsafe_code, reason = "functions of a library that the test makes")]
+mod ranges;
 mod replay;
 
 use crate::{Cuda, KeyRoom, Replay, host::Host, launch::SOURCES, nvrtc};
