@@ -257,6 +257,27 @@ fn an_area_that_is_not_to_be_had_is_done_without() {
     );
 }
 
+/// Operations that may overwrite their operand take other rows for one in the host's memory.
+#[test]
+fn keys_are_not_overwritten() {
+    with_device(
+        "c++",
+        || ordered(CopyEarly, 3 * ROW),
+        |dev| {
+            let ring = ring_of(&dev);
+            let shape = Shape::eval(&ring, ring.full());
+            let changed = |role: Role| {
+                let value = || random(&dev, &shape, role, 5);
+                let mut sum = value();
+                dev.mul_acc(&mut sum, &value(), &value());
+                let many = [sum, dev.neg(value()), dev.scale_limbs(value(), &[3; 7]), dev.ntt(dev.intt(value()))];
+                many.map(|poly| dev.download(&poly).unwrap())
+            };
+            assert!(changed(FAR) == changed(Role::Temporary));
+        },
+    );
+}
+
 /// A copy that fails is a fault, told once; then nothing is left in the area that was not copied.
 #[test]
 fn a_copy_that_fails_is_a_fault() {
