@@ -12,7 +12,7 @@ pub(crate) enum Place {
     Host,
 }
 
-/// A queue of work on one GPU: what is asked of it is done in the order in which it was asked for, whatever thread asks. Two
+/// A queue of work on one GPU (a CUDA stream): what is asked of it is done in the order in which it was asked for, whatever thread asks. Two
 /// queues go on side by side and wait for each other at marks only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Queue {
@@ -87,7 +87,7 @@ pub(crate) trait Driver: Send + Sync {
     /// A mark behind all that has been asked of a queue.
     fn mark(&self, queue: Queue) -> Result<Mark, Failure>;
 
-    /// What is asked of a queue from now on is done when the mark is reached.
+    /// What is asked of a queue from now on is done after the mark is reached.
     fn wait_for(&self, queue: Queue, mark: Mark) -> Result<(), Failure>;
 
     /// No queue will be asked to wait for this mark any more; those that were still do.

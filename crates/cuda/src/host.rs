@@ -12,7 +12,7 @@ use std::{
     process::Command,
     sync::{
         Mutex, MutexGuard, OnceLock,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -34,6 +34,8 @@ pub(crate) struct Host {
     left: AtomicU64,
     /// A queue that waits for no mark, which it should.
     deaf: Option<Queue>,
+    /// Whether the next copy fails.
+    failing: AtomicBool,
 }
 
 struct State {
@@ -102,6 +104,7 @@ impl Host {
             graphs: Mutex::default(),
             calls: AtomicU64::new(0),
             deaf: None,
+            failing: false.into(),
         })
     }
 
@@ -115,6 +118,11 @@ impl Host {
     pub(crate) fn deaf(mut self, queue: Queue) -> Self {
         self.deaf = Some(queue);
         self
+    }
+
+    /// The next copy fails.
+    pub(crate) fn fail(&self) {
+        self.failing.store(true, Ordering::Relaxed);
     }
 
     /// Launches and copies that were done so far.
@@ -294,6 +302,9 @@ impl Driver for Host {
     }
 
     fn copy(&self, to: u64, from: u64, words: usize) -> Result<(), Failure> {
+        if self.failing.swap(false, Ordering::Relaxed) {
+            return Err(Failure::Other("the bus is cut".into()));
+        }
         self.ask(Queue::Copy, Work::Copy { to, from, words })
     }
 

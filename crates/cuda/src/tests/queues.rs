@@ -257,6 +257,74 @@ fn an_area_that_is_not_to_be_had_is_done_without() {
     );
 }
 
+/// Operations that may overwrite their operand take other rows for one in the host's memory.
+#[test]
+fn keys_are_not_overwritten() {
+    with_device(
+        "c++",
+        || ordered(CopyEarly, 3 * ROW),
+        |dev| {
+            let ring = ring_of(&dev);
+            let shape = Shape::eval(&ring, ring.full());
+            let changed = |role: Role| {
+                let value = || random(&dev, &shape, role, 5);
+                let mut sum = value();
+                dev.mul_acc(&mut sum, &value(), &value());
+                let many = [sum, dev.neg(value()), dev.scale_limbs(value(), &[3; 7]), dev.ntt(dev.intt(value()))];
+                many.map(|poly| dev.download(&poly).unwrap())
+            };
+            assert!(changed(FAR) == changed(Role::Temporary));
+        },
+    );
+}
+
+/// A copy that fails is a fault, told once; then nothing is left in the area that was not copied.
+#[test]
+fn a_copy_that_fails_is_a_fault() {
+    with_device(
+        "c++",
+        || Some(far(Host::new(MEMORY)?.order(CopyLate), 2 * KEY)),
+        |(dev, host)| {
+            let ring = ring_of(&dev);
+            let c = ciphertext(&dev, &ring, 1);
+            let [near, key] = [Role::Temporary, FAR].map(|role| key(&dev, &ring, role, 1));
+            let switched = |key: &GadgetKey<_>| dev.key_switch(&c, key).map(|half| dev.download(&half));
+            let want = switched(&near);
+            assert!(want.iter().all(Result::is_ok));
+            host.fail();
+            let gone = dev.key_switch(&c, &key);
+            let fault = dev.sync().unwrap_err().to_string();
+            assert_eq!(fault, "cuda (kernels on the host) failed: the bus is cut");
+            assert_eq!(dev.sync(), Ok(()));
+            drop(gone);
+            assert!(switched(&key) == want);
+            host.fail();
+            let told = dev.key_switch(&dev.add(&c, &c), &near).map(|half| dev.download(&half).is_ok());
+            assert_eq!(told, [true, true], "nothing is copied for keys of the GPU");
+            drop(key);
+            let again = self::key(&dev, &ring, FAR, 1);
+            assert!(switched(&again)[0].is_err());
+            assert!(switched(&again) == want);
+        },
+    );
+}
+
+/// Threads that use different keys take turns.
+#[test]
+fn threads_share_the_area() {
+    with_device(
+        "c++",
+        || ordered(Random(6), KEY + 3 * ROW),
+        |dev| {
+            let want = switches(&dev, Role::Temporary);
+            std::thread::scope(|threads| {
+                let all: Vec<_> = (0..3).map(|_| threads.spawn(|| switches(&dev, FAR))).collect();
+                assert!(all.into_iter().all(|thread| thread.join().expect("it ends") == want));
+            });
+        },
+    );
+}
+
 /// A plan's room: all for keys that fit; else two of the largest key are staged, if that is no more than an eighth.
 #[test]
 fn a_room_is_split() {
