@@ -1,6 +1,5 @@
 // Element-wise operations on rows: one thread two words (16 bytes), blockIdx.x along the row, blockIdx.y the row.
 // Ranges: [0, q) -> [0, q), q the prime of the row. An output may be one of the inputs.
-struct alignas(16) Pair { u64 x, y; };
 
 #define EACH_PAIR(i) \
   EACH_THREAD(t) if (const u32 i = blockIdx.x * blockDim.x + t; 2 * i < n)
