@@ -1,6 +1,5 @@
 // Element-wise operations on rows: one thread two words (16 bytes), blockIdx.x along the row, blockIdx.y the row.
 // Ranges: [0, q) -> [0, q), q the prime of the row. An output may be one of the inputs.
-struct alignas(16) Pair { u64 x, y; };
 
 #define EACH_PAIR(i) \
   EACH_THREAD(t) if (const u32 i = blockIdx.x * blockDim.x + t; 2 * i < n)
@@ -9,6 +8,11 @@ DEVICE void put(u64* a, u32 i, Pair p) { reinterpret_cast<Pair*>(a)[i] = p; }
 
 KERNEL lw_copy(const Rows out, const Rows a, u32 n) {
   EACH_PAIR(i) { put(out.at[blockIdx.y], i, pair_of(a.at[blockIdx.y], i)); }
+}
+
+// Words that come as arguments, one thread each.
+KERNEL lw_words(u64* out, const Words words, u32 count) {
+  EACH_THREAD(t) if (const u32 i = blockIdx.x * blockDim.x + t; i < count) out[i] = words.at[i];
 }
 
 KERNEL lw_zeros(const Rows out, u32 n) {

@@ -1,8 +1,7 @@
 // Arithmetic modulo one word-sized prime, as limbwise-math defines it, and what kernels are given.
 //
-// Two classes of primes, told apart once a block: up to 31 bits with 32-bit products, all others (up to 61 bits) with
-// 64-bit ones. Rows hold 64-bit words for both, canonical residues wherever a kernel ends (but for the two halves of a
-// transform, which say so).
+// Rows hold 64-bit words for all primes (20 to 61 bits), canonical residues wherever a kernel ends (but for the two halves of
+// a transform, which say so). Transforms tell three classes of primes apart: fields.cuh.
 
 // Rows of a launch, by value: four operands of them and their primes fit the 4 KB that parameters may take on any driver.
 static const u32 ROWS = 96;
@@ -16,13 +15,16 @@ struct Words { u64 at[ROWS]; };
 struct Modulus { u64 q, high, low; };
 // w and floor(w 2^64 / q), for multiplication by a constant.
 struct Shoup { u64 value, quotient; };
-// A prime of a ring of degree 2^log_n with its transform's tables; ntt.cuh says what they hold.
+// A prime of a ring of degree 2^log_n with 1/q rounded and its transform's tables; ntt.cuh says what they hold.
 struct Prime {
   Modulus m;
+  double inverse;
   const Shoup *roots, *inverse_roots, *cyclic, *inverse_cyclic, *low, *high, *inverse_low, *inverse_high;
 };
 // A double word.
 struct Wide { u64 high, low; };
+// Two words that are read together.
+struct alignas(16) Pair { u64 x, y; };
 
 DEVICE u64 min_of(u64 a, u64 b) { return a < b ? a : b; }
 DEVICE u32 min_of32(u32 a, u32 b) { return a < b ? a : b; }
