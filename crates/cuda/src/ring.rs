@@ -78,7 +78,7 @@ pub(crate) fn prime_tables(q: Modulus, log_n: u32) -> (Vec<u64>, [usize; 8]) {
     let cyclic = |i: u64| i.checked_ilog2().map_or(0, |m| reversed(i - (1 << m), m) * (n >> m));
     let powers = 1u64 << CYCLIC;
     let lows = move |c: u64, k: u64| k * (1 + 2 * reversed(c, high));
-    let highs = move |k: u64, d: u64| k * reversed(d, low) << (high + 1);
+    let highs = move |k: u64, d: u64| (k * reversed(d, low)) << (high + 1);
     let mut words = Vec::new();
     let mut starts = Vec::new();
     // ψ^e for the exponents of a table, times a factor.
