@@ -32,8 +32,8 @@ impl Floor {
     /// 2^50, else 32-bit multiply-adds: three to 31 bits, and three 64-bit products above, of which one is the high half.
     fn butterflies(bits: u32, count: f64) -> Self {
         match bits {
-            ..=31 => Self { products: 3.0 * count, ..Self::default() },
-            ..=50 => Self { fp64: 8.0 * count, ..Self::default() },
+            0..=31 => Self { products: 3.0 * count, ..Self::default() },
+            32..=50 => Self { fp64: 8.0 * count, ..Self::default() },
             _ => Self { products: 10.0 * count, ..Self::default() },
         }
     }
