@@ -119,7 +119,7 @@ pub fn run<D: HostRead, M: Modular>(
     let secret = SecretKey::generate(params.rlwe(), &seed("bgv secret key")?);
     let generator = KeyGenerator::from_seed(dev, params.rlwe(), &secret, seed("bgv public keys")?);
     let wanted_keys = KeyPlan { required: recording.required.clone(), form: KeyForm::Stored };
-    let keys = generator.key_set(&wanted_keys, |_| ());
+    let keys = generator.key_set(&wanted_keys, |_| ())?;
     let public = (program.encryption() == Encryption::Public).then(|| generator.public_key());
     drop(generator);
     clock.step(ENCRYPT_STEP, 0, messages.len());

@@ -141,9 +141,9 @@ fn keys(
     let client = ClientKey::from_seed(program.params().tfhe(), seeds.seed("tfhe key")?);
     let server = ServerKey::new(dev, &client.bootstrap_keys(dev));
     let secret = SecretKey::generate(ckks, &seeds.seed("secret key")?);
-    let generator = KeyGenerator::from_seed(dev, ckks, &secret, seeds.seed("keys")?).with_lwe(&client);
+    let generator = KeyGenerator::from_seed(dev, ckks, &secret, seeds.seed("keys")?).with_lwe(&client)?;
     let public = generator.public_key();
-    let set = generator.key_set(&recording.keys, |done| clock.step(KEY_STEP, done + 1, total));
+    let set = generator.key_set(&recording.keys, |done| clock.step(KEY_STEP, done + 1, total))?;
     Ok(Keys { client, secret, public, server, set })
 }
 
