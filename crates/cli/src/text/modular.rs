@@ -10,10 +10,7 @@ use limbwise_runtime::modular::ModularPlan;
 
 /// A compact table.
 pub(crate) fn plan(plan: &ModularPlan) -> String {
-    let mut text = format!(
-        "plan of {} with {} on {} ({}, {} threads)\n",
-        plan.workload, plan.preset, plan.device, plan.isa, plan.threads
-    );
+    let mut text = table::heading(&plan.head);
     text += &security_line(&plan.security);
     let [chain, special] = plan.limbs;
     text += &line(
@@ -43,7 +40,7 @@ pub(crate) fn run(report: &limbwise_runtime::modular::ModularReport) -> String {
     if let Some(reason) = &report.insecure_reason {
         text += &line("INSECURE", reason);
     }
-    text += &line("security", &format!("{} bits ({})", report.security_bits, report.security_standard));
+    text += &line("security", &format!("{} bits ({})", report.head.security_bits, report.security_standard));
     let (right, all) = (report.compared - report.wrong, report.compared);
     let what = match report.checked {
         Checked::Integers => "integers as the clear twin's",

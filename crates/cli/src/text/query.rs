@@ -1,6 +1,10 @@
 //! Texts of questions to encrypted tables.
 
-use super::{params::security_line, table::line, units};
+use super::{
+    params::security_line,
+    table::{self, line},
+    units,
+};
 use limbwise_runtime::query::QueryPlan;
 use serde_json::Value;
 
@@ -20,10 +24,7 @@ fn columns(details: &Value) -> String {
 /// A compact table.
 pub(crate) fn plan(plan: &QueryPlan) -> String {
     let QueryPlan { lwe, ring, failure, counts, precision, details, .. } = plan;
-    let mut text = format!(
-        "plan of {} with {} on {} ({}, {} threads)\n",
-        plan.workload, plan.preset, plan.device, plan.isa, plan.threads
-    );
+    let mut text = table::heading(&plan.head);
     text += &security_line(&plan.security);
     let (rows, filter) = (&details["rows"], &details["filter"]);
     text += &line("query", details["sql"].as_str().unwrap_or_default());
