@@ -38,7 +38,7 @@ pub(crate) fn plan(plan: &LogicPlan) -> String {
     text += &units::device_memory(plan.device_memory);
     let [limbs, products] = [counts.transformed_limbs, counts.products()].map(units::count);
     text += &line("counts", &format!("{limbs} limbs transformed, {products} modular products"));
-    text + &line("seconds", &units::evaluation(&plan.device, plan.seconds_predicted))
+    text + &line("seconds", &units::evaluation(&plan.head.device, plan.seconds_predicted))
 }
 
 /// Results first, then every measurement beside its prediction.

@@ -64,7 +64,7 @@ pub(crate) fn render(plan: &Plan) -> String {
             units::count(counts.products())
         ),
     );
-    text += &line("seconds", &units::evaluation(&plan.device, plan.seconds_predicted));
+    text += &line("seconds", &units::evaluation(&plan.head.device, plan.seconds_predicted));
     if !plan.choices.is_empty() {
         text += &choices(&plan.choices);
     }
