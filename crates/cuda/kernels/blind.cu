@@ -76,8 +76,9 @@ DEVICE void rotate(const Rotation& r, const Prime& p, const Field& field) {
           const u32 part = row >= r.levels, level = part ? row - r.levels : row;
           const u64 there = acc[padded(part << r.log_n) + padded(from & (n - 1))];
           const u64 own = acc[padded(part << r.log_n | i) + padded(d)];
-          const u64 moved = from < n ? there : neg_mod(there, q);
-          const u64 shifted = add_mod(sub_mod(moved, own, q), r.digits.shift, q);
+          // `there` with its sign, less `own`, and what makes a digit of it: between 0 and 4q.
+          const u64 sign = 0 - u64(from >> r.log_n), sum = (there ^ sign) - sign + (r.digits.shift + 2 * q) - own;
+          const u64 lower = min_of(sum, sum - 2 * q), shifted = min_of(lower, lower - q);
           return field.digit(shifted >> (r.bits - (level + 1) * r.base_log) & r.digits.mask, r.digits.half);
         },
         [&](u32 first, u32 d, Word x) { tile_word(first, d) = field.hold(x, FORWARD); });

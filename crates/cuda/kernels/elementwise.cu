@@ -75,16 +75,6 @@ KERNEL lw_divide(const Rows out, const Rows a, const Rows b, const Words c, cons
   }
 }
 
-// Sums of products are kept whole in a double word and reduced every 32 terms: 32 (2^61)^2 + 2^61 < 2^128.
-struct Sum {
-  Wide s;
-  u32 held;
-  MEMBER void add(u64 a, u64 b, const Modulus& m) {
-    if (held == 32) s = {0, reduce_wide(s, m)}, held = 0;
-    s = add_wide(s, mul_wide(a, b)), ++held;
-  }
-};
-
 // out_r = (onto: out_r +) sum over t of a_{r terms + t} b_{r terms + t}.
 KERNEL lw_inner(const Rows out, const Rows a, const Rows b, const Small primes, const Prime* table, u32 n, u32 terms,
                 u32 onto) {

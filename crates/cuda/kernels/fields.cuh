@@ -78,9 +78,9 @@ struct NarrowField {
 // Nearest integer. x + MAGIC for |x| <= 2^51 lies in [2^52, 2^53], where doubles are the integers: fma(x, y, MAGIC) - MAGIC is
 //   the integer k nearest to x y, rounded once.
 // Products x w, |w| <= q / 2 (a table's w is centred) and b <= 256, so that |x w / q| <= 2q < 2^51. h = rn(x w), and
-//   l = x w - h is a double, as that of any product that does not underflow. The table's w/q is off by 2^-53 at most, so
-//   k = nearest(x (w/q)) is within 1/2 + |x| 2^-53 <= 1/2 + (b/64) 2^-3 of x w / q, and x w - k q within (33 + b / 8) q / 64
-//   of 0. h - k q is that less l, an integer below 2^52: the fma that gives it does not round, nor does adding l.
+//   l = x w - h is a double, as that of any product that does not underflow. The table's w/q, below 1/2 and rounded once, is
+//   off by 2^-55 at most, so k = nearest(x (w/q)) is within 1/2 + |x| 2^-55 <= 1/2 + (b/64) 2^-5 of x w / q, and x w - k q
+//   within (33 + b / 32) q / 64 of 0. h - k q is that less l, an integer below 2^52: the fma that gives it does not round, nor does adding l.
 // Products x y of two words, b b' <= 128 64, so that |x y| <= 2 q^2. k = nearest(h rn(1/q)): |h| 2^-52 / q more from the
 //   quotient than 1/2, at most (b b' / 64^2) 2^-2: within (33 + b b' / 256) q / 64. The rest as above.
 // tame. k = nearest(x rn(1/q)) is within 1/2 + 2^-40 of x / q, so the rest within 33 q / 64; it is an integer: exact.
@@ -117,7 +117,7 @@ struct FloatField {
   MEMBER Word mul(Word any, Shoup w) const {
     const Word x = within(any, 256);
     const double value = double_of(w.value), h = mul_rn(x.v, value);
-    return rest(h, fma_rn(x.v, value, -h), nearest(x.v, double_of(w.quotient)), 33 + x.b / 8);
+    return rest(h, fma_rn(x.v, value, -h), nearest(x.v, double_of(w.quotient)), 33 + x.b / 32);
   }
   MEMBER Word product(Word x, Word y) const {
     CLAIM(x.b * y.b <= 128 * 64)
@@ -140,10 +140,11 @@ struct FloatField {
   }
   MEMBER Word factor(Word x) const { return within(x, 128); }
   MEMBER void add_product(Total& sum, Word x, u64 y, u32 term) const {
-    if (term % 4 == 0) sum = tame(word(sum.v, 300));  // four products of 65 and the rest of 33 before
-    sum = claim(add(word(sum.v, 228), product(x, open(y))), 300);
+    // At most four products of 65 follow the rest, of 33, of those before.
+    if (term % 4 == 3) sum = tame(word(sum.v, 293));
+    sum = word(add(word(sum.v, 228), product(x, open(y))).v, 293);
   }
-  MEMBER Word total(const Total& sum) const { return tame(word(sum.v, 300)); }
+  MEMBER Word total(const Total& sum) const { return tame(word(sum.v, 293)); }
   MEMBER u64 divided(u64 a, Word x, u64 c) const {
     return canonical(product(tame(sub(open(a), within(x, 256))), open(c)));
   }

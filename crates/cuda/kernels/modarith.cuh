@@ -63,6 +63,18 @@ DEVICE u64 reduce_wide(Wide x, const Modulus& m) {
   r = min_of(r, r - m.q);
   return min_of(r, r - m.q);
 }
+// A reduction with a quotient of one word: of x below 2^62 q. With b the bits of q, x / q is floor(x / 2^(b-2)) times
+// floor(2^(b+62) / q) over 2^64, less 1/2 for the first floor, 1 for the second and 1 for the last: the rest is below 4q.
+struct Short { u32 shift; u64 ratio; };
+DEVICE Short short_of(const Modulus& m) {
+  const u32 bits = bits_in(m.q);
+  return {bits - 2, shift_wide({m.high, m.low}, 66 - bits).low};
+}
+DEVICE u64 reduce_short(Wide x, const Modulus& m, Short s) {
+  u64 r = x.low - mul_high(shift_wide(x, s.shift).low, s.ratio) * m.q;
+  r = min_of(r, r - 2 * m.q);
+  return min_of(r, r - m.q);
+}
 // [0, q) x [0, q) -> [0, q).
 DEVICE u64 mul_mod(u64 a, u64 b, const Modulus& m) {
   return is_narrow(m) ? reduce(u64(u32(a)) * u32(b), m) : reduce_wide(mul_wide(a, b), m);
@@ -71,6 +83,15 @@ DEVICE u64 mul_mod(u64 a, u64 b, const Modulus& m) {
 DEVICE u64 mul_add_mod(u64 a, u64 b, u64 c, const Modulus& m) {
   return is_narrow(m) ? reduce(u64(u32(a)) * u32(b) + c, m) : reduce_wide(add_wide(mul_wide(a, b), {0, c}), m);
 }
+// Sums of products are kept whole in a double word and reduced every 32 terms: 32 (2^61)^2 + 2^61 < 2^128.
+struct Sum {
+  Wide s;
+  u32 held;
+  MEMBER void add(u64 a, u64 b, const Modulus& m) {
+    if (held == 32) s = {0, reduce_wide(s, m)}, held = 0;
+    s = add_wide(s, mul_wide(a, b)), ++held;
+  }
+};
 // Any word -> [0, 2q).
 DEVICE u64 mul_shoup_lazy(u64 a, Shoup w, u64 q) { return a * w.value - mul_high(a, w.quotient) * q; }
 // Any word -> [0, q).

@@ -40,6 +40,7 @@ DEVICE double mul_rn(double a, double b) { return a * b; }
 DEVICE double fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
 DEVICE u64 mul_high(u64 a, u64 b) { return u64((unsigned __int128)a * b >> 64); }
 DEVICE u32 mul_high32(u32 a, u32 b) { return u32(u64(a) * b >> 32); }
+DEVICE u32 bits_in(u64 x) { return 64 - __builtin_clzll(x); }
 DEVICE u32 reverse32(u32 x) {
   x = (x & 0x55555555) << 1 | (x >> 1 & 0x55555555);
   x = (x & 0x33333333) << 2 | (x >> 2 & 0x33333333);
@@ -64,5 +65,6 @@ DEVICE double mul_rn(double a, double b) { return __dmul_rn(a, b); }
 DEVICE double fma_rn(double a, double b, double c) { return __fma_rn(a, b, c); }
 DEVICE u64 mul_high(u64 a, u64 b) { return __umul64hi(a, b); }
 DEVICE u32 mul_high32(u32 a, u32 b) { return __umulhi(a, b); }
+DEVICE u32 bits_in(u64 x) { return 64 - __clzll(i64(x)); }
 DEVICE u32 reverse32(u32 x) { return __brev(x); }
 #endif

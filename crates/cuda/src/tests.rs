@@ -257,15 +257,38 @@ fn a_steady_loop_does_not_allocate() {
     );
 }
 
-/// Every kernel becomes machine code for a Hopper GPU, without a stack and without spills.
+/// Most registers of a kernel for which docs/cuda.md says how many blocks fit a multiprocessor.
+const REGISTERS: [(&str, u32); 5] = [
+    ("lw_ntt_columns", 80),
+    ("lw_intt_columns", 80),
+    ("lw_ntt_blocks", 128),
+    ("lw_intt_blocks", 128),
+    ("lw_blind_rotate", 80),
+];
+
+/// The registers of a kernel by the compiler's messages.
+fn registers(log: &str, kernel: &str) -> Option<u32> {
+    let (_, after) = log.split_once(&format!("entry function '{kernel}'"))?;
+    let (_, used) = after.split_once("Used ")?;
+    used.split(' ').next()?.parse().ok()
+}
+
+/// Every kernel becomes machine code for a Hopper GPU, without a stack and without spills, in the registers it may have.
 #[test]
 fn every_kernel_compiles_for_hopper() {
     with_device(
         "nvrtc",
         || nvrtc::Nvrtc::find().ok(),
         |nvrtc| {
+            let mut bounded = 0;
             for (file, source) in nvrtc::SOURCES {
                 let compiled = nvrtc.compile(file, source, "sm_90").unwrap();
+                for (kernel, most) in REGISTERS {
+                    if let Some(used) = registers(&compiled.log, kernel) {
+                        assert!(used <= most, "{kernel} has {used} registers");
+                        bounded += 1;
+                    }
+                }
                 assert!(compiled.cubin.starts_with(b"\x7fELF"), "{file} gives no machine code");
                 let frames: Vec<&str> =
                     compiled.log.lines().filter(|line| line.contains("bytes stack frame")).collect();
@@ -279,6 +302,7 @@ fn every_kernel_compiles_for_hopper() {
                     compiled.log
                 );
             }
+            assert_eq!(bounded, REGISTERS.len());
             let refused =
                 nvrtc.compile("bad.cu", "KERNEL lw_bad(u64* out) { out = 1; }", "sm_90").unwrap_err().to_string();
             assert!(refused.starts_with("NVRTC refuses bad.cu for sm_90: bad.cu("), "{refused}");
