@@ -38,6 +38,29 @@ conformance_suite!(
     Reach { log_n: 13, rotations: 8, ..Reach::default() }
 );
 
+conformance_suite!(gpu_streamed_keys, "cuda", || on_a_gpu(1 << 20).map(Checked));
+
+/// A GPU, where there is one, that holds no key.
+fn on_a_gpu(staging_bytes: u64) -> Option<Cuda> {
+    Cuda::builder().key_bytes(0).staging_bytes(staging_bytes).open().ok()
+}
+
+#[test]
+fn every_area_agrees_on_a_gpu() {
+    with_device(
+        "cuda",
+        || on_a_gpu(0),
+        |dev| {
+            let want = switches(&dev, Role::Temporary);
+            for staging_bytes in [0, 3 * ROW, KEY - ROW, KEY, 2 * KEY, 4 * KEY] {
+                dev.limit_keys(KeyRoom { resident_bytes: 0, staging_bytes });
+                (0..20).for_each(|_| assert!(switches(&dev, FAR) == want, "{staging_bytes} bytes"));
+                assert_eq!(dev.memory().staging_bytes, staging_bytes);
+            }
+        },
+    );
+}
+
 /// Areas from next to nothing to more than all keys.
 #[test]
 fn arbitrary_programs_agree_in_any_order() {
