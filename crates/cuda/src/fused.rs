@@ -6,6 +6,7 @@ use crate::{
     launch::{Args, ROWS, Shape as Blocks, small},
     lwe::CudaLwe,
     pool::Row,
+    ring::LOG_TILE,
     transform::{Division, digit_words},
 };
 use limbwise_device::{
@@ -17,9 +18,6 @@ use std::sync::Arc;
 
 /// Weights of one limb that are extended at a time.
 const EXTENDED: usize = 8;
-
-/// Largest ring (log₂) that a block transforms alone, in one pass.
-const ONE_BLOCK: u32 = 12;
 
 impl Cuda {
     /// [`composites::mod_up`]: the rows of all digits are transformed together.
@@ -121,7 +119,7 @@ impl Cuda {
         out
     }
 
-    /// [`composites::blind_rotate`] in one launch, where shared memory holds a ciphertext and the sums of its next step.
+    /// [`composites::blind_rotate`] in one launch, of two polynomials that shared memory holds with the digits of a step.
     pub(crate) fn fused_blind_rotate(
         &self,
         test: &CudaPoly,
@@ -130,8 +128,8 @@ impl Cuda {
     ) -> Vec<CudaPoly> {
         let (ring, parts, steps) = (&test.shape.ring, key.components(), exponents.shape.dimension);
         let batch = test.shape.batch.max(exponents.shape.batch);
-        let blocks = Blocks::rotations(ring.n(), batch, parts);
-        if ring.log_n() > ONE_BLOCK || blocks.shared_bytes() > self.properties().shared_bytes {
+        let blocks = Blocks::rotations(ring.n(), batch, key.gadget.len());
+        if parts != 2 || ring.log_n() > LOG_TILE || blocks.shared_bytes() > self.properties().shared_bytes {
             return composites::blind_rotate(self, test, exponents, key);
         }
         let _region = self.region("blind_rotate", 0);
@@ -148,9 +146,9 @@ impl Cuda {
             let mut rotation = vec![at(0), exponents.words.at(), at(key_rows), at(key_rows + batch * parts)];
             rotation.extend([
                 both(exponents.shape.batch, test.shape.batch),
-                both(steps, parts),
-                both(key.gadget.len(), key.gadget.base_log as usize),
-                both((64 - (q - 1).leading_zeros()) as usize, ring.log_n() as usize),
+                both(steps, key.gadget.len()),
+                both(key.gadget.base_log as usize, (64 - (q - 1).leading_zeros()) as usize),
+                both(ring.log_n() as usize, 0),
             ]);
             rotation.extend(digit_words(key.gadget, q));
             let mut args = Args::default().structure(&rotation).pointer(&self.tables(ring).primes).int(small(prime));

@@ -1,6 +1,9 @@
 //! Launches: which kernel on what grid, and its arguments in the form that the driver takes. Block sizes are decided here.
 
-use crate::pool::{Far, Row};
+use crate::{
+    pool::{Far, Row},
+    ring::LOG_TILE,
+};
 use std::sync::Arc;
 
 /// Rows of an operand that one launch takes (`ROWS` in `modarith.cuh`).
@@ -98,10 +101,11 @@ impl Shape {
         Self::threads(words / 2, rows)
     }
 
-    /// A tile of 2^log_words words a block.
-    pub(crate) fn tiles(log_n: u32, log_words: u32, rows: usize) -> Self {
-        let shared_bytes = bytes(padded(1 << log_words));
-        Self { grid: [1 << (log_n - log_words), small(rows), 1], threads: THREADS, shared_bytes }
+    /// A tile of a transform a block: a step of four stages takes 16 words a thread.
+    pub(crate) fn tiles(log_n: u32, rows: usize) -> Self {
+        let words = 1 << log_n.min(LOG_TILE);
+        let grid = [1 << (log_n - log_n.min(LOG_TILE)), small(rows), 1];
+        Self { grid, threads: small(words / 16), shared_bytes: bytes(padded(words)) }
     }
 
     /// An entry a block, with two words of shared memory a thread.
@@ -117,9 +121,9 @@ impl Shape {
         Self { grid, threads: small(threads), shared_bytes: bytes(sources * threads) }
     }
 
-    /// Blind rotations of so many ciphertexts of `parts` polynomials: eight words a thread, as a step of a transform takes.
-    pub(crate) fn rotations(n: usize, entries: usize, parts: usize) -> Self {
-        let shared_bytes = bytes((2 * parts + 1) * padded(n));
+    /// Blind rotations of so many ciphertexts of two polynomials, in digits of so many levels: eight words of one a thread.
+    pub(crate) fn rotations(n: usize, entries: usize, levels: usize) -> Self {
+        let shared_bytes = bytes((2 * levels + 2) * padded(n));
         Self { grid: [small(entries), 1, 1], threads: small(n / 8), shared_bytes }
     }
 

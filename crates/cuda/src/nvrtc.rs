@@ -12,9 +12,10 @@ use std::{
 };
 
 /// What every kernel file begins with.
-const PREFACE: [&str; 3] = [
+const PREFACE: [&str; 4] = [
     include_str!("../kernels/platform.cuh"),
     include_str!("../kernels/modarith.cuh"),
+    include_str!("../kernels/fields.cuh"),
     include_str!("../kernels/ntt.cuh"),
 ];
 
@@ -232,7 +233,8 @@ fn source_of(kernels: &str) -> String {
 }
 
 fn options(arch: &str) -> Vec<String> {
-    let options = ["--std=c++17", "--ptxas-options=-v", "-diag-suppress=177"]; // 177: a helper that a file does not use
+    // Lambdas are for the GPU too. 177: a helper that a file does not use.
+    let options = ["--std=c++17", "--ptxas-options=-v", "-default-device", "-diag-suppress=177"];
     [format!("--gpu-architecture={arch}")].into_iter().chain(options.map(String::from)).collect()
 }
 

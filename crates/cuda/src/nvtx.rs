@@ -40,7 +40,7 @@ type Places = [AtomicPtr<c_void>; MOST];
 static CORE_PLACES: Places = [const { AtomicPtr::new(ptr::null_mut()) }; MOST];
 static OTHER_PLACES: Places = [const { AtomicPtr::new(ptr::null_mut()) }; MOST];
 
-/// A table: a pointer to the place of each function, none for the first and behind the last.
+/// A table: a pointer to the place of each function, none for number 0.
 type Table = [Option<&'static AtomicPtr<c_void>>; MOST + 1];
 static CORE_TABLE: Table = table(&CORE_PLACES);
 static OTHER_TABLE: Table = table(&OTHER_PLACES);

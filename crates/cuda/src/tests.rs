@@ -5,7 +5,13 @@ mod queues;
 mod ranges;
 mod replay;
 
-use crate::{Cuda, KeyRoom, Replay, host::Host, launch::SOURCES, nvrtc};
+use crate::{
+    Cuda, KeyRoom, Replay,
+    host::{Host, float_field},
+    launch::SOURCES,
+    nvrtc,
+    ring::factor,
+};
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
     Basis, Checked, Device, Domain, Fault, HostRead, Lockstep, Ring, RingSpec, Role, Shape,
@@ -13,6 +19,7 @@ use limbwise_device::{
     conformance_suite,
 };
 use limbwise_math::{
+    modulus::Modulus,
     ntt::NttTable,
     prime::ntt_primes_below,
     sampling::{Seed, Stream},
@@ -104,7 +111,8 @@ fn random<D: Device>(dev: &D, shape: &Shape, role: Role, label: u64) -> D::Poly 
     })
 }
 
-/// Every cut of a transform into passes and steps, in both classes of primes.
+/// Every cut of a transform into passes and steps, in all classes of primes at their upper ends; rows that are uniform, that are
+/// all 0, all q − 1, and either by turns.
 #[test]
 fn transforms_of_every_size_equal_the_reference() {
     with_device(
@@ -112,18 +120,58 @@ fn transforms_of_every_size_equal_the_reference() {
         || host(MEMORY),
         |dev| {
             for log_n in 10..=17 {
-                let ring = ring(&dev, log_n, &[31, 61]);
+                let ring = ring(&dev, log_n, &[31, 49, 50, 50, 61]);
                 let coeff = Shape::eval(&ring, ring.full()).with_domain(Domain::Coeff);
                 let a = random(&dev, &coeff, Role::Temporary, 1);
-                let words = dev.download(&a).unwrap();
-                let mut want = words.clone();
-                for (row, &q) in want.chunks_exact_mut(ring.n()).zip(ring.moduli()) {
-                    NttTable::new(q, log_n).forward(row);
+                let last = |q: Modulus| q.value() - 1;
+                let extreme = dev.upload(&coeff, Role::Temporary, &|at, row| {
+                    row.iter_mut()
+                        .zip(0..)
+                        .for_each(|(x, i)| *x = if i % (1 << at.prime) == 0 { last(at.modulus) } else { 0 });
+                });
+                for a in [a, extreme] {
+                    equal_to_the_reference(&dev, &ring, a);
                 }
-                let values = dev.ntt(a.clone());
-                assert!(dev.download(&values).unwrap() == want, "forward at 2^{log_n}");
-                assert!(dev.download(&dev.intt(values)).unwrap() == words, "inverse at 2^{log_n}");
             }
+        },
+    );
+}
+
+fn equal_to_the_reference(dev: &Cuda, ring: &Ring, a: crate::CudaPoly) {
+    let words = dev.download(&a).unwrap();
+    let mut want = words.clone();
+    for (row, &q) in want.chunks_exact_mut(ring.n()).zip(ring.moduli()) {
+        NttTable::new(q, ring.log_n()).forward(row);
+    }
+    let values = dev.ntt(a);
+    assert!(dev.download(&values).unwrap() == want, "forward at 2^{}", ring.log_n());
+    assert!(dev.download(&dev.intt(values)).unwrap() == words, "inverse at 2^{}", ring.log_n());
+}
+
+/// Products and butterflies in floating point beside whole numbers, within the ranges that `fields.cuh` claims: primes from the
+/// largest below 2^50 down, operands anywhere in their ranges and at their ends.
+#[test]
+fn floating_point_is_exact() {
+    let moduli: Vec<Modulus> =
+        [50, 49, 48, 40, 33].iter().map(|&b| Modulus::new(ntt_primes_below(12, b, 1, &[]).unwrap()[0])).collect();
+    let edge = || prop_oneof![4 => any::<u64>(), 1 => Just(0), 1 => Just(u64::MAX), 1 => Just(u64::MAX / 2)];
+    let scripts = (prop::sample::select(moduli), [edge(), edge()], [edge(), edge()]);
+    with_device(
+        "c++",
+        || Host::new(0),
+        |_| {
+            arbitrary(4000, &scripts, |(q, xy, wc)| {
+                let p = i128::from(q.value());
+                // A number of 64 bits as one of -4q ..= 4q, and as a residue.
+                let signed = |x: u64| ((i128::from(x) * (8 * p + 1)) >> 64) - 4 * p;
+                let residue = |x: u64| u64::try_from((i128::from(x) * p) >> 64).unwrap();
+                let ([x, y], [w, c]) = (xy.map(signed), wc.map(residue));
+                let small = [x, y].map(|x| i64::try_from(x).unwrap());
+                let got = float_field(q.value(), small, factor(q, w), c).expect("every value within its range");
+                let [w, c] = [w, c].map(i128::from);
+                let want = [x + w * y, x - w * y, x / 2 + y / 2, (x / 2 - y / 2) * w, x * c];
+                assert_eq!(got.map(i128::from), want.map(|x| x.rem_euclid(p)));
+            });
         },
     );
 }
@@ -209,15 +257,38 @@ fn a_steady_loop_does_not_allocate() {
     );
 }
 
-/// Every kernel becomes machine code for a Hopper GPU, without a stack and without spills.
+/// Most registers of a kernel for which docs/cuda.md says how many blocks fit a multiprocessor.
+const REGISTERS: [(&str, u32); 5] = [
+    ("lw_ntt_columns", 80),
+    ("lw_intt_columns", 80),
+    ("lw_ntt_blocks", 128),
+    ("lw_intt_blocks", 128),
+    ("lw_blind_rotate", 80),
+];
+
+/// The registers of a kernel by the compiler's messages.
+fn registers(log: &str, kernel: &str) -> Option<u32> {
+    let (_, after) = log.split_once(&format!("entry function '{kernel}'"))?;
+    let (_, used) = after.split_once("Used ")?;
+    used.split(' ').next()?.parse().ok()
+}
+
+/// Every kernel becomes machine code for a Hopper GPU, without a stack and without spills, in the registers it may have.
 #[test]
 fn every_kernel_compiles_for_hopper() {
     with_device(
         "nvrtc",
         || nvrtc::Nvrtc::find().ok(),
         |nvrtc| {
+            let mut bounded = 0;
             for (file, source) in nvrtc::SOURCES {
                 let compiled = nvrtc.compile(file, source, "sm_90").unwrap();
+                for (kernel, most) in REGISTERS {
+                    if let Some(used) = registers(&compiled.log, kernel) {
+                        assert!(used <= most, "{kernel} has {used} registers");
+                        bounded += 1;
+                    }
+                }
                 assert!(compiled.cubin.starts_with(b"\x7fELF"), "{file} gives no machine code");
                 let frames: Vec<&str> =
                     compiled.log.lines().filter(|line| line.contains("bytes stack frame")).collect();
@@ -231,6 +302,7 @@ fn every_kernel_compiles_for_hopper() {
                     compiled.log
                 );
             }
+            assert_eq!(bounded, REGISTERS.len());
             let refused =
                 nvrtc.compile("bad.cu", "KERNEL lw_bad(u64* out) { out = 1; }", "sm_90").unwrap_err().to_string();
             assert!(refused.starts_with("NVRTC refuses bad.cu for sm_90: bad.cu("), "{refused}");

@@ -8,6 +8,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     process::Command,
+    sync::Barrier,
 };
 
 /// The profiler's side.
@@ -69,10 +70,12 @@ fn regions_are_ranges() {
         }));
         assert!(broken.is_err());
         assert_eq!(watcher.lines(), ["0+outer", "0+inner", "0-", "0-"]);
+        let together = Barrier::new(2);
         std::thread::scope(|scope| {
             for name in ["even", "odd"] {
-                let dev = &dev;
+                let (dev, together) = (&dev, &together);
                 scope.spawn(move || {
+                    together.wait();
                     for index in 0..50 {
                         let _outer = dev.region(name, index);
                         let _inner = dev.region("inner", 0);
@@ -82,7 +85,7 @@ fn regions_are_ranges() {
         });
         let lines = watcher.lines();
         assert_eq!(lines.len(), 400);
-        for thread in ["0", "1"] {
+        for thread in ["1", "2"] {
             let own: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix(thread)).collect();
             let name = own[0].strip_prefix('+').unwrap();
             let want = (0..50).flat_map(|i| {

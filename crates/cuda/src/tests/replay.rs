@@ -462,7 +462,7 @@ fn the_driver_gets_what_was_asked_for() {
         way.launches()
     };
     let replayed = Mutex::new(0);
-    arbitrary(200, &pieces, |pieces| {
+    arbitrary(60, &pieces, |pieces| {
         assert_eq!(run(true, &pieces).replayed, 0);
         *replayed.lock().unwrap() += run(false, &pieces).replayed;
     });
