@@ -87,7 +87,7 @@ fn gpu_small_programs() {
         || Cuda::open().ok(),
         |dev| {
             let several = ring(&dev, 10, &[49, 50, 31]);
-            let script: Vec<(u8, u8, u8)> = (0..48).map(|i| (i * 37, i, i / 2)).collect();
+            let script: Vec<(u8, u8, u8)> = (0..48_u8).map(|i| (i.wrapping_mul(37), i, i / 2)).collect();
             for _ in 0..4 {
                 let _region = dev.region("again", 0);
                 random_program(&dev, &several, &script);
