@@ -91,10 +91,10 @@ impl Shape {
         Self { grid, threads: small(threads), shared_bytes: bytes(sources * threads) }
     }
 
-    /// Blind rotations of so many ciphertexts of two polynomials, in digits of so many levels: eight words of one a thread.
-    pub(crate) fn rotations(n: usize, entries: usize, levels: usize) -> Self {
-        let shared_bytes = bytes((2 * levels + 2) * padded(n));
-        Self { grid: [small(entries), 1, 1], threads: small(n / 8), shared_bytes }
+    /// Blind rotations of so many ciphertexts, each with so many polynomials in shared memory: eight words of one a thread.
+    pub(crate) fn rotations(n: usize, entries: usize, polynomials: usize) -> Self {
+        let shared_bytes = bytes(polynomials * padded(n));
+        Self { grid: [small(entries), 1, 1], threads: small((n / 8).min(256)), shared_bytes }
     }
 
     /// Bytes of shared memory of a block.
