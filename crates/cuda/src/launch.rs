@@ -9,6 +9,9 @@ pub(crate) const ROWS: usize = 96;
 pub(crate) const SOURCES: usize = 128;
 /// Targets that a block of a base conversion makes (`TARGETS` in `basis.cu`).
 const TARGETS: usize = 8;
+/// Entries that a thread of a key switch takes, and words of their masks at a time (`ENTRIES`, `CHUNK` in `lwe.cu`).
+const ENTRIES: usize = 8;
+const CHUNK: usize = 64;
 /// Threads of a block: eight words of a tile each, four blocks on a multiprocessor.
 const THREADS: u32 = 256;
 /// Most bytes of shared memory that a base conversion's block takes: four fit a multiprocessor.
@@ -64,6 +67,12 @@ impl Shape {
     pub(crate) fn many(words: usize, entries: usize) -> Self {
         let Self { grid: [blocks, ..], threads, shared_bytes } = Self::threads(words, 1);
         Self { grid: [small(entries), blocks, 1], threads, shared_bytes }
+    }
+
+    /// A thread for a word of several entries at a time, with their sums in shared memory.
+    pub(crate) fn lwe_products(words: usize, entries: usize) -> Self {
+        let shared_bytes = bytes((CHUNK + THREADS as usize) * ENTRIES);
+        Self { shared_bytes, ..Self::many(words, entries.div_ceil(ENTRIES)) }
     }
 
     /// A thread for two words.
