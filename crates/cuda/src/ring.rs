@@ -25,7 +25,7 @@ pub(crate) fn column_stages(log_n: u32) -> u32 {
 
 /// Bits of the primes that `fields.cuh` takes with 32-bit products, and of those that it takes in floating point.
 const NARROW_BITS: u32 = 31;
-const FLOAT_BITS: u32 = 50;
+pub(crate) const FLOAT_BITS: u32 = 50;
 
 /// A factor as the prime's field multiplies by it: with ⌊w·2^64 / q⌋, or the doubles of w in (−q/2, q/2) and of w/q.
 pub(crate) fn factor(q: Modulus, w: u64) -> [u64; 2] {

@@ -87,8 +87,12 @@ fn gpu_small_programs() {
         || Cuda::open().ok(),
         |dev| {
             let several = ring(&dev, 10, &[49, 50, 31]);
-            let script: Vec<(u8, u8, u8)> = (0..48).map(|i| (i * 37, i, i / 2)).collect();
-            random_program(&dev, &several, &script);
+            let script: Vec<(u8, u8, u8)> = (0..48_u8).map(|i| (i.wrapping_mul(37), i, i / 2)).collect();
+            for _ in 0..4 {
+                let _region = dev.region("again", 0);
+                random_program(&dev, &several, &script);
+            }
+            assert!(dev.launches().graphs > 0);
             random_tfhe_program(&dev, &ring(&dev, 10, &[48]), &(0..12).map(|i| (i, i)).collect::<Vec<_>>());
         },
     );
