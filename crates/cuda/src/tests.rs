@@ -14,7 +14,7 @@ use crate::{
 };
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
-    Basis, Checked, Device, Domain, Fault, HostRead, Lockstep, Ring, RingSpec, Role, Shape,
+    Basis, Checked, Device, Domain, Fault, HostRead, Lockstep, LweShape, Ring, RingSpec, Role, Shape,
     conformance::{random_program, random_tfhe_program, with_device},
     conformance_suite,
 };
@@ -188,13 +188,15 @@ fn long_operands_are_cut_into_launches() {
         "c++",
         || beside_the_cpu(host(MEMORY)),
         |dev| {
-            let ring = ring(&dev, 10, &[61; 70]);
             let from = Basis::range(0, 50);
-            let coeff = Shape::eval(&ring, from).with_domain(Domain::Coeff).with_batch(3);
             assert!(3 * from.len() > SOURCES);
-            let a = random(&dev, &coeff, Role::Temporary, 1);
-            drop(dev.basis_convert(&a, ring.full() - from));
-            drop(dev.neg(dev.ntt(a)));
+            let [ring, short] = [61, 50].map(|bits| ring(&dev, 10, &[bits; 70]));
+            for ring in [&ring, &short] {
+                let coeff = Shape::eval(ring, from).with_domain(Domain::Coeff).with_batch(3);
+                let a = random(&dev, &coeff, Role::Temporary, 1);
+                drop(dev.basis_convert(&a, ring.full() - from));
+                drop(dev.neg(dev.ntt(a)));
+            }
             let one = Shape::eval(&ring, Basis::single(0));
             let x: Vec<_> = (0..130).map(|i| random(&dev, &one, Role::Temporary, i)).collect();
             let terms = x.iter().enumerate().map(|(i, w)| (129 - i, limbwise_device::Weight::Values(w))).collect();
@@ -203,6 +205,15 @@ fn long_operands_are_cut_into_launches() {
             let mut sum = dev.zeros(&one);
             x.iter().zip(x.iter().rev()).for_each(|(a, b)| dev.mul_acc(&mut sum, a, b));
             assert_eq!(dev.download(&tested[0]), dev.download(&sum));
+            let many = LweShape { dimension: 130, modulus: 1 << 32, batch: 19 };
+            let key = LweShape { dimension: 300, batch: many.dimension, ..many };
+            let [many, key] = [many, key].map(|shape| {
+                dev.upload_lwe(shape, Role::Temporary, &|entry, words| {
+                    let words = words.iter_mut().zip(entry as u64 * 1000..);
+                    words.for_each(|(x, i)| *x = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32);
+                })
+            });
+            drop(dev.lwe_product(&many, &key));
         },
     );
 }
