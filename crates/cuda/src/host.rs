@@ -65,20 +65,26 @@ impl State {
     }
 }
 
+/// Makes a library of a C++ file beside this crate's `Cargo.toml`; nothing where there is no C++ compiler.
+pub(crate) fn compile(source: &str, library: &Path) -> Option<()> {
+    let mut compiler = Command::new(std::env::var("CXX").unwrap_or_else(|_| "c++".into()));
+    // Each operation on doubles rounds by itself; a fused one is an instruction where there is one, else libm's.
+    let flags = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"];
+    #[cfg(target_arch = "x86_64")]
+    compiler.args(std::is_x86_feature_detected!("fma").then_some("-mfma"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
+    let status = compiler.args(flags).arg("-o").arg(library).arg(&source).status().ok()?;
+    assert!(status.success(), "the C++ compiler refuses {}", source.display());
+    Some(())
+}
+
 /// The library of kernels, or why there is none.
 fn library() -> Option<&'static libloading::Library> {
     static LIBRARY: OnceLock<Option<libloading::Library>> = OnceLock::new();
     LIBRARY
         .get_or_init(|| {
-            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/host.cpp");
             let out = std::env::temp_dir().join(format!("limbwise_kernels_{}.so", std::process::id()));
-            let mut compiler = Command::new(std::env::var("CXX").unwrap_or_else(|_| "c++".into()));
-            // Each operation on doubles rounds by itself; a fused one is an instruction where there is one, else libm's.
-            let flags = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"];
-            #[cfg(target_arch = "x86_64")]
-            compiler.args(std::is_x86_feature_detected!("fma").then_some("-mfma"));
-            let status = compiler.args(flags).arg("-o").arg(&out).arg(source).status().ok()?;
-            assert!(status.success(), "the C++ compiler refuses the kernels");
+            compile("kernels/host.cpp", &out)?;
             // SAFETY: the library was just made from kernels/host.cpp, which runs nothing when loaded.
             let loaded = unsafe { libloading::Library::new(&out) };
             std::fs::remove_file(&out).expect("the library is loaded, its file may go");

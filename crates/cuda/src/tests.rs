@@ -4,9 +4,10 @@ mod queues;
 #[expect(unsafe_code, reason = "functions of a library that the test makes")]
 mod ranges;
 mod replay;
+mod standin;
 
 use crate::{
-    Cuda, KeyRoom, Replay,
+    Cuda, CudaBuilder, KeyRoom, Replay,
     host::{Host, float_field},
     launch::SOURCES,
     nvrtc,
@@ -39,7 +40,12 @@ fn beside_the_cpu(tested: Option<Cuda>) -> Option<Lockstep<Cpu, Cuda>> {
 }
 
 conformance_suite!(kernels_on_the_host, "c++", || host(MEMORY).map(Checked));
-conformance_suite!(gpu, "cuda", || Cuda::open().ok().map(Checked));
+conformance_suite!(gpu, "cuda", || gpu(Cuda::builder()).map(Checked), standin::reach());
+
+/// A GPU, where there is one; else why not.
+fn gpu(choices: CudaBuilder) -> Option<Cuda> {
+    choices.open().map_err(|error| eprintln!("{error}")).ok()
+}
 
 /// So many arbitrary inputs.
 fn arbitrary<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value)) {
@@ -76,7 +82,7 @@ fn arbitrary_programs_agree_on_the_host() {
 
 #[test]
 fn arbitrary_programs_agree_on_a_gpu() {
-    with_device("cuda", || beside_the_cpu(Cuda::open().ok()), |dev| programs_agree(64, dev));
+    with_device("cuda", || beside_the_cpu(gpu(Cuda::builder())), |dev| programs_agree(standin::cases(64), dev));
 }
 
 /// A few steps of both kinds on small rings: what a checker of memory accesses, which is slow, can follow.
@@ -84,7 +90,7 @@ fn arbitrary_programs_agree_on_a_gpu() {
 fn gpu_small_programs() {
     with_device(
         "cuda",
-        || Cuda::open().ok(),
+        || gpu(Cuda::builder()),
         |dev| {
             let several = ring(&dev, 10, &[49, 50, 31]);
             let script: Vec<(u8, u8, u8)> = (0..48_u8).map(|i| (i.wrapping_mul(37), i, i / 2)).collect();

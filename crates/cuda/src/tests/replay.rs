@@ -1,6 +1,6 @@
 //! Steady loops as graphs: the same residues, and exactly so many calls of the driver.
 
-use super::{MEMORY, arbitrary, random, ring};
+use super::{MEMORY, arbitrary, gpu, random, ring, standin::cases};
 use crate::{
     Cuda, CudaPoly, KeyRoom, Replay,
     driver::{Driver, Failure, Mark, Place, Properties, Queue},
@@ -343,7 +343,7 @@ fn arbitrary_regions_agree_on_the_host() {
 
 #[test]
 fn arbitrary_regions_agree_on_a_gpu() {
-    with_device("cuda", || Cuda::builder().replay(Replay::Steady).open().ok(), |dev| arbitrary_regions_agree(40, &dev));
+    with_device("cuda", || gpu(Cuda::builder().replay(Replay::Steady)), |dev| arbitrary_regions_agree(cases(40), &dev));
 }
 
 /// A driver that writes down what it is given: launches by their first argument, in graphs or alone, and other requests as 0.
