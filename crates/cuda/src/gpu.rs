@@ -125,7 +125,9 @@ impl Gpu {
         if let Err(error) = result::init() {
             // A driver without a GPU does not start.
             let none = error.0 == sys::CUresult::CUDA_ERROR_NO_DEVICE;
-            return Err(error).step("start").map_err(|e| if none { OpenError::NoGpu { wanted: ordinal, found: 0 } } else { e });
+            return Err(error)
+                .step("start")
+                .map_err(|e| if none { OpenError::NoGpu { wanted: ordinal, found: 0 } } else { e });
         }
         let found = result::device::get_count().step("count GPUs")?.unsigned_abs();
         let Some(number) = c_int::try_from(ordinal).ok().filter(|_| ordinal < found) else {

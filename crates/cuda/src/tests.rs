@@ -4,6 +4,7 @@ mod queues;
 #[expect(unsafe_code, reason = "functions of a library that the test makes")]
 mod ranges;
 mod replay;
+#[expect(unsafe_code, reason = "calls of the driver that are wrong")]
 mod standin;
 
 use crate::{
