@@ -104,7 +104,8 @@ fn factors(dev: &impl Device, multiprocessors: u32, size: Size, probes: &[Probe]
 
 /// The model of a GPU of so many multiprocessors for programs of one ring degree.
 pub(super) fn measured(dev: &impl Device, multiprocessors: u32, log_n: u32) -> Result<String> {
-    let factors = factors(dev, multiprocessors, Size { log_n, entries: 1 }, &[Probe::Transform, Probe::Convert, Probe::Memory])?;
+    let factors =
+        factors(dev, multiprocessors, Size { log_n, entries: 1 }, &[Probe::Transform, Probe::Convert, Probe::Memory])?;
     let small = open_ring(dev, 10, 45)?;
     let one = polynomial(dev, &small, Basis::single(0), Domain::Eval);
     let launch = seconds(|| done(dev, &mut || (0..1000).for_each(|_| drop(dev.add(&one, &one))))) * 1e6;
