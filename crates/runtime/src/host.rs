@@ -3,7 +3,6 @@
 use crate::{
     any_device::AnyDevice,
     error::{Error, Result},
-    plan::DeviceMemory,
     record::Recording,
 };
 use limbwise::{
@@ -107,7 +106,8 @@ impl Needed {
     }
 
     /// What a plan says; without a device's own memory in it, what the process takes.
-    pub(crate) fn planned(device: Option<DeviceMemory>, process_bytes: u64, keys: u64) -> Self {
+    #[cfg(feature = "client")]
+    pub(crate) fn planned(device: Option<crate::plan::DeviceMemory>, process_bytes: u64, keys: u64) -> Self {
         Self { polynomials: device.map_or(process_bytes, |memory| memory.needed_bytes), keys, largest: keys }
     }
 
