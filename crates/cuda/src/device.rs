@@ -143,6 +143,12 @@ impl Cuda {
         &self.properties().arch
     }
 
+    /// The GPU's multiprocessors.
+    #[must_use]
+    pub fn multiprocessors(&self) -> u32 {
+        self.properties().multiprocessors
+    }
+
     /// Bytes of the GPU's memory.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {

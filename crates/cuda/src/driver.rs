@@ -33,6 +33,8 @@ pub(crate) struct Properties {
     pub(crate) name: String,
     /// Its architecture as NVRTC names it.
     pub(crate) arch: String,
+    /// Its multiprocessors.
+    pub(crate) multiprocessors: u32,
     /// Bytes of its memory.
     pub(crate) memory_bytes: u64,
     /// Most bytes of shared memory that a block may have.

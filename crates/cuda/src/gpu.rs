@@ -219,11 +219,13 @@ fn properties(device: sys::CUdevice) -> Result<Properties, OpenError> {
     let major = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     let shared = ask(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
+    let multiprocessors = ask(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?.unsigned_abs();
     let name = result::device::get_name(device).step("tell a name")?;
     // SAFETY: as above.
     let memory = unsafe { result::device::total_mem(device) }.step("tell its memory")?;
     let arch = format!("sm_{major}{minor}");
-    Ok(Properties { name, arch, memory_bytes: memory as u64, shared_bytes: shared.unsigned_abs() })
+    let (memory_bytes, shared_bytes) = (memory as u64, shared.unsigned_abs());
+    Ok(Properties { name, arch, multiprocessors, memory_bytes, shared_bytes })
 }
 
 /// Memory that is freed stays with the device's pool until it is closed: no steady loop asks the system for any.

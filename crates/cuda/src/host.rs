@@ -105,7 +105,7 @@ impl Host {
         // SAFETY: this is the function's type in kernels/host.cpp.
         let launch = unsafe { library.get::<HostLaunch>(b"limbwise_host_launch\0") };
         let (name, arch) = ("kernels on the host".into(), "host".into());
-        let properties = Properties { name, arch, memory_bytes, shared_bytes: 227 << 10 };
+        let properties = Properties { name, arch, multiprocessors: 1, memory_bytes, shared_bytes: 227 << 10 };
         let launch = *launch.expect("host.cpp defines it");
         let state = State { turns: Turns::new(Order::AsAsked), held: BTreeMap::new() };
         Some(Self {

@@ -2,9 +2,10 @@
 
 use super::{ModularPlan, ModularRecording};
 use crate::{
+    any_device::AnyDevice,
     clock::{Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, PeakMemory, Step, evaluation_seconds},
     error::Result,
-    host::{fits, opens, peak_memory_bytes},
+    host::{Needed, admit, opens, peak_memory_bytes},
 };
 use limbwise::{
     bgv::{
@@ -103,15 +104,16 @@ struct Comparison {
 ///
 /// # Errors
 /// What the scheme refuses, or a device fault.
-pub fn run<D: HostRead, M: Modular>(
-    dev: &D,
+pub fn run<M: Modular>(
+    dev: &AnyDevice,
     (program, recording, plan): (&M, &ModularRecording, &ModularPlan),
     messages: &[Messages],
     seeds: &SeedSource,
     tell: &mut dyn FnMut(Event),
 ) -> Result<ModularReport> {
     opens(dev, &[program.params().rlwe().ring()])?;
-    fits(plan.peak_memory_bytes.predicted)?;
+    let process = plan.peak_memory_bytes.predicted;
+    admit(dev, process, Needed::planned(plan.device_memory, process, plan.key_bytes))?;
     let params = program.params();
     let seed = |label: &str| seeds.seed(label).map_err(limbwise::Error::from);
     let mut clock = Clock::new(tell);
@@ -143,7 +145,7 @@ pub fn run<D: HostRead, M: Modular>(
     let (steps, minor_faults) = clock.finish();
     Ok(ModularReport {
         workload: plan.workload.clone(),
-        device: dev.name(),
+        device: plan.device.clone(),
         isa: plan.isa.clone(),
         threads: plan.threads,
         preset: plan.preset.clone(),
