@@ -6,7 +6,10 @@ use crate::{
     plan::DeviceMemory,
     record::Recording,
 };
-use limbwise::rlwe::{KeyForm, KeyPlan, key_bytes};
+use limbwise::{
+    params::Params,
+    rlwe::{KeyForm, KeyPlan, key_bytes},
+};
 use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
 use limbwise_cuda::{Cuda, KeyRoom};
@@ -68,10 +71,7 @@ pub fn open_cpu(host: &Host) -> Result<Cpu> {
 /// [`Error::Memory`], or a device that cannot get it.
 pub fn reserve<P: Program>(dev: &AnyDevice, program: &P, process_bytes: u64, recording: &Recording) -> Result<()> {
     opens(dev, &[program.params().ring()])?;
-    let KeyPlan { required, form, .. } = &recording.keys;
-    let bytes = |form| required.iter().map(move |(name, &level)| key_bytes(program.params(), *name, level, form));
-    let (keys, largest_key) = (bytes(*form).sum(), bytes(KeyForm::Stored).max().unwrap_or(0));
-    admit(dev, process_bytes, Needed { polynomials: recording.session_peak_bytes, keys, largest_key })?;
+    admit(dev, process_bytes, Needed::recorded(program.params(), recording))?;
     let ring = program.params().ring();
     let limbs = usize::try_from(recording.session_peak_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
     Ok(dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?)
@@ -92,39 +92,45 @@ pub(crate) struct Needed {
     pub(crate) polynomials: u64,
     /// Of evaluation keys.
     pub(crate) keys: u64,
-    /// Of the largest of these in use, both halves; all of them where they are not told apart.
-    pub(crate) largest_key: u64,
+    /// Of the largest of them, as it is used.
+    pub(crate) largest: u64,
 }
 
 impl Needed {
-    /// What a plan says; without a device's own memory in it, what the process takes.
-    pub(crate) fn planned(device: Option<DeviceMemory>, process_bytes: u64, keys: u64) -> Self {
-        let polynomials = device.map_or(process_bytes, |memory| memory.needed_bytes);
-        Self { polynomials, keys, largest_key: keys }
+    /// What was recorded.
+    fn recorded(params: &Params, recording: &Recording) -> Self {
+        let KeyPlan { required, form, .. } = &recording.keys;
+        let bytes = |form: KeyForm| required.iter().map(move |(name, &level)| key_bytes(params, *name, level, form));
+        // What is copied for a use is both halves, whatever form the key is kept in.
+        let largest = bytes(KeyForm::Stored).max().unwrap_or(0);
+        Self { polynomials: recording.session_peak_bytes, keys: bytes(*form).sum(), largest }
     }
 
-    /// What a GPU of so many bytes has for keys beside the other polynomials.
-    fn room_for_keys(self, memory_bytes: u64) -> Result<KeyRoom> {
+    /// What a plan says; without a device's own memory in it, what the process takes.
+    pub(crate) fn planned(device: Option<DeviceMemory>, process_bytes: u64, keys: u64) -> Self {
+        Self { polynomials: device.map_or(process_bytes, |memory| memory.needed_bytes), keys, largest: keys }
+    }
+
+    /// How a GPU divides its memory: values come first, then the keys that find room beside them, and for the others an
+    /// area into which they are copied for their uses.
+    fn on_gpu(self, memory_bytes: u64) -> Result<KeyRoom> {
         let others = self.polynomials.saturating_sub(self.keys);
         let memory = memory_bytes / 16 * 15; // the rest is the driver's
-        let Some(room) = memory.checked_sub(others) else {
-            return Err(Error::Memory { needed: others, available: memory });
-        };
-        Ok(KeyRoom::split(room, self.keys, self.largest_key))
+        let room = memory.checked_sub(others).ok_or(Error::Memory { needed: others, available: memory })?;
+        Ok(KeyRoom::split(room, self.keys, self.largest))
     }
 }
 
-/// Whether a program has room: the host's memory for the process, or a GPU's for its polynomials and as many of its keys as
-/// find room beside them. The other keys stay in the host's memory, and the GPU keeps an area into which they are copied
-/// for their uses.
+/// Whether a program has room: the host's memory for the process, or a GPU's for its polynomials; keys that do not fit
+/// there stay in the host's memory.
 ///
 /// # Errors
 /// [`Error::Memory`].
 pub(crate) fn admit(dev: &AnyDevice, process_bytes: u64, needed: Needed) -> Result<()> {
     let AnyDevice::Cuda(gpu) = dev else { return fits(process_bytes) };
-    let room = needed.room_for_keys(gpu.memory_bytes())?;
-    gpu.limit_keys(room);
-    fits(needed.keys.saturating_sub(room.resident_bytes))
+    let split = needed.on_gpu(gpu.memory_bytes())?;
+    gpu.limit_keys(split);
+    fits(needed.keys.saturating_sub(split.resident_bytes))
 }
 
 /// Whether the system has what the whole process will need.
@@ -182,6 +188,15 @@ fn field(file: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use limbwise::params::{Insecure, ParamsLiteral};
+    use limbwise_apps::{
+        data::breast_cancer,
+        logreg::{
+            client::{LogregClient, Options},
+            data::{PrepareOptions, prepare},
+            encrypted::levels_needed,
+        },
+    };
 
     #[test]
     fn a_gpu_is_opened_or_says_why_not() {
@@ -200,15 +215,26 @@ mod tests {
     /// A program's values come first, then its keys; for those that do not fit, an area is set apart, within the same room.
     #[test]
     fn keys_beyond_a_gpus_room_leave_an_area_for_copies() {
-        let room = |memory: u64, largest_key: u64| {
-            let needed = Needed { polynomials: 3_000_000, keys: 2_000_000, largest_key };
-            needed.room_for_keys(memory / 15 * 16).map(|room| (room.resident_bytes, room.staging_bytes))
-        };
-        assert_eq!(room(3_000_000, 10_000).unwrap(), (2_000_000, 0));
-        assert_eq!(room(2_600_010, 10_000).unwrap(), (1_580_010, 20_000));
-        assert_eq!(room(1_800_000, 2_000_000).unwrap(), (700_000, 100_000));
-        let refused = room(999_990, 10_000).unwrap_err();
-        assert!(matches!(refused, Error::Memory { needed: 1_000_000, available: 999_990 }), "{refused}");
+        let mut literal = ParamsLiteral::chain(11, 50, 45, levels_needed(3, 3), (55, 3), 5);
+        literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
+        let params = Params::new(&literal).unwrap();
+        let prepared = prepare(&breast_cancer(), &PrepareOptions::default()).unwrap();
+        let options = Options { batch_rows: 64, iterations: 3, degree: 3, interval: 8.0 };
+        let (program, _) = LogregClient::sides(&params, prepared, options).unwrap();
+        let recording = crate::record::record(&program, KeyForm::Stored).unwrap();
+        let peak = recording.session_peak_bytes;
+        let needed = Needed::recorded(&params, &recording);
+        let room_of = |bytes: u64| needed.on_gpu(bytes.div_ceil(15) * 16);
+        let (keys_bytes, split) = (needed.keys, room_of(peak).unwrap());
+        assert_eq!(split.staging_bytes, 0);
+        assert!(keys_bytes > 0 && (keys_bytes..keys_bytes + 16).contains(&split.resident_bytes));
+        let scarce = room_of(peak - keys_bytes / 2).unwrap();
+        assert!(scarce.staging_bytes > 0);
+        let room = scarce.resident_bytes + scarce.staging_bytes;
+        assert!((keys_bytes - keys_bytes / 2..keys_bytes).contains(&room));
+        assert!(scarce.staging_bytes <= room / 8);
+        let refused = room_of((peak - keys_bytes) / 2).err().unwrap();
+        assert!(matches!(refused, Error::Memory { needed, .. } if needed == peak - keys_bytes), "{refused}");
     }
 
     #[test]

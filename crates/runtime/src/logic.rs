@@ -9,11 +9,7 @@ mod run;
 #[cfg(feature = "client")]
 pub use run::{LogicReport, NoiseFound, run};
 
-use crate::{
-    calibrate::Calibration,
-    error::Result,
-    plan::{DeviceMemory, Predicted},
-};
+use crate::{calibrate::Calibration, error::Result, head::Head, plan::{DeviceMemory, Predicted}};
 use limbwise::{
     params::SecurityReport,
     tfhe::{Ciphertext, Evaluator, ServerKey, TfheParams, noise},
@@ -61,18 +57,9 @@ pub fn record<L: Logic>(program: &L) -> Result<LogicRecording> {
 /// Predictions, under the names that a run's report uses.
 #[derive(Clone, Debug, Serialize)]
 pub struct LogicPlan {
-    /// Name of the workload.
-    pub workload: String,
-    /// Device the seconds are for.
-    pub device: String,
-    /// Its instruction set.
-    pub isa: String,
-    /// Its threads.
-    pub threads: usize,
-    /// Name of the parameter set.
-    pub preset: String,
-    /// The class of the security gate.
-    pub security_bits: u32,
+    /// What every plan begins with.
+    #[serde(flatten)]
+    pub head: Head,
     /// What the gate found.
     pub security: SecurityReport,
     /// Both keys in numbers.
@@ -194,12 +181,7 @@ pub fn plan<L: Logic>(program: &L, preset: &str, recording: &LogicRecording, hos
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes that a program needs")]
     let peak = peak as u64 + published + host.resident_bytes;
     Ok(LogicPlan {
-        workload: program.name().into(),
-        device: host.device.clone(),
-        isa: host.isa.clone(),
-        threads: host.threads,
-        preset: preset.into(),
-        security_bits: security.bits,
+        head: Head::of(program.name(), preset, &security, host),
         security,
         lwe: LweSummary::of(params),
         noise: LogicPlan::noise(params),

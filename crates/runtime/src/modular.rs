@@ -10,11 +10,7 @@ mod run;
 #[cfg(feature = "client")]
 pub use run::{Checked, ModularReport, run};
 
-use crate::{
-    calibrate::Calibration,
-    error::Result,
-    plan::{DeviceMemory, Predicted},
-};
+use crate::{calibrate::Calibration, error::Result, head::Head, plan::{DeviceMemory, Predicted}};
 use limbwise::{
     bgv::{Auto, BgvParams, Ciphertext, Encoder, Evaluator},
     params::SecurityReport,
@@ -73,18 +69,9 @@ pub fn record<M: Modular>(program: &M) -> Result<ModularRecording> {
 /// Predictions, under the names that a run's report uses.
 #[derive(Clone, Debug, Serialize)]
 pub struct ModularPlan {
-    /// Name of the workload.
-    pub workload: String,
-    /// Device the seconds are for.
-    pub device: String,
-    /// Its instruction set.
-    pub isa: String,
-    /// Its threads.
-    pub threads: usize,
-    /// Name of the parameter set.
-    pub preset: String,
-    /// The class of the security gate.
-    pub security_bits: u32,
+    /// What every plan begins with.
+    #[serde(flatten)]
+    pub head: Head,
     /// What the gate found.
     pub security: SecurityReport,
     /// log₂ N.
@@ -131,12 +118,7 @@ pub fn plan<M: Modular>(
     let (rlwe, security) = (params.rlwe(), params.security().clone());
     let bytes = |(name, &level): (&limbwise::rlwe::KeyName, &usize)| key_bytes(rlwe, *name, level, KeyForm::Stored);
     Ok(ModularPlan {
-        workload: program.name().into(),
-        device: host.device.clone(),
-        isa: host.isa.clone(),
-        threads: host.threads,
-        preset: preset.into(),
-        security_bits: security.bits,
+        head: Head::of(program.name(), preset, &security, host),
         security,
         log_n: rlwe.log_n(),
         plaintext_modulus: params.t().value(),

@@ -7,6 +7,7 @@ use crate::{
     calibrate::Calibration,
     error::Result,
     frontier::{Row, Way},
+    head::Head,
     record::Recording,
 };
 use limbwise::{
@@ -24,18 +25,9 @@ use serde::Serialize;
 /// Predictions, under the names that a run's report uses.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
-    /// Name of the workload.
-    pub workload: String,
-    /// Device the seconds are for.
-    pub device: String,
-    /// Its instruction set.
-    pub isa: String,
-    /// Its threads.
-    pub threads: usize,
-    /// Name of the parameter set.
-    pub preset: String,
-    /// The class of the security gate.
-    pub security_bits: u32,
+    /// What every plan begins with.
+    #[serde(flatten)]
+    pub head: Head,
     /// What the gate found.
     pub security: SecurityReport,
     /// The ring and chain.
@@ -265,12 +257,7 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
     let security = params.security().clone();
     let key_reads = KeyReads::of(params, recording, host.key_read_gb_s);
     Ok(Plan {
-        workload: program.name().into(),
-        device: host.device.clone(),
-        isa: host.isa.clone(),
-        threads: host.threads,
-        preset: preset.into(),
-        security_bits: security.bits,
+        head: Head::of(program.name(), preset, &security, host),
         ring: RingSummary::of(params),
         security,
         levels: Levels { fresh: params.top_level(), used: params.top_level() - left },

@@ -13,6 +13,7 @@ pub use run::{Compared, QueryData, QueryReport, identity, run};
 use crate::{
     calibrate::Calibration,
     error::Result,
+    head::Head,
     logic::{FailureSummary, LweSummary},
     plan::{DeviceMemory, PlannedKey, Predicted, RingSummary, outside_graph},
 };
@@ -114,18 +115,9 @@ pub struct SumPrecision {
 /// Predictions, under the names that a run's report uses.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueryPlan {
-    /// Name of the workload.
-    pub workload: String,
-    /// Device the seconds are for.
-    pub device: String,
-    /// Its instruction set.
-    pub isa: String,
-    /// Its threads.
-    pub threads: usize,
-    /// Name of the pair of parameter sets.
-    pub preset: String,
-    /// The class of the security gate, of the weakest key.
-    pub security_bits: u32,
+    /// What every plan begins with.
+    #[serde(flatten)]
+    pub head: Head,
     /// What the gate found.
     pub security: SecurityReport,
     /// TFHE's keys in numbers.
@@ -204,12 +196,7 @@ pub fn plan(program: &Query, preset: &str, recording: &QueryRecording, host: &Ca
     let one = messages.log2_failure();
     let bridge = ckks.bootstrapping().map_or(-999.0, |boot| boot.log2_failure(program.bridge().slots).max(-999.0));
     Ok(QueryPlan {
-        workload: program.name().into(),
-        device: host.device.clone(),
-        isa: host.isa.clone(),
-        threads: host.threads,
-        preset: preset.into(),
-        security_bits: params.security().bits,
+        head: Head::of(program.name(), preset, params.security(), host),
         security: params.security().clone(),
         lwe: LweSummary::of(messages),
         ring: RingSummary::of(ckks),

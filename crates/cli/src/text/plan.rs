@@ -25,10 +25,7 @@ pub(crate) fn form(form: KeyForm) -> &'static str {
 /// A compact table.
 pub(crate) fn render(plan: &Plan) -> String {
     let Plan { security, ring, levels, counts, .. } = plan;
-    let mut text = format!(
-        "plan of {} with {} on {} ({}, {} threads)\n",
-        plan.workload, plan.preset, plan.device, plan.isa, plan.threads
-    );
+    let mut text = table::heading(&plan.head);
     text += &super::params::security_line(security);
     let [chain, special] = ring.limbs;
     text += &line(
@@ -67,7 +64,7 @@ pub(crate) fn render(plan: &Plan) -> String {
             units::count(counts.products())
         ),
     );
-    text += &line("seconds", &units::evaluation(&plan.device, plan.seconds_predicted));
+    text += &line("seconds", &units::evaluation(&plan.head.device, plan.seconds_predicted));
     if !plan.choices.is_empty() {
         text += &choices(&plan.choices);
     }

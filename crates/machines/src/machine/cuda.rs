@@ -56,10 +56,12 @@ struct Device {
 struct Slots {
     /// A butterfly.
     butterfly_slots: f64,
-    /// A word of a transform beside its butterflies: powers of the root, conversions, the last reduction.
+    /// A word of a transform of two passes beside its butterflies: a power of the root.
     word_slots: f64,
     /// A word of one source of a base conversion, added into one target.
     term_slots: f64,
+    /// A word of a target beside its terms.
+    target_slots: f64,
     /// A product of two residues that is added to a sum.
     product_slots: f64,
 }
@@ -146,8 +148,8 @@ impl Cuda {
     fn convert_ns(&self, graph: &Graph, id: NodeId) -> f64 {
         let shape = graph.shape(id);
         let sources = as_f64(graph.shape(graph.operands(id)[0]).basis.len() as u64);
-        let terms = sources * as_f64(shape.ring.n() as u64);
-        let slots = self.over_rows(shape, &|s| terms * s.term_slots);
+        let words = as_f64(shape.ring.n() as u64);
+        let slots = self.over_rows(shape, &|s| words * (sources * s.term_slots + s.target_slots));
         self.bound_ns(slots, as_f64(moved_bytes(graph, id))) * self.numbers.slowdown.convert_factor
     }
 
@@ -213,7 +215,8 @@ impl Cuda {
 /// Slots of the transform of a row.
 fn transform_slots(s: &Slots, log_n: u32) -> f64 {
     let words = f64::from(log_n).exp2();
-    words / 2.0 * f64::from(log_n) * s.butterfly_slots + words * s.word_slots
+    let scaled = if log_n <= ONE_PASS { 0.0 } else { words };
+    words / 2.0 * f64::from(log_n) * s.butterfly_slots + scaled * s.word_slots
 }
 
 /// The innermost of these regions that a node is in.

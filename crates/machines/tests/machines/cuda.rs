@@ -7,11 +7,12 @@ use limbwise_machines::{Spec, check::check, machine, time};
 use limbwise_math::galois::GaloisElement;
 
 /// Bytes decide: a byte a nanosecond, instructions and launches almost free.
-const BYTES: [(&str, &str); 8] = [
+const BYTES: [(&str, &str); 9] = [
     ("device.memory_gb_s", "1"),
     ("short.butterfly_slots", "1e-6"),
     ("short.word_slots", "1e-6"),
     ("short.term_slots", "1e-6"),
+    ("short.target_slots", "1e-6"),
     ("short.product_slots", "1e-6"),
     ("long.butterfly_slots", "1e-6"),
     ("long.word_slots", "1e-6"),
@@ -88,7 +89,7 @@ fn a_blind_rotation_takes_a_multiprocessor_a_ciphertext() {
     let step = |log_n: u32| {
         let words = f64::from(1u32 << log_n);
         // Four digits and two results transformed, eight products.
-        6.0 * words * (8.0 * f64::from(log_n) / 2.0 + 16.0) + 8.0 * words * 32.0
+        6.0 * words * 8.0 * f64::from(log_n) / 2.0 + 8.0 * words * 32.0
     };
     for (batch, turns) in [(1, 1.0), (64, 1.0), (65, 2.0), (640, 10.0)] {
         close(nanoseconds(&rotation(10, batch), &SLOTS), turns * 3.0 * step(10) / 64.0);
