@@ -10,6 +10,11 @@ KERNEL lw_copy(const Rows out, const Rows a, u32 n) {
   EACH_PAIR(i) { put(out.at[blockIdx.y], i, pair_of(a.at[blockIdx.y], i)); }
 }
 
+// Words that come as arguments, one thread each.
+KERNEL lw_words(u64* out, const Words words, u32 count) {
+  EACH_THREAD(t) if (const u32 i = blockIdx.x * blockDim.x + t; i < count) out[i] = words.at[i];
+}
+
 KERNEL lw_zeros(const Rows out, u32 n) {
   EACH_PAIR(i) { put(out.at[blockIdx.y], i, {0, 0}); }
 }

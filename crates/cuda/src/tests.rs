@@ -1,7 +1,12 @@
 //! This device on the host: its own code and its own kernels, without a GPU; and on one, where there is one.
 
+mod queues;
+#[expect(unsafe_code, reason = "functions of a library that the test makes")]
+mod ranges;
+mod replay;
+
 use crate::{
-    Cuda,
+    Cuda, KeyRoom, Replay,
     host::{Host, float_field},
     launch::SOURCES,
     nvrtc,
@@ -9,7 +14,7 @@ use crate::{
 };
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
-    Basis, Checked, Device, Domain, Fault, GadgetKey, HostRead, KeyId, Lockstep, LweShape, Ring, RingSpec, Role, Shape,
+    Basis, Checked, Device, Domain, Fault, HostRead, Lockstep, LweShape, Ring, RingSpec, Role, Shape,
     conformance::{random_program, random_tfhe_program, with_device},
     conformance_suite,
 };
@@ -25,15 +30,15 @@ use std::sync::Arc;
 /// Memory of a test's device: enough for the suite, little enough for the host.
 const MEMORY: u64 = 4 << 30;
 
-fn host(memory_bytes: u64, key_bytes: Option<u64>) -> Option<Cuda> {
-    Some(Cuda::on(Arc::new(Host::new(memory_bytes)?), key_bytes))
+fn host(memory_bytes: u64) -> Option<Cuda> {
+    Some(Cuda::on(Arc::new(Host::new(memory_bytes)?), KeyRoom::unplanned(memory_bytes), Replay::Steady))
 }
 
 fn beside_the_cpu(tested: Option<Cuda>) -> Option<Lockstep<Cpu, Cuda>> {
     Some(Lockstep { trusted: Cpu::new(Isa::Scalar, 1).expect("scalar"), tested: tested? })
 }
 
-conformance_suite!(kernels_on_the_host, "c++", || host(MEMORY, None).map(Checked));
+conformance_suite!(kernels_on_the_host, "c++", || host(MEMORY).map(Checked));
 conformance_suite!(gpu, "cuda", || Cuda::open().ok().map(Checked));
 
 /// So many arbitrary inputs.
@@ -66,7 +71,7 @@ fn programs_agree(cases: u32, dev: Lockstep<Cpu, Cuda>) {
 
 #[test]
 fn arbitrary_programs_agree_on_the_host() {
-    with_device("c++", || beside_the_cpu(host(MEMORY, None)), |dev| programs_agree(8, dev));
+    with_device("c++", || beside_the_cpu(host(MEMORY)), |dev| programs_agree(8, dev));
 }
 
 #[test]
@@ -82,8 +87,12 @@ fn gpu_small_programs() {
         || Cuda::open().ok(),
         |dev| {
             let several = ring(&dev, 10, &[49, 50, 31]);
-            let script: Vec<(u8, u8, u8)> = (0..48).map(|i| (i * 37, i, i / 2)).collect();
-            random_program(&dev, &several, &script);
+            let script: Vec<(u8, u8, u8)> = (0..48_u8).map(|i| (i.wrapping_mul(37), i, i / 2)).collect();
+            for _ in 0..4 {
+                let _region = dev.region("again", 0);
+                random_program(&dev, &several, &script);
+            }
+            assert!(dev.launches().graphs > 0);
             random_tfhe_program(&dev, &ring(&dev, 10, &[48]), &(0..12).map(|i| (i, i)).collect::<Vec<_>>());
         },
     );
@@ -112,7 +121,7 @@ fn random<D: Device>(dev: &D, shape: &Shape, role: Role, label: u64) -> D::Poly 
 fn transforms_of_every_size_equal_the_reference() {
     with_device(
         "c++",
-        || host(MEMORY, None),
+        || host(MEMORY),
         |dev| {
             for log_n in 10..=17 {
                 let ring = ring(&dev, log_n, &[31, 49, 50, 50, 61]);
@@ -177,7 +186,7 @@ fn floating_point_is_exact() {
 fn long_operands_are_cut_into_launches() {
     with_device(
         "c++",
-        || beside_the_cpu(host(MEMORY, None)),
+        || beside_the_cpu(host(MEMORY)),
         |dev| {
             let from = Basis::range(0, 50);
             assert!(3 * from.len() > SOURCES);
@@ -209,34 +218,12 @@ fn long_operands_are_cut_into_launches() {
     );
 }
 
-/// A key of which the GPU holds nothing gives the same residues, and is counted where it is.
-#[test]
-fn keys_may_stay_with_the_host() {
-    with_device(
-        "c++",
-        || host(MEMORY, Some(0)),
-        |dev| {
-            let ring = ring(&dev, 10, &[50, 50, 50, 50, 51]);
-            let (special, digits) = (Basis::single(4), vec![Basis::range(0, 2), Basis::range(2, 4)]);
-            let wide = Shape::eval(&ring, ring.full());
-            let c = random(&dev, &wide.with_basis(Basis::range(0, 4)), Role::Ciphertext, 1);
-            let [near, far] = [Role::Temporary, Role::EvaluationKey(KeyId(0))].map(|role| {
-                let pair = |label: u64| [0, 1].map(|half| random(&dev, &wide, role, label + half));
-                let key = GadgetKey { digits: digits.clone(), special, pairs: vec![pair(2), pair(4)] };
-                dev.key_switch(&c, &key).map(|half| dev.download(&half).unwrap())
-            });
-            assert!(near == far);
-            assert!(dev.memory().host_bytes > 0);
-        },
-    );
-}
-
 /// What does not fit is a fault of the device that asks, told once, at the next wait; values that it left behind do no harm.
 #[test]
 fn a_full_memory_is_a_fault() {
     with_device(
         "c++",
-        || host(8 << 20, None),
+        || host(8 << 20),
         |dev| {
             let (ring, other) = (ring(&dev, 13, &[50, 50]), ring(&dev, 12, &[31, 60]));
             let shape = Shape::eval(&ring, ring.full());
@@ -268,7 +255,7 @@ fn a_full_memory_is_a_fault() {
 fn a_steady_loop_does_not_allocate() {
     with_device(
         "c++",
-        || host(MEMORY, None),
+        || host(MEMORY),
         |dev| {
             let ring = ring(&dev, 10, &[49, 49, 49]);
             let a = random(&dev, &Shape::eval(&ring, ring.full()), Role::Temporary, 1);

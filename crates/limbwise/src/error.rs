@@ -183,6 +183,16 @@ pub enum KeyError {
         /// Level asked for.
         level: usize,
     },
+    /// Made from a secret that the generator does not have.
+    #[error("{wanted} is made from {secret}, which this key generator does not have: {next}")]
+    NoSecret {
+        /// The key.
+        wanted: KeyName,
+        /// The secret.
+        secret: &'static str,
+        /// Where it comes from.
+        next: &'static str,
+    },
     /// One more than may be made.
     #[error(
         "{op} needs {wanted}, beyond the {most} rotation keys that may be made: allow more, or rotate by powers of two and sum along whole axes, which share keys"

@@ -36,7 +36,7 @@ pub(crate) fn lesson() -> Result<Lesson, Box<dyn Error>> {
     let needed = KeyPlan { required: requirements(&params, plan)?, form: KeyForm::Seeded };
     // The client draws its secret key, and from it the keys that the server needs.
     let secret = SecretKey::generate(&params, &Seed::from_os()?);
-    let keys = KeyGenerator::new(&cpu, &params, &secret)?.key_set(&needed, |_| ());
+    let keys = KeyGenerator::new(&cpu, &params, &secret)?.key_set(&needed, |_| ())?;
     // The server encodes the maps of bootstrapping once; `auto` divides and relinearizes where a product needs it.
     let encoder = Encoder::new(&params);
     let boot = Bootstrapper::encode(&cpu, &encoder, plan)?;

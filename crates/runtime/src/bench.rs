@@ -219,7 +219,7 @@ fn inputs(dev: &Cpu, params: &Params, encoder: &Encoder) -> Result<(KeySet<Cpu>,
     let seed = Seed::from_os().map_err(limbwise::Error::Entropy)?;
     let secret = SecretKey::generate(params, &seed);
     let generator = KeyGenerator::new(dev, params, &secret)?;
-    let keys = generator.key_set(&keys_of(params), |_| ());
+    let keys = generator.key_set(&keys_of(params), |_| ())?;
     let plain = encoder.encode(dev, &values(params), packing(params))?;
     let input = encrypt(dev, params, &generator.public_key(), &plain)?;
     Ok((keys, plain, input))

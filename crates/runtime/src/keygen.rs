@@ -79,7 +79,7 @@ pub fn keygen<D: HostRead>(
     put(&path, |file| {
         let mut out = KeyWriter::new(BufWriter::new(file), params, required)?;
         for ((&name, &level), done) in required.iter().zip(1..) {
-            out.write(dev, &generator.evaluation_key(name, level, KeyForm::Disk))?;
+            out.write(dev, &generator.evaluation_key(name, level, KeyForm::Disk)?)?;
             observer.step(KEY_STEP, done, required.len());
         }
         unbuffered(&path, out.finish()?)

@@ -22,6 +22,7 @@ pub mod eval;
 pub mod exchange;
 pub mod files;
 pub mod frontier;
+pub mod head;
 pub mod host;
 pub mod inspect;
 pub mod journal;

@@ -9,7 +9,7 @@ mod run;
 #[cfg(feature = "client")]
 pub use run::{LogicReport, NoiseFound, run};
 
-use crate::{calibrate::Calibration, error::Result, plan::Predicted};
+use crate::{calibrate::Calibration, error::Result, head::Head, plan::{DeviceMemory, Predicted}};
 use limbwise::{
     params::SecurityReport,
     tfhe::{Ciphertext, Evaluator, ServerKey, TfheParams, noise},
@@ -57,18 +57,9 @@ pub fn record<L: Logic>(program: &L) -> Result<LogicRecording> {
 /// Predictions, under the names that a run's report uses.
 #[derive(Clone, Debug, Serialize)]
 pub struct LogicPlan {
-    /// Name of the workload.
-    pub workload: String,
-    /// Device the seconds are for.
-    pub device: String,
-    /// Its instruction set.
-    pub isa: String,
-    /// Its threads.
-    pub threads: usize,
-    /// Name of the parameter set.
-    pub preset: String,
-    /// The class of the security gate.
-    pub security_bits: u32,
+    /// What every plan begins with.
+    #[serde(flatten)]
+    pub head: Head,
     /// What the gate found.
     pub security: SecurityReport,
     /// Both keys in numbers.
@@ -87,6 +78,9 @@ pub struct LogicPlan {
     pub input_bytes: u64,
     /// Most memory of the process.
     pub peak_memory_bytes: Predicted<u64>,
+    /// Memory of the device's own, where it is not the host's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_memory: Option<DeviceMemory>,
     /// Exact operation counts of the evaluation.
     pub counts: Counts,
     /// Nodes of the recorded graph.
@@ -187,12 +181,7 @@ pub fn plan<L: Logic>(program: &L, preset: &str, recording: &LogicRecording, hos
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes that a program needs")]
     let peak = peak as u64 + published + host.resident_bytes;
     Ok(LogicPlan {
-        workload: program.name().into(),
-        device: host.device.clone(),
-        isa: host.isa.clone(),
-        threads: host.threads,
-        preset: preset.into(),
-        security_bits: security.bits,
+        head: Head::of(program.name(), preset, &security, host),
         security,
         lwe: LweSummary::of(params),
         noise: LogicPlan::noise(params),
@@ -207,6 +196,7 @@ pub fn plan<L: Logic>(program: &L, preset: &str, recording: &LogicRecording, hos
         published_key_bytes: published,
         input_bytes: traffic.ciphertexts.declared,
         peak_memory_bytes: Predicted { predicted: peak },
+        device_memory: DeviceMemory::of(host, recording.peak_bytes),
         counts: graph.counts(),
         nodes: graph.nodes().len(),
         seconds_predicted: limbwise_machines::time(graph, &host.spec()?)?.seconds,

@@ -10,7 +10,7 @@ mod run;
 #[cfg(feature = "client")]
 pub use run::{Checked, ModularReport, run};
 
-use crate::{calibrate::Calibration, error::Result, plan::Predicted};
+use crate::{calibrate::Calibration, error::Result, head::Head, plan::{DeviceMemory, Predicted}};
 use limbwise::{
     bgv::{Auto, BgvParams, Ciphertext, Encoder, Evaluator},
     params::SecurityReport,
@@ -69,18 +69,9 @@ pub fn record<M: Modular>(program: &M) -> Result<ModularRecording> {
 /// Predictions, under the names that a run's report uses.
 #[derive(Clone, Debug, Serialize)]
 pub struct ModularPlan {
-    /// Name of the workload.
-    pub workload: String,
-    /// Device the seconds are for.
-    pub device: String,
-    /// Its instruction set.
-    pub isa: String,
-    /// Its threads.
-    pub threads: usize,
-    /// Name of the parameter set.
-    pub preset: String,
-    /// The class of the security gate.
-    pub security_bits: u32,
+    /// What every plan begins with.
+    #[serde(flatten)]
+    pub head: Head,
     /// What the gate found.
     pub security: SecurityReport,
     /// log₂ N.
@@ -99,6 +90,9 @@ pub struct ModularPlan {
     pub input_bytes: u64,
     /// Most memory of the process.
     pub peak_memory_bytes: Predicted<u64>,
+    /// Memory of the device's own, where it is not the host's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_memory: Option<DeviceMemory>,
     /// Exact operation counts of the evaluation.
     pub counts: Counts,
     /// Nodes of the recorded graph.
@@ -124,12 +118,7 @@ pub fn plan<M: Modular>(
     let (rlwe, security) = (params.rlwe(), params.security().clone());
     let bytes = |(name, &level): (&limbwise::rlwe::KeyName, &usize)| key_bytes(rlwe, *name, level, KeyForm::Stored);
     Ok(ModularPlan {
-        workload: program.name().into(),
-        device: "cpu".into(),
-        isa: host.isa.clone(),
-        threads: host.threads,
-        preset: preset.into(),
-        security_bits: security.bits,
+        head: Head::of(program.name(), preset, &security, host),
         security,
         log_n: rlwe.log_n(),
         plaintext_modulus: params.t().value(),
@@ -139,6 +128,7 @@ pub fn plan<M: Modular>(
         key_bytes: recording.required.iter().map(bytes).sum(),
         input_bytes: graph.traffic().ciphertexts.declared,
         peak_memory_bytes: Predicted { predicted: peak(params, recording, host) },
+        device_memory: DeviceMemory::of(host, recording.peak_bytes),
         counts: graph.counts(),
         nodes: graph.nodes().len(),
         seconds_predicted: limbwise_machines::time(graph, &host.spec()?)?.seconds,

@@ -7,6 +7,7 @@ use crate::{
     calibrate::Calibration,
     error::Result,
     frontier::{Row, Way},
+    head::Head,
     record::Recording,
 };
 use limbwise::{
@@ -24,18 +25,9 @@ use serde::Serialize;
 /// Predictions, under the names that a run's report uses.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
-    /// Name of the workload.
-    pub workload: String,
-    /// Device the seconds are for.
-    pub device: String,
-    /// Its instruction set.
-    pub isa: String,
-    /// Its threads.
-    pub threads: usize,
-    /// Name of the parameter set.
-    pub preset: String,
-    /// The class of the security gate.
-    pub security_bits: u32,
+    /// What every plan begins with.
+    #[serde(flatten)]
+    pub head: Head,
     /// What the gate found.
     pub security: SecurityReport,
     /// The ring and chain.
@@ -116,6 +108,13 @@ pub struct DeviceMemory {
     pub needed_bytes: u64,
     /// What the device has.
     pub bytes: u64,
+}
+
+impl DeviceMemory {
+    /// Of a program that takes so many bytes, on a device that has memory of its own.
+    pub(crate) fn of(host: &Calibration, needed_bytes: u64) -> Option<Self> {
+        host.device_memory_bytes.map(|bytes| Self { needed_bytes, bytes })
+    }
 }
 
 /// How a program bootstraps.
@@ -258,12 +257,7 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
     let security = params.security().clone();
     let key_reads = KeyReads::of(params, recording, host.key_read_gb_s);
     Ok(Plan {
-        workload: program.name().into(),
-        device: host.device.clone(),
-        isa: host.isa.clone(),
-        threads: host.threads,
-        preset: preset.into(),
-        security_bits: security.bits,
+        head: Head::of(program.name(), preset, &security, host),
         ring: RingSummary::of(params),
         security,
         levels: Levels { fresh: params.top_level(), used: params.top_level() - left },
@@ -279,9 +273,7 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         peak_memory_bytes: Predicted {
             predicted: predicted_memory(params, recording, (host.threads, host.resident_bytes)),
         },
-        device_memory: host
-            .device_memory_bytes
-            .map(|bytes| DeviceMemory { needed_bytes: recording.session_peak_bytes, bytes }),
+        device_memory: DeviceMemory::of(host, recording.session_peak_bytes),
         counts: recording.graph.counts(),
         nodes: recording.graph.nodes().len(),
         seconds_predicted: report.seconds + key_reads.map_or(0.0, |reads| reads.seconds()),

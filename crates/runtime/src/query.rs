@@ -13,8 +13,9 @@ pub use run::{Compared, QueryData, QueryReport, identity, run};
 use crate::{
     calibrate::Calibration,
     error::Result,
+    head::Head,
     logic::{FailureSummary, LweSummary},
-    plan::{PlannedKey, Predicted, RingSummary, outside_graph},
+    plan::{DeviceMemory, PlannedKey, Predicted, RingSummary, outside_graph},
 };
 use limbwise::{
     bridge::Bridge,
@@ -114,18 +115,9 @@ pub struct SumPrecision {
 /// Predictions, under the names that a run's report uses.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueryPlan {
-    /// Name of the workload.
-    pub workload: String,
-    /// Device the seconds are for.
-    pub device: String,
-    /// Its instruction set.
-    pub isa: String,
-    /// Its threads.
-    pub threads: usize,
-    /// Name of the pair of parameter sets.
-    pub preset: String,
-    /// The class of the security gate, of the weakest key.
-    pub security_bits: u32,
+    /// What every plan begins with.
+    #[serde(flatten)]
+    pub head: Head,
     /// What the gate found.
     pub security: SecurityReport,
     /// TFHE's keys in numbers.
@@ -152,6 +144,9 @@ pub struct QueryPlan {
     pub input_bytes: u64,
     /// Most memory of the process.
     pub peak_memory_bytes: Predicted<u64>,
+    /// Memory of the device's own, where it is not the host's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_memory: Option<DeviceMemory>,
     /// Exact operation counts of the evaluation.
     pub counts: Counts,
     /// Nodes of the recorded graph.
@@ -201,12 +196,7 @@ pub fn plan(program: &Query, preset: &str, recording: &QueryRecording, host: &Ca
     let one = messages.log2_failure();
     let bridge = ckks.bootstrapping().map_or(-999.0, |boot| boot.log2_failure(program.bridge().slots).max(-999.0));
     Ok(QueryPlan {
-        workload: program.name().into(),
-        device: host.device.clone(),
-        isa: host.isa.clone(),
-        threads: host.threads,
-        preset: preset.into(),
-        security_bits: params.security().bits,
+        head: Head::of(program.name(), preset, params.security(), host),
         security: params.security().clone(),
         lwe: LweSummary::of(messages),
         ring: RingSummary::of(ckks),
@@ -225,6 +215,7 @@ pub fn plan(program: &Query, preset: &str, recording: &QueryRecording, host: &Ca
         plaintext_bytes: traffic.plaintexts.declared,
         input_bytes: traffic.ciphertexts.declared,
         peak_memory_bytes: Predicted { predicted: peak },
+        device_memory: DeviceMemory::of(host, recording.peak_bytes),
         counts: graph.counts(),
         nodes: graph.nodes().len(),
         seconds_predicted: limbwise_machines::time(graph, &host.spec()?)?.seconds,

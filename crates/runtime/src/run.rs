@@ -4,6 +4,7 @@ use crate::{
     any_device::AnyDevice,
     clock::{Clock, Event, MEMORY_STEP, PeakMemory, Step, evaluation_seconds},
     error::{Error, Result},
+    head::Head,
     host::{peak_memory_bytes, reserve},
     keys::{Ask, InMemory, OnDisk, Traffic},
     plan::{KeyReads, Plan},
@@ -23,18 +24,9 @@ use std::path::PathBuf;
 /// What a run found: the JSON contract of `limbwise run`.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunReport {
-    /// Name of the workload.
-    pub workload: String,
-    /// Device it ran on.
-    pub device: String,
-    /// Its instruction set.
-    pub isa: String,
-    /// Its threads.
-    pub threads: usize,
-    /// Name of the parameter set.
-    pub preset: String,
-    /// The class of the security gate.
-    pub security_bits: u32,
+    /// What every report begins with.
+    #[serde(flatten)]
+    pub head: Head,
     /// Why it may be insecure, where leave was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure_reason: Option<String>,
@@ -206,12 +198,7 @@ pub fn run<P: Program, C: Client>(
     details.extend(program.timed(&named));
     let predicted = plan.precision_bits.predicted;
     Ok(RunReport {
-        workload: plan.workload.clone(),
-        device: plan.device.clone(),
-        isa: plan.isa.clone(),
-        threads: plan.threads,
-        preset: plan.preset.clone(),
-        security_bits: plan.security_bits,
+        head: plan.head.clone(),
         insecure_reason: plan.security.insecure_reason.clone(),
         insecure_randomness: sides.seeds.is_insecure(),
         seconds: evaluation_seconds(&steps),

@@ -60,7 +60,7 @@ pub(crate) fn session(program: &impl Program, client: &impl Client) -> (Vec<Vec<
     let secret = SecretKey::generate(params, &Seed::from_os().unwrap());
     let generator = KeyGenerator::new(&dev, params, &secret).unwrap();
     let plan = KeyPlan { required: declared.requirements(), form: KeyForm::Seeded };
-    let (public, keys) = (generator.public_key(), generator.key_set(&plan, |_| ()));
+    let (public, keys) = (generator.public_key(), generator.key_set(&plan, |_| ()).unwrap());
     let encrypted = |(index, i): (usize, Input)| {
         let plain = encoder.encode(&dev, &client.values(index), i.packing).unwrap();
         encrypt(&dev, params, &public, &plain).unwrap().promised(i.bounds).unwrap()

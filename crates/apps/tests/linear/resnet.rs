@@ -108,7 +108,7 @@ impl Session {
         let secret = SecretKey::generate(params, &Seed::from_os().unwrap());
         let generator = KeyGenerator::new(&dev, params, &secret).unwrap();
         let keys = KeyPlan { required: declared.requirements(), form: KeyForm::Stored };
-        let (public, keys) = (generator.public_key(), generator.key_set(&keys, |_| ()));
+        let (public, keys) = (generator.public_key(), generator.key_set(&keys, |_| ()).unwrap());
         drop(generator);
         let boot = Bootstrapper::encode(&dev, &encoder, plan).unwrap();
         Self { dev, encoder, secret, public, keys, boot }

@@ -16,10 +16,7 @@ fn power(log2: f64) -> String {
 /// A compact table.
 pub(crate) fn plan(plan: &LogicPlan) -> String {
     let LogicPlan { lwe, noise, failure, counts, .. } = plan;
-    let mut text = format!(
-        "plan of {} with {} on {} ({}, {} threads)\n",
-        plan.workload, plan.preset, plan.device, plan.isa, plan.threads
-    );
+    let mut text = table::heading(&plan.head);
     text += &security_line(&plan.security);
     let ring = format!("N = 2^{}, {} masks, a prime of {} bits", lwe.log_n, lwe.masks, lwe.prime_bits);
     text += &line("ring", &format!("{ring}; {} steps, narrow key modulo 2^{}", lwe.dimension, lwe.log_modulus));
@@ -38,9 +35,10 @@ pub(crate) fn plan(plan: &LogicPlan) -> String {
     text += &line("inputs", &format!("{inputs} encrypted"));
     text += &line("keys", &format!("{keys}, published as {published}"));
     text += &line("peak memory", &peak);
+    text += &units::device_memory(plan.device_memory);
     let [limbs, products] = [counts.transformed_limbs, counts.products()].map(units::count);
     text += &line("counts", &format!("{limbs} limbs transformed, {products} modular products"));
-    text + &line("seconds", &format!("{} of evaluation on this CPU", units::seconds(plan.seconds_predicted)))
+    text + &line("seconds", &units::evaluation(&plan.head.device, plan.seconds_predicted))
 }
 
 /// Results first, then every measurement beside its prediction.

@@ -1,5 +1,7 @@
 //! Plain tables: columns as wide as their widest cell.
 
+use limbwise_runtime::head::Head;
+
 /// Lines of a table with a heading, two spaces in front; `right` columns from the left are aligned to the right.
 pub(crate) fn render<const COLUMNS: usize>(
     heading: [&str; COLUMNS],
@@ -18,6 +20,12 @@ pub(crate) fn render<const COLUMNS: usize>(
         format!("  {}\n", cells.join("  ").trim_end())
     };
     std::iter::once(&heading).chain(rows).map(line).collect()
+}
+
+/// The first line of a plan.
+pub(crate) fn heading(head: &Head) -> String {
+    let Head { workload, preset, device, isa, threads, .. } = head;
+    format!("plan of {workload} with {preset} on {device} ({isa}, {threads} threads)\n")
 }
 
 /// A line `  name          value`.

@@ -193,15 +193,15 @@ impl<D: Device> LazyKeys<'_, D> {
             _ => None,
         };
         if let Some(other) = other {
-            self.made.home.keep(self.generated(&generator, other, 0))?;
+            self.made.home.keep(self.generated(&generator, other, 0)?)?;
         }
-        let key = self.generated(&generator, name, level);
+        let key = self.generated(&generator, name, level)?;
         self.made.home.keep(key.clone())?;
         Ok(key)
     }
 
     /// A key at the level that is usual for its name, or higher.
-    fn generated(&self, generator: &KeyGenerator<'_, D>, name: KeyName, at_least: usize) -> EvaluationKey<D> {
+    fn generated(&self, generator: &KeyGenerator<'_, D>, name: KeyName, at_least: usize) -> Result<EvaluationKey<D>> {
         let usual = match name {
             name if name.is_lowest() => 0,
             KeyName::Decapsulation => self.params.top_level(),
@@ -209,10 +209,10 @@ impl<D: Device> LazyKeys<'_, D> {
         };
         let level = self.levels.get(&name).copied().unwrap_or(usual).max(at_least);
         let start = Instant::now();
-        let key = generator.evaluation_key(name, level, self.made.form);
+        let key = generator.evaluation_key(name, level, self.made.form)?;
         let bytes = key_bytes(self.params, name, level, self.made.form);
         (self.tell)(Made { name, level, bytes, time: start.elapsed() });
-        key
+        Ok(key)
     }
 }
 

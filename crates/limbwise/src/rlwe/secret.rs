@@ -5,7 +5,8 @@ use super::{
     store::{KeyPlan, KeySet},
 };
 use crate::{
-    error::Result,
+    bridge::BridgeError,
+    error::{KeyError, LevelError, Result},
     params::{Params, Secret},
     tfhe::ClientKey,
 };
@@ -135,12 +136,13 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
 
     /// The same with the wide key of a TFHE client, from which [`KeyName::FromLwe`] switches.
     ///
-    /// # Panics
-    /// If that key has more words than the ring degree, which no [`BridgeParams`](crate::bridge::BridgeParams) allows.
-    #[must_use]
-    pub fn with_lwe(mut self, client: &ClientKey) -> Self {
+    /// # Errors
+    /// [`BridgeError::Dimension`] if that key has more words than the ring degree.
+    pub fn with_lwe(mut self, client: &ClientKey) -> Result<Self> {
         let (bits, n) = (client.wide_bits(), self.params.ring().n());
-        assert!(bits.len() <= n, "a key of {} words in a ring of degree {n}", bits.len());
+        if bits.len() > n {
+            return Err(BridgeError::Dimension { dimension: bits.len(), n }.into());
+        }
         let basis = self.params.basis(0) | self.params.encapsulation_special();
         let padded = || {
             let mut padded = Zeroizing::new(vec![0; n]);
@@ -148,7 +150,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
             padded
         };
         self.lwe = Some(small_poly(self.dev, &Shape::eval(self.params.ring(), basis), padded));
-        self
+        Ok(self)
     }
 
     /// The limbs of the secret in a basis.
@@ -164,12 +166,20 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
         PublicKey { parts: [b, a], seed: Some(seed) }
     }
 
-    /// The ephemeral secret of bootstrapping in a basis: the same for both of its keys.
-    fn ephemeral(&self, basis: Basis) -> D::Poly {
-        let boot = self.params.bootstrapping().map(|boot| boot.literal.ephemeral_weight);
-        let weight = boot.flatten().expect("keys of an ephemeral secret are asked for by parameters that have one");
+    /// The ephemeral secret of bootstrapping in a basis: the same for both of its keys, of which one is `wanted`.
+    fn ephemeral(&self, wanted: KeyName, basis: Basis) -> Result<D::Poly> {
+        let next = "choose a preset that bootstraps with one (limbwise params show lists them as boot-*)";
+        let weight = self.params.bootstrapping().and_then(|boot| boot.literal.ephemeral_weight);
+        let weight = weight.ok_or(KeyError::NoSecret { wanted, secret: "an ephemeral secret", next })?;
         let secret = SecretKey::of(Secret::FixedWeight(weight), self.params, &self.seed.derive("ephemeral"));
-        secret.upload(self.dev, self.params, basis)
+        Ok(secret.upload(self.dev, self.params, basis))
+    }
+
+    /// The wide key of a TFHE client in a basis.
+    fn lwe(&self, wanted: KeyName, basis: Basis) -> Result<D::Poly> {
+        let next = "give it the client key first (KeyGenerator::with_lwe)";
+        let lwe = self.lwe.as_ref().ok_or(KeyError::NoSecret { wanted, secret: "the key of a TFHE client", next })?;
+        Ok(self.dev.restrict(lwe, basis))
     }
 
     /// `−a·s + e` and a over a basis, and the seed that a is grown from: it may be published.
@@ -185,11 +195,15 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
 
     /// One evaluation key for ciphertexts up to `level`.
     ///
-    /// # Panics
-    /// For [`KeyName::FromLwe`] before [`Self::with_lwe`].
-    #[must_use]
-    pub fn evaluation_key(&self, name: KeyName, level: usize, form: KeyForm) -> EvaluationKey<D> {
+    /// # Errors
+    /// [`KeyError::NoSecret`] for [`KeyName::FromLwe`] before [`Self::with_lwe`], and for keys of an ephemeral secret
+    /// that the parameters do not have; [`LevelError::Above`] for a level that keys of this name do not serve.
+    pub fn evaluation_key(&self, name: KeyName, level: usize, form: KeyForm) -> Result<EvaluationKey<D>> {
         let (dev, params) = (self.dev, self.params);
+        let highest = if name.is_lowest() { 0 } else { params.top_level() };
+        if level > highest {
+            return Err(LevelError::Above { op: "evaluation_key", wanted: level, level: highest }.into());
+        }
         let _region = dev.region("evaluation_key", name.id().0);
         let (digits, special) = name.gadget(params, level);
         let basis = params.basis(level) | special;
@@ -200,12 +214,9 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
                 (dev.mul(&secret, &secret), secret)
             }
             KeyName::Galois(g) => (dev.automorphism(&self.secret(basis), g), self.secret(basis)),
-            KeyName::Encapsulation => (self.secret(basis), self.ephemeral(basis)),
-            KeyName::Decapsulation => (self.ephemeral(basis), self.secret(basis)),
-            KeyName::FromLwe => {
-                let lwe = self.lwe.as_ref().expect("the generator was given the client key (KeyGenerator::with_lwe)");
-                (dev.restrict(lwe, basis), self.secret(basis))
-            }
+            KeyName::Encapsulation => (self.secret(basis), self.ephemeral(name, basis)?),
+            KeyName::Decapsulation => (self.ephemeral(name, basis)?, self.secret(basis)),
+            KeyName::FromLwe => (self.lwe(name, basis)?, self.secret(basis)),
             KeyName::Packing(g) => (dev.automorphism(&self.secret(basis), g), self.secret(basis)),
         };
         let shape = Shape::eval(params.ring(), basis);
@@ -220,21 +231,20 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
             };
             KeyPair { masked: dev.join(&[&own, &dev.restrict(&b, basis - digit)]), uniform }
         };
-        EvaluationKey::new(name, level, digits.iter().enumerate().map(pair).collect())
+        Ok(EvaluationKey::new(name, level, digits.iter().enumerate().map(pair).collect()))
     }
 
     /// All the keys of a plan, each at its level.
     ///
-    /// # Panics
-    /// As [`Self::evaluation_key`].
-    #[must_use]
-    pub fn key_set(&self, plan: &KeyPlan, mut progress: impl FnMut(usize)) -> KeySet<D> {
+    /// # Errors
+    /// Those of [`Self::evaluation_key`].
+    pub fn key_set(&self, plan: &KeyPlan, mut progress: impl FnMut(usize)) -> Result<KeySet<D>> {
         let make = |(done, (&name, &level)): (usize, (&KeyName, &usize))| {
-            let key = self.evaluation_key(name, level, plan.form);
+            let key = self.evaluation_key(name, level, plan.form)?;
             progress(done + 1);
-            key
+            Ok(key)
         };
-        KeySet::new(self.params, plan.required.iter().enumerate().map(make).collect())
+        Ok(KeySet::new(self.params, plan.required.iter().enumerate().map(make).collect::<Result<_>>()?))
     }
 }
 

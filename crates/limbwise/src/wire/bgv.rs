@@ -2,12 +2,10 @@
 //! [`BgvParams::rlwe`](crate::bgv::BgvParams::rlwe).
 
 use super::{
-    ciphertext::MOST_BATCH,
+    ciphertext::{MOST_BATCH, Parts, write_parts},
     container::{Container, FileKind, Writer},
     error::{WireError, check},
     params::Fingerprint,
-    public_key::read_seed,
-    rows::{Rows, write_rows},
     source::Source,
 };
 #[cfg(feature = "client")]
@@ -22,8 +20,6 @@ use limbwise_math::sampling::Seed;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, io::Write};
 
-/// Bytes of a seed.
-const SEED: u64 = 32;
 /// No modulus has more bits.
 const MOST_NOISE: f64 = 128.0 * 61.0;
 
@@ -100,8 +96,7 @@ impl CiphertextHeader {
         let (top, t) = (params.top_level(), params.t().value());
         check(level <= top, "level", level, format!("at most {top}"))?;
         check((1..=MOST_BATCH).contains(&batch), "batch", batch, format!("1 to {MOST_BATCH}"))?;
-        let most = if seeded { 2 } else { 3 };
-        check((2..=most).contains(&parts), "parts", parts, format!("2 to {most}"))?;
+        Parts { count: parts, seeded }.check()?;
         check((1..t).contains(&factor), "factor", factor, format!("1 to {}", t - 1))?;
         let known = (0.0..=MOST_NOISE).contains(&noise_bits);
         check(known, "noise_bits", noise_bits, format!("0 to {MOST_NOISE}"))
@@ -147,15 +142,8 @@ fn write<W: Write, D: HostRead>(
     let (batch, seeded) = (ciphertext.batch(), seed.is_some());
     let header = CiphertextHeader { level, batch, parts: parts.len(), seeded, factor, noise_bits };
     header.check(params)?;
-    let mut out = Writer::begin(out, FileKind::BgvCiphertext, bgv_fingerprint(params), &header)?;
-    if let Some(seed) = seed {
-        out.block(&seed.0)?;
-    }
-    let stored = if seeded { 1 } else { parts.len() };
-    for part in parts.iter().take(stored) {
-        write_rows(&mut out, dev, part)?;
-    }
-    Ok(out.finish()?)
+    let out = Writer::begin(out, FileKind::BgvCiphertext, bgv_fingerprint(params), &header)?;
+    write_parts(out, dev, parts, seed)
 }
 
 /// Reads a ciphertext; a half that is kept as its seed is grown.
@@ -189,17 +177,7 @@ fn read<S: Source, D: Device>(source: S, dev: &D, params: &BgvParams) -> Result<
     let CiphertextHeader { level, batch, parts, seeded, factor, noise_bits } = header;
     let rlwe = params.rlwe();
     let shape = Shape::eval(rlwe.ring(), rlwe.basis(level)).with_batch(batch);
-    let mut at = if seeded { file.first().behind(1, SEED) } else { file.first() };
-    let mut stored = Vec::new();
-    for _ in 0..if seeded { 1 } else { parts } {
-        let rows = Rows::new(shape.clone(), at);
-        at = rows.end();
-        stored.push(rows);
-    }
-    file.ends(at)?;
-    let seed = if seeded { Some(read_seed(&file, file.first())?) } else { None };
-    let polynomial = |rows: &Rows| rows.read(&file, dev, shape.basis, Role::Ciphertext);
-    let mut parts = stored.iter().map(polynomial).collect::<Result<Vec<D::Poly>, WireError>>()?;
+    let (mut parts, seed) = Parts { count: parts, seeded }.read(&file, dev, &shape)?;
     let grown = |seed: &Seed| times(dev, dev.expand_seed(&shape, Role::Ciphertext, seed), params.t());
     parts.extend(seed.as_ref().map(grown));
     Ok((Ciphertext { parts, level, factor, noise: NoiseBound::of_bits(noise_bits) }, seed))

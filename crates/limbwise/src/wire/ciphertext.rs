@@ -94,15 +94,8 @@ fn write<W: Write, D: HostRead>(
     check_packing(params, (level, scale), (slots, batch))?;
     let (parts, seeded, estimate) = (parts.len(), seed.is_some(), Written::of(estimate));
     let header = Header { level, scale, slots, batch, parts, seeded, estimate };
-    let mut out = Writer::begin(out, FileKind::Ciphertext, fingerprint(params), &header)?;
-    if let Some(seed) = seed {
-        out.block(&seed.0)?;
-    }
-    let stored = if seeded { 1 } else { parts };
-    for part in ciphertext.parts.iter().take(stored) {
-        write_rows(&mut out, dev, part)?;
-    }
-    Ok(out.finish()?)
+    let out = Writer::begin(out, FileKind::Ciphertext, fingerprint(params), &header)?;
+    write_parts(out, dev, &ciphertext.parts, seed)
 }
 
 /// Reads a ciphertext; a half that is kept as its seed is grown.
@@ -129,20 +122,69 @@ fn read<S: Source, D: Device>(source: S, dev: &D, params: &Params) -> Result<(Ci
     file.expect(FileKind::Ciphertext, Some(params))?;
     let Header { level, scale, slots, batch, parts, seeded, estimate } = file.header()?;
     check_packing(params, (level, scale), (slots, batch))?;
-    let most = if seeded { 2 } else { 3 };
-    check((2..=most).contains(&parts), "parts", parts, format!("2 to {most}"))?;
+    let parts = Parts { count: parts, seeded };
+    parts.check()?;
     let estimate = estimate.read().ok_or_else(WireError::estimate)?;
     let shape = Shape::eval(params.ring(), params.basis(level)).with_batch(batch);
-    let begin = if seeded { file.first().behind(1, SEED) } else { file.first() };
-    let mut stored = vec![Rows::new(shape.clone(), begin)];
-    for _ in 1..if seeded { 1 } else { parts } {
-        let begin = stored.last().map_or(begin, Rows::end);
-        stored.push(Rows::new(shape.clone(), begin));
-    }
-    file.ends(stored.last().map_or(begin, Rows::end))?;
-    let seed = if seeded { Some(read_seed(&file, file.first())?) } else { None };
-    let read = |rows: &Rows| rows.read(&file, dev, shape.basis, Role::Ciphertext);
-    let mut parts = stored.iter().map(read).collect::<Result<Vec<D::Poly>, WireError>>()?;
+    let (mut parts, seed) = parts.read(&file, dev, &shape)?;
     parts.extend(seed.as_ref().map(|seed| dev.expand_seed(&shape, Role::Ciphertext, seed)));
     Ok((Ciphertext { parts, level, scale, slots, estimate, shadow: None }, seed))
+}
+
+/// The polynomials of a ciphertext, the last of its file: all of them, or the first and what the second is grown from.
+#[derive(Clone, Copy)]
+pub(super) struct Parts {
+    /// Polynomials: two, or three after a multiplication.
+    pub(super) count: usize,
+    /// The second of two is kept as its seed.
+    pub(super) seeded: bool,
+}
+
+impl Parts {
+    pub(super) fn check(self) -> Result<(), WireError> {
+        let (parts, most) = (self.count, if self.seeded { 2 } else { 3 });
+        check((2..=most).contains(&parts), "parts", parts, format!("2 to {most}"))
+    }
+
+    /// Polynomials that are kept as such.
+    fn stored(self) -> usize {
+        if self.seeded { 1 } else { self.count }
+    }
+
+    /// Reads them, and the seed where one is kept. The file ends behind them, else nothing is read.
+    pub(super) fn read<S: Source, D: Device>(
+        self,
+        file: &Container<S>,
+        dev: &D,
+        shape: &Shape,
+    ) -> Result<(Vec<D::Poly>, Option<Seed>), WireError> {
+        let mut at = if self.seeded { file.first().behind(1, SEED) } else { file.first() };
+        let mut stored = Vec::new();
+        for _ in 0..self.stored() {
+            let rows = Rows::new(shape.clone(), at);
+            at = rows.end();
+            stored.push(rows);
+        }
+        file.ends(at)?;
+        let seed = if self.seeded { Some(read_seed(file, file.first())?) } else { None };
+        let polynomial = |rows: &Rows| rows.read(file, dev, shape.basis, Role::Ciphertext);
+        Ok((stored.iter().map(polynomial).collect::<Result<_, _>>()?, seed))
+    }
+}
+
+/// Writes them behind a header, with a seed in the place of the second where there is one, and ends the file.
+pub(super) fn write_parts<W: Write, D: HostRead>(
+    mut out: Writer<W>,
+    dev: &D,
+    parts: &[D::Poly],
+    seed: Option<&Seed>,
+) -> Result<W> {
+    if let Some(seed) = seed {
+        out.block(&seed.0)?;
+    }
+    let stored = Parts { count: parts.len(), seeded: seed.is_some() }.stored();
+    for part in parts.iter().take(stored) {
+        write_rows(&mut out, dev, part)?;
+    }
+    Ok(out.finish()?)
 }

@@ -41,7 +41,7 @@ impl Bench {
         let (log_n, top) = (rlwe.log_n(), rlwe.top_level());
         let galois = rotations.iter().map(|&steps| KeyName::Galois(GaloisElement::rotation(steps, log_n)));
         let names = [KeyName::Relinearization, KeyName::Galois(GaloisElement::conjugation(log_n))];
-        let make = |name| generator.evaluation_key(name, top, KeyForm::Stored);
+        let make = |name| generator.evaluation_key(name, top, KeyForm::Stored).unwrap();
         let keys =
             if params.switches_keys() { names.into_iter().chain(galois).map(make).collect() } else { Vec::new() };
         let keys = KeySet::new(rlwe, keys);
@@ -52,7 +52,7 @@ impl Bench {
     /// Only these keys from now on.
     pub(crate) fn with_only(&mut self, required: &Requirements) {
         let generator = KeyGenerator::from_seed(&self.dev, self.params.rlwe(), &self.secret, Seed([8; 32]));
-        self.keys = generator.key_set(&KeyPlan { required: required.clone(), form: KeyForm::Stored }, |_| ());
+        self.keys = generator.key_set(&KeyPlan { required: required.clone(), form: KeyForm::Stored }, |_| ()).unwrap();
     }
 
     pub(crate) fn eval(&self) -> Evaluator<'_, Cpu> {

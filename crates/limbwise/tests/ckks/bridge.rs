@@ -79,8 +79,9 @@ impl<D: HostRead> Both<D> {
 
     fn keys(&self, plan: BridgePlan, form: KeyForm) -> KeySet<D> {
         let required = bridge::requirements(&self.params, plan).unwrap();
-        let generator = KeyGenerator::new(&self.dev, self.params.ckks(), &self.secret).unwrap().with_lwe(&self.client);
-        generator.key_set(&KeyPlan { required, form }, |_| ())
+        let generator =
+            KeyGenerator::new(&self.dev, self.params.ckks(), &self.secret).unwrap().with_lwe(&self.client).unwrap();
+        generator.key_set(&KeyPlan { required, form }, |_| ()).unwrap()
     }
 
     fn auto<'a>(&'a self, keys: &'a KeySet<D>) -> Auto<'a, D> {
@@ -144,8 +145,9 @@ fn noise_leaves_its_square() {
     let plan = BridgePlan { levels: 2, ..BridgePlan::fastest(256) };
     let mut required = bridge::requirements(&both.params, plan).unwrap();
     required.insert(KeyName::Relinearization, both.params.ckks().top_level());
-    let generator = KeyGenerator::new(&both.dev, both.params.ckks(), &both.secret).unwrap().with_lwe(&both.client);
-    let keys = generator.key_set(&KeyPlan { required, form: KeyForm::Stored }, |_| ());
+    let generator =
+        KeyGenerator::new(&both.dev, both.params.ckks(), &both.secret).unwrap().with_lwe(&both.client).unwrap();
+    let keys = generator.key_set(&KeyPlan { required, form: KeyForm::Stored }, |_| ()).unwrap();
     let bridge = Bridge::encode(&both.dev, &both.encoder, &both.params, plan).unwrap();
     let (messages, wanted) = rows(256);
     let (auto, wanted) = (both.auto(&keys), plan.arranged(&wanted));
@@ -168,8 +170,8 @@ fn slots_become_messages_and_flags_come_back() {
     for (name, level) in bridge::requirements_to_lwe(&both.params, plan).unwrap() {
         required.entry(name).and_modify(|l| *l = level.max(*l)).or_insert(level);
     }
-    let generator = KeyGenerator::new(dev, ckks, &both.secret).unwrap().with_lwe(&both.client);
-    let keys = generator.key_set(&KeyPlan { required, form: KeyForm::Stored }, |_| ());
+    let generator = KeyGenerator::new(dev, ckks, &both.secret).unwrap().with_lwe(&both.client).unwrap();
+    let keys = generator.key_set(&KeyPlan { required, form: KeyForm::Stored }, |_| ()).unwrap();
     let bodies = ToLweBodies::generate(&both.params, &both.secret, &both.client).unwrap();
     let key = ToLweKey::new(dev, &bodies);
     let bridge = Bridge::encode(dev, &both.encoder, &both.params, plan).unwrap();
@@ -311,6 +313,29 @@ fn keys_made_on_demand_know_no_lwe_secret() {
     assert_eq!(lazy.key("pack", packing, 0).unwrap().level(), 0);
 }
 
+/// What a generator has no secret for, and levels that a key does not serve, are errors.
+#[test]
+fn keys_of_secrets_that_are_not_there() {
+    let both = small(&tfhe());
+    let generator = KeyGenerator::new(&both.dev, both.params.ckks(), &both.secret).unwrap();
+    let refused = |generator: &KeyGenerator<'_, Dev>, name, level| {
+        generator.evaluation_key(name, level, KeyForm::Stored).err().unwrap().to_string()
+    };
+    assert_eq!(
+        refused(&generator, KeyName::FromLwe, 0),
+        "the key from LWE is made from the key of a TFHE client, which this key generator does not have: \
+         give it the client key first (KeyGenerator::with_lwe)"
+    );
+    let generator = generator.with_lwe(&both.client).unwrap();
+    assert_eq!(generator.evaluation_key(KeyName::FromLwe, 0, KeyForm::Stored).unwrap().name(), KeyName::FromLwe);
+    let above = "evaluation_key: level 1 is above level 0: levels only fall, choose 0 to 0";
+    assert_eq!(refused(&generator, KeyName::FromLwe, 1), above);
+    let plain = Params::new(&ParamsLiteral { bootstrapping: None, ..ckks() }).unwrap();
+    let secret = SecretKey::generate(&plain, &Seed([3; 32]));
+    let generator = KeyGenerator::new(&both.dev, &plain, &secret).unwrap();
+    assert!(refused(&generator, KeyName::Decapsulation, 0).starts_with("the decapsulation key is made from an ephe"));
+}
+
 /// Full size: seconds and bits of 1024 and 4096 rows, and of 64 slots the other way.
 #[test]
 #[ignore = "full size: minutes and gigabytes"]
@@ -347,7 +372,7 @@ fn leave_at_full_size(both: &Both<Cpu>) {
     let start = Instant::now();
     let required = bridge::requirements_to_lwe(&both.params, plan).unwrap();
     let generator = KeyGenerator::new(dev, ckks, &both.secret).unwrap();
-    let keys = generator.key_set(&KeyPlan { required, form: KeyForm::Seeded }, |_| ());
+    let keys = generator.key_set(&KeyPlan { required, form: KeyForm::Seeded }, |_| ()).unwrap();
     let bodies = ToLweBodies::generate(&both.params, &both.secret, &both.client).unwrap();
     let key = ToLweKey::new(dev, &bodies);
     eprintln!("to LWE: keys {:.1} s, {} MB published", start.elapsed().as_secs_f64(), bodies.bytes() >> 20);

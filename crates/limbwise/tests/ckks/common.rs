@@ -50,7 +50,7 @@ impl Session {
         let generator = KeyGenerator::new(&dev, &params, &secret).unwrap();
         let public = generator.public_key();
         let plan = KeyPlan { required: required.clone(), form: KeyForm::Stored };
-        let keys = generator.key_set(&plan, |_| ());
+        let keys = generator.key_set(&plan, |_| ()).unwrap();
         drop(generator);
         Self { encoder: Encoder::new(&params), dev, params, secret, public, keys }
     }

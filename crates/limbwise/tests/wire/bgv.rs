@@ -64,7 +64,7 @@ fn what_is_read_multiplies_with_keys_of_rlwe() {
     let (secret, encoder) = (secret(&params), Encoder::new(&params));
     let generator = KeyGenerator::from_seed(&dev, params.rlwe(), &secret, Seed([2; 32]));
     let plan = KeyPlan { required: [(KeyName::Relinearization, 1)].into(), form: KeyForm::Stored };
-    let bytes = wire::write_keys(Vec::new(), &dev, params.rlwe(), &generator.key_set(&plan, |_| ())).unwrap();
+    let bytes = wire::write_keys(Vec::new(), &dev, params.rlwe(), &generator.key_set(&plan, |_| ()).unwrap()).unwrap();
     let keys = wire::KeyFile::open(bytes, params.rlwe()).unwrap().read_all(&dev, KeyForm::Seeded).unwrap();
     let eval = Evaluator::new(&dev, &params, &keys);
     for name in ["bgv-ciphertext", "bgv-ciphertext-seeded"] {

@@ -44,7 +44,7 @@ impl Things {
         let rotation = |steps| KeyName::Galois(GaloisElement::rotation(steps, log_n));
         let required: Requirements =
             [(KeyName::Relinearization, top), (rotation(1), top), (rotation(-3), top / 2)].into();
-        let keys = generator.key_set(&KeyPlan { required, form }, |_| ());
+        let keys = generator.key_set(&KeyPlan { required, form }, |_| ()).unwrap();
         drop(generator);
         Self { encoder: Encoder::new(&params), dev, params, secret, public, keys }
     }

@@ -127,8 +127,10 @@ fn write_those_that_are_missing() {
     let Things { dev, params, secret, public, .. } = &t;
     let rotation = KeyName::Galois(GaloisElement::rotation(1, params.log_n()));
     let required = [(rotation, 1), (KeyName::Relinearization, 0)].into();
-    let keys =
-        KeyGenerator::new(dev, params, secret).unwrap().key_set(&KeyPlan { required, form: KeyForm::Seeded }, |_| ());
+    let keys = KeyGenerator::new(dev, params, secret)
+        .unwrap()
+        .key_set(&KeyPlan { required, form: KeyForm::Seeded }, |_| ())
+        .unwrap();
     let packing = Packing { slots: 512, level: 1, scale: params.scale(1) };
     let plain = t.encoder.encode(dev, &plain_values(1, 512), packing).unwrap();
     let FreshCiphertext { ciphertext, seed } = t.fresh(&plain);

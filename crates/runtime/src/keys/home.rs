@@ -59,14 +59,14 @@ impl<D: Device> KeyHome<D> for InMemory {
         evaluate: impl FnOnce(&dyn KeyStore<D>, &mut dyn Observer) -> Result<R>,
     ) -> Result<R> {
         let Some(ask) = self.ask else {
-            let keys = generator.key_set(plan, |done| observer.step(KEY_STEP, done, plan.required.len()));
+            let keys = generator.key_set(plan, |done| observer.step(KEY_STEP, done, plan.required.len()))?;
             drop(generator);
             return evaluate(&keys, observer);
         };
         let mut keys = Vec::new();
         for (&name, &level) in &plan.required {
             ask()?;
-            keys.push(generator.evaluation_key(name, level, plan.form));
+            keys.push(generator.evaluation_key(name, level, plan.form)?);
             observer.step(KEY_STEP, keys.len(), plan.required.len());
         }
         drop(generator);
@@ -88,7 +88,7 @@ impl<D: Device> KeyHome<D> for Imagined<'_> {
         evaluate: impl FnOnce(&dyn KeyStore<D>, &mut dyn Observer) -> Result<R>,
     ) -> Result<R> {
         for (&name, &level) in &plan.required {
-            drop(generator.evaluation_key(name, level, plan.form));
+            drop(generator.evaluation_key(name, level, plan.form)?);
         }
         drop(generator);
         let source = Declared(params, &plan.required);
@@ -153,7 +153,7 @@ impl<D: HostRead> KeyHome<D> for OnDisk<'_> {
         let (passing, file) = Passing::create(self.dir)?;
         let mut out = KeyWriter::new(BufWriter::new(file), params, &plan.required)?;
         for ((&name, &level), done) in plan.required.iter().zip(1..) {
-            out.write(dev, &generator.evaluation_key(name, level, KeyForm::Disk))?;
+            out.write(dev, &generator.evaluation_key(name, level, KeyForm::Disk)?)?;
             observer.step(KEY_STEP, done, plan.required.len());
         }
         out.finish()?;

@@ -24,7 +24,7 @@ pub fn key_read_gb_s(dev: &AnyDevice, params: &Params, dir: &Path) -> Result<f64
     let secret = SecretKey::generate(params, &Seed::from_os().map_err(limbwise::Error::Entropy)?);
     let generator = KeyGenerator::new(&dev, params, &secret)?;
     let mut out = KeyWriter::new(BufWriter::new(file), params, &Requirements::from([(name, level)]))?;
-    out.write(&dev, &generator.evaluation_key(name, level, KeyForm::Disk))?;
+    out.write(&dev, &generator.evaluation_key(name, level, KeyForm::Disk)?)?;
     out.finish()?;
     drop(generator);
     let source = FileKeys::open(passing.path(), params)?;

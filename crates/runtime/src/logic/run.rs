@@ -5,7 +5,8 @@ use crate::{
     any_device::AnyDevice,
     clock::{Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, PeakMemory, Step, evaluation_seconds},
     error::Result,
-    host::{fits, opens, peak_memory_bytes},
+    head::Head,
+    host::{Needed, admit, opens, peak_memory_bytes},
 };
 use limbwise::tfhe::{ClientKey, Evaluator, ServerKey, TfheParams};
 use limbwise_apps::{Logic, Observer as _, program::Details};
@@ -15,18 +16,9 @@ use serde::Serialize;
 /// What a run found: the JSON contract of `limbwise run` for workloads on TFHE.
 #[derive(Clone, Debug, Serialize)]
 pub struct LogicReport {
-    /// Name of the workload.
-    pub workload: String,
-    /// Device it ran on.
-    pub device: String,
-    /// Its instruction set.
-    pub isa: String,
-    /// Its threads.
-    pub threads: usize,
-    /// Name of the parameter set.
-    pub preset: String,
-    /// The class of the security gate.
-    pub security_bits: u32,
+    /// What every report begins with.
+    #[serde(flatten)]
+    pub head: Head,
     /// Why it may be insecure, where leave was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure_reason: Option<String>,
@@ -98,7 +90,8 @@ pub fn run<L: Logic>(
     tell: &mut dyn FnMut(Event),
 ) -> Result<LogicReport> {
     opens(dev, &[program.params().ring()])?;
-    fits(plan.peak_memory_bytes.predicted)?;
+    let process = plan.peak_memory_bytes.predicted;
+    admit(dev, process, Needed::planned(plan.device_memory, process, plan.key_bytes))?;
     let params = program.params();
     let mut clock = Clock::new(tell);
     clock.step(KEY_STEP, 0, 1);
@@ -126,12 +119,7 @@ pub fn run<L: Logic>(
     let wanted = wanted.concat();
     let NoiseSummary { blind_rotation, .. } = plan.noise;
     Ok(LogicReport {
-        workload: plan.workload.clone(),
-        device: plan.device.clone(),
-        isa: plan.isa.clone(),
-        threads: plan.threads,
-        preset: plan.preset.clone(),
-        security_bits: plan.security_bits,
+        head: plan.head.clone(),
         insecure_reason: plan.security.insecure_reason.clone(),
         insecure_randomness: seeds.is_insecure(),
         seconds,

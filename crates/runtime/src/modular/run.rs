@@ -2,9 +2,11 @@
 
 use super::{ModularPlan, ModularRecording};
 use crate::{
+    any_device::AnyDevice,
     clock::{Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, PeakMemory, Step, evaluation_seconds},
     error::Result,
-    host::{fits, opens, peak_memory_bytes},
+    head::Head,
+    host::{Needed, admit, opens, peak_memory_bytes},
 };
 use limbwise::{
     bgv::{
@@ -31,18 +33,9 @@ pub enum Checked {
 /// What a run found: the JSON contract of `limbwise run` for workloads on BGV.
 #[derive(Clone, Debug, Serialize)]
 pub struct ModularReport {
-    /// Name of the workload.
-    pub workload: String,
-    /// Device it ran on.
-    pub device: String,
-    /// Its instruction set.
-    pub isa: String,
-    /// Its threads.
-    pub threads: usize,
-    /// Name of the parameter set.
-    pub preset: String,
-    /// The class of the security gate.
-    pub security_bits: u32,
+    /// What every report begins with.
+    #[serde(flatten)]
+    pub head: Head,
     /// The table that was asked.
     pub security_standard: String,
     /// Why it may be insecure, where leave was taken.
@@ -103,15 +96,16 @@ struct Comparison {
 ///
 /// # Errors
 /// What the scheme refuses, or a device fault.
-pub fn run<D: HostRead, M: Modular>(
-    dev: &D,
+pub fn run<M: Modular>(
+    dev: &AnyDevice,
     (program, recording, plan): (&M, &ModularRecording, &ModularPlan),
     messages: &[Messages],
     seeds: &SeedSource,
     tell: &mut dyn FnMut(Event),
 ) -> Result<ModularReport> {
     opens(dev, &[program.params().rlwe().ring()])?;
-    fits(plan.peak_memory_bytes.predicted)?;
+    let process = plan.peak_memory_bytes.predicted;
+    admit(dev, process, Needed::planned(plan.device_memory, process, plan.key_bytes))?;
     let params = program.params();
     let seed = |label: &str| seeds.seed(label).map_err(limbwise::Error::from);
     let mut clock = Clock::new(tell);
@@ -119,7 +113,7 @@ pub fn run<D: HostRead, M: Modular>(
     let secret = SecretKey::generate(params.rlwe(), &seed("bgv secret key")?);
     let generator = KeyGenerator::from_seed(dev, params.rlwe(), &secret, seed("bgv public keys")?);
     let wanted_keys = KeyPlan { required: recording.required.clone(), form: KeyForm::Stored };
-    let keys = generator.key_set(&wanted_keys, |_| ());
+    let keys = generator.key_set(&wanted_keys, |_| ())?;
     let public = (program.encryption() == Encryption::Public).then(|| generator.public_key());
     drop(generator);
     clock.step(ENCRYPT_STEP, 0, messages.len());
@@ -142,12 +136,7 @@ pub fn run<D: HostRead, M: Modular>(
     let peak = peak_memory_bytes();
     let (steps, minor_faults) = clock.finish();
     Ok(ModularReport {
-        workload: plan.workload.clone(),
-        device: dev.name(),
-        isa: plan.isa.clone(),
-        threads: plan.threads,
-        preset: plan.preset.clone(),
-        security_bits: plan.security_bits,
+        head: Head { device: dev.name(), ..plan.head.clone() },
         security_standard: plan.security.standard.into(),
         insecure_reason: plan.security.insecure_reason.clone(),
         insecure_randomness: seeds.is_insecure(),

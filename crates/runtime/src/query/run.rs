@@ -5,7 +5,8 @@ use crate::{
     any_device::AnyDevice,
     clock::{BOOTSTRAP_STEP, Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, PeakMemory, Step, evaluation_seconds},
     error::{Error, Result},
-    host::{fits, opens, peak_memory_bytes},
+    head::Head,
+    host::{Needed, admit, opens, peak_memory_bytes},
     journal::Identity,
 };
 use limbwise::{
@@ -47,18 +48,9 @@ pub struct Compared {
 /// What a run found: the JSON contract of `limbwise run` for questions.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueryReport {
-    /// Name of the workload.
-    pub workload: String,
-    /// Device it ran on.
-    pub device: String,
-    /// Its instruction set.
-    pub isa: String,
-    /// Its threads.
-    pub threads: usize,
-    /// Name of the pair of parameter sets.
-    pub preset: String,
-    /// The class of the security gate, of the weakest key.
-    pub security_bits: u32,
+    /// What every report begins with.
+    #[serde(flatten)]
+    pub head: Head,
     /// Why it may be insecure, where leave was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure_reason: Option<String>,
@@ -141,9 +133,9 @@ fn keys(
     let client = ClientKey::from_seed(program.params().tfhe(), seeds.seed("tfhe key")?);
     let server = ServerKey::new(dev, &client.bootstrap_keys(dev));
     let secret = SecretKey::generate(ckks, &seeds.seed("secret key")?);
-    let generator = KeyGenerator::from_seed(dev, ckks, &secret, seeds.seed("keys")?).with_lwe(&client);
+    let generator = KeyGenerator::from_seed(dev, ckks, &secret, seeds.seed("keys")?).with_lwe(&client)?;
     let public = generator.public_key();
-    let set = generator.key_set(&recording.keys, |done| clock.step(KEY_STEP, done + 1, total));
+    let set = generator.key_set(&recording.keys, |done| clock.step(KEY_STEP, done + 1, total))?;
     Ok(Keys { client, secret, public, server, set })
 }
 
@@ -186,7 +178,8 @@ pub fn run(
     tell: &mut dyn FnMut(Event),
 ) -> Result<QueryReport> {
     opens(dev, &[program.params().ckks().ring(), program.params().tfhe().ring()])?;
-    fits(plan.peak_memory_bytes.predicted)?;
+    let process = plan.peak_memory_bytes.predicted;
+    admit(dev, process, Needed::planned(plan.device_memory, process, plan.key_bytes))?;
     let mut clock = Clock::new(tell);
     let keys = keys(dev, (program, recording), seeds, &mut clock)?;
     let encoder = Encoder::new(program.params().ckks());
@@ -201,12 +194,7 @@ pub fn run(
     let (steps, minor_faults) = clock.finish();
     let seconds = evaluation_seconds(&steps);
     Ok(QueryReport {
-        workload: plan.workload.clone(),
-        device: plan.device.clone(),
-        isa: plan.isa.clone(),
-        threads: plan.threads,
-        preset: plan.preset.clone(),
-        security_bits: plan.security_bits,
+        head: plan.head.clone(),
         insecure_reason: plan.security.insecure_reason.clone(),
         insecure_randomness: seeds.is_insecure(),
         answer: compared(program, sums[0][0].re, data.answer),

@@ -74,7 +74,7 @@ impl Both {
         let secret = SecretKey::generate(&params, &Seed::from_os().unwrap());
         let generator = KeyGenerator::new(&dev, &params, &secret).unwrap();
         let public = generator.public_key();
-        let keys = generator.key_set(&KeyPlan { required, form: KeyForm::Stored }, |_| ());
+        let keys = generator.key_set(&KeyPlan { required, form: KeyForm::Stored }, |_| ()).unwrap();
         drop(generator);
         let plain = encoder.encode(&dev, &[values(1)], packing).unwrap();
         let input = encrypt(&dev, &params, &public, &plain).unwrap();

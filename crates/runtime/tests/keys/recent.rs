@@ -80,7 +80,7 @@ fn keys_used_last_stay_and_the_others_are_read_again() {
     let Client { dev, params, .. } = &client;
     let required: Requirements = [1, 2, 3].map(|steps| (rotation(steps), TOP)).into();
     let generator = KeyGenerator::new(&**dev, params, &client.secret).unwrap();
-    let keys = generator.key_set(&KeyPlan { required, form: KeyForm::Stored }, |_| ());
+    let keys = generator.key_set(&KeyPlan { required, form: KeyForm::Stored }, |_| ()).unwrap();
     drop(generator);
     let file = Passing(std::env::temp_dir().join(format!("limbwise-test-{}-recent.keys", std::process::id())));
     // As Python's files are: something else comes first.

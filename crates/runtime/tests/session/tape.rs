@@ -90,7 +90,7 @@ fn a_tape_runs_as_it_is_recorded() {
     let (encoder, secret) = (Encoder::new(&params), SecretKey::generate(&params, &Seed([3; 32])));
     for form in [KeyForm::Stored, KeyForm::Seeded] {
         let recording = record(&tape, form).unwrap();
-        let keys = KeyGenerator::new(&dev, &params, &secret).unwrap().key_set(&recording.keys, |_| ());
+        let keys = KeyGenerator::new(&dev, &params, &secret).unwrap().key_set(&recording.keys, |_| ()).unwrap();
         let encrypted = |(seed, input): (usize, &Input)| {
             let plain = encoder.encode(&dev, &[values(seed)], input.packing).unwrap();
             encrypt_secret(&dev, &params, &secret, &plain).unwrap()

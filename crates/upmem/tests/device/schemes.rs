@@ -48,7 +48,8 @@ fn bgv_mul_is_bit_for_bit_the_cpus() {
             })
             .collect();
         let generator = KeyGenerator::from_seed(&dev, params.rlwe(), &secret, Seed([4; 32]));
-        let keys = generator.key_set(&KeyPlan { required: Requirements::default(), form: KeyForm::Stored }, |_| ());
+        let keys =
+            generator.key_set(&KeyPlan { required: Requirements::default(), form: KeyForm::Stored }, |_| ()).unwrap();
         let auto = bgv::Auto::new(bgv::Evaluator::new(&dev, &params, &keys), &encoder);
         let before = dev.tested.counters();
         let results = program.evaluate(&auto, &inputs, &mut ()).unwrap();
@@ -74,7 +75,7 @@ fn levelled_ckks_is_bit_for_bit_the_cpus() {
         let top = params.top_level();
         let rotation = KeyName::Galois(GaloisElement::rotation(1, params.log_n()));
         let required = Requirements::from([(KeyName::Relinearization, top), (rotation, top)]);
-        let keys = generator.key_set(&KeyPlan { required, form: KeyForm::Stored }, |_| ());
+        let keys = generator.key_set(&KeyPlan { required, form: KeyForm::Stored }, |_| ()).unwrap();
         let public = generator.public_key();
         let encoder = ckks::Encoder::new(&params);
         let values: Vec<Complex64> = (0..512).map(|i| Complex64::new(f64::from(i) / 512.0, 0.5)).collect();

@@ -1,0 +1,35 @@
+//! What every plan and every report of a run begins with.
+
+use crate::calibrate::Calibration;
+use limbwise::params::SecurityReport;
+use serde::Serialize;
+
+/// Which workload, where, and under which parameters.
+#[derive(Clone, Debug, Serialize)]
+pub struct Head {
+    /// Name of the workload.
+    pub workload: String,
+    /// Device the seconds are for, or that it ran on.
+    pub device: String,
+    /// Its instruction set.
+    pub isa: String,
+    /// Its threads.
+    pub threads: usize,
+    /// Name of the parameter set, or of the pair of them.
+    pub preset: String,
+    /// The class of the security gate, of the weakest key.
+    pub security_bits: u32,
+}
+
+impl Head {
+    pub(crate) fn of(workload: &str, preset: &str, security: &SecurityReport, host: &Calibration) -> Self {
+        Self {
+            workload: workload.into(),
+            device: host.device.clone(),
+            isa: host.isa.clone(),
+            threads: host.threads,
+            preset: preset.into(),
+            security_bits: security.bits,
+        }
+    }
+}
