@@ -205,10 +205,10 @@ def show_transform(found: dict[str, Kernel]) -> None:
 def show_rotations(found: dict[str, Kernel]) -> None:
     """Blind rotations below 2^50 a second."""
     all_loops = found["lw_blind_rotate"].floating()
-    if len(all_loops) != 6:
+    if len(all_loops) != 8:
         print(f"\nthe loops of blind rotation are others than this script knows ({len(all_loops)}): no floors")
         return
-    back4, ahead4, back3, row, ahead3, task = all_loops
+    back4, ahead4, _, back3, _, row, ahead3, task = all_loops  # two of them for two mask polynomials
     for n, steps, levels in ((1024, 500, 2), (2048, 918, 1)):
         warps, rows = n / 32, 2 * levels
         ahead, back, words, more = (ahead4, back4, 16, 1) if n == 1024 else (ahead3, back3, 8, 2)

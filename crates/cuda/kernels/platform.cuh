@@ -11,7 +11,7 @@ typedef long long i64;
 #ifdef LIMBWISE_HOST
 struct Index { u32 x, y, z; };
 static thread_local Index blockIdx, blockDim;
-static thread_local u64 shared_words[32768];
+alignas(16) static thread_local u64 shared_words[32768];
 #define KERNEL extern "C" void
 #define DEVICE static inline
 // Threads go forwards or backwards: what a phase does must not depend on their order, for a GPU has none. Between two phases
@@ -48,7 +48,7 @@ DEVICE u32 reverse32(u32 x) {
   return __builtin_bswap32(x);
 }
 #else
-extern __shared__ u64 shared_words[];
+extern __shared__ __align__(16) u64 shared_words[];
 #define KERNEL extern "C" __global__ void LAUNCH_BOUNDS
 #define LAUNCH_BOUNDS
 #define DEVICE static __device__ __forceinline__

@@ -5,6 +5,7 @@ use crate::{
     elementwise::Term,
     launch::{Args, ROWS, Shape as Blocks, small},
     lwe::CudaLwe,
+    nvrtc::float_bits,
     pool::Row,
     ring::LOG_TILE,
     transform::{Division, digit_words},
@@ -119,7 +120,7 @@ impl Cuda {
         out
     }
 
-    /// [`composites::blind_rotate`] in one launch, of two polynomials that shared memory holds with the digits of a step.
+    /// [`composites::blind_rotate`] in one launch, of polynomials that shared memory holds with the digits of a step.
     pub(crate) fn fused_blind_rotate(
         &self,
         test: &CudaPoly,
@@ -128,8 +129,11 @@ impl Cuda {
     ) -> Vec<CudaPoly> {
         let (ring, parts, steps) = (&test.shape.ring, key.components(), exponents.shape.dimension);
         let batch = test.shape.batch.max(exponents.shape.batch);
-        let blocks = Blocks::rotations(ring.n(), batch, key.gadget.len());
-        if parts != 2 || ring.log_n() > LOG_TILE || blocks.shared_bytes() > self.properties().shared_bytes {
+        let blocks = Blocks::rotations(ring.n(), batch, parts * key.gadget.len() + parts);
+        let [prime] = Self::primes_of(&test.shape.with_batch(1))[..] else { panic!("a blind rotation has one limb") };
+        let q = ring.moduli()[prime].value();
+        let together = parts == 2 || parts == 3 && q >> float_bits(&self.properties().arch) == 0;
+        if !together || ring.log_n() > LOG_TILE || blocks.shared_bytes() > self.properties().shared_bytes {
             return composites::blind_rotate(self, test, exponents, key);
         }
         let _region = self.region("blind_rotate", 0);
@@ -138,17 +142,15 @@ impl Cuda {
         let out_rows = (0..batch).flat_map(|e| out.iter().map(move |p| &p.rows[e]));
         let addresses = Args::default().list(steps_rows.chain(out_rows).chain(&test.rows));
         let key_rows = steps * key.rows.len() * parts;
-        let [prime] = Self::primes_of(&test.shape.with_batch(1))[..] else { panic!("a blind rotation has one limb") };
-        let q = ring.moduli()[prime].value();
         let both = |low: usize, high: usize| u64::from(small(low)) | u64::from(small(high)) << 32;
         self.launch_with_table("lw_blind_rotate", blocks, addresses, |table| {
             let at = |i: usize| table.at() + 8 * i as u64;
             let mut rotation = vec![at(0), exponents.words.at(), at(key_rows), at(key_rows + batch * parts)];
             rotation.extend([
                 both(exponents.shape.batch, test.shape.batch),
-                both(steps, key.gadget.len()),
-                both(key.gadget.base_log as usize, (64 - (q - 1).leading_zeros()) as usize),
-                both(ring.log_n() as usize, 0),
+                both(steps, parts),
+                both(key.gadget.len(), key.gadget.base_log as usize),
+                both((64 - (q - 1).leading_zeros()) as usize, ring.log_n() as usize),
             ]);
             rotation.extend(digit_words(key.gadget, q));
             let mut args = Args::default().structure(&rotation).pointer(&self.tables(ring).primes).int(small(prime));

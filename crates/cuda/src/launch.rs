@@ -12,6 +12,9 @@ pub(crate) const ROWS: usize = 96;
 pub(crate) const SOURCES: usize = 128;
 /// Targets that a block of a base conversion makes (`TARGETS` in `basis.cu`).
 const TARGETS: usize = 8;
+/// Entries that a thread of a key switch takes, and words of their masks at a time (`ENTRIES`, `CHUNK` in `lwe.cu`).
+const ENTRIES: usize = 8;
+const CHUNK: usize = 64;
 /// Threads of a block: eight words of a tile each, four blocks on a multiprocessor.
 const THREADS: u32 = 256;
 /// Most bytes of shared memory that a base conversion's block takes: four fit a multiprocessor.
@@ -96,6 +99,12 @@ impl Shape {
         Self { grid: [small(entries), blocks, 1], threads, shared_bytes }
     }
 
+    /// A thread for a word of several entries at a time, with their sums in shared memory.
+    pub(crate) fn lwe_products(words: usize, entries: usize) -> Self {
+        let shared_bytes = bytes((CHUNK + THREADS as usize) * ENTRIES);
+        Self { shared_bytes, ..Self::many(words, entries.div_ceil(ENTRIES)) }
+    }
+
     /// A thread for two words.
     pub(crate) fn pairs(words: usize, rows: usize) -> Self {
         Self::threads(words / 2, rows)
@@ -121,10 +130,10 @@ impl Shape {
         Self { grid, threads: small(threads), shared_bytes: bytes(sources * threads) }
     }
 
-    /// Blind rotations of so many ciphertexts of two polynomials, in digits of so many levels: eight words of one a thread.
-    pub(crate) fn rotations(n: usize, entries: usize, levels: usize) -> Self {
-        let shared_bytes = bytes((2 * levels + 2) * padded(n));
-        Self { grid: [small(entries), 1, 1], threads: small(n / 8), shared_bytes }
+    /// Blind rotations of so many ciphertexts, each with so many polynomials in shared memory: eight words of one a thread.
+    pub(crate) fn rotations(n: usize, entries: usize, polynomials: usize) -> Self {
+        let shared_bytes = bytes(polynomials * padded(n));
+        Self { grid: [small(entries), 1, 1], threads: small((n / 8).min(256)), shared_bytes }
     }
 
     /// Bytes of shared memory of a block.

@@ -32,6 +32,8 @@ const ENOUGH: usize = 32;
 const MOST: usize = 128;
 /// A stretch whose beginning came so often in a row without the rest is forgotten: holding back for it gains nothing.
 const MISSES: u32 = 8;
+/// Known stretches with one first launch: each is looked at when that comes.
+const VARIANTS: usize = 16;
 /// Words of known stretches that are kept, 128 MiB: a bootstrapping of 10,000 launches takes a quarter.
 const KEPT_WORDS: usize = 1 << 24;
 /// Stretches that have come once, of which only a number is kept, before all are forgotten.
@@ -122,14 +124,19 @@ impl Known {
         }
     }
 
-    /// The one of them that has so many launches.
-    fn complete(&mut self, first: u64, some: &[usize], length: usize) -> Option<&mut Sequence> {
+    /// The one of them that has so many launches, and its graph.
+    fn complete(&mut self, first: u64, some: &[usize], length: usize) -> Option<(usize, Option<u64>)> {
         self.clock += 1;
         let clock = self.clock;
         let sequences = self.by_first.get_mut(&first)?;
         let found = some.iter().copied().find(|&i| sequences[i].launches.len() == length)?;
         (sequences[found].used, sequences[found].missed) = (clock, 0);
-        Some(&mut sequences[found])
+        Some((found, sequences[found].graph))
+    }
+
+    /// The graph of one of them; whether it is new.
+    fn built(&mut self, first: u64, at: usize, graph: u64) -> bool {
+        self.by_first.get_mut(&first).is_some_and(|sequences| sequences[at].graph.replace(graph).is_none())
     }
 
     /// Takes note of a stretch. Graphs of the stretches that must go for it are returned.
@@ -146,8 +153,10 @@ impl Known {
         self.clock += 1;
         self.words += words(&launches);
         let sequence = Sequence { launches, graph: None, missed: 0, used: self.clock };
-        self.by_first.entry(prints[0]).or_default().push(sequence);
-        let mut graphs = Vec::new();
+        let alike = self.by_first.entry(prints[0]).or_default();
+        alike.push(sequence);
+        let oldest = (0..alike.len()).min_by_key(|&i| alike[i].used).filter(|_| alike.len() > VARIANTS);
+        let mut graphs = self.forget(prints[0], oldest.as_slice());
         while self.words > self.room {
             let all =
                 self.by_first.iter().flat_map(|(&first, s)| s.iter().enumerate().map(move |(i, s)| (first, i, s)));
@@ -163,6 +172,12 @@ impl Known {
         places.iter().for_each(|&i| sequences[i].missed += 1);
         let gone: Vec<usize> = places.iter().copied().filter(|&i| sequences[i].missed >= MISSES).collect();
         self.forget(first, &gone)
+    }
+
+    /// Forgets all; their graphs.
+    fn clear(&mut self) -> Vec<u64> {
+        self.words = 0;
+        self.by_first.drain().flat_map(|(_, sequences)| sequences).filter_map(|s| s.graph).collect()
     }
 
     /// Forgets some of the sequences with this first launch, places in ascending order; their graphs.
@@ -186,7 +201,7 @@ struct State {
     /// Launches of this stretch, of which the first `issued` have reached the driver.
     stretch: Vec<Launch>,
     issued: usize,
-    /// How many of them did so as a graph.
+    /// How many of them were all of a known stretch.
     replayed: usize,
     /// The fingerprint of its first launch, and the known sequences that it may become; none when nothing is held back.
     first: u64,
@@ -241,17 +256,18 @@ impl State {
     /// Launches the graph of the sequence, of those given, that is all of the stretch, if one is.
     fn replay(&mut self, driver: &dyn Driver, some: &[usize]) -> Result<(), Failure> {
         let length = self.stretch.len();
-        let Some(sequence) = self.known.complete(self.first, some, length) else { return Ok(()) };
-        let graph = match sequence.graph {
-            Some(graph) => graph,
-            None => {
-                // Without a graph for it (memory may be short) the launches are still what they were.
-                let Ok(graph) = driver.graph(&sequence.launches) else { return self.issue(driver) };
-                self.launches.built += 1;
-                *sequence.graph.insert(graph)
+        let Some((at, graph)) = self.known.complete(self.first, some, length) else { return Ok(()) };
+        self.replayed = length;
+        let graph = match graph.map_or_else(|| driver.graph(&self.stretch), Ok) {
+            Ok(graph) => graph,
+            Err(_) => {
+                // Without a graph (memory may be short) the launches are still what they were.
+                self.known.forget(self.first, &[at]);
+                return self.issue(driver);
             }
         };
-        (self.issued, self.replayed) = (length, length);
+        self.launches.built += u64::from(self.known.built(self.first, at, graph));
+        self.issued = length;
         self.matching.clear();
         self.launches.replayed += length as u64;
         self.launches.graphs += 1;
@@ -268,6 +284,14 @@ impl State {
             self.known.seen(stretch).into_iter().for_each(|graph| driver.discard(graph));
         }
         done
+    }
+
+    /// Gives up all graphs; whether there were any.
+    fn give_up(&mut self, driver: &dyn Driver) -> Result<bool, Failure> {
+        self.end(driver)?;
+        let graphs = self.known.clear();
+        graphs.iter().for_each(|&graph| driver.discard(graph));
+        Ok(!graphs.is_empty())
     }
 
     /// A region begins or ends here.
@@ -345,7 +369,13 @@ impl Driver for Replayer {
         self.driver.properties()
     }
 
+    /// Graphs take the GPU's memory too, and give way to values.
     fn allocate(&self, words: usize, place: Place) -> Result<u64, Failure> {
+        let first = self.driver.allocate(words, place);
+        if first != Err(Failure::Memory) || place == Place::Host || !self.state().give_up(&*self.driver)? {
+            return first;
+        }
+        self.driver.wait()?; // that is when graphs go
         self.driver.allocate(words, place)
     }
 

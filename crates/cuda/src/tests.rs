@@ -14,7 +14,7 @@ use crate::{
 };
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
-    Basis, Checked, Device, Domain, Fault, HostRead, Lockstep, Ring, RingSpec, Role, Shape,
+    Basis, Checked, Device, Domain, Fault, HostRead, Lockstep, LweShape, Ring, RingSpec, Role, Shape,
     conformance::{random_program, random_tfhe_program, with_device},
     conformance_suite,
 };
@@ -87,8 +87,12 @@ fn gpu_small_programs() {
         || Cuda::open().ok(),
         |dev| {
             let several = ring(&dev, 10, &[49, 50, 31]);
-            let script: Vec<(u8, u8, u8)> = (0..48).map(|i| (i * 37, i, i / 2)).collect();
-            random_program(&dev, &several, &script);
+            let script: Vec<(u8, u8, u8)> = (0..48_u8).map(|i| (i.wrapping_mul(37), i, i / 2)).collect();
+            for _ in 0..4 {
+                let _region = dev.region("again", 0);
+                random_program(&dev, &several, &script);
+            }
+            assert!(dev.launches().graphs > 0);
             random_tfhe_program(&dev, &ring(&dev, 10, &[48]), &(0..12).map(|i| (i, i)).collect::<Vec<_>>());
         },
     );
@@ -167,7 +171,7 @@ fn floating_point_is_exact() {
                 let residue = |x: u64| u64::try_from((i128::from(x) * p) >> 64).unwrap();
                 let ([x, y], [w, c]) = (xy.map(signed), wc.map(residue));
                 let small = [x, y].map(|x| i64::try_from(x).unwrap());
-                let got = float_field(q.value(), small, factor(q, w), c).expect("every value within its range");
+                let got = float_field(q.value(), small, factor(q, 50, w), c).expect("every value within its range");
                 let [w, c] = [w, c].map(i128::from);
                 let want = [x + w * y, x - w * y, x / 2 + y / 2, (x / 2 - y / 2) * w, x * c];
                 assert_eq!(got.map(i128::from), want.map(|x| x.rem_euclid(p)));
@@ -184,13 +188,15 @@ fn long_operands_are_cut_into_launches() {
         "c++",
         || beside_the_cpu(host(MEMORY)),
         |dev| {
-            let ring = ring(&dev, 10, &[61; 70]);
             let from = Basis::range(0, 50);
-            let coeff = Shape::eval(&ring, from).with_domain(Domain::Coeff).with_batch(3);
             assert!(3 * from.len() > SOURCES);
-            let a = random(&dev, &coeff, Role::Temporary, 1);
-            drop(dev.basis_convert(&a, ring.full() - from));
-            drop(dev.neg(dev.ntt(a)));
+            let [ring, short] = [61, 50].map(|bits| ring(&dev, 10, &[bits; 70]));
+            for ring in [&ring, &short] {
+                let coeff = Shape::eval(ring, from).with_domain(Domain::Coeff).with_batch(3);
+                let a = random(&dev, &coeff, Role::Temporary, 1);
+                drop(dev.basis_convert(&a, ring.full() - from));
+                drop(dev.neg(dev.ntt(a)));
+            }
             let one = Shape::eval(&ring, Basis::single(0));
             let x: Vec<_> = (0..130).map(|i| random(&dev, &one, Role::Temporary, i)).collect();
             let terms = x.iter().enumerate().map(|(i, w)| (129 - i, limbwise_device::Weight::Values(w))).collect();
@@ -199,6 +205,15 @@ fn long_operands_are_cut_into_launches() {
             let mut sum = dev.zeros(&one);
             x.iter().zip(x.iter().rev()).for_each(|(a, b)| dev.mul_acc(&mut sum, a, b));
             assert_eq!(dev.download(&tested[0]), dev.download(&sum));
+            let many = LweShape { dimension: 130, modulus: 1 << 32, batch: 19 };
+            let key = LweShape { dimension: 300, batch: many.dimension, ..many };
+            let [many, key] = [many, key].map(|shape| {
+                dev.upload_lwe(shape, Role::Temporary, &|entry, words| {
+                    let words = words.iter_mut().zip(entry as u64 * 1000..);
+                    words.for_each(|(x, i)| *x = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32);
+                })
+            });
+            drop(dev.lwe_product(&many, &key));
         },
     );
 }
@@ -308,6 +323,13 @@ fn every_kernel_compiles_for_hopper() {
             assert!(refused.starts_with("NVRTC refuses bad.cu for sm_90: bad.cu("), "{refused}");
         },
     );
+}
+
+/// A GPU for graphics or inference has too few units for doubles.
+#[test]
+fn floating_point_is_for_gpus_that_are_good_at_it() {
+    let bits = ["host", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120"].map(nvrtc::float_bits);
+    assert_eq!(bits, [50, 50, 31, 31, 50, 50, 31, 31]);
 }
 
 /// The cache gives back what was compiled, and compiles again what is damaged.

@@ -35,7 +35,7 @@ conformance_suite!(
     streamed_keys,
     "c++",
     || ordered(Random(1), 1 << 20).map(Checked),
-    Reach { log_n: 13, rotations: 8, ..Reach::default() }
+    Reach { log_n: 12, rotations: 4, ..Reach::default() }
 );
 
 conformance_suite!(gpu_streamed_keys, "cuda", || on_a_gpu(1 << 20).map(Checked));

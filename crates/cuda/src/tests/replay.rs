@@ -320,23 +320,30 @@ fn program<D: HostRead>(dev: &D, ring: &Ring, key: &GadgetKey<D::Poly>, script: 
 }
 
 /// Arbitrary programs, each several times over, agree with the CPU and are replayed.
-#[test]
-fn arbitrary_regions_agree() {
-    steady(|watched| {
-        let cpu = Cpu::new(Isa::Scalar, 1).unwrap();
-        let (near, far) = (switching(&watched.dev).0, switching(&cpu).0);
-        let ring = near.pairs[0][0].shape.ring.clone();
-        let beside = cpu.ring(ring.spec()).unwrap();
-        arbitrary(10, &prop::collection::vec(any::<(u8, u8, u8)>(), 1..60), |script| {
-            let want = program(&cpu, &beside, &far, &script);
-            let _outer = watched.dev.region("program", 0);
-            for _ in 0..4 {
-                assert!(program(&watched.dev, &ring, &near, &script) == want);
-            }
-        });
-        let Launches { asked, issued, replayed, graphs, .. } = watched.dev.launches();
-        assert!(asked == issued + replayed && graphs > 10 && replayed > asked / 4, "{:?}", watched.dev.launches());
+fn arbitrary_regions_agree(cases: u32, dev: &Cuda) {
+    let cpu = Cpu::new(Isa::Scalar, 1).unwrap();
+    let (near, far) = (switching(dev).0, switching(&cpu).0);
+    let ring = near.pairs[0][0].shape.ring.clone();
+    let beside = cpu.ring(ring.spec()).unwrap();
+    arbitrary(cases, &prop::collection::vec(any::<(u8, u8, u8)>(), 1..60), |script| {
+        let want = program(&cpu, &beside, &far, &script);
+        let _outer = dev.region("program", 0);
+        for _ in 0..4 {
+            assert!(program(dev, &ring, &near, &script) == want);
+        }
     });
+    let Launches { asked, issued, replayed, graphs, .. } = dev.launches();
+    assert!(asked == issued + replayed && graphs > 10 && replayed > asked / 4, "{:?}", dev.launches());
+}
+
+#[test]
+fn arbitrary_regions_agree_on_the_host() {
+    steady(|watched| arbitrary_regions_agree(10, &watched.dev));
+}
+
+#[test]
+fn arbitrary_regions_agree_on_a_gpu() {
+    with_device("cuda", || Cuda::builder().replay(Replay::Steady).open().ok(), |dev| arbitrary_regions_agree(40, &dev));
 }
 
 /// A driver that writes down what it is given: launches by their first argument, in graphs or alone, and other requests as 0.
@@ -361,7 +368,8 @@ impl Driver for Log {
     }
 
     fn allocate(&self, _words: usize, _place: Place) -> Result<u64, Failure> {
-        Err(Failure::Memory)
+        let none = self.graphs.lock().unwrap().values().all(Vec::is_empty);
+        if none { Ok(16) } else { Err(Failure::Memory) }
     }
 
     fn release(&self, _at: u64, _words: usize, _place: Place) {
@@ -459,14 +467,38 @@ fn the_driver_gets_what_was_asked_for() {
             (0..depth).for_each(|_| way.leave().unwrap());
         }
         assert_eq!(*log.given.lock().unwrap(), asked);
-        way.launches()
+        let given_up = log.graphs.lock().unwrap().values().filter(|launches| launches.is_empty()).count() as u64;
+        [way.launches().replayed, given_up]
     };
-    let replayed = Mutex::new(0);
+    let done = Mutex::new([0; 2]);
     arbitrary(60, &pieces, |pieces| {
-        assert_eq!(run(true, &pieces).replayed, 0);
-        *replayed.lock().unwrap() += run(false, &pieces).replayed;
+        assert_eq!(run(true, &pieces), [0, 0]);
+        done.lock().unwrap().iter_mut().zip(run(false, &pieces)).for_each(|(sum, more)| *sum += more);
     });
-    assert!(*replayed.lock().unwrap() > 0);
+    assert!(done.lock().unwrap().iter().all(|&sum| sum > 0), "{done:?}");
+}
+
+/// Where graphs have taken the memory, values get it.
+#[test]
+fn graphs_give_way() {
+    let log = Arc::new(Log::default());
+    let way = Replayer::new(log.clone(), Replay::Steady);
+    let launch = |argument| Blocks::words(1, 1).of("lw_zeros", Args::default().word(argument));
+    let around = |middle: &dyn Fn()| {
+        way.enter().unwrap();
+        (1..=4).for_each(|i| way.ask(launch(i)).unwrap());
+        middle();
+        (5..=6).for_each(|i| way.ask(launch(i)).unwrap());
+        way.leave().unwrap();
+    };
+    (0..3).for_each(|_| around(&|| ()));
+    assert_eq!(way.launches().graphs, 1);
+    around(&|| assert_eq!(way.allocate(1, Place::Device), Ok(16)));
+    // It is learnt anew, and gives way again.
+    (0..4).for_each(|_| around(&|| assert_eq!(way.allocate(1, Place::Device), Ok(16))));
+    assert_eq!(way.launches().graphs, 2);
+    let given: Vec<u64> = log.given.lock().unwrap().iter().copied().filter(|&what| what != 0).collect();
+    assert_eq!(given, [1, 2, 3, 4, 5, 6].repeat(8));
 }
 
 /// What the environment may say.
