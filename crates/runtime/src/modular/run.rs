@@ -2,10 +2,11 @@
 
 use super::{ModularPlan, ModularRecording};
 use crate::{
-    clock::{Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, PeakMemory, Step, evaluation_seconds},
+    any_device::AnyDevice,
+    clock::{Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, MEMORY_STEP, PeakMemory, Step, evaluation_seconds},
     error::Result,
     head::Head,
-    host::{fits, opens, peak_memory_bytes},
+    host::{fits, opens, peak_memory_bytes, touched},
 };
 use limbwise::{
     bgv::{
@@ -95,8 +96,8 @@ struct Comparison {
 ///
 /// # Errors
 /// What the scheme refuses, or a device fault.
-pub fn run<D: HostRead, M: Modular>(
-    dev: &D,
+pub fn run<M: Modular>(
+    dev: &AnyDevice,
     (program, recording, plan): (&M, &ModularRecording, &ModularPlan),
     messages: &[Messages],
     seeds: &SeedSource,
@@ -107,6 +108,8 @@ pub fn run<D: HostRead, M: Modular>(
     let params = program.params();
     let seed = |label: &str| seeds.seed(label).map_err(limbwise::Error::from);
     let mut clock = Clock::new(tell);
+    clock.step(MEMORY_STEP, 0, 1);
+    touched(dev, params.rlwe().ring(), recording.peak_bytes)?;
     clock.step(KEY_STEP, 0, recording.required.len());
     let secret = SecretKey::generate(params.rlwe(), &seed("bgv secret key")?);
     let generator = KeyGenerator::from_seed(dev, params.rlwe(), &secret, seed("bgv public keys")?);
