@@ -1,6 +1,10 @@
 // Three classes of primes in transforms, told apart once a block: up to 31 bits with 32-bit products, below 2^50 in floating
-// point, all others (up to 61 bits) with 64-bit products. (A GPU for science has as many multipliers of doubles as of 32-bit
-// integers, and a product modulo q takes a 64-bit word ten multiplications of the latter.)
+// point, all others (up to 61 bits) with 64-bit products. A GPU for science has as many multipliers of doubles as of 32-bit
+// integers, and a product modulo q takes a 64-bit word ten multiplications of the latter; for other GPUs FLOAT_BITS is 31, and
+// none is taken in floating point (nvrtc.rs).
+#ifndef FLOAT_BITS
+#define FLOAT_BITS 50
+#endif
 //
 // A field's Word is a residue in registers. open: from a canonical residue; canonical: back. held, hold: the 64 bits of shared
 // memory and between the two passes of a transform. forward: x, y <- x + w y, x - w y; inverse: x, y <- x + y, (x - y) w; the
@@ -111,7 +115,10 @@ struct FloatField {
 
   MEMBER Word tame(Word x) const { return word(fma_rn(-nearest(x.v, reciprocal), q, x.v), 33); }
   MEMBER Word within(Word x, u32 b) const { return x.b <= b ? x : tame(x); }
-  MEMBER static double nearest(double x, double y) { return add_rn(fma_rn(x, y, magic()), -magic()); }
+  MEMBER static double nearest(double x, double y) {
+    CLAIM(x * y <= 2251799813685248.0 && x * y >= -2251799813685248.0)
+    return add_rn(fma_rn(x, y, magic()), -magic());
+  }
   // h + l - k q.
   MEMBER Word rest(double h, double l, double k, u32 b) const { return word(add_rn(fma_rn(-k, q, h), l), b); }
   MEMBER Word mul(Word any, Shoup w) const {
@@ -155,6 +162,6 @@ template <class F>
 DEVICE void of_class(const Prime& p, const F& f) {
   const u64 q = p.m.q;
   if (q >> 31 == 0) f(NarrowField{p.m});
-  else if (q >> 50 == 0) f(FloatField{q, double_of(q | FloatField::EXPONENT) - 4503599627370496.0, p.inverse});
+  else if (q >> FLOAT_BITS == 0) f(FloatField{q, double_of(q | FloatField::EXPONENT) - 4503599627370496.0, p.inverse});
   else f(WideField{p.m});
 }

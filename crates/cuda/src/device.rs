@@ -312,7 +312,8 @@ impl Cuda {
         }
         let mut open = self.rings.write().unwrap_or_else(PoisonError::into_inner);
         find(&open).unwrap_or_else(|| {
-            let tables = Arc::new(RingTables::new(ring.clone(), &|words| self.store(words)));
+            let float_bits = crate::nvrtc::float_bits(&self.properties().arch);
+            let tables = Arc::new(RingTables::new(ring.clone(), float_bits, &|words| self.store(words)));
             if tables.is_whole() {
                 open.push(tables.clone());
             }

@@ -5,8 +5,9 @@ use crate::{
     elementwise::Term,
     launch::{Args, ROWS, Shape as Blocks, small},
     lwe::CudaLwe,
+    nvrtc::float_bits,
     pool::Row,
-    ring::{FLOAT_BITS, LOG_TILE},
+    ring::LOG_TILE,
     transform::{Division, digit_words},
 };
 use limbwise_device::{
@@ -131,7 +132,7 @@ impl Cuda {
         let blocks = Blocks::rotations(ring.n(), batch, parts * key.gadget.len() + parts);
         let [prime] = Self::primes_of(&test.shape.with_batch(1))[..] else { panic!("a blind rotation has one limb") };
         let q = ring.moduli()[prime].value();
-        let together = parts == 2 || parts == 3 && q >> FLOAT_BITS == 0;
+        let together = parts == 2 || parts == 3 && q >> float_bits(&self.properties().arch) == 0;
         if !together || ring.log_n() > LOG_TILE || blocks.shared_bytes() > self.properties().shared_bytes {
             return composites::blind_rotate(self, test, exponents, key);
         }

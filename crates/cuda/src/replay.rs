@@ -174,6 +174,12 @@ impl Known {
         self.forget(first, &gone)
     }
 
+    /// Forgets all; their graphs.
+    fn clear(&mut self) -> Vec<u64> {
+        self.words = 0;
+        self.by_first.drain().flat_map(|(_, sequences)| sequences).filter_map(|s| s.graph).collect()
+    }
+
     /// Forgets some of the sequences with this first launch, places in ascending order; their graphs.
     fn forget(&mut self, first: u64, places: &[usize]) -> Vec<u64> {
         let Some(sequences) = self.by_first.get_mut(&first) else { return Vec::new() };
@@ -280,6 +286,14 @@ impl State {
         done
     }
 
+    /// Gives up all graphs; whether there were any.
+    fn give_up(&mut self, driver: &dyn Driver) -> Result<bool, Failure> {
+        self.end(driver)?;
+        let graphs = self.known.clear();
+        graphs.iter().for_each(|&graph| driver.discard(graph));
+        Ok(!graphs.is_empty())
+    }
+
     /// A region begins or ends here.
     fn border(&mut self, driver: &dyn Driver) -> Result<(), Failure> {
         if self.depth == 0 || self.stretch.len() >= ENOUGH { self.end(driver) } else { Ok(()) }
@@ -355,7 +369,13 @@ impl Driver for Replayer {
         self.driver.properties()
     }
 
+    /// Graphs take the GPU's memory too, and give way to values.
     fn allocate(&self, words: usize, place: Place) -> Result<u64, Failure> {
+        let first = self.driver.allocate(words, place);
+        if first != Err(Failure::Memory) || place == Place::Host || !self.state().give_up(&*self.driver)? {
+            return first;
+        }
+        self.driver.wait()?; // that is when graphs go
         self.driver.allocate(words, place)
     }
 

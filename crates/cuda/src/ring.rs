@@ -1,6 +1,6 @@
 //! What a device keeps for each open ring, in its own memory: moduli, tables of transforms, constants of conversions.
 
-use crate::pool::Row;
+use crate::{nvrtc::NARROW_BITS, pool::Row};
 use limbwise_device::{Basis, Ring};
 use limbwise_math::{modulus::Modulus, ntt::bit_reverse, prime::primitive_root, rns::BaseConversion};
 use std::{
@@ -23,14 +23,10 @@ pub(crate) fn column_stages(log_n: u32) -> u32 {
     if log_n <= LOG_TILE { 0 } else { (log_n - 8).max(6) }
 }
 
-/// Bits of the primes that `fields.cuh` takes with 32-bit products, and of those that it takes in floating point.
-const NARROW_BITS: u32 = 31;
-pub(crate) const FLOAT_BITS: u32 = 50;
-
-/// A factor as the prime's field multiplies by it: with ⌊w·2^64 / q⌋, or the doubles of w in (−q/2, q/2) and of w/q.
-pub(crate) fn factor(q: Modulus, w: u64) -> [u64; 2] {
+/// A factor as the prime's field multiplies by it, primes of up to so many bits in floating point: with ⌊w·2^64 / q⌋, or the doubles of w in (−q/2, q/2) and of w/q.
+pub(crate) fn factor(q: Modulus, float_bits: u32, w: u64) -> [u64; 2] {
     let p = q.value();
-    if p >> NARROW_BITS == 0 || p >> FLOAT_BITS != 0 {
+    if p >> NARROW_BITS == 0 || p >> float_bits != 0 {
         let shoup = q.shoup(w);
         return [shoup.value, shoup.quotient];
     }
@@ -67,7 +63,7 @@ pub(crate) fn modulus_words(q: u64) -> [u64; 3] {
 }
 
 /// The tables of one prime as words, and where each of the eight begins: `ntt.cuh` says what they hold.
-pub(crate) fn prime_tables(q: Modulus, log_n: u32) -> (Vec<u64>, [usize; 8]) {
+pub(crate) fn prime_tables(q: Modulus, float_bits: u32, log_n: u32) -> (Vec<u64>, [usize; 8]) {
     let psi = primitive_root(q, log_n);
     let n = 1u64 << log_n;
     let (inverse, scale) = (q.inv(psi), q.inv(q.reduce(n)));
@@ -84,7 +80,7 @@ pub(crate) fn prime_tables(q: Modulus, log_n: u32) -> (Vec<u64>, [usize; 8]) {
     // ψ^e for the exponents of a table, times a factor.
     let mut table = |base: u64, scale: u64, exponents: &mut dyn Iterator<Item = u64>| {
         starts.push(words.len());
-        words.extend(exponents.flat_map(|e| factor(q, q.mul(q.pow(base, e), scale))));
+        words.extend(exponents.flat_map(|e| factor(q, float_bits, q.mul(q.pow(base, e), scale))));
     };
     for base in [psi, inverse] {
         table(base, 1, &mut (0..1u64 << stretches).map(|i| reversed(i, log_n)));
@@ -97,16 +93,16 @@ pub(crate) fn prime_tables(q: Modulus, log_n: u32) -> (Vec<u64>, [usize; 8]) {
         table(base, scale, &mut (0..powers).flat_map(|k| (0..1 << low).map(move |d| highs(k, d))));
     }
     let starts: [usize; 8] = starts.try_into().expect("eight tables");
-    words[starts[1]..][..2].copy_from_slice(&factor(q, scale));
+    words[starts[1]..][..2].copy_from_slice(&factor(q, float_bits, scale));
     (words, starts)
 }
 
 impl RingTables {
-    pub(crate) fn new(ring: Ring, store: Store<'_>) -> Self {
+    pub(crate) fn new(ring: Ring, float_bits: u32, store: Store<'_>) -> Self {
         let mut tables = Vec::new();
         let mut primes = Vec::new();
         for &q in ring.moduli() {
-            let (words, starts) = prime_tables(q, ring.log_n());
+            let (words, starts) = prime_tables(q, float_bits, ring.log_n());
             let row = store(&words);
             primes.extend(modulus_words(q.value()));
             primes.push((1.0 / q.value() as f64).to_bits());

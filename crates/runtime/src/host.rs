@@ -3,7 +3,6 @@
 use crate::{
     any_device::AnyDevice,
     error::{Error, Result},
-    plan::DeviceMemory,
     record::Recording,
 };
 use limbwise::{
@@ -72,8 +71,16 @@ pub fn open_cpu(host: &Host) -> Result<Cpu> {
 pub fn reserve<P: Program>(dev: &AnyDevice, program: &P, process_bytes: u64, recording: &Recording) -> Result<()> {
     opens(dev, &[program.params().ring()])?;
     admit(dev, process_bytes, Needed::recorded(program.params(), recording))?;
-    let ring = program.params().ring();
-    let limbs = usize::try_from(recording.session_peak_bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
+    touched(dev, program.params().ring(), recording.session_peak_bytes)
+}
+
+/// Takes memory for polynomials of a ring, and touches it: what the first use of a page takes is no part of what computing
+/// takes.
+///
+/// # Errors
+/// A device that cannot get it.
+pub(crate) fn touched(dev: &AnyDevice, ring: &Ring, bytes: u64) -> Result<()> {
+    let limbs = usize::try_from(bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
     Ok(dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?)
 }
 
@@ -107,7 +114,8 @@ impl Needed {
     }
 
     /// What a plan says; without a device's own memory in it, what the process takes.
-    pub(crate) fn planned(device: Option<DeviceMemory>, process_bytes: u64, keys: u64) -> Self {
+    #[cfg(feature = "client")]
+    pub(crate) fn planned(device: Option<crate::plan::DeviceMemory>, process_bytes: u64, keys: u64) -> Self {
         Self { polynomials: device.map_or(process_bytes, |memory| memory.needed_bytes), keys, largest: keys }
     }
 

@@ -9,7 +9,12 @@ mod run;
 #[cfg(feature = "client")]
 pub use run::{LogicReport, NoiseFound, run};
 
-use crate::{calibrate::Calibration, error::Result, head::Head, plan::{DeviceMemory, Predicted}};
+use crate::{
+    calibrate::Calibration,
+    error::Result,
+    head::Head,
+    plan::{DeviceMemory, Predicted},
+};
 use limbwise::{
     params::SecurityReport,
     tfhe::{Ciphertext, Evaluator, ServerKey, TfheParams, noise},

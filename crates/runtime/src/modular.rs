@@ -10,7 +10,12 @@ mod run;
 #[cfg(feature = "client")]
 pub use run::{Checked, ModularReport, run};
 
-use crate::{calibrate::Calibration, error::Result, head::Head, plan::{DeviceMemory, Predicted}};
+use crate::{
+    calibrate::Calibration,
+    error::Result,
+    head::Head,
+    plan::{DeviceMemory, Predicted},
+};
 use limbwise::{
     bgv::{Auto, BgvParams, Ciphertext, Encoder, Evaluator},
     params::SecurityReport,

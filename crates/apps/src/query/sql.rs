@@ -141,7 +141,7 @@ fn understood(query: &Query, read: &str) -> Result<(), QueryError> {
                 .map(|(a, _)| a)
                 .take(40)
                 .collect();
-            Err(QueryError::unsupported(format!("what stands at {beyond:?}")))
+            Err(QueryError::unsupported(format!("what stands at {:?}", beyond.trim_start())))
         }
     }
 }
@@ -383,7 +383,7 @@ mod tests {
             ("SELECT SUM(a), COUNT(*) FROM t WHERE a = 1", "a list of 2 results"),
             ("SELECT COUNT(*) FROM t, u WHERE a = 1", "(a join)"),
             ("SELECT COUNT(*) FROM t JOIN u ON t.x = u.x WHERE a = 1", "what stands at \"JOIN u"),
-            ("SELECT COUNT(*) FROM t WHERE a = 1 GROUP BY b", "what stands at \" GROUP BY b\""),
+            ("SELECT COUNT(*) FROM t WHERE a = 1 GROUP BY b", "what stands at \"GROUP BY b\""),
             ("SELECT COUNT(*) FROM t WHERE a = 1 LIMIT 3", "LIMIT 3"),
             ("SELECT COUNT(*) FROM t WHERE a = 1 OR b = 2", "OR in a = 1 OR b = 2"),
             ("SELECT COUNT(*) FROM t WHERE NOT a = 1", "the condition NOT a = 1"),

@@ -64,7 +64,9 @@ pub(crate) fn evaluation(device: &str, predicted: f64) -> String {
     let predicted = seconds(predicted);
     match device {
         "cpu" => format!("{predicted} of evaluation on this CPU"),
-        _ if device.starts_with("upmem") => format!("{predicted} of evaluation if this CPU computed; DPUs are timed by --machine upmem"),
+        _ if device.starts_with("upmem") => {
+            format!("{predicted} of evaluation if this CPU computed; DPUs are timed by --machine upmem")
+        }
         other => format!("{predicted} of evaluation on this device ({other})"),
     }
 }

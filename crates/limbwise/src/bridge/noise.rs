@@ -55,12 +55,13 @@ pub fn flag(params: &Params, slots: usize, v: f64) -> f64 {
 }
 
 /// Deviation of `3x² − 2x³` for a flag of deviation `error`, at a lower level: three times the square, and the rounding of
-/// two products.
+/// two products. The flag's error is a square itself, c·e² with E e⁸ = 105 (E e²)⁴: its fourth moment is 105/9 of the square
+/// of its second, so the root mean square of its square is √(35/3)·error².
 #[must_use]
 pub fn cleaned(params: &Params, (slots, level): (usize, usize), error: f64) -> f64 {
     let scale = params.scale(level);
     let product = Estimate::exact(0.0).divided(params, slots, scale).switched(params, level, slots, scale).error();
-    (3.0 * 3f64.sqrt() * error * error).hypot(10f64.sqrt() * product)
+    (3.0 * (35f64 / 3.0).sqrt() * error * error).hypot(10f64.sqrt() * product)
 }
 
 /// The way out of the ring: the words of its dimension rounded to the modulus of the key, their digits times its errors, and

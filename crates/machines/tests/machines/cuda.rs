@@ -62,7 +62,8 @@ fn a_transform_takes_its_butterflies() {
     let words = f64::from(1 << 16);
     let slots = 3.0 * words * (8.0 * 16.0 / 2.0 + 16.0);
     close(nanoseconds(&graph, &SLOTS), slots / 4096.0);
-    let longer = [&SLOTS[..], &[("device.short_bits", "40"), ("long.butterfly_slots", "80"), ("long.word_slots", "160")]];
+    let longer =
+        [&SLOTS[..], &[("device.short_bits", "40"), ("long.butterfly_slots", "80"), ("long.word_slots", "160")]];
     close(nanoseconds(&graph, &longer.concat()), 10.0 * slots / 4096.0);
     let slowed = [&SLOTS[..], &[("slowdown.transform_factor", "3")]];
     close(nanoseconds(&graph, &slowed.concat()), 3.0 * slots / 4096.0);

@@ -248,12 +248,14 @@ fn flipped_files_never_panic() {
         // What a variant of everything would say.
         let fields = text.split("\n[").filter(|part| !part.contains("short_names]") && !part.contains("choices]"));
         let text = format!("extends = \"{name}\"\n[{}", fields.skip(1).collect::<Vec<_>>().join("\n["));
-        assert!(Spec::from_toml(&text, "whole").is_ok());
+        let values = |spec: &Spec| spec.fields().into_iter().map(|f| f.value).collect::<Vec<_>>();
+        let whole = values(&Spec::from_toml(&text, "whole").unwrap());
         for at in 0..text.len() {
             let mut bytes = text.as_bytes().to_vec();
             bytes[at] ^= [1, 2, 4, 8, 16][at % 5];
             let flipped = String::from_utf8_lossy(&bytes);
-            if let Ok(spec) = Spec::from_toml(&flipped, "flipped") {
+            // A flip in a comment changes nothing that is timed.
+            if let Some(spec) = Spec::from_toml(&flipped, "flipped").ok().filter(|spec| values(spec) != whole) {
                 let _ = limbwise_machines::time(&graph, &spec);
             }
         }

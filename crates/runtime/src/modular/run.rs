@@ -3,10 +3,10 @@
 use super::{ModularPlan, ModularRecording};
 use crate::{
     any_device::AnyDevice,
-    clock::{Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, PeakMemory, Step, evaluation_seconds},
+    clock::{Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, MEMORY_STEP, PeakMemory, Step, evaluation_seconds},
     error::Result,
     head::Head,
-    host::{Needed, admit, opens, peak_memory_bytes},
+    host::{Needed, admit, opens, peak_memory_bytes, touched},
 };
 use limbwise::{
     bgv::{
@@ -109,6 +109,8 @@ pub fn run<M: Modular>(
     let params = program.params();
     let seed = |label: &str| seeds.seed(label).map_err(limbwise::Error::from);
     let mut clock = Clock::new(tell);
+    clock.step(MEMORY_STEP, 0, 1);
+    touched(dev, params.rlwe().ring(), recording.peak_bytes)?;
     clock.step(KEY_STEP, 0, recording.required.len());
     let secret = SecretKey::generate(params.rlwe(), &seed("bgv secret key")?);
     let generator = KeyGenerator::from_seed(dev, params.rlwe(), &secret, seed("bgv public keys")?);
