@@ -6,6 +6,8 @@ THIS SCRIPT HAS NEVER RUN ON A GPU: it was written where there was none.
   scripts/gpu_check.py                  builds here, then checks and measures here
   scripts/gpu_check.py --prepare DIR    builds here and puts what a machine without cargo's registry needs into DIR
   scripts/gpu_check.py --from DIR       checks and measures with what was prepared
+  scripts/gpu_check.py --standin        the same steps at small sizes without a GPU, on a stand-in for the driver's library
+                                        (crates/cuda/src/tests/driver.cpp): shows that this script works, nothing of speed
 
 Steps: the device's tests on the GPU (conformance, random programs in lockstep with the CPU); programs whose results decrypt
 right (bootstrapping, programmable bootstrapping, ResNet-20 if its weights are given); compute-sanitizer on small tests; times
@@ -19,6 +21,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -72,15 +75,29 @@ class Steps:
             self.failed.append(f"{what}: {code}")
 
 
-def check(places: dict[str, Path], resnet: list[str] | None) -> list[str]:
+def stand_in(folder: str) -> None:
+    """Puts a stand-in for the driver's library where this process's programs find it."""
+    flags = ["-std=c++17", "-O2", "-ffp-contract=off", "-shared", "-fPIC"]
+    # A fused product is one instruction where the processor has it.
+    if "fma" in Path("/proc/cpuinfo").read_text().split():
+        flags.append("-mfma")
+    source = ROOT / "crates/cuda/src/tests/driver.cpp"
+    subprocess.run([os.environ.get("CXX", "c++"), *flags, "-o", f"{folder}/libcuda.so", source], check=True)
+    os.environ["LD_LIBRARY_PATH"] = f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+    os.environ.setdefault("LIMBWISE_STANDIN", "order=late")
+
+
+def check(places: dict[str, Path], resnet: list[str] | None, small: bool) -> list[str]:
     """Every step; what failed."""
     steps = Steps()
     tests, measure, limbwise = (str(places[name]) for name in ("tests", "measure", "limbwise"))
     device = ["--device", "cuda"]
+    sizes = ["small"] if small else []
+    bootstrap = SMALL_BOOTSTRAP if small else []
     steps.run("GPU", ["nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm", "--format=csv"], 20)
     steps.run("tests on the GPU", [tests, "gpu"], 240, LIMBWISE_REQUIRE="cuda")
-    steps.run("times beside floors", [measure], 120)
-    steps.run("bootstrapping", [limbwise, "run", "bootstrap", *device], 180)
+    steps.run("times beside floors", [measure, *sizes], 120)
+    steps.run("bootstrapping", [limbwise, "run", "bootstrap", *bootstrap, *device], 180)
     steps.run("programmable bootstrapping", [limbwise, "run", "pbs", *device], 90)
     if resnet:
         weights, data = resnet
@@ -92,7 +109,7 @@ def check(places: dict[str, Path], resnet: list[str] | None) -> list[str]:
             steps.run(f"compute-sanitizer, {tool}", watched, 90, LIMBWISE_REQUIRE="cuda")
     else:
         steps.failed.append("compute-sanitizer: not on this machine")
-    steps.run("times without graphs", [measure], 60, LIMBWISE_REPLAY="off")
+    steps.run("times without graphs", [measure, *sizes], 60, LIMBWISE_REPLAY="off")
     return steps.failed
 
 
@@ -102,6 +119,7 @@ def main() -> int:
     parser.add_argument("--prepare", metavar="DIR", type=Path, help="build, and put the programs here")
     parser.add_argument("--from", dest="prepared", metavar="DIR", type=Path, help="take the programs from here")
     parser.add_argument("--resnet20", nargs=2, metavar=("WEIGHTS", "DATA"), help="as limbwise run resnet20 takes them")
+    parser.add_argument("--standin", action="store_true", help="without a GPU, at small sizes")
     options = parser.parse_args()
     if options.prepare:
         options.prepare.mkdir(parents=True, exist_ok=True)
@@ -110,7 +128,10 @@ def main() -> int:
         return 0
     names = ("tests", "measure", "limbwise")
     places = {name: options.prepared.resolve() / name for name in names} if options.prepared else build()
-    failed = check(places, options.resnet20)
+    with tempfile.TemporaryDirectory() as folder:
+        if options.standin:
+            stand_in(folder)
+        failed = check(places, options.resnet20, options.standin)
     print("\n" + ("all passed" if not failed else "failed:\n  " + "\n  ".join(failed)))
     return 1 if failed else 0
 

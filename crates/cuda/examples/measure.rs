@@ -1,6 +1,7 @@
 //! Times of the operations that decide, each beside its floor on an H200: bytes over 4.3 TB/s, FP64 instructions or 32-bit
 //! multiply-adds over 14.8·10^12 of each a second, whichever is most. `cargo run --release -p limbwise-cuda --example measure`;
-//! with the word `cpu` on the host, at small sizes, to see that it runs. `scripts/gpu_check.py` calls it.
+//! with the word `small` at small sizes, with the word `cpu` at these on the host, to see that it runs. `scripts/gpu_check.py`
+//! calls it.
 
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_cuda::Cuda;
@@ -150,11 +151,13 @@ fn all<D: Device>(dev: &D, log_n: u32, batch: usize, steps: [usize; 2]) {
 }
 
 fn main() {
-    if std::env::args().nth(1).as_deref() == Some("cpu") {
+    let size = std::env::args().nth(1).unwrap_or_default();
+    if size == "cpu" {
         let cpu = Cpu::new(Isa::best(), 1).expect("this CPU");
         return all(&cpu, 11, 2, [10, 10]);
     }
     match Cuda::open() {
+        Ok(gpu) if size == "small" => all(&gpu, 11, 2, [10, 10]),
         Ok(gpu) => all(&gpu, 16, 1584, [500, 918]),
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "{error}");

@@ -151,9 +151,13 @@ fn wrong_calls() {
         say("without a context", result::stream::create(result::stream::StreamKind::NonBlocking).map(drop));
         let context = result::primary_ctx::retain(device).expect("a context");
         result::ctx::set_current(context).expect("it is retained");
-        let [one, two] = [0, 1].map(|_| result::stream::create(result::stream::StreamKind::NonBlocking).expect("a stream"));
+        let [one, two] =
+            [0, 1].map(|_| result::stream::create(result::stream::StreamKind::NonBlocking).expect("a stream"));
         let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).expect("an event");
-        say("an event that was not recorded", result::stream::wait_event(one, event, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT));
+        say(
+            "an event that was not recorded",
+            result::stream::wait_event(one, event, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT),
+        );
         say("an unknown event", result::event::record(std::ptr::dangling_mut(), one));
         say("no machine code", result::module::load_data(c"nothing at all".as_ptr().cast()).map(drop));
         let at = result::malloc_async(one, 4096).expect("memory");
