@@ -28,6 +28,24 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_S = 590
 
+# Parameters of bootstrapping that a host computes with in seconds: those of the command line's tests.
+SMALL_BOOTSTRAP = """log_n = 11
+levels = [[50], [32], [32], [40], [40], [30, 29], [50], [50], [50], [50], [50], [50], [50], [50], [46], [46]]
+special = [50, 50, 50, 50, 50]
+dnum = 4
+log_scale = 40
+
+[insecure]
+reason = "a test of scripts/gpu_check.py"
+
+[bootstrapping]
+slot-to-coeff = 2
+coeff-to-slot = 2
+message-ratio = 7
+ephemeral-weight = 32
+eval-mod = { range = 16, degree = 31, double-angles = 3, sine = { exponential = { harmonics = 2 } } }
+"""
+
 
 def build() -> dict[str, Path]:
     """Builds the three programs; their places by name."""
@@ -87,18 +105,19 @@ def stand_in(folder: str) -> None:
     os.environ.setdefault("LIMBWISE_STANDIN", "order=late")
 
 
-def check(places: dict[str, Path], resnet: list[str] | None, small: bool) -> list[str]:
-    """Every step; what failed."""
+def check(places: dict[str, Path], resnet: list[str] | None, small: Path | None) -> list[str]:
+    """Every step; what failed. At small sizes with parameters of bootstrapping in a file."""
     steps = Steps()
     tests, measure, limbwise = (str(places[name]) for name in ("tests", "measure", "limbwise"))
     device = ["--device", "cuda"]
     sizes = ["small"] if small else []
-    bootstrap = SMALL_BOOTSTRAP if small else []
+    bootstrap = ["--preset", str(small)] if small else []
+    pbs = ["--preset", "fhex-I", "--batch", "2"] if small else []
     steps.run("GPU", ["nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm", "--format=csv"], 20)
     steps.run("tests on the GPU", [tests, "gpu"], 240, LIMBWISE_REQUIRE="cuda")
     steps.run("times beside floors", [measure, *sizes], 120)
     steps.run("bootstrapping", [limbwise, "run", "bootstrap", *bootstrap, *device], 180)
-    steps.run("programmable bootstrapping", [limbwise, "run", "pbs", *device], 90)
+    steps.run("programmable bootstrapping", [limbwise, "run", "pbs", *pbs, *device], 90)
     if resnet:
         weights, data = resnet
         steps.run("ResNet-20", [limbwise, "run", "resnet20", "--weights", weights, "--data", data, *device], 120)
@@ -129,9 +148,12 @@ def main() -> int:
     names = ("tests", "measure", "limbwise")
     places = {name: options.prepared.resolve() / name for name in names} if options.prepared else build()
     with tempfile.TemporaryDirectory() as folder:
+        small = None
         if options.standin:
             stand_in(folder)
-        failed = check(places, options.resnet20, options.standin)
+            small = Path(folder) / "boot.toml"
+            small.write_text(SMALL_BOOTSTRAP)
+        failed = check(places, options.resnet20, small)
     print("\n" + ("all passed" if not failed else "failed:\n  " + "\n  ".join(failed)))
     return 1 if failed else 0
 

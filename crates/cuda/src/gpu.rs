@@ -11,6 +11,7 @@ use cudarc::driver::{DriverError, result, sys};
 use std::{
     collections::HashMap,
     ffi::{CString, c_int, c_void},
+    ptr,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -122,12 +123,12 @@ impl Gpu {
         if !unsafe { sys::is_culib_present() } {
             return Err(OpenError::NoDriver);
         }
-        if let Err(error) = result::init() {
+        match result::init() {
             // A driver without a GPU does not start.
-            let none = error.0 == sys::CUresult::CUDA_ERROR_NO_DEVICE;
-            return Err(error)
-                .step("start")
-                .map_err(|e| if none { OpenError::NoGpu { wanted: ordinal, found: 0 } } else { e });
+            Err(DriverError(sys::CUresult::CUDA_ERROR_NO_DEVICE)) => {
+                return Err(OpenError::NoGpu { wanted: ordinal, found: 0 });
+            }
+            started => started.step("start")?,
         }
         let found = result::device::get_count().step("count GPUs")?.unsigned_abs();
         let Some(number) = c_int::try_from(ordinal).ok().filter(|_| ordinal < found) else {
@@ -142,13 +143,16 @@ impl Gpu {
         let properties = properties(device)?;
         // SAFETY: the device is one that the driver gave.
         let context = unsafe { result::primary_ctx::retain(device) }.step("open a context")?;
+        let (events, modules, kernels, graphs) = (Mutex::default(), Vec::new(), HashMap::new(), Mutex::default());
+        let (stream, copies) = (ptr::null_mut(), ptr::null_mut());
+        // From here on whatever fails gives back what there is.
+        let mut gpu = Self { properties, device, context, stream, copies, events, modules, kernels, graphs };
         // SAFETY: the context was retained just now.
         unsafe { result::ctx::set_current(context) }.step("set a context")?;
         keep_freed_memory(device)?;
         let open = || result::stream::create(result::stream::StreamKind::NonBlocking).step("open a stream");
-        let (stream, copies, events) = (open()?, open()?, Mutex::default());
-        let (modules, kernels, graphs) = (Vec::new(), HashMap::new(), Mutex::default());
-        let mut gpu = Self { properties, device, context, stream, copies, events, modules, kernels, graphs };
+        gpu.stream = open()?;
+        gpu.copies = open()?;
         for (file, source) in nvrtc::SOURCES {
             let cubin = nvrtc.cached(file, source, &gpu.properties.arch, nvrtc::cache_folder().as_deref())?;
             gpu.load(&cubin, source)?;
@@ -401,13 +405,13 @@ pub(crate) fn arguments(launch: &Launch) -> Vec<*mut c_void> {
 
 /// Locked memory of this process by the address that the GPU knows it by.
 fn host_pointer(at: u64) -> *mut u64 {
-    std::ptr::with_exposed_provenance_mut(usize::try_from(at).expect("64-bit addresses"))
+    ptr::with_exposed_provenance_mut(usize::try_from(at).expect("64-bit addresses"))
 }
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        // What fails here concerns nothing that is used afterwards.
-        let _ = self.wait();
+        // What fails here concerns nothing that is used afterwards. The copies' stream was opened last, if at all.
+        let _ = if self.copies.is_null() { self.here() } else { self.wait() };
         graph::destroy(self.graphs().all());
         for &module in &self.modules {
             // SAFETY: nothing runs any more, and the module was loaded by this.
@@ -417,7 +421,7 @@ impl Drop for Gpu {
             // SAFETY: as above, and no mark is used any more.
             let _ = unsafe { result::event::destroy(event) };
         }
-        for stream in [self.copies, self.stream] {
+        for stream in [self.copies, self.stream].into_iter().filter(|stream| !stream.is_null()) {
             // SAFETY: as above.
             let _ = unsafe { result::stream::destroy(stream) };
         }

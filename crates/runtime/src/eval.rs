@@ -167,6 +167,8 @@ pub fn evaluate_files(
     let results = with_keys((dev, params), job.keys, &recording, &mut clock, |keys, clock| {
         let server = Server::new(dev, &encoder, &program, clock)?;
         let mut journal = Watch { checkpoint: checkpoint.as_mut(), stop: limits.stop };
+        // A GPU may still be busy with what it was asked for: neither this nor the evaluation ends before it is done.
+        dev.sync()?;
         let results = server.evaluate((keys, None), &inputs, clock, &mut journal)?;
         dev.sync()?;
         Ok(results)

@@ -90,6 +90,8 @@ pub fn session<D: Device, P: Program, C: Client, R>(
                 inputs.push(encrypted((dev, &encoder), program, client, input, &with)?);
             }
             drop(public);
+            // A GPU may still be busy with what it was asked for: neither this nor the evaluation ends before it is done.
+            dev.sync()?;
             server.evaluate((keys, watch), &inputs, observer, journal)
         })?;
         dev.sync()?;

@@ -6,7 +6,7 @@
 // protected, so a kernel that reaches it breaks the context for good, as on a GPU. What a real driver would refuse, or do
 // without an order between two streams, is refused, and told in the report; so is every handle that is left at the end.
 // LIMBWISE_STANDIN holds `name=value` with commas between: report (a file), order, memory (MiB), devices, version, and which
-// call fails: alloc, refuse (a launch, once), launch (while it runs: for good), instantiate, each a number from 1 on.
+// call fails: stream, alloc, refuse (a launch, once), launch (while it runs: for good), instantiate, each a number from 1 on.
 #include "../../kernels/host.cpp"
 #include <algorithm>
 #include <csetjmp>
@@ -35,7 +35,7 @@ static const std::map<int, const char*> NAMES = {
     {201, "CUDA_ERROR_INVALID_CONTEXT"}, {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"}, {400, "CUDA_ERROR_INVALID_HANDLE"},
     {500, "CUDA_ERROR_NOT_FOUND"}, {700, "CUDA_ERROR_ILLEGAL_ADDRESS"}, {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
     {709, "CUDA_ERROR_CONTEXT_IS_DESTROYED"}, {719, "CUDA_ERROR_LAUNCH_FAILED"}};
-static const u64 PAGE = 4096, HELD = 32 << 20, SHARED = 227 << 10;
+static const u64 PAGE = 4096, HELD = 32 << 20, SHARED = 227 << 10, CANARY = 0x5a5a5a5a5a5a5a5a;
 
 // Handles are never used again, so one that is used after its end is seen.
 struct Handle { const char* kind; };
@@ -87,7 +87,6 @@ static State& state() {
 }
 static thread_local Context* current = nullptr;
 static thread_local const char* called = "";
-
 static int refuse(int code, const std::string& why) {
   state().tell(std::string("refused: ") + called + ": " + NAMES.at(code) + ": " + why);
   return code;
@@ -190,8 +189,8 @@ static int run_kernel(const Kernel& kernel) {
   std::vector<void*> pointers;
   std::vector<u64> sizes;
   for (auto& words : arguments) pointers.push_back(words.data()), sizes.push_back(8 * words.size());
-  const u64 canary = 0x5a5a5a5a5a5a5a5a, own = (kernel.shared + 7) / 8;
-  std::fill(shared_words, shared_words + sizeof shared_words / 8, canary);
+  const u64 own = (kernel.shared + 7) / 8;
+  std::fill(shared_words, shared_words + sizeof shared_words / 8, CANARY);
   struct sigaction ours = {}, segv, bus;
   ours.sa_handler = on_fault;
   sigaction(SIGSEGV, &ours, &segv), sigaction(SIGBUS, &ours, &bus);
@@ -202,7 +201,7 @@ static int run_kernel(const Kernel& kernel) {
   sigaction(SIGSEGV, &segv, nullptr), sigaction(SIGBUS, &bus, nullptr);
   if (code == -1) return refuse(ILLEGAL_ADDRESS, f.name + " left its memory");
   if (code) return refuse(LAUNCH_FAILED, f.name + ": limbwise_host_launch says " + std::to_string(code));
-  const bool within = std::all_of(shared_words + own, std::end(shared_words), [&](u64 x) { return x == canary; });
+  const bool within = std::all_of(shared_words + own, std::end(shared_words), [](u64 x) { return x == CANARY; });
   return within ? 0 : refuse(ILLEGAL_ADDRESS, f.name + " left its shared memory");
 }
 
@@ -227,7 +226,7 @@ static int ask(Stream* stream, Work work) {
   stream->bytes += work.bytes;
   stream->work.push_back(std::move(work));
   if (stream->bytes > HELD) return finish(stream);
-  const std::string order = state().settings["order"];
+  const std::string& order = state().settings["order"];
   for (Stream* s : state().streams) {
     state().lots = state().lots * 6364136223846793005 + 1442695040888963407;
     if (order == "random" && state().lots >> 62 == 0 && can_go_on(s)) step(s);
@@ -241,7 +240,6 @@ API cuGetErrorName(int code, const char** name) {
   *name = NAMES.count(code) ? NAMES.at(code) : nullptr;
   return *name ? 0 : INVALID_VALUE;
 }
-API cuGetErrorString(int code, const char** text) { return cuGetErrorName(code, text); }
 API cuInit(u32 flags) {
   ENTER(NOTHING)
   if (flags) return refuse(INVALID_VALUE, "flags");
@@ -306,8 +304,8 @@ API cuDevicePrimaryCtxRelease_v2(int device) {
 }
 API cuCtxSetCurrent(void* context) {
   ENTER(START)
-  if (!known<Context>(context, "Context")) return refuse(INVALID_CONTEXT, "not retained");
-  current = known<Context>(context, "Context");
+  KNOWN(Context, retained, context)
+  current = retained;
   return 0;
 }
 API cuDeviceGetDefaultMemPool(void** pool, int device) {
@@ -324,6 +322,7 @@ API cuMemPoolSetAttribute(void* pool, int attribute, void*) {
 API cuStreamCreate(void** stream, u32 flags) {
   ENTER(CONTEXT)
   if (flags > 1) return refuse(INVALID_VALUE, "flags");
+  if (state().fails("stream")) return OUT_OF_MEMORY;
   Stream* made_now = made(new Stream, "Stream");
   made_now->odd = state().streams.size() % 2 == 1, made_now->bytes = 0;
   state().streams.push_back(made_now);
@@ -587,10 +586,9 @@ API cuGraphLaunch(void* handle, void* stream_handle) {
   ENTER(CONTEXT)
   KNOWN(Exec, exec, handle)
   KNOWN(Stream, stream, stream_handle)
-  int code = 0;
-  for (u64 i = 0; i < exec->kernels->size() && !code; ++i)
-    code = ask(stream, 0, [all = exec->kernels, i] { return run_kernel((*all)[i]); });
-  return code;
+  for (u64 i = 0; i < exec->kernels->size(); ++i)
+    if (int code = ask(stream, 0, [all = exec->kernels, i] { return run_kernel((*all)[i]); })) return code;
+  return 0;
 }
 // One that is still running ends first: its kernels are shared with the stream.
 API cuGraphExecDestroy(void* handle) {

@@ -247,6 +247,7 @@ fn failures_are_told(standin: &Standin) {
     }
     for (choices, error) in [
         ("devices=0", "there is no GPU 0: the driver sees 0"),
+        ("stream=2", "the NVIDIA driver failed to open a stream: CUDA_ERROR_OUT_OF_MEMORY"),
         (
             "version=12040",
             "the NVIDIA driver supports CUDA 12.4, the kernels are compiled by NVRTC 13.0: update the driver, or name an older NVRTC in LIMBWISE_NVRTC",

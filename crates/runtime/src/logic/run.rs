@@ -10,6 +10,7 @@ use crate::{
 };
 use limbwise::tfhe::{ClientKey, Evaluator, ServerKey, TfheParams};
 use limbwise_apps::{Logic, Observer as _, program::Details};
+use limbwise_device::Device as _;
 use limbwise_math::{rns::to_f64, sampling::SeedSource};
 use serde::Serialize;
 
@@ -100,7 +101,10 @@ pub fn run<L: Logic>(
     clock.step(ENCRYPT_STEP, 0, messages.len());
     let input = |(of, messages): (limbwise_apps::Messages, &Vec<u64>)| client.encrypt(dev, messages)?.at_most(of.most);
     let inputs = program.inputs().into_iter().zip(messages).map(input).collect::<limbwise::Result<Vec<_>>>()?;
+    // A GPU may still be busy with what it was asked for: neither this nor the evaluation ends before it is done.
+    dev.sync().map_err(limbwise::Error::from)?;
     let results = program.evaluate(Evaluator::new(dev, &server), &inputs, &mut clock)?;
+    dev.sync().map_err(limbwise::Error::from)?;
     clock.step(DECRYPT_STEP, 0, results.len());
     let wanted = program.clear(messages);
     let (mut phases, mut messages, mut wrong) = (Vec::new(), Vec::new(), 0);

@@ -131,6 +131,8 @@ pub fn run<M: Modular>(
     };
     let inputs = program.inputs().into_iter().zip(messages).map(encrypted).collect::<Result<Vec<_>>>()?;
     let auto = Auto::new(Evaluator::new(dev, params, &keys), &encoder);
+    // A GPU may still be busy with what it was asked for: neither this nor the evaluation ends before it is done.
+    dev.sync().map_err(limbwise::Error::from)?;
     let results = program.evaluate(&auto, &inputs, &mut clock)?;
     dev.sync().map_err(limbwise::Error::from)?;
     clock.step(DECRYPT_STEP, 0, results.len());

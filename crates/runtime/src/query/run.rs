@@ -20,6 +20,7 @@ use limbwise_apps::{
     program::{Details, Tfhe},
     query::{Answer, Means, Query, Rows, table::Kind},
 };
+use limbwise_device::Device as _;
 use limbwise_math::sampling::SeedSource;
 use serde::Serialize;
 
@@ -163,7 +164,11 @@ fn answered(
     }
     let auto = Auto::new(Evaluator::new(dev, ckks, &keys.set), encoder);
     let means = Means { tfhe: tfhe::Evaluator::new(dev, &keys.server), auto: &auto, bridge: &bridge };
-    program.evaluate(&means, (&digits, &columns), clock, journal)
+    // A GPU may still be busy with what it was asked for: neither this nor the evaluation ends before it is done.
+    dev.sync()?;
+    let answer = program.evaluate(&means, (&digits, &columns), clock, journal)?;
+    dev.sync()?;
+    Ok(answer)
 }
 
 /// Asks a question that was planned, and compares the answer with the clear twin's.
