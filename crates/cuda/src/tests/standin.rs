@@ -34,6 +34,11 @@ pub(crate) fn cases(on_a_gpu: u32) -> u32 {
     if stands_in() { 10 } else { on_a_gpu }
 }
 
+/// So many repetitions on a GPU, fewer on a stand-in.
+pub(crate) fn times(on_a_gpu: u32) -> u32 {
+    if stands_in() { 2 } else { on_a_gpu }
+}
+
 /// A folder with the stand-in by the name that is looked for first, and the kernels that were compiled for it.
 struct Standin(PathBuf);
 
