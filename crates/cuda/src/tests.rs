@@ -101,6 +101,7 @@ fn gpu_small_programs() {
             }
             assert!(dev.launches().graphs > 0);
             random_tfhe_program(&dev, &ring(&dev, 10, &[48]), &(0..12).map(|i| (i, i)).collect::<Vec<_>>());
+            assert_eq!(dev.sync(), Ok(())); // nothing else asks whether launches failed
         },
     );
 }
