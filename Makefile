@@ -34,9 +34,10 @@ test-python: python  ## those of the Python package, as installed
 
 python: $(PYTHON_ENV)/installed  ## builds the Python package and installs it into the environment of its tests
 
-# Built as the Rust tests are, so that what they have built serves here; `pip install .` and `make wheel` build for speed.
+# Built as the Rust tests are, with the same features of dependencies, so that what they have built serves here (ADR 115);
+# `pip install .` and `make wheel` build for speed.
 $(PYTHON_ENV)/installed: $(PYTHON_SOURCES) | $(PYTHON)
-	MATURIN_PEP517_ARGS="--profile dev" $(PYTHON) -m pip install --quiet --disable-pip-version-check ".[test,docs,plots,progress]"
+	MATURIN_PEP517_ARGS="--profile dev --features as-tested" $(PYTHON) -m pip install --quiet --disable-pip-version-check ".[test,docs,plots,progress]"
 	touch $@
 
 docs: python  ## the site, in target/site: every cell of every lesson is run, every link is followed
@@ -70,14 +71,14 @@ check: check-code check-docs check-python docs
 check-code:  ## form, lints, rustdoc, and the server build, which has no secret key
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy -p limbwise --lib --no-default-features -- -D warnings
-	cargo clippy -p limbwise-runtime --lib --no-default-features -- -D warnings
-	cargo clippy -p limbwise-cli --no-default-features -- -D warnings
-	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --document-private-items
+	cargo clippy -p limbwise -p limbwise-runtime -p limbwise-cli --lib --bins --no-default-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --features limbwise-py/as-tested \
+		--no-deps --document-private-items
 
 check-docs:  ## the checkers in scripts/
 	python3 scripts/check_file_length.py
 	python3 scripts/check_layering.py
+	python3 scripts/check_features.py
 	python3 scripts/check_citations.py
 	python3 scripts/check_doc_paths.py
 

@@ -91,6 +91,19 @@ pub(crate) fn calibrated_for_logic(dev: &AnyDevice, log_n: u32) -> limbwise_runt
     calibrate(dev, log_n)?.with_rotations(dev, log_n)
 }
 
+/// Measures a device for a recorded program: at its largest ring, and at its smallest for blind rotations.
+///
+/// # Errors
+/// As [`calibrated`].
+pub(crate) fn calibrated_for_graph(dev: &AnyDevice, graph: &Graph) -> limbwise_runtime::Result<Calibration> {
+    let degrees = || graph.shapes().iter().map(|s| s.ring.log_n());
+    let calibration = calibrated(dev, degrees().max().unwrap_or(16))?;
+    match graph.nodes().iter().any(|node| node.op().is_tfhe()) {
+        true => calibration.with_rotations(dev, degrees().min().unwrap_or(10)),
+        false => Ok(calibration),
+    }
+}
+
 /// Records a program on TFHE.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
-//! Times of the operations that decide, each beside its floor on an H200: bytes over 4.3 TB/s, or 32-bit multiply-adds over
-//! 15·10^12 a second, whichever is more. `cargo run --release -p limbwise-cuda --example measure`; with the word `cpu` on the
-//! host, at small sizes, to see that it runs. `scripts/gpu_check.py` calls it.
+//! Times of the operations that decide, each beside its floor on an H200: bytes over 4.3 TB/s, FP64 instructions or 32-bit
+//! multiply-adds over 14.8·10^12 of each a second, whichever is most. `cargo run --release -p limbwise-cuda --example measure`;
+//! with the word `cpu` on the host, at small sizes, to see that it runs. `scripts/gpu_check.py` calls it.
 
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_cuda::Cuda;
@@ -12,21 +12,34 @@ use std::{
 };
 
 const BYTES_A_SECOND: f64 = 4.3e12;
-const PRODUCTS_A_SECOND: f64 = 15e12;
-/// 32-bit multiply-adds of a butterfly, and of a sum's term, in 64-bit words.
-const PRODUCTS_A_BUTTERFLY: f64 = 15.0;
+/// Of FP64, and of 32-bit multiply-adds: 132 multiprocessors × 64 × 1.755 GHz, the assumed boost clock.
+const INSTRUCTIONS_A_SECOND: f64 = 14.8e12;
+/// 32-bit multiply-adds of a term of a sum: a product of 64-bit words.
 const PRODUCTS_A_TERM: f64 = 4.0;
+/// FP64 instructions of a product of two residues that is added to a sum.
+const FP64_A_TERM: f64 = 7.0;
 
-/// What an operation moves and multiplies at least.
+/// What an operation moves and computes at least.
 #[derive(Clone, Copy, Default)]
 struct Floor {
     bytes: f64,
+    fp64: f64,
     products: f64,
 }
 
 impl Floor {
+    /// Butterflies in the arithmetic of primes of so many bits (`fields.cuh`): a product and two sums in floating point below
+    /// 2^50, else 32-bit multiply-adds: three to 31 bits, and three 64-bit products above, of which one is the high half.
+    fn butterflies(bits: u32, count: f64) -> Self {
+        match bits {
+            0..=31 => Self { products: 3.0 * count, ..Self::default() },
+            32..=50 => Self { fp64: 8.0 * count, ..Self::default() },
+            _ => Self { products: 10.0 * count, ..Self::default() },
+        }
+    }
+
     fn seconds(self) -> f64 {
-        (self.bytes / BYTES_A_SECOND).max(self.products / PRODUCTS_A_SECOND)
+        (self.bytes / BYTES_A_SECOND).max(self.products.max(self.fp64) / INSTRUCTIONS_A_SECOND)
     }
 }
 
@@ -37,7 +50,9 @@ fn seconds(dev: &impl Device, mut work: impl FnMut()) -> f64 {
     let (begin, mut times) = (Instant::now(), Vec::new());
     while times.len() < 3 || begin.elapsed() < Duration::from_millis(500) {
         let start = Instant::now();
+        let region = dev.region("measured", 0);
         work();
+        drop(region);
         dev.sync().expect("no fault");
         times.push(start.elapsed().as_secs_f64());
     }
@@ -71,14 +86,14 @@ fn ckks<D: Device>(dev: &D, log_n: u32, bits: u32) {
     let b = polynomial(dev, &Shape::eval(&ring, chain), Role::Ciphertext);
     let butterflies = n / 2.0 * f64::from(log_n);
     let title = |what: &str| format!("{what}, 2^{log_n}, {bits} bits");
-    let copy = Floor { bytes: 50.0 * limb, products: 0.0 };
+    let copy = Floor { bytes: 50.0 * limb, ..Floor::default() };
     report(&title("copy of 25 limbs"), seconds(dev, || drop(dev.copy(&a))), copy, "");
-    let add = Floor { bytes: 75.0 * limb, products: 0.0 };
+    let add = Floor { bytes: 75.0 * limb, ..Floor::default() };
     report(&title("add, 25 limbs"), seconds(dev, || drop(dev.add(&a, &b))), add, "");
     report(&title("mul, 25 limbs"), seconds(dev, || drop(dev.mul(&a, &b))), add, "");
     let g = GaloisElement::rotation(1, log_n);
     report(&title("automorphism, 25 limbs"), seconds(dev, || drop(dev.automorphism(&a, g))), copy, "");
-    let both = Floor { bytes: 200.0 * limb, products: 50.0 * butterflies * PRODUCTS_A_BUTTERFLY };
+    let both = Floor { bytes: 200.0 * limb, ..Floor::butterflies(bits, 50.0 * butterflies) };
     let mut moving = Some(a.clone());
     let time = seconds(dev, || moving = moving.take().map(|p| dev.ntt(dev.intt(p))));
     report(&title("intt and ntt of 25 limbs"), time, both, "goal: 2 x the memory floor");
@@ -88,8 +103,9 @@ fn ckks<D: Device>(dev: &D, log_n: u32, bits: u32) {
     let key = GadgetKey { digits, special, pairs: (0..5).map(pair).collect() };
     // 210 transforms, 175 conversions from 5 limbs, 300 limbs of products; the key and every transformed limb twice in memory.
     let terms = (175.0 * 5.0 + 300.0) * n;
-    let products = 210.0 * butterflies * PRODUCTS_A_BUTTERFLY + terms * PRODUCTS_A_TERM;
-    let floor = Floor { bytes: (300.0 + 2.0 * 210.0) * limb, products };
+    let transforms = Floor::butterflies(bits, 210.0 * butterflies);
+    let products = transforms.products + terms * PRODUCTS_A_TERM;
+    let floor = Floor { bytes: (300.0 + 2.0 * 210.0) * limb, products, ..transforms };
     report(&title("key switch, 25 + 5 limbs, 5 digits"), seconds(dev, || drop(dev.key_switch(&a, &key))), floor, "");
     let hmult = || {
         let [d0, d2] = [dev.mul(&a, &b), dev.mul(&b, &b)];
@@ -116,10 +132,12 @@ fn rotations<D: Device>(dev: &D, (log_n, steps, levels): (u32, usize, u32), batc
     let test = polynomial(dev, &shape.with_domain(Domain::Coeff), Role::Plaintext);
     let time = seconds(dev, || drop(dev.blind_rotate(&test, &exponents, &key)));
     let butterflies = f64::from(2 * levels + 2) * ring.n() as f64 / 2.0 * f64::from(log_n);
-    let products = (batch * steps) as f64 * butterflies * PRODUCTS_A_BUTTERFLY;
+    let products = f64::from(2 * levels) * 2.0 * ring.n() as f64 * FP64_A_TERM;
+    let floor = Floor::butterflies(48, butterflies);
+    let fp64 = (batch * steps) as f64 * (floor.fp64 + products);
     let what = format!("{batch} blind rotations, 2^{log_n}, n = {steps}, l = {levels}");
     let goal = format!("{:.0} a second, goal 60000", batch as f64 / time);
-    report(&what, time, Floor { bytes: 0.0, products }, &goal);
+    report(&what, time, Floor { fp64, ..floor }, &goal);
 }
 
 fn all<D: Device>(dev: &D, log_n: u32, batch: usize, steps: [usize; 2]) {
@@ -137,7 +155,7 @@ fn main() {
         return all(&cpu, 11, 2, [10, 10]);
     }
     match Cuda::open() {
-        Ok(gpu) => all(&gpu, 16, 1056, [500, 918]),
+        Ok(gpu) => all(&gpu, 16, 1584, [500, 918]),
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "{error}");
             std::process::exit(1);

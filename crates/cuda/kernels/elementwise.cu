@@ -1,6 +1,5 @@
 // Element-wise operations on rows: one thread two words (16 bytes), blockIdx.x along the row, blockIdx.y the row.
 // Ranges: [0, q) -> [0, q), q the prime of the row. An output may be one of the inputs.
-struct alignas(16) Pair { u64 x, y; };
 
 #define EACH_PAIR(i) \
   EACH_THREAD(t) if (const u32 i = blockIdx.x * blockDim.x + t; 2 * i < n)
@@ -9,6 +8,11 @@ DEVICE void put(u64* a, u32 i, Pair p) { reinterpret_cast<Pair*>(a)[i] = p; }
 
 KERNEL lw_copy(const Rows out, const Rows a, u32 n) {
   EACH_PAIR(i) { put(out.at[blockIdx.y], i, pair_of(a.at[blockIdx.y], i)); }
+}
+
+// Words that come as arguments, one thread each.
+KERNEL lw_words(u64* out, const Words words, u32 count) {
+  EACH_THREAD(t) if (const u32 i = blockIdx.x * blockDim.x + t; i < count) out[i] = words.at[i];
 }
 
 KERNEL lw_zeros(const Rows out, u32 n) {
@@ -70,16 +74,6 @@ KERNEL lw_divide(const Rows out, const Rows a, const Rows b, const Words c, cons
     put(out.at[row], i, {mul_mod(sub_mod(x.x, y.x, m.q), c.at[row], m), mul_mod(sub_mod(x.y, y.y, m.q), c.at[row], m)});
   }
 }
-
-// Sums of products are kept whole in a double word and reduced every 32 terms: 32 (2^61)^2 + 2^61 < 2^128.
-struct Sum {
-  Wide s;
-  u32 held;
-  MEMBER void add(u64 a, u64 b, const Modulus& m) {
-    if (held == 32) s = {0, reduce_wide(s, m)}, held = 0;
-    s = add_wide(s, mul_wide(a, b)), ++held;
-  }
-};
 
 // out_r = (onto: out_r +) sum over t of a_{r terms + t} b_{r terms + t}.
 KERNEL lw_inner(const Rows out, const Rows a, const Rows b, const Small primes, const Prime* table, u32 n, u32 terms,

@@ -95,38 +95,88 @@ KERNEL lw_lwe_decompose(u64* out, const u64* a, const Digits digits, u64 q, u64 
   }
 }
 
-// (0, b) + sum of a_i row_i: one thread a column (blockIdx.y along them) of four entries, so that a row is read once for
-// them. Words of the mask stand for centred lifts of at most 32 bits; sums are whole, in two's complement of 128 bits.
-static const u32 ENTRIES = 4;
-KERNEL lw_lwe_product(u64* out, const u64* a, const u64* rows, const Modulus m, u32 dimension, u32 words, u32 batch) {
+// Sums of a key switch. Modulo a power of two words wrap round, in 32 bits or 64.
+template <class Word>
+struct Wrapping {
+  u64 mask;
+  using Factor = Word;
+  using Sum = Word;
+  MEMBER Factor factor(u64 x) const { return Word(x); }
+  MEMBER Sum open(u64 x) const { return Word(x); }
+  MEMBER void add(Sum& sum, Factor f, u64 word) const { sum += f * Word(word); }
+  MEMBER u64 close(Sum sum) const { return sum & mask; }
+  MEMBER u64 plus(u64 a, u64 b) const { return (a + b) & mask; }
+};
+// Otherwise factors stand for their centred lifts, of at most 32 bits, and sums are whole, in two's complement of 128 bits.
+struct Centred {
+  Modulus m;
+  using Factor = u64;
+  using Sum = Wide;
+  MEMBER Factor factor(u64 x) const { return x; }
+  MEMBER Sum open(u64 x) const { return {0, x}; }
+  MEMBER void add(Sum& sum, Factor f, u64 word) const {
+    const bool negative = f > m.q / 2;
+    const Wide term = mul_wide(negative ? m.q - f : f, word);
+    sum = add_wide(sum, negative ? neg_wide(term) : term);
+  }
+  MEMBER u64 close(Sum sum) const {
+    const bool negative = sum.high >> 63;
+    const u64 x = reduce_wide(negative ? neg_wide(sum) : sum, m);
+    return negative ? neg_mod(x, m.q) : x;
+  }
+  MEMBER u64 plus(u64 a, u64 b) const { return add_mod(a, b, m.q); }
+};
+
+// Entries that a block takes, so that a row is read once for them, and words of their masks at a time.
+static const u32 ENTRIES = 8, CHUNK = 64;
+
+template <class Sums>
+DEVICE void lwe_product(u64* out, const u64* a, const u64* rows, u32 dimension, u32 words, u32 batch, const Sums& sums) {
+  using Factor = typename Sums::Factor;
+  struct alignas(16) Factors { Factor of[ENTRIES]; };
+  Factors* factors = reinterpret_cast<Factors*>(shared_words);
+  u64* kept = shared_words + CHUNK * ENTRIES;  // a thread's sums, from chunk to chunk
   const u32 first = blockIdx.x * ENTRIES;
-  EACH_THREAD(t) {
-    const u32 column = blockIdx.y * blockDim.x + t;
-    if (column < words) {
-      const u64* own[ENTRIES];
-      Wide sums[ENTRIES];
-      UNROLL for (u32 k = 0; k < ENTRIES; ++k) {
-        own[k] = a + u64(first + k < batch ? first + k : first) * (dimension + 1);
-        sums[k] = {0, 0};
-      }
-      for (u32 i = 0; i < dimension; ++i) {
-        const u64 word = rows[u64(i) * words + column];
-        UNROLL for (u32 k = 0; k < ENTRIES; ++k) {
-          const u64 x = own[k][i];
-          const bool negative = x > m.q / 2;
-          const Wide term = mul_wide(negative ? m.q - x : x, word);
-          sums[k] = add_wide(sums[k], negative ? neg_wide(term) : term);
-        }
-      }
-      UNROLL for (u32 k = 0; k < ENTRIES; ++k) {
-        const bool negative = sums[k].high >> 63;
-        u64 x = reduce_wide(negative ? neg_wide(sums[k]) : sums[k], m);
-        x = negative ? neg_mod(x, m.q) : x;
-        if (column + 1 == words) x = add_mod(x, own[k][dimension], m.q);
-        if (first + k < batch) out[u64(first + k) * words + column] = x;
+  for (u32 start = 0; start < dimension; start += CHUNK) {
+    const u32 count = min_of32(CHUNK, dimension - start);
+    EACH_THREAD(t) {
+      for (u32 i = t; i < CHUNK * ENTRIES; i += blockDim.x) {
+        const u32 at = i % CHUNK, k = first + i / CHUNK < batch ? i / CHUNK : 0;  // past the batch: any entry
+        if (at < count) factors[at].of[i / CHUNK] = sums.factor(a[u64(first + k) * (dimension + 1) + start + at]);
       }
     }
+    SYNC
+    EACH_THREAD(t) {
+      const u32 column = blockIdx.y * blockDim.x + t;
+      if (column < words) {
+        typename Sums::Sum own[ENTRIES];
+        UNROLL for (u32 k = 0; k < ENTRIES; ++k) own[k] = sums.open(start == 0 ? 0 : kept[k * blockDim.x + t]);
+        for (u32 i = 0; i < count; ++i) {
+          const Factors f = factors[i];
+          const u64 word = rows[u64(start + i) * words + column];
+          UNROLL for (u32 k = 0; k < ENTRIES; ++k) sums.add(own[k], f.of[k], word);
+        }
+        UNROLL for (u32 k = 0; k < ENTRIES; ++k) kept[k * blockDim.x + t] = sums.close(own[k]);
+      }
+    }
+    SYNC
   }
+  EACH_THREAD(t) {
+    const u32 column = blockIdx.y * blockDim.x + t;
+    if (column < words)
+      for (u32 k = 0; k < ENTRIES && first + k < batch; ++k) {
+        const u64 body = column + 1 == words ? a[u64(first + k) * (dimension + 1) + dimension] : 0;
+        out[u64(first + k) * words + column] = sums.plus(kept[k * blockDim.x + t], body);
+      }
+  }
+}
+
+// (0, b) + sum of a_i row_i: one thread a column (blockIdx.y along them) of the entries from ENTRIES blockIdx.x on. Shared:
+// CHUNK ENTRIES words and ENTRIES words a thread.
+KERNEL lw_lwe_product(u64* out, const u64* a, const u64* rows, const Modulus m, u32 dimension, u32 words, u32 batch) {
+  if (m.q & (m.q - 1)) lwe_product(out, a, rows, dimension, words, batch, Centred{m});
+  else if (m.q >> 32 > 1) lwe_product(out, a, rows, dimension, words, batch, Wrapping<u64>{m.q - 1});
+  else lwe_product(out, a, rows, dimension, words, batch, Wrapping<u32>{m.q - 1});
 }
 
 // Sample at[blockIdx.x % samples] of entry blockIdx.x / samples of [b, a_1 ... a_k], rows entry parts + part; these are the

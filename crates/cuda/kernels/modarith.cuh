@@ -1,8 +1,7 @@
 // Arithmetic modulo one word-sized prime, as limbwise-math defines it, and what kernels are given.
 //
-// Two classes of primes, told apart once a block: up to 31 bits with 32-bit products, all others (up to 61 bits) with
-// 64-bit ones. Rows hold 64-bit words for both, canonical residues wherever a kernel ends (but for the two halves of a
-// transform, which say so).
+// Rows hold 64-bit words for all primes (20 to 61 bits), canonical residues wherever a kernel ends (but for the two halves of
+// a transform, which say so). Transforms tell three classes of primes apart: fields.cuh.
 
 // Rows of a launch, by value: four operands of them and their primes fit the 4 KB that parameters may take on any driver.
 static const u32 ROWS = 96;
@@ -16,13 +15,16 @@ struct Words { u64 at[ROWS]; };
 struct Modulus { u64 q, high, low; };
 // w and floor(w 2^64 / q), for multiplication by a constant.
 struct Shoup { u64 value, quotient; };
-// A prime of a ring of degree 2^log_n with its transform's tables; ntt.cuh says what they hold.
+// A prime of a ring of degree 2^log_n with 1/q rounded and its transform's tables; ntt.cuh says what they hold.
 struct Prime {
   Modulus m;
+  double inverse;
   const Shoup *roots, *inverse_roots, *cyclic, *inverse_cyclic, *low, *high, *inverse_low, *inverse_high;
 };
 // A double word.
 struct Wide { u64 high, low; };
+// Two words that are read together.
+struct alignas(16) Pair { u64 x, y; };
 
 DEVICE u64 min_of(u64 a, u64 b) { return a < b ? a : b; }
 DEVICE u32 min_of32(u32 a, u32 b) { return a < b ? a : b; }
@@ -61,6 +63,18 @@ DEVICE u64 reduce_wide(Wide x, const Modulus& m) {
   r = min_of(r, r - m.q);
   return min_of(r, r - m.q);
 }
+// A reduction with a quotient of one word: of x below 2^62 q. With b the bits of q, x / q is floor(x / 2^(b-2)) times
+// floor(2^(b+62) / q) over 2^64, less 1/2 for the first floor, 1 for the second and 1 for the last: the rest is below 4q.
+struct Short { u32 shift; u64 ratio; };
+DEVICE Short short_of(const Modulus& m) {
+  const u32 bits = bits_in(m.q);
+  return {bits - 2, shift_wide({m.high, m.low}, 66 - bits).low};
+}
+DEVICE u64 reduce_short(Wide x, const Modulus& m, Short s) {
+  u64 r = x.low - mul_high(shift_wide(x, s.shift).low, s.ratio) * m.q;
+  r = min_of(r, r - 2 * m.q);
+  return min_of(r, r - m.q);
+}
 // [0, q) x [0, q) -> [0, q).
 DEVICE u64 mul_mod(u64 a, u64 b, const Modulus& m) {
   return is_narrow(m) ? reduce(u64(u32(a)) * u32(b), m) : reduce_wide(mul_wide(a, b), m);
@@ -69,6 +83,15 @@ DEVICE u64 mul_mod(u64 a, u64 b, const Modulus& m) {
 DEVICE u64 mul_add_mod(u64 a, u64 b, u64 c, const Modulus& m) {
   return is_narrow(m) ? reduce(u64(u32(a)) * u32(b) + c, m) : reduce_wide(add_wide(mul_wide(a, b), {0, c}), m);
 }
+// Sums of products are kept whole in a double word and reduced every 32 terms: 32 (2^61)^2 + 2^61 < 2^128.
+struct Sum {
+  Wide s;
+  u32 held;
+  MEMBER void add(u64 a, u64 b, const Modulus& m) {
+    if (held == 32) s = {0, reduce_wide(s, m)}, held = 0;
+    s = add_wide(s, mul_wide(a, b)), ++held;
+  }
+};
 // Any word -> [0, 2q).
 DEVICE u64 mul_shoup_lazy(u64 a, Shoup w, u64 q) { return a * w.value - mul_high(a, w.quotient) * q; }
 // Any word -> [0, q).

@@ -3,13 +3,17 @@
 use crate::{
     driver::{Driver, Failure, Place, Properties},
     gpu,
-    launch::{Args, ROWS, Shape as Blocks},
+    kept::Kept,
+    launch::{Args, ROWS, Shape as Blocks, small},
     lwe::CudaLwe,
+    nvtx::Profiler,
     pool::{Memory, Pool, Row},
+    replay::{Launches, Replay, Replayer},
     ring::RingTables,
+    stage::{KeyRoom, Stage},
 };
 use limbwise_device::{
-    Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, Ring, RingError,
+    Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, Region, Ring, RingError,
     RingSpec, Role, Rounding, RowAt, Shape, Terms, expand_row,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -23,15 +27,21 @@ pub use crate::gpu::OpenError;
 
 /// Words that are made on the host before they go to the GPU together: 16 MiB.
 const STAGED: usize = 1 << 21;
+/// Words that are written by launches, at most.
+const FEW: usize = 4 * ROWS;
 
 /// A GPU with its kernels and its memory.
 pub struct Cuda {
-    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) driver: Arc<Replayer>,
     pub(crate) pool: Arc<Pool>,
     rings: RwLock<Vec<Arc<RingTables>>>,
     fault: Mutex<Option<Fault>>,
+    stage: Stage,
     /// Keys that come when so many bytes are taken stay in the host's memory.
     key_bytes: AtomicU64,
+    pub(crate) kept: Kept,
+    /// Who watches regions.
+    pub(crate) profiler: Option<Profiler>,
 }
 
 /// A polynomial in a GPU's memory.
@@ -53,6 +63,8 @@ impl Handle for CudaPoly {
 pub struct CudaBuilder {
     ordinal: u32,
     key_bytes: Option<u64>,
+    staging_bytes: Option<u64>,
+    replay: Option<Replay>,
 }
 
 impl CudaBuilder {
@@ -64,19 +76,41 @@ impl CudaBuilder {
     }
 
     /// Keys that arrive when the device has taken so many bytes of the GPU's memory are kept in the host's, locked there,
-    /// and read over the bus in every use. Without it: three quarters of the GPU's memory.
+    /// and cross the bus for their uses. Without it: three quarters of the GPU's memory.
     #[must_use]
     pub fn key_bytes(mut self, bytes: u64) -> Self {
         self.key_bytes = Some(bytes);
         self
     }
 
+    /// Bytes of the GPU's memory into which keys that the host keeps are copied ahead of their uses, taken when the first such
+    /// key is used; 0: kernels read them over the bus. Without it: a 32nd of the GPU's memory.
+    #[must_use]
+    pub fn staging_bytes(mut self, bytes: u64) -> Self {
+        self.staging_bytes = Some(bytes);
+        self
+    }
+
+    /// What becomes of launches that a program repeats; without it `LIMBWISE_REPLAY` decides (`steady` or `off`), and
+    /// without that they become graphs.
+    #[must_use]
+    pub fn replay(mut self, replay: Replay) -> Self {
+        self.replay = Some(replay);
+        self
+    }
+
     /// Opens the device: finds the driver, compiles the kernels for this GPU or takes them from the cache.
     ///
     /// # Errors
-    /// [`OpenError`] where there is no driver, GPU or NVRTC, or one that is too old.
+    /// [`OpenError`] where there is no driver, GPU or NVRTC, or one that is too old, or `LIMBWISE_REPLAY` says neither.
     pub fn open(self) -> Result<Cuda, OpenError> {
-        Ok(Cuda::on(Arc::new(gpu::Gpu::open(self.ordinal)?), self.key_bytes))
+        let replay = self.replay.map_or_else(Replay::of_environment, Ok)?;
+        let gpu = gpu::Gpu::open(self.ordinal)?;
+        let unplanned = KeyRoom::unplanned(gpu.properties().memory_bytes);
+        let resident_bytes = self.key_bytes.unwrap_or(unplanned.resident_bytes);
+        let staging_bytes = self.staging_bytes.unwrap_or(unplanned.staging_bytes);
+        let room = KeyRoom { resident_bytes, staging_bytes };
+        Ok(Cuda { profiler: Profiler::attached(), ..Cuda::on(Arc::new(gpu), room, replay) })
     }
 }
 
@@ -96,10 +130,11 @@ impl Cuda {
     }
 
     /// A device on whatever runs its kernels.
-    pub(crate) fn on(driver: Arc<dyn Driver>, key_bytes: Option<u64>) -> Self {
-        let key_bytes = key_bytes.unwrap_or(driver.properties().memory_bytes / 4 * 3);
-        let (rings, fault) = (RwLock::default(), Mutex::default());
-        Self { pool: Pool::new(driver.clone()), driver, rings, fault, key_bytes: key_bytes.into() }
+    pub(crate) fn on(driver: Arc<dyn Driver>, room: KeyRoom, replay: Replay) -> Self {
+        let (rings, fault, kept) = (RwLock::default(), Mutex::default(), Kept::default());
+        let (driver, key_bytes) = (Replayer::new(driver, replay), room.resident_bytes.into());
+        let (pool, stage) = (Pool::new(driver.clone()), Stage::new(driver.clone(), room.staging_bytes));
+        Self { driver, pool, rings, fault, stage, key_bytes, kept, profiler: None }
     }
 
     /// The GPU's architecture, such as `sm_90`.
@@ -108,21 +143,34 @@ impl Cuda {
         &self.properties().arch
     }
 
+    /// The GPU's multiprocessors.
+    #[must_use]
+    pub fn multiprocessors(&self) -> u32 {
+        self.properties().multiprocessors
+    }
+
     /// Bytes of the GPU's memory.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.properties().memory_bytes
     }
 
-    /// From now on [`CudaBuilder::key_bytes`]: what a plan leaves for keys.
-    pub fn limit_keys(&self, bytes: u64) {
-        self.key_bytes.store(bytes, Ordering::Relaxed);
+    /// From now on [`CudaBuilder::key_bytes`] and [`CudaBuilder::staging_bytes`]: what a plan leaves for keys.
+    pub fn limit_keys(&self, room: KeyRoom) {
+        self.key_bytes.store(room.resident_bytes, Ordering::Relaxed);
+        self.stage.resize(room.staging_bytes);
     }
 
     /// Memory of all values of this device.
     #[must_use]
     pub fn memory(&self) -> Memory {
-        self.pool.memory()
+        self.stage.memory(self.pool.memory())
+    }
+
+    /// Launches of kernels so far, and how they reached the GPU.
+    #[must_use]
+    pub fn launches(&self) -> Launches {
+        self.driver.launches()
     }
 
     pub(crate) fn properties(&self) -> &Properties {
@@ -138,14 +186,14 @@ impl Cuda {
     }
 
     /// Keeps the first failure for who asks next.
-    fn note(&self, bytes: u64, result: Result<(), Failure>) {
+    pub(crate) fn note(&self, bytes: u64, result: Result<(), Failure>) {
         if let Err(failure) = result {
             let fault = self.fault(bytes, failure);
             self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
         }
     }
 
-    fn faulty(&self) -> bool {
+    pub(crate) fn faulty(&self) -> bool {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
@@ -154,16 +202,47 @@ impl Cuda {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
+    /// Whether nothing may run, since something has failed or an operand has no memory.
+    fn refuses(&self, lacking: bool) -> bool {
+        if lacking {
+            let what = "a value was used that a fault had left without memory".into();
+            self.note(0, Err(Failure::Other(what)));
+        }
+        self.faulty()
+    }
+
     /// Runs a kernel, unless something has failed before.
     pub(crate) fn launch(&self, kernel: &'static str, blocks: Blocks, args: Args) {
-        if self.faulty() {
+        if self.refuses(args.lacking) {
             return;
         }
-        if args.lacking {
-            let what = "a value was used that a fault had left without memory".into();
-            return self.note(0, Err(Failure::Other(what)));
+        let mut launch = blocks.of(kernel, args);
+        let done = self.stage.around(&launch.args.far_rows(), |at| {
+            launch.args.found(at);
+            self.driver.ask(launch)
+        });
+        self.note(0, done);
+    }
+
+    /// The same for a kernel that takes addresses of rows from a table.
+    pub(crate) fn launch_with_table(
+        &self,
+        kernel: &'static str,
+        blocks: Blocks,
+        mut table: Args,
+        args: impl FnOnce(&Row) -> Args,
+    ) {
+        if self.refuses(table.lacking) {
+            return;
         }
-        self.note(0, self.driver.launch(&blocks.of(kernel, args)));
+        let done = self.stage.around(&table.far_rows(), |at| {
+            table.found(at);
+            let row = self.table(table.words);
+            let args = args(&row);
+            let refused = self.refuses(args.lacking || row.at() == 0);
+            if refused { Ok(()) } else { self.driver.ask(blocks.of(kernel, args)) }
+        });
+        self.note(0, done);
     }
 
     /// A row of unknown words.
@@ -174,11 +253,16 @@ impl Cuda {
         })
     }
 
-    /// Words from the host into a row.
+    /// Words from the host into a row, few of them as arguments of launches: these may be part of a graph.
     ///
     /// Also after a fault: tables of a ring outlive it.
     pub(crate) fn write(&self, row: &Row, words: &[u64]) {
-        if row.at() != 0 {
+        if row.at() != 0 && words.len() <= FEW && row.place() == Place::Device {
+            for (to, words) in (row.at()..).step_by(8 * ROWS).zip(words.chunks(ROWS)) {
+                let args = Args::default().word(to).constants(words.iter().copied()).int(small(words.len()));
+                self.note(0, self.driver.ask(Blocks::words(words.len(), 1).of("lw_words", args)));
+            }
+        } else if row.at() != 0 {
             self.note(0, self.driver.write(row.at(), words, row.place()));
         }
     }
@@ -228,7 +312,8 @@ impl Cuda {
         }
         let mut open = self.rings.write().unwrap_or_else(PoisonError::into_inner);
         find(&open).unwrap_or_else(|| {
-            let tables = Arc::new(RingTables::new(ring.clone(), &|words| self.store(words)));
+            let float_bits = crate::nvrtc::float_bits(&self.properties().arch);
+            let tables = Arc::new(RingTables::new(ring.clone(), float_bits, &|words| self.store(words)));
             if tables.is_whole() {
                 open.push(tables.clone());
             }
@@ -262,7 +347,7 @@ impl Cuda {
     /// Copies of rows.
     pub(crate) fn copy_rows(&self, out: &[Arc<Row>], from: &[Arc<Row>], words: usize) {
         for (out, from) in out.chunks(ROWS).zip(from.chunks(ROWS)) {
-            let args = Args::default().rows(out).rows(from).int(crate::launch::small(words));
+            let args = Args::default().rows(out).rows(from).int(small(words));
             self.launch("lw_copy", Blocks::pairs(words, out.len()), args);
         }
     }
@@ -292,6 +377,7 @@ impl Device for Cuda {
 
     fn scrub(&self) {
         self.note(0, self.pool.scrub());
+        self.note(0, self.stage.scrub());
     }
 
     fn upload(&self, shape: &Shape, role: Role, fill: Fill<'_>) -> CudaPoly {
@@ -438,6 +524,10 @@ impl Device for Cuda {
 
     fn lwe_embed(&self, a: &CudaLwe, ring: &Ring, basis: Basis, part: usize) -> CudaPoly {
         self.embedded_lwe(a, Shape::eval(ring, basis), part)
+    }
+
+    fn region(&self, name: &'static str, index: u32) -> Region<'_> {
+        self.opened(name, index)
     }
 
     fn mod_up(&self, c: &CudaPoly, digits: &[Basis], full: Basis) -> Vec<CudaPoly> {

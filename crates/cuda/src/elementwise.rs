@@ -2,10 +2,11 @@
 
 use crate::{
     device::{Cuda, CudaPoly},
+    driver::Place,
     launch::{Args, ROWS, Shape as Blocks, small},
     pool::Row,
 };
-use limbwise_device::{Shape, ops::broadcast};
+use limbwise_device::{Device, Shape, ops::broadcast};
 use std::sync::Arc;
 
 /// The rows from `from` on of an operand that broadcasts.
@@ -47,13 +48,15 @@ impl Cuda {
         out
     }
 
-    /// The rows of a result that may take the place of `a`'s: those that nobody else holds, new ones for the others.
+    /// The rows of a result that may take the place of `a`'s: those on the GPU that nobody else holds, new ones for the
+    /// others.
     pub(crate) fn renewed(&self, mut a: CudaPoly) -> (CudaPoly, Vec<Arc<Row>>) {
         let n = a.shape.ring.n();
-        let alone: Vec<bool> = a.rows.iter_mut().map(|row| Arc::get_mut(row).is_some()).collect();
+        let alone: Vec<bool> =
+            a.rows.iter_mut().map(|row| row.place() == Place::Device && Arc::get_mut(row).is_some()).collect();
         let old = a.rows.clone(); // held until the launches that read them have been asked for
         for (row, _) in a.rows.iter_mut().zip(alone).filter(|(_, alone)| !alone) {
-            *row = self.row(n, crate::driver::Place::Device);
+            *row = self.row(n, Place::Device);
         }
         (a, old)
     }
@@ -118,6 +121,7 @@ impl Cuda {
     /// [`limbwise_device::composites::linear_combination`].
     pub(crate) fn combination(&self, x: &[&CudaPoly], constants: &[Vec<u64>]) -> CudaPoly {
         assert!(!x.is_empty() && x.len() == constants.len(), "constants for each term, at least one");
+        let _region = self.region("linear_combination", 0);
         let batch = x.iter().map(|x| x.shape.batch).max().unwrap_or(1);
         let out = self.fresh(x[0].shape.with_batch(batch));
         let (tables, primes, n) = (self.tables(&out.shape.ring), Self::primes_of(&out.shape), out.shape.ring.n());

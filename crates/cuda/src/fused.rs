@@ -2,11 +2,12 @@
 
 use crate::{
     device::{Cuda, CudaPoly},
-    driver::Place,
     elementwise::Term,
     launch::{Args, ROWS, Shape as Blocks, small},
     lwe::CudaLwe,
+    nvrtc::float_bits,
     pool::Row,
+    ring::LOG_TILE,
     transform::{Division, digit_words},
 };
 use limbwise_device::{
@@ -19,12 +20,10 @@ use std::sync::Arc;
 /// Weights of one limb that are extended at a time.
 const EXTENDED: usize = 8;
 
-/// Largest ring (log₂) that a block transforms alone, in one pass.
-const ONE_BLOCK: u32 = 12;
-
 impl Cuda {
     /// [`composites::mod_up`]: the rows of all digits are transformed together.
     pub(crate) fn fused_mod_up(&self, c: &CudaPoly, digits: &[Basis], full: Basis) -> Vec<CudaPoly> {
+        let _region = self.region("mod_up", 0);
         let coeff = self.inverse(c.clone());
         let extend = |own: &Basis| self.converted(&self.restrict(&coeff, *own), full - *own);
         let others: Vec<CudaPoly> = digits.iter().map(extend).collect();
@@ -41,6 +40,7 @@ impl Cuda {
     /// [`composites::gadget_product`]: both halves of a sum while a digit is read once.
     pub(crate) fn fused_gadget_product(&self, digits: &[CudaPoly], key: &GadgetKey<CudaPoly>) -> [CudaPoly; 2] {
         assert!(digits.len() == key.pairs.len() && !digits.is_empty(), "one key pair a digit, at least one");
+        let _region = self.region("gadget_product", 0);
         let shape = digits[0].shape.with_batch(broadcast(&digits[0].shape, &key.pairs[0][0].shape));
         let [b, a] = [self.fresh(shape.clone()), self.fresh(shape.clone())];
         let (tables, primes, n) = (self.tables(&shape.ring), Self::primes_of(&shape), shape.ring.n());
@@ -70,12 +70,14 @@ impl Cuda {
 
     /// [`composites::mod_down`]: the last pass of the transform subtracts and divides.
     pub(crate) fn fused_mod_down(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+        let _region = self.region("mod_down", 0);
         let remainder = self.inverse(self.restrict(a, a.shape.basis - to));
         self.divided(a, self.converted(&remainder, to), to)
     }
 
     /// [`composites::rescale`], likewise.
     pub(crate) fn fused_rescale(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+        let _region = self.region("rescale", 0);
         let dropped = a.shape.basis - to;
         let remainder = self.inverse(self.restrict(a, dropped));
         let lifted = if dropped.len() == 1 { self.lifted(&remainder, to) } else { self.converted(&remainder, to) };
@@ -90,6 +92,7 @@ impl Cuda {
 
     /// [`composites::weighted_sums`]: as many terms a launch as have rows in it, one reduction a sum.
     pub(crate) fn fused_weighted_sums(&self, x: &[CudaPoly], sums: &[Terms<'_, CudaPoly>]) -> Vec<CudaPoly> {
+        let _region = self.region("weighted_sums", 0);
         sums.iter().map(|terms| self.weighted_sum(x, terms)).collect()
     }
 
@@ -117,7 +120,7 @@ impl Cuda {
         out
     }
 
-    /// [`composites::blind_rotate`] in one launch, where shared memory holds a ciphertext and the sums of its next step.
+    /// [`composites::blind_rotate`] in one launch, of polynomials that shared memory holds with the digits of a step.
     pub(crate) fn fused_blind_rotate(
         &self,
         test: &CudaPoly,
@@ -126,32 +129,34 @@ impl Cuda {
     ) -> Vec<CudaPoly> {
         let (ring, parts, steps) = (&test.shape.ring, key.components(), exponents.shape.dimension);
         let batch = test.shape.batch.max(exponents.shape.batch);
-        let blocks = Blocks::rotations(ring.n(), batch, parts);
-        if ring.log_n() > ONE_BLOCK || blocks.shared_bytes() > self.properties().shared_bytes {
+        let blocks = Blocks::rotations(ring.n(), batch, parts * key.gadget.len() + parts);
+        let [prime] = Self::primes_of(&test.shape.with_batch(1))[..] else { panic!("a blind rotation has one limb") };
+        let q = ring.moduli()[prime].value();
+        let together = parts == 2 || parts == 3 && q >> float_bits(&self.properties().arch) == 0;
+        if !together || ring.log_n() > LOG_TILE || blocks.shared_bytes() > self.properties().shared_bytes {
             return composites::blind_rotate(self, test, exponents, key);
         }
+        let _region = self.region("blind_rotate", 0);
         let out: Vec<CudaPoly> = (0..parts).map(|_| self.fresh(test.shape.with_batch(batch))).collect();
         let steps_rows = (0..steps).flat_map(|i| key.rows.iter().flatten().map(move |p| &p.rows[i]));
         let out_rows = (0..batch).flat_map(|e| out.iter().map(move |p| &p.rows[e]));
-        let addresses: Vec<u64> = steps_rows.chain(out_rows).chain(&test.rows).map(|row| row.at()).collect();
-        let table = self.row(addresses.len(), Place::Device);
-        self.write(&table, &addresses);
+        let addresses = Args::default().list(steps_rows.chain(out_rows).chain(&test.rows));
         let key_rows = steps * key.rows.len() * parts;
-        let [prime] = Self::primes_of(&test.shape.with_batch(1))[..] else { panic!("a blind rotation has one limb") };
-        let q = ring.moduli()[prime].value();
-        let at = |i: usize| table.at() + 8 * i as u64;
         let both = |low: usize, high: usize| u64::from(small(low)) | u64::from(small(high)) << 32;
-        let mut rotation = vec![at(0), exponents.words.at(), at(key_rows), at(key_rows + batch * parts)];
-        rotation.extend([
-            both(exponents.shape.batch, test.shape.batch),
-            both(steps, parts),
-            both(key.gadget.len(), key.gadget.base_log as usize),
-            both((64 - (q - 1).leading_zeros()) as usize, ring.log_n() as usize),
-        ]);
-        rotation.extend(digit_words(key.gadget, q));
-        let mut args = Args::default().structure(&rotation).pointer(&self.tables(ring).primes).int(small(prime));
-        args.lacking |= table.at() == 0 || exponents.words.at() == 0 || addresses.contains(&0);
-        self.launch("lw_blind_rotate", blocks, args);
+        self.launch_with_table("lw_blind_rotate", blocks, addresses, |table| {
+            let at = |i: usize| table.at() + 8 * i as u64;
+            let mut rotation = vec![at(0), exponents.words.at(), at(key_rows), at(key_rows + batch * parts)];
+            rotation.extend([
+                both(exponents.shape.batch, test.shape.batch),
+                both(steps, parts),
+                both(key.gadget.len(), key.gadget.base_log as usize),
+                both((64 - (q - 1).leading_zeros()) as usize, ring.log_n() as usize),
+            ]);
+            rotation.extend(digit_words(key.gadget, q));
+            let mut args = Args::default().structure(&rotation).pointer(&self.tables(ring).primes).int(small(prime));
+            args.lacking |= exponents.words.at() == 0;
+            args
+        });
         out
     }
 }

@@ -1,14 +1,17 @@
-//! The CUDA driver. It is looked for when a GPU is opened, never before, and everything goes through one stream.
+//! The CUDA driver. It is looked for when a GPU is opened, never before, and each queue is a stream.
 
 use crate::{
-    driver::{Driver, Failure, Place, Properties},
+    driver::{Driver, Failure, Mark, Place, Properties, Queue},
+    graph::{self, Graphs},
     launch::Launch,
     nvrtc::{self, Nvrtc, NvrtcError},
+    replay,
 };
 use cudarc::driver::{DriverError, result, sys};
 use std::{
     collections::HashMap,
     ffi::{CString, c_int, c_void},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// Why a GPU cannot be opened.
@@ -42,6 +45,12 @@ pub enum OpenError {
     /// The compiler is missing or fails.
     #[error(transparent)]
     Nvrtc(#[from] NvrtcError),
+    /// No such way to treat launches that repeat.
+    #[error("{} is {got:?}, but can be steady (launches that a program repeats become graphs) or off", replay::CHOICE)]
+    Replay {
+        /// What the environment variable says.
+        got: String,
+    },
     /// Anything else.
     #[error("the NVIDIA driver failed to {what}: {reason}")]
     Driver {
@@ -68,27 +77,37 @@ fn words(error: DriverError) -> String {
     name.unwrap_or_else(|_| format!("error {:?}", error.0))
 }
 
-fn failure(error: DriverError) -> Failure {
+pub(crate) fn failure(error: DriverError) -> Failure {
     match error.0 {
         sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Failure::Memory,
         _ => Failure::Other(words(error)),
     }
 }
 
-/// One GPU, its only stream and its kernels.
+/// Events: one a mark, used again when the mark is forgotten.
+#[derive(Default)]
+struct Events {
+    all: Vec<sys::CUevent>,
+    free: Vec<usize>,
+}
+
+/// One GPU, its two streams and its kernels.
 pub(crate) struct Gpu {
     properties: Properties,
     device: sys::CUdevice,
     context: sys::CUcontext,
     stream: sys::CUstream,
+    copies: sys::CUstream,
+    events: Mutex<Events>,
     modules: Vec<sys::CUmodule>,
     kernels: HashMap<&'static str, sys::CUfunction>,
+    graphs: Mutex<Graphs>,
 }
 
 // SAFETY: handles of the driver may be used from any thread whose context is set, which every call below does.
 unsafe impl Send for Gpu {}
 
-// SAFETY: as above; the driver orders calls on one stream.
+// SAFETY: as above; the driver orders calls on one stream, and the list of events has a lock.
 unsafe impl Sync for Gpu {}
 
 /// Every kernel of [`nvrtc::SOURCES`], by the file that has it.
@@ -120,8 +139,10 @@ impl Gpu {
         // SAFETY: the context was retained just now.
         unsafe { result::ctx::set_current(context) }.step("set a context")?;
         keep_freed_memory(device)?;
-        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).step("open a stream")?;
-        let mut gpu = Self { properties, device, context, stream, modules: Vec::new(), kernels: HashMap::new() };
+        let open = || result::stream::create(result::stream::StreamKind::NonBlocking).step("open a stream");
+        let (stream, copies, events) = (open()?, open()?, Mutex::default());
+        let (modules, kernels, graphs) = (Vec::new(), HashMap::new(), Mutex::default());
+        let mut gpu = Self { properties, device, context, stream, copies, events, modules, kernels, graphs };
         for (file, source) in nvrtc::SOURCES {
             let cubin = nvrtc.cached(file, source, &gpu.properties.arch, nvrtc::cache_folder().as_deref())?;
             gpu.load(&cubin, source)?;
@@ -147,10 +168,37 @@ impl Gpu {
         Ok(())
     }
 
+    pub(crate) fn kernel(&self, launch: &Launch) -> sys::CUfunction {
+        let Some(&kernel) = self.kernels.get(launch.kernel) else { panic!("there is no kernel {}", launch.kernel) };
+        kernel
+    }
+
+    fn graphs(&self) -> MutexGuard<'_, Graphs> {
+        self.graphs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Makes the context that of the calling thread.
     fn here(&self) -> Result<(), Failure> {
         // SAFETY: the context is retained until this is dropped.
         unsafe { result::ctx::set_current(self.context) }.map_err(failure)
+    }
+
+    fn stream_of(&self, queue: Queue) -> sys::CUstream {
+        match queue {
+            Queue::Compute => self.stream,
+            Queue::Copy => self.copies,
+        }
+    }
+
+    fn events(&self) -> MutexGuard<'_, Events> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for one stream.
+    fn wait_on(&self, stream: sys::CUstream) -> Result<(), Failure> {
+        self.here()?;
+        // SAFETY: the stream lives as long as this.
+        unsafe { result::stream::synchronize(stream) }.map_err(failure)
     }
 }
 
@@ -171,11 +219,13 @@ fn properties(device: sys::CUdevice) -> Result<Properties, OpenError> {
     let major = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     let shared = ask(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
+    let multiprocessors = ask(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?.unsigned_abs();
     let name = result::device::get_name(device).step("tell a name")?;
     // SAFETY: as above.
     let memory = unsafe { result::device::total_mem(device) }.step("tell its memory")?;
     let arch = format!("sm_{major}{minor}");
-    Ok(Properties { name, arch, memory_bytes: memory as u64, shared_bytes: shared.unsigned_abs() })
+    let (memory_bytes, shared_bytes) = (memory as u64, shared.unsigned_abs());
+    Ok(Properties { name, arch, multiprocessors, memory_bytes, shared_bytes })
 }
 
 /// Memory that is freed stays with the device's pool until it is closed: no steady loop asks the system for any.
@@ -202,7 +252,8 @@ impl Driver for Gpu {
             Place::Host => {
                 let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
                 // SAFETY: the context is set. With unified addressing the GPU sees it at the same address.
-                let at = unsafe { result::malloc_host(8 * words, flags) }.map_err(failure)?;
+                // A few bytes more keep pieces apart: no copy of neighbouring rows reaches from one piece into another.
+                let at = unsafe { result::malloc_host(8 * words + 16, flags) }.map_err(failure)?;
                 Ok(at.expose_provenance() as u64)
             }
         }
@@ -241,7 +292,7 @@ impl Driver for Gpu {
         if place == Place::Device {
             // SAFETY: the row has so many words, and the wait below ends before the slice is given back.
             unsafe { result::memcpy_dtoh_async(words, from, self.stream) }.map_err(failure)?;
-            return self.wait();
+            return self.wait_on(self.stream);
         }
         self.wait()?;
         // SAFETY: the row is locked memory of this process with so many words.
@@ -263,9 +314,7 @@ impl Driver for Gpu {
 
     fn launch(&self, launch: &Launch) -> Result<(), Failure> {
         self.here()?;
-        let Some(&kernel) = self.kernels.get(launch.kernel) else { panic!("there is no kernel {}", launch.kernel) };
-        let mut args: Vec<*mut c_void> =
-            launch.args.starts.iter().map(|&start| (&raw const launch.args.words[start]).cast_mut().cast()).collect();
+        let (kernel, mut args) = (self.kernel(launch), arguments(launch));
         let [x, y, z] = launch.grid;
         let threads = (launch.threads, 1, 1);
         // SAFETY: number and sizes of arguments are the kernel's (tests compare them on the host), and addresses among them
@@ -274,11 +323,74 @@ impl Driver for Gpu {
             .map_err(failure)
     }
 
-    fn wait(&self) -> Result<(), Failure> {
+    fn graph(&self, launches: &[Launch]) -> Result<u64, Failure> {
         self.here()?;
-        // SAFETY: the stream lives as long as this.
-        unsafe { result::stream::synchronize(self.stream) }.map_err(failure)
+        let graph = self.put_together(launches)?;
+        Ok(self.graphs().keep(graph))
     }
+
+    fn replay(&self, graph: u64) -> Result<(), Failure> {
+        self.here()?;
+        let graph = self.graphs().get(graph);
+        // SAFETY: it was instantiated by this and not given up; addresses in its arguments are as in `launch`.
+        unsafe { result::graph::launch(graph, self.stream) }.map_err(failure)
+    }
+
+    fn discard(&self, graph: u64) {
+        if self.graphs().give_up(graph) {
+            // A failure is met again, and told, at the next wait.
+            let _ = self.wait();
+        }
+    }
+
+    fn copy(&self, to: u64, from: u64, words: usize) -> Result<(), Failure> {
+        self.here()?;
+        let (to, from, bytes) = (to, host_pointer(from).cast_const().cast::<c_void>(), 8 * words);
+        // SAFETY: the caller has room for so many words there, and holds the locked ones until they are copied.
+        unsafe { sys::cuMemcpyHtoDAsync_v2(to, from, bytes, self.copies) }.result().map_err(failure)
+    }
+
+    fn mark(&self, queue: Queue) -> Result<Mark, Failure> {
+        self.here()?;
+        let mut events = self.events();
+        let mark = match events.free.pop() {
+            Some(free) => free,
+            None => {
+                let untimed = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
+                events.all.push(result::event::create(untimed).map_err(failure)?);
+                events.all.len() - 1
+            }
+        };
+        // SAFETY: event and stream live as long as this.
+        unsafe { result::event::record(events.all[mark], self.stream_of(queue)) }.map_err(failure)?;
+        Ok(Mark(mark))
+    }
+
+    fn wait_for(&self, queue: Queue, mark: Mark) -> Result<(), Failure> {
+        self.here()?;
+        let (stream, event) = (self.stream_of(queue), self.events().all[mark.0]);
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: event and stream live as long as this.
+        unsafe { result::stream::wait_event(stream, event, flags) }.map_err(failure)
+    }
+
+    fn forget(&self, mark: Mark) {
+        // A stream waits for what the event stood for when it was asked to, so the event may be recorded anew.
+        self.events().free.push(mark.0);
+    }
+
+    fn wait(&self) -> Result<(), Failure> {
+        // Not those that another thread gives up while this one waits: they may run when the wait is over.
+        let graphs = self.graphs().given_up();
+        self.wait_on(self.copies).and(self.wait_on(self.stream))?;
+        graph::destroy(graphs);
+        Ok(())
+    }
+}
+
+/// The arguments of a launch as the driver takes them: a pointer to each, which it only reads.
+pub(crate) fn arguments(launch: &Launch) -> Vec<*mut c_void> {
+    launch.args.starts.iter().map(|&start| (&raw const launch.args.words[start]).cast_mut().cast()).collect()
 }
 
 /// Locked memory of this process by the address that the GPU knows it by.
@@ -290,12 +402,19 @@ impl Drop for Gpu {
     fn drop(&mut self) {
         // What fails here concerns nothing that is used afterwards.
         let _ = self.wait();
+        graph::destroy(self.graphs().all());
         for &module in &self.modules {
             // SAFETY: nothing runs any more, and the module was loaded by this.
             let _ = unsafe { result::module::unload(module) };
         }
-        // SAFETY: as above.
-        let _ = unsafe { result::stream::destroy(self.stream) };
+        for event in std::mem::take(&mut self.events().all) {
+            // SAFETY: as above, and no mark is used any more.
+            let _ = unsafe { result::event::destroy(event) };
+        }
+        for stream in [self.copies, self.stream] {
+            // SAFETY: as above.
+            let _ = unsafe { result::stream::destroy(stream) };
+        }
         // SAFETY: retained once, released once.
         let _ = unsafe { result::primary_ctx::release(self.device) };
     }

@@ -1,6 +1,9 @@
 //! Launches: which kernel on what grid, and its arguments in the form that the driver takes. Block sizes are decided here.
 
-use crate::pool::Row;
+use crate::{
+    pool::{Far, Row},
+    ring::LOG_TILE,
+};
 use std::sync::Arc;
 
 /// Rows of an operand that one launch takes (`ROWS` in `modarith.cuh`).
@@ -9,6 +12,9 @@ pub(crate) const ROWS: usize = 96;
 pub(crate) const SOURCES: usize = 128;
 /// Targets that a block of a base conversion makes (`TARGETS` in `basis.cu`).
 const TARGETS: usize = 8;
+/// Entries that a thread of a key switch takes, and words of their masks at a time (`ENTRIES`, `CHUNK` in `lwe.cu`).
+const ENTRIES: usize = 8;
+const CHUNK: usize = 64;
 /// Threads of a block: eight words of a tile each, four blocks on a multiprocessor.
 const THREADS: u32 = 256;
 /// Most bytes of shared memory that a base conversion's block takes: four fit a multiprocessor.
@@ -23,13 +29,40 @@ pub(crate) fn small(x: usize) -> u32 {
 }
 
 /// A kernel, its grid and its arguments.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Launch {
     pub(crate) kernel: &'static str,
     pub(crate) grid: [u32; 3],
     pub(crate) threads: u32,
     pub(crate) shared_bytes: u32,
     pub(crate) args: Args,
+}
+
+/// A running fingerprint with one more word: quick, and no defence against anybody who wants two to be the same.
+pub(crate) fn mixed(print: u64, word: u64) -> u64 {
+    (print.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Alike for the driver: where rows lay before they were found somewhere else makes no difference.
+impl PartialEq for Launch {
+    fn eq(&self, other: &Self) -> bool {
+        let shape = |l: &Self| (l.kernel, l.grid, l.threads, l.shared_bytes);
+        shape(self) == shape(other) && self.args.words == other.args.words && self.args.starts == other.args.starts
+    }
+}
+
+impl Launch {
+    /// A number that launches which differ hardly share. Words in four lanes: one after another each would wait for the last.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let [x, y, z] = self.grid;
+        let name = self.kernel.bytes().fold(0, |print, byte| mixed(print, byte.into()));
+        let sides = [x, y, z, self.threads, self.shared_bytes];
+        let head = sides.into_iter().fold(name, |print, side| mixed(print, side.into()));
+        let (fours, rest) = self.args.words.as_chunks::<4>();
+        let mix = |lanes: [u64; 4], four: &[u64; 4]| std::array::from_fn(|i| mixed(lanes[i], four[i]));
+        let lanes = fours.iter().fold([head; 4], mix);
+        lanes.iter().chain(rest).fold(head, |print, &word| mixed(print, word))
+    }
 }
 
 /// Blocks and threads of a launch.
@@ -66,15 +99,22 @@ impl Shape {
         Self { grid: [small(entries), blocks, 1], threads, shared_bytes }
     }
 
+    /// A thread for a word of several entries at a time, with their sums in shared memory.
+    pub(crate) fn lwe_products(words: usize, entries: usize) -> Self {
+        let shared_bytes = bytes((CHUNK + THREADS as usize) * ENTRIES);
+        Self { shared_bytes, ..Self::many(words, entries.div_ceil(ENTRIES)) }
+    }
+
     /// A thread for two words.
     pub(crate) fn pairs(words: usize, rows: usize) -> Self {
         Self::threads(words / 2, rows)
     }
 
-    /// A tile of 2^log_words words a block.
-    pub(crate) fn tiles(log_n: u32, log_words: u32, rows: usize) -> Self {
-        let shared_bytes = bytes(padded(1 << log_words));
-        Self { grid: [1 << (log_n - log_words), small(rows), 1], threads: THREADS, shared_bytes }
+    /// A tile of a transform a block: a step of four stages takes 16 words a thread.
+    pub(crate) fn tiles(log_n: u32, rows: usize) -> Self {
+        let words = 1 << log_n.min(LOG_TILE);
+        let grid = [1 << (log_n - log_n.min(LOG_TILE)), small(rows), 1];
+        Self { grid, threads: small(words / 16), shared_bytes: bytes(padded(words)) }
     }
 
     /// An entry a block, with two words of shared memory a thread.
@@ -90,10 +130,10 @@ impl Shape {
         Self { grid, threads: small(threads), shared_bytes: bytes(sources * threads) }
     }
 
-    /// Blind rotations of so many ciphertexts of `parts` polynomials: eight words a thread, as a step of a transform takes.
-    pub(crate) fn rotations(n: usize, entries: usize, parts: usize) -> Self {
-        let shared_bytes = bytes((2 * parts + 1) * padded(n));
-        Self { grid: [small(entries), 1, 1], threads: small(n / 8), shared_bytes }
+    /// Blind rotations of so many ciphertexts, each with so many polynomials in shared memory: eight words of one a thread.
+    pub(crate) fn rotations(n: usize, entries: usize, polynomials: usize) -> Self {
+        let shared_bytes = bytes(polynomials * padded(n));
+        Self { grid: [small(entries), 1, 1], threads: small((n / 8).min(256)), shared_bytes }
     }
 
     /// Bytes of shared memory of a block.
@@ -108,10 +148,12 @@ impl Shape {
 }
 
 /// Arguments one after another, each from a word of its own on.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Args {
     pub(crate) words: Vec<u64>,
     pub(crate) starts: Vec<usize>,
+    /// Words that are addresses of rows in the host's memory, which may be copied to the GPU for this launch.
+    pub(crate) far: Vec<(usize, Far)>,
     /// Whether an address is that of nothing: of a value that a fault left without memory.
     pub(crate) lacking: bool,
 }
@@ -126,9 +168,33 @@ impl Args {
         self
     }
 
+    /// The address of a row that becomes word `at`.
+    fn address(&mut self, at: usize, row: &Row) -> u64 {
+        self.lacking |= row.at() == 0;
+        self.far.extend(row.far().map(|far| (at, far)));
+        row.at()
+    }
+
+    /// Addresses of rows, any number of them: a table for the GPU's memory.
+    pub(crate) fn list<'a>(self, rows: impl IntoIterator<Item = &'a Arc<Row>>) -> Self {
+        let rows: Vec<&Arc<Row>> = rows.into_iter().collect();
+        let count = rows.len();
+        self.addresses(rows, count)
+    }
+
+    /// The rows that lie in the host's memory.
+    pub(crate) fn far_rows(&self) -> Vec<Far> {
+        self.far.iter().map(|&(_, row)| row).collect()
+    }
+
+    /// Puts the addresses at which those are read into their places.
+    pub(crate) fn found(&mut self, at: &[u64]) {
+        self.far.iter().zip(at).for_each(|(&(word, _), &at)| self.words[word] = at);
+    }
+
     fn addresses<'a>(mut self, rows: impl IntoIterator<Item = &'a Arc<Row>>, padded: usize) -> Self {
-        let addresses: Vec<u64> = rows.into_iter().map(|row| row.at()).collect();
-        self.lacking |= addresses.contains(&0);
+        let start = self.words.len();
+        let addresses: Vec<u64> = (start..).zip(rows).map(|(at, row)| self.address(at, row)).collect();
         self.push(addresses, padded)
     }
 
@@ -139,12 +205,13 @@ impl Args {
 
     /// `Rows` in two halves.
     pub(crate) fn halves(mut self, halves: [&mut dyn Iterator<Item = &Arc<Row>>; 2]) -> Self {
-        let [first, second] = halves.map(|half| half.map(|row| row.at()).collect::<Vec<u64>>());
-        self.lacking |= first.contains(&0) || second.contains(&0);
-        let mut all = first;
-        assert!(all.len() <= ROWS / 2, "more rows than half a launch takes");
-        all.resize(ROWS / 2, 0);
-        all.extend(second);
+        let (start, mut all) = (self.words.len(), vec![0; ROWS]);
+        for (half, rows) in halves.into_iter().enumerate() {
+            for (i, row) in rows.enumerate() {
+                assert!(i < ROWS / 2, "more rows than half a launch takes");
+                all[half * (ROWS / 2) + i] = self.address(start + half * (ROWS / 2) + i, row);
+            }
+        }
         self.push(all, ROWS)
     }
 
@@ -166,8 +233,8 @@ impl Args {
 
     /// A pointer to the words of a row.
     pub(crate) fn pointer(mut self, row: &Row) -> Self {
-        self.lacking |= row.at() == 0;
-        self.push([row.at()], 1)
+        let address = self.address(self.words.len(), row);
+        self.push([address], 1)
     }
 
     /// A structure of whole words.

@@ -7,7 +7,7 @@
 //! Enters: kernels, row memory, the way to the driver, fused composites.
 //! Stays out: scheme words; what an operation means (`device` says that) and what it computes (`math` says that).
 //!
-//! Read in this order: [`device`], `driver` (all that is asked of a GPU), `pool`, `launch`, [`nvrtc`], `kernels/modarith.cuh`.
+//! Read in this order: [`device`], `driver` (all that is asked of a GPU), `replay` (on the way there), `pool`, `stage`, `launch`, [`nvrtc`], `kernels/modarith.cuh`.
 
 pub mod device;
 mod driver;
@@ -15,19 +15,31 @@ mod elementwise;
 mod fused;
 #[expect(unsafe_code, reason = "calls of the CUDA driver")]
 mod gpu;
+#[expect(unsafe_code, reason = "graphs of the CUDA driver")]
+mod graph;
 #[cfg(test)]
 #[expect(unsafe_code, reason = "kernels called as C functions")]
 mod host;
+mod kept;
 mod launch;
 mod lwe;
 #[expect(unsafe_code, reason = "functions of a library that is loaded at run time")]
 pub mod nvrtc;
+#[expect(unsafe_code, reason = "functions exchanged with a profiler's library")]
+mod nvtx;
 mod pool;
+mod region;
+mod replay;
 mod ring;
+mod stage;
 #[cfg(test)]
 mod tests;
 mod transform;
+#[cfg(test)]
+mod turns;
 
 pub use device::{Cuda, CudaBuilder, CudaPoly, OpenError};
 pub use lwe::CudaLwe;
 pub use pool::Memory;
+pub use replay::{Launches, Replay};
+pub use stage::KeyRoom;

@@ -12,9 +12,6 @@ use limbwise_device::{Domain, Gadget, LweFill, LweHandle, LweShape, Role, Roundi
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Entries that a thread of a product takes (`ENTRIES` in `lwe.cu`).
-const ENTRIES: usize = 4;
-
 /// A batch of LWE ciphertexts.
 #[derive(Clone)]
 pub struct CudaLwe {
@@ -144,7 +141,7 @@ impl Cuda {
             .int(small(a.shape.dimension))
             .int(small(rows.shape.words()))
             .int(small(a.shape.batch));
-        let blocks = Blocks::many(rows.shape.words(), a.shape.batch.div_ceil(ENTRIES));
+        let blocks = Blocks::lwe_products(rows.shape.words(), a.shape.batch);
         self.launch("lw_lwe_product", blocks, args);
         out
     }

@@ -12,9 +12,10 @@ use std::{
 };
 
 /// What every kernel file begins with.
-const PREFACE: [&str; 3] = [
+const PREFACE: [&str; 4] = [
     include_str!("../kernels/platform.cuh"),
     include_str!("../kernels/modarith.cuh"),
+    include_str!("../kernels/fields.cuh"),
     include_str!("../kernels/ntt.cuh"),
 ];
 
@@ -231,9 +232,20 @@ fn source_of(kernels: &str) -> String {
     PREFACE.concat() + kernels
 }
 
+/// Bits of the primes that a GPU takes in floating point (`fields.cuh`): 50 where it has as many units for doubles as for
+/// 32-bit products (V100, A100, H100, B200, and the host), else none beyond those that it takes with 32-bit products.
+pub(crate) fn float_bits(arch: &str) -> u32 {
+    if ["sm_70", "sm_80", "sm_90", "sm_100", "host"].contains(&arch) { 50 } else { NARROW_BITS }
+}
+
+/// Bits of the primes that every GPU takes with 32-bit products.
+pub(crate) const NARROW_BITS: u32 = 31;
+
 fn options(arch: &str) -> Vec<String> {
-    let options = ["--std=c++17", "--ptxas-options=-v", "-diag-suppress=177"]; // 177: a helper that a file does not use
-    [format!("--gpu-architecture={arch}")].into_iter().chain(options.map(String::from)).collect()
+    // Lambdas are for the GPU too. 177: a helper that a file does not use.
+    let options = ["--std=c++17", "--ptxas-options=-v", "-default-device", "-diag-suppress=177"];
+    let named = [format!("--gpu-architecture={arch}"), format!("-DFLOAT_BITS={}", float_bits(arch))];
+    named.into_iter().chain(options.map(String::from)).collect()
 }
 
 fn check(what: &'static str, code: c_int) -> Result<(), NvrtcError> {

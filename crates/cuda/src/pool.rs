@@ -1,11 +1,14 @@
 //! Memory of rows: taken from the GPU in larger pieces, handed out row by row, kept when a row has no holder any more.
 //!
-//! All work goes through one queue, so a row may be handed out again as soon as its last use has been asked for: no event,
-//! no wait. Rows of a length share a list.
+//! Rows of the GPU's memory are used by the compute queue only, so one may be handed out again as soon as its last use has
+//! been asked for: no mark, no wait. Rows of the host's memory are written by the host, once, when nothing runs, and kernels
+//! only read them: that is what lets [`crate::stage`] copy them at any time. Rows of a length share a list, of which the lowest
+//! address goes out first: what a value gets depends on which rows are held, not on the order in which others were given
+//! back, so a loop comes back to the same addresses.
 
 use crate::driver::{Driver, Failure, Place};
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -19,6 +22,8 @@ const WORDS_A_PIECE: usize = 1 << 21;
 
 /// A row of words, given back when dropped.
 pub(crate) struct Row {
+    /// No other row of this device has, or had, the same.
+    number: u64,
     at: u64,
     words: usize,
     place: Place,
@@ -34,13 +39,28 @@ impl Row {
     pub(crate) fn place(&self) -> Place {
         self.place
     }
+
+    /// Where it lies, if that is the host's memory.
+    pub(crate) fn far(&self) -> Option<Far> {
+        let Self { number, at, words, .. } = *self;
+        (self.place == Place::Host && at != 0).then_some(Far { number, at, words })
+    }
+}
+
+/// A row in the host's memory, for a launch that reads it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Far {
+    /// The row's own.
+    pub(crate) number: u64,
+    pub(crate) at: u64,
+    pub(crate) words: usize,
 }
 
 impl Drop for Row {
     fn drop(&mut self) {
         if self.at != 0 {
             self.pool.live.fetch_sub(self.pool.bytes(self.words), Ordering::Relaxed);
-            self.pool.free().entry((self.words, self.place)).or_default().push(self.at);
+            self.pool.free().entry((self.words, self.place)).or_default().insert(self.at);
         }
     }
 }
@@ -50,13 +70,17 @@ impl Drop for Row {
 pub struct Memory {
     /// Held by some value now.
     pub live_bytes: u64,
-    /// Taken from the GPU so far.
+    /// Taken from the GPU so far, for rows.
     pub device_bytes: u64,
     /// Taken from the host's memory, locked, for keys that the GPU does not hold.
     pub host_bytes: u64,
+    /// Taken from the GPU for copies of these keys; see [`KeyRoom`](crate::KeyRoom).
+    pub staging_bytes: u64,
+    /// Of these keys, copied to the GPU so far.
+    pub copied_bytes: u64,
 }
 
-type Free = HashMap<(usize, Place), Vec<u64>>;
+type Free = HashMap<(usize, Place), BTreeSet<u64>>;
 
 /// Memory taken at once: so many rows of so many words.
 #[derive(Clone, Copy)]
@@ -85,6 +109,7 @@ pub(crate) struct Pool {
     live: AtomicU64,
     device: AtomicU64,
     host: AtomicU64,
+    rows: AtomicU64,
 }
 
 impl Pool {
@@ -96,6 +121,7 @@ impl Pool {
             live: AtomicU64::new(0),
             device: AtomicU64::new(0),
             host: AtomicU64::new(0),
+            rows: AtomicU64::new(0),
         })
     }
 
@@ -107,26 +133,29 @@ impl Pool {
         8 * words as u64
     }
 
+    /// That of rows.
     pub(crate) fn memory(&self) -> Memory {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Memory { live_bytes: read(&self.live), device_bytes: read(&self.device), host_bytes: read(&self.host) }
+        let [live_bytes, device_bytes, host_bytes] =
+            [&self.live, &self.device, &self.host].map(|counter| counter.load(Ordering::Relaxed));
+        Memory { live_bytes, device_bytes, host_bytes, staging_bytes: 0, copied_bytes: 0 }
     }
 
     /// A row without memory, for values that a fault left behind.
     pub(crate) fn lacking(self: &Arc<Self>) -> Arc<Row> {
-        Arc::new(Row { at: 0, words: 0, place: Place::Device, pool: self.clone() })
+        Arc::new(Row { number: 0, at: 0, words: 0, place: Place::Device, pool: self.clone() })
     }
 
     /// A row of unknown words.
     pub(crate) fn take(self: &Arc<Self>, words: usize, place: Place) -> Result<Arc<Row>, Failure> {
         let words = words.next_multiple_of(2); // addresses are multiples of 16
-        let found = self.free().get_mut(&(words, place)).and_then(Vec::pop);
+        let found = self.free().get_mut(&(words, place)).and_then(BTreeSet::pop_first);
         let at = match found {
             Some(at) => at,
             None => self.piece(words, place)?,
         };
         self.live.fetch_add(self.bytes(words), Ordering::Relaxed);
-        Ok(Arc::new(Row { at, words, place, pool: self.clone() }))
+        let number = 1 + self.rows.fetch_add(1, Ordering::Relaxed);
+        Ok(Arc::new(Row { number, at, words, place, pool: self.clone() }))
     }
 
     /// The first row of a new piece; the others become free. A piece is one row where there is no room for more, after

@@ -1,6 +1,6 @@
 //! What a device keeps for each open ring, in its own memory: moduli, tables of transforms, constants of conversions.
 
-use crate::pool::Row;
+use crate::{nvrtc::NARROW_BITS, pool::Row};
 use limbwise_device::{Basis, Ring};
 use limbwise_math::{modulus::Modulus, ntt::bit_reverse, prime::primitive_root, rns::BaseConversion};
 use std::{
@@ -9,15 +9,30 @@ use std::{
 };
 
 /// Words of `Prime` in `modarith.cuh`.
-const PRIME_WORDS: usize = 11;
+const PRIME_WORDS: usize = 12;
 
-/// log₂ of the largest ring that is transformed in one pass over device memory.
-const ONE_PASS: u32 = 12;
+/// log₂ of the words of a tile (`LOG_TILE` in `ntt.cu`), and so of the largest ring that one pass over device memory
+/// transforms.
+pub(crate) const LOG_TILE: u32 = 12;
 
-/// How a transform of degree 2^log_n is cut: (s1 stages over columns, log₂ of the words of a tile of the rest).
-pub(crate) fn passes(log_n: u32) -> (u32, u32) {
-    let columns = if log_n <= ONE_PASS { 0 } else { (log_n - 8).min(8) };
-    (columns, (log_n - columns).max(log_n.min(11)))
+/// Stages that a longer transform leaves to cyclic transforms of so many words (log₂): the last ones.
+const CYCLIC: u32 = 4;
+
+/// How many stages a pass over columns takes: 0 where one pass is enough. 7 or 8 are left to the other pass.
+pub(crate) fn column_stages(log_n: u32) -> u32 {
+    if log_n <= LOG_TILE { 0 } else { (log_n - 8).max(6) }
+}
+
+/// A factor as the prime's field multiplies by it, primes of up to so many bits in floating point: with ⌊w·2^64 / q⌋, or the doubles of w in (−q/2, q/2) and of w/q.
+pub(crate) fn factor(q: Modulus, float_bits: u32, w: u64) -> [u64; 2] {
+    let p = q.value();
+    if p >> NARROW_BITS == 0 || p >> float_bits != 0 {
+        let shoup = q.shoup(w);
+        return [shoup.value, shoup.quotient];
+    }
+    // Exact: both are below 2^50.
+    let centred = if w > p / 2 { -((p - w) as f64) } else { w as f64 };
+    [centred.to_bits(), (centred / p as f64).to_bits()]
 }
 
 /// Puts words into the device's memory.
@@ -47,50 +62,50 @@ pub(crate) fn modulus_words(q: u64) -> [u64; 3] {
     [q, word(ratio >> 64), word(ratio)]
 }
 
-/// The tables of one prime as words, and where each of the eight begins.
-pub(crate) fn prime_tables(q: Modulus, log_n: u32) -> (Vec<u64>, [usize; 8]) {
+/// The tables of one prime as words, and where each of the eight begins: `ntt.cuh` says what they hold.
+pub(crate) fn prime_tables(q: Modulus, float_bits: u32, log_n: u32) -> (Vec<u64>, [usize; 8]) {
     let psi = primitive_root(q, log_n);
-    let (s1, split) = (passes(log_n).0, (log_n + 2) / 2);
-    let s2 = log_n - s1;
+    let n = 1u64 << log_n;
+    let (inverse, scale) = (q.inv(psi), q.inv(q.reduce(n)));
+    // Bits of the stretches that are left before the cyclic transforms, high ones and six low ones.
+    let stretches = if log_n <= LOG_TILE { log_n } else { log_n - CYCLIC };
+    let (high, low) = if log_n <= LOG_TILE { (0, 0) } else { (stretches - 6, 6) };
+    let reversed = |i: u64, bits: u32| bit_reverse(usize::try_from(i).expect("an index"), bits) as u64;
+    let cyclic = |i: u64| i.checked_ilog2().map_or(0, |m| reversed(i - (1 << m), m) * (n >> m));
+    let powers = 1u64 << CYCLIC;
+    let lows = move |c: u64, k: u64| k * (1 + 2 * reversed(c, high));
+    let highs = move |k: u64, d: u64| (k * reversed(d, low)) << (high + 1);
     let mut words = Vec::new();
     let mut starts = Vec::new();
     // ψ^e for the exponents of a table, times a factor.
-    let mut table = |base: u64, factor: u64, exponents: &mut dyn Iterator<Item = u64>| {
+    let mut table = |base: u64, scale: u64, exponents: &mut dyn Iterator<Item = u64>| {
         starts.push(words.len());
-        for e in exponents {
-            let power = q.shoup(q.mul(q.pow(base, e), factor));
-            words.extend([power.value, power.quotient]);
-        }
-    };
-    let n = 1u64 << log_n;
-    let inverse = q.inv(psi);
-    let rank = |i: usize| bit_reverse(i, log_n) as u64;
-    // Entry 2^m + g of the cyclic table: N·brv_m(g) / 2^m; entry 0 is not used.
-    let cyclic = |i: usize| {
-        let m = i.checked_ilog2().unwrap_or(0);
-        (bit_reverse(i.saturating_sub(1 << m), m) as u64) * (n >> m)
+        words.extend(exponents.flat_map(|e| factor(q, float_bits, q.mul(q.pow(base, e), scale))));
     };
     for base in [psi, inverse] {
-        table(base, 1, &mut (0..1usize << s1).map(rank));
+        table(base, 1, &mut (0..1u64 << stretches).map(|i| reversed(i, log_n)));
     }
     for base in [psi, inverse] {
-        table(base, 1, &mut (0..1usize << s2).map(cyclic));
+        table(base, 1, &mut (0..powers).map(cyclic));
     }
-    for (base, scale) in [(psi, 1), (inverse, q.inv(q.reduce(n)))] {
-        table(base, 1, &mut (0..1u64 << split));
-        table(base, scale, &mut (0..(2 * n) >> split).map(|e| e << split));
+    for (base, scale) in [(psi, 1), (inverse, scale)] {
+        table(base, 1, &mut (0..1 << high).flat_map(|c| (0..powers).map(move |k| lows(c, k))));
+        table(base, scale, &mut (0..powers).flat_map(|k| (0..1 << low).map(move |d| highs(k, d))));
     }
-    (words, starts.try_into().expect("eight tables"))
+    let starts: [usize; 8] = starts.try_into().expect("eight tables");
+    words[starts[1]..][..2].copy_from_slice(&factor(q, float_bits, scale));
+    (words, starts)
 }
 
 impl RingTables {
-    pub(crate) fn new(ring: Ring, store: Store<'_>) -> Self {
+    pub(crate) fn new(ring: Ring, float_bits: u32, store: Store<'_>) -> Self {
         let mut tables = Vec::new();
         let mut primes = Vec::new();
         for &q in ring.moduli() {
-            let (words, starts) = prime_tables(q, ring.log_n());
+            let (words, starts) = prime_tables(q, float_bits, ring.log_n());
             let row = store(&words);
             primes.extend(modulus_words(q.value()));
+            primes.push((1.0 / q.value() as f64).to_bits());
             primes.extend(starts.map(|start| row.at() + 8 * start as u64));
             tables.push(row);
         }

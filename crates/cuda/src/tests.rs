@@ -1,13 +1,25 @@
 //! This device on the host: its own code and its own kernels, without a GPU; and on one, where there is one.
 
-use crate::{Cuda, host::Host, launch::SOURCES, nvrtc};
+mod queues;
+#[expect(unsafe_code, reason = "functions of a library that the test makes")]
+mod ranges;
+mod replay;
+
+use crate::{
+    Cuda, KeyRoom, Replay,
+    host::{Host, float_field},
+    launch::SOURCES,
+    nvrtc,
+    ring::factor,
+};
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
-    Basis, Checked, Device, Domain, Fault, GadgetKey, HostRead, KeyId, Lockstep, Ring, RingSpec, Role, Shape,
+    Basis, Checked, Device, Domain, Fault, HostRead, Lockstep, LweShape, Ring, RingSpec, Role, Shape,
     conformance::{random_program, random_tfhe_program, with_device},
     conformance_suite,
 };
 use limbwise_math::{
+    modulus::Modulus,
     ntt::NttTable,
     prime::ntt_primes_below,
     sampling::{Seed, Stream},
@@ -18,15 +30,15 @@ use std::sync::Arc;
 /// Memory of a test's device: enough for the suite, little enough for the host.
 const MEMORY: u64 = 4 << 30;
 
-fn host(memory_bytes: u64, key_bytes: Option<u64>) -> Option<Cuda> {
-    Some(Cuda::on(Arc::new(Host::new(memory_bytes)?), key_bytes))
+fn host(memory_bytes: u64) -> Option<Cuda> {
+    Some(Cuda::on(Arc::new(Host::new(memory_bytes)?), KeyRoom::unplanned(memory_bytes), Replay::Steady))
 }
 
 fn beside_the_cpu(tested: Option<Cuda>) -> Option<Lockstep<Cpu, Cuda>> {
     Some(Lockstep { trusted: Cpu::new(Isa::Scalar, 1).expect("scalar"), tested: tested? })
 }
 
-conformance_suite!(kernels_on_the_host, "c++", || host(MEMORY, None).map(Checked));
+conformance_suite!(kernels_on_the_host, "c++", || host(MEMORY).map(Checked));
 conformance_suite!(gpu, "cuda", || Cuda::open().ok().map(Checked));
 
 /// So many arbitrary inputs.
@@ -59,7 +71,7 @@ fn programs_agree(cases: u32, dev: Lockstep<Cpu, Cuda>) {
 
 #[test]
 fn arbitrary_programs_agree_on_the_host() {
-    with_device("c++", || beside_the_cpu(host(MEMORY, None)), |dev| programs_agree(8, dev));
+    with_device("c++", || beside_the_cpu(host(MEMORY)), |dev| programs_agree(8, dev));
 }
 
 #[test]
@@ -75,8 +87,12 @@ fn gpu_small_programs() {
         || Cuda::open().ok(),
         |dev| {
             let several = ring(&dev, 10, &[49, 50, 31]);
-            let script: Vec<(u8, u8, u8)> = (0..48).map(|i| (i * 37, i, i / 2)).collect();
-            random_program(&dev, &several, &script);
+            let script: Vec<(u8, u8, u8)> = (0..48_u8).map(|i| (i.wrapping_mul(37), i, i / 2)).collect();
+            for _ in 0..4 {
+                let _region = dev.region("again", 0);
+                random_program(&dev, &several, &script);
+            }
+            assert!(dev.launches().graphs > 0);
             random_tfhe_program(&dev, &ring(&dev, 10, &[48]), &(0..12).map(|i| (i, i)).collect::<Vec<_>>());
         },
     );
@@ -99,26 +115,67 @@ fn random<D: Device>(dev: &D, shape: &Shape, role: Role, label: u64) -> D::Poly 
     })
 }
 
-/// Every cut of a transform into passes and steps, in both classes of primes.
+/// Every cut of a transform into passes and steps, in all classes of primes at their upper ends; rows that are uniform, that are
+/// all 0, all q − 1, and either by turns.
 #[test]
 fn transforms_of_every_size_equal_the_reference() {
     with_device(
         "c++",
-        || host(MEMORY, None),
+        || host(MEMORY),
         |dev| {
             for log_n in 10..=17 {
-                let ring = ring(&dev, log_n, &[31, 61]);
+                let ring = ring(&dev, log_n, &[31, 49, 50, 50, 61]);
                 let coeff = Shape::eval(&ring, ring.full()).with_domain(Domain::Coeff);
                 let a = random(&dev, &coeff, Role::Temporary, 1);
-                let words = dev.download(&a).unwrap();
-                let mut want = words.clone();
-                for (row, &q) in want.chunks_exact_mut(ring.n()).zip(ring.moduli()) {
-                    NttTable::new(q, log_n).forward(row);
+                let last = |q: Modulus| q.value() - 1;
+                let extreme = dev.upload(&coeff, Role::Temporary, &|at, row| {
+                    row.iter_mut()
+                        .zip(0..)
+                        .for_each(|(x, i)| *x = if i % (1 << at.prime) == 0 { last(at.modulus) } else { 0 });
+                });
+                for a in [a, extreme] {
+                    equal_to_the_reference(&dev, &ring, a);
                 }
-                let values = dev.ntt(a.clone());
-                assert!(dev.download(&values).unwrap() == want, "forward at 2^{log_n}");
-                assert!(dev.download(&dev.intt(values)).unwrap() == words, "inverse at 2^{log_n}");
             }
+        },
+    );
+}
+
+fn equal_to_the_reference(dev: &Cuda, ring: &Ring, a: crate::CudaPoly) {
+    let words = dev.download(&a).unwrap();
+    let mut want = words.clone();
+    for (row, &q) in want.chunks_exact_mut(ring.n()).zip(ring.moduli()) {
+        NttTable::new(q, ring.log_n()).forward(row);
+    }
+    let values = dev.ntt(a);
+    assert!(dev.download(&values).unwrap() == want, "forward at 2^{}", ring.log_n());
+    assert!(dev.download(&dev.intt(values)).unwrap() == words, "inverse at 2^{}", ring.log_n());
+}
+
+/// Products and butterflies in floating point beside whole numbers, within the ranges that `fields.cuh` claims: primes from the
+/// largest below 2^50 down, operands anywhere in their ranges and at their ends.
+#[test]
+fn floating_point_is_exact() {
+    let moduli: Vec<Modulus> =
+        [50, 49, 48, 40, 33].iter().map(|&b| Modulus::new(ntt_primes_below(12, b, 1, &[]).unwrap()[0])).collect();
+    let edge = || prop_oneof![4 => any::<u64>(), 1 => Just(0), 1 => Just(u64::MAX), 1 => Just(u64::MAX / 2)];
+    let scripts = (prop::sample::select(moduli), [edge(), edge()], [edge(), edge()]);
+    with_device(
+        "c++",
+        || Host::new(0),
+        |_| {
+            arbitrary(4000, &scripts, |(q, xy, wc)| {
+                let p = i128::from(q.value());
+                // A number of 64 bits as one of -4q ..= 4q, and as a residue.
+                let signed = |x: u64| ((i128::from(x) * (8 * p + 1)) >> 64) - 4 * p;
+                let residue = |x: u64| u64::try_from((i128::from(x) * p) >> 64).unwrap();
+                let ([x, y], [w, c]) = (xy.map(signed), wc.map(residue));
+                let small = [x, y].map(|x| i64::try_from(x).unwrap());
+                let got = float_field(q.value(), small, factor(q, 50, w), c).expect("every value within its range");
+                let [w, c] = [w, c].map(i128::from);
+                let want = [x + w * y, x - w * y, x / 2 + y / 2, (x / 2 - y / 2) * w, x * c];
+                assert_eq!(got.map(i128::from), want.map(|x| x.rem_euclid(p)));
+            });
         },
     );
 }
@@ -129,15 +186,17 @@ fn transforms_of_every_size_equal_the_reference() {
 fn long_operands_are_cut_into_launches() {
     with_device(
         "c++",
-        || beside_the_cpu(host(MEMORY, None)),
+        || beside_the_cpu(host(MEMORY)),
         |dev| {
-            let ring = ring(&dev, 10, &[61; 70]);
             let from = Basis::range(0, 50);
-            let coeff = Shape::eval(&ring, from).with_domain(Domain::Coeff).with_batch(3);
             assert!(3 * from.len() > SOURCES);
-            let a = random(&dev, &coeff, Role::Temporary, 1);
-            drop(dev.basis_convert(&a, ring.full() - from));
-            drop(dev.neg(dev.ntt(a)));
+            let [ring, short] = [61, 50].map(|bits| ring(&dev, 10, &[bits; 70]));
+            for ring in [&ring, &short] {
+                let coeff = Shape::eval(ring, from).with_domain(Domain::Coeff).with_batch(3);
+                let a = random(&dev, &coeff, Role::Temporary, 1);
+                drop(dev.basis_convert(&a, ring.full() - from));
+                drop(dev.neg(dev.ntt(a)));
+            }
             let one = Shape::eval(&ring, Basis::single(0));
             let x: Vec<_> = (0..130).map(|i| random(&dev, &one, Role::Temporary, i)).collect();
             let terms = x.iter().enumerate().map(|(i, w)| (129 - i, limbwise_device::Weight::Values(w))).collect();
@@ -146,28 +205,15 @@ fn long_operands_are_cut_into_launches() {
             let mut sum = dev.zeros(&one);
             x.iter().zip(x.iter().rev()).for_each(|(a, b)| dev.mul_acc(&mut sum, a, b));
             assert_eq!(dev.download(&tested[0]), dev.download(&sum));
-        },
-    );
-}
-
-/// A key of which the GPU holds nothing gives the same residues, and is counted where it is.
-#[test]
-fn keys_may_stay_with_the_host() {
-    with_device(
-        "c++",
-        || host(MEMORY, Some(0)),
-        |dev| {
-            let ring = ring(&dev, 10, &[50, 50, 50, 50, 51]);
-            let (special, digits) = (Basis::single(4), vec![Basis::range(0, 2), Basis::range(2, 4)]);
-            let wide = Shape::eval(&ring, ring.full());
-            let c = random(&dev, &wide.with_basis(Basis::range(0, 4)), Role::Ciphertext, 1);
-            let [near, far] = [Role::Temporary, Role::EvaluationKey(KeyId(0))].map(|role| {
-                let pair = |label: u64| [0, 1].map(|half| random(&dev, &wide, role, label + half));
-                let key = GadgetKey { digits: digits.clone(), special, pairs: vec![pair(2), pair(4)] };
-                dev.key_switch(&c, &key).map(|half| dev.download(&half).unwrap())
+            let many = LweShape { dimension: 130, modulus: 1 << 32, batch: 19 };
+            let key = LweShape { dimension: 300, batch: many.dimension, ..many };
+            let [many, key] = [many, key].map(|shape| {
+                dev.upload_lwe(shape, Role::Temporary, &|entry, words| {
+                    let words = words.iter_mut().zip(entry as u64 * 1000..);
+                    words.for_each(|(x, i)| *x = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32);
+                })
             });
-            assert!(near == far);
-            assert!(dev.memory().host_bytes > 0);
+            drop(dev.lwe_product(&many, &key));
         },
     );
 }
@@ -177,7 +223,7 @@ fn keys_may_stay_with_the_host() {
 fn a_full_memory_is_a_fault() {
     with_device(
         "c++",
-        || host(8 << 20, None),
+        || host(8 << 20),
         |dev| {
             let (ring, other) = (ring(&dev, 13, &[50, 50]), ring(&dev, 12, &[31, 60]));
             let shape = Shape::eval(&ring, ring.full());
@@ -209,7 +255,7 @@ fn a_full_memory_is_a_fault() {
 fn a_steady_loop_does_not_allocate() {
     with_device(
         "c++",
-        || host(MEMORY, None),
+        || host(MEMORY),
         |dev| {
             let ring = ring(&dev, 10, &[49, 49, 49]);
             let a = random(&dev, &Shape::eval(&ring, ring.full()), Role::Temporary, 1);
@@ -226,15 +272,38 @@ fn a_steady_loop_does_not_allocate() {
     );
 }
 
-/// Every kernel becomes machine code for a Hopper GPU, without a stack and without spills.
+/// Most registers of a kernel for which docs/cuda.md says how many blocks fit a multiprocessor.
+const REGISTERS: [(&str, u32); 5] = [
+    ("lw_ntt_columns", 80),
+    ("lw_intt_columns", 80),
+    ("lw_ntt_blocks", 128),
+    ("lw_intt_blocks", 128),
+    ("lw_blind_rotate", 80),
+];
+
+/// The registers of a kernel by the compiler's messages.
+fn registers(log: &str, kernel: &str) -> Option<u32> {
+    let (_, after) = log.split_once(&format!("entry function '{kernel}'"))?;
+    let (_, used) = after.split_once("Used ")?;
+    used.split(' ').next()?.parse().ok()
+}
+
+/// Every kernel becomes machine code for a Hopper GPU, without a stack and without spills, in the registers it may have.
 #[test]
 fn every_kernel_compiles_for_hopper() {
     with_device(
         "nvrtc",
         || nvrtc::Nvrtc::find().ok(),
         |nvrtc| {
+            let mut bounded = 0;
             for (file, source) in nvrtc::SOURCES {
                 let compiled = nvrtc.compile(file, source, "sm_90").unwrap();
+                for (kernel, most) in REGISTERS {
+                    if let Some(used) = registers(&compiled.log, kernel) {
+                        assert!(used <= most, "{kernel} has {used} registers");
+                        bounded += 1;
+                    }
+                }
                 assert!(compiled.cubin.starts_with(b"\x7fELF"), "{file} gives no machine code");
                 let frames: Vec<&str> =
                     compiled.log.lines().filter(|line| line.contains("bytes stack frame")).collect();
@@ -248,11 +317,19 @@ fn every_kernel_compiles_for_hopper() {
                     compiled.log
                 );
             }
+            assert_eq!(bounded, REGISTERS.len());
             let refused =
                 nvrtc.compile("bad.cu", "KERNEL lw_bad(u64* out) { out = 1; }", "sm_90").unwrap_err().to_string();
             assert!(refused.starts_with("NVRTC refuses bad.cu for sm_90: bad.cu("), "{refused}");
         },
     );
+}
+
+/// A GPU for graphics or inference has too few units for doubles.
+#[test]
+fn floating_point_is_for_gpus_that_are_good_at_it() {
+    let bits = ["host", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120"].map(nvrtc::float_bits);
+    assert_eq!(bits, [50, 50, 31, 31, 50, 50, 31, 31]);
 }
 
 /// The cache gives back what was compiled, and compiles again what is damaged.

@@ -5,14 +5,11 @@ use crate::{
     launch::{Args, ROWS, SOURCES, Shape as Blocks, small},
     lwe::CudaLwe,
     pool::Row,
-    ring::passes,
+    ring::column_stages,
 };
 use limbwise_device::{Basis, Domain, Gadget, Ring, ops::transformed};
 use limbwise_math::galois::GaloisElement;
 use std::sync::Arc;
-
-/// log₂ of the columns of a tile (`LOG_COLUMNS` in `ntt.cu`).
-const LOG_COLUMNS: u32 = 4;
 
 /// What each row of a transform to values becomes besides: `(from − value)·c`.
 pub(crate) struct Division<'a> {
@@ -44,28 +41,27 @@ impl Cuda {
         division: Option<&Division<'_>>,
     ) {
         let (tables, log_n) = (self.tables(ring), ring.log_n());
-        let (s1, log_words) = passes(log_n);
+        let s1 = column_stages(log_n);
         for first in (0..old.len()).step_by(ROWS) {
             let range = first..(first + ROWS).min(old.len());
-            let (count, to) = (range.len(), &out[range.clone()]);
+            let (blocks, to) = (Blocks::tiles(log_n, range.len()), &out[range.clone()]);
             let mut from = &old[range.clone()];
             let ends = |args: Args| {
                 args.small(primes[range.clone()].iter().copied()).pointer(&tables.primes).int(log_n).int(s1)
             };
             if s1 > 0 {
                 let args = ends(Args::default().rows(to).rows(from));
-                self.launch("lw_ntt_columns", Blocks::tiles(log_n, s1 + LOG_COLUMNS, count), args);
+                self.launch("lw_ntt_columns", blocks, args);
                 from = to;
             }
-            let blocks = Blocks::tiles(log_n, log_words, count);
             let args = Args::default().rows(to).rows(from);
-            match division {
-                None => self.launch("lw_ntt_blocks", blocks, ends(args).int(log_words)),
+            let args = match division {
+                None => args.rows([]).constants([]),
                 Some(Division { from, by }) => {
-                    let args = args.rows(&from[range.clone()]).constants(range.clone().map(|i| by[i % by.len()]));
-                    self.launch("lw_ntt_blocks_divide", blocks, ends(args).int(log_words));
+                    args.rows(&from[range.clone()]).constants(range.clone().map(|i| by[i % by.len()]))
                 }
-            }
+            };
+            self.launch("lw_ntt_blocks", blocks, ends(args));
         }
     }
 
@@ -73,18 +69,18 @@ impl Cuda {
         let (out, old) = self.renewed(a);
         let (tables, primes, log_n) =
             (self.tables(&out.shape.ring), Self::primes_of(&out.shape), out.shape.ring.log_n());
-        let (s1, log_words) = passes(log_n);
+        let s1 = column_stages(log_n);
         for first in (0..old.len()).step_by(ROWS) {
             let range = first..(first + ROWS).min(old.len());
-            let (count, to) = (range.len(), &out.rows[range.clone()]);
+            let (blocks, to) = (Blocks::tiles(log_n, range.len()), &out.rows[range.clone()]);
             let ends = |args: Args| {
                 args.small(primes[range.clone()].iter().copied()).pointer(&tables.primes).int(log_n).int(s1)
             };
-            let args = ends(Args::default().rows(to).rows(&old[range.clone()])).int(log_words);
-            self.launch("lw_intt_blocks", Blocks::tiles(log_n, log_words, count), args);
+            let args = ends(Args::default().rows(to).rows(&old[range.clone()]));
+            self.launch("lw_intt_blocks", blocks, args);
             if s1 > 0 {
                 let args = ends(Args::default().rows(to).rows(to));
-                self.launch("lw_intt_columns", Blocks::tiles(log_n, s1 + LOG_COLUMNS, count), args);
+                self.launch("lw_intt_columns", blocks, args);
             }
         }
         CudaPoly { shape: transformed(&out.shape), rows: out.rows }

@@ -150,8 +150,17 @@ fn words(shape: &Shape, label: u64) -> Vec<u64> {
 }
 
 fn upload<D: HostRead>(dev: &D, shape: &Shape, data: &[u64]) -> D::Poly {
+    upload_as(dev, Role::Temporary, shape, data)
+}
+
+/// A key, which a device may keep where it likes.
+fn upload_key<D: HostRead>(dev: &D, shape: &Shape, data: &[u64]) -> D::Poly {
+    upload_as(dev, Role::EvaluationKey(KeyId(0)), shape, data)
+}
+
+fn upload_as<D: HostRead>(dev: &D, role: Role, shape: &Shape, data: &[u64]) -> D::Poly {
     let n = shape.ring.n();
-    dev.upload(shape, Role::Temporary, &|at, row| {
+    dev.upload(shape, role, &|at, row| {
         let limb = shape.basis.position(at.prime).expect("a prime of the basis");
         row.copy_from_slice(&data[(at.batch * shape.basis.len() + limb) * n..][..n]);
     })
@@ -375,7 +384,7 @@ pub fn composites<D: HostRead>(dev: &D, reach: Reach) {
         let shape = Shape::eval(&ring, chain).with_batch(2);
         let c = upload(dev, &shape, &words(&shape, 9));
         let wide = Shape::eval(&ring, ring.full());
-        let pair = |label| [0u64, 1].map(|half| upload(dev, &wide, &words(&wide, label + half)));
+        let pair = |label| [0u64, 1].map(|half| upload_key(dev, &wide, &words(&wide, label + half)));
         let key = GadgetKey { digits: digits.clone(), special, pairs: vec![pair(11), pair(21)] };
         let same = |op: &str, got: &D::Poly, want: &D::Poly| {
             expect(dev, op, got, want.shape(), &dev.download(want).expect("no fault"));
@@ -484,11 +493,9 @@ pub fn random_program<D: HostRead>(dev: &D, ring: &Ring, script: &[(u8, u8, u8)]
     let shape = Shape::eval(ring, ring.full());
     let mut pool: Vec<D::Poly> = (0..3)
         .map(|i| {
-            upload(
-                dev,
-                &shape.with_batch(1 + usize::from(i == 2)),
-                &words(&shape.with_batch(1 + usize::from(i == 2)), i),
-            )
+            let shape = shape.with_batch(1 + usize::from(i == 2));
+            let put = if i == 1 { upload_key } else { upload };
+            put(dev, &shape, &words(&shape, i))
         })
         .collect();
     for &(op, i, j) in script {

@@ -266,6 +266,13 @@ impl Graph {
         &self.regions
     }
 
+    /// The regions that a node is in, innermost first, without the whole program.
+    pub fn regions_around(&self, id: NodeId) -> impl Iterator<Item = &RegionInfo> {
+        let inside = |region: RegionId| (region != RegionId::ROOT).then_some(region);
+        std::iter::successors(inside(self.node(id).region()), move |r| inside(self.regions[r.index()].parent))
+            .map(|r| &self.regions[r.index()])
+    }
+
     /// The path of each region, in the order of [`Graph::regions`]: names from the outermost inwards, joined by `/`. An
     /// index is shown, as `name[3]`, where siblings share the name or it is not 0. The root is the empty string.
     #[must_use]

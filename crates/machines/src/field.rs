@@ -27,7 +27,7 @@ pub struct Field {
 }
 
 /// Units by the end of a field's name; longer ends stand first.
-const UNITS: [(&str, &str); 20] = [
+const UNITS: [(&str, &str); 22] = [
     ("_gb_s_per_cluster", "GB/s a cluster"),
     ("_gb_s_per_rank", "GB/s a rank"),
     ("_ns_per_limb", "ns a limb"),
@@ -46,6 +46,8 @@ const UNITS: [(&str, &str); 20] = [
     ("_bits", "bits"),
     ("_mm2", "mm²"),
     ("_share", "of 1"),
+    ("_slots", "instructions"),
+    ("_factor", "times"),
     ("_pj", "pJ"),
     ("_w", "W"),
 ];

@@ -3,6 +3,8 @@
 //! Rates are taken on polynomials of the size a program has (so caches miss as they will), with one thread; the last
 //! one with all threads. Each is the median of its repetitions.
 
+mod gpu;
+
 use crate::{
     any_device::AnyDevice,
     error::Result,
@@ -133,7 +135,7 @@ pub fn calibrate(dev: &AnyDevice, log_n: u32) -> Result<Calibration> {
     };
     let toml = match dev {
         AnyDevice::Cpu(cpu) => host(cpu)?,
-        AnyDevice::Cuda(gpu) => measured(gpu, gpu, 1, log_n)?,
+        AnyDevice::Cuda(gpu) => gpu::measured(gpu, gpu.multiprocessors(), log_n)?,
         // The host's: how long interpreting takes is of no interest, and the machine `upmem` answers for DPUs.
         AnyDevice::Upmem(dpus) => host(dpus.host())?,
     };
@@ -181,7 +183,10 @@ impl Calibration {
                 let alone = open_cpu(&Host { device: None, isa: dev.host().isa, threads: Some(1) })?;
                 self.with_rotations_of(&alone, log_n)
             }
-            AnyDevice::Cuda(gpu) => self.with_rotations_of(gpu, log_n),
+            AnyDevice::Cuda(gpu) => {
+                let rates = gpu::rotations(gpu, gpu.multiprocessors(), log_n)?;
+                Ok(Self { toml: self.toml + &rates, ..self })
+            }
         }
     }
 
@@ -231,23 +236,33 @@ fn one_prime(dev: &impl Device, log_n: u32, bits: u32) -> Result<Ring> {
     Ok(dev.ring(&RingSpec { log_n, primes }).map_err(limbwise::Error::Ring)?)
 }
 
-/// Nanoseconds of a step for one entry of a batch, with a key of at least so many bytes.
-fn step_ns(dev: &impl Device, ring: &Ring, (levels, batch): (u32, usize), key_bytes: usize) -> f64 {
-    let rows = 2 * levels as usize;
-    let steps = (key_bytes / (2 * rows * 8 * ring.n())).max(if ring.log_n() > 12 { 2 } else { 16 });
-    let key = Shape { batch: steps, ..Shape::eval(ring, ring.full()) };
+/// A key of so many steps with so many digits, and exponents for a batch.
+fn rotation_key<D: Device>(
+    dev: &D,
+    ring: &Ring,
+    (levels, batch): (u32, usize),
+    steps: usize,
+) -> (Ggsw<D::Poly>, D::Lwe) {
+    let shape = Shape { batch: steps, ..Shape::eval(ring, ring.full()) };
     let part = |_| {
-        dev.upload(&key, Role::Temporary, &|at, row| {
+        dev.upload(&shape, Role::Temporary, &|at, row| {
             row.iter_mut().zip(1u64..).for_each(|(x, i)| *x = at.modulus.reduce(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         })
     };
-    let rows = (0..rows).map(|_| (0..2).map(part).collect()).collect();
-    let key = Ggsw { gadget: Gadget { base_log: 8, levels }, rows };
+    let rows = (0..2 * levels).map(|_| (0..2).map(part).collect()).collect();
     let shape = LweShape { dimension: steps, modulus: 2 << ring.log_n(), batch };
     let exponents = dev.upload_lwe(shape, Role::Temporary, &|entry, words| {
         let word = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (63 - ring.log_n());
         words.iter_mut().zip(entry as u64..).for_each(|(x, i)| *x = word(i + 1));
     });
+    (Ggsw { gadget: Gadget { base_log: 8, levels }, rows }, exponents)
+}
+
+/// Nanoseconds of a step for one entry of a batch, with a key of at least so many bytes.
+fn step_ns(dev: &impl Device, ring: &Ring, (levels, batch): (u32, usize), key_bytes: usize) -> f64 {
+    let row_bytes = 2 * 2 * levels as usize * 8 * ring.n();
+    let steps = (key_bytes / row_bytes).max(if ring.log_n() > 12 { 2 } else { 16 });
+    let (key, exponents) = rotation_key(dev, ring, (levels, batch), steps);
     let test = polynomial(dev, ring, ring.full(), Domain::Coeff);
     let least = (0..3)
         .map(|_| seconds(|| done(dev, &mut || drop(dev.blind_rotate(&test, &exponents, &key)))))

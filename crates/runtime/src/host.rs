@@ -7,11 +7,11 @@ use crate::{
 };
 use limbwise::{
     params::Params,
-    rlwe::{KeyPlan, key_bytes},
+    rlwe::{KeyForm, KeyPlan, key_bytes},
 };
 use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
-use limbwise_cuda::Cuda;
+use limbwise_cuda::{Cuda, KeyRoom};
 use limbwise_device::{Device, Ring};
 use limbwise_upmem::Upmem;
 
@@ -70,10 +70,7 @@ pub fn open_cpu(host: &Host) -> Result<Cpu> {
 /// [`Error::Memory`], or a device that cannot get it.
 pub fn reserve<P: Program>(dev: &AnyDevice, program: &P, process_bytes: u64, recording: &Recording) -> Result<()> {
     opens(dev, &[program.params().ring()])?;
-    if let AnyDevice::Cuda(gpu) = dev {
-        return fits_gpu(gpu, program.params(), recording);
-    }
-    fits(process_bytes)?;
+    admit(dev, process_bytes, Needed::recorded(program.params(), recording))?;
     touched(dev, program.params().ring(), recording.session_peak_bytes)
 }
 
@@ -95,17 +92,53 @@ pub(crate) fn opens<D: Device>(dev: &D, rings: &[&Ring]) -> Result<()> {
     rings.iter().try_for_each(|ring| Ok(dev.ring(ring.spec()).map(drop).map_err(limbwise::Error::from)?))
 }
 
-/// Whether a GPU holds a program's polynomials, and how many of its keys beside them: the others stay in the host's memory.
-fn fits_gpu(gpu: &Cuda, params: &Params, recording: &Recording) -> Result<()> {
-    let KeyPlan { required, form, .. } = &recording.keys;
-    let keys: u64 = required.iter().map(|(name, &level)| key_bytes(params, *name, level, *form)).sum();
-    let others = recording.session_peak_bytes.saturating_sub(keys);
-    let memory = gpu.memory_bytes() / 16 * 15; // the rest is the driver's
-    let Some(room) = memory.checked_sub(others) else {
-        return Err(Error::Memory { needed: others, available: memory });
-    };
-    gpu.limit_keys(room);
-    fits(keys.saturating_sub(room))
+/// Bytes that a program takes of the memory that its device computes in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needed {
+    /// Of all polynomials at once, keys among them.
+    pub(crate) polynomials: u64,
+    /// Of evaluation keys.
+    pub(crate) keys: u64,
+    /// Of the largest of them, as it is used.
+    pub(crate) largest: u64,
+}
+
+impl Needed {
+    /// What was recorded.
+    fn recorded(params: &Params, recording: &Recording) -> Self {
+        let KeyPlan { required, form, .. } = &recording.keys;
+        let bytes = |form: KeyForm| required.iter().map(move |(name, &level)| key_bytes(params, *name, level, form));
+        // What is copied for a use is both halves, whatever form the key is kept in.
+        let largest = bytes(KeyForm::Stored).max().unwrap_or(0);
+        Self { polynomials: recording.session_peak_bytes, keys: bytes(*form).sum(), largest }
+    }
+
+    /// What a plan says; without a device's own memory in it, what the process takes.
+    #[cfg(feature = "client")]
+    pub(crate) fn planned(device: Option<crate::plan::DeviceMemory>, process_bytes: u64, keys: u64) -> Self {
+        Self { polynomials: device.map_or(process_bytes, |memory| memory.needed_bytes), keys, largest: keys }
+    }
+
+    /// How a GPU divides its memory: values come first, then the keys that find room beside them, and for the others an
+    /// area into which they are copied for their uses.
+    fn on_gpu(self, memory_bytes: u64) -> Result<KeyRoom> {
+        let others = self.polynomials.saturating_sub(self.keys);
+        let memory = memory_bytes / 16 * 15; // the rest is the driver's
+        let room = memory.checked_sub(others).ok_or(Error::Memory { needed: others, available: memory })?;
+        Ok(KeyRoom::split(room, self.keys, self.largest))
+    }
+}
+
+/// Whether a program has room: the host's memory for the process, or a GPU's for its polynomials; keys that do not fit
+/// there stay in the host's memory.
+///
+/// # Errors
+/// [`Error::Memory`].
+pub(crate) fn admit(dev: &AnyDevice, process_bytes: u64, needed: Needed) -> Result<()> {
+    let AnyDevice::Cuda(gpu) = dev else { return fits(process_bytes) };
+    let split = needed.on_gpu(gpu.memory_bytes())?;
+    gpu.limit_keys(split);
+    fits(needed.keys.saturating_sub(split.resident_bytes))
 }
 
 /// Whether the system has what the whole process will need.
@@ -163,6 +196,15 @@ fn field(file: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use limbwise::params::{Insecure, ParamsLiteral};
+    use limbwise_apps::{
+        data::breast_cancer,
+        logreg::{
+            client::{LogregClient, Options},
+            data::{PrepareOptions, prepare},
+            encrypted::levels_needed,
+        },
+    };
 
     #[test]
     fn a_gpu_is_opened_or_says_why_not() {
@@ -176,6 +218,31 @@ mod tests {
             unknown.as_deref(),
             Some("there is no device \"abacus\": this build has \"cpu\", \"cuda\" and \"upmem\"")
         );
+    }
+
+    /// A program's values come first, then its keys; for those that do not fit, an area is set apart, within the same room.
+    #[test]
+    fn keys_beyond_a_gpus_room_leave_an_area_for_copies() {
+        let mut literal = ParamsLiteral::chain(11, 50, 45, levels_needed(3, 3), (55, 3), 5);
+        literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
+        let params = Params::new(&literal).unwrap();
+        let prepared = prepare(&breast_cancer(), &PrepareOptions::default()).unwrap();
+        let options = Options { batch_rows: 64, iterations: 3, degree: 3, interval: 8.0 };
+        let (program, _) = LogregClient::sides(&params, prepared, options).unwrap();
+        let recording = crate::record::record(&program, KeyForm::Stored).unwrap();
+        let peak = recording.session_peak_bytes;
+        let needed = Needed::recorded(&params, &recording);
+        let room_of = |bytes: u64| needed.on_gpu(bytes.div_ceil(15) * 16);
+        let (keys_bytes, split) = (needed.keys, room_of(peak).unwrap());
+        assert_eq!(split.staging_bytes, 0);
+        assert!(keys_bytes > 0 && (keys_bytes..keys_bytes + 16).contains(&split.resident_bytes));
+        let scarce = room_of(peak - keys_bytes / 2).unwrap();
+        assert!(scarce.staging_bytes > 0);
+        let room = scarce.resident_bytes + scarce.staging_bytes;
+        assert!((keys_bytes - keys_bytes / 2..keys_bytes).contains(&room));
+        assert!(scarce.staging_bytes <= room / 8);
+        let refused = room_of((peak - keys_bytes) / 2).err().unwrap();
+        assert!(matches!(refused, Error::Memory { needed, .. } if needed == peak - keys_bytes), "{refused}");
     }
 
     #[test]

@@ -9,7 +9,12 @@ mod run;
 #[cfg(feature = "client")]
 pub use run::{LogicReport, NoiseFound, run};
 
-use crate::{calibrate::Calibration, error::Result, head::Head, plan::Predicted};
+use crate::{
+    calibrate::Calibration,
+    error::Result,
+    head::Head,
+    plan::{DeviceMemory, Predicted},
+};
 use limbwise::{
     params::SecurityReport,
     tfhe::{Ciphertext, Evaluator, ServerKey, TfheParams, noise},
@@ -78,6 +83,9 @@ pub struct LogicPlan {
     pub input_bytes: u64,
     /// Most memory of the process.
     pub peak_memory_bytes: Predicted<u64>,
+    /// Memory of the device's own, where it is not the host's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_memory: Option<DeviceMemory>,
     /// Exact operation counts of the evaluation.
     pub counts: Counts,
     /// Nodes of the recorded graph.
@@ -193,6 +201,7 @@ pub fn plan<L: Logic>(program: &L, preset: &str, recording: &LogicRecording, hos
         published_key_bytes: published,
         input_bytes: traffic.ciphertexts.declared,
         peak_memory_bytes: Predicted { predicted: peak },
+        device_memory: DeviceMemory::of(host, recording.peak_bytes),
         counts: graph.counts(),
         nodes: graph.nodes().len(),
         seconds_predicted: limbwise_machines::time(graph, &host.spec()?)?.seconds,

@@ -10,7 +10,12 @@ mod run;
 #[cfg(feature = "client")]
 pub use run::{Checked, ModularReport, run};
 
-use crate::{calibrate::Calibration, error::Result, head::Head, plan::Predicted};
+use crate::{
+    calibrate::Calibration,
+    error::Result,
+    head::Head,
+    plan::{DeviceMemory, Predicted},
+};
 use limbwise::{
     bgv::{Auto, BgvParams, Ciphertext, Encoder, Evaluator},
     params::SecurityReport,
@@ -90,6 +95,9 @@ pub struct ModularPlan {
     pub input_bytes: u64,
     /// Most memory of the process.
     pub peak_memory_bytes: Predicted<u64>,
+    /// Memory of the device's own, where it is not the host's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_memory: Option<DeviceMemory>,
     /// Exact operation counts of the evaluation.
     pub counts: Counts,
     /// Nodes of the recorded graph.
@@ -125,6 +133,7 @@ pub fn plan<M: Modular>(
         key_bytes: recording.required.iter().map(bytes).sum(),
         input_bytes: graph.traffic().ciphertexts.declared,
         peak_memory_bytes: Predicted { predicted: peak(params, recording, host) },
+        device_memory: DeviceMemory::of(host, recording.peak_bytes),
         counts: graph.counts(),
         nodes: graph.nodes().len(),
         seconds_predicted: limbwise_machines::time(graph, &host.spec()?)?.seconds,

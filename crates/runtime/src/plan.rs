@@ -110,6 +110,13 @@ pub struct DeviceMemory {
     pub bytes: u64,
 }
 
+impl DeviceMemory {
+    /// Of a program that takes so many bytes, on a device that has memory of its own.
+    pub(crate) fn of(host: &Calibration, needed_bytes: u64) -> Option<Self> {
+        host.device_memory_bytes.map(|bytes| Self { needed_bytes, bytes })
+    }
+}
+
 /// How a program bootstraps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BootstrapSummary {
@@ -266,9 +273,7 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         peak_memory_bytes: Predicted {
             predicted: predicted_memory(params, recording, (host.threads, host.resident_bytes)),
         },
-        device_memory: host
-            .device_memory_bytes
-            .map(|bytes| DeviceMemory { needed_bytes: recording.session_peak_bytes, bytes }),
+        device_memory: DeviceMemory::of(host, recording.session_peak_bytes),
         counts: recording.graph.counts(),
         nodes: recording.graph.nodes().len(),
         seconds_predicted: report.seconds + key_reads.map_or(0.0, |reads| reads.seconds()),

@@ -15,7 +15,7 @@ use crate::{
     error::Result,
     head::Head,
     logic::{FailureSummary, LweSummary},
-    plan::{PlannedKey, Predicted, RingSummary, outside_graph},
+    plan::{DeviceMemory, PlannedKey, Predicted, RingSummary, outside_graph},
 };
 use limbwise::{
     bridge::Bridge,
@@ -144,6 +144,9 @@ pub struct QueryPlan {
     pub input_bytes: u64,
     /// Most memory of the process.
     pub peak_memory_bytes: Predicted<u64>,
+    /// Memory of the device's own, where it is not the host's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_memory: Option<DeviceMemory>,
     /// Exact operation counts of the evaluation.
     pub counts: Counts,
     /// Nodes of the recorded graph.
@@ -212,6 +215,7 @@ pub fn plan(program: &Query, preset: &str, recording: &QueryRecording, host: &Ca
         plaintext_bytes: traffic.plaintexts.declared,
         input_bytes: traffic.ciphertexts.declared,
         peak_memory_bytes: Predicted { predicted: peak },
+        device_memory: DeviceMemory::of(host, recording.peak_bytes),
         counts: graph.counts(),
         nodes: graph.nodes().len(),
         seconds_predicted: limbwise_machines::time(graph, &host.spec()?)?.seconds,

@@ -118,11 +118,12 @@ impl Statement {
         let TableFactor::Table { name, .. } = &from.relation else {
             return Err(QueryError::unsupported(format!("FROM {}", from.relation)));
         };
+        let filtered = select.selection.as_ref().map_or_else(String::new, |filter| format!(" WHERE {filter}"));
+        understood(query, &format!("SELECT {item} FROM {name}{filtered}"))?;
+        let (aggregate, table) = (aggregate(result)?, name.to_string());
         let Some(filter) = &select.selection else { return Err(QueryError::EveryRow) };
-        understood(query, &format!("SELECT {item} FROM {name} WHERE {filter}"))?;
         let mut conditions = Vec::new();
         conjunction(filter, &mut conditions)?;
-        let (aggregate, table) = (aggregate(result)?, name.to_string());
         Ok(Self { text: query.to_string(), aggregate, table, conditions })
     }
 }
@@ -140,7 +141,7 @@ fn understood(query: &Query, read: &str) -> Result<(), QueryError> {
                 .map(|(a, _)| a)
                 .take(40)
                 .collect();
-            Err(QueryError::unsupported(format!("what stands at {beyond:?}")))
+            Err(QueryError::unsupported(format!("what stands at {:?}", beyond.trim_start())))
         }
     }
 }
@@ -369,6 +370,8 @@ mod tests {
         let refused = [
             ("SELEC 1", "is not SQL"),
             ("SELECT SUM(a) FROM t", "every row passes"),
+            ("SELECT a FROM t", "the result a"),
+            ("SELECT SUM(a) FROM t JOIN u ON a = b", "what stands at \"JOIN u"),
             ("DELETE FROM t WHERE a = 1", "another statement than SELECT"),
             ("SELECT COUNT(*) FROM t WHERE a = 1; SELECT COUNT(*) FROM t WHERE a = 1", "a text of 2 statements"),
             ("SELECT a FROM t WHERE a = 1", "the result a"),
@@ -380,7 +383,7 @@ mod tests {
             ("SELECT SUM(a), COUNT(*) FROM t WHERE a = 1", "a list of 2 results"),
             ("SELECT COUNT(*) FROM t, u WHERE a = 1", "(a join)"),
             ("SELECT COUNT(*) FROM t JOIN u ON t.x = u.x WHERE a = 1", "what stands at \"JOIN u"),
-            ("SELECT COUNT(*) FROM t WHERE a = 1 GROUP BY b", "what stands at \" GROUP BY b\""),
+            ("SELECT COUNT(*) FROM t WHERE a = 1 GROUP BY b", "what stands at \"GROUP BY b\""),
             ("SELECT COUNT(*) FROM t WHERE a = 1 LIMIT 3", "LIMIT 3"),
             ("SELECT COUNT(*) FROM t WHERE a = 1 OR b = 2", "OR in a = 1 OR b = 2"),
             ("SELECT COUNT(*) FROM t WHERE NOT a = 1", "the condition NOT a = 1"),

@@ -35,9 +35,10 @@ pub(crate) fn plan(plan: &LogicPlan) -> String {
     text += &line("inputs", &format!("{inputs} encrypted"));
     text += &line("keys", &format!("{keys}, published as {published}"));
     text += &line("peak memory", &peak);
+    text += &units::device_memory(plan.device_memory);
     let [limbs, products] = [counts.transformed_limbs, counts.products()].map(units::count);
     text += &line("counts", &format!("{limbs} limbs transformed, {products} modular products"));
-    text + &line("seconds", &format!("{} of evaluation on this CPU", units::seconds(plan.seconds_predicted)))
+    text + &line("seconds", &units::evaluation(&plan.head.device, plan.seconds_predicted))
 }
 
 /// Results first, then every measurement beside its prediction.

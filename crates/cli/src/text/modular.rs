@@ -26,9 +26,10 @@ pub(crate) fn plan(plan: &ModularPlan) -> String {
     text += &line("inputs", &format!("{inputs} encrypted"));
     text += &line("keys", &format!("{}, {keys}", plan.keys));
     text += &line("peak memory", &peak);
+    text += &units::device_memory(plan.device_memory);
     let [limbs, products] = [plan.counts.transformed_limbs, plan.counts.products()].map(units::count);
     text += &line("counts", &format!("{limbs} limbs transformed, {products} modular products"));
-    text + &line("seconds", &format!("{} of evaluation on this CPU", units::seconds(plan.seconds_predicted)))
+    text + &line("seconds", &units::evaluation(&plan.head.device, plan.seconds_predicted))
 }
 
 /// Results first, then every measurement beside its prediction.
@@ -56,8 +57,8 @@ pub(crate) fn run(report: &limbwise_runtime::modular::ModularReport) -> String {
             if values.len() > 8 { format!(" … ({} in all, --json has them)", values.len()) } else { String::new() };
         text += &line(name, &(shown.join(" ") + &more));
     }
-    let (measured, predicted) = (units::seconds(report.seconds), units::seconds(report.seconds_predicted));
-    text += &line("seconds", &format!("{measured}; {predicted} predicted"));
+    let seconds = [report.seconds, report.seconds_predicted];
+    text += &line("seconds", &units::evaluated(&report.head.device, seconds));
     let peak = report.peak_memory_bytes;
     let measured = peak.measured.map_or_else(|| "not told by this system".into(), units::bytes);
     text += &line("peak memory", &format!("{measured}; {} predicted", units::bytes(peak.predicted)));

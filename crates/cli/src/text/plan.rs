@@ -55,10 +55,7 @@ pub(crate) fn render(plan: &Plan) -> String {
     }
     text += &line("plaintexts", &units::bytes(plan.plaintext_bytes));
     text += &line("peak memory", &units::bytes(plan.peak_memory_bytes.predicted));
-    if let Some(memory) = plan.device_memory {
-        let [needed, bytes] = [memory.needed_bytes, memory.bytes].map(units::bytes);
-        text += &line("device memory", &format!("{needed} of {bytes}; keys that do not fit stay with the host"));
-    }
+    text += &units::device_memory(plan.device_memory);
     text += &line(
         "counts",
         &format!(
@@ -67,7 +64,7 @@ pub(crate) fn render(plan: &Plan) -> String {
             units::count(counts.products())
         ),
     );
-    text += &line("seconds", &format!("{} of evaluation on this CPU", units::seconds(plan.seconds_predicted)));
+    text += &line("seconds", &units::evaluation(&plan.head.device, plan.seconds_predicted));
     if !plan.choices.is_empty() {
         text += &choices(&plan.choices);
     }

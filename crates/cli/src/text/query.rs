@@ -68,9 +68,10 @@ pub(crate) fn plan(plan: &QueryPlan) -> String {
     text += &line("keys", &format!("{keys}: two of TFHE, {} of CKKS and the bridge", plan.keys.len()));
     text += &line("plaintexts", &plain);
     text += &line("peak memory", &peak);
+    text += &units::device_memory(plan.device_memory);
     let [limbs, products] = [counts.transformed_limbs, counts.products()].map(units::count);
     text += &line("counts", &format!("{limbs} limbs transformed, {products} modular products"));
-    text + &line("seconds", &format!("{} of evaluation on this CPU", units::seconds(plan.seconds_predicted)))
+    text + &line("seconds", &units::evaluation(&plan.head.device, plan.seconds_predicted))
 }
 
 /// Results first, then every measurement beside its prediction.
@@ -95,9 +96,8 @@ pub(crate) fn run(report: &limbwise_runtime::query::QueryReport) -> String {
     let [largest, expected] = [report.largest_bit_error, report.precision.bit_error].map(|e| power(e.log2()));
     text += &line("bits", &format!("off by {largest} at most; {expected} predicted of one"));
     text += &line("failure", &format!("{} at most", power(report.log2_failure)));
-    let [measured, predicted, each] =
-        [report.seconds, report.seconds_predicted, report.seconds_per_row].map(units::seconds);
-    text += &line("seconds", &format!("{measured}; {predicted} predicted; {each} a row"));
+    let seconds = units::evaluated(&report.head.device, [report.seconds, report.seconds_predicted]);
+    text += &line("seconds", &format!("{seconds}; {} a row", units::seconds(report.seconds_per_row)));
     let peak = report.peak_memory_bytes;
     let measured = peak.measured.map_or_else(|| "not told by this system".into(), units::bytes);
     text += &line("peak memory", &format!("{measured}; {} predicted", units::bytes(peak.predicted)));

@@ -30,8 +30,8 @@ pub(crate) fn render(report: &RunReport) -> String {
     let bits = report.precision_bits;
     let values = format!("{:.1} bits mean, {:.1} least; {:.1} predicted", bits.mean, bits.min, bits.predicted);
     text += &line("precision", &values);
-    let (measured, predicted) = (units::seconds(report.seconds), units::seconds(report.seconds_predicted));
-    text += &line("seconds", &format!("{measured}; {predicted} predicted"));
+    let seconds = [report.seconds, report.seconds_predicted];
+    text += &line("seconds", &units::evaluated(&report.head.device, seconds));
     let peak = report.peak_memory_bytes;
     let measured = peak.measured.map_or_else(|| "not told by this system".into(), units::bytes);
     text += &line("peak memory", &format!("{measured}; {} predicted", units::bytes(peak.predicted)));

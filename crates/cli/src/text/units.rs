@@ -1,5 +1,8 @@
 //! Numbers with units. GB is 10⁹ bytes.
 
+use super::table::line;
+use limbwise_runtime::plan::DeviceMemory;
+
 /// `1.23 GB`.
 pub(crate) fn bytes(bytes: u64) -> String {
     let x = bytes as f64;
@@ -46,6 +49,34 @@ fn three(x: f64) -> String {
         a if a < 9.995 => format!("{x:.2}"),
         a if a < 99.95 => format!("{x:.1}"),
         _ => format!("{x:.0}"),
+    }
+}
+
+/// A line about memory that is the device's own.
+pub(crate) fn device_memory(memory: Option<DeviceMemory>) -> String {
+    let Some(DeviceMemory { needed_bytes, bytes: own }) = memory else { return String::new() };
+    let [needed, own] = [needed_bytes, own].map(bytes);
+    line("device memory", &format!("{needed} of {own}; keys that do not fit stay with the host"))
+}
+
+/// Predicted time of an evaluation, and what would take it. DPUs are interpreted: how long that takes is nobody's question.
+pub(crate) fn evaluation(device: &str, predicted: f64) -> String {
+    let predicted = seconds(predicted);
+    match device {
+        "cpu" => format!("{predicted} of evaluation on this CPU"),
+        _ if device.starts_with("upmem") => {
+            format!("{predicted} of evaluation if this CPU computed; DPUs are timed by --machine upmem")
+        }
+        other => format!("{predicted} of evaluation on this device ({other})"),
+    }
+}
+
+/// Time that an evaluation took, beside its prediction where there is one.
+pub(crate) fn evaluated(device: &str, [measured, predicted]: [f64; 2]) -> String {
+    let (measured, predicted) = (seconds(measured), seconds(predicted));
+    match device {
+        _ if device.starts_with("upmem") => format!("{measured} of interpreting; DPUs are timed by --machine upmem"),
+        _ => format!("{measured}; {predicted} predicted"),
     }
 }
 

@@ -5,9 +5,10 @@ use crate::{
     files::Target,
     host::HostArgs,
     output::OutputArgs,
+    progress::note,
     readings::{
-        calibrated, calibrated_for_logic, calibrated_for_query, planned, read_graph, recorded, recorded_logic,
-        recorded_modular, recorded_query,
+        calibrated, calibrated_for_graph, calibrated_for_logic, calibrated_for_query, planned, read_graph, recorded,
+        recorded_logic, recorded_modular, recorded_query,
     },
     specs::{assignment, changed, changes_of},
     text,
@@ -15,14 +16,14 @@ use crate::{
 };
 use limbwise_graph::Graph;
 use limbwise_machines::{
-    Report,
+    Report, Spec,
     html::{
         Page,
         timing::{self, Timed},
     },
     machine,
 };
-use limbwise_runtime::{AnyDevice, Calibration};
+use limbwise_runtime::{AnyDevice, Calibration, Host, open};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -31,7 +32,8 @@ use std::{
 /// Say what a program takes on models of machines
 ///
 /// Records the program as "limbwise plan" does and schedules the recording on each machine. "cpu" is this host: its
-/// rates are measured for about two seconds first. Others are built in ("limbwise machines list"), or a TOML file that
+/// rates are measured for about two seconds first; so are those of "cuda", the GPU at hand, and where there is none its
+/// numbers are an H200's by counting: a bound. Others are built in ("limbwise machines list"), or a TOML file that
 /// says what it extends and what differs. What --set can change: "limbwise machines show ark --explain".
 ///
 /// Examples:
@@ -89,6 +91,8 @@ pub(crate) struct Time {
 
 /// The machine that is this host.
 const THIS_HOST: &str = "cpu";
+/// The machine that is the GPU at hand.
+const THIS_GPU: &str = "cuda";
 /// Said where neither a workload nor a file is given.
 const NOTHING: &str = "nothing to time: name a workload (limbwise list), or a recorded program with --graph FILE";
 /// Said where both are.
@@ -107,11 +111,10 @@ impl Time {
         let this_host = self.machine.iter().any(|name| name == THIS_HOST);
         let (graph, heading, calibration) = self.program(&dev, this_host)?;
         if let Some(calibration) = calibration.filter(|_| this_host) {
-            let host = calibration.spec()?;
-            let host = host.with_overrides(&changes_of(&host, &self.changes))?;
-            specs.iter_mut().zip(&self.machine).filter(|(_, name)| *name == THIS_HOST).for_each(|(s, _)| {
-                *s = host.clone();
-            });
+            self.put(&mut specs, THIS_HOST, &calibration)?;
+        }
+        if let Some(calibration) = self.gpu(&graph)? {
+            self.put(&mut specs, THIS_GPU, &calibration)?;
         }
         let machines = specs.iter().map(machine::open).collect::<Result<Vec<_>, _>>()?;
         let mut timed = Vec::new();
@@ -147,17 +150,37 @@ impl Time {
         }
     }
 
+    /// The GPU at hand, measured for a program, if it is asked for and there is one.
+    fn gpu(&self, graph: &Graph) -> anyhow::Result<Option<Calibration>> {
+        let asked = self.machine.iter().any(|name| name == THIS_GPU);
+        let host = Host { device: Some(THIS_GPU.into()), ..Host::default() };
+        match asked.then(|| open(&host)) {
+            Some(Ok(gpu)) => Ok(Some(calibrated_for_graph(&gpu, graph)?)),
+            Some(Err(why)) => {
+                note(&format!("the machine cuda is a model of an H200, by counting: {why}"));
+                Ok(None)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Puts what was measured in the place of a built-in machine.
+    fn put(&self, specs: &mut [Spec], name: &str, measured: &Calibration) -> anyhow::Result<()> {
+        let measured = measured.spec()?;
+        let measured = measured.with_overrides(&changes_of(&measured, &self.changes))?;
+        specs.iter_mut().zip(&self.machine).filter(|(_, n)| *n == name).for_each(|(s, _)| *s = measured.clone());
+        Ok(())
+    }
+
     /// What is timed, in a line, and this host's rates if they were measured: a recorded file, or a workload. Where a
     /// workload leaves something open, what this host would choose is timed everywhere.
     fn program(&self, dev: &AnyDevice, this_host: bool) -> anyhow::Result<(Graph, String, Option<Calibration>)> {
         let Some(workload) = &self.workload else {
             let path = self.graph.as_ref().ok_or_else(|| Mistake(NOTHING.into()))?;
             let graph = read_graph(path)?;
-            let log_n = graph.shapes().iter().map(|s| s.ring.log_n()).max().unwrap_or(16);
             let heading = text::time::heading(&path.display().to_string(), &graph);
-            let is_tfhe = graph.nodes().iter().any(|node| node.op().is_tfhe());
-            let calibrate = || if is_tfhe { calibrated_for_logic(dev, log_n) } else { calibrated(dev, log_n) };
-            return Ok((graph, heading, this_host.then(calibrate).transpose()?));
+            let calibration = this_host.then(|| calibrated_for_graph(dev, &graph)).transpose()?;
+            return Ok((graph, heading, calibration));
         };
         if self.graph.is_some() {
             return Err(Mistake(TWO.into()).into());

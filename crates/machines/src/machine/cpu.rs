@@ -3,20 +3,21 @@
 //! Times per limb were measured on one thread; the rows of an operation are shared by the threads, and no operation is
 //! faster than memory lets all of them be. A tick is a picosecond.
 
-use super::Machine;
+use super::{
+    Machine,
+    traffic::{self, moved_bytes},
+};
 use crate::{
     dram::ticks,
     error::MachineError,
-    lower::role_name,
     program::{Stage, TaskKind},
-    report::{Report, as_f64, named},
+    report::{Report, as_f64},
     scheduler::Schedule,
     scratchpad::OffChip,
     spec::{Assumed, Spec},
 };
-use limbwise_graph::{Graph, NodeId, Op, RegionId, Role, Shape};
+use limbwise_graph::{Graph, NodeId, Op, Role, Shape};
 use serde::Deserialize;
-use std::collections::BTreeMap;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -187,23 +188,9 @@ impl Cpu {
     }
 }
 
-/// Bytes that a node reads and writes.
-fn moved_bytes(graph: &Graph, id: NodeId) -> u64 {
-    let read = graph.operands(id).iter().map(|&o| graph.value_bytes(o));
-    read.fold(graph.value_bytes(id), u64::saturating_add)
-}
-
 /// Whether a node is part of a blind rotation, which this device does in one go.
 fn is_rotation(graph: &Graph, id: NodeId) -> bool {
-    let mut region = graph.node(id).region();
-    while region != RegionId::ROOT {
-        let info = &graph.regions()[region.index()];
-        if info.name == "blind_rotate" {
-            return true;
-        }
-        region = info.parent;
-    }
-    false
+    graph.regions_around(id).any(|region| region.name == "blind_rotate")
 }
 
 impl Machine for Cpu {
@@ -246,17 +233,7 @@ impl Machine for Cpu {
 
     fn report(&self, graph: &Graph, schedule: &Schedule) -> Report {
         let mut report = Report::of(self, graph, schedule);
-        let mut bytes = BTreeMap::new();
-        for id in graph.ids().filter(|&id| !graph.node(id).op().is_view() && !graph.node(id).op().is_input()) {
-            for &operand in graph.operands(id) {
-                graph.for_each_piece(operand, |piece| {
-                    let role = role_name(graph.node(piece.source).role());
-                    *bytes.entry(role).or_default() += graph.piece_bytes(&piece);
-                });
-            }
-            *bytes.entry("temporary").or_default() += graph.value_bytes(id);
-        }
-        report.bytes.insert("memory".into(), named(&bytes));
+        report.bytes.insert("memory".into(), traffic::by_role(graph));
         report
     }
 }

@@ -3,13 +3,16 @@
 mod ark;
 mod counts;
 mod cpu;
+mod cuda;
 mod fab;
 mod roofline;
+mod traffic;
 mod upmem;
 
 pub use ark::Ark;
 pub use counts::Counts;
 pub use cpu::Cpu;
+pub use cuda::Cuda;
 pub use fab::Fab;
 pub use roofline::Roofline;
 pub use upmem::{Slots, Upmem};
@@ -29,10 +32,11 @@ use limbwise_graph::{Graph, NodeId, Op};
 use std::borrow::Cow;
 
 /// Built-in specifications by name.
-pub(crate) const BUILT_IN: [(&str, &str); 6] = [
+pub(crate) const BUILT_IN: [(&str, &str); 7] = [
     ("ark", include_str!("../../specs/ark.toml")),
     ("counts", include_str!("../../specs/counts.toml")),
     ("cpu", include_str!("../../specs/cpu.toml")),
+    ("cuda", include_str!("../../specs/cuda.toml")),
     ("fab", include_str!("../../specs/fab.toml")),
     ("f1-scaled", include_str!("../../specs/f1-scaled.toml")),
     ("upmem", include_str!("../../specs/upmem.toml")),
@@ -170,6 +174,7 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Machine>, MachineError> {
     Ok(match spec.model() {
         "ark" => Box::new(Ark::new(spec)?),
         "counts" => Box::new(Counts::new(spec)?),
+        "cuda" => Box::new(Cuda::new(spec)?),
         "fab" => Box::new(Fab::new(spec)?),
         "roofline" => Box::new(Roofline::new(spec)?),
         "upmem" => Box::new(Upmem::new(spec)?),

@@ -11,6 +11,7 @@
 mod ark;
 mod counts;
 mod cpu;
+mod cuda;
 mod fab;
 mod mutations;
 mod probes;

@@ -6,7 +6,7 @@ use crate::{
     clock::{Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, PeakMemory, Step, evaluation_seconds},
     error::Result,
     head::Head,
-    host::{fits, opens, peak_memory_bytes},
+    host::{Needed, admit, opens, peak_memory_bytes},
 };
 use limbwise::tfhe::{ClientKey, Evaluator, ServerKey, TfheParams};
 use limbwise_apps::{Logic, Observer as _, program::Details};
@@ -90,7 +90,8 @@ pub fn run<L: Logic>(
     tell: &mut dyn FnMut(Event),
 ) -> Result<LogicReport> {
     opens(dev, &[program.params().ring()])?;
-    fits(plan.peak_memory_bytes.predicted)?;
+    let process = plan.peak_memory_bytes.predicted;
+    admit(dev, process, Needed::planned(plan.device_memory, process, plan.key_bytes))?;
     let params = program.params();
     let mut clock = Clock::new(tell);
     clock.step(KEY_STEP, 0, 1);

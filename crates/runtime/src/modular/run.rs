@@ -6,7 +6,7 @@ use crate::{
     clock::{Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, MEMORY_STEP, PeakMemory, Step, evaluation_seconds},
     error::Result,
     head::Head,
-    host::{fits, opens, peak_memory_bytes, touched},
+    host::{Needed, admit, opens, peak_memory_bytes, touched},
 };
 use limbwise::{
     bgv::{
@@ -104,7 +104,8 @@ pub fn run<M: Modular>(
     tell: &mut dyn FnMut(Event),
 ) -> Result<ModularReport> {
     opens(dev, &[program.params().rlwe().ring()])?;
-    fits(plan.peak_memory_bytes.predicted)?;
+    let process = plan.peak_memory_bytes.predicted;
+    admit(dev, process, Needed::planned(plan.device_memory, process, plan.key_bytes))?;
     let params = program.params();
     let seed = |label: &str| seeds.seed(label).map_err(limbwise::Error::from);
     let mut clock = Clock::new(tell);

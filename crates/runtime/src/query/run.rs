@@ -6,7 +6,7 @@ use crate::{
     clock::{BOOTSTRAP_STEP, Clock, DECRYPT_STEP, ENCRYPT_STEP, Event, KEY_STEP, PeakMemory, Step, evaluation_seconds},
     error::{Error, Result},
     head::Head,
-    host::{fits, opens, peak_memory_bytes},
+    host::{Needed, admit, opens, peak_memory_bytes},
     journal::Identity,
 };
 use limbwise::{
@@ -178,7 +178,8 @@ pub fn run(
     tell: &mut dyn FnMut(Event),
 ) -> Result<QueryReport> {
     opens(dev, &[program.params().ckks().ring(), program.params().tfhe().ring()])?;
-    fits(plan.peak_memory_bytes.predicted)?;
+    let process = plan.peak_memory_bytes.predicted;
+    admit(dev, process, Needed::planned(plan.device_memory, process, plan.key_bytes))?;
     let mut clock = Clock::new(tell);
     let keys = keys(dev, (program, recording), seeds, &mut clock)?;
     let encoder = Encoder::new(program.params().ckks());

@@ -1,0 +1,108 @@
+//! Graphs of the CUDA driver: launches with all their arguments, one after another, put together once and launched together.
+//!
+//! They are built node by node, not captured: a capture would forbid other threads calls that have nothing to do with it. A
+//! node has its own copy of the arguments, so nothing of the host's need stay where it was.
+
+use crate::{
+    driver::Failure,
+    gpu::{Gpu, arguments, failure},
+    launch::Launch,
+};
+use cudarc::driver::{result, sys};
+use std::{collections::HashMap, ptr};
+
+/// Graphs that wait to be destroyed before somebody waits for the GPU on their account.
+const GIVEN_UP: usize = 256;
+
+/// The graphs of a GPU by their numbers.
+#[derive(Default)]
+pub(crate) struct Graphs {
+    live: HashMap<u64, sys::CUgraphExec>,
+    /// Not used any more, but perhaps still running.
+    given_up: Vec<sys::CUgraphExec>,
+    next: u64,
+}
+
+impl Graphs {
+    pub(crate) fn keep(&mut self, graph: sys::CUgraphExec) -> u64 {
+        self.next += 1;
+        self.live.insert(self.next, graph);
+        self.next
+    }
+
+    pub(crate) fn get(&self, number: u64) -> sys::CUgraphExec {
+        self.live[&number]
+    }
+
+    /// Destroyed once nothing runs; whether that should be soon.
+    pub(crate) fn give_up(&mut self, number: u64) -> bool {
+        self.given_up.extend(self.live.remove(&number));
+        self.given_up.len() >= GIVEN_UP
+    }
+
+    /// Those to be destroyed when the work that has been asked for so far is done.
+    pub(crate) fn given_up(&mut self) -> Vec<sys::CUgraphExec> {
+        std::mem::take(&mut self.given_up)
+    }
+
+    /// All of them.
+    pub(crate) fn all(&mut self) -> Vec<sys::CUgraphExec> {
+        self.live.drain().map(|(_, graph)| graph).chain(self.given_up.drain(..)).collect()
+    }
+}
+
+/// Destroys graphs that do not run.
+pub(crate) fn destroy(graphs: Vec<sys::CUgraphExec>) {
+    for graph in graphs {
+        // SAFETY: instantiated by `put_together`, taken from the list once. What fails here concerns nothing else.
+        let _ = unsafe { result::graph::exec_destroy(graph) };
+    }
+}
+
+impl Gpu {
+    /// A graph that can be launched.
+    pub(crate) fn put_together(&self, launches: &[Launch]) -> Result<sys::CUgraphExec, Failure> {
+        let mut graph = ptr::null_mut();
+        // SAFETY: the pointer is to a variable of this function.
+        unsafe { sys::cuGraphCreate(&raw mut graph, 0) }.result().map_err(failure)?;
+        let whole = self.in_order(graph, launches).and_then(|()| {
+            // SAFETY: the graph was created above.
+            unsafe { result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0)) }.map_err(failure)
+        });
+        // SAFETY: as above; what was instantiated does not need it.
+        let _ = unsafe { result::graph::destroy(graph) };
+        whole
+    }
+
+    /// Nodes, each after the one before.
+    fn in_order(&self, graph: sys::CUgraph, launches: &[Launch]) -> Result<(), Failure> {
+        let mut before = None;
+        for launch in launches {
+            let mut args = arguments(launch);
+            let [x, y, z] = launch.grid;
+            let node = sys::CUDA_KERNEL_NODE_PARAMS {
+                func: self.kernel(launch),
+                gridDimX: x,
+                gridDimY: y,
+                gridDimZ: z,
+                blockDimX: launch.threads,
+                blockDimY: 1,
+                blockDimZ: 1,
+                sharedMemBytes: launch.shared_bytes,
+                kernelParams: args.as_mut_ptr(),
+                extra: ptr::null_mut(),
+                kern: ptr::null_mut(),
+                ctx: ptr::null_mut(),
+            };
+            let (mut added, depends) = (ptr::null_mut(), before.as_slice());
+            // SAFETY: number and sizes of arguments are the kernel's (as in `launch`); they are copied before this returns. The
+            // dependencies are as many nodes of this graph as the slice has.
+            let code = unsafe {
+                sys::cuGraphAddKernelNode_v2(&raw mut added, graph, depends.as_ptr(), depends.len(), &raw const node)
+            };
+            code.result().map_err(failure)?;
+            before = Some(added);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,25 @@
+//! Regions of a program on a GPU: between them lie the stretches of launches that may become graphs (`queue`), and a profiler
+//! shows them as ranges (`nvtx`).
+
+use crate::device::Cuda;
+use limbwise_device::{Region, ops::LeaveRegion};
+
+impl Cuda {
+    /// A region from here until the guard is dropped.
+    pub(crate) fn opened(&self, name: &'static str, index: u32) -> Region<'_> {
+        self.note(0, self.driver.enter());
+        if let Some(profiler) = self.profiler {
+            profiler.push(name, index);
+        }
+        Region::watched(self)
+    }
+}
+
+impl LeaveRegion for Cuda {
+    fn leave_region(&self) {
+        self.note(0, self.driver.leave());
+        if let Some(profiler) = self.profiler {
+            profiler.pop();
+        }
+    }
+}
