@@ -49,7 +49,7 @@ fn small_presets_decrypt_exactly_at_their_depth() {
 }
 
 #[test]
-#[ignore = "half a minute: large rings"]
+#[ignore = "four seconds of one core: large rings"]
 fn large_presets_decrypt_exactly_at_their_depth() {
     for preset in presets().into_iter().filter(|p| p.literal.log_n > 13) {
         exact_at_depth(&preset);
