@@ -130,9 +130,10 @@ fn scene() {
         say(what, &dev.sync().map_err(|fault| fault.to_string()));
         say(what, &dev.download(&sum).map(right).map_err(|fault| fault.to_string()));
     }
-    std::thread::scope(|threads| {
-        threads.spawn(|| say("thread", &dev.download(&once(&a, &b)).map(right).map_err(|fault| fault.to_string())));
-    });
+    // Outside a region: a thread's first call of the driver is a launch.
+    let alone = || dev.add(&dev.mul(&a, &b), &dev.mul(&b, &a));
+    let there = || say("thread", &dev.download(&alone()).map(right).map_err(|fault| fault.to_string()));
+    std::thread::scope(|threads| drop(threads.spawn(there)));
 }
 
 /// Calls that CUDA refuses, or that leave two streams without an order: what the stand-in says of each.
