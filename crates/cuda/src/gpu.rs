@@ -8,6 +8,7 @@ use crate::{
     replay,
 };
 use cudarc::driver::{DriverError, result, sys};
+use rayon::prelude::*;
 use std::{
     collections::HashMap,
     ffi::{CString, c_int, c_void},
@@ -153,10 +154,10 @@ impl Gpu {
         let open = || result::stream::create(result::stream::StreamKind::NonBlocking).step("open a stream");
         gpu.stream = open()?;
         gpu.copies = open()?;
-        for (file, source) in nvrtc::SOURCES {
-            let cubin = nvrtc.cached(file, source, &gpu.properties.arch, nvrtc::cache_folder().as_deref())?;
-            gpu.load(&cubin, source)?;
-        }
+        let (arch, cache) = (&gpu.properties.arch, nvrtc::cache_folder());
+        let compiled = |(file, source): &(&str, &str)| nvrtc.cached(file, source, arch, cache.as_deref());
+        let cubins = nvrtc::SOURCES.par_iter().map(compiled).collect::<Result<Vec<_>, _>>()?;
+        cubins.iter().zip(nvrtc::SOURCES).try_for_each(|(cubin, (_, source))| gpu.load(cubin, source))?;
         Ok(gpu)
     }
 
