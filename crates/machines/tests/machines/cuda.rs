@@ -7,22 +7,19 @@ use limbwise_machines::{Spec, check::check, machine, time};
 use limbwise_math::galois::GaloisElement;
 
 /// Bytes decide: a byte a nanosecond, instructions and launches almost free.
-const BYTES: [(&str, &str); 9] = [
+const BYTES: [(&str, &str); 7] = [
     ("device.memory_gb_s", "1"),
     ("short.butterfly_slots", "1e-6"),
     ("short.word_slots", "1e-6"),
     ("short.term_slots", "1e-6"),
     ("short.target_slots", "1e-6"),
     ("short.product_slots", "1e-6"),
-    ("long.butterfly_slots", "1e-6"),
-    ("long.word_slots", "1e-6"),
     ("assumed.launch_ns", "0"),
 ];
-/// Instructions decide: 64 multiprocessors of 64 at 1 GHz, 4096 a nanosecond.
-const SLOTS: [(&str, &str); 8] = [
+/// Instructions decide, those of floating point for the primes of 50 bits that these programs have: 64 multiprocessors of 64 at 1 GHz, 4096 a nanosecond.
+const SLOTS: [(&str, &str); 7] = [
     ("device.multiprocessors", "64"),
     ("device.memory_gb_s", "1e9"),
-    ("device.short_bits", "50"),
     ("short.butterfly_slots", "8"),
     ("short.word_slots", "16"),
     ("short.product_slots", "32"),
