@@ -33,7 +33,7 @@ use std::{
 ///
 /// Records the program as "limbwise plan" does and schedules the recording on each machine. "cpu" is this host: its
 /// rates are measured for about two seconds first; so are those of "cuda", the GPU at hand, and where there is none its
-/// numbers are an H200's by counting: a bound. Others are built in ("limbwise machines list"), or a TOML file that
+/// numbers are an H200's by counting. Others are built in ("limbwise machines list"), or a TOML file that
 /// says what it extends and what differs. What --set can change: "limbwise machines show ark --explain".
 ///
 /// Examples:
