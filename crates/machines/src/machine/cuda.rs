@@ -2,9 +2,9 @@
 //!
 //! Operations come one after another on the whole GPU, no faster than the host launches them. What the device does in one
 //! pass is charged once: the terms of a sum, the division at the end of a change of basis, all steps of a blind rotation
-//! that shared memory holds. Without a calibration every slowdown is 1: what a GPU would take that is always at one of
-//! its limits, with every word from memory (none from a cache) and nothing uploaded on the way. A calibration replaces them by what was measured over what this model says of the same operations. A tick is
-//! a picosecond.
+//! that shared memory holds. Without a calibration every slowdown is 1: what a GPU would take that is always at one of its
+//! limits, with every word from memory (none from a cache) and nothing uploaded on the way. A calibration replaces them by
+//! what was measured over what this model says of the same operations. A tick is a picosecond.
 
 use super::{
     Machine,
