@@ -192,7 +192,7 @@ impl Session {
     /// The evaluation keys there are, as a file's bytes.
     fn keys_to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let live = self.live("keys_to_bytes")?;
-        Ok(PyBytes::new(py, &py.detach(|| live.write_keys(Vec::new())).map_err(of_scheme)?))
+        Ok(PyBytes::new(py, &py.detach(|| live.write_keys(Vec::new(), &wire::Origin::NONE)).map_err(of_scheme)?))
     }
 
     /// The same, to a file; the bytes given come first.
@@ -201,7 +201,7 @@ impl Session {
         let live = self.live("keys_to_file")?;
         let mut file = BufWriter::new(File::create(path)?);
         file.write_all(&before)?;
-        let written = py.detach(|| live.write_keys(file));
+        let written = py.detach(|| live.write_keys(file, &wire::Origin::NONE));
         Ok(written.map_err(of_scheme)?.flush()?)
     }
 
@@ -217,7 +217,7 @@ impl Session {
         let live = self.live("public_key_to_bytes")?;
         let write = || {
             let key = live.public_key("public_key_to_bytes")?;
-            wire::write_public_key(Vec::new(), &*live.dev, &live.params, key)
+            wire::write_public_key(Vec::new(), &*live.dev, &live.params, key, &wire::Origin::NONE)
         };
         Ok(PyBytes::new(py, &py.detach(write).map_err(of_scheme)?))
     }
@@ -230,7 +230,9 @@ impl Session {
             return Err(exception("KeyMissing", "this side has no secret key: only the client can save it"));
         };
         let lock = passphrase.map_or(Lock::None, Lock::Passphrase);
-        let bytes = py.detach(|| wire::write_secret_key(Vec::new(), &live.params, secret, lock)).map_err(of_scheme)?;
+        let bytes = py
+            .detach(|| wire::write_secret_key(Vec::new(), &live.params, secret, lock, &wire::Origin::NONE))
+            .map_err(of_scheme)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
@@ -315,9 +317,9 @@ impl Session {
         let bytes = py.detach(|| match seed {
             Some(seed) => {
                 let fresh = limbwise::ckks::encrypt::FreshCiphertext { ciphertext: held, seed };
-                wire::write_fresh_ciphertext(Vec::new(), &*live.dev, &live.params, &fresh)
+                wire::write_fresh_ciphertext(Vec::new(), &*live.dev, &live.params, &fresh, &wire::Origin::NONE)
             }
-            None => wire::write_ciphertext(Vec::new(), &*live.dev, &live.params, &held),
+            None => wire::write_ciphertext(Vec::new(), &*live.dev, &live.params, &held, &wire::Origin::NONE),
         });
         Ok(PyBytes::new(py, &bytes.map_err(of_scheme)?))
     }

@@ -140,7 +140,7 @@ impl Live {
     /// Writes all keys, one after another: they need not be in memory together.
     pub(crate) fn write_keys<W: Write>(&self, out: W) -> Result<W> {
         let names = self.names();
-        let mut out = KeyWriter::new(out, &self.params, &names)?;
+        let mut out = KeyWriter::new(out, &self.params, &names, &Origin::NONE)?;
         for (name, level) in names {
             look_at_signals()?;
             let key = match &self.keys {

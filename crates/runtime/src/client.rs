@@ -11,7 +11,7 @@ use limbwise::{
     ckks::{Ciphertext, Encoder, Estimate, decrypt, encrypt_from, encrypt_seeded_from},
     params::Params,
     rlwe::{PublicKey, SecretKey},
-    wire::{Lock, read_ciphertext, read_public_key, read_secret_key, write_ciphertext, write_fresh_ciphertext},
+    wire::{Lock, Origin, read_ciphertext, read_public_key, read_secret_key, write_ciphertext, write_fresh_ciphertext},
 };
 use limbwise_apps::{Array, Client, Encryption as Under, Input, Observer, Program};
 use limbwise_device::{Device, HostRead};
@@ -123,12 +123,12 @@ pub fn encrypt_files<D: HostRead, P: Program, C: Client>(
             let out = match key {
                 EncryptionKey::Public(key) => {
                     let promised = encrypt_from(dev, params, key, &plain, &seed).promised(bounds)?;
-                    write_ciphertext(file, dev, params, &promised)?
+                    write_ciphertext(file, dev, params, &promised, &Origin::NONE)?
                 }
                 EncryptionKey::Secret(key) => {
                     let mut fresh = encrypt_seeded_from(dev, params, key, &plain, &seed);
                     fresh.ciphertext = fresh.ciphertext.promised(bounds)?;
-                    write_fresh_ciphertext(file, dev, params, &fresh)?
+                    write_fresh_ciphertext(file, dev, params, &fresh, &Origin::NONE)?
                 }
             };
             out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))

@@ -11,7 +11,7 @@ use limbwise::{
     ckks::Ciphertext,
     params::Params,
     tfhe::{self, TfheParams},
-    wire::{read_ciphertext, read_tfhe_ciphertext, write_ciphertext, write_tfhe_ciphertext},
+    wire::{Origin, read_ciphertext, read_tfhe_ciphertext, write_ciphertext, write_tfhe_ciphertext},
 };
 use limbwise_apps::{
     Journal, State,
@@ -82,7 +82,7 @@ impl Filed for Tfhe {
 
     fn put<D: HostRead>(path: &Path, dev: &D, _: &TfheParams, ciphertext: &tfhe::Ciphertext<D>) -> Result<()> {
         put(path, |file| {
-            let out = write_tfhe_ciphertext(BufWriter::new(file), dev, ciphertext)?;
+            let out = write_tfhe_ciphertext(BufWriter::new(file), dev, ciphertext, &Origin::NONE)?;
             out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
         })
     }
@@ -256,7 +256,7 @@ impl<D: HostRead, S: Filed> Journal<D, S> for Checkpoint<'_, D, S> {
 /// Those of the system, a device fault.
 pub fn put_ciphertext<D: HostRead>(path: &Path, dev: &D, params: &Params, ciphertext: &Ciphertext<D>) -> Result<()> {
     put(path, |file| {
-        let out = write_ciphertext(BufWriter::new(file), dev, params, ciphertext)?;
+        let out = write_ciphertext(BufWriter::new(file), dev, params, ciphertext, &Origin::NONE)?;
         out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
     })
 }

@@ -9,7 +9,7 @@ use crate::{
 use limbwise::{
     params::Params,
     rlwe::{KeyForm, KeyGenerator, Requirements, SecretKey},
-    wire::{KeyWriter, Lock, write_params, write_public_key, write_secret_key},
+    wire::{KeyWriter, Lock, Origin, write_params, write_public_key, write_secret_key},
 };
 use limbwise_apps::{Description, Observer};
 use limbwise_device::HostRead;
@@ -77,7 +77,7 @@ pub fn keygen<D: HostRead>(
     let public = generator.public_key();
     let path = places.server.join(KEYS);
     put(&path, |file| {
-        let mut out = KeyWriter::new(BufWriter::new(file), params, required)?;
+        let mut out = KeyWriter::new(BufWriter::new(file), params, required, &Origin::NONE)?;
         for ((&name, &level), done) in required.iter().zip(1..) {
             out.write(dev, &generator.evaluation_key(name, level, KeyForm::Disk)?)?;
             observer.step(KEY_STEP, done, required.len());
@@ -87,7 +87,9 @@ pub fn keygen<D: HostRead>(
     drop(generator);
     for dir in [places.client, places.server] {
         let path = dir.join(PUBLIC);
-        put(&path, |file| unbuffered(&path, write_public_key(BufWriter::new(file), dev, params, &public)?))?;
+        put(&path, |file| {
+            unbuffered(&path, write_public_key(BufWriter::new(file), dev, params, &public, &Origin::NONE)?)
+        })?;
     }
     put(&places.server.join(PARAMS), |file| Ok::<_, Error>(write_params(file, params)?))?;
     // Last, so that a directory with a description has everything.
@@ -103,7 +105,8 @@ fn unbuffered(path: &Path, out: BufWriter<File>) -> Result<File> {
 
 fn write_secret(path: &Path, params: &Params, secret: &SecretKey, lock: Lock<'_>) -> Result<()> {
     let file = create_secret(path).map_err(refused(path, "creating"))?;
-    let mut out = write_secret_key(BufWriter::new(file), params, secret, lock).map_err(|e| Error::of_file(path, e))?;
+    let mut out = write_secret_key(BufWriter::new(file), params, secret, lock, &Origin::NONE)
+        .map_err(|e| Error::of_file(path, e))?;
     out.flush().map_err(refused(path, "writing"))?;
     unbuffered(path, out)?.sync_all().map_err(refused(path, "writing"))?;
     settle(path.parent().unwrap_or(Path::new(".")))

@@ -9,6 +9,7 @@ use crate::{
     error::{KeyError, LevelError, Result},
     params::{Params, Secret},
     tfhe::ClientKey,
+    wire::params::{Fingerprint, fingerprint},
 };
 use limbwise_device::{Basis, Device, Domain, Role, Shape};
 use limbwise_math::{
@@ -16,7 +17,7 @@ use limbwise_math::{
     sampling::{GaussianTable, Seed, Stream},
 };
 use std::sync::LazyLock;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize as _, Zeroizing};
 
 /// Makes the coefficients when they are first needed.
 type Draw = Box<dyn FnOnce() -> Zeroizing<Vec<i64>> + Send + Sync>;
@@ -56,10 +57,23 @@ impl SecretKey {
 
     /// A key from another library: N coefficients in {−1, 0, 1}. `None` if any is not.
     #[must_use]
-    pub fn from_coefficients(params: &Params, coefficients: Vec<i64>) -> Option<Self> {
-        let coefficients = Zeroizing::new(coefficients);
+    pub fn from_coefficients(params: &Params, coefficients: Zeroizing<Vec<i64>>) -> Option<Self> {
         let fits = coefficients.len() == params.ring().n() && coefficients.iter().all(|c| c.abs() <= 1);
         fits.then(|| Self { coefficients: LazyLock::new(Box::new(move || coefficients)) })
+    }
+
+    /// The public name of its key set: the BLAKE3 hash, in derivation mode, of the parameters' fingerprint and the
+    /// coefficients. Files carry it, so that those of two key sets under the same parameters are told apart.
+    ///
+    /// It tells no more of the key than the public key does: the gate passes no distribution whose keys can be guessed,
+    /// and each guess costs a hash here as it costs a product there (ADR 120).
+    #[must_use]
+    pub fn identity(&self, params: &Params) -> Fingerprint {
+        let bytes: Zeroizing<Vec<u8>> = Zeroizing::new(self.coefficients.iter().map(|c| c.to_le_bytes()[0]).collect());
+        let mut hasher = blake3::Hasher::new_derive_key("limbwise 2026-11-22 identity of a CKKS or BGV key set");
+        let hash = hasher.update(&fingerprint(params).0).update(&bytes).finalize();
+        hasher.zeroize();
+        Fingerprint(*hash.as_bytes())
     }
 
     /// Its N coefficients in {−1, 0, 1}.

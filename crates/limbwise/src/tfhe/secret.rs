@@ -10,6 +10,7 @@ use crate::{
     error::Result,
     params::{ParamsError, security},
     rlwe::secret::small_poly,
+    wire::{params::Fingerprint, tfhe::tfhe_fingerprint},
 };
 use limbwise_device::{Device, Domain, Gadget, HostRead, Role, Shape};
 use limbwise_math::{
@@ -17,7 +18,7 @@ use limbwise_math::{
     sampling::{Gaussian, Seed, Stream},
 };
 use std::sync::Mutex;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize as _, Zeroizing};
 
 /// The secret bits of both keys, on the host, wiped when dropped.
 pub struct ClientKey {
@@ -98,6 +99,16 @@ impl ClientKey {
     #[must_use]
     pub fn tag(&self) -> KeyTag {
         self.tag
+    }
+
+    /// The public name of its key set in files: the BLAKE3 hash, in derivation mode, of the parameters' fingerprint and
+    /// the seed (ADR 120).
+    #[must_use]
+    pub fn identity(&self) -> Fingerprint {
+        let mut hasher = blake3::Hasher::new_derive_key("limbwise 2026-11-22 identity of a TFHE key set");
+        let hash = hasher.update(&tfhe_fingerprint(&self.params).0).update(&self.seed.0).finalize();
+        hasher.zeroize();
+        Fingerprint(*hash.as_bytes())
     }
 
     /// Encrypts messages, one a ciphertext of the batch.

@@ -3,7 +3,7 @@
 
 use super::{
     ciphertext::{MOST_BATCH, Parts, write_parts},
-    container::{Container, FileKind, Writer},
+    container::{Container, FileKind, Origin, Writer},
     error::{WireError, check},
     params::Fingerprint,
     source::Source,
@@ -53,7 +53,8 @@ pub fn bgv_fingerprint(params: &BgvParams) -> Fingerprint {
 /// # Errors
 /// Those of `out`.
 pub fn write_bgv_params<W: Write>(out: W, params: &BgvParams) -> Result<W> {
-    Ok(Writer::begin(out, FileKind::BgvParams, bgv_fingerprint(params), &ParamsHeader::of(params))?.finish()?)
+    Ok(Writer::begin(out, (FileKind::BgvParams, bgv_fingerprint(params), &Origin::NONE), &ParamsHeader::of(params))?
+        .finish()?)
 }
 
 /// Reads a parameter set and checks it like one that was written by hand.
@@ -112,8 +113,9 @@ pub fn write_bgv_ciphertext<W: Write, D: HostRead>(
     dev: &D,
     params: &BgvParams,
     ciphertext: &Ciphertext<D>,
+    origin: &Origin,
 ) -> Result<W> {
-    write(out, dev, params, ciphertext, None)
+    write(out, dev, params, (ciphertext, None), origin)
 }
 
 /// Writes a fresh ciphertext with the seed of its second half: half the size.
@@ -126,23 +128,24 @@ pub fn write_fresh_bgv_ciphertext<W: Write, D: HostRead>(
     dev: &D,
     params: &BgvParams,
     fresh: &FreshCiphertext<D>,
+    origin: &Origin,
 ) -> Result<W> {
-    write(out, dev, params, &fresh.ciphertext, Some(&fresh.seed))
+    write(out, dev, params, (&fresh.ciphertext, Some(&fresh.seed)), origin)
 }
 
 fn write<W: Write, D: HostRead>(
     out: W,
     dev: &D,
     params: &BgvParams,
-    ciphertext: &Ciphertext<D>,
-    seed: Option<&Seed>,
+    (ciphertext, seed): (&Ciphertext<D>, Option<&Seed>),
+    origin: &Origin,
 ) -> Result<W> {
     let Ciphertext { parts, level, factor, noise } = ciphertext;
     let (level, factor, noise_bits) = (*level, *factor, noise.bits());
     let (batch, seeded) = (ciphertext.batch(), seed.is_some());
     let header = CiphertextHeader { level, batch, parts: parts.len(), seeded, factor, noise_bits };
     header.check(params)?;
-    let out = Writer::begin(out, FileKind::BgvCiphertext, bgv_fingerprint(params), &header)?;
+    let out = Writer::begin(out, (FileKind::BgvCiphertext, bgv_fingerprint(params), origin), &header)?;
     write_parts(out, dev, parts, seed)
 }
 

@@ -1,7 +1,7 @@
 //! The file of the key from slots to LWE: a seed and bodies. The other keys of a bridge are evaluation keys.
 
 use super::{
-    container::{CHECKSUM, Container, FileKind, Writer},
+    container::{CHECKSUM, Container, FileKind, Origin, Writer},
     packing::{pack, packed_bytes, unpack},
     params::{Fingerprint, fingerprint},
     public_key::read_seed,
@@ -40,9 +40,9 @@ pub fn bridge_fingerprint(params: &BridgeParams) -> Fingerprint {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write_to_lwe_key<W: Write>(out: W, key: &ToLweBodies) -> Result<W> {
+pub fn write_to_lwe_key<W: Write>(out: W, key: &ToLweBodies, origin: &Origin) -> Result<W> {
     let header = Header { tag: key.tag.0 };
-    let mut out = Writer::begin(out, FileKind::ToLweKey, bridge_fingerprint(&key.params), &header)?;
+    let mut out = Writer::begin(out, (FileKind::ToLweKey, bridge_fingerprint(&key.params), origin), &header)?;
     out.block(&key.seed.0)?;
     let mut bytes = Vec::new();
     for bodies in key.bodies.chunks(key.params.ckks().ring().n()) {

@@ -1,7 +1,7 @@
 //! The file of a ciphertext: a batch of messages of one shape.
 
 use super::{
-    container::{Container, FileKind, Writer},
+    container::{Container, FileKind, Origin, Writer},
     error::{WireError, check},
     params::fingerprint,
     public_key::read_seed,
@@ -61,8 +61,9 @@ pub fn write_ciphertext<W: Write, D: HostRead>(
     dev: &D,
     params: &Params,
     ciphertext: &Ciphertext<D>,
+    origin: &Origin,
 ) -> Result<W> {
-    write(out, dev, params, ciphertext, None)
+    write(out, dev, params, (ciphertext, None), origin)
 }
 
 /// Writes a fresh ciphertext with the seed of its second half: half the size.
@@ -75,16 +76,17 @@ pub fn write_fresh_ciphertext<W: Write, D: HostRead>(
     dev: &D,
     params: &Params,
     fresh: &FreshCiphertext<D>,
+    origin: &Origin,
 ) -> Result<W> {
-    write(out, dev, params, &fresh.ciphertext, Some(&fresh.seed))
+    write(out, dev, params, (&fresh.ciphertext, Some(&fresh.seed)), origin)
 }
 
 fn write<W: Write, D: HostRead>(
     out: W,
     dev: &D,
     params: &Params,
-    ciphertext: &Ciphertext<D>,
-    seed: Option<&Seed>,
+    (ciphertext, seed): (&Ciphertext<D>, Option<&Seed>),
+    origin: &Origin,
 ) -> Result<W> {
     let Ciphertext { parts, level, scale, slots, estimate, .. } = ciphertext;
     if estimate.is_measured() {
@@ -94,7 +96,7 @@ fn write<W: Write, D: HostRead>(
     check_packing(params, (level, scale), (slots, batch))?;
     let (parts, seeded, estimate) = (parts.len(), seed.is_some(), Written::of(estimate));
     let header = Header { level, scale, slots, batch, parts, seeded, estimate };
-    let out = Writer::begin(out, FileKind::Ciphertext, fingerprint(params), &header)?;
+    let out = Writer::begin(out, (FileKind::Ciphertext, fingerprint(params), origin), &header)?;
     write_parts(out, dev, &ciphertext.parts, seed)
 }
 

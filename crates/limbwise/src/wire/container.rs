@@ -1,4 +1,4 @@
-//! What all files share: magic, version, kind, header, and blocks with checksums.
+//! What all files share: magic, version, kind, origin, header, and blocks with checksums.
 //!
 //! The header says what is in the file; from it follows where each block stands and how long it is, so there is no
 //! index that could contradict it. Each block's checksum is keyed by the header's and covers the block's number: a block
@@ -15,10 +15,14 @@ use std::{fmt, io::Write};
 
 /// The first bytes of every file.
 pub const MAGIC: [u8; 8] = *b"LIMBWISE";
-/// The version written, and the only one read.
-pub const VERSION: u16 = 1;
-/// Bytes before the header.
-pub const PREAMBLE: usize = 80;
+/// The version written; 1 is read as well. Version 2 added the [`Origin`].
+pub const VERSION: u16 = 2;
+/// Bytes before the header of the version written.
+pub const PREAMBLE: usize = 184;
+/// Bytes before the header of version 1.
+const PREAMBLE_1: usize = 80;
+/// Bytes of a hash.
+const HASH: usize = 32;
 /// Most bytes of a header.
 pub const MOST_HEADER: u64 = 1 << 20;
 /// Bytes of a block's checksum, which follows the block.
@@ -27,8 +31,82 @@ pub const CHECKSUM: usize = 16;
 /// Checksums are compared, but in fuzzers, whose changed bytes are to come past them.
 const COMPARED: bool = cfg!(not(fuzzing));
 
-/// Bytes of the preamble that the header's digest covers.
-const COVERED: usize = 48;
+/// What a file belongs to, by hashes; zeros where a file does not say, as none of version 1 does.
+///
+/// Parameters alone cannot tell two programs or two key sets apart. A reader compares these before it computes. They are
+/// labels and no proof: whoever writes a file writes them too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The program: the hash of its description.
+    pub program: Fingerprint,
+    /// The key set: [`SecretKey::identity`](crate::rlwe::SecretKey) of its secret.
+    pub keys: Fingerprint,
+    /// For results: the hash of the hashes of the input files, in the program's order.
+    pub inputs: Fingerprint,
+    /// Which input or which result of the program it is, from 0.
+    pub index: Option<u32>,
+}
+
+impl Origin {
+    /// Of a file that does not say.
+    pub const NONE: Self =
+        Self { program: Fingerprint::NONE, keys: Fingerprint::NONE, inputs: Fingerprint::NONE, index: None };
+
+    /// Of what belongs to a key set and to nothing else.
+    #[must_use]
+    pub fn of_keys(keys: Fingerprint) -> Self {
+        Self { keys, ..Self::NONE }
+    }
+
+    /// The same with a number among the inputs or results of its program.
+    ///
+    /// # Panics
+    /// At 2^32 − 1 files.
+    #[must_use]
+    pub fn numbered(self, index: usize) -> Self {
+        let index = u32::try_from(index).ok().filter(|&i| i < u32::MAX).expect("fewer than 2^32 - 1 files");
+        Self { index: Some(index), ..self }
+    }
+
+    /// Fails if this names another key set.
+    #[cfg(feature = "client")]
+    pub(super) fn admits_keys(&self, keys: Fingerprint) -> Result<(), WireError> {
+        Self::of_keys(self.keys).admits(&Self::of_keys(keys))
+    }
+
+    /// Fails unless `got` says the same wherever this one says something.
+    ///
+    /// # Errors
+    /// [`WireError::Origin`]: the first thing that differs.
+    pub fn admits(&self, got: &Self) -> Result<(), WireError> {
+        let said = |name: Fingerprint| if name == Fingerprint::NONE { "none".into() } else { name.to_string() };
+        let names = [
+            ("program", self.program, got.program),
+            ("key set", self.keys, got.keys),
+            ("inputs", self.inputs, got.inputs),
+        ];
+        for (what, wanted, got) in names {
+            if wanted != Fingerprint::NONE && wanted != got {
+                return Err(WireError::Origin { what, got: said(got), wanted: said(wanted) });
+            }
+        }
+        let number = |index: Option<u32>| index.map_or_else(|| "none".into(), |i| i.to_string());
+        match self.index {
+            Some(_) if self.index != got.index => {
+                Err(WireError::Origin { what: "number", got: number(got.index), wanted: number(self.index) })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Reads what a file says it belongs to; its header is checked, its blocks are not read.
+///
+/// # Errors
+/// As [`Container::open`].
+pub fn origin<S: Source>(source: S) -> Result<Origin, WireError> {
+    Ok(Container::open(source)?.origin)
+}
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -131,9 +209,13 @@ impl fmt::Display for FileKind {
 pub struct Container<S> {
     source: S,
     kind: FileKind,
+    version: u16,
     fingerprint: Fingerprint,
+    origin: Origin,
     header: Vec<u8>,
-    digest: [u8; 32],
+    /// Bytes before the header.
+    preamble: u64,
+    digest: [u8; HASH],
     length: u64,
 }
 
@@ -150,21 +232,32 @@ impl<S: Source> Container<S> {
         source.read_at(0, begin).map_err(WireError::io("reading the file"))?;
         let parsed = Preamble::parse(&preamble);
         let kind = parsed.kind(length)?;
-        let Preamble { header, fingerprint, digest, .. } = parsed;
+        let Preamble { version, header, fingerprint, origin, digest, .. } = parsed;
         if u64::from(header) > MOST_HEADER {
             return Err(WireError::HeaderLength { got: header.into(), most: MOST_HEADER });
         }
-        let wanted = PREAMBLE as u64 + u64::from(header);
+        let (before, wanted) = (parsed.length() as u64, parsed.length() as u64 + u64::from(header));
         if length < wanted {
             return Err(WireError::Length { got: length, wanted });
         }
         let mut text = vec![0; header as usize];
-        source.read_at(PREAMBLE as u64, &mut text).map_err(WireError::io("reading the header"))?;
-        let covered = preamble.first_chunk::<COVERED>().unwrap_or(&[0; COVERED]);
-        if COMPARED && header_digest(covered, &text) != digest {
+        source.read_at(before, &mut text).map_err(WireError::io("reading the header"))?;
+        if COMPARED && header_digest(&parsed.covered(), &text) != digest {
             return Err(WireError::Checksum { what: "the header".into() });
         }
-        Ok(Self { source, kind, fingerprint: Fingerprint(fingerprint), header: text, digest, length })
+        Ok(Self { source, kind, version, fingerprint, origin, header: text, preamble: before, digest, length })
+    }
+
+    /// Version of its format.
+    #[must_use]
+    pub fn version(&self) -> u16 {
+        self.version
+    }
+
+    /// What it says it belongs to.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        self.origin
     }
 
     /// What the file holds.
@@ -221,7 +314,7 @@ impl<S: Source> Container<S> {
 
     /// Where the first block stands.
     pub(crate) fn first(&self) -> Place {
-        Place { block: 0, at: PREAMBLE as u64 + self.header.len() as u64 }
+        Place { block: 0, at: self.preamble + self.header.len() as u64 }
     }
 
     /// Fails unless the file ends here: neither more nor fewer bytes than its header says.
@@ -262,21 +355,34 @@ struct Preamble {
     version: u16,
     kind: u16,
     header: u32,
-    fingerprint: [u8; 32],
-    digest: [u8; 32],
+    fingerprint: Fingerprint,
+    origin: Origin,
+    /// Zero in every file that is written.
+    reserved: u32,
+    digest: [u8; HASH],
 }
 
 impl Preamble {
+    /// Takes the fields apart: version 1 has no origin.
     fn parse(bytes: &[u8; PREAMBLE]) -> Self {
         let mut rest = &bytes[..];
-        Self {
-            magic: take(&mut rest),
-            version: u16::from_le_bytes(take(&mut rest)),
-            kind: u16::from_le_bytes(take(&mut rest)),
-            header: u32::from_le_bytes(take(&mut rest)),
-            fingerprint: take(&mut rest),
-            digest: take(&mut rest),
+        let magic = take(&mut rest);
+        let [version, kind] = [(); 2].map(|()| u16::from_le_bytes(take(&mut rest)));
+        let header = u32::from_le_bytes(take(&mut rest));
+        let fingerprint = Fingerprint(take(&mut rest));
+        let (mut origin, mut reserved) = (Origin::NONE, 0);
+        if version > 1 {
+            let [program, keys, inputs] = [(); 3].map(|()| Fingerprint(take(&mut rest)));
+            // Zero stands for a file without a number.
+            let [number, zero] = [(); 2].map(|()| u32::from_le_bytes(take(&mut rest)));
+            (origin, reserved) = (Origin { program, keys, inputs, index: number.checked_sub(1) }, zero);
         }
+        Self { magic, version, kind, header, fingerprint, origin, reserved, digest: take(&mut rest) }
+    }
+
+    /// Its bytes in a file.
+    fn length(&self) -> usize {
+        if self.version == 1 { PREAMBLE_1 } else { PREAMBLE }
     }
 
     /// What a file of this length holds.
@@ -284,11 +390,14 @@ impl Preamble {
         if self.magic != MAGIC {
             return Err(WireError::NotOurs { got: format!("{:?}", String::from_utf8_lossy(&self.magic)) });
         }
-        if length < PREAMBLE as u64 {
-            return Err(WireError::Length { got: length, wanted: PREAMBLE as u64 });
+        if length < self.length() as u64 {
+            return Err(WireError::Length { got: length, wanted: self.length() as u64 });
         }
-        if self.version != VERSION {
+        if !(1..=VERSION).contains(&self.version) {
             return Err(WireError::Version { got: self.version });
+        }
+        if self.reserved != 0 {
+            return Err(WireError::value("the reserved bytes 148 to 151", self.reserved, 0));
         }
         let kind = FileKind::ALL.into_iter().find(|kind| kind.number() == self.kind);
         kind.ok_or(WireError::UnknownKind { got: self.kind })
@@ -297,7 +406,14 @@ impl Preamble {
     /// The bytes that the digest covers.
     fn covered(&self) -> Vec<u8> {
         let numbers = [&self.version.to_le_bytes()[..], &self.kind.to_le_bytes(), &self.header.to_le_bytes()].concat();
-        [&self.magic[..], &numbers, &self.fingerprint].concat()
+        let mut covered = [&self.magic[..], &numbers, &self.fingerprint.0].concat();
+        if self.version > 1 {
+            let Origin { program, keys, inputs, index } = self.origin;
+            covered.extend([program.0, keys.0, inputs.0].as_flattened());
+            covered.extend(index.map_or(0, |i| i + 1).to_le_bytes());
+            covered.extend([0; 4]);
+        }
+        covered
     }
 }
 
@@ -329,8 +445,7 @@ impl<W: Write> Writer<W> {
     /// Writes preamble and header.
     pub(crate) fn begin(
         mut out: W,
-        kind: FileKind,
-        fingerprint: Fingerprint,
+        (kind, fingerprint, origin): (FileKind, Fingerprint, &Origin),
         header: &impl Serialize,
     ) -> Result<Self, WireError> {
         let header = serde_json::to_vec(header).map_err(|e| WireError::Header { problem: e.to_string() })?;
@@ -341,8 +456,10 @@ impl<W: Write> Writer<W> {
             version: VERSION,
             kind: kind.number(),
             header: length,
-            fingerprint: fingerprint.0,
-            digest: [0; 32],
+            fingerprint,
+            origin: *origin,
+            reserved: 0,
+            digest: [0; HASH],
         };
         let covered = preamble.covered();
         let digest = header_digest(&covered, &header);

@@ -22,12 +22,14 @@ pub enum WireError {
         got: String,
     },
     /// A version that this program does not know.
-    #[error("the file has format version {got}, this program reads 1: use the limbwise that wrote it, or a newer one")]
+    #[error(
+        "the file has format version {got}, this program reads 1 and 2: use the limbwise that wrote it, or a newer one"
+    )]
     Version {
         /// Its version.
         got: u16,
     },
-    /// A file kind that version 1 does not have.
+    /// A file kind that no version has.
     #[error("the file has kind {got}, and there are 1 to {}: it is damaged; fetch it again", FileKind::ALL.len())]
     UnknownKind {
         /// The number.
@@ -90,6 +92,18 @@ pub enum WireError {
         got: Fingerprint,
         /// What it is read for.
         wanted: Fingerprint,
+    },
+    /// A file of another program, key set or inputs.
+    #[error(
+        "the file belongs to another {what}: it says {got}, wanted {wanted}; use the files that were made together (limbwise inspect prints what each belongs to)"
+    )]
+    Origin {
+        /// What differs.
+        what: &'static str,
+        /// What the file says.
+        got: String,
+        /// What was asked for.
+        wanted: String,
     },
     /// Parameters of a program that chose other primes.
     #[error(

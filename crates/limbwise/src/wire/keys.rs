@@ -5,7 +5,7 @@
 //! written key by key and read limb by limb.
 
 use super::{
-    container::{CHECKSUM, Container, FileKind, Place, Writer},
+    container::{CHECKSUM, Container, FileKind, Origin, Place, Writer},
     error::{WireError, check},
     params::fingerprint,
     rows::{Rows, write_rows},
@@ -101,10 +101,10 @@ impl<W: Write> KeyWriter<W> {
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn new(out: W, params: &Params, keys: &Requirements) -> Result<Self> {
+    pub fn new(out: W, params: &Params, keys: &Requirements, origin: &Origin) -> Result<Self> {
         let entry = |(&name, &level): (&KeyName, &usize)| Entry { key: name.into(), level };
         let header = Header { keys: keys.iter().map(entry).collect() };
-        let out = Writer::begin(out, FileKind::EvaluationKeys, fingerprint(params), &header)?;
+        let out = Writer::begin(out, (FileKind::EvaluationKeys, fingerprint(params), origin), &header)?;
         Ok(Self { out, log_n: params.log_n(), left: keys.iter().rev().map(|(&n, &l)| (n, l)).collect() })
     }
 
@@ -154,8 +154,14 @@ impl<W: Write> KeyWriter<W> {
 ///
 /// # Errors
 /// As [`KeyWriter::write`].
-pub fn write_keys<W: Write, D: HostRead>(out: W, dev: &D, params: &Params, keys: &KeySet<D>) -> Result<W> {
-    let mut out = KeyWriter::new(out, params, &keys.names())?;
+pub fn write_keys<W: Write, D: HostRead>(
+    out: W,
+    dev: &D,
+    params: &Params,
+    keys: &KeySet<D>,
+    origin: &Origin,
+) -> Result<W> {
+    let mut out = KeyWriter::new(out, params, &keys.names(), origin)?;
     keys.keys().try_for_each(|key| out.write(dev, key))?;
     out.finish()
 }
@@ -230,6 +236,12 @@ impl<S: Source> KeyFile<S> {
     #[must_use]
     pub fn names(&self) -> Requirements {
         self.keys.iter().map(|(&name, stored)| (name, stored.level)).collect()
+    }
+
+    /// What the file says it belongs to.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        self.file.origin()
     }
 
     /// The parameters it was opened for.

@@ -36,7 +36,7 @@ pub use bridge::{bridge_fingerprint, read_to_lwe_key, write_to_lwe_key};
 pub use ciphertext::{read_ciphertext, write_ciphertext};
 #[cfg(feature = "client")]
 pub use ciphertext::{read_fresh_ciphertext, write_fresh_ciphertext};
-pub use container::{Container, FileKind};
+pub use container::{Container, FileKind, Origin, origin};
 pub use error::WireError;
 pub use keys::{KeyFile, KeyWriter, key_file_bytes, write_keys};
 pub use params::{Fingerprint, read_params, write_params};

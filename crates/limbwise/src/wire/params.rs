@@ -1,7 +1,7 @@
 //! The file of a parameter set, and the fingerprint by which all other files name theirs.
 
 use super::{
-    container::{Container, FileKind, Writer},
+    container::{Container, FileKind, Origin, Writer},
     error::WireError,
     source::Source,
 };
@@ -63,7 +63,7 @@ pub fn fingerprint(params: &Params) -> Fingerprint {
 /// # Errors
 /// Those of `out`.
 pub fn write_params<W: Write>(out: W, params: &Params) -> Result<W> {
-    Ok(Writer::begin(out, FileKind::Params, fingerprint(params), &Header::of(params))?.finish()?)
+    Ok(Writer::begin(out, (FileKind::Params, fingerprint(params), &Origin::NONE), &Header::of(params))?.finish()?)
 }
 
 /// Reads a parameter set and checks it like one that was written by hand.

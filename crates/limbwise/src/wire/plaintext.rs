@@ -2,7 +2,7 @@
 
 use super::{
     ciphertext::check_packing,
-    container::{Container, FileKind, Writer},
+    container::{Container, FileKind, Origin, Writer},
     error::WireError,
     params::fingerprint,
     rows::{Rows, write_rows},
@@ -36,7 +36,7 @@ pub fn write_plaintext<W: Write, D: HostRead>(out: W, dev: &D, params: &Params, 
     let (level, scale, slots, batch) = (*level, *scale, *slots, poly.shape().batch);
     check_packing(params, (level, scale), (slots, batch))?;
     let header = Header { level, scale, slots, batch, estimate: Written::of(estimate) };
-    let mut out = Writer::begin(out, FileKind::Plaintext, fingerprint(params), &header)?;
+    let mut out = Writer::begin(out, (FileKind::Plaintext, fingerprint(params), &Origin::NONE), &header)?;
     write_rows(&mut out, dev, poly)?;
     Ok(out.finish()?)
 }

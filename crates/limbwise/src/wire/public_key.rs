@@ -1,7 +1,7 @@
 //! The file of a public encryption key: the seed of its uniform half, and the other half.
 
 use super::{
-    container::{CHECKSUM, Container, FileKind, Place, Writer},
+    container::{CHECKSUM, Container, FileKind, Origin, Place, Writer},
     error::WireError,
     params::fingerprint,
     rows::{Rows, write_rows},
@@ -25,9 +25,15 @@ struct Header {}
 ///
 /// # Errors
 /// [`WireError::NoSeed`] for a key of another library; those of `out`; a device fault.
-pub fn write_public_key<W: Write, D: HostRead>(out: W, dev: &D, params: &Params, key: &PublicKey<D>) -> Result<W> {
+pub fn write_public_key<W: Write, D: HostRead>(
+    out: W,
+    dev: &D,
+    params: &Params,
+    key: &PublicKey<D>,
+    origin: &Origin,
+) -> Result<W> {
     let seed = key.seed.as_ref().ok_or_else(|| WireError::NoSeed { what: "the public key".into() })?;
-    let mut out = Writer::begin(out, FileKind::PublicKey, fingerprint(params), &Header {})?;
+    let mut out = Writer::begin(out, (FileKind::PublicKey, fingerprint(params), origin), &Header {})?;
     out.block(&seed.0)?;
     let [masked, _] = &key.parts;
     write_rows(&mut out, dev, masked)?;

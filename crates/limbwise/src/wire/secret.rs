@@ -5,7 +5,7 @@
 //! is authenticated with it. Exists only under the feature `client`.
 
 use super::{
-    container::{CHECKSUM, Container, FileKind, Writer},
+    container::{CHECKSUM, Container, FileKind, Origin, Writer},
     error::{WireError, check},
     params::{Fingerprint, fingerprint},
     source::Source,
@@ -70,14 +70,20 @@ impl Locked {
 ///
 /// # Errors
 /// Those of `out`; no randomness.
-pub fn write_secret_key<W: Write>(out: W, params: &Params, key: &SecretKey, lock: Lock<'_>) -> Result<W> {
-    write_sealed(out, (FileKind::SecretKey, fingerprint(params)), pack(key.coefficients()), lock)
+pub fn write_secret_key<W: Write>(
+    out: W,
+    params: &Params,
+    key: &SecretKey,
+    lock: Lock<'_>,
+    origin: &Origin,
+) -> Result<W> {
+    write_sealed(out, (FileKind::SecretKey, fingerprint(params), origin), pack(key.coefficients()), lock)
 }
 
 /// Writes a file of one secret block, locked or not.
 pub(super) fn write_sealed<W: Write>(
     out: W,
-    (kind, fingerprint): (FileKind, Fingerprint),
+    about: (FileKind, Fingerprint, &Origin),
     mut secret: Zeroizing<Vec<u8>>,
     lock: Lock<'_>,
 ) -> Result<W> {
@@ -86,7 +92,7 @@ pub(super) fn write_sealed<W: Write>(
         Lock::Passphrase(_) => Some(Locked::fresh()?),
     };
     let header = Header { lock: locked };
-    let mut out = Writer::begin(out, kind, fingerprint, &header)?;
+    let mut out = Writer::begin(out, about, &header)?;
     if let (Some(locked), Lock::Passphrase(passphrase)) = (&header.lock, lock) {
         let cipher = locked.cipher(passphrase)?;
         let sealed = cipher.encrypt_in_place_detached(&locked.nonce.into(), out.digest(), &mut secret);
@@ -106,7 +112,10 @@ pub fn read_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) ->
     file.expect(FileKind::SecretKey, Some(params))?;
     let coefficients = unpack(&read_sealed(&file, params.ring().n() / 4, lock)?)?;
     let key = SecretKey::from_coefficients(params, coefficients);
-    Ok(key.ok_or_else(|| WireError::value("coefficients", "too few", "N"))?)
+    let key = key.ok_or_else(|| WireError::value("coefficients", "too few", "N"))?;
+    // A locked file's label is not under its passphrase: it is compared with the key itself.
+    file.origin().admits_keys(key.identity(params))?;
+    Ok(key)
 }
 
 /// The one secret block of a file, of so many bytes.
@@ -142,8 +151,9 @@ fn pack(coefficients: &[i64]) -> Zeroizing<Vec<u8>> {
     bytes
 }
 
-fn unpack(bytes: &[u8]) -> Result<Vec<i64>, WireError> {
-    let mut coefficients = Vec::with_capacity(4 * bytes.len());
+/// The coefficients; those of a damaged file are wiped like all others.
+fn unpack(bytes: &[u8]) -> Result<Zeroizing<Vec<i64>>, WireError> {
+    let mut coefficients = Zeroizing::new(Vec::with_capacity(4 * bytes.len()));
     let mut wrong = 0;
     for byte in bytes {
         for shift in [0, 2, 4, 6] {

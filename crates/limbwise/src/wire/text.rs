@@ -1,7 +1,7 @@
 //! Text of other rooms in the container: recorded programs and machine reports, with a checksum a mebibyte.
 
 use super::{
-    container::{CHECKSUM, Container, FileKind, Place, Writer},
+    container::{CHECKSUM, Container, FileKind, Origin, Place, Writer},
     error::WireError,
     params::Fingerprint,
     source::Source,
@@ -26,7 +26,7 @@ struct Header {
 /// Those of `out`.
 pub fn write_text<W: Write>(out: W, kind: FileKind, text: &[u8]) -> Result<W> {
     let header = Header { bytes: text.len() as u64 };
-    let mut out = Writer::begin(out, kind, Fingerprint::NONE, &header)?;
+    let mut out = Writer::begin(out, (kind, Fingerprint::NONE, &Origin::NONE), &header)?;
     for block in text.chunks(1 << 20) {
         out.block(block)?;
     }

@@ -6,7 +6,7 @@
 use super::secret::{Lock, read_sealed, write_sealed};
 use super::{
     ciphertext::MOST_BATCH,
-    container::{CHECKSUM, Container, FileKind, Place, Writer},
+    container::{CHECKSUM, Container, FileKind, Origin, Place, Writer},
     error::{WireError, check},
     packing::{pack, packed_bytes, unpack},
     params::Fingerprint,
@@ -65,7 +65,7 @@ pub fn tfhe_fingerprint(params: &TfheParams) -> Fingerprint {
 /// Those of `out`.
 pub fn write_tfhe_params<W: Write>(out: W, params: &TfheParams) -> Result<W> {
     let header = ParamsHeader { literal: Cow::Borrowed(params.literal()), prime: params.modulus().value() };
-    Ok(Writer::begin(out, FileKind::TfheParams, tfhe_fingerprint(params), &header)?.finish()?)
+    Ok(Writer::begin(out, (FileKind::TfheParams, tfhe_fingerprint(params), &Origin::NONE), &header)?.finish()?)
 }
 
 /// Reads a parameter set and checks it like one that was written by hand.
@@ -106,9 +106,10 @@ fn row_shape(params: &TfheParams) -> Shape {
 ///
 /// # Errors
 /// Those of `out`; a device fault.
-pub fn write_tfhe_keys<W: Write, D: HostRead>(out: W, dev: &D, keys: &BootstrapKeys<D>) -> Result<W> {
+pub fn write_tfhe_keys<W: Write, D: HostRead>(out: W, dev: &D, keys: &BootstrapKeys<D>, origin: &Origin) -> Result<W> {
     let params = &keys.params;
-    let mut out = Writer::begin(out, FileKind::TfheKeys, tfhe_fingerprint(params), &KeysHeader { tag: keys.tag.0 })?;
+    let about = (FileKind::TfheKeys, tfhe_fingerprint(params), origin);
+    let mut out = Writer::begin(out, about, &KeysHeader { tag: keys.tag.0 })?;
     out.block(&keys.seed.0)?;
     let ((words, bits), mut bytes) = (switch_block(params), Vec::new());
     for bodies in keys.switch_bodies.chunks(words) {
@@ -180,12 +181,17 @@ impl CiphertextHeader {
 ///
 /// # Errors
 /// Those of `out`; a device fault.
-pub fn write_tfhe_ciphertext<W: Write, D: HostRead>(out: W, dev: &D, ciphertext: &Ciphertext<D>) -> Result<W> {
+pub fn write_tfhe_ciphertext<W: Write, D: HostRead>(
+    out: W,
+    dev: &D,
+    ciphertext: &Ciphertext<D>,
+    origin: &Origin,
+) -> Result<W> {
     let (params, shape) = (&ciphertext.params, ciphertext.lwe.lwe_shape());
     let Ciphertext { tag, range, norm_squared, .. } = ciphertext;
     let header = CiphertextHeader { tag: tag.0, batch: shape.batch, range: *range, norm_squared: *norm_squared };
     header.check()?;
-    let mut out = Writer::begin(out, FileKind::TfheCiphertext, tfhe_fingerprint(params), &header)?;
+    let mut out = Writer::begin(out, (FileKind::TfheCiphertext, tfhe_fingerprint(params), origin), &header)?;
     let (words, mut bytes, mut bodies) = (dev.download_lwe(&ciphertext.lwe)?, Vec::new(), Vec::new());
     for entry in words.chunks_exact(shape.words()) {
         let Some((body, mask)) = entry.split_last() else { continue };
@@ -262,9 +268,9 @@ fn read_entry<S: Source>(
 /// # Errors
 /// Those of `out`; no randomness.
 #[cfg(feature = "client")]
-pub fn write_tfhe_secret_key<W: Write>(out: W, key: &ClientKey, lock: Lock<'_>) -> Result<W> {
+pub fn write_tfhe_secret_key<W: Write>(out: W, key: &ClientKey, lock: Lock<'_>, origin: &Origin) -> Result<W> {
     let seed = zeroize::Zeroizing::new(key.seed().0.to_vec());
-    write_sealed(out, (FileKind::TfheSecretKey, tfhe_fingerprint(key.params())), seed, lock)
+    write_sealed(out, (FileKind::TfheSecretKey, tfhe_fingerprint(key.params()), origin), seed, lock)
 }
 
 /// Reads a client's key.
@@ -279,5 +285,7 @@ pub fn read_tfhe_secret_key<S: Source>(source: S, params: &TfheParams, lock: Loc
     let file = Container::open(source)?;
     file.expect_of(FileKind::TfheSecretKey, tfhe_fingerprint(params))?;
     let bytes = read_sealed(&file, 32, lock)?;
-    Ok(ClientKey::from_seed(params, Seed(*bytes.first_chunk().expect("as long as was asked for"))))
+    let key = ClientKey::from_seed(params, Seed(*bytes.first_chunk().expect("as long as was asked for")));
+    file.origin().admits_keys(key.identity())?;
+    Ok(key)
 }

@@ -46,8 +46,8 @@ fn ckks_of_another_library() {
     let params = params(&moduli);
     let (dev, encoder) = (Cpu::builder().open().unwrap(), Encoder::new(&params));
     let q0 = Modulus::new(moduli[0]);
-    let coefficients = npy(&folder, "ckks_secret_q")[..8192].iter().map(|&x| q0.centred(x)).collect();
-    let secret = SecretKey::from_coefficients(&params, coefficients).unwrap();
+    let coefficients: Vec<i64> = npy(&folder, "ckks_secret_q")[..8192].iter().map(|&x| q0.centred(x)).collect();
+    let secret = SecretKey::from_coefficients(&params, coefficients.into()).unwrap();
     let (a, b) = (slots(&folder, "ckks_a"), slots(&folder, "ckks_b"));
     let product: Vec<Complex64> = a.iter().zip(&b).map(|(x, y)| x * y).collect();
     let rotated: Vec<Complex64> = (0..a.len()).map(|i| a[(i + 3) % a.len()]).collect();

@@ -22,8 +22,8 @@ fn bgv_of_another_library() {
     let params = BgvParams::new(&literal).unwrap();
     let (dev, encoder) = (Cpu::builder().open().unwrap(), Encoder::new(&params));
     let (n, t, q0) = (params.slots(), params.t(), Modulus::new(moduli[0]));
-    let coefficients = npy(&folder, "bgv_secret_q")[..n].iter().map(|&x| q0.centred(x)).collect();
-    let secret = SecretKey::from_coefficients(params.rlwe(), coefficients).unwrap();
+    let coefficients: Vec<i64> = npy(&folder, "bgv_secret_q")[..n].iter().map(|&x| q0.centred(x)).collect();
+    let secret = SecretKey::from_coefficients(params.rlwe(), coefficients.into()).unwrap();
     let x: Vec<i64> = npy(&folder, "bgv_x").into_iter().map(|x| t.centred(t.reduce(x))).collect();
     assert_eq!(x.len(), n, "both rows are full");
     let shape = Shape::eval(params.rlwe().ring(), params.rlwe().basis(params.top_level()));

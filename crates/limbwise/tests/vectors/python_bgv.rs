@@ -21,7 +21,7 @@ fn bgv_by_the_definitions() {
     literal.insecure = Some(Insecure { reason: "a vector of a small ring".into() });
     let params = BgvParams::new(&literal).unwrap();
     let (dev, encoder, t) = (Cpu::builder().open().unwrap(), Encoder::new(&params), params.t());
-    let secret = SecretKey::from_coefficients(params.rlwe(), integers(&vector["secret"])).unwrap();
+    let secret = SecretKey::from_coefficients(params.rlwe(), integers(&vector["secret"]).into()).unwrap();
     let slots = integers(&vector["slots"]);
     let shape = Shape::eval(params.rlwe().ring(), params.rlwe().basis(1)).with_domain(Domain::Coeff);
     let part = |name: &str| {

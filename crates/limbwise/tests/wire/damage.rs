@@ -2,12 +2,13 @@
 
 use crate::{
     common::device,
-    fixtures::{NAMES, fixture, fixture_params, rewritten},
+    fixtures::{NAMES, VERSIONS, fixture, fixture_of, fixture_params, rewritten},
 };
+use limbwise::wire::container::PREAMBLE;
 
 /// Flips bits of a file one at a time; counts those that are found. A change that is not found must change nothing.
-fn campaign(name: &str, bits: impl Fn(usize) -> std::ops::Range<u32>) {
-    let (dev, params, original) = (device(), fixture_params(), fixture(name));
+fn campaign(version: u16, name: &str, bits: impl Fn(usize) -> std::ops::Range<u32>) {
+    let (dev, params, original) = (device(), fixture_params(), fixture_of(version, name));
     let (mut found, mut flipped) = (0, 0);
     let mut damaged = original.clone();
     for at in 0..original.len() {
@@ -29,8 +30,8 @@ fn campaign(name: &str, bits: impl Fn(usize) -> std::ops::Range<u32>) {
 
 #[test]
 fn every_flipped_byte_is_found() {
-    for name in NAMES {
-        campaign(name, |at| {
+    for (version, name) in VERSIONS.into_iter().flat_map(|version| NAMES.map(|name| (version, name))) {
+        campaign(version, name, |at| {
             let bit = u32::try_from(at % 8).unwrap();
             bit..bit + 1
         });
@@ -40,8 +41,8 @@ fn every_flipped_byte_is_found() {
 #[test]
 #[ignore = "every bit of every fixture: a minute"]
 fn every_flipped_bit_is_found() {
-    for name in NAMES {
-        campaign(name, |_| 0..8);
+    for (version, name) in VERSIONS.into_iter().flat_map(|version| NAMES.map(|name| (version, name))) {
+        campaign(version, name, |_| 0..8);
     }
 }
 
@@ -67,7 +68,7 @@ fn blocks_that_changed_places_are_found() {
     let original = fixture("ciphertext");
     let header = u32::from_le_bytes(original[12..16].try_into().unwrap()) as usize;
     let [q0, q1] = [0, 1].map(|i| 128 * params.ring().moduli()[i].bits() as usize + 16);
-    let (first, second) = (80 + header, 80 + header + q0 + q1);
+    let (first, second) = (PREAMBLE + header, PREAMBLE + header + q0 + q1);
     let mut swapped = original.clone();
     swapped[first..first + q0].copy_from_slice(&original[second..second + q0]);
     swapped[second..second + q0].copy_from_slice(&original[first..first + q0]);

@@ -1,18 +1,18 @@
-//! Files of version 1 as they were written first: they load for ever, mean the same, and are written again byte for byte.
+//! Files of every version as they were written first: they load for ever and mean the same, and those of the present version
+//! are written again byte for byte.
 
 use crate::{
     bgv, bridge,
-    common::{Dev, Things, device, plain_values, promise},
+    common::{Dev, device, plain_values},
     tfhe,
 };
 use limbwise::{
     Error,
-    ckks::{Encoder, Evaluator, FreshCiphertext, Packing, Precision, decrypt},
-    params::{Insecure, Params, ParamsLiteral},
-    rlwe::{KeyForm, KeyGenerator, KeyName, KeyPlan},
-    wire::{self, FileKind, KeyFile, Lock},
+    ckks::{Encoder, Evaluator, Precision, decrypt},
+    params::Params,
+    rlwe::KeyForm,
+    wire::{self, FileKind, Fingerprint, KeyFile, Lock, Origin},
 };
-use limbwise_math::galois::GaloisElement;
 use std::path::PathBuf;
 
 /// The passphrase of the locked secret key.
@@ -40,44 +40,73 @@ pub(crate) const NAMES: [&str; 18] = [
     "to-lwe-key",
 ];
 
-fn path(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/wire/v1").join(name).with_extension("lw")
+/// Versions of the format, each with its fixtures.
+pub(crate) const VERSIONS: [u16; 2] = [1, 2];
+
+fn path(version: u16, name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/wire/v{version}"));
+    folder.join(name).with_extension("lw")
 }
 
+/// A fixture of the present version.
 pub(crate) fn fixture(name: &str) -> Vec<u8> {
-    std::fs::read(path(name)).unwrap()
+    fixture_of(2, name)
+}
+
+pub(crate) fn fixture_of(version: u16, name: &str) -> Vec<u8> {
+    std::fs::read(path(version, name)).unwrap()
 }
 
 pub(crate) fn fixture_params() -> Params {
-    wire::read_params(fixture("params")).unwrap()
+    wire::read_params(fixture_of(1, "params")).unwrap()
 }
 
-/// Reads a file as what the fixture of that name is, and writes it again; a locked key comes out unlocked.
+/// Reads a file as what the fixture of that name is, and writes it again with the same origin, in the present version; a
+/// locked key comes out unlocked.
 pub(crate) fn rewritten(name: &str, bytes: &[u8], dev: &Dev, params: &Params) -> Result<Vec<u8>, Error> {
+    rewritten_as(name, bytes, (dev, params), &wire::origin(bytes)?)
+}
+
+/// The same with another origin.
+fn rewritten_as(name: &str, bytes: &[u8], (dev, params): (&Dev, &Params), origin: &Origin) -> Result<Vec<u8>, Error> {
     let out = Vec::new();
     match name {
         "params" => wire::write_params(out, &wire::read_params(bytes)?),
-        "public-key" => wire::write_public_key(out, dev, params, &wire::read_public_key(bytes, dev, params)?),
+        "public-key" => wire::write_public_key(out, dev, params, &wire::read_public_key(bytes, dev, params)?, origin),
         "evaluation-keys" => {
-            wire::write_keys(out, dev, params, &KeyFile::open(bytes, params)?.read_all(dev, KeyForm::Seeded)?)
+            let keys = KeyFile::open(bytes, params)?.read_all(dev, KeyForm::Seeded)?;
+            wire::write_keys(out, dev, params, &keys, origin)
         }
-        "secret-key" => {
-            wire::write_secret_key(out, params, &wire::read_secret_key(bytes, params, Lock::None)?, Lock::None)
+        "secret-key" | "secret-key-locked" => {
+            let lock = if name == "secret-key" { Lock::None } else { Lock::Passphrase(PASSPHRASE) };
+            wire::write_secret_key(out, params, &wire::read_secret_key(bytes, params, lock)?, Lock::None, origin)
         }
-        "secret-key-locked" => {
-            let key = wire::read_secret_key(bytes, params, Lock::Passphrase(PASSPHRASE))?;
-            wire::write_secret_key(out, params, &key, Lock::None)
-        }
-        "ciphertext" => wire::write_ciphertext(out, dev, params, &wire::read_ciphertext(bytes, dev, params)?),
+        "ciphertext" => wire::write_ciphertext(out, dev, params, &wire::read_ciphertext(bytes, dev, params)?, origin),
         "ciphertext-seeded" => {
             let fresh = wire::read_fresh_ciphertext(bytes, dev, params)?;
-            wire::write_fresh_ciphertext(out, dev, params, &fresh)
+            wire::write_fresh_ciphertext(out, dev, params, &fresh, origin)
         }
         "plaintext" => wire::write_plaintext(out, dev, params, &wire::read_plaintext(bytes, dev, params)?),
-        name if name.starts_with("bgv") => bgv::rewritten(name, bytes, dev),
-        "bridge-params" | "to-lwe-key" => bridge::rewritten(name, bytes, dev),
-        _ => tfhe::rewritten(name, bytes, dev),
+        name if name.starts_with("bgv") => bgv::rewritten(name, bytes, dev, origin),
+        "bridge-params" | "to-lwe-key" => bridge::rewritten(name, bytes, dev, origin),
+        _ => tfhe::rewritten(name, bytes, dev, origin),
     }
+}
+
+/// What the fixtures of version 2 say they belong to; parameters and plaintexts belong to nothing.
+fn fixture_origin(name: &str) -> Origin {
+    if name.ends_with("params") || name == "plaintext" {
+        return Origin::NONE;
+    }
+    let keys = match name.trim_end_matches("-locked") {
+        "secret-key" => {
+            let params = fixture_params();
+            wire::read_secret_key(fixture_of(1, "secret-key"), &params, Lock::None).unwrap().identity(&params)
+        }
+        "tfhe-secret-key" => tfhe::fixture_key().identity(),
+        _ => Fingerprint([2; 32]),
+    };
+    Origin { program: Fingerprint([1; 32]), keys, inputs: Fingerprint([3; 32]), index: Some(4) }
 }
 
 #[test]
@@ -86,7 +115,25 @@ fn they_load_and_are_written_the_same() {
     for name in NAMES {
         let wanted = fixture(name.trim_end_matches("-locked"));
         assert!(rewritten(name, &fixture(name), &dev, &params).unwrap() == wanted, "{name}");
+        // Version 1 holds the same and says nothing of its origin.
+        let (first, origin) = (fixture_of(1, name), fixture_origin(name));
+        assert_eq!((wire::origin(&first[..]).unwrap(), wire::origin(&wanted[..]).unwrap()), (Origin::NONE, origin));
+        let written = rewritten_as(name, &first, (&dev, &params), &origin).unwrap();
+        assert!(written == wanted, "{name} of version 1");
     }
+}
+
+#[test]
+fn a_secret_key_under_another_label_is_refused() {
+    let params = fixture_params();
+    let secret = wire::read_secret_key(fixture("secret-key"), &params, Lock::None).unwrap();
+    let origin = Origin::of_keys(Fingerprint([7; 32]));
+    let bytes = wire::write_secret_key(Vec::new(), &params, &secret, Lock::None, &origin).unwrap();
+    let refused = wire::read_secret_key(bytes, &params, Lock::None).unwrap_err().to_string();
+    assert!(refused.contains("another key set"), "{refused}");
+    let key = tfhe::fixture_key();
+    let bytes = wire::write_tfhe_secret_key(Vec::new(), &key, Lock::None, &origin).unwrap();
+    assert!(wire::read_tfhe_secret_key(bytes, key.params(), Lock::None).is_err());
 }
 
 #[test]
@@ -113,43 +160,26 @@ fn they_mean_what_they_meant() {
     expect(&eval.rotate(&whole, 1).unwrap(), &rotated, 4.0);
 }
 
-/// The set of the fixtures: below any security, so small that a key fits a page.
-fn literal() -> ParamsLiteral {
-    let mut literal = ParamsLiteral::chain(10, 26, 20, 1, (26, 1), 2);
-    literal.insecure = Some(Insecure { reason: "fixture of the file format".into() });
-    literal
-}
-
 #[test]
 #[ignore = "writes the fixtures that are missing"]
 fn write_those_that_are_missing() {
-    let t = Things::new(&literal(), KeyForm::Stored);
-    let Things { dev, params, secret, public, .. } = &t;
-    let rotation = KeyName::Galois(GaloisElement::rotation(1, params.log_n()));
-    let required = [(rotation, 1), (KeyName::Relinearization, 0)].into();
-    let keys = KeyGenerator::new(dev, params, secret)
-        .unwrap()
-        .key_set(&KeyPlan { required, form: KeyForm::Seeded }, |_| ())
-        .unwrap();
-    let packing = Packing { slots: 512, level: 1, scale: params.scale(1) };
-    let plain = t.encoder.encode(dev, &plain_values(1, 512), packing).unwrap();
-    let FreshCiphertext { ciphertext, seed } = t.fresh(&plain);
-    let fresh = FreshCiphertext { ciphertext: ciphertext.promised(promise()).unwrap(), seed };
-    let out = Vec::new;
-    let files = [
-        wire::write_params(out(), params),
-        wire::write_public_key(out(), dev, params, public),
-        wire::write_keys(out(), dev, params, &keys),
-        wire::write_secret_key(out(), params, secret, Lock::None),
-        wire::write_secret_key(out(), params, secret, Lock::Passphrase(PASSPHRASE)),
-        wire::write_ciphertext(out(), dev, params, &t.ciphertext(&plain)),
-        wire::write_fresh_ciphertext(out(), dev, params, &fresh),
-        wire::write_plaintext(out(), dev, params, &plain),
-    ];
-    let files =
-        files.map(Result::unwrap).into_iter().chain(tfhe::files(dev)).chain(bgv::files(dev)).chain(bridge::files());
-    for (name, bytes) in NAMES.iter().zip(files).filter(|(name, _)| !path(name).exists()) {
-        std::fs::write(path(name), bytes).unwrap();
+    let (dev, params) = (device(), fixture_params());
+    for name in NAMES.iter().filter(|name| !path(2, name).exists()) {
+        let origin = fixture_origin(name);
+        let bytes = if let Some(plain) = name.strip_suffix("-locked") {
+            let lock = Lock::Passphrase(PASSPHRASE);
+            match plain {
+                "secret-key" => {
+                    let key = wire::read_secret_key(fixture_of(1, plain), &params, Lock::None).unwrap();
+                    wire::write_secret_key(Vec::new(), &params, &key, lock, &origin)
+                }
+                _ => wire::write_tfhe_secret_key(Vec::new(), &tfhe::fixture_key(), lock, &origin),
+            }
+        } else {
+            rewritten_as(name, &fixture_of(1, name), (&dev, &params), &origin)
+        };
+        std::fs::create_dir_all(path(2, name).parent().unwrap()).unwrap();
+        std::fs::write(path(2, name), bytes.unwrap()).unwrap();
     }
 }
 

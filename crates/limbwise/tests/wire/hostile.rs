@@ -3,7 +3,7 @@
 
 use crate::{
     common::device,
-    fixtures::{fixture, fixture_params, rewritten},
+    fixtures::{VERSIONS, fixture, fixture_of, fixture_params, rewritten},
 };
 use limbwise::Error;
 use limbwise::{
@@ -12,12 +12,13 @@ use limbwise::{
 };
 use serde_json::{Value, json};
 
-/// A file from its parts: kind, fingerprint, header, payloads.
-pub(crate) fn sealed(kind: u16, fingerprint: [u8; 32], header: &[u8], payloads: &[Vec<u8>]) -> Vec<u8> {
-    let mut file = b"LIMBWISE\x01\x00".to_vec();
+/// A file from its parts: kind, names (the fingerprint alone in version 1, with the origin in version 2), header, payloads.
+pub(crate) fn sealed(kind: u16, names: &[u8], header: &[u8], payloads: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = b"LIMBWISE".to_vec();
+    file.extend(if names.len() == 32 { [1, 0] } else { [2, 0] });
     file.extend(kind.to_le_bytes());
     file.extend(u32::try_from(header.len()).unwrap().to_le_bytes());
-    file.extend(fingerprint);
+    file.extend(names);
     let digest = *blake3::hash(&[&file[..], header].concat()).as_bytes();
     file.extend(digest);
     file.extend(header);
@@ -29,18 +30,32 @@ pub(crate) fn sealed(kind: u16, fingerprint: [u8; 32], header: &[u8], payloads: 
     file
 }
 
-/// The parts of a fixture: its header, and its payloads of these lengths.
-fn opened(name: &str, lengths: &[usize]) -> (u16, [u8; 32], Value, Vec<Vec<u8>>) {
-    let bytes = fixture(name);
-    let header = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+/// The fingerprint and the origin of a file, of either version.
+pub(crate) fn names(bytes: &[u8]) -> &[u8] {
+    if bytes[8] == 1 { &bytes[16..48] } else { &bytes[16..152] }
+}
+
+/// The header of a file, of either version.
+pub(crate) fn header(bytes: &[u8]) -> &[u8] {
+    let before = 16 + names(bytes).len() + 32;
+    &bytes[before..before + u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize]
+}
+
+/// Kind, names, header and payloads.
+pub(crate) type Parts = (u16, Vec<u8>, Value, Vec<Vec<u8>>);
+
+/// The parts of a file, its payloads of these lengths.
+pub(crate) fn opened(bytes: &[u8], lengths: &[usize]) -> Parts {
+    let (names, text) = (names(bytes).to_vec(), header(bytes));
     let kind = u16::from_le_bytes(bytes[10..12].try_into().unwrap());
-    let value = serde_json::from_slice(&bytes[80..80 + header]).unwrap();
-    let mut at = 80 + header;
+    let value = serde_json::from_slice(text).unwrap();
+    let mut at = 16 + names.len() + 32 + text.len();
     let mut payload = |&length: &usize| {
         at += length + 16;
         bytes[at - length - 16..at - 16].to_vec()
     };
-    (kind, bytes[16..48].try_into().unwrap(), value, lengths.iter().map(&mut payload).collect())
+    let payloads = lengths.iter().map(&mut payload).collect();
+    (kind, names, value, payloads)
 }
 
 /// Lengths of the rows of a basis of the first primes.
@@ -66,20 +81,23 @@ fn the_format_is_as_described() {
         ("ciphertext-seeded", [&[32], &rows[..]].concat()),
         ("plaintext", rows.clone()),
     ] {
-        let bytes = fixture(name);
-        let (kind, fingerprint, _, payloads) = opened(name, &lengths);
-        let header = &bytes[80..80 + u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize];
-        assert!(sealed(kind, fingerprint, header, &payloads) == bytes, "{name}");
+        for version in VERSIONS {
+            let bytes = fixture_of(version, name);
+            let (kind, names, _, payloads) = opened(&bytes, &lengths);
+            assert!(sealed(kind, &names, header(&bytes), &payloads) == bytes, "{name} of version {version}");
+        }
     }
-    let params_file = fixture("params");
-    assert_eq!(*blake3::hash(&params_file[80..]).as_bytes(), fingerprint(&params).0);
+    for version in VERSIONS {
+        let hash = *blake3::hash(header(&fixture_of(version, "params"))).as_bytes();
+        assert_eq!(hash, fingerprint(&params).0);
+    }
 }
 
 /// A fixture with one field of its header replaced.
 fn with(name: &str, lengths: &[usize], field: &str, value: Value) -> Vec<u8> {
-    let (kind, fingerprint, mut header, payloads) = opened(name, lengths);
+    let (kind, names, mut header, payloads) = opened(&fixture(name), lengths);
     *header.pointer_mut(field).unwrap_or_else(|| panic!("{name} has no {field}")) = value;
-    sealed(kind, fingerprint, &serde_json::to_vec(&header).unwrap(), &payloads)
+    sealed(kind, &names, &serde_json::to_vec(&header).unwrap(), &payloads)
 }
 
 #[test]
@@ -132,7 +150,7 @@ fn headers_of_keys_that_lie_are_refused() {
 fn residues_that_are_none_are_refused() {
     let params = fixture_params();
     let rows = lengths(&params, 2);
-    let (kind, fingerprint, header, payloads) = opened("plaintext", &rows);
+    let (kind, names, header, payloads) = opened(&fixture("plaintext"), &rows);
     for (row, prime) in payloads.iter().zip(&params.ring().spec().primes).enumerate().map(|(i, (_, q))| (i, *q)) {
         let mut wrong = payloads.clone();
         // The first residue becomes the prime itself.
@@ -140,11 +158,11 @@ fn residues_that_are_none_are_refused() {
         let first = u64::from_le_bytes(wrong[row][..8].try_into().unwrap());
         let replaced = first >> width << width | prime;
         wrong[row][..8].copy_from_slice(&replaced.to_le_bytes());
-        let bytes = sealed(kind, fingerprint, &serde_json::to_vec(&header).unwrap(), &wrong);
+        let bytes = sealed(kind, &names, &serde_json::to_vec(&header).unwrap(), &wrong);
         let error = refused("plaintext", &bytes);
         assert!(matches!(error, Error::Wire(WireError::Residue { got, .. }) if got == prime), "{error}");
     }
-    let secret = sealed(4, fingerprint, br#"{"lock":null}"#, &[vec![0b1100; 256]]);
+    let secret = sealed(4, &names, br#"{"lock":null}"#, &[vec![0b1100; 256]]);
     assert!(refused("secret-key", &secret).to_string().contains("00, 01 or 10"));
 }
 
@@ -164,8 +182,7 @@ fn parameters_that_lie_are_refused() {
     }
     let mut renamed = fixture("params");
     renamed[20] ^= 1;
-    let header = renamed.split_off(80);
-    let bytes = sealed(1, renamed[16..48].try_into().unwrap(), &header, &[]);
+    let bytes = sealed(1, names(&renamed), header(&renamed), &[]);
     assert!(matches!(refused("params", &bytes), Error::Wire(WireError::OtherParameters { .. })));
 }
 
@@ -181,25 +198,27 @@ fn messages_say_what_got_wanted_and_the_next_step() {
     assert_eq!(
         [
             edited(0, b'X'),
-            edited(8, 2),
+            edited(8, 3),
             edited(10, 16),
             refused("plaintext", &fixture("ciphertext")).to_string(),
             edited(10, 5),
             edited(15, 1),
-            edited(60, 0),
+            edited(60, 7),
+            edited(150, 7),
             edited(last, !original[last]),
             refused("plaintext", &original[..last]).to_string(),
         ],
         [
             "this is no file of limbwise: it begins with \"XIMBWISE\", wanted \"LIMBWISE\"; check the path",
-            "the file has format version 2, this program reads 1: use the limbwise that wrote it, or a newer one",
+            "the file has format version 3, this program reads 1 and 2: use the limbwise that wrote it, or a newer one",
             "the file has kind 16, and there are 1 to 15: it is damaged; fetch it again",
             "the file holds a ciphertext, wanted a plaintext: check which file goes where (limbwise inspect names its kind)",
             "the header is damaged (its checksum differs): fetch the file again",
             "the header has 16777397 bytes, at most 1048576 are possible: the file is damaged, or holds too many keys",
             "the header is damaged (its checksum differs): fetch the file again",
+            "the reserved bytes 148 to 151 is 458752, wanted 0: the file was written by a faulty program (format: docs/file-format.md)",
             "block 1 is damaged (its checksum differs): fetch the file again",
-            "the file has 6180 bytes, its header says 6181: it is cut off or damaged; fetch it again",
+            "the file has 6284 bytes, its header says 6285: it is cut off or damaged; fetch it again",
         ]
     );
 }

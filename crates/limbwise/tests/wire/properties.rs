@@ -55,14 +55,14 @@ proptest! {
         let parts: Vec<_> = (0..parts).map(|_| uniform(level, batch, seed)).collect();
         let (slots, scale) = (1 << log_slots, log_scale.exp2());
         let ciphertext = Ciphertext { parts, level, scale, slots, estimate, shadow: None };
-        let bytes = wire::write_ciphertext(Vec::new(), dev, params, &ciphertext).unwrap();
+        let bytes = wire::write_ciphertext(Vec::new(), dev, params, &ciphertext, &wire::Origin::NONE).unwrap();
         let back = wire::read_ciphertext(&bytes, dev, params).unwrap();
         prop_assert_eq!((back.level, back.slots, back.scale.to_bits()), (level, slots, scale.to_bits()));
         prop_assert_eq!(back.estimate, estimate);
         for (a, b) in back.parts.iter().zip(&ciphertext.parts) {
             prop_assert_eq!(dev.download(a).unwrap(), dev.download(b).unwrap());
         }
-        prop_assert_eq!(wire::write_ciphertext(Vec::new(), dev, params, &back).unwrap(), bytes);
+        prop_assert_eq!(wire::write_ciphertext(Vec::new(), dev, params, &back, &wire::Origin::NONE).unwrap(), bytes);
     }
 
     #[test]
@@ -92,10 +92,10 @@ proptest! {
             EvaluationKey::<Dev>::new(name, level, (0..u8::try_from(digits.len()).unwrap()).map(pair).collect())
         };
         let keys = KeySet::new(params, wanted.iter().map(key).collect());
-        let bytes = wire::write_keys(Vec::new(), dev, params, &keys).unwrap();
+        let bytes = wire::write_keys(Vec::new(), dev, params, &keys, &wire::Origin::NONE).unwrap();
         let file = KeyFile::open(&bytes, params).unwrap();
         prop_assert_eq!(file.names(), keys.names());
         let back = file.read_all(dev, KeyForm::Stored).unwrap();
-        prop_assert_eq!(wire::write_keys(Vec::new(), dev, params, &back).unwrap(), bytes);
+        prop_assert_eq!(wire::write_keys(Vec::new(), dev, params, &back, &wire::Origin::NONE).unwrap(), bytes);
     }
 }

@@ -30,14 +30,14 @@ fn parameters() {
 #[test]
 fn public_keys() {
     let t = things();
-    let bytes = wire::write_public_key(Vec::new(), &t.dev, &t.params, &t.public).unwrap();
+    let bytes = wire::write_public_key(Vec::new(), &t.dev, &t.params, &t.public, &wire::Origin::NONE).unwrap();
     let back = wire::read_public_key(&bytes, &t.dev, &t.params).unwrap();
     for (a, b) in back.parts.iter().zip(&t.public.parts) {
         assert_eq!(t.dev.download(a).unwrap(), t.dev.download(b).unwrap());
     }
-    assert_eq!(wire::write_public_key(Vec::new(), &t.dev, &t.params, &back).unwrap(), bytes);
+    assert_eq!(wire::write_public_key(Vec::new(), &t.dev, &t.params, &back, &wire::Origin::NONE).unwrap(), bytes);
     let unnamed = limbwise::rlwe::PublicKey { seed: None, ..back };
-    let refused = wire::write_public_key(Vec::new(), &t.dev, &t.params, &unnamed).unwrap_err();
+    let refused = wire::write_public_key(Vec::new(), &t.dev, &t.params, &unnamed, &wire::Origin::NONE).unwrap_err();
     assert!(matches!(refused, Error::Wire(WireError::NoSeed { .. })), "{refused}");
 }
 
@@ -49,7 +49,7 @@ fn words<D: HostRead>(dev: &D, key: &GadgetKey<D::Poly>) -> Vec<Vec<u64>> {
 fn evaluation_keys_at_every_level_and_in_both_forms() {
     let t = things();
     let (dev, params) = (&t.dev, &t.params);
-    let bytes = wire::write_keys(Vec::new(), dev, params, &t.keys).unwrap();
+    let bytes = wire::write_keys(Vec::new(), dev, params, &t.keys, &wire::Origin::NONE).unwrap();
     let file = KeyFile::open(&bytes, params).unwrap();
     assert_eq!(file.names(), t.keys.names());
     for (name, top) in file.names() {
@@ -75,7 +75,7 @@ fn evaluation_keys_at_every_level_and_in_both_forms() {
     assert!(matches!(missing, Error::Key(KeyError::Missing { .. })), "{missing}");
     for form in [KeyForm::Stored, KeyForm::Seeded] {
         let all = file.read_all(dev, form).unwrap();
-        assert_eq!(wire::write_keys(Vec::new(), dev, params, &all).unwrap(), bytes);
+        assert_eq!(wire::write_keys(Vec::new(), dev, params, &all, &wire::Origin::NONE).unwrap(), bytes);
     }
 }
 
@@ -88,7 +88,7 @@ fn wanted_pairs(t: &Things, name: KeyName, level: usize) -> Vec<Vec<u64>> {
 fn keys_are_written_in_the_order_announced() {
     let t = things();
     let announced: Requirements = t.keys.names();
-    let mut out = KeyWriter::new(Vec::new(), &t.params, &announced).unwrap();
+    let mut out = KeyWriter::new(Vec::new(), &t.params, &announced, &wire::Origin::NONE).unwrap();
     let second = t.keys.keys().nth(1).unwrap();
     let refused = out.write(&t.dev, second).unwrap_err();
     assert!(matches!(refused, Error::Wire(WireError::Order { .. })), "{refused}");
@@ -100,7 +100,7 @@ fn keys_are_written_in_the_order_announced() {
 fn secret_keys_open_and_locked() {
     let t = things();
     for lock in [Lock::None, Lock::Passphrase("correct horse")] {
-        let bytes = wire::write_secret_key(Vec::new(), &t.params, &t.secret, lock).unwrap();
+        let bytes = wire::write_secret_key(Vec::new(), &t.params, &t.secret, lock, &wire::Origin::NONE).unwrap();
         let back = wire::read_secret_key(&bytes, &t.params, lock).unwrap();
         let plain = t.plaintext(1, 512, 2);
         let decrypted = decrypt(&t.dev, &t.encoder, &t.params, &back, &t.ciphertext(&plain));
@@ -111,7 +111,7 @@ fn secret_keys_open_and_locked() {
             let wrong = wire::read_secret_key(&bytes, &t.params, Lock::Passphrase("Correct horse")).unwrap_err();
             assert!(matches!(wrong, Error::Wire(WireError::Passphrase)), "{wrong}");
         } else {
-            assert_eq!(wire::write_secret_key(Vec::new(), &t.params, &back, lock).unwrap(), bytes);
+            assert_eq!(wire::write_secret_key(Vec::new(), &t.params, &back, lock, &wire::Origin::NONE).unwrap(), bytes);
         }
     }
 }
@@ -124,10 +124,10 @@ fn ciphertexts_whole_and_seeded() {
         let plain = t.plaintext(batch, slots, level);
         let whole = t.ciphertext(&plain);
         let FreshCiphertext { ciphertext: fresh, seed } = t.fresh(&plain);
-        let bytes = wire::write_ciphertext(Vec::new(), dev, params, &whole).unwrap();
-        let unseeded = wire::write_ciphertext(Vec::new(), dev, params, &fresh).unwrap();
+        let bytes = wire::write_ciphertext(Vec::new(), dev, params, &whole, &wire::Origin::NONE).unwrap();
+        let unseeded = wire::write_ciphertext(Vec::new(), dev, params, &fresh, &wire::Origin::NONE).unwrap();
         let both = FreshCiphertext { ciphertext: fresh, seed };
-        let seeded = wire::write_fresh_ciphertext(Vec::new(), dev, params, &both).unwrap();
+        let seeded = wire::write_fresh_ciphertext(Vec::new(), dev, params, &both, &wire::Origin::NONE).unwrap();
         assert!(seeded.len() < unseeded.len() / 2 + 600, "{} and {}", seeded.len(), unseeded.len());
         for (bytes, wanted) in [(&bytes, &whole), (&unseeded, &both.ciphertext), (&seeded, &both.ciphertext)] {
             let back = wire::read_ciphertext(bytes, dev, params).unwrap();
@@ -139,7 +139,7 @@ fn ciphertexts_whole_and_seeded() {
             }
         }
         let back = wire::read_ciphertext(&bytes, dev, params).unwrap();
-        assert_eq!(wire::write_ciphertext(Vec::new(), dev, params, &back).unwrap(), bytes);
+        assert_eq!(wire::write_ciphertext(Vec::new(), dev, params, &back, &wire::Origin::NONE).unwrap(), bytes);
     }
 }
 
@@ -150,7 +150,8 @@ fn a_measured_estimate_is_not_written() {
     let measured = encrypt(&t.dev, &t.params, &t.public, &plain).unwrap();
     let square = limbwise::ckks::Evaluator::new(&t.dev, &t.params, &t.keys).square(&measured).unwrap();
     for ciphertext in [&measured, &square] {
-        let refused = wire::write_ciphertext(Vec::new(), &t.dev, &t.params, ciphertext).unwrap_err();
+        let refused =
+            wire::write_ciphertext(Vec::new(), &t.dev, &t.params, ciphertext, &wire::Origin::NONE).unwrap_err();
         assert!(matches!(refused, Error::Wire(WireError::Measured)), "{refused}");
     }
     let low = limbwise::ckks::Promise { peak: 0.5, ..promise() };
@@ -182,7 +183,7 @@ fn text_of_any_length() {
 fn other_parameters_and_other_kinds_are_refused_by_name() {
     let t = things();
     let other = Things::new(&literal(10, 3, 2), KeyForm::Stored);
-    let bytes = wire::write_public_key(Vec::new(), &t.dev, &t.params, &t.public).unwrap();
+    let bytes = wire::write_public_key(Vec::new(), &t.dev, &t.params, &t.public, &wire::Origin::NONE).unwrap();
     let refused = wire::read_public_key(&bytes, &other.dev, &other.params).err().unwrap().to_string();
     assert!(refused.contains(&wire::params::fingerprint(&t.params).to_string()), "{refused}");
     let refused = wire::read_ciphertext(&bytes, &t.dev, &t.params).err().unwrap().to_string();

@@ -32,14 +32,14 @@ fn files_hold_what_they_must_and_little_else() {
     };
 
     let plain = t.plaintext(1, 4096, top);
-    let whole = wire::write_ciphertext(Vec::new(), dev, params, &t.ciphertext(&plain)).unwrap();
+    let whole = wire::write_ciphertext(Vec::new(), dev, params, &t.ciphertext(&plain), &wire::Origin::NONE).unwrap();
     check("ciphertext", &whole, 2 * rows(chain), 2.0 * bits(chain));
-    let seeded = wire::write_fresh_ciphertext(Vec::new(), dev, params, &t.fresh(&plain)).unwrap();
+    let seeded = wire::write_fresh_ciphertext(Vec::new(), dev, params, &t.fresh(&plain), &wire::Origin::NONE).unwrap();
     check("seeded ciphertext", &seeded, seed + 16 + rows(chain), 256.0 + bits(chain));
-    let public = wire::write_public_key(Vec::new(), dev, params, &t.public).unwrap();
+    let public = wire::write_public_key(Vec::new(), dev, params, &t.public, &wire::Origin::NONE).unwrap();
     check("public key", &public, seed + 16 + rows(chain), 256.0 + bits(chain));
 
-    let keys = wire::write_keys(Vec::new(), dev, params, &t.keys).unwrap();
+    let keys = wire::write_keys(Vec::new(), dev, params, &t.keys, &wire::Origin::NONE).unwrap();
     let (mut wanted, mut information) = (0, 0.0);
     for (name, level) in t.keys.names() {
         let (digits, special) = name.gadget(params, level);
@@ -51,6 +51,6 @@ fn files_hold_what_they_must_and_little_else() {
     check("evaluation keys", &keys, wanted, information);
 
     // Two bits a coefficient, where log₂3 would do: simple, and read without a division by a secret.
-    let secret = wire::write_secret_key(Vec::new(), params, &t.secret, Lock::None).unwrap();
+    let secret = wire::write_secret_key(Vec::new(), params, &t.secret, Lock::None, &wire::Origin::NONE).unwrap();
     assert_eq!(secret.len(), head(&secret) + n / 4 + 16);
 }

@@ -2,8 +2,8 @@
 
 use crate::{
     common::{Dev, device},
-    fixtures::{PASSPHRASE, fixture},
-    hostile::sealed,
+    fixtures::{PASSPHRASE, fixture, fixture_of},
+    hostile::{header, opened, sealed},
 };
 use limbwise::{
     Error,
@@ -11,7 +11,6 @@ use limbwise::{
     tfhe::{ClientKey, Evaluator, GadgetLiteral, ServerKey, Table, TfheLiteral, TfheParams, presets},
     wire::{self, Lock, WireError, tfhe_fingerprint},
 };
-use limbwise_math::sampling::Seed;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
@@ -36,48 +35,41 @@ pub(crate) fn literal() -> TfheLiteral {
 
 /// The parameters of the fixtures.
 pub(crate) fn params() -> TfheParams {
-    static PARAMS: LazyLock<TfheParams> = LazyLock::new(|| wire::read_tfhe_params(fixture("tfhe-params")).unwrap());
+    static PARAMS: LazyLock<TfheParams> =
+        LazyLock::new(|| wire::read_tfhe_params(fixture_of(1, "tfhe-params")).unwrap());
     PARAMS.clone()
 }
 
-/// Every file of TFHE, as its fixture is made.
-pub(crate) fn files(dev: &Dev) -> [Vec<u8>; 5] {
-    let params = TfheParams::new(&literal()).unwrap();
-    let client = ClientKey::from_seed(&params, Seed([9; 32]));
-    let ciphertext = client.encrypt(dev, &[1, 0, 1]).unwrap();
-    [
-        wire::write_tfhe_params(Vec::new(), &params),
-        wire::write_tfhe_keys(Vec::new(), dev, &client.bootstrap_keys(dev)),
-        wire::write_tfhe_secret_key(Vec::new(), &client, Lock::None),
-        wire::write_tfhe_secret_key(Vec::new(), &client, Lock::Passphrase(PASSPHRASE)),
-        wire::write_tfhe_ciphertext(Vec::new(), dev, &ciphertext),
-    ]
-    .map(Result::unwrap)
+/// The client's key of the fixtures.
+pub(crate) fn fixture_key() -> ClientKey {
+    wire::read_tfhe_secret_key(fixture_of(1, "tfhe-secret-key"), &params(), Lock::None).unwrap()
 }
 
 /// Reads a fixture of TFHE and writes it again.
-pub(crate) fn rewritten(name: &str, bytes: &[u8], dev: &Dev) -> Result<Vec<u8>, Error> {
+pub(crate) fn rewritten(name: &str, bytes: &[u8], dev: &Dev, origin: &wire::Origin) -> Result<Vec<u8>, Error> {
     let (out, params) = (Vec::new(), params());
     let lock = if name == "tfhe-secret-key-locked" { Lock::Passphrase(PASSPHRASE) } else { Lock::None };
     match name {
         "tfhe-params" => wire::write_tfhe_params(out, &wire::read_tfhe_params(bytes)?),
-        "tfhe-keys" => wire::write_tfhe_keys(out, dev, &wire::read_tfhe_keys(bytes, dev, &params)?),
-        "tfhe-ciphertext" => wire::write_tfhe_ciphertext(out, dev, &wire::read_tfhe_ciphertext(bytes, dev, &params)?),
-        _ => wire::write_tfhe_secret_key(out, &wire::read_tfhe_secret_key(bytes, &params, lock)?, Lock::None),
+        "tfhe-keys" => wire::write_tfhe_keys(out, dev, &wire::read_tfhe_keys(bytes, dev, &params)?, origin),
+        "tfhe-ciphertext" => {
+            wire::write_tfhe_ciphertext(out, dev, &wire::read_tfhe_ciphertext(bytes, dev, &params)?, origin)
+        }
+        _ => wire::write_tfhe_secret_key(out, &wire::read_tfhe_secret_key(bytes, &params, lock)?, Lock::None, origin),
     }
 }
 
 #[test]
 fn what_is_read_bootstraps_what_was_written() {
     let (dev, params) = (device(), params());
-    let client = wire::read_tfhe_secret_key(fixture("tfhe-secret-key"), &params, Lock::None).unwrap();
+    let client = wire::read_tfhe_secret_key(fixture_of(1, "tfhe-secret-key"), &params, Lock::None).unwrap();
     let keys = wire::read_tfhe_keys(fixture("tfhe-keys"), &dev, &params).unwrap();
     let ciphertext = wire::read_tfhe_ciphertext(fixture("tfhe-ciphertext"), &dev, &params).unwrap();
     assert_eq!((keys.tag(), ciphertext.range(), ciphertext.norm_squared()), (client.tag(), (0, 1), 1.0));
     assert_eq!(client.decrypt(&dev, &ciphertext).unwrap(), [1, 0, 1]);
     let server = ServerKey::new(&dev, &keys);
     let flipped = Evaluator::new(&dev, &server).bootstrap(&ciphertext, &[Table::new(&params, &[1, 0]).unwrap()]);
-    let bytes = wire::write_tfhe_ciphertext(Vec::new(), &dev, &flipped.unwrap()).unwrap();
+    let bytes = wire::write_tfhe_ciphertext(Vec::new(), &dev, &flipped.unwrap(), &wire::Origin::NONE).unwrap();
     let back = wire::read_tfhe_ciphertext(&bytes, &dev, &params).unwrap();
     assert_eq!(client.decrypt(&dev, &back).unwrap(), [0, 1, 0]);
 }
@@ -88,13 +80,13 @@ fn all_presets_have_files() {
         let params = TfheParams::new(&preset.literal).unwrap();
         let bytes = wire::write_tfhe_params(Vec::new(), &params).unwrap();
         assert_eq!(wire::read_tfhe_params(&bytes).unwrap(), params);
-        assert_eq!(*blake3::hash(&bytes[80..]).as_bytes(), tfhe_fingerprint(&params).0);
+        assert_eq!(*blake3::hash(header(&bytes)).as_bytes(), tfhe_fingerprint(&params).0);
     }
 }
 
 #[test]
 fn lengths_are_those_of_the_format() {
-    let header = |bytes: &[u8]| 80 + u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let header = |bytes: &[u8]| wire::container::PREAMBLE + header(bytes).len();
     let (row, block) = (1024 / 8 * 48 + 16, 1024 / 8 * 20 + 16);
     for (name, wanted) in [
         ("tfhe-params", 0),
@@ -114,23 +106,14 @@ fn lengths_are_those_of_the_format() {
 /// A fixture with one field of its header replaced, and other payloads.
 fn with(name: &str, lengths: &[usize], field: &str, value: Value, change: impl Fn(&mut [Vec<u8>])) -> Vec<u8> {
     let bytes = fixture(name);
-    let mut at = 80 + u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
-    let mut header = bytes[80..at].to_vec();
-    let mut parsed: Value = serde_json::from_slice(&header).unwrap();
+    let (kind, names, mut parsed, mut payloads) = opened(&bytes, lengths);
+    let mut text = header(&bytes).to_vec();
     if let Some(place) = parsed.pointer_mut(field) {
         *place = value;
-        header = serde_json::to_vec(&parsed).unwrap();
+        text = serde_json::to_vec(&parsed).unwrap();
     }
-    let mut payloads: Vec<Vec<u8>> = lengths
-        .iter()
-        .map(|&length| {
-            at += length + 16;
-            bytes[at - length - 16..at - 16].to_vec()
-        })
-        .collect();
     change(&mut payloads);
-    let kind = u16::from_le_bytes(bytes[10..12].try_into().unwrap());
-    sealed(kind, bytes[16..48].try_into().unwrap(), &header, &payloads)
+    sealed(kind, &names, &text, &payloads)
 }
 
 #[test]
@@ -151,21 +134,32 @@ fn files_that_lie_are_refused() {
         ("/norm_squared", json!(null)),
         ("/tag", json!(-1)),
     ] {
-        let error =
-            rewritten("tfhe-ciphertext", &with("tfhe-ciphertext", &lengths, field, value.clone(), |_| ()), &dev);
+        let error = rewritten(
+            "tfhe-ciphertext",
+            &with("tfhe-ciphertext", &lengths, field, value.clone(), |_| ()),
+            &dev,
+            &wire::Origin::NONE,
+        );
         assert!(matches!(error, Err(Error::Wire(_))), "{field} = {value}");
     }
     let prime = params().modulus().value();
     for (block, bytes) in [(1, (prime | 0xffff << 48).to_le_bytes()), (3, prime.to_le_bytes())] {
         let file = with("tfhe-ciphertext", &lengths, "/none", json!(0), |p| p[block][..8].copy_from_slice(&bytes));
-        let error = rewritten("tfhe-ciphertext", &file, &dev).err().unwrap();
+        let error = rewritten("tfhe-ciphertext", &file, &dev, &wire::Origin::NONE).err().unwrap();
         assert!(matches!(error, Error::Wire(WireError::Residue { .. })), "{error}");
     }
     let other = with("tfhe-params", &[], "/prime", json!(prime - 2), |_| ());
-    assert!(matches!(rewritten("tfhe-params", &other, &dev), Err(Error::Wire(WireError::OtherPrimes { .. }))));
+    assert!(matches!(
+        rewritten("tfhe-params", &other, &dev, &wire::Origin::NONE),
+        Err(Error::Wire(WireError::OtherPrimes { .. }))
+    ));
     let mine = with("tfhe-params", &[], "/literal/glwe_sigma", json!(3.1), |_| ());
-    assert!(matches!(rewritten("tfhe-params", &mine, &dev), Err(Error::Wire(WireError::OtherParameters { .. }))));
-    let wrong = rewritten("tfhe-keys", &fixture("tfhe-ciphertext"), &dev).err().unwrap().to_string();
+    assert!(matches!(
+        rewritten("tfhe-params", &mine, &dev, &wire::Origin::NONE),
+        Err(Error::Wire(WireError::OtherParameters { .. }))
+    ));
+    let wrong =
+        rewritten("tfhe-keys", &fixture("tfhe-ciphertext"), &dev, &wire::Origin::NONE).err().unwrap().to_string();
     assert!(wrong.contains("holds a ciphertext of TFHE, wanted keys of a server for TFHE"), "{wrong}");
     let locked = wire::read_tfhe_secret_key(fixture("tfhe-secret-key-locked"), &params(), Lock::None).unwrap_err();
     assert!(matches!(locked, Error::Wire(WireError::Locked)), "{locked}");

@@ -44,8 +44,9 @@ pub fn file_rows<E: From<Error>>(
     let (keys, _, ciphertext) = inputs(dev, &params, &Encoder::new(&params))?;
     let promise = Promise { magnitude: 1.0, peak: 1.0, real: false };
     let ciphertext = ciphertext.promised(promise).map_err(Error::from)?;
-    let bytes = wire::write_ciphertext(Vec::new(), dev, &params, &ciphertext).map_err(Error::from)?;
-    let key_file = wire::write_keys(Vec::new(), dev, &params, &keys).map_err(Error::from)?;
+    let bytes =
+        wire::write_ciphertext(Vec::new(), dev, &params, &ciphertext, &wire::Origin::NONE).map_err(Error::from)?;
+    let key_file = wire::write_keys(Vec::new(), dev, &params, &keys, &wire::Origin::NONE).map_err(Error::from)?;
     let opened = KeyFile::open(&key_file, &params).map_err(Error::from)?;
     let (name, level) = (KeyName::Relinearization, params.top_level());
     let one_key = key_file.len() as u64 / keys_of(&params).required.len() as u64;
@@ -67,7 +68,7 @@ pub fn file_rows<E: From<Error>>(
     let mut out = Vec::with_capacity(bytes.len());
     let write = least_ns(repetitions, || {
         out.clear();
-        wire::write_ciphertext(&mut out, dev, &params, &ciphertext).map(|_| ())
+        wire::write_ciphertext(&mut out, dev, &params, &ciphertext, &wire::Origin::NONE).map(|_| ())
     })?;
     row("write_ciphertext", write, copied)?;
     row("read_ciphertext", least_ns(repetitions, || wire::read_ciphertext(&bytes, dev, &params))?, copied)?;

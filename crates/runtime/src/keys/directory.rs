@@ -82,7 +82,7 @@ impl<D: HostRead> MadeHome<D> for KeyDirectory<D> {
         let mut state = self.state();
         let path = self.path(name);
         let file = File::create(&path).map_err(refused(&path, "writing a key"))?;
-        let mut out = KeyWriter::new(BufWriter::new(file), &self.params, &[(name, level)].into())?;
+        let mut out = KeyWriter::new(BufWriter::new(file), &self.params, &[(name, level)].into(), &Origin::NONE)?;
         out.write(&*self.dev, &key)?;
         let file = out.finish()?;
         file.into_inner().map_err(|e| refused(&path, "writing a key")(e.into_error()))?;

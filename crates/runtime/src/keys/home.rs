@@ -151,7 +151,7 @@ impl<D: HostRead> KeyHome<D> for OnDisk<'_> {
         evaluate: impl FnOnce(&dyn KeyStore<D>, &mut dyn Observer) -> Result<R>,
     ) -> Result<R> {
         let (passing, file) = Passing::create(self.dir)?;
-        let mut out = KeyWriter::new(BufWriter::new(file), params, &plan.required)?;
+        let mut out = KeyWriter::new(BufWriter::new(file), params, &plan.required, &Origin::NONE)?;
         for ((&name, &level), done) in plan.required.iter().zip(1..) {
             out.write(dev, &generator.evaluation_key(name, level, KeyForm::Disk)?)?;
             observer.step(KEY_STEP, done, plan.required.len());

@@ -5,7 +5,7 @@ use crate::{any_device::AnyDevice, calibrate::seconds, error::Result, host::open
 use limbwise::{
     params::Params,
     rlwe::{KeyForm, KeyGenerator, KeyName, Requirements, SecretKey},
-    wire::{KeyWriter, key_file_bytes},
+    wire::{KeyWriter, Origin, key_file_bytes},
 };
 use limbwise_math::sampling::Seed;
 use std::{io::BufWriter, path::Path};
@@ -23,7 +23,7 @@ pub fn key_read_gb_s(dev: &AnyDevice, params: &Params, dir: &Path) -> Result<f64
     let (passing, file) = Passing::create(dir)?;
     let secret = SecretKey::generate(params, &Seed::from_os().map_err(limbwise::Error::Entropy)?);
     let generator = KeyGenerator::new(&dev, params, &secret)?;
-    let mut out = KeyWriter::new(BufWriter::new(file), params, &Requirements::from([(name, level)]))?;
+    let mut out = KeyWriter::new(BufWriter::new(file), params, &Requirements::from([(name, level)]), &Origin::NONE)?;
     out.write(&dev, &generator.evaluation_key(name, level, KeyForm::Disk)?)?;
     out.finish()?;
     drop(generator);

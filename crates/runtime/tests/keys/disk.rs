@@ -8,7 +8,7 @@ use limbwise::{
     },
     params::{Insecure, Params, ParamsLiteral},
     rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, KeySet, KeyStore, Request, SecretKey, key_bytes},
-    wire::{key_file_bytes, write_keys},
+    wire::{Origin, key_file_bytes, write_keys},
 };
 use limbwise_cpu::{Cpu, CpuPoly};
 use limbwise_device::{Device, HostRead as _, Null};
@@ -79,7 +79,7 @@ impl Both {
         let plain = encoder.encode(&dev, &[values(1)], packing).unwrap();
         let input = encrypt(&dev, &params, &public, &plain).unwrap();
         let file = std::env::temp_dir().join(format!("limbwise-test-{}-{name}.keys", std::process::id()));
-        write_keys(fs::File::create(&file).unwrap(), &dev, &params, &keys).unwrap();
+        write_keys(fs::File::create(&file).unwrap(), &dev, &params, &keys, &Origin::NONE).unwrap();
         Self { dev, params, encoder, keys, input, requests, file }
     }
 

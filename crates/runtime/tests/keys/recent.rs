@@ -85,7 +85,7 @@ fn keys_used_last_stay_and_the_others_are_read_again() {
     let file = Passing(std::env::temp_dir().join(format!("limbwise-test-{}-recent.keys", std::process::id())));
     // As Python's files are: something else comes first.
     let mut bytes = b"a header".to_vec();
-    bytes.extend(write_keys(Vec::new(), &**dev, params, &keys).unwrap());
+    bytes.extend(write_keys(Vec::new(), &**dev, params, &keys, &Origin::NONE).unwrap());
     fs::write(&file.0, &bytes).unwrap();
     let source = FileKeys::open_after(&file.0, 8, params).unwrap();
     let store = RecentKeys::new(dev.clone(), params, Box::new(source), client.room_for(2));
