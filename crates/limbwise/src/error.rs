@@ -336,24 +336,28 @@ pub enum BootstrapError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecryptError {
-    /// Larger than the circuit can make them.
+    /// Values that the program cannot have. Nothing of what was decrypted is told: a server that reads the text of a refusal
+    /// would learn of the key.
     #[error(
-        "a decrypted slot is {got:.3e}, the circuit allows at most {most:.3e}: wrong key, or values outside a promised bound"
+        "what was decrypted contradicts the program, whose values are at most {most:.3e}{}: wrong key, a damaged or made-up result, or inputs beyond a promised bound; no number of it is told, because it would tell of the key",
+        if *real { " and real" } else { "" }
     )]
-    TooLarge {
-        /// Largest absolute value decrypted.
-        got: f64,
-        /// Largest there can be.
+    Implausible {
+        /// Largest absolute value that the program allows.
         most: f64,
+        /// Whether the program's values are real.
+        real: bool,
     },
-    /// Imaginary parts where only errors should be.
+    /// A result that says something else of itself than the client's own recording does.
     #[error(
-        "slots should be real, but an imaginary part is {got:.3e} where errors stay below {most:.3e}: wrong key, or values outside a promised bound"
+        "its {field} is {got}, wanted {wanted} by your own recording of the program: another program or version of limbwise evaluated it, or the result was altered; nothing was decrypted"
     )]
-    NotReal {
-        /// Largest imaginary part.
-        got: f64,
-        /// Largest error expected.
-        most: f64,
+    Unexpected {
+        /// What differs.
+        field: &'static str,
+        /// What the result says.
+        got: String,
+        /// What is expected.
+        wanted: String,
     },
 }

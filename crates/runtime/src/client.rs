@@ -4,16 +4,20 @@
 use crate::{
     clock::{DECRYPT_STEP, ENCRYPT_STEP},
     error::{Error, Result},
+    origin::{belongs, inputs_name, keys_for},
     places::{PUBLIC, SECRET, open_file, put, refused},
 };
 use limbwise::{
     Complex64,
-    ckks::{Ciphertext, Encoder, Estimate, decrypt, encrypt_from, encrypt_seeded_from},
+    ckks::{Ciphertext, Encoder, Estimate, Expectation, decrypt, encrypt_from, encrypt_seeded_from},
     params::Params,
     rlwe::{PublicKey, SecretKey},
-    wire::{Lock, Origin, read_ciphertext, read_public_key, read_secret_key, write_ciphertext, write_fresh_ciphertext},
+    wire::{
+        Fingerprint, Lock, Origin, read_ciphertext, read_public_key, read_secret_key, write_ciphertext,
+        write_fresh_ciphertext,
+    },
 };
-use limbwise_apps::{Array, Client, Encryption as Under, Input, Observer, Program};
+use limbwise_apps::{Array, Client, Description, Encryption as Under, Input, Observer, Program};
 use limbwise_device::{Device, HostRead};
 use limbwise_math::sampling::SeedSource;
 use std::{
@@ -66,8 +70,13 @@ pub fn encrypted<D: Device, P: Program, C: Client>(
     encrypted.promised(declared.bounds)
 }
 
-/// A key to encrypt with.
-pub enum EncryptionKey<D: Device> {
+/// A key to encrypt with, and what its file says it belongs to.
+pub struct EncryptionKey<D: Device> {
+    key: Key<D>,
+    origin: Origin,
+}
+
+enum Key<D: Device> {
     /// Anybody's.
     Public(PublicKey<D>),
     /// The client's own: less noise, and files of half the size.
@@ -78,16 +87,30 @@ impl<D: Device> EncryptionKey<D> {
     /// Reads the key of the client's directory.
     ///
     /// # Errors
-    /// A file that is absent, damaged or locked.
-    pub fn read(dev: &D, params: &Params, dir: &Path, which: Under, lock: Lock<'_>) -> Result<Self> {
-        Ok(match which {
+    /// A file that is absent, damaged, locked, or made for another program than the directory's.
+    pub fn read(
+        (dev, params): (&D, &Params),
+        dir: &Path,
+        description: &Description,
+        which: Under,
+        lock: Lock<'_>,
+    ) -> Result<Self> {
+        let path = dir.join(if which == Under::PublicKey { PUBLIC } else { SECRET });
+        let origin = keys_for(&path, description)?;
+        let key = match which {
             Under::PublicKey => {
-                let path = dir.join(PUBLIC);
                 let key = read_public_key(open_file(&path)?, dev, params);
-                Self::Public(key.map_err(|e| Error::of_file(&path, e))?)
+                Key::Public(key.map_err(|e| Error::of_file(&path, e))?)
             }
-            Under::SecretKey => Self::Secret(read_secret(dir, params, lock)?),
-        })
+            Under::SecretKey => Key::Secret(read_secret(dir, params, lock)?),
+        };
+        Ok(Self { key, origin })
+    }
+
+    /// The key set.
+    #[must_use]
+    pub fn key_set(&self) -> Fingerprint {
+        self.origin.keys
     }
 }
 
@@ -100,7 +123,7 @@ pub fn read_secret(dir: &Path, params: &Params, lock: Lock<'_>) -> Result<Secret
     read_secret_key(open_file(&path)?, params, lock).map_err(|e| Error::of_file(&path, e))
 }
 
-/// Encrypts all inputs of a program into files.
+/// Encrypts all inputs of a program into files, and returns their name.
 ///
 /// # Errors
 /// As [`encrypted`]; those of the system.
@@ -110,7 +133,7 @@ pub fn encrypt_files<D: HostRead, P: Program, C: Client>(
     (key, seeds): (&EncryptionKey<D>, &SeedSource),
     targets: &[PathBuf],
     observer: &mut dyn Observer,
-) -> Result<()> {
+) -> Result<Fingerprint> {
     let params = program.params();
     let encoder = Encoder::new(params);
     for (index, (path, input)) in targets.iter().zip(program.inputs()).enumerate() {
@@ -118,30 +141,31 @@ pub fn encrypt_files<D: HostRead, P: Program, C: Client>(
         let Input { packing, bounds, .. } = input;
         let plain = encoder.encode(dev, &client.values(index), packing)?;
         let seed = seeds.seed(&format!("input {index}")).map_err(limbwise::Error::from)?;
+        let origin = key.origin.numbered(index);
         put(path, |file| {
             let file = BufWriter::new(file);
-            let out = match key {
-                EncryptionKey::Public(key) => {
+            let out = match &key.key {
+                Key::Public(key) => {
                     let promised = encrypt_from(dev, params, key, &plain, &seed).promised(bounds)?;
-                    write_ciphertext(file, dev, params, &promised, &Origin::NONE)?
+                    write_ciphertext(file, dev, params, &promised, &origin)?
                 }
-                EncryptionKey::Secret(key) => {
+                Key::Secret(key) => {
                     let mut fresh = encrypt_seeded_from(dev, params, key, &plain, &seed);
                     fresh.ciphertext = fresh.ciphertext.promised(bounds)?;
-                    write_fresh_ciphertext(file, dev, params, &fresh, &Origin::NONE)?
+                    write_fresh_ciphertext(file, dev, params, &fresh, &origin)?
                 }
             };
             out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
         })?;
     }
-    Ok(())
+    inputs_name(targets)
 }
 
 /// Decrypted results.
 pub struct Decrypted {
     /// Slots of each result, a vector a batch entry.
     pub slots: Vec<Vec<Vec<Complex64>>>,
-    /// What is expected of each: its error above all.
+    /// What the client expects of each: its error above all.
     pub estimates: Vec<Estimate>,
     /// Rescales left in the lowest.
     pub levels_left: usize,
@@ -149,44 +173,47 @@ pub struct Decrypted {
     pub arrays: Vec<Array>,
 }
 
-/// Decrypts the results of a program.
+/// What a client knows of results before it opens them.
+pub struct Expected {
+    /// Level, scale, size and error of each.
+    pub results: Vec<Expectation>,
+    /// What their files must say they belong to.
+    pub origin: Origin,
+}
+
+/// Decrypts the results of a program. All of them are compared with what is expected before any is decrypted.
 ///
 /// # Errors
-/// Files that are absent, damaged, too few, of another program; numbers that cannot be right.
+/// Files that are absent, damaged, too few, of another program, key set or inputs; results that are not as expected;
+/// numbers that cannot be right.
 pub fn decrypt_files<D: HostRead, P: Program>(
     dev: &D,
-    program: &P,
-    secret: &SecretKey,
+    (program, secret): (&P, &SecretKey),
+    expected: &Expected,
     files: &[PathBuf],
     observer: &mut dyn Observer,
 ) -> Result<Decrypted> {
-    let (params, wanted) = (program.params(), program.results());
+    let (params, wanted) = (program.params(), &expected.results);
     if files.len() != wanted.len() {
         let names = format!("the results of {}", program.name());
         return Err(Error::Count { count: files.len(), wanted: wanted.len(), names });
     }
-    let encoder = Encoder::new(params);
-    let (mut slots, mut estimates, mut levels_left) = (Vec::new(), Vec::new(), usize::MAX);
-    for (index, (path, &shape)) in files.iter().zip(&wanted).enumerate() {
-        observer.step(DECRYPT_STEP, index, files.len());
+    let said = expected.origin != Origin::NONE;
+    let mut results = Vec::new();
+    for (index, (path, expectation)) in files.iter().zip(wanted).enumerate() {
+        belongs(path, &if said { expected.origin.numbered(index) } else { Origin::NONE })?;
         let of_file = |e| Error::of_file(path, e);
         let result = read_ciphertext(open_file(path)?, dev, params).map_err(of_file)?;
-        let got = [result.batch(), result.slots];
-        if got != shape {
-            let [got, wanted] = [got, shape].map(|[batch, slots]| format!("{batch} × {slots}"));
-            let (path, name) = (path.display().to_string(), format!("result {index}"));
-            return Err(Error::Shape {
-                path,
-                name,
-                field: "its batch × slots",
-                got: got.into(),
-                wanted: wanted.into(),
-            });
-        }
-        slots.push(decrypt(dev, &encoder, params, secret, &result).map_err(of_file)?);
-        estimates.push(result.estimate);
-        levels_left = levels_left.min(result.level);
+        results.push(expectation.admit(result).map_err(|e| of_file(e.into()))?);
     }
+    let encoder = Encoder::new(params);
+    let mut slots = Vec::new();
+    for (index, (path, result)) in files.iter().zip(&results).enumerate() {
+        observer.step(DECRYPT_STEP, index, files.len());
+        slots.push(decrypt(dev, &encoder, params, secret, result).map_err(|e| Error::of_file(path, e))?);
+    }
+    let (estimates, levels_left) =
+        (results.iter().map(|r| r.estimate).collect(), results.iter().map(|r| r.level).min());
     let arrays = program.arrays(&slots);
-    Ok(Decrypted { slots, estimates, levels_left, arrays })
+    Ok(Decrypted { slots, estimates, levels_left: levels_left.unwrap_or(0), arrays })
 }

@@ -161,6 +161,52 @@ pub enum Error {
         /// The statistical parameter.
         statistical: u32,
     },
+    /// Another kind of sharing than the key's first.
+    #[error(
+        "this key's first sharing was for {} results with {} bits of statistical security, and this one is for {} with {}: all results under one key are shared with the same noise; give the first numbers (--statistical-bits, --shared-results), or make new keys",
+        first.results, first.statistical_bits, wanted.results, wanted.statistical_bits
+    )]
+    #[cfg(feature = "client")]
+    OtherSharing {
+        /// Of the first sharing.
+        first: crate::share::Sharing,
+        /// Of this one.
+        wanted: crate::share::Sharing,
+    },
+    /// More results than the noise was sized for.
+    #[error(
+        "{more} more results cannot be shared under this key: {shared} of the {most} that its noise is sized for were shared already; make new keys (limbwise keygen), and say with their first sharing how many there will be (--shared-results)"
+    )]
+    SharedAll {
+        /// Shared before.
+        shared: u32,
+        /// To be shared now.
+        more: u32,
+        /// Most.
+        most: u32,
+    },
+    /// A ledger that cannot be relied on.
+    #[error(
+        "{path}: {cause}: without it nobody knows what was shared under this key; bring back the file from a copy, or make new keys"
+    )]
+    Ledger {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        cause: String,
+    },
+    /// Results of other inputs than those asked for.
+    #[error(
+        "{path}: a result of other inputs: {got}; the last inputs of this client are those in {last}; to read results of earlier ones, name these: --inputs DIR"
+    )]
+    OtherInputs {
+        /// The file.
+        path: String,
+        /// What is known of its inputs.
+        got: String,
+        /// Where the last were written.
+        last: String,
+    },
     /// The device cannot be opened.
     #[error(transparent)]
     Open(#[from] limbwise_cpu::device::OpenError),

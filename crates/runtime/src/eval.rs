@@ -8,6 +8,7 @@ use crate::{
     host::{available_memory_bytes, peak_memory_bytes, reserve, resident_memory_bytes},
     journal::{Checkpoint, Identity, put_ciphertext},
     keys::{DiskKeys, FileKeys, KeySource},
+    origin::{belongs, inputs_name, keys_for},
     places::{Existing, open_file, targets},
     plan::predicted_memory,
     record::{Recording, record},
@@ -17,7 +18,7 @@ use limbwise::{
     ckks::{Ciphertext, Encoder},
     params::Params,
     rlwe::{EvaluationKey, KeyForm, KeyName, KeySet, KeyStore, key_bytes},
-    wire::{KeyFile, WireError, read_ciphertext},
+    wire::{Fingerprint, KeyFile, Origin, WireError, read_ciphertext},
 };
 use limbwise_apps::{
     AnyProgram, Description, Details, Input, Journal, Observer as _, Program as _, State,
@@ -158,10 +159,12 @@ pub fn evaluate_files(
     let params = program.params();
     let targets = targets(job.results, "result", program.results().len(), job.existing)?;
     reserve(dev, &program, predicted, &recording)?;
-    let inputs = read_inputs(dev, &program, job.inputs, &mut clock)?;
+    let origin = keys_for(job.keys, job.description)?;
+    let inputs = read_inputs(dev, &program, (job.inputs, &origin), &mut clock)?;
+    let origin = Origin { inputs: inputs_name(job.inputs)?, ..origin };
     let encoder = Encoder::new(params);
     let mut checkpoint = match job.checkpoint {
-        Some(dir) => Some(Checkpoint::open(dev, params, dir, identity(job, params)?)?),
+        Some(dir) => Some(Checkpoint::open(dev, params, dir, identity(job, params, origin.inputs)?)?),
         None => None,
     };
     let results = with_keys((dev, params), job.keys, &recording, &mut clock, |keys, clock| {
@@ -180,7 +183,7 @@ pub fn evaluate_files(
     };
     for (done, (path, result)) in targets.iter().zip(&results).enumerate() {
         clock.step(WRITE_STEP, done, targets.len());
-        put_ciphertext(path, dev, params, result)?;
+        put_ciphertext(path, (dev, params), result, &origin.numbered(done))?;
     }
     checkpoint.as_ref().map_or(Ok(()), Checkpoint::clear)?;
     let (steps, _) = clock.finish();
@@ -221,6 +224,7 @@ fn chosen(dev: &AnyDevice, job: &Job<'_>, limits: &Limits<'_>) -> Result<Chosen>
         let names = wanted.iter().map(|input| input.name.clone()).collect::<Vec<_>>().join(", ");
         return Err(Error::Count { count: job.inputs.len(), wanted: wanted.len(), names });
     }
+    keys_for(job.keys, job.description)?;
     let file = FileKeys::open(job.keys, params).map_err(|e| Error::of_file(job.keys, e))?;
     let (held, most) = (held(limits), most_memory(limits));
     let forms = limits.key_form.map_or(vec![KeyForm::Stored, KeyForm::Seeded, KeyForm::Disk], |form| vec![form]);
@@ -284,13 +288,15 @@ fn serves(file: &FileKeys, path: &Path, params: &Params, recording: &Recording) 
 fn read_inputs(
     dev: &AnyDevice,
     program: &AnyProgram,
-    files: &[PathBuf],
+    (files, keys): (&[PathBuf], &Origin),
     clock: &mut Clock<'_>,
 ) -> Result<Vec<Ciphertext<AnyDevice>>> {
     let wanted = program.inputs();
     let mut inputs = Vec::new();
     for (done, (path, input)) in files.iter().zip(&wanted).enumerate() {
         clock.step(READ_STEP, done, wanted.len());
+        // Keys of version 1 do not say what they belong to, and neither do inputs that were encrypted for them.
+        belongs(path, &if *keys == Origin::NONE { *keys } else { keys.numbered(done) })?;
         let got = read_ciphertext(open_file(path)?, dev, program.params()).map_err(|e| Error::of_file(path, e))?;
         check_input(path, input, &got)?;
         inputs.push(got);
@@ -330,7 +336,7 @@ fn check_input(path: &Path, input: &Input, got: &Ciphertext<AnyDevice>) -> Resul
 }
 
 /// Everything that the results hang on: the program, its keys, its inputs.
-fn identity(job: &Job<'_>, params: &Params) -> Result<Identity> {
+fn identity(job: &Job<'_>, params: &Params, inputs: Fingerprint) -> Result<Identity> {
     let mut hasher = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
@@ -345,11 +351,7 @@ fn identity(job: &Job<'_>, params: &Params) -> Result<Identity> {
         // Seeds differ between any two sets of keys.
         keys.seeds(name)?.iter().for_each(|seed| add(&seed.0));
     }
-    for path in job.inputs {
-        let mut of_file = blake3::Hasher::new();
-        std::io::copy(&mut open_file(path)?, &mut of_file).map_err(crate::places::refused(path, "reading"))?;
-        add(of_file.finalize().as_bytes());
-    }
+    add(&inputs.0);
     Ok(Identity(*hasher.finalize().as_bytes()))
 }
 

@@ -4,6 +4,7 @@ use crate::{
     any_device::AnyDevice,
     error::{Error, Result},
     files::{read_graph, read_report},
+    origin::program_name,
     places::{open_file, read_up_to, refused},
 };
 use limbwise::{
@@ -11,7 +12,7 @@ use limbwise::{
     params::Params,
     rlwe::{KeyForm, key_bytes},
     wire::{
-        Container, FileKind, Fingerprint, KeyFile, WireError, container::VERSION, read_bgv_params, read_ciphertext,
+        Container, FileKind, Fingerprint, KeyFile, Origin, WireError, read_bgv_params, read_ciphertext,
         read_params, read_plaintext, read_public_key, read_tfhe_params,
     },
 };
@@ -34,6 +35,9 @@ pub struct Inspection {
     /// The parameters it was made for, as a fingerprint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameters: Option<String>,
+    /// What it says it belongs to, beside parameters.
+    #[serde(flatten)]
+    pub origin: Belongs,
     /// Whether all checksums hold; absent where nobody asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
@@ -42,6 +46,30 @@ pub struct Inspection {
     /// Each evaluation key with its level and its bytes in memory, stored whole.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<InspectedKey>,
+}
+
+/// What a file says it belongs to; what it does not say is absent.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Belongs {
+    /// The program, as a hash of its description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// The key set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_set: Option<String>,
+    /// For results, the inputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<String>,
+    /// Which input or result it is, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
+}
+
+impl From<Origin> for Belongs {
+    fn from(Origin { program, keys, inputs, index }: Origin) -> Self {
+        let said = |name: Fingerprint| (name != Fingerprint::NONE).then(|| name.to_string());
+        Self { program: said(program), key_set: said(keys), inputs: said(inputs), number: index }
+    }
 }
 
 /// An evaluation key in a file.
@@ -72,6 +100,7 @@ pub fn inspect(path: &Path, params: Option<&Params>, verify: Option<&AnyDevice>)
     let of_file = |e: WireError| Error::of_file(path, e.into());
     let container = Container::open(file).map_err(of_file)?;
     let (kind, fingerprint) = (container.kind(), container.fingerprint());
+    let (version, origin) = (container.version().into(), container.origin().into());
     let header: Value = serde_json::from_slice(container.header_text())
         .map_err(|e| of_file(WireError::Header { problem: e.to_string() }))?;
     let params = params.filter(|params| limbwise::wire::params::fingerprint(params) == fingerprint);
@@ -86,7 +115,7 @@ pub fn inspect(path: &Path, params: Option<&Params>, verify: Option<&AnyDevice>)
     let parameters = (fingerprint != Fingerprint::NONE).then(|| fingerprint.to_string());
     let header = header.as_object().cloned().unwrap_or_default();
     let (file, kind) = (path.display().to_string(), kind.to_string());
-    Ok(Inspection { file, kind, version: VERSION.into(), bytes, parameters, verified, header, keys })
+    Ok(Inspection { file, kind, version, bytes, parameters, origin, verified, header, keys })
 }
 
 /// A description of a program, which is JSON.
@@ -106,6 +135,7 @@ fn described(path: &Path, bytes: u64) -> Result<Inspection> {
         version: description::VERSION.into(),
         bytes,
         parameters: Some(limbwise::wire::params::fingerprint(&params).to_string()),
+        origin: Belongs { program: Some(program_name(&program).to_string()), ..Belongs::default() },
         verified: None,
         header,
         keys: Vec::new(),

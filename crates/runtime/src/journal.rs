@@ -69,7 +69,7 @@ impl Filed for Ckks {
     type Params = Params;
 
     fn put<D: HostRead>(path: &Path, dev: &D, params: &Params, ciphertext: &Ciphertext<D>) -> Result<()> {
-        put_ciphertext(path, dev, params, ciphertext)
+        put_ciphertext(path, (dev, params), ciphertext, &Origin::NONE)
     }
 
     fn take<D: Device>(path: &Path, dev: &D, params: &Params) -> Result<Ciphertext<D>> {
@@ -254,9 +254,14 @@ impl<D: HostRead, S: Filed> Journal<D, S> for Checkpoint<'_, D, S> {
 ///
 /// # Errors
 /// Those of the system, a device fault.
-pub fn put_ciphertext<D: HostRead>(path: &Path, dev: &D, params: &Params, ciphertext: &Ciphertext<D>) -> Result<()> {
+pub fn put_ciphertext<D: HostRead>(
+    path: &Path,
+    (dev, params): (&D, &Params),
+    ciphertext: &Ciphertext<D>,
+    origin: &Origin,
+) -> Result<()> {
     put(path, |file| {
-        let out = write_ciphertext(BufWriter::new(file), dev, params, ciphertext, &Origin::NONE)?;
+        let out = write_ciphertext(BufWriter::new(file), dev, params, ciphertext, origin)?;
         out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
     })
 }

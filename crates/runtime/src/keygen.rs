@@ -4,6 +4,7 @@ use crate::{
     clock::KEY_STEP,
     error::{Error, Result},
     files::create_secret,
+    origin::program_name,
     places::{Existing, KEYS, PARAMS, PROGRAM, PUBLIC, SECRET, absent, put, put_bytes, refused, settle},
 };
 use limbwise::{
@@ -72,12 +73,13 @@ pub fn keygen<D: HostRead>(
         &description.params().map_err(|cause| Error::Description { path: PROGRAM.into(), cause: cause.into() })?;
     observer.step(KEY_STEP, 0, required.len());
     let secret = SecretKey::generate(params, &seeds.seed("secret key").map_err(limbwise::Error::from)?);
-    write_secret(&places.client.join(SECRET), params, &secret, lock)?;
+    let origin = Origin { program: program_name(description), ..Origin::of_keys(secret.identity(params)) };
+    write_secret(&places.client.join(SECRET), params, &secret, lock, &origin)?;
     let generator = KeyGenerator::from_seed(dev, params, &secret, seeds.seed("keys").map_err(limbwise::Error::from)?);
     let public = generator.public_key();
     let path = places.server.join(KEYS);
     put(&path, |file| {
-        let mut out = KeyWriter::new(BufWriter::new(file), params, required, &Origin::NONE)?;
+        let mut out = KeyWriter::new(BufWriter::new(file), params, required, &origin)?;
         for ((&name, &level), done) in required.iter().zip(1..) {
             out.write(dev, &generator.evaluation_key(name, level, KeyForm::Disk)?)?;
             observer.step(KEY_STEP, done, required.len());
@@ -87,9 +89,7 @@ pub fn keygen<D: HostRead>(
     drop(generator);
     for dir in [places.client, places.server] {
         let path = dir.join(PUBLIC);
-        put(&path, |file| {
-            unbuffered(&path, write_public_key(BufWriter::new(file), dev, params, &public, &Origin::NONE)?)
-        })?;
+        put(&path, |file| unbuffered(&path, write_public_key(BufWriter::new(file), dev, params, &public, &origin)?))?;
     }
     put(&places.server.join(PARAMS), |file| Ok::<_, Error>(write_params(file, params)?))?;
     // Last, so that a directory with a description has everything.
@@ -103,10 +103,10 @@ fn unbuffered(path: &Path, out: BufWriter<File>) -> Result<File> {
     out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
 }
 
-fn write_secret(path: &Path, params: &Params, secret: &SecretKey, lock: Lock<'_>) -> Result<()> {
+fn write_secret(path: &Path, params: &Params, secret: &SecretKey, lock: Lock<'_>, origin: &Origin) -> Result<()> {
     let file = create_secret(path).map_err(refused(path, "creating"))?;
-    let mut out = write_secret_key(BufWriter::new(file), params, secret, lock, &Origin::NONE)
-        .map_err(|e| Error::of_file(path, e))?;
+    let mut out =
+        write_secret_key(BufWriter::new(file), params, secret, lock, &origin).map_err(|e| Error::of_file(path, e))?;
     out.flush().map_err(refused(path, "writing"))?;
     unbuffered(path, out)?.sync_all().map_err(refused(path, "writing"))?;
     settle(path.parent().unwrap_or(Path::new(".")))

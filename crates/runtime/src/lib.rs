@@ -1,12 +1,12 @@
 //! The readings of one program: run it, plan it, time it; and the host they happen on.
 //!
 //! Enters: opening devices by name, recording, plans, runs, files of programs and reports, calibration of the
-//! host's model, programs as data.
+//! host's model, programs as data; which files belong together, what a client remembers and expects.
 //! Stays out: printing, arguments, arithmetic.
 //!
 //! Read in this order: [`server`], `client` and `session` (what every reading goes through), [`mod@record`],
 //! [`mod@plan`], [`frontier`], [`keys`], [`clock`], `run`, `shadow`, [`files`], [`mod@calibrate`], [`reproduce`],
-//! [`sweep`], [`exchange`], [`tape`]; of workloads on TFHE [`logic`], on BGV [`modular`], of two schemes [`query`]. Where
+//! [`sweep`], [`exchange`], [`tape`]; of the client's trust [`origin`], [`sealed`], `ledger`, `expect`, `share`; of workloads on TFHE [`logic`], on BGV [`modular`], of two schemes [`query`]. Where
 //! the device is chosen: [`any_device`].
 //! What has a secret key exists only under the feature `client`.
 
@@ -20,6 +20,8 @@ pub mod clock;
 pub mod error;
 pub mod eval;
 pub mod exchange;
+#[cfg(feature = "client")]
+pub mod expect;
 pub mod files;
 pub mod frontier;
 pub mod head;
@@ -29,8 +31,11 @@ pub mod journal;
 #[cfg(feature = "client")]
 pub mod keygen;
 pub mod keys;
+#[cfg(feature = "client")]
+pub mod ledger;
 pub mod logic;
 pub mod modular;
+pub mod origin;
 pub mod places;
 pub mod plan;
 pub mod query;
@@ -38,6 +43,7 @@ pub mod record;
 pub mod reproduce;
 #[cfg(feature = "client")]
 pub mod run;
+pub mod sealed;
 pub mod server;
 #[cfg(feature = "client")]
 pub mod session;

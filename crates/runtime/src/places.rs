@@ -35,12 +35,35 @@ pub fn put<E>(path: &Path, write: impl FnOnce(File) -> Result<File, E>) -> Resul
 where
     Error: From<E>,
 {
+    put_with(&mut OpenOptions::new(), path, write)
+}
+
+/// [`put`] for a file that tells what only its owner may know: nobody else can read it, from its first byte on.
+///
+/// # Errors
+/// As [`put`].
+pub fn put_secret<E>(path: &Path, write: impl FnOnce(File) -> Result<File, E>) -> Result<()>
+where
+    Error: From<E>,
+{
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    put_with(&mut options, path, write)
+}
+
+fn put_with<E>(options: &mut OpenOptions, path: &Path, write: impl FnOnce(File) -> Result<File, E>) -> Result<()>
+where
+    Error: From<E>,
+{
     let mut hidden = std::ffi::OsString::from(".");
     hidden.push(path.file_name().unwrap_or_default());
     hidden.push(format!(".{}.tmp", std::process::id()));
     let temporary = path.with_file_name(hidden);
+    // What a kill left may be readable by others.
+    drop(fs::remove_file(&temporary));
     let whole = || {
-        let file = OpenOptions::new().write(true).create(true).truncate(true).open(&temporary);
+        let file = options.write(true).create(true).truncate(true).open(&temporary);
         let file = write(file.map_err(refused(path, "creating"))?).map_err(Error::from)?;
         file.sync_all().map_err(refused(path, "writing"))?;
         fs::rename(&temporary, path).map_err(refused(path, "writing"))?;
@@ -61,6 +84,17 @@ pub(crate) fn settle(dir: &Path) -> Result<()> {
 /// As [`put`].
 pub fn put_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     put(path, |mut file| {
+        file.write_all(bytes).map_err(refused(path, "writing"))?;
+        Ok::<_, Error>(file)
+    })
+}
+
+/// Puts bytes into a file that only its owner can read.
+///
+/// # Errors
+/// As [`put`].
+pub fn put_private(path: &Path, bytes: &[u8]) -> Result<()> {
+    put_secret(path, |mut file| {
         file.write_all(bytes).map_err(refused(path, "writing"))?;
         Ok::<_, Error>(file)
     })

@@ -67,7 +67,7 @@ pub fn record<P: Program>(program: &P, form: KeyForm) -> Result<Recording> {
     let recorder = Recorder::new(Null::default());
     let keys = DeclaredKeys::exactly(&recorder, params, &plan);
     let server = Server::declared(&recorder, &encoder, program)?;
-    let inputs = server.declared_inputs()?;
+    let inputs = server.declared_inputs(program.encryption())?;
     let input_bytes = inputs.iter().map(Ciphertext::bytes).sum();
     let outputs = server.evaluate((&keys, None), &inputs, &mut (), &mut ())?;
     let results = outputs.iter().map(|c| ResultEstimate { level: c.level, estimate: c.estimate }).collect();
@@ -128,7 +128,7 @@ fn served<P: Program>(program: &P, plan: &KeyPlan, reads: Option<&ReadPlan>) -> 
     let encoder = Encoder::new(params);
     let evaluate = |keys: &dyn KeyStore<Null>| {
         let server = Server::declared(&null, &encoder, program)?;
-        server.evaluate((keys, None), &server.declared_inputs()?, &mut (), &mut ())
+        server.evaluate((keys, None), &server.declared_inputs(program.encryption())?, &mut (), &mut ())
     };
     match reads {
         Some(reads) => {
@@ -146,6 +146,6 @@ fn requirements<P: Program>(program: &P) -> Result<(Requirements, Vec<Request>)>
     let encoder = Encoder::new(params);
     let keys = DeclaredKeys::all(&null, params);
     let server = Server::declared(&null, &encoder, program)?;
-    server.evaluate((&keys, None), &server.declared_inputs()?, &mut (), &mut ())?;
+    server.evaluate((&keys, None), &server.declared_inputs(program.encryption())?, &mut (), &mut ())?;
     Ok((keys.requirements(), keys.requests()))
 }

@@ -6,7 +6,7 @@ use limbwise::{
     ckks::{Auto, Bootstrapper, Ciphertext, Encoder, Evaluator, LinearTransform, Watch},
     rlwe::KeyStore,
 };
-use limbwise_apps::{Journal, Observer, Program};
+use limbwise_apps::{Encryption, Journal, Observer, Program};
 use limbwise_device::Device;
 
 /// What a server has before inputs come: the program's maps and those of bootstrapping, encoded.
@@ -56,12 +56,12 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
         Ok(Self { dev, encoder, program, maps, bootstrapper })
     }
 
-    /// The encrypted inputs by declaration, in their order.
+    /// The encrypted inputs by declaration, in their order, encrypted under this key.
     ///
     /// # Errors
     /// Levels or scales that cannot be.
-    pub fn declared_inputs(&self) -> Result<Vec<Ciphertext<D>>> {
-        let noise = self.program.encryption().into();
+    pub fn declared_inputs(&self, key: Encryption) -> Result<Vec<Ciphertext<D>>> {
+        let noise = key.into();
         let declare =
             |i: limbwise_apps::Input| self.encoder.declare_bounded(self.dev, (i.batch, i.bounds), i.packing, noise);
         self.program.inputs().into_iter().map(declare).collect()

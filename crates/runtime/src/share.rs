@@ -6,6 +6,10 @@
 //! bounds the norm of all errors of one, an attacker's advantage is that against the scheme, but for 2^−s. Source:
 //! \[LMSS22\] Theorem 3 and its corollary, for a discrete Gaussian \[CKS20\].
 //!
+//! The error must be what the client expects by its own recording, never what a result says of itself: whoever evaluates
+//! could name an error so small that the noise hides nothing. The theorem is about others who see honest evaluations; it
+//! promises nothing against an evaluator that returns made-up ciphertexts (`SECURITY.md`).
+//!
 //! Differs: t is not proven. It is `MARGIN·e·(√m + √(2·ln 2·(s + 1)))` for m shared numbers whose errors are expected to
 //! have deviation e: a Gaussian vector's norm exceeds it with probability 2^−(s+1) at most, if the expectation is right
 //! within the margin.
@@ -14,7 +18,7 @@ use crate::error::{Error, Result};
 use limbwise::{Complex64, ckks::Estimate};
 use limbwise_apps::Array;
 use limbwise_math::sampling::{GaussianTable, Seed, Stream};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// By how much an error may be larger than was expected: estimates are held to runs within this.
 pub const MARGIN: f64 = 2.0;
@@ -26,7 +30,8 @@ const STRIDE: f64 = 8.0;
 const SAMPLES: usize = 8;
 
 /// How results are shared.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Sharing {
     /// s: what an attacker gains is at most 2^−s.
     pub statistical_bits: u32,

@@ -8,12 +8,20 @@ use crate::{
     secrets::PassphraseArgs,
     text::table::line,
     verbs::{encrypt::open, existing, without_nulls},
+    workload::Data,
 };
-use limbwise_apps::{Array, Client as _, Program as _, data::npy};
+use limbwise::{
+    ckks::{Estimate, Model},
+    wire::{Fingerprint, Origin},
+};
+use limbwise_apps::{AnyClient, AnyProgram, Array, Client as _, Description, Encryption, Program as _, data::npy};
 use limbwise_math::sampling::Seed;
 use limbwise_runtime::{
-    client::{Decrypted, decrypt_files, read_secret},
-    places::{absent, ciphertexts, put, put_bytes},
+    client::{Decrypted, Expected, decrypt_files, read_secret},
+    expect::expectations,
+    ledger::{Ledger, Shared, hex},
+    origin::{inputs_name, keys_for, origin_of},
+    places::{SECRET, absent, ciphertexts, put_private, put_secret},
     share::{Flooded, Sharing, shared},
 };
 use serde::Serialize;
@@ -31,14 +39,22 @@ const WARNING: &str = "decrypted CKKS numbers carry the noise of the scheme, whi
 
 /// Decrypt results, and say what they mean
 ///
-/// Writes the numbers as .npy, .csv or .json; with the client's data (--compare, or --data) the clear twin says what they
-/// should be. Decrypted numbers carry noise that tells of the secret key, so before they are shared --share floods it:
-/// Gaussian noise by the theorem of Li, Micciancio, Schultz and Sorrell (2022), and rounding to what it leaves.
+/// Records the program from the client's own description first. A result must have the level, scale, size and error of
+/// that recording, and belong to this program, key set and to the last inputs; what a result says of itself is compared
+/// and never used. Writes the numbers as .npy, .csv or .json, readable by their owner only; with the client's data
+/// (--compare, or --data) the clear twin says what they should be.
+///
+/// Decrypted numbers carry noise that tells of the secret key, so before they are shared --share floods it: Gaussian
+/// noise by the theorem of Li, Micciancio, Schultz and Sorrell (2022), and rounding to what it leaves. All results that
+/// a key shares in its life have noise for their whole number, which the first sharing says; the client's ledger counts.
+/// Flooding hides the errors of an honest evaluation from others who see the numbers. It does not help against a server
+/// that makes results up: do not tell such a server what was decrypted, or that it was refused (SECURITY.md).
 ///
 /// Examples:
 ///   limbwise decrypt --client mine --in results --out weights.npy
 ///   limbwise decrypt --client mine --in results --out scores.csv --compare
-///   limbwise decrypt --client mine --in results --out public.csv --share --statistical-bits 20
+///   limbwise decrypt --client mine --in earlier --inputs in-monday --out monday.npy
+///   limbwise decrypt --client mine --in results --out public.csv --share --statistical-bits 20 --shared-results 100
 ///
 /// Several results are files with their names put in: out.weights.npy, out.scores.npy.
 #[derive(Debug, clap::Args)]
@@ -68,17 +84,28 @@ pub(crate) struct Decrypt {
     #[arg(long, value_name = "FILE")]
     data: Vec<PathBuf>,
 
+    /// The encrypted inputs that the results are of [default: those that were encrypted last]
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    inputs: Vec<PathBuf>,
+
+    /// How many times larger than a stand-in's the server's own matrix may make values and errors, where the client does
+    /// not have it
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = gain)]
+    model_gain: f64,
+
     /// Make the numbers fit to be shared: flood their noise, and round
     #[arg(long, conflicts_with_all = ["compare", "data"])]
     share: bool,
 
-    /// What an attacker may gain from shared numbers is at most 2^-BITS; each costs half a bit of precision
-    #[arg(long, value_name = "BITS", default_value_t = 30, requires = "share", value_parser = clap::value_parser!(u32).range(1..=128))]
-    statistical_bits: u32,
+    /// What an attacker may gain from shared numbers is at most 2^-BITS; each costs half a bit of precision [default: that
+    /// of the key's first sharing, or 30]
+    #[arg(long, value_name = "BITS", requires = "share", value_parser = clap::value_parser!(u32).range(1..=128))]
+    statistical_bits: Option<u32>,
 
-    /// Results that will be shared under this key in its life; four times as many cost a bit of precision
-    #[arg(long, value_name = "COUNT", default_value_t = 1, requires = "share", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    shared_results: u32,
+    /// Results that will be shared under this key in its life, each of a program's results counted; four times as many cost
+    /// a bit of precision [default: that of the key's first sharing, or 16]
+    #[arg(long, value_name = "COUNT", requires = "share", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    shared_results: Option<u32>,
 
     #[command(flatten)]
     passphrase: PassphraseArgs,
@@ -102,6 +129,9 @@ struct Report {
     compared: Option<Map<String, Value>>,
     /// Whether the numbers are fit to be shared.
     shareable: bool,
+    /// What was shared under this key, these results counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shared: Option<Shared>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<&'static str>,
 }
@@ -120,58 +150,128 @@ impl Decrypt {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open();
         let form = Form::of(&self.out)?;
-        let (description, program, data) = open(&self.client)?;
-        let files = match &self.results[..] {
-            [place] => ciphertexts(place)?,
-            files => files.to_vec(),
-        };
-        let client = if self.compare || !self.data.is_empty() {
-            if !data.has_model() {
-                return Err(Mistake("--compare: the server alone has the model, so nothing is known of what results should be; leave it out".into()).into());
-            }
-            Some(data.client(&description, &program, &self.data)?)
-        } else {
-            None
-        };
+        let (description, stand_in, data) = open(&self.client)?;
+        let files = listed(&self.results)?;
+        let client = self.twin(&description, &stand_in, &data)?;
+        let (program, model) = self.own_program(&description, stand_in, &data)?;
         let passphrase = self.passphrase.read()?;
         let dev = self.host.open()?;
+        let origin = keys_for(&self.client.join(SECRET), &description)?;
         let secret = read_secret(&self.client, program.params(), passphrase.lock())?;
+        let ledger = Ledger::of(&self.client, secret.identity(program.params()));
+        let (key, inputs) = self.round(&ledger, &program, origin, &files)?;
         let mut progress = Progress::new(0.0);
-        let decrypted = decrypt_files(&dev, &program, &secret, &files, &mut progress)?;
+        let results = expectations(&program, key, model)?;
+        let expected = Expected { results, origin: Origin { inputs, ..origin } };
+        let decrypted = decrypt_files(&dev, (&program, &secret), &expected, &files, &mut progress)?;
         progress.finish();
         let compared = client.map(|client| compared(&client.conclude(&decrypted.slots)));
         let Decrypted { estimates, levels_left, arrays, .. } = decrypted;
-        let precision_bits_predicted = estimates[0].precision_bits();
         let targets = self.targets(&arrays);
         absent(&targets, existing(self.force))?;
+        let shared = self.share.then(|| self.shared(&ledger, &arrays, &estimates)).transpose()?;
         let mut results = Vec::new();
-        for ((array, estimate), file) in arrays.iter().zip(estimates).zip(targets) {
-            let (array, flooded) = match self.sharing() {
-                Some(sharing) => shared(array, estimate, sharing, &Seed::from_os().map_err(limbwise::Error::from)?)
-                    .map(|(array, flooded)| (array, Some(flooded)))?,
-                None => (array.clone(), None),
-            };
+        let (all, shared) = match shared {
+            Some((flooded, shared)) => (flooded, Some(shared)),
+            None => (arrays.into_iter().map(|array| (array, None)).collect(), None),
+        };
+        for ((array, flooded), file) in all.into_iter().zip(targets) {
             form.write(&file, &array)?;
             results.push(Written { name: array.name, shape: array.shape, file, flooded });
         }
-        let warning = if self.share { None } else { Some(WARNING) };
         self.warn_once()?;
         let report = Report {
             workload: program.name().into(),
             insecure_randomness: description.insecure_randomness,
-            precision_bits_predicted,
+            precision_bits_predicted: estimates[0].precision_bits(),
             levels_left,
             results,
             compared,
             shareable: self.share,
-            warning,
+            shared,
+            warning: if self.share { None } else { Some(WARNING) },
         };
         output.report(&report, &render(&report))
     }
 
-    fn sharing(&self) -> Option<Sharing> {
-        let sharing = Sharing { statistical_bits: self.statistical_bits, results: self.shared_results };
-        self.share.then_some(sharing)
+    /// The client's data with their clear twin, where results are compared.
+    fn twin(&self, description: &Description, program: &AnyProgram, data: &Data) -> anyhow::Result<Option<AnyClient>> {
+        if !self.compare && self.data.is_empty() {
+            return Ok(None);
+        }
+        if !data.has_model() {
+            return Err(Mistake("--compare: the server alone has the model, so nothing is known of what results should be; leave it out".into()).into());
+        }
+        data.client(description, program, &self.data).map(Some)
+    }
+
+    /// The program with the server's numbers, where the client has them; else with others in their place.
+    fn own_program(
+        &self,
+        description: &Description,
+        stand_in: AnyProgram,
+        data: &Data,
+    ) -> anyhow::Result<(AnyProgram, Model)> {
+        match data.model(&description.workload)? {
+            Some(numbers) => {
+                let program = description.program(&numbers);
+                Ok((program.map_err(|e| Mistake(format!("{}: {e}", self.client.display())))?, Model::Known))
+            }
+            None => Ok((stand_in, Model::Server { gain: self.model_gain })),
+        }
+    }
+
+    /// Under which key the inputs were encrypted, and their name: of the last encryption, or of the files that are named.
+    fn round(
+        &self,
+        ledger: &Ledger,
+        program: &AnyProgram,
+        origin: Origin,
+        files: &[PathBuf],
+    ) -> anyhow::Result<(Encryption, Fingerprint)> {
+        if origin == Origin::NONE {
+            return Ok((program.encryption(), Fingerprint::NONE)); // a directory of version 1 remembers nothing
+        }
+        let rounds = ledger.rounds()?;
+        let named = if self.inputs.is_empty() { None } else { Some(inputs_name(&listed(&self.inputs)?)?) };
+        let result = origin_of(&files[0])?.inputs;
+        match (named, rounds.last()) {
+            (Some(name), _) => match rounds.iter().find(|round| round.inputs == hex(name)) {
+                Some(round) => Ok((round.key, name)),
+                None => {
+                    note(
+                        "these inputs are not in the client's ledger: taken as encrypted by others under the public key",
+                    );
+                    Ok((Encryption::PublicKey, name))
+                }
+            },
+            (None, Some(last)) if last.inputs == hex(result) => Ok((last.key, result)),
+            (None, last) => {
+                let of = rounds.iter().find(|round| round.inputs == hex(result));
+                let got = of.map_or_else(|| "not of this client".into(), |round| format!("those in {}", round.place));
+                let last = last.map_or_else(|| "no place".into(), |round| round.place.clone());
+                Err(limbwise_runtime::Error::OtherInputs { path: files[0].display().to_string(), got, last }.into())
+            }
+        }
+    }
+
+    /// The results as they may be shared. They are counted before a number is written, and stay counted.
+    fn shared(&self, ledger: &Ledger, arrays: &[Array], estimates: &[Estimate]) -> anyhow::Result<(Vec<Fit>, Shared)> {
+        let before = ledger.shared()?;
+        let usual = before.map_or(Sharing { statistical_bits: 30, results: 16 }, |shared| shared.sharing);
+        let sharing = Sharing {
+            statistical_bits: self.statistical_bits.unwrap_or(usual.statistical_bits),
+            results: self.shared_results.unwrap_or(usual.results),
+        };
+        let count = u32::try_from(arrays.len()).unwrap_or(u32::MAX);
+        Shared::after(before, sharing, count)?;
+        let mut all = Vec::new();
+        for (array, estimate) in arrays.iter().zip(estimates) {
+            let seed = Seed::from_os().map_err(limbwise::Error::from)?;
+            let (array, flooded) = shared(array, *estimate, sharing, &seed)?;
+            all.push((array, Some(flooded)));
+        }
+        Ok((all, ledger.share(sharing, count)?))
     }
 
     /// A file a result; several have the results' names put in.
@@ -188,10 +288,29 @@ impl Decrypt {
         let mark = self.client.join(WARNED);
         if !self.share && !mark.exists() {
             note(WARNING);
-            put_bytes(&mark, b"limbwise decrypt has said that decrypted numbers carry noise that tells of the key\n")?;
+            put_private(
+                &mark,
+                b"limbwise decrypt has said that decrypted numbers carry noise that tells of the key\n",
+            )?;
         }
         Ok(())
     }
+}
+
+/// A result, and what was done to it.
+type Fit = (Array, Option<Flooded>);
+
+/// The ciphertexts of a directory, or the files themselves.
+fn listed(places: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    match places {
+        [place] => Ok(ciphertexts(place)?),
+        files => Ok(files.to_vec()),
+    }
+}
+
+fn gain(text: &str) -> Result<f64, String> {
+    let factor = text.parse().ok().filter(|x: &f64| (1.0..=1e9).contains(x));
+    factor.ok_or_else(|| "wanted a factor from 1 to 1e9".into())
 }
 
 /// A conclusion as JSON.
@@ -225,19 +344,19 @@ impl Form {
     fn write(self, path: &Path, array: &Array) -> anyhow::Result<()> {
         let parts = if array.real { npy::Parts::Real } else { npy::Parts::Complex };
         match self {
-            Self::Npy => put(path, |file| {
+            Self::Npy => put_secret(path, |file| {
                 let mut out = BufWriter::new(file);
                 let written = npy::write(&mut out, &array.shape, &array.values, parts);
                 written.and_then(|()| out.into_inner().map_err(io::IntoInnerError::into_error)).map_err(|source| {
                     limbwise_runtime::Error::Io { path: path.display().to_string(), doing: "writing", source }
                 })
             })?,
-            Self::Csv => put_bytes(path, csv(array).as_bytes())?,
+            Self::Csv => put_private(path, csv(array).as_bytes())?,
             Self::Json => {
                 let number = |z: &limbwise::Complex64| if array.real { json!(z.re) } else { json!([z.re, z.im]) };
                 let values: Vec<Value> = array.values.iter().map(number).collect();
                 let text = json!({ "name": array.name, "shape": array.shape, "values": values }).to_string();
-                put_bytes(path, (text + "\n").as_bytes())?;
+                put_private(path, (text + "\n").as_bytes())?;
             }
         }
         Ok(())
@@ -280,6 +399,9 @@ fn render(report: &Report) -> String {
             let kept = format!("{precision_bits:.1} bits left; {s} bits of statistical security cost {lost:.1}");
             text += &line("shared", &kept);
         }
+    }
+    if let Some(Shared { sharing, results }) = report.shared {
+        text += &line("ledger", &format!("{results} of {} results shared under this key", sharing.results));
     }
     text
 }

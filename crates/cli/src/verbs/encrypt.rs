@@ -17,7 +17,9 @@ use clap::ValueEnum;
 use limbwise_apps::{AnyProgram, Description, Encryption, Program as _};
 use limbwise_runtime::{
     client::{EncryptionKey, encrypt_files},
+    ledger::{Ledger, Round, hex},
     places::{description, read_up_to, targets},
+    sealed::unseal,
 };
 use serde::Serialize;
 use std::{
@@ -105,7 +107,7 @@ pub(super) fn open(dir: &Path) -> anyhow::Result<(Description, AnyProgram, Data)
     let description = description(dir)?;
     let program = description.stand_in().map_err(|e| Mistake(format!("{}: {e}", dir.display())))?;
     let path = dir.join(DATA);
-    let data = serde_json::from_slice(&read_up_to(&path, 1 << 20)?)
+    let data = unseal(&read_up_to(&path, 1 << 20)?)
         .map_err(|e| Mistake(format!("{}: {e} (\"limbwise keygen\" writes it)", path.display())))?;
     Ok((description, program, data))
 }
@@ -125,9 +127,12 @@ impl Encrypt {
         };
         let passphrase = self.passphrase.read()?;
         let dev = self.host.open()?;
-        let read = EncryptionKey::read(&dev, program.params(), &self.client, key, passphrase.lock())?;
+        let params = program.params();
+        let read = EncryptionKey::read((&dev, params), &self.client, &description, key, passphrase.lock())?;
         let mut progress = Progress::new(0.0);
-        encrypt_files(&dev, (&program, &client), (&read, &seeds), &files, &mut progress)?;
+        let name = encrypt_files(&dev, (&program, &client), (&read, &seeds), &files, &mut progress)?;
+        let round = Round { inputs: hex(name), key, place: self.out.display().to_string() };
+        Ledger::of(&self.client, read.key_set()).encrypted(round)?;
         progress.finish();
         let written = |(input, file): (limbwise_apps::Input, PathBuf)| {
             let bytes = fs::metadata(&file)?.len();

@@ -9,7 +9,7 @@ use crate::{
 use limbwise::{params::Params, wire::read_params};
 use limbwise_apps::{Description, description::MOST_BYTES};
 use limbwise_runtime::{
-    inspect::{Inspection, inspect},
+    inspect::{Belongs, Inspection, inspect},
     places::{PARAMS, PROGRAM, open_file, read_up_to},
 };
 use std::path::{Path, PathBuf};
@@ -78,6 +78,11 @@ fn render(file: &Inspection) -> String {
     text += &line("kind", &format!("{}, version {}", file.kind, file.version));
     text += &line("bytes", &units::bytes(file.bytes));
     text.extend(file.parameters.iter().map(|fingerprint| line("parameters", fingerprint)));
+    let Belongs { program, key_set, inputs, number } = &file.origin;
+    for (what, name) in [("program", program), ("key set", key_set), ("inputs", inputs)] {
+        text.extend(name.iter().map(|name| line(what, name)));
+    }
+    text.extend(number.map(|number| line("number", &number.to_string())));
     match file.verified {
         Some(true) => text += &line("verified", "all checksums hold"),
         Some(false) => text += &line("verified", "the header only: the rest is secret"),

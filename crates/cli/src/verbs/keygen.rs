@@ -13,7 +13,8 @@ use crate::{
 use limbwise_apps::Program as _;
 use limbwise_runtime::{
     keygen::{Sides, check, keygen},
-    places::put_bytes,
+    places::put_private,
+    sealed::seal,
 };
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -110,13 +111,12 @@ impl Keygen {
         };
         let mut description = built.description(way);
         description.insecure_randomness = seeds.is_insecure();
-        let mut data = serde_json::to_vec_pretty(&self.workload.data())?;
-        data.push(b'\n');
+        let data = seal(&self.workload.data())?;
         let mut progress = Progress::new(0.0);
         let required = &recording.keys.required;
         let bytes = keygen(&dev, places, (&description, required), (passphrase.lock(), &seeds), &mut progress)?;
         progress.finish();
-        put_bytes(&client.join(DATA), &data)?;
+        put_private(&client.join(DATA), &data)?;
         note("the secret key is in the client's directory alone: keep it, nobody can make it again");
         let security = built.params().security();
         let report = Report {

@@ -105,6 +105,11 @@ impl LolaData {
         Self { data: absolute(self.data.as_ref()), labels: absolute(self.labels.as_ref()), weights, ..self.clone() }
     }
 
+    /// The file of the weights, if it is not the shipped one.
+    pub(super) fn weights(&self) -> Option<&Path> {
+        self.weights.as_deref()
+    }
+
     pub(super) fn has_model(&self) -> bool {
         self.weights.as_deref() != Some(Path::new(SERVER))
     }

@@ -271,6 +271,21 @@ impl Data {
         })
     }
 
+    /// The numbers that the program leaves to the server, where the client has them too.
+    ///
+    /// # Errors
+    /// Files that cannot be read, or have other shapes.
+    pub(crate) fn model(&self, workload: &Described) -> anyhow::Result<Option<Model>> {
+        let files = match (self, workload) {
+            _ if !self.has_model() => return Ok(None),
+            (Self::Linear(data), Described::Linear { layer, .. }) => return data.model(&layer.shape).map(Some),
+            (Self::Lola(data), _) => [data.weights(), None],
+            (Self::Resnet(data), _) => [Some(data.weights()), None],
+            _ => [None, None],
+        };
+        Ok(Some(model(workload, files)?.unwrap_or_default()))
+    }
+
     /// Whether what results should be can be computed: not where the server alone has the model.
     pub(crate) fn has_model(&self) -> bool {
         match self {

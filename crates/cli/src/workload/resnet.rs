@@ -203,6 +203,11 @@ impl ResnetData {
         Self { weights: path(&self.weights), data: path(&self.data), ..self.clone() }
     }
 
+    /// The file of the weights.
+    pub(super) fn weights(&self) -> &Path {
+        &self.weights
+    }
+
     fn network(&self) -> anyhow::Result<Network> {
         Ok(weights::load(&self.weights, images::SIDE)?)
     }

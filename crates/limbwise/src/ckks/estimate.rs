@@ -184,6 +184,15 @@ impl Estimate {
         Self { independent: deviation, sources: [Source::default(); FOLLOWED], ..self }.with_measured_errors()
     }
 
+    /// Sizes and errors this many times as large: for a program whose numbers are not all known.
+    #[must_use]
+    pub fn enlarged(self, factor: f64) -> Self {
+        let mut this = self;
+        this.independent *= factor;
+        this.sources.iter_mut().for_each(|s| s.deviation *= factor);
+        Self { magnitude: this.magnitude * factor, peak: this.peak * factor, ..this }
+    }
+
     /// The worse of both in every respect, for a batch.
     #[must_use]
     pub fn or_worse(self, other: Self) -> Self {

@@ -5,7 +5,7 @@
 //!
 //! Read in this order: [`ciphertext`], [`encoder`], [`mod@encrypt`], [`evaluator`], [`rotation`], [`linear`], [`tensor`], [`auto`],
 //! [`chebyshev`], [`functions`], [`bootstrap`], [`estimate`], [`precision`], [`shadow`], [`watch`], and for clients `decrypt`,
-//! `audit`.
+//! `expectation`, `audit`.
 
 #[cfg(feature = "client")]
 pub mod audit;
@@ -21,6 +21,8 @@ pub mod encoder;
 pub mod encrypt;
 pub mod estimate;
 pub mod evaluator;
+#[cfg(feature = "client")]
+pub mod expectation;
 pub mod functions;
 pub mod linear;
 pub mod precision;
@@ -41,6 +43,8 @@ pub use encoder::{Encoder, Noise, Packing};
 pub use encrypt::{FreshCiphertext, encrypt, encrypt_from, encrypt_secret, encrypt_seeded, encrypt_seeded_from};
 pub use estimate::{Estimate, Promise};
 pub use evaluator::Evaluator;
+#[cfg(feature = "client")]
+pub use expectation::{Expectation, Model};
 pub use limbwise_math::chebyshev::Series;
 pub use linear::{Diagonals, LinearPlan, LinearTransform, PlaintextForm, Strategy};
 pub use precision::Precision;

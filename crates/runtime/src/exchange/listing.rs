@@ -25,7 +25,7 @@ pub fn listed<P: Program>(program: &P) -> Result<Operations> {
     let (recorder, encoder) = (Recorder::new(Null::default()), Encoder::new(params));
     let keys = DeclaredKeys::all(&recorder, params);
     let server = Server::declared(&recorder, &encoder, program)?;
-    let inputs = server.declared_inputs()?;
+    let inputs = server.declared_inputs(program.encryption())?;
     let notes = Notes { params, list: Mutex::default() };
     let results = server.evaluate((&keys, Some(&notes)), &inputs, &mut (), &mut ())?;
     let graph = recorder.graph();

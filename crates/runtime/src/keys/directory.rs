@@ -9,7 +9,7 @@ use limbwise::{
     Result,
     params::Params,
     rlwe::{EvaluationKey, KeyName, MadeHome, Requirements},
-    wire::KeyWriter,
+    wire::{KeyWriter, Origin},
 };
 use limbwise_device::HostRead;
 use std::{

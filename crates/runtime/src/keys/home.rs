@@ -12,7 +12,7 @@ use limbwise::{
     Result,
     params::Params,
     rlwe::{KeyForm, KeyGenerator, KeyPlan, KeySet, KeyStore},
-    wire::KeyWriter,
+    wire::{KeyWriter, Origin},
 };
 use limbwise_apps::Observer;
 use limbwise_device::{Device, HostRead};

@@ -5,7 +5,7 @@ use limbwise::{
     ckks::{Ciphertext, Encoder, Evaluator, Packing, decrypt, encrypt_secret},
     params::{Insecure, Params, ParamsLiteral},
     rlwe::{KeyForm, KeyGenerator, KeyName, KeyPlan, KeyStore, LazyKeys, MadeKeys, Requirements, SecretKey, key_bytes},
-    wire::write_keys,
+    wire::{Origin, write_keys},
 };
 use limbwise_cpu::Cpu;
 use limbwise_device::HostRead as _;

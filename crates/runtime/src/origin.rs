@@ -1,0 +1,66 @@
+//! Which files belong together: the names of programs and of inputs, and what files say of both.
+
+use crate::{
+    error::{Error, Result},
+    places::{open_file, refused},
+};
+use limbwise::wire::{self, Container, FileKind, Fingerprint, Origin, WireError};
+use limbwise_apps::Description;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// The name of a program: the hash of its description, as it would be written.
+#[must_use]
+pub fn program_name(description: &Description) -> Fingerprint {
+    Fingerprint(*blake3::hash(&description.to_bytes()).as_bytes())
+}
+
+/// The name of encrypted inputs: the hash of the hashes of their files, in the program's order.
+///
+/// # Errors
+/// Those of the system.
+pub fn inputs_name(files: &[PathBuf]) -> Result<Fingerprint> {
+    let mut all = blake3::Hasher::new();
+    for path in files {
+        let mut of_file = blake3::Hasher::new();
+        io::copy(&mut open_file(path)?, &mut of_file).map_err(refused(path, "reading"))?;
+        all.update(of_file.finalize().as_bytes());
+    }
+    Ok(Fingerprint(*all.finalize().as_bytes()))
+}
+
+/// What a file says it belongs to.
+///
+/// # Errors
+/// A file that is absent, or none of ours.
+pub fn origin_of(path: &Path) -> Result<Origin> {
+    wire::origin(open_file(path)?).map_err(|e| Error::of_file(path, e.into()))
+}
+
+/// Fails unless a file is a ciphertext that says it belongs to this, wherever this says something.
+///
+/// # Errors
+/// As [`origin_of`]; a file of another kind; the first thing that differs.
+pub fn belongs(path: &Path, wanted: &Origin) -> Result<()> {
+    let of_file = |e: WireError| Error::of_file(path, e.into());
+    let file = Container::open(open_file(path)?).map_err(of_file)?;
+    if file.kind() != FileKind::Ciphertext {
+        return Err(of_file(WireError::Kind { got: file.kind(), wanted: FileKind::Ciphertext }));
+    }
+    wanted.admits(&file.origin()).map_err(of_file)
+}
+
+/// What keys say they belong to, if they were made for this program: those of version 1 do not say.
+///
+/// # Errors
+/// As [`origin_of`]; keys of another program.
+pub fn keys_for(keys: &Path, description: &Description) -> Result<Origin> {
+    let said = origin_of(keys)?;
+    if said.program != Fingerprint::NONE {
+        let program = Origin { program: program_name(description), ..Origin::NONE };
+        program.admits(&said).map_err(|e| Error::of_file(keys, e.into()))?;
+    }
+    Ok(said)
+}
