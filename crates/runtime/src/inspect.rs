@@ -12,8 +12,8 @@ use limbwise::{
     params::Params,
     rlwe::{KeyForm, key_bytes},
     wire::{
-        Container, FileKind, Fingerprint, KeyFile, Origin, WireError, read_bgv_params, read_ciphertext,
-        read_params, read_plaintext, read_public_key, read_tfhe_params,
+        Container, FileKind, Fingerprint, KeyFile, Origin, WireError, read_bgv_params, read_ciphertext, read_params,
+        read_plaintext, read_public_key, read_tfhe_params,
     },
 };
 use limbwise_apps::{Description, description};

@@ -13,3 +13,4 @@ mod serve;
 #[cfg(test)]
 mod sides;
 mod sweep;
+mod trust;

@@ -15,11 +15,11 @@ use std::{
 };
 
 /// What a verb says, which is of its schema.
-fn json(folder: &Folder, arguments: &[&str]) -> Value {
+pub(crate) fn json(folder: &Folder, arguments: &[&str]) -> Value {
     contract::valid(folder, arguments[0], &[arguments, &["--json"]].concat())
 }
 
-fn refused(folder: &Folder, arguments: &[&str], wanted: &str) {
+pub(crate) fn refused(folder: &Folder, arguments: &[&str], wanted: &str) {
     let output = folder.run(arguments);
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
@@ -45,7 +45,7 @@ const KEYGEN: [&str; 10] =
     ["keygen", "linear", "--preset", "tiny.toml", "--rows", "16", "--strategy", "hoisted", "--keys", "stored"];
 
 /// A layer's keys, inputs and results, from a seed.
-fn layer(name: &str) -> Folder {
+pub(crate) fn layer(name: &str) -> Folder {
     let folder = Folder::new(name);
     folder.write("tiny.toml", TINY);
     let plaintexts =
