@@ -24,6 +24,7 @@ from limbwise.errors import (
     DeviceFault,
     DtypeError,
     EncodeError,
+    InsecureWarning,
     KeyMissing,
     LevelError,
     LimbwiseError,
@@ -36,6 +37,7 @@ from limbwise.errors import (
     ShadowError,
     ShapeError,
     TraceError,
+    UnverifiedError,
     WireError,
 )
 from limbwise.functions import compare, conv2d, function, maximum, minimum, poly, relu, sigmoid, sign
@@ -55,6 +57,7 @@ __all__ = [
     "EncodeError",
     "EncryptedArray",
     "EncryptedIntegers",
+    "InsecureWarning",
     "IntegerContext",
     "KeyMissing",
     "LevelError",
@@ -73,6 +76,7 @@ __all__ = [
     "ShapeError",
     "Timing",
     "TraceError",
+    "UnverifiedError",
     "WireError",
     "__version__",
     "bgv",

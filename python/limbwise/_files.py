@@ -1,11 +1,17 @@
 """Arrays, keys and contexts as bytes: a short JSON header before a file of the Rust library.
 
 The header says what the file itself does not: the shape of an array and how it lies, or which parameters a context has.
-Nothing in it is trusted: it is bounded, parsed as JSON, and every number is checked before it is used.
+Nothing in it is trusted: it is bounded, parsed as JSON, and every number is checked before it is used. Since version 2 a
+checksum covers it and, but for keys, the beginning of the file behind it, which names the rest. It finds damage, and
+proves nothing of who wrote the bytes.
+
+Version 2: ``LWPY2\\n``, the header's length (4 bytes, little-endian), the checksum (BLAKE2b, 32 bytes), the header. Version
+1 had no checksum and is still read.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +21,16 @@ from limbwise._limbwise import Params
 from limbwise.errors import WireError
 from limbwise.layout import Layout, power_of_two
 
-_MAGIC = b"LWPY1\n"
+_MAGICS = {1: b"LWPY1\n", 2: b"LWPY2\n"}
+_VERSION = 2
+_CHECKSUM = 32
+_PREAMBLE = 184
+_FIELDS = {
+    "array": {"shape", "strides", "extents", "dead", "clean", "complex"},
+    "keys": {"params", "slots", "complex", "bootstrapping", "seeded"},
+    "public": {"params", "slots", "complex"},
+    "context": {"params", "slots", "complex"},
+}
 _LONGEST = 1 << 16
 _MOST = 1 << 40
 _LENGTH = "bytes before the file"
@@ -29,13 +44,20 @@ def wrong(got: str, wanted: str) -> WireError:
 def frame(kind: str, header: dict[str, Any], data: bytes) -> bytes:
     """Return a header and what follows it."""
     text = json.dumps({"kind": kind, **header}).encode()
-    return _MAGIC + len(text).to_bytes(4, "little") + text + data
+    length = len(text).to_bytes(4, "little")
+    return _MAGICS[_VERSION] + length + _checksum(kind, length, text, data) + text + data
+
+
+def _checksum(kind: str, length: bytes, text: bytes, data: bytes | memoryview) -> bytes:
+    # Keys are written one after the other behind their header, which is there before them.
+    begin = b"" if kind == "keys" else bytes(data[:_PREAMBLE])
+    return hashlib.blake2b(length + text + begin, digest_size=_CHECKSUM).digest()
 
 
 def head_of(path: Path) -> bytes:
     """Return the beginning of a file: at least its header, if it has one."""
     with path.open("rb") as file:
-        return file.read(len(_MAGIC) + 4 + _LONGEST)
+        return file.read(len(_MAGICS[_VERSION]) + 4 + _CHECKSUM + _LONGEST)
 
 
 def length_of(header: dict[str, Any]) -> int:
@@ -55,21 +77,32 @@ def unframe(data: bytes | bytearray | memoryview, kind: str, *, whole: bool = Tr
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise wrong(f"{type(data).__name__} instead of bytes", wanted)
     data = memoryview(data).cast("B")
-    start = len(_MAGIC) + 4
-    if len(data) < start or bytes(data[: len(_MAGIC)]) != _MAGIC:
+    magic = bytes(data[: len(_MAGICS[_VERSION])])
+    version = next((number for number, known in _MAGICS.items() if known == magic), None)
+    if version is None:
         raise wrong(f"{len(data)} bytes that do not begin as a file of limbwise for Python does", wanted)
-    length = int.from_bytes(data[len(_MAGIC) : start], "little")
+    start = len(magic) + 4 + (_CHECKSUM if version > 1 else 0)
+    length = int.from_bytes(data[len(magic) : len(magic) + 4], "little")
     if length > _LONGEST or start + length > len(data):
         raise wrong(f"a header of {length} bytes in {len(data)}", wanted)
+    text, rest = bytes(data[start : start + length]), data[start + length :]
+    if version > 1 and data[start - _CHECKSUM : start] != _checksum(
+        kind, bytes(data[len(magic) : len(magic) + 4]), text, rest
+    ):
+        raise wrong("a header whose checksum differs, of damaged bytes or of another kind", f"{wanted}, as it was given")
     try:
-        header = json.loads(bytes(data[start : start + length]))
+        header = json.loads(text)
     except (ValueError, RecursionError):
         raise wrong("a header that is not JSON", wanted) from None
     if not isinstance(header, dict) or header.get("kind") != kind:
         got = header.get("kind") if isinstance(header, dict) else type(header).__name__
         raise wrong(f"a file of kind {got!r}", wanted)
+    del header["kind"]
+    unknown, missing = sorted(header.keys() - _FIELDS[kind]), sorted(_FIELDS[kind] - header.keys())
+    if unknown or missing:
+        raise wrong(f"a header with fields too many {unknown} or too few {missing}", wanted)
     header[_LENGTH] = start + length
-    return header, bytes(data[start + length :]) if whole else b""
+    return header, bytes(rest) if whole else b""
 
 
 def _whole(value: Any, most: int = _MOST) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from limbwise.errors import (
     ContextError,
     DtypeError,
     EncodeError,
+    InsecureWarning,
     KeyMissing,
     LevelError,
     LimbwiseError,
@@ -28,6 +30,9 @@ from limbwise.errors import (
     ShapeError,
 )
 from limbwise.layout import Layout, power_of_two
+
+if TYPE_CHECKING:
+    from limbwise.program import Expected, Recording
 
 _KINDS = {"f": np.float64, "i": np.float64, "u": np.float64, "b": np.float64, "c": np.complex128}
 # Presets that bootstrap, by the slots they have.
@@ -145,6 +150,7 @@ def ckks(  # noqa: D417 - the parameters of choose() are said there
     count = params.max_slots if slots is None else slots
     if count < 1 or count != power_of_two(count) or count > params.max_slots:
         raise ParamsError(f"{count} slots: choose a power of two from 1 to {params.max_slots}")
+    warn_insecure(params.insecure_reason)
     budget = None if memory is None else parse_size(memory)
     directory = Path(keys) if isinstance(keys, os.PathLike) else None
     whole("most_rotation_keys", most_rotation_keys, 0)
@@ -282,6 +288,7 @@ class Context:
             DecryptError: what is decrypted contradicts what the ciphertext promises.
             KeyMissing: this side has no secret key.
             ContextError: it was encrypted by another context.
+            UnverifiedError: it was read from bytes, and nobody said what to expect (:meth:`from_bytes`).
         """
         if not isinstance(x, EncryptedArray):
             raise DtypeError(
@@ -290,6 +297,48 @@ class Context:
         out = np.empty(x.shape, dtype=np.complex128 if x.is_complex else np.float64)
         steps = steps_of(x.shape, x.shape)
         self._session.decrypt(x._held, flat(out), x._layout.axes(steps), x.is_complex)
+        return out
+
+    def share(
+        self, x: EncryptedArray, *, statistical_bits: int | None = None, shared_results: int | None = None
+    ) -> npt.NDArray[Any]:
+        """Decrypt what others may see: Gaussian noise hides the errors, which tell of the secret key [LMSS22].
+
+        All arrays that are shared under one key have noise for their whole number, which the first call says; further
+        ones are refused. They are counted before a number is returned: in this object, and beside the secret key's file
+        once there is one (:meth:`save_secret`, :func:`load`). The noise protects an honest evaluation that others see; it
+        does not help against a server that makes results up (SECURITY.md).
+
+        Args:
+            x: the array.
+            statistical_bits: what an attacker may gain is at most 2 to the minus this; each costs half a bit of precision.
+                30 by default, or as the first time.
+            shared_results: arrays that will be shared under this key in its life; four times as many cost a bit of
+                precision. 16 by default, or as the first time.
+
+        Raises:
+            LimbwiseError: no bit of precision would be left; more than the noise was sized for.
+            UnverifiedError, DecryptError, KeyMissing, ContextError: as for :meth:`decrypt`.
+        """
+        if not isinstance(x, EncryptedArray):
+            raise DtypeError(f"share wants an encrypted array, got {type(x).__name__}")
+        whole("statistical_bits", statistical_bits, 1)
+        whole("shared_results", shared_results, 1)
+        out = np.empty(x.shape, dtype=np.complex128 if x.is_complex else np.float64)
+        axes = x._layout.axes(steps_of(x.shape, x.shape))
+        report = json.loads(
+            self._session.share(
+                x._held, flat(out), axes, x.is_complex, statistical_bits=statistical_bits, results=shared_results
+            )
+        )
+        flooded, shared = report["flooded"], report["shared"]
+        logger.info(
+            "shared %d of %d results, %.1f bits left of %.1f",
+            shared["results"],
+            shared["sharing"]["results"],
+            flooded["precision_bits"],
+            flooded["precision_bits_before"],
+        )
         return out
 
     def run(self, program: Callable[..., Any], inputs: Any) -> Any:
@@ -369,23 +418,56 @@ class Context:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
+        self._session.keep_ledger(Path(path))
 
-    def from_bytes(self, data: bytes) -> EncryptedArray:
+    def from_bytes(
+        self, data: bytes, *, expect: Recording | Expected | None = None, trusted: bool = False
+    ) -> EncryptedArray:
         """Return an encrypted array from :meth:`EncryptedArray.to_bytes`.
 
+        An array says itself how large its values and errors are. A server that lies about that could learn the secret
+        key from what is decrypted, so this side decrypts what it has read only with ``expect``: its own recording of the
+        program, made for inputs of the same shapes and bounds.
+
+        >>> recording = lw.record(program, [lw.like(50), lw.like(50)], context=client)
+        >>> y = client.decrypt(client.from_bytes(data, expect=recording))
+
+        Args:
+            data: the bytes.
+            expect: the recording of a program with one result, or one of :meth:`Recording.expected`.
+            trusted: believe what the bytes say, because you wrote them yourself and nobody could change them.
+
         Raises:
-            WireError: bytes that are no ciphertext, damaged, or of other parameters.
+            WireError: bytes that are no ciphertext, damaged, of other parameters, or of another key set.
+            DecryptError: a result that is not what is expected.
         """
+        from limbwise.program import Recording
+
         header, rest = _files.unframe(data, "array")
         layout, is_complex = _files.layout_of(header, self.slots)
-        held = self._session.read_bytes(rest)
+        held = self._session.read_bytes(rest, trusted)
         if (held.slots, held.batch) != (layout.slots, layout.batch):
             raise _files.wrong("the shape does not go with the ciphertext", "the bytes of one array, whole")
+        if isinstance(expect, Recording):
+            every = expect.expected()
+            if len(every) != 1:
+                raise ShapeError(
+                    f"a recording with {len(every)} results: give one of recording.expected() for each of them"
+                )
+            (expect,) = every
+        if expect is not None:
+            if (layout, is_complex) != (expect.layout, expect.is_complex):
+                raise _files.wrong(
+                    f"a result of shape {layout.shape}, or one that lies otherwise", f"shape {expect.layout.shape} as recorded"
+                )
+            held = self._session.admit(held, expect.native)
         return EncryptedArray(self, held, layout, is_complex)
 
-    def load(self, path: str | os.PathLike[str]) -> EncryptedArray:
-        """Return an encrypted array from a file that :meth:`EncryptedArray.save` wrote."""
-        return self.from_bytes(Path(path).read_bytes())
+    def load(
+        self, path: str | os.PathLike[str], *, expect: Recording | Expected | None = None, trusted: bool = False
+    ) -> EncryptedArray:
+        """Return an encrypted array from a file that :meth:`EncryptedArray.save` wrote; see :meth:`from_bytes`."""
+        return self.from_bytes(Path(path).read_bytes(), expect=expect, trusted=trusted)
 
     # What this is
 
@@ -513,7 +595,17 @@ def load(
         secret=rest,
         passphrase=passphrase,
     )
+    session.keep_ledger(Path(path))
+    warn_insecure(params.insecure_reason)
     return Context(session, params, slots, is_complex, budget=budget)
+
+
+def warn_insecure(reason: str | None) -> None:
+    """Warn where keys are made for parameters below 128 bits."""
+    if reason is not None:
+        warnings.warn(
+            f"these parameters are below 128 bits of security ({reason}): protect nothing with them", InsecureWarning, 3
+        )
 
 
 def flat(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

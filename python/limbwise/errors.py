@@ -45,6 +45,14 @@ class DecryptError(LimbwiseError):
     """What was decrypted contradicts what the ciphertext promises: the numbers are withheld."""
 
 
+class UnverifiedError(LimbwiseError):
+    """An array that was read from bytes says itself how exact it is: nothing that is secret may go by that."""
+
+
+class InsecureWarning(UserWarning):
+    """Keys are made for parameters below 128 bits of security."""
+
+
 class WireError(LimbwiseError, ValueError):
     """Bytes that are not what they should be."""
 

@@ -40,6 +40,7 @@ class IntegerContext:
         name = os.fspath(preset)
         text = Path(name).read_text() if name.endswith(".toml") else None
         self._session = IntegerSession(name, text, threads)
+        warn_insecure(self._session.insecure_reason)
 
     def __repr__(self) -> str:
         s = self._session

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ from limbwise.errors import EncodeError, LevelError, ShapeError, TraceError, nee
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from limbwise.layout import Layout
 
 # What a program is traced with to learn how many levels it takes.
 _DEEP = "n16-l32-s40"
@@ -74,6 +76,16 @@ class _Traced:
     slots: int
     complex: bool
     least_level: int
+    layouts: list[tuple[Layout, bool]]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a client expects of one result, by its own recording; see :meth:`Recording.expected`."""
+
+    native: _limbwise.Expected
+    layout: Layout
+    is_complex: bool
 
 
 def _trace(
@@ -84,7 +96,8 @@ def _trace(
     encrypted = [context.encrypt(values, bound=bound) for values, bound in as_inputs(inputs)]
     results = _results(program(*encrypted))
     native = session.finish([x._held for x in results])
-    return _Traced(native, params, slots, complex, min(x.settle().level for x in results))
+    layouts = [(x._layout, x.is_complex) for x in results]
+    return _Traced(native, params, slots, complex, min(x.settle().level for x in results), layouts)
 
 
 def _choose(program: Callable[..., Any], inputs: Any, slots: int | None, precision: int, complex: bool) -> Params:
@@ -120,6 +133,19 @@ class Recording:
     def operations(self) -> list[str]:
         """The operations of the program by name, in order."""
         return list(self._native.operations)
+
+    def expected(
+        self, *, key: Literal["secret", "public"] = "secret", gain: float | None = None
+    ) -> list[Expected]:
+        """Return what each result will be, in order: its level, scale, largest value and error, for :meth:`Context.from_bytes`.
+
+        Args:
+            key: under which the inputs are encrypted.
+            gain: where the server computes with numbers of its own, by how many times they may make values and errors
+                larger than those that were recorded; without it a result must be exactly as recorded.
+        """
+        native = self._native.expected(key == "public", gain)
+        return [Expected(one, *layout) for one, layout in zip(native, self._traced.layouts, strict=True)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the graph, one JSON object a line (docs/graph-format.md)."""

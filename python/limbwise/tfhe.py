@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from limbwise._limbwise import TfheCiphertext, TfheSession
+from limbwise.context import warn_insecure
 from limbwise.errors import ContextError, DtypeError, ParamsError, ShapeError
 
 __all__ = ["EncryptedIntegers", "Keys", "keys", "where"]
@@ -53,6 +54,7 @@ class Keys:
 
     def __init__(self, session: TfheSession) -> None:
         self._session = session
+        warn_insecure(session.insecure_reason)
 
     @property
     def security_bits(self) -> int:

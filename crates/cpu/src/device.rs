@@ -7,6 +7,7 @@ use crate::{
     pool::{Pool, PoolCounters, Row},
     regions::Regions,
     ring::RingTables,
+    threads::Threads,
 };
 use limbwise_device::{
     Basis, Device, Domain, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, Region, Ring,
@@ -26,7 +27,7 @@ const TILE: usize = 256;
 /// A CPU with its kernels, its buffers and, if it has more than one thread, its thread pool.
 pub struct Cpu {
     isa: Isa,
-    threads: Option<rayon::ThreadPool>,
+    threads: Option<Threads>,
     pub(crate) pool: Pool,
     /// Rows of a thread's own while a composite runs.
     pub(crate) scratch: Pool,
@@ -114,8 +115,7 @@ impl Cpu {
         if !isa.is_available() {
             return Err(IsaError::new(isa.name()).into());
         }
-        let start = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = (threads > 1).then(start).transpose();
+        let pool = (threads > 1).then(|| Threads::start(threads)).transpose();
         let threads = pool.map_err(|e| OpenError::Threads { threads, reason: e.to_string() })?;
         Ok(Self {
             isa,
@@ -136,7 +136,7 @@ impl Cpu {
     /// The number of threads in use.
     #[must_use]
     pub fn threads(&self) -> usize {
-        self.threads.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
+        self.threads.as_ref().map_or(1, Threads::count)
     }
 
     /// Keeps the regions that programs enter from now on, for who asks what runs ([`Device::regions`]).
@@ -187,11 +187,12 @@ impl Cpu {
 
     /// Runs one task an item: on the pool where there is one and the work (in words) is worth it.
     pub(crate) fn each<T: Send>(&self, words: usize, items: Vec<T>, task: impl Fn(usize, T) + Sync + Send) {
-        match &self.threads {
-            Some(pool) if items.len() > 1 && words >= PARALLEL_WORDS => {
+        let worth_it = items.len() > 1 && words >= PARALLEL_WORDS;
+        match self.threads.as_ref().filter(|_| worth_it).and_then(Threads::pool) {
+            Some(pool) => {
                 pool.install(|| items.into_par_iter().enumerate().for_each(|(i, item)| task(i, item)));
             }
-            _ => items.into_iter().enumerate().for_each(|(i, item)| task(i, item)),
+            None => items.into_iter().enumerate().for_each(|(i, item)| task(i, item)),
         }
     }
 

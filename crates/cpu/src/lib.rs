@@ -15,6 +15,7 @@ mod pool;
 mod regions;
 mod ring;
 mod slab;
+mod threads;
 
 pub use device::{Cpu, CpuBuilder, CpuPoly, OpenError};
 pub use kernels::{Isa, IsaError};

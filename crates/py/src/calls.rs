@@ -6,8 +6,9 @@ use crate::{
     error::{exception, of_scheme, shape_error},
     live::{Encryption, Keys, Live, packing},
     params::PyParams,
-    program::Recorded,
+    program::{Expected, Recorded},
     session::{Engine, Session, key_form, next_number, open_device, traced},
+    share::Book,
     trace::Trace,
     ways::{KeyChoice, as_json, both_sides, from_json, keys_of_file},
 };
@@ -58,7 +59,7 @@ impl Session {
             both_sides((dev, &params), secret, (slots, complex), given, keys)
         });
         let live = live.map_err(of_scheme)?;
-        Ok(Self { engine: Engine::Live(Box::new(live)), number: next_number(), name })
+        Ok(Self { engine: Engine::Live(Box::new(live)), number: next_number(), name, sharing: Book::default() })
     }
 
     /// A session that writes down what is asked of it.
@@ -70,7 +71,7 @@ impl Session {
             || params.params.bootstrapping().map(|_| BootstrapPlan { content, ..BootstrapPlan::fastest(slots) });
         let plan = from_json(bootstrapping)?.or_else(usual);
         let engine = Engine::Trace(Box::new(Trace::new(&params.params, plan)));
-        Ok(Self { engine, number: next_number(), name: params.name.clone() })
+        Ok(Self { engine, number: next_number(), name: params.name.clone(), sharing: Book::default() })
     }
 
     /// A server: keys from bytes, or from a file after its first bytes; within a budget they stay there.
@@ -95,11 +96,13 @@ impl Session {
         let keys = py.detach(|| match (path, source) {
             (Some(path), _) => keys_of_file(&dev, &params, (&path, after), (form, memory)),
             (None, source) => {
-                Ok(Keys::Given(KeyFile::open(source.unwrap_or_default(), &params)?.read_all(&*dev, form)?))
+                let file = KeyFile::open(source.unwrap_or_default(), &params)?;
+                Ok((Keys::Given(file.read_all(&*dev, form)?), file.origin()))
             }
         });
-        let live = Live::new(dev, &params, None, keys.map_err(of_scheme)?, plan);
-        Ok(Self { engine: Engine::Live(Box::new(live)), number: next_number(), name })
+        let (keys, origin) = keys.map_err(of_scheme)?;
+        let live = Live::new(dev, &params, None, keys, plan).of_key_set(origin.keys);
+        Ok(Self { engine: Engine::Live(Box::new(live)), number: next_number(), name, sharing: Book::default() })
     }
 
     /// Who has the public key alone: encrypts, and neither evaluates nor decrypts.
@@ -115,22 +118,25 @@ impl Session {
         let (dev, name, params) = (open_device(device, threads)?, params.name.clone(), params.params.clone());
         let public = py.detach(|| wire::read_public_key(source, &*dev, &params)).map_err(of_scheme)?;
         let none = Keys::Given(KeySet::new(&params, Vec::new()));
-        let live = Live::new(dev, &params, None, none, None).with_public(public);
-        Ok(Self { engine: Engine::Live(Box::new(live)), number: next_number(), name })
+        let origin = wire::origin(source).map_err(|e| of_scheme(e.into()))?;
+        let live = Live::new(dev, &params, None, none, None).with_public(public).of_key_set(origin.keys);
+        Ok(Self { engine: Engine::Live(Box::new(live)), number: next_number(), name, sharing: Book::default() })
     }
 
     /// The client's side alone: it encrypts and decrypts, and evaluates nothing.
     fn client(&self) -> PyResult<Self> {
         let live = self.live("client")?;
         let none = Keys::Given(KeySet::new(&live.params, Vec::new()));
-        Ok(self.sibling(Live::new(live.dev.clone(), &live.params, live.secret.clone(), none, None)))
+        let (dev, secret) = (live.dev.clone(), live.secret.clone());
+        Ok(self.sibling(Live::new(dev, &live.params, secret, none, live.bootstrapping)))
     }
 
     /// The server's side alone, with the keys made so far and no secret.
     fn without_secret(&self) -> PyResult<Self> {
         let live = self.live("server")?;
         let keys = Keys::Given(live.key_set().map_err(of_scheme)?);
-        Ok(self.sibling(Live::new(live.dev.clone(), &live.params, None, keys, live.bootstrapping)))
+        let server = Live::new(live.dev.clone(), &live.params, None, keys, live.bootstrapping);
+        Ok(self.sibling(server.of_key_set(live.key_set_name())))
     }
 
     #[getter]
@@ -192,7 +198,7 @@ impl Session {
     /// The evaluation keys there are, as a file's bytes.
     fn keys_to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let live = self.live("keys_to_bytes")?;
-        Ok(PyBytes::new(py, &py.detach(|| live.write_keys(Vec::new(), &wire::Origin::NONE)).map_err(of_scheme)?))
+        Ok(PyBytes::new(py, &py.detach(|| live.write_keys(Vec::new())).map_err(of_scheme)?))
     }
 
     /// The same, to a file; the bytes given come first.
@@ -201,7 +207,7 @@ impl Session {
         let live = self.live("keys_to_file")?;
         let mut file = BufWriter::new(File::create(path)?);
         file.write_all(&before)?;
-        let written = py.detach(|| live.write_keys(file, &wire::Origin::NONE));
+        let written = py.detach(|| live.write_keys(file));
         Ok(written.map_err(of_scheme)?.flush()?)
     }
 
@@ -217,7 +223,7 @@ impl Session {
         let live = self.live("public_key_to_bytes")?;
         let write = || {
             let key = live.public_key("public_key_to_bytes")?;
-            wire::write_public_key(Vec::new(), &*live.dev, &live.params, key, &wire::Origin::NONE)
+            wire::write_public_key(Vec::new(), &*live.dev, &live.params, key, &live.origin())
         };
         Ok(PyBytes::new(py, &py.detach(write).map_err(of_scheme)?))
     }
@@ -231,7 +237,7 @@ impl Session {
         };
         let lock = passphrase.map_or(Lock::None, Lock::Passphrase);
         let bytes = py
-            .detach(|| wire::write_secret_key(Vec::new(), &live.params, secret, lock, &wire::Origin::NONE))
+            .detach(|| wire::write_secret_key(Vec::new(), &live.params, secret, lock, &live.origin()))
             .map_err(of_scheme)?;
         Ok(PyBytes::new(py, &bytes))
     }
@@ -280,7 +286,7 @@ impl Session {
         complex: bool,
     ) -> PyResult<()> {
         let live = self.live("decrypt")?;
-        let value = self.live_value("decrypt", ciphertext)?;
+        let value = self.trusted("decrypt", ciphertext)?;
         let messages = array.py().detach(|| live.decrypt(value)).map_err(of_scheme)?;
         unpack(&messages, array, complex, &Lie { axes, slots: value.get().slots, batch: messages.len() })
     }
@@ -305,7 +311,7 @@ impl Session {
 
     /// Mean and least precision in bits against the clear values beside; nothing without them.
     fn precision(&self, py: Python<'_>, ciphertext: &PyCiphertext) -> PyResult<Option<(f64, f64)>> {
-        let (live, value) = (self.live("precision")?, self.live_value("precision", ciphertext)?);
+        let (live, value) = (self.live("precision")?, self.trusted("precision", ciphertext)?);
         let measured = py.detach(|| live.precision(value)).map_err(of_scheme)?;
         Ok(measured.map(|p| (p.mean, p.min)))
     }
@@ -317,18 +323,51 @@ impl Session {
         let bytes = py.detach(|| match seed {
             Some(seed) => {
                 let fresh = limbwise::ckks::encrypt::FreshCiphertext { ciphertext: held, seed };
-                wire::write_fresh_ciphertext(Vec::new(), &*live.dev, &live.params, &fresh, &wire::Origin::NONE)
+                wire::write_fresh_ciphertext(Vec::new(), &*live.dev, &live.params, &fresh, &live.origin())
             }
-            None => wire::write_ciphertext(Vec::new(), &*live.dev, &live.params, &held, &wire::Origin::NONE),
+            None => wire::write_ciphertext(Vec::new(), &*live.dev, &live.params, &held, &live.origin()),
         });
         Ok(PyBytes::new(py, &bytes.map_err(of_scheme)?))
     }
 
-    /// A ciphertext from a file's bytes.
-    fn read_bytes(&self, py: Python<'_>, bytes: &[u8]) -> PyResult<PyCiphertext> {
+    /// A ciphertext from a file's bytes. What it says of itself is believed only where its own writer asks for it.
+    fn read_bytes(&self, py: Python<'_>, bytes: &[u8], trusted: bool) -> PyResult<PyCiphertext> {
         let live = self.live("from_bytes")?;
-        let read = py.detach(|| wire::read_ciphertext(bytes, &*live.dev, &live.params)).map_err(of_scheme)?;
-        Ok(self.made(Held::Live(Arc::new(Value::new(read))), None))
+        let read = py.detach(|| live.read(bytes)).map_err(of_scheme)?;
+        let made = self.made(Held::Live(Arc::new(Value::new(read))), None);
+        Ok(PyCiphertext { claimed: !trusted, ..made })
+    }
+
+    /// The same ciphertext with what is expected of it in the place of what it says, if both agree.
+    fn admit(&self, ciphertext: &PyCiphertext, expected: &Expected) -> PyResult<PyCiphertext> {
+        let value = self.live_value("from_bytes", ciphertext)?;
+        let admitted = expected.0.admit(value.get()).map_err(|e| of_scheme(e.into()))?;
+        Ok(self.made(Held::Live(Arc::new(Value::new(admitted))), None))
+    }
+
+    /// Decrypts into an array of the right size what may be shared: its errors are hidden by noise, and it is counted.
+    #[pyo3(signature = (ciphertext, array, axes, complex, *, statistical_bits=None, results=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of one Python call")]
+    fn share(
+        &self,
+        ciphertext: &PyCiphertext,
+        array: &Bound<'_, PyAny>,
+        axes: Vec<Axis>,
+        complex: bool,
+        statistical_bits: Option<u32>,
+        results: Option<u32>,
+    ) -> PyResult<String> {
+        let sharing = self.sharing.sharing(statistical_bits, results)?;
+        let (live, value) = (self.live("share")?, self.trusted("share", ciphertext)?);
+        let held = value.get();
+        let messages = array.py().detach(|| live.decrypt(value)).map_err(of_scheme)?;
+        let lie = Lie { axes, slots: held.slots, batch: messages.len() };
+        self.sharing.flood((&messages, &lie), (array, complex), held.estimate, sharing)
+    }
+
+    /// Keeps the count of what is shared beside the file of the secret key, from now on.
+    fn keep_ledger(&self, secret: PathBuf) -> PyResult<()> {
+        self.sharing.keep(&secret, self.live("keep_ledger")?.key_set_name())
     }
 
     fn add(&self, py: Python<'_>, a: &PyCiphertext, b: &PyCiphertext) -> PyResult<PyCiphertext> {

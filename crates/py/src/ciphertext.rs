@@ -26,6 +26,8 @@ pub(crate) struct PyCiphertext {
     pub(crate) held: Held,
     /// For one that was just encrypted: the seed of its second half, which makes its file half as long.
     pub(crate) seed: Option<Seed>,
+    /// Whether what it says of itself is somebody else's word: it was read from bytes, or computed from such a one.
+    pub(crate) claimed: bool,
 }
 
 /// The facts that may be asked for.
@@ -119,6 +121,12 @@ impl PyCiphertext {
     #[getter]
     fn parts(&self) -> usize {
         self.facts().parts
+    }
+
+    /// Whether what it says of itself is somebody else's word.
+    #[getter]
+    fn claimed(&self) -> bool {
+        self.claimed
     }
 
     #[getter]

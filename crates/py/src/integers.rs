@@ -143,6 +143,11 @@ impl IntegerSession {
     }
 
     #[getter]
+    fn insecure_reason(&self) -> Option<&str> {
+        self.params.security().insecure_reason.as_deref()
+    }
+
+    #[getter]
     fn security_standard(&self) -> &str {
         self.params.security().standard
     }

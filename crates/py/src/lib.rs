@@ -4,7 +4,7 @@
 //! Stays out: arithmetic, shapes of arrays (`python/limbwise` lays them into slots), texts for people.
 //!
 //! Every evaluation runs without the interpreter's lock, so threads compute at a time; signals are looked at between
-//! operations. Read in this order: `error`, `report`, `apart`, `params`, `buffer`, `ciphertext`, `live`, `trace`, `ways`, `session`,
+//! operations. Read in this order: `error`, `report`, `apart`, `params`, `buffer`, `ciphertext`, `live`, `trace`, `ways`, `share`, `session`,
 //! `calls`, `program`, `functions`, `learn`, `integers`, `tfhe`.
 
 mod apart;
@@ -20,6 +20,7 @@ mod params;
 mod program;
 mod report;
 mod session;
+mod share;
 mod tfhe;
 mod trace;
 mod ways;
@@ -49,6 +50,7 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<integers::IntegerSession>()?;
     module.add_class::<integers::IntegerCiphertext>()?;
     module.add_class::<program::Recorded>()?;
+    module.add_class::<program::Expected>()?;
     module.add_class::<tfhe::TfheCiphertext>()?;
     module.add_class::<tfhe::TfheSession>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;

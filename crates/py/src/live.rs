@@ -21,7 +21,7 @@ use limbwise::{
         KeyForm, KeyGenerator, KeyName, KeySet, KeyStore as _, LazyKeys, Made, MadeKeys, PublicKey, Requirements,
         SecretKey,
     },
-    wire::KeyWriter,
+    wire::{Container, Fingerprint, KeyWriter, Origin, read_ciphertext},
 };
 use limbwise_math::sampling::Seed;
 use limbwise_runtime::AnyDevice;
@@ -53,6 +53,9 @@ pub(crate) struct Live {
     pub(crate) secret: Option<Arc<SecretKey>>,
     pub(crate) keys: Keys,
     pub(crate) bootstrapping: Option<BootstrapPlan>,
+    /// The key set, where there is no secret key to say it: what the file of its keys says.
+    said: Fingerprint,
+    identity: OnceLock<Fingerprint>,
     public: OnceLock<PublicKey<AnyDevice>>,
     bootstrapper: OnceLock<Bootstrapper<AnyDevice>>,
     making: Mutex<()>,
@@ -99,6 +102,8 @@ impl Live {
             secret,
             keys,
             bootstrapping,
+            said: Fingerprint::NONE,
+            identity: OnceLock::new(),
             public: OnceLock::new(),
             bootstrapper: OnceLock::new(),
             making: Mutex::default(),
@@ -140,7 +145,7 @@ impl Live {
     /// Writes all keys, one after another: they need not be in memory together.
     pub(crate) fn write_keys<W: Write>(&self, out: W) -> Result<W> {
         let names = self.names();
-        let mut out = KeyWriter::new(out, &self.params, &names, &Origin::NONE)?;
+        let mut out = KeyWriter::new(out, &self.params, &names, &self.origin())?;
         for (name, level) in names {
             look_at_signals()?;
             let key = match &self.keys {
@@ -151,6 +156,22 @@ impl Live {
             out.write(&*self.dev, &key.expect("keys that were made stay"))?;
         }
         out.finish()
+    }
+
+    /// The name of the key set; none where only files of version 1 are known of it.
+    pub(crate) fn key_set_name(&self) -> Fingerprint {
+        let of = |secret: &Arc<SecretKey>| secret.identity(&self.params);
+        *self.identity.get_or_init(|| self.secret.as_ref().map_or(self.said, of))
+    }
+
+    /// The same with the name of its key set, as a file says it.
+    pub(crate) fn of_key_set(self, said: Fingerprint) -> Self {
+        Self { said, ..self }
+    }
+
+    /// What files of this session say they belong to.
+    pub(crate) fn origin(&self) -> Origin {
+        Origin::of_keys(self.key_set_name())
     }
 
     /// The same with a public key.
@@ -284,7 +305,17 @@ impl Live {
         Ok((promised(ciphertext, bound, real)?, seed))
     }
 
-    /// The messages of a ciphertext.
+    /// Reads a ciphertext, which may say anything of itself but for the key set that it belongs to. Files of version 1 do
+    /// not say that either.
+    pub(crate) fn read(&self, bytes: &[u8]) -> Result<Ciphertext<AnyDevice>> {
+        let file = Container::open(bytes)?;
+        if file.version() > 1 {
+            self.origin().admits(&file.origin())?;
+        }
+        read_ciphertext(bytes, &*self.dev, &self.params)
+    }
+
+    /// The messages of a ciphertext, which says the truth of itself.
     pub(crate) fn decrypt(&self, value: &Value<AnyDevice>) -> Result<Vec<Vec<Complex64>>> {
         decrypt(&*self.dev, &self.encoder, &self.params, self.secret("decrypt")?, &value.get())
     }

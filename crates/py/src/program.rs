@@ -7,15 +7,16 @@ use crate::{
 use limbwise::{
     Result as SchemeResult,
     ckks::{
-        BootstrapPlan, PlaintextForm,
+        BootstrapPlan, Expectation, Model, PlaintextForm,
         bootstrap::{HalvesAt, Rotations},
     },
     rlwe::{KeyForm, Requirements},
 };
-use limbwise_apps::Program as _;
+use limbwise_apps::{Encryption, Program as _};
 use limbwise_machines::{Spec, machine};
 use limbwise_runtime::{
     Calibration, Host, Recording, calibrate,
+    expect::expectations,
     frontier::{Budget, Survey, Way, survey},
     open, record,
     tape::Tape,
@@ -28,6 +29,10 @@ use std::{
     path::PathBuf,
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
+
+/// What is expected of one result.
+#[pyclass(frozen, module = "limbwise._limbwise")]
+pub(crate) struct Expected(pub(crate) Expectation);
 
 /// A traced program with what was learnt of it.
 #[pyclass(frozen, module = "limbwise._limbwise")]
@@ -148,6 +153,21 @@ impl Recorded {
         };
         let keys = if way.keys == KeyForm::Stored { "stored" } else { "seeded" };
         Ok((json_of(&plan)?, keys, way.bootstrapping.map(|plan| json_of(&plan)).transpose()?))
+    }
+
+    /// What each result will be where inputs are encrypted under this key. Where the other side has numbers of its own, they
+    /// may make values and errors up to `gain` times larger than those recorded.
+    #[pyo3(signature = (public, gain=None))]
+    fn expected(&self, py: Python<'_>, public: bool, gain: Option<f64>) -> PyResult<Vec<Expected>> {
+        let traced = self.0.clone();
+        let key = if public { Encryption::PublicKey } else { Encryption::SecretKey };
+        let model = match gain {
+            None => Model::Known,
+            Some(gain) if gain.is_finite() && gain >= 1.0 => Model::Server { gain },
+            Some(gain) => return Err(exception("ParamsError", &format!("gain = {gain}: give a number from 1"))),
+        };
+        let expected = apart(py, move || expectations(&traced.tape, key, model))?.map_err(of_runtime)?;
+        Ok(expected.into_iter().map(Expected).collect())
     }
 
     /// What the recording holds: counts and traffic by role, as JSON.

@@ -4,6 +4,7 @@ use crate::{
     ciphertext::{Held, PyCiphertext},
     error::{exception, of_runtime, of_scheme, shape_error},
     live::Live,
+    share::Book,
     trace::Trace,
 };
 use limbwise::{params::Params, rlwe::KeyForm};
@@ -32,6 +33,8 @@ pub(crate) struct Session {
     /// Ciphertexts belong to one session; those of the two sides of one client share it.
     pub(crate) number: u64,
     pub(crate) name: String,
+    /// What was shared under its key.
+    pub(crate) sharing: Book,
 }
 
 static SESSIONS: AtomicU64 = AtomicU64::new(1);
@@ -71,7 +74,30 @@ impl Session {
     }
 
     pub(crate) fn made(&self, held: Held, seed: Option<Seed>) -> PyCiphertext {
-        PyCiphertext { session: self.number, held, seed }
+        PyCiphertext { session: self.number, held, seed, claimed: false }
+    }
+
+    /// A result of operands: if one of them is somebody else's word, so is what it says of itself.
+    pub(crate) fn computed(&self, held: Held, operands: &[&PyCiphertext]) -> PyCiphertext {
+        let claimed = operands.iter().any(|operand| operand.claimed);
+        PyCiphertext { claimed, ..self.made(held, None) }
+    }
+
+    /// A ciphertext that says the truth of itself.
+    pub(crate) fn trusted<'c>(
+        &self,
+        op: &str,
+        ciphertext: &'c PyCiphertext,
+    ) -> PyResult<&'c Arc<Value<limbwise_runtime::AnyDevice>>> {
+        let value = self.live_value(op, ciphertext)?;
+        // Without the secret key nothing is decrypted, and that is what is said.
+        if !ciphertext.claimed || self.live(op)?.secret.is_none() {
+            return Ok(value);
+        }
+        let text = format!(
+            "{op}: this array was read from bytes, so its error and its largest value are the word of whoever wrote them, who could learn the secret key if they were believed: say what you expect, context.from_bytes(data, expect=lw.record(program, inputs, context=context)), or trusted=True for bytes that you wrote yourself and nobody could change"
+        );
+        Err(exception("UnverifiedError", &text))
     }
 
     pub(crate) fn live_value<'c>(
@@ -96,7 +122,7 @@ impl Session {
                     let values: Vec<&Value<_>> = values.iter().map(|v| &***v).collect();
                     live.apply(&op, &values)
                 });
-                Ok(self.made(Held::Live(Arc::new(Value::new(result.map_err(of_scheme)?))), None))
+                Ok(self.computed(Held::Live(Arc::new(Value::new(result.map_err(of_scheme)?))), operands))
             }
             Engine::Trace(trace) => {
                 let traced = traced(operands)?;
@@ -108,7 +134,8 @@ impl Session {
     }
 
     pub(crate) fn sibling(&self, engine: Live) -> Self {
-        Self { engine: Engine::Live(Box::new(engine)), number: self.number, name: self.name.clone() }
+        let (number, name, sharing) = (self.number, self.name.clone(), self.sharing.clone());
+        Self { engine: Engine::Live(Box::new(engine)), number, name, sharing }
     }
 }
 

@@ -12,6 +12,7 @@ use limbwise::{
     },
     params::Params,
     rlwe::{KeyForm, MadeKeys, SecretKey, key_bytes},
+    wire::Origin,
 };
 use limbwise_device::Null;
 use limbwise_runtime::AnyDevice;
@@ -64,21 +65,23 @@ pub(crate) fn both_sides(
     Ok(Live::new(dev, params, Some(Arc::new(secret)), made, chosen.map(|c| c.0)))
 }
 
-/// The keys of a file that begins after so many bytes of another kind: all in memory, or within a budget.
+/// The keys of a file that begins after so many bytes of another kind, all in memory or within a budget; and what the file
+/// says it belongs to.
 pub(crate) fn keys_of_file(
     dev: &Arc<AnyDevice>,
     params: &Params,
     (path, after): (&Path, u64),
     (form, memory): (KeyForm, Option<u64>),
-) -> Result<Keys> {
+) -> Result<(Keys, Origin)> {
     let file = FileKeys::open_after(path, after, params)?;
-    let Some(memory) = memory else { return Ok(Keys::Given(file.read_all(&**dev, form)?)) };
+    let origin = file.origin();
+    let Some(memory) = memory else { return Ok((Keys::Given(file.read_all(&**dev, form)?), origin)) };
     let names = KeySource::<AnyDevice>::names(&file);
     let all: u64 = names.iter().map(|(&name, &level)| key_bytes(params, name, level, form)).sum();
     if all <= memory {
-        return Ok(Keys::Given(file.read_all(&**dev, form)?));
+        return Ok((Keys::Given(file.read_all(&**dev, form)?), origin));
     }
-    Ok(Keys::Filed(RecentKeys::new(dev.clone(), params, Box::new(file), memory)))
+    Ok((Keys::Filed(RecentKeys::new(dev.clone(), params, Box::new(file), memory)), origin))
 }
 
 /// The fastest way to bootstrap whose keys and maps fit into so many bytes, else the smallest. Keys on disk fit always.

@@ -6,6 +6,7 @@
 use crate::{
     error::{Error, Result},
     places::{open_file, put, put_bytes, read_up_to, refused, settle},
+    sealed::{seal, unseal},
 };
 use limbwise::{
     ckks::Ciphertext,
@@ -21,7 +22,7 @@ use limbwise_device::{Device, HostRead};
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
-    io::BufWriter,
+    io::{self, BufWriter},
     path::{Path, PathBuf},
 };
 
@@ -36,6 +37,7 @@ const MOST_CIPHERTEXTS: usize = 1 << 12;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity(pub [u8; 32]);
 
+/// Sealed with a checksum; without the seal and without hashes in version 1, which is still read.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -43,9 +45,15 @@ struct Written {
     identity: String,
     step: usize,
     ciphertexts: usize,
+    /// The hash of each ciphertext's file: states of one shape are not told apart by anything else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    hashes: Vec<String>,
     /// Bits of the numbers, in hexadecimal.
     numbers: Vec<String>,
 }
+
+/// The version that is written.
+const VERSION: u32 = 2;
 
 /// A scheme whose ciphertexts have files.
 pub trait Filed: Scheme {
@@ -172,8 +180,10 @@ impl<'a, D: HostRead, S: Filed> Checkpoint<'a, D, S> {
         let Some((_, place)) = self.steps()?.pop() else { return Ok(None) };
         let path = place.join(STATE);
         let damaged = || Error::Checkpoint { path: path.display().to_string() };
-        let written: Written = serde_json::from_slice(&read_up_to(&path, MOST_STATE)?).map_err(|_| damaged())?;
-        if written.version != 1 || written.ciphertexts > MOST_CIPHERTEXTS {
+        let written: Written = unseal(&read_up_to(&path, MOST_STATE)?).map_err(|_| damaged())?;
+        let hashes = if written.version == 1 { 0 } else { written.ciphertexts };
+        let known = (1..=VERSION).contains(&written.version) && written.hashes.len() == hashes;
+        if !known || written.ciphertexts > MOST_CIPHERTEXTS {
             return Err(damaged());
         }
         if written.identity != hex(self.identity) {
@@ -184,9 +194,15 @@ impl<'a, D: HostRead, S: Filed> Checkpoint<'a, D, S> {
 
     fn read(&self) -> Result<Option<State<D, S>>> {
         let Some((place, written)) = self.latest()? else { return Ok(None) };
-        let ciphertext = |i: usize| S::take(&place.join(format!("{i}.ct")), self.dev, self.params);
-        let damaged = |_| Error::Checkpoint { path: place.join(STATE).display().to_string() };
-        let number = |bits: &String| u64::from_str_radix(bits, 16).map(f64::from_bits).map_err(damaged);
+        let damaged = || Error::Checkpoint { path: place.join(STATE).display().to_string() };
+        let ciphertext = |i: usize| {
+            let path = place.join(format!("{i}.ct"));
+            if written.hashes.get(i).is_some_and(|hash| !hash_of(&path).is_ok_and(|got| got == *hash)) {
+                return Err(damaged());
+            }
+            S::take(&path, self.dev, self.params)
+        };
+        let number = |bits: &String| u64::from_str_radix(bits, 16).map(f64::from_bits).map_err(|_| damaged());
         Ok(Some(State {
             step: written.step,
             ciphertexts: (0..written.ciphertexts).map(ciphertext).collect::<Result<_>>()?,
@@ -201,17 +217,21 @@ impl<'a, D: HostRead, S: Filed> Checkpoint<'a, D, S> {
             fs::remove_dir_all(&temporary).map_err(refused(&temporary, "removing"))?;
         }
         fs::create_dir(&temporary).map_err(refused(&temporary, "creating"))?;
+        let mut hashes = Vec::new();
         for (i, ciphertext) in state.ciphertexts.iter().enumerate() {
-            S::put(&temporary.join(format!("{i}.ct")), self.dev, self.params, ciphertext)?;
+            let path = temporary.join(format!("{i}.ct"));
+            S::put(&path, self.dev, self.params, ciphertext)?;
+            hashes.push(hash_of(&path)?);
         }
         let written = Written {
-            version: 1,
+            version: VERSION,
             identity: hex(self.identity),
             step: state.step,
             ciphertexts: state.ciphertexts.len(),
+            hashes,
             numbers: state.numbers.iter().map(|x| format!("{:016x}", x.to_bits())).collect(),
         };
-        let text = serde_json::to_vec(&written).map_err(|e| Error::Report(e.to_string()))?;
+        let text = seal(&written).map_err(|e| Error::Report(e.to_string()))?;
         put_bytes(&temporary.join(STATE), &text)?;
         let before = self.steps()?;
         if place.exists() {
@@ -264,6 +284,13 @@ pub fn put_ciphertext<D: HostRead>(
         let out = write_ciphertext(BufWriter::new(file), dev, params, ciphertext, origin)?;
         out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
     })
+}
+
+/// The BLAKE3 hash of a file, in hexadecimal.
+fn hash_of(path: &Path) -> Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    io::copy(&mut open_file(path)?, &mut hasher).map_err(refused(path, "reading"))?;
+    Ok(hasher.finalize().to_hex().to_string())
 }
 
 fn hex(Identity(bytes): Identity) -> String {

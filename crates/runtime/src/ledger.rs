@@ -97,15 +97,16 @@ impl Ledger {
         Self { path: dir.join(LEDGER), lock: dir.join(LOCK), keys: hex(keys) }
     }
 
-    /// Beside a file of a secret key, for a key set.
+    /// Beside a file of a secret key, for a key set: another key that is written to the same place has another ledger.
     #[must_use]
     pub fn beside(secret: &Path, keys: Fingerprint) -> Self {
+        let keys = hex(keys);
         let with = |more: &str| {
             let mut name = secret.as_os_str().to_owned();
-            name.push(more);
+            name.push(format!(".{}.ledger{more}", &keys[..8]));
             PathBuf::from(name)
         };
-        Self { path: with(".ledger"), lock: with(".ledger.lock"), keys: hex(keys) }
+        Self { path: with(""), lock: with(".lock"), keys }
     }
 
     /// The encryptions so far, the last one last.

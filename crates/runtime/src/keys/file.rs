@@ -5,7 +5,7 @@ use limbwise::{
     Result,
     params::Params,
     rlwe::{EvaluationKey, KeyForm, KeyName, KeySet, Requirements},
-    wire::{KeyFile, Source, WireError},
+    wire::{KeyFile, Origin, Source, WireError},
 };
 use limbwise_device::Device;
 use std::{
@@ -38,6 +38,12 @@ impl FileKeys {
         let file = File::open(path).map_err(refused(path, "opening a key file"))?;
         let file = KeyFile::open(Tail { file, first }, params)?;
         Ok(Self { names: file.names(), file, path: path.into() })
+    }
+
+    /// What the file says it belongs to.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        self.file.origin()
     }
 
     /// Reads all keys, each at its level.

@@ -1,0 +1,111 @@
+//! What a session shares of what it decrypts: counted, in memory or beside the secret key's file, and flooded with noise.
+
+use crate::{
+    buffer::{Lie, numbers, unpack},
+    error::{exception, of_runtime, of_scheme},
+};
+use limbwise::{Complex64, ckks::Estimate, wire::Fingerprint};
+use limbwise_apps::Array;
+use limbwise_math::sampling::Seed;
+use limbwise_runtime::{
+    ledger::{Ledger, Shared},
+    share::{Sharing, shared},
+};
+use pyo3::prelude::{Bound, PyAny, PyResult};
+use std::{
+    cell::Cell,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// For how much the noise is sized where nobody says: 30 bits, and 16 results under one key.
+const USUAL: Sharing = Sharing { statistical_bits: 30, results: 16 };
+
+/// What was shared under a key: one book for all sides of a client.
+#[derive(Clone, Default)]
+pub(crate) struct Book(Arc<Mutex<Pages>>);
+
+#[derive(Default)]
+struct Pages {
+    /// While there is no file.
+    shared: Option<Shared>,
+    ledger: Option<Ledger>,
+}
+
+impl Pages {
+    fn shared(&self) -> limbwise_runtime::Result<Option<Shared>> {
+        self.ledger.as_ref().map_or(Ok(self.shared), Ledger::shared)
+    }
+
+    fn count(&mut self, sharing: Sharing) -> limbwise_runtime::Result<Shared> {
+        let after = match &self.ledger {
+            Some(ledger) => ledger.share(sharing, 1)?,
+            None => Shared::after(self.shared, sharing, 1)?,
+        };
+        self.shared = Some(after);
+        Ok(after)
+    }
+}
+
+impl Book {
+    fn pages(&self) -> MutexGuard<'_, Pages> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For how much the noise is sized: as is said, else as for what was shared before.
+    pub(crate) fn sharing(&self, bits: Option<u32>, results: Option<u32>) -> PyResult<Sharing> {
+        let usual = self.pages().shared().map_err(of_runtime)?.map_or(USUAL, |shared| shared.sharing);
+        let sharing = Sharing {
+            statistical_bits: bits.unwrap_or(usual.statistical_bits),
+            results: results.unwrap_or(usual.results),
+        };
+        if (1..=128).contains(&sharing.statistical_bits) && (1..=1_000_000).contains(&sharing.results) {
+            return Ok(sharing);
+        }
+        let text = "statistical_bits: give 1 to 128; shared_results: give 1 to 1000000";
+        Err(exception("ParamsError", text))
+    }
+
+    /// Writes messages into an array with noise on its numbers, once they are counted; what was shared, as JSON.
+    pub(crate) fn flood(
+        &self,
+        (messages, lie): (&[Vec<Complex64>], &Lie),
+        (array, complex): (&Bound<'_, PyAny>, bool),
+        estimate: Estimate,
+        sharing: Sharing,
+    ) -> PyResult<String> {
+        let mut pages = self.pages();
+        let before = pages.shared().map_err(of_runtime)?;
+        Shared::after(before, sharing, 1).map_err(of_runtime)?;
+        unpack(messages, array, complex, lie)?;
+        let width = if complex { 2 } else { 1 };
+        let clear = numbers(array, |all| {
+            let part = |pair: &[Cell<f64>], at: usize| pair.get(at).map_or(0.0, Cell::get);
+            let values = all.chunks(width).map(|pair| Complex64::new(part(pair, 0), part(pair, 1))).collect();
+            all.iter().for_each(|x| x.set(0.0)); // whatever fails now, nothing that was decrypted is left in the array
+            Ok(Array { name: "result", shape: vec![all.len() / width], values, real: !complex })
+        })?;
+        let seed = Seed::from_os().map_err(|e| of_scheme(e.into()))?;
+        let (fit, report) = shared(&clear, estimate, sharing, &seed).map_err(of_runtime)?;
+        let after = pages.count(sharing).map_err(of_runtime)?;
+        numbers(array, |all| {
+            for (pair, z) in all.chunks(width).zip(&fit.values) {
+                pair.iter().zip([z.re, z.im]).for_each(|(x, part)| x.set(part));
+            }
+            Ok(())
+        })?;
+        Ok(serde_json::json!({ "flooded": report, "shared": after }).to_string())
+    }
+
+    /// Counts in a file beside the secret key's from now on; what was counted in memory is counted there.
+    pub(crate) fn keep(&self, secret: &Path, keys: Fingerprint) -> PyResult<()> {
+        let mut pages = self.pages();
+        let ledger = Ledger::beside(secret, keys);
+        let there = ledger.shared().map_err(of_runtime)?;
+        if let (None, None, Some(shared)) = (&pages.ledger, there, pages.shared) {
+            ledger.share(shared.sharing, shared.results).map_err(of_runtime)?;
+        }
+        pages.ledger = Some(ledger);
+        Ok(())
+    }
+}
