@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A reader of Limbwise's files that was written from docs/file-format.md alone: decrypts the fixtures of version 1.
+"""A reader of Limbwise's files that was written from docs/file-format.md alone: decrypts the fixtures of every version.
 
 Standard library only, BLAKE3 included (https://github.com/BLAKE3-team/BLAKE3-specs). Clear and slow: what it is for is
 to prove that the page is complete.
@@ -12,11 +12,11 @@ import struct
 import unittest
 from pathlib import Path
 
-FIXTURES = Path(__file__).resolve().parent.parent / "crates/limbwise/tests/wire/v1"
+FIXTURES = Path(__file__).resolve().parent.parent / "crates/limbwise/tests/wire"
 
 IV = (0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19)
 ORDER = (2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8)
-START, END, PARENT, ROOT, KEYED = 1, 2, 4, 8, 16
+START, END, PARENT, ROOT, KEYED, CONTEXT, DERIVED = 1, 2, 4, 8, 16, 32, 64
 MASK = 0xFFFFFFFF
 
 
@@ -68,9 +68,9 @@ def tree(key, data, counter, flags):
     return key, block, 0, 64, flags | PARENT
 
 
-def blake3(data, key=None, length=32):
-    """The hash, keyed if there is a key, with extended output."""
-    start, flags = (IV, 0) if key is None else (struct.unpack("<8I", key), KEYED)
+def blake3(data, key=None, length=32, flags=KEYED):
+    """The hash, keyed (or in the mode of other flags) if there is a key, with extended output."""
+    start, flags = (IV, 0) if key is None else (struct.unpack("<8I", key), flags)
     chaining, block, _, size, flags = tree(start, data, 0, flags)
     out = b""
     while len(out) < length:
@@ -78,15 +78,28 @@ def blake3(data, key=None, length=32):
     return out[:length]
 
 
+def derived(context, data):
+    """The hash in derivation mode."""
+    key = blake3(context, struct.pack("<8I", *IV), flags=CONTEXT)
+    return blake3(data, key, flags=DERIVED)
+
+
 class File:
     """A file: its header is checked at once, its blocks when they are read, in order."""
 
-    def __init__(self, name):
-        data = (FIXTURES / name).with_suffix(".lw").read_bytes()
-        magic, version, self.kind, size, self.fingerprint, self.digest = struct.unpack("<8sHHI32s32s", data[:80])
-        assert (magic, version) == (b"LIMBWISE", 1)
-        self.text, self.rest, self.next = data[80 : 80 + size], data[80 + size :], 0
-        assert blake3(data[:48] + self.text) == self.digest
+    def __init__(self, version, name):
+        data = (FIXTURES / f"v{version}" / name).with_suffix(".lw").read_bytes()
+        magic, written, self.kind, size, self.fingerprint = struct.unpack("<8sHHI32s", data[:48])
+        assert (magic, written) == (b"LIMBWISE", version)
+        self.origin = (bytes(32), bytes(32), bytes(32), 0)
+        end = 48 if version == 1 else 152
+        if version > 1:
+            *self.origin, reserved = struct.unpack("<32s32s32sII", data[48:152])
+            assert reserved == 0
+        self.digest = data[end : end + 32]
+        begin = end + 32
+        self.text, self.rest, self.next = data[begin : begin + size], data[begin + size :], 0
+        assert blake3(data[:end] + self.text) == self.digest
         self.header = json.loads(self.text)
 
     def block(self, length):
@@ -170,9 +183,11 @@ def interpolate(values, q, log_n):
     return out
 
 
-class Decrypts(unittest.TestCase):
+class DecryptsVersion1(unittest.TestCase):
+    version = 1
+
     def setUp(self):
-        file = File("params")
+        file = File(self.version, "params")
         self.assertEqual((file.kind, file.rest), (1, b""))
         self.fingerprint = blake3(file.text)
         self.assertEqual(file.fingerprint, self.fingerprint)
@@ -181,7 +196,7 @@ class Decrypts(unittest.TestCase):
         self.n = 1 << self.log_n
 
     def opened(self, name, kind):
-        file = File(name)
+        file = File(self.version, name)
         self.assertEqual((file.kind, file.fingerprint), (kind, self.fingerprint))
         return file
 
@@ -247,10 +262,20 @@ class Decrypts(unittest.TestCase):
         for q, row in zip(self.chain, self.decrypted(file, halves)):
             self.assertLess(max(min(x, q - x) for x in row), 40)  # nothing but the error, of deviation 3.2
 
+    def test_the_name_of_a_key_set(self):
+        if self.version > 1:
+            coefficients = bytes(c % 256 for c in self.secret())
+            name = derived(b"limbwise 2026-11-22 identity of a CKKS or BGV key set", self.fingerprint + coefficients)
+            self.assertEqual(self.opened("secret-key", 4).origin[1], name)
+
     def test_blake3(self):
         self.assertEqual(
             blake3(b"").hex(), "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"
         )
+
+
+class DecryptsVersion2(DecryptsVersion1):
+    version = 2
 
 
 if __name__ == "__main__":

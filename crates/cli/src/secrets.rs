@@ -4,11 +4,15 @@ use crate::failure::Mistake;
 use anyhow::Context as _;
 use limbwise::wire::Lock;
 use limbwise_math::sampling::{Seed, SeedSource};
-use limbwise_runtime::{files::create_secret, places::read_up_to};
+use limbwise_runtime::{
+    files::create_secret,
+    places::{read_into, read_up_to},
+};
 use std::{
     io::Write as _,
     path::{Path, PathBuf},
 };
+use zeroize::Zeroizing;
 
 /// The secret seed of a run with a checkpoint.
 const SEED: &str = "seed";
@@ -89,8 +93,11 @@ pub(crate) struct PassphraseArgs {
     passphrase_file: Option<PathBuf>,
 }
 
-/// A passphrase, or none.
-pub(crate) struct Passphrase(Option<String>);
+/// A passphrase, or none; wiped when dropped.
+pub(crate) struct Passphrase(Option<Zeroizing<String>>);
+
+/// Longest file with a passphrase.
+const MOST_BYTES: usize = 1 << 16;
 
 impl PassphraseArgs {
     /// Reads the passphrase.
@@ -99,17 +106,20 @@ impl PassphraseArgs {
     /// A file that is absent, or has none.
     pub(crate) fn read(&self) -> anyhow::Result<Passphrase> {
         let Some(path) = &self.passphrase_file else { return Ok(Passphrase(None)) };
-        let text = String::from_utf8(read_up_to(path, 1 << 16)?).ok();
-        let line = text.as_deref().and_then(|text| text.lines().next()).filter(|line| !line.is_empty());
+        // With room for all of it, so that no part of it stays behind in memory that was given back.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_BYTES + 1));
+        read_into(path, MOST_BYTES, &mut bytes)?;
+        let text = std::str::from_utf8(&bytes).ok();
+        let line = text.and_then(|text| text.lines().next()).filter(|line| !line.is_empty());
         let none = || Mistake(format!("{}: no passphrase in its first line; wanted UTF-8 text", path.display()));
-        Ok(Passphrase(Some(line.with_context(none).map_err(|_| none())?.to_owned())))
+        Ok(Passphrase(Some(Zeroizing::new(line.with_context(none).map_err(|_| none())?.to_owned()))))
     }
 }
 
 impl Passphrase {
     /// As the library takes it.
     pub(crate) fn lock(&self) -> Lock<'_> {
-        self.0.as_deref().map_or(Lock::None, Lock::Passphrase)
+        self.0.as_deref().map_or(Lock::None, |text| Lock::Passphrase(text))
     }
 
     /// Whether there is one.

@@ -106,12 +106,21 @@ pub fn put_private(path: &Path, bytes: &[u8]) -> Result<()> {
 /// Those of the system, or [`Error::Long`].
 pub fn read_up_to(path: &Path, most: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    read_into(path, most, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// [`read_up_to`] into memory of the caller's, for what has to be wiped.
+///
+/// # Errors
+/// As [`read_up_to`].
+pub fn read_into(path: &Path, most: usize, bytes: &mut Vec<u8>) -> Result<()> {
     let file = File::open(path).map_err(refused(path, "opening"))?;
-    file.take(most as u64 + 1).read_to_end(&mut bytes).map_err(refused(path, "reading"))?;
+    file.take(most as u64 + 1).read_to_end(bytes).map_err(refused(path, "reading"))?;
     if bytes.len() > most {
         return Err(Error::Long { path: path.display().to_string(), most });
     }
-    Ok(bytes)
+    Ok(())
 }
 
 /// Opens a file for reading.
