@@ -4,6 +4,7 @@
 use limbwise::{
     bgv::{self, BgvLiteral, BgvParams},
     bridge,
+    ckks::Promise,
     params::{Params, ParamsLiteral, presets},
     tfhe::{self, TfheLiteral, TfheParams},
 };
@@ -110,6 +111,15 @@ fn no_constructor_takes_what_is_no_number() {
         exact.sigma = x;
         assert!(BgvParams::new(&exact).unwrap_err().to_string().contains("sigma = "));
     }
+}
+
+#[test]
+fn no_promise_takes_what_is_no_number() {
+    let promise = Promise { magnitude: 0.5, peak: 1.0, real: true };
+    let check = |p: &Promise| if p.is_possible() { Ok(()) } else { Err(String::new()) };
+    let (fields, mut found) = taken("promise", &promise, check);
+    found.retain(|line| !line.contains("= 1e300") && !line.contains("= -1"));
+    assert_eq!((fields, found), (2, Vec::new()));
 }
 
 /// Errors as wide as the check lets them be are drawn without a panic.
