@@ -52,12 +52,10 @@ fn parameter_files_take_numbers_only() {
         (TINY, "sigma"),
     ];
     for (text, field) in cases {
-        let mut lines: Vec<&str> = text.lines().filter(|line| !line.starts_with(&format!("{field} ="))).collect();
+        let others: Vec<&str> = text.lines().filter(|line| !line.starts_with(&format!("{field} ="))).collect();
         for x in ["nan", "inf", "-inf", "1e300", "-1e300"] {
             let attack = format!("{field} = {x}");
-            lines.insert(0, &attack);
-            folder.write("attack.toml", &lines.join("\n"));
-            lines.remove(0);
+            folder.write("attack.toml", &format!("{attack}\n{}", others.join("\n")));
             let text = refused(&folder, &["params", "check", "attack.toml"]);
             assert!(text.contains(field) || text.contains("finite") || text.contains("would fail"), "{attack}: {text}");
         }

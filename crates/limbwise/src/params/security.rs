@@ -108,6 +108,18 @@ pub struct SecurityReport {
     pub insecure_reason: Option<String>,
 }
 
+impl SecurityReport {
+    /// The class for a column of a table: bare where today's estimates bear it, with its year where they do not.
+    #[must_use]
+    pub fn class_text(&self) -> String {
+        let year = if self.standard == SUPERSEDED { " (2018)" } else { "" };
+        format!("{}{year}", self.bits)
+    }
+}
+
+/// Name of the 2018 table in reports, which print it beside the class.
+const SUPERSEDED: &str = "the 2018 standard, superseded: today's estimates are 125.1 to 126.3 bits";
+
 /// The class that a key of this shape meets: 128, 192, 256, or 0 if no row vouches for 128.
 #[must_use]
 pub fn class(standard: Standard, log_n: u32, log_modulus: f64, secret: Secret, sigma: f64) -> u32 {
@@ -157,9 +169,7 @@ pub fn gate(
 ) -> Result<SecurityReport, ParamsError> {
     let name = match standard {
         Standard::Guidelines2024 => "Security Guidelines 2024",
-        Standard::HomomorphicEncryption2018 => {
-            "the 2018 standard, superseded: today's estimates are 125.1 to 126.3 bits"
-        }
+        Standard::HomomorphicEncryption2018 => SUPERSEDED,
     };
     insecure.map_or(Ok(()), Insecure::check)?;
     let bits = class(standard, log_n, log_modulus, secret.0, secret.1);

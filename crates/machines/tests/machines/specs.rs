@@ -46,7 +46,7 @@ fn message(result: Result<Spec, MachineError>) -> String {
 
 #[test]
 fn no_field_of_any_machine_takes_what_is_no_number() {
-    for name in limbwise_machines::spec::names() {
+    for name in names() {
         let spec = Spec::load(name).unwrap();
         for field in spec.fields() {
             let numbers = field.value.as_array().map_or(1, Vec::len);
