@@ -18,6 +18,7 @@ use limbwise_apps::{
     program::{Ckks, Scheme, Tfhe},
 };
 use limbwise_device::{Device, HostRead};
+use limbwise_math::finite::Finite;
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
@@ -185,8 +186,11 @@ impl<'a, D: HostRead, S: Filed> Checkpoint<'a, D, S> {
     fn read(&self) -> Result<Option<State<D, S>>> {
         let Some((place, written)) = self.latest()? else { return Ok(None) };
         let ciphertext = |i: usize| S::take(&place.join(format!("{i}.ct")), self.dev, self.params);
-        let damaged = |_| Error::Checkpoint { path: place.join(STATE).display().to_string() };
-        let number = |bits: &String| u64::from_str_radix(bits, 16).map(f64::from_bits).map_err(damaged);
+        let damaged = || Error::Checkpoint { path: place.join(STATE).display().to_string() };
+        let number = |bits: &String| {
+            let bits = u64::from_str_radix(bits, 16).map_err(|_| damaged())?;
+            Finite::new(f64::from_bits(bits)).map(Finite::get).map_err(|_| damaged())
+        };
         Ok(Some(State {
             step: written.step,
             ciphertexts: (0..written.ciphertexts).map(ciphertext).collect::<Result<_>>()?,

@@ -54,7 +54,8 @@ fn no_field_of_any_machine_takes_what_is_no_number() {
                 continue;
             }
             for x in ["nan", "inf", "-inf", "1e300"] {
-                let value = if field.value.is_array() { format!("[{}]", vec![x; numbers].join(", ")) } else { x.into() };
+                let value =
+                    if field.value.is_array() { format!("[{}]", vec![x; numbers].join(", ")) } else { x.into() };
                 let taken = spec.with_overrides(&[(&field.path, &value)]);
                 assert!(taken.is_err(), "{name}: {} = {value} was taken", field.path);
             }
