@@ -18,7 +18,6 @@ use limbwise_apps::{
     program::{Ckks, Scheme, Tfhe},
 };
 use limbwise_device::{Device, HostRead};
-use limbwise_math::finite::Finite;
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
@@ -188,8 +187,9 @@ impl<'a, D: HostRead, S: Filed> Checkpoint<'a, D, S> {
         let ciphertext = |i: usize| S::take(&place.join(format!("{i}.ct")), self.dev, self.params);
         let damaged = || Error::Checkpoint { path: place.join(STATE).display().to_string() };
         let number = |bits: &String| {
-            let bits = u64::from_str_radix(bits, 16).map_err(|_| damaged())?;
-            Finite::new(f64::from_bits(bits)).map(Finite::get).map_err(|_| damaged())
+            let x = f64::from_bits(u64::from_str_radix(bits, 16).map_err(|_| damaged())?);
+            // An unknown error is infinite, so that is a state; NaN is none.
+            if x.is_nan() { Err(damaged()) } else { Ok(x) }
         };
         Ok(Some(State {
             step: written.step,

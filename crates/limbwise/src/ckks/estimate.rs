@@ -154,7 +154,6 @@ impl Estimate {
         let Promise { magnitude, peak, real } = promise;
         let room = 1.0 + 1e-9; // for the rounding of sums of squares
         let kept = self.measured != Measured::Errors
-            && promise.is_possible()
             && self.magnitude <= magnitude * room
             && self.peak <= peak * room
             && (self.real || !real);

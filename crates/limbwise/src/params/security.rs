@@ -83,8 +83,11 @@ pub(crate) const CURVES: &str = "the curves of Concrete's optimizer for binary s
 /// `sigma` in units of the modulus's own integers.
 #[must_use]
 pub fn binary_class(dimension: usize, log_modulus: f64, sigma: f64) -> u32 {
-    // Written so that NaN meets no row.
-    let met = |row: &&Curve| row.least_sigma(dimension, log_modulus).is_some_and(|least| sigma >= least * (1.0 - 1e-9));
+    // Written so that NaN meets no row; what is infinite is no width.
+    let met = |row: &&Curve| {
+        let least = row.least_sigma(dimension, log_modulus);
+        sigma.is_finite() && least.is_some_and(|least| sigma >= least * (1.0 - 1e-9))
+    };
     BINARY.iter().filter(met).map(|row| row.class).max().unwrap_or(0)
 }
 
@@ -123,7 +126,7 @@ const SUPERSEDED: &str = "the 2018 standard, superseded: today's estimates are 1
 /// The class that a key of this shape meets: 128, 192, 256, or 0 if no row vouches for 128.
 #[must_use]
 pub fn class(standard: Standard, log_n: u32, log_modulus: f64, secret: Secret, sigma: f64) -> u32 {
-    if !(sigma >= NARROWEST && log_modulus >= 0.0) {
+    if !(sigma >= NARROWEST && sigma.is_finite() && log_modulus >= 0.0) {
         return 0; // no row has narrower errors; NaN is in none
     }
     let column = log_n.checked_sub(10).and_then(|c| usize::try_from(c).ok());
@@ -215,11 +218,12 @@ mod tests {
 
     #[test]
     fn curves_hold_at_their_edge_and_not_beyond() {
-        for (class, below) in [(128, 0), (132, 128)] {
+        for class in [128, 132] {
             for n in [450, 600, 918, 1024] {
                 let sigma = least_sigma(class, n, 60.0).unwrap();
                 assert_eq!(binary_class(n, 60.0, sigma), class, "n = {n}");
-                assert_eq!(binary_class(n, 61.0, sigma), below, "one bit more at n = {n}");
+                assert_eq!(binary_class(n, 61.0, sigma), 0, "one bit more at n = {n}");
+                assert!(binary_class(n, 60.1, sigma) < class, "a tenth of a bit more at n = {n}");
             }
         }
         // What the sources have: σ = 2^18 modulo 2^64 from dimension 1895 on, and 2^(2.657 − 0.0249·918) of the modulus.
@@ -245,7 +249,7 @@ mod tests {
             [(822, 8883.0), (708, 72673.0), (630, 58197.0), (500, 11500.0)].map(|(n, s)| binary_class(n, 32.0, s)),
             [0; 4]
         );
-        assert_eq!([f64::NAN, f64::NEG_INFINITY].map(|sigma| binary_class(900, 32.0, sigma)), [0; 2]);
+        assert_eq!([f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(|sigma| binary_class(900, 32.0, sigma)), [0; 3]);
     }
 
     #[test]
@@ -259,7 +263,7 @@ mod tests {
         assert_eq!(class(Standard::Guidelines2024, 18, 10.0, Secret::Ternary, 3.2), 0);
         assert_eq!(class(Standard::Guidelines2024, 9, 10.0, Secret::Ternary, 3.2), 0);
         assert_eq!(class(Standard::Guidelines2024, 16, 100.0, Secret::Ternary, 3.19), 0);
-        for (bits, sigma) in [(f64::NAN, 3.2), (100.0, f64::NAN), (f64::NEG_INFINITY, 3.2)] {
+        for (bits, sigma) in [(f64::NAN, 3.2), (100.0, f64::NAN), (100.0, f64::INFINITY), (f64::NEG_INFINITY, 3.2)] {
             for secret in [Secret::Ternary, Secret::FixedWeight(32)] {
                 assert_eq!(class(Standard::Guidelines2024, 16, bits, secret, sigma), 0, "{bits}, {sigma}");
             }
