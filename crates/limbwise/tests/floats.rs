@@ -40,7 +40,7 @@ fn taken<L: Serialize + DeserializeOwned, T>(
     literal: &L,
     check: impl Fn(&L) -> Result<T, String>,
 ) -> (usize, Vec<String>) {
-    let written = Value::try_from(literal).unwrap();
+    let written = Value::try_from(literal).expect("a literal is plain data");
     let mut paths = Vec::new();
     floats(&written, &mut Vec::new(), &mut paths);
     let mut taken = Vec::new();
@@ -48,7 +48,7 @@ fn taken<L: Serialize + DeserializeOwned, T>(
         for x in NOT_NUMBERS.into_iter().chain(ABSURD) {
             let mut attack = written.clone();
             *at(&mut attack, path) = Value::Float(x);
-            let text = toml::to_string(&attack).unwrap();
+            let text = toml::to_string(&attack).expect("a table is written");
             match toml::from_str::<L>(&text) {
                 Ok(_) if !x.is_finite() => taken.push(format!("{name}: {path:?} = {x} was read")),
                 Ok(read) if check(&read).is_ok() && !(x < 0.0 && path[0] == "log2_failure") => {

@@ -178,12 +178,13 @@ pub fn gate(
     let bits = class(standard, log_n, log_modulus, secret.0, secret.1);
     let insecure_reason = if bits < 128 { insecure.map(|i| i.reason.clone()) } else { None };
     if bits < 128 && insecure_reason.is_none() {
+        let wide = secret.1 >= NARROWEST;
         let allowed = match secret.0 {
             Secret::FixedWeight(_) => "fixed weights h >= 32 at N >= 2^15 and 121 bits only".into(),
-            Secret::Ternary if !(secret.1 >= NARROWEST) => "errors of sigma >= 3.2 only".into(),
-            Secret::Ternary => {
+            Secret::Ternary if wide => {
                 largest_modulus(standard, log_n).map_or("no such ring".into(), |most| format!("at most {most}"))
             }
+            Secret::Ternary => "errors of sigma >= 3.2 only".into(),
         };
         let secret = match secret {
             (Secret::Ternary, sigma) => format!("a ternary secret, sigma {sigma}"),

@@ -149,8 +149,9 @@ impl TfheParams {
         }
         let security = security(literal, to_f64(prime).log2())?;
         let log2_failure = noise::log2_failure(literal, literal.norm * literal.norm, 0);
-        // Written so that NaN fails.
-        if !(log2_failure <= literal.log2_failure) {
+        // The comparison that passes is named: with NaN it does not.
+        let kept = log2_failure <= literal.log2_failure;
+        if !kept {
             return Err(ParamsError::FailsTooOften { got: log2_failure, wanted: literal.log2_failure });
         }
         Ok(Self(Arc::new(Inner { literal: literal.clone(), ring, security, log2_failure })))
