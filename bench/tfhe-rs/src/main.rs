@@ -65,6 +65,9 @@ fn rows() -> Vec<Row> {
         row("pbs_ms_batched", "2-2-p128", two_two, 64, 16, false),
         row("ks_pbs_ms_single", "2-2-p128", two_two, 64, 1, true),
         row("ks_pbs_ms_batched", "2-2-p128", two_two, 64, 16, true),
+        // The same class on both sides.
+        row("s132_pbs_ms_batched", "2-2-p128-s132", two_two, 64, 16, false),
+        row("s132_ks_pbs_ms_batched", "2-2-p128-s132", two_two, 64, 16, true),
     ];
     let shapes = [
         ("strix-I", of(500, 1024, (8, 2), Some("70 by estimate")), [32, 64]),
@@ -113,7 +116,7 @@ fn race(row: &Row, (rounds, threads): (usize, usize)) -> Result<(), Box<dyn std:
     let least = |all: &[f64]| all.iter().copied().fold(f64::INFINITY, f64::min);
     let (o, t) = (least(&own), least(&theirs));
     println!(
-        "{:<18} {:<9} n={:<4} {:>8.3}   tfhe-rs u{} n={:<4} {:>8.3}   ratio {:.3}  (median of rounds {:.3})",
+        "{:<22} {:<13} n={:<4} {:>8.3}   tfhe-rs u{} n={:<4} {:>8.3}   ratio {:.3}  (median of rounds {:.3})",
         row.name,
         row.preset,
         ours.steps(),

@@ -38,6 +38,12 @@ pub fn theirs(shape: &Shape, bits: u32) -> String {
         (0, None) => "below 128 bits by the same curves".into(),
         (class, _) => format!("{class} bits by the same curves"),
     };
-    let keys = format!("n {} sigma 2^{:.2}, 1 x {} sigma 2^{:.2}", shape.lwe_dimension, narrow.log2(), shape.polynomial_size, wide.log2());
+    let keys = format!(
+        "n {} sigma 2^{:.2}, 1 x {} sigma 2^{:.2}",
+        shape.lwe_dimension,
+        narrow.log2(),
+        shape.polynomial_size,
+        wide.log2()
+    );
     format!("tfhe-rs u{bits}: {keys}; {security}")
 }

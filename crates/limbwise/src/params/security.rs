@@ -272,6 +272,15 @@ mod tests {
     }
 
     #[test]
+    fn a_superseded_standard_says_what_it_is_worth() {
+        let of = |standard| gate(standard, 13, 210.0, (Secret::Ternary, 3.2), None).unwrap();
+        let older = of(Standard::HomomorphicEncryption2018);
+        assert_eq!((older.bits, &older.class_text()[..]), (128, "128 (2018)"));
+        assert!(older.standard.contains("125.1 to 126.3 bits"), "{}", older.standard);
+        assert_eq!(of(Standard::Guidelines2024).class_text(), "128");
+    }
+
+    #[test]
     fn leave_needs_a_reason_and_is_reported() {
         let pass = |reason: &str| {
             let leave = Insecure { reason: reason.into() };
