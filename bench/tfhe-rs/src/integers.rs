@@ -105,6 +105,11 @@ pub fn race(rounds: usize, threads: usize) -> Result<(), Box<dyn std::error::Err
     println!(
         "integers of 64 bits; milliseconds an integer; {threads} thread(s) on both sides; ratio > 1: limbwise is ahead"
     );
+    println!("    {}", crate::security::ours("2-2-p128")?);
+    println!(
+        "    tfhe-rs: n {}, N {}; 132 bits by the noise formulas of its source",
+        TWO_TWO.lwe_dimension.0, TWO_TWO.polynomial_size.0
+    );
     for (name, op, rows) in
         [("add", Op::Add, 1), ("lt", Op::Less, 1), ("add, batch", Op::Add, ROWS), ("lt, batch", Op::Less, ROWS)]
     {

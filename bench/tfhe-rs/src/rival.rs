@@ -21,6 +21,8 @@ pub struct Shape {
     pub message_bits: u32,
     /// Standard deviations of the errors of both keys, the narrow one's first, relative to the modulus.
     pub noise: [f64; 2],
+    /// What these are worth where the gate's curves say below 128 bits.
+    pub estimate: Option<&'static str>,
 }
 
 /// Words that tfhe-rs computes with.

@@ -1,6 +1,7 @@
 //! Options of the device that computes.
 
 use limbwise_cpu::Cpu;
+use limbwise_math::finite;
 use limbwise_runtime::{AnyDevice, Host, open, open_cpu};
 use std::path::PathBuf;
 
@@ -56,7 +57,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         ("B", 1.0),
     ];
     let parsed = UNITS.iter().find_map(|(unit, bytes)| {
-        let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+        let number = finite::parse(text.strip_suffix(unit)?).ok()?;
         Some(number * bytes)
     });
     match parsed {

@@ -6,10 +6,10 @@ use std::io::{Result, Write, stdout};
 
 fn main() -> Result<()> {
     let mut out = stdout().lock();
-    for prime_bits in [48, 50, 32] {
+    for (class, prime_bits) in [(128, 48), (132, 48), (128, 50), (128, 32)] {
         for (message_bits, norm) in [(2, 3.2), (4, 5.0), (8, 17.0)] {
             for log2_failure in [-64.0, -128.0] {
-                let goal = SearchGoal { message_bits, norm, log2_failure, prime_bits };
+                let goal = SearchGoal { class, message_bits, norm, log2_failure, prime_bits };
                 match search(goal) {
                     Ok(found) => {
                         let checked = TfheParams::new(&found).map_err(std::io::Error::other)?;

@@ -16,4 +16,5 @@ pub mod tfhe;
 pub mod wire;
 
 pub use error::{Error, Result};
+pub use limbwise_math::finite;
 pub use num_complex::Complex64;

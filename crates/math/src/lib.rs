@@ -1,15 +1,16 @@
 //! Number theory and analysis under the engine: word-sized moduli, primes, the reference transform,
-//! residue number systems, small-base decomposition, Galois elements, the canonical embedding, sampling, Chebyshev series,
+//! residue number systems, small-base decomposition, finite numbers from outside, Galois elements, the canonical embedding, sampling, Chebyshev series,
 //! minimax polynomials of the sign.
 //!
 //! Enters: mathematics on slices and scalars, each written for clarity and tested against its definition.
 //! Stays out: devices, threads, I/O, `unsafe`, scheme words.
 //!
-//! Read in this order: [`modulus`], [`prime`], [`ntt`], [`rns`], [`gadget`], [`galois`], [`embedding`], [`sampling`], [`tail`],
+//! Read in this order: [`modulus`], [`prime`], [`ntt`], [`rns`], [`gadget`], [`finite`], [`galois`], [`embedding`], [`sampling`], [`tail`],
 //! [`chebyshev`], [`remez`].
 
 pub mod chebyshev;
 pub mod embedding;
+pub mod finite;
 pub mod gadget;
 pub mod galois;
 pub mod modulus;

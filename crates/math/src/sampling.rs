@@ -241,13 +241,16 @@ pub struct Gaussian {
 }
 
 impl Gaussian {
+    /// Largest σ, 2^50: draws of ten times that are far from what a word holds. Parameters are checked against it.
+    pub const WIDEST: f64 = 1_125_899_906_842_624.0;
+
     /// The distribution of standard deviation σ.
     ///
     /// # Panics
     /// If σ is not in (0, 2^50].
     #[must_use]
     pub fn new(sigma: f64) -> Self {
-        assert!(sigma > 0.0 && sigma <= 50f64.exp2(), "σ = {sigma} is out of range");
+        assert!(sigma > 0.0 && sigma <= Self::WIDEST, "σ = {sigma} is out of range");
         let (mut narrow, mut weights) = (sigma, vec![1]);
         while narrow > 64.0 {
             #[expect(clippy::cast_possible_truncation, reason = "below 2^25")]

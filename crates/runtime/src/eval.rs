@@ -76,6 +76,8 @@ pub struct EvalReport {
     pub preset: String,
     /// The class of the security gate.
     pub security_bits: u32,
+    /// Whose table says so, and what is said of it today.
+    pub security_standard: &'static str,
     /// Why it may be insecure, where leave was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure_reason: Option<String>,
@@ -196,6 +198,7 @@ pub fn evaluate_files(
         workload: program.name().into(),
         preset: job.description.preset.clone(),
         security_bits: params.security().bits,
+        security_standard: params.security().standard,
         insecure_reason: params.security().insecure_reason.clone(),
         insecure_randomness: job.description.insecure_randomness,
         seconds: evaluation_seconds(&steps),

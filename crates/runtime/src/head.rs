@@ -19,6 +19,8 @@ pub struct Head {
     pub preset: String,
     /// The class of the security gate, of the weakest key.
     pub security_bits: u32,
+    /// Whose table says so, and what is said of it today.
+    pub security_standard: String,
 }
 
 impl Head {
@@ -30,6 +32,7 @@ impl Head {
             threads: host.threads,
             preset: preset.into(),
             security_bits: security.bits,
+            security_standard: security.standard.into(),
         }
     }
 }

@@ -202,7 +202,11 @@ impl<'a, D: HostRead, S: Filed> Checkpoint<'a, D, S> {
             }
             S::take(&path, self.dev, self.params)
         };
-        let number = |bits: &String| u64::from_str_radix(bits, 16).map(f64::from_bits).map_err(|_| damaged());
+        let number = |bits: &String| {
+            let x = f64::from_bits(u64::from_str_radix(bits, 16).map_err(|_| damaged())?);
+            // An unknown error is infinite, so that is a state; NaN is none.
+            if x.is_nan() { Err(damaged()) } else { Ok(x) }
+        };
         Ok(Some(State {
             step: written.step,
             ciphertexts: (0..written.ciphertexts).map(ciphertext).collect::<Result<_>>()?,

@@ -92,8 +92,10 @@ pub struct Training {
     /// Degree of the polynomial in the sigmoid's place.
     pub degree: usize,
     /// Half the width of the interval that it fits on.
+    #[serde(deserialize_with = "limbwise::finite::field")]
     pub interval: f64,
     /// The learning rate, the same at every step. It tells the server the largest eigenvalue of the rows' covariance.
+    #[serde(deserialize_with = "limbwise::finite::field")]
     pub learning_rate: f64,
     /// Of the training rows as they are encrypted.
     pub train: Promise,

@@ -36,6 +36,7 @@ pub struct Inference {
     /// Images.
     pub images: usize,
     /// Of each activation: no value before it may be larger. Measured on images that nobody encrypts.
+    #[serde(deserialize_with = "limbwise::finite::fields")]
     pub ranges: Vec<f64>,
     /// The polynomial in the activation's place.
     pub relu: ReluChoice,

@@ -16,6 +16,7 @@ pub struct ReluChoice {
     /// Odd degrees of its stages, below 64.
     pub degrees: Vec<usize>,
     /// −log₂ of the gap: what is smaller than the range times the gap may be taken for either sign.
+    #[serde(deserialize_with = "limbwise::finite::field")]
     pub gap_bits: f64,
 }
 

@@ -1,5 +1,7 @@
 //! Values of a field: `a,b,c`, and ranges of numbers: `2..8`, `2..8:2`, `500..4000*2`.
 
+use limbwise_math::finite;
+
 /// Most values of a field.
 const MOST: usize = 100_000;
 
@@ -33,7 +35,7 @@ enum Step {
 
 fn range(item: &str, first: &str, rest: &str) -> Result<Vec<String>, String> {
     let wrong = || format!("{item} is no range: wanted FIRST..LAST, FIRST..LAST:STEP or FIRST..LAST*FACTOR of numbers");
-    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|x| x.is_finite()).ok_or_else(wrong);
+    let number = |text: &str| finite::parse(text).map_err(|_| wrong());
     let (last, step) = match (rest.split_once(':'), rest.split_once('*')) {
         (Some((last, step)), _) => (last, Step::Plus(number(step)?)),
         (None, Some((last, factor))) => (last, Step::Times(number(factor)?)),

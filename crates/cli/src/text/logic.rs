@@ -95,7 +95,7 @@ pub(crate) fn sets(sets: &[TfheSet]) -> String {
         let digits = format!("{}/{}", l.bootstrap.levels, l.key_switch.levels);
         let numbers = [l.prime_bits().to_string(), l.lwe_dimension.to_string(), digits, l.message_bits.to_string()];
         let [prime, steps, digits, message] = numbers;
-        let (bits, failure) = (s.security_bits.to_string(), power(s.log2_failure));
+        let (bits, failure) = (s.security.class_text(), power(s.log2_failure));
         let (size, keys) = (format!("2^{}", l.log_n), units::bytes(s.key_bytes));
         [s.name.clone(), size, prime, steps, digits, message, failure, bits, keys, s.purpose.unwrap_or("").to_owned()]
     };

@@ -40,7 +40,7 @@ pub(crate) fn run(report: &limbwise_runtime::modular::ModularReport) -> String {
     if let Some(reason) = &report.insecure_reason {
         text += &line("INSECURE", reason);
     }
-    text += &line("security", &format!("{} bits ({})", report.head.security_bits, report.security_standard));
+    text += &line("security", &format!("{} bits ({})", report.head.security_bits, report.head.security_standard));
     let (right, all) = (report.compared - report.wrong, report.compared);
     let what = match report.checked {
         Checked::Integers => "integers as the clear twin's",
@@ -96,7 +96,7 @@ pub(crate) fn sets(sets: &[BgvSet]) -> String {
         let t = s.literal.plaintext_modulus.to_string();
         let log_qp = format!("{:.0}", s.security.log_qp);
         let purpose = s.purpose.unwrap_or_default().to_owned();
-        [s.name.clone(), format!("2^{}", s.log_n), t, depth, limbs, log_qp, s.security_bits.to_string(), purpose]
+        [s.name.clone(), format!("2^{}", s.log_n), t, depth, limbs, log_qp, s.security.class_text(), purpose]
     };
     let heading = ["BGV preset", "N", "t", "depth", "limbs", "log2(QP)", "security", "for"];
     table::render(heading, &sets.iter().map(row).collect::<Vec<_>>(), &[2, 3, 4, 5, 6])

@@ -32,7 +32,7 @@ pub(crate) fn sets(sets: &[Set]) -> String {
     let row = |s: &Set| {
         let size = format!("2^{}", s.log_n);
         let limbs = format!("{} + {}", s.limbs[0], s.limbs[1]);
-        let numbers = [s.levels.to_string(), limbs, format!("{:.0}", s.security.log_qp), s.security.bits.to_string()];
+        let numbers = [s.levels.to_string(), limbs, format!("{:.0}", s.security.log_qp), s.security.class_text()];
         let [levels, limbs, log_qp, bits] = numbers;
         let purpose = s.purpose.unwrap_or_default().to_owned();
         [s.name.clone(), size, levels, limbs, log_qp, bits, units::bytes(s.evaluation_key_bytes), purpose]

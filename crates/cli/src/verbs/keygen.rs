@@ -68,6 +68,7 @@ struct Report {
     workload: String,
     preset: String,
     security_bits: u32,
+    security_standard: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     insecure_reason: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -123,6 +124,7 @@ impl Keygen {
             workload: built.program(way).name().into(),
             preset: built.preset.clone(),
             security_bits: security.bits,
+            security_standard: security.standard,
             insecure_reason: security.insecure_reason.clone(),
             insecure_randomness: seeds.is_insecure(),
             client: client.to_owned(),

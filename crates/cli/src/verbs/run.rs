@@ -17,6 +17,7 @@ use crate::{
 use limbwise::ckks::ShadowBound;
 use limbwise_apps::Program as _;
 use limbwise_machines::{Spec, time};
+use limbwise_math::finite;
 use limbwise_runtime::{AnyDevice, RunOptions, journal::Checkpoint, logic, modular, query, run, session::Sides};
 use std::path::PathBuf;
 
@@ -70,7 +71,7 @@ pub(crate) struct Run {
 }
 
 fn bits(text: &str) -> Result<f64, String> {
-    let bits = text.parse().ok().filter(|bits: &f64| (-60.0..=60.0).contains(bits));
+    let bits = finite::parse(text).ok().filter(|bits| (-60.0..=60.0).contains(bits));
     bits.ok_or_else(|| "wanted a number from -60 to 60; 10 to 25 is usual".into())
 }
 

@@ -21,6 +21,7 @@ use limbwise_apps::{
     },
     logreg::data::Prepared,
 };
+use limbwise_math::finite;
 use limbwise_runtime::frontier::Way;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -43,7 +44,7 @@ pub(crate) struct HelrData {
     digits: Digits,
 
     /// Share of images held back where no file has them, between 0 and 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.2, allow_negative_numbers = true, help_heading = "Data")]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.2, value_parser = finite::parse, allow_negative_numbers = true, help_heading = "Data")]
     test_share: f64,
 
     /// Seed of the order of images
@@ -166,6 +167,6 @@ fn rows(text: &str) -> Result<usize, String> {
 }
 
 fn rate(text: &str) -> Result<f64, String> {
-    let positive = text.parse().ok().filter(|x: &f64| (1e-6..=1000.0).contains(x));
+    let positive = finite::parse(text).ok().filter(|x| (1e-6..=1000.0).contains(x));
     positive.ok_or_else(|| "wanted a number from 0.000001 to 1000; 1 is usual for pixels".into())
 }

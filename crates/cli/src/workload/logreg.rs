@@ -20,6 +20,7 @@ use limbwise_apps::{
         encrypted::levels_needed,
     },
 };
+use limbwise_math::finite;
 use limbwise_runtime::frontier::Way;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -67,7 +68,7 @@ pub(crate) struct LogregData {
     pooling: Option<PoolingName>,
 
     /// Share of rows held back for testing, between 0 and 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.2, allow_negative_numbers = true, help_heading = "Data")]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.2, value_parser = finite::parse, allow_negative_numbers = true, help_heading = "Data")]
     test_share: f64,
 
     /// Seed of the order of rows, which decides what is held back
@@ -195,7 +196,7 @@ fn rows(text: &str) -> Result<usize, String> {
 }
 
 pub(super) fn interval(text: &str) -> Result<f64, String> {
-    let positive = text.parse().ok().filter(|x: &f64| (0.1..=1000.0).contains(x));
+    let positive = finite::parse(text).ok().filter(|x| (0.1..=1000.0).contains(x));
     positive.ok_or_else(|| "wanted a number from 0.1 to 1000; 8 to 12 is usual".into())
 }
 

@@ -4,6 +4,7 @@ use super::{between, logic, named_params};
 use clap::Args;
 use limbwise::bridge::{self, BridgeParams};
 use limbwise_apps::query::{Domain, Query, Question, Statement, Table, load, question::MOST_ROWS, tpch};
+use limbwise_math::finite;
 use std::path::PathBuf;
 
 fn rows(text: &str) -> Result<usize, String> {
@@ -11,7 +12,7 @@ fn rows(text: &str) -> Result<usize, String> {
 }
 
 fn scale(text: &str) -> Result<f64, String> {
-    let scale = text.parse().ok().filter(|scale: &f64| (0.001..=1000.0).contains(scale));
+    let scale = finite::parse(text).ok().filter(|scale| (0.001..=1000.0).contains(scale));
     scale.ok_or_else(|| "wanted a number from 0.001 to 1000".into())
 }
 

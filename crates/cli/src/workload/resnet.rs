@@ -21,6 +21,7 @@ use limbwise_apps::{
         weights,
     },
 };
+use limbwise_math::finite;
 use limbwise_runtime::frontier::Way;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -247,14 +248,14 @@ fn same(a: &Path, b: &Path) -> bool {
 }
 
 fn margin(text: &str) -> Result<f64, String> {
-    let factor = text.parse().ok().filter(|x: &f64| (1.0..=100.0).contains(x));
+    let factor = finite::parse(text).ok().filter(|x| (1.0..=100.0).contains(x));
     factor.ok_or_else(|| "wanted a factor from 1 to 100; 1.5 to 2 is usual".into())
 }
 
 fn relu(text: &str) -> Result<ReluChoice, String> {
     let choice = text.split_once(':').and_then(|(degrees, bits)| {
         let degrees = degrees.split(',').map(|d| d.trim().parse()).collect::<Result<_, _>>().ok()?;
-        Some(ReluChoice { degrees, gap_bits: bits.trim().parse().ok()? })
+        Some(ReluChoice { degrees, gap_bits: finite::parse(bits).ok()? })
     });
     // A gap that leaves no room between the stages has no polynomial.
     let fits = |choice: &ReluChoice| choice.is_possible() && Relu::new(choice).sign_error < 0.5;

@@ -4,6 +4,7 @@
 
 mod common;
 mod contract;
+mod floats;
 mod golden;
 mod helr_lola;
 mod mistakes;

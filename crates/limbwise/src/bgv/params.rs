@@ -36,7 +36,7 @@ pub struct BgvLiteral {
     #[serde(default)]
     pub secret: Secret,
     /// Standard deviation of the errors.
-    #[serde(default = "default_sigma")]
+    #[serde(default = "default_sigma", deserialize_with = "limbwise_math::finite::field")]
     pub sigma: f64,
     /// Whose security table.
     #[serde(default)]

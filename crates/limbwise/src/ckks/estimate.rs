@@ -15,8 +15,10 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Promise {
     /// Largest root mean square of the slots' absolute values.
+    #[serde(deserialize_with = "limbwise_math::finite::field")]
     pub magnitude: f64,
     /// No slot is larger in absolute value.
+    #[serde(deserialize_with = "limbwise_math::finite::field")]
     pub peak: f64,
     /// All slots are real.
     pub real: bool,

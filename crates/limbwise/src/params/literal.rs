@@ -1,6 +1,6 @@
 //! What a user writes down: public, plain data, not yet trusted.
 
-use super::bootstrap::BootstrapLiteral;
+use super::{bootstrap::BootstrapLiteral, error::ParamsError};
 use serde::{Deserialize, Serialize};
 
 /// A prime by its size, or itself. Written as one number: up to 61 it is a size in bits, above it is the prime.
@@ -64,12 +64,57 @@ pub enum Standard {
     HomomorphicEncryption2018,
 }
 
+/// Longest reason.
+const MOST_REASON: usize = 500;
+
 /// Leave to go below 128 bits, with the reason that every report prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Insecure {
     /// Why this set may be insecure.
     pub reason: String,
+}
+
+impl Insecure {
+    /// Refuses a reason that says nothing, or that would do something to the terminal it is printed on.
+    ///
+    /// # Errors
+    /// [`ParamsError::Range`] for a reason without a visible character, with a control character (also one that hides or
+    /// turns round what stands beside it), or of more than 500 characters.
+    pub fn check(&self) -> Result<(), ParamsError> {
+        let reason = &self.reason;
+        let wanted = if reason.chars().any(is_control) {
+            "a reason in one line of printable characters"
+        } else if !reason.chars().any(is_visible) {
+            "a reason for going below 128 bits, in words"
+        } else if reason.chars().count() > MOST_REASON {
+            "a reason of at most 500 characters"
+        } else {
+            return Ok(());
+        };
+        let got = format!("{:?}", reason.chars().take(40).collect::<String>());
+        Err(ParamsError::Range { field: "insecure.reason", got, wanted: wanted.into() })
+    }
+}
+
+/// Characters that do something instead of showing something: control codes, separators of lines, and those that turn the
+/// direction of what follows.
+fn is_control(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Characters that somebody can read: letters, digits, signs; no space, nothing of no width, no blank filler.
+fn is_visible(c: char) -> bool {
+    let blank = c.is_whitespace()
+        || is_control(c)
+        || matches!(
+            c,
+            '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        )
+        || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}')
+        || matches!(c, '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' | '\u{300}'..='\u{36f}');
+    !blank
 }
 
 fn default_sigma() -> f64 {
@@ -94,7 +139,7 @@ pub struct ParamsLiteral {
     #[serde(default)]
     pub secret: Secret,
     /// Standard deviation of the errors.
-    #[serde(default = "default_sigma")]
+    #[serde(default = "default_sigma", deserialize_with = "limbwise_math::finite::field")]
     pub sigma: f64,
     /// Whose security table.
     #[serde(default)]
@@ -125,5 +170,51 @@ impl ParamsLiteral {
             insecure: None,
             bootstrapping: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_can_be_read_and_drive_no_terminal() {
+        let check = |reason: &str| Insecure { reason: reason.into() }.check();
+        for good in ["a test", "x", "速度試験", "the source's dimension 500 is kept: 80.6 bits", "👩‍🔬 measures"]
+        {
+            assert!(check(good).is_ok(), "{good:?}");
+        }
+        for blank in [
+            "",
+            " ",
+            "\u{a0}\u{2003}",
+            "\u{200b}",
+            "\u{200d}\u{2060}\u{feff}",
+            "\u{ad}",
+            "\u{3164}",
+            "\u{2800}",
+            "\u{e0041}",
+        ] {
+            assert!(check(blank).unwrap_err().to_string().contains("in words"), "{blank:?}");
+        }
+        for control in [
+            "\n",
+            "a\nb",
+            "a\u{1b}[2J",
+            "ok\r",
+            "tab\there",
+            "\u{7f}x",
+            "\u{9b}31mx",
+            "a\u{202e}b",
+            "a\u{2028}b",
+            "a\u{2066}b",
+        ] {
+            let refused = check(control).unwrap_err().to_string();
+            assert!(
+                refused.contains("one line of printable") && !refused.chars().any(is_control),
+                "{control:?}: {refused}"
+            );
+        }
+        assert!(check(&"x".repeat(500)).is_ok() && check(&"x".repeat(501)).is_err());
     }
 }

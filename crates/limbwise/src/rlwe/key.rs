@@ -58,7 +58,7 @@ impl KeyName {
         matches!(self, Self::Encapsulation | Self::FromLwe | Self::Packing(_))
     }
 
-    /// The label under which randomness is derived.
+    /// The label under which randomness is derived; a generator adds whose key [`Self::FromLwe`] switches from.
     #[must_use]
     pub fn label(self) -> String {
         match self {

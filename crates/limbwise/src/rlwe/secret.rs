@@ -127,9 +127,16 @@ pub struct KeyGenerator<'a, D: Device> {
     /// `None` only while it is dropped.
     secret: Option<D::Poly>,
     /// The wide key of a TFHE client as a polynomial, at level 0 and the special primes used there.
-    lwe: Option<D::Poly>,
+    lwe: Option<LweSecret<D::Poly>>,
     /// Private randomness; its label "public" seeds what is published.
     seed: Seed,
+}
+
+/// A TFHE client's wide key as a polynomial, and whose it is.
+struct LweSecret<P> {
+    poly: P,
+    /// Names the client and its parameters in labels of randomness.
+    label: String,
 }
 
 impl<'a, D: Device> KeyGenerator<'a, D> {
@@ -163,7 +170,9 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
             padded[..bits.len()].copy_from_slice(bits);
             padded
         };
-        self.lwe = Some(small_poly(self.dev, &Shape::eval(self.params.ring(), basis), padded));
+        let poly = small_poly(self.dev, &Shape::eval(self.params.ring(), basis), padded);
+        let label = format!("of client {} with {} bits", client.tag(), bits.len());
+        self.lwe = Some(LweSecret { poly, label });
         Ok(self)
     }
 
@@ -193,7 +202,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     fn lwe(&self, wanted: KeyName, basis: Basis) -> Result<D::Poly> {
         let next = "give it the client key first (KeyGenerator::with_lwe)";
         let lwe = self.lwe.as_ref().ok_or(KeyError::NoSecret { wanted, secret: "the key of a TFHE client", next })?;
-        Ok(self.dev.restrict(lwe, basis))
+        Ok(self.dev.restrict(&lwe.poly, basis))
     }
 
     /// `−a·s + e` and a over a basis, and the seed that a is grown from: it may be published.
@@ -205,6 +214,15 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
         let error = gaussian(self.params, 1, self.seed.derive(&format!("error of {label}")));
         dev.add_assign(&mut b, &small_poly(dev, shape, error));
         (b, a, seed)
+    }
+
+    /// The label of a key's randomness. A key from LWE is named after its client: a generator may be given several, and two
+    /// keys with the same randomness would tell the difference of what they encrypt.
+    fn label(&self, name: KeyName) -> String {
+        match (&self.lwe, name) {
+            (Some(lwe), KeyName::FromLwe) => format!("{} {}", name.label(), lwe.label),
+            _ => name.label(),
+        }
     }
 
     /// One evaluation key for ciphertexts up to `level`.
@@ -233,9 +251,9 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
             KeyName::FromLwe => (self.lwe(name, basis)?, self.secret(basis)),
             KeyName::Packing(g) => (dev.automorphism(&self.secret(basis), g), self.secret(basis)),
         };
-        let shape = Shape::eval(params.ring(), basis);
+        let (shape, label) = (Shape::eval(params.ring(), basis), self.label(name));
         let pair = |(index, &digit): (usize, &Basis)| {
-            let (b, a, seed) = self.encryption_of_zero(&secret, &shape, &format!("{} digit {index}", name.label()));
+            let (b, a, seed) = self.encryption_of_zero(&secret, &shape, &format!("{label} digit {index}"));
             let lifted =
                 dev.scale_limbs(dev.copy(&dev.restrict(&other, digit)), &special_product(params, special, digit));
             let own = dev.add(&dev.restrict(&b, digit), &lifted);

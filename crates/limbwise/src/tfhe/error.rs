@@ -142,8 +142,12 @@ pub enum TfheError {
     #[error("there is no TFHE preset {0:?}: choose one of {1}")]
     UnknownPreset(String, String),
     /// Nothing found.
-    #[error("no parameter set within the gate has {message_bits} message bits and p_fail <= 2^{log2_failure}")]
+    #[error(
+        "no parameter set of {class} bits of security has {message_bits} message bits and p_fail <= 2^{log2_failure}: ask for fewer message bits, a smaller norm or more failures (classes are 128 and 132)"
+    )]
     NothingFound {
+        /// Class asked for.
+        class: u32,
         /// Bits asked for.
         message_bits: u32,
         /// Probability asked for.

@@ -4,10 +4,10 @@
 use super::noise;
 use crate::params::{
     Insecure, ParamsError, PrimeChoice, SecurityReport,
-    security::{NARROWEST, binary_class, least_sigma},
+    security::{CURVES, binary_class, least_sigma},
 };
 use limbwise_device::{Basis, Domain, Gadget, Ring, RingSpec, Shape};
-use limbwise_math::{modulus::Modulus, prime::ntt_primes_below, rns::to_f64};
+use limbwise_math::{modulus::Modulus, prime::ntt_primes_below, rns::to_f64, sampling::Gaussian};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -38,12 +38,14 @@ pub struct TfheLiteral {
     /// The prime of GLWE ciphertexts: by bits, the largest of so many; just below a power of two in any case.
     pub prime: PrimeChoice,
     /// Standard deviation of the errors of GLWE keys, in integers.
+    #[serde(deserialize_with = "limbwise_math::finite::field")]
     pub glwe_sigma: f64,
     /// Dimension n of the narrow LWE key: steps of a blind rotation.
     pub lwe_dimension: usize,
     /// log₂ of the modulus of the narrow LWE key.
     pub log_lwe_modulus: u32,
     /// Standard deviation of the errors of the key that switches to it, in integers.
+    #[serde(deserialize_with = "limbwise_math::finite::field")]
     pub lwe_sigma: f64,
     /// Digits of the blind rotation.
     pub bootstrap: GadgetLiteral,
@@ -52,8 +54,10 @@ pub struct TfheLiteral {
     /// Bits of a message, carries included, the padding bit not.
     pub message_bits: u32,
     /// Largest Euclidean norm of the coefficients by which bootstrapped ciphertexts are added up before a bootstrapping.
+    #[serde(deserialize_with = "limbwise_math::finite::field")]
     pub norm: f64,
     /// log₂ of the promised failure probability of a bootstrapping at that norm, whatever the message.
+    #[serde(deserialize_with = "limbwise_math::finite::field")]
     pub log2_failure: f64,
     /// Leave to go below 128 bits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,6 +106,12 @@ struct Inner {
 /// half the missing share of the base, which at 2^−6 is 0.07 % of a digit's mean square.
 const NEAR_BITS: u32 = 6;
 
+/// Largest norm: sums of 2^40 fresh ciphertexts.
+const MOST_NORM: f64 = 1_048_576.0;
+
+/// Least log₂ of a failure probability: what is beyond is nothing that anybody promises.
+const LEAST_LOG2_FAILURE: f64 = -4096.0;
+
 fn range(field: &'static str, got: impl ToString, wanted: &str) -> ParamsError {
     ParamsError::Range { field, got: got.to_string(), wanted: wanted.into() }
 }
@@ -139,7 +149,9 @@ impl TfheParams {
         }
         let security = security(literal, to_f64(prime).log2())?;
         let log2_failure = noise::log2_failure(literal, literal.norm * literal.norm, 0);
-        if log2_failure > literal.log2_failure {
+        // The comparison that passes is named: with NaN it does not.
+        let kept = log2_failure <= literal.log2_failure;
+        if !kept {
             return Err(ParamsError::FailsTooOften { got: log2_failure, wanted: literal.log2_failure });
         }
         Ok(Self(Arc::new(Inner { literal: literal.clone(), ring, security, log2_failure })))
@@ -244,8 +256,9 @@ impl TfheParams {
 fn check_ranges(l: &TfheLiteral) -> Result<(), ParamsError> {
     let boxes = l.message_bits < l.log_n;
     let modulus = (l.log_n + 1..=62).contains(&l.log_lwe_modulus);
-    let (sigmas, norm) = ([l.glwe_sigma, l.lwe_sigma], l.norm);
-    let rules: [Rule; 7] = [
+    let wanted_sigma = "a number above 0 and at most 2^50, as wide as errors are drawn";
+    let sigma = |sigma: f64| sigma > 0.0 && sigma <= Gaussian::WIDEST;
+    let rules: [Rule; 9] = [
         ("log_n", (10..=17).contains(&l.log_n), l.log_n.to_string(), "10 to 17"),
         ("masks", (1..=8).contains(&l.masks), l.masks.to_string(), "1 to 8"),
         ("lwe_dimension", (1..=1 << 14).contains(&l.lwe_dimension), l.lwe_dimension.to_string(), "1 to 16384"),
@@ -256,8 +269,15 @@ fn check_ranges(l: &TfheLiteral) -> Result<(), ParamsError> {
             l.message_bits.to_string(),
             "1 to 10, below log_n",
         ),
-        ("norm", norm.is_finite() && norm >= 1.0, norm.to_string(), "a finite number of at least 1"),
-        ("sigma", sigmas.iter().all(|s| s.is_finite() && *s > 0.0), format!("{sigmas:?}"), "positive numbers"),
+        ("norm", (1.0..=MOST_NORM).contains(&l.norm), l.norm.to_string(), "a number from 1 to 2^20"),
+        ("glwe_sigma", sigma(l.glwe_sigma), l.glwe_sigma.to_string(), wanted_sigma),
+        ("lwe_sigma", sigma(l.lwe_sigma), l.lwe_sigma.to_string(), wanted_sigma),
+        (
+            "log2_failure",
+            (LEAST_LOG2_FAILURE..=0.0).contains(&l.log2_failure),
+            l.log2_failure.to_string(),
+            "log2 of a probability: a number from -4096 to 0",
+        ),
     ];
     match rules.into_iter().find(|rule| !rule.1) {
         Some((field, _, got, wanted)) => Err(range(field, got, wanted)),
@@ -268,19 +288,12 @@ fn check_ranges(l: &TfheLiteral) -> Result<(), ParamsError> {
 /// Both published keys through the gate: the switching key is LWE of dimension n, the bootstrapping key GLWE of dimension
 /// k·N.
 fn security(l: &TfheLiteral, log_modulus: f64) -> Result<SecurityReport, ParamsError> {
-    if l.insecure.as_ref().is_some_and(|i| i.reason.trim().is_empty()) {
-        return Err(range("insecure.reason", "\"\"", "a reason for going below 128 bits"));
-    }
+    l.insecure.as_ref().map_or(Ok(()), Insecure::check)?;
     let keys = [
         ("key switching", l.lwe_dimension, f64::from(l.log_lwe_modulus), l.lwe_sigma),
         ("bootstrapping", l.wide_dimension(), log_modulus, l.glwe_sigma),
     ];
-    let mut report = SecurityReport {
-        bits: 192,
-        log_qp: log_modulus,
-        standard: "the curves of Concrete's optimizer for binary secrets",
-        insecure_reason: None,
-    };
+    let mut report = SecurityReport { bits: u32::MAX, log_qp: log_modulus, standard: CURVES, insecure_reason: None };
     for (key, dimension, log_modulus, sigma) in keys {
         let class = binary_class(dimension, log_modulus, sigma);
         report.bits = report.bits.min(class);
@@ -292,7 +305,7 @@ fn security(l: &TfheLiteral, log_modulus: f64) -> Result<SecurityReport, ParamsE
             let log_sigma = sigma.log2() - log_modulus;
             let wanted = match least_sigma(128, dimension, log_modulus) {
                 Some(least) => format!(
-                    "sigma of at least {least:.1} (and {NARROWEST}) with this modulus, or a larger dimension; only Insecure {{ reason }} lets a set pass below"
+                    "sigma of at least {least:.1} with this modulus, or a larger dimension; only Insecure {{ reason }} lets a set pass below"
                 ),
                 None => "no row speaks of so small a dimension; only Insecure { reason } lets it pass".into(),
             };

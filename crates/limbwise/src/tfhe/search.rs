@@ -14,6 +14,8 @@ use limbwise_math::rns::to_f64;
 /// What is wanted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchGoal {
+    /// Class of the security gate: one of those that binary secrets have a published curve for, 128 or 132.
+    pub class: u32,
     /// Bits of a message, carries included.
     pub message_bits: u32,
     /// Norm of the sums between bootstrappings.
@@ -38,7 +40,7 @@ fn rank(l: &TfheLiteral) -> f64 {
     float(l.lwe_dimension) * step + switch
 }
 
-/// The cheapest set at 128 bits that meets the goal.
+/// The cheapest set of the class that meets the goal.
 ///
 /// # Errors
 /// [`TfheError::NothingFound`].
@@ -54,14 +56,15 @@ pub fn search(goal: SearchGoal) -> Result<TfheLiteral> {
             }
         }
     }
-    let nothing = TfheError::NothingFound { message_bits: goal.message_bits, log2_failure: goal.log2_failure };
+    let nothing =
+        TfheError::NothingFound { class: goal.class, message_bits: goal.message_bits, log2_failure: goal.log2_failure };
     best.map(|(_, literal)| literal).ok_or_else(|| nothing.into())
 }
 
 /// For one ring and number of digits: for each key switch the least dimension that meets the goal.
 fn narrowed(goal: SearchGoal, log_n: u32, masks: usize, levels: u32) -> Vec<TfheLiteral> {
     let log_modulus = f64::from(goal.prime_bits);
-    let Some(glwe_sigma) = least_sigma(128, masks << log_n, log_modulus) else { return Vec::new() };
+    let Some(glwe_sigma) = least_sigma(goal.class, masks << log_n, log_modulus) else { return Vec::new() };
     let start = TfheLiteral {
         log_n,
         masks,
@@ -89,7 +92,7 @@ fn narrowed(goal: SearchGoal, log_n: u32, masks: usize, levels: u32) -> Vec<Tfhe
 /// The set with the least dimension that meets the goal: noise falls and then rises with it, so all are tried.
 fn least_dimension(goal: SearchGoal, l: &TfheLiteral) -> Option<TfheLiteral> {
     let of = |lwe_dimension: usize| {
-        let sigma = least_sigma(128, lwe_dimension, LOG_LWE_MODULUS.into())?;
+        let sigma = least_sigma(goal.class, lwe_dimension, LOG_LWE_MODULUS.into())?;
         Some(TfheLiteral { lwe_dimension, lwe_sigma: sigma.ceil(), ..l.clone() })
     };
     let meets = |l: &TfheLiteral| noise::log2_failure(l, goal.norm * goal.norm, 0) <= goal.log2_failure;

@@ -88,6 +88,7 @@ struct CiphertextHeader {
     /// What the message was multiplied with, modulo t.
     factor: u64,
     /// The bound that travels, in bits.
+    #[serde(deserialize_with = "limbwise_math::finite::field")]
     noise_bits: f64,
 }
 

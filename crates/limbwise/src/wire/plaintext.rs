@@ -21,6 +21,7 @@ use std::io::Write;
 #[serde(deny_unknown_fields)]
 struct Header {
     level: usize,
+    #[serde(deserialize_with = "limbwise_math::finite::field")]
     scale: f64,
     slots: usize,
     batch: usize,

@@ -163,6 +163,7 @@ struct CiphertextHeader {
     /// Least and largest message it may hold.
     range: (i64, i64),
     /// Of what was added up.
+    #[serde(deserialize_with = "limbwise_math::finite::field")]
     norm_squared: f64,
 }
 

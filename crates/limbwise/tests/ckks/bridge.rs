@@ -320,6 +320,25 @@ fn keys_made_on_demand_know_no_lwe_secret() {
     assert_eq!(lazy.key("pack", packing, 0).unwrap().level(), 0);
 }
 
+/// A generator that is given one client's key after another, or grows from a seed that was kept, uses randomness of its own
+/// for each: with the same, the difference of two keys would be the difference of two clients' secrets.
+#[test]
+fn each_client_has_randomness_of_its_own() {
+    let both = small(&tfhe());
+    let seeds = |client: &ClientKey| {
+        let generator = KeyGenerator::from_seed(&both.dev, both.params.ckks(), &both.secret, Seed([6; 32]));
+        let key = generator.with_lwe(client).unwrap().evaluation_key(KeyName::FromLwe, 0, KeyForm::Seeded).unwrap();
+        key.pairs().iter().map(|pair| pair.uniform.seed().unwrap().0).collect::<Vec<_>>()
+    };
+    let other = ClientKey::from_seed(both.params.tfhe(), Seed([5; 32]));
+    // The same seed under other parameters is another key.
+    let longer = TfheParams::new(&TfheLiteral { masks: 2, ..tfhe() }).unwrap();
+    let longer = ClientKey::from_seed(&longer, Seed([4; 32]));
+    let all = [&both.client, &other, &longer].map(seeds);
+    assert!(all[0] != all[1] && all[0] != all[2] && all[1] != all[2], "two clients share their randomness");
+    assert_eq!(seeds(&both.client), all[0]);
+}
+
 /// What a generator has no secret for, and levels that a key does not serve, are errors.
 #[test]
 fn keys_of_secrets_that_are_not_there() {

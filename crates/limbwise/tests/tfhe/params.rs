@@ -3,7 +3,7 @@
 use crate::common::small;
 use limbwise::{
     params::{ParamsError, PrimeChoice},
-    tfhe::{SearchGoal, TfheLiteral, TfheParams, noise, presets, search},
+    tfhe::{SearchGoal, TfheLiteral, TfheParams, noise, preset, presets, search},
 };
 use std::path::Path;
 
@@ -11,21 +11,69 @@ fn refused(literal: &TfheLiteral) -> String {
     TfheParams::new(literal).err().map(|e| e.to_string()).unwrap_or_default()
 }
 
+/// The class that a name promises: none for the shapes of publications.
+fn promised(name: &str) -> u32 {
+    match name {
+        name if name.ends_with("-s132") => 132,
+        name if ["bool-", "2-2-", "4-4-"].iter().any(|start| name.starts_with(start)) => 128,
+        _ => 0,
+    }
+}
+
 #[test]
 fn every_preset_passes_at_its_class_and_not_beyond() {
     for preset in presets() {
         let params = TfheParams::new(&preset.literal).unwrap_or_else(|e| panic!("{}: {e}", preset.name));
-        assert_eq!(params.security().bits >= 128, preset.literal.insecure.is_none(), "{}", preset.name);
+        let class = promised(preset.name);
+        assert_eq!(params.security().bits, class, "{}", preset.name);
+        assert_eq!(preset.literal.insecure.is_none(), class > 0, "{}", preset.name);
         assert!(params.log2_failure() <= preset.literal.log2_failure, "{}", preset.name);
-        if preset.literal.insecure.is_some() {
+        if class == 0 {
             continue;
         }
-        // One bit beyond: errors of half the width for either key.
         for key in ["key switching", "bootstrapping"] {
-            let mut weaker = preset.literal.clone();
-            *(if key == "bootstrapping" { &mut weaker.glwe_sigma } else { &mut weaker.lwe_sigma }) /= 2.0;
-            assert!(refused(&weaker).contains(&format!("the {key} key")), "{}: {}", preset.name, refused(&weaker));
+            let narrower = |factor: f64| {
+                let mut weaker = preset.literal.clone();
+                *(if key == "bootstrapping" { &mut weaker.glwe_sigma } else { &mut weaker.lwe_sigma }) *= factor;
+                weaker
+            };
+            // The class ends where the set stands: errors that are 3 % narrower miss it.
+            let missed = TfheParams::new(&narrower(0.97));
+            assert!(missed.map_or(0, |p| p.security().bits) < class, "{}: {key}", preset.name);
+            // One bit beyond, errors of half the width, is below 128 in either family.
+            let refused = refused(&narrower(0.5));
+            assert!(refused.contains(&format!("the {key} key")), "{}: {refused}", preset.name);
         }
+    }
+}
+
+#[test]
+fn sets_of_the_older_curve_are_refused() {
+    let older = [
+        ("bool-p64", 708, 72673.0),
+        ("bool-p128", 736, 43368.0),
+        ("2-2-p64", 768, 24041.0),
+        ("2-2-p128", 822, 8883.0),
+        ("4-4-p64", 1044, 149.0),
+        ("4-4-p128", 1052, 128.0),
+    ];
+    for (name, lwe_dimension, lwe_sigma) in older {
+        let literal = TfheLiteral { lwe_dimension, lwe_sigma, ..preset(name).unwrap() };
+        assert!(refused(&literal).contains("the key switching key"), "{name}: {}", refused(&literal));
+    }
+}
+
+#[test]
+fn shapes_of_publications_say_their_bits_and_need_leave() {
+    for preset in presets().into_iter().filter(|p| promised(p.name) == 0) {
+        let reason = &preset.literal.insecure.as_ref().unwrap().reason;
+        let bits = reason.split_whitespace().zip(reason.split_whitespace().skip(1)).find(|(_, word)| *word == "bits");
+        let bits: f64 = bits.unwrap_or_else(|| panic!("{}: {reason}", preset.name)).0.parse().unwrap();
+        assert!((80.0..128.0).contains(&bits), "{}: {reason}", preset.name);
+        let params = TfheParams::new(&preset.literal).unwrap();
+        assert_eq!(params.security().insecure_reason.as_ref(), Some(reason));
+        let bare = TfheLiteral { insecure: None, ..preset.literal.clone() };
+        assert!(refused(&bare).contains("below 128 bits"), "{}: {}", preset.name, refused(&bare));
     }
 }
 
@@ -60,9 +108,17 @@ fn literals_are_plain_text() {
 #[test]
 fn bad_parameters_are_named() {
     type Change = fn(&mut TfheLiteral);
-    let cases: [(Change, &str); 10] = [
+    let cases: [(Change, &str); 18] = [
         (|l| l.insecure = None, "the key switching key (binary secret of dimension 60"),
         (|l| l.insecure.as_mut().unwrap().reason.clear(), "insecure.reason"),
+        (|l| l.insecure.as_mut().unwrap().reason = "\u{200b} ".into(), "insecure.reason"),
+        (|l| l.insecure.as_mut().unwrap().reason = "quick\u{1b}[2J".into(), "in one line of printable characters"),
+        (|l| l.log2_failure = f64::NAN, "log2_failure = NaN"),
+        (|l| l.log2_failure = 1.0, "log2_failure = 1"),
+        (|l| l.glwe_sigma = f64::NAN, "glwe_sigma = NaN"),
+        (|l| l.lwe_sigma = 1e300, "at most 2^50"),
+        (|l| l.norm = f64::INFINITY, "norm = inf"),
+        (|l| l.norm = 1e7, "from 1 to 2^20"),
         (|l| l.log_n = 9, "log_n = 9"),
         (|l| l.masks = 0, "masks = 0"),
         (|l| l.message_bits = 11, "message_bits = 11"),
@@ -82,15 +138,19 @@ fn bad_parameters_are_named() {
 
 #[test]
 fn the_search_meets_its_goal() {
-    let goal = SearchGoal { message_bits: 2, norm: 3.2, log2_failure: -64.0, prime_bits: 48 };
+    let goal = SearchGoal { class: 128, message_bits: 2, norm: 3.2, log2_failure: -64.0, prime_bits: 48 };
     let found = search(goal).unwrap();
     let params = TfheParams::new(&found).unwrap();
     assert_eq!(params.security().bits, 128);
+    assert_eq!(found, preset("bool-p64").unwrap());
+    assert_eq!(search(SearchGoal { class: 132, ..goal }).unwrap(), preset("bool-p64-s132").unwrap());
+    assert!(search(SearchGoal { class: 192, ..goal }).unwrap_err().to_string().contains("192 bits of security"));
     // Two dimensions less would fail: with less noise from no other step there is nothing cheaper of this shape.
     let least = limbwise::params::security::least_sigma(128, found.lwe_dimension - 2, 32.0).unwrap().ceil();
     let less = TfheLiteral { lwe_dimension: found.lwe_dimension - 2, lwe_sigma: least, ..found.clone() };
     assert!(matches!(TfheParams::new(&less), Err(ParamsError::FailsTooOften { .. })));
     assert!(noise::log2_failure(&found, 4.0 * goal.norm * goal.norm, 0) > noise::log2_failure(&found, 1.0, 0));
-    let impossible = search(SearchGoal { message_bits: 10, norm: 100.0, log2_failure: -128.0, prime_bits: 32 });
+    let impossible =
+        search(SearchGoal { class: 128, message_bits: 10, norm: 100.0, log2_failure: -128.0, prime_bits: 32 });
     assert!(impossible.unwrap_err().to_string().contains("10 message bits"));
 }

@@ -45,6 +45,25 @@ fn message(result: Result<Spec, MachineError>) -> String {
 }
 
 #[test]
+fn no_field_of_any_machine_takes_what_is_no_number() {
+    for name in names() {
+        let spec = Spec::load(name).unwrap();
+        for field in spec.fields() {
+            let numbers = field.value.as_array().map_or(1, Vec::len);
+            if !field.value.is_number() && !field.value.is_array() {
+                continue;
+            }
+            for x in ["nan", "inf", "-inf", "1e300"] {
+                let value =
+                    if field.value.is_array() { format!("[{}]", vec![x; numbers].join(", ")) } else { x.into() };
+                let taken = spec.with_overrides(&[(&field.path, &value)]);
+                assert!(taken.is_err(), "{name}: {} = {value} was taken", field.path);
+            }
+        }
+    }
+}
+
+#[test]
 fn wrong_keys_and_values_are_named() {
     let ark = Spec::load("ark").unwrap();
     let cases = [

@@ -36,8 +36,6 @@ pub struct ModularReport {
     /// What every report begins with.
     #[serde(flatten)]
     pub head: Head,
-    /// The table that was asked.
-    pub security_standard: String,
     /// Why it may be insecure, where leave was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure_reason: Option<String>,
@@ -141,7 +139,6 @@ pub fn run<M: Modular>(
     let (steps, minor_faults) = clock.finish();
     Ok(ModularReport {
         head: Head { device: dev.name(), ..plan.head.clone() },
-        security_standard: plan.security.standard.into(),
         insecure_reason: plan.security.insecure_reason.clone(),
         insecure_randomness: seeds.is_insecure(),
         seconds: evaluation_seconds(&steps),

@@ -37,6 +37,7 @@ pub(super) struct Answer {
     /// The operation, again.
     pub(super) name: String,
     /// Least time of several.
+    #[serde(deserialize_with = "limbwise_math::finite::field")]
     pub(super) seconds: f64,
     pub(super) library: String,
     pub(super) version: String,
