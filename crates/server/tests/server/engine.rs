@@ -14,6 +14,8 @@ use std::{
 #[derive(Debug)]
 pub(crate) struct Chain {
     pub(crate) trace: PathBuf,
+    /// The same for plans: "begun", and how they ended if they did not give a plan.
+    pub(crate) plans: PathBuf,
 }
 
 /// What a program's file says after its first word.
@@ -30,12 +32,18 @@ struct Program {
     panic_at: Option<usize>,
     /// Ends the whole process at this step.
     abort_at: Option<usize>,
+    /// Planning takes so long, unless it is stopped.
+    plan_ms: u64,
+    /// Planning ends the whole process.
+    plan_aborts: bool,
 }
 
 impl Default for Program {
     fn default() -> Self {
         let (fail_at, panic_at, abort_at) = (None, None, None);
-        Self { memory_bytes: 1000, seconds: 1.0, disk_bytes: 1000, steps: 3, pause_ms: 0, fail_at, panic_at, abort_at }
+        let (memory_bytes, seconds, disk_bytes, steps, pause_ms) = (1000, 1.0, 1000, 3, 0);
+        let (plan_ms, plan_aborts) = (0, false);
+        Self { memory_bytes, seconds, disk_bytes, steps, pause_ms, fail_at, panic_at, abort_at, plan_ms, plan_aborts }
     }
 }
 
@@ -53,6 +61,11 @@ fn program(files: &JobFiles) -> Result<Program, Refusal> {
     serde_json::from_str(text).map_err(|e| Refusal::text(e.to_string()))
 }
 
+fn note(path: &Path, line: &str) {
+    let mut file = OpenOptions::new().append(true).create(true).open(path).unwrap();
+    writeln!(file, "{line}").unwrap();
+}
+
 impl Engine for Chain {
     fn recognize(&self, head: &[u8]) -> Result<FileKind, Refusal> {
         match head.split(|byte| *byte == b' ').next().unwrap_or_default() {
@@ -65,7 +78,12 @@ impl Engine for Chain {
     }
 
     fn plan(&self, files: &JobFiles) -> Result<JobPlan, Refusal> {
-        let Program { memory_bytes, seconds, disk_bytes, .. } = program(files)?;
+        let Program { memory_bytes, seconds, disk_bytes, plan_ms, plan_aborts, .. } = program(files)?;
+        note(&self.plans, "begun");
+        if plan_aborts {
+            std::process::abort();
+        }
+        sleep(Duration::from_millis(plan_ms));
         Ok(JobPlan { memory_bytes, seconds, disk_bytes })
     }
 
@@ -79,8 +97,7 @@ impl Engine for Chain {
                 return Err(Failure::Stopped);
             }
             watch.step("link", state.step, program.steps);
-            let mut trace = OpenOptions::new().append(true).create(true).open(&self.trace).unwrap();
-            writeln!(trace, "{}", state.step).unwrap();
+            note(&self.trace, &state.step.to_string());
             let at = |step: Option<usize>| step == Some(state.step);
             assert!(!at(program.panic_at), "asked to panic");
             if at(program.abort_at) {

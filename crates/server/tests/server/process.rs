@@ -13,7 +13,8 @@ use std::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
-    time::Duration,
+    thread::sleep,
+    time::{Duration, Instant},
 };
 
 const WISH: &str = "LIMBWISE_TEST_SERVER";
@@ -69,6 +70,21 @@ impl Wish {
         text.lines().map(|line| line.parse().unwrap()).collect()
     }
 
+    /// How plans began and were stopped so far.
+    pub(crate) fn plans(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.root.join("plans")).unwrap_or_default();
+        text.lines().map(Into::into).collect()
+    }
+
+    /// Waits until so many plans have begun or were stopped.
+    pub(crate) fn until_plans(&self, count: usize) {
+        let start = Instant::now();
+        while self.plans().len() < count {
+            assert!(start.elapsed() < Duration::from_secs(60), "{:?}", self.plans());
+            sleep(Duration::from_millis(5));
+        }
+    }
+
     fn limits(&self) -> Limits {
         Limits {
             memory_bytes: self.memory_bytes,
@@ -85,7 +101,7 @@ impl Wish {
     }
 
     pub(crate) fn store(&self) -> Result<Store, limbwise_server::StartError> {
-        Store::open(&self.state(), self.limits(), Arc::new(Chain { trace: self.root.join("trace") }))
+        Store::open(&self.state(), self.limits(), Arc::new(Chain { trace: self.root.join("trace"), plans: self.root.join("plans") }))
     }
 
     /// Starts a server and waits until it has its address.
