@@ -1,13 +1,13 @@
 //! An engine without encryption: a chain of digests, a checkpoint a link.
 
-use limbwise_server::{Engine, Failure, FileKind, JobFiles, JobPlan, Refusal, Watch, engine::Output, id::FileId};
+use limbwise_server::{Engine, Failure, FileKind, JobFiles, JobPlan, PlanBudget, Refusal, Watch, engine::Output, id::FileId};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, OpenOptions},
     io::Write as _,
     path::{Path, PathBuf},
     thread::sleep,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Writes a line for each step that it computes, so that tests see what was computed twice.
@@ -36,14 +36,28 @@ struct Program {
     plan_ms: u64,
     /// Planning ends the whole process.
     plan_aborts: bool,
+    /// Planning ends as if from outside.
+    plan_is_killed: bool,
 }
 
 impl Default for Program {
     fn default() -> Self {
         let (fail_at, panic_at, abort_at) = (None, None, None);
         let (memory_bytes, seconds, disk_bytes, steps, pause_ms) = (1000, 1.0, 1000, 3, 0);
-        let (plan_ms, plan_aborts) = (0, false);
-        Self { memory_bytes, seconds, disk_bytes, steps, pause_ms, fail_at, panic_at, abort_at, plan_ms, plan_aborts }
+        let (plan_ms, plan_aborts, plan_is_killed) = (0, false, false);
+        Self {
+            memory_bytes,
+            seconds,
+            disk_bytes,
+            steps,
+            pause_ms,
+            fail_at,
+            panic_at,
+            abort_at,
+            plan_ms,
+            plan_aborts,
+            plan_is_killed,
+        }
     }
 }
 
@@ -77,13 +91,28 @@ impl Engine for Chain {
         }
     }
 
-    fn plan(&self, files: &JobFiles) -> Result<JobPlan, Refusal> {
-        let Program { memory_bytes, seconds, disk_bytes, plan_ms, plan_aborts, .. } = program(files)?;
+    fn plan(&self, files: &JobFiles, budget: PlanBudget, stopped: &dyn Fn() -> bool) -> Result<JobPlan, Failure> {
+        let Program { memory_bytes, seconds, disk_bytes, plan_ms, plan_aborts, plan_is_killed, .. } =
+            program(files).map_err(Failure::Refused)?;
         note(&self.plans, "begun");
         if plan_aborts {
             std::process::abort();
         }
-        sleep(Duration::from_millis(plan_ms));
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(plan_ms) {
+            if stopped() {
+                note(&self.plans, "stopped");
+                return Err(Failure::Stopped);
+            }
+            if start.elapsed() >= Duration::from_secs(budget.seconds) {
+                note(&self.plans, "too long");
+                return Err(Failure::Refused(Refusal::text("planning takes too long")));
+            }
+            sleep(Duration::from_millis(5));
+        }
+        if plan_is_killed {
+            return Err(Failure::Ended(Refusal::text("asked to be killed")));
+        }
         Ok(JobPlan { memory_bytes, seconds, disk_bytes })
     }
 

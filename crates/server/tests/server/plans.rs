@@ -91,3 +91,31 @@ fn a_server_that_stops_in_order_does_not_count_its_plans() {
     drop(server);
     clean(&wish.root);
 }
+
+#[test]
+fn a_plan_that_is_ended_from_outside_is_tried_a_few_times() {
+    let wish = Wish::new("plan-ended");
+    let server = wish.start();
+    let job = server.client.wait(&server.client.submit(&json!({"plan_is_killed": true})));
+    assert_eq!((&job["state"], &job["attempts"]), (&json!("failed"), &json!(3)), "{job}");
+    assert_eq!(job["refusal"]["what"], "asked to be killed");
+    assert_eq!(wish.plans(), ["begun"; 3]);
+    drop(server);
+    clean(&wish.root);
+}
+
+#[test]
+fn as_many_long_plans_as_are_made_at_once_hold_others_no_longer_than_their_time() {
+    let wish = Wish { plan_seconds: 1, ..Wish::new("plan-budget") };
+    let server = wish.start();
+    let client = &server.client;
+    let long = [0, 1].map(|k| client.submit(&json!({"plan_ms": NEVER_MS, "steps": k})));
+    assert_eq!(client.wait(&client.submit(&json!({})))["state"], "done");
+    for id in &long {
+        assert_eq!(client.wait(id)["state"], "refused");
+    }
+    let limits = client.get("/v1/status").expect(200)["limits"].clone();
+    assert_eq!((&limits["plan_seconds"], &limits["planners"]), (&json!(1), &json!(2)), "{limits}");
+    drop(server);
+    clean(&wish.root);
+}

@@ -27,6 +27,7 @@ pub(crate) struct Wish {
     pub(crate) token_file: Option<PathBuf>,
     pub(crate) memory_bytes: u64,
     pub(crate) job_seconds: u64,
+    pub(crate) plan_seconds: u64,
     pub(crate) running_jobs: usize,
     pub(crate) upload_bytes: u64,
     pub(crate) total_bytes: u64,
@@ -50,6 +51,7 @@ impl Wish {
             token_file: None,
             memory_bytes: 10_000,
             job_seconds: 100,
+            plan_seconds: 1000,
             running_jobs: 1,
             upload_bytes: 100_000,
             total_bytes: 200_000,
@@ -89,6 +91,7 @@ impl Wish {
         Limits {
             memory_bytes: self.memory_bytes,
             job_seconds: self.job_seconds,
+            plan_seconds: self.plan_seconds,
             running_jobs: self.running_jobs,
             upload_bytes: self.upload_bytes,
             chunk_bytes: 10_000,
