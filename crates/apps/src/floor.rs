@@ -138,7 +138,8 @@ mod tests {
     #[test]
     fn a_description_promises_no_more_than_its_program_takes() {
         let product = |rows, columns, vectors| LayerShape::Product { rows, columns, vectors };
-        for shape in [product(4, 4, 1), product(300, 20, 1), product(20, 300, 3), product(512, 512, 1), product(64, 64, 9)]
+        for shape in
+            [product(4, 4, 1), product(300, 20, 1), product(20, 300, 3), product(512, 512, 1), product(64, 64, 9)]
         {
             for form in [PlaintextForm::Full, PlaintextForm::OnTheFly, PlaintextForm::AtUse] {
                 let seeded = described(shape.clone(), Numbers::Seed(3), form);

@@ -39,12 +39,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 ///
 /// # Errors
 /// The system's, where the child cannot be started or waited for.
-pub fn ask(
-    command: &mut Command,
-    request: &[u8],
-    time: Duration,
-    stopped: &dyn Fn() -> bool,
-) -> io::Result<Outcome> {
+pub fn ask(command: &mut Command, request: &[u8], time: Duration, stopped: &dyn Fn() -> bool) -> io::Result<Outcome> {
     let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let mut child = Ending(spawned);
     let (input, output, errors) = (child.0.stdin.take(), child.0.stdout.take(), child.0.stderr.take());
@@ -121,7 +116,8 @@ mod tests {
 
     #[test]
     fn a_child_answers_what_it_was_asked() {
-        let outcome = ask(&mut shell("read line; echo \"got $line\"; echo no >&2"), b"this\n", LONG, &|| false).unwrap();
+        let outcome =
+            ask(&mut shell("read line; echo \"got $line\"; echo no >&2"), b"this\n", LONG, &|| false).unwrap();
         assert!(matches!(&outcome, Outcome::Answered(answer) if answer == b"got this\n"), "{outcome:?}");
     }
 

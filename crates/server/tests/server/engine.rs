@@ -1,6 +1,8 @@
 //! An engine without encryption: a chain of digests, a checkpoint a link.
 
-use limbwise_server::{Engine, Failure, FileKind, JobFiles, JobPlan, PlanBudget, Refusal, Watch, engine::Output, id::FileId};
+use limbwise_server::{
+    Engine, Failure, FileKind, JobFiles, JobPlan, PlanBudget, Refusal, Watch, engine::Output, id::FileId,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, OpenOptions},

@@ -104,7 +104,11 @@ impl Wish {
     }
 
     pub(crate) fn store(&self) -> Result<Store, limbwise_server::StartError> {
-        Store::open(&self.state(), self.limits(), Arc::new(Chain { trace: self.root.join("trace"), plans: self.root.join("plans") }))
+        Store::open(
+            &self.state(),
+            self.limits(),
+            Arc::new(Chain { trace: self.root.join("trace"), plans: self.root.join("plans") }),
+        )
     }
 
     /// Starts a server and waits until it has its address.
