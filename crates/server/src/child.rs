@@ -40,6 +40,9 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// # Errors
 /// The system's, where the child cannot be started or waited for.
 pub fn ask(command: &mut Command, request: &[u8], time: Duration, stopped: &dyn Fn() -> bool) -> io::Result<Outcome> {
+    // What a terminal sends to the server, such as Ctrl-C, is not for its children: the server ends them in order.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
     let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let mut child = Ending(spawned);
     let (input, output, errors) = (child.0.stdin.take(), child.0.stdout.take(), child.0.stderr.take());
@@ -150,8 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_sees_the_end_of_its_input_when_it_is_no_longer_waited_for() {
-        // Its input is open while it is waited for: a child that reads to the end does not end by itself.
+    fn the_input_of_a_child_is_open_while_it_is_waited_for() {
         let outcome = ask(&mut shell("cat >/dev/null"), b"x", Duration::from_millis(50), &|| false).unwrap();
         assert!(matches!(outcome, Outcome::TimeIsOver), "{outcome:?}");
     }

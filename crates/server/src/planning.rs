@@ -9,7 +9,11 @@ use crate::{
     evaluation::{Models, described, job, told},
     refusal::Refusal,
 };
-use limbwise_runtime::{Calibration, Limits, eval::plan_files, host::address_space_bytes};
+use limbwise_runtime::{
+    Calibration, Limits,
+    eval::plan_files,
+    host::{address_space_bytes, peak_memory_bytes, resident_memory_bytes},
+};
 use serde::{Deserialize, Serialize};
 use std::{
     ffi::OsString,
@@ -71,20 +75,22 @@ impl Planner {
         budget: PlanBudget,
         stopped: &dyn Fn() -> bool,
     ) -> Result<JobPlan, Failure> {
-        let failed = |what: &str, got: String| Failure::Refused(Refusal::new(what, got, "a plan", "tell the operator"));
-        let mut line = serde_json::to_vec(request)
-            .map_err(|e| failed("the planner cannot be asked", format!("{e} (the state's directory)")))?;
+        let failed = |what: &str, got: String| Refusal::new(what, got, "a plan", "tell the operator, with this job's id");
+        let unasked = |e| failed("the planner cannot be asked", format!("{e} (the state's directory)"));
+        let mut line = serde_json::to_vec(request).map_err(|e| Failure::Refused(unasked(e)))?;
         line.push(b'\n');
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
         let time = Duration::from_secs(budget.seconds);
-        let outcome = child::ask(&mut command, &line, time, stopped)
-            .map_err(|e| failed("the planner cannot be started", format!("{}: {e}", self.program.display())))?;
+        let unstarted = |e| failed("the planner cannot be started", format!("{e}"));
+        // The system's doing, and perhaps not for long.
+        let outcome =
+            child::ask(&mut command, &line, time, stopped).map_err(|e| Failure::Ended(unstarted(e)))?;
         match outcome {
             Outcome::Answered(answer) => match serde_json::from_slice(&answer) {
                 Ok(Answer::Plan(plan)) => Ok(plan),
                 Ok(Answer::Refusal(refusal)) => Err(Failure::Refused(refusal)),
-                Err(e) => Err(failed("the planner's answer is none", e.to_string())),
+                Err(e) => Err(Failure::Refused(failed("the planner's answer is none", e.to_string()))),
             },
             Outcome::Stopped => Err(Failure::Stopped),
             Outcome::TimeIsOver => Err(Failure::Refused(too_long(budget))),
@@ -105,7 +111,7 @@ fn ended(status: ExitStatus, said: &str, budget: PlanBudget) -> Failure {
         let wanted = format!("at most {} bytes", budget.memory_bytes);
         let next = "choose a smaller program, or a server that gives planning more memory (--plan-memory)";
         let what = "planning this program takes too much memory";
-        return Failure::Refused(Refusal::new(what, "more", wanted, next));
+        return Failure::Refused(Refusal::new(what, "more than that", wanted, next));
     }
     let next = "tell the operator, with this job's id: the system, or a bug in limbwise, may be the cause";
     let refusal = Refusal::new("the planner ended without a plan", status, "a plan", next);
@@ -141,7 +147,13 @@ pub fn answer(mut input: impl BufRead + Send + 'static, output: &mut impl Write,
     let request: Request = serde_json::from_slice(&line)?;
     end_with(input)?;
     limit(request.plan_memory_bytes)?;
-    let answer = plan(&request, models).map_or_else(Answer::Refusal, Answer::Plan);
+    let before = resident_memory_bytes().unwrap_or(0);
+    let mut answer = plan(&request, models).map_or_else(Answer::Refusal, Answer::Plan);
+    if let Answer::Plan(plan) = &mut answer {
+        // The server does the same once more before it runs the job.
+        let taken = peak_memory_bytes().unwrap_or(0).saturating_sub(before);
+        plan.memory_bytes = plan.memory_bytes.max(request.held_bytes.saturating_add(taken));
+    }
     serde_json::to_writer(&mut *output, &answer)?;
     output.flush()
 }

@@ -56,6 +56,7 @@ fn a_plan_is_cancelled_while_it_is_made() {
         assert_eq!(job["state"], "cancelled", "at once");
     }
     assert_eq!(client.wait(&client.submit(&json!({})))["state"], "done");
+    wish.until_plans(5);
     let stopped = wish.plans().iter().filter(|line| *line == "stopped").count();
     assert_eq!(stopped, 2, "nobody plans what nobody wants");
     client.delete(&format!("/v1/jobs/{}", ids[0])).expect(204);
