@@ -75,7 +75,8 @@ impl Planner {
         budget: PlanBudget,
         stopped: &dyn Fn() -> bool,
     ) -> Result<JobPlan, Failure> {
-        let failed = |what: &str, got: String| Refusal::new(what, got, "a plan", "tell the operator, with this job's id");
+        let failed =
+            |what: &str, got: String| Refusal::new(what, got, "a plan", "tell the operator, with this job's id");
         let unasked = |e| failed("the planner cannot be asked", format!("{e} (the state's directory)"));
         let mut line = serde_json::to_vec(request).map_err(|e| Failure::Refused(unasked(e)))?;
         line.push(b'\n');
@@ -84,8 +85,7 @@ impl Planner {
         let time = Duration::from_secs(budget.seconds);
         let unstarted = |e| failed("the planner cannot be started", format!("{e}"));
         // The system's doing, and perhaps not for long.
-        let outcome =
-            child::ask(&mut command, &line, time, stopped).map_err(|e| Failure::Ended(unstarted(e)))?;
+        let outcome = child::ask(&mut command, &line, time, stopped).map_err(|e| Failure::Ended(unstarted(e)))?;
         match outcome {
             Outcome::Answered(answer) => match serde_json::from_slice(&answer) {
                 Ok(Answer::Plan(plan)) => Ok(plan),
@@ -205,4 +205,62 @@ fn plan(request: &Request, models: &Models) -> Result<JobPlan, Refusal> {
     };
     let plan = plan_files(*threads, &job, &limits, calibrated).map_err(|e| told(&files, &e))?;
     Ok(JobPlan { memory_bytes: plan.memory_bytes, seconds: plan.seconds, disk_bytes: plan.disk_bytes })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt as _;
+
+    const BUDGET: PlanBudget = PlanBudget { memory_bytes: 1000, seconds: 5 };
+
+    #[test]
+    fn only_what_came_from_outside_is_tried_again() {
+        let [killed, aborted, failed] = [9, 6, 1 << 8].map(ExitStatus::from_raw);
+        assert!(matches!(ended(killed, "", BUDGET), Failure::Ended(_)));
+        let Failure::Refused(refusal) = ended(aborted, "memory allocation of 1048576 bytes failed", BUDGET) else {
+            panic!("it would end the same")
+        };
+        assert_eq!(refusal.wanted.as_deref(), Some("at most 1000 bytes"));
+        let Failure::Refused(refusal) = ended(aborted, "thread 'main' has overflowed its stack", BUDGET) else {
+            panic!("it would end the same")
+        };
+        assert!(refusal.what.contains("without a plan"), "{refusal:?}");
+        assert!(matches!(ended(failed, "", BUDGET), Failure::Refused(_)));
+    }
+
+    #[test]
+    fn a_request_that_is_none_is_an_error_and_no_answer() {
+        let models: Models = Box::new(|_| panic!("nothing is planned"));
+        for wrong in ["", "{}\n", "{\"program\": 1}\n", "[[[[\n"] {
+            let mut output = Vec::new();
+            assert!(answer(wrong.as_bytes(), &mut output, &models).is_err() && output.is_empty(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_planner_that_answers_what_is_no_plan_is_not_believed() {
+        let says = |text: &str| Planner { program: "echo".into(), arguments: vec![text.into()] };
+        let request = Request {
+            program: "p".into(),
+            keys: "k".into(),
+            inputs: Vec::new(),
+            threads: 1,
+            memory_bytes: 1,
+            held_bytes: 0,
+            plan_memory_bytes: 1,
+            calibration: None,
+        };
+        let plan = |text: &str| says(text).plan(&request, BUDGET, &|| false);
+        let right = "{\"plan\": {\"memory_bytes\": 1, \"seconds\": 2.0, \"disk_bytes\": 3}}";
+        assert_eq!(plan(right), Ok(JobPlan { memory_bytes: 1, seconds: 2.0, disk_bytes: 3 }));
+        assert!(
+            matches!(plan("{\"refusal\": {\"what\": \"no\"}}"), Err(Failure::Refused(refusal)) if refusal.what == "no")
+        );
+        for wrong in ["", "{}", "{\"plan\": {\"memory_bytes\": -1}}"] {
+            assert!(matches!(plan(wrong), Err(Failure::Refused(_))), "{wrong}");
+        }
+        let absent = Planner { program: "/nowhere/at/all".into(), arguments: Vec::new() };
+        assert!(matches!(absent.plan(&request, BUDGET, &|| false), Err(Failure::Ended(_))));
+    }
 }
