@@ -12,4 +12,6 @@ def main() -> None:
     # Searches and clusters of a sweep are run by this Python, which has the package.
     os.environ.setdefault("LIMBWISE_PYTHON", sys.executable)
     name_folder()
-    sys.exit(command(["limbwise", *sys.argv[1:]]))
+    # A module by its name and never one of the folder that the command is run in.
+    again = ["-P", "-m", "limbwise"]
+    sys.exit(command(["limbwise", *sys.argv[1:]], sys.executable, again))

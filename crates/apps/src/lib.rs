@@ -14,6 +14,7 @@ pub mod bootstrap;
 pub mod client;
 pub mod data;
 pub mod description;
+pub mod floor;
 pub mod gates;
 pub mod helr;
 pub mod linear;

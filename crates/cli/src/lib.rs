@@ -5,7 +5,7 @@
 //! Stays out: arithmetic, schemes, models of machines.
 //!
 //! Read in this order: [`verbs`], [`workload`] (options to program), [`sweeping`], [`readings`] (program to plan), [`text`],
-//! [`output`] and [`files`], [`failure`] (exit codes).
+//! [`output`] and [`files`], [`failure`] (exit codes), [`again`] (this program once more).
 
 #![cfg_attr(
     not(feature = "client"),
@@ -15,6 +15,7 @@
     )
 )]
 
+mod again;
 mod dpus;
 mod failure;
 mod files;
@@ -29,6 +30,8 @@ mod sweeping;
 mod text;
 mod verbs;
 mod workload;
+
+pub use again::Again;
 
 use clap::Parser as _;
 use std::{
@@ -55,10 +58,10 @@ mod no_secret {
 }
 
 /// Runs the program with its arguments, its own name first, and returns the exit code. Help, and arguments that are none,
-/// end the process.
-pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+/// end the process. What a verb does in a process of its own is started as `again` says.
+pub fn run(args: impl IntoIterator<Item = OsString>, again: &Again) -> u8 {
     let verb = verbs::Cli::parse_from(args).verb;
-    match catch_unwind(AssertUnwindSafe(|| verb.execute())) {
+    match catch_unwind(AssertUnwindSafe(|| verb.execute(again))) {
         Ok(Ok(())) => 0,
         Ok(Err(error)) => failure::exit(&error),
         Err(_) => failure::bug(),

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    limbwise_cli::run(std::env::args_os()).into()
+    limbwise_cli::run(std::env::args_os(), &limbwise_cli::Again::Executable).into()
 }

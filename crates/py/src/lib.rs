@@ -28,10 +28,12 @@ mod ways;
 use pyo3::prelude::{Bound, PyModule, PyModuleMethods, PyResult, Python, pyfunction, pymodule, wrap_pyfunction};
 use std::ffi::OsString;
 
-/// Runs the command `limbwise` with its arguments, its own name first, and returns the exit code.
+/// Runs the command `limbwise` with its arguments, its own name first, and returns the exit code. The executable that
+/// runs is Python: `program` with the arguments `first` is this command, for work in a process of its own.
 #[pyfunction]
-fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-    py.detach(|| limbwise_cli::run(arguments))
+fn command(py: Python<'_>, arguments: Vec<OsString>, program: OsString, first: Vec<OsString>) -> u8 {
+    let again = limbwise_cli::Again::Command { program, arguments: first };
+    py.detach(|| limbwise_cli::run(arguments, &again))
 }
 
 /// Bytes of memory that are free now, where the system tells.

@@ -14,13 +14,14 @@ use limbwise_cpu::Cpu;
 use limbwise_device::{Basis, Device, Domain, Gadget, Ggsw, LweShape, Ring, RingSpec, Role, Shape};
 use limbwise_machines::Spec;
 use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below, sampling::Seed};
+use serde::{Deserialize, Serialize};
 use std::{
     fmt::Write as _,
     time::{Duration, Instant},
 };
 
 /// What was measured of a host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Calibration {
     /// The device by name.
     pub device: String,

@@ -227,6 +227,14 @@ pub enum Error {
         /// What the system says.
         available: u64,
     },
+    /// What follows from a description does not fit, whatever is done about it.
+    #[error("by its sizes alone this program needs at least {:.2} GB, and may take {:.2} GB: choose fewer rows, columns or inputs, or give it more memory (--memory)", *least as f64 / 1e9, *available as f64 / 1e9)]
+    Sizes {
+        /// No less than this.
+        least: u64,
+        /// What may be taken.
+        available: u64,
+    },
     /// A program under shadow mode failed, and an operation before it was wrong already.
     #[cfg(feature = "client")]
     #[error("{finding}; the run then failed: {cause}")]

@@ -22,7 +22,7 @@ use limbwise::{
 };
 use limbwise_apps::{
     AnyProgram, Description, Details, Input, Journal, Observer as _, Program as _, State,
-    description::DescriptionError, linear::layer::Model,
+    description::DescriptionError, floor, linear::layer::Model,
 };
 use limbwise_device::Device as _;
 use serde::Serialize;
@@ -121,17 +121,18 @@ pub struct EvalPlan {
     pub disk_bytes: u64,
 }
 
-/// Plans a job without running it. `calibrate` measures the host for a ring degree, given as its log₂.
+/// Plans a job without running it, for a device with so many threads, which is not opened. `calibrate` measures the host
+/// for a ring degree, given as its log₂.
 ///
 /// # Errors
 /// As [`evaluate_files`], but for what only the inputs show.
 pub fn plan_files(
-    dev: &AnyDevice,
+    threads: usize,
     job: &Job<'_>,
     limits: &Limits<'_>,
     calibrate: impl FnOnce(u32) -> Result<Calibration>,
 ) -> Result<EvalPlan> {
-    let Chosen { program, recording, predicted } = chosen(dev, job, limits)?;
+    let Chosen { program, recording, predicted } = chosen(threads, job, limits)?;
     let seconds = limbwise_machines::time(&recording.graph, &calibrate(program.params().log_n())?.spec()?)?.seconds;
     let disk_bytes = recording.session_peak_bytes;
     Ok(EvalPlan { key_form: recording.keys.form, memory_bytes: predicted, seconds, disk_bytes })
@@ -157,7 +158,7 @@ pub fn evaluate_files(
 ) -> Result<EvalReport> {
     let mut clock = Clock::new(tell);
     clock.step(MEMORY_STEP, 0, 1);
-    let Chosen { program, recording, predicted } = within(limits, chosen(dev, job, limits)?)?;
+    let Chosen { program, recording, predicted } = within(limits, chosen(dev.threads(), job, limits)?)?;
     let params = program.params();
     let targets = targets(job.results, "result", program.results().len(), job.existing)?;
     reserve(dev, &program, predicted, &recording)?;
@@ -215,27 +216,35 @@ pub fn evaluate_files(
 }
 
 /// Checks what can be checked before anything is read, and chooses how keys are kept.
-fn chosen(dev: &AnyDevice, job: &Job<'_>, limits: &Limits<'_>) -> Result<Chosen> {
+///
+/// Keys are opened and sizes compared before the program is laid out, and both before it is recorded: a description comes
+/// from outside, and a few bytes of it can ask for any amount of work.
+fn chosen(threads: usize, job: &Job<'_>, limits: &Limits<'_>) -> Result<Chosen> {
     let described = |cause: DescriptionError| Error::Description {
         path: "the description of the program".into(),
         cause: cause.into(),
     };
+    let params = job.description.params().map_err(described)?;
+    let file = FileKeys::open(job.keys, &params).map_err(|e| Error::of_file(job.keys, e))?;
+    keys_for(job.keys, job.description)?;
+    let (before, most) = (held(limits), most_memory(limits));
+    room_for((before, most), job.description.least_bytes(&params))?;
     let program = job.description.program(job.model).map_err(described)?;
+    room_for((before, most), floor::least_bytes(&program))?;
     let params = program.params();
     let wanted = program.inputs();
     if job.inputs.len() != wanted.len() {
         let names = wanted.iter().map(|input| input.name.clone()).collect::<Vec<_>>().join(", ");
         return Err(Error::Count { count: job.inputs.len(), wanted: wanted.len(), names });
     }
-    keys_for(job.keys, job.description)?;
-    let file = FileKeys::open(job.keys, params).map_err(|e| Error::of_file(job.keys, e))?;
-    let (held, most) = (held(limits), most_memory(limits));
+    // Who says what else the process holds does not know the program's maps; who does not say it holds them now.
+    let held = limits.held_bytes.map_or_else(|| held(limits), |bytes| bytes + floor::clear_bytes(&program));
     let forms = limits.key_form.map_or(vec![KeyForm::Stored, KeyForm::Seeded, KeyForm::Disk], |form| vec![form]);
     let mut smallest: Option<(u64, Recording)> = None;
     for form in forms {
         let recording = record(&program, form)?.of_server(&program)?;
         serves(&file, job.keys, params, &recording)?;
-        let predicted = predicted_memory(params, &recording, (dev.threads(), held));
+        let predicted = predicted_memory(params, &recording, (threads, held));
         let smaller = smallest.as_ref().is_none_or(|(least, _)| predicted < *least);
         if predicted <= most || smaller {
             smallest = Some((predicted, recording));
@@ -246,6 +255,12 @@ fn chosen(dev: &AnyDevice, job: &Job<'_>, limits: &Limits<'_>) -> Result<Chosen>
     }
     let (predicted, recording) = smallest.expect("there is at least one way to keep keys");
     Ok(Chosen { program, recording, predicted })
+}
+
+/// Refuses a program that needs more than there is, even if it needed no more than this beside what is held.
+fn room_for((held, available): (u64, u64), least_bytes: u64) -> Result<()> {
+    let least = held.saturating_add(least_bytes);
+    if least > available { Err(Error::Sizes { least, available }) } else { Ok(()) }
 }
 
 /// Refuses a job that needs more memory than there is.

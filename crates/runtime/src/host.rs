@@ -166,6 +166,12 @@ pub fn resident_memory_bytes() -> Option<u64> {
     status("VmRSS:")
 }
 
+/// Addresses that this process has taken, used or not (VmSize), in bytes: what a limit on them counts.
+#[must_use]
+pub fn address_space_bytes() -> Option<u64> {
+    status("VmSize:")
+}
+
 /// Pages that this process has touched for the first time so far (field `minflt` of /proc/self/stat): none in a steady
 /// loop. `None` where the system does not tell.
 #[must_use]

@@ -35,6 +35,15 @@ pub struct JobPlan {
     pub disk_bytes: u64,
 }
 
+/// What planning a job may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanBudget {
+    /// Memory, beside what a process of the program has from the start.
+    pub memory_bytes: u64,
+    /// Time by the clock.
+    pub seconds: u64,
+}
+
 /// Looks on while a job runs, and may stop it.
 pub trait Watch: Send + Sync {
     /// A step begins; `done` of `total` are over.
@@ -47,13 +56,15 @@ pub trait Watch: Send + Sync {
     fn stopped(&self) -> bool;
 }
 
-/// Why a run gave no results.
+/// Why a run gave no results, or planning no plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// It was asked to stop.
     Stopped,
     /// Its files do not go together, or the device failed; running it again would not help.
     Refused(Refusal),
+    /// It was ended from outside, which says nothing of its files: it may be tried again, a few times.
+    Ended(Refusal),
 }
 
 /// What computes.
@@ -64,11 +75,12 @@ pub trait Engine: Send + Sync + 'static {
     /// What is to be said to whoever sent it. Files that must not be on a server, secret keys, are refused here.
     fn recognize(&self, head: &[u8]) -> Result<FileKind, Refusal>;
 
-    /// What a job will take, without running it.
+    /// What a job will take, without running it. Its files come from outside and may ask for any amount of work: it is
+    /// refused at the end of its budget, and stopped soon after `stopped` says so. No file can end the server by it.
     ///
     /// # Errors
-    /// What is wrong with its files.
-    fn plan(&self, files: &JobFiles) -> Result<JobPlan, Refusal>;
+    /// [`Failure`]: what is wrong with its files, or that its budget is used up.
+    fn plan(&self, files: &JobFiles, budget: PlanBudget, stopped: &dyn Fn() -> bool) -> Result<JobPlan, Failure>;
 
     /// Runs a job. `work` is a folder of its own that outlives a kill; if it holds checkpoints of an earlier run of the
     /// same job, the run goes on from there. Results are written to `results`, an empty folder, and the answer names

@@ -1,17 +1,17 @@
 //! The engine that joins the server to the runtime: programs by their descriptions, on this computer's CPU.
 //!
-//! Each job opens the device anew, so that the memory it has taken goes back when it ends.
+//! Each job opens the device anew, so that the memory it has taken goes back when it ends. Plans are made in processes of
+//! their own ([`crate::planning`]).
 
 use crate::{
-    engine::{Engine, Failure, FileKind, JobFiles, JobPlan, Output, Watch},
+    engine::{Engine, Failure, FileKind, JobFiles, JobPlan, Output, PlanBudget, Watch},
+    planning::{Planner, Request},
     refusal::Refusal,
 };
 use limbwise::wire;
 use limbwise_apps::{Description, description::MOST_BYTES, linear::layer::Model};
 use limbwise_runtime::{
-    AnyDevice, Calibration, Error, Event, Host, Job, Limits, calibrate,
-    eval::plan_files,
-    evaluate_files,
+    Calibration, Error, Event, Host, Job, Limits, calibrate, evaluate_files,
     host::resident_memory_bytes,
     open,
     places::{Existing, read_up_to},
@@ -20,6 +20,7 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     fs,
+    ops::RangeInclusive,
     path::Path,
     sync::{Mutex, PoisonError},
 };
@@ -30,7 +31,10 @@ pub type Models = Box<dyn Fn(&Description) -> Result<Model, String> + Send + Syn
 /// Evaluation on this computer.
 pub struct Evaluation {
     host: Host,
+    /// Of the device.
+    threads: usize,
     models: Models,
+    planner: Planner,
     /// Most memory of a job.
     memory_bytes: u64,
     /// What the process held before any job.
@@ -40,23 +44,14 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// Opens the device once, to find mistakes before the first job.
+    /// Opens the device once, to find mistakes before the first job. The planner has the same models.
     ///
     /// # Errors
     /// An instruction set that this CPU lacks, or a number of threads that makes no sense.
-    pub fn new(host: Host, memory_bytes: u64, models: Models) -> Result<Self, Error> {
-        drop(open(&host)?);
+    pub fn new(host: Host, memory_bytes: u64, models: Models, planner: Planner) -> Result<Self, Error> {
+        let threads = open(&host)?.threads();
         let held_bytes = resident_memory_bytes().unwrap_or(0);
-        Ok(Self { host, models, memory_bytes, held_bytes, calibrations: Mutex::default() })
-    }
-
-    /// The device, the description, and the server's numbers for it.
-    fn open(&self, files: &JobFiles) -> Result<(AnyDevice, Description, Model), Refusal> {
-        let said = |e: Error| told(files, &e);
-        let bytes = read_up_to(&files.program, MOST_BYTES).map_err(said)?;
-        let description = Description::parse(&bytes).map_err(|e| Refusal::text(e.to_string()))?;
-        let model = (self.models)(&description).map_err(Refusal::text)?;
-        Ok((open(&self.host).map_err(said)?, description, model))
+        Ok(Self { host, threads, models, planner, memory_bytes, held_bytes, calibrations: Mutex::default() })
     }
 
     fn limits<'a>(&self, stop: &'a (dyn Fn() -> bool + Sync)) -> Limits<'a> {
@@ -65,12 +60,12 @@ impl Evaluation {
     }
 
     /// Measured once for each ring degree, in about two seconds.
-    fn calibrated(&self, dev: &AnyDevice, log_n: u32) -> Result<Calibration, Error> {
+    fn calibrated(&self, log_n: u32) -> Result<Calibration, Error> {
         let mut known = self.calibrations.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(calibration) = known.get(&log_n) {
             return Ok(calibration.clone());
         }
-        let calibration = calibrate(dev, log_n)?;
+        let calibration = calibrate(&open(&self.host)?, log_n)?;
         known.insert(log_n, calibration.clone());
         Ok(calibration)
     }
@@ -95,16 +90,30 @@ impl Engine for Evaluation {
         }
     }
 
-    fn plan(&self, files: &JobFiles) -> Result<JobPlan, Refusal> {
-        let (dev, description, model) = self.open(files)?;
-        let job = job(files, (&description, &model), [Path::new(""), Path::new("")]);
-        let calibration = |log_n| self.calibrated(&dev, log_n);
-        let plan = plan_files(&dev, &job, &self.limits(&|| false), calibration).map_err(|e| told(files, &e))?;
-        Ok(JobPlan { memory_bytes: plan.memory_bytes, seconds: plan.seconds, disk_bytes: plan.disk_bytes })
+    fn plan(&self, files: &JobFiles, budget: PlanBudget, stopped: &dyn Fn() -> bool) -> Result<JobPlan, Failure> {
+        // All that is read of the description here is the ring degree: what it asks for is looked at in the planner.
+        let log_n = description(files).map_err(Failure::Refused)?.params.log_n;
+        let known = LOG_DEGREES.contains(&log_n);
+        let calibration = known.then(|| self.calibrated(log_n)).transpose();
+        let request = Request {
+            program: files.program.clone(),
+            keys: files.keys.clone(),
+            inputs: files.inputs.clone(),
+            threads: self.threads,
+            memory_bytes: self.memory_bytes,
+            held_bytes: self.held_bytes,
+            plan_memory_bytes: budget.memory_bytes,
+            calibration: calibration.map_err(|e| Failure::Refused(told(files, &e)))?,
+        };
+        if stopped() {
+            return Err(Failure::Stopped); // while this host was measured
+        }
+        self.planner.plan(&request, budget, stopped)
     }
 
     fn run(&self, files: &JobFiles, work: &Path, results: &Path, watch: &dyn Watch) -> Result<Vec<Output>, Failure> {
-        let (dev, description, model) = self.open(files).map_err(Failure::Refused)?;
+        let (description, model) = described(files, &self.models).map_err(Failure::Refused)?;
+        let dev = open(&self.host).map_err(|e| Failure::Refused(told(files, &e)))?;
         let job = job(files, (&description, &model), [work, results]);
         // A run that has gone on from a checkpoint is asked at that one first, which is not a new one.
         let kept = Mutex::new(names(work));
@@ -133,7 +142,23 @@ impl Engine for Evaluation {
     }
 }
 
-fn job<'a>(
+/// log₂ of the ring degrees that parameters may have, and that can be measured.
+const LOG_DEGREES: RangeInclusive<u32> = 10..=17;
+
+/// The description of a job's program, not yet trusted.
+fn description(files: &JobFiles) -> Result<Description, Refusal> {
+    let bytes = read_up_to(&files.program, MOST_BYTES).map_err(|e| told(files, &e))?;
+    Description::parse(&bytes).map_err(|e| Refusal::text(e.to_string()))
+}
+
+/// The description, and the server's numbers for it.
+pub(crate) fn described(files: &JobFiles, models: &Models) -> Result<(Description, Model), Refusal> {
+    let description = description(files)?;
+    let model = models(&description).map_err(Refusal::text)?;
+    Ok((description, model))
+}
+
+pub(crate) fn job<'a>(
     files: &'a JobFiles,
     (description, model): (&'a Description, &'a Model),
     [work, results]: [&'a Path; 2],
@@ -151,7 +176,12 @@ fn names(folder: &Path) -> Vec<OsString> {
 }
 
 /// An error as clients may read it: the server's paths become what they stand for.
-fn told(files: &JobFiles, error: &Error) -> Refusal {
+pub(crate) fn told(files: &JobFiles, error: &Error) -> Refusal {
+    if let &Error::Sizes { least, available } = error {
+        let (got, wanted) = (format!("{least} bytes at least"), format!("at most {available} bytes"));
+        let next = "choose fewer rows, columns or inputs, or a server with more memory";
+        return Refusal::new("by its sizes alone the job needs more memory than this server gives", got, wanted, next);
+    }
     let inputs = files.inputs.iter().enumerate().map(|(at, path)| (path, format!("input {at}")));
     let all =
         [(&files.program, "the program".to_owned()), (&files.keys, "the keys".to_owned())].into_iter().chain(inputs);

@@ -4,21 +4,25 @@
 //! Stays out: secret keys (the crate is built without them), arithmetic, printing, arguments.
 //!
 //! Read in this order: [`engine`] (what computes), [`limits`], [`store`] (the state: uploads, files, jobs), [`workers`]
-//! (threads that move it on), [`http`] (the routes), [`evaluation`] (the engine of the runtime). The decisions are ADR 61 and 62, the API is `docs/serve.md`.
+//! (threads that move it on), [`http`] (the routes), [`evaluation`] (the engine of the runtime), [`planning`] and [`child`]
+//! (plans in processes of their own). The decisions are ADR 61, 62 and 118, the API is `docs/serve.md`.
 
+pub mod child;
 pub mod disk;
 pub mod engine;
 pub mod evaluation;
 pub mod http;
 pub mod id;
 pub mod limits;
+pub mod planning;
 pub mod refusal;
 pub mod store;
 pub mod workers;
 
-pub use engine::{Engine, Failure, FileKind, JobFiles, JobPlan, Watch};
+pub use engine::{Engine, Failure, FileKind, JobFiles, JobPlan, PlanBudget, Watch};
 pub use evaluation::Evaluation;
 pub use http::{Access, Server, openapi};
 pub use limits::Limits;
+pub use planning::Planner;
 pub use refusal::{Cause, Refusal, StartError};
 pub use store::Store;

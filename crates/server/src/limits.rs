@@ -1,5 +1,6 @@
 //! How much a server takes on.
 
+use crate::engine::PlanBudget;
 use serde::Serialize;
 use std::time::Duration;
 use utoipa::ToSchema;
@@ -19,6 +20,12 @@ pub struct Limits {
     pub job_seconds: u64,
     /// Jobs that run at the same time.
     pub running_jobs: usize,
+    /// Time that planning a job may take, by the clock.
+    pub plan_seconds: u64,
+    /// Memory that planning a job may take, beside `memory_bytes`.
+    pub plan_memory_bytes: u64,
+    /// Jobs that are planned at the same time.
+    pub planners: usize,
     /// Uploads that are open at the same time.
     pub open_uploads: usize,
     /// Jobs that are waiting, running or remembered.
@@ -33,11 +40,13 @@ pub struct Limits {
 
 /// Longest body of a request in JSON.
 pub const JSON_BYTES: usize = 64 << 10;
-/// Chunks whose bodies are read at the same time: others wait.
+/// Chunks that are hashed and written at the same time: others wait with their bodies in memory, at most `chunk_bytes` for
+/// each of the `connections`, because a connection has one request at a time.
 pub const CHUNKS_AT_ONCE: usize = 8;
 /// Uploads that have ended and are still remembered.
 pub const ENDED_UPLOADS: usize = 256;
-/// How often a job is started without a checkpoint between: one that brings the server down is not tried for ever.
+/// How often a job is planned without a plan, and started without a checkpoint between: one that brings the server down is
+/// not tried for ever.
 pub const ATTEMPTS: u32 = 3;
 
 impl Default for Limits {
@@ -50,6 +59,9 @@ impl Default for Limits {
             memory_bytes: 4_000_000_000,
             job_seconds: 24 * 3600,
             running_jobs: 1,
+            plan_seconds: 120,
+            plan_memory_bytes: 500_000_000,
+            planners: 2,
             open_uploads: 64,
             jobs: 1000,
             files: 10_000,
@@ -60,6 +72,12 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// What planning a job may take.
+    #[must_use]
+    pub fn plan_budget(&self) -> PlanBudget {
+        PlanBudget { memory_bytes: self.plan_memory_bytes, seconds: self.plan_seconds }
+    }
+
     /// Time of one request.
     #[must_use]
     pub fn request_time(&self) -> Duration {

@@ -1,4 +1,4 @@
-//! The threads that move the state on: one checks uploads, one plans jobs, a few run them.
+//! The threads that move the state on: one checks uploads, a few plan jobs, a few run them.
 
 use crate::{
     engine::{Failure, JobFiles},
@@ -30,7 +30,9 @@ impl Workers {
     pub fn start(store: &Arc<Store>, log: &Log) -> io::Result<Self> {
         type Work = fn(&Store, &Log);
         let runs = (0..store.limits().running_jobs).map(|_| ("job", run_jobs as Work));
-        let all = [("checks", check_uploads as Work), ("plans", plan_jobs as Work)].into_iter().chain(runs);
+        // More than one: a plan that takes its whole time does not keep another one waiting.
+        let plans = (0..store.limits().planners).map(|_| ("plan", plan_jobs as Work));
+        let all = [("checks", check_uploads as Work)].into_iter().chain(plans).chain(runs);
         let start = |(name, work): (&str, Work)| {
             let (store, log) = (store.clone(), log.clone());
             thread::Builder::new().name(name.into()).spawn(move || work(&store, &log))
@@ -63,14 +65,27 @@ fn check_uploads(store: &Store, log: &Log) {
 }
 
 fn plan_jobs(store: &Store, log: &Log) {
-    while let Some(job) = store.next_plan() {
-        let plan = guarded(|| store.engine().plan(&store.files_of(&job))).unwrap_or_else(Err);
-        let said = match &plan {
-            Ok(plan) => format!("{} bytes of memory, {:.1} seconds", plan.memory_bytes, plan.seconds),
-            Err(refusal) => refusal.what.clone(),
+    let budget = store.limits().plan_budget();
+    while let Some(planning) = store.next_plan() {
+        let id = planning.id;
+        let plan = |files: JobFiles| {
+            let plan = || store.engine().plan(&files, budget, &|| planning.stopped());
+            guarded(plan).unwrap_or_else(|refusal| Err(Failure::Refused(refusal)))
         };
-        log(&format!("job {}: planned: {said}", job.id));
-        report(store.planned(job.id, plan), job.id, log);
+        let ended = store.start_plan(&planning).and_then(|files| match files {
+            Some(files) => {
+                let outcome = plan(files);
+                let told = match &outcome {
+                    Ok(plan) => format!("planned: {} bytes of memory, {:.1} seconds", plan.memory_bytes, plan.seconds),
+                    Err(_) => format!("not planned: {}", said(&outcome)),
+                };
+                log(&format!("job {id}: {told}"));
+                store.planned(&planning, outcome)
+            }
+            None => Ok(()),
+        });
+        report(ended, id, log);
+        store.release_plan(id);
     }
 }
 
@@ -100,7 +115,7 @@ fn said<T>(outcome: &Result<T, Failure>) -> &str {
     match outcome {
         Ok(_) => "has its results",
         Err(Failure::Stopped) => "stopped",
-        Err(Failure::Refused(refusal)) => &refusal.what,
+        Err(Failure::Refused(refusal) | Failure::Ended(refusal)) => &refusal.what,
     }
 }
 

@@ -112,7 +112,7 @@ const MOST_SIDE: usize = 1 << 16;
 
 impl LayerShape {
     /// Numbers of the model, of the bias, of what is encrypted, and the terms of one result; none of them is large.
-    fn sizes(&self) -> Result<[usize; 4], LinearError> {
+    pub(crate) fn sizes(&self) -> Result<[usize; 4], LinearError> {
         let product = |sides: &[usize]| {
             let side = |&side: &usize| (side <= MOST_SIDE).then_some(side);
             sides.iter().try_fold(1usize, |n, s| n.checked_mul(side(s)?))

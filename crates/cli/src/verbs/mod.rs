@@ -22,9 +22,11 @@ mod reproduce;
 #[cfg(feature = "client")]
 mod run;
 mod serve;
+mod serve_plan;
 pub(crate) mod sweep;
 mod time;
 
+use crate::Again;
 use clap::{Parser, Subcommand};
 use limbwise_runtime::places::Existing;
 
@@ -69,6 +71,8 @@ pub(crate) enum Verb {
     Encrypt(encrypt::Encrypt),
     Eval(eval::Eval),
     Serve(serve::Serve),
+    #[command(hide = true)]
+    ServePlan(serve_plan::ServePlan),
     #[cfg(feature = "client")]
     Decrypt(decrypt::Decrypt),
     Inspect(inspect::Inspect),
@@ -96,7 +100,7 @@ impl Verb {
     ///
     /// # Errors
     /// A user's mistake or a fault; [`crate::failure`] tells them apart.
-    pub(crate) fn execute(&self) -> anyhow::Result<()> {
+    pub(crate) fn execute(&self, again: &Again) -> anyhow::Result<()> {
         match self {
             Self::List(verb) => verb.execute(),
             Self::Plan(verb) => verb.execute(),
@@ -113,7 +117,8 @@ impl Verb {
             #[cfg(feature = "client")]
             Self::Encrypt(verb) => verb.execute(),
             Self::Eval(verb) => verb.execute(),
-            Self::Serve(verb) => verb.execute(),
+            Self::Serve(verb) => verb.execute(again),
+            Self::ServePlan(verb) => verb.execute(),
             #[cfg(feature = "client")]
             Self::Decrypt(verb) => verb.execute(),
             Self::Inspect(verb) => verb.execute(),

@@ -1,13 +1,14 @@
 //! `limbwise serve`: evaluates for clients over HTTP.
 
 use crate::{
+    Again,
     failure::{Mistake, say},
     host::{HostArgs, size},
     workload::model,
 };
 use limbwise_apps::Description;
 use limbwise_runtime::host::available_memory_bytes;
-use limbwise_server::{Access, Evaluation, Limits, Server, Store, workers::Log};
+use limbwise_server::{Access, Evaluation, Limits, Planner, Server, Store, evaluation::Models, workers::Log};
 use std::{
     net::SocketAddr,
     path::PathBuf,
@@ -44,13 +45,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// Numbers of a layer that descriptions leave to the server: matrix or filters, as .csv or .npy
-    #[arg(long, value_name = "FILE", help_heading = "Model")]
-    weights: Option<PathBuf>,
-
-    /// And its bias
-    #[arg(long, value_name = "FILE", help_heading = "Model")]
-    bias: Option<PathBuf>,
+    #[command(flatten)]
+    model: ModelArgs,
 
     /// Jobs that run at the same time
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64), help_heading = "Limits")]
@@ -63,6 +59,14 @@ pub(crate) struct Serve {
     /// Seconds that a job may compute, by its plan and by the clock
     #[arg(long, value_name = "SECONDS", default_value_t = 86_400, help_heading = "Limits")]
     job_seconds: u64,
+
+    /// Seconds that planning a job may take; at most two are planned at the same time
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = "Limits")]
+    plan_seconds: u64,
+
+    /// Memory that planning a job may take, in a process of its own beside --memory [default: an eighth of --memory, and at least 256 MB]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Limits")]
+    plan_memory: Option<u64>,
 
     /// Largest file
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "16GB", help_heading = "Limits")]
@@ -88,22 +92,55 @@ pub(crate) struct Serve {
     host: HostArgs,
 }
 
+/// Numbers that the server has, and descriptions have not.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct ModelArgs {
+    /// Numbers of a layer that descriptions leave to the server: matrix or filters, as .csv or .npy
+    #[arg(long, value_name = "FILE", help_heading = "Model")]
+    weights: Option<PathBuf>,
+
+    /// And its bias
+    #[arg(long, value_name = "FILE", help_heading = "Model")]
+    bias: Option<PathBuf>,
+}
+
+impl ModelArgs {
+    /// The numbers for each description.
+    pub(super) fn models(&self) -> Models {
+        let files = [self.weights.clone(), self.bias.clone()];
+        Box::new(move |description: &Description| {
+            let model = model(&description.workload, [files[0].as_deref(), files[1].as_deref()]);
+            model.map(Option::unwrap_or_default).map_err(|e| e.to_string())
+        })
+    }
+
+    /// How a planner with the same numbers is started.
+    fn planner(&self, again: &Again) -> std::io::Result<Planner> {
+        let (program, mut arguments) = again.command()?;
+        arguments.push("serve-plan".into());
+        for (option, file) in [("--weights", &self.weights), ("--bias", &self.bias)] {
+            arguments.extend(file.iter().flat_map(|file| [option.into(), file.clone().into_os_string()]));
+        }
+        Ok(Planner { program, arguments })
+    }
+}
+
 /// Where the system does not say what is free.
 const MEMORY_BYTES: u64 = 4_000_000_000;
+/// Share of the jobs' memory that planning one may take: two of them fit into what the default leaves free.
+const PLAN_SHARE: u64 = 8;
+/// And no less: the plan of a small program takes some megabytes, whatever the server has.
+const PLAN_BYTES: u64 = 256_000_000;
 
 impl Serve {
-    pub(super) fn execute(&self) -> anyhow::Result<()> {
+    pub(super) fn execute(&self, again: &Again) -> anyhow::Result<()> {
         let access =
             self.token_file.as_ref().map_or_else(|| Ok(Access::this_machine()), |path| Access::from_file(path));
         let access = access.map_err(mistake)?;
         access.allows(self.bind).map_err(mistake)?;
         let limits = self.limits();
-        let files = [self.weights.clone(), self.bias.clone()];
-        let models = move |description: &Description| {
-            let model = model(&description.workload, [files[0].as_deref(), files[1].as_deref()]);
-            model.map(Option::unwrap_or_default).map_err(|e| e.to_string())
-        };
-        let engine = Evaluation::new(self.host.host(), limits.memory_bytes, Box::new(models))?;
+        let (models, planner) = (self.model.models(), self.model.planner(again)?);
+        let engine = Evaluation::new(self.host.host(), limits.memory_bytes, models, planner)?;
         let store = Arc::new(Store::open(&self.directory, limits, Arc::new(engine)).map_err(mistake)?);
         let log: Log = Arc::new(|line: &str| {
             let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -122,13 +159,16 @@ impl Serve {
 
     fn limits(&self) -> Limits {
         let free = || available_memory_bytes().map_or(MEMORY_BYTES, |free| free / 4 * 3);
+        let memory_bytes = self.memory.unwrap_or_else(free);
         Limits {
             upload_bytes: self.upload,
             chunk_bytes: self.chunk,
             total_bytes: self.total,
-            memory_bytes: self.memory.unwrap_or_else(free),
+            memory_bytes,
             job_seconds: self.job_seconds,
             running_jobs: self.jobs.into(),
+            plan_seconds: self.plan_seconds,
+            plan_memory_bytes: self.plan_memory.unwrap_or((memory_bytes / PLAN_SHARE).max(PLAN_BYTES)),
             request_seconds: self.request_seconds,
             ..Limits::default()
         }

@@ -11,6 +11,8 @@ mod mistakes;
 mod pipes;
 mod query;
 mod serve;
+#[cfg(unix)]
+mod serve_plans;
 #[cfg(test)]
 mod sides;
 mod sweep;

@@ -13,16 +13,19 @@ use std::{
 };
 
 /// A server, killed when dropped.
-struct Server {
+pub(crate) struct Server {
     child: Child,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
     /// Kept open: the server writes its log to it.
     _log: std::thread::JoinHandle<()>,
 }
 
 impl Server {
     fn start(folder: &Folder, bind: &str, options: &[&str]) -> Self {
-        let mut command = folder.command(&[&["serve", "state", "--bind", bind][..], options].concat());
+        Self::of(folder.command(&[&["serve", "state", "--bind", bind][..], options].concat()))
+    }
+
+    pub(crate) fn of(mut command: Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let listening = lines.find_map(|line| Some(line.split_once("listening on http://")?.1.to_owned()));
@@ -31,7 +34,7 @@ impl Server {
     }
 
     /// SIGKILL.
-    fn kill(mut self) -> SocketAddr {
+    pub(crate) fn kill(mut self) -> SocketAddr {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         self.address
@@ -54,7 +57,7 @@ fn client(folder: &Folder, address: SocketAddr, keys: &str) -> Command {
     command
 }
 
-fn verb(folder: &Folder, arguments: &[&str]) -> Value {
+pub(crate) fn verb(folder: &Folder, arguments: &[&str]) -> Value {
     let output = folder.run(&[arguments, &["--json"]].concat());
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
@@ -130,7 +133,10 @@ fn what_does_not_fit_is_refused_before_it_runs() {
     let server = Server::start(&folder, "127.0.0.1:0", &["--memory", "1MB"]);
     let asked = client(&folder, server.address, "theirs/evaluation.keys").output().unwrap();
     let text = String::from_utf8(asked.stderr).unwrap();
-    assert!(text.contains("by its plan the job needs more memory") && text.contains("at most 1000000 bytes"), "{text}");
+    assert!(
+        text.contains("by its sizes alone the job needs more memory") && text.contains("at most 1000000 bytes"),
+        "{text}"
+    );
     server.kill();
     // Files that do not go together, in the words of eval, and without paths of the server.
     let server = Server::start(&folder, "127.0.0.1:0", &[]);

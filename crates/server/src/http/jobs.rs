@@ -54,7 +54,7 @@ pub(super) async fn show_job(State(app): State<App>, Name(id): Name<Id>) -> Answ
 
 /// Cancel a job
 ///
-/// At once if it does not run yet, else at the end of its present step.
+/// At once if it does not run yet, also while it is planned; else at the end of its present step.
 #[utoipa::path(post, path = "/v1/jobs/{id}/cancel", tag = "jobs", params(("id" = Id, Path)), responses(
     (status = 200, description = "It is cancelled, or stopping", body = Job),
     (status = 404, description = "There is no such job", body = Problem),

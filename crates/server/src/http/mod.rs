@@ -38,7 +38,7 @@ pub(crate) struct App {
     store: Arc<Store>,
     access: Arc<Access>,
     log: Log,
-    /// Chunks whose bodies are in memory.
+    /// Places for chunks that are being hashed and written.
     chunks: Arc<Semaphore>,
 }
 

@@ -103,8 +103,10 @@ pub(super) async fn send_chunk(
 ) -> Answer<Json<Upload>> {
     check_type(request.headers(), BYTES)?;
     app.work(move |store| store.upload(id)).await?;
-    let _place = app.chunks.acquire().await;
     let most = usize::try_from(app.store.limits().chunk_bytes).unwrap_or(usize::MAX);
     let chunk = bounded(request, most).await?;
+    // Only now: a body that comes slowly, or never ends, would hold the place of others. What arrives meanwhile is
+    // bounded by the number of connections.
+    let _place = app.chunks.acquire().await;
     app.work(move |store| store.append(id, offset, sha256, &chunk)).await.map(Json)
 }

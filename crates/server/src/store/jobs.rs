@@ -1,4 +1,4 @@
-//! Jobs: asked for, planned, admitted or refused by their plan, run, and run again after a kill.
+//! Jobs: asked for, run, and run again after a kill. How they are planned is in [`super::plans`].
 
 use super::{
     RECORD, State, Store, absent,
@@ -17,7 +17,10 @@ use std::{
     collections::BTreeMap,
     fmt, fs, io,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 use utoipa::ToSchema;
@@ -58,7 +61,8 @@ pub struct Job {
     /// What it takes, once that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<JobPlan>,
-    /// How often it was tried since its last checkpoint; more than once after the server was killed.
+    /// How often it was tried since it was asked for, planned, or at its last checkpoint; more than once after the server
+    /// was killed.
     pub attempts: u32,
     /// Time it has computed, up to its last checkpoint or end, with what was lost in kills left out.
     pub seconds: f64,
@@ -89,7 +93,7 @@ pub enum JobState {
     Done,
     /// Its plan is beyond the limits, or its files do not go together. It never started.
     Refused,
-    /// It ended without results.
+    /// It ended without results, or the server ended too often while it was planned.
     Failed,
     /// It was cancelled.
     Cancelled,
@@ -146,7 +150,7 @@ impl Job {
         !self.is_over() && (self.program == file || self.keys == file || self.inputs.contains(&file))
     }
 
-    fn end(&mut self, state: JobState, refusal: Option<Refusal>) {
+    pub(super) fn end(&mut self, state: JobState, refusal: Option<Refusal>) {
         (self.state, self.refusal, self.ended) = (state, refusal, Some(now()));
     }
 }
@@ -156,9 +160,21 @@ pub(super) struct JobEntry {
     pub(super) record: Job,
     /// While it runs.
     control: Option<Arc<Control>>,
+    /// While it is planned: set to end that.
+    pub(super) planner: Option<Arc<AtomicBool>>,
 }
 
 impl JobEntry {
+    fn new(record: Job) -> Self {
+        Self { record, control: None, planner: None }
+    }
+
+    fn stop_planning(&self) {
+        if let Some(stop) = &self.planner {
+            stop.store(true, Ordering::Release);
+        }
+    }
+
     pub(super) fn reserved_bytes(&self) -> u64 {
         self.record.plan.filter(|_| !self.record.is_over()).map_or(0, |plan| plan.disk_bytes)
     }
@@ -255,6 +271,7 @@ impl Running<'_> {
 
 impl State {
     pub(super) fn stop_all(&self) {
+        self.jobs.values().for_each(JobEntry::stop_planning);
         self.jobs.values().filter_map(|job| job.control.as_ref()).for_each(|control| control.stop(Stop::Closing));
     }
 }
@@ -323,7 +340,7 @@ impl Store {
         };
         make_folder(&self.job_folder(record.id))?;
         write_record(&self.job_folder(record.id).join(RECORD), &record)?;
-        state.jobs.insert(record.id, JobEntry { record: record.clone(), control: None });
+        state.jobs.insert(record.id, JobEntry::new(record.clone()));
         self.changed.notify_all();
         Ok(record)
     }
@@ -343,8 +360,9 @@ impl Store {
             JobState::Running => job.state = JobState::Stopping,
             _ => {}
         })?;
-        if let Some(control) = self.state().jobs.get(&id).and_then(|job| job.control.as_ref()) {
-            control.stop(Stop::Cancelled);
+        if let Some(job) = self.state().jobs.get(&id) {
+            job.stop_planning();
+            job.control.iter().for_each(|control| control.stop(Stop::Cancelled));
         }
         Ok(job)
     }
@@ -362,31 +380,6 @@ impl Store {
         }
         remove_folder(&self.job_folder(id))?;
         state.jobs.remove(&id);
-        Ok(())
-    }
-
-    /// The next job to be planned; waits for one. None when the store is closing.
-    pub(crate) fn next_plan(&self) -> Option<Job> {
-        self.wait_for(|state| first_in(state, JobState::Planning).cloned())
-    }
-
-    /// A job's plan is known, or why it has none: it is queued, or refused.
-    ///
-    /// # Errors
-    /// The system's.
-    pub(crate) fn planned(&self, id: Id, plan: Result<JobPlan, Refusal>) -> Result<(), Denied> {
-        let room = plan.as_ref().map_or(Ok(()), |plan| self.state().room_for(plan.disk_bytes, &self.limits));
-        let limits = self.limits;
-        self.change_job(id, |job| {
-            if job.state != JobState::Planning {
-                return; // cancelled meanwhile
-            }
-            job.plan = plan.as_ref().ok().copied();
-            match plan.and_then(|plan| within(&plan, &limits)).and(room) {
-                Ok(()) => job.state = JobState::Queued,
-                Err(refusal) => job.end(JobState::Refused, Some(refusal)),
-            }
-        })?;
         Ok(())
     }
 
@@ -460,7 +453,7 @@ impl Store {
                 Ok(results) => Ok(results),
                 Err(e) => Err((JobState::Failed, Some(Denied::from(e).refusal))),
             },
-            Err(Failure::Refused(refusal)) => Err((JobState::Failed, Some(refusal))),
+            Err(Failure::Refused(refusal) | Failure::Ended(refusal)) => Err((JobState::Failed, Some(refusal))),
             Err(Failure::Stopped) => Err(match running.control.reason() {
                 Some(Stop::Cancelled) => (JobState::Cancelled, None),
                 Some(Stop::TimeIsOver) => (JobState::Failed, Some(time_is_over(seconds, &self.limits))),
@@ -512,8 +505,17 @@ impl Store {
     }
 
     /// Changes a record, on the disk first.
-    fn change_job(&self, id: Id, change: impl FnOnce(&mut Job)) -> Result<Job, Denied> {
-        let mut state = self.state();
+    pub(super) fn change_job(&self, id: Id, change: impl FnOnce(&mut Job)) -> Result<Job, Denied> {
+        self.change_job_in(&mut self.state(), id, change)
+    }
+
+    /// The same for who has the lock.
+    pub(super) fn change_job_in(
+        &self,
+        state: &mut State,
+        id: Id,
+        change: impl FnOnce(&mut Job),
+    ) -> Result<Job, Denied> {
         let entry = state.jobs.get_mut(&id).ok_or_else(|| absent("job", id))?;
         let mut record = entry.record.clone();
         change(&mut record);
@@ -538,7 +540,7 @@ impl Store {
                     remove_folder(&folder).map_err(StartError::system(folder.display().to_string()))?;
                 }
             }
-            jobs.insert(id, JobEntry { record, control: None });
+            jobs.insert(id, JobEntry::new(record));
         }
         Ok(jobs)
     }
@@ -554,25 +556,10 @@ const WORK: &str = "work";
 const RESULTS: &str = "results";
 
 /// The job that was asked for first, of those that are this far.
-fn first_in(state: &State, wanted: JobState) -> Option<&Job> {
-    let jobs = state.jobs.values().filter(|job| job.record.state == wanted && job.control.is_none());
+pub(super) fn first_in(state: &State, wanted: JobState) -> Option<&Job> {
+    let free = |job: &&JobEntry| job.record.state == wanted && job.control.is_none() && job.planner.is_none();
+    let jobs = state.jobs.values().filter(free);
     jobs.map(|job| &job.record).min_by_key(|job| job.number)
-}
-
-/// Compares a plan with the limits.
-fn within(plan: &JobPlan, limits: &Limits) -> Result<(), Refusal> {
-    let &JobPlan { memory_bytes, seconds, .. } = plan;
-    if memory_bytes > limits.memory_bytes {
-        let (got, wanted) = (format!("{memory_bytes} bytes"), format!("at most {} bytes", limits.memory_bytes));
-        let next = "choose a program that needs less (limbwise plan says what it takes), or a server with more memory";
-        return Err(Refusal::new("by its plan the job needs more memory than this server gives", got, wanted, next));
-    }
-    if seconds > limits.job_seconds as f64 {
-        let (got, wanted) = (format!("{seconds:.0} seconds"), format!("at most {} seconds", limits.job_seconds));
-        let next = "choose a smaller program, or a server that gives more time (--job-seconds)";
-        return Err(Refusal::new("by its plan the job needs more time than this server gives", got, wanted, next));
-    }
-    Ok(())
 }
 
 fn time_is_over(seconds: f64, limits: &Limits) -> Refusal {

@@ -14,6 +14,7 @@
 
 mod files;
 mod jobs;
+mod plans;
 mod uploads;
 
 pub use files::FileRecord;
@@ -113,7 +114,7 @@ impl Store {
         self.state().used_bytes()
     }
 
-    /// No more work is handed out, and running jobs are asked to stop; their checkpoints stay.
+    /// No more work is handed out, plans are ended, and running jobs are asked to stop; their checkpoints stay.
     pub fn close(&self) {
         let mut state = self.state();
         state.closing = true;

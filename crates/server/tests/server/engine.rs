@@ -1,19 +1,23 @@
 //! An engine without encryption: a chain of digests, a checkpoint a link.
 
-use limbwise_server::{Engine, Failure, FileKind, JobFiles, JobPlan, Refusal, Watch, engine::Output, id::FileId};
+use limbwise_server::{
+    Engine, Failure, FileKind, JobFiles, JobPlan, PlanBudget, Refusal, Watch, engine::Output, id::FileId,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, OpenOptions},
     io::Write as _,
     path::{Path, PathBuf},
     thread::sleep,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Writes a line for each step that it computes, so that tests see what was computed twice.
 #[derive(Debug)]
 pub(crate) struct Chain {
     pub(crate) trace: PathBuf,
+    /// The same for plans: "begun", and how they ended if they did not give a plan.
+    pub(crate) plans: PathBuf,
 }
 
 /// What a program's file says after its first word.
@@ -30,12 +34,32 @@ struct Program {
     panic_at: Option<usize>,
     /// Ends the whole process at this step.
     abort_at: Option<usize>,
+    /// Planning takes so long, unless it is stopped.
+    plan_ms: u64,
+    /// Planning ends the whole process.
+    plan_aborts: bool,
+    /// Planning ends as if from outside.
+    plan_is_killed: bool,
 }
 
 impl Default for Program {
     fn default() -> Self {
         let (fail_at, panic_at, abort_at) = (None, None, None);
-        Self { memory_bytes: 1000, seconds: 1.0, disk_bytes: 1000, steps: 3, pause_ms: 0, fail_at, panic_at, abort_at }
+        let (memory_bytes, seconds, disk_bytes, steps, pause_ms) = (1000, 1.0, 1000, 3, 0);
+        let (plan_ms, plan_aborts, plan_is_killed) = (0, false, false);
+        Self {
+            memory_bytes,
+            seconds,
+            disk_bytes,
+            steps,
+            pause_ms,
+            fail_at,
+            panic_at,
+            abort_at,
+            plan_ms,
+            plan_aborts,
+            plan_is_killed,
+        }
     }
 }
 
@@ -53,6 +77,11 @@ fn program(files: &JobFiles) -> Result<Program, Refusal> {
     serde_json::from_str(text).map_err(|e| Refusal::text(e.to_string()))
 }
 
+fn note(path: &Path, line: &str) {
+    let mut file = OpenOptions::new().append(true).create(true).open(path).unwrap();
+    writeln!(file, "{line}").unwrap();
+}
+
 impl Engine for Chain {
     fn recognize(&self, head: &[u8]) -> Result<FileKind, Refusal> {
         match head.split(|byte| *byte == b' ').next().unwrap_or_default() {
@@ -64,8 +93,28 @@ impl Engine for Chain {
         }
     }
 
-    fn plan(&self, files: &JobFiles) -> Result<JobPlan, Refusal> {
-        let Program { memory_bytes, seconds, disk_bytes, .. } = program(files)?;
+    fn plan(&self, files: &JobFiles, budget: PlanBudget, stopped: &dyn Fn() -> bool) -> Result<JobPlan, Failure> {
+        let Program { memory_bytes, seconds, disk_bytes, plan_ms, plan_aborts, plan_is_killed, .. } =
+            program(files).map_err(Failure::Refused)?;
+        note(&self.plans, "begun");
+        if plan_aborts {
+            std::process::abort();
+        }
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(plan_ms) {
+            if stopped() {
+                note(&self.plans, "stopped");
+                return Err(Failure::Stopped);
+            }
+            if start.elapsed() >= Duration::from_secs(budget.seconds) {
+                note(&self.plans, "too long");
+                return Err(Failure::Refused(Refusal::text("planning takes too long")));
+            }
+            sleep(Duration::from_millis(5));
+        }
+        if plan_is_killed {
+            return Err(Failure::Ended(Refusal::text("asked to be killed")));
+        }
         Ok(JobPlan { memory_bytes, seconds, disk_bytes })
     }
 
@@ -79,8 +128,7 @@ impl Engine for Chain {
                 return Err(Failure::Stopped);
             }
             watch.step("link", state.step, program.steps);
-            let mut trace = OpenOptions::new().append(true).create(true).open(&self.trace).unwrap();
-            writeln!(trace, "{}", state.step).unwrap();
+            note(&self.trace, &state.step.to_string());
             let at = |step: Option<usize>| step == Some(state.step);
             assert!(!at(program.panic_at), "asked to panic");
             if at(program.abort_at) {

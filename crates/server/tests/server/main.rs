@@ -8,6 +8,7 @@ mod client;
 mod engine;
 mod jobs;
 mod openapi;
+mod plans;
 mod process;
 mod restart;
 mod strict;

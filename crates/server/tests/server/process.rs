@@ -13,7 +13,8 @@ use std::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
-    time::Duration,
+    thread::sleep,
+    time::{Duration, Instant},
 };
 
 const WISH: &str = "LIMBWISE_TEST_SERVER";
@@ -26,6 +27,7 @@ pub(crate) struct Wish {
     pub(crate) token_file: Option<PathBuf>,
     pub(crate) memory_bytes: u64,
     pub(crate) job_seconds: u64,
+    pub(crate) plan_seconds: u64,
     pub(crate) running_jobs: usize,
     pub(crate) upload_bytes: u64,
     pub(crate) total_bytes: u64,
@@ -49,6 +51,7 @@ impl Wish {
             token_file: None,
             memory_bytes: 10_000,
             job_seconds: 100,
+            plan_seconds: 1000,
             running_jobs: 1,
             upload_bytes: 100_000,
             total_bytes: 200_000,
@@ -69,10 +72,26 @@ impl Wish {
         text.lines().map(|line| line.parse().unwrap()).collect()
     }
 
+    /// How plans began and were stopped so far.
+    pub(crate) fn plans(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.root.join("plans")).unwrap_or_default();
+        text.lines().map(Into::into).collect()
+    }
+
+    /// Waits until so many plans have begun or were stopped.
+    pub(crate) fn until_plans(&self, count: usize) {
+        let start = Instant::now();
+        while self.plans().len() < count {
+            assert!(start.elapsed() < Duration::from_secs(60), "{:?}", self.plans());
+            sleep(Duration::from_millis(5));
+        }
+    }
+
     fn limits(&self) -> Limits {
         Limits {
             memory_bytes: self.memory_bytes,
             job_seconds: self.job_seconds,
+            plan_seconds: self.plan_seconds,
             running_jobs: self.running_jobs,
             upload_bytes: self.upload_bytes,
             chunk_bytes: 10_000,
@@ -85,7 +104,11 @@ impl Wish {
     }
 
     pub(crate) fn store(&self) -> Result<Store, limbwise_server::StartError> {
-        Store::open(&self.state(), self.limits(), Arc::new(Chain { trace: self.root.join("trace") }))
+        Store::open(
+            &self.state(),
+            self.limits(),
+            Arc::new(Chain { trace: self.root.join("trace"), plans: self.root.join("plans") }),
+        )
     }
 
     /// Starts a server and waits until it has its address.

@@ -108,6 +108,33 @@ fn slow_requests_are_ended() {
     clean(&wish.root);
 }
 
+/// More than there are places for chunks.
+const SLOW: usize = 20;
+
+#[test]
+fn bodies_that_never_end_hold_no_place_of_others() {
+    let wish = Wish { request_seconds: 60, ..Wish::new("held") };
+    let server = wish.start();
+    let client = &server.client;
+    let id = client.begin(b"KEYS");
+    let head = format!(
+        "PUT /v1/uploads/{id}/chunk?offset=0&sha256={} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Content-Type: application/octet-stream\r\nContent-Length: 4\r\n\r\nKE",
+        FileId::of(b"KEYS")
+    );
+    let mut slow: Vec<TcpStream> = (0..SLOW).map(|_| TcpStream::connect(client.address).unwrap()).collect();
+    slow.iter_mut().for_each(|stream| stream.write_all(head.as_bytes()).unwrap());
+    client.get("/health").expect(200); // so the server has the requests before
+    client.chunk(&id, 0, b"KEYS").expect(200);
+    for stream in &mut slow {
+        stream.set_nonblocking(true).unwrap();
+        let waits = stream.read(&mut [0]).is_err_and(|e| e.kind() == std::io::ErrorKind::WouldBlock);
+        assert!(waits, "the chunk did not wait until a slow request was ended");
+    }
+    drop(server);
+    clean(&wish.root);
+}
+
 #[test]
 fn requests_in_progress_are_answered_before_the_server_stops() {
     let wish = Wish::new("graceful");

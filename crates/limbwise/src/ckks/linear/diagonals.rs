@@ -71,6 +71,12 @@ impl Diagonals {
         self.by_index.len()
     }
 
+    /// Whether both are handles of the same numbers in memory.
+    #[must_use]
+    pub fn shares(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.by_index, &other.by_index)
+    }
+
     /// Indices in [0, slots), ascending.
     pub fn indices(&self) -> impl Iterator<Item = usize> + '_ {
         self.by_index.keys().copied()

@@ -1,0 +1,181 @@
+//! What a program takes at least, so that what cannot fit is refused before it is laid out or recorded.
+//!
+//! A description is a few numbers from outside, and what follows from them may be gigabytes. These are lower bounds: what
+//! is below them may still not fit, and its plan says so.
+
+use crate::{
+    Description,
+    description::Workload,
+    linear::layer::{Described, LayerShape, Numbers},
+    program::Program,
+};
+use limbwise::{
+    ckks::{Diagonals, LinearPlan, PlaintextForm},
+    params::Params,
+};
+
+/// Bytes of a clear number as it is read or generated.
+const REAL_BYTES: u64 = 8;
+/// Bytes of a clear number on a diagonal of a map.
+const COMPLEX_BYTES: u64 = 16;
+
+impl Description {
+    /// Bytes that this program takes at least on a server, by the sizes in its description alone: nothing is laid out.
+    /// Sizes that make no program count as nothing, because building it says what is wrong with them.
+    #[must_use]
+    pub fn least_bytes(&self, params: &Params) -> u64 {
+        let slots = params.max_slots() as u64;
+        match &self.workload {
+            Workload::Linear { layer, level, plaintexts, .. } => {
+                let plan = (*plaintexts, (*level).min(params.top_level()));
+                layer_bytes(params, layer, plan)
+            }
+            // The first matrix is spread over all slots before its zeros are left out.
+            Workload::Lola { shape, .. } if (1..=MOST_SIDE).contains(&shape.hidden) => {
+                (REAL_BYTES + COMPLEX_BYTES) * shape.hidden as u64 * slots
+            }
+            // Their sizes are in the shapes of their inputs, which cost nothing to be built; networks are the server's own.
+            Workload::Lola { .. }
+            | Workload::Logreg(_)
+            | Workload::Bootstrap { .. }
+            | Workload::Helr { .. }
+            | Workload::Resnet(_) => 0,
+        }
+    }
+}
+
+/// Largest side that a network may have.
+const MOST_SIDE: usize = 4096;
+
+/// A layer: its numbers, the diagonals that they become, what is kept encoded of them, and the input.
+fn layer_bytes(params: &Params, layer: &Described, (form, level): (PlaintextForm, usize)) -> u64 {
+    let slots = params.max_slots() as u64;
+    let Ok([numbers, _, encrypted, _]) = layer.shape.sizes() else { return 0 };
+    let (numbers, inputs) = (numbers as u64, (encrypted as u64).div_ceil(slots) * ciphertext_bytes(params, level));
+    match layer.shape {
+        // Each number is on a diagonal, in a place of its own.
+        LayerShape::Product { .. } => {
+            let encoded = match layer.weights {
+                Numbers::Seed(_) => numbers.div_ceil(slots) * plaintext_bytes(params, form, level),
+                Numbers::Server => 0, // many may be zero, and such diagonals are left out
+            };
+            (REAL_BYTES + COMPLEX_BYTES) * numbers + encoded + inputs
+        }
+        LayerShape::Convolution { .. } => REAL_BYTES * numbers + inputs,
+        LayerShape::Square { .. } => 2 * ciphertext_bytes(params, level),
+    }
+}
+
+/// Bytes that a program takes at least on a server, now that its maps are laid out: these, what is kept encoded of them,
+/// and the inputs.
+pub fn least_bytes(program: &impl Program) -> u64 {
+    let params = program.params();
+    let inputs = program.inputs();
+    let inputs = inputs.iter().map(|i| (i.batch as u64).saturating_mul(ciphertext_bytes(params, i.packing.level)));
+    let encoded = program.maps().into_iter().map(|(diagonals, LinearPlan { form, level, .. })| {
+        (diagonals.count() as u64).saturating_mul(plaintext_bytes(params, form, level))
+    });
+    inputs.chain(encoded).fold(clear_bytes(program), u64::saturating_add)
+}
+
+/// Bytes of the diagonals of a program's maps, which the host holds beside all that is encoded.
+pub fn clear_bytes(program: &impl Program) -> u64 {
+    let maps: Vec<&Diagonals> = program.maps().into_iter().map(|(diagonals, _)| diagonals).collect();
+    let apart = |&(at, map): &(usize, &&Diagonals)| !maps[..at].iter().any(|before| before.shares(map));
+    let bytes = |(_, map): (usize, &&Diagonals)| COMPLEX_BYTES * (map.count() * map.slots()) as u64;
+    maps.iter().enumerate().filter(apart).map(bytes).sum()
+}
+
+/// Two polynomials at a level.
+fn ciphertext_bytes(params: &Params, level: usize) -> u64 {
+    2 * limb_bytes(params) * params.limbs(level.min(params.top_level())) as u64
+}
+
+/// An encoded diagonal, as little as it may be kept in.
+fn plaintext_bytes(params: &Params, form: PlaintextForm, level: usize) -> u64 {
+    let limbs = match form {
+        PlaintextForm::Full => params.limbs(level.min(params.top_level())),
+        PlaintextForm::OnTheFly => 1,
+        PlaintextForm::AtUse => 0,
+    };
+    limb_bytes(params) * limbs as u64
+}
+
+fn limb_bytes(params: &Params) -> u64 {
+    8 * params.ring().n() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linear::layer::Model;
+    use limbwise::{
+        ckks::{Promise, Strategy},
+        params::{Insecure, ParamsLiteral},
+        rlwe::KeyForm,
+    };
+
+    fn params() -> Params {
+        let mut literal = ParamsLiteral::chain(10, 50, 40, 2, (50, 2), 2);
+        literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
+        Params::new(&literal).unwrap()
+    }
+
+    fn described(shape: LayerShape, weights: Numbers, plaintexts: PlaintextForm) -> Description {
+        let layer = Described { shape, weights, bias: None };
+        let bounds = Promise { magnitude: 1.0, peak: 1.0, real: true };
+        let strategy = Strategy::Hoisted;
+        let workload = Workload::Linear { layer, level: 2, strategy, plaintexts, bounds };
+        Description::new(("test", &params()), KeyForm::Stored, workload)
+    }
+
+    /// Of the diagonals, what is encoded of them, and the inputs of a program.
+    fn laid_out(description: &Description, model: &Model) -> u64 {
+        let program = description.program(model).unwrap();
+        least_bytes(&program)
+    }
+
+    #[test]
+    fn a_description_promises_no_more_than_its_program_takes() {
+        let product = |rows, columns, vectors| LayerShape::Product { rows, columns, vectors };
+        for shape in
+            [product(4, 4, 1), product(300, 20, 1), product(20, 300, 3), product(512, 512, 1), product(64, 64, 9)]
+        {
+            for form in [PlaintextForm::Full, PlaintextForm::OnTheFly, PlaintextForm::AtUse] {
+                let seeded = described(shape.clone(), Numbers::Seed(3), form);
+                let LayerShape::Product { rows, columns, .. } = shape else { unreachable!() };
+                let (least, numbers) = (seeded.least_bytes(&params()), REAL_BYTES * (rows * columns) as u64);
+                let laid_out = laid_out(&seeded, &Model::default()) + numbers;
+                assert!(least <= laid_out, "{shape:?} {form:?}: {least} > {laid_out}");
+                // Where no slot is left over it is no idle promise.
+                assert!(
+                    2 * least >= laid_out || rows * columns < 512 * 512,
+                    "{shape:?} {form:?}: {least} of {laid_out}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_from_outside_do_not_overflow() {
+        let huge = usize::MAX;
+        let shapes = [
+            LayerShape::Product { rows: huge, columns: huge, vectors: huge },
+            LayerShape::Square { side: huge, pairs: huge },
+            LayerShape::Product { rows: 1 << 13, columns: 1 << 13, vectors: 1 },
+        ];
+        let least = shapes.map(|shape| described(shape, Numbers::Seed(0), PlaintextForm::Full).least_bytes(&params()));
+        assert_eq!(least[..2], [0, 0], "building them says what is wrong");
+        assert!(least[2] > 24 << 26, "{least:?}");
+    }
+
+    #[test]
+    fn a_model_of_zeros_may_take_less() {
+        let shape = LayerShape::Product { rows: 8, columns: 8, vectors: 1 };
+        let theirs = described(shape, Numbers::Server, PlaintextForm::Full);
+        let model = Model { weights: Some(vec![0.0; 64]), ..Model::default() };
+        let program = theirs.program(&model).unwrap();
+        assert_eq!((program.maps()[0].0.count(), clear_bytes(&program)), (1, 512 * COMPLEX_BYTES));
+        assert!(theirs.least_bytes(&params()) <= laid_out(&theirs, &model) + 64 * REAL_BYTES + 64 * COMPLEX_BYTES);
+    }
+}

@@ -1,0 +1,74 @@
+"""The command ``limbwise`` of the package, where it starts itself again."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+#: Too small to be secure, and says so.
+TINY = """log_n = 11
+levels = [[50], [40]]
+special = [50, 50]
+dnum = 1
+log_scale = 40
+
+[insecure]
+reason = "a test of the package"
+"""
+
+
+def command(folder: Path, *words: str) -> None:
+    start = [sys.executable, "-P", "-m", "limbwise", *words]
+    done = subprocess.run(start, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@contextlib.contextmanager
+def server(folder: Path) -> Iterator[str]:
+    """A server of the console script's own function; its address."""
+    start = [
+        sys.executable,
+        "-c",
+        "from limbwise._command import main; main()",
+        "serve",
+        "state",
+        "--bind",
+        "127.0.0.1:0",
+    ]
+    with subprocess.Popen(start, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            lines = iter(process.stderr.readline, "")
+            found = (re.search(r"listening on (http://\S+)", line) for line in lines)
+            yield next(match[1] for match in found if match)
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+def test_a_server_of_the_package_plans_and_runs(tmp_path: Path) -> None:
+    if not EXAMPLES.exists():
+        pytest.skip("the examples are not beside the tests")
+    (tmp_path / "tiny.toml").write_text(TINY)
+    layer = ["linear", "--op", "matvec", "--rows", "4", "--cols", "4", "--preset", "tiny.toml"]
+    command(tmp_path, "keygen", *layer, "--client", "mine", "--server", "theirs")
+    command(tmp_path, "encrypt", "--client", "mine", "--out", "in")
+    with server(tmp_path) as url:
+        # In the folder that the server is run in, after it started: the planner must not be this.
+        (tmp_path / "limbwise.py").write_text("raise SystemExit('a module of another')")
+        files = ["--program", "theirs/program.json", "--keys", "theirs/evaluation.keys", "--out", "out"]
+        client = [sys.executable, str(EXAMPLES / "serve_client.py"), url, *files, "in/input-000.ct"]
+        done = subprocess.run(client, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "result-000.ct").exists()
