@@ -199,7 +199,7 @@ fn what_does_not_belong_together_is_refused() {
     let rest = ["--plaintexts", "full", "--client", "mine3", "--server", "theirs3"];
     json(&folder, &[&wide[..], &rest].concat());
     fs::copy(folder.path().join("theirs/evaluation.keys"), folder.path().join("theirs3/evaluation.keys")).unwrap();
-    refused(&folder, &["eval", "--server", "theirs3", "--in", "in", "--out", "x"], "lacks");
+    refused(&folder, &["eval", "--server", "theirs3", "--in", "in", "--out", "x"], "another program");
     // Cut and changed bytes.
     let path = folder.path().join("in/input-000.ct");
     let good = fs::read(&path).unwrap();
