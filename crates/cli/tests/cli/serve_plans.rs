@@ -4,6 +4,11 @@ use crate::{
     common::{Folder, TINY, TINY_BOOT, repository},
     serve::{Server, verb},
 };
+use limbwise::{
+    rlwe::KeyForm,
+    wire::{self, KeyFile, Origin},
+};
+use limbwise_cpu::Cpu;
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -81,6 +86,17 @@ fn planners(folder: &Folder) -> Vec<PathBuf> {
     running.map(|entry| entry.unwrap().path()).filter(plans).collect()
 }
 
+/// Takes the label off the keys, which whoever sends them may: it says for which program they were made.
+fn unlabelled(folder: &Folder) {
+    let place = |name: &str| folder.path().join("theirs").join(name);
+    let params = wire::read_params(fs::read(place("params.limbwise")).unwrap()).unwrap();
+    let dev = Cpu::builder().open().unwrap();
+    let file = KeyFile::open(fs::read(place("evaluation.keys")).unwrap(), &params).unwrap();
+    let keys = file.read_all(&dev, KeyForm::Seeded).unwrap();
+    let bytes = wire::write_keys(Vec::new(), &dev, &params, &keys, &Origin::NONE).unwrap();
+    fs::write(place("evaluation.keys"), bytes).unwrap();
+}
+
 /// A program that somebody has changed.
 fn changed(folder: &Folder, name: &str, change: impl FnOnce(&mut Value)) {
     let text = fs::read_to_string(folder.path().join("theirs/program.json")).unwrap();
@@ -95,6 +111,7 @@ fn layer(folder: &Folder, preset: &str) {
     let keygen = ["keygen", "linear", "--preset", "preset.toml", "--client", "mine", "--server", "theirs"];
     verb(folder, &[&keygen[..], &shape].concat());
     verb(folder, &["encrypt", "--client", "mine", "--out", "in"]);
+    unlabelled(folder);
 }
 
 #[test]
@@ -134,6 +151,7 @@ fn training(folder: &Folder) {
     let keygen = ["keygen", "logreg", "--preset", "preset.toml", "--client", "mine", "--server", "theirs"];
     verb(folder, &[&keygen[..], &options].concat());
     verb(folder, &["encrypt", "--client", "mine", "--out", "in"]);
+    unlabelled(folder);
     changed(folder, "long.json", |workload| workload["logreg"]["iterations"] = json!(1000));
 }
 
