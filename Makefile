@@ -16,9 +16,10 @@ LIMBWISE := cargo run --release -p limbwise-cli --bin limbwise --
 NVRTC := $(PYTHON_ENV)/nvrtc
 
 FUZZ_SECONDS ?= 60
+CAMPAIGN ?= 100000
 FUZZ_SEEDS := crates/limbwise/tests/wire/v1 crates/runtime/tests/wire_v1 crates/machines/specs fuzz/seeds
 
-.PHONY: demo test test-rust test-python test-sweep test-all check check-code check-docs check-python docs python wheel fuzz bless bench
+.PHONY: campaign demo test test-rust test-python test-sweep test-all check check-code check-docs check-python docs python wheel fuzz bless bench
 
 demo:        ## trains on real data, encrypted; then plans and times the same program
 	$(LIMBWISE) run logreg
@@ -87,6 +88,10 @@ check-python: python  ## form, lints and types of the Python package
 	$(PYTHON) -m ruff check python
 	$(PYTHON) -m mypy
 	$(PYTHON) -m mypy.stubtest limbwise._limbwise
+
+campaign:    ## CAMPAIGN changed files of every kind through both sides, with checksums made right: a quarter of an hour
+	LIMBWISE_CAMPAIGN=$(CAMPAIGN) cargo test -p limbwise-runtime --test trust -- --nocapture
+	cargo test -p limbwise-cli --test cli trust -- --include-ignored
 
 fuzz:        ## every fuzz target for FUZZ_SECONDS each; needs cargo-fuzz and a nightly compiler
 	for target in $$(cargo +nightly fuzz list); do \

@@ -106,21 +106,22 @@ mod tests {
         }
     }
 
-    /// Files of version 1 as they were written first.
-    fn fixture(name: &str) -> std::path::PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wire_v1").join(name)
+    /// Files of a version as they were written first.
+    fn fixture(version: u16, name: &str) -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/wire_v{version}")).join(name)
     }
 
     #[test]
     #[ignore = "writes the fixtures that are missing"]
     fn write_those_that_are_missing() {
-        let report = limbwise_machines::time(&graph(), &limbwise_machines::Spec::load("ark").unwrap()).unwrap();
-        let write = |name, bytes: Vec<u8>| match File::create_new(fixture(name)) {
-            Ok(mut file) => file.write_all(&bytes).unwrap(),
-            Err(e) => assert_eq!(e.kind(), io::ErrorKind::AlreadyExists),
-        };
-        write("graph.lw", write_graph(Vec::new(), &graph()).unwrap());
-        write("machine-report.lw", write_report(Vec::new(), &report).unwrap());
+        for (name, rewrite) in FIXTURES {
+            let bytes = rewrite(&std::fs::read(fixture(1, name)).unwrap()).unwrap();
+            std::fs::create_dir_all(fixture(2, name).parent().unwrap()).unwrap();
+            match File::create_new(fixture(2, name)) {
+                Ok(mut file) => file.write_all(&bytes).unwrap(),
+                Err(e) => assert_eq!(e.kind(), io::ErrorKind::AlreadyExists),
+            }
+        }
     }
 
     type Rewrite = fn(&[u8]) -> Result<Vec<u8>>;
@@ -130,17 +131,20 @@ mod tests {
     ];
 
     #[test]
-    fn files_of_version_1_load_and_are_written_the_same() {
+    fn files_of_all_versions_load_and_are_written_the_same() {
         for (name, rewrite) in FIXTURES {
-            let bytes = std::fs::read(fixture(name)).unwrap();
-            assert!(rewrite(&bytes).unwrap() == bytes, "{name}");
+            let bytes = std::fs::read(fixture(2, name)).unwrap();
+            for version in [1, 2] {
+                let read = std::fs::read(fixture(version, name)).unwrap();
+                assert!(rewrite(&read).unwrap() == bytes, "{name} of version {version}");
+            }
         }
     }
 
     #[test]
     fn every_flipped_bit_is_found_and_every_cut() {
-        for (name, rewrite) in FIXTURES {
-            let original = std::fs::read(fixture(name)).unwrap();
+        for (version, (name, rewrite)) in [1, 2].into_iter().flat_map(|version| FIXTURES.map(|one| (version, one))) {
+            let original = std::fs::read(fixture(version, name)).unwrap();
             let mut damaged = original.clone();
             for at in 0..original.len() {
                 for bit in 0..8 {

@@ -224,7 +224,7 @@ mod tests {
         ["a", "b", "a"].into_iter().for_each(|inputs| ledger.encrypted(round(inputs)).unwrap());
         assert_eq!(ledger.rounds().unwrap(), [round("b"), round("a")]);
         let text = std::fs::read_to_string(dir.join(LEDGER)).unwrap();
-        std::fs::write(dir.join(LEDGER), text.replace("\"results\": 3\n", "\"results\": 0\n")).unwrap();
+        std::fs::write(dir.join(LEDGER), text.replace("\"results\": 3,", "\"results\": 0,")).unwrap();
         assert!(ledger.share(SHARING, 1).unwrap_err().to_string().contains("damaged"));
         std::fs::remove_dir_all(dir).unwrap();
     }

@@ -191,7 +191,7 @@ fn what_does_not_belong_together_is_refused() {
     let other = ["keygen", "linear", "--preset", "other.toml", "--rows", "16", "--strategy", "hoisted"];
     let rest = ["--keys", "stored", "--plaintexts", "full", "--client", "mine2", "--server", "theirs2"];
     json(&folder, &[&other[..], &rest].concat());
-    refused(&folder, &["eval", "--server", "theirs2", "--in", "in", "--out", "x"], "parameters");
+    refused(&folder, &["eval", "--server", "theirs2", "--in", "in", "--out", "x"], "another program");
     // Keys of another program: too few.
     fs::copy(folder.path().join("theirs/program.json"), folder.path().join("program.json")).unwrap();
     let wide =

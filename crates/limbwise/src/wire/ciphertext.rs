@@ -29,6 +29,7 @@ const SEED: u64 = 32;
 #[serde(deny_unknown_fields)]
 struct Header {
     level: usize,
+    #[serde(deserialize_with = "limbwise_math::finite::field")]
     scale: f64,
     slots: usize,
     batch: usize,

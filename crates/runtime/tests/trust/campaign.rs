@@ -2,7 +2,7 @@
 //! verbs use them. No panic, no hang, and no number that is not the honest one.
 
 use crate::{
-    forge::{Dice, Parts, damaged, lie},
+    forge::{Dice, Others, Parts, damaged, lie},
     sides::{Folder, decrypt, device, encrypt, eval, made},
 };
 use limbwise_runtime::{AnyDevice, Error, sealed};
@@ -27,6 +27,11 @@ enum From {
     Encryption,
     Evaluation,
     Decryption,
+}
+
+/// How many inputs each campaign has.
+pub(crate) fn count() -> usize {
+    std::env::var("LIMBWISE_CAMPAIGN").ok().and_then(|text| text.parse().ok()).unwrap_or(USUAL)
 }
 
 struct Setting {
@@ -55,7 +60,7 @@ impl Setting {
 }
 
 /// Files that a change may take parts from: of other keys, of another program, of other inputs.
-fn strangers(setting: &Setting) -> Vec<Parts> {
+fn others(setting: &Setting) -> Others {
     let root = &setting.root;
     let mut files = Vec::new();
     for (name, rows, seed) in [("other-keys", 4, 8), ("other-program", 3, 9)] {
@@ -70,8 +75,9 @@ fn strangers(setting: &Setting) -> Vec<Parts> {
     let [inputs, out] = ["earlier-in", "earlier-out"].map(|folder| root.join(folder));
     encrypt(&setting.dev, &setting.client, &inputs, 0.5).unwrap();
     eval(&setting.dev, &setting.server, &inputs, &out, None).unwrap();
-    files.extend([inputs.join("input-000.ct"), out.join("result-000.ct")]);
-    files.iter().map(|path| Parts::of(&fs::read(path).unwrap())).collect()
+    let own = [inputs.join("input-000.ct"), out.join("result-000.ct")];
+    let read = |path: &PathBuf| Parts::of(&fs::read(path).unwrap());
+    Others { strangers: files.iter().map(read).collect(), own: own.iter().map(read).collect() }
 }
 
 /// A record in JSON with one lie, its checksum made right.
@@ -82,14 +88,14 @@ fn resealed(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
 }
 
 /// A changed file: its format known, or not.
-fn changed(path: &Path, honest: &[u8], dice: &mut Dice, strangers: &[Parts]) -> Vec<u8> {
+fn changed(path: &Path, honest: &[u8], dice: &mut Dice, others: &Others) -> Vec<u8> {
     if dice.below(4) == 0 {
         return damaged(honest, dice);
     }
     match path.extension().and_then(|e| e.to_str()) {
         Some("json") if path.ends_with("ledger.json") => resealed(honest, dice),
         Some("json") => lie(honest, dice),
-        _ => Parts::of(honest).changed(dice, strangers).sealed(),
+        _ => Parts::of(honest).changed(dice, others).sealed(),
     }
 }
 
@@ -98,7 +104,7 @@ fn no_changed_file_gives_another_number() {
     let folder = Folder::new("campaign");
     let (client, server) = made(&folder.0, "mine", 4, 7);
     let setting = Setting { dev: device(), root: folder.0.clone(), client, server };
-    let strangers = strangers(&setting);
+    let others = others(&setting);
     let honest = setting.numbers(From::Encryption).unwrap();
     let targets = [
         (setting.client.join("program.json"), From::Decryption),
@@ -111,7 +117,7 @@ fn no_changed_file_gives_another_number() {
         (setting.place("in").join("input-000.ct"), From::Evaluation),
         (setting.place("out").join("result-000.ct"), From::Decryption),
     ];
-    let count = std::env::var("LIMBWISE_CAMPAIGN").ok().and_then(|text| text.parse().ok()).unwrap_or(USUAL);
+    let count = count();
     let mut tally = std::collections::BTreeMap::<String, [usize; 2]>::new();
     for input in 0..count {
         let mut dice = Dice::new(input as u64);
@@ -119,7 +125,7 @@ fn no_changed_file_gives_another_number() {
         let name = format!("{} ({from:?})", path.strip_prefix(&setting.root).unwrap().display());
         let kept = keep(&setting);
         let bytes = fs::read(path).unwrap();
-        let hostile = changed(path, &bytes, &mut dice, &strangers);
+        let hostile = changed(path, &bytes, &mut dice, &others);
         fs::write(path, &hostile).unwrap();
         let start = Instant::now();
         let got = catch_unwind(AssertUnwindSafe(|| setting.numbers(*from)));

@@ -23,6 +23,14 @@ impl Dice {
     }
 }
 
+/// Files that a change may take parts from.
+pub(crate) struct Others {
+    /// Of other key sets.
+    pub(crate) strangers: Vec<Parts>,
+    /// Of the client's own, for other inputs.
+    pub(crate) own: Vec<Parts>,
+}
+
 /// A container's file in parts.
 #[derive(Clone)]
 pub(crate) struct Parts {
@@ -74,10 +82,15 @@ impl Parts {
     }
 
     /// One change somewhere: in the names, in a field of the header, in a block, in their order; or a part of another file.
-    pub(crate) fn changed(&self, dice: &mut Dice, others: &[Parts]) -> Self {
+    ///
+    /// Contents of the client's own key set are never put under another label: whoever writes a file writes its label, and
+    /// `SECURITY.md` says what that means. Only strangers' contents are.
+    pub(crate) fn changed(&self, dice: &mut Dice, Others { strangers, own }: &Others) -> Self {
         let mut changed = self.clone();
-        let other = &others[dice.below(others.len())];
-        match dice.below(10) {
+        let stranger = &strangers[dice.below(strangers.len())];
+        let others = own.iter().chain(strangers);
+        let other = others.clone().nth(dice.below(own.len() + strangers.len())).unwrap();
+        match dice.below(11) {
             0 => flip(&mut changed.names, dice),
             1 => changed.names.clone_from(&other.names),
             2 | 3 => changed.header = lie(&self.header, dice),
@@ -98,7 +111,8 @@ impl Parts {
                 let (a, b) = (dice.below(self.blocks.len()), dice.below(self.blocks.len()));
                 changed.blocks.swap(a, b);
             }
-            8 => changed.blocks.clone_from(&other.blocks),
+            8 => changed.blocks.clone_from(&stranger.blocks),
+            9 => changed = other.clone(),
             _ => {
                 changed.blocks.pop();
                 changed.start[10] = u8::try_from(dice.below(20)).unwrap();

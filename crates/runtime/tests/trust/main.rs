@@ -7,4 +7,8 @@ mod campaign;
 #[cfg(test)]
 mod forge;
 #[cfg(test)]
+mod kinds;
+#[cfg(test)]
 mod sides;
+#[cfg(test)]
+mod states;
