@@ -415,10 +415,19 @@ class Context:
         """
         header = {"params": self.params.to_toml(), "slots": self.slots, "complex": self.complex}
         data = _files.frame("context", header, self._session.secret_to_bytes(passphrase))
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        self._session.keep_ledger(Path(path))
+        # Whole or not at all, and nobody else's from its first byte on: a file that is there may be open to others.
+        path = Path(path)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        temporary.unlink(missing_ok=True)
+        try:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            self._session.keep_ledger(path)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
     def from_bytes(
         self, data: bytes, *, expect: Recording | Expected | None = None, trusted: bool = False
@@ -553,6 +562,7 @@ def server(
         bootstrapping=None if boot is None else json.dumps(boot),
         seeded=bool(header.get("seeded")),
     )
+    warn_insecure(params.insecure_reason)
     return Context(session, params, slots, is_complex)
 
 
@@ -569,6 +579,7 @@ def encryptor(
     header, rest = _files.unframe(data, "public")
     params, slots, is_complex = _files.context_of(header)
     made = Context(Session.encryptor(params, rest, device=device, threads=threads), params, slots, is_complex)
+    warn_insecure(params.insecure_reason)
     made._side = "encrypts only"
     return made
 

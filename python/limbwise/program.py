@@ -15,7 +15,7 @@ import numpy.typing as npt
 from limbwise import _limbwise, _reports
 from limbwise._limbwise import Params, Session
 from limbwise.array import EncryptedArray
-from limbwise.context import Context, choose, parse_size
+from limbwise.context import Context, choose, parse_size, warn_insecure
 from limbwise.errors import EncodeError, LevelError, ShapeError, TraceError, need
 
 if TYPE_CHECKING:
@@ -242,6 +242,7 @@ class Plan:
             bootstrapping=self._boot,
             **options,
         )
+        warn_insecure(traced.params.insecure_reason)
         return Context(session, traced.params, traced.slots, traced.complex)
 
     def rows(self) -> list[tuple[str, str]]:

@@ -132,7 +132,7 @@ def test_progress_needs_no_tqdm():
 
 def test_what_leaves_its_bound_is_refused(ctx):
     x = ctx.encrypt([0.5, 3.0]).bounded_by(1.0)
-    with pytest.raises(lw.DecryptError, match="outside a promised bound"):
+    with pytest.raises(lw.DecryptError, match="beyond a promised bound"):
         ctx.decrypt(x)
     with pytest.raises(lw.EncodeError, match="break what was promised"):
         ctx.encrypt([2.0], bound=1.0)

@@ -112,12 +112,15 @@ def test_a_header_of_version_1_is_still_read(owner):
     close(owner.decrypt(owner.from_bytes(first, trusted=True)), np.ones(8), 1e-5)
 
 
-def test_what_is_shared_is_flooded_and_counted(owner, tmp_path):
+def test_what_is_shared_is_flooded_and_counted(owner, tmp_path, monkeypatch):
     a = np.linspace(-1, 1, 50)
     ctx = lw.ckks(depth=2, slots=64, precision=40)
     x = ctx.encrypt(a)
     first = ctx.share(x, statistical_bits=10, shared_results=3)
-    assert 1e-12 < np.abs(first - ctx.decrypt(x)).max() < 1e-2
+    error = 2.0 ** -x.expected_bits
+    noise = np.abs(first - ctx.decrypt(x))
+    assert np.median(noise) > 100 * error
+    assert noise.max() < 1e-3
     assert np.abs(first - ctx.client().share(x)).max() > 0, "fresh noise, one count for all sides"
     with pytest.raises(lw.LimbwiseError, match="first sharing"):
         ctx.share(x, statistical_bits=20)
@@ -130,11 +133,22 @@ def test_what_is_shared_is_flooded_and_counted(owner, tmp_path):
     for side in (ctx, again, lw.load(path)):
         with pytest.raises(lw.LimbwiseError, match="3 of the 3"):
             side.share(side.from_bytes(sent, trusted=True))
+    # The same object, another file, another place: what was shared stays shared.
+    ctx.save_secret(tmp_path / "second")
+    monkeypatch.chdir(tmp_path)
+    lw.load("secret")
+    for side in (ctx, lw.load("second"), again):
+        with pytest.raises(lw.LimbwiseError, match="3 of the 3"):
+            side.share(side.from_bytes(sent, trusted=True))
     with pytest.raises(lw.KeyMissing):
         ctx.server().share(ctx.server().from_bytes(sent, trusted=True))
     with pytest.raises(lw.LimbwiseError, match="cannot be shared"):
         owner.share(owner.encrypt(a), statistical_bits=128)
+    # A file that others may read is not written into.
+    path.chmod(0o644)
+    ctx.save_secret(path)
     assert oct(path.stat().st_mode & 0o777) == "0o600"
+    assert not list(tmp_path.glob(".*.tmp"))
 
 
 def test_a_forked_child_computes():
@@ -147,6 +161,11 @@ def test_a_forked_child_computes():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             right = np.allclose(ctx.decrypt(x * x), a * a, atol=1e-3)
+            try:
+                ctx.share(x)
+                right = False
+            except lw.LimbwiseError as error:
+                right = right and "forked" in str(error)
         os._exit(0 if right else 1)
     import time
 
@@ -165,7 +184,11 @@ def test_a_forked_child_computes():
 def test_insecure_parameters_warn():
     small = lw.Params.preset("boot-n15").on_ring(11, insecure="a test")
     with pytest.warns(lw.InsecureWarning, match="a test"):
-        lw.ckks(small, slots=8)
+        ctx = lw.ckks(small, slots=8)
+    with pytest.warns(lw.InsecureWarning):
+        lw.encryptor(ctx.public_key_to_bytes())
+    with pytest.warns(lw.InsecureWarning):
+        lw.plan(lambda x: x * x, lw.like(8), preset=small, slots=8).context()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lw.ckks(depth=1, slots=8)

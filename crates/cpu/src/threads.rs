@@ -2,6 +2,9 @@
 //!
 //! A fork copies the memory of a pool and none of its threads: a child that hands it work waits for ever. So a pool belongs
 //! to the process that started it, and another process starts its own when it first needs one.
+//!
+//! What a fork copies in the middle of a computation cannot be mended here: a lock that another thread holds then stays held
+//! in the child. Whoever forks does so while nothing computes, as for every library with threads.
 
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use std::{process, sync::OnceLock};

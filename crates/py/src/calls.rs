@@ -24,6 +24,7 @@ use pyo3::{
     types::PyBytes,
 };
 use std::{cell::Cell, fs::File, io::BufWriter, path::PathBuf, sync::Arc};
+use zeroize::Zeroizing;
 
 #[pymethods]
 impl Session {
@@ -50,6 +51,7 @@ impl Session {
         let form = if key_dir.is_some() { Some(KeyForm::Disk) } else { key_form(keys)? };
         let keys = KeyChoice { form, dir: key_dir, most_galois: most_rotation_keys.unwrap_or(usize::MAX), memory };
         let given = from_json(bootstrapping)?;
+        let secret = secret.map(Zeroizing::new);
         let live = py.detach(|| {
             let lock = passphrase.map_or(Lock::None, Lock::Passphrase);
             let secret = match secret {
@@ -236,8 +238,9 @@ impl Session {
             return Err(exception("KeyMissing", "this side has no secret key: only the client can save it"));
         };
         let lock = passphrase.map_or(Lock::None, Lock::Passphrase);
-        let bytes = py
-            .detach(|| wire::write_secret_key(Vec::new(), &live.params, secret, lock, &live.origin()))
+        // With room for all of it: what grows leaves its old place unwiped.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(4096 + live.params.ring().n()));
+        py.detach(|| wire::write_secret_key(&mut *bytes, &live.params, secret, lock, &live.origin()).map(|_| ()))
             .map_err(of_scheme)?;
         Ok(PyBytes::new(py, &bytes))
     }
@@ -341,7 +344,7 @@ impl Session {
     /// The same ciphertext with what is expected of it in the place of what it says, if both agree.
     fn admit(&self, ciphertext: &PyCiphertext, expected: &Expected) -> PyResult<PyCiphertext> {
         let value = self.live_value("from_bytes", ciphertext)?;
-        let admitted = expected.0.admit(value.get()).map_err(|e| of_scheme(e.into()))?;
+        let admitted = expected.0.admit(self.params(), value.get()).map_err(|e| of_scheme(e.into()))?;
         Ok(self.made(Held::Live(Arc::new(Value::new(admitted))), None))
     }
 

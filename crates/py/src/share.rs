@@ -25,23 +25,37 @@ const USUAL: Sharing = Sharing { statistical_bits: 30, results: 16 };
 #[derive(Clone, Default)]
 pub(crate) struct Book(Arc<Mutex<Pages>>);
 
-#[derive(Default)]
 struct Pages {
-    /// While there is no file.
+    /// What this process knows of, whatever became of the files.
     shared: Option<Shared>,
-    ledger: Option<Ledger>,
+    /// One beside each file of the secret key that this context wrote or was read from.
+    ledgers: Vec<Ledger>,
+    /// Memory is copied by a fork; files are not.
+    process: u32,
+}
+
+impl Default for Pages {
+    fn default() -> Self {
+        Self { shared: None, ledgers: Vec::new(), process: std::process::id() }
+    }
 }
 
 impl Pages {
+    /// What was shared, by all that is known.
     fn shared(&self) -> limbwise_runtime::Result<Option<Shared>> {
-        self.ledger.as_ref().map_or(Ok(self.shared), Ledger::shared)
+        self.ledgers.iter().try_fold(self.shared, |known, ledger| Shared::both(known, ledger.shared()?))
     }
 
+    /// Counts one more, first of all in the files.
     fn count(&mut self, sharing: Sharing) -> limbwise_runtime::Result<Shared> {
-        let after = match &self.ledger {
-            Some(ledger) => ledger.share(sharing, 1)?,
-            None => Shared::after(self.shared, sharing, 1)?,
-        };
+        let known = self.shared()?;
+        let mut after = None;
+        for ledger in &self.ledgers {
+            // The first takes its turn with other processes; the rest follow it.
+            let one = if after.is_none() { 1 } else { 0 };
+            after = Some(ledger.share(sharing, one, after.or(known))?);
+        }
+        let after = after.map_or_else(|| Shared::after(known, sharing, 1), Ok)?;
         self.shared = Some(after);
         Ok(after)
     }
@@ -75,6 +89,10 @@ impl Book {
         sharing: Sharing,
     ) -> PyResult<String> {
         let mut pages = self.pages();
+        if pages.ledgers.is_empty() && pages.process != std::process::id() {
+            let text = "share: this process was forked, and its parent may share as well; nobody would count both: save the key first, context.save_secret(path), so that they count in its ledger";
+            return Err(exception("LimbwiseError", text));
+        }
         let before = pages.shared().map_err(of_runtime)?;
         Shared::after(before, sharing, 1).map_err(of_runtime)?;
         unpack(messages, array, complex, lie)?;
@@ -100,12 +118,13 @@ impl Book {
     /// Counts in a file beside the secret key's from now on; what was counted in memory is counted there.
     pub(crate) fn keep(&self, secret: &Path, keys: Fingerprint) -> PyResult<()> {
         let mut pages = self.pages();
-        let ledger = Ledger::beside(secret, keys);
-        let there = ledger.shared().map_err(of_runtime)?;
-        if let (None, None, Some(shared)) = (&pages.ledger, there, pages.shared) {
-            ledger.share(shared.sharing, shared.results).map_err(of_runtime)?;
+        let ledger = Ledger::beside(secret, keys).map_err(of_runtime)?;
+        let known = Shared::both(pages.shared().map_err(of_runtime)?, ledger.shared().map_err(of_runtime)?);
+        if let Some(shared) = known.map_err(of_runtime)? {
+            ledger.share(shared.sharing, 0, Some(shared)).map_err(of_runtime)?;
+            pages.shared = Some(shared);
         }
-        pages.ledger = Some(ledger);
+        pages.ledgers.push(ledger);
         Ok(())
     }
 }

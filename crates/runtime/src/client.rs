@@ -204,7 +204,7 @@ pub fn decrypt_files<D: HostRead, P: Program>(
         belongs(path, &if said { expected.origin.numbered(index) } else { Origin::NONE })?;
         let of_file = |e| Error::of_file(path, e);
         let result = read_ciphertext(open_file(path)?, dev, params).map_err(of_file)?;
-        results.push(expectation.admit(result).map_err(|e| of_file(e.into()))?);
+        results.push(expectation.admit(params, result).map_err(|e| of_file(e.into()))?);
     }
     let encoder = Encoder::new(params);
     let mut slots = Vec::new();

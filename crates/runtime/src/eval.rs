@@ -8,7 +8,7 @@ use crate::{
     host::{available_memory_bytes, peak_memory_bytes, reserve, resident_memory_bytes},
     journal::{Checkpoint, Identity, put_ciphertext},
     keys::{DiskKeys, FileKeys, KeySource},
-    origin::{belongs, inputs_name, keys_for},
+    origin::{belongs, hashes, keys_for, name_of},
     places::{Existing, open_file, targets},
     plan::predicted_memory,
     record::{Recording, record},
@@ -18,7 +18,7 @@ use limbwise::{
     ckks::{Ciphertext, Encoder},
     params::Params,
     rlwe::{EvaluationKey, KeyForm, KeyName, KeySet, KeyStore, key_bytes},
-    wire::{Fingerprint, KeyFile, Origin, WireError, read_ciphertext},
+    wire::{KeyFile, Origin, WireError, read_ciphertext},
 };
 use limbwise_apps::{
     AnyProgram, Description, Details, Input, Journal, Observer as _, Program as _, State,
@@ -164,10 +164,11 @@ pub fn evaluate_files(
     reserve(dev, &program, predicted, &recording)?;
     let origin = keys_for(job.keys, job.description)?;
     let inputs = read_inputs(dev, &program, (job.inputs, &origin), &mut clock)?;
-    let origin = Origin { inputs: inputs_name(job.inputs)?, ..origin };
+    let inputs_read = hashes(job.inputs)?;
+    let origin = Origin { inputs: name_of(&inputs_read), ..origin };
     let encoder = Encoder::new(params);
     let mut checkpoint = match job.checkpoint {
-        Some(dir) => Some(Checkpoint::open(dev, params, dir, identity(job, params, origin.inputs)?)?),
+        Some(dir) => Some(Checkpoint::open(dev, params, dir, identity(job, params, &inputs_read)?)?),
         None => None,
     };
     let results = with_keys((dev, params), job.keys, &recording, &mut clock, |keys, clock| {
@@ -354,7 +355,7 @@ fn check_input(path: &Path, input: &Input, got: &Ciphertext<AnyDevice>) -> Resul
 }
 
 /// Everything that the results hang on: the program, its keys, its inputs.
-fn identity(job: &Job<'_>, params: &Params, inputs: Fingerprint) -> Result<Identity> {
+fn identity(job: &Job<'_>, params: &Params, inputs: &[[u8; 32]]) -> Result<Identity> {
     let mut hasher = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
@@ -369,7 +370,7 @@ fn identity(job: &Job<'_>, params: &Params, inputs: Fingerprint) -> Result<Ident
         // Seeds differ between any two sets of keys.
         keys.seeds(name)?.iter().for_each(|seed| add(&seed.0));
     }
-    add(&inputs.0);
+    inputs.iter().for_each(|hash| add(hash));
     Ok(Identity(*hasher.finalize().as_bytes()))
 }
 

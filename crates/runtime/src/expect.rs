@@ -19,5 +19,5 @@ pub fn expectations<P: Program>(program: &P, key: Encryption, model: Model) -> R
     let keys = DeclaredKeys::all(&null, params);
     let server = Server::declared(&null, &encoder, program)?;
     let results = server.evaluate((&keys, None), &server.declared_inputs(key)?, &mut (), &mut ())?;
-    Ok(results.iter().map(|result| Expectation::of(result, model)).collect())
+    Ok(results.iter().map(|result| Expectation::of(params, result, model)).collect())
 }

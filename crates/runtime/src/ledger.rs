@@ -26,6 +26,8 @@ const LOCK: &str = ".ledger.lock";
 const MOST_BYTES: usize = 1 << 24;
 /// Encryptions that are remembered, the last ones.
 const MOST_ROUNDS: usize = 1 << 14;
+/// Longest place that is remembered: with it the longest ledger is below what is read.
+const MOST_PLACE: usize = 128;
 
 /// One encryption of all inputs of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +52,20 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// What two counts of the same results know together: the larger.
+    ///
+    /// # Errors
+    /// [`Error::OtherSharing`] where they disagree on the first sharing.
+    pub fn both(one: Option<Self>, other: Option<Self>) -> Result<Option<Self>> {
+        match (one, other) {
+            (Some(a), Some(b)) if a.sharing != b.sharing => {
+                Err(Error::OtherSharing { first: a.sharing, wanted: b.sharing })
+            }
+            (Some(a), Some(b)) => Ok(Some(if a.results < b.results { b } else { a })),
+            (one, other) => Ok(one.or(other)),
+        }
+    }
+
     /// After so many more results; the first sharing says for how many the noise is.
     ///
     /// # Errors
@@ -97,16 +113,29 @@ impl Ledger {
         Self { path: dir.join(LEDGER), lock: dir.join(LOCK), keys: hex(keys) }
     }
 
-    /// Beside a file of a secret key, for a key set: another key that is written to the same place has another ledger.
-    #[must_use]
-    pub fn beside(secret: &Path, keys: Fingerprint) -> Self {
-        let keys = hex(keys);
+    /// Beside a file of a secret key, for a key set: another key that is written to the same place has another ledger. The
+    /// place is that of the file now, wherever the process goes later.
+    ///
+    /// # Errors
+    /// A folder that is not there.
+    pub fn beside(secret: &Path, keys: Fingerprint) -> Result<Self> {
+        let folder = secret.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().map_err(refused(folder, "opening"))?;
+        let (keys, name) = (hex(keys), secret.file_name().unwrap_or_default());
         let with = |more: &str| {
-            let mut name = secret.as_os_str().to_owned();
+            let mut name = name.to_owned();
             name.push(format!(".{}.ledger{more}", &keys[..8]));
-            PathBuf::from(name)
+            folder.join(name)
         };
-        Self { path: with(""), lock: with(".lock"), keys }
+        Ok(Self { path: with(""), lock: with(".lock"), keys })
+    }
+
+    /// Fails where it could not be changed later: before work is done that needs it.
+    ///
+    /// # Errors
+    /// Those of the system; a ledger that is damaged, or of other keys.
+    pub fn ready(&self) -> Result<()> {
+        self.change(|_| Ok(()))
     }
 
     /// The encryptions so far, the last one last.
@@ -132,21 +161,24 @@ impl Ledger {
     pub fn encrypted(&self, round: Round) -> Result<()> {
         self.change(|content| {
             content.rounds.retain(|known| known.inputs != round.inputs);
-            content.rounds.push(round);
+            let place = round.place.chars().take(MOST_PLACE).collect();
+            content.rounds.push(Round { place, ..round });
             let forgotten = content.rounds.len().saturating_sub(MOST_ROUNDS);
             content.rounds.drain(..forgotten);
             Ok(())
         })
     }
 
-    /// Counts results that are about to be shared. They stay counted whatever becomes of them.
+    /// Counts results that are about to be shared, beyond what is known from elsewhere. They stay counted whatever becomes
+    /// of them.
     ///
     /// # Errors
     /// As [`Shared::after`]; those of the system; a ledger that is damaged, or of other keys.
-    pub fn share(&self, sharing: Sharing, results: u32) -> Result<Shared> {
+    pub fn share(&self, sharing: Sharing, results: u32, known: Option<Shared>) -> Result<Shared> {
         let mut after = None;
         self.change(|content| {
-            let shared = Shared::after(content.shared, sharing, results)?;
+            let before = Shared::both(content.shared, known)?;
+            let shared = Shared::after(before, sharing, results)?;
             (content.shared, after) = (Some(shared), Some(shared));
             Ok(())
         })?;
@@ -162,7 +194,9 @@ impl Ledger {
             }
             Err(error) => return Err(error),
         };
-        if content.keys == self.keys { Ok(content) } else { Err(damaged("of another key set".into())) }
+        // Keys of version 1 do not say which set they are of: then either side may leave it open.
+        let open = [&content.keys, &self.keys].into_iter().any(|keys| *keys == hex(Fingerprint::NONE));
+        if open || content.keys == self.keys { Ok(content) } else { Err(damaged("of another key set".into())) }
     }
 
     /// Changes it, whole or not at all, one process after the other.
@@ -170,6 +204,9 @@ impl Ledger {
         let _alone = self.locked()?;
         let mut content = self.read()?;
         change(&mut content)?;
+        if self.keys != hex(Fingerprint::NONE) {
+            content.keys.clone_from(&self.keys);
+        }
         let bytes = seal(&content).map_err(|e| Error::Report(e.to_string()))?;
         put_private(&self.path, &bytes)
     }
@@ -200,18 +237,25 @@ mod tests {
     fn what_was_shared_is_counted_by_every_process_and_never_beyond() {
         let dir = folder("shared");
         let ledger = || Ledger::of(&dir, Fingerprint([1; 32]));
-        assert_eq!(ledger().share(SHARING, 2).unwrap().results, 2);
-        let beyond = ledger().share(SHARING, 2).unwrap_err();
+        assert_eq!(ledger().share(SHARING, 2, None).unwrap().results, 2);
+        let beyond = ledger().share(SHARING, 2, None).unwrap_err();
         assert!(beyond.to_string().contains("2 of the 3"), "{beyond}");
-        let other = ledger().share(Sharing { results: 9, ..SHARING }, 1).unwrap_err();
+        let other = ledger().share(Sharing { results: 9, ..SHARING }, 1, None).unwrap_err();
         assert!(matches!(other, Error::OtherSharing { .. }), "{other}");
         // Threads of one process and processes take turns alike: one of these is refused.
         let tries = std::thread::scope(|scope| {
-            let tries: Vec<_> = (0..2).map(|_| scope.spawn(|| ledger().share(SHARING, 1).is_ok())).collect();
-            tries.into_iter().filter(|_| true).map(|t| usize::from(t.join().unwrap())).sum::<usize>()
+            let tries: Vec<_> = (0..2).map(|_| scope.spawn(|| ledger().share(SHARING, 1, None).is_ok())).collect();
+            tries.into_iter().map(|t| usize::from(t.join().unwrap())).sum::<usize>()
         });
         assert_eq!((tries, ledger().shared().unwrap().unwrap().results), (1, 3));
         assert!(Ledger::of(&dir, Fingerprint([2; 32])).rounds().is_err(), "another key set");
+        // What is known from elsewhere counts, and what does not say its key set is anybody's.
+        let open = Ledger::of(&folder("open"), Fingerprint::NONE);
+        let known = Some(Shared { sharing: SHARING, results: 2 });
+        assert_eq!(open.share(SHARING, 1, known).unwrap().results, 3);
+        assert!(Ledger::of(open.path.parent().unwrap(), Fingerprint([2; 32])).share(SHARING, 1, None).is_err());
+        assert!(Ledger::of(open.path.parent().unwrap(), Fingerprint([2; 32])).ready().is_ok());
+        assert!(Ledger::of(open.path.parent().unwrap(), Fingerprint([3; 32])).ready().is_err());
         std::fs::remove_dir_all(dir).unwrap();
     }
 
@@ -219,13 +263,13 @@ mod tests {
     fn a_damaged_ledger_is_refused_and_never_begun_anew() {
         let dir = folder("damaged");
         let ledger = Ledger::of(&dir, Fingerprint([1; 32]));
-        ledger.share(SHARING, 3).unwrap();
+        ledger.share(SHARING, 3, None).unwrap();
         let round = |inputs: &str| Round { inputs: inputs.into(), key: Encryption::PublicKey, place: "in".into() };
         ["a", "b", "a"].into_iter().for_each(|inputs| ledger.encrypted(round(inputs)).unwrap());
         assert_eq!(ledger.rounds().unwrap(), [round("b"), round("a")]);
         let text = std::fs::read_to_string(dir.join(LEDGER)).unwrap();
         std::fs::write(dir.join(LEDGER), text.replace("\"results\": 3,", "\"results\": 0,")).unwrap();
-        assert!(ledger.share(SHARING, 1).unwrap_err().to_string().contains("damaged"));
+        assert!(ledger.share(SHARING, 1, None).unwrap_err().to_string().contains("damaged"));
         std::fs::remove_dir_all(dir).unwrap();
     }
 }

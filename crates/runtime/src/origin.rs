@@ -22,13 +22,26 @@ pub fn program_name(description: &Description) -> Fingerprint {
 /// # Errors
 /// Those of the system.
 pub fn inputs_name(files: &[PathBuf]) -> Result<Fingerprint> {
-    let mut all = blake3::Hasher::new();
-    for path in files {
-        let mut of_file = blake3::Hasher::new();
-        io::copy(&mut open_file(path)?, &mut of_file).map_err(refused(path, "reading"))?;
-        all.update(of_file.finalize().as_bytes());
-    }
-    Ok(Fingerprint(*all.finalize().as_bytes()))
+    Ok(name_of(&hashes(files)?))
+}
+
+/// The BLAKE3 hash of each file.
+///
+/// # Errors
+/// Those of the system.
+pub fn hashes(files: &[PathBuf]) -> Result<Vec<[u8; 32]>> {
+    let hash = |path: &PathBuf| {
+        let mut hasher = blake3::Hasher::new();
+        io::copy(&mut open_file(path)?, &mut hasher).map_err(refused(path, "reading"))?;
+        Ok(*hasher.finalize().as_bytes())
+    };
+    files.iter().map(hash).collect()
+}
+
+/// The name of inputs whose files have these hashes.
+#[must_use]
+pub fn name_of(hashes: &[[u8; 32]]) -> Fingerprint {
+    Fingerprint(*blake3::hash(hashes.as_flattened()).as_bytes())
 }
 
 /// What a file says it belongs to.

@@ -60,10 +60,13 @@ where
     hidden.push(path.file_name().unwrap_or_default());
     hidden.push(format!(".{}.tmp", std::process::id()));
     let temporary = path.with_file_name(hidden);
-    // What a kill left may be readable by others.
-    drop(fs::remove_file(&temporary));
+    // What is there was left by a kill, or put there by somebody else: it is never written to, nor a link followed.
+    match fs::remove_file(&temporary) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(refused(&temporary, "removing")(e)),
+        _ => {}
+    }
     let whole = || {
-        let file = options.write(true).create(true).truncate(true).open(&temporary);
+        let file = options.write(true).create_new(true).open(&temporary);
         let file = write(file.map_err(refused(path, "creating"))?).map_err(Error::from)?;
         file.sync_all().map_err(refused(path, "writing"))?;
         fs::rename(&temporary, path).map_err(refused(path, "writing"))?;
@@ -198,5 +201,33 @@ pub fn absent(files: &[PathBuf], existing: Existing) -> Result<()> {
     match files.iter().find(|path| existing == Existing::Kept && fs::symlink_metadata(path).is_ok()) {
         Some(path) => Err(Error::Exists { path: path.display().to_string() }),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn what_was_put_in_the_way_is_not_written_to() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let folder = std::env::temp_dir().join(format!("limbwise-places-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        let planted = folder.join(format!(".numbers.{}.tmp", std::process::id()));
+        fs::write(folder.join("elsewhere"), "").unwrap();
+        symlink(folder.join("elsewhere"), &planted).unwrap();
+        put_private(&folder.join("numbers"), b"secret").unwrap();
+        fs::write(&planted, "open to all").unwrap();
+        fs::set_permissions(&planted, fs::Permissions::from_mode(0o666)).unwrap();
+        put_private(&folder.join("numbers"), b"secret").unwrap();
+        assert_eq!(fs::read(folder.join("elsewhere")).unwrap(), b"");
+        let mode = fs::metadata(folder.join("numbers")).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode, fs::read_dir(&folder).unwrap().count()), (0o600, 2));
+        // What cannot be taken out of the way is told.
+        fs::create_dir(&planted).unwrap();
+        assert!(put_private(&folder.join("numbers"), b"secret").is_err());
+        fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -18,7 +18,7 @@ use limbwise_device::{Fault, Ring};
 use rayon::prelude::*;
 use std::{
     collections::BTreeMap,
-    sync::{Arc, PoisonError},
+    sync::{Arc, OnceLock, PoisonError},
 };
 
 /// A job and where it is to be done.
@@ -66,8 +66,14 @@ impl<H: Sync> Upmem<H> {
             }
         }
         let all: Vec<(usize, Commands)> = by_dpu.into_iter().collect();
-        let done: Vec<(usize, Result<Done, Fault>)> =
-            all.into_par_iter().map(|(dpu, commands)| (dpu, self.run_dpu(ring, dpu, &commands))).collect();
+        // The pool that all share has no threads in a process that was forked from the one that started it.
+        static PROCESS: OnceLock<u32> = OnceLock::new();
+        let run = |(dpu, commands): (usize, Commands)| (dpu, self.run_dpu(ring, dpu, &commands));
+        let done: Vec<(usize, Result<Done, Fault>)> = if *PROCESS.get_or_init(std::process::id) == std::process::id() {
+            all.into_par_iter().map(run).collect()
+        } else {
+            all.into_iter().map(run).collect()
+        };
         let (mut slowest, mut busy, mut slots, mut launches) = (0, 0, 0, 0);
         for (dpu, done) in done {
             match done {

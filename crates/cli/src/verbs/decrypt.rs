@@ -7,7 +7,10 @@ use crate::{
     progress::{Progress, note},
     secrets::PassphraseArgs,
     text::table::line,
-    verbs::{encrypt::open, existing, without_nulls},
+    verbs::{
+        encrypt::{KeyChoice, open},
+        existing, without_nulls,
+    },
     workload::Data,
 };
 use limbwise::{
@@ -87,6 +90,11 @@ pub(crate) struct Decrypt {
     /// The encrypted inputs that the results are of [default: those that were encrypted last]
     #[arg(long, value_name = "PATH", num_args = 1..)]
     inputs: Vec<PathBuf>,
+
+    /// Under which key the inputs were encrypted, where the ledger does not know: by others, or before there was a ledger
+    /// [default: public; for keys of version 1 what the program is planned with]
+    #[arg(long, value_enum, value_name = "WHICH")]
+    key: Option<KeyChoice>,
 
     /// How many times larger than a stand-in's the server's own matrix may make values and errors, where the client does
     /// not have it
@@ -212,7 +220,8 @@ impl Decrypt {
         stand_in: AnyProgram,
         data: &Data,
     ) -> anyhow::Result<(AnyProgram, Model)> {
-        match data.model(&description.workload)? {
+        let why = "the client's copy of the model, which says what a result may be";
+        match data.model(&description.workload).map_err(|e| Mistake(format!("{why}: {e}")))? {
             Some(numbers) => {
                 let program = description.program(&numbers);
                 Ok((program.map_err(|e| Mistake(format!("{}: {e}", self.client.display())))?, Model::Known))
@@ -229,26 +238,27 @@ impl Decrypt {
         origin: Origin,
         files: &[PathBuf],
     ) -> anyhow::Result<(Encryption, Fingerprint)> {
-        if origin == Origin::NONE {
-            return Ok((program.encryption(), Fingerprint::NONE)); // a directory of version 1 remembers nothing
-        }
         let rounds = ledger.rounds()?;
         let named = if self.inputs.is_empty() { None } else { Some(inputs_name(&listed(&self.inputs)?)?) };
         let result = origin_of(&files[0])?.inputs;
+        let of = |name: Fingerprint| rounds.iter().find(|round| round.inputs == hex(name));
+        if origin == Origin::NONE {
+            // Keys of version 1 do not say what they belong to, and neither need the files that go with them.
+            let usual = || self.key.map_or_else(|| program.encryption(), Encryption::from);
+            return Ok((of(named.unwrap_or(result)).map_or_else(usual, |round| round.key), Fingerprint::NONE));
+        }
         match (named, rounds.last()) {
-            (Some(name), _) => match rounds.iter().find(|round| round.inputs == hex(name)) {
+            (Some(name), _) => match of(name) {
                 Some(round) => Ok((round.key, name)),
                 None => {
-                    note(
-                        "these inputs are not in the client's ledger: taken as encrypted by others under the public key",
-                    );
-                    Ok((Encryption::PublicKey, name))
+                    note("these inputs are not in the client's ledger: taken as encrypted by others");
+                    Ok((self.key.map_or(Encryption::PublicKey, Encryption::from), name))
                 }
             },
             (None, Some(last)) if last.inputs == hex(result) => Ok((last.key, result)),
             (None, last) => {
-                let of = rounds.iter().find(|round| round.inputs == hex(result));
-                let got = of.map_or_else(|| "not of this client".into(), |round| format!("those in {}", round.place));
+                let got =
+                    of(result).map_or_else(|| "not of this client".into(), |round| format!("those in {}", round.place));
                 let last = last.map_or_else(|| "no place".into(), |round| round.place.clone());
                 Err(limbwise_runtime::Error::OtherInputs { path: files[0].display().to_string(), got, last }.into())
             }
@@ -271,7 +281,7 @@ impl Decrypt {
             let (array, flooded) = shared(array, *estimate, sharing, &seed)?;
             all.push((array, Some(flooded)));
         }
-        Ok((all, ledger.share(sharing, count)?))
+        Ok((all, ledger.share(sharing, count, None)?))
     }
 
     /// A file a result; several have the results' names put in.

@@ -29,11 +29,20 @@ use std::{
 
 /// Under which key.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum KeyChoice {
+pub(super) enum KeyChoice {
     /// Anybody can encrypt with it
     Public,
     /// Less noise, and files of half the size
     Secret,
+}
+
+impl From<KeyChoice> for Encryption {
+    fn from(choice: KeyChoice) -> Self {
+        match choice {
+            KeyChoice::Public => Self::PublicKey,
+            KeyChoice::Secret => Self::SecretKey,
+        }
+    }
 }
 
 /// Encrypt a client's data as the inputs of its program
@@ -120,19 +129,17 @@ impl Encrypt {
         let client = data.client(&description, &program, &self.data)?;
         let inputs = program.inputs();
         let files = targets(&self.out, "input", inputs.len(), existing(self.force))?;
-        let key = match self.key {
-            Some(KeyChoice::Public) => Encryption::PublicKey,
-            Some(KeyChoice::Secret) => Encryption::SecretKey,
-            None => program.encryption(),
-        };
+        let key = self.key.map_or_else(|| program.encryption(), Encryption::from);
         let passphrase = self.passphrase.read()?;
         let dev = self.host.open()?;
         let params = program.params();
         let read = EncryptionKey::read((&dev, params), &self.client, &description, key, passphrase.lock())?;
+        let ledger = Ledger::of(&self.client, read.key_set());
+        ledger.ready()?; // without it nobody could read the results
         let mut progress = Progress::new(0.0);
         let name = encrypt_files(&dev, (&program, &client), (&read, &seeds), &files, &mut progress)?;
         let round = Round { inputs: hex(name), key, place: self.out.display().to_string() };
-        Ledger::of(&self.client, read.key_set()).encrypted(round)?;
+        ledger.encrypted(round)?;
         progress.finish();
         let written = |(input, file): (limbwise_apps::Input, PathBuf)| {
             let bytes = fs::metadata(&file)?.len();

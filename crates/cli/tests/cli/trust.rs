@@ -294,6 +294,20 @@ fn directories_of_version_1_are_still_read() {
     json(&folder, &DECRYPT);
     forge(&folder, RESULT, |c, _| c.estimate = c.estimate.with_error_known(1e-40));
     assert!(refusal(&folder, &[&SHARE[..], &["--force"]].concat()).contains("by your own recording"));
+    // With a ledger from now on, under either key, shared and not.
+    for key in ["secret", "public"] {
+        let encrypt = ["encrypt", "--client", "mine", "--out", "in", "--key", key, "--force"];
+        json(&folder, &[&encrypt[..], &["--seed", "5", "--insecure-seed"]].concat());
+        json(&folder, &[&EVAL[..], &["--force"]].concat());
+        json(&folder, &[&DECRYPT[..], &["--force"]].concat());
+        json(&folder, &[&SHARE[..], &["--force"]].concat());
+    }
+    // Without one, whoever encrypted under the other key says so.
+    json(&folder, &["encrypt", "--client", "mine", "--out", "in", "--key", "secret", "--force"]);
+    json(&folder, &[&EVAL[..], &["--force"]].concat());
+    fs::remove_file(folder.path().join("mine/ledger.json")).unwrap();
+    assert!(refusal(&folder, &[&DECRYPT[..], &["--force"]].concat()).contains("error"));
+    json(&folder, &[&DECRYPT[..], &["--force", "--key", "secret"]].concat());
 }
 
 /// A file of the present version as one of version 1: the preamble without its origin, and other checksums.
@@ -330,6 +344,18 @@ fn as_version_1(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_file_that_is_replaced_is_its_owners_again() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = evaluated("trust-planted");
+    json(&folder, &DECRYPT);
+    fs::set_permissions(folder.path().join("y.npy"), fs::Permissions::from_mode(0o666)).unwrap();
+    json(&folder, &[&DECRYPT[..], &["--force"]].concat());
+    let mode = fs::metadata(folder.path().join("y.npy")).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600, "a file that is replaced keeps nothing of the old one");
+}
+
+#[test]
 fn a_secret_key_is_not_told_by_two_shared_results() {
     // Two honest results of the same inputs, shared: their difference is noise that is far above the scheme's own.
     let folder = evaluated("trust-two");
@@ -348,6 +374,8 @@ fn a_secret_key_is_not_told_by_two_shared_results() {
     let packing = Packing { slots: 16, level: 0, scale: params.scale(0) };
     let plain = encoder.encode(&dev, &[vec![0.5.into(); 16]], packing).unwrap();
     let fresh = encrypt_secret(&dev, &params, &secret, &plain).unwrap().estimate.error();
-    let least = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let mut apart: Vec<f64> = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).collect();
+    apart.sort_by(f64::total_cmp);
+    let least = apart[apart.len() / 4];
     assert!(least > 1e3 * fresh, "{least:e} where the scheme's errors are {fresh:e}");
 }

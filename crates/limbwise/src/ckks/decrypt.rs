@@ -60,12 +60,12 @@ pub(super) const MOST_DEVIATIONS: f64 = 64.0;
 
 /// Fails where messages contradict their estimate.
 fn plausible(messages: &[Vec<Complex64>], estimate: Estimate) -> Result<()> {
-    let largest = |part: fn(&Complex64) -> f64| messages.iter().flatten().map(part).fold(0.0, f64::max);
     let error = MOST_DEVIATIONS * estimate.error();
     let most = estimate.peak * (1.0 + 1e-9) + error;
     let imaginary = if estimate.real { error } else { f64::INFINITY };
-    // Written so that NaN fails. One error for both: which bound was broken tells of the decrypted values.
-    if largest(|z| z.norm()) <= most && largest(|z| z.im.abs()) <= imaginary {
+    // NaN is within no bound. One error for both bounds: which of them was broken tells of the decrypted values.
+    let within = |z: &Complex64| z.norm() <= most && z.im.abs() <= imaginary;
+    if messages.iter().flatten().all(within) {
         return Ok(());
     }
     Err(DecryptError::Implausible { most, real: estimate.real }.into())

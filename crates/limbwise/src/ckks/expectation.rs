@@ -6,7 +6,7 @@
 //! Exists only under the feature `client`.
 
 use super::{ciphertext::Ciphertext, estimate::Estimate};
-use crate::error::DecryptError;
+use crate::{error::DecryptError, params::Params, wire::params::fingerprint};
 use limbwise_device::Device;
 
 /// By how much a size or an error may differ: results of the same rules in another order differ by rounding only.
@@ -25,8 +25,9 @@ pub enum Model {
 }
 
 /// The shape, the scale and the expected size and error of a result.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
+    params: Params,
     level: usize,
     scale: f64,
     slots: usize,
@@ -39,14 +40,15 @@ pub struct Expectation {
 impl Expectation {
     /// Of a result of the client's own recording, which holds no words.
     #[must_use]
-    pub fn of<D: Device>(recorded: &Ciphertext<D>, model: Model) -> Self {
+    pub fn of<D: Device>(params: &Params, recorded: &Ciphertext<D>, model: Model) -> Self {
         let Ciphertext { parts, level, scale, slots, estimate, .. } = recorded;
         let (batch, parts) = (recorded.batch(), parts.len());
         let estimate = match model {
             Model::Known => *estimate,
             Model::Server { gain } => estimate.enlarged(gain),
         };
-        Self { level: *level, scale: *scale, slots: *slots, batch, parts, estimate, model }
+        let (level, scale, slots, params) = (*level, *scale, *slots, params.clone());
+        Self { params, level, scale, slots, batch, parts, estimate, model }
     }
 
     /// Expected size and error: what flooding and the check of decrypted values go by.
@@ -67,11 +69,15 @@ impl Expectation {
         [self.batch, self.slots]
     }
 
-    /// The ciphertext with what is expected in the place of what it says of itself.
+    /// The ciphertext, which is of these parameters, with what is expected in the place of what it says of itself.
     ///
     /// # Errors
     /// [`DecryptError::Unexpected`]: the first fact that differs.
-    pub fn admit<D: Device>(&self, got: Ciphertext<D>) -> Result<Ciphertext<D>, DecryptError> {
+    pub fn admit<D: Device>(&self, params: &Params, got: Ciphertext<D>) -> Result<Ciphertext<D>, DecryptError> {
+        if *params != self.params {
+            let name = |params: &Params| fingerprint(params);
+            return Err(unexpected("set of parameters", name(params), name(&self.params)));
+        }
         let whole = [
             ("batch", got.batch(), self.batch),
             ("number of slots", got.slots, self.slots),

@@ -32,6 +32,8 @@ pub struct KeyDirectory<D: HostRead> {
     dev: Arc<D>,
     params: Params,
     dir: PathBuf,
+    /// Whose directory it is: a child that was forked leaves it to its parent.
+    process: u32,
     state: Mutex<State<D>>,
 }
 
@@ -47,7 +49,7 @@ impl<D: HostRead> KeyDirectory<D> {
         let dir = inside.join(format!("limbwise-{}-{number}.keys", std::process::id()));
         create_dir_all(&dir).map_err(refused(&dir, "making a directory for keys"))?;
         let state = Mutex::new(State { names: Requirements::new(), recent: Recent::new(budget_bytes) });
-        Ok(Self { dev, params: params.clone(), dir, state })
+        Ok(Self { dev, params: params.clone(), dir, process: std::process::id(), state })
     }
 
     fn state(&self) -> MutexGuard<'_, State<D>> {
@@ -94,6 +96,8 @@ impl<D: HostRead> MadeHome<D> for KeyDirectory<D> {
 
 impl<D: HostRead> Drop for KeyDirectory<D> {
     fn drop(&mut self) {
-        let _ = remove_dir_all(&self.dir); // it may be gone already
+        if self.process == std::process::id() {
+            let _ = remove_dir_all(&self.dir); // it may be gone already
+        }
     }
 }
