@@ -130,6 +130,35 @@ fn what_is_shared_has_the_noise_of_the_clients_own_estimate() {
 }
 
 #[test]
+fn a_matrix_that_the_server_alone_has_enlarges_results_as_far_as_the_client_says() {
+    let folder = Folder::new("trust-model");
+    folder.write("tiny.toml", TINY);
+    folder.write("w.csv", &"0.9,0.9,0.9,0.9\n".repeat(4));
+    let shape =
+        ["linear", "--preset", "tiny.toml", "--op", "matvec", "--rows", "4", "--cols", "4", "--weights", "server"];
+    json(&folder, &[&["keygen"][..], &shape, &["--client", "mine", "--server", "theirs"]].concat());
+    json(&folder, &["encrypt", "--client", "mine", "--out", "in"]);
+    json(&folder, &[&EVAL[..], &["--weights", "w.csv"]].concat());
+    let text = refusal(&folder, &DECRYPT);
+    assert!(text.contains("largest value") || text.contains("size of values"), "{text}");
+    let found = json(&folder, &[&DECRYPT[..], &["--model-gain", "8"]].concat());
+    let shared = json(&folder, &[&SHARE[..], &["--model-gain", "8", "--force"]].concat());
+    // The error is taken as large as the client allows, not as large as the result says.
+    let bits = |value: &Value| value.as_f64().unwrap();
+    let before = bits(&shared["results"][0]["flooded"]["precision_bits_before"]);
+    assert_eq!(before, bits(&found["precision_bits_predicted"]));
+    let more = json(&folder, &[&DECRYPT[..], &["--model-gain", "16", "--force"]].concat());
+    assert!((before - bits(&more["precision_bits_predicted"]) - 1.0).abs() < 1e-9);
+    for wrong in ["0.5", "nan", "inf", "x"] {
+        assert!(refusal(&folder, &[&DECRYPT[..], &["--model-gain", wrong]].concat()).contains("1 to 1e9"));
+    }
+    // A lie within the gain changes nothing: what is used is the client's own.
+    forge(&folder, RESULT, |c, _| c.estimate = c.estimate.with_error_known(1e-40));
+    let lied = json(&folder, &[&DECRYPT[..], &["--model-gain", "8", "--force"]].concat());
+    assert_eq!(lied["precision_bits_predicted"], found["precision_bits_predicted"]);
+}
+
+#[test]
 fn every_result_of_a_program_counts() {
     let folder = Folder::new("trust-count");
     folder.write("tiny.toml", TINY);
