@@ -1,11 +1,11 @@
-"""Arrays, keys and contexts as bytes: a short JSON header before a file of the Rust library.
+r"""Arrays, keys and contexts as bytes: a short JSON header before a file of the Rust library.
 
 The header says what the file itself does not: the shape of an array and how it lies, or which parameters a context has.
 Nothing in it is trusted: it is bounded, parsed as JSON, and every number is checked before it is used. Since version 2 a
 checksum covers it and, but for keys, the beginning of the file behind it, which names the rest. It finds damage, and
 proves nothing of who wrote the bytes.
 
-Version 2: ``LWPY2\\n``, the header's length (4 bytes, little-endian), the checksum (BLAKE2b, 32 bytes), the header. Version
+Version 2: ``LWPY2\n``, the header's length (4 bytes, little-endian), the checksum (BLAKE2b, 32 bytes), the header. Version
 1 had no checksum and is still read.
 """
 
@@ -89,7 +89,9 @@ def unframe(data: bytes | bytearray | memoryview, kind: str, *, whole: bool = Tr
     if version > 1 and data[start - _CHECKSUM : start] != _checksum(
         kind, bytes(data[len(magic) : len(magic) + 4]), text, rest
     ):
-        raise wrong("a header whose checksum differs, of damaged bytes or of another kind", f"{wanted}, as it was given")
+        raise wrong(
+            "a header whose checksum differs, of damaged bytes or of another kind", f"{wanted}, as it was given"
+        )
     try:
         header = json.loads(text)
     except (ValueError, RecursionError):

@@ -396,7 +396,7 @@ class EncryptedArray:
         return self._context._checked(self._with(held, self._layout), name)
 
     def _clear(self, other: Operand) -> Clear:
-        from limbwise.context import as_array
+        from limbwise._options import as_array
 
         clear = as_array(other)
         if clear.dtype.kind == "c" and not self._context.complex:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from limbwise._limbwise import IntegerCiphertext, IntegerSession
-from limbwise.context import warn_insecure
+from limbwise._options import warn_insecure
 from limbwise.errors import ContextError, DtypeError, ParamsError, ShapeError
 
 

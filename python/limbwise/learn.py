@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from limbwise import _limbwise
 from limbwise._limbwise import Params
+from limbwise._options import as_array, choose
 from limbwise._reports import logger
-from limbwise.context import as_array, choose
 from limbwise.errors import DtypeError, EncodeError, LimbwiseError, ShapeError
 
 Clear = npt.NDArray[Any]

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from limbwise import _limbwise, _reports
 from limbwise._limbwise import Params, Session
+from limbwise._options import choose, parse_size, warn_insecure
 from limbwise.array import EncryptedArray
-from limbwise.context import Context, choose, parse_size, warn_insecure
+from limbwise.context import Context
 from limbwise.errors import EncodeError, LevelError, ShapeError, TraceError, need
 
 if TYPE_CHECKING:
@@ -134,9 +135,7 @@ class Recording:
         """The operations of the program by name, in order."""
         return list(self._native.operations)
 
-    def expected(
-        self, *, key: Literal["secret", "public"] = "secret", gain: float | None = None
-    ) -> list[Expected]:
+    def expected(self, *, key: Literal["secret", "public"] = "secret", gain: float | None = None) -> list[Expected]:
         """Return what each result will be, in order: its level, scale, largest value and error, for :meth:`Context.from_bytes`.
 
         Args:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from limbwise._limbwise import TfheCiphertext, TfheSession
-from limbwise.context import warn_insecure
+from limbwise._options import warn_insecure
 from limbwise.errors import ContextError, DtypeError, ParamsError, ShapeError
 
 __all__ = ["EncryptedIntegers", "Keys", "keys", "where"]

@@ -117,7 +117,7 @@ def test_what_is_shared_is_flooded_and_counted(owner, tmp_path, monkeypatch):
     ctx = lw.ckks(depth=2, slots=64, precision=40)
     x = ctx.encrypt(a)
     first = ctx.share(x, statistical_bits=10, shared_results=3)
-    error = 2.0 ** -x.expected_bits
+    error = 2.0**-x.expected_bits
     noise = np.abs(first - ctx.decrypt(x))
     assert np.median(noise) > 100 * error
     assert noise.max() < 1e-3
