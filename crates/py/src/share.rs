@@ -18,9 +18,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// For how much the noise is sized where nobody says: 30 bits, and 16 results under one key.
-const USUAL: Sharing = Sharing { statistical_bits: 30, results: 16 };
-
 /// What was shared under a key: one book for all sides of a client.
 #[derive(Clone, Default)]
 pub(crate) struct Book(Arc<Mutex<Pages>>);
@@ -68,11 +65,7 @@ impl Book {
 
     /// For how much the noise is sized: as is said, else as for what was shared before.
     pub(crate) fn sharing(&self, bits: Option<u32>, results: Option<u32>) -> PyResult<Sharing> {
-        let usual = self.pages().shared().map_err(of_runtime)?.map_or(USUAL, |shared| shared.sharing);
-        let sharing = Sharing {
-            statistical_bits: bits.unwrap_or(usual.statistical_bits),
-            results: results.unwrap_or(usual.results),
-        };
+        let sharing = Shared::sharing(self.pages().shared().map_err(of_runtime)?, bits, results);
         if (1..=128).contains(&sharing.statistical_bits) && (1..=1_000_000).contains(&sharing.results) {
             return Ok(sharing);
         }

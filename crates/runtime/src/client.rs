@@ -4,7 +4,8 @@
 use crate::{
     clock::{DECRYPT_STEP, ENCRYPT_STEP},
     error::{Error, Result},
-    origin::{belongs, inputs_name, keys_for},
+    ledger::{Ledger, hex},
+    origin::{belongs, inputs_name, keys_for, origin_of},
     places::{PUBLIC, SECRET, open_file, put, refused},
 };
 use limbwise::{
@@ -171,6 +172,56 @@ pub struct Decrypted {
     pub levels_left: usize,
     /// The same as people have it.
     pub arrays: Vec<Array>,
+}
+
+/// Which inputs results are of, and how those were encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputsOf {
+    /// Their name; none where files of version 1 cannot say.
+    pub name: Fingerprint,
+    /// Under which key.
+    pub key: Under,
+    /// Whether this client's ledger knows them.
+    pub known: bool,
+}
+
+impl InputsOf {
+    /// The inputs that results must be of: those of the last encryption, or those that are named. `key` says under which
+    /// key they were encrypted where the ledger does not know: public by default, since the secret one is here alone; for
+    /// keys of version 1, which had no ledger, what the program is planned with.
+    ///
+    /// # Errors
+    /// [`Error::OtherInputs`] for a result of others; files that are absent; a damaged ledger.
+    pub fn of<P: Program>(
+        (ledger, program): (&Ledger, &P),
+        keys: Origin,
+        result: &Path,
+        named: Option<Fingerprint>,
+        key: Option<Under>,
+    ) -> Result<Self> {
+        let rounds = ledger.rounds()?;
+        let said = origin_of(result)?.inputs;
+        let round = |name: Fingerprint| rounds.iter().find(|round| round.inputs == hex(name));
+        let found = |name, usual| {
+            let round = round(name);
+            Self { name, key: round.map_or(key.unwrap_or(usual), |round| round.key), known: round.is_some() }
+        };
+        if keys == Origin::NONE {
+            // Such keys do not say what they belong to, and neither need the files that go with them.
+            let found = found(named.unwrap_or(said), program.encryption());
+            return Ok(Self { name: Fingerprint::NONE, ..found });
+        }
+        match (named, rounds.last()) {
+            (Some(name), _) => Ok(found(name, Under::PublicKey)),
+            (None, Some(last)) if last.inputs == hex(said) => Ok(found(said, last.key)),
+            (None, last) => {
+                let got = round(said).map(|round| format!("those in {}", round.place));
+                let got = got.unwrap_or_else(|| "not of this client".into());
+                let last = last.map_or_else(|| "no place".into(), |round| round.place.clone());
+                Err(Error::OtherInputs { path: result.display().to_string(), got, last })
+            }
+        }
+    }
 }
 
 /// What a client knows of results before it opens them.

@@ -106,7 +106,7 @@ fn unbuffered(path: &Path, out: BufWriter<File>) -> Result<File> {
 fn write_secret(path: &Path, params: &Params, secret: &SecretKey, lock: Lock<'_>, origin: &Origin) -> Result<()> {
     let file = create_secret(path).map_err(refused(path, "creating"))?;
     let mut out =
-        write_secret_key(BufWriter::new(file), params, secret, lock, &origin).map_err(|e| Error::of_file(path, e))?;
+        write_secret_key(BufWriter::new(file), params, secret, lock, origin).map_err(|e| Error::of_file(path, e))?;
     out.flush().map_err(refused(path, "writing"))?;
     unbuffered(path, out)?.sync_all().map_err(refused(path, "writing"))?;
     settle(path.parent().unwrap_or(Path::new(".")))

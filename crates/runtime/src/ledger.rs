@@ -52,6 +52,16 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// For how much the noise is sized: as is said, else as it was before, else 30 bits and 16 results under one key.
+    #[must_use]
+    pub fn sharing(before: Option<Self>, statistical_bits: Option<u32>, results: Option<u32>) -> Sharing {
+        let usual = before.map_or(Sharing { statistical_bits: 30, results: 16 }, |shared| shared.sharing);
+        Sharing {
+            statistical_bits: statistical_bits.unwrap_or(usual.statistical_bits),
+            results: results.unwrap_or(usual.results),
+        }
+    }
+
     /// What two counts of the same results know together: the larger.
     ///
     /// # Errors
@@ -175,14 +185,11 @@ impl Ledger {
     /// # Errors
     /// As [`Shared::after`]; those of the system; a ledger that is damaged, or of other keys.
     pub fn share(&self, sharing: Sharing, results: u32, known: Option<Shared>) -> Result<Shared> {
-        let mut after = None;
         self.change(|content| {
-            let before = Shared::both(content.shared, known)?;
-            let shared = Shared::after(before, sharing, results)?;
-            (content.shared, after) = (Some(shared), Some(shared));
-            Ok(())
-        })?;
-        Ok(after.expect("the change was made"))
+            let shared = Shared::after(Shared::both(content.shared, known)?, sharing, results)?;
+            content.shared = Some(shared);
+            Ok(shared)
+        })
     }
 
     fn read(&self) -> Result<Content> {
@@ -200,15 +207,16 @@ impl Ledger {
     }
 
     /// Changes it, whole or not at all, one process after the other.
-    fn change(&self, change: impl FnOnce(&mut Content) -> Result<()>) -> Result<()> {
+    fn change<T>(&self, change: impl FnOnce(&mut Content) -> Result<T>) -> Result<T> {
         let _alone = self.locked()?;
         let mut content = self.read()?;
-        change(&mut content)?;
+        let changed = change(&mut content)?;
         if self.keys != hex(Fingerprint::NONE) {
             content.keys.clone_from(&self.keys);
         }
         let bytes = seal(&content).map_err(|e| Error::Report(e.to_string()))?;
-        put_private(&self.path, &bytes)
+        put_private(&self.path, &bytes)?;
+        Ok(changed)
     }
 
     /// Held until it is dropped; the system lets go of it when the process ends.

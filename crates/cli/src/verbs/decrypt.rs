@@ -15,17 +15,17 @@ use crate::{
 };
 use limbwise::{
     ckks::{Estimate, Model},
-    wire::{Fingerprint, Origin},
+    wire::Origin,
 };
 use limbwise_apps::{AnyClient, AnyProgram, Array, Client as _, Description, Encryption, Program as _, data::npy};
 use limbwise_math::sampling::Seed;
 use limbwise_runtime::{
-    client::{Decrypted, Expected, decrypt_files, read_secret},
+    client::{Decrypted, Expected, InputsOf, decrypt_files, read_secret},
     expect::expectations,
-    ledger::{Ledger, Shared, hex},
-    origin::{inputs_name, keys_for, origin_of},
+    ledger::{Ledger, Shared},
+    origin::{inputs_name, keys_for},
     places::{SECRET, absent, ciphertexts, put_private, put_secret},
-    share::{Flooded, Sharing, shared},
+    share::{Flooded, shared},
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -167,10 +167,14 @@ impl Decrypt {
         let origin = keys_for(&self.client.join(SECRET), &description)?;
         let secret = read_secret(&self.client, program.params(), passphrase.lock())?;
         let ledger = Ledger::of(&self.client, secret.identity(program.params()));
-        let (key, inputs) = self.round(&ledger, &program, origin, &files)?;
+        let named = if self.inputs.is_empty() { None } else { Some(inputs_name(&listed(&self.inputs)?)?) };
+        let inputs = InputsOf::of((&ledger, &program), origin, &files[0], named, self.key.map(Encryption::from))?;
+        if named.is_some() && !inputs.known {
+            note("these inputs are not in the client's ledger: taken as encrypted by others");
+        }
         let mut progress = Progress::new(0.0);
-        let results = expectations(&program, key, model)?;
-        let expected = Expected { results, origin: Origin { inputs, ..origin } };
+        let results = expectations(&program, inputs.key, model)?;
+        let expected = Expected { results, origin: Origin { inputs: inputs.name, ..origin } };
         let decrypted = decrypt_files(&dev, (&program, &secret), &expected, &files, &mut progress)?;
         progress.finish();
         let compared = client.map(|client| compared(&client.conclude(&decrypted.slots)));
@@ -230,49 +234,10 @@ impl Decrypt {
         }
     }
 
-    /// Under which key the inputs were encrypted, and their name: of the last encryption, or of the files that are named.
-    fn round(
-        &self,
-        ledger: &Ledger,
-        program: &AnyProgram,
-        origin: Origin,
-        files: &[PathBuf],
-    ) -> anyhow::Result<(Encryption, Fingerprint)> {
-        let rounds = ledger.rounds()?;
-        let named = if self.inputs.is_empty() { None } else { Some(inputs_name(&listed(&self.inputs)?)?) };
-        let result = origin_of(&files[0])?.inputs;
-        let of = |name: Fingerprint| rounds.iter().find(|round| round.inputs == hex(name));
-        if origin == Origin::NONE {
-            // Keys of version 1 do not say what they belong to, and neither need the files that go with them.
-            let usual = || self.key.map_or_else(|| program.encryption(), Encryption::from);
-            return Ok((of(named.unwrap_or(result)).map_or_else(usual, |round| round.key), Fingerprint::NONE));
-        }
-        match (named, rounds.last()) {
-            (Some(name), _) => match of(name) {
-                Some(round) => Ok((round.key, name)),
-                None => {
-                    note("these inputs are not in the client's ledger: taken as encrypted by others");
-                    Ok((self.key.map_or(Encryption::PublicKey, Encryption::from), name))
-                }
-            },
-            (None, Some(last)) if last.inputs == hex(result) => Ok((last.key, result)),
-            (None, last) => {
-                let got =
-                    of(result).map_or_else(|| "not of this client".into(), |round| format!("those in {}", round.place));
-                let last = last.map_or_else(|| "no place".into(), |round| round.place.clone());
-                Err(limbwise_runtime::Error::OtherInputs { path: files[0].display().to_string(), got, last }.into())
-            }
-        }
-    }
-
     /// The results as they may be shared. They are counted before a number is written, and stay counted.
     fn shared(&self, ledger: &Ledger, arrays: &[Array], estimates: &[Estimate]) -> anyhow::Result<(Vec<Fit>, Shared)> {
         let before = ledger.shared()?;
-        let usual = before.map_or(Sharing { statistical_bits: 30, results: 16 }, |shared| shared.sharing);
-        let sharing = Sharing {
-            statistical_bits: self.statistical_bits.unwrap_or(usual.statistical_bits),
-            results: self.shared_results.unwrap_or(usual.results),
-        };
+        let sharing = Shared::sharing(before, self.statistical_bits, self.shared_results);
         let count = u32::try_from(arrays.len()).unwrap_or(u32::MAX);
         Shared::after(before, sharing, count)?;
         let mut all = Vec::new();

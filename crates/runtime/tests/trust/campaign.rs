@@ -140,7 +140,7 @@ fn no_changed_file_gives_another_number() {
         kept.into_iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
     }
     for (name, [refused, harmless]) in &tally {
-        println!("{name}: {refused} refused, {harmless} gave the honest numbers");
+        eprintln!("{name}: {refused} refused, {harmless} gave the honest numbers");
     }
     let refused: usize = tally.values().map(|both| both[0]).sum();
     assert!(refused > count / 2, "{refused} of {count} refused: the changes change little");

@@ -114,6 +114,6 @@ fn every_kind_of_file_is_an_error_or_itself() {
             assert!(once == twice, "{name}: input {input} is written differently the second time");
         }
     }
-    println!("{taken} of {count} were taken, and were written the same again");
+    eprintln!("{taken} of {count} were taken, and were written the same again");
     assert!(taken < count / 2);
 }

@@ -1,7 +1,5 @@
 //! What a client and a server may be given: anything. Hostile files with right checksums through both sides.
 
-#![expect(clippy::unwrap_used, reason = "a test binary")]
-
 #[cfg(test)]
 mod campaign;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use limbwise::{
     ckks::{Model as Known, PlaintextForm, Precision, Promise, Strategy},
     params::{Insecure, Params, ParamsLiteral},
     rlwe::{KeyForm, SecretKey},
-    wire::{Fingerprint, Lock, Origin},
+    wire::{Lock, Origin},
 };
 use limbwise_apps::{
     AnyProgram, Client, Conclusion, Description, Encryption, Program as _,
@@ -15,13 +15,13 @@ use limbwise_apps::{
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     AnyDevice, Error, Host, Job, Limits,
-    client::{EncryptionKey, Expected, decrypt_files, encrypt_files, read_secret},
+    client::{EncryptionKey, Expected, InputsOf, decrypt_files, encrypt_files, read_secret},
     eval::evaluate_files,
     expect::expectations,
     keygen::{Sides, keygen},
     ledger::{Ledger, Round, hex},
     open,
-    origin::{keys_for, origin_of},
+    origin::keys_for,
     places::{Existing, KEYS, SECRET, ciphertexts, description},
     record,
 };
@@ -126,16 +126,10 @@ pub(crate) fn decrypt(dev: &AnyDevice, client: &Path, results: &Path) -> Result<
     let files = ciphertexts(results)?;
     let origin = keys_for(&client.join(SECRET), &description)?;
     let secret: SecretKey = read_secret(client, program.params(), Lock::None)?;
-    let rounds = Ledger::of(client, secret.identity(program.params())).rounds()?;
-    let said = origin_of(&files[0])?.inputs;
-    let last = rounds.last().filter(|round| round.inputs == hex(said));
-    let inputs = match (origin == Origin::NONE, last) {
-        (true, _) => Fingerprint::NONE,
-        (false, Some(_)) => said,
-        (false, None) => return Err(Error::Report("other inputs".into())),
-    };
-    let results = expectations(&program, Encryption::PublicKey, Known::Known)?;
-    let expected = Expected { results, origin: Origin { inputs, ..origin } };
+    let ledger = Ledger::of(client, secret.identity(program.params()));
+    let inputs = InputsOf::of((&ledger, &program), origin, &files[0], None, None)?;
+    let results = expectations(&program, inputs.key, Known::Known)?;
+    let expected = Expected { results, origin: Origin { inputs: inputs.name, ..origin } };
     let decrypted = decrypt_files(dev, (&program, &secret), &expected, &files, &mut ())?;
     Ok(decrypted.arrays.iter().flat_map(|array| array.values.iter().map(|z| z.re)).collect())
 }
