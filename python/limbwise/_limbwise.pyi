@@ -10,6 +10,7 @@ import numpy.typing as npt
 __version__: str
 __all__ = [
     "Ciphertext",
+    "Expected",
     "IntegerCiphertext",
     "IntegerSession",
     "Params",
