@@ -14,7 +14,10 @@ use limbwise_apps::{Journal, State};
 use limbwise_cpu::Cpu;
 use limbwise_device::HostRead;
 use limbwise_math::sampling::Seed;
-use limbwise_runtime::journal::{Checkpoint, Identity};
+use limbwise_runtime::{
+    journal::{Checkpoint, Identity},
+    sealed,
+};
 use std::{
     fs,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -47,6 +50,16 @@ fn a_changed_state_is_refused_or_is_what_was_kept() {
     let same =
         |state: &State<Cpu>| state.step == kept.step && state.numbers == kept.numbers && words(state) == words(&kept);
     assert!(same(&resume().unwrap().unwrap()));
+    // A state of version 1 had neither seal nor hashes.
+    let mut first: serde_json::Value = sealed::unseal(&honest[0]).unwrap();
+    first["version"] = 1.into();
+    first.as_object_mut().unwrap().remove("hashes");
+    fs::write(&files[0], first.to_string()).unwrap();
+    assert!(same(&resume().unwrap().unwrap()));
+    first["version"] = 2.into();
+    fs::write(&files[0], first.to_string()).unwrap();
+    assert!(resume().is_err(), "one of version 2 has them");
+    fs::write(&files[0], &honest[0]).unwrap();
     for input in 0..count() / 4 {
         let mut dice = Dice::new(input as u64);
         let at = dice.below(files.len());
