@@ -36,13 +36,27 @@ pub fn params(data: &[u8]) {
 
 pub fn public_key(data: &[u8]) {
     let (dev, params) = &*SETTING;
-    stable(data, |bytes| wire::write_public_key(Vec::new(), dev, params, &wire::read_public_key(bytes, dev, params)?, &wire::Origin::NONE));
+    stable(data, |bytes| {
+        wire::write_public_key(
+            Vec::new(),
+            dev,
+            params,
+            &wire::read_public_key(bytes, dev, params)?,
+            &wire::Origin::NONE,
+        )
+    });
 }
 
 pub fn keys(data: &[u8]) {
     let (dev, params) = &*SETTING;
     stable(data, |bytes| {
-        wire::write_keys(Vec::new(), dev, params, &KeyFile::open(bytes, params)?.read_all(dev, KeyForm::Seeded)?, &wire::Origin::NONE)
+        wire::write_keys(
+            Vec::new(),
+            dev,
+            params,
+            &KeyFile::open(bytes, params)?.read_all(dev, KeyForm::Seeded)?,
+            &wire::Origin::NONE,
+        )
     });
 }
 
@@ -65,7 +79,13 @@ pub fn bgv_params(data: &[u8]) {
 pub fn bgv_ciphertext(data: &[u8]) {
     let dev = &SETTING.0;
     stable(data, |bytes| {
-        wire::write_bgv_ciphertext(Vec::new(), dev, &BGV, &wire::read_bgv_ciphertext(bytes, dev, &BGV)?, &wire::Origin::NONE)
+        wire::write_bgv_ciphertext(
+            Vec::new(),
+            dev,
+            &BGV,
+            &wire::read_bgv_ciphertext(bytes, dev, &BGV)?,
+            &wire::Origin::NONE,
+        )
     });
 }
 
@@ -75,7 +95,9 @@ pub fn tfhe_params(data: &[u8]) {
 
 pub fn tfhe_keys(data: &[u8]) {
     let dev = &SETTING.0;
-    stable(data, |bytes| wire::write_tfhe_keys(Vec::new(), dev, &wire::read_tfhe_keys(bytes, dev, &TFHE)?, &wire::Origin::NONE));
+    stable(data, |bytes| {
+        wire::write_tfhe_keys(Vec::new(), dev, &wire::read_tfhe_keys(bytes, dev, &TFHE)?, &wire::Origin::NONE)
+    });
 }
 
 /// The pair of parameters of the bridge's fixtures.
@@ -85,7 +107,9 @@ static BRIDGE: LazyLock<BridgeParams> = LazyLock::new(|| {
 });
 
 pub fn to_lwe_key(data: &[u8]) {
-    stable(data, |bytes| wire::write_to_lwe_key(Vec::new(), &wire::read_to_lwe_key(bytes, &BRIDGE)?, &wire::Origin::NONE));
+    stable(data, |bytes| {
+        wire::write_to_lwe_key(Vec::new(), &wire::read_to_lwe_key(bytes, &BRIDGE)?, &wire::Origin::NONE)
+    });
 }
 
 pub fn tfhe_secret_key(data: &[u8]) {
@@ -98,19 +122,40 @@ pub fn tfhe_secret_key(data: &[u8]) {
 
 pub fn tfhe_ciphertext(data: &[u8]) {
     let dev = &SETTING.0;
-    stable(data, |bytes| wire::write_tfhe_ciphertext(Vec::new(), dev, &wire::read_tfhe_ciphertext(bytes, dev, &TFHE)?, &wire::Origin::NONE));
+    stable(data, |bytes| {
+        wire::write_tfhe_ciphertext(
+            Vec::new(),
+            dev,
+            &wire::read_tfhe_ciphertext(bytes, dev, &TFHE)?,
+            &wire::Origin::NONE,
+        )
+    });
 }
 
 pub fn secret_key(data: &[u8]) {
     let params = &SETTING.1;
     stable(data, |bytes| {
-        wire::write_secret_key(Vec::new(), params, &wire::read_secret_key(bytes, params, Lock::None)?, Lock::None, &wire::Origin::NONE)
+        wire::write_secret_key(
+            Vec::new(),
+            params,
+            &wire::read_secret_key(bytes, params, Lock::None)?,
+            Lock::None,
+            &wire::Origin::NONE,
+        )
     });
 }
 
 pub fn ciphertext(data: &[u8]) {
     let (dev, params) = &*SETTING;
-    stable(data, |bytes| wire::write_ciphertext(Vec::new(), dev, params, &wire::read_ciphertext(bytes, dev, params)?, &wire::Origin::NONE));
+    stable(data, |bytes| {
+        wire::write_ciphertext(
+            Vec::new(),
+            dev,
+            params,
+            &wire::read_ciphertext(bytes, dev, params)?,
+            &wire::Origin::NONE,
+        )
+    });
 }
 
 pub fn plaintext(data: &[u8]) {
