@@ -20,8 +20,9 @@ use limbwise_apps::Array;
 use limbwise_math::sampling::{GaussianTable, Seed, Stream};
 use serde::{Deserialize, Serialize};
 
-/// By how much an error may be larger than was expected: estimates are held to runs within this.
-pub const MARGIN: f64 = 2.0;
+/// By how much an error may be larger than was expected. Most workloads stay within 2; ResNet-20's scores had 4.3 times the
+/// error that was expected of them, so there is room above that. Each doubling costs what is shared one bit.
+pub const MARGIN: f64 = 8.0;
 /// Deviation of the base samples.
 const BASE: f64 = 64.0;
 /// From one base sample to the next in units: far below [`BASE`], so that their sum is a discrete Gaussian.
@@ -133,8 +134,8 @@ mod tests {
         assert!(mean.abs() < 5.0 * report.noise / count.sqrt(), "{mean:e}");
         let fourth = errors.iter().map(|x| (x * x / wanted).powi(2)).sum::<f64>() / count;
         assert!((fourth - 3.0).abs() < 5.0 * (96.0 / count).sqrt(), "{fourth}");
-        // √12·2^10·2·(√8192 + √(2·21·ln 2)) times the error.
-        let factor = 12f64.sqrt() * 1024.0 * 2.0 * (8192f64.sqrt() + (42.0 * 2f64.ln()).sqrt());
+        // √12·2^10·8·(√8192 + √(2·21·ln 2)) times the error.
+        let factor = 12f64.sqrt() * 1024.0 * 8.0 * (8192f64.sqrt() + (42.0 * 2f64.ln()).sqrt());
         assert!((report.noise / (factor * 2f64.powi(-50)) - 1.0).abs() < 1e-12);
         assert!((report.precision_bits_before - report.precision_bits - factor.log2()).abs() < 1e-6);
         assert!(got.values.iter().all(|z| (z.re / report.unit).fract() == 0.0));
