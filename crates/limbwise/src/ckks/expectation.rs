@@ -51,24 +51,6 @@ impl Expectation {
         Self { params, level, scale, slots, batch, parts, estimate, model }
     }
 
-    /// Expected size and error: what flooding and the check of decrypted values go by.
-    #[must_use]
-    pub fn estimate(&self) -> Estimate {
-        self.estimate
-    }
-
-    /// Rescales left.
-    #[must_use]
-    pub fn level(&self) -> usize {
-        self.level
-    }
-
-    /// Batch and slots.
-    #[must_use]
-    pub fn shape(&self) -> [usize; 2] {
-        [self.batch, self.slots]
-    }
-
     /// The ciphertext, which is of these parameters, with what is expected in the place of what it says of itself.
     ///
     /// # Errors
