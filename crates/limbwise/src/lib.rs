@@ -4,7 +4,7 @@
 //! [`Device`](limbwise_device::Device).
 //! Stays out: kernels, machine models, files of workloads, threads. Secret keys exist only under the feature `client`.
 //!
-//! Read in this order: [`params`], [`rlwe`], [`ckks`], [`bgv`], [`tfhe`], [`bridge`], [`wire`].
+//! Read in this order: [`params`], [`rlwe`], [`ckks`], [`bgv`], [`tfhe`], [`bridge`], [`wire`], [`scheme`].
 
 pub mod bgv;
 pub mod bridge;
@@ -12,6 +12,7 @@ pub mod ckks;
 pub mod error;
 pub mod params;
 pub mod rlwe;
+pub mod scheme;
 pub mod tfhe;
 pub mod wire;
 

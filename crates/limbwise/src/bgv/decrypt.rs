@@ -73,12 +73,14 @@ pub fn phases<D: HostRead>(dev: &D, params: &BgvParams, key: &SecretKey, a: &Cip
 /// [`BgvError::Noise`] where the ciphertext's own bound does not vouch for it; [`BgvError::Decrypted`] where the phase fills
 /// the modulus; a device fault.
 pub fn decrypt<D: HostRead>(dev: &D, encoder: &Encoder, key: &SecretKey, a: &Ciphertext<D>) -> Result<Vec<Vec<i64>>> {
+    Ok(vouched(dev, encoder, key, a)?.messages)
+}
+
+/// [`read`] where bound and phase vouch for what comes out.
+pub(super) fn vouched<D: HostRead>(dev: &D, encoder: &Encoder, key: &SecretKey, a: &Ciphertext<D>) -> Result<Reading> {
     fits(encoder.params(), a)?;
     let reading = read(dev, encoder, key, a)?;
-    if reading.budget_bits < LEAST_BUDGET {
-        return Err(BgvError::Decrypted.into());
-    }
-    Ok(reading.messages)
+    if reading.budget_bits < LEAST_BUDGET { Err(BgvError::Decrypted.into()) } else { Ok(reading) }
 }
 
 /// Fails where a ciphertext's own bound does not vouch for it.

@@ -20,6 +20,7 @@ pub mod encoder;
 pub mod encrypt;
 pub mod error;
 pub mod evaluator;
+pub mod expectation;
 pub mod linear;
 pub mod noise;
 pub mod params;
@@ -35,6 +36,9 @@ pub use encoder::Encoder;
 pub use encrypt::{FreshCiphertext, encrypt, encrypt_from, encrypt_seeded, encrypt_seeded_from};
 pub use error::BgvError;
 pub use evaluator::Evaluator;
+#[cfg(feature = "client")]
+pub use expectation::BgvExpectation;
+pub use expectation::BgvReading;
 pub use limbwise_math::modulus::Modulus;
 pub use linear::LinearTransform;
 pub use noise::Encryption;

@@ -138,6 +138,11 @@ pub enum TfheError {
         /// Bits of the integers.
         bits: u32,
     },
+    /// A result that the program cannot have. Nothing of what was decrypted is told.
+    #[error(
+        "what was decrypted contradicts the program: wrong key, or a damaged or made-up result; no message of it is told, because it would tell of the key"
+    )]
+    Implausible,
     /// No preset of that name.
     #[error("there is no TFHE preset {0:?}: choose one of {1}")]
     UnknownPreset(String, String),

@@ -14,6 +14,7 @@ pub mod boolean;
 pub mod bootstrap;
 pub mod ciphertext;
 pub mod error;
+pub mod expectation;
 pub mod flag;
 pub mod integer;
 pub mod key;
@@ -30,6 +31,9 @@ pub use boolean::{Boolean, Gate};
 pub use bootstrap::Evaluator;
 pub use ciphertext::Ciphertext;
 pub use error::TfheError;
+#[cfg(feature = "client")]
+pub use expectation::TfheExpectation;
+pub use expectation::TfheReading;
 pub use flag::Flags;
 pub use integer::Integer;
 pub use key::{BootstrapKeys, KeyTag, PublicKey, ServerKey};

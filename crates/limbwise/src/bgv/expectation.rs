@@ -1,0 +1,144 @@
+//! What a client expects of a result, and what it finds in it.
+
+use super::ciphertext::Ciphertext;
+#[cfg(feature = "client")]
+use super::{
+    decrypt::{phases, vouched},
+    encoder::Encoder,
+    params::BgvParams,
+};
+#[cfg(feature = "client")]
+use crate::{
+    error::{DecryptError, Result},
+    rlwe::SecretKey,
+    wire::bgv_fingerprint,
+};
+#[cfg(feature = "client")]
+use limbwise_device::HostRead;
+use limbwise_device::{Device, Domain};
+
+/// By how much a bound in bits may differ: the same rules in another order differ by rounding only.
+#[cfg(feature = "client")]
+const ROUNDING: f64 = 1e-9;
+
+/// The shape and the noise of a result of the client's own recording.
+#[cfg(feature = "client")]
+#[derive(Clone, Debug, PartialEq)]
+pub struct BgvExpectation {
+    params: BgvParams,
+    level: usize,
+    batch: usize,
+    parts: usize,
+    factor: u64,
+    noise: super::noise::NoiseBound,
+}
+
+#[cfg(feature = "client")]
+impl BgvExpectation {
+    /// Of a result of a recording, which holds no words.
+    #[must_use]
+    pub fn of<D: Device>(params: &BgvParams, recorded: &Ciphertext<D>) -> Self {
+        let Ciphertext { parts, level, factor, noise } = recorded;
+        let (batch, parts) = (recorded.batch(), parts.len());
+        Self { params: params.clone(), level: *level, batch, parts, factor: *factor, noise: *noise }
+    }
+
+    /// The ciphertext with what is expected in the place of what it says of itself.
+    ///
+    /// # Errors
+    /// [`DecryptError::Unexpected`]: the first fact that differs.
+    pub fn admit<D: Device>(&self, params: &BgvParams, got: Ciphertext<D>) -> Result<Ciphertext<D>, DecryptError> {
+        let unexpected = |field, got: String, wanted: String| DecryptError::Unexpected { field, got, wanted };
+        if *params != self.params {
+            let name = |params| bgv_fingerprint(params).to_string();
+            return Err(unexpected("set of parameters", name(params), name(&self.params)));
+        }
+        let whole = [
+            ("batch", got.batch() as u64, self.batch as u64),
+            ("level", got.level as u64, self.level as u64),
+            ("number of polynomials", got.parts.len() as u64, self.parts as u64),
+            ("factor", got.factor, self.factor),
+        ];
+        for (field, got, wanted) in whole {
+            if got != wanted {
+                return Err(unexpected(field, got.to_string(), wanted.to_string()));
+            }
+        }
+        let (said, wanted) = (got.noise.bits(), self.noise.bits());
+        // NaN is no such difference.
+        if !((said - wanted).abs() <= ROUNDING * wanted.abs().max(1.0)) {
+            return Err(unexpected("bound on the noise", format!("2^{said:.6}"), format!("2^{wanted:.6}")));
+        }
+        Ok(Ciphertext { noise: self.noise, ..got })
+    }
+}
+
+/// All results of a program, decrypted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BgvReading {
+    /// Integers: the messages of each result, and the bits that the noise leaves free in the result that has fewest.
+    Integers {
+        /// The slots of each message of each result.
+        messages: Vec<Vec<Vec<i64>>>,
+        /// Bits of budget.
+        budget_bits: f64,
+    },
+    /// By their bound they may not be read: the phases of inputs and results modulo every prime of the results' level.
+    Phases {
+        /// That level.
+        level: usize,
+        /// Of the inputs.
+        inputs: Vec<Vec<u64>>,
+        /// Of the results.
+        results: Vec<Vec<u64>>,
+    },
+}
+
+impl<D: Device> Ciphertext<D> {
+    /// The same with its polynomials in this domain.
+    #[must_use]
+    pub fn in_domain(self, dev: &D, domain: Domain) -> Self {
+        let Self { parts, level, factor, noise } = self;
+        let moved = |part: D::Poly| match (limbwise_device::Handle::shape(&part).domain, domain) {
+            (Domain::Eval, Domain::Coeff) => dev.intt(part),
+            (Domain::Coeff, Domain::Eval) => dev.ntt(part),
+            _ => part,
+        };
+        Self { parts: parts.into_iter().map(moved).collect(), level, factor, noise }
+    }
+}
+
+#[cfg(feature = "client")]
+impl BgvReading {
+    /// Decrypts the results; where their bound forbids it and the inputs are here, phases.
+    ///
+    /// # Errors
+    /// [`BgvError`](super::BgvError) for results that may not be read or are no messages; a device fault.
+    pub fn of<D: HostRead>(
+        (dev, encoder): (&D, &Encoder),
+        params: &BgvParams,
+        key: &SecretKey,
+        (inputs, results): (&[Ciphertext<D>], &[Ciphertext<D>]),
+    ) -> Result<Self> {
+        let in_slots = |c: &Ciphertext<D>| c.clone().in_domain(dev, Domain::Eval);
+        let readable = results.iter().all(|c| c.budget_bits(params) >= 0.0);
+        if !readable && !inputs.is_empty() {
+            let all = |of: &[Ciphertext<D>]| -> Result<_> {
+                of.iter().map(|c| phases(dev, params, key, &in_slots(c))).collect()
+            };
+            return Ok(Self::Phases { level: results[0].level, inputs: all(inputs)?, results: all(results)? });
+        }
+        let (mut messages, mut budget_bits) = (Vec::new(), f64::INFINITY);
+        for result in results {
+            let result = in_slots(result);
+            let found = vouched(dev, encoder, key, &result)?;
+            // A bound that fails once in 2^40 terms: more noise than that was made up.
+            if found.noise_bits > result.noise.bits() {
+                return Err(super::BgvError::Decrypted.into());
+            }
+            messages.push(found.messages);
+            budget_bits = budget_bits.min(found.budget_bits);
+        }
+        Ok(Self::Integers { messages, budget_bits })
+    }
+}

@@ -1,0 +1,240 @@
+//! BGV: exact integers modulo t.
+
+#[cfg(feature = "client")]
+use super::{ClientScheme, Encrypting, Secrets};
+use super::{Difference, Encoding, Encryption, Input, Keys, Scheme, Wordless};
+use crate::{
+    bgv::{Auto, BgvLiteral, BgvParams, BgvReading, Ciphertext, Encoder, Evaluator},
+    error::Result,
+    params::{Params, SecurityReport},
+    tfhe::TfheParams,
+    wire::{Origin, Source, read_bgv_ciphertext, write_bgv_ciphertext, write_bgv_params},
+};
+#[cfg(feature = "client")]
+use crate::{
+    bgv::{BgvExpectation, FreshCiphertext, encrypt_from, encrypt_seeded_from},
+    ckks::Model as Knowledge,
+    wire::write_fresh_bgv_ciphertext,
+};
+use limbwise_device::{Device, Domain, HostRead};
+#[cfg(feature = "client")]
+use limbwise_math::sampling::Seed;
+use std::io::Write;
+
+/// Exact arithmetic on integers modulo t.
+#[derive(Clone, Copy, Debug)]
+pub enum Bgv {}
+
+/// One ciphertext with a batch of messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Integers {
+    /// What they are, for people.
+    pub name: String,
+    /// Messages in the batch.
+    pub batch: usize,
+    /// Level of the ciphertext.
+    pub level: usize,
+    /// The domain in which the program takes its polynomials: coefficients only where it transforms them itself. Files
+    /// are in evaluation domain always.
+    pub domain: Domain,
+}
+
+impl Input for Integers {
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Scheme for Bgv {
+    const NAME: &'static str = "bgv";
+
+    type Literal = BgvLiteral;
+    type Params = BgvParams;
+    type Input = Integers;
+    /// The slots of each message.
+    type Values = Vec<Vec<i64>>;
+    type Model<'m> = ();
+    type Encoder = Encoder;
+    type Encoded<D: Device> = ();
+    type Means<'a, D: Device + 'a> = Auto<'a, D>;
+    type Ciphertext<D: Device> = Ciphertext<D>;
+    type Reading = BgvReading;
+
+    fn params(literal: &BgvLiteral) -> Result<BgvParams> {
+        Ok(BgvParams::new(literal)?)
+    }
+
+    fn literal(params: &BgvParams) -> BgvLiteral {
+        params.literal().clone()
+    }
+
+    fn security(params: &BgvParams) -> &SecurityReport {
+        params.security()
+    }
+
+    fn rlwe(params: &BgvParams) -> Option<&Params> {
+        Some(params.rlwe())
+    }
+
+    fn tfhe(_: &BgvParams) -> Option<&TfheParams> {
+        None
+    }
+
+    fn encoder(params: &BgvParams) -> Encoder {
+        Encoder::new(params)
+    }
+
+    fn encode<D: Device>(
+        _: (&D, &Encoder),
+        _: &BgvParams,
+        (): &(),
+        _: &mut dyn FnMut(Encoding, usize, usize),
+    ) -> Result<()> {
+        Ok(())
+    }
+
+    fn declare<D: Wordless>(_: (&D, &Encoder), _: &BgvParams, (): &()) -> Result<()> {
+        Ok(())
+    }
+
+    fn means<'a, D: Device>(
+        (dev, encoder): (&'a D, &'a Encoder),
+        params: &'a BgvParams,
+        (): &'a (),
+        keys: Keys<'a, D>,
+    ) -> Auto<'a, D> {
+        Auto::new(Evaluator::new(dev, params, keys.store), encoder)
+    }
+
+    fn declare_input<D: Wordless>(
+        (dev, _): (&D, &Encoder),
+        params: &BgvParams,
+        input: &Integers,
+        key: Encryption,
+    ) -> Result<Ciphertext<D>> {
+        Ok(Ciphertext::declared(dev, params, ([input.batch, input.level], input.domain), key.into()))
+    }
+
+    fn placed<D: Device>(dev: &D, input: &Integers, ciphertext: Ciphertext<D>) -> Ciphertext<D> {
+        ciphertext.in_domain(dev, input.domain)
+    }
+
+    fn bytes<D: Device>(ciphertext: &Ciphertext<D>) -> u64 {
+        ciphertext.bytes()
+    }
+
+    fn difference<D: Device>(input: &Integers, got: &Ciphertext<D>) -> Option<Difference> {
+        Difference::first([
+            ("its batch", got.batch().to_string(), input.batch.to_string(), got.batch() == input.batch),
+            ("its level", got.level.to_string(), input.level.to_string(), got.level == input.level),
+            ("its number of polynomials", got.parts.len().to_string(), "2".into(), got.parts.len() == 2),
+            ("its factor", got.factor.to_string(), "1".into(), got.factor == 1),
+        ])
+    }
+
+    fn write<W: Write, D: HostRead>(
+        out: W,
+        (dev, params): (&D, &BgvParams),
+        ciphertext: &Ciphertext<D>,
+        origin: &Origin,
+    ) -> Result<W> {
+        let in_slots = ciphertext.clone().in_domain(dev, Domain::Eval);
+        write_bgv_ciphertext(out, dev, params, &in_slots, origin)
+    }
+
+    fn read<S: Source, D: Device>(source: S, (dev, params): (&D, &BgvParams)) -> Result<Ciphertext<D>> {
+        read_bgv_ciphertext(source, dev, params)
+    }
+
+    fn write_params<W: Write>(out: W, params: &BgvParams) -> Result<W> {
+        write_bgv_params(out, params)
+    }
+}
+
+/// Encrypts under the secret key, so that a file needs one half and a seed.
+#[cfg(feature = "client")]
+fn fresh<D: Device>(
+    (dev, encoder): (&D, &Encoder),
+    params: &BgvParams,
+    with: &Encrypting<'_, D>,
+    (input, values): (&Integers, &[Vec<i64>]),
+    seed: &Seed,
+) -> Result<FreshCiphertext<D>> {
+    let secret = with.secrets.expect("encryption under the secret key has it").rlwe();
+    Ok(encrypt_seeded_from(dev, params, secret, &encoder.encode(dev, values, input.level)?, seed))
+}
+
+#[cfg(feature = "client")]
+impl ClientScheme for Bgv {
+    type Expectation = BgvExpectation;
+
+    fn takes_secrets(key: Encryption) -> bool {
+        key == Encryption::SecretKey
+    }
+
+    fn encrypt<D: Device>(
+        (dev, encoder): (&D, &Encoder),
+        params: &BgvParams,
+        with: &Encrypting<'_, D>,
+        (input, values): (&Integers, &Vec<Vec<i64>>),
+        seed: &Seed,
+    ) -> Result<Ciphertext<D>> {
+        match with.key {
+            Encryption::SecretKey => {
+                Ok(fresh((dev, encoder), params, with, (input, values), seed)?.ciphertext.in_domain(dev, input.domain))
+            }
+            Encryption::PublicKey => {
+                let public = with.public.expect("encryption under the public key has it");
+                let plain = encoder.encode(dev, values, input.level)?;
+                Ok(encrypt_from(dev, params, public, &plain, seed).in_domain(dev, input.domain))
+            }
+        }
+    }
+
+    fn encrypt_to<W: Write, D: HostRead>(
+        out: W,
+        on: (&D, &Encoder),
+        params: &BgvParams,
+        with: &Encrypting<'_, D>,
+        (input, values): (&Integers, &Vec<Vec<i64>>),
+        (seed, origin): (&Seed, &Origin),
+    ) -> Result<W> {
+        match with.key {
+            Encryption::SecretKey => {
+                let fresh = fresh(on, params, with, (input, values), seed)?;
+                write_fresh_bgv_ciphertext(out, on.0, params, &fresh, origin)
+            }
+            Encryption::PublicKey => {
+                Self::write(out, (on.0, params), &Self::encrypt(on, params, with, (input, values), seed)?, origin)
+            }
+        }
+    }
+
+    /// Messages of no values, which zeros fill up.
+    fn no_values(input: &Integers) -> Vec<Vec<i64>> {
+        vec![Vec::new(); input.batch]
+    }
+
+    fn rehearse_reading<D: Device>(dev: &D, params: &BgvParams, secrets: &Secrets, result: &Ciphertext<D>) -> u64 {
+        let (rlwe, result) = (params.rlwe(), result.clone().in_domain(dev, Domain::Eval));
+        let phase = crate::rlwe::encrypt::phase(dev, rlwe, secrets.rlwe(), &result.parts, rlwe.basis(result.level));
+        limbwise_device::Handle::shape(&phase).bytes()
+    }
+
+    fn open<D: HostRead>(
+        (dev, encoder): (&D, &Encoder),
+        params: &BgvParams,
+        secrets: &Secrets,
+        of: (&[Ciphertext<D>], &[Ciphertext<D>]),
+    ) -> Result<BgvReading> {
+        BgvReading::of((dev, encoder), params, secrets.rlwe(), of)
+    }
+
+    fn expectation<D: Device>(params: &BgvParams, recorded: &Ciphertext<D>, _: Knowledge) -> BgvExpectation {
+        BgvExpectation::of(params, recorded)
+    }
+
+    fn admit<D: Device>(expectation: &BgvExpectation, params: &BgvParams, got: Ciphertext<D>) -> Result<Ciphertext<D>> {
+        Ok(expectation.admit(params, got)?)
+    }
+}

@@ -1,0 +1,342 @@
+//! Two schemes in one program: messages of TFHE become slots of CKKS over the bridge. The product of both, input by input
+//! and result by result.
+
+use super::{Ckks, Difference, Encoding, Encryption, Input, Keys, Messages, Scheme, SlotsInput, Tfhe, Wordless};
+#[cfg(feature = "client")]
+use super::{ClientScheme, Encrypting, Secrets};
+use crate::{
+    bridge::{Bridge, BridgeParams, BridgePlan},
+    ckks::{self, Auto, Encoder, Evaluator},
+    error::Result,
+    params::{Params, ParamsLiteral, SecurityReport},
+    tfhe::{self, TfheLiteral, TfheParams},
+    wire::{FileKind, Origin, Source, WireError, container::PREAMBLE, write_params, write_tfhe_params},
+};
+#[cfg(feature = "client")]
+use crate::{
+    ckks::{Expectation, Model as Knowledge},
+    error::DecryptError,
+    tfhe::{TfheExpectation, TfheReading},
+};
+use limbwise_device::{Device, HostRead};
+#[cfg(feature = "client")]
+use limbwise_math::sampling::Seed;
+use num_complex::Complex64;
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+
+/// Exact decisions on TFHE, arithmetic on CKKS.
+#[derive(Clone, Copy, Debug)]
+pub enum Bridged {}
+
+/// Unchecked parameters of both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BridgedLiteral {
+    /// Of the slots.
+    pub ckks: ParamsLiteral,
+    /// Of the messages.
+    pub tfhe: TfheLiteral,
+}
+
+/// An input of either scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BridgedInput {
+    /// Messages of TFHE.
+    Messages(Messages),
+    /// Slots of CKKS.
+    Slots(SlotsInput),
+}
+
+impl Input for BridgedInput {
+    fn name(&self) -> &str {
+        match self {
+            Self::Messages(messages) => messages.name(),
+            Self::Slots(slots) => slots.name(),
+        }
+    }
+}
+
+/// The clear values of one ciphertext.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BridgedValues {
+    /// Messages of TFHE.
+    Messages(Vec<u64>),
+    /// Slots of CKKS, a vector a batch entry.
+    Slots(Vec<Vec<Complex64>>),
+}
+
+/// A ciphertext of either scheme.
+pub enum BridgedCiphertext<D: Device> {
+    /// Messages of TFHE.
+    Messages(tfhe::Ciphertext<D>),
+    /// Slots of CKKS.
+    Slots(ckks::Ciphertext<D>),
+}
+
+impl<D: Device> Clone for BridgedCiphertext<D> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Messages(messages) => Self::Messages(messages.clone()),
+            Self::Slots(slots) => Self::Slots(slots.clone()),
+        }
+    }
+}
+
+/// What is expected of a result of either scheme.
+#[cfg(feature = "client")]
+#[derive(Clone, Debug)]
+pub enum BridgedExpectation {
+    /// Messages of TFHE.
+    Messages(TfheExpectation),
+    /// Slots of CKKS.
+    Slots(Expectation),
+}
+
+/// What a program of both schemes computes with.
+pub struct BridgedMeans<'a, D: Device> {
+    /// On messages.
+    pub tfhe: tfhe::Evaluator<'a, D>,
+    /// On slots.
+    pub auto: Auto<'a, D>,
+    /// From the ones to the others.
+    pub bridge: &'a Bridge<D>,
+}
+
+/// Said where a file or a value is of the other scheme.
+fn other(got: &'static str, wanted: &'static str) -> Option<Difference> {
+    Some(Difference { field: "its scheme", got: got.into(), wanted: wanted.into() })
+}
+
+impl Scheme for Bridged {
+    const NAME: &'static str = "tfhe+ckks";
+
+    type Literal = BridgedLiteral;
+    type Params = BridgeParams;
+    type Input = BridgedInput;
+    type Values = BridgedValues;
+    type Model<'m> = BridgePlan;
+    type Encoder = Encoder;
+    type Encoded<D: Device> = Bridge<D>;
+    type Means<'a, D: Device + 'a> = BridgedMeans<'a, D>;
+    type Ciphertext<D: Device> = BridgedCiphertext<D>;
+    /// The values of each result.
+    type Reading = Vec<BridgedValues>;
+
+    fn params(literal: &BridgedLiteral) -> Result<BridgeParams> {
+        BridgeParams::new(&Params::new(&literal.ckks)?, &TfheParams::new(&literal.tfhe)?)
+    }
+
+    fn literal(params: &BridgeParams) -> BridgedLiteral {
+        BridgedLiteral { ckks: params.ckks().literal().clone(), tfhe: params.tfhe().literal().clone() }
+    }
+
+    fn security(params: &BridgeParams) -> &SecurityReport {
+        params.security()
+    }
+
+    fn rlwe(params: &BridgeParams) -> Option<&Params> {
+        Some(params.ckks())
+    }
+
+    fn tfhe(params: &BridgeParams) -> Option<&TfheParams> {
+        Some(params.tfhe())
+    }
+
+    fn encoder(params: &BridgeParams) -> Encoder {
+        Encoder::new(params.ckks())
+    }
+
+    fn encode<D: Device>(
+        (dev, encoder): (&D, &Encoder),
+        params: &BridgeParams,
+        plan: &BridgePlan,
+        tell: &mut dyn FnMut(Encoding, usize, usize),
+    ) -> Result<Bridge<D>> {
+        tell(Encoding::Bootstrapper, 0, 1);
+        Bridge::encode(dev, encoder, params, *plan)
+    }
+
+    fn declare<D: Wordless>(
+        (dev, encoder): (&D, &Encoder),
+        params: &BridgeParams,
+        plan: &BridgePlan,
+    ) -> Result<Bridge<D>> {
+        Bridge::declare(dev, encoder, params, *plan)
+    }
+
+    fn host_bytes<D: Device>(bridge: &Bridge<D>) -> u64 {
+        bridge.host_bytes()
+    }
+
+    fn means<'a, D: Device>(
+        (dev, encoder): (&'a D, &'a Encoder),
+        params: &'a BridgeParams,
+        bridge: &'a Bridge<D>,
+        keys: Keys<'a, D>,
+    ) -> BridgedMeans<'a, D> {
+        let auto = Auto::new(Evaluator::new(dev, params.ckks(), keys.store), encoder);
+        BridgedMeans { tfhe: tfhe::Evaluator::new(dev, keys.server_key()), auto, bridge }
+    }
+
+    fn declare_input<D: Wordless>(
+        (dev, encoder): (&D, &Encoder),
+        params: &BridgeParams,
+        input: &BridgedInput,
+        key: Encryption,
+    ) -> Result<BridgedCiphertext<D>> {
+        Ok(match input {
+            BridgedInput::Messages(input) => {
+                BridgedCiphertext::Messages(Tfhe::declare_input((dev, &()), params.tfhe(), input, key)?)
+            }
+            BridgedInput::Slots(input) => {
+                BridgedCiphertext::Slots(Ckks::declare_input((dev, encoder), params.ckks(), input, key)?)
+            }
+        })
+    }
+
+    fn bytes<D: Device>(ciphertext: &BridgedCiphertext<D>) -> u64 {
+        match ciphertext {
+            BridgedCiphertext::Messages(messages) => Tfhe::bytes(messages),
+            BridgedCiphertext::Slots(slots) => Ckks::bytes(slots),
+        }
+    }
+
+    fn difference<D: Device>(input: &BridgedInput, got: &BridgedCiphertext<D>) -> Option<Difference> {
+        match (input, got) {
+            (BridgedInput::Messages(input), BridgedCiphertext::Messages(got)) => Tfhe::difference(input, got),
+            (BridgedInput::Slots(input), BridgedCiphertext::Slots(got)) => Ckks::difference(input, got),
+            (BridgedInput::Messages(_), BridgedCiphertext::Slots(_)) => other("CKKS", "TFHE"),
+            (BridgedInput::Slots(_), BridgedCiphertext::Messages(_)) => other("TFHE", "CKKS"),
+        }
+    }
+
+    fn write<W: Write, D: HostRead>(
+        out: W,
+        (dev, params): (&D, &BridgeParams),
+        ciphertext: &BridgedCiphertext<D>,
+        origin: &Origin,
+    ) -> Result<W> {
+        match ciphertext {
+            BridgedCiphertext::Messages(messages) => Tfhe::write(out, (dev, params.tfhe()), messages, origin),
+            BridgedCiphertext::Slots(slots) => Ckks::write(out, (dev, params.ckks()), slots, origin),
+        }
+    }
+
+    fn read<S: Source, D: Device>(source: S, (dev, params): (&D, &BridgeParams)) -> Result<BridgedCiphertext<D>> {
+        let length = source.length().map_err(|e| WireError::Io { doing: "asking for the length", source: e })?;
+        let mut head = vec![0; PREAMBLE.min(usize::try_from(length).unwrap_or(PREAMBLE))];
+        source.read_at(0, &mut head).map_err(|e| WireError::Io { doing: "reading", source: e })?;
+        Ok(match FileKind::of(&head)? {
+            FileKind::TfheCiphertext => BridgedCiphertext::Messages(Tfhe::read(source, (dev, params.tfhe()))?),
+            _ => BridgedCiphertext::Slots(Ckks::read(source, (dev, params.ckks()))?),
+        })
+    }
+
+    /// Both, one after the other.
+    fn write_params<W: Write>(out: W, params: &BridgeParams) -> Result<W> {
+        write_tfhe_params(write_params(out, params.ckks())?, params.tfhe())
+    }
+}
+
+/// A value of the other scheme than its input: a bug of whoever laid the values out.
+#[cfg(feature = "client")]
+fn mixed() -> ! {
+    panic!("values of one scheme for an input of the other")
+}
+
+#[cfg(feature = "client")]
+impl ClientScheme for Bridged {
+    type Expectation = BridgedExpectation;
+
+    fn takes_secrets(_: Encryption) -> bool {
+        true
+    }
+
+    fn encrypt<D: Device>(
+        (dev, encoder): (&D, &Encoder),
+        params: &BridgeParams,
+        with: &Encrypting<'_, D>,
+        of: (&BridgedInput, &BridgedValues),
+        seed: &Seed,
+    ) -> Result<BridgedCiphertext<D>> {
+        Ok(match of {
+            (BridgedInput::Messages(input), BridgedValues::Messages(values)) => {
+                BridgedCiphertext::Messages(Tfhe::encrypt((dev, &()), params.tfhe(), with, (input, values), seed)?)
+            }
+            (BridgedInput::Slots(input), BridgedValues::Slots(values)) => {
+                BridgedCiphertext::Slots(Ckks::encrypt((dev, encoder), params.ckks(), with, (input, values), seed)?)
+            }
+            _ => mixed(),
+        })
+    }
+
+    fn no_values(input: &BridgedInput) -> BridgedValues {
+        match input {
+            BridgedInput::Messages(input) => BridgedValues::Messages(Tfhe::no_values(input)),
+            BridgedInput::Slots(input) => BridgedValues::Slots(Ckks::no_values(input)),
+        }
+    }
+
+    fn rehearse_reading<D: Device>(
+        dev: &D,
+        params: &BridgeParams,
+        secrets: &Secrets,
+        result: &BridgedCiphertext<D>,
+    ) -> u64 {
+        match result {
+            BridgedCiphertext::Messages(messages) => Tfhe::rehearse_reading(dev, params.tfhe(), secrets, messages),
+            BridgedCiphertext::Slots(slots) => Ckks::rehearse_reading(dev, params.ckks(), secrets, slots),
+        }
+    }
+
+    fn open<D: HostRead>(
+        (dev, encoder): (&D, &Encoder),
+        params: &BridgeParams,
+        secrets: &Secrets,
+        (_, results): (&[BridgedCiphertext<D>], &[BridgedCiphertext<D>]),
+    ) -> Result<Vec<BridgedValues>> {
+        let read = |result: &BridgedCiphertext<D>| {
+            Ok(match result {
+                BridgedCiphertext::Messages(messages) => {
+                    BridgedValues::Messages(TfheReading::of(dev, secrets.tfhe(), messages)?.messages)
+                }
+                BridgedCiphertext::Slots(slots) => {
+                    BridgedValues::Slots(ckks::decrypt(dev, encoder, params.ckks(), secrets.rlwe(), slots)?)
+                }
+            })
+        };
+        results.iter().map(read).collect()
+    }
+
+    fn expectation<D: Device>(
+        params: &BridgeParams,
+        recorded: &BridgedCiphertext<D>,
+        model: Knowledge,
+    ) -> BridgedExpectation {
+        match recorded {
+            BridgedCiphertext::Messages(messages) => BridgedExpectation::Messages(TfheExpectation::of(messages)),
+            BridgedCiphertext::Slots(slots) => BridgedExpectation::Slots(Expectation::of(params.ckks(), slots, model)),
+        }
+    }
+
+    fn admit<D: Device>(
+        expectation: &BridgedExpectation,
+        params: &BridgeParams,
+        got: BridgedCiphertext<D>,
+    ) -> Result<BridgedCiphertext<D>> {
+        let other = |got: &str, wanted: &str| {
+            Err(DecryptError::Unexpected { field: "scheme", got: got.into(), wanted: wanted.into() }.into())
+        };
+        match (expectation, got) {
+            (BridgedExpectation::Messages(expectation), BridgedCiphertext::Messages(got)) => {
+                Ok(BridgedCiphertext::Messages(expectation.admit(got)?))
+            }
+            (BridgedExpectation::Slots(expectation), BridgedCiphertext::Slots(got)) => {
+                Ok(BridgedCiphertext::Slots(expectation.admit(params.ckks(), got)?))
+            }
+            (BridgedExpectation::Messages(_), BridgedCiphertext::Slots(_)) => other("CKKS", "TFHE"),
+            (BridgedExpectation::Slots(_), BridgedCiphertext::Messages(_)) => other("TFHE", "CKKS"),
+        }
+    }
+}

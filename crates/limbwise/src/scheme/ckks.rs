@@ -1,0 +1,311 @@
+//! CKKS: slots of complex numbers at levels.
+
+#[cfg(feature = "client")]
+use super::{ClientScheme, Encrypting, Secrets, Shadows};
+use super::{Difference, Encoding, Encryption, Input, Keys, Scheme, Wordless};
+use crate::{
+    ckks::{
+        Auto, BootstrapPlan, Bootstrapper, Ciphertext, Diagonals, Encoder, Evaluator, LinearPlan, LinearTransform,
+        Packing, Promise,
+    },
+    error::Result,
+    params::{Params, ParamsLiteral, SecurityReport},
+    tfhe::TfheParams,
+    wire::{Origin, Source, read_ciphertext, write_ciphertext, write_params},
+};
+#[cfg(feature = "client")]
+use crate::{
+    ckks::{
+        Expectation, FreshCiphertext, Model as Knowledge, decrypt, decrypt::phase, encrypt_from, encrypt_seeded_from,
+    },
+    wire::write_fresh_ciphertext,
+};
+#[cfg(feature = "client")]
+use limbwise_device::Handle as _;
+use limbwise_device::{Device, HostRead};
+#[cfg(feature = "client")]
+use limbwise_math::sampling::Seed;
+use num_complex::Complex64;
+use std::io::Write;
+
+/// Approximate numbers in slots.
+#[derive(Clone, Copy, Debug)]
+pub enum Ckks {}
+
+/// One ciphertext with a batch of vectors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SlotsInput {
+    /// What it is, for people.
+    pub name: String,
+    /// Vectors in the batch.
+    pub batch: usize,
+    /// How they are laid out.
+    pub packing: Packing,
+    /// What is known of the values.
+    pub bounds: Promise,
+}
+
+impl Input for SlotsInput {
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Clear linear maps, and how the program bootstraps.
+#[derive(Clone, Debug, Default)]
+pub struct Maps<'m> {
+    /// The maps, each with the way in which it is evaluated.
+    pub maps: Vec<(&'m Diagonals, LinearPlan)>,
+    /// How the program bootstraps, if it does.
+    pub bootstrapping: Option<BootstrapPlan>,
+}
+
+/// [`Maps`], encoded.
+pub struct Encoded<D: Device> {
+    /// The maps.
+    pub maps: Vec<LinearTransform<D>>,
+    /// The maps of bootstrapping.
+    pub bootstrapper: Option<Bootstrapper<D>>,
+}
+
+/// What a program on slots computes with.
+pub struct Slots<'a, D: Device> {
+    /// The evaluator, which manages levels and scales.
+    pub auto: Auto<'a, D>,
+    /// The program's maps, encoded.
+    pub maps: &'a [LinearTransform<D>],
+}
+
+impl Scheme for Ckks {
+    const NAME: &'static str = "ckks";
+
+    type Literal = ParamsLiteral;
+    type Params = Params;
+    type Input = SlotsInput;
+    type Values = Vec<Vec<Complex64>>;
+    type Model<'m> = Maps<'m>;
+    type Encoder = Encoder;
+    type Encoded<D: Device> = Encoded<D>;
+    type Means<'a, D: Device + 'a> = Slots<'a, D>;
+    type Ciphertext<D: Device> = Ciphertext<D>;
+    /// The slots of each result, a vector a batch entry.
+    type Reading = Vec<Vec<Vec<Complex64>>>;
+
+    fn params(literal: &ParamsLiteral) -> Result<Params> {
+        Ok(Params::new(literal)?)
+    }
+
+    fn literal(params: &Params) -> ParamsLiteral {
+        params.literal().clone()
+    }
+
+    fn security(params: &Params) -> &SecurityReport {
+        params.security()
+    }
+
+    fn rlwe(params: &Params) -> Option<&Params> {
+        Some(params)
+    }
+
+    fn tfhe(_: &Params) -> Option<&TfheParams> {
+        None
+    }
+
+    fn encoder(params: &Params) -> Encoder {
+        Encoder::new(params)
+    }
+
+    fn encode<D: Device>(
+        (dev, encoder): (&D, &Encoder),
+        _: &Params,
+        model: &Maps<'_>,
+        tell: &mut dyn FnMut(Encoding, usize, usize),
+    ) -> Result<Encoded<D>> {
+        let mut maps = Vec::new();
+        for (done, (map, plan)) in model.maps.iter().enumerate() {
+            tell(Encoding::Maps, done, model.maps.len());
+            maps.push(LinearTransform::encode(dev, encoder, map, *plan)?);
+        }
+        let encode = |plan| {
+            tell(Encoding::Bootstrapper, 0, 1);
+            Bootstrapper::encode(dev, encoder, plan)
+        };
+        Ok(Encoded { maps, bootstrapper: model.bootstrapping.map(encode).transpose()? })
+    }
+
+    fn declare<D: Wordless>((dev, encoder): (&D, &Encoder), _: &Params, model: &Maps<'_>) -> Result<Encoded<D>> {
+        let declare = |(map, plan): &(&Diagonals, LinearPlan)| LinearTransform::declare(dev, encoder, map, *plan);
+        let maps = model.maps.iter().map(declare).collect::<Result<_>>()?;
+        let bootstrapper = model.bootstrapping.map(|plan| Bootstrapper::declare(dev, encoder, plan)).transpose()?;
+        Ok(Encoded { maps, bootstrapper })
+    }
+
+    fn with_shadows<D: Device>(mut encoded: Encoded<D>, model: &Maps<'_>) -> Encoded<D> {
+        let clear = model.maps.iter().map(|(map, _)| *map);
+        encoded.maps = encoded.maps.into_iter().zip(clear).map(|(map, shadow)| map.with_shadow(shadow)).collect();
+        encoded
+    }
+
+    fn host_bytes<D: Device>(encoded: &Encoded<D>) -> u64 {
+        encoded.bootstrapper.as_ref().map_or(0, Bootstrapper::host_bytes)
+    }
+
+    fn means<'a, D: Device>(
+        (dev, encoder): (&'a D, &'a Encoder),
+        params: &'a Params,
+        encoded: &'a Encoded<D>,
+        keys: Keys<'a, D>,
+    ) -> Slots<'a, D> {
+        let eval = Evaluator::new(dev, params, keys.store).watched(keys.watch);
+        let auto = Auto::new(eval, encoder).with_bootstrapper(encoded.bootstrapper.as_ref());
+        Slots { auto, maps: &encoded.maps }
+    }
+
+    fn declare_input<D: Wordless>(
+        (dev, encoder): (&D, &Encoder),
+        _: &Params,
+        input: &SlotsInput,
+        key: Encryption,
+    ) -> Result<Ciphertext<D>> {
+        encoder.declare_bounded(dev, (input.batch, input.bounds), input.packing, key.into())
+    }
+
+    fn bytes<D: Device>(ciphertext: &Ciphertext<D>) -> u64 {
+        ciphertext.bytes()
+    }
+
+    fn difference<D: Device>(input: &SlotsInput, got: &Ciphertext<D>) -> Option<Difference> {
+        let (packing, promise) = (input.packing, got.estimate);
+        let least = promise.peak <= input.bounds.peak && promise.magnitude <= input.bounds.magnitude;
+        Difference::first([
+            ("its batch", got.batch().to_string(), input.batch.to_string(), got.batch() == input.batch),
+            ("its number of slots", got.slots.to_string(), packing.slots.to_string(), got.slots == packing.slots),
+            ("its level", got.level.to_string(), packing.level.to_string(), got.level == packing.level),
+            ("its number of polynomials", got.parts.len().to_string(), "2".into(), got.parts.len() == 2),
+            (
+                "log2 of its scale",
+                got.scale.log2().to_string(),
+                packing.scale.log2().to_string(),
+                got.scale.to_bits() == packing.scale.to_bits(),
+            ),
+            (
+                "what it promises of its values",
+                format!("up to {}", promise.peak),
+                format!("up to {}", input.bounds.peak),
+                least,
+            ),
+        ])
+    }
+
+    fn write<W: Write, D: HostRead>(
+        out: W,
+        (dev, params): (&D, &Params),
+        ciphertext: &Ciphertext<D>,
+        origin: &Origin,
+    ) -> Result<W> {
+        write_ciphertext(out, dev, params, ciphertext, origin)
+    }
+
+    fn read<S: Source, D: Device>(source: S, (dev, params): (&D, &Params)) -> Result<Ciphertext<D>> {
+        read_ciphertext(source, dev, params)
+    }
+
+    fn write_params<W: Write>(out: W, params: &Params) -> Result<W> {
+        write_params(out, params)
+    }
+}
+
+/// Encrypts under the secret key, so that a file needs one half and a seed.
+#[cfg(feature = "client")]
+fn fresh<D: Device>(
+    on: (&D, &Encoder),
+    params: &Params,
+    with: &Encrypting<'_, D>,
+    (input, values): (&SlotsInput, &Vec<Vec<Complex64>>),
+    seed: &Seed,
+) -> Result<FreshCiphertext<D>> {
+    let plain = plain(on, with, (input, values))?;
+    let secret = with.secrets.expect("encryption under the secret key has it").rlwe();
+    let mut fresh = encrypt_seeded_from(on.0, params, secret, &plain, seed);
+    fresh.ciphertext = fresh.ciphertext.promised(input.bounds)?;
+    Ok(fresh)
+}
+
+#[cfg(feature = "client")]
+fn plain<D: Device>(
+    (dev, encoder): (&D, &Encoder),
+    with: &Encrypting<'_, D>,
+    (input, values): (&SlotsInput, &Vec<Vec<Complex64>>),
+) -> Result<crate::ckks::Plaintext<D>> {
+    let plain = encoder.encode(dev, values, input.packing)?;
+    Ok(if with.shadows == Shadows::Carried { plain.with_shadow(values) } else { plain })
+}
+
+#[cfg(feature = "client")]
+impl ClientScheme for Ckks {
+    type Expectation = Expectation;
+
+    fn takes_secrets(key: Encryption) -> bool {
+        key == Encryption::SecretKey
+    }
+
+    fn encrypt<D: Device>(
+        on: (&D, &Encoder),
+        params: &Params,
+        with: &Encrypting<'_, D>,
+        of: (&SlotsInput, &Vec<Vec<Complex64>>),
+        seed: &Seed,
+    ) -> Result<Ciphertext<D>> {
+        match with.key {
+            Encryption::SecretKey => Ok(fresh(on, params, with, of, seed)?.ciphertext),
+            Encryption::PublicKey => {
+                let public = with.public.expect("encryption under the public key has it");
+                encrypt_from(on.0, params, public, &plain(on, with, of)?, seed).promised(of.0.bounds)
+            }
+        }
+    }
+
+    fn encrypt_to<W: Write, D: HostRead>(
+        out: W,
+        on: (&D, &Encoder),
+        params: &Params,
+        with: &Encrypting<'_, D>,
+        of: (&SlotsInput, &Vec<Vec<Complex64>>),
+        (seed, origin): (&Seed, &Origin),
+    ) -> Result<W> {
+        match with.key {
+            Encryption::SecretKey => {
+                write_fresh_ciphertext(out, on.0, params, &fresh(on, params, with, of, seed)?, origin)
+            }
+            Encryption::PublicKey => {
+                write_ciphertext(out, on.0, params, &Self::encrypt(on, params, with, of, seed)?, origin)
+            }
+        }
+    }
+
+    /// Vectors of no values, which zeros fill up.
+    fn no_values(input: &SlotsInput) -> Vec<Vec<Complex64>> {
+        vec![Vec::new(); input.batch]
+    }
+
+    fn rehearse_reading<D: Device>(dev: &D, params: &Params, secrets: &Secrets, result: &Ciphertext<D>) -> u64 {
+        phase(dev, params, secrets.rlwe(), result).shape().bytes()
+    }
+
+    fn open<D: HostRead>(
+        (dev, encoder): (&D, &Encoder),
+        params: &Params,
+        secrets: &Secrets,
+        (_, results): (&[Ciphertext<D>], &[Ciphertext<D>]),
+    ) -> Result<Vec<Vec<Vec<Complex64>>>> {
+        results.iter().map(|result| decrypt(dev, encoder, params, secrets.rlwe(), result)).collect()
+    }
+
+    fn expectation<D: Device>(params: &Params, recorded: &Ciphertext<D>, model: Knowledge) -> Expectation {
+        Expectation::of(params, recorded, model)
+    }
+
+    fn admit<D: Device>(expectation: &Expectation, params: &Params, got: Ciphertext<D>) -> Result<Ciphertext<D>> {
+        Ok(expectation.admit(params, got)?)
+    }
+}

@@ -1,0 +1,196 @@
+//! TFHE: batches of small integers.
+
+#[cfg(feature = "client")]
+use super::{ClientScheme, Encrypting, Secrets};
+use super::{Difference, Encoding, Encryption, Input, Keys, Scheme, Wordless};
+#[cfg(feature = "client")]
+use crate::{
+    ckks::Model as Knowledge,
+    tfhe::{ClientKey, TfheExpectation},
+};
+use crate::{
+    error::Result,
+    params::{Params, SecurityReport},
+    tfhe::{Ciphertext, Evaluator, TfheLiteral, TfheParams, TfheReading},
+    wire::{Origin, Source, read_tfhe_ciphertext, write_tfhe_ciphertext, write_tfhe_params},
+};
+use limbwise_device::{Device, HostRead, LweHandle as _};
+#[cfg(feature = "client")]
+use limbwise_math::sampling::Seed;
+use std::io::Write;
+
+/// Exact functions of small integers by programmable bootstrapping.
+#[derive(Clone, Copy, Debug)]
+pub enum Tfhe {}
+
+/// A batch of messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Messages {
+    /// What they are, for people.
+    pub name: String,
+    /// How many.
+    pub batch: usize,
+    /// The largest there may be.
+    pub most: u64,
+}
+
+impl Input for Messages {
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Scheme for Tfhe {
+    const NAME: &'static str = "tfhe";
+
+    type Literal = TfheLiteral;
+    type Params = TfheParams;
+    type Input = Messages;
+    type Values = Vec<u64>;
+    type Model<'m> = ();
+    type Encoder = ();
+    type Encoded<D: Device> = ();
+    type Means<'a, D: Device + 'a> = Evaluator<'a, D>;
+    type Ciphertext<D: Device> = Ciphertext<D>;
+    /// Phase and message of each entry of each result.
+    type Reading = Vec<TfheReading>;
+
+    fn params(literal: &TfheLiteral) -> Result<TfheParams> {
+        Ok(TfheParams::new(literal)?)
+    }
+
+    fn literal(params: &TfheParams) -> TfheLiteral {
+        params.literal().clone()
+    }
+
+    fn security(params: &TfheParams) -> &SecurityReport {
+        params.security()
+    }
+
+    fn rlwe(_: &TfheParams) -> Option<&Params> {
+        None
+    }
+
+    fn tfhe(params: &TfheParams) -> Option<&TfheParams> {
+        Some(params)
+    }
+
+    fn encoder(_: &TfheParams) {}
+
+    fn encode<D: Device>(
+        _: (&D, &()),
+        _: &TfheParams,
+        (): &(),
+        _: &mut dyn FnMut(Encoding, usize, usize),
+    ) -> Result<()> {
+        Ok(())
+    }
+
+    fn declare<D: Wordless>(_: (&D, &()), _: &TfheParams, (): &()) -> Result<()> {
+        Ok(())
+    }
+
+    fn means<'a, D: Device>(
+        (dev, ()): (&'a D, &'a ()),
+        _: &'a TfheParams,
+        (): &'a (),
+        keys: Keys<'a, D>,
+    ) -> Evaluator<'a, D> {
+        Evaluator::new(dev, keys.server_key())
+    }
+
+    fn declare_input<D: Wordless>(
+        (dev, ()): (&D, &()),
+        params: &TfheParams,
+        input: &Messages,
+        _: Encryption,
+    ) -> Result<Ciphertext<D>> {
+        Ciphertext::declared(dev, params, input.batch).at_most(input.most)
+    }
+
+    fn bytes<D: Device>(ciphertext: &Ciphertext<D>) -> u64 {
+        ciphertext.lwe().lwe_shape().bytes()
+    }
+
+    fn difference<D: Device>(input: &Messages, got: &Ciphertext<D>) -> Option<Difference> {
+        let (low, high) = got.range();
+        let within = low >= 0 && u64::try_from(high).is_ok_and(|high| high <= input.most);
+        Difference::first([
+            ("its batch", got.batch().to_string(), input.batch.to_string(), got.batch() == input.batch),
+            ("its range of messages", format!("{low} to {high}"), format!("0 to {}", input.most), within),
+            ("its squared norm", got.norm_squared().to_string(), "1".into(), got.norm_squared() <= 1.0),
+        ])
+    }
+
+    fn write<W: Write, D: HostRead>(
+        out: W,
+        (dev, _): (&D, &TfheParams),
+        ciphertext: &Ciphertext<D>,
+        origin: &Origin,
+    ) -> Result<W> {
+        write_tfhe_ciphertext(out, dev, ciphertext, origin)
+    }
+
+    fn read<S: Source, D: Device>(source: S, (dev, params): (&D, &TfheParams)) -> Result<Ciphertext<D>> {
+        read_tfhe_ciphertext(source, dev, params)
+    }
+
+    fn write_params<W: Write>(out: W, params: &TfheParams) -> Result<W> {
+        write_tfhe_params(out, params)
+    }
+}
+
+#[cfg(feature = "client")]
+impl ClientScheme for Tfhe {
+    type Expectation = TfheExpectation;
+
+    /// The public key of TFHE would add noise that no preset plans for.
+    fn takes_secrets(_: Encryption) -> bool {
+        true
+    }
+
+    fn encrypt<D: Device>(
+        (dev, ()): (&D, &()),
+        _: &TfheParams,
+        with: &Encrypting<'_, D>,
+        (input, values): (&Messages, &Vec<u64>),
+        _: &Seed,
+    ) -> Result<Ciphertext<D>> {
+        encrypted(dev, with.secrets.expect("messages are encrypted under the secret key").tfhe(), (input, values))
+    }
+
+    fn no_values(input: &Messages) -> Vec<u64> {
+        vec![0; input.batch]
+    }
+
+    fn rehearse_reading<D: Device>(_: &D, _: &TfheParams, _: &Secrets, result: &Ciphertext<D>) -> u64 {
+        Self::bytes(result)
+    }
+
+    fn open<D: HostRead>(
+        (dev, ()): (&D, &()),
+        _: &TfheParams,
+        secrets: &Secrets,
+        (_, results): (&[Ciphertext<D>], &[Ciphertext<D>]),
+    ) -> Result<Vec<TfheReading>> {
+        results.iter().map(|result| TfheReading::of(dev, secrets.tfhe(), result)).collect()
+    }
+
+    fn expectation<D: Device>(_: &TfheParams, recorded: &Ciphertext<D>, _: Knowledge) -> TfheExpectation {
+        TfheExpectation::of(recorded)
+    }
+
+    fn admit<D: Device>(expectation: &TfheExpectation, _: &TfheParams, got: Ciphertext<D>) -> Result<Ciphertext<D>> {
+        Ok(expectation.admit(got)?)
+    }
+}
+
+/// Encrypts messages of an input.
+#[cfg(feature = "client")]
+pub(super) fn encrypted<D: Device>(
+    dev: &D,
+    client: &ClientKey,
+    (input, values): (&Messages, &Vec<u64>),
+) -> Result<Ciphertext<D>> {
+    client.encrypt(dev, values)?.at_most(input.most)
+}
