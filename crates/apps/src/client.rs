@@ -1,9 +1,9 @@
 //! The client's side of a workload: values to encrypt, and what decrypted results mean.
 //!
-//! Secret keys are no matter of this room: it lays data into slots, and reads numbers that somebody decrypted.
+//! Secret keys are no matter of this room: it lays data out, and reads numbers that somebody decrypted.
 
-use crate::program::Details;
-use limbwise::{Complex64, ckks::Precision};
+use crate::{family::Family, program::Details};
+use limbwise::scheme::Scheme;
 use serde::Serialize;
 
 /// Share of held-back rows that a model gets right.
@@ -16,27 +16,24 @@ pub struct Accuracy {
 }
 
 /// What decrypted results mean.
-#[derive(Clone, Debug, Serialize)]
-pub struct Conclusion {
+#[derive(Clone, Debug)]
+pub struct Conclusion<S: Family> {
     /// Results against the clear twin's.
-    #[serde(skip)]
-    pub precision: Precision,
-    /// For programs that classify.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub accuracy: Option<Accuracy>,
+    pub found: S::Found,
     /// What this workload adds to a report, beside the details of its program.
-    #[serde(flatten)]
     pub details: Details,
     /// Sentences a person should read: a polynomial left its interval, say.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
 /// The data of a workload.
 pub trait Client {
-    /// The values of one of the program's inputs: a vector a batch entry, at most as many values as it has slots.
-    fn values(&self, input: usize) -> Vec<Vec<Complex64>>;
+    /// What its program computes with.
+    type Scheme: Family;
 
-    /// What the decrypted results mean: a list a result, with a vector a batch entry.
-    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion;
+    /// The values of one of the program's inputs.
+    fn values(&self, input: usize) -> <Self::Scheme as Scheme>::Values;
+
+    /// What the decrypted results mean.
+    fn conclude(&self, results: &<Self::Scheme as Scheme>::Reading) -> Conclusion<Self::Scheme>;
 }

@@ -4,25 +4,10 @@
 //! comes from outside, and every number in it is checked before anything is laid out.
 
 use crate::{
-    any::AnyProgram,
-    bootstrap::{Bootstrap, BootstrapAppError},
-    helr::encrypted::{self as helr, Helr, HelrError},
-    linear::{
-        Linear, LinearError,
-        layer::{Described, Model},
-    },
-    logreg::encrypted::{Logreg, LogregError, Training},
-    lola::{
-        encrypted::Lola,
-        network::{LolaError, Network, Shape},
-    },
-    resnet::{Inference, ResnetError},
+    linear::layer::Model,
+    registry::{AnyLiteral, AnyParams, AnyProgram, Described},
 };
-use limbwise::{
-    ckks::{BootstrapPlan, PlaintextForm, Promise, Strategy},
-    params::{Params, ParamsError, ParamsLiteral},
-    rlwe::KeyForm,
-};
+use limbwise::{rlwe::KeyForm, scheme::Scheme};
 use serde::{Deserialize, Serialize};
 
 /// What the file says it is.
@@ -32,59 +17,8 @@ pub const VERSION: u32 = 1;
 /// Longest description that is read.
 pub const MOST_BYTES: usize = 1 << 20;
 
-/// A workload, without data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Workload {
-    /// `logreg`.
-    Logreg(Training),
-    /// `linear`.
-    Linear {
-        /// The layer.
-        layer: Described,
-        /// The level that inputs are encrypted at.
-        level: usize,
-        /// How its maps rotate.
-        strategy: Strategy,
-        /// How their diagonals are stored.
-        plaintexts: PlaintextForm,
-        /// What is known of the inputs.
-        bounds: Promise,
-    },
-    /// `bootstrap`.
-    Bootstrap {
-        /// How it is carried out.
-        plan: BootstrapPlan,
-        /// Passes.
-        passes: usize,
-        /// What is known of the message.
-        bounds: Promise,
-    },
-    /// `helr`.
-    Helr {
-        /// Sizes and options.
-        training: helr::Training,
-        /// How the weights are bootstrapped.
-        plan: BootstrapPlan,
-    },
-    /// `lola`.
-    Lola {
-        /// Sizes of the network.
-        shape: Shape,
-        /// Where its weights are.
-        weights: Weights,
-        /// Images at once.
-        images: usize,
-        /// How its maps rotate.
-        strategy: Strategy,
-        /// How their diagonals are stored.
-        plaintexts: PlaintextForm,
-        /// What is known of the pixels.
-        bounds: Promise,
-    },
-    /// `resnet20`.
-    Resnet(Inference),
-}
+/// Why a program cannot be built, in words that say what, got, wanted and the next step; or the fault behind it.
+pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
 
 /// Where the weights of a network are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,22 +31,35 @@ pub enum Weights {
 }
 
 /// A program, without data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Description {
     format: String,
     version: u32,
     /// Name of the parameters, for people.
     pub preset: String,
     /// The parameters.
-    pub params: ParamsLiteral,
+    pub params: AnyLiteral,
     /// How the server was meant to keep evaluation keys when it was planned; it may choose.
     pub key_form: KeyForm,
     /// What is computed.
-    pub workload: Workload,
+    pub workload: Described,
     /// Keys were made with randomness that anybody can repeat.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub insecure_randomness: bool,
+}
+
+/// The same as it is read: parameters are of the workload's scheme.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    format: String,
+    version: u32,
+    preset: String,
+    params: serde_json::Value,
+    key_form: KeyForm,
+    workload: Described,
+    #[serde(default)]
+    insecure_randomness: bool,
 }
 
 /// Why a description is refused.
@@ -128,27 +75,9 @@ pub enum DescriptionError {
         /// What it is.
         got: u32,
     },
-    /// Parameters that are refused.
-    #[error(transparent)]
-    Params(#[from] ParamsError),
-    /// A training that cannot be.
-    #[error(transparent)]
-    Logreg(#[from] LogregError),
-    /// A layer that cannot be.
-    #[error(transparent)]
-    Linear(#[from] LinearError),
-    /// A bootstrapping that cannot be.
-    #[error(transparent)]
-    Bootstrap(#[from] BootstrapAppError),
-    /// A training of `helr` that cannot be.
-    #[error(transparent)]
-    Helr(#[from] HelrError),
-    /// A network of `lola` that cannot be.
-    #[error(transparent)]
-    Lola(#[from] LolaError),
-    /// An inference that cannot be.
-    #[error(transparent)]
-    Resnet(#[from] ResnetError),
+    /// A program that cannot be, or parameters that are refused.
+    #[error("{0}")]
+    Program(Refusal),
 }
 
 /// What is read before anything else.
@@ -161,12 +90,16 @@ struct Head {
 impl Description {
     /// Of a workload with its parameters, and how keys are kept.
     #[must_use]
-    pub fn new((preset, params): (&str, &Params), key_form: KeyForm, workload: Workload) -> Self {
+    pub fn new<S: Scheme<Literal: Into<AnyLiteral>>>(
+        (preset, params): (&str, &S::Params),
+        key_form: KeyForm,
+        workload: Described,
+    ) -> Self {
         Self {
             format: FORMAT.into(),
             version: VERSION,
             preset: preset.into(),
-            params: params.literal().clone(),
+            params: S::literal(params).into(),
             key_form,
             workload,
             insecure_randomness: false,
@@ -189,7 +122,10 @@ impl Description {
         if !(1..=VERSION).contains(&head.version) {
             return Err(DescriptionError::Version { got: head.version });
         }
-        serde_json::from_slice(bytes).map_err(form)
+        let Written { format, version, preset, params, key_form, workload, insecure_randomness } =
+            serde_json::from_slice(bytes).map_err(form)?;
+        let params = workload.literal(params).map_err(form)?;
+        Ok(Self { format, version, preset, params, key_form, workload, insecure_randomness })
     }
 
     /// The bytes of its file: numbers come back as they were, bit for bit.
@@ -206,9 +142,9 @@ impl Description {
     /// The parameters, checked.
     ///
     /// # Errors
-    /// [`ParamsError`].
-    pub fn params(&self) -> Result<Params, DescriptionError> {
-        Ok(Params::new(&self.params)?)
+    /// [`ParamsError`](limbwise::params::ParamsError).
+    pub fn params(&self) -> Result<AnyParams, DescriptionError> {
+        self.params.checked().map_err(|e| DescriptionError::Program(e.into()))
     }
 
     /// The program with the server's numbers, where it has any.
@@ -230,28 +166,13 @@ impl Description {
     /// With the server's numbers, or any in their place.
     fn with(&self, model: Option<&Model>) -> Result<AnyProgram, DescriptionError> {
         let params = self.params()?;
-        Ok(match &self.workload {
-            Workload::Logreg(training) => AnyProgram::Logreg(Logreg::new(&params, training.clone())?),
-            Workload::Linear { layer, level, strategy, plaintexts, bounds } => {
-                let layer = model.map_or_else(|| layer.stand_in(), |model| layer.layer(model))?;
-                let program = Linear::new(&params, *level, layer)?.with_bounds(*bounds)?;
-                AnyProgram::Linear(program.with(*strategy, *plaintexts))
-            }
-            Workload::Lola { shape, weights, images, strategy, plaintexts, bounds } => {
-                let network = match (weights, model) {
-                    (Weights::Shipped, _) => Network::shipped().of_shape(*shape)?,
-                    (Weights::Server, None) => Network::stand_in(*shape)?,
-                    (Weights::Server, Some(model)) => {
-                        Network::new(*shape, model.weights.as_deref().ok_or(LolaError::NoModel)?)?
-                    }
-                };
-                AnyProgram::Lola(Lola::new(&params, network, *images, *bounds)?.with(*strategy, *plaintexts))
-            }
-            Workload::Helr { training, plan } => AnyProgram::Helr(Helr::new(&params, training.clone())?.with(*plan)),
-            Workload::Bootstrap { plan, passes, bounds } => {
-                AnyProgram::Bootstrap(Bootstrap::new((&params, &self.preset), *plan, *passes, *bounds)?)
-            }
-            Workload::Resnet(inference) => AnyProgram::Resnet(inference.program(&params, model)?),
-        })
+        self.workload.program((&params, &self.preset), model).map_err(DescriptionError::Program)
+    }
+
+    /// Bytes that this program takes at least on a server, by the sizes in its description alone: nothing is laid out.
+    /// Sizes that make no program count as nothing, because building it says what is wrong with them.
+    #[must_use]
+    pub fn least_bytes(&self, params: &AnyParams) -> u64 {
+        self.workload.least_bytes(params)
     }
 }

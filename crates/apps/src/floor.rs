@@ -4,54 +4,25 @@
 //! is below them may still not fit, and its plan says so.
 
 use crate::{
-    Description,
-    description::Workload,
     linear::layer::{Described, LayerShape, Numbers},
     program::Program,
 };
 use limbwise::{
-    ckks::{Diagonals, LinearPlan, PlaintextForm},
+    ckks::PlaintextForm,
     params::Params,
+    scheme::{Scheme, plaintext_bytes, slots_bytes},
 };
 
 /// Bytes of a clear number as it is read or generated.
-const REAL_BYTES: u64 = 8;
+pub(crate) const REAL_BYTES: u64 = 8;
 /// Bytes of a clear number on a diagonal of a map.
-const COMPLEX_BYTES: u64 = 16;
-
-impl Description {
-    /// Bytes that this program takes at least on a server, by the sizes in its description alone: nothing is laid out.
-    /// Sizes that make no program count as nothing, because building it says what is wrong with them.
-    #[must_use]
-    pub fn least_bytes(&self, params: &Params) -> u64 {
-        let slots = params.max_slots() as u64;
-        match &self.workload {
-            Workload::Linear { layer, level, plaintexts, .. } => {
-                let plan = (*plaintexts, (*level).min(params.top_level()));
-                layer_bytes(params, layer, plan)
-            }
-            // The first matrix is spread over all slots before its zeros are left out.
-            Workload::Lola { shape, .. } if (1..=MOST_SIDE).contains(&shape.hidden) => {
-                (REAL_BYTES + COMPLEX_BYTES) * shape.hidden as u64 * slots
-            }
-            // Their sizes are in the shapes of their inputs, which cost nothing to be built; networks are the server's own.
-            Workload::Lola { .. }
-            | Workload::Logreg(_)
-            | Workload::Bootstrap { .. }
-            | Workload::Helr { .. }
-            | Workload::Resnet(_) => 0,
-        }
-    }
-}
-
-/// Largest side that a network may have.
-const MOST_SIDE: usize = 4096;
+pub(crate) const COMPLEX_BYTES: u64 = 16;
 
 /// A layer: its numbers, the diagonals that they become, what is kept encoded of them, and the input.
-fn layer_bytes(params: &Params, layer: &Described, (form, level): (PlaintextForm, usize)) -> u64 {
+pub(crate) fn layer_bytes(params: &Params, layer: &Described, (form, level): (PlaintextForm, usize)) -> u64 {
     let slots = params.max_slots() as u64;
     let Ok([numbers, _, encrypted, _]) = layer.shape.sizes() else { return 0 };
-    let (numbers, inputs) = (numbers as u64, (encrypted as u64).div_ceil(slots) * ciphertext_bytes(params, level));
+    let (numbers, inputs) = (numbers as u64, (encrypted as u64).div_ceil(slots) * slots_bytes(params, level));
     match layer.shape {
         // Each number is on a diagonal, in a place of its own.
         LayerShape::Product { .. } => {
@@ -62,57 +33,37 @@ fn layer_bytes(params: &Params, layer: &Described, (form, level): (PlaintextForm
             (REAL_BYTES + COMPLEX_BYTES) * numbers + encoded + inputs
         }
         LayerShape::Convolution { .. } => REAL_BYTES * numbers + inputs,
-        LayerShape::Square { .. } => 2 * ciphertext_bytes(params, level),
+        LayerShape::Square { .. } => 2 * slots_bytes(params, level),
     }
 }
 
 /// Bytes that a program takes at least on a server, now that its maps are laid out: these, what is kept encoded of them,
 /// and the inputs.
-pub fn least_bytes(program: &impl Program) -> u64 {
-    let params = program.params();
+pub fn least_bytes<P: Program>(program: &P) -> u64 {
+    let (params, model) = (program.params(), program.model());
     let inputs = program.inputs();
-    let inputs = inputs.iter().map(|i| (i.batch as u64).saturating_mul(ciphertext_bytes(params, i.packing.level)));
-    let encoded = program.maps().into_iter().map(|(diagonals, LinearPlan { form, level, .. })| {
-        (diagonals.count() as u64).saturating_mul(plaintext_bytes(params, form, level))
-    });
-    inputs.chain(encoded).fold(clear_bytes(program), u64::saturating_add)
+    let inputs = inputs.iter().map(|input| P::Scheme::input_bytes(params, input));
+    inputs.fold(P::Scheme::least_model_bytes(params, &model), u64::saturating_add)
 }
 
-/// Bytes of the diagonals of a program's maps, which the host holds beside all that is encoded.
-pub fn clear_bytes(program: &impl Program) -> u64 {
-    let maps: Vec<&Diagonals> = program.maps().into_iter().map(|(diagonals, _)| diagonals).collect();
-    let apart = |&(at, map): &(usize, &&Diagonals)| !maps[..at].iter().any(|before| before.shares(map));
-    let bytes = |(_, map): (usize, &&Diagonals)| COMPLEX_BYTES * (map.count() * map.slots()) as u64;
-    maps.iter().enumerate().filter(apart).map(bytes).sum()
-}
-
-/// Two polynomials at a level.
-fn ciphertext_bytes(params: &Params, level: usize) -> u64 {
-    2 * limb_bytes(params) * params.limbs(level.min(params.top_level())) as u64
-}
-
-/// An encoded diagonal, as little as it may be kept in.
-fn plaintext_bytes(params: &Params, form: PlaintextForm, level: usize) -> u64 {
-    let limbs = match form {
-        PlaintextForm::Full => params.limbs(level.min(params.top_level())),
-        PlaintextForm::OnTheFly => 1,
-        PlaintextForm::AtUse => 0,
-    };
-    limb_bytes(params) * limbs as u64
-}
-
-fn limb_bytes(params: &Params) -> u64 {
-    8 * params.ring().n() as u64
+/// Bytes of the clear numbers that a program's model keeps, which the host holds beside all that is encoded.
+pub fn clear_bytes<P: Program>(program: &P) -> u64 {
+    P::Scheme::clear_model_bytes(&program.model())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linear::layer::Model;
+    use crate::{
+        Description,
+        linear::{layer::Model, options::Described as LinearDescribed},
+        registry::{AnyParams, AnyProgram, Described as Of},
+    };
     use limbwise::{
         ckks::{Promise, Strategy},
         params::{Insecure, ParamsLiteral},
         rlwe::KeyForm,
+        scheme::Ckks,
     };
 
     fn params() -> Params {
@@ -125,13 +76,13 @@ mod tests {
         let layer = Described { shape, weights, bias: None };
         let bounds = Promise { magnitude: 1.0, peak: 1.0, real: true };
         let strategy = Strategy::Hoisted;
-        let workload = Workload::Linear { layer, level: 2, strategy, plaintexts, bounds };
-        Description::new(("test", &params()), KeyForm::Stored, workload)
+        let workload = LinearDescribed { layer, level: 2, strategy, plaintexts, bounds };
+        Description::new::<Ckks>(("test", &params()), KeyForm::Stored, Of::Linear(workload))
     }
 
     /// Of the diagonals, what is encoded of them, and the inputs of a program.
     fn laid_out(description: &Description, model: &Model) -> u64 {
-        let program = description.program(model).unwrap();
+        let AnyProgram::Ckks(program) = description.program(model).unwrap() else { panic!("a layer") };
         least_bytes(&program)
     }
 
@@ -144,7 +95,8 @@ mod tests {
             for form in [PlaintextForm::Full, PlaintextForm::OnTheFly, PlaintextForm::AtUse] {
                 let seeded = described(shape.clone(), Numbers::Seed(3), form);
                 let LayerShape::Product { rows, columns, .. } = shape else { unreachable!() };
-                let (least, numbers) = (seeded.least_bytes(&params()), REAL_BYTES * (rows * columns) as u64);
+                let (least, numbers) =
+                    (seeded.least_bytes(&AnyParams::Ckks(params())), REAL_BYTES * (rows * columns) as u64);
                 let laid_out = laid_out(&seeded, &Model::default()) + numbers;
                 assert!(least <= laid_out, "{shape:?} {form:?}: {least} > {laid_out}");
                 // Where no slot is left over it is no idle promise.
@@ -164,7 +116,9 @@ mod tests {
             LayerShape::Square { side: huge, pairs: huge },
             LayerShape::Product { rows: 1 << 13, columns: 1 << 13, vectors: 1 },
         ];
-        let least = shapes.map(|shape| described(shape, Numbers::Seed(0), PlaintextForm::Full).least_bytes(&params()));
+        let least = shapes.map(|shape| {
+            described(shape, Numbers::Seed(0), PlaintextForm::Full).least_bytes(&AnyParams::Ckks(params()))
+        });
         assert_eq!(least[..2], [0, 0], "building them says what is wrong");
         assert!(least[2] > 24 << 26, "{least:?}");
     }
@@ -174,8 +128,11 @@ mod tests {
         let shape = LayerShape::Product { rows: 8, columns: 8, vectors: 1 };
         let theirs = described(shape, Numbers::Server, PlaintextForm::Full);
         let model = Model { weights: Some(vec![0.0; 64]), ..Model::default() };
-        let program = theirs.program(&model).unwrap();
-        assert_eq!((program.maps()[0].0.count(), clear_bytes(&program)), (1, 512 * COMPLEX_BYTES));
-        assert!(theirs.least_bytes(&params()) <= laid_out(&theirs, &model) + 64 * REAL_BYTES + 64 * COMPLEX_BYTES);
+        let AnyProgram::Ckks(program) = theirs.program(&model).unwrap() else { panic!("a layer") };
+        assert_eq!((program.model().maps[0].0.count(), clear_bytes(&program)), (1, 512 * COMPLEX_BYTES));
+        assert!(
+            theirs.least_bytes(&AnyParams::Ckks(params()))
+                <= laid_out(&theirs, &model) + 64 * REAL_BYTES + 64 * COMPLEX_BYTES
+        );
     }
 }

@@ -3,37 +3,40 @@
 //! Enters: loaders, clear twins, encrypted programs, their descriptions.
 //! Stays out: concrete devices, printing.
 //!
-//! Read in this order: [`program`] (what a workload is), [`client`], [`data`] (loaders), [`logreg`], [`helr`], [`linear`], [`lola`],
-//! [`bootstrap`], [`resnet`], [`description`], [`any`]; [`logic`] (what one on TFHE is), [`pbs`], [`gates`], [`nn`];
-//! [`modular`] (what one on BGV is), [`bgv_mul`], [`bgv_table`]; [`query`] (two schemes in one program).
+//! Read in this order: [`program`] (what a workload is), [`client`], [`family`] (what a scheme's workloads have in common),
+//! [`way`], [`workload`] (options, description, data), [`registry`] (the list of them), [`options`], [`description`],
+//! [`data`] (loaders); on slots [`logreg`], [`helr`], [`linear`], [`lola`], [`bootstrap`], [`resnet`]; on messages [`pbs`],
+//! [`gates`], [`nn`]; on integers [`bgv_mul`], [`bgv_table`]; of two schemes [`query`].
 
-pub mod any;
 pub mod bgv_mul;
 pub mod bgv_table;
 pub mod bootstrap;
 pub mod client;
 pub mod data;
 pub mod description;
+pub mod family;
 pub mod floor;
 pub mod gates;
 pub mod helr;
 pub mod linear;
-pub mod logic;
 pub mod logreg;
 pub mod lola;
-pub mod modular;
 pub mod nn;
+pub mod options;
 pub mod pbs;
 pub mod program;
 pub mod query;
+pub mod registry;
 pub mod resnet;
+pub mod way;
+pub mod workload;
 
-pub use any::{AnyClient, AnyProgram};
 pub use client::{Accuracy, Client, Conclusion};
 pub use description::Description;
-pub use logic::{AnyLogic, Logic, Messages};
-pub use modular::{AnyModular, Integers, Modular};
-pub use program::{Array, Details, Encryption, Input, Journal, Observer, Program, State};
+pub use family::Family;
+pub use program::{Array, Details, Encryption, Journal, Observer, Program, State};
+pub use registry::{AnyPrepared, AnyProgram, Prepared, Registered};
+pub use way::Way;
 
 /// A file or folder of the shared public data, for tests: under `LIMBWISE_DATA`, else under `../shared/data` beside
 /// the repository. Absent data is said aloud, because a silent skip would look like a pass.

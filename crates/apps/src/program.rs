@@ -2,49 +2,15 @@
 //!
 //! A [`Program`] has no data: from it the server evaluates, and anybody plans, records and times. A
 //! [`Client`](crate::Client) has the values to encrypt and knows what decrypted results mean. The runtime joins them; neither knows of
-//! files or devices.
+//! files or devices. Both are the same for every scheme: what differs is in [`Scheme`].
 
+use crate::way::Way;
+pub use limbwise::scheme::{Ckks, Encryption, Integers, Messages, SlotsInput, Tfhe};
 use limbwise::{
     Complex64,
-    ckks::{Auto, BootstrapPlan, Ciphertext, Diagonals, LinearPlan, LinearTransform, Noise, Packing, Promise},
-    params::Params,
-    tfhe,
+    scheme::{Input, Scheme},
 };
 use limbwise_device::Device;
-use serde::{Deserialize, Serialize};
-
-/// What the client encrypts before the program starts, as both sides know it: one ciphertext with a batch.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Input {
-    /// What it is, for people.
-    pub name: String,
-    /// Vectors in the batch.
-    pub batch: usize,
-    /// How they are laid out.
-    pub packing: Packing,
-    /// What is known of the values.
-    pub bounds: Promise,
-}
-
-/// Under which key the client encrypts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Encryption {
-    /// The public one.
-    #[default]
-    PublicKey,
-    /// The secret one: less noise.
-    SecretKey,
-}
-
-impl From<Encryption> for Noise {
-    fn from(encryption: Encryption) -> Self {
-        match encryption {
-            Encryption::PublicKey => Self::Public,
-            Encryption::SecretKey => Self::Secret,
-        }
-    }
-}
 
 /// Told when a step of a program begins.
 pub trait Observer {
@@ -55,28 +21,6 @@ pub trait Observer {
 /// Nobody looks on.
 impl Observer for () {
     fn step(&mut self, _name: &str, _done: usize, _total: usize) {}
-}
-
-/// A scheme, as states know it: by its ciphertexts.
-pub trait Scheme {
-    /// A ciphertext of it.
-    type Ciphertext<D: Device>;
-}
-
-/// Slots at levels.
-#[derive(Clone, Copy, Debug)]
-pub enum Ckks {}
-
-/// Batches of messages.
-#[derive(Clone, Copy, Debug)]
-pub enum Tfhe {}
-
-impl Scheme for Ckks {
-    type Ciphertext<D: Device> = Ciphertext<D>;
-}
-
-impl Scheme for Tfhe {
-    type Ciphertext<D: Device> = tfhe::Ciphertext<D>;
 }
 
 /// All that the rest of a program hangs on after one of its steps, beside its inputs and keys.
@@ -116,74 +60,121 @@ impl<D: Device, S: Scheme> Journal<D, S> for () {
     }
 }
 
+/// What the numbers of a result are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// Complex numbers.
+    Complex,
+    /// Real numbers: imaginary parts are nothing but error.
+    Real,
+    /// Integers, exact.
+    Whole,
+}
+
 /// A result as people have it: numbers in a shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     /// What it is.
-    pub name: &'static str,
+    pub name: String,
     /// Its sides, the last one running fastest.
     pub shape: Vec<usize>,
-    /// Its numbers, in the shape's order.
+    /// Its numbers, in the shape's order; integers below 2^53 in absolute value.
     pub values: Vec<Complex64>,
-    /// The imaginary parts are nothing but error.
-    pub real: bool,
+    /// What they are.
+    pub numbers: Numbers,
+}
+
+impl Array {
+    /// Exact integers.
+    ///
+    /// # Panics
+    /// For integers of 2^53 or more, which no scheme of this library has.
+    #[must_use]
+    pub fn whole(name: impl Into<String>, shape: Vec<usize>, values: impl IntoIterator<Item = i64>) -> Self {
+        let exact = |x: i64| {
+            assert!(x.unsigned_abs() < 1 << 53, "integers are below 2^53");
+            Complex64::new(x as f64, 0.0)
+        };
+        Self { name: name.into(), shape, values: values.into_iter().map(exact).collect(), numbers: Numbers::Whole }
+    }
 }
 
 /// What a workload adds to a report.
 pub type Details = serde_json::Map<String, serde_json::Value>;
 
+/// The inputs of a program.
+pub type Inputs<P> = Vec<<<P as Program>::Scheme as Scheme>::Input>;
+/// The results of a program on a device.
+pub type Results<P, D> = Vec<<<P as Program>::Scheme as Scheme>::Ciphertext<D>>;
+
 /// A workload with its options: what both sides know, and the server's own model.
 pub trait Program {
+    /// What it computes with.
+    type Scheme: Scheme;
+
     /// Its name on the command line.
     fn name(&self) -> &'static str;
 
     /// The parameters it was built for.
-    fn params(&self) -> &Params;
+    fn params(&self) -> &<Self::Scheme as Scheme>::Params;
 
-    /// What the client encrypts.
-    fn inputs(&self) -> Vec<Input>;
+    /// What the client encrypts: one ciphertext with a batch each.
+    fn inputs(&self) -> Inputs<Self>;
 
-    /// Clear linear maps that the server encodes before the program starts: its model.
-    fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
-        Vec::new()
-    }
+    /// The clear numbers that the server encodes before the program starts.
+    fn model(&self) -> <Self::Scheme as Scheme>::Model<'_>;
 
     /// Under which key the inputs are encrypted.
     fn encryption(&self) -> Encryption {
         Encryption::default()
     }
 
-    /// How the program bootstraps, if it does: the server encodes that before it starts.
-    fn bootstrapping(&self) -> Option<BootstrapPlan> {
-        None
-    }
-
-    /// The encrypted program, on the server's side, with [`Self::maps`] encoded. The first result is the one whose
+    /// The encrypted program, on the server's side, with [`Self::model`] encoded. The first result is the one whose
     /// precision is predicted.
     ///
     /// # Errors
     /// What the schemes refuse: levels, keys; what the journal refuses.
     fn evaluate<D: Device>(
         &self,
-        auto: &Auto<'_, D>,
-        maps: &[LinearTransform<D>],
-        inputs: &[Ciphertext<D>],
+        means: &<Self::Scheme as Scheme>::Means<'_, D>,
+        inputs: &[<Self::Scheme as Scheme>::Ciphertext<D>],
         observer: &mut dyn Observer,
-        journal: &mut dyn Journal<D>,
-    ) -> limbwise::Result<Vec<Ciphertext<D>>>;
+        journal: &mut dyn Journal<D, Self::Scheme>,
+    ) -> limbwise::Result<Results<Self, D>>;
 
-    /// Batch and slots of each result.
-    fn results(&self) -> Vec<[usize; 2]>;
+    /// How many results there are.
+    fn results(&self) -> usize {
+        1
+    }
 
-    /// Decrypted results as people have them: a list a result, with a vector of slots a batch entry, as
-    /// [`Self::results`] says.
-    fn arrays(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Array>;
+    /// Decrypted results as people have them.
+    fn arrays(&self, results: &<Self::Scheme as Scheme>::Reading) -> Vec<Array>;
 
-    /// What is to be said of the program in a report.
+    /// What is to be said of the program in a plan and in a report.
     fn details(&self) -> Details;
+
+    /// What the program adds to that once it knows what is expected of its results.
+    fn expected(&self, _results: &[<Self::Scheme as Scheme>::Estimate]) -> Details {
+        Details::new()
+    }
 
     /// What the times of the program's steps mean, for its report.
     fn timed(&self, _steps: &[(&str, f64)]) -> Details {
         Details::new()
     }
+
+    /// The same program evaluated in another way, where it has several.
+    #[must_use]
+    fn in_way(&self, _way: Way) -> Self
+    where
+        Self: Clone,
+    {
+        self.clone()
+    }
+}
+
+/// The names of a program's inputs, with commas between.
+#[must_use]
+pub fn input_names<P: Program>(program: &P) -> String {
+    program.inputs().iter().map(|input| input.name().to_owned()).collect::<Vec<_>>().join(", ")
 }

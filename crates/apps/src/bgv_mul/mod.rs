@@ -1,22 +1,27 @@
 //! Products of many BGV ciphertexts, with the transforms before and after: what processing in memory is measured by.
 
 use crate::{
-    modular::{Integers, Messages, Modular},
-    program::{Details, Observer},
+    family::{Twin, integer_arrays},
+    program::{Array, Details, Encryption, Integers, Journal, Observer, Program},
 };
 use limbwise::{
     Result,
-    bgv::{Auto, BgvParams, Ciphertext, Modulus},
+    bgv::{Auto, BgvParams, BgvReading, Ciphertext, Modulus},
     rlwe::operations,
+    scheme::Bgv,
 };
 use limbwise_device::{Device, Domain};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+
+pub mod options;
 
 /// Most products of a batch.
 pub const MOST_CIPHERTEXTS: usize = 1 << 20;
 
 /// Which part of the whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// Transforms of one operand.
     Ntt,
@@ -73,7 +78,9 @@ fn each<D: Device>(a: &Ciphertext<D>, transform: impl Fn(D::Poly) -> D::Poly) ->
     Ciphertext { parts: a.parts.iter().cloned().map(transform).collect(), ..*a }
 }
 
-impl Modular for BgvMul {
+impl Program for BgvMul {
+    type Scheme = Bgv;
+
     fn name(&self) -> &'static str {
         "bgv-mul"
     }
@@ -88,12 +95,19 @@ impl Modular for BgvMul {
         if self.is_product() { vec![input("left"), input("right")] } else { vec![input("ciphertexts")] }
     }
 
+    fn model(&self) {}
+
+    fn encryption(&self) -> Encryption {
+        Encryption::SecretKey
+    }
+
     /// Products are taken without asking whether they may be read: the set of 27 bits cannot hold one.
     fn evaluate<D: Device>(
         &self,
         auto: &Auto<'_, D>,
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
+        _: &mut dyn Journal<D, Bgv>,
     ) -> Result<Vec<Ciphertext<D>>> {
         let dev = auto.eval.device();
         let mut done = inputs.to_vec();
@@ -116,7 +130,19 @@ impl Modular for BgvMul {
         Ok(done)
     }
 
-    fn clear(&self, inputs: &[Messages]) -> Vec<Messages> {
+    fn arrays(&self, results: &BgvReading) -> Vec<Array> {
+        integer_arrays([if self.is_product() { "products" } else { "ciphertexts" }.into()], results)
+    }
+
+    fn details(&self) -> Details {
+        let limbs = self.params.rlwe().limbs(self.level);
+        let details = json!({ "ciphertexts": self.ciphertexts, "limbs_used": limbs, "step": self.step.name() });
+        details.as_object().cloned().unwrap_or_default()
+    }
+}
+
+impl Twin for BgvMul {
+    fn clear(&self, inputs: &[Vec<Vec<i64>>]) -> Vec<Vec<Vec<i64>>> {
         let t = self.params.t();
         match inputs {
             [left, right] => {
@@ -133,11 +159,5 @@ impl Modular for BgvMul {
             [left, right] => vec![left.iter().zip(right).map(|(&x, &y)| q.mul(x, y)).collect()],
             _ => inputs.to_vec(),
         })
-    }
-
-    fn details(&self) -> Details {
-        let limbs = self.params.rlwe().limbs(self.level);
-        let details = json!({ "ciphertexts": self.ciphertexts, "limbs_used": limbs, "step": self.step.name() });
-        details.as_object().cloned().unwrap_or_default()
     }
 }

@@ -2,15 +2,22 @@
 
 use crate::{
     data::IntegerTable,
-    modular::{Integers, Messages, Modular},
-    program::{Details, Observer},
+    family::Twin,
+    program::{Array, Details, Encryption, Integers, Journal, Observer, Program, State},
 };
 use limbwise::{
     Result,
-    bgv::{Auto, BgvParams, Ciphertext},
+    bgv::{Auto, BgvParams, BgvReading, Ciphertext},
+    scheme::Bgv,
 };
 use limbwise_device::{Device, Domain};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+
+pub mod options;
+
+/// The messages of one ciphertext: slots of each.
+type Messages = Vec<Vec<i64>>;
 
 /// Why a table cannot be computed on under some parameters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +43,24 @@ pub enum TableError {
         /// Columns of the table.
         wanted: usize,
     },
+    /// No column, or more than are made for.
+    #[error("{what} has {got} columns: choose 1 to {most}")]
+    Columns {
+        /// Of what.
+        what: &'static str,
+        /// Columns there are.
+        got: usize,
+        /// The most.
+        most: usize,
+    },
+    /// A matrix with other columns than it has names.
+    #[error("a row of the matrix has {got} numbers, its columns have {wanted} names")]
+    Shape {
+        /// Numbers.
+        got: usize,
+        /// Names.
+        wanted: usize,
+    },
     /// An integer that would wrap round t.
     #[error(
         "{what} is {got}, and with t = {t} results from -{most} to {most} are exact: choose a preset with a larger plaintext modulus (bgv-n13-t30), or fewer or smaller numbers"
@@ -56,27 +81,78 @@ pub enum TableError {
 }
 
 /// Who knows the matrix.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Matrix {
-    /// The server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Matrix {
+    /// Both sides: a row for each column of the table.
     Clear(Vec<Vec<i64>>),
     /// Nobody but the client: so many columns.
     Encrypted(usize),
+}
+
+/// What both sides know of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// Rows of the table.
+    pub rows: usize,
+    /// Its columns.
+    pub columns: usize,
+    /// Names of the matrix's columns.
+    pub names: Vec<String>,
+    /// The matrix.
+    pub matrix: Matrix,
 }
 
 /// The workload: what both sides know.
 #[derive(Clone, Debug)]
 pub struct BgvTable {
     params: BgvParams,
-    rows: usize,
-    columns: usize,
-    matrix: Matrix,
-    /// Names of the matrix's columns.
-    names: Vec<String>,
+    described: Described,
 }
 
+/// Most columns of a table or a matrix: each is a ciphertext of a batch.
+const MOST_COLUMNS: usize = 1 << 12;
+
 impl BgvTable {
-    /// A table times a matrix, which the server knows or the client encrypts; and the messages of the client: a column of
+    /// The program of a description, which may come from outside.
+    ///
+    /// # Errors
+    /// [`TableError`]: rows, shapes, numbers of the matrix that would not be exact.
+    pub fn of(params: &BgvParams, described: Described) -> Result<Self, TableError> {
+        let Described { rows, columns, ref names, ref matrix } = described;
+        if !params.switches_keys() {
+            return Err(TableError::NoKeys);
+        }
+        if !(1..=params.slots()).contains(&rows) {
+            return Err(TableError::Rows { got: rows, most: params.slots() });
+        }
+        for (what, got) in [("the table", columns), ("the matrix", names.len())] {
+            if !(1..=MOST_COLUMNS).contains(&got) {
+                return Err(TableError::Columns { what, got, most: MOST_COLUMNS });
+            }
+        }
+        match matrix {
+            Matrix::Encrypted(outputs) if *outputs != names.len() => {
+                return Err(TableError::Shape { got: *outputs, wanted: names.len() });
+            }
+            Matrix::Encrypted(_) => {}
+            Matrix::Clear(matrix) => {
+                if matrix.len() != columns {
+                    return Err(TableError::Matrix { got: matrix.len(), wanted: columns });
+                }
+                for row in matrix {
+                    if row.len() != names.len() {
+                        return Err(TableError::Shape { got: row.len(), wanted: names.len() });
+                    }
+                    row.iter().try_for_each(|&x| fits(params, "a number of the matrix", x.into()))?;
+                }
+            }
+        }
+        Ok(Self { params: params.clone(), described })
+    }
+
+    /// A table times a matrix, which both sides know or the client encrypts; and the messages of the client: a column of
     /// the table in each, and every entry of the matrix in all slots of one.
     ///
     /// # Errors
@@ -87,30 +163,32 @@ impl BgvTable {
         matrix: &IntegerTable,
         encrypted: Encrypted,
     ) -> Result<(Self, Vec<Messages>), TableError> {
-        let (rows, columns) = (table.rows.len(), table.names.len());
-        if !params.switches_keys() {
-            return Err(TableError::NoKeys);
-        }
-        if rows > params.slots() {
-            return Err(TableError::Rows { got: rows, most: params.slots() });
-        }
+        let (rows, columns, names) = (table.rows.len(), table.names.len(), matrix.names.clone());
         if matrix.rows.len() != columns {
             return Err(TableError::Matrix { got: matrix.rows.len(), wanted: columns });
         }
-        exact(params, table, matrix)?;
+        let known = match encrypted {
+            Encrypted::No => Matrix::Clear(matrix.rows.clone()),
+            Encrypted::Yes => Matrix::Encrypted(names.len()),
+        };
+        if rows <= params.slots() && params.switches_keys() {
+            exact(params, table, matrix)?;
+        }
+        let program = Self::of(params, Described { rows, columns, names, matrix: known })?;
         let column = |c: usize| table.rows.iter().map(|row| row[c]).collect::<Vec<i64>>();
         let mut messages = vec![(0..columns).map(column).collect::<Messages>()];
-        let outputs = matrix.names.len();
-        let server = match encrypted {
-            Encrypted::No => Matrix::Clear(matrix.rows.clone()),
-            Encrypted::Yes => {
-                let entries = (0..outputs).flat_map(|k| matrix.rows.iter().map(move |row| row[k]));
-                messages.push(entries.map(|entry| vec![entry; params.slots()]).collect());
-                Matrix::Encrypted(outputs)
-            }
-        };
-        let names = matrix.names.clone();
-        Ok((Self { params: params.clone(), rows, columns, matrix: server, names }, messages))
+        if encrypted == Encrypted::Yes {
+            let outputs = program.described.names.len();
+            let entries = (0..outputs).flat_map(|k| matrix.rows.iter().map(move |row| row[k]));
+            messages.push(entries.map(|entry| vec![entry; params.slots()]).collect());
+        }
+        Ok((program, messages))
+    }
+
+    /// What both sides know of it.
+    #[must_use]
+    pub fn described(&self) -> &Described {
+        &self.described
     }
 }
 
@@ -123,16 +201,18 @@ pub enum Encrypted {
     Yes,
 }
 
+/// Fails for a number that would wrap round t.
+fn fits(params: &BgvParams, what: &str, got: i128) -> Result<(), TableError> {
+    let (most, t) = (params.most(), params.t().value());
+    if got.unsigned_abs() <= u128::from(most.unsigned_abs()) {
+        return Ok(());
+    }
+    Err(TableError::Beyond { what: what.into(), got, most, t })
+}
+
 /// Fails where a number, a product or a total would wrap round t.
 fn exact(params: &BgvParams, table: &IntegerTable, matrix: &IntegerTable) -> Result<(), TableError> {
-    let (most, t) = (params.most(), params.t().value());
-    let fits = |what: String, got: i128| {
-        if got.unsigned_abs() <= u128::from(most.unsigned_abs()) {
-            Ok(())
-        } else {
-            Err(TableError::Beyond { what, got, most, t })
-        }
-    };
+    let fits = |what: String, got: i128| fits(params, &what, got);
     for (i, row) in table.rows.iter().enumerate() {
         for (&value, name) in row.iter().zip(&table.names) {
             fits(format!("row {} of {name}", i + 1), value.into())?;
@@ -151,7 +231,9 @@ fn exact(params: &BgvParams, table: &IntegerTable, matrix: &IntegerTable) -> Res
     Ok(())
 }
 
-impl Modular for BgvTable {
+impl Program for BgvTable {
+    type Scheme = Bgv;
+
     fn name(&self) -> &'static str {
         "bgv-table"
     }
@@ -163,11 +245,21 @@ impl Modular for BgvTable {
     fn inputs(&self) -> Vec<Integers> {
         let level = self.params.top_level();
         let input = |name: &str, batch| Integers { name: name.into(), batch, level, domain: Domain::Eval };
-        let mut inputs = vec![input("table", self.columns)];
-        if let Matrix::Encrypted(outputs) = self.matrix {
-            inputs.push(input("matrix", self.columns * outputs));
+        let mut inputs = vec![input("table", self.described.columns)];
+        if let Matrix::Encrypted(outputs) = self.described.matrix {
+            inputs.push(input("matrix", self.described.columns * outputs));
         }
         inputs
+    }
+
+    fn model(&self) {}
+
+    fn encryption(&self) -> Encryption {
+        Encryption::SecretKey
+    }
+
+    fn results(&self) -> usize {
+        2
     }
 
     fn evaluate<D: Device>(
@@ -175,10 +267,10 @@ impl Modular for BgvTable {
         auto: &Auto<'_, D>,
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
+        journal: &mut dyn Journal<D, Bgv>,
     ) -> Result<Vec<Ciphertext<D>>> {
-        observer.step("product", 0, 1);
         let (eval, table) = (auto.eval, &inputs[0]);
-        let product = |k: usize| match &self.matrix {
+        let product = |k: usize| match &self.described.matrix {
             Matrix::Clear(matrix) => {
                 let term = |(c, row): (usize, &Vec<i64>)| eval.mul_scalar(&eval.split(table, c, c + 1), row[k]);
                 let mut terms = matrix.iter().enumerate().map(term);
@@ -186,40 +278,64 @@ impl Modular for BgvTable {
                 terms.try_fold(first, |sum, term| eval.add(&sum, &term?))
             }
             Matrix::Encrypted(_) => {
-                let entries = eval.split(&inputs[1], k * self.columns, (k + 1) * self.columns);
+                let entries = eval.split(&inputs[1], k * self.described.columns, (k + 1) * self.described.columns);
                 eval.batch_sum(&auto.mul(table, &entries)?)
             }
         };
-        let products = (0..self.names.len()).map(product).collect::<Result<Vec<_>>>()?;
-        let products = eval.stack(&products)?;
+        let mut state = match journal.resume()? {
+            Some(state) if state.step == 1 && state.ciphertexts.len() == 1 => state,
+            Some(_) => return Err(limbwise::Error::State),
+            None => {
+                observer.step("product", 0, 1);
+                let products = (0..self.described.names.len()).map(product).collect::<Result<Vec<_>>>()?;
+                let state = State { step: 1, ciphertexts: vec![eval.stack(&products)?], numbers: Vec::new() };
+                journal.keep(&state)?;
+                state
+            }
+        };
         observer.step("sums", 0, 1);
-        let sums = auto.slot_sum(&products)?;
-        Ok(vec![products, sums])
+        state.ciphertexts.push(auto.slot_sum(&state.ciphertexts[0])?);
+        Ok(state.ciphertexts)
     }
 
-    fn clear(&self, inputs: &[Messages]) -> Vec<Messages> {
-        let t = self.params.t();
-        let entry = |c: usize, k: usize| match &self.matrix {
-            Matrix::Clear(matrix) => matrix[c][k],
-            Matrix::Encrypted(_) => inputs[1][k * self.columns + c][0],
-        };
-        let column = |k: usize| -> Vec<i64> {
-            let value =
-                |i: usize| (0..self.columns).map(|c| i128::from(inputs[0][c][i]) * i128::from(entry(c, k))).sum();
-            (0..self.rows).map(|i| t.centred(t.from_i128(value(i)))).collect()
-        };
-        let products: Messages = (0..self.names.len()).map(column).collect();
-        let total = |values: &Vec<i64>| vec![t.centred(t.from_i128(values.iter().map(|&x| i128::from(x)).sum()))];
-        let totals = products.iter().map(total).collect();
-        vec![products, totals]
+    /// The products of all rows, and the total of each column.
+    fn arrays(&self, results: &BgvReading) -> Vec<Array> {
+        let BgvReading::Integers { messages, .. } = results else { return Vec::new() };
+        let [products, sums] = &messages[..] else { return Vec::new() };
+        let cells = (0..self.described.rows).flat_map(|row| products.iter().map(move |column| column[row]));
+        let totals = sums.iter().map(|column| column[0]);
+        vec![
+            Array::whole("products", vec![self.described.rows, products.len()], cells),
+            Array::whole("totals", vec![sums.len()], totals),
+        ]
     }
 
     fn details(&self) -> Details {
-        let encrypted = matches!(self.matrix, Matrix::Encrypted(_));
-        let shape = [self.rows, self.columns, self.names.len()];
+        let encrypted = matches!(self.described.matrix, Matrix::Encrypted(_));
+        let shape = [self.described.rows, self.described.columns, self.described.names.len()];
         let details =
             json!({ "rows": shape[0], "columns": shape[1], "outputs": shape[2], "encrypted_matrix": encrypted });
         details.as_object().cloned().unwrap_or_default()
+    }
+}
+
+impl Twin for BgvTable {
+    fn clear(&self, inputs: &[Messages]) -> Vec<Messages> {
+        let t = self.params.t();
+        let entry = |c: usize, k: usize| match &self.described.matrix {
+            Matrix::Clear(matrix) => matrix[c][k],
+            Matrix::Encrypted(_) => inputs[1][k * self.described.columns + c][0],
+        };
+        let column = |k: usize| -> Vec<i64> {
+            let value = |i: usize| {
+                (0..self.described.columns).map(|c| i128::from(inputs[0][c][i]) * i128::from(entry(c, k))).sum()
+            };
+            (0..self.described.rows).map(|i| t.centred(t.from_i128(value(i)))).collect()
+        };
+        let products: Messages = (0..self.described.names.len()).map(column).collect();
+        let total = |values: &Vec<i64>| vec![t.centred(t.from_i128(values.iter().map(|&x| i128::from(x)).sum()))];
+        let totals = products.iter().map(total).collect();
+        vec![products, totals]
     }
 
     fn tables(&self, results: &[Messages]) -> Vec<(String, Vec<i64>)> {
@@ -228,9 +344,9 @@ impl Modular for BgvTable {
             let list = |(name, values): (&String, &Vec<i64>)| {
                 (format!("{what}{name}"), values.iter().take(count).copied().collect())
             };
-            self.names.iter().zip(values).map(list).collect()
+            self.described.names.iter().zip(values).map(list).collect()
         };
-        [named(sums, "total ", 1), named(products, "", self.rows)].concat()
+        [named(sums, "total ", 1), named(products, "", self.described.rows)].concat()
     }
 }
 

@@ -3,8 +3,9 @@
 use super::Bootstrap;
 use crate::{
     client::{Client, Conclusion},
+    family::SlotsFound,
     linear::data::generated,
-    program::Program as _,
+    program::{Ckks, Program as _},
 };
 use limbwise::{
     Complex64,
@@ -80,15 +81,16 @@ impl BootstrapClient {
 }
 
 impl Client for BootstrapClient {
+    type Scheme = Ckks;
+
     fn values(&self, _input: usize) -> Vec<Vec<Complex64>> {
         vec![self.values.clone()]
     }
 
-    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion {
+    fn conclude(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Conclusion<Ckks> {
         let details = json!({ "message": self.name });
         Conclusion {
-            precision: Precision::of(&results[0][0], &self.values),
-            accuracy: None,
+            found: SlotsFound { precision: Precision::of(&results[0][0], &self.values), accuracy: None },
             details: details.as_object().cloned().unwrap_or_default(),
             warnings: Vec::new(),
         }

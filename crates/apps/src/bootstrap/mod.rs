@@ -3,16 +3,21 @@
 //! The products, one at each level that was won, are there for the time per level and slot by which systems are compared
 //! (T_A.S. of \[ARK\]). Its clear twin is the identity.
 
-use crate::program::{Array, Details, Encryption, Input, Journal, Observer, Program, State};
+use crate::{
+    program::{Array, Ckks, Details, Encryption, Journal, Numbers, Observer, Program, SlotsInput as Input, State},
+    way::Way,
+};
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, BootstrapPlan, Bootstrapper, Ciphertext, LinearTransform, Packing, Promise, bootstrap::Content},
+    ckks::{Auto, BootstrapPlan, Bootstrapper, Ciphertext, Packing, Promise, bootstrap::Content},
     params::{Bootstrapping, Params},
+    scheme::{Maps, Slots},
 };
 use limbwise_device::Device;
 use serde_json::json;
 
 pub mod client;
+pub mod options;
 
 /// The step that is not bootstrapping.
 const PRODUCTS: &str = "multiplications";
@@ -106,7 +111,17 @@ impl Bootstrap {
     }
 }
 
+impl Bootstrap {
+    /// How it bootstraps, if it does.
+    #[must_use]
+    pub fn bootstrapping(&self) -> Option<BootstrapPlan> {
+        Some(self.plan)
+    }
+}
+
 impl Program for Bootstrap {
+    type Scheme = Ckks;
+
     fn name(&self) -> &'static str {
         "bootstrap"
     }
@@ -126,18 +141,18 @@ impl Program for Bootstrap {
         Encryption::SecretKey
     }
 
-    fn bootstrapping(&self) -> Option<BootstrapPlan> {
-        Some(self.plan)
+    fn model(&self) -> Maps<'_> {
+        Maps { maps: Vec::new(), bootstrapping: self.bootstrapping() }
     }
 
     fn evaluate<D: Device>(
         &self,
-        auto: &Auto<'_, D>,
-        _: &[LinearTransform<D>],
+        means: &Slots<'_, D>,
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
         journal: &mut dyn Journal<D>,
     ) -> Result<Vec<Ciphertext<D>>> {
+        let auto = &means.auto;
         let bootstrapper = auto.bootstrapper()?;
         let mut pass = Pass { auto, bootstrapper, total: 4 * self.passes + self.won(), observer, journal };
         let kept = pass.journal.resume()?;
@@ -154,14 +169,10 @@ impl Program for Bootstrap {
         Ok(vec![result])
     }
 
-    fn results(&self) -> Vec<[usize; 2]> {
-        vec![[1, self.plan.slots]]
-    }
-
-    fn arrays(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Array> {
+    fn arrays(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Vec<Array> {
         let values = results[0][0].clone();
-        let real = self.plan.content == Content::Real;
-        vec![Array { name: "slots", shape: vec![values.len()], values, real }]
+        let numbers = if self.plan.content == Content::Real { Numbers::Real } else { Numbers::Complex };
+        vec![Array { name: "slots".into(), shape: vec![values.len()], values, numbers }]
     }
 
     fn details(&self) -> Details {
@@ -186,6 +197,10 @@ impl Program for Bootstrap {
         let share = (self.won() * self.plan.slots) as f64;
         let times = json!({ "bootstrap_seconds": bootstrap, "t_as_us": (bootstrap + products) / share * 1e6 });
         times.as_object().cloned().unwrap_or_default()
+    }
+
+    fn in_way(&self, way: Way) -> Self {
+        way.bootstrapping.map_or_else(|| self.clone(), |plan| self.clone().with(plan))
     }
 }
 

@@ -1,15 +1,18 @@
 //! Encrypted booleans: every gate of two inputs on a batch of pairs, and a multiplexer.
 
 use crate::{
-    logic::{Logic, Messages},
-    program::{Details, Observer},
+    family::{Twin, message_arrays},
+    program::{Array, Details, Journal, Messages, Observer, Program, State, Tfhe},
 };
+
 use limbwise::{
     Result,
-    tfhe::{Boolean, Ciphertext, Evaluator, Gate, TfheError, TfheParams},
+    tfhe::{Boolean, Ciphertext, Evaluator, Gate, TfheError, TfheParams, TfheReading},
 };
 use limbwise_device::Device;
 use serde_json::json;
+
+pub mod options;
 
 /// The workload.
 #[derive(Clone, Debug)]
@@ -38,7 +41,9 @@ impl Gates {
 /// The multiplexer's name among the steps.
 const MUX: &str = "mux";
 
-impl Logic for Gates {
+impl Program for Gates {
+    type Scheme = Tfhe;
+
     fn name(&self) -> &'static str {
         "gates"
     }
@@ -51,33 +56,61 @@ impl Logic for Gates {
         ["a", "b", "choice"].map(|name| Messages { name: name.into(), batch: self.batch, most: 1 }).into()
     }
 
+    fn model(&self) {}
+
     fn evaluate<D: Device>(
         &self,
-        eval: Evaluator<'_, D>,
+        eval: &Evaluator<'_, D>,
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
+        journal: &mut dyn Journal<D, Tfhe>,
     ) -> Result<Vec<Ciphertext<D>>> {
-        let bits = inputs.iter().map(|ct| Boolean::new(eval, ct.clone())).collect::<Result<Vec<_>>>()?;
+        let bits = inputs.iter().map(|ct| Boolean::new(*eval, ct.clone())).collect::<Result<Vec<_>>>()?;
         let (a, b, choice) = (&bits[0], &bits[1], &bits[2]);
-        let mut results = Vec::new();
-        for (i, gate) in Gate::ALL.into_iter().enumerate() {
-            observer.step(&format!("{gate:?}").to_lowercase(), i, Gate::ALL.len() + 1);
-            results.push(a.gate(gate, b)?.ciphertext().clone());
+        let total = self.results();
+        let mut state = match journal.resume()? {
+            Some(state) if state.step <= total && state.ciphertexts.len() == state.step => state,
+            Some(_) => return Err(limbwise::Error::State),
+            None => State { step: 0, ciphertexts: Vec::new(), numbers: Vec::new() },
+        };
+        for i in state.step..total {
+            let result = match Gate::ALL.get(i) {
+                Some(&gate) => {
+                    observer.step(&format!("{gate:?}").to_lowercase(), i, total);
+                    a.gate(gate, b)?
+                }
+                None => {
+                    observer.step(MUX, i, total);
+                    choice.mux(a, b)?
+                }
+            };
+            state.ciphertexts.push(result.ciphertext().clone());
+            state.step = i + 1;
+            journal.keep(&state)?;
         }
-        observer.step(MUX, Gate::ALL.len(), Gate::ALL.len() + 1);
-        results.push(choice.mux(a, b)?.ciphertext().clone());
-        Ok(results)
+        Ok(state.ciphertexts)
     }
 
-    fn clear(&self, inputs: &[Vec<u64>]) -> Vec<Vec<u64>> {
-        let bit = |input: usize, i: usize| inputs[input][i] == 1;
-        let each = |f: &dyn Fn(usize) -> bool| (0..self.batch).map(|i| u64::from(f(i))).collect();
-        let gates = Gate::ALL.into_iter().map(|gate| each(&|i| gate.apply([bit(0, i), bit(1, i)])));
-        gates.chain([each(&|i| if bit(2, i) { bit(0, i) } else { bit(1, i) })]).collect()
+    fn results(&self) -> usize {
+        Gate::ALL.len() + 1
+    }
+
+    fn arrays(&self, results: &Vec<TfheReading>) -> Vec<Array> {
+        let gates = Gate::ALL.map(|gate| format!("{gate:?}").to_lowercase());
+        message_arrays(gates.into_iter().chain([MUX.into()]), results)
     }
 
     fn details(&self) -> Details {
         let gates = json!({ "batch": self.batch, "gates": (Gate::ALL.len() + 1) * self.batch });
         gates.as_object().cloned().unwrap_or_default()
+    }
+}
+
+impl Twin for Gates {
+    fn clear(&self, inputs: &[Vec<u64>]) -> Vec<Vec<u64>> {
+        let bit = |input: usize, i: usize| inputs[input][i] == 1;
+        let each = |f: &dyn Fn(usize) -> bool| (0..self.batch).map(|i| u64::from(f(i))).collect();
+        let gates = Gate::ALL.into_iter().map(|gate| each(&|i| gate.apply([bit(0, i), bit(1, i)])));
+        gates.chain([each(&|i| if bit(2, i) { bit(0, i) } else { bit(1, i) })]).collect()
     }
 }

@@ -6,12 +6,14 @@ use super::{
 };
 use crate::{
     client::{Client, Conclusion},
+    family::SlotsFound,
     logreg::{
         Twins,
         data::{Batches, Prepared},
         metrics::{metrics, scores},
         plain::{Activation, LearningRate, TrainOptions},
     },
+    program::Ckks,
 };
 use limbwise::{
     Complex64,
@@ -99,11 +101,13 @@ impl HelrClient {
 }
 
 impl Client for HelrClient {
+    type Scheme = Ckks;
+
     fn values(&self, input: usize) -> Vec<Vec<Complex64>> {
         self.layout.pack(&self.batches.at(input).signed, 1.0 / self.options.interval)
     }
 
-    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion {
+    fn conclude(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Conclusion<Ckks> {
         let Training { iterations, learning_rate, degree, interval, columns, .. } = self.options;
         let polynomial = crate::logreg::sigmoid::SigmoidPolynomial::least_squares(degree, interval);
         let (activation, learning_rate) = (Activation::Polynomial(polynomial), LearningRate::Constant(learning_rate));
@@ -116,8 +120,10 @@ impl Client for HelrClient {
         details.insert("weights".into(), json!(got));
         let complex = |weights: &[f64]| weights.iter().map(|&w| w.into()).collect::<Vec<Complex64>>();
         Conclusion {
-            precision: Precision::of(&complex(&got), &complex(&twins.polynomial.weights.w)),
-            accuracy: Some(accuracy),
+            found: SlotsFound {
+                precision: Precision::of(&complex(&got), &complex(&twins.polynomial.weights.w)),
+                accuracy: Some(accuracy),
+            },
             details,
             warnings: twins.warnings(self.bootstrapped.then_some(WEIGHT_BOUND)),
         }

@@ -18,12 +18,14 @@
 use super::{layout::Layout, walk::Walk};
 use crate::{
     logreg::{data::Rounds, plain::momentum, sigmoid::SigmoidPolynomial},
-    program::{Array, Details, Input, Journal, Observer, Program, State},
+    program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State},
+    way::Way,
 };
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, BootstrapPlan, Ciphertext, Estimate, LinearTransform, Packing, Promise, chebyshev},
+    ckks::{Auto, BootstrapPlan, Ciphertext, Estimate, Packing, Promise, chebyshev},
     params::{Bootstrapping, Params},
+    scheme::{Maps, Slots},
 };
 use limbwise_device::Device;
 use serde::{Deserialize, Serialize};
@@ -388,7 +390,17 @@ impl Helr {
 const ITERATION: &str = "iteration";
 const BOOTSTRAP: &str = "bootstrap";
 
+impl Helr {
+    /// How it bootstraps, if it does.
+    #[must_use]
+    pub fn bootstrapping(&self) -> Option<BootstrapPlan> {
+        (self.count_of_bootstraps() > 0).then_some(self.plan)
+    }
+}
+
 impl Program for Helr {
+    type Scheme = Ckks;
+
     fn name(&self) -> &'static str {
         "helr"
     }
@@ -405,18 +417,18 @@ impl Program for Helr {
         (1..=self.used_batches()).map(input).collect()
     }
 
-    fn bootstrapping(&self) -> Option<BootstrapPlan> {
-        (self.count_of_bootstraps() > 0).then_some(self.plan)
+    fn model(&self) -> Maps<'_> {
+        Maps { maps: Vec::new(), bootstrapping: self.bootstrapping() }
     }
 
     fn evaluate<D: Device>(
         &self,
-        auto: &Auto<'_, D>,
-        _: &[LinearTransform<D>],
+        means: &Slots<'_, D>,
         batches: &[Ciphertext<D>],
         observer: &mut dyn Observer,
         journal: &mut dyn Journal<D>,
     ) -> Result<Vec<Ciphertext<D>>> {
+        let auto = &means.auto;
         let iterations = self.options.iterations;
         let region = |name, t: usize| auto.eval.device().region(name, u32::try_from(t + 1).unwrap_or(u32::MAX));
         let mut state = match journal.resume()? {
@@ -456,13 +468,9 @@ impl Program for Helr {
         Ok(state.ciphertexts)
     }
 
-    fn results(&self) -> Vec<[usize; 2]> {
-        vec![[1, self.layout.slots()]]
-    }
-
-    fn arrays(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Array> {
+    fn arrays(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Vec<Array> {
         let values: Vec<Complex64> = results[0][0].iter().take(self.options.columns).copied().collect();
-        vec![Array { name: "weights", shape: vec![values.len()], values, real: true }]
+        vec![Array { name: "weights".into(), shape: vec![values.len()], values, numbers: Numbers::Real }]
     }
 
     fn details(&self) -> Details {
@@ -486,5 +494,9 @@ impl Program for Helr {
             "bootstrap_seconds_of_it": boots / iterations,
         });
         times.as_object().cloned().unwrap_or_default()
+    }
+
+    fn in_way(&self, way: Way) -> Self {
+        way.bootstrapping.map_or_else(|| self.clone(), |plan| self.clone().with(plan))
     }
 }

@@ -10,4 +10,5 @@ pub mod client;
 pub mod data;
 pub mod encrypted;
 pub mod layout;
+pub mod options;
 mod walk;

@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     client::{Client, Conclusion},
-    program::Program as _,
+    family::SlotsFound,
+    program::{Ckks, Program as _},
 };
 use limbwise::{
     Complex64,
@@ -63,19 +64,23 @@ impl LinearClient {
 }
 
 impl Client for LinearClient {
+    type Scheme = Ckks;
+
     fn values(&self, input: usize) -> Vec<Vec<Complex64>> {
         self.packed[input].clone()
     }
 
-    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion {
+    fn conclude(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Conclusion<Ckks> {
         let expected: Vec<Complex64> = self.expected.iter().map(|&x| x.into()).collect();
         let details = json!({
             "values": expected.len(),
             "largest_value": self.expected.iter().fold(0.0, |most: f64, x| most.max(x.abs())),
         });
         Conclusion {
-            precision: Precision::of(&self.program.unpacked(&results[0]), &expected),
-            accuracy: None,
+            found: SlotsFound {
+                precision: Precision::of(&self.program.unpacked(&results[0]), &expected),
+                accuracy: None,
+            },
             details: details.as_object().cloned().unwrap_or_default(),
             warnings: Vec::new(),
         }

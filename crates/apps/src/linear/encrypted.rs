@@ -2,14 +2,18 @@
 //! encrypted matrices.
 
 use super::layer::Layer;
-use crate::program::{Array, Details, Input, Journal, Observer, Program, State};
+use crate::{
+    program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State},
+    way::Way,
+};
 use limbwise::{
     Complex64, Result,
     ckks::{
-        Auto, Ciphertext, Diagonals, LinearPlan, LinearTransform, Packing, PlaintextForm, Promise, Strategy,
+        Ciphertext, Diagonals, LinearPlan, Packing, PlaintextForm, Promise, Strategy,
         tensor::{Convolution, MatrixProduct, PackedMap, SquareProduct},
     },
     params::Params,
+    scheme::{Maps, Slots},
 };
 use limbwise_device::Device;
 use serde_json::json;
@@ -207,7 +211,23 @@ impl Linear {
     }
 }
 
+impl Linear {
+    /// Its clear linear maps, each with the way in which it is evaluated.
+    #[must_use]
+    pub fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
+        match (&self.work.layout, self.map()) {
+            (Layout::Square(square), _) => square.plans(&self.params, self.strategy, self.form, self.level),
+            (_, map) => {
+                let plan = LinearPlan::new(&self.params, self.strategy, self.form, self.level);
+                map.into_iter().map(|map| (&map.diagonals, plan)).collect()
+            }
+        }
+    }
+}
+
 impl Program for Linear {
+    type Scheme = Ckks;
+
     fn name(&self) -> &'static str {
         "linear"
     }
@@ -227,24 +247,18 @@ impl Program for Linear {
         }
     }
 
-    fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
-        match (&self.work.layout, self.map()) {
-            (Layout::Square(square), _) => square.plans(&self.params, self.strategy, self.form, self.level),
-            (_, map) => {
-                let plan = LinearPlan::new(&self.params, self.strategy, self.form, self.level);
-                map.into_iter().map(|map| (&map.diagonals, plan)).collect()
-            }
-        }
+    fn model(&self) -> Maps<'_> {
+        Maps { maps: self.maps(), bootstrapping: None }
     }
 
     fn evaluate<D: Device>(
         &self,
-        auto: &Auto<'_, D>,
-        maps: &[LinearTransform<D>],
+        means: &Slots<'_, D>,
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
         journal: &mut dyn Journal<D>,
     ) -> Result<Vec<Ciphertext<D>>> {
+        let Slots { auto, maps } = means;
         if let Some(state) = journal.resume()? {
             return if state.ciphertexts.len() == 1 { Ok(state.ciphertexts) } else { Err(limbwise::Error::State) };
         }
@@ -259,17 +273,9 @@ impl Program for Linear {
         Ok(state.ciphertexts)
     }
 
-    fn results(&self) -> Vec<[usize; 2]> {
-        let batch = match &self.work.layout {
-            Layout::Product(product) => product.output.ciphertexts(),
-            Layout::Square(_) | Layout::Convolution(_) => 1,
-        };
-        vec![[batch, self.params.max_slots()]]
-    }
-
-    fn arrays(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Array> {
+    fn arrays(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Vec<Array> {
         let shape = self.work.layer.result_shape().expect("asked for when it was built");
-        vec![Array { name: "result", shape, values: self.unpacked(&results[0]), real: true }]
+        vec![Array { name: "result".into(), shape, values: self.unpacked(&results[0]), numbers: Numbers::Real }]
     }
 
     fn details(&self) -> Details {
@@ -283,5 +289,9 @@ impl Program for Linear {
             "fold": self.map().map_or(1, |map| map.fold.count),
         });
         details.as_object().cloned().unwrap_or_default()
+    }
+
+    fn in_way(&self, way: Way) -> Self {
+        way.maps.map_or_else(|| self.clone(), |(strategy, form)| self.clone().with(strategy, form))
     }
 }

@@ -97,6 +97,8 @@ pub struct Model {
     pub bias: Option<Vec<f64>>,
     /// The network of `resnet20`.
     pub network: Option<std::sync::Arc<crate::resnet::Network>>,
+    /// The network of `nn20`, `nn50` and `nn100`.
+    pub digits: Option<std::sync::Arc<crate::nn::Network>>,
 }
 
 /// Streams of generated numbers.

@@ -10,6 +10,7 @@ pub mod client;
 pub mod data;
 pub mod encrypted;
 pub mod layer;
+pub mod options;
 pub mod plain;
 
 pub use encrypted::{Linear, LinearError};

@@ -7,7 +7,11 @@ use super::{
     plain::{Activation, LearningRate, TrainOptions, safe_learning_rate},
     twins::Twins,
 };
-use crate::client::{Client, Conclusion};
+use crate::{
+    client::{Client, Conclusion},
+    family::SlotsFound,
+    program::Ckks,
+};
 use limbwise::{
     Complex64,
     ckks::{Precision, Promise},
@@ -117,6 +121,8 @@ impl Layout {
 }
 
 impl Client for LogregClient {
+    type Scheme = Ckks;
+
     fn values(&self, input: usize) -> Vec<Vec<Complex64>> {
         if input < self.program.used_batches() {
             self.program.training.pack(&self.batches.at(input).signed)
@@ -125,7 +131,7 @@ impl Client for LogregClient {
         }
     }
 
-    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion {
+    fn conclude(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Conclusion<Ckks> {
         let twins = Twins::train(&self.batches, &self.options());
         let test = &self.prepared.test;
         let (width, cols) = (self.program.training.width, self.program.training.cols);
@@ -140,8 +146,7 @@ impl Client for LogregClient {
         details.insert("columns".into(), json!(self.prepared.columns));
         let bound = (self.program.count_of_bootstraps() > 0).then_some(WEIGHT_BOUND);
         Conclusion {
-            precision: Precision::of(weights, &expected),
-            accuracy: Some(accuracy),
+            found: SlotsFound { precision: Precision::of(weights, &expected), accuracy: Some(accuracy) },
             details,
             warnings: twins.warnings(bound),
         }

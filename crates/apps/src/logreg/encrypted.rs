@@ -10,11 +10,12 @@
 //! must fall to the weights' level anyway.
 
 use super::{data::Rounds, plain::momentum, sigmoid::SigmoidPolynomial};
-use crate::program::{Array, Details, Input, Journal, Observer, Program, State};
+use crate::program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State};
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, BootstrapPlan, Ciphertext, LinearTransform, Packing, Promise, Series, bootstrap::Content, chebyshev},
+    ckks::{Auto, BootstrapPlan, Ciphertext, Packing, Promise, Series, bootstrap::Content, chebyshev},
     params::{Bootstrapping, Params},
+    scheme::{Maps, Slots},
 };
 use limbwise_device::Device;
 use serde::{Deserialize, Serialize};
@@ -337,7 +338,18 @@ impl Logreg {
     }
 }
 
+impl Logreg {
+    /// How it bootstraps, if it does.
+    #[must_use]
+    pub fn bootstrapping(&self) -> Option<BootstrapPlan> {
+        let needed = self.count_of_bootstraps() > 0;
+        needed.then(|| BootstrapPlan { content: Content::Real, ..BootstrapPlan::fastest(self.training.width) })
+    }
+}
+
 impl Program for Logreg {
+    type Scheme = Ckks;
+
     fn name(&self) -> &'static str {
         "logreg"
     }
@@ -357,19 +369,18 @@ impl Program for Logreg {
         batches.chain([input("held-back rows".into(), self.testing, test_rows, test)]).collect()
     }
 
-    fn bootstrapping(&self) -> Option<BootstrapPlan> {
-        let needed = self.count_of_bootstraps() > 0;
-        needed.then(|| BootstrapPlan { content: Content::Real, ..BootstrapPlan::fastest(self.training.width) })
+    fn model(&self) -> Maps<'_> {
+        Maps { maps: Vec::new(), bootstrapping: self.bootstrapping() }
     }
 
     fn evaluate<D: Device>(
         &self,
-        auto: &Auto<'_, D>,
-        _: &[LinearTransform<D>],
+        means: &Slots<'_, D>,
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
         journal: &mut dyn Journal<D>,
     ) -> Result<Vec<Ciphertext<D>>> {
+        let auto = &means.auto;
         let iterations = self.options.iterations;
         let (test, batches) = inputs.split_last().expect("the held-back rows are an input");
         // The weights after so many iterations, and those before.
@@ -406,15 +417,15 @@ impl Program for Logreg {
         Ok(vec![w, scores])
     }
 
-    fn results(&self) -> Vec<[usize; 2]> {
-        let scores = self.testing.ciphertexts(self.options.test_rows);
-        vec![[1, self.training.slots()], [scores, self.testing.slots()]]
-    }
-
-    fn arrays(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Array> {
+    fn arrays(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Vec<Array> {
         let weights: Vec<Complex64> = results[0][0].iter().take(self.training.cols).copied().collect();
         let scores: Vec<Complex64> = self.scores(&results[1]).collect();
-        let array = |name, values: Vec<Complex64>| Array { name, shape: vec![values.len()], values, real: true };
+        let array = |name: &str, values: Vec<Complex64>| Array {
+            name: name.into(),
+            shape: vec![values.len()],
+            values,
+            numbers: Numbers::Real,
+        };
         vec![array("weights", weights), array("scores", scores)]
     }
 
@@ -426,6 +437,10 @@ impl Program for Logreg {
             "features": self.options.columns - 1,
         });
         details.as_object().cloned().unwrap_or_default()
+    }
+
+    fn results(&self) -> usize {
+        2
     }
 }
 

@@ -9,6 +9,7 @@ pub mod client;
 pub mod data;
 pub mod encrypted;
 pub mod metrics;
+pub mod options;
 pub mod plain;
 pub mod sigmoid;
 mod twins;

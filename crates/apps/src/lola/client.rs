@@ -7,7 +7,9 @@ use super::{
 use crate::{
     client::{Accuracy, Client, Conclusion},
     data::idx::Images,
+    family::SlotsFound,
     linear::data::generated,
+    program::Ckks,
 };
 use limbwise::{
     Complex64,
@@ -87,12 +89,14 @@ fn check(network: &Network, digits: &Digits) -> Result<(), LolaError> {
 }
 
 impl Client for LolaClient {
+    type Scheme = Ckks;
+
     fn values(&self, _input: usize) -> Vec<Vec<Complex64>> {
         let pack = |pixels: &Vec<f64>| self.program.pack(pixels).expect("images of the network's size");
         self.digits.pixels.iter().map(pack).collect()
     }
 
-    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion {
+    fn conclude(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Conclusion<Ckks> {
         let got: Vec<Vec<f64>> = results[0].iter().map(|slots| self.program.scores(slots)).collect();
         let count = got.len() as f64;
         let share = |scores: &[Vec<f64>], digits: &dyn Fn(usize) -> usize| {
@@ -107,8 +111,7 @@ impl Client for LolaClient {
             "largest_value": self.expected.iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs())),
         });
         Conclusion {
-            precision: Precision::of(&flat(&got), &flat(&self.expected)),
-            accuracy,
+            found: SlotsFound { precision: Precision::of(&flat(&got), &flat(&self.expected)), accuracy },
             details: details.as_object().cloned().unwrap_or_default(),
             warnings: Vec::new(),
         }

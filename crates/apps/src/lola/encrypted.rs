@@ -6,14 +6,18 @@
 //! three layers are diagonals, where the source has dot products apart.
 
 use super::network::{LolaError, Network};
-use crate::program::{Array, Details, Input, Journal, Observer, Program, State};
+use crate::{
+    program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State},
+    way::Way,
+};
 use limbwise::{
     Complex64, Result,
     ckks::{
-        Auto, Ciphertext, Diagonals, LinearPlan, LinearTransform, Packing, PlaintextForm, Promise, Strategy,
+        Ciphertext, Diagonals, LinearPlan, Packing, PlaintextForm, Promise, Strategy,
         tensor::{Convolution, Matrix, MatrixLayout, MatrixProduct, PackedMap, Spread},
     },
     params::Params,
+    scheme::{Maps, Slots},
 };
 use limbwise_device::Device;
 use serde_json::json;
@@ -174,7 +178,20 @@ fn second_layer(network: &Network, period: usize, slots: usize) -> Result<Packed
 /// Names of the steps.
 const STEPS: [&str; LEVELS] = ["convolution", "square 1", "first layer", "square 2", "second layer"];
 
+impl Lola {
+    /// Its clear linear maps, each with the way in which it is evaluated.
+    #[must_use]
+    pub fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
+        let levels = [LEVELS, LEVELS - 2, LEVELS - 4];
+        let diagonals = self.packed_maps().map(|map| &map.diagonals).into_iter();
+        let plan = |map, level| LinearPlan::new(&self.params, self.strategy_for(map), self.form, level);
+        diagonals.zip(levels).map(|(map, level)| (map, plan(map, level))).collect()
+    }
+}
+
 impl Program for Lola {
+    type Scheme = Ckks;
+
     fn name(&self) -> &'static str {
         "lola"
     }
@@ -188,21 +205,18 @@ impl Program for Lola {
         vec![Input { name: "images".into(), batch: self.images, packing, bounds: self.bounds }]
     }
 
-    fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
-        let levels = [LEVELS, LEVELS - 2, LEVELS - 4];
-        let diagonals = self.packed_maps().map(|map| &map.diagonals).into_iter();
-        let plan = |map, level| LinearPlan::new(&self.params, self.strategy_for(map), self.form, level);
-        diagonals.zip(levels).map(|(map, level)| (map, plan(map, level))).collect()
+    fn model(&self) -> Maps<'_> {
+        Maps { maps: self.maps(), bootstrapping: None }
     }
 
     fn evaluate<D: Device>(
         &self,
-        auto: &Auto<'_, D>,
-        maps: &[LinearTransform<D>],
+        means: &Slots<'_, D>,
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
         journal: &mut dyn Journal<D>,
     ) -> Result<Vec<Ciphertext<D>>> {
+        let Slots { auto, maps } = means;
         let mut state = match journal.resume()? {
             Some(state) if (1..=STEPS.len()).contains(&state.step) && state.ciphertexts.len() == 1 => state,
             Some(_) => return Err(limbwise::Error::State),
@@ -222,14 +236,10 @@ impl Program for Lola {
         Ok(state.ciphertexts)
     }
 
-    fn results(&self) -> Vec<[usize; 2]> {
-        vec![[self.images, self.params.max_slots()]]
-    }
-
-    fn arrays(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Array> {
+    fn arrays(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Vec<Array> {
         let classes = self.layers.network.shape.classes;
         let values = results[0].iter().flat_map(|slots| slots.iter().take(classes).copied()).collect();
-        vec![Array { name: "scores", shape: vec![self.images, classes], values, real: true }]
+        vec![Array { name: "scores".into(), shape: vec![self.images, classes], values, numbers: Numbers::Real }]
     }
 
     fn details(&self) -> Details {
@@ -250,5 +260,9 @@ impl Program for Lola {
         let times = json!({ "seconds_an_image": seconds / self.images as f64 });
         // Resumed after some of them, the time is not that of an image.
         if own.count() < STEPS.len() { Details::new() } else { times.as_object().cloned().unwrap_or_default() }
+    }
+
+    fn in_way(&self, way: Way) -> Self {
+        way.maps.map_or_else(|| self.clone(), |(strategy, form)| self.clone().with(strategy, form))
     }
 }

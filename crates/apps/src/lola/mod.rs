@@ -9,3 +9,4 @@
 pub mod client;
 pub mod encrypted;
 pub mod network;
+pub mod options;

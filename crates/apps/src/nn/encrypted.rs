@@ -1,16 +1,13 @@
 //! The network on encrypted bits: a layer of all images is one batch of bootstrappings.
 
-use super::{
-    digits::Digits,
-    network::{CLASSES, MOST, Network, Neuron, NnError, PARTS, PLACES, SIDE, class, pixel},
-};
+use super::network::{CLASSES, MOST, Network, Neuron, NnError, PARTS, PLACES, SIDE, class, pixel};
 use crate::{
-    logic::{Logic, Messages},
-    program::{Details, Observer},
+    family::Twin,
+    program::{Array, Details, Journal, Messages, Observer, Program, State, Tfhe},
 };
 use limbwise::{
     Result,
-    tfhe::{Ciphertext, Evaluator, Table, TfheParams, noise},
+    tfhe::{Ciphertext, Evaluator, Table, TfheParams, TfheReading, noise},
 };
 use limbwise_device::Device;
 use serde_json::json;
@@ -23,16 +20,16 @@ pub const MOST_IMAGES: usize = 64;
 pub struct Nn {
     params: TfheParams,
     network: Network,
-    digits: Digits,
+    images: usize,
 }
 
 impl Nn {
-    /// A network on some images.
+    /// A network on so many images, 1 to [`MOST_IMAGES`].
     ///
     /// # Errors
     /// [`NnError`]: parameters that do not hold the sums, no image or too many.
-    pub fn new(params: &TfheParams, network: Network, digits: Digits) -> std::result::Result<Self, NnError> {
-        let (l, images) = (params.literal(), digits.images.len());
+    pub fn new(params: &TfheParams, network: Network, images: usize) -> std::result::Result<Self, NnError> {
+        let l = params.literal();
         if l.message_bits < 4 {
             return Err(NnError::Space(l.message_bits));
         }
@@ -45,7 +42,7 @@ impl Nn {
         if !(1..=MOST_IMAGES).contains(&images) {
             return Err(NnError::Images(images));
         }
-        Ok(Self { params: params.clone(), network, digits })
+        Ok(Self { params: params.clone(), network, images })
     }
 
     /// Layers of the network, convolution and sums included.
@@ -54,22 +51,35 @@ impl Nn {
         self.network.hidden.len() + 2
     }
 
-    /// Shares of images whose class is their label, and the classes.
-    fn accuracy(&self, messages: &[Vec<u64>]) -> (f64, Vec<u8>) {
-        let images = self.digits.labels.len();
+    /// The network.
+    #[must_use]
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Images in one pass.
+    #[must_use]
+    pub fn images(&self) -> usize {
+        self.images
+    }
+
+    /// The class of each image, by the sums that came out.
+    ///
+    /// # Panics
+    /// For fewer messages than the result has.
+    #[must_use]
+    pub fn classes(&self, messages: &[u64]) -> Vec<u8> {
         let sum = |m: u64| i32::try_from(m).map_or(0, |m| m - MOST);
         let sums = |image: usize| {
-            (0..PARTS * CLASSES).map(|part| sum(messages[0][part * images + image])).collect::<Vec<i32>>()
+            (0..PARTS * CLASSES).map(|part| sum(messages[part * self.images + image])).collect::<Vec<i32>>()
         };
-        let classes: Vec<u8> = (0..images).map(|image| class(&sums(image))).collect();
-        let right = classes.iter().zip(&self.digits.labels).filter(|(c, l)| c == l).count();
-        (right as f64 / images as f64, classes)
+        (0..self.images).map(|image| class(&sums(image))).collect()
     }
 }
 
 /// `Σ w_i·a_i + b`; inputs that are not told are zeros.
 fn sum<'c, D: Device + 'c>(
-    eval: Evaluator<'_, D>,
+    eval: &Evaluator<'_, D>,
     neuron: &Neuron,
     input: impl Fn(usize) -> Option<&'c Ciphertext<D>>,
     zero: &Ciphertext<D>,
@@ -90,7 +100,9 @@ fn sum<'c, D: Device + 'c>(
     Ok(if neuron.bias == 0 { sum } else { eval.add_clear(&sum, neuron.bias) })
 }
 
-impl Logic for Nn {
+impl Program for Nn {
+    type Scheme = Tfhe;
+
     fn name(&self) -> &'static str {
         match self.layers() {
             20 => "nn20",
@@ -105,76 +117,73 @@ impl Logic for Nn {
     }
 
     fn inputs(&self) -> Vec<Messages> {
-        vec![Messages { name: "pixels".into(), batch: SIDE * SIDE * self.digits.images.len(), most: 1 }]
+        vec![Messages { name: "pixels".into(), batch: SIDE * SIDE * self.images, most: 1 }]
     }
 
+    fn model(&self) {}
+
+    /// The state after a layer is its neurons' bits.
     fn evaluate<D: Device>(
         &self,
-        eval: Evaluator<'_, D>,
+        eval: &Evaluator<'_, D>,
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
+        journal: &mut dyn Journal<D, Tfhe>,
     ) -> Result<Vec<Ciphertext<D>>> {
-        let (images, layers) = (self.digits.images.len(), self.layers());
+        let (images, layers) = (self.images, self.layers());
         let step = Table::step(&self.params, 1)?;
         let fired = |sums: Vec<Ciphertext<D>>| -> Result<Vec<Ciphertext<D>>> {
             let jobs: Vec<_> = sums.into_iter().map(|sum| (sum, step.clone())).collect();
             Ok(eval.bootstrap_jobs(&jobs)?.into_iter().flatten().collect())
         };
-        observer.step("convolution", 0, layers);
-        let pixels: Vec<_> = (0..SIDE * SIDE).map(|p| eval.split(&inputs[0], p * images, (p + 1) * images)).collect();
-        let zero = eval.scale(&pixels[0], 0);
-        let places = || 0..PLACES[0] * PLACES[1];
-        let convolved = self.network.kernels.iter().flat_map(|kernel| places().map(move |place| (kernel, place)));
-        let sums = convolved.map(|(kernel, place)| sum(eval, kernel, |i| pixel(place, i).map(|p| &pixels[p]), &zero));
-        let mut bits = fired(sums.collect::<Result<_>>()?)?;
-        drop(pixels);
-        for (i, layer) in self.network.hidden.iter().enumerate() {
+        let zero = eval.scale(&eval.split(&inputs[0], 0, images), 0);
+        let mut state = match journal.resume()? {
+            Some(state) if (1..layers).contains(&state.step) && !state.ciphertexts.is_empty() => state,
+            Some(_) => return Err(limbwise::Error::State),
+            None => {
+                observer.step("convolution", 0, layers);
+                let part = |p: usize| eval.split(&inputs[0], p * images, (p + 1) * images);
+                let pixels: Vec<_> = (0..SIDE * SIDE).map(part).collect();
+                let places = || 0..PLACES[0] * PLACES[1];
+                let convolved =
+                    self.network.kernels.iter().flat_map(|kernel| places().map(move |place| (kernel, place)));
+                let sums =
+                    convolved.map(|(kernel, place)| sum(eval, kernel, |i| pixel(place, i).map(|p| &pixels[p]), &zero));
+                State { step: 1, ciphertexts: fired(sums.collect::<Result<_>>()?)?, numbers: Vec::new() }
+            }
+        };
+        for (i, layer) in self.network.hidden.iter().enumerate().skip(state.step - 1) {
+            journal.keep(&state)?;
             observer.step("layer", i + 1, layers);
-            let sums = layer.iter().map(|neuron| sum(eval, neuron, |i| bits.get(i), &zero));
-            bits = fired(sums.collect::<Result<_>>()?)?;
+            let sums = layer.iter().map(|neuron| sum(eval, neuron, |i| state.ciphertexts.get(i), &zero));
+            let bits = fired(sums.collect::<Result<_>>()?)?;
+            state = State { step: i + 2, ciphertexts: bits, numbers: Vec::new() };
         }
         observer.step("sums", layers - 1, layers);
-        let lifted = |part| Ok(eval.add_clear(&sum(eval, part, |i| bits.get(i), &zero)?, MOST));
+        let lifted = |part| Ok(eval.add_clear(&sum(eval, part, |i| state.ciphertexts.get(i), &zero)?, MOST));
         let parts = self.network.parts.iter().map(lifted).collect::<Result<Vec<_>>>()?;
         Ok(vec![eval.stack(&parts.iter().collect::<Vec<_>>())?])
     }
 
+    /// The class of each image, and the sums that say so: three parts a class.
+    fn arrays(&self, results: &Vec<TfheReading>) -> Vec<Array> {
+        let classes = self.classes(&results[0].messages);
+        vec![Array::whole("classes", vec![self.images], classes.into_iter().map(i64::from))]
+    }
+
+    fn details(&self) -> Details {
+        let details = json!({ "layers": self.layers(), "batch": self.images, "neurons": self.network.neurons() });
+        details.as_object().cloned().unwrap_or_default()
+    }
+}
+
+impl Twin for Nn {
     /// The sums of all images, part by part, with 15 added: 0 to 30, of which the padding bit is one.
     fn clear(&self, inputs: &[Vec<u64>]) -> Vec<Vec<u64>> {
-        let images = self.digits.images.len();
+        let images = self.images;
         let image = |at: usize| (0..SIDE * SIDE).map(|p| inputs[0][p * images + at]).collect::<Vec<u64>>();
         let sums: Vec<Vec<i32>> = (0..images).map(|at| self.network.sums(&image(at))).collect();
         let lifted = |sum: i32| u64::try_from(sum + MOST).expect("sums are -15 to 15");
         vec![(0..PARTS * CLASSES).flat_map(|part| sums.iter().map(move |sums| lifted(sums[part]))).collect()]
-    }
-
-    fn details(&self) -> Details {
-        let details = json!({
-            "layers": self.layers(),
-            "batch": self.digits.images.len(),
-            "neurons": self.network.neurons(),
-        });
-        details.as_object().cloned().unwrap_or_default()
-    }
-
-    /// The images' bits, whatever the seed.
-    fn samples(&self, _: u64) -> Vec<Vec<u64>> {
-        vec![(0..SIDE * SIDE).flat_map(|p| self.digits.images.iter().map(move |image| image[p])).collect()]
-    }
-
-    fn conclude(&self, clear: &[Vec<u64>], found: &[Vec<u64>]) -> Details {
-        let ((twin, _), (encrypted, classes)) = (self.accuracy(clear), self.accuracy(found));
-        let (of, right) = self.network.judged;
-        let details = json!({
-            "classes": classes,
-            "labels": self.digits.labels,
-            "accuracy": {
-                "network": f64::from(right) / f64::from(of.max(1)),
-                "judged": of,
-                "twin": twin,
-                "encrypted": encrypted,
-            },
-        });
-        details.as_object().cloned().unwrap_or_default()
     }
 }

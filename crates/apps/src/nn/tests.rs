@@ -1,11 +1,11 @@
 use super::{
-    Digits, Network, Nn, NnError,
+    Digits, Network, Nn, NnClient, NnError,
     network::{CLASSES, KERNEL, KERNELS, Neuron, PARTS, PLACES, WIDTH, class},
 };
-use crate::logic::Logic as _;
+use crate::{client::Client as _, family::Twin as _, program::Program as _};
 use limbwise::{
     params::{Insecure, PrimeChoice},
-    tfhe::{ClientKey, Evaluator, GadgetLiteral, ServerKey, TfheLiteral, TfheParams, preset},
+    tfhe::{ClientKey, Evaluator, GadgetLiteral, ServerKey, TfheLiteral, TfheParams, TfheReading, preset},
 };
 use limbwise_cpu::Cpu;
 use limbwise_math::sampling::Seed;
@@ -51,26 +51,26 @@ fn network(layers: usize) -> Network {
 }
 
 /// Runs a program and returns its sums, which are those of the twin, and the classes.
-fn checked(program: &Nn) -> (Vec<u64>, Vec<u64>) {
+fn checked(program: &Nn, digits: Digits) -> (Vec<u64>, Vec<u64>) {
     let (dev, params) = (Cpu::builder().threads(2).open().unwrap(), program.params().clone());
-    let client = ClientKey::from_seed(&params, Seed([3; 32]));
-    let server = ServerKey::new(&dev, &client.bootstrap_keys(&dev));
-    let messages = program.samples(0);
-    let input = client.encrypt(&dev, &messages[0]).unwrap().at_most(1).unwrap();
-    let results = program.evaluate(Evaluator::new(&dev, &server), &[input], &mut ()).unwrap();
-    let phases = client.phases(&dev, &results[0]).unwrap();
-    let found: Vec<u64> = phases.iter().map(|&phase| params.decode(phase)).collect();
-    let clear = program.clear(&messages);
-    assert_eq!(found, clear[0]);
-    let concluded = program.conclude(&clear, std::slice::from_ref(&found));
-    let classes = concluded["classes"].as_array().unwrap().iter().map(|class| class.as_u64().unwrap());
-    (found, classes.collect())
+    let key = ClientKey::from_seed(&params, Seed([3; 32]));
+    let server = ServerKey::new(&dev, &key.bootstrap_keys(&dev));
+    let client = NnClient::new(program, digits).unwrap();
+    let messages = client.values(0);
+    let input = key.encrypt(&dev, &messages).unwrap().at_most(1).unwrap();
+    let results = program.evaluate(&Evaluator::new(&dev, &server), &[input], &mut (), &mut ()).unwrap();
+    let found = TfheReading::of(&dev, &key, &results[0]).unwrap();
+    assert_eq!(found.messages, program.clear(&[messages])[0]);
+    let concluded = client.conclude(&vec![found.clone()]);
+    assert_eq!(concluded.found.wrong, 0);
+    let classes = concluded.details["classes"].as_array().unwrap().iter().map(|class| class.as_u64().unwrap());
+    (found.messages, classes.collect())
 }
 
 #[test]
 fn encrypted_sums_are_the_twins() {
-    let program = Nn::new(&small(), network(4), Digits::shipped(2).unwrap()).unwrap();
-    let (sums, classes) = checked(&program);
+    let program = Nn::new(&small(), network(4), 2).unwrap();
+    let (sums, classes) = checked(&program, Digits::shipped(2).unwrap());
     assert!(sums.iter().any(|&m| m > 15) && sums.iter().any(|&m| m < 15), "sums of both signs occur");
     assert_eq!(classes.len(), 2);
 }
@@ -82,8 +82,8 @@ fn a_digit_at_full_size() {
     let params = TfheParams::new(&preset("2-2-p128").unwrap()).unwrap();
     let digits = Digits::shipped(1).unwrap();
     let label = u64::from(digits.labels[0]);
-    let program = Nn::new(&params, Network::shipped(20).unwrap(), digits).unwrap();
-    assert_eq!(checked(&program).1, [label]);
+    let program = Nn::new(&params, Network::shipped(20).unwrap(), 1).unwrap();
+    assert_eq!(checked(&program, digits).1, [label]);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn the_layers_of_nn20_compute() {
 fn parameters_that_do_not_hold_the_sums_are_refused() {
     let with = |name: &str| {
         let params = TfheParams::new(&preset(name).unwrap()).unwrap();
-        Nn::new(&params, Network::shipped(20).unwrap(), Digits::shipped(1).unwrap()).map(drop)
+        Nn::new(&params, Network::shipped(20).unwrap(), 1).map(drop)
     };
     for name in ["2-2-p64", "2-2-p128", "strix-III", "strix-III-32", "strix-IV", "fhex-II", "fhex-II-32"] {
         assert_eq!(with(name), Ok(()), "{name}");

@@ -1,21 +1,25 @@
 //! Programmable bootstrapping of a batch: every message through a table, in one call.
 
 use crate::{
-    logic::{Logic, Messages},
-    program::{Details, Observer},
+    family::{Twin, message_arrays},
+    program::{Array, Details, Journal, Messages, Observer, Program, Tfhe},
 };
 use limbwise::{
     Result,
-    tfhe::{Ciphertext, Evaluator, Table, TfheParams},
+    tfhe::{Ciphertext, Evaluator, Table, TfheParams, TfheReading},
 };
 use limbwise_device::Device;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+
+pub mod options;
 
 /// Most ciphertexts of a batch.
 pub const MOST_BATCH: usize = 4096;
 
 /// Which tables a batch goes through.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Tables {
     /// All through one.
     #[default]
@@ -53,7 +57,9 @@ impl Pbs {
     }
 }
 
-impl Logic for Pbs {
+impl Program for Pbs {
+    type Scheme = Tfhe;
+
     fn name(&self) -> &'static str {
         "pbs"
     }
@@ -66,11 +72,14 @@ impl Logic for Pbs {
         vec![Messages { name: "messages".into(), batch: self.batch, most: self.params.space() - 1 }]
     }
 
+    fn model(&self) {}
+
     fn evaluate<D: Device>(
         &self,
-        eval: Evaluator<'_, D>,
+        eval: &Evaluator<'_, D>,
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
+        _: &mut dyn Journal<D, Tfhe>,
     ) -> Result<Vec<Ciphertext<D>>> {
         observer.step("bootstrapping", 0, 1);
         let table = |entry| Table::of(&self.params, |m| self.value(entry, m));
@@ -78,13 +87,19 @@ impl Logic for Pbs {
         Ok(vec![eval.bootstrap(&inputs[0], &tables)?])
     }
 
-    fn clear(&self, inputs: &[Vec<u64>]) -> Vec<Vec<u64>> {
-        let value = |(i, &m): (usize, &u64)| self.value(i % self.entries(), m);
-        vec![inputs[0].iter().enumerate().map(value).collect()]
+    fn arrays(&self, results: &Vec<TfheReading>) -> Vec<Array> {
+        message_arrays(["messages".into()], results)
     }
 
     fn details(&self) -> Details {
         let details = json!({ "batch": self.batch, "tables": self.entries() });
         details.as_object().cloned().unwrap_or_default()
+    }
+}
+
+impl Twin for Pbs {
+    fn clear(&self, inputs: &[Vec<u64>]) -> Vec<Vec<u64>> {
+        let value = |(i, &m): (usize, &u64)| self.value(i % self.entries(), m);
+        vec![inputs[0].iter().enumerate().map(value).collect()]
     }
 }

@@ -8,14 +8,15 @@ use super::{
     question::{Question, Term},
     table::Table,
 };
-use crate::program::{Details, Input, Journal, Observer, Tfhe};
+use crate::program::{Array, Details, Journal, Messages, Numbers, Observer, Program, SlotsInput, State, Tfhe};
 use limbwise::{
     Complex64, Result,
-    bridge::{Bridge, BridgeError, BridgeParams, BridgePlan},
-    ckks::{Auto, Ciphertext, Packing, Promise},
-    tfhe::{self, TfheParams},
+    bridge::{BridgeError, BridgeParams, BridgePlan},
+    ckks::{Ciphertext, Estimate, Packing, Promise},
+    scheme::{Bridged, BridgedCiphertext, BridgedEstimate, BridgedInput, BridgedMeans, BridgedValues},
 };
 use limbwise_device::Device;
+use serde::Serialize;
 use serde_json::json;
 
 /// What is done to the bits before they are multiplied with.
@@ -57,22 +58,54 @@ pub struct Rows {
     pub columns: Vec<Vec<f64>>,
 }
 
-/// What a server computes with.
-pub struct Means<'a, D: Device> {
-    /// On messages.
-    pub tfhe: tfhe::Evaluator<'a, D>,
-    /// On slots.
-    pub auto: &'a Auto<'a, D>,
-    /// From the ones to the others.
-    pub bridge: &'a Bridge<D>,
+/// How exact the sum is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SumPrecision {
+    /// Deviation of a bit that a row is multiplied with.
+    pub bit_error: f64,
+    /// 3x² − 2x³ was applied to the bits.
+    pub cleaned: bool,
+    /// Rows that pass if each column were spread evenly over its domain: nobody knows the data.
+    pub rows_expected: f64,
+    /// Deviation of the sum by the arithmetic on slots, encryption of the columns included, relative to it.
+    pub arithmetic_error: f64,
+    /// rows · bit error / rows that pass, which is what the sum is off by if all bits err to one side, and the arithmetic's.
+    pub sum_relative_error: f64,
 }
 
-/// Encrypted results.
-pub struct Answer<D: Device> {
-    /// The sum, in every slot, in units of [`Query::unit`].
-    pub sum: Ciphertext<D>,
-    /// The bits that rows were multiplied with, in the order of [`Query::by_row`].
-    pub bits: Ciphertext<D>,
+impl SumPrecision {
+    fn of(program: &Query, [bits, sum]: [Estimate; 2]) -> Self {
+        let question = program.question();
+        let share = |low: i64, high: i64| low.abs_diff(high) as f64 + 1.0;
+        let passing = question.ranges.iter().map(|r| share(r.low, r.high) / share(r.field.low, r.field.high));
+        let rows = question.rows as f64;
+        let rows_expected = rows * passing.product::<f64>();
+        let bit_error = bits.error();
+        let arithmetic_error = sum.error() / (rows_expected * program.mean()).max(f64::MIN_POSITIVE);
+        let sum_relative_error = rows * bit_error / rows_expected + arithmetic_error;
+        let cleaned = program.bits() == Bits::Cleaned;
+        Self { bit_error, cleaned, rows_expected, arithmetic_error, sum_relative_error }
+    }
+}
+
+/// The filter's journal: its states, which are messages alone, in the program's.
+struct Filtering<'j, D: Device>(&'j mut dyn Journal<D, Bridged>);
+
+impl<D: Device> Journal<D, Tfhe> for Filtering<'_, D> {
+    fn resume(&mut self) -> Result<Option<State<D, Tfhe>>> {
+        let Some(State { step, ciphertexts, numbers }) = self.0.resume()? else { return Ok(None) };
+        let messages = |ciphertext| match ciphertext {
+            BridgedCiphertext::Messages(messages) => Ok(messages),
+            BridgedCiphertext::Slots(_) => Err(limbwise::Error::State),
+        };
+        let ciphertexts = ciphertexts.into_iter().map(messages).collect::<Result<_>>()?;
+        Ok(Some(State { step, ciphertexts, numbers }))
+    }
+
+    fn keep(&mut self, state: &State<D, Tfhe>) -> Result<()> {
+        let ciphertexts = state.ciphertexts.iter().cloned().map(BridgedCiphertext::Messages).collect();
+        self.0.keep(&State { step: state.step, ciphertexts, numbers: state.numbers.clone() })
+    }
 }
 
 impl Query {
@@ -104,12 +137,6 @@ impl Query {
         self.bits
     }
 
-    /// Its name on the command line.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
     /// What is asked.
     #[must_use]
     pub fn question(&self) -> &Question {
@@ -120,12 +147,6 @@ impl Query {
     #[must_use]
     pub fn filter(&self) -> &Filter {
         &self.filter
-    }
-
-    /// Both parameter sets.
-    #[must_use]
-    pub fn params(&self) -> &BridgeParams {
-        &self.params
     }
 
     /// How bits become slots.
@@ -142,13 +163,13 @@ impl Query {
 
     /// The inputs on CKKS.
     #[must_use]
-    pub fn columns(&self) -> Vec<Input> {
+    pub fn columns(&self) -> Vec<SlotsInput> {
         let ckks = self.params.ckks();
         // Where the product of the columns meets the bits, no lower and no higher than it must stand.
         let above = self.question.terms.len().saturating_sub(1);
         let level = ckks.user_level().min(ckks.user_level() - self.bits.levels() + above);
         let packing = Packing { slots: self.plan.slots, level, scale: ckks.scale(level) };
-        let input = |term: &Term| Input {
+        let input = |term: &Term| SlotsInput {
             name: term.field.name.clone(),
             batch: 1,
             packing,
@@ -193,20 +214,50 @@ impl Query {
     pub fn by_row(&self, slots: &[Complex64]) -> Vec<f64> {
         (0..self.question.rows).map(|row| slots[self.plan.slot_of(row)].re).collect()
     }
+}
 
-    /// Evaluates the question: filter, bridge, sum. The journal keeps the state of the filter, which takes most of the time.
-    ///
-    /// # Errors
-    /// What the schemes or the journal refuse.
-    pub fn evaluate<D: Device>(
+impl Program for Query {
+    type Scheme = Bridged;
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn params(&self) -> &BridgeParams {
+        &self.params
+    }
+
+    /// The digits of the compared columns, then the summed columns.
+    fn inputs(&self) -> Vec<BridgedInput> {
+        let rows = self.question.rows;
+        let digit =
+            |(i, most)| BridgedInput::Messages(Messages { name: format!("digit {}", i + 1), batch: rows, most });
+        let digits = self.digits().into_iter().enumerate().map(digit);
+        digits.chain(self.columns().into_iter().map(BridgedInput::Slots)).collect()
+    }
+
+    fn model(&self) -> BridgePlan {
+        self.plan
+    }
+
+    /// Filter, bridge, sum: the sum in every slot, in units of [`Query::unit`], and the bits that rows were multiplied with,
+    /// in the order of [`Query::by_row`]. The journal keeps the state of the filter, which takes most of the time.
+    fn evaluate<D: Device>(
         &self,
-        means: &Means<'_, D>,
-        (digits, columns): (&[tfhe::Ciphertext<D>], &[Ciphertext<D>]),
+        means: &BridgedMeans<'_, D>,
+        inputs: &[BridgedCiphertext<D>],
         observer: &mut dyn Observer,
-        journal: &mut dyn Journal<D, Tfhe>,
-    ) -> Result<Answer<D>> {
-        let Means { tfhe, auto, bridge } = means;
-        let asked = self.filter.evaluate(*tfhe, digits, observer, journal)?;
+        journal: &mut dyn Journal<D, Bridged>,
+    ) -> Result<Vec<BridgedCiphertext<D>>> {
+        let BridgedMeans { tfhe, auto, bridge } = means;
+        let (mut digits, mut columns) = (Vec::new(), Vec::new());
+        for input in inputs {
+            match input {
+                BridgedCiphertext::Messages(messages) => digits.push(messages.clone()),
+                BridgedCiphertext::Slots(slots) => columns.push(slots.clone()),
+            }
+        }
+        let asked = self.filter.evaluate(*tfhe, &digits, observer, &mut Filtering(journal))?;
         observer.step("selection", self.filter.steps() - 1, self.filter.steps());
         let flags = tfhe.flags(&asked, |message| self.filter.accepts(message))?;
         observer.step("bridge", 0, 1);
@@ -217,7 +268,7 @@ impl Query {
         observer.step("sum", 0, 1);
         let _region = auto.eval.device().region("sum", 0);
         let mut product: Option<Ciphertext<D>> = None;
-        for (term, column) in self.question.terms.iter().zip(columns) {
+        for (term, column) in self.question.terms.iter().zip(&columns) {
             let factor = if term.sign < 0 { auto.eval.negate(column) } else { column.clone() };
             let factor = match term.constant {
                 0 => factor,
@@ -232,20 +283,42 @@ impl Query {
             None => bits.clone(),
             Some(product) => auto.mul(&product, &bits)?,
         };
-        Ok(Answer { sum: auto.inner_sum(&passing, 1, self.plan.slots)?, bits })
+        let sum = auto.inner_sum(&passing, 1, self.plan.slots)?;
+        Ok(vec![BridgedCiphertext::Slots(sum), BridgedCiphertext::Slots(bits)])
     }
 
-    /// What is to be said of it in a report.
-    #[must_use]
-    pub fn details(&self) -> Details {
+    fn results(&self) -> usize {
+        2
+    }
+
+    /// The answer, and for each row the bit it was multiplied with.
+    fn arrays(&self, results: &Vec<BridgedValues>) -> Vec<Array> {
+        let [BridgedValues::Slots(sum), BridgedValues::Slots(bits)] = &results[..] else { return Vec::new() };
+        let digits = self.question.digits().cast_signed();
+        let answer = sum[0][0].re * self.unit() * 10f64.powi(-digits);
+        let rows = self.by_row(&bits[0]).into_iter().map(Complex64::from).collect();
+        vec![
+            Array { name: "answer".into(), shape: vec![1], values: vec![answer.into()], numbers: Numbers::Real },
+            Array { name: "rows".into(), shape: vec![self.question.rows], values: rows, numbers: Numbers::Real },
+        ]
+    }
+
+    fn details(&self) -> Details {
         let question = &self.question;
         let details = json!({ "sql": question.sql, "rows": question.rows, "filter": self.filter.summary() });
         details.as_object().cloned().unwrap_or_default()
     }
 
-    /// The TFHE parameters.
-    #[must_use]
-    pub fn messages(&self) -> &TfheParams {
-        self.params.tfhe()
+    fn expected(&self, results: &[BridgedEstimate]) -> Details {
+        let [BridgedEstimate::Slots(sum), BridgedEstimate::Slots(bits)] = results else { return Details::new() };
+        let details = json!({ "precision": SumPrecision::of(self, [bits.estimate, sum.estimate]) });
+        details.as_object().cloned().unwrap_or_default()
+    }
+
+    fn timed(&self, steps: &[(&str, f64)]) -> Details {
+        let own = |name: &str| name.starts_with("compare ") || ["selection", "bridge", "sum"].contains(&name);
+        let seconds: f64 = steps.iter().filter(|(name, _)| own(name)).map(|(_, s)| s).sum();
+        let details = json!({ "seconds_per_row": seconds / self.question.rows as f64 });
+        details.as_object().cloned().unwrap_or_default()
     }
 }

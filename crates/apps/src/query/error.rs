@@ -10,6 +10,24 @@ const SUPPORTED: &str = "wanted SELECT SUM(a * b) or COUNT(*) FROM table WHERE c
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryError {
+    /// Other data of another length than the program was made for.
+    #[error("the table has {got} rows, the program {wanted}: give as many, or make keys for these (limbwise keygen)")]
+    OtherRows {
+        /// Rows there are.
+        got: usize,
+        /// Rows of the program.
+        wanted: usize,
+    },
+    /// Other data of another kind than the program was made for.
+    #[error("column {name} holds {got}, the program was made for {wanted}")]
+    OtherKind {
+        /// The column.
+        name: String,
+        /// What it holds.
+        got: String,
+        /// What was described.
+        wanted: String,
+    },
     /// Not SQL at all.
     #[error("the query is not SQL: {0} (quote it for the shell: --sql \"SELECT ...\")")]
     Syntax(String),

@@ -5,18 +5,21 @@
 //! Stays out: keys, devices, how bits become slots (`limbwise::bridge`).
 //!
 //! Read in this order: [`sql`] (text to statement), [`table`] and [`mod@load`], [`question`] (names looked up), [`filter`],
-//! [`encrypted`], [`tpch`], [`error`].
+//! [`encrypted`], [`client`], [`options`], [`tpch`], [`error`].
 
+pub mod client;
 pub mod encrypted;
 pub mod error;
 pub mod filter;
 pub mod load;
+pub mod options;
 pub mod question;
 pub mod sql;
 pub mod table;
 pub mod tpch;
 
-pub use encrypted::{Answer, Bits, Means, Query, Rows};
+pub use client::QueryClient;
+pub use encrypted::{Bits, Query, Rows, SumPrecision};
 pub use error::QueryError;
 pub use filter::{Filter, FilterSummary};
 pub use load::load;

@@ -8,7 +8,7 @@ use super::{
     sql::{Aggregate, Comparison, Condition, Constant, Statement},
     table::{Kind, Table},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Most rows of a query: slots of the largest ring.
 pub const MOST_ROWS: usize = 1 << 16;
@@ -16,16 +16,18 @@ pub const MOST_ROWS: usize = 1 << 16;
 pub const MOST_BITS: u32 = 40;
 /// Largest number of a sum's factor: below 2^53, where floats count.
 const MOST_FACTOR: i64 = 1 << 50;
+/// Most digits behind the point of a column.
+const MOST_POINT: u32 = 9;
 /// Most factors of a product: each takes a level.
 const MOST_FACTORS: usize = 4;
 
 /// What both sides know of a column.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Field {
     /// Its name.
     pub name: String,
     /// What it holds.
-    #[serde(skip)]
     pub kind: Kind,
     /// The least value it may have, in units of its last digit, or days.
     pub low: i64,
@@ -135,9 +137,41 @@ impl Question {
         for domain in domains {
             table.column(&domain.column)?;
         }
+        Self::of(statement, table.rows, |name| field(table, name, domains))
+    }
+
+    /// The same of columns that a description names, without a table: they come from outside.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn described(statement: &Statement, rows: usize, fields: &[Field]) -> Result<Self, QueryError> {
+        for field in fields {
+            let (low, high) = (field.low, field.high);
+            let digits = if let Kind::Number(digits) = field.kind { digits } else { 0 };
+            if low > high || low < -MOST_FACTOR || high > MOST_FACTOR || digits > MOST_POINT {
+                let text = format!("{}={low}..{high}", field.name);
+                return Err(QueryError::Domain { text, problem: "no domain of a column".into() });
+            }
+            wide(field)?;
+        }
+        let look = |name: &str| {
+            let found = fields.iter().find(|field| field.name.eq_ignore_ascii_case(name)).cloned();
+            found.ok_or_else(|| QueryError::unsupported(format!("column {name}, which the description does not have")))
+        };
+        Self::of(statement, rows, look)
+    }
+
+    fn of(
+        statement: &Statement,
+        rows: usize,
+        field: impl Fn(&str) -> Result<Field, QueryError>,
+    ) -> Result<Self, QueryError> {
+        if !(1..=MOST_ROWS).contains(&rows) {
+            return Err(QueryError::Rows { rows, most: MOST_ROWS });
+        }
         let mut ranges: Vec<Range> = Vec::new();
         for condition in &statement.conditions {
-            let field = field(table, &condition.column, domains)?;
+            let field = field(&condition.column)?;
             let (low, high) = passing(condition, &field)?;
             match ranges.iter_mut().find(|r| r.field == field) {
                 Some(range) => (range.low, range.high) = (range.low.max(low), range.high.min(high)),
@@ -157,9 +191,48 @@ impl Question {
             Aggregate::Sum(factors) if factors.len() > MOST_FACTORS => {
                 return Err(QueryError::unsupported(format!("a product of {} factors", factors.len())));
             }
-            Aggregate::Sum(factors) => factors.iter().map(|f| term(f, table, domains)).collect::<Result<_, _>>()?,
+            Aggregate::Sum(factors) => factors.iter().map(|f| term(f, field(&f.column)?)).collect::<Result<_, _>>()?,
         };
-        Ok(Self { sql: statement.text.clone(), rows: table.rows, ranges, terms })
+        Ok(Self { sql: statement.text.clone(), rows, ranges, terms })
+    }
+
+    /// The columns that it names, each once.
+    #[must_use]
+    pub fn fields(&self) -> Vec<Field> {
+        let mut fields: Vec<Field> = Vec::new();
+        let all = self.ranges.iter().map(|r| &r.field).chain(self.terms.iter().map(|t| &t.field));
+        all.for_each(|field| {
+            if !fields.contains(field) {
+                fields.push(field.clone());
+            }
+        });
+        fields
+    }
+
+    /// Fails for a table with other rows, or with values outside what both sides know.
+    ///
+    /// # Errors
+    /// [`QueryError`]: the first that differs.
+    pub fn fits(&self, table: &Table) -> Result<(), QueryError> {
+        if table.rows != self.rows {
+            return Err(QueryError::OtherRows { got: table.rows, wanted: self.rows });
+        }
+        for known in self.fields() {
+            let Field { name, kind, low, high } = &known;
+            let (_, got, values) = table.column(name)?;
+            if got != *kind {
+                return Err(QueryError::OtherKind {
+                    name: name.clone(),
+                    got: got.to_string(),
+                    wanted: kind.to_string(),
+                });
+            }
+            if let Some(at) = values.iter().position(|v| !(low..=high).contains(&v)) {
+                let [low, high, got] = [*low, *high, values[at]].map(|value| kind.show(value));
+                return Err(QueryError::OutOfRange { name: name.clone(), row: at + 1, got, low, high });
+            }
+        }
+        Ok(())
     }
 
     /// Digits behind the point of the answer's units.
@@ -217,10 +290,17 @@ fn field(table: &Table, name: &str, domains: &[Domain]) -> Result<Field, QueryEr
     if let Some(at) = values.iter().position(|v| !(field.low..=field.high).contains(v)) {
         return Err(QueryError::OutOfRange { name: field.name, row: at + 1, got: kind.show(values[at]), low, high });
     }
-    if field.bits() > MOST_BITS {
-        return Err(QueryError::TooWide { bits: field.bits(), name: field.name, low, high, most: MOST_BITS });
-    }
+    wide(&field)?;
     Ok(field)
+}
+
+/// Fails for a domain of too many values.
+fn wide(field: &Field) -> Result<(), QueryError> {
+    if field.bits() <= MOST_BITS {
+        return Ok(());
+    }
+    let [low, high] = [field.low, field.high].map(|end| field.kind.show(end));
+    Err(QueryError::TooWide { bits: field.bits(), name: field.name.clone(), low, high, most: MOST_BITS })
 }
 
 /// Least and largest value of a column that pass one condition.
@@ -249,8 +329,7 @@ fn passing(condition: &Condition, field: &Field) -> Result<(i64, i64), QueryErro
     })
 }
 
-fn term(factor: &super::sql::Factor, table: &Table, domains: &[Domain]) -> Result<Term, QueryError> {
-    let field = field(table, &factor.column, domains)?;
+fn term(factor: &super::sql::Factor, field: Field) -> Result<Term, QueryError> {
     let Kind::Number(own) = field.kind else {
         return Err(QueryError::unsupported(format!("a sum of the dates of {}", field.name)));
     };

@@ -6,7 +6,11 @@ use super::{
     network::Network,
     relu::Relu,
 };
-use crate::client::{Accuracy, Client, Conclusion};
+use crate::{
+    client::{Accuracy, Client, Conclusion},
+    family::SlotsFound,
+    program::Ckks,
+};
 use limbwise::{
     Complex64,
     ckks::{Precision, Promise, tensor::Image},
@@ -144,11 +148,13 @@ impl ResnetClient {
 }
 
 impl Client for ResnetClient {
+    type Scheme = Ckks;
+
     fn values(&self, _input: usize) -> Vec<Vec<Complex64>> {
         self.program.pack(&self.images).expect("images were checked when they came")
     }
 
-    fn conclude(&self, results: &[Vec<Vec<Complex64>>]) -> Conclusion {
+    fn conclude(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Conclusion<Ckks> {
         let scores = self.program.scores(&results[0]);
         let (relu, ranges) = (self.program.relu(), &self.program.inference().ranges);
         let twins = |image| self.network.twins(image, relu, ranges).expect("images were checked when they came");
@@ -162,8 +168,10 @@ impl Client for ResnetClient {
             format!("{outside} of {} images have values beyond the calibrated ranges: their scores are not to be trusted; calibrate on more images or with a wider --margin", twins.len())
         });
         Conclusion {
-            precision: Precision::of(&flat(&mut scores.iter()), &expected),
-            accuracy: self.accuracy(&scores, &twins),
+            found: SlotsFound {
+                precision: Precision::of(&flat(&mut scores.iter()), &expected),
+                accuracy: self.accuracy(&scores, &twins),
+            },
             details: details.as_object().cloned().unwrap_or_default(),
             warnings: warning.into_iter().collect(),
         }

@@ -9,7 +9,8 @@ use super::{
 };
 use crate::{
     linear::layer::Model,
-    program::{Array, Details, Input, Journal, Observer, Program, State},
+    program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State},
+    way::Way,
 };
 use limbwise::{
     Complex64, Result,
@@ -18,6 +19,7 @@ use limbwise::{
         Strategy, bootstrap::Content,
     },
     params::{Bootstrapping, Params},
+    scheme::{Maps as SlotsModel, Slots},
 };
 use limbwise_device::Device;
 use serde::{Deserialize, Serialize};
@@ -274,7 +276,32 @@ impl<D: Device> Course<'_, '_, D> {
     }
 }
 
+impl Resnet {
+    /// Its clear linear maps, each with the way in which it is evaluated.
+    #[must_use]
+    pub fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
+        let Maps { packed, plan, .. } = &*self.maps;
+        let mut all = Vec::new();
+        for (step, levels) in packed.steps.iter().zip(&plan.steps) {
+            all.push((&step.map.diagonals, levels.convolution));
+            if let Some(Shortcut::Map(map)) = &step.shortcut {
+                all.push((&map.diagonals, levels.convolution));
+            }
+        }
+        all.push((&packed.head.map.diagonals, plan.linear));
+        all.into_iter().map(|(map, level)| (map, self.how(map, level))).collect()
+    }
+
+    /// How it bootstraps, if it does.
+    #[must_use]
+    pub fn bootstrapping(&self) -> Option<BootstrapPlan> {
+        self.options.bootstrapping.filter(|_| self.maps.plan.bootstraps() > 0)
+    }
+}
+
 impl Program for Resnet {
+    type Scheme = Ckks;
+
     fn name(&self) -> &'static str {
         "resnet20"
     }
@@ -289,31 +316,18 @@ impl Program for Resnet {
         vec![Input { name: "images".into(), batch: self.batch, packing, bounds: self.options.bounds }]
     }
 
-    fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
-        let Maps { packed, plan, .. } = &*self.maps;
-        let mut all = Vec::new();
-        for (step, levels) in packed.steps.iter().zip(&plan.steps) {
-            all.push((&step.map.diagonals, levels.convolution));
-            if let Some(Shortcut::Map(map)) = &step.shortcut {
-                all.push((&map.diagonals, levels.convolution));
-            }
-        }
-        all.push((&packed.head.map.diagonals, plan.linear));
-        all.into_iter().map(|(map, level)| (map, self.how(map, level))).collect()
-    }
-
-    fn bootstrapping(&self) -> Option<BootstrapPlan> {
-        self.options.bootstrapping.filter(|_| self.maps.plan.bootstraps() > 0)
+    fn model(&self) -> SlotsModel<'_> {
+        SlotsModel { maps: self.maps(), bootstrapping: self.bootstrapping() }
     }
 
     fn evaluate<D: Device>(
         &self,
-        auto: &Auto<'_, D>,
-        maps: &[LinearTransform<D>],
+        means: &Slots<'_, D>,
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
         journal: &mut dyn Journal<D>,
     ) -> Result<Vec<Ciphertext<D>>> {
+        let Slots { auto, maps } = means;
         let steps = self.options.architecture.steps();
         let mut state = match journal.resume()? {
             Some(state) if (1..=2).contains(&state.ciphertexts.len()) && state.step <= steps.len() + 1 => state,
@@ -345,15 +359,11 @@ impl Program for Resnet {
         Ok(state.ciphertexts)
     }
 
-    fn results(&self) -> Vec<[usize; 2]> {
-        vec![[self.batch, self.maps.packed.head.slots]]
-    }
-
-    fn arrays(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Array> {
+    fn arrays(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Vec<Array> {
         let scores = self.scores(&results[0]);
         let shape = vec![scores.len(), self.options.architecture.classes];
         let values = scores.into_iter().flatten().map(Into::into).collect();
-        vec![Array { name: "scores", shape, values, real: true }]
+        vec![Array { name: "scores".into(), shape, values, numbers: Numbers::Real }]
     }
 
     fn details(&self) -> Details {
@@ -385,5 +395,10 @@ impl Program for Resnet {
             "activation_seconds": sum("activation"),
         });
         times.as_object().cloned().unwrap_or_default()
+    }
+
+    fn in_way(&self, way: Way) -> Self {
+        let program = way.maps.map_or_else(|| self.clone(), |maps| self.clone().with(maps));
+        way.bootstrapping.map_or_else(|| program.clone(), |plan| program.clone().with_bootstrapping(plan))
     }
 }

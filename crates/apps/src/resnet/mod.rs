@@ -12,6 +12,7 @@ pub mod encrypted;
 pub mod images;
 pub mod levels;
 pub mod network;
+pub mod options;
 mod packing;
 pub mod relu;
 pub mod weights;

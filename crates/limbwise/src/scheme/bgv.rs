@@ -39,6 +39,15 @@ pub struct Integers {
     pub domain: Domain,
 }
 
+/// Level and noise of integers.
+#[derive(Clone, Copy, Debug)]
+pub struct IntegersEstimate {
+    /// Levels left.
+    pub level: usize,
+    /// Bits that the noise leaves free, by its bound; negative where the integers may not be read.
+    pub budget_bits: f64,
+}
+
 impl Input for Integers {
     fn name(&self) -> &str {
         &self.name
@@ -58,6 +67,7 @@ impl Scheme for Bgv {
     type Encoded<D: Device> = ();
     type Means<'a, D: Device + 'a> = Auto<'a, D>;
     type Ciphertext<D: Device> = Ciphertext<D>;
+    type Estimate = IntegersEstimate;
     type Reading = BgvReading;
 
     fn params(literal: &BgvLiteral) -> Result<BgvParams> {
@@ -119,8 +129,16 @@ impl Scheme for Bgv {
         ciphertext.in_domain(dev, input.domain)
     }
 
+    fn input_bytes(params: &BgvParams, input: &Integers) -> u64 {
+        (input.batch as u64).saturating_mul(super::slots_bytes(params.rlwe(), input.level))
+    }
+
     fn bytes<D: Device>(ciphertext: &Ciphertext<D>) -> u64 {
         ciphertext.bytes()
+    }
+
+    fn estimate<D: Device>(params: &BgvParams, ciphertext: &Ciphertext<D>) -> IntegersEstimate {
+        IntegersEstimate { level: ciphertext.level, budget_bits: ciphertext.budget_bits(params) }
     }
 
     fn difference<D: Device>(input: &Integers, got: &Ciphertext<D>) -> Option<Difference> {

@@ -1,7 +1,10 @@
 //! Two schemes in one program: messages of TFHE become slots of CKKS over the bridge. The product of both, input by input
 //! and result by result.
 
-use super::{Ckks, Difference, Encoding, Encryption, Input, Keys, Messages, Scheme, SlotsInput, Tfhe, Wordless};
+use super::{
+    Ckks, Difference, Encoding, Encryption, Input, Keys, Messages, MessagesEstimate, Scheme, SlotsEstimate, SlotsInput,
+    Tfhe, Wordless,
+};
 #[cfg(feature = "client")]
 use super::{ClientScheme, Encrypting, Secrets};
 use crate::{
@@ -83,6 +86,15 @@ impl<D: Device> Clone for BridgedCiphertext<D> {
     }
 }
 
+/// What is known of a ciphertext of either scheme.
+#[derive(Clone, Copy, Debug)]
+pub enum BridgedEstimate {
+    /// Of messages.
+    Messages(MessagesEstimate),
+    /// Of slots.
+    Slots(SlotsEstimate),
+}
+
 /// What is expected of a result of either scheme.
 #[cfg(feature = "client")]
 #[derive(Clone, Debug)]
@@ -120,6 +132,7 @@ impl Scheme for Bridged {
     type Encoded<D: Device> = Bridge<D>;
     type Means<'a, D: Device + 'a> = BridgedMeans<'a, D>;
     type Ciphertext<D: Device> = BridgedCiphertext<D>;
+    type Estimate = BridgedEstimate;
     /// The values of each result.
     type Reading = Vec<BridgedValues>;
 
@@ -195,10 +208,24 @@ impl Scheme for Bridged {
         })
     }
 
+    fn input_bytes(params: &BridgeParams, input: &BridgedInput) -> u64 {
+        match input {
+            BridgedInput::Messages(messages) => Tfhe::input_bytes(params.tfhe(), messages),
+            BridgedInput::Slots(slots) => Ckks::input_bytes(params.ckks(), slots),
+        }
+    }
+
     fn bytes<D: Device>(ciphertext: &BridgedCiphertext<D>) -> u64 {
         match ciphertext {
             BridgedCiphertext::Messages(messages) => Tfhe::bytes(messages),
             BridgedCiphertext::Slots(slots) => Ckks::bytes(slots),
+        }
+    }
+
+    fn estimate<D: Device>(params: &BridgeParams, ciphertext: &BridgedCiphertext<D>) -> BridgedEstimate {
+        match ciphertext {
+            BridgedCiphertext::Messages(messages) => BridgedEstimate::Messages(Tfhe::estimate(params.tfhe(), messages)),
+            BridgedCiphertext::Slots(slots) => BridgedEstimate::Slots(Ckks::estimate(params.ckks(), slots)),
         }
     }
 

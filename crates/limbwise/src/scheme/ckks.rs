@@ -5,8 +5,8 @@ use super::{ClientScheme, Encrypting, Secrets, Shadows};
 use super::{Difference, Encoding, Encryption, Input, Keys, Scheme, Wordless};
 use crate::{
     ckks::{
-        Auto, BootstrapPlan, Bootstrapper, Ciphertext, Diagonals, Encoder, Evaluator, LinearPlan, LinearTransform,
-        Packing, Promise,
+        Auto, BootstrapPlan, Bootstrapper, Ciphertext, Diagonals, Encoder, Estimate, Evaluator, LinearPlan,
+        LinearTransform, Packing, PlaintextForm, Promise,
     },
     error::Result,
     params::{Params, ParamsLiteral, SecurityReport},
@@ -51,6 +51,15 @@ impl Input for SlotsInput {
     }
 }
 
+/// Level, size and error of slots.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotsEstimate {
+    /// Rescales left.
+    pub level: usize,
+    /// Size and error.
+    pub estimate: Estimate,
+}
+
 /// Clear linear maps, and how the program bootstraps.
 #[derive(Clone, Debug, Default)]
 pub struct Maps<'m> {
@@ -76,6 +85,27 @@ pub struct Slots<'a, D: Device> {
     pub maps: &'a [LinearTransform<D>],
 }
 
+/// Bytes of two polynomials at a level.
+#[must_use]
+pub fn slots_bytes(params: &Params, level: usize) -> u64 {
+    2 * limb_bytes(params) * params.limbs(level.min(params.top_level())) as u64
+}
+
+/// Bytes of an encoded diagonal, as little as it may be kept in.
+#[must_use]
+pub fn plaintext_bytes(params: &Params, form: PlaintextForm, level: usize) -> u64 {
+    let limbs = match form {
+        PlaintextForm::Full => params.limbs(level.min(params.top_level())),
+        PlaintextForm::OnTheFly => 1,
+        PlaintextForm::AtUse => 0,
+    };
+    limb_bytes(params) * limbs as u64
+}
+
+fn limb_bytes(params: &Params) -> u64 {
+    8 * params.ring().n() as u64
+}
+
 impl Scheme for Ckks {
     const NAME: &'static str = "ckks";
 
@@ -88,6 +118,7 @@ impl Scheme for Ckks {
     type Encoded<D: Device> = Encoded<D>;
     type Means<'a, D: Device + 'a> = Slots<'a, D>;
     type Ciphertext<D: Device> = Ciphertext<D>;
+    type Estimate = SlotsEstimate;
     /// The slots of each result, a vector a batch entry.
     type Reading = Vec<Vec<Vec<Complex64>>>;
 
@@ -170,8 +201,31 @@ impl Scheme for Ckks {
         encoder.declare_bounded(dev, (input.batch, input.bounds), input.packing, key.into())
     }
 
+    fn input_bytes(params: &Params, input: &SlotsInput) -> u64 {
+        (input.batch as u64).saturating_mul(slots_bytes(params, input.packing.level))
+    }
+
+    fn least_model_bytes(params: &Params, model: &Maps<'_>) -> u64 {
+        let encoded = model.maps.iter().map(|(diagonals, LinearPlan { form, level, .. })| {
+            (diagonals.count() as u64).saturating_mul(plaintext_bytes(params, *form, *level))
+        });
+        encoded.fold(Self::clear_model_bytes(model), u64::saturating_add)
+    }
+
+    /// Maps that share their diagonals count once.
+    fn clear_model_bytes(model: &Maps<'_>) -> u64 {
+        let maps: Vec<&Diagonals> = model.maps.iter().map(|(diagonals, _)| *diagonals).collect();
+        let apart = |&(at, map): &(usize, &&Diagonals)| !maps[..at].iter().any(|before| before.shares(map));
+        let bytes = |(_, map): (usize, &&Diagonals)| (size_of::<Complex64>() * map.count() * map.slots()) as u64;
+        maps.iter().enumerate().filter(apart).map(bytes).sum()
+    }
+
     fn bytes<D: Device>(ciphertext: &Ciphertext<D>) -> u64 {
         ciphertext.bytes()
+    }
+
+    fn estimate<D: Device>(_: &Params, ciphertext: &Ciphertext<D>) -> SlotsEstimate {
+        SlotsEstimate { level: ciphertext.level, estimate: ciphertext.estimate }
     }
 
     fn difference<D: Device>(input: &SlotsInput, got: &Ciphertext<D>) -> Option<Difference> {

@@ -13,13 +13,15 @@ mod ckks;
 pub mod keys;
 mod tfhe;
 
-pub use bgv::{Bgv, Integers};
-pub use bridged::{Bridged, BridgedCiphertext, BridgedInput, BridgedLiteral, BridgedMeans, BridgedValues};
-pub use ckks::{Ckks, Encoded, Maps, Slots, SlotsInput};
+pub use bgv::{Bgv, Integers, IntegersEstimate};
+pub use bridged::{
+    Bridged, BridgedCiphertext, BridgedEstimate, BridgedInput, BridgedLiteral, BridgedMeans, BridgedValues,
+};
+pub use ckks::{Ckks, Encoded, Maps, Slots, SlotsEstimate, SlotsInput, plaintext_bytes, slots_bytes};
 pub use keys::{Keys, NoKeys};
 #[cfg(feature = "client")]
 pub use keys::{Published, Secrets};
-pub use tfhe::{Messages, Tfhe};
+pub use tfhe::{Messages, MessagesEstimate, Tfhe};
 
 #[cfg(feature = "client")]
 use crate::ckks::Model as Knowledge;
@@ -121,6 +123,8 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
     type Means<'a, D: Device + 'a>;
     /// A ciphertext.
     type Ciphertext<D: Device>: Clone;
+    /// What is known of a ciphertext before it is decrypted.
+    type Estimate: Clone + Copy + Debug;
     /// All results of a program, decrypted.
     type Reading;
 
@@ -208,8 +212,26 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
         ciphertext
     }
 
+    /// Bytes that an input takes on its device, known before anything is laid out; sizes that cannot be saturate.
+    fn input_bytes(params: &Self::Params, input: &Self::Input) -> u64;
+
+    /// Bytes that an encoded model takes at the least, with the clear numbers beside it.
+    fn least_model_bytes(params: &Self::Params, model: &Self::Model<'_>) -> u64 {
+        let _ = (params, model);
+        0
+    }
+
+    /// Bytes of a model's clear numbers, which the host holds.
+    fn clear_model_bytes(model: &Self::Model<'_>) -> u64 {
+        let _ = model;
+        0
+    }
+
     /// Bytes of a ciphertext on its device.
     fn bytes<D: Device>(ciphertext: &Self::Ciphertext<D>) -> u64;
+
+    /// What is known of a ciphertext.
+    fn estimate<D: Device>(params: &Self::Params, ciphertext: &Self::Ciphertext<D>) -> Self::Estimate;
 
     /// In what a ciphertext from outside differs from an input, if it does.
     fn difference<D: Device>(input: &Self::Input, got: &Self::Ciphertext<D>) -> Option<Difference>;

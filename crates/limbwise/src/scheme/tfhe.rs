@@ -34,6 +34,13 @@ pub struct Messages {
     pub most: u64,
 }
 
+/// Noise of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct MessagesEstimate {
+    /// Squared norm of the coefficients by which bootstrapped ciphertexts were added up.
+    pub norm_squared: f64,
+}
+
 impl Input for Messages {
     fn name(&self) -> &str {
         &self.name
@@ -52,6 +59,7 @@ impl Scheme for Tfhe {
     type Encoded<D: Device> = ();
     type Means<'a, D: Device + 'a> = Evaluator<'a, D>;
     type Ciphertext<D: Device> = Ciphertext<D>;
+    type Estimate = MessagesEstimate;
     /// Phase and message of each entry of each result.
     type Reading = Vec<TfheReading>;
 
@@ -108,8 +116,16 @@ impl Scheme for Tfhe {
         Ciphertext::declared(dev, params, input.batch).at_most(input.most)
     }
 
+    fn input_bytes(params: &TfheParams, input: &Messages) -> u64 {
+        (input.batch as u64).saturating_mul(8 * (params.literal().wide_dimension() as u64 + 1))
+    }
+
     fn bytes<D: Device>(ciphertext: &Ciphertext<D>) -> u64 {
         ciphertext.lwe().lwe_shape().bytes()
+    }
+
+    fn estimate<D: Device>(_: &TfheParams, ciphertext: &Ciphertext<D>) -> MessagesEstimate {
+        MessagesEstimate { norm_squared: ciphertext.norm_squared() }
     }
 
     fn difference<D: Device>(input: &Messages, got: &Ciphertext<D>) -> Option<Difference> {

@@ -1,35 +1,45 @@
 //! Options of `helr`.
 
 use super::{
-    Built, KeysName, PlaintextsName, absolute, between,
-    logreg::{degree, interval},
-    named_params, one,
+    client::{HelrClient, Options},
+    data::{ImageOptions, generated_rows},
+    encrypted::{Helr, Training},
+};
+use crate::{
+    data::Digits,
+    linear::layer::Model,
+    logreg::{
+        data::Prepared,
+        options::{degree, interval},
+    },
+    options::{KeysName, PlaintextsName, absolute, between, mistake, named_params, one},
+    way::Way,
+    workload::{Built, Named, Refusable, Workload},
 };
 use clap::Args;
 use limbwise::{
     ckks::{BootstrapPlan, PlaintextForm, bootstrap::Rotations},
+    finite,
     rlwe::KeyForm,
+    scheme::Ckks,
 };
-use limbwise_apps::{
-    AnyClient, AnyProgram,
-    data::Digits,
-    description::Workload as Described,
-    helr::{
-        client::{HelrClient, Options},
-        data::{ImageOptions, generated_rows},
-        encrypted::Helr,
-    },
-    logreg::data::Prepared,
-};
-use limbwise_math::finite;
-use limbwise_runtime::frontier::Way;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+
+/// What both sides know of a training.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// Sizes and options.
+    pub training: Training,
+    /// How the weights are bootstrapped.
+    pub plan: BootstrapPlan,
+}
 
 /// Where the images come from: the client's business.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct HelrData {
+pub struct HelrData {
     /// MNIST IDX images, gzip or not, or the folder with MNIST's own files: train-images-… is learned and t10k-images-…
     /// held back; a single file is split [default: generated images, good for plans and timings only]
     #[arg(long, value_name = "DIR|FILE", help_heading = "Data")]
@@ -52,11 +62,22 @@ pub(crate) struct HelrData {
     data_seed: u64,
 }
 
-/// Options of `helr`.
+/// Logistic regression on two digits of MNIST: mini-batches of 1024, weights bootstrapped on the way
+///
+/// The training of the HELR paper (Han et al., AAAI 2019), by which accelerators are compared: 14×14 pixels, Nesterov
+/// gradient descent, a polynomial in the sigmoid's place, weights bootstrapped with few slots every third iteration.
+/// The client encrypts the training images and reads the decrypted model on those held back, beside two clear twins:
+/// the same polynomial, and the true sigmoid.
+///
+/// Examples:
+///   helr --data mnist                                         a folder with MNIST's own files
+///   helr --data t10k-images-idx3-ubyte.gz --iterations 32     one file of images, a fifth of them held back
+///   helr --batch 512 --digits 4,9 --data mnist                other digits, smaller mini-batches
 #[derive(Debug, Args)]
-pub(crate) struct HelrArgs {
+#[command(verbatim_doc_comment)]
+pub struct HelrArgs {
     #[command(flatten)]
-    pub(super) data: HelrData,
+    data: HelrData,
 
     /// Encrypted iterations of gradient descent
     #[arg(long, value_name = "COUNT", default_value = "30", value_parser = iterations, allow_negative_numbers = true, help_heading = "Training")]
@@ -101,27 +122,23 @@ const GENERATED: usize = 2560;
 const SIDE: usize = 14;
 
 impl HelrData {
-    /// The same from any directory.
-    pub(super) fn remembered(&self) -> Self {
-        Self { data: absolute(self.data.as_ref()), labels: absolute(self.labels.as_ref()), ..self.clone() }
-    }
-
-    fn prepared(&self, files: &[PathBuf]) -> anyhow::Result<Prepared> {
+    fn prepared(&self, files: &[PathBuf]) -> Refusable<Prepared> {
         let options = ImageOptions { digits: self.digits, test_share: self.test_share, seed: self.data_seed };
         match one(files)?.or(self.data.as_deref()) {
             Some(path) => Ok(options.read(path, self.labels.as_deref())?),
             None => Ok(generated_rows(SIDE, GENERATED, &options)?),
         }
     }
-
-    /// The images, from this file where one is given.
-    pub(super) fn client(&self, program: &Helr, files: &[PathBuf]) -> anyhow::Result<Result<HelrClient, String>> {
-        Ok(HelrClient::new(program, self.prepared(files)?))
-    }
 }
 
-impl HelrArgs {
-    pub(super) fn build(&self, memory: Option<u64>) -> anyhow::Result<Built> {
+impl Workload for HelrArgs {
+    type Scheme = Ckks;
+    type Program = Helr;
+    type Client = HelrClient;
+    type Described = Described;
+    type Data = HelrData;
+
+    fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let params = named_params(&self.preset)?;
         let options = Options {
             batch_rows: self.batch,
@@ -133,15 +150,34 @@ impl HelrArgs {
         };
         let (program, client) = HelrClient::sides(&params, self.data.prepared(&[])?, options)?;
         Ok(Built {
-            described: Described::Helr { training: program.training().clone(), plan: program.plan() },
+            described: Described { training: program.training().clone(), plan: program.plan() },
             ways: self.ways(program.plan(), memory),
-            base: AnyProgram::Helr(program),
-            client: Some(AnyClient::Helr(Box::new(client))),
+            program,
+            client: Some(client),
             preset: self.preset.clone(),
             smaller: "smaller --batch, fewer images, or leave open what --plaintexts and --keys fix",
         })
     }
 
+    fn data(&self) -> HelrData {
+        let HelrData { data, labels, .. } = &self.data;
+        HelrData { data: absolute(data.as_ref()), labels: absolute(labels.as_ref()), ..self.data.clone() }
+    }
+
+    fn program(of: &Described, (params, _): Named<'_, Ckks>, _: Option<&Model>) -> Refusable<Helr> {
+        Ok(Helr::new(params, of.training.clone())?.with(of.plan))
+    }
+
+    fn in_way(described: &mut Described, way: Way) {
+        described.plan = way.bootstrapping.unwrap_or(described.plan);
+    }
+
+    fn client(data: &HelrData, _: &Described, program: &Helr, files: &[PathBuf]) -> Refusable<HelrClient> {
+        HelrClient::new(program, data.prepared(files)?).map_err(|e| mistake(format!("the data: {e}")))
+    }
+}
+
+impl HelrArgs {
     /// The fastest way, and those that save memory where it is asked for or short: hops save keys, one limb of each
     /// diagonal saves plaintexts, seeds halve what keys are left.
     fn ways(&self, fastest: BootstrapPlan, memory: Option<u64>) -> Vec<Way> {

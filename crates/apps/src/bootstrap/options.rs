@@ -1,7 +1,17 @@
 //! Options of `bootstrap`.
 
-use super::{Built, KeysName, PlaintextsName, named_params, one};
-use crate::failure::Mistake;
+use super::{
+    Bootstrap,
+    client::{BootstrapClient, Message},
+};
+use crate::{
+    client::Client as _,
+    data::{Numbers, load_array},
+    linear::layer::Model,
+    options::{KeysName, PlaintextsName, RotationsName, mistake, named_params, one},
+    way::Way,
+    workload::{Built, Named, Refusable, Workload},
+};
 use clap::{Args, ValueEnum};
 use limbwise::{
     Complex64,
@@ -9,48 +19,21 @@ use limbwise::{
         BootstrapPlan, PlaintextForm, Promise,
         bootstrap::{Content, HalvesAt, Rotations},
     },
+    scheme::Ckks,
 };
-use limbwise_apps::{
-    AnyClient, AnyProgram, Client as _,
-    bootstrap::{
-        Bootstrap,
-        client::{BootstrapClient, Message},
-    },
-    data::{Numbers, load_array},
-    description::Workload as Described,
-};
-use limbwise_runtime::frontier::Way;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How the maps rotate.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum RotationsName {
-    /// A whole rotation a diagonal
-    Direct,
-    /// All rotations of one decomposition
-    Hoisted,
-    /// Baby steps hoisted, giant steps whole
-    Bsgs,
-    /// Baby and giant steps whole, one key each
-    Whole,
-    /// Baby steps stay over QP: usually the fastest
-    DoubleHoisted,
-    /// One key a progression: the fewest keys
-    MultiHop,
-}
-
-impl From<RotationsName> for Rotations {
-    fn from(name: RotationsName) -> Self {
-        match name {
-            RotationsName::Direct => Self::Direct,
-            RotationsName::Hoisted => Self::Hoisted,
-            RotationsName::Bsgs => Self::Bsgs,
-            RotationsName::Whole => Self::Whole,
-            RotationsName::DoubleHoisted => Self::DoubleHoisted,
-            RotationsName::MultiHop => Self::MultiHop,
-        }
-    }
+/// What both sides know of a bootstrapping.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// How it is carried out.
+    pub plan: BootstrapPlan,
+    /// Passes.
+    pub passes: usize,
+    /// What is known of the message.
+    pub bounds: Promise,
 }
 
 /// What the slots hold.
@@ -87,7 +70,7 @@ enum HalvesName {
 /// What is encrypted: the client's business.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct BootstrapData {
+pub struct BootstrapData {
     /// What is encrypted
     #[arg(long, value_enum, default_value = "random", help_heading = "Message")]
     message: MessageName,
@@ -97,9 +80,21 @@ pub(crate) struct BootstrapData {
     data_seed: u64,
 }
 
-/// Options of `bootstrap`.
+/// Bootstrapping of one ciphertext: levels, precision, time a step, keys and memory, in every strategy
+///
+/// A message in all slots is encrypted, bootstrapped, decrypted and compared in one run; then it is multiplied once
+/// at each level won, for the amortised time T_A.S. (microseconds a level and slot). Keys and maps trade memory for
+/// time: "plan" lists what is worth choosing, "--memory" takes the fastest that fits.
+///
+/// Examples:
+///   bootstrap                                                 the default preset, 2^15 complex slots
+///   bootstrap --memory 3GB                                    within 3 GB, keys and maps included
+///   bootstrap --preset boot-n15 --slots 64 --content real     few real slots on a smaller ring
+///   bootstrap --preset boot-precise --passes 2                two passes for more precision
+///   bootstrap --message constant --strategy multi-hop         one of the strategies, another message
 #[derive(Debug, Args)]
-pub(crate) struct BootstrapArgs {
+#[command(verbatim_doc_comment)]
+pub struct BootstrapArgs {
     /// Slots in use, a power of two [default: all]
     #[arg(long, value_name = "COUNT", help_heading = "Message")]
     slots: Option<usize>,
@@ -109,7 +104,7 @@ pub(crate) struct BootstrapArgs {
     content: ContentName,
 
     #[command(flatten)]
-    pub(super) data: BootstrapData,
+    data: BootstrapData,
 
     /// How the maps rotate [default: whichever is fastest and fits]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Strategy")]
@@ -136,8 +131,14 @@ pub(crate) struct BootstrapArgs {
     preset: String,
 }
 
-impl BootstrapArgs {
-    pub(super) fn build(&self, memory: Option<u64>) -> anyhow::Result<Built> {
+impl Workload for BootstrapArgs {
+    type Scheme = Ckks;
+    type Program = Bootstrap;
+    type Client = BootstrapClient;
+    type Described = Described;
+    type Data = BootstrapData;
+
+    fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let params = named_params(&self.preset)?;
         let content = match self.content {
             ContentName::Complex => Content::Complex,
@@ -150,17 +151,39 @@ impl BootstrapArgs {
         let program = Bootstrap::new((&params, &self.preset), plan, self.passes, unknown)?;
         let client = self.data.client(&program, &[])?;
         let bounds = Promise::of(&client.values(0), slots).rounded();
-        let program = Bootstrap::new((&params, &self.preset), plan, self.passes, bounds)?;
         Ok(Built {
             ways: self.ways(plan, memory),
-            described: Described::Bootstrap { plan, passes: self.passes, bounds },
-            base: AnyProgram::Bootstrap(program),
-            client: Some(AnyClient::Bootstrap(client)),
+            described: Described { plan, passes: self.passes, bounds },
+            program: Bootstrap::new((&params, &self.preset), plan, self.passes, bounds)?,
+            client: Some(client),
             preset: self.preset.clone(),
             smaller: "fewer --slots, or leave open what --strategy, --plaintexts, --keys and --halves fix",
         })
     }
 
+    fn data(&self) -> BootstrapData {
+        self.data.clone()
+    }
+
+    fn program(of: &Described, params: Named<'_, Ckks>, _: Option<&Model>) -> Refusable<Bootstrap> {
+        Ok(Bootstrap::new(params, of.plan, of.passes, of.bounds)?)
+    }
+
+    fn in_way(described: &mut Described, way: Way) {
+        described.plan = way.bootstrapping.unwrap_or(described.plan);
+    }
+
+    fn client(
+        data: &BootstrapData,
+        _: &Described,
+        program: &Bootstrap,
+        files: &[PathBuf],
+    ) -> Refusable<BootstrapClient> {
+        data.client(program, files)
+    }
+}
+
+impl BootstrapArgs {
     /// Everything that the options leave open, but for what is never worth it: direct and hoisted rotations take a key a
     /// diagonal, and halves in turns save little beside the keys of other rotations than hops.
     fn ways(&self, plan: BootstrapPlan, memory: Option<u64>) -> Vec<Way> {
@@ -189,7 +212,7 @@ impl BootstrapArgs {
 
 impl BootstrapData {
     /// The message: of this file where one is given.
-    pub(super) fn client(&self, program: &Bootstrap, files: &[PathBuf]) -> anyhow::Result<BootstrapClient> {
+    fn client(&self, program: &Bootstrap, files: &[PathBuf]) -> Refusable<BootstrapClient> {
         if let Some(path) = one(files)? {
             let Numbers { shape, values } = load_array(path)?;
             let complex = values.iter().any(|z| z.im != 0.0);
@@ -200,10 +223,10 @@ impl BootstrapData {
             };
             if program.plan().content == Content::Real && values.iter().any(|z| z.im != 0.0) {
                 let text = format!("{}: complex numbers; the program was described for real ones", path.display());
-                return Err(Mistake(text).into());
+                return Err(mistake(text));
             }
-            let wrong = |e| Mistake(format!("{}: {e}", path.display()));
-            return Ok(BootstrapClient::new(program, "data", values).map_err(wrong)?);
+            let wrong = |e| mistake(format!("{}: {e}", path.display()));
+            return BootstrapClient::new(program, "data", values).map_err(wrong);
         }
         let message = match self.message {
             MessageName::Random => Message::Random,
@@ -212,6 +235,6 @@ impl BootstrapData {
             MessageName::Small => Message::Small,
         };
         let values = message.values(program.plan().slots, program.plan().content, self.data_seed);
-        Ok(BootstrapClient::new(program, message.name(), values).map_err(Mistake)?)
+        BootstrapClient::new(program, message.name(), values).map_err(mistake)
     }
 }

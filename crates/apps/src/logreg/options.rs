@@ -1,27 +1,26 @@
 //! Options of `logreg`.
 
-use super::{Built, KeysName, absolute, between, named_params, one};
-use anyhow::Context as _;
+use super::{
+    client::{LogregClient, Options},
+    data::{PrepareOptions, Prepared, prepare},
+    encrypted::{Logreg, Training, levels_needed},
+};
+use crate::{
+    data::{self, DataSet, Digits, Header, LabelColumn, LoadOptions},
+    linear::layer::Model,
+    options::{KeysName, absolute, between, mistake, named_params, one},
+    way::Way,
+    workload::{Built, Named, Refusable, Workload},
+};
 use clap::{
     Args, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser as _},
 };
 use limbwise::{
+    finite,
     params::{Params, presets::preset},
-    rlwe::KeyForm,
+    scheme::Ckks,
 };
-use limbwise_apps::{
-    AnyClient, AnyProgram,
-    data::{self, DataSet, Digits, Header, LabelColumn, LoadOptions},
-    description::Workload as Described,
-    logreg::{
-        client::{LogregClient, Options},
-        data::{PrepareOptions, Prepared, prepare},
-        encrypted::levels_needed,
-    },
-};
-use limbwise_math::finite;
-use limbwise_runtime::frontier::Way;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -37,7 +36,7 @@ enum PoolingName {
 /// Where the rows come from, and how they are prepared: the client's business.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LogregData {
+pub struct LogregData {
     /// A table of numbers (comma, semicolon, tab or space) or MNIST IDX images, gzip or not
     /// [default: Breast Cancer Wisconsin (Diagnostic), 569 rows of 30 features, shipped]
     #[arg(long, value_name = "FILE", help_heading = "Data")]
@@ -76,11 +75,21 @@ pub(crate) struct LogregData {
     data_seed: u64,
 }
 
-/// Options of `logreg`.
+/// Logistic regression trained on encrypted rows, then encrypted inference
+///
+/// The client encrypts training rows and held-back rows; the server trains by Nesterov gradient descent with a
+/// polynomial in the sigmoid's place (the HELR method), scores the held-back rows, and returns both encrypted.
+/// A clear twin runs the same polynomial and iterations, another one the true sigmoid.
+///
+/// Examples:
+///   logreg                                                    the shipped data set
+///   logreg --data my.csv --label outcome                      a table of numbers with two classes
+///   logreg --data t10k-images-idx3-ubyte.gz --digits 3,8      two digits of MNIST
 #[derive(Debug, Args)]
-pub(crate) struct LogregArgs {
+#[command(verbatim_doc_comment)]
+pub struct LogregArgs {
     #[command(flatten)]
-    pub(super) data: LogregData,
+    data: LogregData,
 
     /// Encrypted iterations of gradient descent; each after the first takes 3 levels and the polynomial's depth
     #[arg(long, value_name = "COUNT", default_value = "5", value_parser = iterations, allow_negative_numbers = true, help_heading = "Training")]
@@ -109,13 +118,8 @@ pub(crate) struct LogregArgs {
 }
 
 impl LogregData {
-    /// The same from any directory.
-    pub(super) fn remembered(&self) -> Self {
-        Self { data: absolute(self.data.as_ref()), labels: absolute(self.labels.as_ref()), ..self.clone() }
-    }
-
     /// The rows, from this file where one is given.
-    pub(super) fn prepared(&self, files: &[PathBuf]) -> anyhow::Result<Prepared> {
+    fn prepared(&self, files: &[PathBuf]) -> Refusable<Prepared> {
         let file = one(files)?.or(self.data.as_deref());
         let options = PrepareOptions { seed: self.data_seed, test_share: self.test_share, ..PrepareOptions::default() };
         Ok(prepare(&self.load(file)?, &options)?)
@@ -142,8 +146,14 @@ const DEFAULT_PRESETS: [&str; 3] = ["n16-l24-s40", "n16-l32-s40", "boot"];
 /// Most rows of a mini-batch when none are asked for.
 const DEFAULT_BATCH: usize = 1024;
 
-impl LogregArgs {
-    pub(super) fn build(&self, memory: Option<u64>) -> anyhow::Result<Built> {
+impl Workload for LogregArgs {
+    type Scheme = Ckks;
+    type Program = Logreg;
+    type Client = LogregClient;
+    type Described = Training;
+    type Data = LogregData;
+
+    fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let (params, preset) = self.params()?;
         let prepared = self.data.prepared(&[])?;
         let options = Options {
@@ -152,24 +162,35 @@ impl LogregArgs {
             degree: self.degree,
             interval: self.interval,
         };
-        let forms = match (self.keys, memory) {
-            (None, None) => vec![KeyForm::default()],
-            (keys, memory) => KeysName::forms(keys, memory),
-        };
         let (program, client) = LogregClient::sides(&params, prepared, options)?;
         Ok(Built {
-            described: Described::Logreg(program.training().clone()),
-            base: AnyProgram::Logreg(program),
-            client: Some(AnyClient::Logreg(Box::new(client))),
+            described: program.training().clone(),
+            program,
+            client: Some(client),
             preset,
-            ways: forms.into_iter().map(Way::of_keys).collect(),
+            ways: KeysName::usual(self.keys, memory).into_iter().map(Way::of_keys).collect(),
             smaller: "fewer iterations, a preset with fewer limbs",
         })
     }
 
+    fn data(&self) -> LogregData {
+        let LogregData { data, labels, .. } = &self.data;
+        LogregData { data: absolute(data.as_ref()), labels: absolute(labels.as_ref()), ..self.data.clone() }
+    }
+
+    fn program(of: &Training, (params, _): Named<'_, Ckks>, _: Option<&Model>) -> Refusable<Logreg> {
+        Ok(Logreg::new(params, of.clone())?)
+    }
+
+    fn client(data: &LogregData, _: &Training, program: &Logreg, files: &[PathBuf]) -> Refusable<LogregClient> {
+        LogregClient::new(program, data.prepared(files)?).map_err(|e| mistake(format!("the data: {e}")))
+    }
+}
+
+impl LogregArgs {
     /// The parameters and their name; without a wish the smallest default with the levels, or else the largest, whose
     /// refusal says how many iterations fit.
-    fn params(&self) -> anyhow::Result<(Params, String)> {
+    fn params(&self) -> Refusable<(Params, String)> {
         if let Some(name) = &self.preset {
             return Ok((named_params(name)?, name.clone()));
         }
@@ -183,7 +204,7 @@ impl LogregArgs {
                 break;
             }
         }
-        chosen.context("there are default presets")
+        chosen.ok_or_else(|| mistake("there is no default preset"))
     }
 }
 
@@ -195,11 +216,11 @@ fn rows(text: &str) -> Result<usize, String> {
     between(text, 1, 1 << 30)
 }
 
-pub(super) fn interval(text: &str) -> Result<f64, String> {
+pub(crate) fn interval(text: &str) -> Result<f64, String> {
     let positive = finite::parse(text).ok().filter(|x| (0.1..=1000.0).contains(x));
     positive.ok_or_else(|| "wanted a number from 0.1 to 1000; 8 to 12 is usual".into())
 }
 
-pub(super) fn degree() -> impl clap::builder::TypedValueParser<Value = usize> {
+pub(crate) fn degree() -> impl clap::builder::TypedValueParser<Value = usize> {
     PossibleValuesParser::new(["3", "5", "7"]).map(|text| text.parse().expect("one of the three"))
 }

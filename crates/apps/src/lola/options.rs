@@ -1,21 +1,45 @@
 //! Options of `lola`.
 
-use super::{Built, KeysName, PlaintextsName, absolute, between, linear::numbers, named_params, one};
-use clap::{Args, ValueEnum};
-use limbwise::ckks::{PlaintextForm, Strategy};
-use limbwise_apps::{
-    AnyClient, AnyProgram,
-    data::{idx::load_range, load_array},
-    description::{Weights, Workload as Described},
-    lola::{
-        client::{Digits, LolaClient},
-        encrypted::Lola,
-        network::{Network, Shape},
-    },
+use super::{
+    client::{Digits, LolaClient},
+    encrypted::Lola,
+    network::{LolaError, Network, Shape},
 };
-use limbwise_runtime::frontier::{Way, strategies};
+use crate::{
+    data::{idx::load_range, load_array},
+    description::Weights,
+    floor::{COMPLEX_BYTES, REAL_BYTES},
+    linear::{layer::Model, options::numbers},
+    options::{KeysName, PlaintextsName, absolute, between, named_params, one},
+    way::{Way, strategies},
+    workload::{Built, Named, Refusable, Workload},
+};
+use clap::{Args, ValueEnum};
+use limbwise::{
+    ckks::{PlaintextForm, Promise, Strategy},
+    params::Params,
+    scheme::Ckks,
+};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+
+/// What both sides know of an inference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// Sizes of the network.
+    pub shape: Shape,
+    /// Where its weights are.
+    pub weights: Weights,
+    /// Images at once.
+    pub images: usize,
+    /// How its maps rotate.
+    pub strategy: Strategy,
+    /// How their diagonals are stored.
+    pub plaintexts: PlaintextForm,
+    /// What is known of the pixels.
+    pub bounds: Promise,
+}
 
 /// How maps rotate; baby steps are chosen for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -45,7 +69,7 @@ impl StrategyName {
 /// Where the images and the weights come from.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LolaData {
+pub struct LolaData {
     /// MNIST IDX images, gzip or not [default: generated images, good for plans and timings only]
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     data: Option<PathBuf>,
@@ -68,11 +92,21 @@ pub(crate) struct LolaData {
     weights: Option<PathBuf>,
 }
 
-/// Options of `lola`.
+/// One handwritten digit through a small network with squares, levelled: the low-latency case
+///
+/// A convolution, a square, a layer of 100, a square, a layer of 10 (the LoLa paper, Brutzkus et al. 2019), each layer
+/// one linear map on the slots of the image's ciphertext. The network is its own clear twin. Shipped weights come from
+/// scripts/train_lola.py; others are a file.
+///
+/// Examples:
+///   lola --data t10k-images-idx3-ubyte.gz                     one image that the shipped weights have not learned
+///   lola --data t10k-images-idx3-ubyte.gz --images 100        a hundred of them as one batch
+///   lola --weights mine.npy --strategy multi-hop              weights of one's own, few keys
 #[derive(Debug, Args)]
-pub(crate) struct LolaArgs {
+#[command(verbatim_doc_comment)]
+pub struct LolaArgs {
     #[command(flatten)]
-    pub(super) data: LolaData,
+    data: LolaData,
 
     /// Images in one pass, each a ciphertext of a batch
     #[arg(long, value_name = "COUNT", default_value = "1", value_parser = images, allow_negative_numbers = true, help_heading = "Data")]
@@ -99,22 +133,11 @@ pub(crate) struct LolaArgs {
 const SERVER: &str = "server";
 
 impl LolaData {
-    /// The same from any directory.
-    pub(super) fn remembered(&self) -> Self {
-        let weights = if self.has_model() { absolute(self.weights.as_ref()) } else { self.weights.clone() };
-        Self { data: absolute(self.data.as_ref()), labels: absolute(self.labels.as_ref()), weights, ..self.clone() }
-    }
-
-    /// The file of the weights, if it is not the shipped one.
-    pub(super) fn weights(&self) -> Option<&Path> {
-        self.weights.as_deref()
-    }
-
-    pub(super) fn has_model(&self) -> bool {
+    fn has_model(&self) -> bool {
         self.weights.as_deref() != Some(Path::new(SERVER))
     }
 
-    fn digits(&self, count: usize, files: &[PathBuf]) -> anyhow::Result<Digits> {
+    fn digits(&self, count: usize, files: &[PathBuf]) -> Refusable<Digits> {
         match one(files)?.or(self.data.as_deref()) {
             Some(path) => {
                 Ok(load_range(path, self.labels.as_deref(), self.skip..self.skip.saturating_add(count))?.into())
@@ -123,33 +146,31 @@ impl LolaData {
         }
     }
 
-    fn network(&self) -> anyhow::Result<Network> {
+    fn network(&self) -> Refusable<Network> {
         match &self.weights {
             None => Ok(Network::shipped()),
             Some(path) if self.has_model() => Ok(Network::new(Shape::MNIST, &weights(path)?)?),
             Some(_) => Ok(Network::stand_in(Shape::MNIST)?),
         }
     }
-
-    /// The images of a program, from this file where one is given.
-    pub(super) fn client(&self, program: &Lola, files: &[PathBuf]) -> anyhow::Result<LolaClient> {
-        let digits = self.digits(program.images(), files)?;
-        let program = match self.weights {
-            // The client knows the weights and the description says that the server has them.
-            Some(_) if self.has_model() => program.with_network(self.network()?)?,
-            _ => program.clone(),
-        };
-        Ok(LolaClient::new(&program, digits)?)
-    }
 }
 
 /// The weights of a file, in any shape.
-pub(super) fn weights(path: &Path) -> anyhow::Result<Vec<f64>> {
+fn weights(path: &Path) -> Refusable<Vec<f64>> {
     numbers(path, "weights", &load_array(path)?.shape)
 }
 
-impl LolaArgs {
-    pub(super) fn build(&self, memory: Option<u64>) -> anyhow::Result<Built> {
+/// Largest side that a network may have.
+const MOST_SIDE: usize = 4096;
+
+impl Workload for LolaArgs {
+    type Scheme = Ckks;
+    type Program = Lola;
+    type Client = LolaClient;
+    type Described = Described;
+    type Data = LolaData;
+
+    fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let params = named_params(&self.preset)?;
         let digits = self.data.digits(self.images, &[])?;
         let (program, client) = LolaClient::sides(&params, self.data.network()?, digits)?;
@@ -158,14 +179,73 @@ impl LolaArgs {
         let (shape, images, bounds) = (program.network().shape, program.images(), program.bounds());
         Ok(Built {
             ways: self.ways(&program, memory),
-            described: Described::Lola { shape, weights, images, strategy, plaintexts, bounds },
-            base: AnyProgram::Lola(program),
-            client: self.data.has_model().then_some(AnyClient::Lola(client)),
+            described: Described { shape, weights, images, strategy, plaintexts, bounds },
+            program,
+            client: self.data.has_model().then_some(client),
             preset: self.preset.clone(),
             smaller: "fewer --images, or leave open what --strategy, --plaintexts and --keys fix",
         })
     }
 
+    fn data(&self) -> LolaData {
+        let LolaData { data, labels, weights, .. } = &self.data;
+        let weights = if self.data.has_model() { absolute(weights.as_ref()) } else { weights.clone() };
+        LolaData { data: absolute(data.as_ref()), labels: absolute(labels.as_ref()), weights, ..self.data.clone() }
+    }
+
+    fn program(of: &Described, (params, _): Named<'_, Ckks>, model: Option<&Model>) -> Refusable<Lola> {
+        let network = match (of.weights, model) {
+            (Weights::Shipped, _) => Network::shipped().of_shape(of.shape)?,
+            (Weights::Server, None) => Network::stand_in(of.shape)?,
+            (Weights::Server, Some(model)) => {
+                Network::new(of.shape, model.weights.as_deref().ok_or(LolaError::NoModel)?)?
+            }
+        };
+        Ok(Lola::new(params, network, of.images, of.bounds)?.with(of.strategy, of.plaintexts))
+    }
+
+    fn in_way(described: &mut Described, way: Way) {
+        (described.strategy, described.plaintexts) = way.maps.unwrap_or((described.strategy, described.plaintexts));
+    }
+
+    /// The first matrix is spread over all slots before its zeros are left out.
+    fn least_bytes(of: &Described, params: &Params) -> u64 {
+        if !(1..=MOST_SIDE).contains(&of.shape.hidden) {
+            return 0;
+        }
+        (REAL_BYTES + COMPLEX_BYTES) * of.shape.hidden as u64 * params.max_slots() as u64
+    }
+
+    fn server_model(of: &Described, [file, _]: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
+        if of.weights == Weights::Shipped {
+            return Ok(None);
+        }
+        Ok(Some(Model { weights: file.map(weights).transpose()?, ..Model::default() }))
+    }
+
+    fn client(data: &LolaData, _: &Described, program: &Lola, files: &[PathBuf]) -> Refusable<LolaClient> {
+        let digits = data.digits(program.images(), files)?;
+        let program = match data.weights {
+            // The client knows the weights and the description says that the server has them.
+            Some(_) if data.has_model() => program.with_network(data.network()?)?,
+            _ => program.clone(),
+        };
+        Ok(LolaClient::new(&program, digits)?)
+    }
+
+    fn client_model(data: &LolaData, of: &Described) -> Refusable<Option<Model>> {
+        if !data.has_model() {
+            return Ok(None);
+        }
+        Ok(Some(Self::server_model(of, [data.weights.as_deref(), None])?.unwrap_or_default()))
+    }
+
+    fn has_model(data: &LolaData) -> bool {
+        data.has_model()
+    }
+}
+
+impl LolaArgs {
     /// Everything that the options leave open: of each kind of strategy one, for each map finds its own baby steps.
     fn ways(&self, program: &Lola, memory: Option<u64>) -> Vec<Way> {
         let all = strategies(program.largest_map());

@@ -1,29 +1,46 @@
 //! Options of `linear`.
 
-use super::{Built, KeysName, PlaintextsName, absolute, between, named_params, one};
-use crate::failure::Mistake;
+use super::{
+    Layer, Linear, LinearError, Task,
+    client::LinearClient,
+    data::generated,
+    layer::{Described as LayerDescription, INPUT, LayerShape, Model, Numbers, WEIGHTS},
+};
+use crate::{
+    data::{Numbers as Array, load_array},
+    description::Refusal,
+    floor,
+    options::{KeysName, PlaintextsName, absolute, between, mistake, named_params, one},
+    way::{Way, strategies},
+    workload::{Built, Named, Refusable, Workload},
+};
 use clap::{Args, ValueEnum};
 use limbwise::{
     ckks::{
-        Diagonals, PlaintextForm, Strategy,
+        Diagonals, PlaintextForm, Promise, Strategy,
         tensor::{Padding, TensorError},
     },
-    params::presets::preset,
+    params::{Params, presets::preset},
+    scheme::Ckks,
 };
-use limbwise_apps::{
-    AnyClient, AnyProgram,
-    data::{Numbers as Array, load_array},
-    description::Workload as Described,
-    linear::{
-        Layer, Linear, LinearError, Task,
-        client::LinearClient,
-        data::generated,
-        layer::{Described as LayerDescription, INPUT, LayerShape, Model, Numbers, WEIGHTS},
-    },
-};
-use limbwise_runtime::frontier::{Way, strategies};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+
+/// What both sides know of a layer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// The layer.
+    pub layer: LayerDescription,
+    /// The level that inputs are encrypted at.
+    pub level: usize,
+    /// How its maps rotate.
+    pub strategy: Strategy,
+    /// How their diagonals are stored.
+    pub plaintexts: PlaintextForm,
+    /// What is known of the inputs.
+    pub bounds: Promise,
+}
 
 /// What a layer does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -59,7 +76,7 @@ enum Wanted {
 /// Where numbers come from.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LinearData {
+pub struct LinearData {
     /// Numbers, as a table or .npy: the matrix, or a filter a row (channels × kernel × kernel numbers); or "server",
     /// which has them [default: from the seed]
     #[arg(long, value_name = "FILE|server", help_heading = "Data")]
@@ -81,9 +98,22 @@ pub(crate) struct LinearData {
 /// In the place of a file: the server has the numbers.
 const SERVER: &str = "server";
 
-/// Options of `linear`.
+/// One linear layer on encrypted data: matrix products and convolutions, in every strategy
+///
+/// A matrix or filters become diagonals of a map on slots; the map is evaluated by rotations. How many rotations
+/// there are, how many keys they need and how the diagonals are stored is a choice between memory and time: "plan"
+/// lists what is worth choosing, "--memory" takes the fastest that fits. Results are compared with the clear twin.
+///
+/// Examples:
+///   linear                                                    256×256 matrix times encrypted vector
+///   linear --op conv --memory 3GB                             16 filters of 3×3 on 16×32×32, within 3 GB
+///   linear --op conv --filters 32 --stride 2 --kernel 5       stride and kernel of one's choice
+///   linear --op matmul --rows 10 --cols 784 --vectors 100 --strategy bsgs --plaintexts on-the-fly
+///   linear --op encrypted-matmul --rows 16                    both matrices encrypted, as many pairs as fit
+///   linear --weights matrix.csv --input vector.csv            numbers of one's own
 #[derive(Debug, Args)]
-pub(crate) struct LinearArgs {
+#[command(verbatim_doc_comment)]
+pub struct LinearArgs {
     /// What the layer does
     #[arg(long, value_enum, default_value = "matvec", help_heading = "Layer")]
     op: Op,
@@ -129,7 +159,7 @@ pub(crate) struct LinearArgs {
     padding: Option<PaddingName>,
 
     #[command(flatten)]
-    pub(super) data: LinearData,
+    data: LinearData,
 
     /// Rotations: auto, direct, hoisted, bsgs, double-hoisted or multi-hop; the last three also with a number of baby
     /// steps, as in bsgs:8, and so whole:8
@@ -158,26 +188,66 @@ pub(crate) struct LinearArgs {
 /// Presets that are tried when none is asked for, smallest first.
 const DEFAULT_PRESETS: [&str; 4] = ["n13-l3-s40", "n14-l7-s40", "n15-l16-s40", "n16-l24-s40"];
 
-impl LinearArgs {
-    pub(super) fn build(&self, memory: Option<u64>) -> anyhow::Result<Built> {
+impl Workload for LinearArgs {
+    type Scheme = Ckks;
+    type Program = Linear;
+    type Client = LinearClient;
+    type Described = Described;
+    type Data = LinearData;
+
+    fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let (program, layer, preset) = self.layer()?;
         let client = self.data.client(&program, &layer, &[])?;
         let program = program.with_bounds(client.bounds())?;
         let (strategy, plaintexts) = program.way();
-        let here = self.data.has_model();
         let (level, bounds) = (program.level(), program.bounds());
         Ok(Built {
             ways: self.ways(program.largest_map(), memory)?,
-            described: Described::Linear { layer, level, strategy, plaintexts, bounds },
-            base: AnyProgram::Linear(program),
-            client: here.then_some(AnyClient::Linear(client)),
+            described: Described { layer, level, strategy, plaintexts, bounds },
+            program,
+            client: self.data.has_model().then_some(client),
             preset,
             smaller: "a lower --level, a smaller layer, or leave open what --strategy, --plaintexts and --keys fix",
         })
     }
 
+    fn data(&self) -> LinearData {
+        self.data.remembered()
+    }
+
+    fn program(of: &Described, (params, _): Named<'_, Ckks>, model: Option<&Model>) -> Refusable<Linear> {
+        let layer = model.map_or_else(|| of.layer.stand_in(), |model| of.layer.layer(model))?;
+        Ok(Linear::new(params, of.level, layer)?.with_bounds(of.bounds)?.with(of.strategy, of.plaintexts))
+    }
+
+    fn in_way(described: &mut Described, way: Way) {
+        (described.strategy, described.plaintexts) = way.maps.unwrap_or((described.strategy, described.plaintexts));
+    }
+
+    fn least_bytes(of: &Described, params: &Params) -> u64 {
+        floor::layer_bytes(params, &of.layer, (of.plaintexts, of.level.min(params.top_level())))
+    }
+
+    fn server_model(of: &Described, files: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
+        model(&of.layer.shape, files).map(Some)
+    }
+
+    fn client(data: &LinearData, of: &Described, program: &Linear, files: &[PathBuf]) -> Refusable<LinearClient> {
+        data.client(program, &of.layer, files)
+    }
+
+    fn client_model(data: &LinearData, of: &Described) -> Refusable<Option<Model>> {
+        if data.has_model() { data.model(&of.layer.shape).map(Some) } else { Ok(None) }
+    }
+
+    fn has_model(data: &LinearData) -> bool {
+        data.has_model()
+    }
+}
+
+impl LinearArgs {
     /// The layer with the parameters asked for, or with the smallest default ones that it fits.
-    fn layer(&self) -> anyhow::Result<(Linear, LayerDescription, String)> {
+    fn layer(&self) -> Refusable<(Linear, LayerDescription, String)> {
         self.refuse_strangers()?;
         let presets = self.preset.as_deref().map_or(DEFAULT_PRESETS.to_vec(), |name| vec![name]);
         let mut refused = None;
@@ -197,11 +267,11 @@ impl LinearArgs {
                 Err(e) => return Err(e.into()),
             }
         }
-        Err(refused.map_or_else(|| Mistake("no preset to try".into()).into(), anyhow::Error::from))
+        Err(refused.map_or_else(|| mistake("no preset to try"), Into::into))
     }
 
     /// Everything that the options leave open.
-    fn ways(&self, map: &Diagonals, memory: Option<u64>) -> Result<Vec<Way>, Mistake> {
+    fn ways(&self, map: &Diagonals, memory: Option<u64>) -> Refusable<Vec<Way>> {
         let strategies = match self.strategy {
             Wanted::One(strategy) => vec![strategy],
             Wanted::Kind(kind) => strategies(map).into_iter().filter(|s| s.name() == kind).collect(),
@@ -213,7 +283,7 @@ impl LinearArgs {
                 if let Wanted::Kind(kind) = self.strategy { kind.replace('_', "-") } else { "auto".into() },
                 map.count()
             );
-            return Err(Mistake(text));
+            return Err(mistake(text));
         }
         let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name.into()]);
         let keys = KeysName::forms(self.keys, memory);
@@ -222,7 +292,7 @@ impl LinearArgs {
     }
 
     /// Fails for shapes that the operation does not have.
-    fn refuse_strangers(&self) -> Result<(), Mistake> {
+    fn refuse_strangers(&self) -> Refusable<()> {
         let matrix = ["--rows", "--cols", "--vectors"];
         let given = [
             ("--rows", self.rows.is_some()),
@@ -245,11 +315,11 @@ impl LinearArgs {
         };
         let Some((name, _)) = given.iter().find(|(name, given)| *given && !has(name)) else { return Ok(()) };
         let op = self.op.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
-        Err(Mistake(format!("{name} means nothing for --op {op}: leave it out, or choose another --op")))
+        Err(mistake(format!("{name} means nothing for --op {op}: leave it out, or choose another --op")))
     }
 
     /// The shape, of files where no option says otherwise, and where the numbers come from.
-    fn described(&self, slots: usize) -> anyhow::Result<LayerDescription> {
+    fn described(&self, slots: usize) -> Refusable<LayerDescription> {
         let shape = match self.op {
             Op::Matvec => self.product(256, 1)?,
             Op::Matmul => self.product(64, self.vectors.unwrap_or(64))?,
@@ -265,7 +335,7 @@ impl LinearArgs {
         Ok(LayerDescription { shape, weights: from(weights), bias })
     }
 
-    fn product(&self, default_rows: usize, default_vectors: usize) -> anyhow::Result<LayerShape> {
+    fn product(&self, default_rows: usize, default_vectors: usize) -> Refusable<LayerShape> {
         let file = self.data.weights_shape()?;
         let rows = self.rows.or(file.map(|f| f[0])).unwrap_or(default_rows);
         let columns = self.cols.or(file.map(|f| f[1])).unwrap_or(rows);
@@ -277,17 +347,17 @@ impl LinearArgs {
         Ok(LayerShape::Product { rows, columns, vectors })
     }
 
-    fn square(&self, slots: usize) -> anyhow::Result<LayerShape> {
+    fn square(&self, slots: usize) -> Refusable<LayerShape> {
         let side = self.rows.or(self.data.weights_shape()?.map(|f| f[0])).unwrap_or(16);
         let from_files = self.data.weights.is_some() || self.data.input.is_some();
         let pairs = self.vectors.unwrap_or(if from_files { 1 } else { (slots / side.saturating_mul(side)).max(1) });
         if from_files && pairs > 1 {
-            return Err(Mistake("--vectors: files hold one pair of matrices; leave it out, or the files".into()).into());
+            return Err(mistake("--vectors: files hold one pair of matrices; leave it out, or the files"));
         }
         Ok(LayerShape::Square { side, pairs })
     }
 
-    fn convolution(&self) -> anyhow::Result<LayerShape> {
+    fn convolution(&self) -> Refusable<LayerShape> {
         let (channels, height) = (self.channels.unwrap_or(16), self.height.unwrap_or(32));
         let (width, kernel) = (self.width.unwrap_or(height), self.kernel.unwrap_or(3));
         let filters = self.filters.or(self.data.weights_shape()?.map(|f| f[0])).unwrap_or(16);
@@ -306,11 +376,11 @@ fn here(path: Option<&PathBuf>) -> Option<&Path> {
 }
 
 /// The real numbers of a file in the shape wanted.
-pub(crate) fn numbers(path: &Path, name: &str, wanted: &[usize]) -> anyhow::Result<Vec<f64>> {
+pub(crate) fn numbers(path: &Path, name: &str, wanted: &[usize]) -> Refusable<Vec<f64>> {
     let Array { shape, values } = load_array(path)?;
     let next = "(change the options of the shape, or the file)";
     if values.iter().any(|z| z.im != 0.0) {
-        return Err(Mistake(format!("{}: complex numbers for {name}; wanted real ones {next}", path.display())).into());
+        return Err(mistake(format!("{}: complex numbers for {name}; wanted real ones {next}", path.display())));
     }
     let count = |shape: &[usize]| shape.iter().product::<usize>();
     let is_vector = |shape: &[usize]| shape.iter().filter(|&&side| side != 1).count() <= 1;
@@ -326,12 +396,12 @@ pub(crate) fn numbers(path: &Path, name: &str, wanted: &[usize]) -> anyhow::Resu
     };
     let wanted = as_table(wanted).map_or_else(String::new, |[rows, columns]| format!("{rows} of {columns}"));
     let got = text(&shape);
-    Err(Mistake(format!("{}: got {got} numbers for {name}; wanted {wanted} {next}", path.display())).into())
+    Err(mistake(format!("{}: got {got} numbers for {name}; wanted {wanted} {next}", path.display())))
 }
 
 impl LinearData {
     /// The same from any directory.
-    pub(super) fn remembered(&self) -> Self {
+    fn remembered(&self) -> Self {
         let file =
             |path: &Option<PathBuf>| here(path.as_ref()).map_or_else(|| path.clone(), |_| absolute(path.as_ref()));
         let (weights, bias) = (file(&self.weights), file(&self.bias));
@@ -339,7 +409,7 @@ impl LinearData {
     }
 
     /// Rows and columns of the weights' file.
-    fn weights_shape(&self) -> anyhow::Result<Option<[usize; 2]>> {
+    fn weights_shape(&self) -> Refusable<Option<[usize; 2]>> {
         let Some(path) = here(self.weights.as_ref()) else { return Ok(None) };
         let shape = load_array(path)?.shape;
         let rows = shape.first().copied().unwrap_or(1);
@@ -347,39 +417,34 @@ impl LinearData {
     }
 
     /// The model's numbers that files here have.
-    pub(super) fn model(&self, shape: &LayerShape) -> anyhow::Result<Model> {
+    fn model(&self, shape: &LayerShape) -> Refusable<Model> {
         model(shape, [here(self.weights.as_ref()), here(self.bias.as_ref())])
     }
 
     /// Whether no number is the server's alone.
-    pub(super) fn has_model(&self) -> bool {
+    fn has_model(&self) -> bool {
         ![&self.weights, &self.bias].iter().any(|path| path.as_deref() == Some(Path::new(SERVER)))
     }
 
     /// The layer with the numbers that are here, or with others in their place where the server has some.
-    fn layer(&self, described: &LayerDescription) -> anyhow::Result<Layer> {
+    fn layer(&self, described: &LayerDescription) -> Refusable<Layer> {
         let here = self.has_model();
         Ok(if here { described.layer(&self.model(&described.shape)?)? } else { described.stand_in()? })
     }
 
     /// The client's numbers: of these files where some are given; and what they should become, where the model is here.
-    pub(super) fn client(
-        &self,
-        program: &Linear,
-        described: &LayerDescription,
-        files: &[PathBuf],
-    ) -> anyhow::Result<LinearClient> {
+    fn client(&self, program: &Linear, described: &LayerDescription, files: &[PathBuf]) -> Refusable<LinearClient> {
         let values = self.values(&described.shape, files)?;
         Ok(LinearClient::new(program, &Task::new(self.layer(described)?, &values)?)?)
     }
 
     /// What is encrypted: X, both lists of matrices, or the image.
-    fn values(&self, shape: &LayerShape, files: &[PathBuf]) -> anyhow::Result<Vec<f64>> {
+    fn values(&self, shape: &LayerShape, files: &[PathBuf]) -> Refusable<Vec<f64>> {
         let read = |file: Option<&Path>, name: &str, wanted: &[usize], (stream, most): (u64, f64)| match file {
             Some(path) => numbers(path, name, wanted),
             None => Ok(generated(self.data_seed, stream, wanted.iter().product(), most)),
         };
-        let input = || Ok::<_, anyhow::Error>(one(files)?.or(self.input.as_deref()));
+        let input = || Ok::<_, Refusal>(one(files)?.or(self.input.as_deref()));
         match *shape {
             LayerShape::Product { columns, vectors, .. } => {
                 read(input()?, "the input", &[columns, vectors], (INPUT, 1.0))
@@ -389,7 +454,7 @@ impl LinearData {
                 let (left, right) = match files {
                     [] => (self.weights.as_deref(), self.input.as_deref()),
                     [left, right] => (Some(left.as_path()), Some(right.as_path())),
-                    _ => return Err(Mistake("--data: wanted two files, the left and the right matrix".into()).into()),
+                    _ => return Err(mistake("--data: wanted two files, the left and the right matrix")),
                 };
                 let most = 1.0 / (side as f64).sqrt();
                 let mut all = Vec::new();
@@ -407,10 +472,7 @@ impl LinearData {
 }
 
 /// The server's numbers of files, in the shapes that a layer has.
-///
-/// # Errors
-/// Files that cannot be read, or have other shapes.
-pub(crate) fn model(shape: &LayerShape, [weights, bias]: [Option<&Path>; 2]) -> anyhow::Result<Model> {
+fn model(shape: &LayerShape, [weights, bias]: [Option<&Path>; 2]) -> Refusable<Model> {
     let (name, wanted, biases) = match *shape {
         LayerShape::Product { rows, columns, .. } => ("the matrix", [rows, columns], rows),
         LayerShape::Convolution { filters: [filters, c, y, x], .. } => ("the filters", [filters, c * y * x], filters),

@@ -1,46 +1,34 @@
 //! Options of `resnet20`.
 
-use super::{Built, KeysName, PlaintextsName, absolute, bootstrap::RotationsName, named_params, one};
-use crate::failure::Mistake;
+use super::{
+    Inference, Network, Resnet, ResnetClient,
+    client::Labelled,
+    images,
+    relu::{Relu, ReluChoice},
+    weights,
+};
+use crate::{
+    linear::layer::Model,
+    options::{KeysName, PlaintextsName, RotationsName, absolute, mistake, named_params, one},
+    way::Way,
+    workload::{Built, Named, Refusable, Workload},
+};
 use clap::Args;
 use limbwise::{
     ckks::{
         BootstrapPlan, PlaintextForm, Strategy,
         bootstrap::{HalvesAt, Rotations},
     },
+    finite,
     params::Params,
+    scheme::Ckks,
 };
-use limbwise_apps::{
-    AnyClient, AnyProgram,
-    description::Workload as Described,
-    resnet::{
-        Inference, Network, Resnet, ResnetClient,
-        client::Labelled,
-        images,
-        relu::{Relu, ReluChoice},
-        weights,
-    },
-};
-use limbwise_math::finite;
-use limbwise_runtime::frontier::Way;
 use serde::{Deserialize, Serialize};
 use std::{
     ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::Arc,
 };
-
-/// The strategy of maps that bootstrapping's maps have as well.
-fn of_maps(name: RotationsName) -> Strategy {
-    match name.into() {
-        Rotations::Direct => Strategy::Direct,
-        Rotations::Hoisted => Strategy::Hoisted,
-        Rotations::Bsgs => Strategy::Bsgs { babies: 0 },
-        Rotations::Whole => Strategy::Whole { babies: 0 },
-        Rotations::DoubleHoisted => Strategy::DoubleHoisted { babies: 0 },
-        Rotations::MultiHop => Strategy::MultiHop { babies: 0 },
-    }
-}
 
 /// Images of a file by number, from 1: `5`, or `3-7`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +51,7 @@ fn numbers(text: &str) -> Result<Numbers, String> {
 /// What is encrypted: the client's business.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ResnetData {
+pub struct ResnetData {
     /// Weights as safetensors with PyTorch's names, or ONNX (.onnx): a ResNet-20, 32, 44, 56 or 110 for small images
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     weights: PathBuf,
@@ -77,11 +65,22 @@ pub(crate) struct ResnetData {
     images: Numbers,
 }
 
-/// Options of `resnet20`.
+/// A trained ResNet-20 on encrypted images: convolutions, polynomial activations, bootstrapping
+///
+/// The client encrypts images; the server evaluates a network of its own on them and returns the scores encrypted.
+/// Batch norms are folded into the convolutions, which are linear maps on slots; activations are compositions of
+/// polynomials on ranges that are measured on other images. Scores are compared with the network in the clear, and
+/// with its twin that has the same polynomials.
+///
+/// Examples:
+///   resnet20 --weights resnet20.safetensors --data test_batch.bin                    the first image
+///   resnet20 --weights resnet20.safetensors --data test_batch.bin --images 11-12     two at once
+///   resnet20 --weights resnet20.safetensors --data cat.png --calibrate test_batch.bin --calibrate-images 100
 #[derive(Debug, Args)]
-pub(crate) struct ResnetArgs {
+#[command(verbatim_doc_comment)]
+pub struct ResnetArgs {
     #[command(flatten)]
-    pub(super) data: ResnetData,
+    data: ResnetData,
 
     /// Images that the ranges of activations are measured on, CIFAR-10's binary form or PNG; never those of --images
     /// [default: those of --data that --images leaves]
@@ -117,8 +116,14 @@ pub(crate) struct ResnetArgs {
     preset: String,
 }
 
-impl ResnetArgs {
-    pub(super) fn build(&self, memory: Option<u64>) -> anyhow::Result<Built> {
+impl Workload for ResnetArgs {
+    type Scheme = Ckks;
+    type Program = Resnet;
+    type Client = ResnetClient;
+    type Described = Inference;
+    type Data = ResnetData;
+
+    fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let params = named_params(&self.preset)?;
         let network = self.data.network()?;
         let judged = self.data.judged(&[])?;
@@ -127,22 +132,51 @@ impl ResnetArgs {
         let client = ResnetClient::new(&program, &network, &judged)?;
         Ok(Built {
             ways: self.ways(&program, memory),
-            described: Described::Resnet(program.inference().clone()),
-            base: AnyProgram::Resnet(program),
-            client: Some(AnyClient::Resnet(Box::new(client))),
+            described: program.inference().clone(),
+            program,
+            client: Some(client),
             preset: self.preset.clone(),
             smaller: "fewer --images, or leave open what --strategy, --plaintexts and --keys fix",
         })
     }
 
-    fn inference(&self, params: &Params, network: &Network, images: usize) -> anyhow::Result<Inference> {
+    fn data(&self) -> ResnetData {
+        let path = |path: &PathBuf| absolute(Some(path)).unwrap_or_default();
+        ResnetData { weights: path(&self.data.weights), data: path(&self.data.data), ..self.data.clone() }
+    }
+
+    fn program(of: &Inference, (params, _): Named<'_, Ckks>, model: Option<&Model>) -> Refusable<Resnet> {
+        Ok(of.program(params, model)?)
+    }
+
+    fn in_way(described: &mut Inference, way: Way) {
+        (described.strategy, described.plaintexts) = way.maps.unwrap_or((described.strategy, described.plaintexts));
+        described.bootstrapping = way.bootstrapping.or(described.bootstrapping);
+    }
+
+    fn server_model(_: &Inference, [file, _]: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
+        let network = file.map(|file| weights::load(file, images::SIDE)).transpose()?.map(Arc::new);
+        Ok(Some(Model { network, ..Model::default() }))
+    }
+
+    fn client(data: &ResnetData, _: &Inference, program: &Resnet, files: &[PathBuf]) -> Refusable<ResnetClient> {
+        Ok(ResnetClient::new(program, &data.network()?, &data.judged(files)?)?)
+    }
+
+    fn client_model(data: &ResnetData, of: &Inference) -> Refusable<Option<Model>> {
+        Self::server_model(of, [Some(&data.weights), None])
+    }
+}
+
+impl ResnetArgs {
+    fn inference(&self, params: &Params, network: &Network, images: usize) -> Refusable<Inference> {
         let ranges = self.ranges(network)?;
         Ok(Inference {
             architecture: network.architecture.clone(),
             images,
             ranges,
             relu: self.relu.clone(),
-            strategy: self.strategy.map_or(Strategy::Bsgs { babies: 0 }, of_maps),
+            strategy: self.strategy.map_or(Strategy::Bsgs { babies: 0 }, Strategy::from),
             plaintexts: PlaintextForm::AtUse,
             bootstrapping: params.bootstrapping().map(|_| BootstrapPlan::fastest(params.max_slots())),
             bounds: network.bounds(),
@@ -150,14 +184,14 @@ impl ResnetArgs {
     }
 
     /// The ranges of activations, measured on other images than those that are judged.
-    fn ranges(&self, network: &Network) -> anyhow::Result<Vec<f64>> {
+    fn ranges(&self, network: &Network) -> Refusable<Vec<f64>> {
         let file = self.calibrate.as_deref().unwrap_or(&self.data.data);
         let all = images::load(file)?;
         let judged = |number: usize| same(file, &self.data.data) && self.data.images.0.contains(&number);
         let asked = |number: usize| self.calibrate_images.as_ref().is_none_or(|n| n.0.contains(&number));
         if let Some(number) = (1..=all.len()).find(|&n| judged(n) && self.calibrate_images.is_some() && asked(n)) {
             let text = format!("--calibrate-images: image {number} is one of --images; calibrate on others");
-            return Err(Mistake(text).into());
+            return Err(mistake(text));
         }
         let chosen = all.iter().zip(1..).filter(|(_, number)| asked(*number) && !judged(*number));
         let chosen = chosen.map(|(one, _)| network.normalized(&one.image)).collect::<Result<Vec<_>, _>>()?;
@@ -166,7 +200,7 @@ impl ResnetArgs {
                 "{}: no image is left to calibrate the activations on; give others with --calibrate FILE",
                 file.display()
             );
-            return Err(Mistake(text).into());
+            return Err(mistake(text));
         }
         Ok(network.largest(&chosen)?.into_iter().map(|most| (most * self.margin).max(1e-3)).collect())
     }
@@ -198,42 +232,18 @@ impl ResnetArgs {
 }
 
 impl ResnetData {
-    /// The same from any directory.
-    pub(super) fn remembered(&self) -> Self {
-        let path = |path: &PathBuf| absolute(Some(path)).unwrap_or_default();
-        Self { weights: path(&self.weights), data: path(&self.data), ..self.clone() }
-    }
-
-    /// The file of the weights.
-    pub(super) fn weights(&self) -> &Path {
-        &self.weights
-    }
-
-    fn network(&self) -> anyhow::Result<Network> {
+    fn network(&self) -> Refusable<Network> {
         Ok(weights::load(&self.weights, images::SIDE)?)
     }
 
     /// The images that are judged, of this file where one is given.
-    fn judged(&self, files: &[PathBuf]) -> anyhow::Result<Vec<Labelled>> {
+    fn judged(&self, files: &[PathBuf]) -> Refusable<Vec<Labelled>> {
         let file = one(files)?.unwrap_or(&self.data);
         let all = images::load(file)?;
         let (from, to) = (*self.images.0.start(), *self.images.0.end());
         let text = || format!("--images {from}-{to}: {} has {} images", file.display(), all.len());
-        Ok(all.get(from - 1..to).ok_or_else(|| Mistake(text()))?.to_vec())
+        Ok(all.get(from - 1..to).ok_or_else(|| mistake(text()))?.to_vec())
     }
-
-    /// The images for a program: of this file where one is given.
-    pub(super) fn client(&self, program: &Resnet, files: &[PathBuf]) -> anyhow::Result<ResnetClient> {
-        Ok(ResnetClient::new(program, &self.network()?, &self.judged(files)?)?)
-    }
-}
-
-/// The network for a server's model.
-///
-/// # Errors
-/// A file that is none.
-pub(super) fn model(file: Option<&Path>) -> anyhow::Result<Option<Arc<Network>>> {
-    Ok(file.map(|file| weights::load(file, images::SIDE)).transpose()?.map(Arc::new))
 }
 
 /// The form of bootstrapping's diagonals: they are few, and used in every layer.

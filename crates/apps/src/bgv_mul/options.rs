@@ -1,0 +1,142 @@
+//! Options of `bgv-mul`.
+
+use super::{BgvMul, MOST_CIPHERTEXTS, Step};
+use crate::{
+    family::{Exact, integer_samples},
+    linear::layer::Model,
+    options::{KeysName, between, mistake, named_bgv},
+    pbs::options::Samples,
+    program::Program as _,
+    way::Way,
+    workload::{Built, Named, Refusable, Workload},
+};
+use clap::{Args, ValueEnum};
+use limbwise::{bgv::BgvParams, scheme::Bgv};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Which part of the whole.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum StepName {
+    /// Transforms of the ciphertexts
+    Ntt,
+    /// Products of transformed ciphertexts
+    Multiply,
+    /// Transforms back
+    Intt,
+    /// Both operands transformed, multiplied, the products transformed back
+    All,
+}
+
+fn ciphertexts(text: &str) -> Result<usize, String> {
+    between(text, 1, MOST_CIPHERTEXTS)
+}
+
+/// Products of many ciphertexts of exact integers, with the transforms before and after (BGV)
+///
+/// Both operands are transformed, multiplied limb by limb (c0 = a0b0, c1 = a0b1 + a1b0, c2 = a1b1; no scaling, no
+/// relinearization), and the products transformed back: what DRAMatic measures on processing-in-memory. A run decrypts
+/// every product and compares all integers. A batch is one operation, so any number is planned and timed in no memory.
+///
+/// Examples:
+///   bgv-mul                                                   16 products at N = 4096, 109 bits
+///   bgv-mul --n 8192 --ciphertexts 64 --step ntt              transforms of 64 ciphertexts alone
+///   bgv-mul --preset bgv-n13 --limbs 3                        another set, its first three primes
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct BgvMulArgs {
+    /// Products, of two ciphertexts each; ciphertexts where a step alone has no products
+    #[arg(long, value_name = "COUNT", default_value = "16", value_parser = ciphertexts)]
+    ciphertexts: usize,
+
+    /// Which part
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "all")]
+    step: StepName,
+
+    /// Ring degree of a set of DRAMatic: 1024, 2048, 4096, 8192 or 65536
+    #[arg(long, value_name = "DEGREE", conflicts_with = "preset", help_heading = "Parameters")]
+    n: Option<u32>,
+
+    /// Parameters: a BGV preset's name ("limbwise params show") or a TOML file
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = "dramatic-4096", help_heading = "Parameters")]
+    preset: String,
+
+    /// Keep the first so many primes of the chain [default: all]
+    #[arg(long, value_name = "COUNT", help_heading = "Parameters")]
+    limbs: Option<usize>,
+
+    #[command(flatten)]
+    data: Samples,
+}
+
+/// What both sides know of the products.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// Ciphertexts, or pairs of them.
+    pub ciphertexts: usize,
+    /// Their level.
+    pub level: usize,
+    /// Which part.
+    pub step: Step,
+}
+
+impl BgvMulArgs {
+    /// The level that has so many primes.
+    fn level(&self, params: &BgvParams) -> Refusable<usize> {
+        let (rlwe, top) = (params.rlwe(), params.top_level());
+        let Some(limbs) = self.limbs else { return Ok(top) };
+        (0..=top).find(|&level| rlwe.limbs(level) == limbs).ok_or_else(|| {
+            let counts: Vec<String> = (0..=top).map(|level| rlwe.limbs(level).to_string()).collect();
+            mistake(format!("--limbs {limbs}: the levels of this set have {} primes", counts.join(", ")))
+        })
+    }
+}
+
+impl Workload for BgvMulArgs {
+    type Scheme = Bgv;
+    type Program = BgvMul;
+    type Client = Exact<BgvMul>;
+    type Described = Described;
+    type Data = Samples;
+
+    fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
+        let preset = self.n.map_or_else(|| self.preset.clone(), |n| format!("dramatic-{n}"));
+        let params = named_bgv(&preset)?;
+        let step = match self.step {
+            StepName::Ntt => Step::Ntt,
+            StepName::Multiply => Step::Multiply,
+            StepName::Intt => Step::Intt,
+            StepName::All => Step::All,
+        };
+        let described = Described { ciphertexts: self.ciphertexts, level: self.level(&params)?, step };
+        let program = Self::program(&described, (&params, &preset), None)?;
+        let client = Some(Self::client(&self.data, &described, &program, &[])?);
+        // It needs no key, so there is nothing to keep in another form.
+        let ways = KeysName::usual(None, None).into_iter().map(Way::of_keys).collect();
+        let smaller = "fewer --ciphertexts, fewer --limbs, or a smaller ring";
+        Ok(Built { program, described, client, preset, ways, smaller })
+    }
+
+    fn data(&self) -> Samples {
+        self.data.clone()
+    }
+
+    fn program(of: &Described, (params, _): Named<'_, Bgv>, _: Option<&Model>) -> Refusable<BgvMul> {
+        if !(1..=MOST_CIPHERTEXTS).contains(&of.ciphertexts) || of.level > params.top_level() {
+            let (got, top) = (of.ciphertexts, params.top_level());
+            return Err(mistake(format!(
+                "{got} ciphertexts at level {}: choose 1 to {MOST_CIPHERTEXTS}, at levels 0 to {top}",
+                of.level
+            )));
+        }
+        Ok(BgvMul::new(params, of.ciphertexts, of.level, of.step))
+    }
+
+    fn client(data: &Samples, _: &Described, program: &BgvMul, files: &[PathBuf]) -> Refusable<Exact<BgvMul>> {
+        Samples::no_files(files)?;
+        Ok(Exact::seeded(program.clone(), data.data_seed, |program, seed| {
+            integer_samples(&program.inputs(), program.params(), seed)
+        }))
+    }
+}

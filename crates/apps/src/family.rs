@@ -1,0 +1,303 @@
+//! What a scheme's workloads have in common: how their results are compared with a clear twin.
+
+use crate::{
+    client::{Accuracy, Client, Conclusion},
+    linear::data::generated,
+    program::{Array, Details, Integers, Messages, Program},
+};
+use limbwise::{
+    bgv::{BgvParams, BgvReading, Modulus},
+    ckks::Precision,
+    scheme::{Bgv, Bridged, Ckks, Scheme, Tfhe},
+    tfhe::TfheReading,
+};
+use serde::Serialize;
+
+/// A scheme that workloads are written in.
+pub trait Family: Scheme {
+    /// What a comparison of results with the clear twin's says.
+    type Found: Clone + std::fmt::Debug;
+}
+
+/// Slots are approximate: how near they come.
+#[derive(Clone, Debug)]
+pub struct SlotsFound {
+    /// Results against the clear twin's.
+    pub precision: Precision,
+    /// For programs that classify.
+    pub accuracy: Option<Accuracy>,
+}
+
+impl Family for Ckks {
+    type Found = SlotsFound;
+}
+
+/// Messages are exact: how many are wrong.
+#[derive(Clone, Debug)]
+pub struct MessagesFound {
+    /// The clear twin's messages, result by result.
+    pub wanted: Vec<Vec<u64>>,
+    /// Messages that are not the clear twin's.
+    pub wrong: usize,
+}
+
+impl Family for Tfhe {
+    type Found = MessagesFound;
+}
+
+/// How results of BGV were compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Checked {
+    /// Decrypted, integer by integer.
+    Integers,
+    /// Not to be read: phases modulo every prime, value by value.
+    Phases,
+}
+
+/// Integers are exact: how many are wrong.
+#[derive(Clone, Debug)]
+pub struct IntegersFound {
+    /// How they were compared.
+    pub checked: Checked,
+    /// Numbers compared.
+    pub compared: usize,
+    /// Numbers that are not the clear twin's.
+    pub wrong: usize,
+    /// Bits that the noise leaves free in the result that has fewest; absent where nothing was decrypted.
+    pub budget_bits: Option<f64>,
+    /// Results as people have them, where the workload says.
+    pub tables: Vec<(String, Vec<i64>)>,
+}
+
+impl Family for Bgv {
+    type Found = IntegersFound;
+}
+
+/// What a query's answer is, encrypted and in the clear.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
+    /// As it was decrypted.
+    pub decrypted: f64,
+    /// As the clear twin has it, every digit.
+    pub exact: String,
+    /// Relative error of the one against the other; absolute where the answer is 0.
+    pub relative_error: f64,
+}
+
+/// An answer and the rows it is of.
+#[derive(Clone, Debug)]
+pub struct AnswerFound {
+    /// The answer.
+    pub answer: Compared,
+    /// Rows that pass.
+    pub rows_passing: usize,
+    /// Rows that were decided otherwise than by the clear twin.
+    pub wrong: usize,
+    /// Rows there are.
+    pub rows: usize,
+    /// Largest error of a bit that a row was multiplied with.
+    pub largest_bit_error: f64,
+}
+
+impl Family for Bridged {
+    type Found = AnswerFound;
+}
+
+/// A program whose results are exact functions of clear values: its clear twin.
+pub trait Twin: Program {
+    /// The same on clear values; of BGV, slots that a result does not say are left out.
+    fn clear(&self, inputs: &[<Self::Scheme as Scheme>::Values]) -> Vec<<Self::Scheme as Scheme>::Values>;
+
+    /// What results mean beside what the clear twin gives, for the report of a run.
+    fn conclude(
+        &self,
+        _clear: &[<Self::Scheme as Scheme>::Values],
+        _found: &[<Self::Scheme as Scheme>::Values],
+    ) -> Details {
+        Details::new()
+    }
+
+    /// Of BGV: decrypted results as people have them, named lists of integers.
+    fn tables(&self, _results: &[<Self::Scheme as Scheme>::Values]) -> Vec<(String, Vec<i64>)> {
+        Vec::new()
+    }
+
+    /// Of BGV: what the phases of the results are modulo a prime, value by value, given those of the inputs. For a program
+    /// that is meant to run where its results may not be read, and is nothing but products and sums.
+    fn phases(&self, _q: Modulus, _inputs: &[Vec<u64>]) -> Option<Vec<Vec<u64>>> {
+        None
+    }
+}
+
+/// The client's side of an exact program: its values, and the clear twin.
+#[derive(Clone, Debug)]
+pub struct Exact<P: Program> {
+    program: P,
+    values: Source<P>,
+}
+
+/// The values of every input.
+type Values<P> = Vec<<<P as Program>::Scheme as Scheme>::Values>;
+
+/// Where values come from.
+#[derive(Clone, Debug)]
+enum Source<P: Program> {
+    /// They are here.
+    Values(Values<P>),
+    /// A seed: made when they are asked for, because a plan of many asks for none.
+    Seed(u64, fn(&P, u64) -> Values<P>),
+}
+
+impl<P: Twin> Exact<P> {
+    /// Of a program and values for every input.
+    #[must_use]
+    pub fn new(program: P, values: Values<P>) -> Self {
+        Self { program, values: Source::Values(values) }
+    }
+
+    /// Of a program and values that are made from a seed when they are asked for.
+    #[must_use]
+    pub fn seeded(program: P, seed: u64, make: fn(&P, u64) -> Values<P>) -> Self {
+        Self { program, values: Source::Seed(seed, make) }
+    }
+
+    fn all(&self) -> Values<P> {
+        match &self.values {
+            Source::Values(values) => values.clone(),
+            Source::Seed(seed, make) => make(&self.program, *seed),
+        }
+    }
+}
+
+/// A scheme whose results are exact, so that a clear twin says all there is to say of them.
+pub trait ExactFamily: Family {
+    /// Compares results with the clear twin's.
+    fn conclude<P: Twin<Scheme = Self>>(exact: &Exact<P>, results: &Self::Reading) -> Conclusion<Self>;
+}
+
+impl<P: Twin<Scheme: ExactFamily>> Client for Exact<P> {
+    type Scheme = P::Scheme;
+
+    fn values(&self, input: usize) -> <P::Scheme as Scheme>::Values {
+        self.all().swap_remove(input)
+    }
+
+    fn conclude(&self, results: &<P::Scheme as Scheme>::Reading) -> Conclusion<P::Scheme> {
+        P::Scheme::conclude(self, results)
+    }
+}
+
+impl ExactFamily for Tfhe {
+    fn conclude<P: Twin<Scheme = Self>>(exact: &Exact<P>, results: &Vec<TfheReading>) -> Conclusion<Self> {
+        let wanted = exact.program.clear(&exact.all());
+        let found: Vec<Vec<u64>> = results.iter().map(|result| result.messages.clone()).collect();
+        let wrong = differences(found.iter().flatten(), wanted.iter().flatten());
+        let details = exact.program.conclude(&wanted, &found);
+        Conclusion { found: MessagesFound { wanted, wrong }, details, warnings: Vec::new() }
+    }
+}
+
+impl ExactFamily for Bgv {
+    fn conclude<P: Twin<Scheme = Self>>(exact: &Exact<P>, results: &BgvReading) -> Conclusion<Self> {
+        let found = match results {
+            BgvReading::Integers { messages, budget_bits } => exact.integers(messages, *budget_bits),
+            BgvReading::Phases { level, inputs, results } => exact.phases(*level, inputs, results),
+        };
+        Conclusion { found, details: Details::new(), warnings: Vec::new() }
+    }
+}
+
+impl<P: Twin<Scheme = Bgv>> Exact<P> {
+    fn integers(&self, messages: &[Vec<Vec<i64>>], budget_bits: f64) -> IntegersFound {
+        let (mut compared, mut wrong) = (0, 0);
+        for (found, wanted) in messages.iter().zip(self.program.clear(&self.all())) {
+            for (found, wanted) in found.iter().zip(&wanted) {
+                compared += wanted.len();
+                wrong += differences(found, wanted);
+            }
+        }
+        let budget_bits = Some(budget_bits);
+        IntegersFound {
+            checked: Checked::Integers,
+            compared,
+            wrong,
+            budget_bits,
+            tables: self.program.tables(messages),
+        }
+    }
+
+    /// Compares modulo every prime; a program that does not say what phases should be counts all of them as wrong.
+    fn phases(&self, level: usize, inputs: &[Vec<u64>], results: &[Vec<u64>]) -> IntegersFound {
+        let (rlwe, n) = (self.program.params().rlwe(), self.program.params().slots());
+        let moduli = rlwe.ring().moduli_of(rlwe.basis(level));
+        let rows = |words: &[Vec<u64>], limb: usize| -> Vec<Vec<u64>> {
+            let limbs =
+                |words: &Vec<u64>| words.chunks_exact(n).skip(limb).step_by(moduli.len()).flatten().copied().collect();
+            words.iter().map(limbs).collect()
+        };
+        let (mut compared, mut wrong) = (0, 0);
+        for (limb, &q) in moduli.iter().enumerate() {
+            let found = rows(results, limb);
+            let wanted = self.program.phases(q, &rows(inputs, limb)).unwrap_or_default();
+            compared += found.iter().map(Vec::len).sum::<usize>();
+            wrong += match wanted.len() == found.len() {
+                true => differences(found.iter().flatten(), wanted.iter().flatten()),
+                false => found.iter().map(Vec::len).sum(),
+            };
+        }
+        IntegersFound { checked: Checked::Phases, compared, wrong, budget_bits: None, tables: Vec::new() }
+    }
+}
+
+/// How many values differ.
+fn differences<T: PartialEq>(found: impl IntoIterator<Item = T>, wanted: impl IntoIterator<Item = T>) -> usize {
+    found.into_iter().zip(wanted).filter(|(got, wanted)| got != wanted).count()
+}
+
+/// Messages to try a program on, uniform, from a seed.
+#[must_use]
+pub fn message_samples(inputs: &[Messages], seed: u64) -> Vec<Vec<u64>> {
+    let message = |most: u64, x: &f64| {
+        let levels = most + 1;
+        (0..levels).find(|&m| (x + 1.0) / 2.0 * levels as f64 <= (m + 1) as f64).unwrap_or(most)
+    };
+    let input = |(i, input): (u64, &Messages)| {
+        generated(seed, i, input.batch, 1.0).iter().map(|x| message(input.most, x)).collect()
+    };
+    (0..).zip(inputs).map(input).collect()
+}
+
+/// Integers to try a program on, uniform modulo t, from a seed: the slots of each message of each input.
+#[must_use]
+pub fn integer_samples(inputs: &[Integers], params: &BgvParams, seed: u64) -> Vec<Vec<Vec<i64>>> {
+    let (slots, most) = (params.slots(), params.most() as f64);
+    #[expect(clippy::cast_possible_truncation, reason = "at most (t - 1)/2 in magnitude")]
+    let integer = |x: &f64| (x * most).round() as i64;
+    let input = |(i, input): (u64, &Integers)| {
+        let all = generated(seed, i, input.batch * slots, 1.0);
+        all.chunks_exact(slots).map(|message| message.iter().map(integer).collect()).collect()
+    };
+    (0..).zip(inputs).map(input).collect()
+}
+
+/// Results of TFHE as people have them, each under its name.
+#[must_use]
+pub fn message_arrays(names: impl IntoIterator<Item = String>, results: &[TfheReading]) -> Vec<Array> {
+    let array = |(name, result): (String, &TfheReading)| {
+        let messages = result.messages.iter().map(|message| message.cast_signed());
+        Array::whole(name, vec![result.messages.len()], messages)
+    };
+    names.into_iter().zip(results).map(array).collect()
+}
+
+/// Results of BGV as people have them: all slots of each message.
+#[must_use]
+pub fn integer_arrays(names: impl IntoIterator<Item = String>, results: &BgvReading) -> Vec<Array> {
+    let BgvReading::Integers { messages, .. } = results else { return Vec::new() };
+    let array = |(name, result): (String, &Vec<Vec<i64>>)| {
+        let shape = vec![result.len(), result.first().map_or(0, Vec::len)];
+        Array::whole(name, shape, result.iter().flatten().copied())
+    };
+    names.into_iter().zip(messages).map(array).collect()
+}

@@ -1,0 +1,79 @@
+//! Options of `gates`.
+
+use super::Gates;
+use crate::{
+    family::{Exact, message_samples},
+    linear::layer::Model,
+    options::{mistake, named_tfhe},
+    pbs::{
+        MOST_BATCH,
+        options::{Samples, batch, one_way},
+    },
+    program::{Program as _, Tfhe},
+    workload::{Built, Named, Refusable, Workload},
+};
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Every gate of two encrypted bits, and a multiplexer, on a batch (TFHE)
+///
+/// One bootstrapping a gate and bit, two for the multiplexer. Results are compared with the clear twin.
+///
+/// Examples:
+///   gates                                                     128 bits of security, p_fail <= 2^-128, a batch of 16
+///   gates --preset 2-2-p64 --batch 100                        other parameters, more bits
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct GatesArgs {
+    /// Messages in the batch, all of which the server bootstraps together
+    #[arg(long, value_name = "COUNT", default_value = "16", value_parser = batch)]
+    batch: usize,
+
+    #[command(flatten)]
+    data: Samples,
+
+    /// Parameters with two message bits or more: a TFHE preset's name ("limbwise params show") or a TOML file
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = "bool-p128", help_heading = "Parameters")]
+    preset: String,
+}
+
+/// What both sides know of a batch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// Bits in each input.
+    pub batch: usize,
+}
+
+impl Workload for GatesArgs {
+    type Scheme = Tfhe;
+    type Program = Gates;
+    type Client = Exact<Gates>;
+    type Described = Described;
+    type Data = Samples;
+
+    fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
+        let described = Described { batch: self.batch };
+        let program = Self::program(&described, (&named_tfhe(&self.preset)?, &self.preset), None)?;
+        let client = Some(Self::client(&self.data, &described, &program, &[])?);
+        let smaller = "a smaller --batch, or a preset with smaller keys";
+        Ok(Built { program, described, client, preset: self.preset.clone(), ways: one_way(), smaller })
+    }
+
+    fn data(&self) -> Samples {
+        self.data.clone()
+    }
+
+    fn program(of: &Described, (params, _): Named<'_, Tfhe>, _: Option<&Model>) -> Refusable<Gates> {
+        if !(1..=MOST_BATCH).contains(&of.batch) {
+            return Err(mistake(format!("a batch of {}: choose 1 to {MOST_BATCH}", of.batch)));
+        }
+        Ok(Gates::new(params, of.batch)?)
+    }
+
+    fn client(data: &Samples, _: &Described, program: &Gates, files: &[PathBuf]) -> Refusable<Exact<Gates>> {
+        Samples::no_files(files)?;
+        Ok(Exact::new(program.clone(), message_samples(&program.inputs(), data.data_seed)))
+    }
+}

@@ -1,0 +1,325 @@
+//! Options that several workloads have, and how they are read.
+
+use crate::{description::Refusal, workload::Refusable};
+use clap::ValueEnum;
+use limbwise::{
+    bgv::{self, BgvParams},
+    bridge::{self, BridgeParams},
+    ckks::{PlaintextForm, Strategy, bootstrap::Rotations},
+    params::{CHANGEABLE, ChangeableField, Params, ParamsError, ParamsLiteral, presets::preset},
+    rlwe::KeyForm,
+    scheme::{Bgv, Ckks, Scheme, Tfhe},
+    tfhe::{self, TfheParams},
+};
+use std::{
+    fs::File,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+/// How evaluation keys are kept.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum KeysName {
+    /// Both halves: fastest
+    Stored,
+    /// The uniform half as a seed that is grown at each use: half the memory, about 1.4 times the time
+    Seeded,
+    /// In a file, each read before it is used: two of them in memory, or as many as --memory has room for
+    Disk,
+}
+
+impl From<KeysName> for KeyForm {
+    fn from(name: KeysName) -> Self {
+        match name {
+            KeysName::Stored => Self::Stored,
+            KeysName::Seeded => Self::Seeded,
+            KeysName::Disk => Self::Disk,
+        }
+    }
+}
+
+impl KeysName {
+    /// The forms that are compared where none is asked for; on disk only to keep within a memory budget.
+    #[must_use]
+    pub fn forms(name: Option<Self>, memory: Option<u64>) -> Vec<KeyForm> {
+        match (name, memory) {
+            (Some(name), _) => vec![name.into()],
+            (None, Some(_)) => vec![KeyForm::Stored, KeyForm::Seeded, KeyForm::Disk],
+            (None, None) => vec![KeyForm::Stored, KeyForm::Seeded],
+        }
+    }
+
+    /// The same where keys are so few that nothing is compared without a memory budget.
+    #[must_use]
+    pub fn usual(name: Option<Self>, memory: Option<u64>) -> Vec<KeyForm> {
+        if name.is_none() && memory.is_none() { vec![KeyForm::default()] } else { Self::forms(name, memory) }
+    }
+}
+
+/// How diagonals are stored.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum PlaintextsName {
+    /// All limbs, transformed: fastest to use
+    Full,
+    /// One limb of small integers, extended to the others at each use
+    OnTheFly,
+    /// Not at all: encoded again at each use
+    AtUse,
+}
+
+impl From<PlaintextsName> for PlaintextForm {
+    fn from(name: PlaintextsName) -> Self {
+        match name {
+            PlaintextsName::Full => Self::Full,
+            PlaintextsName::OnTheFly => Self::OnTheFly,
+            PlaintextsName::AtUse => Self::AtUse,
+        }
+    }
+}
+
+/// How maps rotate.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum RotationsName {
+    /// A whole rotation a diagonal
+    Direct,
+    /// All rotations of one decomposition
+    Hoisted,
+    /// Baby steps hoisted, giant steps whole
+    Bsgs,
+    /// Baby and giant steps whole, one key each
+    Whole,
+    /// Baby steps stay over QP: usually the fastest
+    DoubleHoisted,
+    /// One key a progression: the fewest keys
+    MultiHop,
+}
+
+impl From<RotationsName> for Rotations {
+    fn from(name: RotationsName) -> Self {
+        match name {
+            RotationsName::Direct => Self::Direct,
+            RotationsName::Hoisted => Self::Hoisted,
+            RotationsName::Bsgs => Self::Bsgs,
+            RotationsName::Whole => Self::Whole,
+            RotationsName::DoubleHoisted => Self::DoubleHoisted,
+            RotationsName::MultiHop => Self::MultiHop,
+        }
+    }
+}
+
+/// Of maps with baby and giant steps, whose numbers are found for each map.
+impl From<RotationsName> for Strategy {
+    fn from(name: RotationsName) -> Self {
+        match name {
+            RotationsName::Direct => Self::Direct,
+            RotationsName::Hoisted => Self::Hoisted,
+            RotationsName::Bsgs => Self::Bsgs { babies: 0 },
+            RotationsName::Whole => Self::Whole { babies: 0 },
+            RotationsName::DoubleHoisted => Self::DoubleHoisted { babies: 0 },
+            RotationsName::MultiHop => Self::MultiHop { babies: 0 },
+        }
+    }
+}
+
+/// A mistake in what was asked for, told in its whole text.
+pub fn mistake(text: impl Into<String>) -> Refusal {
+    Refusal::from(text.into())
+}
+
+/// A whole number in a range, for the parser of options.
+///
+/// # Errors
+/// What is wanted.
+pub fn between(text: &str, least: usize, most: usize) -> Result<usize, String> {
+    let wanted = || format!("wanted a whole number from {least} to {most}");
+    text.parse().ok().filter(|n| (least..=most).contains(n)).ok_or_else(wanted)
+}
+
+/// A path that means the same from any directory.
+#[must_use]
+pub fn absolute(path: Option<&PathBuf>) -> Option<PathBuf> {
+    path.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()))
+}
+
+/// The file among these, if there is one.
+///
+/// # Errors
+/// For several.
+pub fn one(files: &[PathBuf]) -> Refusable<Option<&Path>> {
+    match files {
+        [] => Ok(None),
+        [file] => Ok(Some(file)),
+        _ => Err(mistake("--data: given several times; this program takes one file")),
+    }
+}
+
+/// Longest parameter file that is read.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Reads a small text file.
+///
+/// # Errors
+/// A file that is absent, too long or not UTF-8.
+pub fn read_small(path: &Path) -> Refusable<String> {
+    let name = path.display();
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
+    let wrong = |e| mistake(format!("{name}: cannot read: {e} (give the path of a TOML file with parameters)"));
+    if read.map_err(wrong)? as u64 > MOST_BYTES {
+        return Err(mistake(format!("{name}: longer than {MOST_BYTES} bytes; wanted a TOML file with parameters")));
+    }
+    Ok(text)
+}
+
+/// A scheme whose parameters have names on the command line.
+pub trait NamedParams: Scheme {
+    /// What a file of them is called.
+    const FILE: &'static str;
+    /// A preset that shows the form of a file.
+    const EXAMPLE: &'static str;
+
+    /// The parameters of a preset.
+    ///
+    /// # Errors
+    /// Names that do not exist.
+    fn preset(name: &str) -> limbwise::Result<Self::Params>;
+}
+
+impl NamedParams for Ckks {
+    const FILE: &'static str = "a parameter set";
+    const EXAMPLE: &'static str = "n16-l24-s40";
+
+    fn preset(name: &str) -> limbwise::Result<Params> {
+        Ok(preset(name)?)
+    }
+}
+
+impl NamedParams for Tfhe {
+    const FILE: &'static str = "a TFHE parameter set";
+    const EXAMPLE: &'static str = "2-2-p128";
+
+    fn preset(name: &str) -> limbwise::Result<TfheParams> {
+        Ok(TfheParams::new(&tfhe::preset(name)?)?)
+    }
+}
+
+impl NamedParams for Bgv {
+    const FILE: &'static str = "a BGV parameter set";
+    const EXAMPLE: &'static str = "bgv-n13";
+
+    fn preset(name: &str) -> limbwise::Result<BgvParams> {
+        Ok(bgv::preset(name)?)
+    }
+}
+
+/// A literal from a TOML file.
+fn literal_file<S: NamedParams>(path: &Path) -> Refusable<S::Literal> {
+    let name = path.display();
+    toml::from_str(&read_small(path)?).map_err(|e| {
+        let next = format!("\"limbwise params show {}\" prints a file of the right form", S::EXAMPLE);
+        mistake(format!("{name}: not {}: {}\n({next})", S::FILE, e.to_string().trim_end()))
+    })
+}
+
+/// Checked parameters from a TOML file.
+///
+/// # Errors
+/// Files that are no literal, literals that are refused.
+pub fn params_file<S: NamedParams>(path: &Path) -> Refusable<S::Params> {
+    let name = path.display();
+    S::params(&literal_file::<S>(path)?).map_err(|e| match e {
+        limbwise::Error::Params(e @ (ParamsError::Insecure { .. } | ParamsError::InsecureBinary { .. })) => {
+            mistake(format!("{name}: {e} (in a file: [insecure] reason = \"...\")"))
+        }
+        e => mistake(format!("{name}: {e}")),
+    })
+}
+
+/// A preset by name, or a literal from a TOML file, checked.
+///
+/// # Errors
+/// Names that do not exist, files that are no literal, literals that are refused.
+pub fn params_named<S: NamedParams>(name: &str) -> Refusable<S::Params> {
+    let path = Path::new(name);
+    match path.extension().is_some_and(|e| e == "toml") {
+        true => params_file::<S>(path),
+        false => Ok(S::preset(name)?),
+    }
+}
+
+/// The same for CKKS, either with fields changed: `boot:dnum=3:levels=10`.
+///
+/// # Errors
+/// As [`params_named`]; changes that cannot be made.
+pub fn named_params(name: &str) -> Refusable<Params> {
+    match changes_in(name) {
+        (_, changes) if changes.is_empty() => params_named::<Ckks>(name),
+        _ => Ok(Params::new(&literal_of(name)?)?),
+    }
+}
+
+/// The literal of such a name.
+///
+/// # Errors
+/// As [`named_params`], but for literals that are refused.
+pub fn literal_of(name: &str) -> Refusable<ParamsLiteral> {
+    let (base, changes) = changes_in(name);
+    let mut literal = match Path::new(base).extension() {
+        Some(extension) if extension == "toml" => literal_file::<Ckks>(Path::new(base))?,
+        _ => Ckks::preset(base)?.literal().clone(),
+    };
+    for change in changes {
+        let known = || CHANGEABLE.iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
+        let wrong =
+            || mistake(format!("{name}: no change of parameters: {change} (wanted FIELD=VALUE of {})", known()));
+        let (field, value) = change.split_once('=').ok_or_else(wrong)?;
+        literal = literal.changed(ChangeableField::named(field).ok_or_else(wrong)?, value)?;
+    }
+    Ok(literal)
+}
+
+/// The name of a set, and the changes that follow it.
+fn changes_in(name: &str) -> (&str, Vec<&str>) {
+    match name.find('=').and_then(|at| name[..at].find(':')) {
+        Some(end) => (&name[..end], name[end + 1..].split(':').collect()),
+        None => (name, Vec::new()),
+    }
+}
+
+/// A pair by its name, or of two sets.
+///
+/// # Errors
+/// As [`params_named`]; sets that do not go together.
+pub fn named_pair(name: &str) -> Refusable<BridgeParams> {
+    Ok(match name.split_once(',') {
+        None => bridge::preset(name)?,
+        Some((ckks, tfhe)) => BridgeParams::new(&named_params(ckks)?, &params_named::<Tfhe>(tfhe)?)?,
+    })
+}
+
+/// TFHE parameters by name.
+///
+/// # Errors
+/// As [`params_named`].
+pub fn named_tfhe(name: &str) -> Refusable<TfheParams> {
+    params_named::<Tfhe>(name)
+}
+
+/// BGV parameters by name.
+///
+/// # Errors
+/// As [`params_named`].
+pub fn named_bgv(name: &str) -> Refusable<BgvParams> {
+    params_named::<Bgv>(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_files_are_refused() {
+        assert!(read_small(Path::new("/dev/zero")).unwrap_err().to_string().contains("longer than"));
+        assert!(read_small(Path::new("/nowhere/p.toml")).unwrap_err().to_string().contains("cannot read"));
+    }
+}

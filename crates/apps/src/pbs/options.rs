@@ -1,0 +1,130 @@
+//! Options of `pbs`.
+
+use super::{MOST_BATCH, Pbs, Tables};
+use crate::{
+    family::{Exact, message_samples},
+    linear::layer::Model,
+    options::{between, mistake, named_tfhe},
+    program::{Program as _, Tfhe},
+    way::Way,
+    workload::{Built, Named, Refusable, Workload},
+};
+use clap::{Args, ValueEnum};
+use limbwise::rlwe::KeyForm;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Which tables a batch goes through.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TablesName {
+    /// One for all
+    Same,
+    /// One for each message
+    Each,
+}
+
+pub(crate) fn batch(text: &str) -> Result<usize, String> {
+    between(text, 1, MOST_BATCH)
+}
+
+/// The messages: the client's business.
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Samples {
+    /// Seed of the messages, which are uniform
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) data_seed: u64,
+}
+
+impl Samples {
+    /// Refuses files: the messages are made from the seed.
+    ///
+    /// # Errors
+    /// If a file is given.
+    pub(crate) fn no_files(files: &[PathBuf]) -> Refusable<()> {
+        match files {
+            [] => Ok(()),
+            _ => Err(mistake("--data: the messages of this program come from --data-seed; leave it out")),
+        }
+    }
+}
+
+/// Programmable bootstrapping of a batch of small integers, each through a table (TFHE)
+///
+/// The client encrypts a batch of messages; the server sends each through a table by key switch, modulus switch, blind
+/// rotation and extraction, all of them in one call. Results are compared with the clear twin. "plan" shows security,
+/// noise and failure probability, "time --machine counts" the operations and bytes of every operator.
+///
+/// Examples:
+///   pbs                                                       2 bits and 2 of carry, p_fail <= 2^-128, a batch of 16
+///   pbs --batch 64 --tables each                              64 messages, each through its own table
+///   pbs --preset fhex-I-32                                    a shape of a paper, for machines of 32 bits
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct PbsArgs {
+    /// Messages in the batch, all of which the server bootstraps together
+    #[arg(long, value_name = "COUNT", default_value = "16", value_parser = batch)]
+    batch: usize,
+
+    #[command(flatten)]
+    data: Samples,
+
+    /// Tables
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "same")]
+    tables: TablesName,
+
+    /// Parameters: a TFHE preset's name ("limbwise params show") or a TOML file
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = "2-2-p128", help_heading = "Parameters")]
+    preset: String,
+}
+
+/// What both sides know of a batch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// Messages in the batch.
+    pub batch: usize,
+    /// Which tables it goes through.
+    pub tables: Tables,
+}
+
+/// The one way to run a program of TFHE: both its keys are used in every bootstrapping.
+pub(crate) fn one_way() -> Vec<Way> {
+    vec![Way::of_keys(KeyForm::Stored)]
+}
+
+impl Workload for PbsArgs {
+    type Scheme = Tfhe;
+    type Program = Pbs;
+    type Client = Exact<Pbs>;
+    type Described = Described;
+    type Data = Samples;
+
+    fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
+        let tables = match self.tables {
+            TablesName::Same => Tables::Same,
+            TablesName::Each => Tables::Each,
+        };
+        let described = Described { batch: self.batch, tables };
+        let program = Self::program(&described, (&named_tfhe(&self.preset)?, &self.preset), None)?;
+        let client = Some(Self::client(&self.data, &described, &program, &[])?);
+        let smaller = "a smaller --batch, or a preset with smaller keys";
+        Ok(Built { program, described, client, preset: self.preset.clone(), ways: one_way(), smaller })
+    }
+
+    fn data(&self) -> Samples {
+        self.data.clone()
+    }
+
+    fn program(of: &Described, (params, _): Named<'_, Tfhe>, _: Option<&Model>) -> Refusable<Pbs> {
+        if !(1..=MOST_BATCH).contains(&of.batch) {
+            return Err(mistake(format!("a batch of {}: choose 1 to {MOST_BATCH}", of.batch)));
+        }
+        Ok(Pbs::new(params, of.batch, of.tables))
+    }
+
+    fn client(data: &Samples, _: &Described, program: &Pbs, files: &[PathBuf]) -> Refusable<Exact<Pbs>> {
+        Samples::no_files(files)?;
+        Ok(Exact::new(program.clone(), message_samples(&program.inputs(), data.data_seed)))
+    }
+}

@@ -1,0 +1,222 @@
+//! Options of `tpch-q6` and `query`: questions in SQL to encrypted tables.
+
+use super::{
+    Domain, Query, QueryClient, Question, Statement, Table, load,
+    question::{Field, MOST_ROWS},
+    tpch,
+};
+use crate::{
+    linear::layer::Model,
+    options::{KeysName, absolute, between, named_pair, one},
+    way::Way,
+    workload::{Built, Named, Refusable, Workload},
+};
+use clap::Args;
+use limbwise::{finite, scheme::Bridged};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+fn rows(text: &str) -> Result<usize, String> {
+    between(text, 1, MOST_ROWS)
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    let scale = finite::parse(text).ok().filter(|scale| (0.001..=1000.0).contains(scale));
+    scale.ok_or_else(|| "wanted a number from 0.001 to 1000".into())
+}
+
+/// Options of both.
+#[derive(Debug, Args)]
+struct Common {
+    /// How evaluation keys are kept [default: stored, or the fastest that fits --memory]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Parameters")]
+    keys: Option<KeysName>,
+
+    /// Parameters: a pair's name, or a CKKS set for bridges and a TFHE set, each a preset's name or a TOML file
+    #[arg(long, value_name = "NAME|CKKS,TFHE", default_value = "flags-2-2", help_heading = "Parameters")]
+    preset: String,
+}
+
+/// Where the rows of `tpch-q6` come from.
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TpchData {
+    /// A lineitem table: .tbl, CSV with a header, or Parquet [default: the shipped 1024 rows, or made by the generator]
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+
+    /// Scale factor of the generator, where it makes the rows [default: 1]
+    #[arg(long, value_name = "FACTOR", value_parser = scale, conflicts_with = "data")]
+    scale: Option<f64>,
+
+    /// Only the first rows
+    #[arg(long, value_name = "COUNT", value_parser = rows)]
+    rows: Option<usize>,
+}
+
+/// Query 6 of TPC-H on an encrypted lineitem: comparisons on TFHE, the sum on CKKS
+///
+/// SELECT sum(l_extendedprice * l_discount) FROM lineitem WHERE l_shipdate >= date '1994-01-01' AND l_shipdate < date
+/// '1995-01-01' AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24. Rows come from TPC-H's generator, or from a
+/// file. Which rows pass is decided exactly, by programmable bootstrapping; their bits become slots, and the sum is
+/// compared with exact integer arithmetic.
+///
+/// Examples:
+///   tpch-q6                                                   the shipped 1024 rows
+///   tpch-q6 --rows 4096                                       the first 4096 rows of scale factor 1
+///   tpch-q6 --data lineitem.tbl --rows 2000                   rows of one's own: .tbl, CSV or Parquet
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct TpchArgs {
+    #[command(flatten)]
+    data: TpchData,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Where the rows of a table come from.
+#[derive(Clone, Debug, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueryData {
+    /// The table: CSV with a header, TPC-H's .tbl, or Parquet (uncompressed or with Snappy)
+    #[arg(long, value_name = "FILE")]
+    data: PathBuf,
+
+    /// Only the first rows
+    #[arg(long, value_name = "COUNT", value_parser = rows)]
+    rows: Option<usize>,
+}
+
+/// A question in SQL to an encrypted table: filter and sum over one CSV or Parquet file
+///
+/// SELECT SUM(a * b) or COUNT(*) FROM table WHERE conditions joined by AND: columns of integers, decimals and dates
+/// compared with constants (=, <, <=, >, >=, BETWEEN). Factors of the sum are columns, or a number plus or minus one.
+///
+/// Examples:
+///   query --sql "SELECT SUM(price * (1 - rebate)) FROM sales WHERE day >= date '2026-01-01'" --data sales.csv
+///   query --sql "SELECT COUNT(*) FROM sales WHERE amount < 24" --data sales.parquet --domain amount=0..1000
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct QueryArgs {
+    /// The question
+    #[arg(long, value_name = "TEXT")]
+    sql: String,
+
+    #[command(flatten)]
+    data: QueryData,
+
+    /// Values that a column may have, which both sides know [default: its least to its largest]; may be given again
+    #[arg(long = "domain", value_name = "COLUMN=LOW..HIGH")]
+    domains: Vec<Domain>,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What both sides know of a question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// Its text.
+    pub sql: String,
+    /// Rows of the table.
+    pub rows: usize,
+    /// The columns that it names, with their domains.
+    pub columns: Vec<Field>,
+}
+
+/// The program of a description.
+fn program(name: &'static str, of: &Described, (params, _): Named<'_, Bridged>) -> Refusable<Query> {
+    let question = Question::described(&Statement::parse(&of.sql)?, of.rows, &of.columns)?;
+    Ok(Query::new(name, question, params)?)
+}
+
+impl Common {
+    fn build<W>(
+        &self,
+        name: &'static str,
+        question: Question,
+        table: &Table,
+        memory: Option<u64>,
+    ) -> Refusable<Built<W>>
+    where
+        W: Workload<Scheme = Bridged, Program = Query, Client = QueryClient, Described = Described>,
+    {
+        let described = Described { sql: question.sql.clone(), rows: question.rows, columns: question.fields() };
+        let program = Query::new(name, question, &named_pair(&self.preset)?)?;
+        Ok(Built {
+            client: Some(QueryClient::new(&program, table)?),
+            program,
+            described,
+            preset: self.preset.clone(),
+            ways: KeysName::usual(self.keys, memory).into_iter().map(Way::of_keys).collect(),
+            smaller: "fewer --rows, or leave open what --keys fixes",
+        })
+    }
+}
+
+impl TpchData {
+    fn table(&self, files: &[PathBuf]) -> Refusable<Table> {
+        let shipped = tpch::sample();
+        Ok(match (one(files)?.or(self.data.as_deref()), self.scale, self.rows) {
+            (Some(path), _, rows) => load(path, rows)?,
+            (None, None, rows) if rows.is_none_or(|rows| rows <= shipped.rows) => {
+                shipped.first(rows.unwrap_or(usize::MAX))
+            }
+            (None, scale, rows) => tpch::generated(scale.unwrap_or(1.0), rows.unwrap_or(shipped.rows)),
+        })
+    }
+}
+
+impl Workload for TpchArgs {
+    type Scheme = Bridged;
+    type Program = Query;
+    type Client = QueryClient;
+    type Described = Described;
+    type Data = TpchData;
+
+    fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
+        let table = self.data.table(&[])?;
+        let question = Question::new(&Statement::parse(tpch::QUERY_6)?, &table, &tpch::domains())?;
+        self.common.build("tpch-q6", question, &table, memory)
+    }
+
+    fn data(&self) -> TpchData {
+        TpchData { data: absolute(self.data.data.as_ref()), ..self.data.clone() }
+    }
+
+    fn program(of: &Described, params: Named<'_, Bridged>, _: Option<&Model>) -> Refusable<Query> {
+        program("tpch-q6", of, params)
+    }
+
+    fn client(data: &TpchData, _: &Described, program: &Query, files: &[PathBuf]) -> Refusable<QueryClient> {
+        Ok(QueryClient::new(program, &data.table(files)?)?)
+    }
+}
+
+impl Workload for QueryArgs {
+    type Scheme = Bridged;
+    type Program = Query;
+    type Client = QueryClient;
+    type Described = Described;
+    type Data = QueryData;
+
+    fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
+        let statement = Statement::parse(&self.sql)?; // a mistake in the text is told before a long file is read
+        let table = load(&self.data.data, self.data.rows)?;
+        let question = Question::new(&statement, &table, &self.domains)?;
+        self.common.build("query", question, &table, memory)
+    }
+
+    fn data(&self) -> QueryData {
+        QueryData { data: absolute(Some(&self.data.data)).unwrap_or_default(), ..self.data.clone() }
+    }
+
+    fn program(of: &Described, params: Named<'_, Bridged>, _: Option<&Model>) -> Refusable<Query> {
+        program("query", of, params)
+    }
+
+    fn client(data: &QueryData, _: &Described, program: &Query, files: &[PathBuf]) -> Refusable<QueryClient> {
+        Ok(QueryClient::new(program, &load(one(files)?.unwrap_or(&data.data), data.rows)?)?)
+    }
+}

@@ -1,0 +1,570 @@
+//! The workloads: one line each.
+//!
+//! From these lines come the options of the command line, Python and the server ([`Options`]), what a description may hold
+//! ([`Described`]), what a client's directory remembers ([`Data`]), and the programs and clients of each scheme. A workload
+//! is a type of options that implements [`Workload`](crate::workload::Workload).
+
+use crate::{
+    bgv_mul::options::BgvMulArgs,
+    bgv_table::options::BgvTableArgs,
+    bootstrap::options::BootstrapArgs,
+    client::{Client, Conclusion},
+    description::Description,
+    family::Family,
+    gates::options::GatesArgs,
+    helr::options::HelrArgs,
+    linear::{layer::Model, options::LinearArgs},
+    logreg::options::LogregArgs,
+    lola::options::LolaArgs,
+    nn::options::NnArgs,
+    options::mistake,
+    pbs::options::PbsArgs,
+    program::{Array, Details, Encryption, Inputs, Journal, Observer, Program, Results},
+    query::options::{QueryArgs, TpchArgs},
+    resnet::options::ResnetArgs,
+    way::Way,
+    workload::{Built, Named, Refusable, Workload},
+};
+use limbwise::{
+    Result,
+    bgv::BgvLiteral,
+    params::ParamsLiteral,
+    scheme::{Bgv, Bridged, BridgedLiteral, Ckks, Scheme, Tfhe},
+    tfhe::TfheLiteral,
+};
+use limbwise_device::Device;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// A scheme with the workloads that are written in it.
+pub trait Registered: Family<Literal: Into<AnyLiteral>> {
+    /// Any of their programs.
+    type Program: Program<Scheme = Self> + Clone + std::fmt::Debug;
+    /// Any of their clients.
+    type Client: Client<Scheme = Self> + std::fmt::Debug;
+}
+
+/// A program with its options read and its data prepared, and what is left to choose.
+#[derive(Debug)]
+pub struct Prepared<S: Registered> {
+    /// The program in the first of the ways.
+    program: S::Program,
+    described: Described,
+    client: Option<S::Client>,
+    /// Name of the parameters.
+    pub preset: String,
+    /// The ways to run it that the options leave open; the first is taken where memory is no matter.
+    pub ways: Vec<Way>,
+    /// What makes it smaller, for people.
+    pub smaller: &'static str,
+}
+
+impl<S: Registered> Prepared<S> {
+    fn of<W: Workload<Scheme = S>>(
+        built: Built<W>,
+        program: fn(W::Program) -> S::Program,
+        described: fn(W::Described) -> Described,
+        client: fn(W::Client) -> S::Client,
+    ) -> Self {
+        let Built { program: p, described: d, client: c, preset, ways, smaller } = built;
+        Self { program: program(p), described: described(d), client: c.map(client), preset, ways, smaller }
+    }
+
+    /// The program, run in one way.
+    #[must_use]
+    pub fn program(&self, way: Way) -> S::Program {
+        self.program.in_way(way)
+    }
+
+    /// What both sides know of it, run in one way.
+    #[must_use]
+    pub fn description(&self, way: Way) -> Description {
+        let mut described = self.described.clone();
+        described.in_way(way);
+        Description::new::<S>((&self.preset, self.params()), way.keys, described)
+    }
+
+    /// Its parameters.
+    #[must_use]
+    pub fn params(&self) -> &S::Params {
+        self.program.params()
+    }
+
+    /// The client's data.
+    ///
+    /// # Errors
+    /// Where the options leave numbers to a server that is not here.
+    pub fn client(&self) -> Refusable<&S::Client> {
+        let text = "--weights server: a run is client and server in one; give the file of the numbers";
+        self.client.as_ref().ok_or_else(|| mistake(text))
+    }
+}
+
+/// Does the same for a value of whichever scheme it is: `on_scheme!(AnyPrepared, prepared, one => f(one))`.
+#[macro_export]
+macro_rules! on_scheme {
+    ($any:ident, $value:expr, $inner:pat => $does:expr) => {
+        match $value {
+            $any::Ckks($inner) => $does,
+            $any::Tfhe($inner) => $does,
+            $any::Bgv($inner) => $does,
+            $any::Bridged($inner) => $does,
+        }
+    };
+}
+
+/// A program of any scheme, with its options read.
+#[derive(Debug)]
+pub enum AnyPrepared {
+    /// On slots.
+    Ckks(Prepared<Ckks>),
+    /// On messages.
+    Tfhe(Prepared<Tfhe>),
+    /// On integers.
+    Bgv(Prepared<Bgv>),
+    /// Of two schemes.
+    Bridged(Prepared<Bridged>),
+}
+
+/// A program of any scheme.
+#[derive(Clone, Debug)]
+pub enum AnyProgram {
+    /// On slots.
+    Ckks(<Ckks as Registered>::Program),
+    /// On messages.
+    Tfhe(<Tfhe as Registered>::Program),
+    /// On integers.
+    Bgv(<Bgv as Registered>::Program),
+    /// Of two schemes.
+    Bridged(<Bridged as Registered>::Program),
+}
+
+/// Unchecked parameters of any scheme, as a description has them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum AnyLiteral {
+    /// On slots.
+    Ckks(<Ckks as Scheme>::Literal),
+    /// On messages.
+    Tfhe(<Tfhe as Scheme>::Literal),
+    /// On integers.
+    Bgv(<Bgv as Scheme>::Literal),
+    /// Of two schemes.
+    Bridged(Box<<Bridged as Scheme>::Literal>),
+}
+
+/// Checked parameters of any scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyParams {
+    /// On slots.
+    Ckks(<Ckks as Scheme>::Params),
+    /// On messages.
+    Tfhe(<Tfhe as Scheme>::Params),
+    /// On integers.
+    Bgv(<Bgv as Scheme>::Params),
+    /// Of two schemes.
+    Bridged(<Bridged as Scheme>::Params),
+}
+
+impl AnyLiteral {
+    /// Checks them.
+    ///
+    /// # Errors
+    /// [`ParamsError`](limbwise::params::ParamsError).
+    pub fn checked(&self) -> Result<AnyParams> {
+        Ok(match self {
+            Self::Ckks(literal) => AnyParams::Ckks(Ckks::params(literal)?),
+            Self::Tfhe(literal) => AnyParams::Tfhe(Tfhe::params(literal)?),
+            Self::Bgv(literal) => AnyParams::Bgv(Bgv::params(literal)?),
+            Self::Bridged(literal) => AnyParams::Bridged(Bridged::params(literal)?),
+        })
+    }
+
+    /// log₂ of the ring degrees: of RLWE keys and of bootstrapping keys.
+    #[must_use]
+    pub fn log_n(&self) -> [Option<u32>; 2] {
+        match self {
+            Self::Ckks(literal) => [Some(literal.log_n), None],
+            Self::Bgv(literal) => [Some(literal.log_n), None],
+            Self::Tfhe(literal) => [None, Some(literal.log_n)],
+            Self::Bridged(literal) => [Some(literal.ckks.log_n), Some(literal.tfhe.log_n)],
+        }
+    }
+}
+
+impl From<ParamsLiteral> for AnyLiteral {
+    fn from(literal: ParamsLiteral) -> Self {
+        Self::Ckks(literal)
+    }
+}
+
+impl From<TfheLiteral> for AnyLiteral {
+    fn from(literal: TfheLiteral) -> Self {
+        Self::Tfhe(literal)
+    }
+}
+
+impl From<BgvLiteral> for AnyLiteral {
+    fn from(literal: BgvLiteral) -> Self {
+        Self::Bgv(literal)
+    }
+}
+
+impl From<BridgedLiteral> for AnyLiteral {
+    fn from(literal: BridgedLiteral) -> Self {
+        Self::Bridged(Box::new(literal))
+    }
+}
+
+/// How a scheme's values go into those of any scheme.
+trait InAny: Registered {
+    fn any_prepared(prepared: Prepared<Self>) -> AnyPrepared;
+    fn any_program(program: Self::Program) -> AnyProgram;
+    fn params_of(params: &AnyParams) -> Option<&Self::Params>;
+    fn program_of(program: &AnyProgram) -> Option<&Self::Program>;
+    fn any_literal(value: serde_json::Value) -> serde_json::Result<AnyLiteral>;
+}
+
+macro_rules! into {
+    ($scheme:ident, $literal:expr) => {
+        impl InAny for $scheme {
+            fn any_prepared(prepared: Prepared<Self>) -> AnyPrepared {
+                AnyPrepared::$scheme(prepared)
+            }
+
+            fn any_program(program: Self::Program) -> AnyProgram {
+                AnyProgram::$scheme(program)
+            }
+
+            fn params_of(params: &AnyParams) -> Option<&Self::Params> {
+                if let AnyParams::$scheme(params) = params { Some(params) } else { None }
+            }
+
+            fn program_of(program: &AnyProgram) -> Option<&Self::Program> {
+                if let AnyProgram::$scheme(program) = program { Some(program) } else { None }
+            }
+
+            fn any_literal(value: serde_json::Value) -> serde_json::Result<AnyLiteral> {
+                Ok(AnyLiteral::$scheme($literal(serde_json::from_value(value)?)))
+            }
+        }
+    };
+}
+
+into!(Ckks, std::convert::identity);
+into!(Tfhe, std::convert::identity);
+into!(Bgv, std::convert::identity);
+into!(Bridged, Box::new);
+
+macro_rules! workloads {
+    ($($scheme:ident($programs:ident, $clients:ident, $about:literal) {
+        $($(#[$attribute:meta])* $variant:ident($args:ty) = $name:literal, $json:literal;)+
+    })+) => {
+        /// What to compute, with its options: a subcommand each.
+        #[derive(Debug, clap::Subcommand)]
+        pub enum Options {
+            $($(
+                $(#[$attribute])*
+                #[command(name = $name)]
+                $variant($args),
+            )+)+
+        }
+
+        /// What both sides know of a workload, without data.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub enum Described {
+            $($(
+                #[doc = $name]
+                #[serde(rename = $json)]
+                $variant(<$args as Workload>::Described),
+            )+)+
+        }
+
+        /// Where a client's data come from, as its directory remembers it: paths and how to read them, no data.
+        #[derive(Debug, Serialize, Deserialize)]
+        pub enum Data {
+            $($(
+                #[doc = $name]
+                #[serde(rename = $json)]
+                $variant(<$args as Workload>::Data),
+            )+)+
+        }
+
+        impl Options {
+            /// Reads the data and makes the program; with a memory budget, everything that the options leave open may vary.
+            ///
+            /// # Errors
+            /// Data that cannot be read or prepared, parameters that are refused or have too few levels.
+            pub fn prepare(&self, memory: Option<u64>) -> Refusable<AnyPrepared> {
+                Ok(match self {
+                    $($(Self::$variant(options) => $scheme::any_prepared(Prepared::of::<$args>(
+                        options.build(memory)?,
+                        $programs::$variant,
+                        Described::$variant,
+                        $clients::$variant,
+                    )),)+)+
+                })
+            }
+
+            /// Where its data come from.
+            #[must_use]
+            pub fn data(&self) -> Data {
+                match self {
+                    $($(Self::$variant(options) => Data::$variant(options.data()),)+)+
+                }
+            }
+        }
+
+        impl Described {
+            /// Its parameters, as its description has them.
+            pub(crate) fn literal(&self, value: serde_json::Value) -> serde_json::Result<AnyLiteral> {
+                match self {
+                    $($(Self::$variant(_) => $scheme::any_literal(value),)+)+
+                }
+            }
+
+            /// The program; without a model, any numbers stand in the place of the server's.
+            ///
+            /// # Errors
+            /// What cannot be.
+            pub(crate) fn program(
+                &self,
+                (params, preset): (&AnyParams, &str),
+                model: Option<&Model>,
+            ) -> Refusable<AnyProgram> {
+                Ok(match self {
+                    $($(Self::$variant(described) => {
+                        let params: Named<'_, $scheme> = (of_scheme::<$scheme>(params)?, preset);
+                        $scheme::any_program($programs::$variant(<$args>::program(described, params, model)?))
+                    })+)+
+                })
+            }
+
+            /// The same program in another way.
+            fn in_way(&mut self, way: Way) {
+                match self {
+                    $($(Self::$variant(described) => <$args>::in_way(described, way),)+)+
+                }
+            }
+
+            /// Bytes that the program takes at least on a server, by its sizes alone: nothing is laid out.
+            #[must_use]
+            pub(crate) fn least_bytes(&self, params: &AnyParams) -> u64 {
+                match self {
+                    $($(Self::$variant(described) => {
+                        $scheme::params_of(params).map_or(0, |params| <$args>::least_bytes(described, params))
+                    })+)+
+                }
+            }
+
+            /// The server's numbers of files: weights and bias; none for a program that leaves none to the server.
+            ///
+            /// # Errors
+            /// Files that cannot be read, or have other shapes.
+            pub fn model(&self, files: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
+                match self {
+                    $($(Self::$variant(described) => <$args>::server_model(described, files),)+)+
+                }
+            }
+        }
+
+        impl Data {
+            /// The data for a program: of these files where some are given.
+            ///
+            /// # Errors
+            /// Data that cannot be read, or do not fit the program.
+            pub fn client<S: Clients>(
+                &self,
+                described: &Described,
+                program: &AnyProgram,
+                files: &[PathBuf],
+            ) -> Refusable<S::Client> {
+                S::client(self, described, program, files)
+            }
+
+            /// The numbers that the program leaves to the server, where the client has them too.
+            ///
+            /// # Errors
+            /// Files that cannot be read, or have other shapes; data of another program.
+            pub fn model(&self, described: &Described) -> Refusable<Option<Model>> {
+                match (self, described) {
+                    $($((Self::$variant(data), Described::$variant(described)) => {
+                        <$args>::client_model(data, described)
+                    })+)+
+                    _ => Err(other()),
+                }
+            }
+
+            /// Whether what results should be can be computed: not where the server alone has the model.
+            #[must_use]
+            pub fn has_model(&self) -> bool {
+                match self {
+                    $($(Self::$variant(data) => <$args>::has_model(data),)+)+
+                }
+            }
+        }
+
+        $(
+            #[doc = concat!("Any program ", $about, ".")]
+            #[derive(Clone, Debug)]
+            pub enum $programs {
+                $(#[doc = $name] $variant(<$args as Workload>::Program),)+
+            }
+
+            #[doc = concat!("The client of any program ", $about, ".")]
+            #[derive(Debug)]
+            pub enum $clients {
+                $(#[doc = $name] $variant(<$args as Workload>::Client),)+
+            }
+
+            impl Registered for $scheme {
+                type Program = $programs;
+                type Client = $clients;
+            }
+
+            impl Clients for $scheme {
+                fn client(
+                    data: &Data,
+                    described: &Described,
+                    program: &AnyProgram,
+                    files: &[PathBuf],
+                ) -> Refusable<$clients> {
+                    match (data, described, $scheme::program_of(program)) {
+                        $((Data::$variant(data), Described::$variant(described), Some($programs::$variant(program))) => {
+                            Ok($clients::$variant(<$args>::client(data, described, program, files)?))
+                        })+
+                        _ => Err(other()),
+                    }
+                }
+            }
+
+            impl Program for $programs {
+                type Scheme = $scheme;
+
+                fn name(&self) -> &'static str {
+                    match self { $(Self::$variant(program) => program.name(),)+ }
+                }
+
+                fn params(&self) -> &<$scheme as Scheme>::Params {
+                    match self { $(Self::$variant(program) => program.params(),)+ }
+                }
+
+                fn inputs(&self) -> Inputs<Self> {
+                    match self { $(Self::$variant(program) => program.inputs(),)+ }
+                }
+
+                fn model(&self) -> <$scheme as Scheme>::Model<'_> {
+                    match self { $(Self::$variant(program) => program.model(),)+ }
+                }
+
+                fn encryption(&self) -> Encryption {
+                    match self { $(Self::$variant(program) => program.encryption(),)+ }
+                }
+
+                fn evaluate<D: Device>(
+                    &self,
+                    means: &<$scheme as Scheme>::Means<'_, D>,
+                    inputs: &[<$scheme as Scheme>::Ciphertext<D>],
+                    observer: &mut dyn Observer,
+                    journal: &mut dyn Journal<D, $scheme>,
+                ) -> Result<Results<Self, D>> {
+                    match self { $(Self::$variant(program) => program.evaluate(means, inputs, observer, journal),)+ }
+                }
+
+                fn results(&self) -> usize {
+                    match self { $(Self::$variant(program) => program.results(),)+ }
+                }
+
+                fn arrays(&self, results: &<$scheme as Scheme>::Reading) -> Vec<Array> {
+                    match self { $(Self::$variant(program) => program.arrays(results),)+ }
+                }
+
+                fn details(&self) -> Details {
+                    match self { $(Self::$variant(program) => program.details(),)+ }
+                }
+
+                fn expected(&self, results: &[<$scheme as Scheme>::Estimate]) -> Details {
+                    match self { $(Self::$variant(program) => program.expected(results),)+ }
+                }
+
+                fn timed(&self, steps: &[(&str, f64)]) -> Details {
+                    match self { $(Self::$variant(program) => program.timed(steps),)+ }
+                }
+
+                fn in_way(&self, way: Way) -> Self {
+                    match self { $(Self::$variant(program) => Self::$variant(program.in_way(way)),)+ }
+                }
+            }
+
+            impl Client for $clients {
+                type Scheme = $scheme;
+
+                fn values(&self, input: usize) -> <$scheme as Scheme>::Values {
+                    match self { $(Self::$variant(client) => client.values(input),)+ }
+                }
+
+                fn conclude(&self, results: &<$scheme as Scheme>::Reading) -> Conclusion<$scheme> {
+                    match self { $(Self::$variant(client) => client.conclude(results),)+ }
+                }
+            }
+        )+
+    };
+}
+
+/// A scheme whose clients are made of what a directory remembers.
+pub trait Clients: Registered {
+    /// The data for a program: of these files where some are given.
+    ///
+    /// # Errors
+    /// Data that cannot be read, or do not fit the program.
+    fn client(data: &Data, described: &Described, program: &AnyProgram, files: &[PathBuf]) -> Refusable<Self::Client>;
+}
+
+fn other() -> crate::description::Refusal {
+    mistake("the data: they belong to another program than program.json")
+}
+
+fn of_scheme<S: InAny>(params: &AnyParams) -> Refusable<&S::Params> {
+    S::params_of(params).ok_or_else(|| mistake(format!("parameters of another scheme than {}", S::NAME)))
+}
+
+workloads! {
+    Ckks(SlotsProgram, SlotsClient, "on slots (CKKS)") {
+        Logreg(LogregArgs) = "logreg", "logreg";
+        Linear(LinearArgs) = "linear", "linear";
+        Bootstrap(BootstrapArgs) = "bootstrap", "bootstrap";
+        Lola(LolaArgs) = "lola", "lola";
+        Helr(HelrArgs) = "helr", "helr";
+        Resnet(ResnetArgs) = "resnet20", "resnet";
+    }
+    Tfhe(MessagesProgram, MessagesClient, "on messages (TFHE)") {
+        Pbs(PbsArgs) = "pbs", "pbs";
+        Gates(GatesArgs) = "gates", "gates";
+        /// A network of 20 layers on encrypted handwritten digits, a bootstrapping a neuron (TFHE)
+        ///
+        /// The shape of NN-20 of Chillotti, Joye and Paillier (2021): a convolution, then layers of 92 neurons. It is
+        /// discretised so that every sum fits a message of four bits; the clear twin evaluates exactly the same network.
+        /// Shipped weights come from scripts/train_nn.py; others are a file. Reported: the share of images that are right
+        /// after training (images that were not learned), by the twin, and encrypted.
+        ///
+        /// Examples:
+        ///   nn20                                                      one shipped image
+        ///   nn20 --data t10k-images-idx3-ubyte.gz --images 4          images that the shipped weights have not learned
+        ///   nn20 --preset strix-III                                   a shape of a paper
+        #[command(verbatim_doc_comment)]
+        Nn20(NnArgs<20>) = "nn20", "nn20";
+        /// The same with 50 layers
+        Nn50(NnArgs<50>) = "nn50", "nn50";
+        /// The same with 100 layers
+        Nn100(NnArgs<100>) = "nn100", "nn100";
+    }
+    Bgv(IntegersProgram, IntegersClient, "on integers (BGV)") {
+        BgvMul(BgvMulArgs) = "bgv-mul", "bgv-mul";
+        BgvTable(BgvTableArgs) = "bgv-table", "bgv-table";
+    }
+    Bridged(BridgedProgram, BridgedClient, "of two schemes") {
+        TpchQ6(TpchArgs) = "tpch-q6", "tpch-q6";
+        Query(QueryArgs) = "query", "query";
+    }
+}

@@ -1,0 +1,53 @@
+//! Ways to evaluate one program: what can be chosen without a change of its results.
+
+use limbwise::{
+    ckks::{BootstrapPlan, Diagonals, PlaintextForm, Strategy, bootstrap::HalvesAt},
+    rlwe::KeyForm,
+};
+use serde::Serialize;
+
+/// What can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Way {
+    /// Rotations and diagonals of linear maps; absent where a program has none.
+    pub maps: Option<(Strategy, PlaintextForm)>,
+    /// Bootstrapping; absent where a program has none.
+    pub bootstrapping: Option<BootstrapPlan>,
+    /// Evaluation keys.
+    pub keys: KeyForm,
+}
+
+impl Way {
+    /// Only how keys are kept.
+    #[must_use]
+    pub fn of_keys(keys: KeyForm) -> Self {
+        Self { maps: None, bootstrapping: None, keys }
+    }
+
+    /// How maps rotate, in a word.
+    #[must_use]
+    pub fn strategy(self) -> Option<String> {
+        let turns = |plan: BootstrapPlan| if plan.halves == HalvesAt::Turns { ", halves in turns" } else { "" };
+        let boot = || self.bootstrapping.map(|plan| format!("{}{}", plan.rotations.name(), turns(plan)));
+        match (self.maps, boot()) {
+            (Some((strategy, _)), Some(boot)) => Some(format!("{strategy}, bootstrapping {boot}")),
+            (maps, boot) => maps.map(|(strategy, _)| strategy.to_string()).or(boot),
+        }
+    }
+
+    /// How their diagonals are stored.
+    #[must_use]
+    pub fn plaintexts(self) -> Option<PlaintextForm> {
+        self.maps.map(|(_, form)| form).or(self.bootstrapping.map(|plan| plan.form))
+    }
+}
+
+/// Strategies worth a recording: of each kind those that make at most half as many rotations again as its best. Others
+/// are slower, and need more keys or, in hops, hardly less memory.
+#[must_use]
+pub fn strategies(diagonals: &Diagonals) -> Vec<Strategy> {
+    let all: Vec<(Strategy, usize)> =
+        Strategy::candidates(diagonals).into_iter().map(|s| (s, s.steps(diagonals))).collect();
+    let fewest = |kind: &str| all.iter().filter(|(s, _)| s.name() == kind).map(|(_, steps)| *steps).min().unwrap_or(0);
+    all.iter().filter(|(s, steps)| 2 * *steps <= 3 * fewest(s.name())).map(|(s, _)| *s).collect()
+}
