@@ -11,7 +11,7 @@
 
 use crate::{
     composites,
-    footprint::{BlindRotation, Body, DefaultBodies, Footprint, KeySwitch, SharedFootprint},
+    footprint::{BlindRotation, Body, DefaultBodies, KeySwitch, SharedFootprint},
     lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, Rounding},
     ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Terms, Weight, broadcast, extracted, transformed},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
@@ -429,6 +429,7 @@ fn key_switch<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::footprint::Footprint;
     use limbwise_math::prime::ntt_primes_below;
 
     #[test]
