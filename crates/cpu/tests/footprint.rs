@@ -14,7 +14,6 @@ fn calls_take_what_the_footprint_says() {
                 let peak = peak(&dev, (call, &sizes), (&footprint(), Metered::Rows), |dev| {
                     [dev.memory().live_bytes, dev.memory().peak_bytes]
                 });
-                println!("{call:?} {sizes:?}: {peak:?}");
                 assert_eq!(peak.real, peak.predicted, "{call:?} {sizes:?}");
             }
         }

@@ -578,6 +578,10 @@ impl Device for Cuda {
         self.switched(c, key, onto, to)
     }
 
+    fn extend_limb(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+        self.extended(a, to)
+    }
+
     fn weighted_sums(&self, x: &[CudaPoly], sums: &[Terms<'_, CudaPoly>]) -> Vec<CudaPoly> {
         self.fused_weighted_sums(x, sums)
     }

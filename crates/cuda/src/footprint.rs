@@ -5,7 +5,7 @@
 //! - `mod_down`, `rescale`: the dropped limbs;
 //! - `key_switch`, `key_switch_onto`: what [`key_switch`](crate::key_switch) counts;
 //! - `weighted_sums`: for one sum at a time up to eight weights of one limb, extended;
-//! - `linear_combination`: nothing;
+//! - `extend_limb`, `linear_combination`: nothing;
 //! - `blind_rotate`: nothing where a block's shared memory holds a step, else the default body.
 //!
 //! Small tables are not counted: constants of base conversions (some kilobytes each) and the addresses of a bootstrapping
@@ -87,6 +87,10 @@ impl Footprint for Gpu {
 
     fn key_switch_onto(&self, call: &KeySwitch<'_>) -> Body {
         Body::Own { beside: rows_beside(call) }
+    }
+
+    fn extend_limb(&self, _a: &Shape, _to: Basis) -> Body {
+        Body::Own { beside: 0 }
     }
 
     fn weighted_sum(&self, extended: &[usize]) -> Body {

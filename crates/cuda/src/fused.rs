@@ -99,6 +99,16 @@ impl Cuda {
         self.forward_divided(remainder, &Division { from: &from.rows, by: &by })
     }
 
+    /// [`composites::extend_limb`], transformed in the rows that the limb is lifted into.
+    pub(crate) fn extended(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+        let _region = self.region("extend_limb", 0);
+        let own = a.shape.basis;
+        let lifted = self.lifted(a, to - own);
+        let whole = if own.is_subset(to) { self.join(&[a, &lifted]) } else { lifted.clone() };
+        drop(lifted);
+        self.forward(whole)
+    }
+
     /// [`composites::weighted_sums`]: as many terms a launch as have rows in it, one reduction a sum.
     pub(crate) fn fused_weighted_sums(&self, x: &[CudaPoly], sums: &[Terms<'_, CudaPoly>]) -> Vec<CudaPoly> {
         let _region = self.region("weighted_sums", 0);
