@@ -44,6 +44,10 @@ fn remainder_rows(dropped: Basis) -> usize {
 }
 
 impl Footprint for Fused {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
     /// Padding included.
     fn row_bytes(&self, log_n: u32) -> u64 {
         (size_of::<Line>() * lines(log_n)) as u64

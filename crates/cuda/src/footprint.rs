@@ -60,6 +60,10 @@ impl Gpu {
 }
 
 impl Footprint for Gpu {
+    fn name(&self) -> &'static str {
+        "cuda"
+    }
+
     /// Rows begin at multiples of 16 bytes.
     fn lwe_bytes(&self, shape: LweShape) -> u64 {
         shape.bytes().next_multiple_of(16)

@@ -61,6 +61,11 @@ pub struct BlindRotation<'a> {
 
 /// What a device takes. Everything has an answer: that of a device which overrides nothing and stores 64-bit words.
 pub trait Footprint: Debug + Send + Sync {
+    /// The kind of device.
+    fn name(&self) -> &'static str {
+        "default bodies"
+    }
+
     /// Bytes of a row of 2^`log_n` words.
     fn row_bytes(&self, log_n: u32) -> u64 {
         8 << log_n

@@ -22,6 +22,10 @@ pub(crate) fn modulus_bytes(n: usize) -> usize {
 }
 
 impl Footprint for Dpus {
+    fn name(&self) -> &'static str {
+        "upmem"
+    }
+
     fn row_bytes(&self, log_n: u32) -> u64 {
         4 << log_n
     }
