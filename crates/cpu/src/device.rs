@@ -150,7 +150,7 @@ impl Cpu {
         self.pool.counters()
     }
 
-    /// Memory of fused composites beside that: at most [`limbwise_device::null::scratch_rows`] limbs a thread.
+    /// Memory of fused composites beside that: as many limbs as [`limbwise_device::Footprint::scratch_rows`] says.
     #[must_use]
     pub fn scratch(&self) -> PoolCounters {
         self.scratch.counters()

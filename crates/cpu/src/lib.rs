@@ -3,10 +3,11 @@
 //! Enters: kernels on limbs, the layout of a limb, the buffer pool, the thread pool, kernel benchmarks.
 //! Stays out: scheme words; what an operation means (`device` says that) and what it computes (`math` says that).
 //!
-//! Read in this order: [`device`], `lwe`, [`layout`], [`kernels`].
+//! Read in this order: [`device`], `footprint`, `lwe`, [`layout`], [`kernels`].
 
 pub mod bench;
 pub mod device;
+mod footprint;
 mod fused;
 pub mod kernels;
 pub mod layout;
@@ -18,6 +19,7 @@ mod slab;
 mod threads;
 
 pub use device::{Cpu, CpuBuilder, CpuPoly, OpenError};
+pub use footprint::footprint;
 pub use kernels::{Isa, IsaError};
 pub use lwe::CpuLwe;
 pub use pool::PoolCounters;

@@ -2,6 +2,7 @@
 
 use crate::{
     driver::{Driver, Failure, Place, Properties},
+    footprint::Gpu,
     gpu,
     kept::Kept,
     launch::{Args, ROWS, Shape as Blocks, small},
@@ -14,7 +15,7 @@ use crate::{
 };
 use limbwise_device::{
     Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, Region, Ring, RingError,
-    RingSpec, Role, Rounding, RowAt, Shape, Terms, expand_row,
+    RingSpec, Role, Rounding, RowAt, Shape, SharedFootprint, Terms, expand_row,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use rayon::prelude::*;
@@ -175,6 +176,17 @@ impl Cuda {
 
     pub(crate) fn properties(&self) -> &Properties {
         self.driver.properties()
+    }
+
+    pub(crate) fn own_footprint(&self) -> Gpu {
+        let Properties { arch, shared_bytes, .. } = self.properties();
+        Gpu { float_bits: crate::nvrtc::float_bits(arch), shared_bytes: *shared_bytes }
+    }
+
+    /// What programs take on it.
+    #[must_use]
+    pub fn footprint(&self) -> SharedFootprint {
+        Arc::new(self.own_footprint())
     }
 
     fn fault(&self, bytes: u64, failure: Failure) -> Fault {
@@ -446,6 +458,10 @@ impl Device for Cuda {
         self.accumulate(acc, a, b);
     }
 
+    fn add_assign(&self, acc: &mut CudaPoly, a: &CudaPoly) {
+        self.add_to(acc, a);
+    }
+
     fn scale_limbs(&self, a: CudaPoly, constants: &[u64]) -> CudaPoly {
         self.change("lw_scale", a, Some(constants))
     }
@@ -544,6 +560,26 @@ impl Device for Cuda {
 
     fn rescale(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
         self.fused_rescale(a, to)
+    }
+
+    fn key_switch(&self, c: &CudaPoly, key: &GadgetKey<CudaPoly>) -> [CudaPoly; 2] {
+        let _region = self.region("key_switch", 0);
+        self.switched(c, key, [None; 2], c.shape.basis)
+    }
+
+    fn key_switch_onto(
+        &self,
+        c: &CudaPoly,
+        key: &GadgetKey<CudaPoly>,
+        onto: [Option<&CudaPoly>; 2],
+        to: Basis,
+    ) -> [CudaPoly; 2] {
+        let _region = self.region("key_switch_onto", 0);
+        self.switched(c, key, onto, to)
+    }
+
+    fn extend_limb(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+        self.extended(a, to)
     }
 
     fn weighted_sums(&self, x: &[CudaPoly], sums: &[Terms<'_, CudaPoly>]) -> Vec<CudaPoly> {

@@ -32,20 +32,32 @@ impl Cuda {
     /// `out = f(a, b)` with broadcast.
     pub(crate) fn combine(&self, kernel: &'static str, a: &CudaPoly, b: &CudaPoly) -> CudaPoly {
         let out = self.fresh(a.shape.with_batch(broadcast(&a.shape, &b.shape)));
-        let (tables, primes, n) = (self.tables(&a.shape.ring), Self::primes_of(&out.shape), a.shape.ring.n());
+        self.combine_rows(kernel, &out, [&a.rows, &b.rows]);
+        out
+    }
+
+    fn combine_rows(&self, kernel: &'static str, out: &CudaPoly, [a, b]: [&[Arc<Row>]; 2]) {
+        let (tables, primes, n) = (self.tables(&out.shape.ring), Self::primes_of(&out.shape), out.shape.ring.n());
         for first in (0..out.rows.len()).step_by(ROWS) {
             let range = first..(first + ROWS).min(out.rows.len());
             let count = range.len();
             let args = Args::default()
                 .rows(&out.rows[range.clone()])
-                .rows(cycled(&a.rows, first, count))
-                .rows(cycled(&b.rows, first, count))
+                .rows(cycled(a, first, count))
+                .rows(cycled(b, first, count))
                 .small(primes[range].iter().copied())
                 .pointer(&tables.primes)
                 .int(small(n));
             self.launch(kernel, Blocks::pairs(n, count), args);
         }
-        out
+    }
+
+    /// `acc += a`, in rows that nobody else holds.
+    pub(crate) fn add_to(&self, acc: &mut CudaPoly, a: &CudaPoly) {
+        let owned = CudaPoly { shape: acc.shape.clone(), rows: std::mem::take(&mut acc.rows) };
+        let (out, old) = self.renewed(owned);
+        self.combine_rows("lw_add", &out, [&old, &a.rows]);
+        *acc = out;
     }
 
     /// The rows of a result that may take the place of `a`'s: those on the GPU that nobody else holds, new ones for the
@@ -124,9 +136,15 @@ impl Cuda {
         let _region = self.region("linear_combination", 0);
         let batch = x.iter().map(|x| x.shape.batch).max().unwrap_or(1);
         let out = self.fresh(x[0].shape.with_batch(batch));
+        self.combine_into(&out, x, constants, 0);
+        out
+    }
+
+    /// `out = Σ x_i·c_i`, or that added to it.
+    pub(crate) fn combine_into(&self, out: &CudaPoly, x: &[&CudaPoly], constants: &[Vec<u64>], onto: u32) {
         let (tables, primes, n) = (self.tables(&out.shape.ring), Self::primes_of(&out.shape), out.shape.ring.n());
         for (onto, (x, constants)) in
-            [0].into_iter().chain(std::iter::repeat(1)).zip(x.chunks(ROWS).zip(constants.chunks(ROWS)))
+            [onto].into_iter().chain(std::iter::repeat(1)).zip(x.chunks(ROWS).zip(constants.chunks(ROWS)))
         {
             let together = ROWS / x.len();
             for first in (0..out.rows.len()).step_by(together) {
@@ -144,6 +162,5 @@ impl Cuda {
                 self.launch("lw_combination", Blocks::pairs(n, range.len()), args);
             }
         }
-        out
     }
 }

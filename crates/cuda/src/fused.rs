@@ -5,34 +5,38 @@ use crate::{
     elementwise::Term,
     launch::{Args, ROWS, Shape as Blocks, small},
     lwe::CudaLwe,
-    nvrtc::float_bits,
     pool::Row,
-    ring::LOG_TILE,
     transform::{Division, digit_words},
 };
 use limbwise_device::{
     Basis, Device, Domain, GadgetKey, Ggsw, Terms, Weight,
     composites::{self, inverse_product},
+    footprint::BlindRotation,
     ops::broadcast,
 };
 use std::sync::Arc;
 
 /// Weights of one limb that are extended at a time.
-const EXTENDED: usize = 8;
+pub(crate) const EXTENDED: usize = 8;
 
 impl Cuda {
     /// [`composites::mod_up`]: the rows of all digits are transformed together.
     pub(crate) fn fused_mod_up(&self, c: &CudaPoly, digits: &[Basis], full: Basis) -> Vec<CudaPoly> {
         let _region = self.region("mod_up", 0);
         let coeff = self.inverse(c.clone());
-        let extend = |own: &Basis| self.converted(&self.restrict(&coeff, *own), full - *own);
+        self.raised((c, &coeff), digits, full)
+    }
+
+    /// Some limbs of each digit: its own from `c`, the others converted from its coefficients.
+    pub(crate) fn raised(&self, (c, coeff): (&CudaPoly, &CudaPoly), digits: &[Basis], limbs: Basis) -> Vec<CudaPoly> {
+        let extend = |own: &Basis| self.converted(&self.restrict(coeff, *own), limbs - *own);
         let others: Vec<CudaPoly> = digits.iter().map(extend).collect();
         let rows: Vec<Arc<Row>> = others.iter().flat_map(|p| p.rows.iter().cloned()).collect();
         let primes: Vec<usize> = others.iter().flat_map(|p| Self::primes_of(&p.shape)).collect();
         self.to_values(&c.shape.ring, &primes, [&rows, &rows], None);
         let whole = |(own, others): (&Basis, CudaPoly)| {
             let others = CudaPoly { shape: others.shape.with_domain(Domain::Eval), rows: others.rows };
-            self.join(&[&self.restrict(c, *own), &others])
+            self.join(&[&self.restrict(c, *own & limbs), &others])
         };
         digits.iter().zip(others).map(whole).collect()
     }
@@ -41,6 +45,11 @@ impl Cuda {
     pub(crate) fn fused_gadget_product(&self, digits: &[CudaPoly], key: &GadgetKey<CudaPoly>) -> [CudaPoly; 2] {
         assert!(digits.len() == key.pairs.len() && !digits.is_empty(), "one key pair a digit, at least one");
         let _region = self.region("gadget_product", 0);
+        self.inner_pair(digits, key)
+    }
+
+    /// Both halves of the sum over the limbs of the digits, which the key has too.
+    pub(crate) fn inner_pair(&self, digits: &[CudaPoly], key: &GadgetKey<CudaPoly>) -> [CudaPoly; 2] {
         let shape = digits[0].shape.with_batch(broadcast(&digits[0].shape, &key.pairs[0][0].shape));
         let [b, a] = [self.fresh(shape.clone()), self.fresh(shape.clone())];
         let (tables, primes, n) = (self.tables(&shape.ring), Self::primes_of(&shape), shape.ring.n());
@@ -90,6 +99,16 @@ impl Cuda {
         self.forward_divided(remainder, &Division { from: &from.rows, by: &by })
     }
 
+    /// [`composites::extend_limb`], transformed in the rows that the limb is lifted into.
+    pub(crate) fn extended(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+        let _region = self.region("extend_limb", 0);
+        let own = a.shape.basis;
+        let lifted = self.lifted(a, to - own);
+        let whole = if own.is_subset(to) { self.join(&[a, &lifted]) } else { lifted.clone() };
+        drop(lifted);
+        self.forward(whole)
+    }
+
     /// [`composites::weighted_sums`]: as many terms a launch as have rows in it, one reduction a sum.
     pub(crate) fn fused_weighted_sums(&self, x: &[CudaPoly], sums: &[Terms<'_, CudaPoly>]) -> Vec<CudaPoly> {
         let _region = self.region("weighted_sums", 0);
@@ -128,14 +147,15 @@ impl Cuda {
         key: &Ggsw<CudaPoly>,
     ) -> Vec<CudaPoly> {
         let (ring, parts, steps) = (&test.shape.ring, key.components(), exponents.shape.dimension);
-        let batch = test.shape.batch.max(exponents.shape.batch);
-        let blocks = Blocks::rotations(ring.n(), batch, parts * key.gadget.len() + parts);
-        let [prime] = Self::primes_of(&test.shape.with_batch(1))[..] else { panic!("a blind rotation has one limb") };
-        let q = ring.moduli()[prime].value();
-        let together = parts == 2 || parts == 3 && q >> float_bits(&self.properties().arch) == 0;
-        if !together || ring.log_n() > LOG_TILE || blocks.shared_bytes() > self.properties().shared_bytes {
+        let (test_shape, gadget) = (&test.shape, key.gadget);
+        let call = BlindRotation { test: test_shape, exponents: exponents.shape, components: parts, gadget };
+        if !self.own_footprint().rotates_in_one_launch(&call) {
             return composites::blind_rotate(self, test, exponents, key);
         }
+        let batch = test.shape.batch.max(exponents.shape.batch);
+        let blocks = Blocks::rotations(ring.n(), batch, parts * gadget.len() + parts);
+        let prime = Self::primes_of(&test.shape.with_batch(1))[0];
+        let q = ring.moduli()[prime].value();
         let _region = self.region("blind_rotate", 0);
         let out: Vec<CudaPoly> = (0..parts).map(|_| self.fresh(test.shape.with_batch(batch))).collect();
         let steps_rows = (0..steps).flat_map(|i| key.rows.iter().flatten().map(move |p| &p.rows[i]));

@@ -12,6 +12,7 @@
 pub mod device;
 mod driver;
 mod elementwise;
+mod footprint;
 mod fused;
 #[expect(unsafe_code, reason = "calls of the CUDA driver")]
 mod gpu;
@@ -21,6 +22,7 @@ mod graph;
 #[expect(unsafe_code, reason = "kernels called as C functions")]
 mod host;
 mod kept;
+mod key_switch;
 mod launch;
 mod lwe;
 #[expect(unsafe_code, reason = "functions of a library that is loaded at run time")]
@@ -39,6 +41,7 @@ mod transform;
 mod turns;
 
 pub use device::{Cuda, CudaBuilder, CudaPoly, OpenError};
+pub use footprint::footprint;
 pub use lwe::CudaLwe;
 pub use pool::Memory;
 pub use replay::{Launches, Replay};

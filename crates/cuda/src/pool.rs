@@ -70,6 +70,8 @@ impl Drop for Row {
 pub struct Memory {
     /// Held by some value now.
     pub live_bytes: u64,
+    /// Most held at once so far.
+    pub peak_bytes: u64,
     /// Taken from the GPU so far, for rows.
     pub device_bytes: u64,
     /// Taken from the host's memory, locked, for keys that the GPU does not hold.
@@ -107,6 +109,7 @@ pub(crate) struct Pool {
     free: Mutex<Free>,
     pieces: Mutex<Vec<Piece>>,
     live: AtomicU64,
+    peak: AtomicU64,
     device: AtomicU64,
     host: AtomicU64,
     rows: AtomicU64,
@@ -119,6 +122,7 @@ impl Pool {
             free: Mutex::default(),
             pieces: Mutex::default(),
             live: AtomicU64::new(0),
+            peak: AtomicU64::new(0),
             device: AtomicU64::new(0),
             host: AtomicU64::new(0),
             rows: AtomicU64::new(0),
@@ -135,9 +139,9 @@ impl Pool {
 
     /// That of rows.
     pub(crate) fn memory(&self) -> Memory {
-        let [live_bytes, device_bytes, host_bytes] =
-            [&self.live, &self.device, &self.host].map(|counter| counter.load(Ordering::Relaxed));
-        Memory { live_bytes, device_bytes, host_bytes, staging_bytes: 0, copied_bytes: 0 }
+        let [live_bytes, peak_bytes, device_bytes, host_bytes] =
+            [&self.live, &self.peak, &self.device, &self.host].map(|counter| counter.load(Ordering::Relaxed));
+        Memory { live_bytes, peak_bytes, device_bytes, host_bytes, staging_bytes: 0, copied_bytes: 0 }
     }
 
     /// A row without memory, for values that a fault left behind.
@@ -153,7 +157,8 @@ impl Pool {
             Some(at) => at,
             None => self.piece(words, place)?,
         };
-        self.live.fetch_add(self.bytes(words), Ordering::Relaxed);
+        let live = self.live.fetch_add(self.bytes(words), Ordering::Relaxed) + self.bytes(words);
+        self.peak.fetch_max(live, Ordering::Relaxed);
         let number = 1 + self.rows.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::new(Row { number, at, words, place, pool: self.clone() }))
     }

@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Words of `Prime` in `modarith.cuh`.
-const PRIME_WORDS: usize = 12;
+pub(crate) const PRIME_WORDS: usize = 12;
 
 /// log₂ of the words of a tile (`LOG_TILE` in `ntt.cu`), and so of the largest ring that one pass over device memory
 /// transforms.
@@ -62,14 +62,25 @@ pub(crate) fn modulus_words(q: u64) -> [u64; 3] {
     [q, word(ratio >> 64), word(ratio)]
 }
 
+/// Bits of a transform's stretches that are left before the cyclic transforms, high ones and six low ones.
+fn stretches(log_n: u32) -> (u32, u32, u32) {
+    let all = if log_n <= LOG_TILE { log_n } else { log_n - CYCLIC };
+    if log_n <= LOG_TILE { (all, 0, 0) } else { (all, all - 6, 6) }
+}
+
+/// Words of the tables of one prime.
+pub(crate) fn table_words(log_n: u32) -> usize {
+    let (all, high, low) = stretches(log_n);
+    // Each of the factors is two words, and there are both directions.
+    4 * ((1 << all) + (1 << CYCLIC) + ((1 << CYCLIC) << high) + ((1 << CYCLIC) << low))
+}
+
 /// The tables of one prime as words, and where each of the eight begins: `ntt.cuh` says what they hold.
 pub(crate) fn prime_tables(q: Modulus, float_bits: u32, log_n: u32) -> (Vec<u64>, [usize; 8]) {
     let psi = primitive_root(q, log_n);
     let n = 1u64 << log_n;
     let (inverse, scale) = (q.inv(psi), q.inv(q.reduce(n)));
-    // Bits of the stretches that are left before the cyclic transforms, high ones and six low ones.
-    let stretches = if log_n <= LOG_TILE { log_n } else { log_n - CYCLIC };
-    let (high, low) = if log_n <= LOG_TILE { (0, 0) } else { (stretches - 6, 6) };
+    let (stretches, high, low) = stretches(log_n);
     let reversed = |i: u64, bits: u32| bit_reverse(usize::try_from(i).expect("an index"), bits) as u64;
     let cyclic = |i: u64| i.checked_ilog2().map_or(0, |m| reversed(i - (1 << m), m) * (n >> m));
     let powers = 1u64 << CYCLIC;
@@ -92,6 +103,7 @@ pub(crate) fn prime_tables(q: Modulus, float_bits: u32, log_n: u32) -> (Vec<u64>
         table(base, 1, &mut (0..1 << high).flat_map(|c| (0..powers).map(move |k| lows(c, k))));
         table(base, scale, &mut (0..powers).flat_map(|k| (0..1 << low).map(move |d| highs(k, d))));
     }
+    debug_assert_eq!(words.len(), table_words(log_n));
     let starts: [usize; 8] = starts.try_into().expect("eight tables");
     words[starts[1]..][..2].copy_from_slice(&factor(q, float_bits, scale));
     (words, starts)

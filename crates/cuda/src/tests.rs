@@ -1,5 +1,7 @@
 //! This device on the host: its own code and its own kernels, without a GPU; and on one, where there is one.
 
+mod footprint;
+mod key_switch;
 mod queues;
 #[expect(unsafe_code, reason = "functions of a library that the test makes")]
 mod ranges;

@@ -113,6 +113,9 @@ impl Cuda {
     /// Rows of a base conversion, all sources and as many targets of as many entries as a launch takes.
     pub(crate) fn convert_rows(&self, a: &CudaPoly, out: &CudaPoly) {
         let (sources, targets, n) = (a.shape.basis.len(), out.shape.basis.len(), a.shape.ring.n());
+        if targets == 0 {
+            return;
+        }
         let tables = self.tables(&a.shape.ring);
         let conversion = tables.conversion(a.shape.basis, out.shape.basis, &|words| self.store(words));
         let primes: Vec<usize> = out.shape.basis.iter().collect();

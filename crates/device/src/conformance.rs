@@ -3,6 +3,7 @@
 //! A device's crate inherits the whole suite by one line, [`conformance_suite!`](crate::conformance_suite); a device
 //! that the host may lack is named in `LIMBWISE_REQUIRE` where it must be there, and then its absence fails.
 
+pub mod footprint;
 mod tfhe;
 
 pub use tfhe::{blind_rotation, lwe, random_tfhe_program};

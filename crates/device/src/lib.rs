@@ -5,11 +5,12 @@
 //! Stays out: hardware, threads, scheme words (scale, plaintext, ciphertext semantics), `unsafe`.
 //!
 //! Read in this order: [`ring`] (bases, rings, shapes), [`lwe`] (the other kind of value), [`ops`] (the trait), [`composites`] (default bodies),
-//! [`null`], [`checked`], [`lockstep`], [`hybrid`], [`conformance`].
+//! [`null`], [`footprint`] (what a device takes), [`checked`], [`lockstep`], [`hybrid`], [`conformance`].
 
 pub mod checked;
 pub mod composites;
 pub mod conformance;
+pub mod footprint;
 pub mod hybrid;
 pub mod lockstep;
 pub mod lwe;
@@ -18,6 +19,7 @@ pub mod ops;
 pub mod ring;
 
 pub use checked::Checked;
+pub use footprint::{Footprint, SharedFootprint};
 pub use hybrid::Hybrid;
 pub use lockstep::Lockstep;
 pub use lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding};

@@ -3,24 +3,17 @@
 //! Its handles share and release rows exactly as a real device's do, so the bytes its meter has seen alive are the bytes
 //! a program needs. With the recorder around it, it turns a program into a graph without any polynomial memory.
 //!
-//! Composites hold what a device holds that works limb by limb (the recorder, which runs default bodies, sees those
-//! instead). Beside the result, in rows of one limb:
-//! - `mod_down`, `rescale`: for each batch entry the dropped limbs, and one row of wraps (how often a conversion's source
-//!   modulus is contained in its sum) where there is a conversion ([`mod_down_rows`], [`rescale_rows`]);
-//! - `mod_up`: for one batch entry at a time the limbs of its argument and a row of wraps a digit ([`mod_up_rows`]);
-//! - `key_switch`, `key_switch_onto`: for one batch entry at a time the limbs of its argument, a row of wraps a digit, and
-//!   for both halves the dropped limbs and a row of wraps ([`key_switch_rows`]); each thread has [`scratch_rows`] of its own, which no
-//!   meter counts;
-//! - `extend_limb`, `weighted_sums`: nothing; each thread has [`TOGETHER`] rows of its own for weights of one limb;
-//! - `linear_combination`: nothing;
-//! - `external_product`, `blind_rotate`: nothing; each thread has accumulators, digits and tiles of its own;
-//! - `lwe_key_switch`: the digits.
+//! A composite holds what it holds on the device that is measured: its [`Footprint`] says so. Where that names no form of
+//! its own, the default body runs here, and its operations are counted one by one. Nothing else is counted: each thread's
+//! scratch ([`Footprint::scratch_rows`]) and tables ([`Footprint::table_bytes`]) are not.
 //!
-//! LWE ciphertexts count with all their words.
+//! The meter counts 64-bit words without padding, whatever a device stores ([`Footprint::stored_bytes`]).
 
 use crate::{
-    lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding},
-    ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Terms, broadcast, extracted, transformed},
+    composites,
+    footprint::{BlindRotation, Body, DefaultBodies, KeySwitch, SharedFootprint},
+    lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, Rounding},
+    ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Terms, Weight, broadcast, extracted, transformed},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -29,10 +22,17 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// A device without words.
-#[derive(Clone, Debug, Default)]
+/// A device without words: it measures one that overrides no composite, or [the one](Self::of) whose footprint it has.
+#[derive(Clone, Debug)]
 pub struct Null {
     meter: Arc<Meter>,
+    footprint: SharedFootprint,
+}
+
+impl Default for Null {
+    fn default() -> Self {
+        Self::of(Arc::new(DefaultBodies))
+    }
 }
 
 /// Bytes of rows that some handle holds.
@@ -54,41 +54,6 @@ impl Meter {
     pub fn peak_bytes(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }
-}
-
-/// Rows that `mod_down` holds beside its result.
-#[must_use]
-pub fn mod_down_rows(batch: usize, dropped: Basis) -> usize {
-    batch * (dropped.len() + 1)
-}
-
-/// Rows that `rescale` holds beside its result: a single limb is lifted, not converted.
-#[must_use]
-pub fn rescale_rows(batch: usize, dropped: Basis) -> usize {
-    if dropped.len() == 1 { batch } else { mod_down_rows(batch, dropped) }
-}
-
-/// Rows that `mod_up` of so many digits holds beside its results.
-#[must_use]
-pub fn mod_up_rows(basis: Basis, digits: usize) -> usize {
-    basis.len() + digits
-}
-
-/// Rows that a key switch from `basis` to `to` holds beside its result.
-#[must_use]
-pub fn key_switch_rows<P>(basis: Basis, key: &GadgetKey<P>, to: Basis) -> usize {
-    let dropped = (basis | key.special) - to;
-    mod_up_rows(basis, key.digits.len()) + 2 * (dropped.len() + 1)
-}
-
-/// Limbs of its result that a key switch makes together, and weights of one limb that a sum takes together: more read
-/// their operands less often, fewer stay in the cache.
-pub const TOGETHER: usize = 3;
-
-/// Rows that each thread holds in a key switch of so many digits.
-#[must_use]
-pub fn scratch_rows(digits: usize) -> usize {
-    TOGETHER * digits
 }
 
 /// One row's share of the meter.
@@ -132,7 +97,19 @@ impl LweHandle for NullLwe {
 
 impl Null {
     fn fresh_lwe(&self, shape: LweShape) -> NullLwe {
-        NullLwe { shape, _words: self.row(shape.bytes()) }
+        NullLwe { shape, _words: self.row(self.footprint.lwe_bytes(shape)) }
+    }
+
+    /// Measures the device with this footprint.
+    #[must_use]
+    pub fn of(footprint: SharedFootprint) -> Self {
+        Self { meter: Arc::default(), footprint }
+    }
+
+    /// Of the device that is measured.
+    #[must_use]
+    pub fn footprint(&self) -> &SharedFootprint {
+        &self.footprint
     }
 
     /// The meter of all polynomials of this device.
@@ -153,17 +130,26 @@ impl Null {
         NullPoly { shape, rows }
     }
 
-    /// A result, and for a moment so many rows beside it.
-    fn beside(&self, shape: Shape, rows: usize) -> NullPoly {
-        let bytes = 8 * shape.ring.n() as u64;
-        let result = self.fresh(shape);
-        self.hold(bytes, rows);
+    /// So many rows of a ring for a moment.
+    fn hold(&self, ring: &Ring, rows: usize) {
+        let bytes = 8 * ring.n() as u64;
+        drop((0..rows).map(|_| self.row(bytes)).collect::<Vec<_>>());
+    }
+
+    /// A key switch in a form of the device's own.
+    fn switched(&self, call: &KeySwitch<'_>, beside: usize) -> [NullPoly; 2] {
+        let shape = call.c.with_batch(call.batch).with_basis(call.to);
+        let result = [0, 1].map(|_| self.fresh(shape.clone()));
+        self.hold(&shape.ring, beside);
         result
     }
 
-    /// So many rows for a moment.
-    fn hold(&self, bytes: u64, rows: usize) {
-        drop((0..rows).map(|_| self.row(bytes)).collect::<Vec<_>>());
+    /// A result of this shape in the form that the device has.
+    fn made(&self, body: Body, shape: Shape, default: impl FnOnce() -> NullPoly) -> NullPoly {
+        let Body::Own { beside } = body else { return default() };
+        let result = self.fresh(shape);
+        self.hold(&result.shape.ring, beside);
+        result
     }
 
     /// The handle after an operation by value: rows that others hold are replaced.
@@ -350,69 +336,100 @@ impl Device for Null {
     }
 
     fn blind_rotate(&self, test: &NullPoly, exponents: &NullLwe, key: &Ggsw<NullPoly>) -> Vec<NullPoly> {
+        let (components, gadget) = (key.components(), key.gadget);
+        let call = BlindRotation { test: &test.shape, exponents: exponents.shape, components, gadget };
+        let Body::Own { beside } = self.footprint.blind_rotate(&call) else {
+            return composites::blind_rotate(self, test, exponents, key);
+        };
         let batch = test.shape.batch.max(exponents.shape.batch);
-        (0..key.components()).map(|_| self.fresh(test.shape.with_batch(batch))).collect()
-    }
-
-    fn external_product(&self, c: &[&NullPoly], _key: &Ggsw<NullPoly>) -> Vec<NullPoly> {
-        c.iter().map(|c| self.fresh(c.shape.clone())).collect()
-    }
-
-    fn lwe_key_switch(&self, a: &NullLwe, key: &LweSwitchKey<NullLwe>) -> NullLwe {
-        let digits = self.lwe_decompose(a, key.gadget);
-        self.lwe_product(&digits, &key.rows)
+        let result = (0..components).map(|_| self.fresh(test.shape.with_batch(batch))).collect();
+        self.hold(&test.shape.ring, beside);
+        result
     }
 
     fn mod_up(&self, c: &NullPoly, digits: &[Basis], full: Basis) -> Vec<NullPoly> {
+        let Body::Own { beside } = self.footprint.mod_up(&c.shape, digits.len()) else {
+            return composites::mod_up(self, c, digits, full);
+        };
         let others = |own| self.fresh(c.shape.with_basis(full - own));
         let raised = digits.iter().map(|&own| self.join(&[&self.restrict(c, own), &others(own)])).collect();
-        self.hold(8 * c.shape.ring.n() as u64, mod_up_rows(c.shape.basis, digits.len()));
+        self.hold(&c.shape.ring, beside);
         raised
     }
 
     fn mod_down(&self, a: &NullPoly, to: Basis) -> NullPoly {
-        self.beside(a.shape.with_basis(to), mod_down_rows(a.shape.batch, a.shape.basis - to))
+        let body = self.footprint.mod_down(&a.shape, to);
+        self.made(body, a.shape.with_basis(to), || composites::mod_down(self, a, to))
     }
 
     fn rescale(&self, a: &NullPoly, to: Basis) -> NullPoly {
-        self.beside(a.shape.with_basis(to), rescale_rows(a.shape.batch, a.shape.basis - to))
+        let body = self.footprint.rescale(&a.shape, to);
+        self.made(body, a.shape.with_basis(to), || composites::rescale(self, a, to))
     }
 
     fn key_switch(&self, c: &NullPoly, key: &GadgetKey<NullPoly>) -> [NullPoly; 2] {
-        self.key_switch_onto(c, key, [None; 2], c.shape.basis)
+        let call = key_switch(c, key, [None; 2], c.shape.basis);
+        match self.footprint.key_switch(&call) {
+            Body::Own { beside } => self.switched(&call, beside),
+            Body::Default => composites::key_switch(self, c, key),
+        }
     }
 
     fn key_switch_onto(
         &self,
         c: &NullPoly,
         key: &GadgetKey<NullPoly>,
-        _onto: [Option<&NullPoly>; 2],
+        onto: [Option<&NullPoly>; 2],
         to: Basis,
     ) -> [NullPoly; 2] {
-        let shape = c.shape.with_batch(broadcast(&c.shape, &key.pairs[0][0].shape)).with_basis(to);
-        let first = self.fresh(shape.clone());
-        [first, self.beside(shape, key_switch_rows(c.shape.basis, key, to))]
+        let call = key_switch(c, key, onto, to);
+        match self.footprint.key_switch_onto(&call) {
+            Body::Own { beside } => self.switched(&call, beside),
+            Body::Default => composites::key_switch_onto(self, c, key, onto, to),
+        }
     }
 
     fn extend_limb(&self, a: &NullPoly, to: Basis) -> NullPoly {
-        self.fresh(a.shape.with_basis(to).with_domain(Domain::Eval))
+        let body = self.footprint.extend_limb(&a.shape, to);
+        self.made(body, a.shape.with_basis(to).with_domain(Domain::Eval), || composites::extend_limb(self, a, to))
     }
 
     fn weighted_sums(&self, x: &[NullPoly], sums: &[Terms<'_, NullPoly>]) -> Vec<NullPoly> {
-        let like = |terms: &Terms<'_, NullPoly>| x[terms.first().expect("a sum has a term").0].shape.clone();
-        sums.iter().map(|terms| self.fresh(like(terms))).collect()
+        let extended = |&(i, weight): &(usize, Weight<'_, NullPoly>)| match weight {
+            Weight::Values(_) => 0,
+            Weight::OneLimb(limb) => limb.shape.batch * x[i].shape.basis.len(),
+        };
+        let sum = |terms: &Terms<'_, NullPoly>| {
+            let shape = x[terms.first().expect("a sum has a term").0].shape.clone();
+            let body = self.footprint.weighted_sum(&terms.iter().map(extended).collect::<Vec<_>>());
+            let default = || composites::weighted_sums(self, x, std::slice::from_ref(terms)).remove(0);
+            self.made(body, shape, default)
+        };
+        sums.iter().map(sum).collect()
     }
 
-    fn linear_combination(&self, x: &[&NullPoly], _constants: &[Vec<u64>]) -> NullPoly {
+    fn linear_combination(&self, x: &[&NullPoly], constants: &[Vec<u64>]) -> NullPoly {
         let batch = x.iter().map(|x| x.shape.batch).max().expect("a combination has a term");
-        self.fresh(x[0].shape.with_batch(batch))
+        let default = || composites::linear_combination(self, x, constants);
+        self.made(self.footprint.linear_combination(), x[0].shape.with_batch(batch), default)
     }
+}
+
+/// A call in shapes.
+fn key_switch<'a>(
+    c: &'a NullPoly,
+    key: &'a GadgetKey<NullPoly>,
+    onto: [Option<&NullPoly>; 2],
+    to: Basis,
+) -> KeySwitch<'a> {
+    let batch = broadcast(&c.shape, &key.pairs[0][0].shape);
+    KeySwitch { c: &c.shape, digits: &key.digits, special: key.special, batch, onto: onto.map(|x| x.is_some()), to }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::Weight;
+    use crate::footprint::Footprint;
     use limbwise_math::prime::ntt_primes_below;
 
     #[test]
@@ -441,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn composites_hold_what_they_say() {
+    fn default_bodies_are_counted_as_they_run() {
         let dev = Null::default();
         let primes = ntt_primes_below(10, 40, 6, &[]).unwrap();
         let ring = dev.ring(&RingSpec { log_n: 10, primes }).unwrap();
@@ -451,23 +468,34 @@ mod tests {
             (dev.meter().peak_bytes() - dev.meter().live_bytes()) / (8 << 10)
         };
         let (chain, special) = (Basis::range(0, 4), Basis::range(4, 6));
-        let a = dev.zeros(&Shape::eval(&ring, chain).with_batch(3));
-        assert_eq!(peak(&|| drop(dev.rescale(&a, Basis::range(0, 3)))), 3 * (3 + 1));
-        assert_eq!(peak(&|| drop(dev.rescale(&a, Basis::range(0, 2)))), 3 * (2 + 3));
+        let a = dev.zeros(&Shape::eval(&ring, chain));
         let wide = dev.zeros(&Shape::eval(&ring, ring.full()));
-        assert_eq!(peak(&|| drop(dev.mod_down(&wide, chain))), 4 + 3);
         let digits = vec![Basis::range(0, 2), Basis::range(2, 4)];
-        let key = GadgetKey { digits, special, pairs: vec![[wide.clone(), wide.clone()], [wide.clone(), wide]] };
-        assert_eq!(peak(&|| drop(dev.key_switch(&a, &key))), 2 * 3 * 4 + 4 + 2 + 2 * 3);
-        assert_eq!(peak(&|| drop(dev.mod_up(&a, &key.digits, ring.full()))), 3 * 2 * 4 + 4 + 2);
-        let onto = [Some(&a), None];
-        let merged = peak(&|| drop(dev.key_switch_onto(&a, &key, onto, Basis::range(0, 3))));
-        assert_eq!(merged, 2 * 3 * 3 + 4 + 2 + 2 * (3 + 1));
-        let limb = dev.intt(dev.restrict(&a, Basis::single(2)));
-        assert_eq!(peak(&|| drop(dev.extend_limb(&limb, ring.full()))), 3 * 6);
-        let sum = || vec![(0, Weight::OneLimb(&limb)), (0, Weight::Values(&a))];
-        assert_eq!(peak(&|| drop(dev.weighted_sums(std::slice::from_ref(&a), &[sum(), sum()]))), 2 * 3 * 4);
-        let (one, constants) = (dev.split(&a, 0, 1), vec![vec![1; 4]; 2]);
-        assert_eq!(peak(&|| drop(dev.linear_combination(&[&one, &a], &constants))), 3 * 4);
+        let key =
+            GadgetKey { digits, special, pairs: vec![[wide.clone(), wide.clone()], [wide.clone(), wide.clone()]] };
+        // Digits with four rows each that are not `a`'s, coefficients meanwhile.
+        assert_eq!(peak(&|| drop(dev.mod_up(&a, &key.digits, ring.full()))), 2 * 4 + 4);
+        // Both halves over QP, of which one is divided; with as few digits that is more than both with the digits.
+        assert_eq!(peak(&|| drop(dev.key_switch(&a, &key))), 2 * 6 + 10);
+        // The remainder, what it is converted to, the difference.
+        assert_eq!(peak(&|| drop(dev.mod_down(&wide, chain))), 2 + 4 + 4);
+    }
+
+    /// What a footprint names is taken instead.
+    #[test]
+    fn forms_of_its_own_hold_what_they_say() {
+        #[derive(Debug)]
+        struct Fused;
+        impl Footprint for Fused {
+            fn mod_down(&self, _: &Shape, _: Basis) -> Body {
+                Body::Own { beside: 7 }
+            }
+        }
+        let dev = Null::of(Arc::new(Fused));
+        let primes = ntt_primes_below(10, 40, 6, &[]).unwrap();
+        let ring = dev.ring(&RingSpec { log_n: 10, primes }).unwrap();
+        let wide = dev.zeros(&Shape::eval(&ring, ring.full()));
+        drop(dev.mod_down(&wide, Basis::range(0, 4)));
+        assert_eq!(dev.meter().peak_bytes(), (6 + 4 + 7) * (8 << 10));
     }
 }

@@ -9,7 +9,8 @@ use crate::host::Host;
 use limbwise_cpu::Cpu;
 use limbwise_cuda::Cuda;
 use limbwise_device::{
-    Device, Fault, GadgetKey, Ggsw, Handle, LweHandle, LweShape, LweSwitchKey, Ring, Shape, Terms, Weight,
+    Device, Fault, GadgetKey, Ggsw, Handle, LweHandle, LweShape, LweSwitchKey, Ring, Shape, SharedFootprint, Terms,
+    Weight,
 };
 use limbwise_upmem::Upmem;
 
@@ -223,6 +224,16 @@ impl AnyDevice {
             Self::Cpu(cpu) => cpu.threads(),
             Self::Cuda(_) => 1,
             Self::Upmem(dpus) => dpus.host().threads(),
+        }
+    }
+
+    /// What programs take on it.
+    #[must_use]
+    pub fn footprint(&self) -> SharedFootprint {
+        match self {
+            Self::Cpu(_) => limbwise_cpu::footprint(),
+            Self::Cuda(gpu) => gpu.footprint(),
+            Self::Upmem(_) => limbwise_upmem::footprint(limbwise_cpu::footprint()),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::{
     host::{Host, open_cpu, resident_memory_bytes},
 };
 use limbwise_cpu::Cpu;
-use limbwise_device::{Basis, Device, Domain, Gadget, Ggsw, LweShape, Ring, RingSpec, Role, Shape};
+use limbwise_device::{Basis, Device, Domain, Gadget, Ggsw, LweShape, Ring, RingSpec, Role, Shape, SharedFootprint};
 use limbwise_machines::Spec;
 use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below, sampling::Seed};
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,16 @@ pub struct Calibration {
 }
 
 impl Calibration {
+    /// What programs take on the device that was measured.
+    #[must_use]
+    pub fn footprint(&self) -> SharedFootprint {
+        match self.device.as_str() {
+            "cuda" => limbwise_cuda::footprint(&self.isa),
+            "upmem" => limbwise_upmem::footprint(limbwise_cpu::footprint()),
+            _ => limbwise_cpu::footprint(),
+        }
+    }
+
     /// The specification of the `cpu` model with these rates.
     ///
     /// # Errors

@@ -70,8 +70,9 @@ pub fn open_cpu(host: &Host) -> Result<Cpu> {
 /// [`Error::Memory`], or a device that cannot get it.
 pub fn reserve<P: Program>(dev: &AnyDevice, program: &P, process_bytes: u64, recording: &Recording) -> Result<()> {
     opens(dev, &[program.params().ring()])?;
-    admit(dev, process_bytes, Needed::recorded(program.params(), recording))?;
-    touched(dev, program.params().ring(), recording.session_peak_bytes)
+    let peak_bytes = recording.peak_on(program, &dev.footprint())?;
+    admit(dev, process_bytes, Needed::recorded(program.params(), recording, peak_bytes))?;
+    touched(dev, program.params().ring(), peak_bytes)
 }
 
 /// Takes memory for polynomials of a ring, and touches it: what the first use of a page takes is no part of what computing
@@ -104,13 +105,13 @@ pub(crate) struct Needed {
 }
 
 impl Needed {
-    /// What was recorded.
-    fn recorded(params: &Params, recording: &Recording) -> Self {
+    /// What was recorded, on a device where it has this peak.
+    fn recorded(params: &Params, recording: &Recording, polynomials: u64) -> Self {
         let KeyPlan { required, form, .. } = &recording.keys;
         let bytes = |form: KeyForm| required.iter().map(move |(name, &level)| key_bytes(params, *name, level, form));
         // What is copied for a use is both halves, whatever form the key is kept in.
         let largest = bytes(KeyForm::Stored).max().unwrap_or(0);
-        Self { polynomials: recording.session_peak_bytes, keys: bytes(*form).sum(), largest }
+        Self { polynomials, keys: bytes(*form).sum(), largest }
     }
 
     /// What a plan says; without a device's own memory in it, what the process takes.
@@ -235,9 +236,13 @@ mod tests {
         let prepared = prepare(&breast_cancer(), &PrepareOptions::default()).unwrap();
         let options = Options { batch_rows: 64, iterations: 3, degree: 3, interval: 8.0 };
         let (program, _) = LogregClient::sides(&params, prepared, options).unwrap();
-        let recording = crate::record::record(&program, KeyForm::Stored).unwrap();
+        let gpu = limbwise_cuda::footprint("sm_90");
+        let recording = crate::record::record_on(&program, KeyForm::Stored, gpu.clone()).unwrap();
         let peak = recording.session_peak_bytes;
-        let needed = Needed::recorded(&params, &recording);
+        let on_the_cpu = crate::record::record(&program, KeyForm::Stored).unwrap();
+        assert!(on_the_cpu.session_peak_bytes < peak, "a GPU holds more at once");
+        assert_eq!(on_the_cpu.peak_on(&program, &gpu).unwrap(), peak);
+        let needed = Needed::recorded(&params, &recording, peak);
         let room_of = |bytes: u64| needed.on_gpu(bytes.div_ceil(15) * 16);
         let (keys_bytes, split) = (needed.keys, room_of(peak).unwrap());
         assert_eq!(split.staging_bytes, 0);

@@ -61,7 +61,7 @@ pub use error::{Error, Result};
 pub use eval::{EvalReport, Job, Limits, evaluate_files};
 pub use host::{Host, minor_faults, open, open_cpu};
 pub use plan::{Plan, plan};
-pub use record::{Recording, record};
+pub use record::{Recording, record, record_on};
 pub use reproduce::Reproduction;
 #[cfg(feature = "client")]
 pub use run::{RunOptions, RunReport, run};

@@ -13,15 +13,14 @@ use crate::{
     calibrate::Calibration,
     error::Result,
     head::Head,
-    plan::{DeviceMemory, Predicted},
+    plan::{DeviceMemory, Predicted, padded, peak_on},
 };
 use limbwise::{
     params::SecurityReport,
     tfhe::{Ciphertext, Evaluator, ServerKey, TfheParams, noise},
 };
 use limbwise_apps::{Logic, Messages, Observer, program::Details};
-use limbwise_cpu::layout::{Line, lines};
-use limbwise_device::{Device, Null};
+use limbwise_device::{Device, Null, SharedFootprint};
 use limbwise_graph::{Counts, Graph, Op, Recorder};
 use serde::Serialize;
 
@@ -33,6 +32,8 @@ pub struct LogicRecording {
     pub rotations: u64,
     /// Most bytes alive at once on a server, keys and inputs included.
     pub peak_bytes: u64,
+    /// Of the device for which they were measured.
+    pub footprint: SharedFootprint,
 }
 
 fn evaluated<D: Device, L: Logic>(dev: &D, program: &L, observer: &mut dyn Observer) -> Result<Vec<Ciphertext<D>>> {
@@ -43,20 +44,27 @@ fn evaluated<D: Device, L: Logic>(dev: &D, program: &L, observer: &mut dyn Obser
     Ok(program.evaluate(Evaluator::new(dev, &key), &inputs, observer)?)
 }
 
+/// Most bytes alive at once on a device.
+fn measured<L: Logic>(program: &L, footprint: &SharedFootprint) -> Result<u64> {
+    let null = Null::of(footprint.clone());
+    drop(evaluated(&null, program, &mut ())?);
+    Ok(null.meter().peak_bytes())
+}
+
 /// Records a program.
 ///
 /// # Errors
 /// What the scheme refuses.
 pub fn record<L: Logic>(program: &L) -> Result<LogicRecording> {
-    let null = Null::default();
-    drop(evaluated(&null, program, &mut ())?);
+    let footprint = limbwise_cpu::footprint();
+    let peak_bytes = measured(program, &footprint)?;
     let recorder = Recorder::new(Null::default());
     let results = evaluated(&recorder, program, &mut ())?;
     let graph = recorder.graph(); // while the results live: they are what the program keeps
     drop(results);
     let switched = graph.ids().filter(|&id| graph.node(id).op() == Op::LweProduct);
     let rotations = switched.filter_map(|id| graph.lwe_shape(id)).map(|shape| shape.batch as u64).sum();
-    Ok(LogicRecording { graph, rotations, peak_bytes: null.meter().peak_bytes() })
+    Ok(LogicRecording { graph, rotations, peak_bytes, footprint })
 }
 
 /// Predictions, under the names that a run's report uses.
@@ -179,12 +187,11 @@ pub fn plan<L: Logic>(program: &L, preset: &str, recording: &LogicRecording, hos
     let (l, security) = (params.literal(), params.security().clone());
     let traffic = graph.traffic();
     let one = params.log2_failure();
-    // What a limb takes in memory beside its words.
-    let padding = (lines(l.log_n) * size_of::<Line>()) as f64 / (8 << l.log_n) as f64;
+    let footprint = host.footprint();
+    let of = (&recording.footprint, recording.peak_bytes);
+    let peak_bytes = peak_on(of, &footprint, || measured(program, &footprint))?;
     let published = params.published_key_bytes();
-    let peak = (recording.peak_bytes as f64 * padding).ceil();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes that a program needs")]
-    let peak = peak as u64 + published + host.resident_bytes;
+    let peak = padded(&footprint, l.log_n, peak_bytes) + published + host.resident_bytes;
     Ok(LogicPlan {
         head: Head::of(program.name(), preset, &security, host),
         security,
@@ -201,7 +208,7 @@ pub fn plan<L: Logic>(program: &L, preset: &str, recording: &LogicRecording, hos
         published_key_bytes: published,
         input_bytes: traffic.ciphertexts.declared,
         peak_memory_bytes: Predicted { predicted: peak },
-        device_memory: DeviceMemory::of(host, recording.peak_bytes),
+        device_memory: DeviceMemory::of(host, peak_bytes),
         counts: graph.counts(),
         nodes: graph.nodes().len(),
         seconds_predicted: limbwise_machines::time(graph, &host.spec()?)?.seconds,

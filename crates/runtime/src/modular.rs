@@ -14,16 +14,15 @@ use crate::{
     calibrate::Calibration,
     error::Result,
     head::Head,
-    plan::{DeviceMemory, Predicted},
+    plan::{DeviceMemory, Predicted, padded, peak_on},
 };
 use limbwise::{
-    bgv::{Auto, BgvParams, Ciphertext, Encoder, Evaluator},
+    bgv::{Auto, Ciphertext, Encoder, Evaluator},
     params::SecurityReport,
     rlwe::{DeclaredKeys, KeyForm, KeyPlan, Requirements, key_bytes},
 };
 use limbwise_apps::{Integers, Modular, Observer, program::Details};
-use limbwise_cpu::layout::{Line, lines};
-use limbwise_device::{Device, Null};
+use limbwise_device::{Device, Null, SharedFootprint};
 use limbwise_graph::{Counts, Graph, Recorder};
 use serde::Serialize;
 
@@ -37,6 +36,8 @@ pub struct ModularRecording {
     pub budget_bits: f64,
     /// Most bytes alive at once on a server, keys and inputs included.
     pub peak_bytes: u64,
+    /// Of the device for which they were measured.
+    pub footprint: SharedFootprint,
 }
 
 fn evaluated<D: Device, M: Modular>(
@@ -53,22 +54,31 @@ fn evaluated<D: Device, M: Modular>(
     Ok(program.evaluate(&auto, &inputs, observer)?)
 }
 
+/// Most bytes alive at once on a device.
+fn measured<M: Modular>(program: &M, required: &Requirements, footprint: &SharedFootprint) -> Result<u64> {
+    let null = Null::of(footprint.clone());
+    let plan = KeyPlan { required: required.clone(), form: KeyForm::Stored };
+    let keys = DeclaredKeys::exactly(&null, program.params().rlwe(), &plan);
+    drop(evaluated(&null, program, &keys, &mut ())?);
+    Ok(null.meter().peak_bytes())
+}
+
 /// Records a program.
 ///
 /// # Errors
 /// What the scheme refuses.
 pub fn record<M: Modular>(program: &M) -> Result<ModularRecording> {
-    let (null, rlwe) = (Null::default(), program.params().rlwe());
+    let (footprint, rlwe) = (limbwise_cpu::footprint(), program.params().rlwe());
+    let null = Null::of(footprint.clone());
     let all = DeclaredKeys::all(&null, rlwe);
     drop(evaluated(&null, program, &all, &mut ())?);
     let plan = KeyPlan { required: all.requirements(), form: KeyForm::Stored };
-    let measured = Null::default();
-    drop(evaluated(&measured, program, &DeclaredKeys::exactly(&measured, rlwe, &plan), &mut ())?);
+    let peak_bytes = measured(program, &plan.required, &footprint)?;
     let recorder = Recorder::new(Null::default());
     let results = evaluated(&recorder, program, &DeclaredKeys::exactly(&recorder, rlwe, &plan), &mut ())?;
     let graph = recorder.graph(); // while the results live: they are what the program keeps
     let budget_bits = results.iter().map(|c| c.budget_bits(program.params())).fold(f64::INFINITY, f64::min);
-    Ok(ModularRecording { graph, required: plan.required, budget_bits, peak_bytes: measured.meter().peak_bytes() })
+    Ok(ModularRecording { graph, required: plan.required, budget_bits, peak_bytes, footprint })
 }
 
 /// Predictions, under the names that a run's report uses.
@@ -121,6 +131,9 @@ pub fn plan<M: Modular>(
 ) -> Result<ModularPlan> {
     let (params, graph) = (program.params(), &recording.graph);
     let (rlwe, security) = (params.rlwe(), params.security().clone());
+    let footprint = host.footprint();
+    let of = (&recording.footprint, recording.peak_bytes);
+    let peak_bytes = peak_on(of, &footprint, || measured(program, &recording.required, &footprint))?;
     let bytes = |(name, &level): (&limbwise::rlwe::KeyName, &usize)| key_bytes(rlwe, *name, level, KeyForm::Stored);
     Ok(ModularPlan {
         head: Head::of(program.name(), preset, &security, host),
@@ -132,20 +145,11 @@ pub fn plan<M: Modular>(
         keys: recording.required.len(),
         key_bytes: recording.required.iter().map(bytes).sum(),
         input_bytes: graph.traffic().ciphertexts.declared,
-        peak_memory_bytes: Predicted { predicted: peak(params, recording, host) },
-        device_memory: DeviceMemory::of(host, recording.peak_bytes),
+        peak_memory_bytes: Predicted { predicted: padded(&footprint, rlwe.log_n(), peak_bytes) + host.resident_bytes },
+        device_memory: DeviceMemory::of(host, peak_bytes),
         counts: graph.counts(),
         nodes: graph.nodes().len(),
         seconds_predicted: limbwise_machines::time(graph, &host.spec()?)?.seconds,
         details: program.details(),
     })
-}
-
-/// The server's polynomials as this CPU lays them out, and the process.
-fn peak(params: &BgvParams, recording: &ModularRecording, host: &Calibration) -> u64 {
-    let log_n = params.rlwe().log_n();
-    let padding = (lines(log_n) * size_of::<Line>()) as f64 / (8 << log_n) as f64;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes that a program needs")]
-    let polynomials = (recording.peak_bytes as f64 * padding).ceil() as u64;
-    polynomials + host.resident_bytes
 }

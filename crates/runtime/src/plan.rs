@@ -17,8 +17,7 @@ use limbwise::{
     wire::key_file_bytes,
 };
 use limbwise_apps::Program;
-use limbwise_cpu::layout::{Line, lines};
-use limbwise_device::null::scratch_rows;
+use limbwise_device::SharedFootprint;
 use limbwise_graph::Counts;
 use serde::Serialize;
 
@@ -256,6 +255,9 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
     let left = recording.results.iter().map(|r| r.level).min().unwrap_or(0);
     let security = params.security().clone();
     let key_reads = KeyReads::of(params, recording, host.key_read_gb_s);
+    let footprint = host.footprint();
+    let peak_bytes = recording.peak_on(program, &footprint)?;
+    let tables_bytes = footprint.table_bytes(params.ring());
     Ok(Plan {
         head: Head::of(program.name(), preset, &security, host),
         ring: RingSummary::of(params),
@@ -271,9 +273,9 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
         plaintext_bytes: recording.graph.traffic().plaintexts.declared,
         input_bytes: recording.input_bytes,
         peak_memory_bytes: Predicted {
-            predicted: predicted_memory(params, recording, (host.threads, host.resident_bytes)),
+            predicted: memory_on((&footprint, peak_bytes), (params, recording), (host.threads, host.resident_bytes)),
         },
-        device_memory: DeviceMemory::of(host, recording.session_peak_bytes),
+        device_memory: DeviceMemory::of(host, footprint.stored_bytes(params.log_n(), peak_bytes) + tables_bytes),
         counts: recording.graph.counts(),
         nodes: recording.graph.nodes().len(),
         seconds_predicted: report.seconds + key_reads.map_or(0.0, |reads| reads.seconds()),
@@ -281,23 +283,43 @@ pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: 
     })
 }
 
-/// Words of the factors that a prime's transforms have: a factor and its quotient for each of N places, both ways.
-const FACTOR_WORDS: usize = 4;
+/// Most memory of the process on the device that a program was recorded for: polynomials as the device stores them, what
+/// it holds beside them, what the host holds, and the process as it stood before it measured anything.
+pub(crate) fn predicted_memory(params: &Params, recording: &Recording, process: (usize, u64)) -> u64 {
+    memory_on((&recording.footprint, recording.session_peak_bytes), (params, recording), process)
+}
 
-/// Polynomials as this device stores them, each thread's own limbs of a key switch where there is one, the factors of
-/// the transforms, what the host holds beside them, and the process as it stood before it measured anything.
-pub(crate) fn predicted_memory(params: &Params, recording: &Recording, (threads, resident_bytes): (usize, u64)) -> u64 {
-    let row = (size_of::<Line>() * lines(params.log_n())) as u64;
-    let rows = recording.session_peak_bytes / (8 * params.ring().n() as u64);
+/// The same on a device where so many bytes of polynomials are alive at once.
+fn memory_on(
+    (footprint, peak_bytes): (&SharedFootprint, u64),
+    (params, recording): (&Params, &Recording),
+    (threads, resident_bytes): (usize, u64),
+) -> u64 {
     let level = recording.keys.required.values().copied().max();
-    rows * row + outside_graph(params, level, threads) + recording.host_bytes + resident_bytes
+    let polynomials = footprint.stored_bytes(params.log_n(), peak_bytes);
+    polynomials + outside_graph(footprint, params, level, threads) + recording.host_bytes + resident_bytes
 }
 
 /// What a device holds beside a program's polynomials: each thread's own limbs of a key switch, at the highest level of
-/// one, and the factors of the transforms.
-pub(crate) fn outside_graph(params: &Params, level: Option<usize>, threads: usize) -> u64 {
-    let row = (size_of::<Line>() * lines(params.log_n())) as u64;
-    let scratch = level.map_or(0, |level| threads * scratch_rows(params.digits(level).len())) as u64;
-    let factors = (8 * FACTOR_WORDS * params.ring().n() * params.ring().spec().primes.len()) as u64;
-    scratch * row + factors
+/// one, and the tables of the transforms.
+pub(crate) fn outside_graph(footprint: &SharedFootprint, params: &Params, level: Option<usize>, threads: usize) -> u64 {
+    let scratch = level.map_or(0, |level| footprint.scratch_rows(threads, params.digits(level).len())) as u64;
+    scratch * footprint.row_bytes(params.log_n()) + footprint.table_bytes(params.ring())
+}
+
+/// The peak on a device of what was measured on one, or measured again if that is another.
+pub(crate) fn peak_on<E>(
+    (measured, peak_bytes): (&SharedFootprint, u64),
+    footprint: &SharedFootprint,
+    again: impl FnOnce() -> std::result::Result<u64, E>,
+) -> std::result::Result<u64, E> {
+    if measured.name() == footprint.name() { Ok(peak_bytes) } else { again() }
+}
+
+/// So many bytes of words as a device stores rows of a degree, padding included.
+pub(crate) fn padded(footprint: &SharedFootprint, log_n: u32, bytes: u64) -> u64 {
+    let padding = footprint.row_bytes(log_n) as f64 / (8 << log_n) as f64;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes that a program needs")]
+    let padded = (bytes as f64 * padding).ceil() as u64;
+    padded
 }

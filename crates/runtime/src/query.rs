@@ -15,7 +15,7 @@ use crate::{
     error::Result,
     head::Head,
     logic::{FailureSummary, LweSummary},
-    plan::{DeviceMemory, PlannedKey, Predicted, RingSummary, outside_graph},
+    plan::{DeviceMemory, PlannedKey, Predicted, RingSummary, outside_graph, padded, peak_on},
 };
 use limbwise::{
     bridge::Bridge,
@@ -28,8 +28,7 @@ use limbwise_apps::{
     program::Details,
     query::{Answer, Bits, Means, Query},
 };
-use limbwise_cpu::layout::{Line, lines};
-use limbwise_device::{Device, Null};
+use limbwise_device::{Device, Null, SharedFootprint};
 use limbwise_graph::{Counts, Graph, Op, Recorder};
 use serde::Serialize;
 
@@ -49,6 +48,8 @@ pub struct QueryRecording {
     pub peak_bytes: u64,
     /// Bytes that the host holds beside them.
     pub host_bytes: u64,
+    /// Of the device for which the peak was measured.
+    pub footprint: SharedFootprint,
 }
 
 fn evaluated<D: Device>(dev: &D, program: &Query, keys: &dyn KeyStore<D>) -> Result<(Answer<D>, u64)> {
@@ -69,21 +70,27 @@ fn evaluated<D: Device>(dev: &D, program: &Query, keys: &dyn KeyStore<D>) -> Res
     Ok((answer, bridge.host_bytes()))
 }
 
+/// Most bytes alive at once on a device.
+fn measured(program: &Query, keys: &KeyPlan, footprint: &SharedFootprint) -> Result<u64> {
+    let null = Null::of(footprint.clone());
+    drop(evaluated(&null, program, &DeclaredKeys::exactly(&null, program.params().ckks(), keys))?);
+    Ok(null.meter().peak_bytes())
+}
+
 /// Records a question.
 ///
 /// # Errors
 /// What the schemes refuse.
 pub fn record(program: &Query) -> Result<QueryRecording> {
-    let ckks = program.params().ckks();
-    let null = Null::default();
+    let (ckks, footprint) = (program.params().ckks(), limbwise_cpu::footprint());
+    let null = Null::of(footprint.clone());
     let keys = DeclaredKeys::all(&null, ckks);
     drop(evaluated(&null, program, &keys)?);
     let keys = KeyPlan { required: keys.requirements(), form: KeyForm::Stored };
     let recorder = Recorder::new(Null::default());
     let (answer, host_bytes) = evaluated(&recorder, program, &DeclaredKeys::exactly(&recorder, ckks, &keys))?;
     let graph = recorder.graph(); // while the results live: they are what the program keeps
-    let null = Null::default();
-    drop(evaluated(&null, program, &DeclaredKeys::exactly(&null, ckks, &keys))?);
+    let peak_bytes = measured(program, &keys, &footprint)?;
     let switched = graph.ids().filter(|&id| graph.node(id).op() == Op::LweProduct);
     let rotations = switched.filter_map(|id| graph.lwe_shape(id)).map(|shape| shape.batch as u64).sum();
     Ok(QueryRecording {
@@ -92,8 +99,9 @@ pub fn record(program: &Query) -> Result<QueryRecording> {
         keys,
         expected: [answer.bits.estimate, answer.sum.estimate],
         levels_left: answer.sum.level,
-        peak_bytes: null.meter().peak_bytes(),
+        peak_bytes,
         host_bytes,
+        footprint,
     })
 }
 
@@ -188,11 +196,16 @@ pub fn plan(program: &Query, preset: &str, recording: &QueryRecording, host: &Ca
     };
     // What a limb takes in memory beside its words: most in the small ring.
     let log_n = messages.literal().log_n;
-    let padding = (lines(log_n) * size_of::<Line>()) as f64 / (8 << log_n) as f64;
-    let peak = (recording.peak_bytes as f64 * padding).ceil();
-    let beside = outside_graph(ckks, recording.keys.required.values().copied().max(), host.threads);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes that a program needs")]
-    let peak = peak as u64 + beside + messages.published_key_bytes() + recording.host_bytes + host.resident_bytes;
+    let footprint = host.footprint();
+    let of = (&recording.footprint, recording.peak_bytes);
+    let peak_bytes = peak_on(of, &footprint, || measured(program, &recording.keys, &footprint))?;
+    let level = recording.keys.required.values().copied().max();
+    let beside = outside_graph(&footprint, ckks, level, host.threads);
+    let peak = padded(&footprint, log_n, peak_bytes)
+        + beside
+        + messages.published_key_bytes()
+        + recording.host_bytes
+        + host.resident_bytes;
     let one = messages.log2_failure();
     let bridge = ckks.bootstrapping().map_or(-999.0, |boot| boot.log2_failure(program.bridge().slots).max(-999.0));
     Ok(QueryPlan {
@@ -215,7 +228,7 @@ pub fn plan(program: &Query, preset: &str, recording: &QueryRecording, host: &Ca
         plaintext_bytes: traffic.plaintexts.declared,
         input_bytes: traffic.ciphertexts.declared,
         peak_memory_bytes: Predicted { predicted: peak },
-        device_memory: DeviceMemory::of(host, recording.peak_bytes),
+        device_memory: DeviceMemory::of(host, peak_bytes),
         counts: graph.counts(),
         nodes: graph.nodes().len(),
         seconds_predicted: limbwise_machines::time(graph, &host.spec()?)?.seconds,

@@ -6,6 +6,7 @@
 
 use crate::{
     keys::{Declared, DiskKeys, ReadPlan},
+    plan::peak_on,
     server::Server,
 };
 #[cfg(feature = "client")]
@@ -23,7 +24,7 @@ use limbwise::{
 use limbwise_apps::Program;
 #[cfg(feature = "client")]
 use limbwise_device::Handle as _;
-use limbwise_device::Null;
+use limbwise_device::{Null, SharedFootprint};
 use limbwise_graph::{Graph, Recorder};
 
 /// A recorded program.
@@ -43,6 +44,18 @@ pub struct Recording {
     pub session_peak_bytes: u64,
     /// Bytes that the host holds beside them at most: the words of one result, and the clear maps of bootstrapping.
     pub host_bytes: u64,
+    /// Of the device for which the peak was measured.
+    pub footprint: SharedFootprint,
+    scope: Scope,
+}
+
+/// What a recording's peak is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    /// A whole session.
+    Session,
+    /// A server alone.
+    Server,
 }
 
 /// What is expected of a result.
@@ -54,11 +67,19 @@ pub struct ResultEstimate {
     pub estimate: Estimate,
 }
 
-/// Records a program with its keys kept in one form or the other.
+/// Records a program for the CPU, with its keys kept in one form or the other.
 ///
 /// # Errors
 /// What the schemes refuse: too few levels, values that cannot be encoded.
 pub fn record<P: Program>(program: &P, form: KeyForm) -> Result<Recording> {
+    record_on(program, form, limbwise_cpu::footprint())
+}
+
+/// The same for the device with this footprint.
+///
+/// # Errors
+/// As [`record`].
+pub fn record_on<P: Program>(program: &P, form: KeyForm, footprint: SharedFootprint) -> Result<Recording> {
     let params = program.params();
     let (required, requests) = requirements(program)?;
     let plan = KeyPlan { required, form };
@@ -72,9 +93,9 @@ pub fn record<P: Program>(program: &P, form: KeyForm) -> Result<Recording> {
     let outputs = server.evaluate((&keys, None), &inputs, &mut (), &mut ())?;
     let results = outputs.iter().map(|c| ResultEstimate { level: c.level, estimate: c.estimate }).collect();
     let graph = recorder.graph(); // while the results live: they are what the program keeps
-    let (session_peak_bytes, result_bytes) = rehearsed(program, &plan, reads.as_ref())?;
-    let host_bytes = result_bytes + server.host_bytes();
-    Ok(Recording { graph, keys: plan, reads, results, input_bytes, session_peak_bytes, host_bytes })
+    let (session_peak_bytes, result_bytes) = rehearsed(program, &plan, reads.as_ref(), &footprint)?;
+    let (host_bytes, scope) = (result_bytes + server.host_bytes(), Scope::Session);
+    Ok(Recording { graph, keys: plan, reads, results, input_bytes, session_peak_bytes, host_bytes, footprint, scope })
 }
 
 impl Recording {
@@ -85,7 +106,7 @@ impl Recording {
     pub fn with_key_memory<P: Program>(mut self, program: &P, budget_bytes: u64) -> Result<Self> {
         if let Some(reads) = &mut self.reads {
             reads.budget_bytes = budget_bytes;
-            (self.session_peak_bytes, _) = rehearsed(program, &self.keys, self.reads.as_ref())?;
+            (self.session_peak_bytes, _) = rehearsed(program, &self.keys, self.reads.as_ref(), &self.footprint)?;
         }
         Ok(self)
     }
@@ -95,15 +116,34 @@ impl Recording {
     /// # Errors
     /// None that the recording did not have.
     pub fn of_server<P: Program>(mut self, program: &P) -> Result<Self> {
-        self.session_peak_bytes = served(program, &self.keys, self.reads.as_ref())?;
+        self.session_peak_bytes = served(program, &self.keys, self.reads.as_ref(), &self.footprint)?;
+        self.scope = Scope::Server;
         Ok(self)
+    }
+
+    /// The peak on a device: where it was measured for another, it is measured again.
+    ///
+    /// # Errors
+    /// None that the recording did not have.
+    pub fn peak_on<P: Program>(&self, program: &P, footprint: &SharedFootprint) -> Result<u64> {
+        let (keys, reads) = (&self.keys, self.reads.as_ref());
+        let measured = (&self.footprint, self.session_peak_bytes);
+        peak_on(measured, footprint, || match self.scope {
+            Scope::Session => Ok(rehearsed(program, keys, reads, footprint)?.0),
+            Scope::Server => served(program, keys, reads, footprint),
+        })
     }
 }
 
 /// Most bytes of polynomials in a whole session, and the words of its largest result.
 #[cfg(feature = "client")]
-fn rehearsed<P: Program>(program: &P, plan: &KeyPlan, reads: Option<&ReadPlan>) -> Result<(u64, u64)> {
-    let null = Null::default();
+fn rehearsed<P: Program>(
+    program: &P,
+    plan: &KeyPlan,
+    reads: Option<&ReadPlan>,
+    footprint: &SharedFootprint,
+) -> Result<(u64, u64)> {
+    let null = Null::of(footprint.clone());
     let (client, seeds) = (NoData::of(program), limbwise_math::sampling::SeedSource::Repeating(0));
     let sides = Sides { program, client: &client, seeds: &seeds };
     let read = |reader: &Reader<'_, Null>, result: &Ciphertext<Null>| {
@@ -118,13 +158,23 @@ fn rehearsed<P: Program>(program: &P, plan: &KeyPlan, reads: Option<&ReadPlan>) 
 
 /// A server decrypts nothing: what it evaluates is all there is.
 #[cfg(not(feature = "client"))]
-fn rehearsed<P: Program>(program: &P, plan: &KeyPlan, reads: Option<&ReadPlan>) -> Result<(u64, u64)> {
-    Ok((served(program, plan, reads)?, 0))
+fn rehearsed<P: Program>(
+    program: &P,
+    plan: &KeyPlan,
+    reads: Option<&ReadPlan>,
+    footprint: &SharedFootprint,
+) -> Result<(u64, u64)> {
+    Ok((served(program, plan, reads, footprint)?, 0))
 }
 
 /// Most bytes of polynomials on a server, keys and inputs included.
-fn served<P: Program>(program: &P, plan: &KeyPlan, reads: Option<&ReadPlan>) -> Result<u64> {
-    let (null, params) = (Null::default(), program.params());
+fn served<P: Program>(
+    program: &P,
+    plan: &KeyPlan,
+    reads: Option<&ReadPlan>,
+    footprint: &SharedFootprint,
+) -> Result<u64> {
+    let (null, params) = (Null::of(footprint.clone()), program.params());
     let encoder = Encoder::new(params);
     let evaluate = |keys: &dyn KeyStore<Null>| {
         let server = Server::declared(&null, &encoder, program)?;

@@ -3,6 +3,7 @@
 
 use crate::{
     DpuFault, Program,
+    footprint::modulus_bytes,
     kernels::{
         self,
         frame::Operation,
@@ -10,7 +11,7 @@ use crate::{
     },
     launch::{Prepared, Task, fault},
     link::{Counters, Traffic},
-    memory::{Row, Unit, Units, capacity},
+    memory::{Memory, Row, Unit, Units, capacity},
     options::{Mode, OpenError, Options, Sharing},
     slots::{self, Entry},
 };
@@ -96,7 +97,13 @@ impl<H: Sync> Upmem<H> {
     /// Sub-polynomials of N words that a DPU holds beside the tables of one modulus.
     #[must_use]
     pub fn capacity(&self, n: usize) -> usize {
-        capacity(&self.options.preset, 8 * n + 8, n)
+        capacity(&self.options.preset, modulus_bytes(n), n)
+    }
+
+    /// MRAM that values take.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.units.memory()
     }
 
     /// What has been done so far.
@@ -273,6 +280,40 @@ impl<H: Sync> Upmem<H> {
         self.launch(&a.shape.ring, &[tasks], self.traffic());
         a
     }
+
+    /// Each row changed by operands, in place or where others hold it elsewhere on its DPU. A product is added to what the row
+    /// holds, which is copied there first; a sum has it as an operand.
+    fn accumulate(&self, operation: Operation, acc: &mut UpmemPoly, operands: &[&UpmemPoly]) {
+        let limbs: Vec<usize> = acc.shape.basis.iter().collect();
+        let (mut traffic, mut held, mut copies, mut sums) = (self.traffic(), vec![], vec![], vec![]);
+        for (i, slot) in acc.rows.iter_mut().enumerate() {
+            let prime = limbs[i % limbs.len()];
+            let Some(mut row) = slot.take() else { continue };
+            let old = row.at;
+            if Arc::get_mut(&mut row).is_none() {
+                let Some(own) = self.row(row.dpu, row.words) else { continue };
+                held.push(std::mem::replace(&mut row, own));
+            }
+            let of = |p: &&UpmemPoly| self.beside(p.rows[i % p.rows.len()].as_ref()?, row.dpu, &mut traffic);
+            let Some(near) = operands.iter().map(of).collect::<Option<Vec<Arc<Row>>>>() else { continue };
+            let (dpu, at) = (row.dpu, row.at);
+            let job = match &near[..] {
+                [x] => [at, old, x.at, 0, 0, 0, 0, 0],
+                [x, y, ..] => {
+                    if old != at {
+                        let job = [at, old, 0, 0, 0, 0, 0, 0];
+                        copies.push(Task { dpu, prime, operation: Operation::Shift, job });
+                    }
+                    [at, x.at, y.at, 0, 0, 0, 0, 0]
+                }
+                [] => continue,
+            };
+            sums.push(Task { dpu, prime, operation, job });
+            held.extend(near);
+            *slot = Some(row);
+        }
+        self.launch(&acc.shape.ring, &[copies, sums], traffic);
+    }
 }
 
 impl<H: HostRead> Upmem<H> {
@@ -390,25 +431,11 @@ impl<H: HostRead> Device for Upmem<H> {
     }
 
     fn mul_acc(&self, acc: &mut UpmemPoly, a: &UpmemPoly, b: &UpmemPoly) {
-        let limbs: Vec<usize> = acc.shape.basis.iter().collect();
-        let (mut traffic, mut held, mut copies, mut sums) = (self.traffic(), vec![], vec![], vec![]);
-        for (i, slot) in acc.rows.iter_mut().enumerate() {
-            let prime = limbs[i % limbs.len()];
-            let Some(mut row) = slot.take() else { continue };
-            if Arc::get_mut(&mut row).is_none() {
-                let Some(own) = self.row(row.dpu, row.words) else { continue };
-                let job = [own.at, row.at, 0, 0, 0, 0, 0, 0];
-                copies.push(Task { dpu: row.dpu, prime, operation: Operation::Shift, job });
-                held.push(std::mem::replace(&mut row, own));
-            }
-            let mut operand = |p: &UpmemPoly| self.beside(p.rows[i % p.rows.len()].as_ref()?, row.dpu, &mut traffic);
-            let (Some(x), Some(y)) = (operand(a), operand(b)) else { continue };
-            let job = [row.at, x.at, y.at, 0, 0, 0, 0, 0];
-            sums.push(Task { dpu: row.dpu, prime, operation: Operation::MulAcc, job });
-            held.extend([x, y]);
-            *slot = Some(row);
-        }
-        self.launch(&acc.shape.ring, &[copies, sums], traffic);
+        self.accumulate(Operation::MulAcc, acc, &[a, b]);
+    }
+
+    fn add_assign(&self, acc: &mut UpmemPoly, a: &UpmemPoly) {
+        self.accumulate(Operation::Add, acc, &[a]);
     }
 
     fn scale_limbs(&self, a: UpmemPoly, constants: &[u64]) -> UpmemPoly {

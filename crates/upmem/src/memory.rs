@@ -1,10 +1,22 @@
 //! MRAM of all DPUs: who has which part of it.
 
-use crate::{Dpu, Preset, kernels::frame::Header, kernels::image::DATA_AT};
+use crate::{Dpu, Preset, footprint::modulus_bytes, kernels::frame::Header, kernels::image::DATA_AT};
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
+
+/// MRAM of all DPUs that sub-polynomials take, tables of transforms apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Held by some value now.
+    pub live_bytes: u64,
+    /// Most held at once so far.
+    pub peak_bytes: u64,
+}
 
 /// One DPU with what is known of its MRAM.
 #[derive(Debug)]
@@ -17,7 +29,16 @@ pub(crate) struct Unit {
 
 /// All DPUs. Rows hold it too, to give their memory back.
 #[derive(Debug)]
-pub(crate) struct Units(Vec<Mutex<Unit>>);
+pub(crate) struct Units {
+    units: Vec<Mutex<Unit>>,
+    live: AtomicU64,
+    peak: AtomicU64,
+}
+
+/// Bytes that so many words take.
+fn bytes_of(words: usize) -> Option<u32> {
+    Some(u32::try_from(4 * words).ok()?.next_multiple_of(8))
+}
 
 impl Units {
     pub(crate) fn new(preset: &Preset, count: usize) -> Self {
@@ -25,22 +46,30 @@ impl Units {
             let arena = Arena::new(DATA_AT, preset.mram_bytes);
             Mutex::new(Unit { dpu: Dpu::new(preset.clone(), number), arena, tables: HashMap::new() })
         };
-        Self((0..count).map(unit).collect())
+        Self { units: (0..count).map(unit).collect(), live: AtomicU64::new(0), peak: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn memory(&self) -> Memory {
+        let [live_bytes, peak_bytes] = [&self.live, &self.peak].map(|counter| counter.load(Ordering::Relaxed));
+        Memory { live_bytes, peak_bytes }
     }
 
     pub(crate) fn lock(&self, dpu: usize) -> MutexGuard<'_, Unit> {
-        self.0[dpu].lock().unwrap_or_else(PoisonError::into_inner)
+        self.units[dpu].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Room for so many words; `None` where there is none.
     pub(crate) fn row(self: &Arc<Self>, dpu: usize, words: usize) -> Option<Row> {
         let at = self.lock(dpu).take(words)?;
+        let bytes = bytes_of(words)?.into();
+        let live = self.live.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.peak.fetch_max(live, Ordering::Relaxed);
         Some(Row { units: self.clone(), dpu, at, words })
     }
 
     /// Zeros wherever no row is.
     pub(crate) fn scrub(&self) {
-        for unit in &self.0 {
+        for unit in &self.units {
             let unit = &mut *unit.lock().unwrap_or_else(PoisonError::into_inner);
             unit.dpu.clear_mram(unit.arena.free.iter().map(|(&at, &bytes)| at..at + bytes));
         }
@@ -50,12 +79,12 @@ impl Units {
 impl Unit {
     /// The address of so many words, as a multiple of 8.
     pub(crate) fn take(&mut self, words: usize) -> Option<u32> {
-        self.arena.take(u32::try_from(4 * words).ok()?.next_multiple_of(8))
+        self.arena.take(bytes_of(words)?)
     }
 
     /// How many sub-polynomials of so many words fit beside the tables that are there, if nothing else is.
     pub(crate) fn capacity(&self, words: usize) -> usize {
-        let tables = self.tables.values().map(|header| 8 * header.n as usize + 8).sum();
+        let tables = self.tables.values().map(|header| modulus_bytes(header.n as usize)).sum();
         capacity(self.dpu.preset(), tables, words)
     }
 }
@@ -76,7 +105,8 @@ pub(crate) struct Row {
 
 impl Drop for Row {
     fn drop(&mut self) {
-        let bytes = u32::try_from(4 * self.words).unwrap_or(0).next_multiple_of(8);
+        let bytes = bytes_of(self.words).unwrap_or(0);
+        self.units.live.fetch_sub(bytes.into(), Ordering::Relaxed);
         self.units.lock(self.dpu).arena.give(self.at, bytes);
     }
 }

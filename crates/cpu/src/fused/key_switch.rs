@@ -10,6 +10,7 @@
 use super::prepare::{Extension, Prepared};
 use crate::{
     device::{Cpu, CpuPoly, new_lines},
+    footprint::TOGETHER,
     kernels::{
         Converter,
         sums::{End, Onto, Sum, Term},
@@ -21,7 +22,6 @@ use crate::{
 use limbwise_device::{
     Basis, GadgetKey,
     composites::{inverse_product, product},
-    null::{TOGETHER, scratch_rows},
     ops::broadcast,
 };
 use std::sync::{Arc, Mutex, PoisonError};
@@ -94,7 +94,7 @@ impl Cpu {
         let tables = self.tables(ring);
         let full = basis | key.special;
         let length = layout::lines(ring.log_n());
-        let rows = || Mutex::new((0..scratch_rows(key.digits.len())).map(|_| self.scratch.take(length)).collect());
+        let rows = || Mutex::new((0..TOGETHER * key.digits.len()).map(|_| self.scratch.take(length)).collect());
         let switch = Switch {
             dev: self,
             tables: &tables,

@@ -3,9 +3,10 @@
 use super::prepare::Extension;
 use crate::{
     device::{Cpu, CpuPoly, new_lines},
+    footprint::TOGETHER,
     layout::{self, Line},
 };
-use limbwise_device::{Basis, null::TOGETHER};
+use limbwise_device::Basis;
 
 /// Limbs that are made together: of which digit, and the rows of their primes.
 type Limbs<'a> = (usize, Vec<(usize, &'a mut [Line])>);

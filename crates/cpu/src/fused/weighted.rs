@@ -6,6 +6,7 @@
 
 use crate::{
     device::{Cpu, CpuPoly, new_lines},
+    footprint::TOGETHER,
     kernels::{
         convert::lift,
         sums::{End, Sum, Term},
@@ -14,7 +15,7 @@ use crate::{
     pool::Row,
     ring::RingTables,
 };
-use limbwise_device::{Basis, Domain, Handle as _, Terms, Weight, null::TOGETHER};
+use limbwise_device::{Basis, Domain, Handle as _, Terms, Weight};
 use rayon::current_thread_index;
 use std::sync::{Mutex, PoisonError};
 

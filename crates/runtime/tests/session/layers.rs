@@ -61,7 +61,7 @@ fn polynomial_memory_is_predicted_to_the_byte() {
             );
             assert_eq!(dev.cpu().unwrap().memory().live_bytes, 0, "{what}");
             let top = *recording.keys.required.values().max().unwrap();
-            let scratch = 2 * limbwise_device::null::scratch_rows(program.params().digits(top).len());
+            let scratch = limbwise_cpu::footprint().scratch_rows(2, program.params().digits(top).len());
             assert!(
                 dev.cpu().unwrap().scratch().peak_bytes <= scratch as u64 * row,
                 "{what}: {} of {scratch} rows",

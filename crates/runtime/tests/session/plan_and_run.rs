@@ -52,7 +52,7 @@ fn polynomial_memory_is_predicted_to_the_byte() {
         assert_eq!(memory.live_bytes, 0);
         let params = limbwise_apps::Program::params(&program);
         let top = recording.keys.required.values().max().unwrap();
-        let scratch = threads * limbwise_device::null::scratch_rows(params.digits(*top).len());
+        let scratch = limbwise_cpu::footprint().scratch_rows(threads, params.digits(*top).len());
         assert_eq!(dev.cpu().unwrap().scratch().peak_bytes, scratch as u64 * row);
         // Buffers come back: no more were ever taken than were alive at once.
         assert_eq!(memory.allocations * row, memory.peak_bytes);

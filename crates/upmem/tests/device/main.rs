@@ -1,6 +1,8 @@
 //! The device keeps every promise of the device crate: interpreted at a small ring, by the closed form at larger ones.
 
 #[cfg(test)]
+mod footprint;
+#[cfg(test)]
 mod schemes;
 
 use limbwise_cpu::{Cpu, Isa};

@@ -1,0 +1,154 @@
+//! What this device takes for the composites that it fuses, and how it stores rows.
+//!
+//! Beside the result, in rows of one limb:
+//! - `mod_down`, `rescale`: for each batch entry the dropped limbs, and one row of wraps (how often a conversion's source
+//!   modulus is contained in its sum) where there is a conversion;
+//! - `mod_up`: for one batch entry at a time the limbs of its argument and a row of wraps a digit;
+//! - `key_switch`, `key_switch_onto`: for one batch entry at a time the same, and for both halves the dropped limbs and a row
+//!   of wraps; each thread has rows of its own beside that ([`Footprint::scratch_rows`]);
+//! - `extend_limb`, `weighted_sums`: nothing; each thread has [`TOGETHER`] rows of its own for weights of one limb;
+//! - `linear_combination`: nothing;
+//! - `blind_rotate`: nothing; each thread has accumulators, digits and tiles of its own.
+
+use crate::layout::{Line, lines};
+use limbwise_device::{
+    Basis, Ring, Shape, SharedFootprint,
+    footprint::{BlindRotation, Body, Footprint, KeySwitch},
+};
+use std::sync::Arc;
+
+/// Limbs of its result that a key switch makes together, and weights of one limb that a sum takes together: more read
+/// their operands less often, fewer stay in the cache.
+pub(crate) const TOGETHER: usize = 3;
+
+/// Words of the factors that a prime's transforms have: a factor and its quotient for each of N places, both ways.
+const FACTOR_WORDS: usize = 4;
+
+/// That of this device.
+#[must_use]
+pub fn footprint() -> SharedFootprint {
+    Arc::new(Fused)
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Fused;
+
+/// Rows of coefficients and wraps of one entry's digits.
+fn digit_rows(basis: Basis, digits: usize) -> usize {
+    basis.len() + digits
+}
+
+/// Rows of so many dropped limbs and their wraps.
+fn remainder_rows(dropped: Basis) -> usize {
+    dropped.len() + 1
+}
+
+impl Footprint for Fused {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    /// Padding included.
+    fn row_bytes(&self, log_n: u32) -> u64 {
+        (size_of::<Line>() * lines(log_n)) as u64
+    }
+
+    fn scratch_rows(&self, threads: usize, digits: usize) -> usize {
+        threads * TOGETHER * digits
+    }
+
+    fn table_bytes(&self, ring: &Ring) -> u64 {
+        (8 * FACTOR_WORDS * ring.n() * ring.spec().primes.len()) as u64
+    }
+
+    fn mod_up(&self, c: &Shape, digits: usize) -> Body {
+        Body::Own { beside: digit_rows(c.basis, digits) }
+    }
+
+    fn mod_down(&self, a: &Shape, to: Basis) -> Body {
+        Body::Own { beside: a.batch * remainder_rows(a.basis - to) }
+    }
+
+    /// A single limb is lifted, not converted.
+    fn rescale(&self, a: &Shape, to: Basis) -> Body {
+        if (a.basis - to).len() == 1 { Body::Own { beside: a.batch } } else { self.mod_down(a, to) }
+    }
+
+    fn key_switch(&self, call: &KeySwitch<'_>) -> Body {
+        self.key_switch_onto(call)
+    }
+
+    fn key_switch_onto(&self, call: &KeySwitch<'_>) -> Body {
+        Body::Own { beside: digit_rows(call.c.basis, call.digits.len()) + 2 * remainder_rows(call.dropped()) }
+    }
+
+    fn extend_limb(&self, _a: &Shape, _to: Basis) -> Body {
+        Body::Own { beside: 0 }
+    }
+
+    fn weighted_sum(&self, _extended: &[usize]) -> Body {
+        Body::Own { beside: 0 }
+    }
+
+    fn linear_combination(&self) -> Body {
+        Body::Own { beside: 0 }
+    }
+
+    fn blind_rotate(&self, _call: &BlindRotation<'_>) -> Body {
+        Body::Own { beside: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use limbwise_device::{Device, GadgetKey, Null, RingSpec, Weight};
+    use limbwise_math::prime::ntt_primes_below;
+
+    const ROW: u64 = 8 << 10;
+
+    /// Most rows of a call on a device that holds nothing else.
+    fn rows(call: impl Fn(&Null, &Ring)) -> u64 {
+        let dev = Null::of(footprint());
+        let primes = ntt_primes_below(10, 40, 6, &[]).unwrap();
+        call(&dev, &dev.ring(&RingSpec { log_n: 10, primes }).unwrap());
+        dev.meter().peak_bytes() / ROW
+    }
+
+    #[test]
+    fn composites_hold_what_they_say() {
+        let (chain, special) = (Basis::range(0, 4), Basis::range(4, 6));
+        let a = |dev: &Null, ring: &Ring| dev.zeros(&Shape::eval(ring, chain).with_batch(3));
+        let wide = |dev: &Null, ring: &Ring| dev.zeros(&Shape::eval(ring, ring.full()));
+        let key = |dev: &Null, ring: &Ring| {
+            let digits = vec![Basis::range(0, 2), Basis::range(2, 4)];
+            let pair = |_| [0, 1].map(|_| wide(dev, ring));
+            GadgetKey { pairs: (0..2).map(pair).collect(), digits, special }
+        };
+        assert_eq!(rows(|dev, ring| drop(dev.rescale(&a(dev, ring), Basis::range(0, 3)))), 12 + 3 * (3 + 1));
+        assert_eq!(rows(|dev, ring| drop(dev.rescale(&a(dev, ring), Basis::range(0, 2)))), 12 + 3 * (2 + 3));
+        assert_eq!(rows(|dev, ring| drop(dev.mod_down(&wide(dev, ring), chain))), 6 + 4 + 3);
+        let switched = rows(|dev, ring| drop(dev.key_switch(&a(dev, ring), &key(dev, ring))));
+        assert_eq!(switched, 12 + 24 + 2 * 3 * 4 + 4 + 2 + 2 * 3);
+        let up = rows(|dev, ring| drop(dev.mod_up(&a(dev, ring), &key(dev, ring).digits, ring.full())));
+        assert_eq!(up, 12 + 24 + 3 * 2 * 4 + 4 + 2);
+        let merged = |dev: &Null, ring: &Ring| {
+            let a = a(dev, ring);
+            drop(dev.key_switch_onto(&a, &key(dev, ring), [Some(&a), None], Basis::range(0, 3)));
+        };
+        assert_eq!(rows(merged), 12 + 24 + 2 * 3 * 3 + 4 + 2 + 2 * (3 + 1));
+        let limb = |dev: &Null, ring: &Ring| dev.intt(dev.restrict(&a(dev, ring), Basis::single(2)));
+        assert_eq!(rows(|dev, ring| drop(dev.extend_limb(&limb(dev, ring), ring.full()))), 3 + 3 * 6);
+        let sums = |dev: &Null, ring: &Ring| {
+            let (a, limb) = (a(dev, ring), limb(dev, ring));
+            let sum = || vec![(0, Weight::OneLimb(&limb)), (0, Weight::Values(&a))];
+            drop(dev.weighted_sums(std::slice::from_ref(&a), &[sum(), sum()]));
+        };
+        assert_eq!(rows(sums), 12 + 3 + 2 * 3 * 4);
+        let combination = |dev: &Null, ring: &Ring| {
+            let a = a(dev, ring);
+            drop(dev.linear_combination(&[&dev.split(&a, 0, 1), &a], &vec![vec![1; 4]; 2]));
+        };
+        assert_eq!(rows(combination), 12 + 3 * 4);
+    }
+}

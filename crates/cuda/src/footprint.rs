@@ -1,0 +1,111 @@
+//! What this device takes for the composites that it has forms of its own for, and how it stores rows.
+//!
+//! Beside the result, in rows of one limb:
+//! - `mod_up`: the coefficients of its argument;
+//! - `mod_down`, `rescale`: the dropped limbs;
+//! - `key_switch`, `key_switch_onto`: what [`key_switch`](crate::key_switch) counts;
+//! - `weighted_sums`: for one sum at a time up to eight weights of one limb, extended;
+//! - `extend_limb`, `linear_combination`: nothing;
+//! - `blind_rotate`: nothing where a block's shared memory holds a step, else the default body.
+//!
+//! Small tables are not counted: constants of base conversions (some kilobytes each) and the addresses of a bootstrapping
+//! key's rows (8 bytes each). Nor is what the pool takes ahead: up to 16 MiB for each length of rows.
+
+use crate::{
+    fused::EXTENDED,
+    key_switch::rows_beside,
+    launch::Shape as Blocks,
+    nvrtc::float_bits,
+    ring::{LOG_TILE, PRIME_WORDS, table_words},
+};
+use limbwise_device::{
+    Basis, LweShape, Ring, Shape, SharedFootprint,
+    footprint::{BlindRotation, Body, Footprint, KeySwitch},
+};
+use std::sync::Arc;
+
+/// Bytes of shared memory that a block may have, by architecture.
+fn shared_bytes(arch: &str) -> u32 {
+    let kib = match arch {
+        "sm_86" | "sm_89" | "sm_120" => 99,
+        "sm_80" | "sm_87" => 163,
+        _ => 227,
+    };
+    kib << 10
+}
+
+/// That of a GPU of an architecture, such as `sm_90`.
+#[must_use]
+pub fn footprint(arch: &str) -> SharedFootprint {
+    Arc::new(Gpu { float_bits: float_bits(arch), shared_bytes: shared_bytes(arch) })
+}
+
+/// What decides how a GPU computes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gpu {
+    pub(crate) float_bits: u32,
+    pub(crate) shared_bytes: u32,
+}
+
+impl Gpu {
+    /// Whether a blind rotation is one launch: polynomials that a block's shared memory holds with the digits of a step.
+    pub(crate) fn rotates_in_one_launch(self, call: &BlindRotation<'_>) -> bool {
+        let (ring, parts) = (&call.test.ring, call.components);
+        let [q] = ring.moduli_of(call.test.basis)[..] else { panic!("a blind rotation has one limb") };
+        let batch = call.test.batch.max(call.exponents.batch);
+        let blocks = Blocks::rotations(ring.n(), batch, parts * call.gadget.len() + parts);
+        let together = parts == 2 || parts == 3 && q.value() >> self.float_bits == 0;
+        together && ring.log_n() <= LOG_TILE && blocks.shared_bytes() <= self.shared_bytes
+    }
+}
+
+impl Footprint for Gpu {
+    fn name(&self) -> &'static str {
+        "cuda"
+    }
+
+    /// Rows begin at multiples of 16 bytes.
+    fn lwe_bytes(&self, shape: LweShape) -> u64 {
+        shape.bytes().next_multiple_of(16)
+    }
+
+    fn table_bytes(&self, ring: &Ring) -> u64 {
+        8 * ((table_words(ring.log_n()) + PRIME_WORDS) * ring.moduli().len()) as u64
+    }
+
+    fn mod_up(&self, c: &Shape, _digits: usize) -> Body {
+        Body::Own { beside: c.rows() }
+    }
+
+    fn mod_down(&self, a: &Shape, to: Basis) -> Body {
+        Body::Own { beside: a.batch * (a.basis - to).len() }
+    }
+
+    fn rescale(&self, a: &Shape, to: Basis) -> Body {
+        self.mod_down(a, to)
+    }
+
+    fn key_switch(&self, call: &KeySwitch<'_>) -> Body {
+        self.key_switch_onto(call)
+    }
+
+    fn key_switch_onto(&self, call: &KeySwitch<'_>) -> Body {
+        Body::Own { beside: rows_beside(call) }
+    }
+
+    fn extend_limb(&self, _a: &Shape, _to: Basis) -> Body {
+        Body::Own { beside: 0 }
+    }
+
+    fn weighted_sum(&self, extended: &[usize]) -> Body {
+        Body::Own { beside: extended.chunks(EXTENDED).map(|group| group.iter().sum()).max().unwrap_or(0) }
+    }
+
+    fn linear_combination(&self) -> Body {
+        Body::Own { beside: 0 }
+    }
+
+    fn blind_rotate(&self, call: &BlindRotation<'_>) -> Body {
+        if self.rotates_in_one_launch(call) { Body::Own { beside: 0 } } else { Body::Default }
+    }
+}

@@ -1,0 +1,253 @@
+//! What a device says that it takes beside what it has taken: calls of several kinds, each on a device opened for it.
+
+use crate::{
+    footprint::{BlindRotation, Body, Footprint, KeySwitch, SharedFootprint},
+    lwe::{Gadget, Ggsw, LweShape, LweSwitchKey, Rounding},
+    null::Null,
+    ops::{Device, Fill, GadgetKey, KeyId, Role, Weight},
+    ring::{Basis, Domain, Ring, RingSpec, Shape},
+};
+use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below};
+use std::sync::Arc;
+
+/// A ring with its chain, special primes and digits, and a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// log₂ of the ring degree.
+    pub log_n: u32,
+    /// Bits of each prime.
+    pub bits: u32,
+    /// Primes of the chain, and special ones.
+    pub limbs: [usize; 2],
+    /// Primes of a digit.
+    pub digit: usize,
+    /// Ciphertexts.
+    pub batch: usize,
+}
+
+/// A kind of call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// `key_switch`.
+    KeySwitch,
+    /// `key_switch_onto` with a rescale.
+    Merged,
+    /// Two rotations of one polynomial, whose digits are raised once.
+    Hoisted,
+    /// `rescale` by one prime, then by two.
+    Rescale,
+    /// `weighted_sums` with weights of values and of one limb.
+    WeightedSums,
+    /// `linear_combination`, `extend_limb`.
+    Combination,
+    /// A bootstrapping over one prime: key switch, modulus switch, blind rotation, extraction.
+    Bootstrapping,
+}
+
+impl Call {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::KeySwitch,
+        Self::Merged,
+        Self::Hoisted,
+        Self::Rescale,
+        Self::WeightedSums,
+        Self::Combination,
+        Self::Bootstrapping,
+    ];
+
+    /// Operands are made, used and dropped.
+    pub fn run<D: Device>(self, dev: &D, sizes: &Sizes) {
+        let Sizes { log_n, bits, limbs: [chain, special], .. } = *sizes;
+        let count = if self == Self::Bootstrapping { 1 } else { chain + special };
+        let primes = ntt_primes_below(log_n, bits, count, &[]).expect("primes of a test");
+        let ring = dev.ring(&RingSpec { log_n, primes }).expect("a ring of a test");
+        let work = Work { dev, ring: &ring, sizes, chain: Basis::range(0, chain.min(count)) };
+        match self {
+            Self::KeySwitch => drop(dev.key_switch(&work.values(), &work.key())),
+            Self::Merged => {
+                let (c, b) = (work.values(), work.values());
+                let to = Basis::range(0, chain - 1);
+                drop(dev.key_switch_onto(&c, &work.key(), [Some(&b), None], to));
+            }
+            Self::Hoisted => work.hoisted(),
+            Self::Rescale => {
+                let once = dev.rescale(&work.values(), Basis::range(0, chain - 1));
+                drop(dev.rescale(&once, Basis::range(0, chain - 3)));
+            }
+            Self::WeightedSums => work.weighted_sums(),
+            Self::Combination => {
+                let x = [work.values(), work.values(), work.values()];
+                let constants = vec![vec![1; chain]; x.len()];
+                drop(dev.linear_combination(&x.each_ref(), &constants));
+                drop(dev.extend_limb(&work.limb(), ring.full()));
+            }
+            Self::Bootstrapping => work.bootstrapping(),
+        }
+    }
+}
+
+struct Work<'a, D> {
+    dev: &'a D,
+    ring: &'a Ring,
+    sizes: &'a Sizes,
+    chain: Basis,
+}
+
+/// Nothing depends on what is computed.
+const ZEROS: Fill<'static> = &|_, words| words.fill(0);
+
+impl<D: Device> Work<'_, D> {
+    fn values(&self) -> D::Poly {
+        self.dev.zeros(&Shape::eval(self.ring, self.chain).with_batch(self.sizes.batch))
+    }
+
+    fn limb(&self) -> D::Poly {
+        self.dev.zeros(&Shape::eval(self.ring, Basis::single(1)).with_domain(Domain::Coeff))
+    }
+
+    fn key(&self) -> GadgetKey<D::Poly> {
+        let (limbs, digit) = (self.chain.len(), self.sizes.digit);
+        let digits: Vec<Basis> = (0..limbs).step_by(digit).map(|i| Basis::range(i, (i + digit).min(limbs))).collect();
+        let shape = Shape::eval(self.ring, self.ring.full());
+        let half = |_| self.dev.upload(&shape, Role::EvaluationKey(KeyId(1)), ZEROS);
+        let pairs = digits.iter().map(|_| [0, 1].map(half)).collect();
+        GadgetKey { digits, special: self.ring.full() - self.chain, pairs }
+    }
+
+    fn hoisted(&self) {
+        let (dev, key, c) = (self.dev, self.key(), self.values());
+        let raised = dev.mod_up(&c, &key.digits, self.ring.full());
+        let rotated = |steps| {
+            let g = GaloisElement::rotation(steps, self.sizes.log_n);
+            let turned: Vec<D::Poly> = raised.iter().map(|digit| dev.automorphism(digit, g)).collect();
+            dev.gadget_product(&turned, &key).map(|half| dev.mod_down(&half, self.chain))
+        };
+        let ([b, a], [d, c]) = (rotated(1), rotated(2));
+        drop([dev.add(&b, &d), dev.add(&a, &c)]);
+    }
+
+    fn weighted_sums(&self) {
+        let x = [self.values(), self.values()];
+        let (values, limbs) = (self.dev.zeros(&Shape::eval(self.ring, self.chain)), [self.limb(), self.limb()]);
+        let sum = |ones: usize| {
+            let one_limb = (0..ones).map(|i| (i % 2, Weight::OneLimb(&limbs[i % 2])));
+            [(0, Weight::Values(&values)), (1, Weight::Values(&values))].into_iter().chain(one_limb).collect()
+        };
+        drop(self.dev.weighted_sums(&x, &[sum(0), sum(3), sum(11), sum(1)]));
+    }
+
+    fn bootstrapping(&self) {
+        let (dev, batch, steps) = (self.dev, self.sizes.batch, 8);
+        let gadget = Gadget { base_log: 6, levels: 2 };
+        let (n, q) = (self.ring.n(), self.ring.moduli()[0].value());
+        let lwe = |shape: LweShape, role| dev.upload_lwe(shape, role, &|_, words| words.fill(0));
+        let narrow = LweShape { dimension: steps, modulus: 1 << 20, batch: n * gadget.len() };
+        let switching = LweSwitchKey { gadget, rows: lwe(narrow, Role::EvaluationKey(KeyId(2))) };
+        let shape = Shape::eval(self.ring, self.ring.full());
+        let part = |_| dev.upload(&shape.with_batch(steps), Role::BootstrapKey(KeyId(3)), ZEROS);
+        let rows = (0..2 * gadget.len()).map(|_| (0..2).map(part).collect()).collect();
+        let (key, test) = (Ggsw { gadget, rows }, dev.zeros(&shape.with_domain(Domain::Coeff)));
+        let a = lwe(LweShape { dimension: n, modulus: q, batch }, Role::Ciphertext);
+        let a = dev.lwe_mod_switch(&a, narrow.modulus, Rounding::Nearest);
+        let exponents = dev.lwe_mod_switch(&dev.lwe_key_switch(&a, &switching), 2 * n as u64, Rounding::Nearest);
+        let turned = dev.blind_rotate(&test, &exponents, &key);
+        drop(dev.sample_extract(&turned.iter().collect::<Vec<_>>(), &[0]));
+    }
+}
+
+/// Where a device's meter looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metered {
+    /// At rows of polynomials and at LWE ciphertexts.
+    All,
+    /// At rows alone: LWE ciphertexts lie elsewhere.
+    Rows,
+}
+
+/// Most bytes of a call: as the footprint says, and as the device's meter has seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Peak {
+    /// Said.
+    pub predicted: u64,
+    /// Seen.
+    pub real: u64,
+}
+
+/// Most bytes of a call on a new device, whose meter tells bytes alive and most at once. The call is run twice, so that
+/// tables are there, and what is alive behind it is not counted.
+pub fn peak<D: Device>(
+    dev: &D,
+    (call, sizes): (Call, &Sizes),
+    (footprint, metered): (&SharedFootprint, Metered),
+    meter: impl Fn(&D) -> [u64; 2],
+) -> Peak {
+    for _ in 0..2 {
+        call.run(dev, sizes);
+    }
+    let [tables, most] = meter(dev);
+    Peak { predicted: predicted((call, sizes), (footprint, metered)), real: most - tables }
+}
+
+/// What a footprint says of a call.
+#[must_use]
+pub fn predicted((call, sizes): (Call, &Sizes), (footprint, metered): (&SharedFootprint, Metered)) -> u64 {
+    match metered {
+        Metered::All => {
+            let null = Null::of(footprint.clone());
+            call.run(&null, sizes);
+            null.meter().peak_bytes()
+        }
+        Metered::Rows => {
+            let null = Null::of(Arc::new(RowsOnly(footprint.clone())));
+            call.run(&null, sizes);
+            footprint.stored_bytes(sizes.log_n, null.meter().peak_bytes())
+        }
+    }
+}
+
+/// A footprint without LWE ciphertexts.
+#[derive(Debug)]
+struct RowsOnly(SharedFootprint);
+
+impl Footprint for RowsOnly {
+    fn lwe_bytes(&self, _shape: LweShape) -> u64 {
+        0
+    }
+
+    fn mod_up(&self, c: &Shape, digits: usize) -> Body {
+        self.0.mod_up(c, digits)
+    }
+
+    fn mod_down(&self, a: &Shape, to: Basis) -> Body {
+        self.0.mod_down(a, to)
+    }
+
+    fn rescale(&self, a: &Shape, to: Basis) -> Body {
+        self.0.rescale(a, to)
+    }
+
+    fn key_switch(&self, call: &KeySwitch<'_>) -> Body {
+        self.0.key_switch(call)
+    }
+
+    fn key_switch_onto(&self, call: &KeySwitch<'_>) -> Body {
+        self.0.key_switch_onto(call)
+    }
+
+    fn extend_limb(&self, a: &Shape, to: Basis) -> Body {
+        self.0.extend_limb(a, to)
+    }
+
+    fn weighted_sum(&self, extended: &[usize]) -> Body {
+        self.0.weighted_sum(extended)
+    }
+
+    fn linear_combination(&self) -> Body {
+        self.0.linear_combination()
+    }
+
+    fn blind_rotate(&self, call: &BlindRotation<'_>) -> Body {
+        self.0.blind_rotate(call)
+    }
+}
