@@ -3,21 +3,28 @@
 
 use crate::{error::Result, server::Server};
 use limbwise::{
-    ckks::{Encoder, Expectation, Model},
+    ckks::Model,
     rlwe::DeclaredKeys,
+    scheme::{ClientScheme, Encryption, NoKeys, Scheme},
 };
-use limbwise_apps::{Encryption, Program};
+use limbwise_apps::Program;
 use limbwise_device::Null;
 
 /// Records the program without words and says what each of its results will be.
 ///
 /// # Errors
 /// What the schemes refuse.
-pub fn expectations<P: Program>(program: &P, key: Encryption, model: Model) -> Result<Vec<Expectation>> {
+pub fn expectations<P: Program<Scheme: ClientScheme>>(
+    program: &P,
+    key: Encryption,
+    model: Model,
+) -> Result<Vec<<P::Scheme as ClientScheme>::Expectation>> {
     let (null, params) = (Null::default(), program.params());
-    let encoder = Encoder::new(params);
-    let keys = DeclaredKeys::all(&null, params);
+    let encoder = P::Scheme::encoder(params);
     let server = Server::declared(&null, &encoder, program)?;
-    let results = server.evaluate((&keys, None), &server.declared_inputs(key)?, &mut (), &mut ())?;
-    Ok(results.iter().map(|result| Expectation::of(params, result, model)).collect())
+    let results = match P::Scheme::rlwe(params) {
+        Some(rlwe) => server.rehearse(&DeclaredKeys::all(&null, rlwe), key)?,
+        None => server.rehearse(&NoKeys, key)?,
+    };
+    Ok(results.iter().map(|result| P::Scheme::expectation(params, result, model)).collect())
 }

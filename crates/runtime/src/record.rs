@@ -2,11 +2,10 @@
 //!
 //! Three passes over the device that computes nothing. The first learns which keys are asked for and at which level;
 //! the second records the program with exactly those keys, declared; the third runs the whole session, key generation
-//! included, to see how many bytes are alive at once.
+//! included, to see how many bytes are alive at once on the device that will run it.
 
 use crate::{
     keys::{Declared, DiskKeys, ReadPlan},
-    plan::peak_on,
     server::Server,
 };
 #[cfg(feature = "client")]
@@ -15,129 +14,122 @@ use crate::{
     session::{NoData, Reader, Sides, session},
 };
 #[cfg(feature = "client")]
-use limbwise::ckks::decrypt::phase;
+use limbwise::scheme::ClientScheme;
+#[cfg(not(feature = "client"))]
+use limbwise::scheme::Scheme as ClientScheme;
 use limbwise::{
     Result,
-    ckks::{Ciphertext, Encoder, Estimate},
+    params::Params,
     rlwe::{DeclaredKeys, KeyForm, KeyPlan, KeyStore, Request, Requirements},
+    scheme::{NoKeys, Scheme},
 };
 use limbwise_apps::Program;
-#[cfg(feature = "client")]
-use limbwise_device::Handle as _;
-use limbwise_device::{Null, SharedFootprint};
-use limbwise_graph::{Graph, Recorder};
+use limbwise_device::{Null, SharedFootprint, Wordless};
+use limbwise_graph::{Graph, Op, Recorder};
 
-/// A recorded program.
-pub struct Recording {
+/// A recorded program of a scheme.
+pub struct Recording<S: Scheme> {
     /// The evaluation: what a server does. Inputs and keys are declared.
     pub graph: Graph,
-    /// The keys it needs, each with the highest level it is used at, and how they are kept.
+    /// The evaluation keys it needs, each with the highest level it is used at, and how they are kept.
     pub keys: KeyPlan,
     /// How they are read, where they are on disk.
     pub reads: Option<ReadPlan>,
-    /// Level and estimate of each result.
-    pub results: Vec<ResultEstimate>,
+    /// What is expected of each result.
+    pub results: Vec<S::Estimate>,
+    /// Programmable bootstrappings that it takes: rows of every LWE key switch.
+    pub rotations: u64,
     /// Bytes of the encrypted inputs.
     pub input_bytes: u64,
     /// Most bytes of polynomials alive at once in a whole session, key generation and decryption included; in a build
-    /// without the feature `client`, on the server.
+    /// without the feature `client`, on the server. Words without padding.
     pub session_peak_bytes: u64,
-    /// Bytes that the host holds beside them at most: the words of one result, and the clear maps of bootstrapping.
+    /// Bytes that the host holds beside them at most: the words of one result, the clear maps of bootstrapping, the
+    /// published keys of TFHE.
     pub host_bytes: u64,
     /// Of the device for which the peak was measured.
     pub footprint: SharedFootprint,
-    scope: Scope,
 }
 
-/// What a recording's peak is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scope {
-    /// A whole session.
-    Session,
-    /// A server alone.
-    Server,
+/// Declared keys of a scheme, if it has any in a store.
+enum Store<'a, D: Wordless> {
+    Declared(DeclaredKeys<'a, D>),
+    None(NoKeys),
 }
 
-/// What is expected of a result.
-#[derive(Clone, Copy, Debug)]
-pub struct ResultEstimate {
-    /// Rescales left.
-    pub level: usize,
-    /// Size and error.
-    pub estimate: Estimate,
+impl<'a, D: Wordless> Store<'a, D> {
+    fn exactly(dev: &'a D, params: Option<&Params>, plan: &KeyPlan) -> Self {
+        params.map_or(Self::None(NoKeys), |params| Self::Declared(DeclaredKeys::exactly(dev, params, plan)))
+    }
+
+    fn keys(&self) -> &dyn KeyStore<D> {
+        match self {
+            Self::Declared(keys) => keys,
+            Self::None(none) => none,
+        }
+    }
 }
 
-/// Records a program for the CPU, with its keys kept in one form or the other.
+/// Records a program with its keys kept in one form or the other, for the device with this footprint.
 ///
 /// # Errors
 /// What the schemes refuse: too few levels, values that cannot be encoded.
-pub fn record<P: Program>(program: &P, form: KeyForm) -> Result<Recording> {
-    record_on(program, form, limbwise_cpu::footprint())
-}
-
-/// The same for the device with this footprint.
-///
-/// # Errors
-/// As [`record`].
-pub fn record_on<P: Program>(program: &P, form: KeyForm, footprint: SharedFootprint) -> Result<Recording> {
+pub fn record<P: Program<Scheme: ClientScheme>>(
+    program: &P,
+    form: KeyForm,
+    footprint: &SharedFootprint,
+) -> Result<Recording<P::Scheme>> {
     let params = program.params();
+    let rlwe = P::Scheme::rlwe(params);
     let (required, requests) = requirements(program)?;
     let plan = KeyPlan { required, form };
-    let reads = (form == KeyForm::Disk).then(|| ReadPlan::least(params, requests));
-    let encoder = Encoder::new(params);
+    let reads = rlwe.filter(|_| form == KeyForm::Disk).map(|rlwe| ReadPlan::least(rlwe, requests));
+    let encoder = P::Scheme::encoder(params);
     let recorder = Recorder::new(Null::default());
-    let keys = DeclaredKeys::exactly(&recorder, params, &plan);
     let server = Server::declared(&recorder, &encoder, program)?;
-    let inputs = server.declared_inputs(program.encryption())?;
-    let input_bytes = inputs.iter().map(Ciphertext::bytes).sum();
-    let outputs = server.evaluate((&keys, None), &inputs, &mut (), &mut ())?;
-    let results = outputs.iter().map(|c| ResultEstimate { level: c.level, estimate: c.estimate }).collect();
+    let keys = Store::exactly(&recorder, rlwe, &plan);
+    let outputs = server.rehearse(keys.keys(), program.encryption())?;
+    let results = outputs.iter().map(|c| P::Scheme::estimate(params, c)).collect();
     let graph = recorder.graph(); // while the results live: they are what the program keeps
-    let (session_peak_bytes, result_bytes) = rehearsed(program, &plan, reads.as_ref(), &footprint)?;
-    let (host_bytes, scope) = (result_bytes + server.host_bytes(), Scope::Session);
-    Ok(Recording { graph, keys: plan, reads, results, input_bytes, session_peak_bytes, host_bytes, footprint, scope })
+    drop(outputs);
+    let switched = graph.ids().filter(|&id| graph.node(id).op() == Op::LweProduct);
+    let rotations = switched.filter_map(|id| graph.lwe_shape(id)).map(|shape| shape.batch as u64).sum();
+    let input_bytes = program.inputs().iter().map(|input| P::Scheme::input_bytes(params, input)).sum();
+    let (session_peak_bytes, result_bytes) = rehearsed(program, &plan, reads.as_ref(), footprint)?;
+    let published = P::Scheme::tfhe(params).map_or(0, limbwise::tfhe::TfheParams::published_key_bytes);
+    let host_bytes = result_bytes + server.host_bytes() + published;
+    let (keys, footprint) = (plan, footprint.clone());
+    Ok(Recording { graph, keys, reads, results, rotations, input_bytes, session_peak_bytes, host_bytes, footprint })
 }
 
-impl Recording {
+impl<S: ClientScheme> Recording<S> {
     /// The same with more memory for keys on disk, or less: fewer reads, or more.
     ///
     /// # Errors
     /// None that the recording did not have.
-    pub fn with_key_memory<P: Program>(mut self, program: &P, budget_bytes: u64) -> Result<Self> {
+    pub fn with_key_memory<P: Program<Scheme = S>>(mut self, program: &P, budget_bytes: u64) -> Result<Self> {
         if let Some(reads) = &mut self.reads {
             reads.budget_bytes = budget_bytes;
             (self.session_peak_bytes, _) = rehearsed(program, &self.keys, self.reads.as_ref(), &self.footprint)?;
         }
         Ok(self)
     }
+}
 
+impl<S: Scheme> Recording<S> {
     /// The same as a server alone has it: keys and inputs come from elsewhere, and results go there.
     ///
     /// # Errors
     /// None that the recording did not have.
-    pub fn of_server<P: Program>(mut self, program: &P) -> Result<Self> {
+    pub fn of_server<P: Program<Scheme = S>>(mut self, program: &P) -> Result<Self> {
         self.session_peak_bytes = served(program, &self.keys, self.reads.as_ref(), &self.footprint)?;
-        self.scope = Scope::Server;
         Ok(self)
-    }
-
-    /// The peak on a device: where it was measured for another, it is measured again.
-    ///
-    /// # Errors
-    /// None that the recording did not have.
-    pub fn peak_on<P: Program>(&self, program: &P, footprint: &SharedFootprint) -> Result<u64> {
-        let (keys, reads) = (&self.keys, self.reads.as_ref());
-        let measured = (&self.footprint, self.session_peak_bytes);
-        peak_on(measured, footprint, || match self.scope {
-            Scope::Session => Ok(rehearsed(program, keys, reads, footprint)?.0),
-            Scope::Server => served(program, keys, reads, footprint),
-        })
     }
 }
 
 /// Most bytes of polynomials in a whole session, and the words of its largest result.
 #[cfg(feature = "client")]
-fn rehearsed<P: Program>(
+fn rehearsed<P: Program<Scheme: ClientScheme>>(
     program: &P,
     plan: &KeyPlan,
     reads: Option<&ReadPlan>,
@@ -146,14 +138,15 @@ fn rehearsed<P: Program>(
     let null = Null::of(footprint.clone());
     let (client, seeds) = (NoData::of(program), limbwise_math::sampling::SeedSource::Repeating(0));
     let sides = Sides { program, client: &client, seeds: &seeds };
-    let read = |reader: &Reader<'_, Null>, result: &Ciphertext<Null>| {
-        Ok(phase(reader.dev, program.params(), reader.secret, result).shape().bytes())
+    let read = |reader: &Reader<'_, P::Scheme, Null>, _: Vec<_>, results: Vec<_>| {
+        let bytes = |result| P::Scheme::rehearse_reading(reader.dev, program.params(), reader.secrets, result);
+        Ok(results.iter().map(bytes).max().unwrap_or(0))
     };
     let bytes = match reads {
         Some(reads) => session(&null, &sides, (plan, &Imagined(reads)), (&mut (), &mut ()), &(), read)?,
         None => session(&null, &sides, (plan, &InMemory::default()), (&mut (), &mut ()), &(), read)?,
     };
-    Ok((null.meter().peak_bytes(), bytes.into_iter().max().unwrap_or(0)))
+    Ok((null.meter().peak_bytes(), bytes))
 }
 
 /// A server decrypts nothing: what it evaluates is all there is.
@@ -175,17 +168,16 @@ fn served<P: Program>(
     footprint: &SharedFootprint,
 ) -> Result<u64> {
     let (null, params) = (Null::of(footprint.clone()), program.params());
-    let encoder = Encoder::new(params);
+    let encoder = P::Scheme::encoder(params);
     let evaluate = |keys: &dyn KeyStore<Null>| {
-        let server = Server::declared(&null, &encoder, program)?;
-        server.evaluate((keys, None), &server.declared_inputs(program.encryption())?, &mut (), &mut ())
+        Server::declared(&null, &encoder, program)?.rehearse(keys, program.encryption())
     };
-    match reads {
-        Some(reads) => {
-            let source = Declared(params, &plan.required);
-            evaluate(&DiskKeys::rehearsed(&null, params, &source, reads.shelf(params)))?
+    match (reads, P::Scheme::rlwe(params)) {
+        (Some(reads), Some(rlwe)) => {
+            let source = Declared(rlwe, &plan.required);
+            evaluate(&DiskKeys::rehearsed(&null, rlwe, &source, reads.shelf(rlwe)))?
         }
-        None => evaluate(&DeclaredKeys::exactly(&null, params, plan))?,
+        (_, rlwe) => evaluate(Store::exactly(&null, rlwe, plan).keys())?,
     };
     Ok(null.meter().peak_bytes())
 }
@@ -193,9 +185,10 @@ fn served<P: Program>(
 /// The keys a program asks for, and every request in order.
 fn requirements<P: Program>(program: &P) -> Result<(Requirements, Vec<Request>)> {
     let (null, params) = (Null::default(), program.params());
-    let encoder = Encoder::new(params);
-    let keys = DeclaredKeys::all(&null, params);
+    let encoder = P::Scheme::encoder(params);
     let server = Server::declared(&null, &encoder, program)?;
-    server.evaluate((&keys, None), &server.declared_inputs(program.encryption())?, &mut (), &mut ())?;
+    let Some(rlwe) = P::Scheme::rlwe(params) else { return Ok((Requirements::new(), Vec::new())) };
+    let keys = DeclaredKeys::all(&null, rlwe);
+    server.rehearse(&keys, program.encryption())?;
     Ok((keys.requirements(), keys.requests()))
 }

@@ -1,21 +1,22 @@
-//! The server's side: the program's maps encoded, and its evaluation on ciphertexts with public keys only.
+//! The server's side: the program's clear numbers encoded, and its evaluation on ciphertexts with public keys only.
 
 use crate::clock::{BOOTSTRAP_STEP, ENCODE_STEP};
 use limbwise::{
     Result,
-    ckks::{Auto, Bootstrapper, Ciphertext, Encoder, Evaluator, LinearTransform, Watch},
-    rlwe::KeyStore,
+    scheme::{Encoding, Encryption, Keys, Scheme},
 };
-use limbwise_apps::{Encryption, Journal, Observer, Program};
-use limbwise_device::Device;
+use limbwise_apps::{
+    Journal, Observer, Program,
+    program::Results,
+};
+use limbwise_device::{Device, Wordless};
 
-/// What a server has before inputs come: the program's maps and those of bootstrapping, encoded.
-pub struct Server<'a, D: Device, P> {
+/// What a server has before inputs come: the program's clear numbers and the maps of bootstrapping, encoded.
+pub struct Server<'a, D: Device, P: Program> {
     dev: &'a D,
-    encoder: &'a Encoder,
+    encoder: &'a <P::Scheme as Scheme>::Encoder,
     program: &'a P,
-    maps: Vec<LinearTransform<D>>,
-    bootstrapper: Option<Bootstrapper<D>>,
+    encoded: <P::Scheme as Scheme>::Encoded<D>,
 }
 
 impl<'a, D: Device, P: Program> Server<'a, D, P> {
@@ -23,69 +24,84 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
     ///
     /// # Errors
     /// Values that cannot be encoded.
-    pub fn new(dev: &'a D, encoder: &'a Encoder, program: &'a P, observer: &mut dyn Observer) -> Result<Self> {
-        let mut maps = Vec::new();
-        let clear = program.maps();
-        for (done, (map, plan)) in clear.iter().enumerate() {
-            observer.step(ENCODE_STEP, done, clear.len());
-            maps.push(LinearTransform::encode(dev, encoder, map, *plan)?);
-        }
-        if program.bootstrapping().is_some() {
-            observer.step(BOOTSTRAP_STEP, 0, 1);
-        }
-        let bootstrapper = program.bootstrapping().map(|plan| Bootstrapper::encode(dev, encoder, plan)).transpose()?;
-        Ok(Self { dev, encoder, program, maps, bootstrapper })
+    pub fn new(
+        dev: &'a D,
+        encoder: &'a <P::Scheme as Scheme>::Encoder,
+        program: &'a P,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        let mut tell = |encoding, done, total| {
+            let step = match encoding {
+                Encoding::Maps => ENCODE_STEP,
+                Encoding::Bootstrapper => BOOTSTRAP_STEP,
+            };
+            observer.step(step, done, total);
+        };
+        let encoded = P::Scheme::encode((dev, encoder), program.params(), &program.model(), &mut tell)?;
+        Ok(Self { dev, encoder, program, encoded })
     }
 
     /// The same with the clear values of its maps beside them, for shadow mode.
     #[must_use]
     pub fn with_shadows(mut self) -> Self {
-        let clear = self.program.maps();
-        self.maps = self.maps.into_iter().zip(clear).map(|(map, (shadow, _))| map.with_shadow(shadow)).collect();
+        self.encoded = P::Scheme::with_shadows(self.encoded, &self.program.model());
         self
     }
 
-    /// The same by declaration, without words: for devices that hold none.
+    /// Bytes that the host takes for clear maps of bootstrapping.
+    #[must_use]
+    pub fn host_bytes(&self) -> u64 {
+        P::Scheme::host_bytes(&self.encoded)
+    }
+
+    /// Evaluates the program.
+    ///
+    /// # Errors
+    /// What the schemes or the journal refuse.
+    pub fn evaluate(
+        &self,
+        keys: Keys<'_, D>,
+        inputs: &[<P::Scheme as Scheme>::Ciphertext<D>],
+        observer: &mut dyn Observer,
+        journal: &mut dyn Journal<D, P::Scheme>,
+    ) -> Result<Results<P, D>> {
+        let on = (self.dev, self.encoder);
+        let means = P::Scheme::means(on, self.program.params(), &self.encoded, keys);
+        self.program.evaluate(&means, inputs, observer, journal)
+    }
+}
+
+impl<'a, D: Wordless, P: Program> Server<'a, D, P> {
+    /// The same by declaration, for devices without words.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn declared(dev: &'a D, encoder: &'a Encoder, program: &'a P) -> Result<Self> {
-        let maps = program.maps().into_iter().map(|(map, plan)| LinearTransform::declare(dev, encoder, map, plan));
-        let maps = maps.collect::<Result<_>>()?;
-        let bootstrapper = program.bootstrapping().map(|plan| Bootstrapper::declare(dev, encoder, plan)).transpose()?;
-        Ok(Self { dev, encoder, program, maps, bootstrapper })
+    pub fn declared(
+        dev: &'a D,
+        encoder: &'a <P::Scheme as Scheme>::Encoder,
+        program: &'a P,
+    ) -> Result<Self> {
+        let encoded = P::Scheme::declare((dev, encoder), program.params(), &program.model())?;
+        Ok(Self { dev, encoder, program, encoded })
     }
 
     /// The encrypted inputs by declaration, in their order, encrypted under this key.
     ///
     /// # Errors
     /// Levels or scales that cannot be.
-    pub fn declared_inputs(&self, key: Encryption) -> Result<Vec<Ciphertext<D>>> {
-        let noise = key.into();
-        let declare =
-            |i: limbwise_apps::Input| self.encoder.declare_bounded(self.dev, (i.batch, i.bounds), i.packing, noise);
-        self.program.inputs().into_iter().map(declare).collect()
+    pub fn declared_inputs(&self, key: Encryption) -> Result<Results<P, D>> {
+        let (on, params) = ((self.dev, self.encoder), self.program.params());
+        self.program.inputs().iter().map(|input| P::Scheme::declare_input(on, params, input, key)).collect()
     }
 
-    /// Bytes that the host takes for clear maps of bootstrapping.
-    #[must_use]
-    pub fn host_bytes(&self) -> u64 {
-        self.bootstrapper.as_ref().map_or(0, Bootstrapper::host_bytes)
-    }
-
-    /// Evaluates the program; somebody may watch every result.
+    /// Evaluates the program on declared inputs with declared keys: those of a store, and of TFHE.
     ///
     /// # Errors
-    /// What the schemes or the journal refuse.
-    pub fn evaluate(
-        &self,
-        (keys, watch): (&dyn KeyStore<D>, Option<&dyn Watch<D>>),
-        inputs: &[Ciphertext<D>],
-        observer: &mut dyn Observer,
-        journal: &mut dyn Journal<D>,
-    ) -> Result<Vec<Ciphertext<D>>> {
-        let eval = Evaluator::new(self.dev, self.program.params(), keys).watched(watch);
-        let auto = Auto::new(eval, self.encoder).with_bootstrapper(self.bootstrapper.as_ref());
-        self.program.evaluate(&auto, &self.maps, inputs, observer, journal)
+    /// What the schemes refuse.
+    pub fn rehearse(&self, store: &dyn limbwise::rlwe::KeyStore<D>, key: Encryption) -> Result<Results<P, D>> {
+        let tfhe = P::Scheme::tfhe(self.program.params());
+        let bootstrap = tfhe.map(|params| limbwise::tfhe::ServerKey::declared(self.dev, params));
+        let keys = Keys { store, bootstrap: bootstrap.as_ref(), watch: None };
+        self.evaluate(keys, &self.declared_inputs(key)?, &mut (), &mut ())
     }
 }

@@ -1,9 +1,8 @@
 //! One session of client and server, on any device: keys, the server's model, encryption, the program, decryption.
 //!
-//! A run and a plan go through the same function, so what is planned is what runs.
+//! A run and a plan go through the same function, so what is planned is what runs, whatever the scheme.
 
 use crate::{
-    client::{Encryption, Shadows, encrypted},
     clock::{DECRYPT_STEP, ENCRYPT_STEP, KEY_STEP},
     journal::Identity,
     keys::KeyHome,
@@ -11,11 +10,12 @@ use crate::{
     shadow::Onlooker,
 };
 use limbwise::{
-    Complex64, Result,
-    ckks::{Ciphertext, Encoder},
-    rlwe::{KeyGenerator, KeyPlan, SecretKey},
+    Result,
+    rlwe::{KeyPlan, KeyStore},
+    scheme::{ClientScheme, Encrypting, Encryption, Keys, NoKeys, Scheme, Secrets, Shadows},
+    tfhe::ServerKey,
 };
-use limbwise_apps::{Client, Conclusion, Description, Journal, Observer, Program};
+use limbwise_apps::{Client, Description, Journal, Observer, Program, program::Results};
 use limbwise_device::Device;
 use limbwise_math::sampling::SeedSource;
 
@@ -29,7 +29,7 @@ pub struct Sides<'a, P, C> {
     pub seeds: &'a SeedSource,
 }
 
-impl<P: Program, C: Client> Sides<'_, P, C> {
+impl<P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>> Sides<'_, P, C> {
     /// What a state of this session belongs to: its program, data and randomness.
     ///
     /// # Errors
@@ -38,9 +38,9 @@ impl<P: Program, C: Client> Sides<'_, P, C> {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&description.to_bytes());
         for input in 0..self.program.inputs().len() {
-            for z in self.client.values(input).iter().flatten() {
-                hasher.update(&z.re.to_le_bytes()).update(&z.im.to_le_bytes());
-            }
+            P::Scheme::hash_values(&self.client.of(input), &mut |bytes| {
+                hasher.update(bytes);
+            });
         }
         hasher.update(&self.seeds.seed("identity")?.0);
         Ok(Identity(*hasher.finalize().as_bytes()))
@@ -48,73 +48,111 @@ impl<P: Program, C: Client> Sides<'_, P, C> {
 }
 
 /// What the client reads results with.
-pub struct Reader<'a, D: Device> {
+pub struct Reader<'a, S: Scheme, D: Device> {
     /// The device.
     pub dev: &'a D,
     /// The encoder.
-    pub encoder: &'a Encoder,
-    /// The secret key.
-    pub secret: &'a SecretKey,
+    pub encoder: &'a S::Encoder,
+    /// The parameters.
+    pub params: &'a S::Params,
+    /// The secret keys.
+    pub secrets: &'a Secrets,
 }
+
+/// A program's results, and its inputs where reading takes them.
+type Evaluated<P, D> = (Results<P, D>, Results<P, D>);
 
 /// Runs a program from key generation to the reading of its results, one after another.
 ///
 /// # Errors
 /// What the schemes refuse, or a device fault.
-pub fn session<D: Device, P: Program, C: Client, R>(
+pub fn session<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>, R>(
     dev: &D,
     sides: &Sides<'_, P, C>,
     (plan, home): (&KeyPlan, &impl KeyHome<D>),
-    (observer, journal): (&mut dyn Observer, &mut dyn Journal<D>),
-    onlooker: &impl Onlooker<D>,
-    read: impl Fn(&Reader<'_, D>, &Ciphertext<D>) -> Result<R>,
-) -> Result<Vec<R>> {
-    let &Sides { program, client, seeds } = sides;
+    (observer, journal): (&mut dyn Observer, &mut dyn Journal<D, P::Scheme>),
+    onlooker: &impl Onlooker<P::Scheme, D>,
+    read: impl FnOnce(&Reader<'_, P::Scheme, D>, Results<P, D>, Results<P, D>) -> Result<R>,
+) -> Result<R> {
+    let &Sides { program, seeds, .. } = sides;
     let params = program.params();
-    let encoder = Encoder::new(params);
-    observer.step(KEY_STEP, 0, plan.required.len());
-    let secret = SecretKey::generate(params, &seeds.seed("secret key")?);
-    let generator = KeyGenerator::from_seed(dev, params, &secret, seeds.seed("keys")?);
-    let public = generator.public_key();
-    home.hold((dev, params), generator, plan, observer, |keys, observer| {
-        let reader = Reader { dev, encoder: &encoder, secret: &secret };
+    let (rlwe, tfhe) = (P::Scheme::rlwe(params), P::Scheme::tfhe(params));
+    let encoder = P::Scheme::encoder(params);
+    observer.step(KEY_STEP, 0, plan.required.len() + usize::from(tfhe.is_some()));
+    let secrets = Secrets::generate((rlwe, tfhe), seeds)?;
+    let published = secrets.publish(dev, rlwe, seeds)?;
+    let bootstrap = published.bootstrap.map(|keys| ServerKey::new(dev, &keys));
+    let wanted = program.encryption() == Encryption::PublicKey;
+    let public = published.generator.as_ref().filter(|_| wanted).map(|generator| generator.public_key());
+    let reader = Reader { dev, encoder: &encoder, params, secrets: &secrets };
+    let evaluate = |store: &dyn KeyStore<D>, observer: &mut dyn Observer| {
         let shadows = if onlooker.wants_shadows() { Shadows::Carried } else { Shadows::Absent };
-        let results = onlooker.look(&reader, |watch| {
+        let (inputs, results) = onlooker.look(&reader, |watch| -> Result<Evaluated<P, D>> {
             let server = Server::new(dev, &encoder, program, observer)?;
             let server = if shadows == Shadows::Carried { server.with_shadows() } else { server };
-            let mut inputs = Vec::new();
-            let count = program.inputs().len();
-            for input in 0..count {
-                observer.step(ENCRYPT_STEP, input, count);
-                let with = Encryption { public: &public, secret: &secret, seeds, shadows };
-                inputs.push(encrypted((dev, &encoder), program, client, input, &with)?);
-            }
+            let with = Encrypting { key: program.encryption(), secrets: Some(&secrets), public: public.as_ref(), shadows };
+            let inputs = encrypted(&reader, sides, &with, observer)?;
             drop(public);
-            // A GPU may still be busy with what it was asked for: neither this nor the evaluation ends before it is done.
+            // A GPU works on what was queued: neither encryption nor evaluation ends before it is done.
             dev.sync()?;
-            server.evaluate((keys, watch), &inputs, observer, journal)
+            let keys = Keys { store, bootstrap: bootstrap.as_ref(), watch };
+            let results = server.evaluate(keys, &inputs, observer, journal)?;
+            Ok((if P::Scheme::READS_INPUTS { inputs } else { Vec::new() }, results))
         })?;
         dev.sync()?;
         observer.step(DECRYPT_STEP, 0, results.len());
-        results.iter().map(|result| read(&reader, result)).collect()
-    })
-}
-
-/// A client without data, for a session on a device without words: vectors of no values, which zeros fill up.
-pub(crate) struct NoData(Vec<usize>);
-
-impl NoData {
-    pub(crate) fn of<P: Program>(program: &P) -> Self {
-        Self(program.inputs().iter().map(|input| input.batch).collect())
+        read(&reader, inputs, results)
+    };
+    match (published.generator, rlwe) {
+        (Some(generator), Some(rlwe)) => home.hold((dev, rlwe), generator, plan, observer, evaluate),
+        _ => evaluate(&NoKeys, observer),
     }
 }
 
-impl Client for NoData {
-    fn values(&self, input: usize) -> Vec<Vec<Complex64>> {
-        vec![Vec::new(); self.0[input]]
+/// Encrypts all inputs of a program.
+fn encrypted<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>>(
+    reader: &Reader<'_, P::Scheme, D>,
+    sides: &Sides<'_, P, C>,
+    with: &Encrypting<'_, D>,
+    observer: &mut dyn Observer,
+) -> Result<Results<P, D>> {
+    let declared = sides.program.inputs();
+    let mut inputs = Vec::new();
+    for (index, input) in declared.iter().enumerate() {
+        observer.step(ENCRYPT_STEP, index, declared.len());
+        let (values, seed) = (sides.client.of(index), sides.seeds.seed(&format!("input {index}"))?);
+        let on = (reader.dev, reader.encoder);
+        inputs.push(P::Scheme::encrypt(on, reader.params, with, (input, &values), &seed)?);
     }
+    Ok(inputs)
+}
 
-    fn conclude(&self, _results: &[Vec<Vec<Complex64>>]) -> Conclusion {
-        unreachable!("a session without data has no results")
+/// Who has the values of a program's inputs.
+pub trait Values<S: Scheme> {
+    /// Those of one input.
+    fn of(&self, input: usize) -> S::Values;
+}
+
+/// A client's.
+pub struct Of<'a, C>(pub &'a C);
+
+impl<C: Client> Values<C::Scheme> for Of<'_, C> {
+    fn of(&self, input: usize) -> <C::Scheme as Scheme>::Values {
+        self.0.values(input)
+    }
+}
+
+/// A client without data, for a session on a device without words.
+pub(crate) struct NoData<S: Scheme>(Vec<S::Input>);
+
+impl<S: Scheme> NoData<S> {
+    pub(crate) fn of<P: Program<Scheme = S>>(program: &P) -> Self {
+        Self(program.inputs())
+    }
+}
+
+impl<S: ClientScheme> Values<S> for NoData<S> {
+    fn of(&self, input: usize) -> S::Values {
+        S::no_values(&self.0[input])
     }
 }

@@ -1,26 +1,29 @@
 //! Shadow mode of a session: who looks on while the program runs.
 
 use crate::session::Reader;
-use limbwise::ckks::{Audit, Probe, ShadowBound, ShadowReport, Watch};
+use limbwise::{
+    ckks::{ShadowBound, ShadowReport, Watch},
+    scheme::{ClientScheme, Scheme},
+};
 use limbwise_device::{Device, HostRead};
 use std::sync::{Mutex, PoisonError};
 
 /// Looks on while a session evaluates, with the client's means.
-pub trait Onlooker<D: Device> {
+pub trait Onlooker<S: Scheme, D: Device> {
     /// Whether inputs and maps carry their clear values.
     fn wants_shadows(&self) -> bool;
 
     /// Evaluates, with somebody who watches or without.
-    fn look<R>(&self, reader: &Reader<'_, D>, evaluate: impl FnOnce(Option<&dyn Watch<D>>) -> R) -> R;
+    fn look<R>(&self, reader: &Reader<'_, S, D>, evaluate: impl FnOnce(Option<&dyn Watch<D>>) -> R) -> R;
 }
 
 /// Nobody looks on.
-impl<D: Device> Onlooker<D> for () {
+impl<S: Scheme, D: Device> Onlooker<S, D> for () {
     fn wants_shadows(&self) -> bool {
         false
     }
 
-    fn look<R>(&self, _: &Reader<'_, D>, evaluate: impl FnOnce(Option<&dyn Watch<D>>) -> R) -> R {
+    fn look<R>(&self, _: &Reader<'_, S, D>, evaluate: impl FnOnce(Option<&dyn Watch<D>>) -> R) -> R {
         evaluate(None)
     }
 }
@@ -46,14 +49,14 @@ impl Shadowing {
     }
 }
 
-impl<D: HostRead> Onlooker<D> for Shadowing {
+impl<S: ClientScheme, D: HostRead> Onlooker<S, D> for Shadowing {
     fn wants_shadows(&self) -> bool {
         true
     }
 
-    fn look<R>(&self, reader: &Reader<'_, D>, evaluate: impl FnOnce(Option<&dyn Watch<D>>) -> R) -> R {
-        let Reader { dev, encoder, secret } = *reader;
-        let audit = Audit::new(Probe { dev, encoder, params: encoder.params(), secret }, self.bound);
+    fn look<R>(&self, reader: &Reader<'_, S, D>, evaluate: impl FnOnce(Option<&dyn Watch<D>>) -> R) -> R {
+        let Reader { dev, encoder, params, secrets } = *reader;
+        let Some(audit) = S::audit((dev, encoder), params, secrets, self.bound) else { return evaluate(None) };
         let result = evaluate(Some(&audit));
         *self.report.lock().unwrap_or_else(PoisonError::into_inner) = audit.report();
         result

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "client")]
 use super::{ClientScheme, Encrypting, Secrets};
-use super::{Difference, Encoding, Encryption, Input, Keys, Scheme, Wordless};
+use super::{Difference, Encoding, Encryption, Input, Keys, Scheme};
 use crate::{
     bgv::{Auto, BgvLiteral, BgvParams, BgvReading, Ciphertext, Encoder, Evaluator},
     error::Result,
@@ -16,7 +16,7 @@ use crate::{
     ckks::Model as Knowledge,
     wire::write_fresh_bgv_ciphertext,
 };
-use limbwise_device::{Device, Domain, HostRead};
+use limbwise_device::{Device, Domain, HostRead, Wordless};
 #[cfg(feature = "client")]
 use limbwise_math::sampling::Seed;
 use std::io::Write;
@@ -185,6 +185,16 @@ fn fresh<D: Device>(
 #[cfg(feature = "client")]
 impl ClientScheme for Bgv {
     type Expectation = BgvExpectation;
+
+    /// Where results may not be read by their bound, phases of inputs and results are compared.
+    const READS_INPUTS: bool = true;
+
+    fn hash_values(values: &Vec<Vec<i64>>, feed: &mut dyn FnMut(&[u8])) {
+        for message in values {
+            feed(&(message.len() as u64).to_le_bytes());
+            message.iter().for_each(|value| feed(&value.to_le_bytes()));
+        }
+    }
 
     fn takes_secrets(key: Encryption) -> bool {
         key == Encryption::SecretKey

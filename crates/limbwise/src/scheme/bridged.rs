@@ -3,7 +3,7 @@
 
 use super::{
     Ckks, Difference, Encoding, Encryption, Input, Keys, Messages, MessagesEstimate, Scheme, SlotsEstimate, SlotsInput,
-    Tfhe, Wordless,
+    Tfhe,
 };
 #[cfg(feature = "client")]
 use super::{ClientScheme, Encrypting, Secrets};
@@ -21,7 +21,7 @@ use crate::{
     error::DecryptError,
     tfhe::{TfheExpectation, TfheReading},
 };
-use limbwise_device::{Device, HostRead};
+use limbwise_device::{Device, HostRead, Wordless};
 #[cfg(feature = "client")]
 use limbwise_math::sampling::Seed;
 use num_complex::Complex64;
@@ -275,6 +275,13 @@ fn mixed() -> ! {
 #[cfg(feature = "client")]
 impl ClientScheme for Bridged {
     type Expectation = BridgedExpectation;
+
+    fn hash_values(values: &BridgedValues, feed: &mut dyn FnMut(&[u8])) {
+        match values {
+            BridgedValues::Messages(messages) => Tfhe::hash_values(messages, feed),
+            BridgedValues::Slots(slots) => Ckks::hash_values(slots, feed),
+        }
+    }
 
     fn takes_secrets(_: Encryption) -> bool {
         true

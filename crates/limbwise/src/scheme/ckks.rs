@@ -2,7 +2,7 @@
 
 #[cfg(feature = "client")]
 use super::{ClientScheme, Encrypting, Secrets, Shadows};
-use super::{Difference, Encoding, Encryption, Input, Keys, Scheme, Wordless};
+use super::{Difference, Encoding, Encryption, Input, Keys, Scheme};
 use crate::{
     ckks::{
         Auto, BootstrapPlan, Bootstrapper, Ciphertext, Diagonals, Encoder, Estimate, Evaluator, LinearPlan,
@@ -22,7 +22,7 @@ use crate::{
 };
 #[cfg(feature = "client")]
 use limbwise_device::Handle as _;
-use limbwise_device::{Device, HostRead};
+use limbwise_device::{Device, HostRead, Wordless};
 #[cfg(feature = "client")]
 use limbwise_math::sampling::Seed;
 use num_complex::Complex64;
@@ -298,6 +298,22 @@ fn plain<D: Device>(
 #[cfg(feature = "client")]
 impl ClientScheme for Ckks {
     type Expectation = Expectation;
+
+    fn hash_values(values: &Vec<Vec<Complex64>>, feed: &mut dyn FnMut(&[u8])) {
+        for z in values.iter().flatten() {
+            feed(&z.re.to_le_bytes());
+            feed(&z.im.to_le_bytes());
+        }
+    }
+
+    fn audit<'a, D: HostRead>(
+        (dev, encoder): (&'a D, &'a Encoder),
+        params: &'a Params,
+        secrets: &'a Secrets,
+        bound: ShadowBound,
+    ) -> Option<Audit<'a, D>> {
+        Some(Audit::new(Probe { dev, encoder, params, secret: secrets.rlwe() }, bound))
+    }
 
     fn takes_secrets(key: Encryption) -> bool {
         key == Encryption::SecretKey

@@ -31,7 +31,7 @@ use crate::{
     tfhe::TfheParams,
     wire::{Origin, Source},
 };
-use limbwise_device::{Device, HostRead, Ring};
+use limbwise_device::{Device, HostRead, Ring, Wordless};
 #[cfg(feature = "client")]
 use limbwise_math::sampling::Seed;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -288,6 +288,22 @@ pub trait ClientScheme: Scheme {
     /// What is expected of a result before it is opened.
     type Expectation: Clone + Debug;
 
+    /// Whether reading results may take the inputs too.
+    const READS_INPUTS: bool = false;
+
+    /// Feeds clear values to a hash.
+    fn hash_values(values: &Self::Values, feed: &mut dyn FnMut(&[u8]));
+
+    /// Compares every result on slots with its clear value while a program runs; none where results are exact.
+    fn audit<'a, D: HostRead>(
+        _on: (&'a D, &'a Self::Encoder),
+        _params: &'a Self::Params,
+        _secrets: &'a Secrets,
+        _bound: crate::ckks::ShadowBound,
+    ) -> Option<crate::ckks::Audit<'a, D>> {
+        None
+    }
+
     /// Whether encryption under this key takes the secret keys.
     fn takes_secrets(key: Encryption) -> bool;
 
@@ -359,5 +375,3 @@ pub trait ClientScheme: Scheme {
     ) -> Result<Self::Ciphertext<D>>;
 }
 
-/// Stands for the seam's own trait until it is there.
-pub use limbwise_device::Device as Wordless;

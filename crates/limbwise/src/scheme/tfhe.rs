@@ -2,7 +2,7 @@
 
 #[cfg(feature = "client")]
 use super::{ClientScheme, Encrypting, Secrets};
-use super::{Difference, Encoding, Encryption, Input, Keys, Scheme, Wordless};
+use super::{Difference, Encoding, Encryption, Input, Keys, Scheme};
 #[cfg(feature = "client")]
 use crate::{
     ckks::Model as Knowledge,
@@ -14,7 +14,7 @@ use crate::{
     tfhe::{Ciphertext, Evaluator, TfheLiteral, TfheParams, TfheReading},
     wire::{Origin, Source, read_tfhe_ciphertext, write_tfhe_ciphertext, write_tfhe_params},
 };
-use limbwise_device::{Device, HostRead, LweHandle as _};
+use limbwise_device::{Device, HostRead, LweHandle as _, Wordless};
 #[cfg(feature = "client")]
 use limbwise_math::sampling::Seed;
 use std::io::Write;
@@ -159,6 +159,11 @@ impl Scheme for Tfhe {
 #[cfg(feature = "client")]
 impl ClientScheme for Tfhe {
     type Expectation = TfheExpectation;
+
+    fn hash_values(values: &Vec<u64>, feed: &mut dyn FnMut(&[u8])) {
+        feed(&(values.len() as u64).to_le_bytes());
+        values.iter().for_each(|value| feed(&value.to_le_bytes()));
+    }
 
     /// The public key of TFHE would add noise that no preset plans for.
     fn takes_secrets(_: Encryption) -> bool {
