@@ -24,6 +24,6 @@ pub use lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding
 pub use null::Null;
 pub use ops::{
     Device, Fault, Fill, GadgetKey, Handle, HostRead, KeyId, LeaveRegion, Region, Role, RowAt, Terms, Weight,
-    expand_row,
+    Wordless, expand_row,
 };
 pub use ring::{Basis, Domain, Ring, RingError, RingSpec, Shape};

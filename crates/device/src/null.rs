@@ -20,7 +20,7 @@
 
 use crate::{
     lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding},
-    ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Terms, broadcast, extracted, transformed},
+    ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Terms, Wordless, broadcast, extracted, transformed},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -177,6 +177,8 @@ impl Null {
         a
     }
 }
+
+impl Wordless for Null {}
 
 impl Device for Null {
     type Poly = NullPoly;

@@ -395,6 +395,27 @@ pub trait HostRead: Device {
     fn download_lwe(&self, a: &Self::Lwe) -> Result<Vec<u64>, Fault>;
 }
 
+/// A device that holds no words: a value on it is declared, by shape and role. What can only be declared is bound by
+/// this, so that it does not compile for a device that would have to fill the words:
+///
+/// ```compile_fail,E0277
+/// use limbwise_device::{Device, Role, Shape, Wordless};
+/// fn declared<D: Device>(dev: &D, shape: &Shape) -> D::Poly {
+///     dev.declare(shape, Role::Ciphertext) // any device: one with words cannot do this
+/// }
+/// ```
+pub trait Wordless: Device {
+    /// A polynomial whose words nobody will ask for.
+    fn declare(&self, shape: &Shape, role: Role) -> Self::Poly {
+        self.upload(shape, role, &|_, _| unreachable!("a device without words fills none"))
+    }
+
+    /// LWE ciphertexts whose words nobody will ask for.
+    fn declare_lwe(&self, shape: LweShape, role: Role) -> Self::Lwe {
+        self.upload_lwe(shape, role, &|_, _| unreachable!("a device without words fills none"))
+    }
+}
+
 /// The row that [`Device::expand_seed`] puts at (batch, prime): uniform in [0, q)^N, in the host's order.
 pub fn expand_row(seed: &Seed, at: RowAt, out: &mut [u64]) {
     let mut context = b"limbwise expand_seed ".to_vec();

@@ -10,7 +10,7 @@ use crate::{
 };
 use limbwise_device::{
     Basis, Device, Fault, Fill, Gadget, Handle, LeaveRegion, LweFill, LweHandle, LweShape, Region, Ring, RingError,
-    RingSpec, Role, Rounding, Shape,
+    RingSpec, Role, Rounding, Shape, Wordless,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use std::{
@@ -211,6 +211,8 @@ impl<D: Device> LeaveRegion for Recorder<D> {
         }
     }
 }
+
+impl<D: Wordless> Wordless for Recorder<D> {}
 
 impl<D: Device> Device for Recorder<D> {
     type Poly = Recorded<D::Poly>;
