@@ -21,7 +21,7 @@ use limbwise::{
 };
 use limbwise_apps::{Logic, Messages, Observer, program::Details};
 use limbwise_cpu::layout::{Line, lines};
-use limbwise_device::{Device, Null};
+use limbwise_device::{Null, Wordless};
 use limbwise_graph::{Counts, Graph, Op, Recorder};
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ pub struct LogicRecording {
     pub peak_bytes: u64,
 }
 
-fn evaluated<D: Device, L: Logic>(dev: &D, program: &L, observer: &mut dyn Observer) -> Result<Vec<Ciphertext<D>>> {
+fn evaluated<D: Wordless, L: Logic>(dev: &D, program: &L, observer: &mut dyn Observer) -> Result<Vec<Ciphertext<D>>> {
     let params = program.params();
     let key = ServerKey::declared(dev, params);
     let input = |of: Messages| Ciphertext::declared(dev, params, of.batch).at_most(of.most);

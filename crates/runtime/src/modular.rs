@@ -23,7 +23,7 @@ use limbwise::{
 };
 use limbwise_apps::{Integers, Modular, Observer, program::Details};
 use limbwise_cpu::layout::{Line, lines};
-use limbwise_device::{Device, Null};
+use limbwise_device::{Null, Wordless};
 use limbwise_graph::{Counts, Graph, Recorder};
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ pub struct ModularRecording {
     pub peak_bytes: u64,
 }
 
-fn evaluated<D: Device, M: Modular>(
+fn evaluated<D: Wordless, M: Modular>(
     dev: &D,
     program: &M,
     keys: &DeclaredKeys<'_, D>,

@@ -29,7 +29,7 @@ use limbwise_apps::{
     query::{Answer, Bits, Means, Query},
 };
 use limbwise_cpu::layout::{Line, lines};
-use limbwise_device::{Device, Null};
+use limbwise_device::{Null, Wordless};
 use limbwise_graph::{Counts, Graph, Op, Recorder};
 use serde::Serialize;
 
@@ -51,7 +51,7 @@ pub struct QueryRecording {
     pub host_bytes: u64,
 }
 
-fn evaluated<D: Device>(dev: &D, program: &Query, keys: &dyn KeyStore<D>) -> Result<(Answer<D>, u64)> {
+fn evaluated<D: Wordless>(dev: &D, program: &Query, keys: &dyn KeyStore<D>) -> Result<(Answer<D>, u64)> {
     let (ckks, messages) = (program.params().ckks(), program.params().tfhe());
     let encoder = Encoder::new(ckks);
     let key = ServerKey::declared(dev, messages);

@@ -7,7 +7,7 @@ use limbwise::{
     rlwe::KeyStore,
 };
 use limbwise_apps::{Encryption, Journal, Observer, Program};
-use limbwise_device::Device;
+use limbwise_device::{Device, Wordless};
 
 /// What a server has before inputs come: the program's maps and those of bootstrapping, encoded.
 pub struct Server<'a, D: Device, P> {
@@ -45,11 +45,14 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
         self
     }
 
-    /// The same by declaration, without words: for devices that hold none.
+    /// The same by declaration, without words.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn declared(dev: &'a D, encoder: &'a Encoder, program: &'a P) -> Result<Self> {
+    pub fn declared(dev: &'a D, encoder: &'a Encoder, program: &'a P) -> Result<Self>
+    where
+        D: Wordless,
+    {
         let maps = program.maps().into_iter().map(|(map, plan)| LinearTransform::declare(dev, encoder, map, plan));
         let maps = maps.collect::<Result<_>>()?;
         let bootstrapper = program.bootstrapping().map(|plan| Bootstrapper::declare(dev, encoder, plan)).transpose()?;
@@ -60,7 +63,10 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
     ///
     /// # Errors
     /// Levels or scales that cannot be.
-    pub fn declared_inputs(&self, key: Encryption) -> Result<Vec<Ciphertext<D>>> {
+    pub fn declared_inputs(&self, key: Encryption) -> Result<Vec<Ciphertext<D>>>
+    where
+        D: Wordless,
+    {
         let noise = key.into();
         let declare =
             |i: limbwise_apps::Input| self.encoder.declare_bounded(self.dev, (i.batch, i.bounds), i.packing, noise);
