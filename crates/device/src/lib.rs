@@ -5,12 +5,11 @@
 //! Stays out: hardware, threads, scheme words (scale, plaintext, ciphertext semantics), `unsafe`.
 //!
 //! Read in this order: [`ring`] (bases, rings, shapes), [`lwe`] (the other kind of value), [`ops`] (the trait), [`composites`] (default bodies),
-//! [`null`], [`checked`], [`lockstep`], [`hybrid`], [`conformance`].
+//! [`null`], [`checked`], [`lockstep`], [`conformance`].
 
 pub mod checked;
 pub mod composites;
 pub mod conformance;
-pub mod hybrid;
 pub mod lockstep;
 pub mod lwe;
 pub mod null;
@@ -18,12 +17,11 @@ pub mod ops;
 pub mod ring;
 
 pub use checked::Checked;
-pub use hybrid::Hybrid;
 pub use lockstep::Lockstep;
 pub use lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding};
 pub use null::Null;
 pub use ops::{
-    Device, Fault, Fill, GadgetKey, Handle, HostRead, KeyId, LeaveRegion, Region, Role, RowAt, Terms, Weight,
-    Wordless, expand_row,
+    Device, Fault, Fill, GadgetKey, Handle, HostRead, KeyId, LeaveRegion, Region, Role, RowAt, Terms, Weight, Wordless,
+    expand_row,
 };
 pub use ring::{Basis, Domain, Ring, RingError, RingSpec, Shape};
