@@ -4,7 +4,8 @@
 //! work on any device, the conformance suite.
 //! Stays out: hardware, threads, scheme words (scale, plaintext, ciphertext semantics), `unsafe`.
 //!
-//! Read in this order: [`ring`] (bases, rings, shapes), [`lwe`] (the other kind of value), [`ops`] (the trait), [`composites`] (default bodies),
+//! Read in this order: [`ring`] (bases, rings, shapes), [`lwe`] (the other kind of value), [`ops`] (the trait), [`region`] (names of its
+//! stretches), [`composites`] (default bodies),
 //! [`null`], [`checked`], [`lockstep`], [`conformance`].
 
 pub mod checked;
@@ -14,6 +15,7 @@ pub mod lockstep;
 pub mod lwe;
 pub mod null;
 pub mod ops;
+pub mod region;
 pub mod ring;
 
 pub use checked::Checked;
@@ -21,7 +23,7 @@ pub use lockstep::Lockstep;
 pub use lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding};
 pub use null::Null;
 pub use ops::{
-    Device, Fault, Fill, GadgetKey, Handle, HostRead, KeyId, LeaveRegion, Region, Role, RowAt, Terms, Weight, Wordless,
-    expand_row,
+    Device, Fault, Fill, GadgetKey, Handle, HostRead, KeyId, Role, RowAt, Terms, Weight, Wordless, expand_row,
 };
+pub use region::{LeaveRegion, OpenRegion, Region};
 pub use ring::{Basis, Domain, Ring, RingError, RingSpec, Shape};

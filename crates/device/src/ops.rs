@@ -14,6 +14,7 @@
 use crate::{
     composites,
     lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding},
+    region::{OpenRegion, Region},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
 };
 use limbwise_math::{
@@ -83,36 +84,6 @@ pub type Fill<'a> = &'a (dyn Fn(RowAt, &mut [u64]) + Sync);
 pub trait Handle: Clone + Send + Sync {
     /// Its shape.
     fn shape(&self) -> &Shape;
-}
-
-/// What is to be done when a region ends.
-pub trait LeaveRegion {
-    /// Ends the innermost region.
-    fn leave_region(&self);
-}
-
-/// A named stretch of operations; ends when dropped.
-#[must_use = "a region ends when this is dropped"]
-pub struct Region<'a>(Option<&'a dyn LeaveRegion>);
-
-impl<'a> Region<'a> {
-    /// A region nobody watches.
-    pub fn none() -> Self {
-        Self(None)
-    }
-
-    /// A region whose end is reported.
-    pub fn watched(by: &'a dyn LeaveRegion) -> Self {
-        Self(Some(by))
-    }
-}
-
-impl Drop for Region<'_> {
-    fn drop(&mut self) {
-        if let Some(watcher) = self.0 {
-            watcher.leave_region();
-        }
-    }
 }
 
 /// A gadget encryption by RNS digits, cut to the limbs in use: pair i encrypts `P·(Q/Q_i)·[(Q/Q_i)^{-1}]_{Q_i}·s'`.
@@ -299,12 +270,12 @@ pub trait Device: Send + Sync {
     // ---- composites ---------------------------------------------------------------------------------------------
 
     /// Opens a region of the program: what follows belongs to it until the guard is dropped.
-    fn region(&self, _name: &'static str, _index: u32) -> Region<'_> {
-        Region::none()
+    fn region(&self, _region: impl Into<Region>, _index: u32) -> OpenRegion<'_> {
+        OpenRegion::none()
     }
 
     /// The regions that the calling thread has open, outermost first, where a device has been told to keep them.
-    fn regions(&self) -> Vec<(&'static str, u32)> {
+    fn regions(&self) -> Vec<(Region, u32)> {
         Vec::new()
     }
 

@@ -9,8 +9,8 @@ use crate::{
     op::Op,
 };
 use limbwise_device::{
-    Basis, Device, Fault, Fill, Gadget, Handle, LeaveRegion, LweFill, LweHandle, LweShape, Region, Ring, RingError,
-    RingSpec, Role, Rounding, Shape, Wordless,
+    Basis, Device, Fault, Fill, Gadget, Handle, LeaveRegion, LweFill, LweHandle, LweShape, OpenRegion, Region, Ring,
+    RingError, RingSpec, Role, Rounding, Shape, Wordless,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use std::{
@@ -32,7 +32,7 @@ type Log = Arc<Mutex<State>>;
 struct State {
     graph: Graph,
     here: Here,
-    region_ids: HashMap<(RegionId, &'static str, u32), RegionId>,
+    region_ids: HashMap<(RegionId, Region, u32), RegionId>,
     finished: bool,
 }
 
@@ -190,13 +190,13 @@ impl<D: Device> Recorder<D> {
         }
     }
 
-    fn enter(&self, name: &'static str, index: u32) {
+    fn enter(&self, region: Region, index: u32) {
         let mut state = lock(&self.log);
         let parent = state.here.0;
         let next = RegionId(count(state.graph.regions.len()));
-        let id = *state.region_ids.entry((parent, name, index)).or_insert(next);
+        let id = *state.region_ids.entry((parent, region, index)).or_insert(next);
         if id == next {
-            state.graph.regions.push(RegionInfo { parent, name: name.into(), index, entered: 0 });
+            state.graph.regions.push(RegionInfo { parent, name: region.name().into(), index, entered: 0 });
         }
         state.graph.regions[id.index()].entered += 1;
         state.here = Here(id);
@@ -383,8 +383,8 @@ impl<D: Device> Device for Recorder<D> {
         self.record(Op::LweEmbed, (3, count(part)), &[a.value.id], inner)
     }
 
-    fn region(&self, name: &'static str, index: u32) -> Region<'_> {
-        self.enter(name, index);
-        Region::watched(self)
+    fn region(&self, region: impl Into<Region>, index: u32) -> OpenRegion<'_> {
+        self.enter(region.into(), index);
+        OpenRegion::watched(self)
     }
 }

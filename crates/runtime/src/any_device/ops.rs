@@ -4,8 +4,8 @@ use super::{AnyDevice, AnyLwe, AnyPoly, Member as _, on};
 use limbwise_cpu::Cpu;
 use limbwise_cuda::Cuda;
 use limbwise_device::{
-    Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, HostRead, LweFill, LweShape, LweSwitchKey, Region, Ring,
-    RingError, RingSpec, Role, Rounding, Shape, Terms,
+    Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, HostRead, LweFill, LweShape, LweSwitchKey, OpenRegion, Region,
+    Ring, RingError, RingSpec, Role, Rounding, Shape, Terms,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use limbwise_upmem::Upmem;
@@ -166,11 +166,11 @@ impl Device for AnyDevice {
         on!(self, d: D, D::any(d.lwe_embed(D::lwe(a), ring, basis, part)))
     }
 
-    fn region(&self, name: &'static str, index: u32) -> Region<'_> {
-        on!(self, d, d.region(name, index))
+    fn region(&self, region: impl Into<Region>, index: u32) -> OpenRegion<'_> {
+        on!(self, d, d.region(region, index))
     }
 
-    fn regions(&self) -> Vec<(&'static str, u32)> {
+    fn regions(&self) -> Vec<(Region, u32)> {
         on!(self, d, d.regions())
     }
 
