@@ -446,6 +446,10 @@ impl Device for Cuda {
         self.accumulate(acc, a, b);
     }
 
+    fn add_assign(&self, acc: &mut CudaPoly, a: &CudaPoly) {
+        *acc = self.add(acc, a);
+    }
+
     fn scale_limbs(&self, a: CudaPoly, constants: &[u64]) -> CudaPoly {
         self.change("lw_scale", a, Some(constants))
     }

@@ -4,7 +4,7 @@
 //! work on any device, the conformance suite.
 //! Stays out: hardware, threads, scheme words (scale, plaintext, ciphertext semantics), `unsafe`.
 //!
-//! Read in this order: [`ring`] (bases, rings, shapes), [`lwe`] (the other kind of value), [`ops`] (the trait), [`region`] (names of its
+//! Read in this order: [`ring`] (bases, rings, shapes), [`lwe`] (the other kind of value), [`table`] (the operations), [`ops`] (the trait), [`region`] (names of its
 //! stretches), [`composites`] (default bodies),
 //! [`null`], [`checked`], [`lockstep`], [`conformance`].
 
@@ -17,6 +17,7 @@ pub mod null;
 pub mod ops;
 pub mod region;
 pub mod ring;
+pub mod table;
 
 pub use checked::Checked;
 pub use lockstep::Lockstep;

@@ -411,6 +411,10 @@ impl<H: HostRead> Device for Upmem<H> {
         self.launch(&acc.shape.ring, &[copies, sums], traffic);
     }
 
+    fn add_assign(&self, acc: &mut UpmemPoly, a: &UpmemPoly) {
+        *acc = self.add(acc, a);
+    }
+
     fn scale_limbs(&self, a: UpmemPoly, constants: &[u64]) -> UpmemPoly {
         self.change(Operation::Scale, a, constants)
     }
