@@ -93,28 +93,15 @@ impl<A: HostRead, B: HostRead> Lockstep<A, B> {
 }
 
 /// An operand as one of the two devices takes it.
+#[rustfmt::skip] // a line an arm
 macro_rules! side {
-    ($side:ident, (Poly), $arg:ident) => {
-        $arg.$side
-    };
-    ($side:ident, (&mut Poly), $arg:ident) => {
-        &mut $arg.$side
-    };
-    ($side:ident, (&Poly), $arg:ident) => {
-        &$arg.$side
-    };
-    ($side:ident, (&Lwe), $arg:ident) => {
-        &$arg.$side
-    };
-    ($side:ident, (&[&Poly]), $arg:ident) => {
-        &$arg.iter().map(|p| &p.$side).collect::<Vec<_>>()
-    };
-    ($side:ident, (&[&Lwe]), $arg:ident) => {
-        &$arg.iter().map(|l| &l.$side).collect::<Vec<_>>()
-    };
-    ($side:ident, $_other:tt, $arg:ident) => {
-        $arg
-    };
+    ($side:ident, (Poly), $arg:ident) => { $arg.$side };
+    ($side:ident, (&mut Poly), $arg:ident) => { &mut $arg.$side };
+    ($side:ident, (&Poly), $arg:ident) => { &$arg.$side };
+    ($side:ident, (&Lwe), $arg:ident) => { &$arg.$side };
+    ($side:ident, (&[&Poly]), $arg:ident) => { &$arg.iter().map(|p| &p.$side).collect::<Vec<_>>() };
+    ($side:ident, (&[&Lwe]), $arg:ident) => { &$arg.iter().map(|l| &l.$side).collect::<Vec<_>>() };
+    ($side:ident, $_other:tt, $arg:ident) => { $arg };
 }
 
 /// Two results as one, once they are compared; an accumulation has left them in its operand.

@@ -11,65 +11,31 @@ use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use limbwise_upmem::Upmem;
 
 /// An operand as the chosen device takes it.
+#[rustfmt::skip] // a line an arm
 macro_rules! inward {
-    ($own:ident, (Poly), $arg:ident) => {
-        $own::own($arg)
-    };
-    ($own:ident, (&Poly), $arg:ident) => {
-        $own::poly($arg)
-    };
-    ($own:ident, (&mut Poly), $arg:ident) => {
-        $own::poly_mut($arg)
-    };
-    ($own:ident, (&[Poly]), $arg:ident) => {
-        &$own::handles($arg)
-    };
-    ($own:ident, (&[&Poly]), $arg:ident) => {
-        &$own::polys($arg)
-    };
-    ($own:ident, ([Option<&Poly>; 2]), $arg:ident) => {
-        $arg.map(|p| p.map($own::poly))
-    };
-    ($own:ident, (&[Terms<'_, Poly>]), $arg:ident) => {
-        &$arg.iter().map($own::terms).collect::<Vec<_>>()
-    };
-    ($own:ident, (&GadgetKey<Poly>), $arg:ident) => {
-        &$own::gadget_key($arg)
-    };
-    ($own:ident, (&Ggsw<Poly>), $arg:ident) => {
-        &$own::ggsw($arg)
-    };
-    ($own:ident, (&Lwe), $arg:ident) => {
-        $own::lwe($arg)
-    };
-    ($own:ident, (&[&Lwe]), $arg:ident) => {
-        &$own::lwes($arg)
-    };
-    ($own:ident, (&LweSwitchKey<Lwe>), $arg:ident) => {
-        &$own::switch_key($arg)
-    };
-    ($own:ident, $_other:tt, $arg:ident) => {
-        $arg
-    };
+    ($own:ident, (Poly), $arg:ident) => { $own::own($arg) };
+    ($own:ident, (&Poly), $arg:ident) => { $own::poly($arg) };
+    ($own:ident, (&mut Poly), $arg:ident) => { $own::poly_mut($arg) };
+    ($own:ident, (&[Poly]), $arg:ident) => { &$own::handles($arg) };
+    ($own:ident, (&[&Poly]), $arg:ident) => { &$own::polys($arg) };
+    ($own:ident, ([Option<&Poly>; 2]), $arg:ident) => { $arg.map(|p| p.map($own::poly)) };
+    ($own:ident, (&[Terms<'_, Poly>]), $arg:ident) => { &$arg.iter().map($own::terms).collect::<Vec<_>>() };
+    ($own:ident, (&GadgetKey<Poly>), $arg:ident) => { &$own::gadget_key($arg) };
+    ($own:ident, (&Ggsw<Poly>), $arg:ident) => { &$own::ggsw($arg) };
+    ($own:ident, (&Lwe), $arg:ident) => { $own::lwe($arg) };
+    ($own:ident, (&[&Lwe]), $arg:ident) => { &$own::lwes($arg) };
+    ($own:ident, (&LweSwitchKey<Lwe>), $arg:ident) => { &$own::switch_key($arg) };
+    ($own:ident, $_other:tt, $arg:ident) => { $arg };
 }
 
 /// The chosen device's result as anybody's.
+#[rustfmt::skip] // a line an arm
 macro_rules! outward {
-    ($own:ident, (), $result:expr) => {
-        $result
-    };
-    ($own:ident, (Poly), $result:expr) => {
-        $own::any($result)
-    };
-    ($own:ident, ([Poly; 2]), $result:expr) => {
-        $own::any_pair($result)
-    };
-    ($own:ident, (Vec<Poly>), $result:expr) => {
-        $own::all_any($result)
-    };
-    ($own:ident, (Lwe), $result:expr) => {
-        $own::any_lwe($result)
-    };
+    ($own:ident, (), $result:expr) => { $result };
+    ($own:ident, (Poly), $result:expr) => { $own::any($result) };
+    ($own:ident, ([Poly; 2]), $result:expr) => { $own::any_pair($result) };
+    ($own:ident, (Vec<Poly>), $result:expr) => { $own::all_any($result) };
+    ($own:ident, (Lwe), $result:expr) => { $own::any_lwe($result) };
 }
 
 macro_rules! primitives {
