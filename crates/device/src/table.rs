@@ -12,7 +12,7 @@
 //! - `kind`: where the words of the result are. `input`: they come from outside, with a role. `fresh`: in rows of its own.
 //!   `view`: in the operands' rows. `in_place`: in the rows of operand 0, which is taken by value or accumulated into.
 //! - Types stand in parentheses. `Poly` and `Lwe` are the device's ([`seam_type!`](crate::seam_type)).
-//! - `kept`: what a graph keeps of the operands that are no handles.
+//! - `kept`: what a graph keeps of the operands that are no handles, under this name in files.
 //! - The shape is an expression over the operands.
 //!
 //! A row of a composite has a name, operands and a result: its default body is `composites::name`.
@@ -84,8 +84,8 @@ macro_rules! for_each_primitive {
             /// Values → coefficients.
             Intt = in_place intt(a: (Poly)) -> (Poly): $crate::ops::transformed(a.shape());
 
-            /// `a(X) → a(X^g)`, in either domain.
-            Automorphism = fresh automorphism(a: (&Poly), g: (GaloisElement)) -> (Poly) [g]: a.shape().clone();
+            /// `a(X) → a(X^g)` for the Galois element g, in either domain.
+            Automorphism = fresh automorphism(a: (&Poly), galois: (GaloisElement)) -> (Poly) [galois]: a.shape().clone();
 
             /// The centred value modulo other primes, coefficient domain: `math::rns::BaseConversion` with the limbs of `a` as
             /// sources. `to` is disjoint from the basis of `a`.

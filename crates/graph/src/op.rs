@@ -38,7 +38,7 @@ macro_rules! is_lwe {
 }
 
 macro_rules! ops {
-    ($($(#[$_doc:meta])+ $op:ident = $kind:ident $name:ident($($_arg:ident: $type:tt),+) -> $result:tt $([$_kept:ident])?: $_shape:expr;)+) => {
+    ($($(#[$_doc:meta])+ $op:ident = $kind:ident $name:ident($($_arg:ident: $type:tt),+) -> $result:tt $([$kept:ident])?: $_shape:expr;)+) => {
         /// What a node does; one for each primitive of [`Device`](limbwise_device::Device).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
@@ -59,6 +59,11 @@ macro_rules! ops {
 
             fn kind(self) -> Kind {
                 match self { $(Self::$op => kind!($kind),)+ }
+            }
+
+            /// What its node keeps of the operands that are no values, by its name in files.
+            pub(crate) fn kept(self) -> Option<&'static str> {
+                match self { $(Self::$op => [$(stringify!($kept))?].first().copied(),)+ }
             }
 
             /// Has LWE ciphertexts as its value.
