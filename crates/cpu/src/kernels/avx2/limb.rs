@@ -24,9 +24,9 @@ struct Avx2Limb {
 
 /// Forward and inverse factors of the arithmetic that fits the prime.
 enum Tables {
-    /// Up to 50 bits.
+    /// Narrow and short primes.
     Float([Factors<float::Factor>; 2]),
-    /// More.
+    /// Long ones.
     Word([Factors<word::Factor>; 2]),
 }
 

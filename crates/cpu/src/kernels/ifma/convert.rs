@@ -27,7 +27,7 @@ const TABLED: usize = 7;
 /// Targets whose sums are in registers together.
 const SWEEP: usize = 6;
 
-/// Constants of a conversion from primes of up to 50 bits.
+/// Constants of a conversion from narrow and short primes.
 pub(crate) struct IfmaConversion {
     _token: Token,
     sources: Vec<Source>,

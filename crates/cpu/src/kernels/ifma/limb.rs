@@ -21,7 +21,7 @@ use crate::{
 use limbwise_math::{modulus::Modulus, prime_class::PrimeClass};
 use std::arch::x86_64::_mm512_sllv_epi64;
 
-/// IFMA kernels for one prime of up to 50 bits and one ring degree.
+/// IFMA kernels for one prime, narrow or short, and one ring degree.
 struct IfmaLimb {
     _token: Token,
     q: Modulus,
@@ -49,7 +49,7 @@ impl Barrett {
         let middle = (3 * modulus.bits()).div_ceil(2).saturating_sub(26);
         let candidates = [middle, middle.saturating_sub(1), middle + 1];
         let j = candidates.into_iter().find(|&j| fits(j));
-        let j = j.expect("one of the three works for every prime of 20 to 50 bits; tested");
+        let j = j.expect("one of the three works for every narrow and short prime; tested");
         let shift = u64::from(52 - j);
         let mu = u64::try_from((1u128 << (52 + j)) / q).expect("j is below the bits of q");
         Self { shifts: [shift / 2, shift.div_ceil(2)], mu }
