@@ -22,7 +22,7 @@ use crate::{
     layout::{self, Line},
 };
 use limbwise_device::Gadget;
-use limbwise_math::{galois::GaloisElement, modulus::Modulus, prime::ntt_primes_below};
+use limbwise_math::{galois::GaloisElement, modulus::Modulus, prime::ntt_primes_below, prime_class::PrimeClass};
 use std::{hint::black_box, time::Instant};
 
 /// One measured operation.
@@ -127,7 +127,7 @@ pub fn transforms(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize, rates: Ra
     let (first, kernel) = &tables[0];
     let mut data: Vec<_> = tables.iter().map(|(q, _)| limb(*q, log_n, 1)).collect();
     let mut alike = vec![limb(*first, log_n, 1); if limbs > 1 { limbs } else { 0 }];
-    let is_vector = kernel.isa() == Isa::Ifma && prime_bits <= ifma::MAX_BITS;
+    let is_vector = kernel.isa() == Isa::Ifma && PrimeClass::of_bits(prime_bits) <= PrimeClass::Short;
     let madds = float(transform_madds(log_n));
     let limit_ns = rates.madd_per_ns.filter(|_| is_vector).map(|rate| madds / rate);
     let mut rows = Vec::new();
@@ -214,7 +214,7 @@ pub fn conversion(
             converter.convert(&mut out, &tile);
         }
     });
-    let is_vector = isa == Isa::Ifma && prime_bits <= ifma::MAX_BITS;
+    let is_vector = isa == Isa::Ifma && PrimeClass::of_bits(prime_bits) <= PrimeClass::Short;
     // Two multiply-adds a term and two for the reduction; four a source before that.
     let each = 2 * sources + 2;
     let madds = float(layout::lines(log_n) * (targets * each + 4 * sources));
@@ -272,7 +272,7 @@ pub fn inner_products(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize, rates
     let lines = layout::lines(log_n);
     // Two multiply-adds a product, five for the reduction of a sum.
     let madds = float(lines * 2 * (2 * DIGITS + 5));
-    let is_vector = isa == Isa::Ifma && prime_bits <= ifma::MAX_BITS;
+    let is_vector = isa == Isa::Ifma && PrimeClass::of_bits(prime_bits) <= PrimeClass::Short;
     let compute = rates.madd_per_ns.filter(|_| is_vector).map(|rate| madds / rate);
     let read = float(2 * DIGITS * 64 * lines) / rates.dram_gb_s;
     let limit_ns = if limbs > 1 { Some(compute.unwrap_or(0.0).max(read)) } else { compute };
@@ -320,7 +320,8 @@ fn rotating(isa: Isa, rates: Rates) -> Vec<Measurement> {
 #[must_use]
 pub fn all(isa: Isa) -> Vec<Measurement> {
     let rates = rates();
-    let wide = if isa == Isa::Ifma { [48, 49, 50, 60].as_slice() } else { &[49, 60] };
+    let short = PrimeClass::Short.max_bits(); // AVX-512 has kernels for these bits and for one and two less
+    let wide = if isa == Isa::Ifma { vec![short - 2, short - 1, short, 60] } else { vec![short - 1, 60] };
     let mut rows = Vec::new();
     for log_n in [10, 11, 12, 13, 14, 15] {
         rows.extend(wide.iter().flat_map(|&bits| transforms(isa, log_n, bits, 1, rates)));

@@ -10,8 +10,8 @@ use crate::{
     threads::Threads,
 };
 use limbwise_device::{
-    Basis, Device, Domain, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, Region, Ring,
-    RingError, RingSpec, Role, Rounding, RowAt, Shape, Terms, expand_row,
+    Basis, Device, Domain, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, OpenRegion,
+    Region, Ring, RingError, RingSpec, Role, Rounding, RowAt, Shape, Terms, expand_row,
     ops::{broadcast, transformed},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -301,11 +301,11 @@ impl Device for Cpu {
         Ok(())
     }
 
-    fn region(&self, name: &'static str, index: u32) -> Region<'_> {
-        self.regions.enter(name, index)
+    fn region(&self, region: impl Into<Region>, index: u32) -> OpenRegion<'_> {
+        self.regions.enter(region.into(), index)
     }
 
-    fn regions(&self) -> Vec<(&'static str, u32)> {
+    fn regions(&self) -> Vec<(Region, u32)> {
         self.regions.open()
     }
 

@@ -1,6 +1,6 @@
 //! The regions of a program that are open, thread by thread: kept only where somebody asks what runs.
 
-use limbwise_device::{LeaveRegion, Region};
+use limbwise_device::{LeaveRegion, OpenRegion, Region};
 use std::{
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -13,7 +13,7 @@ use std::{
 #[derive(Debug, Default)]
 pub(crate) struct Regions {
     kept: AtomicBool,
-    open: Mutex<Vec<(ThreadId, &'static str, u32)>>,
+    open: Mutex<Vec<(ThreadId, Region, u32)>>,
 }
 
 impl Regions {
@@ -22,21 +22,21 @@ impl Regions {
         self.kept.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn enter(&self, name: &'static str, index: u32) -> Region<'_> {
+    pub(crate) fn enter(&self, region: Region, index: u32) -> OpenRegion<'_> {
         if !self.kept.load(Ordering::Relaxed) {
-            return Region::none();
+            return OpenRegion::none();
         }
-        self.lock().push((thread::current().id(), name, index));
-        Region::watched(self)
+        self.lock().push((thread::current().id(), region, index));
+        OpenRegion::watched(self)
     }
 
     /// Those of the calling thread, outermost first.
-    pub(crate) fn open(&self) -> Vec<(&'static str, u32)> {
+    pub(crate) fn open(&self) -> Vec<(Region, u32)> {
         let own = thread::current().id();
-        self.lock().iter().filter(|(id, ..)| *id == own).map(|&(_, name, index)| (name, index)).collect()
+        self.lock().iter().filter(|(id, ..)| *id == own).map(|&(_, region, index)| (region, index)).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(ThreadId, &'static str, u32)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(ThreadId, Region, u32)>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -58,18 +58,18 @@ mod tests {
     #[test]
     fn each_thread_has_its_own() {
         let regions = Regions::default();
-        drop(regions.enter("unseen", 0));
+        drop(regions.enter("unseen".into(), 0));
         regions.keep();
-        let _outer = regions.enter("outer", 2);
+        let _outer = regions.enter("outer".into(), 2);
         thread::scope(|scope| {
             scope.spawn(|| {
-                let _other = regions.enter("other", 0);
-                assert_eq!(regions.open(), [("other", 0)]);
+                let _other = regions.enter("other".into(), 0);
+                assert_eq!(regions.open(), [("other".into(), 0)]);
             });
         });
-        let inner = regions.enter("inner", 0);
-        assert_eq!(regions.open(), [("outer", 2), ("inner", 0)]);
+        let inner = regions.enter("inner".into(), 0);
+        assert_eq!(regions.open(), [("outer".into(), 2), ("inner".into(), 0)]);
         drop(inner);
-        assert_eq!(regions.open(), [("outer", 2)]);
+        assert_eq!(regions.open(), [("outer".into(), 2)]);
     }
 }

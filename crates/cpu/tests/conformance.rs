@@ -2,14 +2,12 @@
 
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
-    Basis, Checked, Device, HostRead, Hybrid, Lockstep, RingSpec, Role, Shape,
-    conformance::{Reach, random_program, random_tfhe_program, with_device},
+    Basis, Checked, Device, HostRead, Lockstep, RingSpec, Role, Shape,
+    conformance::{random_program, random_tfhe_program, with_device},
     conformance_suite,
-    hybrid::{Request, Side},
 };
 use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below};
 use proptest::prelude::*;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 fn open(isa: Isa, threads: usize) -> Option<Cpu> {
     isa.is_available().then(|| Cpu::new(isa, threads).expect("available"))
@@ -20,19 +18,11 @@ fn lockstep(isa: Isa) -> Option<Lockstep<Cpu, Cpu>> {
     Some(Lockstep { trusted: open(Isa::Scalar, 1)?, tested: open(isa, 2)? })
 }
 
-/// Two devices between which operations alternate, so that values move all the time.
-fn alternating() -> Option<Hybrid<Cpu, Cpu>> {
-    let turn = AtomicBool::new(false);
-    let place = move |_: &Request<'_>| if turn.fetch_xor(true, Ordering::Relaxed) { Side::Host } else { Side::Device };
-    Some(Hybrid::new(open(Isa::Scalar, 1)?, open(Isa::Scalar, 1)?, Box::new(place)))
-}
-
 conformance_suite!(scalar, "scalar", || open(Isa::Scalar, 1));
 conformance_suite!(avx2, "avx2", || open(Isa::Avx2, 1));
 conformance_suite!(ifma, "ifma", || open(Isa::Ifma, 1));
 conformance_suite!(ifma_two_threads, "ifma", || open(Isa::Ifma, 2).map(Checked));
 conformance_suite!(lockstep_avx2, "avx2", || lockstep(Isa::Avx2));
-conformance_suite!(hybrid, "scalar", alternating, Reach { log_n: 11, rotations: 2, ..Reach::default() });
 conformance_suite!(lockstep_ifma, "ifma", || lockstep(Isa::Ifma));
 
 proptest! {
@@ -117,26 +107,4 @@ fn opening_refuses_what_is_not_there() {
     );
     assert_eq!(refused, Some(expected));
     assert_eq!(Cpu::builder().isa("scalar").threads(3).open().unwrap().threads(), 3);
-}
-
-/// A value is moved when it is first wanted on the other side, once, and comes back once.
-#[test]
-fn a_hybrid_moves_a_value_once() {
-    let place = |request: &Request<'_>| if request.op == "ntt" { Side::Host } else { Side::Device };
-    let one = || open(Isa::Scalar, 1).expect("scalar code runs anywhere");
-    let dev = Hybrid::new(one(), one(), Box::new(place));
-    let primes = ntt_primes_below(10, 40, 2, &[]).unwrap();
-    let ring = dev.ring(&RingSpec { log_n: 10, primes }).unwrap();
-    let shape = Shape::eval(&ring, ring.full());
-    let a = dev.upload(&shape, Role::Temporary, &|at, row| row.fill(at.prime as u64 + 2));
-    assert_eq!(dev.shares().moved_bytes, [0, 0], "uploads stay on the host");
-    let square = dev.mul(&a, &a);
-    let sum = dev.add(&square, &a);
-    assert_eq!(dev.shares().moved_bytes, [shape.bytes(), 0]);
-    let words = dev.download(&sum).unwrap();
-    assert!(words[..1024].iter().all(|&w| w == 6) && words[1024..].iter().all(|&w| w == 12));
-    dev.download(&sum).unwrap();
-    let _ = dev.ntt(dev.intt(sum));
-    assert_eq!(dev.shares().moved_bytes, [shape.bytes(), 2 * shape.bytes()]);
-    assert_eq!(dev.shares().operations, [1, 3]);
 }

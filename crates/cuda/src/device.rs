@@ -14,8 +14,8 @@ use crate::{
     stage::{KeyRoom, Stage},
 };
 use limbwise_device::{
-    Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, Region, Ring, RingError,
-    RingSpec, Role, Rounding, RowAt, Shape, SharedFootprint, Terms, expand_row,
+    Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, OpenRegion, Region, Ring,
+    RingError, RingSpec, Role, Rounding, RowAt, Shape, SharedFootprint, Terms, expand_row,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use rayon::prelude::*;
@@ -542,8 +542,8 @@ impl Device for Cuda {
         self.embedded_lwe(a, Shape::eval(ring, basis), part)
     }
 
-    fn region(&self, name: &'static str, index: u32) -> Region<'_> {
-        self.opened(name, index)
+    fn region(&self, region: impl Into<Region>, index: u32) -> OpenRegion<'_> {
+        self.opened(region.into(), index)
     }
 
     fn mod_up(&self, c: &CudaPoly, digits: &[Basis], full: Basis) -> Vec<CudaPoly> {

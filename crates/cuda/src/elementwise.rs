@@ -6,7 +6,7 @@ use crate::{
     launch::{Args, ROWS, Shape as Blocks, small},
     pool::Row,
 };
-use limbwise_device::{Device, Shape, ops::broadcast};
+use limbwise_device::{Device, Region, Shape, ops::broadcast};
 use std::sync::Arc;
 
 /// The rows from `from` on of an operand that broadcasts.
@@ -133,7 +133,7 @@ impl Cuda {
     /// [`limbwise_device::composites::linear_combination`].
     pub(crate) fn combination(&self, x: &[&CudaPoly], constants: &[Vec<u64>]) -> CudaPoly {
         assert!(!x.is_empty() && x.len() == constants.len(), "constants for each term, at least one");
-        let _region = self.region("linear_combination", 0);
+        let _region = self.region(Region::LinearCombination, 0);
         let batch = x.iter().map(|x| x.shape.batch).max().unwrap_or(1);
         let out = self.fresh(x[0].shape.with_batch(batch));
         self.combine_into(&out, x, constants, 0);

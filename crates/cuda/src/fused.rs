@@ -9,7 +9,7 @@ use crate::{
     transform::{Division, digit_words},
 };
 use limbwise_device::{
-    Basis, Device, Domain, GadgetKey, Ggsw, Terms, Weight,
+    Basis, Device, Domain, GadgetKey, Ggsw, Region, Terms, Weight,
     composites::{self, inverse_product},
     footprint::BlindRotation,
     ops::broadcast,
@@ -22,7 +22,7 @@ pub(crate) const EXTENDED: usize = 8;
 impl Cuda {
     /// [`composites::mod_up`]: the rows of all digits are transformed together.
     pub(crate) fn fused_mod_up(&self, c: &CudaPoly, digits: &[Basis], full: Basis) -> Vec<CudaPoly> {
-        let _region = self.region("mod_up", 0);
+        let _region = self.region(Region::ModUp, 0);
         let coeff = self.inverse(c.clone());
         self.raised((c, &coeff), digits, full)
     }
@@ -44,7 +44,7 @@ impl Cuda {
     /// [`composites::gadget_product`]: both halves of a sum while a digit is read once.
     pub(crate) fn fused_gadget_product(&self, digits: &[CudaPoly], key: &GadgetKey<CudaPoly>) -> [CudaPoly; 2] {
         assert!(digits.len() == key.pairs.len() && !digits.is_empty(), "one key pair a digit, at least one");
-        let _region = self.region("gadget_product", 0);
+        let _region = self.region(Region::GadgetProduct, 0);
         self.inner_pair(digits, key)
     }
 
@@ -79,14 +79,14 @@ impl Cuda {
 
     /// [`composites::mod_down`]: the last pass of the transform subtracts and divides.
     pub(crate) fn fused_mod_down(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
-        let _region = self.region("mod_down", 0);
+        let _region = self.region(Region::ModDown, 0);
         let remainder = self.inverse(self.restrict(a, a.shape.basis - to));
         self.divided(a, self.converted(&remainder, to), to)
     }
 
     /// [`composites::rescale`], likewise.
     pub(crate) fn fused_rescale(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
-        let _region = self.region("rescale", 0);
+        let _region = self.region(Region::Rescale, 0);
         let dropped = a.shape.basis - to;
         let remainder = self.inverse(self.restrict(a, dropped));
         let lifted = if dropped.len() == 1 { self.lifted(&remainder, to) } else { self.converted(&remainder, to) };
@@ -101,7 +101,7 @@ impl Cuda {
 
     /// [`composites::extend_limb`], transformed in the rows that the limb is lifted into.
     pub(crate) fn extended(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
-        let _region = self.region("extend_limb", 0);
+        let _region = self.region(Region::ExtendLimb, 0);
         let own = a.shape.basis;
         let lifted = self.lifted(a, to - own);
         let whole = if own.is_subset(to) { self.join(&[a, &lifted]) } else { lifted.clone() };
@@ -111,7 +111,7 @@ impl Cuda {
 
     /// [`composites::weighted_sums`]: as many terms a launch as have rows in it, one reduction a sum.
     pub(crate) fn fused_weighted_sums(&self, x: &[CudaPoly], sums: &[Terms<'_, CudaPoly>]) -> Vec<CudaPoly> {
-        let _region = self.region("weighted_sums", 0);
+        let _region = self.region(Region::WeightedSums, 0);
         sums.iter().map(|terms| self.weighted_sum(x, terms)).collect()
     }
 
@@ -156,7 +156,7 @@ impl Cuda {
         let blocks = Blocks::rotations(ring.n(), batch, parts * gadget.len() + parts);
         let prime = Self::primes_of(&test.shape.with_batch(1))[0];
         let q = ring.moduli()[prime].value();
-        let _region = self.region("blind_rotate", 0);
+        let _region = self.region(Region::BlindRotate, 0);
         let out: Vec<CudaPoly> = (0..parts).map(|_| self.fresh(test.shape.with_batch(batch))).collect();
         let steps_rows = (0..steps).flat_map(|i| key.rows.iter().flatten().map(move |p| &p.rows[i]));
         let out_rows = (0..batch).flat_map(|e| out.iter().map(move |p| &p.rows[e]));

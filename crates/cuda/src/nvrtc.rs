@@ -5,6 +5,7 @@
 //! loaded from the same folder first: the compiler asks for it by name only.
 
 use libloading::Library;
+use limbwise_math::prime_class::PrimeClass;
 use sha2::{Digest, Sha256};
 use std::{
     ffi::{CStr, CString, c_char, c_int, c_void},
@@ -232,14 +233,18 @@ fn source_of(kernels: &str) -> String {
     PREFACE.concat() + kernels
 }
 
-/// Bits of the primes that a GPU takes in floating point (`fields.cuh`): 50 where it has as many units for doubles as for
+/// Bits of the primes that a GPU takes in floating point (`fields.cuh`): the short ones where it has as many units for doubles as for
 /// 32-bit products (V100, A100, H100, B200, and the host), else none beyond those that it takes with 32-bit products.
 pub(crate) fn float_bits(arch: &str) -> u32 {
-    if ["sm_70", "sm_80", "sm_90", "sm_100", "host"].contains(&arch) { 50 } else { NARROW_BITS }
+    if ["sm_70", "sm_80", "sm_90", "sm_100", "host"].contains(&arch) {
+        PrimeClass::Short.max_bits()
+    } else {
+        NARROW_BITS
+    }
 }
 
 /// Bits of the primes that every GPU takes with 32-bit products.
-pub(crate) const NARROW_BITS: u32 = 31;
+pub(crate) const NARROW_BITS: u32 = PrimeClass::Narrow.max_bits();
 
 fn options(arch: &str) -> Vec<String> {
     // Lambdas are for the GPU too. 177: a helper that a file does not use.

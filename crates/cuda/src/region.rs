@@ -2,16 +2,16 @@
 //! shows them as ranges (`nvtx`).
 
 use crate::device::Cuda;
-use limbwise_device::{Region, ops::LeaveRegion};
+use limbwise_device::{LeaveRegion, OpenRegion, Region};
 
 impl Cuda {
     /// A region from here until the guard is dropped.
-    pub(crate) fn opened(&self, name: &'static str, index: u32) -> Region<'_> {
+    pub(crate) fn opened(&self, region: Region, index: u32) -> OpenRegion<'_> {
         self.note(0, self.driver.enter());
         if let Some(profiler) = self.profiler {
-            profiler.push(name, index);
+            profiler.push(region.name(), index);
         }
-        Region::watched(self)
+        OpenRegion::watched(self)
     }
 }
 

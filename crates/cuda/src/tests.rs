@@ -26,6 +26,7 @@ use limbwise_math::{
     modulus::Modulus,
     ntt::NttTable,
     prime::ntt_primes_below,
+    prime_class::PrimeClass,
     sampling::{Seed, Stream},
 };
 use proptest::{prelude::*, test_runner::TestRunner};
@@ -339,7 +340,18 @@ fn every_kernel_compiles_for_hopper() {
 #[test]
 fn floating_point_is_for_gpus_that_are_good_at_it() {
     let bits = ["host", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120"].map(nvrtc::float_bits);
-    assert_eq!(bits, [50, 50, 31, 31, 50, 50, 31, 31]);
+    let [none, float] = [PrimeClass::Narrow, PrimeClass::Short].map(PrimeClass::max_bits);
+    assert_eq!(bits, [float, float, none, none, float, float, none, none]);
+}
+
+/// The kernels' text bounds the classes of primes as Rust does.
+#[test]
+fn kernels_bound_the_classes_of_primes() {
+    let [narrow, short] = [PrimeClass::Narrow, PrimeClass::Short].map(PrimeClass::max_bits);
+    let (fields, words) = (include_str!("../kernels/fields.cuh"), include_str!("../kernels/modarith.cuh"));
+    assert!(fields.contains(&format!("#define FLOAT_BITS {short}\n")) && fields.contains("q >> FLOAT_BITS == 0"));
+    let is_narrow = format!("q >> {narrow} == 0");
+    assert!(fields.contains(&is_narrow) && words.contains(&is_narrow), "both tell narrow primes by {is_narrow:?}");
 }
 
 /// The cache gives back what was compiled, and compiles again what is damaged.

@@ -4,7 +4,8 @@
 
 use crate::{
     lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding},
-    ops::{Device, Fault, Fill, GadgetKey, Handle, HostRead, Region, Role, Terms, Weight},
+    ops::{Device, Fault, Fill, GadgetKey, Handle, HostRead, Role, Terms, Weight},
+    region::{OpenRegion, Region},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -382,11 +383,11 @@ impl<D: Device> Device for Checked<D> {
         crate::composites::lwe_key_switch(self, a, key)
     }
 
-    fn region(&self, name: &'static str, index: u32) -> Region<'_> {
-        self.0.region(name, index)
+    fn region(&self, region: impl Into<Region>, index: u32) -> OpenRegion<'_> {
+        self.0.region(region, index)
     }
 
-    fn regions(&self) -> Vec<(&'static str, u32)> {
+    fn regions(&self) -> Vec<(Region, u32)> {
         self.0.regions()
     }
 

@@ -4,6 +4,7 @@
 use crate::{
     lwe::{Ggsw, LweHandle, LweSwitchKey},
     ops::{Device, GadgetKey, Handle, Terms, Weight},
+    region::Region,
     ring::{Basis, Ring},
 };
 use limbwise_math::modulus::Modulus;
@@ -13,10 +14,10 @@ use limbwise_math::modulus::Modulus;
 /// Cost: |Q| INTT limbs; for each digit |full| − |digit| NTT limbs and |digit|·(|full| − |digit|)·N products.
 /// Source: \[HK20\] §3.
 pub fn mod_up<D: Device + ?Sized>(dev: &D, c: &D::Poly, digits: &[Basis], full: Basis) -> Vec<D::Poly> {
-    let _region = dev.region("mod_up", 0);
+    let _region = dev.region(Region::ModUp, 0);
     let coeff = dev.intt(c.clone());
     let extend = |(own, index): (&Basis, u32)| {
-        let _region = dev.region("digit", index);
+        let _region = dev.region(Region::Digit, index);
         let others = dev.ntt(dev.basis_convert(&dev.restrict(&coeff, *own), full - *own));
         dev.join(&[&dev.restrict(c, *own), &others])
     };
@@ -29,7 +30,7 @@ pub fn mod_up<D: Device + ?Sized>(dev: &D, c: &D::Poly, digits: &[Basis], full: 
 /// If there is not one key pair a digit, or no digit.
 pub fn gadget_product<D: Device + ?Sized>(dev: &D, digits: &[D::Poly], key: &GadgetKey<D::Poly>) -> [D::Poly; 2] {
     assert!(digits.len() == key.pairs.len() && !digits.is_empty(), "one key pair a digit, at least one");
-    let _region = dev.region("gadget_product", 0);
+    let _region = dev.region(Region::GadgetProduct, 0);
     [0, 1].map(|half| {
         let mut sum = dev.mul(&digits[0], &key.pairs[0][half]);
         for (digit, pair) in digits.iter().zip(&key.pairs).skip(1) {
@@ -44,7 +45,7 @@ pub fn gadget_product<D: Device + ?Sized>(dev: &D, digits: &[D::Poly], key: &Gad
 /// Cost: with k primes dropped, k INTT limbs, |to| NTT limbs, (k + k·|to|)·N products for the conversion and |to|·N more.
 /// Source: \[HK20\] §3; the conversion is centred, so the rounding is to nearest.
 pub fn mod_down<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
-    let _region = dev.region("mod_down", 0);
+    let _region = dev.region(Region::ModDown, 0);
     let dropped = a.shape().basis - to;
     let remainder = dev.intt(dev.restrict(a, dropped));
     let remainder = dev.ntt(dev.basis_convert(&remainder, to));
@@ -55,7 +56,7 @@ pub fn mod_down<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly 
 ///
 /// Source: \[CKKS17\], \[HPS19\].
 pub fn rescale<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
-    let _region = dev.region("rescale", 0);
+    let _region = dev.region(Region::Rescale, 0);
     let dropped = a.shape().basis - to;
     let remainder = dev.intt(dev.restrict(a, dropped));
     let lifted = if dropped.len() == 1 { dev.reduce(&remainder, to) } else { dev.basis_convert(&remainder, to) };
@@ -73,7 +74,7 @@ fn divide<D: Device + ?Sized>(dev: &D, a: &D::Poly, remainder: &D::Poly, to: Bas
 ///
 /// Source: \[HK20\] §3.
 pub fn key_switch<D: Device + ?Sized>(dev: &D, c: &D::Poly, key: &GadgetKey<D::Poly>) -> [D::Poly; 2] {
-    let _region = dev.region("key_switch", 0);
+    let _region = dev.region(Region::KeySwitch, 0);
     let basis = c.shape().basis;
     let raised = dev.mod_up(c, &key.digits, basis | key.special);
     let product = dev.gadget_product(&raised, key);
@@ -94,7 +95,7 @@ pub fn key_switch_onto<D: Device + ?Sized>(
     onto: [Option<&D::Poly>; 2],
     to: Basis,
 ) -> [D::Poly; 2] {
-    let _region = dev.region("key_switch_onto", 0);
+    let _region = dev.region(Region::KeySwitchOnto, 0);
     let basis = c.shape().basis;
     let [first, second] = onto;
     if to == basis {
@@ -122,7 +123,7 @@ pub fn key_switch_onto<D: Device + ?Sized>(
 ///
 /// Cost: |to| NTT limbs. Source: \[ARK\] (limbs of plaintexts made where they are used).
 pub fn extend_limb<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
-    let _region = dev.region("extend_limb", 0);
+    let _region = dev.region(Region::ExtendLimb, 0);
     let own = a.shape().basis;
     if own == to {
         return dev.ntt(a.clone());
@@ -138,7 +139,7 @@ pub fn extend_limb<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Po
 /// # Panics
 /// If a sum has no term.
 pub fn weighted_sums<D: Device + ?Sized>(dev: &D, x: &[D::Poly], sums: &[Terms<'_, D::Poly>]) -> Vec<D::Poly> {
-    let _region = dev.region("weighted_sums", 0);
+    let _region = dev.region(Region::WeightedSums, 0);
     let values = |i: usize, weight: Weight<'_, D::Poly>| match weight {
         Weight::Values(values) => values.clone(),
         Weight::OneLimb(limb) => dev.extend_limb(limb, x[i].shape().basis),
@@ -161,7 +162,7 @@ pub fn weighted_sums<D: Device + ?Sized>(dev: &D, x: &[D::Poly], sums: &[Terms<'
 /// # Panics
 /// If there is no term.
 pub fn linear_combination<D: Device + ?Sized>(dev: &D, x: &[&D::Poly], constants: &[Vec<u64>]) -> D::Poly {
-    let _region = dev.region("linear_combination", 0);
+    let _region = dev.region(Region::LinearCombination, 0);
     let mut terms = x.iter().zip(constants).map(|(&x, constants)| dev.scale_limbs(x.clone(), constants));
     let first = terms.next().expect("a combination has a term");
     terms.fold(first, |sum, term| dev.add(&sum, &term))
@@ -176,18 +177,18 @@ pub fn linear_combination<D: Device + ?Sized>(dev: &D, x: &[&D::Poly], constants
 /// If the key has no row, or not one for each digit.
 pub fn external_product<D: Device + ?Sized>(dev: &D, c: &[&D::Poly], key: &Ggsw<D::Poly>) -> Vec<D::Poly> {
     assert!(key.rows.len() == c.len() * key.gadget.len() && !key.rows.is_empty(), "a row of the key for each digit");
-    let _region = dev.region("external_product", 0);
+    let _region = dev.region(Region::ExternalProduct, 0);
     let (levels, batch) = (key.gadget.len(), c[0].shape().batch);
     let digits: Vec<D::Poly> = {
-        let _region = dev.region("decomp", 0);
+        let _region = dev.region(Region::Decomposition, 0);
         c.iter().map(|c| dev.decompose(c, key.gadget)).collect()
     };
     let digits: Vec<D::Poly> = {
-        let _region = dev.region("ntt", 0);
+        let _region = dev.region(Region::Ntt, 0);
         digits.into_iter().map(|d| dev.ntt(d)).collect()
     };
     let sums: Vec<D::Poly> = {
-        let _region = dev.region("ep", 0);
+        let _region = dev.region(Region::Products, 0);
         let digit = |row: usize| dev.split(&digits[row / levels], row % levels * batch, (row % levels + 1) * batch);
         let sum = |component: usize| {
             let mut sum = dev.mul(&digit(0), &key.rows[0][component]);
@@ -199,7 +200,7 @@ pub fn external_product<D: Device + ?Sized>(dev: &D, c: &[&D::Poly], key: &Ggsw<
         (0..c.len()).map(sum).collect()
     };
     drop(digits);
-    let _region = dev.region("intt", 0);
+    let _region = dev.region(Region::Intt, 0);
     sums.into_iter().map(|sum| dev.intt(sum)).collect()
 }
 
@@ -215,10 +216,10 @@ pub fn blind_rotate<D: Device + ?Sized>(
     exponents: &D::Lwe,
     key: &Ggsw<D::Poly>,
 ) -> Vec<D::Poly> {
-    let _region = dev.region("blind_rotate", 0);
+    let _region = dev.region(Region::BlindRotate, 0);
     let steps = exponents.lwe_shape().dimension;
     let mut acc = {
-        let _region = dev.region("ps", 0);
+        let _region = dev.region(Region::Steps, 0);
         let body = dev.monomial_mul(test, exponents, steps);
         let shape = body.shape().clone();
         let masks = (1..key.components()).map(|_| dev.zeros(&shape));
@@ -226,12 +227,12 @@ pub fn blind_rotate<D: Device + ?Sized>(
     };
     for i in 0..steps {
         let moved: Vec<D::Poly> = {
-            let _region = dev.region("ps", 0);
+            let _region = dev.region(Region::Steps, 0);
             acc.iter().map(|acc| dev.sub(&dev.monomial_mul(acc, exponents, i), acc)).collect()
         };
         let product = dev.external_product(&moved.iter().collect::<Vec<_>>(), &key.entry(dev, i));
         drop(moved);
-        let _region = dev.region("ps", 0);
+        let _region = dev.region(Region::Steps, 0);
         acc.iter_mut().zip(&product).for_each(|(acc, product)| dev.add_assign(acc, product));
     }
     acc
@@ -239,7 +240,7 @@ pub fn blind_rotate<D: Device + ?Sized>(
 
 /// `(0, b) + Σ digits·rows`. Cost: dimension·levels·(n + 1) products an entry. Source: \[CGGI20\] §4.1.
 pub fn lwe_key_switch<D: Device + ?Sized>(dev: &D, a: &D::Lwe, key: &LweSwitchKey<D::Lwe>) -> D::Lwe {
-    let _region = dev.region("lwe_key_switch", 0);
+    let _region = dev.region(Region::LweKeySwitch, 0);
     let digits = dev.lwe_decompose(a, key.gadget);
     dev.lwe_product(&digits, &key.rows)
 }

@@ -4,28 +4,29 @@
 //! work on any device, the conformance suite.
 //! Stays out: hardware, threads, scheme words (scale, plaintext, ciphertext semantics), `unsafe`.
 //!
-//! Read in this order: [`ring`] (bases, rings, shapes), [`lwe`] (the other kind of value), [`ops`] (the trait), [`composites`] (default bodies),
-//! [`null`], [`footprint`] (what a device takes), [`checked`], [`lockstep`], [`hybrid`], [`conformance`].
+//! Read in this order: [`ring`] (bases, rings, shapes), [`lwe`] (the other kind of value), [`table`] (the operations),
+//! [`ops`] (the trait), [`region`] (names of its stretches), [`composites`] (default bodies), [`null`], [`footprint`] (what a
+//! device takes), [`checked`], [`lockstep`], [`conformance`].
 
 pub mod checked;
 pub mod composites;
 pub mod conformance;
 pub mod footprint;
-pub mod hybrid;
 pub mod lockstep;
 pub mod lwe;
 pub mod null;
 pub mod ops;
+pub mod region;
 pub mod ring;
+pub mod table;
 
 pub use checked::Checked;
 pub use footprint::{Footprint, SharedFootprint};
-pub use hybrid::Hybrid;
 pub use lockstep::Lockstep;
 pub use lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding};
 pub use null::Null;
 pub use ops::{
-    Device, Fault, Fill, GadgetKey, Handle, HostRead, KeyId, LeaveRegion, Region, Role, RowAt, Terms, Weight,
-    expand_row,
+    Device, Fault, Fill, GadgetKey, Handle, HostRead, KeyId, Role, RowAt, Terms, Weight, Wordless, expand_row,
 };
+pub use region::{LeaveRegion, OpenRegion, Region};
 pub use ring::{Basis, Domain, Ring, RingError, RingSpec, Shape};

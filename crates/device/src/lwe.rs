@@ -22,6 +22,12 @@ impl LweShape {
         Self { batch, ..self }
     }
 
+    /// The same with a mask of another length.
+    #[must_use]
+    pub fn with_dimension(self, dimension: usize) -> Self {
+        Self { dimension, ..self }
+    }
+
     /// The same modulo another number.
     #[must_use]
     pub fn with_modulus(self, modulus: u64) -> Self {

@@ -12,9 +12,11 @@
 use crate::{
     composites,
     footprint::{BlindRotation, Body, DefaultBodies, KeySwitch, SharedFootprint},
+    for_each_primitive,
     lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, Rounding},
-    ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Terms, Weight, broadcast, extracted, transformed},
+    ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Terms, Weight, Wordless, broadcast},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
+    seam_type,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use std::sync::{
@@ -154,15 +156,79 @@ impl Null {
 
     /// The handle after an operation by value: rows that others hold are replaced.
     fn in_place(&self, mut a: NullPoly, shape: Shape) -> NullPoly {
-        for row in &mut a.rows {
+        self.take_rows(&mut a.rows);
+        a.shape = shape;
+        a
+    }
+
+    /// Replaces rows that others hold.
+    fn take_rows(&self, rows: &mut [Arc<Row>]) {
+        for row in rows {
             if Arc::get_mut(row).is_none() {
                 *row = self.row(row.bytes);
             }
         }
-        a.shape = shape;
-        a
     }
 }
+
+/// The rows of the views' results, which are those of their operands.
+mod views {
+    use super::{Arc, Basis, NullPoly, Row};
+
+    pub(super) fn restrict(a: &NullPoly, to: Basis) -> Vec<Arc<Row>> {
+        let limbs = a.shape.basis.len();
+        let kept: Vec<usize> = to.iter().filter_map(|i| a.shape.basis.position(i)).collect();
+        (0..a.shape.batch).flat_map(|b| kept.iter().map(move |l| a.rows[b * limbs + l].clone())).collect()
+    }
+
+    pub(super) fn join(parts: &[&NullPoly]) -> Vec<Arc<Row>> {
+        let basis = parts.iter().fold(Basis::default(), |all, p| all | p.shape.basis);
+        let mut rows = Vec::with_capacity(parts[0].shape.batch * basis.len());
+        for b in 0..parts[0].shape.batch {
+            for i in basis.iter() {
+                let owner = parts.iter().find_map(|p| p.shape.basis.position(i).map(|at| (p, at)));
+                rows.extend(owner.map(|(p, at)| p.rows[b * p.shape.basis.len() + at].clone()));
+            }
+        }
+        rows
+    }
+
+    pub(super) fn stack(parts: &[&NullPoly]) -> Vec<Arc<Row>> {
+        parts.iter().flat_map(|p| p.rows.iter().cloned()).collect()
+    }
+
+    pub(super) fn split(a: &NullPoly, from: usize, to: usize) -> Vec<Arc<Row>> {
+        let limbs = a.shape.basis.len();
+        a.rows[from * limbs..to * limbs].to_vec()
+    }
+}
+
+/// What a primitive of a kind makes where there are no words: a shape, and rows of its own or others'.
+macro_rules! made {
+    (view (Poly), $_dev:ident.$name:ident($($arg:ident),+), $shape:expr) => {
+        NullPoly { shape: $shape, rows: views::$name($($arg),+) }
+    };
+    (in_place (Poly), $dev:ident.$_name:ident($a:ident $(, $_arg:ident)*), $shape:expr) => {{
+        let shape = $shape;
+        $dev.in_place($a, shape)
+    }};
+    (in_place (), $dev:ident.$_name:ident($acc:ident $(, $_arg:ident)*), $_shape:expr) => {
+        $dev.take_rows(&mut $acc.rows)
+    };
+    ($_kind:ident (Poly), $dev:ident.$_name:ident($($_arg:ident),+), $shape:expr) => { $dev.fresh($shape) };
+    ($_kind:ident (Lwe), $dev:ident.$_name:ident($($_arg:ident),+), $shape:expr) => { $dev.fresh_lwe($shape) };
+}
+
+macro_rules! primitives {
+    ($($(#[$_doc:meta])+ $_op:ident = $kind:ident $name:ident($($arg:ident: $type:tt),+) -> $result:tt $([$_kept:ident])?: $shape:expr;)+) => {
+        $(fn $name(&self, $($arg: seam_type!($type)),+) -> seam_type!($result) {
+            let _ = ($(&$arg),+); // most are not looked at
+            made!($kind $result, self.$name($($arg),+), $shape)
+        })+
+    };
+}
+
+impl Wordless for Null {}
 
 impl Device for Null {
     type Poly = NullPoly;
@@ -180,160 +246,7 @@ impl Device for Null {
         Ok(())
     }
 
-    fn upload(&self, shape: &Shape, _role: Role, _fill: Fill<'_>) -> NullPoly {
-        self.fresh(shape.clone())
-    }
-
-    fn zeros(&self, shape: &Shape) -> NullPoly {
-        self.fresh(shape.clone())
-    }
-
-    fn copy(&self, a: &NullPoly) -> NullPoly {
-        self.fresh(a.shape.clone())
-    }
-
-    fn expand_seed(&self, shape: &Shape, _role: Role, _seed: &Seed) -> NullPoly {
-        self.fresh(shape.clone())
-    }
-
-    fn restrict(&self, a: &NullPoly, to: Basis) -> NullPoly {
-        let limbs = a.shape.basis.len();
-        let kept: Vec<usize> = to.iter().filter_map(|i| a.shape.basis.position(i)).collect();
-        let rows = (0..a.shape.batch).flat_map(|b| kept.iter().map(move |l| a.rows[b * limbs + l].clone())).collect();
-        NullPoly { shape: a.shape.with_basis(to), rows }
-    }
-
-    fn join(&self, parts: &[&NullPoly]) -> NullPoly {
-        let basis = parts.iter().fold(Basis::default(), |all, p| all | p.shape.basis);
-        let shape = parts[0].shape.with_basis(basis);
-        let mut rows = Vec::with_capacity(shape.rows());
-        for b in 0..shape.batch {
-            for i in basis.iter() {
-                let owner = parts.iter().find_map(|p| p.shape.basis.position(i).map(|at| (p, at)));
-                rows.extend(owner.map(|(p, at)| p.rows[b * p.shape.basis.len() + at].clone()));
-            }
-        }
-        NullPoly { shape, rows }
-    }
-
-    fn stack(&self, parts: &[&NullPoly]) -> NullPoly {
-        let batch = parts.iter().map(|p| p.shape.batch).sum();
-        let rows = parts.iter().flat_map(|p| p.rows.iter().cloned()).collect();
-        NullPoly { shape: parts[0].shape.with_batch(batch), rows }
-    }
-
-    fn split(&self, a: &NullPoly, from: usize, to: usize) -> NullPoly {
-        let limbs = a.shape.basis.len();
-        NullPoly { shape: a.shape.with_batch(to - from), rows: a.rows[from * limbs..to * limbs].to_vec() }
-    }
-
-    fn add(&self, a: &NullPoly, b: &NullPoly) -> NullPoly {
-        self.fresh(a.shape.with_batch(broadcast(&a.shape, &b.shape)))
-    }
-
-    fn sub(&self, a: &NullPoly, b: &NullPoly) -> NullPoly {
-        self.add(a, b)
-    }
-
-    fn neg(&self, a: NullPoly) -> NullPoly {
-        let shape = a.shape.clone();
-        self.in_place(a, shape)
-    }
-
-    fn mul(&self, a: &NullPoly, b: &NullPoly) -> NullPoly {
-        self.add(a, b)
-    }
-
-    fn mul_acc(&self, acc: &mut NullPoly, _a: &NullPoly, _b: &NullPoly) {
-        let shape = acc.shape.clone();
-        let owned = NullPoly { shape: shape.clone(), rows: std::mem::take(&mut acc.rows) };
-        *acc = self.in_place(owned, shape);
-    }
-
-    fn add_assign(&self, acc: &mut NullPoly, a: &NullPoly) {
-        self.mul_acc(acc, a, a);
-    }
-
-    fn scale_limbs(&self, a: NullPoly, _constants: &[u64]) -> NullPoly {
-        self.neg(a)
-    }
-
-    fn shift_limbs(&self, a: NullPoly, _constants: &[u64]) -> NullPoly {
-        self.neg(a)
-    }
-
-    fn ntt(&self, a: NullPoly) -> NullPoly {
-        let shape = transformed(&a.shape);
-        self.in_place(a, shape)
-    }
-
-    fn intt(&self, a: NullPoly) -> NullPoly {
-        self.ntt(a)
-    }
-
-    fn automorphism(&self, a: &NullPoly, _g: GaloisElement) -> NullPoly {
-        self.fresh(a.shape.clone())
-    }
-
-    fn basis_convert(&self, a: &NullPoly, to: Basis) -> NullPoly {
-        self.fresh(a.shape.with_basis(to).with_domain(Domain::Coeff))
-    }
-
-    fn reduce(&self, a: &NullPoly, to: Basis) -> NullPoly {
-        self.basis_convert(a, to)
-    }
-
-    fn monomial_mul(&self, a: &NullPoly, exponents: &NullLwe, _word: usize) -> NullPoly {
-        self.fresh(a.shape.with_batch(a.shape.batch.max(exponents.shape.batch)))
-    }
-
-    fn decompose(&self, a: &NullPoly, gadget: Gadget) -> NullPoly {
-        self.fresh(a.shape.with_batch(a.shape.batch * gadget.len()))
-    }
-
-    fn upload_lwe(&self, shape: LweShape, _role: Role, _fill: LweFill<'_>) -> NullLwe {
-        self.fresh_lwe(shape)
-    }
-
-    fn lwe_stack(&self, parts: &[&NullLwe]) -> NullLwe {
-        self.fresh_lwe(parts[0].shape.with_batch(parts.iter().map(|p| p.shape.batch).sum()))
-    }
-
-    fn lwe_split(&self, a: &NullLwe, from: usize, to: usize) -> NullLwe {
-        self.fresh_lwe(a.shape.with_batch(to - from))
-    }
-
-    fn lwe_add(&self, a: &NullLwe, b: &NullLwe) -> NullLwe {
-        self.fresh_lwe(a.shape.with_batch(a.shape.batch.max(b.shape.batch)))
-    }
-
-    fn lwe_scale(&self, a: &NullLwe, _c: u64) -> NullLwe {
-        self.fresh_lwe(a.shape)
-    }
-
-    fn lwe_shift(&self, a: &NullLwe, _constants: &[u64]) -> NullLwe {
-        self.fresh_lwe(a.shape)
-    }
-
-    fn lwe_mod_switch(&self, a: &NullLwe, to: u64, _rounding: Rounding) -> NullLwe {
-        self.fresh_lwe(a.shape.with_modulus(to))
-    }
-
-    fn lwe_decompose(&self, a: &NullLwe, gadget: Gadget) -> NullLwe {
-        self.fresh_lwe(LweShape { dimension: a.shape.dimension * gadget.len(), ..a.shape })
-    }
-
-    fn lwe_product(&self, a: &NullLwe, rows: &NullLwe) -> NullLwe {
-        self.fresh_lwe(rows.shape.with_batch(a.shape.batch))
-    }
-
-    fn sample_extract(&self, glwe: &[&NullPoly], at: &[usize]) -> NullLwe {
-        self.fresh_lwe(extracted(&glwe[0].shape, glwe.len(), at.len()))
-    }
-
-    fn lwe_embed(&self, a: &NullLwe, ring: &Ring, basis: Basis, _part: usize) -> NullPoly {
-        self.fresh(Shape { ring: ring.clone(), basis, batch: a.shape.batch, domain: Domain::Coeff })
-    }
+    for_each_primitive!(primitives);
 
     fn blind_rotate(&self, test: &NullPoly, exponents: &NullLwe, key: &Ggsw<NullPoly>) -> Vec<NullPoly> {
         let (components, gadget) = (key.components(), key.gadget);

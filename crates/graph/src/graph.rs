@@ -4,7 +4,7 @@
 //! operand 0 is the old accumulator. Node order is program order, so it is a topological order.
 
 use crate::op::Op;
-use limbwise_device::{Basis, Domain, KeyId, LweShape, Ring, RingSpec, Role, Shape};
+use limbwise_device::{Basis, Domain, KeyId, LweShape, Region, Ring, RingSpec, Role, Shape};
 use std::collections::HashMap;
 
 /// A node and the value it makes.
@@ -145,6 +145,14 @@ pub struct RegionInfo {
     pub index: u32,
     /// How many times the program entered it.
     pub entered: u32,
+}
+
+impl RegionInfo {
+    /// Whether it is this one.
+    #[must_use]
+    pub fn is(&self, region: Region) -> bool {
+        self.name == region.name()
+    }
 }
 
 /// A part of a value with rows of its own, as seen through views.

@@ -257,12 +257,9 @@ const ROLES: [&str; 5] = ["ciphertext", "plaintext", "evaluation_key", "temporar
 
 /// The name of a node's attribute, if its operation has one.
 fn attribute_field(op: Op, role: u8) -> Option<&'static str> {
-    match op {
-        Op::Automorphism => Some("galois"),
-        Op::Split | Op::LweSplit => Some("from"),
-        Op::MonomialMul => Some("word"),
-        Op::LweEmbed => Some("part"),
-        _ => (op.is_input() && (role == 2 || role == 4)).then_some("key"),
+    match op.kept() {
+        Some("role") => (role == 2 || role == 4).then_some("key"),
+        other => other,
     }
 }
 

@@ -23,7 +23,7 @@ pub use graph::{Graph, Node, NodeId, Piece, RegionId, RegionInfo, ShapeId};
 
 pub use jsonl::GraphError;
 pub use limbs::{Entries, LimbOrder};
-pub use limbwise_device::{Basis, Domain, KeyId, Role, Shape};
+pub use limbwise_device::{Basis, Domain, KeyId, Region, Role, Shape};
 pub use op::Op;
 pub use recorder::{Recorded, Recorder};
 pub use traffic::{KeyTraffic, RoleBytes, Traffic};

@@ -10,7 +10,7 @@ use crate::{
     graph::{Graph, NEVER, Node, NodeId, RegionId, count},
     op::Op,
 };
-use limbwise_device::Basis;
+use limbwise_device::{Basis, Region};
 use std::collections::HashMap;
 
 /// Which limb of which operation comes next.
@@ -73,7 +73,7 @@ impl Graph {
     fn raises(&self) -> Vec<bool> {
         let mut raises = vec![false; self.regions.len()];
         for (at, region) in self.regions.iter().enumerate() {
-            raises[at] = region.name == "mod_up" || (region.parent != RegionId::ROOT && raises[region.parent.index()]);
+            raises[at] = region.is(Region::ModUp) || (region.parent != RegionId::ROOT && raises[region.parent.index()]);
         }
         raises
     }

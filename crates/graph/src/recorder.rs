@@ -9,8 +9,8 @@ use crate::{
     op::Op,
 };
 use limbwise_device::{
-    Basis, Device, Fault, Fill, Gadget, Handle, LeaveRegion, LweFill, LweHandle, LweShape, Region, Ring, RingError,
-    RingSpec, Role, Rounding, Shape,
+    Basis, Device, Fault, Fill, Gadget, Handle, LeaveRegion, LweFill, LweHandle, LweShape, OpenRegion, Region, Ring,
+    RingError, RingSpec, Role, Rounding, Shape, Wordless, for_each_primitive, seam_type,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use std::{
@@ -32,7 +32,7 @@ type Log = Arc<Mutex<State>>;
 struct State {
     graph: Graph,
     here: Here,
-    region_ids: HashMap<(RegionId, &'static str, u32), RegionId>,
+    region_ids: HashMap<(RegionId, Region, u32), RegionId>,
     finished: bool,
 }
 
@@ -149,11 +149,6 @@ impl<D: Device> Recorder<D> {
         Recorded { inner, value: Arc::new(Value { id, log: self.log.clone() }) }
     }
 
-    fn plain(&self, op: Op, operands: &[&Recorded<D::Poly>], inner: D::Poly) -> Recorded<D::Poly> {
-        let ids: Vec<NodeId> = operands.iter().map(|p| p.value.id).collect();
-        self.record(op, (3, 0), &ids, inner)
-    }
-
     /// An operation by value. The operand goes before the node is written, so "freed before node k" and "operand of
     /// node k" together say that no other handle was left.
     fn by_value(&self, op: Op, a: Recorded<D::Poly>, run: impl FnOnce(&D, D::Poly) -> D::Poly) -> Recorded<D::Poly> {
@@ -161,20 +156,14 @@ impl<D: Device> Recorder<D> {
         let id = value.id;
         let inner = run(&self.inner, inner);
         drop(value);
-        self.record(op, (3, 0), &[id], inner)
+        self.record(op, NOTHING, &[id], inner)
     }
 
     /// An accumulation: the accumulator becomes a new value. As in `by_value`, the old one goes first if nobody else
     /// holds it.
-    fn accumulate(
-        &self,
-        op: Op,
-        acc: &mut Recorded<D::Poly>,
-        others: &[&Recorded<D::Poly>],
-        run: impl FnOnce(&D, &mut D::Poly),
-    ) {
+    fn accumulate(&self, op: Op, acc: &mut Recorded<D::Poly>, others: &[NodeId], run: impl FnOnce(&D, &mut D::Poly)) {
         run(&self.inner, &mut acc.inner);
-        let ids: Vec<NodeId> = std::iter::once(acc.value.id).chain(others.iter().map(|p| p.value.id)).collect();
+        let ids = [&[acc.value.id], others].concat();
         let mut state = lock(&self.log);
         assert!(!state.finished, "recording after the graph was finished");
         let (now, region) = (count(state.graph.nodes.len()), state.here.0);
@@ -182,7 +171,7 @@ impl<D: Device> Recorder<D> {
         if Arc::strong_count(&acc.value) == 1 {
             state.graph.nodes[acc.value.id.index()].freed = now;
         }
-        let id = state.graph.push(op, (3, 0), (shape, region), &ids);
+        let id = state.graph.push(op, NOTHING, (shape, region), &ids);
         drop(state);
         match Arc::get_mut(&mut acc.value) {
             Some(value) => value.id = id,
@@ -190,13 +179,13 @@ impl<D: Device> Recorder<D> {
         }
     }
 
-    fn enter(&self, name: &'static str, index: u32) {
+    fn enter(&self, region: Region, index: u32) {
         let mut state = lock(&self.log);
         let parent = state.here.0;
         let next = RegionId(count(state.graph.regions.len()));
-        let id = *state.region_ids.entry((parent, name, index)).or_insert(next);
+        let id = *state.region_ids.entry((parent, region, index)).or_insert(next);
         if id == next {
-            state.graph.regions.push(RegionInfo { parent, name: name.into(), index, entered: 0 });
+            state.graph.regions.push(RegionInfo { parent, name: region.name().into(), index, entered: 0 });
         }
         state.graph.regions[id.index()].entered += 1;
         state.here = Here(id);
@@ -211,6 +200,83 @@ impl<D: Device> LeaveRegion for Recorder<D> {
         }
     }
 }
+
+/// What a node keeps of an operand that is no handle: a role's code, or 3 and a number.
+trait Kept: Copy {
+    fn code(self) -> (u8, u32);
+}
+
+impl Kept for Role {
+    fn code(self) -> (u8, u32) {
+        role_code(self)
+    }
+}
+
+impl Kept for usize {
+    fn code(self) -> (u8, u32) {
+        (NOTHING.0, count(self))
+    }
+}
+
+impl Kept for GaloisElement {
+    fn code(self) -> (u8, u32) {
+        (NOTHING.0, self.value())
+    }
+}
+
+/// Where a node keeps nothing.
+const NOTHING: (u8, u32) = (3, 0);
+
+/// An operand as the inner device takes it.
+#[rustfmt::skip] // a line an arm
+macro_rules! inner {
+    ((&Poly), $arg:ident) => { &$arg.inner };
+    ((&Lwe), $arg:ident) => { &$arg.inner };
+    ((&[&Poly]), $arg:ident) => { &$arg.iter().map(|p| &p.inner).collect::<Vec<_>>() };
+    ((&[&Lwe]), $arg:ident) => { &$arg.iter().map(|l| &l.inner).collect::<Vec<_>>() };
+    ($_other:tt, $arg:ident) => { $arg };
+}
+
+/// The nodes of an operand, if it has any.
+#[rustfmt::skip] // a line an arm
+macro_rules! nodes {
+    ((&Poly), $arg:ident) => { [$arg.value.id] };
+    ((&Lwe), $arg:ident) => { [$arg.value.id] };
+    ((&[&Poly]), $arg:ident) => { $arg.iter().map(|p| p.value.id) };
+    ((&[&Lwe]), $arg:ident) => { $arg.iter().map(|l| l.value.id) };
+    ($_other:tt, $_arg:ident) => { [] };
+}
+
+/// A primitive of a kind: done by the inner device and written down.
+macro_rules! recorded {
+    (in_place $op:ident = $dev:ident.$name:ident($a:ident: (Poly) $(, $arg:ident: $_type:tt)*) -> (Poly)) => {
+        $dev.by_value(Op::$op, $a, |dev, a| dev.$name(a $(, $arg)*))
+    };
+    (in_place $op:ident = $dev:ident.$name:ident($acc:ident: (&mut Poly) $(, $arg:ident: $_type:tt)*) -> ()) => {
+        $dev.accumulate(Op::$op, $acc, &[$($arg.value.id),*], |dev, acc| dev.$name(acc $(, &$arg.inner)*))
+    };
+    ($_kind:ident $op:ident = $dev:ident.$name:ident($($arg:ident: $type:tt),+) -> $result:tt $($kept:ident)?) => {{
+        let ids: Vec<NodeId> = std::iter::empty()$(.chain(nodes!($type, $arg)))+.collect();
+        let kept = [$($kept.code())?].first().copied().unwrap_or(NOTHING);
+        written!($dev, $result, Op::$op, kept, &ids, $dev.inner.$name($(inner!($type, $arg)),+))
+    }};
+}
+
+#[rustfmt::skip] // a line an arm
+macro_rules! written {
+    ($dev:ident, (Poly), $($node:expr),+) => { $dev.record($($node),+) };
+    ($dev:ident, (Lwe), $($node:expr),+) => { $dev.record_lwe($($node),+) };
+}
+
+macro_rules! primitives {
+    ($($(#[$_doc:meta])+ $op:ident = $kind:ident $name:ident($($arg:ident: $type:tt),+) -> $result:tt $([$kept:ident])?: $_shape:expr;)+) => {
+        $(fn $name(&self, $($arg: seam_type!($type)),+) -> seam_type!($result) {
+            recorded!($kind $op = self.$name($($arg: $type),+) -> $result $($kept)?)
+        })+
+    };
+}
+
+impl<D: Wordless> Wordless for Recorder<D> {}
 
 impl<D: Device> Device for Recorder<D> {
     type Poly = Recorded<D::Poly>;
@@ -233,156 +299,10 @@ impl<D: Device> Device for Recorder<D> {
         self.inner.sync()
     }
 
-    fn upload(&self, shape: &Shape, role: Role, fill: Fill<'_>) -> Self::Poly {
-        self.record(Op::Upload, role_code(role), &[], self.inner.upload(shape, role, fill))
+    fn region(&self, region: impl Into<Region>, index: u32) -> OpenRegion<'_> {
+        self.enter(region.into(), index);
+        OpenRegion::watched(self)
     }
 
-    fn zeros(&self, shape: &Shape) -> Self::Poly {
-        self.plain(Op::Zeros, &[], self.inner.zeros(shape))
-    }
-
-    fn copy(&self, a: &Self::Poly) -> Self::Poly {
-        self.plain(Op::Copy, &[a], self.inner.copy(&a.inner))
-    }
-
-    fn expand_seed(&self, shape: &Shape, role: Role, seed: &Seed) -> Self::Poly {
-        self.record(Op::ExpandSeed, role_code(role), &[], self.inner.expand_seed(shape, role, seed))
-    }
-
-    fn restrict(&self, a: &Self::Poly, to: Basis) -> Self::Poly {
-        self.plain(Op::Restrict, &[a], self.inner.restrict(&a.inner, to))
-    }
-
-    fn join(&self, parts: &[&Self::Poly]) -> Self::Poly {
-        let inner: Vec<&D::Poly> = parts.iter().map(|p| &p.inner).collect();
-        self.plain(Op::Join, parts, self.inner.join(&inner))
-    }
-
-    fn stack(&self, parts: &[&Self::Poly]) -> Self::Poly {
-        let inner: Vec<&D::Poly> = parts.iter().map(|p| &p.inner).collect();
-        self.plain(Op::Stack, parts, self.inner.stack(&inner))
-    }
-
-    fn split(&self, a: &Self::Poly, from: usize, to: usize) -> Self::Poly {
-        self.record(Op::Split, (3, count(from)), &[a.value.id], self.inner.split(&a.inner, from, to))
-    }
-
-    fn add(&self, a: &Self::Poly, b: &Self::Poly) -> Self::Poly {
-        self.plain(Op::Add, &[a, b], self.inner.add(&a.inner, &b.inner))
-    }
-
-    fn sub(&self, a: &Self::Poly, b: &Self::Poly) -> Self::Poly {
-        self.plain(Op::Sub, &[a, b], self.inner.sub(&a.inner, &b.inner))
-    }
-
-    fn neg(&self, a: Self::Poly) -> Self::Poly {
-        self.by_value(Op::Neg, a, |dev, a| dev.neg(a))
-    }
-
-    fn mul(&self, a: &Self::Poly, b: &Self::Poly) -> Self::Poly {
-        self.plain(Op::Mul, &[a, b], self.inner.mul(&a.inner, &b.inner))
-    }
-
-    fn mul_acc(&self, acc: &mut Self::Poly, a: &Self::Poly, b: &Self::Poly) {
-        self.accumulate(Op::MulAcc, acc, &[a, b], |dev, acc| dev.mul_acc(acc, &a.inner, &b.inner));
-    }
-
-    fn add_assign(&self, acc: &mut Self::Poly, a: &Self::Poly) {
-        self.accumulate(Op::AddAssign, acc, &[a], |dev, acc| dev.add_assign(acc, &a.inner));
-    }
-
-    fn scale_limbs(&self, a: Self::Poly, constants: &[u64]) -> Self::Poly {
-        self.by_value(Op::ScaleLimbs, a, |dev, a| dev.scale_limbs(a, constants))
-    }
-
-    fn shift_limbs(&self, a: Self::Poly, constants: &[u64]) -> Self::Poly {
-        self.by_value(Op::ShiftLimbs, a, |dev, a| dev.shift_limbs(a, constants))
-    }
-
-    fn ntt(&self, a: Self::Poly) -> Self::Poly {
-        self.by_value(Op::Ntt, a, |dev, a| dev.ntt(a))
-    }
-
-    fn intt(&self, a: Self::Poly) -> Self::Poly {
-        self.by_value(Op::Intt, a, |dev, a| dev.intt(a))
-    }
-
-    fn automorphism(&self, a: &Self::Poly, g: GaloisElement) -> Self::Poly {
-        self.record(Op::Automorphism, (3, g.value()), &[a.value.id], self.inner.automorphism(&a.inner, g))
-    }
-
-    fn basis_convert(&self, a: &Self::Poly, to: Basis) -> Self::Poly {
-        self.plain(Op::BasisConvert, &[a], self.inner.basis_convert(&a.inner, to))
-    }
-
-    fn reduce(&self, a: &Self::Poly, to: Basis) -> Self::Poly {
-        self.plain(Op::Reduce, &[a], self.inner.reduce(&a.inner, to))
-    }
-
-    fn monomial_mul(&self, a: &Self::Poly, exponents: &Self::Lwe, word: usize) -> Self::Poly {
-        let inner = self.inner.monomial_mul(&a.inner, &exponents.inner, word);
-        self.record(Op::MonomialMul, (3, count(word)), &[a.value.id, exponents.value.id], inner)
-    }
-
-    fn decompose(&self, a: &Self::Poly, gadget: Gadget) -> Self::Poly {
-        self.plain(Op::Decompose, &[a], self.inner.decompose(&a.inner, gadget))
-    }
-
-    fn upload_lwe(&self, shape: LweShape, role: Role, fill: LweFill<'_>) -> Self::Lwe {
-        self.record_lwe(Op::UploadLwe, role_code(role), &[], self.inner.upload_lwe(shape, role, fill))
-    }
-
-    fn lwe_stack(&self, parts: &[&Self::Lwe]) -> Self::Lwe {
-        let inner: Vec<&D::Lwe> = parts.iter().map(|p| &p.inner).collect();
-        let ids: Vec<NodeId> = parts.iter().map(|p| p.value.id).collect();
-        self.record_lwe(Op::LweStack, (3, 0), &ids, self.inner.lwe_stack(&inner))
-    }
-
-    fn lwe_split(&self, a: &Self::Lwe, from: usize, to: usize) -> Self::Lwe {
-        let inner = self.inner.lwe_split(&a.inner, from, to);
-        self.record_lwe(Op::LweSplit, (3, count(from)), &[a.value.id], inner)
-    }
-
-    fn lwe_add(&self, a: &Self::Lwe, b: &Self::Lwe) -> Self::Lwe {
-        let inner = self.inner.lwe_add(&a.inner, &b.inner);
-        self.record_lwe(Op::LweAdd, (3, 0), &[a.value.id, b.value.id], inner)
-    }
-
-    fn lwe_scale(&self, a: &Self::Lwe, c: u64) -> Self::Lwe {
-        self.record_lwe(Op::LweScale, (3, 0), &[a.value.id], self.inner.lwe_scale(&a.inner, c))
-    }
-
-    fn lwe_shift(&self, a: &Self::Lwe, constants: &[u64]) -> Self::Lwe {
-        self.record_lwe(Op::LweShift, (3, 0), &[a.value.id], self.inner.lwe_shift(&a.inner, constants))
-    }
-
-    fn lwe_mod_switch(&self, a: &Self::Lwe, to: u64, rounding: Rounding) -> Self::Lwe {
-        let inner = self.inner.lwe_mod_switch(&a.inner, to, rounding);
-        self.record_lwe(Op::LweModSwitch, (3, 0), &[a.value.id], inner)
-    }
-
-    fn lwe_decompose(&self, a: &Self::Lwe, gadget: Gadget) -> Self::Lwe {
-        self.record_lwe(Op::LweDecompose, (3, 0), &[a.value.id], self.inner.lwe_decompose(&a.inner, gadget))
-    }
-
-    fn lwe_product(&self, a: &Self::Lwe, rows: &Self::Lwe) -> Self::Lwe {
-        let inner = self.inner.lwe_product(&a.inner, &rows.inner);
-        self.record_lwe(Op::LweProduct, (3, 0), &[a.value.id, rows.value.id], inner)
-    }
-
-    fn sample_extract(&self, glwe: &[&Self::Poly], at: &[usize]) -> Self::Lwe {
-        let inner: Vec<&D::Poly> = glwe.iter().map(|p| &p.inner).collect();
-        let ids: Vec<NodeId> = glwe.iter().map(|p| p.value.id).collect();
-        self.record_lwe(Op::SampleExtract, (3, 0), &ids, self.inner.sample_extract(&inner, at))
-    }
-
-    fn lwe_embed(&self, a: &Self::Lwe, ring: &Ring, basis: Basis, part: usize) -> Self::Poly {
-        let inner = self.inner.lwe_embed(&a.inner, ring, basis, part);
-        self.record(Op::LweEmbed, (3, count(part)), &[a.value.id], inner)
-    }
-
-    fn region(&self, name: &'static str, index: u32) -> Region<'_> {
-        self.enter(name, index);
-        Region::watched(self)
-    }
+    for_each_primitive!(primitives);
 }

@@ -5,7 +5,7 @@
 //! to unit, and what one digit does never overlaps with the next function of another. Where a key switch begins and ends
 //! is told by the regions of its composites; how deep a function is in it, by the graph.
 
-use limbwise_graph::{Graph, NodeId, RegionId};
+use limbwise_graph::{Graph, NodeId, Region, RegionId};
 
 /// Whether functions of one key switch that do not depend on each other overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
@@ -19,7 +19,8 @@ pub enum Phases {
 }
 
 /// Composites that are, or are a part of, one key switch.
-const COMPOSITES: [&str; 5] = ["key_switch", "key_switch_onto", "mod_up", "gadget_product", "mod_down"];
+const COMPOSITES: [Region; 5] =
+    [Region::KeySwitch, Region::KeySwitchOnto, Region::ModUp, Region::GadgetProduct, Region::ModDown];
 
 /// Where a node stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub(crate) struct Place {
 fn composites(graph: &Graph) -> Vec<Option<(RegionId, bool)>> {
     let mut all: Vec<Option<(RegionId, bool)>> = Vec::with_capacity(graph.regions().len());
     for (id, region) in (0..).map(RegionId).zip(graph.regions()) {
-        let is_one = COMPOSITES.contains(&region.name.as_str());
-        let raises = region.name == "mod_up";
+        let is_one = COMPOSITES.iter().any(|&composite| region.is(composite));
+        let raises = region.is(Region::ModUp);
         let around = all.get(region.parent.index()).copied().flatten();
         all.push(match around {
             Some((outer, inside)) => Some((outer, inside || raises)),

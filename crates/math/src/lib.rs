@@ -5,7 +5,7 @@
 //! Enters: mathematics on slices and scalars, each written for clarity and tested against its definition.
 //! Stays out: devices, threads, I/O, `unsafe`, scheme words.
 //!
-//! Read in this order: [`modulus`], [`prime`], [`ntt`], [`rns`], [`gadget`], [`finite`], [`galois`], [`embedding`], [`sampling`], [`tail`],
+//! Read in this order: [`modulus`], [`prime`], [`prime_class`], [`ntt`], [`rns`], [`gadget`], [`finite`], [`galois`], [`embedding`], [`sampling`], [`tail`],
 //! [`chebyshev`], [`remez`].
 
 pub mod chebyshev;
@@ -16,6 +16,7 @@ pub mod galois;
 pub mod modulus;
 pub mod ntt;
 pub mod prime;
+pub mod prime_class;
 pub mod remez;
 pub mod rns;
 pub mod sampling;

@@ -13,7 +13,7 @@ use crate::{
 use limbwise_cpu::Cpu;
 use limbwise_device::{Basis, Device, Domain, Gadget, Ggsw, LweShape, Ring, RingSpec, Role, Shape, SharedFootprint};
 use limbwise_machines::Spec;
-use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below, sampling::Seed};
+use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below, prime_class::PrimeClass, sampling::Seed};
 use serde::{Deserialize, Serialize};
 use std::{
     fmt::Write as _,
@@ -301,7 +301,9 @@ struct Memory {
 }
 
 fn toml(threads: usize, log_n: u32, [short, long]: [&Rates; 2], memory: &Memory) -> String {
-    let mut text = format!("name = \"cpu\"\nextends = \"cpu\"\n\n[host]\nthreads = {threads}\nshort_bits = 50\n");
+    let short_bits = PrimeClass::Short.max_bits();
+    let mut text =
+        format!("name = \"cpu\"\nextends = \"cpu\"\n\n[host]\nthreads = {threads}\nshort_bits = {short_bits}\n");
     for (section, r) in [("short", short), ("long", long)] {
         // Measured at one degree; others by N·log N, which the program does not use.
         let at = |l: u32| {

@@ -5,9 +5,6 @@ use crate::layout::Line;
 use limbwise_math::{modulus::Modulus, rns::BaseConversion};
 use std::convert::Infallible;
 
-/// Most bits of a prime.
-pub const MAX_BITS: u32 = 50;
-
 /// Proof of a feature that this target has not.
 #[derive(Clone, Copy, Debug)]
 pub struct Token(Infallible);

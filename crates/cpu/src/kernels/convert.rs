@@ -19,15 +19,15 @@ pub const TILE: usize = 64;
 /// Two steps: [`Self::prepare`] once for the sources, [`Self::sweep`] for each target; or both a tile at a time.
 pub struct Converter {
     base: BaseConversion,
-    /// For sources and targets of up to 50 bits.
-    narrow: Option<ifma::IfmaConversion>,
+    /// For narrow and short sources and targets.
+    short: Option<ifma::IfmaConversion>,
     /// For all others.
     words: Option<WordConversion>,
 }
 
 /// Whose turn it is in a sweep.
 enum Kernel<'a> {
-    Narrow(&'a ifma::IfmaConversion),
+    Short(&'a ifma::IfmaConversion),
     Words(&'a WordConversion),
     Scalar,
 }
@@ -45,13 +45,13 @@ impl Converter {
     #[must_use]
     pub fn new(isa: Isa, from: &[Modulus], to: &[Modulus]) -> Self {
         let base = BaseConversion::new(from, to);
-        let (narrow, unit) = match isa {
+        let (short, unit) = match isa {
             Isa::Ifma => (ifma::IfmaConversion::new(&base), Some(Unit::Avx512(has_ifma()))),
             Isa::Avx2 => (None, Some(Unit::Avx2(has_avx2()))),
             Isa::Scalar => (None, None),
         };
         let words = unit.map(|unit| WordConversion::new(unit, &base));
-        Self { base, narrow, words }
+        Self { base, short, words }
     }
 
     /// Converts some lines, best [`TILE`] of them; all slices have one length.
@@ -79,8 +79,8 @@ impl Converter {
     pub fn prepare(&self, sources: &mut [&mut [Line]], wraps: &mut [Line]) {
         assert_eq!(sources.len(), self.base.from.len());
         wraps.fill(Line::default());
-        if let Some(narrow) = &self.narrow {
-            return narrow.prepare(sources, wraps);
+        if let Some(short) = &self.short {
+            return short.prepare(sources, wraps);
         }
         if let Some(words) = &self.words {
             return words.prepare(sources, wraps);
@@ -113,7 +113,7 @@ impl Converter {
             rest = later;
             let mut now: Vec<&mut [Line]> = now.iter_mut().map(|(_, target)| &mut **target).collect();
             match kernel {
-                Kernel::Narrow(kernel) => kernel.sweep(first, &mut now, sources, wraps),
+                Kernel::Short(kernel) => kernel.sweep(first, &mut now, sources, wraps),
                 Kernel::Words(kernel) => kernel.sweep(first, &mut now, sources, wraps),
                 Kernel::Scalar => {
                     now.into_iter().zip(first..).for_each(|(target, j)| self.sweep_scalar(j, target, sources, wraps));
@@ -124,11 +124,11 @@ impl Converter {
 
     /// What sweeps the targets from number `first` on, of which `run` are wanted, and how many of them at once.
     fn kernel(&self, first: usize, run: usize) -> (Kernel<'_>, usize) {
-        let narrow_reach = |j| self.narrow.as_ref().map_or(0, |narrow| narrow.reach(j));
-        match (&self.narrow, &self.words) {
-            (Some(narrow), _) if narrow_reach(first) > 0 => (Kernel::Narrow(narrow), narrow_reach(first).min(run)),
+        let short_reach = |j| self.short.as_ref().map_or(0, |short| short.reach(j));
+        match (&self.short, &self.words) {
+            (Some(short), _) if short_reach(first) > 0 => (Kernel::Short(short), short_reach(first).min(run)),
             (_, Some(words)) => {
-                let run = (first..first + run).take_while(|&j| narrow_reach(j) == 0).count();
+                let run = (first..first + run).take_while(|&j| short_reach(j) == 0).count();
                 (Kernel::Words(words), run.div_ceil(run.div_ceil(SWEEP)))
             }
             _ => (Kernel::Scalar, run),

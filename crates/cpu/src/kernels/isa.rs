@@ -8,7 +8,7 @@ pub enum Isa {
     Scalar,
     /// AVX2 with FMA: arithmetic for all primes; automorphisms as in [`Self::Scalar`].
     Avx2,
-    /// AVX-512 with 52-bit multiply-add for primes of up to 50 bits, without it for larger ones.
+    /// AVX-512 with 52-bit multiply-add for narrow and short primes (`PrimeClass`), without it for long ones.
     Ifma,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use limbwise_device::{Basis, Device, Handle, Null, Region, Role, Shape};
+use limbwise_device::{Basis, Device, Handle, Null, OpenRegion, Role, Shape};
 use limbwise_graph::{Op, Recorder};
 use limbwise_math::galois::GaloisElement;
 use proptest::prelude::*;
@@ -60,7 +60,7 @@ fn regions_close_with_their_guards() {
     let dev = Recorder::new(Null::default());
     let ring = common::ring(&dev, 10, 1);
     let shape = Shape::eval(&ring, ring.full());
-    let zeros = |guard: Region<'_>| {
+    let zeros = |guard: OpenRegion<'_>| {
         dev.zeros(&shape);
         drop(guard);
     };

@@ -4,7 +4,7 @@ use super::{
     noise::{Encryption, NoiseBound},
     params::BgvParams,
 };
-use limbwise_device::{Device, Domain, Handle as _, Role, Shape};
+use limbwise_device::{Device, Domain, Handle as _, Role, Shape, Wordless};
 
 /// Encoded integers, one polynomial a batch entry.
 pub struct Plaintext<D: Device> {
@@ -48,16 +48,19 @@ impl<D: Device> Clone for Plaintext<D> {
 }
 
 impl<D: Device> Ciphertext<D> {
-    /// A fresh batch at a level, in a domain, by declaration: for devices that hold no words.
+    /// A fresh batch at a level, in a domain, by declaration.
     pub fn declared(
         dev: &D,
         params: &BgvParams,
         ([batch, level], domain): ([usize; 2], Domain),
         encryption: Encryption,
-    ) -> Self {
+    ) -> Self
+    where
+        D: Wordless,
+    {
         let shape = Shape::eval(params.rlwe().ring(), params.rlwe().basis(level)).with_batch(batch);
         let shape = shape.with_domain(domain);
-        let part = || dev.upload(&shape, Role::Ciphertext, &|_, _| unreachable!("a declared ciphertext has no words"));
+        let part = || dev.declare(&shape, Role::Ciphertext);
         Self { parts: vec![part(), part()], level, factor: 1, noise: NoiseBound::fresh(params, encryption) }
     }
 

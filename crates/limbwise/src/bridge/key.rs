@@ -11,7 +11,7 @@ use crate::{
         secret::{errors, switch_bodies},
     },
 };
-use limbwise_device::{Device, KeyId, LweShape, LweSwitchKey, Role};
+use limbwise_device::{Device, KeyId, LweShape, LweSwitchKey, Role, Wordless};
 use limbwise_math::sampling::Seed;
 
 /// log₂ of its modulus: half a word, which key switches read fast.
@@ -105,13 +105,13 @@ impl<D: Device> ToLweKey<D> {
         Self::of(params, *tag, rows)
     }
 
-    /// A key by declaration, for recorders.
+    /// A key by declaration.
     #[must_use]
-    pub fn declared(dev: &D, params: &BridgeParams) -> Self {
-        let rows = dev.upload_lwe(shape(params), Role::EvaluationKey(TO_LWE), &|_, _| {
-            unreachable!("a declared key has no words")
-        });
-        Self::of(params, KeyTag(0), rows)
+    pub fn declared(dev: &D, params: &BridgeParams) -> Self
+    where
+        D: Wordless,
+    {
+        Self::of(params, KeyTag(0), dev.declare_lwe(shape(params), Role::EvaluationKey(TO_LWE)))
     }
 
     fn of(params: &BridgeParams, tag: KeyTag, rows: D::Lwe) -> Self {

@@ -10,7 +10,7 @@ use crate::{
     rlwe::{DeclaredKeys, Requirements},
     tfhe::Flags,
 };
-use limbwise_device::{Device, Null};
+use limbwise_device::{Device, Null, Wordless};
 
 const OP: &str = "to_slots";
 
@@ -46,11 +46,14 @@ impl<D: Device> Bridge<D> {
         Ok(Self::with(dev, params, plan, Bootstrapper::encode(dev, encoder, plan.bootstrapping())?))
     }
 
-    /// The same by declaration, without words: for recorders.
+    /// The same by declaration, without words.
     ///
     /// # Errors
     /// As [`Self::encode`].
-    pub fn declare(dev: &D, encoder: &Encoder, params: &BridgeParams, plan: BridgePlan) -> Result<Self> {
+    pub fn declare(dev: &D, encoder: &Encoder, params: &BridgeParams, plan: BridgePlan) -> Result<Self>
+    where
+        D: Wordless,
+    {
         check(encoder, params, plan)?;
         Ok(Self::with(dev, params, plan, Bootstrapper::declare(dev, encoder, plan.bootstrapping())?))
     }

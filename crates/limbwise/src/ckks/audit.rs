@@ -11,7 +11,7 @@ use super::{
     precision::Precision,
     watch::{Done, Watch},
 };
-use limbwise_device::HostRead;
+use limbwise_device::{HostRead, Region};
 use serde::Serialize;
 use std::{
     collections::BTreeMap,
@@ -132,10 +132,13 @@ impl<'a, D: HostRead> Audit<'a, D> {
     /// The regions around an operation, its own left out: that of an operation which also rescales has the shorter name.
     fn region(&self, op: &str) -> String {
         let mut open = self.probe.dev.regions();
-        if open.last().is_some_and(|(name, _)| op.starts_with(name)) {
+        if open.last().is_some_and(|(region, _)| op.starts_with(region.name())) {
             open.pop();
         }
-        let name = |(name, index): &(&str, u32)| if *index == 0 { (*name).into() } else { format!("{name} {index}") };
+        let name = |&(region, index): &(Region, u32)| match index {
+            0 => region.name().into(),
+            _ => format!("{region} {index}"),
+        };
         open.iter().map(name).collect::<Vec<String>>().join("/")
     }
 

@@ -9,7 +9,7 @@ use crate::{
     params::Params,
     rlwe::noise,
 };
-use limbwise_device::{Basis, Device, Domain, Role, Shape};
+use limbwise_device::{Basis, Device, Domain, Role, Shape, Wordless};
 use limbwise_math::embedding::Embedding;
 #[cfg(feature = "client")]
 use limbwise_math::rns::Reconstruction;
@@ -159,11 +159,11 @@ impl Encoder {
         rounded
     }
 
-    /// A ciphertext by declaration: what encrypting the values would give, but no words. For devices that hold none.
+    /// A ciphertext by declaration: what encrypting the values would give, but no words.
     ///
     /// # Errors
     /// As [`Self::encode`].
-    pub fn declare<D: Device>(&self, dev: &D, batch: &[Vec<Complex64>], packing: Packing) -> Result<Ciphertext<D>> {
+    pub fn declare<D: Wordless>(&self, dev: &D, batch: &[Vec<Complex64>], packing: Packing) -> Result<Ciphertext<D>> {
         let encoded = self.estimate(batch, packing)?;
         Ok(self.declared(dev, batch.len(), encoded, packing, Noise::Public))
     }
@@ -172,7 +172,7 @@ impl Encoder {
     ///
     /// # Errors
     /// As [`Self::encode`].
-    pub fn declare_bounded<D: Device>(
+    pub fn declare_bounded<D: Wordless>(
         &self,
         dev: &D,
         (batch, bounds): (usize, Promise),
@@ -182,7 +182,7 @@ impl Encoder {
         Ok(self.declared(dev, batch, self.bounded(bounds, packing)?, packing, noise))
     }
 
-    fn declared<D: Device>(
+    fn declared<D: Wordless>(
         &self,
         dev: &D,
         batch: usize,
@@ -197,7 +197,7 @@ impl Encoder {
         let name = self.declared.fetch_add(1, Ordering::Relaxed);
         let estimate = encoded.encrypted(noise, (packing.slots, packing.scale), name);
         let shape = Shape::eval(self.params.ring(), self.params.basis(packing.level)).with_batch(batch);
-        let part = || dev.upload(&shape, Role::Ciphertext, &|_, _| unreachable!("a declared ciphertext has no words"));
+        let part = || dev.declare(&shape, Role::Ciphertext);
         let Packing { slots, level, scale } = packing;
         Ciphertext { parts: vec![part(), part()], level, scale, slots, estimate, shadow: None }
     }

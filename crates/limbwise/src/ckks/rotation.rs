@@ -9,8 +9,10 @@ use crate::{
     error::Result,
     rlwe::{KeyName, Rounding, operations},
 };
-use limbwise_device::Device;
+use limbwise_device::{Device, Region};
 use limbwise_math::galois::GaloisElement;
+
+const ROTATE: &str = Region::Rotate.name();
 
 impl<D: Device> Evaluator<'_, D> {
     /// Slots rotated to the left by `steps`, to the right if negative; any amount, taken modulo the slots.
@@ -26,9 +28,9 @@ impl<D: Device> Evaluator<'_, D> {
         // The shorter way round: with few slots many elements do the same, and so they share a key.
         let shorter = if left > slots / 2 { left - slots } else { left };
         let g = GaloisElement::rotation(shorter, self.params.log_n());
-        let mut rotated = self.automorphism("rotate", a, g)?;
+        let mut rotated = self.automorphism(ROTATE, a, g)?;
         rotated.shadow = a.shadow.as_ref().map(|s| s.rotated(usize::try_from(left).unwrap_or(0)));
-        Ok(self.seen("rotate", (&[a], With::Galois(g)), rotated))
+        Ok(self.seen(ROTATE, (&[a], With::Galois(g)), rotated))
     }
 
     /// Complex conjugates of all slots.
@@ -48,8 +50,8 @@ impl<D: Device> Evaluator<'_, D> {
     /// # Errors
     /// As [`Self::rotate`].
     pub fn galois(&self, a: &Ciphertext<D>, g: GaloisElement) -> Result<Ciphertext<D>> {
-        let moved = self.automorphism("rotate", a, g)?;
-        Ok(self.seen("rotate", (&[a], With::Galois(g)), moved))
+        let moved = self.automorphism(ROTATE, a, g)?;
+        Ok(self.seen(ROTATE, (&[a], With::Galois(g)), moved))
     }
 
     /// The automorphism with its key switch; the caller knows what became of the shadow.

@@ -5,7 +5,7 @@ use crate::{
     error::{KeyError, Result},
     params::Params,
 };
-use limbwise_device::{Device, Role, Shape};
+use limbwise_device::{Device, Role, Shape, Wordless};
 use limbwise_math::sampling::Seed;
 use std::{
     collections::BTreeMap,
@@ -129,7 +129,7 @@ impl<D: Device> Declared<D> {
     }
 }
 
-impl<'a, D: Device> DeclaredKeys<'a, D> {
+impl<'a, D: Wordless> DeclaredKeys<'a, D> {
     /// Every key at the top level, stored: to learn what a circuit requires.
     #[must_use]
     pub fn all(dev: &'a D, params: &Params) -> Self {
@@ -161,7 +161,7 @@ impl<'a, D: Device> DeclaredKeys<'a, D> {
     }
 }
 
-impl<D: Device> KeyStore<D> for DeclaredKeys<'_, D> {
+impl<D: Wordless> KeyStore<D> for DeclaredKeys<'_, D> {
     fn check(&self, op: &'static str, name: KeyName, level: usize) -> Result<()> {
         let mut state = self.state();
         state.require(name, level);
@@ -185,11 +185,10 @@ impl<D: Device> KeyStore<D> for DeclaredKeys<'_, D> {
 }
 
 /// A key by declaration, for devices that hold no words.
-pub fn declare<D: Device>(dev: &D, params: &Params, name: KeyName, level: usize, form: KeyForm) -> EvaluationKey<D> {
+pub fn declare<D: Wordless>(dev: &D, params: &Params, name: KeyName, level: usize, form: KeyForm) -> EvaluationKey<D> {
     let (digits, special) = name.gadget(params, level);
     let shape = Shape::eval(params.ring(), params.basis(level) | special);
-    let half =
-        || dev.upload(&shape, Role::EvaluationKey(name.id()), &|_, _| unreachable!("a declared key has no words"));
+    let half = || dev.declare(&shape, Role::EvaluationKey(name.id()));
     let pair = || {
         let uniform = match form {
             KeyForm::Stored => UniformHalf::Stored { poly: half(), seed: None },

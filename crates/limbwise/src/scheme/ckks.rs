@@ -3,6 +3,14 @@
 #[cfg(feature = "client")]
 use super::{ClientScheme, Encrypting, Secrets, Shadows};
 use super::{Difference, Encoding, Encryption, Input, Keys, Scheme};
+#[cfg(feature = "client")]
+use crate::{
+    ckks::{
+        Audit, Expectation, FreshCiphertext, Model as Knowledge, Probe, ShadowBound, decrypt, decrypt::phase,
+        encrypt_from, encrypt_seeded_from,
+    },
+    wire::write_fresh_ciphertext,
+};
 use crate::{
     ckks::{
         Auto, BootstrapPlan, Bootstrapper, Ciphertext, Diagonals, Encoder, Estimate, Evaluator, LinearPlan,
@@ -12,13 +20,6 @@ use crate::{
     params::{Params, ParamsLiteral, SecurityReport},
     tfhe::TfheParams,
     wire::{Origin, Source, read_ciphertext, write_ciphertext, write_params},
-};
-#[cfg(feature = "client")]
-use crate::{
-    ckks::{
-        Expectation, FreshCiphertext, Model as Knowledge, decrypt, decrypt::phase, encrypt_from, encrypt_seeded_from,
-    },
-    wire::write_fresh_ciphertext,
 };
 #[cfg(feature = "client")]
 use limbwise_device::Handle as _;

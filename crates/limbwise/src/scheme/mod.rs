@@ -374,4 +374,3 @@ pub trait ClientScheme: Scheme {
         got: Self::Ciphertext<D>,
     ) -> Result<Self::Ciphertext<D>>;
 }
-

@@ -9,7 +9,7 @@ use super::{
     table::{Table, test_polynomial},
 };
 use crate::error::Result;
-use limbwise_device::{Device, Domain, Role, Rounding};
+use limbwise_device::{Device, Domain, Region, Role, Rounding};
 use std::collections::BTreeSet;
 
 /// Messages that are bootstrapped together at most: 0.3 GB of digits, accumulators, tables and extractions at N = 2048.
@@ -205,7 +205,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// The accumulators after blind rotation; one group of tables, or one for each entry.
     fn rotated(&self, a: &Ciphertext<D>, groups: &[Vec<&Table>]) -> Vec<D::Poly> {
         let (dev, params, together) = (self.dev, self.params(), groups[0].len().ilog2());
-        let _region = dev.region("bootstrap", 0);
+        let _region = dev.region(Region::Bootstrap, 0);
         let test = dev.upload(&params.shape(groups.len(), Domain::Coeff), Role::Plaintext, &|at, row| {
             test_polynomial(params, &groups[at.batch], row);
         });

@@ -2,7 +2,7 @@
 
 use super::{error::TfheError, key::KeyTag, params::TfheParams};
 use crate::error::Result;
-use limbwise_device::{Device, LweHandle as _, LweShape, Role};
+use limbwise_device::{Device, LweHandle as _, LweShape, Role, Wordless};
 
 /// A batch of messages, each under the wide key. Travelling with it: the least and largest message it may hold, and the
 /// squared norm by which bootstrapped ciphertexts were added up to it.
@@ -32,13 +32,13 @@ impl<D: Device> Ciphertext<D> {
         Self { lwe, params: params.clone(), tag, range: (0, most), norm_squared: 1.0 }
     }
 
-    /// Ciphertexts that exist by declaration, for recorders.
+    /// Ciphertexts that exist by declaration.
     #[must_use]
-    pub fn declared(dev: &D, params: &TfheParams, batch: usize) -> Self {
-        let lwe = dev.upload_lwe(shape(params, batch), Role::Ciphertext, &|_, _| {
-            unreachable!("a declared ciphertext has no words")
-        });
-        Self::fresh(lwe, params, KeyTag(0))
+    pub fn declared(dev: &D, params: &TfheParams, batch: usize) -> Self
+    where
+        D: Wordless,
+    {
+        Self::fresh(dev.declare_lwe(shape(params, batch), Role::Ciphertext), params, KeyTag(0))
     }
 
     /// Number of messages.

@@ -6,7 +6,7 @@
 
 use super::{bootstrap::Evaluator, ciphertext::Ciphertext, error::TfheError, params::TfheParams, table::Table};
 use crate::error::Result;
-use limbwise_device::Device;
+use limbwise_device::{Device, Wordless};
 
 /// A batch of flags: phases 0 or q/2.
 pub struct Flags<D: Device> {
@@ -63,9 +63,12 @@ impl<D: Device> Flags<D> {
         Ok(Self { ct: eval.stack(&parts.iter().map(|flags| &flags.ct).collect::<Vec<_>>())? })
     }
 
-    /// Flags that exist by declaration, for recorders.
+    /// Flags that exist by declaration.
     #[must_use]
-    pub fn declared(dev: &D, params: &TfheParams, batch: usize) -> Self {
+    pub fn declared(dev: &D, params: &TfheParams, batch: usize) -> Self
+    where
+        D: Wordless,
+    {
         Self { ct: Ciphertext::declared(dev, params, batch) }
     }
 

@@ -1,7 +1,7 @@
 //! Public key material: as published (seeds and bodies) and as a device uses it.
 
 use super::params::TfheParams;
-use limbwise_device::{Device, Domain, Ggsw, KeyId, LweShape, LweSwitchKey, Role};
+use limbwise_device::{Device, Domain, Ggsw, KeyId, LweShape, LweSwitchKey, Role, Wordless};
 use limbwise_math::sampling::{Seed, Stream};
 
 /// Identity of the switching key on devices and in graphs: another than those of CKKS, whose keys may stand beside it.
@@ -99,17 +99,18 @@ impl<D: Device> ServerKey<D> {
         Self { params, tag: keys.tag, switch, bootstrap }
     }
 
-    /// Keys that exist by declaration, for recorders: shapes, roles and identities.
+    /// Keys that exist by declaration: shapes, roles and identities.
     #[must_use]
-    pub fn declared(dev: &D, params: &TfheParams) -> Self {
+    pub fn declared(dev: &D, params: &TfheParams) -> Self
+    where
+        D: Wordless,
+    {
         let l = params.literal();
         let shape = params.shape(l.lwe_dimension, Domain::Eval);
-        let part = |_| dev.upload(&shape, Role::BootstrapKey(BOOTSTRAP_KEY), &|_, _| unreachable!("a declared key"));
+        let part = |_| dev.declare(&shape, Role::BootstrapKey(BOOTSTRAP_KEY));
         let rows = (l.masks + 1) * l.bootstrap.levels as usize;
         let rows = (0..rows).map(|_| (0..=l.masks).map(part).collect()).collect();
-        let switch = dev.upload_lwe(switch_shape(params), Role::EvaluationKey(SWITCH_KEY), &|_, _| {
-            unreachable!("a declared key has no words")
-        });
+        let switch = dev.declare_lwe(switch_shape(params), Role::EvaluationKey(SWITCH_KEY));
         Self {
             params: params.clone(),
             tag: KeyTag(0),

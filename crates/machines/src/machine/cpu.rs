@@ -16,7 +16,7 @@ use crate::{
     scratchpad::OffChip,
     spec::{Assumed, Spec},
 };
-use limbwise_graph::{Graph, NodeId, Op, Role, Shape};
+use limbwise_graph::{Graph, NodeId, Op, Region, Role, Shape};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -190,7 +190,7 @@ impl Cpu {
 
 /// Whether a node is part of a blind rotation, which this device does in one go.
 fn is_rotation(graph: &Graph, id: NodeId) -> bool {
-    graph.regions_around(id).any(|region| region.name == "blind_rotate")
+    graph.regions_around(id).any(|region| region.is(Region::BlindRotate))
 }
 
 impl Machine for Cpu {

@@ -19,7 +19,7 @@ use crate::{
     scratchpad::OffChip,
     spec::{Assumed, Spec},
 };
-use limbwise_graph::{Graph, NodeId, Op, Shape};
+use limbwise_graph::{Graph, NodeId, Op, Region, Shape};
 use serde::Deserialize;
 
 /// Instructions of one kind that a multiprocessor takes up each clock cycle.
@@ -28,6 +28,8 @@ const LANES: f64 = 64.0;
 const ONE_PASS: u32 = 12;
 /// log₂ of the largest ring that a blind rotation keeps in shared memory from its first step to its last.
 const ONE_BLOCK: u32 = 12;
+/// Regions in which sums of products are one pass.
+const SUMS: [Region; 3] = [Region::GadgetProduct, Region::WeightedSums, Region::LinearCombination];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -164,13 +166,13 @@ impl Cuda {
         let bytes_of = |o: &NodeId| as_f64(graph.value_bytes(*o));
         let (operands, written) = (graph.operands(id), as_f64(graph.value_bytes(id)));
         let op = graph.node(id).op();
-        match (inside(graph, id, &["gadget_product", "weighted_sums", "linear_combination"]), op) {
+        match (inside(graph, id, &SUMS), op) {
             // Both halves are made while a digit is read once; the key stands last.
-            (Some("gadget_product"), Op::Mul) => bytes_of(&operands[0]) / 2.0 + bytes_of(&operands[1]) + written,
-            (Some("gadget_product"), Op::MulAcc) => bytes_of(&operands[1]) / 2.0 + bytes_of(&operands[2]),
-            (Some("weighted_sums"), Op::MulAcc) => operands[1..].iter().map(bytes_of).sum(),
-            (Some("linear_combination"), Op::ScaleLimbs) => bytes_of(&operands[0]),
-            (Some("linear_combination"), Op::Add) => 0.0,
+            (Some(Region::GadgetProduct), Op::Mul) => bytes_of(&operands[0]) / 2.0 + bytes_of(&operands[1]) + written,
+            (Some(Region::GadgetProduct), Op::MulAcc) => bytes_of(&operands[1]) / 2.0 + bytes_of(&operands[2]),
+            (Some(Region::WeightedSums), Op::MulAcc) => operands[1..].iter().map(bytes_of).sum(),
+            (Some(Region::LinearCombination), Op::ScaleLimbs) => bytes_of(&operands[0]),
+            (Some(Region::LinearCombination), Op::Add) => 0.0,
             _ => operands.iter().map(bytes_of).sum::<f64>() + written,
         }
     }
@@ -220,20 +222,20 @@ fn transform_slots(s: &Slots, log_n: u32) -> f64 {
 }
 
 /// The innermost of these regions that a node is in.
-fn inside(graph: &Graph, id: NodeId, names: &[&'static str]) -> Option<&'static str> {
-    graph.regions_around(id).find_map(|region| names.iter().copied().find(|name| region.name == *name))
+fn inside(graph: &Graph, id: NodeId, among: &[Region]) -> Option<Region> {
+    graph.regions_around(id).find_map(|region| among.iter().copied().find(|&known| region.is(known)))
 }
 
 /// Whether a node stands in a division by dropped primes.
 fn in_division(graph: &Graph, id: NodeId) -> bool {
-    inside(graph, id, &["mod_down", "rescale"]).is_some()
+    inside(graph, id, &[Region::ModDown, Region::Rescale]).is_some()
 }
 
 /// Whether a node is part of a blind rotation that is one launch.
 fn in_one_launch(graph: &Graph, id: NodeId) -> bool {
     graph.lwe_shape(id).is_none()
         && graph.shape(id).ring.log_n() <= ONE_BLOCK
-        && inside(graph, id, &["blind_rotate"]).is_some()
+        && inside(graph, id, &[Region::BlindRotate]).is_some()
 }
 
 impl Machine for Cuda {

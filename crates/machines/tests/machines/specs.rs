@@ -1,6 +1,7 @@
 //! Schema: what a specification may say, and what is said about one that is wrong.
 
 use limbwise_machines::{MachineError, Spec, machine, names};
+use limbwise_math::prime_class::PrimeClass;
 
 /// The files themselves.
 const BUILT_IN: [(&str, &str); 7] = [
@@ -22,6 +23,22 @@ fn built_in_machines_are_complete() {
         assert_eq!(machine::open(&spec).unwrap().spec(), &spec);
         assert!(spec.assumed().iter().all(|a| a.reason.len() > 20), "every assumption of {name} has a reason");
     }
+}
+
+/// A machine whose devices tell primes by class says the same bounds as they do.
+#[test]
+fn specifications_bound_the_classes_of_primes() {
+    let mut bounds = 0;
+    for field in names().into_iter().flat_map(|name| Spec::load(name).unwrap().fields()) {
+        let class = match field.path.rsplit('.').next() {
+            Some("narrow_bits") => PrimeClass::Narrow,
+            Some("short_bits") => PrimeClass::Short,
+            _ => continue,
+        };
+        assert_eq!(field.value, class.max_bits(), "{}", field.path);
+        bounds += 1;
+    }
+    assert_eq!(bounds, 3, "cpu has one, cuda two");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use limbwise::{
     params::{Insecure, Params, ParamsLiteral},
     rlwe::{DeclaredKeys, KeyForm, KeyPlan, KeyStore},
 };
-use limbwise_device::{Device, Handle as _, Null, Role, Shape};
+use limbwise_device::{Device, Handle as _, Null, Role, Shape, Wordless};
 use limbwise_graph::{Graph, Recorder};
 use limbwise_math::galois::GaloisElement;
 use std::collections::HashMap;
@@ -66,7 +66,7 @@ struct Replay<'a, D: Device> {
 }
 
 /// Does every line, and then what is wanted while the results live.
-fn run<'a, D: Device, R>(
+fn run<'a, D: Wordless, R>(
     dev: &'a D,
     params: &'a Params,
     keys: &'a dyn KeyStore<D>,
@@ -99,7 +99,7 @@ fn run<'a, D: Device, R>(
     Ok(then(dev))
 }
 
-impl<'a, D: Device> Replay<'a, D> {
+impl<'a, D: Wordless> Replay<'a, D> {
     fn line(&mut self, line: &'a Line) -> Result<Ciphertext<D>, TraceError> {
         let [first, others @ ..] = &line.operands[..] else {
             return Err(TraceError::at(line.number, "an instruction has an operand"));
@@ -160,7 +160,7 @@ impl<'a, D: Device> Replay<'a, D> {
         let (dev, params) = (self.eval.device(), self.eval.params());
         let declared = || {
             let shape = Shape::eval(params.ring(), params.basis(operand.limbs - 1));
-            let poly = dev.upload(&shape, Role::Plaintext, &|_, _| unreachable!("a declared plaintext has no words"));
+            let poly = dev.declare(&shape, Role::Plaintext);
             let (level, slots) = (operand.limbs - 1, params.max_slots());
             Value::Plaintext(Plaintext {
                 poly,
@@ -188,11 +188,10 @@ impl<'a, D: Device> Replay<'a, D> {
 }
 
 /// A ciphertext by declaration.
-fn input<D: Device>(eval: &Evaluator<'_, D>, operand: &Operand) -> Ciphertext<D> {
+fn input<D: Wordless>(eval: &Evaluator<'_, D>, operand: &Operand) -> Ciphertext<D> {
     let params = eval.params();
     let shape = Shape::eval(params.ring(), params.basis(operand.limbs - 1));
-    let part =
-        |_| eval.device().upload(&shape, Role::Ciphertext, &|_, _| unreachable!("a declared ciphertext has no words"));
+    let part = |_| eval.device().declare(&shape, Role::Ciphertext);
     let (level, slots) = (operand.limbs - 1, params.max_slots());
     let parts = (0..operand.parts).map(part).collect();
     Ciphertext { parts, level, scale: SCALE, slots, estimate: Estimate::exact(1.0), shadow: None }

@@ -15,7 +15,7 @@ use limbwise::{
     wire::{KeyWriter, Origin},
 };
 use limbwise_apps::Observer;
-use limbwise_device::{Device, HostRead};
+use limbwise_device::{Device, HostRead, Wordless};
 use std::{
     fs::{File, OpenOptions, remove_file},
     io::BufWriter,
@@ -74,11 +74,11 @@ impl<D: Device> KeyHome<D> for InMemory {
     }
 }
 
-/// On a disk that is imagined: keys are made and forgotten, and read by declaration. For devices that hold no words.
+/// On a disk that is imagined: keys are made and forgotten, and read by declaration.
 #[derive(Clone, Copy, Debug)]
 pub struct Imagined<'a>(pub &'a ReadPlan);
 
-impl<D: Device> KeyHome<D> for Imagined<'_> {
+impl<D: Wordless> KeyHome<D> for Imagined<'_> {
     fn hold<R>(
         &self,
         (dev, params): (&D, &Params),

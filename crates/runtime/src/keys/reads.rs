@@ -6,7 +6,7 @@ use limbwise::{
     params::Params,
     rlwe::{EvaluationKey, KeyForm, KeyName, Request, Requirements, declare},
 };
-use limbwise_device::Device;
+use limbwise_device::Wordless;
 use std::sync::Arc;
 
 /// How a program's keys are read: what it asks for, in order, and how much of that may be in memory at once.
@@ -35,7 +35,7 @@ impl ReadPlan {
 /// Keys that are read by declaration.
 pub(crate) struct Declared<'a>(pub(crate) &'a Params, pub(crate) &'a Requirements);
 
-impl<D: Device> KeySource<D> for Declared<'_> {
+impl<D: Wordless> KeySource<D> for Declared<'_> {
     fn names(&self) -> &Requirements {
         self.1
     }

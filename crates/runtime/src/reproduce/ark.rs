@@ -6,7 +6,7 @@ use super::{
 };
 use crate::error::Result;
 use limbwise::{ckks::bootstrap::HalvesAt, params::Params};
-use limbwise_graph::{Counts, Graph, Op};
+use limbwise_graph::{Counts, Graph, Op, Region};
 use limbwise_machines::{Spec, time};
 
 const CLAIMS: &str = include_str!("../../claims/ark.toml");
@@ -80,10 +80,10 @@ fn counted(graphs: &[Graph; 3], put: &mut impl FnMut(&str, f64)) {
     let bytes = [0, 1, 2].map(|i| keys[i] + traffic[i].plaintexts.widest);
     let products = graphs.each_ref().map(|graph| graph.counts().products());
     let intensity = [0, 1, 2].map(|i| ratio(products[i], bytes[i]));
-    put("rotations", entered(base, "rotate"));
-    put("rotations_hops", entered(hops, "rotate"));
+    put("rotations", entered(base, Region::Rotate));
+    put("rotations_hops", entered(hops, Region::Rotate));
     put("diagonal_products", diagonal_products(base));
-    put("key_uses", entered(base, "gadget_product"));
+    put("key_uses", entered(base, Region::GadgetProduct));
     put("keys", to_f64(traffic[0].keys.len() as u64));
     put("keys_hops", to_f64(traffic[1].keys.len() as u64));
     put("data_gib", mib(bytes[0]) / 1024.0);
@@ -126,16 +126,15 @@ fn speed(graphs: &[Graph; 3], machine: &Spec, reading: &str, put: &mut impl FnMu
     Ok(())
 }
 
-fn entered(graph: &Graph, name: &str) -> f64 {
-    to_f64(graph.regions().iter().filter(|r| r.name == name).map(|r| u64::from(r.entered)).sum())
+fn entered(graph: &Graph, region: Region) -> f64 {
+    to_f64(graph.regions().iter().filter(|r| r.is(region)).map(|r| u64::from(r.entered)).sum())
 }
 
 /// Products of a ciphertext with a diagonal.
 fn diagonal_products(graph: &Graph) -> f64 {
-    let paths = graph.region_paths();
     let is_product = |id: &_| {
         let node = graph.node(*id);
-        matches!(node.op(), Op::Mul | Op::MulAcc) && paths[node.region().index()].ends_with("weighted_sums")
+        matches!(node.op(), Op::Mul | Op::MulAcc) && graph.regions()[node.region().index()].is(Region::WeightedSums)
     };
     to_f64(graph.ids().filter(is_product).count() as u64)
 }

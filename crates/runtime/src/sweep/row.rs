@@ -1,6 +1,7 @@
 //! What a point gives: numbers, or why there are none. A row is one line of the journal (docs/schemas/sweep-row).
 
 use super::recordings::Recorded;
+use limbwise_graph::Region;
 use limbwise_machines::Report;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -125,16 +126,13 @@ impl Metric {
     }
 }
 
-/// The region of one bootstrapping.
-const BOOTSTRAP: &str = "bootstrap";
-
 impl Metrics {
     /// The numbers of a recorded program on a machine, which moved so many bytes to and from off-chip memory if it has
     /// one.
     #[must_use]
     pub fn of(recorded: &Recorded, report: &Report, off_chip_bytes: Option<u64>) -> Self {
         let boot = recorded.bootstrapping;
-        let region = report.regions.iter().find(|region| region.path == BOOTSTRAP);
+        let region = report.regions.iter().find(|region| region.path == Region::Bootstrap.name());
         let throughput = |seconds: f64| Some(to_f64(boot?.slots) * recorded.precision_bits / seconds);
         let energy = report.energy.as_ref();
         Self {

@@ -7,10 +7,9 @@ mod schemes;
 
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
-    Basis, Checked, Device, Fault, HostRead, Hybrid, Lockstep, RingError, RingSpec, Role, Shape,
+    Basis, Checked, Device, Fault, HostRead, Lockstep, RingError, RingSpec, Role, Shape,
     conformance::{Reach, random_program},
     conformance_suite,
-    hybrid::{Request, Side},
 };
 use limbwise_math::prime::ntt_primes_below;
 use limbwise_upmem::{Mode, ModuliOrder, OpenError, Options, Preset, Sharing, Upmem};
@@ -36,15 +35,6 @@ conformance_suite!(
     || open(Options { mode: Mode::ClosedForm, order: ModuliOrder::Sequential, ..small() }),
     Reach { bits: 32, log_n: 12, primes: 5, rotations: 2 }
 );
-
-/// Host and DPUs share the program: transforms and products on DPUs, everything else on the host.
-fn hybrid() -> Option<Hybrid<Cpu, Upmem<Cpu>>> {
-    let on_dpus = |request: &Request<'_>| matches!(request.op, "ntt" | "intt" | "mul" | "mul_acc");
-    let place = move |request: &Request<'_>| if on_dpus(request) { Side::Device } else { Side::Host };
-    Some(Hybrid::new(cpu(), open(Options { mode: Mode::ClosedForm, ..small() })?, Box::new(place)))
-}
-
-conformance_suite!(shared_with_the_host, "upmem", hybrid, Reach { bits: 32, log_n: 11, primes: 4, rotations: 0 });
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]

@@ -1,4 +1,4 @@
-//! Arithmetic for primes of up to 50 bits in floating point: AVX2 has no product of 64-bit words, but FMA has one of 53.
+//! Arithmetic for [`PrimeClass::Short`](limbwise_math::prime_class::PrimeClass) in floating point: AVX2 has no product of 64-bit words, but FMA has one of 53.
 //!
 //! Inside a transform a word is an `f64` that holds an integer, a representative of its residue of either sign. A product
 //! y·w is h + l exactly, l being what rounding h left; with c the integer next to h/q, h − c·q and its sum with l are
@@ -21,9 +21,6 @@ use std::{
     },
     ops::Range,
 };
-
-/// Most bits of a prime.
-pub(super) const MAX_BITS: u32 = 50;
 
 /// 2^52: or-ing a smaller integer into its bits adds it.
 const TWO_52: f64 = (1u64 << 52) as f64;
@@ -226,7 +223,7 @@ pub(super) fn fixes(q: Modulus, log_n: u32) -> [Vec<u8>; 2] {
         for i in passes {
             x = if i == twisted { bounds.product(x) } else { x };
             let fit = kinds.iter().find_map(|&fix| step(bounds, x, shape[i], fix).map(|ends| (fix, ends)));
-            let (fix, ends) = fit.expect("one kind keeps primes of up to 50 bits within bounds; tested");
+            let (fix, ends) = fit.expect("one kind keeps short primes within bounds; tested");
             fixes.push(fix);
             x = ends;
         }
@@ -243,10 +240,11 @@ pub(super) fn fixes(q: Modulus, log_n: u32) -> [Vec<u8>; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use limbwise_math::prime_class::PrimeClass;
 
     #[test]
     fn every_prime_has_a_plan() {
-        for bits in 20..=MAX_BITS {
+        for bits in 20..=PrimeClass::Short.max_bits() {
             for q in [(1u64 << (bits - 1)) + 1, 3 * (1 << (bits - 2)) + 1, (1 << bits) - 1] {
                 for log_n in 10..=17 {
                     let fixes = fixes(Modulus::new(q), log_n);

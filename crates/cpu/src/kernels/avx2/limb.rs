@@ -12,7 +12,7 @@ use crate::{
     },
     layout::Line,
 };
-use limbwise_math::modulus::Modulus;
+use limbwise_math::{modulus::Modulus, prime_class::PrimeClass};
 use std::arch::x86_64::{_mm256_add_epi64, _mm256_sub_epi64};
 
 /// AVX2 kernels for one prime and one ring degree.
@@ -24,9 +24,9 @@ struct Avx2Limb {
 
 /// Forward and inverse factors of the arithmetic that fits the prime.
 enum Tables {
-    /// Up to 50 bits.
+    /// Narrow and short primes.
     Float([Factors<float::Factor>; 2]),
-    /// More.
+    /// Long ones.
     Word([Factors<word::Factor>; 2]),
 }
 
@@ -125,7 +125,7 @@ fn word_transform(q: Modulus, tables: &[Factors<word::Factor>; 2], inverse: bool
 
 /// Kernels for a prime of up to 61 bits that is 1 modulo 2N.
 pub(crate) fn limb(token: Token, q: Modulus, log_n: u32) -> Box<dyn LimbKernels> {
-    let tables = if q.bits() <= float::MAX_BITS {
+    let tables = if PrimeClass::of(q) <= PrimeClass::Short {
         let fixes = float::fixes(q, log_n);
         let fixes = [fixes[0].as_slice(), &fixes[1]];
         Tables::Float(factors(q, log_n, fixes, |w| float::factor(q, w), |w| [w.to_bits(), 0]))

@@ -1,7 +1,7 @@
 //! Base conversion and centred lifts, eight coefficients at a time.
 
 use super::{
-    MAX_BITS, Token,
+    Token,
     table::{Factor, factor},
     vector::{
         AHEAD, MASK, V, add, and, high, inverse_of_word, load, look_up8, look_up16, low, prefetch, product,
@@ -9,7 +9,11 @@ use super::{
     },
 };
 use crate::layout::Line;
-use limbwise_math::{modulus::Modulus, rns::BaseConversion, rns::Fraction};
+use limbwise_math::{
+    modulus::Modulus,
+    prime_class::PrimeClass,
+    rns::{BaseConversion, Fraction},
+};
 use std::arch::x86_64::{
     _mm512_cmpgt_epu64_mask, _mm512_mask_sub_epi64, _mm512_permutexvar_epi64, _mm512_sllv_epi64, _mm512_srli_epi64,
 };
@@ -23,7 +27,7 @@ const TABLED: usize = 7;
 /// Targets whose sums are in registers together.
 const SWEEP: usize = 6;
 
-/// Constants of a conversion from primes of up to 50 bits.
+/// Constants of a conversion from narrow and short primes.
 pub(crate) struct IfmaConversion {
     _token: Token,
     sources: Vec<Source>,
@@ -80,14 +84,14 @@ impl IfmaConversion {
     /// Constants, if this CPU and all sources allow.
     pub(crate) fn new(base: &BaseConversion) -> Option<Self> {
         let token = Token::detect()?;
-        if base.from.iter().any(|q| q.bits() > MAX_BITS) {
+        if base.from.iter().any(|&q| PrimeClass::of(q) == PrimeClass::Long) {
             return None;
         }
         let sources = base.from.iter().zip(&base.inverses).zip(&base.fractions);
         let sources = sources.map(|((&q, w), &fraction)| Source { q, inverse: factor(q, w.value), fraction }).collect();
         let (mut runs, mut j) = (Vec::new(), 0);
         while j < base.to.len() {
-            let reached = base.to[j..].iter().take_while(|q| q.bits() <= MAX_BITS).count();
+            let reached = base.to[j..].iter().take_while(|&&q| PrimeClass::of(q) != PrimeClass::Long).count();
             let count = reached.div_ceil(reached.div_ceil(SWEEP).max(1));
             if count > 0 {
                 runs.push(Run::new(base, j, count));
@@ -230,7 +234,7 @@ fn reduced<const WIDE: bool>(target: &Target, low_sum: V, high_sum: V) -> V {
 
 /// The centred lift of a limb modulo `from` to one modulo `to`.
 pub(crate) fn lift(token: Token, from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) {
-    if from.bits().max(to.bits()) > MAX_BITS {
+    if PrimeClass::of(from).max(PrimeClass::of(to)) == PrimeClass::Long {
         return super::wide::lift(token, from, to, out, a);
     }
     #[expect(unsafe_code, reason = "calls into code for one instruction set")]

@@ -3,7 +3,7 @@
 use super::{
     blind::Cursor,
     macros::{forward_stage, forward_stages},
-    range::{FULL, ForwardPlan, Range, forward_fresh, forward_memory, forward_offset, plan_forward},
+    range::{FULL, ForwardPlan, LOG_U, ROOMY, Range, forward_fresh, forward_memory, forward_offset, plan_forward},
     table::{LaneFactor, Node, Tile, Twiddles, factor, prefetch_row},
     vector::{
         MASK, V, add, and, high, load, load_words, look_up8, low, product, reduce_once, reread, splat, store, sub,
@@ -76,8 +76,8 @@ impl Forward {
 /// log₂ of the step a forward look-up resolves: `8·u` is the capacity of [`super::range`].
 pub(super) fn look_up_shift(kind: u32, modulus: Modulus) -> u32 {
     match kind {
-        48 => modulus.bits() + 1,
-        _ => 49,
+        ROOMY => modulus.bits() + 1,
+        _ => LOG_U,
     }
 }
 

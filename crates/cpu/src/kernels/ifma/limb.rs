@@ -1,9 +1,10 @@
 //! The kernels of one prime: transforms and element-wise arithmetic.
 
 use super::{
-    MAX_BITS, Token, blind,
+    Token, blind,
     forward::forward,
     inverse::inverse,
+    range::{MEDIUM, ROOMY, TIGHT},
     sums,
     table::{Factor, Twiddles, factor, twiddles},
     vector::{MASK, V, add, and, high, load, low, product, reduce_once, splat, store, sub, zero},
@@ -17,10 +18,10 @@ use crate::{
     },
     layout::Line,
 };
-use limbwise_math::modulus::Modulus;
+use limbwise_math::{modulus::Modulus, prime_class::PrimeClass};
 use std::arch::x86_64::_mm512_sllv_epi64;
 
-/// IFMA kernels for one prime of up to 50 bits and one ring degree.
+/// IFMA kernels for one prime, narrow or short, and one ring degree.
 struct IfmaLimb {
     _token: Token,
     q: Modulus,
@@ -48,7 +49,7 @@ impl Barrett {
         let middle = (3 * modulus.bits()).div_ceil(2).saturating_sub(26);
         let candidates = [middle, middle.saturating_sub(1), middle + 1];
         let j = candidates.into_iter().find(|&j| fits(j));
-        let j = j.expect("one of the three works for every prime of 20 to 50 bits; tested");
+        let j = j.expect("one of the three works for every narrow and short prime; tested");
         let shift = u64::from(52 - j);
         let mu = u64::try_from((1u128 << (52 + j)) / q).expect("j is below the bits of q");
         Self { shifts: [shift / 2, shift.div_ceil(2)], mu }
@@ -174,7 +175,7 @@ fn elementwise(q: u64, barrett: Barrett, out: &mut [Line], op: Op<'_>) {
 
 /// Kernels for a prime of 20 to 61 bits that is 1 modulo 2N.
 pub(crate) fn limb(token: Token, q: Modulus, log_n: u32) -> Box<dyn LimbKernels> {
-    if q.bits() > MAX_BITS {
+    if PrimeClass::of(q) == PrimeClass::Long {
         return wide::limb(token, q, log_n);
     }
     Box::new(IfmaLimb { _token: token, q, log_n, twiddles: twiddles(q, log_n), barrett: Barrett::new(q) })
@@ -192,9 +193,9 @@ impl IfmaLimb {
     /// In place, or of a limb that is copied block by block on the way.
     fn inverse(&self, from: Option<&[Line]>, a: &mut [Line]) {
         let kernel = match self.q.bits() {
-            ..=48 => inverse::<48>,
-            49 => inverse::<49>,
-            _ => inverse::<50>,
+            ..=ROOMY => inverse::<ROOMY>,
+            MEDIUM => inverse::<MEDIUM>,
+            _ => inverse::<TIGHT>,
         };
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
@@ -211,9 +212,9 @@ impl LimbKernels for IfmaLimb {
 
     fn ntt(&self, a: &mut [Line]) {
         let kernel = match self.q.bits() {
-            ..=48 => forward::<48>,
-            49 => forward::<49>,
-            _ => forward::<50>,
+            ..=ROOMY => forward::<ROOMY>,
+            MEDIUM => forward::<MEDIUM>,
+            _ => forward::<TIGHT>,
         };
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
@@ -299,9 +300,9 @@ impl LimbKernels for IfmaLimb {
             return by_limbs(self, step, acc, scratch);
         }
         let kernel = match self.q.bits() {
-            ..=48 => blind::step::<48>,
-            49 => blind::step::<49>,
-            _ => blind::step::<50>,
+            ..=ROOMY => blind::step::<ROOMY>,
+            MEDIUM => blind::step::<MEDIUM>,
+            _ => blind::step::<TIGHT>,
         };
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.

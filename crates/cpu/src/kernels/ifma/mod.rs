@@ -1,4 +1,5 @@
-//! Kernels for AVX-512 with 52-bit multiply-add, for primes of up to 50 bits; larger ones without it, in `wide`.
+//! Kernels for AVX-512 with 52-bit multiply-add, for [`PrimeClass::Short`](limbwise_math::prime_class::PrimeClass);
+//! longer primes without it, in `wide`.
 //!
 //! Inside a transform a word stands for its low 52 bits: products leave junk above, and nobody looks there, because
 //! multiply-add reads 52 bits only. A true value must lie in [0, 2^52) when it is multiplied or looked up; `range`
@@ -25,9 +26,6 @@ pub(crate) use galois::map_values;
 pub(crate) use limb::limb;
 pub(crate) use vector::{peak_madd, wrapping_sums};
 pub(crate) use wide::{prepare, sweep};
-
-/// Most bits of a prime whose products are multiply-adds.
-pub const MAX_BITS: u32 = 50;
 
 /// Proof that this CPU has AVX-512F, DQ and IFMA. Only [`Token::detect`] makes one.
 #[derive(Clone, Copy, Debug)]

@@ -6,9 +6,23 @@
 //! hold does not compile.
 //!
 //! Units: the prime of a kernel has b bits and `8·u` is the capacity, at most 2^52. A kernel serves one ratio of q to u,
-//! named by the bits of the largest prime it takes: 48 (q in (u/4, u/2), every b ≤ 48), 49 (q in (u/2, u)) and 50
-//! (q in (u, 2u)). Bounds are linear in q, or replaced by their chord where a larger of two is taken, so it is enough to
+//! named by the bits of the largest prime it takes: [`ROOMY`] (q in (u/4, u/2), every b up to it), [`MEDIUM`] (q in (u/2, u))
+//! and [`TIGHT`] (q in (u, 2u)). Bounds are linear in q, or replaced by their chord where a larger of two is taken, so it is enough to
 //! hold them at both ends of that interval: pairs of numbers in quarters of u.
+
+use limbwise_math::prime_class::PrimeClass;
+
+/// The kind of the widest primes of the class.
+pub(super) const TIGHT: u32 = PrimeClass::Short.max_bits();
+/// The kind of primes of a bit less.
+pub(super) const MEDIUM: u32 = TIGHT - 1;
+/// The kind of all others.
+pub(super) const ROOMY: u32 = TIGHT - 2;
+
+/// log₂ of u where it is largest.
+pub(super) const LOG_U: u32 = 49;
+const _: () =
+    assert!(TIGHT == LOG_U + 1 && LOG_U + 3 == 52, "the widest primes are below 2u, and 8u is what multiply-adds read");
 
 /// `8·u` in quarters.
 const CAPACITY: i32 = 32;
@@ -25,7 +39,7 @@ pub(super) const FULL: Range = Range { low: [0; 2], high: [CAPACITY; 2] };
 
 /// The smallest and the largest q, in quarters of u.
 const fn prime(kind: u32) -> [i32; 2] {
-    let largest = 1 << (kind - 47);
+    let largest = 1 << (kind + 1 - ROOMY);
     [largest / 2, largest]
 }
 
@@ -97,8 +111,8 @@ impl Range {
 /// Multiples of q by which a forward look-up lifts: the most stages that fit below and above.
 pub(super) const fn forward_offset(kind: u32) -> i32 {
     match kind {
-        48 => 6,
-        49 => 3,
+        ROOMY => 6,
+        MEDIUM => 3,
         _ => 1,
     }
 }
@@ -110,7 +124,7 @@ pub(super) const fn forward_fresh(kind: u32) -> Range {
 
 /// Between two forward passes.
 pub(super) const fn forward_memory(kind: u32) -> Range {
-    forward_fresh(kind).grown(kind, if kind == 48 { 4 } else { 1 })
+    forward_fresh(kind).grown(kind, if kind == ROOMY { 4 } else { 1 })
 }
 
 /// Which operands a forward pass corrects: bit i of entry s is set where position i is looked up before stage s.
@@ -176,8 +190,8 @@ pub(super) const fn plan_forward(kind: u32, log_r: u32, input: Range, exit: Rang
 /// Multiples of q added to a difference that could be negative.
 pub(super) const fn inverse_offset(kind: u32) -> i32 {
     match kind {
-        48 => 8,
-        49 => 4,
+        ROOMY => 8,
+        MEDIUM => 4,
         _ => 2,
     }
 }
@@ -189,7 +203,7 @@ const fn inverse_fresh(kind: u32) -> Range {
 
 /// Between two inverse passes.
 pub(super) const fn inverse_memory(kind: u32) -> Range {
-    Range::multiples(kind, 0, if kind == 48 { 4 } else { 2 }).union(inverse_fresh(kind))
+    Range::multiples(kind, 0, if kind == ROOMY { 4 } else { 2 }).union(inverse_fresh(kind))
 }
 
 /// What an inverse pass does besides butterflies; bit i is position i.
@@ -270,7 +284,7 @@ pub(super) const fn plan_inverse(kind: u32, log_r: u32, input: Range, exit: Rang
                 plan.lift[s] |= (way.lift as u16) << i;
                 plan.cost += way.cost;
                 // Room for 4q beside 2q has only a prime below u.
-                let high = kind < 50 && stage + 1 < log_r && i & (2 * half) == 0;
+                let high = kind < TIGHT && stage + 1 < log_r && i & (2 * half) == 0;
                 plan.high[s] |= (high as u16) << (i + half);
                 at[i] = way.sum;
                 at[i + half] = if high { Range::multiples(kind, 2, 4) } else { Range::multiples(kind, 0, 2) };
@@ -302,9 +316,9 @@ mod tests {
             let memory = forward_memory(kind);
             plan_forward(kind, 4, memory, memory).fix.iter().map(|f| f.count_ones()).sum::<u32>()
         };
-        assert_eq!([48, 49, 50].map(forward), [2, 10, 32]);
+        assert_eq!([ROOMY, MEDIUM, TIGHT].map(forward), [2, 10, 32]);
         let inverse = |kind| plan_inverse(kind, 4, inverse_memory(kind), inverse_memory(kind)).cost;
-        let costs = [48, 49, 50].map(inverse);
+        let costs = [ROOMY, MEDIUM, TIGHT].map(inverse);
         assert_eq!(costs, [44, 62, 128]);
     }
 }

@@ -11,14 +11,34 @@ use crate::{
     params::{Bootstrapping, Order, Params, Sine},
     rlwe::{DeclaredKeys, Requirements},
 };
-use limbwise_device::{Basis, Device, Domain, Null, Role, Shape};
+use limbwise_device::{Basis, Device, Domain, Null, Role, Shape, Wordless};
 use num_complex::Complex64;
 
-/// Where words come from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Words {
-    Encoded,
-    Declared,
+/// How parts are made: with words, or where there are none by declaration.
+struct Make<D: Device> {
+    map: fn(&D, &Encoder, &Diagonals, LinearPlan) -> Result<LinearTransform<D>>,
+    constant: fn(&D, &Encoder, &[Vec<Complex64>], Packing) -> Result<Plaintext<D>>,
+    unit: fn(&D, &Shape) -> D::Poly,
+}
+
+impl<D: Device> Make<D> {
+    fn encoded() -> Self {
+        Self {
+            map: LinearTransform::encode,
+            constant: |dev, encoder, values, packing| encoder.encode(dev, values, packing),
+            unit: middle_monomial,
+        }
+    }
+}
+
+impl<D: Wordless> Make<D> {
+    fn declared() -> Self {
+        Self {
+            map: LinearTransform::declare,
+            constant: declared_constant,
+            unit: |dev, shape| dev.declare(shape, Role::Plaintext),
+        }
+    }
 }
 
 /// What the parts are made with.
@@ -28,7 +48,7 @@ struct Builder<'b, D: Device> {
     params: &'b Params,
     levels: Bootstrapping,
     plan: BootstrapPlan,
-    words: Words,
+    make: Make<D>,
 }
 
 impl<D: Device> Bootstrapper<D> {
@@ -38,15 +58,18 @@ impl<D: Device> Bootstrapper<D> {
     /// [`BootstrapError::NoParameters`] where the parameters say nothing of bootstrapping; slots that are no power of two
     /// up to N/2; what cannot be encoded.
     pub fn encode(dev: &D, encoder: &Encoder, plan: BootstrapPlan) -> Result<Self> {
-        Builder::new(dev, encoder, plan, Words::Encoded)?.build()
+        Builder::new(dev, encoder, plan, Make::encoded())?.build()
     }
 
-    /// The same by declaration, without words: for recorders.
+    /// The same by declaration, without words.
     ///
     /// # Errors
     /// As [`Self::encode`].
-    pub fn declare(dev: &D, encoder: &Encoder, plan: BootstrapPlan) -> Result<Self> {
-        Builder::new(dev, encoder, plan, Words::Declared)?.build()
+    pub fn declare(dev: &D, encoder: &Encoder, plan: BootstrapPlan) -> Result<Self>
+    where
+        D: Wordless,
+    {
+        Builder::new(dev, encoder, plan, Make::declared())?.build()
     }
 }
 
@@ -66,13 +89,13 @@ pub fn requirements(params: &Params, plan: BootstrapPlan) -> Result<Requirements
 }
 
 impl<'b, D: Device> Builder<'b, D> {
-    fn new(dev: &'b D, encoder: &'b Encoder, plan: BootstrapPlan, words: Words) -> Result<Self> {
+    fn new(dev: &'b D, encoder: &'b Encoder, plan: BootstrapPlan, make: Make<D>) -> Result<Self> {
         let params = encoder.params();
         let Some(&levels) = params.bootstrapping() else { return Err(BootstrapError::NoParameters.into()) };
         if !plan.slots.is_power_of_two() || plan.slots > params.max_slots() {
             return Err(EncodeError::Slots(plan.slots, params.max_slots()).into());
         }
-        Ok(Self { dev, encoder, params, levels, plan, words })
+        Ok(Self { dev, encoder, params, levels, plan, make })
     }
 
     fn build(self) -> Result<Bootstrapper<D>> {
@@ -177,10 +200,7 @@ impl<'b, D: Device> Builder<'b, D> {
             let level = top - index;
             let (strategy, form) = (self.plan.rotations.strategy(map), self.plan.form);
             let plan = LinearPlan { strategy, form, level, scale: each * self.params.dropped(level) };
-            match self.words {
-                Words::Encoded => LinearTransform::encode(self.dev, self.encoder, map, plan),
-                Words::Declared => LinearTransform::declare(self.dev, self.encoder, map, plan),
-            }
+            (self.make.map)(self.dev, self.encoder, map, plan)
         };
         let maps = factors.maps.iter().enumerate().map(encode).collect::<Result<_>>()?;
         let growth = factors.maps.iter().map(Diagonals::norm).collect();
@@ -194,33 +214,36 @@ impl<'b, D: Device> Builder<'b, D> {
         }
         let values = [[Complex64::new(c, 0.0), Complex64::new(0.0, c)].map(|z| vec![z; slots]).concat()];
         let packing = Packing { slots: 2 * slots, level, scale };
-        let estimate = self.encoder.estimate(&values, packing)?;
-        let shape = Shape::eval(self.params.ring(), self.params.basis(level));
-        Ok(Some(match self.words {
-            Words::Encoded => self.encoder.encode(self.dev, &values, packing)?,
-            Words::Declared => {
-                let poly = self.declared(&shape);
-                Plaintext { poly, level, scale, slots: 2 * slots, estimate, shadow: None }
-            }
-        }))
-    }
-
-    fn declared(&self, shape: &Shape) -> D::Poly {
-        self.dev.upload(shape, Role::Plaintext, &|_, _| unreachable!("a declared plaintext has no words"))
+        Ok(Some((self.make.constant)(self.dev, self.encoder, &values, packing)?))
     }
 
     /// X^(N/2) over the primes where EvalMod starts.
     fn unit(&self) -> D::Poly {
         let basis: Basis = self.params.basis(self.levels.eval_mod_level());
-        let shape = Shape::eval(self.params.ring(), basis);
-        if self.words == Words::Declared {
-            return self.declared(&shape);
-        }
-        let middle = self.params.ring().n() / 2;
-        let monomial = self.dev.upload(&shape.with_domain(Domain::Coeff), Role::Plaintext, &|_, row| {
-            row.fill(0);
-            row[middle] = 1;
-        });
-        self.dev.ntt(monomial)
+        (self.make.unit)(self.dev, &Shape::eval(self.params.ring(), basis))
     }
+}
+
+/// What encoding the values would give, but no words.
+fn declared_constant<D: Wordless>(
+    dev: &D,
+    encoder: &Encoder,
+    values: &[Vec<Complex64>],
+    packing: Packing,
+) -> Result<Plaintext<D>> {
+    let estimate = encoder.estimate(values, packing)?;
+    let Packing { slots, level, scale } = packing;
+    let params = encoder.params();
+    let poly = dev.declare(&Shape::eval(params.ring(), params.basis(level)), Role::Plaintext);
+    Ok(Plaintext { poly, level, scale, slots, estimate, shadow: None })
+}
+
+/// X^(N/2), as values.
+fn middle_monomial<D: Device>(dev: &D, shape: &Shape) -> D::Poly {
+    let middle = shape.ring.n() / 2;
+    let monomial = dev.upload(&shape.with_domain(Domain::Coeff), Role::Plaintext, &|_, row| {
+        row.fill(0);
+        row[middle] = 1;
+    });
+    dev.ntt(monomial)
 }

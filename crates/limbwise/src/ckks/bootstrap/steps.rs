@@ -7,7 +7,7 @@ use crate::{
     params::Order,
     rlwe::noise,
 };
-use limbwise_device::Device;
+use limbwise_device::{Device, Region};
 
 /// A bootstrapping under way. What it computes hangs on nothing but the input, [`Self::done`], [`Self::value`] and
 /// [`Self::expected`].
@@ -72,7 +72,7 @@ impl<D: Device> Bootstrapper<D> {
     /// A missing key.
     pub fn advance(&self, auto: &Auto<'_, D>, from: Underway<D>) -> Result<Underway<D>> {
         let (eval, params) = (&auto.eval, auto.eval.params());
-        let _region = eval.device().region("bootstrap", 0);
+        let _region = eval.device().region(Region::Bootstrap, 0);
         let Underway { done, value, expected, .. } = from;
         let (value, expected) = match self.steps().get(done).copied() {
             Some(SLOT_TO_COEFF) => (slot_to_coeff::slot_to_coeff(self, eval, &value)?, expected),

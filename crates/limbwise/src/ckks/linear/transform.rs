@@ -10,7 +10,7 @@ use crate::{
     params::Params,
     rlwe::{KeyName, Requirements},
 };
-use limbwise_device::{Basis, Device, Domain, Handle as _, Role, Shape};
+use limbwise_device::{Basis, Device, Domain, Handle as _, Role, Shape, Wordless};
 use limbwise_math::{galois::GaloisElement, rns::to_f64};
 use num_complex::Complex64;
 use std::sync::Arc;
@@ -60,20 +60,21 @@ impl<D: Device> LinearTransform<D> {
         })
     }
 
-    /// A map by declaration: what encoding it would give, but no words. For devices that hold none.
+    /// A map by declaration: what encoding it would give, but no words.
     ///
     /// # Errors
     /// As [`Self::encode`].
-    pub fn declare(dev: &D, encoder: &Encoder, diagonals: &Diagonals, plan: LinearPlan) -> Result<Self> {
+    pub fn declare(dev: &D, encoder: &Encoder, diagonals: &Diagonals, plan: LinearPlan) -> Result<Self>
+    where
+        D: Wordless,
+    {
         let domain = match plan.form {
             PlaintextForm::Full => Domain::Eval,
             PlaintextForm::OnTheFly | PlaintextForm::AtUse => Domain::Coeff,
         };
         let basis = stored_basis(encoder.params(), diagonals, plan);
         let shape = Shape::eval(encoder.params().ring(), basis).with_domain(domain);
-        Self::build(encoder, diagonals, plan, |_, _| {
-            dev.upload(&shape, Role::Plaintext, &|_, _| unreachable!("a declared plaintext has no words"))
-        })
+        Self::build(encoder, diagonals, plan, |_, _| dev.declare(&shape, Role::Plaintext))
     }
 
     fn build(

@@ -1,4 +1,4 @@
-//! Base conversion and centred lifts, eight coefficients at a time, where a prime has more than 50 bits.
+//! Base conversion and centred lifts, eight coefficients at a time, where a prime is long.
 
 use super::{
     super::{

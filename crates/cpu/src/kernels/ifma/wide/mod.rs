@@ -1,4 +1,4 @@
-//! Primes of 51 to 61 bits, out of reach of 52-bit multiply-add: words of 64 bits, with the products of AVX-512DQ.
+//! Long primes, out of reach of 52-bit multiply-add: words of 64 bits, with the products of AVX-512DQ.
 //!
 //! Read in this order: `word` (the arithmetic and its transforms), `limb` (element-wise kernels and the way in),
 //! `convert`.
