@@ -166,6 +166,29 @@ pub enum AnyParams {
     Bridged(<Bridged as Scheme>::Params),
 }
 
+impl AnyParams {
+    /// Those of RLWE keys, where the scheme has any.
+    #[must_use]
+    pub fn rlwe(&self) -> Option<&limbwise::params::Params> {
+        match self {
+            Self::Ckks(params) => Ckks::rlwe(params),
+            Self::Bgv(params) => Bgv::rlwe(params),
+            Self::Bridged(params) => Bridged::rlwe(params),
+            Self::Tfhe(_) => None,
+        }
+    }
+
+    /// Those of bootstrapping keys, where the scheme has any.
+    #[must_use]
+    pub fn tfhe(&self) -> Option<&limbwise::tfhe::TfheParams> {
+        match self {
+            Self::Tfhe(params) => Tfhe::tfhe(params),
+            Self::Bridged(params) => Bridged::tfhe(params),
+            Self::Ckks(_) | Self::Bgv(_) => None,
+        }
+    }
+}
+
 impl AnyLiteral {
     /// Checks them.
     ///

@@ -40,6 +40,18 @@ pub struct Calibration {
     pub key_read_gb_s: Option<f64>,
 }
 
+/// log₂ of the degrees of a program's rings: of RLWE, and of TFHE's bootstrapping.
+pub type Degrees = [Option<u32>; 2];
+
+/// Measures a device for a program with rings of these degrees.
+///
+/// # Errors
+/// As [`calibrate`].
+pub fn calibrate_for(dev: &AnyDevice, [rlwe, tfhe]: Degrees) -> Result<Calibration> {
+    let calibration = calibrate(dev, rlwe.or(tfhe).unwrap_or(16))?;
+    tfhe.map_or(Ok(calibration.clone()), |log_n| calibration.with_rotations(dev, log_n))
+}
+
 impl Calibration {
     /// What programs take on the device that was measured.
     #[must_use]

@@ -6,19 +6,16 @@ use crate::{
     error::{Error, Result},
     ledger::{Ledger, hex},
     origin::{belongs, inputs_name, keys_for, origin_of},
-    places::{PUBLIC, SECRET, open_file, put, refused},
+    places::{PUBLIC, SECRET, TFHE_SECRET, open_file, put, refused},
 };
 use limbwise::{
-    Complex64,
-    ckks::{Ciphertext, Encoder, Estimate, Expectation, decrypt, encrypt_from, encrypt_seeded_from},
     params::Params,
-    rlwe::{PublicKey, SecretKey},
-    wire::{
-        Fingerprint, Lock, Origin, read_ciphertext, read_public_key, read_secret_key, write_ciphertext,
-        write_fresh_ciphertext,
-    },
+    rlwe::PublicKey,
+    scheme::{ClientScheme, Encrypting, Scheme, Secrets, Shadows},
+    tfhe::TfheParams,
+    wire::{Fingerprint, Lock, Origin, read_public_key, read_secret_key, read_tfhe_secret_key},
 };
-use limbwise_apps::{Array, Client, Description, Encryption as Under, Input, Observer, Program};
+use limbwise_apps::{Array, Client, Description, Encryption as Under, Observer, Program};
 use limbwise_device::{Device, HostRead};
 use limbwise_math::sampling::SeedSource;
 use std::{
@@ -26,86 +23,39 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Whether ciphertexts carry their clear values, for shadow mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shadows {
-    /// They do not.
-    Absent,
-    /// They do, inside this process.
-    Carried,
-}
-
-/// What inputs are encrypted with.
-pub struct Encryption<'a, D: Device> {
-    /// The public key.
-    pub public: &'a PublicKey<D>,
-    /// The secret one.
-    pub secret: &'a SecretKey,
-    /// Where seeds come from.
-    pub seeds: &'a SeedSource,
-    /// Whether clear values go with them.
-    pub shadows: Shadows,
-}
-
-/// Encrypts one input of a program.
-///
-/// # Errors
-/// Values that cannot be encoded, or that are larger than was promised; no randomness.
-pub fn encrypted<D: Device, P: Program, C: Client>(
-    (dev, encoder): (&D, &Encoder),
-    program: &P,
-    client: &C,
-    input: usize,
-    with: &Encryption<'_, D>,
-) -> limbwise::Result<Ciphertext<D>> {
-    let params = program.params();
-    let declared = program.inputs().swap_remove(input);
-    let values = client.values(input);
-    let plain = encoder.encode(dev, &values, declared.packing)?;
-    let plain = if with.shadows == Shadows::Carried { plain.with_shadow(&values) } else { plain };
-    let seed = with.seeds.seed(&format!("input {input}"))?;
-    let encrypted = match program.encryption() {
-        Under::PublicKey => encrypt_from(dev, params, with.public, &plain, &seed),
-        Under::SecretKey => encrypt_seeded_from(dev, params, with.secret, &plain, &seed).ciphertext,
-    };
-    encrypted.promised(declared.bounds)
-}
-
-/// A key to encrypt with, and what its file says it belongs to.
+/// What the client's directory has to encrypt with, and what its files say they belong to.
 pub struct EncryptionKey<D: Device> {
-    key: Key<D>,
+    key: Under,
+    secrets: Option<Secrets>,
+    public: Option<PublicKey<D>>,
     origin: Origin,
 }
 
-enum Key<D: Device> {
-    /// Anybody's.
-    Public(PublicKey<D>),
-    /// The client's own: less noise, and files of half the size.
-    Secret(SecretKey),
-}
-
 impl<D: Device> EncryptionKey<D> {
-    /// Reads the key of the client's directory.
+    /// Reads the keys of the client's directory that encryption under `which` takes.
     ///
     /// # Errors
     /// A file that is absent, damaged, locked, or made for another program than the directory's.
-    pub fn read(
-        (dev, params): (&D, &Params),
+    pub fn read<S: ClientScheme>(
+        (dev, params): (&D, &S::Params),
         dir: &Path,
         description: &Description,
         which: Under,
         lock: Lock<'_>,
     ) -> Result<Self> {
-        let path = dir.join(if which == Under::PublicKey { PUBLIC } else { SECRET });
+        let secrets = S::takes_secrets(which).then(|| read_secrets::<S>(dir, params, lock)).transpose()?;
+        let path = dir.join(if secrets.is_some() { secret_file::<S>(params) } else { PUBLIC });
         let origin = keys_for(&path, description)?;
-        let key = match which {
-            Under::PublicKey => {
-                let key = read_public_key(open_file(&path)?, dev, params);
-                Key::Public(key.map_err(|e| Error::of_file(&path, e))?)
+        let public = match S::rlwe(params).filter(|_| which == Under::PublicKey) {
+            None => None,
+            Some(rlwe) => {
+                let path = dir.join(PUBLIC);
+                keys_for(&path, description)?;
+                let key = read_public_key(open_file(&path)?, dev, rlwe);
+                Some(key.map_err(|e| Error::of_file(&path, e))?)
             }
-            Under::SecretKey => Key::Secret(read_secret(dir, params, lock)?),
         };
-        Ok(Self { key, origin })
+        Ok(Self { key: which, secrets, public, origin })
     }
 
     /// The key set.
@@ -113,22 +63,40 @@ impl<D: Device> EncryptionKey<D> {
     pub fn key_set(&self) -> Fingerprint {
         self.origin.keys
     }
+
+    fn encrypting(&self) -> Encrypting<'_, D> {
+        let (secrets, public) = (self.secrets.as_ref(), self.public.as_ref());
+        Encrypting { key: self.key, secrets, public, shadows: Shadows::Absent }
+    }
 }
 
-/// Reads the secret key of the client's directory.
+/// The file of a scheme's secret key: of RLWE where it has one.
+#[must_use]
+pub fn secret_file<S: ClientScheme>(params: &S::Params) -> &'static str {
+    if S::rlwe(params).is_some() { SECRET } else { TFHE_SECRET }
+}
+
+/// Reads the secret keys of the client's directory.
 ///
 /// # Errors
-/// A file that is absent, damaged or locked.
-pub fn read_secret(dir: &Path, params: &Params, lock: Lock<'_>) -> Result<SecretKey> {
-    let path = dir.join(SECRET);
-    read_secret_key(open_file(&path)?, params, lock).map_err(|e| Error::of_file(&path, e))
+/// A file that is absent, damaged or locked; keys of two sets.
+pub fn read_secrets<S: ClientScheme>(dir: &Path, params: &S::Params, lock: Lock<'_>) -> Result<Secrets> {
+    let (rlwe_file, tfhe_file) = (dir.join(SECRET), dir.join(TFHE_SECRET));
+    let read = |params: &Params| {
+        read_secret_key(open_file(&rlwe_file)?, params, lock).map_err(|e| Error::of_file(&rlwe_file, e))
+    };
+    let read_tfhe = |params: &TfheParams| {
+        read_tfhe_secret_key(open_file(&tfhe_file)?, params, lock).map_err(|e| Error::of_file(&tfhe_file, e))
+    };
+    let (rlwe, tfhe) = (S::rlwe(params).map(read).transpose()?, S::tfhe(params).map(read_tfhe).transpose()?);
+    Ok(Secrets { rlwe, tfhe })
 }
 
 /// Encrypts all inputs of a program into files, and returns their name.
 ///
 /// # Errors
-/// As [`encrypted`]; those of the system.
-pub fn encrypt_files<D: HostRead, P: Program, C: Client>(
+/// Values that cannot be encoded, or that are larger than was promised; no randomness; those of the system.
+pub fn encrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>, C: Client<Scheme = P::Scheme>>(
     dev: &D,
     (program, client): (&P, &C),
     (key, seeds): (&EncryptionKey<D>, &SeedSource),
@@ -136,26 +104,15 @@ pub fn encrypt_files<D: HostRead, P: Program, C: Client>(
     observer: &mut dyn Observer,
 ) -> Result<Fingerprint> {
     let params = program.params();
-    let encoder = Encoder::new(params);
+    let encoder = P::Scheme::encoder(params);
     for (index, (path, input)) in targets.iter().zip(program.inputs()).enumerate() {
         observer.step(ENCRYPT_STEP, index, targets.len());
-        let Input { packing, bounds, .. } = input;
-        let plain = encoder.encode(dev, &client.values(index), packing)?;
+        let values = client.values(index);
         let seed = seeds.seed(&format!("input {index}")).map_err(limbwise::Error::from)?;
         let origin = key.origin.numbered(index);
         put(path, |file| {
-            let file = BufWriter::new(file);
-            let out = match &key.key {
-                Key::Public(key) => {
-                    let promised = encrypt_from(dev, params, key, &plain, &seed).promised(bounds)?;
-                    write_ciphertext(file, dev, params, &promised, &origin)?
-                }
-                Key::Secret(key) => {
-                    let mut fresh = encrypt_seeded_from(dev, params, key, &plain, &seed);
-                    fresh.ciphertext = fresh.ciphertext.promised(bounds)?;
-                    write_fresh_ciphertext(file, dev, params, &fresh, &origin)?
-                }
-            };
+            let (on, with, of) = ((dev, &encoder), key.encrypting(), (&input, &values));
+            let out = P::Scheme::encrypt_to(BufWriter::new(file), on, params, &with, of, (&seed, &origin))?;
             out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
         })?;
     }
@@ -163,13 +120,11 @@ pub fn encrypt_files<D: HostRead, P: Program, C: Client>(
 }
 
 /// Decrypted results.
-pub struct Decrypted {
-    /// Slots of each result, a vector a batch entry.
-    pub slots: Vec<Vec<Vec<Complex64>>>,
+pub struct Decrypted<S: ClientScheme> {
+    /// Their values.
+    pub reading: S::Reading,
     /// What the client expects of each: its error above all.
-    pub estimates: Vec<Estimate>,
-    /// Rescales left in the lowest.
-    pub levels_left: usize,
+    pub estimates: Vec<S::Estimate>,
     /// The same as people have it.
     pub arrays: Vec<Array>,
 }
@@ -225,9 +180,9 @@ impl InputsOf {
 }
 
 /// What a client knows of results before it opens them.
-pub struct Expected {
-    /// Level, scale, size and error of each.
-    pub results: Vec<Expectation>,
+pub struct Expected<S: ClientScheme> {
+    /// What each must say of itself.
+    pub results: Vec<S::Expectation>,
     /// What their files must say they belong to.
     pub origin: Origin,
 }
@@ -237,13 +192,13 @@ pub struct Expected {
 /// # Errors
 /// Files that are absent, damaged, too few, of another program, key set or inputs; results that are not as expected;
 /// numbers that cannot be right.
-pub fn decrypt_files<D: HostRead, P: Program>(
+pub fn decrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>>(
     dev: &D,
-    (program, secret): (&P, &SecretKey),
-    expected: &Expected,
+    (program, secrets): (&P, &Secrets),
+    expected: &Expected<P::Scheme>,
     files: &[PathBuf],
     observer: &mut dyn Observer,
-) -> Result<Decrypted> {
+) -> Result<Decrypted<P::Scheme>> {
     let (params, wanted) = (program.params(), &expected.results);
     if files.len() != wanted.len() {
         let names = format!("the results of {}", program.name());
@@ -252,19 +207,17 @@ pub fn decrypt_files<D: HostRead, P: Program>(
     let said = expected.origin != Origin::NONE;
     let mut results = Vec::new();
     for (index, (path, expectation)) in files.iter().zip(wanted).enumerate() {
+        observer.step(DECRYPT_STEP, index, files.len());
         belongs(path, &if said { expected.origin.numbered(index) } else { Origin::NONE })?;
         let of_file = |e| Error::of_file(path, e);
-        let result = read_ciphertext(open_file(path)?, dev, params).map_err(of_file)?;
-        results.push(expectation.admit(params, result).map_err(|e| of_file(e.into()))?);
+        let result = P::Scheme::read(open_file(path)?, (dev, params)).map_err(of_file)?;
+        results.push(P::Scheme::admit(expectation, params, result).map_err(of_file)?);
     }
-    let encoder = Encoder::new(params);
-    let mut slots = Vec::new();
-    for (index, (path, result)) in files.iter().zip(&results).enumerate() {
-        observer.step(DECRYPT_STEP, index, files.len());
-        slots.push(decrypt(dev, &encoder, params, secret, result).map_err(|e| Error::of_file(path, e))?);
-    }
-    let (estimates, levels_left) =
-        (results.iter().map(|r| r.estimate).collect(), results.iter().map(|r| r.level).min());
-    let arrays = program.arrays(&slots);
-    Ok(Decrypted { slots, estimates, levels_left: levels_left.unwrap_or(0), arrays })
+    let encoder = P::Scheme::encoder(params);
+    let opened = P::Scheme::open((dev, &encoder), params, secrets, (&[], &results));
+    let place = files.first().map_or_else(PathBuf::new, |file| file.parent().unwrap_or(file).into());
+    let reading = opened.map_err(|e| Error::of_file(if files.len() == 1 { &files[0] } else { &place }, e))?;
+    let estimates = results.iter().map(|result| P::Scheme::estimate(params, result)).collect();
+    let arrays = program.arrays(&reading);
+    Ok(Decrypted { reading, estimates, arrays })
 }

@@ -2,29 +2,35 @@
 
 use crate::{
     any_device::AnyDevice,
-    calibrate::Calibration,
+    calibrate::{Calibration, Degrees},
     clock::{Clock, Event, KEY_STEP, MEMORY_STEP, PeakMemory, READ_STEP, Step, WRITE_STEP, evaluation_seconds},
     error::{Error, Result},
     host::{available_memory_bytes, peak_memory_bytes, reserve, resident_memory_bytes},
     journal::{Checkpoint, Identity, put_ciphertext},
-    keys::{DiskKeys, FileKeys, KeySource},
-    origin::{belongs, hashes, keys_for, name_of},
+    keys::DiskKeys,
+    origin::{belongs, hashes, name_of},
     places::{Existing, open_file, targets},
     plan::predicted_memory,
     record::{Recording, record},
+    scheme::{Forecast, Piped},
     server::Server,
+    server_keys::{ServerKeys, of_scheme},
 };
 use limbwise::{
-    ckks::{Ciphertext, Encoder},
-    params::Params,
-    rlwe::{EvaluationKey, KeyForm, KeyName, KeySet, KeyStore, key_bytes},
-    wire::{KeyFile, Origin, WireError, read_ciphertext},
+    rlwe::{KeyForm, KeySet, KeyStore, key_bytes},
+    scheme::{Difference, Input as _, Keys, NoKeys, Scheme},
+    tfhe::{ServerKey, TfheParams},
+    wire::{Origin, read_tfhe_keys},
 };
 use limbwise_apps::{
-    AnyProgram, Description, Details, Input, Journal, Observer as _, Program as _, State,
-    description::DescriptionError, floor, linear::layer::Model,
+    AnyProgram, Description, Details, Journal, Observer as _, Program, State,
+    description::DescriptionError,
+    floor,
+    linear::layer::Model,
+    on_scheme,
+    program::{Results, input_names},
 };
-use limbwise_device::Device as _;
+use limbwise_device::{Device as _, SharedFootprint};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -35,8 +41,8 @@ pub struct Job<'a> {
     pub description: &'a Description,
     /// The server's own numbers, where the description leaves some to it.
     pub model: &'a Model,
-    /// The file of evaluation keys.
-    pub keys: &'a Path,
+    /// The files of the server's keys: evaluation keys, those of TFHE, or both.
+    pub keys: &'a [PathBuf],
     /// The encrypted inputs, in the program's order.
     pub inputs: &'a [PathBuf],
     /// Where the results go: a directory, or a file for a single one.
@@ -72,6 +78,8 @@ impl Default for Limits<'_> {
 pub struct EvalReport {
     /// Name of the workload.
     pub workload: String,
+    /// What it computes with.
+    pub scheme: &'static str,
     /// Name of the parameter set, as the description has it.
     pub preset: String,
     /// The class of the security gate.
@@ -91,10 +99,9 @@ pub struct EvalReport {
     /// The step of a checkpoint that was gone on from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed_after: Option<usize>,
-    /// Precision of the first result that is expected, in bits.
-    pub precision_bits_predicted: f64,
-    /// Rescales left in the lowest result.
-    pub levels_left: usize,
+    /// What is expected of the results.
+    #[serde(flatten)]
+    pub forecast: Forecast,
     /// How evaluation keys were kept.
     pub key_form: KeyForm,
     /// Bytes of the keys that the program used, in memory or read.
@@ -121,27 +128,30 @@ pub struct EvalPlan {
     pub disk_bytes: u64,
 }
 
-/// Plans a job without running it, for a device with so many threads, which is not opened. `calibrate` measures the host
-/// for a ring degree, given as its log₂.
+/// Plans a job without running it, for a device with so many threads and this footprint, which is not opened. `calibrate`
+/// measures the host for the degrees of the program's rings.
 ///
 /// # Errors
 /// As [`evaluate_files`], but for what only the inputs show.
 pub fn plan_files(
-    threads: usize,
+    device: (usize, &SharedFootprint),
     job: &Job<'_>,
     limits: &Limits<'_>,
-    calibrate: impl FnOnce(u32) -> Result<Calibration>,
+    calibrate: impl FnOnce(Degrees) -> Result<Calibration>,
 ) -> Result<EvalPlan> {
-    let Chosen { program, recording, predicted } = chosen(threads, job, limits)?;
-    let seconds = limbwise_machines::time(&recording.graph, &calibrate(program.params().log_n())?.spec()?)?.seconds;
-    let disk_bytes = recording.session_peak_bytes;
-    Ok(EvalPlan { key_form: recording.keys.form, memory_bytes: predicted, seconds, disk_bytes })
+    let (program, keys) = built(job, limits)?;
+    on_scheme!(AnyProgram, program, program => {
+        let Chosen { recording, predicted } = chosen(device, (&program, &keys), job, limits)?;
+        let calibration = calibrate(job.description.params.log_n())?;
+        let seconds = limbwise_machines::time(&recording.graph, &calibration.spec()?)?.seconds;
+        let disk_bytes = recording.session_peak_bytes;
+        Ok(EvalPlan { key_form: recording.keys.form, memory_bytes: predicted, seconds, disk_bytes })
+    })
 }
 
-/// A program in the way it will be run.
-struct Chosen {
-    program: AnyProgram,
-    recording: Recording,
+/// A program recorded in the way it will be run.
+struct Chosen<S: Scheme> {
+    recording: Recording<S>,
     predicted: u64,
 }
 
@@ -158,25 +168,36 @@ pub fn evaluate_files(
 ) -> Result<EvalReport> {
     let mut clock = Clock::new(tell);
     clock.step(MEMORY_STEP, 0, 1);
-    let Chosen { program, recording, predicted } = within(limits, chosen(dev.threads(), job, limits)?)?;
+    let (program, keys) = built(job, limits)?;
+    on_scheme!(AnyProgram, program, program => evaluated(dev, (&program, &keys), job, limits, clock))
+}
+
+fn evaluated<P: Program<Scheme: Piped>>(
+    dev: &AnyDevice,
+    (program, keys): (&P, &ServerKeys),
+    job: &Job<'_>,
+    limits: &Limits<'_>,
+    mut clock: Clock<'_>,
+) -> Result<EvalReport> {
+    let device = (dev.threads(), &dev.footprint());
+    let Chosen { recording, predicted } = within(limits, chosen(device, (program, keys), job, limits)?)?;
     let params = program.params();
-    let targets = targets(job.results, "result", program.results().len(), job.existing)?;
-    reserve(dev, &program, predicted, &recording)?;
-    let origin = keys_for(job.keys, job.description)?;
-    let inputs = read_inputs(dev, &program, (job.inputs, &origin), &mut clock)?;
+    let targets = targets(job.results, "result", program.results(), job.existing)?;
+    reserve::<P::Scheme>(dev, params, predicted, &recording)?;
+    let inputs = read_inputs(dev, program, (job.inputs, &keys.origin()), &mut clock)?;
     let inputs_read = hashes(job.inputs)?;
-    let origin = Origin { inputs: name_of(&inputs_read), ..origin };
-    let encoder = Encoder::new(params);
+    let origin = Origin { inputs: name_of(&inputs_read), ..keys.origin() };
+    let encoder = P::Scheme::encoder(params);
     let mut checkpoint = match job.checkpoint {
-        Some(dir) => Some(Checkpoint::open(dev, params, dir, identity(job, params, &inputs_read)?)?),
+        Some(dir) => Some(Checkpoint::open(dev, params, dir, identity(job, keys, &inputs_read)?)?),
         None => None,
     };
-    let results = with_keys((dev, params), job.keys, &recording, &mut clock, |keys, clock| {
-        let server = Server::new(dev, &encoder, &program, clock)?;
+    let results = with_keys::<P::Scheme, _>((dev, params), keys, &recording, &mut clock, |keys, clock| {
+        let server = Server::new(dev, &encoder, program, clock)?;
         let mut journal = Watch { checkpoint: checkpoint.as_mut(), stop: limits.stop };
-        // A GPU may still be busy with what it was asked for: neither this nor the evaluation ends before it is done.
+        // A GPU works on what was queued: neither reading nor evaluation ends before it is done.
         dev.sync()?;
-        let results = server.evaluate((keys, None), &inputs, clock, &mut journal)?;
+        let results = server.evaluate(keys, &inputs, clock, &mut journal)?;
         dev.sync()?;
         Ok(results)
     });
@@ -187,75 +208,100 @@ pub fn evaluate_files(
     };
     for (done, (path, result)) in targets.iter().zip(&results).enumerate() {
         clock.step(WRITE_STEP, done, targets.len());
-        put_ciphertext(path, (dev, params), result, &origin.numbered(done))?;
+        put_ciphertext::<P::Scheme, _>(path, (dev, params), result, &origin.numbered(done))?;
     }
     checkpoint.as_ref().map_or(Ok(()), Checkpoint::clear)?;
     let (steps, _) = clock.finish();
+    let resumed = checkpoint.and_then(|checkpoint| checkpoint.resumed());
+    Ok(report(job, (program, &recording, predicted), steps, (targets, resumed)))
+}
+
+fn report<P: Program<Scheme: Piped>>(
+    job: &Job<'_>,
+    (program, recording, predicted): (&P, &Recording<P::Scheme>, u64),
+    steps: Vec<Step>,
+    (results, resumed_after): (Vec<PathBuf>, Option<usize>),
+) -> EvalReport {
+    let params = program.params();
     let mut details = program.details();
     let named: Vec<(&str, f64)> = steps.iter().map(|s| (s.name.as_str(), s.seconds)).collect();
     details.extend(program.timed(&named));
-    let form = recording.keys.form;
-    let used = recording.keys.required.iter().map(|(&name, &level)| key_bytes(params, name, level, form));
-    Ok(EvalReport {
+    let (form, security) = (recording.keys.form, P::Scheme::security(params));
+    let of = |rlwe| recording.keys.required.iter().map(move |(&name, &level)| key_bytes(rlwe, name, level, form));
+    let used: u64 = P::Scheme::rlwe(params).into_iter().flat_map(of).sum();
+    EvalReport {
         workload: program.name().into(),
+        scheme: P::Scheme::NAME,
         preset: job.description.preset.clone(),
-        security_bits: params.security().bits,
-        security_standard: params.security().standard,
-        insecure_reason: params.security().insecure_reason.clone(),
+        security_bits: security.bits,
+        security_standard: security.standard,
+        insecure_reason: security.insecure_reason.clone(),
         insecure_randomness: job.description.insecure_randomness,
         seconds: evaluation_seconds(&steps),
         steps,
-        resumed_after: checkpoint.and_then(|checkpoint| checkpoint.resumed()),
-        precision_bits_predicted: results[0].estimate.precision_bits(),
-        levels_left: results.iter().map(|result| result.level).min().unwrap_or(0),
+        resumed_after,
+        forecast: P::Scheme::forecast(params, &recording.results, recording.rotations),
         key_form: form,
-        key_bytes: used.sum(),
+        key_bytes: used + P::Scheme::tfhe(params).map_or(0, TfheParams::server_key_bytes),
         peak_memory_bytes: PeakMemory { measured: peak_memory_bytes(), predicted },
-        results: targets,
+        results,
         details,
-    })
+    }
 }
 
-/// Checks what can be checked before anything is read, and chooses how keys are kept.
+/// Checks what can be checked before anything is read, and builds the program.
 ///
-/// Keys are opened and sizes compared before the program is laid out, and both before it is recorded: a description comes
-/// from outside, and a few bytes of it can ask for any amount of work.
-fn chosen(threads: usize, job: &Job<'_>, limits: &Limits<'_>) -> Result<Chosen> {
+/// Keys are opened and sizes compared before the program is laid out: a description comes from outside, and a few bytes of
+/// it can ask for any amount of work.
+fn built(job: &Job<'_>, limits: &Limits<'_>) -> Result<(AnyProgram, ServerKeys)> {
     let described = |cause: DescriptionError| Error::Description {
         path: "the description of the program".into(),
         cause: cause.into(),
     };
     let params = job.description.params().map_err(described)?;
-    let file = FileKeys::open(job.keys, &params).map_err(|e| Error::of_file(job.keys, e))?;
-    keys_for(job.keys, job.description)?;
+    let keys = of_scheme(&params, job.keys, job.description)?;
     let (before, most) = (held(limits), most_memory(limits));
     room_for((before, most), job.description.least_bytes(&params))?;
     let program = job.description.program(job.model).map_err(described)?;
-    room_for((before, most), floor::least_bytes(&program))?;
-    let params = program.params();
-    let wanted = program.inputs();
-    if job.inputs.len() != wanted.len() {
-        let names = wanted.iter().map(|input| input.name.clone()).collect::<Vec<_>>().join(", ");
-        return Err(Error::Count { count: job.inputs.len(), wanted: wanted.len(), names });
+    let (least, names, count) = on_scheme!(AnyProgram, &program, program => {
+        (floor::least_bytes(program), input_names(program), program.inputs().len())
+    });
+    room_for((before, most), least)?;
+    if job.inputs.len() != count {
+        return Err(Error::Count { count: job.inputs.len(), wanted: count, names });
     }
+    Ok((program, keys))
+}
+
+/// Records the program and chooses how keys are kept.
+fn chosen<P: Program<Scheme: Piped>>(
+    (threads, footprint): (usize, &SharedFootprint),
+    (program, keys): (&P, &ServerKeys),
+    _: &Job<'_>,
+    limits: &Limits<'_>,
+) -> Result<Chosen<P::Scheme>> {
+    let (params, most) = (program.params(), most_memory(limits));
     // Who says what else the process holds does not know the program's maps; who does not say it holds them now.
-    let held = limits.held_bytes.map_or_else(|| held(limits), |bytes| bytes + floor::clear_bytes(&program));
-    let forms = limits.key_form.map_or(vec![KeyForm::Stored, KeyForm::Seeded, KeyForm::Disk], |form| vec![form]);
-    let mut smallest: Option<(u64, Recording)> = None;
+    let held = limits.held_bytes.map_or_else(|| held(limits), |bytes| bytes + floor::clear_bytes(program));
+    let forms = match (limits.key_form, P::Scheme::rlwe(params)) {
+        (Some(form), _) => vec![form],
+        (None, Some(_)) => vec![KeyForm::Stored, KeyForm::Seeded, KeyForm::Disk],
+        (None, None) => vec![KeyForm::Stored],
+    };
+    let mut smallest: Option<Chosen<P::Scheme>> = None;
     for form in forms {
-        let recording = record(&program, form)?.of_server(&program)?;
-        serves(&file, job.keys, params, &recording)?;
-        let predicted = predicted_memory(params, &recording, (threads, held));
-        let smaller = smallest.as_ref().is_none_or(|(least, _)| predicted < *least);
+        let recording = record(program, form, footprint)?.of_server(program)?;
+        keys.serve(P::Scheme::rlwe(params), &recording.keys.required)?;
+        let predicted = predicted_memory::<P::Scheme>(params, &recording, (threads, held));
+        let smaller = smallest.as_ref().is_none_or(|least| predicted < least.predicted);
         if predicted <= most || smaller {
-            smallest = Some((predicted, recording));
+            smallest = Some(Chosen { recording, predicted });
         }
         if predicted <= most {
             break;
         }
     }
-    let (predicted, recording) = smallest.expect("there is at least one way to keep keys");
-    Ok(Chosen { program, recording, predicted })
+    Ok(smallest.expect("there is at least one way to keep keys"))
 }
 
 /// Refuses a program that needs more than there is, even if it needed no more than this beside what is held.
@@ -265,7 +311,7 @@ fn room_for((held, available): (u64, u64), least_bytes: u64) -> Result<()> {
 }
 
 /// Refuses a job that needs more memory than there is.
-fn within(limits: &Limits<'_>, chosen: Chosen) -> Result<Chosen> {
+fn within<S: Scheme>(limits: &Limits<'_>, chosen: Chosen<S>) -> Result<Chosen<S>> {
     let most = most_memory(limits);
     if chosen.predicted > most {
         return Err(Error::Memory { needed: chosen.predicted, available: most });
@@ -283,109 +329,54 @@ fn most_memory(limits: &Limits<'_>) -> u64 {
     limits.memory_bytes.unwrap_or_else(free)
 }
 
-/// Fails unless a file has every key that was recorded, at its level.
-fn serves(file: &FileKeys, path: &Path, params: &Params, recording: &Recording) -> Result<()> {
-    let names = KeySource::<AnyDevice>::names(file);
-    let lacks = |(name, level): (&KeyName, &usize)| match names.get(name) {
-        None => Some(name.describe(params.log_n())),
-        Some(made) if made < level => Some(format!("{} above level {made}", name.describe(params.log_n()))),
-        Some(_) => None,
-    };
-    let missing: Vec<String> = recording.keys.required.iter().filter_map(lacks).collect();
-    let (first, more) = (missing.iter().take(4).cloned().collect::<Vec<_>>().join(", "), missing.len());
-    match more {
-        0 => Ok(()),
-        1..=4 => Err(Error::Keys { path: path.display().to_string(), missing: format!("lacks {first}") }),
-        _ => {
-            let missing = format!("lacks {more} keys that this program needs, {first} among them");
-            Err(Error::Keys { path: path.display().to_string(), missing })
-        }
-    }
-}
-
 /// The inputs, each compared with what the program takes.
-fn read_inputs(
+fn read_inputs<P: Program>(
     dev: &AnyDevice,
-    program: &AnyProgram,
+    program: &P,
     (files, keys): (&[PathBuf], &Origin),
     clock: &mut Clock<'_>,
-) -> Result<Vec<Ciphertext<AnyDevice>>> {
+) -> Result<Results<P, AnyDevice>> {
     let wanted = program.inputs();
     let mut inputs = Vec::new();
     for (done, (path, input)) in files.iter().zip(&wanted).enumerate() {
         clock.step(READ_STEP, done, wanted.len());
         // Keys of version 1 do not say what they belong to, and neither do inputs that were encrypted for them.
         belongs(path, &if *keys == Origin::NONE { *keys } else { keys.numbered(done) })?;
-        let got = read_ciphertext(open_file(path)?, dev, program.params()).map_err(|e| Error::of_file(path, e))?;
-        check_input(path, input, &got)?;
-        inputs.push(got);
+        let got = P::Scheme::read(open_file(path)?, (dev, program.params())).map_err(|e| Error::of_file(path, e))?;
+        if let Some(Difference { field, got, wanted }) = P::Scheme::difference(input, &got) {
+            let (path, name) = (path.display().to_string(), input.name().to_owned());
+            return Err(Error::Shape { path, name, field, got: got.into(), wanted: wanted.into() });
+        }
+        inputs.push(P::Scheme::placed(dev, input, got));
     }
     Ok(inputs)
 }
 
-/// Fails for a ciphertext that is not this input.
-fn check_input(path: &Path, input: &Input, got: &Ciphertext<AnyDevice>) -> Result<()> {
-    let packing = input.packing;
-    let promise = got.estimate;
-    let fields = [
-        ("its batch", got.batch().to_string(), input.batch.to_string(), got.batch() == input.batch),
-        ("its number of slots", got.slots.to_string(), packing.slots.to_string(), got.slots == packing.slots),
-        ("its level", got.level.to_string(), packing.level.to_string(), got.level == packing.level),
-        ("its number of polynomials", got.parts.len().to_string(), "2".into(), got.parts.len() == 2),
-        (
-            "log2 of its scale",
-            got.scale.log2().to_string(),
-            packing.scale.log2().to_string(),
-            got.scale.to_bits() == packing.scale.to_bits(),
-        ),
-        (
-            "what it promises of its values",
-            format!("up to {}", promise.peak),
-            format!("up to {}", input.bounds.peak),
-            promise.peak <= input.bounds.peak && promise.magnitude <= input.bounds.magnitude,
-        ),
-    ];
-    match fields.into_iter().find(|(.., right)| !right) {
-        None => Ok(()),
-        Some((field, got, wanted, _)) => {
-            let (path, name) = (path.display().to_string(), input.name.clone());
-            Err(Error::Shape { path, name, field, got: got.into(), wanted: wanted.into() })
-        }
-    }
-}
-
 /// Everything that the results hang on: the program, its keys, its inputs.
-fn identity(job: &Job<'_>, params: &Params, inputs: &[[u8; 32]]) -> Result<Identity> {
+fn identity(job: &Job<'_>, keys: &ServerKeys, inputs: &[[u8; 32]]) -> Result<Identity> {
     let mut hasher = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
     };
     add(&job.description.to_bytes());
-    let numbers = [&job.model.weights, &job.model.bias];
-    for x in numbers.into_iter().flatten().flatten() {
-        add(&x.to_le_bytes());
-    }
-    let keys = KeyFile::open(open_file(job.keys)?, params)?;
-    for &name in keys.names().keys() {
-        // Seeds differ between any two sets of keys.
-        keys.seeds(name)?.iter().for_each(|seed| add(&seed.0));
-    }
+    job.model.hash(&mut add);
+    keys.hash(&mut add)?;
     inputs.iter().for_each(|hash| add(hash));
     Ok(Identity(*hasher.finalize().as_bytes()))
 }
 
 /// A checkpoint, where there is one, that also asks whether to stop.
-struct Watch<'a, 'b> {
-    checkpoint: Option<&'a mut Checkpoint<'b, AnyDevice>>,
+struct Watch<'a, 'b, S: Scheme> {
+    checkpoint: Option<&'a mut Checkpoint<'b, AnyDevice, S>>,
     stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Journal<AnyDevice> for Watch<'_, '_> {
-    fn resume(&mut self) -> limbwise::Result<Option<State<AnyDevice>>> {
+impl<S: Scheme> Journal<AnyDevice, S> for Watch<'_, '_, S> {
+    fn resume(&mut self) -> limbwise::Result<Option<State<AnyDevice, S>>> {
         self.checkpoint.as_mut().map_or(Ok(None), |checkpoint| checkpoint.resume())
     }
 
-    fn keep(&mut self, state: &State<AnyDevice>) -> limbwise::Result<()> {
+    fn keep(&mut self, state: &State<AnyDevice, S>) -> limbwise::Result<()> {
         if let Some(checkpoint) = &mut self.checkpoint {
             checkpoint.keep(state)?;
         }
@@ -394,25 +385,31 @@ impl Journal<AnyDevice> for Watch<'_, '_> {
 }
 
 /// Gives an evaluation its keys: all of them read, or one ahead of use.
-fn with_keys<R>(
-    (dev, params): (&AnyDevice, &Params),
-    path: &Path,
-    recording: &Recording,
+fn with_keys<S: Scheme, R>(
+    (dev, params): (&AnyDevice, &S::Params),
+    files: &ServerKeys,
+    recording: &Recording<S>,
     clock: &mut Clock<'_>,
-    evaluate: impl FnOnce(&dyn KeyStore<AnyDevice>, &mut Clock<'_>) -> limbwise::Result<R>,
+    evaluate: impl FnOnce(Keys<'_, AnyDevice>, &mut Clock<'_>) -> limbwise::Result<R>,
 ) -> limbwise::Result<R> {
     let required = &recording.keys.required;
-    clock.step(KEY_STEP, 0, required.len());
+    let total = required.len() + usize::from(files.tfhe().is_some());
+    clock.step(KEY_STEP, 0, total);
+    let bootstrap = match S::tfhe(params).zip(files.tfhe()) {
+        None => None,
+        Some((tfhe, path)) => Some(ServerKey::new(dev, &read_tfhe_keys(ServerKeys::open(path)?, dev, tfhe)?)),
+    };
+    let with = |store: &dyn KeyStore<AnyDevice>, clock: &mut Clock<'_>| {
+        evaluate(Keys { store, bootstrap: bootstrap.as_ref(), watch: None }, clock)
+    };
+    let Some((rlwe, source)) = S::rlwe(params).zip(files.rlwe()) else { return with(&NoKeys, clock) };
     if let Some(reads) = &recording.reads {
-        let source = FileKeys::open(path, params)?;
-        return Ok(DiskKeys::serve(dev, params, &source, reads.shelf(params), |keys| evaluate(keys, clock))?.0);
+        return Ok(DiskKeys::serve(dev, rlwe, source, reads.shelf(rlwe), |keys| with(keys, clock))?.0);
     }
-    let file = std::fs::File::open(path).map_err(|source| WireError::Io { doing: "opening the keys", source })?;
-    let file = KeyFile::open(file, params)?;
-    let mut keys: Vec<EvaluationKey<AnyDevice>> = Vec::new();
-    for (done, (&name, &level)) in required.iter().enumerate() {
-        clock.step(KEY_STEP, done, required.len());
-        keys.push(file.read_key(dev, name, level, recording.keys.form)?);
+    let mut keys = Vec::new();
+    for (done, (&name, &level)) in (total - required.len()..).zip(required) {
+        clock.step(KEY_STEP, done, total);
+        keys.push(source.read_key(dev, name, level, recording.keys.form)?);
     }
-    evaluate(&KeySet::new(params, keys), clock)
+    with(&KeySet::new(rlwe, keys), clock)
 }

@@ -8,16 +8,15 @@ use crate::{
     error::Result,
     plan::{Plan, plan},
     record::{Recording, record},
+    scheme::Piped,
 };
 use limbwise::{
-    ckks::{
-        BootstrapPlan, Diagonals, Encoder, Evaluator, LinearPlan, LinearTransform, Packing, PlaintextForm, Strategy,
-        bootstrap::HalvesAt,
-    },
+    ckks::{Diagonals, Encoder, Evaluator, LinearPlan, LinearTransform, Packing, PlaintextForm, Strategy},
     params::Params,
     rlwe::{DeclaredKeys, KeyForm, KeyPlan, key_bytes},
 };
 use limbwise_apps::Program;
+pub use limbwise_apps::way::{Way, strategies};
 use limbwise_device::Null;
 use limbwise_graph::{Counts, Graph, Recorder};
 use serde::Serialize;
@@ -33,42 +32,6 @@ pub struct LinearTask<'a> {
     pub level: usize,
     /// How the keys are kept.
     pub keys: KeyForm,
-}
-
-/// What can be chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Way {
-    /// Rotations and diagonals of linear maps; absent where a program has none.
-    pub maps: Option<(Strategy, PlaintextForm)>,
-    /// Bootstrapping; absent where a program has none.
-    pub bootstrapping: Option<BootstrapPlan>,
-    /// Evaluation keys.
-    pub keys: KeyForm,
-}
-
-impl Way {
-    /// Only how keys are kept.
-    #[must_use]
-    pub fn of_keys(keys: KeyForm) -> Self {
-        Self { maps: None, bootstrapping: None, keys }
-    }
-
-    /// How maps rotate, in a word.
-    #[must_use]
-    pub fn strategy(self) -> Option<String> {
-        let turns = |plan: BootstrapPlan| if plan.halves == HalvesAt::Turns { ", halves in turns" } else { "" };
-        let boot = || self.bootstrapping.map(|plan| format!("{}{}", plan.rotations.name(), turns(plan)));
-        match (self.maps, boot()) {
-            (Some((strategy, _)), Some(boot)) => Some(format!("{strategy}, bootstrapping {boot}")),
-            (maps, boot) => maps.map(|(strategy, _)| strategy.to_string()).or(boot),
-        }
-    }
-
-    /// How their diagonals are stored.
-    #[must_use]
-    pub fn plaintexts(self) -> Option<PlaintextForm> {
-        self.maps.map(|(_, form)| form).or(self.bootstrapping.map(|plan| plan.form))
-    }
 }
 
 /// One way to do it.
@@ -119,16 +82,6 @@ pub fn record_linear(task: LinearTask<'_>, strategy: Strategy, form: PlaintextFo
     Ok((graph, row))
 }
 
-/// Strategies worth a recording: of each kind those that make at most half as many rotations again as its best. Others
-/// are slower, and need more keys or, in hops, hardly less memory.
-#[must_use]
-pub fn strategies(diagonals: &Diagonals) -> Vec<Strategy> {
-    let all: Vec<(Strategy, usize)> =
-        Strategy::candidates(diagonals).into_iter().map(|s| (s, s.steps(diagonals))).collect();
-    let fewest = |kind: &str| all.iter().filter(|(s, _)| s.name() == kind).map(|(_, steps)| *steps).min().unwrap_or(0);
-    all.iter().filter(|(s, steps)| 2 * *steps <= 3 * fewest(s.name())).map(|(s, _)| *s).collect()
-}
-
 /// Every strategy for a map in every form, the cheapest first.
 ///
 /// # Errors
@@ -170,11 +123,11 @@ pub fn cheapest_within(rows: &[Row], bytes: u64) -> Option<Row> {
 }
 
 /// All ways to run a program, each recorded whole, and the plan of the fastest that fits.
-pub struct Survey {
+pub struct Survey<S: Piped> {
     /// One row a way, the fastest first.
     pub rows: Vec<Row>,
     /// The fastest whose process stays within the budget; absent if none does. Its plan lists the frontier.
-    pub chosen: Option<(Way, Recording, Plan)>,
+    pub chosen: Option<(Way, Recording<S>, Plan)>,
 }
 
 /// The memory that a survey may plan with.
@@ -197,14 +150,14 @@ impl Budget {
 }
 
 /// A program recorded and planned in one way; keys on disk get the memory that a budget leaves them.
-fn planned<P: Program>(
+fn planned<P: Program<Scheme: Piped>>(
     program: &P,
     way: Way,
     preset: &str,
     host: &Calibration,
     budget: Budget,
-) -> Result<(Recording, Plan)> {
-    let recording = record(program, way.keys)?;
+) -> Result<(Recording<P::Scheme>, Plan)> {
+    let recording = record(program, way.keys, &host.footprint())?;
     let least = plan(program, preset, &recording, host)?;
     let left = match (budget, &recording.reads) {
         (Budget::Asked(bytes), Some(reads)) => {
@@ -224,14 +177,14 @@ fn planned<P: Program>(
 ///
 /// # Errors
 /// What the schemes refuse, or a calibration that is no `cpu` model.
-pub fn survey<P: Program>(
+pub fn survey<P: Program<Scheme: Piped>>(
     ways: &[Way],
     program: impl Fn(Way) -> P,
     preset: &str,
     host: &Calibration,
     budget: Budget,
-) -> Result<Survey> {
-    let (mut rows, mut chosen) = (Vec::new(), None::<(Way, Recording, Plan)>);
+) -> Result<Survey<P::Scheme>> {
+    let (mut rows, mut chosen) = (Vec::new(), None::<(Way, Recording<P::Scheme>, Plan)>);
     for &way in ways {
         let program = program(way);
         let (recording, plan) = planned(&program, way, preset, host, budget)?;

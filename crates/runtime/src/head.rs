@@ -1,7 +1,7 @@
 //! What every plan and every report of a run begins with.
 
 use crate::calibrate::Calibration;
-use limbwise::params::SecurityReport;
+use limbwise::{params::SecurityReport, scheme::Scheme};
 use serde::Serialize;
 
 /// Which workload, where, and under which parameters.
@@ -9,6 +9,8 @@ use serde::Serialize;
 pub struct Head {
     /// Name of the workload.
     pub workload: String,
+    /// What it computes with: ckks, tfhe, bgv, or tfhe+ckks.
+    pub scheme: &'static str,
     /// Device the seconds are for, or that it ran on.
     pub device: String,
     /// Its instruction set.
@@ -24,9 +26,14 @@ pub struct Head {
 }
 
 impl Head {
-    pub(crate) fn of(workload: &str, preset: &str, security: &SecurityReport, host: &Calibration) -> Self {
+    pub(crate) fn of<S: Scheme>(
+        (workload, preset): (&str, &str),
+        security: &SecurityReport,
+        host: &Calibration,
+    ) -> Self {
         Self {
             workload: workload.into(),
+            scheme: S::NAME,
             device: host.device.clone(),
             isa: host.isa.clone(),
             threads: host.threads,

@@ -6,10 +6,9 @@ use crate::{
     record::Recording,
 };
 use limbwise::{
-    params::Params,
     rlwe::{KeyForm, KeyPlan, key_bytes},
+    scheme::Scheme,
 };
-use limbwise_apps::Program;
 use limbwise_cpu::Cpu;
 use limbwise_cuda::{Cuda, KeyRoom};
 use limbwise_device::{Device, Ring};
@@ -68,11 +67,18 @@ pub fn open_cpu(host: &Host) -> Result<Cpu> {
 ///
 /// # Errors
 /// [`Error::Memory`], or a device that cannot get it.
-pub fn reserve<P: Program>(dev: &AnyDevice, program: &P, process_bytes: u64, recording: &Recording) -> Result<()> {
-    opens(dev, &[program.params().ring()])?;
-    let peak_bytes = recording.peak_on(program, &dev.footprint())?;
-    admit(dev, process_bytes, Needed::recorded(program.params(), recording, peak_bytes))?;
-    touched(dev, program.params().ring(), peak_bytes)
+pub fn reserve<S: Scheme>(
+    dev: &AnyDevice,
+    params: &S::Params,
+    process_bytes: u64,
+    recording: &Recording<S>,
+) -> Result<()> {
+    let rings = S::rings(params);
+    opens(dev, &rings)?;
+    admit(dev, process_bytes, Needed::recorded::<S>(params, recording))?;
+    // Programs of two rings differ in what they take of each: their pages are touched when they are used.
+    let [ring] = rings[..] else { return Ok(()) };
+    touched(dev, ring, recording.session_peak_bytes)
 }
 
 /// Takes memory for polynomials of a ring, and touches it: what the first use of a page takes is no part of what computing
@@ -105,19 +111,17 @@ pub(crate) struct Needed {
 }
 
 impl Needed {
-    /// What was recorded, on a device where it has this peak.
-    fn recorded(params: &Params, recording: &Recording, polynomials: u64) -> Self {
+    /// What was recorded.
+    fn recorded<S: Scheme>(params: &S::Params, recording: &Recording<S>) -> Self {
         let KeyPlan { required, form, .. } = &recording.keys;
-        let bytes = |form: KeyForm| required.iter().map(move |(name, &level)| key_bytes(params, *name, level, form));
-        // What is copied for a use is both halves, whatever form the key is kept in.
-        let largest = bytes(KeyForm::Stored).max().unwrap_or(0);
-        Self { polynomials, keys: bytes(*form).sum(), largest }
-    }
-
-    /// What a plan says; without a device's own memory in it, what the process takes.
-    #[cfg(feature = "client")]
-    pub(crate) fn planned(device: Option<crate::plan::DeviceMemory>, process_bytes: u64, keys: u64) -> Self {
-        Self { polynomials: device.map_or(process_bytes, |memory| memory.needed_bytes), keys, largest: keys }
+        let bytes = |form: KeyForm| {
+            let rlwe = S::rlwe(params).into_iter();
+            rlwe.flat_map(move |rlwe| required.iter().map(move |(name, &level)| key_bytes(rlwe, *name, level, form)))
+        };
+        let tfhe = S::tfhe(params).map_or(0, limbwise::tfhe::TfheParams::server_key_bytes);
+        // What is copied for a use is both halves, whatever form the key is kept in; those of TFHE are one key.
+        let largest = bytes(KeyForm::Stored).chain([tfhe]).max().unwrap_or(0);
+        Self { polynomials: recording.session_peak_bytes, keys: bytes(*form).sum::<u64>() + tfhe, largest }
     }
 
     /// How a GPU divides its memory: values come first, then the keys that find room beside them, and for the others an
@@ -203,7 +207,10 @@ fn field(file: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use limbwise::params::{Insecure, ParamsLiteral};
+    use limbwise::{
+        params::{Insecure, Params, ParamsLiteral},
+        scheme::Ckks,
+    };
     use limbwise_apps::{
         data::breast_cancer,
         logreg::{
@@ -237,12 +244,11 @@ mod tests {
         let options = Options { batch_rows: 64, iterations: 3, degree: 3, interval: 8.0 };
         let (program, _) = LogregClient::sides(&params, prepared, options).unwrap();
         let gpu = limbwise_cuda::footprint("sm_90");
-        let recording = crate::record::record_on(&program, KeyForm::Stored, gpu.clone()).unwrap();
+        let recording = crate::record::record(&program, KeyForm::Stored, &gpu).unwrap();
         let peak = recording.session_peak_bytes;
-        let on_the_cpu = crate::record::record(&program, KeyForm::Stored).unwrap();
+        let on_the_cpu = crate::record::record(&program, KeyForm::Stored, &limbwise_cpu::footprint()).unwrap();
         assert!(on_the_cpu.session_peak_bytes < peak, "a GPU holds more at once");
-        assert_eq!(on_the_cpu.peak_on(&program, &gpu).unwrap(), peak);
-        let needed = Needed::recorded(&params, &recording, peak);
+        let needed = Needed::recorded::<Ckks>(&params, &recording);
         let room_of = |bytes: u64| needed.on_gpu(bytes.div_ceil(15) * 16);
         let (keys_bytes, split) = (needed.keys, room_of(peak).unwrap());
         assert_eq!(split.staging_bytes, 0);

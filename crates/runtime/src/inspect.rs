@@ -5,18 +5,23 @@ use crate::{
     error::{Error, Result},
     files::{read_graph, read_report},
     origin::program_name,
-    places::{open_file, read_up_to, refused},
+    places::{PARAMS, PROGRAM, open_file, read_up_to, refused},
 };
 use limbwise::{
     Error as Scheme,
     params::Params,
     rlwe::{KeyForm, key_bytes},
     wire::{
-        Container, FileKind, Fingerprint, KeyFile, Origin, WireError, read_bgv_params, read_ciphertext, read_params,
-        read_plaintext, read_public_key, read_tfhe_params,
+        Container, FileKind, Fingerprint, KeyFile, Origin, WireError, bgv_fingerprint, bridge_fingerprint,
+        params::fingerprint, read_bgv_ciphertext, read_bgv_params, read_ciphertext, read_params, read_plaintext,
+        read_public_key, read_tfhe_ciphertext, read_tfhe_keys, read_tfhe_params, read_to_lwe_key, tfhe_fingerprint,
     },
 };
-use limbwise_apps::{Description, description};
+use limbwise_apps::{
+    Description,
+    description::{self, DescriptionError},
+    registry::AnyParams,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -88,7 +93,7 @@ pub struct InspectedKey {
 ///
 /// # Errors
 /// A file that is absent, none of ours, damaged, or for other parameters; one that cannot be verified.
-pub fn inspect(path: &Path, params: Option<&Params>, verify: Option<&AnyDevice>) -> Result<Inspection> {
+pub fn inspect(path: &Path, params: Option<&AnyParams>, verify: Option<&AnyDevice>) -> Result<Inspection> {
     let mut start = [0; 8];
     let file = open_file(path)?;
     let bytes = file.metadata().map_err(refused(path, "reading"))?.len();
@@ -99,12 +104,12 @@ pub fn inspect(path: &Path, params: Option<&Params>, verify: Option<&AnyDevice>)
     }
     let of_file = |e: WireError| Error::of_file(path, e.into());
     let container = Container::open(file).map_err(of_file)?;
-    let (kind, fingerprint) = (container.kind(), container.fingerprint());
+    let (kind, made_for) = (container.kind(), container.fingerprint());
     let (version, origin) = (container.version().into(), container.origin().into());
     let header: Value = serde_json::from_slice(container.header_text())
         .map_err(|e| of_file(WireError::Header { problem: e.to_string() }))?;
-    let params = params.filter(|params| limbwise::wire::params::fingerprint(params) == fingerprint);
-    let keys = match (kind, params) {
+    let params = params.filter(|params| fingerprints(params).contains(&made_for));
+    let keys = match (kind, params.and_then(AnyParams::rlwe)) {
         (FileKind::EvaluationKeys, Some(params)) => keys(path, params)?,
         _ => Vec::new(),
     };
@@ -112,7 +117,7 @@ pub fn inspect(path: &Path, params: Option<&Params>, verify: Option<&AnyDevice>)
         Some(dev) => Some(verified(path, kind, params, dev)?),
         None => None,
     };
-    let parameters = (fingerprint != Fingerprint::NONE).then(|| fingerprint.to_string());
+    let parameters = (made_for != Fingerprint::NONE).then(|| made_for.to_string());
     let header = header.as_object().cloned().unwrap_or_default();
     let (file, kind) = (path.display().to_string(), kind.to_string());
     Ok(Inspection { file, kind, version, bytes, parameters, origin, verified, header, keys })
@@ -121,10 +126,7 @@ pub fn inspect(path: &Path, params: Option<&Params>, verify: Option<&AnyDevice>)
 /// A description of a program, which is JSON.
 fn described(path: &Path, bytes: u64) -> Result<Inspection> {
     let text = read_up_to(path, description::MOST_BYTES)?;
-    let wrong = |cause: description::DescriptionError| Error::Description {
-        path: path.display().to_string(),
-        cause: cause.into(),
-    };
+    let wrong = |cause: DescriptionError| Error::Description { path: path.display().to_string(), cause: cause.into() };
     let program = Description::parse(&text).map_err(wrong)?;
     let params = program.params().map_err(wrong)?;
     program.stand_in().map_err(wrong)?;
@@ -134,7 +136,7 @@ fn described(path: &Path, bytes: u64) -> Result<Inspection> {
         kind: "a description of a program".into(),
         version: description::VERSION.into(),
         bytes,
-        parameters: Some(limbwise::wire::params::fingerprint(&params).to_string()),
+        parameters: fingerprints(&params).first().map(ToString::to_string),
         origin: Belongs { program: Some(program_name(&program).to_string()), ..Belongs::default() },
         verified: None,
         header,
@@ -152,18 +154,58 @@ fn keys(path: &Path, params: &Params) -> Result<Vec<InspectedKey>> {
     Ok(file.names().iter().map(key).collect())
 }
 
+/// The fingerprints that files for these parameters have, the scheme's own first.
+fn fingerprints(params: &AnyParams) -> Vec<Fingerprint> {
+    let own = match params {
+        AnyParams::Ckks(_) => None,
+        AnyParams::Tfhe(params) => Some(tfhe_fingerprint(params)),
+        AnyParams::Bgv(params) => Some(bgv_fingerprint(params)),
+        AnyParams::Bridged(params) => Some(bridge_fingerprint(params)),
+    };
+    let parts = [params.rlwe().map(fingerprint), params.tfhe().map(tfhe_fingerprint)];
+    own.into_iter().chain(parts.into_iter().flatten()).collect()
+}
+
+/// The parameters of a directory, a description, or a file of their own.
+///
+/// # Errors
+/// A file that is absent, or has no parameters.
+pub fn params_of(path: &Path) -> Result<AnyParams> {
+    if path.is_dir() {
+        return params_of(&path.join(PROGRAM)).or_else(|_| params_of(&path.join(PARAMS)));
+    }
+    if path.extension().is_some_and(|e| e == "json") {
+        let named = |cause: DescriptionError| {
+            let path = path.display().to_string();
+            Error::Description { path, cause: cause.into() }
+        };
+        let description = Description::parse(&read_up_to(path, description::MOST_BYTES)?).map_err(named)?;
+        return description.params().map_err(named);
+    }
+    let of_file = |e: Scheme| Error::of_file(path, e);
+    let kind = Container::open(open_file(path)?).map_err(|e| of_file(e.into()))?.kind();
+    let file = open_file(path)?;
+    match kind {
+        FileKind::TfheParams => read_tfhe_params(file).map(AnyParams::Tfhe).map_err(of_file),
+        FileKind::BgvParams => read_bgv_params(file).map(AnyParams::Bgv).map_err(of_file),
+        _ => read_params(file).map(AnyParams::Ckks).map_err(of_file),
+    }
+}
+
 /// Reads everything in a file, for its checksums.
-fn verified(path: &Path, kind: FileKind, params: Option<&Params>, dev: &AnyDevice) -> Result<bool> {
+fn verified(path: &Path, kind: FileKind, params: Option<&AnyParams>, dev: &AnyDevice) -> Result<bool> {
     let file = || open_file(path);
-    let needed = || params.ok_or_else(|| Error::NoParams { path: path.display().to_string() });
+    let missing = || Error::NoParams { path: path.display().to_string() };
+    let rlwe = || params.and_then(AnyParams::rlwe).ok_or_else(missing);
+    let tfhe = || params.and_then(AnyParams::tfhe).ok_or_else(missing);
     let of_file = |e: Scheme| Error::of_file(path, e);
     match kind {
         FileKind::Params => drop(read_params(file()?).map_err(of_file)?),
-        FileKind::PublicKey => drop(read_public_key(file()?, dev, needed()?).map_err(of_file)?),
-        FileKind::Ciphertext => drop(read_ciphertext(file()?, dev, needed()?).map_err(of_file)?),
-        FileKind::Plaintext => drop(read_plaintext(file()?, dev, needed()?).map_err(of_file)?),
+        FileKind::PublicKey => drop(read_public_key(file()?, dev, rlwe()?).map_err(of_file)?),
+        FileKind::Ciphertext => drop(read_ciphertext(file()?, dev, rlwe()?).map_err(of_file)?),
+        FileKind::Plaintext => drop(read_plaintext(file()?, dev, rlwe()?).map_err(of_file)?),
         FileKind::EvaluationKeys => {
-            let keys = KeyFile::open(file()?, needed()?).map_err(of_file)?;
+            let keys = KeyFile::open(file()?, rlwe()?).map_err(of_file)?;
             for (name, level) in keys.names() {
                 drop(keys.read_key(dev, name, level, KeyForm::Seeded).map_err(of_file)?);
             }
@@ -171,13 +213,19 @@ fn verified(path: &Path, kind: FileKind, params: Option<&Params>, dev: &AnyDevic
         FileKind::Graph => drop(read_graph(file()?)?),
         FileKind::MachineReport => drop(read_report(file()?)?),
         FileKind::TfheParams => drop(read_tfhe_params(file()?).map_err(of_file)?),
+        FileKind::TfheKeys => drop(read_tfhe_keys(file()?, dev, tfhe()?).map_err(of_file)?),
+        FileKind::TfheCiphertext => drop(read_tfhe_ciphertext(file()?, dev, tfhe()?).map_err(of_file)?),
         FileKind::BgvParams => drop(read_bgv_params(file()?).map_err(of_file)?),
+        FileKind::BgvCiphertext => {
+            let Some(AnyParams::Bgv(params)) = params else { return Err(missing()) };
+            drop(read_bgv_ciphertext(file()?, dev, params).map_err(of_file)?);
+        }
+        FileKind::ToLweKey => {
+            let Some(AnyParams::Bridged(params)) = params else { return Err(missing()) };
+            drop(read_to_lwe_key(file()?, params).map_err(of_file)?);
+        }
         // Its only block is the secret.
         FileKind::SecretKey | FileKind::TfheSecretKey => return Ok(false),
-        // What they are checked with is not a parameter set of this kind.
-        FileKind::TfheKeys | FileKind::TfheCiphertext | FileKind::BgvCiphertext | FileKind::ToLweKey => {
-            return Err(Error::NoParams { path: path.display().to_string() });
-        }
     }
     Ok(true)
 }

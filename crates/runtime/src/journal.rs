@@ -8,17 +8,9 @@ use crate::{
     places::{open_file, put, put_bytes, read_up_to, refused, settle},
     sealed::{seal, unseal},
 };
-use limbwise::{
-    ckks::Ciphertext,
-    params::Params,
-    tfhe::{self, TfheParams},
-    wire::{Origin, read_ciphertext, read_tfhe_ciphertext, write_ciphertext, write_tfhe_ciphertext},
-};
-use limbwise_apps::{
-    Journal, State,
-    program::{Ckks, Scheme, Tfhe},
-};
-use limbwise_device::{Device, HostRead};
+use limbwise::{scheme::Scheme, wire::Origin};
+use limbwise_apps::{Journal, State};
+use limbwise_device::HostRead;
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
@@ -55,53 +47,8 @@ struct Written {
 /// The version that is written.
 const VERSION: u32 = 2;
 
-/// A scheme whose ciphertexts have files.
-pub trait Filed: Scheme {
-    /// Its parameters.
-    type Params;
-
-    /// Puts a ciphertext into a file.
-    ///
-    /// # Errors
-    /// Those of the system, a device fault.
-    fn put<D: HostRead>(path: &Path, dev: &D, params: &Self::Params, ciphertext: &Self::Ciphertext<D>) -> Result<()>;
-
-    /// Reads one.
-    ///
-    /// # Errors
-    /// A file that is absent or damaged.
-    fn take<D: Device>(path: &Path, dev: &D, params: &Self::Params) -> Result<Self::Ciphertext<D>>;
-}
-
-impl Filed for Ckks {
-    type Params = Params;
-
-    fn put<D: HostRead>(path: &Path, dev: &D, params: &Params, ciphertext: &Ciphertext<D>) -> Result<()> {
-        put_ciphertext(path, (dev, params), ciphertext, &Origin::NONE)
-    }
-
-    fn take<D: Device>(path: &Path, dev: &D, params: &Params) -> Result<Ciphertext<D>> {
-        read_ciphertext(open_file(path)?, dev, params).map_err(|e| Error::of_file(path, e))
-    }
-}
-
-impl Filed for Tfhe {
-    type Params = TfheParams;
-
-    fn put<D: HostRead>(path: &Path, dev: &D, _: &TfheParams, ciphertext: &tfhe::Ciphertext<D>) -> Result<()> {
-        put(path, |file| {
-            let out = write_tfhe_ciphertext(BufWriter::new(file), dev, ciphertext, &Origin::NONE)?;
-            out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
-        })
-    }
-
-    fn take<D: Device>(path: &Path, dev: &D, params: &TfheParams) -> Result<tfhe::Ciphertext<D>> {
-        read_tfhe_ciphertext(open_file(path)?, dev, params).map_err(|e| Error::of_file(path, e))
-    }
-}
-
 /// A journal in a directory.
-pub struct Checkpoint<'a, D: HostRead, S: Filed = Ckks> {
+pub struct Checkpoint<'a, D: HostRead, S: Scheme> {
     dev: &'a D,
     params: &'a S::Params,
     dir: PathBuf,
@@ -112,7 +59,7 @@ pub struct Checkpoint<'a, D: HostRead, S: Filed = Ckks> {
     resumed: Option<usize>,
 }
 
-impl<'a, D: HostRead, S: Filed> Checkpoint<'a, D, S> {
+impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
     /// A journal in a directory, which is made if it is not there.
     ///
     /// # Errors
@@ -200,7 +147,7 @@ impl<'a, D: HostRead, S: Filed> Checkpoint<'a, D, S> {
             if written.hashes.get(i).is_some_and(|hash| !hash_of(&path).is_ok_and(|got| got == *hash)) {
                 return Err(damaged());
             }
-            S::take(&path, self.dev, self.params)
+            S::read(open_file(&path)?, (self.dev, self.params)).map_err(|e| Error::of_file(&path, e))
         };
         let number = |bits: &String| {
             let x = f64::from_bits(u64::from_str_radix(bits, 16).map_err(|_| damaged())?);
@@ -224,7 +171,7 @@ impl<'a, D: HostRead, S: Filed> Checkpoint<'a, D, S> {
         let mut hashes = Vec::new();
         for (i, ciphertext) in state.ciphertexts.iter().enumerate() {
             let path = temporary.join(format!("{i}.ct"));
-            S::put(&path, self.dev, self.params, ciphertext)?;
+            put_ciphertext::<S, D>(&path, (self.dev, self.params), ciphertext, &Origin::NONE)?;
             hashes.push(hash_of(&path)?);
         }
         let written = Written {
@@ -257,7 +204,7 @@ impl<'a, D: HostRead, S: Filed> Checkpoint<'a, D, S> {
     }
 }
 
-impl<D: HostRead, S: Filed> Journal<D, S> for Checkpoint<'_, D, S> {
+impl<D: HostRead, S: Scheme> Journal<D, S> for Checkpoint<'_, D, S> {
     fn resume(&mut self) -> limbwise::Result<Option<State<D, S>>> {
         let state = self.read();
         let state = self.stopped(state)?;
@@ -278,14 +225,14 @@ impl<D: HostRead, S: Filed> Journal<D, S> for Checkpoint<'_, D, S> {
 ///
 /// # Errors
 /// Those of the system, a device fault.
-pub fn put_ciphertext<D: HostRead>(
+pub fn put_ciphertext<S: Scheme, D: HostRead>(
     path: &Path,
-    (dev, params): (&D, &Params),
-    ciphertext: &Ciphertext<D>,
+    on: (&D, &S::Params),
+    ciphertext: &S::Ciphertext<D>,
     origin: &Origin,
 ) -> Result<()> {
     put(path, |file| {
-        let out = write_ciphertext(BufWriter::new(file), dev, params, ciphertext, origin)?;
+        let out = S::write(BufWriter::new(file), on, ciphertext, origin)?;
         out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
     })
 }

@@ -5,12 +5,15 @@ use crate::{
     error::{Error, Result},
     files::create_secret,
     origin::program_name,
-    places::{Existing, KEYS, PARAMS, PROGRAM, PUBLIC, SECRET, absent, put, put_bytes, refused, settle},
+    places::{
+        BOOTSTRAP, Existing, KEYS, PARAMS, PROGRAM, PUBLIC, SECRET, TFHE_SECRET, absent, put, put_bytes, refused,
+        settle,
+    },
 };
 use limbwise::{
-    params::Params,
-    rlwe::{KeyForm, KeyGenerator, Requirements, SecretKey},
-    wire::{KeyWriter, Lock, Origin, write_params, write_public_key, write_secret_key},
+    rlwe::{KeyForm, Requirements},
+    scheme::{ClientScheme, Published, Secrets},
+    wire::{KeyWriter, Lock, Origin, write_public_key, write_secret_key, write_tfhe_keys, write_tfhe_secret_key},
 };
 use limbwise_apps::{Description, Observer};
 use limbwise_device::HostRead;
@@ -42,8 +45,8 @@ pub fn check(places: Sides<'_>) -> Result<()> {
         return Err(Error::OneSide { path: places.server.display().to_string() });
     }
     only_owner(places.client)?;
-    absent(&[PROGRAM, SECRET, PUBLIC].map(|name| places.client.join(name)), Existing::Kept)?;
-    absent(&[PROGRAM, PUBLIC, KEYS, PARAMS].map(|name| places.server.join(name)), Existing::Kept)
+    absent(&[PROGRAM, SECRET, TFHE_SECRET, PUBLIC].map(|name| places.client.join(name)), Existing::Kept)?;
+    absent(&[PROGRAM, PUBLIC, KEYS, BOOTSTRAP, PARAMS].map(|name| places.server.join(name)), Existing::Kept)
 }
 
 /// Lets nobody but the owner into a directory.
@@ -57,56 +60,81 @@ fn only_owner(dir: &Path) -> Result<()> {
 }
 
 /// Makes all keys of a program and puts them into the directories, the evaluation keys one after the other: no more than
-/// one of them is in memory. Returns the bytes of their file.
+/// one of them is in memory. Returns the bytes of the server's key files.
 ///
 /// # Errors
 /// Those of the system, no randomness, a device fault.
-pub fn keygen<D: HostRead>(
-    dev: &D,
+pub fn keygen<S: ClientScheme, D: HostRead>(
+    (dev, params): (&D, &S::Params),
     places: Sides<'_>,
     (description, required): (&Description, &Requirements),
     (lock, seeds): (Lock<'_>, &SeedSource),
     observer: &mut dyn Observer,
 ) -> Result<u64> {
     check(places)?;
-    let params =
-        &description.params().map_err(|cause| Error::Description { path: PROGRAM.into(), cause: cause.into() })?;
-    observer.step(KEY_STEP, 0, required.len());
-    let secret = SecretKey::generate(params, &seeds.seed("secret key").map_err(limbwise::Error::from)?);
-    let origin = Origin { program: program_name(description), ..Origin::of_keys(secret.identity(params)) };
-    write_secret(&places.client.join(SECRET), params, &secret, lock, &origin)?;
-    let generator = KeyGenerator::from_seed(dev, params, &secret, seeds.seed("keys").map_err(limbwise::Error::from)?);
-    let public = generator.public_key();
-    let path = places.server.join(KEYS);
-    put(&path, |file| {
-        let mut out = KeyWriter::new(BufWriter::new(file), params, required, &origin)?;
-        for ((&name, &level), done) in required.iter().zip(1..) {
-            out.write(dev, &generator.evaluation_key(name, level, KeyForm::Disk)?)?;
-            observer.step(KEY_STEP, done, required.len());
-        }
-        unbuffered(&path, out.finish()?)
-    })?;
-    drop(generator);
-    for dir in [places.client, places.server] {
-        let path = dir.join(PUBLIC);
-        put(&path, |file| unbuffered(&path, write_public_key(BufWriter::new(file), dev, params, &public, &origin)?))?;
+    let (rlwe, tfhe) = (S::rlwe(params), S::tfhe(params));
+    let total = required.len() + usize::from(tfhe.is_some());
+    observer.step(KEY_STEP, 0, total);
+    let secrets = Secrets::generate((rlwe, tfhe), seeds)?;
+    let origin = Origin { program: program_name(description), ..Origin::of_keys(secrets.identity(rlwe)) };
+    write_secrets::<S>(places.client, (params, &secrets), lock, &origin)?;
+    let Published { generator, bootstrap } = secrets.publish(dev, rlwe, seeds)?;
+    let mut bytes = 0;
+    if let Some(keys) = bootstrap {
+        let path = places.server.join(BOOTSTRAP);
+        put(&path, |file| unbuffered(&path, write_tfhe_keys(BufWriter::new(file), dev, &keys, &origin)?))?;
+        bytes += fs::metadata(&path).map_err(refused(&path, "reading"))?.len();
+        observer.step(KEY_STEP, 1, total);
     }
-    put(&places.server.join(PARAMS), |file| Ok::<_, Error>(write_params(file, params)?))?;
+    if let Some((generator, rlwe)) = generator.zip(rlwe) {
+        let public = generator.public_key();
+        let path = places.server.join(KEYS);
+        put(&path, |file| {
+            let mut out = KeyWriter::new(BufWriter::new(file), rlwe, required, &origin)?;
+            for ((&name, &level), done) in required.iter().zip(total - required.len() + 1..) {
+                out.write(dev, &generator.evaluation_key(name, level, KeyForm::Disk)?)?;
+                observer.step(KEY_STEP, done, total);
+            }
+            unbuffered(&path, out.finish()?)
+        })?;
+        bytes += fs::metadata(&path).map_err(refused(&path, "reading"))?.len();
+        drop(generator);
+        for dir in [places.client, places.server] {
+            let path = dir.join(PUBLIC);
+            put(&path, |file| unbuffered(&path, write_public_key(BufWriter::new(file), dev, rlwe, &public, &origin)?))?;
+        }
+    }
+    put(&places.server.join(PARAMS), |file| Ok::<_, Error>(S::write_params(file, params)?))?;
     // Last, so that a directory with a description has everything.
     for dir in [places.server, places.client] {
         put_bytes(&dir.join(PROGRAM), &description.to_bytes())?;
     }
-    Ok(fs::metadata(&path).map_err(refused(&path, "reading"))?.len())
+    Ok(bytes)
 }
 
 fn unbuffered(path: &Path, out: BufWriter<File>) -> Result<File> {
     out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
 }
 
-fn write_secret(path: &Path, params: &Params, secret: &SecretKey, lock: Lock<'_>, origin: &Origin) -> Result<()> {
+/// Puts the secret keys into the client's directory, each into a file that only its owner may read.
+fn write_secrets<S: ClientScheme>(
+    dir: &Path,
+    (params, secrets): (&S::Params, &Secrets),
+    lock: Lock<'_>,
+    origin: &Origin,
+) -> Result<()> {
+    if let Some((params, secret)) = S::rlwe(params).zip(secrets.rlwe.as_ref()) {
+        write_secret(&dir.join(SECRET), |out| write_secret_key(out, params, secret, lock, origin))?;
+    }
+    if let Some(secret) = &secrets.tfhe {
+        write_secret(&dir.join(TFHE_SECRET), |out| write_tfhe_secret_key(out, secret, lock, origin))?;
+    }
+    Ok(())
+}
+
+fn write_secret(path: &Path, write: impl FnOnce(BufWriter<File>) -> limbwise::Result<BufWriter<File>>) -> Result<()> {
     let file = create_secret(path).map_err(refused(path, "creating"))?;
-    let mut out =
-        write_secret_key(BufWriter::new(file), params, secret, lock, origin).map_err(|e| Error::of_file(path, e))?;
+    let mut out = write(BufWriter::new(file)).map_err(|e| Error::of_file(path, e))?;
     out.flush().map_err(refused(path, "writing"))?;
     unbuffered(path, out)?.sync_all().map_err(refused(path, "writing"))?;
     settle(path.parent().unwrap_or(Path::new(".")))

@@ -6,7 +6,7 @@
 //!
 //! Read in this order: [`server`], `client` and `session` (what every reading goes through), [`mod@record`],
 //! [`mod@plan`], [`frontier`], [`keys`], [`clock`], `run`, `shadow`, [`files`], [`mod@calibrate`], [`reproduce`],
-//! [`sweep`], [`exchange`], [`tape`]; of the client's trust [`origin`], [`sealed`], `ledger`, `expect`, `share`; of workloads on TFHE [`logic`], on BGV [`modular`], of two schemes [`query`]. Where
+//! [`sweep`], [`exchange`], [`tape`]; of the client's trust [`origin`], [`sealed`], `ledger`, `expect`, `share`; what each scheme adds: [`scheme`]. Where
 //! the device is chosen: [`any_device`].
 //! What has a secret key exists only under the feature `client`.
 
@@ -33,18 +33,17 @@ pub mod keygen;
 pub mod keys;
 #[cfg(feature = "client")]
 pub mod ledger;
-pub mod logic;
-pub mod modular;
 pub mod origin;
 pub mod places;
 pub mod plan;
-pub mod query;
 pub mod record;
 pub mod reproduce;
 #[cfg(feature = "client")]
 pub mod run;
+pub mod scheme;
 pub mod sealed;
 pub mod server;
+pub mod server_keys;
 #[cfg(feature = "client")]
 pub mod session;
 #[cfg(feature = "client")]
@@ -61,7 +60,7 @@ pub use error::{Error, Result};
 pub use eval::{EvalReport, Job, Limits, evaluate_files};
 pub use host::{Host, minor_faults, open, open_cpu};
 pub use plan::{Plan, plan};
-pub use record::{Recording, record, record_on};
+pub use record::{Recording, record};
 pub use reproduce::Reproduction;
 #[cfg(feature = "client")]
 pub use run::{RunOptions, RunReport, run};

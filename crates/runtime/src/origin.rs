@@ -59,7 +59,8 @@ pub fn origin_of(path: &Path) -> Result<Origin> {
 pub fn belongs(path: &Path, wanted: &Origin) -> Result<()> {
     let of_file = |e: WireError| Error::of_file(path, e.into());
     let file = Container::open(open_file(path)?).map_err(of_file)?;
-    if file.kind() != FileKind::Ciphertext {
+    let ciphertexts = [FileKind::Ciphertext, FileKind::TfheCiphertext, FileKind::BgvCiphertext];
+    if !ciphertexts.contains(&file.kind()) {
         return Err(of_file(WireError::Kind { got: file.kind(), wanted: FileKind::Ciphertext }));
     }
     wanted.admits(&file.origin()).map_err(of_file)

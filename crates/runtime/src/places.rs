@@ -12,6 +12,10 @@ use std::{
 pub const PROGRAM: &str = "program.json";
 /// The secret key, the client's alone.
 pub const SECRET: &str = "secret.key";
+/// The secret key of TFHE, on the client's side alone.
+pub const TFHE_SECRET: &str = "secret.tfhe.key";
+/// The keys of TFHE, on the server's side.
+pub const BOOTSTRAP: &str = "bootstrap.keys";
 /// The public key, on both sides.
 pub const PUBLIC: &str = "public.key";
 /// The evaluation keys, the server's.

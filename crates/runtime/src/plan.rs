@@ -1,23 +1,26 @@
 //! Plans: everything a user wants to know before any key exists.
 //!
 //! All numbers come from the recording; seconds from the host's model, whose rates were measured on other polynomials
-//! than the program's.
+//! than the program's. A plan has what all schemes have, and a section of its program's scheme.
 
 use crate::{
     calibrate::Calibration,
     error::Result,
-    frontier::{Row, Way},
+    frontier::Row,
     head::Head,
     record::Recording,
+    scheme::{Piped, SchemePlan},
 };
 use limbwise::{
-    ckks::{BootstrapPlan, PlaintextForm},
+    ckks::PlaintextForm,
     params::{Params, SecurityReport},
-    rlwe::{KeyForm, key_bytes},
+    rlwe::{KeyForm, KeyPlan, key_bytes},
+    scheme::Scheme,
+    tfhe::TfheParams,
     wire::key_file_bytes,
 };
-use limbwise_apps::Program;
-use limbwise_device::SharedFootprint;
+use limbwise_apps::{Details, Program, Way};
+use limbwise_device::{Ring, SharedFootprint};
 use limbwise_graph::Counts;
 use serde::Serialize;
 
@@ -29,22 +32,14 @@ pub struct Plan {
     pub head: Head,
     /// What the gate found.
     pub security: SecurityReport,
-    /// The ring and chain.
-    pub ring: RingSummary,
-    /// Levels the program uses and leaves.
-    pub levels: Levels,
-    /// Rescales left in the lowest result.
-    pub levels_left: usize,
-    /// How the program bootstraps, if it does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bootstrapping: Option<BootstrapSummary>,
-    /// Expected precision of the first result.
-    pub precision_bits: Predicted<f64>,
-    /// Every evaluation key.
+    /// What the scheme has to say.
+    #[serde(flatten)]
+    pub scheme: SchemePlan,
+    /// Every evaluation key of RLWE.
     pub keys: Vec<PlannedKey>,
-    /// How evaluation keys are kept.
+    /// How they are kept.
     pub key_form: KeyForm,
-    /// Bytes of all evaluation keys, in memory or on disk.
+    /// Bytes of all keys as a server has them, in memory or on disk; those of TFHE among them.
     pub key_bytes: u64,
     /// How keys on disk are read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,6 +63,9 @@ pub struct Plan {
     /// them; empty where there was one way only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<Choice>,
+    /// What the workload adds.
+    #[serde(flatten)]
+    pub details: Details,
 }
 
 /// How keys on disk are read during an evaluation.
@@ -86,7 +84,7 @@ pub struct KeyReads {
 }
 
 impl KeyReads {
-    fn of(params: &Params, recording: &Recording, read_gb_s: Option<f64>) -> Option<Self> {
+    fn of<S: Scheme>(params: &Params, recording: &Recording<S>, read_gb_s: Option<f64>) -> Option<Self> {
         let plan = recording.reads.as_ref()?;
         let rehearsal = plan.shelf(params).rehearse();
         let bytes = rehearsal.reads.iter().map(|&(_, (name, level))| key_file_bytes(params, name, level));
@@ -107,34 +105,6 @@ pub struct DeviceMemory {
     pub needed_bytes: u64,
     /// What the device has.
     pub bytes: u64,
-}
-
-impl DeviceMemory {
-    /// Of a program that takes so many bytes, on a device that has memory of its own.
-    pub(crate) fn of(host: &Calibration, needed_bytes: u64) -> Option<Self> {
-        host.device_memory_bytes.map(|bytes| Self { needed_bytes, bytes })
-    }
-}
-
-/// How a program bootstraps.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct BootstrapSummary {
-    /// Slots, strategies, packing.
-    #[serde(flatten)]
-    pub plan: BootstrapPlan,
-    /// Levels between two bootstrappings.
-    pub levels: usize,
-    /// log₂ of the probability that a coefficient of one of them leaves EvalMod's range.
-    pub log2_failure: f64,
-}
-
-impl BootstrapSummary {
-    fn of<P: Program>(program: &P) -> Option<Self> {
-        let (plan, levels) = (program.bootstrapping()?, *program.params().bootstrapping()?);
-        // Certain to succeed is 2^−∞, which JSON does not have.
-        let log2_failure = levels.log2_failure(plan.slots).max(-999.0);
-        Some(Self { plan, levels: levels.levels, log2_failure })
-    }
 }
 
 /// One way to run the program.
@@ -187,39 +157,6 @@ pub struct Predicted<T> {
     pub predicted: T,
 }
 
-/// The ring and chain in numbers.
-#[derive(Clone, Debug, Serialize)]
-pub struct RingSummary {
-    /// log₂ N.
-    pub log_n: u32,
-    /// log₂ of the product of all primes.
-    pub log_qp: f64,
-    /// Primes of the chain and special primes.
-    pub limbs: [usize; 2],
-    /// Digits of key switching at the top.
-    pub dnum: usize,
-}
-
-impl RingSummary {
-    pub(crate) fn of(params: &Params) -> Self {
-        Self {
-            log_n: params.log_n(),
-            log_qp: params.security().log_qp,
-            limbs: [params.limbs(params.top_level()), params.special().len()],
-            dnum: params.digits(params.top_level()).len(),
-        }
-    }
-}
-
-/// The level budget.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Levels {
-    /// Of a fresh ciphertext.
-    pub fresh: usize,
-    /// That the program takes.
-    pub used: usize,
-}
-
 /// One evaluation key.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlannedKey {
@@ -231,95 +168,90 @@ pub struct PlannedKey {
     pub bytes: u64,
 }
 
-/// Plans a recorded program.
+/// The evaluation keys of a plan, with their bytes in the form in which they are kept.
+#[must_use]
+pub fn planned_keys(params: Option<&Params>, plan: &KeyPlan) -> Vec<PlannedKey> {
+    let key = |params: &Params, name: limbwise::rlwe::KeyName, level| PlannedKey {
+        name: name.describe(params.log_n()),
+        level,
+        bytes: match plan.form {
+            KeyForm::Disk => key_file_bytes(params, name, level),
+            form => key_bytes(params, name, level, form),
+        },
+    };
+    let of = |params| plan.required.iter().map(move |(&name, &level)| key(params, name, level));
+    params.into_iter().flat_map(of).collect()
+}
+
+/// Plans a recorded program, for the device that it was recorded for.
 ///
 /// # Errors
 /// [`MachineError`](limbwise_machines::MachineError) for a calibration that is no `cpu` model.
-pub fn plan<P: Program>(program: &P, preset: &str, recording: &Recording, host: &Calibration) -> Result<Plan> {
+pub fn plan<P: Program<Scheme: Piped>>(
+    program: &P,
+    preset: &str,
+    recording: &Recording<P::Scheme>,
+    host: &Calibration,
+) -> Result<Plan> {
     let params = program.params();
-    let keys: Vec<PlannedKey> = recording
-        .keys
-        .required
-        .iter()
-        .map(|(name, &level)| PlannedKey {
-            name: name.describe(params.log_n()),
-            level,
-            bytes: match recording.keys.form {
-                KeyForm::Disk => key_file_bytes(params, *name, level),
-                form => key_bytes(params, *name, level, form),
-            },
-        })
-        .collect();
+    let (rlwe, tfhe) = (P::Scheme::rlwe(params), P::Scheme::tfhe(params));
+    let keys = planned_keys(rlwe, &recording.keys);
+    let key_bytes = keys.iter().map(|k| k.bytes).sum::<u64>() + tfhe.map_or(0, TfheParams::server_key_bytes);
     let report = limbwise_machines::time(&recording.graph, &host.spec()?)?;
-    let [first, ..] = &recording.results[..] else { unreachable!("a program has a result") };
-    let left = recording.results.iter().map(|r| r.level).min().unwrap_or(0);
-    let security = params.security().clone();
-    let key_reads = KeyReads::of(params, recording, host.key_read_gb_s);
-    let footprint = host.footprint();
-    let peak_bytes = recording.peak_on(program, &footprint)?;
-    let tables_bytes = footprint.table_bytes(params.ring());
+    let security = P::Scheme::security(params).clone();
+    let key_reads = rlwe.and_then(|rlwe| KeyReads::of(rlwe, recording, host.key_read_gb_s));
+    let mut details = program.details();
+    details.extend(program.expected(&recording.results));
+    let needed = || needed_memory::<P::Scheme>(params, recording);
     Ok(Plan {
-        head: Head::of(program.name(), preset, &security, host),
-        ring: RingSummary::of(params),
+        head: Head::of::<P::Scheme>((program.name(), preset), &security, host),
         security,
-        levels: Levels { fresh: params.top_level(), used: params.top_level() - left },
-        levels_left: left,
-        bootstrapping: BootstrapSummary::of(program),
-        precision_bits: Predicted { predicted: first.estimate.precision_bits() },
+        scheme: P::Scheme::planned(program, recording),
         key_form: recording.keys.form,
-        key_bytes: keys.iter().map(|k| k.bytes).sum(),
+        key_bytes,
         key_reads,
         keys,
         plaintext_bytes: recording.graph.traffic().plaintexts.declared,
         input_bytes: recording.input_bytes,
         peak_memory_bytes: Predicted {
-            predicted: memory_on((&footprint, peak_bytes), (params, recording), (host.threads, host.resident_bytes)),
+            predicted: predicted_memory::<P::Scheme>(params, recording, (host.threads, host.resident_bytes)),
         },
-        device_memory: DeviceMemory::of(host, footprint.stored_bytes(params.log_n(), peak_bytes) + tables_bytes),
+        device_memory: host.device_memory_bytes.map(|bytes| DeviceMemory { needed_bytes: needed(), bytes }),
         counts: recording.graph.counts(),
         nodes: recording.graph.nodes().len(),
         seconds_predicted: report.seconds + key_reads.map_or(0.0, |reads| reads.seconds()),
         choices: Vec::new(),
+        details,
     })
 }
 
-/// Most memory of the process on the device that a program was recorded for: polynomials as the device stores them, what
-/// it holds beside them, what the host holds, and the process as it stood before it measured anything.
-pub(crate) fn predicted_memory(params: &Params, recording: &Recording, process: (usize, u64)) -> u64 {
-    memory_on((&recording.footprint, recording.session_peak_bytes), (params, recording), process)
-}
-
-/// The same on a device where so many bytes of polynomials are alive at once.
-fn memory_on(
-    (footprint, peak_bytes): (&SharedFootprint, u64),
-    (params, recording): (&Params, &Recording),
+/// Polynomials as the device stores them, each thread's own limbs of a key switch where there is one, the tables of the
+/// transforms, what the host holds beside them, and the process as it stood before it measured anything.
+pub(crate) fn predicted_memory<S: Scheme>(
+    params: &S::Params,
+    recording: &Recording<S>,
     (threads, resident_bytes): (usize, u64),
 ) -> u64 {
+    let footprint = &recording.footprint;
     let level = recording.keys.required.values().copied().max();
-    let polynomials = footprint.stored_bytes(params.log_n(), peak_bytes);
-    polynomials + outside_graph(footprint, params, level, threads) + recording.host_bytes + resident_bytes
+    let scratch = S::rlwe(params).zip(level).map_or(0, |(rlwe, level)| {
+        footprint.scratch_rows(threads, rlwe.digits(level).len()) as u64 * footprint.row_bytes(rlwe.log_n())
+    });
+    needed_memory::<S>(params, recording) + scratch + recording.host_bytes + resident_bytes
 }
 
-/// What a device holds beside a program's polynomials: each thread's own limbs of a key switch, at the highest level of
-/// one, and the tables of the transforms.
-pub(crate) fn outside_graph(footprint: &SharedFootprint, params: &Params, level: Option<usize>, threads: usize) -> u64 {
-    let scratch = level.map_or(0, |level| footprint.scratch_rows(threads, params.digits(level).len())) as u64;
-    scratch * footprint.row_bytes(params.log_n()) + footprint.table_bytes(params.ring())
+/// What a program takes of its device: polynomials as it stores them, and the tables of the transforms.
+fn needed_memory<S: Scheme>(params: &S::Params, recording: &Recording<S>) -> u64 {
+    let (rings, footprint) = (S::rings(params), &recording.footprint);
+    let tables: u64 = rings.iter().map(|ring| footprint.table_bytes(ring)).sum();
+    stored(footprint, &rings, recording.session_peak_bytes) + tables
 }
 
-/// The peak on a device of what was measured on one, or measured again if that is another.
-pub(crate) fn peak_on<E>(
-    (measured, peak_bytes): (&SharedFootprint, u64),
-    footprint: &SharedFootprint,
-    again: impl FnOnce() -> std::result::Result<u64, E>,
-) -> std::result::Result<u64, E> {
-    if measured.name() == footprint.name() { Ok(peak_bytes) } else { again() }
-}
-
-/// So many bytes of words as a device stores rows of a degree, padding included.
-pub(crate) fn padded(footprint: &SharedFootprint, log_n: u32, bytes: u64) -> u64 {
-    let padding = footprint.row_bytes(log_n) as f64 / (8 << log_n) as f64;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes that a program needs")]
-    let padded = (bytes as f64 * padding).ceil() as u64;
-    padded
+/// So many bytes of words as a device stores them: of several rings, padded as the rows of the one that has most padding.
+fn stored(footprint: &SharedFootprint, rings: &[&Ring], bytes: u64) -> u64 {
+    let padded = |ring: &&Ring| {
+        let (words, row) = (8u128 << ring.log_n(), u128::from(footprint.row_bytes(ring.log_n())));
+        u64::try_from((u128::from(bytes) * row).div_ceil(words)).unwrap_or(u64::MAX)
+    };
+    rings.iter().map(padded).max().unwrap_or(bytes)
 }

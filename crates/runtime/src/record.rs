@@ -169,9 +169,8 @@ fn served<P: Program>(
 ) -> Result<u64> {
     let (null, params) = (Null::of(footprint.clone()), program.params());
     let encoder = P::Scheme::encoder(params);
-    let evaluate = |keys: &dyn KeyStore<Null>| {
-        Server::declared(&null, &encoder, program)?.rehearse(keys, program.encryption())
-    };
+    let evaluate =
+        |keys: &dyn KeyStore<Null>| Server::declared(&null, &encoder, program)?.rehearse(keys, program.encryption());
     match (reads, P::Scheme::rlwe(params)) {
         (Some(reads), Some(rlwe)) => {
             let source = Declared(rlwe, &plan.required);

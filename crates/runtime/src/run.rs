@@ -9,15 +9,16 @@ use crate::{
     keys::{Ask, InMemory, OnDisk, Traffic},
     plan::{KeyReads, Plan},
     record::Recording,
-    session::{Reader, Sides, session},
+    scheme::{Piped, Ran, SchemeRun},
+    session::{Of, Reader, Sides, session},
     shadow::{Onlooker, Shadowing},
 };
 use limbwise::{
-    Complex64,
-    ckks::{Ciphertext, ShadowBound, ShadowReport, decrypt},
+    ckks::{ShadowBound, ShadowReport},
     rlwe::KeyForm,
+    scheme::{ClientScheme, Scheme},
 };
-use limbwise_apps::{Accuracy, Client, Journal, Observer, Program};
+use limbwise_apps::{Client, Details, Journal, Observer, Program, program::Results};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -37,16 +38,12 @@ pub struct RunReport {
     pub seconds: f64,
     /// Every step with its time, keys, encryption and decryption included.
     pub steps: Vec<Step>,
-    /// Measured against the clear twin, and predicted.
-    pub precision_bits: PrecisionBits,
-    /// Rescales left in the lowest result.
-    pub levels_left: usize,
-    /// For programs that classify.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub accuracy: Option<Accuracy>,
+    /// What the scheme has to say.
+    #[serde(flatten)]
+    pub scheme: SchemeRun,
     /// How evaluation keys are kept.
     pub key_form: KeyForm,
-    /// Bytes of all evaluation keys.
+    /// Bytes of all keys as a server has them.
     pub key_bytes: u64,
     /// How keys on disk were read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,12 +57,9 @@ pub struct RunReport {
     pub minor_faults: Option<u64>,
     /// Time of the evaluation, predicted before the run.
     pub seconds_predicted: f64,
-    /// What shadow mode found.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shadow: Option<ShadowReport>,
     /// What the workload adds.
     #[serde(flatten)]
-    pub details: serde_json::Map<String, serde_json::Value>,
+    pub details: Details,
     /// Sentences to read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -79,17 +73,6 @@ pub struct KeyReading {
     pub planned: KeyReads,
     /// What was done.
     pub measured: Traffic,
-}
-
-/// Bits of precision of the first result.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct PrecisionBits {
-    /// −log₂ of the mean absolute error.
-    pub mean: f64,
-    /// −log₂ of the largest absolute error.
-    pub min: f64,
-    /// The mean, predicted.
-    pub predicted: f64,
 }
 
 /// What a run is given beside a plan.
@@ -109,53 +92,51 @@ impl Default for RunOptions {
     }
 }
 
-/// A result's slots, and its level.
-type Read = (Vec<Vec<Complex64>>, usize);
+/// Decrypted results, and what was known of them before.
+struct Read<S: ClientScheme> {
+    reading: S::Reading,
+    estimates: Vec<S::Estimate>,
+    traffic: Option<Traffic>,
+}
 
 /// A session with its keys where they were planned to be, and what was read of them.
-fn evaluated<P: Program, C: Client>(
-    (dev, sides): (&AnyDevice, &Sides<'_, P, C>),
-    recording: &Recording,
+fn evaluated<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
+    (dev, sides): (&AnyDevice, &Sides<'_, P, Of<'_, C>>),
+    recording: &Recording<P::Scheme>,
     options: &RunOptions,
-    (observer, journal): (&mut dyn Observer, &mut dyn Journal<AnyDevice>),
-    onlooker: &impl Onlooker<AnyDevice>,
-) -> limbwise::Result<(Vec<Read>, Option<Traffic>)> {
-    let read = |reader: &Reader<'_, AnyDevice>, result: &Ciphertext<AnyDevice>| {
-        let values = decrypt(reader.dev, reader.encoder, sides.program.params(), reader.secret, result)?;
-        Ok((values, result.level))
-    };
+    (observer, journal): (&mut dyn Observer, &mut dyn Journal<AnyDevice, P::Scheme>),
+    onlooker: &impl Onlooker<P::Scheme, AnyDevice>,
+) -> limbwise::Result<Read<P::Scheme>> {
+    let read =
+        |reader: &Reader<'_, P::Scheme, AnyDevice>, inputs: Results<P, AnyDevice>, results: Results<P, AnyDevice>| {
+            let (on, params) = ((reader.dev, reader.encoder), reader.params);
+            let estimates = results.iter().map(|result| P::Scheme::estimate(params, result)).collect();
+            let reading = P::Scheme::open(on, params, reader.secrets, (&inputs, &results))?;
+            Ok(Read { reading, estimates, traffic: None })
+        };
     let Some(reads) = &recording.reads else {
-        return Ok((
-            session(
-                dev,
-                sides,
-                (&recording.keys, &InMemory { ask: options.ask }),
-                (observer, journal),
-                onlooker,
-                read,
-            )?,
-            None,
-        ));
+        let home = InMemory { ask: options.ask };
+        return session(dev, sides, (&recording.keys, &home), (observer, journal), onlooker, read);
     };
     let home = OnDisk::new(reads, &options.key_dir);
     let results = session(dev, sides, (&recording.keys, &home), (observer, journal), onlooker, read)?;
-    Ok((results, Some(home.traffic())))
+    Ok(Read { traffic: Some(home.traffic()), ..results })
 }
 
 /// The same in shadow mode, with what was found.
-fn shadowed<P: Program, C: Client>(
-    (dev, sides): (&AnyDevice, &Sides<'_, P, C>),
-    recording: &Recording,
+fn shadowed<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
+    (dev, sides): (&AnyDevice, &Sides<'_, P, Of<'_, C>>),
+    recording: &Recording<P::Scheme>,
     options: &RunOptions,
-    watch: (&mut dyn Observer, &mut dyn Journal<AnyDevice>),
+    watch: (&mut dyn Observer, &mut dyn Journal<AnyDevice, P::Scheme>),
     bound: ShadowBound,
-) -> Result<(Vec<Read>, Option<Traffic>, ShadowReport)> {
+) -> Result<(Read<P::Scheme>, ShadowReport)> {
     dev.keep_regions();
     let shadowing = Shadowing::new(bound);
     let run = evaluated((dev, sides), recording, options, watch, &shadowing);
     let report = shadowing.report();
     match (run, &report.first) {
-        (Ok((results, traffic)), _) => Ok((results, traffic, report)),
+        (Ok(read), _) => Ok((read, report)),
         (Err(cause), None) => Err(cause.into()),
         (Err(cause), Some(first)) => Err(Error::Shadow { finding: Box::new(first.clone()), cause: Box::new(cause) }),
     }
@@ -165,47 +146,44 @@ fn shadowed<P: Program, C: Client>(
 ///
 /// # Errors
 /// What the schemes refuse, or a device fault.
-pub fn run<P: Program, C: Client>(
+pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
     dev: &AnyDevice,
-    sides: &Sides<'_, P, C>,
-    (recording, plan): (&Recording, &Plan),
+    sides: &Sides<'_, P, Of<'_, C>>,
+    (recording, plan): (&Recording<P::Scheme>, &Plan),
     options: &RunOptions,
-    journal: &mut dyn Journal<AnyDevice>,
+    journal: &mut dyn Journal<AnyDevice, P::Scheme>,
     tell: &mut dyn FnMut(Event),
 ) -> Result<RunReport> {
     let program = sides.program;
     let mut clock = Clock::new(tell);
     clock.step(MEMORY_STEP, 0, 1);
-    reserve(dev, program, plan.peak_memory_bytes.predicted, recording)?;
-    let watch: (&mut dyn Observer, &mut dyn Journal<AnyDevice>) = (&mut clock, journal);
-    let (results, traffic, shadow) = match options.shadow {
-        None => {
-            let (results, traffic) = evaluated((dev, sides), recording, options, watch, &())?;
-            (results, traffic, None)
-        }
+    reserve::<P::Scheme>(dev, program.params(), plan.peak_memory_bytes.predicted, recording)?;
+    let watch: (&mut dyn Observer, &mut dyn Journal<AnyDevice, P::Scheme>) = (&mut clock, journal);
+    let (read, shadow) = match options.shadow {
+        None => (evaluated((dev, sides), recording, options, watch, &())?, None),
         Some(bound) => {
-            let (results, traffic, report) = shadowed((dev, sides), recording, options, watch, bound)?;
-            (results, traffic, Some(report))
+            let (read, report) = shadowed((dev, sides), recording, options, watch, bound)?;
+            (read, Some(report))
         }
     };
+    let Read { reading, estimates, traffic } = read;
     let measured = peak_memory_bytes();
     let (steps, minor_faults) = clock.finish();
-    let (values, levels): (Vec<_>, Vec<usize>) = results.into_iter().unzip();
-    let conclusion = sides.client.conclude(&values);
+    let conclusion = sides.client.0.conclude(&reading);
     let named: Vec<(&str, f64)> = steps.iter().map(|s| (s.name.as_str(), s.seconds)).collect();
-    let mut details = program.details();
+    let mut details = plan.details.clone();
     details.extend(conclusion.details);
     details.extend(program.timed(&named));
-    let predicted = plan.precision_bits.predicted;
+    let seconds = evaluation_seconds(&steps);
+    let (planned, found) = (&plan.scheme, &conclusion.found);
+    let ran = Ran { planned, found, reading: &reading, results: &estimates, seconds, shadow };
     Ok(RunReport {
         head: plan.head.clone(),
         insecure_reason: plan.security.insecure_reason.clone(),
         insecure_randomness: sides.seeds.is_insecure(),
-        seconds: evaluation_seconds(&steps),
+        seconds,
         steps,
-        precision_bits: PrecisionBits { mean: conclusion.precision.mean, min: conclusion.precision.min, predicted },
-        levels_left: levels.into_iter().min().unwrap_or(0),
-        accuracy: conclusion.accuracy,
+        scheme: P::Scheme::found(program, ran),
         key_form: plan.key_form,
         key_bytes: plan.key_bytes,
         key_reads: plan.key_reads.zip(traffic).map(|(planned, measured)| KeyReading { planned, measured }),
@@ -213,7 +191,6 @@ pub fn run<P: Program, C: Client>(
         peak_memory_bytes: PeakMemory { measured, predicted: plan.peak_memory_bytes.predicted },
         minor_faults,
         seconds_predicted: plan.seconds_predicted,
-        shadow,
         details,
         warnings: conclusion.warnings,
     })

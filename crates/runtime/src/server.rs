@@ -5,10 +5,7 @@ use limbwise::{
     Result,
     scheme::{Encoding, Encryption, Keys, Scheme},
 };
-use limbwise_apps::{
-    Journal, Observer, Program,
-    program::Results,
-};
+use limbwise_apps::{Journal, Observer, Program, program::Results};
 use limbwise_device::{Device, Wordless};
 
 /// What a server has before inputs come: the program's clear numbers and the maps of bootstrapping, encoded.
@@ -76,11 +73,7 @@ impl<'a, D: Wordless, P: Program> Server<'a, D, P> {
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn declared(
-        dev: &'a D,
-        encoder: &'a <P::Scheme as Scheme>::Encoder,
-        program: &'a P,
-    ) -> Result<Self> {
+    pub fn declared(dev: &'a D, encoder: &'a <P::Scheme as Scheme>::Encoder, program: &'a P) -> Result<Self> {
         let encoded = P::Scheme::declare((dev, encoder), program.params(), &program.model())?;
         Ok(Self { dev, encoder, program, encoded })
     }

@@ -90,7 +90,8 @@ pub fn session<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>
         let (inputs, results) = onlooker.look(&reader, |watch| -> Result<Evaluated<P, D>> {
             let server = Server::new(dev, &encoder, program, observer)?;
             let server = if shadows == Shadows::Carried { server.with_shadows() } else { server };
-            let with = Encrypting { key: program.encryption(), secrets: Some(&secrets), public: public.as_ref(), shadows };
+            let with =
+                Encrypting { key: program.encryption(), secrets: Some(&secrets), public: public.as_ref(), shadows };
             let inputs = encrypted(&reader, sides, &with, observer)?;
             drop(public);
             // A GPU works on what was queued: neither encryption nor evaluation ends before it is done.

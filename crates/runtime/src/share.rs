@@ -16,7 +16,7 @@
 
 use crate::error::{Error, Result};
 use limbwise::{Complex64, ckks::Estimate};
-use limbwise_apps::Array;
+use limbwise_apps::{Array, program::Numbers};
 use limbwise_math::sampling::{GaussianTable, Seed, Stream};
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +62,7 @@ pub struct Flooded {
 /// [`Error::Shared`] where not a bit would be left.
 pub fn shared(array: &Array, estimate: Estimate, sharing: Sharing, seed: &Seed) -> Result<(Array, Flooded)> {
     let error = estimate.error();
-    let parts = if array.real { 1 } else { 2 };
+    let parts = if array.numbers != Numbers::Complex { 1 } else { 2 };
     let count = (parts * array.values.len()).max(1);
     let noise = deviation(error, count, sharing);
     let before = estimate.precision_bits();
@@ -74,10 +74,12 @@ pub fn shared(array: &Array, estimate: Estimate, sharing: Sharing, seed: &Seed) 
     let unit = noise.log2().floor().exp2();
     let mut sampler = Sampler::new(noise, seed);
     let mut flooded = |x: f64| ((x + sampler.draw()) / unit).round() * unit;
-    let value = |z: &Complex64| Complex64::new(flooded(z.re), if array.real { 0.0 } else { flooded(z.im) });
+    let value = |z: &Complex64| {
+        Complex64::new(flooded(z.re), if array.numbers != Numbers::Complex { 0.0 } else { flooded(z.im) })
+    };
     let values = array.values.iter().map(value).collect();
     let report = Flooded { sharing, noise, precision_bits_before: before, precision_bits: after, unit };
-    Ok((Array { values, shape: array.shape.clone(), ..*array }, report))
+    Ok((Array { values, ..array.clone() }, report))
 }
 
 /// The deviation of the noise for so many numbers with this expected error.

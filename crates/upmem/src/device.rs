@@ -438,7 +438,6 @@ impl<H: HostRead> Device for Upmem<H> {
         self.accumulate(Operation::Add, acc, &[a]);
     }
 
-
     fn scale_limbs(&self, a: UpmemPoly, constants: &[u64]) -> UpmemPoly {
         self.change(Operation::Scale, a, constants)
     }

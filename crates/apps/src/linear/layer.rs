@@ -101,6 +101,20 @@ pub struct Model {
     pub digits: Option<std::sync::Arc<crate::nn::Network>>,
 }
 
+impl Model {
+    /// Feeds all numbers to a hash.
+    pub fn hash(&self, add: &mut dyn FnMut(&[u8])) {
+        for numbers in [&self.weights, &self.bias].into_iter().flatten() {
+            numbers.iter().for_each(|x| add(&x.to_le_bytes()));
+        }
+        // What is not a list of numbers is written out: two networks are the same if their texts are.
+        for network in [self.network.as_ref().map(|n| format!("{n:?}")), self.digits.as_ref().map(|n| format!("{n:?}"))]
+        {
+            network.iter().for_each(|text| add(text.as_bytes()));
+        }
+    }
+}
+
 /// Streams of generated numbers.
 pub const WEIGHTS: u64 = 0;
 /// Of what is encrypted.

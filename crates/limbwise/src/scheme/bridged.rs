@@ -13,7 +13,7 @@ use crate::{
     error::Result,
     params::{Params, ParamsLiteral, SecurityReport},
     tfhe::{self, TfheLiteral, TfheParams},
-    wire::{FileKind, Origin, Source, WireError, container::PREAMBLE, write_params, write_tfhe_params},
+    wire::{FileKind, Origin, Source, WireError, container::PREAMBLE, write_params},
 };
 #[cfg(feature = "client")]
 use crate::{
@@ -260,9 +260,9 @@ impl Scheme for Bridged {
         })
     }
 
-    /// Both, one after the other.
+    /// Those of the slots: a description has both.
     fn write_params<W: Write>(out: W, params: &BridgeParams) -> Result<W> {
-        write_tfhe_params(write_params(out, params.ckks())?, params.tfhe())
+        write_params(out, params.ckks())
     }
 }
 

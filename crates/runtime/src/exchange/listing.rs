@@ -6,6 +6,7 @@ use limbwise::{
     ckks::{Ciphertext, Done, Encoder, LinearTransform, Watch, With},
     params::Params,
     rlwe::DeclaredKeys,
+    scheme::{Ckks, Keys},
 };
 use limbwise_apps::Program;
 use limbwise_device::{Device, Handle as _, Null};
@@ -20,14 +21,15 @@ use std::{
 ///
 /// # Errors
 /// What the schemes refuse.
-pub fn listed<P: Program>(program: &P) -> Result<Operations> {
+pub fn listed<P: Program<Scheme = Ckks>>(program: &P) -> Result<Operations> {
     let params = program.params();
     let (recorder, encoder) = (Recorder::new(Null::default()), Encoder::new(params));
     let keys = DeclaredKeys::all(&recorder, params);
     let server = Server::declared(&recorder, &encoder, program)?;
     let inputs = server.declared_inputs(program.encryption())?;
     let notes = Notes { params, list: Mutex::default() };
-    let results = server.evaluate((&keys, Some(&notes)), &inputs, &mut (), &mut ())?;
+    let results =
+        server.evaluate(Keys { store: &keys, bootstrap: None, watch: Some(&notes) }, &inputs, &mut (), &mut ())?;
     let graph = recorder.graph();
     drop(results);
     let list = notes.list.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -46,6 +46,14 @@ impl FileKeys {
         self.file.origin()
     }
 
+    /// Reads one key, cut to a level.
+    ///
+    /// # Errors
+    /// [`WireError`].
+    pub fn read_key<D: Device>(&self, dev: &D, name: KeyName, level: usize, form: KeyForm) -> Result<EvaluationKey<D>> {
+        self.file.read_key(dev, name, level, form)
+    }
+
     /// Reads all keys, each at its level.
     ///
     /// # Errors

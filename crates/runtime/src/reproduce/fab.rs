@@ -54,7 +54,7 @@ fn training(params: &Params, iterations: usize) -> Result<Graph> {
         learning_rate: 1.0,
         rows: Promise { magnitude: 1.0, peak: 1.0, real: true },
     };
-    Ok(record(&Helr::new(params, options)?, KeyForm::Stored)?.graph)
+    Ok(record(&Helr::new(params, options)?, KeyForm::Stored, &limbwise_cpu::footprint())?.graph)
 }
 
 /// Seconds of one more iteration of training.

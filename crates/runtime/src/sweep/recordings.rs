@@ -1,7 +1,10 @@
 //! Recordings of programs, each made once and shared by all points that have the same program; in memory, within bounds.
 
 use crate::{error::Result, record::record};
-use limbwise::rlwe::{KeyForm, key_bytes};
+use limbwise::{
+    rlwe::{KeyForm, key_bytes},
+    scheme::Ckks,
+};
 use limbwise_apps::Program;
 use limbwise_graph::Graph;
 use std::{
@@ -38,15 +41,18 @@ impl Recorded {
     ///
     /// # Errors
     /// What the schemes refuse.
-    pub fn of<P: Program>(program: &P, form: KeyForm) -> Result<Self> {
-        let (params, recording) = (program.params(), record(program, form)?);
+    pub fn of<P: Program<Scheme = Ckks>>(program: &P, form: KeyForm) -> Result<Self> {
+        let (params, recording) = (program.params(), record(program, form, &limbwise_cpu::footprint())?);
         let bytes = recording.keys.required.iter().map(|(&name, &level)| key_bytes(params, name, level, form));
         let levels_won = program.details().get("levels_won").and_then(serde_json::Value::as_u64);
         Ok(Self {
             key_bytes: bytes.sum(),
             security_bits: params.security().bits,
             precision_bits: recording.results.first().map_or(0.0, |result| result.estimate.precision_bits()),
-            bootstrapping: program.bootstrapping().map(|plan| Bootstraps { slots: plan.slots as u64, levels_won }),
+            bootstrapping: program
+                .model()
+                .bootstrapping
+                .map(|plan| Bootstraps { slots: plan.slots as u64, levels_won }),
             graph: recording.graph,
         })
     }

@@ -6,10 +6,14 @@ use super::{
 };
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, BootstrapPlan, Ciphertext, Diagonals, LinearPlan, LinearTransform, PlaintextForm},
+    ckks::{BootstrapPlan, Ciphertext, Diagonals, LinearPlan, PlaintextForm},
     params::Params,
+    scheme::{Ckks, Maps, Slots},
 };
-use limbwise_apps::{Array, Details, Encryption, Input, Journal, Observer, Program};
+use limbwise_apps::{
+    Array, Details, Encryption, Journal, Observer, Program,
+    program::{Numbers, SlotsInput as Input},
+};
 use limbwise_device::Device;
 
 /// One operation.
@@ -54,6 +58,16 @@ impl Tape {
         Self { steps: self.steps.iter().map(with).collect(), ..self.clone() }
     }
 
+    /// Its clear linear maps, each with the way in which it is evaluated.
+    #[must_use]
+    pub fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
+        let map = |step| match step {
+            &Step { op: Op::Linear(ref map), plan: Some(plan), .. } => Some((&**map, plan)),
+            _ => None,
+        };
+        self.steps.iter().filter_map(map).collect()
+    }
+
     /// The step after which each value is used no more; results are never let go.
     fn last_uses(&self) -> Vec<usize> {
         let mut last = vec![0; self.inputs.len() + self.steps.len()];
@@ -66,6 +80,8 @@ impl Tape {
 }
 
 impl Program for Tape {
+    type Scheme = Ckks;
+
     fn name(&self) -> &'static str {
         "program"
     }
@@ -78,26 +94,17 @@ impl Program for Tape {
         self.inputs.clone()
     }
 
-    fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
-        let map = |step| match step {
-            &Step { op: Op::Linear(ref map), plan: Some(plan), .. } => Some((&**map, plan)),
-            _ => None,
-        };
-        self.steps.iter().filter_map(map).collect()
-    }
-
     fn encryption(&self) -> Encryption {
         Encryption::SecretKey
     }
 
-    fn bootstrapping(&self) -> Option<BootstrapPlan> {
-        self.bootstrapping
+    fn model(&self) -> Maps<'_> {
+        Maps { maps: self.maps(), bootstrapping: self.bootstrapping }
     }
 
     fn evaluate<D: Device>(
         &self,
-        auto: &Auto<'_, D>,
-        maps: &[LinearTransform<D>],
+        Slots { auto, maps }: &Slots<'_, D>,
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
         _journal: &mut dyn Journal<D>,
@@ -124,16 +131,16 @@ impl Program for Tape {
         Ok(self.results.iter().map(result).collect())
     }
 
-    fn results(&self) -> Vec<[usize; 2]> {
-        self.shapes.clone()
+    fn results(&self) -> usize {
+        self.results.len()
     }
 
-    fn arrays(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Array> {
+    fn arrays(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Vec<Array> {
         let array = |(values, shape): (&Vec<Vec<Complex64>>, &[usize; 2])| Array {
-            name: "result",
+            name: "result".into(),
             shape: shape.to_vec(),
             values: values.concat(),
-            real: false,
+            numbers: Numbers::Complex,
         };
         results.iter().zip(&self.shapes).map(array).collect()
     }
