@@ -12,11 +12,20 @@ use limbwise::{
     tfhe::TfheReading,
 };
 use serde::Serialize;
+use serde_json::json;
 
 /// A scheme that workloads are written in.
 pub trait Family: Scheme {
     /// What a comparison of results with the clear twin's says.
     type Found: Clone + std::fmt::Debug;
+
+    /// The same for a report.
+    fn compared(found: &Self::Found) -> Details;
+}
+
+/// The fields of a JSON object.
+fn fields(value: serde_json::Value) -> Details {
+    if let serde_json::Value::Object(fields) = value { fields } else { Details::new() }
 }
 
 /// Slots are approximate: how near they come.
@@ -30,6 +39,11 @@ pub struct SlotsFound {
 
 impl Family for Ckks {
     type Found = SlotsFound;
+
+    fn compared(found: &SlotsFound) -> Details {
+        let SlotsFound { precision, accuracy } = found;
+        fields(json!({ "precision_bits": { "mean": precision.mean, "min": precision.min }, "accuracy": accuracy }))
+    }
 }
 
 /// Messages are exact: how many are wrong.
@@ -43,6 +57,11 @@ pub struct MessagesFound {
 
 impl Family for Tfhe {
     type Found = MessagesFound;
+
+    fn compared(found: &MessagesFound) -> Details {
+        let compared: usize = found.wanted.iter().map(Vec::len).sum();
+        fields(json!({ "compared": compared, "wrong": found.wrong }))
+    }
 }
 
 /// How results of BGV were compared.
@@ -72,6 +91,10 @@ pub struct IntegersFound {
 
 impl Family for Bgv {
     type Found = IntegersFound;
+
+    fn compared(found: &IntegersFound) -> Details {
+        fields(json!({ "compared": found.compared, "wrong": found.wrong, "budget_bits": found.budget_bits }))
+    }
 }
 
 /// What a query's answer is, encrypted and in the clear.
@@ -102,6 +125,14 @@ pub struct AnswerFound {
 
 impl Family for Bridged {
     type Found = AnswerFound;
+
+    fn compared(found: &AnswerFound) -> Details {
+        let AnswerFound { answer, rows_passing, wrong, rows, largest_bit_error } = found;
+        fields(json!({
+            "compared": rows, "wrong": wrong, "rows_passing": rows_passing, "answer": answer,
+            "largest_bit_error": largest_bit_error,
+        }))
+    }
 }
 
 /// A program whose results are exact functions of clear values: its clear twin.

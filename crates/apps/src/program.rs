@@ -150,6 +150,11 @@ pub trait Program {
     /// Decrypted results as people have them.
     fn arrays(&self, results: &<Self::Scheme as Scheme>::Reading) -> Vec<Array>;
 
+    /// What one unit in the slots of a result is worth in the numbers of its array.
+    fn unit_of(&self, _array: usize) -> f64 {
+        1.0
+    }
+
     /// What is to be said of the program in a plan and in a report.
     fn details(&self) -> Details;
 

@@ -284,6 +284,7 @@ macro_rules! workloads {
         $($(#[$attribute:meta])* $variant:ident($args:ty) = $name:literal, $json:literal;)+
     })+) => {
         /// What to compute, with its options: a subcommand each.
+        #[expect(missing_docs, reason = "a variant's help is its options' own text")]
         #[derive(Debug, clap::Subcommand)]
         pub enum Options {
             $($(
@@ -501,6 +502,10 @@ macro_rules! workloads {
 
                 fn arrays(&self, results: &<$scheme as Scheme>::Reading) -> Vec<Array> {
                     match self { $(Self::$variant(program) => program.arrays(results),)+ }
+                }
+
+                fn unit_of(&self, array: usize) -> f64 {
+                    match self { $(Self::$variant(program) => program.unit_of(array),)+ }
                 }
 
                 fn details(&self) -> Details {

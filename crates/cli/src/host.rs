@@ -34,11 +34,6 @@ pub(crate) struct MemoryArgs {
 }
 
 impl MemoryArgs {
-    /// Whether anything was asked for.
-    pub(crate) fn is_given(&self) -> bool {
-        self.most.is_some() || self.key_dir.is_some()
-    }
-
     /// Where keys on disk are kept.
     pub(crate) fn key_dir(&self) -> PathBuf {
         self.key_dir.clone().unwrap_or_else(std::env::temp_dir)

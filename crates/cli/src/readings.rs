@@ -1,52 +1,57 @@
-//! From a program to its plan: what `plan`, `run` and `time` have in common.
+//! From a program to its plan: what `plan`, `run`, `time` and `record` have in common.
 
 use crate::{
     failure::Mistake,
     progress::note,
     text::{self, units},
-    workload::{Built, logic::BuiltLogic, modular::BuiltModular, query::BuiltQuery},
+    workload::Whole,
 };
-use limbwise::rlwe::KeyForm;
-use limbwise_apps::Program;
+use limbwise::{params::Params, rlwe::KeyForm, scheme::Scheme, tfhe::TfheParams};
+use limbwise_apps::Prepared;
+use limbwise_device::SharedFootprint;
 use limbwise_graph::Graph;
+use limbwise_machines::{MachineError, Spec};
 use limbwise_runtime::{
-    AnyDevice, Calibration, Plan, Recording, calibrate,
+    AnyDevice, Calibration, Plan, Recording,
+    calibrate::{Degrees, calibrate_for},
     exchange::{heracles, replay},
     files,
     frontier::{Budget, Row, Survey, Way, survey},
     host::{available_memory_bytes, resident_memory_bytes},
-    logic::{self, LogicPlan, LogicRecording},
-    modular::{self, ModularPlan, ModularRecording},
-    query::{self, QueryPlan, QueryRecording},
     record,
 };
 use std::{
     fs::File,
     io::{BufReader, Read as _, Seek as _},
     path::Path,
+    rc::Rc,
     time::Instant,
 };
 
 /// A recorded and planned program.
-pub(crate) struct Planned {
+pub(crate) struct Planned<S: Scheme> {
     pub(crate) way: Way,
-    pub(crate) recording: Recording,
+    pub(crate) recording: Recording<S>,
     pub(crate) plan: Plan,
 }
 
-/// Records a program.
+/// Records a program in one way.
 ///
 /// # Errors
 /// What the schemes refuse.
-pub(crate) fn recorded<P: Program>(program: &P, way: Way) -> limbwise_runtime::Result<Recording> {
+pub(crate) fn recorded<S: Whole>(
+    built: &Prepared<S>,
+    way: Way,
+    footprint: &SharedFootprint,
+) -> limbwise_runtime::Result<Recording<S>> {
     let start = Instant::now();
-    let recording = record(program, way.keys)?;
-    said_recorded(&recording, 1, start);
+    let recording = record(&built.program(way), way.keys, footprint)?;
+    said_recorded(&recording.graph, 1, start);
     Ok(recording)
 }
 
-fn said_recorded(recording: &Recording, ways: usize, start: Instant) {
-    let (nodes, seconds) = (recording.graph.nodes().len(), units::seconds(start.elapsed().as_secs_f64()));
+fn said_recorded(graph: &Graph, ways: usize, start: Instant) {
+    let (nodes, seconds) = (graph.nodes().len(), units::seconds(start.elapsed().as_secs_f64()));
     let compared = if ways > 1 { format!("compared {ways} ways, ") } else { String::new() };
     note(&format!("{compared}recorded {} operations in {seconds}", units::count(nodes as u64)));
 }
@@ -73,22 +78,20 @@ pub(crate) fn read_graph(path: &Path) -> anyhow::Result<Graph> {
     }
 }
 
-/// Measures this host for programs of one ring degree.
+/// log₂ of the degrees of a scheme's rings.
+pub(crate) fn degrees<S: Scheme>(params: &S::Params) -> Degrees {
+    let tfhe = S::tfhe(params).map(|tfhe: &TfheParams| tfhe.literal().log_n);
+    [S::rlwe(params).map(Params::log_n), tfhe]
+}
+
+/// Measures this host for programs with rings of these degrees.
 ///
 /// # Errors
 /// A device that cannot be opened.
-pub(crate) fn calibrated(dev: &AnyDevice, log_n: u32) -> limbwise_runtime::Result<Calibration> {
-    note("calibrating this host (about two seconds)");
-    calibrate(dev, log_n)
-}
-
-/// Measures this host for programs on TFHE of one ring degree.
-///
-/// # Errors
-/// As [`calibrated`].
-pub(crate) fn calibrated_for_logic(dev: &AnyDevice, log_n: u32) -> limbwise_runtime::Result<Calibration> {
-    note("calibrating this host (about three seconds)");
-    calibrate(dev, log_n)?.with_rotations(dev, log_n)
+pub(crate) fn calibrated(dev: &AnyDevice, degrees: Degrees) -> limbwise_runtime::Result<Calibration> {
+    let seconds = if degrees[1].is_some() { "three" } else { "two" };
+    note(&format!("calibrating this host (about {seconds} seconds)"));
+    calibrate_for(dev, degrees)
 }
 
 /// Measures a device for a recorded program: at its largest ring, and at its smallest for blind rotations.
@@ -97,128 +100,38 @@ pub(crate) fn calibrated_for_logic(dev: &AnyDevice, log_n: u32) -> limbwise_runt
 /// As [`calibrated`].
 pub(crate) fn calibrated_for_graph(dev: &AnyDevice, graph: &Graph) -> limbwise_runtime::Result<Calibration> {
     let degrees = || graph.shapes().iter().map(|s| s.ring.log_n());
-    let calibration = calibrated(dev, degrees().max().unwrap_or(16))?;
-    match graph.nodes().iter().any(|node| node.op().is_tfhe()) {
-        true => calibration.with_rotations(dev, degrees().min().unwrap_or(10)),
-        false => Ok(calibration),
-    }
-}
-
-/// Records a program on TFHE.
-///
-/// # Errors
-/// What the scheme refuses.
-pub(crate) fn recorded_logic(built: &BuiltLogic) -> limbwise_runtime::Result<LogicRecording> {
-    let start = Instant::now();
-    let recording = logic::record(&built.program)?;
-    let (nodes, seconds) = (recording.graph.nodes().len(), units::seconds(start.elapsed().as_secs_f64()));
-    note(&format!("recorded {} operations in {seconds}", units::count(nodes as u64)));
-    Ok(recording)
-}
-
-/// Records and plans a program on TFHE.
-///
-/// # Errors
-/// Those of recording.
-pub(crate) fn planned_logic(
-    dev: &AnyDevice,
-    built: &BuiltLogic,
-) -> limbwise_runtime::Result<(LogicRecording, LogicPlan)> {
-    let calibration = calibrated_for_logic(dev, built.log_n())?;
-    let recording = recorded_logic(built)?;
-    let plan = logic::plan(&built.program, &built.preset, &recording, &calibration)?;
-    Ok((recording, plan))
-}
-
-/// Records a program on BGV.
-///
-/// # Errors
-/// What the scheme refuses.
-pub(crate) fn recorded_modular(built: &BuiltModular) -> limbwise_runtime::Result<ModularRecording> {
-    let start = Instant::now();
-    let recording = modular::record(&built.program)?;
-    let (nodes, seconds) = (recording.graph.nodes().len(), units::seconds(start.elapsed().as_secs_f64()));
-    note(&format!("recorded {} operations in {seconds}", units::count(nodes as u64)));
-    Ok(recording)
-}
-
-/// Measures this host for a question to a table.
-///
-/// # Errors
-/// As [`calibrated`].
-pub(crate) fn calibrated_for_query(dev: &AnyDevice, built: &BuiltQuery) -> limbwise_runtime::Result<Calibration> {
-    note("calibrating this host (about three seconds)");
-    let [slots, messages] = built.log_n();
-    calibrate(dev, slots)?.with_rotations(dev, messages)
-}
-
-/// Records a question to a table.
-///
-/// # Errors
-/// What the schemes refuse.
-pub(crate) fn recorded_query(built: &BuiltQuery) -> limbwise_runtime::Result<QueryRecording> {
-    let start = Instant::now();
-    let recording = query::record(&built.program)?;
-    let (nodes, seconds) = (recording.graph.nodes().len(), units::seconds(start.elapsed().as_secs_f64()));
-    note(&format!("recorded {} operations in {seconds}", units::count(nodes as u64)));
-    Ok(recording)
-}
-
-/// Records and plans a program on BGV.
-///
-/// # Errors
-/// Those of recording.
-pub(crate) fn planned_modular(
-    dev: &AnyDevice,
-    built: &BuiltModular,
-) -> limbwise_runtime::Result<(ModularRecording, ModularPlan)> {
-    let calibration = calibrated(dev, built.log_n())?;
-    let recording = recorded_modular(built)?;
-    let plan = modular::plan(&built.program, &built.preset, &recording, &calibration)?;
-    Ok((recording, plan))
-}
-
-/// Records and plans a question to a table.
-///
-/// # Errors
-/// Those of recording.
-pub(crate) fn planned_query(
-    dev: &AnyDevice,
-    built: &BuiltQuery,
-) -> limbwise_runtime::Result<(QueryRecording, QueryPlan)> {
-    let calibration = calibrated_for_query(dev, built)?;
-    let recording = recorded_query(built)?;
-    let plan = query::plan(&built.program, &built.preset, &recording, &calibration)?;
-    Ok((recording, plan))
+    let rotates = graph.nodes().iter().any(|node| node.op().is_tfhe());
+    let tfhe = if rotates { Some(degrees().min().unwrap_or(10)) } else { None };
+    calibrated(dev, [Some(degrees().max().unwrap_or(16)), tfhe])
 }
 
 /// As [`calibrated`], and how fast keys come from a directory, where a program may keep some there.
 ///
 /// # Errors
 /// As [`calibrated`], or a directory that cannot be written to.
-pub(crate) fn calibrated_with_disk(
+pub(crate) fn calibrated_with_disk<S: Whole>(
     dev: &AnyDevice,
-    built: &Built,
+    built: &Prepared<S>,
     dir: &Path,
 ) -> limbwise_runtime::Result<Calibration> {
-    let calibration = calibrated(dev, built.params().log_n())?;
-    if built.ways.iter().all(|way| way.keys != KeyForm::Disk) {
-        return Ok(calibration);
+    let calibration = calibrated(dev, degrees::<S>(built.params()))?;
+    match S::rlwe(built.params()).filter(|_| built.ways.iter().any(|way| way.keys == KeyForm::Disk)) {
+        None => Ok(calibration),
+        Some(rlwe) => Ok(Calibration { key_read_gb_s: key_rate(dev, rlwe, dir)?, ..calibration }),
     }
-    Ok(Calibration { key_read_gb_s: key_rate(dev, built, dir)?, ..calibration })
 }
 
 /// How fast keys come from a directory, in GB/s.
 #[cfg(feature = "client")]
-fn key_rate(dev: &AnyDevice, built: &Built, dir: &Path) -> limbwise_runtime::Result<Option<f64>> {
-    let rate = limbwise_runtime::keys::key_read_gb_s(dev, built.params(), dir)?;
+fn key_rate(dev: &AnyDevice, params: &Params, dir: &Path) -> limbwise_runtime::Result<Option<f64>> {
+    let rate = limbwise_runtime::keys::key_read_gb_s(dev, params, dir)?;
     note(&format!("keys come from {} at {rate:.2} GB/s, out of the page cache", dir.display()));
     Ok(Some(rate))
 }
 
 /// A server makes no key, so it has none to measure with.
 #[cfg(not(feature = "client"))]
-fn key_rate(_: &AnyDevice, _: &Built, _: &Path) -> limbwise_runtime::Result<Option<f64>> {
+fn key_rate(_: &AnyDevice, _: &Params, _: &Path) -> limbwise_runtime::Result<Option<f64>> {
     Ok(None)
 }
 
@@ -227,7 +140,11 @@ fn key_rate(_: &AnyDevice, _: &Built, _: &Path) -> limbwise_runtime::Result<Opti
 ///
 /// # Errors
 /// Those of recording, or a program that does not fit.
-pub(crate) fn planned(built: &Built, calibration: &Calibration, memory: Option<u64>) -> anyhow::Result<Planned> {
+pub(crate) fn planned<S: Whole>(
+    built: &Prepared<S>,
+    calibration: &Calibration,
+    memory: Option<u64>,
+) -> anyhow::Result<Planned<S>> {
     let start = Instant::now();
     let free = || Some(available_memory_bytes()?.saturating_add(resident_memory_bytes()?));
     let budget = match (memory, &built.ways[..]) {
@@ -248,19 +165,63 @@ pub(crate) fn planned(built: &Built, calibration: &Calibration, memory: Option<u
         );
         return Err(Mistake(text).into());
     };
-    said_recorded(&recording, rows.len(), start);
+    said_recorded(&recording.graph, rows.len(), start);
     Ok(Planned { way, recording, plan })
+}
+
+/// A program in the way that is fastest on a machine.
+pub(crate) struct Fastest {
+    pub(crate) way: Way,
+    pub(crate) graph: Rc<Graph>,
+}
+
+/// For each machine the way that is fastest there, of all that the options leave open: each is recorded once, and timed on
+/// every machine.
+///
+/// # Errors
+/// Those of recording; those of a machine that can run none of the ways.
+pub(crate) fn fastest_on<S: Whole>(
+    built: &Prepared<S>,
+    specs: &[Spec],
+    footprint: &SharedFootprint,
+) -> anyhow::Result<Vec<Fastest>> {
+    if let [way] = built.ways[..] {
+        let graph = Rc::new(recorded(built, way, footprint)?.graph);
+        return Ok(specs.iter().map(|_| Fastest { way, graph: graph.clone() }).collect());
+    }
+    let start = Instant::now();
+    let mut best: Vec<Result<(f64, Fastest), MachineError>> = Vec::new();
+    for (number, &way) in built.ways.iter().enumerate() {
+        let graph = Rc::new(record(&built.program(way), way.keys, footprint)?.graph);
+        for (at, spec) in specs.iter().enumerate() {
+            let timed = limbwise_machines::time(&graph, spec).map(|report| report.seconds);
+            let timed = timed.map(|seconds| (seconds, Fastest { way, graph: graph.clone() }));
+            match (number, timed) {
+                (0, timed) => best.push(timed),
+                (_, Ok(timed)) if best[at].as_ref().map_or(true, |(least, _)| timed.0 < *least) => best[at] = Ok(timed),
+                _ => {}
+            }
+        }
+    }
+    let best = best.into_iter().map(|found| found.map(|(_, fastest)| fastest)).collect::<Result<Vec<_>, _>>()?;
+    best.iter().take(1).for_each(|first| said_recorded(&first.graph, built.ways.len(), start));
+    Ok(best)
+}
+
+/// A way in words: how maps rotate, diagonals and keys.
+pub(crate) fn named(way: Way) -> String {
+    let keys = format!("keys {}", text::plan::form(way.keys));
+    match (way.strategy(), way.plaintexts()) {
+        (Some(strategy), Some(form)) => format!("{strategy}, {} plaintexts, {keys}", form.name()),
+        _ => keys,
+    }
 }
 
 /// A way in words, for the one that is the smallest.
 fn describe(row: &Row) -> String {
     let peak = format!("{} at its peak", units::bytes(row.peak_bytes));
-    match (row.way.strategy(), row.way.plaintexts()) {
-        (Some(strategy), Some(form)) => {
-            let keys = text::plan::form(row.way.keys);
-            let seconds = units::seconds(row.cost);
-            format!("{peak} ({strategy}, {} plaintexts, keys {keys}, {seconds})", form.name())
-        }
+    match row.way.strategy() {
+        Some(_) => format!("{peak} ({}, {})", named(row.way), units::seconds(row.cost)),
         _ => peak,
     }
 }

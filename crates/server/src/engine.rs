@@ -18,8 +18,8 @@ pub type FileKind = String;
 pub struct JobFiles {
     /// The description of the program.
     pub program: PathBuf,
-    /// Evaluation keys.
-    pub keys: PathBuf,
+    /// The keys: evaluation keys, those of TFHE, or both.
+    pub keys: Vec<PathBuf>,
     /// The encrypted inputs, in the program's order.
     pub inputs: Vec<PathBuf>,
 }

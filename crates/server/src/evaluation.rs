@@ -11,7 +11,9 @@ use crate::{
 use limbwise::wire;
 use limbwise_apps::{Description, description::MOST_BYTES, linear::layer::Model};
 use limbwise_runtime::{
-    Calibration, Error, Event, Host, Job, Limits, calibrate, evaluate_files,
+    Calibration, Error, Event, Host, Job, Limits,
+    calibrate::{Degrees, calibrate_for},
+    evaluate_files,
     host::resident_memory_bytes,
     open,
     places::{Existing, read_up_to},
@@ -39,8 +41,8 @@ pub struct Evaluation {
     memory_bytes: u64,
     /// What the process held before any job.
     held_bytes: u64,
-    /// What was measured of this host, by log₂ N.
-    calibrations: Mutex<BTreeMap<u32, Calibration>>,
+    /// What was measured of this host, by log₂ of the ring degrees.
+    calibrations: Mutex<BTreeMap<Degrees, Calibration>>,
 }
 
 impl Evaluation {
@@ -59,14 +61,14 @@ impl Evaluation {
         Limits { memory_bytes, held_bytes, stop, key_form: None }
     }
 
-    /// Measured once for each ring degree, in about two seconds.
-    fn calibrated(&self, log_n: u32) -> Result<Calibration, Error> {
+    /// Measured once for each pair of ring degrees, in two or three seconds.
+    fn calibrated(&self, degrees: Degrees) -> Result<Calibration, Error> {
         let mut known = self.calibrations.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(calibration) = known.get(&log_n) {
+        if let Some(calibration) = known.get(&degrees) {
             return Ok(calibration.clone());
         }
-        let calibration = calibrate(&open(&self.host)?, log_n)?;
-        known.insert(log_n, calibration.clone());
+        let calibration = calibrate_for(&open(&self.host)?, degrees)?;
+        known.insert(degrees, calibration.clone());
         Ok(calibration)
     }
 }
@@ -91,10 +93,10 @@ impl Engine for Evaluation {
     }
 
     fn plan(&self, files: &JobFiles, budget: PlanBudget, stopped: &dyn Fn() -> bool) -> Result<JobPlan, Failure> {
-        // All that is read of the description here is the ring degree: what it asks for is looked at in the planner.
-        let log_n = description(files).map_err(Failure::Refused)?.params.log_n;
-        let known = LOG_DEGREES.contains(&log_n);
-        let calibration = known.then(|| self.calibrated(log_n)).transpose();
+        // All that is read of the description here are ring degrees: what it asks for is looked at in the planner.
+        let degrees = description(files).map_err(Failure::Refused)?.params.log_n();
+        let known = degrees.iter().flatten().all(|log_n| LOG_DEGREES.contains(log_n));
+        let calibration = known.then(|| self.calibrated(degrees)).transpose();
         let request = Request {
             program: files.program.clone(),
             keys: files.keys.clone(),
@@ -183,7 +185,7 @@ pub(crate) fn told(files: &JobFiles, error: &Error) -> Refusal {
         return Refusal::new("by its sizes alone the job needs more memory than this server gives", got, wanted, next);
     }
     let inputs = files.inputs.iter().enumerate().map(|(at, path)| (path, format!("input {at}")));
-    let all =
-        [(&files.program, "the program".to_owned()), (&files.keys, "the keys".to_owned())].into_iter().chain(inputs);
+    let keys = files.keys.iter().map(|path| (path, "the keys".to_owned()));
+    let all = [(&files.program, "the program".to_owned())].into_iter().chain(keys).chain(inputs);
     Refusal::text(all.fold(error.to_string(), |text, (path, name)| text.replace(&path.display().to_string(), &name)))
 }

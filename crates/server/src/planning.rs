@@ -11,6 +11,7 @@ use crate::{
 };
 use limbwise_runtime::{
     Calibration, Limits,
+    calibrate::Degrees,
     eval::plan_files,
     host::{address_space_bytes, peak_memory_bytes, resident_memory_bytes},
 };
@@ -39,7 +40,7 @@ pub struct Planner {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Request {
     pub(crate) program: PathBuf,
-    pub(crate) keys: PathBuf,
+    pub(crate) keys: Vec<PathBuf>,
     pub(crate) inputs: Vec<PathBuf>,
     /// Of the device that the job will run on, which is not opened for planning.
     pub(crate) threads: usize,
@@ -199,11 +200,14 @@ fn plan(request: &Request, models: &Models) -> Result<JobPlan, Refusal> {
     let (description, model) = described(&files, models)?;
     let job = job(&files, (&description, &model), [Path::new(""), Path::new("")]);
     let limits = Limits { memory_bytes: Some(*memory_bytes), held_bytes: Some(*held_bytes), ..Limits::default() };
-    let calibrated = |log_n: u32| {
+    let calibrated = |degrees: Degrees| {
         let known = request.calibration.clone();
-        known.ok_or_else(|| limbwise_runtime::Error::Report(format!("the rates of 2^{log_n} are not known")))
+        let degrees: Vec<String> = degrees.iter().flatten().map(|log_n| format!("2^{log_n}")).collect();
+        let unknown = format!("the rates of rings of degree {} are not known", degrees.join(" and "));
+        known.ok_or_else(|| limbwise_runtime::Error::Report(unknown))
     };
-    let plan = plan_files(*threads, &job, &limits, calibrated).map_err(|e| told(&files, &e))?;
+    let plan =
+        plan_files((*threads, &limbwise_cpu::footprint()), &job, &limits, calibrated).map_err(|e| told(&files, &e))?;
     Ok(JobPlan { memory_bytes: plan.memory_bytes, seconds: plan.seconds, disk_bytes: plan.disk_bytes })
 }
 
@@ -243,7 +247,7 @@ mod tests {
         let says = |text: &str| Planner { program: "echo".into(), arguments: vec![text.into()] };
         let request = Request {
             program: "p".into(),
-            keys: "k".into(),
+            keys: vec!["k".into()],
             inputs: Vec::new(),
             threads: 1,
             memory_bytes: 1,

@@ -303,6 +303,12 @@ impl Program for Query {
         ]
     }
 
+    /// The sum is in units of its bound.
+    fn unit_of(&self, array: usize) -> f64 {
+        let digits = self.question.digits().cast_signed();
+        if array == 0 { self.unit() * 10f64.powi(-digits) } else { 1.0 }
+    }
+
     fn details(&self) -> Details {
         let question = &self.question;
         let details = json!({ "sql": question.sql, "rows": question.rows, "filter": self.filter.summary() });

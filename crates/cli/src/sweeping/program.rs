@@ -2,12 +2,19 @@
 
 use crate::{
     failure::Mistake,
-    workload::{Built, Workload, literal_of},
+    workload::{Workload, told},
 };
 use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand as _, parser::ValueSource};
-use limbwise::params::{ChangeableField, ParamsLiteral};
+use limbwise::{
+    params::{ChangeableField, ParamsLiteral},
+    scheme::Ckks,
+};
+use limbwise_apps::{AnyPrepared, Prepared, options::literal_of};
 use limbwise_runtime::sweep::{Grid, Recorded};
 
+/// Said of programs that are not swept.
+const NOT_CKKS: &str =
+    "a sweep varies parameters of CKKS, and this workload has others: time its points one by one (limbwise time)";
 /// The option of workloads that names their parameters.
 const PRESET: &str = "preset";
 
@@ -125,10 +132,13 @@ impl Template {
     ///
     /// # Errors
     /// Why there is none.
-    pub(crate) fn build(&self, fields: &[(String, String)]) -> anyhow::Result<Built> {
+    pub(crate) fn build(&self, fields: &[(String, String)]) -> anyhow::Result<Prepared<Ckks>> {
         let parsed = matches(&self.words_of(fields)).map_err(|e| Mistake(first_line(&e)))?;
         let workload = Workload::from_arg_matches(&parsed).map_err(|e| Mistake(first_line(&e)))?;
-        workload.build(None)
+        match workload.prepare(None).map_err(told)? {
+            AnyPrepared::Ckks(built) => Ok(built),
+            _ => Err(Mistake(NOT_CKKS.into()).into()),
+        }
     }
 
     /// Makes the program of these fields and records it. What the options leave open is done in the first of the ways

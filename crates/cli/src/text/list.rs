@@ -1,6 +1,6 @@
 //! The text of what there is.
 
-use super::{logic, machines, modular, params, table::line};
+use super::{machines, params, table::line};
 use crate::verbs::list::{Device, Everything};
 
 /// Everything by kind.
@@ -12,9 +12,9 @@ pub(crate) fn render(all: &Everything) -> String {
     text += "\npresets\n";
     text += &params::sets(&all.presets);
     text += "\n";
-    text += &logic::sets(&all.tfhe_presets);
+    text += &params::tfhe_sets(&all.tfhe_presets);
     text += "\n";
-    text += &modular::sets(&all.bgv_presets);
+    text += &params::bgv_sets(&all.bgv_presets);
     text += "\nmachines\n";
     text += &machines::list(&all.machines);
     text += "\ndevices\n";

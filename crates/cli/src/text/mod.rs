@@ -6,12 +6,9 @@
 pub(crate) mod bench;
 pub(crate) mod count;
 pub(crate) mod list;
-pub(crate) mod logic;
 pub(crate) mod machines;
-pub(crate) mod modular;
 pub(crate) mod params;
 pub(crate) mod plan;
-pub(crate) mod query;
 pub(crate) mod record;
 #[cfg(feature = "client")]
 pub(crate) mod run;
@@ -19,3 +16,21 @@ pub(crate) mod sweep;
 pub(crate) mod table;
 pub(crate) mod time;
 pub(crate) mod units;
+
+use limbwise_runtime::scheme::Forecast;
+
+/// What is expected of results, in a line.
+pub(crate) fn forecast(forecast: &Forecast) -> String {
+    let precision = |bits: f64| table::line("precision", &format!("{bits:.1} bits predicted"));
+    let failure = |log2: f64| table::line("failure", &format!("2^{log2:.1} at most"));
+    match *forecast {
+        Forecast::Ckks { precision_bits_predicted: bits, .. } => precision(bits),
+        Forecast::Tfhe { log2_failure } => failure(log2_failure),
+        Forecast::Bgv { budget_bits_predicted: bits } => {
+            table::line("noise", &format!("{bits:.0} bits of budget left, by the bound"))
+        }
+        Forecast::Bridged { log2_failure, precision_bits_predicted: bits, .. } => {
+            precision(bits) + &failure(log2_failure)
+        }
+    }
+}

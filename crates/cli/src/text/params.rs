@@ -4,7 +4,7 @@ use super::{
     table::{line, render},
     units,
 };
-use crate::verbs::params::Set;
+use crate::verbs::params::{BgvSet, Set, TfheSet};
 use limbwise::params::SecurityReport;
 
 /// The class met, or the reason that stands against it.
@@ -38,5 +38,76 @@ pub(crate) fn sets(sets: &[Set]) -> String {
         [s.name.clone(), size, levels, limbs, log_qp, bits, units::bytes(s.evaluation_key_bytes), purpose]
     };
     let heading = ["preset", "N", "levels", "limbs", "log2(QP)", "security", "key", "for"];
+    render(heading, &sets.iter().map(row).collect::<Vec<_>>(), &[2, 3, 4, 5, 6])
+}
+
+/// A power of two with one decimal.
+pub(super) fn power(log2: f64) -> String {
+    format!("2^{log2:.1}")
+}
+
+/// All of one parameter set.
+pub(crate) fn tfhe_set(set: &TfheSet) -> String {
+    let TfheSet { literal: l, .. } = set;
+    let mut text = format!("{}{}\n", set.name, set.purpose.map_or_else(String::new, |p| format!(": {p}")));
+    text += &security_line(&set.security);
+    let ring = format!("N = 2^{}, {} masks, a prime of {} bits", l.log_n, l.masks, l.prime_bits());
+    text += &line("ring", &format!("{ring}; {} steps, narrow key modulo 2^{}", l.lwe_dimension, l.log_lwe_modulus));
+    text += &line("messages", &format!("{} bits, carries included, and a bit of padding", l.message_bits));
+    let failure = format!("{} a bootstrapping, {} promised", power(set.log2_failure), power(l.log2_failure));
+    text += &line("failure", &format!("{failure}, at norm {}", l.norm));
+    let [keys, published] = [set.key_bytes, set.published_key_bytes].map(units::bytes);
+    text += &line("ciphertext", &format!("{} fresh", units::bytes(set.ciphertext_bytes)));
+    text + &line("keys", &format!("{keys}, published as {published}"))
+}
+
+/// One line a set.
+pub(crate) fn tfhe_sets(sets: &[TfheSet]) -> String {
+    let row = |s: &TfheSet| {
+        let l = &s.literal;
+        let digits = format!("{}/{}", l.bootstrap.levels, l.key_switch.levels);
+        let numbers = [l.prime_bits().to_string(), l.lwe_dimension.to_string(), digits, l.message_bits.to_string()];
+        let [prime, steps, digits, message] = numbers;
+        let (bits, failure) = (s.security.class_text(), power(s.log2_failure));
+        let (size, keys) = (format!("2^{}", l.log_n), units::bytes(s.key_bytes));
+        [s.name.clone(), size, prime, steps, digits, message, failure, bits, keys, s.purpose.unwrap_or("").to_owned()]
+    };
+    let heading = ["TFHE preset", "N", "prime", "steps", "digits", "message", "fails", "security", "keys", "for"];
+    render(heading, &sets.iter().map(row).collect::<Vec<_>>(), &[2, 3, 4, 5, 6, 7, 8])
+}
+
+/// All of one parameter set.
+pub(crate) fn bgv_set(set: &BgvSet) -> String {
+    let mut text = format!("{}{}\n", set.name, set.purpose.map_or_else(String::new, |p| format!(": {p}")));
+    text += &security_line(&set.security);
+    let [chain, special] = set.limbs;
+    let ring = format!("N = 2^{}, {} slots, {chain} + {special} limbs", set.log_n, units::count(set.slots as u64));
+    text += &line("ring", &format!("{ring}, log2(QP) = {:.0}", set.security.log_qp));
+    text += &line("integers", &format!("modulo {}", set.literal.plaintext_modulus));
+    if let Some(depth) = set.depth {
+        text += &line(
+            "depth",
+            &format!("{depth} squares in a row{}", if set.secret_key { ", under the secret key" } else { "" }),
+        );
+    }
+    text += &line("ciphertext", &format!("{} fresh", units::bytes(set.ciphertext_bytes)));
+    let keys = match set.evaluation_key_bytes {
+        0 => "none: no special prime".into(),
+        bytes => format!("{} each, for the top level", units::bytes(bytes)),
+    };
+    text + &line("key", &keys)
+}
+
+/// One line a set.
+pub(crate) fn bgv_sets(sets: &[BgvSet]) -> String {
+    let row = |s: &BgvSet| {
+        let limbs = format!("{} + {}", s.limbs[0], s.limbs[1]);
+        let depth = s.depth.map_or_else(String::new, |d| d.to_string());
+        let t = s.literal.plaintext_modulus.to_string();
+        let log_qp = format!("{:.0}", s.security.log_qp);
+        let purpose = s.purpose.unwrap_or_default().to_owned();
+        [s.name.clone(), format!("2^{}", s.log_n), t, depth, limbs, log_qp, s.security.class_text(), purpose]
+    };
+    let heading = ["BGV preset", "N", "t", "depth", "limbs", "log2(QP)", "security", "for"];
     render(heading, &sets.iter().map(row).collect::<Vec<_>>(), &[2, 3, 4, 5, 6])
 }

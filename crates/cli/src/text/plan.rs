@@ -1,14 +1,18 @@
 //! The text of a plan.
 
 use super::{
+    params::{power, security_line},
     table::{self, line},
     units,
 };
 use limbwise::rlwe::KeyForm;
+use limbwise_apps::Details;
 use limbwise_runtime::{
     Plan,
     plan::{Choice, KeyReads},
+    scheme::{BridgedPlan, IntegersPlan, MessagesPlan, SchemePlan, SlotsPlan},
 };
+use serde_json::Value;
 
 /// Most keys that are listed one by one.
 const MOST_KEYS: usize = 12;
@@ -24,51 +28,148 @@ pub(crate) fn form(form: KeyForm) -> &'static str {
 
 /// A compact table.
 pub(crate) fn render(plan: &Plan) -> String {
-    let Plan { security, ring, levels, counts, .. } = plan;
     let mut text = table::heading(&plan.head);
-    text += &super::params::security_line(security);
-    let [chain, special] = ring.limbs;
-    text += &line(
-        "ring",
-        &format!("N = 2^{}, {chain} + {special} limbs, dnum {}, log2(QP) = {:.0}", ring.log_n, ring.dnum, ring.log_qp),
-    );
-    text += &line("levels", &format!("{} fresh, {} used, {} left", levels.fresh, levels.used, plan.levels_left));
-    if let Some(boot) = &plan.bootstrapping {
-        let (kind, slots) = (boot.plan.rotations.name(), boot.plan.slots);
-        let (levels, failure) = (boot.levels, boot.log2_failure);
-        let failure = if failure <= -999.0 { "never".into() } else { format!("with probability 2^{failure:.1}") };
-        let values = format!("{slots} slots, {levels} levels each, {kind} rotations; fails {failure}");
-        text += &line("bootstrap", &values);
-    }
-    text += &line("precision", &format!("{:.1} bits expected", plan.precision_bits.predicted));
+    text += &security_line(&plan.security);
+    text += &match &plan.scheme {
+        SchemePlan::Ckks(section) => slots(section),
+        SchemePlan::Tfhe(section) => messages(section),
+        SchemePlan::Bgv(section) => integers(section),
+        SchemePlan::Bridged(section) => bridged(section, &plan.details),
+    };
     text += &line("inputs", &format!("{} encrypted", units::bytes(plan.input_bytes)));
+    text += &keys(plan);
+    if let Some(reads) = &plan.key_reads {
+        text += &line("key reads", &key_reads(reads));
+    }
+    if plan.plaintext_bytes > 0 {
+        text += &line("plaintexts", &units::bytes(plan.plaintext_bytes));
+    }
+    text += &line("peak memory", &units::bytes(plan.peak_memory_bytes.predicted));
+    text += &units::device_memory(plan.device_memory);
+    let [limbs, products] = [plan.counts.transformed_limbs, plan.counts.products()].map(units::count);
+    text += &line("counts", &format!("{limbs} limbs transformed, {products} modular products"));
+    text += &line("seconds", &units::evaluation(&plan.head.device, plan.seconds_predicted));
+    if !plan.choices.is_empty() {
+        text += &choices(&plan.choices);
+    }
+    text
+}
+
+/// All keys, those of TFHE in one line.
+fn keys(plan: &Plan) -> String {
     let (bytes, count) = (units::bytes(plan.key_bytes), plan.keys.len());
-    text += &line("keys", &format!("{bytes} in {count} keys, {}", form(plan.key_form)));
+    let mut text = match &plan.scheme {
+        SchemePlan::Tfhe(section) => {
+            line("keys", &format!("{bytes}, published as {}", units::bytes(section.published_key_bytes)))
+        }
+        SchemePlan::Bridged(_) => {
+            line("keys", &format!("{bytes}: two of TFHE, {count} of CKKS and the bridge, {}", form(plan.key_form)))
+        }
+        SchemePlan::Ckks(_) | SchemePlan::Bgv(_) => {
+            line("keys", &format!("{bytes} in {count} keys, {}", form(plan.key_form)))
+        }
+    };
     for key in plan.keys.iter().take(MOST_KEYS) {
         text += &line("", &format!("{:>9}  level {:>2}  {}", units::bytes(key.bytes), key.level, key.name));
     }
     if count > MOST_KEYS {
         text += &line("", &format!("and {} more (all with --json)", count - MOST_KEYS));
     }
-    if let Some(reads) = &plan.key_reads {
-        text += &line("key reads", &key_reads(reads));
-    }
-    text += &line("plaintexts", &units::bytes(plan.plaintext_bytes));
-    text += &line("peak memory", &units::bytes(plan.peak_memory_bytes.predicted));
-    text += &units::device_memory(plan.device_memory);
-    text += &line(
-        "counts",
-        &format!(
-            "{} limbs transformed, {} modular products",
-            units::count(counts.transformed_limbs),
-            units::count(counts.products())
-        ),
-    );
-    text += &line("seconds", &units::evaluation(&plan.head.device, plan.seconds_predicted));
-    if !plan.choices.is_empty() {
-        text += &choices(&plan.choices);
-    }
     text
+}
+
+/// Ring, levels, precision of CKKS.
+fn slots(section: &SlotsPlan) -> String {
+    let SlotsPlan { ring, levels, .. } = section;
+    let [chain, special] = ring.limbs;
+    let mut text = line(
+        "ring",
+        &format!("N = 2^{}, {chain} + {special} limbs, dnum {}, log2(QP) = {:.0}", ring.log_n, ring.dnum, ring.log_qp),
+    );
+    text += &line("levels", &format!("{} fresh, {} used, {} left", levels.fresh, levels.used, section.levels_left));
+    if let Some(boot) = &section.bootstrapping {
+        let (kind, slots) = (boot.plan.rotations.name(), boot.plan.slots);
+        let (levels, failure) = (boot.levels, boot.log2_failure);
+        let failure = if failure <= -999.0 { "never".into() } else { format!("with probability 2^{failure:.1}") };
+        let values = format!("{slots} slots, {levels} levels each, {kind} rotations; fails {failure}");
+        text += &line("bootstrap", &values);
+    }
+    text + &line("precision", &format!("{:.1} bits expected", section.precision_bits.predicted))
+}
+
+/// Keys, noise and failures of TFHE.
+fn messages(section: &MessagesPlan) -> String {
+    let MessagesPlan { lwe, noise, failure, .. } = section;
+    let ring = format!("N = 2^{}, {} masks, a prime of {} bits", lwe.log_n, lwe.masks, lwe.prime_bits);
+    let mut text = line("ring", &format!("{ring}; {} steps, narrow key modulo 2^{}", lwe.dimension, lwe.log_modulus));
+    text += &line("messages", &format!("{} bits, carries included, and a bit of padding", lwe.message_bits));
+    let [fresh, rotation, switch, modulus, worst] =
+        [noise.fresh, noise.blind_rotation, noise.key_switch, noise.mod_switch, noise.worst].map(power);
+    text += &line("noise", &format!("{fresh} fresh, {rotation} after a bootstrapping, of the modulus"));
+    let before = format!("{switch} by the key switch, {modulus} by the modulus switch");
+    text += &line("", &format!("{before}, {worst} in all at norm {}", failure.norm));
+    let [one, all, promised] = [failure.bootstrapping, failure.program, failure.promised].map(power);
+    text += &line("failure", &format!("{one} a bootstrapping ({promised} promised), {all} the program"));
+    text + &line("bootstraps", &units::count(section.bootstrappings))
+}
+
+/// Ring and noise of BGV.
+fn integers(section: &IntegersPlan) -> String {
+    let [chain, special] = section.limbs;
+    let ring = format!("N = 2^{}, {chain} + {special} limbs", section.log_n);
+    let text = line("ring", &format!("{ring}, integers modulo {}", section.plaintext_modulus));
+    let budget = match section.budget_bits {
+        bits if bits < 0.0 => format!("none: {:.0} bits too much noise; results are compared as phases", -bits),
+        bits => format!("{bits:.0} bits left of the result's modulus, at the least"),
+    };
+    text + &line("noise", &budget)
+}
+
+/// The bootstrappings of each column, as the details tell them.
+fn columns(details: &Value) -> String {
+    let name = |c: &Value, field: &str| c[field].as_str().map_or_else(|| c[field].to_string(), ToOwned::to_owned);
+    let column = |c: &Value| format!("{} of {} bits {}", name(c, "name"), c["bits"], c["bootstrappings"]);
+    let columns = details["columns"].as_array().into_iter().flatten().map(column);
+    columns.collect::<Vec<_>>().join(", ")
+}
+
+/// Both schemes of a program over the bridge, and how exact its answer is.
+fn bridged(section: &BridgedPlan, details: &Details) -> String {
+    let BridgedPlan { lwe, ring, failure, .. } = section;
+    let detail = |name: &str| details.get(name).cloned().unwrap_or_default();
+    let (filter, precision) = (detail("filter"), detail("precision"));
+    let number = |name: &str| precision[name].as_f64().unwrap_or(0.0);
+    let passing = number("rows_expected");
+    let mut text = line("query", detail("sql").as_str().unwrap_or_default());
+    text += &line("rows", &format!("{}; about {passing:.0} pass if values are spread evenly", detail("rows")));
+    let each = &filter["bootstrappings_per_row"];
+    let count = units::count(section.bootstrappings);
+    text += &line("bootstraps", &format!("{count}, {each} a row: {}", columns(&filter)));
+    let narrow = format!("{} steps, narrow key modulo 2^{}", lwe.dimension, lwe.log_modulus);
+    text += &line(
+        "TFHE",
+        &format!("N = 2^{}, {} masks, a prime of {} bits; {narrow}", lwe.log_n, lwe.masks, lwe.prime_bits),
+    );
+    let ([chain, special], [behind, left]) = (ring.limbs, section.levels);
+    let behind = format!("{behind} levels behind the bridge, {left} left");
+    text += &line(
+        "CKKS",
+        &format!("N = 2^{}, {chain} + {special} limbs, log QP = {:.1}; {behind}", ring.log_n, ring.log_qp),
+    );
+    let [one, all, promised] = [failure.bootstrapping, failure.program, failure.promised].map(power);
+    let bridge = power(section.log2_bridge_failure);
+    text += &line(
+        "failure",
+        &format!("{one} a bootstrapping ({promised} promised), {all} all of them, {bridge} the bridge"),
+    );
+    let cleaned = precision["cleaned"].as_bool().unwrap_or(false);
+    let cleaned = if cleaned { "after cleaning" } else { "not cleaned: no two levels are left for it" };
+    text += &line("bits", &format!("off by {} each, {cleaned}", power(number("bit_error").log2())));
+    let off = number("sum_relative_error");
+    text + &line(
+        "sum",
+        &format!("off by {off:.1e} of itself at most: rows x bit error / rows that pass, and arithmetic"),
+    )
 }
 
 /// How keys on disk are read.

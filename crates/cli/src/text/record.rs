@@ -1,28 +1,22 @@
 //! Texts about recorded programs.
 
 use super::{
+    plan::form,
     table::{line, render as table},
     units,
 };
-use crate::verbs::record::{Recorded, RecordedLogic};
-use limbwise::rlwe::KeyForm;
+use crate::verbs::record::Recorded;
 use limbwise_runtime::plan::PlannedKey;
 
 /// What was recorded.
 pub(crate) fn render(done: &Recorded) -> String {
-    let form = if done.key_form == KeyForm::Stored { "stored" } else { "seeded" };
-    let keys = format!("{}, {} {form}", done.keys.len(), units::bytes(done.key_bytes));
+    let keys = format!("{}, {} {}", done.keys.len(), units::bytes(done.key_bytes), form(done.key_form));
     let products = format!("{} modular products", units::count(done.counts.products()));
-    line("operations", &format!("{} with {}, {products}", units::count(done.nodes as u64), done.preset))
-        + &line("keys", &keys)
-}
-
-/// What was recorded of a program on TFHE.
-pub(crate) fn logic(done: &RecordedLogic) -> String {
-    let products = format!("{} modular products", units::count(done.counts.products()));
-    line("operations", &format!("{} with {}, {products}", units::count(done.nodes as u64), done.preset))
-        + &line("bootstraps", &units::count(done.bootstrappings))
-        + &line("keys", &units::bytes(done.key_bytes))
+    let mut text = line("operations", &format!("{} with {}, {products}", units::count(done.nodes as u64), done.preset));
+    if let Some(count) = done.bootstrappings {
+        text += &line("bootstraps", &units::count(count));
+    }
+    text + &line("keys", &keys)
 }
 
 /// One line a key.

@@ -1,8 +1,14 @@
 //! The text of a run.
 
-use super::{table::line, units};
+use super::{params::power, table::line, units};
 use limbwise::ckks::{ShadowReport, audit::RegionPrecision};
-use limbwise_runtime::{RunReport, clock::Step, keys::Traffic};
+use limbwise_apps::{Accuracy, Details, family::Checked};
+use limbwise_runtime::{
+    RunReport,
+    clock::Step,
+    keys::Traffic,
+    scheme::{BridgedRun, IntegersRun, MessagesRun, SchemeRun, SlotsRun},
+};
 use serde_json::Value;
 
 /// Results first, then every measurement beside its prediction.
@@ -15,23 +21,21 @@ pub(crate) fn render(report: &RunReport) -> String {
         text += &line("layer", layer);
         text += &line("map", &map(&report.details));
     }
-    text += &quality(report);
-    let number = |name: &str| report.details.get(name).and_then(Value::as_f64);
-    if let (Some(seconds), Some(share), Some(won)) =
-        (number("bootstrap_seconds"), number("t_as_us"), number("levels_won"))
-    {
-        text += &line("bootstrap", &format!("{} for {won:.0} levels", units::seconds(seconds)));
-        text += &line("T_A.S.", &format!("{share:.2} µs a level and slot, multiplications included"));
-    }
-    if let (Some(seconds), Some(boot)) = (number("seconds_an_iteration"), number("bootstrap_seconds_of_it")) {
-        let (seconds, boot) = (units::seconds(seconds), units::seconds(boot));
-        text += &line("iteration", &format!("{seconds} on average, bootstrapping {boot} of it"));
-    }
-    let bits = report.precision_bits;
-    let values = format!("{:.1} bits mean, {:.1} least; {:.1} predicted", bits.mean, bits.min, bits.predicted);
-    text += &line("precision", &values);
-    let seconds = [report.seconds, report.seconds_predicted];
-    text += &line("seconds", &units::evaluated(&report.head.device, seconds));
+    text += &match &report.scheme {
+        SchemeRun::Ckks(section) => slots(section, report),
+        SchemeRun::Tfhe(section) => messages(section, report),
+        SchemeRun::Bgv(section) => integers(section),
+        SchemeRun::Bridged(section) => bridged(section, report),
+    };
+    let seconds = units::evaluated(&report.head.device, [report.seconds, report.seconds_predicted]);
+    let each = match &report.scheme {
+        SchemeRun::Tfhe(section) => {
+            let (each, count) = (section.ms_per_bootstrapping / 1e3, units::count(section.bootstrappings));
+            format!("; {} each of {count} bootstrappings", units::seconds(each))
+        }
+        _ => number(report, "seconds_per_row").map_or_else(String::new, |s| format!("; {} a row", units::seconds(s))),
+    };
+    text += &line("seconds", &(seconds + &each));
     let peak = report.peak_memory_bytes;
     let measured = peak.measured.map_or_else(|| "not told by this system".into(), units::bytes);
     text += &line("peak memory", &format!("{measured}; {} predicted", units::bytes(peak.predicted)));
@@ -43,9 +47,11 @@ pub(crate) fn render(report: &RunReport) -> String {
         text += &line("key reads", &super::plan::key_reads(&reading.planned));
         text += &line("", &format!("{reads} measured, {late} of them not ahead of use; {waited} waited for"));
     }
-    text += &line("levels left", &report.levels_left.to_string());
-    if let Some(shadow) = &report.shadow {
-        text += &shadow_lines(shadow);
+    if let SchemeRun::Ckks(section) = &report.scheme {
+        text += &line("levels left", &section.levels_left.to_string());
+        if let Some(shadow) = &section.shadow {
+            text += &shadow_lines(shadow);
+        }
     }
     text += &line("steps", &steps(&report.steps));
     for warning in &report.warnings {
@@ -54,11 +60,89 @@ pub(crate) fn render(report: &RunReport) -> String {
     text
 }
 
+/// A number that the workload adds.
+fn number(report: &RunReport, name: &str) -> Option<f64> {
+    report.details.get(name).and_then(Value::as_f64)
+}
+
+/// What a program on slots is worth, and how precise it is.
+fn slots(section: &SlotsRun, report: &RunReport) -> String {
+    let number = |name: &str| number(report, name);
+    let mut text = quality(section.accuracy, &report.details);
+    if let (Some(seconds), Some(share), Some(won)) =
+        (number("bootstrap_seconds"), number("t_as_us"), number("levels_won"))
+    {
+        text += &line("bootstrap", &format!("{} for {won:.0} levels", units::seconds(seconds)));
+        text += &line("T_A.S.", &format!("{share:.2} µs a level and slot, multiplications included"));
+    }
+    if let (Some(seconds), Some(boot)) = (number("seconds_an_iteration"), number("bootstrap_seconds_of_it")) {
+        let (seconds, boot) = (units::seconds(seconds), units::seconds(boot));
+        text += &line("iteration", &format!("{seconds} on average, bootstrapping {boot} of it"));
+    }
+    let bits = section.precision_bits;
+    let values = format!("{:.1} bits mean, {:.1} least; {:.1} predicted", bits.mean, bits.min, bits.predicted);
+    text + &line("precision", &values)
+}
+
+/// Messages, classes and noise of TFHE.
+fn messages(section: &MessagesRun, report: &RunReport) -> String {
+    let right = section.messages - section.wrong;
+    let failure = format!("fails with probability {} at most", power(section.log2_failure));
+    let mut text = line("messages", &format!("{right} of {} as the clear twin; {failure}", section.messages));
+    if let Some(accuracy) = report.details.get("accuracy") {
+        let percent = |name: &str| format!("{:.1} %", 100.0 * accuracy[name].as_f64().unwrap_or(0.0));
+        let [network, twin, encrypted] = ["network", "twin", "encrypted"].map(percent);
+        let judged = format!("{network} of {} images after training", accuracy["judged"]);
+        text += &line("accuracy", &format!("{encrypted} encrypted, {twin} by the clear twin; {judged}"));
+        text += &line("classes", &format!("{}; they are {}", report.details["classes"], report.details["labels"]));
+    }
+    let [found, expected] = [section.noise_found.measured, section.noise_found.bootstrapping].map(power);
+    text += &line("noise", &format!("{found} of the modulus; {expected} predicted of one bootstrapping"));
+    text + &line("published", &format!("{} of keys", units::bytes(section.published_key_bytes)))
+}
+
+/// Integers of BGV, and the noise that they had left.
+fn integers(section: &IntegersRun) -> String {
+    let (right, all) = (section.compared - section.wrong, section.compared);
+    let what = match section.checked {
+        Checked::Integers => "integers as the clear twin's",
+        Checked::Phases => "phases as they must be, modulo every prime: this modulus holds no product to decrypt",
+    };
+    let mut text = line("compared", &format!("{right} of {all} {what}"));
+    let predicted = section.budget_bits.predicted;
+    if let Some(measured) = section.budget_bits.measured {
+        text += &line("noise", &format!("{measured:.0} bits of budget left; {predicted:.0} by the bound"));
+    }
+    for (name, values) in &section.results {
+        let shown: Vec<String> = values.iter().take(8).map(i64::to_string).collect();
+        let more =
+            if values.len() > 8 { format!(" … ({} in all, --json has them)", values.len()) } else { String::new() };
+        text += &line(name, &(shown.join(" ") + &more));
+    }
+    text
+}
+
+/// An answer, and the rows it is of.
+fn bridged(section: &BridgedRun, report: &RunReport) -> String {
+    let answer = &section.answer;
+    let precision = report.details.get("precision").cloned().unwrap_or_default();
+    let predicted = |name: &str| precision[name].as_f64().unwrap_or(0.0);
+    let off = format!("off by {:.1e} of it", answer.relative_error);
+    let mut text = line("answer", &format!("{:.4}; exact {}; {off}", answer.decrypted, answer.exact));
+    text += &line("", &format!("{:.1e} at most predicted", predicted("sum_relative_error")));
+    let (passing, rows) = (section.rows_passing, section.rows);
+    let wrong = format!("{} decided otherwise than in the clear", section.wrong);
+    text += &line("rows", &format!("{passing} of {rows} pass; {wrong}"));
+    let [largest, expected] = [section.largest_bit_error, predicted("bit_error")].map(|e| power(e.log2()));
+    text += &line("bits", &format!("off by {largest} at most; {expected} predicted of one"));
+    text + &line("failure", &format!("{} at most", power(section.log2_failure)))
+}
+
 /// What a model is worth, beside its clear twins.
-fn quality(report: &RunReport) -> String {
+fn quality(accuracy: Option<Accuracy>, details: &Details) -> String {
     let mut text = String::new();
-    let detail = |path: &str| report.details.get(path.split('/').next()?).and_then(|v| find(v, path));
-    if let Some(accuracy) = report.accuracy {
+    let detail = |path: &str| details.get(path.split('/').next()?).and_then(|v| find(v, path));
+    if let Some(accuracy) = accuracy {
         let truth = detail("true_sigmoid/accuracy").map(|a| format!(", true sigmoid {}", units::percent(a)));
         let (encrypted, clear) = (units::percent(accuracy.encrypted), units::percent(accuracy.clear));
         let rows = detail("rows/test").map(|rows| format!(" ({rows} held-back rows)"));

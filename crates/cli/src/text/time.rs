@@ -1,6 +1,7 @@
 //! Texts about times on machines; the report of one machine brings its own.
 
 use super::units;
+use crate::verbs::time::TimeReport;
 use limbwise_graph::Graph;
 use limbwise_machines::Report;
 
@@ -9,6 +10,15 @@ pub(crate) fn heading(what: &str, graph: &Graph) -> String {
     let nodes = units::count(graph.nodes().len() as u64);
     let products = units::count(graph.counts().products());
     format!("{nodes} operations with {what}, {products} modular products\n\n")
+}
+
+/// A machine's report, with the way that was taken.
+pub(crate) fn report(timed: &TimeReport) -> String {
+    let way = timed
+        .way
+        .as_ref()
+        .map_or_else(String::new, |way| super::table::line("way", &format!("{way}: the fastest here")));
+    format!("{way}{}", timed.report)
 }
 
 /// One machine in one line.

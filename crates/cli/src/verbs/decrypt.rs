@@ -3,28 +3,30 @@
 use crate::{
     failure::Mistake,
     host::HostArgs,
-    output::JsonArgs,
+    output::{JsonArgs, Output},
     progress::{Progress, note},
-    secrets::PassphraseArgs,
-    text::table::line,
+    secrets::{Passphrase, PassphraseArgs},
+    text::{forecast, table::line},
     verbs::{
-        encrypt::{KeyChoice, open},
+        encrypt::{KeyChoice, Side, open},
         existing, without_nulls,
     },
-    workload::Data,
+    workload::{Whole, told},
 };
 use limbwise::{
     ckks::{Estimate, Model},
     wire::Origin,
 };
-use limbwise_apps::{AnyClient, AnyProgram, Array, Client as _, Description, Encryption, Program as _, data::npy};
+use limbwise_apps::{AnyProgram, Array, Client as _, Encryption, Program, data::npy, on_scheme, program::Numbers};
 use limbwise_math::sampling::Seed;
 use limbwise_runtime::{
-    client::{Decrypted, Expected, InputsOf, decrypt_files, read_secret},
+    AnyDevice,
+    client::{Decrypted, Expected, InputsOf, decrypt_files, read_secrets, secret_file},
     expect::expectations,
     ledger::{Ledger, Shared},
     origin::{inputs_name, keys_for},
-    places::{SECRET, absent, ciphertexts, put_private, put_secret},
+    places::{absent, ciphertexts, put_private, put_secret},
+    scheme::Forecast,
     share::{Flooded, shared},
 };
 use serde::Serialize;
@@ -129,8 +131,8 @@ struct Report {
     workload: String,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     insecure_randomness: bool,
-    precision_bits_predicted: f64,
-    levels_left: usize,
+    #[serde(flatten)]
+    forecast: Forecast,
     results: Vec<Written>,
     /// Against the clear twin: precision, accuracy, what the workload adds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,7 +149,7 @@ struct Report {
 /// A result in its file.
 #[derive(Debug, Serialize)]
 struct Written {
-    name: &'static str,
+    name: String,
     shape: Vec<usize>,
     file: PathBuf,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,30 +160,49 @@ impl Decrypt {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open();
         let form = Form::of(&self.out)?;
-        let (description, stand_in, data) = open(&self.client)?;
-        let files = listed(&self.results)?;
-        let client = self.twin(&description, &stand_in, &data)?;
-        let (program, model) = self.own_program(&description, stand_in, &data)?;
+        let side = open(&self.client)?;
+        if (self.compare || !self.data.is_empty()) && !side.data.has_model() {
+            return Err(Mistake("--compare: the server alone has the model, so nothing is known of what results should be; leave it out".into()).into());
+        }
+        let (program, model) = self.own_program(&side)?;
         let passphrase = self.passphrase.read()?;
         let dev = self.host.open()?;
-        let origin = keys_for(&self.client.join(SECRET), &description)?;
-        let secret = read_secret(&self.client, program.params(), passphrase.lock())?;
-        let ledger = Ledger::of(&self.client, secret.identity(program.params()));
+        on_scheme!(AnyProgram, &program, program => {
+            self.decrypt(&dev, (program, &side, model), (&passphrase, form), &output)
+        })
+    }
+
+    fn decrypt<S: Whole, P: Program<Scheme = S>>(
+        &self,
+        dev: &AnyDevice,
+        (program, side, model): (&P, &Side, Model),
+        (passphrase, form): (&Passphrase, Form),
+        output: &Output,
+    ) -> anyhow::Result<()> {
+        let (files, params) = (listed(&self.results)?, program.params());
+        let wanted = self.compare || !self.data.is_empty();
+        let twin = || side.data.client::<S>(&side.description.workload, &side.program, &self.data).map_err(told);
+        let client = wanted.then(twin).transpose()?;
+        let origin = keys_for(&self.client.join(secret_file::<S>(params)), &side.description)?;
+        let secrets = read_secrets::<S>(&self.client, params, passphrase.lock())?;
+        let ledger = Ledger::of(&self.client, secrets.identity(S::rlwe(params)));
         let named = if self.inputs.is_empty() { None } else { Some(inputs_name(&listed(&self.inputs)?)?) };
-        let inputs = InputsOf::of((&ledger, &program), origin, &files[0], named, self.key.map(Encryption::from))?;
+        let inputs = InputsOf::of((&ledger, program), origin, &files[0], named, self.key.map(Encryption::from))?;
         if named.is_some() && !inputs.known {
             note("these inputs are not in the client's ledger: taken as encrypted by others");
         }
         let mut progress = Progress::new(0.0);
-        let results = expectations(&program, inputs.key, model)?;
+        let results = expectations(program, inputs.key, model)?;
         let expected = Expected { results, origin: Origin { inputs: inputs.name, ..origin } };
-        let decrypted = decrypt_files(&dev, (&program, &secret), &expected, &files, &mut progress)?;
+        let decrypted = decrypt_files(dev, (program, &secrets), &expected, &files, &mut progress)?;
         progress.finish();
-        let compared = client.map(|client| compared(&client.conclude(&decrypted.slots)));
-        let Decrypted { estimates, levels_left, arrays, .. } = decrypted;
+        let compared = client.map(|client| compared::<S>(&client.conclude(&decrypted.reading)));
+        let Decrypted { estimates, arrays, .. } = decrypted;
         let targets = self.targets(&arrays);
         absent(&targets, existing(self.force))?;
-        let shared = self.share.then(|| self.shared(&ledger, &arrays, &estimates)).transpose()?;
+        let errors = S::errors(&estimates);
+        let shared =
+            self.share.then(|| self.shared(&ledger, &scaled(program, &arrays, errors.as_deref())?)).transpose()?;
         let mut results = Vec::new();
         let (all, shared) = match shared {
             Some((flooded, shared)) => (flooded, Some(shared)),
@@ -191,57 +212,45 @@ impl Decrypt {
             form.write(&file, &array)?;
             results.push(Written { name: array.name, shape: array.shape, file, flooded });
         }
-        self.warn_once()?;
+        let approximate = errors.is_some();
+        if approximate {
+            self.warn_once()?;
+        }
+        // Exact results carry no error of the scheme, so they tell nothing beside themselves.
+        let shareable = self.share || !approximate;
         let report = Report {
             workload: program.name().into(),
-            insecure_randomness: description.insecure_randomness,
-            precision_bits_predicted: estimates[0].precision_bits(),
-            levels_left,
+            insecure_randomness: side.description.insecure_randomness,
+            forecast: S::forecast(params, &estimates, 0),
             results,
             compared,
-            shareable: self.share,
+            shareable,
             shared,
-            warning: if self.share { None } else { Some(WARNING) },
+            warning: if shareable { None } else { Some(WARNING) },
         };
         output.report(&report, &render(&report))
     }
 
-    /// The client's data with their clear twin, where results are compared.
-    fn twin(&self, description: &Description, program: &AnyProgram, data: &Data) -> anyhow::Result<Option<AnyClient>> {
-        if !self.compare && self.data.is_empty() {
-            return Ok(None);
-        }
-        if !data.has_model() {
-            return Err(Mistake("--compare: the server alone has the model, so nothing is known of what results should be; leave it out".into()).into());
-        }
-        data.client(description, program, &self.data).map(Some)
-    }
-
     /// The program with the server's numbers, where the client has them; else with others in their place.
-    fn own_program(
-        &self,
-        description: &Description,
-        stand_in: AnyProgram,
-        data: &Data,
-    ) -> anyhow::Result<(AnyProgram, Model)> {
+    fn own_program(&self, side: &Side) -> anyhow::Result<(AnyProgram, Model)> {
         let why = "the client's copy of the model, which says what a result may be";
-        match data.model(&description.workload).map_err(|e| Mistake(format!("{why}: {e}")))? {
+        match side.data.model(&side.description.workload).map_err(|e| Mistake(format!("{why}: {e}")))? {
             Some(numbers) => {
-                let program = description.program(&numbers);
+                let program = side.description.program(&numbers);
                 Ok((program.map_err(|e| Mistake(format!("{}: {e}", self.client.display())))?, Model::Known))
             }
-            None => Ok((stand_in, Model::Server { gain: self.model_gain })),
+            None => Ok((side.program.clone(), Model::Server { gain: self.model_gain })),
         }
     }
 
     /// The results as they may be shared. They are counted before a number is written, and stay counted.
-    fn shared(&self, ledger: &Ledger, arrays: &[Array], estimates: &[Estimate]) -> anyhow::Result<(Vec<Fit>, Shared)> {
+    fn shared(&self, ledger: &Ledger, arrays: &[(Array, Estimate)]) -> anyhow::Result<(Vec<Fit>, Shared)> {
         let before = ledger.shared()?;
         let sharing = Shared::sharing(before, self.statistical_bits, self.shared_results);
         let count = u32::try_from(arrays.len()).unwrap_or(u32::MAX);
         Shared::after(before, sharing, count)?;
         let mut all = Vec::new();
-        for (array, estimate) in arrays.iter().zip(estimates) {
+        for (array, estimate) in arrays {
             let seed = Seed::from_os().map_err(limbwise::Error::from)?;
             let (array, flooded) = shared(array, *estimate, sharing, &seed)?;
             all.push((array, Some(flooded)));
@@ -288,13 +297,28 @@ fn gain(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| "wanted a factor from 1 to 1e9".into())
 }
 
+/// Results with what is expected of their errors, in the units in which people have them.
+fn scaled<P: Program>(
+    program: &P,
+    arrays: &[Array],
+    errors: Option<&[Estimate]>,
+) -> anyhow::Result<Vec<(Array, Estimate)>> {
+    let exact = "--share: results of this workload are exact and carry no noise of the scheme: what is to be shared can be shared as it is; leave it out";
+    let errors = errors.ok_or_else(|| Mistake(exact.into()))?;
+    let scaled =
+        |(at, (array, estimate)): (usize, (&Array, &Estimate))| (array.clone(), estimate.enlarged(program.unit_of(at)));
+    Ok(arrays.iter().zip(errors).enumerate().map(scaled).collect())
+}
+
 /// A conclusion as JSON.
-fn compared(conclusion: &limbwise_apps::Conclusion) -> Map<String, Value> {
-    let precision = conclusion.precision;
-    let mut all = json!(conclusion);
-    without_nulls(&mut all);
-    let mut all = all.as_object().cloned().unwrap_or_default();
-    all.insert("precision_bits".into(), json!({ "mean": precision.mean, "min": precision.min }));
+fn compared<S: Whole>(conclusion: &limbwise_apps::Conclusion<S>) -> Map<String, Value> {
+    let mut all = S::compared(&conclusion.found);
+    all.extend(conclusion.details.clone());
+    if !conclusion.warnings.is_empty() {
+        all.insert("warnings".into(), json!(conclusion.warnings));
+    }
+    all.values_mut().for_each(without_nulls);
+    all.retain(|_, value| !value.is_null());
     all
 }
 
@@ -317,7 +341,8 @@ impl Form {
     }
 
     fn write(self, path: &Path, array: &Array) -> anyhow::Result<()> {
-        let parts = if array.real { npy::Parts::Real } else { npy::Parts::Complex };
+        let parts = if array.numbers == Numbers::Complex { npy::Parts::Complex } else { npy::Parts::Real };
+
         match self {
             Self::Npy => put_secret(path, |file| {
                 let mut out = BufWriter::new(file);
@@ -328,7 +353,11 @@ impl Form {
             })?,
             Self::Csv => put_private(path, csv(array).as_bytes())?,
             Self::Json => {
-                let number = |z: &limbwise::Complex64| if array.real { json!(z.re) } else { json!([z.re, z.im]) };
+                let number = |z: &limbwise::Complex64| match array.numbers {
+                    Numbers::Complex => json!([z.re, z.im]),
+                    Numbers::Real => json!(z.re),
+                    Numbers::Whole => json!(whole(z.re)),
+                };
                 let values: Vec<Value> = array.values.iter().map(number).collect();
                 let text = json!({ "name": array.name, "shape": array.shape, "values": values }).to_string();
                 put_private(path, (text + "\n").as_bytes())?;
@@ -338,15 +367,21 @@ impl Form {
     }
 }
 
+/// An integer that a float holds exactly.
+#[expect(clippy::cast_possible_truncation, reason = "integers of results are below 2^53")]
+fn whole(x: f64) -> i64 {
+    x as i64
+}
+
 /// A row a line: of the last side; of complex numbers, one a line with its two parts.
 fn csv(array: &Array) -> String {
-    let mut text = String::new();
+    let (mut text, real) = (String::new(), array.numbers != Numbers::Complex);
     let columns = match array.shape.last() {
-        Some(&last) if array.real && array.shape.len() > 1 => last.max(1),
+        Some(&last) if real && array.shape.len() > 1 => last.max(1),
         _ => 1,
     };
     for row in array.values.chunks(columns) {
-        let cell = |z: &limbwise::Complex64| if array.real { z.re.to_string() } else { format!("{},{}", z.re, z.im) };
+        let cell = |z: &limbwise::Complex64| if real { z.re.to_string() } else { format!("{},{}", z.re, z.im) };
         let _ = writeln!(text, "{}", row.iter().map(cell).collect::<Vec<_>>().join(","));
     }
     text
@@ -357,11 +392,14 @@ fn render(report: &Report) -> String {
     if report.insecure_randomness {
         text += &line("INSECURE", "randomness from --seed: anybody can make the same keys");
     }
-    text += &line("precision", &format!("{:.1} bits predicted", report.precision_bits_predicted));
+    text += &forecast(&report.forecast);
     if let Some(compared) = &report.compared {
         let number = |path: [&str; 2]| compared.get(path[0]).and_then(|v| v.get(path[1])).and_then(Value::as_f64);
         if let (Some(mean), Some(min)) = (number(["precision_bits", "mean"]), number(["precision_bits", "min"])) {
             text += &line("measured", &format!("{mean:.1} bits mean, {min:.1} least"));
+        }
+        if let (Some(wrong), Some(all)) = (compared.get("wrong"), compared.get("compared")) {
+            text += &line("compared", &format!("{wrong} of {all} differ from the clear twin"));
         }
         if let (Some(encrypted), Some(clear)) = (number(["accuracy", "encrypted"]), number(["accuracy", "clear"])) {
             text += &line("accuracy", &format!("encrypted {encrypted:.4}, clear twin {clear:.4}"));

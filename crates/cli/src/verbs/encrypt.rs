@@ -3,19 +3,22 @@
 use crate::{
     failure::Mistake,
     host::HostArgs,
-    output::JsonArgs,
+    output::{JsonArgs, Output},
     progress::Progress,
-    secrets::{InsecureSeed, PassphraseArgs, SeedArgs},
+    secrets::{InsecureSeed, Passphrase, PassphraseArgs, SeedArgs},
     text::{table::line, units},
     verbs::{
         existing,
         keygen::{DATA, insecure},
     },
-    workload::Data,
+    workload::{Whole, told},
 };
 use clap::ValueEnum;
-use limbwise_apps::{AnyProgram, Description, Encryption, Program as _};
+use limbwise::scheme::Input as _;
+use limbwise_apps::{AnyProgram, Description, Encryption, Program, on_scheme, registry::Data};
+use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
+    AnyDevice,
     client::{EncryptionKey, encrypt_files},
     ledger::{Ledger, Round, hex},
     places::{description, read_up_to, targets},
@@ -108,42 +111,63 @@ struct Written {
     bytes: u64,
 }
 
-/// The program of a client's directory, and where its data are.
+/// What a client's directory remembers: the program, and where its data are.
+pub(super) struct Side {
+    pub(super) description: Description,
+    /// With any numbers in the place of the server's.
+    pub(super) program: AnyProgram,
+    pub(super) data: Data,
+}
+
+/// Opens a client's directory.
 ///
 /// # Errors
 /// Files that are absent or refused.
-pub(super) fn open(dir: &Path) -> anyhow::Result<(Description, AnyProgram, Data)> {
+pub(super) fn open(dir: &Path) -> anyhow::Result<Side> {
     let description = description(dir)?;
     let program = description.stand_in().map_err(|e| Mistake(format!("{}: {e}", dir.display())))?;
     let path = dir.join(DATA);
     let data = unseal(&read_up_to(&path, 1 << 20)?)
         .map_err(|e| Mistake(format!("{}: {e} (\"limbwise keygen\" writes it)", path.display())))?;
-    Ok((description, program, data))
+    Ok(Side { description, program, data })
 }
 
 impl Encrypt {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open();
         let seeds = self.seed.of_files(self.insecure)?;
-        let (description, program, data) = open(&self.client)?;
-        let client = data.client(&description, &program, &self.data)?;
+        let side = open(&self.client)?;
+        let dev = self.host.open()?;
+        let passphrase = self.passphrase.read()?;
+        on_scheme!(AnyProgram, &side.program, program => {
+            self.encrypt(&dev, (program, &side), (&passphrase, &seeds), &output)
+        })
+    }
+
+    fn encrypt<S: Whole, P: Program<Scheme = S>>(
+        &self,
+        dev: &AnyDevice,
+        (program, side): (&P, &Side),
+        (passphrase, seeds): (&Passphrase, &SeedSource),
+        output: &Output,
+    ) -> anyhow::Result<()> {
+        let Side { description, data, program: any } = side;
+        let client = data.client::<S>(&description.workload, any, &self.data).map_err(told)?;
         let inputs = program.inputs();
         let files = targets(&self.out, "input", inputs.len(), existing(self.force))?;
         let key = self.key.map_or_else(|| program.encryption(), Encryption::from);
-        let passphrase = self.passphrase.read()?;
-        let dev = self.host.open()?;
         let params = program.params();
-        let read = EncryptionKey::read((&dev, params), &self.client, &description, key, passphrase.lock())?;
+        let read = EncryptionKey::read::<S>((dev, params), &self.client, description, key, passphrase.lock())?;
         let ledger = Ledger::of(&self.client, read.key_set());
         ledger.ready()?; // without it nobody could read the results
         let mut progress = Progress::new(0.0);
-        let name = encrypt_files(&dev, (&program, &client), (&read, &seeds), &files, &mut progress)?;
+        let name = encrypt_files(dev, (program, &client), (&read, seeds), &files, &mut progress)?;
         let round = Round { inputs: hex(name), key, place: self.out.display().to_string() };
         ledger.encrypted(round)?;
         progress.finish();
-        let written = |(input, file): (limbwise_apps::Input, PathBuf)| {
+        let written = |(input, file): (S::Input, PathBuf)| {
             let bytes = fs::metadata(&file)?.len();
-            Ok(Written { name: input.name, file, bytes })
+            Ok(Written { name: input.name().to_owned(), file, bytes })
         };
         let report = Report {
             workload: program.name().into(),

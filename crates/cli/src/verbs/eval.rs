@@ -5,15 +5,16 @@ use crate::{
     host::{HostArgs, MemoryArgs},
     output::JsonArgs,
     progress::{Progress, note},
-    text::{table::line, units},
+    text::{forecast, table::line, units},
     verbs::existing,
-    workload::model,
+    workload::told,
 };
 use clap::ValueEnum;
 use limbwise::rlwe::KeyForm;
 use limbwise_runtime::{
     EvalReport, Job, Limits, evaluate_files,
-    places::{KEYS, ciphertexts, description},
+    places::{BOOTSTRAP, KEYS, ciphertexts, description},
+    scheme::Forecast,
 };
 use std::path::PathBuf;
 
@@ -54,7 +55,7 @@ impl From<Kept> for KeyForm {
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Eval {
-    /// Directory of the server: program.json and evaluation.keys
+    /// Directory of the server: program.json, and evaluation.keys, bootstrap.keys or both
     #[arg(long, value_name = "DIR")]
     server: PathBuf,
 
@@ -99,7 +100,7 @@ impl Eval {
         let output = self.output.open();
         let description = description(&self.server)?;
         let files = [self.weights.as_deref(), self.bias.as_deref()];
-        let model = match model(&description.workload, files)? {
+        let model = match description.workload.model(files).map_err(told)? {
             None if files.iter().any(Option::is_some) => {
                 return Err(
                     Mistake("--weights, --bias: this program has no clear matrix; leave them out".into()).into()
@@ -112,10 +113,12 @@ impl Eval {
             files => files.to_vec(),
         };
         let dev = self.host.open()?;
+        let keys: Vec<PathBuf> =
+            [BOOTSTRAP, KEYS].map(|name| self.server.join(name)).into_iter().filter(|path| path.exists()).collect();
         let job = Job {
             description: &description,
             model: &model,
-            keys: &self.server.join(KEYS),
+            keys: &keys,
             inputs: &inputs,
             results: &self.out,
             existing: existing(self.force),
@@ -141,13 +144,15 @@ fn render(report: &EvalReport) -> String {
     if report.insecure_randomness {
         text += &line("INSECURE", "randomness from --seed: anybody can make the same keys");
     }
-    text += &line("precision", &format!("{:.1} bits predicted", report.precision_bits_predicted));
+    text += &forecast(&report.forecast);
     text += &line("seconds", &units::seconds(report.seconds));
     let peak = report.peak_memory_bytes;
     let measured = peak.measured.map_or_else(|| "not told by this system".into(), units::bytes);
     text += &line("peak memory", &format!("{measured}; {} predicted", units::bytes(peak.predicted)));
     text += &line("keys", &units::bytes(report.key_bytes));
-    text += &line("levels left", &report.levels_left.to_string());
+    if let Forecast::Ckks { levels_left, .. } = report.forecast {
+        text += &line("levels left", &levels_left.to_string());
+    }
     let steps = report.steps.iter().map(|s| format!("{} {}", s.name, units::seconds(s.seconds)));
     text += &line("steps", &steps.collect::<Vec<_>>().join(", "));
     for path in &report.results {

@@ -1,18 +1,15 @@
 //! `limbwise inspect`: what any file holds, without a secret.
 
 use crate::{
-    failure::Mistake,
     host::HostArgs,
     output::JsonArgs,
     text::{table::line, units},
 };
-use limbwise::{params::Params, wire::read_params};
-use limbwise_apps::{Description, description::MOST_BYTES};
 use limbwise_runtime::{
-    inspect::{Belongs, Inspection, inspect},
-    places::{PARAMS, PROGRAM, open_file, read_up_to},
+    inspect::{Belongs, Inspection, inspect, params_of},
+    places::{PARAMS, PROGRAM},
 };
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Say what files hold: kind, version, parameters, sizes, keys, and whether they are whole
 ///
@@ -47,30 +44,17 @@ impl Inspect {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open();
         let dev = if self.verify { Some(self.host.open()?) } else { None };
-        let given = self.params.as_deref().map(parameters).transpose()?;
+        let given = self.params.as_deref().map(params_of).transpose()?;
         let mut all = Vec::new();
         for file in &self.files {
             let beside =
-                || file.parent().and_then(|dir| [PROGRAM, PARAMS].iter().find_map(|n| parameters(&dir.join(n)).ok()));
+                || file.parent().and_then(|dir| [PROGRAM, PARAMS].iter().find_map(|n| params_of(&dir.join(n)).ok()));
             let params = given.clone().or_else(beside);
             all.push(inspect(file, params.as_ref(), dev.as_ref())?);
         }
         let text = all.iter().map(render).collect::<Vec<_>>().join("\n");
         output.report(&all, &text)
     }
-}
-
-/// The parameters of a directory, a description or a file of their own.
-fn parameters(path: &Path) -> anyhow::Result<Params> {
-    if path.is_dir() {
-        return parameters(&path.join(PROGRAM)).or_else(|_| parameters(&path.join(PARAMS)));
-    }
-    let named = |e: &dyn std::fmt::Display| Mistake(format!("{}: {e}", path.display()));
-    if path.extension().is_some_and(|e| e == "json") {
-        let description = Description::parse(&read_up_to(path, MOST_BYTES)?).map_err(|e| named(&e))?;
-        return Ok(description.params().map_err(|e| named(&e))?);
-    }
-    Ok(read_params(open_file(path)?).map_err(|e| named(&e))?)
 }
 
 fn render(file: &Inspection) -> String {

@@ -3,17 +3,20 @@
 use crate::{
     failure::Mistake,
     host::{HostArgs, MemoryArgs},
-    output::OutputArgs,
+    output::{Output, OutputArgs},
     progress::{Progress, note},
-    readings::{calibrated, planned, recorded},
-    secrets::{InsecureSeed, PassphraseArgs, SeedArgs},
-    text::{table::line, units},
-    workload::Workload,
+    readings::{calibrated, degrees, planned, recorded},
+    secrets::{InsecureSeed, Passphrase, PassphraseArgs, SeedArgs},
+    text::{forecast, table::line, units},
+    workload::{Whole, Workload, told},
 };
-use limbwise_apps::Program as _;
+use limbwise_apps::{AnyPrepared, Prepared, Program as _, on_scheme};
+use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
+    AnyDevice,
     keygen::{Sides, check, keygen},
     places::put_private,
+    scheme::Forecast,
     sealed::seal,
 };
 use serde::Serialize;
@@ -32,8 +35,8 @@ pub(super) const DATA: &str = "data.json";
 ///   limbwise keygen logreg --client mine --server theirs
 ///   limbwise keygen linear --weights server --rows 10 --cols 784 --client mine --server theirs --passphrase-file p.txt
 ///
-/// What the server is told: the description (program.json), with sizes of the data, options, the largest value and root
-/// mean square of what is encrypted, and for logreg the learning rate, which is an eigenvalue of the training rows.
+/// What the server is told: the description (program.json), with sizes of the data, options, for programs on slots the
+/// largest value and root mean square of what is encrypted, and for logreg the learning rate, which is an eigenvalue of the training rows.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Keygen {
@@ -66,6 +69,7 @@ pub(crate) struct Keygen {
 #[derive(Debug, Serialize)]
 struct Report {
     workload: String,
+    scheme: &'static str,
     preset: String,
     security_bits: u32,
     security_standard: &'static str,
@@ -82,7 +86,8 @@ struct Report {
     key_file_bytes: u64,
     /// How they were planned to be kept in memory.
     key_form: limbwise::rlwe::KeyForm,
-    precision_bits_predicted: f64,
+    #[serde(flatten)]
+    forecast: Forecast,
 }
 
 /// A directory that must be given.
@@ -99,14 +104,26 @@ impl Keygen {
         let seeds = self.seed.of_files(self.insecure)?;
         let passphrase = self.passphrase.read()?;
         let dev = self.host.open()?;
-        let built = self.workload.build(self.memory.most)?;
+        let prepared = self.workload.prepare(self.memory.most).map_err(told)?;
         let places = Sides { client, server };
         check(places)?;
+        on_scheme!(AnyPrepared, &prepared, built => self.make(&dev, built, places, (&passphrase, &seeds), &output))
+    }
+
+    fn make<S: Whole>(
+        &self,
+        dev: &AnyDevice,
+        built: &Prepared<S>,
+        places: Sides<'_>,
+        (passphrase, seeds): (&Passphrase, &SeedSource),
+        output: &Output,
+    ) -> anyhow::Result<()> {
         // Where nothing is left open, nothing is measured.
         let (way, recording) = match &built.ways[..] {
-            [way] => (*way, recorded(&built.program(*way), *way)?),
+            [way] => (*way, recorded(built, *way, &dev.footprint())?),
             _ => {
-                let planned = planned(&built, &calibrated(&dev, built.params().log_n())?, self.memory.most)?;
+                let calibration = calibrated(dev, degrees::<S>(built.params()))?;
+                let planned = planned(built, &calibration, self.memory.most)?;
                 (planned.way, planned.recording)
             }
         };
@@ -114,26 +131,28 @@ impl Keygen {
         description.insecure_randomness = seeds.is_insecure();
         let data = seal(&self.workload.data())?;
         let mut progress = Progress::new(0.0);
-        let required = &recording.keys.required;
-        let bytes = keygen(&dev, places, (&description, required), (passphrase.lock(), &seeds), &mut progress)?;
+        let (params, required) = (built.params(), &recording.keys.required);
+        let of = (&description, required);
+        let bytes = keygen::<S, _>((dev, params), places, of, (passphrase.lock(), seeds), &mut progress)?;
         progress.finish();
-        put_private(&client.join(DATA), &data)?;
+        put_private(&places.client.join(DATA), &data)?;
         note("the secret key is in the client's directory alone: keep it, nobody can make it again");
-        let security = built.params().security();
+        let security = S::security(params);
         let report = Report {
             workload: built.program(way).name().into(),
+            scheme: S::NAME,
             preset: built.preset.clone(),
             security_bits: security.bits,
             security_standard: security.standard,
             insecure_reason: security.insecure_reason.clone(),
             insecure_randomness: seeds.is_insecure(),
-            client: client.to_owned(),
-            server: server.to_owned(),
+            client: places.client.to_owned(),
+            server: places.server.to_owned(),
             passphrase: passphrase.is_some(),
-            keys: required.len(),
+            keys: required.len() + if S::tfhe(params).is_some() { 2 } else { 0 },
             key_file_bytes: bytes,
             key_form: recording.keys.form,
-            precision_bits_predicted: recording.results[0].estimate.precision_bits(),
+            forecast: S::forecast(params, &recording.results, recording.rotations),
         };
         output.report(&report, &render(&report))
     }
@@ -147,7 +166,7 @@ fn render(report: &Report) -> String {
     text += &line("client", &report.client.display().to_string());
     text += &line("server", &report.server.display().to_string());
     text += &line("keys", &format!("{}, {} in their file", report.keys, units::bytes(report.key_file_bytes)));
-    text += &line("precision", &format!("{:.1} bits predicted", report.precision_bits_predicted));
+    text += &forecast(&report.forecast);
     text
 }
 

@@ -24,7 +24,7 @@ mod run;
 mod serve;
 mod serve_plan;
 pub(crate) mod sweep;
-mod time;
+pub(crate) mod time;
 
 use crate::Again;
 use clap::{Parser, Subcommand};

@@ -1,11 +1,8 @@
 //! `limbwise params`: check, show and choose parameter sets.
 
-use crate::{
-    output::OutputArgs,
-    text,
-    workload::{logic, modular, named_params, params_file},
-};
+use crate::{output::OutputArgs, text, workload::told};
 use clap::Subcommand;
+use limbwise::scheme::{Bgv, Ckks, Tfhe};
 use limbwise::{
     bgv::{self, BgvLiteral, BgvParams, BgvPreset},
     params::{
@@ -15,6 +12,7 @@ use limbwise::{
     rlwe::{KeyForm, KeyName, key_bytes},
     tfhe::{self, TfheLiteral, TfheParams, TfhePreset},
 };
+use limbwise_apps::options::{named_bgv, named_params, named_tfhe, params_file};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -254,20 +252,20 @@ impl Params {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         match &self.action {
             Action::Check { file } if is_tfhe(file) => {
-                let set = TfheSet::new(&file.display().to_string(), None, &logic::file(file)?);
-                self.output.open()?.report(&set, &text::logic::set(&set))
+                let set = TfheSet::new(&file.display().to_string(), None, &params_file::<Tfhe>(file).map_err(told)?);
+                self.output.open()?.report(&set, &text::params::tfhe_set(&set))
             }
             Action::Check { file } if is_bgv(file) => {
-                let set = BgvSet::new(&file.display().to_string(), None, &modular::file(file)?);
-                self.output.open()?.report(&set, &text::modular::set(&set))
+                let set = BgvSet::new(&file.display().to_string(), None, &params_file::<Bgv>(file).map_err(told)?);
+                self.output.open()?.report(&set, &text::params::bgv_set(&set))
             }
             Action::Check { file } => {
-                let set = Set::new(&file.display().to_string(), None, &params_file(file)?);
+                let set = Set::new(&file.display().to_string(), None, &params_file::<Ckks>(file).map_err(told)?);
                 self.output.open()?.report(&set, &text::params::set(&set))
             }
             Action::Show { name: None } => {
                 let (sets, tfhe, bgv) = (all()?, all_tfhe()?, all_bgv()?);
-                let tables = [text::params::sets(&sets), text::logic::sets(&tfhe), text::modular::sets(&bgv)];
+                let tables = [text::params::sets(&sets), text::params::tfhe_sets(&tfhe), text::params::bgv_sets(&bgv)];
                 let text = tables.join("\n");
                 let all = sets.into_iter().map(Any::Slots).chain(tfhe.into_iter().map(Any::Tfhe));
                 let all: Vec<Any> = all.chain(bgv.into_iter().map(Any::Bgv)).collect();
@@ -275,18 +273,18 @@ impl Params {
             }
             Action::Show { name: Some(name) } if tfhe::preset(name).is_ok() => {
                 let purpose = tfhe::presets().into_iter().find(|p| p.name == name).map(|p| p.purpose);
-                let set = TfheSet::new(name, purpose, &logic::named(name)?);
-                let comment: String = text::logic::set(&set).lines().map(|line| format!("# {line}\n")).collect();
+                let set = TfheSet::new(name, purpose, &named_tfhe(name).map_err(told)?);
+                let comment: String = text::params::tfhe_set(&set).lines().map(|line| format!("# {line}\n")).collect();
                 self.output.open()?.report(&set, &format!("{comment}{}", toml::to_string(&set.literal)?))
             }
             Action::Show { name: Some(name) } if bgv::preset(name).is_ok() => {
                 let preset = bgv::presets().into_iter().find(|p| p.name == name);
-                let set = BgvSet::new(name, preset.as_ref(), &modular::named(name)?);
-                let comment: String = text::modular::set(&set).lines().map(|line| format!("# {line}\n")).collect();
+                let set = BgvSet::new(name, preset.as_ref(), &named_bgv(name).map_err(told)?);
+                let comment: String = text::params::bgv_set(&set).lines().map(|line| format!("# {line}\n")).collect();
                 self.output.open()?.report(&set, &format!("{comment}{}", toml::to_string(&set.literal)?))
             }
             Action::Show { name: Some(name) } => {
-                let params = named_params(name)?;
+                let params = named_params(name).map_err(told)?;
                 let purpose = presets().into_iter().find(|p| p.name == name).map(|p| p.purpose);
                 self.print(&Set::new(name, purpose, &params))
             }

@@ -3,10 +3,11 @@
 use crate::{
     host::{HostArgs, MemoryArgs},
     output::OutputArgs,
-    readings::{calibrated_with_disk, planned, planned_logic, planned_modular, planned_query},
+    readings::{calibrated_with_disk, planned},
     text,
-    workload::{Workload, not_for_questions, not_on_slots},
+    workload::{Workload, told},
 };
+use limbwise_apps::{AnyPrepared, on_scheme};
 
 /// Say what a program takes, before any key exists
 ///
@@ -44,24 +45,11 @@ impl Plan {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
         let dev = self.host.open()?;
-        if let Some(built) = self.workload.logic()? {
-            not_on_slots(self.memory.is_given())?;
-            let (_, plan) = planned_logic(&dev, &built)?;
-            return output.report(&plan, &text::logic::plan(&plan));
-        }
-        if let Some(built) = self.workload.modular()? {
-            not_on_slots(self.memory.is_given())?;
-            let (_, plan) = planned_modular(&dev, &built)?;
-            return output.report(&plan, &text::modular::plan(&plan));
-        }
-        if let Some(built) = self.workload.query()? {
-            not_for_questions(self.memory.is_given())?;
-            let (_, plan) = planned_query(&dev, &built)?;
-            return output.report(&plan, &text::query::plan(&plan));
-        }
-        let built = self.workload.build(self.memory.most)?;
-        let calibration = calibrated_with_disk(&dev, &built, &self.memory.key_dir())?;
-        let plan = planned(&built, &calibration, self.memory.most)?.plan;
-        output.report(&plan, &text::plan::render(&plan))
+        let memory = self.memory.most;
+        on_scheme!(AnyPrepared, self.workload.prepare(memory).map_err(told)?, built => {
+            let calibration = calibrated_with_disk(&dev, &built, &self.memory.key_dir())?;
+            let plan = planned(&built, &calibration, memory)?.plan;
+            output.report(&plan, &text::plan::render(&plan))
+        })
     }
 }

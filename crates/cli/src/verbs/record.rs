@@ -5,20 +5,17 @@ use crate::{
     files::Target,
     host::HostArgs,
     output::Output,
-    readings::{calibrated, planned, recorded, recorded_logic, recorded_modular, recorded_query},
+    readings::{calibrated, degrees, planned, recorded},
     text,
-    workload::{Workload, logic::BuiltLogic, modular::BuiltModular, query::BuiltQuery},
+    workload::{Whole, Workload, told},
 };
-use limbwise::{
-    params::Params,
-    rlwe::{KeyForm, KeyName, KeyPlan, key_bytes},
-};
-use limbwise_apps::Modular as _;
-use limbwise_graph::{Counts, Graph};
+use limbwise::rlwe::KeyForm;
+use limbwise_apps::{AnyPrepared, Prepared, Way, on_scheme};
+use limbwise_graph::Counts;
 use limbwise_runtime::{
     exchange::{heracles, jsonl, listed},
     files::write_graph,
-    plan::PlannedKey,
+    plan::{PlannedKey, planned_keys},
 };
 use serde::Serialize;
 use std::path::PathBuf;
@@ -60,18 +57,6 @@ pub(crate) struct Record {
     host: HostArgs,
 }
 
-/// What was recorded of a program on TFHE, whose keys are always the same two.
-#[derive(Debug, Serialize)]
-pub(crate) struct RecordedLogic {
-    pub(crate) preset: String,
-    /// Operations, inputs and views.
-    pub(crate) nodes: usize,
-    pub(crate) counts: Counts,
-    pub(crate) key_bytes: u64,
-    /// Blind rotations.
-    pub(crate) bootstrappings: u64,
-}
-
 /// What was recorded.
 #[derive(Debug, Serialize)]
 pub(crate) struct Recorded {
@@ -87,48 +72,20 @@ pub(crate) struct Recorded {
     pub(crate) bootstrappings: Option<u64>,
 }
 
-/// The keys of a plan, each with its bytes.
-fn listed_keys(params: &Params, plan: &KeyPlan) -> Vec<PlannedKey> {
-    let key = |(name, &level): (&KeyName, &usize)| PlannedKey {
-        name: name.describe(params.log_n()),
-        level,
-        bytes: key_bytes(params, *name, level, plan.form),
-    };
-    plan.required.iter().map(key).collect()
-}
+/// Said where operations on ciphertexts cannot be listed.
+const NOT_CKKS: &str =
+    "--operations: lists are of operations on CKKS ciphertexts, and this workload has others; --out writes its graph";
 
 impl Record {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let target = self.out.as_deref().map(Target::new).transpose()?;
         let operations = self.operations.as_deref().map(Target::new).transpose()?;
-        let (logic, query) = (self.workload.logic()?, self.workload.query()?);
-        if operations.is_some() && (logic.is_some() || query.is_some()) {
-            let text = "--operations: lists are of operations on CKKS ciphertexts, and this workload is on TFHE";
-            return Err(Mistake(text.into()).into());
+        let prepared = self.workload.prepare(None).map_err(told)?;
+        if operations.is_some() && !matches!(prepared, AnyPrepared::Ckks(_)) {
+            return Err(Mistake(NOT_CKKS.into()).into());
         }
-        if let Some(built) = logic {
-            return self.logic(&built, target);
-        }
-        if let Some(built) = self.workload.modular()? {
-            if operations.is_some() {
-                let text = "--operations: lists are of operations on CKKS ciphertexts, and this workload is on BGV";
-                return Err(Mistake(text.into()).into());
-            }
-            return self.modular(&built, target);
-        }
-        if let Some(built) = query {
-            return self.query(&built, target);
-        }
-        let built = self.workload.build(None)?;
-        let (way, recording) = match &built.ways[..] {
-            [way] => (*way, recorded(&built.program(*way), *way)?),
-            _ => {
-                let planned =
-                    planned(&built, &calibrated(&self.host.open_cpu()?.into(), built.params().log_n())?, None)?;
-                (planned.way, planned.recording)
-            }
-        };
-        if let (Some(target), Some(path)) = (operations, &self.operations) {
+        let way = on_scheme!(AnyPrepared, &prepared, built => self.recorded(built, target)?);
+        if let (Some(target), Some(path), AnyPrepared::Ckks(built)) = (operations, &self.operations, &prepared) {
             let listed = listed(&built.program(way))?;
             let mut bytes = Vec::new();
             match path.extension().is_some_and(|e| e == "csv") {
@@ -137,73 +94,36 @@ impl Record {
             }
             target.write(&bytes)?;
         }
-        if let Some(target) = target {
-            target.write(&write_graph(Vec::new(), &recording.graph)?)?;
-        }
-        self.report(&built.preset, built.params(), &recording.graph, &recording.keys)
+        Ok(())
     }
 
-    /// A program on BGV.
-    fn modular(&self, built: &BuiltModular, target: Option<Target>) -> anyhow::Result<()> {
-        let recording = recorded_modular(built)?;
-        if let Some(target) = target {
-            target.write(&write_graph(Vec::new(), &recording.graph)?)?;
-        }
-        let params = built.program.params().rlwe();
-        let keys = KeyPlan { required: recording.required, form: KeyForm::Stored };
-        self.report(&built.preset, params, &recording.graph, &keys)
-    }
-
-    /// What was recorded of a program with evaluation keys.
-    fn report(&self, preset: &str, params: &Params, graph: &Graph, plan: &KeyPlan) -> anyhow::Result<()> {
-        let keys = listed_keys(params, plan);
-        let done = Recorded {
-            preset: preset.to_owned(),
-            nodes: graph.nodes().len(),
-            counts: graph.counts(),
-            key_form: plan.form,
-            key_bytes: keys.iter().map(|k| k.bytes).sum(),
-            keys,
-            bootstrappings: None,
+    /// Records a program in the way that this host would choose.
+    fn recorded<S: Whole>(&self, built: &Prepared<S>, target: Option<Target>) -> anyhow::Result<Way> {
+        let (way, recording) = match &built.ways[..] {
+            [way] => (*way, recorded(built, *way, &limbwise_cpu::footprint())?),
+            _ => {
+                let dev = self.host.open_cpu()?.into();
+                let planned = planned(built, &calibrated(&dev, degrees::<S>(built.params()))?, None)?;
+                (planned.way, planned.recording)
+            }
         };
-        let listed = if self.keys { text::record::keys(&done) } else { String::new() };
-        Output::plain(self.json).report(&done, &(text::record::render(&done) + &listed))
-    }
-
-    /// A program on TFHE.
-    fn logic(&self, built: &BuiltLogic, target: Option<Target>) -> anyhow::Result<()> {
-        let recording = recorded_logic(built)?;
         if let Some(target) = target {
             target.write(&write_graph(Vec::new(), &recording.graph)?)?;
         }
-        let traffic = recording.graph.traffic();
-        let done = RecordedLogic {
-            preset: built.preset.clone(),
-            nodes: recording.graph.nodes().len(),
-            counts: recording.graph.counts(),
-            key_bytes: traffic.bootstrap_keys.declared + traffic.evaluation_keys.declared,
-            bootstrappings: recording.rotations,
-        };
-        Output::plain(self.json).report(&done, &text::record::logic(&done))
-    }
-
-    /// A question to a table.
-    fn query(&self, built: &BuiltQuery, target: Option<Target>) -> anyhow::Result<()> {
-        let recording = recorded_query(built)?;
-        if let Some(target) = target {
-            target.write(&write_graph(Vec::new(), &recording.graph)?)?;
-        }
-        let traffic = recording.graph.traffic();
+        let tfhe = S::tfhe(built.params());
+        let keys = planned_keys(S::rlwe(built.params()), &recording.keys);
+        let own = tfhe.map_or(0, limbwise::tfhe::TfheParams::server_key_bytes);
         let done = Recorded {
             preset: built.preset.clone(),
             nodes: recording.graph.nodes().len(),
             counts: recording.graph.counts(),
             key_form: recording.keys.form,
-            key_bytes: traffic.bootstrap_keys.declared + traffic.evaluation_keys.declared,
-            keys: listed_keys(built.program.params().ckks(), &recording.keys),
-            bootstrappings: Some(recording.rotations),
+            key_bytes: own + keys.iter().map(|k| k.bytes).sum::<u64>(),
+            keys,
+            bootstrappings: tfhe.map(|_| recording.rotations),
         };
         let listed = if self.keys { text::record::keys(&done) } else { String::new() };
-        Output::plain(self.json).report(&done, &(text::record::render(&done) + &listed))
+        Output::plain(self.json).report(&done, &(text::record::render(&done) + &listed))?;
+        Ok(way)
     }
 }

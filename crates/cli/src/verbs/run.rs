@@ -2,23 +2,27 @@
 
 use crate::{
     dpus::counted,
-    failure::{Wrong, WrongMessages},
+    failure::{Mistake, Wrong, WrongMessages},
     host::{HostArgs, MemoryArgs},
     output::{Output, OutputArgs},
     progress::Progress,
-    readings::{Planned, calibrated_with_disk, planned, planned_logic, planned_modular, planned_query},
+    readings::{Planned, calibrated_with_disk, planned},
     secrets::{SeedArgs, forget_seed},
     text,
     verbs::without_nulls,
-    workload::{
-        Workload, logic::BuiltLogic, modular::BuiltModular, not_for_questions, not_on_slots, query::BuiltQuery,
-    },
+    workload::{Whole, Workload, told},
 };
 use limbwise::ckks::ShadowBound;
-use limbwise_apps::Program as _;
+use limbwise_apps::{AnyPrepared, Prepared, Program as _, on_scheme};
 use limbwise_machines::{Spec, time};
 use limbwise_math::finite;
-use limbwise_runtime::{AnyDevice, RunOptions, journal::Checkpoint, logic, modular, query, run, session::Sides};
+use limbwise_runtime::{
+    AnyDevice, RunOptions, RunReport,
+    journal::Checkpoint,
+    run,
+    scheme::SchemeRun,
+    session::{Of, Sides},
+};
 use std::path::PathBuf;
 
 /// Run a program on encrypted data, beside its clear twin
@@ -79,36 +83,33 @@ impl Run {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
         let dev = self.host.open()?;
-        if let Some(built) = self.workload.logic()? {
-            not_on_slots(self.memory.is_given() || self.checkpoint.is_some() || self.options().shadow.is_some())?;
-            return self.logic(&dev, &built, output);
+        on_scheme!(AnyPrepared, self.workload.prepare(self.memory.most).map_err(told)?, built => {
+            self.run(&dev, &built, &output)
+        })
+    }
+
+    fn run<S: Whole>(&self, dev: &AnyDevice, built: &Prepared<S>, output: &Output) -> anyhow::Result<()> {
+        if self.options().shadow.is_some() && !S::HAS_SHADOWS {
+            return Err(Mistake(EXACT.into()).into());
         }
-        if let Some(built) = self.workload.modular()? {
-            not_on_slots(self.memory.is_given() || self.checkpoint.is_some() || self.options().shadow.is_some())?;
-            return self.modular(&dev, &built, output);
-        }
-        if let Some(built) = self.workload.query()? {
-            not_for_questions(self.memory.is_given() || self.options().shadow.is_some())?;
-            return self.query(&dev, &built, output);
-        }
-        let built = self.workload.build(self.memory.most)?;
-        let calibration = calibrated_with_disk(&dev, &built, &self.memory.key_dir())?;
-        let Planned { way, recording, plan } = planned(&built, &calibration, self.memory.most)?;
+        let client = built.client().map_err(told)?;
+        let calibration = calibrated_with_disk(dev, built, &self.memory.key_dir())?;
+        let Planned { way, recording, plan } = planned(built, &calibration, self.memory.most)?;
         output.text(&text::plan::render(&plan))?;
         let mut progress = Progress::new(plan.seconds_predicted);
         let tell = &mut |event| progress.tell(event);
-        let (program, client) = (built.program(way), built.client()?);
+        let (program, client) = (built.program(way), Of(client));
         let mut report = match &self.checkpoint {
             None => {
-                let sides = Sides { program: &program, client, seeds: &self.seed.of_run() };
-                run(&dev, &sides, (&recording, &plan), &self.options(), &mut (), tell)?
+                let sides = Sides { program: &program, client: &client, seeds: &self.seed.of_run() };
+                run(dev, &sides, (&recording, &plan), &self.options(), &mut (), tell)?
             }
             Some(dir) => {
                 let seeds = self.seed.of_checkpoint(dir)?;
-                let sides = Sides { program: &program, client, seeds: &seeds };
+                let sides = Sides { program: &program, client: &client, seeds: &seeds };
                 let identity = sides.identity(&built.description(way))?;
-                let mut journal = Checkpoint::open(&dev, program.params(), dir, identity)?;
-                let report = run(&dev, &sides, (&recording, &plan), &self.options(), &mut journal, tell);
+                let mut journal = Checkpoint::open(dev, program.params(), dir, identity)?;
+                let report = run(dev, &sides, (&recording, &plan), &self.options(), &mut journal, tell);
                 let report = report.map_err(|e| journal.reason(e))?;
                 journal.clear()?;
                 forget_seed(dir)?;
@@ -117,84 +118,36 @@ impl Run {
         };
         progress.finish();
         report.details.values_mut().for_each(without_nulls);
-        let dpus = counted(&dev, &mut report.details);
-        output.report(&report, &(text::run::render(&report) + &dpus))?;
-        let models = [Spec::load("ark")?, calibration.spec()?];
-        for spec in models {
-            output.text(&text::time::line(&time(&recording.graph, &spec)?))?;
-        }
-        match report.shadow.and_then(|shadow| shadow.first) {
-            Some(finding) => Err(Wrong(finding).into()),
-            None => Ok(()),
-        }
-    }
-
-    /// A program on TFHE.
-    fn logic(&self, dev: &AnyDevice, built: &BuiltLogic, output: Output) -> anyhow::Result<()> {
-        let (_, plan) = planned_logic(dev, built)?;
-        output.text(&text::logic::plan(&plan))?;
-        let mut progress = Progress::new(plan.seconds_predicted);
-        let tell = &mut |event| progress.tell(event);
-        let report = logic::run(dev, (&built.program, &plan), &built.messages(), &self.seed.of_run(), tell)?;
-        progress.finish();
-        output.report(&report, &text::logic::run(&report))?;
-        match report.wrong {
-            0 => Ok(()),
-            wrong => Err(WrongMessages { wrong, all: report.messages }.into()),
-        }
-    }
-
-    /// A program on BGV.
-    fn modular(&self, dev: &AnyDevice, built: &BuiltModular, output: Output) -> anyhow::Result<()> {
-        let (recording, plan) = planned_modular(dev, built)?;
-        output.text(&text::modular::plan(&plan))?;
-        let mut progress = Progress::new(plan.seconds_predicted);
-        let tell = &mut |event| progress.tell(event);
-        let messages = built.messages();
-        let seeds = self.seed.of_run();
-        let mut report = modular::run(dev, (&built.program, &recording, &plan), &messages, &seeds, tell)?;
-        progress.finish();
         let dpus = counted(dev, &mut report.details);
-        output.report(&report, &(text::modular::run(&report) + &dpus))?;
-        match report.wrong {
-            0 => Ok(()),
-            wrong => Err(WrongMessages { wrong, all: report.compared }.into()),
-        }
-    }
-
-    /// A question to a table.
-    fn query(&self, dev: &AnyDevice, built: &BuiltQuery, output: Output) -> anyhow::Result<()> {
-        let data = built.data()?;
-        let (recording, plan) = planned_query(dev, built)?;
-        output.text(&text::query::plan(&plan))?;
-        let mut progress = Progress::new(plan.seconds_predicted);
-        let tell = &mut |event| progress.tell(event);
-        let program = &built.program;
-        let asked = (program, &recording, &plan);
-        let report = match &self.checkpoint {
-            None => query::run(dev, asked, &data, (&self.seed.of_run(), &mut ()), tell)?,
-            Some(dir) => {
-                let seeds = self.seed.of_checkpoint(dir)?;
-                let identity = query::identity(program, &data, &seeds)?;
-                let mut journal = Checkpoint::open(dev, program.params().tfhe(), dir, identity)?;
-                let report = query::run(dev, asked, &data, (&seeds, &mut journal), tell);
-                let report = report.map_err(|e| journal.reason(e))?;
-                journal.clear()?;
-                forget_seed(dir)?;
-                report
+        output.report(&report, &(text::run::render(&report) + &dpus))?;
+        for spec in [Spec::load("ark")?, calibration.spec()?] {
+            // A machine without units for a scheme's operations has nothing to say of it.
+            if let Ok(timed) = time(&recording.graph, &spec) {
+                output.text(&text::time::line(&timed))?;
             }
-        };
-        progress.finish();
-        output.report(&report, &text::query::run(&report))?;
-        match report.wrong {
-            0 => Ok(()),
-            wrong => Err(WrongMessages { wrong, all: program.question().rows }.into()),
         }
+        verdict(&report)
     }
 
     fn options(&self) -> RunOptions {
         let predicted = self.shadow.then_some(ShadowBound::Predicted);
         let shadow = self.shadow_bound.map(ShadowBound::Bits).or(predicted);
         RunOptions { key_dir: self.memory.key_dir(), shadow, ask: None }
+    }
+}
+
+/// Why there is no shadow mode.
+const EXACT: &str = "--shadow: results of this workload are exact, and a run compares every one of them with the clear twin already; leave it out (shadow mode finds where approximate slots of CKKS go wrong)";
+
+/// Fails for results that are wrong.
+fn verdict(report: &RunReport) -> anyhow::Result<()> {
+    if let SchemeRun::Ckks(section) = &report.scheme {
+        if let Some(finding) = section.shadow.as_ref().and_then(|shadow| shadow.first.clone()) {
+            return Err(Wrong(finding).into());
+        }
+    }
+    match report.scheme.wrong() {
+        None | Some([0, _]) => Ok(()),
+        Some([wrong, all]) => Err(WrongMessages { wrong, all }.into()),
     }
 }

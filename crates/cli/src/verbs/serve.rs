@@ -4,7 +4,6 @@ use crate::{
     Again,
     failure::{Mistake, say},
     host::{HostArgs, size},
-    workload::model,
 };
 use limbwise_apps::Description;
 use limbwise_runtime::host::available_memory_bytes;
@@ -109,7 +108,7 @@ impl ModelArgs {
     pub(super) fn models(&self) -> Models {
         let files = [self.weights.clone(), self.bias.clone()];
         Box::new(move |description: &Description| {
-            let model = model(&description.workload, [files[0].as_deref(), files[1].as_deref()]);
+            let model = description.workload.model([files[0].as_deref(), files[1].as_deref()]);
             model.map(Option::unwrap_or_default).map_err(|e| e.to_string())
         })
     }

@@ -6,14 +6,12 @@ use crate::{
     host::HostArgs,
     output::OutputArgs,
     progress::note,
-    readings::{
-        calibrated, calibrated_for_graph, calibrated_for_logic, calibrated_for_query, planned, read_graph, recorded,
-        recorded_logic, recorded_modular, recorded_query,
-    },
+    readings::{calibrated, calibrated_for_graph, degrees, fastest_on, named, read_graph},
     specs::{assignment, changed, changes_of},
     text,
-    workload::Workload,
+    workload::{Whole, Workload, told},
 };
+use limbwise_apps::{AnyPrepared, Prepared, on_scheme};
 use limbwise_graph::Graph;
 use limbwise_machines::{
     Report, Spec,
@@ -24,14 +22,16 @@ use limbwise_machines::{
     machine,
 };
 use limbwise_runtime::{AnyDevice, Calibration, Host, open};
+use serde::Serialize;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
+    rc::Rc,
 };
 
 /// Say what a program takes on models of machines
 ///
-/// Records the program as "limbwise plan" does and schedules the recording on each machine. "cpu" is this host: its
+/// Records every way that the options leave open and takes, for each machine, the one that is fastest there. "cpu" is this host: its
 /// rates are measured for about two seconds first; so are those of "cuda", the GPU at hand, and where there is none its
 /// numbers are an H200's by counting. Others are built in ("limbwise machines list"), or a TOML file that
 /// says what it extends and what differs. What --set can change: "limbwise machines show ark --explain".
@@ -100,6 +100,22 @@ const TWO: &str = "--graph and a workload are two programs: give one of them";
 /// Most events in a trace: viewers choke on more.
 const MOST_EVENTS: usize = 300_000;
 
+/// What is timed: a line about it, and for each machine the way that it takes, where there is a choice, and the graph.
+struct Asked {
+    heading: String,
+    programs: Vec<(Option<String>, Rc<Graph>)>,
+}
+
+/// A machine's report, and the way that was taken as the fastest there.
+#[derive(Debug, Serialize)]
+pub(crate) struct TimeReport {
+    #[serde(flatten)]
+    pub(crate) report: Report,
+    /// Absent where there was one way only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) way: Option<String>,
+}
+
 impl Time {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
@@ -108,60 +124,83 @@ impl Time {
         let mut specs = changed(&self.machine, &self.changes)?;
         let traces = self.traces()?;
         let html = self.html.as_deref().map(Target::new).transpose()?;
-        let this_host = self.machine.iter().any(|name| name == THIS_HOST);
-        let (graph, heading, calibration) = self.program(&dev, this_host)?;
-        if let Some(calibration) = calibration.filter(|_| this_host) {
-            self.put(&mut specs, THIS_HOST, &calibration)?;
-        }
-        if let Some(calibration) = self.gpu(&graph)? {
-            self.put(&mut specs, THIS_GPU, &calibration)?;
-        }
+        let timed = match (&self.workload, &self.graph) {
+            (Some(_), Some(_)) => return Err(Mistake(TWO.into()).into()),
+            (None, None) => return Err(Mistake(NOTHING.into()).into()),
+            (None, Some(path)) => {
+                let graph = Rc::new(read_graph(path)?);
+                let measure = |dev: &AnyDevice| calibrated_for_graph(dev, &graph);
+                self.measured(&dev, &mut specs, measure)?;
+                let heading = text::time::heading(&path.display().to_string(), &graph);
+                Asked { heading, programs: specs.iter().map(|_| (None, graph.clone())).collect() }
+            }
+            (Some(workload), None) => on_scheme!(AnyPrepared, workload.prepare(None).map_err(told)?, built => {
+                self.asked(&dev, &built, &mut specs)?
+            }),
+        };
         let machines = specs.iter().map(machine::open).collect::<Result<Vec<_>, _>>()?;
-        let mut timed = Vec::new();
-        for (i, machine) in machines.iter().enumerate() {
-            let graph = machine.prepare(&graph);
+        let mut all = Vec::new();
+        for (i, (machine, (way, graph))) in machines.iter().zip(&timed.programs).enumerate() {
+            let graph = machine.prepare(graph);
             let schedule = machine.schedule(&graph)?;
             if let Some(target) = traces.get(i) {
                 let mut trace = Vec::new();
                 schedule.write_chrome_trace(&graph, MOST_EVENTS, &mut trace)?;
                 target.write(&trace)?;
             }
-            let report = machine.report(&graph, &schedule);
+            let report = TimeReport { way: way.clone(), report: machine.report(&graph, &schedule) };
             // A schedule is as large as its program: it is kept for the page alone.
-            timed.push((report, html.as_ref().map(|_| (schedule, graph.clone()))));
+            all.push((report, html.as_ref().map(|_| (schedule, graph.into_owned()))));
         }
         if let Some(html) = html {
-            let pages = machines.iter().zip(&timed);
+            let pages = machines.iter().zip(&all);
             let pages: Vec<Timed> = pages
                 .filter_map(|(machine, (report, kept))| {
                     let (schedule, graph) = kept.as_ref()?;
-                    Some(Timed { machine: &**machine, graph, report, schedule })
+                    Some(Timed { machine: &**machine, graph, report: &report.report, schedule })
                 })
                 .collect();
-            let mut page = Page::new("A program on models of machines", heading.trim_end());
+            let mut page = Page::new("A program on models of machines", timed.heading.trim_end());
             timing::sections(&mut page, &pages);
             html.write(page.render().as_bytes())?;
         }
-        let reports: Vec<Report> = timed.into_iter().map(|(report, _)| report).collect();
-        let text = reports.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        let reports: Vec<TimeReport> = all.into_iter().map(|(report, _)| report).collect();
+        let text = reports.iter().map(text::time::report).collect::<Vec<_>>().join("\n");
+        let heading = timed.heading;
         match &reports[..] {
             [one] => output.report(one, &format!("{heading}{text}")),
             several => output.report(&several, &format!("{heading}{text}")),
         }
     }
 
-    /// The GPU at hand, measured for a program, if it is asked for and there is one.
-    fn gpu(&self, graph: &Graph) -> anyhow::Result<Option<Calibration>> {
-        let asked = self.machine.iter().any(|name| name == THIS_GPU);
-        let host = Host { device: Some(THIS_GPU.into()), ..Host::default() };
-        match asked.then(|| open(&host)) {
-            Some(Ok(gpu)) => Ok(Some(calibrated_for_graph(&gpu, graph)?)),
-            Some(Err(why)) => {
-                note(&format!("the machine cuda is a model of an H200, by counting: {why}"));
-                Ok(None)
-            }
-            None => Ok(None),
+    /// A workload in the way that is fastest on each machine, with this host measured if it is one of them.
+    fn asked<S: Whole>(&self, dev: &AnyDevice, built: &Prepared<S>, specs: &mut [Spec]) -> anyhow::Result<Asked> {
+        self.measured(dev, specs, |dev| calibrated(dev, degrees::<S>(built.params())))?;
+        let fastest = fastest_on(built, specs, &limbwise_cpu::footprint())?;
+        let heading = fastest.first().map_or_else(String::new, |one| text::time::heading(&built.preset, &one.graph));
+        let open = built.ways.len() > 1;
+        let programs = fastest.into_iter().map(|one| (open.then(|| named(one.way)), one.graph)).collect();
+        Ok(Asked { heading, programs })
+    }
+
+    /// Puts what is measured of this host and of the GPU at hand in the place of the built-in machines.
+    fn measured(
+        &self,
+        dev: &AnyDevice,
+        specs: &mut [Spec],
+        measure: impl Fn(&AnyDevice) -> limbwise_runtime::Result<Calibration>,
+    ) -> anyhow::Result<()> {
+        let asked = |wanted: &str| self.machine.iter().any(|name| name == wanted);
+        if asked(THIS_HOST) {
+            self.put(specs, THIS_HOST, &measure(dev)?)?;
         }
+        let host = Host { device: Some(THIS_GPU.into()), ..Host::default() };
+        match asked(THIS_GPU).then(|| open(&host)) {
+            Some(Ok(gpu)) => self.put(specs, THIS_GPU, &measure(&gpu)?)?,
+            Some(Err(why)) => note(&format!("the machine cuda is a model of an H200, by counting: {why}")),
+            None => {}
+        }
+        Ok(())
     }
 
     /// Puts what was measured in the place of a built-in machine.
@@ -170,49 +209,6 @@ impl Time {
         let measured = measured.with_overrides(&changes_of(&measured, &self.changes))?;
         specs.iter_mut().zip(&self.machine).filter(|(_, n)| *n == name).for_each(|(s, _)| *s = measured.clone());
         Ok(())
-    }
-
-    /// What is timed, in a line, and this host's rates if they were measured: a recorded file, or a workload. Where a
-    /// workload leaves something open, what this host would choose is timed everywhere.
-    fn program(&self, dev: &AnyDevice, this_host: bool) -> anyhow::Result<(Graph, String, Option<Calibration>)> {
-        let Some(workload) = &self.workload else {
-            let path = self.graph.as_ref().ok_or_else(|| Mistake(NOTHING.into()))?;
-            let graph = read_graph(path)?;
-            let heading = text::time::heading(&path.display().to_string(), &graph);
-            let calibration = this_host.then(|| calibrated_for_graph(dev, &graph)).transpose()?;
-            return Ok((graph, heading, calibration));
-        };
-        if self.graph.is_some() {
-            return Err(Mistake(TWO.into()).into());
-        }
-        if let Some(built) = workload.logic()? {
-            let recording = recorded_logic(&built)?;
-            let heading = text::time::heading(&built.preset, &recording.graph);
-            let calibration = this_host.then(|| calibrated_for_logic(dev, built.log_n())).transpose()?;
-            return Ok((recording.graph, heading, calibration));
-        }
-        if let Some(built) = workload.modular()? {
-            let recording = recorded_modular(&built)?;
-            let heading = text::time::heading(&built.preset, &recording.graph);
-            let calibration = this_host.then(|| calibrated(dev, built.log_n())).transpose()?;
-            return Ok((recording.graph, heading, calibration));
-        }
-        if let Some(built) = workload.query()? {
-            let recording = recorded_query(&built)?;
-            let heading = text::time::heading(&built.preset, &recording.graph);
-            let calibration = this_host.then(|| calibrated_for_query(dev, &built)).transpose()?;
-            return Ok((recording.graph, heading, calibration));
-        }
-        let built = workload.build(None)?;
-        let measured = this_host || built.ways.len() > 1;
-        let calibration = measured.then(|| calibrated(dev, built.params().log_n())).transpose()?;
-        let recording = match (&built.ways[..], &calibration) {
-            ([way], _) | ([way, ..], None) => recorded(&built.program(*way), *way)?,
-            (_, Some(calibration)) => planned(&built, calibration, None)?.recording,
-            ([], None) => unreachable!("a program can be run in some way"),
-        };
-        let heading = text::time::heading(&built.preset, &recording.graph);
-        Ok((recording.graph, heading, calibration))
     }
 
     /// The files of the traces, one a machine, or none.

@@ -25,14 +25,35 @@ use std::{
 };
 use utoipa::ToSchema;
 
+/// The files with the keys of a job: one, or two for a program of two schemes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum KeyFiles {
+    /// Evaluation keys, or those of TFHE.
+    One(FileId),
+    /// Both, in any order.
+    Two([FileId; 2]),
+}
+
+impl KeyFiles {
+    /// Each of them.
+    #[must_use]
+    pub fn files(&self) -> &[FileId] {
+        match self {
+            Self::One(file) => std::slice::from_ref(file),
+            Self::Two(files) => files,
+        }
+    }
+}
+
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobRequest {
     /// The file with the description of the program.
     pub program: FileId,
-    /// The file with the evaluation keys.
-    pub keys: FileId,
+    /// The file with the keys; two for a program of two schemes.
+    pub keys: KeyFiles,
     /// The files with the encrypted inputs, in the program's order.
     #[schema(min_items = 1, max_items = 1000)]
     pub inputs: Vec<FileId>,
@@ -47,8 +68,8 @@ pub struct Job {
     pub number: u64,
     /// The file with the description of the program.
     pub program: FileId,
-    /// The file with the evaluation keys.
-    pub keys: FileId,
+    /// The file with the keys; two for a program of two schemes.
+    pub keys: KeyFiles,
     /// The files with the encrypted inputs.
     pub inputs: Vec<FileId>,
     /// How far it is.
@@ -147,7 +168,7 @@ impl Job {
 
     /// Whether it will yet read a file.
     pub(super) fn needs(&self, file: FileId) -> bool {
-        !self.is_over() && (self.program == file || self.keys == file || self.inputs.contains(&file))
+        !self.is_over() && (self.program == file || self.keys.files().contains(&file) || self.inputs.contains(&file))
     }
 
     pub(super) fn end(&mut self, state: JobState, refusal: Option<Refusal>) {
@@ -307,7 +328,9 @@ impl Store {
             let wanted = format!("1 to {MOST_INPUTS}");
             return Err(Refusal::new("inputs of the job", count, wanted, next).because(Cause::Unfit));
         }
-        if let Some(missing) = [&program, &keys].into_iter().chain(&inputs).find(|id| !state.files.contains_key(id)) {
+        if let Some(missing) =
+            [&program].into_iter().chain(keys.files()).chain(&inputs).find(|id| !state.files.contains_key(id))
+        {
             let next = "upload it, and wait until the upload is complete";
             let what = "the job names a file that is not there";
             return Err(Refusal::new(what, missing, "files that the server has", next).because(Cause::Unfit));
@@ -434,7 +457,8 @@ impl Store {
     /// Where a job's files are.
     pub(crate) fn files_of(&self, job: &Job) -> JobFiles {
         let inputs = job.inputs.iter().map(|&id| self.file_path(id)).collect();
-        JobFiles { program: self.file_path(job.program), keys: self.file_path(job.keys), inputs }
+        let keys = job.keys.files().iter().map(|&id| self.file_path(id)).collect();
+        JobFiles { program: self.file_path(job.program), keys, inputs }
     }
 
     /// The folders of a running job: for checkpoints, and for results.
