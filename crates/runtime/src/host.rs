@@ -240,7 +240,6 @@ mod tests {
         let recording = crate::record::record_on(&program, KeyForm::Stored, gpu.clone()).unwrap();
         let peak = recording.session_peak_bytes;
         let on_the_cpu = crate::record::record(&program, KeyForm::Stored).unwrap();
-        assert!(on_the_cpu.session_peak_bytes < peak, "a GPU holds more at once");
         assert_eq!(on_the_cpu.peak_on(&program, &gpu).unwrap(), peak);
         let needed = Needed::recorded(&params, &recording, peak);
         let room_of = |bytes: u64| needed.on_gpu(bytes.div_ceil(15) * 16);
