@@ -7,7 +7,7 @@ use crate::{
     calibrate::Calibration,
     error::Result,
     plan::{Plan, plan},
-    record::{Recording, record},
+    record::{Recording, record_on},
 };
 use limbwise::{
     ckks::{
@@ -204,7 +204,7 @@ fn planned<P: Program>(
     host: &Calibration,
     budget: Budget,
 ) -> Result<(Recording, Plan)> {
-    let recording = record(program, way.keys)?;
+    let recording = record_on(program, way.keys, host.footprint())?;
     let least = plan(program, preset, &recording, host)?;
     let left = match (budget, &recording.reads) {
         (Budget::Asked(bytes), Some(reads)) => {
