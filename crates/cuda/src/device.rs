@@ -2,7 +2,6 @@
 
 use crate::{
     driver::{Driver, Failure, Place, Properties},
-    footprint::Gpu,
     gpu,
     kept::Kept,
     launch::{Args, ROWS, Shape as Blocks, small},
@@ -15,7 +14,7 @@ use crate::{
 };
 use limbwise_device::{
     Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, OpenRegion, Region, Ring,
-    RingError, RingSpec, Role, Rounding, RowAt, Shape, SharedFootprint, Terms, expand_row,
+    RingError, RingSpec, Role, Rounding, RowAt, Shape, Terms, expand_row,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use rayon::prelude::*;
@@ -176,17 +175,6 @@ impl Cuda {
 
     pub(crate) fn properties(&self) -> &Properties {
         self.driver.properties()
-    }
-
-    pub(crate) fn own_footprint(&self) -> Gpu {
-        let Properties { arch, shared_bytes, .. } = self.properties();
-        Gpu { float_bits: crate::nvrtc::float_bits(arch), shared_bytes: *shared_bytes }
-    }
-
-    /// What programs take on it.
-    #[must_use]
-    pub fn footprint(&self) -> SharedFootprint {
-        Arc::new(self.own_footprint())
     }
 
     fn fault(&self, bytes: u64, failure: Failure) -> Fault {
@@ -563,8 +551,7 @@ impl Device for Cuda {
     }
 
     fn key_switch(&self, c: &CudaPoly, key: &GadgetKey<CudaPoly>) -> [CudaPoly; 2] {
-        let _region = self.region("key_switch", 0);
-        self.switched(c, key, [None; 2], c.shape.basis)
+        self.fused_key_switch(c, key)
     }
 
     fn key_switch_onto(
@@ -574,8 +561,7 @@ impl Device for Cuda {
         onto: [Option<&CudaPoly>; 2],
         to: Basis,
     ) -> [CudaPoly; 2] {
-        let _region = self.region("key_switch_onto", 0);
-        self.switched(c, key, onto, to)
+        self.fused_key_switch_onto(c, key, onto, to)
     }
 
     fn extend_limb(&self, a: &CudaPoly, to: Basis) -> CudaPoly {

@@ -12,6 +12,8 @@
 //! key's rows (8 bytes each). Nor is what the pool takes ahead: up to 16 MiB for each length of rows.
 
 use crate::{
+    device::Cuda,
+    driver::Properties,
     fused::EXTENDED,
     key_switch::rows_beside,
     launch::Shape as Blocks,
@@ -43,8 +45,21 @@ pub fn footprint(arch: &str) -> SharedFootprint {
 /// What decides how a GPU computes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gpu {
-    pub(crate) float_bits: u32,
-    pub(crate) shared_bytes: u32,
+    float_bits: u32,
+    shared_bytes: u32,
+}
+
+impl Cuda {
+    pub(crate) fn own_footprint(&self) -> Gpu {
+        let Properties { arch, shared_bytes, .. } = self.properties();
+        Gpu { float_bits: float_bits(arch), shared_bytes: *shared_bytes }
+    }
+
+    /// What programs take on it.
+    #[must_use]
+    pub fn footprint(&self) -> SharedFootprint {
+        Arc::new(self.own_footprint())
+    }
 }
 
 impl Gpu {

@@ -93,8 +93,26 @@ struct Switch<'a> {
 }
 
 impl Cuda {
-    /// [`limbwise_device::composites::key_switch_onto`], and with nothing to add and all limbs of `c` a key switch alone.
-    pub(crate) fn switched(
+    /// [`limbwise_device::composites::key_switch`].
+    pub(crate) fn fused_key_switch(&self, c: &CudaPoly, key: &GadgetKey<CudaPoly>) -> [CudaPoly; 2] {
+        let _region = self.region("key_switch", 0);
+        self.switched(c, key, [None; 2], c.shape.basis)
+    }
+
+    /// [`limbwise_device::composites::key_switch_onto`].
+    pub(crate) fn fused_key_switch_onto(
+        &self,
+        c: &CudaPoly,
+        key: &GadgetKey<CudaPoly>,
+        onto: [Option<&CudaPoly>; 2],
+        to: Basis,
+    ) -> [CudaPoly; 2] {
+        let _region = self.region("key_switch_onto", 0);
+        self.switched(c, key, onto, to)
+    }
+
+    /// Both: with nothing to add and all limbs of `c` a key switch alone.
+    fn switched(
         &self,
         c: &CudaPoly,
         key: &GadgetKey<CudaPoly>,

