@@ -3,7 +3,7 @@
 //! Enters: the steps, one a file, and the object that carries them out on any device.
 //! Stays out: parameters (`params::bootstrap`), key generation, the choice of a plan for a memory budget (`runtime`).
 //!
-//! Read in this order: [`plan`], `transforms`, `slot_to_coeff`, `mod_raise`, `coeff_to_slot`, `eval_mod`, then
+//! Read in this order: [`plan`], `transforms`, `recipe`, `slot_to_coeff`, `mod_raise`, `coeff_to_slot`, `eval_mod`, then
 //! [`Bootstrapper::evaluate`], `steps`, `iterate`.
 
 mod build;
@@ -12,6 +12,7 @@ mod eval_mod;
 mod iterate;
 mod mod_raise;
 pub mod plan;
+mod recipe;
 mod slot_to_coeff;
 mod steps;
 mod transforms;
@@ -37,7 +38,7 @@ const OP: &str = "bootstrap";
 const SCALE_TOLERANCE: f64 = 1e-6;
 
 /// How the real and imaginary parts of the coefficients go through EvalMod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Halves {
     /// As two messages.
     Batch,
