@@ -7,7 +7,7 @@ use crate::{
 };
 use num_complex::Complex64;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     sync::{Arc, OnceLock},
 };
 
@@ -71,16 +71,20 @@ impl Diagonals {
             return Err(EncodeError::Slots(slots, MOST_SLOTS).into());
         }
         let mut by_index = BTreeMap::new();
-        for (index, values) in diagonals {
+        for (index, mut values) in diagonals {
             if values.len() > slots {
                 return Err(EncodeError::TooMany { got: values.len(), slots }.into());
             }
             if let Some(at) = values.iter().position(|z| !z.is_finite()) {
                 return Err(EncodeError::NotFinite { index: at, value: values[at].to_string() }.into());
             }
-            let index = modulo(index, slots);
-            let sum = by_index.entry(index).or_insert_with(|| vec![Complex64::default(); slots]);
-            sum.iter_mut().zip(&values).for_each(|(s, v)| *s += v);
+            values.resize(slots, Complex64::default());
+            match by_index.entry(modulo(index, slots)) {
+                Entry::Vacant(place) => {
+                    place.insert(values);
+                }
+                Entry::Occupied(mut sum) => sum.get_mut().iter_mut().zip(&values).for_each(|(s, v)| *s += v),
+            }
         }
         Ok(Self::without_zeros(slots, by_index))
     }
@@ -257,6 +261,9 @@ impl Diagonals {
     /// go round within each message.
     #[must_use]
     pub fn interleaved(&self, count: usize) -> Self {
+        if count == 1 {
+            return self.clone();
+        }
         let each = |v: &Vec<Complex64>| v.iter().flat_map(|&z| std::iter::repeat_n(z, count)).collect();
         Self::of(count * self.slots, self.iter().map(|(d, v)| (count * d, each(v))).collect())
     }

@@ -107,8 +107,12 @@ impl Filters {
                 let into = &mut values[(filter * height + y) * width..][..width];
                 let first = before(kx).saturating_sub(dx).div_ceil(self.stride);
                 let from = from.get(first * self.stride + dx - before(kx)..).unwrap_or(&[]);
-                let pairs = into[first..].iter_mut().zip(from.iter().step_by(self.stride));
-                pairs.for_each(|(sum, x)| *sum += weight * x);
+                let into = &mut into[first..];
+                if self.stride == 1 {
+                    into.iter_mut().zip(from).for_each(|(sum, x)| *sum += weight * x);
+                } else {
+                    into.iter_mut().zip(from.iter().step_by(self.stride)).for_each(|(sum, x)| *sum += weight * x);
+                }
             }
         }
         for (filter, &bias) in self.bias.iter().enumerate() {
