@@ -106,6 +106,12 @@ impl<D: Device> Bootstrapper<D> {
         self.levels
     }
 
+    /// No slot may be larger: a quarter of the way to the next multiple of q₀ the sine turns back.
+    #[must_use]
+    pub fn largest_peak(&self) -> f64 {
+        f64::from(self.levels.literal.message_ratio).exp2() / 5.0
+    }
+
     /// Bytes of encoded maps and constants.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -163,8 +169,7 @@ impl<D: Device> Bootstrapper<D> {
         if a.level < needed {
             return Err(LevelError::Exhausted { op, level: a.level, needed, top: params.top_level() }.into());
         }
-        // A quarter of the way to the next multiple of q₀ the sine turns back.
-        let most = f64::from(self.levels.literal.message_ratio).exp2() / 5.0;
+        let most = self.largest_peak();
         if a.estimate.peak > most {
             return Err(BootstrapError::TooLarge { peak: a.estimate.peak, most }.into());
         }
