@@ -39,9 +39,9 @@ use std::path::{Path, PathBuf};
 /// A scheme with the workloads that are written in it.
 pub trait Registered: Family<Literal: Into<AnyLiteral>> {
     /// Any of their programs.
-    type Program: Program<Scheme = Self> + Clone + std::fmt::Debug;
+    type Program: Program<Scheme = Self> + Clone + std::fmt::Debug + Send + Sync;
     /// Any of their clients.
-    type Client: Client<Scheme = Self> + std::fmt::Debug;
+    type Client: Client<Scheme = Self> + std::fmt::Debug + Send + Sync;
 }
 
 /// A program with its options read and its data prepared, and what is left to choose.

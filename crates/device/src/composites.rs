@@ -255,5 +255,6 @@ pub fn product(ring: &Ring, primes: Basis, to: Basis) -> Vec<u64> {
 /// `(product of dropped)^{-1}` modulo each prime of `to`.
 #[must_use]
 pub fn inverse_product(ring: &Ring, dropped: Basis, to: Basis) -> Vec<u64> {
-    ring.moduli_of(to).iter().zip(product(ring, dropped, to)).map(|(q, p)| q.inv(p)).collect()
+    let product = |j: usize| dropped.iter().fold(1, |all, i| ring.moduli()[j].mul(all, ring.inverse(i, j)));
+    to.iter().map(product).collect()
 }

@@ -1,7 +1,7 @@
 //! What a polynomial lives over: rings, sets of their primes, shapes.
 
 use limbwise_math::{modulus::Modulus, prime::is_prime};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A set of primes of one ring, as a bit set over its prime list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
@@ -58,13 +58,42 @@ impl Basis {
     /// Primes in ascending order of index: the order of limbs everywhere.
     #[must_use]
     pub fn iter(self) -> impl DoubleEndedIterator<Item = usize> + Clone {
-        (0..128).filter(move |&i| self.contains(i))
+        Primes(self.0)
     }
 
     /// Where prime `i` stands among the limbs, if it is there.
     #[must_use]
     pub fn position(self, i: usize) -> Option<usize> {
         self.contains(i).then(|| (self.0 & !(u128::MAX << i)).count_ones() as usize)
+    }
+}
+
+/// The primes of a basis that are still to come.
+#[derive(Clone)]
+struct Primes(u128);
+
+impl Iterator for Primes {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let i = self.0.trailing_zeros();
+        (i < 128).then(|| {
+            self.0 &= !(1 << i);
+            i as usize
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.0.count_ones() as usize;
+        (left, Some(left))
+    }
+}
+
+impl DoubleEndedIterator for Primes {
+    fn next_back(&mut self) -> Option<usize> {
+        let i = 127u32.checked_sub(self.0.leading_zeros())?;
+        self.0 &= !(1 << i);
+        Some(i as usize)
     }
 }
 
@@ -133,6 +162,8 @@ pub struct Ring(Arc<RingInner>);
 struct RingInner {
     spec: RingSpec,
     moduli: Vec<Modulus>,
+    /// Of each prime modulo each other, once one is asked for: every division by primes needs some.
+    inverses: OnceLock<Vec<u64>>,
 }
 
 impl PartialEq for Ring {
@@ -162,7 +193,7 @@ impl Ring {
             }
         }
         let moduli = spec.primes.iter().map(|&q| Modulus::new(q)).collect();
-        Ok(Self(Arc::new(RingInner { spec: spec.clone(), moduli })))
+        Ok(Self(Arc::new(RingInner { spec: spec.clone(), moduli, inverses: OnceLock::new() })))
     }
 
     /// The specification.
@@ -187,6 +218,22 @@ impl Ring {
     #[must_use]
     pub fn moduli(&self) -> &[Modulus] {
         &self.0.moduli
+    }
+
+    /// `p_i^{-1}` modulo prime `j`.
+    ///
+    /// # Panics
+    /// If they are one prime.
+    #[must_use]
+    pub fn inverse(&self, i: usize, j: usize) -> u64 {
+        assert_ne!(i, j, "a prime has no inverse modulo itself");
+        let (primes, count) = (&self.0.spec.primes, self.0.moduli.len());
+        let of = |(i, j): (usize, usize)| {
+            let q = self.0.moduli[j];
+            if i == j { 0 } else { q.inv(q.reduce(primes[i])) }
+        };
+        let all = || (0..count * count).map(|at| of((at / count, at % count))).collect();
+        self.0.inverses.get_or_init(all)[i * count + j]
     }
 
     /// The moduli of a basis, in limb order.
@@ -279,6 +326,8 @@ mod tests {
         assert_eq!((a - Basis::single(3)).position(4), Some(1));
         assert_eq!(a.position(7), None);
         assert_eq!(Basis::range(0, 128).len(), 128);
+        assert_eq!((a | Basis::single(127)).iter().rev().collect::<Vec<_>>(), [127, 5, 4, 3, 2]);
+        assert_eq!(Basis::range(0, 128).iter().count() + Basis::default().iter().rev().count(), 128);
         assert!(Basis::single(127).is_subset(Basis::range(100, 128)));
         assert!(a.is_disjoint(Basis::range(6, 9)) && Basis::default().is_empty());
     }

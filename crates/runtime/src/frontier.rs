@@ -10,6 +10,7 @@ use crate::{
     record::{Recording, record},
     scheme::Piped,
 };
+use limbwise::scheme::Scheme;
 use limbwise::{
     ckks::{Diagonals, Encoder, Evaluator, LinearPlan, LinearTransform, Packing, PlaintextForm, Strategy},
     params::Params,
@@ -20,6 +21,15 @@ pub use limbwise_apps::way::{Way, strategies};
 use limbwise_device::Null;
 use limbwise_graph::{Counts, Graph, Recorder};
 use serde::Serialize;
+use std::{
+    collections::BTreeMap,
+    panic::resume_unwind,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread::ScopedJoinHandle,
+};
 
 /// A linear map to be applied, and rescaled, at a level.
 #[derive(Clone, Copy, Debug)]
@@ -173,21 +183,16 @@ fn planned<P: Program<Scheme: Piped>>(
     Ok((recording, plan))
 }
 
-/// Records and plans a program in several ways.
-///
-/// # Errors
-/// What the schemes refuse, or a calibration that is no `cpu` model.
-pub fn survey<P: Program<Scheme: Piped>>(
-    ways: &[Way],
-    program: impl Fn(Way) -> P,
-    preset: &str,
-    host: &Calibration,
-    budget: Budget,
-) -> Result<Survey<P::Scheme>> {
-    let (mut rows, mut chosen) = (Vec::new(), None::<(Way, Recording<P::Scheme>, Plan)>);
-    for &way in ways {
-        let program = program(way);
-        let (recording, plan) = planned(&program, way, preset, host, budget)?;
+/// What a survey has found so far.
+struct Found<S: Scheme> {
+    /// By the place of the way in the list.
+    rows: BTreeMap<usize, Row>,
+    /// The fastest that fits; the first of equals.
+    best: Option<(usize, Recording<S>, Plan)>,
+}
+
+impl<S: Scheme> Found<S> {
+    fn take(&mut self, (at, way): (usize, Way), (recording, plan): (Recording<S>, Plan), budget: Budget) {
         let row = Row {
             way,
             keys: plan.keys.len(),
@@ -197,12 +202,46 @@ pub fn survey<P: Program<Scheme: Piped>>(
             counts: plan.counts,
             cost: plan.seconds_predicted,
         };
-        let faster = chosen.as_ref().is_none_or(|(.., best)| row.cost < best.seconds_predicted);
-        if row.peak_bytes <= budget.bytes() && faster {
-            chosen = Some((way, recording, plan));
+        let sooner = |best: &(usize, Recording<S>, Plan)| (row.cost, at) < (best.2.seconds_predicted, best.0);
+        if row.peak_bytes <= budget.bytes() && self.best.as_ref().is_none_or(sooner) {
+            self.best = Some((at, recording, plan));
         }
-        rows.push(row);
+        self.rows.insert(at, row);
     }
+}
+
+/// Records and plans a program in several ways, as many at a time as the host has threads: each recording is on one
+/// thread from beginning to end, so that it is what it would be alone.
+///
+/// # Errors
+/// What the schemes refuse, or a calibration that is no `cpu` model.
+pub fn survey<P: Program<Scheme: Piped>>(
+    ways: &[Way],
+    program: impl Fn(Way) -> P + Sync,
+    preset: &str,
+    host: &Calibration,
+    budget: Budget,
+) -> Result<Survey<P::Scheme>> {
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Found { rows: BTreeMap::new(), best: None }));
+    let work = || -> Result<()> {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&way) = ways.get(at) else { return Ok(()) };
+            let planned = planned(&program(way), way, preset, host, budget)
+                .inspect_err(|_| next.store(ways.len(), Ordering::Relaxed))?; // nobody begins another
+            found.lock().unwrap_or_else(PoisonError::into_inner).take((at, way), planned, budget);
+        }
+    };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..host.threads.min(ways.len())).map(|_| scope.spawn(work)).collect();
+        let mut results = vec![work()];
+        let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        results.extend(others.into_iter().map(join));
+        results.into_iter().collect::<Result<()>>()
+    })?;
+    let Found { rows, best } = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut chosen = best.map(|(at, recording, plan)| (ways[at], recording, plan));
+    let mut rows: Vec<Row> = rows.into_values().collect();
     sort(&mut rows);
     if let (Some((way, _, plan)), true) = (&mut chosen, ways.len() > 1) {
         let best = frontier(&rows);

@@ -105,6 +105,20 @@ pub enum Forecast {
     },
 }
 
+impl Forecast {
+    /// What of it is known of results without a recording: not how often bootstrappings fail, whose number is not.
+    #[must_use]
+    pub fn of_results(self) -> Option<Self> {
+        match self {
+            Self::Tfhe { .. } => None,
+            Self::Bridged { precision_bits_predicted, levels_left, .. } => {
+                Some(Self::Ckks { precision_bits_predicted, levels_left })
+            }
+            Self::Ckks { .. } | Self::Bgv { .. } => Some(self),
+        }
+    }
+}
+
 /// A scheme's section of a run's report.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]

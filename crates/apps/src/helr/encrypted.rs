@@ -17,17 +17,22 @@
 
 use super::{layout::Layout, walk::Walk};
 use crate::{
-    logreg::{data::Rounds, plain::momentum, sigmoid::SigmoidPolynomial},
+    logreg::{
+        data::Rounds,
+        descent::{Descent, Iterations, MOST_ITERATIONS, MOST_NUMBERS, pair},
+        plain::momentum,
+        sigmoid::SigmoidPolynomial,
+    },
     program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State},
     way::Way,
 };
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, BootstrapPlan, Ciphertext, Estimate, Packing, Promise, chebyshev},
-    params::{Bootstrapping, Params},
+    ckks::{Auto, BootstrapPlan, Ciphertext, Estimate, LevelPolicy, Promise, chebyshev},
+    params::Params,
     scheme::{Maps, Slots},
 };
-use limbwise_device::Device;
+use limbwise_device::{Device, OpenRegion};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -111,26 +116,21 @@ pub struct Training {
     pub rows: Promise,
 }
 
-/// Most numbers of a data set: sizes are multiplied, and come from files.
-const MOST: usize = 1 << 30;
-/// Most iterations.
-const MOST_ITERATIONS: usize = 1000;
-
 impl Training {
     fn check(&self) -> Result<(), HelrError> {
         let count = |x: usize| x as f64;
         let numbers = self.columns.saturating_mul(self.train_rows.max(self.batch_rows));
-        let within = |x: f64, most: f64| x > 0.0 && x <= most;
+        let [degree, interval, rate] = Descent::checks([self.interval, self.learning_rate], self.degree);
         let (iterations, every) = (self.iterations, self.bootstrap_every);
         let checks = [
-            ((1..=MOST).contains(&numbers), "rows and columns", count(numbers), "1 to 2^30 numbers"),
+            ((1..=MOST_NUMBERS).contains(&numbers), "rows and columns", count(numbers), "1 to 2^30 numbers"),
             (self.batch_rows >= 1, "the rows of a mini-batch", count(self.batch_rows), "at least 1"),
             (self.train_rows >= 1, "the training rows", count(self.train_rows), "at least 1"),
             ((1..=MOST_ITERATIONS).contains(&iterations), "iterations", count(iterations), "1 to 1000"),
             (every >= 1, "iterations between bootstrappings", count(every), "at least 1"),
-            (matches!(self.degree, 3 | 5 | 7), "the degree", count(self.degree), "3, 5 or 7"),
-            (within(self.interval, 1000.0), "the interval", self.interval, "a number above 0, at most 1000"),
-            (within(self.learning_rate, 1e9), "the learning rate", self.learning_rate, "a positive number"),
+            degree,
+            interval,
+            rate,
             (self.rows.is_possible(), "the size of rows", self.rows.peak, "positive numbers"),
         ];
         let wrong = checks.iter().find(|(right, ..)| !right);
@@ -160,9 +160,8 @@ pub(super) const WEIGHT_BOUND: f64 = 8.0;
 /// The workload, without data.
 #[derive(Clone, Debug)]
 pub struct Helr {
-    params: Params,
     options: Training,
-    pub(super) polynomial: SigmoidPolynomial,
+    descent: Descent,
     pub(super) layout: Layout,
     plan: BootstrapPlan,
 }
@@ -177,18 +176,20 @@ impl Helr {
         let options = Training { batch_rows: options.batch_rows.min(options.train_rows), ..options };
         let (each, iterations) = (options.depth(), options.iterations);
         let between = options.bootstrap_every.min(iterations);
-        match params.bootstrapping().map(|boot| boot.levels) {
-            Some(levels) if each * between > levels => return Err(HelrError::Levels { between, each, levels }),
-            None if between < iterations || each * between > params.top_level() => {
-                let (needed, levels) = (each * iterations, params.top_level());
-                return Err(HelrError::NoBootstrapping { iterations, each, needed, levels });
-            }
-            _ => {}
+        let policy = LevelPolicy::of(params);
+        let (levels, fits) = (policy.levels(), policy.start(policy.top, each * between).is_some());
+        if policy.bootstraps && !fits {
+            return Err(HelrError::Levels { between, each, levels });
+        }
+        if !policy.bootstraps && (between < iterations || !fits) {
+            return Err(HelrError::NoBootstrapping { iterations, each, needed: each * iterations, levels });
         }
         let layout = Layout::new(options.columns, options.batch_rows, params.max_slots())?;
         let polynomial = SigmoidPolynomial::least_squares(options.degree, options.interval);
         let plan = BootstrapPlan::fastest(layout.features);
-        Ok(Self { params: params.clone(), options, polynomial, layout, plan })
+        let rounds = Rounds { rows: options.train_rows, batch_rows: options.batch_rows };
+        let descent = Descent::new(params, rounds, iterations, options.learning_rate, polynomial);
+        Ok(Self { options, descent, layout, plan })
     }
 
     /// The same bootstrapped by another plan; its slots and content stay.
@@ -220,13 +221,9 @@ impl Helr {
         self.plan
     }
 
-    fn rounds(&self) -> Rounds {
-        Rounds { rows: self.options.train_rows, batch_rows: self.options.batch_rows }
-    }
-
     /// Mini-batches that the iterations come to.
     pub(super) fn used_batches(&self) -> usize {
-        self.rounds().count().min(self.options.iterations)
+        self.descent.used_batches()
     }
 
     /// Bootstrappings of the whole training.
@@ -234,14 +231,9 @@ impl Helr {
         (self.options.iterations - 1) / self.options.bootstrap_every
     }
 
-    /// The level that values may not leave: that of bootstrapping's input.
-    fn floor(&self) -> usize {
-        self.params.bootstrapping().map_or(0, Bootstrapping::input_level)
-    }
-
     /// The level of weights that the iterations from `done` to the next stop start from.
     fn level(&self, done: usize) -> usize {
-        self.floor() + (self.options.next_stop(done) - done) * self.options.depth()
+        self.descent.policy.above((self.options.next_stop(done) - done) * self.options.depth())
     }
 
     /// What the state is multiplied with that iteration t leaves: it fits bootstrapping where that follows.
@@ -257,8 +249,7 @@ impl Helr {
 
     /// What each row's pull is multiplied with at iteration t: rate, size of the mini-batch, interval, and [`Self::lead`].
     fn rate(&self, t: usize) -> f64 {
-        let rate = self.options.learning_rate / self.rounds().real_rows(t) as f64;
-        rate * self.polynomial.interval * self.lead(t) * self.fit(t)
+        self.descent.rate(t) * self.descent.polynomial.interval * self.lead(t) * self.fit(t)
     }
 
     /// v with each turn by a block, as a batch.
@@ -286,10 +277,10 @@ impl Helr {
 
     /// `σ̂(−interval·u)` times the rate in the first slot of each place, zero elsewhere, whatever u is there.
     fn pull<D: Device>(&self, auto: &Auto<'_, D>, u: &Ciphertext<D>, t: usize) -> Result<Ciphertext<D>> {
-        let (rate, interval) = (self.rate(t), self.polynomial.interval);
+        let (rate, interval) = (self.rate(t), self.descent.polynomial.interval);
         let masked = |power: i32| {
             let at = usize::try_from(power).unwrap_or(0);
-            let c = self.polynomial.coefficients.get(at).copied().unwrap_or(0.0);
+            let c = self.descent.polynomial.coefficients.get(at).copied().unwrap_or(0.0);
             self.layout.firsts(c * (-interval).powi(power) * rate)
         };
         // c·u + d·u³, or c·u alone.
@@ -356,10 +347,10 @@ impl Helr {
     }
 
     /// From zero weights σ̂ is σ̂(0) everywhere: the first step is a multiple of the sum of rows, and w' = v'.
-    fn first<D: Device>(&self, auto: &Auto<'_, D>, rows: &Ciphertext<D>) -> Result<[Ciphertext<D>; 2]> {
-        let level = if self.options.stops(1) { self.floor() } else { self.level(1) };
+    fn first_weights<D: Device>(&self, auto: &Auto<'_, D>, rows: &Ciphertext<D>) -> Result<[Ciphertext<D>; 2]> {
+        let level = if self.options.stops(1) { self.descent.policy.floor } else { self.level(1) };
         let sum = self.gradient(auto, &auto.scale_to(rows, 1.0, level + 1)?)?;
-        let w = auto.scale_to(&sum, self.rate(0) * self.polynomial.at(0.0), level)?;
+        let w = auto.scale_to(&sum, self.rate(0) * self.descent.polynomial.at(0.0), level)?;
         Ok([w.clone(), w])
     }
 
@@ -386,6 +377,46 @@ impl Helr {
     }
 }
 
+impl<D: Device> Iterations<D> for Helr {
+    fn first(&self, auto: &Auto<'_, D>, rows: &Ciphertext<D>, observer: &mut dyn Observer) -> Result<State<D>> {
+        observer.step(ITERATION, 0, self.options.iterations);
+        let _region = region(auto, ITERATION, 0);
+        let first = self.first_weights(auto, rows)?;
+        let walk = Walk::START.after(0.0, first[0].estimate.error() / self.fit(0));
+        Ok(State { step: 1, ciphertexts: first.into(), numbers: walk.numbers() })
+    }
+
+    fn next(
+        &self,
+        auto: &Auto<'_, D>,
+        rows: &Ciphertext<D>,
+        state: &State<D>,
+        observer: &mut dyn Observer,
+    ) -> Result<State<D>> {
+        let (t, [v, w], iterations) = (state.step, pair(state)?, self.options.iterations);
+        let walk = Walk::of(&state.numbers).ok_or(limbwise::Error::State)?;
+        let brought = v.estimate.error() / self.fit(t - 1);
+        let [v, w] = if self.options.stops(t) {
+            observer.step(BOOTSTRAP, t, iterations);
+            let _region = region(auto, "refresh", t);
+            self.refreshed(auto, t, [v, w])?
+        } else {
+            [v.clone(), w.clone()]
+        };
+        observer.step(ITERATION, t, iterations);
+        let _region = region(auto, ITERATION, t);
+        // What bootstrapping adds to what was brought.
+        let beside = (v.estimate.error().powi(2) - brought.powi(2)).max(0.0).sqrt();
+        let (next, walk) = self.iterate(auto, (rows, t), [&v, &w], (walk, beside))?;
+        Ok(State { step: t + 1, ciphertexts: next.into(), numbers: walk.numbers() })
+    }
+}
+
+/// The region of iteration t, or of what comes before it.
+fn region<'d, D: Device>(auto: &Auto<'d, D>, name: &'static str, t: usize) -> OpenRegion<'d> {
+    auto.eval.device().region(name, u32::try_from(t + 1).unwrap_or(u32::MAX))
+}
+
 /// Steps' names.
 const ITERATION: &str = "iteration";
 const BOOTSTRAP: &str = "bootstrap";
@@ -406,12 +437,11 @@ impl Program for Helr {
     }
 
     fn params(&self) -> &Params {
-        &self.params
+        &self.descent.params
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let level = self.params.user_level();
-        let packing = Packing { slots: self.layout.slots(), level, scale: self.params.scale(level) };
+        let packing = self.descent.packing(self.layout.slots());
         let (batch, bounds) = (self.layout.ciphertexts, self.options.rows);
         let input = |t: usize| Input { name: format!("mini-batch {t}"), batch, packing, bounds };
         (1..=self.used_batches()).map(input).collect()
@@ -429,41 +459,7 @@ impl Program for Helr {
         journal: &mut dyn Journal<D>,
     ) -> Result<Vec<Ciphertext<D>>> {
         let auto = &means.auto;
-        let iterations = self.options.iterations;
-        let region = |name, t: usize| auto.eval.device().region(name, u32::try_from(t + 1).unwrap_or(u32::MAX));
-        let mut state = match journal.resume()? {
-            Some(state) if (1..=iterations).contains(&state.step) && state.ciphertexts.len() == 2 => state,
-            Some(_) => return Err(limbwise::Error::State),
-            None => {
-                observer.step(ITERATION, 0, iterations);
-                let _region = region(ITERATION, 0);
-                let first = self.first(auto, &batches[0])?;
-                let walk = Walk::START.after(0.0, first[0].estimate.error() / self.fit(0));
-                State { step: 1, ciphertexts: first.into(), numbers: walk.numbers() }
-            }
-        };
-        for t in state.step..iterations {
-            journal.keep(&state)?;
-            let ([v, w], Some(walk)) = (&state.ciphertexts[..], Walk::of(&state.numbers)) else {
-                return Err(limbwise::Error::State);
-            };
-            let brought = v.estimate.error() / self.fit(t - 1);
-            let weights = if self.options.stops(t) {
-                observer.step(BOOTSTRAP, t, iterations);
-                let _region = region("refresh", t);
-                self.refreshed(auto, t, [v, w])?
-            } else {
-                [v.clone(), w.clone()]
-            };
-            observer.step(ITERATION, t, iterations);
-            let _region = region(ITERATION, t);
-            let [v, w] = &weights;
-            // What bootstrapping adds to what was brought.
-            let beside = (v.estimate.error().powi(2) - brought.powi(2)).max(0.0).sqrt();
-            let (next, walk) = self.iterate(auto, (&batches[t % batches.len()], t), [v, w], (walk, beside))?;
-            state = State { step: t + 1, ciphertexts: next.into(), numbers: walk.numbers() };
-        }
-        journal.keep(&state)?;
+        let mut state = self.descent.run(self, auto, batches, observer, journal)?;
         state.ciphertexts.truncate(1);
         Ok(state.ciphertexts)
     }

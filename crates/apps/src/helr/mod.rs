@@ -2,7 +2,7 @@
 //! bootstrapped with few slots.
 //!
 //! Enters: images as rows, the packing in blocks, the encrypted training, the client's side. Stays out: what it shares
-//! with [`crate::logreg`] (preparation of rows, sigmoid, clear twins, metrics), file formats.
+//! with [`crate::logreg`] (preparation of rows, sigmoid, clear twins, metrics, the course of a run), file formats.
 //!
 //! Read in this order: [`data`], [`layout`], [`encrypted`], [`client`].
 

@@ -101,7 +101,7 @@ impl LogregClient {
 
     fn options(&self) -> TrainOptions {
         let Training { iterations, learning_rate, .. } = *self.program.training();
-        let activation = Activation::Polynomial(self.program.polynomial.clone());
+        let activation = Activation::Polynomial(self.program.descent.polynomial.clone());
         TrainOptions { iterations, learning_rate: LearningRate::Constant(learning_rate), activation }
     }
 }

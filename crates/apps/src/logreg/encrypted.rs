@@ -9,12 +9,17 @@
 //! polynomial; inference 1. The look-ahead v = (1−η)w + ηw' is never formed: (1−η)z and ηz cost no level, because z
 //! must fall to the weights' level anyway.
 
-use super::{data::Rounds, plain::momentum, sigmoid::SigmoidPolynomial};
+use super::{
+    data::Rounds,
+    descent::{Descent, Iterations, MOST_ITERATIONS, MOST_NUMBERS, pair},
+    plain::momentum,
+    sigmoid::SigmoidPolynomial,
+};
 use crate::program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State};
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, BootstrapPlan, Ciphertext, Packing, Promise, Series, bootstrap::Content, chebyshev},
-    params::{Bootstrapping, Params},
+    ckks::{Auto, BootstrapPlan, Ciphertext, LevelPolicy, Promise, Series, bootstrap::Content, chebyshev},
+    params::Params,
     scheme::{Maps, Slots},
 };
 use limbwise_device::Device;
@@ -104,11 +109,6 @@ pub struct Training {
     pub test: Promise,
 }
 
-/// Most rows, columns or iterations: sizes are multiplied, and come from files.
-const MOST: usize = 1 << 30;
-/// Most iterations.
-const MOST_ITERATIONS: usize = 1000;
-
 impl Training {
     fn check(&self) -> Result<(), LogregError> {
         let positive = [
@@ -123,13 +123,13 @@ impl Training {
         }
         let count = |x: usize| x as f64;
         let sizes = self.columns.saturating_mul(self.train_rows.saturating_add(self.test_rows));
-        let within = |x: f64, most: f64| x > 0.0 && x <= most;
+        let [degree, interval, rate] = Descent::checks([self.interval, self.learning_rate], self.degree);
         let checks = [
-            (sizes <= MOST, "rows and columns", count(sizes), "at most 2^30 numbers"),
+            (sizes <= MOST_NUMBERS, "rows and columns", count(sizes), "at most 2^30 numbers"),
             (self.iterations <= MOST_ITERATIONS, "iterations", count(self.iterations), "at most 1000"),
-            (matches!(self.degree, 3 | 5 | 7), "the degree", count(self.degree), "3, 5 or 7"),
-            (within(self.interval, 1000.0), "the interval", self.interval, "a number above 0, at most 1000"),
-            (within(self.learning_rate, 1e9), "the learning rate", self.learning_rate, "a positive number"),
+            degree,
+            interval,
+            rate,
             (self.train.is_possible(), "the size of training rows", self.train.peak, "positive numbers"),
             (self.test.is_possible(), "the size of held-back rows", self.test.peak, "positive numbers"),
         ];
@@ -170,9 +170,8 @@ impl Layout {
 /// The workload, without data.
 #[derive(Clone, Debug)]
 pub struct Logreg {
-    params: Params,
     pub(super) options: Training,
-    pub(super) polynomial: SigmoidPolynomial,
+    pub(super) descent: Descent,
     pub(super) training: Layout,
     pub(super) testing: Layout,
 }
@@ -216,7 +215,11 @@ impl Logreg {
         let rows = training.rows.max(testing.rows);
         let (training, testing) = (Layout { rows, ..training }, Layout { rows, ..testing });
         let polynomial = SigmoidPolynomial::least_squares(degree, options.interval);
-        Ok(Self { params: params.clone(), options, polynomial, training, testing })
+        let rounds = Rounds { rows: options.train_rows, batch_rows: options.batch_rows };
+        let mut descent = Descent::new(params, rounds, iterations, options.learning_rate, polynomial);
+        // Weights have one level less than there are: rows that are multiplied with factors fall by one first.
+        descent.policy.top -= 1;
+        Ok(Self { options, descent, training, testing })
     }
 
     /// The same for training rows and held-back rows of which this is known.
@@ -235,49 +238,28 @@ impl Logreg {
         &self.options
     }
 
-    /// The mini-batches in turn.
-    fn rounds(&self) -> Rounds {
-        Rounds { rows: self.options.train_rows, batch_rows: self.options.batch_rows }
-    }
-
     /// Mini-batches that the iterations come to.
     pub(super) fn used_batches(&self) -> usize {
-        self.rounds().count().min(self.options.iterations)
+        self.descent.used_batches()
     }
 
-    fn packing(&self, layout: Layout) -> Packing {
-        let level = self.params.user_level();
-        Packing { slots: layout.slots(), level, scale: self.params.scale(level) }
-    }
-
-    /// The level that values may not leave: that of bootstrapping's input.
-    fn floor(&self) -> usize {
-        self.params.bootstrapping().map_or(0, Bootstrapping::input_level)
-    }
-
-    /// Whether the weights are bootstrapped before iteration t, if they are at this level by then.
-    fn bootstraps(&self, level: usize, t: usize) -> bool {
-        let after = usize::from(t + 1 == self.options.iterations); // inference
-        self.params.bootstrapping().is_some() && level < self.floor() + levels_of_iteration(self.options.degree) + after
+    /// Levels that iteration t takes, and those that it must leave: the last one leaves one for inference.
+    fn levels(&self, t: usize) -> [usize; 2] {
+        [levels_of_iteration(self.options.degree), usize::from(t + 1 == self.options.iterations)]
     }
 
     /// Bootstrappings of the whole training.
     pub(super) fn count_of_bootstraps(&self) -> usize {
-        let (mut level, mut count) = (self.params.user_level() - 1, 0);
-        for t in 1..self.options.iterations {
-            if self.bootstraps(level, t) {
-                (level, count) = (self.params.user_level() - 1, count + 1);
-            }
-            level -= levels_of_iteration(self.options.degree);
-        }
-        count
+        let LevelPolicy { top, .. } = self.descent.policy;
+        let stages = (1..self.options.iterations).map(|t| self.levels(t));
+        self.descent.policy.bootstraps_on(top, stages).expect("checked when it was built")
     }
 
     /// Both weights with all levels again: their rows repeat, so they are messages of few slots, and go as one batch.
     fn refreshed<D: Device>(&self, auto: &Auto<'_, D>, weights: [&Ciphertext<D>; 2]) -> Result<[Ciphertext<D>; 2]> {
         let (width, slots) = (self.training.width, self.training.slots());
         let few = weights.map(|w| {
-            let low = auto.scale_to(w, 1.0, self.floor())?;
+            let low = auto.scale_to(w, 1.0, self.descent.policy.floor)?;
             Ok::<_, limbwise::Error>(low.with_slots(width).bounded_by(WEIGHT_BOUND))
         });
         let [w, before] = few;
@@ -288,9 +270,9 @@ impl Logreg {
 
     /// `σ̂(interval·u)·γ_t/|B_t|` as a series in u.
     fn pull(&self, t: usize) -> Vec<f64> {
-        let rate = self.options.learning_rate / self.rounds().real_rows(t) as f64;
-        let interval = self.polynomial.interval;
-        let mut series = Series::from_monomials(&self.polynomial.coefficients, -interval, interval).coefficients;
+        let (rate, interval) = (self.descent.rate(t), self.descent.polynomial.interval);
+        let mut series =
+            Series::from_monomials(&self.descent.polynomial.coefficients, -interval, interval).coefficients;
         // σ̂ − ½ is odd: what interpolation leaves in the even terms is rounding, and would cost products.
         series.iter_mut().enumerate().filter(|(k, _)| *k > 0 && k % 2 == 0).for_each(|(_, c)| *c = 0.0);
         series.iter_mut().for_each(|c| *c *= rate);
@@ -318,7 +300,7 @@ impl Logreg {
             products = auto.add(&products, &auto.mul(&auto.scale_to(z, eta, level)?, before)?)?;
         }
         let sums = self.row_sums(auto, &products)?;
-        let interval = self.polynomial.interval;
+        let interval = self.descent.polynomial.interval;
         let mask: Vec<Complex64> = (0..self.training.slots())
             .map(|slot| if slot % self.training.width == 0 { Complex64::from(-1.0 / interval) } else { 0.0.into() })
             .collect();
@@ -355,13 +337,13 @@ impl Program for Logreg {
     }
 
     fn params(&self) -> &Params {
-        &self.params
+        &self.descent.params
     }
 
     fn inputs(&self) -> Vec<Input> {
         let Training { batch_rows, test_rows, train, test, .. } = self.options;
         let input = |name: String, layout: Layout, rows, bounds| {
-            let (batch, packing) = (layout.ciphertexts(rows), self.packing(layout));
+            let (batch, packing) = (layout.ciphertexts(rows), self.descent.packing(layout.slots()));
             Input { name, batch, packing, bounds }
         };
         let batches = 1..=self.used_batches();
@@ -383,36 +365,10 @@ impl Program for Logreg {
         let auto = &means.auto;
         let iterations = self.options.iterations;
         let (test, batches) = inputs.split_last().expect("the held-back rows are an input");
-        // The weights after so many iterations, and those before.
-        let mut state = match journal.resume()? {
-            Some(state) if (1..=iterations).contains(&state.step) => state,
-            Some(_) => return Err(limbwise::Error::State),
-            None => {
-                observer.step("iteration 1", 0, iterations + 1);
-                let w = self.first_weights(auto, &batches[0])?;
-                State { step: 1, ciphertexts: vec![w.clone(), w], numbers: Vec::new() }
-            }
-        };
-        for t in state.step..iterations {
-            journal.keep(&state)?;
-            let [w, before] = &state.ciphertexts[..] else { return Err(limbwise::Error::State) };
-            let refreshed = if self.bootstraps(w.level, t) {
-                observer.step(&format!("bootstrap before {}", t + 1), t, iterations + 1);
-                Some(self.refreshed(auto, [w, before])?)
-            } else {
-                None
-            };
-            observer.step(&format!("iteration {}", t + 1), t, iterations + 1);
-            let _region = auto.eval.device().region("iteration", u32::try_from(t + 1).unwrap_or(u32::MAX));
-            let [w, before] = refreshed.unwrap_or_else(|| [w.clone(), before.clone()]);
-            let next = self.iterate(auto, &batches[t % batches.len()], t, [&w, &before])?;
-            state = State { step: t + 1, ciphertexts: vec![next, w], numbers: Vec::new() };
-        }
-        journal.keep(&state)?;
+        let state = self.descent.run(self, auto, batches, observer, journal)?;
         observer.step("inference", iterations, iterations + 1);
         let _region = auto.eval.device().region("inference", 0);
-        let [w, _] = &state.ciphertexts[..] else { return Err(limbwise::Error::State) };
-        let w = w.clone();
+        let w = pair(&state)?[0].clone();
         let scores = self.row_sums(auto, &auto.mul(test, &w)?)?;
         Ok(vec![w, scores])
     }
@@ -444,15 +400,40 @@ impl Program for Logreg {
     }
 }
 
-impl Logreg {
+impl<D: Device> Iterations<D> for Logreg {
     /// From zero weights σ̂ is σ̂(0) everywhere: the first step is a multiple of the sum of rows.
-    fn first_weights<D: Device>(&self, auto: &Auto<'_, D>, batch: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+    fn first(&self, auto: &Auto<'_, D>, rows: &Ciphertext<D>, observer: &mut dyn Observer) -> Result<State<D>> {
+        observer.step("iteration 1", 0, self.options.iterations + 1);
         let _region = auto.eval.device().region("iteration", 1);
-        let sum = self.sum_of_rows(auto, batch)?;
-        let rate = self.options.learning_rate / self.rounds().real_rows(0) as f64;
-        auto.scale_to(&sum, rate * self.polynomial.at(0.0), sum.level - 1)
+        let sum = self.sum_of_rows(auto, rows)?;
+        let w = auto.scale_to(&sum, self.descent.rate(0) * self.descent.polynomial.at(0.0), sum.level - 1)?;
+        Ok(State { step: 1, ciphertexts: vec![w.clone(), w], numbers: Vec::new() })
     }
 
+    /// The weights after iteration t, and those before.
+    fn next(
+        &self,
+        auto: &Auto<'_, D>,
+        rows: &Ciphertext<D>,
+        state: &State<D>,
+        observer: &mut dyn Observer,
+    ) -> Result<State<D>> {
+        let (t, total, [w, before]) = (state.step, self.options.iterations + 1, pair(state)?);
+        let start = self.descent.policy.start(w.level, self.levels(t).iter().sum());
+        let [w, before] = if start.is_some_and(|start| start.bootstrap) {
+            observer.step(&format!("bootstrap before {}", t + 1), t, total);
+            self.refreshed(auto, [w, before])?
+        } else {
+            [w.clone(), before.clone()]
+        };
+        observer.step(&format!("iteration {}", t + 1), t, total);
+        let _region = auto.eval.device().region("iteration", u32::try_from(t + 1).unwrap_or(u32::MAX));
+        let next = self.iterate(auto, rows, t, [&w, &before])?;
+        Ok(State { step: t + 1, ciphertexts: vec![next, w], numbers: Vec::new() })
+    }
+}
+
+impl Logreg {
     /// The scores of the held-back rows in decrypted slots.
     pub(super) fn scores<'a>(&self, slots: &'a [Vec<Complex64>]) -> impl Iterator<Item = Complex64> + 'a {
         slots.iter().flatten().step_by(self.testing.width).take(self.options.test_rows).copied()

@@ -3,10 +3,11 @@
 //! Enters: preparation of rows, the clear twin, the encrypted program, the client's side, metrics. Stays out: file
 //! formats.
 //!
-//! Read in this order: [`data`], [`sigmoid`], [`plain`], [`metrics`], [`encrypted`], [`client`].
+//! Read in this order: [`data`], [`sigmoid`], [`plain`], [`metrics`], `descent`, [`encrypted`], [`client`].
 
 pub mod client;
 pub mod data;
+pub(crate) mod descent;
 pub mod encrypted;
 pub mod metrics;
 pub mod options;

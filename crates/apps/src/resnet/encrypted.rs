@@ -15,10 +15,10 @@ use crate::{
 use limbwise::{
     Complex64, Result,
     ckks::{
-        Auto, BootstrapPlan, Ciphertext, Diagonals, LinearPlan, LinearTransform, Packing, PlaintextForm, Promise,
-        Strategy, bootstrap::Content,
+        Auto, BootstrapPlan, Ciphertext, Diagonals, LevelPolicy, LinearPlan, LinearTransform, Packing, PlaintextForm,
+        Promise, Strategy, bootstrap::Content,
     },
-    params::{Bootstrapping, Params},
+    params::Params,
     scheme::{Maps as SlotsModel, Slots},
 };
 use limbwise_device::Device;
@@ -134,9 +134,9 @@ impl Resnet {
         options.check()?;
         let relu = Relu::new(&options.relu);
         let positions: Vec<Position> = options.architecture.steps().iter().map(|s| s.position).collect();
-        let floor = params.bootstrapping().map_or(0, Bootstrapping::input_level);
-        let bootstraps = params.bootstrapping().is_some() && options.bootstrapping.is_some();
-        let plan = LevelPlan::new(&positions, relu.depth(), [floor, params.user_level()], bootstraps)?;
+        let policy = LevelPolicy::of(params);
+        let bootstraps = policy.bootstraps && options.bootstrapping.is_some();
+        let plan = LevelPlan::new(&positions, relu.depth(), LevelPolicy { bootstraps, ..policy })?;
         let (one, slots) = (slots_of_image(network), params.max_slots());
         let together = together(one, slots, options.images)?;
         let options = match options.bootstrapping {

@@ -1,10 +1,11 @@
 //! Which layer stands at which level, and where is bootstrapped.
 //!
-//! Bootstrapped is before an activation whose result would otherwise be too low for the next layer, and nowhere else: as
-//! late as can be. In the middle of a block that leaves the block's input low, so that its end needs another one. Then
+//! Bootstrapped is before an activation whose result would otherwise be too low for the next layer, and nowhere else:
+//! [`LevelPolicy`]'s rule. In the middle of a block that leaves the block's input low, so that its end needs another one. Then
 //! every layer stands at the lowest level that this leaves, for limbs are what layers cost.
 
 use super::{ResnetError, network::Position};
+use limbwise::ckks::LevelPolicy;
 use serde::Serialize;
 
 /// The levels of a convolution and of the activation after it.
@@ -30,22 +31,17 @@ pub struct LevelPlan {
 }
 
 impl LevelPlan {
-    /// For convolutions in these positions with activations of this depth, between the level that is bootstrapped at (0
-    /// where nothing is) and the highest one.
+    /// For convolutions in these positions with activations of this depth.
     ///
     /// # Errors
     /// [`ResnetError::Levels`] where an activation and a convolution do not fit between two bootstrappings.
-    pub fn new(
-        positions: &[Position],
-        depth: usize,
-        [floor, top]: [usize; 2],
-        bootstraps: bool,
-    ) -> Result<Self, ResnetError> {
-        let needed = |above: usize| ResnetError::Levels { depth, needed: above + 1, levels: top - floor.min(top) };
+    pub fn new(positions: &[Position], depth: usize, policy: LevelPolicy) -> Result<Self, ResnetError> {
+        let needed = |above: usize| ResnetError::Levels { depth, needed: above + 1, levels: policy.levels() };
         let mut before = Vec::new();
         // Levels as high as they can be, to see where they end. A block's input is added at its end. Where there is
         // bootstrapping images come low: keys for the first convolution at the top would be the largest of all.
-        let (mut level, mut entry) = if bootstraps { (floor + 1, floor + 1) } else { (top, top) };
+        let mut level = if policy.bootstraps { policy.above(1) } else { policy.top };
+        let mut entry = level;
         for position in positions {
             if *position == Position::First {
                 entry = level;
@@ -54,17 +50,13 @@ impl LevelPlan {
             if *position == Position::Second {
                 level = level.min(entry - 1);
             }
-            let bootstrap = level < depth + floor + 1;
-            if bootstrap {
-                level = top;
-            }
-            if (bootstrap && !bootstraps) || level < depth + floor + 1 {
-                return Err(needed(if bootstraps { depth } else { positions.len() * (depth + 1) }));
-            }
-            before.push(bootstrap);
-            level -= depth;
+            // The activation, and the convolution after it.
+            let all = if policy.bootstraps { depth } else { positions.len() * (depth + 1) };
+            let start = policy.start(level, depth + 1).ok_or_else(|| needed(all))?;
+            before.push(start.bootstrap);
+            level = start.level - depth;
         }
-        Ok(Self::lowest(positions, depth, floor, &before))
+        Ok(Self::lowest(positions, depth, policy.floor, &before))
     }
 
     /// From the end to the beginning: each result as low as who takes it allows.
@@ -138,21 +130,22 @@ mod tests {
     fn plans_hold_and_bootstrap_no_more_than_they_must() {
         let all = positions(9);
         for (depth, floor, top, bootstraps) in [(13, 3, 17, 19), (12, 3, 17, 19), (6, 3, 17, 10), (3, 2, 17, 9)] {
-            let plan = LevelPlan::new(&all, depth, [floor, top], true).unwrap();
+            let plan = LevelPlan::new(&all, depth, LevelPolicy { floor, top, bootstraps: true }).unwrap();
             holds(&all, &plan, depth, [floor, top]);
             assert!(plan.bootstraps() <= bootstraps, "{}: {plan:?}", plan.bootstraps());
             assert!(plan.bootstraps() >= (all.len() * (depth + 1)).div_ceil(top - floor) - 2);
         }
-        let lowest = LevelPlan::new(&all, 12, [3, 17], true).unwrap();
+        let lowest = LevelPlan::new(&all, 12, LevelPolicy { floor: 3, top: 17, bootstraps: true }).unwrap();
         assert!(lowest.steps.iter().all(|s| s.convolution == 4 && s.activation == 16));
     }
 
     #[test]
     fn too_few_levels_are_an_error() {
-        let text = LevelPlan::new(&positions(1), 13, [3, 16], true).unwrap_err().to_string();
+        let policy = |floor, top, bootstraps| LevelPolicy { floor, top, bootstraps };
+        let text = LevelPlan::new(&positions(1), 13, policy(3, 16, true)).unwrap_err().to_string();
         assert!(text.contains("14 levels") && text.contains("13"), "{text}");
-        assert!(LevelPlan::new(&positions(1), 3, [0, 11], false).is_err());
-        let plan = LevelPlan::new(&positions(1), 3, [0, 13], false).unwrap();
+        assert!(LevelPlan::new(&positions(1), 3, policy(0, 11, false)).is_err());
+        let plan = LevelPlan::new(&positions(1), 3, policy(0, 13, false)).unwrap();
         holds(&positions(1), &plan, 3, [0, 13]);
         assert_eq!((plan.bootstraps(), plan.input()), (0, 13));
     }

@@ -43,6 +43,37 @@ pub struct Relu {
     stages: Vec<Series>,
     /// Largest distance of the sign from ±1 outside the gap.
     pub sign_error: f64,
+    /// The points where errors are followed. Each activation of a network asks, in each way to run it.
+    course: Vec<Point>,
+}
+
+/// An argument on its way through the stages.
+#[derive(Clone, Debug, PartialEq)]
+struct Point {
+    u: f64,
+    /// Of each stage, where it takes its argument.
+    slopes: Vec<f64>,
+    /// What the last stage makes of it.
+    x: f64,
+}
+
+impl Point {
+    const COUNT: u32 = 4096;
+
+    /// The points of [−1, 1] at equal distances.
+    fn all(stages: &[Series]) -> Vec<Self> {
+        const STEP: f64 = 1e-6;
+        let follow = |point: u32| {
+            let u = (f64::from(point) + 0.5) / f64::from(Self::COUNT) * 2.0 - 1.0;
+            let (mut x, mut slopes) = (u, Vec::with_capacity(stages.len()));
+            for stage in stages {
+                slopes.push((stage.evaluate(x + STEP) - stage.evaluate(x - STEP)) / (2.0 * STEP));
+                x = stage.evaluate(x);
+            }
+            Self { u, slopes, x }
+        };
+        (0..Self::COUNT).map(follow).collect()
+    }
 }
 
 impl Relu {
@@ -56,7 +87,8 @@ impl Relu {
         }
         // What the exchange leaves in even terms is rounding, and would cost products.
         stages.iter_mut().flat_map(|s| s.coefficients.iter_mut().skip(2).step_by(2)).for_each(|c| *c = 0.0);
-        Self { stages, sign_error: error }
+        let course = Point::all(&stages);
+        Self { stages, sign_error: error, course }
     }
 
     /// Levels that it takes.
@@ -99,27 +131,24 @@ impl Relu {
     /// rules of products alone would count steep stages even where the activation is flat.
     #[must_use]
     pub fn errors(&self, argument: f64, own: &[f64]) -> Vec<f64> {
-        const POINTS: u32 = 4096;
-        const STEP: f64 = 1e-6;
         let count = self.stages.len();
         let mut squares = vec![0.0; count + 1];
-        for point in 0..POINTS {
-            let u = (f64::from(point) + 0.5) / f64::from(POINTS) * 2.0 - 1.0;
+        let mut errors = Vec::with_capacity(count + 1);
+        for Point { u, slopes, x } in &self.course {
             // Errors that are there so far, each with its slope: of the argument first.
-            let (mut x, mut errors) = (u, vec![argument]);
-            for (k, stage) in self.stages.iter().enumerate() {
-                let slope = (stage.evaluate(x + STEP) - stage.evaluate(x - STEP)) / (2.0 * STEP);
+            errors.clear();
+            errors.push(argument);
+            for (k, slope) in slopes.iter().enumerate() {
                 errors.iter_mut().for_each(|e| *e *= slope);
                 errors.push(own[k]);
                 squares[k] += errors.iter().map(|e| e * e).sum::<f64>();
-                x = stage.evaluate(x);
             }
             // u·x: the argument's error by both ways, which are one.
             errors.iter_mut().for_each(|e| *e *= u);
             errors[0] += argument * x;
             squares[count] += errors.iter().map(|e| e * e).sum::<f64>() + own[count] * own[count];
         }
-        squares.into_iter().map(|s| (s / f64::from(POINTS)).sqrt()).collect()
+        squares.into_iter().map(|s| (s / f64::from(Point::COUNT)).sqrt()).collect()
     }
 
     /// Its values on a ciphertext whose slots are in [−1, 1], settled [`Self::depth`] levels lower. `own` is that of

@@ -132,7 +132,7 @@ struct Report {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     insecure_randomness: bool,
     #[serde(flatten)]
-    forecast: Forecast,
+    forecast: Option<Forecast>,
     results: Vec<Written>,
     /// Against the clear twin: precision, accuracy, what the workload adds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -221,7 +221,7 @@ impl Decrypt {
         let report = Report {
             workload: program.name().into(),
             insecure_randomness: side.description.insecure_randomness,
-            forecast: S::forecast(params, &estimates, 0),
+            forecast: S::forecast(params, &estimates, 0).of_results(),
             results,
             compared,
             shareable,
@@ -392,7 +392,7 @@ fn render(report: &Report) -> String {
     if report.insecure_randomness {
         text += &line("INSECURE", "randomness from --seed: anybody can make the same keys");
     }
-    text += &forecast(&report.forecast);
+    text += &report.forecast.as_ref().map_or_else(String::new, forecast);
     if let Some(compared) = &report.compared {
         let number = |path: [&str; 2]| compared.get(path[0]).and_then(|v| v.get(path[1])).and_then(Value::as_f64);
         if let (Some(mean), Some(min)) = (number(["precision_bits", "mean"]), number(["precision_bits", "min"])) {

@@ -3,7 +3,7 @@
 //! Invariant: a ciphertext at level ℓ has scale `params.scale(ℓ)` (*settled*), or its square until the next operation
 //! that wants it settled (*pending*: products are rescaled and relinearized late, so sums of products pay once).
 //! Operands at different levels are brought together by a constant that also corrects the scale, so scales are exact
-//! and never drift. Source: \[KPP22\].
+//! and never drift. Source: \[KPP22\]. Bootstrapping: see [`levels`](super::levels).
 
 use super::{
     bootstrap::Bootstrapper,
@@ -34,6 +34,11 @@ impl<'a, D: Device> Auto<'a, D> {
     #[must_use]
     pub fn with_bootstrapper(self, bootstrapper: Option<&'a Bootstrapper<D>>) -> Self {
         Self { bootstrapper, ..self }
+    }
+
+    /// Whether anything bootstraps.
+    pub(super) fn can_bootstrap(&self) -> bool {
+        self.bootstrapper.is_some()
     }
 
     /// What bootstraps.

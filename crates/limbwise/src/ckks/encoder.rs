@@ -68,7 +68,7 @@ impl Encoder {
     pub fn encode<D: Device>(&self, dev: &D, batch: &[Vec<Complex64>], packing: Packing) -> Result<Plaintext<D>> {
         let estimate = self.estimate(batch, packing)?;
         let Packing { slots, level, scale } = packing;
-        let poly = self.coefficients(dev, batch, packing, self.params.basis(level));
+        let poly = self.coefficients(dev, (batch.len(), &|at| batch[at].clone()), packing, self.params.basis(level));
         Ok(Plaintext { poly: dev.ntt(poly), level, scale, slots, estimate, shadow: None })
     }
 
@@ -78,20 +78,21 @@ impl Encoder {
         &self.params
     }
 
-    /// Encoded coefficients over any basis of the ring; the values have passed [`Self::estimate`].
+    /// Encoded coefficients of so many vectors over any basis of the ring; each is asked for when the device wants its
+    /// words, and has passed [`Self::estimate`].
     pub(crate) fn coefficients<D: Device>(
         &self,
         dev: &D,
-        batch: &[Vec<Complex64>],
+        (batch, values): (usize, &(dyn Fn(usize) -> Vec<Complex64> + Sync)),
         packing: Packing,
         basis: Basis,
     ) -> D::Poly {
         let Packing { slots, scale, .. } = packing;
-        let shape = Shape::eval(self.params.ring(), basis).with_batch(batch.len()).with_domain(Domain::Coeff);
-        let integers: Vec<OnceLock<Vec<i128>>> = batch.iter().map(|_| OnceLock::new()).collect();
+        let shape = Shape::eval(self.params.ring(), basis).with_batch(batch).with_domain(Domain::Coeff);
+        let integers: Vec<OnceLock<Vec<i128>>> = (0..batch).map(|_| OnceLock::new()).collect();
         let gap = self.params.max_slots() / slots;
         dev.upload(&shape, Role::Plaintext, &|at, row| {
-            let integers = integers[at.batch].get_or_init(|| self.integers(&batch[at.batch], slots, scale));
+            let integers = integers[at.batch].get_or_init(|| self.integers(values(at.batch), slots, scale));
             row.fill(0);
             for (x, &c) in row.iter_mut().step_by(gap).zip(integers.iter()) {
                 *x = at.modulus.from_i128(c);
@@ -150,8 +151,8 @@ impl Encoder {
         Ok(Estimate::exact(magnitude).with_peak(largest, real).with_noise(noise::encoding(), slots, scale))
     }
 
-    fn integers(&self, values: &[Complex64], slots: usize, scale: f64) -> Vec<i128> {
-        let mut padded = values.to_vec();
+    fn integers(&self, values: Vec<Complex64>, slots: usize, scale: f64) -> Vec<i128> {
+        let mut padded = values;
         padded.resize(slots, Complex64::default());
         let coefficients = self.embedding(slots).to_coefficients(&padded);
         #[expect(clippy::cast_possible_truncation, reason = "below 2^126: checked before")]

@@ -4,7 +4,7 @@
 //! Stays out: kernels, key generation (it is RLWE's), workloads.
 //!
 //! Read in this order: [`ciphertext`], [`encoder`], [`mod@encrypt`], [`evaluator`], [`rotation`], [`linear`], [`tensor`], [`auto`],
-//! [`chebyshev`], [`functions`], [`bootstrap`], [`estimate`], [`precision`], [`shadow`], [`watch`], and for clients `decrypt`,
+//! [`chebyshev`], [`functions`], [`bootstrap`], [`levels`], [`estimate`], [`precision`], [`shadow`], [`watch`], and for clients `decrypt`,
 //! `expectation`, `audit`.
 
 #[cfg(feature = "client")]
@@ -24,6 +24,7 @@ pub mod evaluator;
 #[cfg(feature = "client")]
 pub mod expectation;
 pub mod functions;
+pub mod levels;
 pub mod linear;
 pub mod precision;
 pub mod rotation;
@@ -45,6 +46,7 @@ pub use estimate::{Estimate, Promise};
 pub use evaluator::Evaluator;
 #[cfg(feature = "client")]
 pub use expectation::{Expectation, Model};
+pub use levels::LevelPolicy;
 pub use limbwise_math::chebyshev::Series;
 pub use linear::{Diagonals, LinearPlan, LinearTransform, PlaintextForm, Strategy};
 pub use precision::Precision;

@@ -3,6 +3,7 @@
 use super::{
     bootstrap::Bootstrapping,
     error::ParamsError,
+    known::Known,
     literal::{ParamsLiteral, PrimeChoice, Secret},
     security::{SecurityReport, gate},
     sine::Sine,
@@ -29,6 +30,7 @@ struct Inner {
     digits: Vec<Basis>,
     security: SecurityReport,
     bootstrapping: Option<Bootstrapping>,
+    known: Known,
 }
 
 impl Params {
@@ -78,8 +80,8 @@ impl Params {
             boot.leaves_room(q0, scales[0])?;
             bootstrapping_scales(&mut scales, boot, &chain, &limbs);
         }
-        let inner =
-            Inner { literal: literal.clone(), ring, limbs, scales, digits, security: security.clone(), bootstrapping };
+        let (literal, known) = (literal.clone(), Known::default());
+        let inner = Inner { literal, ring, limbs, scales, digits, security: security.clone(), bootstrapping, known };
         let Some(weight) = bootstrapping.and_then(|boot| boot.literal.ephemeral_weight) else {
             return Ok(Self(Arc::new(inner)));
         };
@@ -189,6 +191,11 @@ impl Params {
     #[must_use]
     pub fn user_level(&self) -> usize {
         self.bootstrapping().map_or(self.top_level(), Bootstrapping::output_level)
+    }
+
+    /// The table of a type that is kept with these parameters, empty at first; clones share it.
+    pub(crate) fn table<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        self.0.known.table()
     }
 
     /// What the gate found.

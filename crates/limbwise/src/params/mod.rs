@@ -11,6 +11,7 @@ pub mod change;
 pub mod checked;
 pub mod choose;
 mod error;
+mod known;
 pub mod literal;
 pub mod presets;
 pub mod security;

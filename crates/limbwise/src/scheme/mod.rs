@@ -124,7 +124,7 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
     /// A ciphertext.
     type Ciphertext<D: Device>: Clone;
     /// What is known of a ciphertext before it is decrypted.
-    type Estimate: Clone + Copy + Debug;
+    type Estimate: Clone + Copy + Debug + Send + Sync;
     /// All results of a program, decrypted.
     type Reading;
 

@@ -1,6 +1,6 @@
 //! The operations of a tape: what each does to encrypted values, written once for every device.
 
-use super::value::{Machine, Value, with_slots};
+use super::value::{Machine, Value};
 use limbwise::{
     Complex64, Result,
     ckks::{Ciphertext, Diagonals, Series, chebyshev::depth},
@@ -131,7 +131,7 @@ impl Op {
                 let level = |c| auto.scale_to(c, 1.0, lowest);
                 Ok(auto.eval.stack(&all.iter().map(level).collect::<Result<Vec<_>>>()?))
             }
-            Self::Slots(slots) => Ok(with_slots(a.get(), *slots)),
+            Self::Slots(slots) => Ok(a.get().with_slots(*slots)),
             Self::BoundedBy(most) => Ok(a.get().bounded_by(*most)),
             Self::Bootstrap => machine.bootstrap(&machine.settled(a)?),
             Self::Settle => machine.settled(a),

@@ -3,7 +3,8 @@
 use super::{
     BootstrapPlan, Bootstrapper, Content, Halves, Maps, Rotations, count,
     eval_mod::ArcsinePlan,
-    transforms::{self, Factors},
+    recipe::{Recipe, Step},
+    transforms::Factors,
 };
 use crate::{
     ckks::{Auto, Diagonals, Encoder, Evaluator, LinearPlan, LinearTransform, Packing, Plaintext},
@@ -164,7 +165,7 @@ impl<'b, D: Device> Builder<'b, D> {
 
     fn slot_to_coeff(&self, wanted: f64, fill: f64, target: f64) -> Result<Maps<D>> {
         let (levels, params) = (&self.levels, self.params);
-        let factors = transforms::slot_to_coeff(self.plan.slots, levels.literal.slot_to_coeff)?;
+        let factors = self.factors(Step::SlotToCoeff, levels.literal.slot_to_coeff)?;
         let top = levels.slot_to_coeff_level();
         let gain = match levels.literal.order {
             Order::SlotToCoeffFirst => wanted / params.scale(top),
@@ -176,25 +177,21 @@ impl<'b, D: Device> Builder<'b, D> {
 
     fn coeff_to_slot(&self, halves: Halves) -> Result<Maps<D>> {
         let (levels, params) = (&self.levels, self.params);
-        let mut factors = transforms::coeff_to_slot(self.plan.slots, levels.literal.coeff_to_slot)?;
-        // Half of the sum with the conjugate, and the trace multiplied by the repetitions.
-        let repetitions = count(params.max_slots()) / count(self.plan.slots);
-        let each = (0.5 / repetitions).powf(1.0 / count(factors.maps.len()));
-        let last = factors.maps.len() - 1;
-        let adapt = |(index, map): (usize, Diagonals)| match (halves, index == last) {
-            (Halves::Beside, true) => map.scaled(each).beside_its_quarter_turn(),
-            (Halves::Beside, false) => map.scaled(each).repeated(),
-            _ => map.scaled(each),
-        };
-        factors.maps = factors.maps.into_iter().enumerate().map(adapt).collect();
+        let repetitions = params.max_slots() / self.plan.slots;
+        let factors = self.factors(Step::CoeffToSlot { halves, repetitions }, levels.literal.coeff_to_slot)?;
         let range = f64::from(levels.literal.eval_mod.range);
         let gain = params.scale(levels.eval_mod_level()) / (params.dropped(0) * range);
         self.maps(factors, params.top_level(), gain)
     }
 
+    /// The maps of a step as the plan rotates them.
+    fn factors(&self, step: Step, factors: usize) -> Result<Factors> {
+        let telescoped = self.plan.rotations == Rotations::MultiHop;
+        Recipe { step, slots: self.plan.slots, factors, telescoped }.factors(self.params)
+    }
+
     /// Encodes a step that starts at a level and multiplies the scale by `gain`.
     fn maps(&self, factors: Factors, top: usize, gain: f64) -> Result<Maps<D>> {
-        let factors = if self.plan.rotations == Rotations::MultiHop { factors.telescoped() } else { factors };
         let each = gain.powf(1.0 / count(factors.maps.len()));
         let encode = |(index, map): (usize, &Diagonals)| {
             let level = top - index;

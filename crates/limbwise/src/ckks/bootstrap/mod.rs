@@ -3,7 +3,7 @@
 //! Enters: the steps, one a file, and the object that carries them out on any device.
 //! Stays out: parameters (`params::bootstrap`), key generation, the choice of a plan for a memory budget (`runtime`).
 //!
-//! Read in this order: [`plan`], `transforms`, `slot_to_coeff`, `mod_raise`, `coeff_to_slot`, `eval_mod`, then
+//! Read in this order: [`plan`], `transforms`, `recipe`, `slot_to_coeff`, `mod_raise`, `coeff_to_slot`, `eval_mod`, then
 //! [`Bootstrapper::evaluate`], `steps`, `iterate`.
 
 mod build;
@@ -12,6 +12,7 @@ mod eval_mod;
 mod iterate;
 mod mod_raise;
 pub mod plan;
+mod recipe;
 mod slot_to_coeff;
 mod steps;
 mod transforms;
@@ -37,7 +38,7 @@ const OP: &str = "bootstrap";
 const SCALE_TOLERANCE: f64 = 1e-6;
 
 /// How the real and imaginary parts of the coefficients go through EvalMod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Halves {
     /// As two messages.
     Batch,
@@ -105,6 +106,12 @@ impl<D: Device> Bootstrapper<D> {
         self.levels
     }
 
+    /// No slot may be larger: a quarter of the way to the next multiple of q₀ the sine turns back.
+    #[must_use]
+    pub fn largest_peak(&self) -> f64 {
+        f64::from(self.levels.literal.message_ratio).exp2() / 5.0
+    }
+
     /// Bytes of encoded maps and constants.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -162,8 +169,7 @@ impl<D: Device> Bootstrapper<D> {
         if a.level < needed {
             return Err(LevelError::Exhausted { op, level: a.level, needed, top: params.top_level() }.into());
         }
-        // A quarter of the way to the next multiple of q₀ the sine turns back.
-        let most = f64::from(self.levels.literal.message_ratio).exp2() / 5.0;
+        let most = self.largest_peak();
         if a.estimate.peak > most {
             return Err(BootstrapError::TooLarge { peak: a.estimate.peak, most }.into());
         }

@@ -1,19 +1,63 @@
 //! A linear map on n slots as its diagonals: `y[j] = Σ_d diagonal_d[j]·x[(j + d) mod n]`.
 
 use super::layout::Layout;
-use crate::error::{EncodeError, Result};
+use crate::{
+    ckks::Promise,
+    error::{EncodeError, Result},
+};
 use num_complex::Complex64;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::{Arc, OnceLock},
+};
 
 /// Most slots there can be: the largest ring has 2^17 coefficients.
 const MOST_SLOTS: usize = 1 << 16;
 
 /// The diagonals of a linear map that are not zero, complex.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Diagonals {
     slots: usize,
     /// Shared: a network's maps are large, and a clone is another handle.
-    by_index: Arc<BTreeMap<usize, Vec<Complex64>>>,
+    inner: Arc<Inner>,
+}
+
+/// Diagonals in the order of their indices.
+type Numbers = Arc<Vec<Vec<Complex64>>>;
+
+/// What makes numbers that are not there yet.
+pub(crate) type MakeNumbers = Arc<dyn Fn() -> Diagonals + Send + Sync>;
+
+struct Inner {
+    /// Ascending.
+    indices: Vec<usize>,
+    numbers: OnceLock<Numbers>,
+    /// What gives them when they are first asked for, where they are not there from the beginning.
+    later: Option<MakeNumbers>,
+    /// Sizes of the diagonals, once somebody asked: whoever plans asks again for each way to apply the map.
+    sizes: OnceLock<Vec<Promise>>,
+    norm: OnceLock<f64>,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Diagonals").field("indices", &self.indices).field("numbers", &self.numbers.get()).finish()
+    }
+}
+
+impl PartialEq for Diagonals {
+    fn eq(&self, other: &Self) -> bool {
+        self.slots == other.slots && self.inner.indices == other.inner.indices && self.numbers() == other.numbers()
+    }
+}
+
+/// What a map is without its numbers: all that laying it out and declaring it needs, in kilobytes instead of megabytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Outline {
+    slots: usize,
+    indices: Vec<usize>,
+    sizes: Vec<Promise>,
+    norm: f64,
 }
 
 impl Diagonals {
@@ -27,22 +71,73 @@ impl Diagonals {
             return Err(EncodeError::Slots(slots, MOST_SLOTS).into());
         }
         let mut by_index = BTreeMap::new();
-        for (index, values) in diagonals {
+        for (index, mut values) in diagonals {
             if values.len() > slots {
                 return Err(EncodeError::TooMany { got: values.len(), slots }.into());
             }
             if let Some(at) = values.iter().position(|z| !z.is_finite()) {
                 return Err(EncodeError::NotFinite { index: at, value: values[at].to_string() }.into());
             }
-            let index = modulo(index, slots);
-            let sum = by_index.entry(index).or_insert_with(|| vec![Complex64::default(); slots]);
-            sum.iter_mut().zip(&values).for_each(|(s, v)| *s += v);
+            values.resize(slots, Complex64::default());
+            match by_index.entry(modulo(index, slots)) {
+                Entry::Vacant(place) => {
+                    place.insert(values);
+                }
+                Entry::Occupied(mut sum) => sum.get_mut().iter_mut().zip(&values).for_each(|(s, v)| *s += v),
+            }
         }
+        Ok(Self::without_zeros(slots, by_index))
+    }
+
+    fn without_zeros(slots: usize, mut by_index: BTreeMap<usize, Vec<Complex64>>) -> Self {
         by_index.retain(|_, values| values.iter().any(|z| *z != Complex64::default()));
         if by_index.is_empty() {
             by_index.insert(0, vec![Complex64::default(); slots]);
         }
-        Ok(Self { slots, by_index: Arc::new(by_index) })
+        Self::of(slots, by_index)
+    }
+
+    fn of(slots: usize, by_index: BTreeMap<usize, Vec<Complex64>>) -> Self {
+        let (indices, numbers) = by_index.into_iter().unzip();
+        let numbers = OnceLock::from(Arc::new(numbers));
+        Self {
+            slots,
+            inner: Arc::new(Inner { indices, numbers, later: None, sizes: OnceLock::new(), norm: OnceLock::new() }),
+        }
+    }
+
+    /// A map by its outline: its numbers are made when they are first asked for, which recorders never do.
+    pub(crate) fn outlined(outline: &Outline, later: MakeNumbers) -> Self {
+        let Outline { slots, indices, sizes, norm } = outline.clone();
+        let (sizes, norm) = (OnceLock::from(sizes), OnceLock::from(norm));
+        Self { slots, inner: Arc::new(Inner { indices, numbers: OnceLock::new(), later: Some(later), sizes, norm }) }
+    }
+
+    /// What it is without its numbers.
+    pub(crate) fn outline(&self) -> Outline {
+        let (indices, sizes) = (self.inner.indices.clone(), self.sizes().clone());
+        Outline { slots: self.slots, indices, sizes, norm: self.norm() }
+    }
+
+    fn numbers(&self) -> &Numbers {
+        self.inner.numbers.get_or_init(|| {
+            let make = self.inner.later.as_ref().expect("what has no numbers has what makes them");
+            make().numbers().clone()
+        })
+    }
+
+    fn sizes(&self) -> &Vec<Promise> {
+        let of = |values| Promise::of(std::slice::from_ref(values), self.slots);
+        self.inner.sizes.get_or_init(|| self.numbers().iter().map(of).collect())
+    }
+
+    /// Diagonals with their indices, ascending.
+    fn iter(&self) -> impl Iterator<Item = (usize, &Vec<Complex64>)> {
+        self.indices().zip(self.numbers().iter())
+    }
+
+    fn place(&self, index: usize) -> usize {
+        self.inner.indices.binary_search(&index).expect("an index of the map")
     }
 
     /// From the rows of a square matrix: `y = M·x`.
@@ -68,30 +163,34 @@ impl Diagonals {
     /// Number of diagonals, at least one.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.by_index.len()
+        self.inner.indices.len()
     }
 
     /// Whether both are handles of the same numbers in memory.
     #[must_use]
     pub fn shares(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.by_index, &other.by_index)
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     /// Indices in [0, slots), ascending.
     pub fn indices(&self) -> impl Iterator<Item = usize> + '_ {
-        self.by_index.keys().copied()
+        self.inner.indices.iter().copied()
     }
 
     /// The diagonal of an index.
     pub(super) fn values(&self, index: usize) -> &Vec<Complex64> {
-        &self.by_index[&index]
+        &self.numbers()[self.place(index)]
+    }
+
+    /// The size of the diagonal of an index.
+    pub(super) fn size(&self, index: usize) -> Promise {
+        self.sizes()[self.place(index)]
     }
 
     /// The diagonal of an index, rotated to the left by `steps`.
     pub(super) fn rotated(&self, index: usize, steps: i64) -> Vec<Complex64> {
-        let mut values = self.by_index[&index].clone();
-        values.rotate_left(modulo(steps, self.slots));
-        values
+        let (before, after) = self.values(index).split_at(modulo(steps, self.slots));
+        [after, before].concat()
     }
 
     /// The map after a rotation of its input to the left: `x → M·rotate(x, steps)`. So a rotation that one map leaves
@@ -100,16 +199,14 @@ impl Diagonals {
     pub fn after_rotation(&self, steps: i64) -> Self {
         let slots = self.slots;
         let by = modulo(steps, slots);
-        let by_index: BTreeMap<_, _> = self.by_index.iter().map(|(d, v)| ((d + by) % slots, v.clone())).collect();
-        Self { slots, by_index: Arc::new(by_index) }
+        Self::of(slots, self.iter().map(|(d, v)| ((d + by) % slots, v.clone())).collect())
     }
 
     /// The map before a rotation of its output to the left: `x → rotate(M·x, steps)`.
     #[must_use]
     pub fn before_rotation(&self, steps: i64) -> Self {
-        let moved = self.after_rotation(steps);
-        let by_index: BTreeMap<_, _> = moved.indices().map(|d| (d, moved.rotated(d, steps))).collect();
-        Self { by_index: Arc::new(by_index), ..moved }
+        let (slots, by) = (self.slots, modulo(steps, self.slots));
+        Self::of(slots, self.indices().map(|d| ((d + by) % slots, self.rotated(d, steps))).collect())
     }
 
     /// This map after another: `x → self·(first·x)`.
@@ -121,18 +218,14 @@ impl Diagonals {
         assert_eq!(self.slots, first.slots, "maps on one number of slots");
         let slots = self.slots;
         let mut by_index: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
-        for (i, left) in self.by_index.iter() {
-            for (j, right) in first.by_index.iter() {
+        for (i, left) in self.iter() {
+            for (j, right) in first.iter() {
                 let sum = by_index.entry((i + j) % slots).or_insert_with(|| vec![Complex64::default(); slots]);
-                let moved = right[*i..].iter().chain(&right[..*i]);
+                let moved = right[i..].iter().chain(&right[..i]);
                 sum.iter_mut().zip(left).zip(moved).for_each(|((s, l), r)| *s += l * r);
             }
         }
-        by_index.retain(|_, values| values.iter().any(|z| *z != Complex64::default()));
-        if by_index.is_empty() {
-            by_index.insert(0, vec![Complex64::default(); slots]);
-        }
-        Self { slots, by_index: Arc::new(by_index) }
+        Self::without_zeros(slots, by_index)
     }
 
     /// The first index of its progression, in (−n/2, n/2]: see the strategies with baby steps.
@@ -143,16 +236,19 @@ impl Diagonals {
 
     /// The map times a constant.
     #[must_use]
-    pub fn scaled(mut self, factor: f64) -> Self {
-        Arc::make_mut(&mut self.by_index).values_mut().flatten().for_each(|z| *z *= factor);
-        self
+    pub fn scaled(self, factor: f64) -> Self {
+        let (slots, indices, mut numbers) = (self.slots, self.inner.indices.clone(), self.numbers().clone());
+        drop(self); // what nobody else holds is scaled where it is
+        Arc::make_mut(&mut numbers).iter_mut().flatten().for_each(|z| *z *= factor);
+        let (numbers, sizes, norm) = (OnceLock::from(numbers), OnceLock::new(), OnceLock::new());
+        Self { slots, inner: Arc::new(Inner { indices, numbers, later: None, sizes, norm }) }
     }
 
     /// Root mean square of what the map makes of independent values of size 1: the Frobenius norm over √n.
     #[must_use]
     pub fn norm(&self) -> f64 {
-        let entries = self.by_index.values().flatten();
-        (entries.map(Complex64::norm_sqr).sum::<f64>() / limbwise_math::rns::to_f64(self.slots as u64)).sqrt()
+        let entries = || self.numbers().iter().flatten().map(Complex64::norm_sqr);
+        *self.inner.norm.get_or_init(|| (entries().sum::<f64>() / limbwise_math::rns::to_f64(self.slots as u64)).sqrt())
     }
 
     /// The map on x repeated: the result repeats as well.
@@ -165,9 +261,11 @@ impl Diagonals {
     /// go round within each message.
     #[must_use]
     pub fn interleaved(&self, count: usize) -> Self {
+        if count == 1 {
+            return self.clone();
+        }
         let each = |v: &Vec<Complex64>| v.iter().flat_map(|&z| std::iter::repeat_n(z, count)).collect();
-        let by_index: BTreeMap<_, _> = self.by_index.iter().map(|(&d, v)| (count * d, each(v))).collect();
-        Self { slots: count * self.slots, by_index: Arc::new(by_index) }
+        Self::of(count * self.slots, self.iter().map(|(d, v)| (count * d, each(v))).collect())
     }
 
     /// From x repeated to (M·x, −i·M·x), on twice the slots: real and imaginary parts side by side, once the result is
@@ -182,15 +280,14 @@ impl Diagonals {
     /// On twice the slots, for inputs that repeat; indices keep to their side of 0.
     fn doubled(&self, values: impl Fn(&Vec<Complex64>) -> Vec<Complex64>) -> Self {
         let index = |d: usize| if 2 * d > self.slots { d + self.slots } else { d };
-        let by_index: BTreeMap<_, _> = self.by_index.iter().map(|(&d, v)| (index(d), values(v))).collect();
-        Self { slots: 2 * self.slots, by_index: Arc::new(by_index) }
+        Self::of(2 * self.slots, self.iter().map(|(d, v)| (index(d), values(v))).collect())
     }
 
     /// The map in the clear; a short vector is filled up with zeros.
     #[must_use]
     pub fn apply(&self, x: &[Complex64]) -> Vec<Complex64> {
         let at = |j: usize| x.get(j % self.slots).copied().unwrap_or_default();
-        (0..self.slots).map(|j| self.by_index.iter().map(|(d, v)| v[j] * at(j + d)).sum()).collect()
+        (0..self.slots).map(|j| self.iter().map(|(d, v)| v[j] * at(j + d)).sum()).collect()
     }
 }
 

@@ -18,5 +18,6 @@ pub mod strategy;
 pub mod transform;
 
 pub use diagonals::Diagonals;
+pub(crate) use diagonals::Outline;
 pub use strategy::{LinearPlan, PlaintextForm, Strategy};
 pub use transform::LinearTransform;

@@ -52,7 +52,7 @@ impl<D: Device> LinearTransform<D> {
         let _region = dev.region("encode_linear", 0);
         let basis = stored_basis(encoder.params(), diagonals, plan);
         Self::build(encoder, diagonals, plan, |values, packing| {
-            let coefficients = encoder.coefficients(dev, &[values()], packing, basis);
+            let coefficients = encoder.coefficients(dev, (1, &|_| values()), packing, basis);
             match plan.form {
                 PlaintextForm::Full => dev.ntt(coefficients),
                 PlaintextForm::OnTheFly | PlaintextForm::AtUse => coefficients,
@@ -81,7 +81,7 @@ impl<D: Device> LinearTransform<D> {
         encoder: &Encoder,
         diagonals: &Diagonals,
         plan: LinearPlan,
-        make: impl Fn(&dyn Fn() -> Vec<Complex64>, Packing) -> D::Poly,
+        make: impl Fn(&(dyn Fn() -> Vec<Complex64> + Sync), Packing) -> D::Poly,
     ) -> Result<Self> {
         let layout = Layout::new(plan.strategy, diagonals);
         let slots = diagonals.slots();
@@ -89,8 +89,12 @@ impl<D: Device> LinearTransform<D> {
         let encode = |group: &Group| {
             let turn = -group.giant - layout.offset;
             let one = |diagonal| {
-                // A rotation changes neither size nor error: what is only declared is not rotated.
-                let estimate = encoder.estimate(std::slice::from_ref(diagonals.values(diagonal)), packing)?;
+                // A rotation changes neither size nor error: what is only declared is not rotated, nor even made.
+                let size = diagonals.size(diagonal);
+                let estimate = match size.magnitude.is_finite() {
+                    true => encoder.bounded(size, packing)?,
+                    false => encoder.estimate(std::slice::from_ref(diagonals.values(diagonal)), packing)?,
+                };
                 let stored = match plan.form {
                     PlaintextForm::AtUse => Stored::Clear { diagonal, turn },
                     _ => Stored::Poly(make(&|| diagonals.rotated(diagonal, turn), packing)),
@@ -108,7 +112,7 @@ impl<D: Device> LinearTransform<D> {
     pub(super) fn encoded_now(&self, dev: &D, (diagonal, turn): (usize, i64), basis: Basis) -> D::Poly {
         let (encoder, clear) = self.clear.as_ref().expect("what is not stored is encoded from the clear map");
         let packing = Packing { slots: self.slots, level: self.plan.level, scale: self.plan.scale };
-        dev.ntt(encoder.coefficients(dev, &[clear.rotated(diagonal, turn)], packing, basis))
+        dev.ntt(encoder.coefficients(dev, (1, &|_| clear.rotated(diagonal, turn)), packing, basis))
     }
 
     /// The same with the map in the clear beside it: ciphertexts with shadows keep them.
@@ -170,7 +174,7 @@ fn stored_basis(params: &Params, diagonals: &Diagonals, plan: LinearPlan) -> Bas
 /// As few of the widest primes as hold every signed coefficient: at most the largest slot times the scale; one bit is for
 /// the sign, one is kept free.
 fn narrow_basis(params: &Params, diagonals: &Diagonals, plan: LinearPlan) -> Basis {
-    let largest = |d| diagonals.values(d).iter().map(|z| z.norm()).fold(0.0, f64::max);
+    let largest = |d| diagonals.size(d).peak;
     let bits = diagonals.indices().map(largest).fold(f64::MIN_POSITIVE, f64::max).log2() + plan.scale.log2() + 2.0;
     let mut primes: Vec<(u64, usize)> = params.ring().spec().primes.iter().copied().zip(0..).collect();
     primes.sort_unstable_by_key(|&(prime, _)| std::cmp::Reverse(prime));

@@ -94,7 +94,9 @@ impl Builder {
         debug_assert!(place < extent || extent * unit == self.slots, "place {place} is read, {extent} are filled");
         let input = (place * unit + offset) % self.slots;
         let diagonal = &mut self.diagonals[(input + self.slots - output) % self.slots];
-        diagonal.resize(self.slots, Complex64::default());
+        if diagonal.is_empty() {
+            diagonal.resize(self.slots, Complex64::default());
+        }
         diagonal[output] += weight;
     }
 
