@@ -11,11 +11,13 @@ use limbwise::{
         bootstrap::{HalvesAt, Rotations},
     },
     rlwe::{KeyForm, Requirements},
+    scheme::Ckks,
 };
 use limbwise_apps::{Encryption, Program as _};
 use limbwise_machines::{Spec, machine};
 use limbwise_runtime::{
-    Calibration, Host, Recording, calibrate,
+    Calibration, Host, Recording,
+    calibrate::{Degrees, calibrate_for},
     expect::expectations,
     frontier::{Budget, Survey, Way, survey},
     open, record,
@@ -41,19 +43,19 @@ pub(crate) struct Recorded(Arc<Traced>);
 struct Traced {
     tape: Tape,
     preset: String,
-    recording: OnceLock<Arc<Recording>>,
+    recording: OnceLock<Arc<Recording<Ckks>>>,
 }
 
-/// This host's rates, measured once a process and ring.
-static CALIBRATIONS: Mutex<BTreeMap<u32, Calibration>> = Mutex::new(BTreeMap::new());
+/// This host's rates, measured once a process and pair of rings.
+static CALIBRATIONS: Mutex<BTreeMap<Degrees, Calibration>> = Mutex::new(BTreeMap::new());
 
-pub(crate) fn calibrated(log_n: u32) -> limbwise_runtime::Result<Calibration> {
+pub(crate) fn calibrated(degrees: Degrees) -> limbwise_runtime::Result<Calibration> {
     let mut known = CALIBRATIONS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(calibration) = known.get(&log_n) {
+    if let Some(calibration) = known.get(&degrees) {
         return Ok(calibration.clone());
     }
-    let measured = calibrate(&open(&Host::default())?, log_n)?;
-    known.insert(log_n, measured.clone());
+    let measured = calibrate_for(&open(&Host::default())?, degrees)?;
+    known.insert(degrees, measured.clone());
     Ok(measured)
 }
 
@@ -72,7 +74,7 @@ impl Recorded {
         Self(Arc::new(Traced { tape, preset: preset.into(), recording: OnceLock::new() }))
     }
 
-    fn recording(&self, py: Python<'_>) -> PyResult<Arc<Recording>> {
+    fn recording(&self, py: Python<'_>) -> PyResult<Arc<Recording<Ckks>>> {
         let traced = self.0.clone();
         apart(py, move || traced.recording())?.map_err(of_scheme)
     }
@@ -84,11 +86,11 @@ impl Recorded {
 }
 
 impl Traced {
-    fn recording(&self) -> SchemeResult<Arc<Recording>> {
+    fn recording(&self) -> SchemeResult<Arc<Recording<Ckks>>> {
         if let Some(known) = self.recording.get() {
             return Ok(known.clone());
         }
-        let recorded = Arc::new(record(&self.tape, KeyForm::Stored)?);
+        let recorded = Arc::new(record(&self.tape, KeyForm::Stored, &limbwise_cpu::footprint())?);
         Ok(self.recording.get_or_init(|| recorded).clone())
     }
 
@@ -137,7 +139,7 @@ impl Recorded {
     fn plan(&self, py: Python<'_>, memory: Option<u64>) -> PyResult<(String, &'static str, Option<String>)> {
         let traced = self.0.clone();
         let surveyed = apart(py, move || {
-            let host = calibrated(traced.tape.params.log_n())?;
+            let host = calibrated([Some(traced.tape.params.log_n()), None])?;
             let budget = memory.map_or(Budget::Free(u64::MAX), Budget::Asked);
             survey(&traced.ways(memory), |way| traced.in_way(way), &traced.preset, &host, budget)
         })?;
@@ -207,7 +209,7 @@ impl Recorded {
         let (recording, log_n) = (self.recording(py)?, self.0.tape.params.log_n());
         let timed = apart(py, move || {
             let spec = match &*name {
-                "cpu" => calibrated(log_n)?.spec()?,
+                "cpu" => calibrated([Some(log_n), None])?.spec()?,
                 name => Spec::load(name)?,
             };
             let spec = spec.with_overrides(&overrides)?;
