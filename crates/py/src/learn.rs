@@ -14,7 +14,11 @@ use limbwise_apps::logreg::{
 };
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::AnyDevice;
-use limbwise_runtime::{Event, Host, open, plan, record, run, run::RunOptions, session::{Of, Sides}};
+use limbwise_runtime::{
+    Event, Host, open, plan, record, run,
+    run::RunOptions,
+    session::{Of, Sides},
+};
 use pyo3::prelude::{Bound, PyAny, PyResult, pyfunction};
 use std::cell::Cell;
 

@@ -5,7 +5,7 @@
 //!
 //! Every evaluation runs without the interpreter's lock, so threads compute at a time; signals are looked at between
 //! operations. Read in this order: `error`, `report`, `apart`, `params`, `buffer`, `ciphertext`, `live`, `trace`, `ways`, `share`, `session`,
-//! `calls`, `program`, `functions`, `learn`, `integers`, `tfhe`.
+//! `calls`, `timing`, `program`, `workload`, `functions`, `learn`, `integers`, `tfhe`.
 
 mod apart;
 mod buffer;
@@ -22,8 +22,10 @@ mod report;
 mod session;
 mod share;
 mod tfhe;
+mod timing;
 mod trace;
 mod ways;
+mod workload;
 
 use pyo3::prelude::{Bound, PyModule, PyModuleMethods, PyResult, Python, pyfunction, pymodule, wrap_pyfunction};
 use std::ffi::OsString;
@@ -53,6 +55,7 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<integers::IntegerCiphertext>()?;
     module.add_class::<program::Recorded>()?;
     module.add_class::<program::Expected>()?;
+    module.add_class::<workload::Workload>()?;
     module.add_class::<tfhe::TfheCiphertext>()?;
     module.add_class::<tfhe::TfheSession>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
@@ -65,5 +68,6 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(learn::train_logistic_regression, module)?)?;
     module.add_function(wrap_pyfunction!(learn::training_levels, module)?)?;
     module.add_function(wrap_pyfunction!(program::machines, module)?)?;
+    module.add_function(wrap_pyfunction!(workload::workloads, module)?)?;
     Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::{
     apart::apart,
     error::{exception, of_runtime, of_scheme},
+    timing::timed,
 };
 use limbwise::{
     Result as SchemeResult,
@@ -13,8 +14,8 @@ use limbwise::{
     rlwe::{KeyForm, Requirements},
     scheme::Ckks,
 };
-use limbwise_apps::{Encryption, Program as _};
-use limbwise_machines::{Spec, machine};
+use limbwise_apps::Encryption;
+use limbwise_machines::Spec;
 use limbwise_runtime::{
     Calibration, Host, Recording,
     calibrate::{Degrees, calibrate_for},
@@ -65,7 +66,16 @@ pub(crate) fn machines() -> Vec<String> {
     limbwise_machines::names().into_iter().map(Into::into).collect()
 }
 
-fn json_of(value: &impl serde::Serialize) -> PyResult<String> {
+/// Said where no way stays within a budget.
+pub(crate) fn too_small(budget: u64, least: u64, next: &str) -> String {
+    format!(
+        "no way to run this program stays within {:.0} MB: the smallest takes {:.0} MB; {next}",
+        budget as f64 / 1e6,
+        least as f64 / 1e6
+    )
+}
+
+pub(crate) fn json_of(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|e| exception("LimbwiseError", &e.to_string()))
 }
 
@@ -146,11 +156,8 @@ impl Recorded {
         let Survey { rows, chosen } = surveyed.map_err(of_runtime)?;
         let Some((way, _, plan)) = chosen else {
             let least = rows.iter().map(|row| row.peak_bytes).min().unwrap_or(0);
-            let text = format!(
-                "no way to run this program stays within {:.0} MB: the smallest takes {:.0} MB; allow that, encrypt fewer values, or choose a preset with fewer limbs",
-                memory.unwrap_or(0) as f64 / 1e6,
-                least as f64 / 1e6
-            );
+            let next = "allow that, encrypt fewer values, or choose a preset with fewer limbs";
+            let text = too_small(memory.unwrap_or(0), least, next);
             return Err(exception("MemoryBudgetError", &text));
         };
         let keys = if way.keys == KeyForm::Stored { "stored" } else { "seeded" };
@@ -207,24 +214,14 @@ impl Recorded {
         events: usize,
     ) -> PyResult<(String, Option<String>)> {
         let (recording, log_n) = (self.recording(py)?, self.0.tape.params.log_n());
-        let timed = apart(py, move || {
+        let timed = apart(py, move || -> limbwise_runtime::Result<_> {
             let spec = match &*name {
                 "cpu" => calibrated([Some(log_n), None])?.spec()?,
                 name => Spec::load(name)?,
             };
             let spec = spec.with_overrides(&overrides)?;
-            let machine = machine::open(&spec)?;
-            let graph = machine.prepare(&recording.graph);
-            let schedule = machine.schedule(&graph)?;
-            let mut trace = Vec::new();
-            if events > 0 {
-                // Writing to memory does not fail.
-                let _ = schedule.write_chrome_trace(&graph, events, &mut trace);
-            }
-            Ok((machine.report(&graph, &schedule), trace))
+            timed(&recording.graph, &spec, events)
         })?;
-        let (report, trace) = timed.map_err(of_runtime)?;
-        let trace = (events > 0).then(|| String::from_utf8_lossy(&trace).into_owned());
-        Ok((json_of(&report)?, trace))
+        timed.map_err(of_runtime)
     }
 }
