@@ -18,17 +18,24 @@ __all__ = [
     "Session",
     "TfheCiphertext",
     "TfheSession",
+    "Workload",
     "__version__",
     "available_memory",
     "command",
+    "decrypt_results",
+    "encrypt_inputs",
+    "evaluate_inputs",
     "fit",
     "fit_sigmoid",
+    "input_names",
+    "keygen_files",
     "machines",
     "power_series",
     "set_reporter",
     "sign_stages",
     "train_logistic_regression",
     "training_levels",
+    "workloads",
 ]
 
 _Axes = Sequence[tuple[int, int, int, int]]
@@ -43,6 +50,43 @@ def sign_stages(gap: float, error: float, most_depth: int) -> tuple[list[list[fl
 def power_series(coefficients: Sequence[float], from_: float, to: float) -> list[float]: ...
 def training_levels(iterations: int, degree: int) -> int: ...
 def machines() -> list[str]: ...
+def workloads() -> list[tuple[str, str]]: ...
+
+_Path = str | PathLike[str]
+_Numbers = tuple[str, list[int], str, list[float], list[float]]
+
+def keygen_files(workload: Workload, client: _Path, server: _Path, *, passphrase: str | None = None) -> str: ...
+def input_names(client: _Path) -> list[str]: ...
+def encrypt_inputs(
+    client: _Path,
+    out: _Path,
+    *,
+    data: Sequence[_Path] = ...,
+    public: bool | None = None,
+    passphrase: str | None = None,
+    replace: bool = False,
+) -> list[_Path]: ...
+def evaluate_inputs(
+    server: _Path,
+    inputs: _Path,
+    out: _Path,
+    *,
+    weights: _Path | None = None,
+    bias: _Path | None = None,
+    memory: int | None = None,
+    replace: bool = False,
+    device_name: str | None = None,
+    threads: int | None = None,
+) -> str: ...
+def decrypt_results(
+    client: _Path,
+    results: _Path,
+    *,
+    inputs: _Path | None = None,
+    compare: bool = False,
+    gain: float = 1.0,
+    passphrase: str | None = None,
+) -> tuple[list[_Numbers], str | None]: ...
 def train_logistic_regression(
     rows: _Array,
     columns: int,
@@ -291,6 +335,26 @@ class Recorded:
     def record(self) -> str: ...
     def save(self, path: str | PathLike[str]) -> None: ...
     def time(self, name: str, overrides: Sequence[tuple[str, str]], events: int = 0) -> tuple[str, str | None]: ...
+
+@final
+class Workload:
+    def __new__(cls, name: str, options: Sequence[tuple[str, list[str]]], memory: int | None = None) -> Workload: ...
+    @property
+    def scheme(self) -> str: ...
+    @property
+    def preset(self) -> str: ...
+    @property
+    def insecure_reason(self) -> str | None: ...
+    @property
+    def ways(self) -> list[str]: ...
+    def plan(self) -> str: ...
+    def record(self) -> str: ...
+    def save(self, path: str | PathLike[str]) -> None: ...
+    def time_recorded(
+        self, name: str, overrides: Sequence[tuple[str, str]], events: int = 0
+    ) -> tuple[str, str | None, str]: ...
+    def time(self, name: str, overrides: Sequence[tuple[str, str]], events: int = 0) -> tuple[str, str | None, str]: ...
+    def run(self, device: str | None = None, threads: int | None = None) -> str: ...
 
 @final
 class TfheCiphertext:

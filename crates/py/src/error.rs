@@ -40,11 +40,16 @@ pub(crate) fn shape_error(text: &str) -> PyErr {
 
 /// The exception of a scheme's error.
 pub(crate) fn of_scheme(error: Scheme) -> PyErr {
-    let class = match &error {
-        Scheme::Interrupted => {
-            let raised = RAISED.with(|held| held.take());
-            return raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(error.to_string()));
-        }
+    if matches!(error, Scheme::Interrupted) {
+        let raised = RAISED.with(|held| held.take());
+        return raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(error.to_string()));
+    }
+    exception(class(&error), &error.to_string())
+}
+
+/// The class of a scheme's error.
+fn class(error: &Scheme) -> &'static str {
+    match error {
         Scheme::Params(_) | Scheme::Ring(_) => "ParamsError",
         Scheme::Level(_) => "LevelError",
         Scheme::Scale(_) => "ScaleError",
@@ -62,15 +67,16 @@ pub(crate) fn of_scheme(error: Scheme) -> PyErr {
         Scheme::Wire(_) => "WireError",
         Scheme::Device(_) | Scheme::Entropy(_) => "DeviceFault",
         _ => "LimbwiseError",
-    };
-    exception(class, &error.to_string())
+    }
 }
 
 /// The exception of an error of a reading.
 pub(crate) fn of_runtime(error: Runtime) -> PyErr {
     match error {
         Runtime::Scheme(error) => of_scheme(error),
-        Runtime::Memory { .. } => exception("MemoryBudgetError", &error.to_string()),
+        Runtime::File { ref cause, .. } => exception(class(cause), &error.to_string()),
+        Runtime::OtherInputs { .. } => exception("WireError", &error.to_string()),
+        Runtime::Memory { .. } | Runtime::Sizes { .. } => exception("MemoryBudgetError", &error.to_string()),
         Runtime::Machine(_) => exception("MachineError", &error.to_string()),
         other => exception("LimbwiseError", &other.to_string()),
     }

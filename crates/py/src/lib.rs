@@ -5,7 +5,7 @@
 //!
 //! Every evaluation runs without the interpreter's lock, so threads compute at a time; signals are looked at between
 //! operations. Read in this order: `error`, `report`, `apart`, `params`, `buffer`, `ciphertext`, `live`, `trace`, `ways`, `share`, `session`,
-//! `calls`, `timing`, `program`, `workload`, `functions`, `learn`, `integers`, `tfhe`.
+//! `calls`, `timing`, `program`, `workload`, `sides`, `functions`, `learn`, `integers`, `tfhe`.
 
 mod apart;
 mod buffer;
@@ -21,6 +21,7 @@ mod program;
 mod report;
 mod session;
 mod share;
+mod sides;
 mod tfhe;
 mod timing;
 mod trace;
@@ -69,5 +70,10 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(learn::training_levels, module)?)?;
     module.add_function(wrap_pyfunction!(program::machines, module)?)?;
     module.add_function(wrap_pyfunction!(workload::workloads, module)?)?;
+    module.add_function(wrap_pyfunction!(sides::keygen_files, module)?)?;
+    module.add_function(wrap_pyfunction!(sides::encrypt_inputs, module)?)?;
+    module.add_function(wrap_pyfunction!(sides::input_names, module)?)?;
+    module.add_function(wrap_pyfunction!(sides::evaluate_inputs, module)?)?;
+    module.add_function(wrap_pyfunction!(sides::decrypt_results, module)?)?;
     Ok(())
 }

@@ -14,7 +14,7 @@ use limbwise_apps::{
     on_scheme,
     registry::{Clients, Options, Registered},
 };
-use limbwise_device::Device;
+use limbwise_device::{Device, SharedFootprint};
 use limbwise_graph::Graph;
 use limbwise_machines::Spec;
 use limbwise_math::sampling::SeedSource;
@@ -98,6 +98,21 @@ pub(crate) fn planned<S: Whole>(built: &Prepared<S>, memory: Option<u64>) -> Res
     let least = || rows.iter().map(|row| row.peak_bytes).min().unwrap_or(0);
     let next = || format!("choose {}, or allow more memory", built.smaller);
     chosen.ok_or_else(|| Failure::TooLarge(too_small(memory.unwrap_or(0), least(), &next())))
+}
+
+/// The way that this host would choose, recorded. Where nothing is left open, nothing is measured.
+pub(crate) fn chosen<S: Whole>(
+    built: &Prepared<S>,
+    memory: Option<u64>,
+    footprint: &SharedFootprint,
+) -> Result<(Way, Recording<S>), Failure> {
+    match built.ways[..] {
+        [way] => {
+            let recording = record(&built.program(way), way.keys, footprint);
+            Ok((way, recording.map_err(|e| Failure::Runtime(e.into()))?))
+        }
+        _ => planned(built, memory).map(|(way, recording, _)| (way, recording)),
+    }
 }
 
 /// Why there is no plan.
