@@ -78,6 +78,11 @@ def _bridged(f: dict[str, Any]) -> tuple[str, Rows]:
 _PLANS = {"ckks": _slots, "tfhe": _messages, "bgv": _integers, "tfhe+ckks": _bridged}
 
 
+def _keys(f: dict[str, Any]) -> str:
+    count = {"tfhe": "two of TFHE", "tfhe+ckks": f"two of TFHE and {len(f['keys'])}"}.get(f["scheme"], len(f["keys"]))
+    return f"{count}, {size(f['key_bytes'])} {f['key_form']}"
+
+
 def of_plan(f: dict[str, Any]) -> Rows:
     """Return the table of a plan."""
     parameters, section = _PLANS[f["scheme"]](f)
@@ -85,7 +90,7 @@ def of_plan(f: dict[str, Any]) -> Rows:
         ("parameters", f"{f['preset']}: {parameters}"),
         *_security(f),
         *section,
-        ("evaluation keys", f"{len(f['keys'])}, {size(f['key_bytes'])} {f['key_form']}"),
+        ("evaluation keys", _keys(f)),
         ("encoded values", size(f["plaintext_bytes"])),
         ("encrypted inputs", size(f["input_bytes"])),
         ("peak memory", size(f["peak_memory_bytes"]["predicted"])),
@@ -96,7 +101,9 @@ def of_plan(f: dict[str, Any]) -> Rows:
 def _found(f: dict[str, Any]) -> Rows:
     if f["scheme"] == "ckks":
         bits, accuracy = f["precision_bits"], f.get("accuracy")
-        rows = [("precision", f"{bits['mean']:.1f} bits mean, {bits['min']:.1f} least; {bits['predicted']:.1f} predicted")]
+        rows = [
+            ("precision", f"{bits['mean']:.1f} bits mean, {bits['min']:.1f} least; {bits['predicted']:.1f} predicted")
+        ]
         if accuracy:
             rows.append(("accuracy", f"{accuracy['encrypted']:.4f} encrypted, {accuracy['clear']:.4f} in the clear"))
         return rows

@@ -236,9 +236,7 @@ class ClientFiles:
         )
         return [Path(path) for path in written]
 
-    def decrypt(
-        self, results: PathLike, *, inputs: PathLike | None = None, gain: float = 1.0
-    ) -> list[Decrypted]:
+    def decrypt(self, results: PathLike, *, inputs: PathLike | None = None, gain: float = 1.0) -> list[Decrypted]:
         """Decrypt results, as NumPy arrays with their names; each is first compared with this client's own recording.
 
         Numbers on slots (CKKS) carry errors that tell of the secret key: what others may see is made by ``limbwise
@@ -309,7 +307,8 @@ class ServerFiles:
         Args:
             inputs: the directory of the encrypted inputs, or the file of a single one.
             out: where the results go: a directory, made if it is not there.
-            weights, bias: the server's own numbers, where the program leaves some to it.
+            weights: the server's own numbers, where the program leaves some to it.
+            bias: the same, added.
             memory: a budget for the whole process, such as ``"3GB"``.
             replace: whether files that are there are replaced.
             device: what computes: ``"cpu"`` by default.
