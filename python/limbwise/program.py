@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from limbwise import _limbwise, _reports, _tables
+from limbwise import _limbwise, _reports, _tables, integers, tfhe
 from limbwise._limbwise import Params, Session
 from limbwise._options import choose, parse_size, warn_insecure
 from limbwise.array import EncryptedArray
 from limbwise.context import Context
 from limbwise.errors import EncodeError, LevelError, ParamsError, ShapeError, TraceError, need
+from limbwise.integers import IntegerContext
+from limbwise.tfhe import Keys
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -182,7 +184,9 @@ class Recording(Recorded):
         )
 
 
-def _named(name: str, inputs: Any, context: Context | None, options: dict[str, Any]) -> Workload:
+def _named(
+    name: str, inputs: Any, context: Context | Keys | IntegerContext | None, options: dict[str, Any]
+) -> Workload:
     """Return a workload by its name; what is said of functions alone is a mistake."""
     from limbwise._workloads import Workload
 
@@ -193,6 +197,14 @@ def _named(name: str, inputs: Any, context: Context | None, options: dict[str, A
 
 @overload
 def record(program: str, **options: Any) -> WorkloadRecording: ...
+
+
+@overload
+def record(program: Callable[..., Any], inputs: Any, *, context: Keys) -> tfhe.Recording: ...
+
+
+@overload
+def record(program: Callable[..., Any], inputs: Any, *, context: IntegerContext) -> integers.Recording: ...
 
 
 @overload
@@ -210,20 +222,29 @@ def record(
 
 
 def record(  # noqa: D417 - named together
-    program: Callable[..., Any] | str, inputs: Any = None, *, context: Context | None = None, **choices: Any
-) -> Recorded:
+    program: Callable[..., Any] | str,
+    inputs: Any = None,
+    *,
+    context: Context | Keys | IntegerContext | None = None,
+    **choices: Any,
+) -> Recorded | tfhe.Recording | integers.Recording:
     """Record a program without computing anything: no key, no encryption, no polynomial memory.
 
     Args:
         program: a function of as many encrypted arrays as there are inputs; it may use everything but ``decrypt``. Or a
             workload's name, with its options in the place of all that follows (:func:`workload`).
         inputs: an array, or a list of them, or :func:`like` where there is no data yet.
-        context: record for its parameters.
+        context: record for its parameters; with :class:`limbwise.tfhe.Keys` or an
+            :class:`IntegerContext` the recording says what to expect of results, and nothing else.
         preset, depth, slots, precision, complex: else as for :func:`limbwise.ckks`; without any, the smallest secure
             parameters with the levels that the program takes.
     """
     if isinstance(program, str):
         return _named(program, inputs, context, choices).record()
+    if isinstance(context, (Keys, IntegerContext)):
+        if choices:
+            raise ParamsError(f"{', '.join(choices)}: this context has its parameters: leave it out")
+        return context._recorded(program, inputs)
     return _recorded(program, inputs, context, **choices)
 
 
@@ -284,9 +305,7 @@ def plan(
 class Plan:
     """What a program takes; prints as a table, also in notebooks. ``facts`` has every number."""
 
-    def __init__(
-        self, recording: Recorded, facts: dict[str, Any], way: tuple[str, str | None] | None = None
-    ) -> None:
+    def __init__(self, recording: Recorded, facts: dict[str, Any], way: tuple[str, str | None] | None = None) -> None:
         self.recording = recording
         self.facts = facts
         self._way = way

@@ -10,7 +10,7 @@ def test_options_are_those_of_the_command_line():
         lw.workloads()
     )
     assert lw.workload("pbs", batch=3, data_seed=7, tables="each", preset=None).scheme == "tfhe"
-    table = lw.record("bgv-table", columns=["apples", "bread"], matrix=None, encrypted_matrix=False)
+    table = lw.record("bgv-table", columns=["dates", "cheese", "bread", "apples"], matrix=None, encrypted_matrix=False)
     assert table.facts["scheme"] == "bgv"
     for call, text in [
         (lambda: lw.plan("pbz"), "unrecognized subcommand 'pbz'"),

@@ -5,7 +5,7 @@
 //!
 //! Every evaluation runs without the interpreter's lock, so threads compute at a time; signals are looked at between
 //! operations. Read in this order: `error`, `report`, `apart`, `params`, `buffer`, `ciphertext`, `live`, `trace`, `ways`, `share`, `session`,
-//! `calls`, `timing`, `program`, `workload`, `sides`, `functions`, `learn`, `integers`, `tfhe`.
+//! `calls`, `timing`, `program`, `workload`, `sides`, `functions`, `learn`, `integers_call`, `integers`, `tfhe_call`, `tfhe`.
 
 mod apart;
 mod buffer;
@@ -14,6 +14,7 @@ mod ciphertext;
 mod error;
 mod functions;
 mod integers;
+mod integers_call;
 mod learn;
 mod live;
 mod params;
@@ -23,6 +24,7 @@ mod session;
 mod share;
 mod sides;
 mod tfhe;
+mod tfhe_call;
 mod timing;
 mod trace;
 mod ways;
@@ -54,10 +56,12 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<session::Session>()?;
     module.add_class::<integers::IntegerSession>()?;
     module.add_class::<integers::IntegerCiphertext>()?;
+    module.add_class::<integers::IntegerExpected>()?;
     module.add_class::<program::Recorded>()?;
     module.add_class::<program::Expected>()?;
     module.add_class::<workload::Workload>()?;
     module.add_class::<tfhe::TfheCiphertext>()?;
+    module.add_class::<tfhe::TfheExpected>()?;
     module.add_class::<tfhe::TfheSession>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
