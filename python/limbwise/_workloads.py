@@ -61,7 +61,6 @@ class Workload:
         given = [(option, words) for option, words in given if words or options[option] is True]
         self.name = name
         self._native = _limbwise.Workload(name, given, None if memory is None else parse_size(memory))
-        warn_insecure(self._native.insecure_reason)
 
     @property
     def scheme(self) -> str:
@@ -103,6 +102,7 @@ class Workload:
     def run(self, *, device: str | None = None, threads: int | None = None) -> Run:
         """Run it, client and server in one: keys, encryption, evaluation, decryption, comparison with the clear twin."""
         whole("threads", threads, 1)
+        warn_insecure(self._native.insecure_reason)
         return Run(json.loads(self._native.run(device=device, threads=threads)))
 
     def keygen(
@@ -113,6 +113,7 @@ class Workload:
         Raises:
             LimbwiseError: there are keys in one of the directories.
         """
+        warn_insecure(self._native.insecure_reason)
         _limbwise.keygen_files(self._native, Path(client), Path(server), passphrase=passphrase)
         return ClientFiles(client, passphrase=passphrase), ServerFiles(server)
 

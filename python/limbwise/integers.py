@@ -36,7 +36,9 @@ def bgv(preset: str | os.PathLike[str] = "bgv-n13", *, threads: int | None = Non
         raise ParamsError(f"parameters of type {type(preset).__name__}: give a preset's name or a TOML file")
     name = os.fspath(preset)
     text = Path(name).read_text() if name.endswith(".toml") else None
-    return IntegerContext(IntegerSession(name, text, threads))
+    session = IntegerSession(name, text, threads)
+    warn_insecure(session.insecure_reason)
+    return IntegerContext(session)
 
 
 def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) -> IntegerContext:
@@ -48,7 +50,9 @@ def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) 
     given = isinstance(data, (bytes, bytearray, memoryview))
     read = bytes(data) if given else Path(data).read_bytes()  # type: ignore[arg-type]
     header, rest = _files.unframe(read, "bgv keys")
-    return IntegerContext(IntegerSession.server(*_files.named_of(header), rest, threads=threads))
+    session = IntegerSession.server(*_files.named_of(header), rest, threads=threads)
+    warn_insecure(session.insecure_reason)
+    return IntegerContext(session)
 
 
 def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads: int | None = None) -> IntegerContext:
@@ -59,7 +63,9 @@ def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads
     """
     header, rest = _files.unframe(Path(path).read_bytes(), "bgv secret")
     named = _files.named_of(header)
-    return IntegerContext(IntegerSession.load(*named, rest, passphrase=passphrase, threads=threads))
+    session = IntegerSession.load(*named, rest, passphrase=passphrase, threads=threads)
+    warn_insecure(session.insecure_reason)
+    return IntegerContext(session)
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,6 @@ class IntegerContext:
 
     def __init__(self, session: IntegerSession) -> None:
         self._session = session
-        warn_insecure(self._session.insecure_reason)
 
     @property
     def has_secret(self) -> bool:

@@ -49,12 +49,16 @@ def keys(preset: str | os.PathLike[str] = "2-2-p128", *, threads: int | None = N
     """
     path = Path(preset)
     if path.suffix != ".toml":
-        return Keys(TfheSession(str(preset), threads=threads))
+        session = TfheSession(str(preset), threads=threads)
+        warn_insecure(session.insecure_reason)
+        return Keys(session)
     try:
         text = path.read_text()
     except OSError as error:
         raise ParamsError(f"{path}: cannot read: {error} (give a TOML file with parameters)") from None
-    return Keys(TfheSession(str(path), text, threads=threads))
+    session = TfheSession(str(path), text, threads=threads)
+    warn_insecure(session.insecure_reason)
+    return Keys(session)
 
 
 def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) -> Keys:
@@ -67,7 +71,9 @@ def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) 
     read = bytes(data) if given else Path(data).read_bytes()  # type: ignore[arg-type]
     header, rest = _files.unframe(read, "tfhe keys")
     name, text, lanes = _files.tfhe_of(header)
-    return Keys(TfheSession.server(name, text, rest, lanes, threads=threads))
+    session = TfheSession.server(name, text, rest, lanes, threads=threads)
+    warn_insecure(session.insecure_reason)
+    return Keys(session)
 
 
 def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads: int | None = None) -> Keys:
@@ -78,7 +84,9 @@ def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads
     """
     header, rest = _files.unframe(Path(path).read_bytes(), "tfhe secret")
     name, text, lanes = _files.tfhe_of(header)
-    return Keys(TfheSession.load(name, text, rest, lanes, passphrase=passphrase, threads=threads))
+    session = TfheSession.load(name, text, rest, lanes, passphrase=passphrase, threads=threads)
+    warn_insecure(session.insecure_reason)
+    return Keys(session)
 
 
 @dataclass(frozen=True)
@@ -109,7 +117,6 @@ class Keys:
 
     def __init__(self, session: TfheSession) -> None:
         self._session = session
-        warn_insecure(session.insecure_reason)
 
     @property
     def has_secret(self) -> bool:

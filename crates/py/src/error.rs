@@ -1,6 +1,6 @@
 //! Errors of the engine as exceptions of `limbwise.errors`, with the same text.
 
-use limbwise::{Error as Scheme, bgv::BgvError, error::KeyError};
+use limbwise::{Error as Scheme, bgv::BgvError, error::KeyError, tfhe::TfheError};
 use limbwise_runtime::Error as Runtime;
 use pyo3::{
     exceptions::PyKeyboardInterrupt,
@@ -62,6 +62,11 @@ fn class(error: &Scheme) -> &'static str {
         Scheme::Bgv(BgvError::Noise { .. }) => "LevelError",
         Scheme::Bgv(BgvError::NoKeySwitching { .. }) => "KeyMissing",
         Scheme::Bgv(BgvError::Decrypted) => "DecryptError",
+        Scheme::Tfhe(TfheError::Width(_) | TfheError::Digits(_) | TfheError::UnknownPreset(..)) => "ParamsError",
+        Scheme::Tfhe(TfheError::Value { .. } | TfheError::Message { .. }) => "EncodeError",
+        Scheme::Tfhe(TfheError::Formats { .. } | TfheError::Batch { .. } | TfheError::Shift { .. }) => "ShapeError",
+        Scheme::Tfhe(TfheError::OtherKeys { .. } | TfheError::OtherParams { .. }) => "ContextError",
+        Scheme::Tfhe(TfheError::Implausible) => "DecryptError",
         Scheme::Bootstrap(_) => "BootstrapError",
         Scheme::Decrypt(_) => "DecryptError",
         Scheme::Wire(_) => "WireError",

@@ -5,10 +5,10 @@ use crate::{
     tfhe_call::{Call, Refused, Side, applied},
 };
 use limbwise::{
-    Error, Result,
+    Result,
     tfhe::{
-        Ciphertext, ClientKey, Format, ServerKey, TfheError, TfheExpectation, TfheLiteral, TfheParams, TfheReading,
-        preset, radix::format::Sign,
+        Ciphertext, ClientKey, Format, ServerKey, TfheExpectation, TfheLiteral, TfheParams, TfheReading, preset,
+        radix::format::Sign,
     },
     wire::{self, Fingerprint, Lock, Origin},
 };
@@ -107,19 +107,6 @@ pub(crate) struct TfheSession {
     lanes: usize,
 }
 
-/// The exception of an error of TFHE.
-fn refused(error: Error) -> PyErr {
-    let class = match &error {
-        Error::Tfhe(TfheError::Width(_) | TfheError::Digits(_) | TfheError::UnknownPreset(..)) => "ParamsError",
-        Error::Tfhe(TfheError::Value { .. } | TfheError::Message { .. }) => "EncodeError",
-        Error::Tfhe(TfheError::Formats { .. } | TfheError::Batch { .. } | TfheError::Shift { .. }) => "ShapeError",
-        Error::Tfhe(TfheError::OtherKeys { .. } | TfheError::OtherParams { .. }) => "ContextError",
-        Error::Tfhe(TfheError::Implausible) => "DecryptError",
-        _ => return of_scheme(error),
-    };
-    exception(class, &error.to_string())
-}
-
 /// The format of so many bits; none of booleans.
 fn format(bits: u32, signed: bool) -> Result<Option<Format>> {
     let sign = if signed { Sign::Signed } else { Sign::Unsigned };
@@ -134,7 +121,7 @@ fn params_of(name: &str, toml: Option<&str>) -> PyResult<TfheParams> {
     };
     let literal: TfheLiteral = match toml {
         Some(text) => toml::from_str(text).map_err(wrong)?,
-        None => preset(name).map_err(refused)?,
+        None => preset(name).map_err(of_scheme)?,
     };
     TfheParams::new(&literal).map_err(|e| of_scheme(e.into()))
 }
@@ -191,7 +178,7 @@ impl TfheSession {
             On::Trace(dev, server) => py.detach(|| computed(&Side { dev, server, lanes: self.lanes }, call, operands)),
         };
         let (held, format) = made.map_err(|e| match e {
-            Refused::Scheme(error) => refused(error),
+            Refused::Scheme(error) => of_scheme(error),
             Refused::Operation(op) => no_operation(op),
             Refused::Other => exception("ContextError", "a value of a recording among encrypted ones"),
         })?;
@@ -223,7 +210,7 @@ impl TfheSession {
     fn new(py: Python<'_>, name: String, toml: Option<&str>, threads: Option<usize>) -> PyResult<Self> {
         let (params, dev) = (params_of(&name, toml)?, device(threads)?);
         let lanes = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-        Ok(Self::both(py, ClientKey::generate(&params).map_err(refused)?, name, (dev, lanes)))
+        Ok(Self::both(py, ClientKey::generate(&params).map_err(of_scheme)?, name, (dev, lanes)))
     }
 
     /// Both sides of a secret key's bytes.
@@ -240,7 +227,7 @@ impl TfheSession {
     ) -> PyResult<Self> {
         let (params, dev, bytes) = (params_of(&name, Some(toml))?, device(threads)?, Zeroizing::new(bytes));
         let secret = py.detach(|| wire::read_tfhe_secret_key(&bytes[..], &params, lock(passphrase)));
-        Ok(Self::both(py, secret.map_err(refused)?, name, (dev, lanes)))
+        Ok(Self::both(py, secret.map_err(of_scheme)?, name, (dev, lanes)))
     }
 
     /// A server of the bytes of its keys.
@@ -259,7 +246,7 @@ impl TfheSession {
             let keys = wire::read_tfhe_keys(bytes, &*dev, &params)?;
             Ok((Arc::new(ServerKey::new(&*dev, &keys)), wire::origin(bytes)?.keys))
         };
-        let (server, keys) = py.detach(read).map_err(refused)?;
+        let (server, keys) = py.detach(read).map_err(of_scheme)?;
         Ok(Self { on: On::Live(dev, Some(server)), params, client: None, keys, name, lanes })
     }
 
@@ -329,7 +316,7 @@ impl TfheSession {
         let (secret, (dev, _)) = (self.secret("keys_to_bytes")?, self.live("keys_to_bytes")?);
         let origin = Origin::of_keys(self.keys);
         let written = py.detach(|| wire::write_tfhe_keys(Vec::new(), &**dev, &secret.bootstrap_keys(&**dev), &origin));
-        Ok(PyBytes::new(py, &written.map_err(refused)?))
+        Ok(PyBytes::new(py, &written.map_err(of_scheme)?))
     }
 
     /// The secret key, as a file's bytes.
@@ -340,7 +327,7 @@ impl TfheSession {
         let mut bytes = Zeroizing::new(Vec::with_capacity(4096));
         let origin = Origin::of_keys(self.keys);
         py.detach(|| wire::write_tfhe_secret_key(&mut *bytes, secret, lock(passphrase), &origin).map(drop))
-            .map_err(refused)?;
+            .map_err(of_scheme)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
@@ -358,7 +345,7 @@ impl TfheSession {
             };
             Ok(TfheCiphertext { held: Held::Live(ciphertext), format, claimed: false })
         });
-        made.map_err(refused)
+        made.map_err(of_scheme)
     }
 
     /// So many values that nobody has, for a trace.
@@ -366,9 +353,9 @@ impl TfheSession {
         let On::Trace(null, _) = &self.on else {
             return Err(exception("TraceError", "values without words are for recordings"));
         };
-        let format = format(bits, signed).map_err(refused)?;
+        let format = format(bits, signed).map_err(of_scheme)?;
         let fresh = Ciphertext::declared(null, &self.params, rows * format.map_or(1, Format::digits));
-        let ciphertext = if format.is_none() { fresh.at_most(1).map_err(refused)? } else { fresh };
+        let ciphertext = if format.is_none() { fresh.at_most(1).map_err(of_scheme)? } else { fresh };
         Ok(TfheCiphertext { held: Held::Trace(ciphertext), format, claimed: false })
     }
 
@@ -386,7 +373,7 @@ impl TfheSession {
         let Held::Live(ciphertext) = &a.held else { return Err(exception("TraceError", "a recording has no values")) };
         let origin = Origin::of_keys(self.keys);
         let written = py.detach(|| wire::write_tfhe_ciphertext(Vec::new(), &**dev, ciphertext, &origin));
-        Ok(PyBytes::new(py, &written.map_err(refused)?))
+        Ok(PyBytes::new(py, &written.map_err(of_scheme)?))
     }
 
     /// A ciphertext from a file's bytes. What it says of itself is believed only where its own writer asks for it.
@@ -403,7 +390,7 @@ impl TfheSession {
             Origin::of_keys(self.keys).admits(&wire::origin(bytes)?)?;
             Ok((wire::read_tfhe_ciphertext(bytes, &**dev, &self.params)?, format(bits, signed)?))
         };
-        let (ciphertext, format) = py.detach(read).map_err(refused)?;
+        let (ciphertext, format) = py.detach(read).map_err(of_scheme)?;
         let (batch, digits) = (ciphertext.batch(), format.map_or(1, Format::digits));
         if batch == 0 || batch % digits != 0 {
             let text = format!("{batch} digits: wanted {digits} for each value");
@@ -433,7 +420,7 @@ impl TfheSession {
             let Some(format) = a.format else { return Ok(messages) };
             Ok(format.values(&messages)?.into_iter().map(word).collect())
         });
-        values.map_err(refused)
+        values.map_err(of_scheme)
     }
 
     /// An operation of two ciphertexts of one kind.
