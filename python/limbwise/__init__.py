@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from limbwise import errors, tfhe
 from limbwise._limbwise import Params, __version__
 from limbwise._reports import progress
+from limbwise._workloads import ClientFiles, Run, ServerFiles, Workload, WorkloadRecording, run, workload, workloads
 from limbwise.array import EncryptedArray
 from limbwise.context import Context, ckks, encryptor, load, server
 from limbwise.errors import (
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BootstrapError",
+    "ClientFiles",
     "Context",
     "ContextError",
     "DecryptError",
@@ -71,13 +73,17 @@ __all__ = [
     "PickleRefused",
     "Plan",
     "Recording",
+    "Run",
     "ScaleError",
+    "ServerFiles",
     "ShadowError",
     "ShapeError",
     "Timing",
     "TraceError",
     "UnverifiedError",
     "WireError",
+    "Workload",
+    "WorkloadRecording",
     "__version__",
     "bgv",
     "ckks",
@@ -97,11 +103,14 @@ __all__ = [
     "progress",
     "record",
     "relu",
+    "run",
     "server",
     "sigmoid",
     "sign",
     "tfhe",
     "time",
+    "workload",
+    "workloads",
 ]
 
 

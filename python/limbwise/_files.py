@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,12 @@ _FIELDS = {
     "keys": {"params", "slots", "complex", "bootstrapping", "seeded"},
     "public": {"params", "slots", "complex"},
     "context": {"params", "slots", "complex"},
+    "tfhe array": {"shape", "dtype"},
+    "tfhe keys": {"params", "name", "lanes"},
+    "tfhe secret": {"params", "name", "lanes"},
+    "bgv array": {"shape", "summed"},
+    "bgv keys": {"params", "name"},
+    "bgv secret": {"params", "name"},
 }
 _LONGEST = 1 << 16
 _MOST = 1 << 40
@@ -72,6 +79,12 @@ def unframe(data: bytes | bytearray | memoryview, kind: str, *, whole: bool = Tr
         "keys": "context.keys_to_bytes()",
         "public": "context.public_key_to_bytes()",
         "context": "context.save_secret(path)",
+        "tfhe array": "x.to_bytes()",
+        "tfhe keys": "keys.keys_to_bytes()",
+        "tfhe secret": "keys.save_secret(path)",
+        "bgv array": "x.to_bytes()",
+        "bgv keys": "context.keys_to_bytes()",
+        "bgv secret": "context.save_secret(path)",
     }
     wanted = f"what {names[kind]} gave"
     if not isinstance(data, (bytes, bytearray, memoryview)):
@@ -153,6 +166,39 @@ def layout_of(header: dict[str, Any], most_slots: int) -> tuple[Layout, bool]:
         raise wrong("axes that lie on each other", "a layout as it was written")
     layout = Layout(shape, strides, extents, 1, 1, dead, header.get("clean") is True).within(most_slots)
     return layout, header.get("complex") is True
+
+
+def shape_of(header: dict[str, Any]) -> tuple[int, ...]:
+    """Return the shape of exact values from a header; that of one value is empty."""
+    return tuple(_whole(n) for n in _list(header, "shape"))
+
+
+def named_of(header: dict[str, Any]) -> tuple[str, str]:
+    """Return name and parameters of keys of exact values."""
+    name, text = header.get("name"), header.get("params")
+    if not isinstance(name, str) or not isinstance(text, str):
+        raise wrong("a header without parameters", "the file that keys wrote")
+    return name, text
+
+
+def tfhe_of(header: dict[str, Any]) -> tuple[str, str, int]:
+    """Return name, parameters, and the rows that are bootstrapped at a time."""
+    return (*named_of(header), _whole(header.get("lanes"), 1 << 20))
+
+
+def save_secret(path: Path, data: bytes) -> None:
+    """Write a secret: whole or not at all, and nobody else's from its first byte on."""
+    # A file that is there may be open to others.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.unlink(missing_ok=True)
+    try:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def context_of(header: dict[str, Any]) -> tuple[Params, int, bool]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from limbwise._limbwise import IntegerCiphertext, IntegerSession
+from limbwise import _files
+from limbwise._limbwise import IntegerCiphertext, IntegerExpected, IntegerSession
 from limbwise._options import warn_insecure
-from limbwise.errors import ContextError, DtypeError, ParamsError, ShapeError
+from limbwise.errors import ContextError, DtypeError, ParamsError, ShapeError, TraceError
 
 
 def bgv(preset: str | os.PathLike[str] = "bgv-n13", *, threads: int | None = None) -> IntegerContext:
@@ -29,19 +32,156 @@ def bgv(preset: str | os.PathLike[str] = "bgv-n13", *, threads: int | None = Non
     >>> ctx.decrypt((x + 1).sum())
     array(5050)
     """
-    return IntegerContext(preset, threads=threads)
+    if not isinstance(preset, (str, os.PathLike)):
+        raise ParamsError(f"parameters of type {type(preset).__name__}: give a preset's name or a TOML file")
+    name = os.fspath(preset)
+    text = Path(name).read_text() if name.endswith(".toml") else None
+    session = IntegerSession(name, text, threads)
+    warn_insecure(session.insecure_reason)
+    return IntegerContext(session)
+
+
+def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) -> IntegerContext:
+    """Return a server from the bytes of :meth:`IntegerContext.keys_to_bytes`, or a file: it computes, and decrypts nothing.
+
+    Raises:
+        WireError: what are no such keys, or damaged ones.
+    """
+    given = isinstance(data, (bytes, bytearray, memoryview))
+    read = bytes(data) if given else Path(data).read_bytes()  # type: ignore[arg-type]
+    header, rest = _files.unframe(read, "bgv keys")
+    session = IntegerSession.server(*_files.named_of(header), rest, threads=threads)
+    warn_insecure(session.insecure_reason)
+    return IntegerContext(session)
+
+
+def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads: int | None = None) -> IntegerContext:
+    """Return the context whose secret key :meth:`IntegerContext.save_secret` wrote; evaluation keys are made anew.
+
+    Raises:
+        WireError: no such file, a damaged one, or another passphrase.
+    """
+    header, rest = _files.unframe(Path(path).read_bytes(), "bgv secret")
+    named = _files.named_of(header)
+    session = IntegerSession.load(*named, rest, passphrase=passphrase, threads=threads)
+    warn_insecure(session.insecure_reason)
+    return IntegerContext(session)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a client expects of one result, by its own recording."""
+
+    native: IntegerExpected
+    shape: tuple[int, ...]
+    summed: bool
+
+
+class Recording:
+    """What a program on integers gives, followed without values; made by :func:`limbwise.record`."""
+
+    def __init__(self, context: IntegerContext, results: list[EncryptedIntegers]) -> None:
+        self._context = context
+        self._results = results
+
+    def expected(self) -> list[Expected]:
+        """Return what each result will be, in order, for :meth:`IntegerContext.from_bytes`."""
+        session = self._context._session
+        return [Expected(session.expected(one._inner), one.shape, one._summed) for one in self._results]
 
 
 class IntegerContext:
-    """Parameters and keys of one encrypted computation on integers."""
+    """One side of an encrypted computation on integers, or both; made by :func:`bgv`, :func:`server`, :func:`load`."""
 
-    def __init__(self, preset: str | os.PathLike[str], *, threads: int | None = None) -> None:
-        if not isinstance(preset, (str, os.PathLike)):
-            raise ParamsError(f"parameters of type {type(preset).__name__}: give a preset's name or a TOML file")
-        name = os.fspath(preset)
-        text = Path(name).read_text() if name.endswith(".toml") else None
-        self._session = IntegerSession(name, text, threads)
-        warn_insecure(self._session.insecure_reason)
+    def __init__(self, session: IntegerSession) -> None:
+        self._session = session
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether this side can decrypt."""
+        return self._session.has_secret
+
+    def client(self) -> IntegerContext:
+        """Return the client's side alone: it encrypts and decrypts, and has no evaluation keys."""
+        return IntegerContext(self._session.client_side())
+
+    def server(self) -> IntegerContext:
+        """Return the server's side alone, with the keys made so far: it computes, and decrypts nothing."""
+        return IntegerContext(self._session.server_side())
+
+    def prepare(self, program: Callable[..., Any], inputs: Any) -> None:
+        """Make all evaluation keys that a program on such inputs needs: what a server has to be given."""
+        self._session.make_keys(self._recorded(program, inputs)._context._session)
+
+    def _header(self) -> dict[str, Any]:
+        return {"params": self._session.to_toml(), "name": self._session.name}
+
+    def keys_to_bytes(self) -> bytes:
+        """Return all evaluation keys made so far, for :func:`server`. They are public: nobody can decrypt with them."""
+        return _files.frame("bgv keys", self._header(), self._session.keys_to_bytes())
+
+    def save_keys(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`keys_to_bytes` to a file."""
+        Path(path).write_bytes(self.keys_to_bytes())
+
+    def save_secret(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:
+        """Write the secret key, readable by its owner only, under a passphrase if one is given; see :func:`load`."""
+        data = self._session.secret_to_bytes(passphrase)
+        _files.save_secret(Path(path), _files.frame("bgv secret", self._header(), data))
+
+    def from_bytes(
+        self, data: bytes, *, expect: Recording | Expected | None = None, trusted: bool = False
+    ) -> EncryptedIntegers:
+        """Return encrypted integers from :meth:`EncryptedIntegers.to_bytes`.
+
+        Integers say themselves how much noise they carry. A server that lies about that could learn the secret key from
+        what is decrypted, so this side decrypts what it has read only with ``expect``: its own recording of the program,
+        for inputs of the same shapes.
+
+        Args:
+            data: the bytes.
+            expect: the recording of a program with one result, or one of :meth:`Recording.expected`.
+            trusted: believe what the bytes say, because you wrote them yourself and nobody could change them.
+
+        Raises:
+            WireError: bytes that are no integers, damaged, of other parameters, or of another key set.
+            DecryptError: a result that is not what is expected.
+        """
+        header, rest = _files.unframe(data, "bgv array")
+        shape, summed = _files.shape_of(header), header.get("summed") is True
+        held = self._session.read_bytes(rest, trusted)
+        batch = int(np.prod(shape if summed else shape[:-1], dtype=object))
+        fits = summed or (len(shape) > 0 and shape[-1] <= self.slots)
+        if len(shape) > 2 or not fits or held.batch != batch:
+            raise _files.wrong("the shape does not go with the ciphertext", "the bytes of one array, whole")
+        if isinstance(expect, Recording):
+            every = expect.expected()
+            if len(every) != 1:
+                raise ShapeError(f"a recording with {len(every)} results: give one of recording.expected() for each")
+            (expect,) = every
+        if expect is not None:
+            if (shape, summed) != (expect.shape, expect.summed):
+                raise _files.wrong(f"a result of shape {shape}", f"shape {expect.shape} as recorded")
+            held = self._session.admit(held, expect.native)
+        return EncryptedIntegers(self, held, shape, summed=summed)
+
+    def _recorded(self, program: Callable[..., Any], inputs: Any) -> Recording:
+        """Follow a program on integers of these shapes."""
+        trace = IntegerContext(self._session.trace())
+        arrays = [_integers(one) for one in (inputs if isinstance(inputs, (tuple, list)) else [inputs])]
+        if any(array.ndim not in (1, 2) or array.size == 0 for array in arrays):
+            raise ShapeError(
+                "inputs of a recording: give vectors or matrices as they will be encrypted, or zeros of them"
+            )
+        given = [
+            EncryptedIntegers(trace, trace._session.declare(1 if array.ndim == 1 else array.shape[0]), array.shape)
+            for array in arrays
+        ]
+        results = program(*given)
+        results = list(results) if isinstance(results, (tuple, list)) else [results]
+        if not results or not all(isinstance(one, EncryptedIntegers) for one in results):
+            raise TraceError("the program returned something else than encrypted integers: return what it computed")
+        return Recording(trace, results)
 
     def __repr__(self) -> str:
         s = self._session
@@ -84,7 +224,13 @@ class IntegerContext:
         return EncryptedIntegers(self, self._session.encrypt(rows.tolist()), array.shape)
 
     def decrypt(self, values: EncryptedIntegers) -> npt.NDArray[np.int64]:
-        """Return the integers exactly, from -(modulus-1)/2 to (modulus-1)/2, in the array's shape."""
+        """Return the integers exactly, from -(modulus-1)/2 to (modulus-1)/2, in the array's shape.
+
+        Raises:
+            KeyMissing: this side has no secret key.
+            UnverifiedError: they were read from bytes, and nobody said what to expect (:meth:`from_bytes`).
+            DecryptError: what is decrypted contradicts what is expected.
+        """
         self._own(values)
         rows = np.array(self._session.decrypt(values._inner), dtype=np.int64)
         width = values.shape[-1] if values._summed is False else 1
@@ -119,6 +265,11 @@ class EncryptedIntegers:
 
     def __repr__(self) -> str:
         return f"EncryptedIntegers(shape={self.shape}, level {self._inner.level}, noise 2^{self._inner.noise_bits:.0f})"
+
+    def to_bytes(self) -> bytes:
+        """Return the integers as bytes, for the other side: :meth:`IntegerContext.from_bytes`."""
+        header = {"shape": list(self.shape), "summed": self._summed}
+        return _files.frame("bgv array", header, self.context._session.to_bytes(self._inner))
 
     def _made(self, inner: IntegerCiphertext) -> EncryptedIntegers:
         return EncryptedIntegers(self.context, inner, self.shape, summed=self._summed)

@@ -1,27 +1,31 @@
-"""Programs: Python functions of encrypted arrays, recorded, planned and timed before any key exists."""
+"""Programs, recorded, planned and timed before any key exists: Python functions of encrypted arrays, or workloads."""
 
 from __future__ import annotations
 
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from limbwise import _limbwise, _reports
+from limbwise import _limbwise, _reports, _tables, integers, tfhe
 from limbwise._limbwise import Params, Session
 from limbwise._options import choose, parse_size, warn_insecure
 from limbwise.array import EncryptedArray
 from limbwise.context import Context
-from limbwise.errors import EncodeError, LevelError, ShapeError, TraceError, need
+from limbwise.errors import EncodeError, LevelError, ParamsError, ShapeError, TraceError, need
+from limbwise.integers import IntegerContext
+from limbwise.tfhe import Keys
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from limbwise._workloads import Workload, WorkloadRecording
     from limbwise.layout import Layout
 
 # What a program is traced with to learn how many levels it takes.
@@ -113,7 +117,24 @@ def _choose(program: Callable[..., Any], inputs: Any, slots: int | None, precisi
     return choose(depth=deep.levels - traced.least_level, slots=wanted, precision=precision)
 
 
-class Recording:
+class Recorded(ABC):
+    """What a recorded program does, whatever it came from: input to :func:`time`."""
+
+    @property
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """Nodes, operation counts, traffic by role, keys with their levels."""
+
+    @abstractmethod
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the graph, one JSON object a line (docs/graph-format.md)."""
+
+    @abstractmethod
+    def time(self, machine: str, changes: list[tuple[str, str]], events: int) -> Timing:
+        """Schedule it on a machine as it was recorded, with some of its numbers changed."""
+
+
+class Recording(Recorded):
     """A recorded program: exact counts, keys and traffic; input to :func:`time`."""
 
     def __init__(self, traced: _Traced) -> None:
@@ -150,6 +171,11 @@ class Recording:
         """Write the graph, one JSON object a line (docs/graph-format.md)."""
         self._native.save(Path(path))
 
+    def time(self, machine: str, changes: list[tuple[str, str]], events: int) -> Timing:
+        """Schedule it on a machine, with some of its numbers changed."""
+        report, trace = self._native.time(machine, changes, events)
+        return Timing.of(report, trace, self, dict(changes))
+
     def __repr__(self) -> str:
         facts = self.facts
         return (
@@ -158,7 +184,31 @@ class Recording:
         )
 
 
-def record(  # noqa: D417 - named together
+def _named(
+    name: str, inputs: Any, context: Context | Keys | IntegerContext | None, options: dict[str, Any]
+) -> Workload:
+    """Return a workload by its name; what is said of functions alone is a mistake."""
+    from limbwise._workloads import Workload
+
+    if inputs is not None or context is not None:
+        raise ParamsError(f"inputs and context are for functions: the workload {name!r} has options, lw.workloads()")
+    return Workload(name, **options)
+
+
+@overload
+def record(program: str, **options: Any) -> WorkloadRecording: ...
+
+
+@overload
+def record(program: Callable[..., Any], inputs: Any, *, context: Keys) -> tfhe.Recording: ...
+
+
+@overload
+def record(program: Callable[..., Any], inputs: Any, *, context: IntegerContext) -> integers.Recording: ...
+
+
+@overload
+def record(
     program: Callable[..., Any],
     inputs: Any,
     *,
@@ -168,16 +218,47 @@ def record(  # noqa: D417 - named together
     slots: int | None = None,
     precision: int = 20,
     complex: bool = False,
-) -> Recording:
-    """Record a function of encrypted arrays without computing anything: no key, no encryption, no polynomial memory.
+) -> Recording: ...
+
+
+def record(  # noqa: D417 - named together
+    program: Callable[..., Any] | str,
+    inputs: Any = None,
+    *,
+    context: Context | Keys | IntegerContext | None = None,
+    **choices: Any,
+) -> Recorded | tfhe.Recording | integers.Recording:
+    """Record a program without computing anything: no key, no encryption, no polynomial memory.
 
     Args:
-        program: a function of as many encrypted arrays as there are inputs; it may use everything but ``decrypt``.
+        program: a function of as many encrypted arrays as there are inputs; it may use everything but ``decrypt``. Or a
+            workload's name, with its options in the place of all that follows (:func:`workload`).
         inputs: an array, or a list of them, or :func:`like` where there is no data yet.
-        context: record for its parameters.
+        context: record for its parameters; with :class:`limbwise.tfhe.Keys` or an
+            :class:`IntegerContext` the recording says what to expect of results, and nothing else.
         preset, depth, slots, precision, complex: else as for :func:`limbwise.ckks`; without any, the smallest secure
             parameters with the levels that the program takes.
     """
+    if isinstance(program, str):
+        return _named(program, inputs, context, choices).record()
+    if isinstance(context, (Keys, IntegerContext)):
+        if choices:
+            raise ParamsError(f"{', '.join(choices)}: this context has its parameters: leave it out")
+        return context._recorded(program, inputs)
+    return _recorded(program, inputs, context, **choices)
+
+
+def _recorded(
+    program: Callable[..., Any],
+    inputs: Any,
+    context: Context | None,
+    *,
+    preset: str | Params | None = None,
+    depth: int | None = None,
+    slots: int | None = None,
+    precision: int = 20,
+    complex: bool = False,
+) -> Recording:
     if context is not None:
         boot = context._session.bootstrapping
         return Recording(_trace(program, inputs, context.params, context.slots, context.complex, boot))
@@ -189,7 +270,7 @@ def record(  # noqa: D417 - named together
 
 
 def plan(
-    program: Callable[..., Any] | Recording,
+    program: Callable[..., Any] | Recording | Workload | str,
     inputs: Any = None,
     *,
     memory: str | int | None = None,
@@ -199,26 +280,35 @@ def plan(
     """Say what a program takes before any key exists: security, levels, keys, bytes, precision, seconds here.
 
     Args:
-        program: a function of encrypted arrays and its inputs, or a :class:`Recording`.
+        program: a function of encrypted arrays and its inputs, or a :class:`Recording`. Or a workload's name, with its
+            options (:func:`workload`).
         inputs: see :func:`record`.
         memory: a budget for the whole process, such as ``"3GB"``: the fastest way that stays within it is planned.
         context: plan for its parameters.
-        choices: see :func:`record`.
+        choices: see :func:`record`; the options of a workload.
 
     Raises:
         MemoryBudgetError: no way stays within the budget.
+        ParamsError: no such workload, or no such option.
     """
+    from limbwise._workloads import Workload
+
+    if isinstance(program, str):
+        program = _named(program, inputs, context, {"memory": memory, **choices})
+    if isinstance(program, Workload):
+        return program.plan()
     recording = program if isinstance(program, Recording) else record(program, inputs, context=context, **choices)
-    return Plan(recording, None if memory is None else parse_size(memory))
+    facts, keys, boot = recording._native.plan(None if memory is None else parse_size(memory))
+    return Plan(recording, json.loads(facts), (keys, boot))
 
 
 class Plan:
     """What a program takes; prints as a table, also in notebooks. ``facts`` has every number."""
 
-    def __init__(self, recording: Recording, memory: int | None) -> None:
+    def __init__(self, recording: Recorded, facts: dict[str, Any], way: tuple[str, str | None] | None = None) -> None:
         self.recording = recording
-        text, self._keys, self._boot = recording._native.plan(memory)
-        self.facts: dict[str, Any] = json.loads(text)
+        self.facts = facts
+        self._way = way
 
     def __getattr__(self, name: str) -> Any:
         facts = self.__dict__.get("facts", {})
@@ -232,13 +322,15 @@ class Plan:
 
     def context(self, **options: Any) -> Context:
         """Return a context that runs the program in the way planned."""
-        traced = self.recording._traced
+        if not isinstance(self.recording, Recording) or self._way is None:
+            raise TraceError("this is the plan of a workload, which has data of its own: run it, lw.run(name, …)")
+        traced, (keys, boot) = self.recording._traced, self._way
         session = Session.open(
             traced.params,
             slots=traced.slots,
             complex=traced.complex,
-            keys=self._keys,
-            bootstrapping=self._boot,
+            keys=keys,
+            bootstrapping=boot,
             **options,
         )
         warn_insecure(traced.params.insecure_reason)
@@ -246,39 +338,15 @@ class Plan:
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the table: what and how much."""
-        f, size = self.facts, _reports.size
-        ring, levels = f["ring"], f["levels"]
-        rows = [
-            ("parameters", f"{f['preset']}: N = 2^{ring['log_n']}, {sum(ring['limbs'])} limbs, dnum {ring['dnum']}"),
-            ("security", f"{f['security_bits']} bits ({f['security']['standard']}, log QP {ring['log_qp']:.0f})"),
-            ("levels", f"{levels['used']} of {levels['fresh']} used, {f['levels_left']} left"),
-            ("precision", f"{f['precision_bits']['predicted']:.1f} bits mean, expected"),
-            ("evaluation keys", f"{len(f['keys'])}, {size(f['key_bytes'])} {f['key_form']}"),
-            ("encoded values", size(f["plaintext_bytes"])),
-            ("encrypted inputs", size(f["input_bytes"])),
-            ("peak memory", size(f["peak_memory_bytes"]["predicted"])),
-            ("time here", f"{f['seconds_predicted']:.3g} s on {f['threads']} threads ({f['isa']})"),
-        ]
-        boot = f.get("bootstrapping")
-        if boot:
-            how = f"{boot['rotations']}, {boot['content']} values, fails with 2^{boot['log2_failure']:.0f}"
-            rows.insert(3, ("bootstrapping", f"{boot['levels']} levels each time; {how}"))
-        if f["security"].get("insecure_reason"):
-            rows.insert(2, ("INSECURE", f["security"]["insecure_reason"]))
-        return rows
+        return _tables.of_plan(self.facts)
 
     def __str__(self) -> str:
-        rows = self.rows()
-        width = max(len(what) for what, _ in rows)
-        return "\n".join(f"{what:<{width}}  {much}" for what, much in rows)
+        return _tables.table(self.rows())
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        import html
-
-        cells = (f"<tr><th>{html.escape(what)}</th><td>{html.escape(much)}</td></tr>" for what, much in self.rows())
-        return f"<table>{''.join(cells)}</table>"
+        return _tables.html(self.rows())
 
 
 def machines() -> list[str]:
@@ -287,7 +355,7 @@ def machines() -> list[str]:
 
 
 def time(
-    program: Callable[..., Any] | Recording | Plan,
+    program: Callable[..., Any] | Recorded | Plan | Workload | str,
     machine: str = "ark",
     inputs: Any = None,
     *,
@@ -298,34 +366,52 @@ def time(
     """Schedule a program on a model of a machine.
 
     Args:
-        program: a :class:`Recording`, a :class:`Plan`, or a function with its ``inputs``.
+        program: a :class:`Recording`, a :class:`Plan`, or a function with its ``inputs``: timed as recorded. Or a
+            workload, by its name with its options or as :func:`workload` made it: of all ways that its options leave open
+            the one that is fastest on the machine, which ``timing.way`` names.
         machine: a built-in model (:func:`machines`), "cpu" for this host as measured, or a TOML file.
         inputs: see :func:`record`.
         events: tasks of the schedule that are kept for plots.
         context: record for its parameters.
-        numbers: numbers of the machine to change, such as ``clusters=8``; ``__`` stands for a dot.
+        numbers: numbers of the machine to change, such as ``clusters=8``; ``__`` stands for a dot. After a workload's
+            name they are its options; for both, ``lw.time(lw.workload("pbs", batch=64), "ark", clusters=8)``.
 
     Raises:
         MachineError: no such machine, or no such number.
+        ParamsError: no such workload, or no such option.
     """
+    from limbwise._workloads import Workload
+
+    if isinstance(program, str):
+        return _named(program, inputs, context, numbers).time(machine, events=events)
+    if isinstance(program, Workload):
+        return program.time(machine, events=events, **numbers)
     if isinstance(program, Plan):
         program = program.recording
-    recording = program if isinstance(program, Recording) else record(program, inputs, context=context)
-    changes = [(name.replace("__", "."), str(value)) for name, value in numbers.items()]
-    report, trace = recording._native.time(machine, changes, events)
-    return Timing(json.loads(report), json.loads(trace) if trace else {"traceEvents": []}, recording, dict(changes))
+    recording = program if isinstance(program, Recorded) else record(program, inputs, context=context)
+    return recording.time(machine, [(name.replace("__", "."), str(value)) for name, value in numbers.items()], events)
 
 
 class Timing:
-    """A program on a machine: ``seconds``, ``report`` with every number, and plots."""
+    """A program on a machine: ``seconds``, ``report`` with every number, and plots; ``way`` is how a workload was run."""
 
     def __init__(
-        self, report: dict[str, Any], trace: dict[str, Any], recording: Recording, changes: dict[str, str] | None = None
+        self, report: dict[str, Any], trace: dict[str, Any], recording: Recorded, changes: dict[str, str] | None = None
     ) -> None:
         self.report = report
         self.trace = trace
         self.recording = recording
         self.changes = changes or {}
+        self.way: str | None = None
+
+    @classmethod
+    def of(
+        cls, report: str, trace: str | None, recording: Recorded, changes: dict[str, str], way: str | None = None
+    ) -> Timing:
+        """Return what the engine reported as JSON."""
+        made = cls(json.loads(report), json.loads(trace) if trace else {"traceEvents": []}, recording, changes)
+        made.way = way
+        return made
 
     @property
     def label(self) -> str:
@@ -388,7 +474,7 @@ class Timing:
         return plots.traffic(self, ax)
 
     def __str__(self) -> str:
-        lines = [f"{self.machine}: {self.seconds:.4g} s"]
+        lines = [f"{self.machine}: {self.seconds:.4g} s" + (f" ({self.way})" if self.way else "")]
         lines += [f"  {unit:<18} busy {100 * busy:5.1f} %" for unit, busy in self.report["utilization"].items()]
         for row in self.to_records("bytes"):
             lines.append(f"  {row['memory']:<18} {row['role']:<16} {_reports.size(row['bytes'])}")

@@ -9,23 +9,32 @@ array([  6, 100], dtype=uint8)
 
 Every operation is some dozens of programmable bootstrappings, milliseconds each; an array goes through them as one
 batch. Integers wrap as NumPy's do.
+
+The two sides: :func:`keys` owns both; :meth:`Keys.client` encrypts and decrypts, :func:`server` computes with the bytes of
+:meth:`Keys.keys_to_bytes` and can decrypt nothing. What comes back is decrypted against the client's own recording:
+
+>>> recording = lw.record(lambda x: x * 2, np.zeros(2, np.uint8), context=client)
+>>> client.decrypt(client.from_bytes(data, expect=recording))
 """
 
 from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
-from limbwise._limbwise import TfheCiphertext, TfheSession
+from limbwise import _files
+from limbwise._limbwise import TfheCiphertext, TfheExpected, TfheSession
 from limbwise._options import warn_insecure
-from limbwise.errors import ContextError, DtypeError, ParamsError, ShapeError
+from limbwise.errors import ContextError, DtypeError, ParamsError, ShapeError, TraceError
 
-__all__ = ["EncryptedIntegers", "Keys", "keys", "where"]
+__all__ = ["EncryptedIntegers", "Expected", "Keys", "Recording", "keys", "load", "server", "where"]
 
 _DTYPES = tuple(np.dtype(t) for t in (bool, "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8"))
 
@@ -40,21 +49,160 @@ def keys(preset: str | os.PathLike[str] = "2-2-p128", *, threads: int | None = N
     """
     path = Path(preset)
     if path.suffix != ".toml":
-        return Keys(TfheSession(str(preset), threads=threads))
+        session = TfheSession(str(preset), threads=threads)
+        warn_insecure(session.insecure_reason)
+        return Keys(session)
     try:
         text = path.read_text()
     except OSError as error:
         raise ParamsError(f"{path}: cannot read: {error} (give a TOML file with parameters)") from None
-    return Keys(TfheSession(str(path), text, threads=threads))
+    session = TfheSession(str(path), text, threads=threads)
+    warn_insecure(session.insecure_reason)
+    return Keys(session)
+
+
+def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) -> Keys:
+    """Return a server from the bytes of :meth:`Keys.keys_to_bytes`, or a file: it computes, and can decrypt nothing.
+
+    Raises:
+        WireError: what are no such keys, or damaged ones.
+    """
+    given = isinstance(data, (bytes, bytearray, memoryview))
+    read = bytes(data) if given else Path(data).read_bytes()  # type: ignore[arg-type]
+    header, rest = _files.unframe(read, "tfhe keys")
+    name, text, lanes = _files.tfhe_of(header)
+    session = TfheSession.server(name, text, rest, lanes, threads=threads)
+    warn_insecure(session.insecure_reason)
+    return Keys(session)
+
+
+def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads: int | None = None) -> Keys:
+    """Return the keys whose secret :meth:`Keys.save_secret` wrote; those that bootstrap are made anew, the same ones.
+
+    Raises:
+        WireError: no such file, a damaged one, or another passphrase.
+    """
+    header, rest = _files.unframe(Path(path).read_bytes(), "tfhe secret")
+    name, text, lanes = _files.tfhe_of(header)
+    session = TfheSession.load(name, text, rest, lanes, passphrase=passphrase, threads=threads)
+    warn_insecure(session.insecure_reason)
+    return Keys(session)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a client expects of one result, by its own recording."""
+
+    native: TfheExpected
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+class Recording:
+    """What a program on exact values gives, followed without values; made by :func:`limbwise.record`."""
+
+    def __init__(self, keys: Keys, results: list[EncryptedIntegers]) -> None:
+        self._keys = keys
+        self._results = results
+
+    def expected(self) -> list[Expected]:
+        """Return what each result will be, in order, for :meth:`Keys.from_bytes`."""
+        session = self._keys._session
+        return [Expected(session.expected(one._ciphertext), one.shape, one.dtype) for one in self._results]
 
 
 @final
 class Keys:
-    """Both sides of a computation: the secret key, and the keys that bootstrap."""
+    """One side of a computation, or both: the secret key, and the keys that bootstrap."""
 
     def __init__(self, session: TfheSession) -> None:
         self._session = session
-        warn_insecure(session.insecure_reason)
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether this side can decrypt."""
+        return self._session.has_secret
+
+    def client(self) -> Keys:
+        """Return the client's side alone: it encrypts and decrypts, and computes nothing."""
+        return Keys(self._session.client_side())
+
+    def server(self) -> Keys:
+        """Return the server's side alone: it computes, and can decrypt nothing."""
+        return Keys(self._session.server_side())
+
+    def _header(self) -> dict[str, Any]:
+        session = self._session
+        return {"params": session.to_toml(), "name": session.name, "lanes": session.lanes}
+
+    def keys_to_bytes(self) -> bytes:
+        """Return the keys that bootstrap, for :func:`server`. They are public: nobody can decrypt with them."""
+        return _files.frame("tfhe keys", self._header(), self._session.keys_to_bytes())
+
+    def save_keys(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`keys_to_bytes` to a file."""
+        Path(path).write_bytes(self.keys_to_bytes())
+
+    def save_secret(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:
+        """Write the secret key, readable by its owner only, under a passphrase if one is given; see :func:`load`."""
+        _files.save_secret(
+            Path(path), _files.frame("tfhe secret", self._header(), self._session.secret_to_bytes(passphrase))
+        )
+
+    def from_bytes(
+        self, data: bytes, *, expect: Recording | Expected | None = None, trusted: bool = False
+    ) -> EncryptedIntegers:
+        """Return encrypted values from :meth:`EncryptedIntegers.to_bytes`.
+
+        Values say themselves in which range they lie and how much noise they carry. A server that lies about that could
+        learn the secret key from what is decrypted, so this side decrypts what it has read only with ``expect``: its own
+        recording of the program, for inputs of the same shapes and dtypes.
+
+        Args:
+            data: the bytes.
+            expect: the recording of a program with one result, or one of :meth:`Recording.expected`.
+            trusted: believe what the bytes say, because you wrote them yourself and nobody could change them.
+
+        Raises:
+            WireError: bytes that are no values, damaged, of other parameters, or of another key set.
+            DecryptError: a result that is not what is expected.
+        """
+        header, rest = _files.unframe(data, "tfhe array")
+        shape, dtype = _files.shape_of(header), _dtype_of(header.get("dtype"))
+        held = self._session.read_bytes(rest, *_bits(dtype), trusted)
+        if held.rows != int(np.prod(shape, dtype=object)):
+            raise _files.wrong("the shape does not go with the values", "the bytes of one array, whole")
+        if isinstance(expect, Recording):
+            every = expect.expected()
+            if len(every) != 1:
+                raise ShapeError(f"a recording with {len(every)} results: give one of recording.expected() for each")
+            (expect,) = every
+        if expect is not None:
+            if (shape, dtype) != (expect.shape, expect.dtype):
+                raise _files.wrong(
+                    f"a result of shape {shape} and {dtype}", f"shape {expect.shape} and {expect.dtype} as recorded"
+                )
+            held = self._session.admit(held, expect.native)
+        return EncryptedIntegers(self, held, shape, dtype)
+
+    def _recorded(self, program: Callable[..., Any], inputs: Any) -> Recording:
+        """Follow a program on values of these shapes and dtypes."""
+        trace = Keys(self._session.trace())
+        every = inputs if isinstance(inputs, (tuple, list)) else [inputs]
+        given = [trace._declared(np.asarray(one)) for one in every]
+        results = program(*given)
+        results = list(results) if isinstance(results, (tuple, list)) else [results]
+        if not results or not all(isinstance(one, EncryptedIntegers) for one in results):
+            raise TraceError("the program returned something else than encrypted values: return what it computed")
+        return Recording(trace, results)
+
+    def _declared(self, array: npt.NDArray[Any]) -> EncryptedIntegers:
+        if array.dtype not in _DTYPES or array.size == 0:
+            raise DtypeError(
+                f"an input of {array.dtype}, shape {array.shape}: give what will be encrypted, or zeros of it"
+            )
+        made = self._session.declare(array.size, *_bits(array.dtype))
+        return EncryptedIntegers(self, made, array.shape, array.dtype)
 
     @property
     def security_bits(self) -> int:
@@ -92,9 +240,8 @@ class Keys:
             raise DtypeError(f"values of dtype {array.dtype}: encrypt bool, uint8 to uint64 or int8 to int64")
         if array.size == 0:
             raise ShapeError(f"an array of shape {array.shape} has nothing to encrypt")
-        bits = 1 if array.dtype == bool else 8 * array.dtype.itemsize
         words = array.reshape(-1).astype(np.uint64).tolist()
-        made = self._session.encrypt(words, bits, array.dtype.kind == "i")
+        made = self._session.encrypt(words, *_bits(array.dtype))
         return EncryptedIntegers(self, made, array.shape, array.dtype)
 
     def decrypt(self, values: EncryptedIntegers) -> npt.NDArray[Any]:
@@ -102,6 +249,9 @@ class Keys:
 
         Raises:
             ContextError: the values belong to other keys.
+            KeyMissing: this side has no secret key.
+            UnverifiedError: they were read from bytes, and nobody said what to expect (:meth:`from_bytes`).
+            DecryptError: what is decrypted contradicts what is expected.
         """
         if values.keys is not self:
             raise ContextError("these values belong to other keys: decrypt them with the keys that encrypted them")
@@ -115,6 +265,18 @@ class Keys:
             DtypeError: the choice is not encrypted booleans, or the two have different dtypes.
         """
         return where(choice, yes, no)
+
+
+def _bits(dtype: np.dtype[Any]) -> tuple[int, bool]:
+    """Return the bits of a dtype, one of booleans, and whether it has a sign."""
+    return (1, False) if dtype.kind == "b" else (8 * dtype.itemsize, dtype.kind == "i")
+
+
+def _dtype_of(name: Any) -> np.dtype[Any]:
+    found = next((dtype for dtype in _DTYPES if dtype.name == name), None)
+    if found is None:
+        raise _files.wrong(f"values of dtype {name!r}", "bool, uint8 to uint64 or int8 to int64")
+    return found
 
 
 def _fits(array: npt.NDArray[Any], wanted: np.dtype[Any]) -> bool:
@@ -162,6 +324,11 @@ class EncryptedIntegers:
     def size(self) -> int:
         """Number of values."""
         return self._ciphertext.rows
+
+    def to_bytes(self) -> bytes:
+        """Return the values as bytes, for the other side: :meth:`Keys.from_bytes`."""
+        header = {"shape": list(self.shape), "dtype": self.dtype.name}
+        return _files.frame("tfhe array", header, self.keys._session.to_bytes(self._ciphertext))
 
     def __repr__(self) -> str:
         return f"<limbwise.tfhe.EncryptedIntegers of {self.dtype}, shape {self.shape}>"

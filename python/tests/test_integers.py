@@ -69,3 +69,64 @@ def test_mistakes_are_told(exact):
     other = lw.bgv("bgv-n12")
     with pytest.raises(lw.ContextError, match="another context"):
         other.decrypt(x)
+
+
+def program(x, y):
+    return (x * y + x - 5).sum()
+
+
+@pytest.fixture(scope="module")
+def sides(exact, tmp_path_factory):
+    exact.prepare(program, [np.zeros(20, int), np.zeros(20, int)])
+    path = tmp_path_factory.mktemp("bgv") / "keys"
+    exact.save_keys(path)
+    return exact.client(), lw.integers.server(path)
+
+
+def test_a_server_computes_and_cannot_decrypt(sides, rng):
+    client, server = sides
+    a, b = rng.integers(-50, 50, (2, 20))
+    x, y = (server.from_bytes(client.encrypt(v).to_bytes()) for v in (a, b))
+    result = program(x, y)
+    for attempt in (lambda: server.decrypt(result), lambda: server.encrypt(a)):
+        with pytest.raises(lw.KeyMissing, match="secret key"):
+            attempt()
+    with pytest.raises(lw.KeyMissing):
+        x.rotate(7)
+    recording = lw.record(program, [a, b], context=client)
+    got = client.decrypt(client.from_bytes(result.to_bytes(), expect=recording))
+    assert got == centred((a * b + a - 5).sum(), client.modulus)
+
+
+def test_nothing_read_from_bytes_is_decrypted_unless_it_is_expected(sides, exact):
+    client, server = sides
+    a = np.arange(20)
+    data = client.encrypt(a).to_bytes()
+    result = program(*(server.from_bytes(data) for _ in range(2))).to_bytes()
+    for read in (client.from_bytes(result), exact.from_bytes(data) + 1):
+        with pytest.raises(lw.UnverifiedError, match="expect="):
+            read.context.decrypt(read)
+        with pytest.raises(lw.UnverifiedError):
+            read.context.noise_budget(read)
+    np.testing.assert_array_equal(client.decrypt(client.from_bytes(data, trusted=True)), a)
+    for other in (lambda x, _: x, lambda x, _: x.sum(), lambda x, _: (x * 3).sum()):
+        with pytest.raises((lw.DecryptError, lw.WireError)):
+            client.from_bytes(result, expect=lw.record(other, [a, a], context=client))
+    with pytest.raises(lw.TraceError, match="return what it computed"):
+        lw.record(lambda x: 3, a, context=client)
+    for length in (0, 9, len(result) // 2, len(result) - 1):
+        with pytest.raises(lw.WireError):
+            client.from_bytes(result[:length])
+    with pytest.raises(lw.WireError, match="another key set"):
+        lw.bgv("bgv-n12").from_bytes(data)
+
+
+def test_secrets_are_saved(exact, tmp_path):
+    path = tmp_path / "secret"
+    exact.save_secret(path, passphrase="correct horse")
+    assert path.stat().st_mode & 0o077 == 0
+    data = exact.encrypt([1, 2, 3]).to_bytes()
+    again = lw.integers.load(path, passphrase="correct horse")
+    np.testing.assert_array_equal(again.decrypt(again.from_bytes(data, trusted=True) * 2), [2, 4, 6])
+    with pytest.raises(lw.WireError):
+        lw.integers.load(path, passphrase="wrong horse")

@@ -104,3 +104,69 @@ def test_mistakes(keys, tmp_path):
     with pytest.raises(lw.ContextError, match="other keys"):
         lw.tfhe.keys(tmp_path / "other.toml").decrypt(x)
     assert "INSECURE: a test" in repr(keys)
+
+
+def program(x, y):
+    return lw.tfhe.where(x < y, x + y, y)
+
+
+@pytest.fixture(scope="module")
+def sent(keys):
+    a, b = np.array([3, 200, 9], np.uint8), np.array([5, 100, 9], np.uint8)
+    client = keys.client()
+    return a, b, [client.encrypt(v).to_bytes() for v in (a, b)]
+
+
+def test_a_server_computes_and_cannot_decrypt(keys, sent, tmp_path):
+    a, b, data = sent
+    client = keys.client()
+    keys.save_keys(tmp_path / "keys")
+    for server in (lw.tfhe.server(tmp_path / "keys"), keys.server()):
+        assert (server.has_secret, client.has_secret) == (False, True)
+        result = program(*(server.from_bytes(one) for one in data))
+        for attempt in (server.decrypt, lambda _, server=server: server.encrypt(a)):
+            with pytest.raises(lw.KeyMissing, match="secret key"):
+                attempt(result)
+        recording = lw.record(program, [a, b], context=client)
+        got = client.decrypt(client.from_bytes(result.to_bytes(), expect=recording))
+        np.testing.assert_array_equal(got, np.where(a < b, a + b, b))
+    with pytest.raises(lw.KeyMissing, match="bootstrapping key"):
+        client.encrypt(a) + 1
+
+
+def test_nothing_read_from_bytes_is_decrypted_unless_it_is_expected(keys, sent):
+    a, b, data = sent
+    client, server = keys.client(), keys.server()
+    result = program(*(server.from_bytes(one) for one in data)).to_bytes()
+    for read in (client.from_bytes(result), keys.from_bytes(data[0]) + 1):
+        with pytest.raises(lw.UnverifiedError, match="expect="):
+            read.keys.decrypt(read)
+    np.testing.assert_array_equal(client.decrypt(client.from_bytes(data[0], trusted=True)), a)
+    for other in (lambda x, _: x, lambda x, y: x < y, lambda x, y: (x + y) < 4):
+        with pytest.raises((lw.DecryptError, lw.WireError)):
+            client.from_bytes(result, expect=lw.record(other, [a, b], context=client))
+    with pytest.raises(lw.WireError, match="as recorded"):
+        client.from_bytes(result, expect=lw.record(program, [a[:2], b[:2]], context=client))
+    two = lw.record(lambda x, y: (x, y), [a, b], context=client)
+    with pytest.raises(lw.ShapeError, match="2 results"):
+        client.from_bytes(result, expect=two)
+    with pytest.raises(lw.TraceError, match="return what it computed"):
+        lw.record(lambda x, _: 3, [a, b], context=client)
+    for length in (0, 9, len(result) // 2, len(result) - 1):
+        with pytest.raises(lw.WireError):
+            client.from_bytes(result[:length])
+
+
+def test_secrets_are_saved_and_other_keys_told_apart(keys, sent, tmp_path):
+    a, _, data = sent
+    path = tmp_path / "secret"
+    keys.save_secret(path, passphrase="correct horse")
+    assert path.stat().st_mode & 0o077 == 0
+    again = lw.tfhe.load(path, passphrase="correct horse")
+    np.testing.assert_array_equal(again.decrypt(again.from_bytes(data[0], trusted=True) + 1), a + 1)
+    with pytest.raises(lw.WireError):
+        lw.tfhe.load(path, passphrase="wrong horse")
+    (tmp_path / "other.toml").write_text(SMALL)
+    other = lw.tfhe.keys(tmp_path / "other.toml")
+    with pytest.raises(lw.WireError, match="another key set"):
+        other.from_bytes(data[0])

@@ -4,7 +4,7 @@
 //! Stays out: concrete devices, printing.
 //!
 //! Read in this order: [`program`] (what a workload is), [`client`], [`family`] (what a scheme's workloads have in common),
-//! [`way`], [`workload`] (options, description, data), [`registry`] (the list of them), [`options`], [`description`],
+//! [`way`], [`workload`] (options, description, data), [`registry`] (the list of them), [`words`] (them by name), [`options`], [`description`],
 //! [`data`] (loaders); on slots [`logreg`], [`helr`], [`linear`], [`lola`], [`bootstrap`], [`resnet`]; on messages [`pbs`],
 //! [`gates`], [`nn`]; on integers [`bgv_mul`], [`bgv_table`]; of two schemes [`query`].
 
@@ -29,6 +29,7 @@ pub mod query;
 pub mod registry;
 pub mod resnet;
 pub mod way;
+pub mod words;
 pub mod workload;
 
 pub use client::{Accuracy, Client, Conclusion};

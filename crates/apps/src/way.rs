@@ -35,6 +35,20 @@ impl Way {
         }
     }
 
+    /// In words: how maps rotate, how diagonals are stored, how keys are kept.
+    #[must_use]
+    pub fn named(self) -> String {
+        let keys = match self.keys {
+            KeyForm::Stored => "keys stored",
+            KeyForm::Seeded => "keys seeded",
+            KeyForm::Disk => "keys on disk",
+        };
+        match (self.strategy(), self.plaintexts()) {
+            (Some(strategy), Some(form)) => format!("{strategy}, {} plaintexts, {keys}", form.name()),
+            _ => keys.into(),
+        }
+    }
+
     /// How their diagonals are stored.
     #[must_use]
     pub fn plaintexts(self) -> Option<PlaintextForm> {

@@ -1,22 +1,17 @@
 //! From a program to its plan: what `plan`, `run`, `time` and `record` have in common.
 
-use crate::{
-    failure::Mistake,
-    progress::note,
-    text::{self, units},
-    workload::Whole,
-};
+use crate::{failure::Mistake, progress::note, text::units, workload::Whole};
 use limbwise::{params::Params, rlwe::KeyForm, scheme::Scheme, tfhe::TfheParams};
 use limbwise_apps::Prepared;
 use limbwise_device::SharedFootprint;
 use limbwise_graph::Graph;
-use limbwise_machines::{MachineError, Spec};
+use limbwise_machines::Spec;
 use limbwise_runtime::{
     AnyDevice, Calibration, Plan, Recording,
     calibrate::{Degrees, calibrate_for},
     exchange::{heracles, replay},
     files,
-    frontier::{Budget, Row, Survey, Way, survey},
+    frontier::{Budget, Fastest, Row, Survey, Way, fastest_on, survey},
     host::{available_memory_bytes, resident_memory_bytes},
     record,
 };
@@ -24,7 +19,6 @@ use std::{
     fs::File,
     io::{BufReader, Read as _, Seek as _},
     path::Path,
-    rc::Rc,
     time::Instant,
 };
 
@@ -169,59 +163,26 @@ pub(crate) fn planned<S: Whole>(
     Ok(Planned { way, recording, plan })
 }
 
-/// A program in the way that is fastest on a machine.
-pub(crate) struct Fastest {
-    pub(crate) way: Way,
-    pub(crate) graph: Rc<Graph>,
-}
-
-/// For each machine the way that is fastest there, of all that the options leave open: each is recorded once, and timed on
-/// every machine.
+/// For each machine the way that is fastest there, of all that the options leave open.
 ///
 /// # Errors
-/// Those of recording; those of a machine that can run none of the ways.
-pub(crate) fn fastest_on<S: Whole>(
+/// As [`fastest_on`].
+pub(crate) fn fastest<S: Whole>(
     built: &Prepared<S>,
     specs: &[Spec],
     footprint: &SharedFootprint,
-) -> anyhow::Result<Vec<Fastest>> {
-    if let [way] = built.ways[..] {
-        let graph = Rc::new(recorded(built, way, footprint)?.graph);
-        return Ok(specs.iter().map(|_| Fastest { way, graph: graph.clone() }).collect());
-    }
+) -> limbwise_runtime::Result<Vec<Fastest>> {
     let start = Instant::now();
-    let mut best: Vec<Result<(f64, Fastest), MachineError>> = Vec::new();
-    for (number, &way) in built.ways.iter().enumerate() {
-        let graph = Rc::new(record(&built.program(way), way.keys, footprint)?.graph);
-        for (at, spec) in specs.iter().enumerate() {
-            let timed = limbwise_machines::time(&graph, spec).map(|report| report.seconds);
-            let timed = timed.map(|seconds| (seconds, Fastest { way, graph: graph.clone() }));
-            match (number, timed) {
-                (0, timed) => best.push(timed),
-                (_, Ok(timed)) if best[at].as_ref().map_or(true, |(least, _)| timed.0 < *least) => best[at] = Ok(timed),
-                _ => {}
-            }
-        }
-    }
-    let best = best.into_iter().map(|found| found.map(|(_, fastest)| fastest)).collect::<Result<Vec<_>, _>>()?;
+    let best = fastest_on(&built.ways, |way| built.program(way), specs, footprint)?;
     best.iter().take(1).for_each(|first| said_recorded(&first.graph, built.ways.len(), start));
     Ok(best)
-}
-
-/// A way in words: how maps rotate, diagonals and keys.
-pub(crate) fn named(way: Way) -> String {
-    let keys = format!("keys {}", text::plan::form(way.keys));
-    match (way.strategy(), way.plaintexts()) {
-        (Some(strategy), Some(form)) => format!("{strategy}, {} plaintexts, {keys}", form.name()),
-        _ => keys,
-    }
 }
 
 /// A way in words, for the one that is the smallest.
 fn describe(row: &Row) -> String {
     let peak = format!("{} at its peak", units::bytes(row.peak_bytes));
     match row.way.strategy() {
-        Some(_) => format!("{peak} ({}, {})", named(row.way), units::seconds(row.cost)),
+        Some(_) => format!("{peak} ({}, {})", row.way.named(), units::seconds(row.cost)),
         _ => peak,
     }
 }

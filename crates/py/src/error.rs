@@ -1,6 +1,6 @@
 //! Errors of the engine as exceptions of `limbwise.errors`, with the same text.
 
-use limbwise::{Error as Scheme, bgv::BgvError, error::KeyError};
+use limbwise::{Error as Scheme, bgv::BgvError, error::KeyError, tfhe::TfheError};
 use limbwise_runtime::Error as Runtime;
 use pyo3::{
     exceptions::PyKeyboardInterrupt,
@@ -40,11 +40,16 @@ pub(crate) fn shape_error(text: &str) -> PyErr {
 
 /// The exception of a scheme's error.
 pub(crate) fn of_scheme(error: Scheme) -> PyErr {
-    let class = match &error {
-        Scheme::Interrupted => {
-            let raised = RAISED.with(|held| held.take());
-            return raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(error.to_string()));
-        }
+    if matches!(error, Scheme::Interrupted) {
+        let raised = RAISED.with(|held| held.take());
+        return raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(error.to_string()));
+    }
+    exception(class(&error), &error.to_string())
+}
+
+/// The class of a scheme's error.
+fn class(error: &Scheme) -> &'static str {
+    match error {
         Scheme::Params(_) | Scheme::Ring(_) => "ParamsError",
         Scheme::Level(_) => "LevelError",
         Scheme::Scale(_) => "ScaleError",
@@ -57,20 +62,26 @@ pub(crate) fn of_scheme(error: Scheme) -> PyErr {
         Scheme::Bgv(BgvError::Noise { .. }) => "LevelError",
         Scheme::Bgv(BgvError::NoKeySwitching { .. }) => "KeyMissing",
         Scheme::Bgv(BgvError::Decrypted) => "DecryptError",
+        Scheme::Tfhe(TfheError::Width(_) | TfheError::Digits(_) | TfheError::UnknownPreset(..)) => "ParamsError",
+        Scheme::Tfhe(TfheError::Value { .. } | TfheError::Message { .. }) => "EncodeError",
+        Scheme::Tfhe(TfheError::Formats { .. } | TfheError::Batch { .. } | TfheError::Shift { .. }) => "ShapeError",
+        Scheme::Tfhe(TfheError::OtherKeys { .. } | TfheError::OtherParams { .. }) => "ContextError",
+        Scheme::Tfhe(TfheError::Implausible) => "DecryptError",
         Scheme::Bootstrap(_) => "BootstrapError",
         Scheme::Decrypt(_) => "DecryptError",
         Scheme::Wire(_) => "WireError",
         Scheme::Device(_) | Scheme::Entropy(_) => "DeviceFault",
         _ => "LimbwiseError",
-    };
-    exception(class, &error.to_string())
+    }
 }
 
 /// The exception of an error of a reading.
 pub(crate) fn of_runtime(error: Runtime) -> PyErr {
     match error {
         Runtime::Scheme(error) => of_scheme(error),
-        Runtime::Memory { .. } => exception("MemoryBudgetError", &error.to_string()),
+        Runtime::File { ref cause, .. } => exception(class(cause), &error.to_string()),
+        Runtime::OtherInputs { .. } => exception("WireError", &error.to_string()),
+        Runtime::Memory { .. } | Runtime::Sizes { .. } => exception("MemoryBudgetError", &error.to_string()),
         Runtime::Machine(_) => exception("MachineError", &error.to_string()),
         other => exception("LimbwiseError", &other.to_string()),
     }

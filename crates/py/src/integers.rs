@@ -1,83 +1,242 @@
-//! Exact integers: a context that owns both sides of a BGV computation. Keys are made when an operation first needs them.
+//! Exact integers modulo a prime: one side of a BGV computation, or both; or its trace. Keys are made when an operation
+//! first needs them.
 
-use crate::error::{exception, of_scheme};
+use crate::{
+    error::{exception, of_scheme},
+    integers_call::{Call, applied},
+};
 use limbwise::{
     Result,
     bgv::{
-        self, Auto, BgvLiteral, BgvParams, Ciphertext, Encoder, Encryption, Evaluator, LinearTransform, encrypt_seeded,
+        self, Auto, BgvExpectation, BgvLiteral, BgvParams, BgvReading, Ciphertext, Encoder, Encryption, Evaluator,
+        encrypt_seeded,
     },
-    rlwe::{KeyForm, LazyKeys, MadeKeys, Requirements, SecretKey},
+    rlwe::{DeclaredKeys, KeyForm, KeySet, KeyStore, LazyKeys, MadeKeys, Requirements, SecretKey},
+    wire::{self, Fingerprint, KeyFile, Lock, Origin},
 };
 use limbwise_cpu::Cpu;
+use limbwise_device::{Domain, Null};
 use limbwise_math::sampling::Seed;
-use pyo3::prelude::{PyRef, PyResult, Python, pyclass, pymethods};
+use pyo3::{
+    prelude::{Bound, PyErr, PyResult, Python, pyclass, pymethods},
+    types::PyBytes,
+};
+use std::sync::{Arc, Mutex, PoisonError};
+use zeroize::Zeroizing;
+
+/// A ciphertext on the device of its session.
+enum Held {
+    /// With words.
+    Live(Ciphertext<Cpu>),
+    /// Of a trace.
+    Trace(Ciphertext<Null>),
+}
 
 /// A batch of encrypted messages.
 #[pyclass(frozen, name = "IntegerCiphertext", module = "limbwise._limbwise")]
 pub(crate) struct IntegerCiphertext {
-    inner: Ciphertext<Cpu>,
-    /// Which session made it.
-    owner: u64,
+    held: Held,
+    /// The keys that it belongs to.
+    keys: Fingerprint,
+    /// Whether what it says of itself is somebody else's word: it was read from bytes, or computed from such a one.
+    claimed: bool,
 }
 
 #[pymethods]
 impl IntegerCiphertext {
     #[getter]
     fn level(&self) -> usize {
-        self.inner.level
+        match &self.held {
+            Held::Live(ciphertext) => ciphertext.level,
+            Held::Trace(ciphertext) => ciphertext.level,
+        }
+    }
+
+    #[getter]
+    fn batch(&self) -> usize {
+        match &self.held {
+            Held::Live(ciphertext) => ciphertext.batch(),
+            Held::Trace(ciphertext) => ciphertext.batch(),
+        }
     }
 
     #[getter]
     fn noise_bits(&self) -> f64 {
-        self.inner.noise.bits()
+        match &self.held {
+            Held::Live(ciphertext) => ciphertext.noise.bits(),
+            Held::Trace(ciphertext) => ciphertext.noise.bits(),
+        }
     }
 
     #[getter]
     fn bytes(&self) -> u64 {
-        self.inner.bytes()
+        match &self.held {
+            Held::Live(ciphertext) => ciphertext.bytes(),
+            Held::Trace(ciphertext) => ciphertext.bytes(),
+        }
     }
 }
 
-/// Both sides.
+/// What is expected of a result: its shape and its noise.
+#[pyclass(frozen, module = "limbwise._limbwise")]
+pub(crate) struct IntegerExpected(BgvExpectation);
+
+/// What a session computes with.
+enum On {
+    /// Keys that are made when an operation asks for them.
+    Made(Arc<Cpu>, MadeKeys<Cpu>),
+    /// Keys that a client has given; the client's own side has none.
+    Given(Arc<Cpu>, KeySet<Cpu>),
+    /// Nothing: it follows levels and noise, and which keys are asked for.
+    Trace(Null, Mutex<Requirements>),
+}
+
+/// One side, or both.
 #[pyclass(frozen, name = "IntegerSession", module = "limbwise._limbwise")]
 pub(crate) struct IntegerSession {
-    dev: Cpu,
+    on: On,
     name: String,
     params: BgvParams,
     encoder: Encoder,
-    secret: SecretKey,
-    made: MadeKeys<Cpu>,
-    /// Tells its ciphertexts from others'.
-    owner: u64,
+    secret: Option<Arc<SecretKey>>,
+    /// The name of the key set: tells its ciphertexts from others'.
+    keys: Fingerprint,
+}
+
+fn no_values() -> PyErr {
+    exception("TraceError", "a program that is recorded has no values: return what you want to see")
+}
+
+fn lock(passphrase: Option<&str>) -> Lock<'_> {
+    passphrase.map_or(Lock::None, Lock::Passphrase)
+}
+
+/// Parameters of a preset, or of a text as `limbwise params show NAME` prints it.
+fn params_of(name: &str, toml: Option<&str>) -> PyResult<BgvParams> {
+    let Some(text) = toml else { return bgv::preset(name).map_err(|e| of_scheme(e.into())) };
+    let wrong = |e: toml::de::Error| {
+        let next = "\"limbwise params show bgv-n13\" prints a text of the right form";
+        exception("ParamsError", &format!("not a parameter set: {}\n({next})", e.to_string().trim_end()))
+    };
+    let literal: BgvLiteral = toml::from_str(text).map_err(wrong)?;
+    BgvParams::new(&literal).map_err(|e| of_scheme(e.into()))
+}
+
+fn device(threads: Option<usize>) -> PyResult<Arc<Cpu>> {
+    let builder = threads.map_or_else(Cpu::builder, |threads| Cpu::builder().threads(threads));
+    Ok(Arc::new(builder.open().map_err(|e| exception("DeviceFault", &e.to_string()))?))
 }
 
 impl IntegerSession {
-    /// Runs something with an evaluator whose keys are made on demand, without the interpreter's lock.
-    fn with(
-        &self,
-        py: Python<'_>,
-        run: impl FnOnce(&Auto<'_, Cpu>) -> Result<Ciphertext<Cpu>> + Send,
-    ) -> PyResult<IntegerCiphertext> {
-        let computed = py.detach(|| {
-            let keys = LazyKeys {
-                dev: &self.dev,
-                params: self.params.rlwe(),
-                secret: &self.secret,
-                made: &self.made,
-                levels: &Requirements::new(),
-                tell: &|_| (),
-            };
-            run(&Auto::new(Evaluator::new(&self.dev, &self.params, &keys), &self.encoder))
-        });
-        Ok(IntegerCiphertext { inner: computed.map_err(of_scheme)?, owner: self.owner })
+    /// Both sides of a secret key.
+    fn both(dev: Arc<Cpu>, (name, params): (&str, BgvParams), secret: SecretKey) -> Self {
+        let (encoder, keys) = (Encoder::new(&params), secret.identity(params.rlwe()));
+        let on = On::Made(dev, MadeKeys::new(KeyForm::Stored));
+        Self { on, name: name.into(), params, encoder, secret: Some(Arc::new(secret)), keys }
     }
 
-    /// A ciphertext of this session.
-    fn own<'c>(&self, a: &'c PyRef<'_, IntegerCiphertext>) -> PyResult<&'c Ciphertext<Cpu>> {
-        if a.owner == self.owner {
-            return Ok(&a.inner);
+    /// Another side of the same keys.
+    fn sibling(&self, on: On, secret: Option<Arc<SecretKey>>) -> Self {
+        let (name, params) = (self.name.clone(), self.params.clone());
+        Self { on, name, encoder: Encoder::new(&params), params, secret, keys: self.keys }
+    }
+
+    fn dev(&self) -> PyResult<&Arc<Cpu>> {
+        match &self.on {
+            On::Made(dev, _) | On::Given(dev, _) => Ok(dev),
+            On::Trace(..) => Err(no_values()),
+        }
+    }
+
+    fn secret(&self, op: &str) -> PyResult<&Arc<SecretKey>> {
+        let missing = || exception("KeyMissing", &format!("{op} needs the secret key, which only the client has"));
+        self.secret.as_ref().ok_or_else(missing)
+    }
+
+    /// The store that makes what is missing.
+    fn lazy<R>(
+        &self,
+        (dev, made): (&Cpu, &MadeKeys<Cpu>),
+        levels: &Requirements,
+        then: impl FnOnce(&LazyKeys<'_, Cpu>) -> Result<R>,
+    ) -> Result<R> {
+        let secret = self.secret.as_deref().expect("who makes keys has the secret");
+        then(&LazyKeys { dev, params: self.params.rlwe(), secret, made, levels, tell: &|_| () })
+    }
+
+    fn live(&self, dev: &Cpu, keys: &dyn KeyStore<Cpu>, call: &Call, of: &[&IntegerCiphertext]) -> PyResult<Held> {
+        let words = |c: &&IntegerCiphertext| match &c.held {
+            Held::Live(ciphertext) => Ok(ciphertext.clone()),
+            Held::Trace(_) => Err(no_values()),
+        };
+        let of = of.iter().map(words).collect::<PyResult<Vec<_>>>()?;
+        let auto = Auto::new(Evaluator::new(dev, &self.params, keys), &self.encoder);
+        let made = applied((&auto, &self.encoder), call, &of.iter().collect::<Vec<_>>());
+        Ok(Held::Live(made.map_err(of_scheme)?))
+    }
+
+    fn traced(
+        &self,
+        null: &Null,
+        asked: &Mutex<Requirements>,
+        call: &Call,
+        of: &[&IntegerCiphertext],
+    ) -> PyResult<Held> {
+        let shape = |c: &&IntegerCiphertext| match &c.held {
+            Held::Trace(ciphertext) => Ok(ciphertext.clone()),
+            Held::Live(_) => Err(exception("ContextError", "encrypted integers among those of a recording")),
+        };
+        let of = of.iter().map(shape).collect::<PyResult<Vec<_>>>()?;
+        let keys = DeclaredKeys::all(null, self.params.rlwe());
+        let auto = Auto::new(Evaluator::new(null, &self.params, &keys), &self.encoder);
+        let made = applied((&auto, &self.encoder), call, &of.iter().collect::<Vec<_>>()).map_err(of_scheme)?;
+        let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, level) in keys.requirements() {
+            let highest = asked.entry(name).or_insert(level);
+            *highest = level.max(*highest);
+        }
+        Ok(Held::Trace(made))
+    }
+
+    /// Carries out an operation without the interpreter's lock.
+    fn call(&self, py: Python<'_>, call: &Call, of: &[&IntegerCiphertext]) -> PyResult<IntegerCiphertext> {
+        of.iter().try_for_each(|c| self.own(c))?;
+        let held = py.detach(|| match &self.on {
+            On::Made(dev, made) => {
+                let levels = Requirements::new();
+                self.lazy((dev, made), &levels, |lazy| Ok(self.live(dev, lazy, call, of))).map_err(of_scheme)?
+            }
+            On::Given(dev, keys) => self.live(dev, keys, call, of),
+            On::Trace(null, asked) => self.traced(null, asked, call, of),
+        })?;
+        Ok(IntegerCiphertext { held, keys: self.keys, claimed: of.iter().any(|c| c.claimed) })
+    }
+
+    /// Fails for a ciphertext of other keys.
+    fn own(&self, a: &IntegerCiphertext) -> PyResult<()> {
+        if a.keys == self.keys {
+            return Ok(());
         }
         Err(exception("ContextError", "a ciphertext of another context: compute with those that one context encrypted"))
+    }
+
+    /// A ciphertext that says the truth of itself.
+    fn trusted<'c>(&self, op: &str, a: &'c IntegerCiphertext) -> PyResult<&'c Ciphertext<Cpu>> {
+        self.own(a)?;
+        if a.claimed {
+            let text = format!(
+                "{op}: these integers were read from bytes, so their noise is the word of whoever wrote them, who could learn the secret key if they were believed: say what you expect, context.from_bytes(data, expect=lw.record(program, inputs, context=context)), or trusted=True for bytes that you wrote yourself and nobody could change"
+            );
+            return Err(exception("UnverifiedError", &text));
+        }
+        live_of(a)
+    }
+}
+
+fn live_of(a: &IntegerCiphertext) -> PyResult<&Ciphertext<Cpu>> {
+    match &a.held {
+        Held::Live(ciphertext) => Ok(ciphertext),
+        Held::Trace(_) => Err(no_values()),
     }
 }
 
@@ -87,28 +246,73 @@ impl IntegerSession {
     #[new]
     #[pyo3(signature = (name, toml=None, threads=None))]
     fn new(py: Python<'_>, name: &str, toml: Option<&str>, threads: Option<usize>) -> PyResult<Self> {
-        let params = match toml {
-            None => bgv::preset(name).map_err(|e| of_scheme(e.into()))?,
-            Some(text) => {
-                let wrong = |e: toml::de::Error| {
-                    let next = "\"limbwise params show bgv-n13\" prints a text of the right form";
-                    exception("ParamsError", &format!("not a parameter set: {}\n({next})", e.to_string().trim_end()))
-                };
-                let literal: BgvLiteral = toml::from_str(text).map_err(wrong)?;
-                BgvParams::new(&literal).map_err(|e| of_scheme(e.into()))?
-            }
-        };
-        let builder = threads.map_or_else(Cpu::builder, |threads| Cpu::builder().threads(threads));
-        let dev = builder.open().map_err(|e| exception("DeviceFault", &e.to_string()))?;
-        py.detach(|| {
-            let seed = Seed::from_os()?;
+        let (params, dev) = (params_of(name, toml)?, device(threads)?);
+        let seed = Seed::from_os().map_err(|e| of_scheme(e.into()))?;
+        Ok(py.detach(|| {
             let secret = SecretKey::generate(params.rlwe(), &seed.derive("secret"));
-            let encoder = Encoder::new(&params);
-            let owner = u64::from_le_bytes(*seed.derive("owner").0.first_chunk().expect("32 bytes"));
-            let made = MadeKeys::new(KeyForm::Stored);
-            Ok(Self { dev, name: name.into(), params, encoder, secret, made, owner })
-        })
-        .map_err(of_scheme)
+            Self::both(dev, (name, params), secret)
+        }))
+    }
+
+    /// Both sides of a secret key's bytes.
+    #[staticmethod]
+    #[pyo3(signature = (name, toml, bytes, *, passphrase=None, threads=None))]
+    fn load(
+        py: Python<'_>,
+        name: &str,
+        toml: &str,
+        bytes: Vec<u8>,
+        passphrase: Option<&str>,
+        threads: Option<usize>,
+    ) -> PyResult<Self> {
+        let (params, dev, bytes) = (params_of(name, Some(toml))?, device(threads)?, Zeroizing::new(bytes));
+        let secret = py.detach(|| wire::read_secret_key(&bytes[..], params.rlwe(), lock(passphrase)));
+        Ok(Self::both(dev, (name, params), secret.map_err(of_scheme)?))
+    }
+
+    /// A server of the bytes of its keys.
+    #[staticmethod]
+    #[pyo3(signature = (name, toml, bytes, *, threads=None))]
+    fn server(py: Python<'_>, name: &str, toml: &str, bytes: &[u8], threads: Option<usize>) -> PyResult<Self> {
+        let (params, dev) = (params_of(name, Some(toml))?, device(threads)?);
+        let read = || -> Result<_> {
+            let file = KeyFile::open(bytes, params.rlwe())?;
+            Ok((file.read_all(&*dev, KeyForm::Stored)?, file.origin().keys))
+        };
+        let (given, keys) = py.detach(read).map_err(of_scheme)?;
+        let encoder = Encoder::new(&params);
+        Ok(Self { on: On::Given(dev, given), name: name.into(), params, encoder, secret: None, keys })
+    }
+
+    /// The client's side alone.
+    fn client_side(&self) -> PyResult<Self> {
+        let none = KeySet::new(self.params.rlwe(), Vec::new());
+        Ok(self.sibling(On::Given(self.dev()?.clone(), none), Some(self.secret("client")?.clone())))
+    }
+
+    /// The server's side alone, with the keys made so far.
+    fn server_side(&self) -> PyResult<Self> {
+        let keys = match &self.on {
+            On::Made(_, made) => made.key_set(self.params.rlwe()).map_err(of_scheme)?,
+            On::Given(_, given) => KeySet::new(self.params.rlwe(), given.keys().cloned().collect()),
+            On::Trace(..) => return Err(no_values()),
+        };
+        Ok(self.sibling(On::Given(self.dev()?.clone(), keys), None))
+    }
+
+    /// A session that follows what is asked of it without values.
+    fn trace(&self) -> Self {
+        self.sibling(On::Trace(Null::default(), Mutex::default()), None)
+    }
+
+    #[getter]
+    fn has_secret(&self) -> bool {
+        self.secret.is_some()
+    }
+
+    /// The parameters as TOML.
+    fn to_toml(&self) -> PyResult<String> {
+        toml::to_string(self.params.literal()).map_err(|e| exception("ParamsError", &e.to_string()))
     }
 
     /// Names of all presets with their purpose.
@@ -158,25 +362,112 @@ impl IntegerSession {
         let key = |(name, level): (limbwise::rlwe::KeyName, usize)| {
             (name.describe(log_n), limbwise::rlwe::key_bytes(rlwe, name, level, KeyForm::Stored))
         };
-        self.made.names().into_iter().map(key).collect()
+        let names = match &self.on {
+            On::Made(_, made) => made.names(),
+            On::Given(_, given) => given.names(),
+            On::Trace(_, asked) => asked.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        };
+        names.into_iter().map(key).collect()
+    }
+
+    /// Makes the keys that a trace asked for.
+    fn make_keys(&self, py: Python<'_>, traced: &Self) -> PyResult<()> {
+        let (On::Made(dev, made), On::Trace(_, asked)) = (&self.on, &traced.on) else {
+            return Err(exception("KeyMissing", "prepare: only the context that owns both sides makes keys"));
+        };
+        let asked = asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        py.detach(|| self.lazy((dev, made), &asked, |lazy| lazy.make(&asked))).map_err(of_scheme)
+    }
+
+    /// All keys made so far, as a file's bytes.
+    fn keys_to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let On::Made(dev, made) = &self.on else {
+            return Err(exception("KeyMissing", "keys_to_bytes: only the context that owns both sides has made keys"));
+        };
+        let rlwe = self.params.rlwe();
+        let write = || -> Result<_> {
+            wire::write_keys(Vec::new(), &**dev, rlwe, &made.key_set(rlwe)?, &Origin::of_keys(self.keys))
+        };
+        Ok(PyBytes::new(py, &py.detach(write).map_err(of_scheme)?))
+    }
+
+    /// The secret key, as a file's bytes.
+    #[pyo3(signature = (passphrase=None))]
+    fn secret_to_bytes<'py>(&self, py: Python<'py>, passphrase: Option<&str>) -> PyResult<Bound<'py, PyBytes>> {
+        let (secret, rlwe) = (self.secret("save_secret")?, self.params.rlwe());
+        // With room for all of it: what grows leaves its old place unwiped.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(4096 + rlwe.ring().n()));
+        let origin = Origin::of_keys(self.keys);
+        py.detach(|| wire::write_secret_key(&mut *bytes, rlwe, secret, lock(passphrase), &origin).map(drop))
+            .map_err(of_scheme)?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     fn encrypt(&self, py: Python<'_>, messages: Vec<Vec<i64>>) -> PyResult<IntegerCiphertext> {
-        self.with(py, |auto| {
-            let plain = self.encoder.encode(auto.eval.device(), &messages, self.params.top_level())?;
-            Ok(encrypt_seeded(auto.eval.device(), &self.params, &self.secret, &plain)?.ciphertext)
-        })
+        let (secret, dev) = (self.secret("encrypt")?, self.dev()?);
+        let made = py.detach(|| -> Result<_> {
+            let plain = self.encoder.encode(&**dev, &messages, self.params.top_level())?;
+            Ok(encrypt_seeded(&**dev, &self.params, secret, &plain)?.ciphertext)
+        });
+        Ok(IntegerCiphertext { held: Held::Live(made.map_err(of_scheme)?), keys: self.keys, claimed: false })
     }
 
-    fn decrypt(&self, py: Python<'_>, a: PyRef<'_, IntegerCiphertext>) -> PyResult<Vec<Vec<i64>>> {
-        let a = self.own(&a)?;
-        py.detach(|| bgv::decrypt(&self.dev, &self.encoder, &self.secret, a)).map_err(of_scheme)
+    /// So many messages that nobody has, for a trace.
+    fn declare(&self, batch: usize) -> PyResult<IntegerCiphertext> {
+        let On::Trace(null, _) = &self.on else {
+            return Err(exception("TraceError", "integers without words are for recordings"));
+        };
+        let shape = ([batch, self.params.top_level()], Domain::Eval);
+        let ciphertext = Ciphertext::declared(null, &self.params, shape, Encryption::Secret);
+        Ok(IntegerCiphertext { held: Held::Trace(ciphertext), keys: self.keys, claimed: false })
+    }
+
+    /// What is expected of a result of a trace.
+    fn expected(&self, a: &IntegerCiphertext) -> PyResult<IntegerExpected> {
+        match &a.held {
+            Held::Trace(recorded) => Ok(IntegerExpected(BgvExpectation::of(&self.params, recorded))),
+            Held::Live(_) => Err(exception("TraceError", "only results of a recording say what to expect")),
+        }
+    }
+
+    /// A ciphertext as a file's bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>, a: &IntegerCiphertext) -> PyResult<Bound<'py, PyBytes>> {
+        let (dev, held, origin) = (self.dev()?, live_of(a)?, Origin::of_keys(self.keys));
+        let written = py.detach(|| wire::write_bgv_ciphertext(Vec::new(), &**dev, &self.params, held, &origin));
+        Ok(PyBytes::new(py, &written.map_err(of_scheme)?))
+    }
+
+    /// A ciphertext from a file's bytes. What it says of itself is believed only where its own writer asks for it.
+    fn read_bytes(&self, py: Python<'_>, bytes: &[u8], trusted: bool) -> PyResult<IntegerCiphertext> {
+        let dev = self.dev()?;
+        let read = || -> Result<_> {
+            Origin::of_keys(self.keys).admits(&wire::origin(bytes)?)?;
+            wire::read_bgv_ciphertext(bytes, &**dev, &self.params)
+        };
+        let held = Held::Live(py.detach(read).map_err(of_scheme)?);
+        Ok(IntegerCiphertext { held, keys: self.keys, claimed: !trusted })
+    }
+
+    /// The same ciphertext with what is expected of it in the place of what it says, if both agree.
+    fn admit(&self, a: &IntegerCiphertext, expected: &IntegerExpected) -> PyResult<IntegerCiphertext> {
+        let admitted = expected.0.admit(&self.params, live_of(a)?.clone()).map_err(|e| of_scheme(e.into()))?;
+        Ok(IntegerCiphertext { held: Held::Live(admitted), keys: self.keys, claimed: false })
+    }
+
+    fn decrypt(&self, py: Python<'_>, a: &IntegerCiphertext) -> PyResult<Vec<Vec<i64>>> {
+        let (secret, dev, a) = (self.secret("decrypt")?, self.dev()?, self.trusted("decrypt", a)?);
+        let of = (&[][..], std::slice::from_ref(a));
+        let read = py.detach(|| BgvReading::of((&**dev, &self.encoder), &self.params, secret, of));
+        match read.map_err(of_scheme)? {
+            BgvReading::Integers { mut messages, .. } => Ok(messages.swap_remove(0)),
+            BgvReading::Phases { .. } => unreachable!("only where there are inputs"),
+        }
     }
 
     /// Bits of noise budget: measured with the secret key, and by the bound that travels.
-    fn budget(&self, py: Python<'_>, a: PyRef<'_, IntegerCiphertext>) -> PyResult<(f64, f64)> {
-        let a = self.own(&a)?;
-        let reading = py.detach(|| bgv::read(&self.dev, &self.encoder, &self.secret, a)).map_err(of_scheme)?;
+    fn budget(&self, py: Python<'_>, a: &IntegerCiphertext) -> PyResult<(f64, f64)> {
+        let (secret, dev, a) = (self.secret("noise_budget")?, self.dev()?, self.trusted("noise_budget", a)?);
+        let reading = py.detach(|| bgv::read(&**dev, &self.encoder, secret, a)).map_err(of_scheme)?;
         Ok((reading.budget_bits, a.budget_bits(&self.params)))
     }
 
@@ -186,92 +477,48 @@ impl IntegerSession {
         self.params.rlwe().log_modulus(self.params.top_level()) - 1.0 - noise.bits()
     }
 
-    fn add(
-        &self,
-        py: Python<'_>,
-        a: PyRef<'_, IntegerCiphertext>,
-        b: PyRef<'_, IntegerCiphertext>,
-    ) -> PyResult<IntegerCiphertext> {
-        let (a, b) = (self.own(&a)?, self.own(&b)?);
-        self.with(py, |auto| auto.add(a, b))
+    fn add(&self, py: Python<'_>, a: &IntegerCiphertext, b: &IntegerCiphertext) -> PyResult<IntegerCiphertext> {
+        self.call(py, &Call::Add, &[a, b])
     }
 
-    fn sub(
-        &self,
-        py: Python<'_>,
-        a: PyRef<'_, IntegerCiphertext>,
-        b: PyRef<'_, IntegerCiphertext>,
-    ) -> PyResult<IntegerCiphertext> {
-        let (a, b) = (self.own(&a)?, self.own(&b)?);
-        self.with(py, |auto| auto.sub(a, b))
+    fn sub(&self, py: Python<'_>, a: &IntegerCiphertext, b: &IntegerCiphertext) -> PyResult<IntegerCiphertext> {
+        self.call(py, &Call::Sub, &[a, b])
     }
 
-    fn mul(
-        &self,
-        py: Python<'_>,
-        a: PyRef<'_, IntegerCiphertext>,
-        b: PyRef<'_, IntegerCiphertext>,
-    ) -> PyResult<IntegerCiphertext> {
-        let (a, b) = (self.own(&a)?, self.own(&b)?);
-        self.with(py, |auto| auto.mul(a, b))
+    fn mul(&self, py: Python<'_>, a: &IntegerCiphertext, b: &IntegerCiphertext) -> PyResult<IntegerCiphertext> {
+        self.call(py, &Call::Mul, &[a, b])
     }
 
-    fn negate(&self, py: Python<'_>, a: PyRef<'_, IntegerCiphertext>) -> PyResult<IntegerCiphertext> {
-        let a = self.own(&a)?;
-        self.with(py, |auto| Ok(auto.eval.negate(a)))
+    fn negate(&self, py: Python<'_>, a: &IntegerCiphertext) -> PyResult<IntegerCiphertext> {
+        self.call(py, &Call::Negate, &[a])
     }
 
-    fn add_values(
-        &self,
-        py: Python<'_>,
-        a: PyRef<'_, IntegerCiphertext>,
-        rows: Vec<Vec<i64>>,
-    ) -> PyResult<IntegerCiphertext> {
-        let a = self.own(&a)?;
-        self.with(py, |auto| auto.add_values(a, &rows))
+    fn add_values(&self, py: Python<'_>, a: &IntegerCiphertext, rows: Vec<Vec<i64>>) -> PyResult<IntegerCiphertext> {
+        self.call(py, &Call::AddValues(rows), &[a])
     }
 
-    fn mul_values(
-        &self,
-        py: Python<'_>,
-        a: PyRef<'_, IntegerCiphertext>,
-        rows: Vec<Vec<i64>>,
-    ) -> PyResult<IntegerCiphertext> {
-        let a = self.own(&a)?;
-        self.with(py, |auto| auto.mul_values(a, &rows))
+    fn mul_values(&self, py: Python<'_>, a: &IntegerCiphertext, rows: Vec<Vec<i64>>) -> PyResult<IntegerCiphertext> {
+        self.call(py, &Call::MulValues(rows), &[a])
     }
 
-    fn mul_scalar(&self, py: Python<'_>, a: PyRef<'_, IntegerCiphertext>, value: i64) -> PyResult<IntegerCiphertext> {
-        let a = self.own(&a)?;
-        self.with(py, |auto| auto.eval.mul_scalar(a, value))
+    fn mul_scalar(&self, py: Python<'_>, a: &IntegerCiphertext, value: i64) -> PyResult<IntegerCiphertext> {
+        self.call(py, &Call::MulScalar(value), &[a])
     }
 
-    fn rotate(&self, py: Python<'_>, a: PyRef<'_, IntegerCiphertext>, steps: i64) -> PyResult<IntegerCiphertext> {
-        let a = self.own(&a)?;
-        self.with(py, |auto| auto.rotate_rows(a, steps))
+    fn rotate(&self, py: Python<'_>, a: &IntegerCiphertext, steps: i64) -> PyResult<IntegerCiphertext> {
+        self.call(py, &Call::Rotate(steps), &[a])
     }
 
-    fn swap_rows(&self, py: Python<'_>, a: PyRef<'_, IntegerCiphertext>) -> PyResult<IntegerCiphertext> {
-        let a = self.own(&a)?;
-        self.with(py, |auto| auto.swap_rows(a))
+    fn swap_rows(&self, py: Python<'_>, a: &IntegerCiphertext) -> PyResult<IntegerCiphertext> {
+        self.call(py, &Call::SwapRows, &[a])
     }
 
-    fn slot_sum(&self, py: Python<'_>, a: PyRef<'_, IntegerCiphertext>) -> PyResult<IntegerCiphertext> {
-        let a = self.own(&a)?;
-        self.with(py, |auto| auto.slot_sum(a))
+    fn slot_sum(&self, py: Python<'_>, a: &IntegerCiphertext) -> PyResult<IntegerCiphertext> {
+        self.call(py, &Call::SlotSum, &[a])
     }
 
     /// A matrix times the first row of slots.
-    fn matvec(
-        &self,
-        py: Python<'_>,
-        a: PyRef<'_, IntegerCiphertext>,
-        matrix: Vec<Vec<i64>>,
-    ) -> PyResult<IntegerCiphertext> {
-        let a = self.own(&a)?;
-        self.with(py, |auto| {
-            let map = LinearTransform::of_rows(auto.eval.device(), &self.encoder, [&matrix[..], &[]], a.level)?;
-            auto.linear_transform(a, &map)
-        })
+    fn matvec(&self, py: Python<'_>, a: &IntegerCiphertext, matrix: Vec<Vec<i64>>) -> PyResult<IntegerCiphertext> {
+        self.call(py, &Call::Matvec(matrix), &[a])
     }
 }

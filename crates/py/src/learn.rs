@@ -14,7 +14,11 @@ use limbwise_apps::logreg::{
 };
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::AnyDevice;
-use limbwise_runtime::{Event, Host, open, plan, record, run, run::RunOptions, session::Sides};
+use limbwise_runtime::{
+    Event, Host, open, plan, record, run,
+    run::RunOptions,
+    session::{Of, Sides},
+};
 use pyo3::prelude::{Bound, PyAny, PyResult, pyfunction};
 use std::cell::Cell;
 
@@ -64,13 +68,13 @@ pub(crate) fn train_logistic_regression(
     let form = if seeded { KeyForm::Seeded } else { KeyForm::Stored };
     let dev: AnyDevice = open(&Host { device: None, isa: None, threads }).map_err(of_runtime)?;
     let report = py.detach(|| -> limbwise_runtime::Result<_> {
-        let recording = record(&program, form)?;
+        let recording = record(&program, form, &dev.footprint())?;
         look_at_signals()?;
-        let host = crate::program::calibrated(params.params.log_n())?;
+        let host = crate::program::calibrated([Some(params.params.log_n()), None])?;
         let plan = plan(&program, &params.name, &recording, &host)?;
         look_at_signals()?;
         let options = RunOptions { ask: Some(look_at_signals), ..RunOptions::default() };
-        let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
+        let sides = Sides { program: &program, client: &Of(&client), seeds: &SeedSource::System };
         run(&dev, &sides, (&recording, &plan), &options, &mut (), &mut |event| match event {
             Event::Progress { step, done, total } => {
                 tell(News { kind: "step", name: &step, done, total, ..News::default() });

@@ -5,7 +5,7 @@
 //!
 //! Every evaluation runs without the interpreter's lock, so threads compute at a time; signals are looked at between
 //! operations. Read in this order: `error`, `report`, `apart`, `params`, `buffer`, `ciphertext`, `live`, `trace`, `ways`, `share`, `session`,
-//! `calls`, `program`, `functions`, `learn`, `integers`, `tfhe`.
+//! `calls`, `timing`, `program`, `workload`, `sides`, `functions`, `learn`, `integers_call`, `integers`, `tfhe_call`, `tfhe`.
 
 mod apart;
 mod buffer;
@@ -14,6 +14,7 @@ mod ciphertext;
 mod error;
 mod functions;
 mod integers;
+mod integers_call;
 mod learn;
 mod live;
 mod params;
@@ -21,9 +22,13 @@ mod program;
 mod report;
 mod session;
 mod share;
+mod sides;
 mod tfhe;
+mod tfhe_call;
+mod timing;
 mod trace;
 mod ways;
+mod workload;
 
 use pyo3::prelude::{Bound, PyModule, PyModuleMethods, PyResult, Python, pyfunction, pymodule, wrap_pyfunction};
 use std::ffi::OsString;
@@ -51,9 +56,12 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<session::Session>()?;
     module.add_class::<integers::IntegerSession>()?;
     module.add_class::<integers::IntegerCiphertext>()?;
+    module.add_class::<integers::IntegerExpected>()?;
     module.add_class::<program::Recorded>()?;
     module.add_class::<program::Expected>()?;
+    module.add_class::<workload::Workload>()?;
     module.add_class::<tfhe::TfheCiphertext>()?;
+    module.add_class::<tfhe::TfheExpected>()?;
     module.add_class::<tfhe::TfheSession>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
@@ -65,5 +73,11 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(learn::train_logistic_regression, module)?)?;
     module.add_function(wrap_pyfunction!(learn::training_levels, module)?)?;
     module.add_function(wrap_pyfunction!(program::machines, module)?)?;
+    module.add_function(wrap_pyfunction!(workload::workloads, module)?)?;
+    module.add_function(wrap_pyfunction!(sides::keygen_files, module)?)?;
+    module.add_function(wrap_pyfunction!(sides::encrypt_inputs, module)?)?;
+    module.add_function(wrap_pyfunction!(sides::input_names, module)?)?;
+    module.add_function(wrap_pyfunction!(sides::evaluate_inputs, module)?)?;
+    module.add_function(wrap_pyfunction!(sides::decrypt_results, module)?)?;
     Ok(())
 }

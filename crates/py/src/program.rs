@@ -3,6 +3,7 @@
 use crate::{
     apart::apart,
     error::{exception, of_runtime, of_scheme},
+    timing::timed,
 };
 use limbwise::{
     Result as SchemeResult,
@@ -11,11 +12,13 @@ use limbwise::{
         bootstrap::{HalvesAt, Rotations},
     },
     rlwe::{KeyForm, Requirements},
+    scheme::Ckks,
 };
-use limbwise_apps::{Encryption, Program as _};
-use limbwise_machines::{Spec, machine};
+use limbwise_apps::Encryption;
+use limbwise_machines::Spec;
 use limbwise_runtime::{
-    Calibration, Host, Recording, calibrate,
+    Calibration, Host, Recording,
+    calibrate::{Degrees, calibrate_for},
     expect::expectations,
     frontier::{Budget, Survey, Way, survey},
     open, record,
@@ -41,19 +44,19 @@ pub(crate) struct Recorded(Arc<Traced>);
 struct Traced {
     tape: Tape,
     preset: String,
-    recording: OnceLock<Arc<Recording>>,
+    recording: OnceLock<Arc<Recording<Ckks>>>,
 }
 
-/// This host's rates, measured once a process and ring.
-static CALIBRATIONS: Mutex<BTreeMap<u32, Calibration>> = Mutex::new(BTreeMap::new());
+/// This host's rates, measured once a process and pair of rings.
+static CALIBRATIONS: Mutex<BTreeMap<Degrees, Calibration>> = Mutex::new(BTreeMap::new());
 
-pub(crate) fn calibrated(log_n: u32) -> limbwise_runtime::Result<Calibration> {
+pub(crate) fn calibrated(degrees: Degrees) -> limbwise_runtime::Result<Calibration> {
     let mut known = CALIBRATIONS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(calibration) = known.get(&log_n) {
+    if let Some(calibration) = known.get(&degrees) {
         return Ok(calibration.clone());
     }
-    let measured = calibrate(&open(&Host::default())?, log_n)?;
-    known.insert(log_n, measured.clone());
+    let measured = calibrate_for(&open(&Host::default())?, degrees)?;
+    known.insert(degrees, measured.clone());
     Ok(measured)
 }
 
@@ -63,7 +66,16 @@ pub(crate) fn machines() -> Vec<String> {
     limbwise_machines::names().into_iter().map(Into::into).collect()
 }
 
-fn json_of(value: &impl serde::Serialize) -> PyResult<String> {
+/// Said where no way stays within a budget.
+pub(crate) fn too_small(budget: u64, least: u64, next: &str) -> String {
+    format!(
+        "no way to run this program stays within {:.0} MB: the smallest takes {:.0} MB; {next}",
+        budget as f64 / 1e6,
+        least as f64 / 1e6
+    )
+}
+
+pub(crate) fn json_of(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|e| exception("LimbwiseError", &e.to_string()))
 }
 
@@ -72,7 +84,7 @@ impl Recorded {
         Self(Arc::new(Traced { tape, preset: preset.into(), recording: OnceLock::new() }))
     }
 
-    fn recording(&self, py: Python<'_>) -> PyResult<Arc<Recording>> {
+    fn recording(&self, py: Python<'_>) -> PyResult<Arc<Recording<Ckks>>> {
         let traced = self.0.clone();
         apart(py, move || traced.recording())?.map_err(of_scheme)
     }
@@ -84,11 +96,11 @@ impl Recorded {
 }
 
 impl Traced {
-    fn recording(&self) -> SchemeResult<Arc<Recording>> {
+    fn recording(&self) -> SchemeResult<Arc<Recording<Ckks>>> {
         if let Some(known) = self.recording.get() {
             return Ok(known.clone());
         }
-        let recorded = Arc::new(record(&self.tape, KeyForm::Stored)?);
+        let recorded = Arc::new(record(&self.tape, KeyForm::Stored, &limbwise_cpu::footprint())?);
         Ok(self.recording.get_or_init(|| recorded).clone())
     }
 
@@ -137,18 +149,15 @@ impl Recorded {
     fn plan(&self, py: Python<'_>, memory: Option<u64>) -> PyResult<(String, &'static str, Option<String>)> {
         let traced = self.0.clone();
         let surveyed = apart(py, move || {
-            let host = calibrated(traced.tape.params.log_n())?;
+            let host = calibrated([Some(traced.tape.params.log_n()), None])?;
             let budget = memory.map_or(Budget::Free(u64::MAX), Budget::Asked);
             survey(&traced.ways(memory), |way| traced.in_way(way), &traced.preset, &host, budget)
         })?;
         let Survey { rows, chosen } = surveyed.map_err(of_runtime)?;
         let Some((way, _, plan)) = chosen else {
             let least = rows.iter().map(|row| row.peak_bytes).min().unwrap_or(0);
-            let text = format!(
-                "no way to run this program stays within {:.0} MB: the smallest takes {:.0} MB; allow that, encrypt fewer values, or choose a preset with fewer limbs",
-                memory.unwrap_or(0) as f64 / 1e6,
-                least as f64 / 1e6
-            );
+            let next = "allow that, encrypt fewer values, or choose a preset with fewer limbs";
+            let text = too_small(memory.unwrap_or(0), least, next);
             return Err(exception("MemoryBudgetError", &text));
         };
         let keys = if way.keys == KeyForm::Stored { "stored" } else { "seeded" };
@@ -205,24 +214,14 @@ impl Recorded {
         events: usize,
     ) -> PyResult<(String, Option<String>)> {
         let (recording, log_n) = (self.recording(py)?, self.0.tape.params.log_n());
-        let timed = apart(py, move || {
+        let timed = apart(py, move || -> limbwise_runtime::Result<_> {
             let spec = match &*name {
-                "cpu" => calibrated(log_n)?.spec()?,
+                "cpu" => calibrated([Some(log_n), None])?.spec()?,
                 name => Spec::load(name)?,
             };
             let spec = spec.with_overrides(&overrides)?;
-            let machine = machine::open(&spec)?;
-            let graph = machine.prepare(&recording.graph);
-            let schedule = machine.schedule(&graph)?;
-            let mut trace = Vec::new();
-            if events > 0 {
-                // Writing to memory does not fail.
-                let _ = schedule.write_chrome_trace(&graph, events, &mut trace);
-            }
-            Ok((machine.report(&graph, &schedule), trace))
+            timed(&recording.graph, &spec, events)
         })?;
-        let (report, trace) = timed.map_err(of_runtime)?;
-        let trace = (events > 0).then(|| String::from_utf8_lossy(&trace).into_owned());
-        Ok((json_of(&report)?, trace))
+        timed.map_err(of_runtime)
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     error::{exception, of_runtime, of_scheme},
 };
 use limbwise::{Complex64, ckks::Estimate, wire::Fingerprint};
-use limbwise_apps::Array;
+use limbwise_apps::{Array, program::Numbers};
 use limbwise_math::sampling::Seed;
 use limbwise_runtime::{
     ledger::{Ledger, Shared},
@@ -94,7 +94,8 @@ impl Book {
             let part = |pair: &[Cell<f64>], at: usize| pair.get(at).map_or(0.0, Cell::get);
             let values = all.chunks(width).map(|pair| Complex64::new(part(pair, 0), part(pair, 1))).collect();
             all.iter().for_each(|x| x.set(0.0)); // whatever fails now, nothing that was decrypted is left in the array
-            Ok(Array { name: "result", shape: vec![all.len() / width], values, real: !complex })
+            let numbers = if complex { Numbers::Complex } else { Numbers::Real };
+            Ok(Array { name: "result".into(), shape: vec![all.len() / width], values, numbers })
         })?;
         let seed = Seed::from_os().map_err(|e| of_scheme(e.into()))?;
         let (fit, report) = shared(&clear, estimate, sharing, &seed).map_err(of_runtime)?;

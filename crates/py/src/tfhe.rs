@@ -1,26 +1,69 @@
 //! Exact integers and booleans: what `limbwise.tfhe` computes with.
 
-use crate::error::{exception, of_runtime, of_scheme};
-use limbwise::{
-    Error, Result,
-    tfhe::{
-        Boolean, Ciphertext, ClientKey, Comparison, Evaluator, Format, Gate, Integers, Radix, ServerKey, TfheError,
-        TfheLiteral, TfheParams, preset,
-        radix::{
-            bits::{Bitwise, Shift},
-            format::Sign,
-        },
-    },
+use crate::{
+    error::{exception, of_runtime, of_scheme},
+    tfhe_call::{Call, Refused, Side, applied},
 };
+use limbwise::{
+    Result,
+    tfhe::{
+        Ciphertext, ClientKey, Format, ServerKey, TfheExpectation, TfheLiteral, TfheParams, TfheReading, preset,
+        radix::format::Sign,
+    },
+    wire::{self, Fingerprint, Lock, Origin},
+};
+use limbwise_device::{Device, LweHandle as _, Null};
 use limbwise_runtime::{AnyDevice, Host, open};
-use pyo3::prelude::{PyErr, PyResult, Python, pyclass, pymethods};
+use pyo3::{
+    prelude::{Bound, PyErr, PyResult, Python, pyclass, pymethods},
+    types::PyBytes,
+};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// A ciphertext on the device of its session.
+#[derive(Clone)]
+enum Held {
+    /// With words.
+    Live(Ciphertext<AnyDevice>),
+    /// Of a trace.
+    Trace(Ciphertext<Null>),
+}
+
+/// A device that sessions compute on.
+trait Engine: Device + Sized {
+    fn held(ciphertext: Ciphertext<Self>) -> Held;
+    fn of(held: &Held) -> Option<&Ciphertext<Self>>;
+}
+
+impl Engine for AnyDevice {
+    fn held(ciphertext: Ciphertext<Self>) -> Held {
+        Held::Live(ciphertext)
+    }
+
+    fn of(held: &Held) -> Option<&Ciphertext<Self>> {
+        if let Held::Live(ciphertext) = held { Some(ciphertext) } else { None }
+    }
+}
+
+impl Engine for Null {
+    fn held(ciphertext: Ciphertext<Self>) -> Held {
+        Held::Trace(ciphertext)
+    }
+
+    fn of(held: &Held) -> Option<&Ciphertext<Self>> {
+        if let Held::Trace(ciphertext) = held { Some(ciphertext) } else { None }
+    }
+}
 
 /// Encrypted integers of a format, or booleans, in a row.
 #[pyclass(frozen, module = "limbwise._limbwise")]
 pub(crate) struct TfheCiphertext {
-    ct: Ciphertext<AnyDevice>,
+    held: Held,
     /// None of booleans.
     format: Option<Format>,
+    /// Whether what it says of itself is somebody else's word: it was read from bytes, or computed from such a one.
+    claimed: bool,
 }
 
 #[pymethods]
@@ -28,95 +71,135 @@ impl TfheCiphertext {
     /// Number of values.
     #[getter]
     fn rows(&self) -> usize {
-        self.ct.batch() / self.format.map_or(1, Format::digits)
+        let batch = match &self.held {
+            Held::Live(ciphertext) => ciphertext.lwe().lwe_shape().batch,
+            Held::Trace(ciphertext) => ciphertext.batch(),
+        };
+        batch / self.format.map_or(1, Format::digits)
     }
 }
 
-/// Both sides of a computation on exact values.
+/// What is expected of a result: its range, norm and format.
+#[pyclass(frozen, module = "limbwise._limbwise")]
+pub(crate) struct TfheExpected {
+    expectation: TfheExpectation,
+    format: Option<Format>,
+}
+
+/// What a session computes on.
+enum On {
+    /// A device; on the client's side there is no key to compute with.
+    Live(Arc<AnyDevice>, Option<Arc<ServerKey<AnyDevice>>>),
+    /// Nothing: it follows shapes, ranges and norms.
+    Trace(Null, ServerKey<Null>),
+}
+
+/// One side of a computation on exact values, or both; or its trace.
 #[pyclass(frozen, module = "limbwise._limbwise")]
 pub(crate) struct TfheSession {
-    dev: AnyDevice,
-    client: ClientKey,
-    server: ServerKey<AnyDevice>,
+    on: On,
+    params: TfheParams,
+    client: Option<Arc<ClientKey>>,
+    /// The name of the key set.
+    keys: Fingerprint,
     name: String,
+    /// How many rows are bootstrapped at a time: additions choose their carries by it, so both sides have one number.
     lanes: usize,
 }
 
-/// The exception of an error of TFHE.
-fn refused(error: Error) -> PyErr {
-    let class = match &error {
-        Error::Tfhe(TfheError::Width(_) | TfheError::Digits(_) | TfheError::UnknownPreset(..)) => "ParamsError",
-        Error::Tfhe(TfheError::Value { .. } | TfheError::Message { .. }) => "EncodeError",
-        Error::Tfhe(TfheError::Formats { .. } | TfheError::Batch { .. } | TfheError::Shift { .. }) => "ShapeError",
-        Error::Tfhe(TfheError::OtherKeys { .. } | TfheError::OtherParams { .. }) => "ContextError",
-        _ => return of_scheme(error),
+/// The format of so many bits; none of booleans.
+fn format(bits: u32, signed: bool) -> Result<Option<Format>> {
+    let sign = if signed { Sign::Signed } else { Sign::Unsigned };
+    Ok(if bits == 1 { None } else { Some(Format::new(bits, sign)?) })
+}
+
+/// Parameters of a text as `limbwise params show NAME` prints it, or of a preset.
+fn params_of(name: &str, toml: Option<&str>) -> PyResult<TfheParams> {
+    let wrong = |e: toml::de::Error| {
+        let next = "\"limbwise params show 2-2-p128\" prints a text of the right form";
+        exception("ParamsError", &format!("{name}: not a TFHE parameter set: {}\n({next})", e.to_string().trim_end()))
     };
-    exception(class, &error.to_string())
+    let literal: TfheLiteral = match toml {
+        Some(text) => toml::from_str(text).map_err(wrong)?,
+        None => preset(name).map_err(of_scheme)?,
+    };
+    TfheParams::new(&literal).map_err(|e| of_scheme(e.into()))
 }
 
-fn comparison(op: &str) -> Option<Comparison> {
-    Some(match op {
-        "eq" => Comparison::Equal,
-        "ne" => Comparison::NotEqual,
-        "lt" => Comparison::Less,
-        "le" => Comparison::AtMost,
-        "gt" => Comparison::Greater,
-        "ge" => Comparison::AtLeast,
-        _ => return None,
-    })
+fn lock(passphrase: Option<&str>) -> Lock<'_> {
+    passphrase.map_or(Lock::None, Lock::Passphrase)
 }
 
-fn bitwise(op: &str) -> Option<Bitwise> {
-    Some(match op {
-        "and" => Bitwise::And,
-        "or" => Bitwise::Or,
-        "xor" => Bitwise::Xor,
-        _ => return None,
-    })
+fn device(threads: Option<usize>) -> PyResult<Arc<AnyDevice>> {
+    Ok(Arc::new(open(&Host { device: None, isa: None, threads }).map_err(of_runtime)?))
 }
 
-fn gate(op: &str) -> Option<Gate> {
-    Some(match op {
-        "and" => Gate::And,
-        "or" => Gate::Or,
-        "xor" | "ne" => Gate::Xor,
-        "eq" => Gate::Xnor,
-        _ => return None,
-    })
+impl TfheSession {
+    /// The client's keys and the server's, of the secret.
+    fn both(py: Python<'_>, secret: ClientKey, name: String, (dev, lanes): (Arc<AnyDevice>, usize)) -> Self {
+        let server = py.detach(|| Arc::new(ServerKey::new(&*dev, &secret.bootstrap_keys(&*dev))));
+        let (params, keys) = (secret.params().clone(), secret.identity());
+        Self { on: On::Live(dev, Some(server)), params, client: Some(Arc::new(secret)), keys, name, lanes }
+    }
+
+    /// Another side of the same keys.
+    fn sibling(&self, server: Option<Arc<ServerKey<AnyDevice>>>, client: Option<Arc<ClientKey>>) -> PyResult<Self> {
+        let (dev, _) = self.live("a side")?;
+        let (params, name) = (self.params.clone(), self.name.clone());
+        Ok(Self { on: On::Live(dev.clone(), server), params, client, keys: self.keys, name, lanes: self.lanes })
+    }
+
+    fn live(&self, op: &str) -> PyResult<(&Arc<AnyDevice>, Option<&Arc<ServerKey<AnyDevice>>>)> {
+        match &self.on {
+            On::Live(dev, server) => Ok((dev, server.as_ref())),
+            On::Trace(..) => Err(exception(
+                "TraceError",
+                &format!("{op} needs values, and a program that is recorded has none: return what you want to see"),
+            )),
+        }
+    }
+
+    fn secret(&self, op: &str) -> PyResult<&ClientKey> {
+        let missing = || exception("KeyMissing", &format!("{op} needs the secret key, which only the client has"));
+        self.client.as_deref().ok_or_else(missing)
+    }
+
+    /// Carries out an operation without the interpreter's lock.
+    fn call(&self, py: Python<'_>, call: &Call<'_>, operands: &[&TfheCiphertext]) -> PyResult<TfheCiphertext> {
+        let made = match &self.on {
+            On::Live(_, None) => {
+                let text = "computing needs the bootstrapping key, which this side does not have: compute on the server's, or with keys that are both sides";
+                return Err(exception("KeyMissing", text));
+            }
+            On::Live(dev, Some(server)) => {
+                let side = Side { dev: &**dev, server: &**server, lanes: self.lanes };
+                py.detach(|| computed(&side, call, operands))
+            }
+            On::Trace(dev, server) => py.detach(|| computed(&Side { dev, server, lanes: self.lanes }, call, operands)),
+        };
+        let (held, format) = made.map_err(|e| match e {
+            Refused::Scheme(error) => of_scheme(error),
+            Refused::Operation(op) => no_operation(op),
+            Refused::Other => exception("ContextError", "a value of a recording among encrypted ones"),
+        })?;
+        Ok(TfheCiphertext { held, format, claimed: operands.iter().any(|operand| operand.claimed) })
+    }
 }
 
 /// An operation that the kind of value does not have.
-fn no_operation(op: &str) -> PyErr {
+fn no_operation(op: String) -> PyErr {
     exception("DtypeError", &format!("{op} is for encrypted integers, not for booleans: use &, |, ^, ~, ==, !="))
 }
 
-type Values<'a> = Radix<'a, AnyDevice>;
-
-impl TfheSession {
-    fn eval(&self) -> Evaluator<'_, AnyDevice> {
-        Evaluator::new(&self.dev, &self.server)
-    }
-
-    fn integers(&self, a: &TfheCiphertext, format: Format) -> Result<Values<'_>> {
-        Integers::new(self.eval())?.with_lanes(self.lanes).value(format, &a.ct)
-    }
-
-    fn boolean(&self, a: &TfheCiphertext) -> Result<Boolean<'_, AnyDevice>> {
-        Boolean::new(self.eval(), a.ct.clone())
-    }
-
-    fn held(value: &Values<'_>) -> Result<TfheCiphertext> {
-        Ok(TfheCiphertext { ct: value.ciphertext()?, format: Some(value.format()) })
-    }
-
-    fn answered(answer: &Boolean<'_, AnyDevice>) -> TfheCiphertext {
-        TfheCiphertext { ct: answer.ciphertext().clone(), format: None }
-    }
-
-    /// Computes without the interpreter's lock.
-    fn apart(py: Python<'_>, f: impl FnOnce() -> Result<TfheCiphertext> + Send) -> PyResult<TfheCiphertext> {
-        py.detach(f).map_err(refused)
-    }
+fn computed<D: Engine>(
+    side: &Side<'_, D>,
+    call: &Call<'_>,
+    operands: &[&TfheCiphertext],
+) -> std::result::Result<(Held, Option<Format>), Refused> {
+    let of = |operand: &&TfheCiphertext| Some((D::of(&operand.held)?.clone(), operand.format));
+    let operands: Option<Vec<_>> = operands.iter().map(of).collect();
+    let (made, format) = applied(side, call, &operands.ok_or(Refused::Other)?)?;
+    Ok((D::held(made), format))
 }
 
 #[pymethods]
@@ -125,27 +208,76 @@ impl TfheSession {
     #[new]
     #[pyo3(signature = (name, toml=None, *, threads=None))]
     fn new(py: Python<'_>, name: String, toml: Option<&str>, threads: Option<usize>) -> PyResult<Self> {
-        let wrong = |e: toml::de::Error| {
-            let next = "\"limbwise params show 2-2-p128\" prints a text of the right form";
-            exception(
-                "ParamsError",
-                &format!("{name}: not a TFHE parameter set: {}\n({next})", e.to_string().trim_end()),
-            )
-        };
-        let literal: TfheLiteral = match toml {
-            Some(text) => toml::from_str(text).map_err(wrong)?,
-            None => preset(&name).map_err(refused)?,
-        };
-        let params = TfheParams::new(&literal).map_err(|e| of_scheme(e.into()))?;
-        let dev = open(&Host { device: None, isa: None, threads }).map_err(of_runtime)?;
+        let (params, dev) = (params_of(&name, toml)?, device(threads)?);
         let lanes = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-        let keys = py.detach(|| -> Result<_> {
-            let client = ClientKey::generate(&params)?;
-            let server = ServerKey::new(&dev, &client.bootstrap_keys(&dev));
-            Ok((client, server))
-        });
-        let (client, server) = keys.map_err(refused)?;
-        Ok(Self { dev, client, server, name, lanes })
+        Ok(Self::both(py, ClientKey::generate(&params).map_err(of_scheme)?, name, (dev, lanes)))
+    }
+
+    /// Both sides of a secret key's bytes.
+    #[staticmethod]
+    #[pyo3(signature = (name, toml, bytes, lanes, *, passphrase=None, threads=None))]
+    fn load(
+        py: Python<'_>,
+        name: String,
+        toml: &str,
+        bytes: Vec<u8>,
+        lanes: usize,
+        passphrase: Option<&str>,
+        threads: Option<usize>,
+    ) -> PyResult<Self> {
+        let (params, dev, bytes) = (params_of(&name, Some(toml))?, device(threads)?, Zeroizing::new(bytes));
+        let secret = py.detach(|| wire::read_tfhe_secret_key(&bytes[..], &params, lock(passphrase)));
+        Ok(Self::both(py, secret.map_err(of_scheme)?, name, (dev, lanes)))
+    }
+
+    /// A server of the bytes of its keys.
+    #[staticmethod]
+    #[pyo3(signature = (name, toml, bytes, lanes, *, threads=None))]
+    fn server(
+        py: Python<'_>,
+        name: String,
+        toml: &str,
+        bytes: &[u8],
+        lanes: usize,
+        threads: Option<usize>,
+    ) -> PyResult<Self> {
+        let (params, dev) = (params_of(&name, Some(toml))?, device(threads)?);
+        let read = || -> Result<_> {
+            let keys = wire::read_tfhe_keys(bytes, &*dev, &params)?;
+            Ok((Arc::new(ServerKey::new(&*dev, &keys)), wire::origin(bytes)?.keys))
+        };
+        let (server, keys) = py.detach(read).map_err(of_scheme)?;
+        Ok(Self { on: On::Live(dev, Some(server)), params, client: None, keys, name, lanes })
+    }
+
+    /// The client's side alone.
+    fn client_side(&self) -> PyResult<Self> {
+        self.secret("client")?;
+        self.sibling(None, self.client.clone())
+    }
+
+    /// The server's side alone.
+    fn server_side(&self) -> PyResult<Self> {
+        let (_, server) = self.live("server")?;
+        self.sibling(server.cloned(), None)
+    }
+
+    /// A session that follows what is asked of it without values.
+    fn trace(&self) -> Self {
+        let null = Null::default();
+        let server = ServerKey::declared(&null, &self.params);
+        let (params, name) = (self.params.clone(), self.name.clone());
+        Self { on: On::Trace(null, server), params, client: None, keys: self.keys, name, lanes: self.lanes }
+    }
+
+    #[getter]
+    fn has_secret(&self) -> bool {
+        self.client.is_some()
+    }
+
+    #[getter]
+    fn lanes(&self) -> usize {
+        self.lanes
     }
 
     #[getter]
@@ -153,106 +285,162 @@ impl TfheSession {
         &self.name
     }
 
+    /// The parameters as TOML.
+    fn to_toml(&self) -> PyResult<String> {
+        toml::to_string(self.params.literal()).map_err(|e| exception("ParamsError", &e.to_string()))
+    }
+
     #[getter]
     fn security_bits(&self) -> u32 {
-        self.client.params().security().bits
+        self.params.security().bits
     }
 
     #[getter]
     fn insecure_reason(&self) -> Option<String> {
-        self.client.params().security().insecure_reason.clone()
+        self.params.security().insecure_reason.clone()
     }
 
     /// log₂ of the probability that a bootstrapping fails.
     #[getter]
     fn log2_failure(&self) -> f64 {
-        self.client.params().log2_failure()
+        self.params.log2_failure()
     }
 
     #[getter]
     fn key_bytes(&self) -> u64 {
-        self.client.params().server_key_bytes()
+        self.params.server_key_bytes()
+    }
+
+    /// The server's keys, as a file's bytes.
+    fn keys_to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let (secret, (dev, _)) = (self.secret("keys_to_bytes")?, self.live("keys_to_bytes")?);
+        let origin = Origin::of_keys(self.keys);
+        let written = py.detach(|| wire::write_tfhe_keys(Vec::new(), &**dev, &secret.bootstrap_keys(&**dev), &origin));
+        Ok(PyBytes::new(py, &written.map_err(of_scheme)?))
+    }
+
+    /// The secret key, as a file's bytes.
+    #[pyo3(signature = (passphrase=None))]
+    fn secret_to_bytes<'py>(&self, py: Python<'py>, passphrase: Option<&str>) -> PyResult<Bound<'py, PyBytes>> {
+        let secret = self.secret("save_secret")?;
+        // With room for all of it: what grows leaves its old place unwiped.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(4096));
+        let origin = Origin::of_keys(self.keys);
+        py.detach(|| wire::write_tfhe_secret_key(&mut *bytes, secret, lock(passphrase), &origin).map(drop))
+            .map_err(of_scheme)?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// Encrypts words: values modulo 2^64, of so many bits; one bit is a boolean.
     fn encrypt(&self, py: Python<'_>, words: Vec<u64>, bits: u32, signed: bool) -> PyResult<TfheCiphertext> {
-        Self::apart(py, || {
-            if bits == 1 {
-                let ct = self.client.encrypt(&self.dev, &words)?.at_most(1)?;
-                return Ok(TfheCiphertext { ct, format: None });
-            }
-            let format = Format::new(bits, if signed { Sign::Signed } else { Sign::Unsigned })?;
-            let values: Vec<i128> = words.into_iter().map(|w| format.wrapped(w.into())).collect();
-            let ct = self.client.encrypt(&self.dev, &format.messages(&values)?)?;
-            Ok(TfheCiphertext { ct, format: Some(format) })
-        })
+        let (secret, (dev, _)) = (self.secret("encrypt")?, self.live("encrypt")?);
+        let made = py.detach(|| -> Result<_> {
+            let format = format(bits, signed)?;
+            let ciphertext = match format {
+                None => secret.encrypt(&**dev, &words)?.at_most(1)?,
+                Some(format) => {
+                    let values: Vec<i128> = words.into_iter().map(|w| format.wrapped(w.into())).collect();
+                    secret.encrypt(&**dev, &format.messages(&values)?)?
+                }
+            };
+            Ok(TfheCiphertext { held: Held::Live(ciphertext), format, claimed: false })
+        });
+        made.map_err(of_scheme)
+    }
+
+    /// So many values that nobody has, for a trace.
+    fn declare(&self, rows: usize, bits: u32, signed: bool) -> PyResult<TfheCiphertext> {
+        let On::Trace(null, _) = &self.on else {
+            return Err(exception("TraceError", "values without words are for recordings"));
+        };
+        let format = format(bits, signed).map_err(of_scheme)?;
+        let fresh = Ciphertext::declared(null, &self.params, rows * format.map_or(1, Format::digits));
+        let ciphertext = if format.is_none() { fresh.at_most(1).map_err(of_scheme)? } else { fresh };
+        Ok(TfheCiphertext { held: Held::Trace(ciphertext), format, claimed: false })
+    }
+
+    /// What is expected of a result of a trace.
+    fn expected(&self, a: &TfheCiphertext) -> PyResult<TfheExpected> {
+        let Held::Trace(recorded) = &a.held else {
+            return Err(exception("TraceError", "only results of a recording say what to expect"));
+        };
+        Ok(TfheExpected { expectation: TfheExpectation::of(recorded), format: a.format })
+    }
+
+    /// A ciphertext as a file's bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>, a: &TfheCiphertext) -> PyResult<Bound<'py, PyBytes>> {
+        let (dev, _) = self.live("to_bytes")?;
+        let Held::Live(ciphertext) = &a.held else { return Err(exception("TraceError", "a recording has no values")) };
+        let origin = Origin::of_keys(self.keys);
+        let written = py.detach(|| wire::write_tfhe_ciphertext(Vec::new(), &**dev, ciphertext, &origin));
+        Ok(PyBytes::new(py, &written.map_err(of_scheme)?))
+    }
+
+    /// A ciphertext from a file's bytes. What it says of itself is believed only where its own writer asks for it.
+    fn read_bytes(
+        &self,
+        py: Python<'_>,
+        bytes: &[u8],
+        bits: u32,
+        signed: bool,
+        trusted: bool,
+    ) -> PyResult<TfheCiphertext> {
+        let (dev, _) = self.live("from_bytes")?;
+        let read = || -> Result<_> {
+            Origin::of_keys(self.keys).admits(&wire::origin(bytes)?)?;
+            Ok((wire::read_tfhe_ciphertext(bytes, &**dev, &self.params)?, format(bits, signed)?))
+        };
+        let (ciphertext, format) = py.detach(read).map_err(of_scheme)?;
+        let (batch, digits) = (ciphertext.batch(), format.map_or(1, Format::digits));
+        if batch == 0 || batch % digits != 0 {
+            let text = format!("{batch} digits: wanted {digits} for each value");
+            return Err(exception("WireError", &text));
+        }
+        Ok(TfheCiphertext { held: Held::Live(ciphertext), format, claimed: !trusted })
+    }
+
+    /// The same ciphertext with what is expected of it in the place of what it says, if both agree.
+    fn admit(&self, a: &TfheCiphertext, expected: &TfheExpected) -> PyResult<TfheCiphertext> {
+        let Held::Live(ciphertext) = &a.held else { return Err(exception("TraceError", "a recording has no values")) };
+        let admitted = expected.expectation.admit(ciphertext.clone()).map_err(|e| of_scheme(e.into()))?;
+        Ok(TfheCiphertext { held: Held::Live(admitted), format: expected.format, claimed: false })
     }
 
     /// Values modulo 2^64.
     fn decrypt(&self, py: Python<'_>, a: &TfheCiphertext) -> PyResult<Vec<u64>> {
+        let (secret, (dev, _)) = (self.secret("decrypt")?, self.live("decrypt")?);
+        if a.claimed {
+            let text = "decrypt: these values were read from bytes, so their range and noise are the word of whoever wrote them, who could learn the secret key if they were believed: say what you expect, keys.from_bytes(data, expect=lw.record(program, inputs, context=keys)), or trusted=True for bytes that you wrote yourself and nobody could change";
+            return Err(exception("UnverifiedError", text));
+        }
+        let Held::Live(ciphertext) = &a.held else { return Err(exception("TraceError", "a recording has no values")) };
         let word = |v: i128| u64::try_from(v.rem_euclid(1 << 64)).expect("below 2^64");
         let values = py.detach(|| -> Result<Vec<u64>> {
-            let messages = self.client.decrypt(&self.dev, &a.ct)?;
+            let messages = TfheReading::of(&**dev, secret, ciphertext)?.messages;
             let Some(format) = a.format else { return Ok(messages) };
             Ok(format.values(&messages)?.into_iter().map(word).collect())
         });
-        values.map_err(refused)
+        values.map_err(of_scheme)
     }
 
     /// An operation of two ciphertexts of one kind.
     fn binary(&self, py: Python<'_>, op: &str, a: &TfheCiphertext, b: &TfheCiphertext) -> PyResult<TfheCiphertext> {
-        let Some(format) = a.format else {
-            let gate = gate(op).ok_or_else(|| no_operation(op))?;
-            return Self::apart(py, || Ok(Self::answered(&self.boolean(a)?.gate(gate, &self.boolean(b)?)?)));
-        };
-        Self::apart(py, || {
-            let (x, y) = (self.integers(a, format)?, self.integers(b, b.format.unwrap_or(format))?);
-            if let Some(comparison) = comparison(op) {
-                return Ok(Self::answered(&x.compare(comparison, &y)?));
-            }
-            Self::held(&match (op, bitwise(op)) {
-                (_, Some(f)) => x.bitwise(f, &y)?,
-                ("add", _) => x.add(&y)?,
-                ("sub", _) => x.sub(&y)?,
-                ("mul", _) => x.mul(&y)?,
-                ("min", _) => x.min(&y)?,
-                _ => x.max(&y)?,
-            })
-        })
+        self.call(py, &Call::Binary(op), &[a, b])
     }
 
     /// An operation with a clear number on the right.
     fn clear(&self, py: Python<'_>, op: &str, a: &TfheCiphertext, value: i128) -> PyResult<TfheCiphertext> {
-        let format = a.format.ok_or_else(|| no_operation(op))?;
-        Self::apart(py, || {
-            let x = self.integers(a, format)?;
-            if let Some(comparison) = comparison(op) {
-                return Ok(Self::answered(&x.compare_clear(comparison, value)?));
-            }
-            let by = u32::try_from(value).unwrap_or(u32::MAX);
-            Self::held(&match (op, bitwise(op)) {
-                (_, Some(f)) => x.bitwise_clear(f, value)?,
-                ("add", _) => x.add_clear(value)?,
-                ("sub", _) => x.sub_clear(value)?,
-                ("mul", _) => x.mul_clear(value)?,
-                ("shl", _) => x.shifted(Shift::Left, by)?,
-                _ => x.shifted(Shift::Right, by)?,
-            })
-        })
+        self.call(py, &Call::Clear(op, value), &[a])
     }
 
     /// All bits turned.
     fn complement(&self, py: Python<'_>, a: &TfheCiphertext) -> PyResult<TfheCiphertext> {
-        Self::apart(py, || match a.format {
-            Some(format) => Self::held(&self.integers(a, format)?.complement()),
-            None => Ok(Self::answered(&!&self.boolean(a)?)),
-        })
+        self.call(py, &Call::Complement, &[a])
     }
 
     /// The negative.
     fn negated(&self, py: Python<'_>, a: &TfheCiphertext) -> PyResult<TfheCiphertext> {
-        let format = a.format.ok_or_else(|| no_operation("-"))?;
-        Self::apart(py, || Self::held(&self.integers(a, format)?.negated()?))
+        self.call(py, &Call::Negated, &[a])
     }
 
     /// `choice ? yes : no`.
@@ -263,14 +451,6 @@ impl TfheSession {
         yes: &TfheCiphertext,
         no: &TfheCiphertext,
     ) -> PyResult<TfheCiphertext> {
-        Self::apart(py, || {
-            let choice = self.boolean(choice)?;
-            match (yes.format, no.format) {
-                (Some(a), Some(b)) => {
-                    Self::held(&Radix::select(&choice, &self.integers(yes, a)?, &self.integers(no, b)?)?)
-                }
-                _ => Ok(Self::answered(&choice.mux(&self.boolean(yes)?, &self.boolean(no)?)?)),
-            }
-        })
+        self.call(py, &Call::Select, &[choice, yes, no])
     }
 }

@@ -11,7 +11,7 @@ use limbwise::{
     params::Params,
     rlwe::DeclaredKeys,
 };
-use limbwise_apps::Input;
+use limbwise_apps::program::SlotsInput;
 use limbwise_device::Null;
 use limbwise_runtime::tape::{Machine, Op, Step, Tape, Value};
 use std::{
@@ -22,7 +22,7 @@ use std::{
 /// What was written so far.
 #[derive(Default)]
 struct Draft {
-    inputs: Vec<Input>,
+    inputs: Vec<SlotsInput>,
     steps: Vec<Step>,
     bootstraps: bool,
 }
@@ -73,7 +73,7 @@ impl Trace {
         let number = draft.inputs.len();
         let bounds = bound.map_or(of, |peak| Promise { magnitude: peak, peak, real });
         let name = format!("input {}", number + 1);
-        draft.inputs.push(Input { name, batch: values.len(), packing, bounds });
+        draft.inputs.push(SlotsInput { name, batch: values.len(), packing, bounds });
         Ok(Some((number, ciphertext)))
     }
 

@@ -18,14 +18,15 @@ use limbwise::{
 };
 use limbwise_apps::Program;
 pub use limbwise_apps::way::{Way, strategies};
-use limbwise_device::Null;
+use limbwise_device::{Null, SharedFootprint};
 use limbwise_graph::{Counts, Graph, Recorder};
+use limbwise_machines::{MachineError, Spec};
 use serde::Serialize;
 use std::{
     collections::BTreeMap,
     panic::resume_unwind,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread::ScopedJoinHandle,
@@ -248,4 +249,52 @@ pub fn survey<P: Program<Scheme: Piped>>(
         plan.choices = rows.iter().filter(|r| best.contains(r) || r.way == *way).map(|r| r.choice(*way)).collect();
     }
     Ok(Survey { rows, chosen })
+}
+
+/// A program in the way that is fastest on a machine.
+#[derive(Clone, Debug)]
+pub struct Fastest {
+    /// Which.
+    pub way: Way,
+    /// Recorded so.
+    pub graph: Arc<Graph>,
+}
+
+/// For each machine the way that is fastest there: each way is recorded once, and timed on every machine. Of ways that a
+/// machine cannot run, none is taken where it can run another.
+///
+/// # Errors
+/// Those of recording; those of a machine that can run none of the ways.
+///
+/// # Panics
+/// Without any way.
+pub fn fastest_on<P: Program<Scheme: Piped>>(
+    ways: &[Way],
+    program: impl Fn(Way) -> P,
+    specs: &[Spec],
+    footprint: &SharedFootprint,
+) -> Result<Vec<Fastest>> {
+    let recorded = |way: Way| Ok(Arc::new(record(&program(way), way.keys, footprint)?.graph));
+    if let &[way] = ways {
+        let graph: Result<_> = recorded(way);
+        return Ok(vec![Fastest { way, graph: graph? }; specs.len()]);
+    }
+    let mut best: Vec<Option<std::result::Result<(f64, Fastest), MachineError>>> = specs.iter().map(|_| None).collect();
+    for &way in ways {
+        let graph: Result<Arc<Graph>> = recorded(way);
+        let graph = graph?;
+        for (spec, best) in specs.iter().zip(&mut best) {
+            let timed = limbwise_machines::time(&graph, spec).map(|report| report.seconds);
+            let better = match (&timed, &*best) {
+                (_, None) | (Ok(_), Some(Err(_))) => true,
+                (Ok(seconds), Some(Ok((least, _)))) => seconds < least,
+                (Err(_), Some(_)) => false,
+            };
+            if better {
+                *best = Some(timed.map(|seconds| (seconds, Fastest { way, graph: graph.clone() })));
+            }
+        }
+    }
+    let best = best.into_iter().map(|found| found.expect("there is a way").map(|(_, fastest)| fastest));
+    Ok(best.collect::<std::result::Result<_, MachineError>>()?)
 }

@@ -22,6 +22,8 @@ pub const PUBLIC: &str = "public.key";
 pub const KEYS: &str = "evaluation.keys";
 /// The parameters, the server's.
 pub const PARAMS: &str = "params.limbwise";
+/// Where the client's data come from, in its directory.
+pub const DATA: &str = "data.json";
 /// What names a ciphertext's file.
 pub const CIPHERTEXT: &str = "ct";
 

@@ -7,10 +7,7 @@ use crate::{
     progress::Progress,
     secrets::{InsecureSeed, Passphrase, PassphraseArgs, SeedArgs},
     text::{table::line, units},
-    verbs::{
-        existing,
-        keygen::{DATA, insecure},
-    },
+    verbs::{existing, keygen::insecure},
     workload::{Whole, told},
 };
 use clap::ValueEnum;
@@ -21,7 +18,7 @@ use limbwise_runtime::{
     AnyDevice,
     client::{EncryptionKey, encrypt_files},
     ledger::{Ledger, Round, hex},
-    places::{description, read_up_to, targets},
+    places::{DATA, description, read_up_to, targets},
     sealed::unseal,
 };
 use serde::Serialize;

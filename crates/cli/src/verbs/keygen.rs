@@ -15,15 +15,12 @@ use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     AnyDevice,
     keygen::{Sides, check, keygen},
-    places::put_private,
+    places::{DATA, put_private},
     scheme::Forecast,
     sealed::seal,
 };
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-
-/// Where the client's directory remembers how to read its data.
-pub(super) const DATA: &str = "data.json";
 
 /// Make the keys of a program: the secret one for the client, the others for the server
 ///

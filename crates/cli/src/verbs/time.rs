@@ -6,7 +6,7 @@ use crate::{
     host::HostArgs,
     output::OutputArgs,
     progress::note,
-    readings::{calibrated, calibrated_for_graph, degrees, fastest_on, named, read_graph},
+    readings::{calibrated, calibrated_for_graph, degrees, fastest, read_graph},
     specs::{assignment, changed, changes_of},
     text,
     workload::{Whole, Workload, told},
@@ -26,7 +26,7 @@ use serde::Serialize;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    rc::Rc,
+    sync::Arc,
 };
 
 /// Say what a program takes on models of machines
@@ -103,7 +103,7 @@ const MOST_EVENTS: usize = 300_000;
 /// What is timed: a line about it, and for each machine the way that it takes, where there is a choice, and the graph.
 struct Asked {
     heading: String,
-    programs: Vec<(Option<String>, Rc<Graph>)>,
+    programs: Vec<(Option<String>, Arc<Graph>)>,
 }
 
 /// A machine's report, and the way that was taken as the fastest there.
@@ -128,7 +128,7 @@ impl Time {
             (Some(_), Some(_)) => return Err(Mistake(TWO.into()).into()),
             (None, None) => return Err(Mistake(NOTHING.into()).into()),
             (None, Some(path)) => {
-                let graph = Rc::new(read_graph(path)?);
+                let graph = Arc::new(read_graph(path)?);
                 let measure = |dev: &AnyDevice| calibrated_for_graph(dev, &graph);
                 self.measured(&dev, &mut specs, measure)?;
                 let heading = text::time::heading(&path.display().to_string(), &graph);
@@ -176,10 +176,10 @@ impl Time {
     /// A workload in the way that is fastest on each machine, with this host measured if it is one of them.
     fn asked<S: Whole>(&self, dev: &AnyDevice, built: &Prepared<S>, specs: &mut [Spec]) -> anyhow::Result<Asked> {
         self.measured(dev, specs, |dev| calibrated(dev, degrees::<S>(built.params())))?;
-        let fastest = fastest_on(built, specs, &limbwise_cpu::footprint())?;
+        let fastest = fastest(built, specs, &limbwise_cpu::footprint())?;
         let heading = fastest.first().map_or_else(String::new, |one| text::time::heading(&built.preset, &one.graph));
         let open = built.ways.len() > 1;
-        let programs = fastest.into_iter().map(|one| (open.then(|| named(one.way)), one.graph)).collect();
+        let programs = fastest.into_iter().map(|one| (open.then(|| one.way.named()), one.graph)).collect();
         Ok(Asked { heading, programs })
     }
 

@@ -1,0 +1,338 @@
+"""Workloads: the programs that come with the library, by name, with the options of the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from limbwise import _limbwise, _tables
+from limbwise._options import parse_size, warn_insecure, whole
+from limbwise.errors import ParamsError
+from limbwise.program import Plan, Recorded, Timing
+
+PathLike = str | os.PathLike[str]
+
+
+def workloads() -> dict[str, str]:
+    """Return the names of the workloads, each with what it is."""
+    return dict(_limbwise.workloads())
+
+
+def workload(name: str, *, memory: str | int | None = None, **options: Any) -> Workload:
+    """Return a workload with its options.
+
+    Args:
+        name: as on the command line, see :func:`workloads`.
+        memory: a budget for the whole process, such as ``"3GB"``: the fastest way that stays within it is taken.
+        options: those of ``limbwise run NAME``: ``data_seed=3`` for ``--data-seed 3``, ``True`` for a flag, a list where
+            several values may be given. ``None`` and ``False`` leave an option out.
+
+    Raises:
+        ParamsError: no such workload, no such option, or a value that is refused.
+
+    >>> lw.workload("pbs", batch=64).plan()
+    """
+    return Workload(name, memory=memory, **options)
+
+
+def _words(value: Any) -> list[str] | None:
+    """Return the values of an option as words; None where it is not given."""
+    if value is None or value is False:
+        return None
+    if value is True:
+        return []
+    if isinstance(value, (list, tuple, range, np.ndarray)):
+        return [os.fspath(one) if isinstance(one, os.PathLike) else str(one) for one in value]
+    return [os.fspath(value) if isinstance(value, os.PathLike) else str(value)]
+
+
+class Workload:
+    """A workload with its options; made by :func:`limbwise.workload`."""
+
+    def __init__(self, name: str, *, memory: str | int | None = None, **options: Any) -> None:
+        given = [(option, words) for option, value in options.items() if (words := _words(value)) is not None]
+        # An empty list is no value, and not a flag.
+        given = [(option, words) for option, words in given if words or options[option] is True]
+        self.name = name
+        self._native = _limbwise.Workload(name, given, None if memory is None else parse_size(memory))
+
+    @property
+    def scheme(self) -> str:
+        """What it computes with: ckks, tfhe, bgv, or tfhe+ckks."""
+        return self._native.scheme
+
+    @property
+    def ways(self) -> list[str]:
+        """The ways to run it that its options leave open: rotations, plaintexts and keys."""
+        return list(self._native.ways)
+
+    def record(self) -> WorkloadRecording:
+        """Return what it does, in the way that this host would choose: exact counts, keys and traffic."""
+        return WorkloadRecording(self)
+
+    def plan(self) -> Plan:
+        """Return what it takes before any key exists: of all ways the fastest that fits, with the others beside it.
+
+        Raises:
+            MemoryBudgetError: no way stays within the memory that was given, or that there is.
+        """
+        return Plan(self.record(), json.loads(self._native.plan()))
+
+    def time(self, machine: str = "ark", *, events: int = 20_000, **numbers: Any) -> Timing:
+        """Schedule it on a model of a machine, in the way that is fastest there; ``timing.way`` says which.
+
+        Args:
+            machine: a built-in model (:func:`limbwise.machines`), "cpu" for this host as measured, or a TOML file.
+            events: tasks of the schedule that are kept for plots.
+            numbers: numbers of the machine to change, such as ``clusters=8``; ``__`` stands for a dot.
+
+        Raises:
+            MachineError: no such machine, no such number, or a machine that can run none of the ways.
+        """
+        changes = [(name.replace("__", "."), str(value)) for name, value in numbers.items()]
+        report, trace, way = self._native.time(machine, changes, events)
+        return Timing.of(report, trace, self.record(), dict(changes), way)
+
+    def run(self, *, device: str | None = None, threads: int | None = None) -> Run:
+        """Run it, client and server in one: keys, encryption, evaluation, decryption, comparison with the clear twin."""
+        whole("threads", threads, 1)
+        warn_insecure(self._native.insecure_reason)
+        return Run(json.loads(self._native.run(device=device, threads=threads)))
+
+    def keygen(
+        self, client: PathLike, server: PathLike, *, passphrase: str | None = None
+    ) -> tuple[ClientFiles, ServerFiles]:
+        """Make its keys, the secret for the client's directory, all others for the server's; as ``limbwise keygen`` does.
+
+        Raises:
+            LimbwiseError: there are keys in one of the directories.
+        """
+        warn_insecure(self._native.insecure_reason)
+        _limbwise.keygen_files(self._native, Path(client), Path(server), passphrase=passphrase)
+        return ClientFiles(client, passphrase=passphrase), ServerFiles(server)
+
+    def __repr__(self) -> str:
+        return f"<limbwise.Workload {self.name}: {self.scheme}, {self._native.preset}, {len(self.ways)} ways>"
+
+
+class WorkloadRecording(Recorded):
+    """What a workload does, recorded in the way that this host would choose."""
+
+    def __init__(self, of: Workload) -> None:
+        self.workload = of
+        self._facts: dict[str, Any] | None = None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Way, nodes, operation counts, traffic by role, keys with their levels, bootstrappings."""
+        if self._facts is None:
+            self._facts = json.loads(self.workload._native.record())
+        return self._facts
+
+    def save(self, path: PathLike) -> None:
+        """Write the graph, one JSON object a line (docs/graph-format.md)."""
+        self.workload._native.save(Path(path))
+
+    def time(self, machine: str, changes: list[tuple[str, str]], events: int) -> Timing:
+        """Schedule it on a machine as it was recorded."""
+        report, trace, way = self.workload._native.time_recorded(machine, changes, events)
+        return Timing.of(report, trace, self, dict(changes), way)
+
+    def __repr__(self) -> str:
+        facts = self.facts
+        return (
+            f"<limbwise.WorkloadRecording {self.workload.name}, {facts['preset']}: {facts['nodes']} nodes, "
+            f"{len(facts['keys'])} keys, {facts['way']}>"
+        )
+
+
+class Run:
+    """What a run found; prints as a table, also in notebooks. ``facts`` has every number, as ``limbwise run --json``."""
+
+    def __init__(self, facts: dict[str, Any]) -> None:
+        self.facts = facts
+
+    def __getattr__(self, name: str) -> Any:
+        facts = self.__dict__.get("facts", {})
+        if name in facts:
+            return facts[name]
+        raise AttributeError(f"a run has no {name!r}; it has {', '.join(sorted(facts))}")
+
+    def __str__(self) -> str:
+        return _tables.table(_tables.of_run(self.facts))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return _tables.html(_tables.of_run(self.facts))
+
+
+def run(name: str | Workload, *, device: str | None = None, threads: int | None = None, **options: Any) -> Run:
+    """Run a workload, client and server in one, and compare its results with the clear twin's.
+
+    Args:
+        name: a workload's name with its ``options`` (:func:`workload`), or a :class:`Workload`.
+        device: what computes: ``"cpu"`` by default.
+        threads: how many threads; all by default.
+        options: see :func:`workload`.
+
+    >>> lw.run("gates").wrong
+    0
+    """
+    if isinstance(name, Workload):
+        if options:
+            raise ParamsError(f"{', '.join(options)}: a workload that is made has its options: make it with these")
+        return name.run(device=device, threads=threads)
+    return workload(name, **options).run(device=device, threads=threads)
+
+
+@dataclass(frozen=True)
+class Decrypted:
+    """A decrypted result."""
+
+    name: str
+    values: npt.NDArray[Any]
+
+
+class ClientFiles:
+    """A client's directory: it encrypts and decrypts. The same files as the command line's."""
+
+    def __init__(self, directory: PathLike, *, passphrase: str | None = None) -> None:
+        self.directory = Path(directory)
+        self._passphrase = passphrase
+
+    @property
+    def inputs(self) -> list[str]:
+        """Names of the inputs that its program takes, in order."""
+        return _limbwise.input_names(self.directory)
+
+    def encrypt(
+        self,
+        out: PathLike,
+        *,
+        data: PathLike | list[PathLike] | None = None,
+        key: Literal["secret", "public"] | None = None,
+        replace: bool = False,
+    ) -> list[Path]:
+        """Encrypt the inputs of the program into a directory, and return their files.
+
+        Args:
+            out: the directory, made if it is not there.
+            data: files in the place of the data that the keys were made for, of the same shape.
+            key: what is encrypted with; by default what the program is planned with.
+            replace: whether files that are there are replaced.
+        """
+        if key not in (None, "secret", "public"):
+            raise ParamsError(f"key = {key!r}: choose 'secret' or 'public'")
+        files = [] if data is None else [Path(one) for one in (data if isinstance(data, list) else [data])]
+        public = None if key is None else key == "public"
+        written = _limbwise.encrypt_inputs(
+            self.directory, Path(out), data=files, public=public, passphrase=self._passphrase, replace=replace
+        )
+        return [Path(path) for path in written]
+
+    def decrypt(self, results: PathLike, *, inputs: PathLike | None = None, gain: float = 1.0) -> list[Decrypted]:
+        """Decrypt results, as NumPy arrays with their names; each is first compared with this client's own recording.
+
+        Numbers on slots (CKKS) carry errors that tell of the secret key: what others may see is made by ``limbwise
+        decrypt --share``.
+
+        Args:
+            results: their directory, or a file.
+            inputs: the encrypted inputs that they are of; by default those that were encrypted last.
+            gain: where the server has numbers of its own, how many times larger they may make values and errors.
+
+        Raises:
+            DecryptError: a result that is not what is expected.
+            WireError: files of another program, key set or other inputs; damaged ones.
+        """
+        return self._opened(results, inputs, gain, compare=False)[0]
+
+    def compare(self, results: PathLike, *, inputs: PathLike | None = None) -> dict[str, Any]:
+        """Decrypt results and return how they compare with the clear twin on the client's data."""
+        facts = self._opened(results, inputs, 1.0, compare=True)[1]
+        return {} if facts is None else json.loads(facts)
+
+    def _opened(
+        self, results: PathLike, inputs: PathLike | None, gain: float, *, compare: bool
+    ) -> tuple[list[Decrypted], str | None]:
+        found, facts = _limbwise.decrypt_results(
+            self.directory,
+            Path(results),
+            inputs=None if inputs is None else Path(inputs),
+            compare=compare,
+            gain=gain,
+            passphrase=self._passphrase,
+        )
+        return [Decrypted(name, _array(shape, kind, real, imag)) for name, shape, kind, real, imag in found], facts
+
+    def __repr__(self) -> str:
+        return f"<limbwise.ClientFiles {self.directory}>"
+
+
+def _array(shape: list[int], kind: str, real: list[float], imaginary: list[float]) -> npt.NDArray[Any]:
+    values: npt.NDArray[Any] = np.array(real)
+    if kind == "complex":
+        values = values + 1j * np.array(imaginary)
+    elif kind == "whole":
+        values = values.astype(np.int64)
+    return values.reshape(shape)
+
+
+class ServerFiles:
+    """A server's directory: it evaluates, and nothing in it can decrypt. The same files as the command line's."""
+
+    def __init__(self, directory: PathLike) -> None:
+        self.directory = Path(directory)
+
+    def evaluate(
+        self,
+        inputs: PathLike,
+        out: PathLike,
+        *,
+        weights: PathLike | None = None,
+        bias: PathLike | None = None,
+        memory: str | int | None = None,
+        replace: bool = False,
+        device: str | None = None,
+        threads: int | None = None,
+    ) -> dict[str, Any]:
+        """Evaluate the program on encrypted inputs; return the report, as ``limbwise eval --json`` has it.
+
+        Args:
+            inputs: the directory of the encrypted inputs, or the file of a single one.
+            out: where the results go: a directory, made if it is not there.
+            weights: the server's own numbers, where the program leaves some to it.
+            bias: the same, added.
+            memory: a budget for the whole process, such as ``"3GB"``.
+            replace: whether files that are there are replaced.
+            device: what computes: ``"cpu"`` by default.
+            threads: how many threads; all by default.
+
+        Raises:
+            WireError: files of another program or key set; damaged ones.
+        """
+        whole("threads", threads, 1)
+        report: dict[str, Any] = json.loads(
+            _limbwise.evaluate_inputs(
+                self.directory,
+                Path(inputs),
+                Path(out),
+                weights=None if weights is None else Path(weights),
+                bias=None if bias is None else Path(bias),
+                memory=None if memory is None else parse_size(memory),
+                replace=replace,
+                device_name=device,
+                threads=threads,
+            )
+        )
+        return report
+
+    def __repr__(self) -> str:
+        return f"<limbwise.ServerFiles {self.directory}>"
