@@ -19,6 +19,7 @@ use limbwise_apps::{
 };
 #[cfg(feature = "client")]
 use limbwise_math::rns::to_f64;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A scheme that the pipeline plans, runs and reports.
@@ -60,7 +61,7 @@ pub struct Ran<'a, S: Family + ClientScheme> {
 }
 
 /// A scheme's section of a plan.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SchemePlan {
     /// On slots.
@@ -74,7 +75,7 @@ pub enum SchemePlan {
 }
 
 /// What is expected of results, for reports that say no more.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Forecast {
     /// On slots.
@@ -120,7 +121,7 @@ impl Forecast {
 }
 
 /// A scheme's section of a run's report.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SchemeRun {
     /// On slots.
@@ -147,7 +148,7 @@ impl SchemeRun {
 }
 
 /// The ring and chain in numbers.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RingSummary {
     /// log₂ N.
     pub log_n: u32,
@@ -171,7 +172,7 @@ impl RingSummary {
 }
 
 /// A plan's section of CKKS.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SlotsPlan {
     /// The ring and chain.
     pub ring: RingSummary,
@@ -187,7 +188,7 @@ pub struct SlotsPlan {
 }
 
 /// The level budget.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Levels {
     /// Of a fresh ciphertext.
     pub fresh: usize,
@@ -196,7 +197,7 @@ pub struct Levels {
 }
 
 /// How a program bootstraps.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BootstrapSummary {
     /// Slots, strategies, packing.
     #[serde(flatten)]
@@ -208,7 +209,7 @@ pub struct BootstrapSummary {
 }
 
 /// A report's section of CKKS.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SlotsRun {
     /// Measured against the clear twin, and predicted.
     pub precision_bits: PrecisionBits,
@@ -224,7 +225,7 @@ pub struct SlotsRun {
 }
 
 /// Bits of precision of the first result.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct PrecisionBits {
     /// −log₂ of the mean absolute error.
     pub mean: f64,
@@ -283,7 +284,7 @@ impl Piped for Ckks {
 }
 
 /// The keys of a parameter set of TFHE.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LweSummary {
     /// log₂ N.
     pub log_n: u32,
@@ -314,7 +315,7 @@ impl LweSummary {
 }
 
 /// log₂ of deviations over the modulus.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NoiseSummary {
     /// Of a fresh encryption.
     pub fresh: f64,
@@ -343,7 +344,7 @@ impl NoiseSummary {
 }
 
 /// Probabilities as log₂.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FailureSummary {
     /// Norm of the sums before a bootstrapping that all this holds for.
     pub norm: f64,
@@ -364,7 +365,7 @@ impl FailureSummary {
 }
 
 /// A plan's section of TFHE.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MessagesPlan {
     /// Both keys in numbers.
     pub lwe: LweSummary,
@@ -379,7 +380,7 @@ pub struct MessagesPlan {
 }
 
 /// A report's section of TFHE.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MessagesRun {
     /// Time of the evaluation for each bootstrapping, in milliseconds.
     pub ms_per_bootstrapping: f64,
@@ -398,7 +399,7 @@ pub struct MessagesRun {
 }
 
 /// log₂ of deviations over the modulus.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NoiseFound {
     /// Root of the mean square over all results.
     pub measured: f64,
@@ -453,7 +454,7 @@ impl Piped for Tfhe {
 }
 
 /// A plan's section of BGV.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct IntegersPlan {
     /// log₂ N.
     pub log_n: u32,
@@ -466,7 +467,7 @@ pub struct IntegersPlan {
 }
 
 /// A report's section of BGV.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct IntegersRun {
     /// How the results were compared.
     pub checked: Checked,
@@ -482,7 +483,7 @@ pub struct IntegersRun {
 }
 
 /// Bits of budget.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BudgetFound {
     /// Found when decrypting; absent where that is not done.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -526,7 +527,7 @@ impl Piped for Bgv {
 }
 
 /// A plan's section of a program of TFHE and CKKS.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BridgedPlan {
     /// TFHE's keys in numbers.
     pub lwe: LweSummary,
@@ -543,7 +544,7 @@ pub struct BridgedPlan {
 }
 
 /// A report's section of a program of TFHE and CKKS.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BridgedRun {
     /// The answer.
     pub answer: Compared,

@@ -9,6 +9,7 @@ use limbwise_cpu::{
 };
 use limbwise_runtime::bench::{Chain, SchemeRow, Shape, file_rows, integer_rows, scheme_rows};
 use peers::{Answer, Peers};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -48,13 +49,17 @@ pub(crate) struct Bench {
 }
 
 /// What was measured.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
 }
 
 /// One measurement.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(extend("dependentRequired" = {
+    "rival": ["rival_version", "rival_parameters", "rival_ns"],
+    "rival_version": ["rival"], "rival_parameters": ["rival"], "rival_ns": ["rival"],
+}))]
 pub(crate) struct Row {
     pub(crate) op: &'static str,
     pub(crate) n: usize,
@@ -73,7 +78,7 @@ pub(crate) struct Row {
 }
 
 /// Another implementation of the same operation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Rival {
     #[serde(rename = "rival")]
     pub(crate) library: String,

@@ -2,6 +2,7 @@
 
 use crate::{failure::Mistake, output::OutputArgs, specs::assignment, text};
 use limbwise_machines::simfhe::{Row, Set, Step, bootstrap, steps, subroutines};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Count operations and bytes by the formulas of SimFHE
@@ -37,7 +38,7 @@ pub(crate) struct Count {
 }
 
 /// All that is counted.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Counted {
     pub(crate) set: Set,
     /// Levels that bootstrapping takes.

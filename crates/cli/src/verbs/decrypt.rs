@@ -29,6 +29,7 @@ use limbwise_runtime::{
     scheme::Forecast,
     share::{Flooded, shared},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::{
@@ -126,8 +127,8 @@ pub(crate) struct Decrypt {
 }
 
 /// What was decrypted.
-#[derive(Debug, Serialize)]
-struct Report {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Report {
     workload: String,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     insecure_randomness: bool,
@@ -147,7 +148,7 @@ struct Report {
 }
 
 /// A result in its file.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Written {
     name: String,
     shape: Vec<usize>,

@@ -24,6 +24,7 @@ use limbwise_runtime::{
     places::{description, read_up_to, targets},
     sealed::unseal,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{
     fs,
@@ -94,8 +95,8 @@ pub(crate) struct Encrypt {
 }
 
 /// What was written.
-#[derive(Debug, Serialize)]
-struct Report {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Report {
     workload: String,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     insecure_randomness: bool,
@@ -104,7 +105,7 @@ struct Report {
 }
 
 /// An input in its file.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Written {
     name: String,
     file: PathBuf,

@@ -19,6 +19,7 @@ use limbwise_runtime::{
     scheme::Forecast,
     sealed::seal,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -66,8 +67,8 @@ pub(crate) struct Keygen {
 }
 
 /// What was made.
-#[derive(Debug, Serialize)]
-struct Report {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Report {
     workload: String,
     scheme: &'static str,
     preset: String,

@@ -9,6 +9,7 @@ use crate::{
 use limbwise_cpu::Isa;
 use limbwise_runtime::{Host, open};
 use limbwise_upmem::Preset;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// List workloads, presets, machines, and what this computer has
@@ -28,7 +29,7 @@ pub(crate) struct List {
 }
 
 /// What there is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Everything {
     pub(crate) workloads: Vec<Named>,
     pub(crate) presets: Vec<params::Set>,
@@ -39,14 +40,14 @@ pub(crate) struct Everything {
 }
 
 /// A name and what it is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Named {
     pub(crate) name: String,
     pub(crate) about: String,
 }
 
 /// A device.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Device {
     pub(crate) name: &'static str,
     /// What the system offers.
@@ -58,7 +59,7 @@ pub(crate) struct Device {
 }
 
 /// An instruction set with kernels.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct InstructionSet {
     pub(crate) name: &'static str,
     pub(crate) available: bool,

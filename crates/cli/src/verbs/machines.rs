@@ -3,6 +3,7 @@
 use crate::{output::OutputArgs, specs::assignment, text};
 use clap::Subcommand;
 use limbwise_machines::{Field, Spec, machine, names};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// List models of machines, or show every number of one
@@ -44,7 +45,7 @@ enum Action {
 }
 
 /// A machine in a line.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Summary {
     pub(crate) name: String,
     pub(crate) about: String,
@@ -55,7 +56,7 @@ pub(crate) struct Summary {
 }
 
 /// All of a machine.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Whole {
     pub(crate) name: String,
     /// The built-in machine that it is or is a variant of.

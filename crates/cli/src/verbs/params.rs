@@ -13,6 +13,7 @@ use limbwise::{
     tfhe::{self, TfheLiteral, TfheParams, TfhePreset},
 };
 use limbwise_apps::options::{named_bgv, named_params, named_tfhe, params_file};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -72,7 +73,7 @@ enum Action {
 }
 
 /// A checked set in numbers.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Set {
     pub(crate) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +119,7 @@ fn ciphertext_bytes(params: &Checked) -> u64 {
 }
 
 /// A checked set of TFHE in numbers.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TfheSet {
     pub(crate) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -162,7 +163,7 @@ pub(crate) fn all_tfhe() -> anyhow::Result<Vec<TfheSet>> {
 }
 
 /// A checked set of BGV in numbers.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct BgvSet {
     pub(crate) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -216,9 +217,9 @@ pub(crate) fn all_bgv() -> anyhow::Result<Vec<BgvSet>> {
 }
 
 /// Sets of any kind, in one list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-enum Any {
+pub(super) enum Any {
     Slots(Set),
     Tfhe(TfheSet),
     Bgv(BgvSet),

@@ -17,6 +17,7 @@ use limbwise_runtime::{
     files::write_graph,
     plan::{PlannedKey, planned_keys},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -58,7 +59,7 @@ pub(crate) struct Record {
 }
 
 /// What was recorded.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Recorded {
     pub(crate) preset: String,
     /// Operations, inputs and views.
