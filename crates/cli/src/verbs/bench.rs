@@ -51,6 +51,7 @@ pub(crate) struct Bench {
 /// What was measured.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Report {
+    /// Measurements.
     pub(crate) rows: Vec<Row>,
 }
 
@@ -61,18 +62,27 @@ pub(crate) struct Report {
     "rival_version": ["rival"], "rival_parameters": ["rival"], "rival_ns": ["rival"],
 }))]
 pub(crate) struct Row {
+    /// The operation.
     pub(crate) op: &'static str,
+    /// Ring degree.
     pub(crate) n: usize,
+    /// Bits of the primes.
     pub(crate) prime_bits: u32,
+    /// Limbs that take turns, or of the ciphertext.
     pub(crate) limbs: usize,
+    /// Threads.
     pub(crate) threads: usize,
+    /// Instruction set.
     pub(crate) isa: String,
+    /// Least time of several.
     pub(crate) ns: f64,
+    /// The same at the rates that this computer shows in the same run; absent where there is no such rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit_ns: Option<f64>,
     /// The modulus chain, for scheme operations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) parameters: Option<String>,
+    /// Another implementation of the same, on one thread, in the same run.
     #[serde(flatten)]
     pub(crate) rival: Option<Rival>,
 }
@@ -80,12 +90,16 @@ pub(crate) struct Row {
 /// Another implementation of the same operation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Rival {
+    /// Its name.
     #[serde(rename = "rival")]
     pub(crate) library: String,
+    /// Its version.
     #[serde(rename = "rival_version")]
     pub(crate) version: String,
+    /// What it was measured at, in its words.
     #[serde(rename = "rival_parameters")]
     pub(crate) parameters: String,
+    /// Its least time of several.
     #[serde(rename = "rival_ns")]
     pub(crate) ns: f64,
 }

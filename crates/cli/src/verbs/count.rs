@@ -40,11 +40,15 @@ pub(crate) struct Count {
 /// All that is counted.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Counted {
+    /// The set.
     pub(crate) set: Set,
     /// Levels that bootstrapping takes.
     pub(crate) budget: u64,
+    /// The subroutines.
     pub(crate) subroutines: Vec<Row>,
+    /// Bootstrapping and its steps, the sum last.
     pub(crate) bootstrap: Vec<Row>,
+    /// Bootstrapping with one option after the other.
     pub(crate) steps: Vec<Step>,
 }
 

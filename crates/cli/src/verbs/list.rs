@@ -31,11 +31,17 @@ pub(crate) struct List {
 /// What there is.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Everything {
+    /// Workloads.
     pub(crate) workloads: Vec<Named>,
+    /// Parameter sets of CKKS.
     pub(crate) presets: Vec<params::Set>,
+    /// Parameter sets of TFHE.
     pub(crate) tfhe_presets: Vec<params::TfheSet>,
+    /// Parameter sets of BGV.
     pub(crate) bgv_presets: Vec<params::BgvSet>,
+    /// Models of machines.
     pub(crate) machines: Vec<machines::Summary>,
+    /// What computes here.
     pub(crate) devices: Vec<Device>,
 }
 
@@ -43,6 +49,7 @@ pub(crate) struct Everything {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Named {
     pub(crate) name: String,
+    /// What it is.
     pub(crate) about: String,
 }
 
@@ -52,6 +59,7 @@ pub(crate) struct Device {
     pub(crate) name: &'static str,
     /// What the system offers.
     pub(crate) threads: usize,
+    /// Its instruction sets.
     pub(crate) isas: Vec<InstructionSet>,
     /// Why it is not here.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,6 +70,7 @@ pub(crate) struct Device {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct InstructionSet {
     pub(crate) name: &'static str,
+    /// Whether this processor has it.
     pub(crate) available: bool,
 }
 

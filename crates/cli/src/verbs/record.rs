@@ -61,12 +61,17 @@ pub(crate) struct Record {
 /// What was recorded.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Recorded {
+    /// Name of the parameter set.
     pub(crate) preset: String,
     /// Operations, inputs and views.
     pub(crate) nodes: usize,
+    /// Exact operation counts.
     pub(crate) counts: Counts,
+    /// How keys are kept.
     pub(crate) key_form: KeyForm,
+    /// Bytes of all keys as a server has them.
     pub(crate) key_bytes: u64,
+    /// Every evaluation key of RLWE.
     pub(crate) keys: Vec<PlannedKey>,
     /// Blind rotations of a program that has them; TFHE's two keys are then among the bytes, and not listed.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -43,7 +43,7 @@ const SWEEP_ROW: &str =
     "A row of limbwise sweep: a line after the first of a file of --out, with numbers or the reason why there are none";
 
 fn one<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<T>()
+    T::json_schema(generator)
 }
 
 /// Several are two or more: a single one stands alone.
