@@ -1,22 +1,23 @@
 //! What each scheme adds to plans and reports: everything else in this crate is written once for all of them.
 
+mod bgv;
+
+pub use bgv::{BudgetFound, IntegersPlan, IntegersRun};
+
 use crate::record::Recording;
 #[cfg(not(feature = "client"))]
 use limbwise::scheme::Scheme as ClientScheme;
 #[cfg(feature = "client")]
-use limbwise::{bgv::BgvReading, scheme::BridgedValues, scheme::ClientScheme};
+use limbwise::scheme::{BridgedValues, ClientScheme};
 #[cfg(feature = "client")]
 use limbwise::{ckks::ShadowReport, tfhe::TfheReading};
 use limbwise::{
     ckks::{BootstrapPlan, Estimate},
     params::Params,
-    scheme::{Bgv, Bridged, BridgedEstimate, Ckks, IntegersEstimate, SlotsEstimate, Tfhe},
+    scheme::{Bridged, BridgedEstimate, Ckks, SlotsEstimate, Tfhe},
     tfhe::{TfheParams, noise},
 };
-use limbwise_apps::{
-    Accuracy, Family, Program,
-    family::{Checked, Compared},
-};
+use limbwise_apps::{Accuracy, Family, Program, family::Compared};
 #[cfg(feature = "client")]
 use limbwise_math::rns::to_f64;
 use schemars::JsonSchema;
@@ -65,12 +66,16 @@ pub struct Ran<'a, S: Family + ClientScheme> {
 #[serde(untagged)]
 pub enum SchemePlan {
     /// On slots.
+    #[schemars(extend("properties" = { "scheme": { "const": "ckks" } }))]
     Ckks(SlotsPlan),
     /// On messages.
+    #[schemars(extend("properties" = { "scheme": { "const": "tfhe" } }))]
     Tfhe(MessagesPlan),
     /// On integers.
+    #[schemars(extend("properties" = { "scheme": { "const": "bgv" } }))]
     Bgv(IntegersPlan),
     /// Of two schemes.
+    #[schemars(extend("properties" = { "scheme": { "const": "tfhe+ckks" } }))]
     Bridged(BridgedPlan),
 }
 
@@ -125,12 +130,16 @@ impl Forecast {
 #[serde(untagged)]
 pub enum SchemeRun {
     /// On slots.
+    #[schemars(extend("properties" = { "scheme": { "const": "ckks" } }))]
     Ckks(SlotsRun),
     /// On messages.
+    #[schemars(extend("properties" = { "scheme": { "const": "tfhe" } }))]
     Tfhe(MessagesRun),
     /// On integers.
+    #[schemars(extend("properties" = { "scheme": { "const": "bgv" } }))]
     Bgv(IntegersRun),
     /// Of two schemes.
+    #[schemars(extend("properties" = { "scheme": { "const": "tfhe+ckks" } }))]
     Bridged(BridgedRun),
 }
 
@@ -449,79 +458,6 @@ impl Piped for Tfhe {
             noise_found: NoiseFound { measured, bootstrapping: planned.noise.blind_rotation },
             log2_failure: planned.failure.program,
             published_key_bytes: planned.published_key_bytes,
-        })
-    }
-}
-
-/// A plan's section of BGV.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct IntegersPlan {
-    /// log₂ N.
-    pub log_n: u32,
-    /// t.
-    pub plaintext_modulus: u64,
-    /// Primes of the chain, and special ones.
-    pub limbs: [usize; 2],
-    /// Bits that the noise leaves free in the result that has fewest, by its bound; negative where it may not be read.
-    pub budget_bits: f64,
-}
-
-/// A report's section of BGV.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct IntegersRun {
-    /// How the results were compared.
-    pub checked: Checked,
-    /// Numbers compared with the clear twin's.
-    pub compared: usize,
-    /// Numbers that are not the clear twin's.
-    pub wrong: usize,
-    /// Bits that the noise leaves free in the result that has fewest: measured, and by the bound.
-    pub budget_bits: BudgetFound,
-    /// Results as people have them, where the workload says.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub results: Vec<(String, Vec<i64>)>,
-}
-
-/// Bits of budget.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct BudgetFound {
-    /// Found when decrypting; absent where that is not done.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub measured: Option<f64>,
-    /// By the bound.
-    pub predicted: f64,
-}
-
-/// The least budget of results.
-fn budget(results: &[IntegersEstimate]) -> f64 {
-    results.iter().map(|result| result.budget_bits).fold(f64::INFINITY, f64::min)
-}
-
-impl Piped for Bgv {
-    fn planned<P: Program<Scheme = Self>>(program: &P, recording: &Recording<Self>) -> SchemePlan {
-        let (params, rlwe) = (program.params(), program.params().rlwe());
-        SchemePlan::Bgv(IntegersPlan {
-            log_n: rlwe.log_n(),
-            plaintext_modulus: params.t().value(),
-            limbs: [rlwe.limbs(rlwe.top_level()), rlwe.special().len()],
-            budget_bits: budget(&recording.results),
-        })
-    }
-
-    fn forecast(_: &Self::Params, results: &[IntegersEstimate], _: u64) -> Forecast {
-        Forecast::Bgv { budget_bits_predicted: budget(results) }
-    }
-
-    #[cfg(feature = "client")]
-    fn found<P: Program<Scheme = Self>>(_: &P, of: Ran<'_, Self>) -> SchemeRun {
-        let found = of.found;
-        let _: &BgvReading = of.reading;
-        SchemeRun::Bgv(IntegersRun {
-            checked: found.checked,
-            compared: found.compared,
-            wrong: found.wrong,
-            budget_bits: BudgetFound { measured: found.budget_bits, predicted: budget(of.results) },
-            results: found.tables.clone(),
         })
     }
 }

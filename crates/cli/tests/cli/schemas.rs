@@ -1,6 +1,10 @@
 //! The schemas of docs/schemas are those of the types; real output is compared with them in [`crate::contract`].
 
-use crate::common::repository;
+use crate::{
+    common::{Folder, repository},
+    contract::valid,
+};
+use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs};
 
 /// Written by hand: a file's lines that are put together without a type, and the server's API, which its own test compares.
@@ -21,4 +25,25 @@ fn the_committed_schemas_are_current() {
     }
     let there = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert_eq!(there.collect::<BTreeSet<_>>(), names, "every schema has its type");
+}
+
+#[test]
+fn a_section_is_that_of_the_scheme() {
+    let text = fs::read_to_string(repository("docs/schemas/plan.schema.json")).unwrap();
+    let schema = jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap();
+    let folder = Folder::new("sections");
+    let plan = valid(&folder, "plan", &["plan", "bgv-mul", "--n", "1024", "--ciphertexts", "2", "--json"]);
+    let changes: [(&str, fn(&mut Value)); 4] = [
+        ("another scheme's name", |plan| plan["scheme"] = json!("ckks")),
+        ("no budget", |plan| drop(plan.as_object_mut().unwrap().remove("budget_bits"))),
+        ("null", |plan| plan["key_reads"] = Value::Null),
+        ("a field that no key has", |plan| {
+            plan["keys"] = json!([{ "name": "a", "level": 1, "bytes": 1, "colour": 1 }])
+        }),
+    ];
+    for (what, change) in changes {
+        let mut changed = plan.clone();
+        change(&mut changed);
+        assert!(!schema.is_valid(&changed), "{what}: {changed:#}");
+    }
 }
