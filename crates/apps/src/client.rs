@@ -4,10 +4,11 @@
 
 use crate::{family::Family, program::Details};
 use limbwise::scheme::Scheme;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Share of held-back rows that a model gets right.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Accuracy {
     /// The encrypted program's model, judged by its encrypted scores.
     pub encrypted: f64,

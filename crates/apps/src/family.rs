@@ -11,6 +11,7 @@ use limbwise::{
     scheme::{Bgv, Bridged, Ckks, Scheme, Tfhe},
     tfhe::TfheReading,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
@@ -65,7 +66,7 @@ impl Family for Tfhe {
 }
 
 /// How results of BGV were compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Checked {
     /// Decrypted, integer by integer.
@@ -98,7 +99,7 @@ impl Family for Bgv {
 }
 
 /// What a query's answer is, encrypted and in the clear.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Compared {
     /// As it was decrypted.
     pub decrypted: f64,

@@ -4,7 +4,7 @@
 //! Enters: arguments, progress, texts and JSON of reports, files that are written whole or not at all.
 //! Stays out: arithmetic, schemes, models of machines.
 //!
-//! Read in this order: [`verbs`], [`workload`] (options to program), [`sweeping`], [`readings`] (program to plan), [`text`],
+//! Read in this order: [`verbs`] (and what their JSON is: `verbs/schemas.rs`), [`workload`] (options to program), [`sweeping`], [`readings`] (program to plan), [`text`],
 //! [`output`] and [`files`], [`failure`] (exit codes), [`again`] (this program once more).
 
 #![cfg_attr(
@@ -32,6 +32,8 @@ mod verbs;
 mod workload;
 
 pub use again::Again;
+#[cfg(feature = "client")]
+pub use verbs::schemas::schemas;
 
 use clap::Parser as _;
 use std::{

@@ -8,10 +8,11 @@ use crate::{
     graph::{Graph, NodeId, RegionId},
     op::Op,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Operations of a node, a region or a program; the whole batch is counted. Products are modular, of words.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
     /// Limbs transformed, either way.
     pub transformed_limbs: u64,

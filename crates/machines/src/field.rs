@@ -1,11 +1,12 @@
 //! Fields of specifications: their units, ranges and kinds, and the sources that stand beside them in a file.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// One field of a machine, as it is explained to a reader.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Field {
     /// Its name with its sections, as `--set` takes it.
     pub path: String,

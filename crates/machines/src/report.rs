@@ -5,11 +5,12 @@ use crate::{
     words::Words,
 };
 use limbwise_graph::Graph;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt};
 
 /// A program timed on a machine. Fields that a machine does not have are absent.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
     /// Name of the machine.
     pub machine: String,
@@ -57,7 +58,7 @@ pub struct Report {
 }
 
 /// The part of a program's time that passes in a region.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RegionTime {
     /// Names from the outermost region inwards, joined by `/`.
     pub path: String,
@@ -66,7 +67,7 @@ pub struct RegionTime {
 }
 
 /// Operations of one kind in a region, and who does them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Placement {
     /// Names of regions, as in [`RegionTime`]; empty outside of all.
     pub path: String,
@@ -81,7 +82,7 @@ pub struct Placement {
 }
 
 /// What all operations do that stand in regions of one name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Operator {
     /// Name of the regions.
     pub name: String,
@@ -111,7 +112,7 @@ impl Operator {
 }
 
 /// Area of a machine and what a program draws on it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Energy {
     /// Area of the machine, where it is published.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,7 +131,7 @@ pub struct Energy {
 }
 
 /// How inputs of a role are used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Reuse {
     /// How many: keys by identity, all else by value.
     pub values: u64,
@@ -143,7 +144,7 @@ pub struct Reuse {
 }
 
 /// The two bounds of a machine and a program between them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Roofline {
     /// Products a second if every multiplier were busy.
     pub peak_products_s: f64,
@@ -162,7 +163,7 @@ pub struct Roofline {
 }
 
 /// What bounds a program's time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
     /// The multipliers.

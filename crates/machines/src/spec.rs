@@ -9,6 +9,7 @@ use crate::{
     field::{self, Field, leaves},
     machine::BUILT_IN,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     collections::BTreeMap,
@@ -38,7 +39,7 @@ pub struct Spec {
 }
 
 /// A number (or choice) that nobody published, and why it was chosen.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Assumption {
     /// Its name under `[assumed]`.
     pub key: String,

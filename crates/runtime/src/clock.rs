@@ -2,6 +2,7 @@
 
 use crate::host::minor_faults;
 use limbwise_apps::Observer;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Instant;
 
@@ -39,7 +40,7 @@ pub enum Event {
 }
 
 /// A step and its time.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Step {
     /// Its name.
     pub name: String,
@@ -102,7 +103,7 @@ impl Observer for Clock<'_> {
 }
 
 /// Most memory of the process.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct PeakMemory {
     /// VmHWM at the end; absent where the system does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -31,6 +31,7 @@ use limbwise_apps::{
     program::{Results, input_names},
 };
 use limbwise_device::{Device as _, SharedFootprint};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -74,7 +75,7 @@ impl Default for Limits<'_> {
 }
 
 /// What an evaluation found: the JSON contract of `limbwise eval`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EvalReport {
     /// Name of the workload.
     pub workload: String,

@@ -2,14 +2,16 @@
 
 use crate::calibrate::Calibration;
 use limbwise::{params::SecurityReport, scheme::Scheme};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Which workload, where, and under which parameters.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Head {
     /// Name of the workload.
     pub workload: String,
     /// What it computes with: ckks, tfhe, bgv, or tfhe+ckks.
+    #[schemars(extend("enum" = ["ckks", "tfhe", "bgv", "tfhe+ckks"]))]
     pub scheme: &'static str,
     /// Device the seconds are for, or that it ran on.
     pub device: String,

@@ -22,12 +22,13 @@ use limbwise_apps::{
     description::{self, DescriptionError},
     registry::AnyParams,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// What a file holds: the JSON contract of `limbwise inspect`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Inspection {
     /// The file.
     pub file: String,
@@ -54,7 +55,7 @@ pub struct Inspection {
 }
 
 /// What a file says it belongs to; what it does not say is absent.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Belongs {
     /// The program, as a hash of its description.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +79,7 @@ impl From<Origin> for Belongs {
 }
 
 /// An evaluation key in a file.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct InspectedKey {
     /// Which.
     pub name: String,

@@ -11,6 +11,7 @@ use crate::{
 };
 use limbwise::wire::Fingerprint;
 use limbwise_apps::Encryption;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{File, OpenOptions},
@@ -42,7 +43,7 @@ pub struct Round {
 }
 
 /// What was shared under one key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shared {
     /// Bits of statistical security and number of results that noise is sized for: those of the first sharing.

@@ -22,10 +22,11 @@ use limbwise::{
 use limbwise_apps::{Details, Program, Way};
 use limbwise_device::{Ring, SharedFootprint};
 use limbwise_graph::Counts;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Predictions, under the names that a run's report uses.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Plan {
     /// What every plan begins with.
     #[serde(flatten)]
@@ -69,7 +70,7 @@ pub struct Plan {
 }
 
 /// How keys on disk are read during an evaluation.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct KeyReads {
     /// Most bytes of keys in memory at once.
     pub memory_bytes: u64,
@@ -99,7 +100,7 @@ impl KeyReads {
 }
 
 /// Memory of a device that has its own. Keys that it does not take stay in the host's memory and cross the bus in each use.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DeviceMemory {
     /// Most bytes of polynomials at once, keys among them.
     pub needed_bytes: u64,
@@ -108,7 +109,7 @@ pub struct DeviceMemory {
 }
 
 /// One way to run the program.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Choice {
     /// How linear maps rotate; absent where the program has none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -151,14 +152,14 @@ impl Row {
 }
 
 /// A prediction, where a run puts a measurement beside it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Predicted<T> {
     /// The prediction.
     pub predicted: T,
 }
 
 /// One evaluation key.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PlannedKey {
     /// Which.
     pub name: String,

@@ -19,11 +19,12 @@ use limbwise::{
     scheme::{ClientScheme, Scheme},
 };
 use limbwise_apps::{Client, Details, Journal, Observer, Program, program::Results};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
 
 /// What a run found: the JSON contract of `limbwise run`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunReport {
     /// What every report begins with.
     #[serde(flatten)]
@@ -66,7 +67,7 @@ pub struct RunReport {
 }
 
 /// How keys on disk were read: as planned, and what became of it.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct KeyReading {
     /// The plan.
     #[serde(flatten)]

@@ -1,24 +1,26 @@
 //! What each scheme adds to plans and reports: everything else in this crate is written once for all of them.
 
+mod bgv;
+
+pub use bgv::{BudgetFound, IntegersPlan, IntegersRun};
+
 use crate::record::Recording;
 #[cfg(not(feature = "client"))]
 use limbwise::scheme::Scheme as ClientScheme;
 #[cfg(feature = "client")]
-use limbwise::{bgv::BgvReading, scheme::BridgedValues, scheme::ClientScheme};
+use limbwise::scheme::{BridgedValues, ClientScheme};
 #[cfg(feature = "client")]
 use limbwise::{ckks::ShadowReport, tfhe::TfheReading};
 use limbwise::{
     ckks::{BootstrapPlan, Estimate},
     params::Params,
-    scheme::{Bgv, Bridged, BridgedEstimate, Ckks, IntegersEstimate, SlotsEstimate, Tfhe},
+    scheme::{Bridged, BridgedEstimate, Ckks, SlotsEstimate, Tfhe},
     tfhe::{TfheParams, noise},
 };
-use limbwise_apps::{
-    Accuracy, Family, Program,
-    family::{Checked, Compared},
-};
+use limbwise_apps::{Accuracy, Family, Program, family::Compared};
 #[cfg(feature = "client")]
 use limbwise_math::rns::to_f64;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A scheme that the pipeline plans, runs and reports.
@@ -60,21 +62,25 @@ pub struct Ran<'a, S: Family + ClientScheme> {
 }
 
 /// A scheme's section of a plan.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SchemePlan {
     /// On slots.
+    #[schemars(extend("properties" = { "scheme": { "const": "ckks" } }))]
     Ckks(SlotsPlan),
     /// On messages.
+    #[schemars(extend("properties" = { "scheme": { "const": "tfhe" } }))]
     Tfhe(MessagesPlan),
     /// On integers.
+    #[schemars(extend("properties" = { "scheme": { "const": "bgv" } }))]
     Bgv(IntegersPlan),
     /// Of two schemes.
+    #[schemars(extend("properties" = { "scheme": { "const": "tfhe+ckks" } }))]
     Bridged(BridgedPlan),
 }
 
 /// What is expected of results, for reports that say no more.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Forecast {
     /// On slots.
@@ -120,16 +126,20 @@ impl Forecast {
 }
 
 /// A scheme's section of a run's report.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SchemeRun {
     /// On slots.
+    #[schemars(extend("properties" = { "scheme": { "const": "ckks" } }))]
     Ckks(SlotsRun),
     /// On messages.
+    #[schemars(extend("properties" = { "scheme": { "const": "tfhe" } }))]
     Tfhe(MessagesRun),
     /// On integers.
+    #[schemars(extend("properties" = { "scheme": { "const": "bgv" } }))]
     Bgv(IntegersRun),
     /// Of two schemes.
+    #[schemars(extend("properties" = { "scheme": { "const": "tfhe+ckks" } }))]
     Bridged(BridgedRun),
 }
 
@@ -147,7 +157,7 @@ impl SchemeRun {
 }
 
 /// The ring and chain in numbers.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RingSummary {
     /// log₂ N.
     pub log_n: u32,
@@ -171,7 +181,7 @@ impl RingSummary {
 }
 
 /// A plan's section of CKKS.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SlotsPlan {
     /// The ring and chain.
     pub ring: RingSummary,
@@ -187,7 +197,7 @@ pub struct SlotsPlan {
 }
 
 /// The level budget.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Levels {
     /// Of a fresh ciphertext.
     pub fresh: usize,
@@ -196,7 +206,7 @@ pub struct Levels {
 }
 
 /// How a program bootstraps.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BootstrapSummary {
     /// Slots, strategies, packing.
     #[serde(flatten)]
@@ -208,7 +218,7 @@ pub struct BootstrapSummary {
 }
 
 /// A report's section of CKKS.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SlotsRun {
     /// Measured against the clear twin, and predicted.
     pub precision_bits: PrecisionBits,
@@ -224,7 +234,7 @@ pub struct SlotsRun {
 }
 
 /// Bits of precision of the first result.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct PrecisionBits {
     /// −log₂ of the mean absolute error.
     pub mean: f64,
@@ -283,7 +293,7 @@ impl Piped for Ckks {
 }
 
 /// The keys of a parameter set of TFHE.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LweSummary {
     /// log₂ N.
     pub log_n: u32,
@@ -314,7 +324,7 @@ impl LweSummary {
 }
 
 /// log₂ of deviations over the modulus.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NoiseSummary {
     /// Of a fresh encryption.
     pub fresh: f64,
@@ -343,7 +353,7 @@ impl NoiseSummary {
 }
 
 /// Probabilities as log₂.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FailureSummary {
     /// Norm of the sums before a bootstrapping that all this holds for.
     pub norm: f64,
@@ -364,7 +374,7 @@ impl FailureSummary {
 }
 
 /// A plan's section of TFHE.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MessagesPlan {
     /// Both keys in numbers.
     pub lwe: LweSummary,
@@ -379,7 +389,7 @@ pub struct MessagesPlan {
 }
 
 /// A report's section of TFHE.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MessagesRun {
     /// Time of the evaluation for each bootstrapping, in milliseconds.
     pub ms_per_bootstrapping: f64,
@@ -398,7 +408,7 @@ pub struct MessagesRun {
 }
 
 /// log₂ of deviations over the modulus.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NoiseFound {
     /// Root of the mean square over all results.
     pub measured: f64,
@@ -452,81 +462,8 @@ impl Piped for Tfhe {
     }
 }
 
-/// A plan's section of BGV.
-#[derive(Clone, Debug, Serialize)]
-pub struct IntegersPlan {
-    /// log₂ N.
-    pub log_n: u32,
-    /// t.
-    pub plaintext_modulus: u64,
-    /// Primes of the chain, and special ones.
-    pub limbs: [usize; 2],
-    /// Bits that the noise leaves free in the result that has fewest, by its bound; negative where it may not be read.
-    pub budget_bits: f64,
-}
-
-/// A report's section of BGV.
-#[derive(Clone, Debug, Serialize)]
-pub struct IntegersRun {
-    /// How the results were compared.
-    pub checked: Checked,
-    /// Numbers compared with the clear twin's.
-    pub compared: usize,
-    /// Numbers that are not the clear twin's.
-    pub wrong: usize,
-    /// Bits that the noise leaves free in the result that has fewest: measured, and by the bound.
-    pub budget_bits: BudgetFound,
-    /// Results as people have them, where the workload says.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub results: Vec<(String, Vec<i64>)>,
-}
-
-/// Bits of budget.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct BudgetFound {
-    /// Found when decrypting; absent where that is not done.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub measured: Option<f64>,
-    /// By the bound.
-    pub predicted: f64,
-}
-
-/// The least budget of results.
-fn budget(results: &[IntegersEstimate]) -> f64 {
-    results.iter().map(|result| result.budget_bits).fold(f64::INFINITY, f64::min)
-}
-
-impl Piped for Bgv {
-    fn planned<P: Program<Scheme = Self>>(program: &P, recording: &Recording<Self>) -> SchemePlan {
-        let (params, rlwe) = (program.params(), program.params().rlwe());
-        SchemePlan::Bgv(IntegersPlan {
-            log_n: rlwe.log_n(),
-            plaintext_modulus: params.t().value(),
-            limbs: [rlwe.limbs(rlwe.top_level()), rlwe.special().len()],
-            budget_bits: budget(&recording.results),
-        })
-    }
-
-    fn forecast(_: &Self::Params, results: &[IntegersEstimate], _: u64) -> Forecast {
-        Forecast::Bgv { budget_bits_predicted: budget(results) }
-    }
-
-    #[cfg(feature = "client")]
-    fn found<P: Program<Scheme = Self>>(_: &P, of: Ran<'_, Self>) -> SchemeRun {
-        let found = of.found;
-        let _: &BgvReading = of.reading;
-        SchemeRun::Bgv(IntegersRun {
-            checked: found.checked,
-            compared: found.compared,
-            wrong: found.wrong,
-            budget_bits: BudgetFound { measured: found.budget_bits, predicted: budget(of.results) },
-            results: found.tables.clone(),
-        })
-    }
-}
-
 /// A plan's section of a program of TFHE and CKKS.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BridgedPlan {
     /// TFHE's keys in numbers.
     pub lwe: LweSummary,
@@ -543,7 +480,7 @@ pub struct BridgedPlan {
 }
 
 /// A report's section of a program of TFHE and CKKS.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BridgedRun {
     /// The answer.
     pub answer: Compared,

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use limbwise::{Complex64, ckks::Estimate};
 use limbwise_apps::{Array, program::Numbers};
 use limbwise_math::sampling::{GaussianTable, Seed, Stream};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// By how much an error may be larger than was expected. Most workloads stay within 2; ResNet-20's scores had 4.3 times the
@@ -31,7 +32,7 @@ const STRIDE: f64 = 8.0;
 const SAMPLES: usize = 8;
 
 /// How results are shared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sharing {
     /// s: what an attacker gains is at most 2^−s.
@@ -41,7 +42,7 @@ pub struct Sharing {
 }
 
 /// What was done to the numbers of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Flooded {
     /// s and τ.
     #[serde(flatten)]

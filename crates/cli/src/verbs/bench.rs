@@ -9,6 +9,7 @@ use limbwise_cpu::{
 };
 use limbwise_runtime::bench::{Chain, SchemeRow, Shape, file_rows, integer_rows, scheme_rows};
 use peers::{Answer, Peers};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -48,39 +49,57 @@ pub(crate) struct Bench {
 }
 
 /// What was measured.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Report {
+    /// Measurements.
     pub(crate) rows: Vec<Row>,
 }
 
 /// One measurement.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(extend("dependentRequired" = {
+    "rival": ["rival_version", "rival_parameters", "rival_ns"],
+    "rival_version": ["rival"], "rival_parameters": ["rival"], "rival_ns": ["rival"],
+}))]
 pub(crate) struct Row {
+    /// The operation.
     pub(crate) op: &'static str,
+    /// Ring degree.
     pub(crate) n: usize,
+    /// Bits of the primes.
     pub(crate) prime_bits: u32,
+    /// Limbs that take turns, or of the ciphertext.
     pub(crate) limbs: usize,
+    /// Threads.
     pub(crate) threads: usize,
+    /// Instruction set.
     pub(crate) isa: String,
+    /// Least time of several.
     pub(crate) ns: f64,
+    /// The same at the rates that this computer shows in the same run; absent where there is no such rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit_ns: Option<f64>,
     /// The modulus chain, for scheme operations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) parameters: Option<String>,
+    /// Another implementation of the same, on one thread, in the same run.
     #[serde(flatten)]
     pub(crate) rival: Option<Rival>,
 }
 
 /// Another implementation of the same operation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Rival {
+    /// Its name.
     #[serde(rename = "rival")]
     pub(crate) library: String,
+    /// Its version.
     #[serde(rename = "rival_version")]
     pub(crate) version: String,
+    /// What it was measured at, in its words.
     #[serde(rename = "rival_parameters")]
     pub(crate) parameters: String,
+    /// Its least time of several.
     #[serde(rename = "rival_ns")]
     pub(crate) ns: f64,
 }

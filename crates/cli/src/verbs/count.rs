@@ -2,6 +2,7 @@
 
 use crate::{failure::Mistake, output::OutputArgs, specs::assignment, text};
 use limbwise_machines::simfhe::{Row, Set, Step, bootstrap, steps, subroutines};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Count operations and bytes by the formulas of SimFHE
@@ -37,13 +38,17 @@ pub(crate) struct Count {
 }
 
 /// All that is counted.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Counted {
+    /// The set.
     pub(crate) set: Set,
     /// Levels that bootstrapping takes.
     pub(crate) budget: u64,
+    /// The subroutines.
     pub(crate) subroutines: Vec<Row>,
+    /// Bootstrapping and its steps, the sum last.
     pub(crate) bootstrap: Vec<Row>,
+    /// Bootstrapping with one option after the other.
     pub(crate) steps: Vec<Step>,
 }
 

@@ -29,6 +29,7 @@ use limbwise_runtime::{
     scheme::Forecast,
     share::{Flooded, shared},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::{
@@ -126,13 +127,17 @@ pub(crate) struct Decrypt {
 }
 
 /// What was decrypted.
-#[derive(Debug, Serialize)]
-struct Report {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Report {
+    /// Name of the workload.
     workload: String,
+    /// Keys and ciphertexts came from randomness that anybody can repeat.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     insecure_randomness: bool,
+    /// What is expected of the results.
     #[serde(flatten)]
     forecast: Option<Forecast>,
+    /// Every result.
     results: Vec<Written>,
     /// Against the clear twin: precision, accuracy, what the workload adds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,16 +147,20 @@ struct Report {
     /// What was shared under this key, these results counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     shared: Option<Shared>,
+    /// What to know before sharing.
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<&'static str>,
 }
 
 /// A result in its file.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Written {
     name: String,
+    /// Lengths of its axes.
     shape: Vec<usize>,
+    /// Its file.
     file: PathBuf,
+    /// What was done to its numbers to make them fit to be shared.
     #[serde(skip_serializing_if = "Option::is_none")]
     flooded: Option<Flooded>,
 }

@@ -21,6 +21,7 @@ use limbwise_runtime::{
     places::{DATA, description, read_up_to, targets},
     sealed::unseal,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{
     fs,
@@ -91,20 +92,26 @@ pub(crate) struct Encrypt {
 }
 
 /// What was written.
-#[derive(Debug, Serialize)]
-struct Report {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Report {
+    /// Name of the workload.
     workload: String,
+    /// Keys and ciphertexts came from randomness that anybody can repeat.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     insecure_randomness: bool,
+    /// Under which key.
     key: Encryption,
+    /// Every input.
     inputs: Vec<Written>,
 }
 
 /// An input in its file.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Written {
     name: String,
+    /// Its file.
     file: PathBuf,
+    /// Its size.
     bytes: u64,
 }
 

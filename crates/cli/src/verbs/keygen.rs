@@ -19,6 +19,7 @@ use limbwise_runtime::{
     scheme::Forecast,
     sealed::seal,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -63,26 +64,37 @@ pub(crate) struct Keygen {
 }
 
 /// What was made.
-#[derive(Debug, Serialize)]
-struct Report {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Report {
+    /// Name of the workload.
     workload: String,
+    /// What it computes with.
     scheme: &'static str,
+    /// Name of the parameter set.
     preset: String,
+    /// The class of the security gate; 0 below 128.
     security_bits: u32,
+    /// Whose table says so.
     security_standard: &'static str,
+    /// Why it may be insecure, where leave was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     insecure_reason: Option<String>,
+    /// Keys and ciphertexts came from randomness that anybody can repeat.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     insecure_randomness: bool,
+    /// The client's directory.
     client: PathBuf,
+    /// The server's directory.
     server: PathBuf,
     /// The secret key is under a passphrase.
     passphrase: bool,
+    /// Evaluation keys.
     keys: usize,
     /// Of the file of evaluation keys.
     key_file_bytes: u64,
     /// How they were planned to be kept in memory.
     key_form: limbwise::rlwe::KeyForm,
+    /// What is expected of the results.
     #[serde(flatten)]
     forecast: Forecast,
 }

@@ -9,6 +9,7 @@ use crate::{
 use limbwise_cpu::Isa;
 use limbwise_runtime::{Host, open};
 use limbwise_upmem::Preset;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// List workloads, presets, machines, and what this computer has
@@ -28,29 +29,37 @@ pub(crate) struct List {
 }
 
 /// What there is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Everything {
+    /// Workloads.
     pub(crate) workloads: Vec<Named>,
+    /// Parameter sets of CKKS.
     pub(crate) presets: Vec<params::Set>,
+    /// Parameter sets of TFHE.
     pub(crate) tfhe_presets: Vec<params::TfheSet>,
+    /// Parameter sets of BGV.
     pub(crate) bgv_presets: Vec<params::BgvSet>,
+    /// Models of machines.
     pub(crate) machines: Vec<machines::Summary>,
+    /// What computes here.
     pub(crate) devices: Vec<Device>,
 }
 
 /// A name and what it is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Named {
     pub(crate) name: String,
+    /// What it is.
     pub(crate) about: String,
 }
 
 /// A device.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Device {
     pub(crate) name: &'static str,
     /// What the system offers.
     pub(crate) threads: usize,
+    /// Its instruction sets.
     pub(crate) isas: Vec<InstructionSet>,
     /// Why it is not here.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,9 +67,10 @@ pub(crate) struct Device {
 }
 
 /// An instruction set with kernels.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct InstructionSet {
     pub(crate) name: &'static str,
+    /// Whether this processor has it.
     pub(crate) available: bool,
 }
 

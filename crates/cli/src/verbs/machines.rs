@@ -3,6 +3,7 @@
 use crate::{output::OutputArgs, specs::assignment, text};
 use clap::Subcommand;
 use limbwise_machines::{Field, Spec, machine, names};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// List models of machines, or show every number of one
@@ -44,9 +45,10 @@ enum Action {
 }
 
 /// A machine in a line.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Summary {
     pub(crate) name: String,
+    /// What it is.
     pub(crate) about: String,
     /// How many numbers can be set.
     pub(crate) keys: usize,
@@ -55,14 +57,16 @@ pub(crate) struct Summary {
 }
 
 /// All of a machine.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Whole {
     pub(crate) name: String,
     /// The built-in machine that it is or is a variant of.
     pub(crate) built_in: String,
     /// The model that reads it.
     pub(crate) model: String,
+    /// What it is.
     pub(crate) about: String,
+    /// Every number of it, with its source.
     pub(crate) fields: Vec<Field>,
 }
 

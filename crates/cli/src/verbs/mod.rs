@@ -21,6 +21,8 @@ pub(crate) mod record;
 mod reproduce;
 #[cfg(feature = "client")]
 mod run;
+#[cfg(feature = "client")]
+pub(crate) mod schemas;
 mod serve;
 mod serve_plan;
 pub(crate) mod sweep;

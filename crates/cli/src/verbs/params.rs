@@ -13,6 +13,7 @@ use limbwise::{
     tfhe::{self, TfheLiteral, TfheParams, TfhePreset},
 };
 use limbwise_apps::options::{named_bgv, named_params, named_tfhe, params_file};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -72,23 +73,31 @@ enum Action {
 }
 
 /// A checked set in numbers.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Set {
     pub(crate) name: String,
+    /// What a preset is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) purpose: Option<&'static str>,
+    /// The class of the security gate; 0 below 128.
     pub(crate) security_bits: u32,
+    /// What the gate found.
     pub(crate) security: SecurityReport,
+    /// log₂ N.
     pub(crate) log_n: u32,
+    /// Slots of a ciphertext.
     pub(crate) slots: usize,
+    /// Rescales of a fresh ciphertext.
     pub(crate) levels: usize,
     /// Of the chain, and special ones.
     pub(crate) limbs: [usize; 2],
+    /// Digits of key switching at the top.
     pub(crate) dnum: usize,
     /// A fresh ciphertext.
     pub(crate) ciphertext_bytes: u64,
     /// One evaluation key for the top level.
     pub(crate) evaluation_key_bytes: u64,
+    /// The set as a file has it.
     pub(crate) literal: ParamsLiteral,
 }
 
@@ -118,12 +127,15 @@ fn ciphertext_bytes(params: &Checked) -> u64 {
 }
 
 /// A checked set of TFHE in numbers.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TfheSet {
     pub(crate) name: String,
+    /// What a preset is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) purpose: Option<&'static str>,
+    /// The class of the security gate; 0 below 128.
     pub(crate) security_bits: u32,
+    /// What the gate found.
     pub(crate) security: SecurityReport,
     /// log2 of the probability that a bootstrapping fails, at the worst message.
     pub(crate) log2_failure: f64,
@@ -133,6 +145,7 @@ pub(crate) struct TfheSet {
     pub(crate) key_bytes: u64,
     /// The same as they are published.
     pub(crate) published_key_bytes: u64,
+    /// The set as a file has it.
     pub(crate) literal: TfheLiteral,
 }
 
@@ -162,14 +175,19 @@ pub(crate) fn all_tfhe() -> anyhow::Result<Vec<TfheSet>> {
 }
 
 /// A checked set of BGV in numbers.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct BgvSet {
     pub(crate) name: String,
+    /// What a preset is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) purpose: Option<&'static str>,
+    /// The class of the security gate; 0 below 128.
     pub(crate) security_bits: u32,
+    /// What the gate found.
     pub(crate) security: SecurityReport,
+    /// log₂ N.
     pub(crate) log_n: u32,
+    /// Slots of a ciphertext.
     pub(crate) slots: usize,
     /// Squares in a row that a preset promises.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -182,6 +200,7 @@ pub(crate) struct BgvSet {
     pub(crate) ciphertext_bytes: u64,
     /// One evaluation key for the top level; 0 where there are none.
     pub(crate) evaluation_key_bytes: u64,
+    /// The set as a file has it.
     pub(crate) literal: BgvLiteral,
 }
 
@@ -216,11 +235,14 @@ pub(crate) fn all_bgv() -> anyhow::Result<Vec<BgvSet>> {
 }
 
 /// Sets of any kind, in one list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-enum Any {
+pub(super) enum Any {
+    /// Of CKKS.
     Slots(Set),
+    /// Of TFHE.
     Tfhe(TfheSet),
+    /// Of BGV.
     Bgv(BgvSet),
 }
 

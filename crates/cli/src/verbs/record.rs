@@ -17,6 +17,7 @@ use limbwise_runtime::{
     files::write_graph,
     plan::{PlannedKey, planned_keys},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -58,14 +59,19 @@ pub(crate) struct Record {
 }
 
 /// What was recorded.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Recorded {
+    /// Name of the parameter set.
     pub(crate) preset: String,
     /// Operations, inputs and views.
     pub(crate) nodes: usize,
+    /// Exact operation counts.
     pub(crate) counts: Counts,
+    /// How keys are kept.
     pub(crate) key_form: KeyForm,
+    /// Bytes of all keys as a server has them.
     pub(crate) key_bytes: u64,
+    /// Every evaluation key of RLWE.
     pub(crate) keys: Vec<PlannedKey>,
     /// Blind rotations of a program that has them; TFHE's two keys are then among the bytes, and not listed.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -22,6 +22,7 @@ use limbwise_machines::{
     },
 };
 use limbwise_runtime::sweep::{Engine, Grid, Identity, Journal, Metric, Outcome, Point, Row, evaluate, front, table};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -117,7 +118,7 @@ pub(crate) struct Sweep {
 }
 
 /// What a sweep found.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Found {
     /// Points that were looked at.
     pub(crate) points: usize,
@@ -132,7 +133,7 @@ pub(crate) struct Found {
 }
 
 /// A point of the front.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Best {
     #[serde(flatten)]
     pub(crate) row: Row,

@@ -22,6 +22,7 @@ use limbwise_machines::{
     machine,
 };
 use limbwise_runtime::{AnyDevice, Calibration, Host, open};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{
     ffi::OsString,
@@ -107,7 +108,7 @@ struct Asked {
 }
 
 /// A machine's report, and the way that was taken as the fastest there.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TimeReport {
     #[serde(flatten)]
     pub(crate) report: Report,

@@ -72,8 +72,8 @@ fn programs_on_bgv_have_the_same_readings() {
         (&["bgv-mul", "--n", "2048", "--ciphertexts", "2"], "integers"),
         (&["bgv-table", "--encrypted-matrix", "--preset", "copy.toml"], "integers"),
     ] {
-        let plan = valid(&folder, "plan_bgv", &[&["plan"], program, &["--json"]].concat());
-        let run = valid(&folder, "run_bgv", &[&["run"], program, &["--json"]].concat());
+        let plan = valid(&folder, "plan", &[&["plan"], program, &["--json"]].concat());
+        let run = valid(&folder, "run", &[&["run"], program, &["--json"]].concat());
         assert_eq!((&run["wrong"], &run["checked"]), (&0.into(), &checked.into()), "{run:#}");
         assert!(run["compared"].as_u64() > Some(100), "{run:#}");
         let recorded = valid(&folder, "record", &[&["record"], program, &["--out", "g.lw", "--json"]].concat());
@@ -119,8 +119,8 @@ fn programs_on_tfhe_have_the_same_readings() {
         ("nn20", "four.toml", &[], 2.5),
     ] {
         let program = [&[workload, "--preset", preset], options].concat();
-        let plan = valid(&folder, "plan_tfhe", &[&["plan"], &program[..], &["--json"]].concat());
-        let run = valid(&folder, "run_tfhe", &[&["run"], &program[..], &["--json"]].concat());
+        let plan = valid(&folder, "plan", &[&["plan"], &program[..], &["--json"]].concat());
+        let run = valid(&folder, "run", &[&["run"], &program[..], &["--json"]].concat());
         assert_eq!((&run["wrong"], &run["bootstrappings"]), (&0.into(), &plan["bootstrappings"]), "{run:#}");
         let [found, predicted] = ["measured", "bootstrapping"].map(|name| run["noise_found"][name].as_f64().unwrap());
         assert!(found < predicted + summed + 1.5, "{run:#}");

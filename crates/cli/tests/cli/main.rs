@@ -10,6 +10,7 @@ mod helr_lola;
 mod mistakes;
 mod pipes;
 mod query;
+mod schemas;
 mod serve;
 #[cfg(unix)]
 mod serve_plans;

@@ -28,8 +28,8 @@ fn an_encrypted_table_answers_as_the_clear_one() {
     ];
     for (sql, exact, rows) in questions {
         let query = ["query", "--sql", sql, "--data", "sales.csv", SMALL[0], SMALL[1], "--threads", "1", "--json"];
-        let plan = valid(&folder, "plan_query", &[&["plan"], &query[..]].concat());
-        let run = valid(&folder, "run_query", &[&["run"], &query[..]].concat());
+        let plan = valid(&folder, "plan", &[&["plan"], &query[..]].concat());
+        let run = valid(&folder, "run", &[&["run"], &query[..]].concat());
         assert_eq!((&run["answer"]["exact"], &run["rows_passing"]), (&exact.into(), &rows.into()), "{run:#}");
         assert_eq!((&run["wrong"], &run["bootstrappings"]), (&0.into(), &plan["bootstrappings"]), "{run:#}");
         let error = run["answer"]["relative_error"].as_f64().unwrap();
@@ -60,7 +60,7 @@ fn query_6_goes_on_after_a_kill() {
     let other = [&program[..2], &["--rows", "299"], &program[4..]].concat();
     let refused = String::from_utf8(folder.run(&other).stderr).unwrap();
     assert!(refused.contains("has the checkpoint of another run"), "{refused}");
-    let run = valid(&folder, "run_query", &program);
+    let run = valid(&folder, "run", &program);
     assert_eq!((&run["answer"]["exact"], &run["rows_passing"]), (&"10214.0129".into(), &7.into()), "{run:#}");
     assert_eq!(run["wrong"], 0, "{run:#}");
     assert!(run["answer"]["relative_error"].as_f64() < Some(1e-4), "{run:#}");

@@ -5,6 +5,7 @@ use limbwise_math::{
     modulus::Modulus,
     prime::{is_prime, ntt_primes_below},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ fn default_dnum() -> usize {
 }
 
 /// A BGV parameter set as written: public, plain data, not yet trusted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BgvLiteral {
     /// log₂ of the ring degree, 10 … 17.

@@ -12,6 +12,7 @@ use super::{
     watch::{Done, Watch},
 };
 use limbwise_device::{HostRead, Region};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{
     collections::BTreeMap,
@@ -34,7 +35,7 @@ pub enum ShadowBound {
 }
 
 /// What is wrong with a result.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wrong {
     /// It differs from its shadow by more than it may.
@@ -46,7 +47,7 @@ pub enum Wrong {
 }
 
 /// An operation whose result is wrong.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     /// The operation.
     pub op: &'static str,
@@ -81,7 +82,7 @@ impl fmt::Display for Finding {
 }
 
 /// How right the results of a region were.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RegionPrecision {
     /// The region; empty outside of all.
     pub region: String,
@@ -94,7 +95,7 @@ pub struct RegionPrecision {
 }
 
 /// What was found.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ShadowReport {
     /// Results compared.
     pub operations: usize,

@@ -10,11 +10,12 @@ use limbwise_math::{
     rns::to_f64,
     uniform_sum::{log2_sub_gaussian_tail, two_sided_tail},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
 
 /// Which of the two linear steps comes first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// SlotToCoeff, ModRaise, CoeffToSlot, EvalMod: EvalMod acts on the slots themselves, so its noise is not spread by
@@ -26,7 +27,7 @@ pub enum Order {
 }
 
 /// The approximate reduction modulo q₀.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct EvalModLiteral {
     /// K: multiples of q₀ from −(K−1) to K−1 are removed.
@@ -55,7 +56,7 @@ impl EvalModLiteral {
 
 /// How ciphertexts under these parameters are bootstrapped. The primes are those of the levels: from level 0 upwards q₀,
 /// the steps below the user's levels, the user's levels, the steps above.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BootstrapLiteral {
     /// The order of the steps.

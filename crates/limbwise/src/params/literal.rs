@@ -1,10 +1,11 @@
 //! What a user writes down: public, plain data, not yet trusted.
 
 use super::{bootstrap::BootstrapLiteral, error::ParamsError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A prime by its size, or itself. Written as one number: up to 61 it is a size in bits, above it is the prime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "u64", into = "u64")]
 pub enum PrimeChoice {
     /// The engine chooses a prime of about 2^bits.
@@ -43,7 +44,7 @@ impl PrimeChoice {
 }
 
 /// Distribution of the secret key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Secret {
     /// Uniform in {−1, 0, 1}.
@@ -54,7 +55,7 @@ pub enum Secret {
 }
 
 /// Whose table decides about security.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standard {
     /// Security Guidelines for Implementing Homomorphic Encryption, 2024 \[SG24\].
@@ -68,7 +69,7 @@ pub enum Standard {
 const MOST_REASON: usize = 500;
 
 /// Leave to go below 128 bits, with the reason that every report prints.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Insecure {
     /// Why this set may be insecure.
@@ -122,7 +123,7 @@ fn default_sigma() -> f64 {
 }
 
 /// A CKKS parameter set as written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
     /// log₂ of the ring degree, 10 … 17.

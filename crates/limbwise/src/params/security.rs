@@ -7,6 +7,7 @@ use super::{
     error::ParamsError,
     literal::{Insecure, Secret, Standard},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Largest log₂(QP) for a uniform ternary secret, N = 2^10 … 2^17.
@@ -98,7 +99,7 @@ pub fn least_sigma(class: u32, dimension: usize, log_modulus: f64) -> Option<f64
 }
 
 /// What the gate found: printed in every report.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SecurityReport {
     /// The class met: 128, 192 or 256, for binary secrets 128 or 132; 0 below. By the standard that is named beside it.
     pub bits: u32,

@@ -2,6 +2,7 @@
 
 use super::bootstrap::EvalModLiteral;
 use limbwise_math::chebyshev::{Series, least_squares};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
 
@@ -13,7 +14,7 @@ const DEGREES: std::ops::RangeInclusive<usize> = 7..=127;
 const MOST_DOUBLE_ANGLES: usize = 7;
 
 /// How the sine is made, and made straight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Sine {
     /// A cosine a quarter turn earlier, double angles, then an odd polynomial of so high a degree: 1 (none), 3, 5 or 7.

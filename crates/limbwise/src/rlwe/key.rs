@@ -115,7 +115,7 @@ pub fn rotation_of(g: GaloisElement, log_n: u32) -> Option<i64> {
 }
 
 /// How evaluation keys are kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyForm {
     /// Both halves: fastest.

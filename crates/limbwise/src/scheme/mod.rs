@@ -34,11 +34,12 @@ use crate::{
 use limbwise_device::{Device, HostRead, Ring, Wordless};
 #[cfg(feature = "client")]
 use limbwise_math::sampling::Seed;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{fmt::Debug, io::Write};
 
 /// Under which key the client encrypts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Encryption {
     /// The public one.

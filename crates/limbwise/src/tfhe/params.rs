@@ -8,11 +8,12 @@ use crate::params::{
 };
 use limbwise_device::{Basis, Domain, Gadget, Ring, RingSpec, Shape};
 use limbwise_math::{modulus::Modulus, prime::ntt_primes_below, rns::to_f64, sampling::Gaussian};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A small signed base.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GadgetLiteral {
     /// log₂ of the base.
@@ -28,7 +29,7 @@ impl From<GadgetLiteral> for Gadget {
 }
 
 /// A TFHE parameter set as written. All secrets are binary.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TfheLiteral {
     /// log₂ of the ring degree N, 10 … 17.

@@ -5,10 +5,11 @@ use super::{
     evaluator::{Factors, Moves, add, add_plain, automorph, multiply_plain, rescale},
     set::{Caching, Set, TransformStyle},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Something counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Row {
     /// Its name in \[SimFHE\].
     pub name: &'static str,
@@ -18,7 +19,7 @@ pub struct Row {
 }
 
 /// One step of the ladder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Step {
     /// What is new in it.
     pub name: &'static str,

@@ -1,10 +1,11 @@
 //! What is counted, and the polynomials of which it is counted.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::{iter::Sum, ops};
 
 /// Operations and bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Count {
     /// Modular multiplications.
     pub multiplications: u64,

@@ -1,10 +1,11 @@
 //! A parameter set with its options, checked.
 
 use super::count::Poly;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What is cached on the chip: a label, not a size. Source: `params.CacheStyle`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Caching {
     /// Every step reads its inputs and writes its results.
@@ -20,7 +21,7 @@ pub enum Caching {
 }
 
 /// How a matrix is multiplied by a ciphertext. Source: `params.FFTStyle`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransformStyle {
     /// Babies from the same digits, giants whole.
@@ -32,7 +33,7 @@ pub enum TransformStyle {
 }
 
 /// Parameters and options. Source: `params.SchemeParams`, `params.ArchParam`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Set {
     /// log₂ N, 3 to 20.
     pub log_n: u32,

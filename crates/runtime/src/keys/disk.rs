@@ -38,7 +38,7 @@ pub trait KeySource<D: Device>: Sync {
 }
 
 /// What a store has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Traffic {
     /// Keys read.
     pub reads: usize,

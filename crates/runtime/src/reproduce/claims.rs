@@ -1,6 +1,7 @@
 //! Claims: what a paper says, what is measured here, how far apart they are.
 
 use super::experiments::Experiment;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt};
 
@@ -59,7 +60,7 @@ const CIRCUITS: [&str; 16] = [
 ];
 
 /// A system beside the reproduced one, as its paper or another quotes it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct System {
     /// Its name.
@@ -89,7 +90,7 @@ struct Systems {
 }
 
 /// How a claim fares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Verdict {
     /// Equal at the paper's digits.
     #[serde(rename = "exact")]
@@ -148,7 +149,7 @@ impl Verdict {
 }
 
 /// One published number beside the model's.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     /// Which claim.
     pub id: String,
@@ -178,7 +179,7 @@ pub struct Row {
 }
 
 /// All claims of a paper.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reproduction {
     /// The paper, by its key in `docs/bibliography.md`.
     pub source: String,
@@ -198,7 +199,7 @@ pub struct Reproduction {
 }
 
 /// What an option changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// The recorded program.
@@ -210,7 +211,7 @@ pub enum Kind {
 }
 
 /// A program with an option, on a machine.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Choice {
     /// The option as the paper calls it.
     pub name: String,

@@ -1,10 +1,11 @@
 //! Experiments of a paper, repeated: what changes with one choice, as tables.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
 /// A choice and what comes of each of its values.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Experiment {
     /// What is varied.
     pub name: String,
@@ -17,7 +18,7 @@ pub struct Experiment {
 }
 
 /// A value of the choice, and its numbers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Setting {
     /// The value.
     pub setting: String,

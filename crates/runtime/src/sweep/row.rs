@@ -3,11 +3,12 @@
 use super::recordings::Recorded;
 use limbwise_graph::Region;
 use limbwise_machines::Report;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A point and what came of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// Its fields by name.
     pub point: BTreeMap<String, String>,
@@ -17,7 +18,7 @@ pub struct Row {
 }
 
 /// What came of a point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Outcome {
     /// There is no such program or machine, and why.
@@ -30,7 +31,7 @@ pub enum Outcome {
 }
 
 /// Numbers of a point; what a machine or a program does not have is absent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
     /// Time of the program.

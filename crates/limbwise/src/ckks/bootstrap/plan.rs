@@ -1,10 +1,11 @@
 //! How a bootstrapping is carried out: choices that change its time and memory, not its parameters.
 
 use crate::ckks::{Diagonals, PlaintextForm, Strategy};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the maps rotate; baby steps are chosen for each map.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rotations {
     /// A whole rotation a diagonal.
@@ -59,7 +60,7 @@ impl Rotations {
 }
 
 /// What the slots hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Content {
     /// Complex values.
@@ -70,7 +71,7 @@ pub enum Content {
 }
 
 /// Whether the two halves of the coefficients go through EvalMod as a batch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HalvesAt {
     /// As a batch: the least time.
@@ -81,7 +82,7 @@ pub enum HalvesAt {
 }
 
 /// One way to bootstrap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct BootstrapPlan {
     /// Slots of the ciphertexts, a power of two up to N/2. Few slots cost less.

@@ -19,6 +19,7 @@ use crate::{
     rlwe::{KeyName, Requirements},
 };
 use limbwise_math::galois::GaloisElement;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the rotations are made.
@@ -134,7 +135,7 @@ impl std::fmt::Display for Strategy {
 }
 
 /// How encoded diagonals are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlaintextForm {
     /// All limbs that are multiplied with, transformed: over QP for [`Strategy::DoubleHoisted`], else over Q.
