@@ -1,18 +1,15 @@
 //! The one place where the device is chosen while a program runs: schemes are compiled once, for [`AnyDevice`].
 //!
-//! A device more is a line of `devices!`, an arm of `on!` in the room below, and its answers to [`AnyDevice::threads`] and
-//! those beside it.
+//! A device more is a line of `devices!` and its answers to [`AnyDevice::threads`] and those beside it.
 
 mod ops;
 
 use crate::host::Host;
 use limbwise_cpu::Cpu;
-use limbwise_cuda::Cuda;
 use limbwise_device::{
     Device, Fault, GadgetKey, Ggsw, Handle, LweHandle, LweShape, LweSwitchKey, Ring, Shape, SharedFootprint, Terms,
     Weight,
 };
-use limbwise_upmem::Upmem;
 
 /// A device whose values go into [`AnyPoly`] and [`AnyLwe`] and come out again.
 ///
@@ -163,9 +160,9 @@ macro_rules! devices {
 }
 
 devices! {
-    Cpu: Cpu, "The host.";
-    Cuda: Cuda, "A GPU.";
-    Upmem: Upmem<Cpu>, "DPUs beside the host, interpreted.";
+    Cpu: limbwise_cpu::Cpu, "The host.";
+    Cuda: limbwise_cuda::Cuda, "A GPU.";
+    Upmem: limbwise_upmem::Upmem<limbwise_cpu::Cpu>, "DPUs beside the host, interpreted.";
 }
 
 fn foreign() -> ! {
