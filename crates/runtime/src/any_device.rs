@@ -67,7 +67,7 @@ trait Member: Device {
 }
 
 macro_rules! devices {
-    ($($name:ident: $device:ty, $about:literal;)+) => {
+    ($($name:ident = $kind:literal: $device:ty, $about:literal;)+) => {
         /// A device chosen at run time.
         #[expect(clippy::large_enum_variant, reason = "a run has one, and it is never moved while it computes")]
         #[non_exhaustive]
@@ -98,6 +98,17 @@ macro_rules! devices {
         impl LweHandle for AnyLwe {
             fn lwe_shape(&self) -> LweShape {
                 match self { $(Self::$name(l) => l.lwe_shape(),)+ }
+            }
+        }
+
+        impl AnyDevice {
+            /// The kinds there are, as `--device` takes them.
+            pub const KINDS: &[&str] = &[$($kind),+];
+
+            /// Its name, as `--device` takes it.
+            #[must_use]
+            pub fn kind(&self) -> &'static str {
+                match self { $(Self::$name(_) => $kind,)+ }
             }
         }
 
@@ -160,9 +171,9 @@ macro_rules! devices {
 }
 
 devices! {
-    Cpu: limbwise_cpu::Cpu, "The host.";
-    Cuda: limbwise_cuda::Cuda, "A GPU.";
-    Upmem: limbwise_upmem::Upmem<limbwise_cpu::Cpu>, "DPUs beside the host, interpreted.";
+    Cpu = "cpu": limbwise_cpu::Cpu, "The host.";
+    Cuda = "cuda": limbwise_cuda::Cuda, "A GPU.";
+    Upmem = "upmem": limbwise_upmem::Upmem<limbwise_cpu::Cpu>, "DPUs beside the host, interpreted.";
 }
 
 fn foreign() -> ! {
@@ -191,16 +202,6 @@ impl AnyDevice {
                 isa: Some(dpus.host().isa().name().into()),
                 threads: Some(dpus.host().threads()),
             },
-        }
-    }
-
-    /// Its name, as `--device` takes it.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Cpu(_) => "cpu",
-            Self::Cuda(_) => "cuda",
-            Self::Upmem(_) => "upmem",
         }
     }
 
