@@ -27,10 +27,7 @@ use crate::{
 };
 use limbwise::{
     Result,
-    bgv::BgvLiteral,
-    params::ParamsLiteral,
-    scheme::{Bgv, Bridged, BridgedLiteral, Ckks, Scheme, Tfhe},
-    tfhe::TfheLiteral,
+    scheme::{Bgv, Bridged, Ckks, Scheme, Tfhe},
 };
 use limbwise_device::Device;
 use serde::{Deserialize, Serialize};
@@ -215,30 +212,6 @@ impl AnyLiteral {
     }
 }
 
-impl From<ParamsLiteral> for AnyLiteral {
-    fn from(literal: ParamsLiteral) -> Self {
-        Self::Ckks(literal)
-    }
-}
-
-impl From<TfheLiteral> for AnyLiteral {
-    fn from(literal: TfheLiteral) -> Self {
-        Self::Tfhe(literal)
-    }
-}
-
-impl From<BgvLiteral> for AnyLiteral {
-    fn from(literal: BgvLiteral) -> Self {
-        Self::Bgv(literal)
-    }
-}
-
-impl From<BridgedLiteral> for AnyLiteral {
-    fn from(literal: BridgedLiteral) -> Self {
-        Self::Bridged(Box::new(literal))
-    }
-}
-
 /// How a scheme's values go into those of any scheme.
 trait InAny: Registered {
     fn any_prepared(prepared: Prepared<Self>) -> AnyPrepared;
@@ -250,6 +223,12 @@ trait InAny: Registered {
 
 macro_rules! into {
     ($scheme:ident, $literal:expr) => {
+        impl From<<$scheme as Scheme>::Literal> for AnyLiteral {
+            fn from(literal: <$scheme as Scheme>::Literal) -> Self {
+                Self::$scheme($literal(literal))
+            }
+        }
+
         impl InAny for $scheme {
             fn any_prepared(prepared: Prepared<Self>) -> AnyPrepared {
                 AnyPrepared::$scheme(prepared)
