@@ -132,7 +132,7 @@ class DocPaths(Tree):
 
 
 class Recipes(Tree):
-    STEPS = "# Add a bead\n\nFirst `src/no.rs`.\n\n1. `src/<name>.rs`: as `src/other.rs`.\n2. `src/{lib,all}.rs` and `notes/`: lines.\n"
+    STEPS = "First `src/no.rs`.\n\n1. `src/<name>.rs`: as `src/other.rs`.\n2. `src/{lib,all}.rs` and `notes/`: lines.\n"
     TOY = """
         recipe = "add-a-bead.md"
         name = "red"
