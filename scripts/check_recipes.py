@@ -92,20 +92,22 @@ def check(root: Path) -> list[str]:
     return problems
 
 
-def apply(root: Path, toy: dict) -> None:
-    """Carries out what a toy says."""
-    for part in toy.get("file", []):
+def apply(root: Path, toy: dict, newest: float) -> None:
+    """Carries out what a toy of this age says; a file is as new as its text, so that a second check is a short one."""
+    for part in toy.get("file", []) + toy.get("edit", []):
         path = root / part["path"]
+        changed = max(newest, path.stat().st_mtime if path.exists() else 0)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(part["text"])
-    for part in toy.get("edit", []):
-        path = root / part["path"]
-        put = [part["insert"], part["after"]] if part.get("before") else [part["after"], part["insert"]]
-        path.write_text(path.read_text().replace(part["after"], "".join(put), 1))
+        if "text" in part:
+            path.write_text(part["text"])
+        else:
+            put = [part["insert"], part["after"]] if part.get("before") else [part["after"], part["insert"]]
+            path.write_text(path.read_text().replace(part["after"], "".join(put), 1))
+        os.utime(path, (changed, changed))
 
 
 def copied(root: Path, target: Path) -> Path:
-    """A copy of the tree below the target folder, with the times of its files, so that a second check is a short one."""
+    """A copy of the tree below the target folder, with the times of its files."""
     copy = target / "recipes"
     shutil.rmtree(copy, ignore_errors=True)
     listed = subprocess.run(
@@ -137,8 +139,8 @@ def compiled(root: Path) -> int:
     target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")).resolve()
     copy = copied(root, target)
     toys = read(root)
-    for toy in toys.values():
-        apply(copy, toy)
+    for name, toy in toys.items():
+        apply(copy, toy, (root / TOYS / name).stat().st_mtime)
     print(f"check_recipes: {len(toys)} toys applied in {copy}", flush=True)
     brought = new_problems(root, copy)
     print(*brought, sep="\n", file=sys.stderr)

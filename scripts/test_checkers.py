@@ -152,9 +152,10 @@ class Recipes(Tree):
 
     def test_a_true_recipe(self):
         self.assert_problems(check_recipes.check)
-        check_recipes.apply(self.root, check_recipes.read(self.root)["bead.toml"])
+        check_recipes.apply(self.root, check_recipes.read(self.root)["bead.toml"], 7)
         texts = [(self.root / "src" / name).read_text() for name in ("red.rs", "lib.rs", "all.rs")]
         self.assertEqual(texts, ["// red", "mod a;\nmod red;\n", "mod red;\nmod z;\n"])
+        self.assertEqual((self.root / "src/red.rs").stat().st_mtime, 7)
 
     def test_a_recipe_that_lies(self):
         self.write("docs/recipes/add-a-bead.md", self.STEPS.replace("{lib,all}", "{lib,any}"))
