@@ -143,7 +143,8 @@ def compiled(root: Path) -> int:
         apply(copy, toy, (root / TOYS / name).stat().st_mtime)
     print(f"check_recipes: {len(toys)} toys applied in {copy}", flush=True)
     brought = new_problems(root, copy)
-    print(*brought, sep="\n", file=sys.stderr)
+    for problem in brought:
+        print(problem, file=sys.stderr)
     command = ["cargo", "check", "--workspace", "--all-targets"]
     built = subprocess.run(
         command, cwd=copy, env=os.environ | {"CARGO_TARGET_DIR": str(target)}, check=False
