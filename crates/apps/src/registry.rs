@@ -222,9 +222,9 @@ trait InAny: Registered {
 }
 
 macro_rules! into {
-    ($scheme:ident, $literal:expr) => {
-        impl From<<$scheme as Scheme>::Literal> for AnyLiteral {
-            fn from(literal: <$scheme as Scheme>::Literal) -> Self {
+    ($scheme:ident, $unchecked:ty, $literal:expr) => {
+        impl From<$unchecked> for AnyLiteral {
+            fn from(literal: $unchecked) -> Self {
                 Self::$scheme($literal(literal))
             }
         }
@@ -253,10 +253,10 @@ macro_rules! into {
     };
 }
 
-into!(Ckks, std::convert::identity);
-into!(Tfhe, std::convert::identity);
-into!(Bgv, std::convert::identity);
-into!(Bridged, Box::new);
+into!(Ckks, limbwise::params::ParamsLiteral, std::convert::identity);
+into!(Tfhe, limbwise::tfhe::TfheLiteral, std::convert::identity);
+into!(Bgv, limbwise::bgv::BgvLiteral, std::convert::identity);
+into!(Bridged, limbwise::scheme::BridgedLiteral, Box::new);
 
 macro_rules! workloads {
     ($($scheme:ident($programs:ident, $clients:ident, $about:literal) {

@@ -2,6 +2,7 @@
 
 use crate::{
     device::Cuda,
+    driver::Driver as _,
     gpu::{self, OpenError},
     nvtx::Profiler,
     replay::Replay,
