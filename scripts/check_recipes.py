@@ -5,7 +5,8 @@ A toy (scripts/recipes/*.toml) is new files and texts inserted at anchors; an an
 recipe says is touched are the paths in backticks before the first colon of each numbered step, `<name>` being the toy's name;
 a path that ends in `/` is a folder. Files that `make bless` rewrites are named by the toy and by the recipe.
 
-With `--compile` all toys are applied to one copy of the tree, which is type-checked: some minutes.
+With `--compile` all toys are applied to one copy of the tree, which is type-checked: some minutes. What follows is handed to
+`cargo check`.
 """
 
 import os
@@ -134,7 +135,7 @@ def new_problems(root: Path, copy: Path) -> list[str]:
     return [problem for problem in said(copy) if re.sub(r":\d+:", ":", problem) not in old]
 
 
-def compiled(root: Path) -> int:
+def compiled(root: Path, more: list[str]) -> int:
     """Applies all toys to a copy and type-checks it, after the other checkers have read it."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")).resolve()
     copy = copied(root, target)
@@ -145,7 +146,7 @@ def compiled(root: Path) -> int:
     brought = new_problems(root, copy)
     for problem in brought:
         print(problem, file=sys.stderr)
-    command = ["cargo", "check", "--workspace", "--all-targets"]
+    command = ["cargo", "check", "--workspace", "--all-targets", *more]
     built = subprocess.run(
         command, cwd=copy, env=os.environ | {"CARGO_TARGET_DIR": str(target)}, check=False
     ).returncode
@@ -154,6 +155,6 @@ def compiled(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--compile"]:
-        sys.exit(compiled(Path(__file__).resolve().parent.parent))
+    if sys.argv[1:2] == ["--compile"]:
+        sys.exit(compiled(Path(__file__).resolve().parent.parent, sys.argv[2:]))
     sys.exit(report(check, "every recipe names the files that its toy touches"))
