@@ -112,6 +112,7 @@ macro_rules! on_scheme {
 
 /// A program of any scheme, with its options read.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one of them lives at once, for as long as the process works on it")]
 pub enum AnyPrepared {
     /// On slots.
     Ckks(Prepared<Ckks>),

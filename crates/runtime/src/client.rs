@@ -13,7 +13,7 @@ use limbwise::{
     rlwe::PublicKey,
     scheme::{ClientScheme, Encrypting, Scheme, Secrets, Shadows},
     tfhe::TfheParams,
-    wire::{Fingerprint, Lock, Origin, read_public_key, read_secret_key, read_tfhe_secret_key},
+    wire::{Fingerprint, Lock, Origin, read_labelled_secret_key, read_labelled_tfhe_secret_key, read_public_key},
 };
 use limbwise_apps::{Array, Client, Description, Encryption as Under, Observer, Program};
 use limbwise_device::{Device, HostRead};
@@ -83,13 +83,19 @@ pub fn secret_file<S: ClientScheme>(params: &S::Params) -> &'static str {
 pub fn read_secrets<S: ClientScheme>(dir: &Path, params: &S::Params, lock: Lock<'_>) -> Result<Secrets> {
     let (rlwe_file, tfhe_file) = (dir.join(SECRET), dir.join(TFHE_SECRET));
     let read = |params: &Params| {
-        read_secret_key(open_file(&rlwe_file)?, params, lock).map_err(|e| Error::of_file(&rlwe_file, e))
+        read_labelled_secret_key(open_file(&rlwe_file)?, params, lock).map_err(|e| Error::of_file(&rlwe_file, e))
     };
     let read_tfhe = |params: &TfheParams| {
-        read_tfhe_secret_key(open_file(&tfhe_file)?, params, lock).map_err(|e| Error::of_file(&tfhe_file, e))
+        read_labelled_tfhe_secret_key(open_file(&tfhe_file)?, params, lock).map_err(|e| Error::of_file(&tfhe_file, e))
     };
-    let (rlwe, tfhe) = (S::rlwe(params).map(read).transpose()?, S::tfhe(params).map(read_tfhe).transpose()?);
-    Ok(Secrets { rlwe, tfhe })
+    let (rlwe, rlwe_label) = S::rlwe(params).map(read).transpose()?.unzip();
+    let (tfhe, tfhe_label) = S::tfhe(params).map(read_tfhe).transpose()?.unzip();
+    let secrets = Secrets { rlwe, tfhe };
+    for (path, label) in [(&rlwe_file, rlwe_label), (&tfhe_file, tfhe_label)] {
+        let label = label.unwrap_or(Origin::NONE);
+        secrets.admitted(S::rlwe(params), &label).map_err(|e| Error::of_file(path, e))?;
+    }
+    Ok(secrets)
 }
 
 /// Encrypts all inputs of a program into files, and returns their name.

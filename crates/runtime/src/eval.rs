@@ -359,7 +359,7 @@ fn identity(job: &Job<'_>, keys: &ServerKeys, inputs: &[[u8; 32]]) -> Result<Ide
         hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
     };
     add(&job.description.to_bytes());
-    job.model.hash(&mut add);
+    job.model.hashed(&mut add);
     keys.hash(&mut add)?;
     inputs.iter().for_each(|hash| add(hash));
     Ok(Identity(*hasher.finalize().as_bytes()))

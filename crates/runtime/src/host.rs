@@ -246,7 +246,7 @@ mod tests {
         let recording = crate::record::record(&program, KeyForm::Stored, &gpu).unwrap();
         let peak = recording.session_peak_bytes;
         let on_the_cpu = crate::record::record(&program, KeyForm::Stored, &limbwise_cpu::footprint()).unwrap();
-        assert!(on_the_cpu.session_peak_bytes < peak, "a GPU holds more at once");
+        assert!(on_the_cpu.session_peak_bytes <= peak, "a GPU holds no less at once");
         let needed = Needed::recorded::<Ckks>(&params, &recording);
         let room_of = |bytes: u64| needed.on_gpu(bytes.div_ceil(15) * 16);
         let (keys_bytes, split) = (needed.keys, room_of(peak).unwrap());

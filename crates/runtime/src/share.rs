@@ -119,7 +119,8 @@ mod tests {
     const SHARING: Sharing = Sharing { statistical_bits: 20, results: 1 };
 
     fn array(count: usize) -> Array {
-        Array { name: "x", shape: vec![count], values: vec![Complex64::new(0.25, 0.5); count], real: false }
+        let values = vec![Complex64::new(0.25, 0.5); count];
+        Array { name: "x".into(), shape: vec![count], values, numbers: Numbers::Complex }
     }
 
     #[test]
@@ -158,7 +159,7 @@ mod tests {
         let estimate = Estimate::exact(1.0).with_error(2f64.powi(-20));
         let error = shared(&array(64), estimate, Sharing { statistical_bits: 40, results: 1 }, &Seed([3; 32]));
         assert!(error.unwrap_err().to_string().contains("40 bits of statistical security"));
-        let real = Array { real: true, ..array(64) };
+        let real = Array { numbers: Numbers::Real, ..array(64) };
         let estimate = Estimate::exact(1.0).with_error(2f64.powi(-50));
         let (got, _) = shared(&real, estimate, SHARING, &Seed([3; 32])).unwrap();
         assert!(got.values.iter().all(|z| z.im == 0.0), "nothing is told of parts that should be zero");

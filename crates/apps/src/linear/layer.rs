@@ -103,7 +103,7 @@ pub struct Model {
 
 impl Model {
     /// Feeds all numbers to a hash.
-    pub fn hash(&self, add: &mut dyn FnMut(&[u8])) {
+    pub fn hashed(&self, add: &mut dyn FnMut(&[u8])) {
         for numbers in [&self.weights, &self.bias].into_iter().flatten() {
             numbers.iter().for_each(|x| add(&x.to_le_bytes()));
         }

@@ -221,6 +221,17 @@ impl Filter {
         }
     }
 
+    /// Ciphertexts of a state after so many steps: a bit of each column that is done, and the state of the one under way.
+    fn kept(&self, step: usize) -> usize {
+        let mut before = 0;
+        let begun = |test: &&ColumnTest| {
+            let begun = before < step;
+            before += test.tables.len();
+            begun
+        };
+        self.tests.iter().take_while(begun).count()
+    }
+
     /// The encrypted filter but for its last table, which makes what the caller wants of the messages that
     /// [`Self::accepts`] knows: all rows are one batch, and each step one bootstrapping of it. The journal keeps the bits of
     /// the columns that are done, and the state of the one under way.
@@ -240,6 +251,9 @@ impl Filter {
         let start = State { step: 0, ciphertexts: Vec::new(), numbers: Vec::new() };
         let mut state: State<D, Tfhe> = journal.resume()?.unwrap_or(start);
         let (mut step, total) = (0, self.steps());
+        if state.step >= total || state.ciphertexts.len() != self.kept(state.step) {
+            return Err(limbwise::Error::State);
+        }
         let mut inputs = inputs.iter();
         for (column, test) in self.tests.iter().enumerate() {
             let _region = eval.device().region("range test", index(column));
@@ -318,5 +332,12 @@ mod tests {
         assert_eq!([steps(12, (256, 511)), steps(40, (0, (1 << 39) - 1))], [1, 1], "certain after the first digit");
         assert_eq!(digits(12, 4), [4, 2, 2, 2, 2]);
         assert_eq!((digits(7, 4), digits(3, 4), digits(9, 3)), (vec![3, 2, 2], vec![3], vec![3, 1, 1, 1, 1, 1, 1]));
+    }
+
+    #[test]
+    fn a_state_has_a_bit_for_each_column_that_was_begun() {
+        let tests = vec![test(12, (731, 1095), 4), test(4, (5, 7), 4), test(6, (0, 22), 4)];
+        let filter = Filter { tests, rows: 1, bits: vec![12, 4, 6] };
+        assert_eq!((0..filter.steps()).map(|step| filter.kept(step)).collect::<Vec<_>>(), [0, 1, 1, 1, 1, 1, 2, 3, 3]);
     }
 }

@@ -3,14 +3,15 @@
 use limbwise::{
     Complex64,
     ckks::{
-        Auto, Encoder, Evaluator, LinearTransform, Noise, PlaintextForm, Strategy, decrypt, encrypt,
+        Encoder, PlaintextForm, Strategy, decrypt,
         tensor::{Filters, Image, Matrix, Padding},
     },
     params::{Insecure, Params, ParamsLiteral},
-    rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, SecretKey},
+    rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, KeyStore, SecretKey},
+    scheme::{Ckks, ClientScheme as _, Encrypting, Encryption, Keys, Scheme as _, Shadows},
 };
 use limbwise_apps::{
-    Client, Input, Program,
+    Client, Program,
     linear::{Linear, LinearError, Task, client::LinearClient, data::generated},
 };
 use limbwise_cpu::Cpu;
@@ -40,34 +41,40 @@ fn tasks() -> Vec<Task> {
     ]
 }
 
-fn maps<D: Device>(dev: &D, encoder: &Encoder, program: &impl Program) -> Vec<LinearTransform<D>> {
-    let encode = |(map, plan)| LinearTransform::encode(dev, encoder, map, plan).unwrap();
-    program.maps().into_iter().map(encode).collect()
+/// The keys of a store, with nobody looking on.
+fn served<D: Device>(store: &dyn KeyStore<D>) -> Keys<'_, D> {
+    Keys { store, bootstrap: None, watch: None }
 }
 
 /// A whole session: what the program requires is learned on `Null`, then keys are made and it runs. The decrypted results,
 /// and the bits expected of the first.
-pub(crate) fn session(program: &impl Program, client: &impl Client) -> (Vec<Vec<Vec<Complex64>>>, f64) {
-    let params = program.params();
+pub(crate) fn session<P: Program<Scheme = Ckks>>(
+    program: &P,
+    client: &impl Client<Scheme = Ckks>,
+) -> (Vec<Vec<Vec<Complex64>>>, f64) {
+    let (params, model, declared_inputs) = (program.params(), program.model(), program.inputs());
     let (null, encoder) = (Null::default(), Encoder::new(params));
-    let declared = DeclaredKeys::all(&null, params);
-    let declare = |i: Input| encoder.declare_bounded(&null, (i.batch, i.bounds), i.packing, Noise::Public).unwrap();
-    let inputs: Vec<_> = program.inputs().into_iter().map(declare).collect();
-    let auto = Auto::new(Evaluator::new(&null, params, &declared), &encoder);
-    program.evaluate(&auto, &maps(&null, &encoder, program), &inputs, &mut (), &mut ()).unwrap();
+    let (declared, on) = (DeclaredKeys::all(&null, params), (&null, &encoder));
+    let declare = |i| Ckks::declare_input(on, params, i, Encryption::PublicKey).unwrap();
+    let inputs: Vec<_> = declared_inputs.iter().map(declare).collect();
+    let encoded = Ckks::declare(on, params, &model).unwrap();
+    program.evaluate(&Ckks::means(on, params, &encoded, served(&declared)), &inputs, &mut (), &mut ()).unwrap();
 
     let dev = Checked(Cpu::builder().open().unwrap());
-    let secret = SecretKey::generate(params, &Seed::from_os().unwrap());
+    let (on, secret) = ((&dev, &encoder), SecretKey::generate(params, &Seed::from_os().unwrap()));
     let generator = KeyGenerator::new(&dev, params, &secret).unwrap();
     let plan = KeyPlan { required: declared.requirements(), form: KeyForm::Seeded };
     let (public, keys) = (generator.public_key(), generator.key_set(&plan, |_| ()).unwrap());
-    let encrypted = |(index, i): (usize, Input)| {
-        let plain = encoder.encode(&dev, &client.values(index), i.packing).unwrap();
-        encrypt(&dev, params, &public, &plain).unwrap().promised(i.bounds).unwrap()
+    let with =
+        Encrypting { key: Encryption::PublicKey, secrets: None, public: Some(&public), shadows: Shadows::Absent };
+    let encrypted = |(index, input)| {
+        let (values, seed) = (client.values(index), Seed::from_os().unwrap());
+        Ckks::encrypt(on, params, &with, (input, &values), &seed).unwrap()
     };
-    let inputs: Vec<_> = program.inputs().into_iter().enumerate().map(encrypted).collect();
-    let auto = Auto::new(Evaluator::new(&dev, params, &keys), &encoder);
-    let results = program.evaluate(&auto, &maps(&dev, &encoder, program), &inputs, &mut (), &mut ()).unwrap();
+    let inputs: Vec<_> = declared_inputs.iter().enumerate().map(encrypted).collect();
+    let encoded = Ckks::encode(on, params, &model, &mut |_, _, _| ()).unwrap();
+    let means = Ckks::means(on, params, &encoded, served(&keys));
+    let results = program.evaluate(&means, &inputs, &mut (), &mut ()).unwrap();
     let clear = results.iter().map(|c| decrypt(&dev, &encoder, params, &secret, c).unwrap()).collect();
     (clear, results[0].estimate.precision_bits())
 }
@@ -75,7 +82,7 @@ pub(crate) fn session(program: &impl Program, client: &impl Client) -> (Vec<Vec<
 /// Bits of precision, and those expected.
 fn run(program: &Linear, client: &LinearClient) -> [f64; 2] {
     let (results, expected) = session(program, client);
-    [client.conclude(&results).precision.mean, expected]
+    [client.conclude(&results).found.precision.mean, expected]
 }
 
 #[test]

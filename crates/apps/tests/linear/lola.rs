@@ -39,9 +39,9 @@ fn the_network_decrypts_to_its_twin() {
     ] {
         let (results, predicted) = session(&program.with(strategy, form), &client);
         let conclusion = client.conclude(&results);
-        let got = conclusion.precision.mean;
+        let got = conclusion.found.precision.mean;
         assert!(got > 15.0 && (got - predicted).abs() < 4.0, "{strategy}: {got:.1} bits, {predicted:.1} expected");
-        let accuracy = conclusion.accuracy.unwrap();
+        let accuracy = conclusion.found.accuracy.unwrap();
         assert_eq!(
             (accuracy.encrypted.to_bits(), conclusion.details["same_label"].as_f64()),
             (accuracy.clear.to_bits(), Some(1.0))

@@ -3,17 +3,15 @@
 
 use limbwise::{
     Complex64,
-    ckks::{
-        Auto, BootstrapPlan, Bootstrapper, Ciphertext, Encoder, Evaluator, LinearTransform, PlaintextForm, Strategy,
-        decrypt, encrypt, tensor::Image,
-    },
+    ckks::{BootstrapPlan, Ciphertext, Encoder, PlaintextForm, Strategy, decrypt, tensor::Image},
     params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine},
-    rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, KeySet, PublicKey, SecretKey},
+    rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, KeySet, KeyStore, PublicKey, SecretKey},
+    scheme::{Ckks, ClientScheme as _, Encoded, Encrypting, Encryption, Keys, Scheme as _, Shadows},
 };
 use limbwise_apps::{
-    AnyProgram, Client as _, Description, Input, Journal, Program as _, State,
-    description::Workload,
+    AnyProgram, Client as _, Description, Journal, Program as _, State,
     linear::{data::generated, layer::Model},
+    registry::{Described, SlotsProgram},
     resnet::{Architecture, Inference, Network, Resnet, ResnetClient, client::Labelled, relu::ReluChoice},
 };
 use limbwise_cpu::Cpu;
@@ -76,11 +74,6 @@ fn sides(count: usize, factor: f64) -> (Resnet, ResnetClient) {
     (program, client)
 }
 
-fn maps<D: Device>(dev: &D, encoder: &Encoder, program: &Resnet) -> Vec<LinearTransform<D>> {
-    let encode = |(map, plan)| LinearTransform::encode(dev, encoder, map, plan).unwrap();
-    program.maps().into_iter().map(encode).collect()
-}
-
 /// Everything that a run needs, once.
 struct Session {
     dev: Dev,
@@ -88,36 +81,37 @@ struct Session {
     secret: SecretKey,
     public: PublicKey<Dev>,
     keys: KeySet<Dev>,
-    boot: Bootstrapper<Dev>,
+    encoded: Encoded<Dev>,
+}
+
+/// The keys of a store, with nobody looking on.
+fn served<D: Device>(store: &dyn KeyStore<D>) -> Keys<'_, D> {
+    Keys { store, bootstrap: None, watch: None }
 }
 
 impl Session {
     fn new(program: &Resnet) -> Self {
-        let (params, null) = (program.params(), Null::default());
+        let (params, null, model) = (program.params(), Null::default(), program.model());
         let encoder = Encoder::new(params);
-        let declared = DeclaredKeys::all(&null, params);
-        let plan = program.bootstrapping().unwrap();
-        let boot = Bootstrapper::declare(&null, &encoder, plan).unwrap();
-        let auto = Auto::new(Evaluator::new(&null, params, &declared), &encoder).with_bootstrapper(Some(&boot));
-        let input = program.inputs().swap_remove(0);
-        let input = encoder
-            .declare_bounded(&null, (input.batch, input.bounds), input.packing, program.encryption().into())
-            .unwrap();
-        program.evaluate(&auto, &maps(&null, &encoder, program), &[input], &mut (), &mut ()).unwrap();
+        let (declared, on) = (DeclaredKeys::all(&null, params), (&null, &encoder));
+        let input = Ckks::declare_input(on, params, &program.inputs()[0], program.encryption()).unwrap();
+        let encoded = Ckks::declare(on, params, &model).unwrap();
+        program.evaluate(&Ckks::means(on, params, &encoded, served(&declared)), &[input], &mut (), &mut ()).unwrap();
         let dev = Checked(Cpu::builder().open().unwrap());
         let secret = SecretKey::generate(params, &Seed::from_os().unwrap());
         let generator = KeyGenerator::new(&dev, params, &secret).unwrap();
         let keys = KeyPlan { required: declared.requirements(), form: KeyForm::Stored };
         let (public, keys) = (generator.public_key(), generator.key_set(&keys, |_| ()).unwrap());
         drop(generator);
-        let boot = Bootstrapper::encode(&dev, &encoder, plan).unwrap();
-        Self { dev, encoder, secret, public, keys, boot }
+        let encoded = Ckks::encode((&dev, &encoder), params, &model, &mut |_, _, _| ()).unwrap();
+        Self { dev, encoder, secret, public, keys, encoded }
     }
 
     fn input(&self, program: &Resnet, client: &ResnetClient) -> Ciphertext<Dev> {
-        let Input { packing, bounds, .. } = program.inputs().swap_remove(0);
-        let plain = self.encoder.encode(&self.dev, &client.values(0), packing).unwrap();
-        encrypt(&self.dev, program.params(), &self.public, &plain).unwrap().promised(bounds).unwrap()
+        let (public, input) = (Some(&self.public), program.inputs().swap_remove(0));
+        let with = Encrypting { key: Encryption::PublicKey, secrets: None, public, shadows: Shadows::Absent };
+        let (on, seed) = ((&self.dev, &self.encoder), Seed::from_os().unwrap());
+        Ckks::encrypt(on, program.params(), &with, (&input, &client.values(0)), &seed).unwrap()
     }
 
     fn run(
@@ -126,10 +120,9 @@ impl Session {
         input: &Ciphertext<Dev>,
         journal: &mut dyn Journal<Dev>,
     ) -> limbwise::Result<Vec<Vec<Complex64>>> {
-        let eval = Evaluator::new(&self.dev, program.params(), &self.keys);
-        let auto = Auto::new(eval, &self.encoder).with_bootstrapper(Some(&self.boot));
-        let maps = maps(&self.dev, &self.encoder, program);
-        let results = program.evaluate(&auto, &maps, std::slice::from_ref(input), &mut (), journal)?;
+        let on = (&self.dev, &self.encoder);
+        let means = Ckks::means(on, program.params(), &self.encoded, served(&self.keys));
+        let results = program.evaluate(&means, std::slice::from_ref(input), &mut (), journal)?;
         decrypt(&self.dev, &self.encoder, program.params(), &self.secret, &results[0])
     }
 }
@@ -156,13 +149,13 @@ impl Journal<Dev> for Stops {
 fn scores_are_those_of_the_polynomial_twin() {
     // Three images and a gap take turns in the slots of one ciphertext; five need a second one.
     let (program, client) = sides(5, 1.5);
-    assert_eq!((program.inputs()[0].batch, program.results()), (2, vec![[2, 256]]));
+    assert_eq!((program.inputs()[0].batch, program.results()), (2, 1));
     let session = Session::new(&program);
     let input = session.input(&program, &client);
     let whole = session.run(&program, &input, &mut ()).unwrap();
-    let conclusion = client.conclude(std::slice::from_ref(&whole));
-    assert!(conclusion.precision.mean > 12.0, "{:?}", conclusion.precision);
-    assert!(conclusion.warnings.is_empty() && conclusion.accuracy.is_some(), "{:?}", conclusion.warnings);
+    let conclusion = client.conclude(&vec![whole.clone()]);
+    assert!(conclusion.found.precision.mean > 12.0, "{:?}", conclusion.found.precision);
+    assert!(conclusion.warnings.is_empty() && conclusion.found.accuracy.is_some(), "{:?}", conclusion.warnings);
     let plan = program.levels();
     assert!(plan.bootstraps() >= 6 && plan.input() == 3, "{plan:?}");
 
@@ -209,17 +202,18 @@ fn what_does_not_go_together_is_refused() {
 #[test]
 fn a_description_is_enough_for_both_sides() {
     let (program, _) = sides(2, 1.5);
-    let workload = Workload::Resnet(program.inference().clone());
-    let described = Description::new(("small", program.params()), KeyForm::Stored, workload);
+    let workload = Described::Resnet(program.inference().clone());
+    let described = Description::new::<Ckks>(("small", program.params()), KeyForm::Stored, workload);
     let read = Description::parse(&described.to_bytes()).unwrap();
     assert_eq!(read, described);
-    let rotations = |program: &dyn Fn() -> AnyProgram| -> Vec<_> {
-        program().maps().iter().map(|(map, plan)| (plan.level, plan.strategy.rotations(map))).collect()
+    let rotations = |program: &SlotsProgram| -> Vec<_> {
+        program.model().maps.iter().map(|(map, plan)| (plan.level, plan.strategy.rotations(map))).collect()
     };
     let model = Model { network: Some(Arc::new(network())), ..Model::default() };
-    let (server, client) = (read.program(&model).unwrap(), read.stand_in().unwrap());
-    assert_eq!(rotations(&|| server.clone()), rotations(&|| client.clone()), "keys do not hang on the weights");
+    let AnyProgram::Ckks(server) = read.program(&model).unwrap() else { panic!("a program on slots") };
+    let AnyProgram::Ckks(client) = read.stand_in().unwrap() else { panic!("a program on slots") };
+    assert_eq!(rotations(&server), rotations(&client), "keys do not hang on the weights");
     assert_eq!((server.inputs(), server.results()), (client.inputs(), client.results()));
-    assert!(server.maps().iter().zip(program.maps()).all(|((a, _), (b, _))| **a == *b));
+    assert!(server.model().maps.iter().zip(program.maps()).all(|((a, _), (b, _))| **a == *b));
     assert!(read.program(&Model::default()).unwrap_err().to_string().contains("--weights"));
 }

@@ -2,12 +2,13 @@
 
 use limbwise::{
     Complex64,
-    ckks::{Auto, Bootstrapper, Encoder, Evaluator, Noise, decrypt, encrypt},
+    ckks::{Encoder, decrypt},
     params::{Insecure, Params, ParamsLiteral},
-    rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, SecretKey},
+    rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, KeyStore, SecretKey},
+    scheme::{Ckks, ClientScheme as _, Encrypting, Encryption, Keys, Scheme as _, Shadows},
 };
 use limbwise_apps::{
-    Client, Input, Journal, Program,
+    Client, Journal, Program,
     data::breast_cancer,
     logreg::{
         client::{LogregClient, Options},
@@ -16,7 +17,7 @@ use limbwise_apps::{
     },
 };
 use limbwise_cpu::Cpu;
-use limbwise_device::{Checked, Null};
+use limbwise_device::{Checked, Device, Null};
 use limbwise_math::sampling::Seed;
 
 fn params(levels: usize) -> Params {
@@ -38,43 +39,49 @@ fn sides(
 /// Decrypted results, the bits expected of the first, and the level of the last.
 pub(crate) type Outcome = (Vec<Vec<Vec<Complex64>>>, f64, usize);
 
+/// The keys of a store, with nobody looking on.
+fn served<D: Device>(store: &dyn KeyStore<D>) -> Keys<'_, D> {
+    Keys { store, bootstrap: None, watch: None }
+}
+
 /// The whole session: what the circuit requires is learned on `Null`, then keys are made and it runs, once with each
 /// journal, on the same inputs.
-pub(crate) fn session(
-    program: &impl Program,
-    client: &impl Client,
+pub(crate) fn session<P: Program<Scheme = Ckks>>(
+    program: &P,
+    client: &impl Client<Scheme = Ckks>,
     journals: &mut [&mut dyn Journal<Checked<Cpu>>],
 ) -> Vec<Outcome> {
-    let params = program.params();
-    let (encoder, null) = (Encoder::new(params), Null::default());
-    let declared = DeclaredKeys::all(&null, params);
-    let bootstrapper = program.bootstrapping().map(|plan| Bootstrapper::declare(&null, &encoder, plan).unwrap());
-    let auto = Auto::new(Evaluator::new(&null, params, &declared), &encoder).with_bootstrapper(bootstrapper.as_ref());
-    let declare = |i: Input| encoder.declare_bounded(&null, (i.batch, i.bounds), i.packing, Noise::Public).unwrap();
-    let inputs: Vec<_> = program.inputs().into_iter().map(declare).collect();
-    program.evaluate(&auto, &[], &inputs, &mut (), &mut ()).unwrap();
+    let (params, model, declared_inputs) = (program.params(), program.model(), program.inputs());
+    let (null, encoder) = (Null::default(), Encoder::new(params));
+    let (declared, on) = (DeclaredKeys::all(&null, params), (&null, &encoder));
+    let declare = |i| Ckks::declare_input(on, params, i, Encryption::PublicKey).unwrap();
+    let inputs: Vec<_> = declared_inputs.iter().map(declare).collect();
+    let encoded = Ckks::declare(on, params, &model).unwrap();
+    program.evaluate(&Ckks::means(on, params, &encoded, served(&declared)), &inputs, &mut (), &mut ()).unwrap();
 
     let dev = Checked(Cpu::builder().open().unwrap());
-    let secret = SecretKey::generate(params, &Seed::from_os().unwrap());
+    let (on, secret) = ((&dev, &encoder), SecretKey::generate(params, &Seed::from_os().unwrap()));
     let generator = KeyGenerator::new(&dev, params, &secret).unwrap();
     let plan = KeyPlan { required: declared.requirements(), form: KeyForm::Seeded };
     let (public, keys) = (generator.public_key(), generator.key_set(&plan, |_| ()).unwrap());
-    let encrypted = |(index, i): (usize, Input)| {
-        let plain = encoder.encode(&dev, &client.values(index), i.packing).unwrap();
-        encrypt(&dev, params, &public, &plain).unwrap().promised(i.bounds).unwrap()
+    let with =
+        Encrypting { key: Encryption::PublicKey, secrets: None, public: Some(&public), shadows: Shadows::Absent };
+    let encrypted = |(index, input)| {
+        let (values, seed) = (client.values(index), Seed::from_os().unwrap());
+        Ckks::encrypt(on, params, &with, (input, &values), &seed).unwrap()
     };
-    let inputs: Vec<_> = program.inputs().into_iter().enumerate().map(encrypted).collect();
-    let bootstrapper = program.bootstrapping().map(|plan| Bootstrapper::encode(&dev, &encoder, plan).unwrap());
-    let auto = Auto::new(Evaluator::new(&dev, params, &keys), &encoder).with_bootstrapper(bootstrapper.as_ref());
+    let inputs: Vec<_> = declared_inputs.iter().enumerate().map(encrypted).collect();
+    let encoded = Ckks::encode(on, params, &model, &mut |_, _, _| ()).unwrap();
+    let means = Ckks::means(on, params, &encoded, served(&keys));
     let run = |journal: &mut &mut dyn Journal<Checked<Cpu>>| {
-        let results = program.evaluate(&auto, &[], &inputs, &mut (), *journal).unwrap();
+        let results = program.evaluate(&means, &inputs, &mut (), *journal).unwrap();
         let clear = results.iter().map(|c| decrypt(&dev, &encoder, params, &secret, c).unwrap()).collect();
         (clear, results[0].estimate.precision_bits(), results[results.len() - 1].level)
     };
     journals.iter_mut().map(run).collect()
 }
 
-fn run(program: &Logreg, client: &LogregClient) -> (limbwise_apps::Conclusion, f64, usize) {
+fn run(program: &Logreg, client: &LogregClient) -> (limbwise_apps::Conclusion<Ckks>, f64, usize) {
     let (results, predicted, level) = session(program, client, &mut [&mut ()]).remove(0);
     (client.conclude(&results), predicted, level)
 }
@@ -87,10 +94,14 @@ fn training_equals_its_clear_twin() {
             let (program, client) = sides(levels, batch_rows, iterations, degree).unwrap();
             run(&program, &client)
         };
-        let accuracy = conclusion.accuracy.unwrap();
+        let accuracy = conclusion.found.accuracy.unwrap();
         assert!((accuracy.encrypted - accuracy.clear).abs() < 0.005 && accuracy.clear > 0.9, "{accuracy:?}");
-        assert!(conclusion.precision.mean > 15.0, "{:?}", conclusion.precision);
-        assert!((conclusion.precision.mean - predicted).abs() < 4.0, "{:?} for {predicted}", conclusion.precision);
+        assert!(conclusion.found.precision.mean > 15.0, "{:?}", conclusion.found.precision);
+        assert!(
+            (conclusion.found.precision.mean - predicted).abs() < 4.0,
+            "{:?} for {predicted}",
+            conclusion.found.precision
+        );
         assert!(conclusion.warnings.is_empty(), "{:?}", conclusion.warnings);
         assert_eq!(left, 0, "the level formula is exact");
     }

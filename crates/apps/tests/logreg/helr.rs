@@ -77,12 +77,16 @@ fn training_with_bootstrapped_weights_equals_its_clear_twin() {
         let (program, client) = sides(&params(levels), options).unwrap();
         let (results, predicted, _) = session(&program, &client, &mut [&mut ()]).remove(0);
         let conclusion = client.conclude(&results);
-        let accuracy = conclusion.accuracy.unwrap();
+        let accuracy = conclusion.found.accuracy.unwrap();
         assert!((accuracy.encrypted - accuracy.clear).abs() < 0.005 && accuracy.clear > 0.9, "{accuracy:?}");
-        assert!(conclusion.precision.mean > 12.0, "{options:?}: {:?}, {predicted}", conclusion.precision);
+        assert!(conclusion.found.precision.mean > 12.0, "{options:?}: {:?}, {predicted}", conclusion.found.precision);
         // The law of bootstrapping is for messages that fill their interval; small weights come out better.
         let expected = predicted - 2.0..predicted + 7.0;
-        assert!(expected.contains(&conclusion.precision.mean), "{:?} for {predicted}", conclusion.precision);
+        assert!(
+            expected.contains(&conclusion.found.precision.mean),
+            "{:?} for {predicted}",
+            conclusion.found.precision
+        );
         assert!(conclusion.warnings.is_empty(), "{:?}", conclusion.warnings);
     }
 }

@@ -65,8 +65,9 @@ impl BgvExpectation {
             }
         }
         let (said, wanted) = (got.noise.bits(), self.noise.bits());
-        // NaN is no such difference.
-        if !((said - wanted).abs() <= ROUNDING * wanted.abs().max(1.0)) {
+        // NaN is near nothing.
+        let near = (said - wanted).abs() <= ROUNDING * wanted.abs().max(1.0);
+        if !near {
             return Err(unexpected("bound on the noise", format!("2^{said:.6}"), format!("2^{wanted:.6}")));
         }
         Ok(Ciphertext { noise: self.noise, ..got })

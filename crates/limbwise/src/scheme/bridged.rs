@@ -70,6 +70,7 @@ pub enum BridgedValues {
 }
 
 /// A ciphertext of either scheme.
+#[expect(clippy::large_enum_variant, reason = "few live at once, beside the words that they stand for")]
 pub enum BridgedCiphertext<D: Device> {
     /// Messages of TFHE.
     Messages(tfhe::Ciphertext<D>),
@@ -88,6 +89,7 @@ impl<D: Device> Clone for BridgedCiphertext<D> {
 
 /// What is known of a ciphertext of either scheme.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::large_enum_variant, reason = "few live at once, beside the words that they stand for")]
 pub enum BridgedEstimate {
     /// Of messages.
     Messages(MessagesEstimate),
@@ -98,6 +100,7 @@ pub enum BridgedEstimate {
 /// What is expected of a result of either scheme.
 #[cfg(feature = "client")]
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "few live at once, beside the words that they stand for")]
 pub enum BridgedExpectation {
     /// Messages of TFHE.
     Messages(TfheExpectation),

@@ -11,7 +11,7 @@ use crate::{
     params::Params,
     rlwe::{KeyGenerator, SecretKey},
     tfhe::{BootstrapKeys, ClientKey, TfheParams},
-    wire::Fingerprint,
+    wire::{Fingerprint, Origin},
 };
 use limbwise_device::Device;
 #[cfg(feature = "client")]
@@ -121,6 +121,15 @@ impl Secrets {
             }
             (None, None) => panic!("a program has a secret"),
         }
+    }
+
+    /// Fails if the label of one of their files names another key set: where there are two secrets, both files name both.
+    /// A locked file's label is not under its passphrase, so it is compared with the keys themselves.
+    ///
+    /// # Errors
+    /// [`WireError::Origin`](crate::wire::WireError::Origin).
+    pub fn admitted(&self, rlwe: Option<&Params>, label: &Origin) -> Result<()> {
+        Ok(label.admits_keys(self.identity(rlwe))?)
     }
 
     /// Begins to make the public keys.

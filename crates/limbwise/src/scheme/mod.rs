@@ -282,6 +282,10 @@ pub enum Shadows {
     Carried,
 }
 
+/// Ciphertexts of a scheme.
+#[cfg(feature = "client")]
+pub type Ciphertexts<'a, S, D> = &'a [<S as Scheme>::Ciphertext<D>];
+
 /// The client's side of a scheme. Exists only under the feature `client`.
 #[cfg(feature = "client")]
 pub trait ClientScheme: Scheme {
@@ -354,7 +358,7 @@ pub trait ClientScheme: Scheme {
         on: (&D, &Self::Encoder),
         params: &Self::Params,
         secrets: &Secrets,
-        inputs_and_results: (&[Self::Ciphertext<D>], &[Self::Ciphertext<D>]),
+        inputs_and_results: (Ciphertexts<'_, Self, D>, Ciphertexts<'_, Self, D>),
     ) -> Result<Self::Reading>;
 
     /// What is expected of a result that was recorded.

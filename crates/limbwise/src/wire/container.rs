@@ -70,7 +70,7 @@ impl Origin {
 
     /// Fails if this names another key set.
     #[cfg(feature = "client")]
-    pub(super) fn admits_keys(&self, keys: Fingerprint) -> Result<(), WireError> {
+    pub(crate) fn admits_keys(&self, keys: Fingerprint) -> Result<(), WireError> {
         Self::of_keys(self.keys).admits(&Self::of_keys(keys))
     }
 

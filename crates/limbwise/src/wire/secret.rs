@@ -108,14 +108,23 @@ pub(super) fn write_sealed<W: Write>(
 /// # Errors
 /// [`WireError::Locked`] without the passphrase of a locked key, [`WireError::Passphrase`] for another.
 pub fn read_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) -> Result<SecretKey> {
+    let (key, label) = read_labelled_secret_key(source, params, lock)?;
+    // A locked file's label is not under its passphrase: it is compared with the key itself.
+    label.admits_keys(key.identity(params))?;
+    Ok(key)
+}
+
+/// Reads one of several secret keys of a set, with what its file says it belongs to: the set's label names all of them, so
+/// [`Secrets::admitted`](crate::scheme::Secrets::admitted) compares it when all are there.
+///
+/// # Errors
+/// As [`read_secret_key`], but for the label.
+pub fn read_labelled_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) -> Result<(SecretKey, Origin)> {
     let file = Container::open(source)?;
     file.expect(FileKind::SecretKey, Some(params))?;
     let coefficients = unpack(&read_sealed(&file, params.ring().n() / 4, lock)?)?;
     let key = SecretKey::from_coefficients(params, coefficients);
-    let key = key.ok_or_else(|| WireError::value("coefficients", "too few", "N"))?;
-    // A locked file's label is not under its passphrase: it is compared with the key itself.
-    file.origin().admits_keys(key.identity(params))?;
-    Ok(key)
+    Ok((key.ok_or_else(|| WireError::value("coefficients", "too few", "N"))?, file.origin()))
 }
 
 /// The one secret block of a file, of so many bytes.

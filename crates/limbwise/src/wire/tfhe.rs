@@ -278,15 +278,30 @@ pub fn write_tfhe_secret_key<W: Write>(out: W, key: &ClientKey, lock: Lock<'_>, 
 ///
 /// # Errors
 /// As [`read_secret_key`](super::read_secret_key).
+#[cfg(feature = "client")]
+pub fn read_tfhe_secret_key<S: Source>(source: S, params: &TfheParams, lock: Lock<'_>) -> Result<ClientKey> {
+    let (key, label) = read_labelled_tfhe_secret_key(source, params, lock)?;
+    label.admits_keys(key.identity())?;
+    Ok(key)
+}
+
+/// The same as one of several secret keys of a set, as
+/// [`read_labelled_secret_key`](super::read_labelled_secret_key).
+///
+/// # Errors
+/// As [`read_tfhe_secret_key`], but for the label.
 ///
 /// # Panics
 /// Never: a sealed payload has the length that is asked for.
 #[cfg(feature = "client")]
-pub fn read_tfhe_secret_key<S: Source>(source: S, params: &TfheParams, lock: Lock<'_>) -> Result<ClientKey> {
+pub fn read_labelled_tfhe_secret_key<S: Source>(
+    source: S,
+    params: &TfheParams,
+    lock: Lock<'_>,
+) -> Result<(ClientKey, Origin)> {
     let file = Container::open(source)?;
     file.expect_of(FileKind::TfheSecretKey, tfhe_fingerprint(params))?;
     let bytes = read_sealed(&file, 32, lock)?;
     let key = ClientKey::from_seed(params, Seed(*bytes.first_chunk().expect("as long as was asked for")));
-    file.origin().admits_keys(key.identity())?;
-    Ok(key)
+    Ok((key, file.origin()))
 }

@@ -15,7 +15,7 @@ use limbwise_math::sampling::Seed;
 use serde_json::{Value, json};
 
 /// The parameters of the fixtures.
-fn params() -> BgvParams {
+pub(crate) fn params() -> BgvParams {
     wire::read_bgv_params(fixture_of(1, "bgv-params")).unwrap()
 }
 

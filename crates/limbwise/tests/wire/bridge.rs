@@ -12,7 +12,7 @@ use limbwise::{
     wire::{self, WireError},
 };
 
-fn params() -> BridgeParams {
+pub(crate) fn params() -> BridgeParams {
     let ckks = wire::read_params(fixture_of(1, "bridge-params")).unwrap();
     BridgeParams::new(&ckks, &tfhe::params()).unwrap()
 }

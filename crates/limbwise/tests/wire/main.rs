@@ -9,6 +9,8 @@ mod common;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod expectations;
+#[cfg(test)]
 mod fixtures;
 #[cfg(test)]
 mod hostile;
@@ -16,6 +18,8 @@ mod hostile;
 mod properties;
 #[cfg(test)]
 mod round_trip;
+#[cfg(test)]
+mod schemes;
 #[cfg(test)]
 mod size;
 #[cfg(test)]

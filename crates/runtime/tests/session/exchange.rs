@@ -3,15 +3,17 @@
 use limbwise::{
     Complex64,
     ckks::{
-        Auto, Ciphertext, LinearTransform, Packing, PlaintextForm, Promise, Strategy,
+        Ciphertext, Packing, PlaintextForm, Promise, Strategy,
         tensor::{Filters, Image, Padding},
     },
     params::{Insecure, Params, ParamsLiteral},
     rlwe::KeyForm,
+    scheme::{Ckks, Maps, Slots},
 };
 use limbwise_apps::{
-    Array, Details, Input, Journal, Observer, Program,
+    Array, Details, Journal, Observer, Program,
     linear::{Task, client::LinearClient, data::generated},
+    program::SlotsInput as Input,
 };
 use limbwise_device::Device;
 use limbwise_machines::{Spec, time};
@@ -31,6 +33,8 @@ fn params() -> Params {
 struct Circuit(Params);
 
 impl Program for Circuit {
+    type Scheme = Ckks;
+
     fn name(&self) -> &'static str {
         "circuit"
     }
@@ -49,10 +53,13 @@ impl Program for Circuit {
         ]
     }
 
+    fn model(&self) -> Maps<'_> {
+        Maps::default()
+    }
+
     fn evaluate<D: Device>(
         &self,
-        auto: &Auto<'_, D>,
-        _: &[LinearTransform<D>],
+        Slots { auto, .. }: &Slots<'_, D>,
         inputs: &[Ciphertext<D>],
         _: &mut dyn Observer,
         _: &mut dyn Journal<D>,
@@ -66,11 +73,7 @@ impl Program for Circuit {
         Ok(vec![eval.sub(&low, &eval.rotate(&low, -1)?)?])
     }
 
-    fn results(&self) -> Vec<[usize; 2]> {
-        vec![[1, self.0.max_slots()]]
-    }
-
-    fn arrays(&self, _: &[Vec<Vec<Complex64>>]) -> Vec<Array> {
+    fn arrays(&self, _: &Vec<Vec<Vec<Complex64>>>) -> Vec<Array> {
         Vec::new()
     }
 
@@ -97,7 +100,8 @@ fn a_trace_that_comes_back_is_the_same_program() {
     assert_eq!(trace.lines.iter().map(names).collect::<Vec<_>>(), wanted.collect::<Vec<_>>());
     assert_eq!(trace.lines.len(), 11);
 
-    let (own, back) = (record(&program, KeyForm::Stored).unwrap().graph, replay(&trace).unwrap());
+    let (own, back) =
+        (record(&program, KeyForm::Stored, &limbwise_cpu::footprint()).unwrap().graph, replay(&trace).unwrap());
     assert_eq!(back.counts(), own.counts());
     for machine in ["ark", "f1-scaled"] {
         let spec = Spec::load(machine).unwrap();
@@ -123,7 +127,7 @@ fn a_map_is_written_as_its_rotations() {
     let count =
         |wanted: fn(&heracles::Instruction) -> bool| trace.lines.iter().filter(|l| wanted(&l.instruction)).count();
     assert_eq!(count(|i| matches!(i, heracles::Instruction::MulPlain)), diagonals);
-    let own = record(&program, KeyForm::Stored).unwrap();
+    let own = record(&program, KeyForm::Stored, &limbwise_cpu::footprint()).unwrap();
     // Each rotation has its key in both; here they are whole, so there is more work.
     assert_eq!(count(|i| matches!(i, heracles::Instruction::Rotate(_))), own.keys.required.len());
     let back = replay(&trace).unwrap();

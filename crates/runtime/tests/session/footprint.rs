@@ -24,8 +24,8 @@ use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     AnyDevice, Calibration, calibrate,
     keys::InMemory,
-    plan, record, record_on,
-    session::{Sides, session},
+    plan, record,
+    session::{Of, Sides, session},
 };
 use limbwise_upmem::{Mode, Upmem};
 use std::sync::Arc;
@@ -46,11 +46,12 @@ fn sides(chain: impl Fn(usize) -> ParamsLiteral) -> (Logreg, LogregClient) {
 
 /// A whole session on a device; results are not decoded.
 fn run(dev: &AnyDevice, (program, client): &(Logreg, LogregClient), footprint: SharedFootprint) -> u64 {
-    let recording = record_on(program, KeyForm::Stored, footprint.clone()).unwrap();
-    let sides = Sides { program, client, seeds: &SeedSource::System };
+    let recording = record(program, KeyForm::Stored, &footprint).unwrap();
+    let sides = Sides { program, client: &Of(client), seeds: &SeedSource::System };
     let keys = (&recording.keys, &InMemory::default());
-    session(dev, &sides, keys, (&mut (), &mut ()), &(), |reader, result| {
-        Ok(phase(reader.dev, program.params(), reader.secret, result).shape().bytes())
+    session(dev, &sides, keys, (&mut (), &mut ()), &(), |reader, _, results| {
+        let secret = reader.secrets.rlwe.as_ref().unwrap();
+        Ok(results.iter().map(|result| phase(reader.dev, reader.params, secret, result).shape().bytes()).sum::<u64>())
     })
     .unwrap();
     footprint.stored_bytes(program.params().log_n(), recording.session_peak_bytes)
@@ -70,19 +71,21 @@ fn sessions_take_what_their_device_says() {
     assert_eq!(on_dpus, dpus.memory().peak_bytes);
 }
 
-/// A plan made of a recording for the CPU says what the device takes that was calibrated, and what the recording says that
-/// was made for it.
+/// A recording is for the device that was calibrated, and its plan says what that device takes.
 #[test]
 fn plans_are_for_the_device_that_runs() {
     let sides = sides(|levels| ParamsLiteral::chain(11, 50, 45, levels, (55, 3), 3));
-    let (program, cpu) = (&sides.0, record(&sides.0, KeyForm::Stored).unwrap().of_server(&sides.0).unwrap());
+    // What a server computes on: keys and encryption are no part of it.
+    let program = &sides.0;
+    let recorded =
+        |footprint: &SharedFootprint| record(program, KeyForm::Stored, footprint).unwrap().of_server(program).unwrap();
+    let cpu = recorded(&limbwise_cpu::footprint());
     let host = calibrate(&AnyDevice::from(Cpu::new(Isa::best(), 1).unwrap()), 11).unwrap();
-    let planned = |host: &Calibration| plan(program, "test", &cpu, host).unwrap();
+    let planned = |host: &Calibration| plan(program, "test", &recorded(&host.footprint()), host).unwrap();
     assert_eq!(planned(&host).device_memory, None);
     let gpu =
         Calibration { device: "cuda".into(), isa: "sm_90".into(), device_memory_bytes: Some(80 << 30), ..host.clone() };
-    let cuda = record_on(program, KeyForm::Stored, limbwise_cuda::footprint("sm_90")).unwrap();
-    let cuda = cuda.of_server(program).unwrap();
+    let cuda = recorded(&limbwise_cuda::footprint("sm_90"));
     let tables = limbwise_cuda::footprint("sm_90").table_bytes(program.params().ring());
     let needed = planned(&gpu).device_memory.unwrap().needed_bytes;
     assert_eq!(needed, cuda.session_peak_bytes + tables);

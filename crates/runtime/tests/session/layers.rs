@@ -18,7 +18,8 @@ use limbwise_runtime::{
     frontier::{Budget, Survey, Way, cheapest_within, strategies, survey},
     keys::InMemory,
     open, record, run,
-    session::{Sides, session},
+    scheme::SchemeRun,
+    session::{Of, Sides, session},
 };
 
 fn layer() -> (Linear, LinearClient) {
@@ -45,13 +46,21 @@ fn polynomial_memory_is_predicted_to_the_byte() {
         for form in PlaintextForm::ALL {
             let program = layer.with(strategy, form);
             let keys = if i % 2 == 0 { KeyForm::Stored } else { KeyForm::Seeded };
-            let recording = record(&program, keys).unwrap();
+            let recording = record(&program, keys, &limbwise_cpu::footprint()).unwrap();
             let dev = open(&Host { device: None, isa: None, threads: Some(2) }).unwrap();
             let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
-            let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
-            session(&dev, &sides, (&recording.keys, &InMemory::default()), (&mut (), &mut ()), &(), |reader, result| {
-                Ok(decrypt(reader.dev, reader.encoder, program.params(), reader.secret, result)?.len())
-            })
+            let sides = Sides { program: &program, client: &Of(&client), seeds: &SeedSource::System };
+            session(
+                &dev,
+                &sides,
+                (&recording.keys, &InMemory::default()),
+                (&mut (), &mut ()),
+                &(),
+                |reader, _, results| {
+                    let secret = reader.secrets.rlwe.as_ref().unwrap();
+                    Ok(decrypt(reader.dev, reader.encoder, reader.params, secret, &results[0])?.len())
+                },
+            )
             .unwrap();
             let what = format!("{strategy}, {}", form.name());
             assert_eq!(
@@ -94,12 +103,14 @@ fn a_survey_takes_the_fastest_that_fits_and_runs_it() {
         (1, plan.peak_memory_bytes.predicted, plan.keys.len())
     );
     assert!(survey(&ways, program, "test", &host, Budget::Asked(least - 1)).unwrap().chosen.is_none());
-    let sides = Sides { program: &program(way), client: &client, seeds: &SeedSource::System };
+    let sides = Sides { program: &program(way), client: &Of(&client), seeds: &SeedSource::System };
     let report = run(&dev, &sides, (&recording, &plan), &RunOptions::default(), &mut (), &mut |_| ()).unwrap();
     let steps: Vec<&str> = report.steps.iter().map(|step| step.name.as_str()).collect();
     assert_eq!(steps, ["memory", "keys", "encoding", "encryption", "layer", "decryption"]);
     let layer_seconds = report.steps.iter().find(|step| step.name == "layer").unwrap().seconds;
     assert!((report.seconds - layer_seconds).abs() < 1e-12, "encoding is no part of the evaluation");
-    assert!((report.precision_bits.mean - report.precision_bits.predicted).abs() < 4.0, "{:?}", report.precision_bits);
+    let SchemeRun::Ckks(found) = &report.scheme else { panic!("slots") };
+    let bits = found.precision_bits;
+    assert!((bits.mean - bits.predicted).abs() < 4.0, "{bits:?}");
     assert_eq!(recording.graph.traffic().plaintexts.declared, report.plaintext_bytes);
 }

@@ -3,7 +3,8 @@
 use limbwise::{
     ckks::decrypt,
     params::{Insecure, Params, ParamsLiteral},
-    rlwe::{KeyForm, key_bytes},
+    rlwe::{KeyForm, SecretKey, key_bytes},
+    scheme::Ckks,
 };
 use limbwise_apps::{
     data::breast_cancer,
@@ -13,13 +14,14 @@ use limbwise_apps::{
         encrypted::{Logreg, levels_needed},
     },
 };
-use limbwise_device::Handle as _;
+use limbwise_device::{Device, Handle as _};
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     Event, Host, RunOptions, calibrate,
     keys::{InMemory, OnDisk},
     open, plan, record, run,
-    session::{Sides, session},
+    scheme::{SchemePlan, SchemeRun},
+    session::{Of, Reader, Sides, session},
 };
 
 fn sides() -> (Logreg, LogregClient) {
@@ -32,20 +34,32 @@ fn sides() -> (Logreg, LogregClient) {
     LogregClient::sides(&params, prepared, options).unwrap()
 }
 
+fn secret<'a, D: Device>(reader: &Reader<'a, Ckks, D>) -> &'a SecretKey {
+    reader.secrets.rlwe.as_ref().unwrap()
+}
+
 #[test]
 fn polynomial_memory_is_predicted_to_the_byte() {
     let (program, client) = sides();
     for (threads, form) in [(1, KeyForm::Stored), (2, KeyForm::Stored), (2, KeyForm::Seeded)] {
-        let recording = record(&program, form).unwrap();
+        let recording = record(&program, form, &limbwise_cpu::footprint()).unwrap();
         let dev = open(&Host { device: None, isa: None, threads: Some(threads) }).unwrap();
         let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
-        let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
-        session(&dev, &sides, (&recording.keys, &InMemory::default()), (&mut (), &mut ()), &(), |reader, result| {
-            let values =
-                decrypt(reader.dev, reader.encoder, limbwise_apps::Program::params(&program), reader.secret, result)?;
-            assert!(result.parts.iter().all(|p| p.shape().batch == result.batch()));
-            Ok(values.len())
-        })
+        let sides = Sides { program: &program, client: &Of(&client), seeds: &SeedSource::System };
+        session(
+            &dev,
+            &sides,
+            (&recording.keys, &InMemory::default()),
+            (&mut (), &mut ()),
+            &(),
+            |reader, _, results| {
+                for result in &results {
+                    decrypt(reader.dev, reader.encoder, reader.params, secret(reader), result)?;
+                    assert!(result.parts.iter().all(|p| p.shape().batch == result.batch()));
+                }
+                Ok(())
+            },
+        )
         .unwrap();
         let memory = dev.cpu().unwrap().memory();
         assert_eq!(memory.peak_bytes, recording.session_peak_bytes / (8 << 11) * row);
@@ -62,13 +76,14 @@ fn polynomial_memory_is_predicted_to_the_byte() {
 #[test]
 fn memory_with_keys_on_disk_is_predicted() {
     let (program, client) = sides();
-    let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
+    let sides = Sides { program: &program, client: &Of(&client), seeds: &SeedSource::System };
     let params = limbwise_apps::Program::params(&program);
-    let recording = record(&program, KeyForm::Disk).unwrap();
+    let recording = record(&program, KeyForm::Disk, &limbwise_cpu::footprint()).unwrap();
     let reads = recording.reads.clone().unwrap();
     let all: u64 = recording.keys.required.iter().map(|(&k, &l)| key_bytes(params, k, l, KeyForm::Disk)).sum();
     assert!(reads.budget_bytes < all / 2, "{reads:?}");
-    let more = record(&program, KeyForm::Disk).unwrap().with_key_memory(&program, all).unwrap();
+    let more =
+        record(&program, KeyForm::Disk, &limbwise_cpu::footprint()).unwrap().with_key_memory(&program, all).unwrap();
     assert!(more.session_peak_bytes > recording.session_peak_bytes + all / 3, "memory for keys is counted");
     let mut words = Vec::new();
     for recording in [recording, more] {
@@ -76,8 +91,9 @@ fn memory_with_keys_on_disk_is_predicted() {
         let row = (64 * limbwise_cpu::layout::lines(11)) as u64;
         let (dir, reads) = (std::env::temp_dir(), recording.reads.as_ref().unwrap());
         let home = OnDisk::new(reads, &dir);
-        let results = session(&dev, &sides, (&recording.keys, &home), (&mut (), &mut ()), &(), |reader, result| {
-            decrypt(reader.dev, reader.encoder, params, reader.secret, result)
+        let results = session(&dev, &sides, (&recording.keys, &home), (&mut (), &mut ()), &(), |reader, _, results| {
+            let opened = |result| decrypt(reader.dev, reader.encoder, params, secret(reader), result);
+            results.iter().map(opened).collect::<limbwise::Result<Vec<_>>>()
         });
         words.push(results.unwrap().len());
         let (measured, predicted) =
@@ -93,11 +109,11 @@ fn memory_with_keys_on_disk_is_predicted() {
 #[test]
 fn runs_report_their_predictions() {
     let (program, client) = sides();
-    let recording = record(&program, KeyForm::Stored).unwrap();
+    let recording = record(&program, KeyForm::Stored, &limbwise_cpu::footprint()).unwrap();
     let dev = open(&Host { device: None, isa: None, threads: Some(2) }).unwrap();
     let plan = plan(&program, "test", &recording, &calibrate(&dev, 11).unwrap()).unwrap();
     let mut done = Vec::new();
-    let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
+    let sides = Sides { program: &program, client: &Of(&client), seeds: &SeedSource::System };
     let report = run(&dev, &sides, (&recording, &plan), &RunOptions::default(), &mut (), &mut |event| {
         if let Event::Done(step) = event {
             done.push(step.name);
@@ -108,12 +124,15 @@ fn runs_report_their_predictions() {
         done,
         ["memory", "keys", "encryption", "iteration 1", "iteration 2", "iteration 3", "inference", "decryption"]
     );
-    assert_eq!((report.levels_left, plan.levels.used), (0, levels_needed(3, 3)));
+    let (SchemePlan::Ckks(planned), SchemeRun::Ckks(found)) = (&plan.scheme, &report.scheme) else { panic!("slots") };
+    assert_eq!((found.levels_left, planned.levels.used), (0, levels_needed(3, 3)));
+    assert_eq!(report.scheme.wrong(), None);
     assert_eq!(report.key_bytes, plan.keys.iter().map(|k| k.bytes).sum::<u64>());
     assert_eq!(recording.graph.traffic().evaluation_keys.declared, plan.key_bytes);
     assert_eq!(report.insecure_reason.as_deref(), Some("a small ring for a test"));
-    assert!((report.precision_bits.mean - report.precision_bits.predicted).abs() < 4.0, "{:?}", report.precision_bits);
-    let accuracy = report.accuracy.unwrap();
+    let bits = found.precision_bits;
+    assert!((bits.mean - bits.predicted).abs() < 4.0, "{bits:?}");
+    let accuracy = found.accuracy.unwrap();
     assert!((accuracy.encrypted - accuracy.clear).abs() < 0.005);
 }
 
@@ -121,7 +140,10 @@ fn runs_report_their_predictions() {
 fn seeds_halve_the_keys() {
     let (program, _) = sides();
     let params = limbwise_apps::Program::params(&program);
-    let (stored, seeded) = (record(&program, KeyForm::Stored).unwrap(), record(&program, KeyForm::Seeded).unwrap());
+    let (stored, seeded) = (
+        record(&program, KeyForm::Stored, &limbwise_cpu::footprint()).unwrap(),
+        record(&program, KeyForm::Seeded, &limbwise_cpu::footprint()).unwrap(),
+    );
     assert_eq!(stored.keys.required, seeded.keys.required);
     let keys = &stored.keys.required;
     let bytes = |form| -> u64 { keys.iter().map(|(&name, &level)| key_bytes(params, name, level, form)).sum() };
@@ -134,8 +156,11 @@ fn seeds_halve_the_keys() {
 #[test]
 fn recording_is_deterministic_and_small() {
     let (program, _) = sides();
-    let (first, second) = (record(&program, KeyForm::Stored).unwrap(), record(&program, KeyForm::Stored).unwrap());
-    let lines = |r: &limbwise_runtime::Recording| {
+    let (first, second) = (
+        record(&program, KeyForm::Stored, &limbwise_cpu::footprint()).unwrap(),
+        record(&program, KeyForm::Stored, &limbwise_cpu::footprint()).unwrap(),
+    );
+    let lines = |r: &limbwise_runtime::Recording<Ckks>| {
         let mut text = Vec::new();
         r.graph.write_jsonl(&mut text).unwrap();
         text

@@ -26,7 +26,7 @@ fn the_graph_of_a_resnet20_is_small() {
     let program = Resnet::new(&params, inference, &network).unwrap();
     let plan = program.levels();
     assert_eq!((plan.bootstraps(), plan.input(), plan.linear), (19, 4, 4));
-    let recording = record(&program, KeyForm::Seeded).unwrap();
+    let recording = record(&program, KeyForm::Seeded, &limbwise_cpu::footprint()).unwrap();
     let (bytes, nodes) = (recording.graph.node_bytes(), recording.graph.nodes().len());
     assert!(bytes <= 100 << 20, "{bytes} bytes for {nodes} nodes");
     // Keys seeded, diagonals encoded where they are used: polynomials of a whole session stay below the goal.

@@ -3,13 +3,13 @@
 use limbwise::{
     Complex64,
     ckks::{
-        Auto, Diagonals, Encoder, Evaluator, LinearPlan, LinearTransform, Packing, PlaintextForm, Promise, Series,
-        Strategy, decrypt, encrypt_secret,
+        Diagonals, Encoder, LinearPlan, Packing, PlaintextForm, Promise, Series, Strategy, decrypt, encrypt_secret,
     },
     params::{Insecure, Params, ParamsLiteral},
     rlwe::{KeyForm, KeyGenerator, SecretKey},
+    scheme::{Ckks, Keys, Scheme as _},
 };
-use limbwise_apps::{Input, Program as _};
+use limbwise_apps::{Program as _, program::SlotsInput as Input};
 use limbwise_math::sampling::Seed;
 use limbwise_runtime::{
     Host, open, record,
@@ -89,20 +89,17 @@ fn a_tape_runs_as_it_is_recorded() {
     let (params, dev) = (tape.params().clone(), open(&Host { device: None, isa: None, threads: Some(1) }).unwrap());
     let (encoder, secret) = (Encoder::new(&params), SecretKey::generate(&params, &Seed([3; 32])));
     for form in [KeyForm::Stored, KeyForm::Seeded] {
-        let recording = record(&tape, form).unwrap();
+        let recording = record(&tape, form, &limbwise_cpu::footprint()).unwrap();
         let keys = KeyGenerator::new(&dev, &params, &secret).unwrap().key_set(&recording.keys, |_| ()).unwrap();
         let encrypted = |(seed, input): (usize, &Input)| {
             let plain = encoder.encode(&dev, &[values(seed)], input.packing).unwrap();
             encrypt_secret(&dev, &params, &secret, &plain).unwrap()
         };
         let inputs: Vec<_> = tape.inputs.iter().enumerate().map(encrypted).collect();
-        let maps: Vec<_> = tape
-            .maps()
-            .into_iter()
-            .map(|(m, plan)| LinearTransform::encode(&dev, &encoder, m, plan).unwrap())
-            .collect();
-        let auto = Auto::new(Evaluator::new(&dev, &params, &keys), &encoder);
-        let results = tape.evaluate(&auto, &maps, &inputs, &mut (), &mut ()).unwrap();
+        let on = (&dev, &encoder);
+        let encoded = Ckks::encode(on, &params, &tape.model(), &mut |_, _, _| ()).unwrap();
+        let means = Ckks::means(on, &params, &encoded, Keys { store: &keys, bootstrap: None, watch: None });
+        let results = tape.evaluate(&means, &inputs, &mut (), &mut ()).unwrap();
         for ((result, wanted), planned) in results.iter().zip(&wanted).zip(&recording.results) {
             assert_eq!(result.level, planned.level);
             let got = decrypt(&dev, &encoder, &params, &secret, result).unwrap().concat();
@@ -123,7 +120,8 @@ fn explicit_products_refuse_what_operators_would_bring_together() {
         (vec![step(Op::Multiply, vec![0, 1]), step(Op::Multiply, vec![2, 2])], "polynomials"),
     ] {
         let tape = Tape { steps, results: vec![3], ..tape.clone() };
-        let error = record(&tape, KeyForm::Stored).err().map(|e| e.to_string()).unwrap_or_default();
+        let error =
+            record(&tape, KeyForm::Stored, &limbwise_cpu::footprint()).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains("multiply") && error.contains(words), "{error}");
     }
 }

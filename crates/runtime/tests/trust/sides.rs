@@ -4,18 +4,23 @@ use limbwise::{
     Complex64,
     ckks::{Model as Known, PlaintextForm, Precision, Promise, Strategy},
     params::{Insecure, Params, ParamsLiteral},
-    rlwe::{KeyForm, SecretKey},
+    rlwe::KeyForm,
+    scheme::Ckks,
     wire::{Lock, Origin},
 };
 use limbwise_apps::{
     AnyProgram, Client, Conclusion, Description, Encryption, Program as _,
-    description::Workload,
-    linear::layer::{Described, LayerShape, Model, Numbers},
+    family::SlotsFound,
+    linear::{
+        layer::{Described, LayerShape, Model, Numbers},
+        options::Described as Linear,
+    },
+    registry::{Described as Workload, SlotsProgram},
 };
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     AnyDevice, Error, Host, Job, Limits,
-    client::{EncryptionKey, Expected, InputsOf, decrypt_files, encrypt_files, read_secret},
+    client::{EncryptionKey, Expected, InputsOf, decrypt_files, encrypt_files, read_secrets},
     eval::evaluate_files,
     expect::expectations,
     keygen::{Sides, keygen},
@@ -37,13 +42,15 @@ const SIDE: usize = 4;
 pub(crate) struct Numbers4(pub(crate) f64);
 
 impl Client for Numbers4 {
+    type Scheme = Ckks;
+
     fn values(&self, _input: usize) -> Vec<Vec<Complex64>> {
         vec![[0.25, -0.5, 0.75, 1.0].map(|x| Complex64::from(x * self.0)).to_vec()]
     }
 
-    fn conclude(&self, _results: &[Vec<Vec<Complex64>>]) -> Conclusion {
-        let precision = Precision::of(&[], &[]);
-        Conclusion { precision, accuracy: None, details: serde_json::Map::new(), warnings: Vec::new() }
+    fn conclude(&self, _results: &Vec<Vec<Vec<Complex64>>>) -> Conclusion<Ckks> {
+        let found = SlotsFound { precision: Precision::of(&[], &[]), accuracy: None };
+        Conclusion { found, details: serde_json::Map::new(), warnings: Vec::new() }
     }
 }
 
@@ -60,31 +67,32 @@ fn params() -> Params {
 /// A layer with rows of so many.
 fn described(rows: usize) -> Description {
     let shape = LayerShape::Product { rows, columns: SIDE, vectors: 1 };
-    let workload = Workload::Linear {
+    let workload = Linear {
         layer: Described { shape, weights: Numbers::Seed(1), bias: None },
         level: 1,
         strategy: Strategy::Hoisted,
         plaintexts: PlaintextForm::Full,
         bounds: Promise { magnitude: 1.0, peak: 1.0, real: true },
     };
-    Description::new(("tiny", &params()), KeyForm::Stored, workload)
+    Description::new::<Ckks>(("tiny", &params()), KeyForm::Stored, Workload::Linear(workload))
 }
 
 /// Keys of both sides, made.
 pub(crate) fn made(root: &Path, name: &str, rows: usize, seed: u64) -> (PathBuf, PathBuf) {
     let (client, server) = (root.join(format!("{name}-client")), root.join(format!("{name}-server")));
     let description = described(rows);
-    let recording = record(&description.stand_in().unwrap(), KeyForm::Stored).unwrap();
+    let recording = record(&stand_in(&description).unwrap(), KeyForm::Stored, &limbwise_cpu::footprint()).unwrap();
     let sides = Sides { client: &client, server: &server };
     let (seeds, required) = (SeedSource::Repeating(seed), &recording.keys.required);
-    keygen(&device(), sides, (&description, required), (Lock::None, &seeds), &mut ()).unwrap();
+    keygen::<Ckks, _>((&device(), &params()), sides, (&description, required), (Lock::None, &seeds), &mut ()).unwrap();
     (client, server)
 }
 
 /// `limbwise encrypt`.
 pub(crate) fn encrypt(dev: &AnyDevice, client: &Path, out: &Path, times: f64) -> Result<(), Error> {
     let (description, program) = opened(client)?;
-    let key = EncryptionKey::read((dev, program.params()), client, &description, Encryption::PublicKey, Lock::None)?;
+    let key =
+        EncryptionKey::read::<Ckks>((dev, program.params()), client, &description, Encryption::PublicKey, Lock::None)?;
     let files = limbwise_runtime::places::targets(out, "input", program.inputs().len(), Existing::Replaced)?;
     let name = encrypt_files(dev, (&program, &Numbers4(times)), (&key, &SeedSource::System), &files, &mut ())?;
     let round = Round { inputs: hex(name), key: Encryption::PublicKey, place: out.display().to_string() };
@@ -104,7 +112,7 @@ pub(crate) fn eval(
     let job = Job {
         description: &description,
         model: &Model::default(),
-        keys: &server.join(KEYS),
+        keys: &[server.join(KEYS)],
         inputs: &inputs,
         results: out,
         existing: Existing::Replaced,
@@ -114,9 +122,16 @@ pub(crate) fn eval(
     evaluate_files(dev, &job, &limits, &mut |_| ()).map(drop)
 }
 
-fn opened(client: &Path) -> Result<(Description, AnyProgram), Error> {
+fn stand_in(description: &Description) -> Result<SlotsProgram, Error> {
+    match description.stand_in().map_err(|e| Error::Report(e.to_string()))? {
+        AnyProgram::Ckks(program) => Ok(program),
+        _ => Err(Error::Report("a program on slots".into())),
+    }
+}
+
+fn opened(client: &Path) -> Result<(Description, SlotsProgram), Error> {
     let description = description(client)?;
-    let program = description.stand_in().map_err(|e| Error::Report(e.to_string()))?;
+    let program = stand_in(&description)?;
     Ok((description, program))
 }
 
@@ -125,12 +140,12 @@ pub(crate) fn decrypt(dev: &AnyDevice, client: &Path, results: &Path) -> Result<
     let (description, program) = opened(client)?;
     let files = ciphertexts(results)?;
     let origin = keys_for(&client.join(SECRET), &description)?;
-    let secret: SecretKey = read_secret(client, program.params(), Lock::None)?;
-    let ledger = Ledger::of(client, secret.identity(program.params()));
+    let secrets = read_secrets::<Ckks>(client, program.params(), Lock::None)?;
+    let ledger = Ledger::of(client, secrets.identity(Some(program.params())));
     let inputs = InputsOf::of((&ledger, &program), origin, &files[0], None, None)?;
     let results = expectations(&program, inputs.key, Known::Known)?;
     let expected = Expected { results, origin: Origin { inputs: inputs.name, ..origin } };
-    let decrypted = decrypt_files(dev, (&program, &secret), &expected, &files, &mut ())?;
+    let decrypted = decrypt_files(dev, (&program, &secrets), &expected, &files, &mut ())?;
     Ok(decrypted.arrays.iter().flat_map(|array| array.values.iter().map(|z| z.re)).collect())
 }
 

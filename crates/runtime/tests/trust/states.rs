@@ -9,6 +9,7 @@ use limbwise::{
     ckks::{Encoder, Packing, Promise, encrypt},
     params::{Insecure, Params, ParamsLiteral},
     rlwe::{KeyGenerator, SecretKey},
+    scheme::Ckks,
 };
 use limbwise_apps::{Journal, State};
 use limbwise_cpu::Cpu;
@@ -37,7 +38,7 @@ fn a_changed_state_is_refused_or_is_what_was_kept() {
         encrypt(&dev, &params, &public, &plain).unwrap().promised(promise).unwrap()
     };
     let folder = Folder::new("states");
-    let open = || Checkpoint::<Cpu>::open(&dev, &params, &folder.0, Identity([7; 32]));
+    let open = || Checkpoint::<Cpu, Ckks>::open(&dev, &params, &folder.0, Identity([7; 32]));
     let kept = State { step: 3, ciphertexts: vec![fresh(0.25), fresh(0.5)], numbers: vec![0.1, -3.0] };
     open().unwrap().keep(&kept).unwrap();
     let words = |state: &State<Cpu>| {

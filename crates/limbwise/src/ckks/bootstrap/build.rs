@@ -15,10 +15,13 @@ use crate::{
 use limbwise_device::{Basis, Device, Domain, Null, Role, Shape, Wordless};
 use num_complex::Complex64;
 
+/// Makes constants of slots.
+type Constant<D> = fn(&D, &Encoder, &[Vec<Complex64>], Packing) -> Result<Plaintext<D>>;
+
 /// How parts are made: with words, or where there are none by declaration.
 struct Make<D: Device> {
     map: fn(&D, &Encoder, &Diagonals, LinearPlan) -> Result<LinearTransform<D>>,
-    constant: fn(&D, &Encoder, &[Vec<Complex64>], Packing) -> Result<Plaintext<D>>,
+    constant: Constant<D>,
     unit: fn(&D, &Shape) -> D::Poly,
 }
 
