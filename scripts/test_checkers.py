@@ -9,6 +9,7 @@ import check_citations
 import check_doc_paths
 import check_file_length
 import check_layering
+import check_recipes
 import check_site
 
 
@@ -128,6 +129,48 @@ class DocPaths(Tree):
         self.assert_problems(check_doc_paths.check)
         self.write("README.md", "`crates/a/src/{lib,mod}.rs` and [b](docs/c.md) `docs/*.txt`")
         self.assert_problems(check_doc_paths.check, "crates/a/src/mod.rs does not", "docs/*.txt", "docs/c.md does not")
+
+
+class Recipes(Tree):
+    STEPS = "First `src/no.rs`.\n\n1. `src/<name>.rs`: as `src/other.rs`.\n2. `src/{lib,all}.rs` and `notes/`: lines.\n"
+    TOY = """
+        recipe = "add-a-bead.md"
+        name = "red"
+        file = [{ path = "src/red.rs", text = "// red" }, { path = "notes/red.md", text = "red" }]
+        edit = [
+            { path = "src/lib.rs", after = "mod a;\\n", insert = "mod red;\\n" },
+            { path = "src/all.rs", after = "mod z;\\n", insert = "mod red;\\n", before = true },
+        ]
+        """
+
+    def setUp(self):
+        super().setUp()
+        self.write("docs/recipes/add-a-bead.md", self.STEPS)
+        self.write("scripts/recipes/bead.toml", self.TOY)
+        self.write("src/lib.rs", "mod a;\n")
+        self.write("src/all.rs", "mod z;\n")
+
+    def test_a_true_recipe(self):
+        self.assert_problems(check_recipes.check)
+        check_recipes.apply(self.root, check_recipes.read(self.root)["bead.toml"], 7)
+        texts = [(self.root / "src" / name).read_text() for name in ("red.rs", "lib.rs", "all.rs")]
+        self.assertEqual(texts, ["// red", "mod a;\nmod red;\n", "mod red;\nmod z;\n"])
+        self.assertEqual((self.root / "src/red.rs").stat().st_mtime, 7)
+
+    def test_a_recipe_that_lies(self):
+        self.write("docs/recipes/add-a-bead.md", self.STEPS.replace("{lib,all}", "{lib,any}"))
+        self.write("docs/recipes/add-a-peg.md", "## A peg\n\n1. `src/peg.rs`: new.\n")
+        self.assert_problems(
+            check_recipes.check,
+            "touches src/all.rs, which add-a-bead.md does not name",
+            "does not touch src/any.rs",
+            "add-a-peg.md#A peg: no toy",
+        )
+
+    def test_anchors_that_moved(self):
+        self.write("src/lib.rs", "mod a;\nmod a;\n")
+        self.write("src/red.rs", "")
+        self.assert_problems(check_recipes.check, "src/red.rs is there already", "src/lib.rs: 2 times 'mod a;'")
 
 
 if __name__ == "__main__":

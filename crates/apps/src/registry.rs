@@ -27,10 +27,7 @@ use crate::{
 };
 use limbwise::{
     Result,
-    bgv::BgvLiteral,
-    params::ParamsLiteral,
-    scheme::{Bgv, Bridged, BridgedLiteral, Ckks, Scheme, Tfhe},
-    tfhe::TfheLiteral,
+    scheme::{Bgv, Bridged, Ckks, Scheme, Tfhe},
 };
 use limbwise_device::Device;
 use serde::{Deserialize, Serialize};
@@ -216,30 +213,6 @@ impl AnyLiteral {
     }
 }
 
-impl From<ParamsLiteral> for AnyLiteral {
-    fn from(literal: ParamsLiteral) -> Self {
-        Self::Ckks(literal)
-    }
-}
-
-impl From<TfheLiteral> for AnyLiteral {
-    fn from(literal: TfheLiteral) -> Self {
-        Self::Tfhe(literal)
-    }
-}
-
-impl From<BgvLiteral> for AnyLiteral {
-    fn from(literal: BgvLiteral) -> Self {
-        Self::Bgv(literal)
-    }
-}
-
-impl From<BridgedLiteral> for AnyLiteral {
-    fn from(literal: BridgedLiteral) -> Self {
-        Self::Bridged(Box::new(literal))
-    }
-}
-
 /// How a scheme's values go into those of any scheme.
 trait InAny: Registered {
     fn any_prepared(prepared: Prepared<Self>) -> AnyPrepared;
@@ -250,7 +223,13 @@ trait InAny: Registered {
 }
 
 macro_rules! into {
-    ($scheme:ident, $literal:expr) => {
+    ($scheme:ident, $unchecked:ty, $literal:expr) => {
+        impl From<$unchecked> for AnyLiteral {
+            fn from(literal: $unchecked) -> Self {
+                Self::$scheme($literal(literal))
+            }
+        }
+
         impl InAny for $scheme {
             fn any_prepared(prepared: Prepared<Self>) -> AnyPrepared {
                 AnyPrepared::$scheme(prepared)
@@ -275,10 +254,10 @@ macro_rules! into {
     };
 }
 
-into!(Ckks, std::convert::identity);
-into!(Tfhe, std::convert::identity);
-into!(Bgv, std::convert::identity);
-into!(Bridged, Box::new);
+into!(Ckks, limbwise::params::ParamsLiteral, std::convert::identity);
+into!(Tfhe, limbwise::tfhe::TfheLiteral, std::convert::identity);
+into!(Bgv, limbwise::bgv::BgvLiteral, std::convert::identity);
+into!(Bridged, limbwise::scheme::BridgedLiteral, Box::new);
 
 macro_rules! workloads {
     ($($scheme:ident($programs:ident, $clients:ident, $about:literal) {

@@ -7,8 +7,9 @@
 //! Enters: kernels, row memory, the way to the driver, fused composites.
 //! Stays out: scheme words; what an operation means (`device` says that) and what it computes (`math` says that).
 //!
-//! Read in this order: [`device`], `driver` (all that is asked of a GPU), `replay` (on the way there), `pool`, `stage`, `launch`, [`nvrtc`], `kernels/modarith.cuh`.
+//! Read in this order: [`device`], `builder`, `driver` (all that is asked of a GPU), `replay` (on the way there), `pool`, `stage`, `launch`, [`nvrtc`], `kernels/modarith.cuh`.
 
+mod builder;
 pub mod device;
 mod driver;
 mod elementwise;
@@ -40,7 +41,8 @@ mod transform;
 #[cfg(test)]
 mod turns;
 
-pub use device::{Cuda, CudaBuilder, CudaPoly, OpenError};
+pub use builder::CudaBuilder;
+pub use device::{Cuda, CudaPoly, OpenError};
 pub use footprint::footprint;
 pub use lwe::CudaLwe;
 pub use pool::Memory;

@@ -14,6 +14,16 @@ pub enum MachineError {
         /// The most similar name, if one is similar.
         nearest: Option<String>,
     },
+    /// No such model.
+    #[error("machine \"{machine}\" names the model \"{model}\", which there is not: choose one of {known}")]
+    UnknownModel {
+        /// The machine.
+        machine: String,
+        /// What its specification names.
+        model: String,
+        /// What there is.
+        known: String,
+    },
     /// No such field.
     #[error("machine \"{machine}\" has no field \"{key}\"{}", hint(nearest))]
     UnknownKey {

@@ -63,7 +63,7 @@ pub struct Assumed<T> {
 /// The built-in machines.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
-    BUILT_IN.iter().map(|(name, _)| *name).collect()
+    BUILT_IN.iter().map(|machine| machine.name).collect()
 }
 
 fn problem(origin: &str, problem: impl ToString) -> MachineError {
@@ -87,11 +87,17 @@ struct Header {
 }
 
 fn built_in(name: &str) -> Result<Spec, MachineError> {
-    let (_, text) = BUILT_IN.iter().find(|(n, _)| *n == name).ok_or_else(|| MachineError::UnknownMachine {
+    let machine = BUILT_IN.iter().find(|machine| machine.name == name);
+    let text = machine.map(|machine| machine.text).ok_or_else(|| MachineError::UnknownMachine {
         name: name.into(),
         known: names().join(", "),
         nearest: nearest(name, names().into_iter()),
     })?;
+    spec_of(name, text)
+}
+
+/// The specification of a complete text.
+fn spec_of(name: &str, text: &str) -> Result<Spec, MachineError> {
     let mut fields = parse(text, name)?;
     let Header { name, model, about, short_names, choices } =
         fields.clone().try_into().map_err(|e| problem(name, e))?;
@@ -324,5 +330,19 @@ impl Spec {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine;
+
+    #[test]
+    fn an_unknown_model_is_refused_by_its_name() {
+        let text = "name = \"abacus\"\nmodel = \"beads\"\nabout = \"a frame of beads\"\n";
+        let refused = machine::open(&spec_of("abacus", text).expect("a specification")).err().map(|e| e.to_string());
+        let told = "machine \"abacus\" names the model \"beads\", which there is not: choose one of ark, counts, cpu,";
+        assert!(refused.as_ref().is_some_and(|text| text.starts_with(told)), "{refused:?}");
     }
 }

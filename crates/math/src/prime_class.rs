@@ -15,7 +15,7 @@ pub enum PrimeClass {
 
 impl PrimeClass {
     /// All, the narrowest first.
-    pub const ALL: [Self; 3] = [Self::Narrow, Self::Short, Self::Long];
+    pub const ALL: &[Self] = &[Self::Narrow, Self::Short, Self::Long];
 
     /// Bits of its widest prime: the one place where the bound of a class is written.
     #[must_use]
@@ -30,7 +30,7 @@ impl PrimeClass {
     /// The narrowest class of primes with so many bits.
     #[must_use]
     pub fn of_bits(bits: u32) -> Self {
-        Self::ALL.into_iter().find(|class| bits <= class.max_bits()).unwrap_or(Self::Long)
+        Self::ALL.iter().copied().find(|class| bits <= class.max_bits()).unwrap_or(Self::Long)
     }
 
     /// The narrowest class of a prime.

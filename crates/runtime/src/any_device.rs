@@ -1,18 +1,15 @@
 //! The one place where the device is chosen while a program runs: schemes are compiled once, for [`AnyDevice`].
 //!
-//! A device more is a line of `devices!`, an arm of `on!` in the room below, and its answers to [`AnyDevice::threads`] and
-//! those beside it.
+//! A device more is a line of `devices!` and its answers to [`AnyDevice::threads`] and those beside it.
 
 mod ops;
 
 use crate::host::Host;
 use limbwise_cpu::Cpu;
-use limbwise_cuda::Cuda;
 use limbwise_device::{
     Device, Fault, GadgetKey, Ggsw, Handle, LweHandle, LweShape, LweSwitchKey, Ring, Shape, SharedFootprint, Terms,
     Weight,
 };
-use limbwise_upmem::Upmem;
 
 /// A device whose values go into [`AnyPoly`] and [`AnyLwe`] and come out again.
 ///
@@ -70,7 +67,7 @@ trait Member: Device {
 }
 
 macro_rules! devices {
-    ($($name:ident: $device:ty, $about:literal;)+) => {
+    ($($name:ident = $kind:literal: $device:ty, $about:literal;)+) => {
         /// A device chosen at run time.
         #[expect(clippy::large_enum_variant, reason = "a run has one, and it is never moved while it computes")]
         #[non_exhaustive]
@@ -101,6 +98,17 @@ macro_rules! devices {
         impl LweHandle for AnyLwe {
             fn lwe_shape(&self) -> LweShape {
                 match self { $(Self::$name(l) => l.lwe_shape(),)+ }
+            }
+        }
+
+        impl AnyDevice {
+            /// The kinds there are, as `--device` takes them.
+            pub const KINDS: &[&str] = &[$($kind),+];
+
+            /// Its name, as `--device` takes it.
+            #[must_use]
+            pub fn kind(&self) -> &'static str {
+                match self { $(Self::$name(_) => $kind,)+ }
             }
         }
 
@@ -163,9 +171,9 @@ macro_rules! devices {
 }
 
 devices! {
-    Cpu: Cpu, "The host.";
-    Cuda: Cuda, "A GPU.";
-    Upmem: Upmem<Cpu>, "DPUs beside the host, interpreted.";
+    Cpu = "cpu": limbwise_cpu::Cpu, "The host.";
+    Cuda = "cuda": limbwise_cuda::Cuda, "A GPU.";
+    Upmem = "upmem": limbwise_upmem::Upmem<limbwise_cpu::Cpu>, "DPUs beside the host, interpreted.";
 }
 
 fn foreign() -> ! {
@@ -194,16 +202,6 @@ impl AnyDevice {
                 isa: Some(dpus.host().isa().name().into()),
                 threads: Some(dpus.host().threads()),
             },
-        }
-    }
-
-    /// Its name, as `--device` takes it.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Cpu(_) => "cpu",
-            Self::Cuda(_) => "cuda",
-            Self::Upmem(_) => "upmem",
         }
     }
 

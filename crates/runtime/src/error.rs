@@ -217,7 +217,7 @@ pub enum Error {
     #[error(transparent)]
     Dpus(#[from] limbwise_upmem::OpenError),
     /// No device of that name.
-    #[error("there is no device {0:?}: this build has \"cpu\", \"cuda\" and \"upmem\"")]
+    #[error("there is no device {:?}: this build has {}", .0, crate::any_device::AnyDevice::KINDS.join(", "))]
     UnknownDevice(String),
     /// Not enough memory for what was planned.
     #[error("this run needs {:.2} GB, the machine has {:.2} GB to give: choose fewer rows or iterations, or a preset with fewer limbs (limbwise plan shows the bytes)", *needed as f64 / 1e9, *available as f64 / 1e9)]

@@ -229,11 +229,8 @@ mod tests {
             Ok(dev) => assert_eq!((dev.kind(), dev.host()), ("cuda", host("cuda"))),
             Err(error) => assert!(matches!(error, Error::Gpu(_)), "{error}"),
         }
-        let unknown = open(&host("abacus")).err().map(|e| e.to_string());
-        assert_eq!(
-            unknown.as_deref(),
-            Some("there is no device \"abacus\": this build has \"cpu\", \"cuda\" and \"upmem\"")
-        );
+        let unknown = open(&host("abacus")).err().unwrap().to_string();
+        assert!(unknown.starts_with("there is no device \"abacus\": this build has cpu, cuda, upmem"), "{unknown}");
     }
 
     /// A program's values come first, then its keys; for those that do not fit, an area is set apart, within the same room.

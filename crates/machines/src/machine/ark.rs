@@ -32,7 +32,7 @@ const NOC: u8 = 4;
 const HBM: u8 = 5;
 
 /// The model.
-pub struct Ark {
+pub(super) struct Ark {
     spec: Spec,
     numbers: Numbers,
     pools: Vec<Pool>,
@@ -43,7 +43,7 @@ impl Ark {
     ///
     /// # Errors
     /// [`MachineError`] where the specification is not one of this model, or the prefetch buffer fills the scratchpad.
-    pub fn new(spec: &Spec) -> Result<Self, MachineError> {
+    pub(super) fn new(spec: &Spec) -> Result<Self, MachineError> {
         let numbers: Numbers = spec.read()?;
         let (prefetch, capacity) = (numbers.assumed.prefetch_mb.value, numbers.memory.scratchpad.capacity_mb);
         if prefetch >= capacity {

@@ -34,7 +34,7 @@ struct Memory {
 }
 
 /// The model.
-pub struct Counts {
+pub(super) struct Counts {
     spec: Spec,
     numbers: Numbers,
 }
@@ -44,7 +44,7 @@ impl Counts {
     ///
     /// # Errors
     /// [`MachineError`] where the specification is not one of this model.
-    pub fn new(spec: &Spec) -> Result<Self, MachineError> {
+    pub(super) fn new(spec: &Spec) -> Result<Self, MachineError> {
         Ok(Self { spec: spec.clone(), numbers: spec.read()? })
     }
 

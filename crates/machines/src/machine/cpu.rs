@@ -90,7 +90,7 @@ struct Assumptions {
 }
 
 /// The model.
-pub struct Cpu {
+pub(super) struct Cpu {
     spec: Spec,
     numbers: Numbers,
 }
@@ -100,7 +100,7 @@ impl Cpu {
     ///
     /// # Errors
     /// [`MachineError`] where the specification is not one of this model.
-    pub fn new(spec: &Spec) -> Result<Self, MachineError> {
+    pub(super) fn new(spec: &Spec) -> Result<Self, MachineError> {
         Ok(Self { spec: spec.clone(), numbers: spec.read()? })
     }
 

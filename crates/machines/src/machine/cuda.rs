@@ -94,7 +94,7 @@ struct Assumptions {
 }
 
 /// The model.
-pub struct Cuda {
+pub(super) struct Cuda {
     spec: Spec,
     numbers: Numbers,
 }
@@ -104,7 +104,7 @@ impl Cuda {
     ///
     /// # Errors
     /// [`MachineError`] where the specification is not one of this model.
-    pub fn new(spec: &Spec) -> Result<Self, MachineError> {
+    pub(super) fn new(spec: &Spec) -> Result<Self, MachineError> {
         Ok(Self { spec: spec.clone(), numbers: spec.read()? })
     }
 

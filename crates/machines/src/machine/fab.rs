@@ -143,7 +143,7 @@ struct Assumptions {
 }
 
 /// The model.
-pub struct Fab {
+pub(super) struct Fab {
     spec: Spec,
     numbers: Numbers,
 }
@@ -153,7 +153,7 @@ impl Fab {
     ///
     /// # Errors
     /// [`MachineError`] where the specification is not one of this model, or loads ahead fill the on-chip memory.
-    pub fn new(spec: &Spec) -> Result<Self, MachineError> {
+    pub(super) fn new(spec: &Spec) -> Result<Self, MachineError> {
         let numbers: Numbers = spec.read()?;
         let (prefetch, capacity) = (numbers.assumed.prefetch_mb.value, numbers.memory.on_chip.capacity_mb);
         if prefetch >= capacity {

@@ -1,4 +1,4 @@
-//! The models, one a file, and what they share.
+//! The models, one a file, and what they share; `machines!` lists the machines, a line each.
 
 mod ark;
 mod counts;
@@ -9,12 +9,6 @@ mod roofline;
 mod traffic;
 mod upmem;
 
-pub use ark::Ark;
-pub use counts::Counts;
-pub use cpu::Cpu;
-pub use cuda::Cuda;
-pub use fab::Fab;
-pub use roofline::Roofline;
 pub use upmem::{Slots, Upmem};
 
 use crate::{
@@ -31,16 +25,39 @@ use crate::{
 use limbwise_graph::{Graph, NodeId, Op};
 use std::borrow::Cow;
 
-/// Built-in specifications by name.
-pub(crate) const BUILT_IN: [(&str, &str); 7] = [
-    ("ark", include_str!("../../specs/ark.toml")),
-    ("counts", include_str!("../../specs/counts.toml")),
-    ("cpu", include_str!("../../specs/cpu.toml")),
-    ("cuda", include_str!("../../specs/cuda.toml")),
-    ("fab", include_str!("../../specs/fab.toml")),
-    ("f1-scaled", include_str!("../../specs/f1-scaled.toml")),
-    ("upmem", include_str!("../../specs/upmem.toml")),
-];
+/// A built-in machine.
+pub(crate) struct BuiltIn {
+    /// Its name on the command line.
+    pub(crate) name: &'static str,
+    /// Its specification.
+    pub(crate) text: &'static str,
+    /// What its specification calls its model, and how that is made.
+    model: &'static str,
+    open: fn(&Spec) -> Result<Box<dyn Machine>, MachineError>,
+}
+
+macro_rules! machines {
+    ($($name:literal = $model:literal: $made:ty;)+) => {
+        /// The built-in machines.
+        pub(crate) const BUILT_IN: &[BuiltIn] = &[$(BuiltIn {
+            name: $name,
+            text: include_str!(concat!("../../specs/", $name, ".toml")),
+            model: $model,
+            open: |spec| Ok(Box::new(<$made>::new(spec)?)),
+        },)+];
+    };
+}
+
+// Name, whose specification is specs/NAME.toml, and the model that this names.
+machines! {
+    "ark" = "ark": ark::Ark;
+    "counts" = "counts": counts::Counts;
+    "cpu" = "cpu": cpu::Cpu;
+    "cuda" = "cuda": cuda::Cuda;
+    "fab" = "fab": fab::Fab;
+    "f1-scaled" = "roofline": roofline::Roofline;
+    "upmem" = "upmem": upmem::Upmem;
+}
 
 /// A machine: its units, what a node costs on them, and its memory.
 pub trait Machine {
@@ -169,15 +186,13 @@ fn started(graph: &Graph, schedule: &Schedule) -> Vec<NodeId> {
 /// The model of a specification.
 ///
 /// # Errors
-/// [`MachineError`] where the specification is not one of its model.
+/// [`MachineError::UnknownModel`], and where the specification is not one of its model.
 pub fn open(spec: &Spec) -> Result<Box<dyn Machine>, MachineError> {
-    Ok(match spec.model() {
-        "ark" => Box::new(Ark::new(spec)?),
-        "counts" => Box::new(Counts::new(spec)?),
-        "cuda" => Box::new(Cuda::new(spec)?),
-        "fab" => Box::new(Fab::new(spec)?),
-        "roofline" => Box::new(Roofline::new(spec)?),
-        "upmem" => Box::new(Upmem::new(spec)?),
-        _ => Box::new(Cpu::new(spec)?),
-    })
+    let Some(machine) = BUILT_IN.iter().find(|machine| machine.model == spec.model()) else {
+        let mut known: Vec<&str> = BUILT_IN.iter().map(|machine| machine.model).collect();
+        known.dedup();
+        let (machine, model) = (spec.name().into(), spec.model().into());
+        return Err(MachineError::UnknownModel { machine, model, known: known.join(", ") });
+    };
+    (machine.open)(spec)
 }

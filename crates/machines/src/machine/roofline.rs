@@ -57,7 +57,7 @@ struct Assumptions {
 }
 
 /// The model.
-pub struct Roofline {
+pub(super) struct Roofline {
     spec: Spec,
     numbers: Numbers,
 }
@@ -67,7 +67,7 @@ impl Roofline {
     ///
     /// # Errors
     /// [`MachineError`] where the specification is not one of this model.
-    pub fn new(spec: &Spec) -> Result<Self, MachineError> {
+    pub(super) fn new(spec: &Spec) -> Result<Self, MachineError> {
         Ok(Self { spec: spec.clone(), numbers: spec.read()? })
     }
 

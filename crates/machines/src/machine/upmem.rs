@@ -15,7 +15,7 @@ mod slots;
 
 pub use slots::Slots;
 
-use super::{Cpu, Machine};
+use super::{Machine, cpu::Cpu};
 use crate::{
     error::MachineError,
     program::{Stage, TaskKind},

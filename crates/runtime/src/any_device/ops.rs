@@ -1,14 +1,11 @@
 //! Every operation handed on to the device that was chosen.
 
 use super::{AnyDevice, AnyLwe, AnyPoly, Member as _, on};
-use limbwise_cpu::Cpu;
-use limbwise_cuda::Cuda;
 use limbwise_device::{
     Basis, Device, Fault, Fill, Gadget, HostRead, LweFill, LweShape, OpenRegion, Region, Ring, RingError, RingSpec,
     Role, Rounding, Shape, for_each_composite, for_each_primitive, seam_type,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
-use limbwise_upmem::Upmem;
 
 /// An operand as the chosen device takes it.
 #[rustfmt::skip] // a line an arm
