@@ -15,7 +15,9 @@ fn served(folder: &Folder, address: SocketAddr, keys: &[&str]) -> Output {
     let mut command = std::process::Command::new("python3");
     command.arg(repository("examples/serve_client.py")).arg(format!("http://{address}"));
     command.args(["--program", "theirs/program.json", "--out", "served"]);
-    keys.iter().for_each(|key| drop(command.args(["--keys", &format!("theirs/{key}")])));
+    for key in keys {
+        command.args(["--keys", &format!("theirs/{key}")]);
+    }
     command.args(names(&folder.path().join("in")).iter().map(|name| format!("in/{name}")));
     command.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap()
 }
