@@ -13,7 +13,7 @@ use limbwise::{
     rlwe::PublicKey,
     scheme::{ClientScheme, Encrypting, Scheme, Secrets, Shadows},
     tfhe::TfheParams,
-    wire::{Fingerprint, Lock, Origin, read_public_key, read_secret_key, read_tfhe_secret_key},
+    wire::{Fingerprint, Lock, Origin, read_public_key, read_secret_key_of_set, read_tfhe_secret_key_of_set},
 };
 use limbwise_apps::{Array, Client, Description, Encryption as Under, Observer, Program};
 use limbwise_device::{Device, HostRead};
@@ -50,7 +50,9 @@ impl<D: Device> EncryptionKey<D> {
             None => None,
             Some(rlwe) => {
                 let path = dir.join(PUBLIC);
-                keys_for(&path, description)?;
+                // Inputs of two schemes are under both: they must be of one set.
+                let one = Origin { keys: origin.keys, ..Origin::NONE };
+                one.admits(&keys_for(&path, description)?).map_err(|e| Error::of_file(&path, e.into()))?;
                 let key = read_public_key(open_file(&path)?, dev, rlwe);
                 Some(key.map_err(|e| Error::of_file(&path, e))?)
             }
@@ -83,13 +85,21 @@ pub fn secret_file<S: ClientScheme>(params: &S::Params) -> &'static str {
 pub fn read_secrets<S: ClientScheme>(dir: &Path, params: &S::Params, lock: Lock<'_>) -> Result<Secrets> {
     let (rlwe_file, tfhe_file) = (dir.join(SECRET), dir.join(TFHE_SECRET));
     let read = |params: &Params| {
-        read_secret_key(open_file(&rlwe_file)?, params, lock).map_err(|e| Error::of_file(&rlwe_file, e))
+        read_secret_key_of_set(open_file(&rlwe_file)?, params, lock).map_err(|e| Error::of_file(&rlwe_file, e))
     };
     let read_tfhe = |params: &TfheParams| {
-        read_tfhe_secret_key(open_file(&tfhe_file)?, params, lock).map_err(|e| Error::of_file(&tfhe_file, e))
+        read_tfhe_secret_key_of_set(open_file(&tfhe_file)?, params, lock).map_err(|e| Error::of_file(&tfhe_file, e))
     };
-    let (rlwe, tfhe) = (S::rlwe(params).map(read).transpose()?, S::tfhe(params).map(read_tfhe).transpose()?);
-    Ok(Secrets { rlwe, tfhe })
+    let (rlwe, said) = S::rlwe(params).map(read).transpose()?.unzip();
+    let (tfhe, said_tfhe) = S::tfhe(params).map(read_tfhe).transpose()?.unzip();
+    let secrets = Secrets { rlwe, tfhe };
+    // A locked file's label is not under its passphrase: it is compared with the keys themselves.
+    let set = Origin::of_keys(secrets.identity(S::rlwe(params)));
+    for (path, said) in [(&rlwe_file, said), (&tfhe_file, said_tfhe)] {
+        let said = Origin::of_keys(said.unwrap_or(Fingerprint::NONE));
+        said.admits(&set).map_err(|e| Error::of_file(path, e.into()))?;
+    }
+    Ok(secrets)
 }
 
 /// Encrypts all inputs of a program into files, and returns their name.

@@ -226,7 +226,7 @@ fn altered_files_of_either_side_are_refused() {
         let program = format!("{side}/program.json");
         for (change, said) in [
             (("\"batch\": 2", "\"batch\": 3"), "another program"),
-            (("\"batch\": 2", "\"batch\": 70000000000"), "batch"),
+            (("\"batch\": 2", "\"batch\": 70000000000"), "error: "),
             (("\"batch\": 2", "\"batch\": 2, \"more\": 1"), "unknown field"),
             (("\"tables\": \"same\"", "\"tables\": \"each\""), "another program"),
             (("\"lwe_dimension\"", "\"dimension\""), "dimension"),

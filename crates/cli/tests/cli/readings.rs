@@ -44,8 +44,14 @@ fn numbers_that_programs_read_stand_where_they_always_did() {
     assert_eq!(plan["scheme"], "tfhe+ckks");
     let own =
         ["bootstrappings", "precision.bit_error", "ring.log_n", "lwe.log_n", "failure.program", "plaintext_bytes"];
-    let planned =
-        ["seconds_predicted", "peak_memory_bytes.predicted", "key_bytes", "input_bytes", "counts.transform", "nodes"];
+    let planned = [
+        "seconds_predicted",
+        "peak_memory_bytes.predicted",
+        "key_bytes",
+        "input_bytes",
+        "counts.transformed_limbs",
+        "nodes",
+    ];
     planned.iter().chain(&own).for_each(|path| number(&plan, path));
     assert!(plan["keys"].as_array().is_some_and(|keys| keys.len() > 3), "{plan:#}");
 }

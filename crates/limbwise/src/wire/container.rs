@@ -68,12 +68,6 @@ impl Origin {
         Self { index: Some(index), ..self }
     }
 
-    /// Fails if this names another key set.
-    #[cfg(feature = "client")]
-    pub(super) fn admits_keys(&self, keys: Fingerprint) -> Result<(), WireError> {
-        Self::of_keys(self.keys).admits(&Self::of_keys(keys))
-    }
-
     /// Fails unless `got` says the same wherever this one says something.
     ///
     /// # Errors

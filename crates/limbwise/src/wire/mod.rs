@@ -43,7 +43,7 @@ pub use params::{Fingerprint, read_params, write_params};
 pub use plaintext::{read_plaintext, write_plaintext};
 pub use public_key::{read_public_key, write_public_key};
 #[cfg(feature = "client")]
-pub use secret::{Lock, read_secret_key, write_secret_key};
+pub use secret::{Lock, read_secret_key, read_secret_key_of_set, write_secret_key};
 pub use source::Source;
 pub use text::{read_text, write_text};
 pub use tfhe::{
@@ -51,4 +51,4 @@ pub use tfhe::{
     write_tfhe_params,
 };
 #[cfg(feature = "client")]
-pub use tfhe::{read_tfhe_secret_key, write_tfhe_secret_key};
+pub use tfhe::{read_tfhe_secret_key, read_tfhe_secret_key_of_set, write_tfhe_secret_key};

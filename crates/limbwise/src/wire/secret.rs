@@ -108,14 +108,27 @@ pub(super) fn write_sealed<W: Write>(
 /// # Errors
 /// [`WireError::Locked`] without the passphrase of a locked key, [`WireError::Passphrase`] for another.
 pub fn read_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) -> Result<SecretKey> {
+    let (key, said) = read_secret_key_of_set(source, params, lock)?;
+    // A locked file's label is not under its passphrase: it is compared with the key itself.
+    Origin::of_keys(said).admits(&Origin::of_keys(key.identity(params)))?;
+    Ok(key)
+}
+
+/// Reads a secret key, with the name of the key set that its file says. A set of two has another name than either key:
+/// whoever has read both compares.
+///
+/// # Errors
+/// As [`read_secret_key`], but for the name.
+pub fn read_secret_key_of_set<S: Source>(
+    source: S,
+    params: &Params,
+    lock: Lock<'_>,
+) -> Result<(SecretKey, Fingerprint)> {
     let file = Container::open(source)?;
     file.expect(FileKind::SecretKey, Some(params))?;
     let coefficients = unpack(&read_sealed(&file, params.ring().n() / 4, lock)?)?;
     let key = SecretKey::from_coefficients(params, coefficients);
-    let key = key.ok_or_else(|| WireError::value("coefficients", "too few", "N"))?;
-    // A locked file's label is not under its passphrase: it is compared with the key itself.
-    file.origin().admits_keys(key.identity(params))?;
-    Ok(key)
+    Ok((key.ok_or_else(|| WireError::value("coefficients", "too few", "N"))?, file.origin().keys))
 }
 
 /// The one secret block of a file, of so many bytes.

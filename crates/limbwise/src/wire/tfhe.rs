@@ -278,15 +278,29 @@ pub fn write_tfhe_secret_key<W: Write>(out: W, key: &ClientKey, lock: Lock<'_>, 
 ///
 /// # Errors
 /// As [`read_secret_key`](super::read_secret_key).
+#[cfg(feature = "client")]
+pub fn read_tfhe_secret_key<S: Source>(source: S, params: &TfheParams, lock: Lock<'_>) -> Result<ClientKey> {
+    let (key, said) = read_tfhe_secret_key_of_set(source, params, lock)?;
+    Origin::of_keys(said).admits(&Origin::of_keys(key.identity()))?;
+    Ok(key)
+}
+
+/// Reads a client's key, with the name of the key set that its file says.
+///
+/// # Errors
+/// As [`read_secret_key_of_set`](super::read_secret_key_of_set).
 ///
 /// # Panics
 /// Never: a sealed payload has the length that is asked for.
 #[cfg(feature = "client")]
-pub fn read_tfhe_secret_key<S: Source>(source: S, params: &TfheParams, lock: Lock<'_>) -> Result<ClientKey> {
+pub fn read_tfhe_secret_key_of_set<S: Source>(
+    source: S,
+    params: &TfheParams,
+    lock: Lock<'_>,
+) -> Result<(ClientKey, Fingerprint)> {
     let file = Container::open(source)?;
     file.expect_of(FileKind::TfheSecretKey, tfhe_fingerprint(params))?;
     let bytes = read_sealed(&file, 32, lock)?;
     let key = ClientKey::from_seed(params, Seed(*bytes.first_chunk().expect("as long as was asked for")));
-    file.origin().admits_keys(key.identity())?;
-    Ok(key)
+    Ok((key, file.origin().keys))
 }
