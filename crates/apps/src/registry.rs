@@ -215,30 +215,6 @@ impl AnyLiteral {
     }
 }
 
-impl From<ParamsLiteral> for AnyLiteral {
-    fn from(literal: ParamsLiteral) -> Self {
-        Self::Ckks(literal)
-    }
-}
-
-impl From<TfheLiteral> for AnyLiteral {
-    fn from(literal: TfheLiteral) -> Self {
-        Self::Tfhe(literal)
-    }
-}
-
-impl From<BgvLiteral> for AnyLiteral {
-    fn from(literal: BgvLiteral) -> Self {
-        Self::Bgv(literal)
-    }
-}
-
-impl From<BridgedLiteral> for AnyLiteral {
-    fn from(literal: BridgedLiteral) -> Self {
-        Self::Bridged(Box::new(literal))
-    }
-}
-
 /// How a scheme's values go into those of any scheme.
 trait InAny: Registered {
     fn any_prepared(prepared: Prepared<Self>) -> AnyPrepared;
@@ -249,7 +225,13 @@ trait InAny: Registered {
 }
 
 macro_rules! into {
-    ($scheme:ident, $literal:expr) => {
+    ($scheme:ident, $written:ty, $literal:expr) => {
+        impl From<$written> for AnyLiteral {
+            fn from(literal: $written) -> Self {
+                Self::$scheme($literal(literal))
+            }
+        }
+
         impl InAny for $scheme {
             fn any_prepared(prepared: Prepared<Self>) -> AnyPrepared {
                 AnyPrepared::$scheme(prepared)
@@ -274,10 +256,10 @@ macro_rules! into {
     };
 }
 
-into!(Ckks, std::convert::identity);
-into!(Tfhe, std::convert::identity);
-into!(Bgv, std::convert::identity);
-into!(Bridged, Box::new);
+into!(Ckks, ParamsLiteral, std::convert::identity);
+into!(Tfhe, TfheLiteral, std::convert::identity);
+into!(Bgv, BgvLiteral, std::convert::identity);
+into!(Bridged, BridgedLiteral, Box::new);
 
 macro_rules! workloads {
     ($($scheme:ident($programs:ident, $clients:ident, $about:literal) {

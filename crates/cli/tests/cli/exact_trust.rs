@@ -179,7 +179,8 @@ fn strangers(folder: &Folder, program: &[&str]) {
     verb(folder, &[&DECRYPT[..], &["--inputs", "in"]].concat());
     fs::rename(folder.path().join("y.json"), folder.path().join("kept")).unwrap_or_default();
 
-    verb(folder, &[&["keygen"], program, &["--client", "mine2", "--server", "theirs2"]].concat());
+    let sides = ["--client", "mine2", "--server", "theirs2", "--seed", "9", "--insecure-seed"];
+    verb(folder, &[&["keygen"], program, &sides].concat());
     verb(folder, &["encrypt", "--client", "mine2", "--out", "in3"]);
     let text = refused(folder, &["eval", "--server", "theirs", "--in", "in3", "--out", "x"]);
     assert!(text.contains("another key set"), "{text}");
@@ -244,7 +245,7 @@ fn altered_files_of_either_side_are_refused() {
     evaluated(&folder, &["bgv-table"]);
     for (side, verb) in [("theirs", &EVAL[..]), ("mine", &DECRYPT)] {
         let program = format!("{side}/program.json");
-        altered(&folder, &program, ("\"columns\": 4", "\"columns\": 3"), verb, "program");
+        altered(&folder, &program, ("\"columns\": 4", "\"columns\": 3"), verb, "error: ");
         altered(&folder, &program, ("\"key_form\": \"stored\"", "\"key_form\": \"seeded\""), verb, "another program");
     }
     verb(&folder, &DECRYPT);

@@ -47,8 +47,8 @@ pub use secret::{Lock, read_secret_key, read_secret_key_of_set, write_secret_key
 pub use source::Source;
 pub use text::{read_text, write_text};
 pub use tfhe::{
-    read_tfhe_ciphertext, read_tfhe_keys, read_tfhe_params, tfhe_fingerprint, write_tfhe_ciphertext, write_tfhe_keys,
-    write_tfhe_params,
+    check_tfhe_keys, read_tfhe_ciphertext, read_tfhe_keys, read_tfhe_params, tfhe_fingerprint, write_tfhe_ciphertext,
+    write_tfhe_keys, write_tfhe_params,
 };
 #[cfg(feature = "client")]
 pub use tfhe::{read_tfhe_secret_key, read_tfhe_secret_key_of_set, write_tfhe_secret_key};
