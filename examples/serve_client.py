@@ -3,6 +3,8 @@
 
     examples/serve_client.py URL --program program.json --keys evaluation.keys --out results INPUT.ct ...
 
+A question to a table has two kinds of keys: --keys evaluation.keys --keys bootstrap.keys.
+
 Only Python's standard library. Uploads and downloads go on where they broke off, also when the server is restarted in
 between; what the server has already is not sent again. The secret key has no business here: "limbwise encrypt" makes
 the inputs before, "limbwise decrypt" reads the results afterwards, both on the client's own machine.
@@ -84,9 +86,10 @@ class Server:
             raise Refused(upload["refusal"])
         return sha256
 
-    def evaluate(self, program: str, keys: str, inputs: list[str]) -> list[dict]:
+    def evaluate(self, program: str, keys: list[str], inputs: list[str]) -> list[dict]:
         """The results of a job on files that the server has."""
-        job = self.ask("POST", "/v1/jobs", {"program": program, "keys": keys, "inputs": inputs})
+        asked = {"program": program, "keys": keys[0] if len(keys) == 1 else keys, "inputs": inputs}
+        job = self.ask("POST", "/v1/jobs", asked)
         said = None
         while "ended" not in job:
             time.sleep(0.1)
@@ -119,7 +122,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("url", help="http://127.0.0.1:8080")
     parser.add_argument("--program", type=Path, required=True, help="the description of the program")
-    parser.add_argument("--keys", type=Path, required=True, help="evaluation keys")
+    parser.add_argument("--keys", type=Path, required=True, action="append", help="a file of keys; two where there are two kinds")
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
     parser.add_argument("--token-file", type=Path, help="the server's token")
     parser.add_argument("inputs", type=Path, nargs="+", help="encrypted inputs, in the program's order")
@@ -127,7 +130,7 @@ def main() -> None:
     token = given.token_file.read_text().strip() if given.token_file else None
     server = Server(given.url, token)
     try:
-        program, keys = server.upload(given.program), server.upload(given.keys)
+        program, keys = server.upload(given.program), [server.upload(path) for path in given.keys]
         results = server.evaluate(program, keys, [server.upload(path) for path in given.inputs])
         given.out.mkdir(parents=True, exist_ok=True)
         for number, result in enumerate(results):

@@ -311,6 +311,14 @@ macro_rules! workloads {
                 })
             }
 
+            /// Name of the scheme that it computes with.
+            #[must_use]
+            pub fn scheme(&self) -> &'static str {
+                match self {
+                    $($(Self::$variant(_) => <$scheme as Scheme>::NAME,)+)+
+                }
+            }
+
             /// Where its data come from.
             #[must_use]
             pub fn data(&self) -> Data {

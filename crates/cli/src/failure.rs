@@ -50,7 +50,7 @@ impl fmt::Display for WrongMessages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} of {} messages are not the clear twin's: a bug, or a failure as rare as planned",
+            "{} of {} results are not the clear twin's: a bug, or a failure as rare as planned",
             self.wrong, self.all
         )
     }

@@ -50,7 +50,9 @@ impl<D: Device> EncryptionKey<D> {
             None => None,
             Some(rlwe) => {
                 let path = dir.join(PUBLIC);
-                keys_for(&path, description)?;
+                // Inputs of two schemes are under both: they must be of one set.
+                let one = Origin { keys: origin.keys, ..Origin::NONE };
+                one.admits(&keys_for(&path, description)?).map_err(|e| Error::of_file(&path, e.into()))?;
                 let key = read_public_key(open_file(&path)?, dev, rlwe);
                 Some(key.map_err(|e| Error::of_file(&path, e))?)
             }

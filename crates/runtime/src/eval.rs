@@ -183,9 +183,10 @@ fn evaluated<P: Program<Scheme: Piped>>(
     let device = (dev.threads(), &dev.footprint());
     let Chosen { recording, predicted } = within(limits, chosen(device, (program, keys), job, limits)?)?;
     let params = program.params();
-    let targets = targets(job.results, "result", program.results(), job.existing)?;
     reserve::<P::Scheme>(dev, params, predicted, &recording)?;
     let inputs = read_inputs(dev, program, (job.inputs, &keys.origin()), &mut clock)?;
+    // Inputs that are refused leave no directory behind.
+    let targets = targets(job.results, "result", program.results(), job.existing)?;
     let inputs_read = hashes(job.inputs)?;
     let origin = Origin { inputs: name_of(&inputs_read), ..keys.origin() };
     let encoder = P::Scheme::encoder(params);

@@ -20,7 +20,7 @@ use limbwise_device::HostRead;
 use limbwise_math::sampling::SeedSource;
 use std::{
     fs::{self, File},
-    io::{BufWriter, Write as _},
+    io::{self, BufWriter, Write as _},
     path::Path,
 };
 
@@ -33,20 +33,28 @@ pub struct Sides<'a> {
     pub server: &'a Path,
 }
 
-/// Fails if keys would be replaced, or the two sides are one.
+/// Fails if keys would be replaced, or the two sides are one. Makes nothing: what comes before the keys may be refused.
 ///
 /// # Errors
 /// [`Error::Exists`]; those of the system.
 pub fn check(places: Sides<'_>) -> Result<()> {
-    fs::create_dir_all(places.client).map_err(refused(places.client, "creating"))?;
-    fs::create_dir_all(places.server).map_err(refused(places.server, "creating"))?;
-    let whole = |dir: &Path| fs::canonicalize(dir).map_err(refused(dir, "opening"));
+    let whole = |dir: &Path| match fs::canonicalize(dir) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => std::path::absolute(dir).map_err(refused(dir, "opening")),
+        found => found.map_err(refused(dir, "opening")),
+    };
     if whole(places.client)? == whole(places.server)? {
         return Err(Error::OneSide { path: places.server.display().to_string() });
     }
-    only_owner(places.client)?;
     absent(&[PROGRAM, SECRET, TFHE_SECRET, PUBLIC].map(|name| places.client.join(name)), Existing::Kept)?;
     absent(&[PROGRAM, PUBLIC, KEYS, BOOTSTRAP, PARAMS].map(|name| places.server.join(name)), Existing::Kept)
+}
+
+/// Makes both directories, the client's for its owner alone.
+fn make(places: Sides<'_>) -> Result<()> {
+    fs::create_dir_all(places.client).map_err(refused(places.client, "creating"))?;
+    fs::create_dir_all(places.server).map_err(refused(places.server, "creating"))?;
+    check(places)?;
+    only_owner(places.client)
 }
 
 /// Lets nobody but the owner into a directory.
@@ -71,7 +79,7 @@ pub fn keygen<S: ClientScheme, D: HostRead>(
     (lock, seeds): (Lock<'_>, &SeedSource),
     observer: &mut dyn Observer,
 ) -> Result<u64> {
-    check(places)?;
+    make(places)?;
     let (rlwe, tfhe) = (S::rlwe(params), S::tfhe(params));
     let total = required.len() + usize::from(tfhe.is_some());
     observer.step(KEY_STEP, 0, total);

@@ -11,7 +11,7 @@ use limbwise::{
     params::Params,
     rlwe::{KeyName, Requirements},
     tfhe::TfheParams,
-    wire::{Container, FileKind, KeyFile, Origin, WireError, tfhe_fingerprint},
+    wire::{Container, FileKind, KeyFile, Origin, WireError, check_tfhe_keys},
 };
 use limbwise_apps::{Description, registry::AnyParams};
 use std::{
@@ -54,10 +54,7 @@ impl ServerKeys {
             let container = Container::open(open_file(path)?).map_err(of_file)?;
             match (container.kind(), rlwe, tfhe) {
                 (FileKind::TfheKeys, _, Some(tfhe)) if this.tfhe.is_none() => {
-                    if container.fingerprint() != tfhe_fingerprint(tfhe) {
-                        let (got, wanted) = (container.fingerprint(), tfhe_fingerprint(tfhe));
-                        return Err(of_file(WireError::OtherParameters { got, wanted }));
-                    }
+                    check_tfhe_keys(open_file(path)?, tfhe).map_err(of_file)?;
                     this.tfhe = Some(path.clone());
                 }
                 (FileKind::EvaluationKeys, Some(rlwe), _) if this.rlwe.is_none() => {

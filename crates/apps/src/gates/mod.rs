@@ -2,7 +2,7 @@
 
 use crate::{
     family::{Twin, message_arrays},
-    program::{Array, Details, Journal, Messages, Observer, Program, State, Tfhe},
+    program::{Array, Details, Encryption, Journal, Messages, Observer, Program, State, Tfhe},
 };
 
 use limbwise::{
@@ -57,6 +57,11 @@ impl Program for Gates {
     }
 
     fn model(&self) {}
+
+    /// There is no public key.
+    fn encryption(&self) -> Encryption {
+        Encryption::SecretKey
+    }
 
     fn evaluate<D: Device>(
         &self,

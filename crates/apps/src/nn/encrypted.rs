@@ -3,7 +3,7 @@
 use super::network::{CLASSES, MOST, Network, Neuron, NnError, PARTS, PLACES, SIDE, class, pixel};
 use crate::{
     family::Twin,
-    program::{Array, Details, Journal, Messages, Observer, Program, State, Tfhe},
+    program::{Array, Details, Encryption, Journal, Messages, Observer, Program, State, Tfhe},
 };
 use limbwise::{
     Result,
@@ -121,6 +121,11 @@ impl Program for Nn {
     }
 
     fn model(&self) {}
+
+    /// There is no public key.
+    fn encryption(&self) -> Encryption {
+        Encryption::SecretKey
+    }
 
     /// The state after a layer is its neurons' bits.
     fn evaluate<D: Device>(

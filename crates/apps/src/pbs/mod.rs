@@ -2,7 +2,7 @@
 
 use crate::{
     family::{Twin, message_arrays},
-    program::{Array, Details, Journal, Messages, Observer, Program, Tfhe},
+    program::{Array, Details, Encryption, Journal, Messages, Observer, Program, Tfhe},
 };
 use limbwise::{
     Result,
@@ -73,6 +73,11 @@ impl Program for Pbs {
     }
 
     fn model(&self) {}
+
+    /// There is no public key.
+    fn encryption(&self) -> Encryption {
+        Encryption::SecretKey
+    }
 
     fn evaluate<D: Device>(
         &self,

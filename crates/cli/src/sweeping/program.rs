@@ -7,7 +7,7 @@ use crate::{
 use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand as _, parser::ValueSource};
 use limbwise::{
     params::{ChangeableField, ParamsLiteral},
-    scheme::Ckks,
+    scheme::{Ckks, Scheme as _},
 };
 use limbwise_apps::{AnyPrepared, Prepared, options::literal_of};
 use limbwise_runtime::sweep::{Grid, Recorded};
@@ -68,6 +68,18 @@ impl Template {
             given: options.iter().filter(is_given).filter_map(long).collect(),
             options: options.iter().filter_map(long).collect(),
         })
+    }
+
+    /// Refuses a workload whose parameters cannot be varied, before any point is looked at.
+    ///
+    /// # Errors
+    /// [`Mistake`] for a workload of another scheme than CKKS.
+    pub(crate) fn is_swept(&self) -> Result<(), Mistake> {
+        let parsed = matches(&self.words).and_then(|parsed| Workload::from_arg_matches(&parsed));
+        match parsed.is_ok_and(|workload| workload.scheme() != Ckks::NAME) {
+            true => Err(Mistake(format!("{}: {NOT_CKKS}", self.name))),
+            false => Ok(()),
+        }
     }
 
     /// The field of a name, if the program has one.

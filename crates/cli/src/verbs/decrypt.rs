@@ -43,6 +43,9 @@ const WARNED: &str = "noise-warning-given";
 /// What everybody should know before they share a decrypted number.
 const WARNING: &str = "decrypted CKKS numbers carry the noise of the scheme, which tells of the secret key: who has a ciphertext, its clear values and its decryption can compute the key (IND-CPA-D, Li and Micciancio 2021). Keep them, or share them with --share";
 
+/// Said where there is no noise to flood.
+const EXACT: &str = "--share: results of this workload are exact and carry no noise of the scheme: what is to be shared can be shared as it is; leave it out";
+
 /// Decrypt results, and say what they mean
 ///
 /// Records the program from the client's own description first. A result must have the level, scale, size and error of
@@ -188,6 +191,9 @@ impl Decrypt {
         (passphrase, form): (&Passphrase, Form),
         output: &Output,
     ) -> anyhow::Result<()> {
+        if self.share && S::errors(&[]).is_none() {
+            return Err(Mistake(EXACT.into()).into());
+        }
         let (files, params) = (listed(&self.results)?, program.params());
         let wanted = self.compare || !self.data.is_empty();
         let twin = || side.data.client::<S>(&side.description.workload, &side.program, &self.data).map_err(told);
@@ -312,8 +318,7 @@ fn scaled<P: Program>(
     arrays: &[Array],
     errors: Option<&[Estimate]>,
 ) -> anyhow::Result<Vec<(Array, Estimate)>> {
-    let exact = "--share: results of this workload are exact and carry no noise of the scheme: what is to be shared can be shared as it is; leave it out";
-    let errors = errors.ok_or_else(|| Mistake(exact.into()))?;
+    let errors = errors.ok_or_else(|| Mistake(EXACT.into()))?;
     let scaled =
         |(at, (array, estimate)): (usize, (&Array, &Estimate))| (array.clone(), estimate.enlarged(program.unit_of(at)));
     Ok(arrays.iter().zip(errors).enumerate().map(scaled).collect())

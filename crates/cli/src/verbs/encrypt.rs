@@ -115,6 +115,9 @@ struct Written {
     bytes: u64,
 }
 
+/// Said where nobody but the client can encrypt.
+const NO_PUBLIC: &str = "--key public: messages of TFHE are encrypted under the secret key alone; leave it out";
+
 /// What a client's directory remembers: the program, and where its data are.
 pub(super) struct Side {
     pub(super) description: Description,
@@ -157,6 +160,9 @@ impl Encrypt {
     ) -> anyhow::Result<()> {
         let Side { description, data, program: any } = side;
         let client = data.client::<S>(&description.workload, any, &self.data).map_err(told)?;
+        if matches!(self.key, Some(KeyChoice::Public)) && S::rlwe(program.params()).is_none() {
+            return Err(Mistake(NO_PUBLIC.into()).into());
+        }
         let inputs = program.inputs();
         let files = targets(&self.out, "input", inputs.len(), existing(self.force))?;
         let key = self.key.map_or_else(|| program.encryption(), Encryption::from);

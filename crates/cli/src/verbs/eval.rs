@@ -11,6 +11,7 @@ use crate::{
 };
 use clap::ValueEnum;
 use limbwise::rlwe::KeyForm;
+use limbwise_apps::registry::AnyLiteral;
 use limbwise_runtime::{
     EvalReport, Job, Limits, evaluate_files,
     places::{BOOTSTRAP, KEYS, ciphertexts, description},
@@ -95,6 +96,10 @@ pub(crate) struct Eval {
     output: JsonArgs,
 }
 
+/// Said of keys that cannot be kept in any other way.
+const WHOLE: &str =
+    "--keys: every bootstrapping uses all keys of TFHE, so they are kept in memory (stored); leave it out";
+
 impl Eval {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open();
@@ -108,6 +113,9 @@ impl Eval {
             }
             model => model.unwrap_or_default(),
         };
+        if matches!((self.keys, &description.params), (Some(Kept::Seeded | Kept::Disk), AnyLiteral::Tfhe(_))) {
+            return Err(Mistake(WHOLE.into()).into());
+        }
         let inputs = match &self.inputs[..] {
             [place] => ciphertexts(place)?,
             files => files.to_vec(),

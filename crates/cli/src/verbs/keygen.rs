@@ -33,8 +33,9 @@ use std::path::{Path, PathBuf};
 ///   limbwise keygen logreg --client mine --server theirs
 ///   limbwise keygen linear --weights server --rows 10 --cols 784 --client mine --server theirs --passphrase-file p.txt
 ///
-/// What the server is told: the description (program.json), with sizes of the data, options, for programs on slots the
-/// largest value and root mean square of what is encrypted, and for logreg the learning rate, which is an eigenvalue of the training rows.
+/// What the server is told: the description (program.json), with sizes of the data and options; for programs on slots the
+/// largest value and root mean square of what is encrypted; for logreg the learning rate, which is an eigenvalue of the
+/// training rows; for questions their text and the domains of the columns; for bgv-table the matrix, unless it is encrypted.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Keygen {
@@ -127,9 +128,9 @@ impl Keygen {
         (passphrase, seeds): (&Passphrase, &SeedSource),
         output: &Output,
     ) -> anyhow::Result<()> {
-        // Where nothing is left open, nothing is measured.
+        // Where nothing is left open and no budget is to be kept, nothing is measured.
         let (way, recording) = match &built.ways[..] {
-            [way] => (*way, recorded(built, *way, &dev.footprint())?),
+            [way] if self.memory.most.is_none() => (*way, recorded(built, *way, &dev.footprint())?),
             _ => {
                 let calibration = calibrated(dev, degrees::<S>(built.params()))?;
                 let planned = planned(built, &calibration, self.memory.most)?;

@@ -90,32 +90,38 @@ impl Run {
 
     fn run<S: Whole>(&self, dev: &AnyDevice, built: &Prepared<S>, output: &Output) -> anyhow::Result<()> {
         if self.options().shadow.is_some() && !S::HAS_SHADOWS {
-            return Err(Mistake(EXACT.into()).into());
+            return Err(Mistake(NO_SHADOW.into()).into());
         }
         let client = built.client().map_err(told)?;
         let calibration = calibrated_with_disk(dev, built, &self.memory.key_dir())?;
         let Planned { way, recording, plan } = planned(built, &calibration, self.memory.most)?;
+        let seeds = match &self.checkpoint {
+            None => self.seed.of_run(),
+            Some(dir) => self.seed.of_checkpoint(dir)?,
+        };
+        let (program, client) = (built.program(way), Of(client));
+        let sides = Sides { program: &program, client: &client, seeds: &seeds };
+        let mut journal = match &self.checkpoint {
+            None => None,
+            Some(dir) => {
+                let identity = sides.identity(&built.description(way))?;
+                Some(Checkpoint::open(dev, program.params(), dir, identity)?)
+            }
+        };
         output.text(&text::plan::render(&plan))?;
         let mut progress = Progress::new(plan.seconds_predicted);
         let tell = &mut |event| progress.tell(event);
-        let (program, client) = (built.program(way), Of(client));
-        let mut report = match &self.checkpoint {
-            None => {
-                let sides = Sides { program: &program, client: &client, seeds: &self.seed.of_run() };
-                run(dev, &sides, (&recording, &plan), &self.options(), &mut (), tell)?
-            }
-            Some(dir) => {
-                let seeds = self.seed.of_checkpoint(dir)?;
-                let sides = Sides { program: &program, client: &client, seeds: &seeds };
-                let identity = sides.identity(&built.description(way))?;
-                let mut journal = Checkpoint::open(dev, program.params(), dir, identity)?;
-                let report = run(dev, &sides, (&recording, &plan), &self.options(), &mut journal, tell);
-                let report = report.map_err(|e| journal.reason(e))?;
-                journal.clear()?;
-                forget_seed(dir)?;
-                report
+        let mut report = match &mut journal {
+            None => run(dev, &sides, (&recording, &plan), &self.options(), &mut (), tell)?,
+            Some(journal) => {
+                let report = run(dev, &sides, (&recording, &plan), &self.options(), journal, tell);
+                report.map_err(|e| journal.reason(e))?
             }
         };
+        if let Some((journal, dir)) = journal.zip(self.checkpoint.as_deref()) {
+            journal.clear()?;
+            forget_seed(dir)?;
+        }
         progress.finish();
         report.details.values_mut().for_each(without_nulls);
         let dpus = counted(dev, &mut report.details);
@@ -137,7 +143,7 @@ impl Run {
 }
 
 /// Why there is no shadow mode.
-const EXACT: &str = "--shadow: results of this workload are exact, and a run compares every one of them with the clear twin already; leave it out (shadow mode finds where approximate slots of CKKS go wrong)";
+const NO_SHADOW: &str = "--shadow: shadow mode finds where programs on slots (CKKS) go wrong, and this workload is none; a run compares every result with the clear twin already: leave it out";
 
 /// Fails for results that are wrong.
 fn verdict(report: &RunReport) -> anyhow::Result<()> {

@@ -147,6 +147,7 @@ const THIS_HOST: &str = "cpu";
 impl Sweep {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let template = Template::new(&self.workload).unwrap_or_else(|e| e.exit());
+        template.is_swept()?;
         let machines = self.machines()?;
         let grid = grid(&self.varied, &template, &machines)?;
         let objectives = objectives(&self.objectives, &machines)?;

@@ -32,10 +32,10 @@ use std::{
 
 /// Say what a program takes on models of machines
 ///
-/// Records every way that the options leave open and takes, for each machine, the one that is fastest there. "cpu" is this host: its
-/// rates are measured for about two seconds first; so are those of "cuda", the GPU at hand, and where there is none its
-/// numbers are an H200's by counting. Others are built in ("limbwise machines list"), or a TOML file that
-/// says what it extends and what differs. What --set can change: "limbwise machines show ark --explain".
+/// Records every way that the options leave open and takes, for each machine, the one that is fastest there. "cpu" is this
+/// host: its rates are measured for about two seconds first; so are those of "cuda", the GPU at hand, and where there is
+/// none its numbers are an H200's by counting. Others are built in ("limbwise machines list"), or a TOML file that says what
+/// it extends and what differs. What --set can change: "limbwise machines show ark --explain".
 ///
 /// Examples:
 ///   limbwise time logreg --machine ark,cpu

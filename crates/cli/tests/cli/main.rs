@@ -4,12 +4,16 @@
 
 mod common;
 mod contract;
+mod exact_serve;
+mod exact_sides;
+mod exact_trust;
 mod floats;
 mod golden;
 mod helr_lola;
 mod mistakes;
 mod pipes;
 mod query;
+mod readings;
 mod schemas;
 mod serve;
 #[cfg(unix)]
@@ -18,3 +22,4 @@ mod serve_plans;
 mod sides;
 mod sweep;
 mod trust;
+mod wishes;

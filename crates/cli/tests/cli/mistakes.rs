@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Runs what must be refused, and gives the text.
-fn refused(folder: &Folder, arguments: &[&str]) -> String {
+pub(crate) fn refused(folder: &Folder, arguments: &[&str]) -> String {
     let before = folder.names();
     let output = folder.run(arguments);
     let text = String::from_utf8(output.stderr).unwrap();
@@ -73,7 +73,6 @@ fn each_mistake_has_a_text_that_teaches() {
         ("nn-images", &["plan", "nn50", "--images", "21"]),
         ("tfhe-batch", &["run", "pbs", "--batch", "5000"]),
         ("tfhe-shadow", &["run", "pbs", "--shadow"]),
-        ("tfhe-keygen", &["keygen", "gates", "--client", "mine", "--server", "theirs"]),
         (
             "query-or",
             &["plan", "query", "--data", "text.csv", "--sql", "SELECT COUNT(*) FROM t WHERE age < 40 OR ill = 1"],
@@ -101,7 +100,6 @@ fn each_mistake_has_a_text_that_teaches() {
         ("query-shadow", &["run", "tpch-q6", "--shadow"]),
         ("query-bits", &["plan", "tpch-q6", "--preset", "flags-bool"]),
         ("query-rows", &["plan", "tpch-q6", "--rows", "20000"]),
-        ("query-keygen", &["keygen", "tpch-q6", "--client", "mine", "--server", "theirs"]),
         ("trace-line", &["time", "--graph", "trace.csv", "--machine", "ark"]),
         ("preset-change", &["plan", "bootstrap", "--preset", "boot:dnom=3"]),
         ("sweep-field", &["sweep", "--vary", "clustres=2", "logreg"]),

@@ -21,7 +21,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    fn start(folder: &Folder, bind: &str, options: &[&str]) -> Self {
+    pub(crate) fn start(folder: &Folder, bind: &str, options: &[&str]) -> Self {
         Self::of(folder.command(&[&["serve", "state", "--bind", bind][..], options].concat()))
     }
 

@@ -46,9 +46,9 @@ pub use public_key::{read_public_key, write_public_key};
 pub use secret::{Lock, read_labelled_secret_key, read_secret_key, write_secret_key};
 pub use source::Source;
 pub use text::{read_text, write_text};
+pub use tfhe::{
+    check_tfhe_keys, read_tfhe_ciphertext, read_tfhe_keys, read_tfhe_params, tfhe_fingerprint, write_tfhe_ciphertext,
+    write_tfhe_keys, write_tfhe_params,
+};
 #[cfg(feature = "client")]
 pub use tfhe::{read_labelled_tfhe_secret_key, read_tfhe_secret_key, write_tfhe_secret_key};
-pub use tfhe::{
-    read_tfhe_ciphertext, read_tfhe_keys, read_tfhe_params, tfhe_fingerprint, write_tfhe_ciphertext, write_tfhe_keys,
-    write_tfhe_params,
-};

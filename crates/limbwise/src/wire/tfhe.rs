@@ -123,19 +123,14 @@ pub fn write_tfhe_keys<W: Write, D: HostRead>(out: W, dev: &D, keys: &BootstrapK
     Ok(out.finish()?)
 }
 
-/// Reads the keys of a server.
-///
-/// # Errors
-/// [`WireError`].
-pub fn read_tfhe_keys<S: Source, D: Device>(source: S, dev: &D, params: &TfheParams) -> Result<BootstrapKeys<D>> {
-    let file = Container::open(source)?;
+/// The keys of a server in their file: its tag, and where the rows of the bootstrapping key stand.
+fn keys_in<S: Source>(file: &Container<S>, params: &TfheParams) -> Result<(KeyTag, Vec<Rows>), WireError> {
     file.expect_of(FileKind::TfheKeys, tfhe_fingerprint(params))?;
     let KeysHeader { tag } = file.header()?;
     let l = params.literal();
     let ((words, bits), blocks) = (switch_block(params), l.key_switch.levels);
-    let size = packed_bytes(words, bits);
     let begin = file.first().behind(1, SEED);
-    let mut at = begin.behind(blocks.into(), u64::from(blocks) * size as u64);
+    let mut at = begin.behind(blocks.into(), u64::from(blocks) * packed_bytes(words, bits) as u64);
     let mut stored = Vec::new();
     for _ in 0..(l.masks + 1) * l.bootstrap.levels as usize {
         let rows = Rows::new(row_shape(params), at);
@@ -143,6 +138,26 @@ pub fn read_tfhe_keys<S: Source, D: Device>(source: S, dev: &D, params: &TfhePar
         stored.push(rows);
     }
     file.ends(at)?;
+    Ok((KeyTag(tag), stored))
+}
+
+/// Checks the keys of a server as far as it goes without reading them: kind, parameters, header, length.
+///
+/// # Errors
+/// [`WireError`].
+pub fn check_tfhe_keys<S: Source>(source: S, params: &TfheParams) -> Result<(), WireError> {
+    keys_in(&Container::open(source)?, params).map(drop)
+}
+
+/// Reads the keys of a server.
+///
+/// # Errors
+/// [`WireError`].
+pub fn read_tfhe_keys<S: Source, D: Device>(source: S, dev: &D, params: &TfheParams) -> Result<BootstrapKeys<D>> {
+    let file = Container::open(source)?;
+    let (tag, stored) = keys_in(&file, params)?;
+    let (words, bits) = switch_block(params);
+    let (size, begin) = (packed_bytes(words, bits), file.first().behind(1, SEED));
     let seed = read_seed(&file, file.first())?;
     let mut switch_bodies = vec![0; switch_shape(params).batch];
     let mut bytes = vec![0; size + CHECKSUM];
@@ -152,7 +167,7 @@ pub fn read_tfhe_keys<S: Source, D: Device>(source: S, dev: &D, params: &TfhePar
     }
     let row = |rows: &Rows| rows.read(&file, dev, row_shape(params).basis, Role::BootstrapKey(BOOTSTRAP_KEY));
     let rows = stored.iter().map(row).collect::<Result<Vec<D::Poly>, WireError>>()?;
-    Ok(BootstrapKeys { params: params.clone(), tag: KeyTag(tag), seed, switch_bodies, rows })
+    Ok(BootstrapKeys { params: params.clone(), tag, seed, switch_bodies, rows })
 }
 
 #[derive(Serialize, Deserialize)]
