@@ -34,7 +34,8 @@ fn a_section_is_that_of_the_scheme() {
     let schema = jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap();
     let folder = Folder::new("sections");
     let plan = valid(&folder, "plan", &["plan", "bgv-mul", "--n", "1024", "--ciphertexts", "2", "--json"]);
-    let changes: [(&str, fn(&mut Value)); 4] = [
+    type Change = fn(&mut Value);
+    let changes: [(&str, Change); 4] = [
         ("another scheme's name", |plan| plan["scheme"] = json!("ckks")),
         ("no budget", |plan| drop(plan.as_object_mut().unwrap().remove("budget_bits"))),
         ("null", |plan| plan["key_reads"] = Value::Null),
@@ -47,4 +48,10 @@ fn a_section_is_that_of_the_scheme() {
         change(&mut changed);
         assert!(!schema.is_valid(&changed), "{what}: {changed:#}");
     }
+}
+
+#[test]
+fn a_reproduction_is_of_its_schema() {
+    let fab = valid(&Folder::new("reproduction"), "reproduce", &["reproduce", "fab", "--json"]);
+    assert!(fab["rows"].as_array().unwrap().len() > 1, "{fab:#}");
 }
