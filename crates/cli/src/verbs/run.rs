@@ -147,10 +147,10 @@ const NO_SHADOW: &str = "--shadow: shadow mode finds where programs on slots (CK
 
 /// Fails for results that are wrong.
 fn verdict(report: &RunReport) -> anyhow::Result<()> {
-    if let SchemeRun::Ckks(section) = &report.scheme {
-        if let Some(finding) = section.shadow.as_ref().and_then(|shadow| shadow.first.clone()) {
-            return Err(Wrong(finding).into());
-        }
+    if let SchemeRun::Ckks(section) = &report.scheme
+        && let Some(finding) = section.shadow.as_ref().and_then(|shadow| shadow.first.clone())
+    {
+        return Err(Wrong(finding).into());
     }
     match report.scheme.wrong() {
         None | Some([0, _]) => Ok(()),
