@@ -164,12 +164,13 @@ impl Encrypt {
             return Err(Mistake(NO_PUBLIC.into()).into());
         }
         let inputs = program.inputs();
-        let files = targets(&self.out, "input", inputs.len(), existing(self.force))?;
         let key = self.key.map_or_else(|| program.encryption(), Encryption::from);
         let params = program.params();
         let read = EncryptionKey::read::<S>((dev, params), &self.client, description, key, passphrase.lock())?;
         let ledger = Ledger::of(&self.client, read.key_set());
         ledger.ready()?; // without it nobody could read the results
+        // Keys that are refused leave no directory behind.
+        let files = targets(&self.out, "input", inputs.len(), existing(self.force))?;
         let mut progress = Progress::new(0.0);
         let name = encrypt_files(dev, (program, &client), (&read, seeds), &files, &mut progress)?;
         let round = Round { inputs: hex(name), key, place: self.out.display().to_string() };

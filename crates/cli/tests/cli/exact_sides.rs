@@ -116,14 +116,17 @@ fn products_of_bgv_go_there_and_back() {
     assert!(text.contains("noise"), "{text}");
 }
 
-/// A question to five rows.
+const SQL: &str = "SELECT SUM(price) FROM sales WHERE rebate < 0.08";
+pub(crate) const QUESTION: [&str; 7] =
+    ["query", "--sql", SQL, "--data", "sales.csv", "--preset", "ckks.toml,tfhe.toml"];
+
+/// A question to three rows.
 pub(crate) fn question(name: &str) -> Folder {
     let folder = Folder::new(name);
     folder.write("ckks.toml", TINY_BRIDGE);
     folder.write("tfhe.toml", &tiny_tfhe_of_four_bits());
     folder.write("sales.csv", "day,price,rebate\n2026-01-01,10.50,0.05\n2025-12-31,99.99,0.10\n2026-02-01,7.25,0.07\n");
-    let sql = "SELECT SUM(price) FROM sales WHERE rebate < 0.08";
-    evaluated(&folder, &["query", "--sql", sql, "--data", "sales.csv", "--preset", "ckks.toml,tfhe.toml"]);
+    evaluated(&folder, &QUESTION);
     folder
 }
 

@@ -3,7 +3,7 @@
 
 use crate::{
     common::Folder,
-    exact_sides::{DECRYPT, evaluated, names, question},
+    exact_sides::{DECRYPT, QUESTION, evaluated, names, question},
     mistakes::refused,
     serve::verb,
 };
@@ -285,5 +285,19 @@ fn answers_to_questions_are_told_apart_and_shared() {
         fs::rename(&path, &away).unwrap();
         assert!(refused(&folder, &EVAL).contains(said));
         fs::rename(&away, &path).unwrap();
+    }
+    // Keys of two sets: on the server's side, and the secrets of the client.
+    let sides = ["--client", "mine2", "--server", "theirs2", "--seed", "9", "--insecure-seed"];
+    verb(&folder, &[&["keygen"], &QUESTION[..], &sides].concat());
+    for (file, other, asked) in [
+        ("theirs/bootstrap.keys", "theirs2/bootstrap.keys", &EVAL[..]),
+        ("mine/secret.tfhe.key", "mine2/secret.tfhe.key", &["encrypt", "--client", "mine", "--out", "mixed"]),
+        ("mine/secret.key", "mine2/secret.key", &[&DECRYPT[..], &["--force"]].concat()),
+    ] {
+        let honest = fs::read(folder.path().join(file)).unwrap();
+        fs::copy(folder.path().join(other), folder.path().join(file)).unwrap();
+        let text = refused(&folder, asked);
+        assert!(text.contains("another key set"), "{file}: {text}");
+        fs::write(folder.path().join(file), honest).unwrap();
     }
 }
