@@ -131,6 +131,7 @@ struct How<'a> {
 
 /// Encrypts a client's data as the inputs of its program; returns their files.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "keywords of one Python call")]
 #[pyo3(signature = (client, out, *, data=Vec::new(), public=None, passphrase=None, replace=false))]
 pub(crate) fn encrypt_inputs(
     py: Python<'_>,
@@ -264,12 +265,15 @@ pub(crate) fn decrypt_results(
     Ok((arrays.into_iter().map(numbered).collect(), compared.map(|compared| json_of(&compared)).transpose()?))
 }
 
+/// The decrypted arrays, and how they compare with the clear twin's.
+type Opened = (Vec<Array>, Option<Map<String, Value>>);
+
 fn opened<P: Program<Scheme: Whole>>(
     (dev, program): (&AnyDevice, &P),
     side: &Side,
     dir: &Path,
     how: &Opening<'_>,
-) -> PyResult<(Vec<Array>, Option<Map<String, Value>>)> {
+) -> PyResult<Opened> {
     let data = || side.data.client::<P::Scheme>(&side.description.workload, &side.program, &[]).map_err(refused);
     let client = how.compare.then(data).transpose()?;
     let read = || -> limbwise_runtime::Result<Decrypted<P::Scheme>> {

@@ -134,6 +134,9 @@ fn device(threads: Option<usize>) -> PyResult<Arc<AnyDevice>> {
     Ok(Arc::new(open(&Host { device: None, isa: None, threads }).map_err(of_runtime)?))
 }
 
+/// A device, and the keys that a server has on it.
+type Live<'a> = (&'a Arc<AnyDevice>, Option<&'a Arc<ServerKey<AnyDevice>>>);
+
 impl TfheSession {
     /// The client's keys and the server's, of the secret.
     fn both(py: Python<'_>, secret: ClientKey, name: String, (dev, lanes): (Arc<AnyDevice>, usize)) -> Self {
@@ -149,7 +152,7 @@ impl TfheSession {
         Ok(Self { on: On::Live(dev.clone(), server), params, client, keys: self.keys, name, lanes: self.lanes })
     }
 
-    fn live(&self, op: &str) -> PyResult<(&Arc<AnyDevice>, Option<&Arc<ServerKey<AnyDevice>>>)> {
+    fn live(&self, op: &str) -> PyResult<Live<'_>> {
         match &self.on {
             On::Live(dev, server) => Ok((dev, server.as_ref())),
             On::Trace(..) => Err(exception(
@@ -215,6 +218,7 @@ impl TfheSession {
 
     /// Both sides of a secret key's bytes.
     #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "keywords of one Python call")]
     #[pyo3(signature = (name, toml, bytes, lanes, *, passphrase=None, threads=None))]
     fn load(
         py: Python<'_>,
