@@ -7,6 +7,7 @@ use crate::{
     mistakes::refused,
     serve::verb,
 };
+use limbwise::tfhe::{TfheParams, preset};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -124,9 +125,18 @@ fn made_up_messages_tell_no_number() {
             parts.blocks[4][..8].fill(0);
         }
     };
-    let noisy = |parts: &mut Parts| parts.blocks[4][5] ^= 0xff;
+    // Farthest from every message, and a message whose padding bit is set.
+    let params = TfheParams::new(&preset("2-2-p128").unwrap()).unwrap();
+    let (q, step) = (params.modulus().value(), params.encode(1));
+    let shifted = |by: u64| {
+        move |parts: &mut Parts| {
+            let body = parts.blocks[4].first_chunk_mut::<8>().unwrap();
+            *body = ((u64::from_le_bytes(*body) + by) % q).to_le_bytes();
+        }
+    };
+    let (noisy, padded) = (shifted(step / 2), shifted(step * params.space()));
     let moved = |parts: &mut Parts| parts.blocks.swap(0, 1);
-    let texts = [told(&coefficient(0)), told(&coefficient(9)), told(&noisy), told(&moved)];
+    let texts = [told(&coefficient(0)), told(&coefficient(9)), told(&noisy), told(&padded), told(&moved)];
     assert!(texts[0].contains("error:") && texts.iter().all(|text| *text == texts[0]), "{texts:#?}");
     verb(&folder, &DECRYPT);
 }
