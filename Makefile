@@ -82,6 +82,7 @@ check-code:  ## form, lints, rustdoc, and the server build, which has no secret 
 check-docs:  ## the checkers in scripts/
 	python3 scripts/check_file_length.py
 	python3 scripts/check_layering.py
+	python3 scripts/check_portable.py
 	python3 scripts/check_features.py
 	python3 scripts/check_citations.py
 	python3 scripts/check_doc_paths.py

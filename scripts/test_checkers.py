@@ -9,6 +9,7 @@ import check_citations
 import check_doc_paths
 import check_file_length
 import check_layering
+import check_portable
 import check_recipes
 import check_site
 
@@ -129,6 +130,29 @@ class DocPaths(Tree):
         self.assert_problems(check_doc_paths.check)
         self.write("README.md", "`crates/a/src/{lib,mod}.rs` and [b](docs/c.md) `docs/*.txt`")
         self.assert_problems(check_doc_paths.check, "crates/a/src/mod.rs does not", "docs/*.txt", "docs/c.md does not")
+
+
+class Portable(Tree):
+    def setUp(self):
+        super().setUp()
+        for place in check_portable.KERNELS:
+            self.write(place + "mod.rs" if place.endswith("/") else place, "use std::arch::x86_64::_mm_prefetch;\n")
+
+    def test_good(self):
+        self.write("crates/math/src/lib.rs", "// std::arch::x86_64 is for kernels\nfn monarch() {}\n")
+        self.assert_problems(check_portable.check)
+
+    def test_names_elsewhere_and_a_list_that_is_stale(self):
+        self.write("crates/math/src/lib.rs", "fn a() {}\nuse core::arch::x86_64::_mulx_u64;\n")
+        self.write("crates/cpu/src/pool.rs", '#[cfg(target_arch = "x86_64")]\nfn b() { is_x86_feature_detected!("fma"); }\n')
+        self.write("crates/cpu/src/kernels/words.rs", "fn c() {}\n")
+        self.assert_problems(
+            check_portable.check,
+            "pool.rs:1: target_arch outside",
+            "pool.rs:2: is_x86_feature_detected! outside",
+            "lib.rs:2: core::arch outside",
+            "words.rs: names no architecture",
+        )
 
 
 class Recipes(Tree):
