@@ -67,6 +67,7 @@ test-all: test-python test-sweep test-recipes  ## also the long tests, and the s
 	cargo test --workspace -- --include-ignored
 	python3 scripts/fuzz_api.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
 	python3 scripts/browse_pages.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
+	$(MAKE) docs && python3 scripts/browse_site.py
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check duckdb && $(PYTHON) scripts/check_q6_duckdb.py
 	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
@@ -86,7 +87,9 @@ check-docs:  ## the checkers in scripts/
 	python3 scripts/check_features.py
 	python3 scripts/check_citations.py
 	python3 scripts/check_doc_paths.py
+	python3 scripts/check_doc_width.py
 	python3 scripts/check_recipes.py
+	python3 scripts/check_release.py
 
 check-python: python  ## form, lints and types of the Python package
 	$(PYTHON) -m ruff format --check python

@@ -9,11 +9,12 @@ import subprocess
 import sys
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import matplotlib
 import numpy as np
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 import limbwise as lw
@@ -25,7 +26,7 @@ GOLDEN = HERE.parent / "tests/golden/reproduce"
 INK = "#010203"  # drawn in this color, shown in the page's
 VERDICTS = {"exact": "#009E73", "within 10 %": "#56B4E9", "within 25 %": "#E69F00", "miss": "#D55E00", "calibrated": "#999999"}
 # A claim of a golden table: what is left of the numbers, paper, model, error, verdict, remark.
-CLAIM = re.compile(r"^(\S+)\s+(\S.*?)\s+(\S+)\s+(\S+)\s+([+-][\d.]+) %\s+(" + "|".join(VERDICTS) + r")\b\s*(.*)$")
+CLAIM = re.compile(r"^(\S+)\s+(\S.*?)\s+(\S+)\s+(\S+)\s+([+-][\d.]+) %\s+(" + "|".join(VERDICTS) + r")(?!\w)\s*(.*)$")
 # A ring of degree 2^11, insecure and said so: reports are made in a second.
 SMALL = """log_n = 11
 levels = [[50], [40], [40], [40], [40], [40], [40], [40]]
@@ -72,7 +73,7 @@ def drawing(figure: Any, label: str) -> str:
     svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
     svg = re.sub(r'(<g) id="[A-Za-z.]+(?:_\d+)+"', r"\1", svg)
     svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
-    return f'<figure class="drawing"><div role="img" aria-label="{escape(label)}">{svg}</div></figure>'
+    return f'<figure class="drawing plot"><div role="img" aria-label="{escape(label)}">{svg}</div></figure>'
 
 
 def settings(name: str) -> dict[str, Any]:
@@ -186,12 +187,14 @@ class Command(SphinxDirective):
 
     required_arguments = 1
     final_argument_whitespace = True
-    has_content = False
+    option_spec: ClassVar = {"after": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        """Return a block of text."""
-        folder = Path(self.env.app.doctreedir) / "reports"
-        text = f"$ limbwise {self.arguments[0]}\n{command(self.arguments[0], folder)}"
+        """Return a block of text: all of the output, or what stands from the line that is the option `after`."""
+        printed = command(self.arguments[0], Path(self.env.app.doctreedir) / "reports")
+        if start := self.options.get("after"):
+            printed = "…\n" + printed[printed.index(f"\n{start}\n") + 1 :]
+        text = f"$ limbwise {self.arguments[0]}\n{printed}"
         return [nodes.literal_block(text, text, language="text", classes=["command"])]
 
 
