@@ -19,7 +19,7 @@ FUZZ_SECONDS ?= 60
 CAMPAIGN ?= 100000
 FUZZ_SEEDS := crates/limbwise/tests/wire/v1 crates/runtime/tests/wire_v1 crates/machines/specs fuzz/seeds
 
-.PHONY: campaign demo test test-rust test-python test-sweep test-recipes test-all check check-code check-docs check-python docs python wheel fuzz bless bench
+.PHONY: campaign demo test test-rust test-python test-sweep test-recipes test-all check check-code check-docs check-portable check-python docs python wheel fuzz bless bench
 
 demo:        ## trains on real data, encrypted; then plans and times the same program
 	$(LIMBWISE) run logreg
@@ -90,6 +90,10 @@ check-docs:  ## the checkers in scripts/
 	python3 scripts/check_doc_width.py
 	python3 scripts/check_recipes.py
 	python3 scripts/check_release.py
+
+check-portable:  ## type-checks the library for ARM (rustup target add aarch64-unknown-linux-gnu; a C compiler for it)
+	python3 scripts/check_portable.py
+	cargo check --target aarch64-unknown-linux-gnu -p limbwise-cpu -p limbwise
 
 check-python: python  ## form, lints and types of the Python package
 	$(PYTHON) -m ruff format --check python
