@@ -19,7 +19,7 @@ FUZZ_SECONDS ?= 60
 CAMPAIGN ?= 100000
 FUZZ_SEEDS := crates/limbwise/tests/wire/v1 crates/runtime/tests/wire_v1 crates/machines/specs fuzz/seeds
 
-.PHONY: campaign demo test test-rust test-python test-sweep test-recipes test-all check check-code check-docs check-python docs python wheel fuzz bless bench
+.PHONY: campaign demo test test-rust test-python test-sweep test-recipes test-all check check-code check-docs check-portable check-python docs python wheel fuzz bless bench
 
 demo:        ## trains on real data, encrypted; then plans and times the same program
 	$(LIMBWISE) run logreg
@@ -67,6 +67,7 @@ test-all: test-python test-sweep test-recipes  ## also the long tests, and the s
 	cargo test --workspace -- --include-ignored
 	python3 scripts/fuzz_api.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
 	python3 scripts/browse_pages.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
+	$(MAKE) docs && python3 scripts/browse_site.py
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check duckdb && $(PYTHON) scripts/check_q6_duckdb.py
 	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
@@ -82,10 +83,17 @@ check-code:  ## form, lints, rustdoc, and the server build, which has no secret 
 check-docs:  ## the checkers in scripts/
 	python3 scripts/check_file_length.py
 	python3 scripts/check_layering.py
+	python3 scripts/check_portable.py
 	python3 scripts/check_features.py
 	python3 scripts/check_citations.py
 	python3 scripts/check_doc_paths.py
+	python3 scripts/check_doc_width.py
 	python3 scripts/check_recipes.py
+	python3 scripts/check_release.py
+
+check-portable:  ## type-checks the library for ARM (rustup target add aarch64-unknown-linux-gnu; a C compiler for it)
+	python3 scripts/check_portable.py
+	cargo check --target aarch64-unknown-linux-gnu -p limbwise-cpu -p limbwise
 
 check-python: python  ## form, lints and types of the Python package
 	$(PYTHON) -m ruff format --check python

@@ -49,7 +49,7 @@ def again_with_playwright() -> None:
         venv.create(place, with_pip=True)
         subprocess.run([place / "bin" / "pip", "install", "-q", PLAYWRIGHT], check=True)
         (place / "ready").touch()
-    sys.exit(subprocess.run([python, __file__, *sys.argv[1:]]).returncode)
+    sys.exit(subprocess.run([python, *sys.argv]).returncode)
 
 
 def check(wanted: bool, what: str) -> None:

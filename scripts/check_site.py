@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The built site (`make docs`) opens: every page has a title, every link inside it a target, nothing comes from elsewhere.
 
-Usage: check_site.py [FOLDER], target/site by default. Lessons have outputs: their cells were run.
+Usage: check_site.py [FOLDER], target/site by default. Lessons have outputs: their cells were run. Every page is two clicks from
+the first one at most.
 """
 
 import re
@@ -12,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 # Where a browser would fetch something to show the page; links that a reader follows may lead anywhere.
 FETCHED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "object": "data"}
+UNLINKED = ("search", "genindex", "py-modindex")  # opened by the theme's search field, or by nobody
 CSS = re.compile(r"""(?:@import\s+|url\()\s*['"]?((?:https?:)?//[^'")\s]+)""")
 
 
@@ -45,6 +47,15 @@ class Page(HTMLParser):
             self.title += data
 
 
+def far(first: Path, pages: dict[Path, Page]) -> list[Path]:
+    """The pages that two clicks do not reach from the first."""
+    reached = {first}
+    for _ in range(2):
+        targets = [(path, urlsplit(link)) for path in reached if path in pages for link in pages[path].links + pages[path].fetched]
+        reached |= {(path.parent / unquote(to.path)).resolve() for path, to in targets if to.path and not to.scheme and not to.netloc}
+    return [path for path in pages if path not in reached and path.stem not in UNLINKED]
+
+
 def check(site: Path) -> list[str]:
     """One message for each thing that is wrong."""
     pages = {path: Page(path.read_text()) for path in sorted(site.rglob("*.html"))}
@@ -68,6 +79,7 @@ def check(site: Path) -> list[str]:
                 problems.append(f"{name}: {target} is not there")
             elif anchor and there in pages and anchor not in pages[there].anchors:
                 problems.append(f"{name}: {target}: no such place in that page")
+    problems += [f"{path.relative_to(site)}: more than two clicks from index.html" for path in far(site / "index.html", pages)]
     for path in site.rglob("*.css"):
         problems += [f"{path.relative_to(site)}: fetches {url}" for url in CSS.findall(path.read_text())]
     return problems

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import check_citations
 import check_doc_paths
+import check_doc_width
 import check_file_length
 import check_layering
+import check_portable
 import check_recipes
+import check_release
 import check_site
 
 
@@ -54,8 +57,15 @@ class Site(Tree):
             "#nowhere: no such place",
             "01.html: no outputs",
             "01.html: fetches https://cdn",
+            "lessons/01.html: more than two clicks",
             "a.css: fetches //fonts",
         )
+
+    def test_pages_that_are_far(self):
+        for here, there in (("index", "b"), ("b", "c"), ("c", "d"), ("d", "index")):
+            self.write(f"{here}.html", self.PAGE.format(f"<a href='{there}.html#top'>on</a>"))
+        self.write("search.html", self.PAGE.format(""))
+        self.assert_problems(check_site.check, "d.html: more than two clicks")
 
 
 class FileLength(Tree):
@@ -129,6 +139,58 @@ class DocPaths(Tree):
         self.assert_problems(check_doc_paths.check)
         self.write("README.md", "`crates/a/src/{lib,mod}.rs` and [b](docs/c.md) `docs/*.txt`")
         self.assert_problems(check_doc_paths.check, "crates/a/src/mod.rs does not", "docs/*.txt", "docs/c.md does not")
+
+
+class Portable(Tree):
+    def setUp(self):
+        super().setUp()
+        for place in check_portable.KERNELS:
+            self.write(place + "mod.rs" if place.endswith("/") else place, "use std::arch::x86_64::_mm_prefetch;\n")
+
+    def test_good(self):
+        self.write("crates/math/src/lib.rs", "// std::arch::x86_64 is for kernels\nfn monarch() {}\n")
+        self.assert_problems(check_portable.check)
+
+    def test_names_elsewhere_and_a_list_that_is_stale(self):
+        self.write("crates/math/src/lib.rs", "fn a() {}\nuse core::arch::x86_64::_mulx_u64;\n")
+        self.write("crates/cpu/src/pool.rs", '#[cfg(target_arch = "x86_64")]\nfn b() { is_x86_feature_detected!("fma"); }\n')
+        self.write("crates/cpu/src/kernels/words.rs", "fn c() {}\n")
+        self.assert_problems(
+            check_portable.check,
+            "pool.rs:1: target_arch outside",
+            "pool.rs:2: is_x86_feature_detected! outside",
+            "lib.rs:2: core::arch outside",
+            "words.rs: names no architecture",
+        )
+
+
+class DocWidth(Tree):
+    def test_good(self):
+        self.write("README.md", f"{'p' * 200}\n```sh\n{'x' * 72}\n```\n```json\n{'j' * 90}\n```\n```{{limbwise}} {'a' * 90}\n```\n")
+        self.write("docs/adr/1.md", f"```\n{'x' * 90}\n```\n")
+        self.assert_problems(check_doc_width.check)
+
+    def test_long_lines(self):
+        self.write("docs/guide/a.md", f"```json\n{'j' * 90}\n```\n```sh\n{'x' * 73}\n```\n")
+        self.write("docs/lessons/01.ipynb", f'{{"cells": [{{"cell_type": "code", "source": ["a\\n", "{"y" * 80}"]}}]}}')
+        self.assert_problems(check_doc_width.check, "a.md:5: 73 characters", "01.ipynb:1: 80 characters")
+
+
+class Release(Tree):
+    def tree(self, version: str, cited: str, heading: str, command: str):
+        self.write("Cargo.toml", f'[workspace.package]\nversion = "{version}"\n')
+        self.write("CITATION.cff", f"cff-version: 1.2.0\nversion: {cited}\n")
+        self.write("CHANGELOG.md", f"## [Unreleased]\n\n## [{heading}] - 2026-01-02\n\n## [0.0.1] - 2025-01-02\n")
+        self.write("Makefile", "test: test-rust\n\ttrue\n")
+        self.write(".github/workflows/test.yml", f"      - run: {command}\n")
+
+    def test_good(self):
+        self.tree("0.2.0", "0.2.0", "0.2.0", "make test")
+        self.assert_problems(check_release.check)
+
+    def test_names_that_differ(self):
+        self.tree("0.2.0", "0.1.0", "0.0.9", "make tests")
+        self.assert_problems(check_release.check, "CITATION.cff: 0.1.0", "CHANGELOG.md: 0.0.9", "test.yml: make tests")
 
 
 class Recipes(Tree):

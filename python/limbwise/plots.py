@@ -145,7 +145,7 @@ def traffic(timing: Timing, ax: Axes | None = None) -> Axes:
         ax.annotate(f"{total / of:.3g}", (total / of, row), (4, 0), textcoords="offset points", va="center")
     ax.set_yticks(range(len(memories)), memories)
     ax.invert_yaxis()
-    ax.margins(x=0.08)
+    ax.margins(x=0.14)
     ax.set_xlabel(f"moved ({unit})")
     ax.set_title(f"{timing.label}: traffic by role", loc="left")
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="small")

@@ -14,6 +14,21 @@ HOLDERS = {"lw": [lw], "ctx": [lw.Context, IntegerContext], "x": [lw.EncryptedAr
 HOLDERS["lw.Params"] = [lw.Params]
 
 
+README = DOCS.parent / "README.md"
+MEASURED = ("time here", "peak memory")  # lines that depend on the computer
+
+
+def test_the_example_of_the_readme_prints_what_the_readme_says(capsys):
+    example = README.read_text().split("<!-- example", 1)[1].split("<!-- end of the example -->")[0]
+    code, printed = re.findall(r"```(?:python|text)\n(.*?)```", example, re.DOTALL)
+    exec(compile(code, "README.md", "exec"), {})
+    got, said = capsys.readouterr().out.splitlines(), printed.splitlines()
+    assert len(got) == len(said) > 10
+    for here, there in zip(got, said, strict=True):
+        start = there[:18]
+        assert here.startswith(start) if start.startswith(MEASURED) else here == there
+
+
 def calls(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
