@@ -26,22 +26,18 @@ pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
 pub enum Weights {
     /// They ship with the project.
     Shipped,
-    /// The server has them.
     Server,
 }
 
-/// A program, without data.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Description {
     format: String,
     version: u32,
     /// Name of the parameters, for people.
     pub preset: String,
-    /// The parameters.
     pub params: AnyLiteral,
     /// How the server was meant to keep evaluation keys when it was planned; it may choose.
     pub key_form: KeyForm,
-    /// What is computed.
     pub workload: Described,
     /// Keys were made with randomness that anybody can repeat.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -66,13 +62,10 @@ struct Written {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DescriptionError {
-    /// Not one at all.
     #[error("not a description of a program: {0} (\"limbwise keygen\" writes one, program.json)")]
     Form(String),
-    /// Of a later program.
     #[error("version {got}; this program reads versions up to {VERSION}: install a newer one")]
     Version {
-        /// What it is.
         got: u32,
     },
     /// A program that cannot be, or parameters that are refused.

@@ -34,7 +34,6 @@ fn fields(value: serde_json::Value) -> Details {
 pub struct SlotsFound {
     /// Results against the clear twin's.
     pub precision: Precision,
-    /// For programs that classify.
     pub accuracy: Option<Accuracy>,
 }
 
@@ -78,9 +77,7 @@ pub enum Checked {
 /// Integers are exact: how many are wrong.
 #[derive(Clone, Debug)]
 pub struct IntegersFound {
-    /// How they were compared.
     pub checked: Checked,
-    /// Numbers compared.
     pub compared: usize,
     /// Numbers that are not the clear twin's.
     pub wrong: usize,
@@ -101,7 +98,6 @@ impl Family for Bgv {
 /// What a query's answer is, encrypted and in the clear.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Compared {
-    /// As it was decrypted.
     pub decrypted: f64,
     /// As the clear twin has it, every digit.
     pub exact: String,
@@ -112,13 +108,10 @@ pub struct Compared {
 /// An answer and the rows it is of.
 #[derive(Clone, Debug)]
 pub struct AnswerFound {
-    /// The answer.
     pub answer: Compared,
-    /// Rows that pass.
     pub rows_passing: usize,
     /// Rows that were decided otherwise than by the clear twin.
     pub wrong: usize,
-    /// Rows there are.
     pub rows: usize,
     /// Largest error of a bit that a row was multiplied with.
     pub largest_bit_error: f64,
@@ -172,10 +165,8 @@ pub struct Exact<P: Program> {
 /// The values of every input.
 type Values<P> = Vec<<<P as Program>::Scheme as Scheme>::Values>;
 
-/// Where values come from.
 #[derive(Clone, Debug)]
 enum Source<P: Program> {
-    /// They are here.
     Values(Values<P>),
     /// A seed: made when they are asked for, because a plan of many asks for none.
     Seed(u64, fn(&P, u64) -> Values<P>),
@@ -282,7 +273,6 @@ impl<P: Twin<Scheme = Bgv>> Exact<P> {
     }
 }
 
-/// How many values differ.
 fn differences<T: PartialEq>(found: impl IntoIterator<Item = T>, wanted: impl IntoIterator<Item = T>) -> usize {
     found.into_iter().zip(wanted).filter(|(got, wanted)| got != wanted).count()
 }

@@ -35,9 +35,7 @@ use std::path::{Path, PathBuf};
 
 /// A scheme with the workloads that are written in it.
 pub trait Registered: Family<Literal: Into<AnyLiteral>> {
-    /// Any of their programs.
     type Program: Program<Scheme = Self> + Clone + std::fmt::Debug + Send + Sync;
-    /// Any of their clients.
     type Client: Client<Scheme = Self> + std::fmt::Debug + Send + Sync;
 }
 
@@ -48,7 +46,6 @@ pub struct Prepared<S: Registered> {
     program: S::Program,
     described: Described,
     client: Option<S::Client>,
-    /// Name of the parameters.
     pub preset: String,
     /// The ways to run it that the options leave open; the first is taken where memory is no matter.
     pub ways: Vec<Way>,
@@ -81,7 +78,6 @@ impl<S: Registered> Prepared<S> {
         Description::new::<S>((&self.preset, self.params()), way.keys, described)
     }
 
-    /// Its parameters.
     #[must_use]
     pub fn params(&self) -> &S::Params {
         self.program.params()
@@ -114,26 +110,18 @@ macro_rules! on_scheme {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one of them lives at once, for as long as the process works on it")]
 pub enum AnyPrepared {
-    /// On slots.
     Ckks(Prepared<Ckks>),
-    /// On messages.
     Tfhe(Prepared<Tfhe>),
-    /// On integers.
     Bgv(Prepared<Bgv>),
-    /// Of two schemes.
     Bridged(Prepared<Bridged>),
 }
 
 /// A program of any scheme.
 #[derive(Clone, Debug)]
 pub enum AnyProgram {
-    /// On slots.
     Ckks(<Ckks as Registered>::Program),
-    /// On messages.
     Tfhe(<Tfhe as Registered>::Program),
-    /// On integers.
     Bgv(<Bgv as Registered>::Program),
-    /// Of two schemes.
     Bridged(<Bridged as Registered>::Program),
 }
 
@@ -141,26 +129,18 @@ pub enum AnyProgram {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum AnyLiteral {
-    /// On slots.
     Ckks(<Ckks as Scheme>::Literal),
-    /// On messages.
     Tfhe(<Tfhe as Scheme>::Literal),
-    /// On integers.
     Bgv(<Bgv as Scheme>::Literal),
-    /// Of two schemes.
     Bridged(Box<<Bridged as Scheme>::Literal>),
 }
 
 /// Checked parameters of any scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnyParams {
-    /// On slots.
     Ckks(<Ckks as Scheme>::Params),
-    /// On messages.
     Tfhe(<Tfhe as Scheme>::Params),
-    /// On integers.
     Bgv(<Bgv as Scheme>::Params),
-    /// Of two schemes.
     Bridged(<Bridged as Scheme>::Params),
 }
 
@@ -264,7 +244,6 @@ macro_rules! workloads {
         $($(#[$attribute:meta])* $variant:ident($args:ty) = $name:literal, $json:literal;)+
     })+) => {
         /// What to compute, with its options: a subcommand each.
-        #[expect(missing_docs, reason = "a variant's help is its options' own text")]
         #[derive(Debug, clap::Subcommand)]
         pub enum Options {
             $($(

@@ -6,14 +6,12 @@ use limbwise::{
 };
 use serde::Serialize;
 
-/// What can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Way {
     /// Rotations and diagonals of linear maps; absent where a program has none.
     pub maps: Option<(Strategy, PlaintextForm)>,
     /// Bootstrapping; absent where a program has none.
     pub bootstrapping: Option<BootstrapPlan>,
-    /// Evaluation keys.
     pub keys: KeyForm,
 }
 

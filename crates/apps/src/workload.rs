@@ -20,7 +20,6 @@ pub struct Built<W: Workload> {
     pub described: W::Described,
     /// The client's data; absent where numbers are the server's alone.
     pub client: Option<W::Client>,
-    /// Name of the parameters.
     pub preset: String,
     /// The ways to run it that the options leave open; the first is taken where memory is no matter.
     pub ways: Vec<Way>,

@@ -51,7 +51,6 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Standard output alone.
     pub(crate) fn plain(json: bool) -> Self {
         Self { json, file: None }
     }

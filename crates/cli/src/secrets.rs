@@ -122,7 +122,6 @@ impl Passphrase {
         self.0.as_deref().map_or(Lock::None, |text| Lock::Passphrase(text))
     }
 
-    /// Whether there is one.
     pub(crate) fn is_some(&self) -> bool {
         self.0.is_some()
     }

@@ -26,9 +26,7 @@ use zeroize::Zeroizing;
 
 /// A ciphertext on the device of its session.
 enum Held {
-    /// With words.
     Live(Ciphertext<Cpu>),
-    /// Of a trace.
     Trace(Ciphertext<Null>),
 }
 

@@ -31,7 +31,6 @@ use std::path::{Path, PathBuf};
 /// A decrypted result: its name, its shape, what its numbers are, and their real and imaginary parts.
 type Numbered = (String, Vec<usize>, &'static str, Vec<f64>, Vec<f64>);
 
-/// Tells each step.
 struct Steps;
 
 impl Observer for Steps {
@@ -121,7 +120,6 @@ fn side(dir: &Path) -> PyResult<Side> {
     Ok(Side { description, program, data })
 }
 
-/// How a client encrypts.
 struct How<'a> {
     data: &'a [PathBuf],
     key: Option<Encryption>,
@@ -222,7 +220,6 @@ pub(crate) fn evaluate_inputs(
     json_of(&py.detach(|| evaluate_files(&dev, &job, &limits, &mut told)).map_err(of_runtime)?)
 }
 
-/// How a client decrypts.
 struct Opening<'a> {
     files: &'a [PathBuf],
     /// Encrypted inputs, where the results are not of those that were encrypted last.

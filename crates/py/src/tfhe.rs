@@ -24,9 +24,7 @@ use zeroize::Zeroizing;
 /// A ciphertext on the device of its session.
 #[derive(Clone)]
 enum Held {
-    /// With words.
     Live(Ciphertext<AnyDevice>),
-    /// Of a trace.
     Trace(Ciphertext<Null>),
 }
 

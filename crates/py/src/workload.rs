@@ -119,7 +119,6 @@ pub(crate) fn chosen<S: Whole>(
 pub(crate) enum Failure {
     /// No way stays within the budget.
     TooLarge(String),
-    /// Something else.
     Runtime(Error),
 }
 
@@ -212,7 +211,6 @@ impl<D: Device, S: Scheme> Journal<D, S> for Watch {
     }
 }
 
-/// Tells what happens.
 pub(crate) fn told(event: Event) {
     match event {
         Event::Progress { step, done, total } => {

@@ -39,7 +39,6 @@ trait Member: Device {
         of.iter().map(|l| Self::lwe(l)).collect()
     }
 
-    /// New handles of the same values.
     fn handles(of: &[AnyPoly]) -> Vec<Self::Poly> {
         of.iter().map(|p| Self::poly(p).clone()).collect()
     }

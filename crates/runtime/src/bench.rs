@@ -114,7 +114,6 @@ fn values(params: &Params) -> [Vec<Complex64>; 1] {
     [vec![Complex64::new(0.5, -0.5); params.max_slots()]]
 }
 
-/// Records one operation.
 fn recorded(params: &Params, operation: Operation<Recorder<Null>>) -> Result<Graph> {
     let recorder = Recorder::new(Null::default());
     {
@@ -130,23 +129,17 @@ fn recorded(params: &Params, operation: Operation<Recorder<Null>>) -> Result<Gra
 /// A timed operation: one row of `limbwise bench`.
 #[derive(Clone, Debug, Serialize)]
 pub struct SchemeRow {
-    /// The operation.
     pub op: &'static str,
-    /// Ring degree.
     pub n: usize,
     /// Bits of the primes that carry the scale.
     pub prime_bits: u32,
-    /// Limbs of the ciphertext.
     pub limbs: usize,
-    /// Threads.
     pub threads: usize,
-    /// Instruction set.
     pub isa: String,
     /// Least time of several.
     pub ns: f64,
     /// The limit: see [`limit_ns`].
     pub limit_ns: f64,
-    /// The parameters.
     pub chain: Chain,
 }
 

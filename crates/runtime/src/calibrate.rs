@@ -23,17 +23,14 @@ use std::{
 /// What was measured of a host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Calibration {
-    /// The device by name.
     pub device: String,
     /// Instruction set of the device.
     pub isa: String,
-    /// Its threads.
     pub threads: usize,
     /// Memory of the process when it was calibrated: what a plan adds its own to.
     pub resident_bytes: u64,
     /// Memory of the device's own, where it is not the host's.
     pub device_memory_bytes: Option<u64>,
-    /// The model as TOML.
     pub toml: String,
     /// How fast keys come from the directory they are kept in ([`key_read_gb_s`](crate::keys::key_read_gb_s)), where
     /// that was measured or is known.

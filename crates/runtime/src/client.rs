@@ -60,7 +60,6 @@ impl<D: Device> EncryptionKey<D> {
         Ok(Self { key: which, secrets, public, origin })
     }
 
-    /// The key set.
     #[must_use]
     pub fn key_set(&self) -> Fingerprint {
         self.origin.keys
@@ -127,9 +126,7 @@ pub fn encrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>, C: Client<Sc
     inputs_name(targets)
 }
 
-/// Decrypted results.
 pub struct Decrypted<S: ClientScheme> {
-    /// Their values.
     pub reading: S::Reading,
     /// What the client expects of each: its error above all.
     pub estimates: Vec<S::Estimate>,
@@ -142,7 +139,6 @@ pub struct Decrypted<S: ClientScheme> {
 pub struct InputsOf {
     /// Their name; none where files of version 1 cannot say.
     pub name: Fingerprint,
-    /// Under which key.
     pub key: Under,
     /// Whether this client's ledger knows them.
     pub known: bool,

@@ -7,19 +7,15 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Of a scheme.
     #[error(transparent)]
     Scheme(#[from] limbwise::Error),
-    /// Of a machine model.
     #[error(transparent)]
     Machine(#[from] limbwise_machines::MachineError),
     /// Of a training whose sizes do not go together.
     #[error(transparent)]
     Training(#[from] limbwise_apps::helr::encrypted::HelrError),
-    /// Of a counting model.
     #[error(transparent)]
     Counting(#[from] limbwise_machines::simfhe::SetError),
-    /// Of a recorded program.
     #[error(transparent)]
     Graph(#[from] limbwise_graph::GraphError),
     /// A report that is none.
@@ -28,9 +24,7 @@ pub enum Error {
     /// The system refused a file.
     #[error("{path}: {doing}: {source} (check the path and its permissions)")]
     Io {
-        /// The file.
         path: String,
-        /// What was being done.
         doing: &'static str,
         /// What the system says.
         source: std::io::Error,
@@ -38,15 +32,12 @@ pub enum Error {
     /// Something is wrong with a file.
     #[error("{path}: {cause}")]
     File {
-        /// The file.
         path: String,
-        /// What.
         cause: Box<limbwise::Error>,
     },
     /// A file that is not the journal of this sweep.
     #[error("{path}: {problem}")]
     Journal {
-        /// The file.
         path: String,
         /// What is wrong, and what to do.
         problem: String,
@@ -54,7 +45,6 @@ pub enum Error {
     /// Longer than such a file can be.
     #[error("{path}: longer than {most} bytes: it is not the file that is wanted")]
     Long {
-        /// The file.
         path: String,
         /// Most bytes.
         most: usize,
@@ -62,69 +52,53 @@ pub enum Error {
     /// A description that is refused.
     #[error("{path}: {cause}")]
     Description {
-        /// The file.
         path: String,
-        /// Why.
         cause: Box<limbwise_apps::description::DescriptionError>,
     },
     /// Files are never replaced unasked.
     #[error("{path} exists: choose another place, or say that it may be replaced (--force, where there is one)")]
     Exists {
-        /// The file.
         path: String,
     },
     /// No ciphertext in a directory.
     #[error("{path}: no ciphertext (*.ct) in this directory: give the files, or the directory that has them")]
     Empty {
-        /// The directory.
         path: String,
     },
     /// Several ciphertexts into one file.
     #[error("{path}: {count} ciphertexts do not go into one file: give a directory")]
     OneFile {
-        /// The file.
         path: String,
-        /// How many.
         count: usize,
     },
     /// Ciphertexts for another program, or too few of them.
     #[error("{count} ciphertexts; the program takes {wanted}: {names} (in the order of their files' names)")]
     Count {
-        /// How many there are.
         count: usize,
         /// How many there should be.
         wanted: usize,
-        /// What they are.
         names: String,
     },
     /// A ciphertext of another shape than the program's.
     #[error("{path}: {field} is {got}, wanted {wanted} for {name}: encrypt for this program (limbwise encrypt)")]
     Shape {
-        /// The file.
         path: String,
         /// Which input or result it should be.
         name: String,
-        /// What differs.
         field: &'static str,
-        /// What it is.
         got: Box<str>,
-        /// What it should be.
         wanted: Box<str>,
     },
     /// Keys that the program needs are not in the file.
     #[error("{path}: {missing}: make the keys of this program (limbwise keygen)")]
     Keys {
-        /// The file.
         path: String,
-        /// Which.
         missing: String,
     },
-    /// One directory for client and server.
     #[error(
         "{path}: the client's directory and the server's are the same: the server would have the secret key; give two"
     )]
     OneSide {
-        /// The directory.
         path: String,
     },
     /// Checksums of blocks are found with the parameters.
@@ -132,7 +106,6 @@ pub enum Error {
         "{path}: to verify this file its parameters are needed: give the file of the parameters, or the program.json beside the keys (--params)"
     )]
     NoParams {
-        /// The file.
         path: String,
     },
     /// A checkpoint of something else.
@@ -140,13 +113,11 @@ pub enum Error {
         "{path} has the checkpoint of another run (other program, keys, inputs or seed): choose another directory, or delete it"
     )]
     OtherRun {
-        /// The directory.
         path: String,
     },
     /// A checkpoint that is none.
     #[error("{path}: not the state of a checkpoint: delete the checkpoint's directory and start again")]
     Checkpoint {
-        /// The file.
         path: String,
     },
     /// Nothing would be left of a result that is shared.
@@ -154,9 +125,7 @@ pub enum Error {
         "a result of {precision:.1} bits cannot be shared: {statistical} bits of statistical security cost {cost:.1} of them; take parameters with more precision, or fewer bits (--statistical-bits)"
     )]
     Shared {
-        /// Its precision.
         precision: f64,
-        /// What flooding takes.
         cost: f64,
         /// The statistical parameter.
         statistical: u32,
@@ -168,9 +137,7 @@ pub enum Error {
     )]
     #[cfg(feature = "client")]
     OtherSharing {
-        /// Of the first sharing.
         first: crate::share::Sharing,
-        /// Of this one.
         wanted: crate::share::Sharing,
     },
     /// More results than the noise was sized for.
@@ -178,11 +145,8 @@ pub enum Error {
         "{more} more results cannot be shared under this key: {shared} of the {most} that its noise is sized for were shared already; make new keys (limbwise keygen), and say with their first sharing how many there will be (--shared-results)"
     )]
     SharedAll {
-        /// Shared before.
         shared: u32,
-        /// To be shared now.
         more: u32,
-        /// Most.
         most: u32,
     },
     /// A ledger that cannot be relied on.
@@ -190,9 +154,7 @@ pub enum Error {
         "{path}: {cause}: without it nobody knows what was shared under this key; bring back the file from a copy, or make new keys"
     )]
     Ledger {
-        /// The file.
         path: String,
-        /// What is wrong.
         cause: String,
     },
     /// Results of other inputs than those asked for.
@@ -200,7 +162,6 @@ pub enum Error {
         "{path}: a result of other inputs: {got}; the last inputs of this client are those in {last}; to read results of earlier ones, name these: --inputs DIR"
     )]
     OtherInputs {
-        /// The file.
         path: String,
         /// What is known of its inputs.
         got: String,
@@ -230,9 +191,7 @@ pub enum Error {
     /// What follows from a description does not fit, whatever is done about it.
     #[error("by its sizes alone this program needs at least {:.2} GB, and may take {:.2} GB: choose fewer rows, columns or inputs, or give it more memory (--memory)", *least as f64 / 1e9, *available as f64 / 1e9)]
     Sizes {
-        /// No less than this.
         least: u64,
-        /// What may be taken.
         available: u64,
     },
     /// A program under shadow mode failed, and an operation before it was wrong already.
@@ -241,15 +200,12 @@ pub enum Error {
     Shadow {
         /// The first operation that was wrong.
         finding: Box<limbwise::ckks::Finding>,
-        /// What it led to.
         cause: Box<limbwise::Error>,
     },
     /// Too many threads, or none.
     #[error("{got} threads: choose 1 to {most}")]
     Threads {
-        /// What was asked for.
         got: usize,
-        /// Most allowed.
         most: usize,
     },
 }

@@ -35,9 +35,7 @@ use std::{
 /// A linear map to be applied, and rescaled, at a level.
 #[derive(Clone, Copy, Debug)]
 pub struct LinearTask<'a> {
-    /// The parameters.
     pub params: &'a Params,
-    /// The map.
     pub diagonals: &'a Diagonals,
     /// The level it is applied at, at least 1.
     pub level: usize,
@@ -48,17 +46,13 @@ pub struct LinearTask<'a> {
 /// One way to do it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Which.
     pub way: Way,
-    /// Evaluation keys.
     pub keys: usize,
-    /// Their bytes.
     pub key_bytes: u64,
     /// Bytes of encoded clear values.
     pub plaintext_bytes: u64,
     /// Most bytes alive at once: keys, plaintexts, inputs, intermediate values; of a program, the whole process.
     pub peak_bytes: u64,
-    /// The work.
     pub counts: Counts,
     /// What a model makes of it, in its unit; seconds of a program.
     pub cost: f64,
@@ -151,7 +145,6 @@ pub enum Budget {
 }
 
 impl Budget {
-    /// In bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {
         match self {
@@ -254,9 +247,7 @@ pub fn survey<P: Program<Scheme: Piped>>(
 /// A program in the way that is fastest on a machine.
 #[derive(Clone, Debug)]
 pub struct Fastest {
-    /// Which.
     pub way: Way,
-    /// Recorded so.
     pub graph: Arc<Graph>,
 }
 

@@ -17,7 +17,6 @@ use limbwise_upmem::Upmem;
 /// Most threads that make sense to ask for.
 const MOST_THREADS: usize = 1024;
 
-/// Which device, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
     /// The device by name; the host itself, `cpu`, if absent. `upmem` takes options: `upmem:dpus=128,tasklets=11`.
@@ -106,14 +105,12 @@ pub(crate) fn opens<D: Device>(dev: &D, rings: &[&Ring]) -> Result<()> {
 pub(crate) struct Needed {
     /// Of all polynomials at once, keys among them.
     pub(crate) polynomials: u64,
-    /// Of evaluation keys.
     pub(crate) keys: u64,
     /// Of the largest of them, as it is used.
     pub(crate) largest: u64,
 }
 
 impl Needed {
-    /// What was recorded.
     fn recorded<S: Scheme>(params: &S::Params, recording: &Recording<S>) -> Self {
         let KeyPlan { required, form, .. } = &recording.keys;
         let bytes = |form: KeyForm| {

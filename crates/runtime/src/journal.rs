@@ -108,7 +108,6 @@ impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
         self.dir.join(format!("step-{step:06}"))
     }
 
-    /// The directories of states.
     fn steps(&self) -> Result<Vec<(usize, PathBuf)>> {
         let mut steps = Vec::new();
         for entry in fs::read_dir(&self.dir).map_err(refused(&self.dir, "reading"))? {

@@ -36,7 +36,6 @@ const MOST_PLACE: usize = 128;
 pub struct Round {
     /// Their name, in hexadecimal.
     pub inputs: String,
-    /// Under which key.
     pub key: Encryption,
     /// Where they were written, for people.
     pub place: String,

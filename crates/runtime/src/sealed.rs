@@ -20,10 +20,8 @@ struct Sealed {
 /// Why a record is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
-    /// Not such a record.
     #[error("not a record of limbwise: {0}")]
     Form(#[from] serde_json::Error),
-    /// Of a later program.
     #[error("version {0}; this program reads versions up to {VERSION}: install a newer one")]
     Version(u32),
     /// Changed since it was written.

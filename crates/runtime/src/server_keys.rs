@@ -85,13 +85,11 @@ impl ServerKeys {
         Ok(this)
     }
 
-    /// What they belong to.
     #[must_use]
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// The evaluation keys.
     pub(crate) fn rlwe(&self) -> Option<&FileKeys> {
         self.rlwe.as_ref().map(|(_, source, _)| source)
     }

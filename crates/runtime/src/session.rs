@@ -23,7 +23,6 @@ use limbwise_math::sampling::SeedSource;
 pub struct Sides<'a, P, C> {
     /// What both know, and the server's model.
     pub program: &'a P,
-    /// The client's data.
     pub client: &'a C,
     /// Seeds of keys and encryptions.
     pub seeds: &'a SeedSource,
@@ -49,13 +48,9 @@ impl<P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>> Sides<'_, P, C> {
 
 /// What the client reads results with.
 pub struct Reader<'a, S: Scheme, D: Device> {
-    /// The device.
     pub dev: &'a D,
-    /// The encoder.
     pub encoder: &'a S::Encoder,
-    /// The parameters.
     pub params: &'a S::Params,
-    /// The secret keys.
     pub secrets: &'a Secrets,
 }
 
@@ -130,11 +125,9 @@ fn encrypted<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>>(
 
 /// Who has the values of a program's inputs.
 pub trait Values<S: Scheme> {
-    /// Those of one input.
     fn of(&self, input: usize) -> S::Values;
 }
 
-/// A client's.
 pub struct Of<'a, C>(pub &'a C);
 
 impl<C: Client> Values<C::Scheme> for Of<'_, C> {

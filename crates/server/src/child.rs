@@ -8,7 +8,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How a child ended.
 #[derive(Debug)]
 pub enum Outcome {
     /// In order, with this on its standard output.
@@ -19,7 +18,6 @@ pub enum Outcome {
     TimeIsOver,
     /// By itself or by the system, without an answer.
     Ended {
-        /// How.
         status: ExitStatus,
         /// The beginning of what it wrote to standard error.
         said: String,

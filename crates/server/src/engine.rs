@@ -13,7 +13,6 @@ pub const HEAD_BYTES: usize = 4096;
 /// What a file holds, in words: "evaluation keys".
 pub type FileKind = String;
 
-/// The files of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFiles {
     /// The description of the program.
@@ -67,7 +66,6 @@ pub enum Failure {
     Ended(Refusal),
 }
 
-/// What computes.
 pub trait Engine: Send + Sync + 'static {
     /// What a file holds, from its first [`HEAD_BYTES`] (or all of them, if it is shorter).
     ///
@@ -94,8 +92,6 @@ pub trait Engine: Send + Sync + 'static {
 /// A result that a run has written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// What it is.
     pub name: String,
-    /// Where it is.
     pub path: PathBuf,
 }

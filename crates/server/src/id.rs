@@ -32,7 +32,6 @@ impl FileId {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The name of all that was hashed.
     #[must_use]
     pub fn finish(hasher: Sha256) -> Self {
         Self(hasher.finalize().into())
@@ -69,7 +68,6 @@ impl FromStr for FileId {
 }
 
 impl Id {
-    /// A new one.
     #[must_use]
     pub fn random() -> Self {
         Self(Uuid::new_v4())

@@ -7,6 +7,8 @@
 //! (threads that move it on), [`http`] (the routes), [`evaluation`] (the engine of the runtime), [`planning`] and [`child`]
 //! (plans in processes of their own). The decisions are ADR 61, 62 and 118, the API is `docs/serve.md`.
 
+#![expect(missing_docs, reason = "a doc line stands where the name does not say it all")]
+
 pub mod child;
 pub mod disk;
 pub mod engine;

@@ -29,9 +29,7 @@ use std::{
 /// How the program that plans is started: it calls [`answer`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planner {
-    /// The program.
     pub program: OsString,
-    /// Its arguments.
     pub arguments: Vec<OsString>,
 }
 
@@ -54,7 +52,6 @@ pub(crate) struct Request {
     pub(crate) calibration: Option<Calibration>,
 }
 
-/// What is answered.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Answer {
@@ -193,7 +190,6 @@ fn limit(_: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Plans without a device.
 fn plan(request: &Request, models: &Models) -> Result<JobPlan, Refusal> {
     let Request { program, keys, inputs, threads, memory_bytes, held_bytes, .. } = request;
     let files = JobFiles { program: program.clone(), keys: keys.clone(), inputs: inputs.clone() };

@@ -15,13 +15,11 @@ pub struct Refusal {
     /// What would have been right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted: Option<String>,
-    /// What to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
 }
 
 impl Refusal {
-    /// A whole one.
     pub fn new(
         what: impl Into<String>,
         got: impl ToString,
@@ -55,7 +53,6 @@ pub enum Cause {
     Malformed,
     /// What it says is well-formed and cannot be done.
     Unfit,
-    /// It is not there.
     Absent,
     /// It does not fit to the present state.
     Conflict,
@@ -65,7 +62,6 @@ pub enum Cause {
     TooMany,
     /// The server's disk is full.
     NoRoom,
-    /// The server failed.
     Server,
 }
 
@@ -74,7 +70,6 @@ pub enum Cause {
 pub struct Denied {
     /// Whose doing.
     pub cause: Cause,
-    /// What is said.
     pub refusal: Refusal,
 }
 
@@ -95,13 +90,11 @@ pub enum StartError {
     /// The directory is used by another server.
     #[error("{path}: another server uses this directory (stop it, or choose another directory)")]
     Locked {
-        /// The directory.
         path: PathBuf,
     },
     /// The directory holds what is not a server's.
     #[error("{path}: the directory is not empty and has no server's state; wanted an empty or new directory")]
     NotOurs {
-        /// The directory.
         path: PathBuf,
     },
     /// A record cannot be read.
@@ -109,9 +102,7 @@ pub enum StartError {
         "{path}: damaged: {cause} (every record is written whole, so the disk or another program did this; move the record's folder away to start without it)"
     )]
     Damaged {
-        /// The record.
         path: PathBuf,
-        /// Why.
         cause: String,
     },
     /// Reachable by others, without a token.
@@ -119,23 +110,17 @@ pub enum StartError {
         "bind to {address}: others can reach this address and no token is set; wanted --token-file, or an address of this machine only (127.0.0.1)"
     )]
     Open {
-        /// The address.
         address: String,
     },
     /// The token cannot be used.
     #[error("{path}: {cause}")]
     Token {
-        /// Its file.
         path: PathBuf,
-        /// Why.
         cause: String,
     },
-    /// The system refused.
     #[error("{what}: {error}")]
     System {
-        /// What was tried.
         what: String,
-        /// What the system says.
         error: io::Error,
     },
 }

@@ -35,7 +35,6 @@ pub enum Step {
 }
 
 impl Step {
-    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -47,7 +46,6 @@ impl Step {
     }
 }
 
-/// The workload.
 #[derive(Clone, Debug)]
 pub struct BgvMul {
     params: BgvParams,

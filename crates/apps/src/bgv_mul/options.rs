@@ -75,9 +75,7 @@ pub struct BgvMulArgs {
 pub struct Described {
     /// Ciphertexts, or pairs of them.
     pub ciphertexts: usize,
-    /// Their level.
     pub level: usize,
-    /// Which part.
     pub step: Step,
 }
 

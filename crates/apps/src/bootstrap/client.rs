@@ -13,7 +13,6 @@ use limbwise::{
 };
 use serde_json::json;
 
-/// What is encrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Message {
     /// Both parts uniform in [−1, 1].

@@ -26,15 +26,12 @@ const PRODUCTS: &str = "multiplications";
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BootstrapAppError {
-    /// Parameters without bootstrapping.
     #[error("{0} has no bootstrapping: choose one of the presets boot, boot-… (limbwise params show)")]
     NoBootstrapping(String),
     /// More slots than there are.
     #[error("{got} slots: choose a power of two from 1 to {most}, or a preset with a larger ring")]
     Slots {
-        /// Asked for.
         got: usize,
-        /// What there is.
         most: usize,
     },
     /// Neither one pass nor two.
@@ -93,7 +90,6 @@ impl Bootstrap {
         self.plan
     }
 
-    /// Passes.
     #[must_use]
     pub fn passes(&self) -> usize {
         self.passes
@@ -240,7 +236,6 @@ impl<D: Device> Pass<'_, '_, D> {
         Ok(self.bootstrapper.finish(self.auto, underway))
     }
 
-    /// Both passes.
     fn twice(&mut self, a: &Ciphertext<D>, kept: Option<State<D>>) -> Result<Ciphertext<D>> {
         let (auto, bootstrapper) = (self.auto, self.bootstrapper);
         let (first, kept) = match kept {

@@ -30,7 +30,6 @@ use std::path::PathBuf;
 pub struct Described {
     /// How it is carried out.
     pub plan: BootstrapPlan,
-    /// Passes.
     pub passes: usize,
     /// What is known of the message.
     pub bounds: Promise,

@@ -18,20 +18,17 @@ pub struct DataSet {
     pub features: Vec<f64>,
     /// One label a row; `true` is the positive class. Both classes occur.
     pub labels: Vec<bool>,
-    /// One name a feature.
     pub feature_names: Vec<String>,
     /// How the negative and the positive class are written in the file.
     pub classes: [String; 2],
 }
 
 impl DataSet {
-    /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.labels.len()
     }
 
-    /// Number of features.
     #[must_use]
     pub fn cols(&self) -> usize {
         self.feature_names.len()

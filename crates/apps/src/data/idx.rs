@@ -75,7 +75,6 @@ pub struct Images {
     pub side: [usize; 2],
     /// Pixels in [0, 1], row by row.
     pub pixels: Vec<Vec<f64>>,
-    /// Digits.
     pub labels: Vec<u8>,
 }
 

@@ -6,7 +6,6 @@ use std::path::Path;
 /// Columns of whole numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IntegerTable {
-    /// The header.
     pub names: Vec<String>,
     /// Its rows, as wide as the header; at least one.
     pub rows: Vec<Vec<i64>>,

@@ -27,7 +27,6 @@ use serde_json::json;
 pub struct Options {
     /// Rows of a mini-batch, at most all.
     pub batch_rows: usize,
-    /// Steps of gradient descent.
     pub iterations: usize,
     /// Iterations from one bootstrapping to the next.
     pub bootstrap_every: usize,
@@ -35,7 +34,6 @@ pub struct Options {
     pub degree: usize,
     /// Half the width of the interval that it fits on.
     pub interval: f64,
-    /// The learning rate.
     pub learning_rate: f64,
 }
 

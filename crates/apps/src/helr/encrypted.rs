@@ -47,9 +47,7 @@ pub enum HelrError {
     Levels {
         /// Iterations from one bootstrapping to the next.
         between: usize,
-        /// Levels of one.
         each: usize,
-        /// Levels there are.
         levels: usize,
     },
     /// Not even one iteration fits, or bootstrapping is wanted where there is none.
@@ -57,13 +55,9 @@ pub enum HelrError {
         "{iterations} iterations of {each} levels take bootstrapping, or {needed} levels; the parameters have {levels} and no bootstrapping: choose boot-few, or fewer iterations"
     )]
     NoBootstrapping {
-        /// Iterations asked for.
         iterations: usize,
-        /// Levels of one.
         each: usize,
-        /// Levels of all.
         needed: usize,
-        /// Levels there are.
         levels: usize,
     },
     /// Mini-batches that no ciphertext holds.
@@ -73,19 +67,14 @@ pub enum HelrError {
     Slots {
         /// Columns with the bias.
         columns: usize,
-        /// Rows of a mini-batch.
         rows: usize,
-        /// Slots of the ring.
         slots: usize,
     },
     /// A number that cannot be.
     #[error("{what}: got {got}, wanted {wanted}")]
     Range {
-        /// Which.
         what: &'static str,
-        /// What it is.
         got: f64,
-        /// What it may be.
         wanted: &'static str,
     },
 }
@@ -96,11 +85,8 @@ pub enum HelrError {
 pub struct Training {
     /// Columns, bias included.
     pub columns: usize,
-    /// Rows to learn from.
     pub train_rows: usize,
-    /// Rows of a mini-batch.
     pub batch_rows: usize,
-    /// Steps of gradient descent.
     pub iterations: usize,
     /// Iterations from one bootstrapping to the next.
     pub bootstrap_every: usize,
@@ -137,7 +123,6 @@ impl Training {
         wrong.map_or(Ok(()), |&(_, what, got, wanted)| Err(HelrError::Range { what, got, wanted }))
     }
 
-    /// Levels of one iteration.
     fn depth(&self) -> usize {
         2 + chebyshev::depth(self.degree)
     }
@@ -157,7 +142,6 @@ impl Training {
 /// is free, before they are bootstrapped, and multiplied after.
 pub(super) const WEIGHT_BOUND: f64 = 8.0;
 
-/// The workload, without data.
 #[derive(Clone, Debug)]
 pub struct Helr {
     options: Training,
@@ -417,7 +401,6 @@ fn region<'d, D: Device>(auto: &Auto<'d, D>, name: &'static str, t: usize) -> Op
     auto.eval.device().region(name, u32::try_from(t + 1).unwrap_or(u32::MAX))
 }
 
-/// Steps' names.
 const ITERATION: &str = "iteration";
 const BOOTSTRAP: &str = "bootstrap";
 

@@ -44,7 +44,6 @@ impl Layout {
         self.features / self.ciphertexts
     }
 
-    /// Slots of each ciphertext.
     #[must_use]
     pub fn slots(self) -> usize {
         self.rows * self.block()

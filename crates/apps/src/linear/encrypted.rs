@@ -28,11 +28,8 @@ pub enum LinearError {
         "level {level}: this layer takes {needed} levels, the parameters have {levels}: choose a level from {needed} to {levels}, or a preset with more levels (limbwise params show)"
     )]
     Level {
-        /// What was asked for.
         level: usize,
-        /// What the layer takes.
         needed: usize,
-        /// What there is.
         levels: usize,
     },
     /// More numbers than a layer is made for.
@@ -41,18 +38,14 @@ pub enum LinearError {
     /// No encrypted matrix, or more than fit.
     #[error("{got} pairs of matrices: choose 1 to {most}, or a preset with more slots")]
     Pairs {
-        /// Asked for.
         got: usize,
-        /// What fits.
         most: usize,
     },
     /// Values that no data has.
     #[error("values up to {got}: wanted a positive number (was the description of the program changed?)")]
     Promise {
-        /// What is described.
         got: f64,
     },
-    /// Data of another layer.
     #[error("got {got}; the program is {wanted}")]
     OtherShape {
         /// What the data are for.
@@ -63,7 +56,6 @@ pub enum LinearError {
     /// The server's numbers are wanted.
     #[error("the description leaves the {what} to the server: give them to eval (--{what} FILE)")]
     NoModel {
-        /// Which.
         what: &'static str,
     },
     /// Tensors that do not fit, or do not go together.
@@ -158,7 +150,6 @@ impl Linear {
         self.level
     }
 
-    /// The layer.
     #[must_use]
     pub fn layer(&self) -> &Layer {
         &self.work.layer

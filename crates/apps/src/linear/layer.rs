@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 pub enum Layer {
     /// `A·X + b`: A and b clear; X is encrypted and has so many columns.
     Product {
-        /// A.
         matrix: Matrix,
         /// b; empty, or a value a row.
         bias: Vec<f64>,
@@ -20,7 +19,6 @@ pub enum Layer {
     Square {
         /// Rows and columns.
         side: usize,
-        /// How many.
         pairs: usize,
     },
     /// A convolution with clear filters of an encrypted image.
@@ -32,27 +30,20 @@ pub enum Layer {
     },
 }
 
-/// The same without numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum LayerShape {
-    /// [`Layer::Product`].
     Product {
-        /// Rows of A.
         rows: usize,
-        /// Columns of A.
         columns: usize,
         /// Columns of X.
         vectors: usize,
     },
-    /// [`Layer::Square`].
     Square {
         /// Rows and columns.
         side: usize,
-        /// How many.
         pairs: usize,
     },
-    /// [`Layer::Convolution`].
     Convolution {
         /// Filters, channels, rows and columns of a filter.
         filters: [usize; 4],
@@ -71,7 +62,6 @@ pub enum LayerShape {
 pub enum Numbers {
     /// From a seed that everybody knows.
     Seed(u64),
-    /// The server has them.
     Server,
 }
 
@@ -79,7 +69,6 @@ pub enum Numbers {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
-    /// Its shape.
     pub shape: LayerShape,
     /// The matrix or filters; for encrypted matrices it has no meaning.
     pub weights: Numbers,
@@ -93,7 +82,6 @@ pub struct Described {
 pub struct Model {
     /// The matrix row by row, or the filters.
     pub weights: Option<Vec<f64>>,
-    /// The bias.
     pub bias: Option<Vec<f64>>,
     /// The network of `resnet20`.
     pub network: Option<std::sync::Arc<crate::resnet::Network>>,
@@ -115,11 +103,8 @@ impl Model {
     }
 }
 
-/// Streams of generated numbers.
 pub const WEIGHTS: u64 = 0;
-/// Of what is encrypted.
 pub const INPUT: u64 = 1;
-/// Of the bias.
 pub const BIAS: u64 = 2;
 
 /// Most numbers of a matrix, of filters, of an image; and most on a side.
@@ -195,13 +180,11 @@ impl Described {
 }
 
 impl Layer {
-    /// Levels that it takes.
     #[must_use]
     pub fn levels_needed(&self) -> usize {
         if matches!(self, Self::Square { .. }) { limbwise::ckks::tensor::square_product::LEVELS } else { 1 }
     }
 
-    /// In words.
     #[must_use]
     pub fn describe(&self) -> String {
         match self {

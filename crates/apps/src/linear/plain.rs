@@ -6,21 +6,17 @@ use limbwise::{
     ckks::tensor::{Filters, Image, Matrix},
 };
 
-/// What is computed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Task {
     /// `A·X + b`: A and b clear, X encrypted; b is empty or has a value a row.
     Product {
-        /// A.
         matrix: Matrix,
-        /// b.
         bias: Vec<f64>,
         /// X; one column is a vector.
         x: Matrix,
     },
     /// `Aᵢ·Bᵢ` for square matrices, both encrypted.
     Square {
-        /// The Aᵢ.
         left: Vec<Matrix>,
         /// The Bᵢ, as many.
         right: Vec<Matrix>,
@@ -29,7 +25,6 @@ pub enum Task {
     Convolution {
         /// The filters with bias, stride and padding.
         filters: Filters,
-        /// The image.
         image: Image,
     },
 }

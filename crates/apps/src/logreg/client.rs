@@ -24,7 +24,6 @@ use serde_json::json;
 pub struct Options {
     /// Rows of a mini-batch, at most all.
     pub batch_rows: usize,
-    /// Steps of gradient descent.
     pub iterations: usize,
     /// Degree of the polynomial in the sigmoid's place.
     pub degree: usize,

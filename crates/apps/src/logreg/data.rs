@@ -23,11 +23,9 @@ pub enum Scaling {
 /// How a data set is prepared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrepareOptions {
-    /// Seed of the shuffle.
     pub seed: u64,
     /// Share of rows held back for testing, strictly between 0 and 1.
     pub test_share: f64,
-    /// Feature scaling.
     pub scaling: Scaling,
 }
 
@@ -46,7 +44,6 @@ pub struct LabelledRows {
     pub features: Vec<f64>,
     /// Columns, bias included.
     pub cols: usize,
-    /// One label a row.
     pub labels: Vec<bool>,
 }
 
@@ -61,7 +58,6 @@ impl LabelledRows {
 /// A data set ready for training.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// Rows to learn from.
     pub train: LabelledRows,
     /// Rows held back.
     pub test: LabelledRows,
@@ -232,7 +228,6 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    /// Different mini-batches.
     pub(crate) fn count(self) -> usize {
         self.rows.div_ceil(self.batch_rows)
     }
@@ -248,7 +243,6 @@ impl Rounds {
 pub struct Batch {
     /// `batch_rows × cols` numbers, row by row; rows past `real_rows` are zero and add nothing to a gradient.
     pub signed: Vec<f64>,
-    /// Rows that are data.
     pub real_rows: usize,
 }
 
@@ -294,7 +288,6 @@ impl Batches {
         &self.batches[t % self.batches.len()]
     }
 
-    /// Number of different batches.
     #[must_use]
     pub fn count(&self) -> usize {
         self.batches.len()

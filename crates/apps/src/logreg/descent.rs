@@ -13,7 +13,6 @@ use limbwise::{
 };
 use limbwise_device::Device;
 
-/// Most iterations.
 pub(crate) const MOST_ITERATIONS: usize = 1000;
 /// Most numbers of a data set: sizes are multiplied, and come from files.
 pub(crate) const MOST_NUMBERS: usize = 1 << 30;
@@ -25,7 +24,6 @@ pub(crate) type Check = (bool, &'static str, f64, &'static str);
 #[derive(Clone, Debug)]
 pub(crate) struct Descent {
     pub(crate) params: Params,
-    /// Where weights are bootstrapped.
     pub(crate) policy: LevelPolicy,
     pub(crate) rounds: Rounds,
     pub(crate) iterations: usize,

@@ -39,20 +39,14 @@ fn fewer(possible: usize) -> String {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogregError {
-    /// Too few levels.
     #[error(
         "{iterations} iterations with degree {degree} need {needed} levels, the parameters have {levels}: choose a preset with more levels (limbwise params show) or {}", fewer(*possible)
     )]
     Levels {
-        /// Iterations asked for.
         iterations: usize,
-        /// Degree of the polynomial.
         degree: usize,
-        /// Levels needed.
         needed: usize,
-        /// Levels there are.
         levels: usize,
-        /// Iterations that fit.
         possible: usize,
     },
     /// A row wider than a ciphertext.
@@ -60,23 +54,17 @@ pub enum LogregError {
     Width {
         /// Columns with the bias.
         cols: usize,
-        /// Slots of the ring.
         slots: usize,
     },
-    /// Nothing to do.
     #[error("{what} must be at least 1")]
     Zero {
-        /// Which option.
         what: &'static str,
     },
     /// A number that no preparation of data gives.
     #[error("{what}: got {got}, wanted {wanted} (was the description of the program changed?)")]
     Range {
-        /// Which.
         what: &'static str,
-        /// What it is.
         got: f64,
-        /// What it may be.
         wanted: &'static str,
     },
 }
@@ -87,13 +75,10 @@ pub enum LogregError {
 pub struct Training {
     /// Columns, bias included.
     pub columns: usize,
-    /// Rows to learn from.
     pub train_rows: usize,
     /// Rows held back.
     pub test_rows: usize,
-    /// Rows of a mini-batch.
     pub batch_rows: usize,
-    /// Steps of gradient descent.
     pub iterations: usize,
     /// Degree of the polynomial in the sigmoid's place.
     pub degree: usize,
@@ -161,13 +146,11 @@ impl Layout {
         self.width * self.rows
     }
 
-    /// Ciphertexts for so many rows.
     fn ciphertexts(self, rows: usize) -> usize {
         rows.div_ceil(self.rows)
     }
 }
 
-/// The workload, without data.
 #[derive(Clone, Debug)]
 pub struct Logreg {
     pub(super) options: Training,

@@ -55,7 +55,6 @@ fn auc(scores: &[f64], labels: &[bool]) -> Option<f64> {
     Some((rank_sum - least) / (positives as f64 * negatives as f64))
 }
 
-/// `a·b`.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }

@@ -18,14 +18,12 @@ use super::sigmoid::{SigmoidPolynomial, sigmoid};
 /// What stands for the sigmoid in the gradient.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Activation {
-    /// The sigmoid itself.
     Sigmoid,
     /// A polynomial, as the encrypted program has it.
     Polynomial(SigmoidPolynomial),
 }
 
 impl Activation {
-    /// The value at `x`.
     #[must_use]
     pub fn at(&self, x: f64) -> f64 {
         match self {
@@ -78,12 +76,10 @@ pub fn momentum(t: usize) -> f64 {
     (1.0 - lambda) / next(lambda)
 }
 
-/// How to train.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainOptions {
     /// Number of gradient steps.
     pub iterations: usize,
-    /// Learning rate.
     pub learning_rate: LearningRate,
     /// The sigmoid or its stand-in.
     pub activation: Activation,
@@ -157,7 +153,6 @@ impl Trained {
     }
 }
 
-/// Trains from zero weights.
 #[must_use]
 pub fn train(batches: &Batches, options: &TrainOptions) -> Trained {
     let zeros = || vec![0.0; batches.cols()];

@@ -35,7 +35,6 @@ struct Layers {
     second: PackedMap,
 }
 
-/// The workload, without images.
 #[derive(Clone, Debug)]
 pub struct Lola {
     params: Params,
@@ -107,7 +106,6 @@ impl Lola {
         &self.layers.first.diagonals
     }
 
-    /// The network.
     #[must_use]
     pub fn network(&self) -> &Network {
         &self.layers.network
@@ -175,7 +173,6 @@ fn second_layer(network: &Network, period: usize, slots: usize) -> Result<Packed
     Ok(MatrixProduct::between(&network.second, &network.second_bias, layout(input), output, slots)?.map)
 }
 
-/// Names of the steps.
 const STEPS: [&str; LEVELS] = ["convolution", "square 1", "first layer", "square 2", "second layer"];
 
 impl Lola {

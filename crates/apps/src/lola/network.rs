@@ -12,14 +12,11 @@ pub enum LolaError {
     /// Sizes that make no network.
     #[error("a network of {0:?}: wanted sides from 1 to 4096, filters no larger than the image, at most 2^24 weights")]
     Shape(Shape),
-    /// Another number of weights.
     #[error(
         "{got} weights; wanted {wanted}: filters, their bias, the first matrix row by row, its bias, the second matrix, its bias (scripts/train_lola.py writes such a file)"
     )]
     Weights {
-        /// There are.
         got: usize,
-        /// There should be.
         wanted: usize,
     },
     /// An image of another size.
@@ -27,25 +24,19 @@ pub enum LolaError {
     Image {
         /// Which, from 1.
         at: usize,
-        /// Its pixels.
         got: usize,
-        /// What the network takes.
         side: usize,
     },
     /// No image, or more than are made for.
     #[error("{0} images: choose 1 to 4096")]
     Images(usize),
-    /// Too few levels.
     #[error(
         "the network takes {needed} levels, the parameters have {levels}: choose a preset with more (limbwise params show)"
     )]
     Levels {
-        /// It takes.
         needed: usize,
-        /// There are.
         levels: usize,
     },
-    /// Pixels that are none.
     #[error("pixels up to {0}: wanted a positive number (was the description of the program changed?)")]
     Promise(f64),
     /// The server's weights are wanted.
@@ -56,13 +47,11 @@ pub enum LolaError {
     Scheme(#[from] limbwise::Error),
 }
 
-/// Sizes of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
     /// Rows and columns of an image.
     pub side: usize,
-    /// Filters.
     pub filters: usize,
     /// Rows and columns of one.
     pub kernel: usize,
@@ -70,7 +59,6 @@ pub struct Shape {
     pub stride: usize,
     /// Results of the first layer.
     pub hidden: usize,
-    /// Results of the second.
     pub classes: usize,
 }
 
@@ -110,17 +98,12 @@ impl Shape {
 /// A network with its weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Its sizes.
     pub shape: Shape,
-    /// The convolution.
     pub filters: Filters,
     /// The first layer: a row a result, a column a pixel of the convolution's result.
     pub first: Matrix,
-    /// Its bias.
     pub first_bias: Vec<f64>,
-    /// The second layer.
     pub second: Matrix,
-    /// Its bias.
     pub second_bias: Vec<f64>,
 }
 

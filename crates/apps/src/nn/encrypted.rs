@@ -15,7 +15,6 @@ use serde_json::json;
 /// Most images at once: 13 MB of encrypted pixels each at N = 2048.
 pub const MOST_IMAGES: usize = 64;
 
-/// The workload.
 #[derive(Clone, Debug)]
 pub struct Nn {
     params: TfheParams,
@@ -51,7 +50,6 @@ impl Nn {
         self.network.hidden.len() + 2
     }
 
-    /// The network.
     #[must_use]
     pub fn network(&self) -> &Network {
         &self.network

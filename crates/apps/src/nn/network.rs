@@ -17,9 +17,7 @@ pub enum NnError {
         layer: usize,
         /// Which neuron, from 0.
         at: usize,
-        /// Its least sum.
         least: i32,
-        /// Its largest.
         most: i32,
     },
     /// Parameters whose messages do not hold the sums.
@@ -44,15 +42,12 @@ pub enum NnError {
     Image {
         /// Which, from 1.
         at: usize,
-        /// Its pixels.
         got: usize,
     },
     /// More images than are shipped.
     #[error("{got} images: {shipped} are shipped; give more with --data")]
     Shipped {
-        /// Asked for.
         got: usize,
-        /// There are.
         shipped: usize,
     },
     /// No image, or more than are made for.
@@ -66,11 +61,8 @@ pub const SIDE: usize = 28;
 pub const KERNEL: [usize; 2] = [10, 11];
 /// Rows and columns of places that a kernel has on the image with a border of one zero.
 pub const PLACES: [usize; 2] = [SIDE + 3 - KERNEL[0], SIDE + 3 - KERNEL[1]];
-/// Kernels.
 pub const KERNELS: usize = 2;
-/// Neurons of a layer.
 pub const WIDTH: usize = 92;
-/// Classes.
 pub const CLASSES: usize = 10;
 /// Ciphertexts of the sum of a class: a third of the inputs each, so that it fits a message.
 pub const PARTS: usize = 3;
@@ -97,7 +89,6 @@ impl Neuron {
         self.bias + self.inputs.iter().filter(on).map(|(_, w)| w).sum::<i32>()
     }
 
-    /// Least and largest sum.
     #[must_use]
     pub fn range(&self) -> (i32, i32) {
         let of = |sign: i32| self.bias + self.inputs.iter().map(|(_, w)| w).filter(|&w| w * sign > 0).sum::<i32>();
@@ -111,7 +102,6 @@ impl Neuron {
     }
 }
 
-/// A discretised network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
     /// On 10×11 pixels each, row by row.

@@ -21,14 +21,12 @@ pub const MOST_BATCH: usize = 4096;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tables {
-    /// All through one.
     #[default]
     Same,
     /// Each through its own.
     Each,
 }
 
-/// The workload.
 #[derive(Clone, Debug)]
 pub struct Pbs {
     params: TfheParams,

@@ -82,7 +82,6 @@ pub struct PbsArgs {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
-    /// Messages in the batch.
     pub batch: usize,
     /// Which tables it goes through.
     pub tables: Tables,

@@ -49,7 +49,6 @@ pub struct Query {
     bits: Bits,
 }
 
-/// What the client encrypts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
     /// Digits of the compared columns, most significant first: a list of messages each.
@@ -131,25 +130,21 @@ impl Query {
         Ok(Self { name, question, filter, params: params.clone(), plan, bits })
     }
 
-    /// What is done to the bits.
     #[must_use]
     pub fn bits(&self) -> Bits {
         self.bits
     }
 
-    /// What is asked.
     #[must_use]
     pub fn question(&self) -> &Question {
         &self.question
     }
 
-    /// How rows are compared.
     #[must_use]
     pub fn filter(&self) -> &Filter {
         &self.filter
     }
 
-    /// How bits become slots.
     #[must_use]
     pub fn bridge(&self) -> BridgePlan {
         self.plan
@@ -161,7 +156,6 @@ impl Query {
         self.filter.largest()
     }
 
-    /// The inputs on CKKS.
     #[must_use]
     pub fn columns(&self) -> Vec<SlotsInput> {
         let ckks = self.params.ckks();

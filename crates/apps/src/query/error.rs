@@ -13,9 +13,7 @@ pub enum QueryError {
     /// Other data of another length than the program was made for.
     #[error("the table has {got} rows, the program {wanted}: give as many, or make keys for these (limbwise keygen)")]
     OtherRows {
-        /// Rows there are.
         got: usize,
-        /// Rows of the program.
         wanted: usize,
     },
     /// Other data of another kind than the program was made for.
@@ -23,18 +21,13 @@ pub enum QueryError {
     OtherKind {
         /// The column.
         name: String,
-        /// What it holds.
         got: String,
-        /// What was described.
         wanted: String,
     },
-    /// Not SQL at all.
     #[error("the query is not SQL: {0} (quote it for the shell: --sql \"SELECT ...\")")]
     Syntax(String),
-    /// SQL beyond the front.
     #[error("{what} is not supported; {SUPPORTED}")]
     Unsupported {
-        /// What was asked for.
         what: String,
     },
     /// No such column.
@@ -42,42 +35,31 @@ pub enum QueryError {
     UnknownColumn {
         /// The table, or the file.
         table: String,
-        /// What was named.
         name: String,
-        /// What there is.
         known: String,
     },
     /// Another table than the one at hand.
     #[error("the query is about table {got:?}, the data are {wanted:?}: name that one")]
     OtherTable {
-        /// What the query names.
         got: String,
-        /// What there is.
         wanted: String,
     },
     /// A column of words.
     #[error("column {name} holds text ({example:?}); {SUPPORTED}")]
     TextColumn {
-        /// The column.
         name: String,
-        /// One of its cells.
         example: String,
     },
     /// A constant of another kind than its column.
     #[error("{condition}: column {name} holds {kind}, the constant is {got}; write {wanted}")]
     Constant {
-        /// The condition.
         condition: String,
         /// The column.
         name: String,
-        /// What it holds.
         kind: String,
-        /// What the constant is.
         got: String,
-        /// What it could be.
         wanted: &'static str,
     },
-    /// A contradiction.
     #[error(
         "no row can pass: the conditions on {name} leave nothing of {low} to {high}: the answer is 0 without a key"
     )]
@@ -86,10 +68,8 @@ pub enum QueryError {
         name: String,
         /// The least value it may have.
         low: String,
-        /// The largest.
         high: String,
     },
-    /// Nothing to decide.
     #[error("every row passes: no condition excludes a value that its column may have; add one that does (WHERE ...)")]
     EveryRow,
     /// A value outside what was declared.
@@ -101,11 +81,8 @@ pub enum QueryError {
         name: String,
         /// The row, from 1.
         row: usize,
-        /// The value.
         got: String,
-        /// Least value.
         low: String,
-        /// Largest value.
         high: String,
     },
     /// A domain that is none.
@@ -113,7 +90,6 @@ pub enum QueryError {
         "--domain {text}: {problem}; wanted COLUMN=LOW..HIGH, such as l_quantity=1..50 or l_shipdate=1992-01-01..1998-12-31"
     )]
     Domain {
-        /// What was given.
         text: String,
         /// What is wrong with it.
         problem: String,
@@ -125,19 +101,14 @@ pub enum QueryError {
     TooWide {
         /// The column.
         name: String,
-        /// Least value.
         low: String,
-        /// Largest value.
         high: String,
-        /// Bits it takes.
         bits: u32,
-        /// Bits there may be.
         most: u32,
     },
     /// A table of another size than can be asked.
     #[error("{rows} rows: a query takes 1 to {most} (--rows takes the first so many)")]
     Rows {
-        /// How many there are.
         rows: usize,
         /// How many there may be.
         most: usize,
@@ -147,18 +118,14 @@ pub enum QueryError {
         "{bits} message bits are too few: two for the state of a comparison and one for a digit (--preset flags-2-2)"
     )]
     Bits {
-        /// What there are.
         bits: u32,
     },
     /// More columns than one sum of bits holds.
     #[error("{got} filtered columns: these parameters join at most {most} (fewer columns, or more message bits)")]
     Columns {
-        /// What there are.
         got: usize,
-        /// What there may be.
         most: usize,
     },
-    /// What the schemes refuse.
     #[error(transparent)]
     Scheme(#[from] limbwise::Error),
     /// A file that cannot be read.

@@ -15,15 +15,12 @@ use limbwise::tfhe::{Ciphertext, Evaluator, Table, TfheParams};
 use limbwise_device::Device;
 use serde::Serialize;
 
-/// Bits of a state.
 const STATE_BITS: u32 = 2;
 
 /// What is left to be asked of the digits that remain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rest {
-    /// Nothing passes.
     Out,
-    /// All pass.
     In,
     /// What lies in a range passes.
     Within(u64, u64),
@@ -47,10 +44,8 @@ impl Rest {
     }
 }
 
-/// The test of one column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnTest {
-    /// The column.
     pub column: String,
     /// What its values are counted from.
     pub offset: i64,
@@ -101,16 +96,13 @@ impl ColumnTest {
 /// The filter of a question: all tests, and whether their bits are joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
-    /// One a column.
     pub tests: Vec<ColumnTest>,
     rows: usize,
     bits: Vec<u32>,
 }
 
-/// What a filter takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilterSummary {
-    /// Bootstrappings of a row.
     pub bootstrappings_per_row: usize,
     /// Of each column: its name, its bits, its bootstrappings.
     pub columns: Vec<ColumnSummary>,
@@ -119,11 +111,9 @@ pub struct FilterSummary {
 /// What the test of a column takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ColumnSummary {
-    /// The column.
     pub name: String,
     /// Bits that tell its values apart.
     pub bits: u32,
-    /// Bootstrappings of a row.
     pub bootstrappings: usize,
 }
 
@@ -149,13 +139,11 @@ impl Filter {
         Ok(Self { tests, rows: question.rows, bits })
     }
 
-    /// Bootstrappings of a row.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.tests.iter().map(|t| t.tables.len()).sum::<usize>() + usize::from(self.tests.len() > 1)
     }
 
-    /// What it takes.
     #[must_use]
     pub fn summary(&self) -> FilterSummary {
         let column = |(test, &bits): (&ColumnTest, &u32)| ColumnSummary {

@@ -19,7 +19,6 @@ use std::{io::Read as _, path::Path};
 
 /// Longest text of a table.
 const MOST_BYTES: u64 = 1 << 30;
-/// Most columns.
 const MOST_COLUMNS: usize = 4096;
 /// First bytes of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";

@@ -117,9 +117,7 @@ pub struct QueryArgs {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
-    /// Its text.
     pub sql: String,
-    /// Rows of the table.
     pub rows: usize,
     /// The columns that it names, with their domains.
     pub columns: Vec<Field>,

@@ -25,13 +25,10 @@ const MOST_FACTORS: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Field {
-    /// Its name.
     pub name: String,
-    /// What it holds.
     pub kind: Kind,
     /// The least value it may have, in units of its last digit, or days.
     pub low: i64,
-    /// The largest.
     pub high: i64,
 }
 
@@ -46,9 +43,7 @@ impl Field {
 /// A domain that somebody declared, in place of least and largest value of the column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
-    /// The column.
     pub column: String,
-    /// As they were written.
     pub ends: [String; 2],
 }
 
@@ -69,9 +64,7 @@ impl std::str::FromStr for Domain {
 pub struct Range {
     /// The column.
     pub field: Field,
-    /// Least value that passes.
     pub low: i64,
-    /// Largest value that passes.
     pub high: i64,
 }
 
@@ -112,9 +105,7 @@ impl Term {
 /// A question about one table, as both sides know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Its text.
     pub sql: String,
-    /// Rows of the table.
     pub rows: usize,
     /// What a row must pass: at least one range, each excluding something.
     pub ranges: Vec<Range>,

@@ -56,7 +56,6 @@ impl Kind {
 /// A number as it is written: `mantissa · 10^(−digits)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decimal {
-    /// Its digits.
     pub mantissa: i128,
     /// How many of them stand behind the point.
     pub digits: u32,
@@ -107,7 +106,6 @@ impl Decimal {
         (self.mantissa.div_euclid(unit), self.mantissa.rem_euclid(unit) == 0)
     }
 
-    /// With the other sign.
     #[must_use]
     pub fn negated(self) -> Self {
         Self { mantissa: self.mantissa.saturating_neg(), ..self }
@@ -158,10 +156,8 @@ pub fn read_date(text: &str) -> Option<i64> {
     (civil(day) == date).then_some(day)
 }
 
-/// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name.
     pub name: String,
     /// Its values, or one of its cells where it holds words.
     pub cells: Result<(Kind, Vec<i64>), String>,
@@ -184,14 +180,12 @@ impl Column {
     }
 }
 
-/// A table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// Its name in a query; none for a file, which answers to any.
     pub name: Option<String>,
     /// Its columns, all of one length.
     pub columns: Vec<Column>,
-    /// Its rows.
     pub rows: usize,
 }
 

@@ -13,7 +13,6 @@ pub const QUERY_6: &str = "SELECT sum(l_extendedprice * l_discount) AS revenue F
                            WHERE l_shipdate >= date '1994-01-01' AND l_shipdate < date '1995-01-01' \
                            AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24";
 
-/// The table.
 pub const LINEITEM: &str = "lineitem";
 
 /// Columns of a `lineitem.tbl`.

@@ -22,7 +22,6 @@ use serde_json::json;
 pub struct Labelled {
     /// Channels × rows × columns, values in [0, 1].
     pub image: Image,
-    /// Its class.
     pub label: Option<usize>,
 }
 

@@ -33,9 +33,7 @@ use std::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inference {
-    /// The network's shape.
     pub architecture: Architecture,
-    /// Images.
     pub images: usize,
     /// Of each activation: no value before it may be larger. Measured on images that nobody encrypts.
     #[serde(deserialize_with = "limbwise::finite::fields")]
@@ -55,7 +53,6 @@ pub struct Inference {
 
 /// Most images of one session.
 const MOST_IMAGES: usize = 4096;
-/// Largest range.
 const MOST_RANGE: f64 = 1e6;
 
 impl Inference {
@@ -115,13 +112,11 @@ struct Maps {
     own_errors: BTreeMap<usize, Vec<f64>>,
 }
 
-/// The workload, without data.
 #[derive(Clone, Debug)]
 pub struct Resnet {
     params: Params,
     options: Inference,
     maps: Arc<Maps>,
-    /// Vectors in the batch.
     batch: usize,
 }
 
@@ -166,7 +161,6 @@ impl Resnet {
         &self.maps.relu
     }
 
-    /// Where its layers stand.
     #[must_use]
     pub fn levels(&self) -> &LevelPlan {
         &self.maps.plan

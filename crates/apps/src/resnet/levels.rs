@@ -24,7 +24,6 @@ pub struct Levels {
 /// The levels of a whole network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LevelPlan {
-    /// Of each convolution.
     pub steps: Vec<Levels>,
     /// Of the linear layer's input; its result is one lower.
     pub linear: usize,
@@ -81,7 +80,6 @@ impl LevelPlan {
         Self { steps, linear }
     }
 
-    /// Bootstrappings.
     #[must_use]
     pub fn bootstraps(&self) -> usize {
         self.steps.iter().filter(|step| step.bootstrap).count()

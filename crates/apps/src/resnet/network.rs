@@ -14,17 +14,13 @@ use serde::{Deserialize, Serialize};
 pub struct Architecture {
     /// Pixels of a row and of a column of an image, a power of two.
     pub side: usize,
-    /// Channels of an image.
     pub channels: usize,
     /// Channels of each stage, never fewer than in the one before.
     pub widths: Vec<usize>,
-    /// Blocks of each stage.
     pub blocks: usize,
-    /// Results.
     pub classes: usize,
 }
 
-/// Where a convolution stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
     /// Before all blocks.
@@ -42,7 +38,6 @@ pub struct Step {
     pub stages: [usize; 2],
     /// Channels of its input and of its result.
     pub channels: [usize; 2],
-    /// Where it stands.
     pub position: Position,
 }
 
@@ -125,18 +120,14 @@ impl Architecture {
 pub struct Weights {
     /// Outputs × inputs × 3 × 3, or outputs × inputs.
     pub weights: Vec<f64>,
-    /// A number an output.
     pub bias: Vec<f64>,
 }
 
-/// A network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Its shape.
     pub architecture: Architecture,
     /// The convolutions, with their batch norms folded in.
     pub convolutions: Vec<Weights>,
-    /// The linear layer.
     pub linear: Weights,
     /// What is taken from each channel of an image with values in [0, 1], and what it is then divided by.
     pub normalization: Vec<[f64; 2]>,

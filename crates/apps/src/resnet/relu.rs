@@ -9,7 +9,6 @@ use limbwise::{
 use limbwise_device::{Device, Null};
 use serde::{Deserialize, Serialize};
 
-/// Which composition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReluChoice {
@@ -91,7 +90,6 @@ impl Relu {
         Self { stages, sign_error: error, course }
     }
 
-    /// Levels that it takes.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.stages.iter().map(|s| depth(s.coefficients.len() - 1)).sum::<usize>() + 1

@@ -113,7 +113,6 @@ struct Tell<'a> {
     tell: &'a [Option<Vec<f64>>],
 }
 
-/// A search under way.
 pub(crate) struct Search {
     half: Half,
     values: Vec<usize>,

@@ -18,7 +18,6 @@ const NOT_CKKS: &str =
 /// The option of workloads that names their parameters.
 const PRESET: &str = "preset";
 
-/// A field of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ProgramField {
     /// An option of the workload.
@@ -89,7 +88,6 @@ impl Template {
         parameter.map(ProgramField::Parameter).or_else(option)
     }
 
-    /// Names of all fields.
     pub(crate) fn field_names(&self) -> Vec<String> {
         let parameters = limbwise::params::CHANGEABLE.iter().filter(|_| self.preset.is_some());
         parameters.map(|field| field.name.to_owned()).chain(self.options.iter().cloned()).collect()
@@ -180,7 +178,6 @@ impl Template {
         all.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
     }
 
-    /// Name of the workload.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -214,7 +211,6 @@ fn first_line(error: &clap::Error) -> String {
     line.strip_prefix("error: ").unwrap_or(&line).to_owned()
 }
 
-/// How many programs a grid has.
 pub(crate) fn programs(grid: &Grid, template: &Template) -> usize {
     let of_program = grid.axes().filter(|axis| template.field(&axis.name).is_some());
     of_program.map(|axis| axis.values.len()).product()

@@ -15,7 +15,6 @@ pub(crate) fn security_line(security: &SecurityReport) -> String {
     }
 }
 
-/// All of one set.
 pub(crate) fn set(set: &Set) -> String {
     let mut text = format!("{}{}\n", set.name, set.purpose.map_or_else(String::new, |p| format!(": {p}")));
     text += &security_line(&set.security);
@@ -27,7 +26,6 @@ pub(crate) fn set(set: &Set) -> String {
     text + &line("key", &format!("{} each, for the top level", units::bytes(set.evaluation_key_bytes)))
 }
 
-/// One line a set.
 pub(crate) fn sets(sets: &[Set]) -> String {
     let row = |s: &Set| {
         let size = format!("2^{}", s.log_n);
@@ -61,7 +59,6 @@ pub(crate) fn tfhe_set(set: &TfheSet) -> String {
     text + &line("keys", &format!("{keys}, published as {published}"))
 }
 
-/// One line a set.
 pub(crate) fn tfhe_sets(sets: &[TfheSet]) -> String {
     let row = |s: &TfheSet| {
         let l = &s.literal;
@@ -98,7 +95,6 @@ pub(crate) fn bgv_set(set: &BgvSet) -> String {
     text + &line("key", &keys)
 }
 
-/// One line a set.
 pub(crate) fn bgv_sets(sets: &[BgvSet]) -> String {
     let row = |s: &BgvSet| {
         let limbs = format!("{} + {}", s.limbs[0], s.limbs[1]);

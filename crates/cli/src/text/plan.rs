@@ -26,7 +26,6 @@ pub(crate) fn form(form: KeyForm) -> &'static str {
     }
 }
 
-/// A compact table.
 pub(crate) fn render(plan: &Plan) -> String {
     let mut text = table::heading(&plan.head);
     text += &security_line(&plan.security);

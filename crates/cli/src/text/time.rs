@@ -5,7 +5,6 @@ use crate::verbs::time::TimeReport;
 use limbwise_graph::Graph;
 use limbwise_machines::Report;
 
-/// What was timed.
 pub(crate) fn heading(what: &str, graph: &Graph) -> String {
     let nodes = units::count(graph.nodes().len() as u64);
     let products = units::count(graph.counts().products());

@@ -83,7 +83,6 @@ pub(crate) enum Verb {
     Params(params::Params),
 }
 
-/// What may be replaced.
 fn existing(force: bool) -> Existing {
     if force { Existing::Replaced } else { Existing::Kept }
 }

@@ -143,7 +143,6 @@ pub(crate) struct TfheSet {
     pub(crate) ciphertext_bytes: u64,
     /// Both keys, as a server uses them.
     pub(crate) key_bytes: u64,
-    /// The same as they are published.
     pub(crate) published_key_bytes: u64,
     /// The set as a file has it.
     pub(crate) literal: TfheLiteral,

@@ -86,7 +86,6 @@ impl Probe {
 #[derive(Clone, Copy, Debug)]
 struct Size {
     log_n: u32,
-    /// Ciphertexts of a batch.
     entries: usize,
 }
 

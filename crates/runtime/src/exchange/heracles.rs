@@ -33,10 +33,8 @@ pub enum WriteError {
     Lacks {
         /// Its name in the program.
         op: String,
-        /// Where.
         region: String,
     },
-    /// Of the file.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -191,30 +189,19 @@ impl<W: Write> Lines<W> {
 pub struct Line {
     /// Its number in the file.
     pub number: usize,
-    /// The instruction.
     pub instruction: Instruction,
-    /// Its result.
     pub out: Operand,
-    /// Its operands.
     pub operands: Vec<Operand>,
 }
 
-/// Instructions that are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instruction {
-    /// `add`.
     Add,
-    /// `sub`.
     Sub,
-    /// `mul`.
     Mul,
-    /// `square`.
     Square,
-    /// `add_plain`.
     AddPlain,
-    /// `mul_plain`.
     MulPlain,
-    /// `relin`.
     Relin,
     /// `rescale` and `mod_switch`, which divide alike.
     Rescale,

@@ -68,7 +68,6 @@ struct Note {
     result: Value,
 }
 
-/// Who looks on.
 struct Notes<'a> {
     params: &'a Params,
     list: Mutex<Vec<Note>>,

@@ -54,7 +54,6 @@ pub fn replay(trace: &Trace) -> Result<Graph, TraceError> {
     run(&recorder, &params, &keys, trace, Recorder::graph)
 }
 
-/// A value under way.
 enum Value<D: Device> {
     Ciphertext(Ciphertext<D>),
     Plaintext(Plaintext<D>),

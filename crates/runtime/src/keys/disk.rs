@@ -40,7 +40,6 @@ pub trait KeySource<D: Device>: Sync {
 /// What a store has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Traffic {
-    /// Keys read.
     pub reads: usize,
     /// Of them those that were decided when the key was asked for: the first one, and what was not foreseen.
     pub late: usize,

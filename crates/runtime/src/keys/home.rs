@@ -42,7 +42,6 @@ pub trait KeyHome<D: Device> {
     ) -> Result<R>;
 }
 
-/// All of them in memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InMemory {
     /// Asked whether to go on, between keys and whenever one is used.

@@ -59,7 +59,6 @@ impl<D: Device> RecentKeys<D> {
         Self { dev, params: params.clone(), source, recent: Mutex::new(Recent::new(budget_bytes)) }
     }
 
-    /// Where they are.
     #[must_use]
     pub fn source(&self) -> &dyn KeySource<D> {
         &*self.source

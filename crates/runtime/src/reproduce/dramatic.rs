@@ -26,7 +26,6 @@ const CLAIMS: &str = include_str!("../../claims/dramatic.toml");
 const MANY: usize = 32_768;
 /// Pairs of ciphertexts with which a CPU is measured.
 const FEW: usize = 32;
-/// The source's lengths.
 const LENGTHS: [usize; 4] = [1024, 2048, 4096, 8192];
 
 /// Which operation on pairs of ciphertexts.
@@ -50,7 +49,6 @@ impl Step {
 /// What a CPU takes, measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CpuSide {
-    /// Threads of the device.
     threads: usize,
     /// Seconds a ciphertext or pair at each length and step.
     seconds: Vec<(usize, Step, f64)>,
@@ -123,7 +121,6 @@ fn evaluate<D: Device>(dev: &D, mut polynomials: Vec<D::Poly>, step: Step) -> Ve
     polynomials
 }
 
-/// Records a step.
 pub(super) fn recorded(n: usize, batch: usize, step: Step) -> Result<Graph> {
     let dev = Recorder::new(Null::default());
     let inputs = inputs(&dev, &set(n)?, batch, step)?;

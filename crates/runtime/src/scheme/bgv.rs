@@ -40,7 +40,6 @@ pub struct IntegersRun {
     pub results: Vec<(String, Vec<i64>)>,
 }
 
-/// Bits of budget.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BudgetFound {
     /// Found when decrypting; absent where that is not done.

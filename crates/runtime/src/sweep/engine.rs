@@ -36,13 +36,11 @@ impl<'a> Engine<'a> {
         Self { record, default, machines: machines.into_iter().collect(), recordings: Recordings::default() }
     }
 
-    /// Its recordings.
     #[must_use]
     pub fn recordings(&self) -> &Recordings {
         &self.recordings
     }
 
-    /// What a point gives.
     #[must_use]
     pub fn row(&self, point: &Point) -> Row {
         let outcome = match self.recordings.get(&point.program, || (self.record)(&point.program)) {

@@ -26,7 +26,6 @@ pub struct Grid {
 pub struct Point {
     /// Those of the program, in the order of the grid.
     pub program: Vec<(String, String)>,
-    /// Those of the machine.
     pub machine: Vec<(String, String)>,
 }
 

@@ -25,7 +25,6 @@ pub struct Identity {
     pub fields: Vec<String>,
     /// A digest of all numbers of each machine.
     pub machines: BTreeMap<String, String>,
-    /// Version of the models.
     pub limbwise: String,
 }
 

@@ -15,7 +15,6 @@ use std::{
 /// A recorded program, with what its points need of it beside the graph.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// The evaluation.
     pub graph: Graph,
     /// Bytes of its evaluation keys.
     pub key_bytes: u64,
@@ -27,10 +26,8 @@ pub struct Recorded {
     pub bootstrapping: Option<Bootstraps>,
 }
 
-/// What a program bootstraps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bootstraps {
-    /// Slots.
     pub slots: u64,
     /// Levels won, of a program that only bootstraps and uses them up.
     pub levels_won: Option<u64>,

@@ -23,7 +23,6 @@ pub struct Row {
 pub enum Outcome {
     /// There is no such program or machine, and why.
     Refused {
-        /// The reason.
         refused: String,
     },
     /// The program was timed.
@@ -74,12 +73,10 @@ pub struct Metric {
     pub name: &'static str,
     /// What it is, and its unit.
     pub about: &'static str,
-    /// Whether more is better.
     pub larger_is_better: bool,
     of: fn(&Metrics) -> Option<f64>,
 }
 
-/// All of them.
 pub const METRICS: [Metric; 10] = {
     const fn metric(name: &'static str, about: &'static str, of: fn(&Metrics) -> Option<f64>) -> Metric {
         Metric { name, about, larger_is_better: false, of }
@@ -105,7 +102,6 @@ pub const METRICS: [Metric; 10] = {
 };
 
 impl Metric {
-    /// The metric of a name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         METRICS.into_iter().find(|metric| metric.name == name)

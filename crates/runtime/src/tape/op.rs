@@ -12,13 +12,10 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Op {
-    /// `a + b`.
     Add,
-    /// `a − b`.
     Sub,
     /// `a·b`; `a²` where both are one value.
     Mul,
-    /// `−a`.
     Negate,
     /// `a + c` in every slot.
     AddScalar(f64),
@@ -30,13 +27,11 @@ pub enum Op {
     MulRows(Arc<Vec<Vec<Complex64>>>),
     /// Slots to the left.
     Rotate(i64),
-    /// Complex conjugates.
     Conjugate,
     /// `Σ_{i < count} rotate(a, i·stride)`.
     InnerSum {
         /// Slots from a term to the next.
         stride: i64,
-        /// Terms.
         count: usize,
     },
     /// A polynomial on its interval.

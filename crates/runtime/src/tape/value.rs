@@ -34,7 +34,6 @@ pub type Source<'m, D> = &'m dyn Fn() -> Result<&'m Bootstrapper<D>>;
 
 /// What operations are carried out with.
 pub struct Machine<'m, 'a, D: Device> {
-    /// Levels and scales.
     pub auto: &'m Auto<'a, D>,
     /// What bootstraps, where parameters allow it.
     pub bootstrapper: Option<Source<'m, D>>,

@@ -24,7 +24,6 @@ use utoipa::{
     },
 };
 
-/// Who may ask.
 #[derive(Clone, Debug)]
 pub struct Access(Kind);
 

@@ -37,7 +37,6 @@ impl PartialSchema for Binary {
     }
 }
 
-/// A body in JSON.
 pub(super) struct Document<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Document<T> {

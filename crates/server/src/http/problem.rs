@@ -19,9 +19,7 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub struct ProblemBody {
-    /// The answer's status.
     pub status: u16,
-    /// Why.
     #[serde(flatten)]
     pub refusal: Refusal,
     /// Under which the operator finds the request in the log.

@@ -36,7 +36,6 @@ pub enum KeyFiles {
 }
 
 impl KeyFiles {
-    /// Each of them.
     #[must_use]
     pub fn files(&self) -> &[FileId] {
         match self {
@@ -59,10 +58,8 @@ pub struct JobRequest {
     pub inputs: Vec<FileId>,
 }
 
-/// A job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Job {
-    /// Its name.
     pub id: Id,
     /// Its place in the order of uploads and jobs; jobs are run in this order.
     pub number: u64,
@@ -72,11 +69,9 @@ pub struct Job {
     pub keys: KeyFiles,
     /// The files with the encrypted inputs.
     pub inputs: Vec<FileId>,
-    /// How far it is.
     pub state: JobState,
     /// When it was asked for, in seconds since 1970.
     pub created: u64,
-    /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<u64>,
     /// What it takes, once that is known.
@@ -98,7 +93,6 @@ pub struct Job {
     pub refusal: Option<Refusal>,
 }
 
-/// How far a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
@@ -138,7 +132,6 @@ impl fmt::Display for JobState {
 /// The step that a job is in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Progress {
-    /// The step's name.
     pub step: String,
     /// Steps that are over.
     pub done: usize,
@@ -151,11 +144,8 @@ pub struct Progress {
 /// A result: a file like any other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobResult {
-    /// What it is.
     pub name: String,
-    /// The file.
     pub file: FileId,
-    /// Its length.
     pub bytes: u64,
 }
 
@@ -176,10 +166,8 @@ impl Job {
     }
 }
 
-/// A job in memory.
 pub(super) struct JobEntry {
     pub(super) record: Job,
-    /// While it runs.
     control: Option<Arc<Control>>,
     /// While it is planned: set to end that.
     pub(super) planner: Option<Arc<AtomicBool>>,
@@ -261,7 +249,6 @@ impl Control {
 /// A job that a worker has been given.
 pub(crate) struct Running<'a> {
     store: &'a Store,
-    /// The job.
     pub(crate) id: Id,
     control: Arc<Control>,
     /// Seconds of earlier runs.

@@ -96,13 +96,11 @@ impl Store {
         Ok(store)
     }
 
-    /// The limits.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// What computes.
     #[must_use]
     pub fn engine(&self) -> &Arc<dyn Engine> {
         &self.engine

@@ -17,7 +17,6 @@ use std::sync::{
 
 /// A job that a planner has been given.
 pub(crate) struct Planning {
-    /// The job.
     pub(crate) id: Id,
     stop: Arc<AtomicBool>,
 }

@@ -120,7 +120,6 @@ pub(super) fn parse(bytes: &[u8], path: &Path, side: usize) -> Result<Network, D
 }
 
 struct Convolution {
-    /// Inputs and outputs.
     channels: [usize; 2],
     stride: usize,
     numbers: Weights,

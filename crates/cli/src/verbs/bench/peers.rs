@@ -31,10 +31,8 @@ struct Question<'a> {
     chain: Option<&'a Chain>,
 }
 
-/// What another implementation answers.
 #[derive(Debug, Deserialize)]
 pub(super) struct Answer {
-    /// The operation, again.
     pub(super) name: String,
     /// Least time of several.
     #[serde(deserialize_with = "limbwise_math::finite::field")]
