@@ -20,11 +20,9 @@ pub trait Family: Scheme {
     /// What a comparison of results with the clear twin's says.
     type Found: Clone + std::fmt::Debug;
 
-    /// The same for a report.
     fn compared(found: &Self::Found) -> Details;
 }
 
-/// The fields of a JSON object.
 fn fields(value: serde_json::Value) -> Details {
     if let serde_json::Value::Object(fields) = value { fields } else { Details::new() }
 }
@@ -105,7 +103,6 @@ pub struct Compared {
     pub relative_error: f64,
 }
 
-/// An answer and the rows it is of.
 #[derive(Clone, Debug)]
 pub struct AnswerFound {
     pub answer: Compared,
@@ -162,7 +159,6 @@ pub struct Exact<P: Program> {
     values: Source<P>,
 }
 
-/// The values of every input.
 type Values<P> = Vec<<<P as Program>::Scheme as Scheme>::Values>;
 
 #[derive(Clone, Debug)]
@@ -174,7 +170,6 @@ enum Source<P: Program> {
 
 impl<P: Twin> Exact<P> {
     /// Of a program and values for every input.
-    #[must_use]
     pub fn new(program: P, values: Values<P>) -> Self {
         Self { program, values: Source::Values(values) }
     }
@@ -278,7 +273,6 @@ fn differences<T: PartialEq>(found: impl IntoIterator<Item = T>, wanted: impl In
 }
 
 /// Messages to try a program on, uniform, from a seed.
-#[must_use]
 pub fn message_samples(inputs: &[Messages], seed: u64) -> Vec<Vec<u64>> {
     let message = |most: u64, x: &f64| {
         let levels = most + 1;
@@ -291,7 +285,6 @@ pub fn message_samples(inputs: &[Messages], seed: u64) -> Vec<Vec<u64>> {
 }
 
 /// Integers to try a program on, uniform modulo t, from a seed: the slots of each message of each input.
-#[must_use]
 pub fn integer_samples(inputs: &[Integers], params: &BgvParams, seed: u64) -> Vec<Vec<Vec<i64>>> {
     let (slots, most) = (params.slots(), params.most() as f64);
     #[expect(clippy::cast_possible_truncation, reason = "at most (t - 1)/2 in magnitude")]
@@ -304,7 +297,6 @@ pub fn integer_samples(inputs: &[Integers], params: &BgvParams, seed: u64) -> Ve
 }
 
 /// Results of TFHE as people have them, each under its name.
-#[must_use]
 pub fn message_arrays(names: impl IntoIterator<Item = String>, results: &[TfheReading]) -> Vec<Array> {
     let array = |(name, result): (String, &TfheReading)| {
         let messages = result.messages.iter().map(|message| message.cast_signed());
@@ -314,7 +306,6 @@ pub fn message_arrays(names: impl IntoIterator<Item = String>, results: &[TfheRe
 }
 
 /// Results of BGV as people have them: all slots of each message.
-#[must_use]
 pub fn integer_arrays(names: impl IntoIterator<Item = String>, results: &BgvReading) -> Vec<Array> {
     let BgvReading::Integers { messages, .. } = results else { return Vec::new() };
     let array = |(name, result): (String, &Vec<Vec<i64>>)| {

@@ -58,7 +58,6 @@ impl<D: Device, S: Scheme> Journal<D, S> for () {
     }
 }
 
-/// What the numbers of a result are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
     Complex,
@@ -98,7 +97,6 @@ impl Array {
 pub type Details = serde_json::Map<String, serde_json::Value>;
 
 pub type Inputs<P> = Vec<<<P as Program>::Scheme as Scheme>::Input>;
-/// The results of a program on a device.
 pub type Results<P, D> = Vec<<<P as Program>::Scheme as Scheme>::Ciphertext<D>>;
 
 /// A workload with its options: what both sides know, and the server's own model.
@@ -161,7 +159,6 @@ pub trait Program {
     }
 
     /// The same program evaluated in another way, where it has several.
-    #[must_use]
     fn in_way(&self, _way: Way) -> Self
     where
         Self: Clone,
@@ -171,7 +168,6 @@ pub trait Program {
 }
 
 /// The names of a program's inputs, with commas between.
-#[must_use]
 pub fn input_names<P: Program>(program: &P) -> String {
     program.inputs().iter().map(|input| input.name().to_owned()).collect::<Vec<_>>().join(", ")
 }

@@ -65,20 +65,17 @@ impl<S: Registered> Prepared<S> {
     }
 
     /// The program, run in one way.
-    #[must_use]
     pub fn program(&self, way: Way) -> S::Program {
         self.program.in_way(way)
     }
 
     /// What both sides know of it, run in one way.
-    #[must_use]
     pub fn description(&self, way: Way) -> Description {
         let mut described = self.described.clone();
         described.in_way(way);
         Description::new::<S>((&self.preset, self.params()), way.keys, described)
     }
 
-    #[must_use]
     pub fn params(&self) -> &S::Params {
         self.program.params()
     }
@@ -116,7 +113,6 @@ pub enum AnyPrepared {
     Bridged(Prepared<Bridged>),
 }
 
-/// A program of any scheme.
 #[derive(Clone, Debug)]
 pub enum AnyProgram {
     Ckks(<Ckks as Registered>::Program),
@@ -146,7 +142,6 @@ pub enum AnyParams {
 
 impl AnyParams {
     /// Those of RLWE keys, where the scheme has any.
-    #[must_use]
     pub fn rlwe(&self) -> Option<&limbwise::params::Params> {
         match self {
             Self::Ckks(params) => Ckks::rlwe(params),
@@ -157,7 +152,6 @@ impl AnyParams {
     }
 
     /// Those of bootstrapping keys, where the scheme has any.
-    #[must_use]
     pub fn tfhe(&self) -> Option<&limbwise::tfhe::TfheParams> {
         match self {
             Self::Tfhe(params) => Tfhe::tfhe(params),
@@ -182,7 +176,6 @@ impl AnyLiteral {
     }
 
     /// log₂ of the ring degrees: of RLWE keys and of bootstrapping keys.
-    #[must_use]
     pub fn log_n(&self) -> [Option<u32>; 2] {
         match self {
             Self::Ckks(literal) => [Some(literal.log_n), None],
@@ -290,8 +283,6 @@ macro_rules! workloads {
                 })
             }
 
-            /// Name of the scheme that it computes with.
-            #[must_use]
             pub fn scheme(&self) -> &'static str {
                 match self {
                     $($(Self::$variant(_) => <$scheme as Scheme>::NAME,)+)+
@@ -299,7 +290,6 @@ macro_rules! workloads {
             }
 
             /// Where its data come from.
-            #[must_use]
             pub fn data(&self) -> Data {
                 match self {
                     $($(Self::$variant(options) => Data::$variant(options.data()),)+)+
@@ -316,9 +306,6 @@ macro_rules! workloads {
             }
 
             /// The program; without a model, any numbers stand in the place of the server's.
-            ///
-            /// # Errors
-            /// What cannot be.
             pub(crate) fn program(
                 &self,
                 (params, preset): (&AnyParams, &str),
@@ -332,7 +319,6 @@ macro_rules! workloads {
                 })
             }
 
-            /// The same program in another way.
             fn in_way(&mut self, way: Way) {
                 match self {
                     $($(Self::$variant(described) => <$args>::in_way(described, way),)+)+
@@ -340,7 +326,6 @@ macro_rules! workloads {
             }
 
             /// Bytes that the program takes at least on a server, by its sizes alone: nothing is laid out.
-            #[must_use]
             pub(crate) fn least_bytes(&self, params: &AnyParams) -> u64 {
                 match self {
                     $($(Self::$variant(described) => {
@@ -388,7 +373,6 @@ macro_rules! workloads {
             }
 
             /// Whether what results should be can be computed: not where the server alone has the model.
-            #[must_use]
             pub fn has_model(&self) -> bool {
                 match self {
                     $($(Self::$variant(data) => <$args>::has_model(data),)+)+

@@ -53,9 +53,6 @@ pub trait Workload: clap::Args + Debug {
     fn data(&self) -> Self::Data;
 
     /// The program of a description; without a model, any numbers stand in the place of the server's.
-    ///
-    /// # Errors
-    /// What cannot be.
     fn program(
         described: &Self::Described,
         params: Named<'_, Self::Scheme>,
@@ -91,9 +88,6 @@ pub trait Workload: clap::Args + Debug {
     ) -> Refusable<Self::Client>;
 
     /// The numbers that the program leaves to the server, where the client has them too.
-    ///
-    /// # Errors
-    /// As [`Self::server_model`].
     fn client_model(_data: &Self::Data, _described: &Self::Described) -> Refusable<Option<Model>> {
         Ok(Some(Model::default()))
     }

@@ -30,9 +30,6 @@ pub(crate) struct Planned<S: Scheme> {
 }
 
 /// Records a program in one way.
-///
-/// # Errors
-/// What the schemes refuse.
 pub(crate) fn recorded<S: Whole>(
     built: &Prepared<S>,
     way: Way,
@@ -79,9 +76,6 @@ pub(crate) fn degrees<S: Scheme>(params: &S::Params) -> Degrees {
 }
 
 /// Measures this host for programs with rings of these degrees.
-///
-/// # Errors
-/// A device that cannot be opened.
 pub(crate) fn calibrated(dev: &AnyDevice, degrees: Degrees) -> limbwise_runtime::Result<Calibration> {
     let seconds = if degrees[1].is_some() { "three" } else { "two" };
     note(&format!("calibrating this host (about {seconds} seconds)"));
@@ -89,9 +83,6 @@ pub(crate) fn calibrated(dev: &AnyDevice, degrees: Degrees) -> limbwise_runtime:
 }
 
 /// Measures a device for a recorded program: at its largest ring, and at its smallest for blind rotations.
-///
-/// # Errors
-/// As [`calibrated`].
 pub(crate) fn calibrated_for_graph(dev: &AnyDevice, graph: &Graph) -> limbwise_runtime::Result<Calibration> {
     let degrees = || graph.shapes().iter().map(|s| s.ring.log_n());
     let rotates = graph.nodes().iter().any(|node| node.op().is_tfhe());
@@ -164,9 +155,6 @@ pub(crate) fn planned<S: Whole>(
 }
 
 /// For each machine the way that is fastest there, of all that the options leave open.
-///
-/// # Errors
-/// As [`fastest_on`].
 pub(crate) fn fastest<S: Whole>(
     built: &Prepared<S>,
     specs: &[Spec],

@@ -18,9 +18,6 @@ use zeroize::Zeroizing;
 const SEED: &str = "seed";
 
 /// Removes the seed of a run that is over.
-///
-/// # Errors
-/// Those of the system.
 pub(crate) fn forget_seed(dir: &Path) -> std::io::Result<()> {
     let path = dir.join(SEED);
     if path.exists() { std::fs::remove_file(path) } else { Ok(()) }
@@ -64,9 +61,6 @@ impl SeedArgs {
     }
 
     /// Where seeds come from in what is kept: a number only with leave.
-    ///
-    /// # Errors
-    /// [`Mistake`] for a number without leave.
     pub(crate) fn of_files(self, leave: InsecureSeed) -> Result<SeedSource, Mistake> {
         match self.seed {
             Some(seed) if !leave.insecure_seed => Err(Mistake(format!(
@@ -101,9 +95,6 @@ const MOST_BYTES: usize = 1 << 16;
 
 impl PassphraseArgs {
     /// Reads the passphrase.
-    ///
-    /// # Errors
-    /// A file that is absent, or has none.
     pub(crate) fn read(&self) -> anyhow::Result<Passphrase> {
         let Some(path) = &self.passphrase_file else { return Ok(Passphrase(None)) };
         // With room for all of it, so that no part of it stays behind in memory that was given back.

@@ -29,7 +29,6 @@ pub(crate) struct PyCiphertext {
     pub(crate) claimed: bool,
 }
 
-/// The facts that may be asked for.
 struct Facts {
     level: usize,
     log_scale: f64,

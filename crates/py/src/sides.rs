@@ -4,6 +4,7 @@ use crate::{
     error::{exception, of_runtime},
     program::json_of,
     report::{News, tell},
+    secret::lock,
     workload::{Failure, Whole, Workload, chosen, refused, told},
 };
 use limbwise::{Complex64, ckks::Model, scheme::Input as _, wire::Lock};
@@ -37,10 +38,6 @@ impl Observer for Steps {
     fn step(&mut self, name: &str, done: usize, total: usize) {
         tell(News { kind: "step", name, done, total, ..News::default() });
     }
-}
-
-fn lock(passphrase: Option<&str>) -> Lock<'_> {
-    passphrase.map_or(Lock::None, Lock::Passphrase)
 }
 
 fn device(device: Option<String>, threads: Option<usize>) -> PyResult<AnyDevice> {

@@ -148,7 +148,6 @@ pub struct SchemeRow {
 ///
 /// A butterfly takes 3 multiply-adds, a term of a base conversion 2 (low and high half), any other product 4 (its two
 /// halves, and as many for the quotient and remainder); eight words at a time.
-#[must_use]
 pub fn limit_ns(graph: &Graph, rates: Rates, threads: usize) -> f64 {
     let arithmetic = arithmetic_ns(graph, rates, threads).unwrap_or(0.0);
     let traffic = graph.traffic();
@@ -167,9 +166,6 @@ fn arithmetic_ns(graph: &Graph, rates: Rates, threads: usize) -> Option<f64> {
 
 /// Times the levelled operations of a shape at its top level; each row is told as soon as it is there, so that others
 /// can be measured between.
-///
-/// # Errors
-/// A device fault, or what `tell` returns.
 ///
 /// # Panics
 /// Never: the shapes are parameters that the tests have checked.

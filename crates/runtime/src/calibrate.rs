@@ -41,9 +41,6 @@ pub struct Calibration {
 pub type Degrees = [Option<u32>; 2];
 
 /// Measures a device for a program with rings of these degrees.
-///
-/// # Errors
-/// As [`calibrate`].
 pub fn calibrate_for(dev: &AnyDevice, [rlwe, tfhe]: Degrees) -> Result<Calibration> {
     let calibration = calibrate(dev, rlwe.or(tfhe).unwrap_or(16))?;
     tfhe.map_or(Ok(calibration.clone()), |log_n| calibration.with_rotations(dev, log_n))
@@ -51,7 +48,6 @@ pub fn calibrate_for(dev: &AnyDevice, [rlwe, tfhe]: Degrees) -> Result<Calibrati
 
 impl Calibration {
     /// What programs take on the device that was measured.
-    #[must_use]
     pub fn footprint(&self) -> SharedFootprint {
         match self.device.as_str() {
             "cuda" => limbwise_cuda::footprint(&self.isa),
@@ -69,7 +65,6 @@ impl Calibration {
     }
 }
 
-/// Rates of one kind of prime.
 struct Rates {
     transform_ns_per_limb: f64,
     mul_gb_s: f64,
@@ -194,9 +189,6 @@ impl Calibration {
     /// The same with the rates of blind rotation and of LWE key switches at one ring degree, in about a second: for
     /// programs on TFHE. Rotations are of one and of three digits, of few steps whose key stays in the cache, and of many
     /// whose key does not.
-    ///
-    /// # Errors
-    /// As [`calibrate`].
     pub fn with_rotations(self, dev: &AnyDevice, log_n: u32) -> Result<Self> {
         match dev {
             AnyDevice::Cpu(_) | AnyDevice::Upmem(_) => {

@@ -60,7 +60,6 @@ impl<D: Device> EncryptionKey<D> {
         Ok(Self { key: which, secrets, public, origin })
     }
 
-    #[must_use]
     pub fn key_set(&self) -> Fingerprint {
         self.origin.keys
     }
@@ -72,7 +71,6 @@ impl<D: Device> EncryptionKey<D> {
 }
 
 /// The file of a scheme's secret key: of RLWE where it has one.
-#[must_use]
 pub fn secret_file<S: ClientScheme>(params: &S::Params) -> &'static str {
     if S::rlwe(params).is_some() { SECRET } else { TFHE_SECRET }
 }

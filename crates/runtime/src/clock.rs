@@ -14,7 +14,6 @@ pub const KEY_STEP: &str = "keys";
 pub const ENCODE_STEP: &str = "encoding";
 /// Encoding of the maps of bootstrapping, where there is any.
 pub const BOOTSTRAP_STEP: &str = "bootstrapper";
-/// Encryption of the inputs.
 pub const ENCRYPT_STEP: &str = "encryption";
 pub const READ_STEP: &str = "inputs";
 pub const WRITE_STEP: &str = "results";

@@ -35,7 +35,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What is evaluated on what.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
     pub description: &'a Description,

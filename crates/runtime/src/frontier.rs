@@ -39,11 +39,9 @@ pub struct LinearTask<'a> {
     pub diagonals: &'a Diagonals,
     /// The level it is applied at, at least 1.
     pub level: usize,
-    /// How the keys are kept.
     pub keys: KeyForm,
 }
 
-/// One way to do it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub way: Way,
@@ -88,9 +86,6 @@ pub fn record_linear(task: LinearTask<'_>, strategy: Strategy, form: PlaintextFo
 }
 
 /// Every strategy for a map in every form, the cheapest first.
-///
-/// # Errors
-/// As [`record_linear`], or those of the cost.
 pub fn rows(task: LinearTask<'_>, cost: impl Fn(&Graph) -> Result<f64>) -> Result<Vec<Row>> {
     let mut all = Vec::new();
     for strategy in Strategy::candidates(task.diagonals) {
@@ -108,7 +103,6 @@ fn sort(rows: &mut [Row]) {
 }
 
 /// The rows that no other row beats in both memory and cost; dearer ones need less memory. Rows come cheapest first.
-#[must_use]
 pub fn frontier(rows: &[Row]) -> Vec<Row> {
     let mut least = u64::MAX;
     rows.iter()
@@ -122,7 +116,6 @@ pub fn frontier(rows: &[Row]) -> Vec<Row> {
 }
 
 /// The cheapest row that needs at most so many bytes.
-#[must_use]
 pub fn cheapest_within(rows: &[Row], bytes: u64) -> Option<Row> {
     rows.iter().copied().filter(|row| row.peak_bytes <= bytes).min_by(|a, b| a.cost.total_cmp(&b.cost))
 }
@@ -145,7 +138,6 @@ pub enum Budget {
 }
 
 impl Budget {
-    #[must_use]
     pub fn bytes(self) -> u64 {
         match self {
             Self::Asked(bytes) | Self::Free(bytes) => bytes,
@@ -177,7 +169,6 @@ fn planned<P: Program<Scheme: Piped>>(
     Ok((recording, plan))
 }
 
-/// What a survey has found so far.
 struct Found<S: Scheme> {
     /// By the place of the way in the list.
     rows: BTreeMap<usize, Row>,

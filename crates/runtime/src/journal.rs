@@ -22,7 +22,6 @@ use std::{
 const STATE: &str = "state.json";
 /// Longest such file.
 const MOST_STATE: usize = 1 << 20;
-/// Most ciphertexts of a state.
 const MOST_CIPHERTEXTS: usize = 1 << 12;
 
 /// What a state belongs to: a hash of the program, its keys and its inputs.
@@ -44,10 +43,8 @@ struct Written {
     numbers: Vec<String>,
 }
 
-/// The version that is written.
 const VERSION: u32 = 2;
 
-/// A journal in a directory.
 pub struct Checkpoint<'a, D: HostRead, S: Scheme> {
     dev: &'a D,
     params: &'a S::Params,
@@ -88,15 +85,11 @@ impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
     }
 
     /// The step that was gone on from.
-    #[must_use]
     pub fn resumed(&self) -> Option<usize> {
         self.resumed
     }
 
     /// Removes all states: the run is over.
-    ///
-    /// # Errors
-    /// Those of the system.
     pub fn clear(&self) -> Result<()> {
         for (_, path) in self.steps()? {
             fs::remove_dir_all(&path).map_err(refused(&path, "removing"))?;
@@ -221,9 +214,6 @@ impl<D: HostRead, S: Scheme> Journal<D, S> for Checkpoint<'_, D, S> {
 }
 
 /// Puts a ciphertext into a file.
-///
-/// # Errors
-/// Those of the system, a device fault.
 pub fn put_ciphertext<S: Scheme, D: HostRead>(
     path: &Path,
     on: (&D, &S::Params),

@@ -12,23 +12,16 @@ use std::{
 };
 
 /// The name of a program: the hash of its description, as it would be written.
-#[must_use]
 pub fn program_name(description: &Description) -> Fingerprint {
     Fingerprint(*blake3::hash(&description.to_bytes()).as_bytes())
 }
 
 /// The name of encrypted inputs: the hash of the hashes of their files, in the program's order.
-///
-/// # Errors
-/// Those of the system.
 pub fn inputs_name(files: &[PathBuf]) -> Result<Fingerprint> {
     Ok(name_of(&hashes(files)?))
 }
 
 /// The BLAKE3 hash of each file.
-///
-/// # Errors
-/// Those of the system.
 pub fn hashes(files: &[PathBuf]) -> Result<Vec<[u8; 32]>> {
     let hash = |path: &PathBuf| {
         let mut hasher = blake3::Hasher::new();
@@ -39,7 +32,6 @@ pub fn hashes(files: &[PathBuf]) -> Result<Vec<[u8; 32]>> {
 }
 
 /// The name of inputs whose files have these hashes.
-#[must_use]
 pub fn name_of(hashes: &[[u8; 32]]) -> Fingerprint {
     Fingerprint(*blake3::hash(hashes.as_flattened()).as_bytes())
 }

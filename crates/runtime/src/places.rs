@@ -45,9 +45,6 @@ where
 }
 
 /// [`put`] for a file that tells what only its owner may know: nobody else can read it, from its first byte on.
-///
-/// # Errors
-/// As [`put`].
 pub fn put_secret<E>(path: &Path, write: impl FnOnce(File) -> Result<File, E>) -> Result<()>
 where
     Error: From<E>,
@@ -88,9 +85,6 @@ pub(crate) fn settle(dir: &Path) -> Result<()> {
 }
 
 /// Puts bytes into a file.
-///
-/// # Errors
-/// As [`put`].
 pub fn put_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     put(path, |mut file| {
         file.write_all(bytes).map_err(refused(path, "writing"))?;
@@ -99,9 +93,6 @@ pub fn put_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Puts bytes into a file that only its owner can read.
-///
-/// # Errors
-/// As [`put`].
 pub fn put_private(path: &Path, bytes: &[u8]) -> Result<()> {
     put_secret(path, |mut file| {
         file.write_all(bytes).map_err(refused(path, "writing"))?;
@@ -120,9 +111,6 @@ pub fn read_up_to(path: &Path, most: usize) -> Result<Vec<u8>> {
 }
 
 /// [`read_up_to`] into memory of the caller's, for what has to be wiped.
-///
-/// # Errors
-/// As [`read_up_to`].
 pub fn read_into(path: &Path, most: usize, bytes: &mut Vec<u8>) -> Result<()> {
     let file = File::open(path).map_err(refused(path, "opening"))?;
     file.take(most as u64 + 1).read_to_end(bytes).map_err(refused(path, "reading"))?;
@@ -132,10 +120,6 @@ pub fn read_into(path: &Path, most: usize, bytes: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Opens a file for reading.
-///
-/// # Errors
-/// Those of the system.
 pub fn open_file(path: &Path) -> Result<File> {
     File::open(path).map_err(refused(path, "opening"))
 }

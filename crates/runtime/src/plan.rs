@@ -162,7 +162,6 @@ pub struct PlannedKey {
 }
 
 /// The evaluation keys of a plan, with their bytes in the form in which they are kept.
-#[must_use]
 pub fn planned_keys(params: Option<&Params>, plan: &KeyPlan) -> Vec<PlannedKey> {
     let key = |params: &Params, name: limbwise::rlwe::KeyName, level| PlannedKey {
         name: name.describe(params.log_n()),

@@ -141,9 +141,6 @@ fn shadowed<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
 }
 
 /// Runs a program that was recorded and planned.
-///
-/// # Errors
-/// What the schemes refuse, or a device fault.
 pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
     dev: &AnyDevice,
     sides: &Sides<'_, P, Of<'_, C>>,

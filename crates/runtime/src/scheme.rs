@@ -28,7 +28,6 @@ pub trait Piped: Family + ClientScheme {
     /// Whether shadow mode means something: where results are exact, a run compares all of them with the clear twin.
     const HAS_SHADOWS: bool = false;
 
-    /// Its section of a plan.
     fn planned<P: Program<Scheme = Self>>(program: &P, recording: &Recording<Self>) -> SchemePlan;
 
     /// What is expected of the results, in short.
@@ -51,7 +50,6 @@ pub struct Ran<'a, S: Family + ClientScheme> {
     /// The comparison with the clear twin.
     pub found: &'a S::Found,
     pub reading: &'a S::Reading,
-    /// What was expected of them.
     pub results: &'a [S::Estimate],
     pub seconds: f64,
     pub shadow: Option<ShadowReport>,
@@ -141,7 +139,6 @@ pub enum SchemeRun {
 
 impl SchemeRun {
     /// How many results are wrong, and of how many, where they are exact.
-    #[must_use]
     pub fn wrong(&self) -> Option<[usize; 2]> {
         match self {
             Self::Ckks(_) => None,

@@ -85,7 +85,6 @@ impl ServerKeys {
         Ok(this)
     }
 
-    #[must_use]
     pub fn origin(&self) -> Origin {
         self.origin
     }
@@ -95,12 +94,10 @@ impl ServerKeys {
     }
 
     /// The file of TFHE's keys.
-    #[must_use]
     pub fn tfhe(&self) -> Option<&Path> {
         self.tfhe.as_deref()
     }
 
-    /// Opens one of the files again.
     pub(crate) fn open(path: &Path) -> limbwise::Result<File> {
         Ok(File::open(path).map_err(|source| WireError::Io { doing: "opening the keys", source })?)
     }

@@ -30,9 +30,6 @@ pub struct Sides<'a, P, C> {
 
 impl<P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>> Sides<'_, P, C> {
     /// What a state of this session belongs to: its program, data and randomness.
-    ///
-    /// # Errors
-    /// No randomness.
     pub fn identity(&self, description: &Description) -> Result<Identity> {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&description.to_bytes());
@@ -58,9 +55,6 @@ pub struct Reader<'a, S: Scheme, D: Device> {
 type Evaluated<P, D> = (Results<P, D>, Results<P, D>);
 
 /// Runs a program from key generation to the reading of its results, one after another.
-///
-/// # Errors
-/// What the schemes refuse, or a device fault.
 pub fn session<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>, R>(
     dev: &D,
     sides: &Sides<'_, P, C>,
@@ -105,7 +99,6 @@ pub fn session<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>
     }
 }
 
-/// Encrypts all inputs of a program.
 fn encrypted<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>>(
     reader: &Reader<'_, P::Scheme, D>,
     sides: &Sides<'_, P, C>,

@@ -36,12 +36,10 @@ pub struct Shadowing {
 
 impl Shadowing {
     /// With a bound on errors.
-    #[must_use]
     pub fn new(bound: ShadowBound) -> Self {
         Self { bound, report: Mutex::default() }
     }
 
-    #[must_use]
     pub fn report(&self) -> ShadowReport {
         self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

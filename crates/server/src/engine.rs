@@ -15,7 +15,6 @@ pub type FileKind = String;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFiles {
-    /// The description of the program.
     pub program: PathBuf,
     /// The keys: evaluation keys, those of TFHE, or both.
     pub keys: Vec<PathBuf>,
@@ -83,9 +82,6 @@ pub trait Engine: Send + Sync + 'static {
     /// Runs a job. `work` is a folder of its own that outlives a kill; if it holds checkpoints of an earlier run of the
     /// same job, the run goes on from there. Results are written to `results`, an empty folder, and the answer names
     /// them in the program's order. The same files give the same results, byte for byte.
-    ///
-    /// # Errors
-    /// [`Failure`].
     fn run(&self, files: &JobFiles, work: &Path, results: &Path, watch: &dyn Watch) -> Result<Vec<Output>, Failure>;
 }
 

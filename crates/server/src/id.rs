@@ -26,8 +26,6 @@ pub struct NotAName {
 }
 
 impl FileId {
-    /// The name of these bytes.
-    #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }

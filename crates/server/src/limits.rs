@@ -71,12 +71,10 @@ impl Default for Limits {
 
 impl Limits {
     /// What planning a job may take.
-    #[must_use]
     pub fn plan_budget(&self) -> PlanBudget {
         PlanBudget { memory_bytes: self.plan_memory_bytes, seconds: self.plan_seconds }
     }
 
-    #[must_use]
     pub fn request_time(&self) -> Duration {
         Duration::from_secs(self.request_seconds)
     }

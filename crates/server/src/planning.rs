@@ -63,10 +63,6 @@ enum Answer {
 const MOST_REQUEST: u64 = 8 << 20;
 
 impl Planner {
-    /// Has a job planned.
-    ///
-    /// # Errors
-    /// [`Failure`].
     pub(crate) fn plan(
         &self,
         request: &Request,
@@ -136,9 +132,6 @@ fn was_killed(_: ExitStatus) -> bool {
 
 /// The planner's side: reads one request, limits this process, plans, and writes the answer. The process ends when its
 /// input does: nobody waits for the answer then.
-///
-/// # Errors
-/// The system's, and a request that is none.
 pub fn answer(mut input: impl BufRead + Send + 'static, output: &mut impl Write, models: &Models) -> io::Result<()> {
     let mut line = Vec::new();
     input.by_ref().take(MOST_REQUEST).read_until(b'\n', &mut line)?;

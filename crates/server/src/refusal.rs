@@ -40,7 +40,6 @@ impl Refusal {
     }
 
     /// As the reason of an answer.
-    #[must_use]
     pub fn because(self, cause: Cause) -> Denied {
         Denied { cause, refusal: self }
     }
@@ -58,14 +57,12 @@ pub enum Cause {
     Conflict,
     /// It is larger than allowed.
     TooLarge,
-    /// There are too many already.
     TooMany,
     /// The server's disk is full.
     NoRoom,
     Server,
 }
 
-/// A refusal with its cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denied {
     /// Whose doing.
@@ -83,46 +80,25 @@ impl From<io::Error> for Denied {
     }
 }
 
-/// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The directory is used by another server.
     #[error("{path}: another server uses this directory (stop it, or choose another directory)")]
-    Locked {
-        path: PathBuf,
-    },
-    /// The directory holds what is not a server's.
+    Locked { path: PathBuf },
     #[error("{path}: the directory is not empty and has no server's state; wanted an empty or new directory")]
-    NotOurs {
-        path: PathBuf,
-    },
-    /// A record cannot be read.
+    NotOurs { path: PathBuf },
     #[error(
         "{path}: damaged: {cause} (every record is written whole, so the disk or another program did this; move the record's folder away to start without it)"
     )]
-    Damaged {
-        path: PathBuf,
-        cause: String,
-    },
-    /// Reachable by others, without a token.
+    Damaged { path: PathBuf, cause: String },
     #[error(
         "bind to {address}: others can reach this address and no token is set; wanted --token-file, or an address of this machine only (127.0.0.1)"
     )]
-    Open {
-        address: String,
-    },
-    /// The token cannot be used.
+    Open { address: String },
     #[error("{path}: {cause}")]
-    Token {
-        path: PathBuf,
-        cause: String,
-    },
+    Token { path: PathBuf, cause: String },
     #[error("{what}: {error}")]
-    System {
-        what: String,
-        error: io::Error,
-    },
+    System { what: String, error: io::Error },
 }
 
 impl StartError {

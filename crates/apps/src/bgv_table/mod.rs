@@ -26,43 +26,19 @@ pub enum TableError {
     #[error(
         "the table has {got} rows, a ciphertext of this preset has {most} slots: give fewer rows, or a preset with a larger ring (limbwise params show)"
     )]
-    Rows {
-        got: usize,
-        most: usize,
-    },
-    /// A matrix with other rows than the table has columns.
+    Rows { got: usize, most: usize },
     #[error(
         "the matrix has {got} rows, the table {wanted} columns: give one row of the matrix for each column, in their order"
     )]
-    Matrix {
-        got: usize,
-        /// Columns of the table.
-        wanted: usize,
-    },
-    /// No column, or more than are made for.
+    Matrix { got: usize, wanted: usize },
     #[error("{what} has {got} columns: choose 1 to {most}")]
-    Columns {
-        what: &'static str,
-        got: usize,
-        most: usize,
-    },
-    /// A matrix with other columns than it has names.
+    Columns { what: &'static str, got: usize, most: usize },
     #[error("a row of the matrix has {got} numbers, its columns have {wanted} names")]
-    Shape {
-        got: usize,
-        wanted: usize,
-    },
-    /// An integer that would wrap round t.
+    Shape { got: usize, wanted: usize },
     #[error(
         "{what} is {got}, and with t = {t} results from -{most} to {most} are exact: choose a preset with a larger plaintext modulus (bgv-n13-t30), or fewer or smaller numbers"
     )]
-    Beyond {
-        what: String,
-        got: i128,
-        most: i64,
-        t: u64,
-    },
-    /// The parameters have no keys.
+    Beyond { what: String, got: i128, most: i64, t: u64 },
     #[error("sums over rows need rotations, and this preset has no keys: choose one that has (limbwise params show)")]
     NoKeys,
 }
@@ -169,7 +145,6 @@ impl BgvTable {
     }
 
     /// What both sides know of it.
-    #[must_use]
     pub fn described(&self) -> &Described {
         &self.described
     }

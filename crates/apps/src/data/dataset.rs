@@ -24,12 +24,10 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    #[must_use]
     pub fn rows(&self) -> usize {
         self.labels.len()
     }
 
-    #[must_use]
     pub fn cols(&self) -> usize {
         self.feature_names.len()
     }
@@ -38,7 +36,6 @@ impl DataSet {
     ///
     /// # Panics
     /// If `i` is not below [`DataSet::rows`].
-    #[must_use]
     pub fn row(&self, i: usize) -> &[f64] {
         &self.features[i * self.cols()..(i + 1) * self.cols()]
     }
@@ -47,7 +44,6 @@ impl DataSet {
 /// How to read a data file. The defaults suit a table whose last column is the label.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
-    /// Which column of a table is the label.
     pub label: LabelColumn,
     /// Whether a table's first row is a header.
     pub header: Header,
@@ -98,7 +94,6 @@ pub(crate) fn starts_with(path: &Path, wanted: &[u8]) -> Result<bool, DataError>
 ///
 /// # Panics
 /// Never for a built crate: the embedded file is read by a unit test.
-#[must_use]
 pub fn breast_cancer() -> DataSet {
     let text = include_str!("../../data/breast_cancer_wisconsin.csv");
     table::parse(

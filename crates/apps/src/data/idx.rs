@@ -25,9 +25,7 @@ const MAX_SIDE: u32 = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Digits {
-    /// Digit of the negative class.
     pub negative: u8,
-    /// Digit of the positive class.
     pub positive: u8,
 }
 
@@ -59,11 +57,11 @@ impl From<Digits> for String {
 }
 
 /// How images are made smaller.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 pub enum Pooling {
-    /// One feature a pixel.
+    /// One feature a pixel
     None,
-    /// One feature for each 2×2 square, its mean: 28×28 becomes 14×14.
+    /// One feature for each 2×2 square, its mean: 28×28 becomes 14×14
     #[default]
     Mean2x2,
 }

@@ -3,7 +3,6 @@
 use super::{dataset::open_plain, error::DataError, table};
 use std::path::Path;
 
-/// Columns of whole numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IntegerTable {
     pub names: Vec<String>,
@@ -44,7 +43,6 @@ pub fn load_integers(path: &Path) -> Result<IntegerTable, DataError> {
 ///
 /// # Panics
 /// Never for a built crate: a unit test reads both.
-#[must_use]
 pub fn shop() -> [IntegerTable; 2] {
     let files = [
         ("shop_sales.csv", include_str!("../../data/shop_sales.csv")),

@@ -53,9 +53,6 @@ pub fn load(path: &Path) -> Result<Numbers, DataError> {
 }
 
 /// The same from any reader of so many bytes; errors name the path.
-///
-/// # Errors
-/// As [`load`].
 pub fn parse(mut file: impl Read, length: u64, path: &Path) -> Result<Numbers, DataError> {
     let wrong = |got: String| format_error(path, got);
     let mut read = |bytes: &mut [u8]| {
@@ -104,9 +101,6 @@ pub fn parse(mut file: impl Read, length: u64, path: &Path) -> Result<Numbers, D
 }
 
 /// Writes an array in version 1 of the format: real parts only, or complex numbers.
-///
-/// # Errors
-/// Those of `out`.
 pub fn write(mut out: impl Write, shape: &[usize], values: &[Complex64], part: Parts) -> std::io::Result<()> {
     let sides: String = shape.iter().map(|side| format!("{side}, ")).collect();
     let descr = if part == Parts::Real { "<f8" } else { "<c16" };
@@ -127,7 +121,6 @@ pub fn write(mut out: impl Write, shape: &[usize], values: &[Complex64], part: P
     out.flush()
 }
 
-/// What is written of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts {
     Real,

@@ -23,7 +23,6 @@ pub enum LabelColumn {
     Last,
     /// A column by its number, from 1.
     Index(usize),
-    /// A column by its name in the header.
     Name(String),
 }
 

@@ -49,9 +49,6 @@ pub struct HelrClient {
 
 impl HelrClient {
     /// For a program and the rows that it was made for, or others of the same shape.
-    ///
-    /// # Errors
-    /// What does not fit, in words.
     pub fn new(program: &Helr, prepared: Prepared) -> Result<Self, String> {
         let options = program.training().clone();
         let (got, wanted) = ([prepared.train.cols, prepared.train.labels.len()], [options.columns, options.train_rows]);
@@ -65,9 +62,6 @@ impl HelrClient {
     }
 
     /// Both sides of a training on prepared rows.
-    ///
-    /// # Errors
-    /// As [`Helr::new`].
     ///
     /// # Panics
     /// Never: the program is made for these rows.

@@ -40,43 +40,21 @@ use serde_json::json;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HelrError {
-    /// Too few levels between two bootstrappings.
     #[error(
         "{between} iterations of {each} levels between two bootstrappings, the parameters have {levels} levels: choose --bootstrap-every {} or a preset with more levels (limbwise params show)", levels / each
     )]
-    Levels {
-        /// Iterations from one bootstrapping to the next.
-        between: usize,
-        each: usize,
-        levels: usize,
-    },
+    Levels { between: usize, each: usize, levels: usize },
     /// Not even one iteration fits, or bootstrapping is wanted where there is none.
     #[error(
         "{iterations} iterations of {each} levels take bootstrapping, or {needed} levels; the parameters have {levels} and no bootstrapping: choose boot-few, or fewer iterations"
     )]
-    NoBootstrapping {
-        iterations: usize,
-        each: usize,
-        needed: usize,
-        levels: usize,
-    },
-    /// Mini-batches that no ciphertext holds.
+    NoBootstrapping { iterations: usize, each: usize, needed: usize, levels: usize },
     #[error(
         "mini-batches of {rows} rows of {columns} values: a row, and one value of each row, must fit {slots} slots; choose smaller --batch or a larger ring"
     )]
-    Slots {
-        /// Columns with the bias.
-        columns: usize,
-        rows: usize,
-        slots: usize,
-    },
-    /// A number that cannot be.
+    Slots { columns: usize, rows: usize, slots: usize },
     #[error("{what}: got {got}, wanted {wanted}")]
-    Range {
-        what: &'static str,
-        got: f64,
-        wanted: &'static str,
-    },
+    Range { what: &'static str, got: f64, wanted: &'static str },
 }
 
 /// What both sides know of a training.
@@ -194,13 +172,11 @@ impl Helr {
     }
 
     /// What both sides know of it.
-    #[must_use]
     pub fn training(&self) -> &Training {
         &self.options
     }
 
     /// How it bootstraps, if it does.
-    #[must_use]
     pub fn plan(&self) -> BootstrapPlan {
         self.plan
     }
@@ -406,7 +382,6 @@ const BOOTSTRAP: &str = "bootstrap";
 
 impl Helr {
     /// How it bootstraps, if it does.
-    #[must_use]
     pub fn bootstrapping(&self) -> Option<BootstrapPlan> {
         (self.count_of_bootstraps() > 0).then_some(self.plan)
     }

@@ -90,7 +90,6 @@ pub struct Model {
 }
 
 impl Model {
-    /// Feeds all numbers to a hash.
     pub fn hashed(&self, add: &mut dyn FnMut(&[u8])) {
         for numbers in [&self.weights, &self.bias].into_iter().flatten() {
             numbers.iter().for_each(|x| add(&x.to_le_bytes()));
@@ -147,9 +146,6 @@ impl Described {
     }
 
     /// The layer with any numbers in the place of the server's: for plans, keys and the layout of results.
-    ///
-    /// # Errors
-    /// Shapes that make no layer.
     pub fn stand_in(&self) -> Result<Layer, LinearError> {
         self.with(|what, numbers, count, most| {
             let seed = if let Numbers::Seed(seed) = numbers { seed } else { 0 };
@@ -180,12 +176,10 @@ impl Described {
 }
 
 impl Layer {
-    #[must_use]
     pub fn levels_needed(&self) -> usize {
         if matches!(self, Self::Square { .. }) { limbwise::ckks::tensor::square_product::LEVELS } else { 1 }
     }
 
-    #[must_use]
     pub fn describe(&self) -> String {
         match self {
             Self::Product { matrix, vectors, .. } => {
@@ -201,10 +195,6 @@ impl Layer {
         }
     }
 
-    /// The shape of the results.
-    ///
-    /// # Errors
-    /// An image that the filters do not fit.
     pub fn result_shape(&self) -> limbwise::Result<Vec<usize>> {
         Ok(match self {
             Self::Product { matrix, vectors, .. } => vec![matrix.rows(), *vectors],

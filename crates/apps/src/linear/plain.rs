@@ -31,9 +31,6 @@ pub enum Task {
 
 impl Task {
     /// The results, one after another: rows of `A·X + b`, of each `Aᵢ·Bᵢ`, or of each channel.
-    ///
-    /// # Errors
-    /// Shapes that do not go together.
     pub fn clear(&self) -> Result<Vec<f64>> {
         match self {
             Self::Product { matrix, bias, x } => {
@@ -50,7 +47,6 @@ impl Task {
     }
 
     /// The layer without what is encrypted.
-    #[must_use]
     pub fn layer(&self) -> Layer {
         match self {
             Self::Product { matrix, bias, x } => {

@@ -20,7 +20,6 @@ pub enum Scaling {
     Centred,
 }
 
-/// How a data set is prepared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrepareOptions {
     pub seed: u64,
@@ -49,7 +48,6 @@ pub struct LabelledRows {
 
 impl LabelledRows {
     /// The rows as slices of `cols` numbers.
-    #[must_use]
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f64]> {
         self.features.chunks_exact(self.cols)
     }
@@ -260,7 +258,6 @@ impl Batches {
     ///
     /// # Panics
     /// If `batch_rows` is 0 or `train` is empty.
-    #[must_use]
     pub fn new(train: &LabelledRows, batch_rows: usize) -> Self {
         assert!(
             batch_rows > 0 && !train.labels.is_empty(),
@@ -283,24 +280,20 @@ impl Batches {
     }
 
     /// The batch of iteration `t`: they come round in order.
-    #[must_use]
     pub fn at(&self, t: usize) -> &Batch {
         &self.batches[t % self.batches.len()]
     }
 
-    #[must_use]
     pub fn count(&self) -> usize {
         self.batches.len()
     }
 
     /// Rows of a batch, padding included.
-    #[must_use]
     pub fn batch_rows(&self) -> usize {
         self.batch_rows
     }
 
     /// Columns, bias included.
-    #[must_use]
     pub fn cols(&self) -> usize {
         self.cols
     }

@@ -45,7 +45,6 @@ impl Descent {
         Self { params: params.clone(), policy, rounds, iterations, learning_rate, polynomial }
     }
 
-    /// The checks of what every training has.
     pub(crate) fn checks([interval, learning_rate]: [f64; 2], degree: usize) -> [Check; 3] {
         let within = |x: f64, most: f64| x > 0.0 && x <= most;
         [
@@ -109,7 +108,6 @@ pub(crate) trait Iterations<D: Device> {
     ) -> Result<State<D>>;
 }
 
-/// The two ciphertexts of a state.
 pub(crate) fn pair<D: Device>(state: &State<D>) -> Result<[&Ciphertext<D>; 2]> {
     let [first, second] = &state.ciphertexts[..] else { return Err(limbwise::Error::State) };
     Ok([first, second])

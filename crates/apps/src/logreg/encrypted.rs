@@ -42,14 +42,7 @@ pub enum LogregError {
     #[error(
         "{iterations} iterations with degree {degree} need {needed} levels, the parameters have {levels}: choose a preset with more levels (limbwise params show) or {}", fewer(*possible)
     )]
-    Levels {
-        iterations: usize,
-        degree: usize,
-        needed: usize,
-        levels: usize,
-        possible: usize,
-    },
-    /// A row wider than a ciphertext.
+    Levels { iterations: usize, degree: usize, needed: usize, levels: usize, possible: usize },
     #[error("a row of {cols} values does not fit {slots} slots: choose a larger ring or fewer features")]
     Width {
         /// Columns with the bias.
@@ -57,16 +50,9 @@ pub enum LogregError {
         slots: usize,
     },
     #[error("{what} must be at least 1")]
-    Zero {
-        what: &'static str,
-    },
-    /// A number that no preparation of data gives.
+    Zero { what: &'static str },
     #[error("{what}: got {got}, wanted {wanted} (was the description of the program changed?)")]
-    Range {
-        what: &'static str,
-        got: f64,
-        wanted: &'static str,
-    },
+    Range { what: &'static str, got: f64, wanted: &'static str },
 }
 
 /// What both sides know of a training: sizes of the data, options, and what the client says of the values.
@@ -160,7 +146,6 @@ pub struct Logreg {
 }
 
 /// Levels that training and inference take.
-#[must_use]
 pub fn levels_needed(iterations: usize, degree: usize) -> usize {
     1 + iterations.saturating_sub(1) * levels_of_iteration(degree) + 1
 }
@@ -216,7 +201,6 @@ impl Logreg {
     }
 
     /// What both sides know of it.
-    #[must_use]
     pub fn training(&self) -> &Training {
         &self.options
     }
@@ -305,7 +289,6 @@ impl Logreg {
 
 impl Logreg {
     /// How it bootstraps, if it does.
-    #[must_use]
     pub fn bootstrapping(&self) -> Option<BootstrapPlan> {
         let needed = self.count_of_bootstraps() > 0;
         needed.then(|| BootstrapPlan { content: Content::Real, ..BootstrapPlan::fastest(self.training.width) })

@@ -43,7 +43,6 @@ impl Digits {
     }
 }
 
-/// The images of a client.
 #[derive(Clone, Debug)]
 pub struct LolaClient {
     program: Lola,
@@ -66,10 +65,6 @@ impl LolaClient {
         Ok(Self { program: program.clone(), expected: expected.collect::<Result<_, _>>()?, digits })
     }
 
-    /// Both sides for a network and images.
-    ///
-    /// # Errors
-    /// As [`Lola::new`] and [`Self::new`].
     pub fn sides(params: &Params, network: Network, digits: Digits) -> Result<(Lola, Self), LolaError> {
         check(&network, &digits)?;
         let unknown = Promise { magnitude: 1.0, peak: 1.0, real: true };

@@ -81,9 +81,6 @@ impl Lola {
     }
 
     /// The same with other weights in a network of the same shape.
-    ///
-    /// # Errors
-    /// As [`Self::new`].
     pub fn with_network(&self, network: Network) -> std::result::Result<Self, LolaError> {
         let program = Self::new(&self.params, network.of_shape(self.network().shape)?, self.images, self.bounds)?;
         Ok(program.with(self.strategy, self.form))
@@ -95,30 +92,25 @@ impl Lola {
     }
 
     /// How the maps are evaluated.
-    #[must_use]
     pub fn way(&self) -> (Strategy, PlaintextForm) {
         (self.strategy, self.form)
     }
 
     /// The map with the most diagonals: what a strategy is chosen for.
-    #[must_use]
     pub fn largest_map(&self) -> &Diagonals {
         &self.layers.first.diagonals
     }
 
-    #[must_use]
     pub fn network(&self) -> &Network {
         &self.layers.network
     }
 
     /// Images at once.
-    #[must_use]
     pub fn images(&self) -> usize {
         self.images
     }
 
     /// What is known of their pixels.
-    #[must_use]
     pub fn bounds(&self) -> Promise {
         self.bounds
     }
@@ -128,7 +120,6 @@ impl Lola {
         self.layers.convolution.pack(&self.layers.network.padded(pixels)?)
     }
 
-    /// The scores in decrypted slots.
     pub(super) fn scores(&self, slots: &[Complex64]) -> Vec<f64> {
         slots.iter().take(self.layers.network.shape.classes).map(|z| z.re).collect()
     }
@@ -164,7 +155,6 @@ fn first_layer(network: &Network, convolution: &Convolution, slots: usize) -> Re
     Ok((map, period))
 }
 
-/// The second layer from results with a period.
 fn second_layer(network: &Network, period: usize, slots: usize) -> Result<PackedMap> {
     let (hidden, classes) = (network.shape.hidden, network.shape.classes);
     let input = Spread { items: hidden, unit: 1, period, extent: slots };
@@ -177,7 +167,6 @@ const STEPS: [&str; LEVELS] = ["convolution", "square 1", "first layer", "square
 
 impl Lola {
     /// Its clear linear maps, each with the way in which it is evaluated.
-    #[must_use]
     pub fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
         let levels = [LEVELS, LEVELS - 2, LEVELS - 4];
         let diagonals = self.packed_maps().map(|map| &map.diagonals).into_iter();

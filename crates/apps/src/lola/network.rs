@@ -9,17 +9,12 @@ use std::path::Path;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LolaError {
-    /// Sizes that make no network.
     #[error("a network of {0:?}: wanted sides from 1 to 4096, filters no larger than the image, at most 2^24 weights")]
     Shape(Shape),
     #[error(
         "{got} weights; wanted {wanted}: filters, their bias, the first matrix row by row, its bias, the second matrix, its bias (scripts/train_lola.py writes such a file)"
     )]
-    Weights {
-        got: usize,
-        wanted: usize,
-    },
-    /// An image of another size.
+    Weights { got: usize, wanted: usize },
     #[error("image {at} has {got} pixels; wanted {side}×{side} (MNIST's own files have them)")]
     Image {
         /// Which, from 1.
@@ -27,19 +22,14 @@ pub enum LolaError {
         got: usize,
         side: usize,
     },
-    /// No image, or more than are made for.
     #[error("{0} images: choose 1 to 4096")]
     Images(usize),
     #[error(
         "the network takes {needed} levels, the parameters have {levels}: choose a preset with more (limbwise params show)"
     )]
-    Levels {
-        needed: usize,
-        levels: usize,
-    },
+    Levels { needed: usize, levels: usize },
     #[error("pixels up to {0}: wanted a positive number (was the description of the program changed?)")]
     Promise(f64),
-    /// The server's weights are wanted.
     #[error("the description leaves the weights to the server: give them to eval (--weights FILE)")]
     NoModel,
     /// Tensors that do not fit the slots.
@@ -67,13 +57,11 @@ impl Shape {
     pub const MNIST: Self = Self { side: 28, filters: 5, kernel: 5, stride: 2, hidden: 100, classes: 10 };
 
     /// The image with one row and one column of zeros before it.
-    #[must_use]
     pub fn padded(self) -> [usize; 3] {
         [1, self.side + 1, self.side + 1]
     }
 
     /// Places of a filter on a side.
-    #[must_use]
     pub fn places(self) -> usize {
         (self.side + 1 - self.kernel) / self.stride + 1
     }
@@ -95,7 +83,6 @@ impl Shape {
     }
 }
 
-/// A network with its weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     pub shape: Shape,
@@ -175,9 +162,6 @@ impl Network {
 
     /// The scores of an image, one a class.
     ///
-    /// # Errors
-    /// Pixels that are not finite.
-    ///
     /// # Panics
     /// For another number of pixels.
     pub fn scores(&self, pixels: &[f64]) -> Result<Vec<f64>, LolaError> {
@@ -194,7 +178,6 @@ impl Network {
 }
 
 /// The class of the largest score.
-#[must_use]
 pub fn label(scores: &[f64]) -> usize {
     let largest = scores.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
     largest.map_or(0, |(class, _)| class)

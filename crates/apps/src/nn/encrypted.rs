@@ -45,18 +45,15 @@ impl Nn {
     }
 
     /// Layers of the network, convolution and sums included.
-    #[must_use]
     pub fn layers(&self) -> usize {
         self.network.hidden.len() + 2
     }
 
-    #[must_use]
     pub fn network(&self) -> &Network {
         &self.network
     }
 
     /// Images in one pass.
-    #[must_use]
     pub fn images(&self) -> usize {
         self.images
     }
@@ -65,7 +62,6 @@ impl Nn {
     ///
     /// # Panics
     /// For fewer messages than the result has.
-    #[must_use]
     pub fn classes(&self, messages: &[u64]) -> Vec<u8> {
         let sum = |m: u64| i32::try_from(m).map_or(0, |m| m - MOST);
         let sums = |image: usize| {

@@ -10,74 +10,32 @@ const SUPPORTED: &str = "wanted SELECT SUM(a * b) or COUNT(*) FROM table WHERE c
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryError {
-    /// Other data of another length than the program was made for.
     #[error("the table has {got} rows, the program {wanted}: give as many, or make keys for these (limbwise keygen)")]
-    OtherRows {
-        got: usize,
-        wanted: usize,
-    },
-    /// Other data of another kind than the program was made for.
+    OtherRows { got: usize, wanted: usize },
     #[error("column {name} holds {got}, the program was made for {wanted}")]
-    OtherKind {
-        /// The column.
-        name: String,
-        got: String,
-        wanted: String,
-    },
+    OtherKind { name: String, got: String, wanted: String },
     #[error("the query is not SQL: {0} (quote it for the shell: --sql \"SELECT ...\")")]
     Syntax(String),
     #[error("{what} is not supported; {SUPPORTED}")]
-    Unsupported {
-        what: String,
-    },
-    /// No such column.
+    Unsupported { what: String },
     #[error("{table} has no column {name:?}: its columns are {known}")]
-    UnknownColumn {
-        /// The table, or the file.
-        table: String,
-        name: String,
-        known: String,
-    },
-    /// Another table than the one at hand.
+    UnknownColumn { table: String, name: String, known: String },
     #[error("the query is about table {got:?}, the data are {wanted:?}: name that one")]
-    OtherTable {
-        got: String,
-        wanted: String,
-    },
-    /// A column of words.
+    OtherTable { got: String, wanted: String },
     #[error("column {name} holds text ({example:?}); {SUPPORTED}")]
-    TextColumn {
-        name: String,
-        example: String,
-    },
-    /// A constant of another kind than its column.
+    TextColumn { name: String, example: String },
     #[error("{condition}: column {name} holds {kind}, the constant is {got}; write {wanted}")]
-    Constant {
-        condition: String,
-        /// The column.
-        name: String,
-        kind: String,
-        got: String,
-        wanted: &'static str,
-    },
+    Constant { condition: String, name: String, kind: String, got: String, wanted: &'static str },
     #[error(
         "no row can pass: the conditions on {name} leave nothing of {low} to {high}: the answer is 0 without a key"
     )]
-    NoRow {
-        /// The column.
-        name: String,
-        /// The least value it may have.
-        low: String,
-        high: String,
-    },
+    NoRow { name: String, low: String, high: String },
     #[error("every row passes: no condition excludes a value that its column may have; add one that does (WHERE ...)")]
     EveryRow,
-    /// A value outside what was declared.
     #[error(
         "column {name}, row {row}: {got} lies outside {low} to {high}, which its width is made for: widen it (--domain {name}=LOW..HIGH)"
     )]
     OutOfRange {
-        /// The column.
         name: String,
         /// The row, from 1.
         row: usize,
@@ -85,47 +43,22 @@ pub enum QueryError {
         low: String,
         high: String,
     },
-    /// A domain that is none.
     #[error(
         "--domain {text}: {problem}; wanted COLUMN=LOW..HIGH, such as l_quantity=1..50 or l_shipdate=1992-01-01..1998-12-31"
     )]
-    Domain {
-        text: String,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// Too wide a column.
+    Domain { text: String, problem: String },
     #[error(
         "column {name}: {low} to {high} takes {bits} bits, comparisons have at most {most}: narrow it (--domain {name}=LOW..HIGH)"
     )]
-    TooWide {
-        /// The column.
-        name: String,
-        low: String,
-        high: String,
-        bits: u32,
-        most: u32,
-    },
-    /// A table of another size than can be asked.
+    TooWide { name: String, low: String, high: String, bits: u32, most: u32 },
     #[error("{rows} rows: a query takes 1 to {most} (--rows takes the first so many)")]
-    Rows {
-        rows: usize,
-        /// How many there may be.
-        most: usize,
-    },
-    /// Parameters too small for the automaton.
+    Rows { rows: usize, most: usize },
     #[error(
         "{bits} message bits are too few: two for the state of a comparison and one for a digit (--preset flags-2-2)"
     )]
-    Bits {
-        bits: u32,
-    },
-    /// More columns than one sum of bits holds.
+    Bits { bits: u32 },
     #[error("{got} filtered columns: these parameters join at most {most} (fewer columns, or more message bits)")]
-    Columns {
-        got: usize,
-        most: usize,
-    },
+    Columns { got: usize, most: usize },
     #[error(transparent)]
     Scheme(#[from] limbwise::Error),
     /// A file that cannot be read.

@@ -139,12 +139,10 @@ impl Filter {
         Ok(Self { tests, rows: question.rows, bits })
     }
 
-    #[must_use]
     pub fn steps(&self) -> usize {
         self.tests.iter().map(|t| t.tables.len()).sum::<usize>() + usize::from(self.tests.len() > 1)
     }
 
-    #[must_use]
     pub fn summary(&self) -> FilterSummary {
         let column = |(test, &bits): (&ColumnTest, &u32)| ColumnSummary {
             name: test.column.clone(),
@@ -156,13 +154,11 @@ impl Filter {
     }
 
     /// Largest digit of each input, in the order of [`Self::inputs`].
-    #[must_use]
     pub fn largest(&self) -> Vec<u64> {
         self.tests.iter().flat_map(|t| &t.digits).map(|&bits| (1 << bits) - 1).collect()
     }
 
     /// What the client encrypts: for each column the digits of its values, a list of messages a digit.
-    #[must_use]
     pub fn inputs(&self, columns: &[&[i64]]) -> Vec<Vec<u64>> {
         let column = |((test, &bits), values): ((&ColumnTest, &u32), &&[i64])| {
             let mut shift = bits;
@@ -180,7 +176,6 @@ impl Filter {
     ///
     /// # Panics
     /// If the digits are not those of [`Self::inputs`].
-    #[must_use]
     pub fn clear(&self, inputs: &[Vec<u64>]) -> Vec<bool> {
         let row = |i: usize| {
             let mut inputs = inputs.iter().map(|digits| digits[i]);
@@ -198,7 +193,6 @@ impl Filter {
 
     /// Whether a message of [`Self::evaluate`] says that the row passes: all bits set, or what the last table of the only test
     /// makes of it.
-    #[must_use]
     pub fn accepts(&self, message: u64) -> bool {
         match &self.tests[..] {
             [test] => {
@@ -223,9 +217,6 @@ impl Filter {
     /// The encrypted filter but for its last table, which makes what the caller wants of the messages that
     /// [`Self::accepts`] knows: all rows are one batch, and each step one bootstrapping of it. The journal keeps the bits of
     /// the columns that are done, and the state of the one under way.
-    ///
-    /// # Errors
-    /// What the scheme or the journal refuses.
     ///
     /// # Panics
     /// If there are fewer inputs than digits.

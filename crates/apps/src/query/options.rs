@@ -123,7 +123,6 @@ pub struct Described {
     pub columns: Vec<Field>,
 }
 
-/// The program of a description.
 fn program(name: &'static str, of: &Described, (params, _): Named<'_, Bridged>) -> Refusable<Query> {
     let question = Question::described(&Statement::parse(&of.sql)?, of.rows, &of.columns)?;
     Ok(Query::new(name, question, params)?)

@@ -16,7 +16,6 @@ use sqlparser::{
     parser::Parser,
 };
 
-/// Longest text of a query.
 const MOST_TEXT: usize = 1 << 14;
 
 #[derive(Clone, Debug, PartialEq)]

@@ -51,7 +51,6 @@ pub struct Inference {
     pub bounds: Promise,
 }
 
-/// Most images of one session.
 const MOST_IMAGES: usize = 4096;
 const MOST_RANGE: f64 = 1e6;
 
@@ -150,18 +149,15 @@ impl Resnet {
     }
 
     /// What both sides know of it.
-    #[must_use]
     pub fn inference(&self) -> &Inference {
         &self.options
     }
 
     /// The polynomial in the activation's place.
-    #[must_use]
     pub fn relu(&self) -> &Relu {
         &self.maps.relu
     }
 
-    #[must_use]
     pub fn levels(&self) -> &LevelPlan {
         &self.maps.plan
     }
@@ -185,7 +181,6 @@ impl Resnet {
         images.chunks(self.maps.packed.together).map(|few| self.maps.packed.pack(few)).collect()
     }
 
-    /// The scores of each image.
     pub(super) fn scores(&self, slots: &[Vec<Complex64>]) -> Vec<Vec<f64>> {
         let (together, classes) = (self.maps.packed.together, self.options.architecture.classes);
         let score = |image: usize, class: usize| slots[image / together][class * together + image % together].re;
@@ -272,7 +267,6 @@ impl<D: Device> Course<'_, '_, D> {
 
 impl Resnet {
     /// Its clear linear maps, each with the way in which it is evaluated.
-    #[must_use]
     pub fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
         let Maps { packed, plan, .. } = &*self.maps;
         let mut all = Vec::new();
@@ -287,7 +281,6 @@ impl Resnet {
     }
 
     /// How it bootstraps, if it does.
-    #[must_use]
     pub fn bootstrapping(&self) -> Option<BootstrapPlan> {
         self.options.bootstrapping.filter(|_| self.maps.plan.bootstraps() > 0)
     }

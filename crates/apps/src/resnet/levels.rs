@@ -21,7 +21,6 @@ pub struct Levels {
     pub result: usize,
 }
 
-/// The levels of a whole network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LevelPlan {
     pub steps: Vec<Levels>,
@@ -80,13 +79,11 @@ impl LevelPlan {
         Self { steps, linear }
     }
 
-    #[must_use]
     pub fn bootstraps(&self) -> usize {
         self.steps.iter().filter(|step| step.bootstrap).count()
     }
 
     /// The level that images are encrypted at.
-    #[must_use]
     pub fn input(&self) -> usize {
         self.steps.first().map_or(self.linear, |step| step.convolution)
     }

@@ -34,19 +34,10 @@ pub enum ResnetError {
         /// That there are between two bootstrappings, or in all.
         levels: usize,
     },
-    /// An image larger than a ciphertext.
     #[error("an image takes {needed} slots, a ciphertext has {slots}: choose a larger ring (limbwise params show)")]
-    Slots {
-        needed: usize,
-        slots: usize,
-    },
-    /// Sizes that do not go together.
+    Slots { needed: usize, slots: usize },
     #[error("{what}: got {got}, wanted {wanted}")]
-    Shape {
-        what: &'static str,
-        got: String,
-        wanted: &'static str,
-    },
+    Shape { what: &'static str, got: String, wanted: &'static str },
     #[error(transparent)]
     Scheme(#[from] limbwise::Error),
 }

@@ -120,9 +120,6 @@ pub(crate) struct Search {
 
 impl Search {
     /// Begins a search of a grid: for so many evaluations, from a seed.
-    ///
-    /// # Errors
-    /// A Python package that is not there.
     pub(crate) fn begin(
         how: Strategy,
         grid: &Grid,
@@ -150,9 +147,6 @@ impl Search {
     }
 
     /// Their costs, in the order they were asked for; `None` for a point that has none.
-    ///
-    /// # Errors
-    /// A search that failed.
     pub(crate) fn tell(&mut self, costs: &[Option<Vec<f64>>]) -> anyhow::Result<()> {
         self.half.say(&Tell { tell: costs })
     }

@@ -20,9 +20,7 @@ const PRESET: &str = "preset";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ProgramField {
-    /// An option of the workload.
     Option(String),
-    /// A field of its parameters.
     Parameter(ChangeableField),
 }
 
@@ -48,10 +46,6 @@ fn matches(words: &[String]) -> Result<ArgMatches, clap::Error> {
 }
 
 impl Template {
-    /// From the words of a workload.
-    ///
-    /// # Errors
-    /// Words that are none, as clap says it.
     pub(crate) fn new(words: &[String]) -> Result<Self, clap::Error> {
         let matches = matches(words)?;
         let (name, own) = matches.subcommand().expect("a subcommand is required");
@@ -94,9 +88,6 @@ impl Template {
     }
 
     /// Refuses a value that the field can never have, and an option that is fixed beside being varied.
-    ///
-    /// # Errors
-    /// [`Mistake`] with the field's name.
     pub(crate) fn check(&self, field: &ProgramField, value: &str) -> Result<(), Mistake> {
         let wrong = |name: &str, why: &str| Mistake(format!("--vary {name}={value}: {}", why.trim_end()));
         match field {
@@ -138,10 +129,6 @@ impl Template {
         words
     }
 
-    /// Makes the program of these fields.
-    ///
-    /// # Errors
-    /// Why there is none.
     pub(crate) fn build(&self, fields: &[(String, String)]) -> anyhow::Result<Prepared<Ckks>> {
         let parsed = matches(&self.words_of(fields)).map_err(|e| Mistake(first_line(&e)))?;
         let workload = Workload::from_arg_matches(&parsed).map_err(|e| Mistake(first_line(&e)))?;
@@ -153,9 +140,6 @@ impl Template {
 
     /// Makes the program of these fields and records it. What the options leave open is done in the first of the ways
     /// that are compared elsewhere.
-    ///
-    /// # Errors
-    /// Why there is none.
     pub(crate) fn record(&self, fields: &[(String, String)]) -> Result<Recorded, String> {
         let built = self.build(fields).map_err(|e| e.to_string())?;
         let way = *built.ways.first().ok_or("a program can be run in some way")?;

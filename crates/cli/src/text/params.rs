@@ -44,7 +44,6 @@ pub(super) fn power(log2: f64) -> String {
     format!("2^{log2:.1}")
 }
 
-/// All of one parameter set.
 pub(crate) fn tfhe_set(set: &TfheSet) -> String {
     let TfheSet { literal: l, .. } = set;
     let mut text = format!("{}{}\n", set.name, set.purpose.map_or_else(String::new, |p| format!(": {p}")));
@@ -73,7 +72,6 @@ pub(crate) fn tfhe_sets(sets: &[TfheSet]) -> String {
     render(heading, &sets.iter().map(row).collect::<Vec<_>>(), &[2, 3, 4, 5, 6, 7, 8])
 }
 
-/// All of one parameter set.
 pub(crate) fn bgv_set(set: &BgvSet) -> String {
     let mut text = format!("{}{}\n", set.name, set.purpose.map_or_else(String::new, |p| format!(": {p}")));
     text += &security_line(&set.security);

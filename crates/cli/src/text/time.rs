@@ -20,7 +20,6 @@ pub(crate) fn report(timed: &TimeReport) -> String {
     format!("{way}{}", timed.report)
 }
 
-/// One machine in one line.
 pub(crate) fn line(report: &Report) -> String {
     let time = units::seconds(report.seconds);
     let assumed = report.assumed.len();

@@ -121,9 +121,6 @@ pub(super) struct Side {
 }
 
 /// Opens a client's directory.
-///
-/// # Errors
-/// Files that are absent or refused.
 pub(super) fn open(dir: &Path) -> anyhow::Result<Side> {
     let description = description(dir)?;
     let program = description.stand_in().map_err(|e| Mistake(format!("{}: {e}", dir.display())))?;

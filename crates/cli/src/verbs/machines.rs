@@ -75,10 +75,6 @@ impl Summary {
     }
 }
 
-/// What is built in.
-///
-/// # Errors
-/// None, for built-in machines are tested.
 pub(crate) fn all() -> anyhow::Result<Vec<Summary>> {
     names().into_iter().map(|name| Ok(Summary::new(&Spec::load(name)?))).collect()
 }

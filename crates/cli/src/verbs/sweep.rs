@@ -245,7 +245,6 @@ impl Sweep {
         }
     }
 
-    /// The sweep as another process is told it.
     fn words(&self) -> Vec<String> {
         let mut words = vec!["sweep".to_owned(), "--serve".into(), "--threads".into(), "1".into()];
         words.extend(["--machine".into(), self.machine.join(",")]);

@@ -82,7 +82,6 @@ impl Probe {
     }
 }
 
-/// What probes are done on.
 #[derive(Clone, Copy, Debug)]
 struct Size {
     log_n: u32,

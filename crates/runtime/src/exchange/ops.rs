@@ -74,7 +74,6 @@ pub enum What {
     ModRaise,
 }
 
-/// What is wrong with a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{problem}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
 pub struct TraceError {

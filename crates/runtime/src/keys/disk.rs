@@ -31,9 +31,6 @@ pub trait KeySource<D: Device>: Sync {
     fn place(&self) -> String;
 
     /// Reads a key for ciphertexts at `level` and below, the uniform half as its seed.
-    ///
-    /// # Errors
-    /// What keeps it from being read.
     fn read(&self, dev: &D, name: KeyName, level: usize) -> Result<EvaluationKey<D>>;
 }
 
@@ -47,14 +44,12 @@ pub struct Traffic {
     pub waited_seconds: f64,
 }
 
-/// A key on its shelf.
 enum Slot<D: Device> {
     /// On its way: which read brings it.
     Coming(u64),
     There(EvaluationKey<D>),
 }
 
-/// A read that is to be done.
 #[derive(Clone, Copy)]
 struct Errand {
     ticket: u64,
@@ -83,9 +78,6 @@ pub struct DiskKeys<'a, D: Device> {
 
 impl<'a, D: Device> DiskKeys<'a, D> {
     /// Gives a program such a store for as long as it runs, and says what the store did.
-    ///
-    /// # Errors
-    /// Those of the program.
     pub fn serve<R>(
         dev: &'a D,
         params: &'a Params,
@@ -115,7 +107,6 @@ impl<'a, D: Device> DiskKeys<'a, D> {
     }
 
     /// What has been read so far.
-    #[must_use]
     pub fn traffic(&self) -> Traffic {
         self.state().traffic
     }

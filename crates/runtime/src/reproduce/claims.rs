@@ -111,7 +111,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    #[must_use]
     pub fn text(self) -> &'static str {
         match self {
             Self::Exact => "exact",

@@ -14,6 +14,7 @@ use limbwise::{
     params::ParamsError,
     rlwe::operations,
 };
+use limbwise_apps::bgv_mul::Step;
 use limbwise_cpu::Cpu;
 use limbwise_device::{Device, Domain, Null, Role, Shape};
 use limbwise_graph::{Graph, Recorder};
@@ -28,23 +29,9 @@ const MANY: usize = 32_768;
 const FEW: usize = 32;
 const LENGTHS: [usize; 4] = [1024, 2048, 4096, 8192];
 
-/// Which operation on pairs of ciphertexts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Transforms of ciphertexts.
-    Ntt,
-    /// Products of transformed ciphertexts.
-    Multiply,
-    /// Transforms of ciphertexts back.
-    Intt,
-    /// Both operands transformed, multiplied, and the three polynomials of each product transformed back.
-    All,
-}
-
-impl Step {
-    const EACH: [(Self, &str); 4] =
-        [(Self::Ntt, "NTT"), (Self::Intt, "iNTT"), (Self::Multiply, "multiplication"), (Self::All, "all in one")];
-}
+/// Operations on pairs of ciphertexts, as the source calls them.
+const EACH: [(Step, &str); 4] =
+    [(Step::Ntt, "NTT"), (Step::Intt, "iNTT"), (Step::Multiply, "multiplication"), (Step::All, "all in one")];
 
 /// What a CPU takes, measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +50,7 @@ impl CpuSide {
         let mut seconds = Vec::new();
         for n in LENGTHS {
             let params = set(n)?;
-            for (step, _) in Step::EACH {
+            for (step, _) in EACH {
                 let mut best = f64::INFINITY;
                 for _ in 0..3 {
                     let inputs = inputs(dev, &params, FEW, step)?;
@@ -130,7 +117,6 @@ pub(super) fn recorded(n: usize, batch: usize, step: Step) -> Result<Graph> {
     Ok(graph)
 }
 
-/// A run of the model.
 struct Run {
     compute_s: f64,
     transfer_s: f64,
@@ -344,7 +330,7 @@ fn experiments(machine: &Spec, cpu: Option<&CpuSide>) -> Result<Vec<Experiment>>
     tables.push(table);
 
     let mut table = Table::new(machine, cpu, "operations", &about("4096, 32768 ciphertexts, 383 DPUs"));
-    for (step, name) in Step::EACH {
+    for (step, name) in EACH {
         table.row(name, &DPUS_383, (4096, MANY, step))?;
     }
     tables.push(table);

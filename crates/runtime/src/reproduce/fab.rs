@@ -69,7 +69,6 @@ pub(super) fn bootstrapping(params: &Params, rotations: Rotations, form: KeyForm
     bootstrapping_by(params, plan, form, Products::None)
 }
 
-/// One operation of the table.
 #[derive(Clone, Copy)]
 enum Operation {
     Add,

@@ -49,7 +49,6 @@ pub struct BudgetFound {
     pub predicted: f64,
 }
 
-/// The least budget of results.
 fn budget(results: &[IntegersEstimate]) -> f64 {
     results.iter().map(|result| result.budget_bits).fold(f64::INFINITY, f64::min)
 }

@@ -30,7 +30,6 @@ pub struct Identity {
 
 impl Identity {
     /// Of a sweep over these fields.
-    #[must_use]
     pub fn new(program: &[String], mut fields: Vec<String>, machines: &[(String, Spec)]) -> Self {
         fields.sort();
         let digest = |spec: &Spec| {
@@ -118,9 +117,6 @@ impl Journal {
     }
 
     /// Adds a row.
-    ///
-    /// # Errors
-    /// Those of the file.
     ///
     /// # Panics
     /// Never: a row can be written as JSON.

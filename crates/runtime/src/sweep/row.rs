@@ -22,9 +22,7 @@ pub struct Row {
 #[serde(untagged)]
 pub enum Outcome {
     /// There is no such program or machine, and why.
-    Refused {
-        refused: String,
-    },
+    Refused { refused: String },
     /// The program was timed.
     Timed(Box<Metrics>),
 }
@@ -102,13 +100,11 @@ pub const METRICS: [Metric; 10] = {
 };
 
 impl Metric {
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         METRICS.into_iter().find(|metric| metric.name == name)
     }
 
     /// Its value at a point that was timed.
-    #[must_use]
     pub fn of(&self, row: &Row) -> Option<f64> {
         match &row.outcome {
             Outcome::Timed(metrics) => (self.of)(metrics),
@@ -117,7 +113,6 @@ impl Metric {
     }
 
     /// The same with its sign turned where more is better: less of this is better.
-    #[must_use]
     pub fn cost_of(&self, row: &Row) -> Option<f64> {
         self.of(row).map(|x| if self.larger_is_better { -x } else { x })
     }
@@ -126,7 +121,6 @@ impl Metric {
 impl Metrics {
     /// The numbers of a recorded program on a machine, which moved so many bytes to and from off-chip memory if it has
     /// one.
-    #[must_use]
     pub fn of(recorded: &Recorded, report: &Report, off_chip_bytes: Option<u64>) -> Self {
         let boot = recorded.bootstrapping;
         let region = report.regions.iter().find(|region| region.path == Region::Bootstrap.name());

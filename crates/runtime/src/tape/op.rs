@@ -65,7 +65,6 @@ const MOST_WHOLE: f64 = 1024.0;
 
 impl Op {
     /// Its name, for regions and messages.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Add | Self::AddScalar(_) | Self::AddRows(_) => "add",

@@ -55,7 +55,6 @@ impl Tape {
     }
 
     /// Its clear linear maps, each with the way in which it is evaluated.
-    #[must_use]
     pub fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
         let map = |step| match step {
             &Step { op: Op::Linear(ref map), plan: Some(plan), .. } => Some((&**map, plan)),

@@ -99,7 +99,6 @@ fn routes() -> OpenApiRouter<App> {
 }
 
 /// The description of the API, as `docs/schemas/openapi.json` has it.
-#[must_use]
 pub fn openapi() -> String {
     let mut text = routes().into_openapi().to_pretty_json().unwrap_or_default();
     text.push('\n');

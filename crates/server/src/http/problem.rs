@@ -36,7 +36,6 @@ pub struct Problem {
 
 impl Problem {
     /// With a status of its own.
-    #[must_use]
     pub fn new(status: StatusCode, refusal: Refusal) -> Self {
         Self { status, refusal: Box::new(refusal), headers: Vec::new() }
     }

@@ -28,7 +28,6 @@ pub struct FileRecord {
 }
 
 impl Store {
-    #[must_use]
     pub fn files(&self) -> Vec<FileRecord> {
         self.state().files.values().cloned().collect()
     }

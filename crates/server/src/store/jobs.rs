@@ -36,7 +36,6 @@ pub enum KeyFiles {
 }
 
 impl KeyFiles {
-    #[must_use]
     pub fn files(&self) -> &[FileId] {
         match self {
             Self::One(file) => std::slice::from_ref(file),
@@ -151,7 +150,6 @@ pub struct JobResult {
 
 impl Job {
     /// Whether nothing will change any more.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         matches!(self.state, JobState::Done | JobState::Refused | JobState::Failed | JobState::Cancelled)
     }
@@ -286,7 +284,6 @@ impl State {
 
 impl Store {
     /// All jobs, in the order in which they were asked for.
-    #[must_use]
     pub fn jobs(&self) -> Vec<Job> {
         let mut all: Vec<Job> = self.state().jobs.values().map(JobEntry::view).collect();
         all.sort_by_key(|job| job.number);
@@ -415,9 +412,6 @@ impl Store {
     }
 
     /// Marks a job as running, and gives its files. None if it was cancelled meanwhile, or was tried too often.
-    ///
-    /// # Errors
-    /// The system's.
     pub(crate) fn start(&self, running: &Running<'_>) -> Result<Option<JobFiles>, Denied> {
         let job = self.change_job(running.id, |job| {
             if job.state != JobState::Queued {
@@ -561,7 +555,6 @@ impl Store {
     }
 }
 
-/// Most inputs of a job.
 const MOST_INPUTS: usize = 1000;
 const WORK: &str = "work";
 const RESULTS: &str = "results";

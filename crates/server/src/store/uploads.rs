@@ -112,7 +112,6 @@ const DATA: &str = "data";
 
 impl Store {
     /// All uploads, the oldest first.
-    #[must_use]
     pub fn uploads(&self) -> Vec<Upload> {
         let mut all: Vec<Upload> = self.state().uploads.values().map(|entry| entry.record.clone()).collect();
         all.sort_by_key(|upload| upload.number);

@@ -44,9 +44,6 @@ pub(super) struct Answer {
 
 impl Peers {
     /// Starts the program.
-    ///
-    /// # Errors
-    /// A program that does not start.
     pub(super) fn start(path: &Path) -> anyhow::Result<Self> {
         let started = Command::new(path).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = started.map_err(|e| Mistake(format!("{} does not start: {e}", path.display())))?;
