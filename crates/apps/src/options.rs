@@ -148,9 +148,6 @@ pub fn one(files: &[PathBuf]) -> Refusable<Option<&Path>> {
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Reads a small text file.
-///
-/// # Errors
-/// A file that is absent, too long or not UTF-8.
 pub fn read_small(path: &Path) -> Refusable<String> {
     let name = path.display();
     let mut text = String::new();
@@ -207,9 +204,6 @@ fn literal_file<S: NamedParams>(path: &Path) -> Refusable<S::Literal> {
 }
 
 /// Checked parameters from a TOML file.
-///
-/// # Errors
-/// Files that are no literal, literals that are refused.
 pub fn params_file<S: NamedParams>(path: &Path) -> Refusable<S::Params> {
     let name = path.display();
     S::params(&literal_file::<S>(path)?).map_err(|e| match e {
@@ -233,9 +227,6 @@ pub fn params_named<S: NamedParams>(name: &str) -> Refusable<S::Params> {
 }
 
 /// The same for CKKS, either with fields changed: `boot:dnum=3:levels=10`.
-///
-/// # Errors
-/// As [`params_named`]; changes that cannot be made.
 pub fn named_params(name: &str) -> Refusable<Params> {
     match changes_in(name) {
         (_, changes) if changes.is_empty() => params_named::<Ckks>(name),
@@ -268,9 +259,6 @@ fn changes_in(name: &str) -> (&str, Vec<&str>) {
 }
 
 /// A pair by its name, or of two sets.
-///
-/// # Errors
-/// As [`params_named`]; sets that do not go together.
 pub fn named_pair(name: &str) -> Refusable<BridgeParams> {
     Ok(match name.split_once(',') {
         None => bridge::preset(name)?,

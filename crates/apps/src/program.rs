@@ -122,9 +122,6 @@ pub trait Program {
 
     /// The encrypted program, on the server's side, with [`Self::model`] encoded. The first result is the one whose
     /// precision is predicted.
-    ///
-    /// # Errors
-    /// What the schemes refuse: levels, keys; what the journal refuses.
     fn evaluate<D: Device>(
         &self,
         means: &<Self::Scheme as Scheme>::Means<'_, D>,

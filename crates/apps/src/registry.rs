@@ -269,9 +269,6 @@ macro_rules! workloads {
 
         impl Options {
             /// Reads the data and makes the program; with a memory budget, everything that the options leave open may vary.
-            ///
-            /// # Errors
-            /// Data that cannot be read or prepared, parameters that are refused or have too few levels.
             pub fn prepare(&self, memory: Option<u64>) -> Refusable<AnyPrepared> {
                 Ok(match self {
                     $($(Self::$variant(options) => $scheme::any_prepared(Prepared::of::<$args>(
@@ -335,9 +332,6 @@ macro_rules! workloads {
             }
 
             /// The server's numbers of files: weights and bias; none for a program that leaves none to the server.
-            ///
-            /// # Errors
-            /// Files that cannot be read, or have other shapes.
             pub fn model(&self, files: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
                 match self {
                     $($(Self::$variant(described) => <$args>::server_model(described, files),)+)+
@@ -347,9 +341,6 @@ macro_rules! workloads {
 
         impl Data {
             /// The data for a program: of these files where some are given.
-            ///
-            /// # Errors
-            /// Data that cannot be read, or do not fit the program.
             pub fn client<S: Clients>(
                 &self,
                 described: &Described,
@@ -360,9 +351,6 @@ macro_rules! workloads {
             }
 
             /// The numbers that the program leaves to the server, where the client has them too.
-            ///
-            /// # Errors
-            /// Files that cannot be read, or have other shapes; data of another program.
             pub fn model(&self, described: &Described) -> Refusable<Option<Model>> {
                 match (self, described) {
                     $($((Self::$variant(data), Described::$variant(described)) => {
@@ -494,9 +482,6 @@ macro_rules! workloads {
 /// A scheme whose clients are made of what a directory remembers.
 pub trait Clients: Registered {
     /// The data for a program: of these files where some are given.
-    ///
-    /// # Errors
-    /// Data that cannot be read, or do not fit the program.
     fn client(data: &Data, described: &Described, program: &AnyProgram, files: &[PathBuf]) -> Refusable<Self::Client>;
 }
 

@@ -44,9 +44,6 @@ pub trait Workload: clap::Args + Debug {
     type Data: Debug + Serialize + DeserializeOwned;
 
     /// Reads the data and makes the program; with a memory budget, everything that the options leave open may vary.
-    ///
-    /// # Errors
-    /// Data that cannot be read or prepared, parameters that are refused or have too few levels.
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>>;
 
     /// Where the data come from, the same from any directory.
@@ -69,17 +66,11 @@ pub trait Workload: clap::Args + Debug {
     }
 
     /// The server's numbers of files: weights and bias; none for a program that leaves none to the server.
-    ///
-    /// # Errors
-    /// Files that cannot be read, or have other shapes.
     fn server_model(_described: &Self::Described, _files: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
         Ok(None)
     }
 
     /// The data for a program: of these files where some are given.
-    ///
-    /// # Errors
-    /// Data that cannot be read, or do not fit the program.
     fn client(
         data: &Self::Data,
         described: &Self::Described,

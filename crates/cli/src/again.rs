@@ -16,9 +16,6 @@ pub enum Again {
 
 impl Again {
     /// The program, and its arguments before the verb.
-    ///
-    /// # Errors
-    /// The system's, where it does not tell which executable runs.
     pub(crate) fn command(&self) -> io::Result<(OsString, Vec<OsString>)> {
         match self {
             Self::Executable => Ok((env::current_exe()?.into(), Vec::new())),

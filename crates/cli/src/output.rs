@@ -69,9 +69,6 @@ impl Output {
 }
 
 /// Prints on standard output.
-///
-/// # Errors
-/// Those of standard output; a reader that went away is one of them (see [`crate::failure::exit`]).
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;

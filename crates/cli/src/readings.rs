@@ -91,9 +91,6 @@ pub(crate) fn calibrated_for_graph(dev: &AnyDevice, graph: &Graph) -> limbwise_r
 }
 
 /// As [`calibrated`], and how fast keys come from a directory, where a program may keep some there.
-///
-/// # Errors
-/// As [`calibrated`], or a directory that cannot be written to.
 pub(crate) fn calibrated_with_disk<S: Whole>(
     dev: &AnyDevice,
     built: &Prepared<S>,
@@ -122,9 +119,6 @@ fn key_rate(_: &AnyDevice, _: &Params, _: &Path) -> limbwise_runtime::Result<Opt
 
 /// Records and plans every way that is left open, and takes the fastest that fits: the memory asked for or, where there
 /// is a choice, what this computer has.
-///
-/// # Errors
-/// Those of recording, or a program that does not fit.
 pub(crate) fn planned<S: Whole>(
     built: &Prepared<S>,
     calibration: &Calibration,

@@ -39,9 +39,6 @@ impl SeedArgs {
 
     /// Where seeds come from in a run that goes on after a stop: from the number, or from a secret seed that the directory
     /// keeps until the end.
-    ///
-    /// # Errors
-    /// Those of the system, or a file that is no seed.
     pub(crate) fn of_checkpoint(self, dir: &Path) -> anyhow::Result<SeedSource> {
         if self.seed.is_some() {
             return Ok(self.of_run());

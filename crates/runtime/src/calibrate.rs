@@ -137,9 +137,6 @@ fn rates(dev: &impl Device, ring: &Ring) -> Rates {
 }
 
 /// What a device takes for programs of one ring degree: it is measured, in about two seconds.
-///
-/// # Errors
-/// A device that cannot be opened with one thread, or a degree without primes.
 pub fn calibrate(dev: &AnyDevice, log_n: u32) -> Result<Calibration> {
     let resident_bytes = resident_memory_bytes().unwrap_or(0);
     let host = |cpu: &Cpu| {

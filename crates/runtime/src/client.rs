@@ -33,9 +33,6 @@ pub struct EncryptionKey<D: Device> {
 
 impl<D: Device> EncryptionKey<D> {
     /// Reads the keys of the client's directory that encryption under `which` takes.
-    ///
-    /// # Errors
-    /// A file that is absent, damaged, locked, or made for another program than the directory's.
     pub fn read<S: ClientScheme>(
         (dev, params): (&D, &S::Params),
         dir: &Path,
@@ -76,9 +73,6 @@ pub fn secret_file<S: ClientScheme>(params: &S::Params) -> &'static str {
 }
 
 /// Reads the secret keys of the client's directory.
-///
-/// # Errors
-/// A file that is absent, damaged or locked; keys of two sets.
 pub fn read_secrets<S: ClientScheme>(dir: &Path, params: &S::Params, lock: Lock<'_>) -> Result<Secrets> {
     let (rlwe_file, tfhe_file) = (dir.join(SECRET), dir.join(TFHE_SECRET));
     let read = |params: &Params| {

@@ -127,9 +127,6 @@ pub struct EvalPlan {
 
 /// Plans a job without running it, for a device with so many threads and this footprint, which is not opened. `calibrate`
 /// measures the host for the degrees of the program's rings.
-///
-/// # Errors
-/// As [`evaluate_files`], but for what only the inputs show.
 pub fn plan_files(
     device: (usize, &SharedFootprint),
     job: &Job<'_>,

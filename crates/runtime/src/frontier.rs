@@ -57,9 +57,6 @@ pub struct Row {
 }
 
 /// The graph of one way to apply a map: inputs, keys and diagonals declared, the map applied and rescaled.
-///
-/// # Errors
-/// What the scheme refuses: level 0, diagonals that cannot be encoded.
 pub fn record_linear(task: LinearTask<'_>, strategy: Strategy, form: PlaintextForm) -> Result<(Graph, Row)> {
     let LinearTask { params, diagonals, level, keys } = task;
     let required = strategy.requirements(diagonals, params, level);
@@ -197,9 +194,6 @@ impl<S: Scheme> Found<S> {
 
 /// Records and plans a program in several ways, as many at a time as the host has threads: each recording is on one
 /// thread from beginning to end, so that it is what it would be alone.
-///
-/// # Errors
-/// What the schemes refuse, or a calibration that is no `cpu` model.
 pub fn survey<P: Program<Scheme: Piped>>(
     ways: &[Way],
     program: impl Fn(Way) -> P + Sync,
@@ -244,9 +238,6 @@ pub struct Fastest {
 
 /// For each machine the way that is fastest there: each way is recorded once, and timed on every machine. Of ways that a
 /// machine cannot run, none is taken where it can run another.
-///
-/// # Errors
-/// Those of recording; those of a machine that can run none of the ways.
 ///
 /// # Panics
 /// Without any way.

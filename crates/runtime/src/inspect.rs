@@ -161,9 +161,6 @@ fn fingerprints(params: &AnyParams) -> Vec<Fingerprint> {
 }
 
 /// The parameters of a directory, a description, or a file of their own.
-///
-/// # Errors
-/// A file that is absent, or has no parameters.
 pub fn params_of(path: &Path) -> Result<AnyParams> {
     if path.is_dir() {
         return params_of(&path.join(PROGRAM)).or_else(|_| params_of(&path.join(PARAMS)));

@@ -58,9 +58,6 @@ pub struct Checkpoint<'a, D: HostRead, S: Scheme> {
 
 impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
     /// A journal in a directory, which is made if it is not there.
-    ///
-    /// # Errors
-    /// Those of the system; [`Error::OtherRun`] where it has a state of another computation.
     pub fn open(dev: &'a D, params: &'a S::Params, dir: &Path, identity: Identity) -> Result<Self> {
         fs::create_dir_all(dir).map_err(refused(dir, "creating"))?;
         let this = Self { dev, params, dir: dir.to_owned(), identity, failure: None, resumed: None };

@@ -134,33 +134,21 @@ impl Ledger {
     }
 
     /// Fails where it could not be changed later: before work is done that needs it.
-    ///
-    /// # Errors
-    /// Those of the system; a ledger that is damaged, or of other keys.
     pub fn ready(&self) -> Result<()> {
         self.change(|_| Ok(()))
     }
 
     /// The encryptions so far, the last one last.
-    ///
-    /// # Errors
-    /// A ledger that is damaged, or of other keys.
     pub fn rounds(&self) -> Result<Vec<Round>> {
         Ok(self.read()?.rounds)
     }
 
     /// What was shared so far.
-    ///
-    /// # Errors
-    /// A ledger that is damaged, or of other keys.
     pub fn shared(&self) -> Result<Option<Shared>> {
         Ok(self.read()?.shared)
     }
 
     /// Remembers an encryption.
-    ///
-    /// # Errors
-    /// Those of the system; a ledger that is damaged, or of other keys.
     pub fn encrypted(&self, round: Round) -> Result<()> {
         self.change(|content| {
             content.rounds.retain(|known| known.inputs != round.inputs);
@@ -174,9 +162,6 @@ impl Ledger {
 
     /// Counts results that are about to be shared, beyond what is known from elsewhere. They stay counted whatever becomes
     /// of them.
-    ///
-    /// # Errors
-    /// As [`Shared::after`]; those of the system; a ledger that is damaged, or of other keys.
     pub fn share(&self, sharing: Sharing, results: u32, known: Option<Shared>) -> Result<Shared> {
         self.change(|content| {
             let shared = Shared::after(Shared::both(content.shared, known)?, sharing, results)?;

@@ -37,17 +37,11 @@ pub fn name_of(hashes: &[[u8; 32]]) -> Fingerprint {
 }
 
 /// What a file says it belongs to.
-///
-/// # Errors
-/// A file that is absent, or none of ours.
 pub fn origin_of(path: &Path) -> Result<Origin> {
     wire::origin(open_file(path)?).map_err(|e| Error::of_file(path, e.into()))
 }
 
 /// Fails unless a file is a ciphertext that says it belongs to this, wherever this says something.
-///
-/// # Errors
-/// As [`origin_of`]; a file of another kind; the first thing that differs.
 pub fn belongs(path: &Path, wanted: &Origin) -> Result<()> {
     let of_file = |e: WireError| Error::of_file(path, e.into());
     let file = Container::open(open_file(path)?).map_err(of_file)?;
@@ -59,9 +53,6 @@ pub fn belongs(path: &Path, wanted: &Origin) -> Result<()> {
 }
 
 /// What keys say they belong to, if they were made for this program: those of version 1 do not say.
-///
-/// # Errors
-/// As [`origin_of`]; keys of another program.
 pub fn keys_for(keys: &Path, description: &Description) -> Result<Origin> {
     let said = origin_of(keys)?;
     if said.program != Fingerprint::NONE {

@@ -34,9 +34,6 @@ pub(crate) fn refused(path: &Path, doing: &'static str) -> impl FnOnce(io::Error
 }
 
 /// Puts a file into its place when all of it is written and safe: until then nothing of it is seen, whatever happens.
-///
-/// # Errors
-/// Those of the system, and of `write`; then nothing is left.
 pub fn put<E>(path: &Path, write: impl FnOnce(File) -> Result<File, E>) -> Result<()>
 where
     Error: From<E>,
@@ -101,9 +98,6 @@ pub fn put_private(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Reads a file of at most so many bytes.
-///
-/// # Errors
-/// Those of the system, or [`Error::Long`].
 pub fn read_up_to(path: &Path, most: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     read_into(path, most, &mut bytes)?;
@@ -125,9 +119,6 @@ pub fn open_file(path: &Path) -> Result<File> {
 }
 
 /// The description of the program in a directory.
-///
-/// # Errors
-/// An absent file, or one that is no description.
 pub fn description(dir: &Path) -> Result<Description> {
     let path = dir.join(PROGRAM);
     let bytes = read_up_to(&path, limbwise_apps::description::MOST_BYTES)?;
@@ -136,9 +127,6 @@ pub fn description(dir: &Path) -> Result<Description> {
 }
 
 /// The ciphertexts of a directory in the order of their names, or the file itself.
-///
-/// # Errors
-/// Those of the system, or [`Error::Empty`].
 pub fn ciphertexts(place: &Path) -> Result<Vec<PathBuf>> {
     if !place.is_dir() {
         return Ok(vec![place.to_owned()]);

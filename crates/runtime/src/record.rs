@@ -70,9 +70,6 @@ impl<'a, D: Wordless> Store<'a, D> {
 }
 
 /// Records a program with its keys kept in one form or the other, for the device with this footprint.
-///
-/// # Errors
-/// What the schemes refuse: too few levels, values that cannot be encoded.
 pub fn record<P: Program<Scheme: ClientScheme>>(
     program: &P,
     form: KeyForm,

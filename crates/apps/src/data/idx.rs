@@ -77,9 +77,6 @@ pub struct Images {
 }
 
 /// Reads some of the images, counted from 0; pixels are scaled to [0, 1].
-///
-/// # Errors
-/// As [`load`], and for a range that the file does not have.
 pub fn load_range(images: &Path, labels: Option<&Path>, range: Range<usize>) -> Result<Images, DataError> {
     let (mut file, labels, side) = open_pair(images, labels, Pooling::None)?;
     if range.end > labels.len() {

@@ -130,9 +130,6 @@ pub struct Helr {
 
 impl Helr {
     /// The program of a training.
-    ///
-    /// # Errors
-    /// [`HelrError`] where sizes, options and parameters do not go together.
     pub fn new(params: &Params, options: Training) -> Result<Self, HelrError> {
         options.check()?;
         let options = Training { batch_rows: options.batch_rows.min(options.train_rows), ..options };

@@ -70,9 +70,6 @@ pub struct Linear {
 
 impl Linear {
     /// The layer for inputs encrypted at a level, as if all were 1; hoisted with full diagonals.
-    ///
-    /// # Errors
-    /// [`LinearError`] where level, layer and parameters do not go together.
     pub fn new(params: &Params, level: usize, layer: Layer) -> Result<Self, LinearError> {
         let (needed, levels, slots) = (layer.levels_needed(), params.top_level(), params.max_slots());
         if level < needed || level > levels {

@@ -92,9 +92,6 @@ pub fn prepare(set: &DataSet, options: &PrepareOptions) -> Result<Prepared, Data
 }
 
 /// Shuffles and scales training rows, and scales held-back rows of another set in the same way.
-///
-/// # Errors
-/// As [`prepare`], and [`DataError::Preparation`] for sets of different features.
 pub fn prepare_apart(train: &DataSet, test: &DataSet, options: &PrepareOptions) -> Result<Prepared, DataError> {
     if train.cols() != test.cols() {
         let (got, wanted) = (format!("{} features", test.cols()), format!("the {} of {}", train.cols(), train.name));

@@ -160,9 +160,6 @@ pub(super) const WEIGHT_BOUND: f64 = 4.0;
 
 impl Logreg {
     /// The program of a training.
-    ///
-    /// # Errors
-    /// [`LogregError`] where sizes, options and parameters do not go together.
     pub fn new(params: &Params, options: Training) -> Result<Self, LogregError> {
         options.check()?;
         let Training { iterations, degree, columns: cols, .. } = options;

@@ -53,9 +53,6 @@ pub struct LolaClient {
 
 impl LolaClient {
     /// Images for a program. Its network stands in for the server's where that is another.
-    ///
-    /// # Errors
-    /// Another number of images, or some of another size.
     pub fn new(program: &Lola, digits: Digits) -> Result<Self, LolaError> {
         if digits.pixels.len() != program.images() {
             return Err(LolaError::Images(digits.pixels.len()));

@@ -47,9 +47,6 @@ pub struct Lola {
 
 impl Lola {
     /// The network for so many images at once, of which this is known; double-hoisted with full diagonals.
-    ///
-    /// # Errors
-    /// [`LolaError`] where network and parameters do not go together.
     pub fn new(
         params: &Params,
         network: Network,

@@ -28,9 +28,6 @@ fn format(path: &Path, got: impl Into<String>, wanted: &str, next: &str) -> Quer
 }
 
 /// The first rows of a table: Parquet by its first bytes, `.tbl` by the name, else a table of text with a header.
-///
-/// # Errors
-/// A file that is absent, ragged, empty, or of another format.
 pub fn load(path: &Path, rows: Option<usize>) -> Result<Table, QueryError> {
     // One more than there may be, so that too many are told from enough.
     let most = rows.unwrap_or(MOST_ROWS + 1);

@@ -121,9 +121,6 @@ pub struct Resnet {
 
 impl Resnet {
     /// The program of an inference with a network's numbers.
-    ///
-    /// # Errors
-    /// [`ResnetError`] where sizes, options and parameters do not go together.
     pub fn new(params: &Params, options: Inference, network: &Network) -> std::result::Result<Self, ResnetError> {
         options.check()?;
         let relu = Relu::new(&options.relu);

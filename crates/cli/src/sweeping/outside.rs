@@ -133,9 +133,6 @@ impl Search {
     }
 
     /// Numbers of the points that it wants to know; `None` when it has seen enough.
-    ///
-    /// # Errors
-    /// A search that failed, or asks for what there is not.
     pub(crate) fn ask(&mut self) -> anyhow::Result<Option<Vec<usize>>> {
         let Some(Ask { ask }) = self.half.hear()? else { return Ok(None) };
         let number = |choices: &Vec<usize>| {
@@ -159,9 +156,6 @@ struct Work<'a> {
 }
 
 /// Evaluates points of a sweep, given by its command, on a Ray cluster.
-///
-/// # Errors
-/// A Python package or a cluster that is not there; those of `done`.
 pub(crate) fn on_ray(
     command: &[String],
     points: &[usize],

@@ -64,9 +64,6 @@ impl Template {
     }
 
     /// Refuses a workload whose parameters cannot be varied, before any point is looked at.
-    ///
-    /// # Errors
-    /// [`Mistake`] for a workload of another scheme than CKKS.
     pub(crate) fn is_swept(&self) -> Result<(), Mistake> {
         let parsed = matches(&self.words).and_then(|parsed| Workload::from_arg_matches(&parsed));
         match parsed.is_ok_and(|workload| workload.scheme() != Ckks::NAME) {

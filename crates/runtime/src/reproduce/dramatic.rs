@@ -147,9 +147,6 @@ fn run(machine: &Spec, changes: &[(&str, &str)], graph: &Graph) -> Result<Run> {
 
 /// Every claim of \[DRA\] beside the model's numbers, then its experiments, with a CPU's times beside them where it was
 /// measured.
-///
-/// # Errors
-/// [`Error::Machine`](crate::Error::Machine) for specifications that a graph does not fit.
 pub fn dramatic(machine: &Spec, cpu: Option<&CpuSide>) -> Result<Reproduction> {
     let mut measures = Measures::new();
     let mut put = |name: &str, value: f64| measures.insert(name.into(), value);

@@ -91,9 +91,6 @@ impl Op {
 
     /// Carries it out. `linear` applies the map of [`Op::Linear`], encoded for the level of what it is given.
     ///
-    /// # Errors
-    /// What the schemes refuse: levels, keys, shapes of batches.
-    ///
     /// # Panics
     /// With fewer operands than it has.
     pub fn apply<D: Device>(

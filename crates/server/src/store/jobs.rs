@@ -115,16 +115,7 @@ pub enum JobState {
 
 impl fmt::Display for JobState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Planning => "planning",
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Stopping => "stopping",
-            Self::Done => "done",
-            Self::Refused => "refused",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        })
+        self.serialize(f)
     }
 }
 
@@ -300,9 +291,6 @@ impl Store {
 
     /// Takes a job on; it will be planned first. A job on the same files that has not failed is the one that is meant: its
     /// results would be the same, and whoever lost the answer may ask again.
-    ///
-    /// # Errors
-    /// Files that are not there, too many jobs; the system's.
     pub fn submit(&self, request: JobRequest) -> Result<Job, Denied> {
         let JobRequest { program, keys, inputs } = request;
         let mut state = self.state();
@@ -448,9 +436,6 @@ impl Store {
     }
 
     /// A run is over: results become files, or the job ends without, or waits for the next server.
-    ///
-    /// # Errors
-    /// The system's; the job has failed then.
     pub(crate) fn finish(&self, running: &Running<'_>, outcome: Result<Vec<Output>, Failure>) -> Result<(), Denied> {
         let (id, seconds) = (running.id, running.seconds());
         let taken_in = match outcome {

@@ -68,12 +68,7 @@ pub enum UploadState {
 
 impl fmt::Display for UploadState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Receiving => "receiving",
-            Self::Checking => "checking",
-            Self::Complete => "complete",
-            Self::Refused => "refused",
-        })
+        self.serialize(f)
     }
 }
 
@@ -281,9 +276,6 @@ impl Store {
     }
 
     /// Compares a whole file with its digest and takes it in. The caller has it from [`Self::next_check`].
-    ///
-    /// # Errors
-    /// The system's; the upload is refused then as well.
     pub(crate) fn check(&self, id: Id) -> Result<(), Denied> {
         let _busy = Busy(self, id);
         let checked = self.check_data(id);

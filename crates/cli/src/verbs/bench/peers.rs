@@ -52,9 +52,6 @@ impl Peers {
     }
 
     /// The answers for a row of ours.
-    ///
-    /// # Errors
-    /// A program that went away, or answers something else.
     pub(super) fn ask(&mut self, row: &Row, chain: Option<&Chain>) -> anyhow::Result<Vec<Answer>> {
         note(&format!("measuring {} of others", row.op));
         let question = Question { op: row.op, n: row.n, prime_bits: row.prime_bits, limbs: row.limbs, chain };
