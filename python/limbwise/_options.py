@@ -104,9 +104,11 @@ def parse_size(text: str | int) -> int:
     raise ParamsError(f"memory {text!r}: write a size such as 3GB, 500MB or 2GiB")
 
 
-def warn_insecure(reason: str | None) -> None:
-    """Warn where keys are made for parameters below 128 bits."""
+def warn_insecure(reason: str | None, frames: int = 3) -> None:
+    """Warn where keys are made for parameters below 128 bits: at the line so many frames up."""
     if reason is not None:
         warnings.warn(
-            f"these parameters are below 128 bits of security ({reason}): protect nothing with them", InsecureWarning, 3
+            f"these parameters are below 128 bits of security ({reason}): protect nothing with them",
+            InsecureWarning,
+            frames,
         )

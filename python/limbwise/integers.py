@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from limbwise import _files
+from limbwise._exact import Side, bytes_of, only, results_of
 from limbwise._limbwise import IntegerCiphertext, IntegerExpected, IntegerSession
-from limbwise._options import warn_insecure
-from limbwise.errors import ContextError, DtypeError, ParamsError, ShapeError, TraceError
+from limbwise.errors import ContextError, DtypeError, ParamsError, ShapeError
 
 
 def bgv(preset: str | os.PathLike[str] = "bgv-n13", *, threads: int | None = None) -> IntegerContext:
@@ -36,9 +36,7 @@ def bgv(preset: str | os.PathLike[str] = "bgv-n13", *, threads: int | None = Non
         raise ParamsError(f"parameters of type {type(preset).__name__}: give a preset's name or a TOML file")
     name = os.fspath(preset)
     text = Path(name).read_text() if name.endswith(".toml") else None
-    session = IntegerSession(name, text, threads)
-    warn_insecure(session.insecure_reason)
-    return IntegerContext(session)
+    return IntegerContext._warned(IntegerSession(name, text, threads))
 
 
 def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) -> IntegerContext:
@@ -47,12 +45,8 @@ def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) 
     Raises:
         WireError: what are no such keys, or damaged ones.
     """
-    given = isinstance(data, (bytes, bytearray, memoryview))
-    read = bytes(data) if given else Path(data).read_bytes()  # type: ignore[arg-type]
-    header, rest = _files.unframe(read, "bgv keys")
-    session = IntegerSession.server(*_files.named_of(header), rest, threads=threads)
-    warn_insecure(session.insecure_reason)
-    return IntegerContext(session)
+    header, rest = _files.unframe(bytes_of(data), "bgv keys")
+    return IntegerContext._warned(IntegerSession.server(*_files.named_of(header), rest, threads=threads))
 
 
 def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads: int | None = None) -> IntegerContext:
@@ -63,9 +57,7 @@ def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads
     """
     header, rest = _files.unframe(Path(path).read_bytes(), "bgv secret")
     named = _files.named_of(header)
-    session = IntegerSession.load(*named, rest, passphrase=passphrase, threads=threads)
-    warn_insecure(session.insecure_reason)
-    return IntegerContext(session)
+    return IntegerContext._warned(IntegerSession.load(*named, rest, passphrase=passphrase, threads=threads))
 
 
 @dataclass(frozen=True)
@@ -90,44 +82,15 @@ class Recording:
         return [Expected(session.expected(one._inner), one.shape, one._summed) for one in self._results]
 
 
-class IntegerContext:
+class IntegerContext(Side):
     """One side of an encrypted computation on integers, or both; made by :func:`bgv`, :func:`server`, :func:`load`."""
 
-    def __init__(self, session: IntegerSession) -> None:
-        self._session = session
-
-    @property
-    def has_secret(self) -> bool:
-        """Whether this side can decrypt."""
-        return self._session.has_secret
-
-    def client(self) -> IntegerContext:
-        """Return the client's side alone: it encrypts and decrypts, and has no evaluation keys."""
-        return IntegerContext(self._session.client_side())
-
-    def server(self) -> IntegerContext:
-        """Return the server's side alone, with the keys made so far: it computes, and decrypts nothing."""
-        return IntegerContext(self._session.server_side())
+    _scheme = "bgv"
+    _session: IntegerSession
 
     def prepare(self, program: Callable[..., Any], inputs: Any) -> None:
         """Make all evaluation keys that a program on such inputs needs: what a server has to be given."""
         self._session.make_keys(self._recorded(program, inputs)._context._session)
-
-    def _header(self) -> dict[str, Any]:
-        return {"params": self._session.to_toml(), "name": self._session.name}
-
-    def keys_to_bytes(self) -> bytes:
-        """Return all evaluation keys made so far, for :func:`server`. They are public: nobody can decrypt with them."""
-        return _files.frame("bgv keys", self._header(), self._session.keys_to_bytes())
-
-    def save_keys(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`keys_to_bytes` to a file."""
-        Path(path).write_bytes(self.keys_to_bytes())
-
-    def save_secret(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:
-        """Write the secret key, readable by its owner only, under a passphrase if one is given; see :func:`load`."""
-        data = self._session.secret_to_bytes(passphrase)
-        _files.save_secret(Path(path), _files.frame("bgv secret", self._header(), data))
 
     def from_bytes(
         self, data: bytes, *, expect: Recording | Expected | None = None, trusted: bool = False
@@ -155,10 +118,7 @@ class IntegerContext:
         if len(shape) > 2 or not fits or held.batch != batch:
             raise _files.wrong("the shape does not go with the ciphertext", "the bytes of one array, whole")
         if isinstance(expect, Recording):
-            every = expect.expected()
-            if len(every) != 1:
-                raise ShapeError(f"a recording with {len(every)} results: give one of recording.expected() for each")
-            (expect,) = every
+            expect = only(expect.expected())
         if expect is not None:
             if (shape, summed) != (expect.shape, expect.summed):
                 raise _files.wrong(f"a result of shape {shape}", f"shape {expect.shape} as recorded")
@@ -177,11 +137,7 @@ class IntegerContext:
             EncryptedIntegers(trace, trace._session.declare(1 if array.ndim == 1 else array.shape[0]), array.shape)
             for array in arrays
         ]
-        results = program(*given)
-        results = list(results) if isinstance(results, (tuple, list)) else [results]
-        if not results or not all(isinstance(one, EncryptedIntegers) for one in results):
-            raise TraceError("the program returned something else than encrypted integers: return what it computed")
-        return Recording(trace, results)
+        return Recording(trace, results_of(program(*given), EncryptedIntegers, "integers"))
 
     def __repr__(self) -> str:
         s = self._session
@@ -199,11 +155,6 @@ class IntegerContext:
     def slots(self) -> int:
         """Integers in one ciphertext."""
         return self._session.slots
-
-    @property
-    def security_bits(self) -> int:
-        """The class of the security gate."""
-        return self._session.security_bits
 
     @property
     def keys(self) -> dict[str, int]:

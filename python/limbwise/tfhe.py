@@ -30,9 +30,9 @@ import numpy as np
 import numpy.typing as npt
 
 from limbwise import _files
+from limbwise._exact import Side, bytes_of, only, results_of
 from limbwise._limbwise import TfheCiphertext, TfheExpected, TfheSession
-from limbwise._options import warn_insecure
-from limbwise.errors import ContextError, DtypeError, ParamsError, ShapeError, TraceError
+from limbwise.errors import ContextError, DtypeError, ParamsError, ShapeError
 
 __all__ = ["EncryptedIntegers", "Expected", "Keys", "Recording", "keys", "load", "server", "where"]
 
@@ -49,16 +49,12 @@ def keys(preset: str | os.PathLike[str] = "2-2-p128", *, threads: int | None = N
     """
     path = Path(preset)
     if path.suffix != ".toml":
-        session = TfheSession(str(preset), threads=threads)
-        warn_insecure(session.insecure_reason)
-        return Keys(session)
+        return Keys._warned(TfheSession(str(preset), threads=threads))
     try:
         text = path.read_text()
     except OSError as error:
         raise ParamsError(f"{path}: cannot read: {error} (give a TOML file with parameters)") from None
-    session = TfheSession(str(path), text, threads=threads)
-    warn_insecure(session.insecure_reason)
-    return Keys(session)
+    return Keys._warned(TfheSession(str(path), text, threads=threads))
 
 
 def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) -> Keys:
@@ -67,13 +63,9 @@ def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) 
     Raises:
         WireError: what are no such keys, or damaged ones.
     """
-    given = isinstance(data, (bytes, bytearray, memoryview))
-    read = bytes(data) if given else Path(data).read_bytes()  # type: ignore[arg-type]
-    header, rest = _files.unframe(read, "tfhe keys")
+    header, rest = _files.unframe(bytes_of(data), "tfhe keys")
     name, text, lanes = _files.tfhe_of(header)
-    session = TfheSession.server(name, text, rest, lanes, threads=threads)
-    warn_insecure(session.insecure_reason)
-    return Keys(session)
+    return Keys._warned(TfheSession.server(name, text, rest, lanes, threads=threads))
 
 
 def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads: int | None = None) -> Keys:
@@ -84,9 +76,7 @@ def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads
     """
     header, rest = _files.unframe(Path(path).read_bytes(), "tfhe secret")
     name, text, lanes = _files.tfhe_of(header)
-    session = TfheSession.load(name, text, rest, lanes, passphrase=passphrase, threads=threads)
-    warn_insecure(session.insecure_reason)
-    return Keys(session)
+    return Keys._warned(TfheSession.load(name, text, rest, lanes, passphrase=passphrase, threads=threads))
 
 
 @dataclass(frozen=True)
@@ -112,42 +102,14 @@ class Recording:
 
 
 @final
-class Keys:
+class Keys(Side):
     """One side of a computation, or both: the secret key, and the keys that bootstrap."""
 
-    def __init__(self, session: TfheSession) -> None:
-        self._session = session
-
-    @property
-    def has_secret(self) -> bool:
-        """Whether this side can decrypt."""
-        return self._session.has_secret
-
-    def client(self) -> Keys:
-        """Return the client's side alone: it encrypts and decrypts, and computes nothing."""
-        return Keys(self._session.client_side())
-
-    def server(self) -> Keys:
-        """Return the server's side alone: it computes, and can decrypt nothing."""
-        return Keys(self._session.server_side())
+    _scheme = "tfhe"
+    _session: TfheSession
 
     def _header(self) -> dict[str, Any]:
-        session = self._session
-        return {"params": session.to_toml(), "name": session.name, "lanes": session.lanes}
-
-    def keys_to_bytes(self) -> bytes:
-        """Return the keys that bootstrap, for :func:`server`. They are public: nobody can decrypt with them."""
-        return _files.frame("tfhe keys", self._header(), self._session.keys_to_bytes())
-
-    def save_keys(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`keys_to_bytes` to a file."""
-        Path(path).write_bytes(self.keys_to_bytes())
-
-    def save_secret(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:
-        """Write the secret key, readable by its owner only, under a passphrase if one is given; see :func:`load`."""
-        _files.save_secret(
-            Path(path), _files.frame("tfhe secret", self._header(), self._session.secret_to_bytes(passphrase))
-        )
+        return {**super()._header(), "lanes": self._session.lanes}
 
     def from_bytes(
         self, data: bytes, *, expect: Recording | Expected | None = None, trusted: bool = False
@@ -173,10 +135,7 @@ class Keys:
         if held.rows != int(np.prod(shape, dtype=object)):
             raise _files.wrong("the shape does not go with the values", "the bytes of one array, whole")
         if isinstance(expect, Recording):
-            every = expect.expected()
-            if len(every) != 1:
-                raise ShapeError(f"a recording with {len(every)} results: give one of recording.expected() for each")
-            (expect,) = every
+            expect = only(expect.expected())
         if expect is not None:
             if (shape, dtype) != (expect.shape, expect.dtype):
                 raise _files.wrong(
@@ -190,11 +149,7 @@ class Keys:
         trace = Keys(self._session.trace())
         every = inputs if isinstance(inputs, (tuple, list)) else [inputs]
         given = [trace._declared(np.asarray(one)) for one in every]
-        results = program(*given)
-        results = list(results) if isinstance(results, (tuple, list)) else [results]
-        if not results or not all(isinstance(one, EncryptedIntegers) for one in results):
-            raise TraceError("the program returned something else than encrypted values: return what it computed")
-        return Recording(trace, results)
+        return Recording(trace, results_of(program(*given), EncryptedIntegers, "values"))
 
     def _declared(self, array: npt.NDArray[Any]) -> EncryptedIntegers:
         if array.dtype not in _DTYPES or array.size == 0:
@@ -203,11 +158,6 @@ class Keys:
             )
         made = self._session.declare(array.size, *_bits(array.dtype))
         return EncryptedIntegers(self, made, array.shape, array.dtype)
-
-    @property
-    def security_bits(self) -> int:
-        """The security class of the weaker key."""
-        return self._session.security_bits
 
     @property
     def insecure_reason(self) -> str | None:

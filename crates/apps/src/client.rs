@@ -16,7 +16,6 @@ pub struct Accuracy {
     pub clear: f64,
 }
 
-/// What decrypted results mean.
 #[derive(Clone, Debug)]
 pub struct Conclusion<S: Family> {
     /// Results against the clear twin's.

@@ -26,22 +26,18 @@ pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
 pub enum Weights {
     /// They ship with the project.
     Shipped,
-    /// The server has them.
     Server,
 }
 
-/// A program, without data.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Description {
     format: String,
     version: u32,
     /// Name of the parameters, for people.
     pub preset: String,
-    /// The parameters.
     pub params: AnyLiteral,
     /// How the server was meant to keep evaluation keys when it was planned; it may choose.
     pub key_form: KeyForm,
-    /// What is computed.
     pub workload: Described,
     /// Keys were made with randomness that anybody can repeat.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -66,16 +62,10 @@ struct Written {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DescriptionError {
-    /// Not one at all.
     #[error("not a description of a program: {0} (\"limbwise keygen\" writes one, program.json)")]
     Form(String),
-    /// Of a later program.
     #[error("version {got}; this program reads versions up to {VERSION}: install a newer one")]
-    Version {
-        /// What it is.
-        got: u32,
-    },
-    /// A program that cannot be, or parameters that are refused.
+    Version { got: u32 },
     #[error("{0}")]
     Program(Refusal),
 }
@@ -89,7 +79,6 @@ struct Head {
 
 impl Description {
     /// Of a workload with its parameters, and how keys are kept.
-    #[must_use]
     pub fn new<S: Scheme<Literal: Into<AnyLiteral>>>(
         (preset, params): (&str, &S::Params),
         key_form: KeyForm,
@@ -132,7 +121,6 @@ impl Description {
     ///
     /// # Panics
     /// Never: it has no map with other keys than names.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec_pretty(self).expect("names and numbers");
         bytes.push(b'\n');
@@ -148,17 +136,11 @@ impl Description {
     }
 
     /// The program with the server's numbers, where it has any.
-    ///
-    /// # Errors
-    /// [`DescriptionError`] for what cannot be.
     pub fn program(&self, model: &Model) -> Result<AnyProgram, DescriptionError> {
         self.with(Some(model))
     }
 
     /// The program with any numbers in the place of the server's: for plans, keys, and the layout of results.
-    ///
-    /// # Errors
-    /// [`DescriptionError`] for what cannot be.
     pub fn stand_in(&self) -> Result<AnyProgram, DescriptionError> {
         self.with(None)
     }
@@ -171,7 +153,6 @@ impl Description {
 
     /// Bytes that this program takes at least on a server, by the sizes in its description alone: nothing is laid out.
     /// Sizes that make no program count as nothing, because building it says what is wrong with them.
-    #[must_use]
     pub fn least_bytes(&self, params: &AnyParams) -> u64 {
         self.workload.least_bytes(params)
     }

@@ -20,11 +20,9 @@ pub trait Family: Scheme {
     /// What a comparison of results with the clear twin's says.
     type Found: Clone + std::fmt::Debug;
 
-    /// The same for a report.
     fn compared(found: &Self::Found) -> Details;
 }
 
-/// The fields of a JSON object.
 fn fields(value: serde_json::Value) -> Details {
     if let serde_json::Value::Object(fields) = value { fields } else { Details::new() }
 }
@@ -34,7 +32,6 @@ fn fields(value: serde_json::Value) -> Details {
 pub struct SlotsFound {
     /// Results against the clear twin's.
     pub precision: Precision,
-    /// For programs that classify.
     pub accuracy: Option<Accuracy>,
 }
 
@@ -78,9 +75,7 @@ pub enum Checked {
 /// Integers are exact: how many are wrong.
 #[derive(Clone, Debug)]
 pub struct IntegersFound {
-    /// How they were compared.
     pub checked: Checked,
-    /// Numbers compared.
     pub compared: usize,
     /// Numbers that are not the clear twin's.
     pub wrong: usize,
@@ -101,7 +96,6 @@ impl Family for Bgv {
 /// What a query's answer is, encrypted and in the clear.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Compared {
-    /// As it was decrypted.
     pub decrypted: f64,
     /// As the clear twin has it, every digit.
     pub exact: String,
@@ -109,16 +103,12 @@ pub struct Compared {
     pub relative_error: f64,
 }
 
-/// An answer and the rows it is of.
 #[derive(Clone, Debug)]
 pub struct AnswerFound {
-    /// The answer.
     pub answer: Compared,
-    /// Rows that pass.
     pub rows_passing: usize,
     /// Rows that were decided otherwise than by the clear twin.
     pub wrong: usize,
-    /// Rows there are.
     pub rows: usize,
     /// Largest error of a bit that a row was multiplied with.
     pub largest_bit_error: f64,
@@ -169,13 +159,10 @@ pub struct Exact<P: Program> {
     values: Source<P>,
 }
 
-/// The values of every input.
 type Values<P> = Vec<<<P as Program>::Scheme as Scheme>::Values>;
 
-/// Where values come from.
 #[derive(Clone, Debug)]
 enum Source<P: Program> {
-    /// They are here.
     Values(Values<P>),
     /// A seed: made when they are asked for, because a plan of many asks for none.
     Seed(u64, fn(&P, u64) -> Values<P>),
@@ -183,7 +170,6 @@ enum Source<P: Program> {
 
 impl<P: Twin> Exact<P> {
     /// Of a program and values for every input.
-    #[must_use]
     pub fn new(program: P, values: Values<P>) -> Self {
         Self { program, values: Source::Values(values) }
     }
@@ -282,13 +268,11 @@ impl<P: Twin<Scheme = Bgv>> Exact<P> {
     }
 }
 
-/// How many values differ.
 fn differences<T: PartialEq>(found: impl IntoIterator<Item = T>, wanted: impl IntoIterator<Item = T>) -> usize {
     found.into_iter().zip(wanted).filter(|(got, wanted)| got != wanted).count()
 }
 
 /// Messages to try a program on, uniform, from a seed.
-#[must_use]
 pub fn message_samples(inputs: &[Messages], seed: u64) -> Vec<Vec<u64>> {
     let message = |most: u64, x: &f64| {
         let levels = most + 1;
@@ -301,7 +285,6 @@ pub fn message_samples(inputs: &[Messages], seed: u64) -> Vec<Vec<u64>> {
 }
 
 /// Integers to try a program on, uniform modulo t, from a seed: the slots of each message of each input.
-#[must_use]
 pub fn integer_samples(inputs: &[Integers], params: &BgvParams, seed: u64) -> Vec<Vec<Vec<i64>>> {
     let (slots, most) = (params.slots(), params.most() as f64);
     #[expect(clippy::cast_possible_truncation, reason = "at most (t - 1)/2 in magnitude")]
@@ -314,7 +297,6 @@ pub fn integer_samples(inputs: &[Integers], params: &BgvParams, seed: u64) -> Ve
 }
 
 /// Results of TFHE as people have them, each under its name.
-#[must_use]
 pub fn message_arrays(names: impl IntoIterator<Item = String>, results: &[TfheReading]) -> Vec<Array> {
     let array = |(name, result): (String, &TfheReading)| {
         let messages = result.messages.iter().map(|message| message.cast_signed());
@@ -324,7 +306,6 @@ pub fn message_arrays(names: impl IntoIterator<Item = String>, results: &[TfheRe
 }
 
 /// Results of BGV as people have them: all slots of each message.
-#[must_use]
 pub fn integer_arrays(names: impl IntoIterator<Item = String>, results: &BgvReading) -> Vec<Array> {
     let BgvReading::Integers { messages, .. } = results else { return Vec::new() };
     let array = |(name, result): (String, &Vec<Vec<i64>>)| {

@@ -8,6 +8,9 @@
 //! [`data`] (loaders); on slots [`logreg`], [`helr`], [`linear`], [`lola`], [`bootstrap`], [`resnet`]; on messages [`pbs`],
 //! [`gates`], [`nn`]; on integers [`bgv_mul`], [`bgv_table`]; of two schemes [`query`].
 
+#![expect(missing_docs, clippy::missing_errors_doc, reason = "docs stand where name and type do not say it all")]
+#![expect(clippy::must_use_candidate, reason = "asked of what gives a changed copy, not of every getter")]
+
 pub mod bgv_mul;
 pub mod bgv_table;
 pub mod bootstrap;

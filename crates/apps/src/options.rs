@@ -40,7 +40,6 @@ impl From<KeysName> for KeyForm {
 
 impl KeysName {
     /// The forms that are compared where none is asked for; on disk only to keep within a memory budget.
-    #[must_use]
     pub fn forms(name: Option<Self>, memory: Option<u64>) -> Vec<KeyForm> {
         match (name, memory) {
             (Some(name), _) => vec![name.into()],
@@ -50,7 +49,6 @@ impl KeysName {
     }
 
     /// The same where keys are so few that nothing is compared without a memory budget.
-    #[must_use]
     pub fn usual(name: Option<Self>, memory: Option<u64>) -> Vec<KeyForm> {
         if name.is_none() && memory.is_none() { vec![KeyForm::default()] } else { Self::forms(name, memory) }
     }
@@ -127,24 +125,17 @@ pub fn mistake(text: impl Into<String>) -> Refusal {
 }
 
 /// A whole number in a range, for the parser of options.
-///
-/// # Errors
-/// What is wanted.
 pub fn between(text: &str, least: usize, most: usize) -> Result<usize, String> {
     let wanted = || format!("wanted a whole number from {least} to {most}");
     text.parse().ok().filter(|n| (least..=most).contains(n)).ok_or_else(wanted)
 }
 
 /// A path that means the same from any directory.
-#[must_use]
 pub fn absolute(path: Option<&PathBuf>) -> Option<PathBuf> {
     path.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()))
 }
 
 /// The file among these, if there is one.
-///
-/// # Errors
-/// For several.
 pub fn one(files: &[PathBuf]) -> Refusable<Option<&Path>> {
     match files {
         [] => Ok(None),
@@ -157,9 +148,6 @@ pub fn one(files: &[PathBuf]) -> Refusable<Option<&Path>> {
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Reads a small text file.
-///
-/// # Errors
-/// A file that is absent, too long or not UTF-8.
 pub fn read_small(path: &Path) -> Refusable<String> {
     let name = path.display();
     let mut text = String::new();
@@ -173,15 +161,10 @@ pub fn read_small(path: &Path) -> Refusable<String> {
 
 /// A scheme whose parameters have names on the command line.
 pub trait NamedParams: Scheme {
-    /// What a file of them is called.
     const FILE: &'static str;
     /// A preset that shows the form of a file.
     const EXAMPLE: &'static str;
 
-    /// The parameters of a preset.
-    ///
-    /// # Errors
-    /// Names that do not exist.
     fn preset(name: &str) -> limbwise::Result<Self::Params>;
 }
 
@@ -212,7 +195,6 @@ impl NamedParams for Bgv {
     }
 }
 
-/// A literal from a TOML file.
 fn literal_file<S: NamedParams>(path: &Path) -> Refusable<S::Literal> {
     let name = path.display();
     toml::from_str(&read_small(path)?).map_err(|e| {
@@ -222,9 +204,6 @@ fn literal_file<S: NamedParams>(path: &Path) -> Refusable<S::Literal> {
 }
 
 /// Checked parameters from a TOML file.
-///
-/// # Errors
-/// Files that are no literal, literals that are refused.
 pub fn params_file<S: NamedParams>(path: &Path) -> Refusable<S::Params> {
     let name = path.display();
     S::params(&literal_file::<S>(path)?).map_err(|e| match e {
@@ -248,9 +227,6 @@ pub fn params_named<S: NamedParams>(name: &str) -> Refusable<S::Params> {
 }
 
 /// The same for CKKS, either with fields changed: `boot:dnum=3:levels=10`.
-///
-/// # Errors
-/// As [`params_named`]; changes that cannot be made.
 pub fn named_params(name: &str) -> Refusable<Params> {
     match changes_in(name) {
         (_, changes) if changes.is_empty() => params_named::<Ckks>(name),
@@ -258,10 +234,6 @@ pub fn named_params(name: &str) -> Refusable<Params> {
     }
 }
 
-/// The literal of such a name.
-///
-/// # Errors
-/// As [`named_params`], but for literals that are refused.
 pub fn literal_of(name: &str) -> Refusable<ParamsLiteral> {
     let (base, changes) = changes_in(name);
     let mut literal = match Path::new(base).extension() {
@@ -287,9 +259,6 @@ fn changes_in(name: &str) -> (&str, Vec<&str>) {
 }
 
 /// A pair by its name, or of two sets.
-///
-/// # Errors
-/// As [`params_named`]; sets that do not go together.
 pub fn named_pair(name: &str) -> Refusable<BridgeParams> {
     Ok(match name.split_once(',') {
         None => bridge::preset(name)?,
@@ -297,18 +266,10 @@ pub fn named_pair(name: &str) -> Refusable<BridgeParams> {
     })
 }
 
-/// TFHE parameters by name.
-///
-/// # Errors
-/// As [`params_named`].
 pub fn named_tfhe(name: &str) -> Refusable<TfheParams> {
     params_named::<Tfhe>(name)
 }
 
-/// BGV parameters by name.
-///
-/// # Errors
-/// As [`params_named`].
 pub fn named_bgv(name: &str) -> Refusable<BgvParams> {
     params_named::<Bgv>(name)
 }

@@ -18,7 +18,6 @@ pub trait Observer {
     fn step(&mut self, name: &str, done: usize, total: usize);
 }
 
-/// Nobody looks on.
 impl Observer for () {
     fn step(&mut self, _name: &str, _done: usize, _total: usize) {}
 }
@@ -27,7 +26,6 @@ impl Observer for () {
 pub struct State<D: Device, S: Scheme = Ckks> {
     /// Steps that are over, counted as the program likes.
     pub step: usize,
-    /// What lives.
     pub ciphertexts: Vec<S::Ciphertext<D>>,
     /// Clear numbers that the program computed on the way.
     pub numbers: Vec<f64>,
@@ -60,10 +58,8 @@ impl<D: Device, S: Scheme> Journal<D, S> for () {
     }
 }
 
-/// What the numbers of a result are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
-    /// Complex numbers.
     Complex,
     /// Real numbers: imaginary parts are nothing but error.
     Real,
@@ -74,13 +70,11 @@ pub enum Numbers {
 /// A result as people have it: numbers in a shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
-    /// What it is.
     pub name: String,
     /// Its sides, the last one running fastest.
     pub shape: Vec<usize>,
     /// Its numbers, in the shape's order; integers below 2^53 in absolute value.
     pub values: Vec<Complex64>,
-    /// What they are.
     pub numbers: Numbers,
 }
 
@@ -102,14 +96,11 @@ impl Array {
 /// What a workload adds to a report.
 pub type Details = serde_json::Map<String, serde_json::Value>;
 
-/// The inputs of a program.
 pub type Inputs<P> = Vec<<<P as Program>::Scheme as Scheme>::Input>;
-/// The results of a program on a device.
 pub type Results<P, D> = Vec<<<P as Program>::Scheme as Scheme>::Ciphertext<D>>;
 
 /// A workload with its options: what both sides know, and the server's own model.
 pub trait Program {
-    /// What it computes with.
     type Scheme: Scheme;
 
     /// Its name on the command line.
@@ -131,9 +122,6 @@ pub trait Program {
 
     /// The encrypted program, on the server's side, with [`Self::model`] encoded. The first result is the one whose
     /// precision is predicted.
-    ///
-    /// # Errors
-    /// What the schemes refuse: levels, keys; what the journal refuses.
     fn evaluate<D: Device>(
         &self,
         means: &<Self::Scheme as Scheme>::Means<'_, D>,
@@ -142,7 +130,6 @@ pub trait Program {
         journal: &mut dyn Journal<D, Self::Scheme>,
     ) -> limbwise::Result<Results<Self, D>>;
 
-    /// How many results there are.
     fn results(&self) -> usize {
         1
     }
@@ -169,7 +156,6 @@ pub trait Program {
     }
 
     /// The same program evaluated in another way, where it has several.
-    #[must_use]
     fn in_way(&self, _way: Way) -> Self
     where
         Self: Clone,
@@ -179,7 +165,6 @@ pub trait Program {
 }
 
 /// The names of a program's inputs, with commas between.
-#[must_use]
 pub fn input_names<P: Program>(program: &P) -> String {
     program.inputs().iter().map(|input| input.name().to_owned()).collect::<Vec<_>>().join(", ")
 }

@@ -35,9 +35,7 @@ use std::path::{Path, PathBuf};
 
 /// A scheme with the workloads that are written in it.
 pub trait Registered: Family<Literal: Into<AnyLiteral>> {
-    /// Any of their programs.
     type Program: Program<Scheme = Self> + Clone + std::fmt::Debug + Send + Sync;
-    /// Any of their clients.
     type Client: Client<Scheme = Self> + std::fmt::Debug + Send + Sync;
 }
 
@@ -48,7 +46,6 @@ pub struct Prepared<S: Registered> {
     program: S::Program,
     described: Described,
     client: Option<S::Client>,
-    /// Name of the parameters.
     pub preset: String,
     /// The ways to run it that the options leave open; the first is taken where memory is no matter.
     pub ways: Vec<Way>,
@@ -68,21 +65,17 @@ impl<S: Registered> Prepared<S> {
     }
 
     /// The program, run in one way.
-    #[must_use]
     pub fn program(&self, way: Way) -> S::Program {
         self.program.in_way(way)
     }
 
     /// What both sides know of it, run in one way.
-    #[must_use]
     pub fn description(&self, way: Way) -> Description {
         let mut described = self.described.clone();
         described.in_way(way);
         Description::new::<S>((&self.preset, self.params()), way.keys, described)
     }
 
-    /// Its parameters.
-    #[must_use]
     pub fn params(&self) -> &S::Params {
         self.program.params()
     }
@@ -114,26 +107,17 @@ macro_rules! on_scheme {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one of them lives at once, for as long as the process works on it")]
 pub enum AnyPrepared {
-    /// On slots.
     Ckks(Prepared<Ckks>),
-    /// On messages.
     Tfhe(Prepared<Tfhe>),
-    /// On integers.
     Bgv(Prepared<Bgv>),
-    /// Of two schemes.
     Bridged(Prepared<Bridged>),
 }
 
-/// A program of any scheme.
 #[derive(Clone, Debug)]
 pub enum AnyProgram {
-    /// On slots.
     Ckks(<Ckks as Registered>::Program),
-    /// On messages.
     Tfhe(<Tfhe as Registered>::Program),
-    /// On integers.
     Bgv(<Bgv as Registered>::Program),
-    /// Of two schemes.
     Bridged(<Bridged as Registered>::Program),
 }
 
@@ -141,32 +125,23 @@ pub enum AnyProgram {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum AnyLiteral {
-    /// On slots.
     Ckks(<Ckks as Scheme>::Literal),
-    /// On messages.
     Tfhe(<Tfhe as Scheme>::Literal),
-    /// On integers.
     Bgv(<Bgv as Scheme>::Literal),
-    /// Of two schemes.
     Bridged(Box<<Bridged as Scheme>::Literal>),
 }
 
 /// Checked parameters of any scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnyParams {
-    /// On slots.
     Ckks(<Ckks as Scheme>::Params),
-    /// On messages.
     Tfhe(<Tfhe as Scheme>::Params),
-    /// On integers.
     Bgv(<Bgv as Scheme>::Params),
-    /// Of two schemes.
     Bridged(<Bridged as Scheme>::Params),
 }
 
 impl AnyParams {
     /// Those of RLWE keys, where the scheme has any.
-    #[must_use]
     pub fn rlwe(&self) -> Option<&limbwise::params::Params> {
         match self {
             Self::Ckks(params) => Ckks::rlwe(params),
@@ -177,7 +152,6 @@ impl AnyParams {
     }
 
     /// Those of bootstrapping keys, where the scheme has any.
-    #[must_use]
     pub fn tfhe(&self) -> Option<&limbwise::tfhe::TfheParams> {
         match self {
             Self::Tfhe(params) => Tfhe::tfhe(params),
@@ -202,7 +176,6 @@ impl AnyLiteral {
     }
 
     /// log₂ of the ring degrees: of RLWE keys and of bootstrapping keys.
-    #[must_use]
     pub fn log_n(&self) -> [Option<u32>; 2] {
         match self {
             Self::Ckks(literal) => [Some(literal.log_n), None],
@@ -264,7 +237,6 @@ macro_rules! workloads {
         $($(#[$attribute:meta])* $variant:ident($args:ty) = $name:literal, $json:literal;)+
     })+) => {
         /// What to compute, with its options: a subcommand each.
-        #[expect(missing_docs, reason = "a variant's help is its options' own text")]
         #[derive(Debug, clap::Subcommand)]
         pub enum Options {
             $($(
@@ -297,9 +269,6 @@ macro_rules! workloads {
 
         impl Options {
             /// Reads the data and makes the program; with a memory budget, everything that the options leave open may vary.
-            ///
-            /// # Errors
-            /// Data that cannot be read or prepared, parameters that are refused or have too few levels.
             pub fn prepare(&self, memory: Option<u64>) -> Refusable<AnyPrepared> {
                 Ok(match self {
                     $($(Self::$variant(options) => $scheme::any_prepared(Prepared::of::<$args>(
@@ -311,8 +280,6 @@ macro_rules! workloads {
                 })
             }
 
-            /// Name of the scheme that it computes with.
-            #[must_use]
             pub fn scheme(&self) -> &'static str {
                 match self {
                     $($(Self::$variant(_) => <$scheme as Scheme>::NAME,)+)+
@@ -320,7 +287,6 @@ macro_rules! workloads {
             }
 
             /// Where its data come from.
-            #[must_use]
             pub fn data(&self) -> Data {
                 match self {
                     $($(Self::$variant(options) => Data::$variant(options.data()),)+)+
@@ -337,9 +303,6 @@ macro_rules! workloads {
             }
 
             /// The program; without a model, any numbers stand in the place of the server's.
-            ///
-            /// # Errors
-            /// What cannot be.
             pub(crate) fn program(
                 &self,
                 (params, preset): (&AnyParams, &str),
@@ -353,7 +316,6 @@ macro_rules! workloads {
                 })
             }
 
-            /// The same program in another way.
             fn in_way(&mut self, way: Way) {
                 match self {
                     $($(Self::$variant(described) => <$args>::in_way(described, way),)+)+
@@ -361,7 +323,6 @@ macro_rules! workloads {
             }
 
             /// Bytes that the program takes at least on a server, by its sizes alone: nothing is laid out.
-            #[must_use]
             pub(crate) fn least_bytes(&self, params: &AnyParams) -> u64 {
                 match self {
                     $($(Self::$variant(described) => {
@@ -371,9 +332,6 @@ macro_rules! workloads {
             }
 
             /// The server's numbers of files: weights and bias; none for a program that leaves none to the server.
-            ///
-            /// # Errors
-            /// Files that cannot be read, or have other shapes.
             pub fn model(&self, files: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
                 match self {
                     $($(Self::$variant(described) => <$args>::server_model(described, files),)+)+
@@ -383,9 +341,6 @@ macro_rules! workloads {
 
         impl Data {
             /// The data for a program: of these files where some are given.
-            ///
-            /// # Errors
-            /// Data that cannot be read, or do not fit the program.
             pub fn client<S: Clients>(
                 &self,
                 described: &Described,
@@ -396,9 +351,6 @@ macro_rules! workloads {
             }
 
             /// The numbers that the program leaves to the server, where the client has them too.
-            ///
-            /// # Errors
-            /// Files that cannot be read, or have other shapes; data of another program.
             pub fn model(&self, described: &Described) -> Refusable<Option<Model>> {
                 match (self, described) {
                     $($((Self::$variant(data), Described::$variant(described)) => {
@@ -409,7 +361,6 @@ macro_rules! workloads {
             }
 
             /// Whether what results should be can be computed: not where the server alone has the model.
-            #[must_use]
             pub fn has_model(&self) -> bool {
                 match self {
                     $($(Self::$variant(data) => <$args>::has_model(data),)+)+
@@ -531,9 +482,6 @@ macro_rules! workloads {
 /// A scheme whose clients are made of what a directory remembers.
 pub trait Clients: Registered {
     /// The data for a program: of these files where some are given.
-    ///
-    /// # Errors
-    /// Data that cannot be read, or do not fit the program.
     fn client(data: &Data, described: &Described, program: &AnyProgram, files: &[PathBuf]) -> Refusable<Self::Client>;
 }
 

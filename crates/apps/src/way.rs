@@ -6,14 +6,12 @@ use limbwise::{
 };
 use serde::Serialize;
 
-/// What can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Way {
     /// Rotations and diagonals of linear maps; absent where a program has none.
     pub maps: Option<(Strategy, PlaintextForm)>,
     /// Bootstrapping; absent where a program has none.
     pub bootstrapping: Option<BootstrapPlan>,
-    /// Evaluation keys.
     pub keys: KeyForm,
 }
 
@@ -25,7 +23,6 @@ impl Way {
     }
 
     /// How maps rotate, in a word.
-    #[must_use]
     pub fn strategy(self) -> Option<String> {
         let turns = |plan: BootstrapPlan| if plan.halves == HalvesAt::Turns { ", halves in turns" } else { "" };
         let boot = || self.bootstrapping.map(|plan| format!("{}{}", plan.rotations.name(), turns(plan)));
@@ -36,7 +33,6 @@ impl Way {
     }
 
     /// In words: how maps rotate, how diagonals are stored, how keys are kept.
-    #[must_use]
     pub fn named(self) -> String {
         let keys = match self.keys {
             KeyForm::Stored => "keys stored",
@@ -50,7 +46,6 @@ impl Way {
     }
 
     /// How their diagonals are stored.
-    #[must_use]
     pub fn plaintexts(self) -> Option<PlaintextForm> {
         self.maps.map(|(_, form)| form).or(self.bootstrapping.map(|plan| plan.form))
     }
@@ -58,7 +53,6 @@ impl Way {
 
 /// Strategies worth a recording: of each kind those that make at most half as many rotations again as its best. Others
 /// are slower, and need more keys or, in hops, hardly less memory.
-#[must_use]
 pub fn strategies(diagonals: &Diagonals) -> Vec<Strategy> {
     let all: Vec<(Strategy, usize)> =
         Strategy::candidates(diagonals).into_iter().map(|s| (s, s.steps(diagonals))).collect();

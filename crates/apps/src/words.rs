@@ -34,9 +34,6 @@ impl Options {
 
     /// A workload by its name, with options by their names, underscores for hyphens. Several values are repeated where the
     /// option may be given again, and have commas between where it may not.
-    ///
-    /// # Errors
-    /// As [`Self::parse`].
     pub fn of_names(name: &str, given: &[Given]) -> Result<Self, String> {
         let all = command();
         let again = |long: &str| {
@@ -56,7 +53,6 @@ impl Options {
     }
 
     /// Name and one line of each workload.
-    #[must_use]
     pub fn all() -> Vec<(String, String)> {
         let about = |c: &Command| c.get_about().map(ToString::to_string).unwrap_or_default();
         command().get_subcommands().map(|c| (c.get_name().to_owned(), about(c))).collect()

@@ -20,7 +20,6 @@ pub struct Built<W: Workload> {
     pub described: W::Described,
     /// The client's data; absent where numbers are the server's alone.
     pub client: Option<W::Client>,
-    /// Name of the parameters.
     pub preset: String,
     /// The ways to run it that the options leave open; the first is taken where memory is no matter.
     pub ways: Vec<Way>,
@@ -45,18 +44,12 @@ pub trait Workload: clap::Args + Debug {
     type Data: Debug + Serialize + DeserializeOwned;
 
     /// Reads the data and makes the program; with a memory budget, everything that the options leave open may vary.
-    ///
-    /// # Errors
-    /// Data that cannot be read or prepared, parameters that are refused or have too few levels.
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>>;
 
     /// Where the data come from, the same from any directory.
     fn data(&self) -> Self::Data;
 
     /// The program of a description; without a model, any numbers stand in the place of the server's.
-    ///
-    /// # Errors
-    /// What cannot be.
     fn program(
         described: &Self::Described,
         params: Named<'_, Self::Scheme>,
@@ -73,17 +66,11 @@ pub trait Workload: clap::Args + Debug {
     }
 
     /// The server's numbers of files: weights and bias; none for a program that leaves none to the server.
-    ///
-    /// # Errors
-    /// Files that cannot be read, or have other shapes.
     fn server_model(_described: &Self::Described, _files: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
         Ok(None)
     }
 
     /// The data for a program: of these files where some are given.
-    ///
-    /// # Errors
-    /// Data that cannot be read, or do not fit the program.
     fn client(
         data: &Self::Data,
         described: &Self::Described,
@@ -92,9 +79,6 @@ pub trait Workload: clap::Args + Debug {
     ) -> Refusable<Self::Client>;
 
     /// The numbers that the program leaves to the server, where the client has them too.
-    ///
-    /// # Errors
-    /// As [`Self::server_model`].
     fn client_model(_data: &Self::Data, _described: &Self::Described) -> Refusable<Option<Model>> {
         Ok(Some(Model::default()))
     }

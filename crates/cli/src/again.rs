@@ -5,11 +5,9 @@ use std::{env, ffi::OsString, io};
 /// The command that this program is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Again {
-    /// The executable that runs.
     Executable,
     /// An interpreter with its first arguments: where this is a library, the executable that runs is not this program.
     Command {
-        /// The interpreter.
         program: OsString,
         /// What comes before the arguments.
         arguments: Vec<OsString>,
@@ -18,9 +16,6 @@ pub enum Again {
 
 impl Again {
     /// The program, and its arguments before the verb.
-    ///
-    /// # Errors
-    /// The system's, where it does not tell which executable runs.
     pub(crate) fn command(&self) -> io::Result<(OsString, Vec<OsString>)> {
         match self {
             Self::Executable => Ok((env::current_exe()?.into(), Vec::new())),

@@ -4,60 +4,27 @@
 use limbwise::ckks::Finding;
 use limbwise::{Error as Scheme, error::KeyError, wire::WireError};
 use limbwise_runtime::Error as Runtime;
-use std::{
-    error::Error,
-    fmt,
-    io::{self, Write as _},
-};
+use std::io::{self, Write as _};
 
 /// A mistake that the command line itself finds: the whole text, with what, got, wanted, next step.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct Mistake(pub(crate) String);
-
-impl fmt::Display for Mistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for Mistake {}
 
 /// An operation that shadow mode found wrong: neither a mistake in what was asked for nor the system's.
 #[cfg(feature = "client")]
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the first wrong operation is {0}")]
 pub(crate) struct Wrong(pub(crate) Finding);
-
-#[cfg(feature = "client")]
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the first wrong operation is {}", self.0)
-    }
-}
-
-#[cfg(feature = "client")]
-impl Error for Wrong {}
 
 /// Results of a program on TFHE that are not the clear twin's.
 #[cfg(feature = "client")]
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{wrong} of {all} results are not the clear twin's: a bug, or a failure as rare as planned")]
 pub(crate) struct WrongMessages {
     pub(crate) wrong: usize,
     pub(crate) all: usize,
 }
-
-#[cfg(feature = "client")]
-impl fmt::Display for WrongMessages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} of {} results are not the clear twin's: a bug, or a failure as rare as planned",
-            self.wrong, self.all
-        )
-    }
-}
-
-#[cfg(feature = "client")]
-impl Error for WrongMessages {}
 
 /// Whether the system failed, and not the user. What the libraries refuse is a mistake, these apart.
 fn is_fault(error: &anyhow::Error) -> bool {

@@ -12,9 +12,6 @@ use std::{
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Reads a small text file.
-///
-/// # Errors
-/// [`Mistake`] for a file that is absent, too long or not UTF-8.
 pub(crate) fn read_small(path: &Path) -> anyhow::Result<String> {
     let name = path.display();
     let mut text = String::new();
@@ -37,9 +34,6 @@ pub(crate) struct Target {
 
 impl Target {
     /// Checks that the file can be written, and leaves nothing behind.
-    ///
-    /// # Errors
-    /// [`Mistake`] for a folder, a device, or a place that refuses new files.
     pub(crate) fn new(path: &Path) -> anyhow::Result<Self> {
         let name = path.display();
         let refuse = |why: &str| Mistake(format!("{name}: {why} (choose a file in a folder that you may write to)"));
@@ -58,9 +52,6 @@ impl Target {
     }
 
     /// Writes to a temporary file beside it, then renames.
-    ///
-    /// # Errors
-    /// Those of the system, after removing the temporary file.
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let whole = || {
             let mut file = File::create_new(&self.temporary)?;

@@ -77,17 +77,11 @@ impl HostArgs {
     }
 
     /// Opens the CPU, whatever was chosen: to measure it.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
     pub(crate) fn open_cpu(&self) -> limbwise_runtime::Result<Cpu> {
         open_cpu(&self.host())
     }
 
     /// The same with a number of threads of one's own choice.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
     pub(crate) fn open_with(&self, threads: usize) -> limbwise_runtime::Result<Cpu> {
         open_cpu(&Host { device: None, isa: self.isa.clone(), threads: Some(threads) })
     }

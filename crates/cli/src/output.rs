@@ -21,9 +21,6 @@ pub(crate) struct OutputArgs {
 
 impl OutputArgs {
     /// Checks the file before long work begins.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
     pub(crate) fn open(&self) -> anyhow::Result<Output> {
         Ok(Output { json: self.json, file: self.out.as_deref().map(Target::new).transpose()? })
     }
@@ -51,23 +48,16 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Standard output alone.
     pub(crate) fn plain(json: bool) -> Self {
         Self { json, file: None }
     }
 
     /// Prints text, unless JSON is wanted.
-    ///
-    /// # Errors
-    /// Those of standard output.
     pub(crate) fn text(&self, text: &str) -> io::Result<()> {
         if self.json { Ok(()) } else { print(text) }
     }
 
     /// Writes the JSON report to the file and prints it, or its text.
-    ///
-    /// # Errors
-    /// Those of standard output and of the file.
     pub(crate) fn report(&self, report: &impl Serialize, text: &str) -> anyhow::Result<()> {
         let mut json = serde_json::to_string_pretty(report)?;
         json.push('\n');
@@ -79,9 +69,6 @@ impl Output {
 }
 
 /// Prints on standard output.
-///
-/// # Errors
-/// Those of standard output; a reader that went away is one of them (see [`crate::failure::exit`]).
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;

@@ -44,7 +44,6 @@ impl Progress {
         Self { terminal: stderr().is_terminal(), predicted, bar: None }
     }
 
-    /// Shows an event.
     pub(crate) fn tell(&mut self, event: Event) {
         match event {
             Event::Progress { step, done, total } if self.terminal => self.advance(&step, done, total),
@@ -73,7 +72,6 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
     pub(crate) fn finish(&mut self) {
         if let Some((_, bar)) = self.bar.take() {
             bar.finish_and_clear();
@@ -137,7 +135,6 @@ impl Points {
         }
     }
 
-    /// One more is done.
     pub(crate) fn done(&mut self) {
         self.done += 1;
         let left = self.total.saturating_sub(self.found + self.done);

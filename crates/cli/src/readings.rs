@@ -30,9 +30,6 @@ pub(crate) struct Planned<S: Scheme> {
 }
 
 /// Records a program in one way.
-///
-/// # Errors
-/// What the schemes refuse.
 pub(crate) fn recorded<S: Whole>(
     built: &Prepared<S>,
     way: Way,
@@ -79,9 +76,6 @@ pub(crate) fn degrees<S: Scheme>(params: &S::Params) -> Degrees {
 }
 
 /// Measures this host for programs with rings of these degrees.
-///
-/// # Errors
-/// A device that cannot be opened.
 pub(crate) fn calibrated(dev: &AnyDevice, degrees: Degrees) -> limbwise_runtime::Result<Calibration> {
     let seconds = if degrees[1].is_some() { "three" } else { "two" };
     note(&format!("calibrating this host (about {seconds} seconds)"));
@@ -89,9 +83,6 @@ pub(crate) fn calibrated(dev: &AnyDevice, degrees: Degrees) -> limbwise_runtime:
 }
 
 /// Measures a device for a recorded program: at its largest ring, and at its smallest for blind rotations.
-///
-/// # Errors
-/// As [`calibrated`].
 pub(crate) fn calibrated_for_graph(dev: &AnyDevice, graph: &Graph) -> limbwise_runtime::Result<Calibration> {
     let degrees = || graph.shapes().iter().map(|s| s.ring.log_n());
     let rotates = graph.nodes().iter().any(|node| node.op().is_tfhe());
@@ -100,9 +91,6 @@ pub(crate) fn calibrated_for_graph(dev: &AnyDevice, graph: &Graph) -> limbwise_r
 }
 
 /// As [`calibrated`], and how fast keys come from a directory, where a program may keep some there.
-///
-/// # Errors
-/// As [`calibrated`], or a directory that cannot be written to.
 pub(crate) fn calibrated_with_disk<S: Whole>(
     dev: &AnyDevice,
     built: &Prepared<S>,
@@ -131,9 +119,6 @@ fn key_rate(_: &AnyDevice, _: &Params, _: &Path) -> limbwise_runtime::Result<Opt
 
 /// Records and plans every way that is left open, and takes the fastest that fits: the memory asked for or, where there
 /// is a choice, what this computer has.
-///
-/// # Errors
-/// Those of recording, or a program that does not fit.
 pub(crate) fn planned<S: Whole>(
     built: &Prepared<S>,
     calibration: &Calibration,
@@ -164,9 +149,6 @@ pub(crate) fn planned<S: Whole>(
 }
 
 /// For each machine the way that is fastest there, of all that the options leave open.
-///
-/// # Errors
-/// As [`fastest_on`].
 pub(crate) fn fastest<S: Whole>(
     built: &Prepared<S>,
     specs: &[Spec],

@@ -18,9 +18,6 @@ use zeroize::Zeroizing;
 const SEED: &str = "seed";
 
 /// Removes the seed of a run that is over.
-///
-/// # Errors
-/// Those of the system.
 pub(crate) fn forget_seed(dir: &Path) -> std::io::Result<()> {
     let path = dir.join(SEED);
     if path.exists() { std::fs::remove_file(path) } else { Ok(()) }
@@ -42,9 +39,6 @@ impl SeedArgs {
 
     /// Where seeds come from in a run that goes on after a stop: from the number, or from a secret seed that the directory
     /// keeps until the end.
-    ///
-    /// # Errors
-    /// Those of the system, or a file that is no seed.
     pub(crate) fn of_checkpoint(self, dir: &Path) -> anyhow::Result<SeedSource> {
         if self.seed.is_some() {
             return Ok(self.of_run());
@@ -64,9 +58,6 @@ impl SeedArgs {
     }
 
     /// Where seeds come from in what is kept: a number only with leave.
-    ///
-    /// # Errors
-    /// [`Mistake`] for a number without leave.
     pub(crate) fn of_files(self, leave: InsecureSeed) -> Result<SeedSource, Mistake> {
         match self.seed {
             Some(seed) if !leave.insecure_seed => Err(Mistake(format!(
@@ -101,9 +92,6 @@ const MOST_BYTES: usize = 1 << 16;
 
 impl PassphraseArgs {
     /// Reads the passphrase.
-    ///
-    /// # Errors
-    /// A file that is absent, or has none.
     pub(crate) fn read(&self) -> anyhow::Result<Passphrase> {
         let Some(path) = &self.passphrase_file else { return Ok(Passphrase(None)) };
         // With room for all of it, so that no part of it stays behind in memory that was given back.
@@ -122,7 +110,6 @@ impl Passphrase {
         self.0.as_deref().map_or(Lock::None, |text| Lock::Passphrase(text))
     }
 
-    /// Whether there is one.
     pub(crate) fn is_some(&self) -> bool {
         self.0.is_some()
     }

@@ -32,7 +32,6 @@ pub(crate) fn changed(names: &[String], changes: &[(String, String)]) -> anyhow:
     }
 }
 
-/// Changes to numbers that a machine has.
 pub(crate) fn changes_of(spec: &Spec, changes: &[(String, String)]) -> Vec<(String, String)> {
     changes.iter().filter(|(path, _)| spec.has(path)).cloned().collect()
 }

@@ -14,7 +14,6 @@ pub(crate) trait Whole: Piped + Registered + Clients {}
 
 impl<S: Piped + Registered + Clients> Whole for S {}
 
-/// Name and one line of each workload.
 pub(crate) fn all() -> Vec<(String, String)> {
     let command = Workload::augment_subcommands(Command::new("limbwise"));
     let about = |c: &Command| c.get_about().map(ToString::to_string).unwrap_or_default();

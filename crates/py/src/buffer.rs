@@ -28,7 +28,6 @@ fn cells<'b>(buffer: &'b PyBuffer<f64>, _locked: Python<'b>) -> Option<&'b [Cell
     Some(unsafe { &*(place.as_ptr() as *const [Cell<f64>]) })
 }
 
-/// Reads the numbers of an array.
 pub(crate) fn numbers<R>(array: &Bound<'_, PyAny>, read: impl FnOnce(&[Cell<f64>]) -> PyResult<R>) -> PyResult<R> {
     let buffer = PyBuffer::<f64>::get(array)?;
     let cells = cells(&buffer, array.py());

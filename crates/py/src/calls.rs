@@ -7,6 +7,7 @@ use crate::{
     live::{Encryption, Keys, Live, packing},
     params::PyParams,
     program::{Expected, Recorded},
+    secret::{lock, secret_bytes},
     session::{Engine, Session, key_form, next_number, open_device, traced},
     share::Book,
     trace::Trace,
@@ -15,7 +16,7 @@ use crate::{
 use limbwise::{
     ckks::{BootstrapPlan, Diagonals, Series, bootstrap::Content},
     rlwe::{KeyForm, KeySet, SecretKey, key_bytes},
-    wire::{self, KeyFile, Lock},
+    wire::{self, KeyFile},
 };
 use limbwise_math::sampling::Seed;
 use limbwise_runtime::tape::{Op, Value};
@@ -53,9 +54,8 @@ impl Session {
         let given = from_json(bootstrapping)?;
         let secret = secret.map(Zeroizing::new);
         let live = py.detach(|| {
-            let lock = passphrase.map_or(Lock::None, Lock::Passphrase);
             let secret = match secret {
-                Some(bytes) => wire::read_secret_key(&bytes[..], &params, lock)?,
+                Some(bytes) => wire::read_secret_key(&bytes[..], &params, lock(passphrase))?,
                 None => SecretKey::generate(&params, &Seed::from_os()?),
             };
             both_sides((dev, &params), secret, (slots, complex), given, keys)
@@ -237,12 +237,9 @@ impl Session {
         let Some(secret) = &live.secret else {
             return Err(exception("KeyMissing", "this side has no secret key: only the client can save it"));
         };
-        let lock = passphrase.map_or(Lock::None, Lock::Passphrase);
-        // With room for all of it: what grows leaves its old place unwiped.
-        let mut bytes = Zeroizing::new(Vec::with_capacity(4096 + live.params.ring().n()));
-        py.detach(|| wire::write_secret_key(&mut *bytes, &live.params, secret, lock, &live.origin()).map(|_| ()))
-            .map_err(of_scheme)?;
-        Ok(PyBytes::new(py, &bytes))
+        secret_bytes(py, 4096 + live.params.ring().n(), |out| {
+            wire::write_secret_key(out, &live.params, secret, lock(passphrase), &live.origin()).map(drop)
+        })
     }
 
     /// Encrypts an array that lies as said.

@@ -12,7 +12,6 @@ use std::sync::Arc;
 /// A ciphertext of one session: real, or the trace of one.
 #[derive(Clone)]
 pub(crate) enum Held {
-    /// On the CPU.
     Live(Arc<Value<AnyDevice>>),
     /// Its number on the tape, and its shape, level and estimate.
     Trace(usize, Arc<Value<Null>>),
@@ -30,7 +29,6 @@ pub(crate) struct PyCiphertext {
     pub(crate) claimed: bool,
 }
 
-/// The facts that may be asked for.
 struct Facts {
     level: usize,
     log_scale: f64,

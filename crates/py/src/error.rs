@@ -47,7 +47,6 @@ pub(crate) fn of_scheme(error: Scheme) -> PyErr {
     exception(class(&error), &error.to_string())
 }
 
-/// The class of a scheme's error.
 fn class(error: &Scheme) -> &'static str {
     match error {
         Scheme::Params(_) | Scheme::Ring(_) => "ParamsError",

@@ -4,6 +4,8 @@
 use crate::{
     error::{exception, of_scheme},
     integers_call::{Call, applied},
+    params::{literal, toml_of},
+    secret::{lock, no_secret, secret_bytes},
 };
 use limbwise::{
     Result,
@@ -12,7 +14,7 @@ use limbwise::{
         encrypt_seeded,
     },
     rlwe::{DeclaredKeys, KeyForm, KeySet, KeyStore, LazyKeys, MadeKeys, Requirements, SecretKey},
-    wire::{self, Fingerprint, KeyFile, Lock, Origin},
+    wire::{self, Fingerprint, KeyFile, Origin},
 };
 use limbwise_cpu::Cpu;
 use limbwise_device::{Domain, Null};
@@ -26,9 +28,7 @@ use zeroize::Zeroizing;
 
 /// A ciphertext on the device of its session.
 enum Held {
-    /// With words.
     Live(Ciphertext<Cpu>),
-    /// Of a trace.
     Trace(Ciphertext<Null>),
 }
 
@@ -107,18 +107,10 @@ fn no_values() -> PyErr {
     exception("TraceError", "a program that is recorded has no values: return what you want to see")
 }
 
-fn lock(passphrase: Option<&str>) -> Lock<'_> {
-    passphrase.map_or(Lock::None, Lock::Passphrase)
-}
-
 /// Parameters of a preset, or of a text as `limbwise params show NAME` prints it.
 fn params_of(name: &str, toml: Option<&str>) -> PyResult<BgvParams> {
     let Some(text) = toml else { return bgv::preset(name).map_err(|e| of_scheme(e.into())) };
-    let wrong = |e: toml::de::Error| {
-        let next = "\"limbwise params show bgv-n13\" prints a text of the right form";
-        exception("ParamsError", &format!("not a parameter set: {}\n({next})", e.to_string().trim_end()))
-    };
-    let literal: BgvLiteral = toml::from_str(text).map_err(wrong)?;
+    let literal: BgvLiteral = literal(text, "not a parameter set", "bgv-n13")?;
     BgvParams::new(&literal).map_err(|e| of_scheme(e.into()))
 }
 
@@ -149,8 +141,7 @@ impl IntegerSession {
     }
 
     fn secret(&self, op: &str) -> PyResult<&Arc<SecretKey>> {
-        let missing = || exception("KeyMissing", &format!("{op} needs the secret key, which only the client has"));
-        self.secret.as_ref().ok_or_else(missing)
+        self.secret.as_ref().ok_or_else(|| no_secret(op))
     }
 
     /// The store that makes what is missing.
@@ -312,7 +303,7 @@ impl IntegerSession {
 
     /// The parameters as TOML.
     fn to_toml(&self) -> PyResult<String> {
-        toml::to_string(self.params.literal()).map_err(|e| exception("ParamsError", &e.to_string()))
+        toml_of(self.params.literal())
     }
 
     /// Names of all presets with their purpose.
@@ -394,13 +385,10 @@ impl IntegerSession {
     /// The secret key, as a file's bytes.
     #[pyo3(signature = (passphrase=None))]
     fn secret_to_bytes<'py>(&self, py: Python<'py>, passphrase: Option<&str>) -> PyResult<Bound<'py, PyBytes>> {
-        let (secret, rlwe) = (self.secret("save_secret")?, self.params.rlwe());
-        // With room for all of it: what grows leaves its old place unwiped.
-        let mut bytes = Zeroizing::new(Vec::with_capacity(4096 + rlwe.ring().n()));
-        let origin = Origin::of_keys(self.keys);
-        py.detach(|| wire::write_secret_key(&mut *bytes, rlwe, secret, lock(passphrase), &origin).map(drop))
-            .map_err(of_scheme)?;
-        Ok(PyBytes::new(py, &bytes))
+        let (secret, rlwe, origin) = (self.secret("save_secret")?, self.params.rlwe(), Origin::of_keys(self.keys));
+        secret_bytes(py, 4096 + rlwe.ring().n(), |out| {
+            wire::write_secret_key(out, rlwe, secret, lock(passphrase), &origin).map(drop)
+        })
     }
 
     fn encrypt(&self, py: Python<'_>, messages: Vec<Vec<i64>>) -> PyResult<IntegerCiphertext> {

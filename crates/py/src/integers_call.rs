@@ -6,19 +6,13 @@ use limbwise::{
 };
 use limbwise_device::Device;
 
-/// What is asked for.
 pub(crate) enum Call {
-    /// Of two ciphertexts.
     Add,
-    /// Of two ciphertexts.
     Sub,
-    /// Of two ciphertexts.
     Mul,
-    /// The negative.
     Negate,
     /// With clear integers, a row a message or one for all.
     AddValues(Vec<Vec<i64>>),
-    /// The same.
     MulValues(Vec<Vec<i64>>),
     /// With one clear integer.
     MulScalar(i64),

@@ -5,7 +5,7 @@
 //!
 //! Every evaluation runs without the interpreter's lock, so threads compute at a time; signals are looked at between
 //! operations. Read in this order: `error`, `report`, `apart`, `params`, `buffer`, `ciphertext`, `live`, `trace`, `ways`, `share`, `session`,
-//! `calls`, `timing`, `program`, `workload`, `sides`, `functions`, `learn`, `integers_call`, `integers`, `tfhe_call`, `tfhe`.
+//! `calls`, `timing`, `program`, `workload`, `sides`, `functions`, `learn`, `secret`, `integers_call`, `integers`, `tfhe_call`, `tfhe`.
 
 mod apart;
 mod buffer;
@@ -20,6 +20,7 @@ mod live;
 mod params;
 mod program;
 mod report;
+mod secret;
 mod session;
 mod share;
 mod sides;

@@ -327,7 +327,6 @@ impl Live {
     }
 }
 
-/// How values are encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Encryption {
     /// Under the public key, as those do who have no other; else under the secret one.

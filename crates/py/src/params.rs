@@ -3,6 +3,20 @@
 use crate::error::{exception, of_scheme};
 use limbwise::params::{Insecure, Params, ParamsLiteral, Wish, choose, presets};
 use pyo3::prelude::{PyErr, PyResult, pyclass, pymethods};
+use serde::{Serialize, de::DeserializeOwned};
+
+/// A literal of any scheme from a text as `limbwise params show EXAMPLE` prints it; `no` is said of another text.
+pub(crate) fn literal<T: DeserializeOwned>(text: &str, no: &str, example: &str) -> PyResult<T> {
+    toml::from_str(text).map_err(|e| {
+        let next = format!("\"limbwise params show {example}\" prints a text of the right form");
+        exception("ParamsError", &format!("{no}: {}\n({next})", e.to_string().trim_end()))
+    })
+}
+
+/// A literal as such a text.
+pub(crate) fn toml_of(literal: &impl Serialize) -> PyResult<String> {
+    toml::to_string(literal).map_err(|e| exception("ParamsError", &e.to_string()))
+}
 
 /// A checked parameter set.
 #[pyclass(frozen, name = "Params", module = "limbwise._limbwise")]
@@ -35,11 +49,7 @@ impl PyParams {
     /// A set as `limbwise params show NAME` prints it.
     #[staticmethod]
     fn from_toml(text: &str) -> PyResult<Self> {
-        let wrong = |e: toml::de::Error| {
-            let next = "\"limbwise params show n16-l24-s40\" prints a text of the right form";
-            exception("ParamsError", &format!("not a parameter set: {}\n({next})", e.to_string().trim_end()))
-        };
-        let literal: ParamsLiteral = toml::from_str(text).map_err(wrong)?;
+        let literal: ParamsLiteral = literal(text, "not a parameter set", "n16-l24-s40")?;
         Ok(Self { params: Params::new(&literal).map_err(refused)?, name: "your own".into() })
     }
 
@@ -61,7 +71,7 @@ impl PyParams {
 
     /// The set as TOML.
     fn to_toml(&self) -> PyResult<String> {
-        toml::to_string(self.params.literal()).map_err(|e| exception("ParamsError", &e.to_string()))
+        toml_of(self.params.literal())
     }
 
     #[getter]

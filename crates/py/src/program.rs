@@ -15,6 +15,7 @@ use limbwise::{
     scheme::Ckks,
 };
 use limbwise_apps::Encryption;
+use limbwise_graph::Graph;
 use limbwise_machines::Spec;
 use limbwise_runtime::{
     Calibration, Host, Recording,
@@ -28,8 +29,8 @@ use pyo3::prelude::{PyResult, Python, pyclass, pyfunction, pymethods};
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::BufWriter,
-    path::PathBuf,
+    io::{BufWriter, Write as _},
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
@@ -73,6 +74,13 @@ pub(crate) fn too_small(budget: u64, least: u64, next: &str) -> String {
         budget as f64 / 1e6,
         least as f64 / 1e6
     )
+}
+
+/// Writes a graph (docs/graph-format.md).
+pub(crate) fn write_graph(py: Python<'_>, graph: &Graph, path: &Path) -> PyResult<()> {
+    let mut out = BufWriter::new(File::create(path)?);
+    py.detach(|| graph.write_jsonl(&mut out))?;
+    Ok(out.flush()?)
 }
 
 pub(crate) fn json_of(value: &impl serde::Serialize) -> PyResult<String> {
@@ -197,11 +205,7 @@ impl Recorded {
 
     /// Writes the graph (docs/graph-format.md).
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        use std::io::Write as _;
-        let recording = self.recording(py)?;
-        let mut out = BufWriter::new(File::create(path)?);
-        py.detach(|| recording.graph.write_jsonl(&mut out))?;
-        Ok(out.flush()?)
+        write_graph(py, &self.recording(py)?.graph, &path)
     }
 
     /// The program on a machine: its report and, with events, its schedule as a Chrome trace; both JSON.

@@ -15,20 +15,16 @@ pub(crate) fn set_reporter(py: Python<'_>, function: Py<PyAny>) {
     let _ = REPORTER.set(py, function);
 }
 
-/// Something that is told.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct News<'n> {
     /// What kind: "key", "step", "bootstrapper".
     pub(crate) kind: &'n str,
-    /// Its name.
     pub(crate) name: &'n str,
     /// Parts that are over, of all.
     pub(crate) done: usize,
     /// All parts; 0 where nobody knows.
     pub(crate) total: usize,
-    /// Bytes taken.
     pub(crate) bytes: u64,
-    /// Time taken.
     pub(crate) seconds: f64,
 }
 

@@ -20,7 +20,6 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// What a session computes on.
 pub(crate) enum Engine {
     Live(Box<Live>),
     Trace(Box<Trace>),

@@ -4,6 +4,7 @@ use crate::{
     error::{exception, of_runtime},
     program::json_of,
     report::{News, tell},
+    secret::lock,
     workload::{Failure, Whole, Workload, chosen, refused, told},
 };
 use limbwise::{Complex64, ckks::Model, scheme::Input as _, wire::Lock};
@@ -31,17 +32,12 @@ use std::path::{Path, PathBuf};
 /// A decrypted result: its name, its shape, what its numbers are, and their real and imaginary parts.
 type Numbered = (String, Vec<usize>, &'static str, Vec<f64>, Vec<f64>);
 
-/// Tells each step.
 struct Steps;
 
 impl Observer for Steps {
     fn step(&mut self, name: &str, done: usize, total: usize) {
         tell(News { kind: "step", name, done, total, ..News::default() });
     }
-}
-
-fn lock(passphrase: Option<&str>) -> Lock<'_> {
-    passphrase.map_or(Lock::None, Lock::Passphrase)
 }
 
 fn device(device: Option<String>, threads: Option<usize>) -> PyResult<AnyDevice> {
@@ -121,7 +117,6 @@ fn side(dir: &Path) -> PyResult<Side> {
     Ok(Side { description, program, data })
 }
 
-/// How a client encrypts.
 struct How<'a> {
     data: &'a [PathBuf],
     key: Option<Encryption>,
@@ -222,7 +217,6 @@ pub(crate) fn evaluate_inputs(
     json_of(&py.detach(|| evaluate_files(&dev, &job, &limits, &mut told)).map_err(of_runtime)?)
 }
 
-/// How a client decrypts.
 struct Opening<'a> {
     files: &'a [PathBuf],
     /// Encrypted inputs, where the results are not of those that were encrypted last.

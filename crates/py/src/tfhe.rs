@@ -2,6 +2,8 @@
 
 use crate::{
     error::{exception, of_runtime, of_scheme},
+    params::{literal, toml_of},
+    secret::{lock, no_secret, secret_bytes},
     tfhe_call::{Call, Refused, Side, applied},
 };
 use limbwise::{
@@ -10,7 +12,7 @@ use limbwise::{
         Ciphertext, ClientKey, Format, ServerKey, TfheExpectation, TfheLiteral, TfheParams, TfheReading, preset,
         radix::format::Sign,
     },
-    wire::{self, Fingerprint, Lock, Origin},
+    wire::{self, Fingerprint, Origin},
 };
 use limbwise_device::{Device, LweHandle as _, Null};
 use limbwise_runtime::{AnyDevice, Host, open};
@@ -24,9 +26,7 @@ use zeroize::Zeroizing;
 /// A ciphertext on the device of its session.
 #[derive(Clone)]
 enum Held {
-    /// With words.
     Live(Ciphertext<AnyDevice>),
-    /// Of a trace.
     Trace(Ciphertext<Null>),
 }
 
@@ -115,19 +115,11 @@ fn format(bits: u32, signed: bool) -> Result<Option<Format>> {
 
 /// Parameters of a text as `limbwise params show NAME` prints it, or of a preset.
 fn params_of(name: &str, toml: Option<&str>) -> PyResult<TfheParams> {
-    let wrong = |e: toml::de::Error| {
-        let next = "\"limbwise params show 2-2-p128\" prints a text of the right form";
-        exception("ParamsError", &format!("{name}: not a TFHE parameter set: {}\n({next})", e.to_string().trim_end()))
-    };
     let literal: TfheLiteral = match toml {
-        Some(text) => toml::from_str(text).map_err(wrong)?,
+        Some(text) => literal(text, &format!("{name}: not a TFHE parameter set"), "2-2-p128")?,
         None => preset(name).map_err(of_scheme)?,
     };
     TfheParams::new(&literal).map_err(|e| of_scheme(e.into()))
-}
-
-fn lock(passphrase: Option<&str>) -> Lock<'_> {
-    passphrase.map_or(Lock::None, Lock::Passphrase)
 }
 
 fn device(threads: Option<usize>) -> PyResult<Arc<AnyDevice>> {
@@ -163,8 +155,7 @@ impl TfheSession {
     }
 
     fn secret(&self, op: &str) -> PyResult<&ClientKey> {
-        let missing = || exception("KeyMissing", &format!("{op} needs the secret key, which only the client has"));
-        self.client.as_deref().ok_or_else(missing)
+        self.client.as_deref().ok_or_else(|| no_secret(op))
     }
 
     /// Carries out an operation without the interpreter's lock.
@@ -291,7 +282,7 @@ impl TfheSession {
 
     /// The parameters as TOML.
     fn to_toml(&self) -> PyResult<String> {
-        toml::to_string(self.params.literal()).map_err(|e| exception("ParamsError", &e.to_string()))
+        toml_of(self.params.literal())
     }
 
     #[getter]
@@ -326,13 +317,8 @@ impl TfheSession {
     /// The secret key, as a file's bytes.
     #[pyo3(signature = (passphrase=None))]
     fn secret_to_bytes<'py>(&self, py: Python<'py>, passphrase: Option<&str>) -> PyResult<Bound<'py, PyBytes>> {
-        let secret = self.secret("save_secret")?;
-        // With room for all of it: what grows leaves its old place unwiped.
-        let mut bytes = Zeroizing::new(Vec::with_capacity(4096));
-        let origin = Origin::of_keys(self.keys);
-        py.detach(|| wire::write_tfhe_secret_key(&mut *bytes, secret, lock(passphrase), &origin).map(drop))
-            .map_err(of_scheme)?;
-        Ok(PyBytes::new(py, &bytes))
+        let (secret, origin) = (self.secret("save_secret")?, Origin::of_keys(self.keys));
+        secret_bytes(py, 4096, |out| wire::write_tfhe_secret_key(out, secret, lock(passphrase), &origin).map(drop))
     }
 
     /// Encrypts words: values modulo 2^64, of so many bits; one bit is a boolean.

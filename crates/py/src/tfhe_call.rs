@@ -9,23 +9,18 @@ use limbwise::{
 };
 use limbwise_device::Device;
 
-/// What is asked for.
 pub(crate) enum Call<'n> {
-    /// Of two values.
     Binary(&'n str),
     /// With a clear number on the right.
     Clear(&'n str, i128),
     /// All bits turned.
     Complement,
-    /// The negative.
     Negated,
     /// One of two by a boolean.
     Select,
 }
 
-/// Why it is refused.
 pub(crate) enum Refused {
-    /// By the scheme.
     Scheme(Error),
     /// This kind of value does not have the operation.
     Operation(String),
@@ -39,7 +34,6 @@ impl From<Error> for Refused {
     }
 }
 
-/// What is computed with.
 pub(crate) struct Side<'a, D: Device> {
     pub(crate) dev: &'a D,
     pub(crate) server: &'a ServerKey<D>,

@@ -19,7 +19,6 @@ use std::{
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-/// What was written so far.
 #[derive(Default)]
 struct Draft {
     inputs: Vec<SlotsInput>,

@@ -3,7 +3,7 @@
 use crate::{
     apart::apart,
     error::{exception, look_at_signals, of_runtime, of_scheme},
-    program::{calibrated, json_of, too_small},
+    program::{calibrated, json_of, too_small, write_graph},
     report::{News, tell},
     timing::timed,
 };
@@ -31,8 +31,6 @@ use limbwise_runtime::{
 };
 use pyo3::prelude::{PyErr, PyResult, Python, pyclass, pyfunction, pymethods};
 use std::{
-    fs::File,
-    io::BufWriter,
     path::PathBuf,
     sync::{Arc, OnceLock},
 };
@@ -62,7 +60,6 @@ struct Recorded {
     facts: serde_json::Value,
 }
 
-/// A recording and what it was planned with.
 pub(crate) type Planned<S> = (Way, Recording<S>, Plan);
 
 /// log₂ of the degrees of a scheme's rings.
@@ -71,7 +68,6 @@ fn degrees<S: Scheme>(params: &S::Params) -> Degrees {
     [S::rlwe(params).map(limbwise::params::Params::log_n), tfhe]
 }
 
-/// The exception of what a workload refused.
 pub(crate) fn refused(refusal: Refusal) -> PyErr {
     match refusal.downcast::<limbwise::Error>() {
         Ok(error) => of_scheme(*error),
@@ -119,7 +115,6 @@ pub(crate) fn chosen<S: Whole>(
 pub(crate) enum Failure {
     /// No way stays within the budget.
     TooLarge(String),
-    /// Something else.
     Runtime(Error),
 }
 
@@ -212,7 +207,6 @@ impl<D: Device, S: Scheme> Journal<D, S> for Watch {
     }
 }
 
-/// Tells what happens.
 pub(crate) fn told(event: Event) {
     match event {
         Event::Progress { step, done, total } => {
@@ -279,13 +273,9 @@ impl Workload {
 
     /// Writes the graph (docs/graph-format.md).
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        use std::io::Write as _;
         let asked = self.0.clone();
         apart(py, move || asked.recorded().map(drop))??;
-        let recorded = self.0.recorded()?;
-        let mut out = BufWriter::new(File::create(path)?);
-        py.detach(|| recorded.graph.write_jsonl(&mut out))?;
-        Ok(out.flush()?)
+        write_graph(py, &self.0.recorded()?.graph, &path)
     }
 
     /// As it was recorded on a machine: its report and, with events, its schedule as a Chrome trace, both JSON; and the way.

@@ -39,7 +39,6 @@ trait Member: Device {
         of.iter().map(|l| Self::lwe(l)).collect()
     }
 
-    /// New handles of the same values.
     fn handles(of: &[AnyPoly]) -> Vec<Self::Poly> {
         of.iter().map(|p| Self::poly(p).clone()).collect()
     }
@@ -106,7 +105,6 @@ macro_rules! devices {
             pub const KINDS: &[&str] = &[$($kind),+];
 
             /// Its name, as `--device` takes it.
-            #[must_use]
             pub fn kind(&self) -> &'static str {
                 match self { $(Self::$name(_) => $kind,)+ }
             }
@@ -182,7 +180,6 @@ fn foreign() -> ! {
 
 impl AnyDevice {
     /// The host, where this is it.
-    #[must_use]
     pub fn cpu(&self) -> Option<&Cpu> {
         match self {
             Self::Cpu(cpu) => Some(cpu),
@@ -191,8 +188,6 @@ impl AnyDevice {
         }
     }
 
-    /// The host as this device takes it.
-    #[must_use]
     pub fn host(&self) -> Host {
         match self {
             Self::Cpu(cpu) => Host { device: None, isa: Some(cpu.isa().name().into()), threads: Some(cpu.threads()) },
@@ -206,7 +201,6 @@ impl AnyDevice {
     }
 
     /// Instruction set of its kernels.
-    #[must_use]
     pub fn isa(&self) -> String {
         match self {
             Self::Cpu(cpu) => cpu.isa().name().into(),
@@ -216,7 +210,6 @@ impl AnyDevice {
     }
 
     /// Threads of the host that compute.
-    #[must_use]
     pub fn threads(&self) -> usize {
         match self {
             Self::Cpu(cpu) => cpu.threads(),
@@ -226,7 +219,6 @@ impl AnyDevice {
     }
 
     /// What programs take on it.
-    #[must_use]
     pub fn footprint(&self) -> SharedFootprint {
         match self {
             Self::Cpu(_) => limbwise_cpu::footprint(),
@@ -245,7 +237,6 @@ impl AnyDevice {
     }
 
     /// Memory of its own, where it is not the host's.
-    #[must_use]
     pub fn memory_bytes(&self) -> Option<u64> {
         match self {
             Self::Cpu(_) => None,

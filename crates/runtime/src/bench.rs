@@ -114,7 +114,6 @@ fn values(params: &Params) -> [Vec<Complex64>; 1] {
     [vec![Complex64::new(0.5, -0.5); params.max_slots()]]
 }
 
-/// Records one operation.
 fn recorded(params: &Params, operation: Operation<Recorder<Null>>) -> Result<Graph> {
     let recorder = Recorder::new(Null::default());
     {
@@ -130,23 +129,17 @@ fn recorded(params: &Params, operation: Operation<Recorder<Null>>) -> Result<Gra
 /// A timed operation: one row of `limbwise bench`.
 #[derive(Clone, Debug, Serialize)]
 pub struct SchemeRow {
-    /// The operation.
     pub op: &'static str,
-    /// Ring degree.
     pub n: usize,
     /// Bits of the primes that carry the scale.
     pub prime_bits: u32,
-    /// Limbs of the ciphertext.
     pub limbs: usize,
-    /// Threads.
     pub threads: usize,
-    /// Instruction set.
     pub isa: String,
     /// Least time of several.
     pub ns: f64,
     /// The limit: see [`limit_ns`].
     pub limit_ns: f64,
-    /// The parameters.
     pub chain: Chain,
 }
 
@@ -155,7 +148,6 @@ pub struct SchemeRow {
 ///
 /// A butterfly takes 3 multiply-adds, a term of a base conversion 2 (low and high half), any other product 4 (its two
 /// halves, and as many for the quotient and remainder); eight words at a time.
-#[must_use]
 pub fn limit_ns(graph: &Graph, rates: Rates, threads: usize) -> f64 {
     let arithmetic = arithmetic_ns(graph, rates, threads).unwrap_or(0.0);
     let traffic = graph.traffic();
@@ -174,9 +166,6 @@ fn arithmetic_ns(graph: &Graph, rates: Rates, threads: usize) -> Option<f64> {
 
 /// Times the levelled operations of a shape at its top level; each row is told as soon as it is there, so that others
 /// can be measured between.
-///
-/// # Errors
-/// A device fault, or what `tell` returns.
 ///
 /// # Panics
 /// Never: the shapes are parameters that the tests have checked.

@@ -23,17 +23,14 @@ use std::{
 /// What was measured of a host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Calibration {
-    /// The device by name.
     pub device: String,
     /// Instruction set of the device.
     pub isa: String,
-    /// Its threads.
     pub threads: usize,
     /// Memory of the process when it was calibrated: what a plan adds its own to.
     pub resident_bytes: u64,
     /// Memory of the device's own, where it is not the host's.
     pub device_memory_bytes: Option<u64>,
-    /// The model as TOML.
     pub toml: String,
     /// How fast keys come from the directory they are kept in ([`key_read_gb_s`](crate::keys::key_read_gb_s)), where
     /// that was measured or is known.
@@ -44,9 +41,6 @@ pub struct Calibration {
 pub type Degrees = [Option<u32>; 2];
 
 /// Measures a device for a program with rings of these degrees.
-///
-/// # Errors
-/// As [`calibrate`].
 pub fn calibrate_for(dev: &AnyDevice, [rlwe, tfhe]: Degrees) -> Result<Calibration> {
     let calibration = calibrate(dev, rlwe.or(tfhe).unwrap_or(16))?;
     tfhe.map_or(Ok(calibration.clone()), |log_n| calibration.with_rotations(dev, log_n))
@@ -54,7 +48,6 @@ pub fn calibrate_for(dev: &AnyDevice, [rlwe, tfhe]: Degrees) -> Result<Calibrati
 
 impl Calibration {
     /// What programs take on the device that was measured.
-    #[must_use]
     pub fn footprint(&self) -> SharedFootprint {
         match self.device.as_str() {
             "cuda" => limbwise_cuda::footprint(&self.isa),
@@ -72,7 +65,6 @@ impl Calibration {
     }
 }
 
-/// Rates of one kind of prime.
 struct Rates {
     transform_ns_per_limb: f64,
     mul_gb_s: f64,
@@ -145,9 +137,6 @@ fn rates(dev: &impl Device, ring: &Ring) -> Rates {
 }
 
 /// What a device takes for programs of one ring degree: it is measured, in about two seconds.
-///
-/// # Errors
-/// A device that cannot be opened with one thread, or a degree without primes.
 pub fn calibrate(dev: &AnyDevice, log_n: u32) -> Result<Calibration> {
     let resident_bytes = resident_memory_bytes().unwrap_or(0);
     let host = |cpu: &Cpu| {
@@ -197,9 +186,6 @@ impl Calibration {
     /// The same with the rates of blind rotation and of LWE key switches at one ring degree, in about a second: for
     /// programs on TFHE. Rotations are of one and of three digits, of few steps whose key stays in the cache, and of many
     /// whose key does not.
-    ///
-    /// # Errors
-    /// As [`calibrate`].
     pub fn with_rotations(self, dev: &AnyDevice, log_n: u32) -> Result<Self> {
         match dev {
             AnyDevice::Cpu(_) | AnyDevice::Upmem(_) => {

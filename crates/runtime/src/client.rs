@@ -33,9 +33,6 @@ pub struct EncryptionKey<D: Device> {
 
 impl<D: Device> EncryptionKey<D> {
     /// Reads the keys of the client's directory that encryption under `which` takes.
-    ///
-    /// # Errors
-    /// A file that is absent, damaged, locked, or made for another program than the directory's.
     pub fn read<S: ClientScheme>(
         (dev, params): (&D, &S::Params),
         dir: &Path,
@@ -60,8 +57,6 @@ impl<D: Device> EncryptionKey<D> {
         Ok(Self { key: which, secrets, public, origin })
     }
 
-    /// The key set.
-    #[must_use]
     pub fn key_set(&self) -> Fingerprint {
         self.origin.keys
     }
@@ -73,15 +68,11 @@ impl<D: Device> EncryptionKey<D> {
 }
 
 /// The file of a scheme's secret key: of RLWE where it has one.
-#[must_use]
 pub fn secret_file<S: ClientScheme>(params: &S::Params) -> &'static str {
     if S::rlwe(params).is_some() { SECRET } else { TFHE_SECRET }
 }
 
 /// Reads the secret keys of the client's directory.
-///
-/// # Errors
-/// A file that is absent, damaged or locked; keys of two sets.
 pub fn read_secrets<S: ClientScheme>(dir: &Path, params: &S::Params, lock: Lock<'_>) -> Result<Secrets> {
     let (rlwe_file, tfhe_file) = (dir.join(SECRET), dir.join(TFHE_SECRET));
     let read = |params: &Params| {
@@ -127,9 +118,7 @@ pub fn encrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>, C: Client<Sc
     inputs_name(targets)
 }
 
-/// Decrypted results.
 pub struct Decrypted<S: ClientScheme> {
-    /// Their values.
     pub reading: S::Reading,
     /// What the client expects of each: its error above all.
     pub estimates: Vec<S::Estimate>,
@@ -142,7 +131,6 @@ pub struct Decrypted<S: ClientScheme> {
 pub struct InputsOf {
     /// Their name; none where files of version 1 cannot say.
     pub name: Fingerprint,
-    /// Under which key.
     pub key: Under,
     /// Whether this client's ledger knows them.
     pub known: bool,

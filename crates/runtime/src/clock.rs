@@ -14,13 +14,9 @@ pub const KEY_STEP: &str = "keys";
 pub const ENCODE_STEP: &str = "encoding";
 /// Encoding of the maps of bootstrapping, where there is any.
 pub const BOOTSTRAP_STEP: &str = "bootstrapper";
-/// Encryption of the inputs.
 pub const ENCRYPT_STEP: &str = "encryption";
-/// Reading of encrypted inputs.
 pub const READ_STEP: &str = "inputs";
-/// Writing of encrypted results.
 pub const WRITE_STEP: &str = "results";
-/// Decryption of the results.
 pub const DECRYPT_STEP: &str = "decryption";
 
 /// Told while a program runs.
@@ -28,23 +24,18 @@ pub const DECRYPT_STEP: &str = "decryption";
 pub enum Event {
     /// Part of a step is done.
     Progress {
-        /// Name of the step.
         step: String,
         /// Parts done.
         done: usize,
-        /// Parts in all.
         total: usize,
     },
-    /// A step is over.
     Done(Step),
 }
 
 /// A step and its time.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Step {
-    /// Its name.
     pub name: String,
-    /// Its time.
     pub seconds: f64,
 }
 

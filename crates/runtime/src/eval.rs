@@ -35,10 +35,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What is evaluated on what.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
-    /// The program.
     pub description: &'a Description,
     /// The server's own numbers, where the description leaves some to it.
     pub model: &'a Model,
@@ -67,7 +65,6 @@ pub struct Limits<'a> {
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Nobody stops it.
 impl Default for Limits<'_> {
     fn default() -> Self {
         Self { key_form: None, memory_bytes: None, held_bytes: None, stop: &|| false }
@@ -77,7 +74,6 @@ impl Default for Limits<'_> {
 /// What an evaluation found: the JSON contract of `limbwise eval`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EvalReport {
-    /// Name of the workload.
     pub workload: String,
     /// What it computes with.
     pub scheme: &'static str,
@@ -131,9 +127,6 @@ pub struct EvalPlan {
 
 /// Plans a job without running it, for a device with so many threads and this footprint, which is not opened. `calibrate`
 /// measures the host for the degrees of the program's rings.
-///
-/// # Errors
-/// As [`evaluate_files`], but for what only the inputs show.
 pub fn plan_files(
     device: (usize, &SharedFootprint),
     job: &Job<'_>,

@@ -11,9 +11,6 @@ use limbwise_apps::Program;
 use limbwise_device::Null;
 
 /// Records the program without words and says what each of its results will be.
-///
-/// # Errors
-/// What the schemes refuse.
 pub fn expectations<P: Program<Scheme: ClientScheme>>(
     program: &P,
     key: Encryption,

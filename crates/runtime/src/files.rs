@@ -25,9 +25,6 @@ pub fn create_secret(path: &Path) -> io::Result<File> {
 }
 
 /// Writes a recorded program.
-///
-/// # Errors
-/// Those of `out`.
 pub fn write_graph<W: Write>(out: W, graph: &Graph) -> Result<W> {
     let mut text = Vec::new();
     graph.write_jsonl(&mut text).map_err(limbwise_graph::GraphError::Io)?;
@@ -44,9 +41,6 @@ pub fn read_graph<S: Source>(source: S) -> Result<Graph> {
 }
 
 /// Writes what a machine model found: any value that is an object in JSON, its fields in the order of their names.
-///
-/// # Errors
-/// Those of `out`.
 pub fn write_report<W: Write>(out: W, report: &impl Serialize) -> Result<W> {
     let value = serde_json::to_value(report).map_err(|e| Error::Report(e.to_string()))?;
     Ok(write_text(out, FileKind::MachineReport, value.to_string().as_bytes())?)

@@ -35,39 +35,28 @@ use std::{
 /// A linear map to be applied, and rescaled, at a level.
 #[derive(Clone, Copy, Debug)]
 pub struct LinearTask<'a> {
-    /// The parameters.
     pub params: &'a Params,
-    /// The map.
     pub diagonals: &'a Diagonals,
     /// The level it is applied at, at least 1.
     pub level: usize,
-    /// How the keys are kept.
     pub keys: KeyForm,
 }
 
-/// One way to do it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Which.
     pub way: Way,
-    /// Evaluation keys.
     pub keys: usize,
-    /// Their bytes.
     pub key_bytes: u64,
     /// Bytes of encoded clear values.
     pub plaintext_bytes: u64,
     /// Most bytes alive at once: keys, plaintexts, inputs, intermediate values; of a program, the whole process.
     pub peak_bytes: u64,
-    /// The work.
     pub counts: Counts,
     /// What a model makes of it, in its unit; seconds of a program.
     pub cost: f64,
 }
 
 /// The graph of one way to apply a map: inputs, keys and diagonals declared, the map applied and rescaled.
-///
-/// # Errors
-/// What the scheme refuses: level 0, diagonals that cannot be encoded.
 pub fn record_linear(task: LinearTask<'_>, strategy: Strategy, form: PlaintextForm) -> Result<(Graph, Row)> {
     let LinearTask { params, diagonals, level, keys } = task;
     let required = strategy.requirements(diagonals, params, level);
@@ -94,9 +83,6 @@ pub fn record_linear(task: LinearTask<'_>, strategy: Strategy, form: PlaintextFo
 }
 
 /// Every strategy for a map in every form, the cheapest first.
-///
-/// # Errors
-/// As [`record_linear`], or those of the cost.
 pub fn rows(task: LinearTask<'_>, cost: impl Fn(&Graph) -> Result<f64>) -> Result<Vec<Row>> {
     let mut all = Vec::new();
     for strategy in Strategy::candidates(task.diagonals) {
@@ -114,7 +100,6 @@ fn sort(rows: &mut [Row]) {
 }
 
 /// The rows that no other row beats in both memory and cost; dearer ones need less memory. Rows come cheapest first.
-#[must_use]
 pub fn frontier(rows: &[Row]) -> Vec<Row> {
     let mut least = u64::MAX;
     rows.iter()
@@ -128,7 +113,6 @@ pub fn frontier(rows: &[Row]) -> Vec<Row> {
 }
 
 /// The cheapest row that needs at most so many bytes.
-#[must_use]
 pub fn cheapest_within(rows: &[Row], bytes: u64) -> Option<Row> {
     rows.iter().copied().filter(|row| row.peak_bytes <= bytes).min_by(|a, b| a.cost.total_cmp(&b.cost))
 }
@@ -151,8 +135,6 @@ pub enum Budget {
 }
 
 impl Budget {
-    /// In bytes.
-    #[must_use]
     pub fn bytes(self) -> u64 {
         match self {
             Self::Asked(bytes) | Self::Free(bytes) => bytes,
@@ -184,7 +166,6 @@ fn planned<P: Program<Scheme: Piped>>(
     Ok((recording, plan))
 }
 
-/// What a survey has found so far.
 struct Found<S: Scheme> {
     /// By the place of the way in the list.
     rows: BTreeMap<usize, Row>,
@@ -213,9 +194,6 @@ impl<S: Scheme> Found<S> {
 
 /// Records and plans a program in several ways, as many at a time as the host has threads: each recording is on one
 /// thread from beginning to end, so that it is what it would be alone.
-///
-/// # Errors
-/// What the schemes refuse, or a calibration that is no `cpu` model.
 pub fn survey<P: Program<Scheme: Piped>>(
     ways: &[Way],
     program: impl Fn(Way) -> P + Sync,
@@ -254,17 +232,12 @@ pub fn survey<P: Program<Scheme: Piped>>(
 /// A program in the way that is fastest on a machine.
 #[derive(Clone, Debug)]
 pub struct Fastest {
-    /// Which.
     pub way: Way,
-    /// Recorded so.
     pub graph: Arc<Graph>,
 }
 
 /// For each machine the way that is fastest there: each way is recorded once, and timed on every machine. Of ways that a
 /// machine cannot run, none is taken where it can run another.
-///
-/// # Errors
-/// Those of recording; those of a machine that can run none of the ways.
 ///
 /// # Panics
 /// Without any way.

@@ -8,16 +8,13 @@ use serde::Serialize;
 /// Which workload, where, and under which parameters.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Head {
-    /// Name of the workload.
     pub workload: String,
     /// What it computes with: ckks, tfhe, bgv, or tfhe+ckks.
     #[schemars(extend("enum" = ["ckks", "tfhe", "bgv", "tfhe+ckks"]))]
     pub scheme: &'static str,
     /// Device the seconds are for, or that it ran on.
     pub device: String,
-    /// Its instruction set.
     pub isa: String,
-    /// Its threads.
     pub threads: usize,
     /// Name of the parameter set, or of the pair of them.
     pub preset: String,

@@ -17,7 +17,6 @@ use limbwise_upmem::Upmem;
 /// Most threads that make sense to ask for.
 const MOST_THREADS: usize = 1024;
 
-/// Which device, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
     /// The device by name; the host itself, `cpu`, if absent. `upmem` takes options: `upmem:dpus=128,tasklets=11`.
@@ -85,9 +84,6 @@ pub fn reserve<S: Scheme>(
 
 /// Takes memory for polynomials of a ring, and touches it: what the first use of a page takes is no part of what computing
 /// takes.
-///
-/// # Errors
-/// A device that cannot get it.
 pub(crate) fn touched(dev: &AnyDevice, ring: &Ring, bytes: u64) -> Result<()> {
     let limbs = usize::try_from(bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
     Ok(dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?)
@@ -106,14 +102,12 @@ pub(crate) fn opens<D: Device>(dev: &D, rings: &[&Ring]) -> Result<()> {
 pub(crate) struct Needed {
     /// Of all polynomials at once, keys among them.
     pub(crate) polynomials: u64,
-    /// Of evaluation keys.
     pub(crate) keys: u64,
     /// Of the largest of them, as it is used.
     pub(crate) largest: u64,
 }
 
 impl Needed {
-    /// What was recorded.
     fn recorded<S: Scheme>(params: &S::Params, recording: &Recording<S>) -> Self {
         let KeyPlan { required, form, .. } = &recording.keys;
         let bytes = |form: KeyForm| {
@@ -162,26 +156,22 @@ pub(crate) fn fits(process_bytes: u64) -> Result<()> {
 }
 
 /// Most memory this process has held so far (VmHWM), in bytes; `None` where the system does not tell.
-#[must_use]
 pub fn peak_memory_bytes() -> Option<u64> {
     status("VmHWM:")
 }
 
 /// Memory this process holds now (VmRSS), in bytes.
-#[must_use]
 pub fn resident_memory_bytes() -> Option<u64> {
     status("VmRSS:")
 }
 
 /// Addresses that this process has taken, used or not (VmSize), in bytes: what a limit on them counts.
-#[must_use]
 pub fn address_space_bytes() -> Option<u64> {
     status("VmSize:")
 }
 
 /// Pages that this process has touched for the first time so far (field `minflt` of /proc/self/stat): none in a steady
 /// loop. `None` where the system does not tell.
-#[must_use]
 pub fn minor_faults() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     let (_, after_name) = stat.rsplit_once(')')?; // the name may hold spaces
@@ -189,7 +179,6 @@ pub fn minor_faults() -> Option<u64> {
 }
 
 /// Memory that the system can still give (MemAvailable), in bytes.
-#[must_use]
 pub fn available_memory_bytes() -> Option<u64> {
     field("/proc/meminfo", "MemAvailable:")
 }

@@ -30,13 +30,10 @@ use std::path::Path;
 /// What a file holds: the JSON contract of `limbwise inspect`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Inspection {
-    /// The file.
     pub file: String,
-    /// What it is.
     pub kind: String,
     /// Version of its format.
     pub version: u64,
-    /// Its bytes.
     pub bytes: u64,
     /// The parameters it was made for, as a fingerprint.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,7 +44,6 @@ pub struct Inspection {
     /// Whether all checksums hold; absent where nobody asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
-    /// What its header says.
     pub header: Map<String, Value>,
     /// Each evaluation key with its level and its bytes in memory, stored whole.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -60,7 +56,6 @@ pub struct Belongs {
     /// The program, as a hash of its description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// The key set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_set: Option<String>,
     /// For results, the inputs.
@@ -81,9 +76,7 @@ impl From<Origin> for Belongs {
 /// An evaluation key in a file.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct InspectedKey {
-    /// Which.
     pub name: String,
-    /// The level it is for.
     pub level: usize,
     /// Its bytes in memory, both halves.
     pub bytes: u64,
@@ -168,9 +161,6 @@ fn fingerprints(params: &AnyParams) -> Vec<Fingerprint> {
 }
 
 /// The parameters of a directory, a description, or a file of their own.
-///
-/// # Errors
-/// A file that is absent, or has no parameters.
 pub fn params_of(path: &Path) -> Result<AnyParams> {
     if path.is_dir() {
         return params_of(&path.join(PROGRAM)).or_else(|_| params_of(&path.join(PARAMS)));

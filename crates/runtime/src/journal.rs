@@ -22,7 +22,6 @@ use std::{
 const STATE: &str = "state.json";
 /// Longest such file.
 const MOST_STATE: usize = 1 << 20;
-/// Most ciphertexts of a state.
 const MOST_CIPHERTEXTS: usize = 1 << 12;
 
 /// What a state belongs to: a hash of the program, its keys and its inputs.
@@ -44,10 +43,8 @@ struct Written {
     numbers: Vec<String>,
 }
 
-/// The version that is written.
 const VERSION: u32 = 2;
 
-/// A journal in a directory.
 pub struct Checkpoint<'a, D: HostRead, S: Scheme> {
     dev: &'a D,
     params: &'a S::Params,
@@ -61,9 +58,6 @@ pub struct Checkpoint<'a, D: HostRead, S: Scheme> {
 
 impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
     /// A journal in a directory, which is made if it is not there.
-    ///
-    /// # Errors
-    /// Those of the system; [`Error::OtherRun`] where it has a state of another computation.
     pub fn open(dev: &'a D, params: &'a S::Params, dir: &Path, identity: Identity) -> Result<Self> {
         fs::create_dir_all(dir).map_err(refused(dir, "creating"))?;
         let this = Self { dev, params, dir: dir.to_owned(), identity, failure: None, resumed: None };
@@ -88,15 +82,11 @@ impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
     }
 
     /// The step that was gone on from.
-    #[must_use]
     pub fn resumed(&self) -> Option<usize> {
         self.resumed
     }
 
     /// Removes all states: the run is over.
-    ///
-    /// # Errors
-    /// Those of the system.
     pub fn clear(&self) -> Result<()> {
         for (_, path) in self.steps()? {
             fs::remove_dir_all(&path).map_err(refused(&path, "removing"))?;
@@ -108,7 +98,6 @@ impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
         self.dir.join(format!("step-{step:06}"))
     }
 
-    /// The directories of states.
     fn steps(&self) -> Result<Vec<(usize, PathBuf)>> {
         let mut steps = Vec::new();
         for entry in fs::read_dir(&self.dir).map_err(refused(&self.dir, "reading"))? {
@@ -222,9 +211,6 @@ impl<D: HostRead, S: Scheme> Journal<D, S> for Checkpoint<'_, D, S> {
 }
 
 /// Puts a ciphertext into a file.
-///
-/// # Errors
-/// Those of the system, a device fault.
 pub fn put_ciphertext<S: Scheme, D: HostRead>(
     path: &Path,
     on: (&D, &S::Params),

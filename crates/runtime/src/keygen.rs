@@ -69,9 +69,6 @@ fn only_owner(dir: &Path) -> Result<()> {
 
 /// Makes all keys of a program and puts them into the directories, the evaluation keys one after the other: no more than
 /// one of them is in memory. Returns the bytes of the server's key files.
-///
-/// # Errors
-/// Those of the system, no randomness, a device fault.
 pub fn keygen<S: ClientScheme, D: HostRead>(
     (dev, params): (&D, &S::Params),
     places: Sides<'_>,

@@ -36,7 +36,6 @@ const MOST_PLACE: usize = 128;
 pub struct Round {
     /// Their name, in hexadecimal.
     pub inputs: String,
-    /// Under which key.
     pub key: Encryption,
     /// Where they were written, for people.
     pub place: String,
@@ -54,7 +53,6 @@ pub struct Shared {
 
 impl Shared {
     /// For how much the noise is sized: as is said, else as it was before, else 30 bits and 16 results under one key.
-    #[must_use]
     pub fn sharing(before: Option<Self>, statistical_bits: Option<u32>, results: Option<u32>) -> Sharing {
         let usual = before.map_or(Sharing { statistical_bits: 30, results: 16 }, |shared| shared.sharing);
         Sharing {
@@ -97,7 +95,6 @@ impl Shared {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
-    /// The key set that it is of.
     keys: String,
     rounds: Vec<Round>,
     shared: Option<Shared>,
@@ -112,23 +109,18 @@ pub struct Ledger {
 }
 
 /// All 32 bytes of a name, in hexadecimal.
-#[must_use]
 pub fn hex(name: Fingerprint) -> String {
     name.0.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Ledger {
     /// Of a directory, for a key set.
-    #[must_use]
     pub fn of(dir: &Path, keys: Fingerprint) -> Self {
         Self { path: dir.join(LEDGER), lock: dir.join(LOCK), keys: hex(keys) }
     }
 
     /// Beside a file of a secret key, for a key set: another key that is written to the same place has another ledger. The
     /// place is that of the file now, wherever the process goes later.
-    ///
-    /// # Errors
-    /// A folder that is not there.
     pub fn beside(secret: &Path, keys: Fingerprint) -> Result<Self> {
         let folder = secret.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = folder.canonicalize().map_err(refused(folder, "opening"))?;
@@ -142,33 +134,21 @@ impl Ledger {
     }
 
     /// Fails where it could not be changed later: before work is done that needs it.
-    ///
-    /// # Errors
-    /// Those of the system; a ledger that is damaged, or of other keys.
     pub fn ready(&self) -> Result<()> {
         self.change(|_| Ok(()))
     }
 
     /// The encryptions so far, the last one last.
-    ///
-    /// # Errors
-    /// A ledger that is damaged, or of other keys.
     pub fn rounds(&self) -> Result<Vec<Round>> {
         Ok(self.read()?.rounds)
     }
 
     /// What was shared so far.
-    ///
-    /// # Errors
-    /// A ledger that is damaged, or of other keys.
     pub fn shared(&self) -> Result<Option<Shared>> {
         Ok(self.read()?.shared)
     }
 
     /// Remembers an encryption.
-    ///
-    /// # Errors
-    /// Those of the system; a ledger that is damaged, or of other keys.
     pub fn encrypted(&self, round: Round) -> Result<()> {
         self.change(|content| {
             content.rounds.retain(|known| known.inputs != round.inputs);
@@ -182,9 +162,6 @@ impl Ledger {
 
     /// Counts results that are about to be shared, beyond what is known from elsewhere. They stay counted whatever becomes
     /// of them.
-    ///
-    /// # Errors
-    /// As [`Shared::after`]; those of the system; a ledger that is damaged, or of other keys.
     pub fn share(&self, sharing: Sharing, results: u32, known: Option<Shared>) -> Result<Shared> {
         self.change(|content| {
             let shared = Shared::after(Shared::both(content.shared, known)?, sharing, results)?;

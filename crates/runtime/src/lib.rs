@@ -10,6 +10,9 @@
 //! the device is chosen: [`any_device`].
 //! What has a secret key exists only under the feature `client`.
 
+#![expect(missing_docs, clippy::missing_errors_doc, reason = "docs stand where name and type do not say it all")]
+#![expect(clippy::must_use_candidate, reason = "asked of what gives a changed copy, not of every getter")]
+
 pub mod any_device;
 #[cfg(feature = "client")]
 pub mod bench;

@@ -12,23 +12,16 @@ use std::{
 };
 
 /// The name of a program: the hash of its description, as it would be written.
-#[must_use]
 pub fn program_name(description: &Description) -> Fingerprint {
     Fingerprint(*blake3::hash(&description.to_bytes()).as_bytes())
 }
 
 /// The name of encrypted inputs: the hash of the hashes of their files, in the program's order.
-///
-/// # Errors
-/// Those of the system.
 pub fn inputs_name(files: &[PathBuf]) -> Result<Fingerprint> {
     Ok(name_of(&hashes(files)?))
 }
 
 /// The BLAKE3 hash of each file.
-///
-/// # Errors
-/// Those of the system.
 pub fn hashes(files: &[PathBuf]) -> Result<Vec<[u8; 32]>> {
     let hash = |path: &PathBuf| {
         let mut hasher = blake3::Hasher::new();
@@ -39,23 +32,16 @@ pub fn hashes(files: &[PathBuf]) -> Result<Vec<[u8; 32]>> {
 }
 
 /// The name of inputs whose files have these hashes.
-#[must_use]
 pub fn name_of(hashes: &[[u8; 32]]) -> Fingerprint {
     Fingerprint(*blake3::hash(hashes.as_flattened()).as_bytes())
 }
 
 /// What a file says it belongs to.
-///
-/// # Errors
-/// A file that is absent, or none of ours.
 pub fn origin_of(path: &Path) -> Result<Origin> {
     wire::origin(open_file(path)?).map_err(|e| Error::of_file(path, e.into()))
 }
 
 /// Fails unless a file is a ciphertext that says it belongs to this, wherever this says something.
-///
-/// # Errors
-/// As [`origin_of`]; a file of another kind; the first thing that differs.
 pub fn belongs(path: &Path, wanted: &Origin) -> Result<()> {
     let of_file = |e: WireError| Error::of_file(path, e.into());
     let file = Container::open(open_file(path)?).map_err(of_file)?;
@@ -67,9 +53,6 @@ pub fn belongs(path: &Path, wanted: &Origin) -> Result<()> {
 }
 
 /// What keys say they belong to, if they were made for this program: those of version 1 do not say.
-///
-/// # Errors
-/// As [`origin_of`]; keys of another program.
 pub fn keys_for(keys: &Path, description: &Description) -> Result<Origin> {
     let said = origin_of(keys)?;
     if said.program != Fingerprint::NONE {

@@ -34,9 +34,6 @@ pub(crate) fn refused(path: &Path, doing: &'static str) -> impl FnOnce(io::Error
 }
 
 /// Puts a file into its place when all of it is written and safe: until then nothing of it is seen, whatever happens.
-///
-/// # Errors
-/// Those of the system, and of `write`; then nothing is left.
 pub fn put<E>(path: &Path, write: impl FnOnce(File) -> Result<File, E>) -> Result<()>
 where
     Error: From<E>,
@@ -45,9 +42,6 @@ where
 }
 
 /// [`put`] for a file that tells what only its owner may know: nobody else can read it, from its first byte on.
-///
-/// # Errors
-/// As [`put`].
 pub fn put_secret<E>(path: &Path, write: impl FnOnce(File) -> Result<File, E>) -> Result<()>
 where
     Error: From<E>,
@@ -88,9 +82,6 @@ pub(crate) fn settle(dir: &Path) -> Result<()> {
 }
 
 /// Puts bytes into a file.
-///
-/// # Errors
-/// As [`put`].
 pub fn put_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     put(path, |mut file| {
         file.write_all(bytes).map_err(refused(path, "writing"))?;
@@ -99,9 +90,6 @@ pub fn put_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Puts bytes into a file that only its owner can read.
-///
-/// # Errors
-/// As [`put`].
 pub fn put_private(path: &Path, bytes: &[u8]) -> Result<()> {
     put_secret(path, |mut file| {
         file.write_all(bytes).map_err(refused(path, "writing"))?;
@@ -110,9 +98,6 @@ pub fn put_private(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Reads a file of at most so many bytes.
-///
-/// # Errors
-/// Those of the system, or [`Error::Long`].
 pub fn read_up_to(path: &Path, most: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     read_into(path, most, &mut bytes)?;
@@ -120,9 +105,6 @@ pub fn read_up_to(path: &Path, most: usize) -> Result<Vec<u8>> {
 }
 
 /// [`read_up_to`] into memory of the caller's, for what has to be wiped.
-///
-/// # Errors
-/// As [`read_up_to`].
 pub fn read_into(path: &Path, most: usize, bytes: &mut Vec<u8>) -> Result<()> {
     let file = File::open(path).map_err(refused(path, "opening"))?;
     file.take(most as u64 + 1).read_to_end(bytes).map_err(refused(path, "reading"))?;
@@ -132,18 +114,11 @@ pub fn read_into(path: &Path, most: usize, bytes: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Opens a file for reading.
-///
-/// # Errors
-/// Those of the system.
 pub fn open_file(path: &Path) -> Result<File> {
     File::open(path).map_err(refused(path, "opening"))
 }
 
 /// The description of the program in a directory.
-///
-/// # Errors
-/// An absent file, or one that is no description.
 pub fn description(dir: &Path) -> Result<Description> {
     let path = dir.join(PROGRAM);
     let bytes = read_up_to(&path, limbwise_apps::description::MOST_BYTES)?;
@@ -152,9 +127,6 @@ pub fn description(dir: &Path) -> Result<Description> {
 }
 
 /// The ciphertexts of a directory in the order of their names, or the file itself.
-///
-/// # Errors
-/// Those of the system, or [`Error::Empty`].
 pub fn ciphertexts(place: &Path) -> Result<Vec<PathBuf>> {
     if !place.is_dir() {
         return Ok(vec![place.to_owned()]);

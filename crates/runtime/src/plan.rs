@@ -33,7 +33,6 @@ pub struct Plan {
     pub head: Head,
     /// What the gate found.
     pub security: SecurityReport,
-    /// What the scheme has to say.
     #[serde(flatten)]
     pub scheme: SchemePlan,
     /// Every evaluation key of RLWE.
@@ -74,7 +73,6 @@ pub struct Plan {
 pub struct KeyReads {
     /// Most bytes of keys in memory at once.
     pub memory_bytes: u64,
-    /// Keys read.
     pub reads: usize,
     /// Bytes read of the file.
     pub read_bytes: u64,
@@ -104,7 +102,6 @@ impl KeyReads {
 pub struct DeviceMemory {
     /// Most bytes of polynomials at once, keys among them.
     pub needed_bytes: u64,
-    /// What the device has.
     pub bytes: u64,
 }
 
@@ -119,7 +116,6 @@ pub struct Choice {
     pub plaintexts: Option<PlaintextForm>,
     /// How evaluation keys are kept.
     pub key_form: KeyForm,
-    /// Evaluation keys.
     pub keys: usize,
     /// Their bytes, in memory or on disk.
     pub key_bytes: u64,
@@ -154,23 +150,18 @@ impl Row {
 /// A prediction, where a run puts a measurement beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Predicted<T> {
-    /// The prediction.
     pub predicted: T,
 }
 
-/// One evaluation key.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PlannedKey {
-    /// Which.
     pub name: String,
     /// Highest level it is used at; it is made for that one.
     pub level: usize,
-    /// Its bytes.
     pub bytes: u64,
 }
 
 /// The evaluation keys of a plan, with their bytes in the form in which they are kept.
-#[must_use]
 pub fn planned_keys(params: Option<&Params>, plan: &KeyPlan) -> Vec<PlannedKey> {
     let key = |params: &Params, name: limbwise::rlwe::KeyName, level| PlannedKey {
         name: name.describe(params.log_n()),

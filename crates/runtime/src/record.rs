@@ -27,7 +27,6 @@ use limbwise_apps::Program;
 use limbwise_device::{Null, SharedFootprint, Wordless};
 use limbwise_graph::{Graph, Op, Recorder};
 
-/// A recorded program of a scheme.
 pub struct Recording<S: Scheme> {
     /// The evaluation: what a server does. Inputs and keys are declared.
     pub graph: Graph,
@@ -71,9 +70,6 @@ impl<'a, D: Wordless> Store<'a, D> {
 }
 
 /// Records a program with its keys kept in one form or the other, for the device with this footprint.
-///
-/// # Errors
-/// What the schemes refuse: too few levels, values that cannot be encoded.
 pub fn record<P: Program<Scheme: ClientScheme>>(
     program: &P,
     form: KeyForm,
@@ -104,9 +100,6 @@ pub fn record<P: Program<Scheme: ClientScheme>>(
 
 impl<S: ClientScheme> Recording<S> {
     /// The same with more memory for keys on disk, or less: fewer reads, or more.
-    ///
-    /// # Errors
-    /// None that the recording did not have.
     pub fn with_key_memory<P: Program<Scheme = S>>(mut self, program: &P, budget_bytes: u64) -> Result<Self> {
         if let Some(reads) = &mut self.reads {
             reads.budget_bytes = budget_bytes;
@@ -118,9 +111,6 @@ impl<S: ClientScheme> Recording<S> {
 
 impl<S: Scheme> Recording<S> {
     /// The same as a server alone has it: keys and inputs come from elsewhere, and results go there.
-    ///
-    /// # Errors
-    /// None that the recording did not have.
     pub fn of_server<P: Program<Scheme = S>>(mut self, program: &P) -> Result<Self> {
         self.session_peak_bytes = served(program, &self.keys, self.reads.as_ref(), &self.footprint)?;
         Ok(self)

@@ -39,7 +39,6 @@ pub struct RunReport {
     pub seconds: f64,
     /// Every step with its time, keys, encryption and decryption included.
     pub steps: Vec<Step>,
-    /// What the scheme has to say.
     #[serde(flatten)]
     pub scheme: SchemeRun,
     /// How evaluation keys are kept.
@@ -69,10 +68,8 @@ pub struct RunReport {
 /// How keys on disk were read: as planned, and what became of it.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct KeyReading {
-    /// The plan.
     #[serde(flatten)]
     pub planned: KeyReads,
-    /// What was done.
     pub measured: Traffic,
 }
 
@@ -144,9 +141,6 @@ fn shadowed<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
 }
 
 /// Runs a program that was recorded and planned.
-///
-/// # Errors
-/// What the schemes refuse, or a device fault.
 pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
     dev: &AnyDevice,
     sides: &Sides<'_, P, Of<'_, C>>,

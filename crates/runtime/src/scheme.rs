@@ -28,7 +28,6 @@ pub trait Piped: Family + ClientScheme {
     /// Whether shadow mode means something: where results are exact, a run compares all of them with the clear twin.
     const HAS_SHADOWS: bool = false;
 
-    /// Its section of a plan.
     fn planned<P: Program<Scheme = Self>>(program: &P, recording: &Recording<Self>) -> SchemePlan;
 
     /// What is expected of the results, in short.
@@ -47,17 +46,12 @@ pub trait Piped: Family + ClientScheme {
 /// What a run's section is made of.
 #[cfg(feature = "client")]
 pub struct Ran<'a, S: Family + ClientScheme> {
-    /// What was planned.
     pub planned: &'a SchemePlan,
     /// The comparison with the clear twin.
     pub found: &'a S::Found,
-    /// The decrypted results.
     pub reading: &'a S::Reading,
-    /// What was expected of them.
     pub results: &'a [S::Estimate],
-    /// Time of the evaluation.
     pub seconds: f64,
-    /// What shadow mode found.
     pub shadow: Option<ShadowReport>,
 }
 
@@ -145,7 +139,6 @@ pub enum SchemeRun {
 
 impl SchemeRun {
     /// How many results are wrong, and of how many, where they are exact.
-    #[must_use]
     pub fn wrong(&self) -> Option<[usize; 2]> {
         match self {
             Self::Ckks(_) => None,
@@ -196,7 +189,6 @@ pub struct SlotsPlan {
     pub precision_bits: crate::plan::Predicted<f64>,
 }
 
-/// The level budget.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Levels {
     /// Of a fresh ciphertext.
@@ -208,7 +200,6 @@ pub struct Levels {
 /// How a program bootstraps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BootstrapSummary {
-    /// Slots, strategies, packing.
     #[serde(flatten)]
     pub plan: BootstrapPlan,
     /// Levels between two bootstrappings.
@@ -299,7 +290,6 @@ pub struct LweSummary {
     pub log_n: u32,
     /// Masks k.
     pub masks: usize,
-    /// Bits of the prime.
     pub prime_bits: u32,
     /// Dimension n of the narrow key: steps of a blind rotation.
     pub dimension: usize,
@@ -393,7 +383,6 @@ pub struct MessagesPlan {
 pub struct MessagesRun {
     /// Time of the evaluation for each bootstrapping, in milliseconds.
     pub ms_per_bootstrapping: f64,
-    /// Bootstrappings.
     pub bootstrappings: u64,
     /// Messages that came out.
     pub messages: usize,
@@ -482,9 +471,7 @@ pub struct BridgedPlan {
 /// A report's section of a program of TFHE and CKKS.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BridgedRun {
-    /// The answer.
     pub answer: Compared,
-    /// Rows that pass.
     pub rows_passing: usize,
     /// Rows that were decided otherwise than by the clear twin.
     pub wrong: usize,
@@ -493,7 +480,6 @@ pub struct BridgedRun {
     pub rows: usize,
     /// Largest error of a bit that a row was multiplied with.
     pub largest_bit_error: f64,
-    /// Bootstrappings.
     pub bootstrappings: u64,
     /// log₂ of the probability that any bootstrapping fails.
     pub log2_failure: f64,

@@ -20,13 +20,10 @@ struct Sealed {
 /// Why a record is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
-    /// Not such a record.
     #[error("not a record of limbwise: {0}")]
     Form(#[from] serde_json::Error),
-    /// Of a later program.
     #[error("version {0}; this program reads versions up to {VERSION}: install a newer one")]
     Version(u32),
-    /// Changed since it was written.
     #[error("damaged (its checksum differs)")]
     Checksum,
 }
@@ -43,9 +40,6 @@ pub fn seal(content: &impl Serialize) -> Result<Vec<u8>, SealError> {
 }
 
 /// What a record holds; one of version 1 is the content alone.
-///
-/// # Errors
-/// [`SealError`].
 pub fn unseal<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, SealError> {
     let value: Value = serde_json::from_slice(bytes)?;
     // A record of version 1 has other fields than these; a sealed one that lost one of them is refused by its content.

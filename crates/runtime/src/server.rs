@@ -18,9 +18,6 @@ pub struct Server<'a, D: Device, P: Program> {
 
 impl<'a, D: Device, P: Program> Server<'a, D, P> {
     /// Encodes what the program multiplies with.
-    ///
-    /// # Errors
-    /// Values that cannot be encoded.
     pub fn new(
         dev: &'a D,
         encoder: &'a <P::Scheme as Scheme>::Encoder,
@@ -46,15 +43,11 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
     }
 
     /// Bytes that the host takes for clear maps of bootstrapping.
-    #[must_use]
     pub fn host_bytes(&self) -> u64 {
         P::Scheme::host_bytes(&self.encoded)
     }
 
     /// Evaluates the program.
-    ///
-    /// # Errors
-    /// What the schemes or the journal refuse.
     pub fn evaluate(
         &self,
         keys: Keys<'_, D>,
@@ -70,27 +63,18 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
 
 impl<'a, D: Wordless, P: Program> Server<'a, D, P> {
     /// The same by declaration, for devices without words.
-    ///
-    /// # Errors
-    /// As [`Self::new`].
     pub fn declared(dev: &'a D, encoder: &'a <P::Scheme as Scheme>::Encoder, program: &'a P) -> Result<Self> {
         let encoded = P::Scheme::declare((dev, encoder), program.params(), &program.model())?;
         Ok(Self { dev, encoder, program, encoded })
     }
 
     /// The encrypted inputs by declaration, in their order, encrypted under this key.
-    ///
-    /// # Errors
-    /// Levels or scales that cannot be.
     pub fn declared_inputs(&self, key: Encryption) -> Result<Results<P, D>> {
         let (on, params) = ((self.dev, self.encoder), self.program.params());
         self.program.inputs().iter().map(|input| P::Scheme::declare_input(on, params, input, key)).collect()
     }
 
     /// Evaluates the program on declared inputs with declared keys: those of a store, and of TFHE.
-    ///
-    /// # Errors
-    /// What the schemes refuse.
     pub fn rehearse(&self, store: &dyn limbwise::rlwe::KeyStore<D>, key: Encryption) -> Result<Results<P, D>> {
         let tfhe = P::Scheme::tfhe(self.program.params());
         let bootstrap = tfhe.map(|params| limbwise::tfhe::ServerKey::declared(self.dev, params));

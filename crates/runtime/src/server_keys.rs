@@ -85,24 +85,19 @@ impl ServerKeys {
         Ok(this)
     }
 
-    /// What they belong to.
-    #[must_use]
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// The evaluation keys.
     pub(crate) fn rlwe(&self) -> Option<&FileKeys> {
         self.rlwe.as_ref().map(|(_, source, _)| source)
     }
 
     /// The file of TFHE's keys.
-    #[must_use]
     pub fn tfhe(&self) -> Option<&Path> {
         self.tfhe.as_deref()
     }
 
-    /// Opens one of the files again.
     pub(crate) fn open(path: &Path) -> limbwise::Result<File> {
         Ok(File::open(path).map_err(|source| WireError::Io { doing: "opening the keys", source })?)
     }

@@ -23,7 +23,6 @@ use limbwise_math::sampling::SeedSource;
 pub struct Sides<'a, P, C> {
     /// What both know, and the server's model.
     pub program: &'a P,
-    /// The client's data.
     pub client: &'a C,
     /// Seeds of keys and encryptions.
     pub seeds: &'a SeedSource,
@@ -31,9 +30,6 @@ pub struct Sides<'a, P, C> {
 
 impl<P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>> Sides<'_, P, C> {
     /// What a state of this session belongs to: its program, data and randomness.
-    ///
-    /// # Errors
-    /// No randomness.
     pub fn identity(&self, description: &Description) -> Result<Identity> {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&description.to_bytes());
@@ -49,13 +45,9 @@ impl<P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>> Sides<'_, P, C> {
 
 /// What the client reads results with.
 pub struct Reader<'a, S: Scheme, D: Device> {
-    /// The device.
     pub dev: &'a D,
-    /// The encoder.
     pub encoder: &'a S::Encoder,
-    /// The parameters.
     pub params: &'a S::Params,
-    /// The secret keys.
     pub secrets: &'a Secrets,
 }
 
@@ -63,9 +55,6 @@ pub struct Reader<'a, S: Scheme, D: Device> {
 type Evaluated<P, D> = (Results<P, D>, Results<P, D>);
 
 /// Runs a program from key generation to the reading of its results, one after another.
-///
-/// # Errors
-/// What the schemes refuse, or a device fault.
 pub fn session<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>, R>(
     dev: &D,
     sides: &Sides<'_, P, C>,
@@ -110,7 +99,6 @@ pub fn session<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>
     }
 }
 
-/// Encrypts all inputs of a program.
 fn encrypted<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>>(
     reader: &Reader<'_, P::Scheme, D>,
     sides: &Sides<'_, P, C>,
@@ -130,11 +118,9 @@ fn encrypted<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>>(
 
 /// Who has the values of a program's inputs.
 pub trait Values<S: Scheme> {
-    /// Those of one input.
     fn of(&self, input: usize) -> S::Values;
 }
 
-/// A client's.
 pub struct Of<'a, C>(pub &'a C);
 
 impl<C: Client> Values<C::Scheme> for Of<'_, C> {

@@ -17,7 +17,6 @@ pub trait Onlooker<S: Scheme, D: Device> {
     fn look<R>(&self, reader: &Reader<'_, S, D>, evaluate: impl FnOnce(Option<&dyn Watch<D>>) -> R) -> R;
 }
 
-/// Nobody looks on.
 impl<S: Scheme, D: Device> Onlooker<S, D> for () {
     fn wants_shadows(&self) -> bool {
         false
@@ -37,13 +36,10 @@ pub struct Shadowing {
 
 impl Shadowing {
     /// With a bound on errors.
-    #[must_use]
     pub fn new(bound: ShadowBound) -> Self {
         Self { bound, report: Mutex::default() }
     }
 
-    /// What was found.
-    #[must_use]
     pub fn report(&self) -> ShadowReport {
         self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

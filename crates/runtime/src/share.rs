@@ -84,7 +84,6 @@ pub fn shared(array: &Array, estimate: Estimate, sharing: Sharing, seed: &Seed) 
 }
 
 /// The deviation of the noise for so many numbers with this expected error.
-#[must_use]
 pub fn deviation(error: f64, count: usize, sharing: Sharing) -> f64 {
     let s = f64::from(sharing.statistical_bits);
     let tail = (2.0 * std::f64::consts::LN_2 * (s + 1.0)).sqrt();

@@ -8,7 +8,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How a child ended.
 #[derive(Debug)]
 pub enum Outcome {
     /// In order, with this on its standard output.
@@ -19,7 +18,6 @@ pub enum Outcome {
     TimeIsOver,
     /// By itself or by the system, without an answer.
     Ended {
-        /// How.
         status: ExitStatus,
         /// The beginning of what it wrote to standard error.
         said: String,
@@ -36,9 +34,6 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Starts a child, gives it a request on its standard input, and waits for its end, which comes at the latest when its
 /// time is over or soon after `stopped` says so. The input stays open until then, so that a child sees from its end that
 /// nobody waits for it any more, however the server ended.
-///
-/// # Errors
-/// The system's, where the child cannot be started or waited for.
 pub fn ask(command: &mut Command, request: &[u8], time: Duration, stopped: &dyn Fn() -> bool) -> io::Result<Outcome> {
     // What a terminal sends to the server, such as Ctrl-C, is not for its children: the server ends them in order.
     #[cfg(unix)]

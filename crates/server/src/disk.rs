@@ -8,9 +8,6 @@ use std::{
 };
 
 /// Writes a record: whoever reads it finds the old one or the new one, also after the machine went down.
-///
-/// # Errors
-/// Those of the system.
 pub fn write_record(path: &Path, record: &impl Serialize) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
     let mut file = File::create(&temporary)?;
@@ -20,18 +17,12 @@ pub fn write_record(path: &Path, record: &impl Serialize) -> io::Result<()> {
 }
 
 /// Renames a file whose bytes are on the disk, and brings its name there.
-///
-/// # Errors
-/// Those of the system.
 pub fn move_file(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)?;
     sync_folder(to)
 }
 
 /// Makes a folder and brings its name to the disk.
-///
-/// # Errors
-/// Those of the system.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)?;
     sync_folder(path)
@@ -39,9 +30,6 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
 
 /// Removes a folder with all that is in it; one that is not there is no error. A folder with a record goes by its new
 /// name first, so that after a kill it is there whole or is seen to be rubbish.
-///
-/// # Errors
-/// Those of the system.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
     let rubbish = path.with_extension(RUBBISH);
     if rubbish.exists() {

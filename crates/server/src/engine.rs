@@ -13,10 +13,8 @@ pub const HEAD_BYTES: usize = 4096;
 /// What a file holds, in words: "evaluation keys".
 pub type FileKind = String;
 
-/// The files of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFiles {
-    /// The description of the program.
     pub program: PathBuf,
     /// The keys: evaluation keys, those of TFHE, or both.
     pub keys: Vec<PathBuf>,
@@ -67,7 +65,6 @@ pub enum Failure {
     Ended(Refusal),
 }
 
-/// What computes.
 pub trait Engine: Send + Sync + 'static {
     /// What a file holds, from its first [`HEAD_BYTES`] (or all of them, if it is shorter).
     ///
@@ -85,17 +82,12 @@ pub trait Engine: Send + Sync + 'static {
     /// Runs a job. `work` is a folder of its own that outlives a kill; if it holds checkpoints of an earlier run of the
     /// same job, the run goes on from there. Results are written to `results`, an empty folder, and the answer names
     /// them in the program's order. The same files give the same results, byte for byte.
-    ///
-    /// # Errors
-    /// [`Failure`].
     fn run(&self, files: &JobFiles, work: &Path, results: &Path, watch: &dyn Watch) -> Result<Vec<Output>, Failure>;
 }
 
 /// A result that a run has written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// What it is.
     pub name: String,
-    /// Where it is.
     pub path: PathBuf,
 }

@@ -30,10 +30,8 @@ use std::{
 /// Gives the server's own numbers for a program, where its description leaves some to the server.
 pub type Models = Box<dyn Fn(&Description) -> Result<Model, String> + Send + Sync>;
 
-/// Evaluation on this computer.
 pub struct Evaluation {
     host: Host,
-    /// Of the device.
     threads: usize,
     models: Models,
     planner: Planner,
@@ -169,7 +167,6 @@ pub(crate) fn job<'a>(
     Job { description, model, keys: &files.keys, inputs: &files.inputs, results, existing, checkpoint: Some(work) }
 }
 
-/// The names in a folder.
 fn names(folder: &Path) -> Vec<OsString> {
     let mut names: Vec<OsString> =
         fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.file_name()).collect();

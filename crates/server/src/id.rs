@@ -26,13 +26,10 @@ pub struct NotAName {
 }
 
 impl FileId {
-    /// The name of these bytes.
-    #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The name of all that was hashed.
     #[must_use]
     pub fn finish(hasher: Sha256) -> Self {
         Self(hasher.finalize().into())
@@ -69,7 +66,6 @@ impl FromStr for FileId {
 }
 
 impl Id {
-    /// A new one.
     #[must_use]
     pub fn random() -> Self {
         Self(Uuid::new_v4())

@@ -7,6 +7,9 @@
 //! (threads that move it on), [`http`] (the routes), [`evaluation`] (the engine of the runtime), [`planning`] and [`child`]
 //! (plans in processes of their own). The decisions are ADR 61, 62 and 118, the API is `docs/serve.md`.
 
+#![expect(missing_docs, clippy::missing_errors_doc, reason = "docs stand where name and type do not say it all")]
+#![expect(clippy::must_use_candidate, reason = "asked of what gives a changed copy, not of every getter")]
+
 pub mod child;
 pub mod disk;
 pub mod engine;

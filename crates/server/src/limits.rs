@@ -8,7 +8,6 @@ use utoipa::ToSchema;
 /// The limits, as clients can read them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Limits {
-    /// Largest file.
     pub upload_bytes: u64,
     /// Largest chunk of one.
     pub chunk_bytes: u64,
@@ -30,7 +29,6 @@ pub struct Limits {
     pub open_uploads: usize,
     /// Jobs that are waiting, running or remembered.
     pub jobs: usize,
-    /// Files.
     pub files: usize,
     /// Time of one request.
     pub request_seconds: u64,
@@ -73,13 +71,10 @@ impl Default for Limits {
 
 impl Limits {
     /// What planning a job may take.
-    #[must_use]
     pub fn plan_budget(&self) -> PlanBudget {
         PlanBudget { memory_bytes: self.plan_memory_bytes, seconds: self.plan_seconds }
     }
 
-    /// Time of one request.
-    #[must_use]
     pub fn request_time(&self) -> Duration {
         Duration::from_secs(self.request_seconds)
     }

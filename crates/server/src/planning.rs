@@ -29,9 +29,7 @@ use std::{
 /// How the program that plans is started: it calls [`answer`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planner {
-    /// The program.
     pub program: OsString,
-    /// Its arguments.
     pub arguments: Vec<OsString>,
 }
 
@@ -54,7 +52,6 @@ pub(crate) struct Request {
     pub(crate) calibration: Option<Calibration>,
 }
 
-/// What is answered.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Answer {
@@ -66,10 +63,6 @@ enum Answer {
 const MOST_REQUEST: u64 = 8 << 20;
 
 impl Planner {
-    /// Has a job planned.
-    ///
-    /// # Errors
-    /// [`Failure`].
     pub(crate) fn plan(
         &self,
         request: &Request,
@@ -139,9 +132,6 @@ fn was_killed(_: ExitStatus) -> bool {
 
 /// The planner's side: reads one request, limits this process, plans, and writes the answer. The process ends when its
 /// input does: nobody waits for the answer then.
-///
-/// # Errors
-/// The system's, and a request that is none.
 pub fn answer(mut input: impl BufRead + Send + 'static, output: &mut impl Write, models: &Models) -> io::Result<()> {
     let mut line = Vec::new();
     input.by_ref().take(MOST_REQUEST).read_until(b'\n', &mut line)?;
@@ -193,7 +183,6 @@ fn limit(_: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Plans without a device.
 fn plan(request: &Request, models: &Models) -> Result<JobPlan, Refusal> {
     let Request { program, keys, inputs, threads, memory_bytes, held_bytes, .. } = request;
     let files = JobFiles { program: program.clone(), keys: keys.clone(), inputs: inputs.clone() };

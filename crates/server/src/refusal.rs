@@ -15,13 +15,11 @@ pub struct Refusal {
     /// What would have been right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted: Option<String>,
-    /// What to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
 }
 
 impl Refusal {
-    /// A whole one.
     pub fn new(
         what: impl Into<String>,
         got: impl ToString,
@@ -42,7 +40,6 @@ impl Refusal {
     }
 
     /// As the reason of an answer.
-    #[must_use]
     pub fn because(self, cause: Cause) -> Denied {
         Denied { cause, refusal: self }
     }
@@ -55,26 +52,21 @@ pub enum Cause {
     Malformed,
     /// What it says is well-formed and cannot be done.
     Unfit,
-    /// It is not there.
     Absent,
     /// It does not fit to the present state.
     Conflict,
     /// It is larger than allowed.
     TooLarge,
-    /// There are too many already.
     TooMany,
     /// The server's disk is full.
     NoRoom,
-    /// The server failed.
     Server,
 }
 
-/// A refusal with its cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denied {
     /// Whose doing.
     pub cause: Cause,
-    /// What is said.
     pub refusal: Refusal,
 }
 
@@ -88,56 +80,25 @@ impl From<io::Error> for Denied {
     }
 }
 
-/// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The directory is used by another server.
     #[error("{path}: another server uses this directory (stop it, or choose another directory)")]
-    Locked {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// The directory holds what is not a server's.
+    Locked { path: PathBuf },
     #[error("{path}: the directory is not empty and has no server's state; wanted an empty or new directory")]
-    NotOurs {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// A record cannot be read.
+    NotOurs { path: PathBuf },
     #[error(
         "{path}: damaged: {cause} (every record is written whole, so the disk or another program did this; move the record's folder away to start without it)"
     )]
-    Damaged {
-        /// The record.
-        path: PathBuf,
-        /// Why.
-        cause: String,
-    },
-    /// Reachable by others, without a token.
+    Damaged { path: PathBuf, cause: String },
     #[error(
         "bind to {address}: others can reach this address and no token is set; wanted --token-file, or an address of this machine only (127.0.0.1)"
     )]
-    Open {
-        /// The address.
-        address: String,
-    },
-    /// The token cannot be used.
+    Open { address: String },
     #[error("{path}: {cause}")]
-    Token {
-        /// Its file.
-        path: PathBuf,
-        /// Why.
-        cause: String,
-    },
-    /// The system refused.
+    Token { path: PathBuf, cause: String },
     #[error("{what}: {error}")]
-    System {
-        /// What was tried.
-        what: String,
-        /// What the system says.
-        error: io::Error,
-    },
+    System { what: String, error: io::Error },
 }
 
 impl StartError {

@@ -24,9 +24,6 @@ pub struct Workers(Vec<JoinHandle<()>>);
 
 impl Workers {
     /// Starts them.
-    ///
-    /// # Errors
-    /// The system has no more threads.
     pub fn start(store: &Arc<Store>, log: &Log) -> io::Result<Self> {
         type Work = fn(&Store, &Log);
         let runs = (0..store.limits().running_jobs).map(|_| ("job", run_jobs as Work));
@@ -42,7 +39,6 @@ impl Workers {
 
     /// Waits, after the store was closed, until all threads have ended, or some time is over. Whether all have: a job
     /// that is in the middle of a step then is as safe as after a kill.
-    #[must_use]
     pub fn wait(self, most: Duration) -> bool {
         let end = Instant::now() + most;
         while self.0.iter().any(|thread| !thread.is_finished()) {

@@ -19,24 +19,21 @@ pub mod options;
 /// Most products of a batch.
 pub const MOST_CIPHERTEXTS: usize = 1 << 20;
 
-/// Which part of the whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// Transforms of one operand.
+    /// Transforms of the ciphertexts
     Ntt,
-    /// Products of transformed operands.
+    /// Products of transformed ciphertexts
     Multiply,
-    /// Transforms of ciphertexts back.
+    /// Transforms back
     Intt,
-    /// Both operands transformed, multiplied, the three polynomials of each product transformed back.
+    /// Both operands transformed, multiplied, the products transformed back
     #[default]
     All,
 }
 
 impl Step {
-    /// Its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Ntt => "ntt",
@@ -47,7 +44,6 @@ impl Step {
     }
 }
 
-/// The workload.
 #[derive(Clone, Debug)]
 pub struct BgvMul {
     params: BgvParams,
@@ -61,7 +57,6 @@ impl BgvMul {
     ///
     /// # Panics
     /// If the number or the level is not in its range.
-    #[must_use]
     pub fn new(params: &BgvParams, ciphertexts: usize, level: usize, step: Step) -> Self {
         assert!((1..=MOST_CIPHERTEXTS).contains(&ciphertexts), "1 to {MOST_CIPHERTEXTS} ciphertexts");
         assert!(level <= params.top_level(), "a level that the set has");
@@ -73,7 +68,6 @@ impl BgvMul {
     }
 }
 
-/// All polynomials of a ciphertext transformed.
 fn each<D: Device>(a: &Ciphertext<D>, transform: impl Fn(D::Poly) -> D::Poly) -> Ciphertext<D> {
     Ciphertext { parts: a.parts.iter().cloned().map(transform).collect(), ..*a }
 }

@@ -10,23 +10,10 @@ use crate::{
     way::Way,
     workload::{Built, Named, Refusable, Workload},
 };
-use clap::{Args, ValueEnum};
+use clap::Args;
 use limbwise::{bgv::BgvParams, scheme::Bgv};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-
-/// Which part of the whole.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum StepName {
-    /// Transforms of the ciphertexts
-    Ntt,
-    /// Products of transformed ciphertexts
-    Multiply,
-    /// Transforms back
-    Intt,
-    /// Both operands transformed, multiplied, the products transformed back
-    All,
-}
 
 fn ciphertexts(text: &str) -> Result<usize, String> {
     between(text, 1, MOST_CIPHERTEXTS)
@@ -51,7 +38,7 @@ pub struct BgvMulArgs {
 
     /// Which part
     #[arg(long, value_enum, value_name = "WHICH", default_value = "all")]
-    step: StepName,
+    step: Step,
 
     /// Ring degree of a set of DRAMatic: 1024, 2048, 4096, 8192 or 65536
     #[arg(long, value_name = "DEGREE", conflicts_with = "preset", help_heading = "Parameters")]
@@ -75,9 +62,7 @@ pub struct BgvMulArgs {
 pub struct Described {
     /// Ciphertexts, or pairs of them.
     pub ciphertexts: usize,
-    /// Their level.
     pub level: usize,
-    /// Which part.
     pub step: Step,
 }
 
@@ -103,13 +88,7 @@ impl Workload for BgvMulArgs {
     fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
         let preset = self.n.map_or_else(|| self.preset.clone(), |n| format!("dramatic-{n}"));
         let params = named_bgv(&preset)?;
-        let step = match self.step {
-            StepName::Ntt => Step::Ntt,
-            StepName::Multiply => Step::Multiply,
-            StepName::Intt => Step::Intt,
-            StepName::All => Step::All,
-        };
-        let described = Described { ciphertexts: self.ciphertexts, level: self.level(&params)?, step };
+        let described = Described { ciphertexts: self.ciphertexts, level: self.level(&params)?, step: self.step };
         let program = Self::program(&described, (&params, &preset), None)?;
         let client = Some(Self::client(&self.data, &described, &program, &[])?);
         // It needs no key, so there is nothing to keep in another form.

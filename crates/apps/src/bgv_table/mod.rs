@@ -23,64 +23,26 @@ type Messages = Vec<Vec<i64>>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// More rows than slots.
     #[error(
         "the table has {got} rows, a ciphertext of this preset has {most} slots: give fewer rows, or a preset with a larger ring (limbwise params show)"
     )]
-    Rows {
-        /// Rows there are.
-        got: usize,
-        /// Slots.
-        most: usize,
-    },
-    /// A matrix with other rows than the table has columns.
+    Rows { got: usize, most: usize },
     #[error(
         "the matrix has {got} rows, the table {wanted} columns: give one row of the matrix for each column, in their order"
     )]
-    Matrix {
-        /// Rows of the matrix.
-        got: usize,
-        /// Columns of the table.
-        wanted: usize,
-    },
-    /// No column, or more than are made for.
+    Matrix { got: usize, wanted: usize },
     #[error("{what} has {got} columns: choose 1 to {most}")]
-    Columns {
-        /// Of what.
-        what: &'static str,
-        /// Columns there are.
-        got: usize,
-        /// The most.
-        most: usize,
-    },
-    /// A matrix with other columns than it has names.
+    Columns { what: &'static str, got: usize, most: usize },
     #[error("a row of the matrix has {got} numbers, its columns have {wanted} names")]
-    Shape {
-        /// Numbers.
-        got: usize,
-        /// Names.
-        wanted: usize,
-    },
-    /// An integer that would wrap round t.
+    Shape { got: usize, wanted: usize },
     #[error(
         "{what} is {got}, and with t = {t} results from -{most} to {most} are exact: choose a preset with a larger plaintext modulus (bgv-n13-t30), or fewer or smaller numbers"
     )]
-    Beyond {
-        /// What it is.
-        what: String,
-        /// It.
-        got: i128,
-        /// The largest.
-        most: i64,
-        /// The plaintext modulus.
-        t: u64,
-    },
-    /// The parameters have no keys.
+    Beyond { what: String, got: i128, most: i64, t: u64 },
     #[error("sums over rows need rotations, and this preset has no keys: choose one that has (limbwise params show)")]
     NoKeys,
 }
 
-/// Who knows the matrix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Matrix {
@@ -94,13 +56,10 @@ pub enum Matrix {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
-    /// Rows of the table.
     pub rows: usize,
-    /// Its columns.
     pub columns: usize,
     /// Names of the matrix's columns.
     pub names: Vec<String>,
-    /// The matrix.
     pub matrix: Matrix,
 }
 
@@ -186,7 +145,6 @@ impl BgvTable {
     }
 
     /// What both sides know of it.
-    #[must_use]
     pub fn described(&self) -> &Described {
         &self.described
     }
@@ -197,7 +155,6 @@ impl BgvTable {
 pub enum Encrypted {
     /// The server knows it: no product of ciphertexts.
     No,
-    /// It is encrypted.
     Yes,
 }
 

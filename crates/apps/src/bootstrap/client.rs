@@ -11,25 +11,24 @@ use limbwise::{
     Complex64,
     ckks::{Precision, bootstrap::Content},
 };
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// What is encrypted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 pub enum Message {
-    /// Both parts uniform in [−1, 1].
+    /// Both parts uniform in [-1, 1]
     #[default]
     Random,
-    /// The same in every slot: 0.7 + 0.3i.
+    /// 0.7 + 0.3i in every slot
     Constant,
-    /// Real, uniform in [0, 1].
+    /// Real, uniform in [0, 1]
     Positive,
-    /// Both parts uniform in [−0.01, 0.01].
+    /// Both parts uniform in [-0.01, 0.01]
     Small,
 }
 
 impl Message {
     /// Its name in options and reports.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Random => "random",
@@ -40,7 +39,6 @@ impl Message {
     }
 
     /// So many values of it, for slots that hold this.
-    #[must_use]
     pub fn values(self, count: usize, content: Content, seed: u64) -> Vec<Complex64> {
         let parts = generated(seed, 0, 2 * count, 1.0);
         let value = |part: &[f64]| {
@@ -66,9 +64,6 @@ pub struct BootstrapClient {
 
 impl BootstrapClient {
     /// A message with its name in reports; short ones are filled up with zeros.
-    ///
-    /// # Errors
-    /// What does not fit, in words.
     pub fn new(program: &Bootstrap, name: &str, mut values: Vec<Complex64>) -> Result<Self, String> {
         let slots = program.plan().slots;
         if values.len() > slots {

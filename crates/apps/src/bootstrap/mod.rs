@@ -26,21 +26,12 @@ const PRODUCTS: &str = "multiplications";
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BootstrapAppError {
-    /// Parameters without bootstrapping.
     #[error("{0} has no bootstrapping: choose one of the presets boot, boot-… (limbwise params show)")]
     NoBootstrapping(String),
-    /// More slots than there are.
     #[error("{got} slots: choose a power of two from 1 to {most}, or a preset with a larger ring")]
-    Slots {
-        /// Asked for.
-        got: usize,
-        /// What there is.
-        most: usize,
-    },
-    /// Neither one pass nor two.
+    Slots { got: usize, most: usize },
     #[error("{0} passes: choose 1 or 2")]
     Passes(usize),
-    /// Values that no message has.
     #[error("values up to {0}: wanted a positive number (was the description of the program changed?)")]
     Promise(f64),
 }
@@ -57,9 +48,6 @@ pub struct Bootstrap {
 
 impl Bootstrap {
     /// Bootstrapping by a plan, in one pass or two, of a message of which this is known.
-    ///
-    /// # Errors
-    /// [`BootstrapAppError`] for what cannot be.
     pub fn new(
         (params, name): (&Params, &str),
         plan: BootstrapPlan,
@@ -81,26 +69,21 @@ impl Bootstrap {
         Ok(Self { params: params.clone(), levels, plan, passes, bounds })
     }
 
-    /// The same by another plan.
     #[must_use]
     pub fn with(&self, plan: BootstrapPlan) -> Self {
         Self { plan, ..self.clone() }
     }
 
     /// How it is carried out.
-    #[must_use]
     pub fn plan(&self) -> BootstrapPlan {
         self.plan
     }
 
-    /// Passes.
-    #[must_use]
     pub fn passes(&self) -> usize {
         self.passes
     }
 
     /// What is known of the message.
-    #[must_use]
     pub fn bounds(&self) -> Promise {
         self.bounds
     }
@@ -113,7 +96,6 @@ impl Bootstrap {
 
 impl Bootstrap {
     /// How it bootstraps, if it does.
-    #[must_use]
     pub fn bootstrapping(&self) -> Option<BootstrapPlan> {
         Some(self.plan)
     }
@@ -240,7 +222,6 @@ impl<D: Device> Pass<'_, '_, D> {
         Ok(self.bootstrapper.finish(self.auto, underway))
     }
 
-    /// Both passes.
     fn twice(&mut self, a: &Ciphertext<D>, kept: Option<State<D>>) -> Result<Ciphertext<D>> {
         let (auto, bootstrapper) = (self.auto, self.bootstrapper);
         let (first, kept) = match kept {

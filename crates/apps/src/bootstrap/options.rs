@@ -30,7 +30,6 @@ use std::path::PathBuf;
 pub struct Described {
     /// How it is carried out.
     pub plan: BootstrapPlan,
-    /// Passes.
     pub passes: usize,
     /// What is known of the message.
     pub bounds: Promise,
@@ -43,19 +42,6 @@ enum ContentName {
     Complex,
     /// Real values: imaginary parts are dropped, and half of EvalMod with them
     Real,
-}
-
-/// What is encrypted.
-#[derive(Clone, Copy, Debug, ValueEnum, Serialize, Deserialize)]
-enum MessageName {
-    /// Both parts uniform in [-1, 1]
-    Random,
-    /// 0.7 + 0.3i in every slot
-    Constant,
-    /// Real, uniform in [0, 1]
-    Positive,
-    /// Both parts uniform in [-0.01, 0.01]
-    Small,
 }
 
 /// The two halves of the coefficients in EvalMod.
@@ -73,7 +59,7 @@ enum HalvesName {
 pub struct BootstrapData {
     /// What is encrypted
     #[arg(long, value_enum, default_value = "random", help_heading = "Message")]
-    message: MessageName,
+    message: Message,
 
     /// Seed of the message
     #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "Message")]
@@ -228,13 +214,7 @@ impl BootstrapData {
             let wrong = |e| mistake(format!("{}: {e}", path.display()));
             return BootstrapClient::new(program, "data", values).map_err(wrong);
         }
-        let message = match self.message {
-            MessageName::Random => Message::Random,
-            MessageName::Constant => Message::Constant,
-            MessageName::Positive => Message::Positive,
-            MessageName::Small => Message::Small,
-        };
-        let values = message.values(program.plan().slots, program.plan().content, self.data_seed);
-        BootstrapClient::new(program, message.name(), values).map_err(mistake)
+        let values = self.message.values(program.plan().slots, program.plan().content, self.data_seed);
+        BootstrapClient::new(program, self.message.name(), values).map_err(mistake)
     }
 }

@@ -18,21 +18,16 @@ pub struct DataSet {
     pub features: Vec<f64>,
     /// One label a row; `true` is the positive class. Both classes occur.
     pub labels: Vec<bool>,
-    /// One name a feature.
     pub feature_names: Vec<String>,
     /// How the negative and the positive class are written in the file.
     pub classes: [String; 2],
 }
 
 impl DataSet {
-    /// Number of rows.
-    #[must_use]
     pub fn rows(&self) -> usize {
         self.labels.len()
     }
 
-    /// Number of features.
-    #[must_use]
     pub fn cols(&self) -> usize {
         self.feature_names.len()
     }
@@ -41,7 +36,6 @@ impl DataSet {
     ///
     /// # Panics
     /// If `i` is not below [`DataSet::rows`].
-    #[must_use]
     pub fn row(&self, i: usize) -> &[f64] {
         &self.features[i * self.cols()..(i + 1) * self.cols()]
     }
@@ -50,7 +44,6 @@ impl DataSet {
 /// How to read a data file. The defaults suit a table whose last column is the label.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
-    /// Which column of a table is the label.
     pub label: LabelColumn,
     /// Whether a table's first row is a header.
     pub header: Header,
@@ -101,7 +94,6 @@ pub(crate) fn starts_with(path: &Path, wanted: &[u8]) -> Result<bool, DataError>
 ///
 /// # Panics
 /// Never for a built crate: the embedded file is read by a unit test.
-#[must_use]
 pub fn breast_cancer() -> DataSet {
     let text = include_str!("../../data/breast_cancer_wisconsin.csv");
     table::parse(

@@ -8,124 +8,52 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
-    /// The file cannot be opened or read.
     #[error("{}: cannot read: {source} (check the path and its permissions)", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: std::io::Error,
-    },
-    /// The path names something that is not a plain file.
+    Io { path: PathBuf, source: std::io::Error },
     #[error("{}: is not a plain file; wanted a table (CSV, TSV, space-separated) or MNIST IDX images (give a file, not a folder or device)", path.display())]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The file holds no data row.
+    NotAFile { path: PathBuf },
     #[error("{}: has no data row; wanted at least one row of numbers (is it the right file?)", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// The file as a whole is in a form that is not read.
     #[error("{}: {got}; wanted {wanted} ({next})", path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// What was found.
-        got: String,
-        /// What was wanted.
-        wanted: String,
-        /// What to do.
-        next: String,
-    },
-    /// A row is not as wide as the first one.
+    Format { path: PathBuf, got: String, wanted: String, next: String },
     #[error("{}: line {line}: {got} columns, but the first row has {wanted} (mend that line, or quote a field that holds the delimiter)", path.display())]
-    Ragged {
-        /// The file.
-        path: PathBuf,
-        /// The line.
-        line: u64,
-        /// Columns of this row.
-        got: usize,
-        /// Columns of the first row.
-        wanted: usize,
-    },
-    /// A cell of a feature column is not a finite number.
+    Ragged { path: PathBuf, line: u64, got: usize, wanted: usize },
     #[error("{}: line {line}, column {column} ({name}): got {got:?}; wanted a finite decimal number ({next})", path.display())]
     Cell {
-        /// The file.
         path: PathBuf,
-        /// The line.
         line: u64,
         /// The column, from 1.
         column: usize,
-        /// The column's name.
         name: String,
         /// The cell's text, cut after 40 characters.
         got: String,
-        /// What to do.
         next: &'static str,
     },
-    /// A cell that is no whole number.
     #[error("{}: line {line}, column {column} ({name}): got {got:?}; wanted a whole number (round or scale the column first: only whole numbers are exact)", path.display())]
     NotWhole {
-        /// The file.
         path: PathBuf,
-        /// The line.
         line: u64,
         /// The column, from 1.
         column: usize,
-        /// The column's name.
         name: String,
         /// The cell's text, cut after 40 characters.
         got: String,
     },
-    /// A column that the header does not have.
     #[error("{}: no column {got:?}; the header has {wanted}", path.display())]
-    NoColumn {
-        /// The file.
-        path: PathBuf,
-        /// The column asked for.
-        got: String,
-        /// The columns there are.
-        wanted: String,
-    },
-    /// The label column does not exist.
+    NoColumn { path: PathBuf, got: String, wanted: String },
     #[error("{}: no label column {got:?}; wanted {wanted} (choose one of them as the label column)", path.display())]
-    NoLabelColumn {
-        /// The file.
-        path: PathBuf,
-        /// The column asked for.
-        got: String,
-        /// The columns there are.
-        wanted: String,
-    },
-    /// The label column does not hold exactly two values.
+    NoLabelColumn { path: PathBuf, got: String, wanted: String },
     #[error("{}: label column {column} ({name}) holds {got}; wanted exactly two distinct values ({next})", path.display())]
     Labels {
-        /// The file.
         path: PathBuf,
         /// The column, from 1.
         column: usize,
-        /// The column's name.
         name: String,
-        /// What was found, with the line of the first offending row.
         got: String,
-        /// What to do.
         next: &'static str,
     },
     /// The options or the shape of a data set do not allow its preparation.
     #[error("data set {name}: {got}; wanted {wanted} ({next})")]
-    Preparation {
-        /// The data set.
-        name: String,
-        /// What was found.
-        got: String,
-        /// What was wanted.
-        wanted: String,
-        /// What to do.
-        next: &'static str,
-    },
+    Preparation { name: String, got: String, wanted: String, next: &'static str },
 }

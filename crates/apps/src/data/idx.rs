@@ -25,9 +25,7 @@ const MAX_SIDE: u32 = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Digits {
-    /// Digit of the negative class.
     pub negative: u8,
-    /// Digit of the positive class.
     pub positive: u8,
 }
 
@@ -59,11 +57,11 @@ impl From<Digits> for String {
 }
 
 /// How images are made smaller.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 pub enum Pooling {
-    /// One feature a pixel.
+    /// One feature a pixel
     None,
-    /// One feature for each 2×2 square, its mean: 28×28 becomes 14×14.
+    /// One feature for each 2×2 square, its mean: 28×28 becomes 14×14
     #[default]
     Mean2x2,
 }
@@ -75,14 +73,10 @@ pub struct Images {
     pub side: [usize; 2],
     /// Pixels in [0, 1], row by row.
     pub pixels: Vec<Vec<f64>>,
-    /// Digits.
     pub labels: Vec<u8>,
 }
 
 /// Reads some of the images, counted from 0; pixels are scaled to [0, 1].
-///
-/// # Errors
-/// As [`load`], and for a range that the file does not have.
 pub fn load_range(images: &Path, labels: Option<&Path>, range: Range<usize>) -> Result<Images, DataError> {
     let (mut file, labels, side) = open_pair(images, labels, Pooling::None)?;
     if range.end > labels.len() {

@@ -3,10 +3,8 @@
 use super::{dataset::open_plain, error::DataError, table};
 use std::path::Path;
 
-/// Columns of whole numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IntegerTable {
-    /// The header.
     pub names: Vec<String>,
     /// Its rows, as wide as the header; at least one.
     pub rows: Vec<Vec<i64>>,
@@ -45,7 +43,6 @@ pub fn load_integers(path: &Path) -> Result<IntegerTable, DataError> {
 ///
 /// # Panics
 /// Never for a built crate: a unit test reads both.
-#[must_use]
 pub fn shop() -> [IntegerTable; 2] {
     let files = [
         ("shop_sales.csv", include_str!("../../data/shop_sales.csv")),

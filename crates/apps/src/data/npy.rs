@@ -11,11 +11,9 @@ use std::{
     path::Path,
 };
 
-/// The first bytes.
 pub const MAGIC: &[u8] = b"\x93NUMPY";
 /// Longest header that is read; NumPy refuses longer ones than 10 000 bytes unless told otherwise.
 const MOST_HEADER: usize = 10_000;
-/// Most sides.
 const MOST_SIDES: usize = 8;
 /// Largest integer that is read: beyond it, floats do not have them all.
 const MOST_INTEGER: f64 = 9_007_199_254_740_992.0;
@@ -29,7 +27,6 @@ pub struct Numbers {
     pub values: Vec<Complex64>,
 }
 
-/// What one number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Signed,
@@ -38,7 +35,6 @@ enum Kind {
     Complex,
 }
 
-/// How numbers are stored.
 #[derive(Clone, Copy, Debug)]
 struct Item {
     kind: Kind,
@@ -57,9 +53,6 @@ pub fn load(path: &Path) -> Result<Numbers, DataError> {
 }
 
 /// The same from any reader of so many bytes; errors name the path.
-///
-/// # Errors
-/// As [`load`].
 pub fn parse(mut file: impl Read, length: u64, path: &Path) -> Result<Numbers, DataError> {
     let wrong = |got: String| format_error(path, got);
     let mut read = |bytes: &mut [u8]| {
@@ -108,9 +101,6 @@ pub fn parse(mut file: impl Read, length: u64, path: &Path) -> Result<Numbers, D
 }
 
 /// Writes an array in version 1 of the format: real parts only, or complex numbers.
-///
-/// # Errors
-/// Those of `out`.
 pub fn write(mut out: impl Write, shape: &[usize], values: &[Complex64], part: Parts) -> std::io::Result<()> {
     let sides: String = shape.iter().map(|side| format!("{side}, ")).collect();
     let descr = if part == Parts::Real { "<f8" } else { "<c16" };
@@ -131,12 +121,9 @@ pub fn write(mut out: impl Write, shape: &[usize], values: &[Complex64], part: P
     out.flush()
 }
 
-/// What is written of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts {
-    /// The real part.
     Real,
-    /// Both.
     Complex,
 }
 
@@ -211,7 +198,6 @@ impl Item {
     }
 }
 
-/// What the dictionary says.
 struct Header {
     item: Item,
     fortran: bool,

@@ -15,18 +15,14 @@ use super::dataset::{DataSet, io_error, name_of, open_plain};
 use super::error::DataError;
 use super::npy::Numbers;
 
-/// Which column holds the label.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum LabelColumn {
-    /// The first column.
     First,
-    /// The last column.
     #[default]
     Last,
     /// A column by its number, from 1.
     Index(usize),
-    /// A column by its name in the header.
     Name(String),
 }
 
@@ -74,9 +70,7 @@ pub enum Header {
     /// It does when none of its cells is a number.
     #[default]
     Detect,
-    /// It does.
     Present,
-    /// It is data.
     Absent,
 }
 

@@ -14,7 +14,6 @@ use serde_json::json;
 
 pub mod options;
 
-/// The workload.
 #[derive(Clone, Debug)]
 pub struct Gates {
     params: TfheParams,

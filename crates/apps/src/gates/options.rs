@@ -42,7 +42,6 @@ pub struct GatesArgs {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
-    /// Bits in each input.
     pub batch: usize,
 }
 

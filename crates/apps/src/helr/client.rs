@@ -27,7 +27,6 @@ use serde_json::json;
 pub struct Options {
     /// Rows of a mini-batch, at most all.
     pub batch_rows: usize,
-    /// Steps of gradient descent.
     pub iterations: usize,
     /// Iterations from one bootstrapping to the next.
     pub bootstrap_every: usize,
@@ -35,7 +34,6 @@ pub struct Options {
     pub degree: usize,
     /// Half the width of the interval that it fits on.
     pub interval: f64,
-    /// The learning rate.
     pub learning_rate: f64,
 }
 
@@ -51,9 +49,6 @@ pub struct HelrClient {
 
 impl HelrClient {
     /// For a program and the rows that it was made for, or others of the same shape.
-    ///
-    /// # Errors
-    /// What does not fit, in words.
     pub fn new(program: &Helr, prepared: Prepared) -> Result<Self, String> {
         let options = program.training().clone();
         let (got, wanted) = ([prepared.train.cols, prepared.train.labels.len()], [options.columns, options.train_rows]);
@@ -67,9 +62,6 @@ impl HelrClient {
     }
 
     /// Both sides of a training on prepared rows.
-    ///
-    /// # Errors
-    /// As [`Helr::new`].
     ///
     /// # Panics
     /// Never: the program is made for these rows.

@@ -14,7 +14,6 @@ pub struct ImageOptions {
     pub digits: Digits,
     /// Share of images held back where no file of its own has them.
     pub test_share: f64,
-    /// Seed of the order of images.
     pub seed: u64,
 }
 
@@ -62,7 +61,6 @@ fn in_folder(folder: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// Images of `side`² pixels in [0, 1] that look like nothing: each class has a mean image, and noise as large.
-#[must_use]
 pub fn generated_images(side: usize, count: usize, seed: u64) -> DataSet {
     let pixels = side * side;
     let means = [1, 2].map(|stream| generated(seed, stream, pixels, 0.25));
@@ -82,9 +80,6 @@ pub fn generated_images(side: usize, count: usize, seed: u64) -> DataSet {
 }
 
 /// Generated images, a share of them held back.
-///
-/// # Errors
-/// What [`prepare`] refuses.
 pub fn generated_rows(side: usize, count: usize, options: &ImageOptions) -> Result<Prepared, DataError> {
     prepare(&generated_images(side, count, options.seed), &options.prepare())
 }

@@ -40,54 +40,21 @@ use serde_json::json;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HelrError {
-    /// Too few levels between two bootstrappings.
     #[error(
         "{between} iterations of {each} levels between two bootstrappings, the parameters have {levels} levels: choose --bootstrap-every {} or a preset with more levels (limbwise params show)", levels / each
     )]
-    Levels {
-        /// Iterations from one bootstrapping to the next.
-        between: usize,
-        /// Levels of one.
-        each: usize,
-        /// Levels there are.
-        levels: usize,
-    },
+    Levels { between: usize, each: usize, levels: usize },
     /// Not even one iteration fits, or bootstrapping is wanted where there is none.
     #[error(
         "{iterations} iterations of {each} levels take bootstrapping, or {needed} levels; the parameters have {levels} and no bootstrapping: choose boot-few, or fewer iterations"
     )]
-    NoBootstrapping {
-        /// Iterations asked for.
-        iterations: usize,
-        /// Levels of one.
-        each: usize,
-        /// Levels of all.
-        needed: usize,
-        /// Levels there are.
-        levels: usize,
-    },
-    /// Mini-batches that no ciphertext holds.
+    NoBootstrapping { iterations: usize, each: usize, needed: usize, levels: usize },
     #[error(
         "mini-batches of {rows} rows of {columns} values: a row, and one value of each row, must fit {slots} slots; choose smaller --batch or a larger ring"
     )]
-    Slots {
-        /// Columns with the bias.
-        columns: usize,
-        /// Rows of a mini-batch.
-        rows: usize,
-        /// Slots of the ring.
-        slots: usize,
-    },
-    /// A number that cannot be.
+    Slots { columns: usize, rows: usize, slots: usize },
     #[error("{what}: got {got}, wanted {wanted}")]
-    Range {
-        /// Which.
-        what: &'static str,
-        /// What it is.
-        got: f64,
-        /// What it may be.
-        wanted: &'static str,
-    },
+    Range { what: &'static str, got: f64, wanted: &'static str },
 }
 
 /// What both sides know of a training.
@@ -96,11 +63,8 @@ pub enum HelrError {
 pub struct Training {
     /// Columns, bias included.
     pub columns: usize,
-    /// Rows to learn from.
     pub train_rows: usize,
-    /// Rows of a mini-batch.
     pub batch_rows: usize,
-    /// Steps of gradient descent.
     pub iterations: usize,
     /// Iterations from one bootstrapping to the next.
     pub bootstrap_every: usize,
@@ -137,7 +101,6 @@ impl Training {
         wrong.map_or(Ok(()), |&(_, what, got, wanted)| Err(HelrError::Range { what, got, wanted }))
     }
 
-    /// Levels of one iteration.
     fn depth(&self) -> usize {
         2 + chebyshev::depth(self.degree)
     }
@@ -157,7 +120,6 @@ impl Training {
 /// is free, before they are bootstrapped, and multiplied after.
 pub(super) const WEIGHT_BOUND: f64 = 8.0;
 
-/// The workload, without data.
 #[derive(Clone, Debug)]
 pub struct Helr {
     options: Training,
@@ -168,9 +130,6 @@ pub struct Helr {
 
 impl Helr {
     /// The program of a training.
-    ///
-    /// # Errors
-    /// [`HelrError`] where sizes, options and parameters do not go together.
     pub fn new(params: &Params, options: Training) -> Result<Self, HelrError> {
         options.check()?;
         let options = Training { batch_rows: options.batch_rows.min(options.train_rows), ..options };
@@ -210,13 +169,11 @@ impl Helr {
     }
 
     /// What both sides know of it.
-    #[must_use]
     pub fn training(&self) -> &Training {
         &self.options
     }
 
     /// How it bootstraps, if it does.
-    #[must_use]
     pub fn plan(&self) -> BootstrapPlan {
         self.plan
     }
@@ -417,13 +374,11 @@ fn region<'d, D: Device>(auto: &Auto<'d, D>, name: &'static str, t: usize) -> Op
     auto.eval.device().region(name, u32::try_from(t + 1).unwrap_or(u32::MAX))
 }
 
-/// Steps' names.
 const ITERATION: &str = "iteration";
 const BOOTSTRAP: &str = "bootstrap";
 
 impl Helr {
     /// How it bootstraps, if it does.
-    #[must_use]
     pub fn bootstrapping(&self) -> Option<BootstrapPlan> {
         (self.count_of_bootstraps() > 0).then_some(self.plan)
     }

@@ -39,20 +39,16 @@ impl Layout {
     }
 
     /// f: features in a place.
-    #[must_use]
     pub fn block(self) -> usize {
         self.features / self.ciphertexts
     }
 
-    /// Slots of each ciphertext.
-    #[must_use]
     pub fn slots(self) -> usize {
         self.rows * self.block()
     }
 
     /// Row-major values, one vector of slots a ciphertext, each value multiplied; rows and columns that are not there are
     /// zero.
-    #[must_use]
     pub fn pack(self, values: &[f64], factor: f64) -> Vec<Vec<Complex64>> {
         let f = self.block();
         let ciphertext = |k: usize| {
@@ -68,7 +64,6 @@ impl Layout {
     }
 
     /// A constant in the first slot of each place, zero elsewhere.
-    #[must_use]
     pub fn firsts(self, value: f64) -> Vec<Complex64> {
         let f = self.block();
         (0..self.slots()).map(|slot| if slot % f == 0 { value } else { 0.0 }.into()).collect()

@@ -30,7 +30,6 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
-    /// Sizes and options.
     pub training: Training,
     /// How the weights are bootstrapped.
     pub plan: BootstrapPlan,

@@ -23,7 +23,6 @@ impl Walk {
         vec![self.w, self.cross, self.step, self.fresh]
     }
 
-    /// From the numbers of a state.
     pub(super) fn of(numbers: &[f64]) -> Option<Self> {
         let &[w, cross, step, fresh] = numbers else { return None };
         Some(Self { w, cross, step, fresh })

@@ -27,9 +27,6 @@ pub struct LinearClient {
 impl LinearClient {
     /// The numbers of a task that are encrypted. Its model is the server's, or stands in its place; then
     /// [`Client::conclude`] compares with what that would give.
-    ///
-    /// # Errors
-    /// A task of another shape than the program's.
     pub fn new(program: &Linear, task: &Task) -> Result<Self, LinearError> {
         let other = || LinearError::OtherShape { got: task.layer().describe(), wanted: program.layer().describe() };
         let packed = match (task, program.layout()) {
@@ -47,9 +44,6 @@ impl LinearClient {
     }
 
     /// Both sides of a task, at a level.
-    ///
-    /// # Errors
-    /// As [`Linear::new`].
     pub fn sides(params: &Params, level: usize, task: &Task) -> Result<(Linear, Self), LinearError> {
         let program = Linear::new(params, level, task.layer())?;
         let client = Self::new(&program, task)?;
@@ -57,7 +51,6 @@ impl LinearClient {
     }
 
     /// What the other side is told of the numbers.
-    #[must_use]
     pub fn bounds(&self) -> Promise {
         Promise::of(&self.packed.concat(), self.program.params().max_slots()).rounded()
     }

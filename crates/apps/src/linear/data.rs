@@ -2,7 +2,6 @@
 
 /// `count` numbers, uniform in [−`most`, `most`), by SplitMix64 \[SLF14\]; `stream` tells apart what is drawn with one
 /// seed.
-#[must_use]
 pub fn generated(seed: u64, stream: u64, count: usize, most: f64) -> Vec<f64> {
     let mut state = seed ^ stream.wrapping_mul(0xd1b5_4a32_d192_ed03);
     let mut draw = || {

@@ -23,49 +23,20 @@ use std::sync::Arc;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinearError {
-    /// Too few levels, or more than there are.
     #[error(
         "level {level}: this layer takes {needed} levels, the parameters have {levels}: choose a level from {needed} to {levels}, or a preset with more levels (limbwise params show)"
     )]
-    Level {
-        /// What was asked for.
-        level: usize,
-        /// What the layer takes.
-        needed: usize,
-        /// What there is.
-        levels: usize,
-    },
-    /// More numbers than a layer is made for.
+    Level { level: usize, needed: usize, levels: usize },
     #[error("a layer of more than 2^26 numbers in its model, input or result: cut it into several")]
     Large,
-    /// No encrypted matrix, or more than fit.
     #[error("{got} pairs of matrices: choose 1 to {most}, or a preset with more slots")]
-    Pairs {
-        /// Asked for.
-        got: usize,
-        /// What fits.
-        most: usize,
-    },
-    /// Values that no data has.
+    Pairs { got: usize, most: usize },
     #[error("values up to {got}: wanted a positive number (was the description of the program changed?)")]
-    Promise {
-        /// What is described.
-        got: f64,
-    },
-    /// Data of another layer.
+    Promise { got: f64 },
     #[error("got {got}; the program is {wanted}")]
-    OtherShape {
-        /// What the data are for.
-        got: String,
-        /// What the program is for.
-        wanted: String,
-    },
-    /// The server's numbers are wanted.
+    OtherShape { got: String, wanted: String },
     #[error("the description leaves the {what} to the server: give them to eval (--{what} FILE)")]
-    NoModel {
-        /// Which.
-        what: &'static str,
-    },
+    NoModel { what: &'static str },
     /// Tensors that do not fit, or do not go together.
     #[error(transparent)]
     Scheme(#[from] limbwise::Error),
@@ -99,9 +70,6 @@ pub struct Linear {
 
 impl Linear {
     /// The layer for inputs encrypted at a level, as if all were 1; hoisted with full diagonals.
-    ///
-    /// # Errors
-    /// [`LinearError`] where level, layer and parameters do not go together.
     pub fn new(params: &Params, level: usize, layer: Layer) -> Result<Self, LinearError> {
         let (needed, levels, slots) = (layer.levels_needed(), params.top_level(), params.max_slots());
         if level < needed || level > levels {
@@ -136,7 +104,6 @@ impl Linear {
     ///
     /// # Panics
     /// Never: every layer has a map.
-    #[must_use]
     pub fn largest_map(&self) -> &Diagonals {
         self.maps().into_iter().map(|(map, _)| map).max_by_key(|map| map.count()).expect("a layer has a map")
     }
@@ -152,26 +119,20 @@ impl Linear {
         Ok(Self { bounds, ..self.clone() })
     }
 
-    /// The level that inputs are encrypted at.
-    #[must_use]
     pub fn level(&self) -> usize {
         self.level
     }
 
-    /// The layer.
-    #[must_use]
     pub fn layer(&self) -> &Layer {
         &self.work.layer
     }
 
     /// What is known of the inputs.
-    #[must_use]
     pub fn bounds(&self) -> Promise {
         self.bounds
     }
 
     /// How the maps are evaluated.
-    #[must_use]
     pub fn way(&self) -> (Strategy, PlaintextForm) {
         (self.strategy, self.form)
     }
@@ -213,7 +174,6 @@ impl Linear {
 
 impl Linear {
     /// Its clear linear maps, each with the way in which it is evaluated.
-    #[must_use]
     pub fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
         match (&self.work.layout, self.map()) {
             (Layout::Square(square), _) => square.plans(&self.params, self.strategy, self.form, self.level),

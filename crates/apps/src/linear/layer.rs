@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 pub enum Layer {
     /// `A·X + b`: A and b clear; X is encrypted and has so many columns.
     Product {
-        /// A.
         matrix: Matrix,
         /// b; empty, or a value a row.
         bias: Vec<f64>,
@@ -20,7 +19,6 @@ pub enum Layer {
     Square {
         /// Rows and columns.
         side: usize,
-        /// How many.
         pairs: usize,
     },
     /// A convolution with clear filters of an encrypted image.
@@ -32,27 +30,20 @@ pub enum Layer {
     },
 }
 
-/// The same without numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum LayerShape {
-    /// [`Layer::Product`].
     Product {
-        /// Rows of A.
         rows: usize,
-        /// Columns of A.
         columns: usize,
         /// Columns of X.
         vectors: usize,
     },
-    /// [`Layer::Square`].
     Square {
         /// Rows and columns.
         side: usize,
-        /// How many.
         pairs: usize,
     },
-    /// [`Layer::Convolution`].
     Convolution {
         /// Filters, channels, rows and columns of a filter.
         filters: [usize; 4],
@@ -71,7 +62,6 @@ pub enum LayerShape {
 pub enum Numbers {
     /// From a seed that everybody knows.
     Seed(u64),
-    /// The server has them.
     Server,
 }
 
@@ -79,7 +69,6 @@ pub enum Numbers {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
-    /// Its shape.
     pub shape: LayerShape,
     /// The matrix or filters; for encrypted matrices it has no meaning.
     pub weights: Numbers,
@@ -93,7 +82,6 @@ pub struct Described {
 pub struct Model {
     /// The matrix row by row, or the filters.
     pub weights: Option<Vec<f64>>,
-    /// The bias.
     pub bias: Option<Vec<f64>>,
     /// The network of `resnet20`.
     pub network: Option<std::sync::Arc<crate::resnet::Network>>,
@@ -102,7 +90,6 @@ pub struct Model {
 }
 
 impl Model {
-    /// Feeds all numbers to a hash.
     pub fn hashed(&self, add: &mut dyn FnMut(&[u8])) {
         for numbers in [&self.weights, &self.bias].into_iter().flatten() {
             numbers.iter().for_each(|x| add(&x.to_le_bytes()));
@@ -115,11 +102,8 @@ impl Model {
     }
 }
 
-/// Streams of generated numbers.
 pub const WEIGHTS: u64 = 0;
-/// Of what is encrypted.
 pub const INPUT: u64 = 1;
-/// Of the bias.
 pub const BIAS: u64 = 2;
 
 /// Most numbers of a matrix, of filters, of an image; and most on a side.
@@ -162,9 +146,6 @@ impl Described {
     }
 
     /// The layer with any numbers in the place of the server's: for plans, keys and the layout of results.
-    ///
-    /// # Errors
-    /// Shapes that make no layer.
     pub fn stand_in(&self) -> Result<Layer, LinearError> {
         self.with(|what, numbers, count, most| {
             let seed = if let Numbers::Seed(seed) = numbers { seed } else { 0 };
@@ -195,14 +176,10 @@ impl Described {
 }
 
 impl Layer {
-    /// Levels that it takes.
-    #[must_use]
     pub fn levels_needed(&self) -> usize {
         if matches!(self, Self::Square { .. }) { limbwise::ckks::tensor::square_product::LEVELS } else { 1 }
     }
 
-    /// In words.
-    #[must_use]
     pub fn describe(&self) -> String {
         match self {
             Self::Product { matrix, vectors, .. } => {
@@ -218,10 +195,6 @@ impl Layer {
         }
     }
 
-    /// The shape of the results.
-    ///
-    /// # Errors
-    /// An image that the filters do not fit.
     pub fn result_shape(&self) -> limbwise::Result<Vec<usize>> {
         Ok(match self {
             Self::Product { matrix, vectors, .. } => vec![matrix.rows(), *vectors],

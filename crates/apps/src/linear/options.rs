@@ -30,11 +30,9 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
-    /// The layer.
     pub layer: LayerDescription,
     /// The level that inputs are encrypted at.
     pub level: usize,
-    /// How its maps rotate.
     pub strategy: Strategy,
     /// How their diagonals are stored.
     pub plaintexts: PlaintextForm,

@@ -6,21 +6,17 @@ use limbwise::{
     ckks::tensor::{Filters, Image, Matrix},
 };
 
-/// What is computed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Task {
     /// `A·X + b`: A and b clear, X encrypted; b is empty or has a value a row.
     Product {
-        /// A.
         matrix: Matrix,
-        /// b.
         bias: Vec<f64>,
         /// X; one column is a vector.
         x: Matrix,
     },
     /// `Aᵢ·Bᵢ` for square matrices, both encrypted.
     Square {
-        /// The Aᵢ.
         left: Vec<Matrix>,
         /// The Bᵢ, as many.
         right: Vec<Matrix>,
@@ -29,16 +25,12 @@ pub enum Task {
     Convolution {
         /// The filters with bias, stride and padding.
         filters: Filters,
-        /// The image.
         image: Image,
     },
 }
 
 impl Task {
     /// The results, one after another: rows of `A·X + b`, of each `Aᵢ·Bᵢ`, or of each channel.
-    ///
-    /// # Errors
-    /// Shapes that do not go together.
     pub fn clear(&self) -> Result<Vec<f64>> {
         match self {
             Self::Product { matrix, bias, x } => {
@@ -55,7 +47,6 @@ impl Task {
     }
 
     /// The layer without what is encrypted.
-    #[must_use]
     pub fn layer(&self) -> Layer {
         match self {
             Self::Product { matrix, bias, x } => {

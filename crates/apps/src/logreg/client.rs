@@ -24,7 +24,6 @@ use serde_json::json;
 pub struct Options {
     /// Rows of a mini-batch, at most all.
     pub batch_rows: usize,
-    /// Steps of gradient descent.
     pub iterations: usize,
     /// Degree of the polynomial in the sigmoid's place.
     pub degree: usize,
@@ -62,9 +61,6 @@ pub struct LogregClient {
 
 impl LogregClient {
     /// For a program and the rows that it was made for, or others of the same shape.
-    ///
-    /// # Errors
-    /// What does not fit, in words.
     pub fn new(program: &Logreg, prepared: Prepared) -> Result<Self, String> {
         let options = program.training();
         let got = [prepared.train.cols, prepared.train.labels.len(), prepared.test.labels.len()];
@@ -80,9 +76,6 @@ impl LogregClient {
     }
 
     /// Both sides of a training on prepared rows.
-    ///
-    /// # Errors
-    /// As [`Logreg::new`].
     pub fn sides(params: &Params, prepared: Prepared, options: Options) -> Result<(Logreg, Self), LogregError> {
         let program = Logreg::new(params, training(&prepared, options))?;
         let batches = Batches::new(&prepared.train, program.training().batch_rows);
@@ -91,7 +84,6 @@ impl LogregClient {
     }
 
     /// What the other side is told of training rows and held-back rows as they are packed.
-    #[must_use]
     pub fn promises(&self) -> [Promise; 2] {
         let of = |input, slots| Promise::of(&self.values(input), slots).rounded();
         let (batches, slots) = (self.program.used_batches(), self.program.training.slots());

@@ -20,14 +20,11 @@ pub enum Scaling {
     Centred,
 }
 
-/// How a data set is prepared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrepareOptions {
-    /// Seed of the shuffle.
     pub seed: u64,
     /// Share of rows held back for testing, strictly between 0 and 1.
     pub test_share: f64,
-    /// Feature scaling.
     pub scaling: Scaling,
 }
 
@@ -46,13 +43,11 @@ pub struct LabelledRows {
     pub features: Vec<f64>,
     /// Columns, bias included.
     pub cols: usize,
-    /// One label a row.
     pub labels: Vec<bool>,
 }
 
 impl LabelledRows {
     /// The rows as slices of `cols` numbers.
-    #[must_use]
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f64]> {
         self.features.chunks_exact(self.cols)
     }
@@ -61,7 +56,6 @@ impl LabelledRows {
 /// A data set ready for training.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// Rows to learn from.
     pub train: LabelledRows,
     /// Rows held back.
     pub test: LabelledRows,
@@ -98,9 +92,6 @@ pub fn prepare(set: &DataSet, options: &PrepareOptions) -> Result<Prepared, Data
 }
 
 /// Shuffles and scales training rows, and scales held-back rows of another set in the same way.
-///
-/// # Errors
-/// As [`prepare`], and [`DataError::Preparation`] for sets of different features.
 pub fn prepare_apart(train: &DataSet, test: &DataSet, options: &PrepareOptions) -> Result<Prepared, DataError> {
     if train.cols() != test.cols() {
         let (got, wanted) = (format!("{} features", test.cols()), format!("the {} of {}", train.cols(), train.name));
@@ -232,7 +223,6 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    /// Different mini-batches.
     pub(crate) fn count(self) -> usize {
         self.rows.div_ceil(self.batch_rows)
     }
@@ -248,7 +238,6 @@ impl Rounds {
 pub struct Batch {
     /// `batch_rows × cols` numbers, row by row; rows past `real_rows` are zero and add nothing to a gradient.
     pub signed: Vec<f64>,
-    /// Rows that are data.
     pub real_rows: usize,
 }
 
@@ -266,7 +255,6 @@ impl Batches {
     ///
     /// # Panics
     /// If `batch_rows` is 0 or `train` is empty.
-    #[must_use]
     pub fn new(train: &LabelledRows, batch_rows: usize) -> Self {
         assert!(
             batch_rows > 0 && !train.labels.is_empty(),
@@ -289,25 +277,20 @@ impl Batches {
     }
 
     /// The batch of iteration `t`: they come round in order.
-    #[must_use]
     pub fn at(&self, t: usize) -> &Batch {
         &self.batches[t % self.batches.len()]
     }
 
-    /// Number of different batches.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.batches.len()
     }
 
     /// Rows of a batch, padding included.
-    #[must_use]
     pub fn batch_rows(&self) -> usize {
         self.batch_rows
     }
 
     /// Columns, bias included.
-    #[must_use]
     pub fn cols(&self) -> usize {
         self.cols
     }

@@ -13,7 +13,6 @@ use limbwise::{
 };
 use limbwise_device::Device;
 
-/// Most iterations.
 pub(crate) const MOST_ITERATIONS: usize = 1000;
 /// Most numbers of a data set: sizes are multiplied, and come from files.
 pub(crate) const MOST_NUMBERS: usize = 1 << 30;
@@ -25,7 +24,6 @@ pub(crate) type Check = (bool, &'static str, f64, &'static str);
 #[derive(Clone, Debug)]
 pub(crate) struct Descent {
     pub(crate) params: Params,
-    /// Where weights are bootstrapped.
     pub(crate) policy: LevelPolicy,
     pub(crate) rounds: Rounds,
     pub(crate) iterations: usize,
@@ -47,7 +45,6 @@ impl Descent {
         Self { params: params.clone(), policy, rounds, iterations, learning_rate, polynomial }
     }
 
-    /// The checks of what every training has.
     pub(crate) fn checks([interval, learning_rate]: [f64; 2], degree: usize) -> [Check; 3] {
         let within = |x: f64, most: f64| x > 0.0 && x <= most;
         [
@@ -111,7 +108,6 @@ pub(crate) trait Iterations<D: Device> {
     ) -> Result<State<D>>;
 }
 
-/// The two ciphertexts of a state.
 pub(crate) fn pair<D: Device>(state: &State<D>) -> Result<[&Ciphertext<D>; 2]> {
     let [first, second] = &state.ciphertexts[..] else { return Err(limbwise::Error::State) };
     Ok([first, second])

@@ -39,46 +39,20 @@ fn fewer(possible: usize) -> String {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogregError {
-    /// Too few levels.
     #[error(
         "{iterations} iterations with degree {degree} need {needed} levels, the parameters have {levels}: choose a preset with more levels (limbwise params show) or {}", fewer(*possible)
     )]
-    Levels {
-        /// Iterations asked for.
-        iterations: usize,
-        /// Degree of the polynomial.
-        degree: usize,
-        /// Levels needed.
-        needed: usize,
-        /// Levels there are.
-        levels: usize,
-        /// Iterations that fit.
-        possible: usize,
-    },
-    /// A row wider than a ciphertext.
+    Levels { iterations: usize, degree: usize, needed: usize, levels: usize, possible: usize },
     #[error("a row of {cols} values does not fit {slots} slots: choose a larger ring or fewer features")]
     Width {
         /// Columns with the bias.
         cols: usize,
-        /// Slots of the ring.
         slots: usize,
     },
-    /// Nothing to do.
     #[error("{what} must be at least 1")]
-    Zero {
-        /// Which option.
-        what: &'static str,
-    },
-    /// A number that no preparation of data gives.
+    Zero { what: &'static str },
     #[error("{what}: got {got}, wanted {wanted} (was the description of the program changed?)")]
-    Range {
-        /// Which.
-        what: &'static str,
-        /// What it is.
-        got: f64,
-        /// What it may be.
-        wanted: &'static str,
-    },
+    Range { what: &'static str, got: f64, wanted: &'static str },
 }
 
 /// What both sides know of a training: sizes of the data, options, and what the client says of the values.
@@ -87,13 +61,10 @@ pub enum LogregError {
 pub struct Training {
     /// Columns, bias included.
     pub columns: usize,
-    /// Rows to learn from.
     pub train_rows: usize,
     /// Rows held back.
     pub test_rows: usize,
-    /// Rows of a mini-batch.
     pub batch_rows: usize,
-    /// Steps of gradient descent.
     pub iterations: usize,
     /// Degree of the polynomial in the sigmoid's place.
     pub degree: usize,
@@ -161,13 +132,11 @@ impl Layout {
         self.width * self.rows
     }
 
-    /// Ciphertexts for so many rows.
     fn ciphertexts(self, rows: usize) -> usize {
         rows.div_ceil(self.rows)
     }
 }
 
-/// The workload, without data.
 #[derive(Clone, Debug)]
 pub struct Logreg {
     pub(super) options: Training,
@@ -177,7 +146,6 @@ pub struct Logreg {
 }
 
 /// Levels that training and inference take.
-#[must_use]
 pub fn levels_needed(iterations: usize, degree: usize) -> usize {
     1 + iterations.saturating_sub(1) * levels_of_iteration(degree) + 1
 }
@@ -192,9 +160,6 @@ pub(super) const WEIGHT_BOUND: f64 = 4.0;
 
 impl Logreg {
     /// The program of a training.
-    ///
-    /// # Errors
-    /// [`LogregError`] where sizes, options and parameters do not go together.
     pub fn new(params: &Params, options: Training) -> Result<Self, LogregError> {
         options.check()?;
         let Training { iterations, degree, columns: cols, .. } = options;
@@ -233,7 +198,6 @@ impl Logreg {
     }
 
     /// What both sides know of it.
-    #[must_use]
     pub fn training(&self) -> &Training {
         &self.options
     }
@@ -322,7 +286,6 @@ impl Logreg {
 
 impl Logreg {
     /// How it bootstraps, if it does.
-    #[must_use]
     pub fn bootstrapping(&self) -> Option<BootstrapPlan> {
         let needed = self.count_of_bootstraps() > 0;
         needed.then(|| BootstrapPlan { content: Content::Real, ..BootstrapPlan::fastest(self.training.width) })

@@ -16,7 +16,6 @@ pub struct Metrics {
 ///
 /// # Panics
 /// If `weights` does not have one number a column.
-#[must_use]
 pub fn scores(rows: &LabelledRows, weights: &[f64]) -> Vec<f64> {
     assert_eq!(rows.cols, weights.len(), "one weight a column");
     rows.rows().map(|row| dot(row, weights)).collect()
@@ -26,7 +25,6 @@ pub fn scores(rows: &LabelledRows, weights: &[f64]) -> Vec<f64> {
 ///
 /// # Panics
 /// If the lengths differ, nothing is given, or a score is NaN.
-#[must_use]
 pub fn metrics(scores: &[f64], labels: &[bool]) -> Metrics {
     assert_eq!(scores.len(), labels.len(), "one score a label");
     assert!(!scores.is_empty() && scores.iter().all(|s| !s.is_nan()), "scores must be numbers");
@@ -55,7 +53,6 @@ fn auc(scores: &[f64], labels: &[bool]) -> Option<f64> {
     Some((rank_sum - least) / (positives as f64 * negatives as f64))
 }
 
-/// `a·b`.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }

@@ -13,7 +13,7 @@ use crate::{
     workload::{Built, Named, Refusable, Workload},
 };
 use clap::{
-    Args, ValueEnum,
+    Args,
     builder::{PossibleValuesParser, TypedValueParser as _},
 };
 use limbwise::{
@@ -23,15 +23,6 @@ use limbwise::{
 };
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-
-/// How to make MNIST images smaller.
-#[derive(Clone, Copy, Debug, ValueEnum, Serialize, Deserialize)]
-enum PoolingName {
-    /// One feature a pixel
-    None,
-    /// One feature for each 2×2 square, its mean: 28×28 becomes 14×14
-    Mean2x2,
-}
 
 /// Where the rows come from, and how they are prepared: the client's business.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
@@ -64,7 +55,7 @@ pub struct LogregData {
 
     /// How MNIST images are made smaller [default: mean2x2]
     #[arg(long, value_enum, value_name = "HOW", requires = "digits", help_heading = "Data")]
-    pooling: Option<PoolingName>,
+    pooling: Option<data::Pooling>,
 
     /// Share of rows held back for testing, between 0 and 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.2, value_parser = finite::parse, allow_negative_numbers = true, help_heading = "Data")]
@@ -132,10 +123,7 @@ impl LogregData {
             (_, true) => Header::Absent,
             _ => Header::Detect,
         };
-        let pooling = match self.pooling {
-            Some(PoolingName::None) => data::Pooling::None,
-            Some(PoolingName::Mean2x2) | None => data::Pooling::Mean2x2,
-        };
+        let pooling = self.pooling.unwrap_or_default();
         let (label, idx_labels) = (self.label.clone().unwrap_or_default(), self.labels.clone());
         data::load(path, &LoadOptions { label, header, digits: self.digits, pooling, idx_labels })
     }

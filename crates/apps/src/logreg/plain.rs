@@ -18,15 +18,12 @@ use super::sigmoid::{SigmoidPolynomial, sigmoid};
 /// What stands for the sigmoid in the gradient.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Activation {
-    /// The sigmoid itself.
     Sigmoid,
     /// A polynomial, as the encrypted program has it.
     Polynomial(SigmoidPolynomial),
 }
 
 impl Activation {
-    /// The value at `x`.
-    #[must_use]
     pub fn at(&self, x: f64) -> f64 {
         match self {
             Self::Sigmoid => sigmoid(x),
@@ -35,7 +32,6 @@ impl Activation {
     }
 
     /// Largest |x| for which the value means something.
-    #[must_use]
     pub fn interval(&self) -> f64 {
         match self {
             Self::Sigmoid => f64::INFINITY,
@@ -58,7 +54,6 @@ pub enum LearningRate {
 
 impl LearningRate {
     /// γ_t, with t from 0.
-    #[must_use]
     pub fn at(self, t: usize) -> f64 {
         match self {
             Self::Constant(rate) => rate,
@@ -71,19 +66,16 @@ impl LearningRate {
 /// `λ_{t+1} = (1 + √(1 + 4λ_t²)) / 2`.
 ///
 /// Range: η_0 = 0, then negative, tending to −1.
-#[must_use]
 pub fn momentum(t: usize) -> f64 {
     let next = |lambda: f64| f64::midpoint(1.0, (1.0 + 4.0 * lambda * lambda).sqrt());
     let lambda = (0..t).fold(1.0, |lambda, _| next(lambda));
     (1.0 - lambda) / next(lambda)
 }
 
-/// How to train.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainOptions {
     /// Number of gradient steps.
     pub iterations: usize,
-    /// Learning rate.
     pub learning_rate: LearningRate,
     /// The sigmoid or its stand-in.
     pub activation: Activation,
@@ -91,7 +83,6 @@ pub struct TrainOptions {
 
 impl TrainOptions {
     /// Four steps at the safe rate of these rows, with the degree-3 polynomial on [−8, 8].
-    #[must_use]
     pub fn for_rows(train: &LabelledRows) -> Self {
         Self {
             iterations: 4,
@@ -106,7 +97,6 @@ impl TrainOptions {
 ///
 /// `λ` comes from 100 power iterations, which approach it from below: the rate is too large by at most what the
 /// spectrum's gap leaves, in practice below a thousandth. Source: \[Nes04\] §2.2 for the step `1/L`.
-#[must_use]
 pub fn safe_learning_rate(train: &LabelledRows) -> f64 {
     let mut direction = vec![1.0; train.cols];
     let mut lambda = 0.0;
@@ -144,21 +134,17 @@ pub struct Trained {
 
 impl Trained {
     /// The largest `|z·v|` of all iterations.
-    #[must_use]
     pub fn largest_input(&self) -> f64 {
         self.max_input.iter().copied().fold(0.0, larger)
     }
 
     /// The first iteration whose inputs leave the activation's interval: from there on the polynomial is no sigmoid,
     /// and a smaller learning rate or a wider interval is needed. NaN, where a diverging training ends, is outside.
-    #[must_use]
     pub fn left_interval(&self, activation: &Activation) -> Option<usize> {
         self.max_input.iter().position(|&input| input.is_nan() || input > activation.interval())
     }
 }
 
-/// Trains from zero weights.
-#[must_use]
 pub fn train(batches: &Batches, options: &TrainOptions) -> Trained {
     let zeros = || vec![0.0; batches.cols()];
     let mut weights = Weights { w: zeros(), v: zeros() };
@@ -172,7 +158,6 @@ pub fn train(batches: &Batches, options: &TrainOptions) -> Trained {
 }
 
 /// One iteration; also the largest `|z·v|` of the batch (NaN when one is).
-#[must_use]
 pub fn step(weights: &Weights, batch: &Batch, t: usize, options: &TrainOptions) -> (Weights, f64) {
     let rate = options.learning_rate.at(t) / batch.real_rows as f64;
     let eta = momentum(t);

@@ -3,7 +3,6 @@
 //! Source: \[Kim18\] fits the sigmoid on [−8, 8]; \[HELR\] keeps its degrees 3, 5 and 7.
 
 /// `1 / (1 + e^−x)`.
-#[must_use]
 pub fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
@@ -43,7 +42,6 @@ impl SigmoidPolynomial {
     }
 
     /// The value at `x`, also outside the interval (where it means nothing).
-    #[must_use]
     pub fn at(&self, x: f64) -> f64 {
         evaluate(&self.coefficients, x)
     }

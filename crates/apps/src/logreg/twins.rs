@@ -19,7 +19,6 @@ pub(crate) struct Twins {
 }
 
 impl Twins {
-    /// Trains both.
     pub(crate) fn train(batches: &Batches, options: &TrainOptions) -> Self {
         let sigmoid = TrainOptions { activation: Activation::Sigmoid, ..options.clone() };
         let activation = options.activation.clone();

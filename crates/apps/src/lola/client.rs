@@ -43,7 +43,6 @@ impl Digits {
     }
 }
 
-/// The images of a client.
 #[derive(Clone, Debug)]
 pub struct LolaClient {
     program: Lola,
@@ -54,9 +53,6 @@ pub struct LolaClient {
 
 impl LolaClient {
     /// Images for a program. Its network stands in for the server's where that is another.
-    ///
-    /// # Errors
-    /// Another number of images, or some of another size.
     pub fn new(program: &Lola, digits: Digits) -> Result<Self, LolaError> {
         if digits.pixels.len() != program.images() {
             return Err(LolaError::Images(digits.pixels.len()));
@@ -66,10 +62,6 @@ impl LolaClient {
         Ok(Self { program: program.clone(), expected: expected.collect::<Result<_, _>>()?, digits })
     }
 
-    /// Both sides for a network and images.
-    ///
-    /// # Errors
-    /// As [`Lola::new`] and [`Self::new`].
     pub fn sides(params: &Params, network: Network, digits: Digits) -> Result<(Lola, Self), LolaError> {
         check(&network, &digits)?;
         let unknown = Promise { magnitude: 1.0, peak: 1.0, real: true };

@@ -35,7 +35,6 @@ struct Layers {
     second: PackedMap,
 }
 
-/// The workload, without images.
 #[derive(Clone, Debug)]
 pub struct Lola {
     params: Params,
@@ -48,9 +47,6 @@ pub struct Lola {
 
 impl Lola {
     /// The network for so many images at once, of which this is known; double-hoisted with full diagonals.
-    ///
-    /// # Errors
-    /// [`LolaError`] where network and parameters do not go together.
     pub fn new(
         params: &Params,
         network: Network,
@@ -82,9 +78,6 @@ impl Lola {
     }
 
     /// The same with other weights in a network of the same shape.
-    ///
-    /// # Errors
-    /// As [`Self::new`].
     pub fn with_network(&self, network: Network) -> std::result::Result<Self, LolaError> {
         let program = Self::new(&self.params, network.of_shape(self.network().shape)?, self.images, self.bounds)?;
         Ok(program.with(self.strategy, self.form))
@@ -96,31 +89,25 @@ impl Lola {
     }
 
     /// How the maps are evaluated.
-    #[must_use]
     pub fn way(&self) -> (Strategy, PlaintextForm) {
         (self.strategy, self.form)
     }
 
     /// The map with the most diagonals: what a strategy is chosen for.
-    #[must_use]
     pub fn largest_map(&self) -> &Diagonals {
         &self.layers.first.diagonals
     }
 
-    /// The network.
-    #[must_use]
     pub fn network(&self) -> &Network {
         &self.layers.network
     }
 
     /// Images at once.
-    #[must_use]
     pub fn images(&self) -> usize {
         self.images
     }
 
     /// What is known of their pixels.
-    #[must_use]
     pub fn bounds(&self) -> Promise {
         self.bounds
     }
@@ -130,7 +117,6 @@ impl Lola {
         self.layers.convolution.pack(&self.layers.network.padded(pixels)?)
     }
 
-    /// The scores in decrypted slots.
     pub(super) fn scores(&self, slots: &[Complex64]) -> Vec<f64> {
         slots.iter().take(self.layers.network.shape.classes).map(|z| z.re).collect()
     }
@@ -166,7 +152,6 @@ fn first_layer(network: &Network, convolution: &Convolution, slots: usize) -> Re
     Ok((map, period))
 }
 
-/// The second layer from results with a period.
 fn second_layer(network: &Network, period: usize, slots: usize) -> Result<PackedMap> {
     let (hidden, classes) = (network.shape.hidden, network.shape.classes);
     let input = Spread { items: hidden, unit: 1, period, extent: slots };
@@ -175,12 +160,10 @@ fn second_layer(network: &Network, period: usize, slots: usize) -> Result<Packed
     Ok(MatrixProduct::between(&network.second, &network.second_bias, layout(input), output, slots)?.map)
 }
 
-/// Names of the steps.
 const STEPS: [&str; LEVELS] = ["convolution", "square 1", "first layer", "square 2", "second layer"];
 
 impl Lola {
     /// Its clear linear maps, each with the way in which it is evaluated.
-    #[must_use]
     pub fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
         let levels = [LEVELS, LEVELS - 2, LEVELS - 4];
         let diagonals = self.packed_maps().map(|map| &map.diagonals).into_iter();

@@ -9,46 +9,27 @@ use std::path::Path;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LolaError {
-    /// Sizes that make no network.
     #[error("a network of {0:?}: wanted sides from 1 to 4096, filters no larger than the image, at most 2^24 weights")]
     Shape(Shape),
-    /// Another number of weights.
     #[error(
         "{got} weights; wanted {wanted}: filters, their bias, the first matrix row by row, its bias, the second matrix, its bias (scripts/train_lola.py writes such a file)"
     )]
-    Weights {
-        /// There are.
-        got: usize,
-        /// There should be.
-        wanted: usize,
-    },
-    /// An image of another size.
+    Weights { got: usize, wanted: usize },
     #[error("image {at} has {got} pixels; wanted {side}×{side} (MNIST's own files have them)")]
     Image {
         /// Which, from 1.
         at: usize,
-        /// Its pixels.
         got: usize,
-        /// What the network takes.
         side: usize,
     },
-    /// No image, or more than are made for.
     #[error("{0} images: choose 1 to 4096")]
     Images(usize),
-    /// Too few levels.
     #[error(
         "the network takes {needed} levels, the parameters have {levels}: choose a preset with more (limbwise params show)"
     )]
-    Levels {
-        /// It takes.
-        needed: usize,
-        /// There are.
-        levels: usize,
-    },
-    /// Pixels that are none.
+    Levels { needed: usize, levels: usize },
     #[error("pixels up to {0}: wanted a positive number (was the description of the program changed?)")]
     Promise(f64),
-    /// The server's weights are wanted.
     #[error("the description leaves the weights to the server: give them to eval (--weights FILE)")]
     NoModel,
     /// Tensors that do not fit the slots.
@@ -56,13 +37,11 @@ pub enum LolaError {
     Scheme(#[from] limbwise::Error),
 }
 
-/// Sizes of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
     /// Rows and columns of an image.
     pub side: usize,
-    /// Filters.
     pub filters: usize,
     /// Rows and columns of one.
     pub kernel: usize,
@@ -70,7 +49,6 @@ pub struct Shape {
     pub stride: usize,
     /// Results of the first layer.
     pub hidden: usize,
-    /// Results of the second.
     pub classes: usize,
 }
 
@@ -79,13 +57,11 @@ impl Shape {
     pub const MNIST: Self = Self { side: 28, filters: 5, kernel: 5, stride: 2, hidden: 100, classes: 10 };
 
     /// The image with one row and one column of zeros before it.
-    #[must_use]
     pub fn padded(self) -> [usize; 3] {
         [1, self.side + 1, self.side + 1]
     }
 
     /// Places of a filter on a side.
-    #[must_use]
     pub fn places(self) -> usize {
         (self.side + 1 - self.kernel) / self.stride + 1
     }
@@ -107,20 +83,14 @@ impl Shape {
     }
 }
 
-/// A network with its weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Its sizes.
     pub shape: Shape,
-    /// The convolution.
     pub filters: Filters,
     /// The first layer: a row a result, a column a pixel of the convolution's result.
     pub first: Matrix,
-    /// Its bias.
     pub first_bias: Vec<f64>,
-    /// The second layer.
     pub second: Matrix,
-    /// Its bias.
     pub second_bias: Vec<f64>,
 }
 
@@ -192,9 +162,6 @@ impl Network {
 
     /// The scores of an image, one a class.
     ///
-    /// # Errors
-    /// Pixels that are not finite.
-    ///
     /// # Panics
     /// For another number of pixels.
     pub fn scores(&self, pixels: &[f64]) -> Result<Vec<f64>, LolaError> {
@@ -211,7 +178,6 @@ impl Network {
 }
 
 /// The class of the largest score.
-#[must_use]
 pub fn label(scores: &[f64]) -> usize {
     let largest = scores.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
     largest.map_or(0, |(class, _)| class)

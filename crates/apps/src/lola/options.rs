@@ -27,13 +27,10 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
-    /// Sizes of the network.
     pub shape: Shape,
-    /// Where its weights are.
     pub weights: Weights,
     /// Images at once.
     pub images: usize,
-    /// How its maps rotate.
     pub strategy: Strategy,
     /// How their diagonals are stored.
     pub plaintexts: PlaintextForm,

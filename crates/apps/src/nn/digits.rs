@@ -11,7 +11,6 @@ const RECORD: usize = 1 + SIDE * SIDE / 8;
 pub struct Digits {
     /// Bits of each image, row by row.
     pub images: Vec<Vec<u64>>,
-    /// Digits.
     pub labels: Vec<u8>,
 }
 

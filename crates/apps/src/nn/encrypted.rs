@@ -15,7 +15,6 @@ use serde_json::json;
 /// Most images at once: 13 MB of encrypted pixels each at N = 2048.
 pub const MOST_IMAGES: usize = 64;
 
-/// The workload.
 #[derive(Clone, Debug)]
 pub struct Nn {
     params: TfheParams,
@@ -46,19 +45,15 @@ impl Nn {
     }
 
     /// Layers of the network, convolution and sums included.
-    #[must_use]
     pub fn layers(&self) -> usize {
         self.network.hidden.len() + 2
     }
 
-    /// The network.
-    #[must_use]
     pub fn network(&self) -> &Network {
         &self.network
     }
 
     /// Images in one pass.
-    #[must_use]
     pub fn images(&self) -> usize {
         self.images
     }
@@ -67,7 +62,6 @@ impl Nn {
     ///
     /// # Panics
     /// For fewer messages than the result has.
-    #[must_use]
     pub fn classes(&self, messages: &[u64]) -> Vec<u8> {
         let sum = |m: u64| i32::try_from(m).map_or(0, |m| m - MOST);
         let sums = |image: usize| {

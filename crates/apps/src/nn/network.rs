@@ -7,7 +7,6 @@
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NnError {
-    /// A file of something else.
     #[error("not a network of scripts/train_nn.py: {0}")]
     Format(String),
     /// A neuron whose sums leave the message space that networks are made for.
@@ -17,17 +16,13 @@ pub enum NnError {
         layer: usize,
         /// Which neuron, from 0.
         at: usize,
-        /// Its least sum.
         least: i32,
-        /// Its largest.
         most: i32,
     },
-    /// Parameters whose messages do not hold the sums.
     #[error(
         "the network's sums are -15 to 15, which takes 4 message bits; the parameters have {0}: choose 2-2-p64, 2-2-p128, strix-III, strix-IV or fhex-II"
     )]
     Space(u32),
-    /// Parameters whose noise does not allow the sums.
     #[error(
         "a sum with norm² {norm_squared} would fail with probability 2^{got:.1}, the parameters promise 2^{wanted}: choose 2-2-p128 or 2-2-p64"
     )]
@@ -39,23 +34,14 @@ pub enum NnError {
         /// log₂ of what was promised.
         wanted: f64,
     },
-    /// An image of another size.
     #[error("image {at} has {got} pixels; wanted 28×28 (MNIST's own files have them)")]
     Image {
         /// Which, from 1.
         at: usize,
-        /// Its pixels.
         got: usize,
     },
-    /// More images than are shipped.
     #[error("{got} images: {shipped} are shipped; give more with --data")]
-    Shipped {
-        /// Asked for.
-        got: usize,
-        /// There are.
-        shipped: usize,
-    },
-    /// No image, or more than are made for.
+    Shipped { got: usize, shipped: usize },
     #[error("{0} images: choose 1 to 64")]
     Images(usize),
 }
@@ -66,17 +52,13 @@ pub const SIDE: usize = 28;
 pub const KERNEL: [usize; 2] = [10, 11];
 /// Rows and columns of places that a kernel has on the image with a border of one zero.
 pub const PLACES: [usize; 2] = [SIDE + 3 - KERNEL[0], SIDE + 3 - KERNEL[1]];
-/// Kernels.
 pub const KERNELS: usize = 2;
-/// Neurons of a layer.
 pub const WIDTH: usize = 92;
-/// Classes.
 pub const CLASSES: usize = 10;
 /// Ciphertexts of the sum of a class: a third of the inputs each, so that it fits a message.
 pub const PARTS: usize = 3;
 /// Largest sum of either sign.
 pub const MOST: i32 = 15;
-/// Layers that a network may have.
 const LAYERS: std::ops::RangeInclusive<usize> = 3..=100;
 /// What a file begins with: a name and a version.
 const MAGIC: &[u8; 5] = b"LWNN\x01";
@@ -97,21 +79,16 @@ impl Neuron {
         self.bias + self.inputs.iter().filter(on).map(|(_, w)| w).sum::<i32>()
     }
 
-    /// Least and largest sum.
-    #[must_use]
     pub fn range(&self) -> (i32, i32) {
         let of = |sign: i32| self.bias + self.inputs.iter().map(|(_, w)| w).filter(|&w| w * sign > 0).sum::<i32>();
         (of(-1), of(1))
     }
 
-    /// Squared norm of its weights.
-    #[must_use]
     pub fn norm_squared(&self) -> f64 {
         self.inputs.iter().map(|&(_, w)| f64::from(w * w)).sum()
     }
 }
 
-/// A discretised network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
     /// On 10×11 pixels each, row by row.
@@ -206,20 +183,17 @@ impl Network {
     }
 
     /// Convolution, hidden layers, parts of the sums.
-    #[must_use]
     pub fn layers(&self) -> Vec<&[Neuron]> {
         let hidden = self.hidden.iter().map(Vec::as_slice);
         std::iter::once(self.kernels.as_slice()).chain(hidden).chain([self.parts.as_slice()]).collect()
     }
 
     /// Neurons that are bootstrapped for an image.
-    #[must_use]
     pub fn neurons(&self) -> usize {
         KERNELS * PLACES[0] * PLACES[1] + self.hidden.iter().map(Vec::len).sum::<usize>()
     }
 
     /// The sums of an image of 28×28 bits, [`PARTS`] a class.
-    #[must_use]
     pub fn sums(&self, image: &[u64]) -> Vec<i32> {
         let convolved = |kernel: &Neuron, place: usize| kernel.sum(|i| pixel(place, i).map(|p| image[p]));
         let places = 0..PLACES[0] * PLACES[1];
@@ -233,7 +207,6 @@ impl Network {
 }
 
 /// The pixel that an input of a kernel is at a place; none on the border.
-#[must_use]
 pub fn pixel(place: usize, input: usize) -> Option<usize> {
     let row = (place / PLACES[1] + input / KERNEL[1]).checked_sub(1)?;
     let column = (place % PLACES[1] + input % KERNEL[1]).checked_sub(1)?;
@@ -244,7 +217,6 @@ pub fn pixel(place: usize, input: usize) -> Option<usize> {
 ///
 /// # Panics
 /// If there are no sums of ten classes.
-#[must_use]
 pub fn class(sums: &[i32]) -> u8 {
     let score = |digit: u8| sums[PARTS * usize::from(digit)..][..PARTS].iter().sum::<i32>();
     (0..10).rev().max_by_key(|&digit| score(digit)).expect("ten digits")

@@ -72,7 +72,6 @@ fn images(text: &str) -> Result<usize, String> {
     between(text, 1, MOST_IMAGES)
 }
 
-/// The network of a file.
 fn read(path: &Path, layers: usize) -> Refusable<Network> {
     let name = path.display();
     let mut bytes = Vec::new();

@@ -14,21 +14,19 @@ use serde_json::json;
 
 pub mod options;
 
-/// Most ciphertexts of a batch.
 pub const MOST_BATCH: usize = 4096;
 
 /// Which tables a batch goes through.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tables {
-    /// All through one.
+    /// One for all
     #[default]
     Same,
-    /// Each through its own.
+    /// One for each message
     Each,
 }
 
-/// The workload.
 #[derive(Clone, Debug)]
 pub struct Pbs {
     params: TfheParams,
@@ -41,7 +39,6 @@ impl Pbs {
     ///
     /// # Panics
     /// If the batch is not in that range.
-    #[must_use]
     pub fn new(params: &TfheParams, batch: usize, tables: Tables) -> Self {
         assert!((1..=MOST_BATCH).contains(&batch), "a batch of 1 to {MOST_BATCH}");
         Self { params: params.clone(), batch, tables }

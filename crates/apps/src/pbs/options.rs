@@ -9,19 +9,10 @@ use crate::{
     way::Way,
     workload::{Built, Named, Refusable, Workload},
 };
-use clap::{Args, ValueEnum};
+use clap::Args;
 use limbwise::rlwe::KeyForm;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-
-/// Which tables a batch goes through.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum TablesName {
-    /// One for all
-    Same,
-    /// One for each message
-    Each,
-}
 
 pub(crate) fn batch(text: &str) -> Result<usize, String> {
     between(text, 1, MOST_BATCH)
@@ -38,9 +29,6 @@ pub struct Samples {
 
 impl Samples {
     /// Refuses files: the messages are made from the seed.
-    ///
-    /// # Errors
-    /// If a file is given.
     pub(crate) fn no_files(files: &[PathBuf]) -> Refusable<()> {
         match files {
             [] => Ok(()),
@@ -71,7 +59,7 @@ pub struct PbsArgs {
 
     /// Tables
     #[arg(long, value_enum, value_name = "WHICH", default_value = "same")]
-    tables: TablesName,
+    tables: Tables,
 
     /// Parameters: a TFHE preset's name ("limbwise params show") or a TOML file
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "2-2-p128", help_heading = "Parameters")]
@@ -82,7 +70,6 @@ pub struct PbsArgs {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
-    /// Messages in the batch.
     pub batch: usize,
     /// Which tables it goes through.
     pub tables: Tables,
@@ -101,11 +88,7 @@ impl Workload for PbsArgs {
     type Data = Samples;
 
     fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
-        let tables = match self.tables {
-            TablesName::Same => Tables::Same,
-            TablesName::Each => Tables::Each,
-        };
-        let described = Described { batch: self.batch, tables };
+        let described = Described { batch: self.batch, tables: self.tables };
         let program = Self::program(&described, (&named_tfhe(&self.preset)?, &self.preset), None)?;
         let client = Some(Self::client(&self.data, &described, &program, &[])?);
         let smaller = "a smaller --batch, or a preset with smaller keys";

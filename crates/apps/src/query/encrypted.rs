@@ -49,7 +49,6 @@ pub struct Query {
     bits: Bits,
 }
 
-/// What the client encrypts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
     /// Digits of the compared columns, most significant first: a list of messages each.
@@ -58,7 +57,6 @@ pub struct Rows {
     pub columns: Vec<Vec<f64>>,
 }
 
-/// How exact the sum is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SumPrecision {
     /// Deviation of a bit that a row is multiplied with.
@@ -131,38 +129,27 @@ impl Query {
         Ok(Self { name, question, filter, params: params.clone(), plan, bits })
     }
 
-    /// What is done to the bits.
-    #[must_use]
     pub fn bits(&self) -> Bits {
         self.bits
     }
 
-    /// What is asked.
-    #[must_use]
     pub fn question(&self) -> &Question {
         &self.question
     }
 
-    /// How rows are compared.
-    #[must_use]
     pub fn filter(&self) -> &Filter {
         &self.filter
     }
 
-    /// How bits become slots.
-    #[must_use]
     pub fn bridge(&self) -> BridgePlan {
         self.plan
     }
 
     /// The inputs on TFHE: largest message of each.
-    #[must_use]
     pub fn digits(&self) -> Vec<u64> {
         self.filter.largest()
     }
 
-    /// The inputs on CKKS.
-    #[must_use]
     pub fn columns(&self) -> Vec<SlotsInput> {
         let ckks = self.params.ckks();
         // Where the product of the columns meets the bits, no lower and no higher than it must stand.
@@ -179,22 +166,16 @@ impl Query {
     }
 
     /// What one of the sum is worth, in units of the answer's last digit.
-    #[must_use]
     pub fn unit(&self) -> f64 {
         self.question.terms.iter().map(|t| t.bound() as f64).product()
     }
 
     /// What rows contribute on average, in [`Self::unit`], if each column were spread evenly over its domain.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         let ends = |t: &Term| [t.field.low, t.field.high].map(|cell| t.value(cell) as f64 / t.bound() as f64);
         self.question.terms.iter().map(|t| ends(t).iter().sum::<f64>().abs() / 2.0).product()
     }
 
-    /// The client's values of a table.
-    ///
-    /// # Errors
-    /// A table without the question's columns.
     pub fn rows(&self, table: &Table) -> Result<Rows, QueryError> {
         let values = |name: &String| table.column(name).map(|(_, _, values)| values);
         let compared = self.question.ranges.iter().map(|r| values(&r.field.name)).collect::<Result<Vec<_>, _>>()?;
@@ -210,7 +191,6 @@ impl Query {
     ///
     /// # Panics
     /// For fewer slots than the bridge has.
-    #[must_use]
     pub fn by_row(&self, slots: &[Complex64]) -> Vec<f64> {
         (0..self.question.rows).map(|row| slots[self.plan.slot_of(row)].re).collect()
     }

@@ -10,155 +10,55 @@ const SUPPORTED: &str = "wanted SELECT SUM(a * b) or COUNT(*) FROM table WHERE c
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryError {
-    /// Other data of another length than the program was made for.
     #[error("the table has {got} rows, the program {wanted}: give as many, or make keys for these (limbwise keygen)")]
-    OtherRows {
-        /// Rows there are.
-        got: usize,
-        /// Rows of the program.
-        wanted: usize,
-    },
-    /// Other data of another kind than the program was made for.
+    OtherRows { got: usize, wanted: usize },
     #[error("column {name} holds {got}, the program was made for {wanted}")]
-    OtherKind {
-        /// The column.
-        name: String,
-        /// What it holds.
-        got: String,
-        /// What was described.
-        wanted: String,
-    },
-    /// Not SQL at all.
+    OtherKind { name: String, got: String, wanted: String },
     #[error("the query is not SQL: {0} (quote it for the shell: --sql \"SELECT ...\")")]
     Syntax(String),
-    /// SQL beyond the front.
     #[error("{what} is not supported; {SUPPORTED}")]
-    Unsupported {
-        /// What was asked for.
-        what: String,
-    },
-    /// No such column.
+    Unsupported { what: String },
     #[error("{table} has no column {name:?}: its columns are {known}")]
-    UnknownColumn {
-        /// The table, or the file.
-        table: String,
-        /// What was named.
-        name: String,
-        /// What there is.
-        known: String,
-    },
-    /// Another table than the one at hand.
+    UnknownColumn { table: String, name: String, known: String },
     #[error("the query is about table {got:?}, the data are {wanted:?}: name that one")]
-    OtherTable {
-        /// What the query names.
-        got: String,
-        /// What there is.
-        wanted: String,
-    },
-    /// A column of words.
+    OtherTable { got: String, wanted: String },
     #[error("column {name} holds text ({example:?}); {SUPPORTED}")]
-    TextColumn {
-        /// The column.
-        name: String,
-        /// One of its cells.
-        example: String,
-    },
-    /// A constant of another kind than its column.
+    TextColumn { name: String, example: String },
     #[error("{condition}: column {name} holds {kind}, the constant is {got}; write {wanted}")]
-    Constant {
-        /// The condition.
-        condition: String,
-        /// The column.
-        name: String,
-        /// What it holds.
-        kind: String,
-        /// What the constant is.
-        got: String,
-        /// What it could be.
-        wanted: &'static str,
-    },
-    /// A contradiction.
+    Constant { condition: String, name: String, kind: String, got: String, wanted: &'static str },
     #[error(
         "no row can pass: the conditions on {name} leave nothing of {low} to {high}: the answer is 0 without a key"
     )]
-    NoRow {
-        /// The column.
-        name: String,
-        /// The least value it may have.
-        low: String,
-        /// The largest.
-        high: String,
-    },
-    /// Nothing to decide.
+    NoRow { name: String, low: String, high: String },
     #[error("every row passes: no condition excludes a value that its column may have; add one that does (WHERE ...)")]
     EveryRow,
-    /// A value outside what was declared.
     #[error(
         "column {name}, row {row}: {got} lies outside {low} to {high}, which its width is made for: widen it (--domain {name}=LOW..HIGH)"
     )]
     OutOfRange {
-        /// The column.
         name: String,
         /// The row, from 1.
         row: usize,
-        /// The value.
         got: String,
-        /// Least value.
         low: String,
-        /// Largest value.
         high: String,
     },
-    /// A domain that is none.
     #[error(
         "--domain {text}: {problem}; wanted COLUMN=LOW..HIGH, such as l_quantity=1..50 or l_shipdate=1992-01-01..1998-12-31"
     )]
-    Domain {
-        /// What was given.
-        text: String,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// Too wide a column.
+    Domain { text: String, problem: String },
     #[error(
         "column {name}: {low} to {high} takes {bits} bits, comparisons have at most {most}: narrow it (--domain {name}=LOW..HIGH)"
     )]
-    TooWide {
-        /// The column.
-        name: String,
-        /// Least value.
-        low: String,
-        /// Largest value.
-        high: String,
-        /// Bits it takes.
-        bits: u32,
-        /// Bits there may be.
-        most: u32,
-    },
-    /// A table of another size than can be asked.
+    TooWide { name: String, low: String, high: String, bits: u32, most: u32 },
     #[error("{rows} rows: a query takes 1 to {most} (--rows takes the first so many)")]
-    Rows {
-        /// How many there are.
-        rows: usize,
-        /// How many there may be.
-        most: usize,
-    },
-    /// Parameters too small for the automaton.
+    Rows { rows: usize, most: usize },
     #[error(
         "{bits} message bits are too few: two for the state of a comparison and one for a digit (--preset flags-2-2)"
     )]
-    Bits {
-        /// What there are.
-        bits: u32,
-    },
-    /// More columns than one sum of bits holds.
+    Bits { bits: u32 },
     #[error("{got} filtered columns: these parameters join at most {most} (fewer columns, or more message bits)")]
-    Columns {
-        /// What there are.
-        got: usize,
-        /// What there may be.
-        most: usize,
-    },
-    /// What the schemes refuse.
+    Columns { got: usize, most: usize },
     #[error(transparent)]
     Scheme(#[from] limbwise::Error),
     /// A file that cannot be read.

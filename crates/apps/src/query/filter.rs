@@ -15,15 +15,12 @@ use limbwise::tfhe::{Ciphertext, Evaluator, Table, TfheParams};
 use limbwise_device::Device;
 use serde::Serialize;
 
-/// Bits of a state.
 const STATE_BITS: u32 = 2;
 
 /// What is left to be asked of the digits that remain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rest {
-    /// Nothing passes.
     Out,
-    /// All pass.
     In,
     /// What lies in a range passes.
     Within(u64, u64),
@@ -47,10 +44,8 @@ impl Rest {
     }
 }
 
-/// The test of one column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnTest {
-    /// The column.
     pub column: String,
     /// What its values are counted from.
     pub offset: i64,
@@ -101,16 +96,13 @@ impl ColumnTest {
 /// The filter of a question: all tests, and whether their bits are joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
-    /// One a column.
     pub tests: Vec<ColumnTest>,
     rows: usize,
     bits: Vec<u32>,
 }
 
-/// What a filter takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilterSummary {
-    /// Bootstrappings of a row.
     pub bootstrappings_per_row: usize,
     /// Of each column: its name, its bits, its bootstrappings.
     pub columns: Vec<ColumnSummary>,
@@ -119,11 +111,9 @@ pub struct FilterSummary {
 /// What the test of a column takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ColumnSummary {
-    /// The column.
     pub name: String,
     /// Bits that tell its values apart.
     pub bits: u32,
-    /// Bootstrappings of a row.
     pub bootstrappings: usize,
 }
 
@@ -149,14 +139,10 @@ impl Filter {
         Ok(Self { tests, rows: question.rows, bits })
     }
 
-    /// Bootstrappings of a row.
-    #[must_use]
     pub fn steps(&self) -> usize {
         self.tests.iter().map(|t| t.tables.len()).sum::<usize>() + usize::from(self.tests.len() > 1)
     }
 
-    /// What it takes.
-    #[must_use]
     pub fn summary(&self) -> FilterSummary {
         let column = |(test, &bits): (&ColumnTest, &u32)| ColumnSummary {
             name: test.column.clone(),
@@ -168,13 +154,11 @@ impl Filter {
     }
 
     /// Largest digit of each input, in the order of [`Self::inputs`].
-    #[must_use]
     pub fn largest(&self) -> Vec<u64> {
         self.tests.iter().flat_map(|t| &t.digits).map(|&bits| (1 << bits) - 1).collect()
     }
 
     /// What the client encrypts: for each column the digits of its values, a list of messages a digit.
-    #[must_use]
     pub fn inputs(&self, columns: &[&[i64]]) -> Vec<Vec<u64>> {
         let column = |((test, &bits), values): ((&ColumnTest, &u32), &&[i64])| {
             let mut shift = bits;
@@ -192,7 +176,6 @@ impl Filter {
     ///
     /// # Panics
     /// If the digits are not those of [`Self::inputs`].
-    #[must_use]
     pub fn clear(&self, inputs: &[Vec<u64>]) -> Vec<bool> {
         let row = |i: usize| {
             let mut inputs = inputs.iter().map(|digits| digits[i]);
@@ -210,7 +193,6 @@ impl Filter {
 
     /// Whether a message of [`Self::evaluate`] says that the row passes: all bits set, or what the last table of the only test
     /// makes of it.
-    #[must_use]
     pub fn accepts(&self, message: u64) -> bool {
         match &self.tests[..] {
             [test] => {
@@ -235,9 +217,6 @@ impl Filter {
     /// The encrypted filter but for its last table, which makes what the caller wants of the messages that
     /// [`Self::accepts`] knows: all rows are one batch, and each step one bootstrapping of it. The journal keeps the bits of
     /// the columns that are done, and the state of the one under way.
-    ///
-    /// # Errors
-    /// What the scheme or the journal refuses.
     ///
     /// # Panics
     /// If there are fewer inputs than digits.

@@ -19,7 +19,6 @@ use std::{io::Read as _, path::Path};
 
 /// Longest text of a table.
 const MOST_BYTES: u64 = 1 << 30;
-/// Most columns.
 const MOST_COLUMNS: usize = 4096;
 /// First bytes of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
@@ -29,9 +28,6 @@ fn format(path: &Path, got: impl Into<String>, wanted: &str, next: &str) -> Quer
 }
 
 /// The first rows of a table: Parquet by its first bytes, `.tbl` by the name, else a table of text with a header.
-///
-/// # Errors
-/// A file that is absent, ragged, empty, or of another format.
 pub fn load(path: &Path, rows: Option<usize>) -> Result<Table, QueryError> {
     // One more than there may be, so that too many are told from enough.
     let most = rows.unwrap_or(MOST_ROWS + 1);

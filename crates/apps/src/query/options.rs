@@ -117,15 +117,12 @@ pub struct QueryArgs {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
-    /// Its text.
     pub sql: String,
-    /// Rows of the table.
     pub rows: usize,
     /// The columns that it names, with their domains.
     pub columns: Vec<Field>,
 }
 
-/// The program of a description.
 fn program(name: &'static str, of: &Described, (params, _): Named<'_, Bridged>) -> Refusable<Query> {
     let question = Question::described(&Statement::parse(&of.sql)?, of.rows, &of.columns)?;
     Ok(Query::new(name, question, params)?)

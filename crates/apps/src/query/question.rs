@@ -25,19 +25,15 @@ const MOST_FACTORS: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Field {
-    /// Its name.
     pub name: String,
-    /// What it holds.
     pub kind: Kind,
     /// The least value it may have, in units of its last digit, or days.
     pub low: i64,
-    /// The largest.
     pub high: i64,
 }
 
 impl Field {
     /// Bits that tell its values apart.
-    #[must_use]
     pub fn bits(&self) -> u32 {
         64 - self.high.abs_diff(self.low).leading_zeros()
     }
@@ -46,9 +42,7 @@ impl Field {
 /// A domain that somebody declared, in place of least and largest value of the column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
-    /// The column.
     pub column: String,
-    /// As they were written.
     pub ends: [String; 2],
 }
 
@@ -69,9 +63,7 @@ impl std::str::FromStr for Domain {
 pub struct Range {
     /// The column.
     pub field: Field,
-    /// Least value that passes.
     pub low: i64,
-    /// Largest value that passes.
     pub high: i64,
 }
 
@@ -90,20 +82,17 @@ pub struct Term {
 
 impl Term {
     /// Its value for a value of the column, whose units may be larger.
-    #[must_use]
     pub fn value(&self, cell: i64) -> i64 {
         self.constant + self.sign * cell * self.finer()
     }
 
     /// Units of the term in one of the column.
-    #[must_use]
     pub fn finer(&self) -> i64 {
         let Kind::Number(own) = self.field.kind else { return 1 };
         10i64.pow(self.digits - own)
     }
 
     /// Largest size it may have.
-    #[must_use]
     pub fn bound(&self) -> i64 {
         [self.field.low, self.field.high].map(|cell| self.value(cell).abs()).into_iter().max().unwrap_or(1).max(1)
     }
@@ -112,9 +101,7 @@ impl Term {
 /// A question about one table, as both sides know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Its text.
     pub sql: String,
-    /// Rows of the table.
     pub rows: usize,
     /// What a row must pass: at least one range, each excluding something.
     pub ranges: Vec<Range>,
@@ -141,9 +128,6 @@ impl Question {
     }
 
     /// The same of columns that a description names, without a table: they come from outside.
-    ///
-    /// # Errors
-    /// As [`Self::new`].
     pub fn described(statement: &Statement, rows: usize, fields: &[Field]) -> Result<Self, QueryError> {
         for field in fields {
             let (low, high) = (field.low, field.high);
@@ -197,7 +181,6 @@ impl Question {
     }
 
     /// The columns that it names, each once.
-    #[must_use]
     pub fn fields(&self) -> Vec<Field> {
         let mut fields: Vec<Field> = Vec::new();
         let all = self.ranges.iter().map(|r| &r.field).chain(self.terms.iter().map(|t| &t.field));
@@ -210,9 +193,6 @@ impl Question {
     }
 
     /// Fails for a table with other rows, or with values outside what both sides know.
-    ///
-    /// # Errors
-    /// [`QueryError`]: the first that differs.
     pub fn fits(&self, table: &Table) -> Result<(), QueryError> {
         if table.rows != self.rows {
             return Err(QueryError::OtherRows { got: table.rows, wanted: self.rows });
@@ -236,15 +216,11 @@ impl Question {
     }
 
     /// Digits behind the point of the answer's units.
-    #[must_use]
     pub fn digits(&self) -> u32 {
         self.terms.iter().map(|t| t.digits).sum()
     }
 
     /// Which rows pass.
-    ///
-    /// # Errors
-    /// A table without the question's columns.
     pub fn passing(&self, table: &Table) -> Result<Vec<bool>, QueryError> {
         let mut rows = vec![true; table.rows];
         for range in &self.ranges {
@@ -255,9 +231,6 @@ impl Question {
     }
 
     /// The answer, exact, in units of 10^(−digits).
-    ///
-    /// # Errors
-    /// As [`Self::passing`].
     pub fn answer(&self, table: &Table) -> Result<i128, QueryError> {
         let mut products: Vec<i128> = self.passing(table)?.into_iter().map(i128::from).collect();
         for term in &self.terms {

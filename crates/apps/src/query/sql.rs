@@ -16,13 +16,10 @@ use sqlparser::{
     parser::Parser,
 };
 
-/// Longest text of a query.
 const MOST_TEXT: usize = 1 << 14;
 
-/// What is asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Aggregate {
-    /// Rows that pass.
     Count,
     /// The sum over them of a product.
     Sum(Vec<Factor>),
@@ -31,9 +28,7 @@ pub enum Aggregate {
 /// A factor of a product: a column, or a constant plus or minus one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
-    /// The column.
     pub column: String,
-    /// The constant.
     pub constant: Option<Decimal>,
     /// The column is subtracted from it.
     pub negated: bool,
@@ -52,10 +47,8 @@ pub enum Comparison {
     AtMost,
 }
 
-/// A constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Constant {
-    /// A number.
     Number(Decimal),
     /// Days since 1970-01-01.
     Date(i64),
@@ -64,13 +57,9 @@ pub enum Constant {
 /// A column compared with a constant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// The column.
     pub column: String,
-    /// How.
     pub comparison: Comparison,
-    /// With what.
     pub constant: Constant,
-    /// As it was written.
     pub text: String,
 }
 
@@ -79,9 +68,7 @@ pub struct Condition {
 pub struct Statement {
     /// As it was written, in one line.
     pub text: String,
-    /// What is asked for.
     pub aggregate: Aggregate,
-    /// Of which table.
     pub table: String,
     /// What a row must pass.
     pub conditions: Vec<Condition>,

@@ -9,7 +9,6 @@ use std::fmt;
 /// Most digits behind a decimal point.
 const MOST_DIGITS: u32 = 9;
 
-/// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -31,7 +30,6 @@ impl fmt::Display for Kind {
 
 impl Kind {
     /// A value as people write it.
-    #[must_use]
     pub fn show(self, value: i64) -> String {
         match self {
             Self::Number(0) => value.to_string(),
@@ -44,7 +42,6 @@ impl Kind {
     }
 
     /// The value that a cell writes.
-    #[must_use]
     pub fn read(self, cell: &str) -> Option<i64> {
         match self {
             Self::Number(digits) => Decimal::read(cell)?.in_units(digits),
@@ -56,7 +53,6 @@ impl Kind {
 /// A number as it is written: `mantissa · 10^(−digits)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decimal {
-    /// Its digits.
     pub mantissa: i128,
     /// How many of them stand behind the point.
     pub digits: u32,
@@ -98,7 +94,6 @@ impl Decimal {
     }
 
     /// The largest multiple of `10^(−digits)` that is not above it, and whether it is equal.
-    #[must_use]
     pub fn floor_in(self, digits: u32) -> (i128, bool) {
         if digits >= self.digits {
             return (self.mantissa.saturating_mul(10i128.pow(digits - self.digits)), true);
@@ -107,7 +102,6 @@ impl Decimal {
         (self.mantissa.div_euclid(unit), self.mantissa.rem_euclid(unit) == 0)
     }
 
-    /// With the other sign.
     #[must_use]
     pub fn negated(self) -> Self {
         Self { mantissa: self.mantissa.saturating_neg(), ..self }
@@ -123,7 +117,6 @@ impl Decimal {
 }
 
 /// Days since 1970-01-01 of a day of the Gregorian calendar: whole years of 400 repeat, and March begins the year.
-#[must_use]
 pub fn days((year, month, day): (i64, i64, i64)) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -131,7 +124,6 @@ pub fn days((year, month, day): (i64, i64, i64)) -> i64 {
 }
 
 /// The day of the calendar, the inverse of [`days`].
-#[must_use]
 pub fn civil(day: i64) -> (i64, i64, i64) {
     let day = day + 719_468;
     let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
@@ -143,7 +135,6 @@ pub fn civil(day: i64) -> (i64, i64, i64) {
 }
 
 /// Days of `YYYY-MM-DD`, if there is such a day.
-#[must_use]
 pub fn read_date(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' {
@@ -158,10 +149,8 @@ pub fn read_date(text: &str) -> Option<i64> {
     (civil(day) == date).then_some(day)
 }
 
-/// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name.
     pub name: String,
     /// Its values, or one of its cells where it holds words.
     pub cells: Result<(Kind, Vec<i64>), String>,
@@ -184,14 +173,12 @@ impl Column {
     }
 }
 
-/// A table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// Its name in a query; none for a file, which answers to any.
     pub name: Option<String>,
     /// Its columns, all of one length.
     pub columns: Vec<Column>,
-    /// Its rows.
     pub rows: usize,
 }
 
@@ -209,9 +196,6 @@ impl Table {
     }
 
     /// Kind and values of a column.
-    ///
-    /// # Errors
-    /// No such column, or one of words.
     pub fn column(&self, name: &str) -> Result<(&str, Kind, &[i64]), QueryError> {
         let Some(column) = self.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name)) else {
             let known = self.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ");

@@ -13,7 +13,6 @@ pub const QUERY_6: &str = "SELECT sum(l_extendedprice * l_discount) AS revenue F
                            WHERE l_shipdate >= date '1994-01-01' AND l_shipdate < date '1995-01-01' \
                            AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24";
 
-/// The table.
 pub const LINEITEM: &str = "lineitem";
 
 /// Columns of a `lineitem.tbl`.
@@ -40,7 +39,6 @@ pub const COLUMNS: [&str; 16] = [
 ///
 /// # Panics
 /// Never.
-#[must_use]
 pub fn domains() -> Vec<Domain> {
     let domains = ["l_shipdate=1992-01-01..1998-12-31", "l_discount=0.00..0.10", "l_quantity=1..50"];
     let prices = "l_extendedprice=900.00..104950.00"; // 1 × the least price of a part to 50 × the largest
@@ -51,7 +49,6 @@ pub fn domains() -> Vec<Domain> {
 ///
 /// # Panics
 /// Never: the file is read by a test.
-#[must_use]
 pub fn sample() -> Table {
     let bytes = include_bytes!("../../data/lineitem_1024.csv");
     let table =
@@ -61,7 +58,6 @@ pub fn sample() -> Table {
 
 /// The first rows of a scale factor, with the numeric columns and dates; comments, which no query here sees, are made from
 /// a short pool of text instead of the 300 MB that the specification takes, with which everything else stays the same.
-#[must_use]
 pub fn generated(scale: f64, rows: usize) -> Table {
     const POOL_BYTES: i32 = 1 << 16;
     let distributions = Distributions::static_default();

@@ -22,7 +22,6 @@ use serde_json::json;
 pub struct Labelled {
     /// Channels × rows × columns, values in [0, 1].
     pub image: Image,
-    /// Its class.
     pub label: Option<usize>,
 }
 
@@ -37,8 +36,6 @@ pub struct Twins {
     pub fill: f64,
 }
 
-/// The class with the highest score.
-#[must_use]
 pub fn class(scores: &[f64]) -> usize {
     (0..scores.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap_or(0)
 }
@@ -64,7 +61,6 @@ impl Network {
     }
 
     /// What is known of every normalized image: its values come from [0, 1].
-    #[must_use]
     pub fn bounds(&self) -> Promise {
         let largest =
             self.normalization.iter().flat_map(|[mean, deviation]| [mean / deviation, (1.0 - mean) / deviation]);
@@ -73,9 +69,6 @@ impl Network {
     }
 
     /// The scores of a normalized image, twice.
-    ///
-    /// # Errors
-    /// As [`Network::forward`].
     pub fn twins(&self, image: &Image, relu: &Relu, ranges: &[f64]) -> limbwise::Result<Twins> {
         let clear = self.scores(image)?;
         let mut fill = 0.0f64;

@@ -33,9 +33,7 @@ use std::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inference {
-    /// The network's shape.
     pub architecture: Architecture,
-    /// Images.
     pub images: usize,
     /// Of each activation: no value before it may be larger. Measured on images that nobody encrypts.
     #[serde(deserialize_with = "limbwise::finite::fields")]
@@ -53,9 +51,7 @@ pub struct Inference {
     pub bounds: Promise,
 }
 
-/// Most images of one session.
 const MOST_IMAGES: usize = 4096;
-/// Largest range.
 const MOST_RANGE: f64 = 1e6;
 
 impl Inference {
@@ -115,21 +111,16 @@ struct Maps {
     own_errors: BTreeMap<usize, Vec<f64>>,
 }
 
-/// The workload, without data.
 #[derive(Clone, Debug)]
 pub struct Resnet {
     params: Params,
     options: Inference,
     maps: Arc<Maps>,
-    /// Vectors in the batch.
     batch: usize,
 }
 
 impl Resnet {
     /// The program of an inference with a network's numbers.
-    ///
-    /// # Errors
-    /// [`ResnetError`] where sizes, options and parameters do not go together.
     pub fn new(params: &Params, options: Inference, network: &Network) -> std::result::Result<Self, ResnetError> {
         options.check()?;
         let relu = Relu::new(&options.relu);
@@ -155,19 +146,15 @@ impl Resnet {
     }
 
     /// What both sides know of it.
-    #[must_use]
     pub fn inference(&self) -> &Inference {
         &self.options
     }
 
     /// The polynomial in the activation's place.
-    #[must_use]
     pub fn relu(&self) -> &Relu {
         &self.maps.relu
     }
 
-    /// Where its layers stand.
-    #[must_use]
     pub fn levels(&self) -> &LevelPlan {
         &self.maps.plan
     }
@@ -191,7 +178,6 @@ impl Resnet {
         images.chunks(self.maps.packed.together).map(|few| self.maps.packed.pack(few)).collect()
     }
 
-    /// The scores of each image.
     pub(super) fn scores(&self, slots: &[Vec<Complex64>]) -> Vec<Vec<f64>> {
         let (together, classes) = (self.maps.packed.together, self.options.architecture.classes);
         let score = |image: usize, class: usize| slots[image / together][class * together + image % together].re;
@@ -278,7 +264,6 @@ impl<D: Device> Course<'_, '_, D> {
 
 impl Resnet {
     /// Its clear linear maps, each with the way in which it is evaluated.
-    #[must_use]
     pub fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
         let Maps { packed, plan, .. } = &*self.maps;
         let mut all = Vec::new();
@@ -293,7 +278,6 @@ impl Resnet {
     }
 
     /// How it bootstraps, if it does.
-    #[must_use]
     pub fn bootstrapping(&self) -> Option<BootstrapPlan> {
         self.options.bootstrapping.filter(|_| self.maps.plan.bootstraps() > 0)
     }

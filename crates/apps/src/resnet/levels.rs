@@ -21,10 +21,8 @@ pub struct Levels {
     pub result: usize,
 }
 
-/// The levels of a whole network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LevelPlan {
-    /// Of each convolution.
     pub steps: Vec<Levels>,
     /// Of the linear layer's input; its result is one lower.
     pub linear: usize,
@@ -81,14 +79,11 @@ impl LevelPlan {
         Self { steps, linear }
     }
 
-    /// Bootstrappings.
-    #[must_use]
     pub fn bootstraps(&self) -> usize {
         self.steps.iter().filter(|step| step.bootstrap).count()
     }
 
     /// The level that images are encrypted at.
-    #[must_use]
     pub fn input(&self) -> usize {
         self.steps.first().map_or(self.linear, |step| step.convolution)
     }

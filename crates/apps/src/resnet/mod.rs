@@ -25,37 +25,19 @@ pub use network::{Architecture, Network};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResnetError {
-    /// Too few levels.
     #[error(
         "an activation of {depth} levels and a convolution need {needed} levels, the parameters have {levels}: choose a preset with more levels (limbwise params show) or --relu of lower degrees"
     )]
     Levels {
-        /// Of the activation.
         depth: usize,
-        /// In all.
         needed: usize,
         /// That there are between two bootstrappings, or in all.
         levels: usize,
     },
-    /// An image larger than a ciphertext.
     #[error("an image takes {needed} slots, a ciphertext has {slots}: choose a larger ring (limbwise params show)")]
-    Slots {
-        /// Of one image.
-        needed: usize,
-        /// Of the ring.
-        slots: usize,
-    },
-    /// Sizes that do not go together.
+    Slots { needed: usize, slots: usize },
     #[error("{what}: got {got}, wanted {wanted}")]
-    Shape {
-        /// Of what.
-        what: &'static str,
-        /// What it is.
-        got: String,
-        /// What it may be.
-        wanted: &'static str,
-    },
-    /// What the scheme refuses.
+    Shape { what: &'static str, got: String, wanted: &'static str },
     #[error(transparent)]
     Scheme(#[from] limbwise::Error),
 }

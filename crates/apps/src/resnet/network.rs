@@ -8,23 +8,18 @@ use super::ResnetError;
 use limbwise::ckks::tensor::{Filters, Image, Padding};
 use serde::{Deserialize, Serialize};
 
-/// The shape of a network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Architecture {
     /// Pixels of a row and of a column of an image, a power of two.
     pub side: usize,
-    /// Channels of an image.
     pub channels: usize,
     /// Channels of each stage, never fewer than in the one before.
     pub widths: Vec<usize>,
-    /// Blocks of each stage.
     pub blocks: usize,
-    /// Results.
     pub classes: usize,
 }
 
-/// Where a convolution stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
     /// Before all blocks.
@@ -42,13 +37,11 @@ pub struct Step {
     pub stages: [usize; 2],
     /// Channels of its input and of its result.
     pub channels: [usize; 2],
-    /// Where it stands.
     pub position: Position,
 }
 
 impl Step {
     /// From one pixel of the result to the next.
-    #[must_use]
     pub fn stride(&self) -> usize {
         1 << (self.stages[1] - self.stages[0])
     }
@@ -91,13 +84,11 @@ impl Architecture {
     }
 
     /// Layers with weights, as names count them: 20 for a `ResNet-20`.
-    #[must_use]
     pub fn layers(&self) -> usize {
         2 * self.blocks * self.widths.len() + 2
     }
 
     /// All convolutions in their order.
-    #[must_use]
     pub fn steps(&self) -> Vec<Step> {
         let mut steps =
             vec![Step { stages: [0, 0], channels: [self.channels, self.widths[0]], position: Position::Stem }];
@@ -114,7 +105,6 @@ impl Architecture {
     }
 
     /// Channels, rows and columns of what a stage works on.
-    #[must_use]
     pub fn image(&self, stage: usize) -> [usize; 3] {
         [self.widths[stage], self.side >> stage, self.side >> stage]
     }
@@ -125,18 +115,14 @@ impl Architecture {
 pub struct Weights {
     /// Outputs × inputs × 3 × 3, or outputs × inputs.
     pub weights: Vec<f64>,
-    /// A number an output.
     pub bias: Vec<f64>,
 }
 
-/// A network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Its shape.
     pub architecture: Architecture,
     /// The convolutions, with their batch norms folded in.
     pub convolutions: Vec<Weights>,
-    /// The linear layer.
     pub linear: Weights,
     /// What is taken from each channel of an image with values in [0, 1], and what it is then divided by.
     pub normalization: Vec<[f64; 2]>,
@@ -147,9 +133,6 @@ pub type Activation<'a> = &'a mut dyn FnMut(usize, &mut [f64]);
 
 impl Network {
     /// The filters of a convolution for values in units: of `from` in its input, of `to` in its result.
-    ///
-    /// # Errors
-    /// Numbers that are not finite.
     pub fn filters(&self, index: usize, step: &Step, [from, to]: [f64; 2]) -> limbwise::Result<Filters> {
         let Weights { weights, bias } = &self.convolutions[index];
         let shape = [step.channels[1], step.channels[0], 3, 3];
@@ -188,17 +171,11 @@ impl Network {
     }
 
     /// The scores of the network as it was trained.
-    ///
-    /// # Errors
-    /// As [`Self::forward`].
     pub fn scores(&self, image: &Image) -> limbwise::Result<Vec<f64>> {
         self.forward(image, &mut |_, values| values.iter_mut().for_each(|x| *x = x.max(0.0)))
     }
 
     /// The largest absolute value before each activation over some images.
-    ///
-    /// # Errors
-    /// As [`Self::forward`].
     pub fn largest(&self, images: &[Image]) -> limbwise::Result<Vec<f64>> {
         let mut largest = vec![0.0f64; self.convolutions.len()];
         for image in images {
@@ -212,9 +189,6 @@ impl Network {
 }
 
 /// A shortcut as filters: every `stride`th pixel, the channels in the middle of the new ones, times a factor.
-///
-/// # Errors
-/// None for the channels of an [`Architecture`].
 pub fn shortcut([from, to]: [usize; 2], stride: usize, factor: f64) -> limbwise::Result<Filters> {
     let mut weights = vec![0.0; from * to];
     for channel in 0..from {

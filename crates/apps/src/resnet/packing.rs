@@ -24,11 +24,9 @@ use limbwise::{
 pub(super) enum Shortcut {
     /// The block's input times a factor.
     Factor(f64),
-    /// A map of it.
     Map(PackedMap),
 }
 
-/// One convolution on slots.
 #[derive(Clone, Debug)]
 pub(super) struct PackedStep {
     pub(super) map: PackedMap,
@@ -52,7 +50,6 @@ pub(super) struct Packed {
     /// Images that take turns.
     pub(super) together: usize,
     pub(super) input: ImageLayout,
-    /// Slots of the input.
     pub(super) input_slots: usize,
     pub(super) steps: Vec<PackedStep>,
     pub(super) head: Head,

@@ -9,7 +9,6 @@ use limbwise::{
 use limbwise_device::{Device, Null};
 use serde::{Deserialize, Serialize};
 
-/// Which composition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReluChoice {
@@ -29,7 +28,6 @@ impl Default for ReluChoice {
 
 impl ReluChoice {
     /// Whether there is such a composition.
-    #[must_use]
     pub fn is_possible(&self) -> bool {
         let odd = |d: &usize| d % 2 == 1 && (3..64).contains(d);
         (1..=6).contains(&self.degrees.len()) && self.degrees.iter().all(odd) && (1.0..=20.0).contains(&self.gap_bits)
@@ -78,7 +76,6 @@ impl Point {
 
 impl Relu {
     /// The activation of a choice that is possible.
-    #[must_use]
     pub fn new(choice: &ReluChoice) -> Self {
         let SignPlan { mut stages, error, .. } = SignPlan::of_degrees((-choice.gap_bits).exp2(), &choice.degrees);
         if let Some(last) = stages.last_mut() {
@@ -91,23 +88,17 @@ impl Relu {
         Self { stages, sign_error: error, course }
     }
 
-    /// Levels that it takes.
-    #[must_use]
     pub fn depth(&self) -> usize {
         self.stages.iter().map(|s| depth(s.coefficients.len() - 1)).sum::<usize>() + 1
     }
 
     /// Its value, in the clear.
-    #[must_use]
     pub fn evaluate(&self, u: f64) -> f64 {
         u * self.stages.iter().fold(u, |x, stage| stage.evaluate(x))
     }
 
     /// What evaluating each stage adds of error, and the product at the end, where the stages start at a level: learnt by
     /// evaluating them on exact values of a device without words.
-    ///
-    /// # Errors
-    /// Too few levels.
     pub fn own_errors(&self, params: &Params, (slots, level): (usize, usize)) -> Result<Vec<f64>> {
         let (null, encoder) = (Null::default(), Encoder::new(params));
         let keys = DeclaredKeys::all(&null, params);
@@ -129,7 +120,6 @@ impl Relu {
     /// Deviations of the errors after each stage and after the product, of an argument uniform in [−1, 1] with an error
     /// of this deviation: each error times the root mean square of the slope from where it comes to where it goes. The
     /// rules of products alone would count steep stages even where the activation is flat.
-    #[must_use]
     pub fn errors(&self, argument: f64, own: &[f64]) -> Vec<f64> {
         let count = self.stages.len();
         let mut squares = vec![0.0; count + 1];
@@ -153,9 +143,6 @@ impl Relu {
 
     /// Its values on a ciphertext whose slots are in [−1, 1], settled [`Self::depth`] levels lower. `own` is that of
     /// [`Self::own_errors`].
-    ///
-    /// # Errors
-    /// No level left, a missing relinearization key.
     pub fn apply<D: Device>(&self, auto: &Auto<'_, D>, u: &Ciphertext<D>, own: &[f64]) -> Result<Ciphertext<D>> {
         let _region = auto.eval.device().region("relu", 0);
         let errors = self.errors(u.estimate.error(), own);

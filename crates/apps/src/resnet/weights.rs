@@ -14,7 +14,6 @@ use std::{collections::HashMap, io::Read, path::Path};
 
 /// Longest file that is read: a `ResNet-110` has 7 MB.
 const MOST_BYTES: u64 = 1 << 28;
-/// Sides of filters.
 const KERNEL: usize = 3;
 
 /// Reads a network from a file.

@@ -113,7 +113,6 @@ struct Tell<'a> {
     tell: &'a [Option<Vec<f64>>],
 }
 
-/// A search under way.
 pub(crate) struct Search {
     half: Half,
     values: Vec<usize>,
@@ -121,9 +120,6 @@ pub(crate) struct Search {
 
 impl Search {
     /// Begins a search of a grid: for so many evaluations, from a seed.
-    ///
-    /// # Errors
-    /// A Python package that is not there.
     pub(crate) fn begin(
         how: Strategy,
         grid: &Grid,
@@ -137,9 +133,6 @@ impl Search {
     }
 
     /// Numbers of the points that it wants to know; `None` when it has seen enough.
-    ///
-    /// # Errors
-    /// A search that failed, or asks for what there is not.
     pub(crate) fn ask(&mut self) -> anyhow::Result<Option<Vec<usize>>> {
         let Some(Ask { ask }) = self.half.hear()? else { return Ok(None) };
         let number = |choices: &Vec<usize>| {
@@ -151,9 +144,6 @@ impl Search {
     }
 
     /// Their costs, in the order they were asked for; `None` for a point that has none.
-    ///
-    /// # Errors
-    /// A search that failed.
     pub(crate) fn tell(&mut self, costs: &[Option<Vec<f64>>]) -> anyhow::Result<()> {
         self.half.say(&Tell { tell: costs })
     }
@@ -166,9 +156,6 @@ struct Work<'a> {
 }
 
 /// Evaluates points of a sweep, given by its command, on a Ray cluster.
-///
-/// # Errors
-/// A Python package or a cluster that is not there; those of `done`.
 pub(crate) fn on_ray(
     command: &[String],
     points: &[usize],

@@ -18,12 +18,9 @@ const NOT_CKKS: &str =
 /// The option of workloads that names their parameters.
 const PRESET: &str = "preset";
 
-/// A field of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ProgramField {
-    /// An option of the workload.
     Option(String),
-    /// A field of its parameters.
     Parameter(ChangeableField),
 }
 
@@ -49,10 +46,6 @@ fn matches(words: &[String]) -> Result<ArgMatches, clap::Error> {
 }
 
 impl Template {
-    /// From the words of a workload.
-    ///
-    /// # Errors
-    /// Words that are none, as clap says it.
     pub(crate) fn new(words: &[String]) -> Result<Self, clap::Error> {
         let matches = matches(words)?;
         let (name, own) = matches.subcommand().expect("a subcommand is required");
@@ -71,9 +64,6 @@ impl Template {
     }
 
     /// Refuses a workload whose parameters cannot be varied, before any point is looked at.
-    ///
-    /// # Errors
-    /// [`Mistake`] for a workload of another scheme than CKKS.
     pub(crate) fn is_swept(&self) -> Result<(), Mistake> {
         let parsed = matches(&self.words).and_then(|parsed| Workload::from_arg_matches(&parsed));
         match parsed.is_ok_and(|workload| workload.scheme() != Ckks::NAME) {
@@ -89,16 +79,12 @@ impl Template {
         parameter.map(ProgramField::Parameter).or_else(option)
     }
 
-    /// Names of all fields.
     pub(crate) fn field_names(&self) -> Vec<String> {
         let parameters = limbwise::params::CHANGEABLE.iter().filter(|_| self.preset.is_some());
         parameters.map(|field| field.name.to_owned()).chain(self.options.iter().cloned()).collect()
     }
 
     /// Refuses a value that the field can never have, and an option that is fixed beside being varied.
-    ///
-    /// # Errors
-    /// [`Mistake`] with the field's name.
     pub(crate) fn check(&self, field: &ProgramField, value: &str) -> Result<(), Mistake> {
         let wrong = |name: &str, why: &str| Mistake(format!("--vary {name}={value}: {}", why.trim_end()));
         match field {
@@ -140,10 +126,6 @@ impl Template {
         words
     }
 
-    /// Makes the program of these fields.
-    ///
-    /// # Errors
-    /// Why there is none.
     pub(crate) fn build(&self, fields: &[(String, String)]) -> anyhow::Result<Prepared<Ckks>> {
         let parsed = matches(&self.words_of(fields)).map_err(|e| Mistake(first_line(&e)))?;
         let workload = Workload::from_arg_matches(&parsed).map_err(|e| Mistake(first_line(&e)))?;
@@ -155,9 +137,6 @@ impl Template {
 
     /// Makes the program of these fields and records it. What the options leave open is done in the first of the ways
     /// that are compared elsewhere.
-    ///
-    /// # Errors
-    /// Why there is none.
     pub(crate) fn record(&self, fields: &[(String, String)]) -> Result<Recorded, String> {
         let built = self.build(fields).map_err(|e| e.to_string())?;
         let way = *built.ways.first().ok_or("a program can be run in some way")?;
@@ -180,7 +159,6 @@ impl Template {
         all.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
     }
 
-    /// Name of the workload.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -214,7 +192,6 @@ fn first_line(error: &clap::Error) -> String {
     line.strip_prefix("error: ").unwrap_or(&line).to_owned()
 }
 
-/// How many programs a grid has.
 pub(crate) fn programs(grid: &Grid, template: &Template) -> usize {
     let of_program = grid.axes().filter(|axis| template.field(&axis.name).is_some());
     of_program.map(|axis| axis.values.len()).product()

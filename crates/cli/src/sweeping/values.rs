@@ -2,13 +2,9 @@
 
 use limbwise_math::finite;
 
-/// Most values of a field.
 const MOST: usize = 100_000;
 
 /// The values of a text, in order.
-///
-/// # Errors
-/// What is wrong, in words.
 pub(crate) fn values(text: &str) -> Result<Vec<String>, String> {
     let mut all = Vec::new();
     for item in text.split(',').map(str::trim) {

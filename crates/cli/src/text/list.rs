@@ -3,7 +3,6 @@
 use super::{machines, params, table::line};
 use crate::verbs::list::{Device, Everything};
 
-/// Everything by kind.
 pub(crate) fn render(all: &Everything) -> String {
     let mut text = String::from("workloads\n");
     for workload in &all.workloads {

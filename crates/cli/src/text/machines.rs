@@ -6,13 +6,11 @@ use limbwise_machines::Field;
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// One line a machine.
 pub(crate) fn list(all: &[Summary]) -> String {
     let entry = |m: &Summary| line(&m.name, &format!("{}; {} numbers, {} of them assumed", m.about, m.keys, m.assumed));
     all.iter().map(entry).collect()
 }
 
-/// One line a number.
 pub(crate) fn explain(machine: &Whole) -> String {
     let row = |f: &Field| {
         let mut source = if f.assumed { format!("assumed: {}", f.source) } else { f.source.clone() };

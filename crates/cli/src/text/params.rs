@@ -15,7 +15,6 @@ pub(crate) fn security_line(security: &SecurityReport) -> String {
     }
 }
 
-/// All of one set.
 pub(crate) fn set(set: &Set) -> String {
     let mut text = format!("{}{}\n", set.name, set.purpose.map_or_else(String::new, |p| format!(": {p}")));
     text += &security_line(&set.security);
@@ -27,7 +26,6 @@ pub(crate) fn set(set: &Set) -> String {
     text + &line("key", &format!("{} each, for the top level", units::bytes(set.evaluation_key_bytes)))
 }
 
-/// One line a set.
 pub(crate) fn sets(sets: &[Set]) -> String {
     let row = |s: &Set| {
         let size = format!("2^{}", s.log_n);
@@ -46,7 +44,6 @@ pub(super) fn power(log2: f64) -> String {
     format!("2^{log2:.1}")
 }
 
-/// All of one parameter set.
 pub(crate) fn tfhe_set(set: &TfheSet) -> String {
     let TfheSet { literal: l, .. } = set;
     let mut text = format!("{}{}\n", set.name, set.purpose.map_or_else(String::new, |p| format!(": {p}")));
@@ -61,7 +58,6 @@ pub(crate) fn tfhe_set(set: &TfheSet) -> String {
     text + &line("keys", &format!("{keys}, published as {published}"))
 }
 
-/// One line a set.
 pub(crate) fn tfhe_sets(sets: &[TfheSet]) -> String {
     let row = |s: &TfheSet| {
         let l = &s.literal;
@@ -76,7 +72,6 @@ pub(crate) fn tfhe_sets(sets: &[TfheSet]) -> String {
     render(heading, &sets.iter().map(row).collect::<Vec<_>>(), &[2, 3, 4, 5, 6, 7, 8])
 }
 
-/// All of one parameter set.
 pub(crate) fn bgv_set(set: &BgvSet) -> String {
     let mut text = format!("{}{}\n", set.name, set.purpose.map_or_else(String::new, |p| format!(": {p}")));
     text += &security_line(&set.security);
@@ -98,7 +93,6 @@ pub(crate) fn bgv_set(set: &BgvSet) -> String {
     text + &line("key", &keys)
 }
 
-/// One line a set.
 pub(crate) fn bgv_sets(sets: &[BgvSet]) -> String {
     let row = |s: &BgvSet| {
         let limbs = format!("{} + {}", s.limbs[0], s.limbs[1]);

@@ -14,7 +14,6 @@ use limbwise_runtime::{
 };
 use serde_json::Value;
 
-/// Most keys that are listed one by one.
 const MOST_KEYS: usize = 12;
 
 /// How keys are kept, in a word.
@@ -26,7 +25,6 @@ pub(crate) fn form(form: KeyForm) -> &'static str {
     }
 }
 
-/// A compact table.
 pub(crate) fn render(plan: &Plan) -> String {
     let mut text = table::heading(&plan.head);
     text += &security_line(&plan.security);
@@ -172,7 +170,6 @@ fn bridged(section: &BridgedPlan, details: &Details) -> String {
     )
 }
 
-/// How keys on disk are read.
 pub(super) fn key_reads(reads: &KeyReads) -> String {
     let [read, memory] = [reads.read_bytes, reads.memory_bytes].map(units::bytes);
     let rate = reads.read_gb_s.map_or(String::new(), |rate| format!(" at {rate:.2} GB/s from the page cache"));

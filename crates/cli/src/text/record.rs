@@ -8,7 +8,6 @@ use super::{
 use crate::verbs::record::Recorded;
 use limbwise_runtime::plan::PlannedKey;
 
-/// What was recorded.
 pub(crate) fn render(done: &Recorded) -> String {
     let keys = format!("{}, {} {}", done.keys.len(), units::bytes(done.key_bytes), form(done.key_form));
     let products = format!("{} modular products", units::count(done.counts.products()));
@@ -19,7 +18,6 @@ pub(crate) fn render(done: &Recorded) -> String {
     text + &line("keys", &keys)
 }
 
-/// One line a key.
 pub(crate) fn keys(done: &Recorded) -> String {
     let row = |key: &PlannedKey| [key.name.clone(), key.level.to_string(), units::bytes(key.bytes)];
     table(["key", "level", "bytes"], &done.keys.iter().map(row).collect::<Vec<_>>(), &[1, 2])

@@ -179,7 +179,6 @@ fn steps(steps: &[Step]) -> String {
     all.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Most regions that are listed one by one.
 const MOST_REGIONS: usize = 24;
 
 /// What shadow mode found, the worst regions of many.

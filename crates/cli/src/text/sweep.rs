@@ -5,7 +5,6 @@ use crate::verbs::sweep::Found;
 use limbwise_machines::html::page::number;
 use limbwise_runtime::sweep::{Grid, Metric};
 
-/// What is swept.
 pub(crate) fn heading(words: &[String], programs: usize, points: usize) -> String {
     let (programs, points) = (units::count(programs as u64), units::count(points as u64));
     format!("{}\n  programs: {programs}, points: {points}\n", words.join(" "))

@@ -5,7 +5,6 @@ use crate::verbs::time::TimeReport;
 use limbwise_graph::Graph;
 use limbwise_machines::Report;
 
-/// What was timed.
 pub(crate) fn heading(what: &str, graph: &Graph) -> String {
     let nodes = units::count(graph.nodes().len() as u64);
     let products = units::count(graph.counts().products());
@@ -21,7 +20,6 @@ pub(crate) fn report(timed: &TimeReport) -> String {
     format!("{way}{}", timed.report)
 }
 
-/// One machine in one line.
 pub(crate) fn line(report: &Report) -> String {
     let time = units::seconds(report.seconds);
     let assumed = report.assumed.len();

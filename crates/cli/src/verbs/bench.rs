@@ -48,31 +48,23 @@ pub(crate) struct Bench {
     output: OutputArgs,
 }
 
-/// What was measured.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Report {
-    /// Measurements.
     pub(crate) rows: Vec<Row>,
 }
 
-/// One measurement.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(extend("dependentRequired" = {
     "rival": ["rival_version", "rival_parameters", "rival_ns"],
     "rival_version": ["rival"], "rival_parameters": ["rival"], "rival_ns": ["rival"],
 }))]
 pub(crate) struct Row {
-    /// The operation.
     pub(crate) op: &'static str,
-    /// Ring degree.
     pub(crate) n: usize,
-    /// Bits of the primes.
     pub(crate) prime_bits: u32,
     /// Limbs that take turns, or of the ciphertext.
     pub(crate) limbs: usize,
-    /// Threads.
     pub(crate) threads: usize,
-    /// Instruction set.
     pub(crate) isa: String,
     /// Least time of several.
     pub(crate) ns: f64,
@@ -90,10 +82,8 @@ pub(crate) struct Row {
 /// Another implementation of the same operation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Rival {
-    /// Its name.
     #[serde(rename = "rival")]
     pub(crate) library: String,
-    /// Its version.
     #[serde(rename = "rival_version")]
     pub(crate) version: String,
     /// What it was measured at, in its words.

@@ -37,14 +37,11 @@ pub(crate) struct Count {
     output: OutputArgs,
 }
 
-/// All that is counted.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Counted {
-    /// The set.
     pub(crate) set: Set,
     /// Levels that bootstrapping takes.
     pub(crate) budget: u64,
-    /// The subroutines.
     pub(crate) subroutines: Vec<Row>,
     /// Bootstrapping and its steps, the sum last.
     pub(crate) bootstrap: Vec<Row>,

@@ -129,10 +129,8 @@ pub(crate) struct Decrypt {
     output: JsonArgs,
 }
 
-/// What was decrypted.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Report {
-    /// Name of the workload.
     workload: String,
     /// Keys and ciphertexts came from randomness that anybody can repeat.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -140,7 +138,6 @@ pub(super) struct Report {
     /// What is expected of the results.
     #[serde(flatten)]
     forecast: Option<Forecast>,
-    /// Every result.
     results: Vec<Written>,
     /// Against the clear twin: precision, accuracy, what the workload adds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,7 +158,6 @@ struct Written {
     name: String,
     /// Lengths of its axes.
     shape: Vec<usize>,
-    /// Its file.
     file: PathBuf,
     /// What was done to its numbers to make them fit to be shared.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -324,7 +320,6 @@ fn scaled<P: Program>(
     Ok(arrays.iter().zip(errors).enumerate().map(scaled).collect())
 }
 
-/// A conclusion as JSON.
 fn compared<S: Whole>(conclusion: &limbwise_apps::Conclusion<S>) -> Map<String, Value> {
     let mut all = S::compared(&conclusion.found);
     all.extend(conclusion.details.clone());
@@ -336,7 +331,6 @@ fn compared<S: Whole>(conclusion: &limbwise_apps::Conclusion<S>) -> Map<String, 
     all
 }
 
-/// How numbers are written.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Npy,

@@ -91,17 +91,13 @@ pub(crate) struct Encrypt {
     output: JsonArgs,
 }
 
-/// What was written.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Report {
-    /// Name of the workload.
     workload: String,
     /// Keys and ciphertexts came from randomness that anybody can repeat.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     insecure_randomness: bool,
-    /// Under which key.
     key: Encryption,
-    /// Every input.
     inputs: Vec<Written>,
 }
 
@@ -109,9 +105,7 @@ pub(super) struct Report {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Written {
     name: String,
-    /// Its file.
     file: PathBuf,
-    /// Its size.
     bytes: u64,
 }
 
@@ -127,9 +121,6 @@ pub(super) struct Side {
 }
 
 /// Opens a client's directory.
-///
-/// # Errors
-/// Files that are absent or refused.
 pub(super) fn open(dir: &Path) -> anyhow::Result<Side> {
     let description = description(dir)?;
     let program = description.stand_in().map_err(|e| Mistake(format!("{}: {e}", dir.display())))?;

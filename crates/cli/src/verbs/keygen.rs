@@ -64,10 +64,8 @@ pub(crate) struct Keygen {
     output: OutputArgs,
 }
 
-/// What was made.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Report {
-    /// Name of the workload.
     workload: String,
     /// What it computes with.
     scheme: &'static str,
@@ -83,13 +81,11 @@ pub(super) struct Report {
     /// Keys and ciphertexts came from randomness that anybody can repeat.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     insecure_randomness: bool,
-    /// The client's directory.
     client: PathBuf,
     /// The server's directory.
     server: PathBuf,
     /// The secret key is under a passphrase.
     passphrase: bool,
-    /// Evaluation keys.
     keys: usize,
     /// Of the file of evaluation keys.
     key_file_bytes: u64,

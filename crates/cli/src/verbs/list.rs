@@ -28,10 +28,8 @@ pub(crate) struct List {
     output: OutputArgs,
 }
 
-/// What there is.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Everything {
-    /// Workloads.
     pub(crate) workloads: Vec<Named>,
     /// Parameter sets of CKKS.
     pub(crate) presets: Vec<params::Set>,
@@ -39,27 +37,21 @@ pub(crate) struct Everything {
     pub(crate) tfhe_presets: Vec<params::TfheSet>,
     /// Parameter sets of BGV.
     pub(crate) bgv_presets: Vec<params::BgvSet>,
-    /// Models of machines.
     pub(crate) machines: Vec<machines::Summary>,
-    /// What computes here.
     pub(crate) devices: Vec<Device>,
 }
 
-/// A name and what it is.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Named {
     pub(crate) name: String,
-    /// What it is.
     pub(crate) about: String,
 }
 
-/// A device.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Device {
     pub(crate) name: &'static str,
     /// What the system offers.
     pub(crate) threads: usize,
-    /// Its instruction sets.
     pub(crate) isas: Vec<InstructionSet>,
     /// Why it is not here.
     #[serde(skip_serializing_if = "Option::is_none")]

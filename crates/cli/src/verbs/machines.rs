@@ -48,7 +48,6 @@ enum Action {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Summary {
     pub(crate) name: String,
-    /// What it is.
     pub(crate) about: String,
     /// How many numbers can be set.
     pub(crate) keys: usize,
@@ -64,7 +63,6 @@ pub(crate) struct Whole {
     pub(crate) built_in: String,
     /// The model that reads it.
     pub(crate) model: String,
-    /// What it is.
     pub(crate) about: String,
     /// Every number of it, with its source.
     pub(crate) fields: Vec<Field>,
@@ -77,10 +75,6 @@ impl Summary {
     }
 }
 
-/// What is built in.
-///
-/// # Errors
-/// None, for built-in machines are tested.
 pub(crate) fn all() -> anyhow::Result<Vec<Summary>> {
     names().into_iter().map(|name| Ok(Summary::new(&Spec::load(name)?))).collect()
 }

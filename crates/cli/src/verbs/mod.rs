@@ -83,7 +83,6 @@ pub(crate) enum Verb {
     Params(params::Params),
 }
 
-/// What may be replaced.
 fn existing(force: bool) -> Existing {
     if force { Existing::Replaced } else { Existing::Kept }
 }
@@ -99,9 +98,6 @@ fn without_nulls(value: &mut serde_json::Value) {
 
 impl Verb {
     /// Does it.
-    ///
-    /// # Errors
-    /// A user's mistake or a fault; [`crate::failure`] tells them apart.
     pub(crate) fn execute(&self, again: &Again) -> anyhow::Result<()> {
         match self {
             Self::List(verb) => verb.execute(),

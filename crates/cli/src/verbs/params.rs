@@ -143,7 +143,6 @@ pub(crate) struct TfheSet {
     pub(crate) ciphertext_bytes: u64,
     /// Both keys, as a server uses them.
     pub(crate) key_bytes: u64,
-    /// The same as they are published.
     pub(crate) published_key_bytes: u64,
     /// The set as a file has it.
     pub(crate) literal: TfheLiteral,
@@ -166,9 +165,6 @@ impl TfheSet {
 }
 
 /// All presets of TFHE, checked.
-///
-/// # Errors
-/// None, for presets are tested.
 pub(crate) fn all_tfhe() -> anyhow::Result<Vec<TfheSet>> {
     let set = |p: TfhePreset| Ok(TfheSet::new(p.name, Some(p.purpose), &TfheParams::new(&p.literal)?));
     tfhe::presets().into_iter().map(set).collect()
@@ -226,9 +222,6 @@ impl BgvSet {
 }
 
 /// All presets of BGV, checked.
-///
-/// # Errors
-/// None, for presets are tested.
 pub(crate) fn all_bgv() -> anyhow::Result<Vec<BgvSet>> {
     let set = |p: BgvPreset| Ok(BgvSet::new(p.name, Some(&p), &BgvParams::new(&p.literal)?));
     bgv::presets().into_iter().map(set).collect()
@@ -262,9 +255,6 @@ fn has_field(file: &Path, field: &str) -> bool {
 }
 
 /// All presets, checked.
-///
-/// # Errors
-/// None, for presets are tested.
 pub(crate) fn all() -> anyhow::Result<Vec<Set>> {
     let set = |p: Preset| Ok(Set::new(p.name, Some(p.purpose), &Checked::new(&p.literal)?));
     presets().into_iter().map(set).collect()

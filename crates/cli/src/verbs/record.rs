@@ -58,7 +58,6 @@ pub(crate) struct Record {
     host: HostArgs,
 }
 
-/// What was recorded.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Recorded {
     /// Name of the parameter set.

@@ -142,7 +142,6 @@ impl Run {
     }
 }
 
-/// Why there is no shadow mode.
 const NO_SHADOW: &str = "--shadow: shadow mode finds where programs on slots (CKKS) go wrong, and this workload is none; a run compares every result with the clear twin already: leave it out";
 
 /// Fails for results that are wrong.

@@ -137,7 +137,6 @@ pub(crate) struct Found {
 pub(crate) struct Best {
     #[serde(flatten)]
     pub(crate) row: Row,
-    /// What repeats it.
     pub(crate) command: String,
 }
 
@@ -201,7 +200,6 @@ impl Sweep {
         if self.search.is_some() { self.evaluations.get().min(grid.len()) } else { grid.len() }
     }
 
-    /// Every point of the grid.
     fn visit(&self, engine: &Engine, grid: &Grid, done: &mut Done) -> anyhow::Result<Vec<Point>> {
         let visited: Vec<Point> = grid.points().collect();
         self.evaluate(engine, grid, (0..visited.len()).collect(), done)?;
@@ -247,7 +245,6 @@ impl Sweep {
         }
     }
 
-    /// The sweep as another process is told it.
     fn words(&self) -> Vec<String> {
         let mut words = vec!["sweep".to_owned(), "--serve".into(), "--threads".into(), "1".into()];
         words.extend(["--machine".into(), self.machine.join(",")]);

@@ -27,9 +27,6 @@ fn least_ns<T>(repetitions: usize, mut f: impl FnMut() -> Result<T, limbwise::Er
 ///
 /// The limit is that of memory: the bytes of the file and of the polynomials, each once.
 ///
-/// # Errors
-/// A device fault, or what `tell` returns.
-///
 /// # Panics
 /// Never: the shapes are parameters that the tests have checked.
 pub fn file_rows<E: From<Error>>(

@@ -47,9 +47,6 @@ fn transformed<D: Device>(dev: &D, parts: Vec<D::Poly>) -> Vec<D::Poly> {
 /// Times the product of two ciphertexts (`bgv_multiply`) and the transform of one (`bgv_ntt`); each row is told as soon as it
 /// is there.
 ///
-/// # Errors
-/// A device fault, or what `tell` returns.
-///
 /// # Panics
 /// Never: the shapes are parameters that the tests have checked.
 pub fn integer_rows<E: From<crate::Error>>(

@@ -82,11 +82,9 @@ impl Probe {
     }
 }
 
-/// What probes are done on.
 #[derive(Clone, Copy, Debug)]
 struct Size {
     log_n: u32,
-    /// Ciphertexts of a batch.
     entries: usize,
 }
 

@@ -25,18 +25,11 @@ const MOST_PRIMES: usize = 127;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// An operation that the format lacks.
     #[error(
         "HERACLES has no instruction for {op}{}: write lines of JSON (a name that ends in .jsonl)",
         if region.is_empty() { String::new() } else { format!(" (in region {region})") }
     )]
-    Lacks {
-        /// Its name in the program.
-        op: String,
-        /// Where.
-        region: String,
-    },
-    /// Of the file.
+    Lacks { op: String, region: String },
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -87,7 +80,6 @@ impl<W: Write> Lines<W> {
         writeln!(self.out, "{instruction},{},{}{comma}{numbers}", self.prefix, operands.join(","))
     }
 
-    /// A new value of a shape.
     fn new_value(&mut self, parts: usize, limbs: usize) -> Operand {
         self.temporary += 1;
         Operand { name: format!("t{}", self.temporary - 1), parts, limbs }
@@ -186,35 +178,22 @@ impl<W: Write> Lines<W> {
     }
 }
 
-/// A line as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Its number in the file.
     pub number: usize,
-    /// The instruction.
     pub instruction: Instruction,
-    /// Its result.
     pub out: Operand,
-    /// Its operands.
     pub operands: Vec<Operand>,
 }
 
-/// Instructions that are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instruction {
-    /// `add`.
     Add,
-    /// `sub`.
     Sub,
-    /// `mul`.
     Mul,
-    /// `square`.
     Square,
-    /// `add_plain`.
     AddPlain,
-    /// `mul_plain`.
     MulPlain,
-    /// `relin`.
     Relin,
     /// `rescale` and `mod_switch`, which divide alike.
     Rescale,
@@ -222,7 +201,6 @@ pub enum Instruction {
     Rotate(u32),
 }
 
-/// A trace as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// log₂ of the ring degree.
@@ -233,7 +211,6 @@ pub struct Trace {
     pub special: usize,
     /// Digits of key switching.
     pub dnum: usize,
-    /// The lines in order.
     pub lines: Vec<Line>,
 }
 

@@ -5,9 +5,6 @@ use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
 /// Writes a list.
-///
-/// # Errors
-/// Those of `out`.
 pub fn write(mut out: impl Write, operations: &Operations) -> io::Result<()> {
     let Operations { log_n, limbs, special, dnum, list } = operations;
     let header = json!({

@@ -18,9 +18,6 @@ use std::{
 };
 
 /// The operations of a program on its ciphertexts, in order.
-///
-/// # Errors
-/// What the schemes refuse.
 pub fn listed<P: Program<Scheme = Ckks>>(program: &P) -> Result<Operations> {
     let params = program.params();
     let (recorder, encoder) = (Recorder::new(Null::default()), Encoder::new(params));
@@ -63,12 +60,10 @@ struct Note {
     op: &'static str,
     operands: Vec<Value>,
     plaintext: Option<Value>,
-    /// How many constants go with it.
     constants: usize,
     result: Value,
 }
 
-/// Who looks on.
 struct Notes<'a> {
     params: &'a Params,
     list: Mutex<Vec<Note>>,

@@ -28,33 +28,25 @@ pub struct Operand {
     pub limbs: usize,
 }
 
-/// One operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Which.
     pub what: What,
     /// Its name in the program: several names are one kind.
     pub op: String,
     /// Regions that it was done in, outermost first, joined by `/`.
     pub region: String,
-    /// Its result.
     pub out: Operand,
     /// What it was done to, plaintexts last.
     pub operands: Vec<Operand>,
 }
 
-/// Kinds of operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// a + b.
     Add,
-    /// a − b.
     Sub,
     /// a·b of two ciphertexts: three polynomials.
     Multiply,
-    /// a².
     Square,
-    /// a + p.
     AddPlain,
     /// a·p; constants are plaintexts here.
     MultiplyPlain,
@@ -82,13 +74,11 @@ pub enum What {
     ModRaise,
 }
 
-/// What is wrong with a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{problem}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
 pub struct TraceError {
     /// Where, from 1; `None`: nowhere in particular.
     pub line: Option<usize>,
-    /// What, and what was wanted.
     pub problem: String,
 }
 

@@ -54,7 +54,6 @@ pub fn replay(trace: &Trace) -> Result<Graph, TraceError> {
     run(&recorder, &params, &keys, trace, Recorder::graph)
 }
 
-/// A value under way.
 enum Value<D: Device> {
     Ciphertext(Ciphertext<D>),
     Plaintext(Plaintext<D>),
@@ -187,7 +186,6 @@ impl<'a, D: Wordless> Replay<'a, D> {
     }
 }
 
-/// A ciphertext by declaration.
 fn input<D: Wordless>(eval: &Evaluator<'_, D>, operand: &Operand) -> Ciphertext<D> {
     let params = eval.params();
     let shape = Shape::eval(params.ring(), params.basis(operand.limbs - 1));

@@ -24,8 +24,6 @@ pub struct Asked<'k, D: Device> {
 }
 
 impl<'k, D: Device> Asked<'k, D> {
-    /// The keys of another store.
-    #[must_use]
     pub fn new(inner: &'k dyn KeyStore<D>, ask: Ask) -> Self {
         Self { inner, ask, last: Mutex::new(Instant::now()) }
     }

@@ -40,9 +40,6 @@ pub struct KeyDirectory<D: HostRead> {
 impl<D: HostRead> KeyDirectory<D> {
     /// A new directory inside another, which is made if it is not there; at most so many bytes of keys in memory, one key
     /// at least.
-    ///
-    /// # Errors
-    /// The system's.
     pub fn new(dev: Arc<D>, params: &Params, inside: &Path, budget_bytes: u64) -> Result<Self> {
         static DIRECTORIES: AtomicU32 = AtomicU32::new(0);
         let number = DIRECTORIES.fetch_add(1, Ordering::Relaxed);

@@ -31,16 +31,12 @@ pub trait KeySource<D: Device>: Sync {
     fn place(&self) -> String;
 
     /// Reads a key for ciphertexts at `level` and below, the uniform half as its seed.
-    ///
-    /// # Errors
-    /// What keeps it from being read.
     fn read(&self, dev: &D, name: KeyName, level: usize) -> Result<EvaluationKey<D>>;
 }
 
 /// What a store has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Traffic {
-    /// Keys read.
     pub reads: usize,
     /// Of them those that were decided when the key was asked for: the first one, and what was not foreseen.
     pub late: usize,
@@ -48,14 +44,12 @@ pub struct Traffic {
     pub waited_seconds: f64,
 }
 
-/// A key on its shelf.
 enum Slot<D: Device> {
     /// On its way: which read brings it.
     Coming(u64),
     There(EvaluationKey<D>),
 }
 
-/// A read that is to be done.
 #[derive(Clone, Copy)]
 struct Errand {
     ticket: u64,
@@ -84,9 +78,6 @@ pub struct DiskKeys<'a, D: Device> {
 
 impl<'a, D: Device> DiskKeys<'a, D> {
     /// Gives a program such a store for as long as it runs, and says what the store did.
-    ///
-    /// # Errors
-    /// Those of the program.
     pub fn serve<R>(
         dev: &'a D,
         params: &'a Params,
@@ -116,7 +107,6 @@ impl<'a, D: Device> DiskKeys<'a, D> {
     }
 
     /// What has been read so far.
-    #[must_use]
     pub fn traffic(&self) -> Traffic {
         self.state().traffic
     }

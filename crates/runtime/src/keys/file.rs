@@ -23,17 +23,11 @@ pub struct FileKeys {
 
 impl FileKeys {
     /// Opens a file of keys for these parameters.
-    ///
-    /// # Errors
-    /// [`WireError`].
     pub fn open(path: &Path, params: &Params) -> Result<Self> {
         Self::open_after(path, 0, params)
     }
 
     /// The same where so many bytes of another kind come first.
-    ///
-    /// # Errors
-    /// [`WireError`].
     pub fn open_after(path: &Path, first: u64, params: &Params) -> Result<Self> {
         let file = File::open(path).map_err(refused(path, "opening a key file"))?;
         let file = KeyFile::open(Tail { file, first }, params)?;
@@ -41,23 +35,16 @@ impl FileKeys {
     }
 
     /// What the file says it belongs to.
-    #[must_use]
     pub fn origin(&self) -> Origin {
         self.file.origin()
     }
 
     /// Reads one key, cut to a level.
-    ///
-    /// # Errors
-    /// [`WireError`].
     pub fn read_key<D: Device>(&self, dev: &D, name: KeyName, level: usize, form: KeyForm) -> Result<EvaluationKey<D>> {
         self.file.read_key(dev, name, level, form)
     }
 
     /// Reads all keys, each at its level.
-    ///
-    /// # Errors
-    /// [`WireError`].
     pub fn read_all<D: Device>(&self, dev: &D, form: KeyForm) -> Result<KeySet<D>> {
         self.file.read_all(dev, form)
     }
@@ -77,7 +64,6 @@ impl<D: Device> KeySource<D> for FileKeys {
     }
 }
 
-/// A file from a position on.
 struct Tail {
     file: File,
     first: u64,

@@ -29,9 +29,6 @@ use std::{
 /// Makes a session's keys and gives them to its evaluation.
 pub trait KeyHome<D: Device> {
     /// Makes the keys of a plan, lets the generator go, and evaluates with them.
-    ///
-    /// # Errors
-    /// Those of the evaluation, or of the place.
     fn hold<R>(
         &self,
         on: (&D, &Params),
@@ -42,7 +39,6 @@ pub trait KeyHome<D: Device> {
     ) -> Result<R>;
 }
 
-/// All of them in memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InMemory {
     /// Asked whether to go on, between keys and whenever one is used.
@@ -129,13 +125,11 @@ pub struct OnDisk<'a> {
 
 impl<'a> OnDisk<'a> {
     /// Keys in a file in `dir`, read by a plan.
-    #[must_use]
     pub fn new(reads: &'a ReadPlan, dir: &'a Path) -> Self {
         Self { reads, dir, traffic: Mutex::default() }
     }
 
     /// What was read in the session.
-    #[must_use]
     pub fn traffic(&self) -> Traffic {
         *self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
     }

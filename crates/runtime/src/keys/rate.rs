@@ -13,9 +13,6 @@ use std::{io::BufWriter, path::Path};
 /// Bytes of a key file that are read, checked and unpacked in a second, in GB/s, by all threads of a device like this one:
 /// of a key that was written a moment before, so the system has it in its page cache as it has keys of a run that fit
 /// beside it. A disk that is slower than this is not seen.
-///
-/// # Errors
-/// A directory that cannot be written to.
 pub fn key_read_gb_s(dev: &AnyDevice, params: &Params, dir: &Path) -> Result<f64> {
     // On a device of its own, whose memory goes with it.
     let dev = open_cpu(&dev.host())?;

@@ -26,7 +26,6 @@ impl ReadPlan {
     }
 
     /// The shelf that such a run begins with.
-    #[must_use]
     pub fn shelf(&self, params: &Params) -> Shelf {
         Shelf::new(params, self.requests.clone(), self.budget_bytes)
     }

@@ -54,19 +54,15 @@ pub struct RecentKeys<D: Device> {
 
 impl<D: Device> RecentKeys<D> {
     /// Keys of a source, at most so many bytes of them in memory, one at least.
-    #[must_use]
     pub fn new(dev: Arc<D>, params: &Params, source: Box<dyn KeySource<D> + Send>, budget_bytes: u64) -> Self {
         Self { dev, params: params.clone(), source, recent: Mutex::new(Recent::new(budget_bytes)) }
     }
 
-    /// Where they are.
-    #[must_use]
     pub fn source(&self) -> &dyn KeySource<D> {
         &*self.source
     }
 
     /// Names and levels of the keys that are in memory, that which was used last at the end.
-    #[must_use]
     pub fn held(&self) -> Vec<(KeyName, usize)> {
         self.recent().held.iter().map(|key| (key.name(), key.level())).collect()
     }

@@ -58,7 +58,6 @@ pub struct Rehearsal {
 
 impl Shelf {
     /// An empty shelf for a program with these requests.
-    #[must_use]
     pub fn new(params: &Params, requests: Arc<[Request]>, budget_bytes: u64) -> Self {
         let mut uses: BTreeMap<KeyName, Vec<usize>> = BTreeMap::new();
         for (at, (name, _)) in requests.iter().enumerate() {
@@ -69,7 +68,6 @@ impl Shelf {
     }
 
     /// The least budget with which a key is always read ahead: the largest two that are asked for in a row.
-    #[must_use]
     pub fn least_budget(params: &Params, requests: &[Request]) -> u64 {
         let bytes = |&(name, level): &Request| bytes(params, name, level);
         let pairs = requests.windows(2).map(|two| {
@@ -122,7 +120,6 @@ impl Shelf {
     }
 
     /// All requests, one after another, without anything being read.
-    #[must_use]
     pub fn rehearse(mut self) -> Rehearsal {
         let mut rehearsal = Rehearsal::default();
         let mut reads =
@@ -215,7 +212,6 @@ impl Shelf {
     }
 }
 
-/// Bytes of a key in memory.
 fn bytes(params: &Params, name: KeyName, level: usize) -> u64 {
     key_bytes(params, name, level, KeyForm::Disk)
 }

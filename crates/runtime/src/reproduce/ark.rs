@@ -13,9 +13,6 @@ const CLAIMS: &str = include_str!("../../claims/ark.toml");
 const SYSTEMS: &str = include_str!("../../claims/systems.toml");
 
 /// Every claim of \[ARK\] beside recordings, schedules on a model of the machine, and the roofline of F1.
-///
-/// # Errors
-/// [`Error::Machine`](crate::Error::Machine) for specifications that a graph does not fit.
 pub fn ark(machine: &Spec, f1: &Spec) -> Result<Reproduction> {
     let params = circuits::params()?;
     let mut measures = Measures::new();

@@ -156,7 +156,6 @@ pub(super) fn bootstrapping_by(
 /// What follows bootstrapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Products {
-    /// Nothing.
     None,
     /// A square at each level.
     EachLevel,

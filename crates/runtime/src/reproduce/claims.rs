@@ -8,7 +8,6 @@ use std::{collections::BTreeMap, fmt};
 /// Everything measured, by name.
 pub(super) type Measures = BTreeMap<String, f64>;
 
-/// A file of claims.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Claims {
@@ -63,7 +62,6 @@ const CIRCUITS: [&str; 16] = [
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct System {
-    /// Its name.
     pub name: String,
     /// log₂ N.
     pub log_n: u32,
@@ -113,8 +111,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict in words.
-    #[must_use]
     pub fn text(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -151,24 +147,18 @@ impl Verdict {
 /// One published number beside the model's.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
-    /// Which claim.
     pub id: String,
-    /// Of what.
     pub what: String,
-    /// Of which circuit.
     pub circuit: String,
     /// Unit of both numbers; none for counts and ratios.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// What the paper says.
     pub paper: f64,
-    /// What the model says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<f64>,
     /// model / paper − 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
-    /// How it fares.
     pub verdict: Verdict,
     /// What is compared, where that is not plain; why nothing is, if nothing is.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -185,7 +175,6 @@ pub struct Reproduction {
     pub source: String,
     /// What was recorded and scheduled.
     pub about: String,
-    /// The claims.
     pub rows: Vec<Row>,
     /// Other systems, for context: quoted, not reproduced.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -215,7 +204,6 @@ pub enum Kind {
 pub struct Choice {
     /// The option as the paper calls it.
     pub name: String,
-    /// What it changes.
     pub kind: Kind,
     /// How it is chosen here.
     #[serde(skip_serializing_if = "String::is_empty")]

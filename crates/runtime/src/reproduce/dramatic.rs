@@ -14,6 +14,7 @@ use limbwise::{
     params::ParamsError,
     rlwe::operations,
 };
+use limbwise_apps::bgv_mul::Step;
 use limbwise_cpu::Cpu;
 use limbwise_device::{Device, Domain, Null, Role, Shape};
 use limbwise_graph::{Graph, Recorder};
@@ -26,31 +27,15 @@ const CLAIMS: &str = include_str!("../../claims/dramatic.toml");
 const MANY: usize = 32_768;
 /// Pairs of ciphertexts with which a CPU is measured.
 const FEW: usize = 32;
-/// The source's lengths.
 const LENGTHS: [usize; 4] = [1024, 2048, 4096, 8192];
 
-/// Which operation on pairs of ciphertexts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Transforms of ciphertexts.
-    Ntt,
-    /// Products of transformed ciphertexts.
-    Multiply,
-    /// Transforms of ciphertexts back.
-    Intt,
-    /// Both operands transformed, multiplied, and the three polynomials of each product transformed back.
-    All,
-}
-
-impl Step {
-    const EACH: [(Self, &str); 4] =
-        [(Self::Ntt, "NTT"), (Self::Intt, "iNTT"), (Self::Multiply, "multiplication"), (Self::All, "all in one")];
-}
+/// Operations on pairs of ciphertexts, as the source calls them.
+const EACH: [(Step, &str); 4] =
+    [(Step::Ntt, "NTT"), (Step::Intt, "iNTT"), (Step::Multiply, "multiplication"), (Step::All, "all in one")];
 
 /// What a CPU takes, measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CpuSide {
-    /// Threads of the device.
     threads: usize,
     /// Seconds a ciphertext or pair at each length and step.
     seconds: Vec<(usize, Step, f64)>,
@@ -65,7 +50,7 @@ impl CpuSide {
         let mut seconds = Vec::new();
         for n in LENGTHS {
             let params = set(n)?;
-            for (step, _) in Step::EACH {
+            for (step, _) in EACH {
                 let mut best = f64::INFINITY;
                 for _ in 0..3 {
                     let inputs = inputs(dev, &params, FEW, step)?;
@@ -123,7 +108,6 @@ fn evaluate<D: Device>(dev: &D, mut polynomials: Vec<D::Poly>, step: Step) -> Ve
     polynomials
 }
 
-/// Records a step.
 pub(super) fn recorded(n: usize, batch: usize, step: Step) -> Result<Graph> {
     let dev = Recorder::new(Null::default());
     let inputs = inputs(&dev, &set(n)?, batch, step)?;
@@ -133,7 +117,6 @@ pub(super) fn recorded(n: usize, batch: usize, step: Step) -> Result<Graph> {
     Ok(graph)
 }
 
-/// A run of the model.
 struct Run {
     compute_s: f64,
     transfer_s: f64,
@@ -164,9 +147,6 @@ fn run(machine: &Spec, changes: &[(&str, &str)], graph: &Graph) -> Result<Run> {
 
 /// Every claim of \[DRA\] beside the model's numbers, then its experiments, with a CPU's times beside them where it was
 /// measured.
-///
-/// # Errors
-/// [`Error::Machine`](crate::Error::Machine) for specifications that a graph does not fit.
 pub fn dramatic(machine: &Spec, cpu: Option<&CpuSide>) -> Result<Reproduction> {
     let mut measures = Measures::new();
     let mut put = |name: &str, value: f64| measures.insert(name.into(), value);
@@ -347,7 +327,7 @@ fn experiments(machine: &Spec, cpu: Option<&CpuSide>) -> Result<Vec<Experiment>>
     tables.push(table);
 
     let mut table = Table::new(machine, cpu, "operations", &about("4096, 32768 ciphertexts, 383 DPUs"));
-    for (step, name) in Step::EACH {
+    for (step, name) in EACH {
         table.row(name, &DPUS_383, (4096, MANY, step))?;
     }
     tables.push(table);

@@ -7,20 +7,16 @@ use std::fmt;
 /// A choice and what comes of each of its values.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Experiment {
-    /// What is varied.
     pub name: String,
     /// What stays, in words.
     pub about: String,
-    /// What the numbers are.
     pub columns: Vec<String>,
-    /// One a value.
     pub rows: Vec<Setting>,
 }
 
 /// A value of the choice, and its numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Setting {
-    /// The value.
     pub setting: String,
     /// One a column.
     pub values: Vec<f64>,

@@ -69,7 +69,6 @@ pub(super) fn bootstrapping(params: &Params, rotations: Rotations, form: KeyForm
     bootstrapping_by(params, plan, form, Products::None)
 }
 
-/// One operation of the table.
 #[derive(Clone, Copy)]
 enum Operation {
     Add,
@@ -108,9 +107,6 @@ fn marginal_ms(params: &Params, operation: Operation, counts: [usize; 2], machin
 }
 
 /// Every claim of \[FAB\] beside recordings and schedules on a model of the machine.
-///
-/// # Errors
-/// [`Error::Machine`](crate::Error::Machine) for specifications that a graph does not fit.
 pub fn fab(machine: &Spec) -> Result<Reproduction> {
     let params = params()?;
     let mut measures = Measures::new();

@@ -19,9 +19,6 @@ const CLAIMS: &str = include_str!("../../claims/mad.toml");
 const POLYNOMIAL: Polynomial = Polynomial { log_n: 17, limbs: 35 };
 
 /// Every claim of \[MAD\] beside its counting model, schedules on a machine, and a DDR memory.
-///
-/// # Errors
-/// [`Error::Machine`](crate::Error::Machine) for specifications that a graph does not fit.
 pub fn mad(machine: &Spec) -> Result<Reproduction> {
     let mut measures = Measures::new();
     counted(&mut measures)?;

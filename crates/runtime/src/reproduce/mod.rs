@@ -22,5 +22,4 @@ pub use experiments::{Experiment, Setting};
 pub use fab::fab;
 pub use mad::mad;
 
-/// What can be reproduced.
 pub const SYSTEMS: [&str; 4] = ["ark", "fab", "mad", "dramatic"];

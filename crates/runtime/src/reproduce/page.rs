@@ -12,7 +12,6 @@ use limbwise_math::rns::to_f64;
 
 impl Reproduction {
     /// Every claim beside the model's number, with its error, and how many fare how.
-    #[must_use]
     pub fn page(&self) -> Page {
         let mut page = Page::new(&format!("[{}], reproduced", self.source), &self.about);
         page.section("Paper and model");

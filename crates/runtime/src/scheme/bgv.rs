@@ -40,7 +40,6 @@ pub struct IntegersRun {
     pub results: Vec<(String, Vec<i64>)>,
 }
 
-/// Bits of budget.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BudgetFound {
     /// Found when decrypting; absent where that is not done.
@@ -50,7 +49,6 @@ pub struct BudgetFound {
     pub predicted: f64,
 }
 
-/// The least budget of results.
 fn budget(results: &[IntegersEstimate]) -> f64 {
     results.iter().map(|result| result.budget_bits).fold(f64::INFINITY, f64::min)
 }

@@ -30,20 +30,15 @@ pub struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     /// For programs recorded in this way, on these machines.
-    #[must_use]
     pub fn new(record: &'a Recording<'a>, machines: Vec<(String, Spec)>) -> Self {
         let default = machines.first().map(|(name, _)| name.clone());
         Self { record, default, machines: machines.into_iter().collect(), recordings: Recordings::default() }
     }
 
-    /// Its recordings.
-    #[must_use]
     pub fn recordings(&self) -> &Recordings {
         &self.recordings
     }
 
-    /// What a point gives.
-    #[must_use]
     pub fn row(&self, point: &Point) -> Row {
         let outcome = match self.recordings.get(&point.program, || (self.record)(&point.program)) {
             Err(refused) => Outcome::Refused { refused },
@@ -78,9 +73,6 @@ impl<'a> Engine<'a> {
 
 /// Evaluates points on so many threads and hands over each row as it is there, in any order; neighbours in the list are
 /// done about the same time. Ends early with the error of whoever takes the rows.
-///
-/// # Errors
-/// Those of `done`.
 pub fn evaluate<E>(
     engine: &Engine,
     points: impl Iterator<Item = Point> + Send,

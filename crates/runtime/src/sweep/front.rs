@@ -4,7 +4,6 @@ use super::row::{Metric, Row};
 
 /// Numbers of the rows that no other row equals or beats in every objective and beats in one; rows without one of the
 /// objectives are not on it. Of rows that are equal in all, each is. Sorted by the first objective, the best first.
-#[must_use]
 pub fn front(rows: &[Row], objectives: &[Metric]) -> Vec<usize> {
     let costs_of = |row: &Row| objectives.iter().map(|metric| metric.cost_of(row)).collect::<Option<Vec<f64>>>();
     let mut known: Vec<(Vec<f64>, usize)> =

@@ -26,13 +26,11 @@ pub struct Grid {
 pub struct Point {
     /// Those of the program, in the order of the grid.
     pub program: Vec<(String, String)>,
-    /// Those of the machine.
     pub machine: Vec<(String, String)>,
 }
 
 impl Point {
     /// Its identity in files: every field by its name.
-    #[must_use]
     pub fn fields(&self) -> BTreeMap<String, String> {
         self.program.iter().chain(&self.machine).cloned().collect()
     }
@@ -43,7 +41,6 @@ pub const MOST_POINTS: usize = 300_000;
 
 impl Grid {
     /// Fields of the program and of the machine. None: more than [`MOST_POINTS`] points.
-    #[must_use]
     pub fn new(program: Vec<Axis>, machine: Vec<Axis>) -> Option<Self> {
         let mut lengths = program.iter().chain(&machine).map(|axis| axis.values.len());
         let points = lengths.try_fold(1usize, usize::checked_mul).filter(|&n| n <= MOST_POINTS);
@@ -51,19 +48,15 @@ impl Grid {
     }
 
     /// Its fields, the program's first.
-    #[must_use]
     pub fn axes(&self) -> impl DoubleEndedIterator<Item = &Axis> {
         self.program.iter().chain(&self.machine)
     }
 
-    /// How many points it has.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.axes().map(|axis| axis.values.len()).product()
     }
 
     /// Whether a field has no value.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -72,7 +65,6 @@ impl Grid {
     ///
     /// # Panics
     /// If there are not so many.
-    #[must_use]
     pub fn point(&self, number: usize) -> Point {
         let mut rest = number;
         let mut choices: Vec<usize> = Vec::new();
@@ -89,7 +81,6 @@ impl Grid {
     ///
     /// # Panics
     /// If there are others than that, or one that its field does not have.
-    #[must_use]
     pub fn at(&self, choices: &[usize]) -> Point {
         assert_eq!(choices.len(), self.program.len() + self.machine.len(), "one choice a field");
         let value = |(axis, &choice): (&Axis, &usize)| (axis.name.clone(), axis.values[choice].clone());
@@ -100,7 +91,6 @@ impl Grid {
         }
     }
 
-    /// All points in order.
     pub fn points(&self) -> impl Iterator<Item = Point> {
         (0..self.len()).map(|number| self.point(number))
     }

@@ -25,13 +25,11 @@ pub struct Identity {
     pub fields: Vec<String>,
     /// A digest of all numbers of each machine.
     pub machines: BTreeMap<String, String>,
-    /// Version of the models.
     pub limbwise: String,
 }
 
 impl Identity {
     /// Of a sweep over these fields.
-    #[must_use]
     pub fn new(program: &[String], mut fields: Vec<String>, machines: &[(String, Spec)]) -> Self {
         fields.sort();
         let digest = |spec: &Spec| {
@@ -119,9 +117,6 @@ impl Journal {
     }
 
     /// Adds a row.
-    ///
-    /// # Errors
-    /// Those of the file.
     ///
     /// # Panics
     /// Never: a row can be written as JSON.

@@ -15,9 +15,7 @@ use std::{
 /// A recorded program, with what its points need of it beside the graph.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// The evaluation.
     pub graph: Graph,
-    /// Bytes of its evaluation keys.
     pub key_bytes: u64,
     /// Security of its parameters: the class met.
     pub security_bits: u32,
@@ -27,10 +25,8 @@ pub struct Recorded {
     pub bootstrapping: Option<Bootstraps>,
 }
 
-/// What a program bootstraps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bootstraps {
-    /// Slots.
     pub slots: u64,
     /// Levels won, of a program that only bootstraps and uses them up.
     pub levels_won: Option<u64>,
@@ -38,9 +34,6 @@ pub struct Bootstraps {
 
 impl Recorded {
     /// Records a program with its keys kept in a form.
-    ///
-    /// # Errors
-    /// What the schemes refuse.
     pub fn of<P: Program<Scheme = Ckks>>(program: &P, form: KeyForm) -> Result<Self> {
         let (params, recording) = (program.params(), record(program, form, &limbwise_cpu::footprint())?);
         let bytes = recording.keys.required.iter().map(|(&name, &level)| key_bytes(params, name, level, form));
@@ -117,7 +110,6 @@ impl Recordings {
     }
 
     /// How many recordings were made so far.
-    #[must_use]
     pub fn made(&self) -> usize {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).made
     }

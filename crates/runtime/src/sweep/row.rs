@@ -22,10 +22,7 @@ pub struct Row {
 #[serde(untagged)]
 pub enum Outcome {
     /// There is no such program or machine, and why.
-    Refused {
-        /// The reason.
-        refused: String,
-    },
+    Refused { refused: String },
     /// The program was timed.
     Timed(Box<Metrics>),
 }
@@ -74,12 +71,10 @@ pub struct Metric {
     pub name: &'static str,
     /// What it is, and its unit.
     pub about: &'static str,
-    /// Whether more is better.
     pub larger_is_better: bool,
     of: fn(&Metrics) -> Option<f64>,
 }
 
-/// All of them.
 pub const METRICS: [Metric; 10] = {
     const fn metric(name: &'static str, about: &'static str, of: fn(&Metrics) -> Option<f64>) -> Metric {
         Metric { name, about, larger_is_better: false, of }
@@ -105,14 +100,11 @@ pub const METRICS: [Metric; 10] = {
 };
 
 impl Metric {
-    /// The metric of a name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         METRICS.into_iter().find(|metric| metric.name == name)
     }
 
     /// Its value at a point that was timed.
-    #[must_use]
     pub fn of(&self, row: &Row) -> Option<f64> {
         match &row.outcome {
             Outcome::Timed(metrics) => (self.of)(metrics),
@@ -121,7 +113,6 @@ impl Metric {
     }
 
     /// The same with its sign turned where more is better: less of this is better.
-    #[must_use]
     pub fn cost_of(&self, row: &Row) -> Option<f64> {
         self.of(row).map(|x| if self.larger_is_better { -x } else { x })
     }
@@ -130,7 +121,6 @@ impl Metric {
 impl Metrics {
     /// The numbers of a recorded program on a machine, which moved so many bytes to and from off-chip memory if it has
     /// one.
-    #[must_use]
     pub fn of(recorded: &Recorded, report: &Report, off_chip_bytes: Option<u64>) -> Self {
         let boot = recorded.bootstrapping;
         let region = report.regions.iter().find(|region| region.path == Region::Bootstrap.name());

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 ///
 /// # Panics
 /// Never: a vector takes every line.
-#[must_use]
 pub fn csv(rows: &[Row]) -> Vec<u8> {
     let fields: BTreeSet<&String> = rows.iter().flat_map(|row| row.point.keys()).collect();
     let names = fields.iter().map(|name| name.as_str()).chain(METRICS.iter().map(|metric| metric.name));

@@ -12,13 +12,10 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Op {
-    /// `a + b`.
     Add,
-    /// `a − b`.
     Sub,
     /// `a·b`; `a²` where both are one value.
     Mul,
-    /// `−a`.
     Negate,
     /// `a + c` in every slot.
     AddScalar(f64),
@@ -30,13 +27,11 @@ pub enum Op {
     MulRows(Arc<Vec<Vec<Complex64>>>),
     /// Slots to the left.
     Rotate(i64),
-    /// Complex conjugates.
     Conjugate,
     /// `Σ_{i < count} rotate(a, i·stride)`.
     InnerSum {
         /// Slots from a term to the next.
         stride: i64,
-        /// Terms.
         count: usize,
     },
     /// A polynomial on its interval.
@@ -70,7 +65,6 @@ const MOST_WHOLE: f64 = 1024.0;
 
 impl Op {
     /// Its name, for regions and messages.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Add | Self::AddScalar(_) | Self::AddRows(_) => "add",
@@ -96,9 +90,6 @@ impl Op {
     }
 
     /// Carries it out. `linear` applies the map of [`Op::Linear`], encoded for the level of what it is given.
-    ///
-    /// # Errors
-    /// What the schemes refuse: levels, keys, shapes of batches.
     ///
     /// # Panics
     /// With fewer operands than it has.

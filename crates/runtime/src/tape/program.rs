@@ -16,10 +16,8 @@ use limbwise_apps::{
 };
 use limbwise_device::Device;
 
-/// One operation.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What is done.
     pub op: Op,
     /// To which values: inputs first, then the results of the steps before, in order.
     pub operands: Vec<usize>,
@@ -30,9 +28,7 @@ pub struct Step {
 /// A program as a list of operations.
 #[derive(Clone, Debug)]
 pub struct Tape {
-    /// The parameters.
     pub params: Params,
-    /// What the client encrypts.
     pub inputs: Vec<Input>,
     /// The operations, in order.
     pub steps: Vec<Step>,
@@ -59,7 +55,6 @@ impl Tape {
     }
 
     /// Its clear linear maps, each with the way in which it is evaluated.
-    #[must_use]
     pub fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
         let map = |step| match step {
             &Step { op: Op::Linear(ref map), plan: Some(plan), .. } => Some((&**map, plan)),

@@ -12,14 +12,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct Value<D: Device>(Mutex<Ciphertext<D>>);
 
 impl<D: Device> Value<D> {
-    /// A value of its own.
-    #[must_use]
     pub fn new(ciphertext: Ciphertext<D>) -> Self {
         Self(Mutex::new(ciphertext))
     }
 
     /// The ciphertext as it is now: another handle on the same polynomials.
-    #[must_use]
     pub fn get(&self) -> Ciphertext<D> {
         self.held().clone()
     }
@@ -34,7 +31,6 @@ pub type Source<'m, D> = &'m dyn Fn() -> Result<&'m Bootstrapper<D>>;
 
 /// What operations are carried out with.
 pub struct Machine<'m, 'a, D: Device> {
-    /// Levels and scales.
     pub auto: &'m Auto<'a, D>,
     /// What bootstraps, where parameters allow it.
     pub bootstrapper: Option<Source<'m, D>>,
@@ -42,15 +38,11 @@ pub struct Machine<'m, 'a, D: Device> {
 
 impl<'m, D: Device> Machine<'m, '_, D> {
     /// The level that values may not leave: that of bootstrapping's input, or 0.
-    #[must_use]
     pub fn floor(&self) -> usize {
         self.bootstrapper.map_or(0, |_| LevelPolicy::of(self.auto.eval.params()).floor)
     }
 
     /// A value as it is, but settled; it stays settled.
-    ///
-    /// # Errors
-    /// A missing key.
     pub fn settled(&self, value: &Value<D>) -> Result<Ciphertext<D>> {
         let mut held = value.held();
         *held = self.auto.settle(&held)?;

@@ -45,9 +45,7 @@ pub(super) async fn description() -> Response {
 /// What the server allows and has.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Status {
-    /// Of the program.
     version: &'static str,
-    /// What is allowed.
     limits: Limits,
     /// Bytes of all files, with what is promised to open uploads and jobs.
     used_bytes: u64,

@@ -24,7 +24,6 @@ use utoipa::{
     },
 };
 
-/// Who may ask.
 #[derive(Clone, Debug)]
 pub struct Access(Kind);
 
@@ -86,9 +85,6 @@ impl Access {
     }
 
     /// Whether a request may pass.
-    ///
-    /// # Errors
-    /// The answer to give.
     pub(super) fn check(&self, headers: &HeaderMap, address: IpAddr) -> Result<(), Problem> {
         match &self.0 {
             Kind::Token(wanted) => check_token(headers, wanted),

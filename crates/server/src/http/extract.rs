@@ -37,7 +37,6 @@ impl PartialSchema for Binary {
     }
 }
 
-/// A body in JSON.
 pub(super) struct Document<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Document<T> {
@@ -54,7 +53,6 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Document<T> {
     }
 }
 
-/// A name in a path.
 pub(super) struct Name<T>(pub(super) T);
 
 impl<T: FromStr<Err: Display>, S: Send + Sync> FromRequestParts<S> for Name<T> {

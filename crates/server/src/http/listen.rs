@@ -23,7 +23,6 @@ use tokio::{
 };
 use tokio_io_timeout::TimeoutStream;
 
-/// Time for the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// Time that a connection may stand still beyond that of a request.
 const IDLE_TIME: Duration = Duration::from_secs(15);
@@ -54,7 +53,6 @@ impl Server {
     }
 
     /// The address; the port is the one that the system gave, if none was asked for.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -62,9 +60,6 @@ impl Server {
     /// Answers until the process is asked to stop (SIGTERM, SIGINT), then ends requests and jobs in order: at most `grace`
     /// is waited for each of the two. Whether all jobs had ended by then; those that had not go on from their checkpoint
     /// when the directory has a server again.
-    ///
-    /// # Errors
-    /// The system's, at the beginning.
     pub fn run(self, grace: Duration) -> Result<bool, StartError> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(ANSWERING).enable_all().build();
         let runtime = runtime.map_err(StartError::system("starting threads"))?;

@@ -32,7 +32,6 @@ use tokio::{sync::Semaphore, task::spawn_blocking};
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-/// What all routes share.
 #[derive(Clone)]
 pub(crate) struct App {
     store: Arc<Store>,
@@ -42,7 +41,6 @@ pub(crate) struct App {
     chunks: Arc<Semaphore>,
 }
 
-/// What a route answers.
 type Answer<T> = Result<T, Problem>;
 
 impl App {
@@ -101,7 +99,6 @@ fn routes() -> OpenApiRouter<App> {
 }
 
 /// The description of the API, as `docs/schemas/openapi.json` has it.
-#[must_use]
 pub fn openapi() -> String {
     let mut text = routes().into_openapi().to_pretty_json().unwrap_or_default();
     text.push('\n');

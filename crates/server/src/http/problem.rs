@@ -19,9 +19,7 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub struct ProblemBody {
-    /// The answer's status.
     pub status: u16,
-    /// Why.
     #[serde(flatten)]
     pub refusal: Refusal,
     /// Under which the operator finds the request in the log.
@@ -38,7 +36,6 @@ pub struct Problem {
 
 impl Problem {
     /// With a status of its own.
-    #[must_use]
     pub fn new(status: StatusCode, refusal: Refusal) -> Self {
         Self { status, refusal: Box::new(refusal), headers: Vec::new() }
     }

@@ -69,7 +69,6 @@ pub(super) async fn delete_upload(State(app): State<App>, Name(id): Name<Id>) ->
     app.work(move |store| store.delete_upload(id)).await.map(|()| StatusCode::NO_CONTENT)
 }
 
-/// Where a chunk belongs.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

@@ -22,16 +22,12 @@ use utoipa::ToSchema;
 pub struct FileRecord {
     /// Its name: the SHA-256 of its bytes.
     pub id: FileId,
-    /// Its length.
     pub bytes: u64,
-    /// What it holds.
     #[schema(value_type = String)]
     pub kind: FileKind,
 }
 
 impl Store {
-    /// All files, by name.
-    #[must_use]
     pub fn files(&self) -> Vec<FileRecord> {
         self.state().files.values().cloned().collect()
     }

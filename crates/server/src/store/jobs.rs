@@ -36,8 +36,6 @@ pub enum KeyFiles {
 }
 
 impl KeyFiles {
-    /// Each of them.
-    #[must_use]
     pub fn files(&self) -> &[FileId] {
         match self {
             Self::One(file) => std::slice::from_ref(file),
@@ -59,10 +57,8 @@ pub struct JobRequest {
     pub inputs: Vec<FileId>,
 }
 
-/// A job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Job {
-    /// Its name.
     pub id: Id,
     /// Its place in the order of uploads and jobs; jobs are run in this order.
     pub number: u64,
@@ -72,11 +68,9 @@ pub struct Job {
     pub keys: KeyFiles,
     /// The files with the encrypted inputs.
     pub inputs: Vec<FileId>,
-    /// How far it is.
     pub state: JobState,
     /// When it was asked for, in seconds since 1970.
     pub created: u64,
-    /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<u64>,
     /// What it takes, once that is known.
@@ -98,7 +92,6 @@ pub struct Job {
     pub refusal: Option<Refusal>,
 }
 
-/// How far a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
@@ -122,23 +115,13 @@ pub enum JobState {
 
 impl fmt::Display for JobState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Planning => "planning",
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Stopping => "stopping",
-            Self::Done => "done",
-            Self::Refused => "refused",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        })
+        self.serialize(f)
     }
 }
 
 /// The step that a job is in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Progress {
-    /// The step's name.
     pub step: String,
     /// Steps that are over.
     pub done: usize,
@@ -151,17 +134,13 @@ pub struct Progress {
 /// A result: a file like any other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobResult {
-    /// What it is.
     pub name: String,
-    /// The file.
     pub file: FileId,
-    /// Its length.
     pub bytes: u64,
 }
 
 impl Job {
     /// Whether nothing will change any more.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         matches!(self.state, JobState::Done | JobState::Refused | JobState::Failed | JobState::Cancelled)
     }
@@ -176,10 +155,8 @@ impl Job {
     }
 }
 
-/// A job in memory.
 pub(super) struct JobEntry {
     pub(super) record: Job,
-    /// While it runs.
     control: Option<Arc<Control>>,
     /// While it is planned: set to end that.
     pub(super) planner: Option<Arc<AtomicBool>>,
@@ -261,7 +238,6 @@ impl Control {
 /// A job that a worker has been given.
 pub(crate) struct Running<'a> {
     store: &'a Store,
-    /// The job.
     pub(crate) id: Id,
     control: Arc<Control>,
     /// Seconds of earlier runs.
@@ -299,7 +275,6 @@ impl State {
 
 impl Store {
     /// All jobs, in the order in which they were asked for.
-    #[must_use]
     pub fn jobs(&self) -> Vec<Job> {
         let mut all: Vec<Job> = self.state().jobs.values().map(JobEntry::view).collect();
         all.sort_by_key(|job| job.number);
@@ -316,9 +291,6 @@ impl Store {
 
     /// Takes a job on; it will be planned first. A job on the same files that has not failed is the one that is meant: its
     /// results would be the same, and whoever lost the answer may ask again.
-    ///
-    /// # Errors
-    /// Files that are not there, too many jobs; the system's.
     pub fn submit(&self, request: JobRequest) -> Result<Job, Denied> {
         let JobRequest { program, keys, inputs } = request;
         let mut state = self.state();
@@ -428,9 +400,6 @@ impl Store {
     }
 
     /// Marks a job as running, and gives its files. None if it was cancelled meanwhile, or was tried too often.
-    ///
-    /// # Errors
-    /// The system's.
     pub(crate) fn start(&self, running: &Running<'_>) -> Result<Option<JobFiles>, Denied> {
         let job = self.change_job(running.id, |job| {
             if job.state != JobState::Queued {
@@ -467,9 +436,6 @@ impl Store {
     }
 
     /// A run is over: results become files, or the job ends without, or waits for the next server.
-    ///
-    /// # Errors
-    /// The system's; the job has failed then.
     pub(crate) fn finish(&self, running: &Running<'_>, outcome: Result<Vec<Output>, Failure>) -> Result<(), Denied> {
         let (id, seconds) = (running.id, running.seconds());
         let taken_in = match outcome {
@@ -574,7 +540,6 @@ impl Store {
     }
 }
 
-/// Most inputs of a job.
 const MOST_INPUTS: usize = 1000;
 const WORK: &str = "work";
 const RESULTS: &str = "results";

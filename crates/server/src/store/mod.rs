@@ -40,7 +40,6 @@ use std::{
 };
 use uploads::UploadEntry;
 
-/// The state of a server.
 pub struct Store {
     root: PathBuf,
     limits: Limits,
@@ -73,9 +72,6 @@ const RECORD: &str = "record.json";
 
 impl Store {
     /// Opens a directory, which is made if it is not there, and takes up what a server before left.
-    ///
-    /// # Errors
-    /// [`StartError`].
     pub fn open(root: &Path, limits: Limits, engine: Arc<dyn Engine>) -> Result<Self, StartError> {
         let lock = claim(root)?;
         let mut store = Self {
@@ -96,20 +92,15 @@ impl Store {
         Ok(store)
     }
 
-    /// The limits.
-    #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// What computes.
-    #[must_use]
     pub fn engine(&self) -> &Arc<dyn Engine> {
         &self.engine
     }
 
     /// Bytes of all files, and what is promised to open uploads and jobs.
-    #[must_use]
     pub fn used_bytes(&self) -> u64 {
         self.state().used_bytes()
     }

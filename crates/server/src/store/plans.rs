@@ -17,7 +17,6 @@ use std::sync::{
 
 /// A job that a planner has been given.
 pub(crate) struct Planning {
-    /// The job.
     pub(crate) id: Id,
     stop: Arc<AtomicBool>,
 }
@@ -41,9 +40,6 @@ impl Store {
     }
 
     /// Counts an attempt to plan a job, and gives its files. None if it was cancelled meanwhile, or was tried too often.
-    ///
-    /// # Errors
-    /// The system's.
     pub(crate) fn start_plan(&self, planning: &Planning) -> Result<Option<JobFiles>, Denied> {
         let job = self.change_job(planning.id, |job| {
             if job.state == JobState::Planning && job.attempts >= ATTEMPTS {
@@ -64,9 +60,6 @@ impl Store {
     }
 
     /// A job's plan is known, or why it has none: it is queued, refused, or tried again.
-    ///
-    /// # Errors
-    /// The system's.
     pub(crate) fn planned(&self, planning: &Planning, outcome: Result<JobPlan, Failure>) -> Result<(), Denied> {
         let (limits, mut state) = (self.limits, self.state());
         // With the lock that writes it down: what two planners admit together must have room together.
@@ -106,7 +99,6 @@ fn fits(plan: &JobPlan, state: &State, limits: &Limits) -> Result<(), Refusal> {
     state.room_for(plan.disk_bytes, limits)
 }
 
-/// Compares a plan with the limits.
 fn within(plan: &JobPlan, limits: &Limits) -> Result<(), Refusal> {
     let &JobPlan { memory_bytes, seconds, .. } = plan;
     if memory_bytes > limits.memory_bytes {

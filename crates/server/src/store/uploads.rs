@@ -26,7 +26,6 @@ use utoipa::ToSchema;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewUpload {
-    /// The file's length.
     #[schema(minimum = 1)]
     pub bytes: u64,
     /// The SHA-256 of the whole file: its name from then on.
@@ -36,17 +35,14 @@ pub struct NewUpload {
 /// A file on its way in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Upload {
-    /// Its name.
     pub id: Id,
     /// Its place in the order of uploads and jobs.
     pub number: u64,
-    /// The file's length.
     pub bytes: u64,
     /// The file's digest, and its name once it is whole.
     pub sha256: FileId,
     /// Bytes that are safe on the server's disk: the next chunk begins here.
     pub received: u64,
-    /// How far it is.
     pub state: UploadState,
     /// What the file holds, once that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,7 +53,6 @@ pub struct Upload {
     pub refusal: Option<Refusal>,
 }
 
-/// How far an upload is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UploadState {
@@ -73,12 +68,7 @@ pub enum UploadState {
 
 impl fmt::Display for UploadState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Receiving => "receiving",
-            Self::Checking => "checking",
-            Self::Complete => "complete",
-            Self::Refused => "refused",
-        })
+        self.serialize(f)
     }
 }
 
@@ -88,7 +78,6 @@ impl Upload {
     }
 }
 
-/// An upload in memory.
 pub(super) struct UploadEntry {
     pub(super) record: Upload,
     /// A chunk is being written, or the file is being hashed.
@@ -118,7 +107,6 @@ const DATA: &str = "data";
 
 impl Store {
     /// All uploads, the oldest first.
-    #[must_use]
     pub fn uploads(&self) -> Vec<Upload> {
         let mut all: Vec<Upload> = self.state().uploads.values().map(|entry| entry.record.clone()).collect();
         all.sort_by_key(|upload| upload.number);
@@ -288,9 +276,6 @@ impl Store {
     }
 
     /// Compares a whole file with its digest and takes it in. The caller has it from [`Self::next_check`].
-    ///
-    /// # Errors
-    /// The system's; the upload is refused then as well.
     pub(crate) fn check(&self, id: Id) -> Result<(), Denied> {
         let _busy = Busy(self, id);
         let checked = self.check_data(id);

@@ -102,7 +102,6 @@ const WITHOUT_WEIGHTS: [&str; 17] = [
     "Unsqueeze",
 ];
 
-/// A network from the bytes of a file.
 pub(super) fn parse(bytes: &[u8], path: &Path, side: usize) -> Result<Network, DataError> {
     let wanted = "an ONNX file with the graph of a network";
     let model = Model::decode(bytes).map_err(|e| Origin::refuse(path, e.to_string(), wanted))?;
@@ -120,7 +119,6 @@ pub(super) fn parse(bytes: &[u8], path: &Path, side: usize) -> Result<Network, D
 }
 
 struct Convolution {
-    /// Inputs and outputs.
     channels: [usize; 2],
     stride: usize,
     numbers: Weights,

@@ -31,10 +31,8 @@ struct Question<'a> {
     chain: Option<&'a Chain>,
 }
 
-/// What another implementation answers.
 #[derive(Debug, Deserialize)]
 pub(super) struct Answer {
-    /// The operation, again.
     pub(super) name: String,
     /// Least time of several.
     #[serde(deserialize_with = "limbwise_math::finite::field")]
@@ -46,9 +44,6 @@ pub(super) struct Answer {
 
 impl Peers {
     /// Starts the program.
-    ///
-    /// # Errors
-    /// A program that does not start.
     pub(super) fn start(path: &Path) -> anyhow::Result<Self> {
         let started = Command::new(path).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = started.map_err(|e| Mistake(format!("{} does not start: {e}", path.display())))?;
@@ -57,9 +52,6 @@ impl Peers {
     }
 
     /// The answers for a row of ours.
-    ///
-    /// # Errors
-    /// A program that went away, or answers something else.
     pub(super) fn ask(&mut self, row: &Row, chain: Option<&Chain>) -> anyhow::Result<Vec<Answer>> {
         note(&format!("measuring {} of others", row.op));
         let question = Question { op: row.op, n: row.n, prime_bits: row.prime_bits, limbs: row.limbs, chain };
