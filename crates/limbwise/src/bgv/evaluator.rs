@@ -1,6 +1,6 @@
-//! The explicit evaluator: every operation does what its name says, and modulus switching is the caller's.
+//! The explicit evaluator: each operation does what its name says, and the caller switches the modulus.
 //!
-//! All mistakes of a caller, too much noise among them, are found before the device is asked for anything.
+//! Every user error, excess noise included, is found before the first device operation.
 
 use super::{
     ciphertext::{Ciphertext, Plaintext},
@@ -31,30 +31,31 @@ impl<D: Device> Clone for Evaluator<'_, D> {
 impl<D: Device> Copy for Evaluator<'_, D> {}
 
 impl<'a, D: Device> Evaluator<'a, D> {
-    /// An evaluator on a device, with keys from a store: those of [`BgvParams::rlwe`].
+    /// An evaluator on a device with keys from a store; the keys are those of [`BgvParams::rlwe`].
     #[must_use]
     pub fn new(dev: &'a D, params: &'a BgvParams, keys: &'a dyn KeyStore<D>) -> Self {
         Self { dev, params, keys }
     }
 
-    /// The device.
+    /// The device that computes.
     #[must_use]
     pub fn device(&self) -> &'a D {
         self.dev
     }
 
-    /// The parameters.
+    /// The parameter set of all operands.
     #[must_use]
     pub fn params(&self) -> &'a BgvParams {
         self.params
     }
 
-    /// How divisions round.
+    /// The rounding of every division: to a multiple of t, so that messages stay exact.
     pub(crate) fn rounding(&self) -> Rounding {
         Rounding::MultipleOf(self.params.t())
     }
 
-    /// `a + b`: levels are equal; degrees may differ. Where factors differ, both are multiplied with constants of about √t.
+    /// `a + b`: levels must be equal, degrees may differ. Where factors differ, both operands are multiplied by
+    /// constants of about √t.
     ///
     /// # Errors
     /// [`LevelError`], [`KeyError`] or [`BgvError`] where the operands do not go together.
@@ -107,7 +108,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// As [`Self::add`].
     pub fn add_plain(&self, a: &Ciphertext<D>, p: &Plaintext<D>) -> Result<Ciphertext<D>> {
         plain_goes("add_plain", a, p, false)?;
-        // The plaintext takes the factor on.
+        // The plaintext is multiplied by the ciphertext's factor, so that both carry it.
         let factor = self.params.t().centred(a.factor);
         let noise = a.noise.sum(weighted(NoiseBound::plaintext(self.params), factor));
         self.fits("add_plain", noise, a.level)?;
@@ -137,7 +138,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(Ciphertext { parts, noise, ..*a })
     }
 
-    /// `a·value`, the same in every slot; the value counts modulo t.
+    /// `a·value`, the same in every slot; the value is taken modulo t.
     ///
     /// # Errors
     /// [`BgvError::Noise`].
@@ -150,7 +151,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(Ciphertext { parts, noise, ..*a })
     }
 
-    /// `a + value` in every slot; the value counts modulo t.
+    /// `a + value` in every slot; the value is taken modulo t.
     ///
     /// # Errors
     /// [`BgvError::Noise`].
@@ -177,7 +178,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(Ciphertext { parts, level: a.level, factor: self.params.t().mul(a.factor, b.factor), noise })
     }
 
-    /// `a ⊙ a`, with one product less.
+    /// `a ⊙ a`, with one ring product fewer than [`Self::multiply`].
     ///
     /// # Errors
     /// As [`Self::multiply`].
@@ -189,7 +190,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(Ciphertext { parts, level: a.level, factor: self.params.t().mul(a.factor, a.factor), noise })
     }
 
-    /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned as it is.
+    /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned unchanged.
     ///
     /// # Errors
     /// [`KeyError`] without the key, [`BgvError::NoKeySwitching`] without special primes.
@@ -197,11 +198,12 @@ impl<'a, D: Device> Evaluator<'a, D> {
         if a.parts.len() == 2 { Ok(a.clone()) } else { self.relinearized("relinearize", a, a.level) }
     }
 
-    /// Divides by the primes above a level, the message exactly; a ciphertext of three polynomials is relinearized by the same
-    /// division where the parameters can.
+    /// Divides by the primes above `level`; the message stays exact. A ciphertext of three polynomials is relinearized
+    /// by the same division if the parameters have special primes.
     ///
     /// # Errors
-    /// [`LevelError`] if the ciphertext is below that level; a missing key; [`BgvError::Noise`] where too few bits are left.
+    /// [`LevelError`] if the ciphertext is below `level`; a missing key; [`BgvError::Noise`] if the result would not
+    /// decrypt.
     pub fn mod_switch(&self, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
         let op = "mod_switch";
         if level > a.level {
@@ -220,10 +222,10 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(Ciphertext { parts, level, factor: self.switched_factor(a, level), noise })
     }
 
-    /// Forgets the primes above a level: message, factor and noise stay.
+    /// Drops the primes above `level` without dividing: message, factor and noise stay.
     ///
     /// # Errors
-    /// [`LevelError`] if the ciphertext is below that level; [`BgvError::Noise`] where the noise does not fit there.
+    /// [`LevelError`] if the ciphertext is below `level`; [`BgvError::Noise`] if its noise does not fit there.
     pub fn drop_level(&self, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
         if level > a.level {
             return Err(LevelError::Above { op: "drop_level", wanted: level, level: a.level }.into());
@@ -233,7 +235,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(Ciphertext { parts: a.parts.iter().map(|p| self.dev.restrict(p, basis)).collect(), level, ..*a })
     }
 
-    /// The noise that [`Self::mod_switch`] would leave.
+    /// The noise bound after [`Self::mod_switch`].
     pub(crate) fn switched_noise(&self, a: &Ciphertext<D>, level: usize) -> NoiseBound {
         let levels = [a.level, level];
         match a.parts.len() {
@@ -257,7 +259,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(Ciphertext { parts, level, factor: self.switched_factor(a, level), noise })
     }
 
-    /// A key for ciphertexts at a level.
+    /// The named key, prepared for ciphertexts at `level`.
     pub(crate) fn key(&self, op: &'static str, name: KeyName, level: usize) -> Result<EvaluationKey<D>> {
         if !self.params.switches_keys() {
             return Err(BgvError::NoKeySwitching { op }.into());
@@ -265,7 +267,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         self.keys.key(op, name, level)
     }
 
-    /// Fails where a phase of this size might not decrypt.
+    /// Fails if a phase of this size might not decrypt.
     pub(crate) fn fits(&self, op: &'static str, noise: NoiseBound, level: usize) -> Result<()> {
         let room = self.params.rlwe().log_modulus(level) - 1.0;
         if noise.bits() > room {
@@ -274,7 +276,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(())
     }
 
-    /// The residues of an integer at a level.
+    /// The residues of an integer modulo the primes of a level.
     fn constant(&self, value: i64, level: usize) -> Vec<u64> {
         let rlwe = self.params.rlwe();
         rlwe.ring().moduli_of(rlwe.basis(level)).into_iter().map(|q| q.from_i64(value)).collect()
@@ -288,13 +290,14 @@ impl<'a, D: Device> Evaluator<'a, D> {
         }
     }
 
-    /// Ciphertexts of one level and factor, one batch after another; no words are copied. The noise is the worst of theirs.
+    /// Concatenates the batches of ciphertexts of one level and factor; no words are copied. The noise bound is the
+    /// largest of theirs.
     ///
     /// # Errors
-    /// [`LevelError`] or [`KeyError::Degree`] where they differ.
+    /// [`LevelError`] or [`KeyError::Degree`] if they differ.
     ///
     /// # Panics
-    /// Without a ciphertext, or where factors differ: those of one computation have one.
+    /// If the list is empty or the factors differ: the ciphertexts of one computation share one factor.
     pub fn stack(&self, ciphertexts: &[Ciphertext<D>]) -> Result<Ciphertext<D>> {
         let op = "stack";
         let first = ciphertexts.first().expect("a batch has a ciphertext");
@@ -338,7 +341,8 @@ fn weighted(noise: NoiseBound, value: i64) -> NoiseBound {
     noise.product(NoiseBound::constant(value))
 }
 
-/// Small l and r with l·left ≡ r·right modulo t: those among the convergents of right/left that leave the least noise.
+/// Small l and r with l·left ≡ r·right modulo t: the pair that leaves the least noise among the convergents of
+/// right/left.
 ///
 /// Source: \[SEAL\] (balanced correction factors). Differs: weighs both by the noise they meet.
 fn aligned(t: Modulus, [left, right]: [u64; 2], noise: [NoiseBound; 2]) -> [i64; 2] {
@@ -346,7 +350,7 @@ fn aligned(t: Modulus, [left, right]: [u64; 2], noise: [NoiseBound; 2]) -> [i64;
         return [1, 1];
     }
     let ratio = t.mul(right, t.inv(left));
-    // Euclid: every remainder is ≡ its multiplier·ratio.
+    // Invariant of Euclid's algorithm: each remainder ≡ its multiplier·ratio modulo t.
     let (mut above, mut here) = ((t.value().cast_signed(), 0i64), (ratio.cast_signed(), 1i64));
     let cost = |&(l, r): &(i64, i64)| weighted(noise[0], l).sum(weighted(noise[1], r)).bits();
     let mut best = here;
@@ -408,7 +412,7 @@ mod tests {
             let most = 2 * t.isqrt().cast_signed();
             assert!(l != 0 && l.abs() <= most && r.abs() <= most, "{l}, {r} for t = {t}");
         }
-        // The noisier side is multiplied with less.
+        // The noisier operand gets the smaller constant.
         let [l, r] = aligned(Modulus::new(65537), [3, 40001], [NoiseBound::of_bits(60.0), NoiseBound::of_bits(20.0)]);
         assert!(l.abs() == 1 && r.abs() > 256, "{l}, {r}");
     }

@@ -1,4 +1,4 @@
-//! Moving slots: rotations of both rows, their exchange, and sums made of them.
+//! Moving slots: rotations of both rows, their exchange, and sums built from them.
 
 use super::{
     ciphertext::Ciphertext,
@@ -12,10 +12,10 @@ use limbwise_device::Device;
 use limbwise_math::galois::GaloisElement;
 
 impl<D: Device> Evaluator<'_, D> {
-    /// Both rows rotated to the left by `steps`, to the right if negative; any amount, taken modulo N/2.
+    /// Rotates both rows to the left by `steps` (to the right if negative), taken modulo N/2.
     ///
     /// # Errors
-    /// A missing key, a ciphertext of three polynomials, too much noise.
+    /// A missing key, a ciphertext of three polynomials, or too much noise.
     pub fn rotate_rows(&self, a: &Ciphertext<D>, steps: i64) -> Result<Ciphertext<D>> {
         let row = self.params.row() as i64;
         match steps.rem_euclid(row) {
@@ -24,7 +24,7 @@ impl<D: Device> Evaluator<'_, D> {
         }
     }
 
-    /// The two rows exchanged.
+    /// Exchanges the two rows.
     ///
     /// # Errors
     /// As [`Self::rotate_rows`].
@@ -42,7 +42,7 @@ impl<D: Device> Evaluator<'_, D> {
         Ok(Ciphertext { parts, noise, ..*a })
     }
 
-    /// `Σ_{i < 2^log_count} rotate_rows(a, i·stride)` by doubling: so many rotations.
+    /// `Σ_{i < 2^log_count} rotate_rows(a, i·stride)` by doubling, in `log_count` rotations.
     ///
     /// # Errors
     /// As [`Self::rotate_rows`].

@@ -1,6 +1,6 @@
-//! The explicit evaluator: every operation does what its name says, and rescaling is the caller's.
+//! The explicit evaluator: each operation does what its name says, and the caller rescales.
 //!
-//! All mistakes of a caller are found before the device is asked for anything.
+//! Every user error is found before the first device operation.
 
 use super::{
     ciphertext::{Ciphertext, Plaintext},
@@ -16,7 +16,7 @@ use crate::{
 use limbwise_device::{Device, Handle as _};
 use limbwise_math::modulus::Modulus;
 
-/// Largest relative difference of scales that an addition takes for none.
+/// Largest relative difference between scales that an addition accepts as equal.
 const SCALE_TOLERANCE: f64 = 3e-11;
 
 /// Evaluates on ciphertexts with public keys only.
@@ -35,7 +35,7 @@ impl<D: Device> Clone for Evaluator<'_, D> {
 
 impl<D: Device> Copy for Evaluator<'_, D> {}
 
-/// Where an operation happens: what its errors name.
+/// Operation, levels and packings that an error message names.
 struct Site {
     op: &'static str,
     levels: [usize; 2],
@@ -71,24 +71,24 @@ impl Site {
 }
 
 impl<'a, D: Device> Evaluator<'a, D> {
-    /// An evaluator on a device, with keys from a store.
+    /// An evaluator on a device with keys from a store.
     #[must_use]
     pub fn new(dev: &'a D, params: &'a Params, keys: &'a dyn KeyStore<D>) -> Self {
         Self { dev, params, keys, watch: None }
     }
 
-    /// The same with somebody who looks on.
+    /// The same evaluator with an observer.
     #[must_use]
     pub fn watched(self, watch: Option<&'a dyn Watch<D>>) -> Self {
         Self { watch, ..self }
     }
 
-    /// Whether somebody looks on.
+    /// Whether it has an observer.
     pub(crate) fn is_watched(&self) -> bool {
         self.watch.is_some()
     }
 
-    /// The result of an operation, shown to who looks on.
+    /// Reports an operation to the observer and returns its result.
     pub(crate) fn seen(
         &self,
         op: &'static str,
@@ -101,22 +101,22 @@ impl<'a, D: Device> Evaluator<'a, D> {
         result
     }
 
-    /// The device.
+    /// The device that computes.
     #[must_use]
     pub fn device(&self) -> &'a D {
         self.dev
     }
 
-    /// The parameters.
+    /// The parameter set of all operands.
     #[must_use]
     pub fn params(&self) -> &'a Params {
         self.params
     }
 
-    /// `a + b`. Scales and levels are equal; degrees may differ.
+    /// `a + b`. Scales and levels must be equal; degrees may differ.
     ///
     /// # Errors
-    /// [`LevelError`], [`ScaleError`] or [`KeyError`] where the operands do not go together.
+    /// [`LevelError`], [`ScaleError`] or [`KeyError`] if the operands do not match.
     pub fn add(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let mut sum = self.combine("add", a, b, |x, y| self.dev.add(x, y), Clone::clone)?;
         sum.shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x + y);
@@ -198,9 +198,9 @@ impl<'a, D: Device> Evaluator<'a, D> {
         self.shifted(a.clone(), value)
     }
 
-    /// [`Self::add_scalar`] in place, where nobody else holds the polynomials.
+    /// [`Self::add_scalar`], in place if no other handle shares the polynomials.
     pub(crate) fn shifted(&self, mut a: Ciphertext<D>, value: f64) -> Ciphertext<D> {
-        // Another handle on it would keep its polynomial from being overwritten.
+        // A shared handle would prevent the in-place update.
         let before = self.watch.map(|_| a.clone());
         let first = a.parts.remove(0);
         a.parts.insert(0, self.dev.shift_limbs(first, &self.constant(value * a.scale, a.level)));
@@ -210,10 +210,10 @@ impl<'a, D: Device> Evaluator<'a, D> {
         self.seen("add_scalar", (&operands, With::Constants), sum)
     }
 
-    /// `a·p`: the scale is the product of both, the level stays; rescale afterwards.
+    /// `a·p`: the scale is the product of both scales, the level is unchanged. Rescale afterwards.
     ///
     /// # Errors
-    /// Where the operands do not go together, or the product leaves the modulus.
+    /// Operands that do not match, or a product that overflows the modulus.
     pub fn mul_plain(&self, a: &Ciphertext<D>, p: &Plaintext<D>) -> Result<Ciphertext<D>> {
         plain_site("mul_plain", a, p).same_level_and_packing()?;
         let scale = self.product_scale("mul_plain", a.scale, p.scale, a.level)?;
@@ -224,10 +224,10 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(self.seen("mul_plain", (&[a], With::Plaintext(p)), product))
     }
 
-    /// `a·value`, the constant rounded at `scale`: the result's scale is the product; rescale afterwards.
+    /// `a·value` with the constant rounded at `scale`: the result's scale is the product. Rescale afterwards.
     ///
     /// # Errors
-    /// [`ScaleError`] where the product leaves the modulus or the constant is not finite.
+    /// [`ScaleError`] if the product overflows the modulus or the constant is not finite.
     pub fn mul_scalar(&self, a: &Ciphertext<D>, value: f64, scale: f64) -> Result<Ciphertext<D>> {
         valid_constant(value, scale)?;
         let product = self.product_scale("mul_scalar", a.scale, scale, a.level)?;
@@ -239,13 +239,13 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(self.seen("mul_scalar", (&[a], With::Constants), product))
     }
 
-    /// `Σ value·a` at one scale, which each constant brings its term to; a third polynomial that a term lacks is zero.
+    /// `Σ value·a` at one scale, to which each constant brings its term. A missing third polynomial counts as zero.
     ///
     /// # Errors
     /// As [`Self::add`] and [`Self::mul_scalar`].
     ///
     /// # Panics
-    /// Without a term.
+    /// If `terms` is empty.
     pub(crate) fn combination(
         &self,
         op: &'static str,
@@ -280,10 +280,10 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(self.seen(op, (&operands, With::Constants), Ciphertext { parts, scale, estimate, shadow, ..**widest }))
     }
 
-    /// `a·b` as a ciphertext of three polynomials; the scale is the product of both.
+    /// `a·b` as a ciphertext of three polynomials; the scale is the product of both scales.
     ///
     /// # Errors
-    /// Where the operands do not go together, or the product leaves the modulus.
+    /// Operands that do not match, or a product that overflows the modulus.
     pub fn multiply(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         pair_site("multiply", a, b).same_level_and_packing()?;
         let (a0, a1) = linear("multiply", a)?;
@@ -295,7 +295,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(self.seen("multiply", (&[a, b], With::Nothing), product))
     }
 
-    /// `a²`, with one product less.
+    /// `a²`, with one ring product fewer than [`Self::multiply`].
     ///
     /// # Errors
     /// As [`Self::multiply`].
@@ -308,7 +308,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(self.seen("square", (&[a], With::Nothing), product))
     }
 
-    /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned as it is.
+    /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned unchanged.
     ///
     /// # Errors
     /// [`KeyError`] without the key.
@@ -322,8 +322,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(self.seen("relinearize", (&[a], With::Nothing), Ciphertext { parts, estimate, shadow, ..*a }))
     }
 
-    /// [`Self::relinearize`] and [`Self::rescale`] in one: the special primes and those of the level are dropped by one
-    /// division with one rounding, which saves 2ℓ transforms at ℓ limbs. A ciphertext of two is rescaled.
+    /// [`Self::relinearize`] and [`Self::rescale`] fused: one division with one rounding drops the special primes and
+    /// those of the level, which saves 2ℓ transforms at ℓ limbs. A ciphertext of two polynomials is only rescaled.
     ///
     /// # Errors
     /// As [`Self::relinearize`] and [`Self::rescale`].
@@ -342,10 +342,10 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(self.seen(op, (&[a], With::Nothing), Ciphertext { parts, level, scale, estimate, shadow, ..*a }))
     }
 
-    /// Divides by the primes of the level: level −1, scale ÷ their product.
+    /// Divides by the primes of the level: level ℓ → ℓ − 1, scale ÷ their product.
     ///
     /// # Errors
-    /// [`LevelError::Exhausted`] at level 0; [`ScaleError::TooSmall`] if less than 2^5 of scale would be left.
+    /// [`LevelError::Exhausted`] at level 0; [`ScaleError::TooSmall`] if less than 2^5 of scale would remain.
     pub fn rescale(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let scale = self.rescaled("rescale", a)?;
         let level = a.level - 1;
@@ -370,10 +370,10 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(scale)
     }
 
-    /// Forgets the primes above a level; value and scale stay.
+    /// Drops the primes above `level`; value and scale are unchanged.
     ///
     /// # Errors
-    /// [`LevelError::Above`] if the ciphertext is below that level already.
+    /// [`LevelError::Above`] if the ciphertext is already below that level.
     pub fn drop_level(&self, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
         if level > a.level {
             return Err(LevelError::Above { op: "drop_level", wanted: level, level: a.level }.into());
@@ -399,7 +399,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(scale)
     }
 
-    /// The residues of a rounded constant at a level.
+    /// The residues of a rounded constant modulo the primes of a level.
     fn constant(&self, value: f64, level: usize) -> Vec<u64> {
         let residue = residue_of(value.round());
         self.params.ring().moduli_of(self.params.basis(level)).into_iter().map(residue).collect()
@@ -414,7 +414,7 @@ fn valid_constant(value: f64, scale: f64) -> Result<()> {
     Err(ScaleError::Invalid(scale).into())
 }
 
-/// The residue of an integral float of any size.
+/// The residue of an integral float of any magnitude.
 fn residue_of(value: f64) -> impl Fn(Modulus) -> u64 {
     let exponent = if value == 0.0 { 0.0 } else { (value.abs().log2().floor() - 62.0).max(0.0) };
     #[expect(clippy::cast_possible_truncation, reason = "below 2^63 in magnitude")]

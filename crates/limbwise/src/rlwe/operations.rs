@@ -1,26 +1,27 @@
-//! What ciphertexts of every RLWE scheme go through: products, changes of key, divisions of the modulus.
+//! Operations on ciphertexts of every RLWE scheme: products, key switches, divisions of the modulus.
 //!
-//! BGV differs by one thing, how a division rounds ([`Rounding`], ADR 89); everything else is the same polynomials.
+//! BGV differs only in how a division rounds ([`Rounding`], ADR 89).
 
 use super::key::EvaluationKey;
 use crate::{error::Result, params::Params};
 use limbwise_device::{Basis, Device, GadgetKey, Handle as _};
 use limbwise_math::{galois::GaloisElement, modulus::Modulus};
 
-/// How a division by primes rounds.
+/// Rounding of a division by primes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// To the nearest integer.
     Nearest,
-    /// By a multiple of t: what is taken off before dividing is one, so the value modulo t is divided exactly.
+    /// To a multiple of t: the remainder subtracted before dividing is one, so the value modulo t is divided exactly.
     ///
-    /// `(x − t·[x·t⁻¹])/q = t·⌊t⁻¹·x / q⌉`, t⁻¹ modulo all of x's primes: a division to nearest between two products with
-    /// constants. Errors of a key switch come out as multiples of t in the same way, so keys are those of any scheme.
+    /// `(x − t·[x·t⁻¹])/q = t·⌊t⁻¹·x / q⌉`, t⁻¹ modulo all of x's primes: a division to nearest between two products
+    /// with constants. The errors of a key switch become multiples of t in the same way, so all schemes share their
+    /// keys.
     MultipleOf(Modulus),
 }
 
 impl Rounding {
-    /// `t⁻¹·x`, or x.
+    /// `t⁻¹·x` for a multiple of t, else x.
     fn enter<D: Device>(self, dev: &D, x: D::Poly) -> D::Poly {
         let Self::MultipleOf(t) = self else { return x };
         let moduli = x.shape().ring.moduli_of(x.shape().basis);
@@ -28,7 +29,7 @@ impl Rounding {
         dev.scale_limbs(x, &inverses)
     }
 
-    /// `t·x`, or x.
+    /// `t·x` for a multiple of t, else x.
     fn leave<D: Device>(self, dev: &D, x: D::Poly) -> D::Poly {
         match self {
             Self::Nearest => x,
@@ -36,7 +37,7 @@ impl Rounding {
         }
     }
 
-    /// `a` divided by its primes outside `to`.
+    /// Divides `a` by its primes outside `to`.
     pub fn divide<D: Device>(self, dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
         self.leave(dev, dev.rescale(&self.enter(dev, a.clone()), to))
     }
@@ -78,7 +79,7 @@ pub(crate) fn times<D: Device>(dev: &D, x: D::Poly, t: Modulus) -> D::Poly {
 
 /// `(a0 + a1·s)(b0 + b1·s)` as a polynomial in s: `a0b0`, `a0b1 + a1b0`, `a1b1`.
 ///
-/// Cost: 4 products a limb.
+/// Cost: 4 products per limb.
 pub fn product<D: Device>(dev: &D, [a0, a1]: [&D::Poly; 2], [b0, b1]: [&D::Poly; 2]) -> Vec<D::Poly> {
     let _region = dev.region("multiply", 0);
     let mut middle = dev.mul(a0, b1);
@@ -86,7 +87,7 @@ pub fn product<D: Device>(dev: &D, [a0, a1]: [&D::Poly; 2], [b0, b1]: [&D::Poly;
     vec![dev.mul(a0, b0), middle, dev.mul(a1, b1)]
 }
 
-/// `(a0 + a1·s)²`, with one product less.
+/// `(a0 + a1·s)²`, with one product fewer.
 pub fn square<D: Device>(dev: &D, [a0, a1]: [&D::Poly; 2]) -> Vec<D::Poly> {
     let _region = dev.region("square", 0);
     let cross = dev.mul(a0, a1);

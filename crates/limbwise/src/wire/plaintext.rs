@@ -28,10 +28,10 @@ struct Header {
     estimate: Written,
 }
 
-/// Writes a plaintext. Its values are clear to every reader of the file.
+/// Writes a plaintext. Anyone who reads the file can read its values.
 ///
 /// # Errors
-/// Those of `out`; a device fault.
+/// Errors of `out`; a device fault.
 pub fn write_plaintext<W: Write, D: HostRead>(out: W, dev: &D, params: &Params, plain: &Plaintext<D>) -> Result<W> {
     let Plaintext { poly, level, scale, slots, estimate, .. } = plain;
     let (level, scale, slots, batch) = (*level, *scale, *slots, poly.shape().batch);
@@ -45,7 +45,7 @@ pub fn write_plaintext<W: Write, D: HostRead>(out: W, dev: &D, params: &Params, 
 /// Reads a plaintext.
 ///
 /// # Errors
-/// [`WireError`].
+/// [`WireError`] for a bad file.
 pub fn read_plaintext<S: Source, D: Device>(source: S, dev: &D, params: &Params) -> Result<Plaintext<D>> {
     let file = Container::open(source)?;
     file.expect(FileKind::Plaintext, Some(params))?;
