@@ -26,6 +26,9 @@ pub enum Error {
     /// A key is missing or unfit.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// Operands of the wrong degree, batch or slot count.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
     /// Values that cannot be encoded.
     #[error(transparent)]
     Encode(#[from] EncodeError),
@@ -66,7 +69,7 @@ pub enum Error {
     #[error("the program was stopped")]
     Stopped,
     /// A saved state that this program cannot have written.
-    #[error("the kept state is not one of this program: delete the checkpoint and start again")]
+    #[error("the saved state does not belong to this program: delete the checkpoint and start again")]
     State,
 }
 
@@ -155,7 +158,7 @@ pub enum ScaleError {
     Invalid(f64),
 }
 
-/// Errors with keys, and with the shapes of ciphertexts.
+/// A key that is missing or does not serve an operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
@@ -217,6 +220,12 @@ pub enum KeyError {
         /// Cause and next step.
         cause: String,
     },
+}
+
+/// Ciphertexts whose shapes do not match an operation.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShapeError {
     /// A ciphertext of the wrong degree.
     #[error("{op} wants a ciphertext of {wanted} polynomials, got {got}: {next}")]
     Degree {
@@ -339,7 +348,7 @@ pub enum DecryptError {
     /// Values that the program cannot have. The message contains nothing of the decrypted values: a server that reads
     /// it would learn about the key.
     #[error(
-        "what was decrypted contradicts the program, whose values are at most {most:.3e}{}: wrong key, a damaged or made-up result, or inputs beyond a promised bound; no number of it is told, because it would tell of the key",
+        "the decrypted values contradict the program, whose values are at most {most:.3e}{}: wrong key, a damaged or made-up result, or inputs beyond a promised bound; the values are withheld, because they would leak the key",
         if *real { " and real" } else { "" }
     )]
     Implausible {

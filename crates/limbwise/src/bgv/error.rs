@@ -43,7 +43,7 @@ pub enum BgvError {
     },
     /// Decryption measured noise that fills the modulus.
     #[error(
-        "the noise fills the modulus: what was decrypted is no message (wrong key, or a ciphertext damaged or computed with other keys)"
+        "the noise fills the modulus, so the decrypted values are no message (wrong key, or a ciphertext damaged or computed with other keys)"
     )]
     Decrypted,
     /// Parameters without special primes.

@@ -9,8 +9,11 @@ use super::{
     params::BgvParams,
 };
 use crate::{
-    error::{KeyError, LevelError, Result},
-    rlwe::{EvaluationKey, KeyName, KeyStore, Rounding, operations},
+    error::{LevelError, Result, ShapeError},
+    rlwe::{
+        EvaluationKey, KeyName, KeyStore, Rounding,
+        operations::{self, LevelDrop},
+    },
 };
 use limbwise_device::{Device, Handle as _};
 use limbwise_math::modulus::Modulus;
@@ -58,7 +61,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// constants of about √t.
     ///
     /// # Errors
-    /// [`LevelError`], [`KeyError`] or [`BgvError`] where the operands do not go together.
+    /// [`LevelError`], [`ShapeError`] or [`BgvError`] where the operands do not go together.
     pub fn add(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         self.combine("add", a, b, 1)
     }
@@ -74,7 +77,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     fn combine(&self, op: &'static str, a: &Ciphertext<D>, b: &Ciphertext<D>, sign: i64) -> Result<Ciphertext<D>> {
         same_shape(op, a, b)?;
         if a.parts.len() != b.parts.len() && a.batch() != b.batch() {
-            return Err(KeyError::Batch { op, left: a.batch(), right: b.batch() }.into());
+            return Err(ShapeError::Batch { op, left: a.batch(), right: b.batch() }.into());
         }
         let t = self.params.t();
         let [left, right] = aligned(t, [a.factor, b.factor], [a.noise, b.noise]);
@@ -193,9 +196,9 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned unchanged.
     ///
     /// # Errors
-    /// [`KeyError`] without the key, [`BgvError::NoKeySwitching`] without special primes.
+    /// [`KeyError`](crate::error::KeyError) without the key, [`BgvError::NoKeySwitching`] without special primes.
     pub fn relinearize(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        if a.parts.len() == 2 { Ok(a.clone()) } else { self.relinearized("relinearize", a, a.level) }
+        if a.parts.len() == 2 { Ok(a.clone()) } else { self.relinearize_to("relinearize", a, a.level) }
     }
 
     /// Divides by the primes above `level`; the message stays exact. A ciphertext of three polynomials is relinearized
@@ -210,7 +213,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
             return Err(LevelError::Above { op, wanted: level, level: a.level }.into());
         }
         if a.parts.len() > 2 && self.params.switches_keys() {
-            return self.relinearized(op, a, level);
+            return self.relinearize_to(op, a, level);
         }
         if level == a.level {
             return Ok(a.clone());
@@ -237,7 +240,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
 
     /// The noise bound after [`Self::mod_switch`].
     pub(crate) fn switched_noise(&self, a: &Ciphertext<D>, level: usize) -> NoiseBound {
-        let levels = [a.level, level];
+        let levels = LevelDrop { from: a.level, to: level };
         match a.parts.len() {
             3 if self.params.switches_keys() => a.noise.relinearized(self.params, levels),
             parts if level < a.level => a.noise.divided(self.params, levels, parts),
@@ -249,13 +252,13 @@ impl<'a, D: Device> Evaluator<'a, D> {
         self.params.t().mul(a.factor, self.params.switched_factor(a.level, level))
     }
 
-    fn relinearized(&self, op: &'static str, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
+    fn relinearize_to(&self, op: &'static str, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
         let [c0, c1, c2] = &a.parts[..] else { return Ok(a.clone()) };
         let key = self.key(op, KeyName::Relinearization, a.level)?;
         let noise = self.switched_noise(a, level);
         self.fits(op, noise, level)?;
-        let (rlwe, levels) = (self.params.rlwe(), [a.level, level]);
-        let parts = operations::relinearized(self.dev, rlwe, [c0, c1, c2], &key, levels, self.rounding())?;
+        let (rlwe, levels) = (self.params.rlwe(), LevelDrop { from: a.level, to: level });
+        let parts = operations::relinearize(self.dev, rlwe, [c0, c1, c2], &key, levels, self.rounding())?;
         Ok(Ciphertext { parts, level, factor: self.switched_factor(a, level), noise })
     }
 
@@ -294,7 +297,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// largest of theirs.
     ///
     /// # Errors
-    /// [`LevelError`] or [`KeyError::Degree`] if they differ.
+    /// [`LevelError`] or [`ShapeError::Degree`] if they differ.
     ///
     /// # Panics
     /// If the list is empty or the factors differ: the ciphertexts of one computation share one factor.
@@ -307,7 +310,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
             }
             let (got, wanted) = (c.parts.len(), first.parts.len());
             if got != wanted {
-                return Err(KeyError::Degree { op, got, wanted, next: "relinearize all" }.into());
+                return Err(ShapeError::Degree { op, got, wanted, next: "relinearize all" }.into());
             }
             assert!(c.factor == first.factor, "ciphertexts of one batch have one factor");
         }
@@ -371,7 +374,7 @@ fn same_shape<D: Device>(op: &'static str, a: &Ciphertext<D>, b: &Ciphertext<D>)
     }
     let (left, right) = (a.batch(), b.batch());
     if left != right && left != 1 && right != 1 {
-        return Err(KeyError::Batch { op, left, right }.into());
+        return Err(ShapeError::Batch { op, left, right }.into());
     }
     Ok(())
 }
@@ -383,7 +386,7 @@ fn plain_goes<D: Device>(op: &'static str, a: &Ciphertext<D>, p: &Plaintext<D>, 
     }
     let (left, right) = (a.batch(), p.poly.shape().batch);
     if left != right && right != 1 && !(may_grow && left == 1) {
-        return Err(KeyError::Batch { op, left, right }.into());
+        return Err(ShapeError::Batch { op, left, right }.into());
     }
     Ok(())
 }
@@ -392,7 +395,7 @@ fn plain_goes<D: Device>(op: &'static str, a: &Ciphertext<D>, p: &Plaintext<D>, 
 pub(crate) fn linear<'c, D: Device>(op: &'static str, a: &'c Ciphertext<D>) -> Result<[&'c D::Poly; 2]> {
     match &a.parts[..] {
         [c0, c1] => Ok([c0, c1]),
-        parts => Err(KeyError::Degree { op, got: parts.len(), wanted: 2, next: "relinearize first" }.into()),
+        parts => Err(ShapeError::Degree { op, got: parts.len(), wanted: 2, next: "relinearize first" }.into()),
     }
 }
 

@@ -8,7 +8,7 @@
 //! smaller (`tests/bgv/noise.rs`), mostly by the √N between the embedding and the coefficients.
 
 use super::params::BgvParams;
-use crate::rlwe::noise;
+use crate::rlwe::{noise, operations::LevelDrop};
 use limbwise_math::rns::to_f64;
 
 const ONE: f64 = 6.0;
@@ -114,18 +114,20 @@ impl NoiseBound {
 
     /// The bound after a division by the primes between two levels.
     #[must_use]
-    pub fn divided(self, params: &BgvParams, [from, to]: [usize; 2], parts: usize) -> Self {
+    pub fn divided(self, params: &BgvParams, levels: LevelDrop, parts: usize) -> Self {
+        let LevelDrop { from, to } = levels;
         let dropped = params.rlwe().log_modulus(from) - params.rlwe().log_modulus(to);
         Self(self.0 - dropped).sum(Self::rounding(params, parts))
     }
 
     /// The bound after relinearization and division by one shared rounding.
     #[must_use]
-    pub fn relinearized(self, params: &BgvParams, [from, to]: [usize; 2]) -> Self {
+    pub fn relinearized(self, params: &BgvParams, levels: LevelDrop) -> Self {
+        let LevelDrop { from, to } = levels;
         if from == to {
             self.switched(params, from)
         } else {
-            self.sum(Self::digits(params, from)).divided(params, [from, to], 2)
+            self.sum(Self::digits(params, from)).divided(params, levels, 2)
         }
     }
 }

@@ -6,7 +6,10 @@ use super::{
 };
 use crate::{
     error::Result,
-    rlwe::{KeyName, operations},
+    rlwe::{
+        KeyName,
+        operations::{self, KeyedAutomorphism},
+    },
 };
 use limbwise_device::Device;
 use limbwise_math::galois::GaloisElement;
@@ -37,8 +40,8 @@ impl<D: Device> Evaluator<'_, D> {
         let key = self.key(op, KeyName::Galois(g), a.level)?;
         let noise = a.noise.switched(self.params, a.level);
         self.fits(op, noise, a.level)?;
-        let how = (op, self.rounding());
-        let parts = operations::moved(self.dev, self.params.rlwe(), halves, (g, &key, a.level), how)?;
+        let with = KeyedAutomorphism { op, g, key: &key, level: a.level, rounding: self.rounding() };
+        let parts = operations::apply_automorphism(self.dev, self.params.rlwe(), halves, &with)?;
         Ok(Ciphertext { parts, noise, ..*a })
     }
 

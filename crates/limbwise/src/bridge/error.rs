@@ -14,7 +14,7 @@ pub enum BridgeError {
     },
     /// A big LWE key that is longer than the ring degree.
     #[error(
-        "the wide key of TFHE has {dimension} words, the CKKS ring degree is {n}: choose a larger ring, or fewer message bits"
+        "the big LWE key of TFHE has {dimension} words, the CKKS ring degree is {n}: choose a larger ring, or fewer message bits"
     )]
     Dimension {
         /// Dimension of the big LWE key.
@@ -24,7 +24,7 @@ pub enum BridgeError {
     },
     /// Too few levels after the bridge.
     #[error(
-        "{wanted} levels are wanted behind the bridge, these parameters leave {left} there: choose parameters with more user levels, or a shallower circuit"
+        "{wanted} levels are needed after the bridge, these parameters leave {left}: choose parameters with more user levels, or a shallower circuit"
     )]
     Levels {
         /// Levels wanted.

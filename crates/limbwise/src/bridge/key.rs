@@ -72,7 +72,7 @@ impl ToLweBodies {
         let (random, shape) = (Seed::from_os()?, shape(params));
         let (seed, noise) = (random.derive("public"), random.derive("errors"));
         let noise = errors(params.tfhe().literal().glwe_sigma, shape.batch, &noise);
-        let bodies = switch_bodies((from, client.wide_bits()), (gadget(params).into(), shape.modulus), &seed, &noise);
+        let bodies = switch_bodies(from, client.wide_bits(), gadget(params).into(), shape.modulus, &seed, &noise);
         Ok(Self { params: params.clone(), tag: client.tag(), seed, bodies })
     }
 

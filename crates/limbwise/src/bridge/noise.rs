@@ -58,7 +58,7 @@ pub fn flag(params: &Params, slots: usize, v: f64) -> f64 {
 /// products. The flag's error is itself a square, c·e², and E e⁸ = 105 (E e²)⁴. Its fourth moment is therefore 105/9 of
 /// the square of its second, and the root mean square of its square is √(35/3)·error².
 #[must_use]
-pub fn cleaned(params: &Params, (slots, level): (usize, usize), error: f64) -> f64 {
+pub fn cleaned(params: &Params, slots: usize, level: usize, error: f64) -> f64 {
     let scale = params.scale(level);
     let product = Estimate::exact(0.0).divided(params, slots, scale).switched(params, level, slots, scale).error();
     (3.0 * (35f64 / 3.0).sqrt() * error * error).hypot(10f64.sqrt() * product)

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     ckks::{Auto, Ciphertext, Encoder, Evaluator, Packing},
-    error::{KeyError, Result},
+    error::{Result, ShapeError},
     rlwe::{DeclaredKeys, Requirements, noise::slot_factor},
     tfhe,
 };
@@ -103,7 +103,7 @@ impl<D: Device> Bridge<D> {
             return Err(other("key's").into());
         }
         if a.slots != slots || a.batch() != 1 {
-            return Err(KeyError::Slots { op: OP, left: a.slots * a.batch(), right: slots }.into());
+            return Err(ShapeError::Slots { op: OP, left: a.slots * a.batch(), right: slots }.into());
         }
         if rows == 0 || rows > slots {
             return Err(BridgeError::Rows { got: rows, slots }.into());

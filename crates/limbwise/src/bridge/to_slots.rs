@@ -155,7 +155,7 @@ impl<D: Device> Bridge<D> {
         auto.eval.needs("clean", &bits, 2)?;
         let line = auto.add_scalar(&auto.eval.mul_scalar(&bits, -2.0, 1.0)?, 3.0);
         let cubic = auto.settle(&auto.mul(&auto.square(&bits)?, &line)?)?;
-        let error = noise::cleaned(self.params.ckks(), (cubic.slots, cubic.level), bits.estimate.error());
+        let error = noise::cleaned(self.params.ckks(), cubic.slots, cubic.level, bits.estimate.error());
         Ok(Ciphertext { estimate: Estimate::constant(1.0).with_error(error), ..cubic })
     }
 

@@ -56,7 +56,7 @@ impl<D: Device> Evaluator<'_, D> {
         let parts = a.parts.iter().map(|p| self.dev.mul(p, &unit)).collect();
         let estimate = a.estimate.with_peak(a.estimate.peak, false);
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * num_complex::Complex64::i()));
-        self.seen("times_i", (&[a], With::Constants), Ciphertext { parts, estimate, shadow, ..*a })
+        self.report("times_i", &[a], With::Constants, Ciphertext { parts, estimate, shadow, ..*a })
     }
 }
 

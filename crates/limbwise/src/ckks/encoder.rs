@@ -68,7 +68,7 @@ impl Encoder {
     pub fn encode<D: Device>(&self, dev: &D, batch: &[Vec<Complex64>], packing: Packing) -> Result<Plaintext<D>> {
         let estimate = self.estimate(batch, packing)?;
         let Packing { slots, level, scale } = packing;
-        let poly = self.coefficients(dev, (batch.len(), &|at| batch[at].clone()), packing, self.params.basis(level));
+        let poly = self.coefficients(dev, batch.len(), &|at| batch[at].clone(), packing, self.params.basis(level));
         Ok(Plaintext { poly: dev.ntt(poly), level, scale, slots, estimate, shadow: None })
     }
 
@@ -83,7 +83,8 @@ impl Encoder {
     pub(crate) fn coefficients<D: Device>(
         &self,
         dev: &D,
-        (batch, values): (usize, &(dyn Fn(usize) -> Vec<Complex64> + Sync)),
+        batch: usize,
+        values: &(dyn Fn(usize) -> Vec<Complex64> + Sync),
         packing: Packing,
         basis: Basis,
     ) -> D::Poly {
@@ -196,7 +197,7 @@ impl Encoder {
             Noise::Secret => noise::secret_encryption(&self.params),
         };
         let name = self.declared.fetch_add(1, Ordering::Relaxed);
-        let estimate = encoded.encrypted(noise, (packing.slots, packing.scale), name);
+        let estimate = encoded.encrypted(noise, packing.slots, packing.scale, name);
         let shape = Shape::eval(self.params.ring(), self.params.basis(packing.level)).with_batch(batch);
         let part = || dev.declare(&shape, Role::Ciphertext);
         let Packing { slots, level, scale } = packing;

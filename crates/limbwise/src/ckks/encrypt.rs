@@ -89,7 +89,7 @@ pub fn encrypt_seeded_from<D: Device>(
     dev.add_assign(&mut c0, &plain.poly);
     dev.scrub();
     let noise = noise::secret_encryption(params);
-    let estimate = plain.estimate.encrypted(noise, (plain.slots, plain.scale), name(seed));
+    let estimate = plain.estimate.encrypted(noise, plain.slots, plain.scale, name(seed));
     FreshCiphertext { ciphertext: finish(plain, estimate, vec![c0, a]), seed: public }
 }
 

@@ -223,7 +223,7 @@ impl Estimate {
     /// Adds the coefficient noise of an encryption, tracked from now on by the name `encryption`, which is unlikely to
     /// collide.
     #[must_use]
-    pub fn encrypted(self, noise: f64, (slots, scale): (usize, f64), encryption: u64) -> Self {
+    pub fn encrypted(self, noise: f64, slots: usize, scale: f64, encryption: u64) -> Self {
         let deviation = noise * noise::slot_factor(slots) / scale;
         let mut this = self;
         this.sources[0] = Source { encryption, galois: 1, deviation };
@@ -358,7 +358,7 @@ impl Written {
 /// The estimate of a fresh public-key encryption of encoded values, tracked by `name`.
 #[must_use]
 pub fn fresh(params: &Params, encoded: Estimate, packing: Packing, name: u64) -> Estimate {
-    encoded.encrypted(noise::public_encryption(params), (packing.slots, packing.scale), name)
+    encoded.encrypted(noise::public_encryption(params), packing.slots, packing.scale, name)
 }
 
 #[cfg(test)]
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn what_meets_itself_adds_up() {
-        let encrypted = |name| Estimate::exact(1.0).encrypted(1.0, (1, 1024.0), name);
+        let encrypted = |name| Estimate::exact(1.0).encrypted(1.0, 1, 1024.0, name);
         let (x, y) = (encrypted(1), encrypted(2));
         let bits = |e: Estimate| (e.error() * 1024.0).log2();
         assert!((bits(x.sum(x)) - 1.0).abs() < 1e-9);

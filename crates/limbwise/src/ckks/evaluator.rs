@@ -9,9 +9,12 @@ use super::{
     watch::{Done, Watch, With},
 };
 use crate::{
-    error::{KeyError, LevelError, Result, ScaleError},
+    error::{LevelError, Result, ScaleError, ShapeError},
     params::Params,
-    rlwe::{KeyName, KeyStore, Rounding, noise, operations},
+    rlwe::{
+        KeyName, KeyStore, Rounding, noise,
+        operations::{self, LevelDrop},
+    },
 };
 use limbwise_device::{Device, Handle as _};
 use limbwise_math::modulus::Modulus;
@@ -52,11 +55,11 @@ impl Site {
         }
         let [left, right] = self.slots;
         if left != right {
-            return Err(KeyError::Slots { op: self.op, left, right }.into());
+            return Err(ShapeError::Slots { op: self.op, left, right }.into());
         }
         let [left, right] = self.batches;
         if left != right && left != 1 && right != 1 {
-            return Err(KeyError::Batch { op: self.op, left, right }.into());
+            return Err(ShapeError::Batch { op: self.op, left, right }.into());
         }
         Ok(())
     }
@@ -89,10 +92,11 @@ impl<'a, D: Device> Evaluator<'a, D> {
     }
 
     /// Reports an operation to the observer and returns its result.
-    pub(crate) fn seen(
+    pub(crate) fn report(
         &self,
         op: &'static str,
-        (operands, with): (&[&Ciphertext<D>], With<'_, D>),
+        operands: &[&Ciphertext<D>],
+        with: With<'_, D>,
         result: Ciphertext<D>,
     ) -> Ciphertext<D> {
         if let Some(watch) = self.watch {
@@ -116,11 +120,11 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// `a + b`. Scales and levels must be equal; degrees may differ.
     ///
     /// # Errors
-    /// [`LevelError`], [`ScaleError`] or [`KeyError`] if the operands do not match.
+    /// [`LevelError`], [`ScaleError`] or [`ShapeError`] if the operands do not match.
     pub fn add(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let mut sum = self.combine("add", a, b, |x, y| self.dev.add(x, y), Clone::clone)?;
         sum.shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x + y);
-        Ok(self.seen("add", (&[a, b], With::Nothing), sum))
+        Ok(self.report("add", &[a, b], With::Nothing, sum))
     }
 
     /// `a − b`.
@@ -130,7 +134,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     pub fn sub(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let mut difference = self.combine("sub", a, b, |x, y| self.dev.sub(x, y), |y| self.dev.neg(y.clone()))?;
         difference.shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x - y);
-        Ok(self.seen("sub", (&[a, b], With::Nothing), difference))
+        Ok(self.report("sub", &[a, b], With::Nothing, difference))
     }
 
     fn combine(
@@ -145,7 +149,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         site.same_level_and_packing()?;
         site.same_scale()?;
         if a.parts.len() != b.parts.len() && a.batch() != b.batch() {
-            return Err(KeyError::Batch { op, left: a.batch(), right: b.batch() }.into());
+            return Err(ShapeError::Batch { op, left: a.batch(), right: b.batch() }.into());
         }
         let parts = (0..a.parts.len().max(b.parts.len()))
             .map(|i| match (a.parts.get(i), b.parts.get(i)) {
@@ -162,7 +166,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     pub fn negate(&self, a: &Ciphertext<D>) -> Ciphertext<D> {
         let parts = a.parts.iter().map(|p| self.dev.neg(p.clone())).collect();
         let negated = Ciphertext { parts, shadow: a.shadow.as_ref().map(|s| s.map(|z| -z)), ..*a };
-        self.seen("negate", (&[a], With::Nothing), negated)
+        self.report("negate", &[a], With::Nothing, negated)
     }
 
     /// `a + p`.
@@ -175,13 +179,13 @@ impl<'a, D: Device> Evaluator<'a, D> {
         site.same_scale()?;
         let [left, right] = site.batches;
         if right > left {
-            return Err(KeyError::Batch { op: site.op, left, right }.into());
+            return Err(ShapeError::Batch { op: site.op, left, right }.into());
         }
         let mut parts = a.parts.clone();
         parts[0] = self.dev.add(&parts[0], &p.poly);
         let shadow = shadow::zip(a.shadow.as_ref(), p.shadow.as_ref(), |x, y| x + y);
         let sum = Ciphertext { parts, estimate: a.estimate.sum(p.estimate), shadow, ..*a };
-        Ok(self.seen("add_plain", (&[a], With::Plaintext(p)), sum))
+        Ok(self.report("add_plain", &[a], With::Plaintext(p), sum))
     }
 
     /// `a − p`.
@@ -207,7 +211,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z + value));
         let sum = Ciphertext { estimate: a.estimate.sum(Estimate::constant(value)), shadow, ..a };
         let operands: Vec<&Ciphertext<D>> = before.iter().collect();
-        self.seen("add_scalar", (&operands, With::Constants), sum)
+        self.report("add_scalar", &operands, With::Constants, sum)
     }
 
     /// `a·p`: the scale is the product of both scales, the level is unchanged. Rescale afterwards.
@@ -221,7 +225,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let parts = a.parts.iter().map(|c| self.dev.mul(c, &p.poly)).collect();
         let shadow = shadow::zip(a.shadow.as_ref(), p.shadow.as_ref(), |x, y| x * y);
         let product = Ciphertext { parts, scale, estimate: a.estimate.product(p.estimate), shadow, ..*a };
-        Ok(self.seen("mul_plain", (&[a], With::Plaintext(p)), product))
+        Ok(self.report("mul_plain", &[a], With::Plaintext(p), product))
     }
 
     /// `a·value` with the constant rounded at `scale`: the result's scale is the product. Rescale afterwards.
@@ -236,7 +240,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * value));
         let estimate = a.estimate.scaled(value, scale);
         let product = Ciphertext { parts, scale: product, estimate, shadow, ..*a };
-        Ok(self.seen("mul_scalar", (&[a], With::Constants), product))
+        Ok(self.report("mul_scalar", &[a], With::Constants, product))
     }
 
     /// `Σ value·a` at one scale, to which each constant brings its term. A missing third polynomial counts as zero.
@@ -258,7 +262,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         for (value, a) in terms {
             pair_site(op, widest, a).same_level_and_packing()?;
             if a.batch() > widest.batch() {
-                return Err(KeyError::Batch { op, left: widest.batch(), right: a.batch() }.into());
+                return Err(ShapeError::Batch { op, left: widest.batch(), right: a.batch() }.into());
             }
             valid_constant(*value, scale / a.scale)?;
             constants.push(self.constant(value * (scale / a.scale), a.level));
@@ -277,7 +281,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         };
         let (estimate, shadow) = scaled.reduce(sum).expect("a sum has a term");
         let operands: Vec<&Ciphertext<D>> = terms.iter().map(|(_, a)| *a).collect();
-        Ok(self.seen(op, (&operands, With::Constants), Ciphertext { parts, scale, estimate, shadow, ..**widest }))
+        Ok(self.report(op, &operands, With::Constants, Ciphertext { parts, scale, estimate, shadow, ..**widest }))
     }
 
     /// `a·b` as a ciphertext of three polynomials; the scale is the product of both scales.
@@ -292,7 +296,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let parts = operations::product(self.dev, [a0, a1], [b0, b1]);
         let shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x * y);
         let product = Ciphertext { parts, scale, estimate: a.estimate.product(b.estimate), shadow, ..*a };
-        Ok(self.seen("multiply", (&[a, b], With::Nothing), product))
+        Ok(self.report("multiply", &[a, b], With::Nothing, product))
     }
 
     /// `a²`, with one ring product fewer than [`Self::multiply`].
@@ -305,21 +309,21 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let parts = operations::square(self.dev, [a0, a1]);
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * z));
         let product = Ciphertext { parts, scale, estimate: a.estimate.squared(), shadow, ..*a };
-        Ok(self.seen("square", (&[a], With::Nothing), product))
+        Ok(self.report("square", &[a], With::Nothing, product))
     }
 
     /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned unchanged.
     ///
     /// # Errors
-    /// [`KeyError`] without the key.
+    /// [`KeyError`](crate::error::KeyError) without the key.
     pub fn relinearize(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let [c0, c1, c2] = &a.parts[..] else { return Ok(a.clone()) };
         let key = self.keys.key("relinearize", KeyName::Relinearization, a.level)?;
-        let (dev, params, levels) = (self.dev, self.params, [a.level; 2]);
-        let parts = operations::relinearized(dev, params, [c0, c1, c2], &key, levels, Rounding::Nearest)?;
+        let (dev, params, levels) = (self.dev, self.params, LevelDrop::none(a.level));
+        let parts = operations::relinearize(dev, params, [c0, c1, c2], &key, levels, Rounding::Nearest)?;
         let estimate = a.estimate.switched(self.params, a.level, a.slots, a.scale);
         let shadow = a.shadow.clone();
-        Ok(self.seen("relinearize", (&[a], With::Nothing), Ciphertext { parts, estimate, shadow, ..*a }))
+        Ok(self.report("relinearize", &[a], With::Nothing, Ciphertext { parts, estimate, shadow, ..*a }))
     }
 
     /// [`Self::relinearize`] and [`Self::rescale`] fused: one division with one rounding drops the special primes and
@@ -333,13 +337,13 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let (params, scale) = (self.params, self.rescaled(op, a)?);
         let key = self.keys.key(op, KeyName::Relinearization, a.level)?;
         let level = a.level - 1;
-        let levels = [a.level, level];
-        let parts = operations::relinearized(self.dev, params, [c0, c1, c2], &key, levels, Rounding::Nearest)?;
+        let levels = LevelDrop { from: a.level, to: level };
+        let parts = operations::relinearize(self.dev, params, [c0, c1, c2], &key, levels, Rounding::Nearest)?;
         let [whole, rounding] = [noise::key_switch(params, a.level), noise::division(params)];
         let digits = (whole * whole - rounding * rounding).max(0.0).sqrt();
         let estimate = a.estimate.with_noise(digits, a.slots, a.scale).divided(params, a.slots, scale);
         let shadow = a.shadow.clone();
-        Ok(self.seen(op, (&[a], With::Nothing), Ciphertext { parts, level, scale, estimate, shadow, ..*a }))
+        Ok(self.report(op, &[a], With::Nothing, Ciphertext { parts, level, scale, estimate, shadow, ..*a }))
     }
 
     /// Divides by the primes of the level: level ℓ → ℓ − 1, scale ÷ their product.
@@ -357,7 +361,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         };
         let estimate = a.estimate.with_noise(rounding, a.slots, scale);
         let shadow = a.shadow.clone();
-        Ok(self.seen("rescale", (&[a], With::Nothing), Ciphertext { parts, level, scale, estimate, shadow, ..*a }))
+        Ok(self.report("rescale", &[a], With::Nothing, Ciphertext { parts, level, scale, estimate, shadow, ..*a }))
     }
 
     /// The scale after a rescale.
@@ -438,6 +442,6 @@ fn plain_site<D: Device>(op: &'static str, a: &Ciphertext<D>, p: &Plaintext<D>) 
 pub(crate) fn linear<'c, D: Device>(op: &'static str, a: &'c Ciphertext<D>) -> Result<(&'c D::Poly, &'c D::Poly)> {
     match &a.parts[..] {
         [c0, c1] => Ok((c0, c1)),
-        parts => Err(KeyError::Degree { op, got: parts.len(), wanted: 2, next: "relinearize first" }.into()),
+        parts => Err(ShapeError::Degree { op, got: parts.len(), wanted: 2, next: "relinearize first" }.into()),
     }
 }

@@ -7,7 +7,10 @@ use super::{
 };
 use crate::{
     error::Result,
-    rlwe::{KeyName, Rounding, operations},
+    rlwe::{
+        KeyName, Rounding,
+        operations::{self, KeyedAutomorphism},
+    },
 };
 use limbwise_device::{Device, Region};
 use limbwise_math::galois::GaloisElement;
@@ -31,7 +34,7 @@ impl<D: Device> Evaluator<'_, D> {
         let g = GaloisElement::rotation(shorter, self.params.log_n());
         let mut rotated = self.automorphism(ROTATE, a, g)?;
         rotated.shadow = a.shadow.as_ref().map(|s| s.rotated(usize::try_from(left).unwrap_or(0)));
-        Ok(self.seen(ROTATE, (&[a], With::Galois(g)), rotated))
+        Ok(self.report(ROTATE, &[a], With::Galois(g), rotated))
     }
 
     /// Conjugates all slots.
@@ -42,7 +45,7 @@ impl<D: Device> Evaluator<'_, D> {
         let g = GaloisElement::conjugation(self.params.log_n());
         let mut conjugated = self.automorphism("conjugate", a, g)?;
         conjugated.shadow = a.shadow.as_ref().map(|s| s.map(|z| z.conj()));
-        Ok(self.seen("conjugate", (&[a], With::Galois(g)), conjugated))
+        Ok(self.report("conjugate", &[a], With::Galois(g), conjugated))
     }
 
     /// The automorphism X → X^g: rotation, conjugation, or both at once. The result has no shadow.
@@ -51,15 +54,15 @@ impl<D: Device> Evaluator<'_, D> {
     /// As [`Self::rotate`].
     pub fn galois(&self, a: &Ciphertext<D>, g: GaloisElement) -> Result<Ciphertext<D>> {
         let moved = self.automorphism(ROTATE, a, g)?;
-        Ok(self.seen(ROTATE, (&[a], With::Galois(g)), moved))
+        Ok(self.report(ROTATE, &[a], With::Galois(g), moved))
     }
 
     /// The automorphism with its key switch; the caller updates the shadow.
     fn automorphism(&self, op: &'static str, a: &Ciphertext<D>, g: GaloisElement) -> Result<Ciphertext<D>> {
         let (c0, c1) = linear(op, a)?;
         let key = self.keys.key(op, KeyName::Galois(g), a.level)?;
-        let (with, how) = ((g, &key, a.level), (op, Rounding::Nearest));
-        let parts = operations::moved(self.dev, self.params, [c0, c1], with, how)?;
+        let with = KeyedAutomorphism { op, g, key: &key, level: a.level, rounding: Rounding::Nearest };
+        let parts = operations::apply_automorphism(self.dev, self.params, [c0, c1], &with)?;
         let estimate = a.estimate.moved(g, self.params.log_n()).switched(self.params, a.level, a.slots, a.scale);
         Ok(Ciphertext { estimate, shadow: None, parts, ..*a })
     }

@@ -60,6 +60,15 @@ impl ChangeableField {
     }
 }
 
+/// Consecutive levels of one use.
+#[derive(Clone, Copy)]
+struct Section {
+    /// Its lowest level.
+    at: usize,
+    /// Number of levels.
+    length: usize,
+}
+
 impl ParamsLiteral {
     /// A copy with one field changed.
     ///
@@ -113,9 +122,9 @@ impl ParamsLiteral {
         Ok(new)
     }
 
-    /// First level and length of q₀, SlotToCoeff if it comes first, the user's levels, SlotToCoeff if it comes last,
+    /// The sections of q₀, SlotToCoeff if it comes first, the user's levels, SlotToCoeff if it comes last,
     /// EvalMod and CoeffToSlot.
-    fn sections(&self) -> [(usize, usize); 6] {
+    fn sections(&self) -> [Section; 6] {
         let lengths = self.bootstrapping.map_or([1, 0, usize::MAX, 0, 0, 0], |boot| {
             let first = boot.order == Order::SlotToCoeffFirst;
             let (before, after) = if first { (boot.slot_to_coeff, 0) } else { (0, boot.slot_to_coeff) };
@@ -127,12 +136,13 @@ impl ParamsLiteral {
         lengths.map(|length| {
             let length = length.min(self.levels.len().saturating_sub(at));
             at += length;
-            (at - length, length)
+            Section { at: at - length, length }
         })
     }
 
     /// Changes the length of a section.
-    fn resize(&mut self, field: ChangeableField, (at, old): (usize, usize), new: usize) -> Result<(), ParamsError> {
+    fn resize(&mut self, field: ChangeableField, section: Section, new: usize) -> Result<(), ParamsError> {
+        let Section { at, length: old } = section;
         // A section of unchanged length may still have moved.
         if new == old {
             return Ok(());

@@ -41,7 +41,7 @@ pub enum ParamsError {
     },
     /// Bootstrapping would fail more often than the set states.
     #[error(
-        "a bootstrapping would fail with probability 2^{got:.1}, 2^{wanted} is promised: fewer message bits, a larger ring or dimension, or narrower errors"
+        "a bootstrapping would fail with probability 2^{got:.1}, the limit is 2^{wanted}: fewer message bits, a larger ring or dimension, or narrower errors"
     )]
     FailsTooOften {
         /// log₂ of the computed failure probability.

@@ -94,36 +94,68 @@ pub fn square<D: Device>(dev: &D, [a0, a1]: [&D::Poly; 2]) -> Vec<D::Poly> {
     vec![dev.mul(a0, a0), dev.add(&cross, &cross), dev.mul(a1, a1)]
 }
 
-/// `c0 + c1·s + c2·s²` as a pair over the primes of level `to`, at most `level`, that of the key.
+/// The level of an operand and the level of its result, which is at most as high.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LevelDrop {
+    /// Level of the operand.
+    pub from: usize,
+    /// Level of the result.
+    pub to: usize,
+}
+
+impl LevelDrop {
+    /// Operand and result at one level.
+    #[must_use]
+    pub fn none(level: usize) -> Self {
+        Self { from: level, to: level }
+    }
+}
+
+/// Relinearizes `c0 + c1·s + c2·s²` to a pair, and divides by the primes that `levels` drops.
 ///
 /// # Errors
 /// [`KeyError`](crate::error::KeyError) for a key made for lower levels.
-pub fn relinearized<D: Device>(
+pub fn relinearize<D: Device>(
     dev: &D,
     params: &Params,
     [c0, c1, c2]: [&D::Poly; 3],
     key: &EvaluationKey<D>,
-    [level, to]: [usize; 2],
+    levels: LevelDrop,
     rounding: Rounding,
 ) -> Result<Vec<D::Poly>> {
-    let _region = dev.region(if to < level { "relinearize_rescaled" } else { "relinearize" }, 0);
-    let key = key.at(dev, params, level)?;
+    let LevelDrop { from, to } = levels;
+    let _region = dev.region(if to < from { "relinearize_rescaled" } else { "relinearize" }, 0);
+    let key = key.at(dev, params, from)?;
     Ok(rounding.key_switch_onto(dev, c2, &key, [Some(c0), Some(c1)], params.basis(to)).into())
 }
 
-/// `c0 + c1·s` after X → X^g, under s again.
+/// An automorphism of ciphertexts at one level, with its key.
+pub struct KeyedAutomorphism<'k, D: Device> {
+    /// Name of the scheme operation, which is the name of the region.
+    pub op: &'static str,
+    /// g of X → X^g.
+    pub g: GaloisElement,
+    /// Switches s(X^g) → s.
+    pub key: &'k EvaluationKey<D>,
+    /// Level of operand and result.
+    pub level: usize,
+    /// Rounding of the key switch.
+    pub rounding: Rounding,
+}
+
+/// Applies X → X^g to `c0 + c1·s` and switches the result back to s.
 ///
 /// # Errors
-/// As [`relinearized`].
-pub fn moved<D: Device>(
+/// As [`relinearize`].
+pub fn apply_automorphism<D: Device>(
     dev: &D,
     params: &Params,
     [c0, c1]: [&D::Poly; 2],
-    (g, key, level): (GaloisElement, &EvaluationKey<D>, usize),
-    (op, rounding): (&'static str, Rounding),
+    with: &KeyedAutomorphism<'_, D>,
 ) -> Result<Vec<D::Poly>> {
+    let KeyedAutomorphism { op, g, key, level, rounding } = *with;
     let _region = dev.region(op, g.value());
-    let turned = dev.automorphism(c1, g);
+    let permuted = dev.automorphism(c1, g);
     let (key, first) = (key.at(dev, params, level)?, dev.automorphism(c0, g));
-    Ok(rounding.key_switch_onto(dev, &turned, &key, [Some(&first), None], params.basis(level)).into())
+    Ok(rounding.key_switch_onto(dev, &permuted, &key, [Some(&first), None], params.basis(level)).into())
 }

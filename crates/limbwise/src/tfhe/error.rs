@@ -15,7 +15,7 @@ pub enum TfheError {
         most: u64,
     },
     /// Decryption found the padding bit set: the phase is no message.
-    #[error("what was decrypted is no message of 0 to {most}: wrong key, or a sum that left the space")]
+    #[error("the decrypted phase is no message of 0 to {most}: wrong key, or a sum that overflowed the message space")]
     Decrypted {
         /// Largest message.
         most: u64,
@@ -68,7 +68,7 @@ pub enum TfheError {
     },
     /// More noise than the parameters allow.
     #[error(
-        "{op}: this would fail with probability 2^{got:.1}, the parameters promise 2^{wanted}: bootstrap before adding, or take fewer tables at a time"
+        "{op}: this would fail with probability 2^{got:.1}, the parameters allow 2^{wanted}: bootstrap before adding, or take fewer tables at a time"
     )]
     Noise {
         /// Name of the operation.
@@ -140,7 +140,7 @@ pub enum TfheError {
     },
     /// A result that the program cannot have. The message contains nothing of the decrypted values.
     #[error(
-        "what was decrypted contradicts the program: wrong key, or a damaged or made-up result; no message of it is told, because it would tell of the key"
+        "the decrypted messages contradict the program: wrong key, or a damaged or made-up result; they are withheld, because they would leak the key"
     )]
     Implausible,
     /// Unknown preset: the name given, and the names there are.
@@ -148,7 +148,7 @@ pub enum TfheError {
     UnknownPreset(String, String),
     /// The search found no parameter set.
     #[error(
-        "no parameter set of {class} bits of security has {message_bits} message bits and p_fail <= 2^{log2_failure}: ask for fewer message bits, a smaller norm or more failures (classes are 128 and 132)"
+        "no parameter set of {class} bits of security has {message_bits} message bits and p_fail <= 2^{log2_failure}: ask for fewer message bits, a smaller norm or a higher failure probability (classes are 128 and 132)"
     )]
     NothingFound {
         /// Security class wanted, in bits.

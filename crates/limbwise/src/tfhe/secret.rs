@@ -177,7 +177,7 @@ impl ClientKey {
         let l = self.params.literal();
         let noise =
             errors(l.lwe_sigma, switch_shape(&self.params).batch, &self.seed.derive("errors of the switching key"));
-        switch_bodies((&self.wide, &self.narrow), (l.key_switch.into(), self.params.lwe_modulus()), seed, &noise)
+        switch_bodies(&self.wide, &self.narrow, l.key_switch.into(), self.params.lwe_modulus(), seed, &noise)
     }
 
     /// The components of the GLWE key on a device in evaluation domain.
@@ -204,7 +204,7 @@ impl ClientKey {
                 Some(component) => dev.mul(&message, &secret[component]),
             };
             let label = self.seed.derive(&format!("errors of bootstrapping row {r}"));
-            let zero = self.body_of_zero(dev, &secret, &shape, (&label, |c| mask_seed(seed, r, c)));
+            let zero = self.body_of_zero(dev, &secret, &shape, &label, |c| mask_seed(seed, r, c));
             dev.add(&zero, &message)
         };
         (0..(l.masks + 1) * factors.len()).map(row).collect()
@@ -216,7 +216,8 @@ impl ClientKey {
         dev: &D,
         secret: &[D::Poly],
         shape: &Shape,
-        (noise, masks): (&Seed, impl Fn(usize) -> Seed),
+        noise: &Seed,
+        masks: impl Fn(usize) -> Seed,
     ) -> D::Poly {
         let sigma = self.params.literal().glwe_sigma;
         let mut sum = small_poly(dev, shape, || errors(sigma, shape.batch * shape.ring.n(), noise));
@@ -243,7 +244,7 @@ impl ClientKey {
         let secret = self.uploaded(dev);
         let masks = |c| seed.derive(&format!("mask {c}"));
         let noise = self.seed.derive("errors of the public key");
-        let body = self.body_of_zero(dev, &secret, &shape, (&noise, masks));
+        let body = self.body_of_zero(dev, &secret, &shape, &noise, masks);
         let grown = (0..l.masks).map(|c| dev.expand_seed(&shape, Role::Temporary, &masks(c)));
         let parts = std::iter::once(body).chain(grown).collect();
         drop(secret);
@@ -255,8 +256,10 @@ impl ClientKey {
 /// `−⟨a, s⟩ + e + z_i·2^f` for each word z_i of one secret and each factor 2^f, under the binary secret s, modulo a
 /// power of two.
 pub(crate) fn switch_bodies(
-    (from, to): (&[i64], &[i64]),
-    (gadget, modulus): (Gadget, u64),
+    from: &[i64],
+    to: &[i64],
+    gadget: Gadget,
+    modulus: u64,
     seed: &Seed,
     noise: &[i64],
 ) -> Vec<u64> {

@@ -53,7 +53,7 @@ pub fn bgv_fingerprint(params: &BgvParams) -> Fingerprint {
 /// # Errors
 /// Errors of `out`.
 pub fn write_bgv_params<W: Write>(out: W, params: &BgvParams) -> Result<W> {
-    Ok(Writer::begin(out, (FileKind::BgvParams, bgv_fingerprint(params), &Origin::NONE), &ParamsHeader::of(params))?
+    Ok(Writer::begin(out, FileKind::BgvParams, bgv_fingerprint(params), &Origin::NONE, &ParamsHeader::of(params))?
         .finish()?)
 }
 
@@ -117,7 +117,7 @@ pub fn write_bgv_ciphertext<W: Write, D: HostRead>(
     ciphertext: &Ciphertext<D>,
     origin: &Origin,
 ) -> Result<W> {
-    write(out, dev, params, (ciphertext, None), origin)
+    write(out, dev, params, ciphertext, None, origin)
 }
 
 /// Writes a fresh ciphertext with the seed in place of its second half: half the size.
@@ -132,14 +132,15 @@ pub fn write_fresh_bgv_ciphertext<W: Write, D: HostRead>(
     fresh: &FreshCiphertext<D>,
     origin: &Origin,
 ) -> Result<W> {
-    write(out, dev, params, (&fresh.ciphertext, Some(&fresh.seed)), origin)
+    write(out, dev, params, &fresh.ciphertext, Some(&fresh.seed), origin)
 }
 
 fn write<W: Write, D: HostRead>(
     out: W,
     dev: &D,
     params: &BgvParams,
-    (ciphertext, seed): (&Ciphertext<D>, Option<&Seed>),
+    ciphertext: &Ciphertext<D>,
+    seed: Option<&Seed>,
     origin: &Origin,
 ) -> Result<W> {
     let Ciphertext { parts, level, factor, noise } = ciphertext;
@@ -147,7 +148,7 @@ fn write<W: Write, D: HostRead>(
     let (batch, seeded) = (ciphertext.batch(), seed.is_some());
     let header = CiphertextHeader { level, batch, parts: parts.len(), seeded, factor, noise_bits };
     header.check(params)?;
-    let out = Writer::begin(out, (FileKind::BgvCiphertext, bgv_fingerprint(params), origin), &header)?;
+    let out = Writer::begin(out, FileKind::BgvCiphertext, bgv_fingerprint(params), origin, &header)?;
     write_parts(out, dev, parts, seed)
 }
 

@@ -42,7 +42,7 @@ pub fn bridge_fingerprint(params: &BridgeParams) -> Fingerprint {
 /// Errors of `out`.
 pub fn write_to_lwe_key<W: Write>(out: W, key: &ToLweBodies, origin: &Origin) -> Result<W> {
     let header = Header { tag: key.tag.0 };
-    let mut out = Writer::begin(out, (FileKind::ToLweKey, bridge_fingerprint(&key.params), origin), &header)?;
+    let mut out = Writer::begin(out, FileKind::ToLweKey, bridge_fingerprint(&key.params), origin, &header)?;
     out.block(&key.seed.0)?;
     let mut bytes = Vec::new();
     for bodies in key.bodies.chunks(key.params.ckks().ring().n()) {

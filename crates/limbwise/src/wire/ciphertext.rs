@@ -43,8 +43,10 @@ struct Header {
 /// Checks the fields that plaintexts and ciphertexts share.
 pub(super) fn check_packing(
     params: &Params,
-    (level, scale): (usize, f64),
-    (slots, batch): (usize, usize),
+    level: usize,
+    scale: f64,
+    slots: usize,
+    batch: usize,
 ) -> Result<(), WireError> {
     let (top, most) = (params.top_level(), params.max_slots());
     check(level <= top, "level", level, format!("at most {top}"))?;
@@ -64,7 +66,7 @@ pub fn write_ciphertext<W: Write, D: HostRead>(
     ciphertext: &Ciphertext<D>,
     origin: &Origin,
 ) -> Result<W> {
-    write(out, dev, params, (ciphertext, None), origin)
+    write(out, dev, params, ciphertext, None, origin)
 }
 
 /// Writes a fresh ciphertext with the seed in place of its second half: half the size.
@@ -79,14 +81,15 @@ pub fn write_fresh_ciphertext<W: Write, D: HostRead>(
     fresh: &FreshCiphertext<D>,
     origin: &Origin,
 ) -> Result<W> {
-    write(out, dev, params, (&fresh.ciphertext, Some(&fresh.seed)), origin)
+    write(out, dev, params, &fresh.ciphertext, Some(&fresh.seed), origin)
 }
 
 fn write<W: Write, D: HostRead>(
     out: W,
     dev: &D,
     params: &Params,
-    (ciphertext, seed): (&Ciphertext<D>, Option<&Seed>),
+    ciphertext: &Ciphertext<D>,
+    seed: Option<&Seed>,
     origin: &Origin,
 ) -> Result<W> {
     let Ciphertext { parts, level, scale, slots, estimate, .. } = ciphertext;
@@ -94,10 +97,10 @@ fn write<W: Write, D: HostRead>(
         return Err(WireError::Measured.into());
     }
     let (level, scale, slots, batch) = (*level, *scale, *slots, ciphertext.batch());
-    check_packing(params, (level, scale), (slots, batch))?;
+    check_packing(params, level, scale, slots, batch)?;
     let (parts, seeded, estimate) = (parts.len(), seed.is_some(), Written::of(estimate));
     let header = Header { level, scale, slots, batch, parts, seeded, estimate };
-    let out = Writer::begin(out, (FileKind::Ciphertext, fingerprint(params), origin), &header)?;
+    let out = Writer::begin(out, FileKind::Ciphertext, fingerprint(params), origin, &header)?;
     write_parts(out, dev, &ciphertext.parts, seed)
 }
 
@@ -124,7 +127,7 @@ fn read<S: Source, D: Device>(source: S, dev: &D, params: &Params) -> Result<(Ci
     let file = Container::open(source)?;
     file.expect(FileKind::Ciphertext, Some(params))?;
     let Header { level, scale, slots, batch, parts, seeded, estimate } = file.header()?;
-    check_packing(params, (level, scale), (slots, batch))?;
+    check_packing(params, level, scale, slots, batch)?;
     let parts = Parts { count: parts, seeded };
     parts.check()?;
     let estimate = estimate.read().ok_or_else(WireError::estimate)?;

@@ -446,7 +446,9 @@ impl<W: Write> Writer<W> {
     /// Writes preamble and header.
     pub(crate) fn begin(
         mut out: W,
-        (kind, fingerprint, origin): (FileKind, Fingerprint, &Origin),
+        kind: FileKind,
+        fingerprint: Fingerprint,
+        origin: &Origin,
         header: &impl Serialize,
     ) -> Result<Self, WireError> {
         let header = serde_json::to_vec(header).map_err(|e| WireError::Header { problem: e.to_string() })?;

@@ -16,7 +16,7 @@ pub enum WireError {
         source: io::Error,
     },
     /// The file does not begin with the magic bytes.
-    #[error("this is no file of limbwise: it begins with {got}, wanted \"LIMBWISE\"; check the path")]
+    #[error("this is not a limbwise file: it begins with {got}, wanted \"LIMBWISE\"; check the path")]
     NotOurs {
         /// The first bytes.
         got: String,
@@ -135,7 +135,7 @@ pub enum WireError {
     },
     /// An estimate that would reveal private values.
     #[error(
-        "what the ciphertext promises of its values was measured from them, and would tell them to every reader of the file: state bounds that hold for any input first (Ciphertext::promised)"
+        "the ciphertext's public metadata were measured from its values and would leak them to every reader of the file: state bounds that hold for any input first (Ciphertext::promised)"
     )]
     Measured,
     /// Keys written in an order other than announced.

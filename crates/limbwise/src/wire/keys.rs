@@ -104,7 +104,7 @@ impl<W: Write> KeyWriter<W> {
     pub fn new(out: W, params: &Params, keys: &Requirements, origin: &Origin) -> Result<Self> {
         let entry = |(&name, &level): (&KeyName, &usize)| Entry { key: name.into(), level };
         let header = Header { keys: keys.iter().map(entry).collect() };
-        let out = Writer::begin(out, (FileKind::EvaluationKeys, fingerprint(params), origin), &header)?;
+        let out = Writer::begin(out, FileKind::EvaluationKeys, fingerprint(params), origin, &header)?;
         Ok(Self { out, log_n: params.log_n(), left: keys.iter().rev().map(|(&n, &l)| (n, l)).collect() })
     }
 
@@ -310,14 +310,15 @@ impl<S: Source> KeyFile<S> {
     pub fn read_row(
         &self,
         name: KeyName,
-        (digit, prime): (usize, usize),
+        digit: usize,
+        prime: usize,
         bytes: &mut Vec<u8>,
         out: &mut [u64],
     ) -> Result<()> {
         let stored = self.stored(name)?;
         check(digit < stored.digits, "digit", digit, format!("below {}", stored.digits))?;
         check(stored.shape.basis.contains(prime), "prime", prime, "one of the key's")?;
-        Ok(stored.rows(digit).read_row(&self.file, (0, prime), bytes, out)?)
+        Ok(stored.rows(digit).read_row(&self.file, 0, prime, bytes, out)?)
     }
 
     fn stored(&self, name: KeyName) -> Result<&Stored> {

@@ -64,7 +64,7 @@ pub fn fingerprint(params: &Params) -> Fingerprint {
 /// # Errors
 /// Errors of `out`.
 pub fn write_params<W: Write>(out: W, params: &Params) -> Result<W> {
-    Ok(Writer::begin(out, (FileKind::Params, fingerprint(params), &Origin::NONE), &Header::of(params))?.finish()?)
+    Ok(Writer::begin(out, FileKind::Params, fingerprint(params), &Origin::NONE, &Header::of(params))?.finish()?)
 }
 
 /// Reads a parameter set and checks it like any literal.

@@ -33,7 +33,7 @@ pub fn write_public_key<W: Write, D: HostRead>(
     origin: &Origin,
 ) -> Result<W> {
     let seed = key.seed.as_ref().ok_or_else(|| WireError::NoSeed { what: "the public key".into() })?;
-    let mut out = Writer::begin(out, (FileKind::PublicKey, fingerprint(params), origin), &Header {})?;
+    let mut out = Writer::begin(out, FileKind::PublicKey, fingerprint(params), origin, &Header {})?;
     out.block(&seed.0)?;
     let [masked, _] = &key.parts;
     write_rows(&mut out, dev, masked)?;

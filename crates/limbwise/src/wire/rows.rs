@@ -49,7 +49,8 @@ impl Rows {
     pub(crate) fn read_row<S: Source>(
         &self,
         file: &Container<S>,
-        (batch, prime): (usize, usize),
+        batch: usize,
+        prime: usize,
         bytes: &mut Vec<u8>,
         out: &mut [u64],
     ) -> Result<(), WireError> {
@@ -76,7 +77,7 @@ impl Rows {
         let buffers = || buffers.lock().unwrap_or_else(PoisonError::into_inner);
         let poly = dev.upload(&self.shape.with_basis(basis), role, &|at, row| {
             let mut bytes = buffers().pop().unwrap_or_default();
-            if let Err(e) = self.read_row(file, (at.batch, at.prime), &mut bytes, row) {
+            if let Err(e) = self.read_row(file, at.batch, at.prime, &mut bytes, row) {
                 problem.get_or_init(|| e);
                 row.fill(0);
             }

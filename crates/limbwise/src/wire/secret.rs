@@ -77,13 +77,15 @@ pub fn write_secret_key<W: Write>(
     lock: Lock<'_>,
     origin: &Origin,
 ) -> Result<W> {
-    write_sealed(out, (FileKind::SecretKey, fingerprint(params), origin), pack(key.coefficients()), lock)
+    write_sealed(out, FileKind::SecretKey, fingerprint(params), origin, pack(key.coefficients()), lock)
 }
 
 /// Writes a file of one secret block, locked or not.
 pub(super) fn write_sealed<W: Write>(
     out: W,
-    about: (FileKind, Fingerprint, &Origin),
+    kind: FileKind,
+    fingerprint: Fingerprint,
+    origin: &Origin,
     mut secret: Zeroizing<Vec<u8>>,
     lock: Lock<'_>,
 ) -> Result<W> {
@@ -92,7 +94,7 @@ pub(super) fn write_sealed<W: Write>(
         Lock::Passphrase(_) => Some(Locked::fresh()?),
     };
     let header = Header { lock: locked };
-    let mut out = Writer::begin(out, about, &header)?;
+    let mut out = Writer::begin(out, kind, fingerprint, origin, &header)?;
     if let (Some(locked), Lock::Passphrase(passphrase)) = (&header.lock, lock) {
         let cipher = locked.cipher(passphrase)?;
         let sealed = cipher.encrypt_in_place_detached(&locked.nonce.into(), out.digest(), &mut secret);

@@ -26,7 +26,7 @@ struct Header {
 /// Errors of `out`.
 pub fn write_text<W: Write>(out: W, kind: FileKind, text: &[u8]) -> Result<W> {
     let header = Header { bytes: text.len() as u64 };
-    let mut out = Writer::begin(out, (kind, Fingerprint::NONE, &Origin::NONE), &header)?;
+    let mut out = Writer::begin(out, kind, Fingerprint::NONE, &Origin::NONE, &header)?;
     for block in text.chunks(1 << 20) {
         out.block(block)?;
     }

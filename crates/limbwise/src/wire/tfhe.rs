@@ -65,7 +65,7 @@ pub fn tfhe_fingerprint(params: &TfheParams) -> Fingerprint {
 /// Errors of `out`.
 pub fn write_tfhe_params<W: Write>(out: W, params: &TfheParams) -> Result<W> {
     let header = ParamsHeader { literal: Cow::Borrowed(params.literal()), prime: params.modulus().value() };
-    Ok(Writer::begin(out, (FileKind::TfheParams, tfhe_fingerprint(params), &Origin::NONE), &header)?.finish()?)
+    Ok(Writer::begin(out, FileKind::TfheParams, tfhe_fingerprint(params), &Origin::NONE, &header)?.finish()?)
 }
 
 /// Reads a parameter set and checks it like any literal.
@@ -109,8 +109,8 @@ fn row_shape(params: &TfheParams) -> Shape {
 /// Errors of `out`; a device fault.
 pub fn write_tfhe_keys<W: Write, D: HostRead>(out: W, dev: &D, keys: &BootstrapKeys<D>, origin: &Origin) -> Result<W> {
     let params = &keys.params;
-    let about = (FileKind::TfheKeys, tfhe_fingerprint(params), origin);
-    let mut out = Writer::begin(out, about, &KeysHeader { tag: keys.tag.0 })?;
+    let mut out =
+        Writer::begin(out, FileKind::TfheKeys, tfhe_fingerprint(params), origin, &KeysHeader { tag: keys.tag.0 })?;
     out.block(&keys.seed.0)?;
     let ((words, bits), mut bytes) = (switch_block(params), Vec::new());
     for bodies in keys.switch_bodies.chunks(words) {
@@ -208,7 +208,7 @@ pub fn write_tfhe_ciphertext<W: Write, D: HostRead>(
     let Ciphertext { tag, range, norm_squared, .. } = ciphertext;
     let header = CiphertextHeader { tag: tag.0, batch: shape.batch, range: *range, norm_squared: *norm_squared };
     header.check()?;
-    let mut out = Writer::begin(out, (FileKind::TfheCiphertext, tfhe_fingerprint(params), origin), &header)?;
+    let mut out = Writer::begin(out, FileKind::TfheCiphertext, tfhe_fingerprint(params), origin, &header)?;
     let (words, mut bytes, mut bodies) = (dev.download_lwe(&ciphertext.lwe)?, Vec::new(), Vec::new());
     for entry in words.chunks_exact(shape.words()) {
         let Some((body, mask)) = entry.split_last() else { continue };
@@ -244,7 +244,7 @@ pub fn read_tfhe_ciphertext<S: Source, D: Device>(source: S, dev: &D, params: &T
         bytes.resize(size + CHECKSUM, 0);
         let place = file.first().behind(entry as u64, entry as u64 * size as u64);
         let body = bodies.get(entry).map_or(0, |body| u64::from_le_bytes(*body));
-        if let Err(e) = read_entry(&file, place, params, (&mut bytes, body), words) {
+        if let Err(e) = read_entry(&file, place, params, &mut bytes, body, words) {
             problem.get_or_init(|| e);
             words.fill(0);
         }
@@ -266,7 +266,8 @@ fn read_entry<S: Source>(
     file: &Container<S>,
     place: Place,
     params: &TfheParams,
-    (bytes, body): (&mut [u8], u64),
+    bytes: &mut [u8],
+    body: u64,
     words: &mut [u64],
 ) -> Result<(), WireError> {
     let (prime, bits) = (params.modulus().value(), params.modulus().bits());
@@ -287,7 +288,7 @@ fn read_entry<S: Source>(
 #[cfg(feature = "client")]
 pub fn write_tfhe_secret_key<W: Write>(out: W, key: &ClientKey, lock: Lock<'_>, origin: &Origin) -> Result<W> {
     let seed = zeroize::Zeroizing::new(key.seed().0.to_vec());
-    write_sealed(out, (FileKind::TfheSecretKey, tfhe_fingerprint(key.params()), origin), seed, lock)
+    write_sealed(out, FileKind::TfheSecretKey, tfhe_fingerprint(key.params()), origin, seed, lock)
 }
 
 /// Reads a client key.

@@ -23,7 +23,7 @@ pub use steps::Underway;
 
 use super::{Auto, Ciphertext, Estimate, Evaluator, LinearTransform, evaluator::linear};
 use crate::{
-    error::{BootstrapError, KeyError, LevelError, Result, ScaleError},
+    error::{BootstrapError, LevelError, Result, ScaleError, ShapeError},
     params::{Bootstrapping, Order, Sine},
 };
 use eval_mod::Cubic;
@@ -165,7 +165,7 @@ impl<D: Device> Bootstrapper<D> {
             return Err(BootstrapError::OtherParameters.into());
         }
         if a.slots != self.plan.slots {
-            return Err(KeyError::Slots { op, left: a.slots, right: self.plan.slots }.into());
+            return Err(ShapeError::Slots { op, left: a.slots, right: self.plan.slots }.into());
         }
         if a.level < needed {
             return Err(LevelError::Exhausted { op, level: a.level, needed, top: params.top_level() }.into());

@@ -78,7 +78,7 @@ impl<D: Device> Bootstrapper<D> {
             Some(SLOT_TO_COEFF) => (slot_to_coeff::slot_to_coeff(self, eval, &value)?, expected),
             Some(MOD_RAISE) => {
                 let raised = mod_raise::mod_raise(self, eval, &value)?;
-                let raised = eval.seen(MOD_RAISE, (&[&value], With::Nothing), raised);
+                let raised = eval.report(MOD_RAISE, &[&value], With::Nothing, raised);
                 let expected = raised.estimate.error();
                 // From here on in units of K·q₀; the expected error so far is kept for the end.
                 (self.in_units_of_the_range(params, raised), expected)
@@ -138,6 +138,6 @@ impl<D: Device> Bootstrapper<D> {
         let operands = auto.eval.is_watched().then(|| value.clone());
         let operands: Vec<&Ciphertext<D>> = operands.iter().collect();
         let result = Ciphertext { scale, estimate, shadow, slots: self.plan.slots, ..value };
-        auto.eval.seen(OP, (&operands, With::Nothing), result)
+        auto.eval.report(OP, &operands, With::Nothing, result)
     }
 }

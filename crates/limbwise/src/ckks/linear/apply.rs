@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     ckks::{Auto, Ciphertext, Estimate, Evaluator, evaluator::linear, watch::With},
-    error::{KeyError, LevelError, Result, ScaleError},
+    error::{LevelError, Result, ScaleError, ShapeError},
     rlwe::{KeyName, noise},
 };
 use limbwise_device::{Basis, Device, GadgetKey, Handle as _, Terms, Weight};
@@ -69,7 +69,7 @@ impl<D: Device> Evaluator<'_, D> {
             let values: Vec<_> = clear.values().iter().map(|x| map.apply(x)).collect();
             result.shadow = Some(crate::ckks::Shadow::new(&values, a.slots));
         }
-        Ok(self.seen(op, (&[a], With::Map(map)), result))
+        Ok(self.report(op, &[a], With::Map(map), result))
     }
 }
 
@@ -121,7 +121,7 @@ impl<'r, D: Device> Run<'r, D> {
         let (params, level) = (eval.params, a.level);
         linear(op, a)?;
         if a.slots != map.slots {
-            return Err(KeyError::Slots { op, left: a.slots, right: map.slots }.into());
+            return Err(ShapeError::Slots { op, left: a.slots, right: map.slots }.into());
         }
         if level > map.plan.level {
             return Err(LevelError::Above { op, wanted: level, level: map.plan.level }.into());
@@ -155,7 +155,7 @@ impl<'r, D: Device> Run<'r, D> {
     pub(super) fn values(&self, weight: &Encoded<D::Poly>, basis: Basis) -> D::Poly {
         let weight = match &weight.stored {
             Stored::Poly(poly) => poly,
-            Stored::Clear { diagonal, turn } => return self.map.encoded_now(self.dev, (*diagonal, *turn), basis),
+            Stored::Clear { diagonal, turn } => return self.map.encode_now(self.dev, *diagonal, *turn, basis),
         };
         match self.map.plan.form {
             PlaintextForm::Full => self.dev.restrict(weight, basis),

@@ -52,7 +52,7 @@ impl<D: Device> LinearTransform<D> {
         let _region = dev.region("encode_linear", 0);
         let basis = stored_basis(encoder.params(), diagonals, plan);
         Self::build(encoder, diagonals, plan, |values, packing| {
-            let coefficients = encoder.coefficients(dev, (1, &|_| values()), packing, basis);
+            let coefficients = encoder.coefficients(dev, 1, &|_| values(), packing, basis);
             match plan.form {
                 PlaintextForm::Full => dev.ntt(coefficients),
                 PlaintextForm::OnTheFly | PlaintextForm::AtUse => coefficients,
@@ -109,10 +109,10 @@ impl<D: Device> LinearTransform<D> {
     }
 
     /// Encodes a diagonal that is not stored, in evaluation domain over a basis.
-    pub(super) fn encoded_now(&self, dev: &D, (diagonal, turn): (usize, i64), basis: Basis) -> D::Poly {
+    pub(super) fn encode_now(&self, dev: &D, diagonal: usize, turn: i64, basis: Basis) -> D::Poly {
         let (encoder, clear) = self.clear.as_ref().expect("what is not stored is encoded from the clear map");
         let packing = Packing { slots: self.slots, level: self.plan.level, scale: self.plan.scale };
-        dev.ntt(encoder.coefficients(dev, (1, &|_| clear.rotated(diagonal, turn)), packing, basis))
+        dev.ntt(encoder.coefficients(dev, 1, &|_| clear.rotated(diagonal, turn), packing, basis))
     }
 
     /// Attaches the clear map, so that shadows pass through the transform.

@@ -79,12 +79,12 @@ impl<D: Device> Integers<'_, D> {
             state: self.table(|m| if m < 7 { 0 } else { (m - 6).min(2) })?,
             last: self.table(|m| m / 2 % BASE)?,
         };
-        let (mut digits, states, carry) = self.rippled(sums, (chunks, carry), &tables)?;
+        let (mut digits, states, carry) = self.ripple(sums, chunks, carry, &tables)?;
         if let Some(carry) = carry {
             let length = sums.len() / chunks;
             let ends: Vec<&Ciphertext<D>> = states.iter().take(chunks - 2).map(|s| &s[length - 1]).collect();
             let carries = self.resolved(carry, &ends)?;
-            digits.extend(self.finished(&sums[length..], (&states, &carries), &tables.last)?);
+            digits.extend(self.finish(&sums[length..], &states, &carries, &tables.last)?);
         }
         Ok(digits)
     }
@@ -92,10 +92,11 @@ impl<D: Device> Integers<'_, D> {
     /// Ripples all chunks in parallel. Returns the digits of the first chunk, the states after each digit of the
     /// others, and the first carry.
     #[expect(clippy::type_complexity, reason = "three parts of one step")]
-    fn rippled(
+    fn ripple(
         &self,
         sums: &[Ciphertext<D>],
-        (chunks, carry): (usize, i32),
+        chunks: usize,
+        carry: i32,
         tables: &Tables,
     ) -> Result<(Vec<Ciphertext<D>>, Vec<Vec<Ciphertext<D>>>, Option<Ciphertext<D>>)> {
         let (eval, length) = (self.eval, sums.len() / chunks);
@@ -145,10 +146,11 @@ impl<D: Device> Integers<'_, D> {
     }
 
     /// The digits of all chunks but the first.
-    fn finished(
+    fn finish(
         &self,
         sums: &[Ciphertext<D>],
-        (states, carries): (&[Vec<Ciphertext<D>>], &[Ciphertext<D>]),
+        states: &[Vec<Ciphertext<D>>],
+        carries: &[Ciphertext<D>],
         table: &Table,
     ) -> Result<Vec<Ciphertext<D>>> {
         let length = sums.len() / carries.len();
