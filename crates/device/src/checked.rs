@@ -24,7 +24,7 @@ fn require(ok: bool, op: &str, rule: &str, shapes: &[&Shape]) {
     }
 }
 
-/// Same ring, basis and domain, batches that go together.
+/// Same ring, basis and domain; batches equal or one of them 1.
 fn elementwise(op: &str, a: &Shape, b: &Shape) {
     require(a.ring == b.ring, op, "operands share a ring", &[a, b]);
     require(a.basis == b.basis, op, "operands share a basis", &[a, b]);
@@ -90,7 +90,7 @@ fn exponents(op: &str, a: &Shape, exponents: LweShape) {
     require_lwe(together, op, &format!("exponents for a batch of {}", a.batch), &[exponents]);
 }
 
-/// Rows of a key of so many components over the ring and basis of a polynomial.
+/// Rows of a key of `components` components over the ring and basis of a polynomial.
 fn key_rows<P: Handle>(op: &str, a: &Shape, components: usize, key: &Ggsw<P>) {
     fits(op, key.gadget, a.ring.moduli_of(a.basis)[0].value());
     let complete = key.rows.len() == components * key.gadget.len() && key.rows.iter().all(|r| r.len() == components);

@@ -27,7 +27,7 @@ pub fn mod_up<D: Device + ?Sized>(dev: &D, c: &D::Poly, digits: &[Basis], full: 
 /// `Σ_i digit_i ⊙ pair_i`. Cost: 2·β·|QP|·N products.
 ///
 /// # Panics
-/// If there is not one key pair a digit, or no digit.
+/// If the key does not have one pair per digit, or there is no digit.
 pub fn gadget_product<D: Device + ?Sized>(dev: &D, digits: &[D::Poly], key: &GadgetKey<D::Poly>) -> [D::Poly; 2] {
     assert!(digits.len() == key.pairs.len() && !digits.is_empty(), "one key pair a digit, at least one");
     let _region = dev.region(Region::GadgetProduct, 0);
@@ -43,7 +43,7 @@ pub fn gadget_product<D: Device + ?Sized>(dev: &D, digits: &[D::Poly], key: &Gad
 /// Drops the primes outside `to` and divides by their product, rounding to nearest.
 ///
 /// Cost: with k primes dropped, k INTT limbs, |to| NTT limbs, (k + k·|to|)·N products for the conversion and |to|·N more.
-/// Source: \[HK20\] §3; the conversion is centred, so the rounding is to nearest.
+/// Source: \[HK20\] §3; the conversion is centered, so the rounding is to nearest.
 pub fn mod_down<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
     let _region = dev.region(Region::ModDown, 0);
     let dropped = a.shape().basis - to;
@@ -52,7 +52,7 @@ pub fn mod_down<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly 
     divide(dev, a, &remainder, to, dropped)
 }
 
-/// The same for the primes of a level; a single prime is lifted exactly, without a conversion.
+/// [`mod_down`] by the primes of one level; a single prime is lifted exactly, without a base conversion.
 ///
 /// Source: \[CKKS17\], \[HPS19\].
 pub fn rescale<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
@@ -70,7 +70,7 @@ fn divide<D: Device + ?Sized>(dev: &D, a: &D::Poly, remainder: &D::Poly, to: Bas
     dev.scale_limbs(dev.sub(&dev.restrict(a, to), remainder), &inverses)
 }
 
-/// `c·s'` re-encrypted: digits up, multiplied with the key, both halves down.
+/// `c·s'` re-encrypted: raises the digits, multiplies them with the key, divides both halves by P.
 ///
 /// Source: \[HK20\] §3.
 pub fn key_switch<D: Device + ?Sized>(dev: &D, c: &D::Poly, key: &GadgetKey<D::Poly>) -> [D::Poly; 2] {
@@ -82,11 +82,11 @@ pub fn key_switch<D: Device + ?Sized>(dev: &D, c: &D::Poly, key: &GadgetKey<D::P
     product.map(|half| dev.mod_down(&half, basis))
 }
 
-/// `onto + c·s'` over `to`. Where `to` leaves out a level's primes, `onto` meets the product over QP as P·onto, and one
-/// division drops these primes with the special ones.
+/// `onto + c·s'` over `to`. If `to` omits a level's primes, P·onto is added to the product over QP, so that one
+/// division drops those primes with the special ones.
 ///
-/// Cost: that of [`key_switch`] and an addition a half; with d of ℓ limbs dropped 2ℓ transformed limbs fewer than
-/// [`key_switch`] and [`rescale`], and ℓ·N products more a half that is added to.
+/// Cost: that of [`key_switch`] and one addition per half. With d of ℓ limbs dropped, 2ℓ transformed limbs fewer than
+/// [`key_switch`] followed by [`rescale`], and ℓ·N products more for each half that is added to.
 /// Source: \[BMTH21\] §4 (rescaling merged with the division by P).
 pub fn key_switch_onto<D: Device + ?Sized>(
     dev: &D,
@@ -99,7 +99,7 @@ pub fn key_switch_onto<D: Device + ?Sized>(
     let basis = c.shape().basis;
     let [first, second] = onto;
     if to == basis {
-        // P·onto leaves no remainder: it may as well be added to the quotient.
+        // P·onto is divisible by P, so onto can be added to the quotient.
         let [b, a] = dev.key_switch(c, key);
         let sum = |half: D::Poly, onto: Option<&D::Poly>| match onto {
             Some(onto) => dev.add(&half, onto),
@@ -119,9 +119,9 @@ pub fn key_switch_onto<D: Device + ?Sized>(
     [sum(b, first), sum(a, second)]
 }
 
-/// The centred lift of one limb of coefficients to `to`, transformed.
+/// The centered lift of one limb of coefficients to `to`, in evaluation domain.
 ///
-/// Cost: |to| NTT limbs. Source: \[ARK\] (limbs of plaintexts made where they are used).
+/// Cost: |to| NTT limbs. Source: \[ARK\] (limbs of plaintexts computed on use).
 pub fn extend_limb<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
     let _region = dev.region(Region::ExtendLimb, 0);
     let own = a.shape().basis;
@@ -132,9 +132,9 @@ pub fn extend_limb<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Po
     dev.ntt(if own.is_subset(to) { dev.join(&[a, &others]) } else { others })
 }
 
-/// `Σ weight ⊙ x[i]` for each sum; a weight of one limb lives only while it is multiplied.
+/// `Σ weight ⊙ x[i]` for each sum. A weight given as one limb is extended only for its product.
 ///
-/// Cost: |basis|·N products a term and batch entry; |basis| NTT limbs more where the weight is one limb.
+/// Cost: |basis|·N products per term and batch entry; |basis| NTT limbs more for a weight of one limb.
 ///
 /// # Panics
 /// If a sum has no term.
@@ -155,12 +155,13 @@ pub fn weighted_sums<D: Device + ?Sized>(dev: &D, x: &[D::Poly], sums: &[Terms<'
     sums.iter().map(sum).collect()
 }
 
-/// `Σ x_i·c_i`, each limb with a constant of its own.
+/// `Σ x_i·c_i`, with one constant per limb.
 ///
-/// Cost: |basis|·N products a term and batch entry. Source: \[BMTH21\] §5.2 (linear combinations of Chebyshev powers).
+/// Cost: |basis|·N products per term and batch entry. Source: \[BMTH21\] §5.2 (linear combinations of Chebyshev
+/// powers).
 ///
 /// # Panics
-/// If there is no term.
+/// If `x` is empty.
 pub fn linear_combination<D: Device + ?Sized>(dev: &D, x: &[&D::Poly], constants: &[Vec<u64>]) -> D::Poly {
     let _region = dev.region(Region::LinearCombination, 0);
     let mut terms = x.iter().zip(constants).map(|(&x, constants)| dev.scale_limbs(x.clone(), constants));
@@ -168,13 +169,13 @@ pub fn linear_combination<D: Device + ?Sized>(dev: &D, x: &[&D::Poly], constants
     terms.fold(first, |sum, term| dev.add(&sum, &term))
 }
 
-/// Digits of all components, transformed, times the rows of the key, transformed back.
+/// The digits of all components in evaluation domain, times the rows of the key, back in coefficient domain.
 ///
-/// Cost: with R = (k + 1)·levels rows, R NTT and k + 1 INTT limbs and R·(k + 1)·N products an entry.
+/// Cost: with R = (k + 1)·levels rows, R NTT and k + 1 INTT limbs and R·(k + 1)·N products per entry.
 /// Source: \[CGGI20\] §3.2, over a prime.
 ///
 /// # Panics
-/// If the key has no row, or not one for each digit.
+/// If the key has no rows, or not one row per digit.
 pub fn external_product<D: Device + ?Sized>(dev: &D, c: &[&D::Poly], key: &Ggsw<D::Poly>) -> Vec<D::Poly> {
     assert!(key.rows.len() == c.len() * key.gadget.len() && !key.rows.is_empty(), "a row of the key for each digit");
     let _region = dev.region(Region::ExternalProduct, 0);
@@ -204,12 +205,13 @@ pub fn external_product<D: Device + ?Sized>(dev: &D, c: &[&D::Poly], key: &Ggsw<
     sums.into_iter().map(|sum| dev.intt(sum)).collect()
 }
 
-/// `acc ← acc + GGSW(s_i) ⊡ (X^{e_i} − 1)·acc` for every i, from `test·X^{e_n}` on: a multiplexer a bit of the secret.
+/// `acc ← acc + GGSW(s_i) ⊡ (X^{e_i} − 1)·acc` for every i, starting from `test·X^{e_n}`: one multiplexer per bit of
+/// the secret.
 ///
 /// Cost: n external products. Source: \[CGGI20\] Alg. 3.
 ///
 /// # Panics
-/// If the key has no row.
+/// If the key has no rows.
 pub fn blind_rotate<D: Device + ?Sized>(
     dev: &D,
     test: &D::Poly,
@@ -238,14 +240,14 @@ pub fn blind_rotate<D: Device + ?Sized>(
     acc
 }
 
-/// `(0, b) + Σ digits·rows`. Cost: dimension·levels·(n + 1) products an entry. Source: \[CGGI20\] §4.1.
+/// `(0, b) + Σ digits·rows`. Cost: dimension·levels·(n + 1) products per entry. Source: \[CGGI20\] §4.1.
 pub fn lwe_key_switch<D: Device + ?Sized>(dev: &D, a: &D::Lwe, key: &LweSwitchKey<D::Lwe>) -> D::Lwe {
     let _region = dev.region(Region::LweKeySwitch, 0);
     let digits = dev.lwe_decompose(a, key.gadget);
     dev.lwe_product(&digits, &key.rows)
 }
 
-/// The product of some primes modulo each prime of `to`.
+/// The product of `primes` modulo each prime of `to`.
 #[must_use]
 pub fn product(ring: &Ring, primes: Basis, to: Basis) -> Vec<u64> {
     let product = |q: Modulus| primes.iter().fold(1, |p, i| q.mul(p, q.reduce(ring.spec().primes[i])));

@@ -1,7 +1,7 @@
-//! What every device must do, tested against the definitions in `math`.
+//! The suite that every device must pass: its operations against the definitions in `math`.
 //!
-//! A device's crate inherits the whole suite by one line, [`conformance_suite!`](crate::conformance_suite); a device
-//! that the host may lack is named in `LIMBWISE_REQUIRE` where it must be there, and then its absence fails.
+//! A device's crate inherits the whole suite by one line, [`conformance_suite!`](crate::conformance_suite). A device
+//! that the host may lack is skipped, unless `LIMBWISE_REQUIRE` names it: then its absence fails.
 
 pub mod footprint;
 mod tfhe;
@@ -22,28 +22,28 @@ use limbwise_math::{
     sampling::{Seed, Stream},
 };
 
-/// How far a device's rings go, and how much of the suite is worth its time where every instruction is interpreted.
+/// The rings that a device supports, and the share of the suite that is feasible on an interpreter.
 #[derive(Clone, Copy, Debug)]
 pub struct Reach {
-    /// Most bits of a prime; wider ones of the suite are cut to it.
+    /// Longest prime in bits; longer primes of the suite are replaced by ones of this length.
     pub bits: u32,
-    /// Largest log₂ of a ring degree that is tested.
+    /// Largest log₂ of a tested ring degree.
     pub log_n: u32,
-    /// Most primes of a ring, at least 4: the last of its list.
+    /// Largest number of primes in a ring, at least 4; the last ones of its list are used.
     pub primes: usize,
-    /// Most cases of blind rotation.
+    /// Largest number of blind rotation cases.
     pub rotations: usize,
 }
 
 impl Default for Reach {
-    /// Everything.
+    /// No restriction.
     fn default() -> Self {
         Self { bits: 61, log_n: 17, primes: usize::MAX, rotations: usize::MAX }
     }
 }
 
-/// Tests of one device: `conformance_suite!(scalar, "scalar", || Cpu::new(…))`, the closure giving `Option<Device>`; a
-/// [`Reach`] behind it narrows the suite.
+/// Defines the tests of one device: `conformance_suite!(scalar, "scalar", || Cpu::new(…))`, where the closure returns
+/// `Option<Device>`. A further [`Reach`] argument restricts the suite.
 #[macro_export]
 macro_rules! conformance_suite {
     ($module:ident, $requirement:expr, $open:expr) => {
@@ -93,7 +93,7 @@ macro_rules! conformance_suite {
     };
 }
 
-/// Runs a test where the device exists; where it does not, says so, or fails if `LIMBWISE_REQUIRE` names it.
+/// Runs a test if the device exists. Otherwise prints that it is skipped, or fails if `LIMBWISE_REQUIRE` names it.
 ///
 /// # Panics
 /// If the device is required and absent.
@@ -111,7 +111,7 @@ pub fn with_device<D>(requirement: &str, open: impl FnOnce() -> Option<D>, test:
     }
 }
 
-/// Rings that cross every boundary a kernel may have: sizes, paddings, prime widths.
+/// Rings at the boundaries of kernels: sizes, paddings, prime widths.
 fn rings<D: HostRead>(dev: &D, reach: Reach) -> Vec<Ring> {
     let widths: [(u32, &[u32]); 5] = [
         (10, &[50, 50, 49, 48, 45, 30, 20]),
@@ -154,7 +154,7 @@ fn upload<D: HostRead>(dev: &D, shape: &Shape, data: &[u64]) -> D::Poly {
     upload_as(dev, Role::Temporary, shape, data)
 }
 
-/// A key, which a device may keep where it likes.
+/// Uploads a key, which a device may place in other memory than ciphertexts.
 fn upload_key<D: HostRead>(dev: &D, shape: &Shape, data: &[u64]) -> D::Poly {
     upload_as(dev, Role::EvaluationKey(KeyId(0)), shape, data)
 }
@@ -177,7 +177,7 @@ fn expect<D: HostRead>(dev: &D, op: &str, got: &D::Poly, shape: &Shape, want: &[
     assert_eq!(got.len(), want.len(), "{op}: length");
 }
 
-/// Applies a function of (modulus, word, other word) everywhere; a shorter operand broadcasts.
+/// Applies a function of (modulus, word, other word) to every word; a shorter operand broadcasts.
 fn map2(shape: &Shape, a: &[u64], b: &[u64], f: impl Fn(Modulus, u64, u64) -> u64) -> Vec<u64> {
     let (n, moduli) = (shape.ring.n(), shape.ring.moduli_of(shape.basis));
     (0..a.len().max(b.len())).map(|i| f(moduli[i / n % moduli.len()], a[i % a.len()], b[i % b.len()])).collect()
@@ -479,7 +479,7 @@ fn combinations<D: HostRead>(dev: &D, ring: &Ring) {
 /// Bad rings are errors; a healthy device has no fault.
 ///
 /// # Panics
-/// If one is accepted.
+/// If a bad ring is accepted.
 pub fn refusals<D: HostRead>(dev: &D) {
     assert_eq!(dev.ring(&RingSpec { log_n: 40, primes: vec![] }), Err(RingError::Degree(40)));
     assert_eq!(dev.ring(&RingSpec { log_n: 12, primes: vec![8193] }), Err(RingError::Prime(8193)));
@@ -489,7 +489,7 @@ pub fn refusals<D: HostRead>(dev: &D) {
 /// Interprets arbitrary numbers as a program of operations over a few polynomials, for lockstep and fuzzing.
 ///
 /// # Panics
-/// Where the device violates a contract.
+/// If the device violates a contract.
 pub fn random_program<D: HostRead>(dev: &D, ring: &Ring, script: &[(u8, u8, u8)]) -> Vec<Vec<u64>> {
     let shape = Shape::eval(ring, ring.full());
     let mut pool: Vec<D::Poly> = (0..3)
@@ -502,7 +502,7 @@ pub fn random_program<D: HostRead>(dev: &D, ring: &Ring, script: &[(u8, u8, u8)]
     for &(op, i, j) in script {
         let (i, j) = (usize::from(i) % pool.len(), usize::from(j) % pool.len());
         let next = random_step(dev, op, &pool[i], &pool[j], j);
-        // Half the time the first operand dies, so that in-place paths are taken.
+        // In half of the cases the first operand is dropped, so that in-place paths run too.
         if op >= 128 {
             pool[i] = next
         } else {
@@ -515,7 +515,7 @@ pub fn random_program<D: HostRead>(dev: &D, ring: &Ring, script: &[(u8, u8, u8)]
     pool.iter().map(|p| dev.download(p).expect("no fault")).collect()
 }
 
-/// One step: an operation on `a`, and on `b` where their shapes allow.
+/// One step: an operation on `a`, and also on `b` if their shapes match.
 fn random_step<D: HostRead>(dev: &D, op: u8, a: &D::Poly, b: &D::Poly, number: usize) -> D::Poly {
     let shape = a.shape().clone();
     let alike = b.shape().with_batch(shape.batch) == shape && (b.shape().batch == 1 || b.shape().batch == shape.batch);

@@ -1,7 +1,7 @@
-//! What a device takes while it computes. Each device answers for itself; [`Null`](crate::Null) and plans ask.
+//! The memory that a device needs during an operation. Each device states its own; [`Null`](crate::Null) and plans ask.
 //!
-//! Rows are limbs of one batch entry. A device answers for the composites it overrides: how many rows its own form holds
-//! beside the result at most. For the others the default body is run, whose rows are counted as it takes them.
+//! Rows are limbs of one batch entry. For a composite that it overrides, a device states how many rows its
+//! implementation holds beside the result at most. For the others the default body runs and its rows are counted.
 
 use crate::{
     lwe::{Gadget, LweShape},
@@ -9,85 +9,85 @@ use crate::{
 };
 use std::{fmt::Debug, sync::Arc};
 
-/// How a device runs a composite.
+/// How a device implements a composite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// The default body, on the device's own operations.
+    /// The default body, in the device's primitives.
     Default,
-    /// A form of its own.
+    /// The device's own implementation.
     Own {
-        /// Rows held at most beyond those of the result.
+        /// Peak number of rows beyond those of the result.
         beside: usize,
     },
 }
 
-/// A key switch in shapes.
+/// The shapes of a key switch.
 #[derive(Clone, Copy, Debug)]
 pub struct KeySwitch<'a> {
-    /// Of the polynomial that is switched.
+    /// Shape of the polynomial to switch.
     pub c: &'a Shape,
-    /// Of the key.
+    /// Digits of the key.
     pub digits: &'a [Basis],
     /// Special primes of the key.
     pub special: Basis,
-    /// Batch of the result.
+    /// Batch size of the result.
     pub batch: usize,
-    /// Whether each half is added to something.
+    /// For each half, whether a polynomial is added to it.
     pub onto: [bool; 2],
     /// Basis of the result.
     pub to: Basis,
 }
 
 impl KeySwitch<'_> {
-    /// Primes that the switch divides by.
+    /// The primes that the key switch divides by.
     #[must_use]
     pub fn dropped(&self) -> Basis {
         (self.c.basis | self.special) - self.to
     }
 }
 
-/// A blind rotation in shapes.
+/// The shapes of a blind rotation.
 #[derive(Clone, Copy, Debug)]
 pub struct BlindRotation<'a> {
-    /// Of the test polynomial.
+    /// Shape of the test polynomial.
     pub test: &'a Shape,
-    /// Of the exponents.
+    /// Shape of the exponents.
     pub exponents: LweShape,
-    /// Polynomials of a GLWE ciphertext.
+    /// Polynomials per GLWE ciphertext.
     pub components: usize,
-    /// Digits of the key.
+    /// Gadget of the key.
     pub gadget: Gadget,
 }
 
-/// What a device takes. Everything has an answer: that of a device which overrides nothing and stores 64-bit words.
+/// The memory that a device needs. The defaults describe a device that overrides nothing and stores 64-bit words.
 pub trait Footprint: Debug + Send + Sync {
-    /// The kind of device.
+    /// Kind of device.
     fn name(&self) -> &'static str {
         "default bodies"
     }
 
-    /// Bytes of a row of 2^`log_n` words.
+    /// Size in bytes of a row of 2^`log_n` words.
     fn row_bytes(&self, log_n: u32) -> u64 {
         8 << log_n
     }
 
-    /// Bytes of LWE ciphertexts.
+    /// Size in bytes of a batch of LWE ciphertexts.
     fn lwe_bytes(&self, shape: LweShape) -> u64 {
         shape.bytes()
     }
 
-    /// Rows that the threads of a device hold in a key switch of so many digits: taken once, and not among those of
-    /// [`Body::Own`].
+    /// Rows that the device's threads hold during a key switch of `digits` digits. They are allocated once and are not
+    /// counted in [`Body::Own`].
     fn scratch_rows(&self, _threads: usize, _digits: usize) -> usize {
         0
     }
 
-    /// Bytes of the tables of a ring's transforms.
+    /// Size in bytes of the transform tables of a ring.
     fn table_bytes(&self, _ring: &Ring) -> u64 {
         0
     }
 
-    /// [`Device::mod_up`](crate::Device::mod_up) of so many digits.
+    /// [`Device::mod_up`](crate::Device::mod_up) of `digits` digits.
     fn mod_up(&self, _c: &Shape, _digits: usize) -> Body {
         Body::Default
     }
@@ -117,8 +117,8 @@ pub trait Footprint: Debug + Send + Sync {
         Body::Default
     }
 
-    /// One sum of [`Device::weighted_sums`](crate::Device::weighted_sums), by its terms: rows of each weight that is
-    /// extended from one limb, 0 for a weight of values.
+    /// One sum of [`Device::weighted_sums`](crate::Device::weighted_sums). Each entry is a term: the rows of a weight
+    /// that is extended from one limb, or 0 for a weight in evaluation domain.
     fn weighted_sum(&self, _extended: &[usize]) -> Body {
         Body::Default
     }
@@ -133,17 +133,17 @@ pub trait Footprint: Debug + Send + Sync {
         Body::Default
     }
 
-    /// Bytes of rows of 2^`log_n` words as this device stores them, of so many as 64-bit words: what a meter of [`Null`](crate::Null)
-    /// has counted.
+    /// Converts a count by the meter of [`Null`](crate::Null), in 64-bit words, to the bytes that this device stores
+    /// for rows of 2^`log_n` words.
     fn stored_bytes(&self, log_n: u32, bytes: u64) -> u64 {
         bytes / (8 << log_n) * self.row_bytes(log_n)
     }
 }
 
-/// A footprint that many may hold.
+/// A shared footprint.
 pub type SharedFootprint = Arc<dyn Footprint>;
 
-/// That of a device which overrides no composite.
+/// The footprint of a device that overrides no composite.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DefaultBodies;
 

@@ -4,9 +4,9 @@
 //! work on any device, the conformance suite.
 //! Stays out: hardware, threads, scheme words (scale, plaintext, ciphertext semantics), `unsafe`.
 //!
-//! Read in this order: [`ring`] (bases, rings, shapes), [`lwe`] (the other kind of value), [`table`] (the operations),
-//! [`ops`] (the trait), [`region`] (names of its stretches), [`composites`] (default bodies), [`null`], [`footprint`] (what a
-//! device takes), [`checked`], [`lockstep`], [`conformance`].
+//! Read in this order: [`ring`] (bases, rings, shapes), [`lwe`] (the second kind of value), [`table`] (the operations),
+//! [`ops`] (the trait), [`region`] (named parts of a program), [`composites`] (default bodies), [`null`], [`footprint`]
+//! (memory of a device), [`checked`], [`lockstep`], [`conformance`].
 
 pub mod checked;
 pub mod composites;

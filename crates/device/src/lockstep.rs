@@ -13,13 +13,13 @@ use limbwise_math::{galois::GaloisElement, sampling::Seed};
 /// Runs every operation on both devices.
 #[derive(Clone, Debug)]
 pub struct Lockstep<A, B> {
-    /// The device that is trusted.
+    /// The reference device.
     pub trusted: A,
     /// The device under test.
     pub tested: B,
 }
 
-/// The same polynomial on both.
+/// A polynomial on both devices.
 #[derive(Clone, Debug)]
 pub struct Pair<P, Q> {
     trusted: P,
@@ -92,7 +92,7 @@ impl<A: HostRead, B: HostRead> Lockstep<A, B> {
     }
 }
 
-/// An operand as one of the two devices takes it.
+/// An operand as one of the two devices holds it.
 #[rustfmt::skip] // a line an arm
 macro_rules! side {
     ($side:ident, (Poly), $arg:ident) => { $arg.$side };
@@ -104,7 +104,7 @@ macro_rules! side {
     ($side:ident, $_other:tt, $arg:ident) => { $arg };
 }
 
-/// Two results as one, once they are compared; an accumulation has left them in its operand.
+/// Compares two results and pairs them; an accumulation has left its result in the operand.
 macro_rules! compared {
     ((Poly), $dev:ident, $name:ident($($_arg:ident),+), $pair:ident) => {
         $dev.compared(stringify!($name), $pair)

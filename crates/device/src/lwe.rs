@@ -1,4 +1,4 @@
-//! The second kind of value: LWE ciphertexts, plain vectors of words, and what TFHE's composites are given.
+//! The second kind of value: LWE ciphertexts, which are vectors of words, and the keys of TFHE's composites.
 
 use crate::ops::Device;
 use limbwise_math::gadget::Decomposition;
@@ -16,19 +16,19 @@ pub struct LweShape {
 }
 
 impl LweShape {
-    /// The same with another batch.
+    /// The same shape with another batch size.
     #[must_use]
     pub fn with_batch(self, batch: usize) -> Self {
         Self { batch, ..self }
     }
 
-    /// The same with a mask of another length.
+    /// The same shape with another mask length.
     #[must_use]
     pub fn with_dimension(self, dimension: usize) -> Self {
         Self { dimension, ..self }
     }
 
-    /// The same modulo another number.
+    /// The same shape modulo another number.
     #[must_use]
     pub fn with_modulus(self, modulus: u64) -> Self {
         Self { modulus, ..self }
@@ -46,7 +46,7 @@ impl LweShape {
         8 * (self.batch * self.words()) as u64
     }
 
-    /// Whether this is the shape of something.
+    /// Whether all fields are in range.
     #[must_use]
     pub fn is_valid(self) -> bool {
         self.dimension > 0 && self.batch > 0 && (2..=1 << 62).contains(&self.modulus)
@@ -55,20 +55,21 @@ impl LweShape {
 
 /// LWE ciphertexts on a device.
 pub trait LweHandle: Clone {
-    /// Their shape.
+    /// Shape of the ciphertexts.
     fn lwe_shape(&self) -> LweShape;
 }
 
-/// Writes the words of one entry of a batch, each below the modulus: mask, then body. Called once an entry, from any
-/// thread, in any order; never by a device that holds no words.
+/// Writes the words of one batch entry, each below the modulus: mask, then body. Called once per entry, from any
+/// thread, in any order; a device that holds no words never calls it.
 pub type LweFill<'a> = &'a (dyn Fn(usize, &mut [u64]) + Sync);
 
-/// How [`Device::lwe_mod_switch`] rounds.
+/// Rounding of [`Device::lwe_mod_switch`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rounding {
-    /// Each word to the nearest: [`limbwise_math::gadget::mod_switch`].
+    /// Rounds each word to the nearest: [`limbwise_math::gadget::mod_switch`].
     Nearest,
-    /// And the body so that the phase under a binary secret gets no mean: [`limbwise_math::gadget::mod_switch_centred`].
+    /// Also corrects the body so that the phase's error has mean zero under a binary secret:
+    /// [`limbwise_math::gadget::mod_switch_centered`].
     CentredForBinary,
 }
 
@@ -82,7 +83,7 @@ pub struct Gadget {
 }
 
 impl Gadget {
-    /// The decomposition of words of a modulus.
+    /// The decomposition of words below a modulus.
     ///
     /// # Panics
     /// If the digits do not fit the modulus.
@@ -91,39 +92,39 @@ impl Gadget {
         Decomposition::new(modulus, self.base_log, self.levels)
     }
 
-    /// Whether the digits fit the bits of a modulus.
+    /// Whether the digits fit the bit length of a modulus.
     #[must_use]
     pub fn fits(self, modulus: u64) -> bool {
         let bits = u64::from(64 - modulus.saturating_sub(1).leading_zeros());
         self.base_log > 0 && self.levels > 0 && u64::from(self.base_log) * u64::from(self.levels) <= bits
     }
 
-    /// Number of digits as a length.
+    /// Number of digits.
     #[must_use]
     pub fn len(self) -> usize {
         self.levels as usize
     }
 
-    /// Whether there are no digits.
+    /// Whether the number of digits is zero.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.levels == 0
     }
 }
 
-/// GGSW ciphertexts, as many as the batch of the polynomials, under a key of k polynomials: row `c·levels + j` encrypts
-/// the message times the j-th factor of the gadget times component c of the key, where component 0 is 1. Each row has a
-/// body and k masks, one limb, evaluation domain.
+/// A batch of GGSW ciphertexts under a key of k polynomials. Row `c·levels + j` encrypts the message times the j-th
+/// factor of the gadget times component c of the key, where component 0 is 1. Each row has a body and k masks of one
+/// limb, in evaluation domain.
 #[derive(Clone, Debug)]
 pub struct Ggsw<P> {
-    /// Base and levels.
+    /// Base and number of digits.
     pub gadget: Gadget,
     /// `(k + 1)·levels` rows of `k + 1` polynomials, body first.
     pub rows: Vec<Vec<P>>,
 }
 
 impl<P> Ggsw<P> {
-    /// k + 1: polynomials of a ciphertext.
+    /// Polynomials per ciphertext: k + 1.
     #[must_use]
     pub fn components(&self) -> usize {
         self.rows.first().map_or(0, Vec::len)
@@ -131,18 +132,18 @@ impl<P> Ggsw<P> {
 }
 
 impl<P: Clone> Ggsw<P> {
-    /// One of the batch, as views.
+    /// One batch entry, as views.
     pub fn entry<D: Device<Poly = P> + ?Sized>(&self, dev: &D, i: usize) -> Self {
         let cut = |row: &Vec<P>| row.iter().map(|p| dev.split(p, i, i + 1)).collect();
         Self { gadget: self.gadget, rows: self.rows.iter().map(cut).collect() }
     }
 }
 
-/// A key that switches LWE ciphertexts from one secret to another: entry `i·levels + j` of the rows encrypts word i of the
-/// old secret times the j-th factor of the gadget, under the new one.
+/// A key that switches LWE ciphertexts between secrets: row `i·levels + j` encrypts word i of the old secret times the
+/// j-th factor of the gadget, under the new secret.
 #[derive(Clone, Debug)]
 pub struct LweSwitchKey<L> {
-    /// Base and levels.
+    /// Base and number of digits.
     pub gadget: Gadget,
     /// `dimension·levels` ciphertexts under the new secret.
     pub rows: L,

@@ -1,13 +1,13 @@
-//! The device that computes nothing: shapes and references only.
+//! The device that computes nothing: it holds shapes and reference counts only.
 //!
-//! Its handles share and release rows exactly as a real device's do, so the bytes its meter has seen alive are the bytes
-//! a program needs. With the recorder around it, it turns a program into a graph without any polynomial memory.
+//! Its handles share and release rows exactly as a real device's do, so the peak of its meter is the memory that a
+//! program needs. Inside a recorder, it turns a program into a graph without any polynomial memory.
 //!
-//! A composite holds what it holds on the device that is measured: its [`Footprint`] says so. Where that names no form of
-//! its own, the default body runs here, and its operations are counted one by one. Nothing else is counted: each thread's
-//! scratch ([`Footprint::scratch_rows`]) and tables ([`Footprint::table_bytes`]) are not.
+//! A composite holds the rows that the measured device's [`Footprint`] states. If the footprint states none, the
+//! default body runs here and its operations are counted one by one. Scratch of threads ([`Footprint::scratch_rows`])
+//! and tables ([`Footprint::table_bytes`]) are not counted.
 //!
-//! The meter counts 64-bit words without padding, whatever a device stores ([`Footprint::stored_bytes`]).
+//! The meter counts 64-bit words without padding, whatever the device stores ([`Footprint::stored_bytes`]).
 
 use crate::{
     composites,
@@ -24,7 +24,8 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// A device without words: it measures one that overrides no composite, or [the one](Self::of) whose footprint it has.
+/// A device without words. It measures a device that overrides no composite, or [the device](Self::of) with a given
+/// footprint.
 #[derive(Clone, Debug)]
 pub struct Null {
     meter: Arc<Meter>,
@@ -37,7 +38,7 @@ impl Default for Null {
     }
 }
 
-/// Bytes of rows that some handle holds.
+/// Counts the bytes of rows that some handle holds.
 #[derive(Debug, Default)]
 pub struct Meter {
     live: AtomicU64,
@@ -45,20 +46,20 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Bytes alive now.
+    /// Bytes held now.
     #[must_use]
     pub fn live_bytes(&self) -> u64 {
         self.live.load(Ordering::Relaxed)
     }
 
-    /// Most bytes ever alive at once.
+    /// Peak of the bytes held at once.
     #[must_use]
     pub fn peak_bytes(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }
 }
 
-/// One row's share of the meter.
+/// One row, which is counted while it exists.
 #[derive(Debug)]
 struct Row {
     bytes: u64,
@@ -108,7 +109,7 @@ impl Null {
         Self { meter: Arc::default(), footprint }
     }
 
-    /// Of the device that is measured.
+    /// The footprint of the measured device.
     #[must_use]
     pub fn footprint(&self) -> &SharedFootprint {
         &self.footprint
@@ -132,13 +133,13 @@ impl Null {
         NullPoly { shape, rows }
     }
 
-    /// So many rows of a ring for a moment.
+    /// Counts `rows` rows of a ring for a moment, to raise the peak.
     fn hold(&self, ring: &Ring, rows: usize) {
         let bytes = 8 * ring.n() as u64;
         drop((0..rows).map(|_| self.row(bytes)).collect::<Vec<_>>());
     }
 
-    /// A key switch in a form of the device's own.
+    /// A key switch in the device's own implementation.
     fn switched(&self, call: &KeySwitch<'_>, beside: usize) -> [NullPoly; 2] {
         let shape = call.c.with_batch(call.batch).with_basis(call.to);
         let result = [0, 1].map(|_| self.fresh(shape.clone()));
@@ -146,7 +147,7 @@ impl Null {
         result
     }
 
-    /// A result of this shape in the form that the device has.
+    /// A result of this shape, with the rows that the device's implementation holds meanwhile.
     fn made(&self, body: Body, shape: Shape, default: impl FnOnce() -> NullPoly) -> NullPoly {
         let Body::Own { beside } = body else { return default() };
         let result = self.fresh(shape);
@@ -154,14 +155,14 @@ impl Null {
         result
     }
 
-    /// The handle after an operation by value: rows that others hold are replaced.
+    /// The handle after an operation by value: rows that other handles share are replaced.
     fn in_place(&self, mut a: NullPoly, shape: Shape) -> NullPoly {
         self.take_rows(&mut a.rows);
         a.shape = shape;
         a
     }
 
-    /// Replaces rows that others hold.
+    /// Replaces rows that other handles share.
     fn take_rows(&self, rows: &mut [Arc<Row>]) {
         for row in rows {
             if Arc::get_mut(row).is_none() {
@@ -171,7 +172,7 @@ impl Null {
     }
 }
 
-/// The rows of the views' results, which are those of their operands.
+/// Rows of view operations: the results share those of the operands.
 mod views {
     use super::{Arc, Basis, NullPoly, Row};
 
@@ -203,7 +204,7 @@ mod views {
     }
 }
 
-/// What a primitive of a kind makes where there are no words: a shape, and rows of its own or others'.
+/// The result of a primitive of each kind without words: a shape, with new or shared rows.
 macro_rules! made {
     (view (Poly), $_dev:ident.$name:ident($($arg:ident),+), $shape:expr) => {
         NullPoly { shape: $shape, rows: views::$name($($arg),+) }
@@ -386,11 +387,11 @@ mod tests {
         let digits = vec![Basis::range(0, 2), Basis::range(2, 4)];
         let key =
             GadgetKey { digits, special, pairs: vec![[wide.clone(), wide.clone()], [wide.clone(), wide.clone()]] };
-        // Digits with four rows each that are not `a`'s, coefficients meanwhile.
+        // Four rows per digit beyond those of `a`, with the coefficients in between.
         assert_eq!(peak(&|| drop(dev.mod_up(&a, &key.digits, ring.full()))), 2 * 4 + 4);
-        // Both halves over QP, of which one is divided; with as few digits that is more than both with the digits.
+        // Both halves over QP while one is divided: with few digits that exceeds both halves with the digits.
         assert_eq!(peak(&|| drop(dev.key_switch(&a, &key))), 2 * 6 + 10);
-        // The remainder, what it is converted to, the difference.
+        // The remainder, its conversion, and the difference.
         assert_eq!(peak(&|| drop(dev.mod_down(&wide, chain))), 2 + 4 + 4);
     }
 

@@ -1,15 +1,15 @@
 //! The operations a device offers: the whole vocabulary in which schemes are written.
 //!
-//! Two layers, each a list of rows in [`table`](crate::table). *Primitives* have no default body; *composites* have one,
-//! written in primitives in [`composites`]. A device that fuses a composite must return the same residues. All residues
-//! are canonical, in [0, q), wherever a handle ends.
+//! There are two layers, each a list of rows in [`table`](crate::table). *Primitives* have no default body;
+//! *composites* have one, written in primitives in [`composites`]. A device that fuses a composite must return the same
+//! residues. All residues are canonical, in [0, q), in every handle.
 //!
-//! Contracts (tested by [`Checked`](crate::Checked), violated only by a bug, hence panics): operands share a ring; their
-//! bases and domains are as each operation says; a batch of one broadcasts against any batch.
+//! Contracts (tested by [`Checked`](crate::Checked); a violation is a bug and panics): operands share a ring; their
+//! bases and domains are as each operation states; a batch of one broadcasts against any batch.
 //!
-//! Memory: a handle counts references to its rows (one row a limb and batch entry). Structure operations are views.
-//! Operations that take a handle by value work in place on rows that no other handle holds, else they allocate; those
-//! that take references allocate their result.
+//! Memory: a handle counts references to its rows, one row per limb and batch entry. Structure operations are views. An
+//! operation that takes a handle by value works in place on rows that no other handle shares, and otherwise allocates;
+//! an operation that takes references allocates its result.
 
 use crate::{
     composites, for_each_composite, for_each_primitive,
@@ -24,11 +24,11 @@ use limbwise_math::{
     sampling::{Seed, Stream},
 };
 
-/// Identity of an evaluation key, as its owner numbers them.
+/// Identity of an evaluation key, numbered by its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyId(pub u32);
 
-/// What a value is for; costs and plans are told apart by it.
+/// The purpose of a value, by which costs and plans classify it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Role {
@@ -40,74 +40,75 @@ pub enum Role {
     EvaluationKey(KeyId),
     /// Part of a bootstrapping key: GGSW encryptions of a secret's words.
     BootstrapKey(KeyId),
-    /// Anything else.
+    /// Any other value.
     Temporary,
 }
 
-/// A failure of the machine, not of the program. Sticky: reported by the next [`Device::sync`] or download.
+/// A failure of the machine, not of the program. It is sticky: the next [`Device::sync`] or download reports it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// No memory for a buffer.
+    /// A buffer could not be allocated.
     #[error("{device} has no memory for {bytes} bytes more: choose a smaller program or another device")]
     OutOfMemory {
-        /// The device.
+        /// Name of the device.
         device: String,
-        /// What was asked for.
+        /// Bytes requested.
         bytes: u64,
     },
-    /// Anything else the device reports.
+    /// Any other failure.
     #[error("{device} failed: {what}")]
     Failed {
-        /// The device.
+        /// Name of the device.
         device: String,
-        /// Its words.
+        /// Message of the device.
         what: String,
     },
 }
 
-/// Which row a [`Fill`] is asked for.
+/// The row that a [`Fill`] writes.
 #[derive(Clone, Copy, Debug)]
 pub struct RowAt {
     /// Index within the batch.
     pub batch: usize,
     /// Index of the prime in the ring's list.
     pub prime: usize,
-    /// That prime.
+    /// Modulus of that prime.
     pub modulus: Modulus,
 }
 
-/// Writes one row of N canonical residues: coefficients in natural order, or values in bit-reversed order.
-/// Called once a row, from any thread, in any order; never called by a device that holds no words.
+/// Writes one row of N canonical residues: coefficients in natural order, or values in bit-reversed order. Called once
+/// per row, from any thread, in any order; a device that holds no words never calls it.
 pub type Fill<'a> = &'a (dyn Fn(RowAt, &mut [u64]) + Sync);
 
-/// A polynomial on a device; any thread may hold it.
+/// A polynomial on a device, usable from any thread.
 pub trait Handle: Clone + Send + Sync {
-    /// Its shape.
+    /// Shape of the polynomial.
     fn shape(&self) -> &Shape;
 }
 
-/// A gadget encryption by RNS digits, cut to the limbs in use: pair i encrypts `P·(Q/Q_i)·[(Q/Q_i)^{-1}]_{Q_i}·s'`.
+/// A gadget encryption by RNS digits, restricted to the limbs in use: pair i encrypts
+/// `P·(Q/Q_i)·[(Q/Q_i)^{-1}]_{Q_i}·s'`.
 #[derive(Clone, Debug)]
 pub struct GadgetKey<P> {
-    /// Live digits, a partition of the ciphertext's basis Q.
+    /// The digits, a partition of the ciphertext's basis Q.
     pub digits: Vec<Basis>,
     /// The special primes P.
     pub special: Basis,
-    /// `[b_i, a_i]` over QP, evaluation domain, one pair a digit.
+    /// `[b_i, a_i]` over QP in evaluation domain, one pair per digit.
     pub pairs: Vec<[P; 2]>,
 }
 
 /// A factor of [`Device::weighted_sums`].
 #[derive(Debug)]
 pub enum Weight<'a, P> {
-    /// Values over the basis of what it multiplies, evaluation domain.
+    /// Over the basis of the other factor, in evaluation domain.
     Values(&'a P),
-    /// One limb of coefficients, extended where it is used.
+    /// One limb of coefficients, extended during the operation.
     OneLimb(&'a P),
 }
 
-/// The terms of one sum: which operand, times what.
+/// The terms of one sum: index of the operand, and its weight.
 pub type Terms<'a, P> = Vec<(usize, Weight<'a, P>)>;
 
 impl<P> Clone for Weight<'_, P> {
@@ -118,14 +119,14 @@ impl<P> Clone for Weight<'_, P> {
 
 impl<P> Copy for Weight<'_, P> {}
 
-/// Methods without a body.
+/// Declares methods without a body.
 macro_rules! primitives {
     ($($(#[$doc:meta])+ $_op:ident = $_kind:ident $name:ident($($arg:ident: $type:tt),*) -> $result:tt $([$_kept:ident])?: $_shape:expr;)+) => {
         $($(#[$doc])+ fn $name(&self, $($arg: seam_type!($type)),*) -> seam_type!($result);)+
     };
 }
 
-/// Methods whose body is a function of [`composites`].
+/// Declares methods whose body is a function of [`composites`].
 macro_rules! composites {
     ($($(#[$doc:meta])+ $name:ident($($arg:ident: $type:tt),*) -> $result:tt;)+) => {
         $($(#[$doc])+ fn $name(&self, $($arg: seam_type!($type)),*) -> seam_type!($result) {
@@ -134,8 +135,8 @@ macro_rules! composites {
     };
 }
 
-/// A device: ring arithmetic on opaque polynomials. Any number of threads may compute on one at a time; what they get
-/// does not depend on the others.
+/// A device: ring arithmetic on opaque polynomials. Any number of threads may use one device at a time; results do not
+/// depend on other threads.
 pub trait Device: Send + Sync {
     /// A polynomial: `batch × limbs × N` words on the device.
     type Poly: Handle;
@@ -143,30 +144,30 @@ pub trait Device: Send + Sync {
     /// LWE ciphertexts: `batch × (dimension + 1)` words of any modulus.
     type Lwe: LweHandle;
 
-    /// The device in a few words, for reports.
+    /// Short description for reports.
     fn name(&self) -> String;
 
-    /// Opens a ring; cheap when it is open already.
+    /// Opens a ring; cheap if it is already open.
     ///
     /// # Errors
     /// [`RingError`] for a bad specification or a prime this device cannot compute with.
     fn ring(&self, spec: &RingSpec) -> Result<Ring, RingError>;
 
-    /// Waits for all work.
+    /// Waits for all queued work.
     ///
     /// # Errors
     /// The first [`Fault`] since the last call.
     fn sync(&self) -> Result<(), Fault>;
 
-    /// Overwrites the memory of all polynomials that no handle holds any more: called when secrets have been in them.
+    /// Overwrites the memory of all polynomials that no handle holds. Called after secrets were in them.
     fn scrub(&self) {}
 
-    /// Opens a region of the program: what follows belongs to it until the guard is dropped.
+    /// Opens a region of the program: the operations that follow belong to it until the guard is dropped.
     fn region(&self, _region: impl Into<Region>, _index: u32) -> OpenRegion<'_> {
         OpenRegion::none()
     }
 
-    /// The regions that the calling thread has open, outermost first, where a device has been told to keep them.
+    /// The open regions of the calling thread, outermost first, on devices that track them; otherwise empty.
     fn regions(&self) -> Vec<(Region, u32)> {
         Vec::new()
     }
@@ -176,9 +177,9 @@ pub trait Device: Send + Sync {
     for_each_composite!(composites);
 }
 
-/// Reading words back: what a recorder cannot do, so whether an algorithm can be recorded is checked by the compiler.
+/// Reading words back. A recorder cannot do it, so the compiler checks whether an algorithm can be recorded.
 pub trait HostRead: Device {
-    /// All words, batch-major then limb order: coefficients in natural order, values in bit-reversed order.
+    /// All words, batch-major, then in limb order: coefficients in natural order, values in bit-reversed order.
     ///
     /// # Errors
     /// A sticky [`Fault`].
@@ -191,8 +192,8 @@ pub trait HostRead: Device {
     fn download_lwe(&self, a: &Self::Lwe) -> Result<Vec<u64>, Fault>;
 }
 
-/// A device that holds no words: a value on it is declared, by shape and role. What can only be declared is bound by
-/// this, so that it does not compile for a device that would have to fill the words:
+/// A device that holds no words: its values are declared by shape and role. Code that can only declare values has this
+/// bound, so it does not compile for a device that would need the words:
 ///
 /// ```compile_fail,E0277
 /// use limbwise_device::{Device, Role, Shape, Wordless};
@@ -201,18 +202,18 @@ pub trait HostRead: Device {
 /// }
 /// ```
 pub trait Wordless: Device {
-    /// A polynomial whose words nobody will ask for.
+    /// A polynomial whose words are never read.
     fn declare(&self, shape: &Shape, role: Role) -> Self::Poly {
         self.upload(shape, role, &|_, _| unreachable!("a device without words fills none"))
     }
 
-    /// LWE ciphertexts whose words nobody will ask for.
+    /// LWE ciphertexts whose words are never read.
     fn declare_lwe(&self, shape: LweShape, role: Role) -> Self::Lwe {
         self.upload_lwe(shape, role, &|_, _| unreachable!("a device without words fills none"))
     }
 }
 
-/// The row that [`Device::expand_seed`] puts at (batch, prime): uniform in [0, q)^N, in the host's order.
+/// The row of [`Device::expand_seed`] at (batch, prime): uniform in [0, q)^N, in the host's order.
 pub fn expand_row(seed: &Seed, at: RowAt, out: &mut [u64]) {
     let mut context = b"limbwise expand_seed ".to_vec();
     context.extend((at.batch as u64).to_le_bytes());
@@ -220,7 +221,7 @@ pub fn expand_row(seed: &Seed, at: RowAt, out: &mut [u64]) {
     Stream::new(seed, &context).uniform(at.modulus, out);
 }
 
-/// The batch of a result of two operands, one of which may broadcast.
+/// The batch size of a result of two operands, one of which may broadcast.
 ///
 /// # Panics
 /// If neither equals the other nor is one.
@@ -241,14 +242,14 @@ pub fn together<P: Handle>(a: &P, b: &P) -> Shape {
     a.shape().with_batch(broadcast(a.shape(), b.shape()))
 }
 
-/// The shape of limbs side by side.
+/// The shape of a join of limbs.
 #[must_use]
 pub fn joined<P: Handle>(parts: &[&P]) -> Shape {
     let basis = parts.iter().fold(Basis::default(), |all, p| all | p.shape().basis);
     parts[0].shape().with_basis(basis)
 }
 
-/// The shape of batches one after another.
+/// The shape of a concatenation of batches.
 #[must_use]
 pub fn stacked<P: Handle>(parts: &[&P]) -> Shape {
     parts[0].shape().with_batch(parts.iter().map(|p| p.shape().batch).sum())
@@ -263,7 +264,7 @@ pub fn transformed(a: &Shape) -> Shape {
     })
 }
 
-/// The shape of so many samples an entry of a ciphertext of `components` polynomials of a shape.
+/// The shape of `samples` LWE samples per batch entry of a ciphertext of `components` polynomials.
 #[must_use]
 pub fn extracted(glwe: &Shape, components: usize, samples: usize) -> LweShape {
     let modulus = glwe.ring.moduli_of(glwe.basis)[0].value();

@@ -1,26 +1,26 @@
-//! Regions: named stretches of a program, as recorders, profilers and machine models see them.
+//! Regions: named parts of a program, for recorders, profilers and machine models.
 //!
-//! The seam opens a region round each composite; schemes and programs open their own. Those that a machine or a tool asks
-//! for are variants of [`Region`], so that none of them can be renamed on one side only. All others are [`Region::Named`].
+//! The seam opens a region around each composite; schemes and programs open their own. Regions that a machine model or
+//! a tool matches are variants of [`Region`], so a rename cannot break the match. All others are [`Region::Named`].
 
 use std::fmt;
 
 macro_rules! regions {
     ($($(#[$doc:meta])+ $variant:ident = $name:literal,)+) => {
-        /// What a stretch of a program is.
+        /// The kind of a region.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Region {
             $($(#[$doc])+ $variant,)+
-            /// One that only its program knows.
+            /// A region that only its program knows.
             Named(Name),
         }
 
         impl Region {
-            /// All that have a variant of their own.
+            /// All variants except [`Self::Named`].
             pub const KNOWN: &[Self] = &[$(Self::$variant),+];
 
-            /// Its name, in files, profiles and reports.
+            /// Name in files, profiles and reports.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -37,7 +37,7 @@ regions! {
     KeySwitch = "key_switch",
     /// The composite [`Device::key_switch_onto`](crate::Device::key_switch_onto).
     KeySwitchOnto = "key_switch_onto",
-    /// The composite [`Device::mod_up`](crate::Device::mod_up), with which a key switch begins.
+    /// The composite [`Device::mod_up`](crate::Device::mod_up), the first part of a key switch.
     ModUp = "mod_up",
     /// One digit in [`Self::ModUp`].
     Digit = "digit",
@@ -65,7 +65,7 @@ regions! {
     Intt = "intt",
     /// The composite [`Device::blind_rotate`](crate::Device::blind_rotate).
     BlindRotate = "blind_rotate",
-    /// Rotations and sums round the products of [`Self::BlindRotate`].
+    /// Rotations and sums around the products of [`Self::BlindRotate`].
     Steps = "ps",
     /// The composite [`Device::lwe_key_switch`](crate::Device::lwe_key_switch).
     LweKeySwitch = "lwe_key_switch",
@@ -75,12 +75,12 @@ regions! {
     Bootstrap = "bootstrap",
 }
 
-/// A name that no variant of [`Region`] has: only [`Region::from`] makes one.
+/// A name without a variant of [`Region`]; only [`Region::from`] makes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Name(&'static str);
 
 impl Region {
-    /// The variant of that name.
+    /// The variant with this name, if any.
     #[must_use]
     pub fn known(name: &str) -> Option<Self> {
         Self::KNOWN.iter().copied().find(|region| region.name() == name)
@@ -99,7 +99,7 @@ impl fmt::Display for Region {
     }
 }
 
-/// Who is told that a region ends.
+/// Notified when a region ends.
 pub trait LeaveRegion {
     /// Ends the innermost region.
     fn leave_region(&self);
@@ -110,12 +110,12 @@ pub trait LeaveRegion {
 pub struct OpenRegion<'a>(Option<&'a dyn LeaveRegion>);
 
 impl<'a> OpenRegion<'a> {
-    /// A region nobody watches.
+    /// A region without an observer.
     pub fn none() -> Self {
         Self(None)
     }
 
-    /// A region whose end is reported.
+    /// A region whose end is reported to `by`.
     pub fn watched(by: &'a dyn LeaveRegion) -> Self {
         Self(Some(by))
     }

@@ -1,4 +1,4 @@
-//! What a polynomial lives over: rings, sets of their primes, shapes.
+//! The domain of a polynomial: rings, sets of their primes, shapes.
 
 use limbwise_math::{modulus::Modulus, prime::is_prime};
 use std::sync::{Arc, OnceLock};
@@ -31,44 +31,44 @@ impl Basis {
         self.0.count_ones() as usize
     }
 
-    /// Whether no prime is in it.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether prime `i` is in it.
+    /// Whether prime `i` is in the set.
     #[must_use]
     pub fn contains(self, i: usize) -> bool {
         i < 128 && self.0 >> i & 1 == 1
     }
 
-    /// Whether every prime is also in `other`.
+    /// Whether every prime of the set is also in `other`.
     #[must_use]
     pub fn is_subset(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }
 
-    /// Whether no prime is also in `other`.
+    /// Whether no prime of the set is in `other`.
     #[must_use]
     pub fn is_disjoint(self, other: Self) -> bool {
         self.0 & other.0 == 0
     }
 
-    /// Primes in ascending order of index: the order of limbs everywhere.
+    /// Indices of the primes in ascending order, which is the order of limbs everywhere.
     #[must_use]
     pub fn iter(self) -> impl DoubleEndedIterator<Item = usize> + Clone {
         Primes(self.0)
     }
 
-    /// Where prime `i` stands among the limbs, if it is there.
+    /// Index of prime `i` among the limbs, if it is in the set.
     #[must_use]
     pub fn position(self, i: usize) -> Option<usize> {
         self.contains(i).then(|| (self.0 & !(u128::MAX << i)).count_ones() as usize)
     }
 }
 
-/// The primes of a basis that are still to come.
+/// The primes not yet iterated over.
 #[derive(Clone)]
 struct Primes(u128);
 
@@ -118,18 +118,18 @@ impl std::ops::Sub for Basis {
     }
 }
 
-/// Why a ring cannot be opened.
+/// Reasons why a ring cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RingError {
-    /// A prime that this device has no arithmetic for.
+    /// A prime too large for the device's arithmetic.
     #[error("{device} computes modulo primes of at most {largest} bits; got {prime} ({} bits): choose smaller primes or another device", 64 - prime.leading_zeros())]
     PrimeTooLarge {
-        /// The device.
+        /// Name of the device.
         device: String,
-        /// The prime.
+        /// The prime given.
         prime: u64,
-        /// Most bits allowed.
+        /// Largest bit length allowed.
         largest: u32,
     },
     /// Not a prime that is 1 modulo 2N, or listed twice.
@@ -145,16 +145,16 @@ pub enum RingError {
     Count(usize),
 }
 
-/// What a ring is: `Z_Q[X]/(X^N + 1)` for Q a product of primes from the list.
+/// The definition of a ring: `Z_Q[X]/(X^N + 1)`, Q the product of the listed primes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RingSpec {
     /// log₂ N, 10 … 17.
     pub log_n: u32,
-    /// Distinct primes of 20–61 bits, each 1 modulo 2N: q₀ …, then the special ones.
+    /// Distinct primes of 20–61 bits, each 1 modulo 2N: q₀ …, then the special primes.
     pub primes: Vec<u64>,
 }
 
-/// A checked ring; cheap to clone, equal if its specification is.
+/// A checked ring; clones share it. Rings are equal if their specifications are.
 #[derive(Clone, Debug)]
 pub struct Ring(Arc<RingInner>);
 
@@ -162,7 +162,7 @@ pub struct Ring(Arc<RingInner>);
 struct RingInner {
     spec: RingSpec,
     moduli: Vec<Modulus>,
-    /// Of each prime modulo each other, once one is asked for: every division by primes needs some.
+    /// The inverse of each prime modulo each other, computed on first use; every division by primes needs some.
     inverses: OnceLock<Vec<u64>>,
 }
 
@@ -223,7 +223,7 @@ impl Ring {
     /// `p_i^{-1}` modulo prime `j`.
     ///
     /// # Panics
-    /// If they are one prime.
+    /// If `i` equals `j`.
     #[must_use]
     pub fn inverse(&self, i: usize, j: usize) -> u64 {
         assert_ne!(i, j, "a prime has no inverse modulo itself");
@@ -255,21 +255,21 @@ impl Ring {
     }
 }
 
-/// Coefficients, or values at the odd powers of ψ.
+/// Representation of a polynomial: coefficients, or values at the odd powers of ψ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Domain {
     /// Coefficients, natural order.
     Coeff,
-    /// Values; bit-reversed order where the host sees them.
+    /// Values; in bit-reversed order on the host.
     Eval,
 }
 
-/// The shape of a polynomial: `batch × limbs × N` words of a ring, in one domain.
+/// The shape of a polynomial: `batch × limbs × N` words of a ring in one domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The ring.
     pub ring: Ring,
-    /// Which of its primes have a limb.
+    /// The primes that have a limb.
     pub basis: Basis,
     /// Number of independent polynomials, at least 1.
     pub batch: usize,
@@ -278,37 +278,37 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A batch of one, in evaluation domain.
+    /// The shape of a single polynomial in evaluation domain.
     #[must_use]
     pub fn eval(ring: &Ring, basis: Basis) -> Self {
         Self { ring: ring.clone(), basis, batch: 1, domain: Domain::Eval }
     }
 
-    /// The same over another basis.
+    /// The same shape over another basis.
     #[must_use]
     pub fn with_basis(&self, basis: Basis) -> Self {
         Self { basis, ..self.clone() }
     }
 
-    /// The same with another batch.
+    /// The same shape with another batch size.
     #[must_use]
     pub fn with_batch(&self, batch: usize) -> Self {
         Self { batch, ..self.clone() }
     }
 
-    /// The same in another domain.
+    /// The same shape in another domain.
     #[must_use]
     pub fn with_domain(&self, domain: Domain) -> Self {
         Self { domain, ..self.clone() }
     }
 
-    /// Number of limbs over the whole batch.
+    /// Number of limbs in the whole batch.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.batch * self.basis.len()
     }
 
-    /// Words of all rows, without padding, in bytes.
+    /// Size of all rows in bytes, without padding.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         (8 * self.rows() as u64) << self.ring.log_n()

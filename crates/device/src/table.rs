@@ -1,50 +1,52 @@
-//! The operations of the seam, one row each. What hands operations on is made from these rows: the methods of
-//! [`Device`](crate::Device), `Null`, `Lockstep`, the recorder and its graph's `Op`, the device that is chosen at run time.
+//! The operations of the seam, one row each. All code that forwards operations is generated from these rows: the
+//! methods of [`Device`](crate::Device), `Null`, `Lockstep`, the recorder and its graph's `Op`, and the device chosen
+//! at run time.
 //!
 //! A row of a primitive:
 //!
 //! ```text
-//! /// What it does, and what it asks of its operands.
+//! /// The effect, and the requirements on the operands.
 //! Variant = kind name(operand: (type), …) -> (type) [kept]: shape of the result;
 //! ```
 //!
-//! - `Variant`: its name in graphs. TFHE's stand last, those with LWE ciphertexts as their value in one stretch.
-//! - `kind`: where the words of the result are. `input`: they come from outside, with a role. `fresh`: in rows of its own.
-//!   `view`: in the operands' rows. `in_place`: in the rows of operand 0, which is taken by value or accumulated into.
+//! - `Variant`: name in graphs. Operations of TFHE come last, those with LWE results consecutively.
+//! - `kind`: the rows of the result. `input`: from outside, with a role. `fresh`: newly allocated. `view`: shared with
+//!   the operands. `in_place`: those of operand 0, which is taken by value or accumulated into.
 //! - Types stand in parentheses. `Poly` and `Lwe` are the device's ([`seam_type!`](crate::seam_type)).
-//! - `kept`: what a graph keeps of the operands that are no handles, under this name in files.
+//! - `kept`: the operands (other than handles) that a graph records, under this name in files.
 //! - The shape is an expression over the operands.
 //!
 //! A row of a composite has a name, operands and a result: its default body is `composites::name`.
 
-/// Hands the rows of all primitives to a macro.
+/// Passes the rows of all primitives to a macro.
 #[macro_export]
 macro_rules! for_each_primitive {
     ($callback:ident) => {
         $callback! {
             // ---- storage ----------------------------------------------------------------------------------------
 
-            /// A polynomial from the host.
+            /// Uploads a polynomial from the host.
             Upload = input upload(shape: (&Shape), role: (Role), fill: (Fill<'_>)) -> (Poly) [role]: shape.clone();
 
             /// The zero polynomial.
             Zeros = fresh zeros(shape: (&Shape)) -> (Poly): shape.clone();
 
-            /// A polynomial with rows of its own.
+            /// A copy of a polynomial in new rows.
             Copy = fresh copy(a: (&Poly)) -> (Poly): a.shape().clone();
 
-            /// Uniform residues from a public seed: row (batch, prime) is [`expand_row`]'s, whatever else is in the shape.
+            /// Uniform residues from a public seed. Row (batch, prime) is that of [`expand_row`], independent of the
+            /// rest of the shape.
             ExpandSeed = input expand_seed(shape: (&Shape), role: (Role), seed: (&Seed)) -> (Poly) [role]: shape.clone();
 
             // ---- structure: views -------------------------------------------------------------------------------
 
-            /// The limbs of a sub-basis.
+            /// The limbs in a sub-basis.
             Restrict = view restrict(a: (&Poly), to: (Basis)) -> (Poly): a.shape().with_basis(to);
 
-            /// Limbs of disjoint bases, side by side; same batch and domain.
+            /// Joins limbs of disjoint bases; same batch and domain.
             Join = view join(parts: (&[&Poly])) -> (Poly): $crate::ops::joined(parts);
 
-            /// Batches one after another; same basis and domain.
+            /// Concatenates batches; same basis and domain.
             Stack = view stack(parts: (&[&Poly])) -> (Poly): $crate::ops::stacked(parts);
 
             /// The batch entries `from … to − 1`.
@@ -70,10 +72,10 @@ macro_rules! for_each_primitive {
             /// `acc += a`; `a` has the batch of `acc` or one.
             AddAssign = in_place add_assign(acc: (&mut Poly), a: (&Poly)) -> (): acc.shape().clone();
 
-            /// Multiplies each limb by a constant of its own, in [0, q), limb order.
+            /// Multiplies each limb by its own constant in [0, q), given in limb order.
             ScaleLimbs = in_place scale_limbs(a: (Poly), constants: (&[u64])) -> (Poly): a.shape().clone();
 
-            /// Adds to every value of a limb a constant of its own, in [0, q): the constant polynomial, in evaluation domain.
+            /// Adds to every value of a limb its own constant in [0, q): a constant polynomial, in evaluation domain.
             ShiftLimbs = in_place shift_limbs(a: (Poly), constants: (&[u64])) -> (Poly): a.shape().clone();
 
             // ---- transforms, Galois, change of basis ------------------------------------------------------------
@@ -87,17 +89,17 @@ macro_rules! for_each_primitive {
             /// `a(X) → a(X^g)` for the Galois element g, in either domain.
             Automorphism = fresh automorphism(a: (&Poly), galois: (GaloisElement)) -> (Poly) [galois]: a.shape().clone();
 
-            /// The centred value modulo other primes, coefficient domain: `math::rns::BaseConversion` with the limbs of `a` as
-            /// sources. `to` is disjoint from the basis of `a`.
+            /// The centered value modulo other primes, coefficient domain: `math::rns::BaseConversion` with the limbs
+            /// of `a` as sources. `to` is disjoint from the basis of `a`.
             BasisConvert = fresh basis_convert(a: (&Poly), to: (Basis)) -> (Poly): a.shape().with_basis(to);
 
-            /// The centred lift of one limb (representative in (−q/2, q/2]) to other primes, coefficient domain.
+            /// The centered lift of one limb (representative in (−q/2, q/2]) to other primes, coefficient domain.
             Reduce = fresh reduce(a: (&Poly), to: (Basis)) -> (Poly): a.shape().with_basis(to);
 
             // ---- gadget: one limb, coefficient domain -----------------------------------------------------------
 
-            /// `a·X^e`, e word `word` of each exponent modulo 2N: of its own entry's, or of the only one. Neither batch exceeds the
-            /// other unless that is one.
+            /// `a·X^e` modulo 2N in the exponent, where e is word `word` of the exponents of the same entry, or of the
+            /// only entry. The batches are equal, or one of them is 1.
             MonomialMul = fresh monomial_mul(a: (&Poly), exponents: (&Lwe), word: (usize)) -> (Poly) [word]:
                 a.shape().with_batch(a.shape().batch.max(exponents.lwe_shape().batch));
 
@@ -107,14 +109,14 @@ macro_rules! for_each_primitive {
 
             // ---- LWE --------------------------------------------------------------------------------------------
 
-            /// Ciphertexts from the host.
+            /// Uploads LWE ciphertexts from the host.
             UploadLwe = input upload_lwe(shape: (LweShape), role: (Role), fill: (LweFill<'_>)) -> (Lwe) [role]: shape;
 
-            /// Batches one after another; same dimension and modulus. A copy.
+            /// Concatenates batches of equal dimension and modulus. Copies.
             LweStack = fresh lwe_stack(parts: (&[&Lwe])) -> (Lwe):
                 parts[0].lwe_shape().with_batch(parts.iter().map(|p| p.lwe_shape().batch).sum());
 
-            /// The entries `from … to − 1`. A copy.
+            /// The entries `from … to − 1`. Copies.
             LweSplit = fresh lwe_split(a: (&Lwe), from: (usize), to: (usize)) -> (Lwe) [from]:
                 a.lwe_shape().with_batch(to - from);
 
@@ -122,41 +124,41 @@ macro_rules! for_each_primitive {
             LweAdd = fresh lwe_add(a: (&Lwe), b: (&Lwe)) -> (Lwe):
                 a.lwe_shape().with_batch(a.lwe_shape().batch.max(b.lwe_shape().batch));
 
-            /// `a·c`, every word, c below the modulus.
+            /// `a·c` for every word, c below the modulus.
             LweScale = fresh lwe_scale(a: (&Lwe), c: (u64)) -> (Lwe): a.lwe_shape();
 
-            /// `a + c`: a constant for each entry's body, or one for all, below the modulus.
+            /// `a + c`: one constant for each entry's body, or one for all, below the modulus.
             LweShift = fresh lwe_shift(a: (&Lwe), constants: (&[u64])) -> (Lwe): a.lwe_shape();
 
-            /// Every word in another modulus.
+            /// Switches every word to another modulus.
             LweModSwitch = fresh lwe_mod_switch(a: (&Lwe), to: (u64), rounding: (Rounding)) -> (Lwe):
                 a.lwe_shape().with_modulus(to);
 
-            /// The digits of every word of the mask as residues, word `i·levels + j` of the result being digit j of word i; the body
-            /// stays.
+            /// The digits of every word of the mask as residues: word `i·levels + j` of the result is digit j of word
+            /// i. The body is unchanged.
             LweDecompose = fresh lwe_decompose(a: (&Lwe), gadget: (Gadget)) -> (Lwe):
                 a.lwe_shape().with_dimension(a.lwe_shape().dimension * gadget.len());
 
-            /// `(0, b) + Σ_i a_i·row_i`: one row for each word of the mask. Words of `a` stand for their centred lifts, of at most 32
-            /// bits.
+            /// `(0, b) + Σ_i a_i·row_i`, one row for each word of the mask. Words of `a` represent their centered
+            /// lifts, of at most 32 bits.
             LweProduct = fresh lwe_product(a: (&Lwe), rows: (&Lwe)) -> (Lwe):
                 rows.lwe_shape().with_batch(a.lwe_shape().batch);
 
-            /// Coefficients of the phase of `[b, a_1 … a_k]` (one limb, coefficient domain) as LWE ciphertexts of dimension k·N:
-            /// for each entry of the batch those at the places `at`, in this order.
+            /// Coefficients of the phase of `[b, a_1 … a_k]` (one limb, coefficient domain) as LWE ciphertexts of
+            /// dimension k·N: for each batch entry those at the indices `at`, in order.
             SampleExtract = fresh sample_extract(glwe: (&[&Poly]), at: (&[usize])) -> (Lwe):
                 $crate::ops::extracted(glwe[0].shape(), glwe.len(), at.len());
 
-            /// Component `part` of the ciphertext `[b, a_1 … a_k]` of which `a` (modulus that of the limb) is sample 0, and whose body
-            /// has no other coefficient; coefficient domain. k is the least for which k·N words hold the mask: where they are more,
-            /// the last polynomial of the secret ends with zeros.
+            /// Component `part` of the ciphertext `[b, a_1 … a_k]` whose sample 0 is `a` (modulus that of the limb) and
+            /// whose body has no other coefficient; coefficient domain. k is the smallest number for which k·N words
+            /// hold the mask; if k·N is larger, the last polynomial of the secret ends with zeros.
             LweEmbed = fresh lwe_embed(a: (&Lwe), ring: (&Ring), basis: (Basis), part: (usize)) -> (Poly) [part]:
                 $crate::Shape::eval(ring, basis).with_domain($crate::Domain::Coeff).with_batch(a.lwe_shape().batch);
         }
     };
 }
 
-/// Hands the rows of all composites to a macro.
+/// Passes the rows of all composites to a macro.
 #[macro_export]
 macro_rules! for_each_composite {
     ($callback:ident) => {
@@ -167,45 +169,49 @@ macro_rules! for_each_composite {
             /// `Σ_i digit_i ⊙ pair_i`, both halves, over QP.
             gadget_product(digits: (&[Poly]), key: (&GadgetKey<Poly>)) -> ([Poly; 2]);
 
-            /// `⌊a·(product of `to`)/(product of a's basis)⌉` over `to`, evaluation domain: drops the other primes.
+            /// `⌊a·(product of `to`)/(product of a's basis)⌉` over `to`, evaluation domain: divides by the other
+            /// primes.
             mod_down(a: (&Poly), to: (Basis)) -> (Poly);
 
-            /// [`Self::mod_down`] by one level's primes, under its own name; one dropped prime costs no base conversion.
+            /// [`Self::mod_down`] by the primes of one level. A single dropped prime needs no base conversion.
             rescale(a: (&Poly), to: (Basis)) -> (Poly);
 
             /// Hybrid key switching of one polynomial: the pair over Q whose phase is `c·s'`.
             key_switch(c: (&Poly), key: (&GadgetKey<Poly>)) -> ([Poly; 2]);
 
-            /// Fused key switch, accumulate and rescale: the pair over `to` whose phase is
-            /// `(onto + c·s')·(product of `to`)/(product of c's basis)`, rounded once. `to` lies in the basis of `c`, and what is
-            /// added to over that basis, with the batch of the result or one.
+            /// Fused key switch, accumulate and rescale: the pair over `to` whose phase is `(onto + c·s')·(product of
+            /// `to`)/(product of c's basis)`, rounded once. `to` is a subset of the basis of `c`; `onto` is over the
+            /// basis of `c`, with the batch of the result or one.
             key_switch_onto(c: (&Poly), key: (&GadgetKey<Poly>), onto: ([Option<&Poly>; 2]), to: (Basis)) -> ([Poly; 2]);
 
-            /// One limb of coefficients, centred, as values over `to`; its own prime may be among them.
+            /// One limb of coefficients, centered, in evaluation domain over `to`; `to` may contain the limb's own
+            /// prime.
             extend_limb(a: (&Poly), to: (Basis)) -> (Poly);
 
-            /// For each sum `Σ weight ⊙ x[i]` over its terms `(i, weight)`, at least one; a weight's batch is one or that of x.
+            /// For each sum, `Σ weight ⊙ x[i]` over its terms `(i, weight)`, at least one; a weight's batch is one or
+            /// that of x.
             weighted_sums(x: (&[Poly]), sums: (&[Terms<'_, Poly>])) -> (Vec<Poly>);
 
-            /// `Σ x_i·c_i`, at least one term: of one ring, basis and domain, with the batch of the result or one. For each term
-            /// one constant a limb, in [0, q), limb order.
+            /// `Σ x_i·c_i` with at least one term. Terms share ring, basis and domain, with the batch of the result or
+            /// one. Each term has one constant per limb, in [0, q), in limb order.
             linear_combination(x: (&[&Poly]), constants: (&[Vec<u64>])) -> (Poly);
 
-            /// The GLWE ciphertext whose phase is that of `c = [b, a_1 … a_k]` times the message of `key`; coefficient domain. The
-            /// key's batch is that of `c` or one.
+            /// The GLWE ciphertext whose phase is that of `c = [b, a_1 … a_k]` times the message of `key`; coefficient
+            /// domain. The key's batch is that of `c` or one.
             external_product(c: (&[&Poly]), key: (&Ggsw<Poly>)) -> (Vec<Poly>);
 
-            /// An encryption of `test·X^e` with `e = e_n + Σ e_i·s_i`, where `key` encrypts the bits s_i: one step for each word of the
-            /// exponents' masks. A batch of exponents meets as many test polynomials (one limb, coefficient domain) or one.
+            /// An encryption of `test·X^e` with `e = e_n + Σ e_i·s_i`, where `key` encrypts the bits s_i: one step for
+            /// each word of the exponents' masks. A batch of exponents takes as many test polynomials (one limb,
+            /// coefficient domain) or one.
             blind_rotate(test: (&Poly), exponents: (&Lwe), key: (&Ggsw<Poly>)) -> (Vec<Poly>);
 
-            /// The same messages under another secret.
+            /// Switches LWE ciphertexts to another secret.
             lwe_key_switch(a: (&Lwe), key: (&LweSwitchKey<Lwe>)) -> (Lwe);
         }
     };
 }
 
-/// The type that the table writes in parentheses, in an implementation of [`Device`](crate::Device).
+/// Resolves a type in parentheses of the table, in an implementation of [`Device`](crate::Device).
 #[macro_export]
 macro_rules! seam_type {
     (()) => { () };

@@ -1,8 +1,8 @@
-//! How much arithmetic a program is: the one place where a primitive has a count.
+//! The arithmetic of a program: the only place that assigns counts to primitives.
 //!
-//! Convention of \[ARK\]: a limb transformed is (N/2)·log₂N products (no twist, no 1/N); a base conversion is
-//! sources·N products (step 1: the scaling) and sources·targets·N (step 2: the sums); a product of polynomials or a
-//! scaling is N a limb, accumulated or not. Lifting one limb (`reduce`) and adding constants cost no product.
+//! Convention of \[ARK\]: transforming a limb is (N/2)·log₂N products (no twist, no 1/N). A base conversion is
+//! sources·N products (step 1, the scaling) and sources·targets·N (step 2, the sums). A product of polynomials or a
+//! scaling is N per limb, accumulated or not. Lifting one limb (`reduce`) and adding constants cost no product.
 
 use crate::{
     graph::{Graph, NodeId, RegionId},
@@ -11,10 +11,10 @@ use crate::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Operations of a node, a region or a program; the whole batch is counted. Products are modular, of words.
+/// Operation counts of a node, a region or a program, over the whole batch. Products are modular products of words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
-    /// Limbs transformed, either way.
+    /// Limbs transformed, in either direction.
     pub transformed_limbs: u64,
     /// Products of transforms.
     pub ntt_products: u64,
@@ -24,9 +24,9 @@ pub struct Counts {
     pub convert_sum_products: u64,
     /// Products of polynomials and of polynomials with constants.
     pub elementwise_products: u64,
-    /// Words that pass an adder without a product: sums, differences, negations, constants added, lifts.
+    /// Words added without a product: sums, differences, negations, added constants, lifts.
     pub added_words: u64,
-    /// Words that an automorphism moves.
+    /// Words permuted by automorphisms.
     pub permuted_words: u64,
 }
 
@@ -41,7 +41,7 @@ impl Counts {
     }
 }
 
-/// Sums stop at 2^64 − 1, which only a made-up file reaches.
+/// Sums saturate at 2^64 − 1, which only a forged file reaches.
 impl std::ops::AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
         let sum = |a: &mut u64, b: u64| *a = a.saturating_add(b);
@@ -56,7 +56,7 @@ impl std::ops::AddAssign for Counts {
 }
 
 impl Graph {
-    /// The work of one node.
+    /// The operation counts of one node.
     #[must_use]
     pub fn work(&self, id: NodeId) -> Counts {
         if self.node(id).op().is_tfhe() {
@@ -83,13 +83,13 @@ impl Graph {
                 Counts { added_words: words, ..none }
             }
             Op::Automorphism => Counts { permuted_words: words, ..none },
-            // Inputs and views; those of TFHE are counted apart.
+            // Inputs and views cost nothing; operations of TFHE are counted separately.
             _ => none,
         }
     }
 
-    /// The work of a node that only TFHE has, by the words of its value: a digit counts as a word added, because it is
-    /// shifts and a subtraction; the product with rows as a product for each of its terms.
+    /// The counts of a TFHE operation, by the words of its value. A digit counts as one added word, because it is
+    /// shifts and a subtraction; the product with rows counts one product per term.
     fn tfhe_work(&self, id: NodeId) -> Counts {
         let (words, none) = (self.value_bytes(id) / 8, Counts::default());
         match self.node(id).op() {
@@ -105,13 +105,13 @@ impl Graph {
         }
     }
 
-    /// The work of the program.
+    /// The operation counts of the whole program.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts_by_region()[RegionId::ROOT.index()]
     }
 
-    /// The work of each region, with the regions inside it, in the order of [`Graph::regions`].
+    /// The operation counts of each region including its inner regions, in the order of [`Graph::regions`].
     #[must_use]
     pub fn counts_by_region(&self) -> Vec<Counts> {
         let mut all = vec![Counts::default(); self.regions().len()];

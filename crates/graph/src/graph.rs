@@ -1,13 +1,13 @@
 //! The graph: nodes in single-assignment form, interned shapes, a tree of regions.
 //!
-//! A node is 24 bytes and its operands stand in one shared array, four bytes each. Accumulations are new nodes whose
-//! operand 0 is the old accumulator. Node order is program order, so it is a topological order.
+//! A node takes 24 bytes; its operands are in one shared array, four bytes each. An accumulation is a new node whose
+//! operand 0 is the old accumulator. Nodes are in program order, which is a topological order.
 
 use crate::op::Op;
 use limbwise_device::{Basis, Domain, KeyId, LweShape, Region, Ring, RingSpec, Role, Shape};
 use std::collections::HashMap;
 
-/// A node and the value it makes.
+/// Identity of a node and of the value it computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
 
@@ -15,15 +15,15 @@ pub struct NodeId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ShapeId(pub u32);
 
-/// A place in the tree of regions; 0 is the whole program.
+/// Identity of a region in the tree; 0 is the whole program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RegionId(pub u32);
 
-/// The bit of a [`ShapeId`] that tells LWE ciphertexts from polynomials.
+/// The bit of a [`ShapeId`] that marks LWE ciphertexts.
 pub(crate) const LWE: u32 = 1 << 31;
 
 impl ShapeId {
-    /// The index among the shapes of LWE ciphertexts, if it is one.
+    /// Index among the LWE shapes; `None` for a polynomial.
     pub(crate) fn lwe_index(self) -> Option<usize> {
         (self.0 & LWE != 0).then_some((self.0 & !LWE) as usize)
     }
@@ -38,17 +38,17 @@ impl NodeId {
 }
 
 impl RegionId {
-    /// The whole program.
+    /// The region of the whole program.
     pub const ROOT: Self = Self(0);
 
-    /// Position in the list of regions.
+    /// Index in the list of regions.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// "Never": the value lives to the end of the program.
+/// The value lives to the end of the program.
 pub(crate) const NEVER: u32 = u32::MAX;
 
 /// One operation.
@@ -59,34 +59,35 @@ pub struct Node {
     pub(crate) role: u8,
     pub(crate) shape: ShapeId,
     pub(crate) region: RegionId,
-    /// Where its operands end in the shared array; they start where those of the node before end.
+    /// End of the node's operands in the shared array; they start at the previous node's end.
     pub(crate) operands_end: u32,
-    /// Galois element, key identity, start of a split, word of the exponents, or whether sources are scaled, by operation.
+    /// Depending on the operation: Galois element, key identity, start of a split, word of the exponents, or whether
+    /// sources are scaled.
     pub(crate) attribute: u32,
-    /// How many nodes had been recorded when the last handle went away.
+    /// Number of nodes recorded before the last handle was dropped.
     pub(crate) freed: u32,
 }
 
 impl Node {
-    /// What it does.
+    /// The operation.
     #[must_use]
     pub fn op(&self) -> Op {
         self.op
     }
 
-    /// Shape of its value.
+    /// Shape of the value.
     #[must_use]
     pub fn shape(&self) -> ShapeId {
         self.shape
     }
 
-    /// The innermost region it was recorded in.
+    /// The innermost region around the node.
     #[must_use]
     pub fn region(&self) -> RegionId {
         self.region
     }
 
-    /// What an input is for; every other value is temporary.
+    /// Role of an input; every other value is temporary.
     #[must_use]
     pub fn role(&self) -> Role {
         match self.role {
@@ -104,7 +105,7 @@ impl Node {
         (self.op == Op::Automorphism).then_some(self.attribute)
     }
 
-    /// Whether a base conversion's sources have been scaled for another one, as in a program limb by limb.
+    /// Whether the sources of a base conversion are already scaled, as in a program split limb by limb.
     #[must_use]
     pub fn is_scaled(&self) -> bool {
         self.op == Op::BasisConvert && self.attribute != 0
@@ -116,8 +117,8 @@ impl Node {
         (self.op == Op::Split).then_some(self.attribute)
     }
 
-    /// How many nodes had been recorded when the program let go of the value; `None`: it lives to the end. A value
-    /// freed "before node k" that is an operand of node k was handed to it to be overwritten.
+    /// The node before which the program dropped the value; `None` if it lives to the end. A value that is freed before
+    /// node k and is an operand of node k was passed to it by value, to be overwritten.
     #[must_use]
     pub fn freed_before(&self) -> Option<NodeId> {
         (self.freed != NEVER).then_some(NodeId(self.freed))
@@ -137,34 +138,34 @@ pub(crate) fn role_code(role: Role) -> (u8, u32) {
 /// A region: a name and a running index inside its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionInfo {
-    /// The region around it; the root is its own parent.
+    /// The enclosing region; the root is its own parent.
     pub parent: RegionId,
     /// Name, empty for the root.
     pub name: String,
-    /// Running index given by the program.
+    /// Running index, given by the program.
     pub index: u32,
-    /// How many times the program entered it.
+    /// Number of times the program entered it.
     pub entered: u32,
 }
 
 impl RegionInfo {
-    /// Whether it is this one.
+    /// Whether the region is of this kind.
     #[must_use]
     pub fn is(&self, region: Region) -> bool {
         self.name == region.name()
     }
 }
 
-/// A part of a value with rows of its own, as seen through views.
+/// A part of a value with its own rows, as seen through views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The node that made the rows, not a view.
+    /// The node that allocated the rows; never a view.
     pub source: NodeId,
-    /// Which of its limbs; none for LWE ciphertexts.
+    /// The limbs of the source; empty for LWE ciphertexts.
     pub basis: Basis,
     /// Batch entries `from … to − 1` of the source.
     pub from: usize,
-    /// See `from`.
+    /// End of the batch entries, exclusive.
     pub to: usize,
 }
 
@@ -197,7 +198,7 @@ impl Default for Graph {
     }
 }
 
-/// Sizes only: the nodes are for [`Graph::write_jsonl`].
+/// Prints sizes only; [`Graph::write_jsonl`] prints nodes.
 impl std::fmt::Debug for Graph {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (nodes, shapes, regions) = (self.nodes.len(), self.shapes.len(), self.regions.len());
@@ -205,7 +206,7 @@ impl std::fmt::Debug for Graph {
     }
 }
 
-/// What a graph holds is what its file holds: two graphs are equal if their nodes, shapes and regions are.
+/// Two graphs are equal if their files are: same nodes, shapes and regions.
 impl PartialEq for Graph {
     fn eq(&self, other: &Self) -> bool {
         self.nodes == other.nodes
@@ -228,61 +229,61 @@ impl Graph {
         (0..count(self.nodes.len())).map(NodeId)
     }
 
-    /// One node.
+    /// The node of an identity.
     #[must_use]
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
-    /// The values a node reads.
+    /// The values that a node reads.
     #[must_use]
     pub fn operands(&self, id: NodeId) -> &[NodeId] {
         let start = id.index().checked_sub(1).map_or(0, |before| self.nodes[before].operands_end as usize);
         &self.operands[start..self.nodes[id.index()].operands_end as usize]
     }
 
-    /// The shape of a node's value, which is a polynomial.
+    /// The shape of a node's polynomial.
     ///
     /// # Panics
-    /// If the value is LWE ciphertexts: those have a [`Self::lwe_shape`].
+    /// If the value is LWE ciphertexts, whose shape is [`Self::lwe_shape`].
     #[must_use]
     pub fn shape(&self, id: NodeId) -> &Shape {
         &self.shapes[self.nodes[id.index()].shape.0 as usize]
     }
 
-    /// The shape of a node's value, if it is LWE ciphertexts.
+    /// The shape of a node's LWE ciphertexts; `None` for a polynomial.
     #[must_use]
     pub fn lwe_shape(&self, id: NodeId) -> Option<LweShape> {
         self.nodes[id.index()].shape.lwe_index().map(|i| self.lwe_shapes[i])
     }
 
-    /// Bytes of a node's value.
+    /// Size of a node's value in bytes.
     #[must_use]
     pub fn value_bytes(&self, id: NodeId) -> u64 {
         self.lwe_shape(id).map_or_else(|| self.shape(id).bytes(), LweShape::bytes)
     }
 
-    /// All different shapes.
+    /// All distinct shapes.
     #[must_use]
     pub fn shapes(&self) -> &[Shape] {
         &self.shapes
     }
 
-    /// All regions; a parent stands before its children.
+    /// All regions; a parent comes before its children.
     #[must_use]
     pub fn regions(&self) -> &[RegionInfo] {
         &self.regions
     }
 
-    /// The regions that a node is in, innermost first, without the whole program.
+    /// The regions around a node, innermost first, without the root.
     pub fn regions_around(&self, id: NodeId) -> impl Iterator<Item = &RegionInfo> {
         let inside = |region: RegionId| (region != RegionId::ROOT).then_some(region);
         std::iter::successors(inside(self.node(id).region()), move |r| inside(self.regions[r.index()].parent))
             .map(|r| &self.regions[r.index()])
     }
 
-    /// The path of each region, in the order of [`Graph::regions`]: names from the outermost inwards, joined by `/`. An
-    /// index is shown, as `name[3]`, where siblings share the name or it is not 0. The root is the empty string.
+    /// The path of each region in the order of [`Graph::regions`]: names from the outermost inwards, joined by `/`. An
+    /// index is shown, as in `name[3]`, if siblings share the name or it is not 0. The root is the empty string.
     #[must_use]
     pub fn region_paths(&self) -> Vec<String> {
         let mut namesakes: HashMap<(RegionId, &str), u32> = HashMap::new();
@@ -299,7 +300,7 @@ impl Graph {
         paths
     }
 
-    /// The rows behind a value: itself, or what its views show, in no particular order.
+    /// The rows behind a value: its own, or those its views show, in no particular order.
     #[must_use]
     pub fn pieces(&self, id: NodeId) -> Vec<Piece> {
         let mut found = Vec::new();
@@ -307,7 +308,7 @@ impl Graph {
         found
     }
 
-    /// The same without a list.
+    /// [`Self::pieces`] without allocating a list.
     pub fn for_each_piece(&self, id: NodeId, mut found: impl FnMut(Piece)) {
         if let Some(shape) = self.lwe_shape(id) {
             return found(Piece { source: id, basis: Basis::default(), from: 0, to: shape.batch });
@@ -327,7 +328,7 @@ impl Graph {
         }
     }
 
-    /// The pieces of its operands that a piece of a view shows.
+    /// The pieces of a view's operands that a piece of the view shows.
     fn look_through(&self, piece: Piece, open: &mut Vec<Piece>) {
         let node = self.node(piece.source);
         let operands = self.operands(piece.source);
@@ -354,7 +355,7 @@ impl Graph {
         }
     }
 
-    /// Bytes of a piece's rows.
+    /// Size of a piece's rows in bytes.
     #[must_use]
     pub fn piece_bytes(&self, piece: &Piece) -> u64 {
         if let Some(shape) = self.lwe_shape(piece.source) {
@@ -363,7 +364,7 @@ impl Graph {
         self.shape(piece.source).with_basis(piece.basis).with_batch(piece.to - piece.from).bytes()
     }
 
-    /// Bytes that the graph itself takes for its nodes and edges.
+    /// Memory of the graph's nodes and edges in bytes.
     #[must_use]
     pub fn node_bytes(&self) -> usize {
         size_of_val(self.nodes.as_slice()) + size_of_val(self.operands.as_slice())
@@ -371,7 +372,7 @@ impl Graph {
 
     // ---- building: by the recorder and the reader -----------------------------------------------------------------
 
-    /// The ring of that specification, if it is known.
+    /// The ring with this specification, if the graph has it.
     pub(crate) fn known_ring(&self, spec: &RingSpec) -> Option<Ring> {
         self.rings.iter().find(|r| r.spec() == spec).cloned()
     }
@@ -401,7 +402,7 @@ impl Graph {
         ShapeId(count(at) | LWE)
     }
 
-    /// Adds a node; role and attribute as [`Node`] stores them.
+    /// Appends a node; role and attribute are encoded as in [`Node`].
     pub(crate) fn push(&mut self, op: Op, extra: (u8, u32), place: (ShapeId, RegionId), operands: &[NodeId]) -> NodeId {
         let id = NodeId(count(self.nodes.len()));
         self.operands.extend_from_slice(operands);

@@ -1,6 +1,6 @@
 //! The file format: JSON lines, described in `docs/graph-format.md`.
 //!
-//! A file is read line by line with all sizes bounded; a bad file is an error that names line and field.
+//! Files are read line by line with bounded sizes; an error names the line and the field.
 
 use crate::{
     graph::{Graph, LWE, NEVER, Node, NodeId, RegionId, RegionInfo, ShapeId, count},
@@ -10,44 +10,44 @@ use limbwise_device::{Basis, Domain, LweShape, Ring, RingSpec, Shape};
 use serde_json::{Map, Value};
 use std::io::{self, BufRead, Read, Write};
 
-/// Version written, and the only one read.
+/// Version written; no other is read.
 pub const VERSION: u64 = 1;
-/// Longest line read.
+/// Longest line in bytes.
 const LINE_BYTES: u64 = 1 << 20;
-/// Most batch entries of a shape.
+/// Largest batch of a shape.
 const MOST_BATCH: u64 = 1 << 20;
-/// Most rows of a shape.
+/// Largest number of rows of a shape.
 const MOST_ROWS: usize = 1 << 22;
-/// Most regions inside one another.
+/// Deepest nesting of regions.
 const DEEPEST: usize = 64;
-/// Most words of a batch of LWE ciphertexts.
+/// Largest number of words in a batch of LWE ciphertexts.
 const MOST_LWE_WORDS: u64 = 1 << 30;
-/// Most nodes.
+/// Largest number of nodes.
 const MOST_NODES: u64 = 1 << 26;
 
-/// Why a graph file cannot be read.
+/// Reasons why a graph file cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
-    /// A field that is missing, unknown or wrong.
+    /// A missing, unknown or invalid field.
     #[error("graph file, line {line}, field \"{field}\": {problem} (format: docs/graph-format.md)")]
     Field {
-        /// Counted from 1.
+        /// Number of the line, from 1.
         line: usize,
         /// Name of the field.
         field: String,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// A line that is no JSON object, or too many or too few of them.
+    /// A line that is no JSON object, or too many or too few lines.
     #[error("graph file, line {line}: {problem} (format: docs/graph-format.md)")]
     Line {
-        /// Counted from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// The file cannot be read.
+    /// The system cannot read the file.
     #[error("graph file: {0}")]
     Io(#[from] io::Error),
 }
@@ -56,7 +56,7 @@ impl Graph {
     /// Writes the graph as JSON lines.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write_jsonl(&self, mut out: impl Write) -> io::Result<()> {
         let (rings, shapes, regions, nodes) =
             (self.rings.len(), self.shapes.len(), self.regions.len() - 1, self.nodes.len());
@@ -115,10 +115,10 @@ impl Graph {
         writeln!(out, "}}")
     }
 
-    /// Reads JSON lines; memory grows with the lines that are there, not with what the header says.
+    /// Reads JSON lines. Memory grows with the lines present, not with the sizes in the header.
     ///
     /// # Errors
-    /// [`GraphError`] for anything the format does not allow.
+    /// [`GraphError`] for any violation of the format.
     pub fn read_jsonl(input: impl BufRead) -> Result<Self, GraphError> {
         let mut lines = Lines { input, line: 0 };
         let mut graph = Self::default();
@@ -255,7 +255,7 @@ impl Graph {
 
 const ROLES: [&str; 5] = ["ciphertext", "plaintext", "evaluation_key", "temporary", "bootstrap_key"];
 
-/// The name of a node's attribute, if its operation has one.
+/// The name of a node's attribute in files, if its operation has one.
 fn attribute_field(op: Op, role: u8) -> Option<&'static str> {
     match op.kept() {
         Some("role") => (role == 2 || role == 4).then_some("key"),
@@ -304,7 +304,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// The fields of a line; each is taken out when it is read, so what is left is unknown.
+/// The fields of a line. Reading removes a field, so the remaining ones are unknown.
 struct Fields {
     line: usize,
     map: Map<String, Value>,

@@ -1,4 +1,4 @@
-//! A program as a graph: what was recorded, how much work it is, how long its values live.
+//! A program as a graph: its operations, their counts, and the lifetimes of its values.
 //!
 //! Enters: the recorder (a device), the graph of primitives with its tree of regions, exact counts, bytes by role,
 //! liveness, the file format.

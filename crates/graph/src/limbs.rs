@@ -1,10 +1,10 @@
-//! The same program one limb at a time.
+//! Rewrites a program to process one limb at a time.
 //!
-//! All operations but changes of basis work on each limb by itself, and a change of basis makes each of its limbs by
-//! itself. A machine whose chip holds some limbs and no polynomials takes a program so: operation after operation, or
-//! limb after limb through all operations between two changes of basis, so that what one of them makes is still there
-//! when the next one wants it. \[MAD\] calls this O(1)-limb caching, and its re-ordering is what is done as late here as
-//! the next change of basis lets it be.
+//! Every operation except a change of basis works on each limb separately, and a change of basis computes each of its
+//! target limbs separately. A machine whose chip holds some limbs but no whole polynomials can therefore choose between
+//! two orders: operation by operation, or limb by limb through all operations between two changes of basis, which
+//! reuses a limb while it is on the chip. \[MAD\] calls the second order O(1)-limb caching. Its re-ordering corresponds
+//! here to delaying every operation to the next change of basis.
 
 use crate::{
     graph::{Graph, NEVER, Node, NodeId, RegionId, count},
@@ -13,33 +13,35 @@ use crate::{
 use limbwise_device::{Basis, Region};
 use std::collections::HashMap;
 
-/// Which limb of which operation comes next.
+/// Order in which limbs of operations are processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimbOrder {
     /// All limbs of an operation, then the next operation.
     Operations,
-    /// Within a key switch and what follows it: all operations between two changes of basis on a limb, then the next
-    /// limb, as early as can be.
+    /// Within a key switch and the operations after it: all operations between two changes of basis on one limb, then
+    /// the next limb, each as early as possible.
     Fused,
-    /// The same, but the limbs that the next change of basis does not read come after it, together with what reads them.
+    /// As [`Self::Fused`], but limbs that the next change of basis does not read are delayed until after it, together
+    /// with their readers.
     Reordered,
 }
 
-/// Whether the entries of a batch are taken one by one as well.
+/// Whether the batch is split into entries too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entries {
-    /// All of them in one node.
+    /// One node for all entries.
     Together,
-    /// A node for each.
+    /// One node per entry.
     Apart,
 }
 
-/// A limb of a value, and the entry of its batch; entry 0 where they are together.
+/// A value, its limb, and its batch entry; entry 0 if the batch is not split.
 type Limb = (NodeId, usize, usize);
 
 impl Graph {
-    /// This program with a node for each limb of each operation, and for each entry of a batch if wanted; inputs stay whole
-    /// and are read limb by limb. Regions, counts and bytes are the same. A program with operations of TFHE, which have no limbs, comes back as it is.
+    /// The same program with a node for each limb of each operation, and for each batch entry if wanted. Inputs stay
+    /// whole and are read limb by limb. Regions, counts and bytes are unchanged. A program with operations of TFHE,
+    /// which have no limbs, is returned unchanged.
     #[must_use]
     pub fn limb_by_limb(&self, order: LimbOrder, entries: Entries) -> Self {
         if self.ids().any(|id| self.node(id).op().is_tfhe()) {
@@ -69,7 +71,7 @@ impl Graph {
         splitting.finish()
     }
 
-    /// For each region whether it is in one that raises digits, with which a key switch begins.
+    /// For each region, whether it is inside one that raises digits, the start of a key switch.
     fn raises(&self) -> Vec<bool> {
         let mut raises = vec![false; self.regions.len()];
         for (at, region) in self.regions.iter().enumerate() {
@@ -79,7 +81,7 @@ impl Graph {
     }
 }
 
-/// A program and what its parts are.
+/// The old program and the parts that its values are split into.
 #[derive(Clone, Copy)]
 struct Parts<'g> {
     graph: &'g Graph,
@@ -97,12 +99,12 @@ impl<'g> Parts<'g> {
         basis.iter().flat_map(move |limb| (0..batch).map(move |entry| (id, limb, entry)))
     }
 
-    /// The same part of an operand, of which there may be one for all entries.
+    /// The corresponding part of an operand, which may have a single entry for all.
     fn operand(self, id: NodeId, limb: usize, entry: usize) -> Limb {
         (id, limb, if self.batch(id) == 1 { 0 } else { entry })
     }
 
-    /// The parts, of nodes that are no views, that a part of a node is made from.
+    /// The parts that a part of a node is computed from, with views resolved.
     fn for_each_source(self, (id, limb, entry): Limb, found: &mut impl FnMut(Limb)) {
         let crosses = changes_basis(self.graph.node(id).op());
         for &operand in self.graph.operands(id) {
@@ -111,7 +113,7 @@ impl<'g> Parts<'g> {
         }
     }
 
-    /// What is behind a part that may be one of a view.
+    /// Resolves a part that may belong to a view.
     fn look_up(self, (id, limb, entry): Limb, found: &mut impl FnMut(Limb)) {
         if !self.graph.node(id).op().is_view() {
             return found((id, limb, entry));
@@ -119,7 +121,7 @@ impl<'g> Parts<'g> {
         self.shown((id, limb, entry)).for_each(|part| self.look_up(part, found));
     }
 
-    /// The parts of its operands that a part of a view shows: one, but for a stack whose entries are together.
+    /// The operands' parts that a part of a view shows: one, except for a stack whose entries are not split.
     fn shown(self, (id, limb, entry): Limb) -> impl Iterator<Item = Limb> + use<'g> {
         let (one, node) = (Basis::single(limb), *self.graph.node(id));
         let mut start = 0;
@@ -138,12 +140,12 @@ impl<'g> Parts<'g> {
     }
 }
 
-/// Makes limbs of others.
+/// Whether the operation computes limbs from other limbs.
 fn changes_basis(op: Op) -> bool {
     matches!(op, Op::BasisConvert | Op::Reduce)
 }
 
-/// Changes of basis between the beginning of a segment and a limb of it: as early, or as late, as can be.
+/// For each limb of a segment, the number of changes of basis before it: smallest or largest possible by order.
 fn depths(old: Parts<'_>, segment: &[NodeId], order: LimbOrder) -> HashMap<Limb, u32> {
     let step = |(id, ..): Limb| u32::from(changes_basis(old.graph.node(id).op()));
     let mut early: HashMap<Limb, u32> = HashMap::new();
@@ -168,20 +170,20 @@ fn depths(old: Parts<'_>, segment: &[NodeId], order: LimbOrder) -> HashMap<Limb,
     late
 }
 
-/// A rewriting under way.
+/// State of the rewriting.
 struct Splitting<'g> {
     old: Parts<'g>,
     graph: Graph,
     /// Inputs, which stay whole.
     inputs: HashMap<NodeId, NodeId>,
-    /// Operands of changes of basis, by entry.
+    /// Joined operands of changes of basis, by entry.
     joins: HashMap<(NodeId, usize), NodeId>,
-    /// Parts of old values.
+    /// The new nodes of parts of old values.
     limbs: HashMap<Limb, NodeId>,
 }
 
 impl Splitting<'_> {
-    /// A node of the new graph like one of the old, of a part of its value.
+    /// Appends a node like an old one, for a part of its value.
     fn push(&mut self, op: Op, like: Node, basis: Basis, operands: &[NodeId], from: NodeId) -> NodeId {
         let shape = self.old.graph.shape(from).with_basis(basis);
         let shape = if self.old.entries == Entries::Apart { shape.with_batch(1) } else { shape };
@@ -196,7 +198,7 @@ impl Splitting<'_> {
         self.inputs.insert(id, made);
     }
 
-    /// A key switch and what follows it.
+    /// Rewrites a key switch and the operations after it.
     fn segment(&mut self, segment: &[NodeId], order: LimbOrder) {
         let old = self.old;
         let mut items: Vec<Limb> = segment.iter().flat_map(|&id| old.of(id)).collect();
@@ -208,7 +210,7 @@ impl Splitting<'_> {
             let mut node = *old.graph.node(id);
             let operands: Vec<NodeId> = if changes_basis(node.op()) {
                 let before = self.joins.get(&(id, entry)).copied();
-                // The sources are scaled for the first target.
+                // The sources are scaled for the first target only.
                 node.attribute = u32::from(before.is_some());
                 let join = before.unwrap_or_else(|| self.join(old.graph.operands(id)[0], entry));
                 self.joins.insert((id, entry), join);
@@ -222,8 +224,8 @@ impl Splitting<'_> {
         }
     }
 
-    /// A part of an old value; views of inputs, and stacks and splits of entries that are together, are made where they are
-    /// first wanted.
+    /// The new node of a part of an old value. Views of inputs, and stacks and splits of unsplit batches, are created
+    /// on first use.
     fn limb(&mut self, part @ (id, limb, entry): Limb) -> NodeId {
         if let Some(&made) = self.limbs.get(&part) {
             return made;
@@ -257,7 +259,7 @@ impl Splitting<'_> {
         self.push(Op::Split, Node { attribute: count(entry), ..view }, one, &[limb], id)
     }
 
-    /// All limbs of an old value as one.
+    /// Joins all limbs of an old value.
     fn join(&mut self, id: NodeId, entry: usize) -> NodeId {
         let basis = self.old.graph.shape(id).basis;
         let limbs: Vec<NodeId> = basis.iter().map(|limb| self.limb(self.old.operand(id, limb, entry))).collect();
@@ -267,7 +269,7 @@ impl Splitting<'_> {
         }
     }
 
-    /// Values live until their last use, results to the end.
+    /// Sets lifetimes: values live until their last use, results to the end.
     fn finish(mut self) -> Graph {
         let old = self.old;
         let mut results = Vec::new();
@@ -288,7 +290,7 @@ impl Splitting<'_> {
     }
 }
 
-/// A view like a node: no input, without attributes.
+/// The view of a node without role and attribute.
 fn temporary(node: Node) -> Node {
     Node { role: 3, attribute: 0, ..node }
 }

@@ -1,4 +1,4 @@
-//! How long values live, and the most memory they need at once.
+//! Lifetimes of values, and the peak memory they need.
 
 use crate::{
     graph::{Graph, NEVER, NodeId},
@@ -7,7 +7,7 @@ use crate::{
 use std::collections::HashMap;
 
 impl Graph {
-    /// For each node, the last node that has its value as an operand; a view is a use.
+    /// For each node, the last node that reads its value; a view counts as a reader.
     #[must_use]
     pub fn last_uses(&self) -> Vec<Option<NodeId>> {
         let mut last = vec![None; self.nodes().len()];
@@ -19,8 +19,8 @@ impl Graph {
         last
     }
 
-    /// Most bytes alive at once when the program runs in its recorded order and frees where it did: what the meter of
-    /// [`Null`](limbwise_device::Null) saw, computed from the graph alone.
+    /// Peak of the bytes alive when the program runs and frees in its recorded order. It equals the peak of the meter
+    /// of [`Null`](limbwise_device::Null), computed from the graph alone.
     #[must_use]
     pub fn peak_live_bytes(&self) -> u64 {
         let mut frees: Vec<(u32, NodeId)> =
@@ -43,7 +43,7 @@ impl Graph {
         rows.peak
     }
 
-    /// The rows of a node's value, shared or new, in the order batch, then limb.
+    /// The rows of a node's value, shared or new, by batch entry, then limb.
     fn row_table(&self, id: NodeId, handed_over: Option<NodeId>, rows: &mut Rows) -> Vec<u32> {
         if self.lwe_shape(id).is_some() {
             return vec![rows.allocate(self.value_bytes(id))];
@@ -88,7 +88,7 @@ impl Graph {
 #[derive(Default)]
 struct Rows {
     values: HashMap<NodeId, Vec<u32>>,
-    /// References and bytes of each row.
+    /// Reference count and bytes of each row.
     held: Vec<(u32, u64)>,
     unused: Vec<u32>,
     live: u64,
@@ -107,7 +107,7 @@ impl Rows {
         crate::graph::count(self.held.len() - 1)
     }
 
-    /// The row in which an operation by value puts its result: the same if `handed_over` by its only holder.
+    /// The row for the result of an operation by value: the same row if `handed_over` by its only holder.
     fn overwrite(&mut self, row: u32, handed_over: bool) -> u32 {
         let (references, bytes) = self.held[row as usize];
         if handed_over && references == 1 {

@@ -1,8 +1,8 @@
-//! The primitives of the seam as they stand in a graph.
+//! The primitives of the seam as operations of a graph.
 
 use limbwise_device::for_each_primitive;
 
-/// Where the words of a value are; the kinds of the table.
+/// Placement of the result's rows; the kinds of the table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Input,
@@ -19,7 +19,7 @@ macro_rules! kind {
     (in_place) => { Kind::InPlace };
 }
 
-/// Number of values that a type of the table stands for; `None`: one or more.
+/// Number of values in a type of the table; `None` for one or more.
 #[rustfmt::skip] // a line an arm
 macro_rules! values {
     ((Poly)) => { Some(1) };
@@ -39,7 +39,7 @@ macro_rules! is_lwe {
 
 macro_rules! ops {
     ($($(#[$_doc:meta])+ $op:ident = $kind:ident $name:ident($($_arg:ident: $type:tt),+) -> $result:tt $([$kept:ident])?: $_shape:expr;)+) => {
-        /// What a node does; one for each primitive of [`Device`](limbwise_device::Device).
+        /// The operation of a node; one for each primitive of [`Device`](limbwise_device::Device).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Op {
@@ -48,10 +48,10 @@ macro_rules! ops {
         }
 
         impl Op {
-            /// All, in the order of the seam.
+            /// All operations, in the order of the seam.
             pub const ALL: [Self; [$(stringify!($op)),+].len()] = [$(Self::$op),+];
 
-            /// The name of the seam's function.
+            /// Name of the seam's method.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$op => stringify!($name),)+ }
@@ -61,18 +61,18 @@ macro_rules! ops {
                 match self { $(Self::$op => kind!($kind),)+ }
             }
 
-            /// What its node keeps of the operands that are no values, by its name in files.
+            /// Name in files of the operand that a node records besides its values, if any.
             pub(crate) fn kept(self) -> Option<&'static str> {
                 match self { $(Self::$op => [$(stringify!($kept))?].first().copied(),)+ }
             }
 
-            /// Has LWE ciphertexts as its value.
+            /// Whether the result is LWE ciphertexts.
             #[must_use]
             pub fn makes_lwe(self) -> bool {
                 match self { $(Self::$op => is_lwe!($result),)+ }
             }
 
-            /// Number of operands; `None`: one or more.
+            /// Number of operands; `None` for one or more.
             #[must_use]
             pub fn arity(self) -> Option<usize> {
                 match self { $(Self::$op => [$(values!($type)),+].into_iter().sum(),)+ }
@@ -84,31 +84,31 @@ macro_rules! ops {
 for_each_primitive!(ops);
 
 impl Op {
-    /// The operation of that name.
+    /// The operation with a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|op| op.name() == name)
     }
 
-    /// Costs nothing: the result shares the rows of its operands.
+    /// Whether the result shares the rows of its operands, at no cost.
     #[must_use]
     pub fn is_view(self) -> bool {
         self.kind() == Kind::View
     }
 
-    /// Comes from outside the program, with a role.
+    /// Whether the value comes from outside the program, with a role.
     #[must_use]
     pub fn is_input(self) -> bool {
         self.kind() == Kind::Input
     }
 
-    /// Takes operand 0 by value (or as accumulator) and works in its rows where nobody else holds them.
+    /// Whether operand 0 is taken by value (or as accumulator) and overwritten if no other handle shares its rows.
     #[must_use]
     pub fn is_in_place(self) -> bool {
         self.kind() == Kind::InPlace
     }
 
-    /// Takes part in TFHE: reads or makes LWE ciphertexts, or digits of a small base.
+    /// Whether the operation belongs to TFHE: it reads or makes LWE ciphertexts, or digits of a small base.
     #[must_use]
     pub fn is_tfhe(self) -> bool {
         self >= Self::MonomialMul

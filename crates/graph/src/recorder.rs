@@ -1,8 +1,8 @@
-//! The recorder: a device that writes down what it is asked to do and lets another device do it.
+//! The recorder: a device that records each operation and runs it on an inner device.
 //!
 //! `Recorder<Null>` turns a program into a graph without any polynomial memory. It keeps the default bodies of the
-//! composites, so the graph holds primitives inside a region of the composite's name, and it does not read back, so a
-//! program that needs residues to decide does not compile against it.
+//! composites, so the graph holds primitives inside a region of the composite's name. It cannot read words back, so a
+//! program that branches on residues does not compile for it.
 
 use crate::{
     graph::{Graph, NodeId, RegionId, RegionInfo, count, role_code},
@@ -25,7 +25,7 @@ pub struct Recorder<D> {
     log: Log,
 }
 
-/// The graph so far, shared by the recorder and the handles.
+/// The graph under construction, shared by the recorder and its handles.
 type Log = Arc<Mutex<State>>;
 
 #[derive(Debug, Default)]
@@ -46,15 +46,15 @@ impl Default for Here {
     }
 }
 
-/// A polynomial of the inner device and the node that made it.
+/// A polynomial of the inner device with the node that computed it.
 #[derive(Clone, Debug)]
 pub struct Recorded<P> {
     inner: P,
     value: Arc<Value>,
 }
 
-/// What all handles of one value share. `Drop` is here and not on the handle, so that an operation by value can take
-/// the handle apart.
+/// The state shared by all handles of a value. `Drop` is implemented here and not on the handle, so that an operation
+/// by value can destructure the handle.
 #[derive(Debug)]
 struct Value {
     id: NodeId,
@@ -72,7 +72,7 @@ impl Drop for Value {
 }
 
 impl<P> Recorded<P> {
-    /// The node that made the value.
+    /// The node that computed the value.
     #[must_use]
     pub fn node(&self) -> NodeId {
         self.value.id
@@ -102,7 +102,7 @@ fn lock(log: &Log) -> MutexGuard<'_, State> {
 }
 
 impl<D: Device> Recorder<D> {
-    /// Records what `inner` does from now on.
+    /// Starts recording the operations of `inner`.
     pub fn new(inner: D) -> Self {
         Self { inner, log: Log::default() }
     }
@@ -112,13 +112,13 @@ impl<D: Device> Recorder<D> {
         &self.inner
     }
 
-    /// The graph so far.
+    /// A copy of the graph so far.
     #[must_use]
     pub fn graph(&self) -> Graph {
         lock(&self.log).graph.clone()
     }
 
-    /// The graph. Values whose handles still live are its results: they are never freed.
+    /// The finished graph. Values that still have handles are its results and are never freed.
     #[must_use]
     pub fn finish(self) -> Graph {
         let mut state = lock(&self.log);
@@ -149,8 +149,8 @@ impl<D: Device> Recorder<D> {
         Recorded { inner, value: Arc::new(Value { id, log: self.log.clone() }) }
     }
 
-    /// An operation by value. The operand goes before the node is written, so "freed before node k" and "operand of
-    /// node k" together say that no other handle was left.
+    /// Records an operation by value. The operand is dropped before the node is recorded, so "freed before node k"
+    /// together with "operand of node k" means that no other handle was left.
     fn by_value(&self, op: Op, a: Recorded<D::Poly>, run: impl FnOnce(&D, D::Poly) -> D::Poly) -> Recorded<D::Poly> {
         let Recorded { inner, value } = a;
         let id = value.id;
@@ -159,8 +159,8 @@ impl<D: Device> Recorder<D> {
         self.record(op, NOTHING, &[id], inner)
     }
 
-    /// An accumulation: the accumulator becomes a new value. As in `by_value`, the old one goes first if nobody else
-    /// holds it.
+    /// Records an accumulation: the accumulator becomes a new value. As in `by_value`, the old one is dropped first if
+    /// no other handle shares it.
     fn accumulate(&self, op: Op, acc: &mut Recorded<D::Poly>, others: &[NodeId], run: impl FnOnce(&D, &mut D::Poly)) {
         run(&self.inner, &mut acc.inner);
         let ids = [&[acc.value.id], others].concat();
@@ -201,7 +201,7 @@ impl<D: Device> LeaveRegion for Recorder<D> {
     }
 }
 
-/// What a node keeps of an operand that is no handle: a role's code, or 3 and a number.
+/// The encoding of an operand that is no value: a role's code, or 3 with a number.
 trait Kept: Copy {
     fn code(self) -> (u8, u32);
 }
@@ -224,7 +224,7 @@ impl Kept for GaloisElement {
     }
 }
 
-/// Where a node keeps nothing.
+/// The encoding of no operand.
 const NOTHING: (u8, u32) = (3, 0);
 
 /// An operand as the inner device takes it.
@@ -247,7 +247,7 @@ macro_rules! nodes {
     ($_other:tt, $_arg:ident) => { [] };
 }
 
-/// A primitive of a kind: done by the inner device and written down.
+/// Runs a primitive on the inner device and records it.
 macro_rules! recorded {
     (in_place $op:ident = $dev:ident.$name:ident($a:ident: (Poly) $(, $arg:ident: $_type:tt)*) -> (Poly)) => {
         $dev.by_value(Op::$op, $a, |dev, a| dev.$name(a $(, $arg)*))

@@ -1,18 +1,18 @@
-//! Bytes by role: what a program brings with it and what it reads of that.
+//! Bytes by role: a program's inputs, and the reads of them.
 
 use crate::graph::{Graph, NodeId};
 use limbwise_device::{Basis, KeyId, Role};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Bytes of all inputs of a role.
+/// Bytes of all inputs of one role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RoleBytes {
-    /// As uploaded.
+    /// Bytes uploaded.
     pub declared: u64,
-    /// The limbs that some operation reads, each once: a key counts at its widest use.
+    /// Bytes of the limbs that some operation reads, each counted once: a key counts at its widest use.
     pub widest: u64,
-    /// Summed over all reads.
+    /// Bytes of all reads.
     pub read: u64,
 }
 
@@ -20,7 +20,7 @@ fn is_none(bytes: &RoleBytes) -> bool {
     *bytes == RoleBytes::default()
 }
 
-/// Sums stop at 2^64 − 1, which only a made-up file reaches.
+/// Sums saturate at 2^64 − 1, which only a forged file reaches.
 impl std::ops::AddAssign for RoleBytes {
     fn add_assign(&mut self, other: Self) {
         self.declared = self.declared.saturating_add(other.declared);
@@ -29,14 +29,14 @@ impl std::ops::AddAssign for RoleBytes {
     }
 }
 
-/// Bytes of one evaluation key, all its uploaded parts together.
+/// Bytes of one evaluation key, summed over its uploaded parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct KeyTraffic {
-    /// Identity, as the program numbers its keys.
+    /// Identity of the key in the program.
     pub key: u32,
-    /// Its bytes.
+    /// Bytes of the key.
     pub bytes: RoleBytes,
-    /// How many operations read a part of it.
+    /// Number of operations that read a part of it.
     pub reads: u64,
 }
 
@@ -52,13 +52,13 @@ pub struct Traffic {
     /// All bootstrapping keys.
     #[serde(skip_serializing_if = "is_none")]
     pub bootstrap_keys: RoleBytes,
-    /// Inputs with no other role.
+    /// Inputs with another role.
     pub temporaries: RoleBytes,
-    /// Each evaluation key, by identity.
+    /// One entry per evaluation key, by identity.
     pub keys: Vec<KeyTraffic>,
 }
 
-/// How an input has been used so far.
+/// The uses of an input so far.
 #[derive(Clone, Copy, Default)]
 struct Use {
     basis: Basis,
@@ -67,7 +67,7 @@ struct Use {
 }
 
 impl Graph {
-    /// Bytes by role, counted over all operations that read an input, through views or not.
+    /// Bytes by role over all operations that read an input, directly or through views.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         let uses = self.input_uses();

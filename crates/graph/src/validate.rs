@@ -1,4 +1,4 @@
-//! What must hold in a graph that comes from outside, so that nothing later can panic on it.
+//! Checks on a graph from outside, so that no later code can panic on it.
 
 use crate::{
     graph::{Graph, NEVER, Node, NodeId},
@@ -6,7 +6,7 @@ use crate::{
 };
 use limbwise_device::{Basis, Domain, LweShape, Shape};
 
-/// Which field of a node is wrong, and how.
+/// The invalid field of a node, and the problem.
 pub(crate) type Complaint = (&'static str, String);
 
 fn require(ok: bool, field: &'static str, problem: impl FnOnce() -> String) -> Result<(), Complaint> {
@@ -14,7 +14,7 @@ fn require(ok: bool, field: &'static str, problem: impl FnOnce() -> String) -> R
 }
 
 impl Graph {
-    /// Checks a node that is about to be added against its operands, which are in the graph.
+    /// Checks a node to be appended against its operands, which are already in the graph.
     pub(crate) fn check_node(&self, node: &Node, operands: &[NodeId]) -> Result<(), Complaint> {
         let here = self.nodes().len();
         let op = node.op();
@@ -40,7 +40,7 @@ impl Graph {
         self.check_shapes(node, &self.shapes[node.shape.0 as usize], &shapes)
     }
 
-    /// Checks an operation that only TFHE has, of which some operands are polynomials, some LWE ciphertexts.
+    /// Checks a TFHE operation, whose operands may be polynomials and LWE ciphertexts.
     fn check_tfhe(&self, node: &Node, operands: &[NodeId]) -> Result<(), Complaint> {
         let op = node.op();
         let polynomials: Vec<&Shape> =

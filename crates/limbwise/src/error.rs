@@ -1,4 +1,4 @@
-//! What can go wrong by a user's mistake, in words that say what, got, wanted and the next step.
+//! User errors. A message says what, got, wanted and the next step.
 
 use crate::{
     bgv::BgvError, bridge::BridgeError, ckks::tensor::TensorError, params::ParamsError, rlwe::KeyName, tfhe::TfheError,
@@ -17,40 +17,43 @@ pub enum Error {
     /// A parameter set was refused.
     #[error(transparent)]
     Params(#[from] ParamsError),
-    /// Not enough levels, or levels that do not go together.
+    /// Too few levels, or operands at different levels.
     #[error(transparent)]
     Level(#[from] LevelError),
-    /// Scales that do not go together.
+    /// Operands at different scales, or an invalid scale.
     #[error(transparent)]
     Scale(#[from] ScaleError),
     /// A key is missing or unfit.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// Operands of the wrong degree, batch or slot count.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
     /// Values that cannot be encoded.
     #[error(transparent)]
     Encode(#[from] EncodeError),
-    /// Tensors that do not go together, or do not fit.
+    /// Tensors with shapes that do not match or do not fit.
     #[error(transparent)]
     Tensor(#[from] TensorError),
     /// A ciphertext or parameters that cannot be bootstrapped.
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
-    /// Messages, tables and keys of TFHE that do not go together.
+    /// Messages, tables or keys of TFHE that do not match.
     #[error(transparent)]
     Tfhe(#[from] TfheError),
-    /// What cannot go from one scheme to the other.
+    /// Parameters or values that cannot cross between the schemes.
     #[error(transparent)]
     Bridge(#[from] BridgeError),
-    /// Integers and noise of BGV that do not go together.
+    /// Integers, factors or noise that a BGV operation cannot accept.
     #[error(transparent)]
     Bgv(#[from] BgvError),
-    /// What was decrypted cannot be right.
+    /// Decrypted values or result metadata that contradict the program.
     #[error(transparent)]
     Decrypt(#[from] DecryptError),
     /// A file that cannot be read or written.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// Somebody asked to stop.
+    /// The user interrupted the call.
     #[error("interrupted: nothing was changed, the call can be made again")]
     Interrupted,
     /// The device refused the ring.
@@ -59,18 +62,18 @@ pub enum Error {
     /// The device failed.
     #[error(transparent)]
     Device(#[from] Fault),
-    /// No randomness.
+    /// The operating system gave no randomness.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
-    /// Whoever watches a program wants it to stop; they know why.
+    /// The observer stopped the program; it holds the reason.
     #[error("the program was stopped")]
     Stopped,
-    /// A state to go on from that this program cannot have left.
-    #[error("the kept state is not one of this program: delete the checkpoint and start again")]
+    /// A saved state that this program cannot have written.
+    #[error("the saved state does not belong to this program: delete the checkpoint and start again")]
     State,
 }
 
-/// Levels: a ciphertext at level ℓ allows ℓ more rescales.
+/// Level errors: a ciphertext at level ℓ has ℓ rescales left.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LevelError {
@@ -79,11 +82,11 @@ pub enum LevelError {
         "{op} needs level {needed}; the ciphertext is at level {level} of {top}: choose parameters with at least {} more levels (limbwise params choose), or bootstrap", needed - level
     )]
     Exhausted {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
         /// Level of the ciphertext.
         level: usize,
-        /// Level it needs.
+        /// Level that the operation needs.
         needed: usize,
         /// Level of a fresh ciphertext.
         top: usize,
@@ -91,26 +94,26 @@ pub enum LevelError {
     /// Operands at different levels.
     #[error("{op}: the operands are at levels {left} and {right}: drop the higher one first (drop_level), or use Auto")]
     Mismatch {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// Left level.
+        /// Level of the left operand.
         left: usize,
-        /// Right level.
+        /// Level of the right operand.
         right: usize,
     },
-    /// A level that the chain does not have or a ciphertext has left.
+    /// A level above the chain's top or above the ciphertext's level.
     #[error("{op}: level {wanted} is above level {level}: levels only fall, choose 0 to {level}")]
     Above {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// What was asked for.
+        /// Level requested.
         wanted: usize,
-        /// Highest possible.
+        /// Highest level possible.
         level: usize,
     },
 }
 
-/// Scales: the fixed-point factor of encoded values.
+/// Scale errors. The scale is the fixed-point factor of encoded values.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScaleError {
@@ -119,134 +122,140 @@ pub enum ScaleError {
         "{op}: the operands have scales 2^{left:.6} and 2^{right:.6}: rescale both, encode at the other's scale, or use Auto"
     )]
     Mismatch {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
         /// log₂ of the left scale.
         left: f64,
         /// log₂ of the right scale.
         right: f64,
     },
-    /// A scale that leaves no room for the message, or that is none.
+    /// A scale that leaves no room for the message, or is not positive and finite.
     #[error(
         "{op}: scale 2^{log_scale:.2} does not fit the modulus of 2^{log_modulus:.2} at level {level}: rescale first, or start from a higher level"
     )]
     TooLarge {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
         /// log₂ of the scale.
         log_scale: f64,
-        /// log₂ of the modulus.
+        /// log₂ of the modulus at the level.
         log_modulus: f64,
-        /// The level.
+        /// Level of the operand.
         level: usize,
     },
-    /// Below what carries a message.
+    /// A scale too small to carry a message.
     #[error(
         "{op} would leave scale 2^{log_scale:.2}: rescale only after a multiplication, or multiply by a plaintext of larger scale"
     )]
     TooSmall {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
         /// log₂ of the scale.
         log_scale: f64,
     },
-    /// Not an encoding scale.
+    /// A scale outside the range of encoding.
     #[error("a scale lies between 2^1 and 2^60 for encoding, got {0}: choose one near the primes of the level")]
     Invalid(f64),
 }
 
-/// Keys and shapes of ciphertexts.
+/// A key that is missing or does not serve an operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// Not in the set.
+    /// The key set lacks a key.
     #[error(
         "{op} needs {wanted}; the key set has {present} (record the circuit with \"limbwise record --keys\" to list what it needs)"
     )]
     Missing {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// The key.
+        /// Description of the missing key.
         wanted: String,
-        /// What there is.
+        /// Description of the keys present.
         present: String,
     },
-    /// Made for lower levels only.
+    /// The key was made for lower levels only.
     #[error(
         "{name} was made for level {made} and below; the ciphertext is at level {level}: make the key at that level, or drop the ciphertext first"
     )]
     TooLow {
-        /// The key.
+        /// Name of the key.
         name: KeyName,
-        /// Level it was made for.
+        /// Highest level it was made for.
         made: usize,
-        /// Level asked for.
+        /// Level of the ciphertext.
         level: usize,
     },
-    /// Made from a secret that the generator does not have.
+    /// The key generator lacks the secret.
     #[error("{wanted} is made from {secret}, which this key generator does not have: {next}")]
     NoSecret {
-        /// The key.
+        /// Name of the key.
         wanted: KeyName,
-        /// The secret.
+        /// Name of the secret.
         secret: &'static str,
-        /// Where it comes from.
+        /// The next step.
         next: &'static str,
     },
-    /// One more than may be made.
+    /// The limit on rotation keys is reached.
     #[error(
         "{op} needs {wanted}, beyond the {most} rotation keys that may be made: allow more, or rotate by powers of two and sum along whole axes, which share keys"
     )]
     TooMany {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// The key.
+        /// Description of the key.
         wanted: String,
-        /// Keys of rotations allowed.
+        /// Limit on the number of rotation keys.
         most: usize,
     },
-    /// There, but it cannot be read.
+    /// The key is present but cannot be read.
     #[error("{op} needs {wanted}, which cannot be read from {file}: {cause}")]
     Unread {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// The key.
+        /// Description of the key.
         wanted: String,
-        /// Where it should be.
+        /// Path of the file.
         file: String,
-        /// Why not, and what to do.
+        /// Cause and next step.
         cause: String,
     },
-    /// A ciphertext of degree 2 where degree 1 is wanted, or the other way round.
+}
+
+/// Ciphertexts whose shapes do not match an operation.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShapeError {
+    /// A ciphertext of the wrong degree.
     #[error("{op} wants a ciphertext of {wanted} polynomials, got {got}: {next}")]
     Degree {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// Polynomials it has.
+        /// Number of polynomials given.
         got: usize,
-        /// Polynomials wanted.
+        /// Number of polynomials wanted.
         wanted: usize,
-        /// What to do.
+        /// The next step.
         next: &'static str,
     },
-    /// Batches that do not go together.
+    /// Operands with batches of different sizes.
     #[error("{op}: batches of {left} and {right} ciphertexts do not go together: make them equal, or one of them 1")]
     Batch {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// Left batch.
+        /// Batch size of the left operand.
         left: usize,
-        /// Right batch.
+        /// Batch size of the right operand.
         right: usize,
     },
-    /// Packed with different numbers of slots.
+    /// Operands packed with different slot counts.
     #[error("{op}: {left} and {right} slots do not go together: encode both with the same number")]
     Slots {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// Left slots.
+        /// Slot count of the left operand.
         left: usize,
-        /// Right slots.
+        /// Slot count of the right operand.
         right: usize,
     },
 }
@@ -255,43 +264,43 @@ pub enum KeyError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// NaN or infinite.
+    /// A value that is NaN or infinite.
     #[error("value {index} is {value}: only finite numbers can be encrypted; clean the data first")]
     NotFinite {
-        /// Which value.
+        /// Index of the value.
         index: usize,
-        /// It.
+        /// The value as text.
         value: String,
     },
     /// More values than slots.
     #[error("{got} values do not fit {slots} slots: split them over several ciphertexts, or choose a larger ring")]
     TooMany {
-        /// Values given.
+        /// Number of values given.
         got: usize,
-        /// Slots there are.
+        /// Number of slots.
         slots: usize,
     },
-    /// Values that are not what was promised of them.
+    /// Values that exceed their promise.
     #[error(
         "the values break what was promised of them, or the promise comes after a product: their root mean square is {magnitude:.3e}, the largest {peak:.3e}, all real: {real}; promise right after encryption, and more, or clip the data"
     )]
     Promise {
-        /// Largest root mean square of the slots of a message.
+        /// Largest root mean square of a message's slots.
         magnitude: f64,
-        /// Largest absolute value.
+        /// Largest absolute value of a slot.
         peak: f64,
-        /// Whether all are real.
+        /// Whether all slots are real.
         real: bool,
     },
-    /// A number of slots that no packing has.
+    /// A slot count that no packing has: the count given, and the largest one.
     #[error("{0} slots: choose a power of two from 1 to {1}")]
     Slots(usize, usize),
-    /// Value times scale leaves the modulus.
+    /// Value times scale overflows the modulus.
     #[error(
         "a value of magnitude {magnitude:.3e} at scale 2^{log_scale:.1} overflows the modulus of 2^{log_modulus:.1}: shrink the values, or use a lower scale or a higher level"
     )]
     TooLarge {
-        /// Largest magnitude.
+        /// Largest absolute value given.
         magnitude: f64,
         /// log₂ of the scale.
         log_scale: f64,
@@ -300,46 +309,46 @@ pub enum EncodeError {
     },
 }
 
-/// What keeps a ciphertext from being bootstrapped.
+/// Reasons why a ciphertext cannot be bootstrapped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BootstrapError {
-    /// The parameters say nothing of bootstrapping.
+    /// The parameters have no bootstrapping.
     #[error(
         "these parameters have no bootstrapping: choose a preset that has (limbwise params show lists them as boot-*)"
     )]
     NoParameters,
-    /// The evaluator was given nothing to bootstrap with.
+    /// The evaluator has no bootstrapper.
     #[error("this evaluator cannot bootstrap: give it a bootstrapper (Auto::with_bootstrapper)")]
     Absent,
     /// The bootstrapper was made for other parameters.
     #[error("the bootstrapper was made for other parameters than the evaluator's: make one with the same Params")]
     OtherParameters,
-    /// Two passes of an order that may fail in the first.
+    /// Two passes with SlotToCoeff last, where the first can fail.
     #[error(
         "two passes need SlotToCoeff first: with SlotToCoeff last a first pass can fail on constant messages; choose a preset with the other order"
     )]
     TwoPasses,
-    /// Values that would wrap round q₀.
+    /// Values that would overflow q₀.
     #[error(
         "slots may reach {peak:.3e}, and these parameters bootstrap values up to {most:.3e}: scale them down first, or state a tighter bound (Ciphertext::bounded_by)"
     )]
     TooLarge {
-        /// The bound that travels with the ciphertext.
+        /// Bound on the slots' absolute values.
         peak: f64,
-        /// The largest that the message ratio leaves room for.
+        /// Largest value that the message ratio allows.
         most: f64,
     },
 }
 
-/// Decrypted values that contradict what their ciphertext promises: numbers are withheld.
+/// Decrypted values that contradict their ciphertext's metadata; they are withheld.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecryptError {
-    /// Values that the program cannot have. Nothing of what was decrypted is told: a server that reads the text of a refusal
-    /// would learn of the key.
+    /// Values that the program cannot have. The message contains nothing of the decrypted values: a server that reads
+    /// it would learn about the key.
     #[error(
-        "what was decrypted contradicts the program, whose values are at most {most:.3e}{}: wrong key, a damaged or made-up result, or inputs beyond a promised bound; no number of it is told, because it would tell of the key",
+        "the decrypted values contradict the program, whose values are at most {most:.3e}{}: wrong key, a damaged or made-up result, or inputs beyond a promised bound; the values are withheld, because they would leak the key",
         if *real { " and real" } else { "" }
     )]
     Implausible {
@@ -348,16 +357,16 @@ pub enum DecryptError {
         /// Whether the program's values are real.
         real: bool,
     },
-    /// A result that says something else of itself than the client's own recording does.
+    /// A result whose metadata differ from the client's own recording.
     #[error(
         "its {field} is {got}, wanted {wanted} by your own recording of the program: another program or version of limbwise evaluated it, or the result was altered; nothing was decrypted"
     )]
     Unexpected {
-        /// What differs.
+        /// Name of the field.
         field: &'static str,
-        /// What the result says.
+        /// Value that the result states.
         got: String,
-        /// What is expected.
+        /// Value expected.
         wanted: String,
     },
 }

@@ -53,7 +53,7 @@ fn class(error: &Scheme) -> &'static str {
         Scheme::Level(_) => "LevelError",
         Scheme::Scale(_) => "ScaleError",
         // The room's other errors: ciphertexts of different shapes in one operation.
-        Scheme::Key(KeyError::Degree { .. } | KeyError::Batch { .. } | KeyError::Slots { .. }) => "ShapeError",
+        Scheme::Shape(_) => "ShapeError",
         Scheme::Key(_) => "KeyMissing",
         Scheme::Encode(_) => "EncodeError",
         Scheme::Tensor(_) | Scheme::Bgv(BgvError::Shape { .. }) => "ShapeError",

@@ -1,4 +1,4 @@
-//! What TFHE asks of a device: gadget operations, LWE ciphertexts, blind rotation.
+//! The part of the suite for TFHE: gadget operations, LWE ciphertexts, blind rotation.
 
 use super::{Reach, expect, upload, words};
 use crate::{
@@ -14,7 +14,7 @@ use limbwise_math::{
     sampling::{Seed, Stream},
 };
 
-/// One ring for each width: those of every kernel, and those that only the slow ones take.
+/// One ring per prime width: for every kernel, and for widths that only the slow kernels support.
 fn ring<D: HostRead>(dev: &D, log_n: u32, bits: u32) -> Ring {
     let primes = ntt_primes_below(log_n, bits, 1, &[]).expect("primes exist");
     dev.ring(&RingSpec { log_n, primes }).expect("the device takes primes of 20 bits to its reach")
@@ -131,7 +131,7 @@ fn samples<D: HostRead>(dev: &D, ring: &Ring) {
     let embedded: Vec<D::Poly> = (0..3).map(|part| dev.lwe_embed(&samples, ring, ring.full(), part)).collect();
     let back = dev.sample_extract(&embedded.iter().collect::<Vec<_>>(), &[0]);
     expect_lwe(dev, "sample 0 of lwe_embed", &back, want, &got);
-    // A mask that does not fill its last polynomial: the same sample with words that are zero.
+    // A mask that does not fill its last polynomial: the same sample padded with zero words.
     let short = LweShape { dimension: n + 3, ..want };
     let cut: Vec<u64> =
         got.chunks_exact(2 * n + 1).flat_map(|sample| [&sample[..n + 3], &sample[2 * n..]].concat()).collect();
@@ -226,7 +226,7 @@ fn switches<D: HostRead>(dev: &D, shape: LweShape) {
     expect_lwe(dev, "lwe_key_switch", &dev.lwe_key_switch(&a, &key), out, &want);
 }
 
-/// GGSW ciphertexts of any words: what equality needs.
+/// GGSW ciphertexts of arbitrary words, which suffice to compare results.
 fn ggsw<D: HostRead>(dev: &D, ring: &Ring, (components, batch): (usize, usize), gadget: Gadget) -> Ggsw<D::Poly> {
     let shape = Shape::eval(ring, ring.full()).with_batch(batch);
     let poly = |label: usize| {
@@ -288,7 +288,7 @@ pub fn blind_rotation<D: HostRead>(dev: &D, reach: Reach) {
 /// domain, and LWE ciphertexts that come from them and go back.
 ///
 /// # Panics
-/// Where the device violates a contract.
+/// If the device violates a contract.
 pub fn random_tfhe_program<D: HostRead>(dev: &D, ring: &Ring, script: &[(u8, u8)]) {
     let coeff = Shape::eval(ring, ring.full()).with_domain(Domain::Coeff);
     let (circle, q) = (2 * ring.n() as u64, ring.moduli()[0]);

@@ -1,14 +1,14 @@
 //! Automatic modulus switching: the evaluator for applications.
 //!
-//! Products are relinearized late, by the division that switches their modulus, and only when something needs two
-//! polynomials: sums of products pay once. Before a product both operands go to the level that leaves the largest budget
-//! after it, by their bounds; this depends on parameters and the program alone, never on data.
+//! Products are relinearized late, by the division that also switches their modulus, and only when an operation needs
+//! two polynomials: a sum of products pays once. Before a product both operands are switched to the level whose noise
+//! bounds leave the largest budget after it. That level depends on the parameters and the program alone, never on data.
 
 use super::{ciphertext::Ciphertext, encoder::Encoder, evaluator::Evaluator, linear::LinearTransform};
 use crate::error::Result;
 use limbwise_device::Device;
 
-/// An evaluator that keeps levels itself.
+/// An evaluator that chooses levels automatically.
 pub struct Auto<'a, D: Device> {
     /// The explicit evaluator underneath.
     pub eval: Evaluator<'a, D>,
@@ -16,16 +16,17 @@ pub struct Auto<'a, D: Device> {
 }
 
 impl<'a, D: Device> Auto<'a, D> {
-    /// Automatic management on top of an evaluator.
+    /// Adds automatic level management to an evaluator.
     #[must_use]
     pub fn new(eval: Evaluator<'a, D>, encoder: &Encoder) -> Self {
         Self { eval, encoder: encoder.clone() }
     }
 
-    /// The same message at a lower level: divided, or without any work where its noise is small anyway.
+    /// The same message at a lower level. The modulus is switched, or only dropped where the noise is small enough
+    /// already.
     ///
     /// # Errors
-    /// A missing key, too much noise.
+    /// A missing key, or too much noise for the level.
     pub fn lowered(&self, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
         if a.parts.len() == 2 && a.noise <= self.eval.switched_noise(a, level) {
             return self.eval.drop_level(a, level);
@@ -33,18 +34,18 @@ impl<'a, D: Device> Auto<'a, D> {
         self.eval.mod_switch(a, level)
     }
 
-    /// Two polynomials.
+    /// Relinearizes and switches a pending product, so that two polynomials remain.
     fn settled(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         if a.parts.len() == 2 {
             return Ok(a.clone());
         }
-        // A division comes with the key switch for nothing, where it does not cost budget.
+        // Where it costs no budget, the division comes free with the key switch.
         let level = self.best_level(&[a], 1.0);
         self.eval.mod_switch(a, level)
     }
 
-    /// The level, of those where all of these fit, at which their product (or so many times one of them) has the largest
-    /// budget; the lower one of two that differ by less than a tenth of a bit.
+    /// The level at which the product of `factors` (or of `times` copies of one) has the largest budget. Of two levels
+    /// that differ by less than a tenth of a bit, the lower one is taken: it is cheaper.
     fn best_level(&self, factors: &[&Ciphertext<D>], times: f64) -> usize {
         let rlwe = self.eval.params().rlwe();
         let top = factors.iter().map(|c| c.level).min().unwrap_or(0);
@@ -70,7 +71,7 @@ impl<'a, D: Device> Auto<'a, D> {
     /// `a ⊙ b`, not relinearized yet.
     ///
     /// # Errors
-    /// A missing key, no level left for so many products, batches that do not go together; here and below.
+    /// A missing key, too few levels for the product, or operands with different batches. The methods below fail alike.
     pub fn mul(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let level = self.best_level(&[a, b], 1.0);
         self.eval.multiply(&self.lowered(a, level)?, &self.lowered(b, level)?)
@@ -85,7 +86,7 @@ impl<'a, D: Device> Auto<'a, D> {
         self.eval.square(&self.lowered(a, level)?)
     }
 
-    /// Both at the lower of their levels.
+    /// Brings both operands to the lower of their levels.
     fn together(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<[Ciphertext<D>; 2]> {
         let level = a.level.min(b.level);
         let lowered = |c: &Ciphertext<D>| if c.level == level { Ok(c.clone()) } else { self.lowered(c, level) };

@@ -8,9 +8,9 @@ use limbwise_device::{Device, Domain, Handle as _, Role, Shape, Wordless};
 
 /// Encoded integers, one polynomial a batch entry.
 pub struct Plaintext<D: Device> {
-    /// The polynomial, evaluation domain, over the primes of the level; coefficients below t/2 in absolute value.
+    /// The polynomial in evaluation domain over the primes of its level; coefficients below t/2 in absolute value.
     pub poly: D::Poly,
-    /// Its level.
+    /// Level of the polynomial: how many modulus switches are left.
     pub level: usize,
 }
 
@@ -18,9 +18,9 @@ pub struct Plaintext<D: Device> {
 pub struct Ciphertext<D: Device> {
     /// Two polynomials, or three after a multiplication; evaluation domain, over the primes of the level.
     pub parts: Vec<D::Poly>,
-    /// Levels left.
+    /// Level: how many modulus switches are left.
     pub level: usize,
-    /// What modulus switching and products have multiplied the message with, modulo t.
+    /// Product of all constants that modulus switching and products have multiplied the message with, modulo t.
     pub factor: u64,
     /// Bound on the phase.
     pub noise: NoiseBound,
@@ -48,7 +48,7 @@ impl<D: Device> Clone for Plaintext<D> {
 }
 
 impl<D: Device> Ciphertext<D> {
-    /// A fresh batch at a level, in a domain, by declaration.
+    /// Declares a fresh batch at a level and in a domain, for devices that hold no words.
     pub fn declared(
         dev: &D,
         params: &BgvParams,
@@ -64,19 +64,20 @@ impl<D: Device> Ciphertext<D> {
         Self { parts: vec![part(), part()], level, factor: 1, noise: NoiseBound::fresh(params, encryption) }
     }
 
-    /// Independent messages in it.
+    /// Number of independent messages.
     #[must_use]
     pub fn batch(&self) -> usize {
         self.parts[0].shape().batch
     }
 
-    /// Bytes of its polynomials.
+    /// Size of the polynomials in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.parts.iter().map(|p| p.shape().bytes()).sum()
     }
 
-    /// Bits between its bound and what its modulus holds: what products and sums may still add, at the least.
+    /// Noise budget in bits: log₂ of half the modulus less that of the noise bound. The measured budget is at least
+    /// this.
     #[must_use]
     pub fn budget_bits(&self, params: &BgvParams) -> f64 {
         params.rlwe().log_modulus(self.level) - 1.0 - self.noise.bits()

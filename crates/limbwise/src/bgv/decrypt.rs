@@ -9,23 +9,23 @@ use limbwise_device::{Device, HostRead};
 use limbwise_math::rns::Reconstruction;
 use zeroize::Zeroizing;
 
-/// Bits that a phase leaves free below the largest there is, at the least: one that wrapped round the modulus is uniform,
-/// and has no coefficient among N beyond half of it once in 2^N.
+/// Smallest budget in bits that a decryption accepts. A phase that overflowed the modulus is uniform: all of its N
+/// coefficients stay below half of the modulus's half with probability 2^−N.
 const LEAST_BUDGET: f64 = 1.0;
 
-/// What a ciphertext holds, and how much noise.
+/// A decrypted ciphertext with its measured noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     /// The slots of each message, from −(t−1)/2 to (t−1)/2: first row, then second.
     pub messages: Vec<Vec<i64>>,
     /// log₂ of the largest coefficient of the phases.
     pub noise_bits: f64,
-    /// Bits between that and half the modulus: the noise budget.
+    /// Noise budget: log₂ of half the modulus less `noise_bits`.
     pub budget_bits: f64,
 }
 
-/// Decrypts, and measures the noise; whatever comes out. For tests and for looking on: [`decrypt`] refuses what is no
-/// message.
+/// Decrypts and measures the noise without judging either: for tests and diagnosis. [`decrypt`] refuses results that
+/// are not messages.
 ///
 /// # Errors
 /// A device fault.
@@ -55,8 +55,8 @@ pub fn read<D: HostRead>(dev: &D, encoder: &Encoder, key: &SecretKey, a: &Cipher
     Ok(Reading { messages, noise_bits, budget_bits: rlwe.log_modulus(a.level) - 1.0 - noise_bits })
 }
 
-/// The phases modulo every prime, in evaluation domain: what products and sums act on value by value, however much noise
-/// there is.
+/// The phases modulo every prime, in evaluation domain. Products and sums act on them value by value, whatever the
+/// noise.
 ///
 /// # Errors
 /// A device fault.
@@ -70,20 +70,20 @@ pub fn phases<D: HostRead>(dev: &D, params: &BgvParams, key: &SecretKey, a: &Cip
 /// The slots of every message in the batch, exactly.
 ///
 /// # Errors
-/// [`BgvError::Noise`] where the ciphertext's own bound does not vouch for it; [`BgvError::Decrypted`] where the phase fills
+/// [`BgvError::Noise`] if the ciphertext's noise bound exceeds the modulus; [`BgvError::Decrypted`] if the phase fills
 /// the modulus; a device fault.
 pub fn decrypt<D: HostRead>(dev: &D, encoder: &Encoder, key: &SecretKey, a: &Ciphertext<D>) -> Result<Vec<Vec<i64>>> {
     Ok(vouched(dev, encoder, key, a)?.messages)
 }
 
-/// [`read`] where bound and phase vouch for what comes out.
+/// [`read`], refused unless the noise bound and the measured phase both fit.
 pub(super) fn vouched<D: HostRead>(dev: &D, encoder: &Encoder, key: &SecretKey, a: &Ciphertext<D>) -> Result<Reading> {
     fits(encoder.params(), a)?;
     let reading = read(dev, encoder, key, a)?;
     if reading.budget_bits < LEAST_BUDGET { Err(BgvError::Decrypted.into()) } else { Ok(reading) }
 }
 
-/// Fails where a ciphertext's own bound does not vouch for it.
+/// Fails unless the ciphertext's noise bound fits its modulus.
 fn fits<D: Device>(params: &BgvParams, a: &Ciphertext<D>) -> Result<()> {
     let room = params.rlwe().log_modulus(a.level) - 1.0;
     if a.noise.bits() > room {

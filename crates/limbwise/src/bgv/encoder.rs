@@ -10,7 +10,7 @@ use limbwise_device::{Basis, Device, Domain, Role, Shape};
 use limbwise_math::ntt::{NttTable, bit_reverse};
 use std::sync::{Arc, OnceLock};
 
-/// Encodes and decodes for one parameter set; its tables are shared by clones, and made when words are first asked for.
+/// Encodes and decodes for one parameter set. Clones share the tables, which are built on first use.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     params: BgvParams,
@@ -20,18 +20,18 @@ pub struct Encoder {
 #[derive(Debug)]
 struct Tables {
     ntt: NttTable,
-    /// Where the transform has each slot.
+    /// Index of each slot in the transform's output.
     places: Vec<usize>,
 }
 
 impl Encoder {
-    /// An encoder.
+    /// An encoder whose tables are built on first use.
     #[must_use]
     pub fn new(params: &BgvParams) -> Self {
         Self { params: params.clone(), tables: Arc::default() }
     }
 
-    /// The parameters.
+    /// The parameter set it encodes for.
     #[must_use]
     pub fn params(&self) -> &BgvParams {
         &self.params
@@ -47,12 +47,13 @@ impl Encoder {
         })
     }
 
-    /// Encodes a batch of vectors, of at most N integers from −(t−1)/2 to (t−1)/2; a short one is filled up with zeros.
+    /// Encodes a batch of vectors of at most N integers from −(t−1)/2 to (t−1)/2. A shorter vector is padded with
+    /// zeros.
     ///
-    /// Nothing is computed before the device asks for words, so on a recorder nothing ever is.
+    /// The transform runs when the device asks for words; a recorder never asks.
     ///
     /// # Errors
-    /// [`BgvError`] or [`LevelError`] for what cannot be encoded.
+    /// [`BgvError`] for too many or too large values, [`LevelError`] for a level above the top.
     pub fn encode<D: Device>(&self, dev: &D, batch: &[Vec<i64>], level: usize) -> Result<Plaintext<D>> {
         batch.iter().try_for_each(|values| self.check(values))?;
         let top = self.params.top_level();
@@ -83,7 +84,7 @@ impl Encoder {
         }
     }
 
-    /// Centred coefficients over a basis, of slots modulo t.
+    /// Centered coefficients over a basis, from slots modulo t.
     pub(crate) fn coefficients<D: Device>(&self, dev: &D, batch: &[Vec<u64>], basis: Basis) -> D::Poly {
         let ring = self.params.rlwe().ring();
         let shape = Shape::eval(ring, basis).with_batch(batch.len()).with_domain(Domain::Coeff);

@@ -1,4 +1,4 @@
-//! Encryption, under the public key or the secret one: t times an encryption of zero, and the message.
+//! Encryption under the public or the secret key: an encryption of zero times t, plus the message.
 
 use super::{
     ciphertext::{Ciphertext, Plaintext},
@@ -29,7 +29,7 @@ pub fn encrypt<D: Device>(
     Ok(encrypt_from(dev, params, key, plain, &Seed::from_os()?))
 }
 
-/// [`encrypt`] with all randomness from a seed. Two plaintexts under one seed betray their difference.
+/// [`encrypt`] with all randomness from a seed. Two plaintexts encrypted under one seed reveal their difference.
 pub fn encrypt_from<D: Device>(
     dev: &D,
     params: &BgvParams,
@@ -42,15 +42,15 @@ pub fn encrypt_from<D: Device>(
     finish(dev, params, plain, zero, Encryption::Public)
 }
 
-/// A ciphertext under the secret key with what its second half was grown from: a file keeps only this.
+/// A ciphertext under the secret key with the seed of its second half: a file stores the seed in place of that half.
 pub struct FreshCiphertext<D: Device> {
-    /// It: its second half is t times what the seed grows.
+    /// The ciphertext; its second half is t times the polynomial that the seed expands to.
     pub ciphertext: Ciphertext<D>,
-    /// The seed. Public.
+    /// The public seed of the second half.
     pub seed: Seed,
 }
 
-/// Encrypts under the secret key, with less noise.
+/// Encrypts under the secret key, with less noise than [`encrypt`] and half the bytes in a file.
 ///
 /// # Errors
 /// [`EntropyError`](limbwise_math::sampling::EntropyError) without randomness.
@@ -63,7 +63,7 @@ pub fn encrypt_seeded<D: Device>(
     Ok(encrypt_seeded_from(dev, params, key, plain, &Seed::from_os()?))
 }
 
-/// [`encrypt_seeded`] with all randomness from a seed. Two plaintexts under one seed betray their difference.
+/// [`encrypt_seeded`] with all randomness from a seed. Two plaintexts encrypted under one seed reveal their difference.
 pub fn encrypt_seeded_from<D: Device>(
     dev: &D,
     params: &BgvParams,

@@ -1,20 +1,20 @@
-//! What a user of BGV can get wrong.
+//! User errors of BGV.
 
-/// Integers, factors and noise that do not go together.
+/// Integers, factors or noise that an operation cannot accept.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BgvError {
-    /// An integer that t does not hold.
+    /// An integer outside the plaintext modulus.
     #[error(
         "value {index} is {got}: slots hold {least} to {most} with t = {t}; choose a larger plaintext modulus, or split it into digits",
         least = -most
     )]
     Value {
-        /// Which value.
+        /// Index of the value.
         index: usize,
-        /// It.
+        /// The value.
         got: i64,
-        /// The largest there is.
+        /// Largest absolute value of a slot, (t − 1)/2.
         most: i64,
         /// The plaintext modulus.
         t: u64,
@@ -22,28 +22,28 @@ pub enum BgvError {
     /// More values than slots.
     #[error("{got} values do not fit {slots} slots: split them over several ciphertexts, or choose a larger ring")]
     TooMany {
-        /// Values given.
+        /// Number of values given.
         got: usize,
-        /// Slots there are.
+        /// Number of slots.
         slots: usize,
     },
-    /// A result that might not decrypt.
+    /// The noise bound of a result exceeds its modulus.
     #[error(
         "{op} could leave noise of 2^{noise:.1} at level {level}, whose modulus holds 2^{room:.1}: a result might be wrong; choose parameters with more levels, or switch the modulus before the product (Auto does)"
     )]
     Noise {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// log₂ of the bound that the result would have.
+        /// log₂ of the result's noise bound.
         noise: f64,
-        /// log₂ of the largest that decrypts.
+        /// log₂ of the largest noise that decrypts.
         room: f64,
-        /// The level.
+        /// Level of the result.
         level: usize,
     },
-    /// Too much noise was found when it was decrypted.
+    /// Decryption measured noise that fills the modulus.
     #[error(
-        "the noise fills the modulus: what was decrypted is no message (wrong key, or a ciphertext damaged or computed with other keys)"
+        "the noise fills the modulus, so the decrypted values are no message (wrong key, or a ciphertext damaged or computed with other keys)"
     )]
     Decrypted,
     /// Parameters without special primes.
@@ -51,21 +51,21 @@ pub enum BgvError {
         "{op} needs an evaluation key, and these parameters have no special primes: choose a preset that has (limbwise params show)"
     )]
     NoKeySwitching {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
     },
-    /// A map of another shape.
+    /// A matrix that does not fit the slots.
     #[error("{op}: a matrix of {rows} rows and {columns} columns does not fit {slots} slots: {wanted}")]
     Shape {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// Rows given.
+        /// Rows of the matrix.
         rows: usize,
-        /// Columns given.
+        /// Columns of the matrix.
         columns: usize,
         /// Slots of a row.
         slots: usize,
-        /// What would.
+        /// The shapes that fit.
         wanted: &'static str,
     },
 }

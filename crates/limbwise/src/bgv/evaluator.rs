@@ -1,6 +1,6 @@
-//! The explicit evaluator: every operation does what its name says, and modulus switching is the caller's.
+//! The explicit evaluator: each operation does what its name says, and the caller switches the modulus.
 //!
-//! All mistakes of a caller, too much noise among them, are found before the device is asked for anything.
+//! Every user error, excess noise included, is found before the first device operation.
 
 use super::{
     ciphertext::{Ciphertext, Plaintext},
@@ -9,8 +9,11 @@ use super::{
     params::BgvParams,
 };
 use crate::{
-    error::{KeyError, LevelError, Result},
-    rlwe::{EvaluationKey, KeyName, KeyStore, Rounding, operations},
+    error::{LevelError, Result, ShapeError},
+    rlwe::{
+        EvaluationKey, KeyName, KeyStore, Rounding,
+        operations::{self, LevelDrop},
+    },
 };
 use limbwise_device::{Device, Handle as _};
 use limbwise_math::modulus::Modulus;
@@ -31,33 +34,34 @@ impl<D: Device> Clone for Evaluator<'_, D> {
 impl<D: Device> Copy for Evaluator<'_, D> {}
 
 impl<'a, D: Device> Evaluator<'a, D> {
-    /// An evaluator on a device, with keys from a store: those of [`BgvParams::rlwe`].
+    /// An evaluator on a device with keys from a store; the keys are those of [`BgvParams::rlwe`].
     #[must_use]
     pub fn new(dev: &'a D, params: &'a BgvParams, keys: &'a dyn KeyStore<D>) -> Self {
         Self { dev, params, keys }
     }
 
-    /// The device.
+    /// The device that computes.
     #[must_use]
     pub fn device(&self) -> &'a D {
         self.dev
     }
 
-    /// The parameters.
+    /// The parameter set of all operands.
     #[must_use]
     pub fn params(&self) -> &'a BgvParams {
         self.params
     }
 
-    /// How divisions round.
+    /// The rounding of every division: to a multiple of t, so that messages stay exact.
     pub(crate) fn rounding(&self) -> Rounding {
         Rounding::MultipleOf(self.params.t())
     }
 
-    /// `a + b`: levels are equal; degrees may differ. Where factors differ, both are multiplied with constants of about √t.
+    /// `a + b`: levels must be equal, degrees may differ. Where factors differ, both operands are multiplied by
+    /// constants of about √t.
     ///
     /// # Errors
-    /// [`LevelError`], [`KeyError`] or [`BgvError`] where the operands do not go together.
+    /// [`LevelError`], [`ShapeError`] or [`BgvError`] where the operands do not go together.
     pub fn add(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         self.combine("add", a, b, 1)
     }
@@ -73,7 +77,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     fn combine(&self, op: &'static str, a: &Ciphertext<D>, b: &Ciphertext<D>, sign: i64) -> Result<Ciphertext<D>> {
         same_shape(op, a, b)?;
         if a.parts.len() != b.parts.len() && a.batch() != b.batch() {
-            return Err(KeyError::Batch { op, left: a.batch(), right: b.batch() }.into());
+            return Err(ShapeError::Batch { op, left: a.batch(), right: b.batch() }.into());
         }
         let t = self.params.t();
         let [left, right] = aligned(t, [a.factor, b.factor], [a.noise, b.noise]);
@@ -107,7 +111,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// As [`Self::add`].
     pub fn add_plain(&self, a: &Ciphertext<D>, p: &Plaintext<D>) -> Result<Ciphertext<D>> {
         plain_goes("add_plain", a, p, false)?;
-        // The plaintext takes the factor on.
+        // The plaintext is multiplied by the ciphertext's factor, so that both carry it.
         let factor = self.params.t().centred(a.factor);
         let noise = a.noise.sum(weighted(NoiseBound::plaintext(self.params), factor));
         self.fits("add_plain", noise, a.level)?;
@@ -137,7 +141,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(Ciphertext { parts, noise, ..*a })
     }
 
-    /// `a·value`, the same in every slot; the value counts modulo t.
+    /// `a·value`, the same in every slot; the value is taken modulo t.
     ///
     /// # Errors
     /// [`BgvError::Noise`].
@@ -150,7 +154,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(Ciphertext { parts, noise, ..*a })
     }
 
-    /// `a + value` in every slot; the value counts modulo t.
+    /// `a + value` in every slot; the value is taken modulo t.
     ///
     /// # Errors
     /// [`BgvError::Noise`].
@@ -177,7 +181,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(Ciphertext { parts, level: a.level, factor: self.params.t().mul(a.factor, b.factor), noise })
     }
 
-    /// `a ⊙ a`, with one product less.
+    /// `a ⊙ a`, with one ring product fewer than [`Self::multiply`].
     ///
     /// # Errors
     /// As [`Self::multiply`].
@@ -189,26 +193,27 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(Ciphertext { parts, level: a.level, factor: self.params.t().mul(a.factor, a.factor), noise })
     }
 
-    /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned as it is.
+    /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned unchanged.
     ///
     /// # Errors
-    /// [`KeyError`] without the key, [`BgvError::NoKeySwitching`] without special primes.
+    /// [`KeyError`](crate::error::KeyError) without the key, [`BgvError::NoKeySwitching`] without special primes.
     pub fn relinearize(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        if a.parts.len() == 2 { Ok(a.clone()) } else { self.relinearized("relinearize", a, a.level) }
+        if a.parts.len() == 2 { Ok(a.clone()) } else { self.relinearize_to("relinearize", a, a.level) }
     }
 
-    /// Divides by the primes above a level, the message exactly; a ciphertext of three polynomials is relinearized by the same
-    /// division where the parameters can.
+    /// Divides by the primes above `level`; the message stays exact. A ciphertext of three polynomials is relinearized
+    /// by the same division if the parameters have special primes.
     ///
     /// # Errors
-    /// [`LevelError`] if the ciphertext is below that level; a missing key; [`BgvError::Noise`] where too few bits are left.
+    /// [`LevelError`] if the ciphertext is below `level`; a missing key; [`BgvError::Noise`] if the result would not
+    /// decrypt.
     pub fn mod_switch(&self, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
         let op = "mod_switch";
         if level > a.level {
             return Err(LevelError::Above { op, wanted: level, level: a.level }.into());
         }
         if a.parts.len() > 2 && self.params.switches_keys() {
-            return self.relinearized(op, a, level);
+            return self.relinearize_to(op, a, level);
         }
         if level == a.level {
             return Ok(a.clone());
@@ -220,10 +225,10 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(Ciphertext { parts, level, factor: self.switched_factor(a, level), noise })
     }
 
-    /// Forgets the primes above a level: message, factor and noise stay.
+    /// Drops the primes above `level` without dividing: message, factor and noise stay.
     ///
     /// # Errors
-    /// [`LevelError`] if the ciphertext is below that level; [`BgvError::Noise`] where the noise does not fit there.
+    /// [`LevelError`] if the ciphertext is below `level`; [`BgvError::Noise`] if its noise does not fit there.
     pub fn drop_level(&self, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
         if level > a.level {
             return Err(LevelError::Above { op: "drop_level", wanted: level, level: a.level }.into());
@@ -233,9 +238,9 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(Ciphertext { parts: a.parts.iter().map(|p| self.dev.restrict(p, basis)).collect(), level, ..*a })
     }
 
-    /// The noise that [`Self::mod_switch`] would leave.
+    /// The noise bound after [`Self::mod_switch`].
     pub(crate) fn switched_noise(&self, a: &Ciphertext<D>, level: usize) -> NoiseBound {
-        let levels = [a.level, level];
+        let levels = LevelDrop { from: a.level, to: level };
         match a.parts.len() {
             3 if self.params.switches_keys() => a.noise.relinearized(self.params, levels),
             parts if level < a.level => a.noise.divided(self.params, levels, parts),
@@ -247,17 +252,17 @@ impl<'a, D: Device> Evaluator<'a, D> {
         self.params.t().mul(a.factor, self.params.switched_factor(a.level, level))
     }
 
-    fn relinearized(&self, op: &'static str, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
+    fn relinearize_to(&self, op: &'static str, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
         let [c0, c1, c2] = &a.parts[..] else { return Ok(a.clone()) };
         let key = self.key(op, KeyName::Relinearization, a.level)?;
         let noise = self.switched_noise(a, level);
         self.fits(op, noise, level)?;
-        let (rlwe, levels) = (self.params.rlwe(), [a.level, level]);
-        let parts = operations::relinearized(self.dev, rlwe, [c0, c1, c2], &key, levels, self.rounding())?;
+        let (rlwe, levels) = (self.params.rlwe(), LevelDrop { from: a.level, to: level });
+        let parts = operations::relinearize(self.dev, rlwe, [c0, c1, c2], &key, levels, self.rounding())?;
         Ok(Ciphertext { parts, level, factor: self.switched_factor(a, level), noise })
     }
 
-    /// A key for ciphertexts at a level.
+    /// The named key, prepared for ciphertexts at `level`.
     pub(crate) fn key(&self, op: &'static str, name: KeyName, level: usize) -> Result<EvaluationKey<D>> {
         if !self.params.switches_keys() {
             return Err(BgvError::NoKeySwitching { op }.into());
@@ -265,7 +270,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         self.keys.key(op, name, level)
     }
 
-    /// Fails where a phase of this size might not decrypt.
+    /// Fails if a phase of this size might not decrypt.
     pub(crate) fn fits(&self, op: &'static str, noise: NoiseBound, level: usize) -> Result<()> {
         let room = self.params.rlwe().log_modulus(level) - 1.0;
         if noise.bits() > room {
@@ -274,7 +279,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(())
     }
 
-    /// The residues of an integer at a level.
+    /// The residues of an integer modulo the primes of a level.
     fn constant(&self, value: i64, level: usize) -> Vec<u64> {
         let rlwe = self.params.rlwe();
         rlwe.ring().moduli_of(rlwe.basis(level)).into_iter().map(|q| q.from_i64(value)).collect()
@@ -288,13 +293,14 @@ impl<'a, D: Device> Evaluator<'a, D> {
         }
     }
 
-    /// Ciphertexts of one level and factor, one batch after another; no words are copied. The noise is the worst of theirs.
+    /// Concatenates the batches of ciphertexts of one level and factor; no words are copied. The noise bound is the
+    /// largest of theirs.
     ///
     /// # Errors
-    /// [`LevelError`] or [`KeyError::Degree`] where they differ.
+    /// [`LevelError`] or [`ShapeError::Degree`] if they differ.
     ///
     /// # Panics
-    /// Without a ciphertext, or where factors differ: those of one computation have one.
+    /// If the list is empty or the factors differ: the ciphertexts of one computation share one factor.
     pub fn stack(&self, ciphertexts: &[Ciphertext<D>]) -> Result<Ciphertext<D>> {
         let op = "stack";
         let first = ciphertexts.first().expect("a batch has a ciphertext");
@@ -304,7 +310,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
             }
             let (got, wanted) = (c.parts.len(), first.parts.len());
             if got != wanted {
-                return Err(KeyError::Degree { op, got, wanted, next: "relinearize all" }.into());
+                return Err(ShapeError::Degree { op, got, wanted, next: "relinearize all" }.into());
             }
             assert!(c.factor == first.factor, "ciphertexts of one batch have one factor");
         }
@@ -338,7 +344,8 @@ fn weighted(noise: NoiseBound, value: i64) -> NoiseBound {
     noise.product(NoiseBound::constant(value))
 }
 
-/// Small l and r with l·left ≡ r·right modulo t: those among the convergents of right/left that leave the least noise.
+/// Small l and r with l·left ≡ r·right modulo t: the pair that leaves the least noise among the convergents of
+/// right/left.
 ///
 /// Source: \[SEAL\] (balanced correction factors). Differs: weighs both by the noise they meet.
 fn aligned(t: Modulus, [left, right]: [u64; 2], noise: [NoiseBound; 2]) -> [i64; 2] {
@@ -346,7 +353,7 @@ fn aligned(t: Modulus, [left, right]: [u64; 2], noise: [NoiseBound; 2]) -> [i64;
         return [1, 1];
     }
     let ratio = t.mul(right, t.inv(left));
-    // Euclid: every remainder is ≡ its multiplier·ratio.
+    // Invariant of Euclid's algorithm: each remainder ≡ its multiplier·ratio modulo t.
     let (mut above, mut here) = ((t.value().cast_signed(), 0i64), (ratio.cast_signed(), 1i64));
     let cost = |&(l, r): &(i64, i64)| weighted(noise[0], l).sum(weighted(noise[1], r)).bits();
     let mut best = here;
@@ -367,7 +374,7 @@ fn same_shape<D: Device>(op: &'static str, a: &Ciphertext<D>, b: &Ciphertext<D>)
     }
     let (left, right) = (a.batch(), b.batch());
     if left != right && left != 1 && right != 1 {
-        return Err(KeyError::Batch { op, left, right }.into());
+        return Err(ShapeError::Batch { op, left, right }.into());
     }
     Ok(())
 }
@@ -379,7 +386,7 @@ fn plain_goes<D: Device>(op: &'static str, a: &Ciphertext<D>, p: &Plaintext<D>, 
     }
     let (left, right) = (a.batch(), p.poly.shape().batch);
     if left != right && right != 1 && !(may_grow && left == 1) {
-        return Err(KeyError::Batch { op, left, right }.into());
+        return Err(ShapeError::Batch { op, left, right }.into());
     }
     Ok(())
 }
@@ -388,7 +395,7 @@ fn plain_goes<D: Device>(op: &'static str, a: &Ciphertext<D>, p: &Plaintext<D>, 
 pub(crate) fn linear<'c, D: Device>(op: &'static str, a: &'c Ciphertext<D>) -> Result<[&'c D::Poly; 2]> {
     match &a.parts[..] {
         [c0, c1] => Ok([c0, c1]),
-        parts => Err(KeyError::Degree { op, got: parts.len(), wanted: 2, next: "relinearize first" }.into()),
+        parts => Err(ShapeError::Degree { op, got: parts.len(), wanted: 2, next: "relinearize first" }.into()),
     }
 }
 
@@ -408,7 +415,7 @@ mod tests {
             let most = 2 * t.isqrt().cast_signed();
             assert!(l != 0 && l.abs() <= most && r.abs() <= most, "{l}, {r} for t = {t}");
         }
-        // The noisier side is multiplied with less.
+        // The noisier operand gets the smaller constant.
         let [l, r] = aligned(Modulus::new(65537), [3, 40001], [NoiseBound::of_bits(60.0), NoiseBound::of_bits(20.0)]);
         assert!(l.abs() == 1 && r.abs() > 256, "{l}, {r}");
     }

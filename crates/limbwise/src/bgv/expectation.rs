@@ -1,4 +1,4 @@
-//! What a client expects of a result, and what it finds in it.
+//! What a client expects of a result, and the results it decrypts.
 
 use super::ciphertext::Ciphertext;
 #[cfg(feature = "client")]
@@ -17,11 +17,11 @@ use crate::{
 use limbwise_device::HostRead;
 use limbwise_device::{Device, Domain};
 
-/// By how much a bound in bits may differ: the same rules in another order differ by rounding only.
+/// Tolerance between two noise bounds, in bits: the same rules in another order differ by f64 rounding only.
 #[cfg(feature = "client")]
 const ROUNDING: f64 = 1e-9;
 
-/// The shape and the noise of a result of the client's own recording.
+/// Shape and noise bound of a result in the client's own recording.
 #[cfg(feature = "client")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct BgvExpectation {
@@ -35,7 +35,7 @@ pub struct BgvExpectation {
 
 #[cfg(feature = "client")]
 impl BgvExpectation {
-    /// Of a result of a recording, which holds no words.
+    /// The expectation of a recorded result, which holds no words.
     #[must_use]
     pub fn of<D: Device>(params: &BgvParams, recorded: &Ciphertext<D>) -> Self {
         let Ciphertext { parts, level, factor, noise } = recorded;
@@ -43,10 +43,10 @@ impl BgvExpectation {
         Self { params: params.clone(), level: *level, batch, parts, factor: *factor, noise: *noise }
     }
 
-    /// The ciphertext with what is expected in the place of what it says of itself.
+    /// Replaces what the ciphertext claims about itself by what is expected.
     ///
     /// # Errors
-    /// [`DecryptError::Unexpected`]: the first fact that differs.
+    /// [`DecryptError::Unexpected`] with the first field that differs.
     pub fn admit<D: Device>(&self, params: &BgvParams, got: Ciphertext<D>) -> Result<Ciphertext<D>, DecryptError> {
         let unexpected = |field, got: String, wanted: String| DecryptError::Unexpected { field, got, wanted };
         if *params != self.params {
@@ -65,7 +65,7 @@ impl BgvExpectation {
             }
         }
         let (said, wanted) = (got.noise.bits(), self.noise.bits());
-        // NaN is near nothing.
+        // NaN compares as different.
         let near = (said - wanted).abs() <= ROUNDING * wanted.abs().max(1.0);
         if !near {
             return Err(unexpected("bound on the noise", format!("2^{said:.6}"), format!("2^{wanted:.6}")));
@@ -77,26 +77,26 @@ impl BgvExpectation {
 /// All results of a program, decrypted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BgvReading {
-    /// Integers: the messages of each result, and the bits that the noise leaves free in the result that has fewest.
+    /// Decrypted integers with the smallest noise budget among the results.
     Integers {
         /// The slots of each message of each result.
         messages: Vec<Vec<Vec<i64>>>,
-        /// Bits of budget.
+        /// Smallest noise budget among the results, in bits.
         budget_bits: f64,
     },
-    /// By their bound they may not be read: the phases of inputs and results modulo every prime of the results' level.
+    /// The noise bound forbids decryption: the phases of inputs and results modulo every prime of the results' level.
     Phases {
-        /// That level.
+        /// Level of the results.
         level: usize,
-        /// Of the inputs.
+        /// Phases of the inputs.
         inputs: Vec<Vec<u64>>,
-        /// Of the results.
+        /// Phases of the results.
         results: Vec<Vec<u64>>,
     },
 }
 
 impl<D: Device> Ciphertext<D> {
-    /// The same with its polynomials in this domain.
+    /// The same ciphertext with its polynomials in `domain`.
     #[must_use]
     pub fn in_domain(self, dev: &D, domain: Domain) -> Self {
         let Self { parts, level, factor, noise } = self;
@@ -111,10 +111,11 @@ impl<D: Device> Ciphertext<D> {
 
 #[cfg(feature = "client")]
 impl BgvReading {
-    /// Decrypts the results; where their bound forbids it and the inputs are here, phases.
+    /// Decrypts the results. Where their noise bound forbids it and the inputs are present, gives the phases instead.
     ///
     /// # Errors
-    /// [`BgvError`](super::BgvError) for results that may not be read or are no messages; a device fault.
+    /// [`BgvError`](super::BgvError) for results that the noise bound forbids to decrypt or that hold no message; a
+    /// device fault.
     pub fn of<D: HostRead>(
         (dev, encoder): (&D, &Encoder),
         params: &BgvParams,
@@ -133,7 +134,7 @@ impl BgvReading {
         for result in results {
             let result = in_slots(result);
             let found = vouched(dev, encoder, key, &result)?;
-            // A bound that fails once in 2^40 terms: more noise than that was made up.
+            // The bound of a fresh encryption fails with probability below 2^−40, so larger noise means a forged file.
             if found.noise_bits > result.noise.bits() {
                 return Err(super::BgvError::Decrypted.into());
             }

@@ -1,7 +1,7 @@
-//! Linear maps of rows by their diagonals, with baby and giant steps.
+//! Linear maps of the two rows by their diagonals, with baby and giant steps.
 //!
-//! `M·x = Σ_g rot_g(Σ_b rot_−g(diagonal_{g+b}) ⊙ rot_b(x))`: the sums over babies are one [`Device::weighted_sums`].
-//! Both rows go through the same map, unless each has a matrix of its own.
+//! `M·x = Σ_g rot_g(Σ_b rot_−g(diagonal_{g+b}) ⊙ rot_b(x))`: each inner sum over baby steps is one
+//! [`Device::weighted_sums`]. Both rows share the map unless each has its own matrix.
 
 use super::{
     ciphertext::Ciphertext,
@@ -21,19 +21,19 @@ use limbwise_math::galois::GaloisElement;
 /// A map encoded on a device.
 pub struct LinearTransform<D: Device> {
     level: usize,
-    /// Rotations of the input.
+    /// Rotations of the input (baby steps).
     babies: Vec<usize>,
-    /// Rotations of sums, and the terms of each.
+    /// Rotations of the inner sums (giant steps) with the terms of each.
     giants: Vec<(usize, Group<D::Poly>)>,
 }
 
-/// The terms of a sum: which baby, and the diagonal.
+/// The terms of an inner sum: index of the baby step, and the encoded diagonal.
 type Group<P> = Vec<(usize, P)>;
 
-/// A diagonal: its number and its entries for both rows.
+/// A diagonal: its index and its entries for both rows.
 type Diagonal = (usize, Vec<i64>);
 
-/// The diagonals that are not zero of the maps of both rows: entry i of diagonal d is `matrix[i][i + d]`.
+/// The nonzero diagonals of the maps of both rows: entry i of diagonal d is `matrix[i][i + d]`.
 fn diagonals(params: &BgvParams, matrices: [&[Vec<i64>]; 2]) -> Result<Vec<Diagonal>> {
     let row = params.row();
     for matrix in matrices {
@@ -53,7 +53,7 @@ fn diagonals(params: &BgvParams, matrices: [&[Vec<i64>]; 2]) -> Result<Vec<Diago
     Ok((0..row).map(diagonal).filter(|(_, entries)| entries.iter().any(|&x| x != 0)).collect())
 }
 
-/// Both rows of a vector rotated to the right.
+/// Rotates both rows of a vector to the right.
 fn turned(entries: &[i64], steps: usize) -> Vec<i64> {
     let mut entries = entries.to_vec();
     let row = entries.len() / 2;
@@ -62,16 +62,16 @@ fn turned(entries: &[i64], steps: usize) -> Vec<i64> {
 }
 
 impl<D: Device> LinearTransform<D> {
-    /// Encodes a matrix (rows of columns, both at most N/2, missing entries zero) for ciphertexts at a level and below; both
-    /// rows go through it. With few diagonals or many: about √ of their number of rotations.
+    /// Encodes a matrix for ciphertexts at a level and below; both rows go through it. The matrix has at most N/2 rows
+    /// and columns; missing entries are zero. A map of d diagonals takes about 2√d rotations.
     ///
     /// # Errors
-    /// [`BgvError`] for a matrix that is too large, or entries beyond t; [`LevelError`].
+    /// [`BgvError`] for a matrix that is too large, or entries outside ±(t−1)/2; [`LevelError`].
     pub fn new(dev: &D, encoder: &Encoder, matrix: &[Vec<i64>], level: usize) -> Result<Self> {
         Self::of_rows(dev, encoder, [matrix, matrix], level)
     }
 
-    /// The same with a matrix for each row.
+    /// [`Self::new`] with one matrix per row.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -97,13 +97,13 @@ impl<D: Device> LinearTransform<D> {
         Ok(Self { level, babies, giants })
     }
 
-    /// Highest level it serves.
+    /// The highest level of ciphertexts that it maps.
     #[must_use]
     pub fn level(&self) -> usize {
         self.level
     }
 
-    /// The keys it needs at a level.
+    /// The keys that the map needs at a level.
     #[must_use]
     pub fn requirements(&self, params: &BgvParams, level: usize) -> Requirements {
         let log_n = params.rlwe().log_n();
@@ -113,7 +113,7 @@ impl<D: Device> LinearTransform<D> {
     }
 }
 
-/// The distance of giants that takes the fewest rotations in all.
+/// The number of baby steps with the fewest rotations in total.
 fn babies_of(diagonals: &[Diagonal]) -> usize {
     let rotations = |step: usize| {
         let count = |mut all: Vec<usize>| {
@@ -129,15 +129,15 @@ fn babies_of(diagonals: &[Diagonal]) -> usize {
 }
 
 impl<D: Device> Evaluator<'_, D> {
-    /// A linear map of each row.
+    /// Applies a linear map to each row.
     ///
-    /// Noise: babies and giants are key-switched, each diagonal multiplies by that of a plaintext; their sum.
+    /// Noise: baby and giant steps are key-switched; each diagonal multiplies by the bound of a plaintext.
     ///
     /// # Errors
-    /// A missing key, a ciphertext of three polynomials, a map encoded for lower levels, too much noise.
+    /// A missing key, a ciphertext of three polynomials, a map encoded for lower levels, or too much noise.
     ///
     /// # Panics
-    /// Never: a map has a diagonal.
+    /// Never: a map has at least one diagonal.
     pub fn linear_transform(&self, a: &Ciphertext<D>, map: &LinearTransform<D>) -> Result<Ciphertext<D>> {
         let op = "linear_transform";
         linear(op, a)?;
@@ -185,7 +185,7 @@ impl<D: Device> Evaluator<'_, D> {
         baby.product(NoiseBound::plaintext(self.params)).product(count)
     }
 
-    /// The noise after a map.
+    /// The noise bound after a map.
     fn mapped_noise(&self, a: &Ciphertext<D>, map: &LinearTransform<D>) -> NoiseBound {
         let groups =
             map.giants.iter().map(|(_, terms)| self.group_noise(a, terms.len()).switched(self.params, a.level));

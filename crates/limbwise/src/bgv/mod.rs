@@ -1,8 +1,8 @@
 //! BGV: exact arithmetic on vectors of integers modulo a prime t.
 //!
-//! A message is N integers in two rows of N/2 slots. A ciphertext's phase is small and ≡ factor·message modulo t; its noise
-//! is a multiple of t. Encryption, keys, key switching and rotations are `rlwe`'s, which knows of t only how divisions
-//! round ([`Rounding::MultipleOf`](crate::rlwe::Rounding), ADR 89).
+//! A message is N integers in two rows of N/2 slots. A ciphertext's phase is small and ≡ factor·message modulo t; its
+//! noise is a multiple of t. Encryption, keys, key switching and rotations are those of `rlwe`. `rlwe` knows of t only
+//! as a rounding ([`Rounding::MultipleOf`](crate::rlwe::Rounding), ADR 89).
 //!
 //! Enters: parameters with a plaintext modulus, presets, encoding, encryption, the explicit evaluator, automatic modulus
 //! switching by a bound on the noise, linear maps.

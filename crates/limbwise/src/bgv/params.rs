@@ -1,4 +1,4 @@
-//! Parameters of BGV: those of RLWE, and the plaintext modulus.
+//! Parameters of BGV: those of RLWE plus the plaintext modulus.
 
 use crate::params::{Insecure, Params, ParamsError, ParamsLiteral, PrimeChoice, Secret, SecurityReport, Standard};
 use limbwise_math::{
@@ -17,7 +17,7 @@ fn default_dnum() -> usize {
     1
 }
 
-/// A BGV parameter set as written: public, plain data, not yet trusted.
+/// A BGV parameter set as written: public plain data that nothing has checked yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BgvLiteral {
@@ -27,28 +27,29 @@ pub struct BgvLiteral {
     pub plaintext_modulus: u64,
     /// The primes of each level, level 0 first: modulus switching from level ℓ drops the primes of `levels[ℓ]`.
     pub levels: Vec<Vec<PrimeChoice>>,
-    /// The special primes P of key switching; without any there is none: no relinearization, no rotation.
+    /// The special primes P of key switching. If empty, there are no evaluation keys: no relinearization, no rotation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub special: Vec<PrimeChoice>,
     /// Number of digits of hybrid key switching at the top level.
     #[serde(default = "default_dnum")]
     pub dnum: usize,
-    /// Distribution of the secret.
+    /// Distribution of the secret key.
     #[serde(default)]
     pub secret: Secret,
     /// Standard deviation of the errors.
     #[serde(default = "default_sigma", deserialize_with = "limbwise_math::finite::field")]
     pub sigma: f64,
-    /// Whose security table.
+    /// The security table to check against.
     #[serde(default)]
     pub standard: Standard,
-    /// Leave to go below 128 bits.
+    /// Override for sets below 128 bits; `None` refuses them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub insecure: Option<Insecure>,
 }
 
 impl BgvLiteral {
-    /// A chain of single primes of these bits, level 0 first, with special primes; secure secret and errors.
+    /// A chain of single primes of the given bit lengths, level 0 first, with special primes and the default secret and
+    /// errors.
     #[must_use]
     pub fn chain(log_n: u32, plaintext_modulus: u64, bits: &[u32], special: &[u32], dnum: usize) -> Self {
         Self {
@@ -65,7 +66,7 @@ impl BgvLiteral {
     }
 }
 
-/// A checked set; cheap to clone.
+/// A checked set; clones share it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BgvParams(Arc<Inner>);
 
@@ -77,10 +78,10 @@ struct Inner {
 }
 
 impl BgvParams {
-    /// Chooses primes (the largest below 2^bits that are free, never t) and checks everything.
+    /// Chooses primes (the largest free ones below 2^bits, never t) and checks every field.
     ///
     /// # Errors
-    /// [`ParamsError`]: which field, what it is, what it may be.
+    /// [`ParamsError`] with the field, its value and the values allowed.
     pub fn new(literal: &BgvLiteral) -> Result<Self, ParamsError> {
         let t = checked_modulus(literal)?;
         let rlwe = Params::with_or_without_keys(&chosen(literal)?)?;
@@ -91,13 +92,13 @@ impl BgvParams {
         Ok(Self(Arc::new(Inner { literal: literal.clone(), rlwe, t })))
     }
 
-    /// What was written.
+    /// The literal it was made from.
     #[must_use]
     pub fn literal(&self) -> &BgvLiteral {
         &self.0.literal
     }
 
-    /// What all RLWE schemes have: ring, levels, digits, security. Keys are made for these.
+    /// The part shared by all RLWE schemes: ring, levels, digits, security. Keys are made for these parameters.
     #[must_use]
     pub fn rlwe(&self) -> &Params {
         &self.0.rlwe
@@ -109,13 +110,13 @@ impl BgvParams {
         self.0.t
     }
 
-    /// Integers of a message: N, in two rows.
+    /// Integers in a message: N, in two rows.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.0.rlwe.ring().n()
     }
 
-    /// Integers of a row: N/2.
+    /// Integers in a row: N/2.
     #[must_use]
     pub fn row(&self) -> usize {
         self.slots() / 2
@@ -139,16 +140,17 @@ impl BgvParams {
         !self.0.rlwe.special().is_empty()
     }
 
-    /// What the gate found.
+    /// Result of the security check.
     #[must_use]
     pub fn security(&self) -> &SecurityReport {
         self.0.rlwe.security()
     }
 
-    /// The product of the primes between two levels, modulo t, inverted: what switching multiplies the message with.
+    /// The inverse modulo t of the product of the primes between two levels: modulus switching multiplies the factor by
+    /// it.
     ///
     /// # Panics
-    /// Where `to` is above `from`, or `from` above the top level.
+    /// If `to` is above `from`, or `from` above the top level.
     #[must_use]
     pub fn switched_factor(&self, from: usize, to: usize) -> u64 {
         let (t, rlwe) = (self.t(), self.rlwe());
@@ -157,7 +159,7 @@ impl BgvParams {
     }
 }
 
-/// The plaintext modulus, if it is one.
+/// The plaintext modulus, checked.
 fn checked_modulus(literal: &BgvLiteral) -> Result<Modulus, ParamsError> {
     let (t, log_n) = (literal.plaintext_modulus, literal.log_n);
     let in_range = (10..=17).contains(&log_n) && (3..1 << 32).contains(&t);
@@ -168,7 +170,7 @@ fn checked_modulus(literal: &BgvLiteral) -> Result<Modulus, ParamsError> {
     Err(ParamsError::Range { field: "plaintext_modulus", got: t.to_string(), wanted })
 }
 
-/// The literal of RLWE with every prime chosen; the scale, which BGV has none of, is not read by anything.
+/// The RLWE literal with every prime chosen. Its scale is unused: BGV has none.
 fn chosen(literal: &BgvLiteral) -> Result<ParamsLiteral, ParamsError> {
     let exact = |choice: &PrimeChoice| match *choice {
         PrimeChoice::Exact(prime) => Some(prime),

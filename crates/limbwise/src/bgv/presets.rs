@@ -1,4 +1,4 @@
-//! Named BGV sets. Frozen: a name never changes its primes (`tests/golden/presets_bgv.toml` holds them).
+//! Named BGV sets. They are frozen: a name never changes its primes (`tests/golden/presets_bgv.toml` holds them).
 
 use super::params::{BgvLiteral, BgvParams};
 use crate::params::{ParamsError, Standard};
@@ -6,19 +6,21 @@ use crate::params::{ParamsError, Standard};
 /// A frozen parameter set.
 #[derive(Clone, Debug)]
 pub struct BgvPreset {
-    /// Its name.
+    /// Name in options and files.
     pub name: &'static str,
-    /// What it is for.
+    /// Its use, in one line.
     pub purpose: &'static str,
-    /// Products in a row that it promises of fresh ciphertexts, with automatic switching.
+    /// Consecutive products that fresh ciphertexts support with automatic switching.
     pub depth: usize,
-    /// The promise is for ciphertexts under the secret key: those under the public one may have too much noise.
+    /// Whether `depth` holds for ciphertexts under the secret key only: those under the public key may have too much
+    /// noise.
     pub secret: bool,
-    /// The literal.
+    /// The parameter literal.
     pub literal: BgvLiteral,
 }
 
-/// All presets: those with the widest primes, those with primes below 2^32, those of \[DRA\]; each smallest first.
+/// All presets: sets with the widest primes, sets with primes below 2^32, then the sets of \[DRA\]; each group smallest
+/// first.
 #[must_use]
 pub fn presets() -> Vec<BgvPreset> {
     let dramatic = [
@@ -26,7 +28,7 @@ pub fn presets() -> Vec<BgvPreset> {
         dramatic("dramatic-2048", 11, 12289, &[27, 27], 1),
         dramatic("dramatic-4096", 12, 65537, &[28, 27, 27, 27], 1),
         dramatic("dramatic-8192", 13, 65537, &[32, 31, 31, 31, 31, 31, 31], 1),
-        // The 2018 standard has no such ring: by the guidelines of 2024, whose row has room for 1747 bits.
+        // The 2018 standard has no row for this ring; the guidelines of 2024 allow 1747 bits.
         preset_of(
             "dramatic-65536",
             1,
@@ -41,7 +43,7 @@ fn preset_of(name: &'static str, depth: usize, purpose: &'static str, literal: B
     BgvPreset { name, purpose, depth, secret: literal.special.is_empty(), literal }
 }
 
-/// A first prime and more of one size.
+/// The bit lengths of a first prime and of `count` equal ones.
 fn primes(first: u32, bits: u32, count: usize) -> Vec<u32> {
     [vec![first], vec![bits; count]].concat()
 }
@@ -63,7 +65,7 @@ fn totals() -> BgvLiteral {
     BgvLiteral::chain(13, 1_073_479_681, &[44; 3], &[45], 3)
 }
 
-/// For GPUs and DPUs, whose words have 32 bits.
+/// Sets for GPUs and DPUs, whose words have 32 bits.
 fn narrow() -> Vec<BgvPreset> {
     let chain = BgvLiteral::chain;
     let n13 = [31, 31, 30, 30, 30, 30];
@@ -76,7 +78,7 @@ fn narrow() -> Vec<BgvPreset> {
     ]
 }
 
-/// The sets of \[DRA\]: moduli as the 2018 standard allows them, no special prime, every prime below 2^32; its encryptions are
+/// The sets of \[DRA\]: moduli as the 2018 standard allows them, no special prime, every prime below 2^32. They encrypt
 /// under the secret key.
 fn dramatic(name: &'static str, log_n: u32, t: u64, bits: &[u32], depth: usize) -> BgvPreset {
     let literal =

@@ -1,4 +1,4 @@
-//! Moving slots: rotations of both rows, their exchange, and sums made of them.
+//! Moving slots: rotations of both rows, their exchange, and sums built from them.
 
 use super::{
     ciphertext::Ciphertext,
@@ -6,16 +6,19 @@ use super::{
 };
 use crate::{
     error::Result,
-    rlwe::{KeyName, operations},
+    rlwe::{
+        KeyName,
+        operations::{self, KeyedAutomorphism},
+    },
 };
 use limbwise_device::Device;
 use limbwise_math::galois::GaloisElement;
 
 impl<D: Device> Evaluator<'_, D> {
-    /// Both rows rotated to the left by `steps`, to the right if negative; any amount, taken modulo N/2.
+    /// Rotates both rows to the left by `steps` (to the right if negative), taken modulo N/2.
     ///
     /// # Errors
-    /// A missing key, a ciphertext of three polynomials, too much noise.
+    /// A missing key, a ciphertext of three polynomials, or too much noise.
     pub fn rotate_rows(&self, a: &Ciphertext<D>, steps: i64) -> Result<Ciphertext<D>> {
         let row = self.params.row() as i64;
         match steps.rem_euclid(row) {
@@ -24,7 +27,7 @@ impl<D: Device> Evaluator<'_, D> {
         }
     }
 
-    /// The two rows exchanged.
+    /// Exchanges the two rows.
     ///
     /// # Errors
     /// As [`Self::rotate_rows`].
@@ -37,12 +40,12 @@ impl<D: Device> Evaluator<'_, D> {
         let key = self.key(op, KeyName::Galois(g), a.level)?;
         let noise = a.noise.switched(self.params, a.level);
         self.fits(op, noise, a.level)?;
-        let how = (op, self.rounding());
-        let parts = operations::moved(self.dev, self.params.rlwe(), halves, (g, &key, a.level), how)?;
+        let with = KeyedAutomorphism { op, g, key: &key, level: a.level, rounding: self.rounding() };
+        let parts = operations::apply_automorphism(self.dev, self.params.rlwe(), halves, &with)?;
         Ok(Ciphertext { parts, noise, ..*a })
     }
 
-    /// `Σ_{i < 2^log_count} rotate_rows(a, i·stride)` by doubling: so many rotations.
+    /// `Σ_{i < 2^log_count} rotate_rows(a, i·stride)` by doubling, in `log_count` rotations.
     ///
     /// # Errors
     /// As [`Self::rotate_rows`].

@@ -1,64 +1,64 @@
-//! What keeps values on their side of the bridge.
+//! User errors of the bridge.
 
-/// What cannot go from one scheme to the other.
+/// Parameters or values that cannot cross between the schemes.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BridgeError {
-    /// CKKS parameters that the bridge cannot end at.
+    /// CKKS parameters without the modulus or levels of a bridge.
     #[error("these CKKS parameters have no bridge: {got}; choose {wanted}")]
     Unfit {
-        /// What they have.
+        /// The property that does not fit.
         got: String,
-        /// What a bridge takes.
+        /// The values that fit.
         wanted: &'static str,
     },
-    /// A wide key that the ring does not hold.
+    /// A big LWE key that is longer than the ring degree.
     #[error(
-        "the wide key of TFHE has {dimension} words, the CKKS ring degree is {n}: choose a larger ring, or fewer message bits"
+        "the big LWE key of TFHE has {dimension} words, the CKKS ring degree is {n}: choose a larger ring, or fewer message bits"
     )]
     Dimension {
-        /// Words of the wide key.
+        /// Dimension of the big LWE key.
         dimension: usize,
-        /// The ring degree.
+        /// The CKKS ring degree.
         n: usize,
     },
-    /// Too few levels.
+    /// Too few levels after the bridge.
     #[error(
-        "{wanted} levels are wanted behind the bridge, these parameters leave {left} there: choose parameters with more user levels, or a shallower circuit"
+        "{wanted} levels are needed after the bridge, these parameters leave {left}: choose parameters with more user levels, or a shallower circuit"
     )]
     Levels {
-        /// What was asked for.
+        /// Levels wanted.
         wanted: usize,
-        /// What there is.
+        /// Levels left.
         left: usize,
     },
-    /// Values that the messages of TFHE do not reach.
+    /// Slot values beyond the message range of TFHE.
     #[error(
         "slots may reach {peak:.3e}, the messages of TFHE end at {most}: scale them down first, or state a tighter bound (Ciphertext::bounded_by)"
     )]
     TooLarge {
-        /// The bound that travels with the ciphertext.
+        /// Bound on the slots' absolute values.
         peak: f64,
-        /// The largest message.
+        /// Largest message.
         most: f64,
     },
-    /// No rows, or more than slots.
+    /// A row count of zero or above the slot count.
     #[error("{got} of {slots} slots cannot leave: choose from 1 to {slots} rows, or a bridge with more slots")]
     Rows {
-        /// Rows asked for.
+        /// Rows requested.
         got: usize,
         /// Slots of the plan.
         slots: usize,
     },
-    /// Another set of parameters.
+    /// An operand of another parameter set.
     #[error("{op}: the {scheme} parameters are not those of the bridge: use one BridgeParams for all of it")]
     OtherParams {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// Which scheme's.
+        /// The scheme whose parameters differ.
         scheme: &'static str,
     },
-    /// No preset of that name.
+    /// Unknown preset: the name given, and the names there are.
     #[error("there is no bridge preset {0:?}: choose one of {1}")]
     UnknownPreset(String, String),
 }

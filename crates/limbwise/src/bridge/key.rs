@@ -1,4 +1,5 @@
-//! The key from the main CKKS secret to the wide key of TFHE: as published (a seed and bodies) and as a device uses it.
+//! The key from the main CKKS secret to the big LWE key of TFHE: as published (a seed and bodies) and as a device uses
+//! it.
 
 use super::{BridgeParams, noise};
 use crate::tfhe::{GadgetLiteral, KeyTag, key::switch_mask};
@@ -14,14 +15,14 @@ use crate::{
 use limbwise_device::{Device, KeyId, LweShape, LweSwitchKey, Role, Wordless};
 use limbwise_math::sampling::Seed;
 
-/// log₂ of its modulus: half a word, which key switches read fast.
+/// log₂ of the key's modulus: 32 bits are half a word, which halves the bytes a key switch reads.
 pub const LOG_MODULUS: u32 = 32;
-/// Digits of a word: one would leave the noise of 2^−9 of the modulus, two are as quiet as a bootstrapping.
+/// Digits per word. One digit would leave noise of 2^−9 of the modulus; two leave as little as a bootstrapping.
 pub(crate) const LEVELS: u32 = 2;
-/// Identity on devices and in graphs.
+/// Identity of the key on devices and in graphs.
 const TO_LWE: KeyId = KeyId(8);
 
-/// The key as it is published: its masks are grown from the seed.
+/// The key as published: the seed expands to the masks.
 #[derive(Clone, Debug)]
 pub struct ToLweBodies {
     pub(crate) params: BridgeParams,
@@ -30,17 +31,17 @@ pub struct ToLweBodies {
     pub(crate) bodies: Vec<u64>,
 }
 
-/// The key ready for use on a device: N·levels·(K + 1) half words.
+/// The key on a device: N·levels·(K + 1) half words.
 pub struct ToLweKey<D: Device> {
     params: BridgeParams,
     tag: KeyTag,
     pub(super) switch: LweSwitchKey<D::Lwe>,
 }
 
-/// The digits that leave least noise.
+/// The digits with the least noise.
 ///
 /// # Panics
-/// Never.
+/// Never: the candidate list is not empty.
 #[must_use]
 pub fn gadget(params: &BridgeParams) -> GadgetLiteral {
     let candidates = (1..=LOG_MODULUS / LEVELS).map(|base_log| GadgetLiteral { base_log, levels: LEVELS });
@@ -49,14 +50,14 @@ pub fn gadget(params: &BridgeParams) -> GadgetLiteral {
     candidates.min_by(quieter).expect("there are candidates")
 }
 
-/// Shape of its rows.
+/// Shape of the key's rows.
 fn shape(params: &BridgeParams) -> LweShape {
     let batch = params.ckks().ring().n() * LEVELS as usize;
     LweShape { dimension: params.tfhe().literal().wide_dimension(), modulus: 1 << LOG_MODULUS, batch }
 }
 
 impl ToLweBodies {
-    /// From both secrets, with fresh randomness.
+    /// Makes the key from both secrets, with fresh randomness.
     ///
     /// # Errors
     /// [`EntropyError`](limbwise_math::sampling::EntropyError) without randomness.
@@ -71,17 +72,17 @@ impl ToLweBodies {
         let (random, shape) = (Seed::from_os()?, shape(params));
         let (seed, noise) = (random.derive("public"), random.derive("errors"));
         let noise = errors(params.tfhe().literal().glwe_sigma, shape.batch, &noise);
-        let bodies = switch_bodies((from, client.wide_bits()), (gadget(params).into(), shape.modulus), &seed, &noise);
+        let bodies = switch_bodies(from, client.wide_bits(), gadget(params).into(), shape.modulus, &seed, &noise);
         Ok(Self { params: params.clone(), tag: client.tag(), seed, bodies })
     }
 
-    /// Which TFHE client key it switches to.
+    /// The TFHE client key that it switches to.
     #[must_use]
     pub fn tag(&self) -> KeyTag {
         self.tag
     }
 
-    /// Bytes of what is published.
+    /// Size of the published key in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         32 + 8 * self.bodies.len() as u64
@@ -89,10 +90,10 @@ impl ToLweBodies {
 }
 
 impl<D: Device> ToLweKey<D> {
-    /// Grows the masks.
+    /// Expands the masks onto a device.
     ///
     /// # Panics
-    /// Never.
+    /// Never: every row has a body.
     #[must_use]
     pub fn new(dev: &D, published: &ToLweBodies) -> Self {
         let ToLweBodies { params, tag, seed, bodies } = published;
@@ -105,7 +106,7 @@ impl<D: Device> ToLweKey<D> {
         Self::of(params, *tag, rows)
     }
 
-    /// A key by declaration.
+    /// Declares a key on a device that holds no words.
     #[must_use]
     pub fn declared(dev: &D, params: &BridgeParams) -> Self
     where
@@ -118,19 +119,19 @@ impl<D: Device> ToLweKey<D> {
         Self { params: params.clone(), tag, switch: LweSwitchKey { gadget: gadget(params).into(), rows } }
     }
 
-    /// The parameters that it joins.
+    /// The pair of parameter sets that it joins.
     #[must_use]
     pub fn params(&self) -> &BridgeParams {
         &self.params
     }
 
-    /// Which TFHE client key it switches to.
+    /// The TFHE client key that it switches to.
     #[must_use]
     pub fn tag(&self) -> KeyTag {
         self.tag
     }
 
-    /// Bytes on the device, words counted whole.
+    /// Size on the device in bytes, with each half word counted as a whole one.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         shape(&self.params).bytes()

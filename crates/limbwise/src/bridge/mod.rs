@@ -12,8 +12,9 @@
 //! | EvalMod by a cosine, without an arcsine | Q/… | ½·sin 2πx = b − ½ | π²e² of all errors e before it; its own |
 //! | + ½ | the output level's | b | – |
 //!
-//! The sine is flat at ±¼, so errors leave their square: a deviation of 2^−14.2 of the modulus becomes 2^−24.3. What a slot
-//! deviates by is in [`noise`]; [`Bridge::clean`] squares it once more, where levels are cheaper than bits.
+//! The sine is flat at ±¼, so the output error is quadratic in the input error: a deviation of 2^−14.2 of the modulus
+//! becomes 2^−24.3. [`noise`] derives the deviation of a slot. [`Bridge::clean`] squares it once more, for use where
+//! levels are cheaper than bits.
 //!
 //! # From slots to LWE
 //!
@@ -21,10 +22,11 @@
 //! |---|---|---|
 //! | division by 2^(p − 1), one level unless p = 1; SlotToCoeff | coefficients, m·q₀/2^(p + 1) | the slot's error / 2^(p + 1) |
 //! | extraction of the rows | LWE of dimension N modulo q₀ | – |
-//! | switch to 2^32, LWE key switch ([`ToLweKey`]) to the wide key, switch to q | m·q/2^(p + 1) | 2^−14 at N = 2^15 |
+//! | switch to 2^32, LWE key switch ([`ToLweKey`]) to the big LWE key, switch to q | m·q/2^(p + 1) | 2^−14 at N = 2^15 |
 //!
-//! Packing, not a linear map on an encrypted secret \[PEGASUS\]: its keys are one a stage, 15 MB at N = 2^15 instead of a
-//! matrix of rows × n encoded from words that the device would have to give back (ADR 99).
+//! LWE ciphertexts are packed by automorphisms, not by a linear map on an encrypted secret \[PEGASUS\]. Packing needs
+//! one key per stage, 15 MB at N = 2^15; the linear map needs a matrix of rows × n, encoded from words that the device
+//! would have to return to the host (ADR 99).
 //!
 //! Enters: the pair of parameter sets with the gate of the keys between them, plans, packing, flags as slots.
 //! SlotToCoeff and extraction the other way.

@@ -1,7 +1,7 @@
-//! What each step leaves in a phase, as variances relative to the squared modulus, and in a slot.
+//! The error of each step: as a variance of the phase relative to the squared modulus, and as a deviation of a slot.
 //!
-//! A flag's phase x = b/2 + e, in units of the modulus, becomes (1 − cos 2πx)/2 = b ± sin²(πe): π²e² beside the error of
-//! EvalMod. With e of variance v that is a mean of π²v and a root mean square of √3·π²·v.
+//! A flag's phase x = b/2 + e, in units of the modulus, becomes (1 − cos 2πx)/2 = b ± sin²(πe): an error of π²e² beside
+//! that of EvalMod. If e has variance v, its mean is π²v and its root mean square √3·π²·v.
 
 use super::{BridgeParams, BridgePlan, key::LOG_MODULUS};
 use crate::{
@@ -14,28 +14,28 @@ use limbwise_device::Device;
 use limbwise_math::rns::to_f64;
 use std::f64::consts::PI;
 
-/// Of the phases when they come from TFHE.
+/// Variance of the phases that come from TFHE.
 #[must_use]
 pub fn incoming<D: Device>(a: &Ciphertext<D>) -> f64 {
     a.norm_squared() * tfhe::nominal(a.params().literal())
 }
 
-/// The switch to q₀: every word rounded, those of the mask times binary bits.
+/// The switch to q₀: every word is rounded, and those of the mask multiply binary key bits.
 #[must_use]
 pub fn mod_switch(params: &BridgeParams) -> f64 {
     let wide = to_f64(params.tfhe().literal().wide_dimension() as u64);
     (1.0 + 0.5 * wide) / 12.0 * unit(params.ckks())
 }
 
-/// Packing in so many stages: what a key switch adds doubles in each stage after it, that of the embedded ciphertexts in
-/// all: `σ²·(4^s + (4^s − 1)/3)`.
+/// Packing in `stages` stages: `σ²·(4^s + (4^s − 1)/3)`. A key switch's noise doubles in each later stage, that of the
+/// embedded ciphertexts in every stage.
 #[must_use]
 pub fn packing(params: &Params, stages: u32) -> f64 {
     let doubled = f64::from(2 * stages).exp2();
     rlwe::lowest_switch(params).powi(2) * (doubled + (doubled - 1.0) / 3.0) * unit(params)
 }
 
-/// Variance of a coefficient that is raised, for flags of the variance `incoming`.
+/// Variance of a raised coefficient, for flags of the variance `incoming`.
 #[must_use]
 pub fn raised(params: &BridgeParams, plan: BridgePlan, incoming: f64) -> f64 {
     let ckks = params.ckks();
@@ -44,28 +44,28 @@ pub fn raised(params: &BridgeParams, plan: BridgePlan, incoming: f64) -> f64 {
     incoming + mod_switch(params) + packing(ckks, plan.stages()) + encapsulation
 }
 
-/// Deviation of a slot that holds a flag whose phase has the variance `v`.
+/// Deviation of a slot with a flag whose phase has the variance `v`.
 #[must_use]
 pub fn flag(params: &Params, slots: usize, v: f64) -> f64 {
     let squared = 3f64.sqrt() * PI * PI * v;
-    // The law is for values in units of q₀/4 over the turn; a flag is half the sine.
+    // The EvalMod law is in units of q₀/4 over the turn; a flag is half the sine.
     let eval_mod = rlwe::eval_mod(params, slots, 0.0) * (PI / 2.0) / 2.0;
     let scale = params.scale(params.user_level());
     squared.hypot(eval_mod).hypot(Estimate::exact(0.0).divided(params, slots, scale).error())
 }
 
-/// Deviation of `3x² − 2x³` for a flag of deviation `error`, at a lower level: three times the square, and the rounding of
-/// two products. The flag's error is a square itself, c·e² with E e⁸ = 105 (E e²)⁴: its fourth moment is 105/9 of the square
-/// of its second, so the root mean square of its square is √(35/3)·error².
+/// Deviation of `3x² − 2x³` for a flag of deviation `error`: three times the error squared, and the rounding of two
+/// products. The flag's error is itself a square, c·e², and E e⁸ = 105 (E e²)⁴. Its fourth moment is therefore 105/9 of
+/// the square of its second, and the root mean square of its square is √(35/3)·error².
 #[must_use]
-pub fn cleaned(params: &Params, (slots, level): (usize, usize), error: f64) -> f64 {
+pub fn cleaned(params: &Params, slots: usize, level: usize, error: f64) -> f64 {
     let scale = params.scale(level);
     let product = Estimate::exact(0.0).divided(params, slots, scale).switched(params, level, slots, scale).error();
     (3.0 * (35f64 / 3.0).sqrt() * error * error).hypot(10f64.sqrt() * product)
 }
 
-/// The way out of the ring: the words of its dimension rounded to the modulus of the key, their digits times its errors, and
-/// what digits leave out, under a secret of the ring.
+/// Extraction and key switch: the rounding of N words to the key's modulus, the digits times the key's errors, and the
+/// part that the digits omit, under a secret of the ring.
 #[must_use]
 pub fn key_switch(params: &BridgeParams, gadget: GadgetLiteral) -> f64 {
     let norm = params.ckks().secret_norm_squared();
@@ -77,7 +77,7 @@ pub fn key_switch(params: &BridgeParams, gadget: GadgetLiteral) -> f64 {
     (rounding + products + norm * (least * least - 1.0) / 12.0) * (-2.0 * f64::from(LOG_MODULUS)).exp2()
 }
 
-/// The square of a unit of q₀.
+/// (1/q₀)²: a rounding unit of q₀, squared, relative to the modulus.
 fn unit(params: &Params) -> f64 {
     (-2.0 * params.log_modulus(0)).exp2()
 }

@@ -1,9 +1,9 @@
 //! Ring packing: many LWE ciphertexts become the coefficients of one polynomial pair.
 //!
-//! Each is embedded with its phase as the constant coefficient, all others being anything. A stage merges pairs:
-//! `(a + X^m·b) + σ(a − X^m·b)` with σ: X → X^(2^t + 1) and m = N/2^t keeps and doubles what stands at multiples of 2m and
-//! puts b's beside a's. After log₂(slots) stages the phases are the coefficients at multiples of N/(2·slots) below N/2; what
-//! the other coefficients hold goes with CoeffToSlot.
+//! Each ciphertext is embedded with its phase as the constant coefficient; the other coefficients are arbitrary. A
+//! stage merges pairs: `(a + X^m·b) + σ(a − X^m·b)` with σ: X → X^(2^t + 1) and m = N/2^t. It doubles the coefficients
+//! of a at multiples of 2m and puts those of b next to them. After log₂(slots) stages the phases are the coefficients
+//! at multiples of N/(2·slots) below N/2. CoeffToSlot discards the other coefficients.
 //!
 //! Source: \[CDKS21\] (PackLWEs); Differs: level by level on batches instead of a recursion, without the first stage.
 
@@ -18,11 +18,11 @@ use limbwise_device::{Basis, Device, Domain, GadgetKey, Handle as _, LweHandle a
 
 const OP: &str = "pack";
 
-/// X^m over q₀ for each stage, evaluation domain.
+/// X^m over q₀ for each stage, in evaluation domain.
 pub(super) struct Monomials<D: Device>(Vec<D::Poly>);
 
 impl<D: Device> Monomials<D> {
-    /// Encoded on a device. A recorder declares them by the same calls.
+    /// Encodes the monomials on a device. A recorder declares them by the same calls.
     pub(super) fn new(dev: &D, params: &Params, plan: BridgePlan) -> Self {
         let shape = Shape::eval(params.ring(), params.basis(0)).with_domain(Domain::Coeff);
         let monomial = |index| {
@@ -35,13 +35,13 @@ impl<D: Device> Monomials<D> {
         Self((0..plan.stages()).map(monomial).collect())
     }
 
-    /// Their bytes.
+    /// Their size in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.0.iter().map(|p| p.shape().bytes()).sum()
     }
 }
 
-/// One packing under way: what every block needs.
+/// State of one packing that all blocks share.
 pub(super) struct Packer<'p, D: Device> {
     dev: &'p D,
     params: &'p Params,
@@ -52,7 +52,7 @@ pub(super) struct Packer<'p, D: Device> {
 }
 
 impl<'p, D: Device> Packer<'p, D> {
-    /// With its keys, each asked for once.
+    /// Fetches each key once.
     pub(super) fn new(
         eval: &Evaluator<'p, D>,
         params: &'p BridgeParams,
@@ -65,8 +65,8 @@ impl<'p, D: Device> Packer<'p, D> {
         Ok(Self { dev, params, plan, monomials, from_lwe: key(KeyName::FromLwe)?, stages })
     }
 
-    /// Flags, as phases of any modulus, at ±q₀/4 in the coefficients of a ciphertext at level 0, as many of a batch as the
-    /// rows fill; missing rows are not set.
+    /// Packs flags, given as phases of any modulus, as ±q₀/4 into the coefficients of a batch of ciphertexts at level
+    /// 0. The batch is as large as the rows need; coefficients without a row are undefined.
     pub(super) fn pack(&self, flags: &D::Lwe) -> Ciphertext<D> {
         let (dev, slots) = (self.dev, self.plan.slots);
         let lwe = self.shared_out(flags);
@@ -77,7 +77,7 @@ impl<'p, D: Device> Packer<'p, D> {
         Ciphertext { parts, level: 0, scale, slots, estimate: Estimate::exact(1.0), shadow: None }
     }
 
-    /// As many rows as there are slots, from one on.
+    /// One message: `slots` rows from `first` on.
     fn message(&self, lwe: &D::Lwe, first: usize) -> [D::Poly; 2] {
         let (dev, slots, block) = (self.dev, self.plan.slots, self.plan.block());
         let _region = dev.region(OP, u32::try_from(first / slots).unwrap_or(u32::MAX));
@@ -89,7 +89,7 @@ impl<'p, D: Device> Packer<'p, D> {
         self.merged(stacked(dev, &blocks), block.trailing_zeros())
     }
 
-    /// Modulo q₀, divided by the number of slots, by which the stages multiply; a quarter turn back.
+    /// Switches to modulus q₀, divides by the slot count (by which the stages multiply) and subtracts a quarter turn.
     fn shared_out(&self, flags: &D::Lwe) -> D::Lwe {
         let (dev, q) = (self.dev, self.params.ring().moduli()[0]);
         let share = q.inv(q.reduce(self.plan.slots as u64));
@@ -106,7 +106,7 @@ impl<'p, D: Device> Packer<'p, D> {
         dev.lwe_shift(&dev.lwe_scale(&rows, share), &[q.neg(q.mul(quarter, share))])
     }
 
-    /// Under the main secret, phases as constant coefficients.
+    /// Embeds LWE ciphertexts under the main secret, phases as constant coefficients.
     fn embedded(&self, lwe: &D::Lwe) -> [D::Poly; 2] {
         let (dev, ring, basis) = (self.dev, self.params.ring(), self.params.basis(0));
         let _region = dev.region("embed", 0);
@@ -115,7 +115,7 @@ impl<'p, D: Device> Packer<'p, D> {
         dev.key_switch_onto(&mask, &self.from_lwe, [Some(&body), None], basis)
     }
 
-    /// A batch merged to one, from a stage on.
+    /// Merges a batch into one, starting at a stage.
     fn merged(&self, mut pair: [D::Poly; 2], mut stage: u32) -> [D::Poly; 2] {
         while pair[0].shape().batch > 1 {
             pair = self.halved(&pair, stage);
@@ -124,7 +124,7 @@ impl<'p, D: Device> Packer<'p, D> {
         pair
     }
 
-    /// The first half of a batch merged with the second.
+    /// Merges the first half of a batch with the second.
     fn halved(&self, pair: &[D::Poly; 2], stage: u32) -> [D::Poly; 2] {
         let (dev, basis): (_, Basis) = (self.dev, self.params.basis(0));
         let _region = dev.region("stage", stage);
@@ -143,7 +143,7 @@ impl<'p, D: Device> Packer<'p, D> {
     }
 }
 
-/// Pairs one after another.
+/// Concatenates the batches of pairs.
 fn stacked<D: Device>(dev: &D, pairs: &[[D::Poly; 2]]) -> [D::Poly; 2] {
     [0, 1].map(|i| dev.stack(&pairs.iter().map(|pair| &pair[i]).collect::<Vec<_>>()))
 }

@@ -1,4 +1,4 @@
-//! The two parameter sets that a bridge joins, and the gate for the keys between them.
+//! The two parameter sets that a bridge joins, and the security check of the keys between them.
 
 use super::{error::BridgeError, key::LOG_MODULUS};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// A checked pair of parameter sets; cheap to clone.
+/// A checked pair of parameter sets; clones share it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BridgeParams(Arc<Inner>);
 
@@ -22,19 +22,18 @@ struct Inner {
     security: SecurityReport,
 }
 
-/// The message ratio of flags: they lie a quarter of q₀ from zero.
+/// The message ratio of flags: a flag is ±q₀/4.
 const RATIO: u32 = 2;
 
 impl BridgeParams {
     /// Joins two sets.
     ///
-    /// The keys between them are RLWE under the main CKKS secret, modulo q₀ and the special primes used there
-    /// (from TFHE), and LWE under the wide key modulo 2^32 (to TFHE); each passes the gate of its secret, and the pair has the
-    /// security of its weakest key.
+    /// Two keys go between them. The key from TFHE is RLWE under the main CKKS secret, modulo q₀ and the special primes
+    /// used there. The key to TFHE is LWE under the big LWE key, modulo 2^32. Each key is checked for its own secret;
+    /// the pair has the security of its weakest key.
     ///
     /// # Errors
-    /// [`BridgeError`] for sets that do not go together, [`ParamsError`] for a key below 128
-    /// bits.
+    /// [`BridgeError`] for sets that do not fit together, [`ParamsError`] for a key below 128 bits.
     pub fn new(ckks: &Params, tfhe: &TfheParams) -> Result<Self> {
         let unfit = |got: String, wanted| BridgeError::Unfit { got, wanted };
         let Some(boot) = ckks.bootstrapping() else {
@@ -72,15 +71,14 @@ impl BridgeParams {
         &self.0.tfhe
     }
 
-    /// What the gate found for the weakest of all keys.
+    /// The security check's result for the weakest of all keys.
     #[must_use]
     pub fn security(&self) -> &SecurityReport {
         &self.0.security
     }
 }
 
-/// The weakest of both sets and of the keys between them: RLWE under the main secret modulo q₀ and a few special primes, LWE
-/// under the wide key modulo 2^32.
+/// The weakest security result among both sets and the two keys between them.
 fn weakest(ckks: &Params, tfhe: &TfheParams) -> Result<SecurityReport> {
     let literal = ckks.literal();
     let modulus = ckks.ring().log_modulus(ckks.basis(0) | ckks.encapsulation_special());
@@ -93,7 +91,7 @@ fn weakest(ckks: &Params, tfhe: &TfheParams) -> Result<SecurityReport> {
     Ok(SecurityReport { insecure_reason, ..weakest })
 }
 
-/// The gate for the key under the wide LWE key.
+/// The security check of the key under the big LWE key.
 fn to_lwe(tfhe: &TfheParams) -> Result<SecurityReport, ParamsError> {
     let l = tfhe.literal();
     let (dimension, log_modulus) = (l.wide_dimension(), f64::from(LOG_MODULUS));

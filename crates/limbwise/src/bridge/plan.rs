@@ -1,4 +1,4 @@
-//! How a bridge is crossed: how many rows, in which slots, by which keys.
+//! The plan of a crossing: the slots, the levels behind it, and how CoeffToSlot runs.
 
 use super::{BridgeParams, noise};
 use crate::{
@@ -13,64 +13,64 @@ use crate::{
 use limbwise_math::{galois::GaloisElement, ntt::bit_reverse};
 use serde::{Deserialize, Serialize};
 
-/// Rows that are packed as one batch: 2·64 limbs at a time, the results of all blocks as another batch.
+/// Rows packed as one batch: 64 rows are 2·64 limbs at a time, plus the results of all blocks as another batch.
 const BLOCK: usize = 64;
 
-/// One way across, from LWE ciphertexts to slots.
+/// One configuration of the crossing from LWE ciphertexts to slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct BridgePlan {
-    /// Slots of the result, a power of two up to N/2: rows at most.
+    /// Slots of the result, a power of two up to N/2; the row count must not exceed it.
     pub slots: usize,
-    /// Levels that the circuit behind the bridge takes.
+    /// Levels that the circuit after the bridge consumes.
     pub levels: usize,
-    /// The rotations of CoeffToSlot.
+    /// Rotation strategy of CoeffToSlot.
     pub rotations: Rotations,
-    /// How its diagonals are stored.
+    /// Storage form of its diagonals.
     pub form: PlaintextForm,
 }
 
 impl BridgePlan {
-    /// The fastest way into so many slots.
+    /// The fastest configuration for `slots` slots.
     #[must_use]
     pub fn fastest(slots: usize) -> Self {
         Self { slots, levels: 0, rotations: Rotations::DoubleHoisted, form: PlaintextForm::Full }
     }
 
-    /// The way with the least memory.
+    /// The configuration with the least memory.
     #[must_use]
     pub fn smallest(slots: usize) -> Self {
         Self { rotations: Rotations::MultiHop, form: PlaintextForm::OnTheFly, ..Self::fastest(slots) }
     }
 
-    /// The bootstrapping whose steps the bridge takes.
+    /// The bootstrapping plan whose last steps the bridge runs.
     pub(super) fn bootstrapping(self) -> BootstrapPlan {
         let Self { slots, rotations, form, .. } = self;
         BootstrapPlan { slots, content: Content::Real, rotations, form, halves: HalvesAt::Once }
     }
 
-    /// Rows that are packed together.
+    /// Rows packed together.
     pub(super) fn block(self) -> usize {
         self.slots.min(BLOCK)
     }
 
-    /// log₂ of the slots: stages of the packing.
+    /// Stages of the packing: log₂ of the slot count.
     pub(super) fn stages(self) -> u32 {
         self.slots.trailing_zeros()
     }
 
-    /// Expected deviation of a slot, for flags as a bootstrapping leaves them: before anything is made.
+    /// Expected deviation of a slot, for flags with the nominal noise of a bootstrapping. Needs no keys.
     #[must_use]
     pub fn expected_error(self, params: &BridgeParams) -> f64 {
         let fresh = tfhe::noise::nominal(params.tfhe().literal());
         noise::flag(params.ckks(), self.slots, noise::raised(params, self, fresh))
     }
 
-    /// Where row r is found: rows keep their order as coefficients, blocks interleaved, and CoeffToSlot reverses the bits of
-    /// their places.
+    /// The slot of row `row`. Rows keep their order as coefficients, with blocks interleaved; CoeffToSlot then
+    /// bit-reverses the indices.
     ///
     /// # Panics
-    /// For a row beyond the slots.
+    /// If `row` is not below the slot count.
     #[must_use]
     pub fn slot_of(self, row: usize) -> usize {
         assert!(row < self.slots, "row {row} of {}", self.slots);
@@ -78,10 +78,10 @@ impl BridgePlan {
         bit_reverse(within * (self.slots / self.block()) + block, self.stages())
     }
 
-    /// Values by row as values by slot; slots without a row get the default.
+    /// Reorders values from row order to slot order; slots without a row get the default.
     ///
     /// # Panics
-    /// For more values than slots.
+    /// If there are more values than slots.
     #[must_use]
     pub fn arranged<T: Clone + Default>(self, by_row: &[T]) -> Vec<T> {
         let mut by_slot = vec![T::default(); self.slots];
@@ -89,8 +89,8 @@ impl BridgePlan {
         by_slot
     }
 
-    /// The name of each stage's key, and the place N/2^t that its second operands move by. The first stage would separate
-    /// real and imaginary parts: the imaginary ones are dropped later, so it is left out.
+    /// The key name of each stage, and the exponent N/2^t of its monomial. The first stage would separate real and
+    /// imaginary parts; it is omitted because the imaginary parts are dropped later.
     pub(super) fn stage(self, params: &Params, index: u32) -> (KeyName, usize) {
         let t = index + 2;
         (KeyName::Packing(GaloisElement::new((1 << t) + 1, params.log_n())), params.ring().n() >> t)

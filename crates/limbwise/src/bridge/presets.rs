@@ -1,4 +1,4 @@
-//! Named pairs of parameter sets. Frozen: a name never changes its numbers.
+//! Named pairs of parameter sets. They are frozen: a name never changes its numbers.
 
 use super::{BridgeError, BridgeParams};
 use crate::{
@@ -10,9 +10,9 @@ use crate::{
 /// A frozen pair.
 #[derive(Clone, Debug)]
 pub struct BridgePreset {
-    /// Its name.
+    /// Name in options and files.
     pub name: &'static str,
-    /// What it is for.
+    /// Its use, in one line.
     pub purpose: &'static str,
     /// The CKKS set.
     pub ckks: ParamsLiteral,
@@ -36,7 +36,7 @@ pub fn preset(name: &str) -> Result<BridgeParams> {
 /// All presets.
 ///
 /// # Errors
-/// None: the sets of TFHE that they name are there.
+/// Never: the TFHE presets they name exist.
 pub fn presets() -> Result<Vec<BridgePreset>> {
     let of = |name, purpose, tfhe| -> Result<BridgePreset> {
         Ok(BridgePreset { name, purpose, ckks: flags_n15(), tfhe: tfhe::preset(tfhe)? })
@@ -47,8 +47,8 @@ pub fn presets() -> Result<Vec<BridgePreset>> {
     ])
 }
 
-/// N = 2^15: q₀ of 46 bits, four levels of 40 that are the user's when nothing is bootstrapped again, EvalMod at 46 bits
-/// and a wider last level, as its scale falls to the user's there, three maps of CoeffToSlot.
+/// N = 2^15: q₀ of 46 bits, four levels of 40 bits for the user, EvalMod at 46 bits, three maps of CoeffToSlot.
+/// EvalMod's last level is wider, because the scale falls to the user's there.
 fn flags_n15() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(15, 46, 40, 4, (50, 3), 6);
     let above = [&[26, 26][..]].into_iter().chain([&[46][..]; 7]).chain([&[43][..]; 3]);

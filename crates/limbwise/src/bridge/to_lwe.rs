@@ -1,4 +1,5 @@
-//! From slots to LWE: SlotToCoeff, extraction, a switch to the wide key; what comes out is ready for bootstrapping.
+//! From slots to LWE: SlotToCoeff, extraction, and a key switch to the big LWE key. The result is ready for
+//! bootstrapping.
 
 use super::{
     BridgeError, BridgeParams, BridgePlan,
@@ -8,7 +9,7 @@ use super::{
 };
 use crate::{
     ckks::{Auto, Ciphertext, Encoder, Evaluator, Packing},
-    error::{KeyError, Result},
+    error::{Result, ShapeError},
     rlwe::{DeclaredKeys, Requirements, noise::slot_factor},
     tfhe,
 };
@@ -17,10 +18,10 @@ use limbwise_math::{ntt::bit_reverse, rns::to_f64};
 
 const OP: &str = "to_lwe";
 
-/// Rows that are switched together: their masks are as long as the ring.
+/// Rows switched together; each mask is as long as the ring.
 const BLOCK: usize = 256;
 
-/// The keys of the ring that the way out of slots needs beside a [`ToLweKey`].
+/// The ring's keys that the crossing from slots to LWE needs beside a [`ToLweKey`].
 ///
 /// # Errors
 /// As [`Bridge::encode`].
@@ -37,28 +38,27 @@ pub fn requirements_to_lwe(params: &BridgeParams, plan: BridgePlan) -> Result<Re
 }
 
 impl<D: Device> Bridge<D> {
-    /// Level at which slots may leave: that of SlotToCoeff, and one more where a message has more than one bit, for its
-    /// division.
+    /// The level of the input: that of SlotToCoeff, plus one for the division if a message has more than one bit.
     #[must_use]
     pub fn input_level(&self) -> usize {
         self.boot().levels().input_level() + usize::from(self.division() < 1.0)
     }
 
-    /// What a slot is multiplied with so that 1 is a message: q₀/2^(message bits + 1) instead of q₀/4.
+    /// The factor that makes 1 a message: q₀/2^(message bits + 1) over q₀/4.
     fn division(&self) -> f64 {
         (1.0 - f64::from(self.params().tfhe().literal().message_bits)).exp2()
     }
 
-    /// The first `rows` real slots, integers from 0 to the largest message with an error below one half, as messages of TFHE
-    /// in their order.
+    /// Converts the first `rows` real slots to TFHE messages in slot order. Each slot must hold an integer from 0 to
+    /// the largest message, with an error below one half.
     ///
     /// Shape:  a batch of one at [`Self::input_level`] or above → a batch of `rows`.
-    /// Noise:  that of the slots, divided like them; [`noise::key_switch`]. It travels in the norm of the result.
+    /// Noise: that of the slots, divided like them, and [`noise::key_switch`]. It travels in the norm of the result.
     /// Cost:   SlotToCoeff; for each row an LWE key switch of N·levels·(K + 1) products.
     /// Source: \[PEGASUS\] (extraction with key switching).
     ///
     /// # Errors
-    /// Too few levels, more rows than slots, values beyond the messages, other parameters or keys, a missing key.
+    /// Too few levels, more rows than slots, values beyond the message range, other parameters or keys, a missing key.
     pub fn to_lwe(
         &self,
         auto: &Auto<'_, D>,
@@ -75,7 +75,7 @@ impl<D: Device> Bridge<D> {
         let (slots, gap) = (self.plan().slots, ckks.max_slots() / self.plan().slots);
         let at: Vec<usize> = (0..rows).map(|row| gap * bit_reverse(row, slots.trailing_zeros())).collect();
         let blocks: Vec<D::Lwe> = at.chunks(BLOCK).map(|at| self.switched(dev, &parts, at, key)).collect();
-        // The polynomial's own coefficients are the message: its slots' errors are larger by √slots.
+        // The message is in the coefficients, whose error is that of the slots times √slots.
         let error = coefficients.estimate.error() / slot_factor(slots) / 4.0;
         let variance = error * error + noise::key_switch(params, key::gadget(params));
         let lwe = dev.lwe_stack(&blocks.iter().collect::<Vec<_>>());
@@ -84,7 +84,7 @@ impl<D: Device> Bridge<D> {
         Ok(tfhe::Ciphertext { norm_squared, ..fresh })
     }
 
-    /// The coefficients at some places as LWE ciphertexts under the wide key.
+    /// The coefficients at the given indices as LWE ciphertexts under the big LWE key.
     fn switched(&self, dev: &D, parts: &[D::Poly], at: &[usize], key: &ToLweKey<D>) -> D::Lwe {
         let samples = dev.sample_extract(&parts.iter().collect::<Vec<_>>(), at);
         let half_words = dev.lwe_mod_switch(&samples, 1 << key::LOG_MODULUS, Rounding::Nearest);
@@ -92,7 +92,7 @@ impl<D: Device> Bridge<D> {
         dev.lwe_mod_switch(&wide, self.params().tfhe().modulus().value(), Rounding::Nearest)
     }
 
-    /// The settled input, if it may leave.
+    /// The settled input, checked against the requirements of the crossing.
     fn fitting(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>, rows: usize, key: &ToLweKey<D>) -> Result<Ciphertext<D>> {
         let (params, slots) = (self.params(), self.plan().slots);
         let other = |scheme| BridgeError::OtherParams { op: OP, scheme };
@@ -103,7 +103,7 @@ impl<D: Device> Bridge<D> {
             return Err(other("key's").into());
         }
         if a.slots != slots || a.batch() != 1 {
-            return Err(KeyError::Slots { op: OP, left: a.slots * a.batch(), right: slots }.into());
+            return Err(ShapeError::Slots { op: OP, left: a.slots * a.batch(), right: slots }.into());
         }
         if rows == 0 || rows > slots {
             return Err(BridgeError::Rows { got: rows, slots }.into());

@@ -1,4 +1,4 @@
-//! From flags to slots: packing, then the steps of bootstrapping after SlotToCoeff.
+//! From flags to slots: packing, then the bootstrapping steps after SlotToCoeff.
 
 use super::{
     BridgeError, BridgeParams, BridgePlan, noise,
@@ -14,7 +14,7 @@ use limbwise_device::{Device, Null, Wordless};
 
 const OP: &str = "to_slots";
 
-/// Carries flags into slots by one plan: the encoded maps and constants.
+/// Carries flags into slots: the encoded maps and constants of one plan.
 pub struct Bridge<D: Device> {
     params: BridgeParams,
     plan: BridgePlan,
@@ -22,7 +22,7 @@ pub struct Bridge<D: Device> {
     monomials: Monomials<D>,
 }
 
-/// The keys that the way into slots needs, each with its level: learnt by going it on nothing.
+/// The keys that the crossing into slots needs, each with its level. They are collected by a dry run.
 ///
 /// # Errors
 /// As [`Bridge::encode`].
@@ -39,14 +39,14 @@ impl<D: Device> Bridge<D> {
     /// Encodes maps and constants.
     ///
     /// # Errors
-    /// [`BridgeError::Levels`] where the parameters leave fewer than the plan wants; slots that are no power of two up to
-    /// N/2; what [`Bootstrapper::encode`] refuses.
+    /// [`BridgeError::Levels`] if the parameters leave fewer levels than the plan wants; a slot count that is no power
+    /// of two up to N/2; the errors of [`Bootstrapper::encode`].
     pub fn encode(dev: &D, encoder: &Encoder, params: &BridgeParams, plan: BridgePlan) -> Result<Self> {
         check(encoder, params, plan)?;
         Ok(Self::with(dev, params, plan, Bootstrapper::encode(dev, encoder, plan.bootstrapping())?))
     }
 
-    /// The same by declaration, without words.
+    /// Declares the same maps and constants on a device that holds no words.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -63,13 +63,13 @@ impl<D: Device> Bridge<D> {
         Self { params: params.clone(), plan, boot, monomials }
     }
 
-    /// How it goes about it.
+    /// The plan it was made with.
     #[must_use]
     pub fn plan(&self) -> BridgePlan {
         self.plan
     }
 
-    /// The parameters that it joins.
+    /// The pair of parameter sets that it joins.
     #[must_use]
     pub fn params(&self) -> &BridgeParams {
         &self.params
@@ -79,26 +79,26 @@ impl<D: Device> Bridge<D> {
         &self.boot
     }
 
-    /// Level of the slots.
+    /// Level of the resulting slots.
     #[must_use]
     pub fn output_level(&self) -> usize {
         self.boot.levels().output_level()
     }
 
-    /// Bytes of encoded maps and constants.
+    /// Size of the encoded maps and constants in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.boot.bytes() + self.monomials.bytes()
     }
 
-    /// Bytes that the host takes for the maps in the clear while they are encoded, and does not give back to the system.
+    /// Host bytes for the unencoded maps during encoding; the allocator keeps them.
     #[must_use]
     pub fn host_bytes(&self) -> u64 {
         self.boot.host_bytes()
     }
 
-    /// The flags as real slots, 0 or 1: with n slots row r is in ciphertext r / n of the batch, in slot
-    /// [`BridgePlan::slot_of`] r % n; slots without a row are 0.
+    /// The flags as real slots, 0 or 1. With n slots, row r is in ciphertext r / n of the batch, in slot
+    /// [`BridgePlan::slot_of`]`(r % n)`; slots without a row are 0.
     ///
     /// Shape:  any batch → as many ciphertexts as the rows fill, at the output level.
     /// Scale:  that of the output level.
@@ -107,7 +107,7 @@ impl<D: Device> Bridge<D> {
     /// Source: \[CDKS21\], \[BCKS24\]
     ///
     /// # Errors
-    /// Other parameters than the bridge's, a missing key.
+    /// Parameters other than the bridge's, or a missing key.
     pub fn to_slots(&self, auto: &Auto<'_, D>, flags: &Flags<D>) -> Result<Ciphertext<D>> {
         self.belongs(auto, flags)?;
         let (ckks, slots) = (self.params.ckks(), self.plan.slots);
@@ -123,16 +123,17 @@ impl<D: Device> Bridge<D> {
         Ok(Ciphertext { estimate: Estimate::constant(1.0).with_error(error), shadow: None, ..bits })
     }
 
-    /// Integers by the flags of their bits, lowest first: each bit crosses on its own, and they are added with their weights.
+    /// Integers from the flags of their bits, lowest first: each bit crosses separately, then the bits are added with
+    /// their weights.
     ///
     /// Shape:  as [`Self::to_slots`].   Noise: that of a flag, weighted.
-    /// Cost:   one crossing a bit.
+    /// Cost:   one crossing per bit.
     ///
     /// # Errors
     /// As [`Self::to_slots`]; batches that differ.
     ///
     /// # Panics
-    /// Without a bit.
+    /// If `bits` is empty.
     pub fn integers_to_slots(&self, auto: &Auto<'_, D>, bits: &[Flags<D>]) -> Result<Ciphertext<D>> {
         let (lowest, others) = bits.split_first().expect("an integer has a bit");
         let mut sum = self.to_slots(auto, lowest)?;
@@ -144,7 +145,7 @@ impl<D: Device> Bridge<D> {
         Ok(sum)
     }
 
-    /// `3x² − 2x³`: errors leave three times their square, at the cost of two levels.
+    /// `3x² − 2x³`: reduces an error e to 3e², at the cost of two levels.
     ///
     /// # Errors
     /// Fewer than two levels left, or no relinearization key.
@@ -154,7 +155,7 @@ impl<D: Device> Bridge<D> {
         auto.eval.needs("clean", &bits, 2)?;
         let line = auto.add_scalar(&auto.eval.mul_scalar(&bits, -2.0, 1.0)?, 3.0);
         let cubic = auto.settle(&auto.mul(&auto.square(&bits)?, &line)?)?;
-        let error = noise::cleaned(self.params.ckks(), (cubic.slots, cubic.level), bits.estimate.error());
+        let error = noise::cleaned(self.params.ckks(), cubic.slots, cubic.level, bits.estimate.error());
         Ok(Ciphertext { estimate: Estimate::constant(1.0).with_error(error), ..cubic })
     }
 
@@ -170,7 +171,7 @@ impl<D: Device> Bridge<D> {
     }
 }
 
-/// Fails, before anything is made, for a plan that the parameters have no room for.
+/// Fails, before any operation, for a plan that the parameters have no room for.
 fn check(encoder: &Encoder, params: &BridgeParams, plan: BridgePlan) -> Result<()> {
     if encoder.params() != params.ckks() {
         return Err(BridgeError::OtherParams { op: OP, scheme: "CKKS" }.into());

@@ -1,9 +1,9 @@
-//! Shadow mode: after every operation the client decrypts the result and compares it with its shadow, and keeps the first
-//! operation that is wrong. Exists only under the feature `client`.
+//! Shadow mode: after every operation the client decrypts the result, compares it with its shadow, and records the
+//! first operation that is wrong. Exists only under the feature `client`.
 //!
-//! Two things are compared. The error, with a bound: what the estimate expects of a result, times a margin, or a number of
-//! bits. And the clear values themselves, with what the program promised of them: a polynomial outside its interval
-//! computes the same wrong values in the clear, and is found by this.
+//! Two properties are checked. The error must stay within a bound: the estimate's deviation times a margin, or a number
+//! of bits. The clear values must keep the program's promise: a polynomial evaluated outside its interval computes the
+//! same wrong values in the clear, and only this check finds it.
 
 use super::{
     ciphertext::Ciphertext,
@@ -20,46 +20,46 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Relative to the largest value: what the clear computation itself may be off, in f64 and with transforms on the way.
+/// Error of the clear computation itself, relative to the largest value: f64 rounding through several transforms.
 const CLEAR_ERROR: f64 = 1.0 / (1u64 << 42) as f64;
 
-/// How large an error may be.
+/// Tolerance of the comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum ShadowBound {
-    /// 64 of the deviations that the estimate expects: Gaussian errors stay below 5, estimates are right within a bit or
-    /// two, and what is wrong is wrong by thousands.
+    /// 64 expected deviations. Gaussian errors stay below 5 and estimates are within a bit or two, while real faults
+    /// are off by thousands.
     #[default]
     Predicted,
-    /// 2^−bits.
+    /// An absolute error of 2^−bits.
     Bits(f64),
 }
 
-/// What is wrong with a result.
+/// The kind of fault in a result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wrong {
-    /// It differs from its shadow by more than it may.
+    /// The error exceeds the tolerance.
     Error,
-    /// Its clear values are larger than the program promised.
+    /// The clear values exceed the program's promise.
     Promise,
-    /// It could not be decrypted: the device failed.
+    /// The device failed during decryption.
     Unread,
 }
 
-/// An operation whose result is wrong.
+/// An operation with a wrong result.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// The operation.
+    /// Name of the operation.
     pub op: &'static str,
-    /// Where: regions of the program, outermost first.
+    /// The regions around it, outermost first.
     pub region: String,
-    /// How many operations were right before it.
+    /// Number of correct operations before it.
     pub after: usize,
-    /// What is wrong.
+    /// The kind of fault.
     pub wrong: Wrong,
     /// log₂ of the largest error, or of the largest clear value.
     pub log2_got: f64,
-    /// log₂ of what it may be.
+    /// log₂ of the value allowed.
     pub log2_bound: f64,
 }
 
@@ -81,28 +81,28 @@ impl fmt::Display for Finding {
     }
 }
 
-/// How right the results of a region were.
+/// Precision of the results of one region.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RegionPrecision {
-    /// The region; empty outside of all.
+    /// Path of the region; empty at the top.
     pub region: String,
-    /// Results compared.
+    /// Number of results compared.
     pub operations: usize,
-    /// The worst of their mean precisions, in bits.
+    /// Smallest mean precision of a result, in bits.
     pub mean: f64,
-    /// The worst of all, in bits.
+    /// Smallest precision of any slot, in bits.
     pub min: f64,
 }
 
-/// What was found.
+/// Result of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ShadowReport {
-    /// Results compared.
+    /// Number of results compared.
     pub operations: usize,
-    /// The first that is wrong, if one is.
+    /// The first wrong operation, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<Finding>,
-    /// Region by region, in the order they were entered.
+    /// One entry per region, in order of first entry.
     pub regions: Vec<RegionPrecision>,
 }
 
@@ -114,13 +114,13 @@ pub struct Audit<'a, D: HostRead> {
 }
 
 impl<'a, D: HostRead> Audit<'a, D> {
-    /// An audit with the client's probe.
+    /// An audit that decrypts with the client's probe.
     #[must_use]
     pub fn new(probe: Probe<'a, D>, bound: ShadowBound) -> Self {
         Self { probe, bound, state: Mutex::default() }
     }
 
-    /// What was found so far.
+    /// The findings so far.
     #[must_use]
     pub fn report(&self) -> ShadowReport {
         self.state().0.clone()
@@ -130,7 +130,8 @@ impl<'a, D: HostRead> Audit<'a, D> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The regions around an operation, its own left out: that of an operation which also rescales has the shorter name.
+    /// The regions around an operation, without its own: an operation that also rescales would otherwise differ in
+    /// name.
     fn region(&self, op: &str) -> String {
         let mut open = self.probe.dev.regions();
         if open.last().is_some_and(|(region, _)| op.starts_with(region.name())) {
@@ -143,7 +144,7 @@ impl<'a, D: HostRead> Audit<'a, D> {
         open.iter().map(name).collect::<Vec<String>>().join("/")
     }
 
-    /// What is wrong with a result of this precision, if anything is: with the numbers that say so.
+    /// Judges a result of this precision: the fault, if any, with the value found and the value allowed.
     fn judge(&self, result: &Ciphertext<D>, largest: f64, precision: Precision) -> Option<(Wrong, f64, f64)> {
         let (error, expected) = ((-precision.min).exp2(), MOST_DEVIATIONS * result.estimate.error());
         let bound = match self.bound {

@@ -1,9 +1,9 @@
 //! Automatic levels and scales: the evaluator for applications.
 //!
-//! Invariant: a ciphertext at level ℓ has scale `params.scale(ℓ)` (*settled*), or its square until the next operation
-//! that wants it settled (*pending*: products are rescaled and relinearized late, so sums of products pay once).
-//! Operands at different levels are brought together by a constant that also corrects the scale, so scales are exact
-//! and never drift. Source: \[KPP22\]. Bootstrapping: see [`levels`](super::levels).
+//! Invariant: a ciphertext at level ℓ has scale `params.scale(ℓ)` (*settled*), or the square of it (*pending*) until an
+//! operation needs it settled. Products are rescaled and relinearized late, so a sum of products pays once. Operands at
+//! different levels are aligned by a constant that also corrects the scale, so scales are exact and never drift.
+//! Source: \[KPP22\]. Bootstrapping: see [`levels`](super::levels).
 
 use super::{
     bootstrap::Bootstrapper,
@@ -15,7 +15,7 @@ use crate::error::{BootstrapError, Result};
 use limbwise_device::Device;
 use num_complex::Complex64;
 
-/// An evaluator that keeps levels and scales itself.
+/// An evaluator that manages levels and scales automatically.
 pub struct Auto<'a, D: Device> {
     /// The explicit evaluator underneath.
     pub eval: Evaluator<'a, D>,
@@ -24,32 +24,32 @@ pub struct Auto<'a, D: Device> {
 }
 
 impl<'a, D: Device> Auto<'a, D> {
-    /// Automatic management on top of an evaluator.
+    /// Adds automatic management to an evaluator.
     #[must_use]
     pub fn new(eval: Evaluator<'a, D>, encoder: &Encoder) -> Self {
         Self { eval, encoder: encoder.clone(), bootstrapper: None }
     }
 
-    /// The same with the means to bootstrap.
+    /// The same evaluator with a bootstrapper; `None` removes it.
     #[must_use]
     pub fn with_bootstrapper(self, bootstrapper: Option<&'a Bootstrapper<D>>) -> Self {
         Self { bootstrapper, ..self }
     }
 
-    /// Whether anything bootstraps.
+    /// Whether it has a bootstrapper.
     pub(super) fn can_bootstrap(&self) -> bool {
         self.bootstrapper.is_some()
     }
 
-    /// What bootstraps.
+    /// The bootstrapper.
     ///
     /// # Errors
-    /// [`BootstrapError::Absent`] where there is nothing.
+    /// [`BootstrapError::Absent`] if there is none.
     pub fn bootstrapper(&self) -> Result<&'a Bootstrapper<D>> {
         self.bootstrapper.ok_or_else(|| BootstrapError::Absent.into())
     }
 
-    /// The same message at the level where bootstrapping ends.
+    /// Bootstraps: the same message at the bootstrapper's output level.
     ///
     /// # Errors
     /// As [`Self::bootstrapper`] and [`Bootstrapper::evaluate`].
@@ -65,15 +65,15 @@ impl<'a, D: Device> Auto<'a, D> {
         a.scale > self.scale(a.level).powf(1.5)
     }
 
-    /// Two polynomials at the scale of its level: relinearizes and rescales what is pending.
+    /// Two polynomials at the scale of their level: relinearizes and rescales a pending product.
     ///
     /// # Errors
-    /// Missing key, or no level left.
+    /// A missing key, or no level left.
     pub fn settle(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         if self.is_pending(a) { self.eval.relinearize_rescaled(a) } else { self.eval.relinearize(a) }
     }
 
-    /// The value times a constant, settled at a lower level; the constant costs nothing beyond that fall.
+    /// `a·factor`, settled at a lower level. The division to that level applies the factor at no extra cost.
     ///
     /// # Errors
     /// [`LevelError`](crate::error::LevelError) unless `level` is below the settled value's, or equal with factor 1.
@@ -92,7 +92,7 @@ impl<'a, D: Device> Auto<'a, D> {
         Ok(product)
     }
 
-    /// Both settled at the lower of their levels.
+    /// Settles both at the lower of their levels.
     fn aligned(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<(Ciphertext<D>, Ciphertext<D>)> {
         let (a, b) = (self.settle(a)?, self.settle(b)?);
         let level = a.level.min(b.level);
@@ -102,7 +102,7 @@ impl<'a, D: Device> Auto<'a, D> {
     /// `a·b`, pending.
     ///
     /// # Errors
-    /// No level left, a missing key, packings that do not go together; here and below.
+    /// No level left, a missing key, or operands with different packings. The methods below fail alike.
     pub fn mul(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let (a, b) = self.aligned(a, b)?;
         self.eval.needs("mul", &a, 1)?;
@@ -127,7 +127,7 @@ impl<'a, D: Device> Auto<'a, D> {
         self.mul_rows(a, &[values.to_vec()])
     }
 
-    /// [`Self::mul_values`] with values of its own for each message of the batch, or one row for all.
+    /// [`Self::mul_values`] with one row of values per message of the batch, or one row for all.
     ///
     /// # Errors
     /// As [`Self::mul_values`].
@@ -145,7 +145,7 @@ impl<'a, D: Device> Auto<'a, D> {
         self.add_rows(a, &[values.to_vec()])
     }
 
-    /// [`Self::add_values`] with values of its own for each message of the batch, or one row for all.
+    /// [`Self::add_values`] with one row of values per message of the batch, or one row for all.
     ///
     /// # Errors
     /// As [`Self::add_values`].
@@ -166,7 +166,7 @@ impl<'a, D: Device> Auto<'a, D> {
         self.eval.add_scalar(a, value)
     }
 
-    /// `a + b`. Two pending products of one level are added as they are.
+    /// `a + b`. Two pending products of one level are added without settling.
     ///
     /// # Errors
     /// As [`Self::mul`].
@@ -185,14 +185,14 @@ impl<'a, D: Device> Auto<'a, D> {
         self.add(a, &self.eval.negate(b))
     }
 
-    /// `Σ weight·value`, costing as few levels as can be: none where every value of the lowest level has weight one
-    /// (settled result at that level), else one (pending result).
+    /// `Σ weight·value` at the least depth. The sum costs no level (settled result) if every value of the lowest level
+    /// has weight one, otherwise one level (pending result).
     ///
     /// # Errors
     /// As [`Self::mul`].
     ///
     /// # Panics
-    /// Without a term.
+    /// If `terms` is empty.
     pub fn weighted_sum(&self, terms: &[(f64, &Ciphertext<D>)]) -> Result<Ciphertext<D>> {
         assert!(!terms.is_empty(), "a sum has a term");
         let settled = terms.iter().map(|(w, a)| Ok((*w, self.settle(a)?))).collect::<Result<Vec<_>>>()?;
@@ -214,7 +214,7 @@ impl<'a, D: Device> Auto<'a, D> {
         self.eval.combination("weighted_sum", &terms, self.scale(lowest).powi(2))
     }
 
-    /// Slots rotated to the left by `steps`.
+    /// Rotates the slots to the left by `steps`.
     ///
     /// # Errors
     /// A missing key.
@@ -222,7 +222,7 @@ impl<'a, D: Device> Auto<'a, D> {
         self.eval.rotate(&self.settle(a)?, steps)
     }
 
-    /// Complex conjugates.
+    /// Conjugates every slot.
     ///
     /// # Errors
     /// A missing key.

@@ -1,14 +1,14 @@
-//! Several ciphertexts as one batch, and back.
+//! Several ciphertexts as one batch, and the reverse.
 
 use super::{ciphertext::Ciphertext, evaluator::Evaluator, shadow::Shadow};
 use limbwise_device::{Device, Handle as _};
 
 impl<D: Device> Evaluator<'_, D> {
-    /// Ciphertexts of one level, scale and packing, one batch after another; no words are copied. The estimate is the
-    /// worst of theirs.
+    /// Concatenates the batches of ciphertexts of one level, scale and packing; no words are copied. The estimate is
+    /// the worst of theirs.
     ///
     /// # Panics
-    /// Without a ciphertext, or where they differ.
+    /// If the list is empty or they differ.
     #[must_use]
     pub fn stack(&self, ciphertexts: &[Ciphertext<D>]) -> Ciphertext<D> {
         let [first, others @ ..] = ciphertexts else { panic!("a batch has a ciphertext") };

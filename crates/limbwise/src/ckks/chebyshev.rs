@@ -1,8 +1,8 @@
-//! Polynomials in the Chebyshev basis: baby steps, giant steps, and the least depth there is.
+//! Polynomials in the Chebyshev basis: baby steps, giant steps, minimal depth.
 //!
 //! A series of degree d needs ⌈log₂(d+1)⌉ levels. It is divided by T_m, m a power of two, until the parts are linear
-//! combinations of baby steps; where the depth is tight (only ever along the leading quotients) the division goes on to
-//! degree one. Source: \[PS73\], \[BMTH21\] §5.2.
+//! combinations of baby steps. Where the depth is tight (only along the leading quotients) the division continues down
+//! to degree one. Source: \[PS73\], \[BMTH21\] §5.2.
 
 use super::{auto::Auto, ciphertext::Ciphertext, evaluator::Evaluator, watch::With};
 use crate::error::Result;
@@ -10,13 +10,13 @@ use limbwise_device::Device;
 use limbwise_math::chebyshev::{Series, divide};
 use std::{collections::BTreeMap, ops::Range};
 
-/// Levels that a series of this degree takes, its argument in [−1, 1].
+/// Levels that a series of this degree consumes for an argument in [−1, 1].
 #[must_use]
 pub fn depth(degree: usize) -> usize {
     (degree + 1).next_power_of_two().trailing_zeros() as usize
 }
 
-/// T_k of the argument, made when first needed.
+/// T_k of the argument, computed on first use.
 struct Basis<'s, 'a, D: Device> {
     auto: &'s Auto<'a, D>,
     powers: BTreeMap<usize, Ciphertext<D>>,
@@ -38,7 +38,8 @@ impl<D: Device> Basis<'_, '_, D> {
         let power = if a == b {
             auto.eval.shifted(auto.settle(&auto.eval.add(&product, &product)?)?, -1.0)
         } else {
-            // The smaller one joins before the division, at the scale of the product: there it costs a constant.
+            // The smaller polynomial is subtracted before the division, at the scale of the product: there it costs
+            // only a constant.
             let less = auto.eval.drop_level(&auto.settle(&self.get(a - b)?)?, product.level)?;
             auto.settle(&auto.eval.combination("chebyshev", &[(2.0, &product), (-1.0, &less)], product.scale)?)?
         };
@@ -55,30 +56,30 @@ impl<D: Device> Evaluator<'_, D> {
         let parts = a.parts.iter().map(|p| self.dev.mul(p, &unit)).collect();
         let estimate = a.estimate.with_peak(a.estimate.peak, false);
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * num_complex::Complex64::i()));
-        self.seen("times_i", (&[a], With::Constants), Ciphertext { parts, estimate, shadow, ..*a })
+        self.report("times_i", &[a], With::Constants, Ciphertext { parts, estimate, shadow, ..*a })
     }
 }
 
 impl<D: Device> Auto<'_, D> {
-    /// Evaluates a series at `u`, which the caller has already mapped to [−1, 1]: see [`Self::chebyshev`].
+    /// Evaluates a series at `u`, which must be in [−1, 1]; [`Self::chebyshev`] maps other intervals.
     ///
     /// # Errors
     /// No level left, or a missing relinearization key.
     ///
     /// # Panics
-    /// Without a coefficient.
+    /// If `coefficients` is empty.
     pub fn chebyshev_unit(&self, u: &Ciphertext<D>, coefficients: &[f64]) -> Result<Ciphertext<D>> {
         self.series(u, coefficients, None)
     }
 
-    /// Evaluates `Σ c_k·T_k(u)` for real u, its even coefficients real and its odd ones times i: the exponential of an
-    /// imaginary multiple of u, say. `unit` is X^(N/2), whose slots are i, over the primes of `u` or more.
+    /// Evaluates `Σ c_k·T_k(u)` for real u, with real even coefficients and imaginary odd ones: for example exp(iαu).
+    /// `unit` is X^(N/2), whose slots are all i, over the primes of `u` or more.
     ///
     /// # Errors
     /// As [`Self::chebyshev_unit`].
     ///
     /// # Panics
-    /// Without a coefficient.
+    /// If `coefficients` is empty.
     pub fn chebyshev_odd_imaginary(
         &self,
         u: &Ciphertext<D>,
@@ -94,12 +95,12 @@ impl<D: Device> Auto<'_, D> {
         let u = self.settle(u)?.bounded_by(1.0);
         self.eval.needs("chebyshev", &u, depth(degree))?;
         let mut basis = Basis { auto: self, powers: BTreeMap::from([(1, u)]), imaginary };
-        // √d baby steps balance the products for powers against those for recombination.
+        // √d baby steps balance the products for powers against those of the recombination.
         let babies = 1usize << (depth(degree).div_ceil(2));
         self.evaluate(&mut basis, coefficients, babies, depth(degree))
     }
 
-    /// Evaluates a series on its interval; mapping the argument to [−1, 1] takes one level more unless it is there.
+    /// Evaluates a series on its interval. Mapping the argument to [−1, 1] costs one level unless it is that interval.
     ///
     /// # Errors
     /// As [`Self::chebyshev_unit`].
@@ -112,7 +113,7 @@ impl<D: Device> Auto<'_, D> {
         self.chebyshev_unit(&self.add_scalar(&unit, -middle / half_width), &series.coefficients)
     }
 
-    /// A part of a series within `budget` levels of the argument; the result may be pending.
+    /// Evaluates a part of a series within `budget` levels of the argument; the result may be pending.
     fn evaluate(&self, basis: &mut Basis<'_, '_, D>, p: &[f64], babies: usize, budget: usize) -> Result<Ciphertext<D>> {
         let degree = p.len() - 1;
         let combination_depth = degree.next_power_of_two().trailing_zeros() as usize + 1;
@@ -129,7 +130,7 @@ impl<D: Device> Auto<'_, D> {
         self.add(&high, &low)
     }
 
-    /// `Σ p_k·T_k` of a few terms, pending; the smallest coefficients still weigh: none is left out but exact zeros.
+    /// `Σ p_k·T_k` of a few terms, pending. Only exact zeros are omitted: the smallest coefficients still count.
     fn combination(&self, basis: &mut Basis<'_, '_, D>, p: &[f64]) -> Result<Ciphertext<D>> {
         let Some(unit) = basis.imaginary else {
             return Ok(self.eval.shifted(self.sum_of_terms(basis, p, 1..p.len(), 1)?, p[0]));
@@ -142,7 +143,7 @@ impl<D: Device> Auto<'_, D> {
         Ok(self.eval.shifted(even, p[0]))
     }
 
-    /// The terms of some indices, pending at the lowest of the levels that they all have.
+    /// The terms at the given indices, pending at the lowest of their levels.
     fn sum_of_terms(
         &self,
         basis: &mut Basis<'_, '_, D>,

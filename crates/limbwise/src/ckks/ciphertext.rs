@@ -13,15 +13,15 @@ use num_complex::Complex64;
 pub struct Plaintext<D: Device> {
     /// The polynomial, evaluation domain, over the primes of the level.
     pub poly: D::Poly,
-    /// Its level.
+    /// Level of the polynomial.
     pub level: usize,
-    /// Its scale: slot values times this are the polynomial's.
+    /// Scale: the polynomial encodes the slot values times this.
     pub scale: f64,
     /// Slots packed, a power of two up to N/2.
     pub slots: usize,
-    /// Size of the values and error of encoding.
+    /// Size of the values and error of the encoding.
     pub estimate: Estimate,
-    /// The values themselves, where they were asked for.
+    /// The clear values, if shadows are enabled.
     pub shadow: Option<Shadow>,
 }
 
@@ -29,15 +29,15 @@ pub struct Plaintext<D: Device> {
 pub struct Ciphertext<D: Device> {
     /// Two polynomials, or three after a multiplication; evaluation domain, over the primes of the level.
     pub parts: Vec<D::Poly>,
-    /// Rescales left.
+    /// Level: how many rescales are left.
     pub level: usize,
-    /// The scale.
+    /// Scale: the phase encodes the slot values times this.
     pub scale: f64,
-    /// Slots packed.
+    /// Slots packed, a power of two up to N/2.
     pub slots: usize,
     /// Expected size and error.
     pub estimate: Estimate,
-    /// What the slots should be, where the operands had shadows.
+    /// Clear values that the slots should have, if the operands had shadows.
     pub shadow: Option<Shadow>,
 }
 
@@ -56,14 +56,14 @@ impl<D: Device> Clone for Plaintext<D> {
 }
 
 impl<D: Device> Plaintext<D> {
-    /// The same with its values beside it, as they were encoded; what it meets then computes on both.
+    /// Attaches the encoded values as a shadow; later operations compute on both.
     #[must_use]
     pub fn with_shadow(self, batch: &[Vec<Complex64>]) -> Self {
         let shadow = Some(Shadow::new(batch, self.slots));
         Self { shadow, ..self }
     }
 
-    /// How it is laid out.
+    /// Level, scale and slot count.
     #[must_use]
     pub fn packing(&self) -> Packing {
         Packing { slots: self.slots, level: self.level, scale: self.scale }
@@ -71,39 +71,40 @@ impl<D: Device> Plaintext<D> {
 }
 
 impl<D: Device> Ciphertext<D> {
-    /// The same value in other polynomials.
+    /// The same metadata with other polynomials.
     #[must_use]
     pub fn with_parts(&self, parts: Vec<D::Poly>) -> Self {
         Self { parts, shadow: self.shadow.clone(), ..*self }
     }
 
-    /// The same polynomials read with another number of slots. With fewer the message must repeat with that period; with
-    /// more it does.
+    /// The same polynomials read with another slot count. With fewer slots the message must repeat with that period;
+    /// with more it repeats by itself.
     #[must_use]
     pub fn with_slots(self, slots: usize) -> Self {
         let shadow = self.shadow.as_ref().map(|s| s.with_slots(slots));
         Self { slots, shadow, ..self }
     }
 
-    /// Independent messages in it.
+    /// Number of independent messages.
     #[must_use]
     pub fn batch(&self) -> usize {
         self.parts[0].shape().batch
     }
 
-    /// The same with what the program knows of the values: no slot is larger than `most` in absolute value. If that
-    /// is wrong, the estimate is, and decryption may refuse the result.
+    /// Tightens the bound on the slots' absolute values to `most`. If the bound is wrong, so is the estimate, and
+    /// decryption may refuse the result.
     #[must_use]
     pub fn bounded_by(mut self, most: f64) -> Self {
         self.estimate = self.estimate.bounded_by(most);
         self
     }
 
-    /// The same with what was promised of its values, in place of what was measured from them: only this may be told,
-    /// so only this is written to files.
+    /// Replaces the measured size of the values by the promise. Only a promise is independent of the data, so only this
+    /// is written to files.
     ///
     /// # Errors
-    /// [`EncodeError::Promise`] if the values break it, or if products have made errors depend on them.
+    /// [`EncodeError::Promise`] if the values break the promise, or if errors already depend on the values through
+    /// products.
     pub fn promised(mut self, promise: Promise) -> Result<Self> {
         let measured = self.estimate;
         let broken =
@@ -112,7 +113,7 @@ impl<D: Device> Ciphertext<D> {
         Ok(self)
     }
 
-    /// Bytes of its polynomials.
+    /// Size of the polynomials in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.parts.iter().map(|p| p.shape().bytes()).sum()

@@ -14,19 +14,19 @@ use crate::{
 use limbwise_device::{Device, HostRead};
 use num_complex::Complex64;
 
-/// `Σ parts[i]·s^i` in coefficient domain: the part of decryption that any device can do.
+/// `Σ parts[i]·s^i` in coefficient domain: the part of decryption that runs on any device.
 pub fn phase<D: Device>(dev: &D, params: &Params, key: &SecretKey, ciphertext: &Ciphertext<D>) -> D::Poly {
     encrypt::phase(dev, params, key, &ciphertext.parts, params.basis(ciphertext.level))
 }
 
-/// The slots of every message in the batch, if they are what the ciphertext promises: no larger than its bound and,
-/// where they should be real, without imaginary parts beyond the expected error.
+/// The slots of every message in the batch, checked against the ciphertext's estimate: no larger than its bound, and
+/// real where they should be, up to the expected error.
 ///
-/// A message that wrapped round the modulus is smaller than it should be and still real: it is not found here. Leave
-/// room for it at level 0: the first primes are larger than the scale by what the values need.
+/// A message that overflowed the modulus is smaller than it should be and still real, so this check misses it. Leave
+/// room at level 0: choose first primes that exceed the scale by the size of the values.
 ///
 /// # Errors
-/// [`DecryptError`] instead of numbers that cannot be right; a device fault.
+/// [`DecryptError`] instead of implausible values; a device fault.
 pub fn decrypt<D: HostRead>(
     dev: &D,
     encoder: &Encoder,
@@ -39,7 +39,7 @@ pub fn decrypt<D: HostRead>(
     Ok(messages)
 }
 
-/// The slots of every message, whatever they are.
+/// The slots of every message, unchecked.
 fn slots<D: HostRead>(
     dev: &D,
     encoder: &Encoder,
@@ -54,16 +54,16 @@ fn slots<D: HostRead>(
     Ok(words.chunks_exact(size).map(|message| encoder.decode(message, packing)).collect())
 }
 
-/// How many expected deviations an error may be: Gaussian errors of 2^16 slots stay below 5, estimates are within a
-/// bit or two, and what is wrong is wrong by thousands.
+/// Tolerance in expected deviations. Gaussian errors of 2^16 slots stay below 5 and estimates are within a bit or two,
+/// while wrong results are off by thousands.
 pub(super) const MOST_DEVIATIONS: f64 = 64.0;
 
-/// Fails where messages contradict their estimate.
+/// Fails if the messages contradict their estimate.
 fn plausible(messages: &[Vec<Complex64>], estimate: Estimate) -> Result<()> {
     let error = MOST_DEVIATIONS * estimate.error();
     let most = estimate.peak * (1.0 + 1e-9) + error;
     let imaginary = if estimate.real { error } else { f64::INFINITY };
-    // NaN is within no bound. One error for both bounds: which of them was broken tells of the decrypted values.
+    // NaN fails every bound. Both bounds give one error: telling which was broken would leak decrypted values.
     let within = |z: &Complex64| z.norm() <= most && z.im.abs() <= imaginary;
     if messages.iter().flatten().all(within) {
         return Ok(());
@@ -71,20 +71,20 @@ fn plausible(messages: &[Vec<Complex64>], estimate: Estimate) -> Result<()> {
     Err(DecryptError::Implausible { most, real: estimate.real }.into())
 }
 
-/// Bits of room above a message in what a comparison looks at: coefficients are larger than slots by at most √N, and a
-/// wrong value should be seen as such.
+/// Bits of room above a message in a comparison: coefficients exceed slots by at most √N, and a wrong value must still
+/// be recognizable.
 const ROOM_BITS: f64 = 24.0;
 
-/// Compares ciphertexts with their shadows while a program runs: the client's means to find the operation that goes
+/// Compares ciphertexts with their shadows while a program runs, so that the client finds the operation that goes
 /// wrong.
 pub struct Probe<'a, D: HostRead> {
-    /// The device.
+    /// The device that holds the ciphertexts.
     pub dev: &'a D,
-    /// The encoder.
+    /// The encoder of their parameter set.
     pub encoder: &'a Encoder,
-    /// The parameters.
+    /// The parameter set of the ciphertexts.
     pub params: &'a Params,
-    /// The key that reads.
+    /// The secret key.
     pub secret: &'a SecretKey,
 }
 
@@ -99,8 +99,8 @@ impl<D: HostRead> Probe<'_, D> {
         Ok(Some(Precision::of(&got.concat(), &shadow.values().concat())))
     }
 
-    /// The same for values that may be anything. Only the primes that the shadow needs are looked at: whatever is wrong
-    /// modulo all of them is wrong modulo these.
+    /// The precision of values of any size. Only the primes that the shadow needs are read: a value that is wrong
+    /// modulo all primes is wrong modulo these.
     ///
     /// # Errors
     /// A device fault.

@@ -19,7 +19,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// How values are laid into a polynomial.
+/// How values are packed into a polynomial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packing {
     /// Slots, a power of two up to N/2.
@@ -30,26 +30,26 @@ pub struct Packing {
     pub scale: f64,
 }
 
-/// The noise of an encryption: under which key it is made.
+/// The key of an encryption, which determines its noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noise {
-    /// The public one.
+    /// Under the public key.
     Public,
-    /// The secret one: less.
+    /// Under the secret key: less noise.
     Secret,
 }
 
-/// Encodes and decodes for one parameter set; tables are made when first needed and shared by clones.
+/// Encodes and decodes for one parameter set. Clones share the tables, which are built on first use.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     params: Params,
     embeddings: Arc<[OnceLock<Embedding>; 17]>,
-    /// Ciphertexts declared so far: their names.
+    /// Number of ciphertexts declared so far; names their errors.
     declared: Arc<AtomicU64>,
 }
 
 impl Encoder {
-    /// An encoder.
+    /// An encoder whose tables are built on first use.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self { params: params.clone(), embeddings: Arc::default(), declared: Arc::default() }
@@ -59,31 +59,32 @@ impl Encoder {
         self.embeddings[slots.trailing_zeros() as usize].get_or_init(|| Embedding::new(slots))
     }
 
-    /// Encodes a batch of vectors; a short one is filled up with zeros.
+    /// Encodes a batch of vectors; a shorter vector is padded with zeros.
     ///
-    /// Nothing is computed before the device asks for words, so on a recorder nothing ever is.
+    /// The transform runs when the device asks for words; a recorder never asks.
     ///
     /// # Errors
-    /// [`EncodeError`], [`ScaleError`] or [`LevelError`] for what cannot be encoded.
+    /// [`EncodeError`], [`ScaleError`] or [`LevelError`] for values that cannot be encoded.
     pub fn encode<D: Device>(&self, dev: &D, batch: &[Vec<Complex64>], packing: Packing) -> Result<Plaintext<D>> {
         let estimate = self.estimate(batch, packing)?;
         let Packing { slots, level, scale } = packing;
-        let poly = self.coefficients(dev, (batch.len(), &|at| batch[at].clone()), packing, self.params.basis(level));
+        let poly = self.coefficients(dev, batch.len(), &|at| batch[at].clone(), packing, self.params.basis(level));
         Ok(Plaintext { poly: dev.ntt(poly), level, scale, slots, estimate, shadow: None })
     }
 
-    /// The parameters.
+    /// The parameter set it encodes for.
     #[must_use]
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// Encoded coefficients of so many vectors over any basis of the ring; each is asked for when the device wants its
-    /// words, and has passed [`Self::estimate`].
+    /// Encoded coefficients of `batch` vectors over any basis of the ring. `values` is called when the device wants the
+    /// words of an entry; the values must have passed [`Self::estimate`].
     pub(crate) fn coefficients<D: Device>(
         &self,
         dev: &D,
-        (batch, values): (usize, &(dyn Fn(usize) -> Vec<Complex64> + Sync)),
+        batch: usize,
+        values: &(dyn Fn(usize) -> Vec<Complex64> + Sync),
         packing: Packing,
         basis: Basis,
     ) -> D::Poly {
@@ -110,7 +111,7 @@ impl Encoder {
         self.encode(dev, &complex, packing)
     }
 
-    /// Size of values and error of their encoding, computed without encoding them.
+    /// Size of values and error of their encoding, computed without encoding.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -126,7 +127,7 @@ impl Encoder {
         self.bounded(Promise::of(batch, packing.slots), packing)
     }
 
-    /// [`Self::estimate`] for values of which only this is known.
+    /// [`Self::estimate`] for values of which only a promise is known.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -144,7 +145,7 @@ impl Encoder {
         }
         let Promise { magnitude, peak: largest, real } = bounds;
         let log_modulus = self.params.log_modulus(level);
-        // Coefficients are at most the largest slot; 126 bits is what the integers of the encoder hold.
+        // Coefficients are at most the largest slot; the encoder's integers hold 126 bits.
         if largest > 0.0 && largest.log2() + scale.log2() > (log_modulus - 2.0).min(126.0) {
             return Err(EncodeError::TooLarge { magnitude: largest, log_scale: scale.log2(), log_modulus }.into());
         }
@@ -160,7 +161,7 @@ impl Encoder {
         rounded
     }
 
-    /// A ciphertext by declaration: what encrypting the values would give, but no words.
+    /// Declares the ciphertext that encrypting the values would give, on a device that holds no words.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -169,7 +170,7 @@ impl Encoder {
         Ok(self.declared(dev, batch.len(), encoded, packing, Noise::Public))
     }
 
-    /// A ciphertext by declaration, of values of which only this is known, in a batch.
+    /// Declares a batch of ciphertexts whose values are known by a promise alone.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -196,7 +197,7 @@ impl Encoder {
             Noise::Secret => noise::secret_encryption(&self.params),
         };
         let name = self.declared.fetch_add(1, Ordering::Relaxed);
-        let estimate = encoded.encrypted(noise, (packing.slots, packing.scale), name);
+        let estimate = encoded.encrypted(noise, packing.slots, packing.scale, name);
         let shape = Shape::eval(self.params.ring(), self.params.basis(packing.level)).with_batch(batch);
         let part = || dev.declare(&shape, Role::Ciphertext);
         let Packing { slots, level, scale } = packing;

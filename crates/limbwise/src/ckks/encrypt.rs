@@ -1,4 +1,4 @@
-//! Encryption, under the public key or the secret one.
+//! Encryption under the public or the secret key.
 
 use super::{
     ciphertext::{Ciphertext, Plaintext},
@@ -24,7 +24,7 @@ pub fn encrypt<D: Device>(dev: &D, params: &Params, key: &PublicKey<D>, plain: &
     Ok(encrypt_from(dev, params, key, plain, &Seed::from_os()?))
 }
 
-/// [`encrypt`] with all randomness from a seed. Two plaintexts under one seed betray their difference.
+/// [`encrypt`] with all randomness from a seed. Two plaintexts encrypted under one seed reveal their difference.
 pub fn encrypt_from<D: Device>(
     dev: &D,
     params: &Params,
@@ -41,15 +41,15 @@ pub fn encrypt_from<D: Device>(
     finish(plain, estimate, vec![c0, c1])
 }
 
-/// A ciphertext under the secret key with what its second half was grown from: a file keeps only this.
+/// A ciphertext under the secret key with the seed of its second half: a file stores the seed in place of that half.
 pub struct FreshCiphertext<D: Device> {
-    /// It.
+    /// The ciphertext; its second half is the polynomial that the seed expands to.
     pub ciphertext: Ciphertext<D>,
-    /// The seed of its second half. Public.
+    /// The public seed of the second half.
     pub seed: Seed,
 }
 
-/// Encrypts under the secret key: `(−a·s + e + m, a)`, with less noise.
+/// Encrypts under the secret key: `(−a·s + e + m, a)`. Less noise than [`encrypt`].
 ///
 /// # Errors
 /// [`EntropyError`](limbwise_math::sampling::EntropyError) without randomness.
@@ -62,7 +62,7 @@ pub fn encrypt_secret<D: Device>(
     Ok(encrypt_seeded(dev, params, key, plain)?.ciphertext)
 }
 
-/// [`encrypt_secret`], with the seed of its second half: for files, which are half the size by that.
+/// [`encrypt_secret`] with the seed of the second half, which halves the size of a file.
 ///
 /// # Errors
 /// [`EntropyError`](limbwise_math::sampling::EntropyError) without randomness.
@@ -75,7 +75,7 @@ pub fn encrypt_seeded<D: Device>(
     Ok(encrypt_seeded_from(dev, params, key, plain, &Seed::from_os()?))
 }
 
-/// [`encrypt_seeded`] with all randomness from a seed. Two plaintexts under one seed betray their difference.
+/// [`encrypt_seeded`] with all randomness from a seed. Two plaintexts encrypted under one seed reveal their difference.
 pub fn encrypt_seeded_from<D: Device>(
     dev: &D,
     params: &Params,
@@ -89,16 +89,16 @@ pub fn encrypt_seeded_from<D: Device>(
     dev.add_assign(&mut c0, &plain.poly);
     dev.scrub();
     let noise = noise::secret_encryption(params);
-    let estimate = plain.estimate.encrypted(noise, (plain.slots, plain.scale), name(seed));
+    let estimate = plain.estimate.encrypted(noise, plain.slots, plain.scale, name(seed));
     FreshCiphertext { ciphertext: finish(plain, estimate, vec![c0, a]), seed: public }
 }
 
-/// What the errors of an encryption are followed by, by whoever reads it: it says nothing about its seed.
+/// The name under which an encryption's errors are tracked: a hash that reveals nothing about the seed.
 fn name(seed: &Seed) -> u64 {
     Stream::new(&seed.derive("name"), b"limbwise encryption").next_word()
 }
 
-/// Its estimate remembers that it was measured from the values.
+/// Assembles a ciphertext; its estimate stays marked as measured from the values.
 fn finish<D: Device>(plain: &Plaintext<D>, estimate: Estimate, parts: Vec<D::Poly>) -> Ciphertext<D> {
     let (level, scale, slots) = (plain.level, plain.scale, plain.slots);
     let estimate = estimate.measured();

@@ -1,7 +1,7 @@
-//! What is expected of the values in a ciphertext: their size and their error, carried through every operation.
+//! The expected size and error of a ciphertext's values, carried through every operation.
 //!
 //! Errors are deviations of one real component of a slot, in units of the message. The error of each encryption is
-//! followed by name, because it meets itself again when a ciphertext is used twice: then it adds up in full. Errors of
+//! tracked by name: when a ciphertext is used twice, the same error occurs twice and adds up in full. Errors of
 //! different origin are independent, so their variances add.
 
 use super::encoder::Packing;
@@ -10,22 +10,22 @@ use limbwise_math::{galois::GaloisElement, rns::to_f64};
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
-/// What is said of values before they are known, so that it may be told to anyone.
+/// Public metadata of values, stated before the values are known, and so independent of them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Promise {
     /// Largest root mean square of the slots' absolute values.
     #[serde(deserialize_with = "limbwise_math::finite::field")]
     pub magnitude: f64,
-    /// No slot is larger in absolute value.
+    /// Bound on the absolute values of all slots.
     #[serde(deserialize_with = "limbwise_math::finite::field")]
     pub peak: f64,
-    /// All slots are real.
+    /// Whether all slots are real.
     pub real: bool,
 }
 
 impl Promise {
-    /// Those of a batch in so many slots, as tight as can be.
+    /// The tightest promise that a batch packed in `slots` slots keeps.
     #[must_use]
     pub fn of(batch: &[Vec<Complex64>], slots: usize) -> Self {
         let mut bounds = Self { magnitude: 0.0, peak: 0.0, real: true };
@@ -38,22 +38,22 @@ impl Promise {
         bounds
     }
 
-    /// The same with sizes rounded up to eighths of a power of two: what it tells of values that it was made from, and
-    /// what others of their kind may exceed it by.
+    /// Rounds sizes up to eighths of a power of two: hides the exact size of the values it was measured from, and
+    /// leaves room for others of their kind.
     #[must_use]
     pub fn rounded(self) -> Self {
         let up = |x: f64| if x > 0.0 { ((8.0 * x.log2() - 1e-6).ceil() / 8.0).exp2() } else { x };
         Self { magnitude: up(self.magnitude), peak: up(self.peak), ..self }
     }
 
-    /// Whether its numbers are those of any data.
+    /// Whether some data can have these sizes.
     #[must_use]
     pub fn is_possible(self) -> bool {
         let possible = |x: f64| (0.0..=1e30).contains(&x);
         possible(self.magnitude) && possible(self.peak)
     }
 
-    /// The smallest that hold for both.
+    /// The tightest promise that covers both.
     #[must_use]
     pub fn or_wider(self, other: Self) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl Promise {
     }
 }
 
-/// An error that can meet itself: which encryption made it, and how its slots have moved since.
+/// A tracked error: the encryption that made it, and how its slots have moved since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Source {
@@ -73,29 +73,29 @@ struct Source {
     deviation: f64,
 }
 
-/// Encryptions followed by name in one ciphertext; the smallest of more are merged.
+/// Encryptions tracked by name in one ciphertext; beyond that the smallest errors are merged.
 const FOLLOWED: usize = 8;
 
-/// What of an estimate comes from a client's values, and is nothing to tell others.
+/// The part of an estimate that was measured from a client's values and must not be published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Measured {
     Nothing,
-    /// Magnitude, peak, realness.
+    /// Magnitude, bound and realness.
     Size,
-    /// Errors too: they grew with the size.
+    /// Errors too: products made them depend on the size.
     Errors,
 }
 
-/// Expected size and error of slots.
+/// Expected size and error of the slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Root mean square of the slots' absolute values, as far as that is known: errors are scaled by it.
+    /// Root mean square of the slots' absolute values, as far as known; scales errors.
     pub magnitude: f64,
-    /// No slot is larger in absolute value: holds whatever the values are.
+    /// Bound on the absolute values of all slots; holds for any values.
     pub peak: f64,
-    /// All slots are real, so their imaginary parts are nothing but error.
+    /// Whether all slots are real; imaginary parts are then pure error.
     pub real: bool,
-    /// Deviation of all that is not followed by name.
+    /// Deviation of all errors that are not tracked by name.
     independent: f64,
     sources: [Source; FOLLOWED],
     measured: Measured,
@@ -105,7 +105,7 @@ pub struct Estimate {
 const MEAN_OF_ABSOLUTE: f64 = 0.797_884_560_802_865_4;
 
 impl Estimate {
-    /// Exact complex values, all of this size.
+    /// Exact complex values, all of absolute value `magnitude`.
     #[must_use]
     pub fn exact(magnitude: f64) -> Self {
         Self {
@@ -124,31 +124,30 @@ impl Estimate {
         Self { real: true, ..Self::exact(value.abs()) }
     }
 
-    /// The same with what the program knows: no slot is larger than `most`.
+    /// Tightens the bound on the slots' absolute values to `most`.
     #[must_use]
     pub fn bounded_by(self, most: f64) -> Self {
         Self { magnitude: self.magnitude.min(most), peak: self.peak.min(most), ..self }
     }
 
-    /// The same, remembered as measured from values that are nobody else's business.
+    /// Marks the estimate as measured from private values.
     #[must_use]
     pub fn measured(self) -> Self {
         Self { measured: self.measured.max(Measured::Size), ..self }
     }
 
-    /// Whether something of it was measured from a client's values, and never replaced by a [`Promise`].
+    /// Whether any part was measured from a client's values and not replaced by a [`Promise`].
     #[must_use]
     pub fn is_measured(self) -> bool {
         self.measured != Measured::Nothing
     }
 
-    /// The same where errors have become what sizes make of them.
+    /// Marks the errors as dependent on measured sizes.
     fn with_measured_errors(self) -> Self {
         Self { measured: if self.is_measured() { Measured::Errors } else { Measured::Nothing }, ..self }
     }
 
-    /// The same with what was promised of the slots in place of what was measured; `None` if the slots break it, or if
-    /// errors depend on them already.
+    /// Replaces measured sizes by a promise. `None` if the slots break it, or if errors already depend on the sizes.
     #[must_use]
     pub fn promised(self, promise: Promise) -> Option<Self> {
         let Promise { magnitude, peak, real } = promise;
@@ -160,33 +159,33 @@ impl Estimate {
         kept.then_some(Self { magnitude, peak, real, measured: Measured::Nothing, ..self })
     }
 
-    /// The same slots as the program knows them: none larger than `peak`, and whether all are real.
+    /// Replaces the bound on the slots and their realness by what the program knows.
     #[must_use]
     pub fn with_peak(self, peak: f64, real: bool) -> Self {
         Self { peak, real, ..self }
     }
 
-    /// Half the width of the interval in which real and imaginary parts are, were they uniform and as large as is known.
+    /// Half the width of the interval of real and imaginary parts, assuming they are uniform and as large as known.
     #[must_use]
     pub fn part_width(self) -> f64 {
         let parts = if self.real { 1.0 } else { 2.0 };
         self.peak.min((3.0f64 / parts).sqrt() * self.magnitude)
     }
 
-    /// With one more independent error of this deviation.
+    /// Adds an independent error of this deviation.
     #[must_use]
     pub fn with_error(self, deviation: f64) -> Self {
         Self { independent: self.independent.hypot(deviation), ..self }.with_measured_errors()
     }
 
-    /// The same with all errors replaced by one of this deviation: where a program knows better what became of them than
-    /// the rules of sums and products, which take no notice of what cancels.
+    /// Replaces all errors by one of this deviation, for programs that know the result better than the rules of sums
+    /// and products, which ignore cancellation.
     #[must_use]
     pub fn with_error_known(self, deviation: f64) -> Self {
         Self { independent: deviation, sources: [Source::default(); FOLLOWED], ..self }.with_measured_errors()
     }
 
-    /// Sizes and errors this many times as large: for a program whose numbers are not all known.
+    /// Multiplies sizes and errors by `factor`, for a program whose constants are not all known.
     #[must_use]
     pub fn enlarged(self, factor: f64) -> Self {
         let mut this = self;
@@ -195,7 +194,7 @@ impl Estimate {
         Self { magnitude: this.magnitude * factor, peak: this.peak * factor, ..this }
     }
 
-    /// The worse of both in every respect, for a batch.
+    /// The worse of both in each field, for a batch.
     #[must_use]
     pub fn or_worse(self, other: Self) -> Self {
         let worse = if self.error() < other.error() { other } else { self };
@@ -215,22 +214,23 @@ impl Estimate {
         -(MEAN_OF_ABSOLUTE * self.error()).log2()
     }
 
-    /// With coefficient noise (in integers) of its own, for so many slots and this scale.
+    /// Adds coefficient noise (a deviation in integer units) for a packing of `slots` at `scale`.
     #[must_use]
     pub fn with_noise(self, noise: f64, slots: usize, scale: f64) -> Self {
         Self { independent: self.independent.hypot(noise * noise::slot_factor(slots) / scale), ..self }
     }
 
-    /// With the coefficient noise of an encryption, from now on followed by a name that others are unlikely to have.
+    /// Adds the coefficient noise of an encryption, tracked from now on by the name `encryption`, which is unlikely to
+    /// collide.
     #[must_use]
-    pub fn encrypted(self, noise: f64, (slots, scale): (usize, f64), encryption: u64) -> Self {
+    pub fn encrypted(self, noise: f64, slots: usize, scale: f64, encryption: u64) -> Self {
         let deviation = noise * noise::slot_factor(slots) / scale;
         let mut this = self;
         this.sources[0] = Source { encryption, galois: 1, deviation };
         this
     }
 
-    /// `left·self + right·other`: equal sources add up, all else is independent.
+    /// `left·self + right·other`: equal sources add up, all others are independent.
     fn combine(self, left: f64, other: Self, right: f64) -> Self {
         let mut independent = (left * self.independent).hypot(right * other.independent);
         let mut all: Vec<Source> =
@@ -257,14 +257,14 @@ impl Estimate {
         }
     }
 
-    /// Of a sum or difference; magnitudes may add.
+    /// The estimate of a sum or difference; magnitudes may add.
     #[must_use]
     pub fn sum(self, other: Self) -> Self {
         let errors = self.combine(1.0, other, 1.0);
         Self { magnitude: self.magnitude + other.magnitude, peak: self.peak + other.peak, ..errors }
     }
 
-    /// Of a product.
+    /// The estimate of a product.
     #[must_use]
     pub fn product(self, other: Self) -> Self {
         let errors = self.combine(other.magnitude, other, self.magnitude);
@@ -272,7 +272,7 @@ impl Estimate {
             .with_measured_errors()
     }
 
-    /// Of a square: every error meets itself.
+    /// The estimate of a square: every error multiplies itself.
     #[must_use]
     pub fn squared(self) -> Self {
         let twice = 2.0 * self.magnitude;
@@ -282,7 +282,8 @@ impl Estimate {
         Self { magnitude: self.magnitude * self.magnitude, peak: self.peak * self.peak, ..this }.with_measured_errors()
     }
 
-    /// Times a real constant that was rounded to a multiple of 1/unit; an integer at unit one is exact.
+    /// The estimate after multiplication by a real constant rounded to a multiple of 1/unit; at unit one an integer is
+    /// exact.
     #[must_use]
     pub fn scaled(self, factor: f64, unit: f64) -> Self {
         #[expect(clippy::float_cmp, reason = "exactly one is a case of its own")]
@@ -292,19 +293,19 @@ impl Estimate {
         Self { independent: scaled.independent.hypot(rounding), ..scaled }
     }
 
-    /// After a division with rounding to `scale`.
+    /// The estimate after a division with rounding at `scale`.
     #[must_use]
     pub fn divided(self, params: &Params, slots: usize, scale: f64) -> Self {
         self.with_noise(noise::division(params), slots, scale)
     }
 
-    /// After key switching at `scale`.
+    /// The estimate after a key switch at `scale`.
     #[must_use]
     pub fn switched(self, params: &Params, level: usize, slots: usize, scale: f64) -> Self {
         self.with_noise(noise::key_switch(params, level), slots, scale)
     }
 
-    /// After an automorphism: the slots moved, and their errors with them.
+    /// The estimate after an automorphism: slots move, and their errors with them.
     #[must_use]
     pub fn moved(mut self, g: GaloisElement, log_n: u32) -> Self {
         for s in &mut self.sources {
@@ -314,7 +315,7 @@ impl Estimate {
     }
 }
 
-/// An estimate as files have it. An infinite number is written as none.
+/// An estimate as written to files. An infinite number is written as `null`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Written {
@@ -342,7 +343,7 @@ impl Written {
         }
     }
 
-    /// `None` for what no computation gives.
+    /// `None` for numbers that no computation gives.
     pub(crate) fn read(self) -> Option<Estimate> {
         let number = |x: Option<f64>| x.map_or(Some(f64::INFINITY), |x| (x >= 0.0).then_some(x));
         let mut sources = [Source::default(); FOLLOWED];
@@ -354,10 +355,10 @@ impl Written {
     }
 }
 
-/// What a fresh public-key encryption of encoded values has, followed by a name.
+/// The estimate of a fresh public-key encryption of encoded values, tracked by `name`.
 #[must_use]
 pub fn fresh(params: &Params, encoded: Estimate, packing: Packing, name: u64) -> Estimate {
-    encoded.encrypted(noise::public_encryption(params), (packing.slots, packing.scale), name)
+    encoded.encrypted(noise::public_encryption(params), packing.slots, packing.scale, name)
 }
 
 #[cfg(test)]
@@ -366,7 +367,7 @@ mod tests {
 
     #[test]
     fn what_meets_itself_adds_up() {
-        let encrypted = |name| Estimate::exact(1.0).encrypted(1.0, (1, 1024.0), name);
+        let encrypted = |name| Estimate::exact(1.0).encrypted(1.0, 1, 1024.0, name);
         let (x, y) = (encrypted(1), encrypted(2));
         let bits = |e: Estimate| (e.error() * 1024.0).log2();
         assert!((bits(x.sum(x)) - 1.0).abs() < 1e-9);

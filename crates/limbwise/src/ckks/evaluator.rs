@@ -1,6 +1,6 @@
-//! The explicit evaluator: every operation does what its name says, and rescaling is the caller's.
+//! The explicit evaluator: each operation does what its name says, and the caller rescales.
 //!
-//! All mistakes of a caller are found before the device is asked for anything.
+//! Every user error is found before the first device operation.
 
 use super::{
     ciphertext::{Ciphertext, Plaintext},
@@ -9,14 +9,17 @@ use super::{
     watch::{Done, Watch, With},
 };
 use crate::{
-    error::{KeyError, LevelError, Result, ScaleError},
+    error::{LevelError, Result, ScaleError, ShapeError},
     params::Params,
-    rlwe::{KeyName, KeyStore, Rounding, noise, operations},
+    rlwe::{
+        KeyName, KeyStore, Rounding, noise,
+        operations::{self, LevelDrop},
+    },
 };
 use limbwise_device::{Device, Handle as _};
 use limbwise_math::modulus::Modulus;
 
-/// Largest relative difference of scales that an addition takes for none.
+/// Largest relative difference between scales that an addition accepts as equal.
 const SCALE_TOLERANCE: f64 = 3e-11;
 
 /// Evaluates on ciphertexts with public keys only.
@@ -35,7 +38,7 @@ impl<D: Device> Clone for Evaluator<'_, D> {
 
 impl<D: Device> Copy for Evaluator<'_, D> {}
 
-/// Where an operation happens: what its errors name.
+/// Operation, levels and packings that an error message names.
 struct Site {
     op: &'static str,
     levels: [usize; 2],
@@ -52,11 +55,11 @@ impl Site {
         }
         let [left, right] = self.slots;
         if left != right {
-            return Err(KeyError::Slots { op: self.op, left, right }.into());
+            return Err(ShapeError::Slots { op: self.op, left, right }.into());
         }
         let [left, right] = self.batches;
         if left != right && left != 1 && right != 1 {
-            return Err(KeyError::Batch { op: self.op, left, right }.into());
+            return Err(ShapeError::Batch { op: self.op, left, right }.into());
         }
         Ok(())
     }
@@ -71,28 +74,29 @@ impl Site {
 }
 
 impl<'a, D: Device> Evaluator<'a, D> {
-    /// An evaluator on a device, with keys from a store.
+    /// An evaluator on a device with keys from a store.
     #[must_use]
     pub fn new(dev: &'a D, params: &'a Params, keys: &'a dyn KeyStore<D>) -> Self {
         Self { dev, params, keys, watch: None }
     }
 
-    /// The same with somebody who looks on.
+    /// The same evaluator with an observer.
     #[must_use]
     pub fn watched(self, watch: Option<&'a dyn Watch<D>>) -> Self {
         Self { watch, ..self }
     }
 
-    /// Whether somebody looks on.
+    /// Whether it has an observer.
     pub(crate) fn is_watched(&self) -> bool {
         self.watch.is_some()
     }
 
-    /// The result of an operation, shown to who looks on.
-    pub(crate) fn seen(
+    /// Reports an operation to the observer and returns its result.
+    pub(crate) fn report(
         &self,
         op: &'static str,
-        (operands, with): (&[&Ciphertext<D>], With<'_, D>),
+        operands: &[&Ciphertext<D>],
+        with: With<'_, D>,
         result: Ciphertext<D>,
     ) -> Ciphertext<D> {
         if let Some(watch) = self.watch {
@@ -101,26 +105,26 @@ impl<'a, D: Device> Evaluator<'a, D> {
         result
     }
 
-    /// The device.
+    /// The device that computes.
     #[must_use]
     pub fn device(&self) -> &'a D {
         self.dev
     }
 
-    /// The parameters.
+    /// The parameter set of all operands.
     #[must_use]
     pub fn params(&self) -> &'a Params {
         self.params
     }
 
-    /// `a + b`. Scales and levels are equal; degrees may differ.
+    /// `a + b`. Scales and levels must be equal; degrees may differ.
     ///
     /// # Errors
-    /// [`LevelError`], [`ScaleError`] or [`KeyError`] where the operands do not go together.
+    /// [`LevelError`], [`ScaleError`] or [`ShapeError`] if the operands do not match.
     pub fn add(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let mut sum = self.combine("add", a, b, |x, y| self.dev.add(x, y), Clone::clone)?;
         sum.shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x + y);
-        Ok(self.seen("add", (&[a, b], With::Nothing), sum))
+        Ok(self.report("add", &[a, b], With::Nothing, sum))
     }
 
     /// `a − b`.
@@ -130,7 +134,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     pub fn sub(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let mut difference = self.combine("sub", a, b, |x, y| self.dev.sub(x, y), |y| self.dev.neg(y.clone()))?;
         difference.shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x - y);
-        Ok(self.seen("sub", (&[a, b], With::Nothing), difference))
+        Ok(self.report("sub", &[a, b], With::Nothing, difference))
     }
 
     fn combine(
@@ -145,7 +149,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         site.same_level_and_packing()?;
         site.same_scale()?;
         if a.parts.len() != b.parts.len() && a.batch() != b.batch() {
-            return Err(KeyError::Batch { op, left: a.batch(), right: b.batch() }.into());
+            return Err(ShapeError::Batch { op, left: a.batch(), right: b.batch() }.into());
         }
         let parts = (0..a.parts.len().max(b.parts.len()))
             .map(|i| match (a.parts.get(i), b.parts.get(i)) {
@@ -162,7 +166,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     pub fn negate(&self, a: &Ciphertext<D>) -> Ciphertext<D> {
         let parts = a.parts.iter().map(|p| self.dev.neg(p.clone())).collect();
         let negated = Ciphertext { parts, shadow: a.shadow.as_ref().map(|s| s.map(|z| -z)), ..*a };
-        self.seen("negate", (&[a], With::Nothing), negated)
+        self.report("negate", &[a], With::Nothing, negated)
     }
 
     /// `a + p`.
@@ -175,13 +179,13 @@ impl<'a, D: Device> Evaluator<'a, D> {
         site.same_scale()?;
         let [left, right] = site.batches;
         if right > left {
-            return Err(KeyError::Batch { op: site.op, left, right }.into());
+            return Err(ShapeError::Batch { op: site.op, left, right }.into());
         }
         let mut parts = a.parts.clone();
         parts[0] = self.dev.add(&parts[0], &p.poly);
         let shadow = shadow::zip(a.shadow.as_ref(), p.shadow.as_ref(), |x, y| x + y);
         let sum = Ciphertext { parts, estimate: a.estimate.sum(p.estimate), shadow, ..*a };
-        Ok(self.seen("add_plain", (&[a], With::Plaintext(p)), sum))
+        Ok(self.report("add_plain", &[a], With::Plaintext(p), sum))
     }
 
     /// `a − p`.
@@ -198,22 +202,22 @@ impl<'a, D: Device> Evaluator<'a, D> {
         self.shifted(a.clone(), value)
     }
 
-    /// [`Self::add_scalar`] in place, where nobody else holds the polynomials.
+    /// [`Self::add_scalar`], in place if no other handle shares the polynomials.
     pub(crate) fn shifted(&self, mut a: Ciphertext<D>, value: f64) -> Ciphertext<D> {
-        // Another handle on it would keep its polynomial from being overwritten.
+        // A shared handle would prevent the in-place update.
         let before = self.watch.map(|_| a.clone());
         let first = a.parts.remove(0);
         a.parts.insert(0, self.dev.shift_limbs(first, &self.constant(value * a.scale, a.level)));
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z + value));
         let sum = Ciphertext { estimate: a.estimate.sum(Estimate::constant(value)), shadow, ..a };
         let operands: Vec<&Ciphertext<D>> = before.iter().collect();
-        self.seen("add_scalar", (&operands, With::Constants), sum)
+        self.report("add_scalar", &operands, With::Constants, sum)
     }
 
-    /// `a·p`: the scale is the product of both, the level stays; rescale afterwards.
+    /// `a·p`: the scale is the product of both scales, the level is unchanged. Rescale afterwards.
     ///
     /// # Errors
-    /// Where the operands do not go together, or the product leaves the modulus.
+    /// Operands that do not match, or a product that overflows the modulus.
     pub fn mul_plain(&self, a: &Ciphertext<D>, p: &Plaintext<D>) -> Result<Ciphertext<D>> {
         plain_site("mul_plain", a, p).same_level_and_packing()?;
         let scale = self.product_scale("mul_plain", a.scale, p.scale, a.level)?;
@@ -221,13 +225,13 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let parts = a.parts.iter().map(|c| self.dev.mul(c, &p.poly)).collect();
         let shadow = shadow::zip(a.shadow.as_ref(), p.shadow.as_ref(), |x, y| x * y);
         let product = Ciphertext { parts, scale, estimate: a.estimate.product(p.estimate), shadow, ..*a };
-        Ok(self.seen("mul_plain", (&[a], With::Plaintext(p)), product))
+        Ok(self.report("mul_plain", &[a], With::Plaintext(p), product))
     }
 
-    /// `a·value`, the constant rounded at `scale`: the result's scale is the product; rescale afterwards.
+    /// `a·value` with the constant rounded at `scale`: the result's scale is the product. Rescale afterwards.
     ///
     /// # Errors
-    /// [`ScaleError`] where the product leaves the modulus or the constant is not finite.
+    /// [`ScaleError`] if the product overflows the modulus or the constant is not finite.
     pub fn mul_scalar(&self, a: &Ciphertext<D>, value: f64, scale: f64) -> Result<Ciphertext<D>> {
         valid_constant(value, scale)?;
         let product = self.product_scale("mul_scalar", a.scale, scale, a.level)?;
@@ -236,16 +240,16 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * value));
         let estimate = a.estimate.scaled(value, scale);
         let product = Ciphertext { parts, scale: product, estimate, shadow, ..*a };
-        Ok(self.seen("mul_scalar", (&[a], With::Constants), product))
+        Ok(self.report("mul_scalar", &[a], With::Constants, product))
     }
 
-    /// `Σ value·a` at one scale, which each constant brings its term to; a third polynomial that a term lacks is zero.
+    /// `Σ value·a` at one scale, to which each constant brings its term. A missing third polynomial counts as zero.
     ///
     /// # Errors
     /// As [`Self::add`] and [`Self::mul_scalar`].
     ///
     /// # Panics
-    /// Without a term.
+    /// If `terms` is empty.
     pub(crate) fn combination(
         &self,
         op: &'static str,
@@ -258,7 +262,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         for (value, a) in terms {
             pair_site(op, widest, a).same_level_and_packing()?;
             if a.batch() > widest.batch() {
-                return Err(KeyError::Batch { op, left: widest.batch(), right: a.batch() }.into());
+                return Err(ShapeError::Batch { op, left: widest.batch(), right: a.batch() }.into());
             }
             valid_constant(*value, scale / a.scale)?;
             constants.push(self.constant(value * (scale / a.scale), a.level));
@@ -277,13 +281,13 @@ impl<'a, D: Device> Evaluator<'a, D> {
         };
         let (estimate, shadow) = scaled.reduce(sum).expect("a sum has a term");
         let operands: Vec<&Ciphertext<D>> = terms.iter().map(|(_, a)| *a).collect();
-        Ok(self.seen(op, (&operands, With::Constants), Ciphertext { parts, scale, estimate, shadow, ..**widest }))
+        Ok(self.report(op, &operands, With::Constants, Ciphertext { parts, scale, estimate, shadow, ..**widest }))
     }
 
-    /// `a·b` as a ciphertext of three polynomials; the scale is the product of both.
+    /// `a·b` as a ciphertext of three polynomials; the scale is the product of both scales.
     ///
     /// # Errors
-    /// Where the operands do not go together, or the product leaves the modulus.
+    /// Operands that do not match, or a product that overflows the modulus.
     pub fn multiply(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         pair_site("multiply", a, b).same_level_and_packing()?;
         let (a0, a1) = linear("multiply", a)?;
@@ -292,10 +296,10 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let parts = operations::product(self.dev, [a0, a1], [b0, b1]);
         let shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x * y);
         let product = Ciphertext { parts, scale, estimate: a.estimate.product(b.estimate), shadow, ..*a };
-        Ok(self.seen("multiply", (&[a, b], With::Nothing), product))
+        Ok(self.report("multiply", &[a, b], With::Nothing, product))
     }
 
-    /// `a²`, with one product less.
+    /// `a²`, with one ring product fewer than [`Self::multiply`].
     ///
     /// # Errors
     /// As [`Self::multiply`].
@@ -305,25 +309,25 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let parts = operations::square(self.dev, [a0, a1]);
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * z));
         let product = Ciphertext { parts, scale, estimate: a.estimate.squared(), shadow, ..*a };
-        Ok(self.seen("square", (&[a], With::Nothing), product))
+        Ok(self.report("square", &[a], With::Nothing, product))
     }
 
-    /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned as it is.
+    /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned unchanged.
     ///
     /// # Errors
-    /// [`KeyError`] without the key.
+    /// [`KeyError`](crate::error::KeyError) without the key.
     pub fn relinearize(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let [c0, c1, c2] = &a.parts[..] else { return Ok(a.clone()) };
         let key = self.keys.key("relinearize", KeyName::Relinearization, a.level)?;
-        let (dev, params, levels) = (self.dev, self.params, [a.level; 2]);
-        let parts = operations::relinearized(dev, params, [c0, c1, c2], &key, levels, Rounding::Nearest)?;
+        let (dev, params, levels) = (self.dev, self.params, LevelDrop::none(a.level));
+        let parts = operations::relinearize(dev, params, [c0, c1, c2], &key, levels, Rounding::Nearest)?;
         let estimate = a.estimate.switched(self.params, a.level, a.slots, a.scale);
         let shadow = a.shadow.clone();
-        Ok(self.seen("relinearize", (&[a], With::Nothing), Ciphertext { parts, estimate, shadow, ..*a }))
+        Ok(self.report("relinearize", &[a], With::Nothing, Ciphertext { parts, estimate, shadow, ..*a }))
     }
 
-    /// [`Self::relinearize`] and [`Self::rescale`] in one: the special primes and those of the level are dropped by one
-    /// division with one rounding, which saves 2ℓ transforms at ℓ limbs. A ciphertext of two is rescaled.
+    /// [`Self::relinearize`] and [`Self::rescale`] fused: one division with one rounding drops the special primes and
+    /// those of the level, which saves 2ℓ transforms at ℓ limbs. A ciphertext of two polynomials is only rescaled.
     ///
     /// # Errors
     /// As [`Self::relinearize`] and [`Self::rescale`].
@@ -333,19 +337,19 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let (params, scale) = (self.params, self.rescaled(op, a)?);
         let key = self.keys.key(op, KeyName::Relinearization, a.level)?;
         let level = a.level - 1;
-        let levels = [a.level, level];
-        let parts = operations::relinearized(self.dev, params, [c0, c1, c2], &key, levels, Rounding::Nearest)?;
+        let levels = LevelDrop { from: a.level, to: level };
+        let parts = operations::relinearize(self.dev, params, [c0, c1, c2], &key, levels, Rounding::Nearest)?;
         let [whole, rounding] = [noise::key_switch(params, a.level), noise::division(params)];
         let digits = (whole * whole - rounding * rounding).max(0.0).sqrt();
         let estimate = a.estimate.with_noise(digits, a.slots, a.scale).divided(params, a.slots, scale);
         let shadow = a.shadow.clone();
-        Ok(self.seen(op, (&[a], With::Nothing), Ciphertext { parts, level, scale, estimate, shadow, ..*a }))
+        Ok(self.report(op, &[a], With::Nothing, Ciphertext { parts, level, scale, estimate, shadow, ..*a }))
     }
 
-    /// Divides by the primes of the level: level −1, scale ÷ their product.
+    /// Divides by the primes of the level: level ℓ → ℓ − 1, scale ÷ their product.
     ///
     /// # Errors
-    /// [`LevelError::Exhausted`] at level 0; [`ScaleError::TooSmall`] if less than 2^5 of scale would be left.
+    /// [`LevelError::Exhausted`] at level 0; [`ScaleError::TooSmall`] if less than 2^5 of scale would remain.
     pub fn rescale(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let scale = self.rescaled("rescale", a)?;
         let level = a.level - 1;
@@ -357,7 +361,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         };
         let estimate = a.estimate.with_noise(rounding, a.slots, scale);
         let shadow = a.shadow.clone();
-        Ok(self.seen("rescale", (&[a], With::Nothing), Ciphertext { parts, level, scale, estimate, shadow, ..*a }))
+        Ok(self.report("rescale", &[a], With::Nothing, Ciphertext { parts, level, scale, estimate, shadow, ..*a }))
     }
 
     /// The scale after a rescale.
@@ -370,10 +374,10 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(scale)
     }
 
-    /// Forgets the primes above a level; value and scale stay.
+    /// Drops the primes above `level`; value and scale are unchanged.
     ///
     /// # Errors
-    /// [`LevelError::Above`] if the ciphertext is below that level already.
+    /// [`LevelError::Above`] if the ciphertext is already below that level.
     pub fn drop_level(&self, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
         if level > a.level {
             return Err(LevelError::Above { op: "drop_level", wanted: level, level: a.level }.into());
@@ -399,7 +403,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(scale)
     }
 
-    /// The residues of a rounded constant at a level.
+    /// The residues of a rounded constant modulo the primes of a level.
     fn constant(&self, value: f64, level: usize) -> Vec<u64> {
         let residue = residue_of(value.round());
         self.params.ring().moduli_of(self.params.basis(level)).into_iter().map(residue).collect()
@@ -414,7 +418,7 @@ fn valid_constant(value: f64, scale: f64) -> Result<()> {
     Err(ScaleError::Invalid(scale).into())
 }
 
-/// The residue of an integral float of any size.
+/// The residue of an integral float of any magnitude.
 fn residue_of(value: f64) -> impl Fn(Modulus) -> u64 {
     let exponent = if value == 0.0 { 0.0 } else { (value.abs().log2().floor() - 62.0).max(0.0) };
     #[expect(clippy::cast_possible_truncation, reason = "below 2^63 in magnitude")]
@@ -438,6 +442,6 @@ fn plain_site<D: Device>(op: &'static str, a: &Ciphertext<D>, p: &Plaintext<D>) 
 pub(crate) fn linear<'c, D: Device>(op: &'static str, a: &'c Ciphertext<D>) -> Result<(&'c D::Poly, &'c D::Poly)> {
     match &a.parts[..] {
         [c0, c1] => Ok((c0, c1)),
-        parts => Err(KeyError::Degree { op, got: parts.len(), wanted: 2, next: "relinearize first" }.into()),
+        parts => Err(ShapeError::Degree { op, got: parts.len(), wanted: 2, next: "relinearize first" }.into()),
     }
 }

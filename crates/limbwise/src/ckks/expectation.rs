@@ -1,30 +1,31 @@
-//! What a client expects of a result before it sees one: facts of its own recording of the program.
+//! What a client expects of a result before it arrives, from its own recording of the program.
 //!
-//! A ciphertext that comes from a server says its level, scale and expected error itself, and the server may lie. Flooding
-//! that is sized by a forged error hides nothing, and a forged bound lets a made-up ciphertext be decrypted: both give the
-//! key away (`SECURITY.md`). So a client compares what a result says with what it expects, and then uses what it expects.
+//! A ciphertext from a server states its own level, scale and expected error, and the server may lie. Flooding sized by
+//! a forged error hides nothing, and a forged bound lets a made-up ciphertext be decrypted; both leak the key
+//! (`SECURITY.md`). So a client compares a result's metadata with its expectation, and then uses the expectation.
 //! Exists only under the feature `client`.
 
 use super::{ciphertext::Ciphertext, estimate::Estimate};
 use crate::{error::DecryptError, params::Params, wire::params::fingerprint};
 use limbwise_device::Device;
 
-/// By how much a size or an error may differ: results of the same rules in another order differ by rounding only.
+/// Relative tolerance of a size or an error: the same rules in another order differ by f64 rounding only.
 const ROUNDING: f64 = 1e-6;
 
-/// Who knows the numbers that a program multiplies with.
+/// Who knows the constants that a program multiplies by.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Model {
-    /// The client too: an honest result says exactly what is expected.
+    /// The client knows them: an honest result states exactly the expected numbers.
     Known,
-    /// The server alone. Its numbers may make values and errors up to `gain` times larger than the client's stand-in.
+    /// Only the server knows them. They may make values and errors up to `gain` times larger than the client's
+    /// placeholders do.
     Server {
-        /// At least 1.
+        /// Factor of at least 1.
         gain: f64,
     },
 }
 
-/// The shape, the scale and the expected size and error of a result.
+/// Shape, scale, expected size and error of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     params: Params,
@@ -38,7 +39,7 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Of a result of the client's own recording, which holds no words.
+    /// The expectation of a recorded result, which holds no words.
     #[must_use]
     pub fn of<D: Device>(params: &Params, recorded: &Ciphertext<D>, model: Model) -> Self {
         let Ciphertext { parts, level, scale, slots, estimate, .. } = recorded;
@@ -51,10 +52,10 @@ impl Expectation {
         Self { params, level, scale, slots, batch, parts, estimate, model }
     }
 
-    /// The ciphertext, which is of these parameters, with what is expected in the place of what it says of itself.
+    /// Replaces the metadata of a ciphertext of these parameters by the expected metadata.
     ///
     /// # Errors
-    /// [`DecryptError::Unexpected`]: the first fact that differs.
+    /// [`DecryptError::Unexpected`] with the first field that differs.
     pub fn admit<D: Device>(&self, params: &Params, got: Ciphertext<D>) -> Result<Ciphertext<D>, DecryptError> {
         if *params != self.params {
             let name = |params: &Params| fingerprint(params);
@@ -90,10 +91,10 @@ impl Expectation {
     }
 }
 
-/// Whether a number that a result says is the one expected; where the server has the model, whether it is no larger.
+/// Whether a stated number equals the expected one or, if only the server knows the model, does not exceed it.
 fn agrees(got: f64, wanted: f64, model: Model) -> bool {
     let least = if model == Model::Known { wanted * (1.0 - ROUNDING) } else { 0.0 };
-    // NaN is in no range. Infinity is expected where a program has no bound.
+    // NaN fails the comparison. Infinity is expected where a program has no bound.
     (least..=wanted * (1.0 + ROUNDING)).contains(&got)
 }
 

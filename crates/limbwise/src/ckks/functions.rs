@@ -1,18 +1,18 @@
-//! Functions that are no polynomials, as polynomials with stated intervals and errors.
+//! Polynomial approximations of functions, with stated intervals and errors.
 //!
-//! A smooth function is one Chebyshev series. The sign, and with it comparisons and `max(x, 0)`, is a composition of
-//! minimax polynomials: each brings what is near ±1 nearer, so that few levels tell small differences apart.
+//! A smooth function is one Chebyshev series. The sign function, and with it comparison and `max(x, 0)`, is a
+//! composition of minimax polynomials: each moves values near ±1 closer, so few levels separate small differences.
 //! Source: \[LLNK22\]; Differs: degrees are searched for the least depth, not taken from a table.
 
 use super::chebyshev::depth;
 use limbwise_math::{chebyshev::Series, remez::OddSign};
 
-/// A polynomial in a function's place.
+/// A polynomial approximation of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// The polynomial with its interval.
+    /// The series and its interval.
     pub series: Series,
-    /// Its largest distance from the function on that interval.
+    /// Largest absolute error on the interval.
     pub error: f64,
 }
 
@@ -30,8 +30,8 @@ impl Fit {
         Self { series, error }
     }
 
-    /// The fit of least depth with at most this error, its degree all that the depth allows; the deepest of at most
-    /// `most` levels where none has it.
+    /// The fit of least depth with at most this error, of the highest degree that the depth allows. If none of at most
+    /// `most` levels reaches the error, the deepest of them.
     #[must_use]
     pub fn within(f: impl Fn(f64) -> f64, from: f64, to: f64, error: f64, most: u32) -> Self {
         let of_depth = |depth: u32| Self::new(&f, from, to, (1 << depth.clamp(1, 12)) - 1);
@@ -45,24 +45,24 @@ pub fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// The sign on [−1, 1] as polynomials, one after another, each on [−1, 1].
+/// A composition of polynomials that approximates the sign on [−1, 1]; each maps [−1, 1] to itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SignPlan {
-    /// The polynomials.
+    /// The polynomials, first applied first.
     pub stages: Vec<Series>,
-    /// Between −gap and gap the result is anything from −1 to 1.
+    /// Between −gap and gap the result is any value from −1 to 1.
     pub gap: f64,
-    /// Largest distance from the sign elsewhere.
+    /// Largest absolute error outside the gap.
     pub error: f64,
 }
 
-/// Degrees of stages; each uses all of its depth.
+/// Degrees of a stage: the largest of each depth.
 const DEGREES: [usize; 4] = [3, 7, 15, 31];
-/// Most stages that are tried.
+/// Largest number of stages in the search.
 const MOST_STAGES: usize = 8;
 
 impl SignPlan {
-    /// The composition of least depth, no stage deeper than `most`; `None` where eight stages are not enough.
+    /// The composition of least depth with no stage deeper than `most`; `None` if eight stages are not enough.
     ///
     /// # Panics
     /// Unless the gap and the error are inside (0, 1).
@@ -70,7 +70,7 @@ impl SignPlan {
     pub fn new(gap: f64, error: f64, most: usize) -> Option<Self> {
         assert!(gap > 0.0 && gap < 1.0 && error > 0.0 && error < 1.0, "gap {gap} and error {error} inside (0, 1)");
         let degrees: Vec<usize> = DEGREES.into_iter().filter(|&d| depth(d) <= most).collect();
-        // Compositions by depth, of each depth those that narrow the gap most.
+        // Compositions by depth; of each depth only those with the narrowest gap.
         let mut open = vec![Self { stages: Vec::new(), gap, error: 1.0 - gap }];
         let mut by_depth: Vec<Vec<Self>> = vec![Vec::new(); 1 + depth(DEGREES[DEGREES.len() - 1]) * MOST_STAGES];
         for levels in 0..by_depth.len() {
@@ -89,8 +89,8 @@ impl SignPlan {
         None
     }
 
-    /// The composition of stages of these odd degrees, in this order: with a smaller gap and more of an error than
-    /// [`Self::new`] would allow, if so it must be.
+    /// The composition of stages of the given odd degrees, in order. Its gap and error may exceed those that
+    /// [`Self::new`] accepts.
     ///
     /// # Panics
     /// Unless the gap is inside (0, 1) and the degrees are odd and below 64.
@@ -100,7 +100,7 @@ impl SignPlan {
         degrees.iter().fold(none, |plan, &degree| plan.then(degree))
     }
 
-    /// One stage more. What came before is divided by its largest value, so that it stays in [−1, 1].
+    /// Appends a stage. The stages before are divided by their largest value, so that its argument stays in [−1, 1].
     fn then(&self, degree: usize) -> Self {
         let mut stages = self.stages.clone();
         let mut inner = self.gap;
@@ -113,13 +113,13 @@ impl SignPlan {
         Self { stages, gap: self.gap, error }
     }
 
-    /// Levels that it takes.
+    /// Levels that the composition consumes.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.stages.iter().map(|s| depth(s.coefficients.len() - 1)).sum()
     }
 
-    /// Its value.
+    /// The composition's value in the clear.
     #[must_use]
     pub fn evaluate(&self, x: f64) -> f64 {
         self.stages.iter().fold(x, |x, stage| stage.evaluate(x))

@@ -1,8 +1,8 @@
-//! Where a ciphertext is bootstrapped: before an operation that would leave too few levels, as late as can be.
+//! When a ciphertext is bootstrapped: as late as possible, before an operation that would leave too few levels.
 //!
-//! The one rule for all programs. Those that know their operations beforehand ask [`LevelPolicy`] and lay out maps and
-//! inputs by what it says; those that learn them one by one call [`Auto::ready`], which asks and bootstraps. What differs
-//! between programs is a number: the floor, the top, or how many levels an operation takes and must leave.
+//! All programs share one rule. Programs that know their operations beforehand ask [`LevelPolicy`] and lay out maps and
+//! inputs accordingly; programs that learn them one by one call [`Auto::ready`], which asks and bootstraps. Programs
+//! differ in numbers only: the floor, the top, the levels that an operation consumes and must leave.
 
 use super::{Auto, Bootstrapper, Ciphertext};
 use crate::{
@@ -14,45 +14,46 @@ use limbwise_device::Device;
 /// The levels between two bootstrappings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelPolicy {
-    /// The lowest level there may be: that of bootstrapping's input, 0 where nothing is bootstrapped.
+    /// The lowest usable level: that of bootstrapping's input, or 0 without bootstrapping.
     pub floor: usize,
-    /// The level of what was bootstrapped, or is fresh.
+    /// The level of fresh and of bootstrapped ciphertexts.
     pub top: usize,
-    /// Whether anything bootstraps.
+    /// Whether the program bootstraps.
     pub bootstraps: bool,
 }
 
-/// Where an operation starts.
+/// The start of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// The level of its operand.
+    /// Level of its operand.
     pub level: usize,
-    /// Whether it has that level from a bootstrapping.
+    /// Whether the operand is bootstrapped first.
     pub bootstrap: bool,
 }
 
 impl LevelPolicy {
-    /// Of parameters: with bootstrapping where they have it.
+    /// The policy of a parameter set, with bootstrapping if the set has it.
     #[must_use]
     pub fn of(params: &Params) -> Self {
         let boot = params.bootstrapping();
         Self { floor: boot.map_or(0, Bootstrapping::input_level), top: params.user_level(), bootstraps: boot.is_some() }
     }
 
-    /// The lowest level from which so many can be taken.
+    /// The lowest level that has `levels` levels above the floor.
     #[must_use]
     pub fn above(self, levels: usize) -> usize {
         self.floor + levels
     }
 
-    /// Levels from the top to the floor.
+    /// Levels between the top and the floor.
     #[must_use]
     pub fn levels(self) -> usize {
         self.top.saturating_sub(self.floor)
     }
 
-    /// Where something starts that takes so many levels, what has to be left above the floor among them, for an operand
-    /// at a level: there, or at the top after a bootstrapping if that is too low. `None` where neither is enough.
+    /// The start of an operation that needs `levels` levels above the floor (those it consumes and those it must
+    /// leave), for an operand at `level`. If the level is too low, it starts at the top after a bootstrapping. `None`
+    /// if that is not enough either.
     #[must_use]
     pub fn start(self, level: usize, levels: usize) -> Option<Start> {
         let least = self.above(levels);
@@ -61,8 +62,8 @@ impl LevelPolicy {
         (level >= least).then_some(Start { level, bootstrap })
     }
 
-    /// Bootstrappings on the way through stages, from a level on, each of which takes levels and must leave some for
-    /// what comes after it. `None` where a stage does not fit between two of them.
+    /// The number of bootstrappings on the way through stages, starting at level `from`. A stage is a pair: the levels
+    /// it consumes, and those it must leave. `None` if a stage does not fit between two bootstrappings.
     #[must_use]
     pub fn bootstraps_on(self, from: usize, stages: impl IntoIterator<Item = [usize; 2]>) -> Option<usize> {
         let (mut level, mut count) = (from, 0);
@@ -75,23 +76,23 @@ impl LevelPolicy {
     }
 }
 
-/// Bits by which values are scaled down beyond what their bound demands.
+/// Extra bits by which values are scaled down beyond their bound.
 const SPARE: f64 = 1.0;
 
 impl<D: Device> Auto<'_, D> {
-    /// The value, settled, with at least so many levels above the floor: bootstrapped where it has fewer, if that helps.
-    /// Levels that no bootstrapping gives are left to the operation to refuse.
+    /// The settled value with at least `levels` levels above the floor, bootstrapped if it has fewer and that helps. If
+    /// no bootstrapping gives enough levels, the operation itself reports the error.
     ///
     /// # Errors
-    /// A missing key; what bootstrapping refuses.
+    /// A missing key, or an error of the bootstrapping.
     pub fn ready(&self, a: &Ciphertext<D>, levels: usize) -> Result<Ciphertext<D>> {
         self.ready_with(a, levels, self.can_bootstrap().then_some(&|| self.bootstrapper()))
     }
 
-    /// [`Self::ready`] with a bootstrapper that is made when it is first needed, or with none.
+    /// [`Self::ready`] with a bootstrapper that is built on first use, or with none.
     ///
     /// # Errors
-    /// As [`Self::ready`], and those of the bootstrapper.
+    /// The errors of [`Self::ready`] and of building the bootstrapper.
     pub fn ready_with<'b>(
         &self,
         a: &Ciphertext<D>,
@@ -109,8 +110,8 @@ impl<D: Device> Auto<'_, D> {
         }
     }
 
-    /// The same message with all levels, in any number of slots that repeat in the bootstrapper's. Values that may be too
-    /// large for the message ratio are scaled down before and up after, at the price of their precision and of a level
+    /// The same message at the output level. The slot count may be any that repeats in the bootstrapper's. Values that
+    /// may be too large for the message ratio are scaled down before and up after, which costs precision and a level
     /// each.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! How far values are from what they should be.
+//! Error of computed slots against expected ones.
 
 use limbwise_math::rns::to_f64;
 use num_complex::Complex64;
@@ -14,7 +14,7 @@ pub struct Precision {
 }
 
 impl Precision {
-    /// Of values against what they should be; errors below 2^−60 count as 2^−60.
+    /// Compares slots with the expected values; errors below 2^−60 count as 2^−60.
     #[must_use]
     pub fn of(got: &[Complex64], wanted: &[Complex64]) -> Self {
         let errors = || got.iter().zip(wanted).flat_map(|(a, b)| [(a.re - b.re).abs(), (a.im - b.im).abs()]);

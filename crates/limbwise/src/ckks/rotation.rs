@@ -1,4 +1,4 @@
-//! Moving slots: rotations, conjugation, and sums made of them.
+//! Moving slots: rotations, conjugation, and sums built from them.
 
 use super::{
     ciphertext::Ciphertext,
@@ -7,7 +7,10 @@ use super::{
 };
 use crate::{
     error::Result,
-    rlwe::{KeyName, Rounding, operations},
+    rlwe::{
+        KeyName, Rounding,
+        operations::{self, KeyedAutomorphism},
+    },
 };
 use limbwise_device::{Device, Region};
 use limbwise_math::galois::GaloisElement;
@@ -15,7 +18,7 @@ use limbwise_math::galois::GaloisElement;
 const ROTATE: &str = Region::Rotate.name();
 
 impl<D: Device> Evaluator<'_, D> {
-    /// Slots rotated to the left by `steps`, to the right if negative; any amount, taken modulo the slots.
+    /// Rotates the slots to the left by `steps` (to the right if negative), taken modulo the slot count.
     ///
     /// # Errors
     /// [`KeyError`](crate::error::KeyError) without the rotation's key, or for a ciphertext of three polynomials.
@@ -25,15 +28,16 @@ impl<D: Device> Evaluator<'_, D> {
         if left == 0 {
             return Ok(a.clone());
         }
-        // The shorter way round: with few slots many elements do the same, and so they share a key.
+        // The shorter of two equivalent rotations: with few slots many Galois elements act alike, and then they share
+        // one key.
         let shorter = if left > slots / 2 { left - slots } else { left };
         let g = GaloisElement::rotation(shorter, self.params.log_n());
         let mut rotated = self.automorphism(ROTATE, a, g)?;
         rotated.shadow = a.shadow.as_ref().map(|s| s.rotated(usize::try_from(left).unwrap_or(0)));
-        Ok(self.seen(ROTATE, (&[a], With::Galois(g)), rotated))
+        Ok(self.report(ROTATE, &[a], With::Galois(g), rotated))
     }
 
-    /// Complex conjugates of all slots.
+    /// Conjugates all slots.
     ///
     /// # Errors
     /// As [`Self::rotate`].
@@ -41,25 +45,24 @@ impl<D: Device> Evaluator<'_, D> {
         let g = GaloisElement::conjugation(self.params.log_n());
         let mut conjugated = self.automorphism("conjugate", a, g)?;
         conjugated.shadow = a.shadow.as_ref().map(|s| s.map(|z| z.conj()));
-        Ok(self.seen("conjugate", (&[a], With::Galois(g)), conjugated))
+        Ok(self.report("conjugate", &[a], With::Galois(g), conjugated))
     }
 
-    /// The automorphism X → X^g: rotations, conjugation, and both at once. What the slots should be is not known of the
-    /// result.
+    /// The automorphism X → X^g: rotation, conjugation, or both at once. The result has no shadow.
     ///
     /// # Errors
     /// As [`Self::rotate`].
     pub fn galois(&self, a: &Ciphertext<D>, g: GaloisElement) -> Result<Ciphertext<D>> {
         let moved = self.automorphism(ROTATE, a, g)?;
-        Ok(self.seen(ROTATE, (&[a], With::Galois(g)), moved))
+        Ok(self.report(ROTATE, &[a], With::Galois(g), moved))
     }
 
-    /// The automorphism with its key switch; the caller knows what became of the shadow.
+    /// The automorphism with its key switch; the caller updates the shadow.
     fn automorphism(&self, op: &'static str, a: &Ciphertext<D>, g: GaloisElement) -> Result<Ciphertext<D>> {
         let (c0, c1) = linear(op, a)?;
         let key = self.keys.key(op, KeyName::Galois(g), a.level)?;
-        let (with, how) = ((g, &key, a.level), (op, Rounding::Nearest));
-        let parts = operations::moved(self.dev, self.params, [c0, c1], with, how)?;
+        let with = KeyedAutomorphism { op, g, key: &key, level: a.level, rounding: Rounding::Nearest };
+        let parts = operations::apply_automorphism(self.dev, self.params, [c0, c1], &with)?;
         let estimate = a.estimate.moved(g, self.params.log_n()).switched(self.params, a.level, a.slots, a.scale);
         Ok(Ciphertext { estimate, shadow: None, parts, ..*a })
     }
@@ -94,7 +97,7 @@ impl<D: Device> Evaluator<'_, D> {
     /// The sum of all messages of a batch, as a batch of one.
     ///
     /// # Errors
-    /// None today; levels and scales are equal within a batch.
+    /// None: levels and scales are equal within a batch.
     pub fn batch_sum(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let batch = a.batch();
         if batch == 1 {

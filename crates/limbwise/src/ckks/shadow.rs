@@ -1,8 +1,8 @@
 //! Clear values that travel beside a ciphertext: every operation computes on both.
 //!
-//! A program that gives wrong numbers is found by running it with shadows: the client's `Probe` decrypts a ciphertext
-//! anywhere on the way and compares. A ciphertext without a shadow costs nothing; a result has a shadow if all its
-//! operands have one. Shadows are clear text: they exist where a client asked for them and never reach a server.
+//! Shadows find the operation at which a program goes wrong: the client's `Probe` decrypts a ciphertext between any two
+//! operations and compares. A ciphertext without a shadow costs nothing; a result has a shadow if all operands have
+//! one. Shadows are clear text: they exist only if a client asks for them, and never reach a server.
 
 use num_complex::Complex64;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ impl std::fmt::Debug for Shadow {
 }
 
 impl Shadow {
-    /// The shadow of values that are encoded: short vectors are filled up with zeros.
+    /// The shadow of encoded values: short vectors are padded with zeros.
     #[must_use]
     pub fn new(batch: &[Vec<Complex64>], slots: usize) -> Self {
         let filled = |values: &Vec<Complex64>| {
@@ -29,19 +29,19 @@ impl Shadow {
         Self(Arc::new(batch.iter().map(filled).collect()))
     }
 
-    /// The values, one vector a batch entry.
+    /// The values, one vector per batch entry.
     #[must_use]
     pub fn values(&self) -> &[Vec<Complex64>] {
         &self.0
     }
 
-    /// Slot by slot.
+    /// Applies `f` to each slot.
     #[must_use]
     pub fn map(&self, f: impl Fn(Complex64) -> Complex64) -> Self {
         Self(Arc::new(self.0.iter().map(|row| row.iter().map(|&z| f(z)).collect()).collect()))
     }
 
-    /// Slot by slot with another; a batch of one broadcasts.
+    /// Combines two shadows slot by slot; a batch of one broadcasts.
     #[must_use]
     pub fn zip(&self, other: &Self, f: impl Fn(Complex64, Complex64) -> Complex64) -> Self {
         let rows = self.0.len().max(other.0.len());
@@ -52,7 +52,7 @@ impl Shadow {
         Self(Arc::new((0..rows).map(row).collect()))
     }
 
-    /// Slots rotated to the left.
+    /// Rotates the slots to the left.
     #[must_use]
     pub fn rotated(&self, steps: usize) -> Self {
         let rotate = |row: &Vec<Complex64>| {
@@ -64,21 +64,21 @@ impl Shadow {
         Self(Arc::new(self.0.iter().map(rotate).collect()))
     }
 
-    /// Read with another number of slots, of which the message repeats the fewer.
+    /// The same message in another slot count; one count must be a repetition of the other.
     #[must_use]
     pub fn with_slots(&self, slots: usize) -> Self {
         let repeat = |row: &Vec<Complex64>| row.iter().copied().cycle().take(slots).collect();
         Self(Arc::new(self.0.iter().map(repeat).collect()))
     }
 
-    /// Some entries of the batch.
+    /// The entries `from … to − 1` of the batch.
     #[must_use]
     pub fn split(&self, from: usize, to: usize) -> Self {
         Self(Arc::new(self.0[from..to].to_vec()))
     }
 }
 
-/// [`Shadow::zip`] where both sides have one.
+/// [`Shadow::zip`] if both sides have a shadow.
 pub(crate) fn zip(
     a: Option<&Shadow>,
     b: Option<&Shadow>,

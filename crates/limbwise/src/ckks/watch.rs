@@ -1,4 +1,4 @@
-//! Looking on while a circuit runs: whoever watches is told every operation, what it was done to and what it gave.
+//! Observing a circuit: the observer is called after every operation with its operands and its result.
 
 use super::{
     ciphertext::{Ciphertext, Plaintext},
@@ -7,34 +7,34 @@ use super::{
 use limbwise_device::Device;
 use limbwise_math::galois::GaloisElement;
 
-/// One operation of an evaluator. What only changes how a value is read (a dropped level, a part of a batch) is none.
+/// One operation of an evaluator. Changes of view (a dropped level, a part of a batch) do not count as operations.
 pub struct Done<'a, D: Device> {
-    /// Its name.
+    /// Name of the operation.
     pub op: &'static str,
-    /// The ciphertexts it was done to.
+    /// Ciphertext operands.
     pub operands: &'a [&'a Ciphertext<D>],
-    /// What else it was done with.
+    /// The operand that is not a ciphertext.
     pub with: With<'a, D>,
-    /// What it gave.
+    /// Result of the operation.
     pub result: &'a Ciphertext<D>,
 }
 
-/// What an operation was done with besides ciphertexts.
+/// The operand of an operation that is not a ciphertext.
 pub enum With<'a, D: Device> {
-    /// Nothing.
+    /// No further operand.
     Nothing,
     /// A plaintext.
     Plaintext(&'a Plaintext<D>),
-    /// A constant for each operand.
+    /// One constant per ciphertext operand.
     Constants,
-    /// An automorphism.
+    /// The Galois element of an automorphism.
     Galois(GaloisElement),
     /// A linear map.
     Map(&'a LinearTransform<D>),
 }
 
-/// Told of each operation of an evaluator. An evaluator that nobody watches pays nothing for it.
+/// An observer of an evaluator's operations. Without one the evaluator does no extra work.
 pub trait Watch<D: Device>: Send + Sync {
-    /// This was done.
+    /// Called after each operation.
     fn after(&self, done: &Done<'_, D>);
 }

@@ -1,5 +1,4 @@
-//! The part of a parameter set that bootstrapping takes: what is written, where each step finds its levels, and how
-//! often it fails.
+//! The bootstrapping section of a parameter set: its literal, the levels of each step, and the failure probability.
 
 use super::{
     error::ParamsError,
@@ -14,15 +13,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
 
-/// Which of the two linear steps comes first.
+/// Order of the two linear steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// SlotToCoeff, ModRaise, CoeffToSlot, EvalMod: EvalMod acts on the slots themselves, so its noise is not spread by
-    /// a transform after it. A ciphertext is bootstrapped at the level that SlotToCoeff starts from.
+    /// SlotToCoeff, ModRaise, CoeffToSlot, EvalMod. EvalMod acts on the slots themselves, so no later transform spreads
+    /// its noise. The input level is that of SlotToCoeff.
     #[default]
     SlotToCoeffFirst,
-    /// ModRaise, CoeffToSlot, EvalMod, SlotToCoeff: a ciphertext is bootstrapped at level 0.
+    /// ModRaise, CoeffToSlot, EvalMod, SlotToCoeff. The input level is 0.
     SlotToCoeffLast,
 }
 
@@ -34,14 +33,14 @@ pub struct EvalModLiteral {
     pub range: u32,
     /// Degree of the Chebyshev series.
     pub degree: usize,
-    /// r: the series is at 2^−r of the angle, which double angles or squares make up for.
+    /// r: the series is evaluated at 2^−r of the angle, then r double angles or squarings follow.
     pub double_angles: usize,
-    /// What the series is of, and what follows it.
+    /// The function that the series approximates, and the straightening after it.
     pub sine: Sine,
 }
 
 impl EvalModLiteral {
-    /// Levels it takes.
+    /// Levels that EvalMod consumes.
     #[must_use]
     pub fn depth(&self) -> usize {
         let series = |degree: usize| (degree + 1).next_power_of_two().trailing_zeros() as usize;
@@ -54,42 +53,42 @@ impl EvalModLiteral {
     }
 }
 
-/// How ciphertexts under these parameters are bootstrapped. The primes are those of the levels: from level 0 upwards q₀,
-/// the steps below the user's levels, the user's levels, the steps above.
+/// How ciphertexts under these parameters are bootstrapped. Its levels are, from level 0 up: q₀, the steps below the
+/// user's levels, the user's levels, the steps above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BootstrapLiteral {
     /// The order of the steps.
     #[serde(default)]
     pub order: Order,
-    /// Levels, and so maps, of SlotToCoeff.
+    /// Levels, and maps, of SlotToCoeff.
     pub slot_to_coeff: usize,
-    /// Levels, and so maps, of CoeffToSlot.
+    /// Levels, and maps, of CoeffToSlot.
     pub coeff_to_slot: usize,
-    /// log₂(q₀/Δ₀): how much larger q₀ is than the coefficient of a slot value 1 when the modulus is raised.
+    /// log₂(q₀/Δ₀): the ratio of q₀ to the coefficient of a slot value 1 at ModRaise.
     pub message_ratio: u32,
-    /// Weight of the ephemeral secret under which the modulus is raised; the main secret itself without.
+    /// Weight of the ephemeral secret for ModRaise; `None` uses the main secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ephemeral_weight: Option<usize>,
     /// The approximate reduction.
     pub eval_mod: EvalModLiteral,
 }
 
-/// Where each step of bootstrapping finds its levels.
+/// The levels of each bootstrapping step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bootstrapping {
-    /// What was written.
+    /// The literal it was made from.
     pub literal: BootstrapLiteral,
     /// Levels between two bootstrappings.
     pub levels: usize,
     top: usize,
-    /// Expected number of non-zero coefficients of the secret under which the modulus is raised, and the most there is.
+    /// Number of nonzero coefficients of the secret at ModRaise: expected, and at most.
     weight: [usize; 2],
     n: usize,
 }
 
 impl Bootstrapping {
-    /// Level that a ciphertext is bootstrapped at; higher ones are dropped to it.
+    /// Level of the input; higher ciphertexts are dropped to it.
     #[must_use]
     pub fn input_level(&self) -> usize {
         match self.literal.order {
@@ -125,13 +124,13 @@ impl Bootstrapping {
         }
     }
 
-    /// What makes the sine straight: factors of its powers or harmonics; a single one is its gain.
+    /// The straightening of the sine: coefficients of its powers or harmonics. A single one is the gain.
     #[must_use]
     pub fn straightening(&self) -> Vec<f64> {
         self.literal.eval_mod.sine.straighten(turn(self.literal.message_ratio))
     }
 
-    /// Root mean square of what remains between z and the straightened sine of z, for z uniform in ±`width`.
+    /// Root mean square of the difference between z and the straightened sine of z, for z uniform in ±`width`.
     #[must_use]
     pub fn sine_error(&self, width: f64) -> f64 {
         const POINTS: u32 = 64;
@@ -144,12 +143,13 @@ impl Bootstrapping {
         ((0..POINTS).map(square).sum::<f64>() / f64::from(POINTS)).sqrt()
     }
 
-    /// log₂ of the probability that one bootstrapping of so many slots meets a multiple of q₀ beyond its range, by the
-    /// union bound over the coefficients.
+    /// log₂ of the probability that a bootstrapping of `slots` slots exceeds EvalMod's range in some coefficient, by
+    /// the union bound.
     ///
-    /// The multiple is the rounded sum of the secret's non-zero coefficients, each times a uniform variable, and one more.
-    /// The series is fitted up to K − 1, so what rounds to K fails: the tail counts from K − ½. Exact where the weight is
-    /// fixed; Chernoff's bound, at a weight six deviations above the mean, where the secret is uniform.
+    /// The multiple of q₀ is the rounded sum of the secret's nonzero coefficients, each times a uniform variable, plus
+    /// one more. The series is fitted up to K − 1, so a sum that rounds to K fails: the tail starts at K − ½. The
+    /// result is exact for a fixed weight. For a uniform secret it is Chernoff's bound at a weight six deviations above
+    /// the mean.
     /// Source: \[BTH22\]; Differs: counts from K − ½, the source from K.
     #[must_use]
     pub fn log2_failure(&self, slots: usize) -> f64 {
@@ -169,7 +169,7 @@ impl Bootstrapping {
         (to_f64(self.weight[0] as u64 + 1) / 12.0).sqrt()
     }
 
-    /// Fails where a ciphertext that is raised from level 0 as it is has less than the message ratio below q₀.
+    /// Fails if a ciphertext raised directly from level 0 leaves less than the message ratio below q₀.
     pub(super) fn leaves_room(&self, q0: f64, scale: f64) -> Result<(), ParamsError> {
         let (ratio, most) = (self.literal.message_ratio, (q0 / scale).log2());
         if self.literal.order == Order::SlotToCoeffFirst || f64::from(ratio) <= most {
@@ -179,7 +179,7 @@ impl Bootstrapping {
         Err(ParamsError::Range { field: "bootstrapping.message-ratio", got: ratio.to_string(), wanted })
     }
 
-    /// Checks what is written against the chain.
+    /// Checks the literal against the chain.
     pub(super) fn new(literal: &ParamsLiteral) -> Result<Option<Self>, ParamsError> {
         let Some(boot) = literal.bootstrapping else { return Ok(None) };
         check_ranges(&boot, literal.log_n)?;
@@ -191,7 +191,7 @@ impl Bootstrapping {
         let n = 1usize << literal.log_n;
         let weight = match (boot.ephemeral_weight, literal.secret) {
             (Some(h), _) | (None, Secret::FixedWeight(h)) => [h, h],
-            // 2N/3 ± six times √(2N/9)
+            // 2N/3, and six deviations √(2N/9) above it.
             (None, Secret::Ternary) => [2 * n / 3, 2 * n / 3 + 6 * (2 * n / 9).isqrt()],
         };
         Ok(Some(Self { literal: boot, levels: top - taken, top, weight, n }))
@@ -236,7 +236,7 @@ fn check_ranges(boot: &BootstrapLiteral, log_n: u32) -> Result<(), ParamsError> 
             range(some, "bootstrapping.eval-mod.sine.exponential.harmonics", harmonics.to_string(), "1 or 2")?;
         }
     }
-    // The series has to turn at least as often as the cosine between its farthest multiples.
+    // The series must oscillate at least as often as the cosine between its farthest multiples.
     let turns = 2.0 * f64::from(k) / (double_angles as f64).exp2();
     let least = 0.5 * TAU * turns / 2.0 + 1.0;
     let wanted = format!("at least {least:.0} for range {k} with {double_angles} double angles, or more double angles");

@@ -1,8 +1,8 @@
 //! Changing one field of a parameter set by name, so that sets near a given one can be compared: `boot:dnum=3:levels=10`.
 //!
-//! A chain of primes has sections (q₀, SlotToCoeff, the user's levels, EvalMod, CoeffToSlot); a section that grows repeats
-//! its last level, one that shrinks loses its last ones. P then gets as many primes of the size of its first one as the
-//! largest digit takes. Nothing is trusted: [`Params::new`](super::Params::new) checks the result like any other.
+//! A chain of primes has sections: q₀, SlotToCoeff, the user's levels, EvalMod, CoeffToSlot. A section that grows
+//! repeats its last level, one that shrinks loses its last ones. P gets as many primes of the size of its first one as
+//! the largest digit needs. [`Params::new`](super::Params::new) checks the result like any other literal.
 
 use super::{
     bootstrap::Order,
@@ -13,9 +13,9 @@ use super::{
 /// A field that can be changed by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangeableField {
-    /// Its name.
+    /// Name in options.
     pub name: &'static str,
-    /// What it is.
+    /// Its meaning, in one line.
     pub about: &'static str,
     what: What,
 }
@@ -32,7 +32,7 @@ enum What {
     Insecure,
 }
 
-/// The fields that can be changed by name.
+/// All fields that can be changed.
 pub const CHANGEABLE: [ChangeableField; 8] = {
     const fn field(name: &'static str, about: &'static str, what: What) -> ChangeableField {
         ChangeableField { name, about, what }
@@ -49,7 +49,7 @@ pub const CHANGEABLE: [ChangeableField; 8] = {
     ]
 };
 
-/// Most levels of a section, and most digits.
+/// Upper limit of levels in a section, and of digits.
 const MOST: usize = 127;
 
 impl ChangeableField {
@@ -60,12 +60,21 @@ impl ChangeableField {
     }
 }
 
+/// Consecutive levels of one use.
+#[derive(Clone, Copy)]
+struct Section {
+    /// Its lowest level.
+    at: usize,
+    /// Number of levels.
+    length: usize,
+}
+
 impl ParamsLiteral {
-    /// The same with one field changed.
+    /// A copy with one field changed.
     ///
     /// # Errors
-    /// [`ParamsError::Range`] for a value that the field cannot have; [`ParamsError::Unchangeable`] where the set has no
-    /// bootstrapping, or where a level whose primes are given themselves would have to be repeated.
+    /// [`ParamsError::Range`] for a value outside the field's range; [`ParamsError::Unchangeable`] if the set has no
+    /// bootstrapping, or if a level of explicit primes would have to be repeated.
     pub fn changed(&self, field: ChangeableField, value: &str) -> Result<Self, ParamsError> {
         let mut new = self.clone();
         let number = |least: usize, most: usize| {
@@ -103,7 +112,7 @@ impl ParamsLiteral {
         }
         if let (Some(old), Some(boot)) = (self.bootstrapping, new.bootstrapping) {
             let [_, to_coeff, _, to_coeff_last, eval_mod, to_slot] = self.sections();
-            // From the top down: sections below stay where they are.
+            // From the top down, so that lower sections keep their indices.
             new.resize(field, to_slot, boot.coeff_to_slot)?;
             new.resize(field, eval_mod, boot.eval_mod.depth())?;
             let first = old.order == Order::SlotToCoeffFirst;
@@ -113,9 +122,9 @@ impl ParamsLiteral {
         Ok(new)
     }
 
-    /// First level and number of levels of q₀, SlotToCoeff if it comes first, the user's levels, SlotToCoeff if it comes
-    /// last, EvalMod and CoeffToSlot.
-    fn sections(&self) -> [(usize, usize); 6] {
+    /// The sections of q₀, SlotToCoeff if it comes first, the user's levels, SlotToCoeff if it comes last,
+    /// EvalMod and CoeffToSlot.
+    fn sections(&self) -> [Section; 6] {
         let lengths = self.bootstrapping.map_or([1, 0, usize::MAX, 0, 0, 0], |boot| {
             let first = boot.order == Order::SlotToCoeffFirst;
             let (before, after) = if first { (boot.slot_to_coeff, 0) } else { (0, boot.slot_to_coeff) };
@@ -127,13 +136,14 @@ impl ParamsLiteral {
         lengths.map(|length| {
             let length = length.min(self.levels.len().saturating_sub(at));
             at += length;
-            (at - length, length)
+            Section { at: at - length, length }
         })
     }
 
-    /// Gives a section another number of levels.
-    fn resize(&mut self, field: ChangeableField, (at, old): (usize, usize), new: usize) -> Result<(), ParamsError> {
-        // A section that keeps its length may have been moved by another.
+    /// Changes the length of a section.
+    fn resize(&mut self, field: ChangeableField, section: Section, new: usize) -> Result<(), ParamsError> {
+        let Section { at, length: old } = section;
+        // A section of unchanged length may still have moved.
         if new == old {
             return Ok(());
         }
@@ -151,13 +161,13 @@ impl ParamsLiteral {
         Ok(())
     }
 
-    /// Makes P as long as the largest digit, of primes like its first one, where that one is given by its bits.
+    /// Resizes P to the largest digit with primes like its first one, if that one is given by its bits.
     fn fit_special(&mut self) {
         let Some(&PrimeChoice::Bits(bits @ 1..)) = self.special.first() else { return };
         let chain: Vec<f64> = self.levels.iter().flatten().map(|prime| prime.log2()).collect();
         let alpha = chain.len().div_ceil(self.dnum.max(1)).max(1);
         let digit = chain.chunks(alpha).map(|digit| digit.iter().sum::<f64>()).fold(0.0, f64::max);
-        // Two bits of a digit are allowed to stand over: the rule of `Params::new`.
+        // The rule of `Params::new` allows a digit two bits above P.
         let wanted = ((digit - 2.0) / f64::from(bits)).ceil().max(1.0);
         let count = (1..=MOST).find(|&count| count as f64 >= wanted).unwrap_or(MOST);
         self.special = vec![PrimeChoice::Bits(bits); count];

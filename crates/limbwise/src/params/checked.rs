@@ -15,7 +15,7 @@ use limbwise_math::{
 };
 use std::sync::Arc;
 
-/// A checked parameter set; cheap to clone.
+/// A checked parameter set; clones share it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params(Arc<Inner>);
 
@@ -25,7 +25,7 @@ struct Inner {
     ring: Ring,
     /// Limbs of each level: level ℓ has the primes 0 … `limbs[ℓ] − 1`.
     limbs: Vec<usize>,
-    /// The scale that a ciphertext under automatic management has at each level.
+    /// The scale of a settled ciphertext at each level.
     scales: Vec<f64>,
     digits: Vec<Basis>,
     security: SecurityReport,
@@ -34,10 +34,10 @@ struct Inner {
 }
 
 impl Params {
-    /// Chooses primes and checks everything.
+    /// Chooses primes and checks every field.
     ///
     /// # Errors
-    /// [`ParamsError`]: which field, what it is, what it may be.
+    /// [`ParamsError`] with the field, its value and the values allowed.
     pub fn new(literal: &ParamsLiteral) -> Result<Self, ParamsError> {
         if literal.special.is_empty() {
             let (got, wanted) = ("[]".into(), "at least one special prime".into());
@@ -46,7 +46,7 @@ impl Params {
         Self::with_or_without_keys(literal)
     }
 
-    /// [`Self::new`] that also passes a set without special primes, whose ciphertexts no key can switch.
+    /// [`Self::new`], also for a set without special primes, which has no evaluation keys.
     pub(crate) fn with_or_without_keys(literal: &ParamsLiteral) -> Result<Self, ParamsError> {
         check_ranges(literal)?;
         let Chosen { chain, special, scale } = choose_primes(literal)?;
@@ -93,7 +93,7 @@ impl Params {
         Ok(Self(Arc::new(Inner { security, ..inner })))
     }
 
-    /// What was written.
+    /// The literal it was made from.
     #[must_use]
     pub fn literal(&self) -> &ParamsLiteral {
         &self.0.literal
@@ -111,7 +111,7 @@ impl Params {
         self.0.literal.log_n
     }
 
-    /// Most slots: N/2.
+    /// Largest slot count: N/2.
     #[must_use]
     pub fn max_slots(&self) -> usize {
         self.0.ring.n() / 2
@@ -126,7 +126,7 @@ impl Params {
     /// Number of primes at a level.
     ///
     /// # Panics
-    /// Above the top level, here and in all that follow.
+    /// Above the top level; the methods below panic alike.
     #[must_use]
     pub fn limbs(&self, level: usize) -> usize {
         self.0.limbs[level]
@@ -144,14 +144,14 @@ impl Params {
         Basis::range(self.0.limbs[self.top_level()], self.0.ring.moduli().len())
     }
 
-    /// The digits that are live at a level, cut to its primes.
+    /// The nonempty digits at a level, restricted to its primes.
     #[must_use]
     pub fn digits(&self, level: usize) -> Vec<Basis> {
         let live = self.basis(level);
         self.0.digits.iter().map(|&d| d & live).filter(|d| !d.is_empty()).collect()
     }
 
-    /// Product of the primes that a rescale from this level drops.
+    /// Product of the primes that a rescale from this level divides by.
     #[must_use]
     pub fn dropped(&self, level: usize) -> f64 {
         let from = if level == 0 { 0 } else { self.0.limbs[level - 1] };
@@ -164,20 +164,20 @@ impl Params {
         self.0.ring.log_modulus(self.basis(level))
     }
 
-    /// The scale under automatic management at a level: `scale(ℓ−1) = scale(ℓ)² / dropped(ℓ)`.
+    /// The scale of a settled ciphertext at a level: `scale(ℓ−1) = scale(ℓ)² / dropped(ℓ)`.
     #[must_use]
     pub fn scale(&self, level: usize) -> f64 {
         self.0.scales[level]
     }
 
-    /// How ciphertexts are bootstrapped, if they are.
+    /// The bootstrapping section, if the set has one.
     #[must_use]
     pub fn bootstrapping(&self) -> Option<&Bootstrapping> {
         self.0.bootstrapping.as_ref()
     }
 
-    /// The special primes under which a ciphertext at level 0 is switched to the ephemeral secret: as few as cover q₀, for
-    /// the modulus of a key under a sparse secret is small.
+    /// The special primes for switching a ciphertext at level 0 to the ephemeral secret: the fewest that cover q₀,
+    /// because a key under a sparse secret must have a small modulus.
     #[must_use]
     pub fn encapsulation_special(&self) -> Basis {
         let (ring, q0) = (self.ring(), self.log_modulus(0));
@@ -187,18 +187,18 @@ impl Params {
         Basis::range(first, end)
     }
 
-    /// The highest level that is the user's: the top without bootstrapping, else where it ends.
+    /// The highest level of the user: the top without bootstrapping, else bootstrapping's output level.
     #[must_use]
     pub fn user_level(&self) -> usize {
         self.bootstrapping().map_or(self.top_level(), Bootstrapping::output_level)
     }
 
-    /// The table of a type that is kept with these parameters, empty at first; clones share it.
+    /// The cache of type `T` for these parameters, initially empty; clones share it.
     pub(crate) fn table<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
         self.0.known.table()
     }
 
-    /// What the gate found.
+    /// Result of the security check.
     #[must_use]
     pub fn security(&self) -> &SecurityReport {
         &self.0.security
@@ -262,20 +262,20 @@ fn check_ranges(literal: &ParamsLiteral) -> Result<(), ParamsError> {
     Ok(())
 }
 
-/// The primes of a set.
+/// The primes chosen for a set.
 struct Chosen {
-    /// Of the chain, level 0 first.
+    /// Primes of the chain, level 0 first.
     chain: Vec<u64>,
     special: Vec<u64>,
-    /// The scale at the top.
+    /// Scale at the top level.
     scale: f64,
 }
 
-/// Chooses what the literal leaves open.
+/// Chooses the primes that the literal leaves open.
 ///
-/// Special primes and levels with other sizes take the largest primes below 2^bits. Levels whose bits sum to the scale's
-/// are filled from the top down, each with the primes that bring the scale of the next level nearest to the scale at the
-/// top; that is the middle of twice as many candidates below 2^bits, so that none has a bit more.
+/// Special primes, and levels whose bits do not sum to the scale's, take the largest primes below 2^bits. The other
+/// levels are filled from the top down with the primes that bring the next level's scale nearest to the scale at the
+/// top. The top scale is the median of twice as many candidates below 2^bits, so that no chosen prime is a bit longer.
 fn choose_primes(literal: &ParamsLiteral) -> Result<Chosen, ParamsError> {
     let mut used: Vec<u64> = literal.levels.iter().flatten().chain(&literal.special).filter_map(exact).collect();
     let largest = |bits: u32, used: &mut Vec<u64>| -> Result<u64, PrimesExhausted> {
@@ -319,7 +319,7 @@ fn choose_primes(literal: &ParamsLiteral) -> Result<Chosen, ParamsError> {
     Ok(Chosen { chain: levels.concat(), special, scale: top })
 }
 
-/// The middle of the candidates for levels of one prime; 2^log_scale where there is none to choose.
+/// The median of the candidates for levels of one prime; 2^log_scale if the literal leaves none open.
 fn scale_at_top(literal: &ParamsLiteral, used: &[u64], count: usize) -> f64 {
     let open = literal.levels.iter().skip(1).any(|l| l[..] == [PrimeChoice::Bits(literal.log_scale)]);
     let candidates = ntt_primes_below(literal.log_n, literal.log_scale, 2 * count, used);
@@ -329,7 +329,7 @@ fn scale_at_top(literal: &ParamsLiteral, used: &[u64], count: usize) -> f64 {
     }
 }
 
-/// The unused prime that is nearest to a target.
+/// The unused prime nearest to a target.
 fn nearest(log_n: u32, target: f64, bits: u32, used: &mut Vec<u64>) -> Result<u64, PrimesExhausted> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive target below 2^62")]
     let centre = target.round() as u64;
@@ -353,8 +353,8 @@ fn bits_of(choice: PrimeChoice) -> u32 {
     }
 }
 
-/// `scale(ℓ−1) = scale(ℓ)²/dropped(ℓ)` while that stays within a bit of the scale at the top; a level whose primes do
-/// not carry the scale (wider or narrower) restarts there.
+/// `scale(ℓ−1) = scale(ℓ)²/dropped(ℓ)` while that is within one bit of the scale at the top. A level whose primes are
+/// longer or shorter than the scale restarts at the top scale.
 fn level_scales(top: f64, chain: &[u64], limbs: &[usize]) -> Vec<f64> {
     let mut scales = vec![top; limbs.len()];
     for level in (1..limbs.len()).rev() {
@@ -367,9 +367,9 @@ fn level_scales(top: f64, chain: &[u64], limbs: &[usize]) -> Vec<f64> {
     scales
 }
 
-/// Inside EvalMod scales follow the same rule, but at the size of its primes: each level's squared and rescaled is that
-/// of the level below. The last one is what the user's scale is in units of the sine where nothing else sets it, else the
-/// prime above it.
+/// Scales inside EvalMod follow the same rule at the size of EvalMod's primes: each scale squared and divided is that
+/// of the level below. The last one is the user's scale in units of the sine if the sine fixes it, else the prime above
+/// it.
 fn bootstrapping_scales(scales: &mut [f64], boot: &Bootstrapping, chain: &[u64], limbs: &[usize]) {
     let dropped = |level: usize| chain[limbs[level - 1]..limbs[level]].iter().map(|&q| to_f64(q)).product::<f64>();
     let end = boot.eval_mod_end();
@@ -377,7 +377,7 @@ fn bootstrapping_scales(scales: &mut [f64], boot: &Bootstrapping, chain: &[u64],
     let mut below = match (boot.literal.eval_mod.sine, &boot.straightening()[..]) {
         (Sine::Cosine { arcsine: ..=1 }, [gain]) if last => scales[end] * gain,
         (Sine::Exponential { .. }, [gain]) if last => scales[end] * gain / 2.0,
-        // The square of the last level, divided, is minus the second harmonic times twice its factor.
+        // Divided, the square of the last level is minus the second harmonic times twice its factor.
         (Sine::Exponential { .. }, [_, second]) if last => scales[end] * second.abs() / 2.0,
         _ => dropped(end + 1),
     };

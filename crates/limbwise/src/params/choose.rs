@@ -1,4 +1,4 @@
-//! Choosing parameters from what a program needs: depth and precision.
+//! Chooses parameters from a program's depth and precision.
 
 use super::{
     checked::Params,
@@ -8,23 +8,24 @@ use super::{
 };
 use crate::rlwe::noise;
 
-/// What a program needs of its parameters.
+/// Requirements of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
-    /// Multiplications in a row.
+    /// Number of consecutive multiplications.
     pub depth: usize,
-    /// Bits right of the binary point that survive them, for values of magnitude 1.
+    /// Bits after the binary point that survive the multiplications, for values of magnitude 1.
     pub precision_bits: u32,
-    /// Values to pack into one ciphertext, at least.
+    /// Smallest slot count.
     pub slots: usize,
 }
 
-/// The smallest ring that grants the wish at 128 bits, and in it the fewest digits of key switching that fit.
+/// The smallest ring that meets the requirements at 128 bits, with the fewest key-switching digits that fit.
 ///
-/// The scale is the precision plus the expected noise of an encryption and `depth` products with fresh ciphertexts.
+/// The scale covers the precision, the expected noise of an encryption, and that of `depth` products with fresh
+/// ciphertexts.
 ///
 /// # Errors
-/// [`ParamsError::NoneFits`] when even 2^17 is too small, or the scale would exceed 2^60.
+/// [`ParamsError::NoneFits`] if the largest ring, 2^17, is too small, or the scale would exceed 2^60.
 pub fn choose(wish: Wish) -> Result<Params, ParamsError> {
     let mut log_qp = 0.0;
     for log_n in 11..=17 {

@@ -1,4 +1,4 @@
-//! Why a parameter set is refused.
+//! Reasons why a parameter set is refused.
 
 use limbwise_device::RingError;
 use limbwise_math::prime::PrimesExhausted;
@@ -7,7 +7,7 @@ use limbwise_math::prime::PrimesExhausted;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParamsError {
-    /// Below 128 bits without leave.
+    /// Security below 128 bits without an override.
     #[error(
         "N = 2^{log_n} with log2(QP) = {log_qp:.2} and {secret} is below 128 bits of security ({standard} allows {allowed}): {next}"
     )]
@@ -16,103 +16,103 @@ pub enum ParamsError {
         log_n: u32,
         /// log₂ of the largest key modulus.
         log_qp: f64,
-        /// The secret in words.
+        /// Description of the secret.
         secret: String,
-        /// The table.
+        /// Name of the security table.
         standard: &'static str,
-        /// Largest log₂(QP) it allows, in words.
+        /// Largest log₂(QP) allowed, as text.
         allowed: String,
-        /// What to do.
+        /// The next step.
         next: &'static str,
     },
-    /// A binary secret's key below 128 bits without leave.
+    /// A key with a binary secret below 128 bits without an override.
     #[error(
         "the {key} key (binary secret of dimension {dimension}, errors of 2^{log_sigma:.2} of the modulus) is below 128 bits of security: {wanted}"
     )]
     InsecureBinary {
-        /// Which key.
+        /// Name of the key.
         key: &'static str,
-        /// Its dimension.
+        /// Dimension of the key.
         dimension: usize,
         /// log₂ of σ over the modulus.
         log_sigma: f64,
-        /// What would pass, in words.
+        /// Values that would pass, as text.
         wanted: String,
     },
-    /// Bootstrapping would fail more often than promised.
+    /// Bootstrapping would fail more often than the set states.
     #[error(
-        "a bootstrapping would fail with probability 2^{got:.1}, 2^{wanted} is promised: fewer message bits, a larger ring or dimension, or narrower errors"
+        "a bootstrapping would fail with probability 2^{got:.1}, the limit is 2^{wanted}: fewer message bits, a larger ring or dimension, or narrower errors"
     )]
     FailsTooOften {
-        /// log₂ of what it is.
+        /// log₂ of the computed failure probability.
         got: f64,
-        /// log₂ of what is wanted.
+        /// log₂ of the stated failure probability.
         wanted: f64,
     },
-    /// P too small for the digits.
+    /// P is too small for the digits.
     #[error(
         "P has {special:.1} bits, but the largest digit of dnum {dnum} has {digit:.1}: key switching would drown the message; add special primes or raise dnum"
     )]
     SpecialTooSmall {
-        /// log₂ P.
+        /// log₂ of P.
         special: f64,
         /// log₂ of the largest digit.
         digit: f64,
         /// Number of digits.
         dnum: usize,
     },
-    /// Nothing would be left.
+    /// Bootstrapping leaves no level to the user.
     #[error(
         "bootstrapping takes {taken} levels, the chain has {top}: add levels, or take fewer for its transforms or its sine"
     )]
     BootstrappingTooDeep {
-        /// Levels of its steps.
+        /// Levels of the bootstrapping steps.
         taken: usize,
         /// Levels of the chain.
         top: usize,
     },
-    /// A number out of its range.
+    /// A number outside its range.
     #[error("{field} = {got}: choose {wanted}")]
     Range {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// What was written.
+        /// Value given.
         got: String,
-        /// What is possible.
+        /// Values allowed.
         wanted: String,
     },
-    /// A field that this set does not have, or cannot have changed.
+    /// A field that this set does not have, or that cannot be changed.
     #[error("{field} cannot be changed: {reason}")]
     Unchangeable {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// Why not.
+        /// Reason for the refusal.
         reason: &'static str,
     },
-    /// Not enough primes.
+    /// No prime of the wanted size is left.
     #[error(transparent)]
     Primes(#[from] PrimesExhausted),
     /// The ring itself is refused.
     #[error(transparent)]
     Ring(#[from] RingError),
-    /// No such preset.
+    /// Unknown preset.
     #[error("there is no preset {got:?}; did you mean {nearest:?}? (limbwise params show lists all)")]
     UnknownPreset {
-        /// What was asked for.
+        /// Name given.
         got: String,
-        /// The nearest name.
+        /// Nearest existing name.
         nearest: String,
     },
-    /// Nothing fits the wish.
+    /// No set meets the requirements.
     #[error(
         "no secure set has depth {depth} with {precision_bits} bits of precision: the largest ring, 2^17, would need log2(QP) = {log_qp:.0}; ask for less depth or precision, or bootstrap"
     )]
     NoneFits {
-        /// Levels asked for.
+        /// Levels wanted.
         depth: usize,
-        /// Precision asked for.
+        /// Precision wanted, in bits.
         precision_bits: u32,
-        /// What it would take.
+        /// log₂(QP) that it would need.
         log_qp: f64,
     },
 }

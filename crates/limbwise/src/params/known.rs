@@ -1,7 +1,7 @@
-//! Small tables that follow from a parameter set and are asked for again and again: worked out once, kept with the set.
+//! Cache of small tables derived from a parameter set, computed once and kept with the set.
 //!
-//! Whoever plans asks for the same in every way to run a program, with an encoder and a device of its own each time; the
-//! parameters are what all of them share. A table is the business of the module whose type it is.
+//! Planning needs the same tables for every configuration, each time with a new encoder and device; only the parameters
+//! are common. Each table's type belongs to the module that uses it.
 
 use std::{
     any::{Any, TypeId},
@@ -10,12 +10,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// One table of each type.
+/// One table per type.
 #[derive(Clone, Default)]
 pub(super) struct Known(Arc<Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>>);
 
 impl Known {
-    /// The table of a type, empty at first.
+    /// The table of a type, initially empty.
     pub(super) fn table<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
         let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let table = tables.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default())).clone();
@@ -29,7 +29,7 @@ impl fmt::Debug for Known {
     }
 }
 
-/// What is known of parameters follows from them: it makes no difference.
+/// Cached tables are derived from the parameters, so they do not count in comparisons.
 impl PartialEq for Known {
     fn eq(&self, _other: &Self) -> bool {
         true

@@ -1,16 +1,16 @@
-//! What a user writes down: public, plain data, not yet trusted.
+//! A parameter set as the user writes it: public plain data that nothing has checked yet.
 
 use super::{bootstrap::BootstrapLiteral, error::ParamsError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A prime by its size, or itself. Written as one number: up to 61 it is a size in bits, above it is the prime.
+/// A prime, given by its size or exactly. Written as one number: up to 61 it is a size in bits, above it is the prime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "u64", into = "u64")]
 pub enum PrimeChoice {
-    /// The engine chooses a prime of about 2^bits.
+    /// The largest free prime near 2^bits.
     Bits(u32),
-    /// This prime.
+    /// Exactly this prime.
     Exact(u64),
 }
 
@@ -33,7 +33,7 @@ impl From<PrimeChoice> for u64 {
 }
 
 impl PrimeChoice {
-    /// log₂ of the prime, or of about what it will be.
+    /// log₂ of the prime, or its approximate value if only the size is given.
     #[must_use]
     pub fn log2(self) -> f64 {
         match self {
@@ -50,38 +50,38 @@ pub enum Secret {
     /// Uniform in {−1, 0, 1}.
     #[default]
     Ternary,
-    /// Exactly so many ±1.
+    /// Exactly this many coefficients are ±1.
     FixedWeight(usize),
 }
 
-/// Whose table decides about security.
+/// The security table to check against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standard {
     /// Security Guidelines for Implementing Homomorphic Encryption, 2024 \[SG24\].
     #[default]
     Guidelines2024,
-    /// HomomorphicEncryption.org, 2018 \[HES18\]: for comparisons with sources that used it; somewhat laxer.
+    /// HomomorphicEncryption.org, 2018 \[HES18\], slightly laxer: for comparison with sources that used it.
     HomomorphicEncryption2018,
 }
 
-/// Longest reason.
+/// Longest reason, in characters.
 const MOST_REASON: usize = 500;
 
-/// Leave to go below 128 bits, with the reason that every report prints.
+/// Override of the 128-bit minimum, with a reason that every report prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Insecure {
-    /// Why this set may be insecure.
+    /// Reason for the override.
     pub reason: String,
 }
 
 impl Insecure {
-    /// Refuses a reason that says nothing, or that would do something to the terminal it is printed on.
+    /// Refuses a reason that is blank, or that could control the terminal it is printed on.
     ///
     /// # Errors
-    /// [`ParamsError::Range`] for a reason without a visible character, with a control character (also one that hides or
-    /// turns round what stands beside it), or of more than 500 characters.
+    /// [`ParamsError::Range`] for a reason without a visible character, with a control character (including invisible
+    /// and bidirectional ones), or of more than 500 characters.
     pub fn check(&self) -> Result<(), ParamsError> {
         let reason = &self.reason;
         let wanted = if reason.chars().any(is_control) {
@@ -98,14 +98,13 @@ impl Insecure {
     }
 }
 
-/// Characters that do something instead of showing something: control codes, separators of lines, and those that turn the
-/// direction of what follows.
+/// Characters with an effect instead of a glyph: control codes, line separators, bidirectional controls.
 fn is_control(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Characters that somebody can read: letters, digits, signs; no space, nothing of no width, no blank filler.
+/// Characters with a visible glyph: letters, digits, signs; no space, zero-width character or blank filler.
 fn is_visible(c: char) -> bool {
     let blank = c.is_whitespace()
         || is_control(c)
@@ -136,25 +135,25 @@ pub struct ParamsLiteral {
     pub dnum: usize,
     /// log₂ of the default scale.
     pub log_scale: u32,
-    /// Distribution of the secret.
+    /// Distribution of the secret key.
     #[serde(default)]
     pub secret: Secret,
     /// Standard deviation of the errors.
     #[serde(default = "default_sigma", deserialize_with = "limbwise_math::finite::field")]
     pub sigma: f64,
-    /// Whose security table.
+    /// The security table to check against.
     #[serde(default)]
     pub standard: Standard,
-    /// Leave to go below 128 bits.
+    /// Override for sets below 128 bits; `None` refuses them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub insecure: Option<Insecure>,
-    /// How ciphertexts are bootstrapped, if they are.
+    /// Bootstrapping; `None` for sets without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrapping: Option<BootstrapLiteral>,
 }
 
 impl ParamsLiteral {
-    /// A chain of `depth` single-prime levels at the scale above a first prime, secure secret and errors.
+    /// A chain of `depth` single-prime levels at the scale above a first prime, with the default secret and errors.
     #[must_use]
     pub fn chain(log_n: u32, first: u32, scale: u32, depth: usize, special: (u32, usize), dnum: usize) -> Self {
         let mut levels = vec![vec![PrimeChoice::Bits(first)]];

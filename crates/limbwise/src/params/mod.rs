@@ -1,6 +1,6 @@
-//! Parameters: what a user writes ([`ParamsLiteral`]), what the engine trusts ([`Params`]), and the gate between.
+//! Parameters: what a user writes ([`ParamsLiteral`]), what the engine trusts ([`Params`]), and the check between them.
 //!
-//! Enters: literals, prime selection, the security gate, frozen presets, choosing by depth and precision.
+//! Enters: literals, prime selection, the security check, frozen presets, choosing by depth and precision.
 //! Stays out: keys, devices, values.
 //!
 //! Read in this order: [`literal`], [`bootstrap`], [`sine`], [`security`], [`checked`], [`presets`], [`change`],

@@ -1,4 +1,4 @@
-//! Named parameter sets. Frozen: a name never changes its primes (`tests/golden/presets.toml` holds them).
+//! Named parameter sets. They are frozen: a name never changes its primes (`tests/golden/presets.toml` holds them).
 
 mod bootstrap;
 
@@ -11,15 +11,15 @@ use super::{
 /// A frozen parameter set.
 #[derive(Clone, Debug)]
 pub struct Preset {
-    /// Its name: ring degree, levels, scale.
+    /// Name: ring degree, levels, scale.
     pub name: &'static str,
-    /// What it is for.
+    /// Its use, in one line.
     pub purpose: &'static str,
-    /// The literal.
+    /// The parameter literal.
     pub literal: ParamsLiteral,
 }
 
-/// All presets, smallest first, those that bootstrap last.
+/// All presets, smallest first; those with bootstrapping last.
 #[must_use]
 pub fn presets() -> Vec<Preset> {
     [levelled(), bootstrap::presets()].concat()
@@ -50,14 +50,14 @@ fn levelled() -> Vec<Preset> {
     ]
 }
 
-/// No prime above 50 bits, for the fast kernels: 62 bits of q₀ in two primes.
+/// No prime above 50 bits, for the fast kernels: the 62 bits of q₀ are two primes.
 fn precise() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(16, 50, 50, 20, (50, 6), 5);
     literal.levels[0] = vec![PrimeChoice::Bits(31); 2];
     literal
 }
 
-/// Scale 2^56 carried in turn by two 28-bit primes and by one of 56; q₀ of two primes.
+/// Levels at scale 2^56 alternate between two 28-bit primes and one 56-bit prime; q₀ is two primes.
 fn mixed() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(16, 60, 56, 12, (58, 4), 5);
     literal.levels = std::iter::once(vec![PrimeChoice::Bits(31); 2])
@@ -79,7 +79,7 @@ pub fn preset(name: &str) -> Result<Params, ParamsError> {
 }
 
 impl ParamsError {
-    /// No preset has this name; the nearest of those there are is named.
+    /// The error for an unknown name, with the nearest existing one.
     pub(crate) fn unknown_preset(name: &str, known: impl Iterator<Item = &'static str>) -> Self {
         let nearest = known.min_by_key(|known| distance(known, name)).unwrap_or_default();
         Self::UnknownPreset { got: name.into(), nearest: nearest.into() }

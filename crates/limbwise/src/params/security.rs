@@ -1,7 +1,7 @@
-//! The security gate: tables, and the class a parameter set meets. Never interpolated, never extrapolated.
+//! The security check: tables, and the class that a parameter set meets. Values are never interpolated or extrapolated.
 //!
-//! σ = 3.2, classical attacks, any number of samples. Source: \[SG24\] and its script; \[HES18\] for the 2018 table;
-//! \[BTH22\] and runs of the lattice estimator for sparse secrets; the curves for binary ones stand below with theirs.
+//! Assumes σ = 3.2, classical attacks, any number of samples. Each table below names its source; \[BTH22\] and runs of
+//! the lattice estimator stand behind the limits for sparse secrets.
 
 use super::{
     error::ParamsError,
@@ -11,6 +11,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Largest log₂(QP) for a uniform ternary secret, N = 2^10 … 2^17.
+///
+/// Source: \[SG24\]. Differs: 17 and 13 (N = 2^10 at 192 and 256 bits) and 1865 (N = 2^17 at 256 bits) are not in its
+/// tables; they are this project's runs of its estimator script.
 const GUIDELINES: [(u32, [u32; 8]); 3] = [
     (128, [26, 53, 106, 214, 430, 868, 1747, 3523]),
     (192, [17, 36, 73, 147, 297, 596, 1199, 2411]),
@@ -25,24 +28,24 @@ struct Curve {
     class: u32,
     slope: f64,
     offset: f64,
-    /// n₀.
+    /// Smallest dimension n₀ for which the curve holds.
     least_dimension: usize,
     floor: Floor,
 }
 
-/// What narrow errors need besides the curve, in the modulus's own integers.
+/// The minimum σ that applies besides the curve, in integer units of the modulus.
 enum Floor {
     /// σ is at least this.
     AtLeast(f64),
-    /// σ² is at least the curve's and the square of this together.
+    /// σ² is at least the sum of the curve's and the square of this.
     Beside(f64),
 }
 
-/// Narrowest errors that a modulus can hold, for the curves as for the tables.
+/// Smallest σ accepted, in integer units of the modulus; for the curves as for the tables.
 pub const NARROWEST: f64 = 3.2;
 
-/// Classes without a published curve have no row: those for 80, 112 and 192 bits were withdrawn by their source, with the
-/// older one for 128 (ADR 119).
+/// Classes without a published curve have no row: the curves for 80, 112 and 192 bits were withdrawn by their source,
+/// with the older one for 128 (ADR 119).
 ///
 /// Source: 128 bits, \[BBBCLOT23\], the curve of its optimizer, fitted to the lattice estimator with dual hybrid attacks;
 /// 132 bits, the same and \[TFHERS\], whose sets it makes.
@@ -64,7 +67,7 @@ const BINARY: [Curve; 2] = [
 ];
 
 impl Curve {
-    /// Least σ in the modulus's own integers, from the least dimension on.
+    /// Smallest σ in integer units of the modulus, from the smallest dimension on.
     fn least_sigma(&self, dimension: usize, log_modulus: f64) -> Option<f64> {
         let n = limbwise_math::rns::to_f64(dimension as u64);
         let sigma = (self.slope * n + self.offset + log_modulus).exp2();
@@ -81,10 +84,10 @@ pub(crate) const CURVES: &str = "the curves of Concrete's optimizer for binary s
 
 /// The class of an LWE or GLWE key with a binary secret: 132, 128, or 0.
 ///
-/// `sigma` in units of the modulus's own integers.
+/// `sigma` is in integer units of the modulus.
 #[must_use]
 pub fn binary_class(dimension: usize, log_modulus: f64, sigma: f64) -> u32 {
-    // Written so that NaN meets no row; what is infinite is no width.
+    // The passing comparison is named, so that NaN fails; an infinite σ is refused.
     let met = |row: &&Curve| {
         let least = row.least_sigma(dimension, log_modulus);
         sigma.is_finite() && least.is_some_and(|least| sigma >= least * (1.0 - 1e-9))
@@ -92,28 +95,28 @@ pub fn binary_class(dimension: usize, log_modulus: f64, sigma: f64) -> u32 {
     BINARY.iter().filter(met).map(|row| row.class).max().unwrap_or(0)
 }
 
-/// Least σ of a binary secret's key in a class, in units of the modulus's own integers; `None` where no row speaks.
+/// Smallest σ for a binary secret in a class, in integer units of the modulus; `None` without a row for the class.
 #[must_use]
 pub fn least_sigma(class: u32, dimension: usize, log_modulus: f64) -> Option<f64> {
     BINARY.iter().find(|row| row.class == class)?.least_sigma(dimension, log_modulus)
 }
 
-/// What the gate found: printed in every report.
+/// Result of the security check, printed in every report.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SecurityReport {
-    /// The class met: 128, 192 or 256, for binary secrets 128 or 132; 0 below. By the standard that is named beside it.
+    /// The class met by the named standard: 128, 192 or 256; for binary secrets 128 or 132; 0 below.
     pub bits: u32,
     /// log₂ of the largest modulus under which a key is published.
     pub log_qp: f64,
-    /// The table that was asked.
+    /// Name of the table that was consulted.
     pub standard: &'static str,
-    /// Set only where the user took leave to go below 128 bits.
+    /// The user's reason for overriding the 128-bit minimum; `None` without an override.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure_reason: Option<String>,
 }
 
 impl SecurityReport {
-    /// The class for a column of a table: bare where today's estimates bear it, with its year where they do not.
+    /// The class as text for a table's column; the year is added if today's estimates are lower.
     #[must_use]
     pub fn class_text(&self) -> String {
         let year = if self.standard == SUPERSEDED { " (2018)" } else { "" };
@@ -121,10 +124,10 @@ impl SecurityReport {
     }
 }
 
-/// Name of the 2018 table in reports, which print it beside the class.
+/// Name of the 2018 table in reports, next to the class.
 const SUPERSEDED: &str = "the 2018 standard, superseded: today's estimates are 125.1 to 126.3 bits";
 
-/// The class that a key of this shape meets: 128, 192, 256, or 0 if no row vouches for 128.
+/// The class that a key of this shape meets: 128, 192, 256, or 0 if no row reaches 128.
 #[must_use]
 pub fn class(standard: Standard, log_n: u32, log_modulus: f64, secret: Secret, sigma: f64) -> u32 {
     if !(sigma >= NARROWEST && sigma.is_finite() && log_modulus >= 0.0) {
@@ -142,7 +145,7 @@ pub fn class(standard: Standard, log_n: u32, log_modulus: f64, secret: Secret, s
             let met = column.and_then(|c| STANDARD_2018.get(c)).is_some_and(|&most| log_modulus <= f64::from(most));
             if met { 128 } else { 0 }
         }
-        // Sparse encapsulation keys of bootstrapping: h ≥ 32, N ≥ 2^15, at most 121 bits. Nothing outside passes.
+        // Sparse encapsulation keys of bootstrapping: h ≥ 32, N ≥ 2^15, at most 121 bits. All others fail.
         (_, Secret::FixedWeight(h)) => {
             let met = h >= 32 && (15..=17).contains(&log_n) && log_modulus <= 121.0;
             if met { 128 } else { 0 }
@@ -160,7 +163,7 @@ pub fn largest_modulus(standard: Standard, log_n: u32) -> Option<u32> {
     }
 }
 
-/// Passes a key, or says what is wrong with it.
+/// Accepts a key, or returns the reason against it.
 ///
 /// # Errors
 /// [`ParamsError::Insecure`] below 128 bits without [`Insecure`]; [`ParamsError::Range`] for an empty reason.

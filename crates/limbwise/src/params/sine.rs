@@ -1,4 +1,4 @@
-//! The sine of EvalMod: which series, what makes it straight, how good it is, and the cheapest one for a precision.
+//! The sine of EvalMod: its series, its straightening, its error, and the cheapest series for a precision.
 
 use super::bootstrap::EvalModLiteral;
 use limbwise_math::chebyshev::{Series, least_squares};
@@ -6,36 +6,36 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
 
-/// Points around each integer on which the series is fitted.
+/// Fitting points around each integer.
 const POINTS: usize = 7;
-/// Degrees that are tried: the largest of each depth first, then smaller ones, which save products.
+/// Degrees in the search: the largest of each depth first, then smaller ones, which save products.
 const DEGREES: std::ops::RangeInclusive<usize> = 7..=127;
-/// Most double angles that are tried.
+/// Largest number of double angles in the search.
 const MOST_DOUBLE_ANGLES: usize = 7;
 
-/// How the sine is made, and made straight.
+/// How the sine is computed and straightened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Sine {
-    /// A cosine a quarter turn earlier, double angles, then an odd polynomial of so high a degree: 1 (none), 3, 5 or 7.
-    /// With 0 what comes out is half the sine itself, ±½ for what lies a quarter turn from a multiple of q₀ on either
-    /// side: there the sine is flat, so that errors of a flag leave their square. Source: \[BCKS24\].
+    /// A cosine a quarter turn earlier, double angles, then an odd polynomial (the arcsine) of degree 1 (none), 3, 5 or
+    /// 7. With degree 0 the result is half the sine itself: ±½ a quarter turn from a multiple of q₀. The sine is flat
+    /// there, so the output error of a flag is quadratic in its input error. Source: \[BCKS24\].
     Cosine {
-        /// That degree.
+        /// Degree of the arcsine.
         arcsine: usize,
     },
-    /// exp(ix), squares, then the imaginary part of the first harmonics: 1 or 2 of them.
+    /// exp(ix), squarings, then the imaginary part of the first one or two harmonics.
     ///
-    /// A square doubles the error where a double angle may multiply it by four, and a second harmonic takes one level
-    /// where an arcsine of degree 3, which is as good, takes two.
+    /// A squaring doubles the error, where a double angle may multiply it by four. A second harmonic costs one level,
+    /// where an equally good arcsine of degree 3 costs two.
     Exponential {
-        /// That number.
+        /// Number of harmonics.
         harmonics: usize,
     },
 }
 
 impl Sine {
-    /// By how much of a turn the series is early.
+    /// Shift of the series' argument, in turns.
     #[must_use]
     pub fn shift(self) -> f64 {
         match self {
@@ -44,8 +44,9 @@ impl Sine {
         }
     }
 
-    /// Coefficients that take the sine of `turn`·z to z for |z| ≤ 1, by interpolation at Chebyshev nodes: of s, s³, … for
-    /// a cosine with an arcsine, of sin t, sin 2t, … for an exponential. A single one is the gain of the sine.
+    /// Coefficients that map the sine of `turn`·z to z for |z| ≤ 1, by interpolation at Chebyshev nodes: of s, s³, …
+    /// for a cosine with an arcsine; of sin t, sin 2t, … for an exponential. A single coefficient is the gain of the
+    /// sine.
     pub(super) fn straighten(self, turn: f64) -> Vec<f64> {
         if self == (Self::Cosine { arcsine: 0 }) {
             return vec![0.5];
@@ -54,13 +55,13 @@ impl Sine {
             Self::Cosine { arcsine } => arcsine / 2 + 1,
             Self::Exponential { harmonics } => harmonics,
         };
-        // The positive zeros of T_2count: odd functions agree at the negative ones as well.
+        // The positive zeros of T_2count: odd functions also agree at the negative ones.
         let node = |j: usize| (0.25 * TAU * (j as f64 + 0.5) / count as f64).cos();
         let row = |z: f64| (0..count).map(|k| self.basis(turn, k, z)).chain([z]).collect();
         least_squares(&mut (0..count).map(node).map(row).collect::<Vec<Vec<f64>>>())
     }
 
-    /// The k-th function that the sine is made straight with.
+    /// The k-th function of the straightening.
     fn basis(self, turn: f64, k: usize, z: f64) -> f64 {
         match self {
             Self::Cosine { .. } => (0..2 * k + 1).fold(1.0, |power, _| power * (turn * z).sin()),
@@ -79,14 +80,14 @@ pub(super) fn turn(message_ratio: u32) -> f64 {
 }
 
 impl EvalModLiteral {
-    /// Coefficients in T_k(u) near the integers up to K − 1: of cos(2π(x − ¼)/2^r), u = (x − ¼)/K, for a cosine; for an
-    /// exponential of cos(2πx/2^r) where k is even and of sin(2πx/2^r) where it is odd, u = x/K.
+    /// Chebyshev coefficients fitted near the integers up to K − 1. For a cosine: cos(2π(x − ¼)/2^r), u = (x − ¼)/K.
+    /// For an exponential: cos(2πx/2^r) in the even and sin(2πx/2^r) in the odd coefficients, u = x/K.
     #[must_use]
     pub fn series(&self, message_ratio: u32) -> Vec<f64> {
         let points = self.points(message_ratio);
         let slow = TAU * f64::from(self.range) / (self.double_angles as f64).exp2();
         let fitted = |f: &dyn Fn(f64) -> f64| {
-            // Over a wide range an interval is as good as its integers, and interpolation is fast.
+            // Over a wide range an interval fits as well as its integers, and interpolation is fast.
             if points.len() <= 2 * self.degree || points.len() > 64 * self.degree {
                 let degree = u32::try_from(self.degree).unwrap_or(u32::MAX);
                 return Series::interpolate(f, -1.0, 1.0, degree).coefficients;
@@ -103,7 +104,7 @@ impl EvalModLiteral {
         }
     }
 
-    /// Where the series is wanted: u of a few values around each integer.
+    /// The fitting points: values of u around each integer.
     fn points(&self, message_ratio: u32) -> Vec<f64> {
         let spread = (-f64::from(message_ratio)).exp2();
         let last = i64::from(self.range) - 1;
@@ -115,7 +116,7 @@ impl EvalModLiteral {
         (-last..=last).flat_map(near).collect()
     }
 
-    /// Largest error that the series leaves in z, wherever the multiple is: double angles amplify it, and the gain.
+    /// Largest error of the series in z over all multiples, amplified by double angles and the gain.
     #[must_use]
     pub fn series_error(&self, message_ratio: u32) -> f64 {
         let coefficients = self.series(message_ratio);
@@ -139,13 +140,14 @@ impl EvalModLiteral {
         self.points(message_ratio).iter().map(error).fold(0.0, f64::max) / turn(message_ratio)
     }
 
-    /// The series of the least depth, and among those of the least degree, whose error in z stays below a bound; `None`
-    /// if no degree up to 127 with 7 double angles does.
+    /// The series of least depth, then of least degree, whose error in z stays below `most_error`; `None` if no degree
+    /// up to 127 with 7 double angles does.
     #[must_use]
     pub fn cheapest(range: u32, sine: Sine, message_ratio: u32, most_error: f64) -> Option<Self> {
         let good = |candidate: &Self| candidate.series_error(message_ratio) <= most_error;
         let with = |double_angles, degree| Self { range, degree, double_angles, sine };
-        // The largest degree of each depth tells whether the depth is enough; then the degree falls while it may.
+        // The largest degree of each depth decides whether the depth suffices; then the degree is lowered while the
+        // error allows.
         let largest = DEGREES.filter(|d| (d + 1).is_power_of_two());
         let candidates = largest.flat_map(|degree| (0..=MOST_DOUBLE_ANGLES).map(move |r| with(r, degree)));
         let mut candidates: Vec<Self> = candidates.collect();

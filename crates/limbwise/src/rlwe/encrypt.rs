@@ -1,5 +1,5 @@
-//! Encryptions of zero, which every scheme adds its message to, and the phase that decryption reads. Exists only under the
-//! feature `client`.
+//! Encryptions of zero, to which every scheme adds its message, and the phase that decryption reads. Exists only under
+//! the feature `client`.
 
 use super::{
     key::PublicKey,
@@ -33,7 +33,7 @@ pub(crate) fn public_zero<D: Device>(
     })
 }
 
-/// `(−a·s + e, a)` for each entry of a batch, all randomness from a seed, and the public seed that a is grown from.
+/// `(−a·s + e, a)` for each entry of a batch, all randomness from a seed, and the public seed that expands to a.
 pub(crate) fn secret_zero<D: Device>(
     dev: &D,
     params: &Params,
@@ -48,7 +48,7 @@ pub(crate) fn secret_zero<D: Device>(
     ([c0, a], public)
 }
 
-/// `Σ parts[i]·s^i` in coefficient domain: the part of decryption that any device can do.
+/// `Σ parts[i]·s^i` in coefficient domain: the part of decryption that runs on any device.
 pub(crate) fn phase<D: Device>(dev: &D, params: &Params, key: &SecretKey, parts: &[D::Poly], basis: Basis) -> D::Poly {
     let _region = dev.region("decrypt", 0);
     let secret = key.upload(dev, params, basis);

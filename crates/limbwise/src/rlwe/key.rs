@@ -1,4 +1,4 @@
-//! Public keys of RLWE schemes: names, contents, cutting to a level.
+//! Public keys of RLWE schemes: names, contents, restriction to a level.
 
 use crate::{
     error::{KeyError, Result},
@@ -8,7 +8,7 @@ use limbwise_device::{Basis, Device, GadgetKey, KeyId, Role, Shape};
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use std::sync::Arc;
 
-/// Which evaluation key.
+/// Name of an evaluation key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyName {
     /// Switches s² → s.
@@ -19,18 +19,18 @@ pub enum KeyName {
     Encapsulation,
     /// Switches the ephemeral secret to the main one.
     Decapsulation,
-    /// Switches the wide key of a TFHE client, as a polynomial, to the main secret, at level 0 only.
+    /// Switches the big LWE key of a TFHE client, as a polynomial, to the main secret, at level 0 only.
     FromLwe,
-    /// Switches s(X^g) → s at level 0 only, with as few special primes as an encapsulation: for packing.
+    /// Switches s(X^g) → s at level 0 only, with the few special primes of an encapsulation: for packing.
     Packing(GaloisElement),
 }
 
-/// Above all Galois elements.
+/// Offset of packing keys' identities, above all Galois elements.
 const PACKING: u32 = 1 << 20;
 
 impl KeyName {
-    /// The identity that recorders and devices see: an even number, the Galois element, or for packing 2^20
-    /// and the Galois element.
+    /// The identity in recordings and on devices: a fixed even number, the Galois element, or 2^20 plus the Galois
+    /// element for packing.
     #[must_use]
     pub fn id(self) -> KeyId {
         match self {
@@ -43,7 +43,7 @@ impl KeyName {
         }
     }
 
-    /// The digits and the special primes of a key of this name, for ciphertexts at a level.
+    /// The digits and special primes of the key for ciphertexts at a level.
     #[must_use]
     pub fn gadget(self, params: &Params, level: usize) -> (Vec<Basis>, Basis) {
         match self {
@@ -52,13 +52,13 @@ impl KeyName {
         }
     }
 
-    /// Whether such a key serves ciphertexts at level 0 only, with a gadget of one digit and few special primes.
+    /// Whether the key works at level 0 only, with a gadget of one digit and few special primes.
     #[must_use]
     pub fn is_lowest(self) -> bool {
         matches!(self, Self::Encapsulation | Self::FromLwe | Self::Packing(_))
     }
 
-    /// The label under which randomness is derived; a generator adds whose key [`Self::FromLwe`] switches from.
+    /// The label that its randomness is derived from. The generator appends the client for [`Self::FromLwe`].
     #[must_use]
     pub fn label(self) -> String {
         match self {
@@ -71,7 +71,7 @@ impl KeyName {
         }
     }
 
-    /// In words, with the rotation where there is one.
+    /// Description for messages, with the rotation if it is one.
     #[must_use]
     pub fn describe(self, log_n: u32) -> String {
         match self {
@@ -102,7 +102,7 @@ impl std::fmt::Display for KeyName {
     }
 }
 
-/// The rotation in (−N/4, N/4] that an element stands for, if it is one.
+/// The rotation in (−N/4, N/4] of a Galois element, if it is a rotation.
 #[must_use]
 pub fn rotation_of(g: GaloisElement, log_n: u32) -> Option<i64> {
     let half = 1i64 << (log_n - 1);
@@ -114,34 +114,34 @@ pub fn rotation_of(g: GaloisElement, log_n: u32) -> Option<i64> {
     })
 }
 
-/// How evaluation keys are kept.
+/// Storage form of evaluation keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyForm {
-    /// Both halves: fastest.
+    /// Both halves stored: the fastest.
     #[default]
     Stored,
-    /// The uniform half only as a seed, grown again at each use: half the memory.
+    /// The uniform half as a seed that is expanded at each use: half the memory.
     Seeded,
-    /// In a file, as [`Self::Seeded`], and read before it is used: as much memory as one chooses.
+    /// In a file in [`Self::Seeded`] form, read before use: memory is bounded by a budget.
     Disk,
 }
 
 /// The uniform half of a pair.
 pub enum UniformHalf<P> {
-    /// Kept on the device.
+    /// Stored on the device.
     Stored {
-        /// It.
+        /// The polynomial.
         poly: P,
-        /// What it was grown from, where that is known: a file keeps only this.
+        /// The seed it was expanded from, if known: a file stores the seed in its place.
         seed: Option<Seed>,
     },
-    /// Grown when used. The seed is public.
+    /// Expanded from a public seed at each use.
     Seeded(Seed),
 }
 
 impl<P> UniformHalf<P> {
-    /// What it is grown from, where that is known.
+    /// The public seed, if known.
     #[must_use]
     pub fn seed(&self) -> Option<&Seed> {
         match self {
@@ -151,7 +151,7 @@ impl<P> UniformHalf<P> {
     }
 }
 
-/// One pair of an evaluation key: the encryption of a digit's share.
+/// One pair of an evaluation key: an encryption of one digit's share of the source secret.
 pub struct KeyPair<P> {
     /// `b = −a·s + e + …`.
     pub masked: P,
@@ -159,11 +159,11 @@ pub struct KeyPair<P> {
     pub uniform: UniformHalf<P>,
 }
 
-/// An evaluation key for ciphertexts at its level and below; cheap to clone.
+/// An evaluation key for ciphertexts at its level and below; clones share its polynomials.
 pub struct EvaluationKey<D: Device> {
     name: KeyName,
     level: usize,
-    /// One a live digit, over `basis(level)` and the key's special primes, evaluation domain.
+    /// One pair per digit over `basis(level)` and the key's special primes, evaluation domain.
     pairs: Arc<Vec<KeyPair<D::Poly>>>,
 }
 
@@ -174,31 +174,31 @@ impl<D: Device> Clone for EvaluationKey<D> {
 }
 
 impl<D: Device> EvaluationKey<D> {
-    /// A key from its parts: pairs over `basis(level) | special`, one a live digit.
+    /// A key from its pairs over `basis(level) | special`, one per digit.
     #[must_use]
     pub fn new(name: KeyName, level: usize, pairs: Vec<KeyPair<D::Poly>>) -> Self {
         Self { name, level, pairs: Arc::new(pairs) }
     }
 
-    /// Which key it is.
+    /// Name of the key.
     #[must_use]
     pub fn name(&self) -> KeyName {
         self.name
     }
 
-    /// Highest level it serves.
+    /// Highest level of ciphertexts that it switches.
     #[must_use]
     pub fn level(&self) -> usize {
         self.level
     }
 
-    /// The pairs, one a digit that is live at its level.
+    /// One pair per digit at the key's level.
     #[must_use]
     pub fn pairs(&self) -> &[KeyPair<D::Poly>] {
         &self.pairs
     }
 
-    /// The same key for ciphertexts at `level` and below, at most its own: the limbs that it then lacks are let go.
+    /// The same key restricted to `level` and below, at most its own level; the memory of the other limbs is freed.
     #[must_use]
     pub fn cut(&self, dev: &D, params: &Params, level: usize) -> Self {
         let level = level.min(self.level);
@@ -216,10 +216,10 @@ impl<D: Device> EvaluationKey<D> {
         Self::new(self.name, level, self.pairs[..digits.len()].iter().map(pair).collect())
     }
 
-    /// The limbs that a ciphertext at `level` needs: views of what is stored, and what is seeded grown for them.
+    /// The limbs for a ciphertext at `level`: views of stored halves, expansions of seeded ones.
     ///
     /// # Errors
-    /// [`KeyError::TooLow`] above the key's level.
+    /// [`KeyError::TooLow`] if `level` is above the key's.
     pub fn at(&self, dev: &D, params: &Params, level: usize) -> Result<GadgetKey<D::Poly>> {
         if level > self.level {
             return Err(KeyError::TooLow { name: self.name, made: self.level, level }.into());
@@ -238,10 +238,10 @@ impl<D: Device> EvaluationKey<D> {
     }
 }
 
-/// An encryption of zero under which anyone can encrypt: `b + a·s = e` over the whole chain.
+/// A public encryption key: an encryption of zero, `b + a·s = e`, over the whole chain.
 pub struct PublicKey<D: Device> {
     /// `[b, a]`, evaluation domain.
     pub parts: [D::Poly; 2],
-    /// What `a` was grown from, where that is known: a file keeps only this.
+    /// The seed of `a`, if known: a file stores the seed in its place.
     pub seed: Option<Seed>,
 }

@@ -1,5 +1,5 @@
-//! Evaluation keys that come into being when they are first asked for: for programs that own both sides, client and
-//! server, and are not planned. Exists only under the feature `client`.
+//! Evaluation keys generated on first use, for unplanned programs that own both the client's and the server's side.
+//! Exists only under the feature `client`.
 
 use super::{
     key::{EvaluationKey, KeyForm, KeyName},
@@ -17,38 +17,38 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A key that was just made.
+/// A key that was just generated.
 #[derive(Clone, Copy, Debug)]
 pub struct Made {
-    /// Which.
+    /// Name of the key.
     pub name: KeyName,
-    /// Highest level it serves.
+    /// Highest level of ciphertexts that it switches.
     pub level: usize,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The time it took.
+    /// Time of the generation.
     pub time: Duration,
 }
 
-/// Where keys are kept once they are made.
+/// Storage of generated keys.
 pub trait MadeHome<D: Device>: Send + Sync {
-    /// The keys there are, each with its level.
+    /// Names of the stored keys, each with its level.
     fn names(&self) -> Requirements;
 
-    /// The key of a name, if it is there for this level.
+    /// The named key, if it is stored for this level or a higher one.
     ///
     /// # Errors
-    /// What keeps it from being read.
+    /// An error while reading it.
     fn find(&self, name: KeyName, level: usize) -> Result<Option<EvaluationKey<D>>>;
 
-    /// Keeps a key in the place of another of its name.
+    /// Stores a key, replacing any of the same name.
     ///
     /// # Errors
-    /// What keeps it from being written.
+    /// An error while writing it.
     fn keep(&self, key: EvaluationKey<D>) -> Result<()>;
 }
 
-/// All of them in memory.
+/// Storage in memory.
 struct Memory<D: Device>(Mutex<BTreeMap<KeyName, EvaluationKey<D>>>);
 
 impl<D: Device> Memory<D> {
@@ -72,18 +72,18 @@ impl<D: Device> MadeHome<D> for Memory<D> {
     }
 }
 
-/// The keys made so far, and how many there may be.
+/// The keys generated so far, and the limit on their number.
 pub struct MadeKeys<D: Device> {
     form: KeyForm,
     home: Box<dyn MadeHome<D>>,
-    /// Rotation keys, the conjugation among them, that may be made.
+    /// Limit on rotation keys, including the conjugation key.
     most_galois: usize,
-    /// One key is made at a time.
+    /// Held while a key is generated, so that no key is generated twice.
     making: Mutex<()>,
 }
 
 impl<D: Device> MadeKeys<D> {
-    /// No key yet; all will be kept in memory, in this form.
+    /// An empty store in memory for keys of the given form.
     #[must_use]
     pub fn new(form: KeyForm) -> Self
     where
@@ -92,48 +92,48 @@ impl<D: Device> MadeKeys<D> {
         Self::kept_in(form, Box::new(Memory(Mutex::default())))
     }
 
-    /// Keys that are kept elsewhere; this is the form in which they are made.
+    /// A store that keeps keys of the given form in `home`.
     #[must_use]
     pub fn kept_in(form: KeyForm, home: Box<dyn MadeHome<D>>) -> Self {
         Self { form, home, most_galois: usize::MAX, making: Mutex::default() }
     }
 
-    /// The same with at most so many keys of rotations and of the conjugation.
+    /// Limits the number of rotation and conjugation keys.
     #[must_use]
     pub fn with_most_galois(self, most_galois: usize) -> Self {
         Self { most_galois, ..self }
     }
 
-    /// The keys there are, each with its level.
+    /// Names of the stored keys, each with its level.
     #[must_use]
     pub fn names(&self) -> Requirements {
         self.home.names()
     }
 
-    /// How keys are made.
+    /// Form of the generated keys.
     #[must_use]
     pub fn form(&self) -> KeyForm {
         self.form
     }
 
-    /// One of the keys there are.
+    /// The named key, if it is stored.
     ///
     /// # Errors
-    /// What keeps it from being read.
+    /// An error while reading it.
     pub fn find(&self, name: KeyName, level: usize) -> Result<Option<EvaluationKey<D>>> {
         self.home.find(name, level)
     }
 
-    /// The keys there are, for a server; all in memory.
+    /// All stored keys as a set for a server, in memory.
     ///
     /// # Errors
-    /// What keeps one from being read.
+    /// An error while reading a key.
     pub fn key_set(&self, params: &Params) -> Result<KeySet<D>> {
         let keys = self.names().into_iter().map(|(name, level)| self.find(name, level));
         Ok(KeySet::new(params, keys.filter_map(Result::transpose).collect::<Result<_>>()?))
     }
 
-    /// Fails where a key is one too many.
+    /// Fails if one more key would exceed the limit.
     fn may_make(&self, op: &'static str, name: KeyName, log_n: u32) -> Result<()> {
         let names = self.names();
         let galois = |name: &KeyName| matches!(name, KeyName::Galois(_));
@@ -145,31 +145,31 @@ impl<D: Device> MadeKeys<D> {
     }
 }
 
-/// A store that makes what is missing with the secret key.
+/// A key store that generates missing keys from the secret key.
 ///
-/// Each name is drawn from fresh randomness whenever it is made, also when it is made again for a higher level. The two
-/// keys of an ephemeral secret are made together, because they share it.
+/// Each generation draws fresh randomness, also when a key is generated again for a higher level. The two keys of an
+/// ephemeral secret are generated together, because they share that secret.
 pub struct LazyKeys<'a, D: Device> {
-    /// The device.
+    /// The device that generates keys.
     pub dev: &'a D,
-    /// The parameters.
+    /// The parameter set of the keys.
     pub params: &'a Params,
-    /// The key that all others are made from.
+    /// The secret key that all keys are generated from.
     pub secret: &'a SecretKey,
-    /// Where they are kept.
+    /// The store of generated keys.
     pub made: &'a MadeKeys<D>,
-    /// Levels below which a key of a name is not made; [`Params::user_level`] for others.
+    /// Lowest level at which to generate each key; [`Params::user_level`] for names that are absent.
     pub levels: &'a Requirements,
-    /// Told of every key made.
+    /// Called after each generation.
     pub tell: &'a (dyn Fn(Made) + Send + Sync),
 }
 
 impl<D: Device> LazyKeys<'_, D> {
-    /// Makes the missing ones of these keys.
+    /// Generates the keys that are missing.
     ///
     /// # Errors
-    /// [`EntropyError`](limbwise_math::sampling::EntropyError) without randomness; [`KeyError::TooMany`]; those of the
-    /// place where they are kept.
+    /// [`EntropyError`](limbwise_math::sampling::EntropyError) without randomness; [`KeyError::TooMany`]; the errors of
+    /// the storage.
     pub fn make(&self, required: &Requirements) -> Result<()> {
         let there = self.made.names();
         let missing = required.iter().filter(|&(name, level)| there.get(name).is_none_or(|made| made < level));
@@ -200,7 +200,7 @@ impl<D: Device> LazyKeys<'_, D> {
         Ok(key)
     }
 
-    /// A key at the level that is usual for its name, or higher.
+    /// Generates a key at its usual level or at `at_least`, whichever is higher.
     fn generated(&self, generator: &KeyGenerator<'_, D>, name: KeyName, at_least: usize) -> Result<EvaluationKey<D>> {
         let usual = match name {
             name if name.is_lowest() => 0,

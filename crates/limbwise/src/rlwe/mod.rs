@@ -1,6 +1,6 @@
-//! What every RLWE scheme shares: keys, their names and where they come from, noise formulas.
+//! The part shared by all RLWE schemes: keys, key stores, noise formulas.
 //!
-//! Enters: evaluation keys, key stores, products and changes of key, secret keys and key generation (feature `client`),
+//! Enters: evaluation keys, key stores, products and key switches, secret keys and key generation (feature `client`),
 //! variances.
 //! Stays out: scales, plaintext moduli, concrete devices.
 //!

@@ -1,4 +1,4 @@
-//! Standard deviations of what each operation adds to a coefficient, in units of the ciphertext's own integers.
+//! Standard deviation of the noise that each operation adds to a coefficient, in integer units of the ciphertext.
 //!
 //! Average case, for independent errors: \[CKKS17\] §3.5 with the variances of \[HK20\] for key switching. `‖s‖²` is the
 //! expected squared norm of the secret (2N/3 for ternary ones).
@@ -35,15 +35,16 @@ pub fn division(params: &Params) -> f64 {
     ((1.0 + params.secret_norm_squared()) / 12.0).sqrt()
 }
 
-/// Division with rounding of the three polynomials of a product: `(1 + ‖s‖² + ‖s²‖²)/12`, and `‖s²‖² ≈ 2‖s‖⁴`, because each
-/// product of two coefficients of s is in it twice.
+/// Division with rounding of the three polynomials of a product: `(1 + ‖s‖² + ‖s²‖²)/12`. `‖s²‖² ≈ 2‖s‖⁴`, because s²
+/// contains each product of two coefficients of s twice.
 #[must_use]
 pub fn division_of_product(params: &Params) -> f64 {
     let norm = params.secret_norm_squared();
     ((1.0 + norm + 2.0 * norm * norm) / 12.0).sqrt()
 }
 
-/// Key switching at a level: each digit, centred and uniform below D_i, times a Gaussian, divided by P; and the rounding.
+/// Key switching at a level: each digit, centered and uniform below D_i, times a Gaussian, divided by P, plus the
+/// rounding.
 #[must_use]
 pub fn key_switch(params: &Params, level: usize) -> f64 {
     let ring = params.ring();
@@ -54,7 +55,7 @@ pub fn key_switch(params: &Params, level: usize) -> f64 {
     (degree(params) * sigma * sigma * digits + division(params).powi(2)).sqrt()
 }
 
-/// Switching to the ephemeral secret at level 0: one digit, few special primes; the rounding meets a sparse secret.
+/// Switching to the ephemeral secret at level 0: one digit, few special primes, and rounding under a sparse secret.
 #[must_use]
 pub fn encapsulation(params: &Params) -> f64 {
     let ring = params.ring();
@@ -64,7 +65,7 @@ pub fn encapsulation(params: &Params) -> f64 {
     (degree(params) * sigma * sigma * digit * digit / 12.0 + (1.0 + to_f64(weight as u64)) / 12.0).sqrt()
 }
 
-/// A key switch to the main secret at level 0: one digit, the few special primes of an encapsulation.
+/// A key switch to the main secret at level 0: one digit and the few special primes of an encapsulation.
 #[must_use]
 pub fn lowest_switch(params: &Params) -> f64 {
     let digit = (params.log_modulus(0) - params.ring().log_modulus(params.encapsulation_special())).exp2();
@@ -72,13 +73,14 @@ pub fn lowest_switch(params: &Params) -> f64 {
     (degree(params) * sigma * sigma * digit * digit / 12.0 + division(params).powi(2)).sqrt()
 }
 
-/// What EvalMod adds to a slot value, for parts uniform in ±`width`: the noise of its products, and the error of its sine.
+/// The error of EvalMod in a slot value, for parts uniform in ±`width`: the noise of its products and the error of its
+/// sine.
 ///
-/// The noise is a law found by measurement (`tests/ckks/bootstrap.rs` and the full-size runs hold it to runs), for a dense
-/// secret and a range of 16, in bits: with SlotToCoeff first 45.3 − ½·log₂N − ½·log₂(2n) − m + (E − 50) for n slots, E the
-/// bits of its primes and m the message ratio's, and 1.5 bits more for an exponential, whose squares amplify less than
-/// double angles; with SlotToCoeff last ½·log₂(2n) less, for coefficients are spread over the slots; a range K costs
-/// log₂(K/16), as what goes in is divided by it. The error of the sine is computed.
+/// The noise is an empirical law (`tests/ckks/bootstrap.rs` and full-size runs compare it with measurements), for a
+/// dense secret and a range of 16. In bits, with SlotToCoeff first, n slots, primes of E bits and message ratio m: 45.3
+/// − ½·log₂N − ½·log₂(2n) − m + (E − 50). An exponential gives 1.5 bits more, because squarings amplify less than
+/// double angles. SlotToCoeff last gives ½·log₂(2n) less, because coefficients are spread over the slots. A range K
+/// costs log₂(K/16), because the input is divided by it. The error of the sine is computed.
 #[must_use]
 pub fn eval_mod(params: &Params, slots: usize, width: f64) -> f64 {
     let Some(boot) = params.bootstrapping() else { return 0.0 };
@@ -92,7 +94,8 @@ pub fn eval_mod(params: &Params, slots: usize, width: f64) -> f64 {
     (-bits).exp2().hypot(boot.sine_error(width))
 }
 
-/// From a coefficient to one real component of a slot: with n slots in 2n coefficients, `√n`.
+/// The factor from the error of a coefficient to that of one real component of a slot: √n for n slots in 2n
+/// coefficients.
 #[must_use]
 pub fn slot_factor(slots: usize) -> f64 {
     to_f64(slots as u64).sqrt()

@@ -1,26 +1,27 @@
-//! What ciphertexts of every RLWE scheme go through: products, changes of key, divisions of the modulus.
+//! Operations on ciphertexts of every RLWE scheme: products, key switches, divisions of the modulus.
 //!
-//! BGV differs by one thing, how a division rounds ([`Rounding`], ADR 89); everything else is the same polynomials.
+//! BGV differs only in how a division rounds ([`Rounding`], ADR 89).
 
 use super::key::EvaluationKey;
 use crate::{error::Result, params::Params};
 use limbwise_device::{Basis, Device, GadgetKey, Handle as _};
 use limbwise_math::{galois::GaloisElement, modulus::Modulus};
 
-/// How a division by primes rounds.
+/// Rounding of a division by primes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// To the nearest integer.
     Nearest,
-    /// By a multiple of t: what is taken off before dividing is one, so the value modulo t is divided exactly.
+    /// To a multiple of t: the remainder subtracted before dividing is one, so the value modulo t is divided exactly.
     ///
-    /// `(x − t·[x·t⁻¹])/q = t·⌊t⁻¹·x / q⌉`, t⁻¹ modulo all of x's primes: a division to nearest between two products with
-    /// constants. Errors of a key switch come out as multiples of t in the same way, so keys are those of any scheme.
+    /// `(x − t·[x·t⁻¹])/q = t·⌊t⁻¹·x / q⌉`, t⁻¹ modulo all of x's primes: a division to nearest between two products
+    /// with constants. The errors of a key switch become multiples of t in the same way, so all schemes share their
+    /// keys.
     MultipleOf(Modulus),
 }
 
 impl Rounding {
-    /// `t⁻¹·x`, or x.
+    /// `t⁻¹·x` for a multiple of t, else x.
     fn enter<D: Device>(self, dev: &D, x: D::Poly) -> D::Poly {
         let Self::MultipleOf(t) = self else { return x };
         let moduli = x.shape().ring.moduli_of(x.shape().basis);
@@ -28,7 +29,7 @@ impl Rounding {
         dev.scale_limbs(x, &inverses)
     }
 
-    /// `t·x`, or x.
+    /// `t·x` for a multiple of t, else x.
     fn leave<D: Device>(self, dev: &D, x: D::Poly) -> D::Poly {
         match self {
             Self::Nearest => x,
@@ -36,7 +37,7 @@ impl Rounding {
         }
     }
 
-    /// `a` divided by its primes outside `to`.
+    /// Divides `a` by its primes outside `to`.
     pub fn divide<D: Device>(self, dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
         self.leave(dev, dev.rescale(&self.enter(dev, a.clone()), to))
     }
@@ -78,7 +79,7 @@ pub(crate) fn times<D: Device>(dev: &D, x: D::Poly, t: Modulus) -> D::Poly {
 
 /// `(a0 + a1·s)(b0 + b1·s)` as a polynomial in s: `a0b0`, `a0b1 + a1b0`, `a1b1`.
 ///
-/// Cost: 4 products a limb.
+/// Cost: 4 products per limb.
 pub fn product<D: Device>(dev: &D, [a0, a1]: [&D::Poly; 2], [b0, b1]: [&D::Poly; 2]) -> Vec<D::Poly> {
     let _region = dev.region("multiply", 0);
     let mut middle = dev.mul(a0, b1);
@@ -86,43 +87,75 @@ pub fn product<D: Device>(dev: &D, [a0, a1]: [&D::Poly; 2], [b0, b1]: [&D::Poly;
     vec![dev.mul(a0, b0), middle, dev.mul(a1, b1)]
 }
 
-/// `(a0 + a1·s)²`, with one product less.
+/// `(a0 + a1·s)²`, with one product fewer.
 pub fn square<D: Device>(dev: &D, [a0, a1]: [&D::Poly; 2]) -> Vec<D::Poly> {
     let _region = dev.region("square", 0);
     let cross = dev.mul(a0, a1);
     vec![dev.mul(a0, a0), dev.add(&cross, &cross), dev.mul(a1, a1)]
 }
 
-/// `c0 + c1·s + c2·s²` as a pair over the primes of level `to`, at most `level`, that of the key.
+/// The level of an operand and the level of its result, which is at most as high.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LevelDrop {
+    /// Level of the operand.
+    pub from: usize,
+    /// Level of the result.
+    pub to: usize,
+}
+
+impl LevelDrop {
+    /// Operand and result at one level.
+    #[must_use]
+    pub fn none(level: usize) -> Self {
+        Self { from: level, to: level }
+    }
+}
+
+/// Relinearizes `c0 + c1·s + c2·s²` to a pair, and divides by the primes that `levels` drops.
 ///
 /// # Errors
 /// [`KeyError`](crate::error::KeyError) for a key made for lower levels.
-pub fn relinearized<D: Device>(
+pub fn relinearize<D: Device>(
     dev: &D,
     params: &Params,
     [c0, c1, c2]: [&D::Poly; 3],
     key: &EvaluationKey<D>,
-    [level, to]: [usize; 2],
+    levels: LevelDrop,
     rounding: Rounding,
 ) -> Result<Vec<D::Poly>> {
-    let _region = dev.region(if to < level { "relinearize_rescaled" } else { "relinearize" }, 0);
-    let key = key.at(dev, params, level)?;
+    let LevelDrop { from, to } = levels;
+    let _region = dev.region(if to < from { "relinearize_rescaled" } else { "relinearize" }, 0);
+    let key = key.at(dev, params, from)?;
     Ok(rounding.key_switch_onto(dev, c2, &key, [Some(c0), Some(c1)], params.basis(to)).into())
 }
 
-/// `c0 + c1·s` after X → X^g, under s again.
+/// An automorphism of ciphertexts at one level, with its key.
+pub struct KeyedAutomorphism<'k, D: Device> {
+    /// Name of the scheme operation, which is the name of the region.
+    pub op: &'static str,
+    /// g of X → X^g.
+    pub g: GaloisElement,
+    /// Switches s(X^g) → s.
+    pub key: &'k EvaluationKey<D>,
+    /// Level of operand and result.
+    pub level: usize,
+    /// Rounding of the key switch.
+    pub rounding: Rounding,
+}
+
+/// Applies X → X^g to `c0 + c1·s` and switches the result back to s.
 ///
 /// # Errors
-/// As [`relinearized`].
-pub fn moved<D: Device>(
+/// As [`relinearize`].
+pub fn apply_automorphism<D: Device>(
     dev: &D,
     params: &Params,
     [c0, c1]: [&D::Poly; 2],
-    (g, key, level): (GaloisElement, &EvaluationKey<D>, usize),
-    (op, rounding): (&'static str, Rounding),
+    with: &KeyedAutomorphism<'_, D>,
 ) -> Result<Vec<D::Poly>> {
+    let KeyedAutomorphism { op, g, key, level, rounding } = *with;
     let _region = dev.region(op, g.value());
-    let turned = dev.automorphism(c1, g);
+    let permuted = dev.automorphism(c1, g);
     let (key, first) = (key.at(dev, params, level)?, dev.automorphism(c0, g));
-    Ok(rounding.key_switch_onto(dev, &turned, &key, [Some(&first), None], params.basis(level)).into())
+    Ok(rounding.key_switch_onto(dev, &permuted, &key, [Some(&first), None], params.basis(level)).into())
 }

@@ -1,4 +1,4 @@
-//! Secret keys and the generation of public ones. Exists only under the feature `client`.
+//! Secret keys and the generation of public keys. Exists only under the feature `client`.
 
 use super::{
     key::{EvaluationKey, KeyForm, KeyName, KeyPair, PublicKey, UniformHalf},
@@ -19,10 +19,10 @@ use limbwise_math::{
 use std::sync::LazyLock;
 use zeroize::{Zeroize as _, Zeroizing};
 
-/// Makes the coefficients when they are first needed.
+/// Draws the coefficients on first use.
 type Draw = Box<dyn FnOnce() -> Zeroizing<Vec<i64>> + Send + Sync>;
 
-/// A secret key: small coefficients on the host, wiped when dropped. Devices hold it only while they need it.
+/// A secret key: small coefficients on the host, wiped on drop. Devices hold it only during an operation that needs it.
 pub struct SecretKey {
     coefficients: LazyLock<Zeroizing<Vec<i64>>, Draw>,
 }
@@ -34,13 +34,13 @@ impl std::fmt::Debug for SecretKey {
 }
 
 impl SecretKey {
-    /// A key from the parameters' distribution, drawn when a device first asks for its words (a recorder never does).
+    /// A key from the parameters' distribution, drawn when a device first asks for its words; a recorder never asks.
     #[must_use]
     pub fn generate(params: &Params, seed: &Seed) -> Self {
         Self::of(params.literal().secret, params, seed)
     }
 
-    /// A key from a distribution.
+    /// A key from the given distribution.
     fn of(secret: Secret, params: &Params, seed: &Seed) -> Self {
         let (n, seed) = (params.ring().n(), seed.clone());
         let draw = move || {
@@ -55,18 +55,18 @@ impl SecretKey {
         Self { coefficients: LazyLock::new(Box::new(draw)) }
     }
 
-    /// A key from another library: N coefficients in {−1, 0, 1}. `None` if any is not.
+    /// A key from another library: N coefficients in {−1, 0, 1}. `None` for any other coefficient.
     #[must_use]
     pub fn from_coefficients(params: &Params, coefficients: Zeroizing<Vec<i64>>) -> Option<Self> {
         let fits = coefficients.len() == params.ring().n() && coefficients.iter().all(|c| c.abs() <= 1);
         fits.then(|| Self { coefficients: LazyLock::new(Box::new(move || coefficients)) })
     }
 
-    /// The public name of its key set: the BLAKE3 hash, in derivation mode, of the parameters' fingerprint and the
-    /// coefficients. Files carry it, so that those of two key sets under the same parameters are told apart.
+    /// The public name of the key set: the BLAKE3 hash, in derivation mode, of the parameters' fingerprint and the
+    /// coefficients. Files carry it, which separates two key sets under the same parameters.
     ///
-    /// It tells no more of the key than the public key does: the gate passes no distribution whose keys can be guessed,
-    /// and each guess costs a hash here as it costs a product there (ADR 120).
+    /// It reveals no more about the key than the public key does. The security check passes no distribution whose keys
+    /// can be guessed, and testing a guess costs a hash here as it costs a product there (ADR 120).
     #[must_use]
     pub fn identity(&self, params: &Params) -> Fingerprint {
         let bytes: Zeroizing<Vec<u8>> = Zeroizing::new(self.coefficients.iter().map(|c| c.to_le_bytes()[0]).collect());
@@ -76,7 +76,7 @@ impl SecretKey {
         Fingerprint(*hash.as_bytes())
     }
 
-    /// Its N coefficients in {−1, 0, 1}.
+    /// The N coefficients in {−1, 0, 1}.
     pub(crate) fn coefficients(&self) -> &[i64] {
         &self.coefficients
     }
@@ -94,7 +94,7 @@ fn residues(q: Modulus, small: &[i64], row: &mut [u64]) {
     }
 }
 
-/// A polynomial of small coefficients, drawn when (and if) the device wants its words; evaluation domain.
+/// A polynomial of small coefficients in evaluation domain, drawn when (and if) the device asks for its words.
 pub(crate) fn small_poly<D: Device>(
     dev: &D,
     shape: &Shape,
@@ -120,27 +120,27 @@ pub(crate) fn gaussian(
     }
 }
 
-/// Makes public keys from a secret one.
+/// Generates public keys from a secret key.
 pub struct KeyGenerator<'a, D: Device> {
     dev: &'a D,
     params: &'a Params,
-    /// `None` only while it is dropped.
+    /// `None` only during drop.
     secret: Option<D::Poly>,
-    /// The wide key of a TFHE client as a polynomial, at level 0 and the special primes used there.
+    /// The big LWE key of a TFHE client as a polynomial, at level 0 and the special primes used there.
     lwe: Option<LweSecret<D::Poly>>,
-    /// Private randomness; its label "public" seeds what is published.
+    /// Private randomness; its label "public" seeds everything published.
     seed: Seed,
 }
 
-/// A TFHE client's wide key as a polynomial, and whose it is.
+/// A TFHE client's big LWE key as a polynomial, with its client.
 struct LweSecret<P> {
     poly: P,
-    /// Names the client and its parameters in labels of randomness.
+    /// Identifies the client and its parameters in labels of randomness.
     label: String,
 }
 
 impl<'a, D: Device> KeyGenerator<'a, D> {
-    /// A generator that holds the secret on the device while it lives.
+    /// A generator that holds the secret on the device until it is dropped.
     ///
     /// # Errors
     /// [`EntropyError`](limbwise_math::sampling::EntropyError) without randomness.
@@ -148,17 +148,18 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
         Ok(Self::from_seed(dev, params, secret, Seed::from_os()?))
     }
 
-    /// [`Self::new`] with all randomness from a seed that nobody else may have, and that no other secret key has.
+    /// [`Self::new`] with all randomness from a seed. The seed must be private and must not be used with another secret
+    /// key.
     #[must_use]
     pub fn from_seed(dev: &'a D, params: &'a Params, secret: &SecretKey, seed: Seed) -> Self {
         let uploaded = secret.upload(dev, params, params.ring().full());
         Self { dev, params, secret: Some(uploaded), lwe: None, seed }
     }
 
-    /// The same with the wide key of a TFHE client, from which [`KeyName::FromLwe`] switches.
+    /// Adds the big LWE key of a TFHE client, from which [`KeyName::FromLwe`] switches.
     ///
     /// # Errors
-    /// [`BridgeError::Dimension`] if that key has more words than the ring degree.
+    /// [`BridgeError::Dimension`] if that key is longer than the ring degree.
     pub fn with_lwe(mut self, client: &ClientKey) -> Result<Self> {
         let (bits, n) = (client.wide_bits(), self.params.ring().n());
         if bits.len() > n {
@@ -181,7 +182,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
         self.dev.restrict(self.secret.as_ref().expect("held while the generator lives"), basis)
     }
 
-    /// The encryption key.
+    /// The public encryption key.
     #[must_use]
     pub fn public_key(&self) -> PublicKey<D> {
         let shape = Shape::eval(self.params.ring(), self.params.basis(self.params.top_level()));
@@ -189,7 +190,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
         PublicKey { parts: [b, a], seed: Some(seed) }
     }
 
-    /// The ephemeral secret of bootstrapping in a basis: the same for both of its keys, of which one is `wanted`.
+    /// The ephemeral secret of bootstrapping in a basis, shared by both of its keys; `wanted` names the key in errors.
     fn ephemeral(&self, wanted: KeyName, basis: Basis) -> Result<D::Poly> {
         let next = "choose a preset that bootstraps with one (limbwise params show lists them as boot-*)";
         let weight = self.params.bootstrapping().and_then(|boot| boot.literal.ephemeral_weight);
@@ -198,14 +199,14 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
         Ok(secret.upload(self.dev, self.params, basis))
     }
 
-    /// The wide key of a TFHE client in a basis.
+    /// The big LWE key of a TFHE client in a basis.
     fn lwe(&self, wanted: KeyName, basis: Basis) -> Result<D::Poly> {
         let next = "give it the client key first (KeyGenerator::with_lwe)";
         let lwe = self.lwe.as_ref().ok_or(KeyError::NoSecret { wanted, secret: "the key of a TFHE client", next })?;
         Ok(self.dev.restrict(&lwe.poly, basis))
     }
 
-    /// `−a·s + e` and a over a basis, and the seed that a is grown from: it may be published.
+    /// `−a·s + e` and a over a basis, and the publishable seed of a.
     fn encryption_of_zero(&self, secret: &D::Poly, shape: &Shape, label: &str) -> (D::Poly, D::Poly, Seed) {
         let dev = self.dev;
         let seed = self.seed.derive("public").derive(label);
@@ -216,8 +217,8 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
         (b, a, seed)
     }
 
-    /// The label of a key's randomness. A key from LWE is named after its client: a generator may be given several, and two
-    /// keys with the same randomness would tell the difference of what they encrypt.
+    /// The label of a key's randomness. A key from LWE is labeled with its client: a generator may serve several, and
+    /// two keys with the same randomness would reveal the difference of what they encrypt.
     fn label(&self, name: KeyName) -> String {
         match (&self.lwe, name) {
             (Some(lwe), KeyName::FromLwe) => format!("{} {}", name.label(), lwe.label),
@@ -225,11 +226,11 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
         }
     }
 
-    /// One evaluation key for ciphertexts up to `level`.
+    /// Generates one evaluation key for ciphertexts up to `level`.
     ///
     /// # Errors
     /// [`KeyError::NoSecret`] for [`KeyName::FromLwe`] before [`Self::with_lwe`], and for keys of an ephemeral secret
-    /// that the parameters do not have; [`LevelError::Above`] for a level that keys of this name do not serve.
+    /// that the parameters lack; [`LevelError::Above`] for a level outside the name's range.
     pub fn evaluation_key(&self, name: KeyName, level: usize, form: KeyForm) -> Result<EvaluationKey<D>> {
         let (dev, params) = (self.dev, self.params);
         let highest = if name.is_lowest() { 0 } else { params.top_level() };
@@ -239,7 +240,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
         let _region = dev.region("evaluation_key", name.id().0);
         let (digits, special) = name.gadget(params, level);
         let basis = params.basis(level) | special;
-        // The secret whose ciphertexts are switched, and the one that they are switched to.
+        // The secret to switch from, and the secret to switch to.
         let (other, secret) = match name {
             KeyName::Relinearization => {
                 let secret = self.secret(basis);
@@ -266,7 +267,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
         Ok(EvaluationKey::new(name, level, digits.iter().enumerate().map(pair).collect()))
     }
 
-    /// All the keys of a plan, each at its level.
+    /// Generates all keys of a plan, each at its level.
     ///
     /// # Errors
     /// Those of [`Self::evaluation_key`].

@@ -1,4 +1,4 @@
-//! Where evaluation keys come from while a circuit runs: a set of real ones, or declarations while it is planned.
+//! Sources of evaluation keys while a circuit runs: a set of keys, or declarations while it is planned.
 
 use super::key::{EvaluationKey, KeyForm, KeyName, KeyPair, UniformHalf};
 use crate::{
@@ -12,55 +12,55 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// The keys a circuit asked for, each with the highest level it was used at.
+/// The keys that a circuit needs, each with the highest level it is used at.
 pub type Requirements = BTreeMap<KeyName, usize>;
 
-/// One request of a circuit: which key, and the level of the ciphertext that it is for.
+/// One request of a circuit: the key and the level of its ciphertext.
 pub type Request = (KeyName, usize);
 
-/// Which keys to make, and how to keep them.
+/// The keys to make and their storage form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyPlan {
     /// The keys, each with its level.
     pub required: Requirements,
-    /// Stored whole, or the uniform half as a seed.
+    /// Storage form of all keys.
     pub form: KeyForm,
 }
 
-/// Gives out evaluation keys, to any thread.
+/// A source of evaluation keys, shared by threads.
 pub trait KeyStore<D: Device>: Send + Sync {
-    /// Fails as [`Self::key`] would for a key that is not there, before anything is computed; fetches nothing.
+    /// Fails like [`Self::key`] if the key is missing, before anything is computed; fetches nothing.
     ///
     /// # Errors
     /// [`KeyError::Missing`] or [`KeyError::TooLow`].
     fn check(&self, op: &'static str, name: KeyName, level: usize) -> Result<()>;
 
-    /// The key of a name for ciphertexts at `level`.
+    /// The named key for ciphertexts at `level`.
     ///
     /// # Errors
-    /// [`KeyError::Missing`] or [`KeyError::TooLow`]; [`KeyError::Unread`] of a store that fetches.
+    /// [`KeyError::Missing`] or [`KeyError::TooLow`]; [`KeyError::Unread`] from a store that reads files.
     fn key(&self, op: &'static str, name: KeyName, level: usize) -> Result<EvaluationKey<D>>;
 }
 
-/// Real keys.
+/// A set of keys in memory.
 pub struct KeySet<D: Device> {
     log_n: u32,
     keys: BTreeMap<KeyName, EvaluationKey<D>>,
 }
 
 impl<D: Device> KeySet<D> {
-    /// A set of keys.
+    /// A set from a list of keys.
     #[must_use]
     pub fn new(params: &Params, keys: Vec<EvaluationKey<D>>) -> Self {
         Self { log_n: params.log_n(), keys: keys.into_iter().map(|k| (k.name(), k)).collect() }
     }
 
-    /// The keys, by name.
+    /// The keys in order of their names.
     pub fn keys(&self) -> impl Iterator<Item = &EvaluationKey<D>> {
         self.keys.values()
     }
 
-    /// What the set serves.
+    /// Names of the keys, each with its level.
     #[must_use]
     pub fn names(&self) -> Requirements {
         self.keys.values().map(|k| (k.name(), k.level())).collect()
@@ -103,11 +103,11 @@ pub fn serves(
     }
 }
 
-/// Keys that exist by declaration: shape, role and identity. They come into being when asked for, and are remembered.
+/// Keys declared by shape, role and identity, without words. They are created on request, and requests are recorded.
 pub struct DeclaredKeys<'a, D: Device> {
     dev: &'a D,
     params: Params,
-    /// No key beyond those declared at the start.
+    /// Whether keys beyond those declared at the start are missing.
     fixed: bool,
     state: Mutex<Declared<D>>,
 }
@@ -130,13 +130,13 @@ impl<D: Device> Declared<D> {
 }
 
 impl<'a, D: Wordless> DeclaredKeys<'a, D> {
-    /// Every key at the top level, stored: to learn what a circuit requires.
+    /// Every key at the top level, stored in full: to learn which keys a circuit needs.
     #[must_use]
     pub fn all(dev: &'a D, params: &Params) -> Self {
         Self { dev, params: params.clone(), fixed: false, state: Declared::of(BTreeMap::new()) }
     }
 
-    /// These keys, each at its level, declared at once.
+    /// Exactly the keys of a plan, each at its level, declared at once.
     #[must_use]
     pub fn exactly(dev: &'a D, params: &Params, plan: &KeyPlan) -> Self {
         let declared = |(&name, &level)| (name, declare(dev, params, name, level, plan.form));
@@ -144,13 +144,13 @@ impl<'a, D: Wordless> DeclaredKeys<'a, D> {
         Self { dev, params: params.clone(), fixed: true, state: Declared::of(keys) }
     }
 
-    /// What was asked for so far.
+    /// The keys requested so far.
     #[must_use]
     pub fn requirements(&self) -> Requirements {
         self.state().required.clone()
     }
 
-    /// Every request so far, in order: what a store that fetches keys reads ahead by.
+    /// Every request so far, in order: a store that reads ahead needs the order.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         self.state().requests.clone()
@@ -184,7 +184,7 @@ impl<D: Wordless> KeyStore<D> for DeclaredKeys<'_, D> {
     }
 }
 
-/// A key by declaration, for devices that hold no words.
+/// Declares a key on a device that holds no words.
 pub fn declare<D: Wordless>(dev: &D, params: &Params, name: KeyName, level: usize, form: KeyForm) -> EvaluationKey<D> {
     let (digits, special) = name.gadget(params, level);
     let shape = Shape::eval(params.ring(), params.basis(level) | special);
@@ -199,7 +199,7 @@ pub fn declare<D: Wordless>(dev: &D, params: &Params, name: KeyName, level: usiz
     EvaluationKey::new(name, level, digits.iter().map(|_| pair()).collect())
 }
 
-/// Bytes of a key at a level in memory: `β·|QP|·N` words for each half that is stored, 32 bytes for a seed.
+/// Size in bytes of a key at a level in memory: `β·|QP|·N` words per stored half, 32 bytes per seed.
 #[must_use]
 pub fn key_bytes(params: &Params, name: KeyName, level: usize, form: KeyForm) -> u64 {
     let (digits, special) = name.gadget(params, level);

@@ -25,26 +25,26 @@ use std::io::Write;
 #[derive(Clone, Copy, Debug)]
 pub enum Bgv {}
 
-/// One ciphertext with a batch of messages.
+/// One input ciphertext: a batch of messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Integers {
-    /// What they are, for people.
+    /// Name for people.
     pub name: String,
     /// Messages in the batch.
     pub batch: usize,
     /// Level of the ciphertext.
     pub level: usize,
-    /// The domain in which the program takes its polynomials: coefficients only where it transforms them itself. Files
-    /// are in evaluation domain always.
+    /// The domain in which the program takes its polynomials: coefficient domain only if the program transforms them
+    /// itself. Files always hold evaluation domain.
     pub domain: Domain,
 }
 
-/// Level and noise of integers.
+/// Level and noise budget of a ciphertext.
 #[derive(Clone, Copy, Debug)]
 pub struct IntegersEstimate {
-    /// Levels left.
+    /// Level of the ciphertext.
     pub level: usize,
-    /// Bits that the noise leaves free, by its bound; negative where the integers may not be read.
+    /// Noise budget in bits by the noise bound; negative if the bound forbids decryption.
     pub budget_bits: f64,
 }
 
@@ -169,7 +169,7 @@ impl Scheme for Bgv {
     }
 }
 
-/// Encrypts under the secret key, so that a file needs one half and a seed.
+/// Encrypts under the secret key, so that a file holds one half and a seed.
 #[cfg(feature = "client")]
 fn fresh<D: Device>(
     (dev, encoder): (&D, &Encoder),
@@ -186,7 +186,7 @@ fn fresh<D: Device>(
 impl ClientScheme for Bgv {
     type Expectation = BgvExpectation;
 
-    /// Where results may not be read by their bound, phases of inputs and results are compared.
+    /// If the noise bound forbids decryption, the phases of inputs and results are compared.
     const READS_INPUTS: bool = true;
 
     fn hash_values(values: &Vec<Vec<i64>>, feed: &mut dyn FnMut(&[u8])) {
@@ -238,7 +238,7 @@ impl ClientScheme for Bgv {
         }
     }
 
-    /// Messages of no values, which zeros fill up.
+    /// Empty messages, which are padded with zeros.
     fn no_values(input: &Integers) -> Vec<Vec<i64>> {
         vec![Vec::new(); input.batch]
     }

@@ -1,5 +1,5 @@
-//! Two schemes in one program: messages of TFHE become slots of CKKS over the bridge. The product of both, input by input
-//! and result by result.
+//! Two schemes in one program: messages of TFHE become slots of CKKS over the bridge. Inputs and results may be of
+//! either scheme.
 
 use super::{
     Ckks, Difference, Encoding, Encryption, Input, Keys, Messages, MessagesEstimate, Scheme, SlotsEstimate, SlotsInput,
@@ -28,17 +28,17 @@ use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
-/// Exact decisions on TFHE, arithmetic on CKKS.
+/// Exact decisions with TFHE, arithmetic with CKKS.
 #[derive(Clone, Copy, Debug)]
 pub enum Bridged {}
 
-/// Unchecked parameters of both.
+/// Unchecked parameters of both schemes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BridgedLiteral {
-    /// Of the slots.
+    /// The CKKS set.
     pub ckks: ParamsLiteral,
-    /// Of the messages.
+    /// The TFHE set.
     pub tfhe: TfheLiteral,
 }
 
@@ -65,7 +65,7 @@ impl Input for BridgedInput {
 pub enum BridgedValues {
     /// Messages of TFHE.
     Messages(Vec<u64>),
-    /// Slots of CKKS, a vector a batch entry.
+    /// Slots of CKKS, one vector per batch entry.
     Slots(Vec<Vec<Complex64>>),
 }
 
@@ -87,17 +87,17 @@ impl<D: Device> Clone for BridgedCiphertext<D> {
     }
 }
 
-/// What is known of a ciphertext of either scheme.
+/// The estimate of a ciphertext of either scheme.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::large_enum_variant, reason = "few live at once, beside the words that they stand for")]
 pub enum BridgedEstimate {
-    /// Of messages.
+    /// Estimate of TFHE messages.
     Messages(MessagesEstimate),
-    /// Of slots.
+    /// Estimate of CKKS slots.
     Slots(SlotsEstimate),
 }
 
-/// What is expected of a result of either scheme.
+/// The expectation of a result of either scheme.
 #[cfg(feature = "client")]
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "few live at once, beside the words that they stand for")]
@@ -108,17 +108,17 @@ pub enum BridgedExpectation {
     Slots(Expectation),
 }
 
-/// What a program of both schemes computes with.
+/// The evaluators of a program of both schemes.
 pub struct BridgedMeans<'a, D: Device> {
-    /// On messages.
+    /// Evaluates on TFHE messages.
     pub tfhe: tfhe::Evaluator<'a, D>,
-    /// On slots.
+    /// Evaluates on CKKS slots.
     pub auto: Auto<'a, D>,
-    /// From the ones to the others.
+    /// Converts messages to slots.
     pub bridge: &'a Bridge<D>,
 }
 
-/// Said where a file or a value is of the other scheme.
+/// The difference reported for a file or value of the wrong scheme.
 fn other(got: &'static str, wanted: &'static str) -> Option<Difference> {
     Some(Difference { field: "its scheme", got: got.into(), wanted: wanted.into() })
 }
@@ -263,13 +263,13 @@ impl Scheme for Bridged {
         })
     }
 
-    /// Those of the slots: a description has both.
+    /// Writes the CKKS set: the description holds both.
     fn write_params<W: Write>(out: W, params: &BridgeParams) -> Result<W> {
         write_params(out, params.ckks())
     }
 }
 
-/// A value of the other scheme than its input: a bug of whoever laid the values out.
+/// Panics: a value of the wrong scheme for its input is a bug in the program's layout.
 #[cfg(feature = "client")]
 fn mixed() -> ! {
     panic!("values of one scheme for an input of the other")

@@ -1,4 +1,4 @@
-//! CKKS: slots of complex numbers at levels.
+//! CKKS as a scheme of programs: slots of complex numbers at levels.
 
 #[cfg(feature = "client")]
 use super::{ClientScheme, Encrypting, Secrets, Shadows};
@@ -33,16 +33,16 @@ use std::io::Write;
 #[derive(Clone, Copy, Debug)]
 pub enum Ckks {}
 
-/// One ciphertext with a batch of vectors.
+/// One input ciphertext: a batch of vectors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlotsInput {
-    /// What it is, for people.
+    /// Name for people.
     pub name: String,
     /// Vectors in the batch.
     pub batch: usize,
-    /// How they are laid out.
+    /// Level, scale and slot count.
     pub packing: Packing,
-    /// What is known of the values.
+    /// Promise about the values.
     pub bounds: Promise,
 }
 
@@ -55,44 +55,44 @@ impl Input for SlotsInput {
 /// Level, size and error of slots.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotsEstimate {
-    /// Rescales left.
+    /// Level of the ciphertext.
     pub level: usize,
-    /// Size and error.
+    /// Expected size and error.
     pub estimate: Estimate,
 }
 
-/// Clear linear maps, and how the program bootstraps.
+/// The clear linear maps of a program, and its bootstrapping plan.
 #[derive(Clone, Debug, Default)]
 pub struct Maps<'m> {
-    /// The maps, each with the way in which it is evaluated.
+    /// The maps, each with its evaluation plan.
     pub maps: Vec<(&'m Diagonals, LinearPlan)>,
-    /// How the program bootstraps, if it does.
+    /// The bootstrapping plan; `None` for a program that does not bootstrap.
     pub bootstrapping: Option<BootstrapPlan>,
 }
 
-/// [`Maps`], encoded.
+/// [`Maps`], encoded on a device.
 pub struct Encoded<D: Device> {
-    /// The maps.
+    /// The encoded maps of the program.
     pub maps: Vec<LinearTransform<D>>,
-    /// The maps of bootstrapping.
+    /// The bootstrapper with its encoded maps.
     pub bootstrapper: Option<Bootstrapper<D>>,
 }
 
-/// What a program on slots computes with.
+/// The evaluator and encoded maps of a program on slots.
 pub struct Slots<'a, D: Device> {
-    /// The evaluator, which manages levels and scales.
+    /// The evaluator with automatic levels and scales.
     pub auto: Auto<'a, D>,
-    /// The program's maps, encoded.
+    /// The encoded maps of the program.
     pub maps: &'a [LinearTransform<D>],
 }
 
-/// Bytes of two polynomials at a level.
+/// Size in bytes of a ciphertext at a level.
 #[must_use]
 pub fn slots_bytes(params: &Params, level: usize) -> u64 {
     2 * limb_bytes(params) * params.limbs(level.min(params.top_level())) as u64
 }
 
-/// Bytes of an encoded diagonal, as little as it may be kept in.
+/// Smallest size in bytes of an encoded diagonal in a storage form.
 #[must_use]
 pub fn plaintext_bytes(params: &Params, form: PlaintextForm, level: usize) -> u64 {
     let limbs = match form {
@@ -120,7 +120,7 @@ impl Scheme for Ckks {
     type Means<'a, D: Device + 'a> = Slots<'a, D>;
     type Ciphertext<D: Device> = Ciphertext<D>;
     type Estimate = SlotsEstimate;
-    /// The slots of each result, a vector a batch entry.
+    /// The slots of each result, one vector per batch entry.
     type Reading = Vec<Vec<Vec<Complex64>>>;
 
     fn params(literal: &ParamsLiteral) -> Result<Params> {
@@ -213,7 +213,7 @@ impl Scheme for Ckks {
         encoded.fold(Self::clear_model_bytes(model), u64::saturating_add)
     }
 
-    /// Maps that share their diagonals count once.
+    /// Maps with shared diagonals count once.
     fn clear_model_bytes(model: &Maps<'_>) -> u64 {
         let maps: Vec<&Diagonals> = model.maps.iter().map(|(diagonals, _)| *diagonals).collect();
         let apart = |&(at, map): &(usize, &&Diagonals)| !maps[..at].iter().any(|before| before.shares(map));
@@ -270,7 +270,7 @@ impl Scheme for Ckks {
     }
 }
 
-/// Encrypts under the secret key, so that a file needs one half and a seed.
+/// Encrypts under the secret key, so that a file holds one half and a seed.
 #[cfg(feature = "client")]
 fn fresh<D: Device>(
     on: (&D, &Encoder),
@@ -354,7 +354,7 @@ impl ClientScheme for Ckks {
         }
     }
 
-    /// Vectors of no values, which zeros fill up.
+    /// Empty vectors, which are padded with zeros.
     fn no_values(input: &SlotsInput) -> Vec<Vec<Complex64>> {
         vec![Vec::new(); input.batch]
     }

@@ -1,4 +1,4 @@
-//! The keys of one program: of RLWE, of TFHE, or both.
+//! The keys of one program: for RLWE, for TFHE, or for both.
 
 use crate::{
     ckks::Watch,
@@ -17,13 +17,13 @@ use limbwise_device::Device;
 #[cfg(feature = "client")]
 use limbwise_math::sampling::SeedSource;
 
-/// What a server has of a program's keys, and who looks on while it uses them.
+/// The server's keys for a program, and an observer.
 pub struct Keys<'k, D: Device> {
     /// Evaluation keys of RLWE.
     pub store: &'k dyn KeyStore<D>,
-    /// The keys of TFHE, where the program bootstraps messages.
+    /// Bootstrapping keys of TFHE, if the program bootstraps messages.
     pub bootstrap: Option<&'k ServerKey<D>>,
-    /// Sees every result on slots.
+    /// Observes every operation on slots.
     pub watch: Option<&'k dyn Watch<D>>,
 }
 
@@ -36,16 +36,16 @@ impl<D: Device> Clone for Keys<'_, D> {
 impl<D: Device> Copy for Keys<'_, D> {}
 
 impl<'k, D: Device> Keys<'k, D> {
-    /// The keys of TFHE.
+    /// The bootstrapping keys of TFHE.
     ///
     /// # Panics
-    /// Where a program of TFHE was given none: a bug of whoever serves it.
+    /// If the program needs TFHE keys and was given none: a bug of the caller.
     pub(super) fn server_key(&self) -> &'k ServerKey<D> {
         self.bootstrap.expect("a program of TFHE is served with its keys")
     }
 }
 
-/// The store of a scheme that has no evaluation keys of RLWE.
+/// The key store of a scheme without RLWE evaluation keys.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoKeys;
 
@@ -59,57 +59,57 @@ impl<D: Device> KeyStore<D> for NoKeys {
     }
 }
 
-/// The secret keys of one program, on the host, wiped when dropped.
+/// The secret keys of one program on the host, wiped on drop.
 #[cfg(feature = "client")]
 #[derive(Debug)]
 pub struct Secrets {
-    /// Of RLWE.
+    /// Secret key of RLWE.
     pub rlwe: Option<SecretKey>,
-    /// Of TFHE.
+    /// Client key of TFHE.
     pub tfhe: Option<ClientKey>,
 }
 
-/// What a client makes of its secrets for a server, and for whoever encrypts.
+/// The public keys that a client derives from its secrets, for servers and for encryption.
 #[cfg(feature = "client")]
 pub struct Published<'a, D: Device> {
-    /// Makes evaluation keys and the public key.
+    /// Generates evaluation keys and the public key.
     pub generator: Option<KeyGenerator<'a, D>>,
-    /// The keys of TFHE.
+    /// Bootstrapping keys of TFHE.
     pub bootstrap: Option<BootstrapKeys<D>>,
 }
 
 #[cfg(feature = "client")]
 impl Secrets {
-    /// New secrets of the parameters that there are.
+    /// Generates a secret for each parameter set given.
     ///
     /// # Errors
-    /// No randomness.
+    /// The operating system gave no randomness.
     pub fn generate((rlwe, tfhe): (Option<&Params>, Option<&TfheParams>), seeds: &SeedSource) -> Result<Self> {
         let rlwe = rlwe.map(|params| Ok::<_, crate::Error>(SecretKey::generate(params, &seeds.seed("secret key")?)));
         let tfhe = tfhe.map(|params| Ok::<_, crate::Error>(ClientKey::from_seed(params, seeds.seed("tfhe key")?)));
         Ok(Self { rlwe: rlwe.transpose()?, tfhe: tfhe.transpose()? })
     }
 
-    /// The secret of RLWE.
+    /// The secret key of RLWE.
     ///
     /// # Panics
-    /// Where the program has none: a bug of whoever asks.
+    /// If the program has none: a bug of the caller.
     pub(super) fn rlwe(&self) -> &SecretKey {
         self.rlwe.as_ref().expect("a program of RLWE has a secret")
     }
 
-    /// The secret of TFHE.
+    /// The client key of TFHE.
     ///
     /// # Panics
-    /// Where the program has none: a bug of whoever asks.
+    /// If the program has none: a bug of the caller.
     pub(super) fn tfhe(&self) -> &ClientKey {
         self.tfhe.as_ref().expect("a program of TFHE has a secret")
     }
 
-    /// The public name of the key set (ADR 120): that of its one key, or of both together.
+    /// The public name of the key set (ADR 120): that of its one key, or a hash of both.
     ///
     /// # Panics
-    /// Without any key.
+    /// If there is no key.
     #[must_use]
     pub fn identity(&self, rlwe: Option<&Params>) -> Fingerprint {
         let one = rlwe.zip(self.rlwe.as_ref()).map(|(params, secret)| secret.identity(params));
@@ -123,8 +123,8 @@ impl Secrets {
         }
     }
 
-    /// Fails if the label of one of their files names another key set: where there are two secrets, both files name both.
-    /// A locked file's label is not under its passphrase, so it is compared with the keys themselves.
+    /// Fails if the label of a key file names another key set. With two secrets, each file's label names both. A locked
+    /// file's label is not authenticated by its passphrase, so it is compared with the keys themselves.
     ///
     /// # Errors
     /// [`WireError::Origin`](crate::wire::WireError::Origin).
@@ -132,10 +132,10 @@ impl Secrets {
         Ok(label.admits_keys(self.identity(rlwe))?)
     }
 
-    /// Begins to make the public keys.
+    /// Starts the generation of the public keys.
     ///
     /// # Errors
-    /// No randomness; [`ParamsError`](crate::params::ParamsError) for two secrets that do not go together.
+    /// No randomness; [`ParamsError`](crate::params::ParamsError) for two secrets that do not fit together.
     pub fn publish<'a, D: Device>(
         &self,
         dev: &'a D,

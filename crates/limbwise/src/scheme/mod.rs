@@ -1,11 +1,11 @@
-//! What a scheme is to whoever plans, runs and times programs of it: one trait, which CKKS, BGV and TFHE implement, and
-//! the pair of CKKS and TFHE with the bridge between them.
+//! The interface of a scheme to planning, running and timing: one trait, implemented by CKKS, BGV, TFHE, and the pair
+//! of CKKS and TFHE with the bridge between them.
 //!
-//! Enters: parameters, inputs, evaluators, encryption, reading and files of a scheme behind common names; the key
+//! Enters: parameters, inputs, evaluators, encryption, decryption and files of a scheme behind common names; the key
 //! material of one program.
-//! Stays out: arithmetic (each scheme's own room), files by name and directories (the runtime opens them).
+//! Stays out: arithmetic (each scheme's own module), files by name and directories (the runtime opens them).
 //!
-//! Read in this order: [`keys`], this file, then a scheme a file.
+//! Read in this order: [`keys`], this file, then one scheme per file.
 
 mod bgv;
 mod bridged;
@@ -38,14 +38,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{fmt::Debug, io::Write};
 
-/// Under which key the client encrypts.
+/// The key that the client encrypts under.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Encryption {
-    /// The public one.
+    /// Under the public key.
     #[default]
     PublicKey,
-    /// The secret one: less noise.
+    /// Under the secret key: less noise.
     SecretKey,
 }
 
@@ -67,95 +67,95 @@ impl From<Encryption> for crate::bgv::Encryption {
     }
 }
 
-/// What a server encodes before inputs come.
+/// A stage of the server's encoding before inputs arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// Linear maps of the program.
+    /// The program's linear maps.
     Maps,
     /// The maps of bootstrapping.
     Bootstrapper,
 }
 
-/// A property in which a ciphertext from outside differs from what a program takes.
+/// A property in which a received ciphertext differs from the program's input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which property.
+    /// Name of the property.
     pub field: &'static str,
-    /// What the ciphertext has.
+    /// Value in the ciphertext.
     pub got: String,
-    /// What the program takes.
+    /// Value in the program's input.
     pub wanted: String,
 }
 
 impl Difference {
-    /// The first of several properties that differs.
+    /// The first property that differs, if any.
     fn first<const N: usize>(fields: [(&'static str, String, String, bool); N]) -> Option<Self> {
         let differs = fields.into_iter().find(|(.., same)| !same);
         differs.map(|(field, got, wanted, _)| Self { field, got, wanted })
     }
 }
 
-/// An encrypted input of a program, as both sides know it before anything is encrypted.
+/// Metadata of an encrypted input, known to both sides before encryption.
 pub trait Input: Clone + Debug + PartialEq {
-    /// What it is, for people.
+    /// Name for people.
     fn name(&self) -> &str;
 }
 
-/// A scheme.
+/// A homomorphic scheme with its programs' parameters, inputs, keys, values and files.
 pub trait Scheme: Copy + Debug + Send + Sync + 'static {
-    /// Its name in plans, reports and descriptions.
+    /// Name in plans, reports and descriptions.
     const NAME: &'static str;
 
-    /// Unchecked parameters, as files have them.
+    /// Unchecked parameters as stored in files.
     type Literal: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
     /// Checked parameters.
     type Params: Clone + Debug + PartialEq + Send + Sync;
-    /// An encrypted input.
+    /// Metadata of an encrypted input.
     type Input: Input;
     /// The clear values of one ciphertext.
     type Values: Clone + Debug;
-    /// The clear numbers that a server encodes before inputs come.
+    /// The clear numbers that a server encodes before inputs arrive.
     type Model<'m>;
-    /// Tables of the host.
+    /// Host tables for encoding.
     type Encoder: Send + Sync;
-    /// What a server has encoded.
+    /// The model encoded on a device.
     type Encoded<D: Device>;
-    /// What an encrypted program computes with.
+    /// The evaluator of an encrypted program, with its encoded model.
     type Means<'a, D: Device + 'a>;
-    /// A ciphertext.
+    /// Ciphertext on a device.
     type Ciphertext<D: Device>: Clone;
-    /// What is known of a ciphertext before it is decrypted.
+    /// Public metadata of a ciphertext: level, size, noise.
     type Estimate: Clone + Copy + Debug + Send + Sync;
     /// All results of a program, decrypted.
     type Reading;
 
-    /// Checks parameters.
+    /// Checks a literal.
     ///
     /// # Errors
-    /// [`ParamsError`](crate::params::ParamsError) for what is refused.
+    /// [`ParamsError`](crate::params::ParamsError) for a literal that is refused.
     fn params(literal: &Self::Literal) -> Result<Self::Params>;
 
-    /// The parameters as files have them.
+    /// The literal of checked parameters.
     fn literal(params: &Self::Params) -> Self::Literal;
 
-    /// What the security gate found, of the weakest key.
+    /// The security check's result for the weakest key.
     fn security(params: &Self::Params) -> &SecurityReport;
 
-    /// The parameters of RLWE keys, where the scheme has any.
+    /// The parameters of RLWE keys, if the scheme has any.
     fn rlwe(params: &Self::Params) -> Option<&Params>;
 
-    /// The parameters of bootstrapping keys, where the scheme has any.
+    /// The parameters of bootstrapping keys, if the scheme has any.
     fn tfhe(params: &Self::Params) -> Option<&TfheParams>;
 
-    /// All rings.
+    /// All rings of the parameters.
     fn rings(params: &Self::Params) -> Vec<&Ring> {
         Self::rlwe(params).map(Params::ring).into_iter().chain(Self::tfhe(params).map(TfheParams::ring)).collect()
     }
 
-    /// Tables of the host, made when first needed.
+    /// Host tables, built on first use.
     fn encoder(params: &Self::Params) -> Self::Encoder;
 
-    /// Encodes a model.
+    /// Encodes a model on a device.
     ///
     /// # Errors
     /// Values that cannot be encoded.
@@ -166,7 +166,7 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
         tell: &mut dyn FnMut(Encoding, usize, usize),
     ) -> Result<Self::Encoded<D>>;
 
-    /// The same by declaration, for devices without words.
+    /// Declares a model on a device that holds no words.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -176,19 +176,19 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
         model: &Self::Model<'_>,
     ) -> Result<Self::Encoded<D>>;
 
-    /// An encoded model with its clear values beside it, for shadow mode; the same where the scheme has none.
+    /// Attaches clear values to an encoded model for shadow mode; no effect if the scheme has none.
     fn with_shadows<D: Device>(encoded: Self::Encoded<D>, model: &Self::Model<'_>) -> Self::Encoded<D> {
         let _ = model;
         encoded
     }
 
-    /// Bytes that the host holds for an encoded model.
+    /// Host memory of an encoded model in bytes.
     fn host_bytes<D: Device>(encoded: &Self::Encoded<D>) -> u64 {
         let _ = encoded;
         0
     }
 
-    /// What a program computes with.
+    /// The evaluator of a program.
     fn means<'a, D: Device>(
         on: (&'a D, &'a Self::Encoder),
         params: &'a Self::Params,
@@ -196,10 +196,10 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
         keys: Keys<'a, D>,
     ) -> Self::Means<'a, D>;
 
-    /// An input by declaration.
+    /// Declares an input on a device that holds no words.
     ///
     /// # Errors
-    /// Levels, scales or messages that cannot be.
+    /// Invalid levels, scales or messages.
     fn declare_input<D: Wordless>(
         on: (&D, &Self::Encoder),
         params: &Self::Params,
@@ -207,40 +207,40 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
         key: Encryption,
     ) -> Result<Self::Ciphertext<D>>;
 
-    /// A ciphertext from a file as the program takes it.
+    /// Brings a ciphertext from a file into the domain that the program takes.
     fn placed<D: Device>(dev: &D, input: &Self::Input, ciphertext: Self::Ciphertext<D>) -> Self::Ciphertext<D> {
         let _ = (dev, input);
         ciphertext
     }
 
-    /// Bytes that an input takes on its device, known before anything is laid out; sizes that cannot be saturate.
+    /// Device memory of an input in bytes, computed before allocation; impossible sizes saturate.
     fn input_bytes(params: &Self::Params, input: &Self::Input) -> u64;
 
-    /// Bytes that an encoded model takes at the least, with the clear numbers beside it.
+    /// Lower bound of an encoded model's memory in bytes, with the clear numbers.
     fn least_model_bytes(params: &Self::Params, model: &Self::Model<'_>) -> u64 {
         let _ = (params, model);
         0
     }
 
-    /// Bytes of a model's clear numbers, which the host holds.
+    /// Host memory of a model's clear numbers in bytes.
     fn clear_model_bytes(model: &Self::Model<'_>) -> u64 {
         let _ = model;
         0
     }
 
-    /// Bytes of a ciphertext on its device.
+    /// Device memory of a ciphertext in bytes.
     fn bytes<D: Device>(ciphertext: &Self::Ciphertext<D>) -> u64;
 
-    /// What is known of a ciphertext.
+    /// Public metadata of a ciphertext.
     fn estimate<D: Device>(params: &Self::Params, ciphertext: &Self::Ciphertext<D>) -> Self::Estimate;
 
-    /// In what a ciphertext from outside differs from an input, if it does.
+    /// The first property in which a received ciphertext differs from an input, if any.
     fn difference<D: Device>(input: &Self::Input, got: &Self::Ciphertext<D>) -> Option<Difference>;
 
-    /// Writes a ciphertext.
+    /// Writes a ciphertext file.
     ///
     /// # Errors
-    /// Those of `out`; a device fault.
+    /// Errors of `out`; a device fault.
     fn write<W: Write, D: HostRead>(
         out: W,
         on: (&D, &Self::Params),
@@ -248,38 +248,38 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
         origin: &Origin,
     ) -> Result<W>;
 
-    /// Reads a ciphertext.
+    /// Reads a ciphertext file.
     ///
     /// # Errors
     /// [`WireError`](crate::wire::WireError).
     fn read<S: Source, D: Device>(source: S, on: (&D, &Self::Params)) -> Result<Self::Ciphertext<D>>;
 
-    /// Writes a file of the parameters.
+    /// Writes a parameter file.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     fn write_params<W: Write>(out: W, params: &Self::Params) -> Result<W>;
 }
 
-/// What an input is encrypted with.
+/// The keys and options of an encryption.
 #[cfg(feature = "client")]
 pub struct Encrypting<'a, D: Device> {
-    /// Under which key.
+    /// The key to encrypt under.
     pub key: Encryption,
-    /// The secret keys; absent where the public one is enough.
+    /// The secret keys; `None` if the public key suffices.
     pub secrets: Option<&'a Secrets>,
     /// The public key of RLWE.
     pub public: Option<&'a crate::rlwe::PublicKey<D>>,
-    /// Whether clear values go with the ciphertext, for shadow mode.
+    /// Whether clear values travel with the ciphertext, for shadow mode.
     pub shadows: Shadows,
 }
 
 /// Whether ciphertexts carry their clear values, for shadow mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shadows {
-    /// They do not.
+    /// No clear values.
     Absent,
-    /// They do, inside this process.
+    /// Clear values travel with the ciphertext inside this process.
     Carried,
 }
 
@@ -290,16 +290,16 @@ pub type Ciphertexts<'a, S, D> = &'a [<S as Scheme>::Ciphertext<D>];
 /// The client's side of a scheme. Exists only under the feature `client`.
 #[cfg(feature = "client")]
 pub trait ClientScheme: Scheme {
-    /// What is expected of a result before it is opened.
+    /// Expected metadata of a result.
     type Expectation: Clone + Debug;
 
-    /// Whether reading results may take the inputs too.
+    /// Whether decryption of results may need the inputs.
     const READS_INPUTS: bool = false;
 
     /// Feeds clear values to a hash.
     fn hash_values(values: &Self::Values, feed: &mut dyn FnMut(&[u8]));
 
-    /// Compares every result on slots with its clear value while a program runs; none where results are exact.
+    /// Compares every result on slots with its clear value while a program runs; `None` for exact schemes.
     fn audit<'a, D: HostRead>(
         _on: (&'a D, &'a Self::Encoder),
         _params: &'a Self::Params,
@@ -309,13 +309,13 @@ pub trait ClientScheme: Scheme {
         None
     }
 
-    /// Whether encryption under this key takes the secret keys.
+    /// Whether encryption under this key needs the secret keys.
     fn takes_secrets(key: Encryption) -> bool;
 
     /// Encrypts one input.
     ///
     /// # Errors
-    /// Values that cannot be encoded, or that are larger than was promised; no randomness.
+    /// Values that cannot be encoded or exceed their promise; no randomness.
     fn encrypt<D: Device>(
         on: (&D, &Self::Encoder),
         params: &Self::Params,
@@ -324,10 +324,10 @@ pub trait ClientScheme: Scheme {
         seed: &Seed,
     ) -> Result<Self::Ciphertext<D>>;
 
-    /// Encrypts one input into a file: as small as the key allows.
+    /// Encrypts one input into a file, in the smallest form that the key allows.
     ///
     /// # Errors
-    /// As [`Self::encrypt`]; those of `out`.
+    /// The errors of [`Self::encrypt`] and of `out`.
     fn encrypt_to<W: Write, D: HostRead>(
         out: W,
         on: (&D, &Self::Encoder),
@@ -340,10 +340,10 @@ pub trait ClientScheme: Scheme {
         Self::write(out, (on.0, params), &encrypted, origin)
     }
 
-    /// Values of an input that nobody has: for sessions on devices without words.
+    /// Placeholder values of an input, for devices that hold no words.
     fn no_values(input: &Self::Input) -> Self::Values;
 
-    /// The part of decryption that any device can do; returns the bytes of what the host would get.
+    /// The part of decryption that runs on any device; returns the bytes that the host would receive.
     fn rehearse_reading<D: Device>(
         dev: &D,
         params: &Self::Params,
@@ -354,7 +354,7 @@ pub trait ClientScheme: Scheme {
     /// Decrypts all results of a program.
     ///
     /// # Errors
-    /// Numbers that cannot be right; a device fault.
+    /// Implausible values; a device fault.
     fn open<D: HostRead>(
         on: (&D, &Self::Encoder),
         params: &Self::Params,
@@ -362,17 +362,17 @@ pub trait ClientScheme: Scheme {
         inputs_and_results: (Ciphertexts<'_, Self, D>, Ciphertexts<'_, Self, D>),
     ) -> Result<Self::Reading>;
 
-    /// What is expected of a result that was recorded.
+    /// The expectation of a recorded result.
     fn expectation<D: Device>(
         params: &Self::Params,
         recorded: &Self::Ciphertext<D>,
         model: Knowledge,
     ) -> Self::Expectation;
 
-    /// A result from outside with what is expected in the place of what it says of itself.
+    /// Replaces the metadata of a received result by the expected metadata.
     ///
     /// # Errors
-    /// [`DecryptError::Unexpected`](crate::error::DecryptError::Unexpected): the first fact that differs.
+    /// [`DecryptError::Unexpected`](crate::error::DecryptError::Unexpected) with the first field that differs.
     fn admit<D: Device>(
         expectation: &Self::Expectation,
         params: &Self::Params,

@@ -1,4 +1,4 @@
-//! TFHE: batches of small integers.
+//! TFHE as a scheme of programs: batches of small integers.
 
 #[cfg(feature = "client")]
 use super::{ClientScheme, Encrypting, Secrets};
@@ -23,21 +23,21 @@ use std::io::Write;
 #[derive(Clone, Copy, Debug)]
 pub enum Tfhe {}
 
-/// A batch of messages.
+/// One input ciphertext: a batch of messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Messages {
-    /// What they are, for people.
+    /// Name for people.
     pub name: String,
-    /// How many.
+    /// Messages in the batch.
     pub batch: usize,
-    /// The largest there may be.
+    /// Largest message.
     pub most: u64,
 }
 
 /// Noise of a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct MessagesEstimate {
-    /// Squared norm of the coefficients by which bootstrapped ciphertexts were added up.
+    /// Squared norm of the coefficients that combine bootstrapped ciphertexts.
     pub norm_squared: f64,
 }
 
@@ -165,7 +165,7 @@ impl ClientScheme for Tfhe {
         values.iter().for_each(|value| feed(&value.to_le_bytes()));
     }
 
-    /// The public key of TFHE would add noise that no preset plans for.
+    /// TFHE's public key would add noise that no preset accounts for.
     fn takes_secrets(_: Encryption) -> bool {
         true
     }
@@ -206,7 +206,7 @@ impl ClientScheme for Tfhe {
     }
 }
 
-/// Encrypts messages of an input.
+/// Encrypts the messages of an input.
 #[cfg(feature = "client")]
 pub(super) fn encrypted<D: Device>(
     dev: &D,

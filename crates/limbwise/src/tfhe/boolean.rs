@@ -31,7 +31,7 @@ pub enum Gate {
 }
 
 impl Gate {
-    /// All.
+    /// All gates.
     pub const ALL: [Self; 10] = [
         Self::And,
         Self::Nand,
@@ -45,7 +45,7 @@ impl Gate {
         Self::NotOr,
     ];
 
-    /// What it computes.
+    /// The gate in the clear.
     #[must_use]
     pub fn apply(self, [a, b]: [bool; 2]) -> bool {
         match self {
@@ -62,7 +62,7 @@ impl Gate {
         }
     }
 
-    /// Its table on 2a + b.
+    /// The gate's table on 2a + b.
     fn table(self, params: &TfheParams) -> Result<Table> {
         Table::of(params, |m| u64::from(m < 4 && self.apply([m & 2 != 0, m & 1 != 0])))
     }
@@ -81,10 +81,10 @@ impl<D: Device> Clone for Boolean<'_, D> {
 }
 
 impl<'a, D: Device> Boolean<'a, D> {
-    /// Messages 0 and 1 as booleans.
+    /// Wraps a ciphertext of messages 0 and 1.
     ///
     /// # Errors
-    /// [`TfheError::Message`] where the space has fewer than two bits: two inputs go into one message.
+    /// [`TfheError::Message`] if the message space has fewer than two bits: a gate puts both inputs into one message.
     pub fn new(eval: Evaluator<'a, D>, ct: Ciphertext<D>) -> Result<Self> {
         if eval.params().space() < 4 {
             return Err(TfheError::Message { got: 3, most: eval.params().space() - 1 }.into());
@@ -92,18 +92,18 @@ impl<'a, D: Device> Boolean<'a, D> {
         Ok(Self { eval, ct: ct.at_most(1)? })
     }
 
-    /// The ciphertext.
+    /// The underlying ciphertext.
     #[must_use]
     pub fn ciphertext(&self) -> &Ciphertext<D> {
         &self.ct
     }
 
-    /// 2a + b.
+    /// 2a + b, which holds both inputs in one message.
     fn pair(&self, other: &Self) -> Result<Ciphertext<D>> {
         self.eval.add(&self.eval.scale(&self.ct, 2), &other.ct)
     }
 
-    /// A gate, entry by entry.
+    /// Applies a gate entry by entry.
     ///
     /// # Errors
     /// Those of [`Evaluator::bootstrap`].
@@ -112,7 +112,8 @@ impl<'a, D: Device> Boolean<'a, D> {
         Ok(Self { eval: self.eval, ct })
     }
 
-    /// `self ? yes : no`: both halves by one batch of bootstrappings, of which at most one is 1, so they are added.
+    /// `self ? yes : no`. One batch of bootstrappings computes both halves, of which at most one is 1, so they are
+    /// added.
     ///
     /// # Errors
     /// Those of [`Evaluator::bootstrap`].

@@ -1,4 +1,4 @@
-//! Sums of ciphertexts, and programmable bootstrapping.
+//! Linear operations on ciphertexts, and programmable bootstrapping.
 
 use super::{
     ciphertext::{Ciphertext, belongs},
@@ -12,10 +12,10 @@ use crate::error::Result;
 use limbwise_device::{Device, Domain, Region, Role, Rounding};
 use std::collections::BTreeSet;
 
-/// Messages that are bootstrapped together at most: 0.3 GB of digits, accumulators, tables and extractions at N = 2048.
+/// Messages bootstrapped together at most: 0.3 GB of digits, accumulators, tables and extractions at N = 2048.
 pub const MOST_AT_ONCE: usize = 2048;
 
-/// Computes on ciphertexts with a server's keys.
+/// Evaluates on ciphertexts with a server's keys.
 pub struct Evaluator<'a, D: Device> {
     dev: &'a D,
     key: &'a ServerKey<D>,
@@ -30,18 +30,18 @@ impl<D: Device> Clone for Evaluator<'_, D> {
 impl<D: Device> Copy for Evaluator<'_, D> {}
 
 impl<'a, D: Device> Evaluator<'a, D> {
-    /// An evaluator.
+    /// An evaluator on a device with a server's keys.
     pub fn new(dev: &'a D, key: &'a ServerKey<D>) -> Self {
         Self { dev, key }
     }
 
-    /// The parameters.
+    /// The parameter set of all operands.
     #[must_use]
     pub fn params(&self) -> &'a TfheParams {
         self.key.params()
     }
 
-    /// The device.
+    /// The device that computes.
     #[must_use]
     pub fn device(&self) -> &'a D {
         self.dev
@@ -54,7 +54,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// `a + b`.
     ///
     /// # Errors
-    /// [`TfheError`] for other keys, parameters or batches.
+    /// [`TfheError`] for operands of different keys, parameters or batches.
     pub fn add(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         a.goes_with("add", b)?;
         Ok(Ciphertext {
@@ -86,7 +86,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         self.add(a, &self.scale(b, -1))
     }
 
-    /// `a + c`.
+    /// `a + c` in every entry.
     #[must_use]
     pub fn add_clear(&self, a: &Ciphertext<D>, c: i32) -> Ciphertext<D> {
         Ciphertext {
@@ -96,13 +96,13 @@ impl<'a, D: Device> Evaluator<'a, D> {
         }
     }
 
-    /// Batches one after another.
+    /// Concatenates batches.
     ///
     /// # Errors
-    /// [`TfheError`] for other keys or parameters.
+    /// [`TfheError`] for operands of different keys or parameters.
     ///
     /// # Panics
-    /// If there is no part.
+    /// If `parts` is empty.
     pub fn stack(&self, parts: &[&Ciphertext<D>]) -> Result<Ciphertext<D>> {
         let first = parts.first().expect("at least one part");
         for part in parts {
@@ -120,18 +120,19 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// Entries `from … to − 1` of the batch.
     ///
     /// # Panics
-    /// If the batch has no such entries.
+    /// If `to` exceeds the batch or `from` exceeds `to`.
     #[must_use]
     pub fn split(&self, a: &Ciphertext<D>, from: usize, to: usize) -> Ciphertext<D> {
         Ciphertext { lwe: self.dev.lwe_split(&a.lwe, from, to), ..a.clone() }
     }
 
-    /// Each message through its table (or all through one), and its noise back to that of a fresh bootstrapping.
+    /// Applies a table to each message (one for all, or one each) and resets the noise to that of a fresh
+    /// bootstrapping.
     ///
     /// Cost: a key switch, a blind rotation of n steps and an extraction, all for the whole batch at once.
     ///
     /// # Errors
-    /// [`TfheError`] for other keys, messages that may lie outside what a table takes, too much noise, another number of
+    /// [`TfheError`] for other keys, messages possibly outside the table's domain, too much noise, or a wrong number of
     /// tables.
     pub fn bootstrap(&self, a: &Ciphertext<D>, tables: &[Table]) -> Result<Ciphertext<D>> {
         if tables.len() != 1 && tables.len() != a.batch() {
@@ -145,11 +146,11 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(self.lifted(found, &tables.iter().collect::<Vec<_>>()))
     }
 
-    /// Each message through several tables by one blind rotation: 2, 4, … of them, where the noise leaves room. Where
-    /// messages are few, [`Table::beside`] costs no noise.
+    /// Applies 2, 4, … tables to each message by one blind rotation, if the noise leaves room. For small message spaces
+    /// [`Table::beside`] costs no noise.
     ///
     /// # Errors
-    /// As [`Self::bootstrap`]; [`TfheError::Together`] for another number of tables.
+    /// The errors of [`Self::bootstrap`]; [`TfheError::Together`] for a number of tables that is no power of two.
     pub fn bootstrap_many(&self, a: &Ciphertext<D>, tables: &[Table]) -> Result<Vec<Ciphertext<D>>> {
         let most = self.params().ring().n() >> (self.params().literal().message_bits + 1);
         if !tables.len().is_power_of_two() || tables.len() > most {
@@ -161,15 +162,15 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(tables.iter().enumerate().map(one).collect())
     }
 
-    /// Ciphertexts of any batches, each through a table of its own, all in one blind rotation: for each of them what its
-    /// tables side by side give. More than [`MOST_AT_ONCE`] messages go in turns, because the digits of a key switch,
-    /// an accumulator, its table and its extraction take nine times the memory of the ciphertext.
+    /// Bootstraps several ciphertexts of any batch, each with its own table, in one blind rotation; each result lists
+    /// the outputs of its side-by-side tables. More than [`MOST_AT_ONCE`] messages run in turns, because the digits of
+    /// a key switch, an accumulator, its table and its extraction take nine times the memory of the ciphertext.
     ///
     /// # Errors
     /// As [`Self::bootstrap`].
     ///
     /// # Panics
-    /// If there is no job.
+    /// If `jobs` is empty.
     pub fn bootstrap_jobs(&self, jobs: &[(Ciphertext<D>, Table)]) -> Result<Vec<Vec<Ciphertext<D>>>> {
         jobs.iter().try_for_each(|(a, table)| self.accepts("bootstrap", a, table, 0))?;
         let parts: BTreeSet<(usize, usize)> =
@@ -202,7 +203,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(results)
     }
 
-    /// The accumulators after blind rotation; one group of tables, or one for each entry.
+    /// The accumulators after blind rotation, for one group of tables or one per entry.
     fn rotated(&self, a: &Ciphertext<D>, groups: &[Vec<&Table>]) -> Vec<D::Poly> {
         let (dev, params, together) = (self.dev, self.params(), groups[0].len().ilog2());
         let _region = dev.region(Region::Bootstrap, 0);
@@ -219,7 +220,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         dev.blind_rotate(&test, &dev.lwe_scale(&exponents, circle - 1), &self.key.bootstrap)
     }
 
-    /// Refuses what a blind rotation with 2^`together` tables could get wrong.
+    /// Refuses inputs that a blind rotation with 2^`together` tables could get wrong.
     fn accepts(&self, op: &'static str, a: &Ciphertext<D>, table: &Table, together: u32) -> Result<()> {
         self.own(op, a)?;
         let (l, wanted) = (self.params().literal(), self.params().table_len());
@@ -237,7 +238,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(())
     }
 
-    /// The halves that steps add.
+    /// Adds the offset of one half that step tables need.
     fn lifted(&self, a: Ciphertext<D>, tables: &[&Table]) -> Ciphertext<D> {
         let halves: Vec<u64> = tables.iter().map(|t| t.lift(self.params())).collect();
         match halves.iter().any(|&half| half > 0) {
@@ -252,7 +253,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     }
 }
 
-/// Where one of several tables side by side begins, as a fraction of N in lowest terms.
+/// The start of one of several side-by-side tables, as a fraction of N in lowest terms.
 fn place(part: usize, parts: usize) -> (usize, usize) {
     let shared = part.trailing_zeros().min(parts.trailing_zeros());
     (part >> shared, parts >> shared)

@@ -4,8 +4,8 @@ use super::{error::TfheError, key::KeyTag, params::TfheParams};
 use crate::error::Result;
 use limbwise_device::{Device, LweHandle as _, LweShape, Role, Wordless};
 
-/// A batch of messages, each under the wide key. Travelling with it: the least and largest message it may hold, and the
-/// squared norm by which bootstrapped ciphertexts were added up to it.
+/// A batch of messages under the big LWE key. Its public metadata: the range of its messages, and the squared norm of
+/// the coefficients that combine bootstrapped ciphertexts in it.
 pub struct Ciphertext<D: Device> {
     pub(crate) lwe: D::Lwe,
     pub(crate) params: TfheParams,
@@ -20,19 +20,19 @@ impl<D: Device> Clone for Ciphertext<D> {
     }
 }
 
-/// The shape of so many ciphertexts.
+/// The shape of `batch` ciphertexts.
 pub(crate) fn shape(params: &TfheParams, batch: usize) -> LweShape {
     LweShape { dimension: params.literal().wide_dimension(), modulus: params.modulus().value(), batch }
 }
 
 impl<D: Device> Ciphertext<D> {
-    /// Any messages, fresh.
+    /// A fresh ciphertext of unrestricted messages.
     pub(crate) fn fresh(lwe: D::Lwe, params: &TfheParams, tag: KeyTag) -> Self {
         let most = i64::try_from(params.space() - 1).expect("at most 10 bits");
         Self { lwe, params: params.clone(), tag, range: (0, most), norm_squared: 1.0 }
     }
 
-    /// Ciphertexts that exist by declaration.
+    /// Declares a batch on a device that holds no words.
     #[must_use]
     pub fn declared(dev: &D, params: &TfheParams, batch: usize) -> Self
     where
@@ -47,7 +47,7 @@ impl<D: Device> Ciphertext<D> {
         self.lwe.lwe_shape().batch
     }
 
-    /// The parameters.
+    /// The parameter set.
     #[must_use]
     pub fn params(&self) -> &TfheParams {
         &self.params
@@ -59,22 +59,22 @@ impl<D: Device> Ciphertext<D> {
         &self.lwe
     }
 
-    /// Least and largest message it may hold.
+    /// Smallest and largest possible message.
     #[must_use]
     pub fn range(&self) -> (i64, i64) {
         self.range
     }
 
-    /// Squared norm of the coefficients by which bootstrapped ciphertexts were added up.
+    /// Squared norm of the coefficients that combine bootstrapped ciphertexts.
     #[must_use]
     pub fn norm_squared(&self) -> f64 {
         self.norm_squared
     }
 
-    /// Promises that no message exceeds `most`: what the application knows and the types cannot.
+    /// Asserts that no message exceeds `most`: knowledge of the application that the types cannot hold.
     ///
     /// # Errors
-    /// [`TfheError::Message`] if the space has no such message.
+    /// [`TfheError::Message`] if `most` is outside the message space.
     ///
     /// # Panics
     /// Never.
@@ -98,7 +98,7 @@ impl<D: Device> Ciphertext<D> {
     }
 }
 
-/// Refuses what was made for other parameters or by another client key.
+/// Refuses values made for other parameters or by another client key.
 pub(crate) fn belongs(op: &'static str, one: (&TfheParams, KeyTag), other: (&TfheParams, KeyTag)) -> Result<()> {
     if one.0 != other.0 {
         return Err(TfheError::OtherParams { op }.into());

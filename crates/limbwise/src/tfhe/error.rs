@@ -1,26 +1,26 @@
-//! What a user of TFHE can get wrong.
+//! User errors of TFHE.
 
 use super::{key::KeyTag, radix::Format};
 
-/// Messages, tables and keys that do not go together.
+/// Messages, tables or keys that do not match.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TfheError {
-    /// A message that the space does not have.
+    /// A message outside the message space.
     #[error("message {got} is outside 0 to {most}: choose parameters with more message bits, or split it into digits")]
     Message {
-        /// What was given.
+        /// Message given.
         got: u64,
-        /// The largest there is.
+        /// Largest message.
         most: u64,
     },
-    /// No message where errors end: the padding bit is set.
-    #[error("what was decrypted is no message of 0 to {most}: wrong key, or a sum that left the space")]
+    /// Decryption found the padding bit set: the phase is no message.
+    #[error("the decrypted phase is no message of 0 to {most}: wrong key, or a sum that overflowed the message space")]
     Decrypted {
-        /// The largest there is.
+        /// Largest message.
         most: u64,
     },
-    /// A table of another length.
+    /// A table of the wrong length.
     #[error("a table has an entry for each of {wanted} messages, got {got}")]
     TableLength {
         /// Entries given.
@@ -28,134 +28,134 @@ pub enum TfheError {
         /// Entries wanted.
         wanted: usize,
     },
-    /// Not a table, and not one for each ciphertext.
+    /// A number of tables that is neither one nor that of the ciphertexts.
     #[error("{got} tables for a batch of {batch}: give one, or one for each")]
     TableCount {
         /// Tables given.
         got: usize,
-        /// Ciphertexts.
+        /// Ciphertexts in the batch.
         batch: usize,
     },
-    /// Values made with other keys or parameters.
+    /// Operands of different keys.
     #[error("{op}: made with keys {left}, and with keys {right}: only what belongs to one client key goes together")]
     OtherKeys {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// Tag of the one.
+        /// Key tag of the left operand.
         left: KeyTag,
-        /// Tag of the other.
+        /// Key tag of the right operand.
         right: KeyTag,
     },
-    /// Other parameters than the keys'.
+    /// Operands of different parameters.
     #[error("{op}: the parameter sets differ: use the one that the keys were made for")]
     OtherParams {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
     },
-    /// A sum that may leave the space.
+    /// A sum that may exceed the message space.
     #[error("{op}: the messages may reach {low} to {high}, a table takes {least} to {most}: bootstrap the parts first")]
     Range {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// Least message there may be.
+        /// Smallest possible message.
         low: i64,
-        /// Largest.
+        /// Largest possible message.
         high: i64,
-        /// Least there may be.
+        /// Smallest message that the table takes.
         least: i64,
-        /// Largest there may be.
+        /// Largest message that the table takes.
         most: i64,
     },
-    /// More noise than the parameters leave room for.
+    /// More noise than the parameters allow.
     #[error(
-        "{op}: this would fail with probability 2^{got:.1}, the parameters promise 2^{wanted}: bootstrap before adding, or take fewer tables at a time"
+        "{op}: this would fail with probability 2^{got:.1}, the parameters allow 2^{wanted}: bootstrap before adding, or take fewer tables at a time"
     )]
     Noise {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// log₂ of the probability.
+        /// log₂ of the resulting failure probability.
         got: f64,
-        /// log₂ of what was promised.
+        /// log₂ of the failure probability that the parameters state.
         wanted: f64,
     },
-    /// Batches that do not go together.
+    /// Operands with batches of different sizes.
     #[error("{op}: batches of {left} and {right} do not go together: make them equal, or one of them 1")]
     Batch {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// Left batch.
+        /// Batch size of the left operand.
         left: usize,
-        /// Right batch.
+        /// Batch size of the right operand.
         right: usize,
     },
-    /// Not 1, 2, 4, … tables.
+    /// A number of tables that cannot share a blind rotation.
     #[error("{got} tables share a blind rotation only as a power of two, at most N/2^(message bits + 1) = {most}")]
     Together {
-        /// Tables given.
+        /// Number of tables given.
         got: usize,
-        /// Most there may be.
+        /// Largest number of tables.
         most: usize,
     },
-    /// Integers of a width that digits of two bits do not make.
+    /// A bit width that digits of two bits do not give.
     #[error("integers of {0} bits: choose an even number from 4 to 64")]
     Width(u32),
-    /// A set whose messages are no digit with room for carries.
+    /// A parameter set without room for carries above a digit.
     #[error(
         "integers of several digits take parameters with 4 message bits (2 and 2 of carry), these have {0}: choose 2-2-p128 or 2-2-p64"
     )]
     Digits(u32),
-    /// A value that the format does not have.
+    /// A value outside the format's range.
     #[error("{got} is outside {format}'s {} to {}: choose a wider format", format.range().0, format.range().1)]
     Value {
-        /// What was given.
+        /// Value given.
         got: String,
-        /// Where it does not fit.
+        /// Format that does not hold it.
         format: Format,
     },
     /// Integers of two formats.
     #[error("{op}: {left} and {right} do not go together: convert one of them")]
     Formats {
-        /// The operation.
+        /// Name of the operation.
         op: &'static str,
-        /// Left format.
+        /// Format of the left operand.
         left: Format,
-        /// Right format.
+        /// Format of the right operand.
         right: Format,
     },
-    /// A batch that is no whole number of integers.
+    /// A batch that is no multiple of the digits.
     #[error("a batch of {got} messages is no number of integers of {digits} digits")]
     Rows {
-        /// Messages.
+        /// Messages in the batch.
         got: usize,
-        /// Digits of an integer.
+        /// Digits per integer.
         digits: usize,
     },
-    /// A shift by as many bits as there are, or more.
+    /// A shift by the bit width or more.
     #[error("a shift by {got} of integers of {bits} bits: choose 0 to {}", bits - 1)]
     Shift {
-        /// Bits to shift by.
+        /// Shift given.
         got: u32,
-        /// Bits of the integers.
+        /// Bit width of the integers.
         bits: u32,
     },
-    /// A result that the program cannot have. Nothing of what was decrypted is told.
+    /// A result that the program cannot have. The message contains nothing of the decrypted values.
     #[error(
-        "what was decrypted contradicts the program: wrong key, or a damaged or made-up result; no message of it is told, because it would tell of the key"
+        "the decrypted messages contradict the program: wrong key, or a damaged or made-up result; they are withheld, because they would leak the key"
     )]
     Implausible,
-    /// No preset of that name.
+    /// Unknown preset: the name given, and the names there are.
     #[error("there is no TFHE preset {0:?}: choose one of {1}")]
     UnknownPreset(String, String),
-    /// Nothing found.
+    /// The search found no parameter set.
     #[error(
-        "no parameter set of {class} bits of security has {message_bits} message bits and p_fail <= 2^{log2_failure}: ask for fewer message bits, a smaller norm or more failures (classes are 128 and 132)"
+        "no parameter set of {class} bits of security has {message_bits} message bits and p_fail <= 2^{log2_failure}: ask for fewer message bits, a smaller norm or a higher failure probability (classes are 128 and 132)"
     )]
     NothingFound {
-        /// Class asked for.
+        /// Security class wanted, in bits.
         class: u32,
-        /// Bits asked for.
+        /// Message bits wanted.
         message_bits: u32,
-        /// Probability asked for.
+        /// log₂ of the failure probability wanted.
         log2_failure: f64,
     },
 }

@@ -1,4 +1,4 @@
-//! What a client expects of a result, and what it finds in it.
+//! What a client expects of a result, and the result it decrypts.
 
 #[cfg(feature = "client")]
 use super::{ciphertext::Ciphertext, error::TfheError, noise, params::TfheParams, secret::ClientKey};
@@ -12,16 +12,16 @@ use limbwise_device::{Device, HostRead};
 #[cfg(feature = "client")]
 use limbwise_math::rns::to_f64;
 
-/// How many deviations of its noise a phase may lie from its message. Honest noise exceeds 16 once in 2^187 messages, and
-/// measured deviations are within a bit of the formula's. What was made up misses by half a message, mostly: a batch of
-/// it does not pass.
+/// Tolerance of a phase's distance from its message, in deviations. Honest noise exceeds 16 deviations once in 2^187
+/// messages, and measured deviations are within a bit of the formula. A forged phase mostly misses by half a message,
+/// so a forged batch does not pass.
 #[cfg(feature = "client")]
 const MOST_DEVIATIONS: f64 = 24.0;
-/// By how much a squared norm may differ: the same sums in another order differ by rounding only.
+/// Relative tolerance of a squared norm: the same sums in another order differ by f64 rounding only.
 #[cfg(feature = "client")]
 const ROUNDING: f64 = 1e-9;
 
-/// The shape, range and noise of a result of the client's own recording.
+/// Shape, range and noise of a result in the client's own recording.
 #[cfg(feature = "client")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct TfheExpectation {
@@ -33,17 +33,17 @@ pub struct TfheExpectation {
 
 #[cfg(feature = "client")]
 impl TfheExpectation {
-    /// Of a result of a recording, which holds no words.
+    /// The expectation of a recorded result, which holds no words.
     #[must_use]
     pub fn of<D: Device>(recorded: &Ciphertext<D>) -> Self {
         let Ciphertext { params, range, norm_squared, .. } = recorded;
         Self { params: params.clone(), batch: recorded.batch(), range: *range, norm_squared: *norm_squared }
     }
 
-    /// The ciphertext with what is expected in the place of what it says of itself.
+    /// Replaces the metadata of a ciphertext by the expected metadata.
     ///
     /// # Errors
-    /// [`DecryptError::Unexpected`]: the first fact that differs.
+    /// [`DecryptError::Unexpected`] with the first field that differs.
     pub fn admit<D: Device>(&self, got: Ciphertext<D>) -> Result<Ciphertext<D>, DecryptError> {
         let unexpected = |field, got: String, wanted: String| DecryptError::Unexpected { field, got, wanted };
         if got.params != self.params {
@@ -66,10 +66,10 @@ impl TfheExpectation {
     }
 }
 
-/// A result, decrypted.
+/// A decrypted result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TfheReading {
-    /// Message and noise of each entry.
+    /// Phase of each entry: message plus noise.
     pub phases: Vec<u64>,
     /// The messages.
     pub messages: Vec<u64>,
@@ -77,11 +77,11 @@ pub struct TfheReading {
 
 #[cfg(feature = "client")]
 impl TfheReading {
-    /// Decrypts a batch whose range and norm are the client's own.
+    /// Decrypts a batch whose range and norm are the client's expectation.
     ///
     /// # Errors
-    /// [`TfheError::Implausible`] for a message outside the range or noise beyond what was planned, one error for both;
-    /// [`TfheError`] for ciphertexts of other keys or parameters; a fault of the device.
+    /// [`TfheError::Implausible`] for a message outside the range or noise beyond the plan (one error for both);
+    /// [`TfheError`] for ciphertexts of other keys or parameters; a device fault.
     pub fn of<D: HostRead>(dev: &D, client: &ClientKey, result: &Ciphertext<D>) -> Result<Self> {
         let (params, q) = (client.params(), client.params().modulus());
         let phases = client.phases(dev, result)?;
@@ -94,7 +94,7 @@ impl TfheReading {
             let within = to_f64(error.min(q.value() - error)) <= most;
             within & (result.range.0..=result.range.1).contains(&message)
         };
-        // All are looked at: which of them is wrong tells of the key.
+        // Every entry is checked: which of them is wrong would leak information about the key.
         let wrong = phases.iter().zip(&messages).filter(|&one| !plausible(one)).count();
         if wrong > 0 { Err(TfheError::Implausible.into()) } else { Ok(Self { phases, messages }) }
     }

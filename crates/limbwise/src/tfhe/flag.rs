@@ -1,8 +1,8 @@
-//! Flags: encrypted truth values half a modulus apart, the form in which they leave TFHE for CKKS.
+//! Flags: encrypted truth values half a modulus apart, the form in which they go from TFHE to CKKS.
 //!
-//! A message is q/2^(message bits + 1) from the next, a flag q/2: as far as can be. What a function of real slots makes
-//! of a flag then depends on its noise only by the square (see [`bridge`](crate::bridge)). No table takes flags: they are
-//! for the bridge alone.
+//! Neighboring messages are q/2^(message bits + 1) apart, flags q/2, the largest distance there is. A function of real
+//! slots then depends on a flag's noise only quadratically (see [`bridge`](crate::bridge)). No table takes flags; only
+//! the bridge does.
 
 use super::{bootstrap::Evaluator, ciphertext::Ciphertext, error::TfheError, params::TfheParams, table::Table};
 use crate::error::Result;
@@ -19,13 +19,13 @@ impl<D: Device> Clone for Flags<D> {
     }
 }
 
-/// A flag that is set, in messages: q/2.
+/// A set flag, in units of messages: q/2.
 fn set(params: &TfheParams) -> i64 {
     params.space().cast_signed()
 }
 
 impl<D: Device> Evaluator<'_, D> {
-    /// Whether each message has a property: one bootstrapping for the whole batch, whose result is flags.
+    /// Evaluates a property of each message as flags, in one bootstrapping for the whole batch.
     ///
     /// # Errors
     /// As [`Self::bootstrap`].
@@ -36,10 +36,11 @@ impl<D: Device> Evaluator<'_, D> {
 }
 
 impl<D: Device> Flags<D> {
-    /// Messages 0 and 1 as flags: a multiplication by the number of messages, and of their noise with them.
+    /// Converts messages 0 and 1 to flags by a multiplication with the number of messages, which multiplies the noise
+    /// too.
     ///
     /// # Errors
-    /// [`TfheError::Range`] if a message may be another.
+    /// [`TfheError::Range`] if a message may be larger than 1.
     ///
     /// # Panics
     /// Never.
@@ -52,18 +53,18 @@ impl<D: Device> Flags<D> {
         Ok(Self { ct: eval.scale(a, factor) })
     }
 
-    /// Batches one after another.
+    /// Concatenates batches.
     ///
     /// # Errors
     /// As [`Evaluator::stack`].
     ///
     /// # Panics
-    /// If there is no part.
+    /// If `parts` is empty.
     pub fn stack(eval: &Evaluator<'_, D>, parts: &[&Self]) -> Result<Self> {
         Ok(Self { ct: eval.stack(&parts.iter().map(|flags| &flags.ct).collect::<Vec<_>>())? })
     }
 
-    /// Flags that exist by declaration.
+    /// Declares flags on a device that holds no words.
     #[must_use]
     pub fn declared(dev: &D, params: &TfheParams, batch: usize) -> Self
     where
@@ -78,7 +79,8 @@ impl<D: Device> Flags<D> {
         self.ct.batch()
     }
 
-    /// The words, and what is known of their noise; its messages are 0 and the number of messages, which no table takes.
+    /// The words with their noise metadata. As a ciphertext its messages are 0 and the number of messages, which no
+    /// table takes.
     #[must_use]
     pub fn ciphertext(&self) -> &Ciphertext<D> {
         &self.ct

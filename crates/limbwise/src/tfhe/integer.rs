@@ -1,12 +1,12 @@
-//! Small encrypted integers with room for carries: half of the message bits hold the integer, half what sums carry over.
+//! Small encrypted integers: half of the message bits hold the integer, the other half the carries of sums.
 
 use super::{bootstrap::Evaluator, ciphertext::Ciphertext, error::TfheError, table::Table};
 use crate::error::Result;
 use limbwise_device::Device;
 use std::ops::{Add, Mul, Sub};
 
-/// A batch of integers modulo 2^bits, bits being half of the parameters' message bits, with its evaluator. Sums wait in the
-/// carry bits; they are taken out where the next operation needs the room.
+/// A batch of integers modulo 2^bits with its evaluator; `bits` is half of the parameters' message bits. Sums leave
+/// their carries in the upper half until an operation needs the room.
 pub struct Integer<'a, D: Device> {
     eval: Evaluator<'a, D>,
     ct: Ciphertext<D>,
@@ -20,10 +20,10 @@ impl<D: Device> Clone for Integer<'_, D> {
 }
 
 impl<'a, D: Device> Integer<'a, D> {
-    /// Messages below 2^bits as integers.
+    /// Wraps messages below 2^bits.
     ///
     /// # Errors
-    /// [`TfheError::Message`] where the space has an odd number of bits: there is no half for carries.
+    /// [`TfheError::Message`] if the message bits are odd: then no half is left for carries.
     pub fn new(eval: Evaluator<'a, D>, ct: Ciphertext<D>) -> Result<Self> {
         let all = eval.params().literal().message_bits;
         if all % 2 == 1 {
@@ -32,13 +32,13 @@ impl<'a, D: Device> Integer<'a, D> {
         Ok(Self { eval, ct: ct.at_most((1 << (all / 2)) - 1)?, bits: all / 2 })
     }
 
-    /// The ciphertext.
+    /// The underlying ciphertext.
     #[must_use]
     pub fn ciphertext(&self) -> &Ciphertext<D> {
         &self.ct
     }
 
-    /// Its bits.
+    /// Bit width of the integers.
     #[must_use]
     pub fn bits(&self) -> u32 {
         self.bits
@@ -56,17 +56,17 @@ impl<'a, D: Device> Integer<'a, D> {
         Self { ct, ..self.clone() }
     }
 
-    /// A function of one integer.
+    /// Applies a function to each integer.
     ///
     /// # Errors
-    /// Those of [`Evaluator::bootstrap`]; [`TfheError::Message`] for a value of more than all message bits.
+    /// Those of [`Evaluator::bootstrap`]; [`TfheError::Message`] for a function value beyond the message space.
     pub fn map(&self, f: impl Fn(u64) -> u64) -> Result<Self> {
         let modulus = self.modulus();
         let table = Table::of(self.eval.params(), |m| f(m % modulus))?;
         Ok(self.with(self.eval.bootstrap(&self.ct, &[table])?))
     }
 
-    /// What a sum has carried over, and the integer without it, by one blind rotation where the noise allows, else by two.
+    /// The carry of a sum, and the integer without it: one blind rotation if the noise allows, else two.
     ///
     /// # Errors
     /// Those of [`Evaluator::bootstrap`].
@@ -85,7 +85,7 @@ impl<'a, D: Device> Integer<'a, D> {
         Ok((self.with(carry), self.with(rest)))
     }
 
-    /// The same with empty carry bits.
+    /// The same integers with empty carry bits.
     ///
     /// # Errors
     /// Those of [`Evaluator::bootstrap`].
@@ -97,7 +97,7 @@ impl<'a, D: Device> Integer<'a, D> {
         }
     }
 
-    /// A function of two integers.
+    /// Applies a function to pairs of integers.
     ///
     /// # Errors
     /// As [`Self::map`].
@@ -112,7 +112,7 @@ impl<'a, D: Device> Integer<'a, D> {
         Ok(self.with(self.eval.bootstrap(&pair, &[table])?))
     }
 
-    /// 1 where the integers are equal.
+    /// 1 where the integers are equal, else 0.
     ///
     /// # Errors
     /// As [`Self::map`].
@@ -120,7 +120,7 @@ impl<'a, D: Device> Integer<'a, D> {
         self.map_two(other, |a, b| u64::from(a == b))
     }
 
-    /// 1 where this one is less.
+    /// 1 where this integer is less, else 0.
     ///
     /// # Errors
     /// As [`Self::map`].
@@ -129,7 +129,7 @@ impl<'a, D: Device> Integer<'a, D> {
     }
 }
 
-/// The sum, carries waiting; operands are cleaned first where it would not fit.
+/// The sum with its carries. Operands are cleaned first if the sum would not fit.
 impl<'a, D: Device> Add for &Integer<'a, D> {
     type Output = Result<Integer<'a, D>>;
     fn add(self, other: Self) -> Self::Output {
@@ -144,7 +144,7 @@ impl<'a, D: Device> Add for &Integer<'a, D> {
     }
 }
 
-/// The difference modulo 2^bits: a + 2^bits − b, carries waiting.
+/// The difference modulo 2^bits with its carries: a + 2^bits − b.
 impl<'a, D: Device> Sub for &Integer<'a, D> {
     type Output = Result<Integer<'a, D>>;
     fn sub(self, other: Self) -> Self::Output {

@@ -4,12 +4,12 @@ use super::params::TfheParams;
 use limbwise_device::{Device, Domain, Ggsw, KeyId, LweShape, LweSwitchKey, Role, Wordless};
 use limbwise_math::sampling::{Seed, Stream};
 
-/// Identity of the switching key on devices and in graphs: another than those of CKKS, whose keys may stand beside it.
+/// Identity of the switching key on devices and in graphs; distinct from those of CKKS keys in the same program.
 pub const SWITCH_KEY: KeyId = KeyId(10);
-/// Identity of the bootstrapping key.
+/// Identity of the bootstrapping key on devices and in graphs.
 pub const BOOTSTRAP_KEY: KeyId = KeyId(1);
 
-/// Which client key something belongs to: public, random, in no way derived from the secret's words.
+/// Public tag of a client key and everything made with it: random, not derived from the secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyTag(pub u64);
 
@@ -19,25 +19,25 @@ impl std::fmt::Display for KeyTag {
     }
 }
 
-/// What a server needs to bootstrap, as it is published: all uniform halves are grown from a seed.
+/// The server's bootstrapping keys as published: bodies, and a seed that expands to all uniform halves.
 pub struct BootstrapKeys<D: Device> {
     pub(crate) params: TfheParams,
     pub(crate) tag: KeyTag,
-    /// Of all uniform halves.
+    /// The seed of all uniform halves.
     pub(crate) seed: Seed,
-    /// Bodies of the switching key, one for each word of the wide key and digit.
+    /// Bodies of the switching key: one per digit of each word of the big LWE key.
     pub(crate) switch_bodies: Vec<u64>,
-    /// Bodies of the GGSW ciphertexts: a polynomial a row, its batch the n bits of the narrow key.
+    /// Bodies of the GGSW ciphertexts: one polynomial per row, its batch the n bits of the small LWE key.
     pub(crate) rows: Vec<D::Poly>,
 }
 
-/// Keys ready for use on a device.
+/// The server's keys on a device.
 pub struct ServerKey<D: Device> {
     params: TfheParams,
     tag: KeyTag,
-    /// From the wide key to the narrow one.
+    /// Switches from the big LWE key to the small one.
     pub switch: LweSwitchKey<D::Lwe>,
-    /// The bits of the narrow key, encrypted under the GLWE key; evaluation domain.
+    /// The bits of the small LWE key encrypted under the GLWE key, in evaluation domain.
     pub bootstrap: Ggsw<D::Poly>,
 }
 
@@ -61,13 +61,13 @@ pub(crate) fn switch_shape(params: &TfheParams) -> LweShape {
 }
 
 impl<D: Device> BootstrapKeys<D> {
-    /// Bytes of what is published.
+    /// Size of the published keys in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.params.published_key_bytes()
     }
 
-    /// Which client key they belong to.
+    /// Tag of the client key.
     #[must_use]
     pub fn tag(&self) -> KeyTag {
         self.tag
@@ -75,7 +75,7 @@ impl<D: Device> BootstrapKeys<D> {
 }
 
 impl<D: Device> ServerKey<D> {
-    /// Grows the uniform halves.
+    /// Expands the uniform halves on a device.
     ///
     /// # Panics
     /// Never.
@@ -99,7 +99,7 @@ impl<D: Device> ServerKey<D> {
         Self { params, tag: keys.tag, switch, bootstrap }
     }
 
-    /// Keys that exist by declaration: shapes, roles and identities.
+    /// Declares keys by shape, role and identity on a device that holds no words.
     #[must_use]
     pub fn declared(dev: &D, params: &TfheParams) -> Self
     where
@@ -119,25 +119,25 @@ impl<D: Device> ServerKey<D> {
         }
     }
 
-    /// The parameters.
+    /// The parameter set.
     #[must_use]
     pub fn params(&self) -> &TfheParams {
         &self.params
     }
 
-    /// Which client key they belong to.
+    /// Tag of the client key.
     #[must_use]
     pub fn tag(&self) -> KeyTag {
         self.tag
     }
 }
 
-/// An encryption of zero under which anyone can encrypt: `[b, a_1 … a_k]` with `b + Σ a_c·S_c = e`, evaluation domain.
+/// A public encryption key: an encryption of zero, `[b, a_1 … a_k]` with `b + Σ a_c·S_c = e`, in evaluation domain.
 pub struct PublicKey<D: Device> {
-    /// The parameters.
+    /// The parameter set.
     pub params: TfheParams,
-    /// Which client key it belongs to.
+    /// Tag of the client key.
     pub tag: KeyTag,
-    /// Body, then masks.
+    /// Body, then masks, in evaluation domain.
     pub parts: Vec<D::Poly>,
 }

@@ -1,8 +1,8 @@
 //! TFHE: exact functions of small encrypted integers by programmable bootstrapping, generic over the device.
 //!
-//! A ciphertext is a batch of LWE ciphertexts under the wide key (the k·N coefficients of the GLWE key, modulo its prime).
-//! It carries the largest message it may hold and how much noise was added up, so that a bootstrapping which could go
-//! wrong is refused. Bootstrapping is key switch → modulus switch → blind rotation → sample extraction.
+//! A ciphertext is a batch of LWE ciphertexts under the big LWE key (the k·N coefficients of the GLWE key, modulo its
+//! prime). Its public metadata are the largest message and the noise, so a bootstrapping that could fail is refused.
+//! Bootstrapping is key switch → modulus switch → blind rotation → sample extraction.
 //!
 //! Enters: checked parameters, keys, ciphertexts, tables, bootstrapping, noise, the search for parameters.
 //! Stays out: kernels (the device's `blind_rotate` is one call), secret keys without the feature `client`.

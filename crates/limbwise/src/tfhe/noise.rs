@@ -1,8 +1,8 @@
-//! Variances of what each step adds to a phase, relative to the squared modulus, and the failure probability.
+//! The variance that each step adds to a phase, relative to the squared modulus, and the failure probability.
 //!
 //! Errors are independent and their variances add. Secrets are binary: E\[s²\] = ½. A digit of base B has mean square
-//! (B² + 2)/12, what digits leave out of a word is uniform below the least factor. Source: \[CGGI20\] §3–4 with averages for
-//! worst cases, as in \[BBBCLOT23\] §2; the compensated modulus switch is \[RDV25\]'s.
+//! (B² + 2)/12; the part of a word below the digits is uniform. Source: \[CGGI20\] §3–4 with average instead of worst
+//! cases, as in \[BBBCLOT23\] §2; the compensated modulus switch is from \[RDV25\].
 
 use super::params::{GadgetLiteral, TfheLiteral};
 use limbwise_math::{rns::to_f64, tail::log2_two_sided};
@@ -11,7 +11,7 @@ fn float(x: usize) -> f64 {
     to_f64(x as u64)
 }
 
-/// `2^(−2·bits)`: the square of a unit of a modulus of so many bits.
+/// `2^(−2·bits)`: the squared unit of a modulus of `bits` bits, relative to the squared modulus.
 fn unit(bits: f64) -> f64 {
     (-2.0 * bits).exp2()
 }
@@ -21,13 +21,13 @@ fn digit(gadget: GadgetLiteral) -> f64 {
     ((2.0 * f64::from(gadget.base_log)).exp2() + 2.0) / 12.0
 }
 
-/// Variance of what the digits of a word of so many bits leave out, in its units: uniform on whole numbers.
+/// Variance of the part of a `bits`-bit word below the digits, in its integer units: uniform on integers.
 fn left_out(gadget: GadgetLiteral, bits: u32) -> f64 {
     let least = f64::from(bits - gadget.base_log * gadget.levels).exp2();
     (least * least - 1.0) / 12.0
 }
 
-/// An encryption under the wide secret key.
+/// An encryption under the secret GLWE key.
 #[must_use]
 pub fn fresh(l: &TfheLiteral) -> f64 {
     l.glwe_sigma.powi(2) * unit(l.log_modulus())
@@ -40,8 +40,8 @@ pub fn public(l: &TfheLiteral) -> f64 {
     fresh(l) * terms
 }
 
-/// A blind rotation: in each of n steps every digit meets an error of the key, and where the bit is one what the digits left
-/// out of body and masks remains.
+/// A blind rotation: in each of n steps every digit multiplies an error of the key, and where the key bit is one, the
+/// parts of body and masks below the digits remain.
 #[must_use]
 pub fn blind_rotation(l: &TfheLiteral) -> f64 {
     let rows = float(l.masks + 1) * f64::from(l.bootstrap.levels) * float(1 << l.log_n);
@@ -50,7 +50,8 @@ pub fn blind_rotation(l: &TfheLiteral) -> f64 {
     float(l.lwe_dimension) * (products + rounding) * unit(l.log_modulus())
 }
 
-/// The LWE key switch: rounding to the narrow modulus, digits that meet errors of the key, and what they leave out.
+/// The LWE key switch: rounding to the small key's modulus, digits times errors of the key, and the part below the
+/// digits.
 #[must_use]
 pub fn key_switch(l: &TfheLiteral) -> f64 {
     let wide = float(l.wide_dimension());
@@ -60,27 +61,27 @@ pub fn key_switch(l: &TfheLiteral) -> f64 {
     (rounding + products + left) * unit(l.log_lwe_modulus.into())
 }
 
-/// The switch to exponents modulo 2N, in steps of 2^`log_tables`: the body's rounding, and each mask word's times s − ½, the
-/// mean being compensated.
+/// The switch to exponents modulo 2N in steps of 2^`log_tables`: the rounding of the body, and that of each mask word
+/// times s − ½, because the mean is compensated.
 #[must_use]
 pub fn mod_switch(l: &TfheLiteral, log_tables: u32) -> f64 {
     (1.0 + 0.25 * float(l.lwe_dimension)) / 12.0 * unit(f64::from(l.log_n + 1 - log_tables))
 }
 
-/// What a bootstrapping leaves, or a fresh encryption if that is more: the noise of one ciphertext of norm 1.
+/// The noise of a ciphertext of norm 1: that of a bootstrapping, or of a fresh encryption if larger.
 #[must_use]
 pub fn nominal(l: &TfheLiteral) -> f64 {
     blind_rotation(l).max(public(l))
 }
 
-/// The phase that a blind rotation meets, for inputs added up with the given squared norm.
+/// Variance of the phase at the blind rotation, for an input of the given squared norm.
 #[must_use]
 pub fn before_rotation(l: &TfheLiteral, norm_squared: f64, log_tables: u32) -> f64 {
     norm_squared * nominal(l) + key_switch(l) + mod_switch(l, log_tables)
 }
 
-/// log₂ of the probability that a phase leaves half the distance of messages, 2^−(message bits + 2), at a squared norm and
-/// 2^`log_tables` tables together. The same for every message: the distance is.
+/// log₂ of the probability that a phase misses its message by half the distance of messages, 2^−(message bits + 2), at
+/// a squared norm and with 2^`log_tables` tables together. It is equal for every message, because the distances are.
 #[must_use]
 pub fn log2_failure(l: &TfheLiteral, norm_squared: f64, log_tables: u32) -> f64 {
     let half = (-f64::from(l.message_bits + 2)).exp2();

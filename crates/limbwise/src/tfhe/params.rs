@@ -1,5 +1,4 @@
-//! A parameter set as written and as checked: every key through the security gate, the failure probability against its
-//! promise.
+//! A TFHE parameter set: the literal, and the checks of every key's security and of the stated failure probability.
 
 use super::noise;
 use crate::params::{
@@ -12,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A small signed base.
+/// Base and number of digits of a gadget decomposition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GadgetLiteral {
@@ -36,37 +35,38 @@ pub struct TfheLiteral {
     pub log_n: u32,
     /// Mask polynomials k of a GLWE ciphertext.
     pub masks: usize,
-    /// The prime of GLWE ciphertexts: by bits, the largest of so many; just below a power of two in any case.
+    /// The prime of GLWE ciphertexts: given by bits, the largest prime of that size; in both cases just below a power
+    /// of two.
     pub prime: PrimeChoice,
-    /// Standard deviation of the errors of GLWE keys, in integers.
+    /// Standard deviation of the errors of GLWE keys, in integer units.
     #[serde(deserialize_with = "limbwise_math::finite::field")]
     pub glwe_sigma: f64,
-    /// Dimension n of the narrow LWE key: steps of a blind rotation.
+    /// Dimension n of the small LWE key: the number of steps of a blind rotation.
     pub lwe_dimension: usize,
-    /// log₂ of the modulus of the narrow LWE key.
+    /// log₂ of the modulus of the small LWE key.
     pub log_lwe_modulus: u32,
-    /// Standard deviation of the errors of the key that switches to it, in integers.
+    /// Standard deviation of the errors of the switching key, in integer units.
     #[serde(deserialize_with = "limbwise_math::finite::field")]
     pub lwe_sigma: f64,
     /// Digits of the blind rotation.
     pub bootstrap: GadgetLiteral,
     /// Digits of the LWE key switch.
     pub key_switch: GadgetLiteral,
-    /// Bits of a message, carries included, the padding bit not.
+    /// Message bits including carries, without the padding bit.
     pub message_bits: u32,
-    /// Largest Euclidean norm of the coefficients by which bootstrapped ciphertexts are added up before a bootstrapping.
+    /// Largest Euclidean norm of the coefficients that combine bootstrapped ciphertexts before a bootstrapping.
     #[serde(deserialize_with = "limbwise_math::finite::field")]
     pub norm: f64,
-    /// log₂ of the promised failure probability of a bootstrapping at that norm, whatever the message.
+    /// log₂ of the failure probability that a bootstrapping at that norm must not exceed, for any message.
     #[serde(deserialize_with = "limbwise_math::finite::field")]
     pub log2_failure: f64,
-    /// Leave to go below 128 bits.
+    /// Override for sets below 128 bits; `None` refuses them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub insecure: Option<Insecure>,
 }
 
 impl TfheLiteral {
-    /// Bits of the prime.
+    /// Bit length of the prime.
     #[must_use]
     pub fn prime_bits(&self) -> u32 {
         match self.prime {
@@ -75,7 +75,7 @@ impl TfheLiteral {
         }
     }
 
-    /// log₂ of the prime; one named by its bits lies so near the power of two that the power stands for it.
+    /// log₂ of the prime. A prime given by its bits is so near the power of two that the power is used.
     #[must_use]
     pub fn log_modulus(&self) -> f64 {
         match self.prime {
@@ -84,14 +84,14 @@ impl TfheLiteral {
         }
     }
 
-    /// Dimension of the wide LWE key, k·N.
+    /// Dimension of the big LWE key, k·N.
     #[must_use]
     pub fn wide_dimension(&self) -> usize {
         self.masks << self.log_n
     }
 }
 
-/// A checked parameter set; cheap to clone.
+/// A checked parameter set; clones share it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TfheParams(Arc<Inner>);
 
@@ -103,29 +103,29 @@ struct Inner {
     log2_failure: f64,
 }
 
-/// How near a prime lies to the power of two above it: its digits are those of that power, so the first one has a mean of
-/// half the missing share of the base, which at 2^−6 is 0.07 % of a digit's mean square.
+/// Required distance, in bits, of the prime from the power of two above it. Digits are those of that power, so the
+/// first digit's mean is half the missing share of the base: at 2^−6 that is 0.07 % of a digit's mean square.
 const NEAR_BITS: u32 = 6;
 
 /// Largest norm: sums of 2^40 fresh ciphertexts.
 const MOST_NORM: f64 = 1_048_576.0;
 
-/// Least log₂ of a failure probability: what is beyond is nothing that anybody promises.
+/// Smallest log₂ of a failure probability: smaller ones have no use.
 const LEAST_LOG2_FAILURE: f64 = -4096.0;
 
 fn range(field: &'static str, got: impl ToString, wanted: &str) -> ParamsError {
     ParamsError::Range { field, got: got.to_string(), wanted: wanted.into() }
 }
 
-/// Field, whether it is in range, what it is, what it may be.
+/// A rule for a literal: field, whether it holds, value given, values allowed.
 type Rule = (&'static str, bool, String, &'static str);
 
 impl TfheParams {
-    /// Chooses the prime and checks everything.
+    /// Chooses the prime and checks every field.
     ///
     /// # Errors
-    /// [`ParamsError`]: which field, what it is, what it may be; a key below 128 bits; a failure probability above its
-    /// promise.
+    /// [`ParamsError`] with the field, its value and the values allowed; a key below 128 bits; a failure probability
+    /// above the stated one.
     pub fn new(literal: &TfheLiteral) -> Result<Self, ParamsError> {
         check_ranges(literal)?;
         let prime = match literal.prime {
@@ -150,7 +150,7 @@ impl TfheParams {
         }
         let security = security(literal, to_f64(prime).log2())?;
         let log2_failure = noise::log2_failure(literal, literal.norm * literal.norm, 0);
-        // The comparison that passes is named: with NaN it does not.
+        // The passing comparison is named, so that NaN fails.
         let kept = log2_failure <= literal.log2_failure;
         if !kept {
             return Err(ParamsError::FailsTooOften { got: log2_failure, wanted: literal.log2_failure });
@@ -158,7 +158,7 @@ impl TfheParams {
         Ok(Self(Arc::new(Inner { literal: literal.clone(), ring, security, log2_failure })))
     }
 
-    /// What was written.
+    /// The literal it was made from.
     #[must_use]
     pub fn literal(&self) -> &TfheLiteral {
         &self.0.literal
@@ -170,31 +170,31 @@ impl TfheParams {
         &self.0.ring
     }
 
-    /// The prime.
+    /// The prime of GLWE ciphertexts.
     #[must_use]
     pub fn modulus(&self) -> Modulus {
         self.0.ring.moduli()[0]
     }
 
-    /// The modulus of the narrow LWE key.
+    /// The modulus of the small LWE key.
     #[must_use]
     pub fn lwe_modulus(&self) -> u64 {
         1 << self.0.literal.log_lwe_modulus
     }
 
-    /// What the gate found: the class of the weaker key.
+    /// Result of the security check for the weaker of the two keys.
     #[must_use]
     pub fn security(&self) -> &SecurityReport {
         &self.0.security
     }
 
-    /// log₂ of the failure probability of a bootstrapping at the literal's norm, at the worst message.
+    /// log₂ of the failure probability of a bootstrapping at the literal's norm, for the worst message.
     #[must_use]
     pub fn log2_failure(&self) -> f64 {
         self.0.log2_failure
     }
 
-    /// Number of messages.
+    /// Size of the message space.
     #[must_use]
     pub fn space(&self) -> u64 {
         1 << self.0.literal.message_bits
@@ -206,7 +206,7 @@ impl TfheParams {
         1 << self.0.literal.message_bits
     }
 
-    /// Bytes of the same keys as a server uses them.
+    /// Size in bytes of the server's keys on a device.
     #[must_use]
     pub fn server_key_bytes(&self) -> u64 {
         let l = self.literal();
@@ -216,7 +216,7 @@ impl TfheParams {
         switch + rows * components * self.shape(l.lwe_dimension, Domain::Eval).bytes()
     }
 
-    /// Bytes of the keys that a server needs, as they are published: bodies, and one seed.
+    /// Size in bytes of the server's keys as published: bodies and one seed.
     #[must_use]
     pub fn published_key_bytes(&self) -> u64 {
         let l = self.literal();
@@ -225,7 +225,7 @@ impl TfheParams {
         32 + 8 * bodies + rows * self.shape(l.lwe_dimension, Domain::Eval).bytes()
     }
 
-    /// The encoding of any integer: it times q/2^(message bits + 1), rounded.
+    /// Encodes an integer: its product with q/2^(message bits + 1), rounded.
     ///
     /// # Panics
     /// Never.
@@ -234,20 +234,20 @@ impl TfheParams {
         self.encode_half(2 * message)
     }
 
-    /// The encoding of half an integer.
+    /// Encodes half of an integer.
     pub(crate) fn encode_half(&self, doubled: i64) -> u64 {
         let (q, space) = (i128::from(self.modulus().value()), 4 * i128::from(self.space()));
         let scaled = (2 * i128::from(doubled) * q + space).div_euclid(2 * space);
         u64::try_from(scaled.rem_euclid(q)).expect("below q")
     }
 
-    /// The nearest message of a phase, modulo twice the space: with the padding bit.
+    /// The message nearest to a phase, modulo twice the message space, so with the padding bit.
     #[must_use]
     pub fn decode(&self, phase: u64) -> u64 {
         limbwise_math::gadget::mod_switch(phase, self.modulus().value(), 2 * self.space())
     }
 
-    /// The shape of a polynomial.
+    /// Shape of a batch of polynomials.
     #[must_use]
     pub fn shape(&self, batch: usize, domain: Domain) -> Shape {
         Shape { ring: self.0.ring.clone(), basis: Basis::single(0), batch, domain }
@@ -286,8 +286,7 @@ fn check_ranges(l: &TfheLiteral) -> Result<(), ParamsError> {
     }
 }
 
-/// Both published keys through the gate: the switching key is LWE of dimension n, the bootstrapping key GLWE of dimension
-/// k·N.
+/// Checks both published keys: the switching key is LWE of dimension n, the bootstrapping key GLWE of dimension k·N.
 fn security(l: &TfheLiteral, log_modulus: f64) -> Result<SecurityReport, ParamsError> {
     l.insecure.as_ref().map_or(Ok(()), Insecure::check)?;
     let keys = [

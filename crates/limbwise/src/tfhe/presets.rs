@@ -14,11 +14,11 @@ use crate::{
 /// A frozen parameter set.
 #[derive(Clone, Debug)]
 pub struct TfhePreset {
-    /// Its name.
+    /// Name in options and files.
     pub name: &'static str,
-    /// What it is for.
+    /// Its use, in one line.
     pub purpose: &'static str,
-    /// The literal.
+    /// The parameter literal.
     pub literal: TfheLiteral,
 }
 
@@ -33,7 +33,7 @@ pub fn preset(name: &str) -> Result<TfheLiteral> {
     found.map(|p| p.literal).ok_or_else(|| TfheError::UnknownPreset(name.into(), known).into())
 }
 
-/// All presets: those to use at 128 bits, the same at 132, then those in the shapes that papers are measured with.
+/// All presets: sets at 128 bits, the same at 132, then sets in the shapes of published measurements.
 #[must_use]
 pub fn presets() -> Vec<TfhePreset> {
     [at_128(), at_132(), shapes()].concat()
@@ -42,8 +42,8 @@ pub fn presets() -> Vec<TfhePreset> {
 /// Base and levels of both gadgets.
 type Digits = [(u32, u32); 2];
 
-/// A set with a prime of 48 bits: log N, masks and σ of the wide key, dimension and σ of the narrow one, digits, message
-/// bits and norm, failure.
+/// A set with a prime of 48 bits, from log N, masks and σ of the GLWE key, dimension and σ of the small LWE key,
+/// digits, message bits and norm, failure probability.
 fn set(
     (log_n, masks, glwe_sigma): (u32, usize, f64),
     (lwe_dimension, lwe_sigma): (usize, f64),
@@ -69,7 +69,7 @@ fn set(
     }
 }
 
-/// Message bits and norm of booleans, of 2 bits and 2 of carry, of 4 and 4.
+/// Message bits and norm: for booleans, for 2 bits with 2 of carry, for 4 with 4.
 const GOALS: [(u32, f64); 3] = [(2, 3.2), (4, 5.0), (8, 17.0)];
 
 fn preset_of(name: &'static str, purpose: &'static str, literal: TfheLiteral) -> TfhePreset {
@@ -116,11 +116,11 @@ fn at_132() -> Vec<TfhePreset> {
     ]
 }
 
-/// A source's ring, steps and levels; what it leaves open (bases, key switch, errors) was chosen by the older curves for the
-/// largest class that fails with at most 2^−40, and stays as it was. Its reason says the bits by today's estimate: the least
-/// cost of a primal or dual hybrid attack by the lattice estimator (ADR 119).
+/// The ring, steps and levels of a publication. Its open choices (bases, key switch, errors) were made by the older
+/// curves for the largest class that fails with at most 2^−40, and stay frozen. The preset's reason states the bits by
+/// today's estimate: the cheapest primal or dual hybrid attack by the lattice estimator (ADR 119).
 struct Source {
-    /// Names at 48 and at 32 bits of the prime.
+    /// Names with a prime of 48 and of 32 bits.
     names: [&'static str; 2],
     log_n: u32,
     lwe: (usize, f64),
@@ -197,7 +197,7 @@ impl Source {
         };
         let mut literal = set((self.log_n, 1, 3.2), self.lwe, self.digits[form], self.messages[form], -40.0);
         literal.prime = PrimeChoice::Bits(bits);
-        // The older curve's least at dimension 1024, 125.4 bits today: never the weaker key.
+        // The smallest σ of the older curve at dimension 1024, 125.4 bits today: never the weaker key.
         if self.log_n == 10 {
             literal.glwe_sigma = if bits == 48 { 14_046_367.5 } else { 214.4 };
         }

@@ -1,4 +1,4 @@
-//! The search for parameters inside the security gate: rerun it when a table or a formula changes.
+//! Search for secure parameters; to be rerun when a security table or a noise formula changes.
 
 use super::{
     error::TfheError,
@@ -11,26 +11,27 @@ use crate::{
 };
 use limbwise_math::rns::to_f64;
 
-/// What is wanted.
+/// Requirements of a parameter set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchGoal {
-    /// Class of the security gate: one of those that binary secrets have a published curve for, 128 or 132.
+    /// Security class: 128 or 132, those with a published curve for binary secrets.
     pub class: u32,
-    /// Bits of a message, carries included.
+    /// Message bits including carries.
     pub message_bits: u32,
-    /// Norm of the sums between bootstrappings.
+    /// Euclidean norm of sums between bootstrappings.
     pub norm: f64,
     /// log₂ of the failure probability.
     pub log2_failure: f64,
-    /// Bits of the prime.
+    /// Bit length of the prime.
     pub prime_bits: u32,
 }
 
-/// log₂ of the modulus of the narrow key: half a word, which key switches read fast and whose rounding is nowhere seen.
+/// log₂ of the small LWE key's modulus: 32 bits are half a word, which halves the bytes a key switch reads; the
+/// rounding is negligible.
 const LOG_LWE_MODULUS: u32 = 32;
 
-/// Where candidates stand in order: the products of a bootstrapping. It only ranks: what a set costs is counted on its
-/// recorded graph. (Products of a key switch are cheaper, of plain words, but each reads a word of the key.)
+/// Order of the candidates: the products of a bootstrapping. It only ranks; the cost of a set is counted on its
+/// recorded graph. Products of a key switch are cheaper, but each reads a word of the key.
 fn rank(l: &TfheLiteral) -> f64 {
     let float = |x: usize| to_f64(x as u64);
     let (n, components) = (float(1 << l.log_n), float(l.masks + 1));
@@ -61,7 +62,7 @@ pub fn search(goal: SearchGoal) -> Result<TfheLiteral> {
     best.map(|(_, literal)| literal).ok_or_else(|| nothing.into())
 }
 
-/// For one ring and number of digits: for each key switch the least dimension that meets the goal.
+/// For one ring and number of digits: for each key switch the set of least dimension that meets the goal.
 fn narrowed(goal: SearchGoal, log_n: u32, masks: usize, levels: u32) -> Vec<TfheLiteral> {
     let log_modulus = f64::from(goal.prime_bits);
     let Some(glwe_sigma) = least_sigma(goal.class, masks << log_n, log_modulus) else { return Vec::new() };
@@ -89,7 +90,8 @@ fn narrowed(goal: SearchGoal, log_n: u32, masks: usize, levels: u32) -> Vec<Tfhe
     fits.filter_map(|key_switch| least_dimension(goal, &TfheLiteral { key_switch, ..quietest.clone() })).collect()
 }
 
-/// The set with the least dimension that meets the goal: noise falls and then rises with it, so all are tried.
+/// The set of least dimension that meets the goal. The noise first falls and then rises with the dimension, so all are
+/// tried.
 fn least_dimension(goal: SearchGoal, l: &TfheLiteral) -> Option<TfheLiteral> {
     let of = |lwe_dimension: usize| {
         let sigma = least_sigma(goal.class, lwe_dimension, LOG_LWE_MODULUS.into())?;

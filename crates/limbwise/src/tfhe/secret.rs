@@ -1,4 +1,4 @@
-//! The client's key: encryption, decryption, and the generation of public keys. Exists only under the feature `client`.
+//! The client key: encryption, decryption, and generation of public keys. Exists only under the feature `client`.
 
 use super::{
     ciphertext::{Ciphertext, belongs, shape},
@@ -20,15 +20,15 @@ use limbwise_math::{
 use std::sync::Mutex;
 use zeroize::{Zeroize as _, Zeroizing};
 
-/// The secret bits of both keys, on the host, wiped when dropped.
+/// The secret bits of both LWE keys on the host, wiped on drop.
 pub struct ClientKey {
     params: TfheParams,
     tag: KeyTag,
-    /// n bits.
+    /// The n bits of the small LWE key.
     narrow: Zeroizing<Vec<i64>>,
-    /// k·N bits: coefficients of the GLWE key, and words of the wide LWE key.
+    /// The k·N bits of the big LWE key, which are the coefficients of the GLWE key.
     wide: Zeroizing<Vec<i64>>,
-    /// Grows randomness for key generation; each use has its label.
+    /// Seed of the randomness for key generation; each use derives it with a label.
     seed: Seed,
 }
 
@@ -45,13 +45,13 @@ pub(crate) fn errors(sigma: f64, count: usize, seed: &Seed) -> Zeroizing<Vec<i64
     errors
 }
 
-/// `Σ a_i·s_i mod q` for bits s, without a branch on them.
+/// `Σ a_i·s_i mod q` for bits s, without branching on them.
 fn masked(q: Modulus, a: &[u64], bits: &[i64]) -> u64 {
     a.iter().zip(bits).fold(0, |sum, (&a, &s)| q.add(sum, a & 0u64.wrapping_sub(s.cast_unsigned())))
 }
 
 impl ClientKey {
-    /// A key from fresh randomness.
+    /// A client key from fresh randomness.
     ///
     /// # Errors
     /// [`EntropyError`](limbwise_math::sampling::EntropyError) without randomness.
@@ -59,7 +59,7 @@ impl ClientKey {
         Ok(Self::from_seed(params, Seed::from_os()?))
     }
 
-    /// The key of a seed, which is as secret as the key.
+    /// The client key of a seed. The seed is as secret as the key.
     #[must_use]
     pub fn from_seed(params: &TfheParams, seed: Seed) -> Self {
         let bits = |label: &str, count: usize| {
@@ -73,29 +73,29 @@ impl ClientKey {
         Self { params: params.clone(), tag, narrow, wide, seed }
     }
 
-    /// The parameters.
+    /// The parameter set.
     #[must_use]
     pub fn params(&self) -> &TfheParams {
         &self.params
     }
 
-    /// The bits of the narrow key, for those who measure noise.
+    /// The bits of the small LWE key, for noise measurements.
     #[must_use]
     pub fn narrow_bits(&self) -> &[i64] {
         &self.narrow
     }
 
-    /// The bits of the wide key.
+    /// The bits of the big LWE key.
     pub(crate) fn wide_bits(&self) -> &[i64] {
         &self.wide
     }
 
-    /// What it grew from, which is as secret as the key.
+    /// The seed of the key, which is as secret as the key.
     pub(crate) fn seed(&self) -> &Seed {
         &self.seed
     }
 
-    /// Its public name.
+    /// Public tag of the key.
     #[must_use]
     pub fn tag(&self) -> KeyTag {
         self.tag
@@ -111,13 +111,13 @@ impl ClientKey {
         Fingerprint(*hash.as_bytes())
     }
 
-    /// Encrypts messages, one a ciphertext of the batch.
+    /// Encrypts messages, one per ciphertext of the batch.
     ///
     /// # Errors
-    /// [`TfheError::Message`] outside the space; no randomness.
+    /// [`TfheError::Message`] outside the message space; no randomness.
     ///
     /// # Panics
-    /// If there is no message.
+    /// If `messages` is empty.
     pub fn encrypt<D: Device>(&self, dev: &D, messages: &[u64]) -> Result<Ciphertext<D>> {
         assert!(!messages.is_empty(), "at least one message");
         in_space(&self.params, messages)?;
@@ -133,10 +133,10 @@ impl ClientKey {
         Ok(Ciphertext::fresh(lwe, &self.params, self.tag))
     }
 
-    /// The phase of each ciphertext: message and noise.
+    /// The phase of each ciphertext: message plus noise.
     ///
     /// # Errors
-    /// [`TfheError`] for ciphertexts of other keys or parameters; a fault of the device.
+    /// [`TfheError`] for ciphertexts of other keys or parameters; a device fault.
     pub fn phases<D: HostRead>(&self, dev: &D, a: &Ciphertext<D>) -> Result<Vec<u64>> {
         belongs("decrypt", (&self.params, self.tag), (&a.params, a.tag))?;
         let (q, dimension) = (self.params.modulus(), self.params.literal().wide_dimension());
@@ -145,10 +145,10 @@ impl ClientKey {
         Ok(words.chunks_exact(dimension + 1).map(phase).collect())
     }
 
-    /// Decrypts.
+    /// Decrypts every message of the batch.
     ///
     /// # Errors
-    /// As [`Self::phases`]; [`TfheError::Decrypted`] for a phase that is no message.
+    /// The errors of [`Self::phases`]; [`TfheError::Decrypted`] for a phase that is no message.
     pub fn decrypt<D: HostRead>(&self, dev: &D, a: &Ciphertext<D>) -> Result<Vec<u64>> {
         let most = self.params.space() - 1;
         let message = |phase| match self.params.decode(phase) {
@@ -158,7 +158,7 @@ impl ClientKey {
         self.phases(dev, a)?.into_iter().map(message).collect()
     }
 
-    /// The keys a server needs, made on a device, which forgets the secret afterwards.
+    /// Makes the server's keys on a device, which drops the secret afterwards.
     #[must_use]
     pub fn bootstrap_keys<D: Device>(&self, dev: &D) -> BootstrapKeys<D> {
         let seed = self.seed.derive("public keys");
@@ -177,10 +177,10 @@ impl ClientKey {
         let l = self.params.literal();
         let noise =
             errors(l.lwe_sigma, switch_shape(&self.params).batch, &self.seed.derive("errors of the switching key"));
-        switch_bodies((&self.wide, &self.narrow), (l.key_switch.into(), self.params.lwe_modulus()), seed, &noise)
+        switch_bodies(&self.wide, &self.narrow, l.key_switch.into(), self.params.lwe_modulus(), seed, &noise)
     }
 
-    /// The components of the GLWE key on a device, evaluation domain.
+    /// The components of the GLWE key on a device in evaluation domain.
     fn uploaded<D: Device>(&self, dev: &D) -> Vec<D::Poly> {
         let n = self.params.ring().n();
         let shape = self.params.shape(1, Domain::Eval);
@@ -188,7 +188,8 @@ impl ClientKey {
         self.wide.chunks_exact(n).map(part).collect()
     }
 
-    /// `−Σ a_c·S_c + e + s_i·2^f·S` for each row, S being 1 or a component of the key; the batch is the bits s_i.
+    /// `−Σ a_c·S_c + e + s_i·2^f·S` for each row, S being 1 or a component of the key; the batch runs over the bits
+    /// s_i.
     fn ggsw_bodies<D: Device>(&self, dev: &D, seed: &Seed) -> Vec<D::Poly> {
         let l = self.params.literal();
         let shape = self.params.shape(l.lwe_dimension, Domain::Eval);
@@ -203,19 +204,20 @@ impl ClientKey {
                 Some(component) => dev.mul(&message, &secret[component]),
             };
             let label = self.seed.derive(&format!("errors of bootstrapping row {r}"));
-            let zero = self.body_of_zero(dev, &secret, &shape, (&label, |c| mask_seed(seed, r, c)));
+            let zero = self.body_of_zero(dev, &secret, &shape, &label, |c| mask_seed(seed, r, c));
             dev.add(&zero, &message)
         };
         (0..(l.masks + 1) * factors.len()).map(row).collect()
     }
 
-    /// `−Σ a_c·S_c + e`, the masks grown from their seeds.
+    /// `−Σ a_c·S_c + e`, with masks expanded from their seeds.
     fn body_of_zero<D: Device>(
         &self,
         dev: &D,
         secret: &[D::Poly],
         shape: &Shape,
-        (noise, masks): (&Seed, impl Fn(usize) -> Seed),
+        noise: &Seed,
+        masks: impl Fn(usize) -> Seed,
     ) -> D::Poly {
         let sigma = self.params.literal().glwe_sigma;
         let mut sum = small_poly(dev, shape, || errors(sigma, shape.batch * shape.ring.n(), noise));
@@ -226,10 +228,10 @@ impl ClientKey {
         sum
     }
 
-    /// A key under which anyone can encrypt.
+    /// Makes a public encryption key.
     ///
     /// # Errors
-    /// [`ParamsError::InsecureBinary`] where an encryption's own secret, N bits for k polynomials, is not safe.
+    /// [`ParamsError::InsecureBinary`] if the secret of a single encryption (N bits for k polynomials) is insecure.
     pub fn public_key<D: Device>(&self, dev: &D) -> Result<PublicKey<D>> {
         let l = self.params.literal();
         let (n, log_modulus) = (self.params.ring().n(), self.params.ring().log_modulus(self.params.ring().full()));
@@ -242,7 +244,7 @@ impl ClientKey {
         let secret = self.uploaded(dev);
         let masks = |c| seed.derive(&format!("mask {c}"));
         let noise = self.seed.derive("errors of the public key");
-        let body = self.body_of_zero(dev, &secret, &shape, (&noise, masks));
+        let body = self.body_of_zero(dev, &secret, &shape, &noise, masks);
         let grown = (0..l.masks).map(|c| dev.expand_seed(&shape, Role::Temporary, &masks(c)));
         let parts = std::iter::once(body).chain(grown).collect();
         drop(secret);
@@ -251,10 +253,13 @@ impl ClientKey {
     }
 }
 
-/// `−⟨a, s⟩ + e + z_i·2^f` for each word z_i of one secret and factor 2^f, s the other secret, of bits; modulo a power of two.
+/// `−⟨a, s⟩ + e + z_i·2^f` for each word z_i of one secret and each factor 2^f, under the binary secret s, modulo a
+/// power of two.
 pub(crate) fn switch_bodies(
-    (from, to): (&[i64], &[i64]),
-    (gadget, modulus): (Gadget, u64),
+    from: &[i64],
+    to: &[i64],
+    gadget: Gadget,
+    modulus: u64,
     seed: &Seed,
     noise: &[i64],
 ) -> Vec<u64> {
@@ -279,13 +284,13 @@ fn in_space(params: &TfheParams, messages: &[u64]) -> Result<()> {
 }
 
 impl<D: Device> PublicKey<D> {
-    /// Encrypts messages: `v·[b, a] + [e₀ + m, e]` with binary v, each message's constant coefficient taken.
+    /// Encrypts messages: `v·[b, a] + [e₀ + m, e]` with binary v, then extracts the constant coefficient.
     ///
     /// # Errors
-    /// [`TfheError::Message`] outside the space; no randomness.
+    /// [`TfheError::Message`] outside the message space; no randomness.
     ///
     /// # Panics
-    /// If there is no message.
+    /// If `messages` is empty.
     pub fn encrypt(&self, dev: &D, messages: &[u64]) -> Result<Ciphertext<D>> {
         assert!(!messages.is_empty(), "at least one message");
         in_space(&self.params, messages)?;

@@ -3,31 +3,32 @@
 use super::{error::TfheError, params::TfheParams};
 use crate::error::Result;
 
-/// A function from messages to messages, or to integers of either sign that stand for them in a sum.
+/// A function from messages to messages, or to signed integers that become messages in a sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     pub(crate) entries: Vec<i64>,
     reading: Reading,
 }
 
-/// Which messages a table is for.
+/// The messages that a table accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
     /// 0 to space − 1.
     Whole,
-    /// Those, and their negatives: X^N = −1 turns the sign.
+    /// −(space − 1) to space − 1: X^N = −1 negates the entries.
     Signed,
-    /// So many tables side by side, each for the first messages only.
+    /// This many tables side by side, each for the first messages only.
     Parts(usize),
-    /// The entries' one value for messages from 0 on, 0 for their negatives: half of it turns its sign, half is added.
+    /// The common value of all entries for messages from 0 on, 0 for negative ones: half the value is negated, half is
+    /// added.
     Step,
 }
 
 impl Table {
-    /// From one entry for each message.
+    /// A table from one entry per message.
     ///
     /// # Errors
-    /// [`TfheError::TableLength`], or [`TfheError::Message`] for an entry that is no message.
+    /// [`TfheError::TableLength`], or [`TfheError::Message`] for an entry outside the message space.
     ///
     /// # Panics
     /// Never.
@@ -43,26 +44,26 @@ impl Table {
         Ok(Self { entries: entries.iter().map(|&e| e.cast_signed()).collect(), reading: Reading::Whole })
     }
 
-    /// From a function.
+    /// A table from a function.
     ///
     /// # Errors
-    /// [`TfheError::Message`] for a value that is no message.
+    /// [`TfheError::Message`] for a value outside the message space.
     pub fn of(params: &TfheParams, f: impl Fn(u64) -> u64) -> Result<Self> {
         Self::new(params, &(0..params.space()).map(f).collect::<Vec<u64>>())
     }
 
-    /// Of two messages below 2^`bits`, for their sum with the first one times 2^`bits`.
+    /// A table of two messages below 2^`bits`, applied to their sum with the first one times 2^`bits`.
     ///
     /// # Errors
-    /// [`TfheError::Message`] for a value that is no message.
+    /// [`TfheError::Message`] for a value outside the message space.
     pub fn of_two(params: &TfheParams, bits: u32, f: impl Fn(u64, u64) -> u64) -> Result<Self> {
         Self::of(params, |m| f(m >> bits, m & ((1 << bits) - 1)))
     }
 
-    /// From a function to integers of either sign, which stand for messages once something was added.
+    /// A table from a function to signed integers, which become messages after an addition.
     ///
     /// # Errors
-    /// [`TfheError::Message`] for a value beyond −(space − 1) … space − 1.
+    /// [`TfheError::Message`] for a value outside −(space − 1) … space − 1.
     pub fn integers(params: &TfheParams, f: impl Fn(u64) -> i64) -> Result<Self> {
         let most = params.space() - 1;
         let entries: Vec<i64> = (0..params.space()).map(f).collect();
@@ -72,8 +73,8 @@ impl Table {
         }
     }
 
-    /// The same for messages from −(space − 1) to space − 1: `f(m)` from 0 on, and `−f(space + m)` below, where the padding
-    /// bit turns the sign. A constant c is c times the sign there, with c at 0.
+    /// A table for messages from −(space − 1) to space − 1: `f(m)` from 0 on, and `−f(space + m)` below, because the
+    /// padding bit negates. A constant c gives c times the sign, and c at 0.
     ///
     /// # Errors
     /// As [`Self::integers`].
@@ -81,25 +82,26 @@ impl Table {
         Ok(Self { reading: Reading::Signed, ..Self::integers(params, f)? })
     }
 
-    /// `value` for messages with a property, 0 for the others; a value beyond the messages is for the bridge alone.
+    /// `value` for messages with the property, 0 for the others; values beyond the message space are for the bridge
+    /// alone.
     pub(crate) fn flags(params: &TfheParams, value: i64, property: impl Fn(u64) -> bool) -> Self {
         let entries = (0..params.space()).map(|m| if property(m) { value } else { 0 }).collect();
         Self { entries, reading: Reading::Whole }
     }
 
-    /// `value` for messages from 0 to space − 1, 0 for those from −(space − 1) to −1: what a neuron does.
+    /// `value` for messages from 0 to space − 1, 0 for those from −(space − 1) to −1: the step function of a neuron.
     ///
     /// # Errors
-    /// [`TfheError::Message`] for a value that is no message.
+    /// [`TfheError::Message`] for a value outside the message space.
     pub fn step(params: &TfheParams, value: u64) -> Result<Self> {
         Ok(Self { reading: Reading::Step, ..Self::of(params, |_| value)? })
     }
 
-    /// 2, 4, … tables that share a blind rotation for messages below space divided by their number: the boxes of messages
-    /// that do not occur hold the other tables, and each is extracted where its boxes begin. It costs no noise.
+    /// Joins 2, 4, … tables that share a blind rotation, for messages below the space divided by their number. The
+    /// unused boxes hold the other tables, and each result is extracted at the start of its boxes. It costs no noise.
     ///
     /// # Errors
-    /// [`TfheError::Together`] for another number of tables.
+    /// [`TfheError::Together`] for a number of tables that is no power of two.
     pub fn beside(params: &TfheParams, tables: &[Self]) -> Result<Self> {
         let (count, space) = (tables.len(), params.table_len());
         if !count.is_power_of_two() || count > space {
@@ -118,7 +120,7 @@ impl Table {
         }
     }
 
-    /// Least and largest message that it takes.
+    /// Smallest and largest message that it takes.
     ///
     /// # Panics
     /// Never.
@@ -131,7 +133,7 @@ impl Table {
         }
     }
 
-    /// What is added to the body after extraction.
+    /// The constant added to the body after extraction.
     pub(crate) fn lift(&self, params: &TfheParams) -> u64 {
         if self.reading == Reading::Step { params.encode_half(self.entries[0]) } else { 0 }
     }
@@ -142,14 +144,14 @@ impl Table {
         self.entries.iter().map(encode).collect()
     }
 
-    /// Least and largest value.
+    /// Smallest and largest value.
     #[must_use]
     pub fn range(&self) -> (i64, i64) {
         let all = (0..self.parts()).map(|part| self.part_range(part));
         all.reduce(|all, r| (all.0.min(r.0), all.1.max(r.1))).unwrap_or((0, 0))
     }
 
-    /// Least and largest value of one of the tables side by side.
+    /// Smallest and largest value of one of the side-by-side tables.
     pub(crate) fn part_range(&self, part: usize) -> (i64, i64) {
         let own = &self.entries[part * self.entries.len() / self.parts()..][..self.entries.len() / self.parts()];
         let least = own.iter().copied().min().unwrap_or(0);
@@ -162,8 +164,8 @@ impl Table {
     }
 }
 
-/// The test polynomial of 2^ϑ tables: coefficient j belongs to the message nearest to it, table j mod 2^ϑ. Where a phase just
-/// below message 0 comes round, X^N = −1 turns the sign: those coefficients hold the negated first entries.
+/// The test polynomial of 2^ϑ tables: coefficient j belongs to the message nearest to it, in table j mod 2^ϑ. A phase
+/// just below message 0 meets the last coefficients, where X^N = −1 negates: those hold the negated first entries.
 pub(crate) fn test_polynomial(params: &TfheParams, tables: &[&Table], out: &mut [u64]) {
     let (space, count) = (params.table_len(), tables.len());
     let (positions, q) = (out.len() / count, params.modulus());

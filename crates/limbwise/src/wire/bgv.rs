@@ -1,4 +1,4 @@
-//! Files of BGV: parameters and ciphertexts. Its keys are those of RLWE: files of them name
+//! Files of BGV: parameters and ciphertexts. Its key files are those of RLWE, with the fingerprint of
 //! [`BgvParams::rlwe`](crate::bgv::BgvParams::rlwe).
 
 use super::{
@@ -20,10 +20,10 @@ use limbwise_math::sampling::Seed;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, io::Write};
 
-/// No modulus has more bits.
+/// Upper limit of a noise bound in bits: the size of the largest modulus.
 const MOST_NOISE: f64 = 128.0 * 61.0;
 
-/// The header: what was written down, and the primes that came of it, chain first.
+/// The header: the literal and the chosen primes, chain first.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ParamsHeader<'a> {
@@ -38,10 +38,10 @@ impl<'a> ParamsHeader<'a> {
     }
 }
 
-/// The name of a parameter set, as [`fingerprint`](super::params::fingerprint).
+/// The fingerprint of a parameter set; as [`fingerprint`](super::params::fingerprint).
 ///
 /// # Panics
-/// Never: numbers and strings are always written.
+/// Never: numbers and strings always serialize.
 #[must_use]
 pub fn bgv_fingerprint(params: &BgvParams) -> Fingerprint {
     let header = serde_json::to_vec(&ParamsHeader::of(params)).expect("numbers and strings are always written");
@@ -51,16 +51,17 @@ pub fn bgv_fingerprint(params: &BgvParams) -> Fingerprint {
 /// Writes a parameter set.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_bgv_params<W: Write>(out: W, params: &BgvParams) -> Result<W> {
-    Ok(Writer::begin(out, (FileKind::BgvParams, bgv_fingerprint(params), &Origin::NONE), &ParamsHeader::of(params))?
+    Ok(Writer::begin(out, FileKind::BgvParams, bgv_fingerprint(params), &Origin::NONE, &ParamsHeader::of(params))?
         .finish()?)
 }
 
-/// Reads a parameter set and checks it like one that was written by hand.
+/// Reads a parameter set and checks it like any literal.
 ///
 /// # Errors
-/// [`WireError`] for a bad file or one whose primes this program would not choose; [`ParamsError`](crate::params::ParamsError).
+/// [`WireError`] for a bad file or one whose primes this version would not choose;
+/// [`ParamsError`](crate::params::ParamsError).
 pub fn read_bgv_params<S: Source>(source: S) -> Result<BgvParams> {
     let file = Container::open(source)?;
     file.expect_of(FileKind::BgvParams, file.fingerprint())?;
@@ -81,13 +82,13 @@ pub fn read_bgv_params<S: Source>(source: S) -> Result<BgvParams> {
 struct CiphertextHeader {
     level: usize,
     batch: usize,
-    /// Polynomials: two, or three after a multiplication.
+    /// Number of polynomials: two, or three after a multiplication.
     parts: usize,
-    /// The second polynomial is t times what this grows: it is kept as its seed.
+    /// The second polynomial is t times the expansion of a seed, and stored as that seed.
     seeded: bool,
-    /// What the message was multiplied with, modulo t.
+    /// Factor of the message, modulo t.
     factor: u64,
-    /// The bound that travels, in bits.
+    /// Noise bound in bits.
     #[serde(deserialize_with = "limbwise_math::finite::field")]
     noise_bits: f64,
 }
@@ -108,7 +109,7 @@ impl CiphertextHeader {
 /// Writes a ciphertext.
 ///
 /// # Errors
-/// Those of `out`; a device fault.
+/// Errors of `out`; a device fault.
 pub fn write_bgv_ciphertext<W: Write, D: HostRead>(
     out: W,
     dev: &D,
@@ -116,13 +117,13 @@ pub fn write_bgv_ciphertext<W: Write, D: HostRead>(
     ciphertext: &Ciphertext<D>,
     origin: &Origin,
 ) -> Result<W> {
-    write(out, dev, params, (ciphertext, None), origin)
+    write(out, dev, params, ciphertext, None, origin)
 }
 
-/// Writes a fresh ciphertext with the seed of its second half: half the size.
+/// Writes a fresh ciphertext with the seed in place of its second half: half the size.
 ///
 /// # Errors
-/// As [`write_bgv_ciphertext`].
+/// The errors of [`write_bgv_ciphertext`].
 #[cfg(feature = "client")]
 pub fn write_fresh_bgv_ciphertext<W: Write, D: HostRead>(
     out: W,
@@ -131,14 +132,15 @@ pub fn write_fresh_bgv_ciphertext<W: Write, D: HostRead>(
     fresh: &FreshCiphertext<D>,
     origin: &Origin,
 ) -> Result<W> {
-    write(out, dev, params, (&fresh.ciphertext, Some(&fresh.seed)), origin)
+    write(out, dev, params, &fresh.ciphertext, Some(&fresh.seed), origin)
 }
 
 fn write<W: Write, D: HostRead>(
     out: W,
     dev: &D,
     params: &BgvParams,
-    (ciphertext, seed): (&Ciphertext<D>, Option<&Seed>),
+    ciphertext: &Ciphertext<D>,
+    seed: Option<&Seed>,
     origin: &Origin,
 ) -> Result<W> {
     let Ciphertext { parts, level, factor, noise } = ciphertext;
@@ -146,22 +148,22 @@ fn write<W: Write, D: HostRead>(
     let (batch, seeded) = (ciphertext.batch(), seed.is_some());
     let header = CiphertextHeader { level, batch, parts: parts.len(), seeded, factor, noise_bits };
     header.check(params)?;
-    let out = Writer::begin(out, (FileKind::BgvCiphertext, bgv_fingerprint(params), origin), &header)?;
+    let out = Writer::begin(out, FileKind::BgvCiphertext, bgv_fingerprint(params), origin, &header)?;
     write_parts(out, dev, parts, seed)
 }
 
-/// Reads a ciphertext; a half that is kept as its seed is grown.
+/// Reads a ciphertext and expands a seeded half.
 ///
 /// # Errors
-/// [`WireError`].
+/// [`WireError`] for a bad file.
 pub fn read_bgv_ciphertext<S: Source, D: Device>(source: S, dev: &D, params: &BgvParams) -> Result<Ciphertext<D>> {
     Ok(read(source, dev, params)?.0)
 }
 
-/// Reads a ciphertext with the seed of its second half.
+/// Reads a fresh ciphertext with the seed of its second half.
 ///
 /// # Errors
-/// [`WireError`], also for one whose second half is no seed.
+/// [`WireError`] for a bad file or one whose second half is not a seed.
 #[cfg(feature = "client")]
 pub fn read_fresh_bgv_ciphertext<S: Source, D: Device>(
     source: S,

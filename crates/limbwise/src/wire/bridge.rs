@@ -19,30 +19,30 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
-/// Bytes of a seed.
+/// Size of a seed in bytes.
 const SEED: u64 = 32;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
-    /// Which TFHE client key it switches to.
+    /// Tag of the TFHE client key that it switches to.
     tag: u64,
 }
 
-/// The name of a pair of parameter sets: the hash of both names, that of CKKS first.
+/// The fingerprint of a pair of parameter sets: the hash of both fingerprints, CKKS first.
 #[must_use]
 pub fn bridge_fingerprint(params: &BridgeParams) -> Fingerprint {
     let names = [fingerprint(params.ckks()).0, tfhe_fingerprint(params.tfhe()).0].concat();
     Fingerprint(*blake3::hash(&names).as_bytes())
 }
 
-/// Writes a key from slots to LWE: its seed, then its bodies, those of N words a block.
+/// Writes a key from slots to LWE: its seed, then its bodies, N words per block.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_to_lwe_key<W: Write>(out: W, key: &ToLweBodies, origin: &Origin) -> Result<W> {
     let header = Header { tag: key.tag.0 };
-    let mut out = Writer::begin(out, (FileKind::ToLweKey, bridge_fingerprint(&key.params), origin), &header)?;
+    let mut out = Writer::begin(out, FileKind::ToLweKey, bridge_fingerprint(&key.params), origin, &header)?;
     out.block(&key.seed.0)?;
     let mut bytes = Vec::new();
     for bodies in key.bodies.chunks(key.params.ckks().ring().n()) {
@@ -56,7 +56,7 @@ pub fn write_to_lwe_key<W: Write>(out: W, key: &ToLweBodies, origin: &Origin) ->
 /// Reads a key from slots to LWE.
 ///
 /// # Errors
-/// [`WireError`](super::WireError).
+/// [`WireError`](super::WireError) for a bad file.
 pub fn read_to_lwe_key<S: Source>(source: S, params: &BridgeParams) -> Result<ToLweBodies> {
     let file = Container::open(source)?;
     file.expect_of(FileKind::ToLweKey, bridge_fingerprint(params))?;

@@ -20,9 +20,9 @@ use limbwise_math::sampling::Seed;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
-/// Most messages of a batch.
+/// Largest batch of a file.
 pub(super) const MOST_BATCH: usize = 1 << 20;
-/// Bytes of a seed.
+/// Size of a seed in bytes.
 const SEED: u64 = 32;
 
 #[derive(Serialize, Deserialize)]
@@ -33,18 +33,20 @@ struct Header {
     scale: f64,
     slots: usize,
     batch: usize,
-    /// Polynomials: two, or three after a multiplication.
+    /// Number of polynomials: two, or three after a multiplication.
     parts: usize,
-    /// The second polynomial is kept as its seed.
+    /// The second polynomial is stored as its seed.
     seeded: bool,
     estimate: Written,
 }
 
-/// What plaintexts and ciphertexts share.
+/// Checks the fields that plaintexts and ciphertexts share.
 pub(super) fn check_packing(
     params: &Params,
-    (level, scale): (usize, f64),
-    (slots, batch): (usize, usize),
+    level: usize,
+    scale: f64,
+    slots: usize,
+    batch: usize,
 ) -> Result<(), WireError> {
     let (top, most) = (params.top_level(), params.max_slots());
     check(level <= top, "level", level, format!("at most {top}"))?;
@@ -56,7 +58,7 @@ pub(super) fn check_packing(
 /// Writes a ciphertext.
 ///
 /// # Errors
-/// [`WireError::Measured`] if its estimate would tell something of its values; those of `out`; a device fault.
+/// [`WireError::Measured`] if its estimate would reveal the values; errors of `out`; a device fault.
 pub fn write_ciphertext<W: Write, D: HostRead>(
     out: W,
     dev: &D,
@@ -64,13 +66,13 @@ pub fn write_ciphertext<W: Write, D: HostRead>(
     ciphertext: &Ciphertext<D>,
     origin: &Origin,
 ) -> Result<W> {
-    write(out, dev, params, (ciphertext, None), origin)
+    write(out, dev, params, ciphertext, None, origin)
 }
 
-/// Writes a fresh ciphertext with the seed of its second half: half the size.
+/// Writes a fresh ciphertext with the seed in place of its second half: half the size.
 ///
 /// # Errors
-/// As [`write_ciphertext`].
+/// The errors of [`write_ciphertext`].
 #[cfg(feature = "client")]
 pub fn write_fresh_ciphertext<W: Write, D: HostRead>(
     out: W,
@@ -79,14 +81,15 @@ pub fn write_fresh_ciphertext<W: Write, D: HostRead>(
     fresh: &FreshCiphertext<D>,
     origin: &Origin,
 ) -> Result<W> {
-    write(out, dev, params, (&fresh.ciphertext, Some(&fresh.seed)), origin)
+    write(out, dev, params, &fresh.ciphertext, Some(&fresh.seed), origin)
 }
 
 fn write<W: Write, D: HostRead>(
     out: W,
     dev: &D,
     params: &Params,
-    (ciphertext, seed): (&Ciphertext<D>, Option<&Seed>),
+    ciphertext: &Ciphertext<D>,
+    seed: Option<&Seed>,
     origin: &Origin,
 ) -> Result<W> {
     let Ciphertext { parts, level, scale, slots, estimate, .. } = ciphertext;
@@ -94,25 +97,25 @@ fn write<W: Write, D: HostRead>(
         return Err(WireError::Measured.into());
     }
     let (level, scale, slots, batch) = (*level, *scale, *slots, ciphertext.batch());
-    check_packing(params, (level, scale), (slots, batch))?;
+    check_packing(params, level, scale, slots, batch)?;
     let (parts, seeded, estimate) = (parts.len(), seed.is_some(), Written::of(estimate));
     let header = Header { level, scale, slots, batch, parts, seeded, estimate };
-    let out = Writer::begin(out, (FileKind::Ciphertext, fingerprint(params), origin), &header)?;
+    let out = Writer::begin(out, FileKind::Ciphertext, fingerprint(params), origin, &header)?;
     write_parts(out, dev, &ciphertext.parts, seed)
 }
 
-/// Reads a ciphertext; a half that is kept as its seed is grown.
+/// Reads a ciphertext and expands a seeded half.
 ///
 /// # Errors
-/// [`WireError`].
+/// [`WireError`] for a bad file.
 pub fn read_ciphertext<S: Source, D: Device>(source: S, dev: &D, params: &Params) -> Result<Ciphertext<D>> {
     Ok(read(source, dev, params)?.0)
 }
 
-/// Reads a ciphertext with the seed of its second half.
+/// Reads a fresh ciphertext with the seed of its second half.
 ///
 /// # Errors
-/// [`WireError`], also for one whose second half is no seed.
+/// [`WireError`] for a bad file or one whose second half is not a seed.
 #[cfg(feature = "client")]
 pub fn read_fresh_ciphertext<S: Source, D: Device>(source: S, dev: &D, params: &Params) -> Result<FreshCiphertext<D>> {
     let (ciphertext, seed) = read(source, dev, params)?;
@@ -124,7 +127,7 @@ fn read<S: Source, D: Device>(source: S, dev: &D, params: &Params) -> Result<(Ci
     let file = Container::open(source)?;
     file.expect(FileKind::Ciphertext, Some(params))?;
     let Header { level, scale, slots, batch, parts, seeded, estimate } = file.header()?;
-    check_packing(params, (level, scale), (slots, batch))?;
+    check_packing(params, level, scale, slots, batch)?;
     let parts = Parts { count: parts, seeded };
     parts.check()?;
     let estimate = estimate.read().ok_or_else(WireError::estimate)?;
@@ -134,12 +137,12 @@ fn read<S: Source, D: Device>(source: S, dev: &D, params: &Params) -> Result<(Ci
     Ok((Ciphertext { parts, level, scale, slots, estimate, shadow: None }, seed))
 }
 
-/// The polynomials of a ciphertext, the last of its file: all of them, or the first and what the second is grown from.
+/// The polynomials of a ciphertext, last in its file: all of them, or the first and the seed of the second.
 #[derive(Clone, Copy)]
 pub(super) struct Parts {
-    /// Polynomials: two, or three after a multiplication.
+    /// Number of polynomials: two, or three after a multiplication.
     pub(super) count: usize,
-    /// The second of two is kept as its seed.
+    /// The second of two polynomials is stored as its seed.
     pub(super) seeded: bool,
 }
 
@@ -149,12 +152,12 @@ impl Parts {
         check((2..=most).contains(&parts), "parts", parts, format!("2 to {most}"))
     }
 
-    /// Polynomials that are kept as such.
+    /// Number of polynomials stored in full.
     fn stored(self) -> usize {
         if self.seeded { 1 } else { self.count }
     }
 
-    /// Reads them, and the seed where one is kept. The file ends behind them, else nothing is read.
+    /// Reads the polynomials, and the seed if there is one. Fails before reading unless the file ends after them.
     pub(super) fn read<S: Source, D: Device>(
         self,
         file: &Container<S>,
@@ -175,7 +178,7 @@ impl Parts {
     }
 }
 
-/// Writes them behind a header, with a seed in the place of the second where there is one, and ends the file.
+/// Writes the polynomials after a header, with a seed in place of the second if given, and ends the file.
 pub(super) fn write_parts<W: Write, D: HostRead>(
     mut out: Writer<W>,
     dev: &D,

@@ -1,8 +1,8 @@
-//! What all files share: magic, version, kind, origin, header, and blocks with checksums.
+//! The format that all files share: magic, version, kind, origin, header, and blocks with checksums.
 //!
-//! The header says what is in the file; from it follows where each block stands and how long it is, so there is no
-//! index that could contradict it. Each block's checksum is keyed by the header's and covers the block's number: a block
-//! that was moved, or taken from another file, is found like one that was changed.
+//! The header describes the content. The place and length of each block follow from it, so there is no index that could
+//! contradict it. Each block's checksum is keyed by the header's digest and covers the block's number, so a block that
+//! was moved or copied from another file is detected like a changed one.
 
 use super::{
     error::WireError,
@@ -15,26 +15,27 @@ use std::{fmt, io::Write};
 
 /// The first bytes of every file.
 pub const MAGIC: [u8; 8] = *b"LIMBWISE";
-/// The version written; 1 is read as well. Version 2 added the [`Origin`].
+/// The version written; version 1 is read as well. Version 2 added the [`Origin`].
 pub const VERSION: u16 = 2;
-/// Bytes before the header of the version written.
+/// Bytes before the header in the current version.
 pub const PREAMBLE: usize = 184;
 /// Bytes before the header of version 1.
 const PREAMBLE_1: usize = 80;
-/// Bytes of a hash.
+/// Size of a hash in bytes.
 const HASH: usize = 32;
-/// Most bytes of a header.
+/// Largest header in bytes.
 pub const MOST_HEADER: u64 = 1 << 20;
-/// Bytes of a block's checksum, which follows the block.
+/// Size of a checksum in bytes; it follows its block.
 pub const CHECKSUM: usize = 16;
 
-/// Checksums are compared, but in fuzzers, whose changed bytes are to come past them.
+/// Fuzzers skip the comparison of checksums, so that changed bytes reach the parsers.
 const COMPARED: bool = cfg!(not(fuzzing));
 
-/// What a file belongs to, by hashes; zeros where a file does not say, as none of version 1 does.
+/// The program, key set and inputs that a file belongs to, as hashes. Zeros mean unspecified, as in every file of
+/// version 1.
 ///
-/// Parameters alone cannot tell two programs or two key sets apart. A reader compares these before it computes. They are
-/// labels and no proof: whoever writes a file writes them too.
+/// Parameters alone cannot tell two programs or two key sets apart, so a reader compares the origin before computing.
+/// An origin is a label, not a proof: whoever writes a file chooses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The program: the hash of its description.
@@ -43,22 +44,22 @@ pub struct Origin {
     pub keys: Fingerprint,
     /// For results: the hash of the hashes of the input files, in the program's order.
     pub inputs: Fingerprint,
-    /// Which input or which result of the program it is, from 0.
+    /// Index among the program's inputs or results, from 0.
     pub index: Option<u32>,
 }
 
 impl Origin {
-    /// Of a file that does not say.
+    /// An unspecified origin.
     pub const NONE: Self =
         Self { program: Fingerprint::NONE, keys: Fingerprint::NONE, inputs: Fingerprint::NONE, index: None };
 
-    /// Of what belongs to a key set and to nothing else.
+    /// The origin of a file that belongs to a key set alone.
     #[must_use]
     pub fn of_keys(keys: Fingerprint) -> Self {
         Self { keys, ..Self::NONE }
     }
 
-    /// The same with a number among the inputs or results of its program.
+    /// The same origin with an index among the inputs or results of its program.
     ///
     /// # Panics
     /// At 2^32 − 1 files.
@@ -68,16 +69,16 @@ impl Origin {
         Self { index: Some(index), ..self }
     }
 
-    /// Fails if this names another key set.
+    /// Fails if this origin names another key set.
     #[cfg(feature = "client")]
     pub(crate) fn admits_keys(&self, keys: Fingerprint) -> Result<(), WireError> {
         Self::of_keys(self.keys).admits(&Self::of_keys(keys))
     }
 
-    /// Fails unless `got` says the same wherever this one says something.
+    /// Fails unless `got` agrees with every field that is specified here.
     ///
     /// # Errors
-    /// [`WireError::Origin`]: the first thing that differs.
+    /// [`WireError::Origin`] with the first field that differs.
     pub fn admits(&self, got: &Self) -> Result<(), WireError> {
         let said = |name: Fingerprint| if name == Fingerprint::NONE { "none".into() } else { name.to_string() };
         let names = [
@@ -100,15 +101,15 @@ impl Origin {
     }
 }
 
-/// Reads what a file says it belongs to; its header is checked, its blocks are not read.
+/// Reads a file's origin; the header is checked, the blocks are not read.
 ///
 /// # Errors
-/// As [`Container::open`].
+/// The errors of [`Container::open`].
 pub fn origin<S: Source>(source: S) -> Result<Origin, WireError> {
     Ok(Container::open(source)?.origin)
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u16)]
@@ -121,19 +122,19 @@ pub enum FileKind {
     EvaluationKeys = 3,
     /// A secret key.
     SecretKey = 4,
-    /// A ciphertext: a batch of them.
+    /// A batch of ciphertexts.
     Ciphertext = 5,
-    /// A plaintext: a batch of them.
+    /// A batch of plaintexts.
     Plaintext = 6,
     /// A recorded program.
     Graph = 7,
-    /// What a machine model found.
+    /// A report of a machine model.
     MachineReport = 8,
     /// A parameter set of TFHE.
     TfheParams = 9,
-    /// The keys of a server for TFHE.
+    /// The server's keys for TFHE.
     TfheKeys = 10,
-    /// A client's key for TFHE.
+    /// A client key for TFHE.
     TfheSecretKey = 11,
     /// A batch of messages under TFHE.
     TfheCiphertext = 12,
@@ -146,7 +147,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// All kinds, by number.
+    /// All kinds in order of their numbers.
     pub const ALL: [Self; 15] = [
         Self::Params,
         Self::PublicKey,
@@ -165,17 +166,17 @@ impl FileKind {
         Self::ToLweKey,
     ];
 
-    /// What a file holds, from its first [`PREAMBLE`] bytes; nothing else of it is checked.
+    /// The kind of a file from its first [`PREAMBLE`] bytes, which are checked only as far as needed.
     ///
     /// # Errors
-    /// [`WireError`] if this is no such file, or its version or kind are unknown.
+    /// [`WireError`] if it is no file of Limbwise, or its version or kind is unknown.
     pub fn of(head: &[u8]) -> Result<Self, WireError> {
         let mut preamble = [0; PREAMBLE];
         preamble.iter_mut().zip(head).for_each(|(to, from)| *to = *from);
         Preamble::parse(&preamble).kind(head.len() as u64)
     }
 
-    /// Its number in a file.
+    /// Number of the kind in a file.
     #[must_use]
     pub fn number(self) -> u16 {
         self as u16
@@ -204,7 +205,7 @@ impl fmt::Display for FileKind {
     }
 }
 
-/// An opened file: its header is checked, its blocks are not read yet.
+/// An opened file: the header is checked, the blocks are not yet read.
 #[derive(Debug)]
 pub struct Container<S> {
     source: S,
@@ -223,7 +224,7 @@ impl<S: Source> Container<S> {
     /// Reads and checks preamble and header.
     ///
     /// # Errors
-    /// [`WireError`] if this is no such file, its version is unknown, or it is damaged.
+    /// [`WireError`] if it is no file of Limbwise, its version is unknown, or it is damaged.
     pub fn open(source: S) -> Result<Self, WireError> {
         let length = source.length().map_err(WireError::io("asking for the length of the file"))?;
         let mut preamble = [0; PREAMBLE];
@@ -248,55 +249,55 @@ impl<S: Source> Container<S> {
         Ok(Self { source, kind, version, fingerprint, origin, header: text, preamble: before, digest, length })
     }
 
-    /// Version of its format.
+    /// Format version of the file.
     #[must_use]
     pub fn version(&self) -> u16 {
         self.version
     }
 
-    /// What it says it belongs to.
+    /// The file's origin.
     #[must_use]
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// What the file holds.
+    /// Kind of the file.
     #[must_use]
     pub fn kind(&self) -> FileKind {
         self.kind
     }
 
-    /// The parameters it was made for; zero where it needs none.
+    /// Fingerprint of its parameters; zero if it has none.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// The header as it is written: JSON.
+    /// The header as JSON text.
     #[must_use]
     pub fn header_text(&self) -> &[u8] {
         &self.header
     }
 
-    /// Bytes of the whole file.
+    /// Length of the whole file in bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// What ties the contents to this header.
+    /// The digest that binds the blocks to this header.
     #[cfg(feature = "client")]
     pub(crate) fn digest(&self) -> &[u8; 32] {
         &self.digest
     }
 
-    /// Fails unless the file holds this, for these parameters.
+    /// Fails unless the file has this kind and these parameters.
     pub(crate) fn expect(&self, kind: FileKind, params: Option<&Params>) -> Result<(), WireError> {
         let any = kind == FileKind::Params;
         self.expect_of(kind, if any { self.fingerprint } else { params.map_or(Fingerprint::NONE, fingerprint) })
     }
 
-    /// Fails unless the file holds this, for parameters of this name.
+    /// Fails unless the file has this kind and this fingerprint.
     pub(crate) fn expect_of(&self, kind: FileKind, wanted: Fingerprint) -> Result<(), WireError> {
         if self.kind != kind {
             return Err(WireError::Kind { got: self.kind, wanted: kind });
@@ -307,22 +308,22 @@ impl<S: Source> Container<S> {
         Ok(())
     }
 
-    /// The header as a value.
+    /// The header, deserialized.
     pub(crate) fn header<T: DeserializeOwned>(&self) -> Result<T, WireError> {
         serde_json::from_slice(&self.header).map_err(|e| WireError::Header { problem: e.to_string() })
     }
 
-    /// Where the first block stands.
+    /// Place of the first block.
     pub(crate) fn first(&self) -> Place {
         Place { block: 0, at: self.preamble + self.header.len() as u64 }
     }
 
-    /// Fails unless the file ends here: neither more nor fewer bytes than its header says.
+    /// Fails unless the file ends here, as its header says.
     pub(crate) fn ends(&self, end: Place) -> Result<(), WireError> {
         if end.at == self.length { Ok(()) } else { Err(WireError::Length { got: self.length, wanted: end.at }) }
     }
 
-    /// Reads the block at a place into `bytes`, which is as long as block and checksum; returns the block.
+    /// Reads the block at a place into `bytes`, which must fit block and checksum; returns the block.
     pub(crate) fn block<'a>(&self, place: Place, bytes: &'a mut [u8]) -> Result<&'a [u8], WireError> {
         self.source.read_at(place.at, bytes).map_err(WireError::io("reading a block"))?;
         let (payload, checksum) = bytes.split_at(bytes.len().saturating_sub(CHECKSUM));
@@ -333,17 +334,17 @@ impl<S: Source> Container<S> {
     }
 }
 
-/// Where a block stands.
+/// Place of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Its number, from 0.
+    /// Number of the block, from 0.
     pub(crate) block: u64,
-    /// Its first byte in the file.
+    /// Offset of the block's first byte in the file.
     pub(crate) at: u64,
 }
 
 impl Place {
-    /// Behind so many blocks with so many bytes in all, checksums not counted.
+    /// The place after `blocks` further blocks of `bytes` bytes in total, checksums not counted.
     pub(crate) fn behind(self, blocks: u64, bytes: u64) -> Self {
         Self { block: self.block + blocks, at: self.at + bytes + blocks * CHECKSUM as u64 }
     }
@@ -357,13 +358,13 @@ struct Preamble {
     header: u32,
     fingerprint: Fingerprint,
     origin: Origin,
-    /// Zero in every file that is written.
+    /// Must be zero.
     reserved: u32,
     digest: [u8; HASH],
 }
 
 impl Preamble {
-    /// Takes the fields apart: version 1 has no origin.
+    /// Splits the bytes into fields; version 1 has no origin.
     fn parse(bytes: &[u8; PREAMBLE]) -> Self {
         let mut rest = &bytes[..];
         let magic = take(&mut rest);
@@ -373,19 +374,19 @@ impl Preamble {
         let (mut origin, mut reserved) = (Origin::NONE, 0);
         if version > 1 {
             let [program, keys, inputs] = [(); 3].map(|()| Fingerprint(take(&mut rest)));
-            // Zero stands for a file without a number.
+            // Zero means no index.
             let [number, zero] = [(); 2].map(|()| u32::from_le_bytes(take(&mut rest)));
             (origin, reserved) = (Origin { program, keys, inputs, index: number.checked_sub(1) }, zero);
         }
         Self { magic, version, kind, header, fingerprint, origin, reserved, digest: take(&mut rest) }
     }
 
-    /// Its bytes in a file.
+    /// Size in the file in bytes.
     fn length(&self) -> usize {
         if self.version == 1 { PREAMBLE_1 } else { PREAMBLE }
     }
 
-    /// What a file of this length holds.
+    /// The kind, checked against the file's length.
     fn kind(&self, length: u64) -> Result<FileKind, WireError> {
         if self.magic != MAGIC {
             return Err(WireError::NotOurs { got: format!("{:?}", String::from_utf8_lossy(&self.magic)) });
@@ -417,7 +418,7 @@ impl Preamble {
     }
 }
 
-/// The next bytes; zeros behind the end.
+/// Takes the next bytes, with zeros after the end.
 fn take<const K: usize>(rest: &mut &[u8]) -> [u8; K] {
     let Some((taken, behind)) = rest.split_first_chunk::<K>() else { return [0; K] };
     *rest = behind;
@@ -433,7 +434,7 @@ fn block_checksum(digest: &[u8; 32], number: u64, payload: &[u8]) -> [u8; CHECKS
     *hash.as_bytes().first_chunk().unwrap_or(&[0; CHECKSUM])
 }
 
-/// Writes a file from its beginning to its end.
+/// Writes a file sequentially.
 #[derive(Debug)]
 pub(crate) struct Writer<W> {
     out: W,
@@ -445,7 +446,9 @@ impl<W: Write> Writer<W> {
     /// Writes preamble and header.
     pub(crate) fn begin(
         mut out: W,
-        (kind, fingerprint, origin): (FileKind, Fingerprint, &Origin),
+        kind: FileKind,
+        fingerprint: Fingerprint,
+        origin: &Origin,
         header: &impl Serialize,
     ) -> Result<Self, WireError> {
         let header = serde_json::to_vec(header).map_err(|e| WireError::Header { problem: e.to_string() })?;
@@ -468,7 +471,7 @@ impl<W: Write> Writer<W> {
         Ok(Self { out, digest, next: 0 })
     }
 
-    /// What ties the contents to the header.
+    /// The digest that binds the blocks to the header.
     #[cfg(feature = "client")]
     pub(crate) fn digest(&self) -> &[u8; 32] {
         &self.digest
@@ -484,7 +487,7 @@ impl<W: Write> Writer<W> {
             .map_err(WireError::io("writing a block"))
     }
 
-    /// Writes out what is buffered.
+    /// Flushes the output.
     pub(crate) fn finish(mut self) -> Result<W, WireError> {
         self.out.flush().map_err(WireError::io("finishing the file"))?;
         Ok(self.out)

@@ -1,96 +1,96 @@
-//! What can be wrong with a file.
+//! Errors of files.
 
 use super::{container::FileKind, params::Fingerprint};
 use std::io;
 
-/// Why a file cannot be read or written.
+/// Reasons why a file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
-    /// The system refused.
+    /// An input or output error of the system.
     #[error("{doing}: {source}")]
     Io {
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// Other bytes at the beginning.
-    #[error("this is no file of limbwise: it begins with {got}, wanted \"LIMBWISE\"; check the path")]
+    /// The file does not begin with the magic bytes.
+    #[error("this is not a limbwise file: it begins with {got}, wanted \"LIMBWISE\"; check the path")]
     NotOurs {
         /// The first bytes.
         got: String,
     },
-    /// A version that this program does not know.
+    /// Unknown format version.
     #[error(
         "the file has format version {got}, this program reads 1 and 2: use the limbwise that wrote it, or a newer one"
     )]
     Version {
-        /// Its version.
+        /// Version of the file.
         got: u16,
     },
-    /// A file kind that no version has.
+    /// Unknown file kind.
     #[error("the file has kind {got}, and there are 1 to {}: it is damaged; fetch it again", FileKind::ALL.len())]
     UnknownKind {
-        /// The number.
+        /// Number of the kind.
         got: u16,
     },
-    /// A file for something else.
+    /// A file of the wrong kind.
     #[error("the file holds {got}, wanted {wanted}: check which file goes where (limbwise inspect names its kind)")]
     Kind {
-        /// What it holds.
+        /// Kind of the file.
         got: FileKind,
-        /// What was asked for.
+        /// Kind wanted.
         wanted: FileKind,
     },
-    /// Longer or shorter than its header says.
+    /// A file longer or shorter than its header says.
     #[error("the file has {got} bytes, its header says {wanted}: it is cut off or damaged; fetch it again")]
     Length {
-        /// Bytes there are.
+        /// Length of the file in bytes.
         got: u64,
-        /// Bytes there should be.
+        /// Length by the header in bytes.
         wanted: u64,
     },
-    /// A header longer than any.
+    /// A header above the size limit.
     #[error("the header has {got} bytes, at most {most} are possible: the file is damaged, or holds too many keys")]
     HeaderLength {
-        /// Its length.
+        /// Length of the header in bytes.
         got: u64,
-        /// The limit.
+        /// Limit in bytes.
         most: u64,
     },
-    /// A checksum that differs.
+    /// A checksum does not match.
     #[error("{what} is damaged (its checksum differs): fetch the file again")]
     Checksum {
-        /// The part of the file.
+        /// The damaged part of the file.
         what: String,
     },
-    /// A header that is none.
+    /// A header that cannot be parsed.
     #[error("the header cannot be understood: {problem} (format: docs/file-format.md)")]
     Header {
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// A value out of its range.
+    /// A header field outside its range.
     #[error(
         "{field} is {got}, wanted {wanted}: the file was written by a faulty program (format: docs/file-format.md)"
     )]
     Value {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// What it is.
+        /// Value given.
         got: String,
-        /// What it may be.
+        /// Values allowed.
         wanted: String,
     },
-    /// Made for another parameter set.
+    /// A file for another parameter set.
     #[error(
         "the file was made for parameters {got}, these are {wanted}: use the parameters that came with it (limbwise inspect prints both)"
     )]
     OtherParameters {
-        /// What the file was made for.
+        /// Fingerprint in the file.
         got: Fingerprint,
-        /// What it is read for.
+        /// Fingerprint wanted.
         wanted: Fingerprint,
     },
     /// A file of another program, key set or inputs.
@@ -98,86 +98,86 @@ pub enum WireError {
         "the file belongs to another {what}: it says {got}, wanted {wanted}; use the files that were made together (limbwise inspect prints what each belongs to)"
     )]
     Origin {
-        /// What differs.
+        /// Name of the part of the origin that differs.
         what: &'static str,
-        /// What the file says.
+        /// Value in the file.
         got: String,
-        /// What was asked for.
+        /// Value wanted.
         wanted: String,
     },
-    /// Parameters of a program that chose other primes.
+    /// A parameter file with primes that this version would not choose.
     #[error(
         "these parameters name the primes {got}, this program chooses {wanted} for them: use the version that wrote the file, or write the primes themselves"
     )]
     OtherPrimes {
-        /// Primes of the file.
+        /// Primes in the file.
         got: String,
-        /// Primes of this program.
+        /// Primes that this version chooses.
         wanted: String,
     },
-    /// A residue that is none.
+    /// A residue that is not below its prime.
     #[error(
         "block {block} has a residue {got}, wanted less than its prime {prime}: the file was written by a faulty program"
     )]
     Residue {
         /// Number of the block.
         block: u64,
-        /// The largest value in it.
+        /// Largest value in the block.
         got: u64,
-        /// The prime.
+        /// Prime of the block.
         prime: u64,
     },
-    /// A uniform half without the seed that it was grown from.
+    /// A uniform half without its seed.
     #[error("{what} has no seed: only keys that were made here or read from a file can be written")]
     NoSeed {
-        /// The key.
+        /// Description of the key.
         what: String,
     },
-    /// An estimate that would tell what nobody should know.
+    /// An estimate that would reveal private values.
     #[error(
-        "what the ciphertext promises of its values was measured from them, and would tell them to every reader of the file: state bounds that hold for any input first (Ciphertext::promised)"
+        "the ciphertext's public metadata were measured from its values and would leak them to every reader of the file: state bounds that hold for any input first (Ciphertext::promised)"
     )]
     Measured,
-    /// Keys written in another order than announced.
+    /// Keys written in an order other than announced.
     #[error(
         "{got} at level {got_level} was written where the file announces {wanted}: write the keys in order of their names"
     )]
     Order {
-        /// The key that came.
+        /// The key given.
         got: String,
-        /// Its level.
+        /// Level of the key given.
         got_level: usize,
-        /// What should have come.
+        /// The key expected.
         wanted: String,
     },
-    /// A secret that is locked.
+    /// A locked key without a passphrase.
     #[cfg(feature = "client")]
     #[error("the secret key is locked: give its passphrase")]
     Locked,
-    /// A passphrase that does not open it.
+    /// A passphrase that does not unlock the key.
     #[cfg(feature = "client")]
     #[error("the passphrase does not open this secret key: try again, or the file is damaged")]
     Passphrase,
 }
 
 impl WireError {
-    /// An error of the system, with what was being done.
+    /// An error of the system, with the operation that failed.
     pub(crate) fn io(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing, source }
     }
 
-    /// An estimate that no computation has.
+    /// An estimate that no computation gives.
     pub(crate) fn estimate() -> Self {
         Self::value("estimate", "impossible", "numbers from 0 on and at most 8 sources")
     }
 
-    /// A value out of its range.
+    /// A value outside its range.
     pub(crate) fn value(field: &'static str, got: impl ToString, wanted: impl ToString) -> Self {
         Self::Value { field, got: got.to_string(), wanted: wanted.to_string() }
     }
 }
 
-/// `Ok` where it holds, else the error of a value.
+/// `Ok` if the condition holds, else the error of a value.
 pub(crate) fn check(
     holds: bool,
     field: &'static str,

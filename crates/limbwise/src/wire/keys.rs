@@ -1,8 +1,8 @@
-//! The file of a set of evaluation keys: each can be read alone, at its level or below.
+//! The file of a set of evaluation keys. Each key can be read alone, at its level or below.
 //!
-//! A key is a block of seeds, one a digit, and then for each digit the limbs of its masked half over the primes of its
-//! level and its special primes. The uniform halves are grown from the seeds. A set may be larger than memory: it is
-//! written key by key and read limb by limb.
+//! A key is a block of seeds, one per digit, followed by the limbs of each digit's masked half over the primes of its
+//! level and its special primes. The uniform halves are expanded from the seeds. A set may exceed memory: it is written
+//! key by key and read limb by limb.
 
 use super::{
     container::{CHECKSUM, Container, FileKind, Origin, Place, Writer},
@@ -25,7 +25,7 @@ use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, io::Write};
 
-/// Bytes of a seed.
+/// Size of a seed in bytes.
 const SEED: usize = 32;
 
 #[derive(Serialize, Deserialize)]
@@ -42,7 +42,7 @@ struct Entry {
     level: usize,
 }
 
-/// [`KeyName`] as files have it.
+/// [`KeyName`] as stored in files.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Name {
@@ -88,30 +88,30 @@ impl Entry {
     }
 }
 
-/// Writes a set of keys, one after the other.
+/// Writes a set of keys one by one.
 pub struct KeyWriter<W> {
     out: Writer<W>,
     log_n: u32,
-    /// What is still to come, last first.
+    /// Keys not yet written, last first.
     left: Vec<(KeyName, usize)>,
 }
 
 impl<W: Write> KeyWriter<W> {
-    /// Begins a file for these keys, each at its level; they are to be written in the order of their names.
+    /// Starts a file for these keys, each at its level. The keys must be written in the order of their names.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn new(out: W, params: &Params, keys: &Requirements, origin: &Origin) -> Result<Self> {
         let entry = |(&name, &level): (&KeyName, &usize)| Entry { key: name.into(), level };
         let header = Header { keys: keys.iter().map(entry).collect() };
-        let out = Writer::begin(out, (FileKind::EvaluationKeys, fingerprint(params), origin), &header)?;
+        let out = Writer::begin(out, FileKind::EvaluationKeys, fingerprint(params), origin, &header)?;
         Ok(Self { out, log_n: params.log_n(), left: keys.iter().rev().map(|(&n, &l)| (n, l)).collect() })
     }
 
     /// Writes the next key.
     ///
     /// # Errors
-    /// [`WireError::Order`] for another than the next, [`WireError::NoSeed`] for one of another library; those of the
+    /// [`WireError::Order`] for any key but the next, [`WireError::NoSeed`] for a key of another library; errors of the
     /// output; a device fault.
     pub fn write<D: HostRead>(&mut self, dev: &D, key: &EvaluationKey<D>) -> Result<()> {
         let got = (key.name(), key.level());
@@ -135,7 +135,7 @@ impl<W: Write> KeyWriter<W> {
     /// Ends the file.
     ///
     /// # Errors
-    /// [`WireError::Order`] if keys are missing; those of the output.
+    /// [`WireError::Order`] if keys are missing; errors of the output.
     pub fn finish(self) -> Result<W> {
         if self.left.is_empty() {
             return Ok(self.out.finish()?);
@@ -143,7 +143,7 @@ impl<W: Write> KeyWriter<W> {
         Err(WireError::Order { got: "the end".into(), got_level: 0, wanted: self.wanted() }.into())
     }
 
-    /// The next key in words.
+    /// Description of the next key.
     fn wanted(&self) -> String {
         let next = self.left.last();
         next.map_or_else(|| "the end".into(), |(name, level)| format!("{} at level {level}", name.describe(self.log_n)))
@@ -153,7 +153,7 @@ impl<W: Write> KeyWriter<W> {
 /// Writes all keys of a set.
 ///
 /// # Errors
-/// As [`KeyWriter::write`].
+/// The errors of [`KeyWriter::write`].
 pub fn write_keys<W: Write, D: HostRead>(
     out: W,
     dev: &D,
@@ -166,13 +166,13 @@ pub fn write_keys<W: Write, D: HostRead>(
     out.finish()
 }
 
-/// Bytes that a key for ciphertexts at `level` and below takes in a file, or that are read of a higher one for it.
+/// Size in a file of a key for ciphertexts at `level` and below; also the bytes read from a higher key for that level.
 #[must_use]
 pub fn key_file_bytes(params: &Params, name: KeyName, level: usize) -> u64 {
     Stored::new(params, name, level, Place { block: 0, at: 0 }).end().at
 }
 
-/// Where a key is, and what its rows are.
+/// Place of a key, and the shape of its rows.
 struct Stored {
     level: usize,
     begin: Place,
@@ -202,7 +202,7 @@ impl Stored {
     }
 }
 
-/// A file of evaluation keys, opened: its header is checked, its keys are read when asked for, by any thread.
+/// An opened file of evaluation keys: the header is checked; any thread may read keys.
 pub struct KeyFile<S> {
     file: Container<S>,
     params: Params,
@@ -213,7 +213,7 @@ impl<S: Source> KeyFile<S> {
     /// Opens a file of keys for these parameters.
     ///
     /// # Errors
-    /// [`WireError`].
+    /// [`WireError`] for a bad file.
     pub fn open(source: S, params: &Params) -> Result<Self> {
         let file = Container::open(source)?;
         file.expect(FileKind::EvaluationKeys, Some(params))?;
@@ -232,28 +232,28 @@ impl<S: Source> KeyFile<S> {
         Ok(Self { file, params: params.clone(), keys })
     }
 
-    /// The keys there are, each with its level.
+    /// Names of the keys, each with its level.
     #[must_use]
     pub fn names(&self) -> Requirements {
         self.keys.iter().map(|(&name, stored)| (name, stored.level)).collect()
     }
 
-    /// What the file says it belongs to.
+    /// The file's origin.
     #[must_use]
     pub fn origin(&self) -> Origin {
         self.file.origin()
     }
 
-    /// The parameters it was opened for.
+    /// The parameter set it was opened for.
     #[must_use]
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// Reads one key for ciphertexts up to `level`: only the limbs that it needs there.
+    /// Reads one key for ciphertexts up to `level`: only the limbs needed there.
     ///
     /// # Errors
-    /// [`KeyError`] if it is not there or only at a lower level; [`WireError`].
+    /// [`KeyError`] if the key is missing or at a lower level; [`WireError`] for a bad file.
     pub fn read_key<D: Device>(&self, dev: &D, name: KeyName, level: usize, form: KeyForm) -> Result<EvaluationKey<D>> {
         let stored = self.stored(name)?;
         if level > stored.level {
@@ -277,17 +277,17 @@ impl<S: Source> KeyFile<S> {
     /// Reads all keys, each at its level.
     ///
     /// # Errors
-    /// [`WireError`].
+    /// [`WireError`] for a bad file.
     pub fn read_all<D: Device>(&self, dev: &D, form: KeyForm) -> Result<KeySet<D>> {
         let read = |(&name, stored): (&KeyName, &Stored)| self.read_key(dev, name, stored.level, form);
         Ok(KeySet::new(&self.params, self.keys.iter().map(read).collect::<Result<_>>()?))
     }
 
-    /// The seeds of a key's uniform halves, one a digit: row (0, prime) of `expand_seed` is the limb beside
+    /// The seeds of a key's uniform halves, one per digit: row (0, prime) of `expand_seed` is the limb that belongs to
     /// [`Self::read_row`]'s.
     ///
     /// # Errors
-    /// [`KeyError::Missing`]; [`WireError`].
+    /// [`KeyError::Missing`]; [`WireError`] for a bad file.
     pub fn seeds(&self, name: KeyName) -> Result<Vec<Seed>> {
         let stored = self.stored(name)?;
         let mut bytes = vec![0; SEED * stored.digits + CHECKSUM];
@@ -295,7 +295,7 @@ impl<S: Source> KeyFile<S> {
         Ok(payload.as_chunks::<SEED>().0.iter().map(|&bytes| Seed(bytes)).collect())
     }
 
-    /// The primes that a key has limbs for.
+    /// The primes of a key's limbs.
     ///
     /// # Errors
     /// [`KeyError::Missing`].
@@ -303,21 +303,22 @@ impl<S: Source> KeyFile<S> {
         Ok(self.stored(name)?.shape.basis)
     }
 
-    /// Reads one limb of a digit's masked half into N words, bit-reversed; `bytes` is memory to work in.
+    /// Reads one limb of a digit's masked half into N words in bit-reversed order; `bytes` is scratch memory.
     ///
     /// # Errors
-    /// [`KeyError::Missing`]; [`WireError`], also for a digit or a prime that the key does not have.
+    /// [`KeyError::Missing`]; [`WireError`] for a bad file, or a digit or prime that the key lacks.
     pub fn read_row(
         &self,
         name: KeyName,
-        (digit, prime): (usize, usize),
+        digit: usize,
+        prime: usize,
         bytes: &mut Vec<u8>,
         out: &mut [u64],
     ) -> Result<()> {
         let stored = self.stored(name)?;
         check(digit < stored.digits, "digit", digit, format!("below {}", stored.digits))?;
         check(stored.shape.basis.contains(prime), "prime", prime, "one of the key's")?;
-        Ok(stored.rows(digit).read_row(&self.file, (0, prime), bytes, out)?)
+        Ok(stored.rows(digit).read_row(&self.file, 0, prime, bytes, out)?)
     }
 
     fn stored(&self, name: KeyName) -> Result<&Stored> {

@@ -1,15 +1,16 @@
-//! Files for everything that passes between client and server: one container, one file kind each.
+//! Files for everything that passes between client and server: one container format, one file kind each.
 //!
 //! Enters: parameters, public and evaluation keys, ciphertexts, plaintexts, as bytes; secret keys under the feature
-//! `client`; text of other rooms (graphs, machine reports) with a checksum.
-//! Stays out: names and permissions of files (the runtime opens them), what is done with a key once it is read.
+//! `client`; text of other crates (graphs, machine reports) with a checksum.
+//! Stays out: names and permissions of files (the runtime opens them), the use of a key after it is read.
 //!
-//! Bytes come from a [`Source`], which is read at positions, and go to a [`std::io::Write`]. Nothing that is read is
-//! trusted: every length is compared with what is there before memory is asked for, every block has a checksum, every
-//! residue is below its prime. The format is described in `docs/file-format.md`, completely.
+//! Bytes come from a [`Source`], which is read at positions, and go to a [`std::io::Write`]. No input is trusted: every
+//! length is checked against the file before memory is allocated, every block has a checksum, every residue is below
+//! its prime. `docs/file-format.md` describes the format completely.
 //!
-//! Read in this order: [`source`], [`container`], [`packing`], `rows`, then a file a kind: [`params`], [`public_key`],
-//! [`keys`], [`ciphertext`], [`plaintext`], [`text`], [`tfhe`], [`bgv`], [`bridge`], and for clients `secret`.
+//! Read in this order: [`source`], [`container`], [`packing`], `rows`, then one file per kind: [`params`],
+//! [`public_key`], [`keys`], [`ciphertext`], [`plaintext`], [`text`], [`tfhe`], [`bgv`], [`bridge`], and for clients
+//! `secret`.
 #![deny(clippy::indexing_slicing)]
 
 pub mod bgv;

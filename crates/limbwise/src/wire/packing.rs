@@ -1,12 +1,12 @@
 //! Residues packed to the width of their prime, without gaps: the bits of a limb as one little-endian number.
 
-/// Bytes of `n` residues of `width` bits; n is a multiple of 64 wherever a ring has a limb.
+/// Size in bytes of `n` residues of `width` bits; n is a multiple of 64 for every limb.
 #[must_use]
 pub fn packed_bytes(n: usize, width: u32) -> usize {
     (n * width as usize).div_ceil(8)
 }
 
-/// Packs residues below 2^width, 1 ≤ width ≤ 63, behind what is in `out`. Their number is a multiple of 64.
+/// Appends residues below 2^width, 1 ≤ width ≤ 63, to `out`. Their number must be a multiple of 64.
 pub fn pack(residues: &[u64], width: u32, out: &mut Vec<u8>) {
     debug_assert!((1..64).contains(&width) && residues.len().is_multiple_of(64));
     let (mut held, mut bits) = (0u64, 0);
@@ -21,7 +21,7 @@ pub fn pack(residues: &[u64], width: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Undoes [`pack`]: fills `out`, whose length is a multiple of 64, from as many bytes as it takes; missing ones are zero.
+/// The inverse of [`pack`]: fills `out`, whose length must be a multiple of 64. Missing bytes count as zero.
 pub fn unpack(bytes: &[u8], width: u32, out: &mut [u64]) {
     debug_assert!((1..64).contains(&width) && out.len().is_multiple_of(64));
     let mut words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));

@@ -1,4 +1,4 @@
-//! The file of a parameter set, and the fingerprint by which all other files name theirs.
+//! The file of a parameter set, and the fingerprint by which other files name it.
 
 use super::{
     container::{Container, FileKind, Origin, Writer},
@@ -12,17 +12,17 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, fmt, io::Write};
 
-/// Names a parameter set: the BLAKE3 hash of its file's header.
+/// The identity of a parameter set: the BLAKE3 hash of its file's header.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub [u8; 32]);
 
 impl Fingerprint {
-    /// Of files that belong to no parameters.
+    /// The fingerprint of files without parameters.
     pub const NONE: Self = Self([0; 32]);
 }
 
 impl fmt::Display for Fingerprint {
-    /// The first half, in hexadecimal: enough to tell sets apart.
+    /// The first half in hexadecimal: enough to tell sets apart.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().take(16).try_for_each(|byte| write!(f, "{byte:02x}"))
     }
@@ -34,7 +34,7 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// The header: what was written down, and the primes that came of it, chain first.
+/// The header: the literal and the chosen primes, chain first.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header<'a> {
@@ -48,10 +48,11 @@ impl<'a> Header<'a> {
     }
 }
 
-/// The name of a parameter set: equal literals with equal primes have equal names, in every version and on every machine.
+/// The fingerprint of a parameter set. Equal literals with equal primes have equal fingerprints, in every version and
+/// on every machine.
 ///
 /// # Panics
-/// Never: numbers and strings are always written.
+/// Never: numbers and strings always serialize.
 #[must_use]
 pub fn fingerprint(params: &Params) -> Fingerprint {
     let header = serde_json::to_vec(&Header::of(params)).expect("numbers and strings are always written");
@@ -61,15 +62,16 @@ pub fn fingerprint(params: &Params) -> Fingerprint {
 /// Writes a parameter set.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_params<W: Write>(out: W, params: &Params) -> Result<W> {
-    Ok(Writer::begin(out, (FileKind::Params, fingerprint(params), &Origin::NONE), &Header::of(params))?.finish()?)
+    Ok(Writer::begin(out, FileKind::Params, fingerprint(params), &Origin::NONE, &Header::of(params))?.finish()?)
 }
 
-/// Reads a parameter set and checks it like one that was written by hand.
+/// Reads a parameter set and checks it like any literal.
 ///
 /// # Errors
-/// [`WireError`] for a bad file or one whose primes this program would not choose; [`ParamsError`](crate::params::ParamsError).
+/// [`WireError`] for a bad file or one whose primes this version would not choose;
+/// [`ParamsError`](crate::params::ParamsError).
 pub fn read_params<S: Source>(source: S) -> Result<Params> {
     let file = Container::open(source)?;
     file.expect(FileKind::Params, None)?;

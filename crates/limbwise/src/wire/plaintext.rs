@@ -28,16 +28,16 @@ struct Header {
     estimate: Written,
 }
 
-/// Writes a plaintext. Its values are clear to every reader of the file.
+/// Writes a plaintext. Anyone who reads the file can read its values.
 ///
 /// # Errors
-/// Those of `out`; a device fault.
+/// Errors of `out`; a device fault.
 pub fn write_plaintext<W: Write, D: HostRead>(out: W, dev: &D, params: &Params, plain: &Plaintext<D>) -> Result<W> {
     let Plaintext { poly, level, scale, slots, estimate, .. } = plain;
     let (level, scale, slots, batch) = (*level, *scale, *slots, poly.shape().batch);
-    check_packing(params, (level, scale), (slots, batch))?;
+    check_packing(params, level, scale, slots, batch)?;
     let header = Header { level, scale, slots, batch, estimate: Written::of(estimate) };
-    let mut out = Writer::begin(out, (FileKind::Plaintext, fingerprint(params), &Origin::NONE), &header)?;
+    let mut out = Writer::begin(out, FileKind::Plaintext, fingerprint(params), &Origin::NONE, &header)?;
     write_rows(&mut out, dev, poly)?;
     Ok(out.finish()?)
 }
@@ -45,12 +45,12 @@ pub fn write_plaintext<W: Write, D: HostRead>(out: W, dev: &D, params: &Params, 
 /// Reads a plaintext.
 ///
 /// # Errors
-/// [`WireError`].
+/// [`WireError`] for a bad file.
 pub fn read_plaintext<S: Source, D: Device>(source: S, dev: &D, params: &Params) -> Result<Plaintext<D>> {
     let file = Container::open(source)?;
     file.expect(FileKind::Plaintext, Some(params))?;
     let Header { level, scale, slots, batch, estimate } = file.header()?;
-    check_packing(params, (level, scale), (slots, batch))?;
+    check_packing(params, level, scale, slots, batch)?;
     let estimate = estimate.read().ok_or_else(WireError::estimate)?;
     let shape = Shape::eval(params.ring(), params.basis(level)).with_batch(batch);
     let rows = Rows::new(shape.clone(), file.first());

@@ -13,10 +13,10 @@ use limbwise_math::sampling::Seed;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
-/// Bytes of a seed.
+/// Size of a seed in bytes.
 const SEED: usize = 32;
 
-/// The header says nothing: the parameters say all.
+/// An empty header: the parameters determine the content.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {}
@@ -24,7 +24,7 @@ struct Header {}
 /// Writes a public key.
 ///
 /// # Errors
-/// [`WireError::NoSeed`] for a key of another library; those of `out`; a device fault.
+/// [`WireError::NoSeed`] for a key of another library; errors of `out`; a device fault.
 pub fn write_public_key<W: Write, D: HostRead>(
     out: W,
     dev: &D,
@@ -33,7 +33,7 @@ pub fn write_public_key<W: Write, D: HostRead>(
     origin: &Origin,
 ) -> Result<W> {
     let seed = key.seed.as_ref().ok_or_else(|| WireError::NoSeed { what: "the public key".into() })?;
-    let mut out = Writer::begin(out, (FileKind::PublicKey, fingerprint(params), origin), &Header {})?;
+    let mut out = Writer::begin(out, FileKind::PublicKey, fingerprint(params), origin, &Header {})?;
     out.block(&seed.0)?;
     let [masked, _] = &key.parts;
     write_rows(&mut out, dev, masked)?;
@@ -43,7 +43,7 @@ pub fn write_public_key<W: Write, D: HostRead>(
 /// Reads a public key.
 ///
 /// # Errors
-/// [`WireError`].
+/// [`WireError`] for a bad file.
 pub fn read_public_key<S: Source, D: Device>(source: S, dev: &D, params: &Params) -> Result<PublicKey<D>> {
     let file = Container::open(source)?;
     file.expect(FileKind::PublicKey, Some(params))?;
@@ -56,7 +56,7 @@ pub fn read_public_key<S: Source, D: Device>(source: S, dev: &D, params: &Params
     Ok(PublicKey { parts: [masked, dev.expand_seed(&shape, Role::Temporary, &seed)], seed: Some(seed) })
 }
 
-/// A block that is one seed.
+/// Reads a block that is one seed.
 pub(super) fn read_seed<S: Source>(file: &Container<S>, place: Place) -> Result<Seed, WireError> {
     let mut bytes = [0; SEED + CHECKSUM];
     let payload = file.block(place, &mut bytes)?;

@@ -1,4 +1,4 @@
-//! The limbs of a polynomial as blocks: one a row, batch entry by batch entry, limbs in the order of their primes.
+//! The limbs of a polynomial as blocks: one per row, batch entry by batch entry, limbs in the order of their primes.
 
 use super::{
     container::{CHECKSUM, Container, Place, Writer},
@@ -13,30 +13,30 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError},
 };
 
-/// A polynomial in a file: which rows, and where they begin.
+/// A polynomial in a file: its rows and their first place.
 pub(crate) struct Rows {
     shape: Shape,
     begin: Place,
 }
 
 impl Rows {
-    /// A polynomial of this shape that begins here.
+    /// A polynomial of this shape, starting at a place.
     pub(crate) fn new(shape: Shape, begin: Place) -> Self {
         Self { shape, begin }
     }
 
-    /// Where it begins.
+    /// Place of the first row.
     pub(crate) fn begin(&self) -> Place {
         self.begin
     }
 
-    /// Where it ends.
+    /// Place after the last row.
     pub(crate) fn end(&self) -> Place {
         let rows = (self.shape.batch * self.shape.basis.len()) as u64;
         self.begin.behind(rows, self.shape.batch as u64 * limb_bytes(&self.shape.ring, self.shape.basis))
     }
 
-    /// Where one row is.
+    /// Place of one row.
     fn place(&self, batch: usize, prime: usize) -> Place {
         let Shape { ring, basis, .. } = &self.shape;
         let before = *basis & Basis::range(0, prime);
@@ -45,11 +45,12 @@ impl Rows {
         self.begin.behind(rows, entries * limb_bytes(ring, *basis) + limb_bytes(ring, before))
     }
 
-    /// Reads one row into N words; `bytes` is memory to work in.
+    /// Reads one row into N words; `bytes` is scratch memory.
     pub(crate) fn read_row<S: Source>(
         &self,
         file: &Container<S>,
-        (batch, prime): (usize, usize),
+        batch: usize,
+        prime: usize,
         bytes: &mut Vec<u8>,
         out: &mut [u64],
     ) -> Result<(), WireError> {
@@ -64,7 +65,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Uploads the limbs of a basis; the device asks for the rows from its threads.
+    /// Uploads the limbs of a basis; the device requests the rows from its threads.
     pub(crate) fn read<S: Source, D: Device>(
         &self,
         file: &Container<S>,
@@ -76,7 +77,7 @@ impl Rows {
         let buffers = || buffers.lock().unwrap_or_else(PoisonError::into_inner);
         let poly = dev.upload(&self.shape.with_basis(basis), role, &|at, row| {
             let mut bytes = buffers().pop().unwrap_or_default();
-            if let Err(e) = self.read_row(file, (at.batch, at.prime), &mut bytes, row) {
+            if let Err(e) = self.read_row(file, at.batch, at.prime, &mut bytes, row) {
                 problem.get_or_init(|| e);
                 row.fill(0);
             }
@@ -89,7 +90,7 @@ impl Rows {
     }
 }
 
-/// Bytes of one limb of each prime, packed.
+/// Bytes of one packed limb of each prime.
 fn limb_bytes(ring: &Ring, basis: Basis) -> u64 {
     ring.moduli_of(basis).into_iter().map(|q| packed_bytes(ring.n(), q.bits()) as u64).sum()
 }

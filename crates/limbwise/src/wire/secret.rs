@@ -1,8 +1,8 @@
-//! The file of a secret key: two bits a coefficient, locked with a passphrase if one is given.
+//! The file of a secret key: two bits per coefficient, encrypted if a passphrase is given.
 //!
-//! A locked key is encrypted with XChaCha20-Poly1305 under a key that Argon2id makes of the passphrase
-//! (\[RFC9106\], its second recommended choice: 64 MiB, 3 passes, 4 lanes); the header, and with it the parameters' name,
-//! is authenticated with it. Exists only under the feature `client`.
+//! A locked key is encrypted with XChaCha20-Poly1305 under a key that Argon2id derives from the passphrase
+//! (\[RFC9106\], second recommended option: 64 MiB, 3 passes, 4 lanes). The header, and with it the parameters'
+//! fingerprint, is authenticated too. Exists only under the feature `client`.
 
 use super::{
     container::{CHECKSUM, Container, FileKind, Origin, Writer},
@@ -20,15 +20,15 @@ use zeroize::Zeroizing;
 
 /// Argon2id: memory in KiB, passes, lanes.
 const COST: (u32, u32, u32) = (1 << 16, 3, 4);
-/// Bytes of the proof that the passphrase is right.
+/// Size in bytes of the authentication tag.
 const TAG: usize = 16;
 
-/// How a secret key is kept.
+/// Protection of a secret key file.
 #[derive(Clone, Copy)]
 pub enum Lock<'a> {
-    /// As it is: whoever reads the file has the key.
+    /// Unencrypted: anyone who reads the file has the key.
     None,
-    /// Under a passphrase.
+    /// Encrypted under a passphrase.
     Passphrase(&'a str),
 }
 
@@ -38,7 +38,7 @@ struct Header {
     lock: Option<Locked>,
 }
 
-/// Public randomness of a locked key.
+/// Public salt and nonce of a locked key.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Locked {
@@ -66,10 +66,10 @@ impl Locked {
     }
 }
 
-/// Writes a secret key. The file that `out` writes to should be readable by its owner only.
+/// Writes a secret key. Only the owner should be able to read the file behind `out`.
 ///
 /// # Errors
-/// Those of `out`; no randomness.
+/// Errors of `out`; no randomness.
 pub fn write_secret_key<W: Write>(
     out: W,
     params: &Params,
@@ -77,13 +77,15 @@ pub fn write_secret_key<W: Write>(
     lock: Lock<'_>,
     origin: &Origin,
 ) -> Result<W> {
-    write_sealed(out, (FileKind::SecretKey, fingerprint(params), origin), pack(key.coefficients()), lock)
+    write_sealed(out, FileKind::SecretKey, fingerprint(params), origin, pack(key.coefficients()), lock)
 }
 
 /// Writes a file of one secret block, locked or not.
 pub(super) fn write_sealed<W: Write>(
     out: W,
-    about: (FileKind, Fingerprint, &Origin),
+    kind: FileKind,
+    fingerprint: Fingerprint,
+    origin: &Origin,
     mut secret: Zeroizing<Vec<u8>>,
     lock: Lock<'_>,
 ) -> Result<W> {
@@ -92,11 +94,11 @@ pub(super) fn write_sealed<W: Write>(
         Lock::Passphrase(_) => Some(Locked::fresh()?),
     };
     let header = Header { lock: locked };
-    let mut out = Writer::begin(out, about, &header)?;
+    let mut out = Writer::begin(out, kind, fingerprint, origin, &header)?;
     if let (Some(locked), Lock::Passphrase(passphrase)) = (&header.lock, lock) {
         let cipher = locked.cipher(passphrase)?;
         let sealed = cipher.encrypt_in_place_detached(&locked.nonce.into(), out.digest(), &mut secret);
-        // What grows leaves its old place unwiped, but as ciphertext.
+        // A reallocation leaves its old memory unwiped, but that memory holds ciphertext only.
         secret.extend_from_slice(&sealed.map_err(|_| WireError::Passphrase)?);
     }
     out.block(&secret)?;
@@ -106,19 +108,19 @@ pub(super) fn write_sealed<W: Write>(
 /// Reads a secret key.
 ///
 /// # Errors
-/// [`WireError::Locked`] without the passphrase of a locked key, [`WireError::Passphrase`] for another.
+/// [`WireError::Locked`] for a locked key without a passphrase, [`WireError::Passphrase`] for a wrong one.
 pub fn read_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) -> Result<SecretKey> {
     let (key, label) = read_labelled_secret_key(source, params, lock)?;
-    // A locked file's label is not under its passphrase: it is compared with the key itself.
+    // The passphrase does not authenticate a locked file's label, so the label is compared with the key itself.
     label.admits_keys(key.identity(params))?;
     Ok(key)
 }
 
-/// Reads one of several secret keys of a set, with what its file says it belongs to: the set's label names all of them, so
-/// [`Secrets::admitted`](crate::scheme::Secrets::admitted) compares it when all are there.
+/// Reads one of several secret keys of a set together with its file's origin. The set's label names all keys, so
+/// [`Secrets::admitted`](crate::scheme::Secrets::admitted) compares it once all are read.
 ///
 /// # Errors
-/// As [`read_secret_key`], but for the label.
+/// The errors of [`read_secret_key`], except those of the label.
 pub fn read_labelled_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) -> Result<(SecretKey, Origin)> {
     let file = Container::open(source)?;
     file.expect(FileKind::SecretKey, Some(params))?;
@@ -127,7 +129,7 @@ pub fn read_labelled_secret_key<S: Source>(source: S, params: &Params, lock: Loc
     Ok((key.ok_or_else(|| WireError::value("coefficients", "too few", "N"))?, file.origin()))
 }
 
-/// The one secret block of a file, of so many bytes.
+/// The only secret block of a file, of `plain` bytes.
 pub(super) fn read_sealed<S: Source>(file: &Container<S>, plain: usize, lock: Lock<'_>) -> Result<Zeroizing<Vec<u8>>> {
     let header: Header = file.header()?;
     let size = plain + if header.lock.is_some() { TAG } else { 0 };
@@ -150,7 +152,7 @@ pub(super) fn read_sealed<S: Source>(file: &Container<S>, plain: usize, lock: Lo
     Ok(bytes)
 }
 
-/// Four coefficients a byte, lowest bits first: 0 as 0, 1 as 1, −1 as 2.
+/// Packs four coefficients per byte, lowest bits first: 0 as 0, 1 as 1, −1 as 2.
 fn pack(coefficients: &[i64]) -> Zeroizing<Vec<u8>> {
     let mut bytes = Zeroizing::new(Vec::with_capacity(coefficients.len() / 4 + TAG));
     for four in coefficients.chunks(4) {
@@ -160,7 +162,7 @@ fn pack(coefficients: &[i64]) -> Zeroizing<Vec<u8>> {
     bytes
 }
 
-/// The coefficients; those of a damaged file are wiped like all others.
+/// Unpacks the coefficients; those of a damaged file are wiped too.
 fn unpack(bytes: &[u8]) -> Result<Zeroizing<Vec<i64>>, WireError> {
     let mut coefficients = Zeroizing::new(Vec::with_capacity(4 * bytes.len()));
     let mut wrong = 0;

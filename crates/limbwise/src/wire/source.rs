@@ -4,16 +4,16 @@ use std::{fs::File, io};
 
 /// Bytes of known length, read at positions: a file, or a slice of memory.
 pub trait Source: Send + Sync {
-    /// How many bytes there are.
+    /// Length in bytes.
     ///
     /// # Errors
-    /// The system's.
+    /// Errors of the system.
     fn length(&self) -> io::Result<u64>;
 
-    /// Fills `out` with the bytes from `at` on.
+    /// Fills `out` with the bytes starting at `at`.
     ///
     /// # Errors
-    /// [`io::ErrorKind::UnexpectedEof`] beyond the end; the system's.
+    /// [`io::ErrorKind::UnexpectedEof`] beyond the end; errors of the system.
     fn read_at(&self, at: u64, out: &mut [u8]) -> io::Result<()>;
 }
 

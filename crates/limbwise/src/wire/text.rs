@@ -1,4 +1,4 @@
-//! Text of other rooms in the container: recorded programs and machine reports, with a checksum a mebibyte.
+//! Text of other crates in the container: recorded programs and machine reports, with one checksum per MiB.
 
 use super::{
     container::{CHECKSUM, Container, FileKind, Origin, Place, Writer},
@@ -10,23 +10,23 @@ use crate::Result;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
-/// Bytes of a block; the last may be shorter.
+/// Bytes per block; the last may be shorter.
 const BLOCK: u64 = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
-    /// Bytes of the text.
+    /// Length of the text in bytes.
     bytes: u64,
 }
 
-/// Writes text as a file of a kind: [`FileKind::Graph`] or [`FileKind::MachineReport`].
+/// Writes text as a file of kind [`FileKind::Graph`] or [`FileKind::MachineReport`].
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_text<W: Write>(out: W, kind: FileKind, text: &[u8]) -> Result<W> {
     let header = Header { bytes: text.len() as u64 };
-    let mut out = Writer::begin(out, (kind, Fingerprint::NONE, &Origin::NONE), &header)?;
+    let mut out = Writer::begin(out, kind, Fingerprint::NONE, &Origin::NONE, &header)?;
     for block in text.chunks(1 << 20) {
         out.block(block)?;
     }
@@ -36,7 +36,7 @@ pub fn write_text<W: Write>(out: W, kind: FileKind, text: &[u8]) -> Result<W> {
 /// Reads the text of a file of this kind.
 ///
 /// # Errors
-/// [`WireError`].
+/// [`WireError`] for a bad file.
 pub fn read_text<S: Source>(source: S, kind: FileKind) -> Result<Vec<u8>> {
     let file = Container::open(source)?;
     file.expect(kind, None)?;

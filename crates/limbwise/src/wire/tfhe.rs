@@ -1,6 +1,6 @@
-//! Files of TFHE: parameters, the keys of a server, ciphertexts, and for clients the secret key.
+//! Files of TFHE: parameters, server keys, ciphertexts, and for clients the secret key.
 //!
-//! Uniform halves of keys are one seed; what is stored is their bodies. A secret key is the seed that it grows from.
+//! Keys are stored as bodies and one seed for all uniform halves. A secret key is stored as its seed.
 
 #[cfg(feature = "client")]
 use super::secret::{Lock, read_sealed, write_sealed};
@@ -34,11 +34,11 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError},
 };
 
-/// Bytes of a seed.
+/// Size of a seed in bytes.
 const SEED: u64 = 32;
-/// Bytes of a body.
+/// Size of a body in bytes.
 const BODY: usize = 8;
-/// No sum of messages that computations make lies further from zero.
+/// Upper limit of a message range: beyond any sum that computations make.
 const MOST_MESSAGE: i64 = 1 << 40;
 
 #[derive(Serialize, Deserialize)]
@@ -48,10 +48,10 @@ struct ParamsHeader<'a> {
     prime: u64,
 }
 
-/// The name of a parameter set, as [`fingerprint`](super::params::fingerprint).
+/// The fingerprint of a parameter set; as [`fingerprint`](super::params::fingerprint).
 ///
 /// # Panics
-/// Never: numbers and strings are always written.
+/// Never: numbers and strings always serialize.
 #[must_use]
 pub fn tfhe_fingerprint(params: &TfheParams) -> Fingerprint {
     let header = ParamsHeader { literal: Cow::Borrowed(params.literal()), prime: params.modulus().value() };
@@ -62,16 +62,17 @@ pub fn tfhe_fingerprint(params: &TfheParams) -> Fingerprint {
 /// Writes a parameter set.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_tfhe_params<W: Write>(out: W, params: &TfheParams) -> Result<W> {
     let header = ParamsHeader { literal: Cow::Borrowed(params.literal()), prime: params.modulus().value() };
-    Ok(Writer::begin(out, (FileKind::TfheParams, tfhe_fingerprint(params), &Origin::NONE), &header)?.finish()?)
+    Ok(Writer::begin(out, FileKind::TfheParams, tfhe_fingerprint(params), &Origin::NONE, &header)?.finish()?)
 }
 
-/// Reads a parameter set and checks it like one that was written by hand.
+/// Reads a parameter set and checks it like any literal.
 ///
 /// # Errors
-/// [`WireError`] for a bad file or one whose prime this program would not choose; [`ParamsError`](crate::params::ParamsError).
+/// [`WireError`] for a bad file or one whose prime this version would not choose;
+/// [`ParamsError`](crate::params::ParamsError).
 pub fn read_tfhe_params<S: Source>(source: S) -> Result<TfheParams> {
     let file = Container::open(source)?;
     file.expect_of(FileKind::TfheParams, file.fingerprint())?;
@@ -89,11 +90,11 @@ pub fn read_tfhe_params<S: Source>(source: S) -> Result<TfheParams> {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KeysHeader {
-    /// Which client key they belong to.
+    /// Tag of the client key.
     tag: u64,
 }
 
-/// Words of the narrow modulus in a block: one for each word of the wide key.
+/// Words of the small key's modulus per block: one for each word of the big LWE key.
 fn switch_block(params: &TfheParams) -> (usize, u32) {
     (params.literal().wide_dimension(), params.literal().log_lwe_modulus)
 }
@@ -102,14 +103,14 @@ fn row_shape(params: &TfheParams) -> Shape {
     params.shape(params.literal().lwe_dimension, Domain::Eval)
 }
 
-/// Writes the keys of a server: seed, bodies of the switching key, bodies of the bootstrapping key.
+/// Writes the server's keys: seed, bodies of the switching key, bodies of the bootstrapping key.
 ///
 /// # Errors
-/// Those of `out`; a device fault.
+/// Errors of `out`; a device fault.
 pub fn write_tfhe_keys<W: Write, D: HostRead>(out: W, dev: &D, keys: &BootstrapKeys<D>, origin: &Origin) -> Result<W> {
     let params = &keys.params;
-    let about = (FileKind::TfheKeys, tfhe_fingerprint(params), origin);
-    let mut out = Writer::begin(out, about, &KeysHeader { tag: keys.tag.0 })?;
+    let mut out =
+        Writer::begin(out, FileKind::TfheKeys, tfhe_fingerprint(params), origin, &KeysHeader { tag: keys.tag.0 })?;
     out.block(&keys.seed.0)?;
     let ((words, bits), mut bytes) = (switch_block(params), Vec::new());
     for bodies in keys.switch_bodies.chunks(words) {
@@ -123,7 +124,7 @@ pub fn write_tfhe_keys<W: Write, D: HostRead>(out: W, dev: &D, keys: &BootstrapK
     Ok(out.finish()?)
 }
 
-/// The keys of a server in their file: its tag, and where the rows of the bootstrapping key stand.
+/// The tag in a file of server keys, and the places of the bootstrapping key's rows.
 fn keys_in<S: Source>(file: &Container<S>, params: &TfheParams) -> Result<(KeyTag, Vec<Rows>), WireError> {
     file.expect_of(FileKind::TfheKeys, tfhe_fingerprint(params))?;
     let KeysHeader { tag } = file.header()?;
@@ -141,18 +142,18 @@ fn keys_in<S: Source>(file: &Container<S>, params: &TfheParams) -> Result<(KeyTa
     Ok((KeyTag(tag), stored))
 }
 
-/// Checks the keys of a server as far as it goes without reading them: kind, parameters, header, length.
+/// Checks a file of server keys without reading the keys: kind, parameters, header, length.
 ///
 /// # Errors
-/// [`WireError`].
+/// [`WireError`] for a bad file.
 pub fn check_tfhe_keys<S: Source>(source: S, params: &TfheParams) -> Result<(), WireError> {
     keys_in(&Container::open(source)?, params).map(drop)
 }
 
-/// Reads the keys of a server.
+/// Reads the server's keys.
 ///
 /// # Errors
-/// [`WireError`].
+/// [`WireError`] for a bad file.
 pub fn read_tfhe_keys<S: Source, D: Device>(source: S, dev: &D, params: &TfheParams) -> Result<BootstrapKeys<D>> {
     let file = Container::open(source)?;
     let (tag, stored) = keys_in(&file, params)?;
@@ -175,9 +176,9 @@ pub fn read_tfhe_keys<S: Source, D: Device>(source: S, dev: &D, params: &TfhePar
 struct CiphertextHeader {
     tag: u64,
     batch: usize,
-    /// Least and largest message it may hold.
+    /// Smallest and largest possible message.
     range: (i64, i64),
-    /// Of what was added up.
+    /// Squared norm of the coefficients that combine bootstrapped ciphertexts.
     #[serde(deserialize_with = "limbwise_math::finite::field")]
     norm_squared: f64,
 }
@@ -196,7 +197,7 @@ impl CiphertextHeader {
 /// Writes a batch of messages: the mask of each, then all bodies.
 ///
 /// # Errors
-/// Those of `out`; a device fault.
+/// Errors of `out`; a device fault.
 pub fn write_tfhe_ciphertext<W: Write, D: HostRead>(
     out: W,
     dev: &D,
@@ -207,7 +208,7 @@ pub fn write_tfhe_ciphertext<W: Write, D: HostRead>(
     let Ciphertext { tag, range, norm_squared, .. } = ciphertext;
     let header = CiphertextHeader { tag: tag.0, batch: shape.batch, range: *range, norm_squared: *norm_squared };
     header.check()?;
-    let mut out = Writer::begin(out, (FileKind::TfheCiphertext, tfhe_fingerprint(params), origin), &header)?;
+    let mut out = Writer::begin(out, FileKind::TfheCiphertext, tfhe_fingerprint(params), origin, &header)?;
     let (words, mut bytes, mut bodies) = (dev.download_lwe(&ciphertext.lwe)?, Vec::new(), Vec::new());
     for entry in words.chunks_exact(shape.words()) {
         let Some((body, mask)) = entry.split_last() else { continue };
@@ -223,7 +224,7 @@ pub fn write_tfhe_ciphertext<W: Write, D: HostRead>(
 /// Reads a batch of messages.
 ///
 /// # Errors
-/// [`WireError`].
+/// [`WireError`] for a bad file.
 pub fn read_tfhe_ciphertext<S: Source, D: Device>(source: S, dev: &D, params: &TfheParams) -> Result<Ciphertext<D>> {
     let file = Container::open(source)?;
     file.expect_of(FileKind::TfheCiphertext, tfhe_fingerprint(params))?;
@@ -243,7 +244,7 @@ pub fn read_tfhe_ciphertext<S: Source, D: Device>(source: S, dev: &D, params: &T
         bytes.resize(size + CHECKSUM, 0);
         let place = file.first().behind(entry as u64, entry as u64 * size as u64);
         let body = bodies.get(entry).map_or(0, |body| u64::from_le_bytes(*body));
-        if let Err(e) = read_entry(&file, place, params, (&mut bytes, body), words) {
+        if let Err(e) = read_entry(&file, place, params, &mut bytes, body, words) {
             problem.get_or_init(|| e);
             words.fill(0);
         }
@@ -265,7 +266,8 @@ fn read_entry<S: Source>(
     file: &Container<S>,
     place: Place,
     params: &TfheParams,
-    (bytes, body): (&mut [u8], u64),
+    bytes: &mut [u8],
+    body: u64,
     words: &mut [u64],
 ) -> Result<(), WireError> {
     let (prime, bits) = (params.modulus().value(), params.modulus().bits());
@@ -279,20 +281,20 @@ fn read_entry<S: Source>(
     Ok(())
 }
 
-/// Writes a client's key: the seed that all of it grows from. The file should be readable by its owner only.
+/// Writes a client key as its seed. Only the owner should be able to read the file.
 ///
 /// # Errors
-/// Those of `out`; no randomness.
+/// Errors of `out`; no randomness.
 #[cfg(feature = "client")]
 pub fn write_tfhe_secret_key<W: Write>(out: W, key: &ClientKey, lock: Lock<'_>, origin: &Origin) -> Result<W> {
     let seed = zeroize::Zeroizing::new(key.seed().0.to_vec());
-    write_sealed(out, (FileKind::TfheSecretKey, tfhe_fingerprint(key.params()), origin), seed, lock)
+    write_sealed(out, FileKind::TfheSecretKey, tfhe_fingerprint(key.params()), origin, seed, lock)
 }
 
-/// Reads a client's key.
+/// Reads a client key.
 ///
 /// # Errors
-/// As [`read_secret_key`](super::read_secret_key).
+/// The errors of [`read_secret_key`](super::read_secret_key).
 #[cfg(feature = "client")]
 pub fn read_tfhe_secret_key<S: Source>(source: S, params: &TfheParams, lock: Lock<'_>) -> Result<ClientKey> {
     let (key, label) = read_labelled_tfhe_secret_key(source, params, lock)?;
@@ -300,14 +302,13 @@ pub fn read_tfhe_secret_key<S: Source>(source: S, params: &TfheParams, lock: Loc
     Ok(key)
 }
 
-/// The same as one of several secret keys of a set, as
-/// [`read_labelled_secret_key`](super::read_labelled_secret_key).
+/// Reads one of several secret keys of a set, as [`read_labelled_secret_key`](super::read_labelled_secret_key).
 ///
 /// # Errors
-/// As [`read_tfhe_secret_key`], but for the label.
+/// The errors of [`read_tfhe_secret_key`], except those of the label.
 ///
 /// # Panics
-/// Never: a sealed payload has the length that is asked for.
+/// Never: a sealed payload has the requested length.
 #[cfg(feature = "client")]
 pub fn read_labelled_tfhe_secret_key<S: Source>(
     source: S,

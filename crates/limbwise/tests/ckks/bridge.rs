@@ -231,7 +231,7 @@ fn what_cannot_cross_is_refused_before_keys() {
     assert!(refused(&|l| l.levels[0] = vec![PrimeChoice::Bits(24); 2]).contains("q0 of 2 primes"));
     let wide = TfheParams::new(&TfheLiteral { masks: 3, norm: 1.0, ..tfhe.clone() }).unwrap();
     let got = BridgeParams::new(&Params::new(&ckks).unwrap(), &wide).unwrap_err().to_string();
-    assert!(got.contains("the wide key of TFHE has 3072 words, the CKKS ring degree is 2048"), "{got}");
+    assert!(got.contains("the big LWE key of TFHE has 3072 words, the CKKS ring degree is 2048"), "{got}");
     let params = BridgeParams::new(&Params::new(&ckks).unwrap(), &TfheParams::new(&tfhe).unwrap()).unwrap();
     assert_eq!(params.security().bits, 0);
     assert!(params.security().insecure_reason.is_some());

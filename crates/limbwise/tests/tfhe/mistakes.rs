@@ -60,6 +60,6 @@ fn noise_beyond_the_promise() {
     let ct = s.encrypt(&[1]).at_most(1).unwrap();
     let table = Table::of(s.client.params(), |m| m).unwrap();
     assert!(eval.bootstrap(&eval.scale(&ct, 2), std::slice::from_ref(&table)).is_ok());
-    says(eval.bootstrap(&eval.scale(&ct, 3), std::slice::from_ref(&table)), "the parameters promise 2^");
+    says(eval.bootstrap(&eval.scale(&ct, 3), std::slice::from_ref(&table)), "the parameters allow 2^");
     says(eval.bootstrap_many(&ct, &vec![table; 8]), "this would fail with probability 2^");
 }

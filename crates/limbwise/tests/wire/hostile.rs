@@ -209,7 +209,7 @@ fn messages_say_what_got_wanted_and_the_next_step() {
             refused("plaintext", &original[..last]).to_string(),
         ],
         [
-            "this is no file of limbwise: it begins with \"XIMBWISE\", wanted \"LIMBWISE\"; check the path",
+            "this is not a limbwise file: it begins with \"XIMBWISE\", wanted \"LIMBWISE\"; check the path",
             "the file has format version 3, this program reads 1 and 2: use the limbwise that wrote it, or a newer one",
             "the file has kind 16, and there are 1 to 15: it is damaged; fetch it again",
             "the file holds a ciphertext, wanted a plaintext: check which file goes where (limbwise inspect names its kind)",

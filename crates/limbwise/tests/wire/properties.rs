@@ -31,7 +31,7 @@ fn estimates() -> impl Strategy<Value = Estimate> {
         let promise = Promise { magnitude: size, peak: size, real };
         let mut estimate = Estimate::constant(0.0).promised(promise).unwrap();
         for (name, noise, how) in steps {
-            let other = Estimate::exact(1.0).encrypted(noise, (4, 1024.0), name);
+            let other = Estimate::exact(1.0).encrypted(noise, 4, 1024.0, name);
             estimate = match how {
                 0 => estimate.sum(other),
                 1 => estimate.sum(other.moved(GaloisElement::rotation(1, 10), 10)),

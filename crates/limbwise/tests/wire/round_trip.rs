@@ -64,7 +64,7 @@ fn evaluation_keys_at_every_level_and_in_both_forms() {
         let mut row = vec![0; params.ring().n()];
         for (digit, pair) in wanted_pairs(&t, name, top).iter().enumerate() {
             for (at, prime) in file.basis(name).unwrap().iter().enumerate() {
-                file.read_row(name, (digit, prime), &mut Vec::new(), &mut row).unwrap();
+                file.read_row(name, digit, prime, &mut Vec::new(), &mut row).unwrap();
                 assert_eq!(row, pair[at * row.len()..][..row.len()]);
             }
         }

@@ -1,4 +1,4 @@
-//! Making a bootstrapper: maps and constants, encoded on a device or declared to one that holds no words.
+//! Builds a bootstrapper: maps and constants, encoded on a device or declared on one that holds no words.
 
 use super::{
     BootstrapPlan, Bootstrapper, Content, Halves, Maps, Rotations, count,
@@ -15,10 +15,10 @@ use crate::{
 use limbwise_device::{Basis, Device, Domain, Null, Role, Shape, Wordless};
 use num_complex::Complex64;
 
-/// Makes constants of slots.
+/// A constructor of constants in slots.
 type Constant<D> = fn(&D, &Encoder, &[Vec<Complex64>], Packing) -> Result<Plaintext<D>>;
 
-/// How parts are made: with words, or where there are none by declaration.
+/// The constructors of maps and constants: encoding, or declaration on devices without words.
 struct Make<D: Device> {
     map: fn(&D, &Encoder, &Diagonals, LinearPlan) -> Result<LinearTransform<D>>,
     constant: Constant<D>,
@@ -45,7 +45,7 @@ impl<D: Wordless> Make<D> {
     }
 }
 
-/// What the parts are made with.
+/// Inputs of the construction.
 struct Builder<'b, D: Device> {
     dev: &'b D,
     encoder: &'b Encoder,
@@ -56,16 +56,16 @@ struct Builder<'b, D: Device> {
 }
 
 impl<D: Device> Bootstrapper<D> {
-    /// Encodes maps and constants: 1 to 4 s at full size, on the device's threads.
+    /// Encodes maps and constants. Takes 1 to 4 s at full size, on the device's threads.
     ///
     /// # Errors
-    /// [`BootstrapError::NoParameters`] where the parameters say nothing of bootstrapping; slots that are no power of two
-    /// up to N/2; what cannot be encoded.
+    /// [`BootstrapError::NoParameters`] for parameters without bootstrapping; a slot count that is no power of two up
+    /// to N/2; values that cannot be encoded.
     pub fn encode(dev: &D, encoder: &Encoder, plan: BootstrapPlan) -> Result<Self> {
         Builder::new(dev, encoder, plan, Make::encoded())?.build()
     }
 
-    /// The same by declaration, without words.
+    /// Declares the same maps and constants on a device that holds no words.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -77,7 +77,7 @@ impl<D: Device> Bootstrapper<D> {
     }
 }
 
-/// The keys that bootstrapping by a plan needs, each with its level: learnt by running it on nothing.
+/// The keys that bootstrapping by a plan needs, each with its level. They are collected by a dry run.
 ///
 /// # Errors
 /// As [`Bootstrapper::encode`].
@@ -125,18 +125,18 @@ impl<'b, D: Device> Builder<'b, D> {
         })
     }
 
-    /// One message where the halves fit beside each other and the arcsine can tell them apart again at no cost.
+    /// One message holds both halves if they fit side by side and the arcsine can separate them at no cost.
     fn halves(&self) -> Halves {
         let folded = matches!(self.levels.literal.eval_mod.sine, Sine::Cosine { arcsine: 2.. });
         match self.plan.content {
-            // The coefficients of real slots are not real slots: this holds only where slots become coefficients first.
+            // The coefficients of real slots are real only if SlotToCoeff comes first.
             Content::Real if self.levels.literal.order == Order::SlotToCoeffFirst => Halves::Real,
             _ if folded && self.plan.slots < self.params.max_slots() => Halves::Beside,
             _ => Halves::Batch,
         }
     }
 
-    /// The integer that lifts a ciphertext at level 0, and its scale then over the wanted one.
+    /// The integer that a ciphertext at level 0 is multiplied by, and the resulting scale over the wanted one.
     fn input_scale(&self, wanted: f64) -> (f64, f64) {
         match self.levels.literal.order {
             Order::SlotToCoeffFirst => (1.0, 1.0),
@@ -148,7 +148,7 @@ impl<'b, D: Device> Builder<'b, D> {
         }
     }
 
-    /// Scale of EvalMod's result: the user's if nothing follows, else that of its primes.
+    /// Scale of EvalMod's result: the user's if EvalMod is the last step, else that of its primes.
     fn eval_mod_scale(&self) -> f64 {
         let (levels, params) = (&self.levels, self.params);
         let end = levels.eval_mod_end();
@@ -172,7 +172,7 @@ impl<'b, D: Device> Builder<'b, D> {
         let top = levels.slot_to_coeff_level();
         let gain = match levels.literal.order {
             Order::SlotToCoeffFirst => wanted / params.scale(top),
-            // Coefficients come in units of the wanted scale.
+            // The coefficients are in units of the wanted scale.
             Order::SlotToCoeffLast => params.scale(levels.output_level()) / (target * fill),
         };
         self.maps(factors, top, gain)
@@ -187,7 +187,7 @@ impl<'b, D: Device> Builder<'b, D> {
         self.maps(factors, params.top_level(), gain)
     }
 
-    /// The maps of a step as the plan rotates them.
+    /// The maps of a step, with their rotations merged as the plan's strategy wants them.
     fn factors(&self, step: Step, factors: usize) -> Result<Factors> {
         let telescoped = self.plan.rotations == Rotations::MultiHop;
         Recipe { step, slots: self.plan.slots, factors, telescoped }.factors(self.params)
@@ -207,7 +207,7 @@ impl<'b, D: Device> Builder<'b, D> {
         Ok(Maps { maps, growth, rotation: factors.rotation })
     }
 
-    /// c in the first slots, i·c in as many others; nothing for no slots.
+    /// c in the first `slots` slots and i·c in the next `slots`; `None` for zero slots.
     fn turned(&self, slots: usize, c: f64, level: usize, scale: f64) -> Result<Option<Plaintext<D>>> {
         if slots == 0 {
             return Ok(None);
@@ -217,14 +217,14 @@ impl<'b, D: Device> Builder<'b, D> {
         Ok(Some((self.make.constant)(self.dev, self.encoder, &values, packing)?))
     }
 
-    /// X^(N/2) over the primes where EvalMod starts.
+    /// X^(N/2) over the primes of the level where EvalMod starts.
     fn unit(&self) -> D::Poly {
         let basis: Basis = self.params.basis(self.levels.eval_mod_level());
         (self.make.unit)(self.dev, &Shape::eval(self.params.ring(), basis))
     }
 }
 
-/// What encoding the values would give, but no words.
+/// Declares the plaintext that encoding the values would give.
 fn declared_constant<D: Wordless>(
     dev: &D,
     encoder: &Encoder,

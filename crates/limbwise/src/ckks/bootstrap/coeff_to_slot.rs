@@ -1,4 +1,4 @@
-//! CoeffToSlot: coefficients become slot values, real and imaginary parts apart.
+//! CoeffToSlot: coefficients become slot values, real and imaginary parts separate.
 
 use super::{Bootstrapper, Halves};
 use crate::{
@@ -7,8 +7,8 @@ use crate::{
 };
 use limbwise_device::Device;
 
-/// Coefficients over K·q₀, as real slots: those of the real parts and those of the imaginary ones, as a batch, side by
-/// side in twice the slots, or the real ones alone.
+/// The coefficients over K·q₀, as real slots. The real and the imaginary parts are a batch of two, or side by side in
+/// twice the slots; with real content only the real parts remain.
 ///
 /// Shape:  top → the level where EvalMod starts.
 /// Scale:  that of EvalMod's first level.
@@ -33,8 +33,8 @@ pub(super) fn coeff_to_slot<D: Device>(
     Ok(eval.stack(&[sum, boot.times_i(eval, &difference)]))
 }
 
-/// Sums the conjugates of a ciphertext whose slots should repeat: what does not repeat cancels, the rest is multiplied by
-/// their number, which the maps divide by.
+/// Sums the conjugates of a ciphertext under the subring's automorphisms: coefficients outside the subring cancel, the
+/// others are multiplied by the number of repetitions, which the maps divide by.
 fn trace<D: Device>(eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
     let all = eval.params().max_slots();
     let mut sum = Ciphertext { slots: all, ..a.clone() };

@@ -1,9 +1,9 @@
-//! EvalMod: the multiples of q₀ go.
+//! EvalMod: removes the multiples of q₀.
 //!
-//! x = I + z/2^m with I an integer: sin 2πx = sin(2π·z/2^m) forgets I. Two ways to the sine. As the cosine a quarter turn
-//! earlier: a Chebyshev series at 2^−r of the angle and r double angles; a short odd polynomial then undoes the sine's
-//! curve. As the imaginary part of an exponential: a series with imaginary odd coefficients and r squares; two harmonics
-//! together are straighter than one.
+//! With x = I + z/2^m and I an integer, sin 2πx = sin(2π·z/2^m) is independent of I. There are two ways to the sine.
+//! The first is a cosine a quarter turn earlier: a Chebyshev series at 2^−r of the angle, then r double angles; a short
+//! odd polynomial (the arcsine) removes the sine's curvature. The second is the imaginary part of an exponential: a
+//! series with imaginary odd coefficients, then r squarings; two harmonics together are straighter than one.
 //!
 //! Source: \[HK20\], \[LLLKN21\] (the arcsine) Differs: the series is a least-squares fit near the integers; harmonics
 //! after an exponential are ours.
@@ -16,12 +16,12 @@ use crate::{
 };
 use limbwise_device::Device;
 
-/// z, or for an exponential 2i times what z is the imaginary part of, from x·K^−1 in real slots.
+/// z from x·K^−1 in real slots. With an exponential the result is a value whose imaginary part is 2z.
 ///
 /// Shape:  its first level → its last.
 /// Scale:  in units of z: the user's where EvalMod is the last step.
-/// Noise:  the law of `noise::eval_mod`, which the caller sets.
-/// Cost:   the products of the series, of r squares and of what makes the sine straight.
+/// Noise:  the law of `noise::eval_mod`, which the caller applies.
+/// Cost:   the products of the series, of r squarings and of the straightening polynomial.
 pub(super) fn eval_mod<D: Device>(
     boot: &Bootstrapper<D>,
     auto: &Auto<'_, D>,
@@ -39,7 +39,7 @@ pub(super) fn eval_mod<D: Device>(
                 cosine = double_angle(auto, &cosine, index)?;
             }
             match boot.straightening[..] {
-                // In units of z the scale is smaller by what the sine has to be multiplied with.
+                // In units of z the scale is smaller by the sine's gain.
                 [gain] => Ok(Ciphertext { scale: cosine.scale / gain, ..cosine }),
                 _ => arcsine(boot, auto, &cosine),
             }
@@ -63,8 +63,8 @@ fn double_angle<D: Device>(auto: &Auto<'_, D>, cosine: &Ciphertext<D>, index: u3
     Ok(auto.eval.shifted(twice, -1.0).bounded_by(1.0))
 }
 
-/// `2·(g₁·e + g₂·e²)` for e = exp(2πix): its imaginary part is twice z. The second harmonic is what a square is before it
-/// is divided, so it costs one level; the scale takes up its factor.
+/// `2·(g₁·e + g₂·e²)` for e = exp(2πix): its imaginary part is 2z. The second harmonic is the square before its
+/// division, so it costs one level; the scale absorbs its factor.
 fn harmonics<D: Device>(boot: &Bootstrapper<D>, auto: &Auto<'_, D>, e: &Ciphertext<D>) -> Result<Ciphertext<D>> {
     let eval = &auto.eval;
     match boot.straightening[..] {
@@ -80,32 +80,32 @@ fn harmonics<D: Device>(boot: &Bootstrapper<D>, auto: &Auto<'_, D>, e: &Cipherte
     }
 }
 
-/// A coefficient of the arcsine: what s is multiplied with, where, and the scale that the product gains.
+/// A coefficient of the arcsine: the constant that multiplies s, the level, and the scale that the product gains.
 pub(super) struct Term<D: Device> {
     coefficient: f64,
     level: usize,
     scale: f64,
-    /// With the halves side by side: the coefficient, and i times it, encoded.
+    /// If the halves are side by side: the coefficient in the first half and i times it in the second, encoded.
     turned: Option<Plaintext<D>>,
 }
 
-/// `a·s + (b·s)·s²` at the level and scale that the sum of both has before it is divided.
+/// `a·s + (b·s)·s²`, both terms at the level and scale of their sum before its division.
 pub(super) struct Cubic<D: Device> {
     terms: [Term<D>; 2],
     level: usize,
     scale: f64,
 }
 
-/// Which values are met on the way, in levels and scales: of s and s², and of s⁴ where there is one.
+/// Levels and scales of s and s² on the way, and of s⁴ if it is used.
 pub(super) struct ArcsinePlan<'p> {
     pub(super) params: &'p Params,
     pub(super) boot: &'p Bootstrapping,
-    /// The scale of the result.
+    /// Scale of the result.
     pub(super) target: f64,
 }
 
 impl ArcsinePlan<'_> {
-    /// The cubic parts of the polynomial, lowest first.
+    /// The cubic parts of the polynomial, lowest degree first.
     pub(super) fn cubics<D: Device>(
         &self,
         encode: impl Fn(f64, usize, f64) -> Result<Option<Plaintext<D>>>,
@@ -137,10 +137,10 @@ impl ArcsinePlan<'_> {
     }
 }
 
-/// `Σ odd[k]·s^(2k+1)`, and where the halves lie side by side the imaginary one times i.
+/// `Σ odd[k]·s^(2k+1)`; if the halves are side by side, the imaginary half is multiplied by i.
 ///
-/// Depth: 2 for two coefficients, 3 for more. The parts that straighten the sine are small, so they are computed at a
-/// scale that the last division brings to the wanted one.
+/// Depth: 2 for two coefficients, 3 for more. The higher terms are small, so they are computed at a scale that the last
+/// division brings to the wanted one.
 fn arcsine<D: Device>(boot: &Bootstrapper<D>, auto: &Auto<'_, D>, s: &Ciphertext<D>) -> Result<Ciphertext<D>> {
     let _region = auto.eval.device().region("arcsine", 0);
     let eval = &auto.eval;
@@ -177,7 +177,7 @@ impl<D: Device> Term<D> {
     }
 }
 
-/// The scale without the rounding of the divisions that led to it.
+/// Sets the scale to its exact value, without the f64 rounding of the divisions that led to it.
 fn aligned<D: Device>(a: Ciphertext<D>, scale: f64) -> Ciphertext<D> {
     debug_assert!((a.scale / scale - 1.0).abs() < 1e-9, "scale 2^{} is not 2^{}", a.scale.log2(), scale.log2());
     Ciphertext { scale, ..a }

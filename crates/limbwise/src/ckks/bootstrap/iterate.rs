@@ -1,4 +1,4 @@
-//! Two passes for more precision: the error of the first is bootstrapped as well, and taken away.
+//! Two passes for more precision: the second bootstraps the error of the first, which is then subtracted.
 
 use super::Bootstrapper;
 use crate::{
@@ -8,15 +8,15 @@ use crate::{
 };
 use limbwise_device::Device;
 
-/// By how many deviations the error of a first pass may be larger than expected.
+/// Margin, in deviations, for the error of a first pass.
 const MARGIN: f64 = 16.0;
-/// Divisions at the user's scale whose rounding is in the result: of the first pass on its way down to be compared, of
-/// its other copy, and of the correction.
+/// Divisions at the user's scale whose rounding remains in the result: that of the first pass on its way to the
+/// comparison, that of its other copy, and that of the correction.
 const DIVISIONS: f64 = 3.0;
 
 impl<D: Device> Bootstrapper<D> {
-    /// Two passes: with o₁ the message bootstrapped and d = (o₁ − message)·2^p, the result is o₁ − 2^−p·bootstrap(d). The
-    /// error of the second pass counts 2^−p times, so that of the scale is what remains.
+    /// Two passes: with o₁ the bootstrapped message and d = (o₁ − message)·2^p, the result is o₁ − 2^−p·bootstrap(d).
+    /// The error of the second pass counts 2^−p times, so the rounding at the user's scale dominates.
     ///
     /// Shape:  level ≥ the input level → one below the output level.
     /// Scale:  that of its level.   Noise: of the rescales at the user's scale.
@@ -24,8 +24,8 @@ impl<D: Device> Bootstrapper<D> {
     /// Source: \[BCCKKS22\] Differs: with SlotToCoeff first, so that constant messages come out as well as random ones.
     ///
     /// # Errors
-    /// As [`Self::evaluate`]; [`BootstrapError::TwoPasses`] where SlotToCoeff comes last: a first pass can fail there on
-    /// constant messages, and a second one does not repair it.
+    /// The errors of [`Self::evaluate`]; [`BootstrapError::TwoPasses`] if SlotToCoeff comes last: there a first pass
+    /// can fail on constant messages, and a second pass does not repair it.
     pub fn evaluate_twice(
         &self,
         auto: &Auto<'_, D>,
@@ -37,10 +37,10 @@ impl<D: Device> Bootstrapper<D> {
         self.corrected(auto, a, (&first, &second))
     }
 
-    /// What the first pass bootstraps.
+    /// The input of the first pass.
     ///
     /// # Errors
-    /// [`BootstrapError::TwoPasses`] where SlotToCoeff comes last, or too few levels.
+    /// [`BootstrapError::TwoPasses`] if SlotToCoeff comes last or too few levels are left.
     pub fn checked_message(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         if self.levels.literal.order != Order::SlotToCoeffFirst {
             return Err(BootstrapError::TwoPasses.into());
@@ -48,7 +48,7 @@ impl<D: Device> Bootstrapper<D> {
         auto.scale_to(a, 1.0, self.levels.input_level())
     }
 
-    /// What the first pass's error is multiplied by before the second.
+    /// The factor between the first pass's error and the second's input.
     fn gain(first: &Ciphertext<D>) -> f64 {
         (MARGIN * first.estimate.error()).recip().log2().floor().exp2()
     }
@@ -59,7 +59,7 @@ impl<D: Device> Bootstrapper<D> {
         Estimate::exact(0.0).divided(params, slots, params.scale(self.levels.input_level())).error()
     }
 
-    /// What the second pass bootstraps: the error of the first.
+    /// The input of the second pass: the amplified error of the first.
     ///
     /// # Errors
     /// As [`Self::evaluate_twice`].
@@ -72,13 +72,13 @@ impl<D: Device> Bootstrapper<D> {
         let _region = auto.eval.device().region("two_passes", 0);
         let (level, gain) = (self.levels.input_level(), Self::gain(first));
         let error = auto.eval.sub(&auto.scale_to(first, 1.0, level)?, &self.checked_message(auto, a)?)?;
-        // An integer, so nothing is rounded. What was an error is the message now.
+        // The factor is an integer, so nothing is rounded. The former error is now the message.
         let division = self.division(auto, error.slots);
         let estimate = Estimate::exact(gain * first.estimate.error()).with_peak(1.0, false).with_error(gain * division);
         Ok(Ciphertext { estimate, ..auto.eval.mul_scalar(&error, gain, 1.0)? })
     }
 
-    /// The first pass without its error, which the second has bootstrapped.
+    /// The result of the first pass less the error that the second has bootstrapped.
     ///
     /// # Errors
     /// As [`Self::evaluate_twice`].
@@ -93,7 +93,7 @@ impl<D: Device> Bootstrapper<D> {
         let below = self.levels.output_level() - 1;
         let correction = auto.scale_to(second, gain.recip(), below)?;
         let mut result = auto.eval.sub(&auto.scale_to(first, 1.0, below)?, &correction)?;
-        // The first pass's error is gone; what is left came in, or with the divisions.
+        // The first pass's error is gone; the input's error and that of the divisions remain.
         let divisions = DIVISIONS.sqrt() * self.division(auto, result.slots);
         result.estimate = a.estimate.with_error(divisions.hypot(second.estimate.error() / gain));
         result.shadow.clone_from(&first.shadow);

@@ -1,6 +1,6 @@
 //! Bootstrapping: a ciphertext without levels becomes one with levels, by evaluating decryption approximately.
 //!
-//! Enters: the steps, one a file, and the object that carries them out on any device.
+//! Enters: the steps, one per file, and the object that runs them on any device.
 //! Stays out: parameters (`params::bootstrap`), key generation, the choice of a plan for a memory budget (`runtime`).
 //!
 //! Read in this order: [`plan`], `transforms`, `recipe`, `slot_to_coeff`, `mod_raise`, `coeff_to_slot`, `eval_mod`, then
@@ -23,7 +23,7 @@ pub use steps::Underway;
 
 use super::{Auto, Ciphertext, Estimate, Evaluator, LinearTransform, evaluator::linear};
 use crate::{
-    error::{BootstrapError, KeyError, LevelError, Result, ScaleError},
+    error::{BootstrapError, LevelError, Result, ScaleError, ShapeError},
     params::{Bootstrapping, Order, Sine},
 };
 use eval_mod::Cubic;
@@ -31,27 +31,27 @@ use limbwise_device::{Device, Handle as _};
 use limbwise_math::rns::to_f64;
 use num_complex::Complex64;
 
-/// The operation, in errors.
+/// Name of the operation in errors.
 const OP: &str = "bootstrap";
 
-/// Largest relative difference from the scale that a ciphertext is bootstrapped at.
+/// Largest relative difference between a ciphertext's scale and the expected one. Scales are exact up to f64 rounding.
 const SCALE_TOLERANCE: f64 = 1e-6;
 
 /// How the real and imaginary parts of the coefficients go through EvalMod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Halves {
-    /// As two messages.
+    /// As a batch of two messages.
     Batch,
-    /// Side by side in twice the slots: one message.
+    /// As one message, side by side in twice the slots.
     Beside,
-    /// The real ones alone.
+    /// The real parts alone.
     Real,
 }
 
-/// A linear step: its maps, and a rotation of the result.
+/// A linear step: its maps, then a rotation of the result.
 struct Maps<D: Device> {
     maps: Vec<LinearTransform<D>>,
-    /// What each multiplies the root mean square of its input by.
+    /// For each map, the factor on the root mean square of its input.
     growth: Vec<f64>,
     rotation: i64,
 }
@@ -73,7 +73,7 @@ impl<D: Device> Maps<D> {
     }
 }
 
-/// Bootstraps ciphertexts of one parameter set by one plan: the encoded maps and constants.
+/// Bootstraps ciphertexts of one parameter set by one plan: holds the encoded maps and constants.
 pub struct Bootstrapper<D: Device> {
     plan: BootstrapPlan,
     levels: Bootstrapping,
@@ -87,59 +87,60 @@ pub struct Bootstrapper<D: Device> {
     target: f64,
     /// X^(N/2), whose slots are all i.
     unit: D::Poly,
-    /// What a ciphertext at level 0 is multiplied with so that q₀ is 2^m times its scale; 1 where SlotToCoeff does that.
+    /// The factor for a ciphertext at level 0 that makes q₀ equal to 2^m times its scale; 1 if SlotToCoeff applies it.
     lift: f64,
-    /// Its scale then, over q₀/2^m: 1 but for the rounding of `lift`.
+    /// The scale after `lift`, over q₀/2^m: 1 up to the rounding of `lift`.
     fill: f64,
 }
 
 impl<D: Device> Bootstrapper<D> {
-    /// How it goes about it.
+    /// The plan it was made with.
     #[must_use]
     pub fn plan(&self) -> BootstrapPlan {
         self.plan
     }
 
-    /// Where its levels are.
+    /// The levels of its steps.
     #[must_use]
     pub fn levels(&self) -> Bootstrapping {
         self.levels
     }
 
-    /// No slot may be larger: a quarter of the way to the next multiple of q₀ the sine turns back.
+    /// The largest absolute slot value: a quarter of the distance to the next multiple of q₀, where the sine turns
+    /// back.
     #[must_use]
     pub fn largest_peak(&self) -> f64 {
         f64::from(self.levels.literal.message_ratio).exp2() / 5.0
     }
 
-    /// Bytes of encoded maps and constants.
+    /// Size of the encoded maps and constants in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let maps = self.to_coeff.maps.iter().chain(&self.to_slot.maps);
         maps.map(LinearTransform::bytes).sum::<u64>() + self.unit.shape().bytes()
     }
 
-    /// Bytes that the host takes for the maps in the clear while they are encoded, and does not give back to the system.
+    /// Host bytes for the unencoded maps during encoding; the allocator keeps them.
     #[must_use]
     pub fn host_bytes(&self) -> u64 {
         let maps = self.to_coeff.maps.iter().chain(&self.to_slot.maps);
         maps.map(|map| (map.diagonals() * map.slots() * size_of::<Complex64>()) as u64).sum()
     }
 
-    /// The same message with [`Bootstrapping::levels`] levels to use.
+    /// The same message with [`Bootstrapping::levels`] levels.
     ///
     /// Shape:  level ≥ the input level → the output level.
     /// Scale:  that of the output level.
-    /// Noise:  the law of `noise::eval_mod`, and what comes in.
+    /// Noise:  the law of `noise::eval_mod`, and that of the input.
     /// Source: \[CHKKS18\], \[HK20\], \[BTH22\]; SlotToCoeff first as \[ARK\].
     ///
     /// # Errors
-    /// Too few levels, another scale or packing than the plan's, values too large for the message ratio, a missing key.
+    /// Too few levels, a scale or packing other than the plan's, values too large for the message ratio, a missing key.
     pub fn evaluate(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         self.evaluate_in_steps(auto, a, &mut |_| ())
     }
 
-    /// [`Self::evaluate`], telling when each step begins.
+    /// [`Self::evaluate`], with a callback at the start of each step.
     ///
     /// # Errors
     /// As [`Self::evaluate`].
@@ -157,14 +158,14 @@ impl<D: Device> Bootstrapper<D> {
         Ok(self.finish(auto, underway))
     }
 
-    /// Fails, before anything is computed, for what this bootstrapper is not for.
+    /// Fails, before any operation, for a ciphertext that this bootstrapper does not fit.
     fn check(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<()> {
         let (op, params, needed) = (OP, eval.params(), self.levels.input_level());
         if params.bootstrapping() != Some(&self.levels) {
             return Err(BootstrapError::OtherParameters.into());
         }
         if a.slots != self.plan.slots {
-            return Err(KeyError::Slots { op, left: a.slots, right: self.plan.slots }.into());
+            return Err(ShapeError::Slots { op, left: a.slots, right: self.plan.slots }.into());
         }
         if a.level < needed {
             return Err(LevelError::Exhausted { op, level: a.level, needed, top: params.top_level() }.into());
@@ -176,7 +177,7 @@ impl<D: Device> Bootstrapper<D> {
         Ok(())
     }
 
-    /// The settled input, if settling has left it at the level and scale that are bootstrapped.
+    /// The settled input, checked to be at the level and scale of the plan.
     fn at_its_level(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let (op, params, needed) = (OP, eval.params(), self.levels.input_level());
         linear(op, a)?;
@@ -190,21 +191,21 @@ impl<D: Device> Bootstrapper<D> {
         Ok(Ciphertext { shadow: None, ..a.clone() })
     }
 
-    /// At level 0, with as much more scale as the message ratio leaves.
+    /// The ciphertext at level 0, its scale multiplied up to the message ratio.
     fn lifted(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let scale = a.scale * self.lift;
         let lifted = eval.mul_scalar(&Ciphertext { scale: 1.0, ..a.clone() }, 1.0, self.lift)?;
         Ok(Ciphertext { scale, estimate: a.estimate, ..lifted })
     }
 
-    /// A raised ciphertext whose message is the coefficients over K·q₀: at most 1, whatever was encrypted.
+    /// Reinterprets a raised ciphertext: the message is the coefficients over K·q₀, at most 1 for any encrypted value.
     fn in_units_of_the_range(&self, params: &crate::params::Params, a: Ciphertext<D>) -> Ciphertext<D> {
         let range = f64::from(self.levels.literal.eval_mod.range);
         let estimate = Estimate::exact(self.levels.multiple_deviation() / range).bounded_by(1.0);
         Ciphertext { scale: params.dropped(0) * range, estimate, ..a }
     }
 
-    /// EvalMod on the batch, or on one message after the other.
+    /// EvalMod on the batch, or on one message at a time.
     fn eval_mod(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         if self.plan.halves == HalvesAt::Once || a.batch() == 1 {
             return eval_mod::eval_mod(self, auto, a);
@@ -214,7 +215,7 @@ impl<D: Device> Bootstrapper<D> {
         Ok(auto.eval.stack(&halves))
     }
 
-    /// Real and imaginary parts as complex slots again.
+    /// Joins real and imaginary parts into complex slots.
     fn joined(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let exponential = matches!(self.levels.literal.eval_mod.sine, Sine::Exponential { .. });
         let half = a.batch() / 2;
@@ -243,25 +244,25 @@ impl<D: Device> Bootstrapper<D> {
         }
     }
 
-    /// How much of the last division's rounding, at the user's scale, one part of a slot has.
+    /// The share of the last division's rounding, at the user's scale, in one part of a slot.
     fn divisions(&self) -> f64 {
         match (self.levels.literal.order, self.levels.literal.eval_mod.sine, self.halves) {
-            // The imaginary part of what is at half the scale.
+            // The imaginary part, at half the scale.
             (Order::SlotToCoeffFirst, Sine::Exponential { .. }, _) => 2.0,
-            // The real part of one half, the imaginary part of the other.
+            // The real part of one half and the imaginary part of the other.
             (Order::SlotToCoeffFirst, _, Halves::Batch | Halves::Beside) => 2f64.sqrt(),
             _ => 1.0,
         }
     }
 
-    /// `i·a`, exactly, at the level where EvalMod starts or below: two real messages go through bootstrapping as one.
+    /// `i·a`, exactly, at the level where EvalMod starts or below. Two real messages can so share one bootstrapping.
     #[must_use]
     pub fn times_i(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Ciphertext<D> {
         eval.times_unit(a, &self.unit)
     }
 }
 
-/// Slots as a number.
+/// The slot count as f64.
 fn count(slots: usize) -> f64 {
     to_f64(slots as u64)
 }

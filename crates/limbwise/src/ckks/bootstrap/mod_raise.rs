@@ -8,11 +8,11 @@ use crate::{
 };
 use limbwise_device::{Device, Handle as _};
 
-/// The same residues modulo q₀, now modulo all primes: the message plus multiples of q₀ that are as small as the secret is
-/// sparse. Under an ephemeral secret if the parameters have one, and back.
+/// The same residues modulo q₀, now modulo all primes: the message plus multiples of q₀, whose size follows the
+/// secret's weight. If the parameters have an ephemeral secret, the ciphertext is switched to it before and back after.
 ///
 /// Shape:  level 0 → top.
-/// Scale:  stays.   Noise: of the two key switches.
+/// Scale:  unchanged.   Noise: that of the two key switches.
 /// Cost:   a key switch at level 0 with few special primes, one at the top; 2 INTT and 2·(L − 1) NTT limbs.
 /// Source: \[CHKKS18\], \[BTH22\]
 pub(super) fn mod_raise<D: Device>(
@@ -30,7 +30,7 @@ pub(super) fn mod_raise<D: Device>(
     let others = params.basis(top) - low;
     let raise = |part: &D::Poly| {
         let coefficients = dev.intt(part.clone());
-        // One prime is lifted exactly at no cost; several by an exact centred conversion.
+        // A single prime is lifted exactly at no cost; several are lifted by an exact centered conversion.
         let lifted = match low.len() {
             1 => dev.extend_limb(&coefficients, others),
             _ => dev.ntt(dev.basis_convert(&coefficients, others)),
@@ -45,7 +45,7 @@ pub(super) fn mod_raise<D: Device>(
     }
 }
 
-/// Under another secret.
+/// Switches to another secret.
 fn switched<D: Device>(eval: &Evaluator<'_, D>, a: &Ciphertext<D>, name: KeyName) -> Result<Ciphertext<D>> {
     let (dev, params) = (eval.dev, eval.params);
     let (c0, c1) = linear("bootstrap", a)?;

@@ -1,34 +1,34 @@
-//! How a bootstrapping is carried out: choices that change its time and memory, not its parameters.
+//! The configuration of a bootstrapping: choices that change its time and memory, not its parameters.
 
 use crate::ckks::{Diagonals, PlaintextForm, Strategy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the maps rotate; baby steps are chosen for each map.
+/// Rotation strategy of the maps; the number of baby steps is chosen for each map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rotations {
-    /// A whole rotation a diagonal.
+    /// One full rotation per diagonal.
     Direct,
-    /// All rotations of one decomposition.
+    /// All rotations share one decomposition.
     Hoisted,
-    /// Baby steps hoisted, giant steps whole.
+    /// Baby steps are hoisted, giant steps are full rotations.
     Bsgs,
-    /// Baby and giant steps, each a whole rotation with a key of its own.
+    /// Baby and giant steps are full rotations, each with its own key.
     Whole,
-    /// Baby steps stay over QP: the least time.
+    /// Baby steps stay over QP: the fastest.
     #[default]
     DoubleHoisted,
-    /// One key a progression: the least keys.
+    /// One key per progression: the fewest keys.
     MultiHop,
 }
 
 impl Rotations {
-    /// All of them.
+    /// All strategies.
     pub const ALL: [Self; 6] =
         [Self::Direct, Self::Hoisted, Self::Bsgs, Self::Whole, Self::DoubleHoisted, Self::MultiHop];
 
-    /// Its name in options and reports.
+    /// Name in options and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -41,7 +41,8 @@ impl Rotations {
         }
     }
 
-    /// The strategy for one map: √(2·diagonals) baby steps, to the nearest power of two, for giant steps cost more.
+    /// The strategy for one map. √(2·diagonals) baby steps, to the nearest power of two: giant steps cost more than
+    /// baby steps.
     #[must_use]
     pub fn strategy(self, map: &Diagonals) -> Strategy {
         let mut babies = 1;
@@ -59,46 +60,46 @@ impl Rotations {
     }
 }
 
-/// What the slots hold.
+/// Type of the slot values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Content {
     /// Complex values.
     #[default]
     Complex,
-    /// Real values: imaginary parts are dropped, and half of EvalMod with them.
+    /// Real values: the imaginary parts are dropped, which halves EvalMod.
     Real,
 }
 
-/// Whether the two halves of the coefficients go through EvalMod as a batch.
+/// Whether EvalMod runs on the two halves of the coefficients as a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HalvesAt {
-    /// As a batch: the least time.
+    /// As a batch: faster.
     #[default]
     Once,
-    /// One after the other: the least memory.
+    /// One after the other: less memory.
     Turns,
 }
 
-/// One way to bootstrap.
+/// One configuration of a bootstrapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct BootstrapPlan {
-    /// Slots of the ciphertexts, a power of two up to N/2. Few slots cost less.
+    /// Slots of the ciphertexts, a power of two up to N/2. Fewer slots cost less.
     pub slots: usize,
-    /// What they hold.
+    /// Type of the slot values.
     pub content: Content,
-    /// The rotations of the linear steps.
+    /// Rotation strategy of the linear steps.
     pub rotations: Rotations,
-    /// How their diagonals are stored.
+    /// Storage form of their diagonals.
     pub form: PlaintextForm,
-    /// The halves in EvalMod.
+    /// Whether the halves go through EvalMod together.
     pub halves: HalvesAt,
 }
 
 impl BootstrapPlan {
-    /// The fastest way for so many complex slots.
+    /// The fastest configuration for `slots` complex slots.
     #[must_use]
     pub fn fastest(slots: usize) -> Self {
         Self {
@@ -110,7 +111,7 @@ impl BootstrapPlan {
         }
     }
 
-    /// The way with the least memory.
+    /// The configuration with the least memory.
     #[must_use]
     pub fn smallest(slots: usize) -> Self {
         Self {

@@ -1,8 +1,8 @@
-//! What the maps of a linear step are made of, and what is remembered of them.
+//! The inputs that determine the maps of a linear step, and a cache of their outlines.
 //!
-//! Composing the maps takes a tenth of a second and a hundred megabytes at full size, and whoever plans wants them three
-//! times in each way to run a program; but only who encodes wants their numbers. So their outlines stay with the
-//! parameters, and the numbers are made again when a device asks for words.
+//! At full size, composing the maps takes a tenth of a second and a hundred megabytes. Planning needs their outlines
+//! three times per configuration, but only encoding needs their entries. The outlines are therefore cached with the
+//! parameters, and the entries are recomputed when a device asks for words.
 
 use super::{
     Halves, count,
@@ -18,40 +18,40 @@ use std::{
     sync::{Arc, LazyLock, Mutex, PoisonError},
 };
 
-/// Which way.
+/// Direction of the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Step {
     SlotToCoeff,
-    /// The trace that comes before it has summed each slot so many times.
+    /// CoeffToSlot; the trace before it multiplied each slot by `repetitions`.
     CoeffToSlot {
         halves: Halves,
         repetitions: usize,
     },
 }
 
-/// All that the maps of a step hang on.
+/// Everything that determines the maps of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Recipe {
     pub(super) step: Step,
     pub(super) slots: usize,
-    /// Maps that the step is cut into.
+    /// Number of maps in the step.
     pub(super) factors: usize,
-    /// One rotation at the end in place of one a map.
+    /// Whether the maps share one rotation at the end in place of one each.
     pub(super) telescoped: bool,
 }
 
-/// What is remembered of factors.
+/// The cached outlines of factors.
 struct Outlines {
     maps: Vec<Outline>,
     rotation: i64,
 }
 
-/// By recipe: a few kilobytes each, as many as there are numbers of slots and ways to rotate.
+/// Cache by recipe: a few kilobytes per slot count and rotation strategy.
 #[derive(Default)]
 struct Remembered(Mutex<HashMap<Recipe, Arc<Outlines>>>);
 
 impl Recipe {
-    /// The maps, with numbers that are there or will be when they are asked for.
+    /// The maps; their entries are computed when a device asks for them.
     pub(super) fn factors(self, params: &Params) -> Result<Factors> {
         let remembered = params.table::<Remembered>();
         let outlines = || remembered.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,7 +87,7 @@ impl Outlines {
     }
 }
 
-/// With half of the sum with the conjugate, and the trace multiplied by the repetitions.
+/// Merges the map with half of the sum with the conjugate, and divides by the trace's repetitions.
 fn adapted(factors: Factors, halves: Halves, repetitions: usize) -> Factors {
     let each = (0.5 / count(repetitions)).powf(1.0 / count(factors.maps.len()));
     let last = factors.maps.len() - 1;

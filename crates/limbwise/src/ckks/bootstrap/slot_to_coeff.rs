@@ -9,7 +9,7 @@ use limbwise_device::Device;
 
 /// The polynomial whose coefficients, in bit-reversed order, are the slots of `a`.
 ///
-/// Shape:  level ℓ → level ℓ − (its maps).
+/// Shape:  level ℓ → level ℓ − (number of maps).
 /// Scale:  by the maps' scales: to q₀/2^m per unit at level 0, or to the user's at the output level.
 /// Cost:   that of the maps' strategies.
 pub(super) fn slot_to_coeff<D: Device>(

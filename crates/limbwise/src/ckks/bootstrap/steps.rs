@@ -1,4 +1,4 @@
-//! Bootstrapping step by step: what lies between two steps can be kept, and gone on from later.
+//! Bootstrapping step by step: the value between two steps can be saved and resumed.
 
 use super::{Bootstrapper, OP, coeff_to_slot, mod_raise, slot_to_coeff};
 use crate::{
@@ -9,22 +9,22 @@ use crate::{
 };
 use limbwise_device::{Device, Region};
 
-/// A bootstrapping under way. What it computes hangs on nothing but the input, [`Self::done`], [`Self::value`] and
+/// A bootstrapping in progress. Its result depends only on the input, [`Self::done`], [`Self::value`] and
 /// [`Self::expected`].
 pub struct Underway<D: Device> {
-    /// Steps that are over.
+    /// Number of finished steps.
     pub done: usize,
-    /// What the next one starts from, or the result.
+    /// Input of the next step, or the result.
     pub value: Ciphertext<D>,
-    /// Expected error of the message when it was raised; zero before.
+    /// Expected error of the message at ModRaise; zero before it.
     pub expected: f64,
-    /// What was known of the input.
+    /// The input's estimate.
     message: Estimate,
     shadow: Option<Shadow>,
 }
 
 impl<D: Device> Underway<D> {
-    /// The same after so many steps, with what they left.
+    /// Restores the state saved after `done` steps.
     #[must_use]
     pub fn resumed(self, done: usize, value: Ciphertext<D>, expected: f64) -> Self {
         Self { done, value, expected, ..self }
@@ -44,10 +44,10 @@ impl<D: Device> Bootstrapper<D> {
         }
     }
 
-    /// The input at its level, before the first step.
+    /// The settled input, before the first step.
     ///
     /// # Errors
-    /// As [`Self::evaluate`], but for missing keys.
+    /// The errors of [`Self::evaluate`] except missing keys.
     pub fn begin(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Underway<D>> {
         let eval = &auto.eval;
         self.check(eval, a)?;
@@ -60,13 +60,13 @@ impl<D: Device> Bootstrapper<D> {
         Ok(Underway { done: 0, value, expected: 0.0, message: a.estimate, shadow: a.shadow })
     }
 
-    /// Name of the step that [`Self::advance`] takes; none after the last.
+    /// Name of the step that [`Self::advance`] runs next; `None` after the last.
     #[must_use]
     pub fn next_step(&self, underway: &Underway<D>) -> Option<&'static str> {
         self.steps().get(underway.done).copied()
     }
 
-    /// Takes one step; after the last nothing changes.
+    /// Runs one step; after the last it changes nothing.
     ///
     /// # Errors
     /// A missing key.
@@ -78,9 +78,9 @@ impl<D: Device> Bootstrapper<D> {
             Some(SLOT_TO_COEFF) => (slot_to_coeff::slot_to_coeff(self, eval, &value)?, expected),
             Some(MOD_RAISE) => {
                 let raised = mod_raise::mod_raise(self, eval, &value)?;
-                let raised = eval.seen(MOD_RAISE, (&[&value], With::Nothing), raised);
+                let raised = eval.report(MOD_RAISE, &[&value], With::Nothing, raised);
                 let expected = raised.estimate.error();
-                // In units of K·q₀ from here on; what was expected so far is kept for the end.
+                // From here on in units of K·q₀; the expected error so far is kept for the end.
                 (self.in_units_of_the_range(params, raised), expected)
             }
             Some(COEFF_TO_SLOT) => (coeff_to_slot::coeff_to_slot(self, eval, &value)?, expected),
@@ -94,8 +94,8 @@ impl<D: Device> Bootstrapper<D> {
         Ok(Underway { done: done + 1, value, expected, ..from })
     }
 
-    /// What the steps after SlotToCoeff make of a ciphertext at level 0 whose coefficients are messages already, in units
-    /// of q₀: the result of EvalMod, its errors not estimated.
+    /// Runs the steps after SlotToCoeff on a ciphertext at level 0 whose coefficients are messages in units of q₀. The
+    /// result is that of EvalMod; its error is not estimated.
     ///
     /// # Errors
     /// A missing key.
@@ -107,17 +107,17 @@ impl<D: Device> Bootstrapper<D> {
         Ok(underway.value)
     }
 
-    /// The first step alone: the slots as coefficients of a ciphertext at level 0, q₀/2^m for 1, in the order of their
-    /// reversed bits.
+    /// Runs the first step alone: the slots become coefficients of a ciphertext at level 0, with q₀/2^m for 1, in
+    /// bit-reversed order.
     ///
     /// # Errors
-    /// Too few levels, another scale or packing than the plan's, a missing key.
+    /// Too few levels, a scale or packing other than the plan's, a missing key.
     pub(crate) fn slots_to_coefficients(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let input = self.at_its_level(&auto.eval, a)?;
         slot_to_coeff::slot_to_coeff(self, &auto.eval, &input)
     }
 
-    /// The result after the last step.
+    /// The result after the last step, with its estimate.
     #[must_use]
     pub fn finish(&self, auto: &Auto<'_, D>, last: Underway<D>) -> Ciphertext<D> {
         let params = auto.eval.params();
@@ -138,6 +138,6 @@ impl<D: Device> Bootstrapper<D> {
         let operands = auto.eval.is_watched().then(|| value.clone());
         let operands: Vec<&Ciphertext<D>> = operands.iter().collect();
         let result = Ciphertext { scale, estimate, shadow, slots: self.plan.slots, ..value };
-        auto.eval.seen(OP, (&operands, With::Nothing), result)
+        auto.eval.report(OP, &operands, With::Nothing, result)
     }
 }

@@ -1,35 +1,35 @@
-//! The maps between slots and coefficients, in factors of few diagonals.
+//! The maps between slots and coefficients, factored into maps of few diagonals.
 //!
-//! Slots are S·w for w the coefficients as complex numbers (the second half of them the imaginary parts) in bit-reversed
-//! order, S a product of log₂(n) stages of butterflies. SlotToCoeff is S, CoeffToSlot its inverse, each stage grouped with
-//! its neighbours into one map a level; as both keep the bit-reversed order, nobody has to undo it.
+//! Slots are S·w, where w is the vector of coefficients as complex numbers (imaginary parts from the second half) in
+//! bit-reversed order, and S is a product of log₂(n) butterfly stages. SlotToCoeff is S, CoeffToSlot its inverse;
+//! consecutive stages are grouped into one map per level. Both keep the bit-reversed order, so no step undoes it.
 //! Source: \[CCS19\], \[HHC19\].
 
 use crate::{ckks::Diagonals, error::Result};
 use limbwise_math::embedding::Embedding;
 use num_complex::Complex64;
 
-/// A map in factors, the first to be applied first, and the rotation of the result that is left to be done.
+/// A factored map, the first factor applied first, and a rotation of the result that is still due.
 pub(super) struct Factors {
     pub(super) maps: Vec<Diagonals>,
     pub(super) rotation: i64,
 }
 
-/// S on so many slots in so many factors: 2·2^k − 1 diagonals each for k stages, 2^k in the last.
+/// S on `slots` slots in `factors` maps: 2·2^k − 1 diagonals for k stages, 2^k in the last map.
 pub(super) fn slot_to_coeff(slots: usize, factors: usize) -> Result<Factors> {
     let embedding = Embedding::new(slots);
     let stages: Vec<usize> = (1..=slots.trailing_zeros()).map(|k| 1 << k).collect();
     group(slots, factors, &stages, |length| forward(&embedding, length))
 }
 
-/// S⁻¹ on so many slots in so many factors.
+/// S⁻¹ on `slots` slots in `factors` maps.
 pub(super) fn coeff_to_slot(slots: usize, factors: usize) -> Result<Factors> {
     let embedding = Embedding::new(slots);
     let stages: Vec<usize> = (1..=slots.trailing_zeros()).rev().map(|k| 1 << k).collect();
     group(slots, factors, &stages, |length| inverse(&embedding, length))
 }
 
-/// Consecutive stages as one map each, the longer groups first.
+/// Merges consecutive stages into one map each, the longer groups first.
 fn group(
     slots: usize,
     factors: usize,
@@ -65,7 +65,7 @@ fn inverse(embedding: &Embedding, length: usize) -> Result<Diagonals> {
     butterflies(embedding.slots(), length, |j, low| if low { [half, half] } else { [-twiddles[j], twiddles[j]] })
 }
 
-/// A stage by the factors of a value itself and of its partner, for each butterfly and both of its places.
+/// A stage from the factors of a value itself and of its partner, for both positions of each butterfly.
 fn butterflies(slots: usize, length: usize, factors: impl Fn(usize, bool) -> [Complex64; 2]) -> Result<Diagonals> {
     let half = length / 2;
     let at = |p: usize| factors(p % half, p % length < half);
@@ -79,20 +79,22 @@ fn butterflies(slots: usize, length: usize, factors: impl Fn(usize, bool) -> [Co
 }
 
 impl Factors {
-    /// The same with diagonals that count from 0 up: a rotation commutes with a map once the diagonals are rotated, so the
-    /// rotations to each map's first diagonal add up to one of the result. Multi-hop plans then need no key for them.
+    /// The same maps with diagonals indexed from 0 up. A rotation commutes with a map whose diagonals are rotated, so
+    /// the rotations to each map's first diagonal add up to one rotation of the result. Multi-hop plans then need no
+    /// key for them.
     pub(super) fn telescoped(mut self) -> Self {
         let slots = self.maps.first().map_or(1, Diagonals::slots) as i64;
         let firsts: Vec<i64> = self.maps.iter().map(Diagonals::first_index).collect();
         let total: i64 = firsts.iter().sum();
         let mut left = 0;
         for (map, mut first) in self.maps.iter_mut().zip(firsts) {
-            // A map whose diagonals go all the way round may start anywhere: where it cancels most of the others.
+            // A map whose diagonals cover all indices may start anywhere; the best start cancels most of the other
+            // rotations.
             let stride = slots / map.count() as i64;
             if map.count() > 1 && map.indices().all(|d| d as i64 % stride == 0) {
                 first = (first - total + stride / 2).div_euclid(stride) * stride;
             }
-            // rotate(·, left) is still to be done to the map's input: do it to its output instead.
+            // rotate(·, left) of the map's input becomes a rotation of its output.
             *map = map.after_rotation(left).before_rotation(-left - first);
             left += first;
         }

@@ -1,4 +1,4 @@
-//! Applying a linear map: checks, what the strategies share, and the choice between them.
+//! Applying a linear map: checks, parts shared by the strategies, and the dispatch between them.
 
 use super::{
     LinearTransform, PlaintextForm, Strategy, bsgs, direct, double_hoisted, hoisted,
@@ -8,28 +8,29 @@ use super::{
 };
 use crate::{
     ckks::{Auto, Ciphertext, Estimate, Evaluator, evaluator::linear, watch::With},
-    error::{KeyError, LevelError, Result, ScaleError},
+    error::{LevelError, Result, ScaleError, ShapeError},
     rlwe::{KeyName, noise},
 };
 use limbwise_device::{Basis, Device, GadgetKey, Handle as _, Terms, Weight};
 use limbwise_math::galois::GaloisElement;
 
 impl<D: Device> Evaluator<'_, D> {
-    /// The map applied to the slots: the scale is the product of both, the level stays; rescale afterwards.
+    /// Applies a linear map to the slots: the scale is the product of both scales, the level is unchanged. Rescale
+    /// afterwards.
     ///
     /// Shape:  level ℓ → level ℓ, at most the map's.
     /// Scale:  Δ → Δ·Δ_map.   Noise: carried through every rotation and product.
     /// Cost:   that of the plan's [`Strategy`].
     ///
     /// # Errors
-    /// A missing key, slots or levels that do not go together, a ciphertext of three polynomials, a product that leaves
-    /// the modulus; before any device operation.
+    /// A missing key, slots or levels that do not match, a ciphertext of three polynomials, or a product that overflows
+    /// the modulus. All are found before any device operation.
     pub fn linear_transform(&self, a: &Ciphertext<D>, map: &LinearTransform<D>) -> Result<Ciphertext<D>> {
         self.applied("linear_transform", a, map, a.level)
     }
 
-    /// The map applied and rescaled: level −1. Where the strategy ends over QP, the special primes and those of the
-    /// level are dropped by one division, which saves 2(k + ℓ) NTT limbs for ℓ limbs left and k dropped by the level.
+    /// Applies a linear map and rescales: level −1. If the strategy ends over QP, one division drops the special primes
+    /// and those of the level, which saves 2(k + ℓ) NTT limbs for ℓ limbs left and k dropped by the level.
     ///
     /// # Errors
     /// As [`Self::linear_transform`] and [`Self::rescale`].
@@ -44,7 +45,7 @@ impl<D: Device> Evaluator<'_, D> {
         if result.level < a.level { Ok(result) } else { self.rescale(&result) }
     }
 
-    /// Ends at `level` where the strategy divides anyway, else at the level of `a`.
+    /// Ends at `level` if the strategy divides anyway, else at the level of `a`.
     fn applied(
         &self,
         op: &'static str,
@@ -52,7 +53,7 @@ impl<D: Device> Evaluator<'_, D> {
         map: &LinearTransform<D>,
         level: usize,
     ) -> Result<Ciphertext<D>> {
-        // A map is one operation: its rotations are not told one by one.
+        // The observer sees the map as one operation, not its rotations.
         let alone = self.watched(None);
         let run = Run::new(op, &alone, a, map)?;
         let _region = self.dev.region("linear_transform", 0);
@@ -68,15 +69,16 @@ impl<D: Device> Evaluator<'_, D> {
             let values: Vec<_> = clear.values().iter().map(|x| map.apply(x)).collect();
             result.shadow = Some(crate::ckks::Shadow::new(&values, a.slots));
         }
-        Ok(self.seen(op, (&[a], With::Map(map)), result))
+        Ok(self.report(op, &[a], With::Map(map), result))
     }
 }
 
 impl<D: Device> Auto<'_, D> {
-    /// The map applied at its level and settled at the one below. The map's plan is [`LinearPlan::new`](super::LinearPlan::new)'s.
+    /// Applies a map at its level and settles the result at the level below. The map's plan must be that of
+    /// [`LinearPlan::new`](super::LinearPlan::new).
     ///
     /// # Errors
-    /// A missing key, no level left, a map at a level that the ciphertext has left.
+    /// A missing key, no level left, or a map at a level above the ciphertext's.
     pub fn linear_transform(&self, a: &Ciphertext<D>, map: &LinearTransform<D>) -> Result<Ciphertext<D>> {
         let a = self.settle(a)?;
         self.eval.needs("linear_transform", &a, map.plan.level.max(1))?;
@@ -90,20 +92,20 @@ impl<D: Device> Auto<'_, D> {
     }
 }
 
-/// One application, checked.
+/// One checked application of a map.
 pub(super) struct Run<'r, D: Device> {
     pub(super) eval: &'r Evaluator<'r, D>,
     pub(super) dev: &'r D,
-    /// The input without its shadow: the result's is computed at once.
+    /// The input without its shadow: the shadow of the result is computed separately.
     pub(super) input: Ciphertext<D>,
     pub(super) map: &'r LinearTransform<D>,
-    /// The primes of the level, and the special ones.
+    /// The primes of the level plus the special primes.
     pub(super) basis: Basis,
     pub(super) special: Basis,
     op: &'static str,
 }
 
-/// Both halves of a ciphertext, one batch after the other, with what is expected of it.
+/// Both halves of a ciphertext stacked as one batch, with their estimate.
 pub(super) struct Stacked<P> {
     pub(super) poly: P,
     pub(super) estimate: Estimate,
@@ -119,7 +121,7 @@ impl<'r, D: Device> Run<'r, D> {
         let (params, level) = (eval.params, a.level);
         linear(op, a)?;
         if a.slots != map.slots {
-            return Err(KeyError::Slots { op, left: a.slots, right: map.slots }.into());
+            return Err(ShapeError::Slots { op, left: a.slots, right: map.slots }.into());
         }
         if level > map.plan.level {
             return Err(LevelError::Above { op, wanted: level, level: map.plan.level }.into());
@@ -144,16 +146,16 @@ impl<'r, D: Device> Run<'r, D> {
         Ok((g, key.at(self.dev, params, self.input.level)?))
     }
 
-    /// `scale` of everything that has been multiplied with diagonals.
+    /// The scale of every product with a diagonal.
     pub(super) fn product_scale(&self) -> f64 {
         self.input.scale * self.map.plan.scale
     }
 
-    /// One diagonal as values over a basis.
+    /// A diagonal in evaluation domain over a basis.
     pub(super) fn values(&self, weight: &Encoded<D::Poly>, basis: Basis) -> D::Poly {
         let weight = match &weight.stored {
             Stored::Poly(poly) => poly,
-            Stored::Clear { diagonal, turn } => return self.map.encoded_now(self.dev, (*diagonal, *turn), basis),
+            Stored::Clear { diagonal, turn } => return self.map.encode_now(self.dev, *diagonal, *turn, basis),
         };
         match self.map.plan.form {
             PlaintextForm::Full => self.dev.restrict(weight, basis),
@@ -162,7 +164,7 @@ impl<'r, D: Device> Run<'r, D> {
         }
     }
 
-    /// [`Device::extend_limb`] for what takes several limbs of narrow primes.
+    /// [`Device::extend_limb`], also for diagonals stored as several limbs of short primes.
     fn extended(&self, weight: &D::Poly, basis: Basis) -> D::Poly {
         let own = weight.shape().basis;
         let mut parts = vec![self.dev.basis_convert(weight, basis - own)];
@@ -176,14 +178,14 @@ impl<'r, D: Device> Run<'r, D> {
         Stacked { poly: self.dev.stack(&[&c.parts[0], &c.parts[1]]), estimate: c.estimate }
     }
 
-    /// The ciphertext of two halves that have met diagonals.
+    /// The ciphertext of two stacked halves after products with diagonals.
     pub(super) fn unstack(&self, stacked: &Stacked<D::Poly>) -> Ciphertext<D> {
         let batch = self.input.batch();
         let parts = [0, 1].map(|half| self.dev.split(&stacked.poly, half * batch, (half + 1) * batch)).into();
         Ciphertext { parts, scale: self.product_scale(), estimate: stacked.estimate, shadow: None, ..self.input }
     }
 
-    /// The sums of the groups `from … to − 1`, each with a term, over the basis of the babies.
+    /// The sums of the groups `from … to − 1`, each nonempty, over the basis of the baby steps.
     pub(super) fn sums(&self, babies: Vec<Stacked<D::Poly>>, from: usize, to: usize) -> Vec<Stacked<D::Poly>> {
         let (polys, estimates): (Vec<D::Poly>, Vec<Estimate>) =
             babies.into_iter().map(|b| (b.poly, b.estimate)).unzip();
@@ -216,7 +218,8 @@ impl<'r, D: Device> Run<'r, D> {
         sums.into_iter().zip(expected).map(|(poly, estimate)| Stacked { poly, estimate }).collect()
     }
 
-    /// [`Device::weighted_sums`] with weights of several limbs, or none: each lives only while it is multiplied.
+    /// [`Device::weighted_sums`] for weights of several limbs or none stored: each weight exists only during its
+    /// product.
     fn sums_one_by_one(&self, x: &[D::Poly], groups: &[Group], weights: &[Vec<Encoded<D::Poly>>]) -> Vec<D::Poly> {
         let sum = |(group, weights): (&Group, &Vec<Encoded<D::Poly>>)| {
             let mut sum: Option<D::Poly> = None;
@@ -232,7 +235,7 @@ impl<'r, D: Device> Run<'r, D> {
         groups.iter().zip(weights).map(sum).collect()
     }
 
-    /// After a key switch that stays over QP: the digits' noise without the rounding.
+    /// The estimate after a key switch that stays over QP: the noise of the digits without the rounding.
     pub(super) fn switched_wide(&self, estimate: Estimate, g: GaloisElement, scale: f64) -> Estimate {
         let params = self.eval.params;
         let [whole, rounding] = [noise::key_switch(params, self.input.level), noise::division(params)];
@@ -240,7 +243,7 @@ impl<'r, D: Device> Run<'r, D> {
         estimate.moved(g, params.log_n()).with_noise(digits, self.input.slots, scale)
     }
 
-    /// One group, its babies made one after another and forgotten.
+    /// One group, with one baby step in memory at a time.
     pub(super) fn streamed(&self, baby: impl Fn(i64) -> Result<Ciphertext<D>>) -> Result<Ciphertext<D>> {
         let mut sum: Option<Stacked<D::Poly>> = None;
         for (term, weight) in self.map.layout.groups[0].terms.iter().zip(&self.map.weights[0]) {

@@ -1,4 +1,4 @@
-//! Baby steps, hoisted or whole, and giant steps.
+//! Baby steps, hoisted or full rotations, and giant steps.
 
 use super::{
     apply::{Run, Stacked},
@@ -9,8 +9,8 @@ use limbwise_device::Device;
 
 /// `Σ_giant rotate(Σ_baby w ⊙ rotate(x, baby), giant)`.
 ///
-/// Cost: for b and g rotations that are not 0 and m diagonals, 1 mod_up, b gadget products, 2b mod_downs, g key
-/// switches, 2mL·N products.
+/// Cost: for b and g nonzero rotations and m diagonals, 1 mod_up, b gadget products, 2b mod_downs, g key switches,
+/// 2mL·N products.
 /// Source: \[HS18\]
 pub(super) fn apply<D: Device>(run: &Run<'_, D>) -> Result<Ciphertext<D>> {
     let raised = Raised::new(run);
@@ -21,7 +21,7 @@ pub(super) fn apply<D: Device>(run: &Run<'_, D>) -> Result<Ciphertext<D>> {
     giants(run, babies)
 }
 
-/// The same with whole rotations for baby steps, and one of the result where the first diagonal is not 0.
+/// The same sum with full rotations as baby steps, and one rotation of the result if the first diagonal is not 0.
 ///
 /// Cost: for b and g steps and m diagonals, b + g key switches and one for an offset, 2mL·N products.
 /// Source: \[HHC19\]

@@ -11,30 +11,30 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// Most slots there can be: the largest ring has 2^17 coefficients.
+/// Largest slot count: the largest ring has 2^17 coefficients.
 const MOST_SLOTS: usize = 1 << 16;
 
-/// The diagonals of a linear map that are not zero, complex.
+/// The nonzero diagonals of a complex linear map.
 #[derive(Clone, Debug)]
 pub struct Diagonals {
     slots: usize,
-    /// Shared: a network's maps are large, and a clone is another handle.
+    /// Shared, so that clones of a network's large maps are handles.
     inner: Arc<Inner>,
 }
 
 /// Diagonals in the order of their indices.
 type Numbers = Arc<Vec<Vec<Complex64>>>;
 
-/// What makes numbers that are not there yet.
+/// A function that computes the entries on first use.
 pub(crate) type MakeNumbers = Arc<dyn Fn() -> Diagonals + Send + Sync>;
 
 struct Inner {
-    /// Ascending.
+    /// Indices in ascending order.
     indices: Vec<usize>,
     numbers: OnceLock<Numbers>,
-    /// What gives them when they are first asked for, where they are not there from the beginning.
+    /// Computes the entries on first use; `None` if they are given.
     later: Option<MakeNumbers>,
-    /// Sizes of the diagonals, once somebody asked: whoever plans asks again for each way to apply the map.
+    /// Sizes of the diagonals, cached: planning asks for them once per strategy.
     sizes: OnceLock<Vec<Promise>>,
     norm: OnceLock<f64>,
 }
@@ -51,7 +51,7 @@ impl PartialEq for Diagonals {
     }
 }
 
-/// What a map is without its numbers: all that laying it out and declaring it needs, in kilobytes instead of megabytes.
+/// A map without its entries: enough to lay it out and declare it, in kilobytes instead of megabytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Outline {
     slots: usize,
@@ -61,11 +61,12 @@ pub(crate) struct Outline {
 }
 
 impl Diagonals {
-    /// From diagonals by index, taken modulo the slots; a short one is filled up with zeros, equal indices add up. The
-    /// map without a diagonal is the one with a zero diagonal 0.
+    /// From diagonals by index, taken modulo the slots. Short diagonals are padded with zeros and equal indices add up.
+    /// A map without diagonals gets a zero diagonal 0.
     ///
     /// # Errors
-    /// [`EncodeError`]: slots that are no power of two up to 2^16, too many values, a value that is not finite.
+    /// [`EncodeError`] for a slot count that is no power of two up to 2^16, too many values, or a value that is not
+    /// finite.
     pub fn new(slots: usize, diagonals: impl IntoIterator<Item = (i64, Vec<Complex64>)>) -> Result<Self> {
         if !slots.is_power_of_two() || slots > MOST_SLOTS {
             return Err(EncodeError::Slots(slots, MOST_SLOTS).into());
@@ -106,14 +107,14 @@ impl Diagonals {
         }
     }
 
-    /// A map by its outline: its numbers are made when they are first asked for, which recorders never do.
+    /// A map given by its outline; its entries are computed on first use, which recorders never make.
     pub(crate) fn outlined(outline: &Outline, later: MakeNumbers) -> Self {
         let Outline { slots, indices, sizes, norm } = outline.clone();
         let (sizes, norm) = (OnceLock::from(sizes), OnceLock::from(norm));
         Self { slots, inner: Arc::new(Inner { indices, numbers: OnceLock::new(), later: Some(later), sizes, norm }) }
     }
 
-    /// What it is without its numbers.
+    /// The map without its entries.
     pub(crate) fn outline(&self) -> Outline {
         let (indices, sizes) = (self.inner.indices.clone(), self.sizes().clone());
         Outline { slots: self.slots, indices, sizes, norm: self.norm() }
@@ -131,7 +132,7 @@ impl Diagonals {
         self.inner.sizes.get_or_init(|| self.numbers().iter().map(of).collect())
     }
 
-    /// Diagonals with their indices, ascending.
+    /// Diagonals with their indices in ascending order.
     fn iter(&self) -> impl Iterator<Item = (usize, &Vec<Complex64>)> {
         self.indices().zip(self.numbers().iter())
     }
@@ -140,10 +141,10 @@ impl Diagonals {
         self.inner.indices.binary_search(&index).expect("an index of the map")
     }
 
-    /// From the rows of a square matrix: `y = M·x`.
+    /// From the rows of a square matrix: `y = M·x`. Rows shorter than the matrix are padded with zeros.
     ///
     /// # Errors
-    /// As [`Self::new`]; rows are as long as there are rows, or shorter.
+    /// The errors of [`Self::new`], for rows longer than the matrix too.
     pub fn from_matrix(rows: &[Vec<Complex64>]) -> Result<Self> {
         let slots = rows.len();
         let entry = |row: usize, column: usize| rows[row].get(column).copied().unwrap_or_default();
@@ -154,7 +155,7 @@ impl Diagonals {
         Self::new(slots, (0..slots).map(diagonal))
     }
 
-    /// Slots of input and output.
+    /// Slot count of input and output.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots
@@ -166,35 +167,34 @@ impl Diagonals {
         self.inner.indices.len()
     }
 
-    /// Whether both are handles of the same numbers in memory.
+    /// Whether both share the same entries in memory.
     #[must_use]
     pub fn shares(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    /// Indices in [0, slots), ascending.
+    /// Indices in [0, slots) in ascending order.
     pub fn indices(&self) -> impl Iterator<Item = usize> + '_ {
         self.inner.indices.iter().copied()
     }
 
-    /// The diagonal of an index.
+    /// The diagonal at an index.
     pub(super) fn values(&self, index: usize) -> &Vec<Complex64> {
         &self.numbers()[self.place(index)]
     }
 
-    /// The size of the diagonal of an index.
+    /// The size of the diagonal at an index.
     pub(super) fn size(&self, index: usize) -> Promise {
         self.sizes()[self.place(index)]
     }
 
-    /// The diagonal of an index, rotated to the left by `steps`.
+    /// The diagonal at an index, rotated to the left by `steps`.
     pub(super) fn rotated(&self, index: usize, steps: i64) -> Vec<Complex64> {
         let (before, after) = self.values(index).split_at(modulo(steps, self.slots));
         [after, before].concat()
     }
 
-    /// The map after a rotation of its input to the left: `x → M·rotate(x, steps)`. So a rotation that one map leaves
-    /// to be done is done by the next one.
+    /// The map of a rotated input, `x → M·rotate(x, steps)`: lets one map do the rotation that the previous one left.
     #[must_use]
     pub fn after_rotation(&self, steps: i64) -> Self {
         let slots = self.slots;
@@ -202,17 +202,17 @@ impl Diagonals {
         Self::of(slots, self.iter().map(|(d, v)| ((d + by) % slots, v.clone())).collect())
     }
 
-    /// The map before a rotation of its output to the left: `x → rotate(M·x, steps)`.
+    /// The map with a rotated output, `x → rotate(M·x, steps)`.
     #[must_use]
     pub fn before_rotation(&self, steps: i64) -> Self {
         let (slots, by) = (self.slots, modulo(steps, self.slots));
         Self::of(slots, self.indices().map(|d| ((d + by) % slots, self.rotated(d, steps))).collect())
     }
 
-    /// This map after another: `x → self·(first·x)`.
+    /// The composition `x → self·(first·x)`.
     ///
     /// # Panics
-    /// If they have different numbers of slots.
+    /// If the slot counts differ.
     #[must_use]
     pub fn after(&self, first: &Self) -> Self {
         assert_eq!(self.slots, first.slots, "maps on one number of slots");
@@ -228,7 +228,7 @@ impl Diagonals {
         Self::without_zeros(slots, by_index)
     }
 
-    /// The first index of its progression, in (−n/2, n/2]: see the strategies with baby steps.
+    /// The first index of its progression, in (−n/2, n/2]; used by the strategies with baby steps.
     #[must_use]
     pub fn first_index(&self) -> i64 {
         Layout::first(self)
@@ -244,21 +244,21 @@ impl Diagonals {
         Self { slots, inner: Arc::new(Inner { indices, numbers, later: None, sizes, norm }) }
     }
 
-    /// Root mean square of what the map makes of independent values of size 1: the Frobenius norm over √n.
+    /// Root mean square of the output for independent inputs of size 1: the Frobenius norm over √n.
     #[must_use]
     pub fn norm(&self) -> f64 {
         let entries = || self.numbers().iter().flatten().map(Complex64::norm_sqr);
         *self.inner.norm.get_or_init(|| (entries().sum::<f64>() / limbwise_math::rns::to_f64(self.slots as u64)).sqrt())
     }
 
-    /// The map on x repeated: the result repeats as well.
+    /// The map on an input that repeats twice: the output repeats as well.
     #[must_use]
     pub fn repeated(&self) -> Self {
         self.doubled(|v| v.repeat(2))
     }
 
-    /// The map on each of `count` messages whose slots take turns: slot j of message k is slot `count·j + k`. So rotations
-    /// go round within each message.
+    /// The map on each of `count` interleaved messages: slot j of message k is slot `count·j + k`, so rotations stay
+    /// within each message.
     #[must_use]
     pub fn interleaved(&self, count: usize) -> Self {
         if count == 1 {
@@ -268,8 +268,8 @@ impl Diagonals {
         Self::of(count * self.slots, self.iter().map(|(d, v)| (count * d, each(v))).collect())
     }
 
-    /// From x repeated to (M·x, −i·M·x), on twice the slots: real and imaginary parts side by side, once the result is
-    /// added to its conjugate.
+    /// The map from a repeated x to (M·x, −i·M·x) on twice the slots. Adding the conjugate then gives real and
+    /// imaginary parts side by side.
     #[must_use]
     pub fn beside_its_quarter_turn(&self) -> Self {
         let turned = |z: &Complex64| Complex64::new(z.im, -z.re);
@@ -277,13 +277,13 @@ impl Diagonals {
         self.doubled(double)
     }
 
-    /// On twice the slots, for inputs that repeat; indices keep to their side of 0.
+    /// The map on twice the slots for inputs that repeat; negative indices stay negative.
     fn doubled(&self, values: impl Fn(&Vec<Complex64>) -> Vec<Complex64>) -> Self {
         let index = |d: usize| if 2 * d > self.slots { d + self.slots } else { d };
         Self::of(2 * self.slots, self.iter().map(|(d, v)| (index(d), values(v))).collect())
     }
 
-    /// The map in the clear; a short vector is filled up with zeros.
+    /// Applies the map in the clear; a shorter vector is padded with zeros.
     #[must_use]
     pub fn apply(&self, x: &[Complex64]) -> Vec<Complex64> {
         let at = |j: usize| x.get(j % self.slots).copied().unwrap_or_default();

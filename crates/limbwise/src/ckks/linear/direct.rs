@@ -1,4 +1,4 @@
-//! One whole rotation a diagonal.
+//! One full rotation per diagonal.
 
 use super::apply::Run;
 use crate::{ckks::Ciphertext, error::Result};

@@ -1,4 +1,4 @@
-//! Baby steps that stay over QP, so that only sums are brought down.
+//! Baby steps stay over QP; only their sums are divided by P.
 
 use super::{
     apply::{Run, Stacked},
@@ -7,12 +7,12 @@ use super::{
 use crate::{ckks::Ciphertext, error::Result};
 use limbwise_device::{Device, Handle as _};
 
-/// `⌊Σ_giant rotate(Σ_baby w ⊙ P·rotate(x, baby), giant) / P⌉`, at `level`: the input's, or one below, whose primes are
-/// then dropped by the same division.
+/// `⌊Σ_giant rotate(Σ_baby w ⊙ P·rotate(x, baby), giant) / P⌉` at `level`: the input's level, or the one below, whose
+/// primes the same division then drops.
 ///
-/// Cost: for b and g rotations that are not 0, m diagonals and D = L + α: g + 1 mod_ups, b + g gadget products, g + 2
+/// Cost: for b and g nonzero rotations, m diagonals and D = L + α: g + 1 mod_ups, b + g gadget products, g + 2
 /// mod_downs, 2mD·N products and at most 2L·N for P·x.
-/// Source: \[BMTH21\] Differs: P·x is added to the products over QP, so that nothing is left to be rescaled apart.
+/// Source: \[BMTH21\] Differs: P·x is added to the products over QP, so no separate rescale is left.
 pub(super) fn apply<D: Device>(run: &Run<'_, D>, level: usize) -> Result<Ciphertext<D>> {
     let layout = &run.map.layout;
     let babies = babies(run)?;
@@ -37,7 +37,7 @@ pub(super) fn apply<D: Device>(run: &Run<'_, D>, level: usize) -> Result<Ciphert
     Ok(Ciphertext { level, scale, ..run.unstack(&Stacked { poly, estimate }) })
 }
 
-/// P times each baby step, over QP, both halves.
+/// P times each baby step over QP, both halves.
 fn babies<D: Device>(run: &Run<'_, D>) -> Result<Vec<Stacked<D::Poly>>> {
     let (dev, input) = (run.dev, &run.input);
     let raised = Raised::new(run);
@@ -63,7 +63,7 @@ fn babies<D: Device>(run: &Run<'_, D>) -> Result<Vec<Stacked<D::Poly>>> {
     run.map.layout.babies.iter().map(baby).collect()
 }
 
-/// A sum over QP, rotated: its second half comes down to be decomposed, its first half only moves.
+/// Rotates a sum over QP: its second half is divided by P and decomposed, its first half is only permuted.
 fn giant_step<D: Device>(run: &Run<'_, D>, sum: &Stacked<D::Poly>, steps: i64) -> Result<Stacked<D::Poly>> {
     let (dev, batch, params) = (run.dev, run.input.batch(), run.eval.params);
     let (g, key) = run.key(steps)?;

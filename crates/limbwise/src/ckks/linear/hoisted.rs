@@ -1,4 +1,4 @@
-//! One decomposition of the input, shared by all its rotations.
+//! One decomposition of the input, shared by all rotations.
 
 use super::apply::Run;
 use crate::{ckks::Ciphertext, error::Result};
@@ -12,7 +12,7 @@ pub(super) struct Raised<'r, D: Device> {
 }
 
 impl<'r, D: Device> Raised<'r, D> {
-    /// Raises the input's digits, if there is a rotation to use them.
+    /// Raises the input's digits if the layout has a rotation that uses them.
     pub(super) fn new(run: &'r Run<'r, D>) -> Self {
         let needed = run.map.layout.babies.iter().any(|&steps| steps != 0);
         let digits = run.eval.params.digits(run.input.level);
@@ -21,14 +21,14 @@ impl<'r, D: Device> Raised<'r, D> {
         Self { run, digits }
     }
 
-    /// A rotation of the second half, over QP: moving raised digits is as good as raising moved ones.
+    /// Rotates the second half over QP: permuting raised digits equals raising permuted ones.
     pub(super) fn product(&self, steps: i64) -> Result<(GaloisElement, [D::Poly; 2])> {
         let (g, key) = self.run.key(steps)?;
         let moved: Vec<D::Poly> = self.digits.iter().map(|digit| self.run.dev.automorphism(digit, g)).collect();
         Ok((g, self.run.dev.gadget_product(&moved, &key)))
     }
 
-    /// A rotation of the whole input.
+    /// Rotates the whole input.
     ///
     /// Cost: a gadget product and two mod_downs.
     pub(super) fn rotated(&self, steps: i64) -> Result<Ciphertext<D>> {

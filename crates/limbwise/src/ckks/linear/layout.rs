@@ -1,7 +1,7 @@
-//! Which rotation of the input meets which diagonal.
+//! Assigns diagonals to rotations of the input.
 //!
-//! Every strategy computes `rotate(Σ_groups rotate(Σ_terms w ⊙ rotate(x, baby), giant), offset)`. For that the diagonal
-//! d = offset + giant + baby is encoded as `w = rotate(diagonal_d, −giant − offset)`.
+//! Every strategy computes `rotate(Σ_groups rotate(Σ_terms w ⊙ rotate(x, baby), giant), offset)`. The diagonal d =
+//! offset + giant + baby is therefore encoded as `w = rotate(diagonal_d, −giant − offset)`.
 
 use super::{Diagonals, Strategy};
 use std::collections::BTreeSet;
@@ -10,41 +10,41 @@ use std::collections::BTreeSet;
 pub(super) struct Group {
     /// The rotation after the sum.
     pub(super) giant: i64,
-    /// Its terms; empty only in a progression with holes.
+    /// Terms of the sum; empty only in a progression with holes.
     pub(super) terms: Vec<Term>,
 }
 
-/// One diagonal.
+/// One diagonal in a sum.
 pub(super) struct Term {
-    /// Which of the babies it meets.
+    /// Index of the baby step that it multiplies.
     pub(super) baby: usize,
     /// Its index in the map.
     pub(super) diagonal: usize,
 }
 
-/// The rotations of a strategy for one map.
+/// The rotations of one strategy for one map.
 pub(super) struct Layout {
     slots: usize,
     /// Rotations of the input, ascending from the first; progressions are complete.
     pub(super) babies: Vec<i64>,
-    /// Ascending giant steps; progressions are complete.
+    /// Giant steps in ascending order; progressions are complete.
     pub(super) groups: Vec<Group>,
     /// The rotation of the result.
     pub(super) offset: i64,
-    /// For progressions: the rotations from one baby to the next and from one giant step to the next.
+    /// For progressions: the rotation between neighboring baby steps, and that between neighboring giant steps.
     pub(super) hops: Option<[i64; 2]>,
 }
 
-/// Indices as a progression on the circle of slots: `first + stride·position`, positions ascending from 0.
+/// Indices as a progression on the circle of slots: `first + stride·position`, positions in ascending order from 0.
 struct Progression {
     first: i64,
     stride: i64,
-    /// Position and index.
+    /// Pairs of position and index.
     members: Vec<(usize, usize)>,
 }
 
 impl Progression {
-    /// The arc that leaves out the widest gap, the one before the smallest index among equals.
+    /// The arc that omits the widest gap; of equal gaps, the one before the smallest index.
     fn of(diagonals: &Diagonals) -> Self {
         let slots = diagonals.slots();
         let indices: Vec<usize> = diagonals.indices().collect();
@@ -83,7 +83,7 @@ impl Layout {
         }
     }
 
-    /// Strides from the first to the last diagonal, both counted.
+    /// Strides from the first to the last diagonal, both included.
     pub(super) fn span(diagonals: &Diagonals) -> usize {
         Progression::of(diagonals).span()
     }
@@ -100,7 +100,8 @@ impl Layout {
         Self { slots, babies, groups: vec![Group { giant: 0, terms }], offset: 0, hops: None }
     }
 
-    /// Giant steps are multiples of `count` strides where the indices are multiples of the stride, so one is 0.
+    /// Giant steps are multiples of `count` strides if the indices are multiples of the stride, so that one giant step
+    /// is 0.
     fn baby_giant(slots: usize, p: &Progression, count: usize) -> Self {
         let aligned = p.first % p.stride == 0;
         let shift = if aligned { (p.first / p.stride).rem_euclid(count as i64) } else { 0 };
@@ -135,7 +136,7 @@ impl Layout {
         Self { slots, babies, groups, offset: p.first, hops: Some([shorter(p.stride, slots), shorter(step, slots)]) }
     }
 
-    /// Rotations made, each a key switch.
+    /// Number of rotations, each a key switch.
     pub(super) fn steps(&self) -> usize {
         let others = |steps: &mut dyn Iterator<Item = i64>| steps.filter(|&s| s != 0).count();
         match self.hops {
@@ -147,7 +148,7 @@ impl Layout {
         }
     }
 
-    /// Rotations whose keys are needed, ascending.
+    /// Rotations that need keys, in ascending order.
     pub(super) fn rotations(&self) -> Vec<i64> {
         let mut needed = BTreeSet::from([self.offset]);
         match self.hops {
@@ -162,7 +163,7 @@ impl Layout {
     }
 }
 
-/// The same rotation by the shorter way round, in (−slots/2, slots/2].
+/// The equivalent rotation in (−slots/2, slots/2].
 fn shorter(steps: i64, slots: usize) -> i64 {
     let slots = slots as i64;
     let left = steps.rem_euclid(slots);

@@ -3,8 +3,8 @@
 //! Enters: diagonals, the strategies, encoded transforms and their application, explicit and automatic.
 //! Stays out: which strategy is best (that needs a recording and a machine: `runtime::frontier`).
 //!
-//! Read in this order: [`diagonals`], [`strategy`], `layout` (which rotation meets which diagonal), [`transform`],
-//! `apply`, then one strategy a file: `direct`, `hoisted`, `bsgs`, `double_hoisted`, `multi_hop`.
+//! Read in this order: [`diagonals`], [`strategy`], `layout` (assigns diagonals to rotations), [`transform`], `apply`,
+//! then one strategy per file: `direct`, `hoisted`, `bsgs`, `double_hoisted`, `multi_hop`.
 
 mod apply;
 mod bsgs;

@@ -1,14 +1,14 @@
-//! One key a progression, applied again and again: the minimum key set.
+//! One key per progression, applied repeatedly: the minimum key set.
 
 use super::apply::{Run, Stacked};
 use crate::{ckks::Ciphertext, error::Result};
 use limbwise_device::Device;
 
-/// Baby steps by repeated rotation by the stride; giant steps in Horner form, from the last to the first; the offset of
-/// a progression that does not start at 0 by one rotation of the result.
+/// Baby steps by repeated rotation by the stride, giant steps in Horner form from last to first. If the progression
+/// does not start at 0, one rotation of the result applies the offset.
 ///
 /// Cost: for b and g steps, b + g key switches and one for an offset, 2mL·N products for m diagonals.
-/// Source: \[ARK\] Differs: rotates the result by the offset, the paper the input.
+/// Source: \[ARK\] Differs: the offset rotates the result, in the paper the input.
 pub(super) fn apply<D: Device>(run: &Run<'_, D>) -> Result<Ciphertext<D>> {
     let layout = &run.map.layout;
     let [stride, step] = layout.hops.expect("the layout of a multi-hop plan");

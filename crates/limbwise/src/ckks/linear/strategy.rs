@@ -1,4 +1,4 @@
-//! How a linear map is evaluated: which rotations, which keys, which form of the diagonals.
+//! Configuration of a linear map: its rotations, keys and form of the diagonals.
 //!
 //! With n diagonals, b baby and g giant steps (b·g ≈ n), L limbs at the level, α special primes, β digits, D = L + α:
 //!
@@ -11,7 +11,7 @@
 //! | double hoisted | b + g gadget products, g + 1 mod_ups, g + 2 mod_downs | 2nD | b + g | \[BMTH21\] |
 //! | multi-hop | b + g whole | 2nL | 2, 3 with an offset | \[ARK\] |
 //!
-//! The exact counts are held to recordings in `crates/runtime/tests/frontier`.
+//! Tests in `crates/runtime/tests/frontier` compare these counts with recordings.
 
 use super::{Diagonals, layout::Layout};
 use crate::{
@@ -22,32 +22,32 @@ use limbwise_math::galois::GaloisElement;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the rotations are made.
+/// How the rotations of a map are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// One whole rotation a diagonal, one after another: the least memory.
+    /// One full rotation per diagonal, one at a time: the least memory.
     Direct,
-    /// Baby steps hoisted, giant steps whole.
+    /// Baby steps are hoisted, giant steps are full rotations.
     Bsgs {
-        /// Diagonals of a giant step, in strides; 0 counts as 1.
+        /// Diagonals per giant step, in strides; 0 counts as 1.
         babies: usize,
     },
-    /// Baby and giant steps, each a whole rotation with a key of its own, from the first diagonal on: no better than
-    /// [`Self::Bsgs`] in anything, but what multi-hop is compared with.
+    /// Baby and giant steps are full rotations, each with its own key, from the first diagonal on. [`Self::Bsgs`] is
+    /// never worse; this is the baseline for multi-hop.
     Whole {
         /// As in [`Self::Bsgs`].
         babies: usize,
     },
-    /// One decomposition of the input, shared by a rotation a diagonal.
+    /// All rotations share one decomposition of the input.
     Hoisted,
-    /// Baby steps stay over QP, one mod_down a giant step, the result brought down once.
+    /// Baby steps stay over QP, with one mod_down per giant step and one for the result.
     DoubleHoisted {
-        /// As in [`Self::Bsgs`]; all diagonals in one giant step where there are no more.
+        /// As in [`Self::Bsgs`]; all diagonals form one giant step if there are no more.
         babies: usize,
     },
-    /// One key for all baby steps and one for all giant steps, applied again and again: the least keys.
+    /// One key for all baby steps and one for all giant steps, applied repeatedly: the fewest keys.
     MultiHop {
         /// As in [`Self::Bsgs`].
         babies: usize,
@@ -55,7 +55,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// Its name, without the number of baby steps.
+    /// Name without the number of baby steps.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -68,14 +68,14 @@ impl Strategy {
         }
     }
 
-    /// Rotations whose keys a map needs, each by the shorter way round, ascending.
+    /// Rotations that need keys for a map, each as its shorter equivalent, in ascending order.
     #[must_use]
     pub fn rotations(self, diagonals: &Diagonals) -> Vec<i64> {
         Layout::new(self, diagonals).rotations()
     }
 
-    /// The same with the baby steps that make the fewest rotations of a map, where it has 0 of them: a strategy for maps
-    /// of any shape.
+    /// Replaces 0 baby steps by the number with the fewest rotations for a map: 0 makes a strategy for maps of any
+    /// shape.
     #[must_use]
     pub fn for_map(self, diagonals: &Diagonals) -> Self {
         let with = |babies| match self {
@@ -90,7 +90,7 @@ impl Strategy {
         all.min_by_key(|s| s.steps(diagonals)).unwrap_or(self)
     }
 
-    /// Rotations made for a map, each a key switch. With keys for steps alone there are more of them than keys.
+    /// Number of rotations for a map, each a key switch. Multi-hop makes more rotations than it has keys.
     #[must_use]
     pub fn steps(self, diagonals: &Diagonals) -> usize {
         Layout::new(self, diagonals).steps()
@@ -103,7 +103,7 @@ impl Strategy {
         self.rotations(diagonals).into_iter().map(|steps| (name(steps), level)).collect()
     }
 
-    /// What can be best for a map: for strategies with baby steps, every power of two that changes anything.
+    /// All strategies that can be the best for a map; with baby steps, every power of two that makes a difference.
     #[must_use]
     pub fn candidates(diagonals: &Diagonals) -> Vec<Self> {
         let mut all = vec![Self::Direct, Self::Hoisted];
@@ -134,24 +134,26 @@ impl std::fmt::Display for Strategy {
     }
 }
 
-/// How encoded diagonals are stored.
+/// Storage form of encoded diagonals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlaintextForm {
-    /// All limbs that are multiplied with, transformed: over QP for [`Strategy::DoubleHoisted`], else over Q.
+    /// All limbs that take part in products, in evaluation domain: over QP for [`Strategy::DoubleHoisted`], else over
+    /// Q.
     Full,
-    /// One limb of signed coefficients, reduced and transformed for each other limb where it is used; two of narrow
-    /// primes. \[ARK\]
+    /// One limb of signed coefficients (two if the primes are short), reduced and transformed for the other limbs on
+    /// use. \[ARK\]
     OnTheFly,
-    /// Nothing: each is encoded again from the clear map whenever it is used. For maps too many to be kept encoded.
+    /// Not stored: each diagonal is encoded from the clear map on every use. For maps that are too large to keep
+    /// encoded.
     AtUse,
 }
 
 impl PlaintextForm {
-    /// Those that are kept encoded.
+    /// The forms that keep diagonals encoded.
     pub const ALL: [Self; 2] = [Self::Full, Self::OnTheFly];
 
-    /// Its name.
+    /// Name in options and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -162,14 +164,14 @@ impl PlaintextForm {
     }
 }
 
-/// How a map is encoded.
+/// Configuration of an encoded map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinearPlan {
-    /// The rotations.
+    /// How rotations are computed.
     pub strategy: Strategy,
-    /// The diagonals.
+    /// How diagonals are stored.
     pub form: PlaintextForm,
-    /// Highest level it is applied at.
+    /// Highest level of ciphertexts that it maps.
     pub level: usize,
     /// Scale of the encoded diagonals.
     pub scale: f64,

@@ -1,4 +1,4 @@
-//! An encoded linear map: its diagonals on the device, laid out for one strategy.
+//! An encoded linear map: its diagonals on the device, arranged for one strategy.
 
 use super::{
     Diagonals, LinearPlan, PlaintextForm, Strategy,
@@ -15,7 +15,7 @@ use limbwise_math::{galois::GaloisElement, rns::to_f64};
 use num_complex::Complex64;
 use std::sync::Arc;
 
-/// A linear map that can be applied to ciphertexts at its level and below.
+/// An encoded linear map for ciphertexts at its level and below.
 pub struct LinearTransform<D: Device> {
     pub(super) plan: LinearPlan,
     pub(super) slots: usize,
@@ -23,20 +23,20 @@ pub struct LinearTransform<D: Device> {
     /// The diagonals of each group, in the order of its terms.
     pub(super) weights: Vec<Vec<Encoded<D::Poly>>>,
     pub(super) shadow: Option<Arc<Diagonals>>,
-    /// What diagonals are encoded from where they are used.
+    /// The source of diagonals that are encoded on use.
     clear: Option<(Encoder, Diagonals)>,
 }
 
-/// One diagonal.
+/// One encoded diagonal.
 pub(super) struct Encoded<P> {
     pub(super) stored: Stored<P>,
     pub(super) estimate: Estimate,
 }
 
-/// What is stored of it.
+/// The stored part of a diagonal.
 pub(super) enum Stored<P> {
     Poly(P),
-    /// Its index, and how it is turned before it is encoded.
+    /// Not stored: the diagonal's index, and its rotation before encoding.
     Clear {
         diagonal: usize,
         turn: i64,
@@ -52,7 +52,7 @@ impl<D: Device> LinearTransform<D> {
         let _region = dev.region("encode_linear", 0);
         let basis = stored_basis(encoder.params(), diagonals, plan);
         Self::build(encoder, diagonals, plan, |values, packing| {
-            let coefficients = encoder.coefficients(dev, (1, &|_| values()), packing, basis);
+            let coefficients = encoder.coefficients(dev, 1, &|_| values(), packing, basis);
             match plan.form {
                 PlaintextForm::Full => dev.ntt(coefficients),
                 PlaintextForm::OnTheFly | PlaintextForm::AtUse => coefficients,
@@ -60,7 +60,7 @@ impl<D: Device> LinearTransform<D> {
         })
     }
 
-    /// A map by declaration: what encoding it would give, but no words.
+    /// Declares the transform that encoding the map would give, on a device that holds no words.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -89,7 +89,7 @@ impl<D: Device> LinearTransform<D> {
         let encode = |group: &Group| {
             let turn = -group.giant - layout.offset;
             let one = |diagonal| {
-                // A rotation changes neither size nor error: what is only declared is not rotated, nor even made.
+                // A rotation changes neither size nor error, so a declared diagonal is neither rotated nor computed.
                 let size = diagonals.size(diagonal);
                 let estimate = match size.magnitude.is_finite() {
                     true => encoder.bounded(size, packing)?,
@@ -108,26 +108,27 @@ impl<D: Device> LinearTransform<D> {
         Ok(Self { plan, slots, layout, weights, shadow: None, clear })
     }
 
-    /// A diagonal that is not stored, as values over a basis.
-    pub(super) fn encoded_now(&self, dev: &D, (diagonal, turn): (usize, i64), basis: Basis) -> D::Poly {
+    /// Encodes a diagonal that is not stored, in evaluation domain over a basis.
+    pub(super) fn encode_now(&self, dev: &D, diagonal: usize, turn: i64, basis: Basis) -> D::Poly {
         let (encoder, clear) = self.clear.as_ref().expect("what is not stored is encoded from the clear map");
         let packing = Packing { slots: self.slots, level: self.plan.level, scale: self.plan.scale };
-        dev.ntt(encoder.coefficients(dev, (1, &|_| clear.rotated(diagonal, turn)), packing, basis))
+        dev.ntt(encoder.coefficients(dev, 1, &|_| clear.rotated(diagonal, turn), packing, basis))
     }
 
-    /// The same with the map in the clear beside it: ciphertexts with shadows keep them.
+    /// Attaches the clear map, so that shadows pass through the transform.
     #[must_use]
     pub fn with_shadow(self, diagonals: &Diagonals) -> Self {
         Self { shadow: Some(Arc::new(diagonals.clone())), ..self }
     }
 
-    /// How it was encoded.
+    /// The plan it was encoded with.
     #[must_use]
     pub fn plan(&self) -> LinearPlan {
         self.plan
     }
 
-    /// Its rotations by strategy: for each giant step the rotations of the input that it sums, then that of the result.
+    /// Rotations of the strategy: each giant step with the rotations of the input that it sums, then the rotation of
+    /// the result.
     #[must_use]
     pub fn rotations(&self) -> (Vec<(i64, Vec<i64>)>, i64) {
         let babies = |group: &Group| group.terms.iter().map(|term| self.layout.babies[term.baby]).collect();
@@ -135,19 +136,19 @@ impl<D: Device> LinearTransform<D> {
         (groups.map(|group| (group.giant, babies(group))).collect(), self.layout.offset)
     }
 
-    /// Encoded diagonals.
+    /// Number of diagonals.
     #[must_use]
     pub fn diagonals(&self) -> usize {
         self.weights.iter().map(Vec::len).sum()
     }
 
-    /// Slots of input and output.
+    /// Slot count of input and output.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// Bytes of the diagonals that are kept encoded.
+    /// Size of the stored diagonals in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let bytes = |w: &Encoded<D::Poly>| if let Stored::Poly(poly) = &w.stored { poly.shape().bytes() } else { 0 };
@@ -162,7 +163,7 @@ impl<D: Device> LinearTransform<D> {
     }
 }
 
-/// The limbs that are stored of each diagonal.
+/// The limbs stored per diagonal.
 fn stored_basis(params: &Params, diagonals: &Diagonals, plan: LinearPlan) -> Basis {
     match (plan.form, plan.strategy) {
         (PlaintextForm::OnTheFly | PlaintextForm::AtUse, _) => narrow_basis(params, diagonals, plan),
@@ -171,8 +172,8 @@ fn stored_basis(params: &Params, diagonals: &Diagonals, plan: LinearPlan) -> Bas
     }
 }
 
-/// As few of the widest primes as hold every signed coefficient: at most the largest slot times the scale; one bit is for
-/// the sign, one is kept free.
+/// The fewest of the widest primes that hold every signed coefficient: at most the largest slot times the scale, one
+/// bit for the sign, one bit spare.
 fn narrow_basis(params: &Params, diagonals: &Diagonals, plan: LinearPlan) -> Basis {
     let largest = |d| diagonals.size(d).peak;
     let bits = diagonals.indices().map(largest).fold(f64::MIN_POSITIVE, f64::max).log2() + plan.scale.log2() + 2.0;

@@ -5,17 +5,17 @@ use crate::error::Result;
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
-/// What lies outside an image.
+/// Values outside an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Padding {
-    /// Zeros, so that stride 1 keeps the size: (k − 1)/2 before, the rest behind.
+    /// Zeros, so that stride 1 keeps the size: (k − 1)/2 before, the rest after.
     Same,
-    /// Nothing: filters stay inside.
+    /// No padding: filters stay inside the image.
     Valid,
 }
 
-/// The weights of a convolution, as networks have it: filters are not turned round.
+/// The weights of a convolution. As in neural networks, filters are not reversed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filters {
     shape: [usize; 4],
@@ -26,7 +26,7 @@ pub struct Filters {
 }
 
 impl Filters {
-    /// Filters × channels × height × width weights, in this order, and a bias a filter or none.
+    /// Filters × channels × height × width weights, in this order, and one bias per filter or none.
     ///
     /// # Errors
     /// [`TensorError::Shape`] for another number of weights or biases, or a stride of 0;
@@ -42,7 +42,7 @@ impl Filters {
         Ok(Self { shape, weights, bias, stride, padding })
     }
 
-    /// In words.
+    /// Text for error messages and reports.
     #[must_use]
     pub fn describe(&self) -> String {
         let [filters, channels, ky, kx] = self.shape;
@@ -70,7 +70,7 @@ impl Filters {
         }
     }
 
-    /// What an output pixel sums up: weight, input channel, row and column.
+    /// The terms of an output pixel: weight, input channel, row and column.
     fn terms(
         &self,
         [filter, y, x]: [usize; 3],
@@ -88,7 +88,7 @@ impl Filters {
         })
     }
 
-    /// The convolution in the clear: the twin of the encrypted one.
+    /// The convolution in the clear: the reference for the encrypted one.
     ///
     /// # Errors
     /// As [`Self::output`].
@@ -107,8 +107,8 @@ impl Filters {
         Image::new([filters, height, width], values)
     }
 
-    /// The sums of 3×3 filters that are slid over an image: the same terms in the same order as one by one, but three
-    /// together and over a whole channel at once, whose rows have zeros around them.
+    /// Adds 3×3 filters by sliding them over zero-padded rows: the same terms in the same order as tap by tap, but
+    /// three taps and a whole channel at a time.
     fn add_slid(&self, image: &Image, values: &mut [f64]) {
         let ([_, channels, ..], [_, rows, columns]) = (self.shape, image.shape());
         let pitch = columns + 2;
@@ -133,11 +133,11 @@ impl Filters {
         }
     }
 
-    /// The sums of any filters.
+    /// Adds filters of any size.
     fn add_taps(&self, image: &Image, values: &mut [f64], [height, width]: [usize; 2]) {
         let ([_, channels, ky, kx], [_, rows, columns]) = (self.shape, image.shape());
         let before = |k: usize| if self.padding == Padding::Same { (k - 1) / 2 } else { 0 };
-        // Tap by tap along whole rows: the same terms as of the map, but in an order that a processor likes.
+        // One tap at a time along whole rows: the terms of the map, in an order that vectorizes.
         for (tap, &weight) in self.weights.iter().enumerate() {
             let (filter, channel) = (tap / (channels * ky * kx), tap / (ky * kx) % channels);
             let (dy, dx) = (tap / kx % ky, tap % kx);
@@ -157,19 +157,20 @@ impl Filters {
 /// A convolution between two layouts.
 #[derive(Clone, Debug)]
 pub struct Convolution {
-    /// How the image lies.
+    /// Layout of the image.
     pub input: ImageLayout,
-    /// How the result lies.
+    /// Layout of the result.
     pub output: ImageLayout,
-    /// The map between them.
+    /// The map between the layouts.
     pub map: PackedMap,
 }
 
 impl Convolution {
-    /// For images of this shape, in the layout that takes the fewest rotations; a stride leaves gaps in the result.
+    /// A convolution of images of this shape in the layout with the fewest rotations; a stride leaves gaps in the
+    /// result.
     ///
     /// # Errors
-    /// [`TensorError::TooLarge`] where image or result do not fit the slots, and as [`Filters::output`].
+    /// [`TensorError::TooLarge`] if image or result do not fit the slots, and the errors of [`Filters::output`].
     pub fn new(filters: &Filters, image: [usize; 3], slots: usize) -> Result<Self> {
         let shape = filters.output(image)?;
         let dense = ImageLayout::dense(image);
@@ -179,11 +180,11 @@ impl Convolution {
         Self::between(filters, ImageLayout { blocks, ..dense }, output, slots)
     }
 
-    /// From one layout to another: for an image that comes from the layer before, and a result that the next one takes.
-    /// Few diagonals need blocks of one size; any other layout of the result works, with more diagonals.
+    /// A convolution between two given layouts, for an image from the layer before and a result for the next one.
+    /// Blocks of equal size give few diagonals; any other output layout works with more diagonals.
     ///
     /// # Errors
-    /// As [`Self::new`], and where the layouts are not those of the image and the result.
+    /// The errors of [`Self::new`], and layouts that do not match the image and the result.
     pub fn between(filters: &Filters, input: ImageLayout, output: ImageLayout, slots: usize) -> Result<Self> {
         let (input, output) = (input.checked()?, output.checked()?);
         let image = [input.channels, input.height, input.width];
@@ -210,13 +211,13 @@ impl Convolution {
         Ok(Self { input, output, map: builder.finish(bias)? })
     }
 
-    /// Slots of every ciphertext.
+    /// Slot count of every ciphertext.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.map.diagonals.slots()
     }
 
-    /// The image's slots.
+    /// The image packed into slots.
     ///
     /// # Errors
     /// As [`ImageLayout::pack`].

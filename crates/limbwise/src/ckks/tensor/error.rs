@@ -1,29 +1,29 @@
-//! What can be wrong with tensors and their layouts.
+//! User errors with tensors and their layouts.
 
-/// Tensors that do not go together, or do not fit.
+/// Tensors with shapes that do not match or do not fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TensorError {
-    /// More slots than there are.
+    /// A tensor that needs more slots than a ciphertext has.
     #[error("{what} takes {needed} slots, a ciphertext has {slots}: {next}")]
     TooLarge {
-        /// The tensor.
+        /// Description of the tensor.
         what: String,
-        /// Slots it takes.
+        /// Slots that the tensor needs.
         needed: usize,
-        /// Slots there are.
+        /// Slots of a ciphertext.
         slots: usize,
-        /// What to do.
+        /// The next step.
         next: &'static str,
     },
-    /// Shapes that do not go together.
+    /// Shapes that do not match.
     #[error("{what}: got {got}, wanted {wanted}")]
     Shape {
         /// Which shape.
         what: &'static str,
-        /// What it is.
+        /// The shape given.
         got: String,
-        /// What it should be, or what to do.
+        /// The shape wanted, or the next step.
         wanted: String,
     },
 }

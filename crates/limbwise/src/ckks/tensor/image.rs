@@ -1,4 +1,4 @@
-//! Clear images of several channels, and how an encrypted one lies in slots.
+//! Clear images of several channels, and the layout of an encrypted image in slots.
 
 use super::{Spread, TensorError, matrix::check};
 use crate::error::Result;
@@ -14,7 +14,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// From its values.
+    /// An image from its values.
     ///
     /// # Errors
     /// [`TensorError::Shape`] for another number of values, or none;
@@ -30,16 +30,16 @@ impl Image {
         [self.channels, self.height, self.width]
     }
 
-    /// All values.
+    /// All values: channels, then rows, then columns.
     #[must_use]
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// One value.
+    /// The value of one pixel.
     ///
     /// # Panics
-    /// Outside the image.
+    /// If the pixel is outside the image.
     #[must_use]
     pub fn at(&self, channel: usize, y: usize, x: usize) -> f64 {
         assert!(y < self.height && x < self.width, "({y}, {x}) of {}×{}", self.height, self.width);
@@ -47,38 +47,38 @@ impl Image {
     }
 }
 
-/// Where the pixels of an encrypted image lie.
+/// Layout of an encrypted image in slots.
 ///
-/// Channels lie in blocks of equal size. A block is a raster of rows of `pitch` slots; a pixel and its neighbours are
-/// `gap` slots and `gap` raster rows apart. The gaps that a stride leaves can hold further channels, up to `gap²` a block
-/// (multiplexed packing \[LLL22\]), or nothing. Blocks may be repeated as [`Spread`] says.
+/// Channels lie in blocks of equal size. A block is a raster of rows of `pitch` slots; neighboring pixels are `gap`
+/// slots and `gap` raster rows apart. The gaps that a stride leaves hold further channels, up to `gap²` per block
+/// (multiplexed packing \[LLL22\]), or nothing. Blocks may repeat as [`Spread`] describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageLayout {
-    /// Channels.
+    /// Number of channels.
     pub channels: usize,
-    /// Pixels of a column.
+    /// Pixels in a column.
     pub height: usize,
-    /// Pixels of a row.
+    /// Pixels in a row.
     pub width: usize,
-    /// From a pixel to the next, in slots and in raster rows.
+    /// Distance between neighboring pixels, in slots and in raster rows.
     pub gap: usize,
-    /// Slots of a raster row.
+    /// Slots in a raster row.
     pub pitch: usize,
     /// Channels in one block, 1 … gap².
     pub per_block: usize,
-    /// The blocks; its unit is the slots of one.
+    /// Arrangement of the blocks; its unit is the slots of one block.
     pub blocks: Spread,
 }
 
 impl ImageLayout {
-    /// Channel after channel, row after row, without gaps, each once.
+    /// Channel after channel, row after row, without gaps or repetition.
     #[must_use]
     pub fn dense([channels, height, width]: [usize; 3]) -> Self {
         let blocks = Spread::once(channels, height * width);
         Self { channels, height, width, gap: 1, pitch: width, per_block: 1, blocks }
     }
 
-    /// The same channels in rasters of more rows and longer ones: room for strides that do not divide the size.
+    /// The same channels in rasters with more and longer rows: room for strides that do not divide the size.
     ///
     /// # Errors
     /// [`TensorError::Shape`] for a raster that is smaller than the image.
@@ -86,27 +86,27 @@ impl ImageLayout {
         Self { pitch, blocks: Spread { unit: rows * pitch, ..self.blocks }, ..self }.checked()
     }
 
-    /// What a layer makes of it that keeps every `stride`th pixel where it is: the gap grows, the raster stays, each
-    /// channel has a block of its own.
+    /// The layout after a layer that keeps every `stride`th pixel in place: the gap grows, the raster stays, and each
+    /// channel has its own block.
     ///
     /// # Errors
-    /// [`TensorError::Shape`] where the pixels leave the raster.
+    /// [`TensorError::Shape`] if the pixels leave the raster.
     pub fn strided(self, stride: usize, [channels, height, width]: [usize; 3]) -> Result<Self> {
         let blocks = Spread::once(channels, self.blocks.unit);
         Self { channels, height, width, gap: self.gap * stride, per_block: 1, blocks, ..self }.checked()
     }
 
-    /// The same with the gaps full of channels.
+    /// The same layout with every gap filled by channels.
     ///
     /// # Errors
-    /// [`TensorError::Shape`] where the raster ends before the last gap does: take a larger one.
+    /// [`TensorError::Shape`] if the raster ends before the last gap; choose a larger one.
     pub fn multiplexed(self) -> Result<Self> {
         let per_block = self.gap * self.gap;
         let blocks = Spread::once(self.channels.div_ceil(per_block), self.blocks.unit);
         Self { per_block, blocks, ..self }.checked()
     }
 
-    /// The same with its blocks repeated.
+    /// The same layout with its blocks repeated.
     ///
     /// # Errors
     /// [`TensorError::Shape`] for a period that is shorter than the blocks.
@@ -120,7 +120,7 @@ impl ImageLayout {
         if [channels, height, width, gap, pitch, per_block, blocks.unit].contains(&0) {
             return Err(TensorError::shape(what, format!("{self:?}"), "no size of 0").into());
         }
-        // The last gap is used by the last channel of a full block only.
+        // Only the last channel of a full block uses the last gap.
         let last = per_block.min(channels) - 1;
         let (rows, columns) = ((height - 1) * gap + last / gap + 1, (width - 1) * gap + last.min(gap - 1) + 1);
         let raster = [blocks.unit / pitch, pitch];
@@ -136,38 +136,38 @@ impl ImageLayout {
         Ok(self)
     }
 
-    /// Block and offset in it.
+    /// Block of a pixel and its offset in the block.
     pub(super) fn place(&self, channel: usize, y: usize, x: usize) -> (usize, usize) {
         let (block, within) = (channel / self.per_block, channel % self.per_block);
         (block, (y * self.gap + within / self.gap) * self.pitch + x * self.gap + within % self.gap)
     }
 
-    /// The slot of a pixel, where it comes first.
+    /// The first slot of a pixel.
     #[must_use]
     pub fn slot(&self, channel: usize, y: usize, x: usize) -> usize {
         let (block, offset) = self.place(channel, y, x);
         block * self.blocks.unit + offset
     }
 
-    /// Slots up to the last block, included.
+    /// Slots up to and including the last block.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.blocks.slots()
     }
 
-    /// Every pixel: channel, row, column.
+    /// All pixels as channel, row, column.
     pub(super) fn pixels(&self) -> impl Iterator<Item = [usize; 3]> + use<> {
         let Self { channels, height, width, .. } = *self;
         (0..channels * height * width).map(move |at| [at / width / height, at / width % height, at % width])
     }
 
-    /// The slots of every repetition of a pixel.
+    /// The slots of all repetitions of a pixel.
     pub(super) fn all_slots(&self, channel: usize, y: usize, x: usize) -> impl Iterator<Item = usize> + use<> {
         let (first, Spread { unit, period, extent, .. }) = (self.place(channel, y, x), self.blocks);
         (first.0..extent).step_by(period).map(move |block| block * unit + first.1)
     }
 
-    /// The slots of an image; gaps are zero.
+    /// The image packed into slots; gaps are zero.
     ///
     /// # Errors
     /// [`TensorError::Shape`] for an image of another shape, [`TensorError::TooLarge`] for too few slots.
@@ -193,7 +193,7 @@ impl ImageLayout {
         Err(TensorError::TooLarge { what, needed: self.slots(), slots, next }.into())
     }
 
-    /// The image in decrypted slots: real parts, where each pixel comes first.
+    /// The image from decrypted slots: real parts of each pixel's first slot.
     ///
     /// # Errors
     /// [`TensorError::Shape`] for too few slots.

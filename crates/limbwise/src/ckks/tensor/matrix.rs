@@ -1,10 +1,10 @@
-//! Clear matrices, and how an encrypted one lies in slots.
+//! Clear matrices, and the layout of an encrypted matrix in slots.
 
 use super::{Spread, TensorError};
 use crate::error::{EncodeError, Result};
 use num_complex::Complex64;
 
-/// A real matrix, row by row; a vector is a matrix of one column.
+/// A real matrix in row-major order; a vector is a matrix of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
     rows: usize,
@@ -12,7 +12,7 @@ pub struct Matrix {
     values: Vec<f64>,
 }
 
-/// Fails unless values are as many as a shape says, at least one, all finite.
+/// Fails unless the values match the shape, are at least one, and are all finite.
 pub(super) fn check(what: &'static str, values: &[f64], shape: &[usize]) -> Result<()> {
     let wanted = shape.iter().try_fold(1usize, |n, &side| n.checked_mul(side)).unwrap_or(usize::MAX);
     if values.len() != wanted || values.is_empty() {
@@ -27,10 +27,10 @@ pub(super) fn check(what: &'static str, values: &[f64], shape: &[usize]) -> Resu
 }
 
 impl Matrix {
-    /// From its values, row by row.
+    /// A matrix from its values in row-major order.
     ///
     /// # Errors
-    /// [`TensorError::Shape`] unless there are rows × columns of them and at least one; [`EncodeError::NotFinite`].
+    /// [`TensorError::Shape`] unless there are rows × columns values and at least one; [`EncodeError::NotFinite`].
     pub fn new(rows: usize, columns: usize, values: Vec<f64>) -> Result<Self> {
         check("a matrix", &values, &[rows, columns])?;
         Ok(Self { rows, columns, values })
@@ -48,23 +48,23 @@ impl Matrix {
         self.columns
     }
 
-    /// All values, row by row.
+    /// All values in row-major order.
     #[must_use]
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// One value.
+    /// The value at a row and column.
     ///
     /// # Panics
-    /// Outside the matrix.
+    /// If the index is outside the matrix.
     #[must_use]
     pub fn at(&self, row: usize, column: usize) -> f64 {
         assert!(column < self.columns, "column {column} of {}", self.columns);
         self.values[row * self.columns + column]
     }
 
-    /// `self·other` in the clear: the twin of every encrypted product.
+    /// `self·other` in the clear: the reference for encrypted products.
     ///
     /// # Errors
     /// [`TensorError::Shape`] unless `other` has as many rows as this has columns.
@@ -85,22 +85,22 @@ impl Matrix {
     }
 }
 
-/// Where the values of an encrypted matrix lie: a row is an item of its [`Spread`], with as many columns as a ciphertext
-/// takes beside each other; further columns are in further ciphertexts of the batch.
+/// Layout of an encrypted matrix in slots. A row is an item of the [`Spread`]; a ciphertext holds as many columns as
+/// fit side by side, and further columns are in further ciphertexts of the batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatrixLayout {
-    /// The rows; its unit is the columns of one ciphertext.
+    /// Arrangement of the rows; its unit is the columns of one ciphertext.
     pub rows: Spread,
-    /// All columns.
+    /// Number of columns in all ciphertexts.
     pub columns: usize,
 }
 
 impl MatrixLayout {
-    /// Each row once, the columns shared out evenly over as few ciphertexts as hold them; places for `most_rows` rows
-    /// of that many columns are kept free.
+    /// Each row once, the columns distributed evenly over the fewest ciphertexts. Room for `most_rows` rows is
+    /// reserved.
     ///
     /// # Errors
-    /// [`TensorError::TooLarge`] where one column does not fit; [`TensorError::Shape`] without rows or columns.
+    /// [`TensorError::TooLarge`] if one column does not fit; [`TensorError::Shape`] without rows or columns.
     pub fn new(rows: usize, columns: usize, most_rows: usize, slots: usize) -> Result<Self> {
         if rows == 0 || columns == 0 {
             return Err(
@@ -139,7 +139,7 @@ impl MatrixLayout {
         Ok((0..self.ciphertexts()).map(one).collect())
     }
 
-    /// The matrix in decrypted slots: real parts, of each row's first place.
+    /// The matrix from decrypted slots: real parts of each row's first place.
     ///
     /// # Errors
     /// [`TensorError::Shape`] for another number of ciphertexts, or too few slots.
@@ -157,7 +157,7 @@ impl MatrixLayout {
         Matrix::new(items, self.columns, (0..items * self.columns).map(value).collect())
     }
 
-    /// Ciphertexts in the batch.
+    /// Number of ciphertexts in the batch.
     #[must_use]
     pub fn ciphertexts(&self) -> usize {
         self.columns.div_ceil(self.rows.unit)

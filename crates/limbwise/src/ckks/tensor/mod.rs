@@ -1,12 +1,13 @@
 //! Packed tensors: products with matrices and convolutions as linear maps on slots, so that every
 //! [`Strategy`](super::Strategy) applies to them.
 //!
-//! Enters: how vectors, matrices and images lie in slots, the diagonals of their maps, clear twins of every operation.
+//! Enters: layouts of vectors, matrices and images in slots, the diagonals of their maps, clear references of every
+//! operation.
 //! Stays out: which strategy is best, activations, files.
 //!
-//! Read in this order: [`matrix`] and [`image`] (clear values and how they lie), [`spread`] (repetition in slots, which
-//! decides how few diagonals there are), [`packed_map`], [`product`] (clear × encrypted), [`square_product`] (encrypted ×
-//! encrypted), [`convolution`].
+//! Read in this order: [`matrix`] and [`image`] (clear values and layouts), [`spread`] (repetition in slots, which
+//! determines the number of diagonals), [`packed_map`], [`product`] (clear × encrypted), [`square_product`] (encrypted
+//! × encrypted), [`convolution`].
 
 pub mod convolution;
 pub mod error;

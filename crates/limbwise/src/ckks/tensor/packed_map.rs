@@ -11,25 +11,25 @@ use num_complex::Complex64;
 /// `Σ_{i < count} rotate(x, i·stride)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fold {
-    /// Slots from one term to the next.
+    /// Slots between neighboring terms.
     pub stride: usize,
-    /// Terms, a power of two.
+    /// Number of terms, a power of two.
     pub count: usize,
 }
 
-/// What becomes of slots: `fold(diagonals·x) + bias`.
+/// The map `fold(diagonals·x) + bias` on packed slots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedMap {
     /// The map that a [`LinearTransform`] evaluates.
     pub diagonals: Diagonals,
-    /// The rotations and additions after it; a count of 1 does nothing.
+    /// The rotations and additions after the map; a count of 1 does nothing.
     pub fold: Fold,
-    /// Added at the end; empty where nothing is.
+    /// Added at the end; empty for no bias.
     pub bias: Vec<Complex64>,
 }
 
 impl PackedMap {
-    /// The map in the clear.
+    /// Applies the map in the clear.
     #[must_use]
     pub fn apply_clear(&self, x: &[Complex64]) -> Vec<Complex64> {
         let y = self.diagonals.apply(x);
@@ -38,7 +38,7 @@ impl PackedMap {
         (0..y.len()).map(|j| (0..self.fold.count).map(|i| term(j, i)).sum::<Complex64>() + bias(j)).collect()
     }
 
-    /// The map on each of `count` messages whose slots take turns: see [`Diagonals::interleaved`].
+    /// The map on each of `count` interleaved messages: see [`Diagonals::interleaved`].
     #[must_use]
     pub fn interleaved(&self, count: usize) -> Self {
         let bias = self.bias.iter().flat_map(|&z| std::iter::repeat_n(z, count)).collect();
@@ -46,9 +46,10 @@ impl PackedMap {
         Self { diagonals: self.diagonals.interleaved(count), fold, bias }
     }
 
-    /// The map on a ciphertext, settled one level below that of the transform, which encodes [`Self::diagonals`].
+    /// Applies the map to a ciphertext. The result is settled one level below the transform, which must encode
+    /// [`Self::diagonals`].
     ///
-    /// Cost: that of the transform's strategy, and log₂(count) rotations one level lower.
+    /// Cost: that of the transform's strategy, plus log₂(count) rotations one level lower.
     ///
     /// # Errors
     /// As [`Auto::linear_transform`] and [`Auto::inner_sum`].
@@ -73,13 +74,14 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// For a map from `input` to slots of `places` places of the same unit; `taps` diagonals a diagonal of blocks.
+    /// A builder of maps from `input` to `places` places of the same unit, with `taps` diagonals per diagonal of
+    /// blocks.
     pub(super) fn new(input: Spread, places: usize, taps: usize, slots: usize) -> Self {
         let folds = Folds::best(&input, places, taps, slots);
         Self { slots, input, folds, diagonals: vec![Vec::new(); slots] }
     }
 
-    /// Lets slot `output` get `weight` times the slot at `offset` of an input item.
+    /// Adds `weight` times the slot at `offset` of an input item to slot `output`.
     pub(super) fn add(&mut self, output: usize, item: usize, offset: usize, weight: f64) {
         let Spread { unit, period, extent, .. } = self.input;
         let (place, output) = match self.folds {
@@ -100,7 +102,7 @@ impl Builder {
         diagonal[output] += weight;
     }
 
-    /// The whole map.
+    /// The finished map.
     pub(super) fn finish(self, bias: Vec<Complex64>) -> Result<PackedMap> {
         let filled = (0i64..).zip(self.diagonals).filter(|(_, values)| !values.is_empty());
         let diagonals = Diagonals::new(self.slots, filled)?;

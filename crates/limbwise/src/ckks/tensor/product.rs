@@ -1,29 +1,29 @@
 //! Clear matrix × encrypted matrix; with one column, matrix × vector.
 //!
 //! A row of the encrypted matrix is one item, so that `A·X` is the map `A ⊗ 1` on rows: all columns of a ciphertext are
-//! multiplied for the price of one. `X·A` is the same with both transposed.
+//! multiplied at once. `X·A` is the same with both matrices transposed.
 
 use super::{Matrix, MatrixLayout, PackedMap, Spread, TensorError, matrix::check, packed_map::Builder};
 use crate::error::Result;
 use num_complex::Complex64;
 
-/// `X → A·X + b`, b repeated in each column.
+/// `X → A·X + b`, with b repeated in each column.
 #[derive(Clone, Debug)]
 pub struct MatrixProduct {
-    /// How X lies.
+    /// Layout of X.
     pub input: MatrixLayout,
-    /// How `A·X + b` lies.
+    /// Layout of `A·X + b`.
     pub output: MatrixLayout,
-    /// The map between them.
+    /// The map between the layouts.
     pub map: PackedMap,
 }
 
 impl MatrixProduct {
-    /// For an X of so many columns, in the layout that takes the fewest rotations; the result has each row once.
+    /// A product with an X of `columns` columns in the layout with the fewest rotations; the result has each row once.
     ///
     /// # Errors
-    /// [`TensorError::TooLarge`] where a column does not fit the slots, [`TensorError::Shape`] for no column or a bias
-    /// that is neither empty nor a value a row.
+    /// [`TensorError::TooLarge`] if a column does not fit the slots; [`TensorError::Shape`] for no column, or a bias
+    /// that is neither empty nor one value per row.
     pub fn new(matrix: &Matrix, bias: &[f64], columns: usize, slots: usize) -> Result<Self> {
         let (m, n) = (matrix.rows(), matrix.columns());
         let output = MatrixLayout::new(m, columns, n, slots)?;
@@ -31,10 +31,10 @@ impl MatrixProduct {
         Self::between(matrix, bias, MatrixLayout { rows, columns }, output, slots)
     }
 
-    /// From one layout to another: for an X that comes from the layer before, and a result that the next one takes.
+    /// A product between two given layouts, for an X from the layer before and a result for the next one.
     ///
     /// # Errors
-    /// As [`Self::new`], and where the layouts are not those of X and the result.
+    /// The errors of [`Self::new`], and layouts that do not match X and the result.
     pub fn between(
         matrix: &Matrix,
         bias: &[f64],
@@ -72,13 +72,13 @@ impl MatrixProduct {
         Ok(Self { input, output, map })
     }
 
-    /// Slots of every ciphertext.
+    /// Slot count of every ciphertext.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.map.diagonals.slots()
     }
 
-    /// The encrypted matrix's slots.
+    /// The matrix packed into the slots of each ciphertext.
     ///
     /// # Errors
     /// As [`MatrixLayout::pack`].

@@ -1,46 +1,46 @@
-//! Items in slots, repeated: how often decides into how few diagonals a map falls.
+//! Repetition of items in slots, which determines the number of diagonals of a map.
 //!
-//! A map from n items to m has an n×m matrix of blocks. With every item once, it takes n + m − 1 diagonals of blocks. If
-//! the items come again with period p ≥ n, any p neighbouring places hold all of them, and p diagonals are enough. If
-//! there is room for g partial results one after another, s = p/g diagonals are: the part t of an output looks at the
-//! places [t·w + i, t·w + i + s), where the step w ≥ m is s modulo p, so that the parts together see every item once.
-//! Then log₂(g) rotations add the parts. With w = s = m this is the hybrid form of \[JVC18\].
+//! A map from n items to m has an n×m matrix of blocks. If every item occurs once, the map has n + m − 1 diagonals of
+//! blocks. If the items repeat with period p ≥ n, any p neighboring places hold all of them, and p diagonals are
+//! enough. If there is room for g partial results, s = p/g diagonals are enough: part t of an output reads the places
+//! [t·w + i, t·w + i + s), where the step w ≥ m is s modulo p, so that the parts together read every item once. Then
+//! log₂(g) rotations add the parts. With w = s = m this is the hybrid form of \[JVC18\].
 
 use num_complex::Complex64;
 
-/// Items of `unit` slots each: place t, from slot t·unit on, holds item t mod `period`, or zeros if there are fewer
-/// items. What lies behind the last place is not promised to be zero.
+/// Items of `unit` slots each: place t starts at slot t·unit and holds item t mod `period`, or zeros if there are fewer
+/// items. Slots after the last place are undefined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
-    /// Different items, at least 1.
+    /// Number of different items, at least 1.
     pub items: usize,
-    /// Slots of one.
+    /// Slots per item.
     pub unit: usize,
-    /// Places until they come again, at least `items`.
+    /// Places between repetitions of an item, at least `items`.
     pub period: usize,
-    /// Places filled.
+    /// Number of filled places.
     pub extent: usize,
 }
 
 impl Spread {
-    /// Each item once.
+    /// Each item once, without repetition.
     #[must_use]
     pub fn once(items: usize, unit: usize) -> Self {
         Self { items, unit, period: items, extent: items }
     }
 
-    /// Slots up to the last place, included.
+    /// Slots up to and including the last place.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.unit * self.extent
     }
 
-    /// The item of a place.
+    /// The item at a place.
     pub(super) fn item(&self, place: usize) -> Option<usize> {
         Some(place % self.period).filter(|&item| item < self.items)
     }
 
-    /// Slots with `value(item, offset)` in every place.
+    /// Fills every place with `value(item, offset)`.
     pub(super) fn pack(&self, slots: usize, value: impl Fn(usize, usize) -> f64) -> Vec<Complex64> {
         let mut packed = vec![Complex64::default(); slots];
         for place in 0..self.extent {
@@ -52,13 +52,13 @@ impl Spread {
         packed
     }
 
-    /// Whether the places go on round the end of the slots.
+    /// Whether the places continue across the end of the slots.
     fn is_cyclic(&self, slots: usize) -> bool {
         self.slots() == slots && self.extent.is_multiple_of(self.period)
     }
 
-    /// The repetition of these items from which a map to `places` places takes the fewest rotations; `taps` is the
-    /// number of diagonals that each diagonal of blocks has. Each item once, where there is no room for more.
+    /// The repetition of these items that gives a map to `places` places the fewest rotations; each diagonal of blocks
+    /// has `taps` diagonals. Without room for repetition, each item once.
     pub(super) fn for_map(items: usize, unit: usize, places: usize, taps: usize, slots: usize) -> Self {
         let counts = (0..usize::BITS).map(|k| 1usize << k).take_while(|&g| g < 2 * items);
         let repeated = counts.filter_map(|count| {
@@ -71,19 +71,19 @@ impl Spread {
         });
         let once = (Folds::without(items, places, taps), Self::once(items, unit));
         let all: Vec<(usize, Self)> = std::iter::once(once).chain(repeated).collect();
-        // Among equals the last: it has the fewest diagonals.
+        // Among equal counts the last one has the fewest diagonals.
         all.into_iter().rev().min_by_key(|(rotations, _)| *rotations).expect("each item once").1
     }
 }
 
-/// How the sum over the items is cut into parts.
+/// The partition of the sum over items into parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Folds {
-    /// Parts, a power of two.
+    /// Number of parts, a power of two.
     pub(super) count: usize,
     /// Diagonals of blocks.
     pub(super) width: usize,
-    /// Places from one partial result to the next.
+    /// Places between neighboring partial results.
     pub(super) step: usize,
 }
 
@@ -94,8 +94,8 @@ impl Folds {
         Self { count, width, step }
     }
 
-    /// The cut for a map from a given spread that takes the fewest rotations; `None` where each item had better be taken
-    /// from its first place.
+    /// The partition with the fewest rotations for a map from a given spread; `None` if reading each item from its
+    /// first place is better.
     pub(super) fn best(input: &Spread, places: usize, taps: usize, slots: usize) -> Option<Self> {
         let counts = (0..usize::BITS).map(|k| 1usize << k).take_while(|&g| g <= input.period);
         let all = counts.filter(|g| input.period.is_multiple_of(*g)).map(|g| Self::new(g, input.period, places));
@@ -104,12 +104,12 @@ impl Folds {
         (best.rotations(taps) <= Self::without(input.items, places, taps)).then_some(best)
     }
 
-    /// Places that are written.
+    /// Number of places written.
     fn room(&self, places: usize) -> usize {
         (self.count - 1) * self.step + places
     }
 
-    /// Places that are read.
+    /// Number of places read.
     fn reach(&self, places: usize) -> usize {
         self.room(places) + self.width - 1
     }
@@ -119,13 +119,13 @@ impl Folds {
         reached && input.slots() <= slots && self.room(places) * input.unit <= slots
     }
 
-    /// Rotations: baby and giant steps, then one a doubling of the parts.
+    /// Rotations: baby and giant steps, then one per doubling of the parts.
     fn rotations(&self, taps: usize) -> usize {
         let doublings = usize::try_from(self.count.ilog2()).expect("below 64");
         baby_and_giant_steps(self.width * taps) + doublings
     }
 
-    /// The same without repetition.
+    /// Rotations without repetition.
     fn without(items: usize, places: usize, taps: usize) -> usize {
         baby_and_giant_steps((items + places - 1) * taps)
     }

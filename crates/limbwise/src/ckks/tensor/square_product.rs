@@ -13,7 +13,7 @@ use crate::{
 use limbwise_device::Device;
 use num_complex::Complex64;
 
-/// Levels that a product takes: σ and τ, φ and ψ, ⊙.
+/// Levels that a product consumes: one for σ and τ, one for φ and ψ, one for ⊙.
 pub const LEVELS: usize = 3;
 
 /// Products of encrypted d×d matrices.
@@ -22,14 +22,14 @@ pub struct SquareProduct {
     side: usize,
     pairs: usize,
     slots: usize,
-    /// σ and τ.
+    /// The maps σ and τ.
     first: [Diagonals; 2],
     /// φᵏ for k from 1, then ψᵏ unless they are rotations.
     second: Vec<Diagonals>,
 }
 
 impl SquareProduct {
-    /// For matrices of this many rows and columns, in as many pairs as fit.
+    /// Products of matrices of `side` rows and columns, in as many pairs as fit.
     ///
     /// # Errors
     /// [`TensorError::TooLarge`] where d² slots are more than there are, [`TensorError::Shape`] for d = 0.
@@ -68,19 +68,19 @@ impl SquareProduct {
         Ok(Self { side, pairs, slots, first, second })
     }
 
-    /// Pairs that are multiplied at once.
+    /// Pairs multiplied at once.
     #[must_use]
     pub fn pairs(&self) -> usize {
         self.pairs
     }
 
-    /// Slots of both ciphertexts.
+    /// Slot count of both ciphertexts.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// The maps for ciphertexts at a level, in the order in which [`Self::multiply`] wants them encoded.
+    /// The maps for ciphertexts at a level, in the order that [`Self::multiply`] takes them.
     #[must_use]
     pub fn plans(
         &self,
@@ -94,7 +94,7 @@ impl SquareProduct {
         first.chain(self.second.iter().map(|map| (map, plan(level.saturating_sub(1))))).collect()
     }
 
-    /// The slots of the left or the right matrices.
+    /// Packs the left or the right matrices.
     ///
     /// # Errors
     /// [`TensorError::Shape`] for more matrices than pairs, or one that is not d×d.
@@ -118,7 +118,7 @@ impl SquareProduct {
         Ok(packed)
     }
 
-    /// The first `count` products in decrypted slots.
+    /// The first `count` products from decrypted slots.
     ///
     /// # Errors
     /// [`TensorError::Shape`] for more products than pairs, or another number of slots.
@@ -132,9 +132,9 @@ impl SquareProduct {
         (0..count).map(|pair| Matrix::new(self.side, self.side, value(pair))).collect()
     }
 
-    /// `A·B` of every pair, pending, with the maps of [`Self::plans`] encoded.
+    /// `A·B` of every pair, pending; takes the encoded maps of [`Self::plans`].
     ///
-    /// Cost: the maps, d products of ciphertexts and, where ψ are rotations, d − 1 of these.
+    /// Cost: the maps, d products of ciphertexts and, if ψ are rotations, d − 1 of these.
     ///
     /// # Errors
     /// A missing key, too few levels, as [`Auto::linear_transform`]; [`TensorError::Shape`] for another number of maps.
@@ -151,7 +151,7 @@ impl SquareProduct {
         };
         let (a, b) = (auto.linear_transform(a, sigma)?, auto.linear_transform(b, tau)?);
         let (phi, psi) = rest.split_at(self.side - 1);
-        // All at the level of the second maps, so that pending products add up as they are.
+        // All at the level of the second maps, so that pending products add without settling.
         auto.eval.needs("multiply", &a, 2)?;
         let level = a.level - 1;
         let low = auto.scale_to(&b, 1.0, level)?;

@@ -1,4 +1,5 @@
-//! The presets that bootstrap. A purpose says levels, precision, failures and keys; where these come from:
+//! The presets with bootstrapping. Their purpose states levels, precision, failure probability and key sizes, from
+//! these sources:
 //!
 //! - precision: −log₂ of the mean absolute error of real and imaginary parts, of full-size runs on random and on constant
 //!   messages in all slots by the fastest plan; the smallest, which rotates more often, gives up to half a bit less
@@ -15,7 +16,7 @@ use super::{
     Preset, preset_of as preset,
 };
 
-/// All of them.
+/// All presets with bootstrapping.
 pub(super) fn presets() -> Vec<Preset> {
     vec![
         preset(
@@ -76,13 +77,13 @@ pub(super) fn presets() -> Vec<Preset> {
     ]
 }
 
-/// A chain from level 0 upwards, each run of levels by the bits of their primes.
+/// A chain from level 0 up; each run of levels is given by the bits of its primes.
 fn levels(runs: &[(&[u32], usize)]) -> Vec<Vec<PrimeChoice>> {
     let level = |bits: &[u32]| bits.iter().map(|&b| PrimeChoice::Bits(b)).collect::<Vec<_>>();
     runs.iter().flat_map(|&(bits, count)| vec![level(bits); count]).collect()
 }
 
-/// SlotToCoeff first with 3 and 4 maps under an ephemeral secret of weight 32, EvalMod of degree 31 at an eighth.
+/// SlotToCoeff first; 3 and 4 maps; an ephemeral secret of weight 32; EvalMod of degree 31 at an eighth of the angle.
 fn bootstrapping(message_ratio: u32, sine: Sine) -> BootstrapLiteral {
     BootstrapLiteral {
         order: Order::SlotToCoeffFirst,
@@ -94,8 +95,8 @@ fn bootstrapping(message_ratio: u32, sine: Sine) -> BootstrapLiteral {
     }
 }
 
-/// An exponential with two harmonics, its primes of so many bits; the last level is wider by what the second harmonic's
-/// factor and the user's scale take.
+/// An exponential with two harmonics, its primes of `eval_mod` bits. The last level is longer by the second harmonic's
+/// factor and the user's scale.
 fn boot(user: usize, eval_mod: u32, coeff_to_slot: u32, special: (u32, usize), dnum: usize) -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(16, eval_mod, 40, 0, special, dnum);
     let last = 2 * eval_mod - 41;
@@ -106,7 +107,7 @@ fn boot(user: usize, eval_mod: u32, coeff_to_slot: u32, special: (u32, usize), d
     literal
 }
 
-/// As published implementations do it: a cosine, an arcsine of degree 3, no prime above 50 bits.
+/// The choice of published implementations: a cosine, an arcsine of degree 3, no prime above 50 bits.
 fn boot_cosine() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (49, 8), 4);
     literal.levels = levels(&[(&[50], 1), (&[30], 3), (&[40], 13), (&[50], 10), (&[46], 4)]);
@@ -129,7 +130,7 @@ fn boot_n15() -> ParamsLiteral {
     literal
 }
 
-/// ARK's shape with one prime a level: 24 limbs and 6. Thirty limbs of 50 bits leave 317 bits of what is secure unused.
+/// ARK's shape with one prime per level: 24 limbs and 6. Thirty limbs of 50 bits stay 317 bits below the secure limit.
 fn ark() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(16, 50, 45, 0, (50, 6), 4);
     literal.levels = levels(&[(&[50], 1), (&[40], 3), (&[45], 8), (&[50], 12)]);
@@ -137,8 +138,8 @@ fn ark() -> ParamsLiteral {
     literal
 }
 
-/// SHARP's shape: 36 limbs (L = 35) and 12 of at most 36 bits, dnum 3; two primes a level in EvalMod and CoeffToSlot. q₀
-/// has two of 24 bits, so that a key under the ephemeral secret stays below 121 bits with two special primes.
+/// SHARP's shape: 36 limbs (L = 35) and 12 of at most 36 bits, dnum 3; two primes per level in EvalMod and CoeffToSlot.
+/// q₀ is two primes of 24 bits, so that a key under the ephemeral secret stays below 121 bits with two special primes.
 fn boot_sharp() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(16, 36, 35, 0, (36, 12), 3);
     literal.levels = levels(&[(&[24, 24], 1), (&[32], 3), (&[35], 9), (&[36, 36], 1), (&[29, 29], 7), (&[27, 27], 3)]);
@@ -155,7 +156,7 @@ fn boot_narrow() -> ParamsLiteral {
     literal
 }
 
-/// One level fewer than the default, whose bits go to CoeffToSlot and SlotToCoeff.
+/// One level fewer than the default; its bits go to CoeffToSlot and SlotToCoeff.
 fn boot_lattigo() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (50, 8), 4);
     literal.levels = levels(&[(&[50], 1), (&[33], 3), (&[40], 13), (&[30, 29], 1), (&[50], 8), (&[50], 4)]);
@@ -163,7 +164,7 @@ fn boot_lattigo() -> ParamsLiteral {
     literal
 }
 
-/// The modulus is raised under the main secret, whose multiples of q₀ deviate by 60: a wide range, 6 squares.
+/// ModRaise under the main secret: the multiples of q₀ have deviation 60, so EvalMod has a wide range and 6 squarings.
 fn boot_uniform() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(16, 50, 59, 0, (59, 7), 4);
     literal.levels = levels(&[(&[50], 1), (&[32], 3), (&[59], 6), (&[50], 13), (&[46], 4)]);
@@ -173,8 +174,8 @@ fn boot_uniform() -> ParamsLiteral {
     literal
 }
 
-/// For few slots, whose linear steps are short: two maps each. The cosine takes both halves side by side through EvalMod,
-/// and its bits are those of three digits of nine limbs. Twelve levels are three iterations of `helr`.
+/// For few slots, whose linear steps are short: two maps each. The cosine takes both halves side by side through
+/// EvalMod, and its bits are those of three digits of nine limbs. Twelve levels are three iterations of `helr`.
 fn boot_few() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (50, 9), 3);
     literal.levels = levels(&[(&[50], 1), (&[30], 2), (&[40], 12), (&[50], 10), (&[46], 2)]);

@@ -22,7 +22,7 @@ pub enum Bitwise {
 }
 
 impl Bitwise {
-    /// Of two words.
+    /// The function on two clear words.
     #[must_use]
     pub fn apply(self, a: u64, b: u64) -> u64 {
         match self {
@@ -33,21 +33,21 @@ impl Bitwise {
     }
 }
 
-/// What a shift moves, and what it fills in.
+/// Direction of a shift or rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shift {
-    /// To higher bits; zeros come in.
+    /// To higher bits; zeros are shifted in.
     Left,
-    /// To lower bits; zeros come in, or the sign of signed integers.
+    /// To lower bits; zeros are shifted in, or sign bits for signed integers.
     Right,
-    /// To higher bits; what leaves comes in.
+    /// To higher bits, cyclically.
     RotateLeft,
-    /// To lower bits; what leaves comes in.
+    /// To lower bits, cyclically.
     RotateRight,
 }
 
 impl<D: Device> Radix<'_, D> {
-    /// All bits turned, 2^bits − 1 − a; no bootstrapping.
+    /// Complements all bits: 2^bits − 1 − a. No bootstrapping.
     #[must_use]
     pub fn complement(&self) -> Self {
         let eval = self.own.eval;
@@ -55,10 +55,10 @@ impl<D: Device> Radix<'_, D> {
         self.own.with_digits(self.format, self.digits.iter().map(digit).collect())
     }
 
-    /// A bitwise function, row by row.
+    /// Applies a bitwise function row by row.
     ///
     /// # Errors
-    /// [`TfheError`] for another format, other rows or keys, and parameters whose noise leaves no room.
+    /// [`TfheError`] for operands of different formats, rows or keys, and for parameters without enough noise margin.
     pub fn bitwise(&self, f: Bitwise, other: &Self) -> Result<Self> {
         self.goes_with("bitwise", other)?;
         let (a, b) = (self.cleaned(1.0)?, other.cleaned(1.0)?);
@@ -67,17 +67,17 @@ impl<D: Device> Radix<'_, D> {
         self.mapped(&a.digits.iter().zip(&b.digits).map(job).collect::<Result<_>>()?)
     }
 
-    /// A bitwise function of all rows and a constant.
+    /// Applies a bitwise function to all rows and a constant.
     ///
     /// # Errors
-    /// As [`Self::bitwise`]; [`TfheError::Value`] for a constant that the format does not have.
+    /// The errors of [`Self::bitwise`]; [`TfheError::Value`] for a constant outside the format.
     pub fn bitwise_clear(&self, f: Bitwise, value: i128) -> Result<Self> {
         let digits = self.format.digits_of(value)?;
         let job = |(a, k): (&Ciphertext<D>, u64)| Ok((a.clone(), self.own.table(|m| f.apply(m % BASE, k))?));
         self.mapped(&self.digits.iter().zip(digits).map(job).collect::<Result<_>>()?)
     }
 
-    /// Three in every digit of negative integers, else zeros: what comes in from above.
+    /// The digits to shift in from above: 3 for negative integers, else 0.
     pub(crate) fn fill(&self) -> Result<Ciphertext<D>> {
         let top = &self.digits[self.digits.len() - 1];
         match self.format.sign() {
@@ -86,10 +86,10 @@ impl<D: Device> Radix<'_, D> {
         }
     }
 
-    /// A shift or rotation by a clear number of bits.
+    /// Shifts or rotates by a clear number of bits.
     ///
     /// # Errors
-    /// [`TfheError::Shift`] by as many bits as there are or more; those of [`Evaluator::bootstrap`](crate::tfhe::Evaluator).
+    /// [`TfheError::Shift`] for the bit width or more; those of [`Evaluator::bootstrap`](crate::tfhe::Evaluator).
     pub fn shifted(&self, shift: Shift, by: u32) -> Result<Self> {
         let bits = self.format.bits();
         if by >= bits {
@@ -104,7 +104,7 @@ impl<D: Device> Radix<'_, D> {
         }
     }
 
-    /// Digit i with the upper bit of the digit below it, for shifts by an odd number of bits.
+    /// Each digit i joined with the upper bit of the digit below it, for shifts by an odd number of bits.
     fn half_up(&self, digits: &[Ciphertext<D>], below: &Ciphertext<D>) -> Result<Self> {
         let table = Table::of_two(self.own.params(), DIGIT_BITS, |a, below| (2 * a + below / 2) % BASE)?;
         let belows = std::iter::once(below).chain(digits);

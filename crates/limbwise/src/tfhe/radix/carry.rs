@@ -1,14 +1,15 @@
-//! Sums of digits and what they carry over.
+//! Sums of digits and their carries.
 //!
-//! Digits ripple: a digit's sum and the carry below it, at most 7, give digit and carry by one blind rotation, their tables
-//! side by side. That is n bootstrappings, the fewest, one after another. Where a device would stand idle, the number is cut
-//! into k chunks that ripple at the same time. A chunk that does not know its carry keeps a state, 0: none, 1: what comes
-//! in goes out, 2: a carry; a digit sum s turns state t into that of `2s + t`, below 7, 7, above. Once the carry c into a
-//! chunk is known, its digits are `⌊(2s + t + c)/2⌋ mod 4`, all in one layer. States of three chunks and a carry add up in
-//! one message as binary digits: each carry after them is a bit of `c + t₀ + 2t₁ + 4t₂`.
+//! Digits ripple: one blind rotation maps a digit's sum plus the carry below it (at most 7) to digit and carry, by two
+//! tables side by side. That is n bootstrappings in sequence, the fewest. If the device has idle lanes, the number is
+//! cut into k chunks that ripple in parallel. A chunk that does not know its carry keeps a state: 0 for no carry out, 1
+//! for propagating the carry in, 2 for a carry out. A digit sum s maps state t to the state of `2s + t`: below 7, equal
+//! to 7, above 7. Once the carry c into a chunk is known, its digits are `⌊(2s + t + c)/2⌋ mod 4`, all in one layer.
+//! The states of three chunks and a carry add up in one message as binary digits: each carry after them is a bit of `c
+//! + t₀ + 2t₁ + 4t₂`.
 //!
-//! Which k is decided by rows and lanes, ADR 97: the k whose layers, each rounded up to whole turns of the lanes, take the
-//! fewest turns.
+//! Rows and lanes determine k (ADR 97): the k whose layers, each rounded up to full turns of the lanes, take the fewest
+//! turns.
 
 use super::{
     format::{BASE, Format},
@@ -23,18 +24,18 @@ use limbwise_device::Device;
 /// Chunks resolved together: their states and a carry fill a message.
 const TOGETHER: usize = 3;
 
-/// What a propagation takes.
+/// Cost of a carry propagation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CarryCost {
-    /// Chunks that ripple at the same time.
+    /// Chunks that ripple in parallel.
     pub chunks: usize,
-    /// Bootstrappings a row.
+    /// Bootstrappings per row.
     pub bootstrappings: usize,
-    /// Layers one after another.
+    /// Layers in sequence.
     pub layers: usize,
 }
 
-/// The layers of a propagation over n digits in k chunks, k a divisor of n: bootstrappings a row in each.
+/// Bootstrappings per row in each layer of a propagation over n digits in k chunks; k divides n.
 fn layers(n: usize, k: usize) -> Vec<usize> {
     let mut layers = vec![k; n / k];
     if k > 1 {
@@ -45,7 +46,7 @@ fn layers(n: usize, k: usize) -> Vec<usize> {
     layers
 }
 
-/// How carries of so many rows of n digits are propagated on so many lanes.
+/// The cheapest propagation for `rows` rows of n digits on `lanes` lanes.
 ///
 /// # Panics
 /// Never.
@@ -58,7 +59,7 @@ pub fn cost(n: usize, rows: usize, lanes: usize) -> CarryCost {
     CarryCost { chunks, bootstrappings: layers.iter().sum(), layers: layers.len() }
 }
 
-/// Tables of one propagation.
+/// The tables of one propagation.
 struct Tables {
     digit: Table,
     digit_and_carry: Table,
@@ -67,7 +68,7 @@ struct Tables {
 }
 
 impl<D: Device> Integers<'_, D> {
-    /// Digits of sums that are 0 to 6 each, with a clear carry into the first one.
+    /// Normalizes digit sums from 0 to 6, with a clear carry into the first digit.
     pub(crate) fn propagated(&self, sums: &[Ciphertext<D>], carry: i32) -> Result<Vec<Ciphertext<D>>> {
         let rows = sums.iter().map(Ciphertext::batch).max().unwrap_or(1);
         let chunks = cost(sums.len(), rows, self.lanes).chunks;
@@ -78,22 +79,24 @@ impl<D: Device> Integers<'_, D> {
             state: self.table(|m| if m < 7 { 0 } else { (m - 6).min(2) })?,
             last: self.table(|m| m / 2 % BASE)?,
         };
-        let (mut digits, states, carry) = self.rippled(sums, (chunks, carry), &tables)?;
+        let (mut digits, states, carry) = self.ripple(sums, chunks, carry, &tables)?;
         if let Some(carry) = carry {
             let length = sums.len() / chunks;
             let ends: Vec<&Ciphertext<D>> = states.iter().take(chunks - 2).map(|s| &s[length - 1]).collect();
             let carries = self.resolved(carry, &ends)?;
-            digits.extend(self.finished(&sums[length..], (&states, &carries), &tables.last)?);
+            digits.extend(self.finish(&sums[length..], &states, &carries, &tables.last)?);
         }
         Ok(digits)
     }
 
-    /// All chunks at the same time: digits of the first one, states after each digit of the others, the first carry.
+    /// Ripples all chunks in parallel. Returns the digits of the first chunk, the states after each digit of the
+    /// others, and the first carry.
     #[expect(clippy::type_complexity, reason = "three parts of one step")]
-    fn rippled(
+    fn ripple(
         &self,
         sums: &[Ciphertext<D>],
-        (chunks, carry): (usize, i32),
+        chunks: usize,
+        carry: i32,
         tables: &Tables,
     ) -> Result<(Vec<Ciphertext<D>>, Vec<Vec<Ciphertext<D>>>, Option<Ciphertext<D>>)> {
         let (eval, length) = (self.eval, sums.len() / chunks);
@@ -118,7 +121,7 @@ impl<D: Device> Integers<'_, D> {
         Ok((digits, states, over))
     }
 
-    /// `2s + t`, t being 1 before the first digit of a chunk.
+    /// `2s + t`, with t = 1 before the first digit of a chunk.
     fn with_state(&self, sum: &Ciphertext<D>, state: Option<&Ciphertext<D>>) -> Result<Ciphertext<D>> {
         let twice = self.eval.scale(sum, 2);
         match state {
@@ -127,7 +130,7 @@ impl<D: Device> Integers<'_, D> {
         }
     }
 
-    /// The carries into the second chunk, which is given, and after each of the states.
+    /// The carries into each chunk, from the given carry into the second one and the states.
     fn resolved(&self, carry: Ciphertext<D>, states: &[&Ciphertext<D>]) -> Result<Vec<Ciphertext<D>>> {
         let mut carries = vec![carry];
         for states in states.chunks(TOGETHER) {
@@ -143,10 +146,11 @@ impl<D: Device> Integers<'_, D> {
     }
 
     /// The digits of all chunks but the first.
-    fn finished(
+    fn finish(
         &self,
         sums: &[Ciphertext<D>],
-        (states, carries): (&[Vec<Ciphertext<D>>], &[Ciphertext<D>]),
+        states: &[Vec<Ciphertext<D>>],
+        carries: &[Ciphertext<D>],
         table: &Table,
     ) -> Result<Vec<Ciphertext<D>>> {
         let length = sums.len() / carries.len();
@@ -167,14 +171,14 @@ impl<D: Device> Radix<'_, D> {
     /// `self + other`.
     ///
     /// # Errors
-    /// [`TfheError`](crate::tfhe::TfheError) for another format, other rows or keys, and parameters whose noise leaves no
-    /// room.
+    /// [`TfheError`](crate::tfhe::TfheError) for operands of different formats, rows or keys, and for parameters
+    /// without enough noise margin.
     pub fn add(&self, other: &Self) -> Result<Self> {
         self.goes_with("add", other)?;
         self.summed(self.digits.iter().zip(&other.digits).map(|(a, b)| self.own.eval.add(a, b)).collect(), 0)
     }
 
-    /// `self − other`: the sum with the complement, and 1.
+    /// `self − other`, computed as the sum with the complement plus 1.
     ///
     /// # Errors
     /// As [`Self::add`].
@@ -192,10 +196,11 @@ impl<D: Device> Radix<'_, D> {
         self.summed(Ok(self.complement().digits), 1)
     }
 
-    /// `self + value`, all rows.
+    /// `self + value` in all rows.
     ///
     /// # Errors
-    /// As [`Self::add`]; [`TfheError::Value`](crate::tfhe::TfheError::Value) for a constant that the format does not have.
+    /// The errors of [`Self::add`]; [`TfheError::Value`](crate::tfhe::TfheError::Value) for a constant outside the
+    /// format.
     ///
     /// # Panics
     /// Never.
@@ -205,7 +210,7 @@ impl<D: Device> Radix<'_, D> {
         self.summed(Ok(self.digits.iter().zip(digits).map(add).collect()), 0)
     }
 
-    /// `self − value`, all rows.
+    /// `self − value` in all rows.
     ///
     /// # Errors
     /// As [`Self::add_clear`].

@@ -1,12 +1,12 @@
 //! Comparisons: a tree of signs.
 //!
-//! The difference of two digits is −3 to 3, a sign −1 to 1, and where the padding bit turns the sign a message holds −15 to
-//! 15: `8·σ₂ + 4·σ₁ + d` has the sign of the first that is not zero. So a node takes the signs of two higher parts and a
-//! digit of its own, and every digit costs one bootstrapping; the signs come with their weights from their tables, which
-//! costs no noise. With a constant two digits `4a₁ + a₀` are one leaf. The root takes up to three signs, `4σ₂ + 2σ₁ + σ₀ + 8`,
-//! and gives the answer of any of the six comparisons, weighted as its user wants it.
+//! The difference of two digits is −3 to 3 and a sign is −1 to 1. Because the padding bit negates, a message holds −15
+//! to 15: `8·σ₂ + 4·σ₁ + d` has the sign of its first nonzero term. So a node takes the signs of two higher parts and
+//! its own digit, and every digit costs one bootstrapping. Tables output the signs already weighted, which costs no
+//! noise. Against a constant, two digits `4a₁ + a₀` are one leaf. The root takes up to three signs, `4σ₂ + 2σ₁ + σ₀ +
+//! 8`, and outputs the weighted result of any of the six comparisons.
 //!
-//! (Two digits of two ciphertexts as one leaf would have norm² 16·2 + 2 = 34, which sets at 2^−128 do not allow.)
+//! Two digits of two ciphertexts as one leaf would have norm² 16·2 + 2 = 34, too much for sets at 2^−128.
 
 use super::{
     format::Sign,
@@ -19,7 +19,7 @@ use crate::{
 use limbwise_device::Device;
 use std::{cmp::Ordering, ops::Range};
 
-/// What is asked of two integers.
+/// A comparison of two integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Comparison {
     /// a = b.
@@ -37,10 +37,10 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// All.
+    /// All comparisons.
     pub const ALL: [Self; 6] = [Self::Equal, Self::NotEqual, Self::Less, Self::AtMost, Self::Greater, Self::AtLeast];
 
-    /// The answer for an order.
+    /// The result for a given order of the operands.
     #[must_use]
     pub fn holds(self, order: Ordering) -> bool {
         match self {
@@ -54,21 +54,21 @@ impl Comparison {
     }
 }
 
-/// The sign of some digits of a difference.
+/// A node of the tree: the sign of a range of digits of the difference.
 struct Node {
-    /// The digits that the node itself looks at.
+    /// The digits that the node reads directly.
     own: Range<usize>,
-    /// The parts above them, most significant first.
+    /// The subtrees for the digits above, most significant first.
     above: Vec<Node>,
 }
 
-/// Weight of the i-th of so many signs above a node's own digit.
+/// Weight of the i-th of `of` signs above a node's own digit.
 fn weight(i: usize, of: usize) -> i32 {
     if i == 0 && of == 2 { 8 } else { 4 }
 }
 
 impl Node {
-    /// The tree of some digits, whose leaves look at up to `leaf` of them.
+    /// The tree over a range of digits, with leaves of up to `leaf` digits.
     fn over(digits: Range<usize>, leaf: usize) -> Self {
         if digits.len() <= leaf {
             return Self { own: digits, above: Vec::new() };
@@ -87,13 +87,13 @@ impl Node {
     }
 }
 
-/// Some digits in so many parts, most significant first.
+/// Splits a range of digits into `parts` parts, most significant first.
 fn cut(digits: Range<usize>, parts: usize) -> Vec<Range<usize>> {
     let (start, length) = (digits.start, digits.len());
     (0..parts).rev().map(|i| start + i * length / parts..start + (i + 1) * length / parts).collect()
 }
 
-/// The signs below the root of least cost, most significant first.
+/// The subtrees below the root with the least cost, most significant first.
 fn roots(digits: usize, leaf: usize) -> Vec<Node> {
     let of = |parts| cut(0..digits, parts).into_iter().map(|part| Node::over(part, leaf)).collect::<Vec<Node>>();
     let cost = |roots: &Vec<Node>| {
@@ -102,13 +102,13 @@ fn roots(digits: usize, leaf: usize) -> Vec<Node> {
     (1..=digits.min(3)).map(of).min_by_key(cost).unwrap_or_default()
 }
 
-/// Bootstrappings a row and layers of a comparison of n digits with a constant.
+/// Bootstrappings per row and layers of a comparison of n digits with a constant.
 #[must_use]
 pub fn constant_cost(n: usize) -> (usize, usize) {
     tree_cost(&roots(n, 2))
 }
 
-/// The same with a ciphertext: n + 1 bootstrappings.
+/// Bootstrappings per row and layers of a comparison of n digits with a ciphertext: n + 1 bootstrappings.
 #[must_use]
 pub fn ciphertext_cost(n: usize) -> (usize, usize) {
     tree_cost(&roots(n, 1))
@@ -119,7 +119,7 @@ fn tree_cost(roots: &[Node]) -> (usize, usize) {
     (1 + roots.iter().map(Node::count).sum::<usize>(), height + 2)
 }
 
-/// The other side.
+/// The right operand.
 #[derive(Clone, Copy)]
 enum Other<'b, D: Device> {
     Encrypted(&'b [Ciphertext<D>]),
@@ -134,7 +134,7 @@ struct Signs<'a, 'b, D: Device> {
     sign: Sign,
 }
 
-/// A digit, the most significant one of signed integers moved so that its order is that of numbers.
+/// A digit as an ordered number: the top digit of a signed integer is shifted to preserve the order.
 fn ordered(sign: Sign, top: bool, digit: u64) -> i64 {
     let digit = digit.cast_signed();
     if top && sign == Sign::Signed { (digit + 2) % 4 } else { digit }
@@ -150,7 +150,7 @@ impl<D: Device> Signs<'_, '_, D> {
         }
     }
 
-    /// What a leaf bootstraps, and the sign of each message, times the weight.
+    /// The ciphertext and the table of a leaf: the sign of each message, times the weight.
     fn leaf(&self, own: &Range<usize>, weight: i32) -> Result<(Ciphertext<D>, Table)> {
         let (integers, low, count) = (&self.integers, own.start, self.digits.len());
         let params = integers.params();
@@ -178,7 +178,7 @@ impl<D: Device> Signs<'_, '_, D> {
         }
     }
 
-    /// What a node bootstraps once the signs above it are there.
+    /// The ciphertext and the table of an inner node, from the signs above it.
     fn job(&self, node: &Node, weight: i32, above: Vec<Ciphertext<D>>) -> Result<(Ciphertext<D>, Table)> {
         if above.is_empty() {
             return self.leaf(&node.own, weight);
@@ -188,7 +188,7 @@ impl<D: Device> Signs<'_, '_, D> {
         Ok((sum, Table::signed(self.integers.params(), |m| i64::from(weight) * m.cmp(&0) as i64)?))
     }
 
-    /// The weighted signs of trees, all nodes of one height in one layer.
+    /// The weighted signs of trees, with one layer for all nodes of equal height.
     fn of(&self, trees: &[(&Node, i32)]) -> Result<Vec<Ciphertext<D>>> {
         let mut all: Vec<(&Node, i32, Option<usize>)> =
             trees.iter().map(|&(node, weight)| (node, weight, None)).collect();
@@ -214,7 +214,7 @@ impl<D: Device> Signs<'_, '_, D> {
         Ok(done.into_iter().take(trees.len()).flatten().collect())
     }
 
-    /// The answer, times a weight of up to 15.
+    /// The result of the comparison times `times`, at most 15.
     fn answer(&self, leaf: usize, comparison: Comparison, times: u64) -> Result<Ciphertext<D>> {
         let (integers, roots) = (&self.integers, roots(self.digits.len(), leaf));
         let weighted: Vec<(&Node, i32)> = roots.iter().rev().zip(0..).map(|(node, i)| (node, 1 << i)).collect();
@@ -226,7 +226,7 @@ impl<D: Device> Signs<'_, '_, D> {
 }
 
 impl<'a, D: Device> Radix<'a, D> {
-    /// The answer to a comparison, times a weight.
+    /// The result of a comparison times `times`.
     pub(crate) fn compared(&self, comparison: Comparison, other: &Self, times: u64) -> Result<Ciphertext<D>> {
         self.goes_with("compare", other)?;
         let (a, b) = match self.format.sign() {
@@ -238,7 +238,7 @@ impl<'a, D: Device> Radix<'a, D> {
         signs.answer(1, comparison, times)
     }
 
-    /// The same with the most significant digit bootstrapped if it is a sum of two.
+    /// Bootstraps the most significant digit if it is a sum of two ciphertexts.
     fn with_clean_top(&self) -> Result<Self> {
         let mut all = self.clone();
         let top = all.digits.split_off(all.digits.len() - 1);
@@ -246,20 +246,20 @@ impl<'a, D: Device> Radix<'a, D> {
         Ok(all)
     }
 
-    /// A comparison, row by row.
+    /// Compares row by row.
     ///
     /// # Errors
-    /// [`TfheError`](crate::tfhe::TfheError) for another format, other rows or keys, and parameters whose noise leaves no
-    /// room.
+    /// [`TfheError`](crate::tfhe::TfheError) for operands of different formats, rows or keys, and for parameters
+    /// without enough noise margin.
     pub fn compare(&self, comparison: Comparison, other: &Self) -> Result<Boolean<'a, D>> {
         Boolean::new(self.own.eval, self.compared(comparison, other, 1)?)
     }
 
-    /// A comparison of all rows with a constant.
+    /// Compares all rows with a constant.
     ///
     /// # Errors
-    /// As [`Self::compare`]; [`TfheError::Value`](crate::tfhe::TfheError::Value) for a constant that the format does not
-    /// have: the answer would be the same for all rows.
+    /// The errors of [`Self::compare`]; [`TfheError::Value`](crate::tfhe::TfheError::Value) for a constant outside the
+    /// format, for which all rows would have the same result.
     pub fn compare_clear(&self, comparison: Comparison, value: i128) -> Result<Boolean<'a, D>> {
         let other = self.format.digits_of(value)?;
         let clean = self.cleaned(1.0)?;

@@ -1,4 +1,4 @@
-//! Width and sign of encrypted integers, and what their digits are.
+//! Width and sign of encrypted integers, and their digits.
 
 use crate::{error::Result, tfhe::TfheError};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ pub const DIGIT_BITS: u32 = 2;
 /// Values of a digit.
 pub(crate) const BASE: u64 = 1 << DIGIT_BITS;
 
-/// Whether there are negative values.
+/// Whether a format has negative values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Sign {
     /// 0 to 2^bits − 1.
@@ -32,10 +32,10 @@ impl fmt::Display for Format {
 }
 
 impl Format {
-    /// A format of an even number of bits.
+    /// A format with an even number of bits.
     ///
     /// # Errors
-    /// [`TfheError::Width`] for fewer than 4, more than 64, or an odd number.
+    /// [`TfheError::Width`] for fewer than 4 bits, more than 64, or an odd number.
     pub fn new(bits: u32, sign: Sign) -> Result<Self> {
         if !(4..=64).contains(&bits) || !bits.is_multiple_of(DIGIT_BITS) {
             return Err(TfheError::Width(bits).into());
@@ -43,7 +43,7 @@ impl Format {
         Ok(Self { bits, sign })
     }
 
-    /// Without negative values.
+    /// An unsigned format.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -51,7 +51,7 @@ impl Format {
         Self::new(bits, Sign::Unsigned)
     }
 
-    /// In two's complement.
+    /// A signed format in two's complement.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -59,13 +59,13 @@ impl Format {
         Self::new(bits, Sign::Signed)
     }
 
-    /// Bits.
+    /// Bit width.
     #[must_use]
     pub fn bits(self) -> u32 {
         self.bits
     }
 
-    /// Whether there are negative values.
+    /// Signedness.
     #[must_use]
     pub fn sign(self) -> Sign {
         self.sign
@@ -77,7 +77,7 @@ impl Format {
         (self.bits / DIGIT_BITS) as usize
     }
 
-    /// Least and largest value.
+    /// Smallest and largest value.
     #[must_use]
     pub fn range(self) -> (i128, i128) {
         match self.sign {
@@ -86,7 +86,7 @@ impl Format {
         }
     }
 
-    /// The value modulo 2^bits that the format has.
+    /// The value of the format that is congruent modulo 2^bits.
     #[must_use]
     pub fn wrapped(self, value: i128) -> i128 {
         let (least, _) = self.range();
@@ -96,7 +96,7 @@ impl Format {
     /// The digits of a value, least significant first.
     ///
     /// # Errors
-    /// [`TfheError::Value`] outside the range.
+    /// [`TfheError::Value`] for a value outside the range.
     ///
     /// # Panics
     /// Never.
@@ -109,7 +109,7 @@ impl Format {
         Ok((0..self.digits()).map(|i| u64::try_from(digit(i)).expect("a digit")).collect())
     }
 
-    /// Messages to encrypt: all rows' least digits, then all rows' next ones.
+    /// Messages to encrypt: the least digits of all rows, then the next digits of all rows.
     ///
     /// # Errors
     /// As [`Self::digits_of`].
@@ -118,10 +118,10 @@ impl Format {
         Ok((0..self.digits()).flat_map(|i| rows.iter().map(move |row| row[i])).collect())
     }
 
-    /// The values of decrypted messages in that order, each modulo the base.
+    /// The values from decrypted messages in that order, each digit reduced modulo the base.
     ///
     /// # Errors
-    /// [`TfheError::Rows`] where they are no whole number of integers.
+    /// [`TfheError::Rows`] if the messages are no whole number of integers.
     pub fn values(self, messages: &[u64]) -> Result<Vec<i128>> {
         let (got, digits) = (messages.len(), self.digits());
         if got == 0 || got % digits != 0 {

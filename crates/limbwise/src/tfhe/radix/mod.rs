@@ -1,11 +1,12 @@
-//! Integers of 4 to 64 bits in digits of two bits, a batch of rows at a time.
+//! Integers of 4 to 64 bits in digits of two bits, in batches of rows.
 //!
-//! A set with four message bits holds a digit and as much again for sums. Between operations every digit is one of 0 to 3
-//! and the sum of at most two bootstrapped ciphertexts; digits of all rows go through one batch of bootstrappings, a layer.
-//! Results wrap modulo 2^bits.
+//! A set with four message bits holds a digit and two bits for sums. Between operations every digit is 0 to 3 and the
+//! sum of at most two bootstrapped ciphertexts. The digits of all rows go through one batch of bootstrappings, a layer.
+//! Results are taken modulo 2^bits.
 //!
-//! Bootstrappings a row and layers one after another, for n digits; `d` is the depth of [`compare`]'s tree. Operands that a
-//! selection left as a sum of two are bootstrapped once more where the third column says so: n each, and a layer.
+//! The table lists bootstrappings per row and layers in sequence, for n digits; `d` is the depth of [`compare`]'s tree.
+//! The last column names operands that are bootstrapped once more if a selection left them as a sum of two: n
+//! bootstrappings each, and a layer.
 //!
 //! | operation | bootstrappings | layers | cleans |
 //! |---|---|---|---|

@@ -1,8 +1,8 @@
-//! Products modulo 2^bits: products of digits, columns added up in layers, and one propagation of carries.
+//! Products modulo 2^bits: products of digits, sums of columns in layers, then one carry propagation.
 //!
-//! A product of digits is two bootstrappings, its low digit and its high one. A column takes as many digits into one
-//! message as there is room for, five of them; what it holds goes through two tables, digit and carry, which are one
-//! bootstrapping where the sum is at most 7. Layers go on until every column is at most 6.
+//! A product of digits takes two bootstrappings, for its low and high digit. A column sums as many digits into one
+//! message as fit, five of them. The sum goes through two tables, digit and carry, in one bootstrapping if it is at
+//! most 7. Layers repeat until every column sum is at most 6.
 
 use super::{
     format::{BASE, DIGIT_BITS},
@@ -14,17 +14,17 @@ use crate::{
 };
 use limbwise_device::Device;
 
-/// Largest sum of a column that the propagation of carries takes.
+/// Largest column sum that the carry propagation takes.
 const SETTLED: i64 = 6;
-/// Largest squared norm of the same: twice the sum with a state and a carry is bootstrapped.
+/// Largest squared norm of such a sum: the propagation bootstraps twice the sum plus a state and a carry.
 const SETTLED_NORM: f64 = 5.0;
-/// Largest squared norm of a sum inside a column.
+/// Largest squared norm of a partial sum in a column.
 const COLUMN_NORM: f64 = 24.0;
 
-/// What is to be added up at each digit.
+/// The summands at each digit.
 type Columns<D> = Vec<Vec<Ciphertext<D>>>;
 
-/// Where the results of a job go.
+/// The columns that receive the outputs of each job.
 type Places = Vec<Vec<usize>>;
 
 fn range<D: Device>(items: &[Ciphertext<D>]) -> i64 {
@@ -74,7 +74,7 @@ impl<D: Device> Integers<'_, D> {
         Ok(next)
     }
 
-    /// Items in groups that fit a message, largest first.
+    /// Groups items so that each sum fits a message, largest first.
     fn groups(&self, mut items: Vec<Ciphertext<D>>) -> Columns<D> {
         items.sort_by_key(|item| std::cmp::Reverse(item.range().1));
         let room = i64::try_from(self.params().space() - 1).expect("4 message bits");
@@ -91,7 +91,7 @@ impl<D: Device> Integers<'_, D> {
         groups
     }
 
-    /// The number whose columns add up to these.
+    /// The number whose column sums these are.
     fn settled(&self, mut columns: Columns<D>, zero: &Ciphertext<D>) -> Result<Vec<Ciphertext<D>>> {
         while columns.iter().any(|items| range(items) > SETTLED || norm(items) > SETTLED_NORM) {
             columns = self.reduced(columns)?;
@@ -102,11 +102,11 @@ impl<D: Device> Integers<'_, D> {
 }
 
 impl<D: Device> Radix<'_, D> {
-    /// The product, row by row.
+    /// Multiplies row by row.
     ///
     /// # Errors
-    /// [`TfheError`](crate::tfhe::TfheError) for another format, other rows or keys, and parameters whose noise leaves no
-    /// room.
+    /// [`TfheError`](crate::tfhe::TfheError) for operands of different formats, rows or keys, and for parameters
+    /// without enough noise margin.
     pub fn mul(&self, other: &Self) -> Result<Self> {
         self.goes_with("mul", other)?;
         let (own, n) = (self.own, self.digits.len());
@@ -129,10 +129,11 @@ impl<D: Device> Radix<'_, D> {
         Ok(own.with_digits(self.format, own.settled(columns, &zero)?))
     }
 
-    /// The product of all rows and a constant: digits times digits are sums without a bootstrapping.
+    /// Multiplies all rows by a constant: products with clear digits need no bootstrapping.
     ///
     /// # Errors
-    /// As [`Self::mul`]; [`TfheError::Value`](crate::tfhe::TfheError::Value) for a constant that the format does not have.
+    /// The errors of [`Self::mul`]; [`TfheError::Value`](crate::tfhe::TfheError::Value) for a constant outside the
+    /// format.
     ///
     /// # Panics
     /// Never.

@@ -11,21 +11,22 @@ use crate::{
 };
 use limbwise_device::Device;
 
-/// Weight of a choice beside a difference of digits, which is 0 to 6 once 3 is added.
+/// Weight of a choice bit beside a difference of digits, which is 0 to 6 after 3 is added.
 pub(crate) const CHOICE: u64 = 8;
 
 impl<'a, D: Device> Radix<'a, D> {
     /// `choice ? yes : no`, row by row.
     ///
     /// # Errors
-    /// [`TfheError`](crate::tfhe::TfheError) for other formats, rows or keys, and parameters whose noise leaves no room.
+    /// [`TfheError`](crate::tfhe::TfheError) for operands of different formats, rows or keys, and for parameters
+    /// without enough noise margin.
     pub fn select(choice: &Boolean<'a, D>, yes: &Self, no: &Self) -> Result<Self> {
         yes.goes_with("select", no)?;
         let table = yes.own.table(|m| CHOICE * (m % 2))?;
         yes.chosen(&yes.own.eval.bootstrap(choice.ciphertext(), &[table])?, no)
     }
 
-    /// This one where the choice is 8, `no` where it is 0: `no + (choice ? self − no : 0)`.
+    /// `self` where the choice is 8, `no` where it is 0: `no + (choice ? self − no : 0)`.
     pub(crate) fn chosen(&self, choice: &Ciphertext<D>, no: &Self) -> Result<Self> {
         let (own, no) = (self.own, no.cleaned(1.0)?);
         let difference = Table::integers(own.params(), |m| match m.checked_sub(CHOICE) {
@@ -42,7 +43,7 @@ impl<'a, D: Device> Radix<'a, D> {
         Ok(own.with_digits(self.format, no.digits.iter().zip(&parts).map(sum).collect::<Result<_>>()?))
     }
 
-    /// The smaller, row by row.
+    /// The smaller operand, row by row.
     ///
     /// # Errors
     /// As [`Self::select`].
@@ -50,7 +51,7 @@ impl<'a, D: Device> Radix<'a, D> {
         self.chosen(&self.compared(Comparison::Less, other, CHOICE)?, other)
     }
 
-    /// The larger, row by row.
+    /// The larger operand, row by row.
     ///
     /// # Errors
     /// As [`Self::select`].

@@ -1,4 +1,4 @@
-//! A batch of encrypted integers, and the layers of bootstrappings that all operations are made of.
+//! A batch of encrypted integers, and the layers of bootstrappings that all operations consist of.
 
 use super::format::{BASE, Format};
 use crate::{
@@ -10,7 +10,7 @@ use limbwise_device::Device;
 /// Largest squared norm of a digit between operations.
 pub(crate) const NORM: f64 = 2.0;
 
-/// Computes on integers: an evaluator, and how many bootstrappings its device makes at a time.
+/// Evaluates on integers: an evaluator, and the number of bootstrappings that its device runs in parallel.
 pub struct Integers<'a, D: Device> {
     pub(crate) eval: Evaluator<'a, D>,
     pub(crate) lanes: usize,
@@ -24,11 +24,11 @@ impl<D: Device> Clone for Integers<'_, D> {
 
 impl<D: Device> Copy for Integers<'_, D> {}
 
-/// Ciphertexts, each with its table: a layer.
+/// A layer: ciphertexts, each with its table.
 pub(crate) type Jobs<D> = Vec<(Ciphertext<D>, Table)>;
 
 impl<'a, D: Device> Integers<'a, D> {
-    /// For a device that bootstraps two messages at a time.
+    /// For a device that bootstraps two messages in parallel.
     ///
     /// # Errors
     /// [`TfheError::Digits`] for parameters without four message bits.
@@ -39,14 +39,14 @@ impl<'a, D: Device> Integers<'a, D> {
         }
     }
 
-    /// The same for a device that bootstraps so many messages at a time, at least 1: carries are propagated by fewer layers
-    /// and more bootstrappings where those would stand idle.
+    /// Sets the number of messages that the device bootstraps in parallel, at least 1. With more lanes, carries are
+    /// propagated in fewer layers with more bootstrappings.
     #[must_use]
     pub fn with_lanes(self, lanes: usize) -> Self {
         Self { lanes: lanes.max(1), ..self }
     }
 
-    /// The evaluator.
+    /// The evaluator of messages.
     #[must_use]
     pub fn evaluator(&self) -> Evaluator<'a, D> {
         self.eval
@@ -56,10 +56,10 @@ impl<'a, D: Device> Integers<'a, D> {
         self.eval.params()
     }
 
-    /// Encrypted digits, in the order of [`Format::messages`], as integers.
+    /// Wraps encrypted digits in the order of [`Format::messages`].
     ///
     /// # Errors
-    /// [`TfheError::Rows`] for a batch that is no whole number of integers.
+    /// [`TfheError::Rows`] if the batch is no whole number of integers.
     ///
     /// # Panics
     /// Never.
@@ -77,7 +77,7 @@ impl<'a, D: Device> Integers<'a, D> {
         Radix { own: *self, format, digits }
     }
 
-    /// A layer whose tables have one part each.
+    /// Bootstraps a layer of single tables.
     pub(crate) fn layer(&self, jobs: &Jobs<D>) -> Result<Vec<Ciphertext<D>>> {
         Ok(self.eval.bootstrap_jobs(jobs)?.into_iter().flatten().collect())
     }
@@ -92,11 +92,11 @@ impl<'a, D: Device> Integers<'a, D> {
     }
 }
 
-/// A batch of encrypted integers of one format, with what computes on it.
+/// A batch of encrypted integers of one format, with its evaluator.
 pub struct Radix<'a, D: Device> {
     pub(crate) own: Integers<'a, D>,
     pub(crate) format: Format,
-    /// Least significant first, all rows' in one ciphertext; 0 to 3 each.
+    /// Digits of all rows, least significant first; 0 to 3 each.
     pub(crate) digits: Vec<Ciphertext<D>>,
 }
 
@@ -107,7 +107,7 @@ impl<D: Device> Clone for Radix<'_, D> {
 }
 
 impl<'a, D: Device> Radix<'a, D> {
-    /// The format.
+    /// Format of the integers.
     #[must_use]
     pub fn format(&self) -> Format {
         self.format
@@ -119,17 +119,17 @@ impl<'a, D: Device> Radix<'a, D> {
         self.digits.iter().map(Ciphertext::batch).max().unwrap_or(0)
     }
 
-    /// All digits in the order of [`Format::messages`], to be decrypted or sent.
+    /// All digits in the order of [`Format::messages`], for decryption or sending.
     ///
     /// # Errors
-    /// None for integers that this module made.
+    /// Never for integers made by this module.
     pub fn ciphertext(&self) -> Result<Ciphertext<D>> {
         self.own.eval.stack(&self.digits.iter().collect::<Vec<_>>())
     }
 
-    /// The same digits read as another format: more bits are zeros or, of signed integers, the sign; fewer bits are cut.
+    /// The same digits in another format: extended by zeros (or the sign, if signed), or truncated.
     ///
-    /// Cost: one bootstrapping where a sign is extended, else none.
+    /// Cost: one bootstrapping for a sign extension, else none.
     ///
     /// # Errors
     /// Those of [`Evaluator::bootstrap`].
@@ -151,7 +151,7 @@ impl<'a, D: Device> Radix<'a, D> {
         Ok(())
     }
 
-    /// The same, digits of more than this squared norm bootstrapped.
+    /// Bootstraps all digits whose squared norm exceeds `norm_squared`.
     pub(crate) fn cleaned(&self, norm_squared: f64) -> Result<Self> {
         let noisy: Vec<usize> =
             (0..self.digits.len()).filter(|&i| self.digits[i].norm_squared() > norm_squared).collect();
@@ -165,7 +165,7 @@ impl<'a, D: Device> Radix<'a, D> {
         Ok(self.own.with_digits(self.format, digits))
     }
 
-    /// One layer that makes each digit of what it is given with its table.
+    /// Replaces all digits by the results of one layer.
     pub(crate) fn mapped(&self, jobs: &Jobs<D>) -> Result<Self> {
         Ok(self.own.with_digits(self.format, self.own.layer(jobs)?))
     }
