@@ -46,22 +46,25 @@ struct Outlines {
     rotation: i64,
 }
 
+/// Who composes holds it, so that another thread that wants the same waits for it.
+type Place = Arc<Mutex<Option<Arc<Outlines>>>>;
+
 /// By recipe: a few kilobytes each, as many as there are numbers of slots and ways to rotate.
 #[derive(Default)]
-struct Remembered(Mutex<HashMap<Recipe, Arc<Outlines>>>);
+struct Remembered(Mutex<HashMap<Recipe, Place>>);
 
 impl Recipe {
     /// The maps, with numbers that are there or will be when they are asked for.
     pub(super) fn factors(self, params: &Params) -> Result<Factors> {
         let remembered = params.table::<Remembered>();
-        let outlines = || remembered.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = outlines().get(&self).cloned();
-        if let Some(known) = known {
+        let place = remembered.0.lock().unwrap_or_else(PoisonError::into_inner).entry(self).or_default().clone();
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*place {
             return Ok(known.factors(self));
         }
         let factors = self.compose()?;
         let maps = factors.maps.iter().map(Diagonals::outline).collect();
-        outlines().insert(self, Arc::new(Outlines { maps, rotation: factors.rotation }));
+        *place = Some(Arc::new(Outlines { maps, rotation: factors.rotation }));
         Ok(factors)
     }
 
