@@ -8,7 +8,7 @@ use limbwise_graph::Graph;
 use limbwise_machines::Spec;
 use limbwise_runtime::{
     AnyDevice, Calibration, Plan, Recording,
-    calibrate::{Degrees, calibrate_for},
+    calibrate::{Degrees, Kept, calibrate_for},
     exchange::{heracles, replay},
     files,
     frontier::{Budget, Fastest, Row, Survey, Way, fastest_on, survey},
@@ -75,11 +75,23 @@ pub(crate) fn degrees<S: Scheme>(params: &S::Params) -> Degrees {
     [S::rlwe(params).map(Params::log_n), tfhe]
 }
 
-/// Measures this host for programs with rings of these degrees.
+/// What this host takes for programs with rings of these degrees: measured, unless that was done within a day.
+///
+/// # Errors
+/// A device that cannot be opened.
 pub(crate) fn calibrated(dev: &AnyDevice, degrees: Degrees) -> limbwise_runtime::Result<Calibration> {
+    let kept = Kept::of(dev, degrees);
+    if let Some((kept, calibration)) = kept.as_ref().and_then(|kept| Some((kept, kept.recalled(dev)?))) {
+        note(&format!("this host's calibration is that of {}; remove it to measure again", kept.path().display()));
+        return Ok(calibration);
+    }
     let seconds = if degrees[1].is_some() { "three" } else { "two" };
     note(&format!("calibrating this host (about {seconds} seconds)"));
-    calibrate_for(dev, degrees)
+    let calibration = calibrate_for(dev, degrees)?;
+    if let Some(kept) = kept {
+        kept.keep(&calibration);
+    }
+    Ok(calibration)
 }
 
 /// Measures a device for a recorded program: at its largest ring, and at its smallest for blind rotations.

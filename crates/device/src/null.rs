@@ -9,6 +9,8 @@
 //!
 //! The meter counts 64-bit words without padding, whatever the device stores ([`Footprint::stored_bytes`]).
 
+mod rows;
+
 use crate::{
     composites,
     footprint::{BlindRotation, Body, DefaultBodies, KeySwitch, SharedFootprint},
@@ -19,6 +21,7 @@ use crate::{
     seam_type,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
+use rows::Rows;
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -57,18 +60,14 @@ impl Meter {
     pub fn peak_bytes(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }
-}
 
-/// One row, which is counted while it exists.
-#[derive(Debug)]
-struct Row {
-    bytes: u64,
-    meter: Arc<Meter>,
-}
+    fn take(&self, bytes: u64) {
+        let live = self.live.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.peak.fetch_max(live, Ordering::Relaxed);
+    }
 
-impl Drop for Row {
-    fn drop(&mut self) {
-        self.meter.live.fetch_sub(self.bytes, Ordering::Relaxed);
+    fn give_back(&self, bytes: u64) {
+        self.live.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
@@ -76,7 +75,7 @@ impl Drop for Row {
 #[derive(Clone, Debug)]
 pub struct NullPoly {
     shape: Shape,
-    rows: Vec<Arc<Row>>,
+    rows: Rows,
 }
 
 impl Handle for NullPoly {
@@ -89,7 +88,7 @@ impl Handle for NullPoly {
 #[derive(Clone, Debug)]
 pub struct NullLwe {
     shape: LweShape,
-    _words: Arc<Row>,
+    _words: Arc<Rows>,
 }
 
 impl LweHandle for NullLwe {
@@ -100,7 +99,7 @@ impl LweHandle for NullLwe {
 
 impl Null {
     fn fresh_lwe(&self, shape: LweShape) -> NullLwe {
-        NullLwe { shape, _words: self.row(self.footprint.lwe_bytes(shape)) }
+        NullLwe { shape, _words: Arc::new(Rows::words(&self.meter, self.footprint.lwe_bytes(shape))) }
     }
 
     /// Measures the device with this footprint.
@@ -121,22 +120,15 @@ impl Null {
         &self.meter
     }
 
-    fn row(&self, bytes: u64) -> Arc<Row> {
-        let live = self.meter.live.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        self.meter.peak.fetch_max(live, Ordering::Relaxed);
-        Arc::new(Row { bytes, meter: self.meter.clone() })
-    }
-
     fn fresh(&self, shape: Shape) -> NullPoly {
-        let bytes = 8 * shape.ring.n() as u64;
-        let rows = (0..shape.rows()).map(|_| self.row(bytes)).collect();
-        NullPoly { shape, rows }
+        NullPoly { rows: Rows::fresh(&self.meter, &shape), shape }
     }
 
     /// Counts `rows` rows of a ring for a moment, to raise the peak.
     fn hold(&self, ring: &Ring, rows: usize) {
-        let bytes = 8 * ring.n() as u64;
-        drop((0..rows).map(|_| self.row(bytes)).collect::<Vec<_>>());
+        let bytes = 8 * (ring.n() * rows) as u64;
+        self.meter.take(bytes);
+        self.meter.give_back(bytes);
     }
 
     /// A key switch in the device's own implementation.
@@ -157,50 +149,35 @@ impl Null {
 
     /// The handle after an operation by value: rows that other handles share are replaced.
     fn in_place(&self, mut a: NullPoly, shape: Shape) -> NullPoly {
-        self.take_rows(&mut a.rows);
+        a.rows.own();
         a.shape = shape;
         a
-    }
-
-    /// Replaces rows that other handles share.
-    fn take_rows(&self, rows: &mut [Arc<Row>]) {
-        for row in rows {
-            if Arc::get_mut(row).is_none() {
-                *row = self.row(row.bytes);
-            }
-        }
     }
 }
 
 /// Rows of view operations: the results share those of the operands.
 mod views {
-    use super::{Arc, Basis, NullPoly, Row};
+    use super::{Basis, NullPoly, Rows};
 
-    pub(super) fn restrict(a: &NullPoly, to: Basis) -> Vec<Arc<Row>> {
-        let limbs = a.shape.basis.len();
-        let kept: Vec<usize> = to.iter().filter_map(|i| a.shape.basis.position(i)).collect();
-        (0..a.shape.batch).flat_map(|b| kept.iter().map(move |l| a.rows[b * limbs + l].clone())).collect()
+    pub(super) fn restrict(a: &NullPoly, to: Basis) -> Rows {
+        a.rows.restrict(to)
     }
 
-    pub(super) fn join(parts: &[&NullPoly]) -> Vec<Arc<Row>> {
-        let basis = parts.iter().fold(Basis::default(), |all, p| all | p.shape.basis);
-        let mut rows = Vec::with_capacity(parts[0].shape.batch * basis.len());
-        for b in 0..parts[0].shape.batch {
-            for i in basis.iter() {
-                let owner = parts.iter().find_map(|p| p.shape.basis.position(i).map(|at| (p, at)));
-                rows.extend(owner.map(|(p, at)| p.rows[b * p.shape.basis.len() + at].clone()));
-            }
-        }
-        rows
+    pub(super) fn join(parts: &[&NullPoly]) -> Rows {
+        Rows::beside(parts.iter().map(|part| (0, &part.rows)))
     }
 
-    pub(super) fn stack(parts: &[&NullPoly]) -> Vec<Arc<Row>> {
-        parts.iter().flat_map(|p| p.rows.iter().cloned()).collect()
+    pub(super) fn stack(parts: &[&NullPoly]) -> Rows {
+        let mut end = 0;
+        Rows::beside(parts.iter().map(|part| {
+            let start = end;
+            end += part.shape.batch;
+            (start, &part.rows)
+        }))
     }
 
-    pub(super) fn split(a: &NullPoly, from: usize, to: usize) -> Vec<Arc<Row>> {
-        let limbs = a.shape.basis.len();
-        a.rows[from * limbs..to * limbs].to_vec()
+    pub(super) fn split(a: &NullPoly, from: usize, to: usize) -> Rows {
+        a.rows.split(from, to)
     }
 }
 
@@ -214,7 +191,7 @@ macro_rules! made {
         $dev.in_place($a, shape)
     }};
     (in_place (), $dev:ident.$_name:ident($acc:ident $(, $_arg:ident)*), $_shape:expr) => {
-        $dev.take_rows(&mut $acc.rows)
+        $acc.rows.own()
     };
     ($_kind:ident (Poly), $dev:ident.$_name:ident($($_arg:ident),+), $shape:expr) => { $dev.fresh($shape) };
     ($_kind:ident (Lwe), $dev:ident.$_name:ident($($_arg:ident),+), $shape:expr) => { $dev.fresh_lwe($shape) };

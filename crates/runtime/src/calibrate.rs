@@ -4,6 +4,9 @@
 //! one with all threads. Each is the median of its repetitions.
 
 mod gpu;
+mod kept;
+
+pub use kept::Kept;
 
 use crate::{
     any_device::AnyDevice,

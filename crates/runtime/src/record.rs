@@ -77,7 +77,7 @@ pub fn record<P: Program<Scheme: ClientScheme>>(
 ) -> Result<Recording<P::Scheme>> {
     let params = program.params();
     let rlwe = P::Scheme::rlwe(params);
-    let (required, requests) = requirements(program)?;
+    let (required, requests) = requirements(program, footprint)?;
     let plan = KeyPlan { required, form };
     let reads = rlwe.filter(|_| form == KeyForm::Disk).map(|rlwe| ReadPlan::least(rlwe, requests));
     let encoder = P::Scheme::encoder(params);
@@ -171,12 +171,13 @@ fn served<P: Program>(
     Ok(null.meter().peak_bytes())
 }
 
-/// The keys a program asks for, and every request in order.
-fn requirements<P: Program>(program: &P) -> Result<(Requirements, Vec<Request>)> {
-    let (null, params) = (Null::default(), program.params());
+/// The keys a program asks for, and every request in order. A device's own composites ask for the same keys as the default
+/// bodies, in fewer operations.
+fn requirements<P: Program>(program: &P, footprint: &SharedFootprint) -> Result<(Requirements, Vec<Request>)> {
+    let (null, params) = (Null::of(footprint.clone()), program.params());
     let encoder = P::Scheme::encoder(params);
-    let server = Server::declared(&null, &encoder, program)?;
     let Some(rlwe) = P::Scheme::rlwe(params) else { return Ok((Requirements::new(), Vec::new())) };
+    let server = Server::declared(&null, &encoder, program)?;
     let keys = DeclaredKeys::all(&null, rlwe);
     server.rehearse(&keys, program.encryption())?;
     Ok((keys.requirements(), keys.requests()))

@@ -5,6 +5,7 @@
 //! with zeros on both sides); the mean of all pixels; a linear layer.
 
 use super::ResnetError;
+use crate::threads;
 use limbwise::ckks::tensor::{Filters, Image, Padding};
 use serde::{Deserialize, Serialize};
 
@@ -177,12 +178,17 @@ impl Network {
 
     /// The largest absolute value before each activation over some images.
     pub fn largest(&self, images: &[Image]) -> limbwise::Result<Vec<f64>> {
-        let mut largest = vec![0.0f64; self.convolutions.len()];
-        for image in images {
+        let of = |image: &Image| -> limbwise::Result<Vec<f64>> {
+            let mut largest = vec![0.0f64; self.convolutions.len()];
             self.forward(image, &mut |index, values| {
-                largest[index] = values.iter().fold(largest[index], |most, x| most.max(x.abs()));
+                largest[index] = values.iter().fold(0.0, |most, x| most.max(x.abs()));
                 values.iter_mut().for_each(|x| *x = x.max(0.0));
             })?;
+            Ok(largest)
+        };
+        let mut largest = vec![0.0f64; self.convolutions.len()];
+        for one in threads::each(images, of) {
+            largest.iter_mut().zip(one?).for_each(|(most, one)| *most = most.max(one));
         }
         Ok(largest)
     }

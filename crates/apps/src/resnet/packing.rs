@@ -11,6 +11,7 @@ use super::{
     ResnetError,
     network::{Network, Position, Step, shortcut},
 };
+use crate::threads;
 use limbwise::{
     Complex64,
     ckks::{
@@ -42,6 +43,23 @@ pub(super) struct Head {
     pub(super) folds: [Fold; 2],
     pub(super) map: PackedMap,
     pub(super) slots: usize,
+}
+
+impl PackedStep {
+    fn interleaved(self, count: usize) -> Self {
+        let shortcut = self.shortcut.map(|shortcut| match shortcut {
+            Shortcut::Map(map) => Shortcut::Map(map.interleaved(count)),
+            factor => factor,
+        });
+        Self { map: self.map.interleaved(count), shortcut, slots: self.slots.map(|slots| slots * count) }
+    }
+}
+
+impl Head {
+    fn interleaved(self, count: usize) -> Self {
+        let folds = self.folds.map(|fold| Fold { stride: fold.stride * count, ..fold });
+        Self { folds, map: self.map.interleaved(count), slots: self.slots * count }
+    }
 }
 
 /// A whole network on slots.
@@ -91,12 +109,11 @@ impl Packed {
                 architecture.image(step.stages[0])
             }
         };
-        let mut packed = Vec::new();
-        for (index, step) in steps.iter().enumerate() {
+        let packed = |&(index, step): &(usize, Step)| -> Result<PackedStep, ResnetError> {
             // The stem's input is in units of 1.
             let from = if index == 0 { 1.0 } else { ranges[index - 1] };
-            let shapes = [image(step), architecture.image(step.stages[1])];
-            let filters = network.filters(index, step, [from, ranges[index]])?;
+            let shapes = [image(&step), architecture.image(step.stages[1])];
+            let filters = network.filters(index, &step, [from, ranges[index]])?;
             let (map, slots) = between(&filters, shapes, side)?;
             let shortcut = match step.position {
                 Position::Second => {
@@ -104,27 +121,16 @@ impl Packed {
                 }
                 _ => None,
             };
-            packed.push(PackedStep { map, shortcut, slots });
-        }
+            let step = PackedStep { map, shortcut, slots };
+            Ok(step.interleaved(together))
+        };
+        let numbered: Vec<(usize, Step)> = steps.iter().copied().enumerate().collect();
+        let packed = threads::each(&numbered, packed).into_iter().collect::<Result<_, _>>()?;
         let (input, input_slots) = layout(image(&steps[0]), side, 0)?;
         let last = ranges[ranges.len() - 1];
         let head = head(network, last)?;
-        let this = Self { together: 1, input, input_slots, steps: packed, head };
-        Ok(this.interleaved(together))
-    }
-
-    fn interleaved(mut self, count: usize) -> Self {
-        for step in &mut self.steps {
-            step.map = step.map.interleaved(count);
-            step.slots = step.slots.map(|slots| slots * count);
-            if let Some(Shortcut::Map(map)) = &mut step.shortcut {
-                *map = map.interleaved(count);
-            }
-        }
-        self.head.map = self.head.map.interleaved(count);
-        self.head.folds = self.head.folds.map(|fold| Fold { stride: fold.stride * count, ..fold });
-        self.head.slots *= count;
-        Self { together: count, input_slots: self.input_slots * count, ..self }
+        let head = head.interleaved(together);
+        Ok(Self { together, input, input_slots: input_slots * together, steps: packed, head })
     }
 
     /// Images in slots; missing ones are zeros.

@@ -30,10 +30,15 @@ impl Promise {
     pub fn of(batch: &[Vec<Complex64>], slots: usize) -> Self {
         let mut bounds = Self { magnitude: 0.0, peak: 0.0, real: true };
         for values in batch {
-            let squares = || values.iter().map(Complex64::norm_sqr);
-            bounds.peak = bounds.peak.max(squares().fold(0.0, f64::max).sqrt());
-            bounds.magnitude = bounds.magnitude.max((squares().sum::<f64>() / to_f64(slots as u64)).sqrt());
-            bounds.real &= values.iter().all(|z| z.im == 0.0);
+            let (mut largest, mut sum) = (0.0, 0.0);
+            for z in values {
+                let square = z.norm_sqr();
+                largest = f64::max(largest, square);
+                sum += square;
+                bounds.real &= z.im == 0.0;
+            }
+            bounds.peak = bounds.peak.max(largest.sqrt());
+            bounds.magnitude = bounds.magnitude.max((sum / to_f64(slots as u64)).sqrt());
         }
         bounds
     }

@@ -46,22 +46,25 @@ struct Outlines {
     rotation: i64,
 }
 
+/// One slot of the cache. The thread that composes holds its lock, so that others that want the same recipe wait.
+type Place = Arc<Mutex<Option<Arc<Outlines>>>>;
+
 /// Cache by recipe: a few kilobytes per slot count and rotation strategy.
 #[derive(Default)]
-struct Remembered(Mutex<HashMap<Recipe, Arc<Outlines>>>);
+struct Remembered(Mutex<HashMap<Recipe, Place>>);
 
 impl Recipe {
     /// The maps; their entries are computed when a device asks for them.
     pub(super) fn factors(self, params: &Params) -> Result<Factors> {
         let remembered = params.table::<Remembered>();
-        let outlines = || remembered.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = outlines().get(&self).cloned();
-        if let Some(known) = known {
+        let place = remembered.0.lock().unwrap_or_else(PoisonError::into_inner).entry(self).or_default().clone();
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*place {
             return Ok(known.factors(self));
         }
         let factors = self.compose()?;
         let maps = factors.maps.iter().map(Diagonals::outline).collect();
-        outlines().insert(self, Arc::new(Outlines { maps, rotation: factors.rotation }));
+        *place = Some(Arc::new(Outlines { maps, rotation: factors.rotation }));
         Ok(factors)
     }
 

@@ -1,0 +1,157 @@
+//! Calibrations that are kept between runs: measuring takes longer than most plans.
+//!
+//! One file a device and pair of ring degrees in the user's cache folder. It is good for a day, on the same CPU with the same
+//! threads, for the same build of the program; whoever wants to measure again removes it.
+
+use super::{Calibration, Degrees};
+use crate::{any_device::AnyDevice, host::resident_memory_bytes, places};
+use limbwise_device::Device as _;
+use serde::{Deserialize, Serialize};
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+/// What a file is good for: other programs on the machine, a new kernel or another memory clock change rates in time.
+const LIFETIME: Duration = Duration::from_secs(24 * 3600);
+/// No calibration is longer.
+const MOST_BYTES: usize = 1 << 16;
+
+/// What rates hang on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Conditions {
+    cpu: String,
+    device: String,
+    isa: String,
+    threads: usize,
+    degrees: Degrees,
+    version: String,
+    /// When the program's file was made, in seconds: another build may have other kernels.
+    built: u64,
+}
+
+impl Conditions {
+    fn of(dev: &AnyDevice, degrees: Degrees) -> Self {
+        let program = std::env::current_exe().and_then(fs::metadata).and_then(|file| file.modified());
+        let since = program.ok().and_then(|made| made.duration_since(SystemTime::UNIX_EPOCH).ok());
+        Self {
+            cpu: cpu_model(),
+            device: dev.name(),
+            isa: dev.isa(),
+            threads: dev.threads(),
+            degrees,
+            version: env!("CARGO_PKG_VERSION").into(),
+            built: since.map_or(0, |since| since.as_secs()),
+        }
+    }
+}
+
+/// The CPU by name as Linux tells it, or its architecture.
+fn cpu_model() -> String {
+    let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let named = told.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    named.map_or(std::env::consts::ARCH, |(_, name)| name.trim()).to_owned()
+}
+
+/// A calibration as it stands in its file.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    conditions: Conditions,
+    calibration: Calibration,
+}
+
+/// The place of a calibration that may be there already.
+#[derive(Debug)]
+pub struct Kept {
+    path: PathBuf,
+    conditions: Conditions,
+}
+
+impl Kept {
+    /// In the user's cache folder: `limbwise` in `$XDG_CACHE_HOME`, or in `~/.cache`; absent where there is neither.
+    #[must_use]
+    pub fn of(dev: &AnyDevice, degrees: Degrees) -> Option<Self> {
+        Some(Self::within(&limbwise_cuda::nvrtc::cache_folder()?, dev, degrees))
+    }
+
+    /// In another folder.
+    #[must_use]
+    pub fn within(folder: &Path, dev: &AnyDevice, degrees: Degrees) -> Self {
+        let conditions = Conditions::of(dev, degrees);
+        let name = blake3::hash(format!("{conditions:?}").as_bytes()).to_hex();
+        Self { path: folder.join(format!("calibration-{}.json", &name[..16])), conditions }
+    }
+
+    /// Its file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was measured within the last day under the same conditions. Memory is as it is now.
+    #[must_use]
+    pub fn recalled(&self, dev: &AnyDevice) -> Option<Calibration> {
+        let age = fs::metadata(&self.path).and_then(|file| file.modified()).ok()?.elapsed().ok()?;
+        let bytes = places::read_up_to(&self.path, MOST_BYTES).ok().filter(|_| age < LIFETIME)?;
+        let Written { conditions, calibration } = serde_json::from_slice(&bytes).ok()?;
+        let good = conditions == self.conditions && calibration.spec().is_ok();
+        let (resident_bytes, device_memory_bytes) = (resident_memory_bytes().unwrap_or(0), dev.memory_bytes());
+        good.then_some(Calibration { resident_bytes, device_memory_bytes, key_read_gb_s: None, ..calibration })
+    }
+
+    /// Keeps a calibration. A folder that cannot be written to costs a measurement next time, nothing else.
+    pub fn keep(&self, calibration: &Calibration) {
+        let written = Written { conditions: self.conditions.clone(), calibration: calibration.clone() };
+        let folder = self.path.parent().map(fs::create_dir_all);
+        if let (Some(Ok(())), Ok(bytes)) = (folder, serde_json::to_vec_pretty(&written)) {
+            let write = |mut file: fs::File| {
+                file.write_all(&bytes).map(|()| file).map_err(places::refused(&self.path, "writing"))
+            };
+            let _ = places::put(&self.path, write);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Host, open};
+
+    #[test]
+    fn what_is_recalled_was_measured_lately_under_these_conditions() {
+        let folder = std::env::temp_dir().join(format!("limbwise-kept-{}", std::process::id()));
+        let dev = open(&Host { threads: Some(1), ..Host::default() }).unwrap();
+        let kept = Kept::within(&folder, &dev, [Some(12), None]);
+        assert!(kept.recalled(&dev).is_none(), "nothing is there");
+        let toml = "name = \"cpu\"\nextends = \"cpu\"\n".to_owned();
+        let calibration = Calibration {
+            device: "cpu".into(),
+            isa: dev.isa(),
+            threads: 1,
+            resident_bytes: 1,
+            device_memory_bytes: Some(5),
+            toml: toml.clone(),
+            key_read_gb_s: Some(2.0),
+        };
+        kept.keep(&calibration);
+        let recalled = kept.recalled(&dev).unwrap();
+        assert_eq!((recalled.toml, recalled.threads), (toml, 1));
+        assert_eq!((recalled.device_memory_bytes, recalled.key_read_gb_s), (None, None));
+        assert!(recalled.resident_bytes > 1, "memory is as it is now");
+
+        let other = Kept::within(&folder, &dev, [Some(13), None]);
+        assert!(other.recalled(&dev).is_none(), "other degrees have another file");
+        fs::copy(kept.path(), other.path()).unwrap();
+        assert!(other.recalled(&dev).is_none(), "the file says what it is good for");
+        let file = fs::File::options().write(true).open(kept.path()).unwrap();
+        file.set_modified(SystemTime::now() - 2 * LIFETIME).unwrap();
+        assert!(kept.recalled(&dev).is_none(), "too old");
+        kept.keep(&Calibration { toml: "name = 7".into(), ..calibration });
+        assert!(kept.recalled(&dev).is_none(), "no model takes it");
+        fs::write(kept.path(), "{").unwrap();
+        assert!(kept.recalled(&dev).is_none(), "no calibration");
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
