@@ -87,11 +87,7 @@ pub(crate) fn calibrated(dev: &AnyDevice, degrees: Degrees) -> limbwise_runtime:
     }
     let seconds = if degrees[1].is_some() { "three" } else { "two" };
     note(&format!("calibrating this host (about {seconds} seconds)"));
-    let calibration = calibrate_for(dev, degrees)?;
-    if let Some(kept) = kept {
-        kept.keep(&calibration);
-    }
-    Ok(calibration)
+    kept.map_or_else(|| calibrate_for(dev, degrees), |kept| kept.measured(dev))
 }
 
 /// Measures a device for a recorded program: at its largest ring, and at its smallest for blind rotations.

@@ -33,17 +33,6 @@ pub enum Step {
     All,
 }
 
-impl Step {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ntt => "ntt",
-            Self::Multiply => "multiply",
-            Self::Intt => "intt",
-            Self::All => "all",
-        }
-    }
-}
-
 #[derive(Clone, Debug)]
 pub struct BgvMul {
     params: BgvParams,
@@ -130,7 +119,7 @@ impl Program for BgvMul {
 
     fn details(&self) -> Details {
         let limbs = self.params.rlwe().limbs(self.level);
-        let details = json!({ "ciphertexts": self.ciphertexts, "limbs_used": limbs, "step": self.step.name() });
+        let details = json!({ "ciphertexts": self.ciphertexts, "limbs_used": limbs, "step": self.step });
         details.as_object().cloned().unwrap_or_default()
     }
 }

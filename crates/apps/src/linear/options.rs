@@ -284,9 +284,7 @@ impl LinearArgs {
             return Err(mistake(text));
         }
         let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name.into()]);
-        let keys = KeysName::forms(self.keys, memory);
-        let ways = strategies.iter().flat_map(|&strategy| forms.iter().map(move |&form| (strategy, form)));
-        Ok(ways.flat_map(|maps| keys.iter().map(move |&keys| Way { maps: Some(maps), ..Way::of_keys(keys) })).collect())
+        Ok(Way::of_maps(&strategies, &forms, &KeysName::forms(self.keys, memory)))
     }
 
     /// Fails for shapes that the operation does not have.

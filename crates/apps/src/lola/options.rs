@@ -250,9 +250,7 @@ impl LolaArgs {
         let of_kind = |kind: &StrategyName| all.iter().find(|s| s.name() == kind.kind()).copied();
         let strategies: Vec<Strategy> = kinds.iter().filter_map(of_kind).collect();
         let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name.into()]);
-        let keys = KeysName::forms(self.keys, memory);
-        let maps = strategies.iter().flat_map(|&strategy| forms.iter().map(move |&form| (strategy, form)));
-        maps.flat_map(|maps| keys.iter().map(move |&keys| Way { maps: Some(maps), ..Way::of_keys(keys) })).collect()
+        Way::of_maps(&strategies, &forms, &KeysName::forms(self.keys, memory))
     }
 }
 

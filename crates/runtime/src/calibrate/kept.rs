@@ -3,19 +3,21 @@
 //! One file a device and pair of ring degrees in the user's cache folder. It is good for a day, on the same CPU with the same
 //! threads, for the same build of the program; whoever wants to measure again removes it.
 
-use super::{Calibration, Degrees};
-use crate::{any_device::AnyDevice, host::resident_memory_bytes, places};
+use super::{Calibration, Degrees, calibrate_for};
+use crate::{any_device::AnyDevice, error::Result, host::resident_memory_bytes, places};
 use limbwise_device::Device as _;
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
     io::Write as _,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 /// What a file is good for: other programs on the machine, a new kernel or another memory clock change rates in time.
 const LIFETIME: Duration = Duration::from_secs(24 * 3600);
+/// Most of the time of a calibration that is kept for which its thread may have waited for a CPU.
+const MOST_WAITING: f64 = 0.1;
 /// No calibration is longer.
 const MOST_BYTES: usize = 1 << 16;
 
@@ -53,6 +55,12 @@ fn cpu_model() -> String {
     let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let named = told.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     named.map_or(std::env::consts::ARCH, |(_, name)| name.trim()).to_owned()
+}
+
+/// How long this thread has waited for a CPU, where the system tells.
+fn waited() -> Option<Duration> {
+    let told = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    told.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
 /// A calibration as it stands in its file.
@@ -101,8 +109,22 @@ impl Kept {
         good.then_some(Calibration { resident_bytes, device_memory_bytes, key_read_gb_s: None, ..calibration })
     }
 
+    /// Measures, and keeps the rates unless other programs had the CPU meanwhile: those of a busy moment are not worth a day.
+    ///
+    /// # Errors
+    /// As [`calibrate`](super::calibrate).
+    pub fn measured(&self, dev: &AnyDevice) -> Result<Calibration> {
+        let (start, before) = (Instant::now(), waited());
+        let calibration = calibrate_for(dev, self.conditions.degrees)?;
+        let waited = waited().zip(before).map_or(Duration::ZERO, |(now, before)| now.saturating_sub(before));
+        if waited < start.elapsed().mul_f64(MOST_WAITING) {
+            self.keep(&calibration);
+        }
+        Ok(calibration)
+    }
+
     /// Keeps a calibration. A folder that cannot be written to costs a measurement next time, nothing else.
-    pub fn keep(&self, calibration: &Calibration) {
+    fn keep(&self, calibration: &Calibration) {
         let written = Written { conditions: self.conditions.clone(), calibration: calibration.clone() };
         let folder = self.path.parent().map(fs::create_dir_all);
         if let (Some(Ok(())), Ok(bytes)) = (folder, serde_json::to_vec_pretty(&written)) {
