@@ -22,9 +22,9 @@ use std::{
 pub enum KeysName {
     /// Both halves: fastest
     Stored,
-    /// The uniform half as a seed that is grown at each use: half the memory, about 1.4 times the time
+    /// The uniform half expanded from a seed at each use: half the memory, about 1.4 times the time
     Seeded,
-    /// In a file, each read before it is used: two of them in memory, or as many as --memory has room for
+    /// In a file, each prefetched before its use: two in memory, or as many as --memory allows
     Disk,
 }
 
@@ -57,11 +57,11 @@ impl KeysName {
 /// How diagonals are stored.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum PlaintextsName {
-    /// All limbs, transformed: fastest to use
+    /// All limbs, in the evaluation domain: fastest
     Full,
-    /// One limb of small integers, extended to the others at each use
+    /// One limb of small integers, extended at each use
     OnTheFly,
-    /// Not at all: encoded again at each use
+    /// Not stored: encoded at each use
     AtUse,
 }
 
@@ -78,17 +78,17 @@ impl From<PlaintextsName> for PlaintextForm {
 /// How maps rotate.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum RotationsName {
-    /// A whole rotation a diagonal
+    /// One full rotation per diagonal
     Direct,
-    /// All rotations of one decomposition
+    /// All rotations share one decomposition
     Hoisted,
-    /// Baby steps hoisted, giant steps whole
+    /// Hoisted baby steps, full giant steps
     Bsgs,
-    /// Baby and giant steps whole, one key each
+    /// Full baby and giant steps, one key each
     Whole,
     /// Baby steps stay over QP: usually the fastest
     DoubleHoisted,
-    /// One key a progression: the fewest keys
+    /// One key per arithmetic progression: fewest keys
     MultiHop,
 }
 

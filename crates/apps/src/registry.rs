@@ -505,7 +505,7 @@ workloads! {
     Tfhe(MessagesProgram, MessagesClient, "on messages (TFHE)") {
         Pbs(PbsArgs) = "pbs", "pbs";
         Gates(GatesArgs) = "gates", "gates";
-        /// A network of 20 layers on encrypted handwritten digits, a bootstrapping a neuron (TFHE)
+        /// A 20-layer network on encrypted handwritten digits, one bootstrapping per neuron (TFHE)
         ///
         /// The shape of NN-20 of Chillotti, Joye and Paillier (2021): a convolution, then layers of 92 neurons. It is
         /// discretised so that every sum fits a message of four bits; the clear twin evaluates exactly the same network.

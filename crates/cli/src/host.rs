@@ -8,15 +8,15 @@ use std::path::PathBuf;
 /// How to compute here.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct HostArgs {
-    /// Threads to compute with [default: as many as the system offers]
+    /// Number of threads [default: all that the system offers]
     #[arg(long, value_name = "COUNT", global = true, help_heading = "Device")]
     threads: Option<usize>,
 
-    /// Instruction set: "limbwise list" names those of this CPU [default: LIMBWISE_ISA, or else the fastest]
+    /// Instruction set; "limbwise list" names those of this CPU [default: LIMBWISE_ISA, or else the fastest]
     #[arg(long, value_name = "NAME", global = true, help_heading = "Device")]
     isa: Option<String>,
 
-    /// What computes: "limbwise list" names what there is
+    /// Device; "limbwise list" names those available
     #[arg(long, value_name = "NAME", default_value = "cpu", global = true, help_heading = "Device")]
     device: String,
 }
@@ -24,11 +24,11 @@ pub(crate) struct HostArgs {
 /// How much may be taken.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct MemoryArgs {
-    /// Most memory of the process, such as 3GB, 2.5GiB or 800MB: the fastest plan that fits is taken
+    /// Memory limit of the process, such as 3GB, 2.5GiB or 800MB; takes the fastest configuration that fits
     #[arg(long = "memory", value_name = "SIZE", value_parser = size, global = true, help_heading = "Device")]
     pub(crate) most: Option<u64>,
 
-    /// Directory for the file of keys on disk, which is gone at the end [default: that of the system for temporary files]
+    /// Directory for the temporary file of keys on disk [default: the system's temporary directory]
     #[arg(long, value_name = "DIR", global = true, help_heading = "Device")]
     key_dir: Option<PathBuf>,
 }

@@ -10,11 +10,11 @@ use std::{
 /// Options of every verb that reports.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct OutputArgs {
-    /// Print JSON on standard output and nothing else there (schemas: docs/schemas)
+    /// Print only JSON on standard output (schemas: docs/schemas)
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) json: bool,
 
-    /// Also write the JSON report to a file, whole or not at all
+    /// Also write the JSON report to a file, atomically
     #[arg(long, value_name = "FILE", global = true, help_heading = "Output")]
     out: Option<PathBuf>,
 }
@@ -29,7 +29,7 @@ impl OutputArgs {
 /// The option of verbs whose `--out` is something else than a report.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct JsonArgs {
-    /// Print JSON on standard output and nothing else there (schemas: docs/schemas)
+    /// Print only JSON on standard output (schemas: docs/schemas)
     #[arg(long, help_heading = "Output")]
     json: bool,
 }

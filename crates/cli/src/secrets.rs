@@ -26,7 +26,7 @@ pub(crate) fn forget_seed(dir: &Path) -> std::io::Result<()> {
 /// A seed in the place of the system's randomness.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct SeedArgs {
-    /// INSECURE: take all randomness from this number, which repeats the same keys and ciphertexts, for anybody
+    /// INSECURE: derive all randomness from this number; anyone who knows it can reproduce your keys
     #[arg(long, value_name = "NUMBER", global = true, help_heading = "Randomness")]
     seed: Option<u64>,
 }
@@ -71,7 +71,7 @@ impl SeedArgs {
 /// Leave to be insecure.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct InsecureSeed {
-    /// Allow --seed: what is made then is marked insecure_randomness
+    /// Allow --seed; the files are marked insecure_randomness
     #[arg(long, global = true, help_heading = "Randomness")]
     insecure_seed: bool,
 }
@@ -79,7 +79,7 @@ pub(crate) struct InsecureSeed {
 /// The passphrase of the secret key.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PassphraseArgs {
-    /// A file whose first line is the passphrase of the secret key
+    /// File whose first line is the passphrase of the secret key
     #[arg(long, value_name = "FILE", global = true, help_heading = "Secret key")]
     passphrase_file: Option<PathBuf>,
 }

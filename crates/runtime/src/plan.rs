@@ -44,7 +44,7 @@ pub struct Plan {
     /// How keys on disk are read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_reads: Option<KeyReads>,
-    /// Bytes of encoded clear values that the program multiplies with or adds.
+    /// Bytes of encoded clear values that the program multiplies by or adds.
     pub plaintext_bytes: u64,
     /// Bytes of the encrypted inputs.
     pub input_bytes: u64,

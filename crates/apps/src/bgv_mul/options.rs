@@ -19,7 +19,7 @@ fn ciphertexts(text: &str) -> Result<usize, String> {
     between(text, 1, MOST_CIPHERTEXTS)
 }
 
-/// Products of many ciphertexts of exact integers, with the transforms before and after (BGV)
+/// Products of many ciphertexts of exact integers, including the transforms (BGV)
 ///
 /// Both operands are transformed, multiplied limb by limb (c0 = a0b0, c1 = a0b1 + a1b0, c2 = a1b1; no scaling, no
 /// relinearization), and the products transformed back: what DRAMatic measures on processing-in-memory. A run decrypts

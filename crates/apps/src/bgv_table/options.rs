@@ -36,7 +36,7 @@ pub struct TableData {
     encrypted_matrix: bool,
 }
 
-/// A table of whole numbers times a matrix, and its columns summed: exact (BGV)
+/// Exact product of an integer table with a matrix, and column sums (BGV)
 ///
 /// The client encrypts the columns of a table; the server multiplies it with a matrix that it knows, or that is encrypted
 /// too, and sums each column of the product over all rows. Results are exact integers, compared with the clear twin; what
@@ -52,7 +52,7 @@ pub struct BgvTableArgs {
     #[command(flatten)]
     data: TableData,
 
-    /// How evaluation keys are kept [default: stored, or the fastest that fits --memory]
+    /// Storage of evaluation keys [default: stored, or the fastest that fits --memory]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Parameters")]
     keys: Option<KeysName>,
 

@@ -47,9 +47,9 @@ enum ContentName {
 /// The two halves of the coefficients in EvalMod.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum HalvesName {
-    /// As a batch: the least time
+    /// As a batch: least time
     Once,
-    /// One after the other: the least memory
+    /// One after the other: least memory
     Turns,
 }
 
@@ -66,18 +66,18 @@ pub struct BootstrapData {
     data_seed: u64,
 }
 
-/// Bootstrapping of one ciphertext: levels, precision, time a step, keys and memory, in every strategy
+/// CKKS bootstrapping of one ciphertext: levels, precision, time per step, keys and memory, in every strategy
 ///
 /// A message in all slots is encrypted, bootstrapped, decrypted and compared in one run; then it is multiplied once
-/// at each level won, for the amortised time T_A.S. (microseconds a level and slot). Keys and maps trade memory for
-/// time: "plan" lists what is worth choosing, "--memory" takes the fastest that fits.
+/// at each level gained, for the amortized time T_A.S. (microseconds per level and slot). Keys and maps trade memory for
+/// time: "plan" lists the Pareto-optimal configurations, "--memory" takes the fastest that fits.
 ///
 /// Examples:
 ///   bootstrap                                                 the default preset, 2^15 complex slots
 ///   bootstrap --memory 3GB                                    within 3 GB, keys and maps included
 ///   bootstrap --preset boot-n15 --slots 64 --content real     few real slots on a smaller ring
 ///   bootstrap --preset boot-precise --passes 2                two passes for more precision
-///   bootstrap --message constant --strategy multi-hop         one of the strategies, another message
+///   bootstrap --message constant --strategy multi-hop         another strategy, another message
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct BootstrapArgs {
@@ -92,23 +92,23 @@ pub struct BootstrapArgs {
     #[command(flatten)]
     data: BootstrapData,
 
-    /// How the maps rotate [default: whichever is fastest and fits]
+    /// Rotation strategy of the maps [default: the fastest that fits]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Strategy")]
     strategy: Option<RotationsName>,
 
-    /// How their diagonals are stored [default: whichever is fastest and fits]
+    /// Storage of their diagonals [default: the fastest that fits]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
     plaintexts: Option<PlaintextsName>,
 
-    /// How evaluation keys are kept [default: whichever is fastest and fits]
+    /// Storage of evaluation keys [default: the fastest that fits]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
     keys: Option<KeysName>,
 
-    /// The two halves of the coefficients in EvalMod [default: whichever is fastest and fits]
+    /// The two halves of the coefficients in EvalMod [default: the fastest that fits]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
     halves: Option<HalvesName>,
 
-    /// Passes: the second bootstraps the error of the first
+    /// Number of passes; the second bootstraps the error of the first
     #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Strategy")]
     passes: usize,
 

@@ -49,7 +49,7 @@ pub struct LoadOptions {
     pub header: Header,
     /// Which two digits to keep of an MNIST file. Required there, an error for tables.
     pub digits: Option<Digits>,
-    /// How MNIST images are made smaller.
+    /// How MNIST images are downsampled.
     pub pooling: Pooling,
     /// The labels of an MNIST file; by default the images' path with `images-idx3` replaced by `labels-idx1`.
     pub idx_labels: Option<PathBuf>,

@@ -21,7 +21,7 @@ const GZIP_RATIO: u64 = 1032;
 /// Larger images are refused: MNIST and its like have 28 × 28.
 const MAX_SIDE: u32 = 1024;
 
-/// The two digits to tell apart; the second is the positive class.
+/// The two digits to classify; the second is the positive class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Digits {
@@ -59,9 +59,9 @@ impl From<Digits> for String {
 /// How images are made smaller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 pub enum Pooling {
-    /// One feature a pixel
+    /// One feature per pixel
     None,
-    /// One feature for each 2×2 square, its mean: 28×28 becomes 14×14
+    /// The mean of each 2×2 square: 28×28 becomes 14×14
     #[default]
     Mean2x2,
 }

@@ -16,9 +16,9 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Every gate of two encrypted bits, and a multiplexer, on a batch (TFHE)
+/// All two-input gates and a multiplexer on a batch of encrypted bits (TFHE)
 ///
-/// One bootstrapping a gate and bit, two for the multiplexer. Results are compared with the clear twin.
+/// One bootstrapping per gate and bit, two for the multiplexer. Results are compared with the clear twin.
 ///
 /// Examples:
 ///   gates                                                     128 bits of security, p_fail <= 2^-128, a batch of 16
@@ -26,14 +26,14 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct GatesArgs {
-    /// Messages in the batch, all of which the server bootstraps together
+    /// Number of messages, bootstrapped together
     #[arg(long, value_name = "COUNT", default_value = "16", value_parser = batch)]
     batch: usize,
 
     #[command(flatten)]
     data: Samples,
 
-    /// Parameters with two message bits or more: a TFHE preset's name ("limbwise params show") or a TOML file
+    /// Parameters with at least two message bits: a TFHE preset's name ("limbwise params show") or a TOML file
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "bool-p128", help_heading = "Parameters")]
     preset: String,
 }

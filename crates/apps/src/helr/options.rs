@@ -48,7 +48,7 @@ pub struct HelrData {
     #[arg(long, value_name = "FILE", requires = "data", help_heading = "Data")]
     labels: Option<PathBuf>,
 
-    /// The two digits to tell apart; the second is the positive class
+    /// The two digits to classify; the second is the positive class
     #[arg(long, value_name = "A,B", default_value = "3,8", help_heading = "Data")]
     digits: Digits,
 
@@ -61,10 +61,10 @@ pub struct HelrData {
     data_seed: u64,
 }
 
-/// Logistic regression on two digits of MNIST: mini-batches of 1024, weights bootstrapped on the way
+/// Logistic regression on two MNIST digits (HELR): mini-batches of 1024, bootstrapped weights
 ///
-/// The training of the HELR paper (Han et al., AAAI 2019), by which accelerators are compared: 14×14 pixels, Nesterov
-/// gradient descent, a polynomial in the sigmoid's place, weights bootstrapped with few slots every third iteration.
+/// The training of the HELR paper (Han et al., AAAI 2019), a common benchmark of accelerators: 14×14 pixels, Nesterov
+/// gradient descent, a polynomial in place of the sigmoid, weights bootstrapped with few slots every third iteration.
 /// The client encrypts the training images and reads the decrypted model on those held back, beside two clear twins:
 /// the same polynomial, and the true sigmoid.
 ///
@@ -90,11 +90,11 @@ pub struct HelrArgs {
     #[arg(long, value_name = "COUNT", default_value = "3", value_parser = iterations, allow_negative_numbers = true, help_heading = "Training")]
     bootstrap_every: usize,
 
-    /// Degree of the polynomial in the sigmoid's place: 3 has depth 2, 5 and 7 have depth 3
+    /// Degree of the polynomial that replaces the sigmoid: 3 has depth 2, 5 and 7 have depth 3
     #[arg(long, default_value = "3", value_parser = degree(), help_heading = "Training")]
     degree: usize,
 
-    /// Half the width of the interval on which the polynomial fits the sigmoid
+    /// Half-width of the interval on which the polynomial fits the sigmoid
     #[arg(long, value_name = "WIDTH", default_value = "16", value_parser = interval, allow_negative_numbers = true, help_heading = "Training")]
     interval: f64,
 
@@ -106,11 +106,11 @@ pub struct HelrArgs {
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "boot-few", help_heading = "Parameters")]
     preset: String,
 
-    /// How the diagonals of bootstrapping are stored [default: whichever is fastest and fits]
+    /// How the diagonals of bootstrapping are stored [default: the fastest that fits]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
     plaintexts: Option<PlaintextsName>,
 
-    /// How evaluation keys are kept [default: whichever is fastest and fits]
+    /// Storage of evaluation keys [default: the fastest that fits]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
     keys: Option<KeysName>,
 }

@@ -51,7 +51,7 @@ pub enum LayerShape {
         image: [usize; 3],
         /// From one pixel of the result to the next.
         stride: usize,
-        /// What lies outside the image.
+        /// Padding outside the image.
         padding: Padding,
     },
 }

@@ -75,8 +75,8 @@ enum Wanted {
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinearData {
-    /// Numbers, as a table or .npy: the matrix, or a filter a row (channels × kernel × kernel numbers); or "server",
-    /// which has them [default: from the seed]
+    /// The matrix, or one filter per row (channels × kernel × kernel numbers), as a table or .npy; "server" if the
+    /// server holds them [default: from the seed]
     #[arg(long, value_name = "FILE|server", help_heading = "Data")]
     weights: Option<PathBuf>,
 
@@ -84,11 +84,11 @@ pub struct LinearData {
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     input: Option<PathBuf>,
 
-    /// A bias for each row or filter; or "server" [default: from the seed; none beside --weights]
+    /// One bias per row or filter; or "server" [default: from the seed; none beside --weights]
     #[arg(long, value_name = "FILE|server", help_heading = "Data")]
     bias: Option<PathBuf>,
 
-    /// Seed of numbers that no file gives: input and bias in [-1, 1), weights smaller by the root of their number
+    /// Seed of numbers not read from files: input and bias in [-1, 1), weights scaled by 1/sqrt(count)
     #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "Data")]
     data_seed: u64,
 }
@@ -99,16 +99,17 @@ const SERVER: &str = "server";
 /// One linear layer on encrypted data: matrix products and convolutions, in every strategy
 ///
 /// A matrix or filters become diagonals of a map on slots; the map is evaluated by rotations. How many rotations
-/// there are, how many keys they need and how the diagonals are stored is a choice between memory and time: "plan"
-/// lists what is worth choosing, "--memory" takes the fastest that fits. Results are compared with the clear twin.
+/// there are, how many keys they need and how the diagonals are stored trades memory for time: "plan"
+/// lists the Pareto-optimal configurations, "--memory" takes the fastest that fits. Results are compared with the clear
+/// twin.
 ///
 /// Examples:
 ///   linear                                                    256×256 matrix times encrypted vector
 ///   linear --op conv --memory 3GB                             16 filters of 3×3 on 16×32×32, within 3 GB
-///   linear --op conv --filters 32 --stride 2 --kernel 5       stride and kernel of one's choice
+///   linear --op conv --filters 32 --stride 2 --kernel 5       another stride and kernel
 ///   linear --op matmul --rows 10 --cols 784 --vectors 100 --strategy bsgs --plaintexts on-the-fly
 ///   linear --op encrypted-matmul --rows 16                    both matrices encrypted, as many pairs as fit
-///   linear --weights matrix.csv --input vector.csv            numbers of one's own
+///   linear --weights matrix.csv --input vector.csv            your own numbers
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct LinearArgs {
@@ -148,11 +149,11 @@ pub struct LinearArgs {
     #[arg(long, value_name = "PIXELS", value_parser = kernel, help_heading = "Layer")]
     kernel: Option<usize>,
 
-    /// From one pixel of the result to the next, in the image; the gaps stay in the slots [default: 1]
+    /// Step between output pixels, in input pixels; the gaps stay in the slots [default: 1]
     #[arg(long, value_name = "PIXELS", value_parser = kernel, help_heading = "Layer")]
     stride: Option<usize>,
 
-    /// What lies outside the image [default: same]
+    /// Padding outside the image [default: same]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Layer")]
     padding: Option<PaddingName>,
 
@@ -164,11 +165,11 @@ pub struct LinearArgs {
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = wanted, help_heading = "Strategy")]
     strategy: Wanted,
 
-    /// How the diagonals are stored [default: whichever is fastest and fits]
+    /// Storage of the diagonals [default: the fastest that fits]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
     plaintexts: Option<PlaintextsName>,
 
-    /// How evaluation keys are kept [default: whichever is fastest and fits]
+    /// Storage of evaluation keys [default: the fastest that fits]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
     keys: Option<KeysName>,
 
@@ -177,7 +178,7 @@ pub struct LinearArgs {
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
     preset: Option<String>,
 
-    /// Level at which inputs are encrypted: lower ones have fewer limbs, and at level 0 of the result large values wrap
+    /// Level of the encrypted inputs: lower levels have fewer limbs; large values overflow if the result is at level 0
     /// [default: the highest]
     #[arg(long, value_name = "LEVEL", help_heading = "Parameters")]
     level: Option<usize>,

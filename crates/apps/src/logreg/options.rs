@@ -37,7 +37,7 @@ pub struct LogregData {
     #[arg(long, value_name = "COLUMN", requires = "data", help_heading = "Data")]
     label: Option<LabelColumn>,
 
-    /// The first row names the columns [default: it does if none of its cells is a number]
+    /// The first row names the columns [default: if none of its cells is a number]
     #[arg(long, requires = "data", conflicts_with = "no_header", help_heading = "Data")]
     header: bool,
 
@@ -45,7 +45,7 @@ pub struct LogregData {
     #[arg(long, requires = "data", help_heading = "Data")]
     no_header: bool,
 
-    /// The two digits of MNIST to tell apart; the second is the positive class
+    /// The two MNIST digits to classify; the second is the positive class
     #[arg(long, value_name = "A,B", requires = "data", help_heading = "Data")]
     digits: Option<Digits>,
 
@@ -53,24 +53,24 @@ pub struct LogregData {
     #[arg(long, value_name = "FILE", requires = "digits", help_heading = "Data")]
     labels: Option<PathBuf>,
 
-    /// How MNIST images are made smaller [default: mean2x2]
+    /// How MNIST images are downsampled [default: mean2x2]
     #[arg(long, value_enum, value_name = "HOW", requires = "digits", help_heading = "Data")]
     pooling: Option<data::Pooling>,
 
-    /// Share of rows held back for testing, between 0 and 1
+    /// Share of test rows, between 0 and 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.2, value_parser = finite::parse, allow_negative_numbers = true, help_heading = "Data")]
     test_share: f64,
 
-    /// Seed of the order of rows, which decides what is held back
+    /// Seed of the row order, which selects the test rows
     #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "Data")]
     data_seed: u64,
 }
 
 /// Logistic regression trained on encrypted rows, then encrypted inference
 ///
-/// The client encrypts training rows and held-back rows; the server trains by Nesterov gradient descent with a
-/// polynomial in the sigmoid's place (the HELR method), scores the held-back rows, and returns both encrypted.
-/// A clear twin runs the same polynomial and iterations, another one the true sigmoid.
+/// The client encrypts training and test rows; the server trains by Nesterov gradient descent with a
+/// polynomial in place of the sigmoid (the HELR method), scores the test rows, and returns both encrypted.
+/// One clear twin runs the same polynomial and iterations, another one the true sigmoid.
 ///
 /// Examples:
 ///   logreg                                                    the shipped data set
@@ -82,19 +82,19 @@ pub struct LogregArgs {
     #[command(flatten)]
     data: LogregData,
 
-    /// Encrypted iterations of gradient descent; each after the first takes 3 levels and the polynomial's depth
+    /// Encrypted gradient descent iterations; each after the first takes 3 levels plus the polynomial's depth
     #[arg(long, value_name = "COUNT", default_value = "5", value_parser = iterations, allow_negative_numbers = true, help_heading = "Training")]
     iterations: usize,
 
-    /// Rows of a mini-batch [default: all training rows, but at most 1024]
+    /// Rows per mini-batch [default: all training rows, at most 1024]
     #[arg(long, value_name = "ROWS", value_parser = rows, allow_negative_numbers = true, help_heading = "Training")]
     batch: Option<usize>,
 
-    /// Degree of the polynomial in the sigmoid's place: 3 has depth 2, 5 and 7 have depth 3
+    /// Degree of the polynomial that replaces the sigmoid: 3 has depth 2, 5 and 7 have depth 3
     #[arg(long, default_value = "5", value_parser = degree(), help_heading = "Training")]
     degree: usize,
 
-    /// Half the width of the interval on which the polynomial fits the sigmoid
+    /// Half-width of the interval on which the polynomial fits the sigmoid
     #[arg(long, value_name = "WIDTH", default_value = "10", value_parser = interval, allow_negative_numbers = true, help_heading = "Training")]
     interval: f64,
 
@@ -103,7 +103,7 @@ pub struct LogregArgs {
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
     preset: Option<String>,
 
-    /// How evaluation keys are kept [default: stored, or the fastest that fits --memory]
+    /// Storage of evaluation keys [default: stored, or the fastest that fits --memory]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Parameters")]
     keys: Option<KeysName>,
 }

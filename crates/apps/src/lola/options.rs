@@ -89,7 +89,7 @@ pub struct LolaData {
     weights: Option<PathBuf>,
 }
 
-/// One handwritten digit through a small network with squares, levelled: the low-latency case
+/// LoLa: one handwritten digit through a small leveled network with square activations; low latency
 ///
 /// A convolution, a square, a layer of 100, a square, a layer of 10 (the LoLa paper, Brutzkus et al. 2019), each layer
 /// one linear map on the slots of the image's ciphertext. The network is its own clear twin. Shipped weights come from
@@ -109,15 +109,15 @@ pub struct LolaArgs {
     #[arg(long, value_name = "COUNT", default_value = "1", value_parser = images, allow_negative_numbers = true, help_heading = "Data")]
     images: usize,
 
-    /// How the maps rotate [default: whichever is fastest and fits]
+    /// Rotation strategy of the maps [default: the fastest that fits]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Strategy")]
     strategy: Option<StrategyName>,
 
-    /// How their diagonals are stored [default: whichever is fastest and fits]
+    /// Storage of their diagonals [default: the fastest that fits]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
     plaintexts: Option<PlaintextsName>,
 
-    /// How evaluation keys are kept [default: whichever is fastest and fits]
+    /// Storage of evaluation keys [default: the fastest that fits]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
     keys: Option<KeysName>,
 

@@ -31,11 +31,11 @@ pub struct NnData {
     #[arg(long, value_name = "FILE", requires = "data", help_heading = "Data")]
     labels: Option<PathBuf>,
 
-    /// Images of the file before the first that is taken; the shipped weights have learned MNIST's first 8000
+    /// Number of images to skip; the shipped weights were trained on MNIST's first 8000
     #[arg(long, value_name = "COUNT", default_value_t = 8000, help_heading = "Data")]
     skip: usize,
 
-    /// A network of as many layers that scripts/train_nn.py wrote [default: the shipped one]
+    /// Network file with as many layers, written by scripts/train_nn.py [default: the shipped one]
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     network: Option<PathBuf>,
 }
@@ -46,11 +46,11 @@ pub struct NnArgs<const LAYERS: usize> {
     #[command(flatten)]
     data: NnData,
 
-    /// Images in one pass, all of them one batch
+    /// Number of images, evaluated as one batch
     #[arg(long, value_name = "COUNT", default_value = "1", value_parser = images, allow_negative_numbers = true, help_heading = "Data")]
     images: usize,
 
-    /// Parameters with four message bits or more: a TFHE preset's name ("limbwise params show") or a TOML file
+    /// Parameters with at least four message bits: a TFHE preset's name ("limbwise params show") or a TOML file
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "2-2-p128", help_heading = "Parameters")]
     preset: String,
 }

@@ -20,10 +20,10 @@ pub const MOST_BATCH: usize = 4096;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tables {
-    /// One for all
+    /// One table for all messages
     #[default]
     Same,
-    /// One for each message
+    /// One table per message
     Each,
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn batch(text: &str) -> Result<usize, String> {
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Samples {
-    /// Seed of the messages, which are uniform
+    /// Seed of the uniform messages
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) data_seed: u64,
 }
@@ -37,20 +37,20 @@ impl Samples {
     }
 }
 
-/// Programmable bootstrapping of a batch of small integers, each through a table (TFHE)
+/// Programmable bootstrapping of a batch of small integers through lookup tables (TFHE)
 ///
-/// The client encrypts a batch of messages; the server sends each through a table by key switch, modulus switch, blind
-/// rotation and extraction, all of them in one call. Results are compared with the clear twin. "plan" shows security,
+/// The client encrypts a batch of messages; the server evaluates a lookup table on each by key switch, modulus switch, blind
+/// rotation and sample extraction, as one batch. Results are compared with the clear twin. "plan" shows security,
 /// noise and failure probability, "time --machine counts" the operations and bytes of every operator.
 ///
 /// Examples:
 ///   pbs                                                       2 bits and 2 of carry, p_fail <= 2^-128, a batch of 16
-///   pbs --batch 64 --tables each                              64 messages, each through its own table
-///   pbs --preset fhex-I-32                                    a shape of a paper, for machines of 32 bits
+///   pbs --batch 64 --tables each                              64 messages, each with its own table
+///   pbs --preset fhex-I-32                                    a published parameter shape, for 32-bit machines
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct PbsArgs {
-    /// Messages in the batch, all of which the server bootstraps together
+    /// Number of messages, bootstrapped together
     #[arg(long, value_name = "COUNT", default_value = "16", value_parser = batch)]
     batch: usize,
 

@@ -28,7 +28,7 @@ fn scale(text: &str) -> Result<f64, String> {
 /// Options of both.
 #[derive(Debug, Args)]
 struct Common {
-    /// How evaluation keys are kept [default: stored, or the fastest that fits --memory]
+    /// Storage of evaluation keys [default: stored, or the fastest that fits --memory]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Parameters")]
     keys: Option<KeysName>,
 
@@ -49,7 +49,7 @@ pub struct TpchData {
     #[arg(long, value_name = "FACTOR", value_parser = scale, conflicts_with = "data")]
     scale: Option<f64>,
 
-    /// Only the first rows
+    /// Use only the first ROWS rows
     #[arg(long, value_name = "COUNT", value_parser = rows)]
     rows: Option<usize>,
 }
@@ -64,7 +64,7 @@ pub struct TpchData {
 /// Examples:
 ///   tpch-q6                                                   the shipped 1024 rows
 ///   tpch-q6 --rows 4096                                       the first 4096 rows of scale factor 1
-///   tpch-q6 --data lineitem.tbl --rows 2000                   rows of one's own: .tbl, CSV or Parquet
+///   tpch-q6 --data lineitem.tbl --rows 2000                   your own rows: .tbl, CSV or Parquet
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct TpchArgs {
@@ -82,12 +82,12 @@ pub struct QueryData {
     #[arg(long, value_name = "FILE")]
     data: PathBuf,
 
-    /// Only the first rows
+    /// Use only the first ROWS rows
     #[arg(long, value_name = "COUNT", value_parser = rows)]
     rows: Option<usize>,
 }
 
-/// A question in SQL to an encrypted table: filter and sum over one CSV or Parquet file
+/// An SQL query on an encrypted table: filter and sum over one CSV or Parquet file
 ///
 /// SELECT SUM(a * b) or COUNT(*) FROM table WHERE conditions joined by AND: columns of integers, decimals and dates
 /// compared with constants (=, <, <=, >, >=, BETWEEN). Factors of the sum are columns, or a number plus or minus one.
@@ -98,14 +98,14 @@ pub struct QueryData {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct QueryArgs {
-    /// The question
+    /// The SQL query
     #[arg(long, value_name = "TEXT")]
     sql: String,
 
     #[command(flatten)]
     data: QueryData,
 
-    /// Values that a column may have, which both sides know [default: its least to its largest]; may be given again
+    /// Range of a column's values, known to both sides [default: its minimum to its maximum]; may be repeated
     #[arg(long = "domain", value_name = "COLUMN=LOW..HIGH")]
     domains: Vec<Domain>,
 

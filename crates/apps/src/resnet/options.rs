@@ -56,16 +56,16 @@ pub struct ResnetData {
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     weights: PathBuf,
 
-    /// Images: CIFAR-10's binary form, or a PNG of 32×32 pixels
+    /// Images: CIFAR-10 binary format, or a PNG of 32×32 pixels
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     data: PathBuf,
 
-    /// Which of them: the first so many, or from one number to another, as in 11-20
+    /// Which images: a count from the first, or a range such as 11-20
     #[arg(long, value_name = "COUNT|FROM-TO", default_value = "1", value_parser = numbers, help_heading = "Data")]
     images: Numbers,
 }
 
-/// A trained ResNet-20 on encrypted images: convolutions, polynomial activations, bootstrapping
+/// Trained ResNet-20 on encrypted images: convolutions, polynomial activations, bootstrapping
 ///
 /// The client encrypts images; the server evaluates a network of its own on them and returns the scores encrypted.
 /// Batch norms are folded into the convolutions, which are linear maps on slots; activations are compositions of
@@ -82,8 +82,8 @@ pub struct ResnetArgs {
     #[command(flatten)]
     data: ResnetData,
 
-    /// Images that the ranges of activations are measured on, CIFAR-10's binary form or PNG; never those of --images
-    /// [default: those of --data that --images leaves]
+    /// Images for measuring activation ranges, CIFAR-10 binary format or PNG; never those of --images
+    /// [default: the other images of --data]
     #[arg(long, value_name = "FILE", help_heading = "Calibration")]
     calibrate: Option<PathBuf>,
 
@@ -91,23 +91,23 @@ pub struct ResnetArgs {
     #[arg(long, value_name = "COUNT|FROM-TO", value_parser = numbers, help_heading = "Calibration")]
     calibrate_images: Option<Numbers>,
 
-    /// How much wider than the largest value that was measured a range is
+    /// Ratio of an activation range to the largest measured value
     #[arg(long, value_name = "FACTOR", default_value = "2", value_parser = margin, help_heading = "Calibration")]
     margin: f64,
 
-    /// Degrees of the polynomials whose composition stands for the sign in the activation, and the bits of its gap
+    /// Degrees of the composed polynomials that approximate the sign in the activation, and the bits of its gap
     #[arg(long, value_name = "DEGREES:BITS", default_value = "15,15,15:8", value_parser = relu, help_heading = "Activation")]
     relu: ReluChoice,
 
-    /// How maps rotate, those of bootstrapping as well [default: bsgs, and in bootstrapping whichever is fastest and fits]
+    /// Rotation strategy of all maps, including bootstrapping [default: bsgs; in bootstrapping the fastest that fits]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Strategy")]
     strategy: Option<RotationsName>,
 
-    /// How their diagonals are stored [default: whichever is fastest and fits]
+    /// Storage of their diagonals [default: the fastest that fits]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
     plaintexts: Option<PlaintextsName>,
 
-    /// How evaluation keys are kept [default: whichever is fastest and fits]
+    /// Storage of evaluation keys [default: the fastest that fits]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
     keys: Option<KeysName>,
 

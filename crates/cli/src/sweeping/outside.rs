@@ -22,7 +22,7 @@ pub(crate) enum Strategy {
 pub(crate) enum Cluster {
     /// In this process
     Here,
-    /// On a Ray cluster: RAY_ADDRESS, or one that is started on this machine
+    /// On a Ray cluster: RAY_ADDRESS, or a local one
     Ray,
 }
 

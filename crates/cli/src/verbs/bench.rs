@@ -15,31 +15,31 @@ use std::path::PathBuf;
 
 /// Measure kernels and scheme operations on this computer
 ///
-/// Kernels run on one thread; scheme operations on one thread and on all (--threads). About twenty seconds; other
-/// programs that run at the same time spoil the numbers.
+/// Kernels run on one thread, scheme operations on one and on all threads (--threads). Takes about twenty seconds; other
+/// programs running at the same time distort the numbers.
 ///
 /// Examples:
 ///   limbwise bench --threads 2 --out bench.json
 ///   limbwise bench --isa scalar --quick
-///   limbwise bench --peers bench/peers/run.py       other libraries beside ours, as "make bench" does
+///   limbwise bench --peers bench/peers/run.py       other libraries too, as "make bench" does
 ///
 /// What the columns mean:
-///   ns         least time of several runs: of one limb for kernels (base conversion: one target limb), of one
-///              operation on a ciphertext for scheme operations
-///   limit_ns   the same at the multiply-add or memory rate that this computer shows in the same run: no program that
-///              does this arithmetic can be faster; absent where there is no such rate
-///   limbs      limbs that take turns, 1 means hot caches; base conversion: sources
+///   ns         minimum of several runs: per limb for kernels (base conversion: per target limb), per
+///              ciphertext operation for scheme operations
+///   limit_ns   lower bound from the multiply-add or memory rate measured in the same run; absent where no rate
+///              applies
+///   limbs      number of limbs processed in rotation; 1 means hot caches; base conversion: sources
 ///   bgv_…      products of ciphertexts of exact integers, without relinearization, and transforms of a whole ciphertext
 ///   read_…, write_…   files of a ciphertext and of an evaluation key, in memory; their limit is the memory rate
-///   rival      another implementation on one thread, measured right after ours (transforms: after all kernels), its
-///              least time of several; a row with several rivals is repeated
+///   rival      another implementation on one thread, measured right after ours (transforms: after all kernels):
+///              minimum of several runs; one row per rival
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Bench {
-    /// Only a few small operations with few repetitions: shows the form, not the speed
+    /// A few small operations with few repetitions: shows the format, not the speed
     #[arg(long)]
     quick: bool,
-    /// A program that measures other implementations; what it is asked and answers: bench/peers/README.md
+    /// Program that measures other implementations (protocol: bench/peers/README.md)
     #[arg(long, value_name = "PROGRAM")]
     peers: Option<PathBuf>,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// Count operations and bytes by the formulas of SimFHE
 ///
-/// Gives what the public counting model of MAD (SimFHE) gives: modular operations and bytes between chip and memory of its
+/// Evaluates SimFHE, the public counting model of MAD: modular operations and off-chip bytes of its subroutines and of
 /// subroutines and of bootstrapping, from parameters alone. It is a cross-check: no program is recorded, and nothing else
 /// in Limbwise counts so (how it differs: docs/machine-specs.md).
 ///
@@ -17,19 +17,19 @@ use serde::Serialize;
 ///   limbwise count --set log_n=16,log_q=50,limbs=30,dnum=4,fft_iter=4 --json
 ///
 /// What the numbers mean:
-///   Gop, Gmult, Gadd   10^9 modular operations, and those of them that are multiplications and additions
-///   limbs              limbs that are transformed
-///   GB                 10^9 bytes that are moved: limbs read and written, and keys read; they follow from "caching"
-///   ops a byte         operations over bytes
-///   steps              bootstrapping with one option after the other, each on top of those before
+///   Gop, Gmult, Gadd   10^9 modular operations; multiplications; additions
+///   limbs              transformed limbs
+///   GB                 10^9 bytes moved: limbs read and written, keys read; depends on "caching"
+///   ops a byte         operations per byte
+///   steps              bootstrapping with the options added one after the other
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Count {
-    /// Where to begin: p35 (the published tables), or fab (FAB's parameters)
+    /// Starting set: p35 (the published tables) or fab (FAB's parameters)
     #[arg(default_value = "p35")]
     set: String,
 
-    /// Change a field of the set, several with commas between; may be given again
+    /// Change fields of the set, comma-separated; may be repeated
     #[arg(long = "set", value_name = "FIELD=VALUE", value_parser = assignment, value_delimiter = ',')]
     changes: Vec<(String, String)>,
 

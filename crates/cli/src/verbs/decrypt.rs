@@ -46,18 +46,18 @@ const WARNING: &str = "decrypted CKKS numbers carry the noise of the scheme, whi
 /// Said where there is no noise to flood.
 const EXACT: &str = "--share: results of this workload are exact and carry no noise of the scheme: what is to be shared can be shared as it is; leave it out";
 
-/// Decrypt results, and say what they mean
+/// Decrypt and interpret results
 ///
-/// Records the program from the client's own description first. A result must have the level, scale, size and error of
-/// that recording, and belong to this program, key set and to the last inputs; what a result says of itself is compared
-/// and never used. Writes the numbers as .npy, .csv or .json, readable by their owner only; with the client's data
-/// (--compare, or --data) the clear twin says what they should be.
+/// Records the program from the client's own description first. A result must match the level, scale, size and error of
+/// that recording, and belong to this program, key set and the last inputs. A result's own header is checked
+/// and never trusted. Writes .npy, .csv or .json, readable by the owner only. With the client's data
+/// (--compare or --data) the numbers are compared with the clear twin.
 ///
-/// Decrypted numbers carry noise that tells of the secret key, so before they are shared --share floods it: Gaussian
-/// noise by the theorem of Li, Micciancio, Schultz and Sorrell (2022), and rounding to what it leaves. All results that
-/// a key shares in its life have noise for their whole number, which the first sharing says; the client's ledger counts.
-/// Flooding hides the errors of an honest evaluation from others who see the numbers. It does not help against a server
-/// that makes results up: do not tell such a server what was decrypted, or that it was refused (SECURITY.md).
+/// Decrypted numbers carry noise that leaks information about the secret key. --share floods it: Gaussian
+/// noise by the theorem of Li, Micciancio, Schultz and Sorrell (2022), then rounding. The noise covers all results
+/// shared under this key, a number set by the first sharing and counted in the client's ledger.
+/// Flooding protects honest results that others see. It does not protect against a server
+/// that forges results: never tell such a server what was decrypted or refused (SECURITY.md).
 ///
 /// Examples:
 ///   limbwise decrypt --client mine --in results --out weights.npy
@@ -65,7 +65,7 @@ const EXACT: &str = "--share: results of this workload are exact and carry no no
 ///   limbwise decrypt --client mine --in earlier --inputs in-monday --out monday.npy
 ///   limbwise decrypt --client mine --in results --out public.csv --share --statistical-bits 20 --shared-results 100
 ///
-/// Several results are files with their names put in: out.weights.npy, out.scores.npy.
+/// Several results go to files with their names inserted: out.weights.npy, out.scores.npy.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Decrypt {
@@ -89,35 +89,35 @@ pub(crate) struct Decrypt {
     #[arg(long)]
     compare: bool,
 
-    /// The data that were encrypted, where they are not those that the keys were made for; compares with them
+    /// The encrypted data, if they differ from those named at keygen; implies --compare
     #[arg(long, value_name = "FILE")]
     data: Vec<PathBuf>,
 
-    /// The encrypted inputs that the results are of [default: those that were encrypted last]
+    /// The encrypted inputs of these results [default: the last ones encrypted]
     #[arg(long, value_name = "PATH", num_args = 1..)]
     inputs: Vec<PathBuf>,
 
-    /// Under which key the inputs were encrypted, where the ledger does not know: by others, or before there was a ledger
-    /// [default: public; for keys of version 1 what the program is planned with]
+    /// The key that encrypted the inputs, if the ledger does not know it: they were encrypted by others, or before
+    /// there was a ledger [default: public; for keys of version 1 the key of the plan]
     #[arg(long, value_enum, value_name = "WHICH")]
     key: Option<KeyChoice>,
 
-    /// How many times larger than a stand-in's the server's own matrix may make values and errors, where the client does
-    /// not have it
+    /// Factor by which the server's matrix, unknown to the client, may enlarge values and errors beyond what a random
+    /// matrix does
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = gain)]
     model_gain: f64,
 
-    /// Make the numbers fit to be shared: flood their noise, and round
+    /// Make the numbers safe to share: flood their noise and round
     #[arg(long, conflicts_with_all = ["compare", "data"])]
     share: bool,
 
-    /// What an attacker may gain from shared numbers is at most 2^-BITS; each costs half a bit of precision [default: that
-    /// of the key's first sharing, or 30]
+    /// Bound an attacker's advantage from shared numbers by 2^-BITS; each bit costs half a bit of precision [default:
+    /// that of the key's first sharing, or 30]
     #[arg(long, value_name = "BITS", requires = "share", value_parser = clap::value_parser!(u32).range(1..=128))]
     statistical_bits: Option<u32>,
 
-    /// Results that will be shared under this key in its life, each of a program's results counted; four times as many cost
-    /// a bit of precision [default: that of the key's first sharing, or 16]
+    /// Number of results ever shared under this key, counting each result of a program; four times as many cost a bit of
+    /// precision [default: that of the key's first sharing, or 16]
     #[arg(long, value_name = "COUNT", requires = "share", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     shared_results: Option<u32>,
 

@@ -31,7 +31,7 @@ use std::{
 /// Under which key.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum KeyChoice {
-    /// Anybody can encrypt with it
+    /// Anyone can encrypt with it
     Public,
     /// Less noise, and files of half the size
     Secret,
@@ -48,14 +48,14 @@ impl From<KeyChoice> for Encryption {
 
 /// Encrypt a client's data as the inputs of its program
 ///
-/// Reads the data as the keys were made for, or other data of the same shape (--data): a table of numbers or a NumPy
-/// array. A program with several inputs gets a file each, in the order in which it takes them.
+/// Reads the data named at keygen, or other data of the same shape (--data): a table of numbers or a NumPy
+/// array. A program with several inputs gets one file per input, in the program's order.
 ///
 /// Examples:
-///   limbwise encrypt --client mine --out in                the data that keygen was told of
+///   limbwise encrypt --client mine --out in                the data named at keygen
 ///   limbwise encrypt --client mine --data x.npy --out in   other data of the same shape
 ///
-/// A ciphertext's file tells what the description promises of the values, and nothing that was measured from them.
+/// A ciphertext file exposes the bounds that the description states, and nothing measured from the values.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Encrypt {
@@ -63,7 +63,7 @@ pub(crate) struct Encrypt {
     #[arg(long, value_name = "DIR")]
     client: PathBuf,
 
-    /// Data in the place of what the keys were made for: a table or .npy (for encrypted-matmul twice: left, right)
+    /// Data to encrypt instead of those named at keygen: a table or .npy (encrypted-matmul: twice, left and right)
     #[arg(long, value_name = "FILE")]
     data: Vec<PathBuf>,
 
@@ -75,7 +75,7 @@ pub(crate) struct Encrypt {
     #[arg(long)]
     force: bool,
 
-    /// The key to encrypt with [default: what the program is planned with]
+    /// The key to encrypt with [default: the key of the plan]
     #[arg(long, value_enum, value_name = "WHICH")]
     key: Option<KeyChoice>,
 

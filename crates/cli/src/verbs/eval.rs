@@ -24,9 +24,9 @@ use std::path::PathBuf;
 enum Kept {
     /// Both halves in memory: fastest
     Stored,
-    /// The uniform half as a seed that is grown at each use: half the memory
+    /// The uniform half expanded from a seed at each use: half the memory
     Seeded,
-    /// In their file, one read ahead of use: the least memory
+    /// Left in their file, each prefetched before its use: least memory
     Disk,
 }
 
@@ -42,17 +42,17 @@ impl From<Kept> for KeyForm {
 
 /// Evaluate a program on encrypted files, with public keys only
 ///
-/// Reads the program's description, the keys it needs and the encrypted inputs, checks that all belong together, and
-/// writes the encrypted results. With --checkpoint the state after each step is kept: a run that was killed goes on from
-/// there when the same command is given again, with the same result to the last bit.
+/// Reads the program's description, keys and encrypted inputs, checks that they belong together, and
+/// writes the encrypted results. With --checkpoint the state after each step is saved: repeat the same command to resume
+/// a killed run, with bit-identical results.
 ///
 /// Examples:
 ///   limbwise eval --server theirs --in in --out results
 ///   limbwise eval --server theirs --in in --out results --memory 3GB --checkpoint state
 ///
 /// What the numbers mean:
-///   seconds        of the evaluation; reading of keys and inputs and writing of results are steps of their own
-///   precision      -log2 of the mean absolute error that is expected of the first result
+///   seconds        of the evaluation; reading keys and inputs and writing results are separate steps
+///   precision      -log2 of the expected mean absolute error of the first result
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Eval {
@@ -72,19 +72,19 @@ pub(crate) struct Eval {
     #[arg(long)]
     force: bool,
 
-    /// The server's matrix or filters, where the description leaves them to it: a table or .npy; the weights of a network
+    /// The server's matrix or filters, if the description leaves them to it: a table or .npy; the weights of a network
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
 
-    /// The server's bias, where the description leaves it to it
+    /// The server's bias, if the description leaves it to the server
     #[arg(long, value_name = "FILE")]
     bias: Option<PathBuf>,
 
-    /// How evaluation keys are kept [default: the fastest that fits]
+    /// Storage of evaluation keys [default: the fastest that fits]
     #[arg(long, value_enum, value_name = "HOW")]
     keys: Option<Kept>,
 
-    /// Keep the state after each step in this directory, and go on from what is there
+    /// Save the state after each step in this directory, and resume from it
     #[arg(long, value_name = "DIR")]
     checkpoint: Option<PathBuf>,
 

@@ -11,10 +11,10 @@ use limbwise_runtime::{
 };
 use std::path::PathBuf;
 
-/// Say what files hold: kind, version, parameters, sizes, keys, and whether they are whole
+/// Describe files: kind, version, parameters, sizes, keys, integrity
 ///
-/// Reads keys, ciphertexts, parameters, descriptions, recorded programs and reports; never a secret. Names and sizes of
-/// keys, and the checks of --verify, need the parameters: those of --params, or of the file's own directory.
+/// Reads keys, ciphertexts, parameters, descriptions, recorded programs and reports, never secrets. Key names and sizes,
+/// and --verify, need the parameters: from --params, or from the file's own directory.
 ///
 /// Examples:
 ///   limbwise inspect theirs/evaluation.keys
@@ -26,11 +26,11 @@ pub(crate) struct Inspect {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Read everything in them, and compare with the checksums
+    /// Read the whole file and verify its checksums
     #[arg(long)]
     verify: bool,
 
-    /// The parameters: a directory of client or server, a program.json, or a file of parameters
+    /// The parameters: a client or server directory, a program.json, or a parameter file
     #[arg(long, value_name = "PATH")]
     params: Option<PathBuf>,
 

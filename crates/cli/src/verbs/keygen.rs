@@ -23,9 +23,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Make the keys of a program: the secret one for the client, the others for the server
+/// Generate the keys of a program: the secret key for the client, public keys for the server
 ///
-/// Records the program to learn which keys it needs, at which level, and makes these and no others, one after the other.
+/// Records the program to find which keys it needs at which level, and generates only those, one after the other.
 /// The client's directory gets the secret key (readable by its owner only), the public key, the program's description
 /// and the paths of its data; the server's gets the evaluation keys, the public key, parameters and description.
 ///
@@ -33,20 +33,20 @@ use std::path::{Path, PathBuf};
 ///   limbwise keygen logreg --client mine --server theirs
 ///   limbwise keygen linear --weights server --rows 10 --cols 784 --client mine --server theirs --passphrase-file p.txt
 ///
-/// What the server is told: the description (program.json), with sizes of the data and options; for programs on slots the
-/// largest value and root mean square of what is encrypted; for logreg the learning rate, which is an eigenvalue of the
-/// training rows; for questions their text and the domains of the columns; for bgv-table the matrix, unless it is encrypted.
+/// The server learns: the description (program.json), with data sizes and options; for CKKS programs the
+/// largest value and root mean square of the inputs; for logreg the learning rate, an eigenvalue of the
+/// training rows; for queries the SQL text and column domains; for bgv-table the matrix, unless it is encrypted.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Keygen {
     #[command(subcommand)]
     workload: Workload,
 
-    /// Directory of the client: made if it is not there
+    /// Client directory; created if missing
     #[arg(long, value_name = "DIR", global = true, help_heading = "Sides")]
     client: Option<PathBuf>,
 
-    /// Directory of what the server gets: made if it is not there
+    /// Server directory; created if missing
     #[arg(long, value_name = "DIR", global = true, help_heading = "Sides")]
     server: Option<PathBuf>,
 

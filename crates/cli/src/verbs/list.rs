@@ -12,15 +12,15 @@ use limbwise_upmem::Preset;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// List workloads, presets, machines, and what this computer has
+/// List workloads, presets, machine models and this computer's devices
 ///
 /// Example:
 ///   limbwise list --json
 ///
 /// What the columns mean:
-///   presets     named parameter sets, frozen; "limbwise params show NAME" prints one
-///   machines    models for "limbwise time"; assumed: numbers of theirs that nobody published
-///   devices     where "limbwise run" computes; instruction sets are chosen with --isa
+///   presets     named, frozen parameter sets; "limbwise params show NAME" prints one
+///   machines    models for "limbwise time"; assumed: their unpublished numbers
+///   devices     devices of "limbwise run"; choose the instruction set with --isa
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct List {

@@ -6,15 +6,15 @@ use limbwise_machines::{Field, Spec, machine, names};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// List models of machines, or show every number of one
+/// List machine models, or show every number of one
 ///
-/// A machine is a file of numbers, read by a model. Every number is one that "limbwise time --set" can change, by its
-/// path or by a short name; what nobody published is under "assumed", with its reason.
+/// A machine is a TOML file of numbers for a model. "limbwise time --set" changes any of them, by its
+/// path or short name. Unpublished numbers are under "assumed", each with its reason.
 ///
 /// Examples:
 ///   limbwise machines list
 ///   limbwise machines show ark --explain              each number with unit, value, source, short name
-///   limbwise machines show ark > mine.toml            a variant to change, for --machine mine.toml
+///   limbwise machines show ark > mine.toml            a variant to edit, for --machine mine.toml
 ///   limbwise machines show mine.toml --set clusters=8 --explain
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -29,16 +29,16 @@ pub(crate) struct Machines {
 enum Action {
     /// List the models that are built in
     List,
-    /// Print a machine as a TOML file to change, or explain it number by number
+    /// Print a machine as an editable TOML file, or explain it number by number
     ///
-    /// The file says that it extends the machine and repeats all of its numbers; delete those that you do not change.
+    /// The file extends the machine and repeats all its numbers; delete those that you do not change.
     Show {
-        /// A built-in machine, or a TOML file of your own
+        /// A built-in machine or a TOML file
         machine: String,
-        /// One line a number: path, value, unit, source or reason, short name
+        /// One line per number: path, value, unit, source or reason, short name
         #[arg(long)]
         explain: bool,
-        /// Change a number first; may be given again
+        /// Change a number first; may be repeated
         #[arg(long = "set", value_name = "PATH=VALUE", value_parser = assignment)]
         changes: Vec<(String, String)>,
     },

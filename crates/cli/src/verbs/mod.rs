@@ -32,21 +32,21 @@ use crate::Again;
 use clap::{Parser, Subcommand};
 use limbwise_runtime::places::Existing;
 
-/// Fully homomorphic encryption: run a program on encrypted data, plan it before any key exists, time it on hardware
+/// Fully homomorphic encryption: run a program on encrypted data, plan it before any key exists, time it on hardware models
 ///
 /// One program has three readings:
-///   limbwise plan logreg      what it takes: security, levels, keys, bytes, precision, seconds
-///   limbwise run logreg       runs it on encrypted data, beside its clear twin
-///   limbwise time logreg      what it would take on models of published accelerators and of this CPU
+///   limbwise plan logreg      its cost: security, levels, keys, bytes, precision, seconds
+///   limbwise run logreg       runs it on encrypted data and compares it with its clear twin
+///   limbwise time logreg      its time on models of published accelerators and of this CPU
 ///
-/// Two machines that do not trust each other, by files:
+/// Client and server on two machines, exchanging files:
 ///   limbwise keygen logreg --client mine --server theirs; limbwise encrypt --client mine --out in
 ///   limbwise eval --server theirs --in in --out results          with public keys only
 ///   limbwise decrypt --client mine --in results --out model.npy
 ///   limbwise serve state                                         or over HTTP, for clients elsewhere
 ///
-/// Every verb has --json, whose fields are a contract (docs/schemas); GB is 10^9 bytes, GiB 2^30.
-/// Exit codes: 0 done, 2 a mistake in what was asked for, 1 a fault of the system or a bug.
+/// Every command has --json with stable fields (docs/schemas). GB is 10^9 bytes, GiB 2^30 bytes.
+/// Exit codes: 0 success, 2 a mistake in the command or its files, 1 a system failure or a bug.
 #[derive(Debug, Parser)]
 #[command(name = "limbwise", version, verbatim_doc_comment)]
 pub(crate) struct Cli {

@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 
 /// Check, show or choose encryption parameters
 ///
-/// Parameters are checked before any key is made: ranges, primes, room of the special primes, and security by the tables
-/// of the 2024 guidelines, never interpolated. Below 128 bits nothing passes, unless the file says
-/// [insecure] reason = "...", which every report then repeats.
+/// Parameters are checked before any key is made: ranges, primes, special primes, and security by the tables
+/// of the 2024 guidelines, never interpolated. Sets below 128 bits are refused unless the file has
+/// [insecure] reason = "...", which every report repeats.
 ///
 /// Examples:
 ///   limbwise params show                              all presets
@@ -39,7 +39,7 @@ pub(crate) struct Params {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Check a file and say what it grants
+    /// Check a parameter file and report its security, levels and key sizes
     ///
     /// The fields are those that "limbwise params show NAME" prints. A prime up to 61 is a size in bits, above it is the
     /// prime itself; a level is a list of primes, and a rescale drops the whole list.
@@ -63,10 +63,10 @@ enum Action {
         /// Multiplications in a row
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
         depth: u32,
-        /// Bits right of the binary point that survive them, for values of magnitude 1
+        /// Fractional bits that survive them, for values of magnitude 1
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..=60))]
         precision: u32,
-        /// Values to pack into one ciphertext, at least
+        /// Minimum number of slots in a ciphertext
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65536))]
         slots: u32,
     },

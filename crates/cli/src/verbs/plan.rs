@@ -9,25 +9,25 @@ use crate::{
 };
 use limbwise_apps::{AnyPrepared, on_scheme};
 
-/// Say what a program takes, before any key exists
+/// Predict the cost of a program before any key exists
 ///
-/// Records the program on a device that computes nothing, and reads everything off the recording: nothing is encrypted,
-/// no key is made. Two seconds of measurement of this CPU, on other polynomials, give the time.
+/// Records the program on a device that computes nothing and derives all numbers from the recording. No key is made and
+/// nothing is encrypted. Seconds come from a calibration of this CPU (about two seconds, kept for a day).
 ///
 /// Examples:
 ///   limbwise plan logreg --iterations 4 --threads 2
 ///   limbwise plan linear --op conv --memory 3GB
 ///
 /// What the numbers mean:
-///   security       class of the tables of 2024: 128, 192 or 256 bits; 0 where leave was taken to be insecure
-///   levels         multiplications in a row: of a fresh ciphertext, used, left over
-///   precision      -log2 of the mean absolute error of the first result, from noise formulas
-///   keys           every evaluation key the server needs, each made for the highest level it is used at
-///   plaintexts     encoded clear values that the program multiplies with or adds
-///   peak memory    most memory of the whole process, client and server together
-///   seconds        of the evaluation on this CPU with these threads, without key generation
-///   failure        of programs on TFHE: the probability that any message comes out wrong
-///   choices        ways to do the same that no other beats in both memory and time; the star marks what is taken
+///   security       class of the 2024 guidelines: 128, 192 or 256 bits; 0 if the security check was overridden
+///   levels         multiplicative depth: of a fresh ciphertext, used, left
+///   precision      -log2 of the mean absolute error of the first result, by noise formulas
+///   keys           every evaluation key the server needs, each for the highest level at which it is used
+///   plaintexts     encoded clear values that the program multiplies by or adds
+///   peak memory    of the whole process, client and server together
+///   seconds        of the evaluation on this CPU with this number of threads, without key generation
+///   failure        TFHE programs: probability that any message is wrong
+///   choices        Pareto-optimal configurations in memory and time; the star marks the chosen one
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Plan {

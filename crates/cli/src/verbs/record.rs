@@ -21,36 +21,36 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Record a program without computing it: its graph in a file, and the keys it needs
+/// Record a program without computing it: write its graph, list the keys it needs
 ///
-/// The graph holds every primitive operation with its shape, its place in the program and what it reads, but no value.
-/// "limbwise time --graph" times it on machines; docs/graph-format.md describes it. Where a workload leaves something
-/// open, what this host would choose is recorded.
+/// The graph holds every primitive operation with its shape, region and operands, but no values.
+/// "limbwise time --graph" times it on machine models (format: docs/graph-format.md). Options left open
+/// are recorded as this host would choose them.
 ///
 /// Examples:
 ///   limbwise record logreg --out program.lw
 ///   limbwise record bootstrap --strategy multi-hop --plaintexts on-the-fly --keys stored --out boot.lw
-///   limbwise record --keys logreg                     the keys it needs, one a line; --keys stands before the workload
-///   limbwise record linear --operations layer.csv     its operations on ciphertexts, for other tools (HERACLES)
+///   limbwise record --keys logreg                     the keys it needs, one per line; --keys comes before the workload
+///   limbwise record linear --operations layer.csv     its ciphertext operations, for other tools (HERACLES)
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Record {
     #[command(subcommand)]
     workload: Workload,
 
-    /// List the evaluation keys that the program needs, each with the highest level it is used at
+    /// List the evaluation keys that the program needs, each with the highest level of its use
     #[arg(long)]
     keys: bool,
 
-    /// Write the graph to a file, whole or not at all
+    /// Write the graph to a file, atomically
     #[arg(long, value_name = "FILE", global = true, help_heading = "Output")]
     out: Option<PathBuf>,
 
-    /// Write its operations on ciphertexts: as HERACLES's program trace (.csv) or as lines of JSON (docs/trace-format.md)
+    /// Write its ciphertext operations as a HERACLES program trace (.csv) or JSON lines (docs/trace-format.md)
     #[arg(long, value_name = "FILE", global = true, help_heading = "Output")]
     operations: Option<PathBuf>,
 
-    /// Print JSON on standard output and nothing else there (schemas: docs/schemas)
+    /// Print only JSON on standard output (schemas: docs/schemas)
     #[arg(long, global = true, help_heading = "Output")]
     json: bool,
 

@@ -9,7 +9,7 @@ use crate::{
 use limbwise_runtime::reproduce;
 use std::path::PathBuf;
 
-/// Put the published results of a system beside what the models give
+/// Compare the published results of a system with the models
 ///
 /// Records the circuits that the paper measures, schedules them on the model of its machine, and puts each published
 /// number beside what comes out: exact (equal at the paper's digits), within 10 %, within 25 %, miss, calibrated (the
@@ -32,14 +32,14 @@ pub(crate) struct Reproduce {
     #[command(subcommand)]
     system: System,
 
-    /// Change a number of the machines first; may be given again
+    /// Change a number of the machines first; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = assignment, global = true)]
     changes: Vec<(String, String)>,
 
     #[command(flatten)]
     host: HostArgs,
 
-    /// Also write the table as one HTML file that needs nothing else
+    /// Also write the table as one self-contained HTML file
     #[arg(long, value_name = "FILE", global = true, help_heading = "Output")]
     html: Option<PathBuf>,
 

@@ -25,10 +25,10 @@ use limbwise_runtime::{
 };
 use std::path::PathBuf;
 
-/// Run a program on encrypted data, beside its clear twin
+/// Run a program on encrypted data and compare it with its clear twin
 ///
-/// Plans the program and prints the plan; then makes the keys, encrypts, evaluates and decrypts, and puts what was
-/// measured beside what was predicted. At the end the same recording is timed on the model of ARK and on the model of
+/// Plans the program and prints the plan. Then generates keys, encrypts, evaluates and decrypts, and prints measured
+/// beside predicted values. At the end the same recording is timed on the models of ARK and of this CPU.
 /// this CPU. The report of --json and --out is the run's alone; progress goes to standard error.
 ///
 /// Examples:
@@ -36,23 +36,23 @@ use std::path::PathBuf;
 ///   limbwise run linear --op conv --memory 3GB
 ///   limbwise run bootstrap --keys disk --memory 2GB
 ///   limbwise run pbs --batch 64                               programmable bootstrapping of 64 messages (TFHE)
-///   limbwise run tpch-q6 --checkpoint state                   a question to an encrypted table, which a kill only delays
-///   limbwise run logreg --shadow                              which operation goes wrong, if one does
+///   limbwise run tpch-q6 --checkpoint state                   query an encrypted table; resumes after a kill
+///   limbwise run logreg --shadow                              name the first operation that goes wrong
 ///
 /// What the numbers mean:
-///   accuracy       share of held-back rows that the decrypted scores get right; clear: the twin with the same
+///   accuracy       share of test rows that the decrypted scores classify correctly; clear: the twin with the same
 ///                  polynomial and iterations; true sigmoid: what the polynomial costs
 ///   precision      -log2 of the mean and of the largest absolute error against the clear twin
-///   seconds        of the evaluation; keys, encoding of clear maps, encryption and decryption are steps of their own
-///   peak memory    VmHWM of this process; predicted before its first polynomial
-///   shadow         with --shadow: the worst precision of any result, region by region; not planned, and slow
+///   seconds        of the evaluation; key generation, encoding, encryption and decryption are separate steps
+///   peak memory    VmHWM of this process; predicted before anything is allocated
+///   shadow         with --shadow: the worst precision of any result, by region; slow, and not part of the plan
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Run {
     #[command(subcommand)]
     workload: Workload,
 
-    /// Keep the state after each step in this directory, with the seed of the secret key, and go on from what is there
+    /// Save the state after each step in this directory, with the seed of the secret key, and resume from it
     #[arg(long, value_name = "DIR", global = true)]
     checkpoint: Option<PathBuf>,
 
@@ -62,11 +62,11 @@ pub(crate) struct Run {
     host: HostArgs,
     #[command(flatten)]
     memory: MemoryArgs,
-    /// Compare every result with its clear twin, and name the first operation that is wrong, with its region
+    /// Compare every intermediate result with its clear twin; name the first wrong operation and its region
     #[arg(long, global = true, help_heading = "Shadow mode")]
     shadow: bool,
 
-    /// Largest error in shadow mode, as 2^-BITS; implies --shadow [default: 64 deviations of what is expected]
+    /// Largest error allowed in shadow mode, as 2^-BITS; implies --shadow [default: 64 standard deviations]
     #[arg(long, value_name = "BITS", value_parser = bits, global = true, help_heading = "Shadow mode")]
     shadow_bound: Option<f64>,
 
@@ -142,7 +142,7 @@ impl Run {
     }
 }
 
-const NO_SHADOW: &str = "--shadow: shadow mode finds where programs on slots (CKKS) go wrong, and this workload is none; a run compares every result with the clear twin already: leave it out";
+const NO_SHADOW: &str = "--shadow: shadow mode supports CKKS workloads only; this one is exact, and every run compares its results with the clear twin: leave it out";
 
 /// Fails for results that are wrong.
 fn verdict(report: &RunReport) -> anyhow::Result<()> {

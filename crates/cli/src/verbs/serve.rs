@@ -15,11 +15,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// Evaluate programs for clients: files come in by chunks, jobs run, results go out (HTTP)
+/// Serve clients over HTTP: receive files in chunks, run jobs, return results
 ///
-/// Clients send a program's description, evaluation keys and ciphertexts, as "limbwise keygen" and "limbwise encrypt"
-/// write them; the secret key stays with them. The API is described at /openapi.json, with examples in docs/serve.md.
-/// All state is in DIR: a server that was killed goes on from it, with uploads at their last byte and jobs at their last
+/// Clients upload a program description, evaluation keys and ciphertexts, made by "limbwise keygen" and "limbwise encrypt";
+/// the secret key stays with the client. The API is described at /openapi.json; examples are in docs/serve.md.
+/// All state is in DIR: a killed server resumes from it, uploads at their last byte and jobs at their last
 /// checkpoint.
 ///
 /// Examples:
@@ -27,12 +27,12 @@ use std::{
 ///   limbwise serve state --bind 0.0.0.0:8080 --token-file token --memory 12GB --jobs 2
 ///   examples/serve_client.py http://127.0.0.1:8080 --program program.json --keys evaluation.keys --out results 000.ct
 ///
-/// Without a token only programs of this machine are answered, and --bind to other addresses is refused. There is no TLS:
-/// put a proxy with certificates in front. Ends in order on SIGTERM and SIGINT.
+/// Without a token the server answers this machine only and refuses --bind to other addresses. There is no TLS:
+/// put a TLS proxy in front. SIGTERM and SIGINT shut it down cleanly.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Serve {
-    /// Directory with the server's state, made if it is not there
+    /// Directory of the server's state; created if missing
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 
@@ -51,19 +51,20 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64), help_heading = "Limits")]
     jobs: u8,
 
-    /// Memory for all running jobs, by their plans [default: three quarters of what is free now]
+    /// Memory for all running jobs, by their plans [default: three quarters of the free memory]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Limits")]
     memory: Option<u64>,
 
-    /// Seconds that a job may compute, by its plan and by the clock
+    /// Time limit of a job, by its plan and by the clock
     #[arg(long, value_name = "SECONDS", default_value_t = 86_400, help_heading = "Limits")]
     job_seconds: u64,
 
-    /// Seconds that planning a job may take; at most two are planned at the same time
+    /// Time limit of planning a job; at most two are planned at a time
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = "Limits")]
     plan_seconds: u64,
 
-    /// Memory that planning a job may take, in a process of its own beside --memory [default: an eighth of --memory, and at least 256 MB]
+    /// Memory limit of planning a job, in a separate process and beside --memory [default: an eighth of --memory, at
+    /// least 256 MB]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Limits")]
     plan_memory: Option<u64>,
 
@@ -71,11 +72,11 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "16GB", help_heading = "Limits")]
     upload: u64,
 
-    /// Largest chunk of a file that is sent at once
+    /// Largest chunk of an upload
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "16MB", help_heading = "Limits")]
     chunk: u64,
 
-    /// All files together, with room for what is on its way and what jobs will write
+    /// Total size of all files, including pending uploads and expected results
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64GB", help_heading = "Limits")]
     total: u64,
 
@@ -83,7 +84,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Limits")]
     request_seconds: u64,
 
-    /// Seconds that requests and jobs have to end when the server is asked to stop
+    /// Seconds for requests and jobs to finish at shutdown
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=3600), help_heading = "Limits")]
     grace_seconds: u64,
 
@@ -94,7 +95,7 @@ pub(crate) struct Serve {
 /// Numbers that the server has, and descriptions have not.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct ModelArgs {
-    /// Numbers of a layer that descriptions leave to the server: matrix or filters, as .csv or .npy
+    /// Matrix or filters of layers whose descriptions leave them to the server, as .csv or .npy
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     weights: Option<PathBuf>,
 

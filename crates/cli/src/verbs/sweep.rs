@@ -32,15 +32,15 @@ use std::{
     thread::available_parallelism,
 };
 
-/// Time a program on machines at many points of both, and say which points no other beats
+/// Sweep program and machine parameters and report the Pareto-optimal points
 ///
-/// A point is one value of each field that is varied. Each program is recorded once and scheduled on the machine of each
-/// of its points, on all cores. Rows go to --out as they come: the same command goes on from there after a kill.
+/// A point is one value of each varied field. Each program is recorded once and scheduled on the machine of each
+/// of its points, on all cores. Rows go to --out as they come; repeat the command to resume after a kill.
 ///
 /// FIELD is an option of the workload (strategy, plaintexts, keys, preset, slots, ...), a field of its parameters (dnum,
 /// levels, coeff-to-slot, slot-to-coeff, degree, double-angles, log-n), or a number of the machine ("limbwise machines
-/// show ark --explain"). VALUES are a,b,c or ranges of numbers: 2..8, 2..8:2, 500..4000*2. What stays open is done in
-/// the first of the ways that "limbwise plan" compares: the usual one, with nothing saved.
+/// show ark --explain"). VALUES are a,b,c or ranges of numbers: 2..8, 2..8:2, 500..4000*2. Options you leave unset use
+/// the default configuration.
 ///
 /// Examples:
 ///   limbwise sweep --machine ark --vary clusters=2,4,8 --vary hbm_gb_s=500..4000*2 bootstrap --preset ark-24
@@ -50,34 +50,34 @@ use std::{
 ///   limbwise sweep --on ray --vary clusters=1..16 --vary hbm_gb_s=250..4000:50 bootstrap
 ///
 /// What the numbers mean:
-///   seconds, energy_j, area_mm2, edap   as "limbwise time" has them
-///   slots_bits_s    slots x bits of precision / time of the bootstrapping; more is better
-///   t_as_us         of the workload bootstrap: time a level won and slot, products at each level included
-///   front           points that no other equals or beats in every objective
+///   seconds, energy_j, area_mm2, edap   as in "limbwise time"
+///   slots_bits_s    slots x bits of precision / time of the bootstrapping; higher is better
+///   t_as_us         workload bootstrap: time per slot and level gained, with a product at each level
+///   front           Pareto-optimal points
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Sweep {
-    /// Vary a field; given once for each
+    /// Field to vary; may be repeated
     #[arg(long = "vary", value_name = "FIELD=VALUES", value_parser = assignment, required = true)]
     varied: Vec<(String, String)>,
 
-    /// Machines, with commas between: names or TOML files; several are a field of their own
+    /// Machines, comma-separated: names or TOML files; several count as a varied field
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "ark")]
     machine: Vec<String>,
 
-    /// Change a number of the machines that have it at every point; may be given again
+    /// Change a number at every point, on the machines that have it; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = assignment)]
     changes: Vec<(String, String)>,
 
-    /// What points are compared by
+    /// Objectives of the Pareto front
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "seconds,area_mm2")]
     objectives: Vec<String>,
 
-    /// Look for the front by a genetic algorithm in place of visiting every point (pip install 'limbwise[search]')
+    /// Search the front with a genetic algorithm instead of visiting every point (pip install 'limbwise[search]')
     #[arg(long, value_name = "HOW", value_enum)]
     search: Option<Strategy>,
 
-    /// Most points that a search visits
+    /// Maximum number of points that a search visits
     #[arg(long, value_name = "COUNT", default_value = "400", requires = "search")]
     evaluations: NonZeroUsize,
 
@@ -93,15 +93,15 @@ pub(crate) struct Sweep {
     #[arg(long, value_name = "COUNT")]
     threads: Option<NonZeroUsize>,
 
-    /// Write rows as lines of JSON as they come, and go on from those that are there (docs/schemas/sweep-row.schema.json)
+    /// Write rows as JSON lines as they come, and resume from those already there (docs/schemas/sweep-row.schema.json)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
-    /// Write all rows as CSV at the end, whole or not at all
+    /// Write all rows as CSV at the end, atomically
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     csv: Option<PathBuf>,
 
-    /// Write the points and their front as one HTML file that needs nothing else
+    /// Write the points and their Pareto front as one self-contained HTML file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     html: Option<PathBuf>,
 

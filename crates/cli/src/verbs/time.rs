@@ -30,7 +30,7 @@ use std::{
     sync::Arc,
 };
 
-/// Say what a program takes on models of machines
+/// Predict the time of a program on machine models
 ///
 /// Records every way that the options leave open and takes, for each machine, the one that is fastest there. "cpu" is this
 /// host: its rates are measured for about two seconds first; so are those of "cuda", the GPU at hand, and where there is
@@ -42,21 +42,21 @@ use std::{
 ///   limbwise time logreg --machine ark --set memory.hbm.bandwidth_gb_s=2000 --set clusters=8
 ///   limbwise time --graph program.lw --machine ark,mine.toml  what "limbwise record" wrote
 ///   limbwise time pbs --machine counts                        operations and bytes of every operator
-///   limbwise time --graph trace.csv --machine ark             operations that another tool listed (HERACLES)
-///   limbwise time logreg --machine ark --trace ark.json       open it in chrome://tracing or Perfetto
-///   limbwise time logreg --machine ark --html ark.html        timeline, roofline, traffic: one file for a browser
+///   limbwise time --graph trace.csv --machine ark             a trace of another tool (HERACLES)
+///   limbwise time logreg --machine ark --trace ark.json       for chrome://tracing or Perfetto
+///   limbwise time logreg --machine ark --html ark.html        timeline, roofline, traffic in one HTML file
 ///
 /// What the numbers mean:
-///   seconds, cycles    of the evaluation, without key generation; models are schedules of whole operations on units in
-///                      clock cycles, not of registers and wires (docs/machine-specs.md)
-///   energy             of the activity of each part, and of standing idle; EDAP: energy x delay x area
-///   roofline           products a byte of off-chip traffic, and which of the two bounds the time
-///   busy               share of the time in which a unit works, and what of the critical path is on it
-///   bytes              moved in each memory, by the role of what was moved
-///   reuse              what is loaded once and again, and how often each loaded byte is read
-///   operators          of the machine "counts": what all operations do that stand in regions of one name
-///   regions            where the time goes: shares of the critical path, with inner regions included
-///   assumed            numbers that nobody published, each with its reason: what the result hangs on
+///   seconds, cycles    of the evaluation, without key generation; models schedule whole operations on units in clock
+///                      cycles, not registers and wires (docs/machine-specs.md)
+///   energy             dynamic energy of each part plus idle energy; EDAP: energy x delay x area
+///   roofline           products per byte of off-chip traffic, and which of the two bounds the time
+///   busy               share of the time in which a unit works, and its share of the critical path
+///   bytes              moved in each memory, by role of the data
+///   reuse              bytes loaded once and more than once, and reads per loaded byte
+///   operators          machine "counts": totals of all operations in regions of one name
+///   regions            shares of the critical path, including inner regions
+///   assumed            unpublished numbers that the result depends on, each with its reason
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Time {
@@ -68,19 +68,19 @@ pub(crate) struct Time {
     #[arg(long, value_name = "FILE")]
     graph: Option<PathBuf>,
 
-    /// Machines, with commas between: names or TOML files
+    /// Machines, comma-separated: names or TOML files
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "ark,cpu", global = true)]
     machine: Vec<String>,
 
-    /// Change a number of the machines that have it; may be given again
+    /// Change a number, on the machines that have it; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = assignment, global = true)]
     changes: Vec<(String, String)>,
 
-    /// Write the schedule as a Chrome trace; with several machines, each to a file with its name put in
+    /// Write the schedule as a Chrome trace; with several machines, one file each, with the machine's name inserted
     #[arg(long, value_name = "FILE", global = true)]
     trace: Option<PathBuf>,
 
-    /// Also write timeline, roofline, traffic and all tables as one HTML file that needs nothing else
+    /// Also write timeline, roofline, traffic and all tables as one self-contained HTML file
     #[arg(long, value_name = "FILE", global = true)]
     html: Option<PathBuf>,
 
