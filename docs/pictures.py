@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -19,7 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import limbwise as lw
 
-matplotlib.use("svg")
+plt.switch_backend("svg")
 
 HERE = Path(__file__).resolve().parent
 GOLDEN = HERE.parent / "tests/golden/reproduce"
@@ -115,8 +115,6 @@ def claims() -> dict[str, list[tuple[str, ...]]]:
 
 def errors() -> str:
     """A dot for each claim of each paper, by how far the model is from it."""
-    import matplotlib.pyplot as plt
-
     papers = claims()
     figure, panels = plt.subplots(len(papers), 1, figsize=(8, 5.5), sharex=True, layout="constrained")
     for axes, (paper, rows) in zip(panels, papers.items(), strict=True):
@@ -173,9 +171,9 @@ class Picture(SphinxDirective):
         """Return the HTML of it."""
         name = self.arguments[0]
         if name in PICTURES:
-            with matplotlib.rc_context(settings(name)):
+            with plt.rc_context(settings(name)):
                 html = PICTURES[name]()
-            matplotlib.pyplot.close("all")
+            plt.close("all")
             return [raw(html)]
         path = HERE / "assets" / f"{name}.svg"
         self.env.note_dependency(str(path))
