@@ -7,6 +7,7 @@ import io
 import re
 import subprocess
 import sys
+import textwrap
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
@@ -192,7 +193,8 @@ class Command(SphinxDirective):
         printed = command(self.arguments[0], Path(self.env.app.doctreedir) / "reports")
         if start := self.options.get("after"):
             printed = "…\n" + printed[printed.index(f"\n{start}\n") + 1 :]
-        text = f"$ limbwise {self.arguments[0]}\n{printed}"
+        words = textwrap.wrap(f"$ limbwise {self.arguments[0]}", 70, break_on_hyphens=False, subsequent_indent="    ")
+        text = " \\\n".join(words) + f"\n{printed}"
         return [nodes.literal_block(text, text, language="text", classes=["command"])]
 
 
