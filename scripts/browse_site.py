@@ -33,9 +33,16 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
+class Server(http.server.ThreadingHTTPServer):
+    """Says nothing when the browser leaves a page before all of it was sent."""
+
+    def handle_error(self, *_):
+        """Say nothing: what a reader misses is seen in the browser."""
+
+
 def serve(site: Path) -> str:
     """The address of the site on this computer, while this program runs."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=site))
+    server = Server(("127.0.0.1", 0), functools.partial(Quiet, directory=site))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_port}/"
 

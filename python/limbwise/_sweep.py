@@ -99,7 +99,7 @@ class _Worker:
 
 
 def _parts(points: list[int], count: int) -> Iterator[list[int]]:
-    """Neighbours stay together: they share a program, and its recording."""
+    """Neighbors stay together: they share a program, and its recording."""
     size = max(1, -(-len(points) // count))
     for start in range(0, len(points), size):
         yield points[start : start + size]

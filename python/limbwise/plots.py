@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from limbwise.program import Timing
 
-# Roles in one order and colour everywhere; an eight-colour palette that the colour-blind can tell apart (Okabe and Ito).
+# Roles in one order and color everywhere; an eight-color palette that the color-blind can tell apart (Okabe and Ito).
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 
 
@@ -34,7 +34,7 @@ def _scaled(seconds: float) -> tuple[float, str]:
 
 
 def timeline(timing: Timing, ax: Axes | None = None) -> Axes:
-    """Draw a row a unit and a bar a task, coloured by region; what is left out of the schedule is said."""
+    """Draw a row a unit and a bar a task, colored by region; what is left out of the schedule is said."""
     events = [e for e in timing.trace["traceEvents"] if e["ph"] == "X"]
     names = {e["tid"]: e["args"]["name"] for e in timing.trace["traceEvents"] if e["ph"] == "M"}
     if not events:
@@ -50,12 +50,12 @@ def timeline(timing: Timing, ax: Axes | None = None) -> Axes:
     ordered = sorted(regions, key=lambda r: -sum(e["dur"] for e in regions[r]))
     shown = ordered[: len(_COLOURS) - 1]
     for number, region in enumerate(ordered):
-        colour = _COLOURS[number] if region in shown else _COLOURS[-1]
+        color = _COLOURS[number] if region in shown else _COLOURS[-1]
         label = region if region in shown else "others" if number == len(shown) else None
         for row, tid in enumerate(used):
             bars = [(e["ts"] * 1e-6 * factor, e["dur"] * 1e-6 * factor) for e in regions[region] if e["tid"] == tid]
             if bars:
-                ax.broken_barh(bars, (row - 0.4, 0.8), color=colour, linewidth=0, label=label)
+                ax.broken_barh(bars, (row - 0.4, 0.8), color=color, linewidth=0, label=label)
                 label = None
     busy = timing.report["utilization"]
     rows = [names.get(tid, str(tid)) for tid in used]
@@ -98,13 +98,13 @@ def roofline(timings: Sequence[Timing], ax: Axes | None = None) -> Axes:
     low, high = min(places) / 4, max(places) * 4
     ax = _axes(ax, 4.2)
     for number, (timing, (intensity, rate, units, memory)) in enumerate(zip(timings, roofs, strict=True)):
-        colour = _COLOURS[number % len(_COLOURS)]
+        color = _COLOURS[number % len(_COLOURS)]
         factor, unit = _scaled(timing.seconds)
         label = f"{timing.label}: {timing.seconds * factor:.3g} {unit}"
         # Roofs of one height lie on each other: each is drawn thinner than the one before.
         width = 1.5 + 1.2 * (len(roofs) - 1 - number)
-        ax.plot([low, units / memory, high], [low * memory, units, units], color=colour, linewidth=width)
-        ax.plot([intensity], [rate], "o", color=colour, markersize=8, label=label)
+        ax.plot([low, units / memory, high], [low * memory, units, units], color=color, linewidth=width)
+        ax.plot([intensity], [rate], "o", color=color, markersize=8, label=label)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel("multiplications a byte of off-chip memory")
@@ -138,8 +138,8 @@ def traffic(timing: Timing, ax: Axes | None = None) -> Axes:
     left = [0.0] * len(memories)
     for number, role in enumerate(roles):
         widths = [sum(r["bytes"] for r in rows if r["memory"] == m and r["role"] == role) / of for m in memories]
-        colour, label = _COLOURS[number % len(_COLOURS)], role.replace("_", " ")
-        ax.barh(range(len(memories)), widths, left=left, label=label, color=colour, height=0.6)
+        color, label = _COLOURS[number % len(_COLOURS)], role.replace("_", " ")
+        ax.barh(range(len(memories)), widths, left=left, label=label, color=color, height=0.6)
         left = [before + width for before, width in zip(left, widths, strict=True)]
     for row, total in enumerate(totals):
         ax.annotate(f"{total / of:.3g}", (total / of, row), (4, 0), textcoords="offset points", va="center")

@@ -456,7 +456,7 @@ class Timing:
         return pd.DataFrame(self.to_records(table))
 
     def plot_timeline(self, ax: Axes | None = None) -> Axes:
-        """Draw when each unit works, coloured by the outermost region."""
+        """Draw when each unit works, colored by the outermost region."""
         from limbwise import plots
 
         return plots.timeline(self, ax)
