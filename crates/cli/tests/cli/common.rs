@@ -36,6 +36,8 @@ impl Folder {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_limbwise"));
         command.args(arguments).current_dir(&self.0).env_remove("LIMBWISE_ISA").stdin(Stdio::null());
+        // Calibrations are shared by the tests and leave the user's own alone.
+        command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
         command
     }
 
