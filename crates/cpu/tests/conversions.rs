@@ -1,4 +1,4 @@
-//! Base conversions and centred lifts of every instruction set against `math`, residue for residue.
+//! Base conversions and centered lifts of every instruction set against `math`, residue for residue.
 
 use limbwise_cpu::{
     Isa,
@@ -165,7 +165,7 @@ fn lifts_equal_the_modulus() {
         let input = coefficients(&[from]);
         let a = limbs(&input, 1);
         for &to in all.iter().filter(|&&to| to != from) {
-            let wanted: Vec<Vec<u64>> = input.iter().map(|x| vec![to.from_i64(from.centred(x[0]))]).collect();
+            let wanted: Vec<Vec<u64>> = input.iter().map(|x| vec![to.from_i64(from.centered(x[0]))]).collect();
             for isa in available() {
                 let mut out = vec![Line([u64::MAX; 8]); LINES];
                 lift(isa, (from, to), &mut out, &a[0]);

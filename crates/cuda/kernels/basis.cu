@@ -1,4 +1,4 @@
-// Change of basis of coefficients: limbwise_math::rns::BaseConversion and the centred lift of one limb, to the last bit.
+// Change of basis of coefficients: limbwise_math::rns::BaseConversion and the centered lift of one limb, to the last bit.
 
 // A prime converted from: (A/a)^{-1} mod a, a, and how y becomes a fraction of unit 2^-48: ((y << left >> right) factor) >> 52.
 struct Source { Shoup inverse; u64 q, factor, left, right; };

@@ -263,7 +263,7 @@ impl Driver for Gpu {
             Place::Host => {
                 let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
                 // SAFETY: the context is set. With unified addressing the GPU sees it at the same address.
-                // A few bytes more keep pieces apart: no copy of neighbouring rows reaches from one piece into another.
+                // A few bytes more keep pieces apart: no copy of neighboring rows reaches from one piece into another.
                 let at = unsafe { result::malloc_host(8 * words + 16, flags) }.map_err(failure)?;
                 Ok(at.expose_provenance() as u64)
             }

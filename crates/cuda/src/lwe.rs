@@ -105,7 +105,7 @@ impl Cuda {
                 let args = args.structure(&modulus_words(2 * from)).word(to).word(count(a.shape) as u64);
                 self.map_lwe("lw_lwe_mod_switch", out, args)
             }
-            Rounding::CentredForBinary => {
+            Rounding::CenteredForBinary => {
                 let args = args.structure(&modulus_words(from)).structure(&modulus_words(2 * from));
                 let args = args.word(to).word(a.shape.words() as u64);
                 self.launch("lw_lwe_mod_switch_centred", Blocks::entries(a.shape.batch), args);

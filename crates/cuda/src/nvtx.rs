@@ -30,7 +30,7 @@ const CORE: c_int = 1;
 const RANGE_PUSH_EX: usize = 8;
 const RANGE_POP: usize = 11;
 /// Functions of a module by its number, from 1 on, with the one that is none: core, CUDA, OpenCL, CUDA run time, core of
-/// domains, synchronisation.
+/// domains, synchronization.
 const FUNCTIONS: [c_uint; 6] = [16, 9, 15, 7, 16, 7];
 /// Most of them.
 const MOST: usize = 16;
@@ -144,12 +144,12 @@ impl Profiler {
         let library = unsafe { Library::new(library) }.ok()?;
         let library: &'static Library = Box::leak(Box::new(library));
         // SAFETY: a function of this name has this type.
-        let initialise = unsafe { library.get::<Initialise>(b"InitializeInjectionNvtx2\0") }.ok()?;
+        let initialize = unsafe { library.get::<Initialise>(b"InitializeInjectionNvtx2\0") }.ok()?;
         for place in CORE_PLACES.iter() {
             place.store(ptr::null_mut(), Ordering::Relaxed);
         }
         // SAFETY: called once a library, with a function of the type that it expects.
-        if unsafe { initialise(exported) } == 0 {
+        if unsafe { initialize(exported) } == 0 {
             return None;
         }
         let [push, pop] = [RANGE_PUSH_EX, RANGE_POP].map(|i| CORE_PLACES[i].load(Ordering::Acquire));

@@ -31,8 +31,8 @@ pub(crate) fn factor(q: Modulus, float_bits: u32, w: u64) -> [u64; 2] {
         return [shoup.value, shoup.quotient];
     }
     // Exact: both are below 2^50.
-    let centred = if w > p / 2 { -((p - w) as f64) } else { w as f64 };
-    [centred.to_bits(), (centred / p as f64).to_bits()]
+    let centered = if w > p / 2 { -((p - w) as f64) } else { w as f64 };
+    [centered.to_bits(), (centered / p as f64).to_bits()]
 }
 
 /// Puts words into the device's memory.

@@ -147,7 +147,7 @@ impl State {
         }
     }
 
-    /// Places for rows of the next launch that have none, and what is to be copied there, neighbours together.
+    /// Places for rows of the next launch that have none, and what is to be copied there, neighbors together.
     fn placed(&mut self, rows: &[Far], (area, room): (u64, usize)) -> (Vec<Copy>, Option<Arc<Read>>) {
         self.launches += 1;
         let (mut copies, mut read): (Vec<Copy>, _) = (Vec::new(), None);

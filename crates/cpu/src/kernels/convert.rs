@@ -147,7 +147,7 @@ impl Converter {
     }
 }
 
-/// The centred lift of a limb modulo `from` to one modulo `to`.
+/// The centered lift of a limb modulo `from` to one modulo `to`.
 ///
 /// # Panics
 /// If the CPU lacks `isa`.
@@ -157,7 +157,7 @@ pub fn lift(isa: Isa, (from, to): (Modulus, Modulus), out: &mut [Line], a: &[Lin
         Isa::Avx2 => avx2::lift(has_avx2(), from, to, out, a),
         Isa::Scalar => {
             for (out, a) in out.iter_mut().zip(a) {
-                out.0.iter_mut().zip(&a.0).for_each(|(out, &a)| *out = to.from_i64(from.centred(a)));
+                out.0.iter_mut().zip(&a.0).for_each(|(out, &a)| *out = to.from_i64(from.centered(a)));
             }
         }
     }

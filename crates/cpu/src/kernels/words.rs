@@ -1,4 +1,4 @@
-//! Base conversion and centred lifts for primes of any width, in sums of 32-bit products, written once for every vector
+//! Base conversion and centered lifts for primes of any width, in sums of 32-bit products, written once for every vector
 //! arithmetic.
 //!
 //! With B the bits of the largest prime of a conversion and p = ⌈B/2⌉ every word is a low part of p bits and a high one
@@ -257,7 +257,7 @@ macro_rules! conversions {
             }
         }
 
-        /// The centred lift of a limb modulo `from` to one modulo `to`.
+        /// The centered lift of a limb modulo `from` to one modulo `to`.
         pub(crate) fn lift(_token: $token, from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) {
             #[expect(unsafe_code, reason = "calls into code for one instruction set")]
             // SAFETY: the token proves the features.

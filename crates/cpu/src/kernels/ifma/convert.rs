@@ -1,4 +1,4 @@
-//! Base conversion and centred lifts, eight coefficients at a time.
+//! Base conversion and centered lifts, eight coefficients at a time.
 
 use super::{
     Token,
@@ -232,7 +232,7 @@ fn reduced<const WIDE: bool>(target: &Target, low_sum: V, high_sum: V) -> V {
     reduce_once(r, q)
 }
 
-/// The centred lift of a limb modulo `from` to one modulo `to`.
+/// The centered lift of a limb modulo `from` to one modulo `to`.
 pub(crate) fn lift(token: Token, from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) {
     if PrimeClass::of(from).max(PrimeClass::of(to)) == PrimeClass::Long {
         return super::wide::lift(token, from, to, out, a);
