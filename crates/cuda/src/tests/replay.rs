@@ -1,9 +1,9 @@
 //! Steady loops as graphs: the same residues, and exactly so many calls of the driver.
 
-use super::{MEMORY, arbitrary, gpu, random, ring, standin::cases};
+use super::{MEMORY, arbitrary, gpu, mock_driver::cases, random, ring};
 use crate::{
     Cuda, CudaPoly, KeyRoom, Replay,
-    driver::{Driver, Failure, Mark, Place, Properties, Queue},
+    driver::{Driver, Event, Failure, Place, Properties, Stream},
     host::Host,
     launch::{Args, Shape as Blocks},
     replay::{Launches, Replayer},
@@ -418,15 +418,15 @@ impl Driver for Log {
         self.other()
     }
 
-    fn mark(&self, _queue: Queue) -> Result<Mark, Failure> {
-        self.other().map(|()| Mark(0))
+    fn event(&self, _queue: Stream) -> Result<Event, Failure> {
+        self.other().map(|()| Event(0))
     }
 
-    fn wait_for(&self, _queue: Queue, _mark: Mark) -> Result<(), Failure> {
+    fn wait_for(&self, _queue: Stream, _mark: Event) -> Result<(), Failure> {
         self.other()
     }
 
-    fn forget(&self, _mark: Mark) {}
+    fn forget(&self, _mark: Event) {}
 
     fn wait(&self) -> Result<(), Failure> {
         self.other()
