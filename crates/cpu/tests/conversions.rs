@@ -141,13 +141,13 @@ fn some_targets_are_what_they_are_among_all() {
     let sources = limbs(&coefficients(&from), from.len());
     for isa in available() {
         let converter = Converter::new(isa, &from, &to);
-        let (mut prepared, mut wraps) = (sources.clone(), vec![Line::default(); LINES]);
-        converter.prepare(&mut prepared.iter_mut().map(|limb| &mut limb[..]).collect::<Vec<_>>(), &mut wraps);
+        let (mut prepared, mut overflows) = (sources.clone(), vec![Line::default(); LINES]);
+        converter.prepare(&mut prepared.iter_mut().map(|limb| &mut limb[..]).collect::<Vec<_>>(), &mut overflows);
         let prepared: Vec<&[Line]> = prepared.iter().map(|limb| &limb[..]).collect();
         let swept = |wanted: &[usize]| {
             let mut out = vec![vec![Line::default(); LINES]; wanted.len()];
             let mut targets: Vec<_> = wanted.iter().zip(&mut out).map(|(&j, limb)| (j, &mut limb[..])).collect();
-            converter.sweep(&mut targets, &prepared, &wraps);
+            converter.sweep(&mut targets, &prepared, &overflows);
             out
         };
         let all = swept(&(0..to.len()).collect::<Vec<_>>());

@@ -8,7 +8,7 @@
 //! a loop spoils only its own stretch.
 //!
 //! A stretch becomes known when it occurs a second time with equal arguments. One occurrence is not enough, because
-//! programs that run once would pay for a graph they never replay, and only its fingerprint is kept. Launches that
+//! a sequence that never recurs would pay for a graph without using it (ADR 111). Launches that
 //! begin like a known stretch are deferred; when the stretch is complete, its graph is submitted in their place (and
 //! built, the first time). At the first launch that differs, or if the stretch ends early, the deferred launches are
 //! submitted one by one. Correctness does not depend on the prediction: the driver gets the same launches in the same
