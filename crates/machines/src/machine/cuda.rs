@@ -48,7 +48,7 @@ struct Numbers {
 struct Device {
     multiprocessors: u64,
     memory_gb_s: f64,
-    small_bits: u32,
+    narrow_bits: u32,
     short_bits: u32,
 }
 
@@ -111,7 +111,7 @@ impl Cuda {
     fn slots(&self, shape: &Shape, prime: usize) -> &Slots {
         let bits = shape.ring.moduli()[prime].bits();
         match bits {
-            _ if bits <= self.numbers.device.small_bits => &self.numbers.narrow,
+            _ if bits <= self.numbers.device.narrow_bits => &self.numbers.narrow,
             _ if bits <= self.numbers.device.short_bits => &self.numbers.short,
             _ => &self.numbers.long,
         }

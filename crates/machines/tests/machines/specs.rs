@@ -36,7 +36,7 @@ fn specifications_bound_the_classes_of_primes() {
     let mut bounds = 0;
     for field in names().into_iter().flat_map(|name| Spec::load(name).unwrap().fields()) {
         let class = match field.path.rsplit('.').next() {
-            Some("small_bits") => PrimeClass::Narrow,
+            Some("narrow_bits") => PrimeClass::Narrow,
             Some("short_bits") => PrimeClass::Short,
             _ => continue,
         };
