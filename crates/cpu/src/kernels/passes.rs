@@ -128,7 +128,7 @@ macro_rules! transforms {
         }
 
         /// Eight rows of sixteen words → their columns, each word times its twist. The twist lets all lanes of a tile
-        /// share one factor (see [`factors`](super::factors)).
+        /// share one factor (see `kernels::factors`).
         #[target_feature(enable = $features)]
         fn forward_twist(k: Constants, from: &[Line], to: &mut [Line; 16], twist: &[LaneFactors; 16]) {
             let from: &[Line; 16] = from.first_chunk().expect("a tile has sixteen lines");
