@@ -47,7 +47,7 @@ impl Ours {
 impl Bootstrapper for Ours {
     fn rotate(&mut self) {
         let circle = 2 << self.client.params().ring().log_n();
-        let exponents = self.dev.lwe_mod_switch(&self.narrow, circle, Rounding::CentredForBinary);
+        let exponents = self.dev.lwe_mod_switch(&self.narrow, circle, Rounding::CenteredForBinary);
         let exponents = self.dev.lwe_scale(&exponents, circle - 1);
         let parts = self.dev.blind_rotate(&self.test, &exponents, &self.server.bootstrap);
         drop(self.dev.sample_extract(&parts.iter().collect::<Vec<_>>(), &[0]));

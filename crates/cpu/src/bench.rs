@@ -1,7 +1,7 @@
-//! Times of the kernels beside limits measured in the same run.
+//! Times of the kernels next to limits measured in the same run.
 //!
-//! A limit is what the arithmetic alone, or the memory traffic alone, needs at the rates this machine shows just now:
-//! no transform can be faster than its multiply-adds one after another at full rate.
+//! A limit is the time of the arithmetic alone, or of the memory traffic alone, at the rates that this machine reaches
+//! in the same run. No transform can be faster than its multiply-adds in sequence at full rate.
 
 mod blind;
 mod composites;
@@ -28,36 +28,37 @@ use std::{hint::black_box, time::Instant};
 /// One measured operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// What was done: `ntt`, `intt`, `ntt_rotating` (each limb has its own prime and tables), `ntt_one_table` (limbs that
-    /// take turns have one prime: what tables cost is the difference), ….
+    /// Name of the operation: `ntt`, `intt`, `ntt_rotating` (each limb has its own prime and tables), `ntt_one_table`
+    /// (rotating limbs share one prime; the difference is the cost of tables), ….
     pub op: &'static str,
     /// Ring degree.
     pub n: usize,
     /// Bits of the primes.
     pub prime_bits: u32,
-    /// Limbs that take turns; 1 means hot caches. Conversions: sources. Composites: primes of the chain. Blind rotations:
-    /// steps.
+    /// Limbs in rotation; 1 means hot caches. For conversions, the sources; for composites, the primes of the chain;
+    /// for blind rotations, the steps.
     pub limbs: usize,
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
     /// Instruction set.
     pub isa: Isa,
-    /// Nanoseconds a limb (conversions: a target limb; composites: the whole; blind rotations: an entry), the least of several runs.
+    /// Nanoseconds per limb, the smallest of several runs. Conversions count per target limb, composites as a whole,
+    /// blind rotations per entry.
     pub ns: f64,
-    /// The same at the measured peak rate, where the operation has one.
+    /// The time at the measured peak rate, if the operation has a limit.
     pub limit_ns: Option<f64>,
 }
 
-/// What this machine does at its best, one thread.
+/// Peak rates of this machine on one thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
-    /// 52-bit multiply-add instructions of eight words each nanosecond; none without the instructions.
+    /// 52-bit multiply-add instructions of eight words per nanosecond; `None` if the CPU has no such instructions.
     pub madd_per_ns: Option<f64>,
-    /// Bytes read each nanosecond from an array of 128 MiB.
+    /// Bytes read per nanosecond from an array of 128 MiB.
     pub dram_gb_s: f64,
 }
 
-/// Least time of one call in nanoseconds, over about `millis` milliseconds.
+/// Smallest time of one call in nanoseconds, over about `millis` milliseconds.
 fn least_ns(millis: u128, mut f: impl FnMut()) -> f64 {
     f();
     let begin = Instant::now();
@@ -75,7 +76,7 @@ fn float(x: usize) -> f64 {
     x as f64
 }
 
-/// Measures the machine.
+/// Measures the peak rates.
 ///
 /// # Panics
 /// Never.
@@ -91,7 +92,7 @@ pub fn rates() -> Rates {
     Rates { madd_per_ns: ifma::Token::detect().map(madd), dram_gb_s: read_gb_s(128 << 20) }
 }
 
-/// Bytes a nanosecond at which an array of so many bytes is read again and again.
+/// Bytes per nanosecond of repeated reads of an array of `bytes` bytes.
 fn read_gb_s(bytes: usize) -> f64 {
     let lines = vec![Line([1; 8]); bytes / 64];
     let ns = least_ns(100, || {
@@ -111,7 +112,7 @@ fn limb(q: Modulus, log_n: u32, salt: u64) -> Vec<Line> {
     (0..layout::lines(log_n) as u64).map(|l| Line(std::array::from_fn(|i| word(8 * l + i as u64)))).collect()
 }
 
-/// Multiply-adds of a transform with short tables: three a product, with twist and reduction.
+/// Multiply-adds of a transform with short tables: three per product, with twist and reduction.
 fn transform_madds(log_n: u32) -> usize {
     let vectors = 1usize << (log_n - 3);
     let twist = if log_n >= 12 { vectors * 15 / 16 } else { 0 };
@@ -120,7 +121,7 @@ fn transform_madds(log_n: u32) -> usize {
 
 type Transform = fn(&dyn LimbKernels, &mut [Line]);
 
-/// Forward and inverse transforms, one limb hot and `limbs` in rotation.
+/// Forward and inverse transforms: one hot limb, and `limbs` in rotation.
 #[must_use]
 pub fn transforms(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize, rates: Rates) -> Vec<Measurement> {
     let tables: Vec<_> = moduli(log_n, prime_bits, limbs).into_iter().map(|q| (q, kernels(isa, q, log_n))).collect();
@@ -157,7 +158,8 @@ pub fn transforms(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize, rates: Ra
     rows
 }
 
-/// Element-wise operations on `limbs` limbs in rotation; the limit reads as many bytes from an array as large.
+/// Element-wise operations on `limbs` limbs in rotation; the limit is to read as many bytes from an equally large
+/// array.
 #[must_use]
 pub fn elementwise(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize) -> Vec<Measurement> {
     let tables: Vec<_> = moduli(log_n, prime_bits, limbs).into_iter().map(|q| (q, kernels(isa, q, log_n))).collect();
@@ -193,7 +195,7 @@ pub fn elementwise(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize) -> Vec<M
     ops.into_iter().map(measure).collect()
 }
 
-/// Base conversion from `sources` limbs to `targets`, time a target limb.
+/// Base conversion from `sources` limbs to `targets`, timed per target limb.
 #[must_use]
 pub fn conversion(
     isa: Isa,
@@ -215,7 +217,7 @@ pub fn conversion(
         }
     });
     let is_vector = isa == Isa::Ifma && PrimeClass::of_bits(prime_bits) <= PrimeClass::Short;
-    // Two multiply-adds a term and two for the reduction; four a source before that.
+    // Two multiply-adds per term and two for the reduction; four per source before that.
     let each = 2 * sources + 2;
     let madds = float(layout::lines(log_n) * (targets * each + 4 * sources));
     let limit_ns = rates.madd_per_ns.filter(|_| is_vector).map(|rate| madds / rate / float(targets));
@@ -234,7 +236,7 @@ pub fn conversion(
 /// An automorphism of values on `limbs` limbs in rotation; the limit as for [`elementwise`].
 ///
 /// # Panics
-/// If there are not so many primes of that width, or the CPU lacks `isa`.
+/// If there are not enough primes of that size, or the CPU lacks `isa`.
 #[must_use]
 pub fn automorphism(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize) -> Measurement {
     let map = ValueMap::new(GaloisElement::rotation(1, log_n), log_n);
@@ -246,11 +248,11 @@ pub fn automorphism(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize) -> Meas
     Measurement { op: "automorphism", n: 1 << log_n, prime_bits, limbs, threads: 1, isa, ns, limit_ns }
 }
 
-/// Sums over five digits of their products with both halves of a key, time a limb of both results. The digits are hot;
-/// the key's limbs take turns, and with more than one of them the limit is to read them from memory.
+/// Sums over five digits of their products with both halves of a key, timed per limb of both results. The digits are
+/// hot; the key's limbs rotate, and with more than one of them the limit is to read them from memory.
 ///
 /// # Panics
-/// If there are not so many primes of that width, or the CPU lacks `isa`.
+/// If there are not enough primes of that size, or the CPU lacks `isa`.
 #[must_use]
 pub fn inner_products(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize, rates: Rates) -> Measurement {
     const DIGITS: usize = 5;
@@ -270,7 +272,7 @@ pub fn inner_products(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize, rates
         }
     });
     let lines = layout::lines(log_n);
-    // Two multiply-adds a product, five for the reduction of a sum.
+    // Two multiply-adds per product, five for the reduction of a sum.
     let madds = float(lines * 2 * (2 * DIGITS + 5));
     let is_vector = isa == Isa::Ifma && PrimeClass::of_bits(prime_bits) <= PrimeClass::Short;
     let compute = rates.madd_per_ns.filter(|_| is_vector).map(|rate| madds / rate);
@@ -313,7 +315,7 @@ fn rotating(isa: Isa, rates: Rates) -> Vec<Measurement> {
     shapes.into_iter().flat_map(row).collect()
 }
 
-/// Everything that `limbwise bench` prints about kernels; about fifteen seconds.
+/// All kernel measurements of `limbwise bench`; takes about fifteen seconds.
 ///
 /// # Panics
 /// If the CPU lacks `isa`.

@@ -1,4 +1,4 @@
-//! The CPU as a [`Device`]: rows of a polynomial are limbs from a pool, and the unit of parallel work.
+//! The CPU as a [`Device`]: the rows of a polynomial are limbs from a pool, and the units of parallel work.
 
 use crate::{
     kernels::{Isa, IsaError, LimbKernels, convert, gadget, galois},
@@ -18,28 +18,28 @@ use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use rayon::prelude::*;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Below so many words an operation runs on the calling thread: waking others costs more.
+/// Operations on fewer words run on the calling thread: waking other threads costs more.
 const PARALLEL_WORDS: usize = 1 << 15;
 
-/// Lines that are copied and changed at once: half an L1 cache.
+/// Lines copied and changed at a time: half an L1 cache.
 const TILE: usize = 256;
 
-/// A CPU with its kernels, its buffers and, if it has more than one thread, its thread pool.
+/// A CPU with its kernels, its buffers and, for more than one thread, its thread pool.
 pub struct Cpu {
     isa: Isa,
     threads: Option<Threads>,
     pub(crate) pool: Pool,
-    /// Rows of a thread's own while a composite runs.
+    /// Rows private to a thread while a composite runs.
     pub(crate) scratch: Pool,
     rings: RwLock<Vec<Arc<RingTables>>>,
     regions: Regions,
 }
 
-/// A polynomial in this process's memory.
+/// A polynomial in the memory of this process.
 #[derive(Clone)]
 pub struct CpuPoly {
     pub(crate) shape: Shape,
-    /// Batch-major, then limb order.
+    /// Rows by batch entry, then limb.
     pub(crate) rows: Vec<Row>,
 }
 
@@ -49,24 +49,24 @@ impl Handle for CpuPoly {
     }
 }
 
-/// Why a CPU device cannot be opened.
+/// Reasons why a CPU device cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The instruction set is not there.
+    /// The CPU lacks the instruction set.
     #[error(transparent)]
     Isa(#[from] IsaError),
-    /// The operating system refused the threads.
+    /// The operating system refused to start the threads.
     #[error("cannot start {threads} threads ({reason}): choose fewer")]
     Threads {
-        /// How many were wanted.
+        /// Number of threads requested.
         threads: usize,
-        /// The system's words.
+        /// Message of the system.
         reason: String,
     },
 }
 
-/// Choices for a [`Cpu`]; see [`Cpu::builder`].
+/// Options for opening a [`Cpu`]; see [`Cpu::builder`].
 #[derive(Clone, Debug, Default)]
 pub struct CpuBuilder {
     isa: Option<String>,
@@ -74,14 +74,14 @@ pub struct CpuBuilder {
 }
 
 impl CpuBuilder {
-    /// The instruction set by name; without it `LIMBWISE_ISA` decides, and without that the best there is.
+    /// Selects an instruction set by name. The default is `LIMBWISE_ISA`; without it, the best available.
     #[must_use]
     pub fn isa(mut self, name: &str) -> Self {
         self.isa = Some(name.into());
         self
     }
 
-    /// The number of threads, at least 1; without it, as many as the system offers.
+    /// Sets the number of threads, at least 1. The default is the number that the system offers.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
@@ -101,13 +101,13 @@ impl CpuBuilder {
 }
 
 impl Cpu {
-    /// Choices step by step.
+    /// Options for opening a CPU device.
     #[must_use]
     pub fn builder() -> CpuBuilder {
         CpuBuilder::default()
     }
 
-    /// A device with the given kernels and number of threads (0 counts as 1; 1 starts none).
+    /// Opens a device with the given kernels and number of threads (0 counts as 1; 1 starts no thread).
     ///
     /// # Errors
     /// [`OpenError`] for an instruction set this CPU lacks, or threads the system refuses.
@@ -139,25 +139,26 @@ impl Cpu {
         self.threads.as_ref().map_or(1, Threads::count)
     }
 
-    /// Keeps the regions that programs enter from now on, for who asks what runs ([`Device::regions`]).
+    /// Starts tracking open regions, so that [`Device::regions`] reports them.
     pub fn keep_regions(&self) {
         self.regions.keep();
     }
 
-    /// Memory of all polynomials of this device.
+    /// Memory use of all polynomials on this device.
     #[must_use]
     pub fn memory(&self) -> PoolCounters {
         self.pool.counters()
     }
 
-    /// Memory of fused composites beside that: as many limbs as [`limbwise_device::Footprint::scratch_rows`] says.
+    /// Memory use of the fused composites beside polynomials: as many limbs as
+    /// [`limbwise_device::Footprint::scratch_rows`] states.
     #[must_use]
     pub fn scratch(&self) -> PoolCounters {
         self.scratch.counters()
     }
 
-    /// Takes memory for so many limbs of a ring from the system now, page by page on all threads, so that a program
-    /// neither waits for it later nor finds half-way that there is none.
+    /// Allocates memory for `limbs` limbs of a ring now and touches each page on all threads, so that a program neither
+    /// waits for page faults later nor runs out of memory midway.
     ///
     /// # Errors
     /// [`Fault::OutOfMemory`].
@@ -171,7 +172,7 @@ impl Cpu {
         Err(Fault::OutOfMemory { device: "cpu".into(), bytes: (limbs * length * size_of::<Line>()) as u64 })
     }
 
-    /// The tables of a ring, opened if need be.
+    /// The tables of a ring, created on first use.
     pub(crate) fn tables(&self, ring: &Ring) -> Arc<RingTables> {
         let find = |open: &[Arc<RingTables>]| open.iter().find(|t| t.ring == *ring).cloned();
         if let Some(found) = find(&self.rings.read().unwrap_or_else(PoisonError::into_inner)) {
@@ -185,7 +186,7 @@ impl Cpu {
         })
     }
 
-    /// Runs one task an item: on the pool where there is one and the work (in words) is worth it.
+    /// Runs one task per item, on the thread pool if there is one and the work (in words) is large enough.
     pub(crate) fn each<T: Send>(&self, words: usize, items: Vec<T>, task: impl Fn(usize, T) + Sync + Send) {
         let worth_it = items.len() > 1 && words >= PARALLEL_WORDS;
         match self.threads.as_ref().filter(|_| worth_it).and_then(Threads::pool) {
@@ -196,7 +197,7 @@ impl Cpu {
         }
     }
 
-    /// A new polynomial, each row written by the task.
+    /// A new polynomial whose rows are written by the task.
     pub(crate) fn fresh(&self, shape: Shape, task: impl Fn(usize, &mut [Line]) + Sync + Send) -> CpuPoly {
         let length = layout::lines(shape.ring.log_n());
         let mut rows: Vec<Row> = (0..shape.rows()).map(|_| self.pool.take(length)).collect();
@@ -207,12 +208,12 @@ impl Cpu {
         CpuPoly { shape, rows }
     }
 
-    /// The polynomial with each row changed by the task: in place, or in a copy where others hold the row.
+    /// Changes each row by the task: in place, or in a copy if other handles share the row.
     fn change(&self, a: CpuPoly, task: impl Fn(usize, &mut [Line]) + Sync + Send) -> CpuPoly {
         self.change_rows(a, |i, row| task(i, self.pool.make_mut(row)))
     }
 
-    /// The polynomial with each row changed or replaced by the task.
+    /// Changes or replaces each row by the task.
     fn change_rows(&self, mut a: CpuPoly, task: impl Fn(usize, &mut Row) + Sync + Send) -> CpuPoly {
         let words = a.shape.rows() * a.shape.ring.n();
         let items: Vec<&mut Row> = a.rows.iter_mut().collect();
@@ -220,7 +221,7 @@ impl Cpu {
         a
     }
 
-    /// Element-wise, with broadcast.
+    /// An element-wise operation with broadcast.
     fn combine(
         &self,
         a: &CpuPoly,
@@ -235,14 +236,15 @@ impl Cpu {
         })
     }
 
-    /// Each row changed by its prime's kernels.
+    /// Changes each row by its prime's kernels.
     fn change_limbs(&self, a: CpuPoly, f: impl Fn(&dyn LimbKernels, usize, &mut [Line]) + Sync + Send) -> CpuPoly {
         let tables = self.tables(&a.shape.ring);
         let limbs = tables.limbs(a.shape.basis);
         self.change(a, |i, row| f(limbs[i % limbs.len()], i % limbs.len(), row))
     }
 
-    /// The same, line by line: where others hold a row, a tile of it is copied and changed while it is in the L1 cache.
+    /// As `change_limbs`, in tiles: if other handles share a row, a tile is copied and changed while it is in the L1
+    /// cache.
     fn change_tiles(&self, a: CpuPoly, f: impl Fn(&dyn LimbKernels, usize, &mut [Line]) + Sync + Send) -> CpuPoly {
         let tables = self.tables(&a.shape.ring);
         let limbs = tables.limbs(a.shape.basis);
@@ -275,7 +277,7 @@ impl Cpu {
     }
 }
 
-/// The words of a row that has just been taken from the pool.
+/// The words of a row just taken from the pool, which no other handle shares.
 pub(crate) fn new_lines(row: &mut Row) -> &mut [Line] {
     Arc::get_mut(row).expect("a new row has one holder").lines_mut()
 }
@@ -434,7 +436,7 @@ impl Device for Cpu {
         let conversion = self.tables(&a.shape.ring).conversion(a.shape.basis, to);
         let length = layout::lines(shape.ring.log_n());
         let mut rows: Vec<Row> = (0..shape.rows()).map(|_| self.pool.take(length)).collect();
-        // One task a tile: all targets of a tile are made while its sources are in the cache.
+        // One task per tile: all targets of a tile are computed while its sources are in the cache.
         let mut tiles: Vec<(usize, usize, Vec<&mut [Line]>)> = Vec::new();
         for (entry, targets) in rows.chunks_exact_mut(to.len()).enumerate() {
             let mut parts: Vec<_> = targets.iter_mut().map(|row| new_lines(row).chunks_mut(convert::TILE)).collect();

@@ -1,11 +1,11 @@
 //! What this device takes for the composites that it fuses, and how it stores rows.
 //!
 //! Beside the result, in rows of one limb:
-//! - `mod_down`, `rescale`: for each batch entry the dropped limbs, and one row of wraps (how often a conversion's source
+//! - `mod_down`, `rescale`: for each batch entry the dropped limbs, and one row of overflows (how often a conversion's source
 //!   modulus is contained in its sum) where there is a conversion;
-//! - `mod_up`: for one batch entry at a time the limbs of its argument and a row of wraps a digit;
+//! - `mod_up`: for one batch entry at a time the limbs of its argument and a row of overflows a digit;
 //! - `key_switch`, `key_switch_onto`: for one batch entry at a time the same, and for both halves the dropped limbs and a row
-//!   of wraps; each thread has rows of its own beside that ([`Footprint::scratch_rows`]);
+//!   of overflows; each thread has rows of its own beside that ([`Footprint::scratch_rows`]);
 //! - `extend_limb`, `weighted_sums`: nothing; each thread has [`TOGETHER`] rows of its own for weights of one limb;
 //! - `linear_combination`: nothing;
 //! - `blind_rotate`: nothing; each thread has accumulators, digits and tiles of its own.
@@ -33,12 +33,12 @@ pub fn footprint() -> SharedFootprint {
 #[derive(Clone, Copy, Debug)]
 struct Fused;
 
-/// Rows of coefficients and wraps of one entry's digits.
+/// Rows of coefficients and overflows of one entry's digits.
 fn digit_rows(basis: Basis, digits: usize) -> usize {
     basis.len() + digits
 }
 
-/// Rows of so many dropped limbs and their wraps.
+/// Rows of so many dropped limbs and their overflows.
 fn remainder_rows(dropped: Basis) -> usize {
     dropped.len() + 1
 }

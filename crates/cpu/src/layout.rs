@@ -1,4 +1,4 @@
-//! How one limb lies in memory, and the way between that and the host's order.
+//! Layout of a limb in memory, and its conversion to and from the host's order.
 //!
 //! A limb is an array of cache lines of eight words. After every 4096 words (512 lines) of a ring with N > 4096 comes
 //! one line of padding: without it the sixteen rows that the first pass of a transform reads together share one set of

@@ -10,7 +10,7 @@ use crate::{
     layout,
 };
 use limbwise_device::{Domain, Gadget, LweFill, LweHandle, LweShape, Role, Rounding, ops::extracted};
-use limbwise_math::gadget::{mod_switch, mod_switch_centred};
+use limbwise_math::gadget::{mod_switch, mod_switch_centered};
 use std::{borrow::Cow, sync::Arc};
 
 /// A batch of LWE ciphertexts.
@@ -88,7 +88,7 @@ fn mul(q: u64, x: u64, y: u64) -> u64 {
 }
 
 /// The representative of x in (−q/2, q/2].
-fn centred(q: u64, x: u64) -> i64 {
+fn centered(q: u64, x: u64) -> i64 {
     if x > q / 2 { x.cast_signed() - q.cast_signed() } else { x.cast_signed() }
 }
 
@@ -155,9 +155,9 @@ impl Cpu {
             Rounding::Nearest => {
                 out.iter_mut().zip(&*a.entry(i)).for_each(|(out, &x)| *out = mod_switch(x, from, to));
             }
-            Rounding::CentredForBinary => {
+            Rounding::CenteredForBinary => {
                 out.copy_from_slice(&a.entry(i));
-                mod_switch_centred(out, from, to);
+                mod_switch_centered(out, from, to);
             }
         })
     }
@@ -187,7 +187,7 @@ impl Cpu {
     pub(crate) fn product_of_lwe(&self, a: &CpuLwe, rows: &CpuLwe) -> CpuLwe {
         let (q, words, batch) = (a.shape.modulus, rows.shape.words(), a.shape.batch);
         let factors: Vec<Vec<i64>> =
-            (0..batch).map(|e| a.entry(e)[..a.shape.dimension].iter().map(|&x| centred(q, x)).collect()).collect();
+            (0..batch).map(|e| a.entry(e)[..a.shape.dimension].iter().map(|&x| centered(q, x)).collect()).collect();
         let share = words.div_ceil(self.threads()).next_multiple_of(16);
         let columns = (SUMS / batch).clamp(LEAST_COLUMNS, SUMS).min(share);
         let starts: Vec<usize> = (0..words).step_by(columns).collect();

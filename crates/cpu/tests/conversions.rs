@@ -1,4 +1,4 @@
-//! Base conversions and centred lifts of every instruction set against `math`, residue for residue.
+//! Base conversions and centered lifts of every instruction set against `math`, residue for residue.
 
 use limbwise_cpu::{
     Isa,
@@ -141,13 +141,13 @@ fn some_targets_are_what_they_are_among_all() {
     let sources = limbs(&coefficients(&from), from.len());
     for isa in available() {
         let converter = Converter::new(isa, &from, &to);
-        let (mut prepared, mut wraps) = (sources.clone(), vec![Line::default(); LINES]);
-        converter.prepare(&mut prepared.iter_mut().map(|limb| &mut limb[..]).collect::<Vec<_>>(), &mut wraps);
+        let (mut prepared, mut overflows) = (sources.clone(), vec![Line::default(); LINES]);
+        converter.prepare(&mut prepared.iter_mut().map(|limb| &mut limb[..]).collect::<Vec<_>>(), &mut overflows);
         let prepared: Vec<&[Line]> = prepared.iter().map(|limb| &limb[..]).collect();
         let swept = |wanted: &[usize]| {
             let mut out = vec![vec![Line::default(); LINES]; wanted.len()];
             let mut targets: Vec<_> = wanted.iter().zip(&mut out).map(|(&j, limb)| (j, &mut limb[..])).collect();
-            converter.sweep(&mut targets, &prepared, &wraps);
+            converter.sweep(&mut targets, &prepared, &overflows);
             out
         };
         let all = swept(&(0..to.len()).collect::<Vec<_>>());
@@ -165,7 +165,7 @@ fn lifts_equal_the_modulus() {
         let input = coefficients(&[from]);
         let a = limbs(&input, 1);
         for &to in all.iter().filter(|&&to| to != from) {
-            let wanted: Vec<Vec<u64>> = input.iter().map(|x| vec![to.from_i64(from.centred(x[0]))]).collect();
+            let wanted: Vec<Vec<u64>> = input.iter().map(|x| vec![to.from_i64(from.centered(x[0]))]).collect();
             for isa in available() {
                 let mut out = vec![Line([u64::MAX; 8]); LINES];
                 lift(isa, (from, to), &mut out, &a[0]);

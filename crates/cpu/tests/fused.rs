@@ -250,7 +250,7 @@ fn a_steady_loop_takes_no_memory() {
         let held = dev.memory().live_bytes / row;
         drop(dev.key_switch(&c, &key));
         let first = (dev.memory(), dev.scratch());
-        // Coefficients, wraps of three digits, two dropped limbs and their wraps for both halves.
+        // Coefficients, overflows of three digits, two dropped limbs and their overflows for both halves.
         let beside = 8 + 3 + 2 * (2 + 1);
         let result = 2 * c.shape().rows();
         assert_eq!(first.0.peak_bytes / row, held + (result + beside) as u64);

@@ -114,7 +114,7 @@ fn ckks<D: Device>(dev: &D, log_n: u32, bits: u32) {
         dev.mul_acc(&mut d1, &b, &a);
         drop(dev.key_switch_onto(&d2, &key, [Some(&d0), Some(&d1)], chain));
     };
-    report(&title("multiply and relinearise, 25 limbs"), seconds(dev, hmult), floor, "goal: 600 us");
+    report(&title("multiply and relinearize, 25 limbs"), seconds(dev, hmult), floor, "goal: 600 us");
 }
 
 /// Blind rotations of a batch.

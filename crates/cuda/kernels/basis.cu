@@ -1,4 +1,4 @@
-// Change of basis of coefficients: limbwise_math::rns::BaseConversion and the centred lift of one limb, to the last bit.
+// Change of basis of coefficients: limbwise_math::rns::BaseConversion and the centered lift of one limb, to the last bit.
 
 // A prime converted from: (A/a)^{-1} mod a, a, and how y becomes a fraction of unit 2^-48: ((y << left >> right) factor) >> 52.
 struct Source { Shoup inverse; u64 q, factor, left, right; };
@@ -31,17 +31,17 @@ KERNEL lw_basis_convert(const Rows out, const SourceRows in, const Small primes,
   EACH_THREAD(t) {
     const u32 x = blockIdx.x * blockDim.x + t;
     if (x < n) {
-      u64 wraps = 0;
+      u64 overflows = 0;
       bool cut = true;
       for (u32 i = 0; i < sources; ++i) cut = cut && from[i].q >> 50 == 0;
       for (u32 i = 0; i < sources; ++i) {
         const Source s = from[i];
         const u64 y = mul_shoup(in.at[blockIdx.y * sources + i][x], s.inverse, s.q);
         const Wide f = mul_wide(y << s.left >> s.right, s.factor);
-        wraps += f.high << 12 | f.low >> 52;
+        overflows += f.high << 12 | f.low >> 52;
         shared_words[i * blockDim.x + t] = cut ? halves(y) : y;
       }
-      const u64 e = (wraps + (1ull << 47)) >> 48;
+      const u64 e = (overflows + (1ull << 47)) >> 48;
       for (u32 j = blockIdx.z * TARGETS; j < targets && j < (blockIdx.z + 1) * TARGETS; ++j) {
         const Modulus m = table[primes.at[blockIdx.y * targets + j]].m;
         const u64* w = weights + u64(first + j) * sources;

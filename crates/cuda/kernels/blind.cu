@@ -2,7 +2,7 @@
 // through the L2 cache by blocks that go through its steps together.
 //
 // A step transforms the digits of all parts of (X^e - 1) acc side by side in shared memory, in steps of three or four stages
-// up to the last two. Then a thread takes four neighbouring values of each row through these two, multiplies them by the
+// up to the last two. Then a thread takes four neighboring values of each row through these two, multiplies them by the
 // key's, sums in registers, and takes the sums through the first two stages back. What is left of the parts' inverse transforms is
 // added to acc as its last step is done.
 

@@ -81,7 +81,7 @@ struct NarrowField {
 // Sums. b <= 512 means |v| <= 8q < 2^53, and integers up to there are doubles.
 // Nearest integer. x + MAGIC for |x| <= 2^51 lies in [2^52, 2^53], where doubles are the integers: fma(x, y, MAGIC) - MAGIC is
 //   the integer k nearest to x y, rounded once.
-// Products x w, |w| <= q / 2 (a table's w is centred) and b <= 256, so that |x w / q| <= 2q < 2^51. h = rn(x w), and
+// Products x w, |w| <= q / 2 (a table's w is centered) and b <= 256, so that |x w / q| <= 2q < 2^51. h = rn(x w), and
 //   l = x w - h is a double, as that of any product that does not underflow. The table's w/q, below 1/2 and rounded once, is
 //   off by 2^-55 at most, so k = nearest(x (w/q)) is within 1/2 + |x| 2^-55 <= 1/2 + (b/64) 2^-5 of x w / q, and x w - k q
 //   within (33 + b / 32) q / 64 of 0. h - k q is that less l, an integer below 2^52: the fma that gives it does not round, nor does adding l.

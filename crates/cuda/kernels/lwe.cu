@@ -107,8 +107,8 @@ struct Wrapping {
   MEMBER u64 close(Sum sum) const { return sum & mask; }
   MEMBER u64 plus(u64 a, u64 b) const { return (a + b) & mask; }
 };
-// Otherwise factors stand for their centred lifts, of at most 32 bits, and sums are whole, in two's complement of 128 bits.
-struct Centred {
+// Otherwise factors stand for their centered lifts, of at most 32 bits, and sums are whole, in two's complement of 128 bits.
+struct Centered {
   Modulus m;
   using Factor = u64;
   using Sum = Wide;
@@ -174,7 +174,7 @@ DEVICE void lwe_product(u64* out, const u64* a, const u64* rows, u32 dimension, 
 // (0, b) + sum of a_i row_i: one thread a column (blockIdx.y along them) of the entries from ENTRIES blockIdx.x on. Shared:
 // CHUNK ENTRIES words and ENTRIES words a thread.
 KERNEL lw_lwe_product(u64* out, const u64* a, const u64* rows, const Modulus m, u32 dimension, u32 words, u32 batch) {
-  if (m.q & (m.q - 1)) lwe_product(out, a, rows, dimension, words, batch, Centred{m});
+  if (m.q & (m.q - 1)) lwe_product(out, a, rows, dimension, words, batch, Centered{m});
   else if (m.q >> 32 > 1) lwe_product(out, a, rows, dimension, words, batch, Wrapping<u64>{m.q - 1});
   else lwe_product(out, a, rows, dimension, words, batch, Wrapping<u32>{m.q - 1});
 }

@@ -7,8 +7,8 @@
 //
 // What is left before the last four stages of the longer ones are stretches b of 16 words, each a transform modulo
 // X^16 - r^16 with r = psi^(1 + 2 brv(b)). Scaling word k by r^k makes it cyclic, with 16 twiddles that all stretches share,
-// in place of 15 each (OF-Twist of [ARK], on the last step alone). r^k comes from two tables, in one of which neighbours
-// read neighbouring entries and in the other the same.
+// in place of 15 each (OF-Twist of [ARK], on the last step alone). r^k comes from two tables, in one of which neighbors
+// read neighboring entries and in the other the same.
 //
 // Tables of Prime: roots, entry 2^m + g for stage m and group g: psi^brv(2^m + g), brv of log_n bits, N entries for one pass
 // and N / 16 for two. cyclic: the same of a cyclic transform of 16 points, entries psi^(2N brv_m(g) / 2^(m+1)).
@@ -16,7 +16,7 @@
 // is entry 0 of inverse_roots as well. Entries are what the prime's field multiplies by: w and floor(w 2^64 / q), or the
 // doubles of w in (-q/2, q/2) and of w/q.
 
-// Words of shared memory that neighbouring threads read at strides of 4, 16, 64 lie in different banks. Of numbers that have
+// Words of shared memory that neighboring threads read at strides of 4, 16, 64 lie in different banks. Of numbers that have
 // no bit in common it is additive.
 DEVICE u32 padded(u32 i) { return i + (i >> 4); }
 

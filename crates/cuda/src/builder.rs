@@ -20,41 +20,41 @@ pub struct CudaBuilder {
 }
 
 impl CudaBuilder {
-    /// Which GPU, as the driver numbers them; the first without it.
+    /// Selects a GPU by the driver's numbering; the default is the first.
     #[must_use]
     pub fn ordinal(mut self, ordinal: u32) -> Self {
         self.ordinal = ordinal;
         self
     }
 
-    /// Keys that arrive when the device has taken so many bytes of the GPU's memory are kept in the host's, locked there,
-    /// and cross the bus for their uses. Without it: three quarters of the GPU's memory.
+    /// Keys uploaded after the device has taken this many bytes of GPU memory stay in locked host memory and cross the
+    /// bus on use. The default is three quarters of the GPU's memory.
     #[must_use]
     pub fn key_bytes(mut self, bytes: u64) -> Self {
         self.key_bytes = Some(bytes);
         self
     }
 
-    /// Bytes of the GPU's memory into which keys that the host keeps are copied ahead of their uses, taken when the first such
-    /// key is used; 0: kernels read them over the bus. Without it: a 32nd of the GPU's memory.
+    /// Bytes of GPU memory for copies of host keys ahead of their use, allocated with the first such key. With 0,
+    /// kernels read these keys over the bus. The default is a 32nd of the GPU's memory.
     #[must_use]
     pub fn staging_bytes(mut self, bytes: u64) -> Self {
         self.staging_bytes = Some(bytes);
         self
     }
 
-    /// What becomes of launches that a program repeats; without it `LIMBWISE_REPLAY` decides (`steady` or `off`), and
-    /// without that they become graphs.
+    /// Treatment of repeated launches. The default is the environment variable `LIMBWISE_REPLAY` (`steady` or `off`);
+    /// without it, repeated launches become graphs.
     #[must_use]
     pub fn replay(mut self, replay: Replay) -> Self {
         self.replay = Some(replay);
         self
     }
 
-    /// Opens the device: finds the driver, compiles the kernels for this GPU or takes them from the cache.
+    /// Opens the device: finds the driver, then compiles the kernels for this GPU or takes them from the cache.
     ///
     /// # Errors
-    /// [`OpenError`] where there is no driver, GPU or NVRTC, or one that is too old, or `LIMBWISE_REPLAY` says neither.
+    /// [`OpenError`] if there is no driver, GPU or NVRTC, if one is too old, or if `LIMBWISE_REPLAY` has another value.
     pub fn open(self) -> Result<Cuda, OpenError> {
         let replay = self.replay.map_or_else(Replay::of_environment, Ok)?;
         let gpu = gpu::Gpu::open(self.ordinal)?;

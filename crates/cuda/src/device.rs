@@ -25,9 +25,9 @@ use std::sync::{
 
 pub use crate::gpu::OpenError;
 
-/// Words that are made on the host before they go to the GPU together: 16 MiB.
+/// Words prepared on the host before one transfer to the GPU: 16 MiB.
 const STAGED: usize = 1 << 21;
-/// Words that are written by launches, at most.
+/// Largest number of words written as arguments of launches.
 const FEW: usize = 4 * ROWS;
 
 /// A GPU with its kernels and its memory.
@@ -37,10 +37,10 @@ pub struct Cuda {
     rings: RwLock<Vec<Arc<RingTables>>>,
     fault: Mutex<Option<Fault>>,
     stage: Stage,
-    /// Keys that come when so many bytes are taken stay in the host's memory.
+    /// Keys uploaded after this many bytes are taken stay in host memory.
     key_bytes: AtomicU64,
     pub(crate) kept: Kept,
-    /// Who watches regions.
+    /// The profiler that is notified of regions, if any.
     pub(crate) profiler: Option<Profiler>,
 }
 
@@ -48,7 +48,7 @@ pub struct Cuda {
 #[derive(Clone)]
 pub struct CudaPoly {
     pub(crate) shape: Shape,
-    /// Batch-major, then limb order.
+    /// Rows by batch entry, then limb.
     pub(crate) rows: Vec<Arc<Row>>,
 }
 
@@ -59,21 +59,21 @@ impl Handle for CudaPoly {
 }
 
 impl Cuda {
-    /// Choices step by step.
+    /// Options for opening a GPU.
     #[must_use]
     pub fn builder() -> CudaBuilder {
         CudaBuilder::default()
     }
 
-    /// The first GPU.
+    /// Opens the first GPU.
     ///
     /// # Errors
-    /// As [`CudaBuilder::open`].
+    /// The errors of [`CudaBuilder::open`].
     pub fn open() -> Result<Self, OpenError> {
         Self::builder().open()
     }
 
-    /// A device on whatever runs its kernels.
+    /// A device on a driver.
     pub(crate) fn on(driver: Arc<dyn Driver>, room: KeyRoom, replay: Replay) -> Self {
         let (rings, fault, kept) = (RwLock::default(), Mutex::default(), Kept::default());
         let (driver, key_bytes) = (Replayer::new(driver, replay), room.resident_bytes.into());
@@ -93,25 +93,25 @@ impl Cuda {
         self.properties().multiprocessors
     }
 
-    /// Bytes of the GPU's memory.
+    /// Size of the GPU's memory in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.properties().memory_bytes
     }
 
-    /// From now on [`CudaBuilder::key_bytes`] and [`CudaBuilder::staging_bytes`]: what a plan leaves for keys.
+    /// Changes [`CudaBuilder::key_bytes`] and [`CudaBuilder::staging_bytes`] to the room that a plan leaves for keys.
     pub fn limit_keys(&self, room: KeyRoom) {
         self.key_bytes.store(room.resident_bytes, Ordering::Relaxed);
         self.stage.resize(room.staging_bytes);
     }
 
-    /// Memory of all values of this device.
+    /// Memory use of all values on this device.
     #[must_use]
     pub fn memory(&self) -> Memory {
         self.stage.memory(self.pool.memory())
     }
 
-    /// Launches of kernels so far, and how they reached the GPU.
+    /// Number of kernel launches so far, by how they were issued.
     #[must_use]
     pub fn launches(&self) -> Launches {
         self.driver.launches()
@@ -129,7 +129,7 @@ impl Cuda {
         }
     }
 
-    /// Keeps the first failure for who asks next.
+    /// Records the first failure for the next `sync` or download.
     pub(crate) fn note(&self, bytes: u64, result: Result<(), Failure>) {
         if let Err(failure) = result {
             let fault = self.fault(bytes, failure);
@@ -141,12 +141,12 @@ impl Cuda {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// The fault that was kept, which is forgotten.
+    /// Takes the recorded fault.
     fn kept(&self) -> Result<(), Fault> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
-    /// Whether nothing may run, since something has failed or an operand has no memory.
+    /// Whether nothing may run: an operation has failed, or an operand has no memory.
     fn refuses(&self, lacking: bool) -> bool {
         if lacking {
             let what = "a value was used that a fault had left without memory".into();
@@ -155,7 +155,7 @@ impl Cuda {
         self.faulty()
     }
 
-    /// Runs a kernel, unless something has failed before.
+    /// Launches a kernel unless an earlier operation has failed.
     pub(crate) fn launch(&self, kernel: &'static str, blocks: Blocks, args: Args) {
         if self.refuses(args.lacking) {
             return;
@@ -168,7 +168,7 @@ impl Cuda {
         self.note(0, done);
     }
 
-    /// The same for a kernel that takes addresses of rows from a table.
+    /// [`Self::launch`] for a kernel that reads addresses of rows from a table.
     pub(crate) fn launch_with_table(
         &self,
         kernel: &'static str,
@@ -189,7 +189,7 @@ impl Cuda {
         self.note(0, done);
     }
 
-    /// A row of unknown words.
+    /// A row of undefined words.
     pub(crate) fn row(&self, words: usize, place: Place) -> Arc<Row> {
         self.pool.take(words, place).unwrap_or_else(|failure| {
             self.note(8 * words as u64, Err(failure));
@@ -197,9 +197,9 @@ impl Cuda {
         })
     }
 
-    /// Words from the host into a row, few of them as arguments of launches: these may be part of a graph.
+    /// Writes words from the host into a row; a few words travel as launch arguments, which graphs can contain.
     ///
-    /// Also after a fault: tables of a ring outlive it.
+    /// Runs even after a fault: a ring's tables outlive it.
     pub(crate) fn write(&self, row: &Row, words: &[u64]) {
         if row.at() != 0 && words.len() <= FEW && row.place() == Place::Device {
             for (to, words) in (row.at()..).step_by(8 * ROWS).zip(words.chunks(ROWS)) {
@@ -211,14 +211,14 @@ impl Cuda {
         }
     }
 
-    /// A row of the given words.
+    /// A row with the given words.
     pub(crate) fn store(&self, words: &[u64]) -> Arc<Row> {
         let row = self.row(words.len(), Place::Device);
         self.write(&row, words);
         row
     }
 
-    /// The words of a row.
+    /// Reads the words of a row.
     pub(crate) fn read(&self, row: &Row, words: &mut [u64]) -> Result<(), Fault> {
         if row.at() == 0 {
             let what = "a value was read that a fault had left without memory".into();
@@ -227,7 +227,7 @@ impl Cuda {
         self.driver.read(row.at(), words, row.place()).map_err(|failure| self.fault(0, failure))
     }
 
-    /// Where a value lives: keys beyond the limit in the host's memory.
+    /// Placement of a value: keys beyond the limit are in host memory.
     pub(crate) fn place(&self, role: Role) -> Place {
         let key = matches!(role, Role::EvaluationKey(_) | Role::BootstrapKey(_));
         if key && self.pool.memory().device_bytes >= self.key_bytes.load(Ordering::Relaxed) {
@@ -237,18 +237,18 @@ impl Cuda {
         }
     }
 
-    /// A polynomial of unknown words.
+    /// A polynomial of undefined words.
     pub(crate) fn unwritten(&self, shape: Shape, place: Place) -> CudaPoly {
         let rows = (0..shape.rows()).map(|_| self.row(shape.ring.n(), place)).collect();
         CudaPoly { shape, rows }
     }
 
-    /// The same, on the GPU.
+    /// A polynomial of undefined words in GPU memory.
     pub(crate) fn fresh(&self, shape: Shape) -> CudaPoly {
         self.unwritten(shape, Place::Device)
     }
 
-    /// The tables of a ring, opened if need be.
+    /// The tables of a ring, created on first use.
     pub(crate) fn tables(&self, ring: &Ring) -> Arc<RingTables> {
         let find = |open: &[Arc<RingTables>]| open.iter().find(|t| t.ring == *ring).cloned();
         if let Some(found) = find(&self.rings.read().unwrap_or_else(PoisonError::into_inner)) {
@@ -265,7 +265,7 @@ impl Cuda {
         })
     }
 
-    /// Rows from words that the host makes, on all its threads.
+    /// Uploads rows that the host computes on all its threads.
     fn upload_words(&self, shape: &Shape, role: Role, fill: Fill<'_>) -> CudaPoly {
         let (n, primes): (usize, Vec<usize>) = (shape.ring.n(), shape.basis.iter().collect());
         let poly = self.unwritten(shape.clone(), self.place(role));
@@ -282,13 +282,13 @@ impl Cuda {
         poly
     }
 
-    /// The indices of the primes of so many rows.
+    /// The index of the prime of each row.
     pub(crate) fn primes_of(shape: &Shape) -> Vec<usize> {
         let primes: Vec<usize> = shape.basis.iter().collect();
         (0..shape.rows()).map(|i| primes[i % primes.len()]).collect()
     }
 
-    /// Copies of rows.
+    /// Copies rows.
     pub(crate) fn copy_rows(&self, out: &[Arc<Row>], from: &[Arc<Row>], words: usize) {
         for (out, from) in out.chunks(ROWS).zip(from.chunks(ROWS)) {
             let args = Args::default().rows(out).rows(from).int(small(words));

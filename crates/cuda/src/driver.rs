@@ -1,100 +1,103 @@
-//! All that this device asks of a GPU. Two things answer: the CUDA driver ([`crate::gpu`]) and, in tests, the kernels
-//! compiled for the host.
+//! The interface to a GPU. Two types implement it: the CUDA driver ([`crate::gpu`]), and for tests the kernels compiled
+//! for the host.
 
 use crate::launch::Launch;
 
-/// Where memory lies.
+/// Location of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
-    /// On the GPU.
+    /// In GPU memory.
     Device,
-    /// In the host's memory, locked there so that kernels read it over the bus.
+    /// In locked host memory, which kernels read over the bus.
     Host,
 }
 
-/// A queue of work on one GPU (a CUDA stream): what is asked of it is done in the order in which it was asked for, whatever thread asks. Two
-/// queues go on side by side and wait for each other at marks only.
+/// A CUDA stream: its work runs in the order of submission, whichever thread submits it. The two streams run
+/// concurrently and wait for each other only at events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Queue {
-    /// Kernels and everything else but [`Driver::copy`].
+pub(crate) enum Stream {
+    /// Kernels and everything else except [`Driver::copy`].
     Compute,
-    /// [`Driver::copy`].
+    /// The stream of [`Driver::copy`].
     Copy,
 }
 
-/// A point of a queue's work: that all is done which had been asked of it when the mark was made.
+/// A CUDA event: it is reached when all work submitted to the stream before it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mark(pub(crate) usize);
+pub(crate) struct Event(pub(crate) usize);
 
-/// What does not change while a GPU is open.
+/// Constant properties of an open GPU.
 #[derive(Clone, Debug)]
 pub(crate) struct Properties {
-    /// For reports: the device's own name.
+    /// Name of the device, for reports.
     pub(crate) name: String,
-    /// Its architecture as NVRTC names it.
+    /// Architecture in NVRTC's notation.
     pub(crate) arch: String,
-    /// Its multiprocessors.
+    /// Number of multiprocessors.
     pub(crate) multiprocessors: u32,
-    /// Bytes of its memory.
+    /// Size of the memory in bytes.
     pub(crate) memory_bytes: u64,
-    /// Most bytes of shared memory that a block may have.
+    /// Largest shared memory of a block in bytes.
     pub(crate) shared_bytes: u32,
 }
 
-/// Why something was not done.
+/// Reason for a failed operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// No memory.
+    /// Out of memory.
     Memory,
-    /// The driver's words.
+    /// Message of the driver.
     Other(String),
 }
 
-/// One GPU. Everything but [`Driver::copy`] goes through [`Queue::Compute`], so memory that only this queue uses may be used
-/// again as soon as its last use has been asked for. Addresses are those of kernels.
+/// One GPU. Everything except [`Driver::copy`] runs on [`Stream::Compute`], so memory that only this stream uses may be
+/// reused as soon as its last use is submitted. Addresses are device addresses.
 pub(crate) trait Driver: Send + Sync {
     fn properties(&self) -> &Properties;
 
-    /// Memory for words, at an address that is a multiple of 16 and never zero. On the GPU it is there for the compute queue;
-    /// for the copy queue from a mark of the compute queue on. Two pieces of the host's memory never touch.
+    /// Allocates words at an address that is a nonzero multiple of 16. GPU memory is available to the compute stream at
+    /// once, and to the copy stream after an event of the compute stream. Two allocations of host memory are never
+    /// adjacent.
     fn allocate(&self, words: usize, place: Place) -> Result<u64, Failure>;
 
-    /// Gives memory back when what has been asked of the compute queue is done; the host's when all is done.
+    /// Frees memory: GPU memory after the compute stream's submitted work, host memory after all submitted work.
     fn release(&self, at: u64, words: usize, place: Place);
 
-    /// Words from the host, which may be overwritten on return. Memory of the host is written when all is done.
+    /// Writes words from the host, which may reuse its buffer on return. Host memory is written after all submitted
+    /// work.
     fn write(&self, to: u64, words: &[u64], place: Place) -> Result<(), Failure>;
 
-    /// Words to the host, once they are there.
+    /// Reads words to the host, after all work that writes them.
     fn read(&self, from: u64, words: &mut [u64], place: Place) -> Result<(), Failure>;
 
-    /// Zeros.
+    /// Fills with zeros.
     fn zero(&self, at: u64, words: usize, place: Place) -> Result<(), Failure>;
 
-    /// Runs a kernel.
+    /// Submits a kernel launch.
     fn launch(&self, launch: &Launch) -> Result<(), Failure>;
 
-    /// A number for launches that will be asked for together again, one after another, with these very arguments.
+    /// Creates a graph of launches with fixed arguments, run in sequence; returns its number.
     fn graph(&self, launches: &[Launch]) -> Result<u64, Failure>;
 
-    /// Runs them.
+    /// Submits a graph.
     fn replay(&self, graph: u64) -> Result<(), Failure>;
 
-    /// Forgets them, which will not be asked for again, once what has been asked for is done.
+    /// Destroys a graph after its submitted runs.
     fn discard(&self, graph: u64);
 
-    /// Words of the host's locked memory to the GPU's, on the copy queue. The host's must stay as they are until it is done.
+    /// Copies words from locked host memory to GPU memory on the copy stream. The source must stay unchanged until the
+    /// copy is done.
     fn copy(&self, to: u64, from: u64, words: usize) -> Result<(), Failure>;
 
-    /// A mark behind all that has been asked of a queue.
-    fn mark(&self, queue: Queue) -> Result<Mark, Failure>;
+    /// Records an event after all work submitted to a stream.
+    fn event(&self, stream: Stream) -> Result<Event, Failure>;
 
-    /// What is asked of a queue from now on is done after the mark is reached.
-    fn wait_for(&self, queue: Queue, mark: Mark) -> Result<(), Failure>;
+    /// Makes later work of a stream wait for an event.
+    fn wait_for(&self, stream: Stream, event: Event) -> Result<(), Failure>;
 
-    /// No queue will be asked to wait for this mark any more; those that were still do.
-    fn forget(&self, mark: Mark);
+    /// Releases an event. Waits already submitted remain valid.
+    fn forget(&self, event: Event);
 
-    /// Waits for everything on both queues.
+    /// Waits for all work on both streams.
     fn wait(&self) -> Result<(), Failure>;
 }

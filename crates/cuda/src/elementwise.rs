@@ -9,12 +9,12 @@ use crate::{
 use limbwise_device::{Device, Region, Shape, ops::broadcast};
 use std::sync::Arc;
 
-/// The rows from `from` on of an operand that broadcasts.
+/// The rows of an operand that broadcasts, starting at `from`.
 fn cycled(rows: &[Arc<Row>], from: usize, count: usize) -> impl Iterator<Item = &Arc<Row>> {
     (from..from + count).map(move |i| &rows[i % rows.len()])
 }
 
-/// One term of each of many sums: a factor and another, or a constant, for each row of the result.
+/// One term of each of many sums: two factors, or a factor and a constant, for each row of the result.
 pub(crate) struct Term<'a> {
     pub(crate) a: &'a [Arc<Row>],
     pub(crate) b: &'a [Arc<Row>],
@@ -52,7 +52,7 @@ impl Cuda {
         }
     }
 
-    /// `acc += a`, in rows that nobody else holds.
+    /// `acc += a`, in rows that no other handle shares.
     pub(crate) fn add_to(&self, acc: &mut CudaPoly, a: &CudaPoly) {
         let owned = CudaPoly { shape: acc.shape.clone(), rows: std::mem::take(&mut acc.rows) };
         let (out, old) = self.renewed(owned);
@@ -60,8 +60,8 @@ impl Cuda {
         *acc = out;
     }
 
-    /// The rows of a result that may take the place of `a`'s: those on the GPU that nobody else holds, new ones for the
-    /// others.
+    /// The rows for the result of an in-place operation: those of `a` on the GPU that no other handle shares, new rows
+    /// for the others.
     pub(crate) fn renewed(&self, mut a: CudaPoly) -> (CudaPoly, Vec<Arc<Row>>) {
         let n = a.shape.ring.n();
         let alone: Vec<bool> =
@@ -73,7 +73,7 @@ impl Cuda {
         (a, old)
     }
 
-    /// `f(a)`, with a constant a limb if any.
+    /// `f(a)`, with one constant per limb if given.
     pub(crate) fn change(&self, kernel: &'static str, a: CudaPoly, constants: Option<&[u64]>) -> CudaPoly {
         let (out, old) = self.renewed(a);
         let (tables, primes, n) = (self.tables(&out.shape.ring), Self::primes_of(&out.shape), out.shape.ring.n());
@@ -107,7 +107,7 @@ impl Cuda {
         *acc = out;
     }
 
-    /// `out = Σ a ⊙ b` over the terms, or that added to it; rows of an operand repeat.
+    /// `out = Σ a ⊙ b` over the terms, optionally added to `out`; rows of an operand repeat cyclically.
     pub(crate) fn sum_terms(&self, out: &CudaPoly, terms: &[Term<'_>], mut onto: u32) {
         let (tables, primes, n) = (self.tables(&out.shape.ring), Self::primes_of(&out.shape), out.shape.ring.n());
         for terms in terms.chunks(ROWS) {
@@ -140,7 +140,7 @@ impl Cuda {
         out
     }
 
-    /// `out = Σ x_i·c_i`, or that added to it.
+    /// `out = Σ x_i·c_i`, optionally added to `out`.
     pub(crate) fn combine_into(&self, out: &CudaPoly, x: &[&CudaPoly], constants: &[Vec<u64>], onto: u32) {
         let (tables, primes, n) = (self.tables(&out.shape.ring), Self::primes_of(&out.shape), out.shape.ring.n());
         for (onto, (x, constants)) in

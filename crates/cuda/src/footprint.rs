@@ -1,4 +1,4 @@
-//! What this device takes for the composites that it has forms of its own for, and how it stores rows.
+//! The memory of the composites that this device overrides, and its storage of rows.
 //!
 //! Beside the result, in rows of one limb:
 //! - `mod_up`: the coefficients of its argument;
@@ -36,13 +36,13 @@ fn shared_bytes(arch: &str) -> u32 {
     kib << 10
 }
 
-/// That of a GPU of an architecture, such as `sm_90`.
+/// The footprint of a GPU architecture, such as `sm_90`.
 #[must_use]
 pub fn footprint(arch: &str) -> SharedFootprint {
     Arc::new(Gpu { float_bits: float_bits(arch), shared_bytes: shared_bytes(arch) })
 }
 
-/// What decides how a GPU computes.
+/// The properties that determine how a GPU runs composites.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gpu {
     float_bits: u32,
@@ -55,7 +55,7 @@ impl Cuda {
         Gpu { float_bits: float_bits(arch), shared_bytes: *shared_bytes }
     }
 
-    /// What programs take on it.
+    /// The footprint of programs on this GPU.
     #[must_use]
     pub fn footprint(&self) -> SharedFootprint {
         Arc::new(self.own_footprint())
@@ -63,7 +63,7 @@ impl Cuda {
 }
 
 impl Gpu {
-    /// Whether a blind rotation is one launch: polynomials that a block's shared memory holds with the digits of a step.
+    /// Whether a blind rotation is one launch: shared memory holds its polynomials with the digits of a step.
     pub(crate) fn rotates_in_one_launch(self, call: &BlindRotation<'_>) -> bool {
         let (ring, parts) = (&call.test.ring, call.components);
         let [q] = ring.moduli_of(call.test.basis)[..] else { panic!("a blind rotation has one limb") };
@@ -79,7 +79,7 @@ impl Footprint for Gpu {
         "cuda"
     }
 
-    /// Rows begin at multiples of 16 bytes.
+    /// Rows start at multiples of 16 bytes.
     fn lwe_bytes(&self, shape: LweShape) -> u64 {
         shape.bytes().next_multiple_of(16)
     }

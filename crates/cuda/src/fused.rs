@@ -1,4 +1,4 @@
-//! Composites in fewer launches and passes than their default bodies: the same residues.
+//! Composites in fewer launches and passes than their default bodies, with the same residues.
 
 use crate::{
     device::{Cuda, CudaPoly},
@@ -16,7 +16,7 @@ use limbwise_device::{
 };
 use std::sync::Arc;
 
-/// Weights of one limb that are extended at a time.
+/// Weights of one limb that are extended together.
 pub(crate) const EXTENDED: usize = 8;
 
 impl Cuda {
@@ -27,7 +27,7 @@ impl Cuda {
         self.raised((c, &coeff), digits, full)
     }
 
-    /// Some limbs of each digit: its own from `c`, the others converted from its coefficients.
+    /// Selected limbs of each digit: its own from `c`, the others converted from its coefficients.
     pub(crate) fn raised(&self, (c, coeff): (&CudaPoly, &CudaPoly), digits: &[Basis], limbs: Basis) -> Vec<CudaPoly> {
         let extend = |own: &Basis| self.converted(&self.restrict(coeff, *own), limbs - *own);
         let others: Vec<CudaPoly> = digits.iter().map(extend).collect();
@@ -41,14 +41,14 @@ impl Cuda {
         digits.iter().zip(others).map(whole).collect()
     }
 
-    /// [`composites::gadget_product`]: both halves of a sum while a digit is read once.
+    /// [`composites::gadget_product`]: reads each digit once for both halves.
     pub(crate) fn fused_gadget_product(&self, digits: &[CudaPoly], key: &GadgetKey<CudaPoly>) -> [CudaPoly; 2] {
         assert!(digits.len() == key.pairs.len() && !digits.is_empty(), "one key pair a digit, at least one");
         let _region = self.region(Region::GadgetProduct, 0);
         self.inner_pair(digits, key)
     }
 
-    /// Both halves of the sum over the limbs of the digits, which the key has too.
+    /// Both halves of the sum over the limbs of the digits, all of which the key has.
     pub(crate) fn inner_pair(&self, digits: &[CudaPoly], key: &GadgetKey<CudaPoly>) -> [CudaPoly; 2] {
         let shape = digits[0].shape.with_batch(broadcast(&digits[0].shape, &key.pairs[0][0].shape));
         let [b, a] = [self.fresh(shape.clone()), self.fresh(shape.clone())];
@@ -99,7 +99,7 @@ impl Cuda {
         self.forward_divided(remainder, &Division { from: &from.rows, by: &by })
     }
 
-    /// [`composites::extend_limb`], transformed in the rows that the limb is lifted into.
+    /// [`composites::extend_limb`], transformed in place after the lift.
     pub(crate) fn extended(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
         let _region = self.region(Region::ExtendLimb, 0);
         let own = a.shape.basis;
@@ -109,7 +109,7 @@ impl Cuda {
         self.forward(whole)
     }
 
-    /// [`composites::weighted_sums`]: as many terms a launch as have rows in it, one reduction a sum.
+    /// [`composites::weighted_sums`]: as many terms per launch as it has rows for, one reduction per sum.
     pub(crate) fn fused_weighted_sums(&self, x: &[CudaPoly], sums: &[Terms<'_, CudaPoly>]) -> Vec<CudaPoly> {
         let _region = self.region(Region::WeightedSums, 0);
         sums.iter().map(|terms| self.weighted_sum(x, terms)).collect()
@@ -139,7 +139,7 @@ impl Cuda {
         out
     }
 
-    /// [`composites::blind_rotate`] in one launch, of polynomials that shared memory holds with the digits of a step.
+    /// [`composites::blind_rotate`] in one launch, for polynomials that fit shared memory with the digits of a step.
     pub(crate) fn fused_blind_rotate(
         &self,
         test: &CudaPoly,

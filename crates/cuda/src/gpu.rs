@@ -1,7 +1,7 @@
-//! The CUDA driver. It is looked for when a GPU is opened, never before, and each queue is a stream.
+//! The CUDA driver. It is loaded when a GPU is opened, never before.
 
 use crate::{
-    driver::{Driver, Failure, Mark, Place, Properties, Queue},
+    driver::{Driver, Event, Failure, Place, Properties, Stream},
     graph::{self, Graphs},
     launch::Launch,
     nvrtc::{self, Nvrtc, NvrtcError},
@@ -16,54 +16,54 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Why a GPU cannot be opened.
+/// Reasons why a GPU cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// No driver.
+    /// The driver library was not found.
     #[error(
         "no NVIDIA driver was found (libcuda.so.1): install one for CUDA 13.0 or later (R580), or use --device cpu"
     )]
     NoDriver,
-    /// A driver that cannot run what the compiler makes.
+    /// The driver is too old for code of the compiler.
     #[error(
         "the NVIDIA driver supports CUDA {}.{}, the kernels are compiled by NVRTC {}.{}: update the driver, or name an older NVRTC in {}",
         driver.0, driver.1, nvrtc.0, nvrtc.1, nvrtc::PLACE
     )]
     OldDriver {
-        /// What the driver supports, major and minor.
+        /// CUDA version that the driver supports, major and minor.
         driver: (u32, u32),
-        /// The compiler's version.
+        /// Version of NVRTC, major and minor.
         nvrtc: (u32, u32),
     },
-    /// No such GPU.
+    /// There is no GPU with this number.
     #[error("there is no GPU {wanted}: the driver sees {found}")]
     NoGpu {
-        /// Its number.
+        /// Number requested.
         wanted: u32,
-        /// How many there are.
+        /// Number of GPUs.
         found: u32,
     },
-    /// The compiler is missing or fails.
+    /// NVRTC is missing or fails.
     #[error(transparent)]
     Nvrtc(#[from] NvrtcError),
-    /// No such way to treat launches that repeat.
+    /// Unknown value of the environment variable.
     #[error("{} is {got:?}, but can be steady (launches that a program repeats become graphs) or off", replay::CHOICE)]
     Replay {
-        /// What the environment variable says.
+        /// Value of the environment variable.
         got: String,
     },
-    /// Anything else.
+    /// Any other failure of the driver.
     #[error("the NVIDIA driver failed to {what}: {reason}")]
     Driver {
-        /// The step.
+        /// The operation that failed.
         what: &'static str,
-        /// Its words.
+        /// Message of the driver.
         reason: String,
     },
 }
 
-/// Names a step in a driver's failure.
+/// Adds the operation to a driver's failure.
 trait Step<T> {
     fn step(self, what: &'static str) -> Result<T, OpenError>;
 }
@@ -86,14 +86,14 @@ pub(crate) fn failure(error: DriverError) -> Failure {
     }
 }
 
-/// Events: one a mark, used again when the mark is forgotten.
+/// A pool of CUDA events; released events are reused.
 #[derive(Default)]
 struct Events {
     all: Vec<sys::CUevent>,
     free: Vec<usize>,
 }
 
-/// One GPU, its two streams and its kernels.
+/// One GPU with its two streams and its kernels.
 pub(crate) struct Gpu {
     properties: Properties,
     device: sys::CUdevice,
@@ -112,20 +112,20 @@ unsafe impl Send for Gpu {}
 // SAFETY: as above; the driver orders calls on one stream, and the list of events has a lock.
 unsafe impl Sync for Gpu {}
 
-/// Every kernel of [`nvrtc::SOURCES`], by the file that has it.
+/// Names of the kernels of a file of [`nvrtc::SOURCES`].
 fn kernel_names(source: &'static str) -> impl Iterator<Item = &'static str> {
     source.split("\nKERNEL ").skip(1).filter_map(|rest| rest.split('(').next())
 }
 
 impl Gpu {
-    /// A GPU by its number.
+    /// Opens a GPU by its number.
     pub(crate) fn open(ordinal: u32) -> Result<Self, OpenError> {
         // SAFETY: loading libcuda runs nothing but its own set-up. Without it cudarc would panic in the first call.
         if !unsafe { sys::is_culib_present() } {
             return Err(OpenError::NoDriver);
         }
         match result::init() {
-            // A driver without a GPU does not start.
+            // A driver without a GPU fails to initialize.
             Err(DriverError(sys::CUresult::CUDA_ERROR_NO_DEVICE)) => {
                 return Err(OpenError::NoGpu { wanted: ordinal, found: 0 });
             }
@@ -146,7 +146,7 @@ impl Gpu {
         let context = unsafe { result::primary_ctx::retain(device) }.step("open a context")?;
         let (events, modules, kernels, graphs) = (Mutex::default(), Vec::new(), HashMap::new(), Mutex::default());
         let (stream, copies) = (ptr::null_mut(), ptr::null_mut());
-        // From here on whatever fails gives back what there is.
+        // From here on, dropping `gpu` releases everything on failure.
         let mut gpu = Self { properties, device, context, stream, copies, events, modules, kernels, graphs };
         // SAFETY: the context was retained just now.
         unsafe { result::ctx::set_current(context) }.step("set a context")?;
@@ -161,7 +161,7 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// The kernels of a file, allowed to take all the shared memory there is.
+    /// Loads the kernels of a file and allows them all of the shared memory.
     fn load(&mut self, cubin: &[u8], source: &'static str) -> Result<(), OpenError> {
         // SAFETY: the bytes are machine code that NVRTC made.
         let module = unsafe { result::module::load_data(cubin.as_ptr().cast()) }.step("load kernels")?;
@@ -188,16 +188,16 @@ impl Gpu {
         self.graphs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the context that of the calling thread.
+    /// Makes the context current for the calling thread.
     fn here(&self) -> Result<(), Failure> {
         // SAFETY: the context is retained until this is dropped.
         unsafe { result::ctx::set_current(self.context) }.map_err(failure)
     }
 
-    fn stream_of(&self, queue: Queue) -> sys::CUstream {
-        match queue {
-            Queue::Compute => self.stream,
-            Queue::Copy => self.copies,
+    fn stream_of(&self, stream: Stream) -> sys::CUstream {
+        match stream {
+            Stream::Compute => self.stream,
+            Stream::Copy => self.copies,
         }
     }
 
@@ -222,7 +222,7 @@ fn driver_version() -> Result<(u32, u32), OpenError> {
     Ok((version / 1000, version % 1000 / 10))
 }
 
-/// What a GPU has.
+/// Reads the properties of a GPU.
 fn properties(device: sys::CUdevice) -> Result<Properties, OpenError> {
     use sys::CUdevice_attribute as Attribute;
     // SAFETY: the device is one that the driver gave.
@@ -239,7 +239,7 @@ fn properties(device: sys::CUdevice) -> Result<Properties, OpenError> {
     Ok(Properties { name, arch, multiprocessors, memory_bytes, shared_bytes })
 }
 
-/// Memory that is freed stays with the device's pool until it is closed: no steady loop asks the system for any.
+/// Freed memory stays in the device's pool until the device is closed, so a steady loop makes no system calls.
 fn keep_freed_memory(device: sys::CUdevice) -> Result<(), OpenError> {
     // SAFETY: the device is one that the driver gave.
     let pool = unsafe { result::device::get_default_mem_pool(device) }.step("give its memory pool")?;
@@ -263,7 +263,7 @@ impl Driver for Gpu {
             Place::Host => {
                 let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
                 // SAFETY: the context is set. With unified addressing the GPU sees it at the same address.
-                // A few bytes more keep pieces apart: no copy of neighbouring rows reaches from one piece into another.
+                // A few bytes more keep pieces apart: no copy of neighboring rows reaches from one piece into another.
                 let at = unsafe { result::malloc_host(8 * words + 16, flags) }.map_err(failure)?;
                 Ok(at.expose_provenance() as u64)
             }
@@ -271,7 +271,7 @@ impl Driver for Gpu {
     }
 
     fn release(&self, at: u64, _words: usize, place: Place) {
-        // A failure to give memory back is met again, and told, at the next wait.
+        // A failure to free memory is sticky: the next wait reports it.
         let _ = self.here();
         let _ = match place {
             // SAFETY: the pool releases what it has allocated, once.
@@ -349,7 +349,7 @@ impl Driver for Gpu {
 
     fn discard(&self, graph: u64) {
         if self.graphs().give_up(graph) {
-            // A failure is met again, and told, at the next wait.
+            // A failure is sticky: the next wait reports it.
             let _ = self.wait();
         }
     }
@@ -361,10 +361,10 @@ impl Driver for Gpu {
         unsafe { sys::cuMemcpyHtoDAsync_v2(to, from, bytes, self.copies) }.result().map_err(failure)
     }
 
-    fn mark(&self, queue: Queue) -> Result<Mark, Failure> {
+    fn event(&self, stream: Stream) -> Result<Event, Failure> {
         self.here()?;
         let mut events = self.events();
-        let mark = match events.free.pop() {
+        let event = match events.free.pop() {
             Some(free) => free,
             None => {
                 let untimed = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
@@ -373,25 +373,25 @@ impl Driver for Gpu {
             }
         };
         // SAFETY: event and stream live as long as this.
-        unsafe { result::event::record(events.all[mark], self.stream_of(queue)) }.map_err(failure)?;
-        Ok(Mark(mark))
+        unsafe { result::event::record(events.all[event], self.stream_of(stream)) }.map_err(failure)?;
+        Ok(Event(event))
     }
 
-    fn wait_for(&self, queue: Queue, mark: Mark) -> Result<(), Failure> {
+    fn wait_for(&self, stream: Stream, event: Event) -> Result<(), Failure> {
         self.here()?;
-        let (stream, event) = (self.stream_of(queue), self.events().all[mark.0]);
+        let (stream, event) = (self.stream_of(stream), self.events().all[event.0]);
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
         // SAFETY: event and stream live as long as this.
         unsafe { result::stream::wait_event(stream, event, flags) }.map_err(failure)
     }
 
-    fn forget(&self, mark: Mark) {
-        // A stream waits for what the event stood for when it was asked to, so the event may be recorded anew.
-        self.events().free.push(mark.0);
+    fn forget(&self, event: Event) {
+        // A wait refers to the event's last record before the wait, so the event may be recorded again.
+        self.events().free.push(event.0);
     }
 
     fn wait(&self) -> Result<(), Failure> {
-        // Not those that another thread gives up while this one waits: they may run when the wait is over.
+        // Graphs that another thread discards during the wait may still be running afterwards, so they are kept.
         let graphs = self.graphs().given_up();
         self.wait_on(self.copies).and(self.wait_on(self.stream))?;
         graph::destroy(graphs);
@@ -399,19 +399,19 @@ impl Driver for Gpu {
     }
 }
 
-/// The arguments of a launch as the driver takes them: a pointer to each, which it only reads.
+/// The arguments of a launch in the driver's form: a pointer to each, which the driver only reads.
 pub(crate) fn arguments(launch: &Launch) -> Vec<*mut c_void> {
     launch.args.starts.iter().map(|&start| (&raw const launch.args.words[start]).cast_mut().cast()).collect()
 }
 
-/// Locked memory of this process by the address that the GPU knows it by.
+/// The host address of locked memory, from its device address.
 fn host_pointer(at: u64) -> *mut u64 {
     ptr::with_exposed_provenance_mut(usize::try_from(at).expect("64-bit addresses"))
 }
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        // What fails here concerns nothing that is used afterwards. The copies' stream was opened last, if at all.
+        // Failures here affect nothing that is used afterwards. The copy stream was opened last, if at all.
         let _ = if self.copies.is_null() { self.here() } else { self.wait() };
         graph::destroy(self.graphs().all());
         for &module in &self.modules {
@@ -419,7 +419,7 @@ impl Drop for Gpu {
             let _ = unsafe { result::module::unload(module) };
         }
         for event in std::mem::take(&mut self.events().all) {
-            // SAFETY: as above, and no mark is used any more.
+            // SAFETY: as above, and no event is used any more.
             let _ = unsafe { result::event::destroy(event) };
         }
         for stream in [self.copies, self.stream].into_iter().filter(|stream| !stream.is_null()) {

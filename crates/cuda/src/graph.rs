@@ -1,7 +1,7 @@
-//! Graphs of the CUDA driver: launches with all their arguments, one after another, put together once and launched together.
+//! CUDA graphs: sequences of launches with all arguments, built once and launched together.
 //!
-//! They are built node by node, not captured: a capture would forbid other threads calls that have nothing to do with it. A
-//! node has its own copy of the arguments, so nothing of the host's need stay where it was.
+//! Graphs are built node by node, not captured: a capture would forbid other threads to make unrelated calls. A node
+//! copies its arguments, so the host's buffers may be freed.
 
 use crate::{
     driver::Failure,
@@ -11,14 +11,14 @@ use crate::{
 use cudarc::driver::{result, sys};
 use std::{collections::HashMap, ptr};
 
-/// Graphs that wait to be destroyed before somebody waits for the GPU on their account.
+/// Discarded graphs that may accumulate before a wait is forced to destroy them.
 const GIVEN_UP: usize = 256;
 
-/// The graphs of a GPU by their numbers.
+/// All graphs of a GPU by number.
 #[derive(Default)]
 pub(crate) struct Graphs {
     live: HashMap<u64, sys::CUgraphExec>,
-    /// Not used any more, but perhaps still running.
+    /// Discarded graphs that may still be running.
     given_up: Vec<sys::CUgraphExec>,
     next: u64,
 }
@@ -34,24 +34,24 @@ impl Graphs {
         self.live[&number]
     }
 
-    /// Destroyed once nothing runs; whether that should be soon.
+    /// Discards a graph, to be destroyed when no work runs. Returns whether that should happen soon.
     pub(crate) fn give_up(&mut self, number: u64) -> bool {
         self.given_up.extend(self.live.remove(&number));
         self.given_up.len() >= GIVEN_UP
     }
 
-    /// Those to be destroyed when the work that has been asked for so far is done.
+    /// Takes the discarded graphs, to be destroyed after the work submitted so far.
     pub(crate) fn given_up(&mut self) -> Vec<sys::CUgraphExec> {
         std::mem::take(&mut self.given_up)
     }
 
-    /// All of them.
+    /// Takes all graphs.
     pub(crate) fn all(&mut self) -> Vec<sys::CUgraphExec> {
         self.live.drain().map(|(_, graph)| graph).chain(self.given_up.drain(..)).collect()
     }
 }
 
-/// Destroys graphs that do not run.
+/// Destroys graphs that are not running.
 pub(crate) fn destroy(graphs: Vec<sys::CUgraphExec>) {
     for graph in graphs {
         // SAFETY: instantiated by `put_together`, taken from the list once. What fails here concerns nothing else.
@@ -60,7 +60,7 @@ pub(crate) fn destroy(graphs: Vec<sys::CUgraphExec>) {
 }
 
 impl Gpu {
-    /// A graph that can be launched.
+    /// Builds an executable graph.
     pub(crate) fn put_together(&self, launches: &[Launch]) -> Result<sys::CUgraphExec, Failure> {
         let mut graph = ptr::null_mut();
         // SAFETY: the pointer is to a variable of this function.
@@ -74,7 +74,7 @@ impl Gpu {
         whole
     }
 
-    /// Nodes, each after the one before.
+    /// Adds nodes, each depending on the one before.
     fn in_order(&self, graph: sys::CUgraph, launches: &[Launch]) -> Result<(), Failure> {
         let mut before = None;
         for launch in launches {

@@ -1,7 +1,8 @@
-//! The kernels on the host, in place of a GPU: for tests. The system's C++ compiler makes a library of them once a process.
+//! A driver that runs the kernels on the host, for tests. The system's C++ compiler builds them into a library once per
+//! process.
 
 use crate::{
-    driver::{Driver, Failure, Mark, Place, Properties, Queue},
+    driver::{Driver, Event, Failure, Place, Properties, Stream},
     launch::Launch,
     turns::{Order, Turns, Work},
 };
@@ -18,43 +19,43 @@ use std::{
 
 type HostLaunch = unsafe extern "C" fn(*const c_char, *const u32, *mut *mut c_void, *const u64, u64) -> c_int;
 
-/// A GPU's part played by the host.
+/// A mock GPU on the host.
 pub(crate) struct Host {
     properties: Properties,
     launch: HostLaunch,
     state: Mutex<State>,
-    /// Launches and copies that were done.
+    /// Launches and copies done.
     launches: AtomicU64,
     copies: AtomicU64,
-    /// Graphs by their numbers.
+    /// Graphs by number.
     graphs: Mutex<HashMap<u64, Vec<Launch>>>,
-    /// How often launches were asked for: one, or those of a graph.
+    /// Number of submissions: a launch or a graph counts one.
     calls: AtomicU64,
-    /// Words that may still be taken.
+    /// Words that can still be allocated.
     left: AtomicU64,
-    /// A queue that waits for no mark, which it should.
-    deaf: Option<Queue>,
+    /// A stream that skips its waits for events, to provoke errors.
+    deaf: Option<Stream>,
     /// Whether the next copy fails.
     failing: AtomicBool,
 }
 
 struct State {
     turns: Turns,
-    /// Memory by its address.
+    /// Allocations by address.
     held: BTreeMap<u64, Piece>,
 }
 
-/// Boxed words do not move.
+/// An allocation; boxed words do not move.
 struct Piece {
     memory: Vec<u128>,
     place: Place,
-    /// Whether the compute queue has come to where it was asked for.
+    /// Whether the compute stream has reached the allocation.
     there: bool,
 }
 
 impl State {
     /// # Panics
-    /// If words do not lie in one piece of that place, which is there.
+    /// If the words are not in one live allocation of that place.
     fn expect(&self, at: u64, words: usize, place: Place) {
         let found = self.held.range(..=at).next_back();
         let within = |(start, piece): (&u64, &Piece)| {
@@ -65,10 +66,11 @@ impl State {
     }
 }
 
-/// Makes a library of a C++ file beside this crate's `Cargo.toml`; nothing where there is no C++ compiler.
+/// Compiles a C++ file beside this crate's `Cargo.toml`; `None` without a C++ compiler.
 pub(crate) fn compile(source: &str, library: &Path) -> Option<()> {
     let mut compiler = Command::new(std::env::var("CXX").unwrap_or_else(|_| "c++".into()));
-    // Each operation on doubles rounds by itself; a fused one is an instruction where there is one, else libm's.
+    // Each operation on doubles rounds separately; a fused multiply-add is an instruction if there is one, else libm's
+    // function.
     let flags = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"];
     #[cfg(target_arch = "x86_64")]
     compiler.args(std::is_x86_feature_detected!("fma").then_some("-mfma"));
@@ -78,7 +80,7 @@ pub(crate) fn compile(source: &str, library: &Path) -> Option<()> {
     Some(())
 }
 
-/// The library of kernels, or why there is none.
+/// The library of kernels; `None` without a C++ compiler.
 fn library() -> Option<&'static libloading::Library> {
     static LIBRARY: OnceLock<Option<libloading::Library>> = OnceLock::new();
     LIBRARY
@@ -93,7 +95,7 @@ fn library() -> Option<&'static libloading::Library> {
         .as_ref()
 }
 
-/// `limbwise_host_float` of `host.cpp`: five residues, if no claim was broken.
+/// `limbwise_host_float` of `host.cpp`: five residues, or `None` if a check fails.
 pub(crate) fn float_field(q: u64, xy: [i64; 2], w: [u64; 2], c: u64) -> Option<[u64; 5]> {
     type Float = unsafe extern "C" fn(u64, f64, *const i64, *const u64, u64, *mut u64) -> c_int;
     // SAFETY: this is the function's type in kernels/host.cpp.
@@ -105,7 +107,7 @@ pub(crate) fn float_field(q: u64, xy: [i64; 2], w: [u64; 2], c: u64) -> Option<[
 }
 
 impl Host {
-    /// A device of so many bytes of memory; nothing where there is no C++ compiler.
+    /// A device with this many bytes of memory; `None` without a C++ compiler.
     pub(crate) fn new(memory_bytes: u64) -> Option<Self> {
         let library = library()?;
         // SAFETY: this is the function's type in kernels/host.cpp.
@@ -128,34 +130,34 @@ impl Host {
         })
     }
 
-    /// Its queues are worked off in this order.
+    /// Sets the order in which its streams run.
     pub(crate) fn order(mut self, order: Order) -> Self {
         self.state.get_mut().unwrap().turns = Turns::new(order);
         self
     }
 
-    /// One of its queues waits for no mark: what a device looks like that has left these waits out.
-    pub(crate) fn deaf(mut self, queue: Queue) -> Self {
-        self.deaf = Some(queue);
+    /// Makes one stream skip its waits for events, as a device with missing waits would.
+    pub(crate) fn deaf(mut self, stream: Stream) -> Self {
+        self.deaf = Some(stream);
         self
     }
 
-    /// The next copy fails.
+    /// Makes the next copy fail.
     pub(crate) fn fail(&self) {
         self.failing.store(true, Ordering::Relaxed);
     }
 
-    /// Launches and copies that were done so far.
+    /// Launches and copies done so far.
     pub(crate) fn done(&self) -> [u64; 2] {
         [&self.launches, &self.copies].map(|counter| counter.load(Ordering::Relaxed))
     }
 
-    /// How often launches were asked for so far: one, or those of a graph.
+    /// Submissions so far: a launch or a graph counts one.
     pub(crate) fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Whether these words lie anywhere in its memory.
+    /// Whether these words occur anywhere in its memory.
     pub(crate) fn holds(&self, words: [u64; 2]) -> bool {
         let pair = u128::from(words[1]) << 64 | u128::from(words[0]);
         self.state.lock().unwrap().held.values().any(|piece| piece.memory.contains(&pair))
@@ -165,21 +167,21 @@ impl Host {
         std::ptr::with_exposed_provenance_mut(usize::try_from(at).expect("64-bit addresses"))
     }
 
-    /// Asks a queue for work, and does what the order has done before anybody waits.
-    fn ask(&self, queue: Queue, work: Work) -> Result<(), Failure> {
+    /// Submits work to a stream, and runs what the order runs immediately.
+    fn ask(&self, stream: Stream, work: Work) -> Result<(), Failure> {
         let mut state = self.state.lock().unwrap();
-        state.turns.ask(queue, work);
+        state.turns.ask(stream, work);
         while let Some(work) = state.turns.unasked() {
             self.run(&mut state, work);
         }
         Ok(())
     }
 
-    /// Does what is left of queues, and what it waits for.
-    fn finish(&self, queues: &[Queue]) -> MutexGuard<'_, State> {
+    /// Runs the remaining work of streams and everything it waits for.
+    fn finish(&self, streams: &[Stream]) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap();
-        for &queue in queues {
-            while let Some(work) = state.turns.before(queue) {
+        for &stream in streams {
+            while let Some(work) = state.turns.before(stream) {
                 self.run(&mut state, work);
             }
         }
@@ -204,11 +206,11 @@ impl Host {
                 // SAFETY: the lines above.
                 unsafe { Self::pointer(to).copy_from_nonoverlapping(Self::pointer(from), words) };
             }
-            Work::Mark(_) | Work::Wait(_) => unreachable!("these are the queues' own"),
+            Work::Event(_) | Work::Wait(_) => unreachable!("these are the streams' own"),
         }
     }
 
-    /// Whether a GPU would take it.
+    /// Checks the limits of a GPU.
     fn fits(&self, launch: &Launch) {
         assert!(launch.shared_bytes <= self.properties.shared_bytes, "{launch:?}: too much shared memory");
         let [x, y, z] = launch.grid;
@@ -221,7 +223,7 @@ impl Host {
     fn call(&self, launch: &Launch) {
         let [x, y, z] = launch.grid;
         let name = CString::new(launch.kernel).expect("a name");
-        // Every other launch takes the threads of its blocks in the opposite order.
+        // Every other launch runs the threads of its blocks in reverse order.
         let backwards = u32::from(self.launches.fetch_add(1, Ordering::Relaxed) % 2 == 1);
         let (grid, starts) = ([x, y, z, launch.threads, backwards], &launch.args.starts);
         let mut words = launch.args.words.clone();
@@ -241,7 +243,7 @@ impl Host {
     }
 }
 
-const BOTH: [Queue; 2] = [Queue::Compute, Queue::Copy];
+const BOTH: [Stream; 2] = [Stream::Compute, Stream::Copy];
 
 impl Driver for Host {
     fn properties(&self) -> &Properties {
@@ -252,13 +254,13 @@ impl Driver for Host {
         let wanted = if place == Place::Device { words as u64 } else { 0 };
         let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(wanted));
         taken.map_err(|_| Failure::Memory)?;
-        // Not zeros: nothing may count on what new memory holds.
+        // Not zeros: code must not rely on the content of new memory.
         let mut memory = vec![u128::MAX / 3; words.div_ceil(2)];
         let at = memory.as_mut_ptr().expose_provenance() as u64;
         let there = place == Place::Host || self.deaf.is_some();
         self.state.lock().unwrap().held.insert(at, Piece { memory, place, there });
         if place == Place::Device {
-            self.ask(Queue::Compute, Work::Memory { at, there: true })?;
+            self.ask(Stream::Compute, Work::Memory { at, there: true })?;
         }
         Ok(at)
     }
@@ -266,7 +268,7 @@ impl Driver for Host {
     fn release(&self, at: u64, words: usize, place: Place) {
         if place == Place::Device {
             self.left.fetch_add(words as u64, Ordering::Relaxed);
-            self.ask(Queue::Compute, Work::Memory { at, there: false }).expect("a queue");
+            self.ask(Stream::Compute, Work::Memory { at, there: false }).expect("a stream");
         } else {
             self.finish(&BOTH).held.remove(&at).expect("memory is released once");
         }
@@ -275,7 +277,7 @@ impl Driver for Host {
     fn write(&self, to: u64, words: &[u64], place: Place) -> Result<(), Failure> {
         let work = Work::Write { to, words: words.to_vec() };
         if place == Place::Device {
-            return self.ask(Queue::Compute, work);
+            return self.ask(Stream::Compute, work);
         }
         self.run(&mut self.finish(&BOTH), work);
         Ok(())
@@ -291,7 +293,7 @@ impl Driver for Host {
     fn zero(&self, at: u64, words: usize, place: Place) -> Result<(), Failure> {
         let work = Work::Zero { at, words };
         if place == Place::Device {
-            return self.ask(Queue::Compute, work);
+            return self.ask(Stream::Compute, work);
         }
         self.run(&mut self.finish(&BOTH), work);
         Ok(())
@@ -300,7 +302,7 @@ impl Driver for Host {
     fn launch(&self, launch: &Launch) -> Result<(), Failure> {
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.fits(launch);
-        self.ask(Queue::Compute, Work::Launch(launch.clone()))
+        self.ask(Stream::Compute, Work::Launch(launch.clone()))
     }
 
     fn graph(&self, launches: &[Launch]) -> Result<u64, Failure> {
@@ -314,7 +316,7 @@ impl Driver for Host {
     fn replay(&self, graph: u64) -> Result<(), Failure> {
         self.calls.fetch_add(1, Ordering::Relaxed);
         let launches = self.graphs.lock().unwrap()[&graph].clone();
-        launches.into_iter().try_for_each(|launch| self.ask(Queue::Compute, Work::Launch(launch)))
+        launches.into_iter().try_for_each(|launch| self.ask(Stream::Compute, Work::Launch(launch)))
     }
 
     fn discard(&self, graph: u64) {
@@ -325,21 +327,21 @@ impl Driver for Host {
         if self.failing.swap(false, Ordering::Relaxed) {
             return Err(Failure::Other("the bus is cut".into()));
         }
-        self.ask(Queue::Copy, Work::Copy { to, from, words })
+        self.ask(Stream::Copy, Work::Copy { to, from, words })
     }
 
-    fn mark(&self, queue: Queue) -> Result<Mark, Failure> {
-        Ok(self.state.lock().unwrap().turns.mark(queue))
+    fn event(&self, stream: Stream) -> Result<Event, Failure> {
+        Ok(self.state.lock().unwrap().turns.event(stream))
     }
 
-    fn wait_for(&self, queue: Queue, mark: Mark) -> Result<(), Failure> {
-        if self.deaf == Some(queue) {
+    fn wait_for(&self, stream: Stream, event: Event) -> Result<(), Failure> {
+        if self.deaf == Some(stream) {
             return Ok(());
         }
-        self.ask(queue, Work::Wait(mark))
+        self.ask(stream, Work::Wait(event))
     }
 
-    fn forget(&self, _mark: Mark) {}
+    fn forget(&self, _mark: Event) {}
 
     fn wait(&self) -> Result<(), Failure> {
         drop(self.finish(&BOTH));

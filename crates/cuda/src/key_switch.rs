@@ -1,12 +1,13 @@
-//! `key_switch` and `key_switch_onto`, some limbs at a time: all digits of these limbs are made, multiplied with the key and
-//! dropped before the next ones are.
+//! `key_switch` and `key_switch_onto`, a group of limbs at a time: all digits of these limbs are computed, multiplied
+//! with the key and dropped before the next group.
 //!
-//! The default bodies hold all digits and both halves over QP for the whole batch. Limbs do not depend on each other but
-//! through the dropped ones, so these come first and become the remainder, and each limb of the result goes from its digits
-//! to its division. No sum is read again, and a group of limbs is as large as fills the launches of its transforms, so
-//! there are few launches more; small rings, whose limbs do not fill one, take several entries of the batch together.
+//! The default bodies hold all digits and both halves over QP for the whole batch. Limbs depend on each other only
+//! through the dropped ones, so these are computed first and become the remainder; then each limb of the result goes
+//! from its digits to its division. No sum is read twice. A group of limbs is as large as fills the launches of its
+//! transforms, so the number of launches hardly grows. Small rings, whose limbs do not fill a launch, process several
+//! batch entries together.
 //!
-//! What the result is added to meets the sum as P·onto (P the product of the special primes), which leaves no remainder.
+//! `onto` is added to the sum as P·onto (P the product of the special primes), which is divisible by P.
 
 use crate::{
     device::{Cuda, CudaPoly},
@@ -21,18 +22,18 @@ use limbwise_device::{
 };
 use std::ops::Range;
 
-/// What goes together.
+/// The groups of a key switch.
 #[derive(Debug, PartialEq, Eq)]
 struct Cut {
-    /// Entries of the batch.
+    /// Batch entries per group.
     entries: usize,
-    /// Limbs that are dropped.
+    /// Groups of dropped limbs.
     dropped: Vec<Basis>,
-    /// Limbs of the result.
+    /// Groups of limbs of the result.
     kept: Vec<Basis>,
 }
 
-/// A basis in as few parts of at most so many primes as can be, all of about one size.
+/// Splits a basis into the fewest parts of at most `most` primes, all of similar size.
 fn parts(basis: Basis, most: usize) -> Vec<Basis> {
     let primes: Vec<usize> = basis.iter().collect();
     let (len, count) = (primes.len(), primes.len().div_ceil(most));
@@ -54,7 +55,7 @@ impl Cut {
     }
 }
 
-/// Rows that a switch holds at most beside its result: the same steps, counted.
+/// Peak of the rows beside the result, counted over the same steps.
 pub(crate) fn rows_beside(call: &KeySwitch<'_>) -> usize {
     let cut = Cut::of(call);
     let raised = |limbs: Basis| call.digits.iter().map(|&own| (limbs - own).len()).sum::<usize>();
@@ -80,7 +81,7 @@ pub(crate) fn rows_beside(call: &KeySwitch<'_>) -> usize {
     most.saturating_sub(made)
 }
 
-/// One key switch, all that does not depend on the entries.
+/// The state of a key switch that is independent of the batch entries.
 struct Switch<'a> {
     dev: &'a Cuda,
     c: &'a CudaPoly,
@@ -111,7 +112,7 @@ impl Cuda {
         self.switched(c, key, onto, to)
     }
 
-    /// Both: with nothing to add and all limbs of `c` a key switch alone.
+    /// Both operations: with nothing to add and all limbs of `c` it is a plain key switch.
     fn switched(
         &self,
         c: &CudaPoly,
@@ -129,14 +130,14 @@ impl Cuda {
         [0, 1].map(|half| self.stack(&made.iter().map(|pair| &pair[half]).collect::<Vec<_>>()))
     }
 
-    /// Some entries; a batch of one stands for each.
+    /// Selected batch entries; a batch of one stands for each.
     fn entries_of(&self, a: &CudaPoly, entries: &Range<usize>) -> CudaPoly {
         if a.shape.batch == 1 { a.clone() } else { self.split(a, entries.start, entries.end) }
     }
 }
 
 impl Switch<'_> {
-    /// Both halves of some entries.
+    /// Both halves of selected batch entries.
     fn entries(&self, entries: Range<usize>) -> [CudaPoly; 2] {
         let (dev, count) = (self.dev, entries.len());
         let c = dev.entries_of(self.c, &entries);
@@ -165,7 +166,7 @@ impl Switch<'_> {
         [dev.split(&both, 0, count), dev.split(&both, count, 2 * count)]
     }
 
-    /// Some limbs of the product with the key and of what it is added to: the entries of one half, then those of the other.
+    /// Selected limbs of the product with the key plus `onto`: all entries of one half, then of the other.
     fn sums(&self, entries: &Range<usize>, raised: &[CudaPoly], limbs: Basis) -> CudaPoly {
         let dev = self.dev;
         let part = |half: &CudaPoly| dev.restrict(&dev.entries_of(half, entries), limbs);
@@ -212,7 +213,7 @@ mod tests {
             assert_eq!((cut.entries, cut.dropped.len(), cut.kept.len()), (1, 1, 2));
             assert_eq!(2 * batch * 25 + rows_beside(&call), rows);
         }
-        // Few limbs: many entries together.
+        // With few limbs, many entries are processed together.
         let few = c.with_basis(Basis::range(0, 4)).with_batch(64);
         assert_eq!(Cut::of(&call(&few, &[Basis::range(0, 4)])).entries, 96 / 9);
     }

@@ -1,4 +1,4 @@
-//! Launches: which kernel on what grid, and its arguments in the form that the driver takes. Block sizes are decided here.
+//! Kernel launches: grid, block and arguments in the driver's form. Block sizes are decided here.
 
 use crate::{
     pool::{Far, Row},
@@ -6,24 +6,24 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Rows of an operand that one launch takes (`ROWS` in `modarith.cuh`).
+/// Rows per operand in one launch (`ROWS` in `modarith.cuh`).
 pub(crate) const ROWS: usize = 96;
-/// Source rows of a base conversion (`SOURCES` in `basis.cu`): those of any basis.
+/// Source rows of a base conversion (`SOURCES` in `basis.cu`): the largest basis.
 pub(crate) const SOURCES: usize = 128;
-/// Targets that a block of a base conversion makes (`TARGETS` in `basis.cu`).
+/// Targets per block of a base conversion (`TARGETS` in `basis.cu`).
 const TARGETS: usize = 8;
-/// Entries that a thread of a key switch takes, and words of their masks at a time (`ENTRIES`, `CHUNK` in `lwe.cu`).
+/// Entries per thread of a key switch, and mask words per step (`ENTRIES`, `CHUNK` in `lwe.cu`).
 const ENTRIES: usize = 8;
 const CHUNK: usize = 64;
-/// Threads of a block: eight words of a tile each, four blocks on a multiprocessor.
+/// Threads per block: eight words of a tile each, so that four blocks fit a multiprocessor.
 const THREADS: u32 = 256;
-/// Most bytes of shared memory that a base conversion's block takes: four fit a multiprocessor.
+/// Largest shared memory of a base conversion's block in bytes: four blocks fit a multiprocessor.
 const CONVERSION_BYTES: usize = 48 << 10;
 
 /// A length as kernels count.
 ///
 /// # Panics
-/// If it exceeds 32 bits, which nothing here does.
+/// If it exceeds 32 bits, which no launch does.
 pub(crate) fn small(x: usize) -> u32 {
     u32::try_from(x).expect("a length below 2^32")
 }
@@ -38,12 +38,12 @@ pub(crate) struct Launch {
     pub(crate) args: Args,
 }
 
-/// A running fingerprint with one more word: quick, and no defence against anybody who wants two to be the same.
+/// Extends a fingerprint by one word: fast, and not collision resistant.
 pub(crate) fn mixed(print: u64, word: u64) -> u64 {
     (print.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Alike for the driver: where rows lay before they were found somewhere else makes no difference.
+/// Two launches are equal if the driver cannot tell them apart: the placement of rows before staging is ignored.
 impl PartialEq for Launch {
     fn eq(&self, other: &Self) -> bool {
         let shape = |l: &Self| (l.kernel, l.grid, l.threads, l.shared_bytes);
@@ -52,7 +52,7 @@ impl PartialEq for Launch {
 }
 
 impl Launch {
-    /// A number that launches which differ hardly share. Words in four lanes: one after another each would wait for the last.
+    /// A hash of the launch. Words go into four lanes, because a single chain would wait for each multiplication.
     pub(crate) fn fingerprint(&self) -> u64 {
         let [x, y, z] = self.grid;
         let name = self.kernel.bytes().fold(0, |print, byte| mixed(print, byte.into()));
@@ -65,7 +65,7 @@ impl Launch {
     }
 }
 
-/// Blocks and threads of a launch.
+/// Blocks, threads and shared memory of a launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     grid: [u32; 3],
@@ -73,7 +73,7 @@ pub(crate) struct Shape {
     shared_bytes: u32,
 }
 
-/// Words of shared memory that a tile takes: `padded` in `ntt.cuh`.
+/// Words of shared memory for a tile: `padded` in `ntt.cuh`.
 fn padded(words: usize) -> usize {
     words + words / 16
 }
@@ -83,46 +83,46 @@ fn bytes(words: usize) -> u32 {
 }
 
 impl Shape {
-    /// So many threads a row.
+    /// `threads` threads per row.
     fn threads(threads: usize, rows: usize) -> Self {
         Self { grid: [small(threads).div_ceil(THREADS), small(rows), 1], threads: THREADS, shared_bytes: 0 }
     }
 
-    /// A thread for each word of so many rows.
+    /// One thread per word of `rows` rows.
     pub(crate) fn words(words: usize, rows: usize) -> Self {
         Self::threads(words, rows)
     }
 
-    /// A thread for each word of so many entries, which may be more than the 65,535 that a grid's second side takes.
+    /// One thread per word of `entries` entries, which may exceed the limit of 65,535 on a grid's second dimension.
     pub(crate) fn many(words: usize, entries: usize) -> Self {
         let Self { grid: [blocks, ..], threads, shared_bytes } = Self::threads(words, 1);
         Self { grid: [small(entries), blocks, 1], threads, shared_bytes }
     }
 
-    /// A thread for a word of several entries at a time, with their sums in shared memory.
+    /// One thread per word of several entries at a time, with their sums in shared memory.
     pub(crate) fn lwe_products(words: usize, entries: usize) -> Self {
         let shared_bytes = bytes((CHUNK + THREADS as usize) * ENTRIES);
         Self { shared_bytes, ..Self::many(words, entries.div_ceil(ENTRIES)) }
     }
 
-    /// A thread for two words.
+    /// One thread per two words.
     pub(crate) fn pairs(words: usize, rows: usize) -> Self {
         Self::threads(words / 2, rows)
     }
 
-    /// A tile of a transform a block: a step of four stages takes 16 words a thread.
+    /// One block per tile of a transform: a step of four stages takes 16 words per thread.
     pub(crate) fn tiles(log_n: u32, rows: usize) -> Self {
         let words = 1 << log_n.min(LOG_TILE);
         let grid = [1 << (log_n - log_n.min(LOG_TILE)), small(rows), 1];
         Self { grid, threads: small(words / 16), shared_bytes: bytes(padded(words)) }
     }
 
-    /// An entry a block, with two words of shared memory a thread.
+    /// One block per entry, with two words of shared memory per thread.
     pub(crate) fn entries(entries: usize) -> Self {
         Self { grid: [small(entries), 1, 1], threads: THREADS, shared_bytes: bytes(2 * THREADS as usize) }
     }
 
-    /// A base conversion of entries from so many sources to so many targets each: fewer threads for more sources.
+    /// A base conversion of `entries` entries: the more sources, the fewer threads.
     pub(crate) fn conversion(n: usize, entries: usize, sources: usize, targets: usize) -> Self {
         let fitting = CONVERSION_BYTES / (8 * sources);
         let threads = if fitting >= 128 { 128 } else { 32 };
@@ -130,31 +130,32 @@ impl Shape {
         Self { grid, threads: small(threads), shared_bytes: bytes(sources * threads) }
     }
 
-    /// Blind rotations of so many ciphertexts, each with so many polynomials in shared memory: eight words of one a thread.
+    /// Blind rotations of `entries` ciphertexts with `polynomials` polynomials in shared memory: eight words per
+    /// thread.
     pub(crate) fn rotations(n: usize, entries: usize, polynomials: usize) -> Self {
         let shared_bytes = bytes(polynomials * padded(n));
         Self { grid: [small(entries), 1, 1], threads: small((n / 8).min(256)), shared_bytes }
     }
 
-    /// Bytes of shared memory of a block.
+    /// Shared memory of a block in bytes.
     pub(crate) fn shared_bytes(self) -> u32 {
         self.shared_bytes
     }
 
-    /// The launch of a kernel.
+    /// A launch of this shape.
     pub(crate) fn of(self, kernel: &'static str, args: Args) -> Launch {
         Launch { kernel, grid: self.grid, threads: self.threads, shared_bytes: self.shared_bytes, args }
     }
 }
 
-/// Arguments one after another, each from a word of its own on.
+/// Arguments in sequence, each starting at a word.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Args {
     pub(crate) words: Vec<u64>,
     pub(crate) starts: Vec<usize>,
-    /// Words that are addresses of rows in the host's memory, which may be copied to the GPU for this launch.
+    /// Words that are addresses of rows in host memory, which may be staged in GPU memory for this launch.
     pub(crate) far: Vec<(usize, Far)>,
-    /// Whether an address is that of nothing: of a value that a fault left without memory.
+    /// Whether some address is null: a fault left its value without memory.
     pub(crate) lacking: bool,
 }
 
@@ -168,26 +169,26 @@ impl Args {
         self
     }
 
-    /// The address of a row that becomes word `at`.
+    /// Appends the address of a row as word `at`.
     fn address(&mut self, at: usize, row: &Row) -> u64 {
         self.lacking |= row.at() == 0;
         self.far.extend(row.far().map(|far| (at, far)));
         row.at()
     }
 
-    /// Addresses of rows, any number of them: a table for the GPU's memory.
+    /// Addresses of any number of rows, for a table in GPU memory.
     pub(crate) fn list<'a>(self, rows: impl IntoIterator<Item = &'a Arc<Row>>) -> Self {
         let rows: Vec<&Arc<Row>> = rows.into_iter().collect();
         let count = rows.len();
         self.addresses(rows, count)
     }
 
-    /// The rows that lie in the host's memory.
+    /// The rows that are in host memory.
     pub(crate) fn far_rows(&self) -> Vec<Far> {
         self.far.iter().map(|&(_, row)| row).collect()
     }
 
-    /// Puts the addresses at which those are read into their places.
+    /// Replaces their addresses by the staged ones.
     pub(crate) fn found(&mut self, at: &[u64]) {
         self.far.iter().zip(at).for_each(|(&(word, _), &at)| self.words[word] = at);
     }
@@ -203,7 +204,7 @@ impl Args {
         self.addresses(rows, ROWS)
     }
 
-    /// `Rows` in two halves.
+    /// `Rows` of two halves.
     pub(crate) fn halves(mut self, halves: [&mut dyn Iterator<Item = &Arc<Row>>; 2]) -> Self {
         let (start, mut all) = (self.words.len(), vec![0; ROWS]);
         for (half, rows) in halves.into_iter().enumerate() {
@@ -220,13 +221,13 @@ impl Args {
         self.addresses(rows, SOURCES)
     }
 
-    /// `Small`: a number for each row.
+    /// `Small`: one number per row.
     pub(crate) fn small(self, numbers: impl IntoIterator<Item = usize>) -> Self {
         let numbers: Vec<u64> = numbers.into_iter().map(|x| small(x).into()).collect();
         self.push(numbers.chunks(2).map(|pair| pair[0] | pair.get(1).map_or(0, |x| x << 32)), ROWS / 2)
     }
 
-    /// `Words`: a constant for each row.
+    /// `Words`: one constant per row.
     pub(crate) fn constants(self, words: impl IntoIterator<Item = u64>) -> Self {
         self.push(words, ROWS)
     }
@@ -247,7 +248,7 @@ impl Args {
         self.push([x], 1)
     }
 
-    /// A 32-bit number, at the low end of its word.
+    /// A 32-bit number in the low half of its word.
     pub(crate) fn int(self, x: u32) -> Self {
         self.push([x.into()], 1)
     }

@@ -1,13 +1,14 @@
-//! The CUDA device: the CPU's residues, computed by kernels that are compiled for the GPU at hand when it is first opened.
+//! The CUDA device: the CPU's residues, computed by kernels that are compiled for the GPU when it is first opened.
 //!
-//! Nothing of CUDA is needed to build, test or start: the driver and NVRTC are looked for when [`Cuda::open`] is called. The
-//! kernels (`kernels/*.cu`) need no header either, and a C++ compiler turns the same text into a library for the host, on
-//! which tests run this device where there is no GPU.
+//! Building, testing and starting need nothing of CUDA: the driver and NVRTC are looked for when [`Cuda::open`] is
+//! called. The kernels (`kernels/*.cu`) include no header; a C++ compiler turns the same text into a host library, on
+//! which tests run this device without a GPU.
 //!
-//! Enters: kernels, row memory, the way to the driver, fused composites.
+//! Enters: kernels, row memory, the interface to the driver, fused composites.
 //! Stays out: scheme words; what an operation means (`device` says that) and what it computes (`math` says that).
 //!
-//! Read in this order: [`device`], `builder`, `driver` (all that is asked of a GPU), `replay` (on the way there), `pool`, `stage`, `launch`, [`nvrtc`], `kernels/modarith.cuh`.
+//! Read in this order: [`device`], `builder`, `driver` (the interface to a GPU), `replay` (repeated launches), `pool`,
+//! `stage`, `launch`, [`nvrtc`], `kernels/modarith.cuh`.
 
 mod builder;
 pub mod device;

@@ -1,4 +1,4 @@
-//! LWE ciphertexts in a GPU's memory: one row for all words of a batch.
+//! LWE ciphertexts in GPU memory: one row for all words of a batch.
 
 use crate::{
     device::{Cuda, CudaPoly},
@@ -44,7 +44,7 @@ impl Cuda {
         out
     }
 
-    /// Entries of `from` to the place of entry `at` of `out`.
+    /// Copies entries of `a` to the entries of `out` from `at` on.
     fn copy_lwe(&self, out: &CudaLwe, at: usize, a: &CudaLwe, entries: std::ops::Range<usize>) {
         let words = a.shape.words();
         let number = |entries: usize| (entries * words) as u64;
@@ -69,7 +69,7 @@ impl Cuda {
         out
     }
 
-    /// `out` word by word.
+    /// Computes `out` word by word.
     fn map_lwe(&self, kernel: &'static str, out: CudaLwe, args: Args) -> CudaLwe {
         self.launch(kernel, Blocks::words(count(out.shape), 1), args);
         out
@@ -105,7 +105,7 @@ impl Cuda {
                 let args = args.structure(&modulus_words(2 * from)).word(to).word(count(a.shape) as u64);
                 self.map_lwe("lw_lwe_mod_switch", out, args)
             }
-            Rounding::CentredForBinary => {
+            Rounding::CenteredForBinary => {
                 let args = args.structure(&modulus_words(from)).structure(&modulus_words(2 * from));
                 let args = args.word(to).word(a.shape.words() as u64);
                 self.launch("lw_lwe_mod_switch_centred", Blocks::entries(a.shape.batch), args);
@@ -146,7 +146,7 @@ impl Cuda {
         out
     }
 
-    /// As many entries a launch as have rows in it.
+    /// As many entries per launch as it has rows for.
     pub(crate) fn extracted_lwe(&self, glwe: &[&CudaPoly], at: &[usize]) -> CudaLwe {
         let (shape, parts) = (&glwe[0].shape, glwe.len());
         let out = self.fresh_lwe(extracted(shape, parts, at.len()), Place::Device);

@@ -1,8 +1,8 @@
-//! Kernels for a GPU: NVIDIA's run-time compiler, found when it is needed, and a cache of what it made.
+//! Kernel compilation by NVRTC, NVIDIA's run-time compiler, with a cache of the results.
 //!
-//! NVRTC is looked for as `LIMBWISE_NVRTC` (the library or its folder) says, then where the system's loader finds it. The
-//! wheel `nvidia-cuda-nvrtc`, which `limbwise[cuda]` brings, is such a folder. Its second library, of built-in functions, is
-//! loaded from the same folder first: the compiler asks for it by name only.
+//! NVRTC is looked for in `LIMBWISE_NVRTC` (the library or its folder), then by the system's loader. The wheel
+//! `nvidia-cuda-nvrtc`, installed by `limbwise[cuda]`, is such a folder. NVRTC opens its second library, of built-in
+//! functions, by name only, so that library is loaded from the same folder first.
 
 use libloading::Library;
 use limbwise_math::prime_class::PrimeClass;
@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What every kernel file begins with.
+/// The preface of every kernel file.
 const PREFACE: [&str; 4] = [
     include_str!("../kernels/platform.cuh"),
     include_str!("../kernels/modarith.cuh"),
@@ -20,7 +20,7 @@ const PREFACE: [&str; 4] = [
     include_str!("../kernels/ntt.cuh"),
 ];
 
-/// The kernel files, each compiled by itself.
+/// The kernel files; each is compiled separately.
 pub const SOURCES: [(&str, &str); 6] = [
     ("elementwise.cu", include_str!("../kernels/elementwise.cu")),
     ("galois.cu", include_str!("../kernels/galois.cu")),
@@ -30,50 +30,50 @@ pub const SOURCES: [(&str, &str); 6] = [
     ("blind.cu", include_str!("../kernels/blind.cu")),
 ];
 
-/// The environment variable that names the library or its folder.
+/// The environment variable with the path of the library or its folder.
 pub const PLACE: &str = "LIMBWISE_NVRTC";
 
-/// Why kernels cannot be compiled.
+/// Reasons why kernels cannot be compiled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NvrtcError {
-    /// No library.
+    /// The library was not found.
     #[error(
         "no NVRTC library was found ({tried}): install it with pip install \"limbwise[cuda]\", or name its folder in {PLACE}"
     )]
     Missing {
-        /// Where it was looked for.
+        /// The places searched.
         tried: String,
     },
-    /// A library that lacks a function, or fails.
+    /// A function of the library is missing or fails.
     #[error("NVRTC failed to {what}: {reason}")]
     Failed {
-        /// The step.
+        /// The operation that failed.
         what: &'static str,
-        /// Its words, or its number for the failure.
+        /// Message or error number of the library.
         reason: String,
     },
-    /// A kernel that it refuses for a GPU.
+    /// NVRTC rejects a kernel file for an architecture.
     #[error("NVRTC refuses {file} for {arch}: {log}")]
     Refused {
-        /// The kernel file.
+        /// Name of the kernel file.
         file: String,
-        /// The GPU's architecture.
+        /// Architecture of the GPU.
         arch: String,
-        /// The compiler's messages.
+        /// Messages of the compiler.
         log: String,
     },
 }
 
-/// The compiler's functions.
+/// The loaded library.
 pub struct Nvrtc {
     library: Library,
-    /// Held: the compiler opens it by name.
+    /// Keeps the library of built-in functions loaded: the compiler opens it by name.
     _builtins: Option<Library>,
     version: (u32, u32),
 }
 
-/// Machine code of a kernel file, and what the compiler said.
+/// A compiled kernel file with the compiler's messages.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     /// Machine code.
@@ -85,7 +85,7 @@ pub struct Compiled {
 type Program = *mut c_void;
 
 impl Nvrtc {
-    /// Finds the library.
+    /// Finds and loads the library.
     ///
     /// # Errors
     /// [`NvrtcError`].
@@ -104,7 +104,7 @@ impl Nvrtc {
         Err(NvrtcError::Missing { tried: tried.join(", ") })
     }
 
-    /// Its version, major and minor.
+    /// Version, major and minor.
     #[must_use]
     pub fn version(&self) -> (u32, u32) {
         self.version
@@ -131,7 +131,7 @@ impl Nvrtc {
     /// [`NvrtcError`].
     ///
     /// # Panics
-    /// If the text holds a zero byte.
+    /// If the text contains a zero byte.
     pub fn compile(&self, file: &str, kernels: &str, arch: &str) -> Result<Compiled, NvrtcError> {
         type Create = unsafe extern "C" fn(
             *mut Program,
@@ -169,7 +169,7 @@ impl Nvrtc {
         Ok(Compiled { cubin: cubin?, log })
     }
 
-    /// What a pair of functions, one for the size, says of a program.
+    /// Reads a text of the program by the pair of functions that give its size and content.
     fn text(&self, program: Program, [size, get]: [&'static CStr; 2]) -> Result<Vec<u8>, NvrtcError> {
         type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
         type Get = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
@@ -183,10 +183,10 @@ impl Nvrtc {
         Ok(text)
     }
 
-    /// The machine code from the cache, or compiled and put there.
+    /// The machine code from the cache; otherwise compiles it and stores it there.
     ///
     /// # Errors
-    /// [`NvrtcError`]; a cache that cannot be read or written is none.
+    /// [`NvrtcError`]. A cache that cannot be read or written is ignored.
     ///
     /// # Panics
     /// As [`Self::compile`].
@@ -210,8 +210,8 @@ impl Nvrtc {
     }
 }
 
-/// Writes a file beside its place and moves it there, so that no reader sees a part of it. A cache that cannot be written
-/// costs a compilation next time, nothing else.
+/// Writes a temporary file and renames it, so that readers never see a partial file. If writing fails, the next start
+/// compiles again.
 fn keep(path: &Path, bytes: &[u8]) {
     let beside = path.with_extension(format!("{}.part", std::process::id()));
     let written = path.parent().is_some_and(|folder| std::fs::create_dir_all(folder).is_ok())
@@ -222,7 +222,7 @@ fn keep(path: &Path, bytes: &[u8]) {
     }
 }
 
-/// Where compiled kernels are kept: `limbwise` in the user's cache folder.
+/// Folder of compiled kernels: `limbwise` in the user's cache folder.
 #[must_use]
 pub fn cache_folder() -> Option<PathBuf> {
     let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -233,8 +233,8 @@ fn source_of(kernels: &str) -> String {
     PREFACE.concat() + kernels
 }
 
-/// Bits of the primes that a GPU takes in floating point (`fields.cuh`): the short ones where it has as many units for doubles as for
-/// 32-bit products (V100, A100, H100, B200, and the host), else none beyond those that it takes with 32-bit products.
+/// Largest bit length of primes that run in floating point (`fields.cuh`): the short class on GPUs with as many units
+/// for doubles as for 32-bit products (V100, A100, H100, B200, and the host), else only the narrow class.
 pub(crate) fn float_bits(arch: &str) -> u32 {
     if ["sm_70", "sm_80", "sm_90", "sm_100", "host"].contains(&arch) {
         PrimeClass::Short.max_bits()
@@ -243,11 +243,11 @@ pub(crate) fn float_bits(arch: &str) -> u32 {
     }
 }
 
-/// Bits of the primes that every GPU takes with 32-bit products.
+/// Largest bit length of primes that run with 32-bit products on every GPU.
 pub(crate) const NARROW_BITS: u32 = PrimeClass::Narrow.max_bits();
 
 fn options(arch: &str) -> Vec<String> {
-    // Lambdas are for the GPU too. 177: a helper that a file does not use.
+    // Lambdas run on the GPU too. Warning 177: a helper function that a file does not use.
     let options = ["--std=c++17", "--ptxas-options=-v", "-default-device", "-diag-suppress=177"];
     let named = [format!("--gpu-architecture={arch}"), format!("-DFLOAT_BITS={}", float_bits(arch))];
     named.into_iter().chain(options.map(String::from)).collect()
@@ -257,7 +257,7 @@ fn check(what: &'static str, code: c_int) -> Result<(), NvrtcError> {
     if code == 0 { Ok(()) } else { Err(NvrtcError::Failed { what, reason: format!("error {code}") }) }
 }
 
-/// Where the library may be, best first.
+/// Possible paths of the library, best first.
 fn places(named: Option<&Path>) -> Vec<PathBuf> {
     let files = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
     match named {

@@ -1,9 +1,9 @@
-//! Ranges for a profiler: the part of NVTX 3 that regions need.
+//! Ranges for profilers: the part of NVTX 3 that regions need.
 //!
-//! There is no library of NVTX to link. A profiler names its own library in the environment variable [`LIBRARY`]; who has
-//! ranges to report loads it, calls its `InitializeInjectionNvtx2` with a function that gives tables, and the profiler writes
-//! the addresses of its functions into the places that the tables point to (`nvtx3/nvtxDetail/nvtxTypes.h` and `nvtxInit.h` of
-//! NVIDIA's wheel `nvidia-nvtx` describe it). Without a profiler nothing is loaded.
+//! NVTX has no library to link. A profiler names its own library in the environment variable [`LIBRARY`]. A program
+//! with ranges loads it and calls its `InitializeInjectionNvtx2` with a function that returns tables; the profiler
+//! writes the addresses of its functions to the places in these tables (see `nvtx3/nvtxDetail/nvtxTypes.h` and
+//! `nvtxInit.h` of NVIDIA's wheel `nvidia-nvtx`). Without a profiler nothing is loaded.
 
 use libloading::Library;
 use std::{
@@ -17,30 +17,30 @@ use std::{
 
 /// The environment variable in which a profiler names its library (`nsys profile` sets it).
 const LIBRARY: &str = "NVTX_INJECTION64_PATH";
-/// Its value when it must not be looked for.
+/// Value that disables the search.
 const NOWHERE: &str = "./.";
 
-/// Tables that are exchanged: those of functions, and the version.
+/// Table of functions and version.
 const CALLBACKS: u32 = 1;
 const VERSION_INFO: u32 = 3;
 /// The version of NVTX.
 const VERSION: u32 = 3;
-/// Functions of the core module: one that takes a range's attributes and begins it, one that ends the innermost.
+/// Functions of the core module that are used: push a range with attributes, pop the innermost.
 const CORE: c_int = 1;
 const RANGE_PUSH_EX: usize = 8;
 const RANGE_POP: usize = 11;
 /// Functions of a module by its number, from 1 on, with the one that is none: core, CUDA, OpenCL, CUDA run time, core of
-/// domains, synchronisation.
+/// domains, synchronization.
 const FUNCTIONS: [c_uint; 6] = [16, 9, 15, 7, 16, 7];
-/// Most of them.
+/// The largest of them.
 const MOST: usize = 16;
 
-/// Where a profiler puts its functions: those of the core module, and those that nothing here calls.
+/// The places for a profiler's functions of the core module; the other modules share unused ones.
 type Places = [AtomicPtr<c_void>; MOST];
 static CORE_PLACES: Places = [const { AtomicPtr::new(ptr::null_mut()) }; MOST];
 static OTHER_PLACES: Places = [const { AtomicPtr::new(ptr::null_mut()) }; MOST];
 
-/// A table: a pointer to the place of each function, none for number 0.
+/// A table with a pointer to the place of each function; number 0 has none.
 type Table = [Option<&'static AtomicPtr<c_void>>; MOST + 1];
 static CORE_TABLE: Table = table(&CORE_PLACES);
 static OTHER_TABLE: Table = table(&OTHER_PLACES);
@@ -72,7 +72,7 @@ static CALLBACK_TABLE: Callbacks = Callbacks { bytes: size_of::<Callbacks>(), fu
 static VERSION_TABLE: VersionInfo =
     VersionInfo { bytes: size_of::<VersionInfo>(), version: VERSION, reserved: 0, told };
 
-/// The table of functions of a module: 1, or 0 where there is no such module.
+/// Returns the table of a module: 1 on success, 0 for an unknown module.
 extern "C" fn functions(module: c_int, table: *mut *const Table, size: *mut c_uint) -> c_int {
     let known = usize::try_from(module).ok().and_then(|m| FUNCTIONS.get(m.checked_sub(1)?));
     let Some(&functions) = known else { return 0 };
@@ -87,7 +87,7 @@ extern "C" fn functions(module: c_int, table: *mut *const Table, size: *mut c_ui
     1
 }
 
-/// The profiler tells its version, which makes no difference.
+/// Receives the profiler's version, which is ignored.
 extern "C" fn told(_version: u32) {}
 
 extern "C" fn exported(what: u32) -> *const c_void {
@@ -102,7 +102,7 @@ type Initialise = unsafe extern "C" fn(extern "C" fn(u32) -> *const c_void) -> c
 type Push = unsafe extern "C" fn(*const Attributes) -> c_int;
 type Pop = unsafe extern "C" fn() -> c_int;
 
-/// What a range shows (`nvtxEventAttributes_v2`).
+/// Attributes of a range (`nvtxEventAttributes_v2`).
 #[repr(C)]
 struct Attributes {
     version: u16,
@@ -117,11 +117,11 @@ struct Attributes {
     message: *const c_char,
 }
 
-/// Their size as they give it.
+/// The size that the structure states.
 const ATTRIBUTE_BYTES: u16 = 48;
 const _: () = assert!(size_of::<Attributes>() == ATTRIBUTE_BYTES as usize);
 
-/// A profiler's functions.
+/// The functions of a profiler.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Profiler {
     push: Push,
@@ -129,14 +129,14 @@ pub(crate) struct Profiler {
 }
 
 impl Profiler {
-    /// The profiler that this process runs under, if it wants ranges.
+    /// The profiler of this process, if any.
     pub(crate) fn attached() -> Option<Self> {
         let library = std::env::var_os(LIBRARY).filter(|library| library != NOWHERE && !library.is_empty())?;
         Self::of(&library)
     }
 
-    /// The profiler of a library, which stays loaded. None where it cannot be loaded or refuses, as every client of NVTX has it:
-    /// a program runs without its profiler.
+    /// Loads the profiler's library for the lifetime of the process. `None` if it cannot be loaded or refuses: as with
+    /// every NVTX client, the program then runs without a profiler.
     pub(crate) fn of(library: &OsStr) -> Option<Self> {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,12 +144,12 @@ impl Profiler {
         let library = unsafe { Library::new(library) }.ok()?;
         let library: &'static Library = Box::leak(Box::new(library));
         // SAFETY: a function of this name has this type.
-        let initialise = unsafe { library.get::<Initialise>(b"InitializeInjectionNvtx2\0") }.ok()?;
+        let initialize = unsafe { library.get::<Initialise>(b"InitializeInjectionNvtx2\0") }.ok()?;
         for place in CORE_PLACES.iter() {
             place.store(ptr::null_mut(), Ordering::Relaxed);
         }
         // SAFETY: called once a library, with a function of the type that it expects.
-        if unsafe { initialise(exported) } == 0 {
+        if unsafe { initialize(exported) } == 0 {
             return None;
         }
         let [push, pop] = [RANGE_PUSH_EX, RANGE_POP].map(|i| CORE_PLACES[i].load(Ordering::Acquire));
@@ -163,7 +163,7 @@ impl Profiler {
         Some(Self { push, pop })
     }
 
-    /// Begins a range of the calling thread: its name, and as its payload the index where there is one.
+    /// Pushes a range for the calling thread, with its name and its index as payload.
     pub(crate) fn push(self, name: &'static str, index: u32) {
         let message = CString::new(name).unwrap_or_default();
         let attributes = Attributes {
@@ -182,7 +182,7 @@ impl Profiler {
         unsafe { (self.push)(&raw const attributes) };
     }
 
-    /// Ends the thread's innermost range.
+    /// Pops the thread's innermost range.
     pub(crate) fn pop(self) {
         // SAFETY: the profiler's function.
         unsafe { (self.pop)() };

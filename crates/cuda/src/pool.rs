@@ -1,10 +1,10 @@
-//! Memory of rows: taken from the GPU in larger pieces, handed out row by row, kept when a row has no holder any more.
+//! Memory of rows: allocated from the GPU in large pieces, handed out by row, and reused when a row is dropped.
 //!
-//! Rows of the GPU's memory are used by the compute queue only, so one may be handed out again as soon as its last use has
-//! been asked for: no mark, no wait. Rows of the host's memory are written by the host, once, when nothing runs, and kernels
-//! only read them: that is what lets [`crate::stage`] copy them at any time. Rows of a length share a list, of which the lowest
-//! address goes out first: what a value gets depends on which rows are held, not on the order in which others were given
-//! back, so a loop comes back to the same addresses.
+//! Only the compute stream uses rows in GPU memory, so a row can be reused as soon as its last use is submitted,
+//! without an event or a wait. Rows in host memory are written by the host once, when nothing runs, and kernels only
+//! read them, so [`crate::stage`] can copy them at any time. Rows of one length share a free list, from which the
+//! lowest address is taken first. The address of a value then depends on which rows are in use, not on the order of
+//! earlier drops, so a loop repeats its addresses and its launches match as graphs.
 
 use crate::driver::{Driver, Failure, Place};
 use std::{
@@ -15,14 +15,14 @@ use std::{
     },
 };
 
-/// Rows of a piece, if they are small enough.
+/// Rows per piece, for short rows.
 const ROWS_A_PIECE: usize = 64;
-/// Words of a piece of several rows at most: 16 MiB.
+/// Largest piece of several rows in words: 16 MiB.
 const WORDS_A_PIECE: usize = 1 << 21;
 
-/// A row of words, given back when dropped.
+/// A row of words, returned to the pool on drop.
 pub(crate) struct Row {
-    /// No other row of this device has, or had, the same.
+    /// Unique number of the row on this device.
     number: u64,
     at: u64,
     words: usize,
@@ -31,7 +31,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Its address; 0 where a fault left it without memory.
+    /// Address of the row; 0 if a fault left it without memory.
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
@@ -40,17 +40,17 @@ impl Row {
         self.place
     }
 
-    /// Where it lies, if that is the host's memory.
+    /// The row's place in host memory, if it is there.
     pub(crate) fn far(&self) -> Option<Far> {
         let Self { number, at, words, .. } = *self;
         (self.place == Place::Host && at != 0).then_some(Far { number, at, words })
     }
 }
 
-/// A row in the host's memory, for a launch that reads it.
+/// A row in host memory, as an operand of a launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Far {
-    /// The row's own.
+    /// Number of the row.
     pub(crate) number: u64,
     pub(crate) at: u64,
     pub(crate) words: usize,
@@ -65,26 +65,26 @@ impl Drop for Row {
     }
 }
 
-/// Bytes of this device's rows.
+/// Memory of a device in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Held by some value now.
+    /// Bytes in use.
     pub live_bytes: u64,
-    /// Most held at once so far.
+    /// Peak of the bytes in use.
     pub peak_bytes: u64,
-    /// Taken from the GPU so far, for rows.
+    /// Bytes of GPU memory allocated for rows.
     pub device_bytes: u64,
-    /// Taken from the host's memory, locked, for keys that the GPU does not hold.
+    /// Bytes of locked host memory for keys outside GPU memory.
     pub host_bytes: u64,
-    /// Taken from the GPU for copies of these keys; see [`KeyRoom`](crate::KeyRoom).
+    /// Bytes of GPU memory for copies of these keys; see [`KeyRoom`](crate::KeyRoom).
     pub staging_bytes: u64,
-    /// Of these keys, copied to the GPU so far.
+    /// Bytes of these keys copied to the GPU so far.
     pub copied_bytes: u64,
 }
 
 type Free = HashMap<(usize, Place), BTreeSet<u64>>;
 
-/// Memory taken at once: so many rows of so many words.
+/// One allocation of several rows of equal length.
 #[derive(Clone, Copy)]
 struct Piece {
     at: u64,
@@ -103,7 +103,7 @@ impl Piece {
     }
 }
 
-/// All rows of a device.
+/// The memory of all rows of a device.
 pub(crate) struct Pool {
     driver: Arc<dyn Driver>,
     free: Mutex<Free>,
@@ -137,19 +137,19 @@ impl Pool {
         8 * words as u64
     }
 
-    /// That of rows.
+    /// Memory of rows.
     pub(crate) fn memory(&self) -> Memory {
         let [live_bytes, peak_bytes, device_bytes, host_bytes] =
             [&self.live, &self.peak, &self.device, &self.host].map(|counter| counter.load(Ordering::Relaxed));
         Memory { live_bytes, peak_bytes, device_bytes, host_bytes, staging_bytes: 0, copied_bytes: 0 }
     }
 
-    /// A row without memory, for values that a fault left behind.
+    /// A row without memory, for values after a fault.
     pub(crate) fn lacking(self: &Arc<Self>) -> Arc<Row> {
         Arc::new(Row { number: 0, at: 0, words: 0, place: Place::Device, pool: self.clone() })
     }
 
-    /// A row of unknown words.
+    /// A row of undefined words.
     pub(crate) fn take(self: &Arc<Self>, words: usize, place: Place) -> Result<Arc<Row>, Failure> {
         let words = words.next_multiple_of(2); // addresses are multiples of 16
         let found = self.free().get_mut(&(words, place)).and_then(BTreeSet::pop_first);
@@ -163,8 +163,8 @@ impl Pool {
         Ok(Arc::new(Row { number, at, words, place, pool: self.clone() }))
     }
 
-    /// The first row of a new piece; the others become free. A piece is one row where there is no room for more, after
-    /// pieces of other lengths that nobody uses have been given back.
+    /// Allocates a piece; returns its first row and frees the others. If memory is short, unused pieces of other
+    /// lengths are released and the piece is a single row.
     fn piece(&self, words: usize, place: Place) -> Result<u64, Failure> {
         let allocate =
             |rows: usize| self.driver.allocate(rows * words, place).map(|at| Piece { at, rows, words, place });
@@ -180,7 +180,7 @@ impl Pool {
         Ok(piece.at)
     }
 
-    /// Releases every piece of which no row is held.
+    /// Releases every piece without a row in use.
     fn give_back(&self) {
         let (mut free, mut pieces) = (self.free(), self.pieces());
         pieces.retain(|piece| {
@@ -199,12 +199,12 @@ impl Pool {
         self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes taken of a place.
+    /// Bytes allocated in a place.
     fn taken(&self, place: Place) -> &AtomicU64 {
         if place == Place::Device { &self.device } else { &self.host }
     }
 
-    /// Zeros over all rows that nobody holds.
+    /// Overwrites all free rows with zeros.
     pub(crate) fn scrub(&self) -> Result<(), Failure> {
         let free = self.free();
         let mut rows = free.iter().flat_map(|(&(words, place), rows)| rows.iter().map(move |&at| (at, words, place)));

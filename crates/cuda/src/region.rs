@@ -1,11 +1,11 @@
-//! Regions of a program on a GPU: between them lie the stretches of launches that may become graphs (`queue`), and a profiler
-//! shows them as ranges (`nvtx`).
+//! Regions of a program on a GPU. Repeated launches between region borders become graphs (`replay`), and a profiler
+//! shows regions as ranges (`nvtx`).
 
 use crate::device::Cuda;
 use limbwise_device::{LeaveRegion, OpenRegion, Region};
 
 impl Cuda {
-    /// A region from here until the guard is dropped.
+    /// Opens a region until the guard is dropped.
     pub(crate) fn opened(&self, region: Region, index: u32) -> OpenRegion<'_> {
         self.note(0, self.driver.enter());
         if let Some(profiler) = self.profiler {

@@ -1,20 +1,21 @@
-//! The way to the driver: everything reaches it in the order in which it was asked for, and launches that come again and again
-//! reach it together, as a graph.
+//! Submission of launches to the driver. Everything is submitted in order; repeated sequences of launches are submitted
+//! as CUDA graphs.
 //!
-//! Launches inside a region are cut into *stretches*. A stretch begins with the first launch after a thread has opened its
-//! outermost region, and ends where that region is left, where anything else than a launch is asked for (a write, a read, a
-//! wait), where another thread asks, at the first beginning or end of an inner region after [`ENOUGH`] launches, and at
-//! [`MOST`] launches in any case; the next launch begins another. So each launch is in one stretch, inner and outer regions do
-//! not compete, and a part of a loop that differs each time spoils the stretch it is in, not the loop.
+//! Launches inside a region are cut into *stretches*. A stretch begins with the first launch after a thread has opened
+//! its outermost region. It ends when that region closes, at any operation that is not a launch (a write, a read, a
+//! wait), when another thread submits work, at the first border of an inner region after [`ENOUGH`] launches, and after
+//! [`MOST`] launches. Each launch is thus in one stretch, inner and outer regions do not compete, and a varying part of
+//! a loop spoils only its own stretch.
 //!
-//! A stretch that has come twice, equal to the last argument, is known. Launches that begin a stretch as known ones begin are
-//! held back; when a known stretch is complete, its graph is launched in their place (and built, the first time). At the
-//! first launch that differs, or when the stretch ends early, what was held back is issued one by one. Nothing is assumed
-//! about what comes next: the driver sees the same launches in the same order either way. Launches outside all regions are
-//! never held back.
+//! A stretch becomes known when it occurs a second time with equal arguments. One occurrence is not enough, because
+//! a sequence that never recurs would pay for a graph without using it (ADR 111). Launches that
+//! begin like a known stretch are deferred; when the stretch is complete, its graph is submitted in their place (and
+//! built, the first time). At the first launch that differs, or if the stretch ends early, the deferred launches are
+//! submitted one by one. Correctness does not depend on the prediction: the driver gets the same launches in the same
+//! order either way. Launches outside all regions are never deferred.
 
 use crate::{
-    driver::{Driver, Failure, Mark, Place, Properties, Queue},
+    driver::{Driver, Event, Failure, Place, Properties, Stream},
     gpu::OpenError,
     launch::{Launch, mixed},
 };
@@ -24,37 +25,38 @@ use std::{
     thread::{self, ThreadId},
 };
 
-/// Fewest launches of a graph: launching one costs about what a kernel's launch costs.
+/// Smallest graph in launches: launching a graph costs about as much as launching a kernel.
 const LEAST: usize = 4;
-/// A stretch of so many launches ends where a region begins or ends.
+/// A stretch of this many launches ends at the next region border.
 const ENOUGH: usize = 32;
-/// Most launches of a stretch, hence most that are held back while the GPU might have begun.
+/// Largest stretch in launches, and so the largest delay of launches that the GPU could have started.
 const MOST: usize = 128;
-/// A stretch whose beginning came so often in a row without the rest is forgotten: holding back for it gains nothing.
+/// A stretch is forgotten after its beginning occurred this often in a row without the rest: deferring for it only
+/// costs time.
 const MISSES: u32 = 8;
-/// Known stretches with one first launch: each is looked at when that comes.
+/// Known stretches per first launch; all are compared when it occurs.
 const VARIANTS: usize = 16;
-/// Words of known stretches that are kept, 128 MiB: a bootstrapping of 10,000 launches takes a quarter.
+/// Words of known stretches in memory: 128 MiB. A bootstrapping of 10,000 launches takes a quarter.
 const KEPT_WORDS: usize = 1 << 24;
-/// Stretches that have come once, of which only a number is kept, before all are forgotten.
+/// Fingerprints of stretches that occurred once; beyond this number all are dropped.
 const REMEMBERED: usize = 1 << 16;
 
-/// The environment variable that decides where no [`crate::CudaBuilder::replay`] does.
+/// The environment variable that applies without [`crate::CudaBuilder::replay`].
 pub(crate) const CHOICE: &str = "LIMBWISE_REPLAY";
 
-/// What becomes of launches that a program repeats.
+/// Treatment of launches that a program repeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Replay {
-    /// Stretches of launches that have come twice are launched as graphs from the third time on.
+    /// Stretches that occurred twice are submitted as graphs from the third time on.
     #[default]
     Steady,
-    /// Each launch is issued when it is asked for. A profiler then shows it under the region that asked.
+    /// Each launch is submitted immediately; a profiler then shows it in its region.
     Off,
 }
 
 impl Replay {
-    /// The choice of that name: `steady` or `off`.
+    /// The variant with a name: `steady` or `off`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -64,48 +66,48 @@ impl Replay {
         }
     }
 
-    /// What the environment says, if anything.
+    /// The value of the environment variable, or the default.
     pub(crate) fn of_environment() -> Result<Self, OpenError> {
         let got = std::env::var_os(CHOICE).unwrap_or_default().to_string_lossy().into_owned();
         if got.is_empty() { Ok(Self::default()) } else { Self::from_name(&got).ok_or(OpenError::Replay { got }) }
     }
 }
 
-/// Launches of kernels since a device was opened.
+/// Number of kernel launches since the device was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Launches {
-    /// Asked for. Those that are neither issued nor replayed are held back.
+    /// Launches requested; those neither issued nor replayed are deferred.
     pub asked: u64,
-    /// Issued one by one.
+    /// Launches submitted one by one.
     pub issued: u64,
-    /// Run as parts of graphs.
+    /// Launches submitted inside graphs.
     pub replayed: u64,
-    /// Launches of graphs.
+    /// Graphs submitted.
     pub graphs: u64,
-    /// Graphs that were built.
+    /// Graphs built.
     pub built: u64,
 }
 
-/// Launches that have come one after another more than once.
+/// A known stretch.
 struct Sequence {
     launches: Vec<Launch>,
     graph: Option<u64>,
-    /// How often in a row its first launches came, but not all.
+    /// Number of consecutive times that its beginning occurred without the rest.
     missed: u32,
-    /// When it was last met, by a clock of its own.
+    /// Time of the last occurrence, by the clock of [`Known`].
     used: u64,
 }
 
-/// Stretches that have come before.
+/// The stretches seen so far.
 #[derive(Default)]
 struct Known {
-    /// Those that have come twice, by the fingerprint of their first launch.
+    /// Known stretches by the fingerprint of their first launch.
     by_first: HashMap<u64, Vec<Sequence>>,
-    /// Fingerprints of those that have come once.
+    /// Fingerprints of stretches that occurred once.
     once: HashSet<u64>,
     words: usize,
     clock: u64,
-    /// Most words that are kept.
+    /// Limit on the words in memory.
     room: usize,
 }
 
@@ -114,7 +116,7 @@ fn words(launches: &[Launch]) -> usize {
 }
 
 impl Known {
-    /// Of some sequences with this first launch (all of them at its beginning) those that go on so.
+    /// The stretches with this first launch (among `some`, or all at the beginning) that continue with `launch`.
     fn going_on(&self, first: u64, some: Option<&[usize]>, at: usize, launch: &Launch) -> Vec<usize> {
         let sequences = self.by_first.get(&first).map_or(&[][..], Vec::as_slice);
         let goes_on = |&i: &usize| sequences[i].launches.get(at) == Some(launch);
@@ -124,7 +126,7 @@ impl Known {
         }
     }
 
-    /// The one of them that has so many launches, and its graph.
+    /// The stretch among them with exactly `length` launches, and its graph.
     fn complete(&mut self, first: u64, some: &[usize], length: usize) -> Option<(usize, Option<u64>)> {
         self.clock += 1;
         let clock = self.clock;
@@ -134,12 +136,12 @@ impl Known {
         Some((found, sequences[found].graph))
     }
 
-    /// The graph of one of them; whether it is new.
+    /// Stores the graph of a stretch; returns whether it is the first one.
     fn built(&mut self, first: u64, at: usize, graph: u64) -> bool {
         self.by_first.get_mut(&first).is_some_and(|sequences| sequences[at].graph.replace(graph).is_none())
     }
 
-    /// Takes note of a stretch. Graphs of the stretches that must go for it are returned.
+    /// Records a finished stretch. Returns the graphs of stretches evicted for it.
     fn seen(&mut self, launches: Vec<Launch>) -> Vec<u64> {
         let prints: Vec<u64> = launches.iter().map(Launch::fingerprint).collect();
         let print = prints.iter().fold(0, |h, &p| mixed(h, p));
@@ -166,7 +168,8 @@ impl Known {
         graphs
     }
 
-    /// Some of the sequences with this first launch did not come: those that have not for long are forgotten. Their graphs.
+    /// Counts a miss for stretches with this first launch and forgets those that missed too often. Returns their
+    /// graphs.
     fn missed(&mut self, first: u64, places: &[usize]) -> Vec<u64> {
         let Some(sequences) = self.by_first.get_mut(&first) else { return Vec::new() };
         places.iter().for_each(|&i| sequences[i].missed += 1);
@@ -174,13 +177,13 @@ impl Known {
         self.forget(first, &gone)
     }
 
-    /// Forgets all; their graphs.
+    /// Forgets all stretches. Returns their graphs.
     fn clear(&mut self) -> Vec<u64> {
         self.words = 0;
         self.by_first.drain().flat_map(|(_, sequences)| sequences).filter_map(|s| s.graph).collect()
     }
 
-    /// Forgets some of the sequences with this first launch, places in ascending order; their graphs.
+    /// Forgets stretches with this first launch, given in ascending order. Returns their graphs.
     fn forget(&mut self, first: u64, places: &[usize]) -> Vec<u64> {
         let Some(sequences) = self.by_first.get_mut(&first) else { return Vec::new() };
         let gone: Vec<Sequence> = places.iter().rev().map(|&i| sequences.remove(i)).collect();
@@ -192,18 +195,18 @@ impl Known {
     }
 }
 
-/// The stretch that is going on, and what is known.
+/// The current stretch and the known ones.
 #[derive(Default)]
 struct State {
-    /// The thread whose regions count, and how many it has open.
+    /// The thread whose regions count, and its number of open regions.
     owner: Option<ThreadId>,
     depth: usize,
-    /// Launches of this stretch, of which the first `issued` have reached the driver.
+    /// Launches of the current stretch; the first `issued` are already submitted.
     stretch: Vec<Launch>,
     issued: usize,
-    /// How many of them were all of a known stretch.
+    /// Length of the prefix that was submitted as a graph.
     replayed: usize,
-    /// The fingerprint of its first launch, and the known sequences that it may become; none when nothing is held back.
+    /// Fingerprint of the first launch, and the known stretches that still match; empty if nothing is deferred.
     first: u64,
     matching: Vec<usize>,
     known: Known,
@@ -244,7 +247,7 @@ impl State {
         if self.stretch.len() == MOST { self.end(driver) } else { Ok(()) }
     }
 
-    /// Issues what has been held back, launch by launch.
+    /// Submits the deferred launches one by one.
     fn issue(&mut self, driver: &dyn Driver) -> Result<(), Failure> {
         self.matching.clear();
         let held = &self.stretch[self.issued..];
@@ -253,7 +256,7 @@ impl State {
         held.iter().try_for_each(|launch| driver.launch(launch))
     }
 
-    /// Launches the graph of the sequence, of those given, that is all of the stretch, if one is.
+    /// Submits the graph of the matching stretch, if one is complete.
     fn replay(&mut self, driver: &dyn Driver, some: &[usize]) -> Result<(), Failure> {
         let length = self.stretch.len();
         let Some((at, graph)) = self.known.complete(self.first, some, length) else { return Ok(()) };
@@ -261,7 +264,7 @@ impl State {
         let graph = match graph.map_or_else(|| driver.graph(&self.stretch), Ok) {
             Ok(graph) => graph,
             Err(_) => {
-                // Without a graph (memory may be short) the launches are still what they were.
+                // Without a graph (for lack of memory) the launches are submitted one by one.
                 self.known.forget(self.first, &[at]);
                 return self.issue(driver);
             }
@@ -274,7 +277,7 @@ impl State {
         driver.replay(graph)
     }
 
-    /// Ends the stretch: nothing is held back any more.
+    /// Ends the stretch; nothing stays deferred.
     fn end(&mut self, driver: &dyn Driver) -> Result<(), Failure> {
         let matching = std::mem::take(&mut self.matching);
         let done = self.replay(driver, &matching).and_then(|()| self.issue(driver));
@@ -286,7 +289,7 @@ impl State {
         done
     }
 
-    /// Gives up all graphs; whether there were any.
+    /// Discards all graphs; returns whether there were any.
     fn give_up(&mut self, driver: &dyn Driver) -> Result<bool, Failure> {
         self.end(driver)?;
         let graphs = self.known.clear();
@@ -294,13 +297,13 @@ impl State {
         Ok(!graphs.is_empty())
     }
 
-    /// A region begins or ends here.
+    /// Handles the border of a region.
     fn border(&mut self, driver: &dyn Driver) -> Result<(), Failure> {
         if self.depth == 0 || self.stretch.len() >= ENOUGH { self.end(driver) } else { Ok(()) }
     }
 }
 
-/// A driver that launches come to by way of stretches.
+/// A driver that detects repeated launches.
 pub(crate) struct Replayer {
     driver: Arc<dyn Driver>,
     replay: Replay,
@@ -312,7 +315,7 @@ impl Replayer {
         Self::with_room(driver, replay, KEPT_WORDS)
     }
 
-    /// The same that keeps known stretches of so many words.
+    /// A replayer with a limit on the words of known stretches.
     pub(crate) fn with_room(driver: Arc<dyn Driver>, replay: Replay, room: usize) -> Arc<Self> {
         let known = Known { room, ..Known::default() };
         Arc::new(Self { driver, replay, state: Mutex::new(State { known, ..State::default() }) })
@@ -322,18 +325,18 @@ impl Replayer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The driver when it has got all launches that were asked for.
+    /// The inner driver, after all deferred launches are submitted.
     fn now(&self) -> Result<&dyn Driver, Failure> {
         self.state().end(&*self.driver)?;
         Ok(&*self.driver)
     }
 
-    /// Launches so far.
+    /// Number of launches so far.
     pub(crate) fn launches(&self) -> Launches {
         self.state().launches
     }
 
-    /// The calling thread opens a region.
+    /// Enters a region on the calling thread.
     pub(crate) fn enter(&self) -> Result<(), Failure> {
         if self.replay == Replay::Off {
             return Ok(());
@@ -348,7 +351,7 @@ impl Replayer {
         state.border(&*self.driver)
     }
 
-    /// It leaves its innermost one.
+    /// Leaves the innermost region of the calling thread.
     pub(crate) fn leave(&self) -> Result<(), Failure> {
         let mut state = self.state();
         if !state.is_owner() {
@@ -358,7 +361,7 @@ impl Replayer {
         state.border(&*self.driver)
     }
 
-    /// Runs a kernel, now or with those that follow.
+    /// Submits a launch, now or later with those that follow.
     pub(crate) fn ask(&self, launch: Launch) -> Result<(), Failure> {
         self.state().ask(&*self.driver, launch)
     }
@@ -369,7 +372,7 @@ impl Driver for Replayer {
         self.driver.properties()
     }
 
-    /// Graphs take the GPU's memory too, and give way to values.
+    /// Graphs use GPU memory too; they are discarded if an allocation needs it.
     fn allocate(&self, words: usize, place: Place) -> Result<u64, Failure> {
         let first = self.driver.allocate(words, place);
         if first != Err(Failure::Memory) || place == Place::Host || !self.state().give_up(&*self.driver)? {
@@ -380,7 +383,7 @@ impl Driver for Replayer {
     }
 
     fn release(&self, at: u64, words: usize, place: Place) {
-        // A failure is met again, and told, at the next wait.
+        // A failure is sticky: the next wait reports it.
         let _ = self.now();
         self.driver.release(at, words, place);
     }
@@ -413,22 +416,26 @@ impl Driver for Replayer {
         self.driver.discard(graph);
     }
 
-    // Copies are on the other queue, where nothing is held back: what they wait for are marks.
+    // Copies are on the other stream, where nothing is deferred; they depend on events.
 
     fn copy(&self, to: u64, from: u64, words: usize) -> Result<(), Failure> {
         self.driver.copy(to, from, words)
     }
 
-    fn mark(&self, queue: Queue) -> Result<Mark, Failure> {
-        if queue == Queue::Compute { self.now()?.mark(queue) } else { self.driver.mark(queue) }
+    fn event(&self, stream: Stream) -> Result<Event, Failure> {
+        if stream == Stream::Compute { self.now()?.event(stream) } else { self.driver.event(stream) }
     }
 
-    fn wait_for(&self, queue: Queue, mark: Mark) -> Result<(), Failure> {
-        if queue == Queue::Compute { self.now()?.wait_for(queue, mark) } else { self.driver.wait_for(queue, mark) }
+    fn wait_for(&self, stream: Stream, event: Event) -> Result<(), Failure> {
+        if stream == Stream::Compute {
+            self.now()?.wait_for(stream, event)
+        } else {
+            self.driver.wait_for(stream, event)
+        }
     }
 
-    fn forget(&self, mark: Mark) {
-        self.driver.forget(mark);
+    fn forget(&self, event: Event) {
+        self.driver.forget(event);
     }
 
     fn wait(&self) -> Result<(), Failure> {

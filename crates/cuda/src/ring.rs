@@ -1,4 +1,4 @@
-//! What a device keeps for each open ring, in its own memory: moduli, tables of transforms, constants of conversions.
+//! Tables of an open ring in GPU memory: moduli, transform tables, constants of conversions.
 
 use crate::{nvrtc::NARROW_BITS, pool::Row};
 use limbwise_device::{Basis, Ring};
@@ -11,19 +11,20 @@ use std::{
 /// Words of `Prime` in `modarith.cuh`.
 pub(crate) const PRIME_WORDS: usize = 12;
 
-/// log₂ of the words of a tile (`LOG_TILE` in `ntt.cu`), and so of the largest ring that one pass over device memory
+/// log₂ of the words of a tile (`LOG_TILE` in `ntt.cu`), which is the largest ring that one pass over device memory
 /// transforms.
 pub(crate) const LOG_TILE: u32 = 12;
 
-/// Stages that a longer transform leaves to cyclic transforms of so many words (log₂): the last ones.
+/// log₂ of the length of the cyclic transforms that do the last stages of a longer transform.
 const CYCLIC: u32 = 4;
 
-/// How many stages a pass over columns takes: 0 where one pass is enough. 7 or 8 are left to the other pass.
+/// Number of stages in the pass over columns, 0 if one pass is enough; the other pass has 7 or 8.
 pub(crate) fn column_stages(log_n: u32) -> u32 {
     if log_n <= LOG_TILE { 0 } else { (log_n - 8).max(6) }
 }
 
-/// A factor as the prime's field multiplies by it, primes of up to so many bits in floating point: with ⌊w·2^64 / q⌋, or the doubles of w in (−q/2, q/2) and of w/q.
+/// A factor in the form of the prime's arithmetic: with ⌊w·2^64 / q⌋, or, for primes of up to `float_bits` bits, the
+/// doubles of w in (−q/2, q/2) and of w/q.
 pub(crate) fn factor(q: Modulus, float_bits: u32, w: u64) -> [u64; 2] {
     let p = q.value();
     if p >> NARROW_BITS == 0 || p >> float_bits != 0 {
@@ -31,11 +32,11 @@ pub(crate) fn factor(q: Modulus, float_bits: u32, w: u64) -> [u64; 2] {
         return [shoup.value, shoup.quotient];
     }
     // Exact: both are below 2^50.
-    let centred = if w > p / 2 { -((p - w) as f64) } else { w as f64 };
-    [centred.to_bits(), (centred / p as f64).to_bits()]
+    let centered = if w > p / 2 { -((p - w) as f64) } else { w as f64 };
+    [centered.to_bits(), (centered / p as f64).to_bits()]
 }
 
-/// Puts words into the device's memory.
+/// Writes words to device memory.
 pub(crate) type Store<'a> = &'a dyn Fn(&[u64]) -> Arc<Row>;
 
 /// Constants of a base conversion: `Source`, weights, corrections of `basis.cu`.
@@ -45,12 +46,12 @@ pub(crate) struct Conversion {
     pub(crate) corrections: Arc<Row>,
 }
 
-/// One ring's.
+/// The tables of one ring.
 pub(crate) struct RingTables {
     pub(crate) ring: Ring,
     /// `Prime` for each prime of the list.
     pub(crate) primes: Arc<Row>,
-    /// What these point to.
+    /// The tables that `primes` points to.
     tables: Vec<Arc<Row>>,
     conversions: Mutex<HashMap<(Basis, Basis), Arc<Conversion>>>,
 }
@@ -62,7 +63,7 @@ pub(crate) fn modulus_words(q: u64) -> [u64; 3] {
     [q, word(ratio >> 64), word(ratio)]
 }
 
-/// Bits of a transform's stretches that are left before the cyclic transforms, high ones and six low ones.
+/// Bits of the transform's columns and blocks before the cyclic transforms: the high ones, and six low ones.
 fn stretches(log_n: u32) -> (u32, u32, u32) {
     let all = if log_n <= LOG_TILE { log_n } else { log_n - CYCLIC };
     if log_n <= LOG_TILE { (all, 0, 0) } else { (all, all - 6, 6) }
@@ -71,11 +72,11 @@ fn stretches(log_n: u32) -> (u32, u32, u32) {
 /// Words of the tables of one prime.
 pub(crate) fn table_words(log_n: u32) -> usize {
     let (all, high, low) = stretches(log_n);
-    // Each of the factors is two words, and there are both directions.
+    // Each factor is two words, in both directions.
     4 * ((1 << all) + (1 << CYCLIC) + ((1 << CYCLIC) << high) + ((1 << CYCLIC) << low))
 }
 
-/// The tables of one prime as words, and where each of the eight begins: `ntt.cuh` says what they hold.
+/// The tables of one prime as words, and the start of each of the eight; see `ntt.cuh`.
 pub(crate) fn prime_tables(q: Modulus, float_bits: u32, log_n: u32) -> (Vec<u64>, [usize; 8]) {
     let psi = primitive_root(q, log_n);
     let n = 1u64 << log_n;
@@ -125,12 +126,12 @@ impl RingTables {
         Self { primes: store(&primes), ring, tables, conversions: Mutex::default() }
     }
 
-    /// Whether there was memory for all of it.
+    /// Whether all allocations succeeded.
     pub(crate) fn is_whole(&self) -> bool {
         self.primes.at() != 0 && self.tables.iter().all(|row| row.at() != 0)
     }
 
-    /// The constants of a conversion, made when first asked for.
+    /// The constants of a conversion, created on first use.
     pub(crate) fn conversion(&self, from: Basis, to: Basis, store: Store<'_>) -> Arc<Conversion> {
         let mut open = self.conversions.lock().unwrap_or_else(PoisonError::into_inner);
         let build =

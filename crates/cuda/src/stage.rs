@@ -1,13 +1,13 @@
 //! Keys that lie in the host's memory: copied ahead of the launches that read them, into an area of the GPU's memory.
 //!
-//! The copy queue fills the area, the compute queue reads it. A launch waits for the copies of its own rows, and a copy for
+//! The copy stream fills the area, the compute stream reads it. A launch waits for the copies of its own rows, and a copy for
 //! the last launch that read what it overwrites, for nothing else: since work is asked for far ahead of the GPU, a key
 //! crosses the bus while operations before the one that needs it are computed. The area is a ring. Rows are put one behind
 //! another, each for as long as nothing overtakes it; a row that is still there is not copied again. What finds no room
 //! beside the other rows of its launch is read over the bus where it lies.
 
 use crate::{
-    driver::{Driver, Failure, Mark, Place, Queue},
+    driver::{Driver, Event, Failure, Place, Stream},
     pool::{Far, Memory},
 };
 use std::{
@@ -89,20 +89,20 @@ struct Held {
     read: Option<Arc<Read>>,
 }
 
-/// A mark behind a launch.
+/// A event behind a launch.
 struct Read {
     driver: Arc<dyn Driver>,
     launch: u64,
-    mark: Mark,
+    event: Event,
 }
 
 impl Drop for Read {
     fn drop(&mut self) {
-        self.driver.forget(self.mark);
+        self.driver.forget(self.event);
     }
 }
 
-/// One stretch for the copy queue.
+/// One stretch for the copy stream.
 struct Copy {
     to: u64,
     from: u64,
@@ -147,7 +147,7 @@ impl State {
         }
     }
 
-    /// Places for rows of the next launch that have none, and what is to be copied there, neighbours together.
+    /// Places for rows of the next launch that have none, and what is to be copied there, neighbors together.
     fn placed(&mut self, rows: &[Far], (area, room): (u64, usize)) -> (Vec<Copy>, Option<Arc<Read>>) {
         self.launches += 1;
         let (mut copies, mut read): (Vec<Copy>, _) = (Vec::new(), None);
@@ -218,24 +218,24 @@ impl Stage {
             state.area = Area::Refused;
             if let Ok(at) = self.driver.allocate(state.wanted, Place::Device) {
                 state.area = Area::At(at, state.wanted);
-                self.after(Queue::Copy, Queue::Compute)?;
+                self.after(Stream::Copy, Stream::Compute)?;
             }
         }
         Ok(if let Area::At(at, words) = state.area { Some((at, words)) } else { None })
     }
 
-    /// What is asked of one queue from now on comes after all that has been asked of another.
-    fn after(&self, later: Queue, earlier: Queue) -> Result<(), Failure> {
-        let mark = self.driver.mark(earlier)?;
-        let waits = self.driver.wait_for(later, mark);
-        self.driver.forget(mark);
+    /// What is asked of one stream from now on comes after all that has been asked of another.
+    fn after(&self, later: Stream, earlier: Stream) -> Result<(), Failure> {
+        let event = self.driver.event(earlier)?;
+        let waits = self.driver.wait_for(later, event);
+        self.driver.forget(event);
         waits
     }
 
     /// Runs `launch` with the addresses at which the rows are then found.
     ///
     /// A fault leaves the area as it is until it is next used: then everything is waited for first.
-    /// One launch at a time: what the copy queue waits for must be known before the next one takes room.
+    /// One launch at a time: what the copy stream waits for must be known before the next one takes room.
     pub(crate) fn around(
         &self,
         rows: &[Far],
@@ -265,16 +265,16 @@ impl Stage {
         };
         let (copies, read) = state.placed(rows, (area, room));
         if let Some(read) = read {
-            self.driver.wait_for(Queue::Copy, read.mark)?;
+            self.driver.wait_for(Stream::Copy, read.event)?;
         }
         copies.iter().try_for_each(|copy| self.driver.copy(copy.to, copy.from, copy.words))?;
         if !copies.is_empty() {
-            self.after(Queue::Compute, Queue::Copy)?;
+            self.after(Stream::Compute, Stream::Copy)?;
         }
         let found = |row: &Far| state.held.get(&row.number).map_or(row.at, |held| area + 8 * held.at as u64);
         launch(&rows.iter().map(found).collect::<Vec<u64>>())?;
         let (driver, launch) = (self.driver.clone(), state.launches);
-        let read = Arc::new(Read { mark: driver.mark(Queue::Compute)?, driver, launch });
+        let read = Arc::new(Read { event: driver.event(Stream::Compute)?, driver, launch });
         for row in rows {
             if let Some(held) = state.held.get_mut(&row.number) {
                 held.read = Some(read.clone());
@@ -292,7 +292,7 @@ impl Stage {
         }
         state.empty();
         self.driver.zero(at, words, Place::Device)?;
-        self.after(Queue::Copy, Queue::Compute)
+        self.after(Stream::Copy, Stream::Compute)
     }
 }
 

@@ -2,12 +2,12 @@
 
 mod footprint;
 mod key_switch;
-mod queues;
+#[expect(unsafe_code, reason = "calls of the driver that are wrong")]
+mod mock_driver;
 #[expect(unsafe_code, reason = "functions of a library that the test makes")]
 mod ranges;
 mod replay;
-#[expect(unsafe_code, reason = "calls of the driver that are wrong")]
-mod standin;
+mod streams;
 
 use crate::{
     Cuda, CudaBuilder, KeyRoom, Replay,
@@ -44,7 +44,7 @@ fn beside_the_cpu(tested: Option<Cuda>) -> Option<Lockstep<Cpu, Cuda>> {
 }
 
 conformance_suite!(kernels_on_the_host, "c++", || host(MEMORY).map(Checked));
-conformance_suite!(gpu, "cuda", || gpu(Cuda::builder()).map(Checked), standin::reach());
+conformance_suite!(gpu, "cuda", || gpu(Cuda::builder()).map(Checked), mock_driver::reach());
 
 /// A GPU, where there is one; else why not.
 fn gpu(choices: CudaBuilder) -> Option<Cuda> {
@@ -86,7 +86,7 @@ fn arbitrary_programs_agree_on_the_host() {
 
 #[test]
 fn arbitrary_programs_agree_on_a_gpu() {
-    with_device("cuda", || beside_the_cpu(gpu(Cuda::builder())), |dev| programs_agree(standin::cases(64), dev));
+    with_device("cuda", || beside_the_cpu(gpu(Cuda::builder())), |dev| programs_agree(mock_driver::cases(64), dev));
 }
 
 /// A few steps of both kinds on small rings: what a checker of memory accesses, which is slow, can follow.

@@ -1,14 +1,14 @@
-//! The order in which a GPU's two queues are worked off, for tests: any order that queues and marks allow may come, so each
+//! The order in which a GPU's two streams are worked off, for tests: any order that streams and events allow may come, so each
 //! of these is one that shows a wait which was left out.
 
 use crate::{
-    driver::{Mark, Queue},
+    driver::{Event, Stream},
     launch::Launch,
 };
-use limbwise_math::sampling::{Seed, Stream};
+use limbwise_math::sampling::{self, Seed};
 use std::collections::{HashSet, VecDeque};
 
-/// Which queue goes first where either may.
+/// Which stream goes first where either may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// All is done when it is asked for.
@@ -21,7 +21,7 @@ pub(crate) enum Order {
     Random(u8),
 }
 
-/// What is asked of a queue.
+/// What is asked of a stream.
 #[derive(Debug)]
 pub(crate) enum Work {
     /// Memory is there from now on, or until now.
@@ -43,17 +43,17 @@ pub(crate) enum Work {
         from: u64,
         words: usize,
     },
-    Mark(Mark),
-    Wait(Mark),
+    Event(Event),
+    Wait(Event),
 }
 
-/// Two queues.
+/// Two streams.
 pub(crate) struct Turns {
     order: Order,
-    lots: Stream,
-    queues: [VecDeque<Work>; 2],
+    lots: sampling::Stream,
+    streams: [VecDeque<Work>; 2],
     held_words: usize,
-    marks: usize,
+    events: usize,
     reached: HashSet<usize>,
 }
 
@@ -73,43 +73,43 @@ impl Work {
 impl Turns {
     pub(crate) fn new(order: Order) -> Self {
         let seed = if let Order::Random(seed) = order { seed } else { 0 };
-        let lots = Stream::new(&Seed([seed; 32]), b"turns");
-        let queues = [VecDeque::new(), VecDeque::new()];
-        Self { order, lots, queues, held_words: 0, marks: 0, reached: HashSet::new() }
+        let lots = sampling::Stream::new(&Seed([seed; 32]), b"turns");
+        let streams = [VecDeque::new(), VecDeque::new()];
+        Self { order, lots, streams, held_words: 0, events: 0, reached: HashSet::new() }
     }
 
-    fn queue(&mut self, queue: Queue) -> &mut VecDeque<Work> {
-        &mut self.queues[usize::from(queue == Queue::Copy)]
+    fn stream(&mut self, stream: Stream) -> &mut VecDeque<Work> {
+        &mut self.streams[usize::from(stream == Stream::Copy)]
     }
 
     fn lot(&mut self, of: u64) -> u64 {
         self.lots.next_word() % of
     }
 
-    pub(crate) fn mark(&mut self, queue: Queue) -> Mark {
-        self.marks += 1;
-        let mark = Mark(self.marks);
-        self.ask(queue, Work::Mark(mark));
-        mark
+    pub(crate) fn event(&mut self, stream: Stream) -> Event {
+        self.events += 1;
+        let event = Event(self.events);
+        self.ask(stream, Work::Event(event));
+        event
     }
 
-    pub(crate) fn ask(&mut self, queue: Queue, work: Work) {
+    pub(crate) fn ask(&mut self, stream: Stream, work: Work) {
         self.held_words += work.held_words();
-        self.queue(queue).push_back(work);
+        self.stream(stream).push_back(work);
     }
 
-    /// The next work of a queue, unless it is empty or waits for the other.
-    fn take(&mut self, queue: Queue) -> Option<Work> {
+    /// The next work of a stream, unless it is empty or waits for the other.
+    fn take(&mut self, stream: Stream) -> Option<Work> {
         loop {
-            match self.queue(queue).pop_front()? {
-                Work::Wait(mark) if !self.reached.contains(&mark.0) => {
-                    self.queue(queue).push_front(Work::Wait(mark));
+            match self.stream(stream).pop_front()? {
+                Work::Wait(event) if !self.reached.contains(&event.0) => {
+                    self.stream(stream).push_front(Work::Wait(event));
                     return None;
                 }
                 work => {
                     self.held_words -= work.held_words();
                     match work {
-                        Work::Mark(mark) => drop(self.reached.insert(mark.0)),
+                        Work::Event(event) => drop(self.reached.insert(event.0)),
                         Work::Wait(_) => {}
                         work => return Some(work),
                     }
@@ -118,11 +118,11 @@ impl Turns {
         }
     }
 
-    fn first(&mut self) -> Queue {
+    fn first(&mut self) -> Stream {
         match self.order {
-            Order::AsAsked | Order::CopyLate => Queue::Compute,
-            Order::CopyEarly => Queue::Copy,
-            Order::Random(_) => [Queue::Compute, Queue::Copy][usize::from(self.lot(2) == 1)],
+            Order::AsAsked | Order::CopyLate => Stream::Compute,
+            Order::CopyEarly => Stream::Copy,
+            Order::Random(_) => [Stream::Compute, Stream::Copy][usize::from(self.lot(2) == 1)],
         }
     }
 
@@ -144,21 +144,21 @@ impl Turns {
 
     fn either(&mut self) -> Option<Work> {
         let first = self.first();
-        let second = if first == Queue::Copy { Queue::Compute } else { Queue::Copy };
-        // A mark that the second one reaches may be what the first waits for.
+        let second = if first == Stream::Copy { Stream::Compute } else { Stream::Copy };
+        // A event that the second one reaches may be what the first waits for.
         self.take(first).or_else(|| self.take(second)).or_else(|| self.take(first))
     }
 
-    /// What is to be done before this queue is done; nothing when it is.
+    /// What is to be done before this stream is done; nothing when it is.
     ///
     /// # Panics
-    /// If both queues wait.
-    pub(crate) fn before(&mut self, queue: Queue) -> Option<Work> {
-        if self.queue(queue).is_empty() {
+    /// If both streams wait.
+    pub(crate) fn before(&mut self, stream: Stream) -> Option<Work> {
+        if self.stream(stream).is_empty() {
             return None;
         }
         let work = self.either();
-        assert!(work.is_some() || self.queue(queue).is_empty(), "both queues wait: {:?}", self.queues);
+        assert!(work.is_some() || self.stream(stream).is_empty(), "both streams wait: {:?}", self.streams);
         work
     }
 }

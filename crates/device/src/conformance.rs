@@ -308,7 +308,7 @@ fn conversions<D: HostRead>(dev: &D, ring: &Ring) {
             let row = &x[batch * n..][..n];
             to.iter()
                 .flat_map(move |j| row.iter().map(move |&v| (j, v)))
-                .map(|(j, v)| ring.moduli()[j].from_i64(q.centred(v)))
+                .map(|(j, v)| ring.moduli()[j].from_i64(q.centered(v)))
         };
         let expected: Vec<u64> = (0..2).flat_map(lift).collect();
         expect(dev, "reduce", &dev.reduce(&upload(dev, &shape, &x), to), &shape.with_basis(to), &expected);
@@ -430,7 +430,7 @@ fn sums<D: HostRead>(dev: &D, ring: &Ring) {
     for to in [ring.full(), ring.full() - Basis::single(1), Basis::single(1)] {
         let shape = Shape::eval(ring, to);
         let mut values: Vec<u64> =
-            ring.moduli_of(to).iter().flat_map(|p| x.iter().map(|&v| p.from_i64(q.centred(v)))).collect();
+            ring.moduli_of(to).iter().flat_map(|p| x.iter().map(|&v| p.from_i64(q.centered(v)))).collect();
         for (row, &p) in values.chunks_exact_mut(ring.n()).zip(&ring.moduli_of(to)) {
             NttTable::new(p, ring.log_n()).forward(row);
         }

@@ -70,7 +70,7 @@ pub enum Rounding {
     Nearest,
     /// Also corrects the body so that the phase's error has mean zero under a binary secret:
     /// [`limbwise_math::gadget::mod_switch_centered`].
-    CentredForBinary,
+    CenteredForBinary,
 }
 
 /// A small signed base: digits in [−2^(base_log − 1), 2^(base_log − 1)), see [`Decomposition`].

@@ -8,6 +8,11 @@
 //! and tables ([`Footprint::table_bytes`]) are not counted.
 //!
 //! The meter counts 64-bit words without padding, whatever the device stores ([`Footprint::stored_bytes`]).
+//!
+//! [`Footprint`]: crate::Footprint
+//! [`Footprint::scratch_rows`]: crate::Footprint::scratch_rows
+//! [`Footprint::table_bytes`]: crate::Footprint::table_bytes
+//! [`Footprint::stored_bytes`]: crate::Footprint::stored_bytes
 
 mod rows;
 

@@ -4,7 +4,7 @@
 /// B = 2^b. What is lost is at most half of the least factor.
 ///
 /// With C = B/2·(sum of the factors) + half the least factor, a residue x stands for its lift in [−C, q − C): adding C
-/// turns it into a number below 2^w whose plain digits, B/2 less, are those wanted. For q near 2^w the lift is centred.
+/// turns it into a number below 2^w whose plain digits, B/2 less, are those wanted. For q near 2^w the lift is centered.
 ///
 /// Source: \[CGGI20\] Alg. 1, there for q a power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub fn mod_switch(x: u64, from: u64, to: u64) -> u64 {
 ///
 /// # Panics
 /// Never within these ranges.
-pub fn mod_switch_centred(words: &mut [u64], from: u64, to: u64) {
+pub fn mod_switch_centered(words: &mut [u64], from: u64, to: u64) {
     let Some((body, mask)) = words.split_last_mut() else { return };
     let (wide_from, wide_to) = (i128::from(from), i128::from(to));
     let mut errors: i128 = 0;
@@ -156,7 +156,7 @@ mod tests {
         };
         message.push(12_345);
         let before = phase(&message, from) * u128::from(to) / u128::from(from);
-        mod_switch_centred(&mut message, from, to);
+        mod_switch_centered(&mut message, from, to);
         assert!(phase(&message, to).abs_diff(before) <= 1);
     }
 }

@@ -181,7 +181,7 @@ impl Modulus {
     /// The representative of a residue in (−q/2, q/2], without a branch.
     #[inline]
     #[must_use]
-    pub fn centred(self, x: u64) -> i64 {
+    pub fn centered(self, x: u64) -> i64 {
         let upper = 0i64.wrapping_sub((self.q / 2).wrapping_sub(x).cast_signed() >> 63 & 1);
         x.cast_signed() - (upper & self.q.cast_signed())
     }
@@ -213,14 +213,14 @@ mod tests {
                 assert_eq!(i128::from(m.from_i64(signed)), i128::from(signed).rem_euclid(i128::from(q)));
                 let signed = wide.cast_signed() >> 1;
                 assert_eq!(i128::from(m.from_i128(signed)), signed.rem_euclid(i128::from(q)));
-                assert_eq!(m.from_i64(m.centred(a)), a);
-                assert!(m.centred(a).unsigned_abs() <= q / 2);
+                assert_eq!(m.from_i64(m.centered(a)), a);
+                assert!(m.centered(a).unsigned_abs() <= q / 2);
                 if a != 0 {
                     assert_eq!(m.mul(a, m.inv(a)), 1);
                 }
             }
             for edge in [0, 1, q / 2, q / 2 + 1, q - 1] {
-                assert_eq!(m.from_i64(m.centred(edge)), edge);
+                assert_eq!(m.from_i64(m.centered(edge)), edge);
             }
             assert_eq!(m.reduce_wide(u128::MAX), low_remainder(u128::MAX, q));
         }

@@ -2,7 +2,7 @@
 
 use crate::modulus::{Modulus, Shoup, low};
 
-/// Conversion of centred values from the primes `a_0 … a_{k-1}` (product A) to other primes.
+/// Conversion of centered values from the primes `a_0 … a_{k-1}` (product A) to other primes.
 ///
 /// With `y_i = x_i·(A/a_i)^{-1} mod a_i` the value is `x = Σ y_i·(A/a_i) − e·A`; here `e = ⌊Σ y_i/a_i + ½⌋`, so that x is
 /// the representative in [−A/2, A/2). The fraction is summed in integers of unit 2^−48, by the same formula on every
@@ -110,7 +110,7 @@ impl BaseConversion {
     }
 }
 
-/// Reconstruction of centred integers from their residues, by mixed radix digits (Garner).
+/// Reconstruction of centered integers from their residues, by mixed radix digits (Garner).
 #[derive(Clone, Debug)]
 pub struct Reconstruction {
     primes: Vec<Modulus>,
@@ -176,7 +176,7 @@ impl Reconstruction {
         digits
     }
 
-    /// 1 where the integer of these digits is above ⌊Q/2⌋, that is negative once centred, else 0.
+    /// 1 where the integer of these digits is above ⌊Q/2⌋, that is negative once centered, else 0.
     fn is_negative(&self, digits: &[u64]) -> u64 {
         // Lexicographic comparison from the top digit, as a borrow that runs upwards.
         digits.iter().zip(&self.half).fold(0u64, |above, (&d, &h)| {
@@ -185,12 +185,12 @@ impl Reconstruction {
         })
     }
 
-    /// The centred integer modulo `t`, exactly; no branch depends on the residues.
+    /// The centered integer modulo `t`, exactly; no branch depends on the residues.
     ///
     /// # Panics
     /// If there is not one residue a prime.
     #[must_use]
-    pub fn centred_modulo(&self, residues: &[u64], t: Modulus) -> u64 {
+    pub fn centered_modulo(&self, residues: &[u64], t: Modulus) -> u64 {
         assert_eq!(residues.len(), self.primes.len());
         let digits = self.digits(residues);
         let (mut sum, mut weight) = (0, 1);
@@ -201,12 +201,12 @@ impl Reconstruction {
         t.sub(sum, t.mul(self.is_negative(&digits), weight)) // `weight` is Q by now
     }
 
-    /// The centred integer, rounded to a float. Exact up to 53 bits; no branch depends on the residues.
+    /// The centered integer, rounded to a float. Exact up to 53 bits; no branch depends on the residues.
     ///
     /// # Panics
     /// If there is not one residue a prime.
     #[must_use]
-    pub fn centred_f64(&self, residues: &[u64]) -> f64 {
+    pub fn centered_f64(&self, residues: &[u64]) -> f64 {
         assert_eq!(residues.len(), self.primes.len());
         let plus = self.digits(residues);
         let negated: Vec<u64> = residues.iter().zip(&self.primes).map(|(&r, q)| q.neg(r)).collect();
@@ -287,7 +287,7 @@ mod tests {
                 let residues: Vec<u64> = primes.iter().map(|q| q.from_i64(x)).collect();
                 #[expect(clippy::cast_precision_loss, reason = "test values below 2^53")]
                 let expected = x as f64;
-                assert!((crt.centred_f64(&residues) - expected).abs() < 0.5, "{x}");
+                assert!((crt.centered_f64(&residues) - expected).abs() < 0.5, "{x}");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Errors of the engine as exceptions of `limbwise.errors`, with the same text.
 
-use limbwise::{Error as Scheme, bgv::BgvError, error::KeyError, tfhe::TfheError};
+use limbwise::{Error as Scheme, bgv::BgvError, tfhe::TfheError};
 use limbwise_runtime::Error as Runtime;
 use pyo3::{
     exceptions::PyKeyboardInterrupt,

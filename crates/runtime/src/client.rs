@@ -13,7 +13,7 @@ use limbwise::{
     rlwe::PublicKey,
     scheme::{ClientScheme, Encrypting, Scheme, Secrets, Shadows},
     tfhe::TfheParams,
-    wire::{Fingerprint, Lock, Origin, read_labelled_secret_key, read_labelled_tfhe_secret_key, read_public_key},
+    wire::{Fingerprint, Lock, Origin, read_labeled_secret_key, read_labeled_tfhe_secret_key, read_public_key},
 };
 use limbwise_apps::{Array, Client, Description, Encryption as Under, Observer, Program};
 use limbwise_device::{Device, HostRead};
@@ -76,10 +76,10 @@ pub fn secret_file<S: ClientScheme>(params: &S::Params) -> &'static str {
 pub fn read_secrets<S: ClientScheme>(dir: &Path, params: &S::Params, lock: Lock<'_>) -> Result<Secrets> {
     let (rlwe_file, tfhe_file) = (dir.join(SECRET), dir.join(TFHE_SECRET));
     let read = |params: &Params| {
-        read_labelled_secret_key(open_file(&rlwe_file)?, params, lock).map_err(|e| Error::of_file(&rlwe_file, e))
+        read_labeled_secret_key(open_file(&rlwe_file)?, params, lock).map_err(|e| Error::of_file(&rlwe_file, e))
     };
     let read_tfhe = |params: &TfheParams| {
-        read_labelled_tfhe_secret_key(open_file(&tfhe_file)?, params, lock).map_err(|e| Error::of_file(&tfhe_file, e))
+        read_labeled_tfhe_secret_key(open_file(&tfhe_file)?, params, lock).map_err(|e| Error::of_file(&tfhe_file, e))
     };
     let (rlwe, rlwe_label) = S::rlwe(params).map(read).transpose()?.unzip();
     let (tfhe, tfhe_label) = S::tfhe(params).map(read_tfhe).transpose()?.unzip();

@@ -111,7 +111,7 @@ impl Drop for Row {
     }
 }
 
-/// Free parts by their starts: the first that is large enough is taken, neighbours join.
+/// Free parts by their starts: the first that is large enough is taken, neighbors join.
 #[derive(Debug)]
 struct Arena {
     free: BTreeMap<u32, u32>,

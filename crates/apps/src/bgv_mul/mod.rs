@@ -129,7 +129,7 @@ impl Twin for BgvMul {
         let t = self.params.t();
         match inputs {
             [left, right] => {
-                let product = |(&x, &y): (&i64, &i64)| t.centred(t.mul(t.from_i64(x), t.from_i64(y)));
+                let product = |(&x, &y): (&i64, &i64)| t.centered(t.mul(t.from_i64(x), t.from_i64(y)));
                 let message = |(a, b): (&Vec<i64>, &Vec<i64>)| a.iter().zip(b).map(product).collect();
                 vec![left.iter().zip(right).map(message).collect()]
             }

@@ -287,10 +287,10 @@ impl Twin for BgvTable {
             let value = |i: usize| {
                 (0..self.described.columns).map(|c| i128::from(inputs[0][c][i]) * i128::from(entry(c, k))).sum()
             };
-            (0..self.described.rows).map(|i| t.centred(t.from_i128(value(i)))).collect()
+            (0..self.described.rows).map(|i| t.centered(t.from_i128(value(i)))).collect()
         };
         let products: Messages = (0..self.described.names.len()).map(column).collect();
-        let total = |values: &Vec<i64>| vec![t.centred(t.from_i128(values.iter().map(|&x| i128::from(x)).sum()))];
+        let total = |values: &Vec<i64>| vec![t.centered(t.from_i128(values.iter().map(|&x| i128::from(x)).sum()))];
         let totals = products.iter().map(total).collect();
         vec![products, totals]
     }

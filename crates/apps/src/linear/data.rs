@@ -24,6 +24,6 @@ mod tests {
         assert_ne!(a, generated(1, 1, 1000, 2.0));
         assert_ne!(a, generated(2, 0, 1000, 2.0));
         assert!(a.iter().all(|x| x.abs() <= 2.0) && a.iter().any(|x| *x > 1.9) && a.iter().any(|x| *x < -1.9));
-        assert!(a.iter().sum::<f64>().abs() < 200.0, "centred");
+        assert!(a.iter().sum::<f64>().abs() < 200.0, "centered");
     }
 }

@@ -156,7 +156,7 @@ impl TfheSet {
             security_bits: params.security().bits,
             security: params.security().clone(),
             log2_failure: params.log2_failure(),
-            ciphertext_bytes: 8 * (params.literal().wide_dimension() as u64 + 1),
+            ciphertext_bytes: 8 * (params.literal().big_dimension() as u64 + 1),
             key_bytes: params.server_key_bytes(),
             published_key_bytes: params.published_key_bytes(),
             literal: params.literal().clone(),

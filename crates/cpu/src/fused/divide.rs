@@ -1,4 +1,4 @@
-//! `mod_down` and `rescale`: the remainder of a limb is made in the row of the result, transformed and divided there.
+//! `mod_down` and `rescale`: the remainder of a limb is computed in the result's row, transformed there, and divided.
 
 use crate::{
     device::{Cpu, CpuPoly, new_lines},
@@ -15,8 +15,8 @@ impl Cpu {
         let dropped = a.shape.basis - to;
         let converter = tables.conversion(dropped, to);
         let groups = self.dropped_limbs(&tables, a, dropped).into_iter().map(|rows| (&*converter, rows)).collect();
-        let remainders = self.prepared(groups);
-        self.divided(&tables, a, to, |entry, prime, out| {
+        let remainders = self.prepare_sources(groups);
+        self.divide_limbs(&tables, a, to, |entry, prime, out| {
             remainders[entry].extend(&tables, (to, &converter), vec![(prime, out)]);
         })
     }
@@ -29,13 +29,13 @@ impl Cpu {
         let tables = self.tables(&a.shape.ring);
         let moduli = a.shape.ring.moduli();
         let remainders = self.dropped_limbs(&tables, a, dropped);
-        self.divided(&tables, a, to, |entry, target, out| {
+        self.divide_limbs(&tables, a, to, |entry, target, out| {
             lift(self.isa(), (moduli[prime], moduli[target]), out, remainders[entry][0].lines());
             tables.prime(target).ntt(out);
         })
     }
 
-    /// Coefficients of the limbs that go, of each entry.
+    /// Coefficients of the dropped limbs of each entry.
     fn dropped_limbs(&self, tables: &RingTables, a: &CpuPoly, dropped: Basis) -> Vec<Vec<Row>> {
         let limb = |entry| dropped.iter().map(move |prime| (tables.prime(prime), a.limb(entry, prime)));
         let limbs: Vec<_> = (0..a.shape.batch).flat_map(limb).collect();
@@ -43,8 +43,8 @@ impl Cpu {
         (0..a.shape.batch).map(|_| rows.by_ref().take(dropped.len()).collect()).collect()
     }
 
-    /// `(a − remainder)/(product of the limbs that go)`, the remainder of (entry, prime) written by the closure.
-    fn divided(
+    /// `(a − remainder)/(product of the dropped primes)`; the closure writes the remainder of (entry, prime).
+    fn divide_limbs(
         &self,
         tables: &RingTables,
         a: &CpuPoly,

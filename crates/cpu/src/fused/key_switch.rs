@@ -1,11 +1,12 @@
-//! `gadget_product` and `key_switch`: all digits of one limb, in the cache, against the streaming key.
+//! `gadget_product` and `key_switch`: all digits of one limb, in the cache, times the streaming key.
 //!
-//! `key_switch_onto` is the same switch: what it is added to is one more product of the sum, and a level's primes that it
-//! drops are limbs like the special ones, summed first and divided by with them. For ℓ limbs, k special primes and d
-//! dropped, a separate rescale takes 2(k + ℓ) + 2(d + ℓ − d) transforms after the product with the key, a merged one
-//! 2(k + d) + 2(ℓ − d): 2ℓ fewer, and it saves writing and reading the switched pair and the sum, 8ℓ limbs. Against that
-//! stand 2(k + d)(ℓ − d) limbs of conversion instead of 2kℓ and 2(ℓ − d) lifts. At ℓ = 25, k = 5, d = 1: 210 transforms for
-//! 260, 105 MB of traffic less at N = 2^16. An addition alone (a rotation) saves 2ℓ limbs of traffic a half.
+//! `key_switch_onto` is the same switch: `onto` is one more product of the sum, and a dropped level's primes are
+//! treated like the special ones: summed first, then divided by together. For ℓ limbs, k special primes and d dropped,
+//! a separate rescale takes 2(k + ℓ) + 2(d + ℓ − d) transforms after the product with the key, a merged one 2(k + d) +
+//! 2(ℓ − d): 2ℓ fewer. It also saves writing and reading the switched pair and the sum, 8ℓ limbs. In return it needs
+//! 2(k + d)(ℓ − d) limbs of conversion instead of 2kℓ and 2(ℓ − d) lifts. At ℓ = 25, k = 5, d = 1 that is 210
+//! transforms instead of 260, and 105 MB less traffic at N = 2^16. An addition alone (a rotation) saves 2ℓ limbs of
+//! traffic per half.
 
 use super::prepare::{Extension, Prepared};
 use crate::{
@@ -34,24 +35,24 @@ fn halves<'a>([b, a]: [&'a mut [Row]; 2]) -> Vec<Halves<'a>> {
     b.iter_mut().zip(a).map(|(b, a)| [b, a]).collect()
 }
 
-/// One key switch, all that does not depend on the entry of the batch.
+/// The state of a key switch that is independent of the batch entry.
 struct Switch<'a> {
     dev: &'a Cpu,
     tables: &'a RingTables,
     c: &'a CpuPoly,
     key: &'a GadgetKey<CpuPoly>,
-    /// What the result is added to, and the product of the special primes modulo each prime of `c`.
+    /// The polynomials to add, and the product of the special primes modulo each prime of `c`.
     onto: [Option<&'a CpuPoly>; 2],
     factors: Vec<u64>,
     /// The basis of the result.
     to: Basis,
-    /// For each digit the primes it is extended to, and how.
+    /// For each digit, the primes it is extended to, and the converter.
     up: Vec<Extension>,
-    /// From the dropped primes to those that are left.
+    /// Converts from the dropped primes to the kept ones.
     down: Arc<Converter>,
-    /// Of the product of the dropped primes, modulo each that is left.
+    /// Inverse of the product of the dropped primes, modulo each kept one.
     inverses: Vec<u64>,
-    /// Rows for [`TOGETHER`] limbs of each digit, a set a thread.
+    /// Rows for [`TOGETHER`] limbs of each digit, one set per thread.
     scratch: Vec<Mutex<Vec<Row>>>,
 }
 
@@ -134,7 +135,7 @@ impl Switch<'_> {
                 tables.prime(prime).intt(new_lines(row));
             }
         });
-        let remainders = self.dev.prepared(sums.into_iter().map(|rows| (&*self.down, rows)).collect());
+        let remainders = self.dev.prepare_sources(sums.into_iter().map(|rows| (&*self.down, rows)).collect());
         let primes: Vec<usize> = self.to.iter().collect();
         self.dev.each(n * primes.len() * digits.len(), self.groups(&primes, out), |_, (primes, mut out)| {
             for (half, remainder) in remainders.iter().enumerate() {
@@ -145,7 +146,7 @@ impl Switch<'_> {
         });
     }
 
-    /// Limbs that are made together, as many groups a thread.
+    /// Limbs computed together, in as many groups as there are threads.
     fn groups<'a, 'b>(&self, primes: &'b [usize], out: Vec<Halves<'a>>) -> Vec<(&'b [usize], Vec<Halves<'a>>)> {
         let count = primes.len();
         let groups = count.div_ceil(TOGETHER).next_multiple_of(self.dev.threads()).min(count);
@@ -157,7 +158,7 @@ impl Switch<'_> {
         (0..groups).map(group).collect()
     }
 
-    /// Some limbs of the inner product with the key and of what it is added to; those of the result are divided.
+    /// Selected limbs of the inner product with the key plus `onto`; those of the result are also divided.
     fn product(&self, entry: usize, primes: &[usize], digits: &[Prepared], out: &mut [Halves<'_>]) {
         let thread = rayon::current_thread_index().unwrap_or(0);
         let mut scratch = self.scratch[thread % self.scratch.len()].lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,7 +178,7 @@ impl Switch<'_> {
         }
     }
 
-    /// One limb of what the result is added to; none modulo a special prime, of which it is a multiple.
+    /// One limb of `onto`; `None` modulo a special prime, of which P·onto is a multiple.
     fn onto(&self, entry: usize, prime: usize) -> Option<Onto<'_, 2>> {
         let times = self.factors[self.c.shape.basis.position(prime)?];
         let limbs = self.onto.map(|half| Some(half?.limb(entry, prime)));

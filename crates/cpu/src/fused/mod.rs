@@ -1,4 +1,4 @@
-//! Composites limb by limb: what one operation writes and the next reads stays in the cache.
+//! Composites limb by limb, so that the cache holds the data between one operation and the next.
 //!
 //! Enters: overrides of the device's composites, each equal to its default body residue for residue.
 //! Stays out: arithmetic on limbs (`kernels`), strategies.
@@ -7,7 +7,7 @@
 //! [`key_switch`] (and `gadget_product`), [`weighted`] (`weighted_sums`, `extend_limb`), [`blind_rotate`].
 //!
 //! Memory: beside its result a composite holds rows from the device's pool for the limbs it converts, as
-//! [`limbwise_device::null`] counts them, and rows of a thread's own from a second pool ([`crate::Cpu::scratch`]).
+//! [`limbwise_device::null`] counts them, and rows private to a thread from a second pool ([`crate::Cpu::scratch`]).
 
 mod blind_rotate;
 mod divide;

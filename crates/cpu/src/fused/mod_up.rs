@@ -17,7 +17,7 @@ impl Cpu {
         let ring = &c.shape.ring;
         let tables = self.tables(ring);
         let up: Vec<Extension> = digits.iter().map(|&own| (full - own, tables.conversion(own, full - own))).collect();
-        let mut raised: Vec<CpuPoly> = digits.iter().map(|&own| self.to_be_raised(c, own, full)).collect();
+        let mut raised: Vec<CpuPoly> = digits.iter().map(|&own| self.unfilled_digit(c, own, full)).collect();
         for entry in 0..c.shape.batch {
             let prepared = self.digits(&tables, (c, entry), digits, &up);
             let mut items: Vec<Limbs<'_>> = Vec::new();
@@ -38,7 +38,7 @@ impl Cpu {
     }
 
     /// A digit over `full`: its own limbs are those of `c`, the others are whatever they were.
-    fn to_be_raised(&self, c: &CpuPoly, own: Basis, full: Basis) -> CpuPoly {
+    fn unfilled_digit(&self, c: &CpuPoly, own: Basis, full: Basis) -> CpuPoly {
         let length = layout::lines(c.shape.ring.log_n());
         let limbs = c.shape.basis.len();
         let row = |entry: usize, prime: usize| match c.shape.basis.position(prime) {

@@ -13,13 +13,13 @@ use std::sync::Arc;
 /// Lines prepared by one task: enough to be worth one, few enough to stay in the L1 cache.
 const TILE: usize = 256;
 
-/// Lines of all sources of a conversion, and those of their wraps.
+/// Lines of all sources of a conversion, and those of their overflows.
 type Tile<'a> = (&'a Converter, Vec<&'a mut [Line]>, &'a mut [Line]);
 
 /// Prepared sources of one conversion: see [`Converter::prepare`].
 pub(super) struct Prepared {
     rows: Vec<Row>,
-    wraps: Row,
+    overflows: Row,
 }
 
 impl Prepared {
@@ -34,7 +34,7 @@ impl Prepared {
         let sources: Vec<&[Line]> = self.rows.iter().map(|row| row.lines()).collect();
         let (primes, mut targets): (Vec<usize>, Vec<_>) =
             limbs.into_iter().filter_map(|(prime, row)| to.position(prime).map(|j| (prime, (j, row)))).unzip();
-        converter.sweep(&mut targets, &sources, self.wraps.lines());
+        converter.sweep(&mut targets, &sources, self.overflows.lines());
         primes.into_iter().zip(targets).for_each(|(prime, (_, row))| tables.prime(prime).ntt(row));
     }
 }
@@ -65,22 +65,22 @@ impl Cpu {
     }
 
     /// Makes coefficients ready for their conversions, each group for its own.
-    pub(super) fn prepared(&self, groups: Vec<(&Converter, Vec<Row>)>) -> Vec<Prepared> {
+    pub(super) fn prepare_sources(&self, groups: Vec<(&Converter, Vec<Row>)>) -> Vec<Prepared> {
         let with_wraps = |(converter, rows): (_, Vec<Row>)| {
-            let wraps = self.pool.take(rows[0].lines().len());
-            (converter, Prepared { rows, wraps })
+            let overflows = self.pool.take(rows[0].lines().len());
+            (converter, Prepared { rows, overflows })
         };
         let mut groups: Vec<(&Converter, Prepared)> = groups.into_iter().map(with_wraps).collect();
         let mut tiles: Vec<Tile<'_>> = Vec::new();
         let mut words = 0;
         for (converter, group) in &mut groups {
             let mut parts: Vec<_> = group.rows.iter_mut().map(|row| new_lines(row).chunks_mut(TILE)).collect();
-            for wraps in new_lines(&mut group.wraps).chunks_mut(TILE) {
-                words += 8 * wraps.len() * parts.len();
-                tiles.push((converter, parts.iter_mut().filter_map(Iterator::next).collect(), wraps));
+            for overflows in new_lines(&mut group.overflows).chunks_mut(TILE) {
+                words += 8 * overflows.len() * parts.len();
+                tiles.push((converter, parts.iter_mut().filter_map(Iterator::next).collect(), overflows));
             }
         }
-        self.each(words, tiles, |_, (converter, mut sources, wraps)| converter.prepare(&mut sources, wraps));
+        self.each(words, tiles, |_, (converter, mut sources, overflows)| converter.prepare(&mut sources, overflows));
         groups.into_iter().map(|(_, group)| group).collect()
     }
 
@@ -97,7 +97,7 @@ impl Cpu {
         let mut rows = self.coefficients(&limbs).into_iter();
         let groups = digits.iter().zip(up);
         let groups = groups.map(|(own, (_, converter))| (&**converter, rows.by_ref().take(own.len()).collect()));
-        self.prepared(groups.collect())
+        self.prepare_sources(groups.collect())
     }
 
     /// A polynomial whose words are whatever they were.

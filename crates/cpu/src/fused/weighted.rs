@@ -72,7 +72,7 @@ impl Cpu {
         let mut result = self.unwritten(a.shape.with_basis(to).with_domain(Domain::Eval));
         let words = result.shape.rows() * a.shape.ring.n();
         self.each(words, result.rows.iter_mut().collect(), |i, row: &mut Row| {
-            self.extended(&tables, a, (i / primes.len(), primes[i % primes.len()]), new_lines(row));
+            self.extend(&tables, a, (i / primes.len(), primes[i % primes.len()]), new_lines(row));
         });
         result
     }
@@ -97,7 +97,7 @@ impl Cpu {
     }
 
     /// One limb of what [`Cpu::fused_extend_limb`] makes.
-    fn extended(&self, tables: &RingTables, a: &CpuPoly, (entry, prime): (usize, usize), out: &mut [Line]) {
+    fn extend(&self, tables: &RingTables, a: &CpuPoly, (entry, prime): (usize, usize), out: &mut [Line]) {
         let own = a.shape.basis.iter().next().expect("one limb is extended");
         let moduli = a.shape.ring.moduli();
         if own == prime {
@@ -163,7 +163,7 @@ impl Weighted<'_> {
             let mut end = if part.sum.values.is_empty() { End::Set } else { End::Add };
             for weights in part.sum.one_limb.chunks(TOGETHER) {
                 for ((_, weight), row) in weights.iter().zip(scratch.iter_mut()) {
-                    self.dev.extended(self.tables, weight, (first, prime), new_lines(row));
+                    self.dev.extend(self.tables, weight, (first, prime), new_lines(row));
                 }
                 for (entry, out) in (first..).step_by(2).zip(out.chunks_mut(2)) {
                     let weights = weights.iter().zip(scratch.iter()).map(|((i, _), row)| (*i, row.lines()));

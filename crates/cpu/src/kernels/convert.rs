@@ -1,4 +1,4 @@
-//! Change of basis on tiles of coefficients: from several limbs to several others.
+//! Change of basis on tiles of coefficients, from several limbs to several others.
 
 use super::{
     Isa, avx2, ifma,
@@ -16,7 +16,8 @@ pub const TILE: usize = 64;
 
 /// A base conversion with the constants of each kernel.
 ///
-/// Two steps: [`Self::prepare`] once for the sources, [`Self::sweep`] for each target; or both a tile at a time.
+/// Two steps: [`Self::prepare`] once for the sources, then [`Self::sweep`] for the targets; [`Self::convert`] does
+/// both, tile by tile.
 pub struct Converter {
     base: BaseConversion,
     /// For narrow and short sources and targets.
@@ -33,7 +34,7 @@ enum Kernel<'a> {
 }
 
 thread_local! {
-    /// One a thread: a tile is converted in a few microseconds, in which nothing large should be allocated.
+    /// One per thread: a tile is converted in a few microseconds, too short for a large allocation.
     static SCRATCH: RefCell<Vec<Line>> = RefCell::default();
 }
 
@@ -54,56 +55,57 @@ impl Converter {
         Self { base, short, words }
     }
 
-    /// Converts some lines, best [`TILE`] of them; all slices have one length.
+    /// Converts lines, preferably [`TILE`] at a time; all slices have equal length.
     ///
     /// # Panics
-    /// If there is not one slice a prime.
+    /// If there is not one slice per prime.
     pub fn convert(&self, targets: &mut [&mut [Line]], sources: &[&[Line]]) {
         assert!(sources.len() == self.base.from.len() && targets.len() == self.base.to.len());
         SCRATCH.with_borrow_mut(|scratch| {
             let length = sources[0].len();
             scratch.resize(length * (sources.len() + 1), Line::default());
-            let (wraps, scaled) = scratch.split_at_mut(length);
+            let (overflows, scaled) = scratch.split_at_mut(length);
             scaled.chunks_exact_mut(length).zip(sources).for_each(|(to, from)| to.copy_from_slice(from));
-            self.prepare(&mut scaled.chunks_exact_mut(length).collect::<Vec<_>>(), wraps);
+            self.prepare(&mut scaled.chunks_exact_mut(length).collect::<Vec<_>>(), overflows);
             let sources: Vec<&[Line]> = scaled.chunks_exact(length).collect();
             let mut targets: Vec<_> = targets.iter_mut().enumerate().map(|(j, target)| (j, &mut **target)).collect();
-            self.sweep(&mut targets, &sources, wraps);
+            self.sweep(&mut targets, &sources, overflows);
         });
     }
 
-    /// Sources x_i → `x_i·(A/a_i)^{-1} mod a_i`, and how often A is contained in their sum: what [`Self::sweep`] reads.
+    /// Sources x_i → `x_i·(A/a_i)^{-1} mod a_i`, and the overflow e of their sum (the number of times that it contains
+    /// A): the input of [`Self::sweep`].
     ///
     /// # Panics
-    /// If there is not one slice a prime.
-    pub fn prepare(&self, sources: &mut [&mut [Line]], wraps: &mut [Line]) {
+    /// If there is not one slice per prime.
+    pub fn prepare(&self, sources: &mut [&mut [Line]], overflows: &mut [Line]) {
         assert_eq!(sources.len(), self.base.from.len());
-        wraps.fill(Line::default());
+        overflows.fill(Line::default());
         if let Some(short) = &self.short {
-            return short.prepare(sources, wraps);
+            return short.prepare(sources, overflows);
         }
         if let Some(words) = &self.words {
-            return words.prepare(sources, wraps);
+            return words.prepare(sources, overflows);
         }
         let base = &self.base;
         for (i, source) in sources.iter_mut().enumerate() {
             let (q, w, fraction) = (base.from[i], base.inverses[i], base.fractions[i]);
-            for (x, sum) in source.iter_mut().zip(&mut *wraps) {
+            for (x, sum) in source.iter_mut().zip(&mut *overflows) {
                 for (x, sum) in x.0.iter_mut().zip(&mut sum.0) {
                     *x = q.mul_shoup(*x, w);
                     *sum += fraction.of(*x);
                 }
             }
         }
-        wraps.iter_mut().flat_map(|line| &mut line.0).for_each(|sum| *sum = Fraction::round(*sum));
+        overflows.iter_mut().flat_map(|line| &mut line.0).for_each(|sum| *sum = Fraction::round(*sum));
     }
 
-    /// Writes some targets, with their ascending numbers, from prepared sources: each source is read once for those
-    /// that follow each other.
+    /// Writes targets, given with ascending indices, from prepared sources; each source is read once for consecutive
+    /// targets.
     ///
     /// # Panics
-    /// If there is not one slice a prime.
-    pub fn sweep(&self, targets: &mut [(usize, &mut [Line])], sources: &[&[Line]], wraps: &[Line]) {
+    /// If there is not one slice per prime.
+    pub fn sweep(&self, targets: &mut [(usize, &mut [Line])], sources: &[&[Line]], overflows: &[Line]) {
         assert_eq!(sources.len(), self.base.from.len());
         let mut rest = targets;
         while let Some(&mut (first, _)) = rest.first_mut() {
@@ -113,16 +115,19 @@ impl Converter {
             rest = later;
             let mut now: Vec<&mut [Line]> = now.iter_mut().map(|(_, target)| &mut **target).collect();
             match kernel {
-                Kernel::Short(kernel) => kernel.sweep(first, &mut now, sources, wraps),
-                Kernel::Words(kernel) => kernel.sweep(first, &mut now, sources, wraps),
+                Kernel::Short(kernel) => kernel.sweep(first, &mut now, sources, overflows),
+                Kernel::Words(kernel) => kernel.sweep(first, &mut now, sources, overflows),
                 Kernel::Scalar => {
-                    now.into_iter().zip(first..).for_each(|(target, j)| self.sweep_scalar(j, target, sources, wraps));
+                    now.into_iter()
+                        .zip(first..)
+                        .for_each(|(target, j)| self.sweep_scalar(j, target, sources, overflows));
                 }
             }
         }
     }
 
-    /// What sweeps the targets from number `first` on, of which `run` are wanted, and how many of them at once.
+    /// The kernel for the targets from index `first` on, of which `run` are wanted, and the number of targets it takes
+    /// at once.
     fn kernel(&self, first: usize, run: usize) -> (Kernel<'_>, usize) {
         let short_reach = |j| self.short.as_ref().map_or(0, |short| short.reach(j));
         match (&self.short, &self.words) {
@@ -135,19 +140,19 @@ impl Converter {
         }
     }
 
-    fn sweep_scalar(&self, j: usize, target: &mut [Line], sources: &[&[Line]], wraps: &[Line]) {
+    fn sweep_scalar(&self, j: usize, target: &mut [Line], sources: &[&[Line]], overflows: &[Line]) {
         let (t, weights, corrections) = (self.base.to[j], &self.base.weights[j], &self.base.corrections[j]);
-        for (i, (out, wraps)) in target.iter_mut().zip(wraps).enumerate() {
-            for (lane, (out, &wraps)) in out.0.iter_mut().zip(&wraps.0).enumerate() {
+        for (i, (out, overflows)) in target.iter_mut().zip(overflows).enumerate() {
+            for (lane, (out, &overflows)) in out.0.iter_mut().zip(&overflows.0).enumerate() {
                 let products = sources.iter().zip(weights).map(|(y, &w)| u128::from(y[i].0[lane]) * u128::from(w));
-                let correction = usize::try_from(wraps).ok().and_then(|e| corrections.get(e));
+                let correction = usize::try_from(overflows).ok().and_then(|e| corrections.get(e));
                 *out = t.add(t.reduce_wide(products.sum()), correction.copied().unwrap_or(0));
             }
         }
     }
 }
 
-/// The centred lift of a limb modulo `from` to one modulo `to`.
+/// The centered lift of a limb modulo `from` to one modulo `to`.
 ///
 /// # Panics
 /// If the CPU lacks `isa`.
@@ -157,7 +162,7 @@ pub fn lift(isa: Isa, (from, to): (Modulus, Modulus), out: &mut [Line], a: &[Lin
         Isa::Avx2 => avx2::lift(has_avx2(), from, to, out, a),
         Isa::Scalar => {
             for (out, a) in out.iter_mut().zip(a) {
-                out.0.iter_mut().zip(&a.0).for_each(|(out, &a)| *out = to.from_i64(from.centred(a)));
+                out.0.iter_mut().zip(&a.0).for_each(|(out, &a)| *out = to.from_i64(from.centered(a)));
             }
         }
     }

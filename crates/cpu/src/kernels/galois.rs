@@ -6,8 +6,8 @@ use limbwise_math::{galois::GaloisElement, modulus::Modulus, ntt::bit_reverse};
 
 /// Where each group of sixteen values comes from under one automorphism, in internal order.
 ///
-/// Sixteen neighbours in bit-reversed order are evaluations at ψ^e for all e with given low bits, so they come from
-/// sixteen neighbours. With t the reversed number within the group, t' = g·t + c modulo 16: c is the group's own.
+/// Sixteen neighbors in bit-reversed order are evaluations at ψ^e for all e with given low bits, so they come from
+/// sixteen neighbors. With t the reversed number within the group, t' = g·t + c modulo 16: c is the group's own.
 #[derive(Clone, Debug)]
 pub struct ValueMap {
     /// `16·source group + c`, one a group.

@@ -1,6 +1,6 @@
-//! Which instruction set the kernels are written for, and whether this CPU has it.
+//! The instruction sets of the kernels, and their detection on this CPU.
 
-/// An instruction set with kernels of its own.
+/// An instruction set with its own kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Isa {
@@ -12,21 +12,21 @@ pub enum Isa {
     Ifma,
 }
 
-/// An instruction set that cannot be used here.
+/// An instruction set that this CPU or this build lacks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("instruction set \"{wanted}\" is not available: this CPU runs {}", available.join(", "))]
 pub struct IsaError {
-    /// What was asked for.
+    /// Name requested.
     pub wanted: String,
-    /// What there is.
+    /// Names of the available instruction sets.
     pub available: Vec<&'static str>,
 }
 
 impl Isa {
-    /// All, slowest first.
+    /// All instruction sets, slowest first.
     pub const ALL: [Self; 3] = [Self::Scalar, Self::Avx2, Self::Ifma];
 
-    /// Its name in options and reports.
+    /// Name in options and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Isa {
         }
     }
 
-    /// Whether this CPU has it.
+    /// Whether this CPU has the instruction set.
     #[must_use]
     pub fn is_available(self) -> bool {
         match self {
@@ -46,16 +46,16 @@ impl Isa {
         }
     }
 
-    /// The fastest one this CPU has.
+    /// The fastest instruction set of this CPU.
     #[must_use]
     pub fn best() -> Self {
         Self::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap_or(Self::Scalar)
     }
 
-    /// The one of that name ("avx512ifma" is also understood).
+    /// The instruction set with a name ("avx512ifma" is an alias of "ifma").
     ///
     /// # Errors
-    /// [`IsaError`] if there is none, or this CPU lacks it: never another in its place.
+    /// [`IsaError`] for an unknown name or a missing instruction set; there is no fallback.
     pub fn from_name(name: &str) -> Result<Self, IsaError> {
         let known = match name {
             "avx512ifma" => Some(Self::Ifma),

@@ -1,4 +1,4 @@
-//! The table of kernels for one prime, chosen once.
+//! The kernels for one prime, selected once.
 
 use super::{
     Isa, avx2,
@@ -12,15 +12,15 @@ use limbwise_math::modulus::Modulus;
 
 /// Arithmetic modulo one prime on limbs of one ring degree.
 ///
-/// Range: [0, q) → [0, q) everywhere. Slices of one call have one length, padding included.
+/// Range: [0, q) → [0, q) everywhere. The slices of one call have equal length, padding included.
 pub trait LimbKernels: Send + Sync {
-    /// Whose kernels these are.
+    /// Instruction set of the kernels.
     fn isa(&self) -> Isa;
     /// Coefficients → values, in place.
     fn ntt(&self, a: &mut [Line]);
     /// Values → coefficients, in place.
     fn intt(&self, a: &mut [Line]);
-    /// [`Self::intt`] of a limb that stays as it is.
+    /// [`Self::intt`] into another limb.
     fn intt_of(&self, out: &mut [Line], a: &[Line]) {
         out.copy_from_slice(a);
         self.intt(out);
@@ -43,14 +43,14 @@ pub trait LimbKernels: Send + Sync {
     /// `a = a + c`, c in [0, q).
     fn shift(&self, a: &mut [Line], c: u64);
 
-    /// `out = (a − out)·c`, c in [0, q): the end of a division by dropped primes, `out` being the remainder.
+    /// `out = (a − out)·c`, c in [0, q): the end of a division by dropped primes, where `out` holds the remainder.
     fn divide(&self, out: &mut [Line], a: &[Line], c: u64) {
         self.neg(out);
         self.add_assign(out, a);
         self.scale(out, c);
     }
 
-    /// Two sums with common factors, each operand read once.
+    /// Two sums with common factors; each operand is read once.
     fn inner_products(&self, out: [&mut [Line]; 2], sum: &Sum<'_, 2>) {
         by_tiles(self, out, sum);
     }
@@ -65,7 +65,7 @@ pub trait LimbKernels: Send + Sync {
         combined_by_tiles(self, out, terms);
     }
 
-    /// Makes accumulators ready for [`Self::blind_step`]: each a limb of coefficients and a line behind it.
+    /// Prepares accumulators for [`Self::blind_step`]: each is a limb of coefficients and one further line.
     fn blind_start(&self, _acc: &mut [&mut [Line]]) {}
 
     /// One step of a blind rotation.

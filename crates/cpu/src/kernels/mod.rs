@@ -1,4 +1,4 @@
-//! Arithmetic on one limb, one implementation an instruction set, all with the same results to the last bit.
+//! Arithmetic on one limb: one implementation per instruction set, with bit-identical results.
 //!
 //! Enters: slices of [`Line`](crate::layout::Line) in the order of [`layout`](crate::layout).
 //! Stays out: polynomials, threads, memory management.

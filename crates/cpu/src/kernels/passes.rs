@@ -1,16 +1,21 @@
-//! Transforms of the shared layout in passes of radix 4, written once for every vector arithmetic.
+//! Transforms of the shared layout in passes of radix 4, written once for all vector arithmetics.
 //!
-//! `transforms!("features")` stands in a module that has an arithmetic: `V` (a vector of `LANES` words, `HALVES` of them
-//! a line), `Constants`, `Factor` and `Wide` (a factor in all lanes), and the functions `load`, `store`, `zero`, `wide`,
-//! `lane_factor`, `enter` (a residue → a value), `leave` (a value → its residue), `correct` and `correct_sum` (the same
-//! value, smaller), `product`, `sum`, `difference`, `transpose`. It makes `forward` and `inverse` of them.
+//! `transforms!("features")` is invoked in a module with an arithmetic: `V` (a vector of `LANES` words, `HALVES` of
+//! them per line), `Constants`, `Factor` and `Wide` (a factor in all lanes), and the functions `load`, `store`, `zero`,
+//! `wide`, `lane_factor`, `enter` (a residue → a value), `leave` (a value → its residue), `correct` and `correct_sum`
+//! (the same value, smaller), `product`, `sum`, `difference`, `transpose`. It defines `forward` and `inverse`.
 //!
-//! Sixteen registers hold a pass of radix 4 with its constants, not more, and arithmetic without a wide multiply-add
-//! takes long enough to hide the loads: so passes go through the L1 cache. The outer ones, over several blocks, run on
-//! strips of columns one after another, such that a large limb crosses the L2 cache twice.
+//! Why radix 4: sixteen registers hold one radix-4 pass with its constants and no more, and arithmetic without a wide
+//! multiply-add is slow enough to hide the loads from the L1 cache between passes. The outer passes, over several
+//! blocks, run on strips of columns one after another, so that a large limb crosses the L2 cache only twice.
 //!
-//! Bits of a pass's `fix`, forward: 0 the upper operands before its first level, 1 before its second. Inverse: 0 the sums
-//! of its first level, 1 and 2 the first and second sum of its second (a single level: bit 1).
+//! Where the lazy bound is spent: additions let values grow from level to level. `fixes` of each arithmetic decides
+//! which operands are corrected before which level, and corrects only where a value would otherwise exceed what a
+//! product or a stored word may hold.
+//!
+//! Bits of a pass's `fix`. Forward: bit 0 corrects the upper operands before the first level, bit 1 before the second.
+//! Inverse: bit 0 corrects the sums of the first level, bits 1 and 2 the first and second sum of the second (of a
+//! single level: bit 1).
 
 macro_rules! transforms {
     ($features:tt) => {
@@ -42,7 +47,8 @@ macro_rules! transforms {
             }
         }
 
-        /// Two levels on four vectors.
+        /// Two levels on four vectors. The upper operands are corrected, not the lower ones: products accept any
+        /// operand in range and return reduced values.
         #[inline]
         #[target_feature(enable = $features)]
         fn forward_four<const FIX: u8>(k: Constants, v: [V; 4], w: [Wide; 3]) -> [V; 4] {
@@ -85,7 +91,7 @@ macro_rules! transforms {
             }
         }
 
-        /// One pass over some columns of the groups in `a`; rows are `stride` lines apart.
+        /// One pass over selected columns of the groups in `a`; rows are `stride` lines apart.
         #[inline]
         #[target_feature(enable = $features)]
         fn forward_pass<const FIRST: bool>(
@@ -121,7 +127,8 @@ macro_rules! transforms {
             }
         }
 
-        /// Eight rows of sixteen words → their columns, each word times its twist.
+        /// Eight rows of sixteen words → their columns, each word times its twist. The twist lets all lanes of a tile
+        /// share one factor (see `kernels::factors`).
         #[target_feature(enable = $features)]
         fn forward_twist(k: Constants, from: &[Line], to: &mut [Line; 16], twist: &[LaneFactors; 16]) {
             let from: &[Line; 16] = from.first_chunk().expect("a tile has sixteen lines");

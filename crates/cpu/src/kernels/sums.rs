@@ -1,4 +1,4 @@
-//! Sums of products of limbs: their terms, what they begin with, how they end, and the way that any kernels can go.
+//! Sums of products of limbs: their terms, initial values and final steps, and the generic implementation.
 
 use super::{LimbKernels, convert::TILE};
 use crate::layout::Line;
@@ -6,45 +6,45 @@ use crate::layout::Line;
 /// One product of a sum: a factor times each of H limbs.
 #[derive(Clone, Copy)]
 pub struct Term<'a, const H: usize> {
-    /// The limb that all have in common.
+    /// The factor shared by all H products.
     pub factor: &'a [Line],
-    /// What it is multiplied with.
+    /// The limbs to multiply it with.
     pub with: [&'a [Line]; H],
 }
 
-/// What a sum begins with: limbs times a constant in [0, q).
+/// The initial value of a sum: limbs times a constant in [0, q).
 #[derive(Clone, Copy)]
 pub struct Onto<'a, const H: usize> {
-    /// The limbs; none counts as zeros.
+    /// The limbs; `None` counts as zero.
     pub limbs: [Option<&'a [Line]>; H],
-    /// The constant.
+    /// The constant in [0, q).
     pub times: u64,
 }
 
-/// What becomes of a sum.
+/// The final step of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// `out = sum`.
     Set,
     /// `out += sum`.
     Add,
-    /// `out = (sum − out)·c`, c in [0, q): the end of a division by dropped primes, `out` being the remainder.
+    /// `out = (sum − out)·c`, c in [0, q): the end of a division by dropped primes, where `out` holds the remainder.
     Divide(u64),
 }
 
 /// `onto_h·constant + Σ factor·with_h` for each h below H.
 #[derive(Clone, Copy)]
 pub struct Sum<'a, const H: usize> {
-    /// The products.
+    /// The products to sum.
     pub terms: &'a [Term<'a, H>],
-    /// What they are added to.
+    /// The initial value; `None` counts as zero.
     pub onto: Option<Onto<'a, H>>,
-    /// What becomes of them.
+    /// The final step.
     pub end: End,
 }
 
 impl<'a, const H: usize> Sum<'a, H> {
-    /// Of products only.
+    /// A sum of products with initial value zero.
     #[must_use]
     pub fn of(terms: &'a [Term<'a, H>], end: End) -> Self {
         Self { terms, onto: None, end }

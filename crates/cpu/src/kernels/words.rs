@@ -1,4 +1,4 @@
-//! Base conversion and centred lifts for primes of any width, in sums of 32-bit products, written once for every vector
+//! Base conversion and centered lifts for primes of any width, in sums of 32-bit products, written once for every vector
 //! arithmetic.
 //!
 //! With B the bits of the largest prime of a conversion and p = ⌈B/2⌉ every word is a low part of p bits and a high one
@@ -6,7 +6,7 @@
 //! weight 1, 2^p and 2^2p. Targets below B bits are scaled: with t' = 2^h·t of B bits and weights 2^h·w mod t', a sum
 //! modulo t' is 2^h times the one wanted, and one reduction serves all.
 //!
-//! Range: between two reductions stand at most 2^(63−B) − 1 sources, the wraps and one reduced sum, hence
+//! Range: between two reductions stand at most 2^(63−B) − 1 sources, the overflows and one reduced sum, hence
 //! * no accumulator exceeds 2^64: the sum S is below 2^63·t', the middle one takes two products of B bits each;
 //! * c = ⌊S/2^s⌋ for s = B − 1, summed from the accumulators' own shifts, is below 2^64 and misses S/2^s by less than 2;
 //! * μ = ⌊2^(64+s)/t'⌋ is below 2^64, and ⌊c·μ/2^64⌋, of which `high` takes up to 3, misses S/t' by less than
@@ -78,8 +78,8 @@ impl WordConversion {
         };
         let row = |i: usize| (0..targets.len()).map(move |j| (i, j));
         let weights = (0..base.from.len()).flat_map(row).map(|(i, j)| weight(j, base.weights[j][i]));
-        let wraps = (0..targets.len()).map(|j| weight(j, base.corrections[j][1]));
-        let weights = weights.chain(wraps).collect();
+        let overflows = (0..targets.len()).map(|j| weight(j, base.corrections[j][1]));
+        let weights = weights.chain(overflows).collect();
         Self { unit, sources, targets, weights, bits }
     }
 
@@ -88,19 +88,19 @@ impl WordConversion {
         (1 << (63 - self.bits).min(20)) - 1
     }
 
-    /// Multiplies the sources and counts the wraps, starting from zeros.
-    pub(super) fn prepare(&self, sources: &mut [&mut [Line]], wraps: &mut [Line]) {
+    /// Multiplies the sources and counts the overflows, starting from zeros.
+    pub(super) fn prepare(&self, sources: &mut [&mut [Line]], overflows: &mut [Line]) {
         match self.unit {
-            Unit::Avx2(token) => avx2::prepare(token, self, sources, wraps),
-            Unit::Avx512(token) => ifma::prepare(token, self, sources, wraps),
+            Unit::Avx2(token) => avx2::prepare(token, self, sources, overflows),
+            Unit::Avx512(token) => ifma::prepare(token, self, sources, overflows),
         }
     }
 
     /// Writes up to [`SWEEP`] targets from number `first` on, from prepared sources.
-    pub(super) fn sweep(&self, first: usize, out: &mut [&mut [Line]], sources: &[&[Line]], wraps: &[Line]) {
+    pub(super) fn sweep(&self, first: usize, out: &mut [&mut [Line]], sources: &[&[Line]], overflows: &[Line]) {
         match self.unit {
-            Unit::Avx2(token) => avx2::sweep(token, self, first, (out, sources, wraps)),
-            Unit::Avx512(token) => ifma::sweep(token, self, first, (out, sources, wraps)),
+            Unit::Avx2(token) => avx2::sweep(token, self, first, (out, sources, overflows)),
+            Unit::Avx512(token) => ifma::sweep(token, self, first, (out, sources, overflows)),
         }
     }
 }
@@ -112,20 +112,20 @@ impl WordConversion {
 #[cfg(target_arch = "x86_64")]
 macro_rules! conversions {
     ($token:ty, $features:tt) => {
-        pub(crate) fn prepare(_token: $token, c: &WordConversion, sources: &mut [&mut [Line]], wraps: &mut [Line]) {
+        pub(crate) fn prepare(_token: $token, c: &WordConversion, sources: &mut [&mut [Line]], overflows: &mut [Line]) {
             #[expect(unsafe_code, reason = "calls into code for one instruction set")]
             // SAFETY: the token proves the features.
             unsafe {
-                prepare_lines(c, sources, wraps);
+                prepare_lines(c, sources, overflows);
             }
         }
 
         #[target_feature(enable = $features)]
-        fn prepare_lines(c: &WordConversion, sources: &mut [&mut [Line]], wraps: &mut [Line]) {
+        fn prepare_lines(c: &WordConversion, sources: &mut [&mut [Line]], overflows: &mut [Line]) {
             for (s, source) in c.sources.iter().zip(sources) {
                 let (k, factor) = (Constants::new(s.q), splat(s.fraction.factor));
                 let [l, r] = [s.fraction.left, s.fraction.right].map(|shift| splat(shift.into()));
-                for (x, sum) in source.iter_mut().zip(&mut *wraps) {
+                for (x, sum) in source.iter_mut().zip(&mut *overflows) {
                     for half in 0..HALVES {
                         let y = scale(k, load(x, half), &s.inverse);
                         store(x, half, y);
@@ -134,7 +134,7 @@ macro_rules! conversions {
                 }
             }
             let (half_unit, unit) = (splat(1 << (Fraction::BITS - 1)), splat(Fraction::BITS.into()));
-            for sum in wraps {
+            for sum in overflows {
                 for half in 0..HALVES {
                     store(sum, half, right(add(load(sum, half), half_unit), unit));
                 }
@@ -145,18 +145,18 @@ macro_rules! conversions {
             _token: $token,
             c: &WordConversion,
             first: usize,
-            (out, y, wraps): (&mut [&mut [Line]], &[&[Line]], &[Line]),
+            (out, y, overflows): (&mut [&mut [Line]], &[&[Line]], &[Line]),
         ) {
             #[expect(unsafe_code, reason = "calls into code for one instruction set")]
             match out {
                 // SAFETY: the token proves the features.
-                [a] => unsafe { sweep_lines(c, first, [a], y, wraps) },
+                [a] => unsafe { sweep_lines(c, first, [a], y, overflows) },
                 // SAFETY: the token proves the features.
-                [a, b] => unsafe { sweep_lines(c, first, [a, b], y, wraps) },
+                [a, b] => unsafe { sweep_lines(c, first, [a, b], y, overflows) },
                 // SAFETY: the token proves the features.
-                [a, b, d] => unsafe { sweep_lines(c, first, [a, b, d], y, wraps) },
+                [a, b, d] => unsafe { sweep_lines(c, first, [a, b, d], y, overflows) },
                 // SAFETY: the token proves the features.
-                [a, b, d, e] => unsafe { sweep_lines(c, first, [a, b, d, e], y, wraps) },
+                [a, b, d, e] => unsafe { sweep_lines(c, first, [a, b, d, e], y, overflows) },
                 _ => unreachable!("a sweep has 1 to 4 targets"),
             }
         }
@@ -209,13 +209,13 @@ macro_rules! conversions {
             first: usize,
             out: [&mut [Line]; T],
             sources: &[&[Line]],
-            wraps: &[Line],
+            overflows: &[Line],
         ) {
             let (k, chunk, count) = (Shifts::new(c.bits), c.chunk(), c.targets.len());
             let (targets, weights) = (&c.targets[first..first + T], &c.weights[first..]);
-            for (line, wraps) in wraps.iter().enumerate() {
+            for (line, overflows) in overflows.iter().enumerate() {
                 for half in 0..HALVES {
-                    let e = load(wraps, half);
+                    let e = load(overflows, half);
                     let last = &weights[count * sources.len()..][..T];
                     let mut sums = [[splat(0); 3]; SWEEP];
                     unroll!(4 {
@@ -257,7 +257,7 @@ macro_rules! conversions {
             }
         }
 
-        /// The centred lift of a limb modulo `from` to one modulo `to`.
+        /// The centered lift of a limb modulo `from` to one modulo `to`.
         pub(crate) fn lift(_token: $token, from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) {
             #[expect(unsafe_code, reason = "calls into code for one instruction set")]
             // SAFETY: the token proves the features.

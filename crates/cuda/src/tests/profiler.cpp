@@ -51,8 +51,8 @@ static_assert(NVTX_CB_MODULE_CUDA == 2 && NVTX_CB_MODULE_OPENCL == 3 && NVTX_CB_
               NVTX_CB_MODULE_CORE2 == 5 && NVTX_CB_MODULE_SYNC == 6, "modules");
 // Functions have the types that a client of the header calls them by.
 static NvtxInitializeInjectionNvtxFunc_t initialiser() {
-  extern int initialise(NvtxGetExportTableFunc_t);
-  return initialise;
+  extern int initialize(NvtxGetExportTableFunc_t);
+  return initialize;
 }
 #endif
 

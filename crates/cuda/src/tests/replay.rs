@@ -1,9 +1,9 @@
 //! Steady loops as graphs: the same residues, and exactly so many calls of the driver.
 
-use super::{MEMORY, arbitrary, gpu, random, ring, standin::cases};
+use super::{MEMORY, arbitrary, gpu, mock_driver::cases, random, ring};
 use crate::{
     Cuda, CudaPoly, KeyRoom, Replay,
-    driver::{Driver, Failure, Mark, Place, Properties, Queue},
+    driver::{Driver, Event, Failure, Place, Properties, Stream},
     host::Host,
     launch::{Args, Shape as Blocks},
     replay::{Launches, Replayer},
@@ -60,7 +60,7 @@ fn switching<D: Device>(dev: &D) -> (GadgetKey<D::Poly>, [D::Poly; 2]) {
     (key, [0, 1].map(|half| random(dev, &own, Role::Ciphertext, 10 + half)))
 }
 
-/// The product of two ciphertexts, relinearised and rescaled.
+/// The product of two ciphertexts, relinearized and rescaled.
 fn multiply<D: Device>(dev: &D, key: &GadgetKey<D::Poly>, [b, a]: &[D::Poly; 2]) -> [D::Poly; 2] {
     let _region = dev.region("multiply", 0);
     let [d0, d2] = [dev.mul(b, b), dev.mul(a, a)];
@@ -148,7 +148,7 @@ fn a_steady_bootstrapping_is_one_launch() {
         let bootstrap = || {
             let _region = dev.region("bootstrap", 0);
             let shifted = dev.lwe_shift(&a, &[5, 6]);
-            let exponents = dev.lwe_mod_switch(&shifted, 2 << 10, Rounding::CentredForBinary);
+            let exponents = dev.lwe_mod_switch(&shifted, 2 << 10, Rounding::CenteredForBinary);
             let turned = dev.blind_rotate(&test, &dev.lwe_scale(&exponents, (2 << 10) - 1), &key);
             dev.sample_extract(&turned.iter().collect::<Vec<_>>(), &[0, 3])
         };
@@ -418,15 +418,15 @@ impl Driver for Log {
         self.other()
     }
 
-    fn mark(&self, _queue: Queue) -> Result<Mark, Failure> {
-        self.other().map(|()| Mark(0))
+    fn event(&self, _queue: Stream) -> Result<Event, Failure> {
+        self.other().map(|()| Event(0))
     }
 
-    fn wait_for(&self, _queue: Queue, _mark: Mark) -> Result<(), Failure> {
+    fn wait_for(&self, _queue: Stream, _mark: Event) -> Result<(), Failure> {
         self.other()
     }
 
-    fn forget(&self, _mark: Mark) {}
+    fn forget(&self, _mark: Event) {}
 
     fn wait(&self) -> Result<(), Failure> {
         self.other()

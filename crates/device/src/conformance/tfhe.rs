@@ -8,7 +8,7 @@ use crate::{
     ring::{Domain, Ring, RingSpec, Shape},
 };
 use limbwise_math::{
-    gadget::{mod_switch, mod_switch_centred},
+    gadget::{mod_switch, mod_switch_centered},
     modulus::Modulus,
     prime::ntt_primes_below,
     sampling::{Seed, Stream},
@@ -187,9 +187,9 @@ fn switches<D: HostRead>(dev: &D, shape: LweShape) {
         let got = dev.lwe_mod_switch(&a, to, Rounding::Nearest);
         expect_lwe(dev, "lwe_mod_switch", &got, shape.with_modulus(to), &want);
         let mut want = x.clone();
-        want.chunks_exact_mut(shape.words()).for_each(|w| mod_switch_centred(w, shape.modulus, to));
-        let got = dev.lwe_mod_switch(&a, to, Rounding::CentredForBinary);
-        expect_lwe(dev, "lwe_mod_switch, centred", &got, shape.with_modulus(to), &want);
+        want.chunks_exact_mut(shape.words()).for_each(|w| mod_switch_centered(w, shape.modulus, to));
+        let got = dev.lwe_mod_switch(&a, to, Rounding::CenteredForBinary);
+        expect_lwe(dev, "lwe_mod_switch, centered", &got, shape.with_modulus(to), &want);
     }
     let gadget = Gadget { base_log: 3, levels: 4 };
     let (split, q) = (gadget.of(shape.modulus), i128::from(shape.modulus));
@@ -314,7 +314,7 @@ pub fn random_tfhe_program<D: HostRead>(dev: &D, ring: &Ring, script: &[(u8, u8)
             8 => lwe = dev.lwe_shift(&lwe, &[q.value() / (2 + u64::from(number))]),
             9 => lwe = dev.lwe_stack(&[&dev.lwe_split(&lwe, word + 1, 4), &dev.lwe_split(&lwe, 0, word + 1)]),
             10 => {
-                let rounding = if number % 2 == 0 { Rounding::Nearest } else { Rounding::CentredForBinary };
+                let rounding = if number % 2 == 0 { Rounding::Nearest } else { Rounding::CenteredForBinary };
                 lwe = dev.lwe_mod_switch(
                     &dev.lwe_mod_switch(&lwe, 1 << (12 + number % 32), rounding),
                     q.value(),

@@ -24,7 +24,7 @@ fn bootstrap<D: Device>(dev: &D) -> D::Lwe {
     let input = lwe(1024, q, 4, Role::Ciphertext);
     let test = dev.upload(&shape.with_domain(Domain::Coeff), Role::Plaintext, &|_, _| unreachable!());
     let small = dev.lwe_key_switch(&dev.lwe_mod_switch(&input, 1 << 32, Rounding::Nearest), &switch);
-    let exponents = dev.lwe_scale(&dev.lwe_mod_switch(&small, 2048, Rounding::CentredForBinary), 2047);
+    let exponents = dev.lwe_scale(&dev.lwe_mod_switch(&small, 2048, Rounding::CenteredForBinary), 2047);
     let acc = dev.blind_rotate(&test, &exponents, &key);
     dev.sample_extract(&acc.iter().collect::<Vec<_>>(), &[0])
 }

@@ -27,7 +27,7 @@ impl<'a, D: Device> Auto<'a, D> {
     ///
     /// # Errors
     /// A missing key, or too much noise for the level.
-    pub fn lowered(&self, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
+    pub fn lower_to(&self, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
         if a.parts.len() == 2 && a.noise <= self.eval.switched_noise(a, level) {
             return self.eval.drop_level(a, level);
         }
@@ -35,7 +35,7 @@ impl<'a, D: Device> Auto<'a, D> {
     }
 
     /// Relinearizes and switches a pending product, so that two polynomials remain.
-    fn settled(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+    fn settle(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         if a.parts.len() == 2 {
             return Ok(a.clone());
         }
@@ -74,7 +74,7 @@ impl<'a, D: Device> Auto<'a, D> {
     /// A missing key, too few levels for the product, or operands with different batches. The methods below fail alike.
     pub fn mul(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let level = self.best_level(&[a, b], 1.0);
-        self.eval.multiply(&self.lowered(a, level)?, &self.lowered(b, level)?)
+        self.eval.multiply(&self.lower_to(a, level)?, &self.lower_to(b, level)?)
     }
 
     /// `a ⊙ a`, not relinearized yet.
@@ -83,13 +83,13 @@ impl<'a, D: Device> Auto<'a, D> {
     /// As [`Self::mul`].
     pub fn square(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let level = self.best_level(&[a], 2.0);
-        self.eval.square(&self.lowered(a, level)?)
+        self.eval.square(&self.lower_to(a, level)?)
     }
 
     /// Brings both operands to the lower of their levels.
     fn together(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<[Ciphertext<D>; 2]> {
         let level = a.level.min(b.level);
-        let lowered = |c: &Ciphertext<D>| if c.level == level { Ok(c.clone()) } else { self.lowered(c, level) };
+        let lowered = |c: &Ciphertext<D>| if c.level == level { Ok(c.clone()) } else { self.lower_to(c, level) };
         Ok([lowered(a)?, lowered(b)?])
     }
 
@@ -134,7 +134,7 @@ impl<'a, D: Device> Auto<'a, D> {
     /// # Errors
     /// As [`Self::mul`].
     pub fn rotate_rows(&self, a: &Ciphertext<D>, steps: i64) -> Result<Ciphertext<D>> {
-        self.eval.rotate_rows(&self.settled(a)?, steps)
+        self.eval.rotate_rows(&self.settle(a)?, steps)
     }
 
     /// The two rows exchanged.
@@ -142,7 +142,7 @@ impl<'a, D: Device> Auto<'a, D> {
     /// # Errors
     /// As [`Self::mul`].
     pub fn swap_rows(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        self.eval.swap_rows(&self.settled(a)?)
+        self.eval.swap_rows(&self.settle(a)?)
     }
 
     /// `Σ_{i < 2^log_count} rotate_rows(a, i·stride)`.
@@ -150,7 +150,7 @@ impl<'a, D: Device> Auto<'a, D> {
     /// # Errors
     /// As [`Self::mul`].
     pub fn row_sums(&self, a: &Ciphertext<D>, stride: i64, log_count: u32) -> Result<Ciphertext<D>> {
-        self.eval.row_sums(&self.settled(a)?, stride, log_count)
+        self.eval.row_sums(&self.settle(a)?, stride, log_count)
     }
 
     /// The sum of all slots, in every slot.
@@ -158,7 +158,7 @@ impl<'a, D: Device> Auto<'a, D> {
     /// # Errors
     /// As [`Self::mul`].
     pub fn slot_sum(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        self.eval.slot_sum(&self.settled(a)?)
+        self.eval.slot_sum(&self.settle(a)?)
     }
 
     /// A linear map of each row.
@@ -166,8 +166,8 @@ impl<'a, D: Device> Auto<'a, D> {
     /// # Errors
     /// As [`Self::mul`]; a map encoded for lower levels.
     pub fn linear_transform(&self, a: &Ciphertext<D>, map: &LinearTransform<D>) -> Result<Ciphertext<D>> {
-        let settled = self.settled(a)?;
+        let settled = self.settle(a)?;
         let level = settled.level.min(map.level());
-        self.eval.linear_transform(&self.lowered(&settled, level)?, map)
+        self.eval.linear_transform(&self.lower_to(&settled, level)?, map)
     }
 }

@@ -44,11 +44,11 @@ pub fn read<D: HostRead>(dev: &D, encoder: &Encoder, key: &SecretKey, a: &Cipher
             for (r, limb) in residues.iter_mut().zip(limbs.chunks_exact(n)) {
                 *r = limb[k];
             }
-            largest = largest.max(crt.centred_f64(&residues).abs());
-            t.mul(crt.centred_modulo(&residues, t), unfactored)
+            largest = largest.max(crt.centered_f64(&residues).abs());
+            t.mul(crt.centered_modulo(&residues, t), unfactored)
         };
         let coefficients = (0..n).map(coefficient).collect();
-        encoder.slots(coefficients).into_iter().map(|slot| t.centred(slot)).collect()
+        encoder.slots(coefficients).into_iter().map(|slot| t.centered(slot)).collect()
     };
     let messages = words.chunks_exact(n * moduli.len()).map(&mut message).collect();
     let noise_bits = largest.log2();
@@ -73,11 +73,16 @@ pub fn phases<D: HostRead>(dev: &D, params: &BgvParams, key: &SecretKey, a: &Cip
 /// [`BgvError::Noise`] if the ciphertext's noise bound exceeds the modulus; [`BgvError::Decrypted`] if the phase fills
 /// the modulus; a device fault.
 pub fn decrypt<D: HostRead>(dev: &D, encoder: &Encoder, key: &SecretKey, a: &Ciphertext<D>) -> Result<Vec<Vec<i64>>> {
-    Ok(vouched(dev, encoder, key, a)?.messages)
+    Ok(decrypt_checked(dev, encoder, key, a)?.messages)
 }
 
 /// [`read`], refused unless the noise bound and the measured phase both fit.
-pub(super) fn vouched<D: HostRead>(dev: &D, encoder: &Encoder, key: &SecretKey, a: &Ciphertext<D>) -> Result<Reading> {
+pub(super) fn decrypt_checked<D: HostRead>(
+    dev: &D,
+    encoder: &Encoder,
+    key: &SecretKey,
+    a: &Ciphertext<D>,
+) -> Result<Reading> {
     fits(encoder.params(), a)?;
     let reading = read(dev, encoder, key, a)?;
     if reading.budget_bits < LEAST_BUDGET { Err(BgvError::Decrypted.into()) } else { Ok(reading) }

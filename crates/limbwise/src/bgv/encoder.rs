@@ -91,15 +91,15 @@ impl Encoder {
         let encoded: Vec<OnceLock<Vec<u64>>> = batch.iter().map(|_| OnceLock::new()).collect();
         let t = self.params.t();
         dev.upload(&shape, Role::Plaintext, &|at, row| {
-            let coefficients = encoded[at.batch].get_or_init(|| self.interpolated(&batch[at.batch]));
+            let coefficients = encoded[at.batch].get_or_init(|| self.interpolate(&batch[at.batch]));
             for (x, &c) in row.iter_mut().zip(coefficients) {
-                *x = at.modulus.from_i64(t.centred(c));
+                *x = at.modulus.from_i64(t.centered(c));
             }
         })
     }
 
     /// The polynomial modulo t that has these slots.
-    fn interpolated(&self, slots: &[u64]) -> Vec<u64> {
+    fn interpolate(&self, slots: &[u64]) -> Vec<u64> {
         let tables = self.tables();
         let mut words = vec![0; self.params.slots()];
         for (&place, &slot) in tables.places.iter().zip(slots) {

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     error::{LevelError, Result, ShapeError},
     rlwe::{
-        EvaluationKey, KeyName, KeyStore, Rounding,
+        DivisionRounding, EvaluationKey, KeyName, KeyStore,
         operations::{self, LevelDrop},
     },
 };
@@ -53,8 +53,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
     }
 
     /// The rounding of every division: to a multiple of t, so that messages stay exact.
-    pub(crate) fn rounding(&self) -> Rounding {
-        Rounding::MultipleOf(self.params.t())
+    pub(crate) fn rounding(&self) -> DivisionRounding {
+        DivisionRounding::MultipleOf(self.params.t())
     }
 
     /// `a + b`: levels must be equal, degrees may differ. Where factors differ, both operands are multiplied by
@@ -80,8 +80,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
             return Err(ShapeError::Batch { op, left: a.batch(), right: b.batch() }.into());
         }
         let t = self.params.t();
-        let [left, right] = aligned(t, [a.factor, b.factor], [a.noise, b.noise]);
-        let noise = weighted(a.noise, left).sum(weighted(b.noise, right));
+        let [left, right] = align_factors(t, [a.factor, b.factor], [a.noise, b.noise]);
+        let noise = scale_noise(a.noise, left).sum(scale_noise(b.noise, right));
         self.fits(op, noise, a.level)?;
         let right = sign * right;
         let dev = self.dev;
@@ -91,8 +91,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
             (Some(x), Some(y)) => {
                 dev.linear_combination(&[x, y], &[self.constant(left, a.level), self.constant(right, a.level)])
             }
-            (Some(x), None) => self.scaled(x, left, a.level),
-            (None, y) => self.scaled(y.expect("one operand has part i"), right, a.level),
+            (Some(x), None) => self.scale(x, left, a.level),
+            (None, y) => self.scale(y.expect("one operand has part i"), right, a.level),
         };
         let parts = (0..a.parts.len().max(b.parts.len())).map(part).collect();
         Ok(Ciphertext { parts, level: a.level, factor: t.mul(a.factor, t.from_i64(left)), noise })
@@ -112,11 +112,11 @@ impl<'a, D: Device> Evaluator<'a, D> {
     pub fn add_plain(&self, a: &Ciphertext<D>, p: &Plaintext<D>) -> Result<Ciphertext<D>> {
         plain_goes("add_plain", a, p, false)?;
         // The plaintext is multiplied by the ciphertext's factor, so that both carry it.
-        let factor = self.params.t().centred(a.factor);
-        let noise = a.noise.sum(weighted(NoiseBound::plaintext(self.params), factor));
+        let factor = self.params.t().centered(a.factor);
+        let noise = a.noise.sum(scale_noise(NoiseBound::plaintext(self.params), factor));
         self.fits("add_plain", noise, a.level)?;
         let mut parts = a.parts.clone();
-        parts[0] = self.dev.add(&parts[0], &self.scaled(&p.poly, factor, a.level));
+        parts[0] = self.dev.add(&parts[0], &self.scale(&p.poly, factor, a.level));
         Ok(Ciphertext { parts, noise, ..*a })
     }
 
@@ -147,10 +147,10 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// [`BgvError::Noise`].
     pub fn mul_scalar(&self, a: &Ciphertext<D>, value: i64) -> Result<Ciphertext<D>> {
         let t = self.params.t();
-        let value = t.centred(t.from_i64(value));
-        let noise = weighted(a.noise, value);
+        let value = t.centered(t.from_i64(value));
+        let noise = scale_noise(a.noise, value);
         self.fits("mul_scalar", noise, a.level)?;
-        let parts = a.parts.iter().map(|c| self.scaled(c, value, a.level)).collect();
+        let parts = a.parts.iter().map(|c| self.scale(c, value, a.level)).collect();
         Ok(Ciphertext { parts, noise, ..*a })
     }
 
@@ -160,7 +160,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// [`BgvError::Noise`].
     pub fn add_scalar(&self, a: &Ciphertext<D>, value: i64) -> Result<Ciphertext<D>> {
         let t = self.params.t();
-        let value = t.centred(t.mul(t.from_i64(value), a.factor));
+        let value = t.centered(t.mul(t.from_i64(value), a.factor));
         let noise = a.noise.sum(NoiseBound::constant(value));
         self.fits("add_scalar", noise, a.level)?;
         let mut parts = a.parts.clone();
@@ -285,7 +285,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         rlwe.ring().moduli_of(rlwe.basis(level)).into_iter().map(|q| q.from_i64(value)).collect()
     }
 
-    fn scaled(&self, x: &D::Poly, value: i64, level: usize) -> D::Poly {
+    fn scale(&self, x: &D::Poly, value: i64, level: usize) -> D::Poly {
         match value {
             1 => x.clone(),
             -1 => self.dev.neg(x.clone()),
@@ -340,7 +340,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     }
 }
 
-fn weighted(noise: NoiseBound, value: i64) -> NoiseBound {
+fn scale_noise(noise: NoiseBound, value: i64) -> NoiseBound {
     noise.product(NoiseBound::constant(value))
 }
 
@@ -348,14 +348,14 @@ fn weighted(noise: NoiseBound, value: i64) -> NoiseBound {
 /// right/left.
 ///
 /// Source: \[SEAL\] (balanced correction factors). Differs: weighs both by the noise they meet.
-fn aligned(t: Modulus, [left, right]: [u64; 2], noise: [NoiseBound; 2]) -> [i64; 2] {
+fn align_factors(t: Modulus, [left, right]: [u64; 2], noise: [NoiseBound; 2]) -> [i64; 2] {
     if left == right {
         return [1, 1];
     }
     let ratio = t.mul(right, t.inv(left));
     // Invariant of Euclid's algorithm: each remainder ≡ its multiplier·ratio modulo t.
     let (mut above, mut here) = ((t.value().cast_signed(), 0i64), (ratio.cast_signed(), 1i64));
-    let cost = |&(l, r): &(i64, i64)| weighted(noise[0], l).sum(weighted(noise[1], r)).bits();
+    let cost = |&(l, r): &(i64, i64)| scale_noise(noise[0], l).sum(scale_noise(noise[1], r)).bits();
     let mut best = here;
     while here.0 != 0 {
         if cost(&here) < cost(&best) {
@@ -409,14 +409,15 @@ mod tests {
             [(65537u64, 3u64, 40001u64), (65537, 65536, 1), (12289, 7000, 11), (786_433, 5, 700_001)]
         {
             let modulus = Modulus::new(t);
-            let [l, r] = aligned(modulus, [left, right], [NoiseBound::of_bits(30.0); 2]);
+            let [l, r] = align_factors(modulus, [left, right], [NoiseBound::of_bits(30.0); 2]);
             let scaled = |value: i64, factor: u64| modulus.mul(modulus.from_i64(value), factor);
             assert_eq!(scaled(l, left), scaled(r, right));
             let most = 2 * t.isqrt().cast_signed();
             assert!(l != 0 && l.abs() <= most && r.abs() <= most, "{l}, {r} for t = {t}");
         }
         // The noisier operand gets the smaller constant.
-        let [l, r] = aligned(Modulus::new(65537), [3, 40001], [NoiseBound::of_bits(60.0), NoiseBound::of_bits(20.0)]);
+        let [l, r] =
+            align_factors(Modulus::new(65537), [3, 40001], [NoiseBound::of_bits(60.0), NoiseBound::of_bits(20.0)]);
         assert!(l.abs() == 1 && r.abs() > 256, "{l}, {r}");
     }
 }

@@ -3,7 +3,7 @@
 use super::ciphertext::Ciphertext;
 #[cfg(feature = "client")]
 use super::{
-    decrypt::{phases, vouched},
+    decrypt::{decrypt_checked, phases},
     encoder::Encoder,
     params::BgvParams,
 };
@@ -133,7 +133,7 @@ impl BgvReading {
         let (mut messages, mut budget_bits) = (Vec::new(), f64::INFINITY);
         for result in results {
             let result = in_slots(result);
-            let found = vouched(dev, encoder, key, &result)?;
+            let found = decrypt_checked(dev, encoder, key, &result)?;
             // The bound of a fresh encryption fails with probability below 2^−40, so larger noise means a forged file.
             if found.noise_bits > result.noise.bits() {
                 return Err(super::BgvError::Decrypted.into());

@@ -54,7 +54,7 @@ fn diagonals(params: &BgvParams, matrices: [&[Vec<i64>]; 2]) -> Result<Vec<Diago
 }
 
 /// Rotates both rows of a vector to the right.
-fn turned(entries: &[i64], steps: usize) -> Vec<i64> {
+fn rotate_entries(entries: &[i64], steps: usize) -> Vec<i64> {
     let mut entries = entries.to_vec();
     let row = entries.len() / 2;
     entries.chunks_exact_mut(row).for_each(|half| half.rotate_right(steps));
@@ -87,7 +87,7 @@ impl<D: Device> LinearTransform<D> {
         let mut giants: Vec<(usize, Group<D::Poly>)> = Vec::new();
         for (d, entries) in diagonals {
             let giant = d - d % step;
-            let plain = encoder.encode(dev, &[turned(&entries, giant)], level)?;
+            let plain = encoder.encode(dev, &[rotate_entries(&entries, giant)], level)?;
             let baby = babies.partition_point(|&b| b < d % step);
             match giants.last_mut() {
                 Some((at, terms)) if *at == giant => terms.push((baby, plain.poly)),

@@ -2,7 +2,7 @@
 //!
 //! A message is N integers in two rows of N/2 slots. A ciphertext's phase is small and ≡ factor·message modulo t; its
 //! noise is a multiple of t. Encryption, keys, key switching and rotations are those of `rlwe`. `rlwe` knows of t only
-//! as a rounding ([`Rounding::MultipleOf`](crate::rlwe::Rounding), ADR 89).
+//! as a rounding ([`DivisionRounding::MultipleOf`](crate::rlwe::DivisionRounding), ADR 89).
 //!
 //! Enters: parameters with a plaintext modulus, presets, encoding, encryption, the explicit evaluator, automatic modulus
 //! switching by a bound on the noise, linear maps.

@@ -53,7 +53,7 @@ pub fn gadget(params: &BridgeParams) -> GadgetLiteral {
 /// Shape of the key's rows.
 fn shape(params: &BridgeParams) -> LweShape {
     let batch = params.ckks().ring().n() * LEVELS as usize;
-    LweShape { dimension: params.tfhe().literal().wide_dimension(), modulus: 1 << LOG_MODULUS, batch }
+    LweShape { dimension: params.tfhe().literal().big_dimension(), modulus: 1 << LOG_MODULUS, batch }
 }
 
 impl ToLweBodies {
@@ -72,7 +72,7 @@ impl ToLweBodies {
         let (random, shape) = (Seed::from_os()?, shape(params));
         let (seed, noise) = (random.derive("public"), random.derive("errors"));
         let noise = errors(params.tfhe().literal().glwe_sigma, shape.batch, &noise);
-        let bodies = switch_bodies(from, client.wide_bits(), gadget(params).into(), shape.modulus, &seed, &noise);
+        let bodies = switch_bodies(from, client.big_bits(), gadget(params).into(), shape.modulus, &seed, &noise);
         Ok(Self { params: params.clone(), tag: client.tag(), seed, bodies })
     }
 

@@ -23,7 +23,7 @@ pub fn incoming<D: Device>(a: &Ciphertext<D>) -> f64 {
 /// The switch to q₀: every word is rounded, and those of the mask multiply binary key bits.
 #[must_use]
 pub fn mod_switch(params: &BridgeParams) -> f64 {
-    let wide = to_f64(params.tfhe().literal().wide_dimension() as u64);
+    let wide = to_f64(params.tfhe().literal().big_dimension() as u64);
     (1.0 + 0.5 * wide) / 12.0 * unit(params.ckks())
 }
 

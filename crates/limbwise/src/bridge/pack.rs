@@ -69,10 +69,10 @@ impl<'p, D: Device> Packer<'p, D> {
     /// 0. The batch is as large as the rows need; coefficients without a row are undefined.
     pub(super) fn pack(&self, flags: &D::Lwe) -> Ciphertext<D> {
         let (dev, slots) = (self.dev, self.plan.slots);
-        let lwe = self.shared_out(flags);
+        let lwe = self.divide_by_slots(flags);
         let messages: Vec<[D::Poly; 2]> =
             (0..lwe.lwe_shape().batch).step_by(slots).map(|from| self.message(&lwe, from)).collect();
-        let parts = stacked(dev, &messages).into();
+        let parts = stack_pairs(dev, &messages).into();
         let scale = self.params.dropped(0);
         Ciphertext { parts, level: 0, scale, slots, estimate: Estimate::exact(1.0), shadow: None }
     }
@@ -83,14 +83,14 @@ impl<'p, D: Device> Packer<'p, D> {
         let _region = dev.region(OP, u32::try_from(first / slots).unwrap_or(u32::MAX));
         let packed = |from: usize| {
             let _region = dev.region("block", u32::try_from(from / block).unwrap_or(u32::MAX));
-            self.merged(self.embedded(&dev.lwe_split(lwe, first + from, first + from + block)), 0)
+            self.merge(self.embed(&dev.lwe_split(lwe, first + from, first + from + block)), 0)
         };
         let blocks: Vec<[D::Poly; 2]> = (0..slots).step_by(block).map(packed).collect();
-        self.merged(stacked(dev, &blocks), block.trailing_zeros())
+        self.merge(stack_pairs(dev, &blocks), block.trailing_zeros())
     }
 
     /// Switches to modulus q₀, divides by the slot count (by which the stages multiply) and subtracts a quarter turn.
-    fn shared_out(&self, flags: &D::Lwe) -> D::Lwe {
+    fn divide_by_slots(&self, flags: &D::Lwe) -> D::Lwe {
         let (dev, q) = (self.dev, self.params.ring().moduli()[0]);
         let share = q.inv(q.reduce(self.plan.slots as u64));
         let rows = dev.lwe_mod_switch(flags, q.value(), Rounding::Nearest);
@@ -107,7 +107,7 @@ impl<'p, D: Device> Packer<'p, D> {
     }
 
     /// Embeds LWE ciphertexts under the main secret, phases as constant coefficients.
-    fn embedded(&self, lwe: &D::Lwe) -> [D::Poly; 2] {
+    fn embed(&self, lwe: &D::Lwe) -> [D::Poly; 2] {
         let (dev, ring, basis) = (self.dev, self.params.ring(), self.params.basis(0));
         let _region = dev.region("embed", 0);
         let part = |i| dev.ntt(dev.lwe_embed(lwe, ring, basis, i));
@@ -116,16 +116,16 @@ impl<'p, D: Device> Packer<'p, D> {
     }
 
     /// Merges a batch into one, starting at a stage.
-    fn merged(&self, mut pair: [D::Poly; 2], mut stage: u32) -> [D::Poly; 2] {
+    fn merge(&self, mut pair: [D::Poly; 2], mut stage: u32) -> [D::Poly; 2] {
         while pair[0].shape().batch > 1 {
-            pair = self.halved(&pair, stage);
+            pair = self.merge_halves(&pair, stage);
             stage += 1;
         }
         pair
     }
 
     /// Merges the first half of a batch with the second.
-    fn halved(&self, pair: &[D::Poly; 2], stage: u32) -> [D::Poly; 2] {
+    fn merge_halves(&self, pair: &[D::Poly; 2], stage: u32) -> [D::Poly; 2] {
         let (dev, basis): (_, Basis) = (self.dev, self.params.basis(0));
         let _region = dev.region("stage", stage);
         let index = usize::try_from(stage).expect("at most 16 stages");
@@ -144,6 +144,6 @@ impl<'p, D: Device> Packer<'p, D> {
 }
 
 /// Concatenates the batches of pairs.
-fn stacked<D: Device>(dev: &D, pairs: &[[D::Poly; 2]]) -> [D::Poly; 2] {
+fn stack_pairs<D: Device>(dev: &D, pairs: &[[D::Poly; 2]]) -> [D::Poly; 2] {
     [0, 1].map(|i| dev.stack(&pairs.iter().map(|pair| &pair[i]).collect::<Vec<_>>()))
 }

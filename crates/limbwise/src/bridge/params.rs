@@ -51,7 +51,7 @@ impl BridgeParams {
             let got = format!("q0 of {} primes", ckks.limbs(0));
             return Err(unfit(got, "one prime at level 0, which LWE words can be switched to").into());
         }
-        let (dimension, n) = (tfhe.literal().wide_dimension(), ckks.ring().n());
+        let (dimension, n) = (tfhe.literal().big_dimension(), ckks.ring().n());
         if dimension > n {
             return Err(BridgeError::Dimension { dimension, n }.into());
         }
@@ -94,7 +94,7 @@ fn weakest(ckks: &Params, tfhe: &TfheParams) -> Result<SecurityReport> {
 /// The security check of the key under the big LWE key.
 fn to_lwe(tfhe: &TfheParams) -> Result<SecurityReport, ParamsError> {
     let l = tfhe.literal();
-    let (dimension, log_modulus) = (l.wide_dimension(), f64::from(LOG_MODULUS));
+    let (dimension, log_modulus) = (l.big_dimension(), f64::from(LOG_MODULUS));
     let bits = binary_class(dimension, log_modulus, l.glwe_sigma);
     let leave = l.insecure.as_ref().filter(|_| bits < 128);
     if bits < 128 && leave.is_none() {

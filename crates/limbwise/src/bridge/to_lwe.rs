@@ -66,7 +66,7 @@ impl<D: Device> Bridge<D> {
         rows: usize,
         key: &ToLweKey<D>,
     ) -> Result<tfhe::Ciphertext<D>> {
-        let a = self.fitting(auto, a, rows, key)?;
+        let a = self.settle_input(auto, a, rows, key)?;
         let (dev, params, ckks) = (auto.eval.device(), self.params(), self.params().ckks());
         let _region = dev.region("bridge", 1);
         let lowered = auto.scale_to(&a, self.division(), self.boot().levels().input_level())?;
@@ -74,7 +74,7 @@ impl<D: Device> Bridge<D> {
         let parts: Vec<D::Poly> = coefficients.parts.iter().map(|p| dev.intt(p.clone())).collect();
         let (slots, gap) = (self.plan().slots, ckks.max_slots() / self.plan().slots);
         let at: Vec<usize> = (0..rows).map(|row| gap * bit_reverse(row, slots.trailing_zeros())).collect();
-        let blocks: Vec<D::Lwe> = at.chunks(BLOCK).map(|at| self.switched(dev, &parts, at, key)).collect();
+        let blocks: Vec<D::Lwe> = at.chunks(BLOCK).map(|at| self.extract_and_switch(dev, &parts, at, key)).collect();
         // The message is in the coefficients, whose error is that of the slots times √slots.
         let error = coefficients.estimate.error() / slot_factor(slots) / 4.0;
         let variance = error * error + noise::key_switch(params, key::gadget(params));
@@ -85,7 +85,7 @@ impl<D: Device> Bridge<D> {
     }
 
     /// The coefficients at the given indices as LWE ciphertexts under the big LWE key.
-    fn switched(&self, dev: &D, parts: &[D::Poly], at: &[usize], key: &ToLweKey<D>) -> D::Lwe {
+    fn extract_and_switch(&self, dev: &D, parts: &[D::Poly], at: &[usize], key: &ToLweKey<D>) -> D::Lwe {
         let samples = dev.sample_extract(&parts.iter().collect::<Vec<_>>(), at);
         let half_words = dev.lwe_mod_switch(&samples, 1 << key::LOG_MODULUS, Rounding::Nearest);
         let wide = dev.lwe_key_switch(&half_words, &key.switch);
@@ -93,7 +93,13 @@ impl<D: Device> Bridge<D> {
     }
 
     /// The settled input, checked against the requirements of the crossing.
-    fn fitting(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>, rows: usize, key: &ToLweKey<D>) -> Result<Ciphertext<D>> {
+    fn settle_input(
+        &self,
+        auto: &Auto<'_, D>,
+        a: &Ciphertext<D>,
+        rows: usize,
+        key: &ToLweKey<D>,
+    ) -> Result<Ciphertext<D>> {
         let (params, slots) = (self.params(), self.plan().slots);
         let other = |scheme| BridgeError::OtherParams { op: OP, scheme };
         if auto.eval.params() != params.ckks() {

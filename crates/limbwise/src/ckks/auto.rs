@@ -93,7 +93,7 @@ impl<'a, D: Device> Auto<'a, D> {
     }
 
     /// Settles both at the lower of their levels.
-    fn aligned(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<(Ciphertext<D>, Ciphertext<D>)> {
+    fn align(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<(Ciphertext<D>, Ciphertext<D>)> {
         let (a, b) = (self.settle(a)?, self.settle(b)?);
         let level = a.level.min(b.level);
         Ok((self.scale_to(&a, 1.0, level)?, self.scale_to(&b, 1.0, level)?))
@@ -104,7 +104,7 @@ impl<'a, D: Device> Auto<'a, D> {
     /// # Errors
     /// No level left, a missing key, or operands with different packings. The methods below fail alike.
     pub fn mul(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        let (a, b) = self.aligned(a, b)?;
+        let (a, b) = self.align(a, b)?;
         self.eval.needs("mul", &a, 1)?;
         self.eval.multiply(&a, &b)
     }
@@ -134,7 +134,7 @@ impl<'a, D: Device> Auto<'a, D> {
     pub fn mul_rows(&self, a: &Ciphertext<D>, rows: &[Vec<Complex64>]) -> Result<Ciphertext<D>> {
         let a = self.settle(a)?;
         self.eval.needs("mul_values", &a, 1)?;
-        self.eval.mul_plain(&a, &self.encoded(rows, &a)?)
+        self.eval.mul_plain(&a, &self.encode_like(rows, &a)?)
     }
 
     /// `a + values`.
@@ -151,10 +151,10 @@ impl<'a, D: Device> Auto<'a, D> {
     /// As [`Self::add_values`].
     pub fn add_rows(&self, a: &Ciphertext<D>, rows: &[Vec<Complex64>]) -> Result<Ciphertext<D>> {
         let a = self.settle(a)?;
-        self.eval.add_plain(&a, &self.encoded(rows, &a)?)
+        self.eval.add_plain(&a, &self.encode_like(rows, &a)?)
     }
 
-    fn encoded(&self, rows: &[Vec<Complex64>], like: &Ciphertext<D>) -> Result<Plaintext<D>> {
+    fn encode_like(&self, rows: &[Vec<Complex64>], like: &Ciphertext<D>) -> Result<Plaintext<D>> {
         let packing = Packing { slots: like.slots, level: like.level, scale: like.scale };
         let plain = self.encoder.encode(self.eval.device(), rows, packing)?;
         Ok(if like.shadow.is_some() { plain.with_shadow(rows) } else { plain })

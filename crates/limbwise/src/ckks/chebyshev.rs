@@ -36,7 +36,7 @@ impl<D: Device> Basis<'_, '_, D> {
         let auto = self.auto;
         let product = if a == b { auto.square(&left)? } else { auto.mul(&left, &right)? };
         let power = if a == b {
-            auto.eval.shifted(auto.settle(&auto.eval.add(&product, &product)?)?, -1.0)
+            auto.eval.add_scalar_in_place(auto.settle(&auto.eval.add(&product, &product)?)?, -1.0)
         } else {
             // The smaller polynomial is subtracted before the division, at the scale of the product: there it costs
             // only a constant.
@@ -133,14 +133,14 @@ impl<D: Device> Auto<'_, D> {
     /// `Σ p_k·T_k` of a few terms, pending. Only exact zeros are omitted: the smallest coefficients still count.
     fn combination(&self, basis: &mut Basis<'_, '_, D>, p: &[f64]) -> Result<Ciphertext<D>> {
         let Some(unit) = basis.imaginary else {
-            return Ok(self.eval.shifted(self.sum_of_terms(basis, p, 1..p.len(), 1)?, p[0]));
+            return Ok(self.eval.add_scalar_in_place(self.sum_of_terms(basis, p, 1..p.len(), 1)?, p[0]));
         };
         let odd = self.eval.times_unit(&self.sum_of_terms(basis, p, 1..p.len(), 2)?, unit);
         let even = match p.len() {
             ..=2 => odd,
             _ => self.add(&odd, &self.sum_of_terms(basis, p, 2..p.len(), 2)?)?,
         };
-        Ok(self.eval.shifted(even, p[0]))
+        Ok(self.eval.add_scalar_in_place(even, p[0]))
     }
 
     /// The terms at the given indices, pending at the lowest of their levels.

@@ -218,7 +218,7 @@ impl Encoder {
                 for (r, limb) in residues.iter_mut().zip(words.chunks_exact(n)) {
                     *r = limb[k * gap];
                 }
-                crt.centred_f64(&residues) / packing.scale
+                crt.centered_f64(&residues) / packing.scale
             })
             .collect();
         self.embedding(packing.slots).to_slots(&coefficients)

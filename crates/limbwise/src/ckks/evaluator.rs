@@ -12,7 +12,7 @@ use crate::{
     error::{LevelError, Result, ScaleError, ShapeError},
     params::Params,
     rlwe::{
-        KeyName, KeyStore, Rounding, noise,
+        DivisionRounding, KeyName, KeyStore, noise,
         operations::{self, LevelDrop},
     },
 };
@@ -199,11 +199,11 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// `a + value` in every slot.
     #[must_use]
     pub fn add_scalar(&self, a: &Ciphertext<D>, value: f64) -> Ciphertext<D> {
-        self.shifted(a.clone(), value)
+        self.add_scalar_in_place(a.clone(), value)
     }
 
     /// [`Self::add_scalar`], in place if no other handle shares the polynomials.
-    pub(crate) fn shifted(&self, mut a: Ciphertext<D>, value: f64) -> Ciphertext<D> {
+    pub(crate) fn add_scalar_in_place(&self, mut a: Ciphertext<D>, value: f64) -> Ciphertext<D> {
         // A shared handle would prevent the in-place update.
         let before = self.watch.map(|_| a.clone());
         let first = a.parts.remove(0);
@@ -320,7 +320,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let [c0, c1, c2] = &a.parts[..] else { return Ok(a.clone()) };
         let key = self.keys.key("relinearize", KeyName::Relinearization, a.level)?;
         let (dev, params, levels) = (self.dev, self.params, LevelDrop::none(a.level));
-        let parts = operations::relinearize(dev, params, [c0, c1, c2], &key, levels, Rounding::Nearest)?;
+        let parts = operations::relinearize(dev, params, [c0, c1, c2], &key, levels, DivisionRounding::Nearest)?;
         let estimate = a.estimate.switched(self.params, a.level, a.slots, a.scale);
         let shadow = a.shadow.clone();
         Ok(self.report("relinearize", &[a], With::Nothing, Ciphertext { parts, estimate, shadow, ..*a }))
@@ -334,11 +334,11 @@ impl<'a, D: Device> Evaluator<'a, D> {
     pub fn relinearize_rescaled(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let [c0, c1, c2] = &a.parts[..] else { return self.rescale(a) };
         let op = "relinearize_rescaled";
-        let (params, scale) = (self.params, self.rescaled(op, a)?);
+        let (params, scale) = (self.params, self.scale_after_rescale(op, a)?);
         let key = self.keys.key(op, KeyName::Relinearization, a.level)?;
         let level = a.level - 1;
         let levels = LevelDrop { from: a.level, to: level };
-        let parts = operations::relinearize(self.dev, params, [c0, c1, c2], &key, levels, Rounding::Nearest)?;
+        let parts = operations::relinearize(self.dev, params, [c0, c1, c2], &key, levels, DivisionRounding::Nearest)?;
         let [whole, rounding] = [noise::key_switch(params, a.level), noise::division(params)];
         let digits = (whole * whole - rounding * rounding).max(0.0).sqrt();
         let estimate = a.estimate.with_noise(digits, a.slots, a.scale).divided(params, a.slots, scale);
@@ -351,10 +351,10 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// # Errors
     /// [`LevelError::Exhausted`] at level 0; [`ScaleError::TooSmall`] if less than 2^5 of scale would remain.
     pub fn rescale(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        let scale = self.rescaled("rescale", a)?;
+        let scale = self.scale_after_rescale("rescale", a)?;
         let level = a.level - 1;
         let to = self.params.basis(level);
-        let parts = a.parts.iter().map(|p| Rounding::Nearest.divide(self.dev, p, to)).collect();
+        let parts = a.parts.iter().map(|p| DivisionRounding::Nearest.divide(self.dev, p, to)).collect();
         let rounding = match a.parts.len() {
             3 => noise::division_of_product(self.params),
             _ => noise::division(self.params),
@@ -365,7 +365,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     }
 
     /// The scale after a rescale.
-    fn rescaled(&self, op: &'static str, a: &Ciphertext<D>) -> Result<f64> {
+    fn scale_after_rescale(&self, op: &'static str, a: &Ciphertext<D>) -> Result<f64> {
         self.needs(op, a, 1)?;
         let scale = a.scale / self.params.dropped(a.level);
         if scale < 32.0 {

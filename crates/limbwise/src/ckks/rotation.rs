@@ -8,7 +8,7 @@ use super::{
 use crate::{
     error::Result,
     rlwe::{
-        KeyName, Rounding,
+        DivisionRounding, KeyName,
         operations::{self, KeyedAutomorphism},
     },
 };
@@ -61,7 +61,7 @@ impl<D: Device> Evaluator<'_, D> {
     fn automorphism(&self, op: &'static str, a: &Ciphertext<D>, g: GaloisElement) -> Result<Ciphertext<D>> {
         let (c0, c1) = linear(op, a)?;
         let key = self.keys.key(op, KeyName::Galois(g), a.level)?;
-        let with = KeyedAutomorphism { op, g, key: &key, level: a.level, rounding: Rounding::Nearest };
+        let with = KeyedAutomorphism { op, g, key: &key, level: a.level, rounding: DivisionRounding::Nearest };
         let parts = operations::apply_automorphism(self.dev, self.params, [c0, c1], &with)?;
         let estimate = a.estimate.moved(g, self.params.log_n()).switched(self.params, a.level, a.slots, a.scale);
         Ok(Ciphertext { estimate, shadow: None, parts, ..*a })

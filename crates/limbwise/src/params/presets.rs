@@ -22,14 +22,14 @@ pub struct Preset {
 /// All presets, smallest first; those with bootstrapping last.
 #[must_use]
 pub fn presets() -> Vec<Preset> {
-    [levelled(), bootstrap::presets()].concat()
+    [leveled(), bootstrap::presets()].concat()
 }
 
 fn preset_of(name: &'static str, purpose: &'static str, literal: ParamsLiteral) -> Preset {
     Preset { name, purpose, literal }
 }
 
-fn levelled() -> Vec<Preset> {
+fn leveled() -> Vec<Preset> {
     let preset = preset_of;
     vec![
         preset("n13-l3-s40", "a few products on 4096 slots", ParamsLiteral::chain(13, 45, 40, 3, (45, 1), 4)),
@@ -43,7 +43,7 @@ fn levelled() -> Vec<Preset> {
         ),
         preset(
             "n16-l32-s40",
-            "training and other deep levelled circuits",
+            "training and other deep leveled circuits",
             ParamsLiteral::chain(16, 50, 40, 32, (46, 6), 6),
         ),
         preset("n16-mixed", "levels of one and of two primes in turn, scale 2^56", mixed()),

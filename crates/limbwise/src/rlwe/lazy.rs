@@ -193,15 +193,15 @@ impl<D: Device> LazyKeys<'_, D> {
             _ => None,
         };
         if let Some(other) = other {
-            self.made.home.keep(self.generated(&generator, other, 0)?)?;
+            self.made.home.keep(self.generate(&generator, other, 0)?)?;
         }
-        let key = self.generated(&generator, name, level)?;
+        let key = self.generate(&generator, name, level)?;
         self.made.home.keep(key.clone())?;
         Ok(key)
     }
 
     /// Generates a key at its usual level or at `at_least`, whichever is higher.
-    fn generated(&self, generator: &KeyGenerator<'_, D>, name: KeyName, at_least: usize) -> Result<EvaluationKey<D>> {
+    fn generate(&self, generator: &KeyGenerator<'_, D>, name: KeyName, at_least: usize) -> Result<EvaluationKey<D>> {
         let usual = match name {
             name if name.is_lowest() => 0,
             KeyName::Decapsulation => self.params.top_level(),

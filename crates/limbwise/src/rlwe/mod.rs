@@ -20,7 +20,7 @@ pub mod store;
 pub use key::{EvaluationKey, KeyForm, KeyName, PublicKey};
 #[cfg(feature = "client")]
 pub use lazy::{LazyKeys, Made, MadeHome, MadeKeys};
-pub use operations::Rounding;
+pub use operations::DivisionRounding;
 #[cfg(feature = "client")]
 pub use secret::{KeyGenerator, SecretKey};
 pub use store::{DeclaredKeys, KeyPlan, KeySet, KeyStore, Request, Requirements, declare, key_bytes, serves};

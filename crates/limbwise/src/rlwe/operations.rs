@@ -1,6 +1,6 @@
 //! Operations on ciphertexts of every RLWE scheme: products, key switches, divisions of the modulus.
 //!
-//! BGV differs only in how a division rounds ([`Rounding`], ADR 89).
+//! BGV differs only in how a division rounds ([`DivisionRounding`], ADR 89).
 
 use super::key::EvaluationKey;
 use crate::{error::Result, params::Params};
@@ -9,7 +9,7 @@ use limbwise_math::{galois::GaloisElement, modulus::Modulus};
 
 /// Rounding of a division by primes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rounding {
+pub enum DivisionRounding {
     /// To the nearest integer.
     Nearest,
     /// To a multiple of t: the remainder subtracted before dividing is one, so the value modulo t is divided exactly.
@@ -20,7 +20,7 @@ pub enum Rounding {
     MultipleOf(Modulus),
 }
 
-impl Rounding {
+impl DivisionRounding {
     /// `t⁻¹·x` for a multiple of t, else x.
     fn enter<D: Device>(self, dev: &D, x: D::Poly) -> D::Poly {
         let Self::MultipleOf(t) = self else { return x };
@@ -121,7 +121,7 @@ pub fn relinearize<D: Device>(
     [c0, c1, c2]: [&D::Poly; 3],
     key: &EvaluationKey<D>,
     levels: LevelDrop,
-    rounding: Rounding,
+    rounding: DivisionRounding,
 ) -> Result<Vec<D::Poly>> {
     let LevelDrop { from, to } = levels;
     let _region = dev.region(if to < from { "relinearize_rescaled" } else { "relinearize" }, 0);
@@ -140,7 +140,7 @@ pub struct KeyedAutomorphism<'k, D: Device> {
     /// Level of operand and result.
     pub level: usize,
     /// Rounding of the key switch.
-    pub rounding: Rounding,
+    pub rounding: DivisionRounding,
 }
 
 /// Applies X → X^g to `c0 + c1·s` and switches the result back to s.

@@ -161,7 +161,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     /// # Errors
     /// [`BridgeError::Dimension`] if that key is longer than the ring degree.
     pub fn with_lwe(mut self, client: &ClientKey) -> Result<Self> {
-        let (bits, n) = (client.wide_bits(), self.params.ring().n());
+        let (bits, n) = (client.big_bits(), self.params.ring().n());
         if bits.len() > n {
             return Err(BridgeError::Dimension { dimension: bits.len(), n }.into());
         }

@@ -117,7 +117,7 @@ impl Scheme for Tfhe {
     }
 
     fn input_bytes(params: &TfheParams, input: &Messages) -> u64 {
-        (input.batch as u64).saturating_mul(8 * (params.literal().wide_dimension() as u64 + 1))
+        (input.batch as u64).saturating_mul(8 * (params.literal().big_dimension() as u64 + 1))
     }
 
     fn bytes<D: Device>(ciphertext: &Ciphertext<D>) -> u64 {
@@ -177,7 +177,11 @@ impl ClientScheme for Tfhe {
         (input, values): (&Messages, &Vec<u64>),
         _: &Seed,
     ) -> Result<Ciphertext<D>> {
-        encrypted(dev, with.secrets.expect("messages are encrypted under the secret key").tfhe(), (input, values))
+        encrypt_messages(
+            dev,
+            with.secrets.expect("messages are encrypted under the secret key").tfhe(),
+            (input, values),
+        )
     }
 
     fn no_values(input: &Messages) -> Vec<u64> {
@@ -208,7 +212,7 @@ impl ClientScheme for Tfhe {
 
 /// Encrypts the messages of an input.
 #[cfg(feature = "client")]
-pub(super) fn encrypted<D: Device>(
+pub(super) fn encrypt_messages<D: Device>(
     dev: &D,
     client: &ClientKey,
     (input, values): (&Messages, &Vec<u64>),

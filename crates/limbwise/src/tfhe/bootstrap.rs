@@ -139,11 +139,11 @@ impl<'a, D: Device> Evaluator<'a, D> {
             return Err(TfheError::TableCount { got: tables.len(), batch: a.batch() }.into());
         }
         tables.iter().try_for_each(|table| self.accepts("bootstrap", a, table, 0))?;
-        let rotated = self.rotated(a, &tables.iter().map(|t| vec![t]).collect::<Vec<_>>());
+        let rotated = self.rotate_accumulators(a, &tables.iter().map(|t| vec![t]).collect::<Vec<_>>());
         let ranges = tables.iter().map(|t| t.part_range(0));
         let range = ranges.reduce(|all, r| (all.0.min(r.0), all.1.max(r.1))).unwrap_or((0, 0));
-        let found = self.extracted(a, &rotated, 0, range);
-        Ok(self.lifted(found, &tables.iter().collect::<Vec<_>>()))
+        let found = self.extract(a, &rotated, 0, range);
+        Ok(self.add_half_offsets(found, &tables.iter().collect::<Vec<_>>()))
     }
 
     /// Applies 2, 4, … tables to each message by one blind rotation, if the noise leaves room. For small message spaces
@@ -157,8 +157,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
             return Err(TfheError::Together { got: tables.len(), most }.into());
         }
         tables.iter().try_for_each(|table| self.accepts("bootstrap_many", a, table, tables.len().ilog2()))?;
-        let rotated = self.rotated(a, &[tables.iter().collect()]);
-        let one = |(i, t): (usize, &Table)| self.lifted(self.extracted(a, &rotated, i, t.range()), &[t]);
+        let rotated = self.rotate_accumulators(a, &[tables.iter().collect()]);
+        let one = |(i, t): (usize, &Table)| self.add_half_offsets(self.extract(a, &rotated, i, t.range()), &[t]);
         Ok(tables.iter().enumerate().map(one).collect())
     }
 
@@ -183,10 +183,10 @@ impl<'a, D: Device> Evaluator<'a, D> {
             let some = self.split(&all, from, all.batch().min(from + MOST_AT_ONCE));
             let own = &tables[from..from + some.batch()];
             let own = if own.iter().all(|t| *t == own[0]) { &own[..1] } else { own };
-            let rotated = self.rotated(&some, &own.iter().map(|t| vec![*t]).collect::<Vec<_>>());
+            let rotated = self.rotate_accumulators(&some, &own.iter().map(|t| vec![*t]).collect::<Vec<_>>());
             for (found, &(numerator, denominator)) in found.iter_mut().zip(&parts) {
-                let part = self.extracted(&some, &rotated, numerator * n / denominator, (0, 0));
-                found.push(if numerator == 0 { self.lifted(part, own) } else { part });
+                let part = self.extract(&some, &rotated, numerator * n / denominator, (0, 0));
+                found.push(if numerator == 0 { self.add_half_offsets(part, own) } else { part });
             }
         }
         let found: Vec<Ciphertext<D>> =
@@ -204,7 +204,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     }
 
     /// The accumulators after blind rotation, for one group of tables or one per entry.
-    fn rotated(&self, a: &Ciphertext<D>, groups: &[Vec<&Table>]) -> Vec<D::Poly> {
+    fn rotate_accumulators(&self, a: &Ciphertext<D>, groups: &[Vec<&Table>]) -> Vec<D::Poly> {
         let (dev, params, together) = (self.dev, self.params(), groups[0].len().ilog2());
         let _region = dev.region(Region::Bootstrap, 0);
         let test = dev.upload(&params.shape(groups.len(), Domain::Coeff), Role::Plaintext, &|at, row| {
@@ -213,7 +213,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let narrow = dev.lwe_mod_switch(&a.lwe, params.lwe_modulus(), Rounding::Nearest);
         let narrow = dev.lwe_key_switch(&narrow, &self.key.switch);
         let circle = 2 << params.ring().log_n();
-        let mut exponents = dev.lwe_mod_switch(&narrow, circle >> together, Rounding::CentredForBinary);
+        let mut exponents = dev.lwe_mod_switch(&narrow, circle >> together, Rounding::CenteredForBinary);
         if together > 0 {
             exponents = dev.lwe_mod_switch(&exponents, circle, Rounding::Nearest);
         }
@@ -239,7 +239,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     }
 
     /// Adds the offset of one half that step tables need.
-    fn lifted(&self, a: Ciphertext<D>, tables: &[&Table]) -> Ciphertext<D> {
+    fn add_half_offsets(&self, a: Ciphertext<D>, tables: &[&Table]) -> Ciphertext<D> {
         let halves: Vec<u64> = tables.iter().map(|t| t.lift(self.params())).collect();
         match halves.iter().any(|&half| half > 0) {
             true => Ciphertext { lwe: self.dev.lwe_shift(&a.lwe, &halves), ..a },
@@ -247,7 +247,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         }
     }
 
-    fn extracted(&self, a: &Ciphertext<D>, rotated: &[D::Poly], at: usize, range: (i64, i64)) -> Ciphertext<D> {
+    fn extract(&self, a: &Ciphertext<D>, rotated: &[D::Poly], at: usize, range: (i64, i64)) -> Ciphertext<D> {
         let lwe = self.dev.sample_extract(&rotated.iter().collect::<Vec<_>>(), &[at]);
         Ciphertext { lwe, range, norm_squared: 1.0, ..a.clone() }
     }

@@ -22,7 +22,7 @@ impl<D: Device> Clone for Ciphertext<D> {
 
 /// The shape of `batch` ciphertexts.
 pub(crate) fn shape(params: &TfheParams, batch: usize) -> LweShape {
-    LweShape { dimension: params.literal().wide_dimension(), modulus: params.modulus().value(), batch }
+    LweShape { dimension: params.literal().big_dimension(), modulus: params.modulus().value(), batch }
 }
 
 impl<D: Device> Ciphertext<D> {

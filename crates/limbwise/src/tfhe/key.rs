@@ -56,7 +56,7 @@ pub(crate) fn switch_mask(seed: &Seed, entry: usize, modulus: u64, out: &mut [u6
 /// Shape of the switching key's rows.
 pub(crate) fn switch_shape(params: &TfheParams) -> LweShape {
     let l = params.literal();
-    let batch = l.wide_dimension() * l.key_switch.levels as usize;
+    let batch = l.big_dimension() * l.key_switch.levels as usize;
     LweShape { dimension: l.lwe_dimension, modulus: params.lwe_modulus(), batch }
 }
 

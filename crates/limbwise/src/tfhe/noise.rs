@@ -36,7 +36,7 @@ pub fn fresh(l: &TfheLiteral) -> f64 {
 /// An encryption under the public key: `v·e + e₀ + Σ e_c·S_c`, v and S binary.
 #[must_use]
 pub fn public(l: &TfheLiteral) -> f64 {
-    let terms = 1.0 + float(1 << l.log_n) / 2.0 + float(l.wide_dimension()) / 2.0;
+    let terms = 1.0 + float(1 << l.log_n) / 2.0 + float(l.big_dimension()) / 2.0;
     fresh(l) * terms
 }
 
@@ -46,7 +46,7 @@ pub fn public(l: &TfheLiteral) -> f64 {
 pub fn blind_rotation(l: &TfheLiteral) -> f64 {
     let rows = float(l.masks + 1) * f64::from(l.bootstrap.levels) * float(1 << l.log_n);
     let products = rows * digit(l.bootstrap) * l.glwe_sigma.powi(2);
-    let rounding = 0.5 * left_out(l.bootstrap, l.prime_bits()) * (1.0 + 0.5 * float(l.wide_dimension()));
+    let rounding = 0.5 * left_out(l.bootstrap, l.prime_bits()) * (1.0 + 0.5 * float(l.big_dimension()));
     float(l.lwe_dimension) * (products + rounding) * unit(l.log_modulus())
 }
 
@@ -54,7 +54,7 @@ pub fn blind_rotation(l: &TfheLiteral) -> f64 {
 /// digits.
 #[must_use]
 pub fn key_switch(l: &TfheLiteral) -> f64 {
-    let wide = float(l.wide_dimension());
+    let wide = float(l.big_dimension());
     let rounding = (1.0 + 0.5 * wide) / 12.0;
     let products = wide * f64::from(l.key_switch.levels) * digit(l.key_switch) * l.lwe_sigma.powi(2);
     let left = 0.5 * wide * left_out(l.key_switch, l.log_lwe_modulus);

@@ -86,7 +86,7 @@ impl TfheLiteral {
 
     /// Dimension of the big LWE key, k·N.
     #[must_use]
-    pub fn wide_dimension(&self) -> usize {
+    pub fn big_dimension(&self) -> usize {
         self.masks << self.log_n
     }
 }
@@ -212,7 +212,7 @@ impl TfheParams {
         let l = self.literal();
         let components = l.masks as u64 + 1;
         let rows = components * u64::from(l.bootstrap.levels);
-        let switch = l.wide_dimension() as u64 * u64::from(l.key_switch.levels) * 8 * (l.lwe_dimension as u64 + 1);
+        let switch = l.big_dimension() as u64 * u64::from(l.key_switch.levels) * 8 * (l.lwe_dimension as u64 + 1);
         switch + rows * components * self.shape(l.lwe_dimension, Domain::Eval).bytes()
     }
 
@@ -221,7 +221,7 @@ impl TfheParams {
     pub fn published_key_bytes(&self) -> u64 {
         let l = self.literal();
         let rows = (l.masks + 1) as u64 * u64::from(l.bootstrap.levels);
-        let bodies = l.wide_dimension() as u64 * u64::from(l.key_switch.levels);
+        let bodies = l.big_dimension() as u64 * u64::from(l.key_switch.levels);
         32 + 8 * bodies + rows * self.shape(l.lwe_dimension, Domain::Eval).bytes()
     }
 
@@ -291,7 +291,7 @@ fn security(l: &TfheLiteral, log_modulus: f64) -> Result<SecurityReport, ParamsE
     l.insecure.as_ref().map_or(Ok(()), Insecure::check)?;
     let keys = [
         ("key switching", l.lwe_dimension, f64::from(l.log_lwe_modulus), l.lwe_sigma),
-        ("bootstrapping", l.wide_dimension(), log_modulus, l.glwe_sigma),
+        ("bootstrapping", l.big_dimension(), log_modulus, l.glwe_sigma),
     ];
     let mut report = SecurityReport { bits: u32::MAX, log_qp: log_modulus, standard: CURVES, insecure_reason: None };
     for (key, dimension, log_modulus, sigma) in keys {

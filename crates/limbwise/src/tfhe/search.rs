@@ -37,7 +37,7 @@ fn rank(l: &TfheLiteral) -> f64 {
     let (n, components) = (float(1 << l.log_n), float(l.masks + 1));
     let rows = components * f64::from(l.bootstrap.levels);
     let step = (rows + components) * n / 2.0 * f64::from(l.log_n) + rows * components * n;
-    let switch = float(l.wide_dimension()) * f64::from(l.key_switch.levels) * float(l.lwe_dimension);
+    let switch = float(l.big_dimension()) * f64::from(l.key_switch.levels) * float(l.lwe_dimension);
     float(l.lwe_dimension) * step + switch
 }
 
@@ -49,7 +49,7 @@ pub fn search(goal: SearchGoal) -> Result<TfheLiteral> {
     let mut best: Option<(f64, TfheLiteral)> = None;
     for (log_n, masks) in [(10, 1), (10, 2), (10, 3), (11, 1), (12, 1), (13, 1), (14, 1), (15, 1), (16, 1)] {
         for levels in 1..=4 {
-            for literal in narrowed(goal, log_n, masks, levels) {
+            for literal in least_dimensions(goal, log_n, masks, levels) {
                 let rank = rank(&literal);
                 if best.as_ref().is_none_or(|(least, _)| rank < *least) {
                     best = Some((rank, literal));
@@ -63,7 +63,7 @@ pub fn search(goal: SearchGoal) -> Result<TfheLiteral> {
 }
 
 /// For one ring and number of digits: for each key switch the set of least dimension that meets the goal.
-fn narrowed(goal: SearchGoal, log_n: u32, masks: usize, levels: u32) -> Vec<TfheLiteral> {
+fn least_dimensions(goal: SearchGoal, log_n: u32, masks: usize, levels: u32) -> Vec<TfheLiteral> {
     let log_modulus = f64::from(goal.prime_bits);
     let Some(glwe_sigma) = least_sigma(goal.class, masks << log_n, log_modulus) else { return Vec::new() };
     let start = TfheLiteral {

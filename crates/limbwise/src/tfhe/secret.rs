@@ -46,7 +46,7 @@ pub(crate) fn errors(sigma: f64, count: usize, seed: &Seed) -> Zeroizing<Vec<i64
 }
 
 /// `Σ a_i·s_i mod q` for bits s, without branching on them.
-fn masked(q: Modulus, a: &[u64], bits: &[i64]) -> u64 {
+fn inner_product(q: Modulus, a: &[u64], bits: &[i64]) -> u64 {
     a.iter().zip(bits).fold(0, |sum, (&a, &s)| q.add(sum, a & 0u64.wrapping_sub(s.cast_unsigned())))
 }
 
@@ -68,7 +68,7 @@ impl ClientKey {
             bits
         };
         let l = params.literal();
-        let (narrow, wide) = (bits("narrow", l.lwe_dimension), bits("wide", l.wide_dimension()));
+        let (narrow, wide) = (bits("narrow", l.lwe_dimension), bits("wide", l.big_dimension()));
         let tag = KeyTag(Stream::new(&seed.derive("tag"), b"tfhe key tag").next_word());
         Self { params: params.clone(), tag, narrow, wide, seed }
     }
@@ -81,12 +81,12 @@ impl ClientKey {
 
     /// The bits of the small LWE key, for noise measurements.
     #[must_use]
-    pub fn narrow_bits(&self) -> &[i64] {
+    pub fn small_bits(&self) -> &[i64] {
         &self.narrow
     }
 
     /// The bits of the big LWE key.
-    pub(crate) fn wide_bits(&self) -> &[i64] {
+    pub(crate) fn big_bits(&self) -> &[i64] {
         &self.wide
     }
 
@@ -128,7 +128,7 @@ impl ClientKey {
             let (body, mask) = words.split_last_mut().expect("a ciphertext has a body");
             Stream::new(&uniform, &(entry as u64).to_le_bytes()).uniform(q, mask);
             let message = self.params.encode(messages[entry].cast_signed());
-            *body = q.add(q.sub(message, masked(q, mask, &self.wide)), q.from_i64(noise[entry]));
+            *body = q.add(q.sub(message, inner_product(q, mask, &self.wide)), q.from_i64(noise[entry]));
         });
         Ok(Ciphertext::fresh(lwe, &self.params, self.tag))
     }
@@ -139,9 +139,9 @@ impl ClientKey {
     /// [`TfheError`] for ciphertexts of other keys or parameters; a device fault.
     pub fn phases<D: HostRead>(&self, dev: &D, a: &Ciphertext<D>) -> Result<Vec<u64>> {
         belongs("decrypt", (&self.params, self.tag), (&a.params, a.tag))?;
-        let (q, dimension) = (self.params.modulus(), self.params.literal().wide_dimension());
+        let (q, dimension) = (self.params.modulus(), self.params.literal().big_dimension());
         let words = dev.download_lwe(&a.lwe)?;
-        let phase = |words: &[u64]| q.add(words[dimension], masked(q, &words[..dimension], &self.wide));
+        let phase = |words: &[u64]| q.add(words[dimension], inner_product(q, &words[..dimension], &self.wide));
         Ok(words.chunks_exact(dimension + 1).map(phase).collect())
     }
 
@@ -181,7 +181,7 @@ impl ClientKey {
     }
 
     /// The components of the GLWE key on a device in evaluation domain.
-    fn uploaded<D: Device>(&self, dev: &D) -> Vec<D::Poly> {
+    fn upload_components<D: Device>(&self, dev: &D) -> Vec<D::Poly> {
         let n = self.params.ring().n();
         let shape = self.params.shape(1, Domain::Eval);
         let part = |bits: &[i64]| small_poly(dev, &shape, || Zeroizing::new(bits.to_vec()));
@@ -193,7 +193,7 @@ impl ClientKey {
     fn ggsw_bodies<D: Device>(&self, dev: &D, seed: &Seed) -> Vec<D::Poly> {
         let l = self.params.literal();
         let shape = self.params.shape(l.lwe_dimension, Domain::Eval);
-        let secret = self.uploaded(dev);
+        let secret = self.upload_components(dev);
         let bits = dev.upload(&shape, Role::Temporary, &|at, row| row.fill(self.narrow[at.batch].cast_unsigned()));
         let q = self.params.modulus();
         let factors: Vec<u32> = Gadget::from(l.bootstrap).of(q.value()).log_factors().collect();
@@ -241,7 +241,7 @@ impl ClientKey {
             return Err(ParamsError::InsecureBinary { key: "public", dimension: n, log_sigma, wanted }.into());
         }
         let (shape, seed) = (self.params.shape(1, Domain::Eval), self.seed.derive("public key"));
-        let secret = self.uploaded(dev);
+        let secret = self.upload_components(dev);
         let masks = |c| seed.derive(&format!("mask {c}"));
         let noise = self.seed.derive("errors of the public key");
         let body = self.body_of_zero(dev, &secret, &shape, &noise, masks);

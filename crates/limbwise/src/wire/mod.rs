@@ -44,7 +44,7 @@ pub use params::{Fingerprint, read_params, write_params};
 pub use plaintext::{read_plaintext, write_plaintext};
 pub use public_key::{read_public_key, write_public_key};
 #[cfg(feature = "client")]
-pub use secret::{Lock, read_labelled_secret_key, read_secret_key, write_secret_key};
+pub use secret::{Lock, read_labeled_secret_key, read_secret_key, write_secret_key};
 pub use source::Source;
 pub use text::{read_text, write_text};
 pub use tfhe::{
@@ -52,4 +52,4 @@ pub use tfhe::{
     write_tfhe_keys, write_tfhe_params,
 };
 #[cfg(feature = "client")]
-pub use tfhe::{read_labelled_tfhe_secret_key, read_tfhe_secret_key, write_tfhe_secret_key};
+pub use tfhe::{read_labeled_tfhe_secret_key, read_tfhe_secret_key, write_tfhe_secret_key};

@@ -110,7 +110,7 @@ pub(super) fn write_sealed<W: Write>(
 /// # Errors
 /// [`WireError::Locked`] for a locked key without a passphrase, [`WireError::Passphrase`] for a wrong one.
 pub fn read_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) -> Result<SecretKey> {
-    let (key, label) = read_labelled_secret_key(source, params, lock)?;
+    let (key, label) = read_labeled_secret_key(source, params, lock)?;
     // The passphrase does not authenticate a locked file's label, so the label is compared with the key itself.
     label.admits_keys(key.identity(params))?;
     Ok(key)
@@ -121,7 +121,7 @@ pub fn read_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) ->
 ///
 /// # Errors
 /// The errors of [`read_secret_key`], except those of the label.
-pub fn read_labelled_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) -> Result<(SecretKey, Origin)> {
+pub fn read_labeled_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) -> Result<(SecretKey, Origin)> {
     let file = Container::open(source)?;
     file.expect(FileKind::SecretKey, Some(params))?;
     let coefficients = unpack(&read_sealed(&file, params.ring().n() / 4, lock)?)?;

@@ -96,7 +96,7 @@ struct KeysHeader {
 
 /// Words of the small key's modulus per block: one for each word of the big LWE key.
 fn switch_block(params: &TfheParams) -> (usize, u32) {
-    (params.literal().wide_dimension(), params.literal().log_lwe_modulus)
+    (params.literal().big_dimension(), params.literal().log_lwe_modulus)
 }
 
 fn row_shape(params: &TfheParams) -> Shape {
@@ -297,12 +297,12 @@ pub fn write_tfhe_secret_key<W: Write>(out: W, key: &ClientKey, lock: Lock<'_>, 
 /// The errors of [`read_secret_key`](super::read_secret_key).
 #[cfg(feature = "client")]
 pub fn read_tfhe_secret_key<S: Source>(source: S, params: &TfheParams, lock: Lock<'_>) -> Result<ClientKey> {
-    let (key, label) = read_labelled_tfhe_secret_key(source, params, lock)?;
+    let (key, label) = read_labeled_tfhe_secret_key(source, params, lock)?;
     label.admits_keys(key.identity())?;
     Ok(key)
 }
 
-/// Reads one of several secret keys of a set, as [`read_labelled_secret_key`](super::read_labelled_secret_key).
+/// Reads one of several secret keys of a set, as [`read_labeled_secret_key`](super::read_labeled_secret_key).
 ///
 /// # Errors
 /// The errors of [`read_tfhe_secret_key`], except those of the label.
@@ -310,7 +310,7 @@ pub fn read_tfhe_secret_key<S: Source>(source: S, params: &TfheParams, lock: Loc
 /// # Panics
 /// Never: a sealed payload has the requested length.
 #[cfg(feature = "client")]
-pub fn read_labelled_tfhe_secret_key<S: Source>(
+pub fn read_labeled_tfhe_secret_key<S: Source>(
     source: S,
     params: &TfheParams,
     lock: Lock<'_>,

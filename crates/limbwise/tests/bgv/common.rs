@@ -90,13 +90,13 @@ impl Bench {
         let t = self.params.t();
         let mut words = vec![0; self.params.slots()];
         Stream::new(&Seed([seed; 32]), b"values").uniform(t, &mut words);
-        words.into_iter().map(|x| t.centred(x)).collect()
+        words.into_iter().map(|x| t.centered(x)).collect()
     }
 }
 
 /// Slot by slot, modulo t.
 pub(crate) fn zip(t: Modulus, a: &[i64], b: &[i64], f: impl Fn(i128, i128) -> i128) -> Vec<i64> {
-    a.iter().zip(b).map(|(&x, &y)| t.centred(t.from_i128(f(x.into(), y.into())))).collect()
+    a.iter().zip(b).map(|(&x, &y)| t.centered(t.from_i128(f(x.into(), y.into())))).collect()
 }
 
 /// Both rows rotated to the left.

@@ -11,7 +11,7 @@ fn slots_are_values_at_powers_of_five() {
     let plain = bench.encoder.encode(&bench.dev, std::slice::from_ref(&values), 0).unwrap();
     let words = bench.dev.download(&limbwise_device::Device::intt(&bench.dev, plain.poly)).unwrap();
     let (t, q) = (bench.params.t(), bench.params.rlwe().ring().moduli()[0]);
-    let coefficients: Vec<u64> = words.iter().map(|&x| t.from_i64(q.centred(x))).collect();
+    let coefficients: Vec<u64> = words.iter().map(|&x| t.from_i64(q.centered(x))).collect();
     let non_residue = (2..).find(|&x| t.pow(x, (t.value() - 1) / 2) == t.value() - 1).unwrap();
     let psi = t.pow(non_residue, (t.value() - 1) / 2048);
     let mut power = 1u64;
@@ -19,7 +19,7 @@ fn slots_are_values_at_powers_of_five() {
         for (slot, exponent) in [(j, power), (512 + j, 2048 - power)] {
             let point = t.pow(psi, exponent);
             let value = coefficients.iter().rev().fold(0, |sum, &c| t.add(t.mul(sum, point), c));
-            assert_eq!(t.centred(value), values[slot], "slot {slot}");
+            assert_eq!(t.centered(value), values[slot], "slot {slot}");
         }
         power = power * 5 % 2048;
     }
@@ -89,7 +89,7 @@ fn slots_move_as_in_other_libraries() {
     let swapped = [&x[512..], &x[..512]].concat();
     assert_eq!(bench.decrypt(&eval.swap_rows(&a).unwrap()), swapped);
     let t = bench.params.t();
-    let all = t.centred(t.from_i128(x.iter().map(|&x| i128::from(x)).sum()));
+    let all = t.centered(t.from_i128(x.iter().map(|&x| i128::from(x)).sum()));
     let product = auto.mul(&a, &bench.encrypt(&vec![1; 1024], 2)).unwrap();
     assert_eq!(bench.decrypt(&auto.slot_sum(&product).unwrap()), vec![all; 1024]);
     let missing = eval.rotate_rows(&a, 5).unwrap_err().to_string();
@@ -106,7 +106,7 @@ fn maps_are_matrices() {
         let row = |half: &[i64]| -> Vec<i64> {
             let line = |i: usize| matrix.get(i).map_or(&[][..], |line| &line[..]);
             let dot = |i: usize| line(i).iter().zip(half).map(|(&m, &x)| i128::from(m) * i128::from(x)).sum();
-            (0..512).map(|i| t.centred(t.from_i128(dot(i)))).collect()
+            (0..512).map(|i| t.centered(t.from_i128(dot(i)))).collect()
         };
         [row(&x[..512]), row(&x[512..])].concat()
     };

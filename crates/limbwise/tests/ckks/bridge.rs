@@ -196,7 +196,7 @@ fn slots_become_messages_and_flags_come_back() {
     let q = both.params.tfhe().modulus();
     let error = |(&phase, &m): (&u64, &u64)| {
         let message = both.params.tfhe().encode(m.cast_signed());
-        (q.centred(q.sub(phase, message)) as f64 / q.value() as f64).powi(2)
+        (q.centered(q.sub(phase, message)) as f64 / q.value() as f64).powi(2)
     };
     let phases = both.client.phases(dev, &left).unwrap();
     let measured = phases.iter().zip(&messages).map(error).sum::<f64>() / 100.0;

@@ -1,4 +1,4 @@
-//! Every levelled operation decrypts to what it computes, and every mistake is an error that teaches.
+//! Every leveled operation decrypts to what it computes, and every mistake is an error that teaches.
 
 use crate::common::{Session, small, uniform};
 use limbwise::{

@@ -15,7 +15,7 @@ fn mean_square(x: &[f64]) -> f64 {
 fn errors(s: &Session<Cpu>, phases: &[u64], messages: &[u64]) -> Vec<f64> {
     let params = s.client.params();
     let q = params.modulus();
-    let error = |(&phase, &m): (&u64, &u64)| q.centred(q.sub(phase, params.encode(m.cast_signed())));
+    let error = |(&phase, &m): (&u64, &u64)| q.centered(q.sub(phase, params.encode(m.cast_signed())));
     phases.iter().zip(messages).map(|pair| error(pair) as f64 / q.value() as f64).collect()
 }
 
@@ -78,7 +78,7 @@ fn switches_have_the_noise_of_their_formulas() {
     let narrow = dev.lwe_mod_switch(ct.lwe(), params.lwe_modulus(), Rounding::Nearest);
     let narrow = dev.lwe_key_switch(&narrow, &s.server.switch);
     let words = dev.download_lwe(&narrow).unwrap();
-    let bits = s.client.narrow_bits();
+    let bits = s.client.small_bits();
     let shape = narrow.lwe_shape();
     let phase = |words: &[u64], q: u64| {
         let sum = words[..400]
@@ -91,7 +91,7 @@ fn switches_have_the_noise_of_their_formulas() {
     };
     let switched: Vec<f64> = words.chunks_exact(401).map(|w| phase(w, shape.modulus)).collect();
     close("key switch", mean_square(&switched), noise::key_switch(params.literal()), 3000);
-    for (rounding, factor) in [(Rounding::CentredForBinary, 1.0), (Rounding::Nearest, 2.0)] {
+    for (rounding, factor) in [(Rounding::CenteredForBinary, 1.0), (Rounding::Nearest, 2.0)] {
         let small = dev.download_lwe(&dev.lwe_mod_switch(&narrow, 2048, rounding)).unwrap();
         let added: Vec<f64> = small
             .chunks_exact(401)

@@ -46,7 +46,7 @@ fn ckks_of_another_library() {
     let params = params(&moduli);
     let (dev, encoder) = (Cpu::builder().open().unwrap(), Encoder::new(&params));
     let q0 = Modulus::new(moduli[0]);
-    let coefficients: Vec<i64> = npy(&folder, "ckks_secret_q")[..8192].iter().map(|&x| q0.centred(x)).collect();
+    let coefficients: Vec<i64> = npy(&folder, "ckks_secret_q")[..8192].iter().map(|&x| q0.centered(x)).collect();
     let secret = SecretKey::from_coefficients(&params, coefficients.into()).unwrap();
     let (a, b) = (slots(&folder, "ckks_a"), slots(&folder, "ckks_b"));
     let product: Vec<Complex64> = a.iter().zip(&b).map(|(x, y)| x * y).collect();
@@ -80,6 +80,6 @@ fn ckks_of_another_library() {
     let ours = limbwise_device::HostRead::download(&dev, &dev.intt(encoded.poly)).unwrap();
     for (i, (x, y)) in ours.iter().zip(npy(&folder, "ckks_encoded_a")).enumerate() {
         let q = Modulus::new(moduli[i / 8192]);
-        assert!(q.centred(q.sub(*x, y)).abs() <= 1, "coefficient {i}: {x} for {y}");
+        assert!(q.centered(q.sub(*x, y)).abs() <= 1, "coefficient {i}: {x} for {y}");
     }
 }

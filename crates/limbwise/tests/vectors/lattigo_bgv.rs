@@ -22,9 +22,9 @@ fn bgv_of_another_library() {
     let params = BgvParams::new(&literal).unwrap();
     let (dev, encoder) = (Cpu::builder().open().unwrap(), Encoder::new(&params));
     let (n, t, q0) = (params.slots(), params.t(), Modulus::new(moduli[0]));
-    let coefficients: Vec<i64> = npy(&folder, "bgv_secret_q")[..n].iter().map(|&x| q0.centred(x)).collect();
+    let coefficients: Vec<i64> = npy(&folder, "bgv_secret_q")[..n].iter().map(|&x| q0.centered(x)).collect();
     let secret = SecretKey::from_coefficients(params.rlwe(), coefficients.into()).unwrap();
-    let x: Vec<i64> = npy(&folder, "bgv_x").into_iter().map(|x| t.centred(t.reduce(x))).collect();
+    let x: Vec<i64> = npy(&folder, "bgv_x").into_iter().map(|x| t.centered(t.reduce(x))).collect();
     assert_eq!(x.len(), n, "both rows are full");
     let shape = Shape::eval(params.rlwe().ring(), params.rlwe().basis(params.top_level()));
     let factors: Vec<u64> = moduli.iter().map(|&q| Modulus::new(q).reduce(t.value())).collect();
@@ -46,8 +46,8 @@ fn bgv_of_another_library() {
     for (i, (&x, theirs)) in ours.iter().zip(npy(&folder, "bgv_encoded_x")).enumerate() {
         let q = Modulus::new(moduli[i / n]);
         assert_eq!(
-            t.from_i64(q.centred(x)),
-            t.from_i64(q.centred(q.mul(theirs, q.reduce(t.value())))),
+            t.from_i64(q.centered(x)),
+            t.from_i64(q.centered(q.mul(theirs, q.reduce(t.value())))),
             "coefficient {i}"
         );
     }

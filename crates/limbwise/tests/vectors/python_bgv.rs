@@ -35,6 +35,6 @@ fn bgv_by_the_definitions() {
     assert_eq!(decrypt(&dev, &encoder, &secret, &a).unwrap().concat(), slots);
     let keys = KeySet::new(params.rlwe(), Vec::new());
     let square = Evaluator::new(&dev, &params, &keys).square(&a).unwrap();
-    let wanted: Vec<i64> = slots.iter().map(|&x| t.centred(t.mul(t.from_i64(x), t.from_i64(x)))).collect();
+    let wanted: Vec<i64> = slots.iter().map(|&x| t.centered(t.mul(t.from_i64(x), t.from_i64(x)))).collect();
     assert_eq!(decrypt(&dev, &encoder, &secret, &square).unwrap().concat(), wanted);
 }

@@ -49,7 +49,7 @@ fn peaks<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
 
 fn key_switch_bytes(params: &TfheParams) -> u64 {
     let l = params.literal();
-    8 * l.wide_dimension() as u64 * u64::from(l.key_switch.levels) * (l.lwe_dimension as u64 + 1)
+    8 * l.big_dimension() as u64 * u64::from(l.key_switch.levels) * (l.lwe_dimension as u64 + 1)
 }
 
 /// Plans say what a device of its own memory needs only where there is one, which this one is said to have.

@@ -36,7 +36,7 @@ pub struct Header {
     /// The modulus q.
     pub modulus: u32,
     /// q·2^s, with the top bit set.
-    pub normalised: u32,
+    pub normalized: u32,
     /// s.
     pub shift: u32,
     /// ⌊(2^64 − 1)/(q·2^s)⌋ − 2^32.
@@ -77,13 +77,13 @@ impl Header {
     /// The words of the header, padded to 64 bytes.
     #[must_use]
     pub fn words(&self) -> [u32; 16] {
-        let Self { n, log_n, modulus, normalised, shift, reciprocal, inverse, n_inverse, .. } = *self;
+        let Self { n, log_n, modulus, normalized, shift, reciprocal, inverse, n_inverse, .. } = *self;
         let Self { commands, commands_at, twiddles_at, inverse_twiddles_at, tasklets, .. } = *self;
         [
             n,
             log_n,
             modulus,
-            normalised,
+            normalized,
             shift,
             reciprocal,
             inverse,

@@ -78,15 +78,15 @@ impl Tables {
             }
         }
         let shift = normalising_shift(q);
-        let (modulus, normalised) = (low(q.value()), q.value() << shift);
+        let (modulus, normalized) = (low(q.value()), q.value() << shift);
         let newton = |x: u32| x.wrapping_mul(2u32.wrapping_sub(modulus.wrapping_mul(x)));
         let header = Header {
             n: 1 << log_n,
             log_n,
             modulus,
-            normalised: low(normalised),
+            normalized: low(normalized),
             shift,
-            reciprocal: low(u64::MAX / normalised),
+            reciprocal: low(u64::MAX / normalized),
             inverse: (0..5).fold(modulus, |x, _| newton(x)), // 3 bits, doubled five times
             n_inverse: prepared(q, n_inverse, form),
             ..Header::default()

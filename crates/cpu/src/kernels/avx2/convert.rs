@@ -1,4 +1,4 @@
-//! Base conversion and centred lifts, four coefficients at a time, for primes of any width.
+//! Base conversion and centered lifts, four coefficients at a time, for primes of any width.
 
 use super::{
     Token,

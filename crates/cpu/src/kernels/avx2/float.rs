@@ -63,7 +63,7 @@ impl Constants {
 
 /// A factor of residue w: its representative in (−q/2, q/2].
 pub(super) fn factor(q: Modulus, w: u64) -> Factor {
-    q.centred(w) as f64
+    q.centered(w) as f64
 }
 
 #[inline]

@@ -1,7 +1,7 @@
 //! Kernels for AVX2 and FMA: what most CPUs without AVX-512 have.
 //!
 //! Narrow and short primes are worked on in floating point, long ones in words put together from 32-bit products;
-//! base conversions and centred lifts in such words for all primes. Automorphisms are scalar.
+//! base conversions and centered lifts in such words for all primes. Automorphisms are scalar.
 //!
 //! Read in this order: `vector`, `float`, `word`, `limb` (element-wise kernels and the way in), `convert`.
 

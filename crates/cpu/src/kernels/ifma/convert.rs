@@ -1,4 +1,4 @@
-//! Base conversion and centred lifts, eight coefficients at a time.
+//! Base conversion and centered lifts, eight coefficients at a time.
 
 use super::{
     Token,
@@ -101,12 +101,12 @@ impl IfmaConversion {
         Some(Self { _token: token, sources, runs })
     }
 
-    /// Multiplies the sources and counts the wraps, starting from zeros.
-    pub(crate) fn prepare(&self, sources: &mut [&mut [Line]], wraps: &mut [Line]) {
+    /// Multiplies the sources and counts the overflows, starting from zeros.
+    pub(crate) fn prepare(&self, sources: &mut [&mut [Line]], overflows: &mut [Line]) {
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
-            prepare(&self.sources, sources, wraps);
+            prepare(&self.sources, sources, overflows);
         }
     }
 
@@ -116,12 +116,12 @@ impl IfmaConversion {
     }
 
     /// Writes the targets from number `first` on, within its reach, from prepared sources.
-    pub(crate) fn sweep(&self, first: usize, targets: &mut [&mut [Line]], sources: &[&[Line]], wraps: &[Line]) {
+    pub(crate) fn sweep(&self, first: usize, targets: &mut [&mut [Line]], sources: &[&[Line]], overflows: &[Line]) {
         let Some(run) = self.run(first) else { return };
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
-            sweep_run(run, first - run.first, targets, sources, wraps);
+            sweep_run(run, first - run.first, targets, sources, overflows);
         }
     }
 
@@ -131,47 +131,47 @@ impl IfmaConversion {
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn prepare(constants: &[Source], sources: &mut [&mut [Line]], wraps: &mut [Line]) {
+fn prepare(constants: &[Source], sources: &mut [&mut [Line]], overflows: &mut [Line]) {
     let mask = splat(MASK);
     for (s, source) in constants.iter().zip(sources) {
         let w = (splat(s.inverse.value), splat(s.inverse.quotient));
         let (q, negative) = (splat(s.q.value()), splat((1 << 52) - s.q.value()));
         let (left, fraction) = (splat(u64::from(s.fraction.left)), splat(s.fraction.factor));
-        for (x, sum) in source.iter_mut().zip(&mut *wraps) {
+        for (x, sum) in source.iter_mut().zip(&mut *overflows) {
             let value = reduce_once(and(product(zero(), load(x), w, negative), mask), q);
             store(x, value);
             store(sum, high(load(sum), _mm512_sllv_epi64(value, left), fraction));
         }
     }
     let half = splat(1 << (Fraction::BITS - 1));
-    for sum in wraps {
+    for sum in overflows {
         store(sum, _mm512_srli_epi64::<{ Fraction::BITS }>(add(load(sum), half)));
     }
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn sweep_run(run: &Run, place: usize, out: &mut [&mut [Line]], y: &[&[Line]], wraps: &[Line]) {
+fn sweep_run(run: &Run, place: usize, out: &mut [&mut [Line]], y: &[&[Line]], overflows: &[Line]) {
     match (out, y.len() > TABLED) {
-        ([a], false) => sweep::<1, false>(run, place, [a], y, wraps),
-        ([a], true) => sweep::<1, true>(run, place, [a], y, wraps),
-        ([a, b], false) => sweep::<2, false>(run, place, [a, b], y, wraps),
-        ([a, b], true) => sweep::<2, true>(run, place, [a, b], y, wraps),
-        ([a, b, c], false) => sweep::<3, false>(run, place, [a, b, c], y, wraps),
-        ([a, b, c], true) => sweep::<3, true>(run, place, [a, b, c], y, wraps),
-        ([a, b, c, d], false) => sweep::<4, false>(run, place, [a, b, c, d], y, wraps),
-        ([a, b, c, d], true) => sweep::<4, true>(run, place, [a, b, c, d], y, wraps),
-        ([a, b, c, d, e], false) => sweep::<5, false>(run, place, [a, b, c, d, e], y, wraps),
-        ([a, b, c, d, e], true) => sweep::<5, true>(run, place, [a, b, c, d, e], y, wraps),
-        ([a, b, c, d, e, f], false) => sweep::<6, false>(run, place, [a, b, c, d, e, f], y, wraps),
-        ([a, b, c, d, e, f], true) => sweep::<6, true>(run, place, [a, b, c, d, e, f], y, wraps),
+        ([a], false) => sweep::<1, false>(run, place, [a], y, overflows),
+        ([a], true) => sweep::<1, true>(run, place, [a], y, overflows),
+        ([a, b], false) => sweep::<2, false>(run, place, [a, b], y, overflows),
+        ([a, b], true) => sweep::<2, true>(run, place, [a, b], y, overflows),
+        ([a, b, c], false) => sweep::<3, false>(run, place, [a, b, c], y, overflows),
+        ([a, b, c], true) => sweep::<3, true>(run, place, [a, b, c], y, overflows),
+        ([a, b, c, d], false) => sweep::<4, false>(run, place, [a, b, c, d], y, overflows),
+        ([a, b, c, d], true) => sweep::<4, true>(run, place, [a, b, c, d], y, overflows),
+        ([a, b, c, d, e], false) => sweep::<5, false>(run, place, [a, b, c, d, e], y, overflows),
+        ([a, b, c, d, e], true) => sweep::<5, true>(run, place, [a, b, c, d, e], y, overflows),
+        ([a, b, c, d, e, f], false) => sweep::<6, false>(run, place, [a, b, c, d, e, f], y, overflows),
+        ([a, b, c, d, e, f], true) => sweep::<6, true>(run, place, [a, b, c, d, e, f], y, overflows),
         _ => unreachable!("a run has 1 to {SWEEP} targets"),
     }
 }
 
-/// The run's targets from `place` on: `Σ y_i·weight_i`; the wraps are one more term where there are more than [`TABLED`]
+/// The run's targets from `place` on: `Σ y_i·weight_i`; the overflows are one more term where there are more than [`TABLED`]
 /// sources, else what they take off is looked up.
 ///
-/// Range: high halves start at q, plus the sum before or what the wraps take off, in [0, 2q]; c ≤ 24 sources add less
+/// Range: high halves start at q, plus the sum before or what the overflows take off, in [0, 2q]; c ≤ 24 sources add less
 /// than c·q/4. So [`reduced`] gets less than 8q, and less than 4q for c ≤ 7.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
@@ -180,18 +180,18 @@ fn sweep<const T: usize, const WIDE: bool>(
     place: usize,
     out: [&mut [Line]; T],
     sources: &[&[Line]],
-    wraps: &[Line],
+    overflows: &[Line],
 ) {
     let targets: &[Target; T] = run.targets[place..].first_chunk().expect("one target an output");
-    for (line, wraps) in wraps.iter().enumerate() {
-        let wraps = load(wraps);
+    for (line, overflows) in overflows.iter().enumerate() {
+        let overflows = load(overflows);
         let (mut lows, mut highs) = ([zero(); T], [zero(); T]);
         for t in 0..T {
             if WIDE {
                 let w = splat(run.weights[sources.len()][place + t]);
-                (lows[t], highs[t]) = (low(zero(), wraps, w), high(splat(targets[t].q), wraps, w));
+                (lows[t], highs[t]) = (low(zero(), overflows, w), high(splat(targets[t].q), overflows, w));
             } else {
-                highs[t] = _mm512_permutexvar_epi64(wraps, load(&targets[t].starts));
+                highs[t] = _mm512_permutexvar_epi64(overflows, load(&targets[t].starts));
             }
         }
         for (chunk, weights) in sources.chunks(CHUNK).zip(run.weights.chunks(CHUNK)) {
@@ -232,7 +232,7 @@ fn reduced<const WIDE: bool>(target: &Target, low_sum: V, high_sum: V) -> V {
     reduce_once(r, q)
 }
 
-/// The centred lift of a limb modulo `from` to one modulo `to`.
+/// The centered lift of a limb modulo `from` to one modulo `to`.
 pub(crate) fn lift(token: Token, from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) {
     if PrimeClass::of(from).max(PrimeClass::of(to)) == PrimeClass::Long {
         return super::wide::lift(token, from, to, out, a);

@@ -1,9 +1,9 @@
 //! Kernels for AVX-512 with 52-bit multiply-add, for [`PrimeClass::Short`](limbwise_math::prime_class::PrimeClass);
 //! longer primes without it, in `wide`.
 //!
-//! Inside a transform a word stands for its low 52 bits: products leave junk above, and nobody looks there, because
-//! multiply-add reads 52 bits only. A true value must lie in [0, 2^52) when it is multiplied or looked up; `range`
-//! decides while compiling where that needs a correction, and proves that it suffices.
+//! Inside a transform only the low 52 bits of a word are significant: multiply-add ignores the upper 12, so products
+//! leave arbitrary bits there. A value must lie in [0, 2^52) when it is multiplied or looked up. `range` decides at
+//! compile time where that needs a correction, and proves that it suffices.
 //!
 //! Read in this order: `vector` (the arithmetic), `range`, `table` (twiddles), `forward`, `inverse`,
 //! `limb` (element-wise kernels and the way in), `sums`, `blind`, `convert`, `galois`, `wide`.

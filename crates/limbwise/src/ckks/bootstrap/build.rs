@@ -114,7 +114,7 @@ impl<'b, D: Device> Builder<'b, D> {
             to_slot: self.coeff_to_slot(halves)?,
             series: self.levels.literal.eval_mod.series(self.levels.literal.message_ratio),
             straightening: self.levels.straightening(),
-            cubics: arcsine.cubics(|c, level, scale| self.turned(quarter_turn, c, level, scale))?,
+            cubics: arcsine.cubics(|c, level, scale| self.constant_with_i(quarter_turn, c, level, scale))?,
             target,
             unit: self.unit(),
             lift,
@@ -208,7 +208,7 @@ impl<'b, D: Device> Builder<'b, D> {
     }
 
     /// c in the first `slots` slots and i·c in the next `slots`; `None` for zero slots.
-    fn turned(&self, slots: usize, c: f64, level: usize, scale: f64) -> Result<Option<Plaintext<D>>> {
+    fn constant_with_i(&self, slots: usize, c: f64, level: usize, scale: f64) -> Result<Option<Plaintext<D>>> {
         if slots == 0 {
             return Ok(None);
         }

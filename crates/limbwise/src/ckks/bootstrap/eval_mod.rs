@@ -60,7 +60,7 @@ fn double_angle<D: Device>(auto: &Auto<'_, D>, cosine: &Ciphertext<D>, index: u3
     let _region = auto.eval.device().region("double_angle", index);
     let square = auto.square(cosine)?;
     let twice = auto.settle(&auto.eval.add(&square, &square)?)?;
-    Ok(auto.eval.shifted(twice, -1.0).bounded_by(1.0))
+    Ok(auto.eval.add_scalar_in_place(twice, -1.0).bounded_by(1.0))
 }
 
 /// `2·(g₁·e + g₂·e²)` for e = exp(2πix): its imaginary part is 2z. The second harmonic is the square before its
@@ -74,7 +74,7 @@ fn harmonics<D: Device>(boot: &Bootstrapper<D>, auto: &Auto<'_, D>, e: &Cipherte
             let square = eval.square(e)?;
             let sum = eval.combination("harmonics", &[(first / second.abs(), e), (-1.0, &square)], square.scale)?;
             let sum = eval.relinearize_rescaled(&sum)?;
-            Ok(aligned(Ciphertext { scale: sum.scale * 2.0 / second.abs(), ..sum }, boot.target))
+            Ok(with_exact_scale(Ciphertext { scale: sum.scale * 2.0 / second.abs(), ..sum }, boot.target))
         }
         _ => unreachable!("the parameters have one harmonic or two"),
     }
@@ -150,11 +150,11 @@ fn arcsine<D: Device>(boot: &Bootstrapper<D>, auto: &Auto<'_, D>, s: &Ciphertext
             let fourth = auto.settle(&eval.square(&square)?)?;
             let high = eval.rescale(&high.of(auto, s, &square)?)?;
             let product = eval.relinearize(&eval.multiply(&high, &fourth)?)?;
-            eval.add(&aligned(product, low.scale), &low.of(auto, s, &square)?)?
+            eval.add(&with_exact_scale(product, low.scale), &low.of(auto, s, &square)?)?
         }
         cubics => cubics[0].of(auto, s, &square)?,
     };
-    Ok(aligned(eval.rescale(&sum)?, boot.target))
+    Ok(with_exact_scale(eval.rescale(&sum)?, boot.target))
 }
 
 impl<D: Device> Cubic<D> {
@@ -163,7 +163,7 @@ impl<D: Device> Cubic<D> {
         let [first, second] = &self.terms;
         let inner = eval.rescale(&second.times(auto, s)?)?;
         let product = eval.relinearize(&eval.multiply(&inner, &eval.drop_level(square, self.level)?)?)?;
-        eval.add(&aligned(product, self.scale), &aligned(first.times(auto, s)?, self.scale))
+        eval.add(&with_exact_scale(product, self.scale), &with_exact_scale(first.times(auto, s)?, self.scale))
     }
 }
 
@@ -178,7 +178,7 @@ impl<D: Device> Term<D> {
 }
 
 /// Sets the scale to its exact value, without the f64 rounding of the divisions that led to it.
-fn aligned<D: Device>(a: Ciphertext<D>, scale: f64) -> Ciphertext<D> {
+fn with_exact_scale<D: Device>(a: Ciphertext<D>, scale: f64) -> Ciphertext<D> {
     debug_assert!((a.scale / scale - 1.0).abs() < 1e-9, "scale 2^{} is not 2^{}", a.scale.log2(), scale.log2());
     Ciphertext { scale, ..a }
 }

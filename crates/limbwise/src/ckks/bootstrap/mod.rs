@@ -178,7 +178,7 @@ impl<D: Device> Bootstrapper<D> {
     }
 
     /// The settled input, checked to be at the level and scale of the plan.
-    fn at_its_level(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+    fn settle_input(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let (op, params, needed) = (OP, eval.params(), self.levels.input_level());
         linear(op, a)?;
         if a.level < needed {
@@ -192,7 +192,7 @@ impl<D: Device> Bootstrapper<D> {
     }
 
     /// The ciphertext at level 0, its scale multiplied up to the message ratio.
-    fn lifted(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+    fn lift_scale(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let scale = a.scale * self.lift;
         let lifted = eval.mul_scalar(&Ciphertext { scale: 1.0, ..a.clone() }, 1.0, self.lift)?;
         Ok(Ciphertext { scale, estimate: a.estimate, ..lifted })
@@ -216,7 +216,7 @@ impl<D: Device> Bootstrapper<D> {
     }
 
     /// Joins real and imaginary parts into complex slots.
-    fn joined(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+    fn join_halves(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let exponential = matches!(self.levels.literal.eval_mod.sine, Sine::Exponential { .. });
         let half = a.batch() / 2;
         match self.halves {

@@ -23,7 +23,7 @@ pub(super) fn mod_raise<D: Device>(
     let (dev, params) = (eval.dev, eval.params);
     let _region = dev.region("mod_raise", 0);
     let a = match boot.levels.literal.ephemeral_weight {
-        Some(_) => switched(eval, a, KeyName::Encapsulation)?,
+        Some(_) => switch_key(eval, a, KeyName::Encapsulation)?,
         None => a.clone(),
     };
     let (low, top) = (params.basis(0), params.top_level());
@@ -40,13 +40,13 @@ pub(super) fn mod_raise<D: Device>(
     };
     let raised = Ciphertext { parts: a.parts.iter().map(raise).collect(), level: top, ..a };
     match boot.levels.literal.ephemeral_weight {
-        Some(_) => switched(eval, &raised, KeyName::Decapsulation),
+        Some(_) => switch_key(eval, &raised, KeyName::Decapsulation),
         None => Ok(raised),
     }
 }
 
 /// Switches to another secret.
-fn switched<D: Device>(eval: &Evaluator<'_, D>, a: &Ciphertext<D>, name: KeyName) -> Result<Ciphertext<D>> {
+fn switch_key<D: Device>(eval: &Evaluator<'_, D>, a: &Ciphertext<D>, name: KeyName) -> Result<Ciphertext<D>> {
     let (dev, params) = (eval.dev, eval.params);
     let (c0, c1) = linear("bootstrap", a)?;
     let key = eval.keys.key("bootstrap", name, a.level)?;

@@ -72,7 +72,7 @@ impl Recipe {
         let factors = match self.step {
             Step::SlotToCoeff => transforms::slot_to_coeff(self.slots, self.factors)?,
             Step::CoeffToSlot { halves, repetitions } => {
-                adapted(transforms::coeff_to_slot(self.slots, self.factors)?, halves, repetitions)
+                adapt(transforms::coeff_to_slot(self.slots, self.factors)?, halves, repetitions)
             }
         };
         Ok(if self.telescoped { factors.telescoped() } else { factors })
@@ -91,7 +91,7 @@ impl Outlines {
 }
 
 /// Merges the map with half of the sum with the conjugate, and divides by the trace's repetitions.
-fn adapted(factors: Factors, halves: Halves, repetitions: usize) -> Factors {
+fn adapt(factors: Factors, halves: Halves, repetitions: usize) -> Factors {
     let each = (0.5 / count(repetitions)).powf(1.0 / count(factors.maps.len()));
     let last = factors.maps.len() - 1;
     let adapt = |(index, map): (usize, Diagonals)| match (halves, index == last) {

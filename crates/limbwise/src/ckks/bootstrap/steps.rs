@@ -54,9 +54,9 @@ impl<D: Device> Bootstrapper<D> {
         let settled = auto.settle(a)?;
         let needed = self.levels.input_level();
         let a = if settled.level > needed { auto.scale_to(&settled, 1.0, needed)? } else { settled };
-        let input = self.at_its_level(eval, &a)?;
+        let input = self.settle_input(eval, &a)?;
         let first = self.levels.literal.order == Order::SlotToCoeffFirst;
-        let value = if first { input } else { self.lifted(eval, &input)? };
+        let value = if first { input } else { self.lift_scale(eval, &input)? };
         Ok(Underway { done: 0, value, expected: 0.0, message: a.estimate, shadow: a.shadow })
     }
 
@@ -87,7 +87,7 @@ impl<D: Device> Bootstrapper<D> {
             Some(_) => {
                 let reduced = self.eval_mod(auto, &value)?;
                 drop(value);
-                (self.joined(eval, &reduced)?, expected)
+                (self.join_halves(eval, &reduced)?, expected)
             }
             None => (value, expected),
         };
@@ -113,7 +113,7 @@ impl<D: Device> Bootstrapper<D> {
     /// # Errors
     /// Too few levels, a scale or packing other than the plan's, a missing key.
     pub(crate) fn slots_to_coefficients(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        let input = self.at_its_level(&auto.eval, a)?;
+        let input = self.settle_input(&auto.eval, a)?;
         slot_to_coeff::slot_to_coeff(self, &auto.eval, &input)
     }
 

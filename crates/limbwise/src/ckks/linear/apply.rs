@@ -26,7 +26,7 @@ impl<D: Device> Evaluator<'_, D> {
     /// A missing key, slots or levels that do not match, a ciphertext of three polynomials, or a product that overflows
     /// the modulus. All are found before any device operation.
     pub fn linear_transform(&self, a: &Ciphertext<D>, map: &LinearTransform<D>) -> Result<Ciphertext<D>> {
-        self.applied("linear_transform", a, map, a.level)
+        self.apply_to_level("linear_transform", a, map, a.level)
     }
 
     /// Applies a linear map and rescales: level −1. If the strategy ends over QP, one division drops the special primes
@@ -41,12 +41,12 @@ impl<D: Device> Evaluator<'_, D> {
         if log_scale < 5.0 {
             return Err(ScaleError::TooSmall { op, log_scale }.into());
         }
-        let result = self.applied(op, a, map, a.level - 1)?;
+        let result = self.apply_to_level(op, a, map, a.level - 1)?;
         if result.level < a.level { Ok(result) } else { self.rescale(&result) }
     }
 
     /// Ends at `level` if the strategy divides anyway, else at the level of `a`.
-    fn applied(
+    fn apply_to_level(
         &self,
         op: &'static str,
         a: &Ciphertext<D>,
@@ -160,12 +160,12 @@ impl<'r, D: Device> Run<'r, D> {
         match self.map.plan.form {
             PlaintextForm::Full => self.dev.restrict(weight, basis),
             _ if weight.shape().basis.len() == 1 => self.dev.extend_limb(weight, basis),
-            _ => self.extended(weight, basis),
+            _ => self.extend(weight, basis),
         }
     }
 
     /// [`Device::extend_limb`], also for diagonals stored as several limbs of short primes.
-    fn extended(&self, weight: &D::Poly, basis: Basis) -> D::Poly {
+    fn extend(&self, weight: &D::Poly, basis: Basis) -> D::Poly {
         let own = weight.shape().basis;
         let mut parts = vec![self.dev.basis_convert(weight, basis - own)];
         if !(own & basis).is_empty() {
@@ -236,7 +236,7 @@ impl<'r, D: Device> Run<'r, D> {
     }
 
     /// The estimate after a key switch that stays over QP: the noise of the digits without the rounding.
-    pub(super) fn switched_wide(&self, estimate: Estimate, g: GaloisElement, scale: f64) -> Estimate {
+    pub(super) fn switch_estimate(&self, estimate: Estimate, g: GaloisElement, scale: f64) -> Estimate {
         let params = self.eval.params;
         let [whole, rounding] = [noise::key_switch(params, self.input.level), noise::division(params)];
         let digits = (whole * whole - rounding * rounding).max(0.0).sqrt();
@@ -244,7 +244,7 @@ impl<'r, D: Device> Run<'r, D> {
     }
 
     /// One group, with one baby step in memory at a time.
-    pub(super) fn streamed(&self, baby: impl Fn(i64) -> Result<Ciphertext<D>>) -> Result<Ciphertext<D>> {
+    pub(super) fn sum_streaming(&self, baby: impl Fn(i64) -> Result<Ciphertext<D>>) -> Result<Ciphertext<D>> {
         let mut sum: Option<Stacked<D::Poly>> = None;
         for (term, weight) in self.map.layout.groups[0].terms.iter().zip(&self.map.weights[0]) {
             let x = self.stack(&baby(self.map.layout.babies[term.baby])?);

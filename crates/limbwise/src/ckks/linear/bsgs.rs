@@ -15,7 +15,7 @@ use limbwise_device::Device;
 pub(super) fn apply<D: Device>(run: &Run<'_, D>) -> Result<Ciphertext<D>> {
     let raised = Raised::new(run);
     let layout = &run.map.layout;
-    let baby = |&steps: &i64| Ok(run.stack(&raised.rotated(steps)?));
+    let baby = |&steps: &i64| Ok(run.stack(&raised.rotate(steps)?));
     let babies = layout.babies.iter().map(baby).collect::<Result<Vec<Stacked<D::Poly>>>>()?;
     drop(raised);
     giants(run, babies)

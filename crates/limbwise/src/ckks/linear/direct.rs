@@ -9,5 +9,5 @@ use limbwise_device::Device;
 /// Cost: for n rotations and m diagonals, n key switches, 2mL·N products.
 /// Source: \[HS14\]
 pub(super) fn apply<D: Device>(run: &Run<'_, D>) -> Result<Ciphertext<D>> {
-    run.streamed(|steps| run.eval.rotate(&run.input, steps))
+    run.sum_streaming(|steps| run.eval.rotate(&run.input, steps))
 }

@@ -57,7 +57,7 @@ fn babies<D: Device>(run: &Run<'_, D>) -> Result<Vec<Stacked<D::Poly>>> {
         let (g, [b, a]) = raised.product(steps)?;
         let low = dev.add(&dev.restrict(&b, run.basis), &dev.automorphism(&first, g));
         let b = dev.join(&[&low, &dev.restrict(&b, run.special)]);
-        let estimate = run.switched_wide(input.estimate, g, input.scale);
+        let estimate = run.switch_estimate(input.estimate, g, input.scale);
         Ok(Stacked { poly: dev.stack(&[&b, &a]), estimate })
     };
     run.map.layout.babies.iter().map(baby).collect()
@@ -73,6 +73,6 @@ fn giant_step<D: Device>(run: &Run<'_, D>, sum: &Stacked<D::Poly>, steps: i64) -
     let [mut b, a] = dev.gadget_product(&raised, &key);
     dev.add_assign(&mut b, &dev.automorphism(&dev.split(&sum.poly, 0, batch), g));
     let scale = run.product_scale();
-    let estimate = run.switched_wide(sum.estimate.divided(params, run.input.slots, scale), g, scale);
+    let estimate = run.switch_estimate(sum.estimate.divided(params, run.input.slots, scale), g, scale);
     Ok(Stacked { poly: dev.stack(&[&b, &a]), estimate })
 }

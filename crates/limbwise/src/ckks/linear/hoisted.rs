@@ -31,7 +31,7 @@ impl<'r, D: Device> Raised<'r, D> {
     /// Rotates the whole input.
     ///
     /// Cost: a gadget product and two mod_downs.
-    pub(super) fn rotated(&self, steps: i64) -> Result<Ciphertext<D>> {
+    pub(super) fn rotate(&self, steps: i64) -> Result<Ciphertext<D>> {
         let (run, input) = (self.run, &self.run.input);
         if steps == 0 {
             return Ok(input.clone());
@@ -53,5 +53,5 @@ impl<'r, D: Device> Raised<'r, D> {
 /// Source: \[HS18\]
 pub(super) fn apply<D: Device>(run: &Run<'_, D>) -> Result<Ciphertext<D>> {
     let raised = Raised::new(run);
-    run.streamed(|steps| raised.rotated(steps))
+    run.sum_streaming(|steps| raised.rotate(steps))
 }

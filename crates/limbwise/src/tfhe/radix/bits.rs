@@ -61,10 +61,10 @@ impl<D: Device> Radix<'_, D> {
     /// [`TfheError`] for operands of different formats, rows or keys, and for parameters without enough noise margin.
     pub fn bitwise(&self, f: Bitwise, other: &Self) -> Result<Self> {
         self.goes_with("bitwise", other)?;
-        let (a, b) = (self.cleaned(1.0)?, other.cleaned(1.0)?);
+        let (a, b) = (self.clean(1.0)?, other.clean(1.0)?);
         let table = Table::of_two(self.own.params(), DIGIT_BITS, |a, b| f.apply(a, b))?;
-        let job = |(a, b)| Ok((self.own.packed(a, b)?, table.clone()));
-        self.mapped(&a.digits.iter().zip(&b.digits).map(job).collect::<Result<_>>()?)
+        let job = |(a, b)| Ok((self.own.pack(a, b)?, table.clone()));
+        self.map_layer(&a.digits.iter().zip(&b.digits).map(job).collect::<Result<_>>()?)
     }
 
     /// Applies a bitwise function to all rows and a constant.
@@ -74,7 +74,7 @@ impl<D: Device> Radix<'_, D> {
     pub fn bitwise_clear(&self, f: Bitwise, value: i128) -> Result<Self> {
         let digits = self.format.digits_of(value)?;
         let job = |(a, k): (&Ciphertext<D>, u64)| Ok((a.clone(), self.own.table(|m| f.apply(m % BASE, k))?));
-        self.mapped(&self.digits.iter().zip(digits).map(job).collect::<Result<_>>()?)
+        self.map_layer(&self.digits.iter().zip(digits).map(job).collect::<Result<_>>()?)
     }
 
     /// The digits to shift in from above: 3 for negative integers, else 0.
@@ -96,11 +96,11 @@ impl<D: Device> Radix<'_, D> {
             return Err(TfheError::Shift { got: by, bits }.into());
         }
         match shift {
-            Shift::Left => self.moved_up(by, &self.own.eval.scale(&self.digits[0], 0)),
-            Shift::RotateLeft => self.rotated(by),
-            Shift::RotateRight => self.rotated((bits - by) % bits),
+            Shift::Left => self.move_up(by, &self.own.eval.scale(&self.digits[0], 0)),
+            Shift::RotateLeft => self.rotate(by),
+            Shift::RotateRight => self.rotate((bits - by) % bits),
             Shift::Right if by == 0 => Ok(self.clone()),
-            Shift::Right => self.moved_down(by),
+            Shift::Right => self.move_down(by),
         }
     }
 
@@ -108,12 +108,12 @@ impl<D: Device> Radix<'_, D> {
     fn half_up(&self, digits: &[Ciphertext<D>], below: &Ciphertext<D>) -> Result<Self> {
         let table = Table::of_two(self.own.params(), DIGIT_BITS, |a, below| (2 * a + below / 2) % BASE)?;
         let belows = std::iter::once(below).chain(digits);
-        let job = |(a, below)| Ok((self.own.packed(a, below)?, table.clone()));
-        self.mapped(&digits.iter().zip(belows).map(job).collect::<Result<Jobs<D>>>()?)
+        let job = |(a, below)| Ok((self.own.pack(a, below)?, table.clone()));
+        self.map_layer(&digits.iter().zip(belows).map(job).collect::<Result<Jobs<D>>>()?)
     }
 
-    fn moved_up(&self, by: u32, zero: &Ciphertext<D>) -> Result<Self> {
-        let clean = if by % 2 == 1 { self.cleaned(1.0)? } else { self.clone() };
+    fn move_up(&self, by: u32, zero: &Ciphertext<D>) -> Result<Self> {
+        let clean = if by % 2 == 1 { self.clean(1.0)? } else { self.clone() };
         let whole = (by / DIGIT_BITS) as usize;
         let kept = &clean.digits[..clean.digits.len() - whole];
         let upper = if by % 2 == 1 { self.half_up(kept, zero)?.digits } else { kept.to_vec() };
@@ -121,8 +121,8 @@ impl<D: Device> Radix<'_, D> {
         Ok(self.own.with_digits(self.format, digits))
     }
 
-    fn rotated(&self, by: u32) -> Result<Self> {
-        let mut clean = if by % 2 == 1 { self.cleaned(1.0)? } else { self.clone() };
+    fn rotate(&self, by: u32) -> Result<Self> {
+        let mut clean = if by % 2 == 1 { self.clean(1.0)? } else { self.clone() };
         clean.digits.rotate_right((by / DIGIT_BITS) as usize);
         match by % 2 {
             0 => Ok(clean),
@@ -130,15 +130,15 @@ impl<D: Device> Radix<'_, D> {
         }
     }
 
-    fn moved_down(&self, by: u32) -> Result<Self> {
-        let clean = if by % 2 == 1 { self.cleaned(1.0)? } else { self.clone() };
+    fn move_down(&self, by: u32) -> Result<Self> {
+        let clean = if by % 2 == 1 { self.clean(1.0)? } else { self.clone() };
         let (whole, count) = ((by / DIGIT_BITS) as usize, clean.digits.len());
         let signed = self.format.sign() == Sign::Signed;
         let mut jobs = Jobs::new();
         if by % 2 == 1 {
             let down = Table::of_two(self.own.params(), DIGIT_BITS, |above, a| a / 2 + above % 2 * 2)?;
             for i in whole..count - 1 {
-                jobs.push((self.own.packed(&clean.digits[i + 1], &clean.digits[i])?, down.clone()));
+                jobs.push((self.own.pack(&clean.digits[i + 1], &clean.digits[i])?, down.clone()));
             }
             let top = self.own.table(|m| (m % BASE / 2) | if signed { m & 2 } else { 0 })?;
             jobs.push((clean.digits[count - 1].clone(), top));

@@ -69,7 +69,7 @@ struct Tables {
 
 impl<D: Device> Integers<'_, D> {
     /// Normalizes digit sums from 0 to 6, with a clear carry into the first digit.
-    pub(crate) fn propagated(&self, sums: &[Ciphertext<D>], carry: i32) -> Result<Vec<Ciphertext<D>>> {
+    pub(crate) fn propagate_carries(&self, sums: &[Ciphertext<D>], carry: i32) -> Result<Vec<Ciphertext<D>>> {
         let rows = sums.iter().map(Ciphertext::batch).max().unwrap_or(1);
         let chunks = cost(sums.len(), rows, self.lanes).chunks;
         let digit = self.table(|m| m % BASE)?;
@@ -83,7 +83,7 @@ impl<D: Device> Integers<'_, D> {
         if let Some(carry) = carry {
             let length = sums.len() / chunks;
             let ends: Vec<&Ciphertext<D>> = states.iter().take(chunks - 2).map(|s| &s[length - 1]).collect();
-            let carries = self.resolved(carry, &ends)?;
+            let carries = self.resolve(carry, &ends)?;
             digits.extend(self.finish(&sums[length..], &states, &carries, &tables.last)?);
         }
         Ok(digits)
@@ -131,7 +131,7 @@ impl<D: Device> Integers<'_, D> {
     }
 
     /// The carries into each chunk, from the given carry into the second one and the states.
-    fn resolved(&self, carry: Ciphertext<D>, states: &[&Ciphertext<D>]) -> Result<Vec<Ciphertext<D>>> {
+    fn resolve(&self, carry: Ciphertext<D>, states: &[&Ciphertext<D>]) -> Result<Vec<Ciphertext<D>>> {
         let mut carries = vec![carry];
         for states in states.chunks(TOGETHER) {
             let mut sum = carries[carries.len() - 1].clone();
@@ -164,8 +164,8 @@ impl<D: Device> Integers<'_, D> {
 }
 
 impl<D: Device> Radix<'_, D> {
-    fn summed(&self, sums: Result<Vec<Ciphertext<D>>>, carry: i32) -> Result<Self> {
-        Ok(self.own.with_digits(self.format, self.own.propagated(&sums?, carry)?))
+    fn add_digits(&self, sums: Result<Vec<Ciphertext<D>>>, carry: i32) -> Result<Self> {
+        Ok(self.own.with_digits(self.format, self.own.propagate_carries(&sums?, carry)?))
     }
 
     /// `self + other`.
@@ -175,7 +175,7 @@ impl<D: Device> Radix<'_, D> {
     /// without enough noise margin.
     pub fn add(&self, other: &Self) -> Result<Self> {
         self.goes_with("add", other)?;
-        self.summed(self.digits.iter().zip(&other.digits).map(|(a, b)| self.own.eval.add(a, b)).collect(), 0)
+        self.add_digits(self.digits.iter().zip(&other.digits).map(|(a, b)| self.own.eval.add(a, b)).collect(), 0)
     }
 
     /// `self − other`, computed as the sum with the complement plus 1.
@@ -185,7 +185,7 @@ impl<D: Device> Radix<'_, D> {
     pub fn sub(&self, other: &Self) -> Result<Self> {
         self.goes_with("sub", other)?;
         let other = other.complement();
-        self.summed(self.digits.iter().zip(&other.digits).map(|(a, b)| self.own.eval.add(a, b)).collect(), 1)
+        self.add_digits(self.digits.iter().zip(&other.digits).map(|(a, b)| self.own.eval.add(a, b)).collect(), 1)
     }
 
     /// `−self`.
@@ -193,7 +193,7 @@ impl<D: Device> Radix<'_, D> {
     /// # Errors
     /// As [`Self::add`].
     pub fn negated(&self) -> Result<Self> {
-        self.summed(Ok(self.complement().digits), 1)
+        self.add_digits(Ok(self.complement().digits), 1)
     }
 
     /// `self + value` in all rows.
@@ -207,7 +207,7 @@ impl<D: Device> Radix<'_, D> {
     pub fn add_clear(&self, value: i128) -> Result<Self> {
         let digits = self.format.digits_of(value)?;
         let add = |(a, k): (&Ciphertext<D>, u64)| self.own.eval.add_clear(a, i32::try_from(k).expect("a digit"));
-        self.summed(Ok(self.digits.iter().zip(digits).map(add).collect()), 0)
+        self.add_digits(Ok(self.digits.iter().zip(digits).map(add).collect()), 0)
     }
 
     /// `self − value` in all rows.

@@ -162,7 +162,7 @@ impl<D: Device> Signs<'_, '_, D> {
         };
         match self.other {
             Other::Encrypted(other) if low + 1 == count && self.sign == Sign::Signed => {
-                let both = integers.packed(&self.digits[low], &other[low])?;
+                let both = integers.pack(&self.digits[low], &other[low])?;
                 let table = Table::integers(params, |m| sign(digit(low, m >> 2).cmp(&digit(low, m % 4))))?;
                 Ok((both, table))
             }
@@ -171,7 +171,7 @@ impl<D: Device> Signs<'_, '_, D> {
                 let constant = pair(own.clone().rev().fold(0, |all, i| 4 * all + other[i]));
                 let input = match own.len() {
                     1 => self.digits[low].clone(),
-                    _ => integers.packed(&self.digits[low + 1], &self.digits[low])?,
+                    _ => integers.pack(&self.digits[low + 1], &self.digits[low])?,
                 };
                 Ok((input, Table::integers(params, |m| sign(pair(m).cmp(&constant)))?))
             }
@@ -227,7 +227,7 @@ impl<D: Device> Signs<'_, '_, D> {
 
 impl<'a, D: Device> Radix<'a, D> {
     /// The result of a comparison times `times`.
-    pub(crate) fn compared(&self, comparison: Comparison, other: &Self, times: u64) -> Result<Ciphertext<D>> {
+    pub(crate) fn compare_weighted(&self, comparison: Comparison, other: &Self, times: u64) -> Result<Ciphertext<D>> {
         self.goes_with("compare", other)?;
         let (a, b) = match self.format.sign() {
             Sign::Unsigned => (self.clone(), other.clone()),
@@ -242,7 +242,7 @@ impl<'a, D: Device> Radix<'a, D> {
     fn with_clean_top(&self) -> Result<Self> {
         let mut all = self.clone();
         let top = all.digits.split_off(all.digits.len() - 1);
-        all.digits.extend(self.own.with_digits(self.format, top).cleaned(1.0)?.digits);
+        all.digits.extend(self.own.with_digits(self.format, top).clean(1.0)?.digits);
         Ok(all)
     }
 
@@ -252,7 +252,7 @@ impl<'a, D: Device> Radix<'a, D> {
     /// [`TfheError`](crate::tfhe::TfheError) for operands of different formats, rows or keys, and for parameters
     /// without enough noise margin.
     pub fn compare(&self, comparison: Comparison, other: &Self) -> Result<Boolean<'a, D>> {
-        Boolean::new(self.own.eval, self.compared(comparison, other, 1)?)
+        Boolean::new(self.own.eval, self.compare_weighted(comparison, other, 1)?)
     }
 
     /// Compares all rows with a constant.
@@ -262,7 +262,7 @@ impl<'a, D: Device> Radix<'a, D> {
     /// format, for which all rows would have the same result.
     pub fn compare_clear(&self, comparison: Comparison, value: i128) -> Result<Boolean<'a, D>> {
         let other = self.format.digits_of(value)?;
-        let clean = self.cleaned(1.0)?;
+        let clean = self.clean(1.0)?;
         let other = Other::Clear(&other);
         let signs = Signs { integers: self.own, digits: &clean.digits, other, sign: self.format.sign() };
         Boolean::new(self.own.eval, signs.answer(2, comparison, 1)?)

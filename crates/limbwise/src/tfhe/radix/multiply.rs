@@ -41,7 +41,7 @@ impl<D: Device> Integers<'_, D> {
     }
 
     /// One layer over all columns that are not settled.
-    fn reduced(&self, columns: Columns<D>) -> Result<Columns<D>> {
+    fn reduce(&self, columns: Columns<D>) -> Result<Columns<D>> {
         let count = columns.len();
         let (digit, carry) = (self.table(|m| m % BASE)?, self.table(|m| m / BASE)?);
         let both = Table::beside(self.params(), &[digit.clone(), carry.clone()])?;
@@ -92,12 +92,12 @@ impl<D: Device> Integers<'_, D> {
     }
 
     /// The number whose column sums these are.
-    fn settled(&self, mut columns: Columns<D>, zero: &Ciphertext<D>) -> Result<Vec<Ciphertext<D>>> {
+    fn settle(&self, mut columns: Columns<D>, zero: &Ciphertext<D>) -> Result<Vec<Ciphertext<D>>> {
         while columns.iter().any(|items| range(items) > SETTLED || norm(items) > SETTLED_NORM) {
-            columns = self.reduced(columns)?;
+            columns = self.reduce(columns)?;
         }
         let sums = columns.iter().map(|items| if items.is_empty() { Ok(zero.clone()) } else { self.sum(items) });
-        self.propagated(&sums.collect::<Result<Vec<_>>>()?, 0)
+        self.propagate_carries(&sums.collect::<Result<Vec<_>>>()?, 0)
     }
 }
 
@@ -110,12 +110,12 @@ impl<D: Device> Radix<'_, D> {
     pub fn mul(&self, other: &Self) -> Result<Self> {
         self.goes_with("mul", other)?;
         let (own, n) = (self.own, self.digits.len());
-        let (a, b) = (self.cleaned(1.0)?, other.cleaned(1.0)?);
+        let (a, b) = (self.clean(1.0)?, other.clean(1.0)?);
         let low = Table::of_two(own.params(), DIGIT_BITS, |a, b| a * b % BASE)?;
         let high = Table::of_two(own.params(), DIGIT_BITS, |a, b| a * b / BASE)?;
         let (mut jobs, mut places) = (Jobs::new(), Vec::new());
         for (i, j) in (0..n).flat_map(|i| (0..n - i).map(move |j| (i, j))) {
-            let pair = own.packed(&a.digits[i], &b.digits[j])?;
+            let pair = own.pack(&a.digits[i], &b.digits[j])?;
             jobs.push((pair.clone(), low.clone()));
             places.push(i + j);
             if i + j + 1 < n {
@@ -126,7 +126,7 @@ impl<D: Device> Radix<'_, D> {
         let mut columns: Columns<D> = vec![Vec::new(); n];
         places.into_iter().zip(own.layer(&jobs)?).for_each(|(at, digit)| columns[at].push(digit));
         let zero = own.eval.scale(&a.digits[0], 0);
-        Ok(own.with_digits(self.format, own.settled(columns, &zero)?))
+        Ok(own.with_digits(self.format, own.settle(columns, &zero)?))
     }
 
     /// Multiplies all rows by a constant: products with clear digits need no bootstrapping.
@@ -148,6 +148,6 @@ impl<D: Device> Radix<'_, D> {
             }
         }
         let zero = own.eval.scale(&self.digits[0], 0);
-        Ok(own.with_digits(self.format, own.settled(columns, &zero)?))
+        Ok(own.with_digits(self.format, own.settle(columns, &zero)?))
     }
 }

@@ -23,12 +23,12 @@ impl<'a, D: Device> Radix<'a, D> {
     pub fn select(choice: &Boolean<'a, D>, yes: &Self, no: &Self) -> Result<Self> {
         yes.goes_with("select", no)?;
         let table = yes.own.table(|m| CHOICE * (m % 2))?;
-        yes.chosen(&yes.own.eval.bootstrap(choice.ciphertext(), &[table])?, no)
+        yes.select_weighted(&yes.own.eval.bootstrap(choice.ciphertext(), &[table])?, no)
     }
 
     /// `self` where the choice is 8, `no` where it is 0: `no + (choice ? self − no : 0)`.
-    pub(crate) fn chosen(&self, choice: &Ciphertext<D>, no: &Self) -> Result<Self> {
-        let (own, no) = (self.own, no.cleaned(1.0)?);
+    pub(crate) fn select_weighted(&self, choice: &Ciphertext<D>, no: &Self) -> Result<Self> {
+        let (own, no) = (self.own, no.clean(1.0)?);
         let difference = Table::integers(own.params(), |m| match m.checked_sub(CHOICE) {
             Some(m) => m.cast_signed() - 3,
             None => 0,
@@ -48,7 +48,7 @@ impl<'a, D: Device> Radix<'a, D> {
     /// # Errors
     /// As [`Self::select`].
     pub fn min(&self, other: &Self) -> Result<Self> {
-        self.chosen(&self.compared(Comparison::Less, other, CHOICE)?, other)
+        self.select_weighted(&self.compare_weighted(Comparison::Less, other, CHOICE)?, other)
     }
 
     /// The larger operand, row by row.
@@ -56,6 +56,6 @@ impl<'a, D: Device> Radix<'a, D> {
     /// # Errors
     /// As [`Self::select`].
     pub fn max(&self, other: &Self) -> Result<Self> {
-        self.chosen(&self.compared(Comparison::Greater, other, CHOICE)?, other)
+        self.select_weighted(&self.compare_weighted(Comparison::Greater, other, CHOICE)?, other)
     }
 }

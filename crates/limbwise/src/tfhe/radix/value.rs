@@ -70,7 +70,7 @@ impl<'a, D: Device> Integers<'a, D> {
         }
         let rows = got / digits;
         let digit = |i: usize| self.eval.split(ct, i * rows, (i + 1) * rows).at_most(BASE - 1);
-        self.with_digits(format, (0..digits).map(digit).collect::<Result<_>>()?).cleaned(NORM)
+        self.with_digits(format, (0..digits).map(digit).collect::<Result<_>>()?).clean(NORM)
     }
 
     pub(crate) fn with_digits(&self, format: Format, digits: Vec<Ciphertext<D>>) -> Radix<'a, D> {
@@ -87,7 +87,7 @@ impl<'a, D: Device> Integers<'a, D> {
     }
 
     /// `4·high + low`.
-    pub(crate) fn packed(&self, high: &Ciphertext<D>, low: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+    pub(crate) fn pack(&self, high: &Ciphertext<D>, low: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         self.eval.add(&self.eval.scale(high, 4), low)
     }
 }
@@ -152,7 +152,7 @@ impl<'a, D: Device> Radix<'a, D> {
     }
 
     /// Bootstraps all digits whose squared norm exceeds `norm_squared`.
-    pub(crate) fn cleaned(&self, norm_squared: f64) -> Result<Self> {
+    pub(crate) fn clean(&self, norm_squared: f64) -> Result<Self> {
         let noisy: Vec<usize> =
             (0..self.digits.len()).filter(|&i| self.digits[i].norm_squared() > norm_squared).collect();
         if noisy.is_empty() {
@@ -166,7 +166,7 @@ impl<'a, D: Device> Radix<'a, D> {
     }
 
     /// Replaces all digits by the results of one layer.
-    pub(crate) fn mapped(&self, jobs: &Jobs<D>) -> Result<Self> {
+    pub(crate) fn map_layer(&self, jobs: &Jobs<D>) -> Result<Self> {
         Ok(self.own.with_digits(self.format, self.own.layer(jobs)?))
     }
 }

@@ -1,4 +1,4 @@
-//! Base conversion and centred lifts, eight coefficients at a time, where a prime is long.
+//! Base conversion and centered lifts, eight coefficients at a time, where a prime is long.
 
 use super::{
     super::{

@@ -1,9 +1,9 @@
-//! Keys in the host's memory and the copy queue that brings them, in orders that queues and marks allow.
+//! Keys in the host's memory and the copy stream that brings them, in orders that streams and events allow.
 
-use super::{MEMORY, gpu, programs_agree, random, ring, standin};
+use super::{MEMORY, gpu, mock_driver, programs_agree, random, ring};
 use crate::{
     Cuda, KeyRoom, Replay,
-    driver::Queue,
+    driver::Stream,
     host::Host,
     turns::Order::{self, AsAsked, CopyEarly, CopyLate, Random},
 };
@@ -38,7 +38,7 @@ conformance_suite!(
     Reach { log_n: 12, rotations: 4, ..Reach::default() }
 );
 
-conformance_suite!(gpu_streamed_keys, "cuda", || on_a_gpu(1 << 20).map(Checked), standin::reach());
+conformance_suite!(gpu_streamed_keys, "cuda", || on_a_gpu(1 << 20).map(Checked), mock_driver::reach());
 
 /// A GPU, where there is one, that holds no key.
 fn on_a_gpu(staging_bytes: u64) -> Option<Cuda> {
@@ -54,7 +54,7 @@ fn every_area_agrees_on_a_gpu() {
             let want = switches(&dev, Role::Temporary);
             for staging_bytes in [0, 3 * ROW, KEY - ROW, KEY, 2 * KEY, 4 * KEY] {
                 dev.limit_keys(KeyRoom { resident_bytes: 0, staging_bytes });
-                (0..standin::times(20)).for_each(|_| assert!(switches(&dev, FAR) == want, "{staging_bytes} bytes"));
+                (0..mock_driver::times(20)).for_each(|_| assert!(switches(&dev, FAR) == want, "{staging_bytes} bytes"));
                 assert_eq!(dev.memory().staging_bytes, staging_bytes);
             }
         },
@@ -119,7 +119,7 @@ fn every_wait_is_needed() {
                     assert!(memory.host_bytes > 0 && memory.staging_bytes == staging_bytes);
                 }
             }
-            for (deaf, order) in [(Queue::Compute, CopyLate), (Queue::Copy, CopyEarly)] {
+            for (deaf, order) in [(Stream::Compute, CopyLate), (Stream::Copy, CopyEarly)] {
                 let (dev, _) = far(host().order(order).deaf(deaf), KEY);
                 assert!(switches(&dev, FAR) != want, "{deaf:?} waits for nothing");
             }

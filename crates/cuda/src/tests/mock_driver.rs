@@ -1,7 +1,7 @@
-//! The calls of the driver (`gpu.rs`, `graph.rs`) against a stand-in for NVIDIA's library, `driver.cpp`: this test binary
-//! once more, as a process that finds the stand-in where a driver would be.
+//! The calls of the driver (`gpu.rs`, `graph.rs`) against a mock driver for NVIDIA's library, `driver.cpp`: this test binary
+//! once more, as a process that finds the mock driver where a driver would be.
 //!
-//! The stand-in is ours: it holds these calls against what CUDA's documentation says, as we read it, not against CUDA.
+//! The mock driver is ours: it holds these calls against what CUDA's documentation says, as we read it, not against CUDA.
 
 use super::{random, ring};
 use crate::{Cuda, host, nvrtc};
@@ -17,29 +17,29 @@ use std::{
     process::{Command, id},
 };
 
-/// What the stand-in is told, and how a process knows that it runs on one.
+/// What the mock driver is told, and how a process knows that it runs on one.
 const CHOICES: &str = "LIMBWISE_STANDIN";
 
 fn stands_in() -> bool {
     std::env::var_os(CHOICES).is_some()
 }
 
-/// All of the suite on a GPU, less on a stand-in.
+/// All of the suite on a GPU, less on a mock driver.
 pub(crate) fn reach() -> Reach {
     if stands_in() { Reach { log_n: 12, rotations: 4, ..Reach::default() } } else { Reach::default() }
 }
 
-/// So many arbitrary programs on a GPU, less on a stand-in.
+/// So many arbitrary programs on a GPU, less on a mock driver.
 pub(crate) fn cases(on_a_gpu: u32) -> u32 {
     if stands_in() { 10 } else { on_a_gpu }
 }
 
-/// So many repetitions on a GPU, fewer on a stand-in.
+/// So many repetitions on a GPU, fewer on a mock driver.
 pub(crate) fn times(on_a_gpu: u32) -> u32 {
     if stands_in() { 2 } else { on_a_gpu }
 }
 
-/// A folder with the stand-in by the name that is looked for first, and the kernels that were compiled for it.
+/// A folder with the mock driver by the name that is looked for first, and the kernels that were compiled for it.
 struct Standin(PathBuf);
 
 impl Drop for Standin {
@@ -48,7 +48,7 @@ impl Drop for Standin {
     }
 }
 
-/// What a process printed, whether it passed, and what the stand-in reports of it.
+/// What a process printed, whether it passed, and what the mock driver reports of it.
 struct Told {
     passed: bool,
     printed: String,
@@ -67,7 +67,7 @@ impl Standin {
         Some(made)
     }
 
-    /// Runs tests of this binary where the stand-in is the driver.
+    /// Runs tests of this binary where the mock driver is the driver.
     fn run(&self, choices: &str, tests: &[&str]) -> Told {
         let report = self.0.join("report");
         let _ = std::fs::remove_file(&report);
@@ -94,7 +94,7 @@ impl Standin {
 
     /// What [`scene`] says, line by line.
     fn scene(&self, choices: &str) -> Vec<String> {
-        let told = self.run(choices, &["--exact", "tests::standin::scene", "--ignored", "--nocapture"]);
+        let told = self.run(choices, &["--exact", "tests::mock_driver::scene", "--ignored", "--nocapture"]);
         assert!(told.passed, "{choices}: {}", told.printed);
         assert!(told.wrong.is_empty(), "{choices}: {:?}", told.wrong);
         told.printed.lines().filter_map(|line| line.strip_prefix("scene: ")).map(str::to_owned).collect()
@@ -136,7 +136,7 @@ fn scene() {
     std::thread::scope(|threads| drop(threads.spawn(there)));
 }
 
-/// Calls that CUDA refuses, or that leave two streams without an order: what the stand-in says of each.
+/// Calls that CUDA refuses, or that leave two streams without an order: what the mock driver says of each.
 #[test]
 #[ignore = "no test by itself: calls that are wrong, for the test below"]
 #[expect(clippy::multiple_unsafe_ops_per_block, reason = "what holds for one holds for all")]
@@ -149,7 +149,7 @@ fn wrong_calls() {
         let code = done.err().map_or(sys::CUresult::CUDA_SUCCESS, |error| error.0);
         writeln!(std::io::stdout(), "scene: {what}: {code:?}").expect("it is read");
     };
-    // SAFETY: the stand-in checks what it is given, which is what is tested here.
+    // SAFETY: the mock driver checks what it is given, which is what is tested here.
     unsafe {
         say("before cuInit", result::device::get_count().map(drop));
         result::init().expect("it starts");
@@ -187,9 +187,10 @@ fn wrong_calls() {
     }
 }
 
-/// The stand-in is as strict as it says.
-fn wrong_calls_are_refused(standin: &Standin) {
-    let told = standin.run("order=late", &["--exact", "tests::standin::wrong_calls", "--ignored", "--nocapture"]);
+/// The mock driver is as strict as it says.
+fn wrong_calls_are_refused(mock_driver: &Standin) {
+    let told =
+        mock_driver.run("order=late", &["--exact", "tests::mock_driver::wrong_calls", "--ignored", "--nocapture"]);
     let scene: Vec<&str> = told.printed.lines().filter_map(|line| line.strip_prefix("scene: ")).collect();
     let want = [
         "before cuInit: CUDA_ERROR_NOT_INITIALIZED",
@@ -213,10 +214,10 @@ fn wrong_calls_are_refused(standin: &Standin) {
 }
 
 /// All that asks for a GPU, in three orders of streams, with nothing refused and nothing left.
-fn every_call_is_as_documented(standin: &Standin) {
+fn every_call_is_as_documented(mock_driver: &Standin) {
     for order in ["late", "early", "random"] {
         let tests: &[&str] = if order == "late" { &["gpu"] } else { &["gpu_small", "gpu_streamed_keys", "every_area"] };
-        let told = standin.run(&format!("order={order}"), tests);
+        let told = mock_driver.run(&format!("order={order}"), tests);
         assert!(told.passed, "{order}: {}", told.printed);
         assert!(told.wrong.is_empty(), "{order}: {:?}", told.wrong);
         for name in
@@ -228,7 +229,7 @@ fn every_call_is_as_documented(standin: &Standin) {
 }
 
 /// What fails is told: once if it passes, again if it stays. What need not fail does not.
-fn failures_are_told(standin: &Standin) {
+fn failures_are_told(mock_driver: &Standin) {
     let said = |what: &str, lines: [&str; 2]| lines.map(|line| format!("{what}: {line}"));
     let times = |lines: [[&str; 2]; 4]| {
         let of = ["first", "second", "third", "fourth"].into_iter().zip(lines);
@@ -238,17 +239,17 @@ fn failures_are_told(standin: &Standin) {
     for choices in ["order=late", "order=early", "alloc=1", "instantiate=1"] {
         // One row is taken where there is no room for many, and launches are issued where there is no graph of them.
         let want = [times([well; 4]), vec!["thread: Ok(true)".to_owned()]].concat();
-        assert_eq!(standin.scene(choices), want, "{choices}");
+        assert_eq!(mock_driver.scene(choices), want, "{choices}");
     }
-    let refused = "Err(\"cuda (stand-in) failed: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES\")";
+    let refused = "Err(\"cuda (mock driver) failed: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES\")";
     let once = [times([[refused, "Ok(false)"], well, well, well]), vec!["thread: Ok(true)".to_owned()]].concat();
-    assert_eq!(standin.scene("refuse=2"), once);
+    assert_eq!(mock_driver.scene("refuse=2"), once);
     for (choices, fault) in [
         ("launch=2", "failed: CUDA_ERROR_ILLEGAL_ADDRESS"),
         ("memory=0", "has no memory for 8192 bytes more: choose a smaller program or another device"),
     ] {
-        let scene = standin.scene(choices);
-        let told = scene.iter().filter(|line| line.contains(&format!("Err(\"cuda (stand-in) {fault}\")"))).count();
+        let scene = mock_driver.scene(choices);
+        let told = scene.iter().filter(|line| line.contains(&format!("Err(\"cuda (mock driver) {fault}\")"))).count();
         assert!(scene.len() == 9 && told >= 4 && !scene.iter().any(|line| line.contains("Ok")), "{scene:?}");
     }
     for (choices, error) in [
@@ -259,16 +260,16 @@ fn failures_are_told(standin: &Standin) {
             "the NVIDIA driver supports CUDA 12.4, the kernels are compiled by NVRTC 13.0: update the driver, or name an older NVRTC in LIMBWISE_NVRTC",
         ),
     ] {
-        assert_eq!(standin.scene(choices), [format!("open: {error:?}")]);
+        assert_eq!(mock_driver.scene(choices), [format!("open: {error:?}")]);
     }
 }
 
 #[test]
 fn the_driver_is_called_as_documented() {
-    let both = |standin: Standin| {
-        wrong_calls_are_refused(&standin);
-        failures_are_told(&standin);
-        every_call_is_as_documented(&standin);
+    let both = |mock_driver: Standin| {
+        wrong_calls_are_refused(&mock_driver);
+        failures_are_told(&mock_driver);
+        every_call_is_as_documented(&mock_driver);
     };
     with_device("nvrtc", || nvrtc::Nvrtc::find().ok(), |_| with_device("c++", Standin::new, both));
 }
