@@ -26,7 +26,8 @@ pub(super) fn params() -> Result<Params> {
 
 /// The same for bootstrapping as the paper has it: EvalMod and CoeffToSlot at the paper's levels (3 + 9 + 3).
 ///
-/// The series is the one that the sheet assumes, of degree 63 with two doublings; the ninth level is the second harmonic.
+/// The paper does not give its series. Degree 63 with two doublings is an assumption that leaves its nine levels: the ninth
+/// is the second harmonic.
 pub(super) fn bootstrapping_params() -> Result<Params> {
     let mut literal = params()?.literal().clone();
     let eval_mod = EvalModLiteral { range: 16, degree: 63, double_angles: 2, sine: Sine::Exponential { harmonics: 2 } };
