@@ -1,4 +1,4 @@
-//! Claims: what a paper says, what is measured here, how far apart they are.
+//! Claims: published numbers beside measured ones, with their differences.
 
 use super::{
     experiments::Experiment,
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Everything measured, by name.
+/// Measured numbers by name.
 pub(super) type Measures = BTreeMap<String, f64>;
 
 /// A file of claims.
@@ -71,7 +71,7 @@ struct Other {
     why: String,
 }
 
-/// What claims are of, in the order of the table.
+/// The circuits of claims, in the order of the table.
 const CIRCUITS: [&str; 16] = [
     "Add",
     "Mult",
@@ -91,7 +91,7 @@ const CIRCUITS: [&str; 16] = [
     "capacity",
 ];
 
-/// A system beside the reproduced one, as its paper or another quotes it.
+/// Another system, as quoted by a paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct System {
@@ -104,14 +104,14 @@ pub struct System {
     /// Levels that bootstrapping takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bootstrapping_levels: Option<u32>,
-    /// Digits of key switching.
+    /// Number of digits of key switching.
     pub dnum: u32,
     /// MiB of a polynomial, a ciphertext, an evaluation key.
     pub mib: [f64; 3],
-    /// Time of bootstrapping and the products after it, per level and slot.
+    /// Time of bootstrapping and the products after it, per level and slot, in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_as_us: Option<f64>,
-    /// Where the numbers are from.
+    /// Source of the numbers.
     pub source: String,
 }
 
@@ -176,7 +176,7 @@ pub struct Reading {
 pub struct Reproduction {
     /// The paper, by its key in `docs/bibliography.md`.
     pub source: String,
-    /// What was recorded and scheduled.
+    /// The recorded and scheduled programs.
     pub about: String,
     /// The claims.
     pub rows: Vec<Row>,
@@ -191,7 +191,7 @@ pub struct Reproduction {
     pub experiments: Vec<Experiment>,
 }
 
-/// What an option changes.
+/// The part of a run that an option changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -199,7 +199,7 @@ pub enum Kind {
     Program,
     /// How the machine schedules it.
     Schedule,
-    /// One and the other.
+    /// Program and schedule.
     Both,
 }
 
@@ -208,7 +208,7 @@ pub enum Kind {
 pub struct Choice {
     /// The option as the paper calls it.
     pub name: String,
-    /// What the option changes.
+    /// The part of the run that the option changes.
     pub kind: Kind,
     /// How it is chosen here.
     #[serde(skip_serializing_if = "String::is_empty")]

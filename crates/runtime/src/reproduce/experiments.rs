@@ -4,16 +4,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
-/// A choice and what comes of each of its values.
+/// A table: one choice varied, and results for each of its values.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Experiment {
-    /// What is varied.
+    /// The choice that is varied.
     pub name: String,
-    /// What stays, in words.
+    /// The fixed choices, in words.
     pub about: String,
-    /// What the numbers are.
+    /// Names of the numbers.
     pub columns: Vec<String>,
-    /// One a value.
+    /// One row for each value.
     pub rows: Vec<Setting>,
 }
 
@@ -22,7 +22,7 @@ pub struct Experiment {
 pub struct Setting {
     /// The value.
     pub setting: String,
-    /// One a column.
+    /// One number for each column.
     pub values: Vec<f64>,
 }
 

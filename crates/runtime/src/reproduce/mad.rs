@@ -1,4 +1,4 @@
-//! What is measured for the claims of \[MAD\]: its counting model, its options on the machine of \[FAB\], its addresses.
+//! Measures for the claims of \[MAD\]: its counting model, its options on the machine of \[FAB\], its address mappings.
 
 use super::{
     claims::{Choice, Kind, Measures, Reproduction, compare},
@@ -35,7 +35,8 @@ pub fn mad(machine: &Spec) -> Result<Reproduction> {
     Ok(Reproduction { choices, ..compare(CLAIMS, None, &measures) })
 }
 
-/// Gains by the counting model: operations a byte, and slots · bits a byte, for its memory bounds the time.
+/// Claims MAD1 and MAD2 by the counting model. Throughput is slots times bits over bytes: the model has no compute units, so
+/// memory bounds its time (ADR 78).
 fn counted(measures: &mut Measures) -> Result<()> {
     let mut put = |name: &str, value: f64| measures.insert(format!("bootstrap.{name}"), value);
     for (name, reading) in [("p35", ""), ("fab", "_fab")] {
@@ -47,7 +48,7 @@ fn counted(measures: &mut Measures) -> Result<()> {
         put(&format!("intensity_caching{reading}"), caching.intensity() / first.intensity());
         put(&format!("throughput{reading}"), bytes(&first) / bytes(&last));
     }
-    // The parameters that the code of [SimFHE] calls those of a GPU, and the best.
+    // The sets that the code of [SimFHE] has for a GPU and calls the best.
     let gpu = [("limbs", "38"), ("degree", "31"), ("doublings", "3")];
     let best = [("log_q", "50"), ("limbs", "40"), ("dnum", "2"), ("fft_iter", "6")];
     let set = |changes: &[(&str, &str)]| Set::named("p35").and_then(|set| set.with(changes));
@@ -69,7 +70,8 @@ fn rate(step: &Step) -> f64 {
     limbwise_math::rns::to_f64(left) / bytes(&step.count)
 }
 
-/// Access times with the limb above the slot, and with low bits of both low: a row of 1024 words is 32 slots of 32 limbs.
+/// Claims MAD3 to MAD5: access times with the limb above the slot, and with low bits of both low, where a row of 1024 words
+/// is 32 slots of 32 limbs (ADR 80).
 fn addresses(measures: &mut Measures) {
     let split = Mapping::Split { slot_bits: 5, limb_bits: 5 };
     let grouped = Ddr::ddr4_2133();
