@@ -133,8 +133,7 @@ fn comments(table: &toml_edit::Table, sections: &str, above: &str, found: &mut B
     }
 }
 
-/// The range that a number is outside of. The bounds keep all products of a few numbers far
-/// from overflow.
+/// The range that a number is outside of. The bounds keep all products of a few numbers far from overflow.
 pub(crate) fn out_of_range(path: &str, value: &Value) -> Option<&'static str> {
     let x = value.as_float().or_else(|| value.as_integer().map(to_f64))?;
     let may_be_zero = ["_cycles", "_w", "_mm2", "node_ns", "launch_ns", "transfer_ns", "prefetch_mb", "policy.moduli"]

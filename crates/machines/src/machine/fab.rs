@@ -167,8 +167,8 @@ impl Fab {
         self.words().limbs(shape, shape.basis)
     }
 
-    /// A stage with a number of modular operations for each ciphertext of a batch. Boards share out a batch from the first board on, so the
-    /// first board is the one that takes longest (ADR 79).
+    /// A stage with a number of modular operations for each ciphertext of a batch. Boards share out a batch from the first
+    /// board on, so the first board takes longest (ADR 79).
     fn operations(&self, unit: u8, batch: u64, each: u64, parts: u64) -> Stage {
         let rounds = batch.div_ceil(self.numbers.system.fpgas);
         let occupancy = rounds * each.div_ceil(self.numbers.chip.functional_units);
