@@ -1,8 +1,10 @@
-//! Where a word of a polynomial stands in DRAM, and how long all of them take in one order or the other.
+//! Where a word of a polynomial stands in DRAM, and how long the whole polynomial takes in each order of access.
+//!
+//! It serves one table, claims MAD3 to MAD5 of `limbwise reproduce mad` (ADR 80); no machine model uses it.
 //!
 //! Transforms read a polynomial limb after limb, changes of basis slot after slot. A physical address is, from the lowest
 //! bit, byte | column | bank | bank group | rank | row; which bits of limb and slot go where decides how often a row
-//! must be changed \[MAD\]. This steps through every burst of a polynomial: open rows, banks, bank groups and the queue of
+//! must be changed \[MAD\]. This module steps through every burst of a polynomial: open rows, banks, bank groups and the queue of
 //! a controller that serves first what waits for nothing. [`crate::dram`] has the closed form for streams of machines.
 
 use crate::report::as_f64;
@@ -16,12 +18,12 @@ pub struct Polynomial {
     pub limbs: u64,
 }
 
-/// Which bits of an address a word's limb and slot are.
+/// Address bits of a word's limb and slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mapping {
     /// All of the slot below all of the limb.
     LimbAboveSlot,
-    /// So many low bits of each below the rest: slot low, limb low, slot high, limb high.
+    /// Low bits of each below the rest: slot low, limb low, slot high, limb high.
     Split {
         /// Low bits of the slot, at least 3.
         slot_bits: u32,
@@ -30,7 +32,7 @@ pub enum Mapping {
     },
 }
 
-/// In which order words are wanted; eight neighbouring slots, which are a burst, at a time.
+/// Order of access, in bursts of eight neighboring slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// All slots of a limb, then the next limb.
@@ -55,7 +57,7 @@ pub struct Ddr {
     pub ranks: u64,
     /// From a burst to the next, in another group.
     pub t_ccd_s: f64,
-    /// The same in one group.
+    /// From a burst to the next, in the same group.
     pub t_ccd_l: f64,
     /// From activation to a column command.
     pub t_rcd: f64,
@@ -149,7 +151,7 @@ impl Mapping {
 struct Bank {
     row: Option<u64>,
     activated: f64,
-    /// Of the last column command.
+    /// Time of the last column command.
     read: f64,
 }
 

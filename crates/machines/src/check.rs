@@ -15,7 +15,7 @@ use crate::{
 use limbwise_graph::{Basis, Graph, NodeId};
 use std::collections::{BTreeMap, HashMap};
 
-/// Which rule a schedule breaks.
+/// A rule that a schedule breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Violation {
@@ -25,9 +25,9 @@ pub enum Violation {
     /// Tasks and starts do not match.
     #[error("{tasks} tasks have {starts} starts")]
     Count {
-        /// How many tasks.
+        /// Number of tasks.
         tasks: usize,
-        /// How many starts.
+        /// Number of starts.
         starts: usize,
     },
     /// More of a unit or a shared bandwidth is taken than there is.
@@ -39,9 +39,9 @@ pub enum Violation {
         task: TaskId,
         /// When.
         tick: u64,
-        /// How much is taken.
+        /// Width in use.
         taken: u64,
-        /// How much there is.
+        /// Width of the unit.
         whole: u64,
     },
     /// A task starts before what it waits for.
@@ -51,7 +51,7 @@ pub enum Violation {
         task: TaskId,
         /// Its start.
         start: u64,
-        /// What it waits for.
+        /// The task that it waits for.
         waits_for: TaskId,
         /// From when on it may start.
         earliest: u64,
@@ -84,9 +84,9 @@ pub enum Violation {
     Capacity {
         /// When.
         tick: u64,
-        /// How much.
+        /// Bytes in use.
         bytes: u64,
-        /// How much it holds.
+        /// Its capacity.
         capacity: u64,
     },
 }
@@ -173,7 +173,7 @@ fn shares(schedule: &Schedule) -> Result<(), Violation> {
     Ok(())
 }
 
-/// What has happened up to a task of the plan.
+/// State of the replay at a task of the plan.
 struct Replay<'a, M: ?Sized> {
     graph: &'a Graph,
     machine: &'a M,

@@ -13,7 +13,7 @@ use crate::{program::TaskKind, report::as_f64};
 pub enum Stream {
     /// A bandwidth, the time to the first data and the least that is moved.
     Bandwidth {
-        /// Of all channels together.
+        /// Bytes a tick of all channels together.
         bytes_per_tick: f64,
         /// From a request to its first data.
         latency: u64,
@@ -47,9 +47,9 @@ pub struct Dram {
     pub t_rp: f64,
     /// Least time from an activation to the precharge.
     pub t_ras: f64,
-    /// How often a bank (or all of them) must be refreshed.
+    /// Refresh interval of a bank, or of all banks.
     pub t_refi: f64,
-    /// How long that takes.
+    /// Length of a refresh.
     pub t_rfc: f64,
     /// Whether one bank is refreshed while the others go on.
     pub refresh: Refresh,
@@ -57,7 +57,7 @@ pub struct Dram {
     pub turnaround: f64,
 }
 
-/// What a refresh stops.
+/// The banks that a refresh stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refresh {

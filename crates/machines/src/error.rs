@@ -7,21 +7,21 @@ pub enum MachineError {
     /// No such machine.
     #[error("there is no machine \"{name}\": choose one of {known}, or give the path of a TOML file{}", hint(nearest))]
     UnknownMachine {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The known names.
         known: String,
         /// The most similar name, if one is similar.
         nearest: Option<String>,
     },
     /// No such model.
-    #[error("machine \"{machine}\" names the model \"{model}\", which there is not: choose one of {known}")]
+    #[error("machine \"{machine}\" names the unknown model \"{model}\": choose one of {known}")]
     UnknownModel {
         /// The machine.
         machine: String,
-        /// What its specification names.
+        /// The model in its specification.
         model: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
     /// No such field.
@@ -43,7 +43,7 @@ pub enum MachineError {
         key: String,
         /// Kind or range.
         wanted: String,
-        /// What is there.
+        /// The value in the file.
         got: String,
     },
     /// A text that is none of the field's choices.
@@ -55,7 +55,7 @@ pub enum MachineError {
         key: String,
         /// The choices.
         wanted: String,
-        /// What is there.
+        /// The value in the file.
         got: String,
         /// The most similar choice, if one is similar.
         nearest: Option<String>,
@@ -65,7 +65,7 @@ pub enum MachineError {
     Extends {
         /// Path of the file.
         origin: String,
-        /// What it should say.
+        /// The wanted value.
         wanted: String,
     },
     /// An operation that the machine has no unit for.
@@ -79,7 +79,7 @@ pub enum MachineError {
         op: &'static str,
         /// The first node that asks for it.
         node: u32,
-        /// What its units are not made for.
+        /// What the operation needs and no unit does.
         why: &'static str,
     },
     /// A program whose primes are wider than the machine's words.
@@ -100,7 +100,7 @@ pub enum MachineError {
     /// An operation whose operands and result are more than the on-chip memory holds.
     #[error(
         "{what} needs {needs} bytes at once on the chip of machine \"{machine}\", which has {room} for it and keeps \
-         {ahead} for loads ahead: {missing} bytes are missing; raise {capacity_field}, or run a smaller batch"
+         {ahead} for loads ahead and results under way: {missing} bytes are missing; raise {capacity_field}, or run a smaller batch"
     )]
     NoRoom {
         /// The machine.
@@ -111,7 +111,7 @@ pub enum MachineError {
         needs: u64,
         /// Bytes that there are.
         room: u64,
-        /// Bytes kept free for loads ahead.
+        /// Bytes kept free for loads ahead and results under way.
         ahead: u64,
         /// Bytes that are missing.
         missing: u64,
@@ -149,7 +149,7 @@ pub enum MachineError {
     File {
         /// Path of the file.
         origin: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }
@@ -188,6 +188,6 @@ mod tests {
         assert_eq!((distance("kitten", "sitting"), distance("", "abc"), distance("abc", "abc")), (3, 3, 0));
         let keys = ["memory.hbm.bandwidth_gb_s", "noc.bandwidth_gb_s_per_cluster"];
         assert_eq!(nearest("hbm.bandwith_gb_s", keys.into_iter()).as_deref(), Some("memory.hbm.bandwidth_gb_s"));
-        assert_eq!(nearest("colour", keys.into_iter()), None);
+        assert_eq!(nearest("color", keys.into_iter()), None);
     }
 }

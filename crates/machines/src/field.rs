@@ -15,7 +15,7 @@ pub struct Field {
     /// Unit of the value, from its name; absent for counts, choices and texts.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub unit: &'static str,
-    /// Where the value comes from, or, under `[assumed]`, why it was chosen.
+    /// Source of the value, or, under `[assumed]`, the reason for it.
     pub source: String,
     /// Whether nobody published it.
     pub assumed: bool,
@@ -133,8 +133,7 @@ fn comments(table: &toml_edit::Table, sections: &str, above: &str, found: &mut B
     }
 }
 
-/// What is wanted of a number that is not in the range of its field. The bounds keep all products of a few numbers far
-/// from overflow.
+/// The range that a number is outside of. The bounds keep all products of a few numbers far from overflow.
 pub(crate) fn out_of_range(path: &str, value: &Value) -> Option<&'static str> {
     let x = value.as_float().or_else(|| value.as_integer().map(to_f64))?;
     let may_be_zero = ["_cycles", "_w", "_mm2", "node_ns", "launch_ns", "transfer_ns", "prefetch_mb", "policy.moduli"]

@@ -1,7 +1,7 @@
 //! From a graph to tasks: each node's stages on a machine, and the loads and stores that its memory needs.
 //!
-//! Views make no task. What is loaded, stored and sent away when is decided by [`plan`]; here it becomes
-//! tasks with edges. A seed's expansion is an input like others: it is loaded, or made on the chip at no cost where the
+//! Views make no task. [`plan`] decides what is loaded, stored and sent away, and when; here its decisions become tasks
+//! with edges. A seed's expansion is an input like others: it is loaded, or made on the chip at no cost where the
 //! memory says so; a machine without a memory to load from grows seeds itself.
 
 use crate::{
@@ -36,14 +36,13 @@ pub struct Work<'a> {
     words: Words,
     /// A program without tasks.
     empty: Program,
-    /// The nodes that are done, in program order, but the functions of a key switch in the order of its phases if there
-    /// are any.
+    /// Nodes with work in program order. With serial phases, those of a key switch are in the order of its phases.
     nodes: Vec<NodeId>,
-    /// Where each node stands in its key switch; empty where phases overlap.
+    /// Position of each node in its key switch; empty where phases overlap.
     places: Vec<Option<Place>>,
     stages: Vec<Stage>,
     stages_end: Vec<u32>,
-    /// What each node reads: values with rows of their own, and which of their limbs.
+    /// Operands of each node: values with rows of their own, and the limbs that are read.
     reads: Vec<(NodeId, Basis)>,
     reads_end: Vec<u32>,
     /// Values that the program keeps to its end.
@@ -300,7 +299,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What a task that reads limbs of a value waits for: their loads, or what made them.
+    /// Edges of a task that reads limbs of a value: to their loads, or to the task that made them.
     fn arrival(&self, value: NodeId, basis: Basis, edges: &mut Vec<Edge>) {
         let loads = self.loaded_by.get(&value).map_or(&[][..], Vec::as_slice);
         let mut made = basis;

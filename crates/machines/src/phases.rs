@@ -22,12 +22,12 @@ pub enum Phases {
 const COMPOSITES: [Region; 5] =
     [Region::KeySwitch, Region::KeySwitchOnto, Region::ModUp, Region::GadgetProduct, Region::ModDown];
 
-/// Where a node stands.
+/// Position of a node in its key switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Which key switch: its first node.
+    /// First node of the key switch.
     pub(crate) of: NodeId,
-    /// How many functions of it come before, one after another.
+    /// Length of the longest chain of functions before it.
     pub(crate) depth: u32,
 }
 
@@ -46,7 +46,7 @@ fn composites(graph: &Graph) -> Vec<Option<(RegionId, bool)>> {
     all
 }
 
-/// Where each node stands; `None` outside of key switches. `nodes` are those with work, in program order; `reads` tells
+/// Position of each node; `None` outside of key switches. `nodes` are those with work, in program order; `reads` tells
 /// the values that one takes, by the nodes that made them.
 ///
 /// A program enters a region of one name many times: a key switch is what is recorded in one go, from one raising of

@@ -1,15 +1,18 @@
 //! The plan: what is loaded, stored and sent away between the operations of a program, in a given order of these.
 //!
-//! Two steps. First every operand is loaded where an operation finds it missing, at the limbs that are read, and what is
-//! wanted furthest in the future leaves when there is no room; a part of the memory is left free for the second step.
-//! There, in turn, each load moves ahead of the operations before it as long as the memory has room for it all the way:
-//! this is how data are there when they are wanted.
+//! Two steps. First every operand is loaded where an operation finds it missing, at the limbs that are read, and the value
+//! with the furthest next use leaves when there is no room. A part of the memory stays free for loads ahead, and another
+//! for results under way. Then each load in turn moves ahead of the operations before it as long as the memory has room
+//! for it all the way, so that data are there when they are wanted.
+//!
+//! Loads ahead leave the room of results alone. Without that, a result waits until the one before it has left, and units
+//! that could overlap take turns (ADR 129).
 
 use crate::{error::MachineError, lower::Work, scratchpad::OffChip};
 use limbwise_graph::{Basis, NodeId};
 use std::collections::BTreeSet;
 
-/// "Never": no further use.
+/// No further use.
 pub(crate) const NEVER: u32 = u32::MAX;
 
 /// A step of a plan.
@@ -19,9 +22,9 @@ pub(crate) enum Action {
     Load { value: NodeId, basis: Basis, node: NodeId },
     /// A value is copied to off-chip memory.
     Store { value: NodeId },
-    /// A value is not there any more.
+    /// A value leaves the chip.
     Leave { value: NodeId },
-    /// A node is done. Its result takes the room of an operand, or its own, or nobody wants it.
+    /// A node runs. Its result takes the room of an operand, or its own, or is not wanted.
     Run { node: NodeId, overwrites: Option<NodeId>, keeps: bool },
 }
 
@@ -54,41 +57,42 @@ pub(crate) fn plan(work: &Work, order: &[NodeId]) -> Result<Vec<Action>, Machine
     Ok(ahead(work, &off_chip, planning.actions))
 }
 
-/// A value that is there.
+/// A value on the chip.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     bytes: u64,
-    /// Which limbs.
+    /// Limbs on the chip.
     basis: Basis,
     next_use: u32,
 }
 
-/// The first step under way.
+/// The state of the first step.
 struct Planning<'w> {
     work: &'w Work<'w>,
     off_chip: OffChip,
     held: Vec<Option<Held>>,
-    /// What is held, by next use.
+    /// Values on the chip by next use.
     order: BTreeSet<(u32, NodeId)>,
-    /// Bytes of all that.
+    /// Their bytes.
     taken: u64,
     stored: Vec<bool>,
     next_reads: Vec<u32>,
     first_reads: Vec<u32>,
-    /// Values that the node at hand reads: they stay.
+    /// Operands of the current node, which must not leave.
     pinned: Vec<NodeId>,
     /// Each action with the bytes that are held when it is done.
     actions: Vec<(Action, u64)>,
 }
 
 impl Planning<'_> {
-    /// Plans a node whose reads have numbers from `read` on; how many these are.
+    /// Plans a node. `read` is the number of its first read in the whole plan; the result is how many reads it has.
     fn node(&mut self, id: NodeId, read: usize) -> Result<usize, MachineError> {
         let work = self.work;
         let reads = work.reads(id);
         self.pinned.clear();
         self.pinned.extend(reads.iter().map(|(value, _)| *value));
         for &(value, basis) in reads {
+            // Only inputs can be loaded by limb; what was made here is stored and comes back whole.
             let wanted = if work.is_input(value) { basis } else { work.whole(value) };
             let missing = wanted - self.held[value.index()].map(|h| h.basis).unwrap_or_default();
             if !missing.is_empty() {
@@ -123,9 +127,10 @@ impl Planning<'_> {
         self.actions.push((action, self.taken));
     }
 
-    /// Sends values away until there is room.
+    /// Sends values away until there is room: the furthest next use first (Belady), which needs the fewest loads for a given
+    /// order. Values with the same next use leave in the order of their numbers, so that a plan is repeatable.
     fn room(&mut self, id: NodeId, bytes: u64) -> Result<(), MachineError> {
-        let room = self.off_chip.capacity_bytes - self.off_chip.prefetch_bytes;
+        let room = self.off_chip.resident_bytes();
         while self.taken + bytes > room {
             let furthest = self.order.iter().rev().find(|(_, value)| !self.pinned.contains(value));
             let Some(&(_, value)) = furthest else { return Err(self.no_room(id, self.taken + bytes, room)) };
@@ -142,13 +147,14 @@ impl Planning<'_> {
             what: format!("{} (node {}, region \"{region}\")", graph.node(id).op().name(), id.0),
             needs,
             room,
-            ahead: self.off_chip.prefetch_bytes,
+            ahead: self.off_chip.capacity_bytes - room,
             missing: needs - room,
             capacity_field: self.off_chip.capacity_field,
         }
     }
 
-    /// A value leaves. It is stored before if it is wanted again, or is a result; inputs are off the chip anyway.
+    /// A value leaves. It is stored first if it is wanted again or is a result, and only once: values do not change. Inputs
+    /// are off the chip already.
     fn send_away(&mut self, value: NodeId) {
         let again = self.held[value.index()].is_some_and(|h| h.next_use != NEVER) || self.work.is_result[value.index()];
         if again && !self.work.is_input(value) && !std::mem::replace(&mut self.stored[value.index()], true) {
@@ -182,9 +188,11 @@ impl Planning<'_> {
     }
 }
 
-/// Moves loads ahead as far as there is room; they stay in their order.
+/// Moves loads ahead as far as there is room. They keep their order: the one that is wanted first must not wait for a
+/// later one on the same memory.
 fn ahead(work: &Work, off_chip: &OffChip, actions: Vec<(Action, u64)>) -> Vec<Action> {
     let (actions, mut held): (Vec<Action>, Vec<u64>) = actions.into_iter().unzip();
+    let room = off_chip.capacity_bytes.saturating_sub(off_chip.results_bytes);
     // The place before which each load comes now.
     let mut places: Vec<(usize, Action)> = Vec::new();
     for at in 0..actions.len() {
@@ -192,10 +200,7 @@ fn ahead(work: &Work, off_chip: &OffChip, actions: Vec<(Action, u64)>) -> Vec<Ac
         let bytes = work.bytes(value, basis);
         let least = places.last().map_or(0, |(place, _)| *place);
         let mut place = at;
-        while place > least
-            && held[place - 1] + bytes <= off_chip.capacity_bytes
-            && !concerns(actions[place - 1], value)
-        {
+        while place > least && held[place - 1] + bytes <= room && !concerns(actions[place - 1], value) {
             place -= 1;
             held[place] += bytes;
         }

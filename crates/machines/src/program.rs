@@ -29,7 +29,7 @@ pub enum TaskKind {
     Store,
 }
 
-/// In which order tasks may start.
+/// The order in which tasks may start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
@@ -45,7 +45,7 @@ pub enum Order {
 pub struct Pool {
     /// Its name in reports.
     pub name: &'static str,
-    /// What all of them together may take in a tick, in bytes.
+    /// Bytes a tick for all tasks together.
     pub per_tick: u64,
 }
 
@@ -59,13 +59,13 @@ pub struct Stage {
     pub kind: TaskKind,
     /// Index of its unit.
     pub unit: u8,
-    /// How much of the unit's width it takes.
+    /// Its part of the unit's width.
     pub width: u64,
     /// Ticks for which it holds that.
     pub occupancy: u64,
     /// Ticks from an input to its output.
     pub fill: u64,
-    /// In how many equal parts operands are taken and results come out.
+    /// Number of equal parts in which operands are taken and results come out.
     pub parts: u32,
     /// Needs all of its operands before it starts.
     pub whole_input: bool,
@@ -80,7 +80,7 @@ impl Stage {
         Self { kind, unit, width: 1, occupancy, fill: 0, parts: 1, whole_input: false, draws: [0; POOLS] }
     }
 
-    /// The same with bytes that pass through pools while it runs. Where a pool is too slow for that, it runs longer.
+    /// The stage with bytes that pass through pools while it runs. Where a pool is too slow for that, it runs longer.
     ///
     /// # Panics
     /// If there are fewer pools than entries.
@@ -100,13 +100,13 @@ impl Stage {
 pub struct Task {
     /// The node for which it is done.
     pub node: NodeId,
-    /// What it is.
+    /// Its stage.
     pub stage: Stage,
-    /// Where its edges end in the shared array.
+    /// End of its edges in the shared array.
     edges_end: u32,
 }
 
-/// What a task or a gate waits for.
+/// A condition that a task or a gate waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
     /// The output of a task.
@@ -121,14 +121,14 @@ pub enum Edge {
     Gate(u32),
 }
 
-/// What a load or a store moves.
+/// Limbs that a load or a store moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Movement {
     /// The load or store.
     pub task: TaskId,
     /// The node that made the value.
     pub source: NodeId,
-    /// Which of its limbs.
+    /// The limbs.
     pub basis: Basis,
 }
 
@@ -137,7 +137,7 @@ pub struct Movement {
 pub struct Residency {
     /// The node that made the value.
     pub source: NodeId,
-    /// Which of its limbs.
+    /// The limbs.
     pub basis: Basis,
     /// Their size.
     pub bytes: u64,
@@ -154,7 +154,7 @@ pub struct Residency {
 pub struct Program {
     /// Names of the units.
     pub units: Vec<&'static str>,
-    /// How much of each unit may be taken at a time.
+    /// Width of each unit.
     pub widths: Vec<u64>,
     /// Shared bandwidths.
     pub pools: Vec<Pool>,
@@ -162,21 +162,21 @@ pub struct Program {
     pub tick_seconds: f64,
     /// Whether a unit may start on the first part of an operand.
     pub streaming: bool,
-    /// In which order tasks may start.
+    /// The order in which tasks may start.
     pub order: Order,
     /// Whether functions of one key switch overlap.
     pub phases: Phases,
     /// Tasks in the order of the plan: a task waits for earlier ones only.
     pub tasks: Vec<Task>,
     edges: Vec<Edge>,
-    /// Where the edges of each gate end; a gate also waits for the one before it.
+    /// End of each gate's edges; a gate also waits for the one before it.
     gate_ends: Vec<u32>,
     gate_edges: Vec<Edge>,
-    /// What loads and stores move, by task.
+    /// Limbs that loads and stores move, by task.
     pub movements: Vec<Movement>,
     /// Bytes moved to and from off-chip memory, by role; what the program keeps to its end is stored as a "result".
     pub off_chip_bytes: BTreeMap<&'static str, u64>,
-    /// Who was in the scratchpad when; empty without one.
+    /// Residents of the scratchpad; empty without one.
     pub residency: Vec<Residency>,
     /// Bytes that the scratchpad holds.
     pub capacity: u64,
@@ -233,20 +233,20 @@ impl Program {
         (0..count(self.tasks.len())).map(TaskId)
     }
 
-    /// What a task waits for.
+    /// Edges of a task.
     #[must_use]
     pub fn edges(&self, id: TaskId) -> &[Edge] {
         let start = id.index().checked_sub(1).map_or(0, |before| self.tasks[before].edges_end as usize);
         &self.edges[start..self.tasks[id.index()].edges_end as usize]
     }
 
-    /// How many gates there are.
+    /// Number of gates.
     #[must_use]
     pub fn gates(&self) -> usize {
         self.gate_ends.len()
     }
 
-    /// What a gate waits for, besides the gate before it.
+    /// Edges of a gate, besides the one to the gate before it.
     #[must_use]
     pub fn gate_edges(&self, gate: usize) -> &[Edge] {
         let start = gate.checked_sub(1).map_or(0, |before| self.gate_ends[before] as usize);

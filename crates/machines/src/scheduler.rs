@@ -1,8 +1,9 @@
 //! The list scheduler: event-driven and deterministic.
 //!
-//! Whenever something on a unit is free, it takes the first task of the plan of those that may start, if its width and
-//! its part of the shared bandwidths are free as well; units with free room are asked in the order of their first
-//! tasks. Ties are broken by the plan only, so a program has one schedule.
+//! A unit with free width takes the first task of the plan that may start, if the task's width and its part of the shared
+//! bandwidths are free. Units are asked in the order of their first tasks. Only the plan breaks ties: a task's number is
+//! its position in the plan, so a program has one schedule, on every host and in every run. The plan is the tie rule
+//! because it is the order in which on-chip memory was given out; another order would stall at gates (ADR 45).
 
 use crate::program::{Edge, POOLS, Program, Stage, TaskId};
 use limbwise_graph::Graph;
@@ -11,7 +12,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 /// A program with the start of each task.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
-    /// What is scheduled.
+    /// The program.
     pub program: Program,
     /// Start of each task in ticks.
     pub start: Vec<u64>,
@@ -71,7 +72,7 @@ fn length<T>(items: &[T]) -> u32 {
     u32::try_from(items.len()).expect("a program holds fewer than 2^32 tasks and edges")
 }
 
-/// What the scheduler knows while it runs; tasks first, then gates.
+/// State of the scheduler; tasks first, then gates.
 struct State<'a> {
     program: &'a Program,
     followers: Followers,
@@ -80,7 +81,7 @@ struct State<'a> {
     /// Earliest start so far, and how many edges are still unknown.
     release: Vec<u64>,
     unknown: Vec<u32>,
-    /// Gates that opened and have not told so.
+    /// Gates that opened and have not yet released their followers.
     opened: Vec<usize>,
     /// Tasks by the time at which they may start, and by the time at which they let go of their unit.
     waiting: BinaryHeap<Reverse<(u64, TaskId)>>,
@@ -162,6 +163,8 @@ impl State<'_> {
         arrival.into_iter().chain(freed).min()
     }
 
+    /// Releases units and bandwidths of tasks that ended. The heap pairs times with task numbers, so of tasks that end
+    /// together the last of the plan is the one that a later start is bound by.
     fn let_go(&mut self, now: u64) {
         while let Some(Reverse((_, id))) = self.running.peek().copied().filter(|r| r.0.0 <= now) {
             self.running.pop();
@@ -174,6 +177,7 @@ impl State<'_> {
         }
     }
 
+    /// Moves tasks whose operands are there to the queue of their unit, which is ordered by the plan and not by arrival.
     fn admit(&mut self, now: u64) {
         while let Some(Reverse((_, id))) = self.waiting.peek().copied().filter(|r| r.0.0 <= now) {
             self.waiting.pop();
@@ -182,8 +186,9 @@ impl State<'_> {
         }
     }
 
-    /// The unit whose first task can start and comes first in the plan. A task that waits for a bandwidth is not
-    /// overtaken by later ones that want some of it: it would wait for ever.
+    /// The unit whose first task can start and comes first in the plan. Later tasks do not overtake one that waits for a
+    /// bandwidth they want as well: small draws would keep a large one waiting for ever (ADR 47). Tasks on other units that
+    /// draw nothing may overtake it. A task without occupancy takes nothing, so it starts whatever is free.
     fn next_unit(&mut self) -> Option<usize> {
         self.heads.clear();
         let head = |(unit, u): (usize, &Unit)| u.ready.peek().map(|Reverse(id)| (*id, unit));
@@ -211,6 +216,7 @@ impl State<'_> {
     fn begin(&mut self, unit: usize, now: u64) {
         let Some(Reverse(id)) = self.units[unit].ready.pop() else { return };
         let stage = *self.stage(id);
+        // A task that could have started earlier waited for its unit or a bandwidth, not for an operand.
         if self.release[id.index()] < now {
             let unit = &self.units[unit];
             self.bound_by[id.index()] = unit.short_of.map_or(unit.width.last, |pool| self.pools[pool].last);
@@ -230,8 +236,9 @@ impl State<'_> {
         self.tell_gates();
     }
 
-    /// What one edge of a task or gate lets it do.
+    /// Applies one edge: the follower starts at `earliest` or later.
     fn tell(&mut self, follower: usize, earliest: u64, by: Option<TaskId>) {
+        // Of edges with the same time the last one counts. Any of them bounds the start, so any makes a critical path.
         if earliest >= self.release[follower] {
             self.release[follower] = earliest;
             self.bound_by[follower] = by;
@@ -273,7 +280,7 @@ impl Schedule {
         self.program.ids().map(|id| self.end(id)).max().unwrap_or(0)
     }
 
-    /// The same in seconds.
+    /// End of the schedule in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         crate::report::as_f64(self.ticks()) * self.program.tick_seconds

@@ -16,19 +16,26 @@ use std::collections::VecDeque;
 pub struct OffChip {
     /// Index of the unit that moves the data.
     pub unit: u8,
-    /// How long that takes.
+    /// Its timing.
     pub stream: Stream,
     /// Room on the chip.
     pub capacity_bytes: u64,
     /// The field of the specification that says so.
     pub capacity_field: &'static str,
-    /// How much of it the plan leaves free, so that loads and results can run ahead of it.
+    /// The part of it in which loads run ahead of the plan.
     pub prefetch_bytes: u64,
+    /// The part of it in which results under way stand, so that units need not wait for each other's room.
+    pub results_bytes: u64,
     /// Whether what a seed expands to is made on the chip when it is wanted: it takes room, and no transfer.
     pub makes_seeds: bool,
 }
 
 impl OffChip {
+    /// Room for values that wait: what loads ahead and results under way do not take.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        self.capacity_bytes.saturating_sub(self.prefetch_bytes).saturating_sub(self.results_bytes)
+    }
+
     /// Bytes that a load of some bytes of a value brings from outside.
     pub(crate) fn brought(&self, graph: &Graph, value: NodeId, bytes: u64) -> u64 {
         let made = self.makes_seeds && graph.node(value).op() == Op::ExpandSeed;
@@ -63,7 +70,7 @@ pub(crate) struct Rooms {
     held: Vec<Option<Held>>,
     log: Vec<(Residency, u32)>,
     readers: Vec<(TaskId, u32)>,
-    /// What has left and is not behind a gate yet: bytes, and how many edges.
+    /// Values that left and are not behind a gate yet: bytes, and number of edges.
     left: VecDeque<(u64, usize)>,
     left_edges: VecDeque<Edge>,
     /// Bytes taken so far that no gate has set free.

@@ -21,7 +21,7 @@ use toml::{Table, Value};
 const MOST_BYTES: u64 = 1 << 20;
 /// Most files that extend one another.
 const MOST_FILES: usize = 16;
-/// What a file says beside its fields.
+/// Keys of a file beside its fields.
 const HEADER: [&str; 6] = ["name", "model", "about", "extends", "short_names", "choices"];
 
 /// A checked specification.
@@ -32,7 +32,7 @@ pub struct Spec {
     model: String,
     about: String,
     fields: Table,
-    /// Where each field's value comes from: the comment beside it, or who changed it.
+    /// Source of each field's value: the comment beside it, or who changed it.
     sources: BTreeMap<String, String>,
     short_names: BTreeMap<String, String>,
     choices: BTreeMap<String, Vec<String>>,
@@ -74,7 +74,7 @@ fn parse(text: &str, origin: &str) -> Result<Table, MachineError> {
     toml::from_str(text).map_err(|e| problem(origin, e))
 }
 
-/// What is read of a built-in file besides its fields.
+/// Keys of a built-in file beside its fields.
 #[derive(Deserialize)]
 struct Header {
     name: String,
@@ -184,7 +184,7 @@ impl Spec {
         table.remove(key).map(|value| value.as_str().map(str::to_owned).ok_or_else(|| wrong(&value))).transpose()
     }
 
-    /// The same with single fields changed, as `("memory.hbm.bandwidth_gb_s", "2000")` or by short names. Values are
+    /// A copy with single fields changed, as `("memory.hbm.bandwidth_gb_s", "2000")` or by short names. Values are
     /// written as in TOML; a text may go without quotes.
     ///
     /// # Errors
@@ -223,7 +223,7 @@ impl Spec {
         &self.model
     }
 
-    /// What it is, in a line.
+    /// Description in one line.
     #[must_use]
     pub fn about(&self) -> &str {
         &self.about
@@ -342,7 +342,7 @@ mod tests {
     fn an_unknown_model_is_refused_by_its_name() {
         let text = "name = \"abacus\"\nmodel = \"beads\"\nabout = \"a frame of beads\"\n";
         let refused = machine::open(&spec_of("abacus", text).expect("a specification")).err().map(|e| e.to_string());
-        let told = "machine \"abacus\" names the model \"beads\", which there is not: choose one of ark, counts, cpu,";
+        let told = "machine \"abacus\" names the unknown model \"beads\": choose one of ark, counts, cpu,";
         assert!(refused.as_ref().is_some_and(|text| text.starts_with(told)), "{refused:?}");
     }
 }

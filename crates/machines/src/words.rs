@@ -7,7 +7,7 @@
 use crate::error::MachineError;
 use limbwise_graph::{Basis, Graph, Shape};
 
-/// What to do with primes wider than a word.
+/// Treatment of primes wider than a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wide {
@@ -22,7 +22,7 @@ pub enum Wide {
 pub struct Words {
     /// Bits of a word.
     pub bits: u64,
-    /// What to do with primes wider than that.
+    /// Treatment of wider primes.
     pub wide: Wide,
 }
 

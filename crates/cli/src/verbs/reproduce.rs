@@ -12,8 +12,10 @@ use std::path::PathBuf;
 /// Compare the published results of a system with the models
 ///
 /// Records the circuits that the paper measures, schedules them on the model of its machine, and puts each published
-/// number beside what comes out: exact (equal at the paper's digits), within 10 %, within 25 %, miss, calibrated (the
-/// machine has a number from it), or not derivable and why. No model knows a published result, and misses stay.
+/// number beside what comes out, with the relative difference and a verdict that never says more than it: equal at the
+/// printed digits (and at most 1 % away), within 1 %, within 10 %, within 25 %, off. Counted apart: calibrated (the
+/// machine has a number from the claim), context (the paper quotes another system), not derivable. A claim is one row;
+/// other readings of it stand below. No model knows a published result.
 ///
 /// Examples:
 ///   limbwise reproduce ark
@@ -26,6 +28,7 @@ use std::path::PathBuf;
 /// What the numbers mean:
 ///   paper, model    the published number, and the one that recordings and schedules give, fresh at each run
 ///   error           model / paper - 1
+///   fixed           whether the reading was fixed before or after its result was seen, or unknown
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Reproduce {

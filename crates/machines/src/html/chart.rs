@@ -4,8 +4,8 @@ use super::page::{Page, escaped, number};
 use crate::report::Report;
 use std::fmt::Write as _;
 
-/// Colours but the last, which is for what has none of its own.
-const COLOURS: usize = 8;
+/// Colors but the last, which is for what has none of its own.
+const COLORS: usize = 8;
 const WIDTH: f64 = 1000.0;
 
 /// Seconds with a unit.
@@ -135,8 +135,8 @@ pub(crate) fn roofline(page: &mut Page, reports: &[&Report]) {
     let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} 430\" role=\"img\" aria-label=\"roofline\">");
     frame(&mut svg, &x, &y, ["products a byte of off-chip memory", "products a second"]);
     let mut legend = Vec::new();
-    for (colour, (report, roof)) in known.iter().enumerate() {
-        let colour = colour.min(COLOURS - 1);
+    for (color, (report, roof)) in known.iter().enumerate() {
+        let color = color.min(COLORS - 1);
         // The slanted roof begins where it enters the drawing.
         let first = x.low.max(y.low / roof.bandwidth_bytes_s);
         let places = [
@@ -145,11 +145,11 @@ pub(crate) fn roofline(page: &mut Page, reports: &[&Report]) {
             (x.high, roof.peak_products_s),
         ];
         let path: Vec<String> = places.iter().map(|&(i, r)| format!("{:.1} {:.1}", x.place(i), y.place(r))).collect();
-        let _ = write!(svg, "<path class=\"c{colour} roof\" d=\"M{}\"/>", path.join("L"));
+        let _ = write!(svg, "<path class=\"c{color} roof\" d=\"M{}\"/>", path.join("L"));
         let (cx, cy) = (x.place(roof.intensity.max(1e-6)), y.place(rate(report)));
-        let _ = write!(svg, "<circle class=\"c{colour}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"6\"/>");
+        let _ = write!(svg, "<circle class=\"c{color}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"6\"/>");
         let bound = format!("{:?}", roof.bound).to_lowercase();
-        legend.push((format!("{}: {} ({bound} bound)", report.machine, seconds_text(report.seconds)), colour));
+        legend.push((format!("{}: {} ({bound} bound)", report.machine, seconds_text(report.seconds)), color));
     }
     svg.push_str("</svg>");
     let caption = "A point stands at the program's products a byte that it moves and at the products a second that it reaches; \
@@ -157,7 +157,7 @@ pub(crate) fn roofline(page: &mut Page, reports: &[&Report]) {
     page.figure(&svg, caption, &legend);
 }
 
-/// Bars made of kinds, a row each; these are all kinds, in the order of their colours.
+/// Bars made of kinds, a row each; these are all kinds, in the order of their colors.
 pub(crate) fn bars(page: &mut Page, rows: &[(String, Vec<(String, f64)>)], kinds: &[&str], caption: &str) {
     let sums = rows.iter().map(|(_, parts)| parts.iter().map(|(_, x)| x).sum::<f64>());
     let most = sums.clone().fold(f64::MIN_POSITIVE, f64::max);
@@ -177,12 +177,12 @@ pub(crate) fn bars(page: &mut Page, rows: &[(String, Vec<(String, f64)>)], kinds
         );
         let mut x = left;
         for (kind, amount) in parts {
-            let colour = kinds.iter().position(|k| k == kind).unwrap_or(COLOURS).min(COLOURS - 1);
+            let color = kinds.iter().position(|k| k == kind).unwrap_or(COLORS).min(COLORS - 1);
             let width = amount / most * (WIDTH - left - 110.0);
             let title = escaped(&format!("{kind}: {}", number(*amount)));
             let _ = write!(
                 svg,
-                "<rect class=\"c{colour} plain\" x=\"{x:.1}\" y=\"{}\" width=\"{width:.1}\" height=\"18\"><title>{title}</title></rect>",
+                "<rect class=\"c{color} plain\" x=\"{x:.1}\" y=\"{}\" width=\"{width:.1}\" height=\"18\"><title>{title}</title></rect>",
                 y + 2.0
             );
             x += width;
@@ -192,7 +192,7 @@ pub(crate) fn bars(page: &mut Page, rows: &[(String, Vec<(String, f64)>)], kinds
     svg.push_str("</svg>");
     let is_there = |kind: &str| rows.iter().flat_map(|(_, parts)| parts).any(|(k, _)| k == kind);
     let legend = kinds.iter().enumerate().filter(|(_, kind)| is_there(kind));
-    let legend: Vec<(String, usize)> = legend.map(|(i, kind)| ((*kind).to_owned(), i.min(COLOURS - 1))).collect();
+    let legend: Vec<(String, usize)> = legend.map(|(i, kind)| ((*kind).to_owned(), i.min(COLORS - 1))).collect();
     page.figure(&svg, caption, &legend);
 }
 
@@ -212,7 +212,7 @@ fn shortened(name: &str) -> String {
 pub struct Plotted {
     /// Its place.
     pub at: [f64; 2],
-    /// What it is, in words.
+    /// Caption.
     pub what: String,
     /// Whether no other beats it.
     pub on_front: bool,

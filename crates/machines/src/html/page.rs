@@ -17,7 +17,7 @@ pub struct Page {
     data: usize,
 }
 
-/// How a column of a table stands.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// Words.
@@ -63,12 +63,11 @@ impl Page {
         self.body.push_str("</tbody></table></div>\n");
     }
 
-    /// A drawing with its caption and legend: names beside the numbers of their colours.
+    /// A drawing with its caption and legend: names beside the numbers of their colors.
     pub(crate) fn figure(&mut self, svg: &str, caption: &str, legend: &[(String, usize)]) {
         let _ = writeln!(self.body, "<figure>{svg}");
         if !legend.is_empty() {
-            let key =
-                |(name, colour): &(String, usize)| format!("<li><i class=\"c{colour}\"></i>{}</li>", escaped(name));
+            let key = |(name, color): &(String, usize)| format!("<li><i class=\"c{color}\"></i>{}</li>", escaped(name));
             let _ = writeln!(self.body, "<ul class=\"key\">{}</ul>", legend.iter().map(key).collect::<String>());
         }
         let _ = writeln!(self.body, "<figcaption>{}</figcaption></figure>", escaped(caption));

@@ -14,14 +14,14 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 /// Bins of a timeline.
 const BINS: usize = 600;
-/// Colours but the last, which is for all other regions.
-const COLOURS: usize = 7;
+/// Colors but the last, which is for all other regions.
+const COLORS: usize = 7;
 /// A region is told apart by its inner ones when it takes more than this share of the time.
 const TELLING: f64 = 0.6;
 /// Deepest regions that are told apart.
 const DEEPEST: usize = 4;
 
-/// What is drawn: bins by unit, and the region of each bin.
+/// Bins by unit, and the region of each bin.
 pub(crate) struct Bins {
     /// Units by name, with the share in which each works in each bin, in per cent.
     pub(crate) units: Vec<(String, Vec<u64>)>,
@@ -153,9 +153,9 @@ pub(crate) fn draw(page: &mut Page, graph: &Graph, schedule: &Schedule) {
         let _ = write!(svg, "<text class=\"tick soft mid\" x=\"{x}\" y=\"{}\">{text}</text>", height + 18);
     }
     let _ = write!(svg, "<line class=\"marker\" x1=\"{LEFT}\" x2=\"{LEFT}\" y1=\"0\" y2=\"{height}\"/></svg>");
-    let mut legend: Vec<(String, usize)> = bins.regions.iter().take(COLOURS).cloned().zip(0..).collect();
-    if bins.regions.len() > COLOURS {
-        legend.push(("others".into(), COLOURS));
+    let mut legend: Vec<(String, usize)> = bins.regions.iter().take(COLORS).cloned().zip(0..).collect();
+    if bins.regions.len() > COLORS {
+        legend.push(("others".into(), COLORS));
     }
     let caption = "Above: the region that the critical path is in. Below: the share of each moment in which a unit works. \
                    Point at a moment for its numbers; drag over a range to zoom, double-click to see all.";
@@ -166,10 +166,10 @@ pub(crate) fn draw(page: &mut Page, graph: &Graph, schedule: &Schedule) {
 fn ribbon(svg: &mut String, bins: &Bins) {
     let mut start = 0;
     for run in bins.at.chunk_by(|a, b| a == b) {
-        let colour = run[0].min(COLOURS);
+        let color = run[0].min(COLORS);
         let _ = write!(
             svg,
-            "<rect class=\"c{colour} plain\" x=\"{start}\" y=\"0\" width=\"{}\" height=\"{RIBBON}\"/>",
+            "<rect class=\"c{color} plain\" x=\"{start}\" y=\"0\" width=\"{}\" height=\"{RIBBON}\"/>",
             run.len()
         );
         start += run.len();

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use Column::{Number, Text};
 
-/// Roles in one order, and so in one colour, in all drawings.
+/// Roles in one order, and so in one color, in all drawings.
 const ROLES: [&str; 6] = ["ciphertext", "evaluation_key", "plaintext", "temporary", "result", "bootstrap_key"];
 /// Regions in tables and drawings.
 const SHOWN: usize = 24;

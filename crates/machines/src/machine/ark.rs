@@ -55,7 +55,8 @@ impl Ark {
         Ok(ark)
     }
 
-    /// What off-chip data take of the scratchpad's one port is set apart, so that they never wait.
+    /// Bandwidth pools. The share of off-chip data in the scratchpad's one port is set apart: otherwise a stage at the port's
+    /// full rate would wait for the end of all loads (ADR 47).
     fn bandwidths(&self) -> Vec<Pool> {
         let clusters = as_f64(self.numbers.chip.clusters);
         let memory = &self.numbers.memory;
@@ -122,7 +123,7 @@ impl Ark {
         Stage { width, parts: parts(rounds), ..Stage::new(TaskKind::Compute, unit, occupancy) }
     }
 
-    /// The same with what passes through the scratchpad's port and the register files: operands of `id`, its result, and
+    /// The stage with the bytes that pass through the scratchpad's port and the register files: operands of `id`, its result, and
     /// `tables` from the scratchpad.
     fn fed(&self, graph: &Graph, id: NodeId, stage: Stage, tables: u64) -> Stage {
         let mut port = tables;
@@ -148,7 +149,7 @@ impl Ark {
     fn stays_in_registers(&self, graph: &Graph, value: NodeId, until: Option<NodeId>) -> bool {
         let Some(until) = until else { return false };
         let mut room = self.numbers.assumed.register_files_mb.value * MB;
-        // What is made in the place of another takes no room of its own, and inputs come to the scratchpad.
+        // A result in place of an operand takes no room of its own, and inputs come to the scratchpad.
         let takes_room = |op: Op| !op.is_view() && !op.is_in_place() && !op.is_input();
         (value.0..until.0).map(NodeId).filter(|&id| takes_room(graph.node(id).op())).all(|id| {
             let bytes = self.bytes(graph.shape(id), graph.shape(id).basis);
@@ -300,7 +301,7 @@ impl Machine for Ark {
 
     fn off_chip(&self, graph: &Graph) -> Option<OffChip> {
         let (assumed, memory) = (&self.numbers.assumed, &self.numbers.memory);
-        // What was made last is in the register files, all else in the scratchpad, twisting factors included.
+        // The last results are in the register files; the scratchpad has the rest, twisting factors included.
         let capacity = (memory.scratchpad.capacity_mb + assumed.register_files_mb.value) * MB;
         let twists = if self.numbers.nttu.of_twist { 0 } else { self.twist_bytes(graph) };
         let prefetch_bytes = assumed.prefetch_mb.value * MB;
@@ -310,6 +311,7 @@ impl Machine for Ark {
             capacity_bytes: capacity.saturating_sub(twists).max(prefetch_bytes),
             capacity_field: "memory.scratchpad.capacity_mb",
             prefetch_bytes,
+            results_bytes: 0,
             makes_seeds: false,
         })
     }

@@ -67,7 +67,7 @@ struct Rotations {
     key_gb_s: f64,
 }
 
-/// What a step grows with, N = 2^10 … 2^17.
+/// Costs of a step, N = 2^10 … 2^17.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rotation {

@@ -201,7 +201,7 @@ impl Cuda {
             Op::Ntt | Op::Intt => self.transform_ns(graph, id),
             Op::BasisConvert => self.convert_ns(graph, id),
             Op::Mul | Op::MulAcc | Op::Add => self.memory_ns(self.sum_bytes(graph, id)),
-            // What the transform before it has done.
+            // The transform before it has done this already.
             Op::Sub | Op::ScaleLimbs if in_division(graph, id) => 0.0,
             Op::ScaleLimbs => self.memory_ns(self.sum_bytes(graph, id)),
             Op::ExpandSeed => as_f64(graph.value_bytes(id)) / self.numbers.assumed.seed_gb_s.value,
@@ -272,7 +272,7 @@ impl Machine for Cuda {
             self.rotation_ns(graph, id)
         } else {
             let ns = self.node_ns(graph, id);
-            // What costs nothing is part of another launch, or there before the program begins.
+            // An operation without cost is part of another launch, or done before the program begins.
             if ns > 0.0 { ns.max(self.numbers.assumed.launch_ns.value) } else { 0.0 }
         };
         vec![Stage { whole_input: true, ..Stage::new(TaskKind::Compute, 0, ticks(ns * 1e3)) }]

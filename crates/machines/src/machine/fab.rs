@@ -58,7 +58,7 @@ struct Policy {
     words: Wide,
 }
 
-/// How a program is taken apart.
+/// Order of limbs (ADR 77).
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Limbs {
@@ -68,7 +68,7 @@ enum Limbs {
     Reordered,
 }
 
-/// Where the uniform half of a key comes from.
+/// Source of the uniform half of a key.
 #[derive(Clone, Copy, Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 enum Seeds {
@@ -116,7 +116,7 @@ struct Hbm {
     bandwidth_gb_s: f64,
 }
 
-/// Where base conversions run.
+/// Unit of base conversions.
 #[derive(Clone, Copy, Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 enum Conversion {
@@ -167,8 +167,8 @@ impl Fab {
         self.words().limbs(shape, shape.basis)
     }
 
-    /// So many modular operations for each ciphertext of a batch, which boards share out from the first on: whatever runs
-    /// is on the first board too.
+    /// A stage with a number of modular operations for each ciphertext of a batch. Boards share out a batch from the first
+    /// board on, so the first board takes longest (ADR 79).
     fn operations(&self, unit: u8, batch: u64, each: u64, parts: u64) -> Stage {
         let rounds = batch.div_ceil(self.numbers.system.fpgas);
         let occupancy = rounds * each.div_ceil(self.numbers.chip.functional_units);
@@ -182,7 +182,8 @@ impl Fab {
         entry as u64 / (batch as u64).div_ceil(self.numbers.system.fpgas)
     }
 
-    /// What a node reads that another board made.
+    /// The transfer over Ethernet of what a node reads and another board made. A value is sent again for each operation that
+    /// reads it (ADR 79).
     fn sent(&self, graph: &Graph, id: NodeId) -> Option<Stage> {
         if self.numbers.system.fpgas == 1 {
             return None;
@@ -191,11 +192,12 @@ impl Fab {
         let mut bytes = 0;
         for &operand in graph.operands(id) {
             for entry in 0..batch {
-                for_each_maker(graph, (operand, graph.shape(operand).basis, entry), &mut |(maker, basis, made)| {
-                    let of = graph.shape(maker);
-                    let stays = self.board(of.batch, made) == self.board(batch, entry);
-                    if !stays && !graph.node(maker).op().is_input() {
-                        bytes += self.words().bytes(&of.with_batch(1), basis);
+                let part = Part { value: operand, basis: graph.shape(operand).basis, entry };
+                for_each_maker(graph, part, &mut |made| {
+                    let of = graph.shape(made.value);
+                    let stays = self.board(of.batch, made.entry) == self.board(batch, entry);
+                    if !stays && !graph.node(made.value).op().is_input() {
+                        bytes += self.words().bytes(&of.with_batch(1), made.basis);
                     }
                 });
             }
@@ -222,7 +224,8 @@ impl Fab {
         Stage { fill: assumed.ntt_fill_cycles.value, ..self.operations(UNITS_OF_ALL, batch, each, limbs) }
     }
 
-    /// Products of all sources with all targets; the sources are scaled first, unless their transform did it.
+    /// Products of all sources with all targets. The sources are scaled first, unless their inverse transform took the
+    /// factor (assumed.scale_with_intt) or an earlier target scaled them.
     fn convert(&self, graph: &Graph, id: NodeId) -> Vec<Stage> {
         let (from, to) = (graph.shape(graph.operands(id)[0]), graph.shape(id));
         let (batch, log_n) = (to.batch as u64, to.ring.log_n());
@@ -240,7 +243,7 @@ impl Fab {
         if after_intt { vec![sums] } else { vec![self.element_wise(from), sums] }
     }
 
-    /// Whether a node only scales the difference that was made for it.
+    /// Whether a node only scales the difference before it: one multiply-add (assumed.fuse_subtract_scale).
     fn is_fused_scaling(&self, graph: &Graph, id: NodeId) -> bool {
         let operand = graph.operands(id)[0];
         self.numbers.assumed.fuse_subtract_scale.value
@@ -249,24 +252,29 @@ impl Fab {
     }
 }
 
-/// A part of a value: some limbs of one entry of its batch.
-type Entry = (NodeId, Basis, usize);
+/// Some limbs of one entry of a batch.
+struct Part {
+    value: NodeId,
+    basis: Basis,
+    entry: usize,
+}
 
-/// What is behind an entry of a value that may be a view; where there is one entry, it is that of all.
-fn for_each_maker(graph: &Graph, (id, basis, entry): Entry, found: &mut impl FnMut(Entry)) {
+/// Finds the nodes that made a part of a value, through views. A batch of one broadcasts, so its entry is that of all.
+fn for_each_maker(graph: &Graph, part: Part, found: &mut impl FnMut(Part)) {
+    let Part { value: id, basis, entry } = part;
     let entry = if graph.shape(id).batch == 1 { 0 } else { entry };
     let operands = graph.operands(id);
     let mut start = 0;
     match graph.node(id).op() {
         Op::Split => {
             let from = graph.node(id).split_from().unwrap_or(0) as usize;
-            for_each_maker(graph, (operands[0], basis, from + entry), found);
+            for_each_maker(graph, Part { value: operands[0], basis, entry: from + entry }, found);
         }
         Op::Stack => {
             for &operand in operands {
                 let batch = graph.shape(operand).batch;
                 if (start..start + batch).contains(&entry) {
-                    for_each_maker(graph, (operand, basis, entry - start), found);
+                    for_each_maker(graph, Part { value: operand, basis, entry: entry - start }, found);
                 }
                 start += batch;
             }
@@ -275,11 +283,11 @@ fn for_each_maker(graph: &Graph, (id, basis, entry): Entry, found: &mut impl FnM
             for &operand in operands {
                 let shown = basis & graph.shape(operand).basis;
                 if !shown.is_empty() {
-                    for_each_maker(graph, (operand, shown, entry), found);
+                    for_each_maker(graph, Part { value: operand, basis: shown, entry }, found);
                 }
             }
         }
-        _ => found((id, basis, entry)),
+        _ => found(Part { value: id, basis, entry }),
     }
 }
 
@@ -313,7 +321,8 @@ impl Machine for Fab {
     }
 
     fn prepare<'g>(&self, graph: &'g Graph) -> Cow<'g, Graph> {
-        // Boards share out the entries of a batch; one board takes them one by one.
+        // Boards share out the entries of a batch, so an entry must not be a node of its own; one board takes them one by
+        // one, because a whole batch does not fit on its chip.
         let entries = if self.numbers.system.fpgas == 1 { Entries::Apart } else { Entries::Together };
         let order = match self.numbers.policy.limbs {
             Limbs::Whole => return Cow::Borrowed(graph),
@@ -334,10 +343,12 @@ impl Machine for Fab {
                 latency: ticks(assumed.hbm_latency_ns.value * mhz / 1e3),
                 burst_bytes: assumed.hbm_burst_bytes.value,
             },
-            // What boards hold of a batch adds up; what is one ciphertext is a part of the first board's.
+            // Memory of several boards adds up, which is right for a batch and too much for one ciphertext (ADR 79).
             capacity_bytes: (memory.on_chip.capacity_mb + memory.register_file.capacity_mb) * MB * fpgas,
             capacity_field: "memory.on_chip.capacity_mb",
             prefetch_bytes: assumed.prefetch_mb.value * MB,
+            // Units work from the register file, so results under way stand there (ADR 129).
+            results_bytes: memory.register_file.capacity_mb * MB * fpgas,
             makes_seeds: self.numbers.policy.seeds == Seeds::Made,
         })
     }

@@ -31,7 +31,7 @@ pub(crate) struct BuiltIn {
     pub(crate) name: &'static str,
     /// Its specification.
     pub(crate) text: &'static str,
-    /// What its specification calls its model, and how that is made.
+    /// The model's name in specifications, and its constructor.
     model: &'static str,
     open: fn(&Spec) -> Result<Box<dyn Machine>, MachineError>,
 }
@@ -73,7 +73,7 @@ pub trait Machine {
     /// Whether a unit may start on the first part of its operand.
     fn streaming(&self) -> bool;
 
-    /// How much of a unit there is; a [`Stage`] takes a part of it.
+    /// Width of a unit; a [`Stage`] takes a part of it.
     fn width(&self, _unit: u8) -> u64 {
         1
     }
@@ -110,7 +110,7 @@ pub trait Machine {
         Cow::Borrowed(graph)
     }
 
-    /// In which order operations may start.
+    /// The order in which operations may start.
     fn order(&self) -> Order {
         Order::List
     }
@@ -137,13 +137,14 @@ pub trait Machine {
         None
     }
 
-    /// What the program takes, from a schedule of it.
+    /// Report of a scheduled program.
     fn report(&self, graph: &Graph, schedule: &Schedule) -> Report {
         Report::of(self, graph, schedule)
     }
 
-    /// Lowers and schedules a program: once in program order, and once in the order in which that schedule starts its
-    /// operations, because it is that order in which on-chip memory is wanted. The shorter of the two is taken.
+    /// Lowers and schedules a program twice: in program order, then in the order in which the first schedule starts its
+    /// operations, because on-chip memory is wanted in that order. Takes the shorter schedule, and the first where both take
+    /// as long, so that a schedule does not depend on a tie (ADR 45).
     ///
     /// # Errors
     /// As [`Self::accept`], and [`MachineError::NoRoom`] where an operation wants more on-chip memory than there is.
@@ -159,7 +160,7 @@ pub trait Machine {
     }
 }
 
-/// What an operation of TFHE asks of a machine that was made for polynomials modulo many primes.
+/// Why a machine for polynomials modulo many primes has no unit for an operation of TFHE.
 fn not_made_for(op: Op) -> &'static str {
     match op {
         Op::MonomialMul => "its rotations are those that a program knows, this one is by a word of a ciphertext",
@@ -168,7 +169,8 @@ fn not_made_for(op: Op) -> &'static str {
     }
 }
 
-/// The nodes of a schedule in the order in which they start; those that start together in the order of the plan.
+/// The nodes of a schedule in the order of their starts. The sort is stable, so nodes that start together keep the order of
+/// the plan.
 fn started(graph: &Graph, schedule: &Schedule) -> Vec<NodeId> {
     let Program { tasks, .. } = &schedule.program;
     let mut seen = vec![false; graph.nodes().len()];

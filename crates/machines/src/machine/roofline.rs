@@ -106,6 +106,7 @@ impl Machine for Roofline {
             capacity_bytes: NO_LIMIT,
             capacity_field: "memory.hbm",
             prefetch_bytes: NO_LIMIT / 2,
+            results_bytes: 0,
             makes_seeds: false,
         })
     }

@@ -47,7 +47,7 @@ impl Upmem {
         Self::with_slots(spec, Slots::written()?)
     }
 
-    /// The same with another table.
+    /// The model with another table of slots.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -152,7 +152,7 @@ impl Upmem {
         found.into_iter().map(|((name, n), run)| format!("{name} at {n} from {run}")).collect()
     }
 
-    /// Who did what, by region.
+    /// Placements by region.
     fn placements(&self, graph: &Graph, costs: &Costs, places: &[Where], schedule: &Schedule) -> Vec<Placement> {
         let paths = graph.region_paths();
         let mut found: BTreeMap<(usize, Op, &'static str), (u64, f64)> = BTreeMap::new();
@@ -220,7 +220,7 @@ impl Machine for Upmem {
         None
     }
 
-    /// Of a node by itself on the DPUs, or on the host where they have no kernel.
+    /// Cost of one node on the DPUs, or on the host where they have no kernel.
     fn cost(&self, graph: &Graph, id: NodeId) -> Vec<Stage> {
         if !is_work(graph.node(id).op()) {
             return vec![];

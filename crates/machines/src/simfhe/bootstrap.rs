@@ -13,7 +13,7 @@ use serde::Serialize;
 pub struct Row {
     /// Its name in \[SimFHE\].
     pub name: &'static str,
-    /// What it takes.
+    /// Its operations and bytes.
     #[serde(flatten)]
     pub count: Count,
 }
@@ -21,7 +21,7 @@ pub struct Row {
 /// One step of the ladder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Step {
-    /// What is new in it.
+    /// The option that this step adds.
     pub name: &'static str,
     /// The set with all steps so far.
     pub set: Set,
@@ -30,7 +30,7 @@ pub struct Step {
     pub count: Count,
 }
 
-/// What an option changes.
+/// An option, as a change of a set.
 type Change = fn(&mut Set);
 
 /// Rotations of the row "hoisted_rotate". Source: `micro_benchmarks.hoisted_rotate`.

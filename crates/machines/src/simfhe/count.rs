@@ -57,7 +57,7 @@ impl Count {
         if so { self } else { Self::default() }
     }
 
-    /// So many times.
+    /// Multiplies every count.
     pub(super) fn times(self, times: u64) -> Self {
         Self {
             multiplications: times * self.multiplications,

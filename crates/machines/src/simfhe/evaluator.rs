@@ -23,7 +23,7 @@ impl Moves {
     }
 }
 
-/// What two ciphertexts are that are multiplied.
+/// Whether the two factors of a product are one ciphertext.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Factors {
     Different,

@@ -2,8 +2,9 @@
 //!
 //! \[MAD\] counts modular operations and the bytes that pass between chip and memory by formulas, not from a program; its
 //! public code is \[SimFHE\]. This module says the same, a function for each of its functions, named beside each as
-//! `file.function`, so that Limbwise's own counts, which come from recorded programs, can be held against it. Nothing else in
-//! this library calls it, and it differs from the convention of `limbwise_graph::counts` in all of this:
+//! `file.function`, so that Limbwise's own counts, which come from recorded programs, can be held against it. It serves
+//! `limbwise count` and claims MAD1 and MAD2 of `limbwise reproduce mad` (ADR 78); no machine model uses it. It differs from the
+//! convention of `limbwise_graph::counts` in all of this:
 //!
 //! - a transform of a limb takes (N/2)·log₂N multiplications, twice as many additions, and 1.5·N multiplications to make
 //!   its factors, always; an automorphism takes nothing;

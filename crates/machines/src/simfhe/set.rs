@@ -4,7 +4,7 @@ use super::count::Poly;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is cached on the chip: a label, not a size. Source: `params.CacheStyle`.
+/// Data cached on the chip: a label, not a size. Source: `params.CacheStyle`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Caching {
@@ -20,7 +20,7 @@ pub enum Caching {
     Huge,
 }
 
-/// How a matrix is multiplied by a ciphertext. Source: `params.FFTStyle`.
+/// Algorithm of a matrix-vector product. Source: `params.FFTStyle`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransformStyle {
@@ -49,9 +49,9 @@ pub struct Set {
     pub degree: u64,
     /// Doublings after it, at most 64.
     pub doublings: u64,
-    /// How matrices are multiplied.
+    /// Algorithm of the linear transforms.
     pub transform: TransformStyle,
-    /// What is cached.
+    /// Data cached on the chip.
     pub caching: Caching,
     /// Three products in place of four.
     pub karatsuba: bool,
@@ -70,13 +70,13 @@ pub enum SetError {
     /// No such set.
     #[error("there is no set \"{got}\": choose one of {}", Set::NAMES.join(", "))]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         got: String,
     },
     /// No such field.
     #[error("a set has no field \"{got}\": its fields are {}", Set::FIELDS.join(", "))]
     Field {
-        /// What was asked for.
+        /// The requested name.
         got: String,
     },
     /// A value that a field does not take.
@@ -84,9 +84,9 @@ pub enum SetError {
     Value {
         /// The field.
         field: &'static str,
-        /// What it takes.
+        /// Its range.
         wanted: String,
-        /// What was given.
+        /// The given value.
         got: String,
     },
 }
@@ -140,7 +140,7 @@ impl Set {
         })
     }
 
-    /// The same with fields changed, as `("log_n", "16")`; underscores may be left out.
+    /// A copy with fields changed, as `("log_n", "16")`; underscores may be left out.
     ///
     /// # Errors
     /// [`SetError`] for fields that there are not, and values that are none of theirs.

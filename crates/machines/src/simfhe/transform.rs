@@ -9,7 +9,7 @@ use super::{
 /// A matrix as diagonals in babies and giants. Source: the head of `fft.fft_inner_bsgs`.
 struct Split {
     babies: u64,
-    /// How many diagonals each giant step has.
+    /// Diagonals of each giant step.
     giants: Vec<u64>,
     /// The giant step that needs no rotation.
     unmoved: usize,

@@ -152,7 +152,7 @@ fn a_batch_larger_than_the_chip_is_refused() {
 
 #[test]
 fn overlapping_is_no_worse_than_phases_one_after_another() {
-    // The sheet's first recipe: the phases of a key switch in turn, each at its unit's rate; keys are there.
+    // By hand: the phases of a key switch in turn, each at its unit's rate, with the keys on the chip.
     let step = |overrides: &[(&str, &str)]| {
         let ticks = |n| on(&programs::rotations(n), overrides).ticks();
         ticks(9) - ticks(8)

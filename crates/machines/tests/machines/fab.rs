@@ -83,6 +83,17 @@ fn units_are_busy_for_what_a_rotation_takes() {
     assert!(shared.seconds > report.seconds);
 }
 
+/// Conversions of one limb run beside the transforms of another in every order of limbs: results under way have room of
+/// their own, however full the memory is (ADR 129).
+#[test]
+fn no_order_of_limbs_makes_units_take_turns() {
+    let busy = 160 * 2048 + (2 * 3 * 32 + 3 * 24) * 256;
+    for limbs in ["apart", "fused", "reordered"] {
+        let cycles = one_more(rotations, &[("limbs", limbs)]);
+        assert!(cycles >= busy && cycles < busy + busy / 6, "{limbs}: {cycles} for {busy}");
+    }
+}
+
 #[test]
 fn orders_of_limbs_decide_what_is_spilled() {
     let graph = rotations(2);

@@ -119,6 +119,7 @@ fn memory(limbs: u64, ahead: u64) -> OffChip {
         capacity_bytes: limbs * 8192,
         capacity_field: "memory.toy",
         prefetch_bytes: ahead * 8192,
+        results_bytes: 0,
         makes_seeds: false,
     }
 }
@@ -145,6 +146,10 @@ fn room_is_free_when_its_readers_have_taken_it() {
     assert_eq!(toy(2, 1).starts(&graph), [0, 100, 107, 200, 207, 307]);
     // Room for three: all loads come first in the plan.
     assert_eq!(toy(3, 2).starts(&graph), [0, 100, 200, 107, 207, 307]);
+    // One of the three is for results under way: loads ahead leave it alone.
+    let memory = OffChip { results_bytes: 8192, ..memory(3, 1) };
+    let toy = Toy { memory: Some(memory), ..toy(3, 1) };
+    assert_eq!(toy.starts(&graph), [0, 100, 107, 200, 207, 307]);
 }
 
 #[test]
@@ -187,6 +192,6 @@ fn what_does_not_fit_is_said() {
     let got = toy.schedule(&graph).unwrap_err();
     assert!(matches!(got, MachineError::NoRoom { needs: 16_384, room: 8192, missing: 8192, ahead: 16_384, .. }));
     let text = "copy (node 1, region \"\") needs 16384 bytes at once on the chip of machine \"cpu\", which has 8192 for it \
-                and keeps 16384 for loads ahead: 8192 bytes are missing; raise memory.toy, or run a smaller batch";
+                and keeps 16384 for loads ahead and results under way: 8192 bytes are missing; raise memory.toy, or run a smaller batch";
     assert_eq!(got.to_string(), text);
 }

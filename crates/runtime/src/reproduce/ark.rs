@@ -1,4 +1,4 @@
-//! What is measured for the claims of \[ARK\].
+//! Measures for the claims of \[ARK\].
 
 use super::{
     circuits::{self, Direction, Products, With},
@@ -49,7 +49,7 @@ pub fn ark(machine: &Spec, f1: &Spec) -> Result<Reproduction> {
     Ok(compare(CLAIMS, Some(SYSTEMS), &measures))
 }
 
-/// Where the products of a rotation are, and how large things are.
+/// Shares of a rotation's products, and sizes of a polynomial and a key (claim A1).
 fn shares(measures: &mut Measures, params: &Params) -> Result<()> {
     let graph = circuits::rotation(params)?;
     let many = circuits::rotation(&circuits::many_digits()?)?.counts();
@@ -68,11 +68,11 @@ fn shares(measures: &mut Measures, params: &Params) -> Result<()> {
     Ok(())
 }
 
-/// What follows from the recordings alone.
+/// Claims A2 to A5, which follow from the recordings alone.
 fn counted(graphs: &[Graph; 3], put: &mut impl FnMut(&str, f64)) {
     let [base, hops, both] = graphs;
     let traffic = graphs.each_ref().map(Graph::traffic);
-    // The base line loads the key of each rotation, the others keep the few they have.
+    // The base line loads a key for each rotation; with multi-hop rotations the few keys stay on the chip.
     let keys = [traffic[0].evaluation_keys.read, traffic[1].evaluation_keys.widest, traffic[2].evaluation_keys.widest];
     let bytes = [0, 1, 2].map(|i| keys[i] + traffic[i].plaintexts.widest);
     let products = graphs.each_ref().map(|graph| graph.counts().products());
@@ -95,7 +95,7 @@ fn counted(graphs: &[Graph; 3], put: &mut impl FnMut(&str, f64)) {
     put("added_share", percent(added, products[2]));
 }
 
-/// The base line on the roofline of F1.
+/// Claim A6: the base line on the roofline of F1.
 fn roofline(base: &Graph, f1: &Spec, reading: &str, put: &mut impl FnMut(&str, f64)) -> Result<()> {
     let report = time(base, f1)?;
     put(&format!("f1_load_ms{reading}"), report.roofline.map_or(0.0, |r| r.memory_s) * 1e3);
@@ -103,13 +103,13 @@ fn roofline(base: &Graph, f1: &Spec, reading: &str, put: &mut impl FnMut(&str, f
     Ok(())
 }
 
-/// Speed-ups on a machine, and on the same where the functions of a key switch overlap.
+/// Claim A11: speed-ups with the machine's phases, and with overlapped ones (ADR 63).
 fn speeds(graphs: &[Graph; 3], machine: &Spec, put: &mut impl FnMut(&str, f64)) -> Result<()> {
     speed(graphs, machine, "", put)?;
     speed(graphs, &overlapped(machine)?, "_overlapped", put)
 }
 
-/// The same machine with functions of a key switch that overlap.
+/// The machine with overlapped functions of a key switch.
 fn overlapped(machine: &Spec) -> Result<Spec> {
     Ok(machine.with_overrides(&[("assumed.phases", "overlapped")])?)
 }

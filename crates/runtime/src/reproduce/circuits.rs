@@ -1,5 +1,5 @@
-//! What is recorded for \[ARK\]: its two transforms, its rotation, bootstrapping with the products that follow. Shapes of
-//! its parameters, circuits of this library, every choice a program option that runs.
+//! Circuits of \[ARK\]: its two transforms, its rotation, and bootstrapping with the products that follow. The shapes are
+//! those of its parameters, the circuits are this library's, and every choice is a program option that runs.
 
 use crate::error::Result;
 use limbwise::{
@@ -24,9 +24,10 @@ pub(super) fn params() -> Result<Params> {
     Ok(preset("ark-24").map_err(limbwise::Error::from)?)
 }
 
-/// The same for bootstrapping as the paper has it: EvalMod and CoeffToSlot at the paper's levels (3 + 9 + 3).
+/// The parameters for bootstrapping, with EvalMod and CoeffToSlot at the paper's levels (3 + 9 + 3).
 ///
-/// The series is the one that the sheet assumes, of degree 63 with two doublings; the ninth level is the second harmonic.
+/// The paper does not give its series. Degree 63 with two doublings is an assumption that leaves its nine levels: the ninth
+/// is the second harmonic.
 pub(super) fn bootstrapping_params() -> Result<Params> {
     let mut literal = params()?.literal().clone();
     let eval_mod = EvalModLiteral { range: 16, degree: 63, double_angles: 2, sine: Sine::Exponential { harmonics: 2 } };
@@ -58,14 +59,14 @@ impl Direction {
     }
 }
 
-/// What ARK adds to the base line, one after the other.
+/// Options of \[ARK\], added to the base line one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum With {
     /// Each rotation whole and with a key of its own, diagonals stored whole.
     Nothing,
     /// The minimum key set, offsets handed on from map to map.
     MultiHop,
-    /// And one limb of each diagonal.
+    /// Also one limb of each diagonal, extended at use.
     Both,
 }
 
@@ -77,15 +78,15 @@ impl With {
     }
 }
 
-/// Three maps of 63, 63 and 32 diagonals: −31 … 31 times 1 and 32, and 0 … 31 times 1024. Only their shape counts, and
-/// that their values are small enough for one limb.
+/// Three maps of 63, 63 and 32 diagonals: −31 … 31 times 1 and 32, and 0 … 31 times 1024. Their values only have to be small
+/// enough for one limb.
 fn maps(slots: usize, values: impl Fn(i64) -> Vec<Complex64>) -> limbwise::Result<Vec<Diagonals>> {
     let map =
         |(stride, first, last): (i64, i64, i64)| Diagonals::new(slots, (first..=last).map(|d| (d * stride, values(d))));
     [(1, -31, 31), (32, -31, 31), (1024, 0, 31)].into_iter().map(map).collect()
 }
 
-/// The maps with each offset handed on to the next one, so that no map needs a key for it.
+/// The maps with each offset folded into the next one, so that no map needs a key for it.
 fn folded(maps: &[Diagonals]) -> Vec<Diagonals> {
     let mut carried = 0;
     let mut fold = |(map, offset): (&Diagonals, i64)| {
@@ -127,15 +128,15 @@ pub(super) fn rotation(params: &Params) -> Result<Graph> {
     recorded(params, required, KeyForm::Stored, top, |eval, _, x| eval.rotate(&x, 1))
 }
 
-/// Records bootstrapping of a full ciphertext, and then a square at each level that it won, if they are wanted. The halves
-/// of EvalMod are two ciphertexts where the paper's count of products is of both; a batch of two is this library's.
+/// Records bootstrapping of a full ciphertext, and products after it. The halves of EvalMod are two ciphertexts, as in the
+/// paper's count of products; a batch of two is this library's own choice (ADR 63).
 pub(super) fn bootstrapping(params: &Params, with: With, halves: HalvesAt, products: Products) -> Result<Graph> {
     let rotations = if with == With::Nothing { Rotations::Whole } else { Rotations::MultiHop };
     let plan = BootstrapPlan { rotations, form: with.form(), halves, ..BootstrapPlan::fastest(params.max_slots()) };
     bootstrapping_by(params, plan, KeyForm::Stored, products)
 }
 
-/// The same by any plan, with keys in a form.
+/// Records bootstrapping by any plan, with keys in any form, and products after it.
 pub(super) fn bootstrapping_by(
     params: &Params,
     plan: BootstrapPlan,
@@ -153,7 +154,7 @@ pub(super) fn bootstrapping_by(
     })
 }
 
-/// What follows bootstrapping.
+/// Products after bootstrapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Products {
     None,
@@ -164,7 +165,7 @@ pub(super) enum Products {
 pub(super) type Traced = Recorder<Null>;
 pub(super) type Ciphertext = limbwise::ckks::Ciphertext<Traced>;
 
-/// Records a function of one ciphertext under declared keys; its result is kept.
+/// Records a function of one ciphertext under declared keys. Its result lives to the end, so that machines store it.
 pub(super) fn recorded(
     params: &Params,
     required: Requirements,
@@ -202,7 +203,7 @@ mod tests {
         assert!(wanted.iter().any(|z| z.norm() > 1e-3));
     }
 
-    /// What is timed is legal: both transforms' kinds and bootstrapping, also of a small ring, on every machine.
+    /// The schedules behind the table are legal, on every machine: two transforms, and bootstrapping in two rings.
     #[test]
     fn schedules_of_what_is_recorded_pass_the_checker() {
         let (transforms, large) = (params().unwrap(), bootstrapping_params().unwrap());

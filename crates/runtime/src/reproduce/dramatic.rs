@@ -1,8 +1,8 @@
-//! What is measured for the claims of \[DRA\], and its experiments repeated.
+//! Measures for the claims of \[DRA\], and its experiments repeated.
 //!
-//! Circuits are this library's at the source's parameter sets: transforms of two ciphertexts, their products, transforms
-//! back, each alone or all three in one. The other side of the source's comparison, a CPU, is this host's device, measured
-//! in the same run.
+//! The circuits are this library's at the source's parameter sets: transforms of two ciphertexts, their products, inverse
+//! transforms, each alone or all three in one. The source compares with a CPU; here that is this host's device, measured in
+//! the same run.
 
 use super::{
     claims::{Measures, Reproduction, compare},
@@ -14,7 +14,6 @@ use limbwise::{
     params::ParamsError,
     rlwe::operations,
 };
-use limbwise_apps::bgv_mul::Step;
 use limbwise_cpu::Cpu;
 use limbwise_device::{Device, Domain, Null, Role, Shape};
 use limbwise_graph::{Graph, Recorder};
@@ -27,22 +26,38 @@ const CLAIMS: &str = include_str!("../../claims/dramatic.toml");
 const MANY: usize = 32_768;
 /// Pairs of ciphertexts with which a CPU is measured.
 const FEW: usize = 32;
+/// The source's lengths.
 const LENGTHS: [usize; 4] = [1024, 2048, 4096, 8192];
 
-/// Operations on pairs of ciphertexts, as the source calls them.
-const EACH: [(Step, &str); 4] =
-    [(Step::Ntt, "NTT"), (Step::Intt, "iNTT"), (Step::Multiply, "multiplication"), (Step::All, "all in one")];
+/// Which operation on pairs of ciphertexts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Transforms of ciphertexts.
+    Ntt,
+    /// Products of transformed ciphertexts.
+    Multiply,
+    /// Transforms of ciphertexts back.
+    Intt,
+    /// Both operands transformed, multiplied, and the three polynomials of each product transformed back, in one program.
+    All,
+}
 
-/// What a CPU takes, measured.
+impl Step {
+    const EACH: [(Self, &str); 4] =
+        [(Self::Ntt, "NTT"), (Self::Intt, "iNTT"), (Self::Multiply, "multiplication"), (Self::All, "all in one")];
+}
+
+/// Measured times of a CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CpuSide {
+    /// Threads of the device.
     threads: usize,
     /// Seconds a ciphertext or pair at each length and step.
     seconds: Vec<(usize, Step, f64)>,
 }
 
 impl CpuSide {
-    /// Measures a device: every length and step, the best of three.
+    /// Measures a device at every length and step; the best of three runs counts.
     ///
     /// # Errors
     /// [`Error`](crate::Error) if the device fails.
@@ -50,7 +65,7 @@ impl CpuSide {
         let mut seconds = Vec::new();
         for n in LENGTHS {
             let params = set(n)?;
-            for (step, _) in EACH {
+            for (step, _) in Step::EACH {
                 let mut best = f64::INFINITY;
                 for _ in 0..3 {
                     let inputs = inputs(dev, &params, FEW, step)?;
@@ -73,7 +88,7 @@ impl CpuSide {
     }
 }
 
-/// The source's set of a length; made once, because there are many runs.
+/// The source's set of a length. Sets are made once, because finding their primes takes longer than most runs.
 fn set(n: usize) -> Result<BgvParams> {
     static SETS: OnceLock<[Result<BgvParams, ParamsError>; 4]> = OnceLock::new();
     let sets = SETS.get_or_init(|| LENGTHS.map(|n| preset(&format!("dramatic-{n}"))));
@@ -86,13 +101,13 @@ fn inputs<D: Device>(dev: &D, params: &BgvParams, batch: usize, step: Step) -> R
     let ring = dev.ring(params.rlwe().ring().spec()).map_err(limbwise::Error::from)?;
     let domain = if matches!(step, Step::Ntt | Step::All) { Domain::Coeff } else { Domain::Eval };
     let shape = Shape::eval(&ring, ring.full()).with_domain(domain).with_batch(batch);
-    // Any residues take as long.
+    // Timing does not depend on the residues.
     let read = |_| dev.upload(&shape, Role::Ciphertext, &|_, words| words.fill(1));
     let polynomials = if matches!(step, Step::Multiply | Step::All) { 4 } else { 2 };
     Ok((0..polynomials).map(read).collect())
 }
 
-/// A step; what it was given is gone before the transforms back.
+/// Evaluates a step. Operands are dropped before the inverse transforms, so that their MRAM is free.
 fn evaluate<D: Device>(dev: &D, mut polynomials: Vec<D::Poly>, step: Step) -> Vec<D::Poly> {
     if matches!(step, Step::Ntt | Step::All) {
         let _region = dev.region("ntt", 0);
@@ -108,6 +123,7 @@ fn evaluate<D: Device>(dev: &D, mut polynomials: Vec<D::Poly>, step: Step) -> Ve
     polynomials
 }
 
+/// Records a step.
 pub(super) fn recorded(n: usize, batch: usize, step: Step) -> Result<Graph> {
     let dev = Recorder::new(Null::default());
     let inputs = inputs(&dev, &set(n)?, batch, step)?;
@@ -117,12 +133,13 @@ pub(super) fn recorded(n: usize, batch: usize, step: Step) -> Result<Graph> {
     Ok(graph)
 }
 
+/// Results of one run of the model.
 struct Run {
     compute_s: f64,
     transfer_s: f64,
     sent_s: f64,
     fetched_s: f64,
-    /// While DPUs work.
+    /// Power while DPUs compute.
     watts: f64,
     report: Report,
 }
@@ -145,8 +162,10 @@ fn run(machine: &Spec, changes: &[(&str, &str)], graph: &Graph) -> Result<Run> {
     Ok(Run { compute_s, transfer_s, sent_s: link("load"), fetched_s: link("store"), watts, report })
 }
 
-/// Every claim of \[DRA\] beside the model's numbers, then its experiments, with a CPU's times beside them where it was
-/// measured.
+/// Every claim of \[DRA\] beside the model's numbers, then its experiments, with the times of a CPU if one was measured.
+///
+/// # Errors
+/// [`Error::Machine`](crate::Error::Machine) for specifications that a graph does not fit.
 pub fn dramatic(machine: &Spec, cpu: Option<&CpuSide>) -> Result<Reproduction> {
     let mut measures = Measures::new();
     let mut put = |name: &str, value: f64| measures.insert(name.into(), value);
@@ -169,7 +188,7 @@ const DPUS_128: [(&str, &str); 2] = [("dpus", "128"), ("ranks", "2")];
 const DPUS_383: [(&str, &str); 2] = [("dpus", "383"), ("ranks", "6")];
 const DPUS_509: [(&str, &str); 2] = [("dpus", "509"), ("ranks", "8")];
 
-/// One ciphertext, and shares of transfers with many.
+/// Claims D2 and D4: one ciphertext, and shares of transfers with many.
 fn transforms<T>(machine: &Spec, put: &mut impl FnMut(&str, f64) -> T) -> Result<()> {
     let one = recorded(2048, 1, Step::Ntt)?;
     let dramatic = run(machine, &DPUS_128, &one)?;
@@ -220,7 +239,7 @@ fn ranks<T>(machine: &Spec, put: &mut impl FnMut(&str, f64) -> T) -> Result<()> 
     Ok(())
 }
 
-/// The most ciphertexts of one modulus whose transforms one DPU's memory holds.
+/// The largest batch of one modulus whose transforms fit into the memory of one DPU, by bisection.
 fn largest_batch(machine: &Spec) -> Result<u64> {
     let one = machine.with_overrides(&[("dpus", "1"), ("ranks", "1"), ("moduli", "1")])?;
     let (mut fits, mut too_many) = (1, 1 << 16);
@@ -233,6 +252,14 @@ fn largest_batch(machine: &Spec) -> Result<u64> {
         }
     }
     Ok(fits as u64)
+}
+
+/// A step on a batch at a length.
+#[derive(Clone, Copy)]
+struct Circuit {
+    n: usize,
+    batch: usize,
+    step: Step,
 }
 
 /// A table whose rows are runs of the model.
@@ -251,8 +278,8 @@ impl<'a> Table<'a> {
         Self { machine, cpu, experiment }
     }
 
-    fn row(&mut self, setting: &str, changes: &[(&str, &str)], of: (usize, usize, Step)) -> Result<()> {
-        let (n, batch, step) = of;
+    fn row(&mut self, setting: &str, changes: &[(&str, &str)], circuit: Circuit) -> Result<()> {
+        let Circuit { n, batch, step } = circuit;
         let run = run(self.machine, changes, &recorded(n, batch, step)?)?;
         let mut values = vec![run.compute_s, run.transfer_s, run.seconds(), run.watts];
         values.extend(self.cpu.map(|cpu| cpu.seconds(n, step, batch)));
@@ -264,7 +291,7 @@ impl<'a> Table<'a> {
 /// Changes of the machine under a name.
 type Named = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// Choices of which only the machine hangs, each with its settings.
+/// Choices that change only the machine, each with its settings.
 const CHOICES: [(&str, &[Named]); 4] = [
     (
         "multipliers",
@@ -298,19 +325,18 @@ const CHOICES: [(&str, &[Named]); 4] = [
     ),
 ];
 
-/// What a user of the source's machine repeats: ciphertexts, ranks, lengths, operations, multipliers, transfers, launches,
-/// placement.
+/// The source's experiments: ciphertexts, ranks, lengths, operations, multipliers, transfers, launches, placement.
 fn experiments(machine: &Spec, cpu: Option<&CpuSide>) -> Result<Vec<Experiment>> {
     let measured = cpu.map_or_else(String::new, |cpu| {
         format!("; the CPU on {} threads, measured in this run on {FEW} ciphertexts and scaled", cpu.threads)
     });
     let about = |what: &str| format!("{what}{measured}");
-    let all = (4096, MANY, Step::All);
+    let all = Circuit { n: 4096, batch: MANY, step: Step::All };
     let mut tables = Vec::new();
 
     let mut table = Table::new(machine, cpu, "ciphertexts", &about("all in one at 4096, 383 DPUs"));
     for batch in [1, 4, 16, 64, 256, 1024, 4096] {
-        table.row(&batch.to_string(), &DPUS_383, (4096, batch, Step::All))?;
+        table.row(&batch.to_string(), &DPUS_383, Circuit { batch, ..all })?;
     }
     tables.push(table);
 
@@ -322,13 +348,13 @@ fn experiments(machine: &Spec, cpu: Option<&CpuSide>) -> Result<Vec<Experiment>>
 
     let mut table = Table::new(machine, cpu, "lengths", &about("all in one, 32768 ciphertexts, 383 DPUs"));
     for n in LENGTHS {
-        table.row(&n.to_string(), &DPUS_383, (n, MANY, Step::All))?;
+        table.row(&n.to_string(), &DPUS_383, Circuit { n, ..all })?;
     }
     tables.push(table);
 
     let mut table = Table::new(machine, cpu, "operations", &about("4096, 32768 ciphertexts, 383 DPUs"));
-    for (step, name) in EACH {
-        table.row(name, &DPUS_383, (4096, MANY, step))?;
+    for (step, name) in Step::EACH {
+        table.row(name, &DPUS_383, Circuit { step, ..all })?;
     }
     tables.push(table);
     for (name, settings) in CHOICES {
@@ -351,7 +377,7 @@ mod tests {
         assert!((slope(&points) - 1.7).abs() < 1e-12);
     }
 
-    /// What is recorded here is what the workload is made of: four transforms, four products, three transforms back.
+    /// The whole workload is four transforms, four products and three inverse transforms.
     #[test]
     fn steps_add_up_to_the_whole() {
         let products = |step| recorded(1024, 2, step).unwrap().counts().products();

@@ -4,21 +4,25 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
-/// A choice and what comes of each of its values.
+/// A table: one choice varied, and results for each of its values.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Experiment {
+    /// The choice that is varied.
     pub name: String,
-    /// What stays, in words.
+    /// The fixed choices, in words.
     pub about: String,
+    /// Names of the numbers.
     pub columns: Vec<String>,
+    /// One row for each value.
     pub rows: Vec<Setting>,
 }
 
 /// A value of the choice, and its numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Setting {
+    /// The value.
     pub setting: String,
-    /// One a column.
+    /// One number for each column.
     pub values: Vec<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What is measured for the claims of \[FAB\].
+//! Measures for the claims of \[FAB\]. Which readings the table takes, and that they were chosen afterwards: ADR 79.
 
 use super::{
     circuits::{Ciphertext, Products, Traced, bootstrapping_by, recorded},
@@ -23,8 +23,9 @@ const USER_BITS: u32 = 44;
 
 const CLAIMS: &str = include_str!("../../claims/fab.toml");
 
-/// N = 2^16, 24 limbs and 8 in words of 54 bits, dnum 3; bootstrapping of 4 + 9 + 4 levels, SlotToCoeff last: the series
-/// is of degree 63 with two doublings, the ninth level is the second harmonic. What is bootstrapped has ten bits less.
+/// N = 2^16, 24 + 8 limbs in words of 54 bits, dnum 3; bootstrapping of 4 + 9 + 4 levels, SlotToCoeff last. EvalMod has a
+/// series of degree 63 with two doublings, and the second harmonic in the ninth level. Levels between bootstrappings have
+/// ten bits less, because a message must be smaller than q₀ for EvalMod.
 pub(super) fn params() -> Result<Params> {
     let mut literal = ParamsLiteral::chain(16, 54, USER_BITS, 0, (54, 8), 3);
     let level = |bits| vec![PrimeChoice::Bits(bits)];
@@ -41,7 +42,7 @@ pub(super) fn params() -> Result<Params> {
 }
 
 /// Training in the sizes of \[HELR\]: 11,982 rows of 196 features, batches of 1024 in eight ciphertexts, a sigmoid of degree
-/// 3, and bootstrapping in each iteration. Rate and promises change no operation.
+/// 3, and bootstrapping in each iteration. The learning rate and the promised bounds change no operation.
 fn training(params: &Params, iterations: usize) -> Result<Graph> {
     let options = Training {
         columns: 197,
@@ -57,13 +58,13 @@ fn training(params: &Params, iterations: usize) -> Result<Graph> {
     Ok(record(&Helr::new(params, options)?, KeyForm::Stored, &limbwise_cpu::footprint())?.graph)
 }
 
-/// Seconds of one more iteration of training.
+/// Seconds of one more iteration of training: without first loads and last stores, as for the other claims (ADR 79).
 fn iteration_s(machine: &Spec, graphs: &[Graph; 2]) -> Result<f64> {
     let [few, many] = graphs;
     Ok((time(many, machine)?.seconds - time(few, machine)?.seconds) / 2.0)
 }
 
-/// Bootstrapping by a kind of rotations, halves in turn, with keys in a form.
+/// Bootstrapping with the halves of EvalMod in turn.
 pub(super) fn bootstrapping(params: &Params, rotations: Rotations, form: KeyForm) -> Result<Graph> {
     let plan = BootstrapPlan { rotations, halves: HalvesAt::Turns, ..BootstrapPlan::fastest(params.max_slots()) };
     bootstrapping_by(params, plan, form, Products::None)
@@ -90,7 +91,7 @@ fn chain(params: &Params, operation: Operation, count: usize) -> Result<Graph> {
     };
     recorded(params, required, KeyForm::Stored, top, |eval, _, x| {
         let first = match operation {
-            // Something of a scale to divide.
+            // A rescaling needs a product, whose scale it divides.
             Operation::Rescale => eval.relinearize(&eval.multiply(&x, &x)?)?,
             _ => eval.add(&x, &x)?,
         };
@@ -98,7 +99,7 @@ fn chain(params: &Params, operation: Operation, count: usize) -> Result<Graph> {
     })
 }
 
-/// What one more of an operation takes when its operands are on the chip: of a chain and a longer one.
+/// Time of one more operation with its operands on the chip: the difference in time of two chains over the difference in length.
 fn marginal_ms(params: &Params, operation: Operation, counts: [usize; 2], machine: &Spec) -> Result<f64> {
     let [few, many] = counts;
     let few_s = time(&chain(params, operation, few)?, machine)?.seconds;

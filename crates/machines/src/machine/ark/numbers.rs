@@ -101,7 +101,7 @@ pub(super) struct Noc {
     pub(super) bandwidth_gb_s_per_cluster: f64,
 }
 
-/// How off-chip memory is modelled.
+/// Model of off-chip memory.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum HbmModel {

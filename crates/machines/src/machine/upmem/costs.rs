@@ -24,7 +24,7 @@ impl Group {
     }
 }
 
-/// What a program takes, before it is put in time.
+/// Costs of a program before scheduling.
 pub(super) struct Costs<'a> {
     pub(super) graph: &'a Graph,
     pub(super) model: &'a Upmem,

@@ -11,7 +11,7 @@ pub(super) struct Network {
     edges: Vec<(usize, u64)>,
 }
 
-/// Where flow begins and ends.
+/// Ends of the flow.
 pub(super) const SOURCE: usize = 0;
 /// See [`SOURCE`].
 pub(super) const SINK: usize = 1;

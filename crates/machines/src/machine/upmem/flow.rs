@@ -45,7 +45,7 @@ fn last_groups(costs: &Costs) -> Vec<usize> {
     last
 }
 
-/// Where each value is while the program goes on.
+/// Location of each value as the program runs.
 struct Walk<'a> {
     costs: &'a Costs<'a>,
     program: Program,
@@ -155,7 +155,7 @@ impl Walk<'_> {
         self.flow.launches += launches;
         self.push(first, TaskKind::Compute, DPUS, ticks.saturating_add(costs.launch_ticks(launches)));
         for &id in &group.nodes {
-            // What nobody reads any more is overwritten.
+            // A dead value is overwritten.
             if graph.node(id).op().is_in_place() {
                 graph.for_each_piece(graph.operands(id)[0], |piece| self.leave_at(piece.source, at));
             }
@@ -167,7 +167,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// What is gone after a group leaves MRAM.
+    /// Values that are dead after a group leave MRAM.
     fn leave_at(&mut self, value: NodeId, at: usize) {
         if self.last[value.index()] == at {
             self.leave(value);
@@ -258,7 +258,7 @@ impl Walk<'_> {
         *way.entry(role).or_default() += costs.moved_bytes(value, basis);
     }
 
-    /// What the program keeps comes to the host.
+    /// Results come to the host.
     fn fetch_results(&mut self) {
         let graph = self.costs.graph;
         for id in graph.ids().filter(|&id| graph.node(id).freed_before().is_none()) {

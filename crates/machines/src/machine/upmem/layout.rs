@@ -16,7 +16,7 @@ const TABLES: u64 = 2;
 /// Length of a polynomial, modulus, inverse, commands and their offsets.
 const HEADER_BYTES: u64 = 64;
 
-/// Where everything stands.
+/// Layout of polynomials over DPUs.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     /// Residues of a polynomial with all its limbs.
@@ -84,7 +84,7 @@ impl Layout {
         (residues(shape, basis, self.residue_bits) * self.moduli).div_ceil(self.limbs)
     }
 
-    /// How many times all DPUs work one after the other for so many residues.
+    /// Rounds of all DPUs for a number of residues.
     pub(super) fn rounds(&self, residues: u64) -> u64 {
         residues.div_ceil(self.together)
     }

@@ -91,7 +91,7 @@ pub(super) struct Policy {
     pub(super) source: Source,
 }
 
-/// What one launch does.
+/// Unit of one launch.
 #[derive(Clone, Copy, Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Offload {
@@ -101,7 +101,7 @@ pub(super) enum Offload {
     Stage,
 }
 
-/// How moduli share the DPUs.
+/// Assignment of moduli to DPUs.
 #[derive(Clone, Copy, Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ModuliOrder {
@@ -109,7 +109,7 @@ pub(super) enum ModuliOrder {
     Sequential,
 }
 
-/// Who does what both can do.
+/// Placement of operations that host and DPUs can both do.
 #[derive(Clone, Copy, Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Where {

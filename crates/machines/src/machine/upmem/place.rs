@@ -40,7 +40,7 @@ fn cheapest(costs: &Costs) -> Vec<Where> {
     let (graph, groups) = (costs.graph, &costs.groups);
     let mut network = Network::new(groups.len());
     let mut maker: BTreeMap<NodeId, usize> = BTreeMap::new();
-    // Who reads each value, and which of its limbs.
+    // Readers of each value, and the limbs that they read.
     let mut readers: BTreeMap<NodeId, (Basis, Vec<usize>)> = BTreeMap::new();
     for (at, group) in (2..).zip(groups) {
         let dpus = if costs.on_dpus(group) {
@@ -73,7 +73,7 @@ fn cheapest(costs: &Costs) -> Vec<Where> {
         });
     }
     for (value, (basis, by)) in readers {
-        // What comes from outside is at the host.
+        // Inputs are at the host.
         let at = maker.get(&value).copied().unwrap_or(SINK);
         let from = ns(costs.transfer_ticks(value, basis, TaskKind::Store));
         let to = ns(costs.transfer_ticks(value, basis, TaskKind::Load));

@@ -19,7 +19,7 @@ pub struct Slots {
     kernel: Vec<Kernel>,
 }
 
-/// What a kernel's counts of multiplications stand for.
+/// The multiplication routine that a count stands for.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Routines {
@@ -50,7 +50,7 @@ struct Kernel {
     dma_write_bytes: u64,
 }
 
-/// What a kernel asks of a DPU for one sub-polynomial.
+/// Work of a DPU for one sub-polynomial.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Demand {
     /// Cycles of the pipeline.
@@ -129,7 +129,7 @@ impl Slots {
         self.nearest(name, n).map(|k| k.n).filter(|&run| run != n)
     }
 
-    /// What a kernel takes at a length; `None` if there is none.
+    /// Work of a kernel at a length; `None` if there is no kernel.
     pub(super) fn demand(&self, name: &str, n: u64, numbers: &Numbers) -> Option<Demand> {
         let kernel = self.nearest(name, n)?.at(n);
         let (of, set, stages) = (&self.routines, &numbers.routines, u64::from(n.ilog2()));
@@ -164,7 +164,7 @@ fn is_transform(name: &str) -> bool {
 }
 
 impl Kernel {
-    /// The same at another length.
+    /// The work at another length.
     fn at(&self, n: u64) -> Self {
         let work = |n: u64| if is_transform(&self.name) { n * u64::from(n.ilog2()) } else { n };
         let scale = |x: u64| (x * work(n)).div_ceil(work(self.n));
