@@ -8,8 +8,8 @@ use serde::Serialize;
 /// Count operations and bytes by the formulas of SimFHE
 ///
 /// Evaluates SimFHE, the public counting model of MAD: modular operations and off-chip bytes of its subroutines and of
-/// subroutines and of bootstrapping, from parameters alone. It is a cross-check: no program is recorded, and nothing else
-/// in Limbwise counts so (how it differs: docs/machine-specs.md).
+/// bootstrapping, from parameters alone. It is a cross-check: no program is recorded, and no other command uses it (how
+/// it differs: docs/machine-specs.md).
 ///
 /// Examples:
 ///   limbwise count                                    the set of the published tables: N = 2^17, 35 limbs of 64 bits

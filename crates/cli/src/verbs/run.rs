@@ -29,7 +29,7 @@ use std::path::PathBuf;
 ///
 /// Plans the program and prints the plan. Then generates keys, encrypts, evaluates and decrypts, and prints measured
 /// beside predicted values. At the end the same recording is timed on the models of ARK and of this CPU.
-/// this CPU. The report of --json and --out is the run's alone; progress goes to standard error.
+/// The report of --json and --out covers the run only; progress goes to standard error.
 ///
 /// Examples:
 ///   limbwise run logreg --iterations 4 --out report.json

@@ -32,15 +32,15 @@ use std::{
 
 /// Predict the time of a program on machine models
 ///
-/// Records every way that the options leave open and takes, for each machine, the one that is fastest there. "cpu" is this
-/// host: its rates are measured for about two seconds first; so are those of "cuda", the GPU at hand, and where there is
-/// none its numbers are an H200's by counting. Others are built in ("limbwise machines list"), or a TOML file that says what
-/// it extends and what differs. What --set can change: "limbwise machines show ark --explain".
+/// Records every configuration that the options leave open and takes the fastest for each machine. "cpu" and "cuda" are
+/// calibrated first (about two seconds, kept for a day). Without a GPU, "cuda" models an H200 from instruction and byte
+/// counts. Other machines are built in ("limbwise machines list") or TOML files that extend one. --set changes any of their
+/// numbers ("limbwise machines show ark --explain").
 ///
 /// Examples:
 ///   limbwise time logreg --machine ark,cpu
 ///   limbwise time logreg --machine ark --set memory.hbm.bandwidth_gb_s=2000 --set clusters=8
-///   limbwise time --graph program.lw --machine ark,mine.toml  what "limbwise record" wrote
+///   limbwise time --graph program.lw --machine ark,mine.toml  a recording of "limbwise record"
 ///   limbwise time pbs --machine counts                        operations and bytes of every operator
 ///   limbwise time --graph trace.csv --machine ark             a trace of another tool (HERACLES)
 ///   limbwise time logreg --machine ark --trace ark.json       for chrome://tracing or Perfetto
