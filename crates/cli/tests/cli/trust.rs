@@ -97,7 +97,7 @@ fn a_made_up_result_is_refused_without_a_word_of_what_is_in_it() {
     // c₁ = X^0 at a small multiple of the scale: decryption would give the key's coefficients.
     forge(&folder, RESULT, |c, _| c.parts.swap(0, 1));
     let (first, again) = (refusal(&folder, &DECRYPT), refusal(&folder, &SHARE));
-    assert!(first.contains("contradicts the program"), "{first}");
+    assert!(first.contains("contradict the program"), "{first}");
     let other = evaluated("trust-made-up-too");
     forge(&other, RESULT, |c, _| c.parts[1] = c.parts[0].clone());
     // The text is the same whatever was decrypted: its only number is the program's bound.

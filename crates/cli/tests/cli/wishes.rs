@@ -10,11 +10,11 @@ fn what_a_scheme_has_not_is_one_error() {
     folder.write("table.csv", "day,price\n1,2\n3,4\n");
     let question = "SELECT COUNT(*) FROM t WHERE price < 3";
     let cases: &[(&[&str], &str)] = &[
-        (&["run", "pbs", "--shadow"], "--shadow: shadow mode finds where programs on slots (CKKS) go wrong"),
-        (&["run", "gates", "--shadow-bound", "20"], "a run compares every result with the clear twin"),
-        (&["run", "bgv-table", "--shadow"], "a run compares every result with the clear twin"),
+        (&["run", "pbs", "--shadow"], "--shadow: shadow mode supports CKKS workloads only"),
+        (&["run", "gates", "--shadow-bound", "20"], "every run compares its results with the clear twin"),
+        (&["run", "bgv-table", "--shadow"], "every run compares its results with the clear twin"),
         (&["run", "query", "--sql", question, "--data", "table.csv", "--shadow"], "--shadow"),
-        (&["run", "nn20", "--shadow", "--checkpoint", "state"], "a run compares every result with the clear twin"),
+        (&["run", "nn20", "--shadow", "--checkpoint", "state"], "every run compares its results with the clear twin"),
         (&["record", "pbs", "--operations", "x.csv"], "--out writes its graph"),
         (&["record", "bgv-table", "--operations", "x.jsonl"], "--out writes its graph"),
         (&["sweep", "--vary", "clusters=1,2", "pbs"], "pbs"),

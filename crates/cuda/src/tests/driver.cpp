@@ -1,4 +1,4 @@
-// A stand-in for NVIDIA's driver library: the calls that crates/cuda makes, as our reading of CUDA's documentation has them,
+// A mock of NVIDIA's driver library: the calls that crates/cuda makes, as our reading of CUDA's documentation has them,
 // with the kernels of host.cpp. Built by `c++ -shared` as libcuda.so, found through LD_LIBRARY_PATH; see standin.rs.
 //
 // It is late and strict. What is asked of a stream is done when something waits for it, in an order that only streams and
@@ -275,7 +275,7 @@ API cuDeviceGetAttribute(int* value, int attribute, int device) {
 API cuDeviceGetName(char* name, int length, int device) {
   ENTER(START)
   DEVICE_IS(device)
-  std::snprintf(name, size_t(length), "stand-in");
+  std::snprintf(name, size_t(length), "mock driver");
   return 0;
 }
 API cuDeviceTotalMem_v2(size_t* bytes, int device) {

@@ -89,9 +89,9 @@ fn nonsense_is_not_handed_out() {
     let mut turned = a.clone();
     turned.parts = s.eval().mul_plain(&x, &encode_one(&s)).unwrap().parts;
     turned.scale = x.scale * x.scale;
-    assert!(text(&turned, &s.secret).contains("contradicts the program"));
+    assert!(text(&turned, &s.secret).contains("contradict the program"));
     // A promise that does not hold is found out.
-    assert!(text(&a.clone().bounded_by(0.25), &s.secret).contains("contradicts the program"));
+    assert!(text(&a.clone().bounded_by(0.25), &s.secret).contains("contradict the program"));
     assert!(read(&a, &s.secret).is_ok());
     let probe = Probe { dev: &s.dev, encoder: &s.encoder, params: &s.params, secret: &s.secret };
     assert_eq!(probe.precision(&a).unwrap(), None);

@@ -16,7 +16,7 @@ use std::{
 
 /// What a file is good for: other programs on the machine, a new kernel or another memory clock change rates in time.
 const LIFETIME: Duration = Duration::from_secs(24 * 3600);
-/// Most of the time of a calibration that is kept for which its thread may have waited for a CPU.
+/// Largest share of a calibration's time that its threads together may have waited for a CPU, if it is kept.
 const MOST_WAITING: f64 = 0.1;
 /// No calibration is longer.
 const MOST_BYTES: usize = 1 << 16;
@@ -57,10 +57,14 @@ fn cpu_model() -> String {
     named.map_or(std::env::consts::ARCH, |(_, name)| name.trim()).to_owned()
 }
 
-/// How long this thread has waited for a CPU, where the system tells.
+/// How long the threads of this process have waited for a CPU, all together, if the system says so.
 fn waited() -> Option<Duration> {
-    let told = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    told.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+    let of = |task: fs::DirEntry| -> Option<u64> {
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().nth(1)?.parse().ok()
+    };
+    let tasks = fs::read_dir("/proc/self/task").ok()?;
+    Some(Duration::from_nanos(tasks.flatten().filter_map(of).sum()))
 }
 
 /// A calibration as it stands in its file.
