@@ -361,7 +361,8 @@ impl Graph {
         if let Some(shape) = self.lwe_shape(piece.source) {
             return shape.with_batch(piece.to - piece.from).bytes();
         }
-        self.shape(piece.source).with_basis(piece.basis).with_batch(piece.to - piece.from).bytes()
+        let limbs = (piece.to - piece.from) * piece.basis.len();
+        (8 * limbs as u64) << self.shape(piece.source).ring.log_n()
     }
 
     /// Memory of the graph's nodes and edges in bytes.
