@@ -177,6 +177,8 @@ pub struct Graph {
     pub(crate) rings: Vec<Ring>,
     pub(crate) shapes: Vec<Shape>,
     pub(crate) shape_ids: HashMap<ShapeKey, ShapeId>,
+    /// Of each basis, batch and domain modulo a few, the shape that came last: programs repeat few shapes.
+    pub(crate) latest_shapes: [ShapeId; 16],
     pub(crate) lwe_shapes: Vec<LweShape>,
     pub(crate) regions: Vec<RegionInfo>,
 }
@@ -192,6 +194,7 @@ impl Default for Graph {
             rings: Vec::new(),
             shapes: Vec::new(),
             shape_ids: HashMap::new(),
+            latest_shapes: [ShapeId(0); 16],
             lwe_shapes: Vec::new(),
             regions: vec![root],
         }
@@ -361,7 +364,8 @@ impl Graph {
         if let Some(shape) = self.lwe_shape(piece.source) {
             return shape.with_batch(piece.to - piece.from).bytes();
         }
-        self.shape(piece.source).with_basis(piece.basis).with_batch(piece.to - piece.from).bytes()
+        let limbs = (piece.to - piece.from) * piece.basis.len();
+        (8 * limbs as u64) << self.shape(piece.source).ring.log_n()
     }
 
     /// Memory of the graph's nodes and edges in bytes.
@@ -385,12 +389,18 @@ impl Graph {
     }
 
     pub(crate) fn intern(&mut self, shape: &Shape) -> ShapeId {
+        let latest = (shape.basis.len() + 5 * (shape.batch % 16) + 8 * usize::from(shape.domain == Domain::Coeff)) % 16;
+        let likely = self.latest_shapes[latest];
+        if self.shapes.get(likely.0 as usize) == Some(shape) {
+            return likely;
+        }
         let key = (self.ring_index(&shape.ring), shape.basis, shape.batch, shape.domain);
         let next = ShapeId(count(self.shapes.len()));
         let id = *self.shape_ids.entry(key).or_insert(next);
         if id == next {
             self.shapes.push(shape.clone());
         }
+        self.latest_shapes[latest] = id;
         id
     }
 

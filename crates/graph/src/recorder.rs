@@ -118,9 +118,10 @@ impl<D: Device> Recorder<D> {
         lock(&self.log).graph.clone()
     }
 
-    /// The finished graph. Values that still have handles are its results and are never freed.
+    /// The finished graph, to which nothing can be added. Values that still have handles are its results and are never
+    /// freed.
     #[must_use]
-    pub fn finish(self) -> Graph {
+    pub fn finish(&self) -> Graph {
         let mut state = lock(&self.log);
         state.finished = true;
         let mut graph = std::mem::take(&mut state.graph);

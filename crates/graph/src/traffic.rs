@@ -1,6 +1,6 @@
 //! Bytes by role: a program's inputs, and the reads of them.
 
-use crate::graph::{Graph, NodeId};
+use crate::graph::Graph;
 use limbwise_device::{Basis, KeyId, Role};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ impl Graph {
         let mut traffic = Traffic::default();
         let mut keys: BTreeMap<u32, KeyTraffic> = BTreeMap::new();
         for id in self.ids().filter(|&id| self.node(id).op().is_input()) {
-            let used = uses.get(&id).copied().unwrap_or_default();
+            let used = uses[id.index()];
             let widest = match self.lwe_shape(id) {
                 Some(shape) => {
                     if used.reads > 0 {
@@ -103,13 +103,14 @@ impl Graph {
         traffic
     }
 
-    fn input_uses(&self) -> BTreeMap<NodeId, Use> {
-        let mut uses: BTreeMap<NodeId, Use> = BTreeMap::new();
+    /// By node.
+    fn input_uses(&self) -> Vec<Use> {
+        let mut uses = vec![Use::default(); self.nodes().len()];
         for id in self.ids().filter(|&id| !self.node(id).op().is_view()) {
             for &operand in self.operands(id) {
                 self.for_each_piece(operand, |piece| {
                     if self.node(piece.source).op().is_input() {
-                        let used = uses.entry(piece.source).or_default();
+                        let used = &mut uses[piece.source.index()];
                         used.basis = used.basis | piece.basis;
                         used.read = used.read.saturating_add(self.piece_bytes(&piece));
                         used.reads += 1;

@@ -86,7 +86,7 @@ pub fn record<P: Program<Scheme: ClientScheme>>(
     let keys = Store::exactly(&recorder, rlwe, &plan);
     let outputs = server.rehearse(keys.keys(), program.encryption())?;
     let results = outputs.iter().map(|c| P::Scheme::estimate(params, c)).collect();
-    let graph = recorder.graph(); // while the results live: they are what the program keeps
+    let graph = recorder.finish(); // while the results live: they are what the program keeps
     drop(outputs);
     let switched = graph.ids().filter(|&id| graph.node(id).op() == Op::LweProduct);
     let rotations = switched.filter_map(|id| graph.lwe_shape(id)).map(|shape| shape.batch as u64).sum();

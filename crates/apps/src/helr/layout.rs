@@ -65,8 +65,9 @@ impl Layout {
 
     /// A constant in the first slot of each place, zero elsewhere.
     pub fn firsts(self, value: f64) -> Vec<Complex64> {
-        let f = self.block();
-        (0..self.slots()).map(|slot| if slot % f == 0 { value } else { 0.0 }.into()).collect()
+        let mut slots = vec![Complex64::default(); self.slots()];
+        slots.iter_mut().step_by(self.block()).for_each(|slot| *slot = value.into());
+        slots
     }
 }
 

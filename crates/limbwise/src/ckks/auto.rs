@@ -8,7 +8,7 @@
 use super::{
     bootstrap::Bootstrapper,
     ciphertext::{Ciphertext, Plaintext},
-    encoder::{Encoder, Packing},
+    encoder::{Encoder, Packing, slices},
     evaluator::Evaluator,
 };
 use crate::error::{BootstrapError, Result};
@@ -124,7 +124,7 @@ impl<'a, D: Device> Auto<'a, D> {
     /// # Errors
     /// As [`Self::mul`], or values that cannot be encoded.
     pub fn mul_values(&self, a: &Ciphertext<D>, values: &[Complex64]) -> Result<Ciphertext<D>> {
-        self.mul_rows(a, &[values.to_vec()])
+        self.times(a, &[values])
     }
 
     /// [`Self::mul_values`] with one row of values per message of the batch, or one row for all.
@@ -132,6 +132,10 @@ impl<'a, D: Device> Auto<'a, D> {
     /// # Errors
     /// As [`Self::mul_values`].
     pub fn mul_rows(&self, a: &Ciphertext<D>, rows: &[Vec<Complex64>]) -> Result<Ciphertext<D>> {
+        self.times(a, &slices(rows))
+    }
+
+    fn times(&self, a: &Ciphertext<D>, rows: &[&[Complex64]]) -> Result<Ciphertext<D>> {
         let a = self.settle(a)?;
         self.eval.needs("mul_values", &a, 1)?;
         self.eval.mul_plain(&a, &self.encode_like(rows, &a)?)
@@ -142,7 +146,7 @@ impl<'a, D: Device> Auto<'a, D> {
     /// # Errors
     /// Values that cannot be encoded.
     pub fn add_values(&self, a: &Ciphertext<D>, values: &[Complex64]) -> Result<Ciphertext<D>> {
-        self.add_rows(a, &[values.to_vec()])
+        self.plus(a, &[values])
     }
 
     /// [`Self::add_values`] with one row of values per message of the batch, or one row for all.
@@ -150,14 +154,19 @@ impl<'a, D: Device> Auto<'a, D> {
     /// # Errors
     /// As [`Self::add_values`].
     pub fn add_rows(&self, a: &Ciphertext<D>, rows: &[Vec<Complex64>]) -> Result<Ciphertext<D>> {
+        self.plus(a, &slices(rows))
+    }
+
+    fn plus(&self, a: &Ciphertext<D>, rows: &[&[Complex64]]) -> Result<Ciphertext<D>> {
         let a = self.settle(a)?;
         self.eval.add_plain(&a, &self.encode_like(rows, &a)?)
     }
 
-    fn encode_like(&self, rows: &[Vec<Complex64>], like: &Ciphertext<D>) -> Result<Plaintext<D>> {
+    fn encode_like(&self, rows: &[&[Complex64]], like: &Ciphertext<D>) -> Result<Plaintext<D>> {
         let packing = Packing { slots: like.slots, level: like.level, scale: like.scale };
-        let plain = self.encoder.encode(self.eval.device(), rows, packing)?;
-        Ok(if like.shadow.is_some() { plain.with_shadow(rows) } else { plain })
+        let plain = self.encoder.encode_slices(self.eval.device(), rows, packing)?;
+        let copied = || rows.iter().map(|row| row.to_vec()).collect::<Vec<_>>();
+        Ok(if like.shadow.is_some() { plain.with_shadow(&copied()) } else { plain })
     }
 
     /// `a + value` in every slot.

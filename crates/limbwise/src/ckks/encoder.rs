@@ -39,6 +39,11 @@ pub enum Noise {
     Secret,
 }
 
+/// A batch as values that stand somewhere.
+pub(crate) fn slices(batch: &[Vec<Complex64>]) -> Vec<&[Complex64]> {
+    batch.iter().map(Vec::as_slice).collect()
+}
+
 /// Encodes and decodes for one parameter set. Clones share the tables, which are built on first use.
 #[derive(Clone, Debug)]
 pub struct Encoder {
@@ -66,9 +71,19 @@ impl Encoder {
     /// # Errors
     /// [`EncodeError`], [`ScaleError`] or [`LevelError`] for values that cannot be encoded.
     pub fn encode<D: Device>(&self, dev: &D, batch: &[Vec<Complex64>], packing: Packing) -> Result<Plaintext<D>> {
+        self.encode_slices(dev, &slices(batch), packing)
+    }
+
+    /// [`Self::encode`] for values that stand somewhere else.
+    pub(crate) fn encode_slices<D: Device>(
+        &self,
+        dev: &D,
+        batch: &[&[Complex64]],
+        packing: Packing,
+    ) -> Result<Plaintext<D>> {
         let estimate = self.estimate(batch, packing)?;
         let Packing { slots, level, scale } = packing;
-        let poly = self.coefficients(dev, batch.len(), &|at| batch[at].clone(), packing, self.params.basis(level));
+        let poly = self.coefficients(dev, batch.len(), &|at| batch[at].to_vec(), packing, self.params.basis(level));
         Ok(Plaintext { poly: dev.ntt(poly), level, scale, slots, estimate, shadow: None })
     }
 
@@ -115,12 +130,14 @@ impl Encoder {
     ///
     /// # Errors
     /// As [`Self::encode`].
-    pub fn estimate(&self, batch: &[Vec<Complex64>], packing: Packing) -> Result<Estimate> {
-        for values in batch {
+    pub fn estimate(&self, batch: &[impl AsRef<[Complex64]>], packing: Packing) -> Result<Estimate> {
+        for values in batch.iter().map(AsRef::as_ref) {
             if values.len() > packing.slots {
                 return Err(EncodeError::TooMany { got: values.len(), slots: packing.slots }.into());
             }
-            if let Some(index) = values.iter().position(|z| !z.is_finite()) {
+            // Without an early exit the test takes many values at a time.
+            if !values.iter().fold(true, |all, z| all & z.is_finite()) {
+                let index = values.iter().position(|z| !z.is_finite()).unwrap_or(0);
                 return Err(EncodeError::NotFinite { index, value: values[index].to_string() }.into());
             }
         }

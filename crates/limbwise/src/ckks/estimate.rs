@@ -27,15 +27,19 @@ pub struct Promise {
 impl Promise {
     /// The tightest promise that a batch packed in `slots` slots keeps.
     #[must_use]
-    pub fn of(batch: &[Vec<Complex64>], slots: usize) -> Self {
+    pub fn of(batch: &[impl AsRef<[Complex64]>], slots: usize) -> Self {
         let mut bounds = Self { magnitude: 0.0, peak: 0.0, real: true };
         for values in batch {
             let (mut largest, mut sum) = (0.0, 0.0);
-            for z in values {
+            for z in values.as_ref() {
                 let square = z.norm_sqr();
+                bounds.real &= z.im == 0.0;
+                // Masks are zeros mostly, and a sum waits for each of its terms.
+                if square == 0.0 {
+                    continue;
+                }
                 largest = f64::max(largest, square);
                 sum += square;
-                bounds.real &= z.im == 0.0;
             }
             bounds.peak = bounds.peak.max(largest.sqrt());
             bounds.magnitude = bounds.magnitude.max((sum / to_f64(slots as u64)).sqrt());

@@ -1,6 +1,6 @@
 //! A linear map on n slots as its diagonals: `y[j] = Σ_d diagonal_d[j]·x[(j + d) mod n]`.
 
-use super::layout::Layout;
+use super::{layout::Layout, strategy::Strategy};
 use crate::{
     ckks::Promise,
     error::{EncodeError, Result},
@@ -8,7 +8,7 @@ use crate::{
 use num_complex::Complex64;
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 /// Largest slot count: the largest ring has 2^17 coefficients.
@@ -37,6 +37,8 @@ struct Inner {
     /// Sizes of the diagonals, cached: planning asks for them once per strategy.
     sizes: OnceLock<Vec<Promise>>,
     norm: OnceLock<f64>,
+    /// Strategies with their best numbers of baby steps, cached: every pass of a recording asks for them.
+    strategies: Mutex<BTreeMap<Strategy, Strategy>>,
 }
 
 impl std::fmt::Debug for Inner {
@@ -103,7 +105,14 @@ impl Diagonals {
         let numbers = OnceLock::from(Arc::new(numbers));
         Self {
             slots,
-            inner: Arc::new(Inner { indices, numbers, later: None, sizes: OnceLock::new(), norm: OnceLock::new() }),
+            inner: Arc::new(Inner {
+                indices,
+                numbers,
+                later: None,
+                sizes: OnceLock::new(),
+                norm: OnceLock::new(),
+                strategies: Mutex::default(),
+            }),
         }
     }
 
@@ -111,7 +120,8 @@ impl Diagonals {
     pub(crate) fn outlined(outline: &Outline, later: MakeNumbers) -> Self {
         let Outline { slots, indices, sizes, norm } = outline.clone();
         let (sizes, norm) = (OnceLock::from(sizes), OnceLock::from(norm));
-        Self { slots, inner: Arc::new(Inner { indices, numbers: OnceLock::new(), later: Some(later), sizes, norm }) }
+        let (numbers, later, strategies) = (OnceLock::new(), Some(later), Mutex::default());
+        Self { slots, inner: Arc::new(Inner { indices, numbers, later, sizes, norm, strategies }) }
     }
 
     /// The map without its entries.
@@ -130,6 +140,17 @@ impl Diagonals {
     fn sizes(&self) -> &Vec<Promise> {
         let of = |values| Promise::of(std::slice::from_ref(values), self.slots);
         self.inner.sizes.get_or_init(|| self.numbers().iter().map(of).collect())
+    }
+
+    /// What `choose` makes of a strategy for this map, which it is asked once.
+    pub(super) fn settled(&self, strategy: Strategy, choose: impl FnOnce() -> Strategy) -> Strategy {
+        let known = || self.inner.strategies.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&chosen) = known().get(&strategy) {
+            return chosen;
+        }
+        let chosen = choose();
+        known().insert(strategy, chosen);
+        chosen
     }
 
     /// Diagonals with their indices in ascending order.
@@ -245,7 +266,8 @@ impl Diagonals {
         drop(self); // what nobody else holds is scaled where it is
         Arc::make_mut(&mut numbers).iter_mut().flatten().for_each(|z| *z *= factor);
         let (numbers, sizes, norm) = (OnceLock::from(numbers), OnceLock::new(), OnceLock::new());
-        Self { slots, inner: Arc::new(Inner { indices, numbers, later: None, sizes, norm }) }
+        let strategies = Mutex::default();
+        Self { slots, inner: Arc::new(Inner { indices, numbers, later: None, sizes, norm, strategies }) }
     }
 
     /// Root mean square of the output for independent inputs of size 1: the Frobenius norm over √n.

@@ -70,22 +70,20 @@ impl Filters {
         }
     }
 
-    /// The terms of an output pixel: weight, input channel, row and column.
-    fn terms(
-        &self,
-        [filter, y, x]: [usize; 3],
-        [_, height, width]: [usize; 3],
-    ) -> impl Iterator<Item = (f64, [usize; 3])> {
+    /// The taps of a filter: weight, input channel, and offset of row and column.
+    fn taps(&self, filter: usize) -> impl Iterator<Item = (f64, [usize; 3])> {
         let [_, channels, ky, kx] = self.shape;
+        let weights = &self.weights[filter * channels * ky * kx..][..channels * ky * kx];
+        (0..).zip(weights).map(move |(tap, &weight)| (weight, [tap / kx / ky, tap / kx % ky, tap % kx]))
+    }
+
+    /// Row and column that a tap reads for an output pixel, if the image has them.
+    fn read(&self, [y, x]: [usize; 2], [dy, dx]: [usize; 2], [height, width]: [usize; 2]) -> Option<[usize; 2]> {
         let before = |k: usize| if self.padding == Padding::Same { (k - 1) / 2 } else { 0 };
-        let at = move |out: usize, tap: usize, before: usize, size: usize| {
-            (out * self.stride + tap).checked_sub(before).filter(|&at| at < size)
+        let at = |out: usize, tap: usize, k: usize, size: usize| {
+            (out * self.stride + tap).checked_sub(before(k)).filter(|&at| at < size)
         };
-        (0..channels * ky * kx).filter_map(move |tap| {
-            let (channel, dy, dx) = (tap / kx / ky, tap / kx % ky, tap % kx);
-            let pixel = [channel, at(y, dy, before(ky), height)?, at(x, dx, before(kx), width)?];
-            Some((self.weights[filter * channels * ky * kx + tap], pixel))
-        })
+        Some([at(y, dy, self.shape[2], height)?, at(x, dx, self.shape[3], width)?])
     }
 
     /// The convolution in the clear: the reference for the encrypted one.
@@ -199,13 +197,18 @@ impl Convolution {
         let taps = filters.shape[2] * filters.shape[3];
         let mut builder = Builder::new(input.blocks, places, taps, slots);
         let mut bias = vec![Complex64::default(); if filters.bias.is_empty() { 0 } else { slots }];
-        for pixel in output.pixels() {
-            let terms: Vec<_> = filters.terms(pixel, image).map(|(w, [c, y, x])| (w, input.place(c, y, x))).collect();
-            for slot in output.all_slots(pixel[0], pixel[1], pixel[2]) {
-                terms.iter().for_each(|&(weight, (block, offset))| builder.add(slot, block, offset, weight));
-                if let Some(value) = filters.bias.get(pixel[0]) {
-                    bias[slot] = (*value).into();
+        for filter in 0..output.channels {
+            let pixels: Vec<_> = output.places_of(filter).map(|(pixel, slot)| (pixel, builder.output(slot))).collect();
+            for (weight, [channel, dy, dx]) in filters.taps(filter) {
+                let (block, first) = input.place(channel, 0, 0);
+                for &(pixel, slot) in &pixels {
+                    if let Some([y, x]) = filters.read(pixel, [dy, dx], [image[1], image[2]]) {
+                        builder.add(slot, block, first + input.within(y, x), weight);
+                    }
                 }
+            }
+            if let Some(&value) = filters.bias.get(filter) {
+                output.places_of(filter).for_each(|(_, slot)| bias[slot] = value.into());
             }
         }
         Ok(Self { input, output, map: builder.finish(bias)? })

@@ -139,7 +139,12 @@ impl ImageLayout {
     /// Block of a pixel and its offset in the block.
     pub(super) fn place(&self, channel: usize, y: usize, x: usize) -> (usize, usize) {
         let (block, within) = (channel / self.per_block, channel % self.per_block);
-        (block, (y * self.gap + within / self.gap) * self.pitch + x * self.gap + within % self.gap)
+        (block, within / self.gap * self.pitch + within % self.gap + self.within(y, x))
+    }
+
+    /// Slots from a channel's first pixel to another.
+    pub(super) fn within(&self, y: usize, x: usize) -> usize {
+        (y * self.pitch + x) * self.gap
     }
 
     /// The first slot of a pixel.
@@ -159,6 +164,13 @@ impl ImageLayout {
     pub(super) fn pixels(&self) -> impl Iterator<Item = [usize; 3]> + use<> {
         let Self { channels, height, width, .. } = *self;
         (0..channels * height * width).map(move |at| [at / width / height, at / width % height, at % width])
+    }
+
+    /// The pixels of a channel as row and column, each with the slots of all its repetitions.
+    pub(super) fn places_of(&self, channel: usize) -> impl Iterator<Item = ([usize; 2], usize)> + use<> {
+        let (layout, width) = (*self, self.width);
+        let pixels = (0..self.height * width).map(move |at| [at / width, at % width]);
+        pixels.flat_map(move |[y, x]| layout.all_slots(channel, y, x).map(move |slot| ([y, x], slot)))
     }
 
     /// The slots of all repetitions of a pixel.

@@ -65,6 +65,16 @@ impl PackedMap {
     }
 }
 
+/// A slot of a map's result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Output {
+    slot: usize,
+    /// The place that it stands in, of the input's unit.
+    base: usize,
+    /// The item there.
+    first: usize,
+}
+
 /// Collects the diagonals of a map, entry by entry.
 pub(super) struct Builder {
     slots: usize,
@@ -75,27 +85,35 @@ pub(super) struct Builder {
 
 impl Builder {
     /// A builder of maps from `input` to `places` places of the same unit, with `taps` diagonals per diagonal of
-    /// blocks.
+    /// blocks. Only for slots that are a power of two is the map finished.
     pub(super) fn new(input: Spread, places: usize, taps: usize, slots: usize) -> Self {
         let folds = Folds::best(&input, places, taps, slots);
         Self { slots, input, folds, diagonals: vec![Vec::new(); slots] }
     }
 
-    /// Adds `weight` times the slot at `offset` of an input item to slot `output`.
-    pub(super) fn add(&mut self, output: usize, item: usize, offset: usize, weight: f64) {
+    /// An output slot.
+    pub(super) fn output(&self, slot: usize) -> Output {
+        let base = slot / self.input.unit;
+        Output { slot, base, first: base % self.input.period }
+    }
+
+    /// Adds `weight` times the slot at `offset` of an input item to an output. Outputs that are neighbors are neighbors
+    /// in each diagonal, and diagonals are whole pages apart: all outputs of one item and offset belong together, or
+    /// the caches hold none of what is added to.
+    pub(super) fn add(&mut self, output: Output, item: usize, offset: usize, weight: f64) {
         let Spread { unit, period, extent, .. } = self.input;
+        debug_assert!(item < period, "item {item} repeats after {period}");
         let (place, output) = match self.folds {
-            None => (item, output),
+            None => (item, output.slot),
             Some(Folds { width, step, .. }) => {
-                let base = output / unit;
-                let ahead = (item + period - base % period) % period;
+                let ahead = if item < output.first { item + period - output.first } else { item - output.first };
                 let part = ahead / width;
-                (base + part * step + ahead % width, output + part * step * unit)
+                (output.base + part * step + ahead % width, output.slot + part * step * unit)
             }
         };
         debug_assert!(place < extent || extent * unit == self.slots, "place {place} is read, {extent} are filled");
-        let input = (place * unit + offset) % self.slots;
-        let diagonal = &mut self.diagonals[(input + self.slots - output) % self.slots];
+        let round = self.slots - 1;
+        let diagonal = &mut self.diagonals[(place * unit + offset).wrapping_sub(output) & round];
         if diagonal.is_empty() {
             diagonal.resize(self.slots, Complex64::default());
         }

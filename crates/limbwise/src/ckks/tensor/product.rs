@@ -64,7 +64,8 @@ impl MatrixProduct {
         let mut builder = Builder::new(input.rows, output.rows.extent, 1, slots);
         for (place, row) in (0..output.rows.extent).filter_map(|place| Some((place, output.rows.item(place)?))) {
             for (column, lane) in (0..n).flat_map(|column| (0..unit).map(move |lane| (column, lane))) {
-                builder.add(place * unit + lane, column, lane, matrix.at(row, column));
+                let slot = builder.output(place * unit + lane);
+                builder.add(slot, column, lane, matrix.at(row, column));
             }
         }
         let bias = if bias.is_empty() { Vec::new() } else { output.rows.pack(slots, |row, _| bias[row]) };
