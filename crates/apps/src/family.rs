@@ -1,4 +1,4 @@
-//! What a scheme's workloads have in common: how their results are compared with a clear twin.
+//! What the workloads of a scheme share: comparison of results with a clear twin.
 
 use crate::{
     client::{Accuracy, Client, Conclusion},

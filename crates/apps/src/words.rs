@@ -1,6 +1,6 @@
-//! Workloads by name, with options as words: for front ends that are no command line.
+//! Workloads by name, with options as words, for front ends other than the command line.
 //!
-//! Options are those of the command line, from the same declaration; so are the texts of mistakes.
+//! The options come from the same declaration as the command line's, and so do the error texts.
 
 use crate::registry::Options;
 use clap::{ArgAction, ColorChoice, Command, FromArgMatches as _, Subcommand as _};

@@ -1,4 +1,4 @@
-//! Exit codes: 2 for a user's mistake, 1 for a fault of the system or a bug, and no complaint when a reader went away.
+//! Exit codes: 2 for a user mistake, 1 for a system failure or a bug. A closed output pipe is no error.
 
 #[cfg(feature = "client")]
 use limbwise::ckks::Finding;
@@ -11,7 +11,7 @@ use std::io::{self, Write as _};
 #[error("{0}")]
 pub(crate) struct Mistake(pub(crate) String);
 
-/// An operation that shadow mode found wrong: neither a mistake in what was asked for nor the system's.
+/// An operation that shadow mode found wrong: neither a user mistake nor a system failure.
 #[cfg(feature = "client")]
 #[derive(Debug, thiserror::Error)]
 #[error("the first wrong operation is {0}")]
@@ -54,7 +54,7 @@ fn found_wrong(_error: &anyhow::Error) -> bool {
     false
 }
 
-/// Whether the system refused what it was asked for, and not because it failed: a path that is wrong.
+/// Whether the system refused the user's request, such as a wrong path, and did not fail itself.
 fn is_asked_for(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;
     matches!(

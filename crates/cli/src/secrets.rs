@@ -57,7 +57,7 @@ impl SeedArgs {
         Ok(SeedSource::Kept(Seed(bytes.map_err(wrong)?)))
     }
 
-    /// Where seeds come from in what is kept: a number only with leave.
+    /// Source of seeds for files that persist: a fixed seed needs permission.
     pub(crate) fn of_files(self, leave: InsecureSeed) -> Result<SeedSource, Mistake> {
         match self.seed {
             Some(seed) if !leave.insecure_seed => Err(Mistake(format!(
@@ -68,7 +68,7 @@ impl SeedArgs {
     }
 }
 
-/// Leave to be insecure.
+/// Permission to use insecure randomness.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct InsecureSeed {
     /// Allow --seed; the files are marked insecure_randomness

@@ -1,4 +1,4 @@
-//! Work in a process beside the server, for what may take too much: it is asked, answers, and can be ended at any moment.
+//! A child process for untrusted work: it gets a request, answers, and can be killed at any time.
 
 use std::{
     io::{self, Read, Write as _},

@@ -1,6 +1,6 @@
-//! What the server asks of whatever computes: to recognise files, to plan a job, to run it.
+//! Interface of the engine that the server uses: it recognizes files, plans jobs and runs them.
 //!
-//! The server knows nothing of encryption; tests put an engine without any in its place.
+//! The server itself has no encryption code; tests replace the engine by a mock.
 
 use crate::refusal::Refusal;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
-//! The engine that joins the server to the runtime: programs by their descriptions, on this computer's CPU.
+//! The engine on top of the runtime: evaluates programs from their descriptions on this computer's CPU.
 //!
-//! Each job opens the device anew, so that the memory it has taken goes back when it ends. Plans are made in processes of
-//! their own ([`crate::planning`]).
+//! Each job opens the device anew, so that its memory is freed at the end. Separate processes make the plans
+//! ([`crate::planning`]).
 
 use crate::{
     engine::{Engine, Failure, FileKind, JobFiles, JobPlan, Output, PlanBudget, Watch},
@@ -27,7 +27,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Gives the server's own numbers for a program, where its description leaves some to the server.
+/// Supplies the server's numbers for a program whose description leaves some to the server.
 pub type Models = Box<dyn Fn(&Description) -> Result<Model, String> + Send + Sync>;
 
 pub struct Evaluation {

@@ -1,4 +1,4 @@
-//! How much a server takes on.
+//! Limits of the server.
 
 use crate::engine::PlanBudget;
 use serde::Serialize;

@@ -1,7 +1,7 @@
-//! Planning in a process of its own: what the server asks it, what it answers, and what it may take.
+//! Planning in a separate process: its request, its answer and its limits.
 //!
-//! A program is laid out and recorded from a description that comes from outside. Here that may end a process, but not
-//! the server: memory is limited by the system, time by whoever waits.
+//! The description of a program may be hostile, and it is laid out and recorded here. It may crash this process, but
+//! not the server: the system limits the memory, and the server limits the time.
 
 use crate::{
     child::{self, Outcome},

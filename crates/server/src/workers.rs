@@ -1,4 +1,4 @@
-//! The threads that move the state on: one checks uploads, a few plan jobs, a few run them.
+//! The worker threads: one checks uploads, a few plan jobs, a few run them.
 
 use crate::{
     engine::{Failure, JobFiles},
@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Told what happens, a line each, for whoever operates the server.
+/// Log of the server's events, one line each, for the operator.
 pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The threads of a store.

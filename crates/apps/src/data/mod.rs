@@ -1,4 +1,4 @@
-//! Real data: from a file that nobody has checked to a table of finite numbers with two classes.
+//! Real data: from an unchecked file to a table of finite numbers with two classes.
 //!
 //! Enters: file formats (numeric tables, NumPy arrays, MNIST IDX), their errors, the data set that ships with the project.
 //! Stays out: scaling, splitting and anything a model needs (they belong to the workload, see [`crate::logreg`]).

@@ -1,4 +1,4 @@
-//! The network as linear maps on slots: where the values of each stage lie, and the maps between.
+//! The network as linear maps on slots: the layout of each stage, and the maps between layouts.
 //!
 //! Every stage keeps the raster of the image: a stride leaves gaps, and the gaps are filled with channels (multiplexed
 //! packing \[LLL22\]), so that later stages take fewer slots. A stage's blocks go round: its message has as many slots as

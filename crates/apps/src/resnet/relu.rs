@@ -1,4 +1,4 @@
-//! The activation as a polynomial: `max(u, 0) = u·(1 + sign u)/2` with a composition in the sign's place.
+//! The activation as a polynomial: `max(u, 0) = u·(1 + sign u)/2`, with a composition of polynomials for the sign.
 
 use limbwise::{
     Result,

@@ -1,5 +1,4 @@
-//! Connections: accepted one by one up to a limit, cut when they stand still, ended in order when the server is asked to
-//! stop.
+//! Connections: limited in number, closed when idle, and shut down in order when the server stops.
 
 use super::{App, access::Access, guard::Local, router};
 use crate::{

@@ -1,4 +1,4 @@
-//! Jobs: asked for, run, and run again after a kill. How they are planned is in [`super::plans`].
+//! Jobs: requested, run, and run again after a kill. [`super::plans`] plans them.
 
 use super::{
     RECORD, State, Store, absent,
