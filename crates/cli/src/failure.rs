@@ -6,7 +6,7 @@ use limbwise::{Error as Scheme, error::KeyError, wire::WireError};
 use limbwise_runtime::Error as Runtime;
 use std::io::{self, Write as _};
 
-/// A mistake that the command line itself finds: the whole text, with what, got, wanted, next step.
+/// A user mistake found by the command line: the whole text, with what, got, wanted, next step.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Mistake(pub(crate) String);
@@ -26,7 +26,7 @@ pub(crate) struct WrongMessages {
     pub(crate) all: usize,
 }
 
-/// Whether the system failed, and not the user. What the libraries refuse is a mistake, these apart.
+/// Whether the system failed. Other refusals of the libraries are user mistakes.
 fn is_fault(error: &anyhow::Error) -> bool {
     let scheme = match error.downcast_ref::<Runtime>() {
         Some(Runtime::Scheme(scheme)) => Some(scheme),
@@ -78,7 +78,7 @@ pub(crate) fn bug() -> u8 {
     1
 }
 
-/// Writes to standard error; nobody can be told if that fails.
+/// Writes to standard error and ignores failures, which nobody could read.
 pub(crate) fn say(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
