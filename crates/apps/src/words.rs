@@ -32,8 +32,8 @@ impl Options {
         Self::from_arg_matches(&matches).map_err(|e| told(&e))
     }
 
-    /// A workload by its name, with options by their names, underscores for hyphens. Several values are repeated where the
-    /// option may be given again, and have commas between where it may not.
+    /// A workload by its name, with options by their names (underscores for hyphens). Several values are repeated if
+    /// the option may be repeated, and comma-separated otherwise.
     pub fn of_names(name: &str, given: &[Given]) -> Result<Self, String> {
         let all = command();
         let again = |long: &str| {

@@ -63,7 +63,7 @@ fn is_asked_for(error: &io::Error) -> bool {
     )
 }
 
-/// Says what went wrong, and returns the exit code. The texts of the libraries name their causes themselves, so only the outermost is printed.
+/// Prints the error and returns the exit code. Library errors include their causes, so only the outermost is printed.
 pub(crate) fn exit(error: &anyhow::Error) -> u8 {
     if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
         return 0;

@@ -37,8 +37,8 @@ impl SeedArgs {
         self.seed.map_or(SeedSource::System, SeedSource::Repeating)
     }
 
-    /// Where seeds come from in a run that goes on after a stop: from the number, or from a secret seed that the directory
-    /// keeps until the end.
+    /// Source of seeds for a run with checkpoints: the given number, or a secret seed that the directory keeps until
+    /// the run ends.
     pub(crate) fn of_checkpoint(self, dir: &Path) -> anyhow::Result<SeedSource> {
         if self.seed.is_some() {
             return Ok(self.of_run());

@@ -161,8 +161,8 @@ fn end_with(mut input: impl BufRead + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives this process so much memory beside what it has: more is refused to it by the system. Never more than it may have
-/// already. On systems that do not tell how much a process has, there is no such limit.
+/// Limits the memory of this process to this much above its present use; the system refuses more. Never raises an
+/// existing limit. Systems that do not report memory use have no such limit.
 #[cfg(unix)]
 fn limit(bytes: u64) -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -112,7 +112,7 @@ impl Bytes<'_> {
         Ok(*first)
     }
 
-    /// A bias, a number of inputs, and that many words: the index in the low ten bits, the weight above in two's complement.
+    /// A bias, a number of inputs, and that many words: index in the low ten bits, weight above in two's complement.
     fn neuron(&mut self, inputs: usize) -> Result<Neuron, NnError> {
         let [bias, count] = self.take()?;
         let mut input = || {

@@ -67,7 +67,8 @@ pub struct SumPrecision {
     pub rows_expected: f64,
     /// Relative standard deviation of the sum from CKKS arithmetic, including encryption of the columns.
     pub arithmetic_error: f64,
-    /// rows · bit error / rows that pass, which is what the sum is off by if all bits err to one side, and the arithmetic's.
+    /// rows · bit error / passing rows, plus the arithmetic error. The first term is the error of the sum if all bits
+    /// err to one side.
     pub sum_relative_error: f64,
 }
 

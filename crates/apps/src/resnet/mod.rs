@@ -1,7 +1,7 @@
 //! `resnet20`: a trained convolutional network on encrypted images \[LLL22\].
 //!
-//! Enters: loading of weights and images, the network in the clear and its twin with polynomial activations, its maps on
-//! slots, the plan of its levels, the encrypted program.
+//! Enters: loaders of weights and images, the clear network and its twin with polynomial activations, its maps on
+//! slots, the levels of its layers, the encrypted program.
 //! Stays out: rotation and bootstrapping of ciphertexts (`limbwise`), the choice of a configuration (`runtime`).
 //!
 //! Read in this order: [`network`], [`relu`], [`client`] (the twins), `packing`, [`levels`], [`encrypted`]; [`weights`]
