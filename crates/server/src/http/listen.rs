@@ -56,7 +56,6 @@ impl Server {
         self.address
     }
 
-    /// Answers until the process is asked to stop (SIGTERM, SIGINT), then ends requests and jobs in order: at most `grace`
     /// Serves until the process gets SIGTERM or SIGINT, then ends requests and jobs, each within `grace`. Returns
     /// whether all jobs had ended. Others resume from their checkpoint when a server opens the directory again.
     pub fn run(self, grace: Duration) -> Result<bool, StartError> {
