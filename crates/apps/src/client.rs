@@ -1,13 +1,13 @@
-//! The client's side of a workload: values to encrypt, and what decrypted results mean.
+//! The client's side of a workload: values to encrypt, and the meaning of decrypted results.
 //!
-//! Secret keys are no matter of this room: it lays data out, and reads numbers that somebody decrypted.
+//! This module never sees secret keys: it lays out data and reads numbers that are already decrypted.
 
 use crate::{family::Family, program::Details};
 use limbwise::scheme::Scheme;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Share of held-back rows that a model gets right.
+/// Share of test rows that a model classifies correctly.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Accuracy {
     /// The encrypted program's model, judged by its encrypted scores.
@@ -18,22 +18,22 @@ pub struct Accuracy {
 
 #[derive(Clone, Debug)]
 pub struct Conclusion<S: Family> {
-    /// Results against the clear twin's.
+    /// Comparison with the clear twin.
     pub found: S::Found,
-    /// What this workload adds to a report, beside the details of its program.
+    /// Workload-specific additions to a report, beside the details of the program.
     pub details: Details,
-    /// Sentences a person should read: a polynomial left its interval, say.
+    /// Warnings for the user, such as a polynomial that left its interval.
     pub warnings: Vec<String>,
 }
 
-/// The data of a workload.
+/// Data of a workload.
 pub trait Client {
-    /// What its program computes with.
+    /// Scheme.
     type Scheme: Family;
 
-    /// The values of one of the program's inputs.
+    /// The values of one program input.
     fn values(&self, input: usize) -> <Self::Scheme as Scheme>::Values;
 
-    /// What the decrypted results mean.
+    /// The meaning of the decrypted results.
     fn conclude(&self, results: &<Self::Scheme as Scheme>::Reading) -> Conclusion<Self::Scheme>;
 }

@@ -1,7 +1,7 @@
-//! Descriptions: what a program is, without data, keys or the server's model. A file that both sides have.
+//! Descriptions: a program without data, keys or the server's model, as a file that both sides have.
 //!
-//! The client writes it when it makes keys; the server builds from it what it evaluates. It is JSON with a version,
-//! comes from outside, and every number in it is checked before anything is laid out.
+//! The client writes the description when it makes keys; the server builds the program from it. The format is versioned
+//! JSON. The file may be hostile, so every number is checked before anything is laid out.
 
 use crate::{
     linear::layer::Model,
@@ -39,7 +39,7 @@ pub struct Description {
     /// How the server was meant to keep evaluation keys when it was planned; it may choose.
     pub key_form: KeyForm,
     pub workload: Described,
-    /// Keys were made with randomness that anybody can repeat.
+    /// Whether the keys come from reproducible randomness.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub insecure_randomness: bool,
 }

@@ -1,4 +1,4 @@
-//! What a scheme's workloads have in common: how their results are compared with a clear twin.
+//! What the workloads of a scheme share: comparison of results with a clear twin.
 
 use crate::{
     client::{Accuracy, Client, Conclusion},
@@ -145,8 +145,8 @@ pub trait Twin: Program {
         Vec::new()
     }
 
-    /// Of BGV: what the phases of the results are modulo a prime, value by value, given those of the inputs. For a program
-    /// that is meant to run where its results may not be read, and is nothing but products and sums.
+    /// BGV: the phases of the results modulo a prime, value by value, from those of the inputs. For a program of
+    /// products and sums whose results need not be decryptable.
     fn phases(&self, _q: Modulus, _inputs: &[Vec<u64>]) -> Option<Vec<Vec<u64>>> {
         None
     }

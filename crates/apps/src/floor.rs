@@ -1,7 +1,7 @@
-//! What a program takes at least, so that what cannot fit is refused before it is laid out or recorded.
+//! Lower bounds on a program's memory, so that oversized programs are refused before layout or recording.
 //!
-//! A description is a few numbers from outside, and what follows from them may be gigabytes. These are lower bounds: what
-//! is below them may still not fit, and its plan says so.
+//! A description from outside is a few numbers, but they can imply gigabytes. A program within these bounds may still
+//! not fit; its plan decides that.
 
 use crate::{
     linear::layer::{Described, LayerShape, Numbers},
@@ -13,18 +13,18 @@ use limbwise::{
     scheme::{Scheme, plaintext_bytes, slots_bytes},
 };
 
-/// Bytes of a clear number as it is read or generated.
+/// Bytes of a clear number when it is read or generated.
 pub(crate) const REAL_BYTES: u64 = 8;
-/// Bytes of a clear number on a diagonal of a map.
+/// Bytes of a clear number on a diagonal.
 pub(crate) const COMPLEX_BYTES: u64 = 16;
 
-/// A layer: its numbers, the diagonals that they become, what is kept encoded of them, and the input.
+/// Lower bound for a layer: its numbers, their diagonals, the encoded diagonals, and the input.
 pub(crate) fn layer_bytes(params: &Params, layer: &Described, (form, level): (PlaintextForm, usize)) -> u64 {
     let slots = params.max_slots() as u64;
     let Ok([numbers, _, encrypted, _]) = layer.shape.sizes() else { return 0 };
     let (numbers, inputs) = (numbers as u64, (encrypted as u64).div_ceil(slots) * slots_bytes(params, level));
     match layer.shape {
-        // Each number is on a diagonal, in a place of its own.
+        // Each number takes its own entry of a diagonal.
         LayerShape::Product { .. } => {
             let encoded = match layer.weights {
                 Numbers::Seed(_) => numbers.div_ceil(slots) * plaintext_bytes(params, form, level),
@@ -37,8 +37,7 @@ pub(crate) fn layer_bytes(params: &Params, layer: &Described, (form, level): (Pl
     }
 }
 
-/// Bytes that a program takes at least on a server, now that its maps are laid out: these, what is kept encoded of them,
-/// and the inputs.
+/// Lower bound of a program's memory on a server after its maps are laid out: diagonals, encoded diagonals, inputs.
 pub fn least_bytes<P: Program>(program: &P) -> u64 {
     let (params, model) = (program.params(), program.model());
     let inputs = program.inputs();
@@ -46,7 +45,7 @@ pub fn least_bytes<P: Program>(program: &P) -> u64 {
     inputs.fold(P::Scheme::least_model_bytes(params, &model), u64::saturating_add)
 }
 
-/// Bytes of the clear numbers that a program's model keeps, which the host holds beside all that is encoded.
+/// Bytes of the clear numbers in a program's model, which the host keeps in addition to the encoded ones.
 pub fn clear_bytes<P: Program>(program: &P) -> u64 {
     P::Scheme::clear_model_bytes(&program.model())
 }

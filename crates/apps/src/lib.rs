@@ -1,12 +1,13 @@
-//! Workloads: programs for real data that run encrypted, are planned and are timed from one source.
+//! Workloads: programs on real data. One source is run encrypted, planned and timed.
 //!
 //! Enters: loaders, clear twins, encrypted programs, their descriptions.
 //! Stays out: concrete devices, printing.
 //!
-//! Read in this order: [`program`] (what a workload is), [`client`], [`family`] (what a scheme's workloads have in common),
-//! [`way`], [`workload`] (options, description, data), [`registry`] (the list of them), [`words`] (them by name), [`options`], [`description`],
-//! [`data`] (loaders); on slots [`logreg`], [`helr`], [`linear`], [`lola`], [`bootstrap`], [`resnet`]; on messages [`pbs`],
-//! [`gates`], [`nn`]; on integers [`bgv_mul`], [`bgv_table`]; of two schemes [`query`].
+//! Read in this order: [`program`] (what a workload is), [`client`], [`family`] (what the workloads of a scheme share),
+//! [`way`] (configurations), [`workload`] (options, description, data), [`registry`] (the list), [`words`] (workloads
+//! by name), [`options`], [`description`], [`data`] (loaders). CKKS: [`logreg`], [`helr`], [`linear`], [`lola`],
+//! [`bootstrap`], [`resnet`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`]. CKKS and TFHE:
+//! [`query`].
 
 #![expect(missing_docs, clippy::missing_errors_doc, reason = "docs stand where name and type do not say it all")]
 #![expect(clippy::must_use_candidate, reason = "asked of what gives a changed copy, not of every getter")]
@@ -43,8 +44,8 @@ pub use program::{Array, Details, Encryption, Journal, Observer, Program, State}
 pub use registry::{AnyPrepared, AnyProgram, Prepared, Registered};
 pub use way::Way;
 
-/// A file or folder of the shared public data, for tests: under `LIMBWISE_DATA`, else under `../shared/data` beside
-/// the repository. Absent data is said aloud, because a silent skip would look like a pass.
+/// A file or folder of the shared public data, for tests: under `LIMBWISE_DATA`, else under `../shared/data` beside the
+/// repository. Absent data is printed, because a silent skip would look like a pass.
 #[cfg(test)]
 pub(crate) fn data_dir(name: &str) -> Option<std::path::PathBuf> {
     let beside = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");

@@ -1,4 +1,4 @@
-//! Options that several workloads have, and how they are read.
+//! Options that several workloads share, and their parsers.
 
 use crate::{description::Refusal, workload::Refusable};
 use clap::ValueEnum;
@@ -119,7 +119,7 @@ impl From<RotationsName> for Strategy {
     }
 }
 
-/// A mistake in what was asked for, told in its whole text.
+/// A user mistake as its whole text.
 pub fn mistake(text: impl Into<String>) -> Refusal {
     Refusal::from(text.into())
 }

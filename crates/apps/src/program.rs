@@ -1,8 +1,8 @@
-//! What a workload is: a public side that server and client know, and the client's own side with the data.
+//! Interface of a workload: a public side that server and client know, and the client's own side with the data.
 //!
-//! A [`Program`] has no data: from it the server evaluates, and anybody plans, records and times. A
-//! [`Client`](crate::Client) has the values to encrypt and knows what decrypted results mean. The runtime joins them; neither knows of
-//! files or devices. Both are the same for every scheme: what differs is in [`Scheme`].
+//! A [`Program`] has no data: the server evaluates it, and anyone can plan, record and time it. A
+//! [`Client`](crate::Client) has the values to encrypt and interprets decrypted results. The runtime joins them;
+//! neither handles files or devices. Both are the same for every scheme; [`Scheme`] holds the differences.
 
 use crate::way::Way;
 pub use limbwise::scheme::{Ckks, Encryption, Integers, Messages, SlotsInput, Tfhe};
@@ -12,9 +12,9 @@ use limbwise::{
 };
 use limbwise_device::Device;
 
-/// Told when a step of a program begins.
+/// Observer of the steps of a program.
 pub trait Observer {
-    /// A step begins, and the one before it has ended; `done` of `total` are over.
+    /// A step begins, and the one before it has ended; `done` of `total` are finished.
     fn step(&mut self, name: &str, done: usize, total: usize);
 }
 
@@ -22,7 +22,7 @@ impl Observer for () {
     fn step(&mut self, _name: &str, _done: usize, _total: usize) {}
 }
 
-/// All that the rest of a program hangs on after one of its steps, beside its inputs and keys.
+/// State after a step: everything that the rest of the program needs beside its inputs and keys.
 pub struct State<D: Device, S: Scheme = Ckks> {
     /// Steps that are over, counted as the program likes.
     pub step: usize,
@@ -31,8 +31,8 @@ pub struct State<D: Device, S: Scheme = Ckks> {
     pub numbers: Vec<f64>,
 }
 
-/// Keeps the state of a program between its steps, so that a stopped run can go on where it was. A program that is
-/// resumed computes what it would have computed, bit for bit.
+/// Saves the state of a program after each step, so that a stopped run can resume. A resumed program computes
+/// bit-identical results.
 pub trait Journal<D: Device, S: Scheme = Ckks> {
     /// The state to go on from, asked for once, before the first step; none for a run from the start.
     ///
@@ -40,14 +40,14 @@ pub trait Journal<D: Device, S: Scheme = Ckks> {
     /// [`limbwise::Error::Stopped`] where a state cannot be read; the journal knows why.
     fn resume(&mut self) -> limbwise::Result<Option<State<D, S>>>;
 
-    /// A step is over, and this is the state now.
+    /// Saves the state after a finished step.
     ///
     /// # Errors
     /// [`limbwise::Error::Stopped`] to end the program here: the state cannot be kept, or nobody wants the result.
     fn keep(&mut self, state: &State<D, S>) -> limbwise::Result<()>;
 }
 
-/// Nothing is kept.
+/// Journal that saves nothing.
 impl<D: Device, S: Scheme> Journal<D, S> for () {
     fn resume(&mut self) -> limbwise::Result<Option<State<D, S>>> {
         Ok(None)
@@ -99,7 +99,7 @@ pub type Details = serde_json::Map<String, serde_json::Value>;
 pub type Inputs<P> = Vec<<<P as Program>::Scheme as Scheme>::Input>;
 pub type Results<P, D> = Vec<<<P as Program>::Scheme as Scheme>::Ciphertext<D>>;
 
-/// A workload with its options: what both sides know, and the server's own model.
+/// A workload with its options: public metadata, and the server's own model.
 pub trait Program {
     type Scheme: Scheme;
 
@@ -115,7 +115,7 @@ pub trait Program {
     /// The clear numbers that the server encodes before the program starts.
     fn model(&self) -> <Self::Scheme as Scheme>::Model<'_>;
 
-    /// Under which key the inputs are encrypted.
+    /// The key that encrypts the inputs.
     fn encryption(&self) -> Encryption {
         Encryption::default()
     }

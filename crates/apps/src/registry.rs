@@ -1,8 +1,8 @@
 //! The workloads: one line each.
 //!
-//! From these lines come the options of the command line, Python and the server ([`Options`]), what a description may hold
-//! ([`Described`]), what a client's directory remembers ([`Data`]), and the programs and clients of each scheme. A workload
-//! is a type of options that implements [`Workload`](crate::workload::Workload).
+//! This list generates the options of the command line, Python and the server ([`Options`]), the contents of a
+//! description ([`Described`]), the data sources in a client's directory ([`Data`]), and the programs and clients of
+//! each scheme. A workload is a type of options that implements [`Workload`](crate::workload::Workload).
 
 use crate::{
     bgv_mul::options::BgvMulArgs,
@@ -33,23 +33,23 @@ use limbwise_device::Device;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// A scheme with the workloads that are written in it.
+/// A scheme with the workloads that use it.
 pub trait Registered: Family<Literal: Into<AnyLiteral>> {
     type Program: Program<Scheme = Self> + Clone + std::fmt::Debug + Send + Sync;
     type Client: Client<Scheme = Self> + std::fmt::Debug + Send + Sync;
 }
 
-/// A program with its options read and its data prepared, and what is left to choose.
+/// A program with parsed options, prepared data and the remaining choices.
 #[derive(Debug)]
 pub struct Prepared<S: Registered> {
-    /// The program in the first of the ways.
+    /// The program in its default configuration.
     program: S::Program,
     described: Described,
     client: Option<S::Client>,
     pub preset: String,
-    /// The ways to run it that the options leave open; the first is taken where memory is no matter.
+    /// Configurations that the options leave open; the first is used if memory does not matter.
     pub ways: Vec<Way>,
-    /// What makes it smaller, for people.
+    /// Options that reduce memory, as text.
     pub smaller: &'static str,
 }
 
@@ -64,12 +64,12 @@ impl<S: Registered> Prepared<S> {
         Self { program: program(p), described: described(d), client: c.map(client), preset, ways, smaller }
     }
 
-    /// The program, run in one way.
+    /// The program in one configuration.
     pub fn program(&self, way: Way) -> S::Program {
         self.program.in_way(way)
     }
 
-    /// What both sides know of it, run in one way.
+    /// Public metadata of the program in one configuration.
     pub fn description(&self, way: Way) -> Description {
         let mut described = self.described.clone();
         described.in_way(way);
@@ -83,14 +83,14 @@ impl<S: Registered> Prepared<S> {
     /// The client's data.
     ///
     /// # Errors
-    /// Where the options leave numbers to a server that is not here.
+    /// If the options leave numbers to a server.
     pub fn client(&self) -> Refusable<&S::Client> {
         let text = "--weights server: a run is client and server in one; give the file of the numbers";
         self.client.as_ref().ok_or_else(|| mistake(text))
     }
 }
 
-/// Does the same for a value of whichever scheme it is: `on_scheme!(AnyPrepared, prepared, one => f(one))`.
+/// Applies one expression to a value of any scheme: `on_scheme!(AnyPrepared, prepared, one => f(one))`.
 #[macro_export]
 macro_rules! on_scheme {
     ($any:ident, $value:expr, $inner:pat => $does:expr) => {
@@ -103,7 +103,7 @@ macro_rules! on_scheme {
     };
 }
 
-/// A program of any scheme, with its options read.
+/// A program of any scheme, with parsed options.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one of them lives at once, for as long as the process works on it")]
 pub enum AnyPrepared {
@@ -121,7 +121,7 @@ pub enum AnyProgram {
     Bridged(<Bridged as Registered>::Program),
 }
 
-/// Unchecked parameters of any scheme, as a description has them.
+/// Unchecked parameters of any scheme, as in a description.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum AnyLiteral {
@@ -141,7 +141,7 @@ pub enum AnyParams {
 }
 
 impl AnyParams {
-    /// Those of RLWE keys, where the scheme has any.
+    /// Parameters of RLWE keys, if the scheme has any.
     pub fn rlwe(&self) -> Option<&limbwise::params::Params> {
         match self {
             Self::Ckks(params) => Ckks::rlwe(params),
@@ -151,7 +151,7 @@ impl AnyParams {
         }
     }
 
-    /// Those of bootstrapping keys, where the scheme has any.
+    /// Parameters of bootstrapping keys, if the scheme has any.
     pub fn tfhe(&self) -> Option<&limbwise::tfhe::TfheParams> {
         match self {
             Self::Tfhe(params) => Tfhe::tfhe(params),
@@ -162,7 +162,7 @@ impl AnyParams {
 }
 
 impl AnyLiteral {
-    /// Checks them.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// [`ParamsError`](limbwise::params::ParamsError).
@@ -186,7 +186,7 @@ impl AnyLiteral {
     }
 }
 
-/// How a scheme's values go into those of any scheme.
+/// Conversion from a scheme's type to the type of any scheme.
 trait InAny: Registered {
     fn any_prepared(prepared: Prepared<Self>) -> AnyPrepared;
     fn any_program(program: Self::Program) -> AnyProgram;
@@ -246,7 +246,7 @@ macro_rules! workloads {
             )+)+
         }
 
-        /// What both sides know of a workload, without data.
+        /// Public metadata of a workload, without data.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub enum Described {
@@ -257,7 +257,7 @@ macro_rules! workloads {
             )+)+
         }
 
-        /// Where a client's data come from, as its directory remembers it: paths and how to read them, no data.
+        /// Source of a client's data as its directory stores it: paths and formats, no data.
         #[derive(Debug, Serialize, Deserialize)]
         pub enum Data {
             $($(
@@ -268,7 +268,7 @@ macro_rules! workloads {
         }
 
         impl Options {
-            /// Reads the data and makes the program; with a memory budget, everything that the options leave open may vary.
+            /// Reads the data and builds the program. A memory budget opens every option that the user did not fix.
             pub fn prepare(&self, memory: Option<u64>) -> Refusable<AnyPrepared> {
                 Ok(match self {
                     $($(Self::$variant(options) => $scheme::any_prepared(Prepared::of::<$args>(
@@ -286,7 +286,7 @@ macro_rules! workloads {
                 }
             }
 
-            /// Where its data come from.
+            /// The source of the data.
             pub fn data(&self) -> Data {
                 match self {
                     $($(Self::$variant(options) => Data::$variant(options.data()),)+)+
@@ -295,14 +295,14 @@ macro_rules! workloads {
         }
 
         impl Described {
-            /// Its parameters, as its description has them.
+            /// The parameters, as in the description.
             pub(crate) fn literal(&self, value: serde_json::Value) -> serde_json::Result<AnyLiteral> {
                 match self {
                     $($(Self::$variant(_) => $scheme::any_literal(value),)+)+
                 }
             }
 
-            /// The program; without a model, any numbers stand in the place of the server's.
+            /// The program. Without a model, arbitrary numbers replace the server's.
             pub(crate) fn program(
                 &self,
                 (params, preset): (&AnyParams, &str),
@@ -322,7 +322,7 @@ macro_rules! workloads {
                 }
             }
 
-            /// Bytes that the program takes at least on a server, by its sizes alone: nothing is laid out.
+            /// Lower bound of the program's memory on a server, computed from its sizes without layout.
             pub(crate) fn least_bytes(&self, params: &AnyParams) -> u64 {
                 match self {
                     $($(Self::$variant(described) => {
@@ -331,7 +331,7 @@ macro_rules! workloads {
                 }
             }
 
-            /// The server's numbers of files: weights and bias; none for a program that leaves none to the server.
+            /// The server's numbers from files: weights and bias; `None` if the program leaves none to the server.
             pub fn model(&self, files: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
                 match self {
                     $($(Self::$variant(described) => <$args>::server_model(described, files),)+)+
@@ -340,7 +340,7 @@ macro_rules! workloads {
         }
 
         impl Data {
-            /// The data for a program: of these files where some are given.
+            /// The data of a program, from the given files if there are any.
             pub fn client<S: Clients>(
                 &self,
                 described: &Described,
@@ -350,7 +350,7 @@ macro_rules! workloads {
                 S::client(self, described, program, files)
             }
 
-            /// The numbers that the program leaves to the server, where the client has them too.
+            /// The numbers that the program leaves to the server, if the client has them too.
             pub fn model(&self, described: &Described) -> Refusable<Option<Model>> {
                 match (self, described) {
                     $($((Self::$variant(data), Described::$variant(described)) => {
@@ -360,7 +360,7 @@ macro_rules! workloads {
                 }
             }
 
-            /// Whether what results should be can be computed: not where the server alone has the model.
+            /// Whether the client can compute the expected results. It cannot if the server alone has the model.
             pub fn has_model(&self) -> bool {
                 match self {
                     $($(Self::$variant(data) => <$args>::has_model(data),)+)+
@@ -479,9 +479,9 @@ macro_rules! workloads {
     };
 }
 
-/// A scheme whose clients are made of what a directory remembers.
+/// A scheme whose clients can be rebuilt from a client's directory.
 pub trait Clients: Registered {
-    /// The data for a program: of these files where some are given.
+    /// The data of a program, from the given files if there are any.
     fn client(data: &Data, described: &Described, program: &AnyProgram, files: &[PathBuf]) -> Refusable<Self::Client>;
 }
 

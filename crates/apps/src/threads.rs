@@ -1,4 +1,5 @@
-//! Clear work that is in no order, on all threads that the system offers: networks on images, maps of layers.
+//! Parallel map for clear work without order, such as networks on images and the maps of layers, on all available
+//! threads.
 
 use std::{
     panic::resume_unwind,

@@ -1,4 +1,4 @@
-//! Ways to evaluate one program: what can be chosen without a change of its results.
+//! Configurations: choices that change the cost of a program but not its results.
 
 use limbwise::{
     ckks::{BootstrapPlan, Diagonals, PlaintextForm, Strategy, bootstrap::HalvesAt},
@@ -8,27 +8,27 @@ use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Way {
-    /// Rotations and diagonals of linear maps; absent where a program has none.
+    /// Strategy and diagonal storage of linear maps; `None` if the program has no maps.
     pub maps: Option<(Strategy, PlaintextForm)>,
-    /// Bootstrapping; absent where a program has none.
+    /// Bootstrapping configuration; `None` if the program has no bootstrapping.
     pub bootstrapping: Option<BootstrapPlan>,
     pub keys: KeyForm,
 }
 
 impl Way {
-    /// Only how keys are kept.
+    /// A configuration with key storage only.
     #[must_use]
     pub fn of_keys(keys: KeyForm) -> Self {
         Self { maps: None, bootstrapping: None, keys }
     }
 
-    /// Every way of a program with maps: each strategy with each form of its diagonals and each form of keys.
+    /// Every configuration of a program with maps: each strategy with each diagonal storage and each key storage.
     pub fn of_maps(strategies: &[Strategy], forms: &[PlaintextForm], keys: &[KeyForm]) -> Vec<Self> {
         let maps = strategies.iter().flat_map(|&strategy| forms.iter().map(move |&form| (strategy, form)));
         maps.flat_map(|maps| keys.iter().map(move |&keys| Self { maps: Some(maps), ..Self::of_keys(keys) })).collect()
     }
 
-    /// How maps rotate, in a word.
+    /// Name of the strategy.
     pub fn strategy(self) -> Option<String> {
         let turns = |plan: BootstrapPlan| if plan.halves == HalvesAt::Turns { ", halves in turns" } else { "" };
         let boot = || self.bootstrapping.map(|plan| format!("{}{}", plan.rotations.name(), turns(plan)));
@@ -38,7 +38,7 @@ impl Way {
         }
     }
 
-    /// In words: how maps rotate, how diagonals are stored, how keys are kept.
+    /// Text form: strategy, diagonal storage, key storage.
     pub fn named(self) -> String {
         let keys = match self.keys {
             KeyForm::Stored => "keys stored",
@@ -57,8 +57,8 @@ impl Way {
     }
 }
 
-/// Strategies worth a recording: of each kind those that make at most half as many rotations again as its best. Others
-/// are slower, and need more keys or, in hops, hardly less memory.
+/// Strategies worth recording: of each kind, those with at most 1.5 times the rotations of its best. Others are slower,
+/// and either need more keys or, for multi-hop, save hardly any memory.
 pub fn strategies(diagonals: &Diagonals) -> Vec<Strategy> {
     let all: Vec<(Strategy, usize)> =
         Strategy::candidates(diagonals).into_iter().map(|s| (s, s.steps(diagonals))).collect();

@@ -1,6 +1,6 @@
-//! Workloads by name, with options as words: for front ends that are no command line.
+//! Workloads by name, with options as words, for front ends other than the command line.
 //!
-//! Options are those of the command line, from the same declaration; so are the texts of mistakes.
+//! The options come from the same declaration as the command line's, and so do the error texts.
 
 use crate::registry::Options;
 use clap::{ArgAction, ColorChoice, Command, FromArgMatches as _, Subcommand as _};
@@ -32,8 +32,8 @@ impl Options {
         Self::from_arg_matches(&matches).map_err(|e| told(&e))
     }
 
-    /// A workload by its name, with options by their names, underscores for hyphens. Several values are repeated where the
-    /// option may be given again, and have commas between where it may not.
+    /// A workload by its name, with options by their names (underscores for hyphens). Several values are repeated if
+    /// the option may be repeated, and comma-separated otherwise.
     pub fn of_names(name: &str, given: &[Given]) -> Result<Self, String> {
         let all = command();
         let again = |long: &str| {

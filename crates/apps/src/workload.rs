@@ -1,5 +1,5 @@
-//! What a workload is to the command line, Python and the server: options, a description without data, and where its data
-//! come from. One folder each; [`registry`](crate::registry) lists them.
+//! Interface of a workload for the command line, Python and the server: options, a description without data, and the
+//! source of its data. Each workload has one folder; [`registry`](crate::registry) lists them.
 
 use crate::{client::Client, description::Refusal, family::Family, linear::layer::Model, program::Program, way::Way};
 use limbwise::scheme::Scheme;
@@ -9,68 +9,68 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What is refused says what, got, wanted, next step.
+/// Errors that say what, got, wanted, next step.
 pub type Refusable<T> = Result<T, Refusal>;
 
-/// A program with its options read and its data prepared, and what is left to choose.
+/// A program with parsed options, prepared data and the remaining choices.
 pub struct Built<W: Workload> {
-    /// The program in the first of the ways.
+    /// The program in its default configuration.
     pub program: W::Program,
-    /// What both sides know of it.
+    /// Public metadata of the program.
     pub described: W::Described,
-    /// The client's data; absent where numbers are the server's alone.
+    /// The client's data; `None` if the server alone has some of the numbers.
     pub client: Option<W::Client>,
     pub preset: String,
-    /// The ways to run it that the options leave open; the first is taken where memory is no matter.
+    /// Configurations that the options leave open; the first is used if memory does not matter.
     pub ways: Vec<Way>,
-    /// What makes it smaller, for people.
+    /// Options that reduce memory, as text.
     pub smaller: &'static str,
 }
 
 /// The parameters of a scheme, and their name.
 pub type Named<'a, S> = (&'a <S as Scheme>::Params, &'a str);
 
-/// A workload: its options are the type itself.
+/// A workload. The type that implements it holds the options.
 pub trait Workload: clap::Args + Debug {
     /// What it computes with.
     type Scheme: Family;
-    /// Its public side.
+    /// Public side.
     type Program: Program<Scheme = Self::Scheme> + Clone + Debug;
-    /// Its client.
+    /// Client side.
     type Client: Client<Scheme = Self::Scheme> + Debug;
-    /// What both sides know of it without data, as its description has it.
+    /// Public metadata in the description, without data.
     type Described: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
-    /// Where its data come from, as the client's directory remembers it: paths and how to read them, no data.
+    /// Source of the data as the client's directory stores it: paths and formats, no data.
     type Data: Debug + Serialize + DeserializeOwned;
 
-    /// Reads the data and makes the program; with a memory budget, everything that the options leave open may vary.
+    /// Reads the data and builds the program. A memory budget opens every option that the user did not fix.
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>>;
 
-    /// Where the data come from, the same from any directory.
+    /// The source of the data with absolute paths.
     fn data(&self) -> Self::Data;
 
-    /// The program of a description; without a model, any numbers stand in the place of the server's.
+    /// The program of a description. Without a model, arbitrary numbers replace the server's.
     fn program(
         described: &Self::Described,
         params: Named<'_, Self::Scheme>,
         model: Option<&Model>,
     ) -> Refusable<Self::Program>;
 
-    /// A description of the same program in another way.
+    /// A description of the same program in another configuration.
     fn in_way(_described: &mut Self::Described, _way: Way) {}
 
-    /// Bytes that the program takes at least on a server, by the sizes in its description alone: nothing is laid out.
-    /// Sizes that make no program count as nothing, because building it says what is wrong with them.
+    /// Lower bound of the program's memory on a server, computed from the sizes in its description without layout.
+    /// Invalid sizes count as zero, because building the program reports them.
     fn least_bytes(_described: &Self::Described, _params: &<Self::Scheme as Scheme>::Params) -> u64 {
         0
     }
 
-    /// The server's numbers of files: weights and bias; none for a program that leaves none to the server.
+    /// The server's numbers from files: weights and bias; `None` if the program leaves none to the server.
     fn server_model(_described: &Self::Described, _files: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
         Ok(None)
     }
 
-    /// The data for a program: of these files where some are given.
+    /// The data of a program, from the given files if there are any.
     fn client(
         data: &Self::Data,
         described: &Self::Described,
@@ -78,12 +78,12 @@ pub trait Workload: clap::Args + Debug {
         files: &[PathBuf],
     ) -> Refusable<Self::Client>;
 
-    /// The numbers that the program leaves to the server, where the client has them too.
+    /// The numbers that the program leaves to the server, if the client has them too.
     fn client_model(_data: &Self::Data, _described: &Self::Described) -> Refusable<Option<Model>> {
         Ok(Some(Model::default()))
     }
 
-    /// Whether what results should be can be computed: not where the server alone has the model.
+    /// Whether the client can compute the expected results. It cannot if the server alone has the model.
     fn has_model(_data: &Self::Data) -> bool {
         true
     }

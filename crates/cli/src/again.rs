@@ -1,4 +1,4 @@
-//! How this program is started again, for work in a process of its own.
+//! Command that starts this program again in a separate process.
 
 use std::{env, ffi::OsString, io};
 

@@ -1,4 +1,4 @@
-//! What DPUs did in a run: into its report, and as lines to read.
+//! DPU counts of a run: in its report, and as text.
 
 use crate::text::units;
 use limbwise_apps::Details;

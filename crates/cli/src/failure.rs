@@ -1,4 +1,4 @@
-//! Exit codes: 2 for a user's mistake, 1 for a fault of the system or a bug, and no complaint when a reader went away.
+//! Exit codes: 2 for a user mistake, 1 for a system failure or a bug. A closed output pipe is no error.
 
 #[cfg(feature = "client")]
 use limbwise::ckks::Finding;
@@ -6,12 +6,12 @@ use limbwise::{Error as Scheme, error::KeyError, wire::WireError};
 use limbwise_runtime::Error as Runtime;
 use std::io::{self, Write as _};
 
-/// A mistake that the command line itself finds: the whole text, with what, got, wanted, next step.
+/// A user mistake found by the command line: the whole text, with what, got, wanted, next step.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Mistake(pub(crate) String);
 
-/// An operation that shadow mode found wrong: neither a mistake in what was asked for nor the system's.
+/// An operation that shadow mode found wrong: neither a user mistake nor a system failure.
 #[cfg(feature = "client")]
 #[derive(Debug, thiserror::Error)]
 #[error("the first wrong operation is {0}")]
@@ -26,7 +26,7 @@ pub(crate) struct WrongMessages {
     pub(crate) all: usize,
 }
 
-/// Whether the system failed, and not the user. What the libraries refuse is a mistake, these apart.
+/// Whether the system failed. Other refusals of the libraries are user mistakes.
 fn is_fault(error: &anyhow::Error) -> bool {
     let scheme = match error.downcast_ref::<Runtime>() {
         Some(Runtime::Scheme(scheme)) => Some(scheme),
@@ -54,7 +54,7 @@ fn found_wrong(_error: &anyhow::Error) -> bool {
     false
 }
 
-/// Whether the system refused what it was asked for, and not because it failed: a path that is wrong.
+/// Whether the system refused the user's request, such as a wrong path, and did not fail itself.
 fn is_asked_for(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;
     matches!(
@@ -63,7 +63,7 @@ fn is_asked_for(error: &io::Error) -> bool {
     )
 }
 
-/// Says what went wrong, and returns the exit code. The texts of the libraries name their causes themselves, so only the outermost is printed.
+/// Prints the error and returns the exit code. Library errors include their causes, so only the outermost is printed.
 pub(crate) fn exit(error: &anyhow::Error) -> u8 {
     if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
         return 0;
@@ -78,7 +78,7 @@ pub(crate) fn bug() -> u8 {
     1
 }
 
-/// Writes to standard error; nobody can be told if that fails.
+/// Writes to standard error and ignores failures, which nobody could read.
 pub(crate) fn say(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! The program `limbwise`; all of it is in the library beside.
+//! The program `limbwise`; the library holds all of its code.
 
 use std::process::ExitCode;
 

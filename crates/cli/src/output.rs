@@ -7,7 +7,7 @@ use std::{
     path::PathBuf,
 };
 
-/// Options of every verb that reports.
+/// Options of every verb that prints a report.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct OutputArgs {
     /// Print only JSON on standard output (schemas: docs/schemas)

@@ -1,4 +1,4 @@
-//! Progress on standard error: a bar with the time left where a person looks on, a line a step elsewhere.
+//! Progress on standard error: a bar with the remaining time on a terminal, one line per step elsewhere.
 
 use crate::{failure::say, text::units};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The bar of the part of a run that is under way.
+/// The bar of the current part of a run.
 pub(crate) struct Progress {
     terminal: bool,
     /// Seconds of the evaluation, from the plan.
@@ -85,7 +85,7 @@ impl Observer for Progress {
     }
 }
 
-/// The bar's form. Iterations get shorter as levels fall, so the evaluation's time left is the plan's and not the bar's.
+/// Style of the bar. The plan predicts the remaining time, because iterations get faster as levels fall.
 fn style(part: &Part, predicted: f64) -> ProgressStyle {
     let planned = *part == Part::Evaluation;
     let left = move |state: &ProgressState, out: &mut dyn Write| {
@@ -153,7 +153,7 @@ impl Points {
         }
     }
 
-    /// Takes the bar away, and says what there was to do.
+    /// Removes the bar and prints a summary.
     pub(crate) fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();

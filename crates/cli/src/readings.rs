@@ -1,4 +1,4 @@
-//! From a program to its plan: what `plan`, `run`, `time` and `record` have in common.
+//! From a program to its plan: code that `plan`, `run`, `time` and `record` share.
 
 use crate::{failure::Mistake, progress::note, text::units, workload::Whole};
 use limbwise::{params::Params, rlwe::KeyForm, scheme::Scheme, tfhe::TfheParams};
@@ -125,8 +125,8 @@ fn key_rate(_: &AnyDevice, _: &Params, _: &Path) -> limbwise_runtime::Result<Opt
     Ok(None)
 }
 
-/// Records and plans every way that is left open, and takes the fastest that fits: the memory asked for or, where there
-/// is a choice, what this computer has.
+/// Records and plans every configuration that the options leave open. Takes the fastest that fits the given memory or,
+/// if there is a choice, this computer's memory.
 pub(crate) fn planned<S: Whole>(
     built: &Prepared<S>,
     calibration: &Calibration,
@@ -156,7 +156,7 @@ pub(crate) fn planned<S: Whole>(
     Ok(Planned { way, recording, plan })
 }
 
-/// For each machine the way that is fastest there, of all that the options leave open.
+/// The fastest configuration for each machine, of all that the options leave open.
 pub(crate) fn fastest<S: Whole>(
     built: &Prepared<S>,
     specs: &[Spec],
@@ -168,7 +168,7 @@ pub(crate) fn fastest<S: Whole>(
     Ok(best)
 }
 
-/// A way in words, for the one that is the smallest.
+/// A configuration as text; used for the one with the least memory.
 fn describe(row: &Row) -> String {
     let peak = format!("{} at its peak", units::bytes(row.peak_bytes));
     match row.way.strategy() {

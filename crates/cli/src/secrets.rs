@@ -37,8 +37,8 @@ impl SeedArgs {
         self.seed.map_or(SeedSource::System, SeedSource::Repeating)
     }
 
-    /// Where seeds come from in a run that goes on after a stop: from the number, or from a secret seed that the directory
-    /// keeps until the end.
+    /// Source of seeds for a run with checkpoints: the given number, or a secret seed that the directory keeps until
+    /// the run ends.
     pub(crate) fn of_checkpoint(self, dir: &Path) -> anyhow::Result<SeedSource> {
         if self.seed.is_some() {
             return Ok(self.of_run());
@@ -57,7 +57,7 @@ impl SeedArgs {
         Ok(SeedSource::Kept(Seed(bytes.map_err(wrong)?)))
     }
 
-    /// Where seeds come from in what is kept: a number only with leave.
+    /// Source of seeds for files that persist: a fixed seed needs permission.
     pub(crate) fn of_files(self, leave: InsecureSeed) -> Result<SeedSource, Mistake> {
         match self.seed {
             Some(seed) if !leave.insecure_seed => Err(Mistake(format!(
@@ -68,7 +68,7 @@ impl SeedArgs {
     }
 }
 
-/// Leave to be insecure.
+/// Permission to use insecure randomness.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct InsecureSeed {
     /// Allow --seed; the files are marked insecure_randomness

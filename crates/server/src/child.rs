@@ -1,4 +1,4 @@
-//! Work in a process beside the server, for what may take too much: it is asked, answers, and can be ended at any moment.
+//! A child process for untrusted work: it gets a request, answers, and can be killed at any time.
 
 use std::{
     io::{self, Read, Write as _},
@@ -10,32 +10,32 @@ use std::{
 
 #[derive(Debug)]
 pub enum Outcome {
-    /// In order, with this on its standard output.
+    /// Clean exit, with this on its standard output.
     Answered(Vec<u8>),
-    /// It was stopped because nobody wants the answer.
+    /// Killed because nobody wants the answer any more.
     Stopped,
-    /// It was ended at the end of its time.
+    /// Killed at its time limit.
     TimeIsOver,
-    /// By itself or by the system, without an answer.
+    /// Ended without an answer, by itself or by the system.
     Ended {
         status: ExitStatus,
-        /// The beginning of what it wrote to standard error.
+        /// The beginning of its standard error.
         said: String,
     },
 }
 
-/// Longest answer that is read: a child computes on what comes from outside.
+/// Longest answer that is read: a child computes on hostile input.
 const MOST_ANSWER: u64 = 1 << 20;
-/// Most that is kept of its standard error.
+/// Longest standard error that is kept.
 const MOST_SAID: u64 = 4096;
-/// Between two looks at a child.
+/// Polling interval for a child's state.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Starts a child, gives it a request on its standard input, and waits for its end, which comes at the latest when its
-/// time is over or soon after `stopped` says so. The input stays open until then, so that a child sees from its end that
-/// nobody waits for it any more, however the server ended.
+/// Starts a child, sends a request to its standard input, and waits until it exits, its time is over, or `stopped`
+/// returns true. The input stays open until then. A child that sees its input close knows that the server has ended.
 pub fn ask(command: &mut Command, request: &[u8], time: Duration, stopped: &dyn Fn() -> bool) -> io::Result<Outcome> {
-    // What a terminal sends to the server, such as Ctrl-C, is not for its children: the server ends them in order.
+    // A separate process group: the server ends its children itself, so that Ctrl-C on the terminal must not reach
+    // them.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
@@ -43,9 +43,9 @@ pub fn ask(command: &mut Command, request: &[u8], time: Duration, stopped: &dyn 
     let (input, output, errors) = (child.0.stdin.take(), child.0.stdout.take(), child.0.stderr.take());
     let (done, until_done) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        // On threads of their own: a child that reads or writes nothing must not hold up who looks at the clock.
+        // Separate threads, because a child that neither reads nor writes must not block the time limit.
         scope.spawn(move || {
-            // A child that ended early does not read; what it wrote says why.
+            // A child that exited early does not read; its standard error says why.
             let Some(mut input) = input else { return };
             let _ = input.write_all(request);
             let _ = until_done.recv();
@@ -65,11 +65,11 @@ pub fn ask(command: &mut Command, request: &[u8], time: Duration, stopped: &dyn 
     })
 }
 
-/// A child that does not outlive whoever waits for it.
+/// A child that is killed when its owner is dropped.
 struct Ending(Child);
 
 impl Ending {
-    /// Waits until it ends; none if it must be ended.
+    /// Waits for its exit; `None` if it must be killed.
     fn wait(&mut self, time: Duration, stopped: &dyn Fn() -> bool) -> io::Result<Option<ExitStatus>> {
         let start = Instant::now();
         loop {
@@ -91,7 +91,7 @@ impl Drop for Ending {
     }
 }
 
-/// The first bytes of what is read; the rest is read too, so that nobody waits for it to be taken.
+/// The first bytes of a stream. The rest is read and dropped, so that the writer does not block.
 fn beginning(mut from: impl Read, most: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     let _ = from.by_ref().take(most).read_to_end(&mut bytes);
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_child_is_ended_by_the_clock_and_by_whoever_asks() {
-        // Neither reads nor ends; a request longer than a pipe holds nobody up.
+        // The child neither reads nor exits, and the request is larger than a pipe's buffer: the server must not block.
         let endless = || shell("exec sleep 600");
         let outcome = ask(&mut endless(), &[0; 1 << 20], Duration::from_millis(50), &|| false).unwrap();
         assert!(matches!(outcome, Outcome::TimeIsOver), "{outcome:?}");

@@ -1,4 +1,4 @@
-//! Files that are whole or not there: written beside their place, brought to the disk, renamed.
+//! Atomic files: written under a temporary name, flushed to the disk, renamed.
 
 use serde::Serialize;
 use std::{
@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-/// Writes a record: whoever reads it finds the old one or the new one, also after the machine went down.
+/// Writes a record atomically: a reader finds the old or the new one, even after a power failure.
 pub fn write_record(path: &Path, record: &impl Serialize) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
     let mut file = File::create(&temporary)?;

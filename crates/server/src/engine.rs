@@ -1,6 +1,6 @@
-//! What the server asks of whatever computes: to recognise files, to plan a job, to run it.
+//! Interface of the engine that the server uses: it recognizes files, plans jobs and runs them.
 //!
-//! The server knows nothing of encryption; tests put an engine without any in its place.
+//! The server itself has no encryption code; tests replace the engine by a mock.
 
 use crate::refusal::Refusal;
 use serde::{Deserialize, Serialize};
@@ -42,26 +42,26 @@ pub struct PlanBudget {
     pub seconds: u64,
 }
 
-/// Looks on while a job runs, and may stop it.
+/// Observes a running job, and may stop it.
 pub trait Watch: Send + Sync {
-    /// A step begins; `done` of `total` are over.
+    /// A step begins; `done` of `total` are finished.
     fn step(&self, name: &str, done: usize, total: usize);
 
-    /// A checkpoint is on disk: a job that is started again goes on from here.
+    /// A checkpoint is on disk: a restarted job resumes from it.
     fn kept(&self);
 
     /// Whether to stop at the next opportunity, with [`Failure::Stopped`].
     fn stopped(&self) -> bool;
 }
 
-/// Why a run gave no results, or planning no plan.
+/// Why a run gave no results, or a job has no plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// It was asked to stop.
+    /// The run was asked to stop.
     Stopped,
-    /// Its files do not go together, or the device failed; running it again would not help.
+    /// The files do not match, or the device failed. A retry would not help.
     Refused(Refusal),
-    /// It was ended from outside, which says nothing of its files: it may be tried again, a few times.
+    /// The process was killed from outside, which says nothing about the files: the job may be retried a few times.
     Ended(Refusal),
 }
 
@@ -72,11 +72,11 @@ pub trait Engine: Send + Sync + 'static {
     /// What is to be said to whoever sent it. Files that must not be on a server, secret keys, are refused here.
     fn recognize(&self, head: &[u8]) -> Result<FileKind, Refusal>;
 
-    /// What a job will take, without running it. Its files come from outside and may ask for any amount of work: it is
-    /// refused at the end of its budget, and stopped soon after `stopped` says so. No file can end the server by it.
+    /// The cost of a job, without running it. Its files are hostile and may demand any amount of work: planning stops
+    /// at the end of its budget, and soon after `stopped` returns true. No file can crash the server.
     ///
     /// # Errors
-    /// [`Failure`]: what is wrong with its files, or that its budget is used up.
+    /// [`Failure`]: an error in the files, or an exhausted budget.
     fn plan(&self, files: &JobFiles, budget: PlanBudget, stopped: &dyn Fn() -> bool) -> Result<JobPlan, Failure>;
 
     /// Runs a job. `work` is a folder of its own that outlives a kill; if it holds checkpoints of an earlier run of the

@@ -1,7 +1,7 @@
-//! The engine that joins the server to the runtime: programs by their descriptions, on this computer's CPU.
+//! The engine on top of the runtime: evaluates programs from their descriptions on this computer's CPU.
 //!
-//! Each job opens the device anew, so that the memory it has taken goes back when it ends. Plans are made in processes of
-//! their own ([`crate::planning`]).
+//! Each job opens the device anew, so that its memory is freed at the end. Separate processes make the plans
+//! ([`crate::planning`]).
 
 use crate::{
     engine::{Engine, Failure, FileKind, JobFiles, JobPlan, Output, PlanBudget, Watch},
@@ -27,7 +27,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Gives the server's own numbers for a program, where its description leaves some to the server.
+/// Supplies the server's numbers for a program whose description leaves some to the server.
 pub type Models = Box<dyn Fn(&Description) -> Result<Model, String> + Send + Sync>;
 
 pub struct Evaluation {
@@ -35,11 +35,11 @@ pub struct Evaluation {
     threads: usize,
     models: Models,
     planner: Planner,
-    /// Most memory of a job.
+    /// Memory limit of a job.
     memory_bytes: u64,
-    /// What the process held before any job.
+    /// Memory of the process before any job.
     held_bytes: u64,
-    /// What was measured of this host, by log₂ of the ring degrees.
+    /// Calibration of this host, by log₂ of the ring degrees.
     calibrations: Mutex<BTreeMap<Degrees, Calibration>>,
 }
 
@@ -59,7 +59,7 @@ impl Evaluation {
         Limits { memory_bytes, held_bytes, stop, key_form: None }
     }
 
-    /// Measured once for each pair of ring degrees, in two or three seconds.
+    /// Calibrates once for each pair of ring degrees, in two or three seconds.
     fn calibrated(&self, degrees: Degrees) -> Result<Calibration, Error> {
         let mut known = self.calibrations.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(calibration) = known.get(&degrees) {
@@ -91,7 +91,7 @@ impl Engine for Evaluation {
     }
 
     fn plan(&self, files: &JobFiles, budget: PlanBudget, stopped: &dyn Fn() -> bool) -> Result<JobPlan, Failure> {
-        // All that is read of the description here are ring degrees: what it asks for is looked at in the planner.
+        // Only the ring degrees of the description are read here; the planner checks the rest.
         let degrees = description(files).map_err(Failure::Refused)?.params.log_n();
         let known = degrees.iter().flatten().all(|log_n| LOG_DEGREES.contains(log_n));
         let calibration = known.then(|| self.calibrated(degrees)).transpose();
@@ -142,7 +142,7 @@ impl Engine for Evaluation {
     }
 }
 
-/// log₂ of the ring degrees that parameters may have, and that can be measured.
+/// log₂ of the ring degrees that parameters may have and that can be calibrated.
 const LOG_DEGREES: RangeInclusive<u32> = 10..=17;
 
 /// The description of a job's program, not yet trusted.
@@ -174,7 +174,7 @@ fn names(folder: &Path) -> Vec<OsString> {
     names
 }
 
-/// An error as clients may read it: the server's paths become what they stand for.
+/// An error for clients: the server's paths are replaced by the roles of the files.
 pub(crate) fn told(files: &JobFiles, error: &Error) -> Refusal {
     if let &Error::Sizes { least, available } = error {
         let (got, wanted) = (format!("{least} bytes at least"), format!("at most {available} bytes"));

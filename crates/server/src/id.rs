@@ -1,4 +1,4 @@
-//! Names of what the server keeps: made by the server or by a hash, so that no name leads out of its directory.
+//! Identifiers of stored objects. Only the server or a hash makes them, so that no name leads out of the directory.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::{Digest as _, Sha256};

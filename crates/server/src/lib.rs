@@ -1,11 +1,11 @@
-//! The server: keys and ciphertexts come in by chunks, jobs run on them, results go out. HTTP with JSON.
+//! The server: receives keys and ciphertexts in chunks, runs jobs, returns results. HTTP with JSON.
 //!
 //! Enters: state in a directory that survives a kill, limits, a queue of jobs, routes and their OpenAPI description.
 //! Stays out: secret keys (the crate is built without them), arithmetic, printing, arguments.
 //!
-//! Read in this order: [`engine`] (what computes), [`limits`], [`store`] (the state: uploads, files, jobs), [`workers`]
-//! (threads that move it on), [`http`] (the routes), [`evaluation`] (the engine of the runtime), [`planning`] and [`child`]
-//! (plans in processes of their own). The decisions are ADR 61, 62 and 118, the API is `docs/serve.md`.
+//! Read in this order: [`engine`] (interface of the evaluation), [`limits`], [`store`] (the state: uploads, files,
+//! jobs), [`workers`] (worker threads), [`http`] (the routes), [`evaluation`] (the engine of the runtime), [`planning`]
+//! and [`child`] (planning in separate processes). The decisions are ADR 61, 62 and 118; the API is `docs/serve.md`.
 
 #![expect(missing_docs, clippy::missing_errors_doc, reason = "docs stand where name and type do not say it all")]
 #![expect(clippy::must_use_candidate, reason = "asked of what gives a changed copy, not of every getter")]

@@ -1,4 +1,4 @@
-//! How much a server takes on.
+//! Limits of the server.
 
 use crate::engine::PlanBudget;
 use serde::Serialize;
@@ -38,13 +38,13 @@ pub struct Limits {
 
 /// Longest body of a request in JSON.
 pub const JSON_BYTES: usize = 64 << 10;
-/// Chunks that are hashed and written at the same time: others wait with their bodies in memory, at most `chunk_bytes` for
-/// each of the `connections`, because a connection has one request at a time.
+/// Chunks that are hashed and written at the same time. Others wait with their bodies in memory, at most `chunk_bytes`
+/// per connection, because a connection has one request at a time.
 pub const CHUNKS_AT_ONCE: usize = 8;
 /// Uploads that have ended and are still remembered.
 pub const ENDED_UPLOADS: usize = 256;
-/// How often a job is planned without a plan, and started without a checkpoint between: one that brings the server down is
-/// not tried for ever.
+/// Attempts to plan a job without a plan, and to start it without a new checkpoint. A job that crashes the server is
+/// not retried forever.
 pub const ATTEMPTS: u32 = 3;
 
 impl Default for Limits {

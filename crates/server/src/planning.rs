@@ -1,7 +1,7 @@
-//! Planning in a process of its own: what the server asks it, what it answers, and what it may take.
+//! Planning in a separate process: its request, its answer and its limits.
 //!
-//! A program is laid out and recorded from a description that comes from outside. Here that may end a process, but not
-//! the server: memory is limited by the system, time by whoever waits.
+//! The description of a program may be hostile, and it is laid out and recorded here. It may crash this process, but
+//! not the server: the system limits the memory, and the server limits the time.
 
 use crate::{
     child::{self, Outcome},
@@ -26,27 +26,27 @@ use std::{
     time::Duration,
 };
 
-/// How the program that plans is started: it calls [`answer`].
+/// Command of the planning program, which calls [`answer`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planner {
     pub program: OsString,
     pub arguments: Vec<OsString>,
 }
 
-/// What is asked: one line of JSON.
+/// The request: one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Request {
     pub(crate) program: PathBuf,
     pub(crate) keys: Vec<PathBuf>,
     pub(crate) inputs: Vec<PathBuf>,
-    /// Of the device that the job will run on, which is not opened for planning.
+    /// Device of the job, which planning does not open.
     pub(crate) threads: usize,
     /// Most memory of the job.
     pub(crate) memory_bytes: u64,
     /// What the server holds beside it.
     pub(crate) held_bytes: u64,
-    /// Most memory of planning itself.
+    /// Memory limit of planning itself.
     pub(crate) plan_memory_bytes: u64,
     /// The server measures the host, once a ring degree. None where no program can have this degree.
     pub(crate) calibration: Option<Calibration>,
@@ -59,7 +59,7 @@ enum Answer {
     Refusal(Refusal),
 }
 
-/// Longest request: names of a thousand inputs, each as long as a path may be.
+/// Longest request: a thousand input names, each as long as a path may be.
 const MOST_REQUEST: u64 = 8 << 20;
 
 impl Planner {
@@ -78,7 +78,7 @@ impl Planner {
         command.args(&self.arguments);
         let time = Duration::from_secs(budget.seconds);
         let unstarted = |e| failed("the planner cannot be started", format!("{e}"));
-        // The system's doing, and perhaps not for long.
+        // A system failure, which may be temporary.
         let outcome = child::ask(&mut command, &line, time, stopped).map_err(|e| Failure::Ended(unstarted(e)))?;
         match outcome {
             Outcome::Answered(answer) => match serde_json::from_slice(&answer) {
@@ -99,7 +99,7 @@ fn too_long(budget: PlanBudget) -> Refusal {
     Refusal::new("planning this program takes too long", got, wanted, next)
 }
 
-/// Why a planner ended without an answer.
+/// Why a planner exited without an answer.
 fn ended(status: ExitStatus, said: &str, budget: PlanBudget) -> Failure {
     if said.contains(NO_MEMORY) {
         let wanted = format!("at most {} bytes", budget.memory_bytes);
@@ -112,10 +112,10 @@ fn ended(status: ExitStatus, said: &str, budget: PlanBudget) -> Failure {
     if was_killed(status) { Failure::Ended(refusal) } else { Failure::Refused(refusal) }
 }
 
-/// What a program of Rust says, before it aborts, when it gets no memory.
+/// Message of a Rust program that aborts because an allocation failed.
 const NO_MEMORY: &str = "memory allocation of ";
 
-/// Whether something outside ended a process: the system itself where it has no memory left, or a person.
+/// Whether something outside killed the process: the system when memory runs out, or a person.
 #[cfg(unix)]
 fn was_killed(status: ExitStatus) -> bool {
     use rustix::process::Signal;
@@ -124,14 +124,14 @@ fn was_killed(status: ExitStatus) -> bool {
     status.signal().is_some_and(|signal| outside.iter().any(|known| known.as_raw() == signal))
 }
 
-/// Whether something outside ended a process: elsewhere it cannot be told.
+/// Whether something outside killed the process: unknown on other systems.
 #[cfg(not(unix))]
 fn was_killed(_: ExitStatus) -> bool {
     false
 }
 
-/// The planner's side: reads one request, limits this process, plans, and writes the answer. The process ends when its
-/// input does: nobody waits for the answer then.
+/// The planner's side: reads one request, limits this process, plans, and writes the answer. The process exits when its
+/// input closes, because nobody waits for the answer then.
 pub fn answer(mut input: impl BufRead + Send + 'static, output: &mut impl Write, models: &Models) -> io::Result<()> {
     let mut line = Vec::new();
     input.by_ref().take(MOST_REQUEST).read_until(b'\n', &mut line)?;
@@ -141,7 +141,7 @@ pub fn answer(mut input: impl BufRead + Send + 'static, output: &mut impl Write,
     let before = resident_memory_bytes().unwrap_or(0);
     let mut answer = plan(&request, models).map_or_else(Answer::Refusal, Answer::Plan);
     if let Answer::Plan(plan) = &mut answer {
-        // The server does the same once more before it runs the job.
+        // The server checks this again before it runs the job.
         let taken = peak_memory_bytes().unwrap_or(0).saturating_sub(before);
         plan.memory_bytes = plan.memory_bytes.max(request.held_bytes.saturating_add(taken));
     }
@@ -161,12 +161,12 @@ fn end_with(mut input: impl BufRead + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives this process so much memory beside what it has: more is refused to it by the system. Never more than it may have
-/// already. On systems that do not tell how much a process has, there is no such limit.
+/// Limits the memory of this process to this much above its present use; the system refuses more. Never raises an
+/// existing limit. Systems that do not report memory use have no such limit.
 #[cfg(unix)]
 fn limit(bytes: u64) -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    // A process that is meant to be ended leaves no gigabytes on the disk.
+    // A process that is killed must not write gigabytes of core dump.
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     if let Some(held) = address_space_bytes() {
         let least = |old: Option<u64>| Some(old.unwrap_or(u64::MAX).min(held.saturating_add(bytes)));

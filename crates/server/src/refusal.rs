@@ -1,4 +1,4 @@
-//! What is said when something is not done: what, got, wanted, next step.
+//! Refusals: what, got, wanted, next step.
 
 use serde::{Deserialize, Serialize};
 use std::{io, path::PathBuf};

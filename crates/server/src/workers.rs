@@ -1,4 +1,4 @@
-//! The threads that move the state on: one checks uploads, a few plan jobs, a few run them.
+//! The worker threads: one checks uploads, a few plan jobs, a few run them.
 
 use crate::{
     engine::{Failure, JobFiles},
@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Told what happens, a line each, for whoever operates the server.
+/// Log of the server's events, one line each, for the operator.
 pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The threads of a store.
@@ -27,7 +27,7 @@ impl Workers {
     pub fn start(store: &Arc<Store>, log: &Log) -> io::Result<Self> {
         type Work = fn(&Store, &Log);
         let runs = (0..store.limits().running_jobs).map(|_| ("job", run_jobs as Work));
-        // More than one: a plan that takes its whole time does not keep another one waiting.
+        // Several, so that a slow plan does not delay the others.
         let plans = (0..store.limits().planners).map(|_| ("plan", plan_jobs as Work));
         let all = [("checks", check_uploads as Work)].into_iter().chain(plans).chain(runs);
         let start = |(name, work): (&str, Work)| {
@@ -115,7 +115,7 @@ fn said<T>(outcome: &Result<T, Failure>) -> &str {
     }
 }
 
-/// Between attempts when the directory refuses: it may be full, and have room again.
+/// Delay before a retry after a disk error: the disk may be full and have room again later.
 const PAUSE: Duration = Duration::from_secs(5);
 
 fn report(done: Result<(), Denied>, id: Id, log: &Log) {

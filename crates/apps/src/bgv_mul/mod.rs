@@ -1,4 +1,4 @@
-//! Products of many BGV ciphertexts, with the transforms before and after: what processing in memory is measured by.
+//! Products of many BGV ciphertexts with their transforms: the benchmark of processing in memory.
 
 use crate::{
     family::{Twin, integer_arrays},
@@ -16,7 +16,7 @@ use serde_json::json;
 
 pub mod options;
 
-/// Most products of a batch.
+/// Largest batch.
 pub const MOST_CIPHERTEXTS: usize = 1 << 20;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -42,7 +42,7 @@ pub struct BgvMul {
 }
 
 impl BgvMul {
-    /// So many ciphertexts, 1 to [`MOST_CIPHERTEXTS`] (pairs of them where there are products), at a level of the set.
+    /// A batch of 1 to [`MOST_CIPHERTEXTS`] ciphertexts (pairs, if the step multiplies) at a level of the set.
     ///
     /// # Panics
     /// If the number or the level is not in its range.
@@ -84,7 +84,7 @@ impl Program for BgvMul {
         Encryption::SecretKey
     }
 
-    /// Products are taken without asking whether they may be read: the set of 27 bits cannot hold one.
+    /// Noise is not checked, because the 27-bit set has no room for a product.
     fn evaluate<D: Device>(
         &self,
         auto: &Auto<'_, D>,

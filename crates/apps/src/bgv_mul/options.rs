@@ -56,18 +56,18 @@ pub struct BgvMulArgs {
     data: Samples,
 }
 
-/// What both sides know of the products.
+/// Public metadata of the products.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
-    /// Ciphertexts, or pairs of them.
+    /// Number of ciphertexts, or of pairs of ciphertexts.
     pub ciphertexts: usize,
     pub level: usize,
     pub step: Step,
 }
 
 impl BgvMulArgs {
-    /// The level that has so many primes.
+    /// The level with this number of primes.
     fn level(&self, params: &BgvParams) -> Refusable<usize> {
         let (rlwe, top) = (params.rlwe(), params.top_level());
         let Some(limbs) = self.limbs else { return Ok(top) };
@@ -91,7 +91,7 @@ impl Workload for BgvMulArgs {
         let described = Described { ciphertexts: self.ciphertexts, level: self.level(&params)?, step: self.step };
         let program = Self::program(&described, (&params, &preset), None)?;
         let client = Some(Self::client(&self.data, &described, &program, &[])?);
-        // It needs no key, so there is nothing to keep in another form.
+        // The program needs no key, so key storage is fixed.
         let ways = KeysName::usual(None, None).into_iter().map(Way::of_keys).collect();
         let smaller = "fewer --ciphertexts, fewer --limbs, or a smaller ring";
         Ok(Built { program, described, client, preset, ways, smaller })

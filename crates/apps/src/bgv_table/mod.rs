@@ -1,4 +1,4 @@
-//! An exact product of an encrypted table and a matrix of whole numbers, and its columns summed.
+//! Exact product of an encrypted table and a matrix of whole numbers, with column sums.
 
 use crate::{
     data::IntegerTable,
@@ -16,10 +16,10 @@ use serde_json::json;
 
 pub mod options;
 
-/// The messages of one ciphertext: slots of each.
+/// The messages of a ciphertext: slots of each.
 type Messages = Vec<Vec<i64>>;
 
-/// Why a table cannot be computed on under some parameters.
+/// Why a table does not fit the parameters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
@@ -46,13 +46,13 @@ pub enum TableError {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Matrix {
-    /// Both sides: a row for each column of the table.
+    /// Known to both sides: one row per column of the table.
     Clear(Vec<Vec<i64>>),
-    /// Nobody but the client: so many columns.
+    /// Known to the client alone; the other side knows only this number of columns.
     Encrypted(usize),
 }
 
-/// What both sides know of a table.
+/// Public metadata of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
@@ -63,21 +63,21 @@ pub struct Described {
     pub matrix: Matrix,
 }
 
-/// The workload: what both sides know.
+/// The workload: public metadata.
 #[derive(Clone, Debug)]
 pub struct BgvTable {
     params: BgvParams,
     described: Described,
 }
 
-/// Most columns of a table or a matrix: each is a ciphertext of a batch.
+/// Most columns of a table or a matrix. Each column is one ciphertext of a batch.
 const MOST_COLUMNS: usize = 1 << 12;
 
 impl BgvTable {
-    /// The program of a description, which may come from outside.
+    /// The program of a description, which may be hostile.
     ///
     /// # Errors
-    /// [`TableError`]: rows, shapes, numbers of the matrix that would not be exact.
+    /// [`TableError`] for rows, shapes or matrix entries that cannot give exact results.
     pub fn of(params: &BgvParams, described: Described) -> Result<Self, TableError> {
         let Described { rows, columns, ref names, ref matrix } = described;
         if !params.switches_keys() {
@@ -111,11 +111,11 @@ impl BgvTable {
         Ok(Self { params: params.clone(), described })
     }
 
-    /// A table times a matrix, which both sides know or the client encrypts; and the messages of the client: a column of
-    /// the table in each, and every entry of the matrix in all slots of one.
+    /// The program of a table times a matrix that is public or encrypted by the client, and the client's messages: one
+    /// per table column, and one per matrix entry, repeated in all slots.
     ///
     /// # Errors
-    /// [`TableError`]: rows, shapes, and every number that would not be exact.
+    /// [`TableError`] for rows, shapes, and numbers that cannot give exact results.
     pub fn new(
         params: &BgvParams,
         table: &IntegerTable,
@@ -144,21 +144,21 @@ impl BgvTable {
         Ok((program, messages))
     }
 
-    /// What both sides know of it.
+    /// Public metadata of the program.
     pub fn described(&self) -> &Described {
         &self.described
     }
 }
 
-/// Whether the client keeps the matrix to itself.
+/// Whether the client hides the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encrypted {
-    /// The server knows it: no product of ciphertexts.
+    /// Known to the server: no product of ciphertexts.
     No,
     Yes,
 }
 
-/// Fails for a number that would wrap round t.
+/// Fails for a number that would wrap around t.
 fn fits(params: &BgvParams, what: &str, got: i128) -> Result<(), TableError> {
     let (most, t) = (params.most(), params.t().value());
     if got.unsigned_abs() <= u128::from(most.unsigned_abs()) {
@@ -167,7 +167,7 @@ fn fits(params: &BgvParams, what: &str, got: i128) -> Result<(), TableError> {
     Err(TableError::Beyond { what: what.into(), got, most, t })
 }
 
-/// Fails where a number, a product or a total would wrap round t.
+/// Fails if a number, a product or a total would wrap around t.
 fn exact(params: &BgvParams, table: &IntegerTable, matrix: &IntegerTable) -> Result<(), TableError> {
     let fits = |what: String, got: i128| fits(params, &what, got);
     for (i, row) in table.rows.iter().enumerate() {

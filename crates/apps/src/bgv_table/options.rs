@@ -15,7 +15,7 @@ use limbwise::{bgv::BgvParams, scheme::Bgv};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Where table and matrix come from.
+/// Source of table and matrix.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableData {
@@ -62,7 +62,7 @@ pub struct BgvTableArgs {
 }
 
 impl TableData {
-    /// The program of the table, from this file where one is given, and its messages.
+    /// The program and its messages, from the given file if there is one.
     fn sides(&self, params: &BgvParams, files: &[PathBuf]) -> Refusable<(BgvTable, Vec<Vec<Vec<i64>>>)> {
         let [sales, prices] = shop();
         let read = |file: Option<&Path>, shipped: IntegerTable| match file {

@@ -1,4 +1,4 @@
-//! The client's side: the message, which is also what should come out.
+//! The client's side: the message, which is also the expected result.
 
 use super::Bootstrap;
 use crate::{

@@ -1,7 +1,7 @@
-//! Bootstrapping by itself: one ciphertext, all slots in use, refreshed and then multiplied down to where it began.
+//! Bootstrapping alone: one ciphertext with all slots in use is refreshed and then multiplied down to its first level.
 //!
-//! The products, one at each level that was won, are there for the time per level and slot by which systems are compared
-//! (T_A.S. of \[ARK\]). Its clear twin is the identity.
+//! One product at each gained level measures the time per level and slot, by which systems are compared (T_A.S. of
+//! \[ARK\]). The clear twin is the identity.
 
 use crate::{
     program::{Array, Ckks, Details, Encryption, Journal, Numbers, Observer, Program, SlotsInput as Input, State},
@@ -74,7 +74,7 @@ impl Bootstrap {
         Self { plan, ..self.clone() }
     }
 
-    /// How it is carried out.
+    /// Bootstrapping configuration.
     pub fn plan(&self) -> BootstrapPlan {
         self.plan
     }
@@ -88,14 +88,14 @@ impl Bootstrap {
         self.bounds
     }
 
-    /// Levels that are there to be used after it.
+    /// Levels that remain usable after bootstrapping.
     fn won(&self) -> usize {
         self.levels.levels + 1 - self.passes
     }
 }
 
 impl Bootstrap {
-    /// How it bootstraps, if it does.
+    /// Bootstrapping plan.
     pub fn bootstrapping(&self) -> Option<BootstrapPlan> {
         Some(self.plan)
     }
@@ -186,7 +186,7 @@ impl Program for Bootstrap {
     }
 }
 
-/// Steps of bootstrapping that leave something to be kept.
+/// Steps of bootstrapping after which the state is saved.
 const STEPS: usize = 4;
 
 /// One bootstrapping after another, each step kept. A state is counted from the first step of the first pass; the

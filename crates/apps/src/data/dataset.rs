@@ -1,4 +1,4 @@
-//! A data set in memory, the one that ships with the project, and the loader that tells the formats apart.
+//! A data set in memory, the shipped data set, and the loader that detects the file format.
 
 use std::fs::File;
 use std::io::Read;

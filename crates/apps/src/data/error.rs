@@ -1,4 +1,4 @@
-//! What can be wrong with a data file, said so that the reader knows where to look and what to do.
+//! Errors of data files. Each names the position and the next step.
 
 use std::path::PathBuf;
 

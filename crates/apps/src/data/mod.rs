@@ -1,6 +1,6 @@
-//! Real data: from a file that nobody has checked to a table of finite numbers with two classes.
+//! Real data: from an unchecked file to a table of finite numbers with two classes.
 //!
-//! Enters: file formats (numeric tables, NumPy arrays, MNIST IDX), their errors, the data set that ships with the project.
+//! Enters: file formats (numeric tables, NumPy arrays, MNIST IDX), their errors, the shipped data set.
 //! Stays out: scaling, splitting and anything a model needs (they belong to the workload, see [`crate::logreg`]).
 //!
 //! Read in this order: [`dataset`], [`table`], [`integers`], [`npy`], [`idx`], [`error`].

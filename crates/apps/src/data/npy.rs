@@ -12,7 +12,7 @@ use std::{
 };
 
 pub const MAGIC: &[u8] = b"\x93NUMPY";
-/// Longest header that is read; NumPy refuses longer ones than 10 000 bytes unless told otherwise.
+/// Longest header that is read. NumPy's own default limit is 10 000 bytes.
 const MOST_HEADER: usize = 10_000;
 const MOST_SIDES: usize = 8;
 /// Largest integer that is read: beyond it, floats do not have them all.

@@ -1,4 +1,4 @@
-//! Encrypted booleans: every gate of two inputs on a batch of pairs, and a multiplexer.
+//! Encrypted booleans: every two-input gate on a batch of pairs, and a multiplexer.
 
 use crate::{
     family::{Twin, message_arrays},
@@ -21,7 +21,7 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// Batches of so many bits, 1 to [`MOST_BATCH`](crate::pbs::MOST_BATCH).
+    /// Batches of `batch` bits, 1 to [`MOST_BATCH`](crate::pbs::MOST_BATCH).
     ///
     /// # Errors
     /// [`TfheError::Message`] for parameters without room for two bits.
@@ -37,7 +37,7 @@ impl Gates {
     }
 }
 
-/// The multiplexer's name among the steps.
+/// The multiplexer's name in the list of steps.
 const MUX: &str = "mux";
 
 impl Program for Gates {

@@ -38,7 +38,7 @@ pub struct GatesArgs {
     preset: String,
 }
 
-/// What both sides know of a batch.
+/// Public metadata of a batch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {

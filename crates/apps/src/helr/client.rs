@@ -1,4 +1,4 @@
-//! The client's side: images as rows, and what the trained model is worth on those held back.
+//! The client's side: images as rows, and the quality of the trained model on the test images.
 
 use super::{
     encrypted::{Helr, HelrError, Training, WEIGHT_BOUND},
@@ -22,22 +22,22 @@ use limbwise::{
 };
 use serde_json::json;
 
-/// Options of a training, beside its data.
+/// Training options, without the data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Rows of a mini-batch, at most all.
     pub batch_rows: usize,
     pub iterations: usize,
-    /// Iterations from one bootstrapping to the next.
+    /// Iterations between two bootstrappings.
     pub bootstrap_every: usize,
-    /// Degree of the polynomial in the sigmoid's place.
+    /// Degree of the polynomial that replaces the sigmoid.
     pub degree: usize,
-    /// Half the width of the interval that it fits on.
+    /// Half-width of the interval on which the polynomial fits.
     pub interval: f64,
     pub learning_rate: f64,
 }
 
-/// The data of a training.
+/// Training data and options.
 #[derive(Clone, Debug)]
 pub struct HelrClient {
     layout: Layout,
@@ -48,7 +48,7 @@ pub struct HelrClient {
 }
 
 impl HelrClient {
-    /// For a program and the rows that it was made for, or others of the same shape.
+    /// Pairs the rows with a program made for them, or for rows of the same shape.
     pub fn new(program: &Helr, prepared: Prepared) -> Result<Self, String> {
         let options = program.training().clone();
         let (got, wanted) = ([prepared.train.cols, prepared.train.labels.len()], [options.columns, options.train_rows]);
@@ -61,7 +61,7 @@ impl HelrClient {
         Ok(Self { layout: program.layout, options, prepared, batches, bootstrapped })
     }
 
-    /// Both sides of a training on prepared rows.
+    /// Program and client for prepared rows.
     ///
     /// # Panics
     /// Never: the program is made for these rows.
@@ -85,7 +85,7 @@ impl HelrClient {
         Ok((program.with_promise(client.promise(&program))?, client))
     }
 
-    /// What the other side is told of the rows as they are packed.
+    /// Public value bounds of the packed rows.
     fn promise(&self, program: &Helr) -> Promise {
         let of = |input| Promise::of(&self.values(input), self.layout.slots()).rounded();
         (1..program.used_batches()).fold(of(0), |all, input| all.or_wider(of(input)))

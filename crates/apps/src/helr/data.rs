@@ -1,4 +1,4 @@
-//! Where images come from: MNIST's own files, or generated ones for plans, timings and tests.
+//! Source of images: MNIST's own files, or generated images for plans, timings and tests.
 
 use crate::{
     data::{DataError, DataSet, Digits, Pooling, idx},
@@ -7,17 +7,17 @@ use crate::{
 };
 use std::path::{Path, PathBuf};
 
-/// Which images are read, and which are held back.
+/// Which images are used for training, and which for testing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImageOptions {
     /// The two digits; the second is the positive class.
     pub digits: Digits,
-    /// Share of images held back where no file of its own has them.
+    /// Share of test images if no separate file has them.
     pub test_share: f64,
     pub seed: u64,
 }
 
-/// MNIST's names of its training images and of its test images.
+/// MNIST's file names of training images and of test images.
 const NAMES: [&str; 2] = ["train-images-idx3-ubyte", "t10k-images-idx3-ubyte"];
 
 impl ImageOptions {
@@ -29,11 +29,11 @@ impl ImageOptions {
         idx::load(images, labels, self.digits, Pooling::Mean2x2)
     }
 
-    /// Images of a file, a share of them held back; or of a folder with MNIST's files under their names: the training
-    /// file is learned and the test file held back, and where only one is there it is split.
+    /// Images from one file, split into training and test images; or from a folder with MNIST's own file names. A
+    /// folder with both files uses them for training and testing; a folder with one file splits it.
     ///
     /// # Errors
-    /// [`DataError`] for files that are absent or no MNIST images, labels that do not belong to them, and what
+    /// [`DataError`] for files that are missing or not MNIST images, for labels that do not match, and for data that
     /// [`prepare`] refuses.
     pub fn read(&self, path: &Path, labels: Option<&Path>) -> Result<Prepared, DataError> {
         if !path.is_dir() {
@@ -60,7 +60,7 @@ fn in_folder(folder: &Path, name: &str) -> Option<PathBuf> {
     ["", ".gz"].into_iter().map(|end| folder.join(format!("{name}{end}"))).find(|path| path.is_file())
 }
 
-/// Images of `side`² pixels in [0, 1] that look like nothing: each class has a mean image, and noise as large.
+/// Random images of `side`² pixels in [0, 1]: each class has a mean image, plus noise of the same size.
 pub fn generated_images(side: usize, count: usize, seed: u64) -> DataSet {
     let pixels = side * side;
     let means = [1, 2].map(|stream| generated(seed, stream, pixels, 0.25));
@@ -79,7 +79,7 @@ pub fn generated_images(side: usize, count: usize, seed: u64) -> DataSet {
     }
 }
 
-/// Generated images, a share of them held back.
+/// Generated images, split into training and test images.
 pub fn generated_rows(side: usize, count: usize, options: &ImageOptions) -> Result<Prepared, DataError> {
     prepare(&generated_images(side, count, options.seed), &options.prepare())
 }
@@ -107,7 +107,7 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let said = OPTIONS.read(&folder, None).unwrap_err().to_string();
         assert!(said.contains("holds no MNIST images") && said.contains("train-images-idx3-ubyte"), "{said}");
-        // Images of 2×2 pixels; the middle of each is the label's, 200 for an 8.
+        // Images of 2×2 pixels. The middle pixel depends on the label: 200 for an 8.
         let write = |name: &str, digits: &[u8]| {
             let count = u8::try_from(digits.len()).unwrap();
             let mut images = vec![0, 0, 8, 3, 0, 0, 0, count, 0, 0, 0, 2, 0, 0, 0, 2];
@@ -122,7 +122,7 @@ mod tests {
         write("train", &[8, 3, 3, 5]);
         let both = OPTIONS.read(&folder, None).unwrap();
         assert_eq!((both.train.labels.len(), both.test.labels.len()), (3, 7));
-        // Centred by the training images alone: their mean is (200 + 3 + 3) / 3 / 255.
+        // Centered by the mean of the training images alone: (200 + 3 + 3) / 3 / 255.
         let eight = both.test.rows().zip(&both.test.labels).find(|(_, label)| **label).unwrap().0;
         assert!((eight[1] - (200.0 - 206.0 / 3.0) / 255.0).abs() < 1e-12 && (eight[0] - 1.0).abs() < 1e-12);
         std::fs::remove_dir_all(&folder).unwrap();

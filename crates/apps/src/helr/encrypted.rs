@@ -1,17 +1,18 @@
-//! The encrypted program: Nesterov gradient descent on mini-batches in blocks, weights bootstrapped with few slots.
+//! The encrypted program: Nesterov gradient descent on mini-batches in blocks, with sparse bootstrapping of the
+//! weights.
 //!
 //! One iteration, with rows z divided by the interval of the polynomial, so that u = z·v is in [−1, 1]:
 //!
-//! 1. u: the products of all ciphertexts with the weights turned, summed before they are relinearized, and log₂ f
-//!    rotations; the sum is right in the first slot of each place, elsewhere it is of two rows.
-//! 2. p = σ̂(−u)·γ/|B| as a polynomial whose coefficients are zero but in those slots: the mask costs no level.
-//! 3. p in the other slots of its place, times all ciphertexts, turned back and summed over the rows: the gradient, as
-//!    the weights are, with period F.
+//! 1. u: the products of all ciphertexts with the rotated weights, summed before relinearization, and log₂ f
+//!    rotations. The sum is correct in the first slot of each place; other slots mix two rows.
+//! 2. p = σ̂(−u)·γ/|B| as a polynomial whose coefficients are zero outside those slots: the mask costs no level.
+//! 3. p is copied to the other slots of its place and multiplied by all ciphertexts. The products are rotated back and
+//!    summed over the rows: the gradient, with period F like the weights.
 //!
-//! Levels: 1 + depth of the polynomial + 1. Neither v = (1−η)w' + ηw nor its constants take one: what is added to the
-//! gradient falls to its level anyway, and the gradient's factor 1−η is in the coefficients of p. So the state is v and
-//! (1−η)w', and the factor by which it fits bootstrapping is in the same coefficients. Source: \[HELR\]; Differs: packing
-//! ([`super::layout`]), 4 levels for degree 3 where it has 5.
+//! Levels: 1 + depth of the polynomial + 1. v = (1−η)w' + ηw and its constants take no level: the terms added to the
+//! gradient drop to its level anyway, and the polynomial's coefficients contain the gradient's factor 1−η. So the state
+//! is v and (1−η)w'. The same coefficients contain the factor that scales the state for bootstrapping. Source:
+//! \[HELR\]; Differs: packing ([`super::layout`]), and 4 levels for degree 3 instead of 5.
 //!
 //! Bootstrapping: v + i(1−η)w' is one message of F complex slots.
 
@@ -36,7 +37,7 @@ use limbwise_device::{Device, OpenRegion};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Why a program cannot be built.
+/// Why the program cannot be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HelrError {
@@ -44,7 +45,7 @@ pub enum HelrError {
         "{between} iterations of {each} levels between two bootstrappings, the parameters have {levels} levels: choose --bootstrap-every {} or a preset with more levels (limbwise params show)", levels / each
     )]
     Levels { between: usize, each: usize, levels: usize },
-    /// Not even one iteration fits, or bootstrapping is wanted where there is none.
+    /// Not even one iteration fits, or the parameters lack the bootstrapping that the options need.
     #[error(
         "{iterations} iterations of {each} levels take bootstrapping, or {needed} levels; the parameters have {levels} and no bootstrapping: choose boot-few, or fewer iterations"
     )]
@@ -57,7 +58,7 @@ pub enum HelrError {
     Range { what: &'static str, got: f64, wanted: &'static str },
 }
 
-/// What both sides know of a training.
+/// Public metadata of a training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Training {
@@ -66,17 +67,17 @@ pub struct Training {
     pub train_rows: usize,
     pub batch_rows: usize,
     pub iterations: usize,
-    /// Iterations from one bootstrapping to the next.
+    /// Iterations between two bootstrappings.
     pub bootstrap_every: usize,
-    /// Degree of the polynomial in the sigmoid's place.
+    /// Degree of the polynomial that replaces the sigmoid.
     pub degree: usize,
-    /// Half the width of the interval that it fits on.
+    /// Half-width of the interval on which the polynomial fits.
     #[serde(deserialize_with = "limbwise::finite::field")]
     pub interval: f64,
-    /// The learning rate, the same at every step.
+    /// The learning rate of every step.
     #[serde(deserialize_with = "limbwise::finite::field")]
     pub learning_rate: f64,
-    /// Of the rows as they are encrypted.
+    /// Bound of the encrypted rows.
     pub rows: Promise,
 }
 
@@ -105,19 +106,19 @@ impl Training {
         2 + chebyshev::depth(self.degree)
     }
 
-    /// Iterations over at the next bootstrapping after `done` of them, or at the end.
+    /// Number of finished iterations at the next bootstrapping after `done` iterations, or at the end.
     fn next_stop(&self, done: usize) -> usize {
         ((done / self.bootstrap_every + 1) * self.bootstrap_every).min(self.iterations)
     }
 
-    /// Whether the weights are bootstrapped after so many iterations.
+    /// Whether the weights are bootstrapped after this many iterations.
     fn stops(&self, done: usize) -> bool {
         done < self.iterations && done.is_multiple_of(self.bootstrap_every)
     }
 }
 
-/// The weights are promised to stay below this; a clear twin that leaves it is a warning. They are divided by it, which
-/// is free, before they are bootstrapped, and multiplied after.
+/// Bound of the weights. The report warns if a clear twin exceeds it. The weights are divided by it before
+/// bootstrapping and multiplied by it afterwards, which is free.
 pub(super) const WEIGHT_BOUND: f64 = 8.0;
 
 #[derive(Clone, Debug)]
@@ -151,34 +152,34 @@ impl Helr {
         Ok(Self { options, descent, layout, plan })
     }
 
-    /// The same bootstrapped by another plan; its slots and content stay.
+    /// The same program with another bootstrapping plan of the same slots and content.
     #[must_use]
     pub fn with(&self, plan: BootstrapPlan) -> Self {
         let BootstrapPlan { slots, content, .. } = self.plan;
         Self { plan: BootstrapPlan { slots, content, ..plan }, ..self.clone() }
     }
 
-    /// The same for rows of which this is known.
+    /// The same program with another value bound for the rows.
     ///
     /// # Errors
-    /// [`HelrError::Range`] for what no data has.
+    /// [`HelrError::Range`] for impossible bounds.
     pub fn with_promise(&self, rows: Promise) -> Result<Self, HelrError> {
         let options = Training { rows, ..self.options.clone() };
         options.check()?;
         Ok(Self { options, ..self.clone() })
     }
 
-    /// What both sides know of it.
+    /// Public metadata of the program.
     pub fn training(&self) -> &Training {
         &self.options
     }
 
-    /// How it bootstraps, if it does.
+    /// Bootstrapping plan, if the program bootstraps.
     pub fn plan(&self) -> BootstrapPlan {
         self.plan
     }
 
-    /// Mini-batches that the iterations come to.
+    /// Number of mini-batches that the iterations use.
     pub(super) fn used_batches(&self) -> usize {
         self.descent.used_batches()
     }
@@ -188,28 +189,28 @@ impl Helr {
         (self.options.iterations - 1) / self.options.bootstrap_every
     }
 
-    /// The level of weights that the iterations from `done` to the next stop start from.
+    /// Level of the weights at the start of the iterations from `done` to the next bootstrapping or the end.
     fn level(&self, done: usize) -> usize {
         self.descent.policy.above((self.options.next_stop(done) - done) * self.options.depth())
     }
 
-    /// What the state is multiplied with that iteration t leaves: it fits bootstrapping where that follows.
+    /// Scale factor of the state after iteration t. It fits bootstrapping if a bootstrapping follows.
     fn fit(&self, t: usize) -> f64 {
         if self.options.stops(t + 1) { 1.0 / WEIGHT_BOUND } else { 1.0 }
     }
 
-    /// By how much w' is larger in the state that iteration t leaves: the gradient has this factor for v'. The last one
-    /// leaves w' itself.
+    /// Factor by which w' is scaled up in the state after iteration t: the gradient carries this factor for v'. The
+    /// last iteration leaves w' itself.
     fn lead(&self, t: usize) -> f64 {
         if t + 1 == self.options.iterations { 1.0 } else { 1.0 - momentum(t) }
     }
 
-    /// What each row's pull is multiplied with at iteration t: rate, size of the mini-batch, interval, and [`Self::lead`].
+    /// Factor of each row's gradient at iteration t: learning rate, mini-batch size, interval, and [`Self::lead`].
     fn rate(&self, t: usize) -> f64 {
         self.descent.rate(t) * self.descent.polynomial.interval * self.lead(t) * self.fit(t)
     }
 
-    /// v with each turn by a block, as a batch.
+    /// v rotated by each number of blocks, as a batch.
     fn turned<D: Device>(&self, auto: &Auto<'_, D>, v: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let mut all = v.clone();
         while all.batch() < self.layout.ciphertexts {
@@ -219,7 +220,7 @@ impl Helr {
         Ok(all)
     }
 
-    /// The gradient, with period F, from what each ciphertext contributes.
+    /// The gradient, with period F, from the contributions of the ciphertexts.
     fn gradient<D: Device>(&self, auto: &Auto<'_, D>, products: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let mut sum = auto.settle(products)?;
         while sum.batch() > 1 {
@@ -232,7 +233,7 @@ impl Helr {
         auto.inner_sum(&sum, features as i64, self.layout.slots() / features)
     }
 
-    /// `σ̂(−interval·u)` times the rate in the first slot of each place, zero elsewhere, whatever u is there.
+    /// `σ̂(−interval·u)` times the rate in the first slot of each place, zero in all other slots.
     fn pull<D: Device>(&self, auto: &Auto<'_, D>, u: &Ciphertext<D>, t: usize) -> Result<Ciphertext<D>> {
         let (rate, interval) = (self.rate(t), self.descent.polynomial.interval);
         let masked = |power: i32| {
@@ -257,7 +258,7 @@ impl Helr {
         auto.add_values(&sum, &masked(0))
     }
 
-    /// The sum of the gradient of iteration t, times the rate.
+    /// The gradient sum of iteration t, times the rate.
     fn step<D: Device>(
         &self,
         auto: &Auto<'_, D>,
@@ -271,8 +272,8 @@ impl Helr {
         self.gradient(auto, &auto.mul(&pull, rows)?)
     }
 
-    /// v and (1−η)w' after iteration t ≥ 1, from those before; the last iteration leaves w' twice. Errors are expected as
-    /// the walk says, with an error of v beside it.
+    /// v and (1−η)w' after iteration t ≥ 1. The last iteration returns w' twice. The error estimate is the walk's, plus
+    /// an error of v.
     fn iterate<D: Device>(
         &self,
         auto: &Auto<'_, D>,
@@ -283,7 +284,7 @@ impl Helr {
         let t = at.1;
         let gradient = self.step(auto, at, v)?;
         let (lead, fit) = (self.lead(t), self.fit(t));
-        // The first gradient is taken at weights that are all but exact: its error is what each iteration adds.
+        // The first gradient is taken at nearly exact weights: its error is the error that each iteration adds.
         let walk = if t == 1 { walk.adding(gradient.estimate.error() / (lead * fit)) } else { walk };
         let walk = walk.after(-momentum(t - 1), beside);
         let expected = |mut c: Ciphertext<D>, error: f64| {
@@ -311,7 +312,7 @@ impl Helr {
         Ok([w.clone(), w])
     }
 
-    /// v and (1−η)w' with all levels again.
+    /// Bootstraps v and (1−η)w'.
     fn refreshed<D: Device>(
         &self,
         auto: &Auto<'_, D>,
@@ -325,7 +326,7 @@ impl Helr {
         let (twice_v, twice_w) =
             (auto.add(&both, &conjugate)?, auto.eval.negate(&boot.times_i(&auto.eval, &auto.sub(&both, &conjugate)?)));
         let whole = |half: Ciphertext<D>| {
-            // An integer, so without a level.
+            // The factor is an integer, so it takes no level.
             let large = auto.eval.mul_scalar(&half, WEIGHT_BOUND / 2.0, 1.0)?;
             let low = auto.scale_to(&large, 1.0, self.level(done))?;
             Ok::<_, limbwise::Error>(low.with_slots(self.layout.slots()).bounded_by(WEIGHT_BOUND))
@@ -362,14 +363,14 @@ impl<D: Device> Iterations<D> for Helr {
         };
         observer.step(ITERATION, t, iterations);
         let _region = region(auto, ITERATION, t);
-        // What bootstrapping adds to what was brought.
+        // Error that bootstrapping adds.
         let beside = (v.estimate.error().powi(2) - brought.powi(2)).max(0.0).sqrt();
         let (next, walk) = self.iterate(auto, (rows, t), [&v, &w], (walk, beside))?;
         Ok(State { step: t + 1, ciphertexts: next.into(), numbers: walk.numbers() })
     }
 }
 
-/// The region of iteration t, or of what comes before it.
+/// The region of iteration t, or of the steps before it.
 fn region<'d, D: Device>(auto: &Auto<'d, D>, name: &'static str, t: usize) -> OpenRegion<'d> {
     auto.eval.device().region(name, u32::try_from(t + 1).unwrap_or(u32::MAX))
 }
@@ -378,7 +379,7 @@ const ITERATION: &str = "iteration";
 const BOOTSTRAP: &str = "bootstrap";
 
 impl Helr {
-    /// How it bootstraps, if it does.
+    /// Bootstrapping plan, if the program bootstraps.
     pub fn bootstrapping(&self) -> Option<BootstrapPlan> {
         (self.count_of_bootstraps() > 0).then_some(self.plan)
     }

@@ -1,34 +1,35 @@
-//! How a mini-batch lies in several ciphertexts: rows in blocks of features, each ciphertext turned by one block more.
+//! Packing of a mini-batch in several ciphertexts: rows in blocks of features, rotated by one more block per
+//! ciphertext.
 //!
-//! With F features (padded) and B rows there are C = F·B/slots ciphertexts. Each has B places, one a row, of f = F/C
-//! slots: in ciphertext k, place i holds block (i + k) mod C of row i. Weights are one ciphertext, all F of them with
-//! period F, so that place i holds block i mod C. Turned by k blocks they meet ciphertext k, and of the sum over the
-//! ciphertexts, which costs nothing, f partial products a row are left to be summed. Back again it is the same: what
-//! ciphertext k contributes to the gradient is turned by −k blocks. C − 1 rotations of one ciphertext take the place of
-//! log₂(B) rotations of each of C. Differs: \[HELR\] cuts features into blocks as well, one block a ciphertext, and sums
-//! the rows of each apart; this is the diagonal method of \[JVC18\] on blocks.
+//! With F features (padded) and B rows there are C = F·B/slots ciphertexts. Each ciphertext has B places, one per row,
+//! of f = F/C slots. In ciphertext k, place i holds block (i + k) mod C of row i. The weights are one ciphertext with
+//! period F, so that place i holds block i mod C. Rotated by k blocks, the weights match ciphertext k. Adding up the C
+//! products is cheap and leaves f partial products per row to sum. The gradient uses the same scheme backwards: the
+//! contribution of ciphertext k is rotated by −k blocks. C − 1 rotations of one ciphertext replace log₂(B) rotations of
+//! each of C. Differs: \[HELR\] also cuts features into blocks, but stores one block per ciphertext and sums the rows
+//! of each block separately. This is the diagonal method of \[JVC18\] on blocks.
 
 use super::encrypted::HelrError;
 use limbwise::Complex64;
 
-/// Rows, features, and the ciphertexts that hold them; all powers of two but the columns.
+/// Rows, features and ciphertexts of a mini-batch. All are powers of two except the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Columns of a row, bias included.
     pub columns: usize,
-    /// F: the same, padded; the period of weights.
+    /// F: the padded columns, which are the period of the weights.
     pub features: usize,
-    /// B: rows of a mini-batch, padded; as many places as each ciphertext has.
+    /// B: padded rows of a mini-batch, which are the places of each ciphertext.
     pub rows: usize,
     /// C: ciphertexts of a mini-batch.
     pub ciphertexts: usize,
 }
 
 impl Layout {
-    /// For so many columns and rows, in as few ciphertexts as hold them.
+    /// The layout for these columns and rows, with the fewest ciphertexts.
     ///
     /// # Errors
-    /// [`HelrError::Slots`] where a row, or one feature of all rows, does not fit a ciphertext.
+    /// [`HelrError::Slots`] if a row, or one feature of all rows, does not fit a ciphertext.
     pub fn new(columns: usize, rows: usize, max_slots: usize) -> Result<Self, HelrError> {
         let (features, padded) = (columns.next_power_of_two(), rows.next_power_of_two());
         if features > max_slots || padded > max_slots {
@@ -47,8 +48,7 @@ impl Layout {
         self.rows * self.block()
     }
 
-    /// Row-major values, one vector of slots a ciphertext, each value multiplied; rows and columns that are not there are
-    /// zero.
+    /// Row-major values times a factor, one slot vector per ciphertext. Padding rows and columns are zero.
     pub fn pack(self, values: &[f64], factor: f64) -> Vec<Vec<Complex64>> {
         let f = self.block();
         let ciphertext = |k: usize| {
@@ -81,7 +81,7 @@ mod tests {
         y
     }
 
-    /// What the encrypted program does, on numbers: both products with the packed matrix are those of the matrix.
+    /// The slot arithmetic of the encrypted program: both of its products equal those of the matrix.
     #[test]
     fn blocks_meet_their_weights_and_come_back() {
         for (columns, rows, max_slots) in [(13, 16, 64), (16, 5, 32), (3, 4, 64), (8, 64, 64)] {

@@ -1,8 +1,8 @@
-//! Logistic regression on two digits of MNIST as \[HELR\] has it: large mini-batches, many iterations, weights that are
-//! bootstrapped with few slots.
+//! Logistic regression on two MNIST digits as in \[HELR\]: large mini-batches, many iterations, sparse bootstrapping of
+//! the weights.
 //!
-//! Enters: images as rows, the packing in blocks, the encrypted training, the client's side. Stays out: what it shares
-//! with [`crate::logreg`] (preparation of rows, sigmoid, clear twins, metrics, the course of a run), file formats.
+//! Enters: images as rows, the packing in blocks, the encrypted training, the client's side. Stays out: code shared
+//! with [`crate::logreg`] (data preparation, sigmoid, clear twins, metrics, the training loop), file formats.
 //!
 //! Read in this order: [`data`], [`layout`], [`encrypted`], [`client`].
 

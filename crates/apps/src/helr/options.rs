@@ -26,16 +26,16 @@ use limbwise::{
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What both sides know of a training.
+/// Public metadata of a training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
     pub training: Training,
-    /// How the weights are bootstrapped.
+    /// Bootstrapping configuration of the weights.
     pub plan: BootstrapPlan,
 }
 
-/// Where the images come from: the client's business.
+/// Source of the images. Only the client knows this.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HelrData {
@@ -115,9 +115,9 @@ pub struct HelrArgs {
     keys: Option<KeysName>,
 }
 
-/// Generated images, where no file is given: two mini-batches, and those held back.
+/// Sizes of the generated data: two mini-batches, plus the test images.
 const GENERATED: usize = 2560;
-/// Pixels on a side, as those of MNIST after pooling.
+/// Pixels per side, as in pooled MNIST images.
 const SIDE: usize = 14;
 
 impl HelrData {
@@ -177,8 +177,8 @@ impl Workload for HelrArgs {
 }
 
 impl HelrArgs {
-    /// The fastest way, and those that save memory where it is asked for or short: hops save keys, one limb of each
-    /// diagonal saves plaintexts, seeds halve what keys are left.
+    /// The fastest configuration, and those that save memory if a budget is given or memory is short: multi-hop saves
+    /// keys, one limb per diagonal saves plaintexts, seeds halve the remaining keys.
     fn ways(&self, fastest: BootstrapPlan, memory: Option<u64>) -> Vec<Way> {
         let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name.into()]);
         let keys: Vec<KeyForm> = KeysName::forms(self.keys, memory);

@@ -1,11 +1,11 @@
-//! The error that weights are expected to have after many iterations.
+//! Expected error of the weights after many iterations.
 //!
-//! Formulas that add independent errors double it at each step of momentum, v' = w' + m(w' − w), for they do not know
-//! that w' and w have most of their errors in common. Here the common part is kept: an error f that an iteration adds is
-//! carried on by the steps that follow, d' = m·d + f and w' = w + d', as a walk with momentum. That the loss curves only
-//! damps it, and is left out.
+//! Formulas that add independent errors double the error at each momentum step v' = w' + m(w' − w), because they ignore
+//! that w' and w share most of their error. This model keeps the shared part: an error f of one iteration is propagated
+//! by the following steps d' = m·d + f and w' = w + d', as a random walk with momentum. The curvature of the loss only
+//! damps the walk, so the model ignores it.
 
-/// Variances of the error of w, of its last step, and their covariance; and the variance that one iteration adds.
+/// Variances of the error of w and of its last step, their covariance, and the variance that one iteration adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Walk {
     w: f64,
@@ -18,7 +18,7 @@ impl Walk {
     /// Before the first error is known.
     pub(super) const START: Self = Self { w: 0.0, cross: 0.0, step: 0.0, fresh: 0.0 };
 
-    /// As numbers of a state, and back.
+    /// Conversion to and from the numbers in a state.
     pub(super) fn numbers(self) -> Vec<f64> {
         vec![self.w, self.cross, self.step, self.fresh]
     }
@@ -28,12 +28,13 @@ impl Walk {
         Some(Self { w, cross, step, fresh })
     }
 
-    /// The same with the error that every iteration adds: that of the first gradient, taken at weights without any.
+    /// The walk with the error that every iteration adds, which is the error of the first gradient, taken at exact
+    /// weights.
     pub(super) fn adding(self, deviation: f64) -> Self {
         Self { fresh: deviation * deviation, ..self }
     }
 
-    /// After one iteration with the momentum that made its v, and an error of that v beside the walk's own.
+    /// The walk after one iteration with this momentum, and with an additional error of v.
     pub(super) fn after(self, momentum: f64, beside: f64) -> Self {
         let step = momentum * momentum * self.step + self.fresh + beside * beside;
         let cross = momentum * self.cross + step;
@@ -41,12 +42,12 @@ impl Walk {
         Self { w, cross, step, ..self }
     }
 
-    /// Deviation of the error of w.
+    /// Standard deviation of the error of w.
     pub(super) fn of_weights(self) -> f64 {
         self.w.sqrt()
     }
 
-    /// Deviation of the error of v.
+    /// Standard deviation of the error of v.
     pub(super) fn of_look_ahead(self, momentum: f64) -> f64 {
         (self.w + 2.0 * momentum * self.cross + momentum * momentum * self.step).sqrt()
     }
@@ -56,7 +57,7 @@ impl Walk {
 mod tests {
     use super::*;
 
-    /// One error at the start, carried on: m + m² + … of it is added by the steps after.
+    /// A single error at the start is propagated: later steps add m + m² + … of it.
     #[test]
     fn an_error_is_carried_on_by_momentum() {
         let mut walk = Walk::START.after(0.5, 1.0);
@@ -66,7 +67,7 @@ mod tests {
         }
         assert_eq!(Walk::of(&walk.numbers()), Some(walk));
         assert_eq!(Walk::of(&[1.0]), None);
-        // Independent ones add up as variances: with full momentum, 1² + 2² + 3².
+        // Independent errors add up as variances: with full momentum, 1² + 2² + 3².
         let three = (0..3).fold(Walk::START.adding(1.0), |walk, _| walk.after(1.0, 0.0));
         assert!((three.of_weights() - 14f64.sqrt()).abs() < 1e-12);
     }

@@ -1,5 +1,4 @@
-//! The encrypted layer: laid out in slots, as a program with one map, or with the 2d maps of a product of
-//! encrypted matrices.
+//! The encrypted layer in slots: a program with one map, or with the 2d maps of a product of encrypted matrices.
 
 use super::layer::Layer;
 use crate::{

@@ -1,4 +1,4 @@
-//! A layer: the server's model and the shape of what it is applied to; and its description, which has no numbers.
+//! A layer: the server's model and the shape of its input; and its description, which has no numbers.
 
 use super::{LinearError, data::generated};
 use limbwise::ckks::tensor::{Filters, Matrix, Padding};

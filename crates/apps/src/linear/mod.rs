@@ -1,8 +1,7 @@
 //! One linear layer on encrypted data: matrix × vector, matrix × matrix (clear or encrypted), convolution.
 //!
-//! Enters: the layer with its description, the task in the clear with its twin, numbers from a seed, the encrypted
-//! program, the client's side. Stays out: how tensors lie in slots (it is `ckks::tensor`'s), which strategy is best (the
-//! runtime's).
+//! Enters: the layer with its description, the clear task with its twin, numbers from a seed, the encrypted program,
+//! the client's side. Stays out: the layout of tensors in slots (`ckks::tensor`), the choice of a strategy (`runtime`).
 //!
 //! Read in this order: [`layer`], [`plain`], [`data`], [`encrypted`], [`client`].
 

@@ -26,7 +26,7 @@ use limbwise::{
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// What both sides know of a layer.
+/// Public metadata of a layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
@@ -184,7 +184,7 @@ pub struct LinearArgs {
     level: Option<usize>,
 }
 
-/// Presets that are tried when none is asked for, smallest first.
+/// Presets for the default choice, smallest first.
 const DEFAULT_PRESETS: [&str; 4] = ["n13-l3-s40", "n14-l7-s40", "n15-l16-s40", "n16-l24-s40"];
 
 impl Workload for LinearArgs {

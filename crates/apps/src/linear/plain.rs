@@ -1,4 +1,4 @@
-//! The task in the clear and its twin: what the encrypted layer should give.
+//! The clear task and its twin: the expected result of the encrypted layer.
 
 use super::layer::Layer;
 use limbwise::{

@@ -1,4 +1,4 @@
-//! The client's side: prepared rows, how they are packed, and what the trained model is worth.
+//! The client's side: data preparation, packing, and the quality of the trained model.
 
 use super::{
     data::{Batches, Prepared},
@@ -19,22 +19,22 @@ use limbwise::{
 };
 use serde_json::json;
 
-/// Options of a training, beside its data.
+/// Training options, without the data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Rows of a mini-batch, at most all.
     pub batch_rows: usize,
     pub iterations: usize,
-    /// Degree of the polynomial in the sigmoid's place.
+    /// Degree of the polynomial that replaces the sigmoid.
     pub degree: usize,
-    /// Half the width of the interval that it fits on.
+    /// Half-width of the interval on which the polynomial fits.
     pub interval: f64,
 }
 
-/// Until rows are packed.
+/// Placeholder bounds until the rows are packed.
 const UNKNOWN: Promise = Promise { magnitude: 1.0, peak: 1.0, real: true };
 
-/// What the other side is told of prepared rows and options, but for the sizes of values: see [`LogregClient::promises`].
+/// Public metadata of prepared rows and options, without value bounds: see [`LogregClient::promises`].
 fn training(prepared: &Prepared, options: Options) -> Training {
     let Options { batch_rows, iterations, degree, interval } = options;
     Training {
@@ -51,7 +51,7 @@ fn training(prepared: &Prepared, options: Options) -> Training {
     }
 }
 
-/// The data of a training.
+/// Training data and options.
 #[derive(Clone, Debug)]
 pub struct LogregClient {
     program: Logreg,
@@ -60,7 +60,7 @@ pub struct LogregClient {
 }
 
 impl LogregClient {
-    /// For a program and the rows that it was made for, or others of the same shape.
+    /// Pairs the rows with a program made for them, or for rows of the same shape.
     pub fn new(program: &Logreg, prepared: Prepared) -> Result<Self, String> {
         let options = program.training();
         let got = [prepared.train.cols, prepared.train.labels.len(), prepared.test.labels.len()];
@@ -75,7 +75,7 @@ impl LogregClient {
         Ok(Self { program: program.clone(), prepared, batches })
     }
 
-    /// Both sides of a training on prepared rows.
+    /// Program and client for prepared rows.
     pub fn sides(params: &Params, prepared: Prepared, options: Options) -> Result<(Logreg, Self), LogregError> {
         let program = Logreg::new(params, training(&prepared, options))?;
         let batches = Batches::new(&prepared.train, program.training().batch_rows);
@@ -83,7 +83,7 @@ impl LogregClient {
         Ok((program.with_promises(client.promises())?, client))
     }
 
-    /// What the other side is told of training rows and held-back rows as they are packed.
+    /// Public value bounds of the packed training and test rows.
     pub fn promises(&self) -> [Promise; 2] {
         let of = |input, slots| Promise::of(&self.values(input), slots).rounded();
         let (batches, slots) = (self.program.used_batches(), self.program.training.slots());

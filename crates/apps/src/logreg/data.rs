@@ -1,22 +1,22 @@
-//! From a data set to the mini-batches that training reads: shuffle, split, scale, bias column, padding.
+//! From a data set to mini-batches: shuffle, split, scale, bias column, padding.
 //!
-//! Whatever is learned from data here (ranges, means, which features are constant) is learned from the training rows
-//! alone. The order is fixed by a seed, so the clear and the encrypted program see the same rows.
+//! All statistics (ranges, means, constant features) come from the training rows alone. A seed fixes the order, so the
+//! clear and the encrypted program see the same rows.
 
 use crate::data::{DataError, DataSet};
 
-/// How features are brought into a small range.
+/// Feature scaling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scaling {
-    /// Linearly, so that the training rows span [−1, 1]; held-back rows are clipped to it.
+    /// Linear: the training rows span [−1, 1]; test rows are clipped to it.
     Range,
     /// To mean 0 and deviation 1 over the training rows, then clipped to [−`clip`, `clip`].
     Standard {
         /// Largest absolute value kept, in deviations; positive.
         clip: f64,
     },
-    /// To mean 0 over the training rows and nothing else, constant features included: for pixels, which are in [0, 1]
-    /// already and whose number must not hang on the images.
+    /// Mean 0 over the training rows, with no other scaling; constant features are kept. For pixels, which are in [0,
+    /// 1] already. The number of features must not depend on the images.
     Centred,
 }
 
@@ -29,8 +29,9 @@ pub struct PrepareOptions {
 }
 
 impl Default for PrepareOptions {
-    /// A fifth held back; standard scaling clipped at two deviations. Clipping bounds what one row can do to `z·v`, so
-    /// the polynomial's interval is kept; the mean is taken out because a common offset makes gradient descent slow.
+    /// A fifth is held back for testing; standard scaling is clipped at two deviations. Clipping bounds the effect of
+    /// one row on `z·v`, which keeps it in the polynomial's interval. The mean is subtracted because a common offset
+    /// slows gradient descent.
     fn default() -> Self {
         Self { seed: 0, test_share: 0.2, scaling: Scaling::Standard { clip: 2.0 } }
     }
@@ -91,7 +92,7 @@ pub fn prepare(set: &DataSet, options: &PrepareOptions) -> Result<Prepared, Data
     scaled((set, train), (set, test), options.scaling)
 }
 
-/// Shuffles and scales training rows, and scales held-back rows of another set in the same way.
+/// Shuffles and scales training rows, and applies the same scaling to the test rows of another set.
 pub fn prepare_apart(train: &DataSet, test: &DataSet, options: &PrepareOptions) -> Result<Prepared, DataError> {
     if train.cols() != test.cols() {
         let (got, wanted) = (format!("{} features", test.cols()), format!("the {} of {}", train.cols(), train.name));
@@ -102,7 +103,7 @@ pub fn prepare_apart(train: &DataSet, test: &DataSet, options: &PrepareOptions) 
     scaled((train, &permutation(train.rows(), options.seed)), (test, &every), options.scaling)
 }
 
-/// Rows of a set to learn from, and rows to test with.
+/// Training rows and test rows.
 fn scaled(
     (set, train): (&DataSet, &[usize]),
     (test_set, test): (&DataSet, &[usize]),
@@ -152,7 +153,7 @@ fn rows(set: &DataSet, chosen: &[usize], maps: &[Option<Map>]) -> LabelledRows {
     }
 }
 
-/// `x ↦ clip((x − centre) / spread)` of one feature.
+/// `x ↦ clip((x − center) / spread)` of one feature.
 #[derive(Clone, Copy, Debug)]
 struct Map {
     centre: f64,
@@ -213,7 +214,7 @@ fn permutation(n: usize, seed: u64) -> Vec<usize> {
     order
 }
 
-/// How many rows there are in which mini-batch: what both sides know of [`Batches`].
+/// Sizes of the mini-batches: public metadata of [`Batches`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rounds {
     /// All rows, at least one.
@@ -276,7 +277,7 @@ impl Batches {
         Self { batches, batch_rows, cols: train.cols }
     }
 
-    /// The batch of iteration `t`: they come round in order.
+    /// The mini-batch of iteration `t`; mini-batches are used cyclically.
     pub fn at(&self, t: usize) -> &Batch {
         &self.batches[t % self.batches.len()]
     }

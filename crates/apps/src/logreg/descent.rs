@@ -1,8 +1,8 @@
-//! Nesterov's gradient descent on encrypted rows, as far as it does not hang on how rows lie in slots: rates, momentum,
-//! mini-batches in turn, levels, and the course of a run with its states.
+//! Nesterov's gradient descent on encrypted rows, independent of the packing: learning rates, momentum, cyclic
+//! mini-batches, levels, and the loop with its checkpoints.
 //!
-//! [`super::encrypted`] and [`crate::helr::encrypted`] are the two layouts of it: each says how its first weights come
-//! about, and the next ones.
+//! [`super::encrypted`] and [`crate::helr::encrypted`] are its two packings. Each implements the first and the later
+//! iterations.
 
 use super::{data::Rounds, sigmoid::SigmoidPolynomial};
 use crate::program::{Journal, Observer, State};
@@ -14,13 +14,13 @@ use limbwise::{
 use limbwise_device::Device;
 
 pub(crate) const MOST_ITERATIONS: usize = 1000;
-/// Most numbers of a data set: sizes are multiplied, and come from files.
+/// Largest data set, in numbers. Sizes come from files and are multiplied, so they must not overflow.
 pub(crate) const MOST_NUMBERS: usize = 1 << 30;
 
-/// A number of a training: whether it is possible, what it is called, what it is, what it may be.
+/// A checked training option: validity, name, value, valid range.
 pub(crate) type Check = (bool, &'static str, f64, &'static str);
 
-/// What a training is, whatever its layout.
+/// Training options that every packing shares.
 #[derive(Clone, Debug)]
 pub(crate) struct Descent {
     pub(crate) params: Params,
@@ -28,12 +28,12 @@ pub(crate) struct Descent {
     pub(crate) rounds: Rounds,
     pub(crate) iterations: usize,
     learning_rate: f64,
-    /// In the sigmoid's place.
+    /// The polynomial that replaces the sigmoid.
     pub(crate) polynomial: SigmoidPolynomial,
 }
 
 impl Descent {
-    /// Of numbers that were checked.
+    /// From options that passed [`Self::checks`].
     pub(crate) fn new(
         params: &Params,
         rounds: Rounds,
@@ -54,23 +54,23 @@ impl Descent {
         ]
     }
 
-    /// Mini-batches that the iterations come to.
+    /// Number of mini-batches that the iterations use.
     pub(crate) fn used_batches(&self) -> usize {
         self.rounds.count().min(self.iterations)
     }
 
-    /// The learning rate of iteration t, for each row of its mini-batch.
+    /// The learning rate of iteration t, divided by the rows of its mini-batch.
     pub(crate) fn rate(&self, t: usize) -> f64 {
         self.learning_rate / self.rounds.real_rows(t) as f64
     }
 
-    /// How rows lie that are encrypted: at the highest level there is.
+    /// Layout of the encrypted rows: at the top level.
     pub(crate) fn packing(&self, slots: usize) -> Packing {
         let level = self.params.user_level();
         Packing { slots, level, scale: self.params.scale(level) }
     }
 
-    /// All iterations, from the start or from a kept state: what is left are the last weights and what goes with them.
+    /// Runs all iterations, from the start or from a checkpoint. Returns the last weights and their companion.
     pub(crate) fn run<D: Device>(
         &self,
         layout: &impl Iterations<D>,
@@ -93,12 +93,12 @@ impl Descent {
     }
 }
 
-/// How a layout of rows carries iterations out. A state is two ciphertexts after as many iterations as it counts steps.
+/// One packing of gradient descent. A state is two ciphertexts and the number of finished iterations.
 pub(crate) trait Iterations<D: Device> {
-    /// After the first iteration, from weights of zero.
+    /// State after the first iteration, from zero weights.
     fn first(&self, auto: &Auto<'_, D>, rows: &Ciphertext<D>, observer: &mut dyn Observer) -> Result<State<D>>;
 
-    /// After one iteration more; bootstrapped before it where that is due.
+    /// State after one more iteration. Bootstraps first if due.
     fn next(
         &self,
         auto: &Auto<'_, D>,

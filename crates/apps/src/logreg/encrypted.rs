@@ -1,13 +1,14 @@
 //! The encrypted program: training by Nesterov gradient descent on encrypted rows, then encrypted inference.
 //!
-//! Packing: a ciphertext holds `rows` signed rows z of `width` values (a power of two ≥ the columns), row after row; a
-//! mini-batch is a batch of such ciphertexts. Weights are repeated in every row. Sums over a row fall into its first
-//! slot, are cut out by a mask (which also divides by the sigmoid's interval, for nothing) and spread again; sums over
-//! the rows run round the ciphertext, so they come out repeated. Source: \[Kim18\], \[HELR\].
+//! Packing: a ciphertext holds `rows` signed rows z of `width` values (a power of two ≥ the columns), row after row. A
+//! mini-batch is a batch of such ciphertexts. Weights are repeated in every row. The sum over a row lands in its first
+//! slot. A mask cuts it out, divides by the sigmoid's interval in the same product, and the result is spread over the
+//! row again. Sums over the rows rotate cyclically, so their result is repeated in every row. Source: \[Kim18\],
+//! \[HELR\].
 //!
-//! Levels: the first iteration starts from zero weights and takes 1; each later one takes 3 and the depth of the
-//! polynomial; inference 1. The look-ahead v = (1−η)w + ηw' is never formed: (1−η)z and ηz cost no level, because z
-//! must fall to the weights' level anyway.
+//! Levels: the first iteration starts from zero weights and takes 1. Each later one takes 3 plus the depth of the
+//! polynomial. Inference takes 1. The look-ahead v = (1−η)w + ηw' is never formed. Instead z is multiplied by (1−η) and
+//! η, which costs no level because z must drop to the weights' level anyway.
 
 use super::{
     data::Rounds,
@@ -26,7 +27,7 @@ use limbwise_device::Device;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// The way out with the same parameters.
+/// Advice that keeps the same parameters.
 fn fewer(possible: usize) -> String {
     match possible {
         0 => "a polynomial of lower degree".into(),
@@ -35,7 +36,7 @@ fn fewer(possible: usize) -> String {
     }
 }
 
-/// Why a program cannot be built.
+/// Why the program cannot be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogregError {
@@ -55,28 +56,28 @@ pub enum LogregError {
     Range { what: &'static str, got: f64, wanted: &'static str },
 }
 
-/// What both sides know of a training: sizes of the data, options, and what the client says of the values.
+/// Public metadata of a training: data sizes, options, and the value bounds that the client discloses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Training {
     /// Columns, bias included.
     pub columns: usize,
     pub train_rows: usize,
-    /// Rows held back.
+    /// Test rows.
     pub test_rows: usize,
     pub batch_rows: usize,
     pub iterations: usize,
-    /// Degree of the polynomial in the sigmoid's place.
+    /// Degree of the polynomial that replaces the sigmoid.
     pub degree: usize,
-    /// Half the width of the interval that it fits on.
+    /// Half-width of the interval on which the polynomial fits.
     #[serde(deserialize_with = "limbwise::finite::field")]
     pub interval: f64,
-    /// The learning rate, the same at every step. It tells the server the largest eigenvalue of the rows' covariance.
+    /// The learning rate of every step. It discloses the largest eigenvalue of the rows' covariance.
     #[serde(deserialize_with = "limbwise::finite::field")]
     pub learning_rate: f64,
-    /// Of the training rows as they are encrypted.
+    /// Bound of the encrypted training rows.
     pub train: Promise,
-    /// Of the held-back rows.
+    /// Bound of the encrypted test rows.
     pub test: Promise,
 }
 
@@ -109,10 +110,10 @@ impl Training {
     }
 }
 
-/// How rows lie in slots.
+/// Packing of rows in slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Columns, and the power of two they are padded to.
+    /// Columns, and their number padded to a power of two.
     pub(super) cols: usize,
     pub(super) width: usize,
     /// Rows in one ciphertext, a power of two.
@@ -155,7 +156,7 @@ fn levels_of_iteration(degree: usize) -> usize {
     3 + chebyshev::depth(degree)
 }
 
-/// What the weights are promised to stay below where they are bootstrapped; a clear twin that leaves it is a warning.
+/// Bound of the weights at bootstrapping. The report warns if a clear twin exceeds it.
 pub(super) const WEIGHT_BOUND: f64 = 4.0;
 
 impl Logreg {
@@ -164,8 +165,8 @@ impl Logreg {
         options.check()?;
         let Training { iterations, degree, columns: cols, .. } = options;
         let (needed, levels) = match params.bootstrapping() {
-            // As many as wanted, if each finds its levels: rows that are multiplied with factors fall by one first, and
-            // the last iteration leaves one for inference.
+            // As many iterations as requested, if the levels suffice. Rows drop one level when they are multiplied by
+            // factors, and the last iteration leaves one level for inference.
             Some(boot) => (1 + levels_of_iteration(degree) + 1, boot.levels),
             None => (levels_needed(iterations, degree), params.top_level()),
         };
@@ -176,38 +177,38 @@ impl Logreg {
         let options = Training { batch_rows: options.batch_rows.min(options.train_rows), ..options };
         let training = Layout::new(cols, options.batch_rows, params.max_slots())?;
         let testing = Layout::new(cols, options.test_rows, params.max_slots())?;
-        // Weights are repeated with the period of a row in either, so one layout serves both.
+        // One layout serves both: the weights have the period of a row in training and in inference.
         let rows = training.rows.max(testing.rows);
         let (training, testing) = (Layout { rows, ..training }, Layout { rows, ..testing });
         let polynomial = SigmoidPolynomial::least_squares(degree, options.interval);
         let rounds = Rounds { rows: options.train_rows, batch_rows: options.batch_rows };
         let mut descent = Descent::new(params, rounds, iterations, options.learning_rate, polynomial);
-        // Weights have one level less than there are: rows that are multiplied with factors fall by one first.
+        // Weights start one level below the top, because rows drop one level when they are multiplied by factors.
         descent.policy.top -= 1;
         Ok(Self { options, descent, training, testing })
     }
 
-    /// The same for training rows and held-back rows of which this is known.
+    /// The same program with other value bounds for training and test rows.
     ///
     /// # Errors
-    /// [`LogregError::Range`] for what no data has.
+    /// [`LogregError::Range`] for impossible bounds.
     pub fn with_promises(&self, [train, test]: [Promise; 2]) -> Result<Self, LogregError> {
         let options = Training { train, test, ..self.options.clone() };
         options.check()?;
         Ok(Self { options, ..self.clone() })
     }
 
-    /// What both sides know of it.
+    /// Public metadata of the program.
     pub fn training(&self) -> &Training {
         &self.options
     }
 
-    /// Mini-batches that the iterations come to.
+    /// Number of mini-batches that the iterations use.
     pub(super) fn used_batches(&self) -> usize {
         self.descent.used_batches()
     }
 
-    /// Levels that iteration t takes, and those that it must leave: the last one leaves one for inference.
+    /// Levels that iteration t takes, and levels that it must leave: 1 for inference after the last iteration, else 0.
     fn levels(&self, t: usize) -> [usize; 2] {
         [levels_of_iteration(self.options.degree), usize::from(t + 1 == self.options.iterations)]
     }
@@ -219,7 +220,7 @@ impl Logreg {
         self.descent.policy.bootstraps_on(top, stages).expect("checked when it was built")
     }
 
-    /// Both weights with all levels again: their rows repeat, so they are messages of few slots, and go as one batch.
+    /// Bootstraps both weight vectors as one batch of sparse messages: their slots repeat with the period of a row.
     fn refreshed<D: Device>(&self, auto: &Auto<'_, D>, weights: [&Ciphertext<D>; 2]) -> Result<[Ciphertext<D>; 2]> {
         let (width, slots) = (self.training.width, self.training.slots());
         let few = weights.map(|w| {
@@ -237,18 +238,18 @@ impl Logreg {
         let (rate, interval) = (self.descent.rate(t), self.descent.polynomial.interval);
         let mut series =
             Series::from_monomials(&self.descent.polynomial.coefficients, -interval, interval).coefficients;
-        // σ̂ − ½ is odd: what interpolation leaves in the even terms is rounding, and would cost products.
+        // σ̂ − ½ is odd: even coefficients are rounding errors of the interpolation and would cost products.
         series.iter_mut().enumerate().filter(|(k, _)| *k > 0 && k % 2 == 0).for_each(|(_, c)| *c = 0.0);
         series.iter_mut().for_each(|c| *c *= rate);
         series
     }
 
-    /// The sum over each row's values, in its first slot; other slots hold parts of sums.
+    /// The sum over each row's values, in its first slot. Other slots hold partial sums.
     fn row_sums<D: Device>(&self, auto: &Auto<'_, D>, x: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         auto.inner_sum(x, 1, self.training.width)
     }
 
-    /// One iteration after the first: the next weights from these and those before.
+    /// One iteration after the first: computes the next weights from the last two.
     fn iterate<D: Device>(
         &self,
         auto: &Auto<'_, D>,
@@ -285,7 +286,7 @@ impl Logreg {
 }
 
 impl Logreg {
-    /// How it bootstraps, if it does.
+    /// Bootstrapping plan, if the program bootstraps.
     pub fn bootstrapping(&self) -> Option<BootstrapPlan> {
         let needed = self.count_of_bootstraps() > 0;
         needed.then(|| BootstrapPlan { content: Content::Real, ..BootstrapPlan::fastest(self.training.width) })
@@ -373,7 +374,7 @@ impl<D: Device> Iterations<D> for Logreg {
         Ok(State { step: 1, ciphertexts: vec![w.clone(), w], numbers: Vec::new() })
     }
 
-    /// The weights after iteration t, and those before.
+    /// The weights after iteration t and after iteration t − 1.
     fn next(
         &self,
         auto: &Auto<'_, D>,
@@ -397,7 +398,7 @@ impl<D: Device> Iterations<D> for Logreg {
 }
 
 impl Logreg {
-    /// The scores of the held-back rows in decrypted slots.
+    /// The scores of the test rows from decrypted slots.
     pub(super) fn scores<'a>(&self, slots: &'a [Vec<Complex64>]) -> impl Iterator<Item = Complex64> + 'a {
         slots.iter().flatten().step_by(self.testing.width).take(self.options.test_rows).copied()
     }

@@ -1,14 +1,14 @@
-//! How good a model is on rows it has not seen: accuracy and the area under the ROC curve.
+//! Quality of a model on test rows: accuracy and the area under the ROC curve.
 
 use super::data::LabelledRows;
 
 /// Quality on a set of rows.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Metrics {
-    /// Share of rows on the right side of the decision surface.
+    /// Share of rows that are classified correctly.
     pub accuracy: f64,
-    /// Chance that a random positive row scores above a random negative one, ties counted half. `None` when the rows
-    /// are of one class.
+    /// Area under the ROC curve: probability that a random positive row scores above a random negative one; ties count
+    /// half. `None` if all rows are of one class.
     pub auc: Option<f64>,
 }
 
@@ -43,7 +43,7 @@ fn auc(scores: &[f64], labels: &[bool]) -> Option<f64> {
     order.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut rank_sum = 0.0;
     let mut before = 0;
-    // `0.0` and `-0.0` are equal scores, so ties are told by `partial_cmp`, which `chunk_by` sees as `<=` here.
+    // `0.0` and `-0.0` are equal scores, so ties are found by `partial_cmp`, which `chunk_by` sees as `<=` here.
     for tie in order.chunk_by(|a, b| a.0 >= b.0) {
         let mean_rank = before as f64 + (tie.len() as f64 + 1.0) / 2.0;
         rank_sum += mean_rank * tie.iter().filter(|(_, label)| *label).count() as f64;

@@ -15,11 +15,11 @@ use super::data::{Batch, Batches, LabelledRows};
 use super::metrics::dot;
 use super::sigmoid::{SigmoidPolynomial, sigmoid};
 
-/// What stands for the sigmoid in the gradient.
+/// Activation in the gradient.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Activation {
     Sigmoid,
-    /// A polynomial, as the encrypted program has it.
+    /// The polynomial that the encrypted program uses.
     Polynomial(SigmoidPolynomial),
 }
 
@@ -31,7 +31,7 @@ impl Activation {
         }
     }
 
-    /// Largest |x| for which the value means something.
+    /// Largest |x| at which the value is meaningful.
     pub fn interval(&self) -> f64 {
         match self {
             Self::Sigmoid => f64::INFINITY,

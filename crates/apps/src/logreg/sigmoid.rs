@@ -1,4 +1,4 @@
-//! The sigmoid and its polynomial stand-in: the best one in the least-squares sense on an interval.
+//! The sigmoid and its polynomial approximation: least squares on an interval.
 //!
 //! Source: \[Kim18\] fits the sigmoid on [−8, 8]; \[HELR\] keeps its degrees 3, 5 and 7.
 
@@ -7,12 +7,12 @@ pub fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// A polynomial that stands for the sigmoid on [−`interval`, `interval`].
+/// Polynomial approximation of the sigmoid on [−`interval`, `interval`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SigmoidPolynomial {
-    /// Coefficients in the power basis, constant first. Even ones above it are zero, for σ − ½ is odd.
+    /// Coefficients in the power basis, constant first. Other even coefficients are zero, because σ − ½ is odd.
     pub coefficients: Vec<f64>,
-    /// Half the width of the interval it was fitted on.
+    /// Half-width of the interval of the fit.
     pub interval: f64,
 }
 
@@ -41,7 +41,7 @@ impl SigmoidPolynomial {
         Self { coefficients, interval }
     }
 
-    /// The value at `x`, also outside the interval (where it means nothing).
+    /// The value at `x`. It is meaningless outside the interval.
     pub fn at(&self, x: f64) -> f64 {
         evaluate(&self.coefficients, x)
     }
@@ -67,7 +67,7 @@ fn legendre(degree: usize) -> Vec<Vec<f64>> {
     all
 }
 
-/// `∫ f` over [−1, 1] by Simpson's rule on 4096 intervals; exact to rounding for what is integrated here.
+/// `∫ f` over [−1, 1] by Simpson's rule on 4096 intervals, which is exact to rounding for these integrands.
 fn simpson(f: impl Fn(f64) -> f64) -> f64 {
     const INTERVALS: u32 = 4096;
     let h = 2.0 / f64::from(INTERVALS);
@@ -83,8 +83,8 @@ fn simpson(f: impl Fn(f64) -> f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Coefficients of (x/8)^1, ^3, … as printed by \[Kim18\], turned round to the sigmoid's own sign. The last one of
-    /// degree 5 is left out: 1.3511 is printed where the normal equations, solved apart from this code, give 1.3838.
+    /// Coefficients of (x/8)^1, ^3, … from \[Kim18\], with the sign of the sigmoid. The last one of degree 5 is left
+    /// out: the paper prints 1.3511, but an independent solution of the normal equations gives 1.3838.
     const PUBLISHED: [(usize, &[f64]); 3] =
         [(3, &[1.20096, -0.81562]), (5, &[1.53048, -2.3533056]), (7, &[1.73496, -4.19407, 5.43402, -2.50739])];
 

@@ -1,4 +1,4 @@
-//! A trained model beside its two clear twins, as reports have it.
+//! A trained model and its two clear twins, as reports show them.
 
 use super::{
     data::{Batches, LabelledRows},
@@ -25,7 +25,7 @@ impl Twins {
         Self { polynomial: train(batches, options), sigmoid: train(batches, &sigmoid), activation }
     }
 
-    /// The encrypted model's quality beside theirs.
+    /// Quality of the encrypted model and of both twins.
     pub(crate) fn judge(&self, encrypted: Metrics, test: &LabelledRows) -> (Accuracy, Details) {
         let of = |twin: &Trained| metrics(&scores(test, &twin.weights.w), &test.labels);
         let (clear, sigmoid) = (of(&self.polynomial), of(&self.sigmoid));
@@ -38,7 +38,7 @@ impl Twins {
         (accuracy, details.as_object().cloned().unwrap_or_default())
     }
 
-    /// What to read where a model is not to be trusted: the polynomial left its interval, or a weight its bound.
+    /// Warnings about the model: the polynomial left its interval, or a weight exceeded its bound.
     pub(crate) fn warnings(&self, bound: Option<f64>) -> Vec<String> {
         let twin = &self.polynomial;
         let left = twin.left_interval(&self.activation).map(|t| {

@@ -1,4 +1,4 @@
-//! The client's side: images to encrypt, and the digits that decrypted scores name.
+//! The client's side: images to encrypt, and digits from decrypted scores.
 
 use super::{
     encrypted::Lola,
@@ -18,12 +18,12 @@ use limbwise::{
 };
 use serde_json::json;
 
-/// Images, with their digits where these are known.
+/// Images, with their digits if known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Digits {
     /// Pixels in [0, 1], row by row.
     pub pixels: Vec<Vec<f64>>,
-    /// What they are; empty where nobody knows.
+    /// Digits of the images; empty if unknown.
     pub labels: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ impl From<Images> for Digits {
 }
 
 impl Digits {
-    /// Pixels from a seed, that show nothing: for plans, timings and tests.
+    /// Random pixels from a seed, for plans, timings and tests.
     #[must_use]
     pub fn generated(side: usize, count: usize, seed: u64) -> Self {
         let pixels = generated(seed, 0, count * side * side, 1.0);
@@ -47,12 +47,12 @@ impl Digits {
 pub struct LolaClient {
     program: Lola,
     digits: Digits,
-    /// The twin's scores, where the client has the network.
+    /// The twin's scores, if the client has the network.
     expected: Vec<Vec<f64>>,
 }
 
 impl LolaClient {
-    /// Images for a program. Its network stands in for the server's where that is another.
+    /// Images for a program. The client's network replaces the server's if they differ.
     pub fn new(program: &Lola, digits: Digits) -> Result<Self, LolaError> {
         if digits.pixels.len() != program.images() {
             return Err(LolaError::Images(digits.pixels.len()));

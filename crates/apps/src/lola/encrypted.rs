@@ -1,9 +1,9 @@
-//! The encrypted network: one ciphertext an image, three linear maps on its slots and two squares, five levels.
+//! The encrypted network: one ciphertext per image, three linear maps and two squares, five levels.
 //!
-//! The convolution leaves its result where the image was, with gaps; the first layer takes all slots as its input, so the
-//! gaps are columns of zeros, and by the hybrid form of a product its results come with a period that the second layer
-//! takes as it is. Nothing is moved between layers. Several images are a batch. Source: \[LOLA\], \[JVC18\]; Differs: all
-//! three layers are diagonals, where the source has dot products apart.
+//! The convolution leaves its outputs at the image's positions, with gaps. The first layer takes all slots as its
+//! input, so the gaps are zero columns. The hybrid form of the product gives its result a period that the second layer
+//! accepts directly. No data move between layers. Several images form a batch. Source: \[LOLA\], \[JVC18\]; Differs:
+//! all three layers use diagonals, where the source has separate dot products.
 
 use super::network::{LolaError, Network};
 use crate::{
@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// Levels that the network takes.
 pub const LEVELS: usize = 5;
 
-/// The network laid out in slots.
+/// The network as maps on slots.
 #[derive(Debug)]
 struct Layers {
     network: Network,
@@ -46,7 +46,7 @@ pub struct Lola {
 }
 
 impl Lola {
-    /// The network for so many images at once, of which this is known; double-hoisted with full diagonals.
+    /// The network for this many images per pass with this value bound; double-hoisted with full diagonals.
     pub fn new(
         params: &Params,
         network: Network,
@@ -71,29 +71,29 @@ impl Lola {
         Ok(Self { params: params.clone(), layers, images, bounds, strategy, form: PlaintextForm::Full })
     }
 
-    /// The same with its maps evaluated in another way: each by the strategy of this kind that suits it best.
+    /// The same network with another strategy: each map uses the best strategy of this kind.
     #[must_use]
     pub fn with(&self, strategy: Strategy, form: PlaintextForm) -> Self {
         Self { strategy, form, ..self.clone() }
     }
 
-    /// The same with other weights in a network of the same shape.
+    /// The same program with other weights in a network of the same shape.
     pub fn with_network(&self, network: Network) -> std::result::Result<Self, LolaError> {
         let program = Self::new(&self.params, network.of_shape(self.network().shape)?, self.images, self.bounds)?;
         Ok(program.with(self.strategy, self.form))
     }
 
-    /// The same for images of which this is known, as packed values say.
+    /// The same program with another value bound for the packed images.
     pub(super) fn with_bounds(&self, bounds: Promise) -> Self {
         Self { bounds, ..self.clone() }
     }
 
-    /// How the maps are evaluated.
+    /// Strategy and diagonal storage of the maps.
     pub fn way(&self) -> (Strategy, PlaintextForm) {
         (self.strategy, self.form)
     }
 
-    /// The map with the most diagonals: what a strategy is chosen for.
+    /// The map with the most diagonals, which decides the strategy.
     pub fn largest_map(&self) -> &Diagonals {
         &self.layers.first.diagonals
     }
@@ -102,12 +102,12 @@ impl Lola {
         &self.layers.network
     }
 
-    /// Images at once.
+    /// Images in one pass.
     pub fn images(&self) -> usize {
         self.images
     }
 
-    /// What is known of their pixels.
+    /// Public bound of the pixels.
     pub fn bounds(&self) -> Promise {
         self.bounds
     }
@@ -125,14 +125,14 @@ impl Lola {
         [&self.layers.convolution.map, &self.layers.first, &self.layers.second]
     }
 
-    /// Of the kind that was chosen the one with the fewest steps for a map; hoisted where a map has none of that kind.
+    /// The strategy of the chosen kind with the fewest steps for a map; hoisted if the map has none of that kind.
     fn strategy_for(&self, map: &Diagonals) -> Strategy {
         let of_kind = Strategy::candidates(map).into_iter().filter(|s| s.name() == self.strategy.name());
         of_kind.min_by_key(|s| s.steps(map)).unwrap_or(Strategy::Hoisted)
     }
 }
 
-/// The first layer from the slots that the convolution leaves, and the period of its results.
+/// The first layer on the slots that the convolution leaves, and the period of its result.
 fn first_layer(network: &Network, convolution: &Convolution, slots: usize) -> Result<(PackedMap, usize)> {
     let (hidden, places) = (network.shape.hidden, network.shape.places());
     let mut weights = vec![0.0; hidden * slots];
@@ -145,7 +145,7 @@ fn first_layer(network: &Network, convolution: &Convolution, slots: usize) -> Re
     let layout = |rows| MatrixLayout { rows, columns: 1 };
     let [input, output] = [slots, hidden].map(|items| layout(Spread::once(items, 1)));
     let mut map = MatrixProduct::between(&Matrix::new(hidden, slots, weights)?, &[], input, output, slots)?.map;
-    // Sums that go all the way round are the same at every stride; then the bias is, too.
+    // Sums over a full cycle are equal at every stride, so the bias is as well.
     let round = map.fold.count > 1 && map.fold.stride * map.fold.count == slots && map.fold.stride >= hidden;
     let period = if round { map.fold.stride } else { slots };
     map.bias = (0..slots).map(|slot| network.first_bias.get(slot % period).copied().unwrap_or(0.0).into()).collect();
@@ -163,7 +163,7 @@ fn second_layer(network: &Network, period: usize, slots: usize) -> Result<Packed
 const STEPS: [&str; LEVELS] = ["convolution", "square 1", "first layer", "square 2", "second layer"];
 
 impl Lola {
-    /// Its clear linear maps, each with the way in which it is evaluated.
+    /// The clear linear maps, each with its strategy.
     pub fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
         let levels = [LEVELS, LEVELS - 2, LEVELS - 4];
         let diagonals = self.packed_maps().map(|map| &map.diagonals).into_iter();
@@ -241,7 +241,7 @@ impl Program for Lola {
         let own = steps.iter().filter(|(name, _)| STEPS.contains(name));
         let seconds: f64 = own.clone().map(|(_, s)| s).sum();
         let times = json!({ "seconds_an_image": seconds / self.images as f64 });
-        // Resumed after some of them, the time is not that of an image.
+        // After a resume the measured time does not cover a whole image.
         if own.count() < STEPS.len() { Details::new() } else { times.as_object().cloned().unwrap_or_default() }
     }
 

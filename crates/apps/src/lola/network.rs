@@ -1,11 +1,11 @@
-//! The network in the clear: convolution, square, layer, square, layer. It is its own twin, for squares are polynomials.
+//! The clear network: convolution, square, layer, square, layer. It is its own twin, because squares are polynomials.
 
 use crate::{data::npy, linear::data::generated};
 use limbwise::ckks::tensor::{Filters, Image, Matrix, Padding};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Why a network or its program cannot be.
+/// Why a network or its program cannot be built.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LolaError {
@@ -45,9 +45,9 @@ pub struct Shape {
     pub filters: usize,
     /// Rows and columns of one.
     pub kernel: usize,
-    /// From one place of a filter to the next.
+    /// Stride of the filters.
     pub stride: usize,
-    /// Results of the first layer.
+    /// Outputs of the first layer.
     pub hidden: usize,
     pub classes: usize,
 }
@@ -61,12 +61,12 @@ impl Shape {
         [1, self.side + 1, self.side + 1]
     }
 
-    /// Places of a filter on a side.
+    /// Filter positions per side.
     pub fn places(self) -> usize {
         (self.side + 1 - self.kernel) / self.stride + 1
     }
 
-    /// Weights and biases of each layer, in the order of a file.
+    /// Numbers of weights and biases per layer, in file order.
     fn sizes(self) -> [usize; 6] {
         let seen = self.filters * self.places() * self.places();
         let filters = self.filters * self.kernel * self.kernel;
@@ -87,7 +87,7 @@ impl Shape {
 pub struct Network {
     pub shape: Shape,
     pub filters: Filters,
-    /// The first layer: a row a result, a column a pixel of the convolution's result.
+    /// The first layer: one row per output, one column per pixel of the convolution's result.
     pub first: Matrix,
     pub first_bias: Vec<f64>,
     pub second: Matrix,
@@ -95,10 +95,10 @@ pub struct Network {
 }
 
 impl Network {
-    /// From its weights in the order of a file.
+    /// A network from its weights in file order.
     ///
     /// # Errors
-    /// [`LolaError::Shape`], [`LolaError::Weights`], and weights that are not finite.
+    /// [`LolaError::Shape`], [`LolaError::Weights`]; also for weights that are not finite.
     pub fn new(shape: Shape, weights: &[f64]) -> Result<Self, LolaError> {
         shape.check()?;
         let sizes = shape.sizes();
@@ -123,7 +123,7 @@ impl Network {
         })
     }
 
-    /// The one that ships with the project, trained on MNIST (`crates/apps/data/README.md`).
+    /// The shipped network, trained on MNIST (`crates/apps/data/README.md`).
     ///
     /// # Panics
     /// Never for a built crate: the embedded file is read by a unit test.
@@ -135,7 +135,7 @@ impl Network {
         Self::new(Shape::MNIST, &weights).expect("the embedded weights are those of the network")
     }
 
-    /// With any weights: for plans of a network whose weights are elsewhere.
+    /// A network with arbitrary weights, for plans of a network whose weights are elsewhere.
     ///
     /// # Errors
     /// [`LolaError::Shape`].
@@ -144,7 +144,7 @@ impl Network {
         Self::new(shape, &generated(0, 0, shape.sizes().iter().sum(), 0.1))
     }
 
-    /// The same, if it has these sizes.
+    /// The network, if it has these sizes.
     ///
     /// # Errors
     /// [`LolaError::Shape`].
@@ -152,7 +152,7 @@ impl Network {
         if self.shape == shape { Ok(self) } else { Err(LolaError::Shape(shape)) }
     }
 
-    /// An image with its zeros.
+    /// An image with its padding of zeros.
     pub(super) fn padded(&self, pixels: &[f64]) -> limbwise::Result<Image> {
         let side = self.shape.side;
         let row = |y: usize| std::iter::once(0.0).chain(pixels[y * side..(y + 1) * side].iter().copied());
@@ -160,10 +160,10 @@ impl Network {
         Image::new(self.shape.padded(), values)
     }
 
-    /// The scores of an image, one a class.
+    /// The scores of an image, one per class.
     ///
     /// # Panics
-    /// For another number of pixels.
+    /// If the number of pixels does not match.
     pub fn scores(&self, pixels: &[f64]) -> Result<Vec<f64>, LolaError> {
         assert_eq!(pixels.len(), self.shape.side * self.shape.side, "pixels");
         let squared = |values: &[f64]| values.iter().map(|x| x * x).collect::<Vec<_>>();
@@ -177,7 +177,7 @@ impl Network {
     }
 }
 
-/// The class of the largest score.
+/// The class with the largest score.
 pub fn label(scores: &[f64]) -> usize {
     let largest = scores.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
     largest.map_or(0, |(class, _)| class)
@@ -205,7 +205,7 @@ mod tests {
         assert!(Network::new(Shape { hidden: 0, ..shape }, &[]).is_err());
     }
 
-    /// On the images that it has not learned: none of MNIST's test images before the 8000th are among them.
+    /// On images that were not used in training, which excludes MNIST's test images before the 8000th.
     #[test]
     fn the_shipped_network_knows_digits() {
         let network = Network::shipped();

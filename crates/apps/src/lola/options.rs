@@ -23,22 +23,22 @@ use limbwise::{
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// What both sides know of an inference.
+/// Public metadata of an inference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
     pub shape: Shape,
     pub weights: Weights,
-    /// Images at once.
+    /// Images in one pass.
     pub images: usize,
     pub strategy: Strategy,
     /// How their diagonals are stored.
     pub plaintexts: PlaintextForm,
-    /// What is known of the pixels.
+    /// Public bound of the pixels.
     pub bounds: Promise,
 }
 
-/// How maps rotate; baby steps are chosen for each.
+/// Rotation strategy; the number of baby steps is chosen per map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum StrategyName {
     /// One decomposition for all rotations of a map, a key a diagonal
@@ -52,7 +52,7 @@ enum StrategyName {
 }
 
 impl StrategyName {
-    /// As a strategy calls itself.
+    /// Name of the corresponding `Strategy`.
     fn kind(self) -> &'static str {
         match self {
             Self::Hoisted => "hoisted",
@@ -63,7 +63,7 @@ impl StrategyName {
     }
 }
 
-/// Where the images and the weights come from.
+/// Source of the images and the weights.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LolaData {
@@ -126,7 +126,7 @@ pub struct LolaArgs {
     preset: String,
 }
 
-/// In the place of a file: the server has the weights.
+/// Value of `--weights` if the server has the weights.
 const SERVER: &str = "server";
 
 impl LolaData {
@@ -152,12 +152,12 @@ impl LolaData {
     }
 }
 
-/// The weights of a file, in any shape.
+/// The weights in a file, in any shape.
 fn weights(path: &Path) -> Refusable<Vec<f64>> {
     numbers(path, "weights", &load_array(path)?.shape)
 }
 
-/// Largest side that a network may have.
+/// Largest side of a network.
 const MOST_SIDE: usize = 4096;
 
 impl Workload for LolaArgs {
@@ -205,7 +205,7 @@ impl Workload for LolaArgs {
         (described.strategy, described.plaintexts) = way.maps.unwrap_or((described.strategy, described.plaintexts));
     }
 
-    /// The first matrix is spread over all slots before its zeros are left out.
+    /// The first matrix is spread over all slots before its zeros are removed.
     fn least_bytes(of: &Described, params: &Params) -> u64 {
         if !(1..=MOST_SIDE).contains(&of.shape.hidden) {
             return 0;
@@ -223,7 +223,7 @@ impl Workload for LolaArgs {
     fn client(data: &LolaData, _: &Described, program: &Lola, files: &[PathBuf]) -> Refusable<LolaClient> {
         let digits = data.digits(program.images(), files)?;
         let program = match data.weights {
-            // The client knows the weights and the description says that the server has them.
+            // The client knows the weights although the description leaves them to the server.
             Some(_) if data.has_model() => program.with_network(data.network()?)?,
             _ => program.clone(),
         };
@@ -243,7 +243,8 @@ impl Workload for LolaArgs {
 }
 
 impl LolaArgs {
-    /// Everything that the options leave open: of each kind of strategy one, for each map finds its own baby steps.
+    /// Every configuration that the options leave open. Each kind of strategy occurs once, because each map chooses its
+    /// own baby steps.
     fn ways(&self, program: &Lola, memory: Option<u64>) -> Vec<Way> {
         let all = strategies(program.largest_map());
         let kinds = self.strategy.map_or(StrategyName::value_variants().to_vec(), |name| vec![name]);

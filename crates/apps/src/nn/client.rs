@@ -1,4 +1,4 @@
-//! The client's side: images as bits, and the classes that decrypted sums name.
+//! The client's side: images as bits, and classes from decrypted sums.
 
 use super::{Digits, Nn, NnError, network::SIDE};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 use limbwise::tfhe::TfheReading;
 use serde_json::json;
 
-/// The data of an inference.
+/// Data of an inference.
 #[derive(Clone, Debug)]
 pub struct NnClient {
     program: Nn,
@@ -18,10 +18,10 @@ pub struct NnClient {
 }
 
 impl NnClient {
-    /// Of a program and its images.
+    /// Pairs a program with its images.
     ///
     /// # Errors
-    /// [`NnError::Images`] for other than the program takes.
+    /// [`NnError::Images`] if the program takes another number of images.
     pub fn new(program: &Nn, digits: Digits) -> Result<Self, NnError> {
         if digits.images.len() != program.images() {
             return Err(NnError::Images(digits.images.len()));
@@ -31,7 +31,7 @@ impl NnClient {
         Ok(Self { program: program.clone(), labels: digits.labels, exact })
     }
 
-    /// Share of images whose class is their label.
+    /// Share of images that are classified correctly.
     fn share(&self, classes: &[u8]) -> f64 {
         let right = classes.iter().zip(&self.labels).filter(|(class, label)| class == label).count();
         right as f64 / classes.len() as f64

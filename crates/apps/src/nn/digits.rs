@@ -1,12 +1,12 @@
-//! Handwritten digits as bits.
+//! Handwritten digits as one-bit images.
 
 use super::network::{NnError, SIDE};
 use crate::data::idx::Images;
 
-/// Bytes of a shipped digit: its label, then a bit a pixel, row by row, the first in the lowest bit.
+/// Bytes of a shipped digit: its label, then one bit per pixel, row by row, least significant bit first.
 const RECORD: usize = 1 + SIDE * SIDE / 8;
 
-/// Images of one bit a pixel with their labels.
+/// One-bit images with their labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digits {
     /// Bits of each image, row by row.
@@ -15,10 +15,10 @@ pub struct Digits {
 }
 
 impl Digits {
-    /// Grey images: a pixel is 1 from half of white on.
+    /// Thresholds gray images: a pixel is 1 from half of white upwards.
     ///
     /// # Errors
-    /// [`NnError::Image`] for another size than 28×28.
+    /// [`NnError::Image`] unless the size is 28×28.
     pub fn new(images: &Images) -> Result<Self, NnError> {
         if let Some(at) = images.pixels.iter().position(|image| image.len() != SIDE * SIDE) {
             return Err(NnError::Image { at: at + 1, got: images.pixels[at].len() });
@@ -27,10 +27,10 @@ impl Digits {
         Ok(Self { images: images.pixels.iter().map(bits).collect(), labels: images.labels.clone() })
     }
 
-    /// The first of the shipped images, which are MNIST's test images from number 8000 on: none was learned.
+    /// The first of the shipped images: MNIST's test images from number 8000 on, none of them used in training.
     ///
     /// # Errors
-    /// [`NnError::Shipped`] for more than there are.
+    /// [`NnError::Shipped`] if more are requested than are shipped.
     pub fn shipped(count: usize) -> Result<Self, NnError> {
         let records = include_bytes!("../../data/mnist_sample.bits").chunks_exact(RECORD);
         if count > records.len() {

@@ -1,4 +1,4 @@
-//! The network on encrypted bits: a layer of all images is one batch of bootstrappings.
+//! The network on encrypted bits: one batch of bootstrappings evaluates a layer for all images.
 
 use super::network::{CLASSES, MOST, Network, Neuron, NnError, PARTS, PLACES, SIDE, class, pixel};
 use crate::{
@@ -12,7 +12,7 @@ use limbwise::{
 use limbwise_device::Device;
 use serde_json::json;
 
-/// Most images at once: 13 MB of encrypted pixels each at N = 2048.
+/// Most images in one pass. At N = 2048 the encrypted pixels of one image take 13 MB.
 pub const MOST_IMAGES: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -23,10 +23,10 @@ pub struct Nn {
 }
 
 impl Nn {
-    /// A network on so many images, 1 to [`MOST_IMAGES`].
+    /// A network on 1 to [`MOST_IMAGES`] images.
     ///
     /// # Errors
-    /// [`NnError`]: parameters that do not hold the sums, no image or too many.
+    /// [`NnError`]: the parameters cannot hold the sums, or the number of images is out of range.
     pub fn new(params: &TfheParams, network: Network, images: usize) -> std::result::Result<Self, NnError> {
         let l = params.literal();
         if l.message_bits < 4 {
@@ -44,7 +44,7 @@ impl Nn {
         Ok(Self { params: params.clone(), network, images })
     }
 
-    /// Layers of the network, convolution and sums included.
+    /// Number of layers, including convolution and sums.
     pub fn layers(&self) -> usize {
         self.network.hidden.len() + 2
     }
@@ -58,10 +58,10 @@ impl Nn {
         self.images
     }
 
-    /// The class of each image, by the sums that came out.
+    /// The class of each image, from the decrypted sums.
     ///
     /// # Panics
-    /// For fewer messages than the result has.
+    /// If there are fewer messages than the result has.
     pub fn classes(&self, messages: &[u64]) -> Vec<u8> {
         let sum = |m: u64| i32::try_from(m).map_or(0, |m| m - MOST);
         let sums = |image: usize| {
@@ -71,7 +71,7 @@ impl Nn {
     }
 }
 
-/// `Σ w_i·a_i + b`; inputs that are not told are zeros.
+/// `Σ w_i·a_i + b`; omitted inputs are zero.
 fn sum<'c, D: Device + 'c>(
     eval: &Evaluator<'_, D>,
     neuron: &Neuron,
@@ -121,7 +121,7 @@ impl Program for Nn {
         Encryption::SecretKey
     }
 
-    /// The state after a layer is its neurons' bits.
+    /// The state after a layer holds the bits of its neurons.
     fn evaluate<D: Device>(
         &self,
         eval: &Evaluator<'_, D>,
@@ -164,7 +164,7 @@ impl Program for Nn {
         Ok(vec![eval.stack(&parts.iter().collect::<Vec<_>>())?])
     }
 
-    /// The class of each image, and the sums that say so: three parts a class.
+    /// The class of each image, and the sums behind it: three partial sums per class.
     fn arrays(&self, results: &Vec<TfheReading>) -> Vec<Array> {
         let classes = self.classes(&results[0].messages);
         vec![Array::whole("classes", vec![self.images], classes.into_iter().map(i64::from))]
@@ -177,7 +177,8 @@ impl Program for Nn {
 }
 
 impl Twin for Nn {
-    /// The sums of all images, part by part, with 15 added: 0 to 30, of which the padding bit is one.
+    /// The sums of all images, one partial sum after another. Adding 15 makes them 0 to 30, which needs the padding
+    /// bit.
     fn clear(&self, inputs: &[Vec<u64>]) -> Vec<Vec<u64>> {
         let images = self.images;
         let image = |at: usize| (0..SIDE * SIDE).map(|p| inputs[0][p * images + at]).collect::<Vec<u64>>();

@@ -1,7 +1,7 @@
-//! `nn20`, `nn50`, `nn100`: deep networks on handwritten digits, discretised so that a programmable bootstrapping is a
-//! neuron.
+//! `nn20`, `nn50`, `nn100`: deep networks on handwritten digits, discretized so that each neuron is one programmable
+//! bootstrapping.
 //!
-//! Enters: the network as a file and in the clear, its evaluation on TFHE, images as bits.
+//! Enters: the network file, the clear network, its evaluation in TFHE, images as bits.
 //! Stays out: training (`scripts/train_nn.py`), reading files.
 //!
 //! Read in this order: [`network`], [`digits`], [`encrypted`], [`client`], [`options`].

@@ -1,15 +1,15 @@
-//! The network in the clear: what `scripts/train_nn.py` writes, and its exact twin.
+//! The clear network: the file that `scripts/train_nn.py` writes, and the exact twin.
 //!
-//! In shape those of \[CJP21\]: a convolution of two kernels of 10×11 over the image with a border of zeros, 2×21×20
-//! activations; layers of 92 neurons; 10 sums. A neuron is 1 where `Σ w_i·a_i + b ≥ 0`, on bits.
+//! The shape is that of \[CJP21\]: a convolution of two 10×11 kernels over the zero-padded image (2×21×20 activations),
+//! layers of 92 neurons, and 10 sums. A neuron is 1 if `Σ w_i·a_i + b ≥ 0`, on bits.
 
-/// Why a network or its program cannot be.
+/// Why a network or its program cannot be built.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NnError {
     #[error("not a network of scripts/train_nn.py: {0}")]
     Format(String),
-    /// A neuron whose sums leave the message space that networks are made for.
+    /// A neuron whose sums leave the message space of the network.
     #[error("neuron {at} of layer {layer} sums to {least} … {most}; wanted -15 to 15")]
     Neuron {
         /// Which layer, from 0.
@@ -31,7 +31,7 @@ pub enum NnError {
         norm_squared: f64,
         /// log₂ of the probability.
         got: f64,
-        /// log₂ of what was promised.
+        /// log₂ of the promised probability.
         wanted: f64,
     },
     #[error("image {at} has {got} pixels; wanted 28×28 (MNIST's own files have them)")]
@@ -50,30 +50,30 @@ pub enum NnError {
 pub const SIDE: usize = 28;
 /// Rows and columns of a kernel.
 pub const KERNEL: [usize; 2] = [10, 11];
-/// Rows and columns of places that a kernel has on the image with a border of one zero.
+/// Rows and columns of kernel positions on the image with a border of one zero.
 pub const PLACES: [usize; 2] = [SIDE + 3 - KERNEL[0], SIDE + 3 - KERNEL[1]];
 pub const KERNELS: usize = 2;
 pub const WIDTH: usize = 92;
 pub const CLASSES: usize = 10;
-/// Ciphertexts of the sum of a class: a third of the inputs each, so that it fits a message.
+/// Ciphertexts per class sum: each covers a third of the inputs, so that it fits a message.
 pub const PARTS: usize = 3;
-/// Largest sum of either sign.
+/// Largest absolute value of a sum.
 pub const MOST: i32 = 15;
 const LAYERS: std::ops::RangeInclusive<usize> = 3..=100;
-/// What a file begins with: a name and a version.
+/// Magic number of a file: name and version.
 const MAGIC: &[u8; 5] = b"LWNN\x01";
 
-/// A neuron, or a part of a sum.
+/// A neuron, or a partial sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neuron {
-    /// Added to the sum.
+    /// Bias.
     pub bias: i32,
-    /// Indices of its inputs with their weights, −31 to 31, none of them 0.
+    /// Input indices with their weights, which are −31 to 31 and not 0.
     pub inputs: Vec<(usize, i32)>,
 }
 
 impl Neuron {
-    /// Its sum on inputs that are told, or zeros of the border.
+    /// The sum for given inputs; border pixels are zero.
     fn sum(&self, input: impl Fn(usize) -> Option<u64>) -> i32 {
         let on = |&&(i, _): &&(usize, i32)| input(i) == Some(1);
         self.bias + self.inputs.iter().filter(on).map(|(_, w)| w).sum::<i32>()
@@ -91,13 +91,13 @@ impl Neuron {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// On 10×11 pixels each, row by row.
+    /// Kernels of 10×11 pixels, row by row.
     pub kernels: Vec<Neuron>,
-    /// Layer by layer, the first on all places of the kernels.
+    /// Layers in order; the first covers all kernel positions.
     pub hidden: Vec<Vec<Neuron>>,
-    /// Three a class, each on a third of the last layer's neurons.
+    /// Three partial sums per class, each over a third of the last layer's neurons.
     pub parts: Vec<Neuron>,
-    /// Images that were judged after training, none of them learned, and how many were right.
+    /// Number of images judged after training (none of them used in training), and number classified correctly.
     pub judged: (u16, u16),
 }
 
@@ -112,7 +112,7 @@ impl Bytes<'_> {
         Ok(*first)
     }
 
-    /// A bias, a number of inputs, and that many words: the index in the low ten bits, the weight above in two's complement.
+    /// A bias, a number of inputs, and that many words: index in the low ten bits, weight above in two's complement.
     fn neuron(&mut self, inputs: usize) -> Result<Neuron, NnError> {
         let [bias, count] = self.take()?;
         let mut input = || {
@@ -133,10 +133,10 @@ impl Bytes<'_> {
 }
 
 impl Network {
-    /// The network of a file.
+    /// Parses a network file.
     ///
     /// # Errors
-    /// [`NnError::Format`]; [`NnError::Neuron`] for sums beyond ±15.
+    /// [`NnError::Format`]; [`NnError::Neuron`] for sums outside ±15.
     pub fn read(bytes: &[u8]) -> Result<Self, NnError> {
         let mut bytes = Bytes(bytes);
         if &bytes.take::<5>()? != MAGIC {
@@ -167,10 +167,10 @@ impl Network {
         Ok(network)
     }
 
-    /// The shipped network of so many layers: 20, 50 or 100.
+    /// The shipped network with 20, 50 or 100 layers.
     ///
     /// # Panics
-    /// Never: files and program belong together.
+    /// Never: the files are embedded in the program.
     #[must_use]
     pub fn shipped(layers: usize) -> Option<Self> {
         let bytes: &[u8] = match layers {
@@ -182,18 +182,18 @@ impl Network {
         Some(Self::read(bytes).expect("shipped files are networks"))
     }
 
-    /// Convolution, hidden layers, parts of the sums.
+    /// Convolution, hidden layers, partial sums.
     pub fn layers(&self) -> Vec<&[Neuron]> {
         let hidden = self.hidden.iter().map(Vec::as_slice);
         std::iter::once(self.kernels.as_slice()).chain(hidden).chain([self.parts.as_slice()]).collect()
     }
 
-    /// Neurons that are bootstrapped for an image.
+    /// Number of bootstrappings per image.
     pub fn neurons(&self) -> usize {
         KERNELS * PLACES[0] * PLACES[1] + self.hidden.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// The sums of an image of 28×28 bits, [`PARTS`] a class.
+    /// The sums for an image of 28×28 bits, [`PARTS`] per class.
     pub fn sums(&self, image: &[u64]) -> Vec<i32> {
         let convolved = |kernel: &Neuron, place: usize| kernel.sum(|i| pixel(place, i).map(|p| image[p]));
         let places = 0..PLACES[0] * PLACES[1];
@@ -206,17 +206,17 @@ impl Network {
     }
 }
 
-/// The pixel that an input of a kernel is at a place; none on the border.
+/// The pixel under a kernel input at a position; `None` on the border.
 pub fn pixel(place: usize, input: usize) -> Option<usize> {
     let row = (place / PLACES[1] + input / KERNEL[1]).checked_sub(1)?;
     let column = (place % PLACES[1] + input % KERNEL[1]).checked_sub(1)?;
     (row < SIDE && column < SIDE).then_some(row * SIDE + column)
 }
 
-/// The digit of the largest sum, the first of them.
+/// The digit with the largest sum; the first one in a tie.
 ///
 /// # Panics
-/// If there are no sums of ten classes.
+/// If there are not [`PARTS`] sums for each of ten classes.
 pub fn class(sums: &[i32]) -> u8 {
     let score = |digit: u8| sums[PARTS * usize::from(digit)..][..PARTS].iter().sum::<i32>();
     (0..10).rev().max_by_key(|&digit| score(digit)).expect("ten digits")

@@ -19,7 +19,7 @@ use std::{
     sync::Arc,
 };
 
-/// Where the images and the network come from.
+/// Source of the images and the network.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NnData {
@@ -55,17 +55,17 @@ pub struct NnArgs<const LAYERS: usize> {
     preset: String,
 }
 
-/// What both sides know of an inference.
+/// Public metadata of an inference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
     /// Images in one pass.
     pub images: usize,
-    /// Where the network is; a client that checks results has it too.
+    /// Source of the network. A client that checks results has the network too.
     pub weights: Weights,
 }
 
-/// Bytes that are read of a file: one of 100 layers with all inputs has 1.7 MB.
+/// Largest file that is read: a file of 100 layers with all inputs has 1.7 MB.
 const LARGEST: u64 = 4 << 20;
 
 fn images(text: &str) -> Result<usize, String> {
@@ -96,7 +96,7 @@ impl NnData {
         }
     }
 
-    /// So many images, from this file where one is given.
+    /// The first `count` images, from the given file if there is one.
     fn digits(&self, count: usize, files: &[PathBuf]) -> Refusable<Digits> {
         Ok(match one(files)?.or(self.data.as_deref()) {
             Some(path) => {
@@ -139,7 +139,7 @@ impl<const LAYERS: usize> Workload for NnArgs<LAYERS> {
                 let missing = || mistake("the network is the server's: give its file with --weights");
                 model.digits.as_deref().cloned().ok_or_else(missing)?
             }
-            // Without a model, a network of the same shape stands in the place of the server's.
+            // Without a model, a network of the same shape replaces the server's.
             _ => NnData { data: None, labels: None, skip: 0, network: None }.network(LAYERS)?,
         };
         Ok(Nn::new(params, network, of.images)?)

@@ -30,7 +30,7 @@ fn small() -> TfheParams {
     TfheParams::new(&literal).unwrap()
 }
 
-/// A neuron with inputs and weights of some pattern.
+/// A neuron with patterned inputs and weights.
 fn neuron(seed: usize, inputs: usize) -> Neuron {
     let weight = |i: usize| if (seed + i).is_multiple_of(3) { -1 } else { 1 };
     let inputs = (0..9).map(|i| ((seed * 31 + i * 17) % inputs, weight(i))).collect();
@@ -50,7 +50,7 @@ fn network(layers: usize) -> Network {
     }
 }
 
-/// Runs a program and returns its sums, which are those of the twin, and the classes.
+/// Runs a program; returns its sums, compared with the twin's, and the classes.
 fn checked(program: &Nn, digits: Digits) -> (Vec<u64>, Vec<u64>) {
     let (dev, params) = (Cpu::builder().threads(2).open().unwrap(), program.params().clone());
     let key = ClientKey::from_seed(&params, Seed([3; 32]));
@@ -99,7 +99,7 @@ fn shipped_networks_know_the_shipped_digits() {
     }
 }
 
-/// Layers that only pass on what they get would be no layers: in the network of 20, half of the neurons do more.
+/// At least half of the neurons of the 20-layer network do more than copy an input.
 #[test]
 fn the_layers_of_nn20_compute() {
     let network = Network::shipped(20).unwrap();

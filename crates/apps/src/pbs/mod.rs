@@ -1,4 +1,4 @@
-//! Programmable bootstrapping of a batch: every message through a table, in one call.
+//! Programmable bootstrapping of a batch: one call evaluates a lookup table on every message.
 
 use crate::{
     family::{Twin, message_arrays},
@@ -16,7 +16,7 @@ pub mod options;
 
 pub const MOST_BATCH: usize = 4096;
 
-/// Which tables a batch goes through.
+/// How lookup tables are assigned to messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tables {
@@ -35,7 +35,7 @@ pub struct Pbs {
 }
 
 impl Pbs {
-    /// A batch of so many, 1 to [`MOST_BATCH`].
+    /// A batch of `batch` messages, 1 to [`MOST_BATCH`].
     ///
     /// # Panics
     /// If the batch is not in that range.
@@ -44,7 +44,7 @@ impl Pbs {
         Self { params: params.clone(), batch, tables }
     }
 
-    /// What the table of an entry makes of a message: m² plus the entry's number, modulo the space.
+    /// The table of entry i: m ↦ m² + i, modulo the message space.
     fn value(&self, entry: usize, message: u64) -> u64 {
         (message * message + entry as u64) % self.params.space()
     }

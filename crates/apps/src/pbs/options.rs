@@ -18,7 +18,7 @@ pub(crate) fn batch(text: &str) -> Result<usize, String> {
     between(text, 1, MOST_BATCH)
 }
 
-/// The messages: the client's business.
+/// Where the messages come from. Only the client knows this.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Samples {
@@ -66,16 +66,16 @@ pub struct PbsArgs {
     preset: String,
 }
 
-/// What both sides know of a batch.
+/// Public metadata of a batch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
     pub batch: usize,
-    /// Which tables it goes through.
+    /// How lookup tables are assigned to messages.
     pub tables: Tables,
 }
 
-/// The one way to run a program of TFHE: both its keys are used in every bootstrapping.
+/// The only configuration of a TFHE program: every bootstrapping uses both keys.
 pub(crate) fn one_way() -> Vec<Way> {
     vec![Way::of_keys(KeyForm::Stored)]
 }

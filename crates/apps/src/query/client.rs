@@ -8,21 +8,21 @@ use crate::{
 };
 use limbwise::scheme::{Bridged, BridgedValues};
 
-/// The data of a question.
+/// Data of a query.
 #[derive(Clone, Debug)]
 pub struct QueryClient {
     program: Query,
     rows: Rows,
     passing: Vec<bool>,
-    /// Exact, in units of its last digit.
+    /// The exact answer, in units of its last digit.
     answer: i128,
 }
 
 impl QueryClient {
-    /// The values of a table for a program, which may have been made for another.
+    /// Values of a table for a program that may have been made for another table.
     ///
     /// # Errors
-    /// [`QueryError`]: other rows, or values outside what both sides know.
+    /// [`QueryError`]: another number of rows, or values outside the public domains.
     pub fn new(program: &Query, table: &Table) -> Result<Self, QueryError> {
         let question = program.question();
         question.fits(table)?;
@@ -30,7 +30,7 @@ impl QueryClient {
         Ok(Self { program: program.clone(), rows, passing, answer })
     }
 
-    /// A decrypted sum beside the exact one, whose digits are written from whole numbers.
+    /// Compares a decrypted sum with the exact one, which is printed from integers.
     fn compared(&self, sum: f64) -> Compared {
         let (exact, digits) = (self.answer, self.program.question().digits());
         let units = sum * self.program.unit();

@@ -1,6 +1,6 @@
-//! The encrypted program: comparisons on TFHE, bits to slots over the bridge, products and the sum on CKKS.
+//! The encrypted program: comparisons in TFHE, bits to slots over the bridge, products and the sum in CKKS.
 //!
-//! What a row brings is encrypted twice: the compared columns as digits, the summed ones as slots. All rows are one batch.
+//! A row is encrypted twice: its compared columns as digits, its summed columns as slots. All rows form one batch.
 
 use super::{
     error::QueryError,
@@ -19,12 +19,12 @@ use limbwise_device::Device;
 use serde::Serialize;
 use serde_json::json;
 
-/// What is done to the bits before they are multiplied with.
+/// Postprocessing of the bits before the product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bits {
-    /// Nothing: they come over the bridge as flags whose noise its sine flattens.
+    /// None: the bits cross the bridge as flags, whose noise the bridge's sine flattens.
     AsConverted,
-    /// 3x² − 2x³, which squares their errors, for two levels: wherever these are left.
+    /// 3x² − 2x³, which squares the errors of the bits and takes two levels; used if these levels are available.
     #[default]
     Cleaned,
 }
@@ -38,7 +38,7 @@ impl Bits {
     }
 }
 
-/// A question with parameters to answer it encrypted: what both sides know.
+/// A query with its parameters: public metadata.
 #[derive(Clone, Debug)]
 pub struct Query {
     name: &'static str,
@@ -51,23 +51,24 @@ pub struct Query {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
-    /// Digits of the compared columns, most significant first: a list of messages each.
+    /// Digits of the compared columns, most significant first: one list of messages each.
     pub digits: Vec<Vec<u64>>,
-    /// The summed columns, a slot a row, each in units of its bound.
+    /// The summed columns: one slot per row, each in units of its bound.
     pub columns: Vec<Vec<f64>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SumPrecision {
-    /// Deviation of a bit that a row is multiplied with.
+    /// Standard deviation of a bit that a row is multiplied by.
     pub bit_error: f64,
-    /// 3x² − 2x³ was applied to the bits.
+    /// Whether 3x² − 2x³ was applied to the bits.
     pub cleaned: bool,
-    /// Rows that pass if each column were spread evenly over its domain: nobody knows the data.
+    /// Expected number of passing rows if each column were uniform over its domain, because the data are secret.
     pub rows_expected: f64,
-    /// Deviation of the sum by the arithmetic on slots, encryption of the columns included, relative to it.
+    /// Relative standard deviation of the sum from CKKS arithmetic, including encryption of the columns.
     pub arithmetic_error: f64,
-    /// rows · bit error / rows that pass, which is what the sum is off by if all bits err to one side, and the arithmetic's.
+    /// rows · bit error / passing rows, plus the arithmetic error. The first term is the error of the sum if all bits
+    /// err to one side.
     pub sum_relative_error: f64,
 }
 
@@ -86,7 +87,7 @@ impl SumPrecision {
     }
 }
 
-/// The filter's journal: its states, which are messages alone, in the program's.
+/// The filter's journal: wraps the filter's states, which hold messages only, in states of the program.
 struct Filtering<'j, D: Device>(&'j mut dyn Journal<D, Bridged>);
 
 impl<D: Device> Journal<D, Tfhe> for Filtering<'_, D> {
@@ -107,17 +108,17 @@ impl<D: Device> Journal<D, Tfhe> for Filtering<'_, D> {
 }
 
 impl Query {
-    /// A program for a question.
+    /// A program for a query.
     ///
     /// # Errors
-    /// More rows than slots, a message space that is too small, too few levels behind the bridge.
+    /// More rows than slots, a message space that is too small, or too few levels after the bridge.
     pub fn new(name: &'static str, question: Question, params: &BridgeParams) -> Result<Self, QueryError> {
         let (most, left) = (params.ckks().max_slots(), params.ckks().user_level());
         if question.rows > most {
             return Err(QueryError::Rows { rows: question.rows, most });
         }
         let filter = Filter::new(&question, params.tfhe())?;
-        // The columns are multiplied with each other while the bits are cleaned.
+        // The product of the columns is computed while the bits are cleaned.
         let product = question.terms.len();
         let levels = |bits: Bits| bits.levels().max(product.saturating_sub(1)) + product.min(1);
         let bits = if levels(Bits::Cleaned) <= left { Bits::Cleaned } else { Bits::AsConverted };
@@ -145,14 +146,14 @@ impl Query {
         self.plan
     }
 
-    /// The inputs on TFHE: largest message of each.
+    /// The TFHE inputs: largest message of each.
     pub fn digits(&self) -> Vec<u64> {
         self.filter.largest()
     }
 
     pub fn columns(&self) -> Vec<SlotsInput> {
         let ckks = self.params.ckks();
-        // Where the product of the columns meets the bits, no lower and no higher than it must stand.
+        // The exact level at which the product of the columns meets the bits.
         let above = self.question.terms.len().saturating_sub(1);
         let level = ckks.user_level().min(ckks.user_level() - self.bits.levels() + above);
         let packing = Packing { slots: self.plan.slots, level, scale: ckks.scale(level) };
@@ -165,12 +166,12 @@ impl Query {
         self.question.terms.iter().map(input).collect()
     }
 
-    /// What one of the sum is worth, in units of the answer's last digit.
+    /// Weight of one unit of the sum, in units of the answer's last digit.
     pub fn unit(&self) -> f64 {
         self.question.terms.iter().map(|t| t.bound() as f64).product()
     }
 
-    /// What rows contribute on average, in [`Self::unit`], if each column were spread evenly over its domain.
+    /// Expected contribution of a row, in [`Self::unit`], if each column were uniform over its domain.
     pub fn mean(&self) -> f64 {
         let ends = |t: &Term| [t.field.low, t.field.high].map(|cell| t.value(cell) as f64 / t.bound() as f64);
         self.question.terms.iter().map(|t| ends(t).iter().sum::<f64>().abs() / 2.0).product()
@@ -187,10 +188,10 @@ impl Query {
         Ok(Rows { digits: self.filter.inputs(&compared), columns })
     }
 
-    /// Values of slots in the order of the rows.
+    /// Slot values in row order.
     ///
     /// # Panics
-    /// For fewer slots than the bridge has.
+    /// If there are fewer slots than the bridge has.
     pub fn by_row(&self, slots: &[Complex64]) -> Vec<f64> {
         (0..self.question.rows).map(|row| slots[self.plan.slot_of(row)].re).collect()
     }
@@ -207,7 +208,7 @@ impl Program for Query {
         &self.params
     }
 
-    /// The digits of the compared columns, then the summed columns.
+    /// The digits of the compared columns, followed by the summed columns.
     fn inputs(&self) -> Vec<BridgedInput> {
         let rows = self.question.rows;
         let digit =
@@ -220,8 +221,9 @@ impl Program for Query {
         self.plan
     }
 
-    /// Filter, bridge, sum: the sum in every slot, in units of [`Query::unit`], and the bits that rows were multiplied with,
-    /// in the order of [`Query::by_row`]. The journal keeps the state of the filter, which takes most of the time.
+    /// Filter, bridge, sum. Returns the sum in every slot, in units of [`Query::unit`], and the bits that rows were
+    /// multiplied by, in the order of [`Query::by_row`]. The journal keeps the state of the filter, which takes most of
+    /// the time.
     fn evaluate<D: Device>(
         &self,
         means: &BridgedMeans<'_, D>,
@@ -271,7 +273,7 @@ impl Program for Query {
         2
     }
 
-    /// The answer, and for each row the bit it was multiplied with.
+    /// The answer, and for each row the bit that it was multiplied by.
     fn arrays(&self, results: &Vec<BridgedValues>) -> Vec<Array> {
         let [BridgedValues::Slots(sum), BridgedValues::Slots(bits)] = &results[..] else { return Vec::new() };
         let digits = self.question.digits().cast_signed();

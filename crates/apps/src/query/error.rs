@@ -1,12 +1,12 @@
-//! What can be wrong with a query: its text, its columns, its widths. All of it is found before any key is made.
+//! Errors of a query: its text, its columns, its widths. All are found before any key is made.
 
 use crate::data::DataError;
 
-/// What the front takes, for people.
+/// The supported SQL, as text for users.
 const SUPPORTED: &str = "wanted SELECT SUM(a * b) or COUNT(*) FROM table WHERE conditions joined by AND, each comparing \
                          an integer, decimal or date column with a constant (=, <, <=, >, >=, BETWEEN)";
 
-/// A question that cannot be asked, or data that it cannot be asked of.
+/// An unsupported query, or data that do not fit a query.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryError {
@@ -37,7 +37,7 @@ pub enum QueryError {
     )]
     OutOfRange {
         name: String,
-        /// The row, from 1.
+        /// Row number, from 1.
         row: usize,
         got: String,
         low: String,
@@ -67,7 +67,7 @@ pub enum QueryError {
 }
 
 impl QueryError {
-    /// Something that the front does not take.
+    /// A statement that is not supported.
     pub(super) fn unsupported(what: impl Into<String>) -> Self {
         Self::Unsupported { what: what.into() }
     }

@@ -1,10 +1,10 @@
-//! Range tests as automata over digits: one programmable bootstrapping a digit, most significant first.
+//! Range tests as automata over digits: one programmable bootstrapping per digit, most significant first.
 //!
-//! What a prefix of digits leaves to be asked of the rest is again a range test, and there are at most four of them: the
-//! prefix is that of the low end, of the high end (or both), or all that follows passes, or nothing does. So a state takes
-//! two bits, and what is left of the message space holds a digit; the first digit needs no state and fills the space. A
-//! state that is certain early ends the automaton. The columns' bits are added up, and one more table says whether all
-//! are set. Everything is known from the query and the widths: tables, rotations, failure.
+//! After a prefix of digits, the rest must pass a range test again, and at most four such tests occur: the prefix
+//! equals that of the low end, that of the high end, or that of both; or the outcome is already decided. The state
+//! takes two bits, and the rest of the message space holds a digit. The first digit needs no state and fills the space.
+//! The automaton ends early if its state is decided. The bits of all columns are summed, and one more table tests
+//! whether all are set. Tables, rotations and failure probability follow from the query and the column widths.
 
 use super::{
     error::QueryError,
@@ -17,22 +17,22 @@ use serde::Serialize;
 
 const STATE_BITS: u32 = 2;
 
-/// What is left to be asked of the digits that remain.
+/// The test that remains for the remaining digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rest {
     Out,
     In,
-    /// What lies in a range passes.
+    /// Passes values in a range.
     Within(u64, u64),
 }
 
 impl Rest {
-    /// The test of a range of numbers of so many bits.
+    /// The test of a range of numbers of this many bits.
     fn new(low: u64, high: u64, bits: u32) -> Self {
         if (low, high) == (0, (1 << bits) - 1) { Self::In } else { Self::Within(low, high) }
     }
 
-    /// After a digit, of numbers of so many bits.
+    /// The test that remains after one digit of numbers of this many bits.
     fn after(self, digit: u64, bits: u32) -> Self {
         let Self::Within(low, high) = self else { return self };
         let first = digit << bits;
@@ -47,15 +47,17 @@ impl Rest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnTest {
     pub column: String,
-    /// What its values are counted from.
+    /// Smallest value of the domain, which digits count from.
     pub offset: i64,
     /// Bits of each digit, most significant first.
     pub digits: Vec<u32>,
-    /// What each bootstrapping makes of state · 2^(bits of its digit) + digit; the last one gives 1 where the row passes.
+    /// Table of each bootstrapping: input is state · 2^(bits of its digit) + digit. The last table gives 1 if the row
+    /// passes.
     pub tables: Vec<Vec<u64>>,
 }
 
-/// Bits of the digits of a column: the first fills the space or takes what is left over, the others leave a state's room.
+/// Bits of a column's digits. The first digit fills the message space or takes the remainder; later ones leave room for
+/// a state.
 fn digits(bits: u32, space_bits: u32) -> Vec<u32> {
     let next = space_bits - STATE_BITS;
     let count = bits.saturating_sub(space_bits).div_ceil(next);
@@ -68,7 +70,7 @@ impl ColumnTest {
     fn new(range: &Range, space_bits: u32) -> Self {
         let field = &range.field;
         let bits = field.bits();
-        // No value lies beyond the domain: whatever suits the automaton is asked there.
+        // Values outside the domain do not occur, so the automaton may treat them as it likes.
         let low = range.low.abs_diff(field.low);
         let high = if range.high == field.high { (1 << bits) - 1 } else { range.high.abs_diff(field.low) };
         let digits = digits(bits, space_bits);
@@ -93,7 +95,7 @@ impl ColumnTest {
     }
 }
 
-/// The filter of a question: all tests, and whether their bits are joined.
+/// The filter of a query: all range tests, and whether their bits are joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
     pub tests: Vec<ColumnTest>,
@@ -104,28 +106,28 @@ pub struct Filter {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilterSummary {
     pub bootstrappings_per_row: usize,
-    /// Of each column: its name, its bits, its bootstrappings.
+    /// Name, bits and bootstrappings of each column.
     pub columns: Vec<ColumnSummary>,
 }
 
-/// What the test of a column takes.
+/// Cost of one column's test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ColumnSummary {
     pub name: String,
-    /// Bits that tell its values apart.
+    /// Bits needed to distinguish its values.
     pub bits: u32,
     pub bootstrappings: usize,
 }
 
 impl Filter {
-    /// The filter of a question over messages of these parameters.
+    /// The filter of a query for messages of these parameters.
     ///
     /// # Errors
     /// [`QueryError::Bits`] or [`QueryError::Columns`] where the message space is too small.
     pub fn new(question: &Question, params: &TfheParams) -> Result<Self, QueryError> {
         let literal = params.literal();
         let bits = literal.message_bits;
-        // A state and a digit are added with norm √(4^(bits − 2) + 1), which sets for such spaces are made for.
+        // A state plus a digit has norm √(4^(bits − 2) + 1), for which the parameter sets of such spaces are made.
         let norm = f64::from(1u32 << (bits.max(STATE_BITS) - STATE_BITS)).hypot(1.0);
         if bits <= STATE_BITS || norm > literal.norm {
             return Err(QueryError::Bits { bits });
@@ -158,7 +160,7 @@ impl Filter {
         self.tests.iter().flat_map(|t| &t.digits).map(|&bits| (1 << bits) - 1).collect()
     }
 
-    /// What the client encrypts: for each column the digits of its values, a list of messages a digit.
+    /// Values that the client encrypts: for each column its digits, as one list of messages per digit.
     pub fn inputs(&self, columns: &[&[i64]]) -> Vec<Vec<u64>> {
         let column = |((test, &bits), values): ((&ColumnTest, &u32), &&[i64])| {
             let mut shift = bits;
@@ -175,7 +177,7 @@ impl Filter {
     /// Whether each row passes, by the same tables on clear digits.
     ///
     /// # Panics
-    /// If the digits are not those of [`Self::inputs`].
+    /// If the digits do not match [`Self::inputs`].
     pub fn clear(&self, inputs: &[Vec<u64>]) -> Vec<bool> {
         let row = |i: usize| {
             let mut inputs = inputs.iter().map(|digits| digits[i]);
@@ -191,8 +193,8 @@ impl Filter {
         (0..self.rows).map(row).collect()
     }
 
-    /// Whether a message of [`Self::evaluate`] says that the row passes: all bits set, or what the last table of the only test
-    /// makes of it.
+    /// Whether a message of [`Self::evaluate`] means that the row passes: all bits are set or, for a single test, its
+    /// last table says so.
     pub fn accepts(&self, message: u64) -> bool {
         match &self.tests[..] {
             [test] => {
@@ -203,7 +205,8 @@ impl Filter {
         }
     }
 
-    /// Ciphertexts of a state after so many steps: a bit of each column that is done, and the state of the one under way.
+    /// Number of ciphertexts in the state after these steps: one bit per finished column, plus the state of the current
+    /// one.
     fn kept(&self, step: usize) -> usize {
         let mut before = 0;
         let begun = |test: &&ColumnTest| {
@@ -214,9 +217,9 @@ impl Filter {
         self.tests.iter().take_while(begun).count()
     }
 
-    /// The encrypted filter but for its last table, which makes what the caller wants of the messages that
-    /// [`Self::accepts`] knows: all rows are one batch, and each step one bootstrapping of it. The journal keeps the bits of
-    /// the columns that are done, and the state of the one under way.
+    /// The encrypted filter without its last table, which the caller derives from [`Self::accepts`]. All rows form one
+    /// batch, and each step is one bootstrapping of it. The journal keeps the bits of finished columns and the state of
+    /// the current one.
     ///
     /// # Panics
     /// If there are fewer inputs than digits.
@@ -306,7 +309,7 @@ mod tests {
     #[test]
     fn few_steps_where_few_are_needed() {
         let steps = |bits, range| test(bits, range, 4).tables.len();
-        // TPC-H's own: days of 1994, discounts of 0.05 to 0.07, quantities below 24.
+        // TPC-H's own ranges: days of 1994, discounts of 0.05 to 0.07, quantities below 24.
         assert_eq!([steps(12, (731, 1095)), steps(4, (5, 7)), steps(6, (0, 22))], [5, 1, 2]);
         assert_eq!([steps(12, (256, 511)), steps(40, (0, (1 << 39) - 1))], [1, 1], "certain after the first digit");
         assert_eq!(digits(12, 4), [4, 2, 2, 2, 2]);

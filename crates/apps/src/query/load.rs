@@ -1,5 +1,5 @@
-//! Tables from files: CSV (comma, semicolon or tab, a header), TPC-H's `.tbl`, Parquet. Bytes from outside are hostile: every
-//! file is read to a bound, and what is wrong in it is named.
+//! Tables from files: CSV (comma, semicolon or tab, with a header), TPC-H's `.tbl`, Parquet. File contents are hostile:
+//! every read is bounded, and errors name the position.
 
 use super::{
     error::QueryError,
@@ -17,19 +17,20 @@ use parquet::{
 };
 use std::{io::Read as _, path::Path};
 
-/// Longest text of a table.
+/// Longest text table.
 const MOST_BYTES: u64 = 1 << 30;
 const MOST_COLUMNS: usize = 4096;
-/// First bytes of a Parquet file.
+/// Magic number of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
 
 fn format(path: &Path, got: impl Into<String>, wanted: &str, next: &str) -> QueryError {
     DataError::Format { path: path.to_owned(), got: got.into(), wanted: wanted.into(), next: next.into() }.into()
 }
 
-/// The first rows of a table: Parquet by its first bytes, `.tbl` by the name, else a table of text with a header.
+/// The first rows of a table. Parquet is recognized by its magic number and `.tbl` by its name; other files are text
+/// with a header.
 pub fn load(path: &Path, rows: Option<usize>) -> Result<Table, QueryError> {
-    // One more than there may be, so that too many are told from enough.
+    // One row more than the limit, so that an overlong table is detected.
     let most = rows.unwrap_or(MOST_ROWS + 1);
     let table = match starts_with(path, PARQUET)? {
         true => parquet(path, most)?,
@@ -47,7 +48,7 @@ pub fn load(path: &Path, rows: Option<usize>) -> Result<Table, QueryError> {
     Ok(table)
 }
 
-/// A table of text: of `|` with the names of TPC-H's columns, or with a header.
+/// A text table: `|`-separated with the names of TPC-H's columns, or with a header.
 pub(super) fn text(path: &Path, bytes: &[u8], names: Option<&[&str]>, most: usize) -> Result<Table, QueryError> {
     let first = bytes.split(|&b| b == b'\n').next().unwrap_or_default();
     let delimiter = match names {
@@ -94,7 +95,7 @@ fn of_cells(names: &[String], cells: &[Vec<String>]) -> Table {
     Table { name: None, columns: names.iter().zip(cells).map(column).collect(), rows }
 }
 
-/// A Parquet file, uncompressed or with Snappy. Its cells go the way of a text's: as they are written.
+/// A Parquet file, uncompressed or with Snappy. Its cells are converted to text and parsed like those of a text table.
 fn parquet(path: &Path, most: usize) -> Result<Table, QueryError> {
     let wrong = |e: parquet::errors::ParquetError| {
         format(path, e.to_string(), "a Parquet file, uncompressed or with Snappy", "write it so, or as CSV")
@@ -114,7 +115,7 @@ fn parquet(path: &Path, most: usize) -> Result<Table, QueryError> {
     Ok(of_cells(&names, &cells))
 }
 
-/// A cell as it would stand in a text. A float is written by its shortest digits: 0.1 is 0.1.
+/// A cell as text. A float has its shortest digits: 0.1 is 0.1.
 fn written(cell: &Cell) -> String {
     match cell {
         Cell::Str(text) => text.clone(),

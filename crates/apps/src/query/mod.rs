@@ -1,11 +1,11 @@
-//! A question to an encrypted table in SQL: filter by exact comparisons on TFHE, sum on CKKS.
+//! An SQL query on an encrypted table: exact comparisons filter the rows in TFHE, and CKKS sums them.
 //!
-//! Enters: the SQL front, tables and their loaders, TPC-H's `lineitem` and its Query 6, the automata that compare, the
-//! encrypted program of both schemes.
-//! Stays out: keys, devices, how bits become slots (`limbwise::bridge`).
+//! Enters: the SQL front end, tables and their loaders, TPC-H's `lineitem` and its Query 6, the comparison automata,
+//! the encrypted program over both schemes.
+//! Stays out: keys, devices, conversion of bits to slots (`limbwise::bridge`).
 //!
-//! Read in this order: [`sql`] (text to statement), [`table`] and [`mod@load`], [`question`] (names looked up), [`filter`],
-//! [`encrypted`], [`client`], [`options`], [`tpch`], [`error`].
+//! Read in this order: [`sql`] (text to statement), [`table`] and [`mod@load`], [`question`] (resolved names),
+//! [`filter`], [`encrypted`], [`client`], [`options`], [`tpch`], [`error`].
 
 pub mod client;
 pub mod encrypted;

@@ -1,4 +1,4 @@
-//! Options of `tpch-q6` and `query`: questions in SQL to encrypted tables.
+//! Options of `tpch-q6` and `query`: SQL queries on encrypted tables.
 
 use super::{
     Domain, Query, QueryClient, Question, Statement, Table, load,
@@ -25,7 +25,7 @@ fn scale(text: &str) -> Result<f64, String> {
     scale.ok_or_else(|| "wanted a number from 0.001 to 1000".into())
 }
 
-/// Options of both.
+/// Options that both workloads share.
 #[derive(Debug, Args)]
 struct Common {
     /// Storage of evaluation keys [default: stored, or the fastest that fits --memory]
@@ -37,7 +37,7 @@ struct Common {
     preset: String,
 }
 
-/// Where the rows of `tpch-q6` come from.
+/// Source of the rows of `tpch-q6`.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TpchData {
@@ -74,7 +74,7 @@ pub struct TpchArgs {
     common: Common,
 }
 
-/// Where the rows of a table come from.
+/// Source of the rows of a table.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueryData {
@@ -113,13 +113,13 @@ pub struct QueryArgs {
     common: Common,
 }
 
-/// What both sides know of a question.
+/// Public metadata of a query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
     pub sql: String,
     pub rows: usize,
-    /// The columns that it names, with their domains.
+    /// The columns that the query names, with their domains.
     pub columns: Vec<Field>,
 }
 

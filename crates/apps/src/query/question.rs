@@ -1,7 +1,7 @@
-//! A statement with its names looked up: which range each column must lie in, and what is summed.
+//! A query with resolved names: the range of each compared column, and the sum.
 //!
-//! What both sides know of a query is its text, the number of rows, and for each column its kind and its domain: the
-//! values that it may have, which decide the number of encrypted digits.
+//! Public metadata of a query: its text, the number of rows, and the type and domain of each column. The domain is the
+//! set of possible values and decides the number of encrypted digits.
 
 use super::{
     error::QueryError,
@@ -10,36 +10,36 @@ use super::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Most rows of a query: slots of the largest ring.
+/// Most rows of a query: the slots of the largest ring.
 pub const MOST_ROWS: usize = 1 << 16;
 /// Most bits of a compared column.
 pub const MOST_BITS: u32 = 40;
-/// Largest number of a sum's factor: below 2^53, where floats count.
+/// Largest factor of a sum. It is below 2^53, so that floats hold it exactly.
 const MOST_FACTOR: i64 = 1 << 50;
-/// Most digits behind the point of a column.
+/// Most decimal places of a column.
 const MOST_POINT: u32 = 9;
-/// Most factors of a product: each takes a level.
+/// Most factors of a product. Each takes a level.
 const MOST_FACTORS: usize = 4;
 
-/// What both sides know of a column.
+/// Public metadata of a column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Field {
     pub name: String,
     pub kind: Kind,
-    /// The least value it may have, in units of its last digit, or days.
+    /// Smallest possible value, in units of its last digit or in days.
     pub low: i64,
     pub high: i64,
 }
 
 impl Field {
-    /// Bits that tell its values apart.
+    /// Bits needed to distinguish its values.
     pub fn bits(&self) -> u32 {
         64 - self.high.abs_diff(self.low).leading_zeros()
     }
 }
 
-/// A domain that somebody declared, in place of least and largest value of the column.
+/// A declared domain, which replaces the column's minimum and maximum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
     pub column: String,
@@ -58,7 +58,7 @@ impl std::str::FromStr for Domain {
     }
 }
 
-/// A column that must lie in a range.
+/// A column with the range it must lie in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The column.
@@ -72,48 +72,49 @@ pub struct Range {
 pub struct Term {
     /// The column.
     pub field: Field,
-    /// What the column is added to, or subtracted from.
+    /// Constant that the column is added to or subtracted from.
     pub constant: i64,
-    /// −1 where it is subtracted, else 1.
+    /// Sign of the column: −1 if it is subtracted, else 1.
     pub sign: i64,
-    /// Digits behind the point of the units.
+    /// Decimal places of the units.
     pub digits: u32,
 }
 
 impl Term {
-    /// Its value for a value of the column, whose units may be larger.
+    /// The factor for a column value, whose units may be larger.
     pub fn value(&self, cell: i64) -> i64 {
         self.constant + self.sign * cell * self.finer()
     }
 
-    /// Units of the term in one of the column.
+    /// Units of the factor in one unit of the column.
     pub fn finer(&self) -> i64 {
         let Kind::Number(own) = self.field.kind else { return 1 };
         10i64.pow(self.digits - own)
     }
 
-    /// Largest size it may have.
+    /// Largest absolute value of the factor.
     pub fn bound(&self) -> i64 {
         [self.field.low, self.field.high].map(|cell| self.value(cell).abs()).into_iter().max().unwrap_or(1).max(1)
     }
 }
 
-/// A question about one table, as both sides know it.
+/// A query on one table, as both sides know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     pub sql: String,
     pub rows: usize,
-    /// What a row must pass: at least one range, each excluding something.
+    /// Ranges that a row must pass: at least one, and each excludes some value.
     pub ranges: Vec<Range>,
-    /// Factors of what is summed; none for a count.
+    /// Factors of the summed product; empty for a count.
     pub terms: Vec<Term>,
 }
 
 impl Question {
-    /// Looks a statement's names up in a table; domains are least and largest values where nobody declared them.
+    /// Resolves a statement's names in a table. Undeclared domains run from a column's minimum to its maximum.
     ///
     /// # Errors
-    /// [`QueryError`]: unknown or unfit columns and constants, values outside their domain, too many of anything.
+    /// [`QueryError`]: unknown or unsuitable columns and constants, values outside their domain, sizes above the
+    /// limits.
     pub fn new(statement: &Statement, table: &Table, domains: &[Domain]) -> Result<Self, QueryError> {
         if let Some(wanted) = table.name.as_ref().filter(|name| !name.eq_ignore_ascii_case(&statement.table)) {
             return Err(QueryError::OtherTable { got: statement.table.clone(), wanted: wanted.clone() });
@@ -127,7 +128,7 @@ impl Question {
         Self::of(statement, table.rows, |name| field(table, name, domains))
     }
 
-    /// The same of columns that a description names, without a table: they come from outside.
+    /// The same for the columns of a description, without a table. The description may be hostile.
     pub fn described(statement: &Statement, rows: usize, fields: &[Field]) -> Result<Self, QueryError> {
         for field in fields {
             let (low, high) = (field.low, field.high);
@@ -180,7 +181,7 @@ impl Question {
         Ok(Self { sql: statement.text.clone(), rows, ranges, terms })
     }
 
-    /// The columns that it names, each once.
+    /// The columns that the query names, each once.
     pub fn fields(&self) -> Vec<Field> {
         let mut fields: Vec<Field> = Vec::new();
         let all = self.ranges.iter().map(|r| &r.field).chain(self.terms.iter().map(|t| &t.field));
@@ -192,7 +193,7 @@ impl Question {
         fields
     }
 
-    /// Fails for a table with other rows, or with values outside what both sides know.
+    /// Fails if the table has another number of rows, or values outside the public domains.
     pub fn fits(&self, table: &Table) -> Result<(), QueryError> {
         if table.rows != self.rows {
             return Err(QueryError::OtherRows { got: table.rows, wanted: self.rows });
@@ -215,7 +216,7 @@ impl Question {
         Ok(())
     }
 
-    /// Digits behind the point of the answer's units.
+    /// Decimal places of the answer's units.
     pub fn digits(&self) -> u32 {
         self.terms.iter().map(|t| t.digits).sum()
     }
@@ -230,7 +231,7 @@ impl Question {
         Ok(rows)
     }
 
-    /// The answer, exact, in units of 10^(−digits).
+    /// The exact answer, in units of 10^(−digits).
     pub fn answer(&self, table: &Table) -> Result<i128, QueryError> {
         let mut products: Vec<i128> = self.passing(table)?.into_iter().map(i128::from).collect();
         for term in &self.terms {
@@ -241,7 +242,7 @@ impl Question {
     }
 }
 
-/// A column with its domain, all values inside.
+/// A column with its domain, which must contain all values.
 fn field(table: &Table, name: &str, domains: &[Domain]) -> Result<Field, QueryError> {
     let (name, kind, values) = table.column(name)?;
     let ends = match domains.iter().find(|d| d.column.eq_ignore_ascii_case(name)) {
@@ -267,7 +268,7 @@ fn field(table: &Table, name: &str, domains: &[Domain]) -> Result<Field, QueryEr
     Ok(field)
 }
 
-/// Fails for a domain of too many values.
+/// Fails if a domain has too many values.
 fn wide(field: &Field) -> Result<(), QueryError> {
     if field.bits() <= MOST_BITS {
         return Ok(());
@@ -276,7 +277,7 @@ fn wide(field: &Field) -> Result<(), QueryError> {
     Err(QueryError::TooWide { bits: field.bits(), name: field.name.clone(), low, high, most: MOST_BITS })
 }
 
-/// Least and largest value of a column that pass one condition.
+/// Smallest and largest value of a column that satisfy one condition.
 fn passing(condition: &Condition, field: &Field) -> Result<(i64, i64), QueryError> {
     let mismatch = |got: &str, wanted| QueryError::Constant {
         condition: condition.text.clone(),
@@ -291,7 +292,7 @@ fn passing(condition: &Condition, field: &Field) -> Result<(i64, i64), QueryErro
         (Kind::Number(_), Constant::Date(_)) => return Err(mismatch("a date", "a number")),
         (Kind::Date, Constant::Number(_)) => return Err(mismatch("a number", "date 'YYYY-MM-DD'")),
     };
-    // Beyond the domain all values are alike.
+    // All values outside the domain are equivalent.
     let clipped = floor.clamp(i128::from(field.low) - 2, i128::from(field.high) + 2);
     let floor = i64::try_from(clipped).unwrap_or(field.high);
     Ok(match condition.comparison {

@@ -1,7 +1,7 @@
-//! The front: one SQL text to a statement whose names nobody has looked up yet.
+//! SQL front end: parses a query into a statement with unresolved names.
 //!
-//! The parser is `sqlparser`; what is taken of its tree is small. That nothing else stands in the text is known by
-//! writing the parts that were understood down again: the whole statement must come out.
+//! `sqlparser` parses the text, and only a small part of its tree is accepted. To reject everything else, the accepted
+//! parts are printed again and must equal the whole statement.
 
 use super::{
     error::QueryError,
@@ -21,11 +21,11 @@ const MOST_TEXT: usize = 1 << 14;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Aggregate {
     Count,
-    /// The sum over them of a product.
+    /// The sum of a product over the rows that pass.
     Sum(Vec<Factor>),
 }
 
-/// A factor of a product: a column, or a constant plus or minus one.
+/// A factor of a product: a column, or a constant plus or minus a column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
     pub column: String,
@@ -34,7 +34,7 @@ pub struct Factor {
     pub negated: bool,
 }
 
-/// How a column is compared.
+/// Comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// `>`
@@ -63,22 +63,22 @@ pub struct Condition {
     pub text: String,
 }
 
-/// A question: an aggregate over the rows of one table that pass all conditions.
+/// A query: an aggregate over the rows of one table that satisfy all conditions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// As it was written, in one line.
+    /// The original text in one line.
     pub text: String,
     pub aggregate: Aggregate,
     pub table: String,
-    /// What a row must pass.
+    /// Conditions that a row must satisfy.
     pub conditions: Vec<Condition>,
 }
 
 impl Statement {
-    /// Reads a question.
+    /// Parses a query.
     ///
     /// # Errors
-    /// [`QueryError::Syntax`] for what is no SQL, [`QueryError::Unsupported`] for SQL beyond these statements.
+    /// [`QueryError::Syntax`] if the text is not SQL, [`QueryError::Unsupported`] for other SQL statements.
     pub fn parse(text: &str) -> Result<Self, QueryError> {
         if text.len() > MOST_TEXT {
             return Err(QueryError::Syntax(format!("{} bytes are too long for a query", text.len())));
@@ -115,7 +115,7 @@ impl Statement {
     }
 }
 
-/// Refuses a statement that has more in it than was read.
+/// Rejects a statement that contains more than the accepted parts.
 fn understood(query: &Query, read: &str) -> Result<(), QueryError> {
     let whole = query.to_string();
     match whole == read {
@@ -137,7 +137,7 @@ fn aggregate(expr: &Expr) -> Result<Aggregate, QueryError> {
     let other = || QueryError::unsupported(format!("the result {expr}"));
     let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = expr else { return Err(other()) };
     let [FunctionArg::Unnamed(argument)] = &list.args[..] else { return Err(other()) };
-    // Nothing but the name and the argument: no DISTINCT, FILTER, OVER.
+    // Only the name and the argument are accepted: no DISTINCT, FILTER or OVER.
     if expr.to_string() != format!("{name}({argument})") {
         return Err(other());
     }
@@ -181,7 +181,7 @@ fn multiplied(expr: &Expr, out: &mut Vec<Factor>) -> Result<(), QueryError> {
     }
 }
 
-/// The name of a column; a table before it is that of the one table there is.
+/// The name of a column; a table prefix must name the only table.
 fn named(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Identifier(name) => Some(name.value.clone()),
@@ -214,7 +214,7 @@ fn conjunction(expr: &Expr, out: &mut Vec<Condition>) -> Result<(), QueryError> 
     }
 }
 
-/// What an operator asks of its left side, and of its right.
+/// The operator as seen from its left side, and from its right side.
 fn comparisons(op: &BinaryOperator) -> Option<[&'static [Comparison]; 2]> {
     use Comparison::{Above, AtLeast, AtMost, Below};
     Some(match op {
@@ -247,7 +247,7 @@ fn number(expr: &Expr) -> Option<Decimal> {
     }
 }
 
-/// The value of an expression of constants: numbers and dates, their sums, dates with an interval.
+/// The value of a constant expression: numbers, dates, their sums, dates plus an interval.
 fn constant(expr: &Expr) -> Option<Constant> {
     match expr {
         Expr::Nested(inner) => constant(inner),
@@ -280,7 +280,7 @@ fn constant(expr: &Expr) -> Option<Constant> {
     }
 }
 
-/// A day so many days, months or years later; the last day of a month where it has no such day.
+/// The date that is this many days, months or years later. A day that the month lacks becomes the month's last day.
 fn moved(day: i64, sign: i64, interval: &Interval) -> Option<i64> {
     let count = match &*interval.value {
         Expr::Value(value) => match &value.value {

@@ -1,18 +1,18 @@
 //! Tables of whole numbers: integers, decimals as multiples of their last digit, dates as days.
 //!
-//! Everything exact: a decimal never passes through a float.
+//! All values are exact: a decimal never passes through a float.
 
 use super::error::QueryError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Most digits behind a decimal point.
+/// Most decimal places.
 const MOST_DIGITS: u32 = 9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Numbers with so many digits behind the point, as multiples of the last; none: integers.
+    /// Decimals with this many decimal places, as multiples of the last one; 0 for integers.
     Number(u32),
     /// Days since 1970-01-01.
     Date,
@@ -29,7 +29,7 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
-    /// A value as people write it.
+    /// A value as text.
     pub fn show(self, value: i64) -> String {
         match self {
             Self::Number(0) => value.to_string(),
@@ -41,7 +41,7 @@ impl Kind {
         }
     }
 
-    /// The value that a cell writes.
+    /// Parses a cell.
     pub fn read(self, cell: &str) -> Option<i64> {
         match self {
             Self::Number(digits) => Decimal::read(cell)?.in_units(digits),
@@ -50,11 +50,11 @@ impl Kind {
     }
 }
 
-/// A number as it is written: `mantissa · 10^(−digits)`.
+/// A decimal number: `mantissa · 10^(−digits)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decimal {
     pub mantissa: i128,
-    /// How many of them stand behind the point.
+    /// Number of decimal places.
     pub digits: u32,
 }
 
@@ -70,7 +70,7 @@ impl fmt::Display for Decimal {
 }
 
 impl Decimal {
-    /// Reads a decimal of at most 18 digits.
+    /// Parses a decimal of at most 18 digits.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let (sign, size) = match text.as_bytes().first()? {
@@ -85,7 +85,7 @@ impl Decimal {
         Some(Self { mantissa: sign * mantissa, digits: u32::try_from(part.len()).ok()? })
     }
 
-    /// The sum, exact; beyond 10^19, where no column reaches, as large as there is.
+    /// The exact sum. It saturates above 10^19, which no column reaches.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let digits = self.digits.max(other.digits);
@@ -93,7 +93,7 @@ impl Decimal {
         Self { mantissa: aligned(self).saturating_add(aligned(other)), digits }
     }
 
-    /// The largest multiple of `10^(−digits)` that is not above it, and whether it is equal.
+    /// The largest multiple of `10^(−digits)` that is not above the number, and whether they are equal.
     pub fn floor_in(self, digits: u32) -> (i128, bool) {
         if digits >= self.digits {
             return (self.mantissa.saturating_mul(10i128.pow(digits - self.digits)), true);
@@ -107,7 +107,7 @@ impl Decimal {
         Self { mantissa: self.mantissa.saturating_neg(), ..self }
     }
 
-    /// As a multiple of `10^(−digits)`, if it is one.
+    /// The number as a multiple of `10^(−digits)`, if it is one.
     fn in_units(self, digits: u32) -> Option<i64> {
         match self.floor_in(digits) {
             (value, true) => i64::try_from(value).ok(),
@@ -116,14 +116,14 @@ impl Decimal {
     }
 }
 
-/// Days since 1970-01-01 of a day of the Gregorian calendar: whole years of 400 repeat, and March begins the year.
+/// Days since 1970-01-01 of a Gregorian date. The algorithm uses 400-year cycles, with years that begin in March.
 pub fn days((year, month, day): (i64, i64, i64)) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + (153 * month + 2) / 5 + day - 1 - 719_468
 }
 
-/// The day of the calendar, the inverse of [`days`].
+/// The date of a day number: inverse of [`days`].
 pub fn civil(day: i64) -> (i64, i64, i64) {
     let day = day + 719_468;
     let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
@@ -134,7 +134,7 @@ pub fn civil(day: i64) -> (i64, i64, i64) {
     if month < 10 { (year, month + 3, day) } else { (year + 1, month - 9, day) }
 }
 
-/// Days of `YYYY-MM-DD`, if there is such a day.
+/// Days since 1970-01-01 of `YYYY-MM-DD`, if that date exists.
 pub fn read_date(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' {
@@ -152,12 +152,12 @@ pub fn read_date(text: &str) -> Option<i64> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     pub name: String,
-    /// Its values, or one of its cells where it holds words.
+    /// The values of the column, or one example cell if it holds text.
     pub cells: Result<(Kind, Vec<i64>), String>,
 }
 
 impl Column {
-    /// A column of cells: dates where all are, numbers where all are, else words.
+    /// A column from its cells: dates if all are dates, numbers if all are numbers, else text.
     #[must_use]
     pub fn of_cells(name: &str, cells: &[&str]) -> Self {
         let decimals = || cells.iter().map(|c| Decimal::read(c)).collect::<Option<Vec<_>>>();
@@ -175,15 +175,15 @@ impl Column {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Its name in a query; none for a file, which answers to any.
+    /// Name of the table in a query; `None` for a file, which accepts any name.
     pub name: Option<String>,
-    /// Its columns, all of one length.
+    /// Columns, all of one length.
     pub columns: Vec<Column>,
     pub rows: usize,
 }
 
 impl Table {
-    /// The same with its first rows only.
+    /// The table cut to its first rows.
     #[must_use]
     pub fn first(mut self, rows: usize) -> Self {
         self.rows = self.rows.min(rows);
@@ -195,7 +195,7 @@ impl Table {
         self
     }
 
-    /// Kind and values of a column.
+    /// Type and values of a column.
     pub fn column(&self, name: &str) -> Result<(&str, Kind, &[i64]), QueryError> {
         let Some(column) = self.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name)) else {
             let known = self.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ");

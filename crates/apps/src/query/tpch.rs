@@ -1,4 +1,5 @@
-//! TPC-H: the text of Query 6, and the rows of `lineitem` by a kept generator. Source: \[TPCH\] §2.4.6 and §4.2.
+//! TPC-H: the text of Query 6, and the rows of `lineitem` from the `tpchgen` generator. Source: \[TPCH\] §2.4.6 and
+//! §4.2.
 
 use super::{
     load,
@@ -8,7 +9,7 @@ use super::{
 use std::path::Path;
 use tpchgen::{distribution::Distributions, generators::LineItemGenerator, text::TextPool};
 
-/// Query 6 with the parameters of its validation.
+/// Query 6 with the parameters of its validation run.
 pub const QUERY_6: &str = "SELECT sum(l_extendedprice * l_discount) AS revenue FROM lineitem \
                            WHERE l_shipdate >= date '1994-01-01' AND l_shipdate < date '1995-01-01' \
                            AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24";
@@ -35,7 +36,7 @@ pub const COLUMNS: [&str; 16] = [
     "l_comment",
 ];
 
-/// The domains that the specification gives to the columns of Query 6: they tell nothing of the rows.
+/// The domains that the specification gives to the columns of Query 6. They disclose nothing about the rows.
 ///
 /// # Panics
 /// Never.
@@ -56,8 +57,8 @@ pub fn sample() -> Table {
     Table { name: Some(LINEITEM.into()), ..table }
 }
 
-/// The first rows of a scale factor, with the numeric columns and dates; comments, which no query here sees, are made from
-/// a short pool of text instead of the 300 MB that the specification takes, with which everything else stays the same.
+/// The first rows of a scale factor: numeric columns and dates. Comments, which no query here reads, are drawn from a
+/// short text pool instead of the specified 300 MB; all other columns stay the same.
 pub fn generated(scale: f64, rows: usize) -> Table {
     const POOL_BYTES: i32 = 1 << 16;
     let distributions = Distributions::static_default();
@@ -86,7 +87,7 @@ mod tests {
     use super::super::{question::Question, sql::Statement};
     use super::*;
 
-    /// The shipped columns as a text.
+    /// The shipped columns as text.
     fn text(table: &Table) -> String {
         let names = ["l_quantity", "l_extendedprice", "l_discount", "l_shipdate"];
         let columns = names.map(|name| table.column(name).unwrap());
@@ -110,7 +111,7 @@ mod tests {
         assert!((5_900..6_100).contains(&few), "{few} rows of a scale that has no more");
     }
 
-    /// The answer is DuckDB's: `scripts/check_q6_duckdb.py`, which runs the same text on the shipped file.
+    /// The answer is DuckDB's: `scripts/check_q6_duckdb.py` runs the same text on the shipped file.
     #[test]
     fn query_6_has_the_answer_of_another_database() {
         let golden = include_str!("../../../../tests/golden/q6_duckdb.toml");

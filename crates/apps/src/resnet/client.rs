@@ -1,4 +1,4 @@
-//! The client's side: images, and what the scores mean beside the clear network's and the polynomial twin's.
+//! The client's side: images, and the scores beside those of the clear network and of the polynomial twin.
 
 use super::{
     ResnetError,

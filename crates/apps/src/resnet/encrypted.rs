@@ -1,4 +1,4 @@
-//! The encrypted program: a convolution, bootstrapping, the activation, again and again.
+//! The encrypted program: repeats convolution, bootstrapping and activation.
 
 use super::{
     ResnetError,
@@ -29,25 +29,25 @@ use std::{
     sync::Arc,
 };
 
-/// What both sides know of an inference, without the server's numbers.
+/// Public metadata of an inference, without the server's numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inference {
     pub architecture: Architecture,
     pub images: usize,
-    /// Of each activation: no value before it may be larger. Measured on images that nobody encrypts.
+    /// Range of each activation: bound of the values before it, measured on images that nobody encrypts.
     #[serde(deserialize_with = "limbwise::finite::fields")]
     pub ranges: Vec<f64>,
-    /// The polynomial in the activation's place.
+    /// The polynomial that replaces the activation.
     pub relu: ReluChoice,
-    /// How maps rotate; with 0 baby steps, as each map likes.
+    /// Rotation strategy of the maps; with 0 baby steps, each map chooses its own number.
     pub strategy: Strategy,
     /// How their diagonals are stored.
     pub plaintexts: PlaintextForm,
-    /// How is bootstrapped; absent where the parameters have levels for everything.
+    /// Bootstrapping configuration; `None` if the parameters have enough levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrapping: Option<BootstrapPlan>,
-    /// Of the normalized images.
+    /// Bound of the normalized images.
     pub bounds: Promise,
 }
 
@@ -145,7 +145,7 @@ impl Resnet {
         Ok(Self { params: params.clone(), options, maps: Arc::new(Maps { packed, relu, plan, own_errors }), batch })
     }
 
-    /// What both sides know of it.
+    /// Public metadata of the program.
     pub fn inference(&self) -> &Inference {
         &self.options
     }
@@ -159,13 +159,13 @@ impl Resnet {
         &self.maps.plan
     }
 
-    /// The same with its maps evaluated in another way.
+    /// The same program with another strategy for its maps.
     #[must_use]
     pub fn with(&self, (strategy, plaintexts): (Strategy, PlaintextForm)) -> Self {
         Self { options: Inference { strategy, plaintexts, ..self.options.clone() }, ..self.clone() }
     }
 
-    /// The same bootstrapped in another way; slots and what they hold stay.
+    /// The same program with another bootstrapping configuration of the same slots and content.
     #[must_use]
     pub fn with_bootstrapping(&self, plan: BootstrapPlan) -> Self {
         let keep = |own: BootstrapPlan| BootstrapPlan { slots: own.slots, content: own.content, ..plan };
@@ -198,7 +198,7 @@ fn together(one: usize, slots: usize, images: usize) -> std::result::Result<usiz
     Ok((slots / one).min(images.next_power_of_two()))
 }
 
-/// The steps of a run, as they are told and kept.
+/// The steps of a run, reported to the observer and saved by the journal.
 struct Course<'c, 'a, D: Device> {
     program: &'c Resnet,
     auto: &'c Auto<'a, D>,
@@ -208,7 +208,7 @@ struct Course<'c, 'a, D: Device> {
 }
 
 impl<D: Device> Course<'_, '_, D> {
-    /// Tells that a part of a step begins.
+    /// Reports the start of a part of a step.
     fn begin(&mut self, name: &str) {
         self.observer.step(name, self.done, 3 * self.program.maps.packed.steps.len() + 1);
         self.done += 1;
@@ -277,7 +277,7 @@ impl Resnet {
         all.into_iter().map(|(map, level)| (map, self.how(map, level))).collect()
     }
 
-    /// How it bootstraps, if it does.
+    /// Bootstrapping plan, if the program bootstraps.
     pub fn bootstrapping(&self) -> Option<BootstrapPlan> {
         self.options.bootstrapping.filter(|_| self.maps.plan.bootstraps() > 0)
     }

@@ -27,7 +27,7 @@ const PNG_MAGIC: &[u8] = b"\x89PNG";
 /// The images of a file: all of a CIFAR binary file, or the one of a PNG, which has no label.
 ///
 /// # Errors
-/// [`DataError`]: neither of them, or images of another size than 32×32 in colour.
+/// [`DataError`]: neither format, or color images of another size than 32×32.
 pub fn load(path: &Path) -> Result<Vec<Labelled>, DataError> {
     let mut bytes = Vec::new();
     if starts_with(path, PNG_MAGIC)? {
@@ -62,7 +62,7 @@ fn labelled(path: &Path, at: usize, record: &[u8]) -> Result<Labelled, DataError
     Ok(Labelled { image, label: Some(usize::from(*label)) })
 }
 
-/// A PNG of 8 bits a channel in colour; transparency is left out.
+/// A color PNG with 8 bits per channel; transparency is dropped.
 fn png(path: &Path) -> Result<Image, DataError> {
     let wrong = |e: png::DecodingError| refused(path, e.to_string(), "a PNG");
     let mut decoder = png::Decoder::new(BufReader::new(open_plain(path)?.0));

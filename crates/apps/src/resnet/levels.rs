@@ -1,8 +1,8 @@
-//! Which layer stands at which level, and where is bootstrapped.
+//! The level of each layer, and the positions of bootstrapping.
 //!
-//! Bootstrapped is before an activation whose result would otherwise be too low for the next layer, and nowhere else:
-//! [`LevelPolicy`]'s rule. In the middle of a block that leaves the block's input low, so that its end needs another one. Then
-//! every layer stands at the lowest level that this leaves, for limbs are what layers cost.
+//! Bootstrap as late as possible: only before an activation whose output level would be too low for the next layer
+//! ([`LevelPolicy`]'s rule). A bootstrapping inside a block leaves the block's input low, so the end of the block needs
+//! another one. Then every layer moves to its lowest possible level, because limbs determine its cost.
 
 use super::{ResnetError, network::Position};
 use limbwise::ckks::LevelPolicy;
@@ -11,20 +11,20 @@ use serde::Serialize;
 /// The levels of a convolution and of the activation after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Levels {
-    /// Of the convolution's input; its result is one lower.
+    /// Level of the convolution's input; its result is one lower.
     pub convolution: usize,
-    /// Bootstrapped between the two.
+    /// Whether to bootstrap between the two.
     pub bootstrap: bool,
-    /// Where the activation starts.
+    /// Level at which the activation starts.
     pub activation: usize,
-    /// Where it ends.
+    /// Level at which the activation ends.
     pub result: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LevelPlan {
     pub steps: Vec<Levels>,
-    /// Of the linear layer's input; its result is one lower.
+    /// Level of the linear layer's input; its result is one lower.
     pub linear: usize,
 }
 

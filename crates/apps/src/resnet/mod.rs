@@ -1,8 +1,8 @@
 //! `resnet20`: a trained convolutional network on encrypted images \[LLL22\].
 //!
-//! Enters: loading of weights and images, the network in the clear and its twin with polynomial activations, its maps on
-//! slots, the plan of its levels, the encrypted program.
-//! Stays out: how maps rotate and how ciphertexts are bootstrapped (`limbwise`), which way is taken (`runtime`).
+//! Enters: loaders of weights and images, the clear network and its twin with polynomial activations, its maps on
+//! slots, the levels of its layers, the encrypted program.
+//! Stays out: rotation and bootstrapping of ciphertexts (`limbwise`), the choice of a configuration (`runtime`).
 //!
 //! Read in this order: [`network`], [`relu`], [`client`] (the twins), `packing`, [`levels`], [`encrypted`]; [`weights`]
 //! and [`images`] are the loaders. `README.md` beside this file has the numbers.
@@ -21,7 +21,7 @@ pub use client::ResnetClient;
 pub use encrypted::{Inference, Resnet};
 pub use network::{Architecture, Network};
 
-/// Why an inference cannot be.
+/// Why an inference cannot be built.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResnetError {

@@ -1,11 +1,11 @@
-//! The network as linear maps on slots: where the values of each stage lie, and the maps between.
+//! The network as linear maps on slots: the layout of each stage, and the maps between layouts.
 //!
-//! Every stage keeps the raster of the image: a stride leaves gaps, and the gaps are filled with channels (multiplexed
-//! packing \[LLL22\]), so that later stages take fewer slots. A stage's blocks go round: its message has as many slots as
-//! its blocks and repeats in all others, so that a rotation goes round within the message. Several images take turns,
-//! slot by slot, which leaves the maps as they are.
+//! Every stage keeps the raster of the image. A stride leaves gaps, which other channels fill (multiplexed packing
+//! \[LLL22\]), so that later stages take fewer slots. A stage's blocks are cyclic: its message has as many slots as its
+//! blocks and repeats in all others, so that a rotation stays within the message. Several images are interleaved slot
+//! by slot, which does not change the maps.
 //!
-//! Values are in units of the range of their activation, so that slots are in [−1, 1]: the maps have the factors.
+//! Values are in units of their activation's range, so that slots are in [−1, 1]. The maps include the factors.
 
 use super::{
     ResnetError,

@@ -1,4 +1,4 @@
-//! The activation as a polynomial: `max(u, 0) = u·(1 + sign u)/2` with a composition in the sign's place.
+//! The activation as a polynomial: `max(u, 0) = u·(1 + sign u)/2`, with a composition of polynomials for the sign.
 
 use limbwise::{
     Result,
@@ -97,8 +97,8 @@ impl Relu {
         u * self.stages.iter().fold(u, |x, stage| stage.evaluate(x))
     }
 
-    /// What evaluating each stage adds of error, and the product at the end, where the stages start at a level: learnt by
-    /// evaluating them on exact values of a device without words.
+    /// Errors that the stages and the final product add, if the stages start at this level. Found by evaluating exact
+    /// values on a device that computes nothing.
     pub fn own_errors(&self, params: &Params, (slots, level): (usize, usize)) -> Result<Vec<f64>> {
         let (null, encoder) = (Null::default(), Encoder::new(params));
         let keys = DeclaredKeys::all(&null, params);

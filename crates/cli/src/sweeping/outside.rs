@@ -1,5 +1,6 @@
-//! Searches and clusters: both are the Python package's, which has the libraries. It runs beside this process and talks
-//! in lines of JSON: a search asks for points and is told their costs, a cluster is given points and answers with rows.
+//! Searches and clusters: the Python package implements both, because it has the libraries. It runs as a second process
+//! and exchanges JSON lines: a search requests points and receives their costs, a cluster receives points and returns
+//! rows.
 
 use crate::failure::Mistake;
 use clap::ValueEnum;

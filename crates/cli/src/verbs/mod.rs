@@ -1,4 +1,4 @@
-//! The verbs, one a file: arguments, what is done, which text is printed.
+//! The verbs, one per file: arguments, steps, and the printed text.
 //!
 //! Enters: arguments, the order of steps. Stays out: forms of texts (they are in [`crate::text`]).
 

@@ -92,7 +92,7 @@ pub(crate) struct Serve {
     host: HostArgs,
 }
 
-/// Numbers that the server has, and descriptions have not.
+/// Numbers that the server supplies for descriptions without them.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct ModelArgs {
     /// Matrix or filters of layers whose descriptions leave them to the server, as .csv or .npy
@@ -114,7 +114,7 @@ impl ModelArgs {
         })
     }
 
-    /// How a planner with the same numbers is started.
+    /// Command of a planner with the same numbers.
     fn planner(&self, again: &Again) -> std::io::Result<Planner> {
         let (program, mut arguments) = again.command()?;
         arguments.push("serve-plan".into());
@@ -125,7 +125,7 @@ impl ModelArgs {
     }
 }
 
-/// Where the system does not say what is free.
+/// Fallback if the system does not report free memory.
 const MEMORY_BYTES: u64 = 4_000_000_000;
 /// Share of the jobs' memory that planning one may take: two of them fit into what the default leaves free.
 const PLAN_SHARE: u64 = 8;

@@ -90,18 +90,18 @@ pub(crate) struct Time {
     output: OutputArgs,
 }
 
-/// The machine that is this host.
+/// Name of the machine that models this host.
 const THIS_HOST: &str = "cpu";
-/// The machine that is the GPU at hand.
+/// Name of the machine that models the local GPU.
 const THIS_GPU: &str = "cuda";
-/// Said where neither a workload nor a file is given.
+/// Error text if neither a workload nor a file is given.
 const NOTHING: &str = "nothing to time: name a workload (limbwise list), or a recorded program with --graph FILE";
-/// Said where both are.
+/// Error text if both are given.
 const TWO: &str = "--graph and a workload are two programs: give one of them";
-/// Most events in a trace: viewers choke on more.
+/// Most events in a trace, because viewers get slow above it.
 const MOST_EVENTS: usize = 300_000;
 
-/// What is timed: a line about it, and for each machine the way that it takes, where there is a choice, and the graph.
+/// The timed program: a line about it and, for each machine, its configuration (if there is a choice) and graph.
 struct Asked {
     heading: String,
     programs: Vec<(Option<String>, Arc<Graph>)>,
@@ -150,7 +150,7 @@ impl Time {
                 target.write(&trace)?;
             }
             let report = TimeReport { way: way.clone(), report: machine.report(&graph, &schedule) };
-            // A schedule is as large as its program: it is kept for the page alone.
+            // A schedule is as large as its program, so it is kept only for the page.
             all.push((report, html.as_ref().map(|_| (schedule, graph.into_owned()))));
         }
         if let Some(html) = html {
@@ -174,7 +174,7 @@ impl Time {
         }
     }
 
-    /// A workload in the way that is fastest on each machine, with this host measured if it is one of them.
+    /// Records a workload in its fastest configuration for each machine, and calibrates this host if it is one of them.
     fn asked<S: Whole>(&self, dev: &AnyDevice, built: &Prepared<S>, specs: &mut [Spec]) -> anyhow::Result<Asked> {
         self.measured(dev, specs, |dev| calibrated(dev, degrees::<S>(built.params())))?;
         let fastest = fastest(built, specs, &limbwise_cpu::footprint())?;
@@ -184,7 +184,7 @@ impl Time {
         Ok(Asked { heading, programs })
     }
 
-    /// Puts what is measured of this host and of the GPU at hand in the place of the built-in machines.
+    /// Replaces the built-in models of this host and of the local GPU by calibrated ones.
     fn measured(
         &self,
         dev: &AnyDevice,
@@ -204,7 +204,7 @@ impl Time {
         Ok(())
     }
 
-    /// Puts what was measured in the place of a built-in machine.
+    /// Replaces a built-in machine by a calibrated one.
     fn put(&self, specs: &mut [Spec], name: &str, measured: &Calibration) -> anyhow::Result<()> {
         let measured = measured.spec()?;
         let measured = measured.with_overrides(&changes_of(&measured, &self.changes))?;
@@ -212,7 +212,7 @@ impl Time {
         Ok(())
     }
 
-    /// The files of the traces, one a machine, or none.
+    /// The trace files: one per machine, or none.
     fn traces(&self) -> anyhow::Result<Vec<Target>> {
         let Some(path) = &self.trace else { return Ok(Vec::new()) };
         match &self.machine[..] {

@@ -1,4 +1,4 @@
-//! Who may ask: whoever has the token; without one, programs of this machine only.
+//! Authorization: clients with the token or, without a token, only programs on this machine.
 
 use super::problem::Problem;
 use crate::{

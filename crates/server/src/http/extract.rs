@@ -1,4 +1,4 @@
-//! Strict readings of requests: one content type a body, bounded bytes, names in one form. All refusals are problems.
+//! Strict request parsing: one content type per body, bounded sizes, one form of names. Every refusal is a problem.
 
 use super::problem::Problem;
 use crate::{

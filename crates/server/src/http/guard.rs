@@ -1,4 +1,4 @@
-//! What every request goes through: an id, access, a limit on time, a line in the log.
+//! Middleware of every request: an id, authorization, a time limit, a log line.
 
 use super::{
     App,
@@ -14,7 +14,7 @@ use axum::{
 use std::{net::IpAddr, time::Instant};
 use tokio::time::timeout;
 
-/// Routes that need no token: they tell nothing about clients.
+/// Routes that need no token, because they disclose nothing about clients.
 const OPEN: [&str; 2] = ["/health", "/openapi.json"];
 
 /// The address that a request came to.

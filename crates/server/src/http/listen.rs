@@ -1,5 +1,4 @@
-//! Connections: accepted one by one up to a limit, cut when they stand still, ended in order when the server is asked to
-//! stop.
+//! Connections: limited in number, closed when idle, and shut down in order when the server stops.
 
 use super::{App, access::Access, guard::Local, router};
 use crate::{
@@ -57,9 +56,8 @@ impl Server {
         self.address
     }
 
-    /// Answers until the process is asked to stop (SIGTERM, SIGINT), then ends requests and jobs in order: at most `grace`
-    /// is waited for each of the two. Whether all jobs had ended by then; those that had not go on from their checkpoint
-    /// when the directory has a server again.
+    /// Serves until the process gets SIGTERM or SIGINT, then ends requests and jobs, each within `grace`. Returns
+    /// whether all jobs had ended. Others resume from their checkpoint when a server opens the directory again.
     pub fn run(self, grace: Duration) -> Result<bool, StartError> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(ANSWERING).enable_all().build();
         let runtime = runtime.map_err(StartError::system("starting threads"))?;

@@ -1,8 +1,8 @@
 //! The routes: HTTP/1.1 with JSON, described by OpenAPI from the same code.
 //!
-//! Read in this order: [`problem`] (what is answered when something is not done), [`access`] (who may ask), `guard` (what
-//! every request goes through), `extract` (strict bodies and names), `uploads`, `files`, `jobs`, `about` (the routes),
-//! `listen` (connections, shutdown).
+//! Read in this order: [`problem`] (error responses), [`access`] (authorization), `guard` (middleware of every
+//! request), `extract` (strict bodies and names), `uploads`, `files`, `jobs`, `about` (the routes), `listen`
+//! (connections, shutdown).
 
 pub mod access;
 pub mod problem;

@@ -1,4 +1,4 @@
-//! Errors as answers: a status, and JSON with what, got, wanted, next step and the request's id.
+//! Error responses: a status, and JSON with what, got, wanted, next step and the request's id.
 
 use crate::{
     id::{Id, shortened},

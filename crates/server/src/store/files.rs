@@ -1,4 +1,4 @@
-//! Whole files, named by what is in them.
+//! Complete files, named by the digest of their content.
 
 use super::{State, Store, absent, head, list};
 use crate::{

@@ -1,4 +1,4 @@
-//! Jobs: asked for, run, and run again after a kill. How they are planned is in [`super::plans`].
+//! Jobs: requested, run, and run again after a kill. [`super::plans`] plans them.
 
 use super::{
     RECORD, State, Store, absent,
@@ -289,8 +289,8 @@ impl Store {
         self.state().jobs.get(&id).map(JobEntry::view).ok_or_else(|| absent("job", id))
     }
 
-    /// Takes a job on; it will be planned first. A job on the same files that has not failed is the one that is meant: its
-    /// results would be the same, and whoever lost the answer may ask again.
+    /// Accepts a job, which is planned first. A job on the same files that has not failed is returned instead: its
+    /// results would be the same, and a client that lost the answer may ask again.
     pub fn submit(&self, request: JobRequest) -> Result<Job, Denied> {
         let JobRequest { program, keys, inputs } = request;
         let mut state = self.state();
@@ -340,7 +340,7 @@ impl Store {
         Ok(record)
     }
 
-    /// Cancels a job: at once if it does not run, at the end of its step if it does.
+    /// Cancels a job: at once if it is not running, otherwise at the end of its current step.
     ///
     /// # Errors
     /// [`Cause::Absent`]; [`Cause::Conflict`] if it is over; the system's.
@@ -362,7 +362,7 @@ impl Store {
         Ok(job)
     }
 
-    /// Forgets a job that is over. Its results stay: they are files.
+    /// Forgets a finished job. Its results stay as files.
     ///
     /// # Errors
     /// [`Cause::Absent`]; [`Cause::Conflict`] if it is not over; the system's.
@@ -378,8 +378,8 @@ impl Store {
         Ok(())
     }
 
-    /// The next job to run, as soon as there is memory for it beside those that run; waits for one. None when the store
-    /// is closing.
+    /// The next job to run, as soon as the memory beside the running jobs suffices for it. Blocks until there is one.
+    /// `None` if the store is closing.
     pub(crate) fn next_run(&self) -> Option<Running<'_>> {
         let id = self.wait_for(|state| {
             let next = first_in(state, JobState::Queued)?;
@@ -399,7 +399,7 @@ impl Store {
         Some(id)
     }
 
-    /// Marks a job as running, and gives its files. None if it was cancelled meanwhile, or was tried too often.
+    /// Marks a job as running, and returns its files. `None` if it was canceled meanwhile, or was tried too often.
     pub(crate) fn start(&self, running: &Running<'_>) -> Result<Option<JobFiles>, Denied> {
         let job = self.change_job(running.id, |job| {
             if job.state != JobState::Queued {
@@ -472,7 +472,7 @@ impl Store {
         Ok(())
     }
 
-    /// Nobody runs the job any more. If its end could not be written down, it is run again.
+    /// The worker gave up the job. If its end could not be recorded, it runs again.
     pub(crate) fn release(&self, id: Id) {
         if let Some(entry) = self.state().jobs.get_mut(&id) {
             entry.control = None;
@@ -516,7 +516,7 @@ impl Store {
         Ok(view)
     }
 
-    /// Takes up jobs: what ran will run again, from its checkpoint if it has one.
+    /// Recovers jobs: those that were running run again, from their checkpoint if they have one.
     pub(super) fn load_jobs(&self) -> Result<BTreeMap<Id, JobEntry>, StartError> {
         let mut jobs = BTreeMap::new();
         for (id, mut record) in self.load_records::<Job>("jobs")? {
@@ -544,7 +544,7 @@ const MOST_INPUTS: usize = 1000;
 const WORK: &str = "work";
 const RESULTS: &str = "results";
 
-/// The job that was asked for first, of those that are this far.
+/// The earliest job in this state.
 pub(super) fn first_in(state: &State, wanted: JobState) -> Option<&Job> {
     let free = |job: &&JobEntry| job.record.state == wanted && job.control.is_none() && job.planner.is_none();
     let jobs = state.jobs.values().filter(free);

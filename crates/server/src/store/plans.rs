@@ -1,4 +1,5 @@
-//! Plans of jobs: each attempt is counted before it begins, ended when nobody wants it, and compared with the limits.
+//! Plans of jobs. Each attempt is counted before it starts and stopped when nobody wants it; its result is checked
+//! against the limits.
 
 use super::{
     State, Store,

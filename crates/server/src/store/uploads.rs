@@ -1,4 +1,4 @@
-//! Files on their way in: announced with length and digest, received chunk by chunk in order, checked, taken in.
+//! Uploads: announced with length and digest, received in order chunk by chunk, checked, stored.
 
 use super::{
     RECORD, State, Store, absent,

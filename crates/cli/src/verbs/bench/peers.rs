@@ -1,7 +1,8 @@
-//! Other implementations, measured by a program of their own: what is asked and what is answered.
+//! Other implementations, measured by a separate program: requests and answers.
 //!
-//! A question is a line of JSON, answered by a line of JSON for each implementation that has the operation, and an empty
-//! line (`bench/peers/README.md`). So this program knows nothing of theirs, and each is measured right after ours.
+//! A request is a line of JSON. The answer is a line of JSON for each implementation that has the operation, then an
+//! empty line (`bench/peers/README.md`). This program needs no knowledge of the others, and each is measured right
+//! after ours.
 
 use super::Row;
 use crate::{failure::Mistake, progress::note};
