@@ -1,6 +1,6 @@
-//! The one place where the device is chosen while a program runs: schemes are compiled once, for [`AnyDevice`].
+//! The one place where the device is chosen at run time. Every scheme is compiled once, for [`AnyDevice`].
 //!
-//! A device more is a line of `devices!` and its answers to [`AnyDevice::threads`] and those beside it.
+//! To add a device, add a line to `devices!` and its answers to [`AnyDevice::threads`] and its neighbours.
 
 mod ops;
 
@@ -11,10 +11,10 @@ use limbwise_device::{
     Weight,
 };
 
-/// A device whose values go into [`AnyPoly`] and [`AnyLwe`] and come out again.
+/// A device whose values convert to [`AnyPoly`] and [`AnyLwe`] and back.
 ///
 /// # Panics
-/// Where a value of one device is given to another: a bug.
+/// If a value belongs to another device: a bug.
 trait Member: Device {
     fn any(p: Self::Poly) -> AnyPoly;
     fn any_lwe(l: Self::Lwe) -> AnyLwe;
@@ -101,10 +101,10 @@ macro_rules! devices {
         }
 
         impl AnyDevice {
-            /// The kinds there are, as `--device` takes them.
+            /// Device names that `--device` accepts.
             pub const KINDS: &[&str] = &[$($kind),+];
 
-            /// Its name, as `--device` takes it.
+            /// The device's name, as `--device` accepts it.
             pub fn kind(&self) -> &'static str {
                 match self { $(Self::$name(_) => $kind,)+ }
             }
@@ -148,7 +148,7 @@ macro_rules! devices {
             }
         )+
 
-        /// An expression on the device behind an [`AnyDevice`], whose type may get a name.
+        /// Evaluates an expression on the device inside an [`AnyDevice`]; the macro can name the device's type.
         macro_rules! on {
             ($any:expr, $dev:ident, $body:expr) => {
                 match $any {
@@ -179,7 +179,7 @@ fn foreign() -> ! {
 }
 
 impl AnyDevice {
-    /// The host, where this is it.
+    /// The CPU device; `None` for any other.
     pub fn cpu(&self) -> Option<&Cpu> {
         match self {
             Self::Cpu(cpu) => Some(cpu),
@@ -200,7 +200,7 @@ impl AnyDevice {
         }
     }
 
-    /// Instruction set of its kernels.
+    /// Instruction set of the device's kernels.
     pub fn isa(&self) -> String {
         match self {
             Self::Cpu(cpu) => cpu.isa().name().into(),
@@ -209,7 +209,7 @@ impl AnyDevice {
         }
     }
 
-    /// Threads of the host that compute.
+    /// Host threads that compute.
     pub fn threads(&self) -> usize {
         match self {
             Self::Cpu(cpu) => cpu.threads(),
@@ -218,7 +218,7 @@ impl AnyDevice {
         }
     }
 
-    /// What programs take on it.
+    /// Memory that programs need on this device.
     pub fn footprint(&self) -> SharedFootprint {
         match self {
             Self::Cpu(_) => limbwise_cpu::footprint(),
@@ -227,7 +227,7 @@ impl AnyDevice {
         }
     }
 
-    /// Keeps the regions that programs enter from now on, where the device can ([`Device::regions`]).
+    /// Records the regions that programs enter from now on, if the device can ([`Device::regions`]).
     pub fn keep_regions(&self) {
         match self {
             Self::Cpu(cpu) => cpu.keep_regions(),
@@ -236,7 +236,7 @@ impl AnyDevice {
         }
     }
 
-    /// Memory of its own, where it is not the host's.
+    /// Device memory in bytes; `None` if the device uses the host's memory.
     pub fn memory_bytes(&self) -> Option<u64> {
         match self {
             Self::Cpu(_) => None,
@@ -245,7 +245,7 @@ impl AnyDevice {
         }
     }
 
-    /// Takes memory for so many limbs of a ring at once, where that is the host's.
+    /// Reserves memory for this many limbs of a ring at once, if the device uses the host's memory.
     ///
     /// # Errors
     /// [`Fault::OutOfMemory`].

@@ -1,6 +1,6 @@
-//! Times of scheme operations, each beside a limit that is measured in the same run.
+//! Times of scheme operations, each beside a lower limit measured in the same run.
 //!
-//! The limit is made of what was recorded of the same operation: see [`limit_ns`].
+//! The limit is computed from a recording of the same operation: see [`limit_ns`].
 
 mod files;
 mod integers;
@@ -22,7 +22,7 @@ use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use serde::Serialize;
 use std::time::Instant;
 
-/// An operation to time: what it does to a fresh ciphertext and an encoded clear value.
+/// A timed operation on a fresh ciphertext and an encoded plaintext.
 type Operation<D> = fn(&Auto<'_, D>, &Ciphertext<D>, &Plaintext<D>) -> limbwise::Result<Ciphertext<D>>;
 
 fn operations<D: Device>() -> [(&'static str, Operation<D>); 7] {
@@ -46,9 +46,9 @@ fn operations<D: Device>() -> [(&'static str, Operation<D>); 7] {
 pub enum Shape {
     /// N = 2^16, 25 limbs, 5 digits: the preset `n16-l24-s40`.
     Deep,
-    /// N = 2^15, 20 limbs, 5 digits: as much modulus as 128 bits of security leave.
+    /// N = 2^15, 20 limbs, 5 digits: the largest modulus that 128-bit security allows.
     Middle,
-    /// N = 2^13, 4 limbs: to see the form of a report.
+    /// N = 2^13, 4 limbs: fast, for looking at the form of a report.
     Small,
 }
 
@@ -62,14 +62,14 @@ impl Shape {
     }
 }
 
-/// The chain of a parameter set: what another implementation must be given to do the same.
+/// The modulus chain of a parameter set: what another library needs to do the same work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Chain {
-    /// Bits of each prime of the chain, the first is never dropped.
+    /// Bits of each prime of the chain. The first prime is never dropped.
     pub chain_bits: Vec<u64>,
     /// Bits of each special prime.
     pub special_bits: Vec<u64>,
-    /// Digits of key switching at the top.
+    /// Digits of key switching at the top level.
     pub dnum: usize,
 }
 
@@ -136,18 +136,18 @@ pub struct SchemeRow {
     pub limbs: usize,
     pub threads: usize,
     pub isa: String,
-    /// Least time of several.
+    /// Minimum over the repetitions.
     pub ns: f64,
     /// The limit: see [`limit_ns`].
     pub limit_ns: f64,
     pub chain: Chain,
 }
 
-/// The least time of a recorded operation at this host's peak rates: its multiply-adds on all threads, or its inputs
-/// read once, whichever is longer. Where there are no 52-bit multiply-adds, only the bytes count.
+/// Lower bound on the time of a recorded operation at this host's peak rates. It is the longer of two times: all
+/// multiply-adds on all threads, and one read of all inputs. Without 52-bit multiply-adds only the bytes count.
 ///
-/// A butterfly takes 3 multiply-adds, a term of a base conversion 2 (low and high half), any other product 4 (its two
-/// halves, and as many for the quotient and remainder); eight words at a time.
+/// Multiply-adds per eight words: 3 for a butterfly, 2 for a term of a base conversion (low and high half), 4 for any
+/// other product (both halves of the product, and both of quotient times modulus).
 pub fn limit_ns(graph: &Graph, rates: Rates, threads: usize) -> f64 {
     let arithmetic = arithmetic_ns(graph, rates, threads).unwrap_or(0.0);
     let traffic = graph.traffic();
@@ -155,7 +155,7 @@ pub fn limit_ns(graph: &Graph, rates: Rates, threads: usize) -> f64 {
     arithmetic.max(bytes as f64 / rates.dram_gb_s)
 }
 
-/// The multiply-adds alone, for operands that are in a cache; `None` where there are no 52-bit ones.
+/// Time of the multiply-adds alone, for operands in a cache; `None` on hosts without 52-bit multiply-adds.
 fn arithmetic_ns(graph: &Graph, rates: Rates, threads: usize) -> Option<f64> {
     let counts = graph.counts();
     let multiply_adds = 3 * counts.ntt_products
@@ -164,11 +164,11 @@ fn arithmetic_ns(graph: &Graph, rates: Rates, threads: usize) -> Option<f64> {
     rates.madd_per_ns.map(|rate| multiply_adds as f64 / 8.0 / rate / threads as f64)
 }
 
-/// Times the levelled operations of a shape at its top level; each row is told as soon as it is there, so that others
-/// can be measured between.
+/// Times the leveled operations of a shape at its top level. Each row is reported as soon as it is measured, so that
+/// other libraries can be measured in between.
 ///
 /// # Panics
-/// Never: the shapes are parameters that the tests have checked.
+/// Never: the tests check the parameters of all shapes.
 pub fn scheme_rows<E: From<crate::Error>>(
     dev: &Cpu,
     shape: Shape,
@@ -203,7 +203,7 @@ pub fn scheme_rows<E: From<crate::Error>>(
     Ok(())
 }
 
-/// Keys, a clear value and its encryption.
+/// Keys, a plaintext and its encryption.
 fn inputs(dev: &Cpu, params: &Params, encoder: &Encoder) -> Result<(KeySet<Cpu>, Plaintext<Cpu>, Ciphertext<Cpu>)> {
     let seed = Seed::from_os().map_err(limbwise::Error::Entropy)?;
     let secret = SecretKey::generate(params, &seed);

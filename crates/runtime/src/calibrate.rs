@@ -1,7 +1,8 @@
-//! Two seconds of measurement that make the `cpu` machine model this host's: written as a specification in TOML.
+//! Calibration: about two seconds of measurement that fit the `cpu` machine model to this host, written as a TOML
+//! specification.
 //!
-//! Rates are taken on polynomials of the size a program has (so caches miss as they will), with one thread; the last
-//! one with all threads. Each is the median of its repetitions.
+//! Rates are measured on polynomials of the program's size, so that they miss the caches as the program will. All rates
+//! use one thread, except the last, which uses all. Each rate is the median of its repetitions.
 
 mod gpu;
 mod kept;
@@ -23,34 +24,34 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What was measured of a host.
+/// The measured rates of a host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Calibration {
     pub device: String,
     /// Instruction set of the device.
     pub isa: String,
     pub threads: usize,
-    /// Memory of the process when it was calibrated: what a plan adds its own to.
+    /// Memory of the process at calibration. A plan adds the program's memory to it.
     pub resident_bytes: u64,
-    /// Memory of the device's own, where it is not the host's.
+    /// Device memory; `None` if the device uses the host's memory.
     pub device_memory_bytes: Option<u64>,
     pub toml: String,
-    /// How fast keys come from the directory they are kept in ([`key_read_gb_s`](crate::keys::key_read_gb_s)), where
-    /// that was measured or is known.
+    /// Read rate of keys from their directory ([`key_read_gb_s`](crate::keys::key_read_gb_s)), if it was measured or is
+    /// known.
     pub key_read_gb_s: Option<f64>,
 }
 
-/// log₂ of the degrees of a program's rings: of RLWE, and of TFHE's bootstrapping.
+/// log₂ of the ring degrees of a program: RLWE, and TFHE bootstrapping.
 pub type Degrees = [Option<u32>; 2];
 
-/// Measures a device for a program with rings of these degrees.
+/// Calibrates a device for a program with rings of these degrees.
 pub fn calibrate_for(dev: &AnyDevice, [rlwe, tfhe]: Degrees) -> Result<Calibration> {
     let calibration = calibrate(dev, rlwe.or(tfhe).unwrap_or(16))?;
     tfhe.map_or(Ok(calibration.clone()), |log_n| calibration.with_rotations(dev, log_n))
 }
 
 impl Calibration {
-    /// What programs take on the device that was measured.
+    /// Memory that programs need on the calibrated device.
     pub fn footprint(&self) -> SharedFootprint {
         match self.device.as_str() {
             "cuda" => limbwise_cuda::footprint(&self.isa),
@@ -62,7 +63,7 @@ impl Calibration {
     /// The specification of the `cpu` model with these rates.
     ///
     /// # Errors
-    /// [`MachineError`](limbwise_machines::MachineError) if the model does not take them.
+    /// [`MachineError`](limbwise_machines::MachineError) if the model rejects the rates.
     pub fn spec(&self) -> Result<Spec> {
         Ok(Spec::from_toml(&self.toml, "the calibration of this host")?)
     }
@@ -75,12 +76,12 @@ struct Rates {
     convert_term_ns: f64,
 }
 
-/// Limbs of the polynomials measured: 12.5 MiB at N = 2^16.
+/// Limbs of the measured polynomials: 12.5 MiB at N = 2^16.
 const LIMBS: usize = 25;
-/// Limbs converted from.
+/// Source limbs of the measured base conversion.
 const SOURCES: usize = 5;
 
-/// As [`seconds_within`], in about 70 ms.
+/// [`seconds_within`] with about 70 ms.
 pub(crate) fn seconds(work: impl FnMut()) -> f64 {
     seconds_within(Duration::from_millis(70), work)
 }
@@ -98,7 +99,7 @@ fn seconds_within(time: Duration, mut work: impl FnMut()) -> f64 {
     times[times.len() / 2]
 }
 
-/// Work that has been done, not only asked for. A fault is met again where the program runs.
+/// Runs the work and waits for it. A fault is ignored here: the program will meet it again.
 fn done(dev: &impl Device, work: &mut dyn FnMut()) {
     work();
     let _ = dev.sync();
@@ -139,19 +140,19 @@ fn rates(dev: &impl Device, ring: &Ring) -> Rates {
     }
 }
 
-/// What a device takes for programs of one ring degree: it is measured, in about two seconds.
+/// Measures a device for programs of one ring degree, in about two seconds.
 pub fn calibrate(dev: &AnyDevice, log_n: u32) -> Result<Calibration> {
     let resident_bytes = resident_memory_bytes().unwrap_or(0);
     let host = |cpu: &Cpu| {
         let isa = Some(cpu.isa().name().to_owned());
         let with = |threads| open_cpu(&Host { device: None, isa: isa.clone(), threads: Some(threads) });
-        // On devices of their own: what is opened for this is closed with it, and not part of a run's memory.
+        // The probes use devices of their own: closing these frees their memory before the run.
         measured(&with(1)?, &with(cpu.threads())?, cpu.threads(), log_n)
     };
     let toml = match dev {
         AnyDevice::Cpu(cpu) => host(cpu)?,
         AnyDevice::Cuda(gpu) => gpu::measured(gpu, gpu.multiprocessors(), log_n)?,
-        // The host's: how long interpreting takes is of no interest, and the machine `upmem` answers for DPUs.
+        // The host's rates: the time of the interpreter is of no interest, and the machine `upmem` models the DPUs.
         AnyDevice::Upmem(dpus) => host(dpus.host())?,
     };
     let (device, isa, threads) = (dev.kind().into(), dev.isa(), dev.threads());
@@ -159,7 +160,7 @@ pub fn calibrate(dev: &AnyDevice, log_n: u32) -> Result<Calibration> {
     Ok(Calibration { device, isa, threads, resident_bytes, device_memory_bytes, toml, key_read_gb_s: None })
 }
 
-/// The model of a device, measured alone and with all its threads.
+/// The model of a device, measured with one thread and with all threads.
 fn measured<D: Device>(alone: &D, all: &D, threads: usize, log_n: u32) -> Result<String> {
     let seconds = |work: &mut dyn FnMut()| seconds(|| done(alone, &mut *work));
     let ring = open_ring(alone, log_n, 45)?;
@@ -175,7 +176,7 @@ fn measured<D: Device>(alone: &D, all: &D, threads: usize, log_n: u32) -> Result
     let expand = bytes / seconds(&mut || drop(alone.expand_seed(&shape, Role::Temporary, &seed))) / 1e9;
     let shared = open_ring(all, log_n, 45)?;
     let [x, y] = [(); 2].map(|()| polynomial(all, &shared, shared.full(), Domain::Eval));
-    // The threads' share of memory varies most from one moment to the next: a longer look.
+    // The threads' share of memory bandwidth varies most between moments, so it is measured for longer.
     let add = seconds_within(Duration::from_millis(500), || done(all, &mut || drop(all.add(&x, &y))));
     let together = 3.0 * bytes / add / 1e9;
     let small = open_ring(alone, 10, 45)?;
@@ -186,9 +187,11 @@ fn measured<D: Device>(alone: &D, all: &D, threads: usize, log_n: u32) -> Result
 }
 
 impl Calibration {
-    /// The same with the rates of blind rotation and of LWE key switches at one ring degree, in about a second: for
-    /// programs on TFHE. Rotations are of one and of three digits, of few steps whose key stays in the cache, and of many
-    /// whose key does not.
+    /// Adds the rates of blind rotation and of LWE key switches at one ring degree, for TFHE programs, in about a
+    /// second.
+    /// Rotations with one and with three digits are measured, each with a short key that stays in the cache and with a
+    /// long
+    /// key that does not.
     pub fn with_rotations(self, dev: &AnyDevice, log_n: u32) -> Result<Self> {
         match dev {
             AnyDevice::Cpu(_) | AnyDevice::Upmem(_) => {
@@ -209,7 +212,7 @@ impl Calibration {
             let ring = one_prime(alone, log_n, bits)?;
             let one = step_ns(alone, &ring, (1, HOT_ENTRIES), 0);
             let three = step_ns(alone, &ring, (3, HOT_ENTRIES), 0);
-            // On a busy machine a difference of two times can be nothing or less; a rate is never that.
+            // On a busy machine the difference of two times can be zero or negative; a rate must be positive.
             let digit = ((three - one) / 4.0).max(LEAST_NS);
             let component = (one / 2.0 - digit).max(LEAST_NS);
             if section == "short" {
@@ -236,11 +239,11 @@ impl Calibration {
     }
 }
 
-/// Nanoseconds that a transform takes at least, of any length that is measured here.
+/// Least plausible nanoseconds of a transform of any measured length.
 const LEAST_NS: f64 = 100.0;
 /// Entries of a batch whose key is in the cache.
 const HOT_ENTRIES: usize = 4;
-/// Bytes of a key that no cache has.
+/// Bytes of a key that is larger than any cache.
 const COLD_KEY_BYTES: usize = 48 << 20;
 
 fn one_prime(dev: &impl Device, log_n: u32, bits: u32) -> Result<Ring> {
@@ -248,7 +251,7 @@ fn one_prime(dev: &impl Device, log_n: u32, bits: u32) -> Result<Ring> {
     Ok(dev.ring(&RingSpec { log_n, primes }).map_err(limbwise::Error::Ring)?)
 }
 
-/// A key of so many steps with so many digits, and exponents for a batch.
+/// A bootstrapping key with this many steps and digits, and exponents for a batch.
 fn rotation_key<D: Device>(
     dev: &D,
     ring: &Ring,
@@ -270,7 +273,7 @@ fn rotation_key<D: Device>(
     (Ggsw { gadget: Gadget { base_log: 8, levels }, rows }, exponents)
 }
 
-/// Nanoseconds of a step for one entry of a batch, with a key of at least so many bytes.
+/// Nanoseconds of one step for one entry of a batch, with a key of at least this many bytes.
 fn step_ns(dev: &impl Device, ring: &Ring, (levels, batch): (u32, usize), key_bytes: usize) -> f64 {
     let row_bytes = 2 * 2 * levels as usize * 8 * ring.n();
     let steps = (key_bytes / row_bytes).max(if ring.log_n() > 12 { 2 } else { 16 });
@@ -282,7 +285,7 @@ fn step_ns(dev: &impl Device, ring: &Ring, (levels, batch): (u32, usize), key_by
     least * 1e9 / (steps * batch) as f64
 }
 
-/// Nanoseconds to add a word of a row times a digit, modulo a power of two.
+/// Nanoseconds to multiply a word of a row by a digit and add it, modulo a power of two.
 fn product_term_ns(dev: &impl Device) -> f64 {
     let (rows, words, batch) = (2048, 1024, 4);
     let shape = LweShape { dimension: words - 1, modulus: 1 << 32, batch: rows };
@@ -292,7 +295,7 @@ fn product_term_ns(dev: &impl Device) -> f64 {
     seconds(|| done(dev, &mut || drop(dev.lwe_product(&digits, &row)))) * 1e9 / (rows * words * batch) as f64
 }
 
-/// Rates that do not depend on the prime.
+/// Memory-bound rates, which do not depend on the prime.
 struct Memory {
     copy: f64,
     permute: f64,
@@ -306,7 +309,7 @@ fn toml(threads: usize, log_n: u32, [short, long]: [&Rates; 2], memory: &Memory)
     let mut text =
         format!("name = \"cpu\"\nextends = \"cpu\"\n\n[host]\nthreads = {threads}\nshort_bits = {short_bits}\n");
     for (section, r) in [("short", short), ("long", long)] {
-        // Measured at one degree; others by N·log N, which the program does not use.
+        // Measured at one degree. Other degrees are scaled by N·log N, which the program does not use.
         let at = |l: u32| {
             r.transform_ns_per_limb * f64::from(l) / f64::from(log_n) * (f64::from(l) - f64::from(log_n)).exp2()
         };

@@ -1,5 +1,5 @@
-//! The client's side: inputs encrypted as the program's description promises, results decrypted. Only under the feature
-//! `client`.
+//! The client's side: it encrypts inputs as the program's description declares, and decrypts results. Only with the
+//! feature `client`.
 
 use crate::{
     clock::{DECRYPT_STEP, ENCRYPT_STEP},
@@ -23,7 +23,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What the client's directory has to encrypt with, and what its files say they belong to.
+/// The client's encryption keys, and the origin that its files record.
 pub struct EncryptionKey<D: Device> {
     key: Under,
     secrets: Option<Secrets>,
@@ -32,7 +32,7 @@ pub struct EncryptionKey<D: Device> {
 }
 
 impl<D: Device> EncryptionKey<D> {
-    /// Reads the keys of the client's directory that encryption under `which` takes.
+    /// Reads the keys in the client's directory that encryption under `which` needs.
     pub fn read<S: ClientScheme>(
         (dev, params): (&D, &S::Params),
         dir: &Path,
@@ -47,7 +47,7 @@ impl<D: Device> EncryptionKey<D> {
             None => None,
             Some(rlwe) => {
                 let path = dir.join(PUBLIC);
-                // Inputs of two schemes are under both: they must be of one set.
+                // Inputs of two schemes are encrypted under both keys, which must be of one key set.
                 let one = Origin { keys: origin.keys, ..Origin::NONE };
                 one.admits(&keys_for(&path, description)?).map_err(|e| Error::of_file(&path, e.into()))?;
                 let key = read_public_key(open_file(&path)?, dev, rlwe);
@@ -67,7 +67,7 @@ impl<D: Device> EncryptionKey<D> {
     }
 }
 
-/// The file of a scheme's secret key: of RLWE where it has one.
+/// File name of a scheme's secret key: the RLWE key if the scheme has one.
 pub fn secret_file<S: ClientScheme>(params: &S::Params) -> &'static str {
     if S::rlwe(params).is_some() { SECRET } else { TFHE_SECRET }
 }
@@ -91,10 +91,10 @@ pub fn read_secrets<S: ClientScheme>(dir: &Path, params: &S::Params, lock: Lock<
     Ok(secrets)
 }
 
-/// Encrypts all inputs of a program into files, and returns their name.
+/// Encrypts all inputs of a program into files and returns the inputs' fingerprint.
 ///
 /// # Errors
-/// Values that cannot be encoded, or that are larger than was promised; no randomness; those of the system.
+/// Values that cannot be encoded or exceed the declared bound; no randomness; errors of the system.
 pub fn encrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>, C: Client<Scheme = P::Scheme>>(
     dev: &D,
     (program, client): (&P, &C),
@@ -120,29 +120,30 @@ pub fn encrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>, C: Client<Sc
 
 pub struct Decrypted<S: ClientScheme> {
     pub reading: S::Reading,
-    /// What the client expects of each: its error above all.
+    /// The client's prediction for each result: above all, its error.
     pub estimates: Vec<S::Estimate>,
-    /// The same as people have it.
+    /// The same results as arrays.
     pub arrays: Vec<Array>,
 }
 
-/// Which inputs results are of, and how those were encrypted.
+/// The inputs that results must come from, and how these were encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputsOf {
-    /// Their name; none where files of version 1 cannot say.
+    /// Their fingerprint; `None` for files of version 1, which do not record it.
     pub name: Fingerprint,
     pub key: Under,
-    /// Whether this client's ledger knows them.
+    /// Whether this client's ledger has them.
     pub known: bool,
 }
 
 impl InputsOf {
-    /// The inputs that results must be of: those of the last encryption, or those that are named. `key` says under which
-    /// key they were encrypted where the ledger does not know: public by default, since the secret one is here alone; for
-    /// keys of version 1, which had no ledger, what the program is planned with.
+    /// The inputs that results must come from: those of the last encryption, or the named ones. `key` says which key
+    /// encrypted
+    /// them if the ledger does not have them. The default is the public key, because the secret key never leaves this
+    /// directory; for keys of version 1, which had no ledger, it is the key that the program was planned with.
     ///
     /// # Errors
-    /// [`Error::OtherInputs`] for a result of others; files that are absent; a damaged ledger.
+    /// [`Error::OtherInputs`] for a result of other inputs; absent files; a damaged ledger.
     pub fn of<P: Program>(
         (ledger, program): (&Ledger, &P),
         keys: Origin,
@@ -158,7 +159,7 @@ impl InputsOf {
             Self { name, key: round.map_or(key.unwrap_or(usual), |round| round.key), known: round.is_some() }
         };
         if keys == Origin::NONE {
-            // Such keys do not say what they belong to, and neither need the files that go with them.
+            // Keys of version 1 do not record their origin, so the files that belong to them need not either.
             let found = found(named.unwrap_or(said), program.encryption());
             return Ok(Self { name: Fingerprint::NONE, ..found });
         }
@@ -175,19 +176,19 @@ impl InputsOf {
     }
 }
 
-/// What a client knows of results before it opens them.
+/// What a client knows of results before it decrypts them.
 pub struct Expected<S: ClientScheme> {
-    /// What each must say of itself.
+    /// Expected public metadata of each result.
     pub results: Vec<S::Expectation>,
-    /// What their files must say they belong to.
+    /// The origin that the files must record.
     pub origin: Origin,
 }
 
-/// Decrypts the results of a program. All of them are compared with what is expected before any is decrypted.
+/// Decrypts the results of a program. All of them are compared with the expected metadata before any is decrypted.
 ///
 /// # Errors
-/// Files that are absent, damaged, too few, of another program, key set or inputs; results that are not as expected;
-/// numbers that cannot be right.
+/// Files that are absent, damaged, too few, or of another program, key set or inputs; metadata that differs from the
+/// expected; implausible numbers.
 pub fn decrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>>(
     dev: &D,
     (program, secrets): (&P, &Secrets),

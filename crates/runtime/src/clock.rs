@@ -1,4 +1,4 @@
-//! Steps with their names and times: what a run and an evaluation tell while they are under way.
+//! Named steps with their times: the progress of a run or an evaluation.
 
 use crate::host::minor_faults;
 use limbwise_apps::Observer;
@@ -6,20 +6,20 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Instant;
 
-/// Taking the memory that was planned.
+/// Reserving the planned memory.
 pub const MEMORY_STEP: &str = "memory";
-/// Making the keys, or reading them.
+/// Generating or reading the keys.
 pub const KEY_STEP: &str = "keys";
-/// Encoding of the program's linear maps, where it has any.
+/// Encoding the program's linear maps, if any.
 pub const ENCODE_STEP: &str = "encoding";
-/// Encoding of the maps of bootstrapping, where there is any.
+/// Encoding the linear maps of bootstrapping, if any.
 pub const BOOTSTRAP_STEP: &str = "bootstrapper";
 pub const ENCRYPT_STEP: &str = "encryption";
 pub const READ_STEP: &str = "inputs";
 pub const WRITE_STEP: &str = "results";
 pub const DECRYPT_STEP: &str = "decryption";
 
-/// Told while a program runs.
+/// A report on the progress of a program.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// Part of a step is done.
@@ -39,31 +39,30 @@ pub struct Step {
     pub seconds: f64,
 }
 
-/// Times steps by when the next begins.
+/// Times each step until the next begins.
 pub(crate) struct Clock<'a> {
     tell: &'a mut dyn FnMut(Event),
     steps: Vec<Step>,
     current: Option<(String, Instant)>,
-    /// Page faults of the process before the current step, and those of the evaluation so far.
+    /// Page faults of the process before the current step, and of the evaluation so far.
     faults: (Option<u64>, Option<u64>),
 }
 
-/// Steps that are not the program's own.
+/// Steps that do not belong to the program itself.
 const AROUND: [&str; 8] =
     [MEMORY_STEP, KEY_STEP, ENCODE_STEP, BOOTSTRAP_STEP, ENCRYPT_STEP, READ_STEP, WRITE_STEP, DECRYPT_STEP];
 
-/// Time of the program's own steps.
+/// Total time of the program's own steps.
 pub(crate) fn evaluation_seconds(steps: &[Step]) -> f64 {
     steps.iter().filter(|s| !AROUND.contains(&s.name.as_str())).map(|s| s.seconds).sum()
 }
 
 impl<'a> Clock<'a> {
-    /// Before the first step.
     pub(crate) fn new(tell: &'a mut dyn FnMut(Event)) -> Self {
         Self { tell, steps: Vec::new(), current: None, faults: (None, None) }
     }
 
-    /// After the last: all steps, and the page faults of the evaluation.
+    /// Ends the last step. Returns all steps and the page faults of the evaluation.
     pub(crate) fn finish(mut self) -> (Vec<Step>, Option<u64>) {
         self.end_step();
         (self.steps, self.faults.1)
@@ -93,12 +92,12 @@ impl Observer for Clock<'_> {
     }
 }
 
-/// Most memory of the process.
+/// Peak memory of the process.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct PeakMemory {
-    /// VmHWM at the end; absent where the system does not tell.
+    /// VmHWM at the end; absent if the system does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<u64>,
-    /// Predicted before the first polynomial.
+    /// Predicted before the run.
     pub predicted: u64,
 }

@@ -1,4 +1,4 @@
-//! What a reading can fail with.
+//! Errors of this crate.
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -9,14 +9,14 @@ pub enum Error {
     Scheme(#[from] limbwise::Error),
     #[error(transparent)]
     Machine(#[from] limbwise_machines::MachineError),
-    /// Of a training whose sizes do not go together.
+    /// The sizes of a training do not fit together.
     #[error(transparent)]
     Training(#[from] limbwise_apps::helr::encrypted::HelrError),
     #[error(transparent)]
     Counting(#[from] limbwise_machines::simfhe::SetError),
     #[error(transparent)]
     Graph(#[from] limbwise_graph::GraphError),
-    #[error("no machine report: {0} (limbwise time --json writes them)")]
+    #[error("no machine report: {0} (limbwise time --json writes one)")]
     Report(String),
     #[error("{path}: {doing}: {source} (check the path and its permissions)")]
     Io { path: String, doing: &'static str, source: std::io::Error },
@@ -24,11 +24,11 @@ pub enum Error {
     File { path: String, cause: Box<limbwise::Error> },
     #[error("{path}: {problem}")]
     Journal { path: String, problem: String },
-    #[error("{path}: longer than {most} bytes: it is not the file that is wanted")]
+    #[error("{path}: longer than {most} bytes, so it is not the expected file")]
     Long { path: String, most: usize },
     #[error("{path}: {cause}")]
     Description { path: String, cause: Box<limbwise_apps::description::DescriptionError> },
-    #[error("{path} exists: choose another place, or say that it may be replaced (--force, where there is one)")]
+    #[error("{path} exists: choose another place, or replace it with --force")]
     Exists { path: String },
     #[error("{path}: no ciphertext (*.ct) in this directory: give the files, or the directory that has them")]
     Empty { path: String },
@@ -86,10 +86,10 @@ pub enum Error {
     UnknownDevice(String),
     #[error("this run needs {:.2} GB, the machine has {:.2} GB to give: choose fewer rows or iterations, or a preset with fewer limbs (limbwise plan shows the bytes)", *needed as f64 / 1e9, *available as f64 / 1e9)]
     Memory { needed: u64, available: u64 },
-    /// What follows from a description does not fit, whatever is done about it.
+    /// The description alone needs more memory than allowed, whatever the configuration.
     #[error("by its sizes alone this program needs at least {:.2} GB, and may take {:.2} GB: choose fewer rows, columns or inputs, or give it more memory (--memory)", *least as f64 / 1e9, *available as f64 / 1e9)]
     Sizes { least: u64, available: u64 },
-    /// A program under shadow mode failed, and an operation before it was wrong already.
+    /// A program in shadow mode failed after an operation had already gone wrong.
     #[cfg(feature = "client")]
     #[error("{finding}; the run then failed: {cause}")]
     Shadow { finding: Box<limbwise::ckks::Finding>, cause: Box<limbwise::Error> },
@@ -98,7 +98,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What is wrong with a file, with its name.
+    /// An error in a file, with the file's name.
     pub(crate) fn of_file(path: &std::path::Path, cause: limbwise::Error) -> Self {
         Self::File { path: path.display().to_string(), cause: Box::new(cause) }
     }

@@ -1,4 +1,4 @@
-//! Evaluation from files: a description, public keys, encrypted inputs; encrypted results. What a server does.
+//! Evaluation from files, as a server does it: description, public keys and encrypted inputs in; encrypted results out.
 
 use crate::{
     any_device::AnyDevice,
@@ -38,30 +38,30 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
     pub description: &'a Description,
-    /// The server's own numbers, where the description leaves some to it.
+    /// The server's model, if the description leaves it to the server.
     pub model: &'a Model,
-    /// The files of the server's keys: evaluation keys, those of TFHE, or both.
+    /// The server's key files: RLWE evaluation keys, TFHE keys, or both.
     pub keys: &'a [PathBuf],
-    /// The encrypted inputs, in the program's order.
+    /// Encrypted inputs, in the program's order.
     pub inputs: &'a [PathBuf],
-    /// Where the results go: a directory, or a file for a single one.
+    /// Destination of the results: a directory, or a file for a single result.
     pub results: &'a Path,
-    /// Whether files that are there may be replaced.
+    /// Whether existing files may be replaced.
     pub existing: Existing,
-    /// Where the state after each step is kept, if it is.
+    /// Directory of checkpoints, if any.
     pub checkpoint: Option<&'a Path>,
 }
 
-/// What an evaluation may take.
+/// Limits of an evaluation.
 #[derive(Clone, Copy)]
 pub struct Limits<'a> {
-    /// How keys are kept; else the fastest way that fits.
+    /// Form of the keys; by default the fastest that fits.
     pub key_form: Option<KeyForm>,
-    /// Most memory of the process; else what this computer has.
+    /// Peak memory of the process; by default what this computer has.
     pub memory_bytes: Option<u64>,
-    /// Memory that the process holds beside the job, where it does others at the same time; else what it holds now.
+    /// Memory that the process holds for other jobs; by default what it holds now.
     pub held_bytes: Option<u64>,
-    /// Asked between steps whether to stop.
+    /// Called between steps: whether to stop.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -71,62 +71,62 @@ impl Default for Limits<'_> {
     }
 }
 
-/// What an evaluation found: the JSON contract of `limbwise eval`.
+/// Report of an evaluation: the JSON contract of `limbwise eval`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EvalReport {
     pub workload: String,
-    /// What it computes with.
+    /// Scheme of the program.
     pub scheme: &'static str,
-    /// Name of the parameter set, as the description has it.
+    /// Parameter set, as the description names it.
     pub preset: String,
-    /// The class of the security gate.
+    /// Security class in bits.
     pub security_bits: u32,
-    /// Whose table says so, and what is said of it today.
+    /// The standard that the class comes from, with its current status.
     pub security_standard: &'static str,
-    /// Why it may be insecure, where leave was taken.
+    /// Why the parameters may be insecure, if the security check was overridden.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure_reason: Option<String>,
-    /// The keys came from randomness that anybody can repeat.
+    /// The keys come from randomness that anybody can repeat.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub insecure_randomness: bool,
     /// Time of the evaluation itself.
     pub seconds: f64,
-    /// Every step with its time, reading and writing included.
+    /// Every step with its time, including reading and writing.
     pub steps: Vec<Step>,
-    /// The step of a checkpoint that was gone on from.
+    /// The checkpointed step after which the evaluation resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed_after: Option<usize>,
-    /// What is expected of the results.
+    /// Predicted quality of the results.
     #[serde(flatten)]
     pub forecast: Forecast,
-    /// How evaluation keys were kept.
+    /// Form of the evaluation keys.
     pub key_form: KeyForm,
-    /// Bytes of the keys that the program used, in memory or read.
+    /// Bytes of the keys that the program used, in memory or read from disk.
     pub key_bytes: u64,
-    /// Most memory of the process.
+    /// Peak memory of the process.
     pub peak_memory_bytes: PeakMemory,
-    /// The files of the results.
+    /// Files of the results.
     pub results: Vec<PathBuf>,
-    /// What is to be said of the program.
+    /// Details from the workload.
     #[serde(flatten)]
     pub details: Details,
 }
 
-/// What a job will take, known from its description and the headers of its keys.
+/// Predicted resources of a job, from its description and the headers of its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct EvalPlan {
-    /// How evaluation keys will be kept.
+    /// Form of the evaluation keys.
     pub key_form: KeyForm,
-    /// Most memory of the process. Beyond the limit where no way of keeping keys is within it; then that of the smallest.
+    /// Peak memory of the process. If no form of the keys is within the limit, the smallest peak of any form.
     pub memory_bytes: u64,
-    /// Time of the evaluation on this host.
+    /// Predicted time of the evaluation on this host.
     pub seconds: f64,
-    /// Bytes of results and checkpoints: at most as much as is in memory at once.
+    /// Bytes of results and checkpoints: at most the peak memory.
     pub disk_bytes: u64,
 }
 
-/// Plans a job without running it, for a device with so many threads and this footprint, which is not opened. `calibrate`
-/// measures the host for the degrees of the program's rings.
+/// Plans a job without running it, for a device with this many threads and this footprint. The device is not opened.
+/// `calibrate` measures the host for the ring degrees of the program.
 pub fn plan_files(
     device: (usize, &SharedFootprint),
     job: &Job<'_>,
@@ -143,17 +143,18 @@ pub fn plan_files(
     })
 }
 
-/// A program recorded in the way it will be run.
+/// A program, recorded in the configuration that it will run in.
 struct Chosen<S: Scheme> {
     recording: Recording<S>,
     predicted: u64,
 }
 
-/// Evaluates a program on files with public keys only.
+/// Evaluates a program on files, with public keys only.
 ///
 /// # Errors
-/// [`Error`] for files that are absent, damaged, for other parameters or another program, for missing keys, too little
-/// memory; what the schemes refuse; [`limbwise::Error::Stopped`] where it was stopped.
+/// [`Error`] for files that are absent, damaged, or for other parameters or another program; for missing keys or too
+/// little
+/// memory; errors of the schemes; [`limbwise::Error::Stopped`] if `stop` ended the evaluation.
 pub fn evaluate_files(
     dev: &AnyDevice,
     job: &Job<'_>,
@@ -178,7 +179,7 @@ fn evaluated<P: Program<Scheme: Piped>>(
     let params = program.params();
     reserve::<P::Scheme>(dev, params, predicted, &recording)?;
     let inputs = read_inputs(dev, program, (job.inputs, &keys.origin()), &mut clock)?;
-    // Inputs that are refused leave no directory behind.
+    // The directory is created only now, so that refused inputs leave none behind.
     let targets = targets(job.results, "result", program.results(), job.existing)?;
     let inputs_read = hashes(job.inputs)?;
     let origin = Origin { inputs: name_of(&inputs_read), ..keys.origin() };
@@ -190,7 +191,7 @@ fn evaluated<P: Program<Scheme: Piped>>(
     let results = with_keys::<P::Scheme, _>((dev, params), keys, &recording, &mut clock, |keys, clock| {
         let server = Server::new(dev, &encoder, program, clock)?;
         let mut journal = Watch { checkpoint: checkpoint.as_mut(), stop: limits.stop };
-        // A GPU works on what was queued: neither reading nor evaluation ends before it is done.
+        // Waits for queued GPU work, so that each step is billed with its own work.
         dev.sync()?;
         let results = server.evaluate(keys, &inputs, clock, &mut journal)?;
         dev.sync()?;
@@ -244,10 +245,10 @@ fn report<P: Program<Scheme: Piped>>(
     }
 }
 
-/// Checks what can be checked before anything is read, and builds the program.
+/// Makes every check that needs no ciphertext, and builds the program.
 ///
-/// Keys are opened and sizes compared before the program is laid out: a description comes from outside, and a few bytes of
-/// it can ask for any amount of work.
+/// Keys are opened and sizes compared before the program is built: a description comes from outside, and a few bytes of
+/// it can demand any amount of work.
 fn built(job: &Job<'_>, limits: &Limits<'_>) -> Result<(AnyProgram, ServerKeys)> {
     let described = |cause: DescriptionError| Error::Description {
         path: "the description of the program".into(),
@@ -268,7 +269,7 @@ fn built(job: &Job<'_>, limits: &Limits<'_>) -> Result<(AnyProgram, ServerKeys)>
     Ok((program, keys))
 }
 
-/// Records the program and chooses how keys are kept.
+/// Records the program and chooses the form of the keys.
 fn chosen<P: Program<Scheme: Piped>>(
     (threads, footprint): (usize, &SharedFootprint),
     (program, keys): (&P, &ServerKeys),
@@ -276,7 +277,7 @@ fn chosen<P: Program<Scheme: Piped>>(
     limits: &Limits<'_>,
 ) -> Result<Chosen<P::Scheme>> {
     let (params, most) = (program.params(), most_memory(limits));
-    // Who says what else the process holds does not know the program's maps; who does not say it holds them now.
+    // A caller that passes `held_bytes` does not count the program's maps; without it they are part of the process now.
     let held = limits.held_bytes.map_or_else(|| held(limits), |bytes| bytes + floor::clear_bytes(program));
     let forms = match (limits.key_form, P::Scheme::rlwe(params)) {
         (Some(form), _) => vec![form],
@@ -299,13 +300,13 @@ fn chosen<P: Program<Scheme: Piped>>(
     Ok(smallest.expect("there is at least one way to keep keys"))
 }
 
-/// Refuses a program that needs more than there is, even if it needed no more than this beside what is held.
+/// Refuses a program whose least memory exceeds what is available beside the held memory.
 fn room_for((held, available): (u64, u64), least_bytes: u64) -> Result<()> {
     let least = held.saturating_add(least_bytes);
     if least > available { Err(Error::Sizes { least, available }) } else { Ok(()) }
 }
 
-/// Refuses a job that needs more memory than there is.
+/// Refuses a job that needs more memory than is available.
 fn within<S: Scheme>(limits: &Limits<'_>, chosen: Chosen<S>) -> Result<Chosen<S>> {
     let most = most_memory(limits);
     if chosen.predicted > most {
@@ -314,7 +315,7 @@ fn within<S: Scheme>(limits: &Limits<'_>, chosen: Chosen<S>) -> Result<Chosen<S>
     Ok(chosen)
 }
 
-/// What the process holds beside the job.
+/// Memory that the process holds for other purposes.
 fn held(limits: &Limits<'_>) -> u64 {
     limits.held_bytes.unwrap_or_else(|| resident_memory_bytes().unwrap_or(0))
 }
@@ -324,7 +325,7 @@ fn most_memory(limits: &Limits<'_>) -> u64 {
     limits.memory_bytes.unwrap_or_else(free)
 }
 
-/// The inputs, each compared with what the program takes.
+/// Reads the inputs and compares each with its declaration in the program.
 fn read_inputs<P: Program>(
     dev: &AnyDevice,
     program: &P,
@@ -335,7 +336,7 @@ fn read_inputs<P: Program>(
     let mut inputs = Vec::new();
     for (done, (path, input)) in files.iter().zip(&wanted).enumerate() {
         clock.step(READ_STEP, done, wanted.len());
-        // Keys of version 1 do not say what they belong to, and neither do inputs that were encrypted for them.
+        // Keys of version 1 do not record their origin, and neither do inputs that were encrypted for them.
         belongs(path, &if *keys == Origin::NONE { *keys } else { keys.numbered(done) })?;
         let got = P::Scheme::read(open_file(path)?, (dev, program.params())).map_err(|e| Error::of_file(path, e))?;
         if let Some(Difference { field, got, wanted }) = P::Scheme::difference(input, &got) {
@@ -347,7 +348,7 @@ fn read_inputs<P: Program>(
     Ok(inputs)
 }
 
-/// Everything that the results hang on: the program, its keys, its inputs.
+/// Hash of everything that determines the results: program, keys and inputs.
 fn identity(job: &Job<'_>, keys: &ServerKeys, inputs: &[[u8; 32]]) -> Result<Identity> {
     let mut hasher = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| {
@@ -360,7 +361,7 @@ fn identity(job: &Job<'_>, keys: &ServerKeys, inputs: &[[u8; 32]]) -> Result<Ide
     Ok(Identity(*hasher.finalize().as_bytes()))
 }
 
-/// A checkpoint, where there is one, that also asks whether to stop.
+/// A checkpoint, if there is one, that also asks whether to stop.
 struct Watch<'a, 'b, S: Scheme> {
     checkpoint: Option<&'a mut Checkpoint<'b, AnyDevice, S>>,
     stop: &'a (dyn Fn() -> bool + Sync),
@@ -379,7 +380,7 @@ impl<S: Scheme> Journal<AnyDevice, S> for Watch<'_, '_, S> {
     }
 }
 
-/// Gives an evaluation its keys: all of them read, or one ahead of use.
+/// Runs an evaluation with its keys: all read at once, or read one ahead of use.
 fn with_keys<S: Scheme, R>(
     (dev, params): (&AnyDevice, &S::Params),
     files: &ServerKeys,

@@ -1,4 +1,4 @@
-//! What a client expects of a program's results: its own recording, made as its inputs were encrypted. Only under the
+//! The client's prediction of a program's results, from its own recording with its inputs' encryption. Only with the
 //! feature `client`.
 
 use crate::{error::Result, server::Server};
@@ -10,7 +10,7 @@ use limbwise::{
 use limbwise_apps::Program;
 use limbwise_device::Null;
 
-/// Records the program without words and says what each of its results will be.
+/// Records the program without data and predicts the public metadata of each result.
 pub fn expectations<P: Program<Scheme: ClientScheme>>(
     program: &P,
     key: Encryption,

@@ -1,5 +1,5 @@
-//! Files of the rooms that know nothing of each other: recorded programs and machine reports in the container of
-//! `limbwise::wire`; and the one place where a secret's file is made.
+//! Files of the crates that do not know each other: recorded programs and machine reports in the container of
+//! `limbwise::wire`. The one place that creates the file of a secret.
 
 use crate::error::{Error, Result};
 use limbwise::wire::{FileKind, Source, read_text, write_text};
@@ -12,10 +12,11 @@ use std::{
     path::Path,
 };
 
-/// Makes the file of a secret: new, so that nothing is overwritten, and readable by its owner only from its first byte on.
-///
+/// Creates the file of a secret. It must be new, so that nothing is overwritten, and only its owner can read it from
+/// its
+/// first byte on.
 /// # Errors
-/// [`io::ErrorKind::AlreadyExists`]; the system's.
+/// [`io::ErrorKind::AlreadyExists`]; other errors of the system.
 pub fn create_secret(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -24,7 +25,6 @@ pub fn create_secret(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Writes a recorded program.
 pub fn write_graph<W: Write>(out: W, graph: &Graph) -> Result<W> {
     let mut text = Vec::new();
     graph.write_jsonl(&mut text).map_err(limbwise_graph::GraphError::Io)?;
@@ -34,19 +34,19 @@ pub fn write_graph<W: Write>(out: W, graph: &Graph) -> Result<W> {
 /// Reads a recorded program.
 ///
 /// # Errors
-/// [`WireError`](limbwise::wire::WireError), or what is wrong with the program in it.
+/// [`WireError`](limbwise::wire::WireError), or the defect of the program in it.
 pub fn read_graph<S: Source>(source: S) -> Result<Graph> {
     let text = read_text(source, FileKind::Graph)?;
     Ok(Graph::read_jsonl(&text[..])?)
 }
 
-/// Writes what a machine model found: any value that is an object in JSON, its fields in the order of their names.
+/// Writes a machine's report: any value that is a JSON object, with sorted fields.
 pub fn write_report<W: Write>(out: W, report: &impl Serialize) -> Result<W> {
     let value = serde_json::to_value(report).map_err(|e| Error::Report(e.to_string()))?;
     Ok(write_text(out, FileKind::MachineReport, value.to_string().as_bytes())?)
 }
 
-/// Reads what a machine model found: the object that was written, with the machine's name and the program's time.
+/// Reads a machine's report: the written object, with the machine's name and the program's time.
 ///
 /// # Errors
 /// [`WireError`](limbwise::wire::WireError), or [`Error::Report`].
@@ -100,7 +100,7 @@ mod tests {
         }
     }
 
-    /// Files of a version as they were written first.
+    /// Files of a version, as first written.
     fn fixture(version: u16, name: &str) -> std::path::PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/wire_v{version}")).join(name)
     }

@@ -1,7 +1,7 @@
-//! What each way to do the same needs and costs, and the fastest that fits a memory budget.
+//! Needs and costs of each configuration of a program, and the fastest one within a memory budget.
 //!
-//! Every row comes from a recording over a device without words, of one linear map's application or of a whole program:
-//! bytes and counts are exact, cost is what a model says of the graph. No formula of a strategy is used.
+//! Every row comes from a recording on a device without data, of one linear map or of a whole program. Bytes and counts
+//! are exact; the cost is a model's time for the graph. No closed formula of a strategy is used.
 
 use crate::{
     calibrate::Calibration,
@@ -32,12 +32,12 @@ use std::{
     thread::ScopedJoinHandle,
 };
 
-/// A linear map to be applied, and rescaled, at a level.
+/// A linear map to apply and rescale at a level.
 #[derive(Clone, Copy, Debug)]
 pub struct LinearTask<'a> {
     pub params: &'a Params,
     pub diagonals: &'a Diagonals,
-    /// The level it is applied at, at least 1.
+    /// Level of the input, at least 1.
     pub level: usize,
     pub keys: KeyForm,
 }
@@ -47,16 +47,16 @@ pub struct Row {
     pub way: Way,
     pub keys: usize,
     pub key_bytes: u64,
-    /// Bytes of encoded clear values.
+    /// Bytes of encoded plaintexts.
     pub plaintext_bytes: u64,
-    /// Most bytes alive at once: keys, plaintexts, inputs, intermediate values; of a program, the whole process.
+    /// Peak bytes: keys, plaintexts, inputs and intermediate values; for a program, the whole process.
     pub peak_bytes: u64,
     pub counts: Counts,
-    /// What a model makes of it, in its unit; seconds of a program.
+    /// Cost by a model, in its unit; seconds for a program.
     pub cost: f64,
 }
 
-/// The graph of one way to apply a map: inputs, keys and diagonals declared, the map applied and rescaled.
+/// The graph of one configuration of a map: inputs, keys and diagonals declared, the map applied and rescaled.
 pub fn record_linear(task: LinearTask<'_>, strategy: Strategy, form: PlaintextForm) -> Result<(Graph, Row)> {
     let LinearTask { params, diagonals, level, keys } = task;
     let required = strategy.requirements(diagonals, params, level);
@@ -82,7 +82,7 @@ pub fn record_linear(task: LinearTask<'_>, strategy: Strategy, form: PlaintextFo
     Ok((graph, row))
 }
 
-/// Every strategy for a map in every form, the cheapest first.
+/// Every strategy of a map in every form, cheapest first.
 pub fn rows(task: LinearTask<'_>, cost: impl Fn(&Graph) -> Result<f64>) -> Result<Vec<Row>> {
     let mut all = Vec::new();
     for strategy in Strategy::candidates(task.diagonals) {
@@ -99,7 +99,7 @@ fn sort(rows: &mut [Row]) {
     rows.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.peak_bytes.cmp(&b.peak_bytes)));
 }
 
-/// The rows that no other row beats in both memory and cost; dearer ones need less memory. Rows come cheapest first.
+/// The Pareto-optimal rows in memory and cost. Input rows come cheapest first.
 pub fn frontier(rows: &[Row]) -> Vec<Row> {
     let mut least = u64::MAX;
     rows.iter()
@@ -112,25 +112,25 @@ pub fn frontier(rows: &[Row]) -> Vec<Row> {
         .collect()
 }
 
-/// The cheapest row that needs at most so many bytes.
+/// The cheapest row that needs at most this many bytes.
 pub fn cheapest_within(rows: &[Row], bytes: u64) -> Option<Row> {
     rows.iter().copied().filter(|row| row.peak_bytes <= bytes).min_by(|a, b| a.cost.total_cmp(&b.cost))
 }
 
-/// All ways to run a program, each recorded whole, and the plan of the fastest that fits.
+/// All configurations of a program, each recorded as a whole, and the plan of the fastest that fits.
 pub struct Survey<S: Piped> {
-    /// One row a way, the fastest first.
+    /// One row for each configuration, fastest first.
     pub rows: Vec<Row>,
-    /// The fastest whose process stays within the budget; absent if none does. Its plan lists the frontier.
+    /// The fastest configuration within the budget; `None` if none fits. Its plan lists the frontier.
     pub chosen: Option<(Way, Recording<S>, Plan)>,
 }
 
-/// The memory that a survey may plan with.
+/// The memory budget of a survey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
-    /// What was asked for: keys on disk may use what the rest leaves of it.
+    /// A requested limit: keys on disk may use what the rest leaves of it.
     Asked(u64),
-    /// What there is: keys on disk use as little as they can, for who keeps them there wants memory for something else.
+    /// The available memory. Keys on disk use as little of it as possible, because their purpose is to save memory.
     Free(u64),
 }
 
@@ -142,7 +142,7 @@ impl Budget {
     }
 }
 
-/// A program recorded and planned in one way; keys on disk get the memory that a budget leaves them.
+/// Records and plans a program in one configuration. Keys on disk get the memory that the budget leaves.
 fn planned<P: Program<Scheme: Piped>>(
     program: &P,
     way: Way,
@@ -155,7 +155,7 @@ fn planned<P: Program<Scheme: Piped>>(
     let left = match (budget, &recording.reads) {
         (Budget::Asked(bytes), Some(reads)) => {
             let left = bytes.saturating_sub(least.peak_memory_bytes.predicted);
-            // A line of padding to 512 of words.
+            // A line of padding for each 512 words.
             (left > 0).then_some(reads.budget_bytes + left - left.div_ceil(512))
         }
         _ => None,
@@ -167,7 +167,7 @@ fn planned<P: Program<Scheme: Piped>>(
 }
 
 struct Found<S: Scheme> {
-    /// By the place of the way in the list.
+    /// Rows by the index of their configuration.
     rows: BTreeMap<usize, Row>,
     /// The fastest that fits; the first of equals.
     best: Option<(usize, Recording<S>, Plan)>,
@@ -192,8 +192,8 @@ impl<S: Scheme> Found<S> {
     }
 }
 
-/// Records and plans a program in several ways, as many at a time as the host has threads: each recording is on one
-/// thread from beginning to end, so that it is what it would be alone.
+/// Records and plans a program in several configurations, one on each host thread. A recording stays on one thread, so
+/// that its result does not depend on the others.
 pub fn survey<P: Program<Scheme: Piped>>(
     ways: &[Way],
     program: impl Fn(Way) -> P + Sync,
@@ -229,18 +229,18 @@ pub fn survey<P: Program<Scheme: Piped>>(
     Ok(Survey { rows, chosen })
 }
 
-/// A program in the way that is fastest on a machine.
+/// The fastest configuration of a program on a machine.
 #[derive(Clone, Debug)]
 pub struct Fastest {
     pub way: Way,
     pub graph: Arc<Graph>,
 }
 
-/// For each machine the way that is fastest there: each way is recorded once, and timed on every machine. Of ways that a
-/// machine cannot run, none is taken where it can run another.
+/// The fastest configuration on each machine. Each configuration is recorded once and timed on every machine. A
+/// configuration that a machine cannot run is taken only if the machine can run none.
 ///
 /// # Panics
-/// Without any way.
+/// If there is no configuration.
 pub fn fastest_on<P: Program<Scheme: Piped>>(
     ways: &[Way],
     program: impl Fn(Way) -> P,

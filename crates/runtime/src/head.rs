@@ -1,26 +1,26 @@
-//! What every plan and every report of a run begins with.
+//! The common head of every plan and every report of a run.
 
 use crate::calibrate::Calibration;
 use limbwise::{params::SecurityReport, scheme::Scheme};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Which workload, where, and under which parameters.
+/// Workload, device and parameters.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Head {
     pub workload: String,
-    /// What it computes with: ckks, tfhe, bgv, or tfhe+ckks.
+    /// Scheme: ckks, tfhe, bgv, or tfhe+ckks.
     #[schemars(extend("enum" = ["ckks", "tfhe", "bgv", "tfhe+ckks"]))]
     pub scheme: &'static str,
-    /// Device the seconds are for, or that it ran on.
+    /// Device that ran the program, or that the predicted seconds are for.
     pub device: String,
     pub isa: String,
     pub threads: usize,
-    /// Name of the parameter set, or of the pair of them.
+    /// Parameter set, or the pair of sets.
     pub preset: String,
-    /// The class of the security gate, of the weakest key.
+    /// Security class in bits, of the weakest key.
     pub security_bits: u32,
-    /// Whose table says so, and what is said of it today.
+    /// The standard that the class comes from, with its current status.
     pub security_standard: String,
 }
 

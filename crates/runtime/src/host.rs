@@ -1,4 +1,4 @@
-//! The host: opening its devices by name, and how much memory this process has taken.
+//! The host: opens its devices by name, and measures the memory of this process.
 
 use crate::{
     any_device::AnyDevice,
@@ -14,23 +14,23 @@ use limbwise_cuda::{Cuda, KeyRoom};
 use limbwise_device::{Device, Ring};
 use limbwise_upmem::Upmem;
 
-/// Most threads that make sense to ask for.
+/// Largest number of threads that is accepted.
 const MOST_THREADS: usize = 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
-    /// The device by name; the host itself, `cpu`, if absent. `upmem` takes options: `upmem:dpus=128,tasklets=11`.
+    /// Device by name; `cpu` if absent. `upmem` takes options: `upmem:dpus=128,tasklets=11`.
     pub device: Option<String>,
-    /// Instruction set by name; the best there is if absent (or what `LIMBWISE_ISA` says).
+    /// Instruction set by name; by default `LIMBWISE_ISA`, else the best available.
     pub isa: Option<String>,
-    /// Threads; as many as the system offers if absent.
+    /// Threads; by default all that the system offers.
     pub threads: Option<usize>,
 }
 
-/// Opens the device that is asked for.
+/// Opens the requested device.
 ///
 /// # Errors
-/// [`Error::UnknownDevice`], [`Error::Threads`], an instruction set that is not there, or a GPU that cannot be opened.
+/// [`Error::UnknownDevice`], [`Error::Threads`], an unavailable instruction set, or a GPU that cannot be opened.
 pub fn open(host: &Host) -> Result<AnyDevice> {
     match host.device.as_deref() {
         None | Some("cpu") => Ok(open_cpu(host)?.into()),
@@ -43,10 +43,10 @@ pub fn open(host: &Host) -> Result<AnyDevice> {
     }
 }
 
-/// Opens the host itself.
+/// Opens the CPU device.
 ///
 /// # Errors
-/// [`Error::Threads`], or an instruction set that is not there.
+/// [`Error::Threads`], or an unavailable instruction set.
 pub fn open_cpu(host: &Host) -> Result<Cpu> {
     let mut builder = Cpu::builder();
     if let Some(isa) = &host.isa {
@@ -61,11 +61,11 @@ pub fn open_cpu(host: &Host) -> Result<Cpu> {
     Ok(builder.open()?)
 }
 
-/// Takes the memory for polynomials at once, where the system has what the whole process will need: better refused now
-/// than half-way.
+/// Reserves the memory for polynomials at once if the system has enough for the whole process: a refusal now is better
+/// than a failure half-way.
 ///
 /// # Errors
-/// [`Error::Memory`], or a device that cannot get it.
+/// [`Error::Memory`], or a fault of the device.
 pub fn reserve<S: Scheme>(
     dev: &AnyDevice,
     params: &S::Params,
@@ -75,35 +75,35 @@ pub fn reserve<S: Scheme>(
     let rings = S::rings(params);
     opens(dev, &rings)?;
     admit(dev, process_bytes, Needed::recorded::<S>(params, recording))?;
-    // Much of what a program of TFHE holds is no polynomial: its pages are touched when they are used.
+    // Much of a TFHE program's memory holds no polynomials; its pages are touched at first use.
     match (S::rlwe(params), S::tfhe(params)) {
         (Some(rlwe), None) => touched(dev, rlwe.ring(), recording.session_peak_bytes),
         _ => Ok(()),
     }
 }
 
-/// Takes memory for polynomials of a ring, and touches it: what the first use of a page takes is no part of what computing
-/// takes.
+/// Reserves memory for polynomials of a ring and touches its pages, so that the first page faults are not billed to the
+/// evaluation.
 pub(crate) fn touched(dev: &AnyDevice, ring: &Ring, bytes: u64) -> Result<()> {
     let limbs = usize::try_from(bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
     Ok(dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?)
 }
 
-/// Whether a device computes with the primes of a program's rings.
+/// Checks that a device supports the primes of a program's rings.
 ///
 /// # Errors
-/// A prime that is too large for it, with the largest allowed.
+/// A prime that is too large for the device, with the largest allowed.
 pub(crate) fn opens<D: Device>(dev: &D, rings: &[&Ring]) -> Result<()> {
     rings.iter().try_for_each(|ring| Ok(dev.ring(ring.spec()).map(drop).map_err(limbwise::Error::from)?))
 }
 
-/// Bytes that a program takes of the memory that its device computes in.
+/// Bytes that a program needs of the device's memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Needed {
-    /// Of all polynomials at once, keys among them.
+    /// Peak of all polynomials, including keys.
     pub(crate) polynomials: u64,
     pub(crate) keys: u64,
-    /// Of the largest of them, as it is used.
+    /// The largest key, in the form of its use.
     pub(crate) largest: u64,
 }
 
@@ -115,13 +115,14 @@ impl Needed {
             rlwe.flat_map(move |rlwe| required.iter().map(move |(name, &level)| key_bytes(rlwe, *name, level, form)))
         };
         let tfhe = S::tfhe(params).map_or(0, limbwise::tfhe::TfheParams::server_key_bytes);
-        // What is copied for a use is both halves, whatever form the key is kept in; those of TFHE are one key.
+        // A copy for a use has both halves, whatever the form of the key; the TFHE keys count as one key.
         let largest = bytes(KeyForm::Stored).chain([tfhe]).max().unwrap_or(0);
         Self { polynomials: recording.session_peak_bytes, keys: bytes(*form).sum::<u64>() + tfhe, largest }
     }
 
-    /// How a GPU divides its memory: values come first, then the keys that find room beside them, and for the others an
-    /// area into which they are copied for their uses.
+    /// Divides a GPU's memory: first the values, then the keys that fit beside them, then an area into which the other
+    /// keys
+    /// are copied at each use.
     fn on_gpu(self, memory_bytes: u64) -> Result<KeyRoom> {
         let others = self.polynomials.saturating_sub(self.keys);
         let memory = memory_bytes / 16 * 15; // the rest is the driver's
@@ -130,8 +131,8 @@ impl Needed {
     }
 }
 
-/// Whether a program has room: the host's memory for the process, or a GPU's for its polynomials; keys that do not fit
-/// there stay in the host's memory.
+/// Checks that a program fits: the process in the host's memory, or the polynomials in a GPU's memory. Keys that do not
+/// fit into a GPU stay in the host's memory.
 ///
 /// # Errors
 /// [`Error::Memory`].
@@ -142,7 +143,7 @@ pub(crate) fn admit(dev: &AnyDevice, process_bytes: u64, needed: Needed) -> Resu
     fits(needed.keys.saturating_sub(split.resident_bytes))
 }
 
-/// Whether the system has what the whole process will need.
+/// Checks that the system has enough memory for the whole process.
 ///
 /// # Errors
 /// [`Error::Memory`].
@@ -155,7 +156,7 @@ pub(crate) fn fits(process_bytes: u64) -> Result<()> {
     }
 }
 
-/// Most memory this process has held so far (VmHWM), in bytes; `None` where the system does not tell.
+/// Peak memory of this process so far (VmHWM), in bytes; `None` if the system does not report it.
 pub fn peak_memory_bytes() -> Option<u64> {
     status("VmHWM:")
 }
@@ -165,20 +166,21 @@ pub fn resident_memory_bytes() -> Option<u64> {
     status("VmRSS:")
 }
 
-/// Addresses that this process has taken, used or not (VmSize), in bytes: what a limit on them counts.
+/// Address space of this process, used or not (VmSize), in bytes: the quantity that `ulimit -v` limits.
 pub fn address_space_bytes() -> Option<u64> {
     status("VmSize:")
 }
 
-/// Pages that this process has touched for the first time so far (field `minflt` of /proc/self/stat): none in a steady
-/// loop. `None` where the system does not tell.
+/// Pages that this process has touched for the first time so far (field `minflt` of /proc/self/stat): constant in a
+/// steady
+/// loop. `None` if the system does not report it.
 pub fn minor_faults() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     let (_, after_name) = stat.rsplit_once(')')?; // the name may hold spaces
     after_name.split_whitespace().nth(7)?.parse().ok()
 }
 
-/// Memory that the system can still give (MemAvailable), in bytes.
+/// Memory that the system can still provide (MemAvailable), in bytes.
 pub fn available_memory_bytes() -> Option<u64> {
     field("/proc/meminfo", "MemAvailable:")
 }
@@ -187,7 +189,7 @@ fn status(name: &str) -> Option<u64> {
     field("/proc/self/status", name)
 }
 
-/// A number of KiB from a table of names and numbers.
+/// A number of KiB from a /proc file of names and numbers.
 fn field(file: &str, name: &str) -> Option<u64> {
     let text = std::fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;
@@ -222,7 +224,7 @@ mod tests {
         assert!(unknown.starts_with("there is no device \"abacus\": this build has cpu, cuda, upmem"), "{unknown}");
     }
 
-    /// A program's values come first, then its keys; for those that do not fit, an area is set apart, within the same room.
+    /// Values come first, then keys; keys that do not fit get an area for copies within the same memory.
     #[test]
     fn keys_beyond_a_gpus_room_leave_an_area_for_copies() {
         let mut literal = ParamsLiteral::chain(11, 50, 45, levels_needed(3, 3), (55, 3), 5);

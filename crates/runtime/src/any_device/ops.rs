@@ -1,4 +1,4 @@
-//! Every operation handed on to the device that was chosen.
+//! Every operation, forwarded to the chosen device.
 
 use super::{AnyDevice, AnyLwe, AnyPoly, Member as _, on};
 use limbwise_device::{
@@ -7,7 +7,7 @@ use limbwise_device::{
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 
-/// An operand as the chosen device takes it.
+/// Converts an operand to the chosen device's type.
 #[rustfmt::skip] // a line an arm
 macro_rules! inward {
     ($own:ident, (Poly), $arg:ident) => { $own::own($arg) };
@@ -25,7 +25,7 @@ macro_rules! inward {
     ($own:ident, $_other:tt, $arg:ident) => { $arg };
 }
 
-/// The chosen device's result as anybody's.
+/// Wraps the chosen device's result as an [`AnyDevice`] value.
 #[rustfmt::skip] // a line an arm
 macro_rules! outward {
     ($own:ident, (), $result:expr) => { $result };
@@ -41,7 +41,7 @@ macro_rules! primitives {
     };
 }
 
-/// Composites too: a default body here would run in place of the chosen device's own.
+/// Composites are forwarded too: a default body here would replace the chosen device's fused kernel.
 macro_rules! composites {
     ($($(#[$_doc:meta])* $name:ident($($arg:ident: $type:tt),+) -> $result:tt;)+) => {
         $(fn $name(&self, $($arg: seam_type!($type)),+) -> seam_type!($result) {

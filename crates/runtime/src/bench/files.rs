@@ -11,7 +11,7 @@ use limbwise::{
 use limbwise_cpu::{Cpu, bench::Rates};
 use std::time::Instant;
 
-/// Least time of several calls, in nanoseconds.
+/// Minimum over several calls, in nanoseconds.
 fn least_ns<T>(repetitions: usize, mut f: impl FnMut() -> Result<T, limbwise::Error>) -> Result<f64, Error> {
     let mut best = f64::INFINITY;
     for _ in 0..=repetitions.max(1) {
@@ -22,13 +22,13 @@ fn least_ns<T>(repetitions: usize, mut f: impl FnMut() -> Result<T, limbwise::Er
     Ok(best)
 }
 
-/// Times files of a shape at its top level: a ciphertext of two polynomials written and read, and one evaluation key
-/// read with its uniform halves grown, and without.
+/// Times the files of a shape at its top level: writing and reading a ciphertext of two polynomials, and reading one
+/// evaluation key with and without expanding its uniform halves from the seed.
 ///
-/// The limit is that of memory: the bytes of the file and of the polynomials, each once.
+/// The limit is the memory bandwidth: the bytes of the file and of the polynomials, each moved once.
 ///
 /// # Panics
-/// Never: the shapes are parameters that the tests have checked.
+/// Never: the tests check the parameters of all shapes.
 pub fn file_rows<E: From<Error>>(
     dev: &Cpu,
     shape: Shape,

@@ -1,4 +1,4 @@
-//! Times of operations on BGV ciphertexts: products that are not relinearized, and transforms of a whole ciphertext.
+//! Times of BGV operations: products without relinearization, and the NTT of a whole ciphertext.
 
 use super::{Chain, SchemeRow, arithmetic_ns, limit_ns};
 use crate::error::Result;
@@ -13,15 +13,15 @@ use limbwise_graph::{Graph, Recorder};
 use limbwise_math::sampling::Seed;
 use std::time::Instant;
 
-/// Runs for each repetition of longer operations: these take microseconds.
+/// Repetitions of these operations per repetition of a longer one: they take microseconds.
 const SHORT: usize = 200;
 
-/// N = 4096 with 3 limbs, N = 8192 with 5: the shapes that SEAL's users know.
+/// N = 4096 with 3 limbs, N = 8192 with 5: shapes that SEAL users know.
 fn literals() -> [BgvLiteral; 2] {
     [BgvLiteral::chain(12, 65537, &[35; 3], &[], 1), BgvLiteral::chain(13, 65537, &[42; 5], &[], 1)]
 }
 
-/// A fresh ciphertext and an operation on it recorded.
+/// Records an operation on a fresh ciphertext.
 fn recorded(
     params: &BgvParams,
     domain: Domain,
@@ -39,16 +39,17 @@ fn recorded(
 
 type Recorded = <Recorder<Null> as Device>::Poly;
 
-/// Both polynomials from coefficients to values, in place where nobody else holds them.
+/// Transforms both polynomials to the evaluation domain, in place if no other handle shares them.
 fn transformed<D: Device>(dev: &D, parts: Vec<D::Poly>) -> Vec<D::Poly> {
     parts.into_iter().map(|p| dev.ntt(p)).collect()
 }
 
-/// Times the product of two ciphertexts (`bgv_multiply`) and the transform of one (`bgv_ntt`); each row is told as soon as it
-/// is there.
+/// Times the product of two ciphertexts (`bgv_multiply`) and the NTT of one (`bgv_ntt`). Each row is reported as soon
+/// as
+/// it is measured.
 ///
 /// # Panics
-/// Never: the shapes are parameters that the tests have checked.
+/// Never: the tests check the parameters of both shapes.
 pub fn integer_rows<E: From<crate::Error>>(
     dev: &Cpu,
     rates: Rates,
@@ -93,7 +94,7 @@ pub fn integer_rows<E: From<crate::Error>>(
     Ok(())
 }
 
-/// The multiply-adds, for all operands are in a cache; where there is no such rate, what others are held to.
+/// The multiply-adds alone, because all operands are in a cache; the general limit on hosts without such a rate.
 fn limit(graph: &Graph, rates: Rates, threads: usize) -> f64 {
     arithmetic_ns(graph, rates, threads).unwrap_or_else(|| limit_ns(graph, rates, threads))
 }

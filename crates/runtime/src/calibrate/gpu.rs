@@ -1,7 +1,7 @@
-//! A GPU's part of the calibration: how much longer its operations take than the model `cuda` counts.
+//! Calibration of a GPU: the factor by which its operations are slower than the model `cuda` predicts.
 //!
-//! Each probe is done on the GPU and recorded beside it; its factor is the time of the one over what the model says of the
-//! other. So nothing is said twice of what an operation moves or multiplies.
+//! Each probe runs on the GPU and is also recorded. Its factor is the measured time over the model's time of the
+//! recording, so the bytes and products of an operation are defined in one place.
 
 use super::{HOT_ENTRIES, SOURCES, done, one_prime, open_ring, polynomial, rotation_key, seconds};
 use crate::error::Result;
@@ -10,10 +10,10 @@ use limbwise_graph::Recorder;
 use limbwise_machines::Spec;
 use std::fmt::Write as _;
 
-/// Largest ring (log₂) whose blind rotation is measured: larger ones are made operation by operation.
+/// Largest ring degree (log₂) whose blind rotation is measured: larger ones run operation by operation.
 const ONE_BLOCK: u32 = 12;
 
-/// Operations that decide a factor of the model.
+/// Operations that determine a factor of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Probe {
     Transform,
@@ -24,7 +24,7 @@ enum Probe {
 }
 
 impl Probe {
-    /// Its field under `[slowdown]`.
+    /// The field of this factor under `[slowdown]`.
     fn field(self) -> &'static str {
         match self {
             Self::Transform => "transform_factor",
@@ -35,7 +35,7 @@ impl Probe {
         }
     }
 
-    /// Prepares operands and hands over what is to be timed.
+    /// Prepares operands and passes the timed work to `timed`.
     fn on<D: Device>(self, dev: &D, size: Size, timed: &mut dyn FnMut(&mut dyn FnMut())) -> Result<()> {
         match self {
             Self::Transform => {
@@ -71,7 +71,7 @@ impl Probe {
         Ok(())
     }
 
-    /// Measured time over the model's.
+    /// Measured time over the model's time.
     fn factor(self, dev: &impl Device, size: Size, counted: &Spec) -> Result<f64> {
         let mut measured = 0.0;
         self.on(dev, size, &mut |work| measured = seconds(|| done(dev, work)))?;
@@ -100,7 +100,7 @@ fn factors(dev: &impl Device, multiprocessors: u32, size: Size, probes: &[Probe]
     Ok(text)
 }
 
-/// The model of a GPU of so many multiprocessors for programs of one ring degree.
+/// The model of a GPU with this many multiprocessors, for programs of one ring degree.
 pub(super) fn measured(dev: &impl Device, multiprocessors: u32, log_n: u32) -> Result<String> {
     let factors =
         factors(dev, multiprocessors, Size { log_n, entries: 1 }, &[Probe::Transform, Probe::Convert, Probe::Memory])?;
@@ -113,7 +113,8 @@ pub(super) fn measured(dev: &impl Device, multiprocessors: u32, log_n: u32) -> R
     ))
 }
 
-/// What is added for programs on TFHE: further lines of the last section. Every multiprocessor has a few ciphertexts.
+/// Adds the factors of TFHE programs, as further lines of the last section. Every multiprocessor gets a few
+/// ciphertexts.
 pub(super) fn rotations(dev: &impl Device, multiprocessors: u32, log_n: u32) -> Result<String> {
     let entries = HOT_ENTRIES * multiprocessors as usize;
     factors(dev, multiprocessors, Size { log_n, entries }, &[Probe::Rotation, Probe::Lwe])
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
     use limbwise_cpu::{Cpu, Isa};
 
-    /// The CPU in a GPU's place: each factor slows down what its probe does, and nothing else of it.
+    /// With the CPU in place of a GPU, each factor slows down only the operation of its probe.
     #[test]
     fn factors_are_of_what_their_probes_do() {
         let dev = Cpu::new(Isa::Scalar, 1).unwrap();

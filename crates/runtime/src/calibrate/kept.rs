@@ -1,7 +1,8 @@
-//! Calibrations that are kept between runs: measuring takes longer than most plans.
+//! Cached calibrations: measuring takes longer than most plans.
 //!
-//! One file a device and pair of ring degrees in the user's cache folder. It is good for a day, on the same CPU with the same
-//! threads, for the same build of the program; whoever wants to measure again removes it.
+//! The user's cache folder has one file for each device and pair of ring degrees. A file is valid for one day, on the
+//! same
+//! CPU with the same number of threads, for the same build of the program. To measure again, remove the file.
 
 use super::{Calibration, Degrees, calibrate_for};
 use crate::{any_device::AnyDevice, error::Result, host::resident_memory_bytes, places};
@@ -14,14 +15,14 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-/// What a file is good for: other programs on the machine, a new kernel or another memory clock change rates in time.
+/// Validity of a file. Other programs on the machine, a new kernel or another memory clock change the rates.
 const LIFETIME: Duration = Duration::from_secs(24 * 3600);
 /// Largest share of a calibration's time that its threads together may have waited for a CPU, if it is kept.
 const MOST_WAITING: f64 = 0.1;
-/// No calibration is longer.
+/// Longest calibration file that is read.
 const MOST_BYTES: usize = 1 << 16;
 
-/// What rates hang on.
+/// Conditions under which cached rates are valid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Conditions {
     cpu: String,
@@ -30,7 +31,7 @@ struct Conditions {
     threads: usize,
     degrees: Degrees,
     version: String,
-    /// When the program's file was made, in seconds: another build may have other kernels.
+    /// Modification time of the executable, in seconds: another build may have other kernels.
     built: u64,
 }
 
@@ -50,7 +51,7 @@ impl Conditions {
     }
 }
 
-/// The CPU by name as Linux tells it, or its architecture.
+/// The CPU's name from /proc/cpuinfo, or its architecture.
 fn cpu_model() -> String {
     let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let named = told.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
@@ -67,14 +68,14 @@ fn waited() -> Option<Duration> {
     Some(Duration::from_nanos(tasks.flatten().filter_map(of).sum()))
 }
 
-/// A calibration as it stands in its file.
+/// The content of a calibration file.
 #[derive(Serialize, Deserialize)]
 struct Written {
     conditions: Conditions,
     calibration: Calibration,
 }
 
-/// The place of a calibration that may be there already.
+/// A place in the cache, with or without a calibration.
 #[derive(Debug)]
 pub struct Kept {
     path: PathBuf,
@@ -82,13 +83,13 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// In the user's cache folder: `limbwise` in `$XDG_CACHE_HOME`, or in `~/.cache`; absent where there is neither.
+    /// In the user's cache folder: `limbwise` in `$XDG_CACHE_HOME` or in `~/.cache`; `None` if neither exists.
     #[must_use]
     pub fn of(dev: &AnyDevice, degrees: Degrees) -> Option<Self> {
         Some(Self::within(&limbwise_cuda::nvrtc::cache_folder()?, dev, degrees))
     }
 
-    /// In another folder.
+    /// In the given folder.
     #[must_use]
     pub fn within(folder: &Path, dev: &AnyDevice, degrees: Degrees) -> Self {
         let conditions = Conditions::of(dev, degrees);
@@ -96,13 +97,14 @@ impl Kept {
         Self { path: folder.join(format!("calibration-{}.json", &name[..16])), conditions }
     }
 
-    /// Its file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What was measured within the last day under the same conditions. Memory is as it is now.
+    /// The cached calibration, if it is at most a day old and was measured under the same conditions. `resident_bytes`
+    /// is
+    /// measured now.
     #[must_use]
     pub fn recalled(&self, dev: &AnyDevice) -> Option<Calibration> {
         let age = fs::metadata(&self.path).and_then(|file| file.modified()).ok()?.elapsed().ok()?;
@@ -113,7 +115,8 @@ impl Kept {
         good.then_some(Calibration { resident_bytes, device_memory_bytes, key_read_gb_s: None, ..calibration })
     }
 
-    /// Measures, and keeps the rates unless other programs had the CPU meanwhile: those of a busy moment are not worth a day.
+    /// Measures, and caches the rates unless other programs used the CPU meanwhile: rates of a busy moment are not
+    /// worth a day.
     ///
     /// # Errors
     /// As [`calibrate`](super::calibrate).
@@ -127,7 +130,7 @@ impl Kept {
         Ok(calibration)
     }
 
-    /// Keeps a calibration. A folder that cannot be written to costs a measurement next time, nothing else.
+    /// Caches a calibration. If the folder cannot be written to, the next run measures again; nothing else fails.
     fn keep(&self, calibration: &Calibration) {
         let written = Written { conditions: self.conditions.clone(), calibration: calibration.clone() };
         let folder = self.path.parent().map(fs::create_dir_all);

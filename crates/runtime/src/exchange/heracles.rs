@@ -1,9 +1,9 @@
 //! Program traces of HERACLES as CSV, both ways. Source: \[HERACLES\], the traces of its tutorials and the reader and
 //! writer of its program mapper.
 //!
-//! A line is an instruction: `mul,CKKS,16384,3,ct2-3-2,ct0-2-2,ct1-2-2`. Fields by position: the instruction, the scheme, N,
-//! the number of primes of Q and P, the result, the operands, numbers. An operand is `name-polynomials-primes`. The first
-//! line is a heading, of which several are in use.
+//! A line is an instruction: `mul,CKKS,16384,3,ct2-3-2,ct0-2-2,ct1-2-2`. Its fields are the instruction, the scheme, N,
+//! the number of primes of Q and P, the result, the operands, and numbers. An operand is `name-polynomials-primes`. The
+//! first line is a heading; several headings are in use.
 
 use super::ops::{Operand, Operation, Operations, TraceError, What};
 use std::{
@@ -14,14 +14,14 @@ use std::{
 /// The heading of the published traces.
 const HEADING: &str =
     "instruction,scheme,poly_modulus_degree,rns_terms,arg0,arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9";
-/// Most lines, longest line and name that are read.
+/// Largest number of lines, line length and name length that are read.
 const MOST_LINES: usize = 1_000_000;
 const MOST_LINE: u64 = 1024;
 const MOST_NAME: usize = 64;
-/// Most primes of Q and P.
+/// Largest number of primes of Q and P.
 const MOST_PRIMES: usize = 127;
 
-/// Why a list has no form as HERACLES's instructions, or could not be written.
+/// Why a list could not be written as HERACLES instructions.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -34,8 +34,9 @@ pub enum WriteError {
     Io(#[from] io::Error),
 }
 
-/// Writes a list. What is one operation here and several there is several lines: a linear map is its rotations, products
-/// with plaintexts and sums (what it shares between rotations is lost), a division that is merged stands by itself.
+/// Writes a list. One operation here can be several lines there. A linear map becomes its rotations, plaintext products
+/// and
+/// sums, without what the rotations share; a merged division becomes a line.
 ///
 /// # Errors
 /// [`WriteError`]; nothing is written for a list with an operation that the format lacks.
@@ -61,7 +62,7 @@ struct Lines<W> {
     out: W,
     prefix: String,
     temporary: usize,
-    /// Values of the program that are the result of a line with another name.
+    /// Values of the program whose line has another name for the result.
     aliases: HashMap<String, String>,
 }
 
@@ -127,7 +128,7 @@ impl<W: Write> Lines<W> {
         }
     }
 
-    /// Each rotation once, whole; 1 is none.
+    /// Writes each rotation once, as a whole; Galois element 1 needs none.
     fn rotated(&mut self, a: &Operand, galois: u32, keys: &str) -> io::Result<Operand> {
         if galois == 1 {
             return Ok(a.clone());
@@ -171,7 +172,7 @@ impl<W: Write> Lines<W> {
         Ok(sum)
     }
 
-    /// The program's name for a value that has another one here.
+    /// Gives a value the name that the lines use.
     fn alias(&mut self, value: &Operand, name: &Operand) {
         let known = self.aliases.get(&value.name).unwrap_or(&value.name).clone();
         self.aliases.insert(name.name.clone(), known);
@@ -195,9 +196,9 @@ pub enum Instruction {
     AddPlain,
     MulPlain,
     Relin,
-    /// `rescale` and `mod_switch`, which divide alike.
+    /// `rescale` and `mod_switch`, which divide in the same way.
     Rescale,
-    /// `rotate`, with its Galois element; of the element 1, nothing is done.
+    /// `rotate` by its Galois element; element 1 does nothing.
     Rotate(u32),
 }
 
@@ -214,21 +215,22 @@ pub struct Trace {
     pub lines: Vec<Line>,
 }
 
-/// What all lines of a trace agree on.
+/// Fields that must agree on all lines of a trace.
 #[derive(Default)]
 struct Common {
     degree: Option<u64>,
     primes: Option<usize>,
     scheme: Option<String>,
-    /// alpha, q_size and dnum, where lines give them.
+    /// alpha, q_size and dnum, if the lines have them.
     keys: Option<[usize; 3]>,
 }
 
-/// Reads a trace of CKKS or BGV. Where no line gives the key switching's numbers, P has the primes that operands never
-/// have, and digits are as long as P, as in the published traces.
+/// Reads a CKKS or BGV trace. If no line has key-switching numbers, P gets the primes that no operand has, and digits
+/// are
+/// as long as P, as in the published traces.
 ///
 /// # Errors
-/// [`TraceError`] with the line: an instruction, scheme or shape that there is not, lines that disagree, too much of it.
+/// [`TraceError`] with the line: an unknown instruction, scheme or shape, contradicting lines, or a limit exceeded.
 pub fn read(mut from: impl BufRead) -> Result<Trace, TraceError> {
     let (mut lines, mut common) = (Vec::new(), Common::default());
     for number in 1.. {
@@ -243,7 +245,7 @@ pub fn read(mut from: impl BufRead) -> Result<Trace, TraceError> {
             return Err(TraceError::at(number, most));
         }
         let text = std::str::from_utf8(&text).map_err(|_| TraceError::at(number, "is not UTF-8"))?.trim();
-        // The first line is a heading, whichever; an empty line says nothing.
+        // The first line is a heading of any form; empty lines are skipped.
         if text.is_empty() || number == 1 && text.contains("instruction") {
             continue;
         }
@@ -333,7 +335,7 @@ fn line(number: usize, text: &str, common: &mut Common) -> Result<Line, TraceErr
     Ok(Line { number, instruction, out, operands })
 }
 
-/// What follows the operands: a rotation's Galois element, and alpha, q_size and dnum, which may be absent.
+/// The numbers after the operands: the Galois element of a rotation; alpha, q_size and dnum, which may be absent.
 fn numbers_of(
     instruction: Instruction,
     numbers: &[&str],
@@ -377,12 +379,12 @@ fn operand(text: &str) -> Result<Operand, String> {
     Ok(Operand { name: name.to_owned(), parts, limbs })
 }
 
-/// Whether result and operands have the shapes that the instruction makes and takes.
+/// Checks the shapes of result and operands against the instruction.
 fn shapes(instruction: Instruction, out: &Operand, operands: &[Operand]) -> Result<(), String> {
     let parts: Vec<usize> = operands.iter().map(|o| o.parts).collect();
     let limbs: Vec<usize> = operands.iter().map(|o| o.limbs).collect();
     let most = limbs[0];
-    // What a plaintext is called by differs: some give it one polynomial, some two.
+    // Traces disagree on plaintexts: some give them one polynomial, some two.
     let plain = matches!(instruction, Instruction::AddPlain | Instruction::MulPlain);
     let wanted = match (instruction, &parts[..]) {
         (Instruction::Add | Instruction::Sub, &[a @ 2..=3, b @ 2..=3]) => Some((a.max(b), most)),
@@ -410,7 +412,7 @@ mod tests {
 
     #[test]
     fn published_traces_are_read() {
-        // The three forms of headings, and operands, in the traces of the tutorials and of the assembler's tests.
+        // The three forms of headings and operands in the traces of the tutorials and of the assembler's tests.
         let heading = "instruction,scheme,poly_modulus_degree,rns_terms,cipher_degree,arg0,arg1,arg2";
         let lines = "mul,CKKS,16384,3,ct2-3-2,ct0-2-2,ct1-2-2\nrelin,CKKS,16384,3,ct3-2-2,ct2-3-2\nrescale,CKKS,16384,3,ct4-2-1,ct3-2-2\n";
         let read = trace(&format!("{heading}\n{lines}")).unwrap();

@@ -4,7 +4,6 @@ use super::ops::{Operation, Operations, What};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
-/// Writes a list.
 pub fn write(mut out: impl Write, operations: &Operations) -> io::Result<()> {
     let Operations { log_n, limbs, special, dnum, list } = operations;
     let header = json!({

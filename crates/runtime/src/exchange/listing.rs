@@ -1,4 +1,4 @@
-//! From a program to its list: somebody looks on while it is recorded, and the graph tells which value is which.
+//! Lists the ciphertext operations of a program: an observer watches the recording, and the graph identifies values.
 
 use super::ops::{Operand, Operation, Operations, What};
 use crate::{error::Result, server::Server};
@@ -39,7 +39,7 @@ pub fn listed<P: Program<Scheme = Ckks>>(program: &P) -> Result<Operations> {
     })
 }
 
-/// A value by the node of its first polynomial.
+/// A value, identified by the node of its first polynomial.
 #[derive(Clone, Copy)]
 struct Value {
     node: NodeId,
@@ -54,7 +54,7 @@ impl Value {
     }
 }
 
-/// An operation as it was seen.
+/// An observed operation.
 struct Note {
     what: What,
     op: &'static str,
@@ -88,7 +88,8 @@ where
 }
 
 impl Notes<'_> {
-    /// The kind of an operation and how many constants it takes; `None`: it only gives a value another scale or name.
+    /// The kind of an operation and its number of constants; `None` if it only changes the scale or the name of a
+    /// value.
     fn kind<D: Device>(&self, done: &Done<'_, D>) -> Option<(What, usize)> {
         Some(match (done.op, &done.with) {
             (_, With::Galois(g)) => (What::Galois(g.value()), 0),
@@ -104,7 +105,7 @@ impl Notes<'_> {
             ("add_plain", _) => (What::AddPlain, 0),
             ("mul_plain", _) => (What::MultiplyPlain, 0),
             ("add_scalar", _) => (What::AddPlain, 1),
-            // −a and i·a are products with constants too.
+            // −a and i·a are products with constants as well.
             ("negate" | "mul_scalar" | "times_i", _) => (What::MultiplyPlain, 1),
             (_, With::Constants) => (What::Combination, done.operands.len()),
             _ => return None,
@@ -119,7 +120,7 @@ impl Notes<'_> {
     }
 }
 
-/// Gives each entry of each batch its own operation, and each value its name.
+/// Gives each entry of each batch its own operation, and each value a name.
 fn named(graph: &Graph, params: &Params, notes: Vec<Note>) -> Vec<Operation> {
     let paths = graph.region_paths();
     let mut names = Names { graph, known: HashMap::new(), plain: 0 };
@@ -148,7 +149,7 @@ fn named(graph: &Graph, params: &Params, notes: Vec<Note>) -> Vec<Operation> {
     list
 }
 
-/// Names of values: numbers in the order in which they are met.
+/// Names of values: numbers in order of first appearance.
 struct Names<'g> {
     graph: &'g Graph,
     known: HashMap<(NodeId, usize), usize>,
@@ -162,8 +163,9 @@ impl Names<'_> {
         format!("{prefix}{}", self.known.entry(made).or_insert(next))
     }
 
-    /// The node that made an entry of a batch, and which entry of that it is. A value of several nodes, limb by limb, goes
-    /// by the view that joins them.
+    /// The node that made an entry of a batch, and the entry's index in it. A value made limb by limb is identified by
+    /// the view
+    /// that joins its limbs.
     fn made(&self, node: NodeId, entry: usize) -> (NodeId, usize) {
         let (mut node, mut entry) = (node, entry);
         loop {

@@ -1,7 +1,7 @@
 //! Programs as lists of operations on ciphertexts, exchanged with other tools (docs/trace-format.md).
 //!
-//! Enters: listing what an evaluator does, lines of JSON, the program traces of HERACLES (CSV) both ways, and recording a
-//! list as the graph that this library's own code makes of it.
+//! Enters: the list of an evaluator's operations, JSON lines, HERACLES program traces (CSV) both ways, and recording a
+//! list as a graph with this library's own code.
 //! Stays out: values, keys, machines.
 //!
 //! Read in this order: [`ops`] (the list), [`listing`] (from a program), [`jsonl`], [`heracles`] (formats), [`mod@replay`] (to a

@@ -1,4 +1,4 @@
-//! The list: one operation a ciphertext, whatever batch it was in.
+//! The list: one operation for each ciphertext, whatever its batch.
 
 use serde::Serialize;
 
@@ -13,18 +13,18 @@ pub struct Operations {
     pub special: usize,
     /// Digits of key switching at the top level.
     pub dnum: usize,
-    /// In the order they are done.
+    /// In order of execution.
     pub list: Vec<Operation>,
 }
 
-/// A ciphertext or plaintext where an operation meets it.
+/// A ciphertext or plaintext as an operation uses it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Operand {
-    /// Its name; what has the same name is the same value.
+    /// Its name. Equal names are the same value.
     pub name: String,
-    /// Its polynomials: 1 of a plaintext, 2 of a ciphertext, 3 of a product that is not relinearized.
+    /// Polynomials: 1 for a plaintext, 2 for a ciphertext, 3 for a product before relinearization.
     pub parts: usize,
-    /// Primes of the chain that are read of it, or that the result has.
+    /// Primes of the chain that are read, or that the result has.
     pub limbs: usize,
 }
 
@@ -33,10 +33,10 @@ pub struct Operation {
     pub what: What,
     /// Its name in the program: several names are one kind.
     pub op: String,
-    /// Regions that it was done in, outermost first, joined by `/`.
+    /// Regions around the operation, outermost first, joined by `/`.
     pub region: String,
     pub out: Operand,
-    /// What it was done to, plaintexts last.
+    /// Operands, plaintexts last.
     pub operands: Vec<Operand>,
 }
 
@@ -48,36 +48,36 @@ pub enum What {
     Multiply,
     Square,
     AddPlain,
-    /// a·p; constants are plaintexts here.
+    /// a·p; constants count as plaintexts.
     MultiplyPlain,
-    /// Σ p·a, a plaintext for each.
+    /// Σ p·a with one plaintext for each ciphertext.
     Combination,
-    /// Three polynomials to two.
+    /// From three polynomials to two.
     Relinearize,
     /// Drops primes and divides by them.
     Rescale,
-    /// Both at once.
+    /// Relinearizes and rescales in one operation.
     RelinearizeRescaled,
     /// An automorphism with its key switch.
     Galois(u32),
-    /// A linear map: for each giant step (a Galois element) the Galois elements of the rotations that it sums, each times
-    /// a plaintext; then the element of the result's rotation. 1 is no rotation.
+    /// A linear map. Each giant step (a Galois element) sums baby steps (Galois elements of rotations), each times a
+    /// plaintext. The offset is the rotation of the result. Element 1 is no rotation.
     LinearMap {
         /// Giant steps with their baby steps.
         groups: Vec<(u32, Vec<u32>)>,
         /// The rotation of the result.
         offset: u32,
-        /// Whether it is rescaled at once.
+        /// Whether the operation includes a rescale.
         rescaled: bool,
     },
-    /// From few primes to all: bootstrapping.
+    /// Raises a ciphertext from few primes to all, for bootstrapping.
     ModRaise,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{problem}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
 pub struct TraceError {
-    /// Where, from 1; `None`: nowhere in particular.
+    /// Line number from 1; `None` if the problem has no line.
     pub line: Option<usize>,
     pub problem: String,
 }

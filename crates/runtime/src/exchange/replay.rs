@@ -1,8 +1,9 @@
-//! A trace as the graph of this library's own operations: recorded elsewhere, timed here.
+//! Records a foreign trace as a graph of this library's own operations, for timing.
 //!
-//! Each line is done by the evaluator, on the recorder, with the keys that the lines ask for. Values are dropped after the
-//! last line that reads them; those that no line reads are the program's results. What a trace does not say does not
-//! matter for the cost: the sizes of primes are chosen, and scales are put where no operation refuses them.
+//! The evaluator executes each line on the recorder, with the keys that the lines need. A value is dropped after the
+//! last
+//! line that reads it; values that no line reads are the program's results. What a trace leaves out does not change the
+//! cost: prime sizes are chosen here, and scales are set so that no operation refuses them.
 
 use super::{
     heracles::{Instruction, Line, Trace},
@@ -21,18 +22,18 @@ use std::collections::HashMap;
 /// Bits of the primes: of q₀ and P, and of the other levels.
 const FIRST: u32 = 50;
 const LEVEL: u32 = 45;
-/// A scale that leaves room for a product at every level.
+/// A scale with room for a product at every level.
 const SCALE: f64 = 256.0;
-/// Most nodes of a graph, by an estimate from above.
+/// Largest graph, by an upper estimate of its nodes.
 const MOST_NODES: usize = 20_000_000;
 
-/// Records a trace. The same operations by the same code make the same graph, wherever they were listed.
+/// Records a trace. The result is the same graph for the same operations, wherever they were listed.
 ///
 /// # Errors
-/// [`TraceError`] for parameters that this library does not have, values that are read with shapes that they do not have,
-/// and traces beyond 20 million nodes.
+/// [`TraceError`] for parameters that this library does not support, values read with another shape than they were made
+/// with, and traces beyond 20 million nodes.
 pub fn replay(trace: &Trace) -> Result<Graph, TraceError> {
-    // A key switch is a dozen nodes a digit and a few more.
+    // A key switch has a dozen nodes per digit and a few more.
     let switch = 40 + 12 * trace.dnum;
     let nodes = |line: &Line| match line.instruction {
         Instruction::Relin | Instruction::Rotate(_) => switch,
@@ -64,7 +65,7 @@ struct Replay<'a, D: Device> {
     values: HashMap<&'a str, Value<D>>,
 }
 
-/// Does every line, and then what is wanted while the results live.
+/// Executes every line, then calls `then` while the results live.
 fn run<'a, D: Wordless, R>(
     dev: &'a D,
     params: &'a Params,
@@ -128,11 +129,11 @@ impl<'a, D: Wordless> Replay<'a, D> {
             }
             _ => return Err(TraceError::at(line.number, "an operand is missing")),
         };
-        // The scale says nothing of a cost: each operation starts from one that none refuses.
+        // The scale does not affect the cost: each operation starts from a scale that none refuses.
         Ok(Ciphertext { scale: SCALE, ..result.map_err(wrong)? })
     }
 
-    /// A value by its name with as many primes as the line reads; one that no line made is an input.
+    /// A value by name, at the number of primes that the line reads; a name that no line made is an input.
     fn ciphertext(&mut self, line: usize, operand: &'a Operand) -> Result<Ciphertext<D>, TraceError> {
         let level = operand.limbs - 1;
         let known = self.values.entry(&operand.name).or_insert_with(|| Value::Ciphertext(input(&self.eval, operand)));
@@ -154,7 +155,7 @@ impl<'a, D: Wordless> Replay<'a, D> {
         self.eval.drop_level(&a, level).map_err(|e| TraceError::at(line, e.to_string()))
     }
 
-    /// The same for a plaintext, which is cut to the level at which it is used.
+    /// A plaintext by name, cut to the level of its use.
     fn plaintext(&mut self, line: usize, operand: &'a Operand, level: usize) -> Result<Plaintext<D>, TraceError> {
         let (dev, params) = (self.eval.device(), self.eval.params());
         let declared = || {
