@@ -24,7 +24,7 @@ def html(rows: Rows) -> str:
 
 
 def _security(f: dict[str, Any]) -> Rows:
-    """Class and standard; and why it is less, where leave was taken."""
+    """Class and standard; the reason if the security check was overridden."""
     ring = f.get("ring")
     log_qp = f", log QP {ring['log_qp']:.0f}" if ring else ""
     rows = [("security", f"{f['security_bits']} bits ({f['security']['standard']}{log_qp})")]

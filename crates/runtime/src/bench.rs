@@ -147,7 +147,7 @@ pub struct SchemeRow {
 /// multiply-adds on all threads, and one read of all inputs. Without 52-bit multiply-adds only the bytes count.
 ///
 /// Multiply-adds per eight words: 3 for a butterfly, 2 for a term of a base conversion (low and high half), 4 for any
-/// other product (both halves of the product, and both of quotient times modulus).
+/// other product (two for the halves of the product, two for quotient and remainder).
 pub fn limit_ns(graph: &Graph, rates: Rates, threads: usize) -> f64 {
     let arithmetic = arithmetic_ns(graph, rates, threads).unwrap_or(0.0);
     let traffic = graph.traffic();

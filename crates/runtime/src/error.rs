@@ -28,7 +28,7 @@ pub enum Error {
     Long { path: String, most: usize },
     #[error("{path}: {cause}")]
     Description { path: String, cause: Box<limbwise_apps::description::DescriptionError> },
-    #[error("{path} exists: choose another place, or replace it with --force")]
+    #[error("{path} exists: choose another place, or allow replacement (--force, if the command has it)")]
     Exists { path: String },
     #[error("{path}: no ciphertext (*.ct) in this directory: give the files, or the directory that has them")]
     Empty { path: String },

@@ -29,7 +29,7 @@ pub struct RunReport {
     /// What every report begins with.
     #[serde(flatten)]
     pub head: Head,
-    /// Why it may be insecure, where leave was taken.
+    /// Why the parameters may be insecure, if the security check was overridden.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure_reason: Option<String>,
     /// Keys and ciphertexts came from randomness that anybody can repeat.

@@ -27,7 +27,7 @@ pub struct JobFiles {
 pub struct JobPlan {
     /// Most memory.
     pub memory_bytes: u64,
-    /// Time of the evaluation on this host.
+    /// Predicted time of the evaluation on this host.
     pub seconds: f64,
     /// Most bytes of checkpoints and results.
     pub disk_bytes: u64,

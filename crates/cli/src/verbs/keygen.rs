@@ -75,7 +75,7 @@ pub(super) struct Report {
     security_bits: u32,
     /// Whose table says so.
     security_standard: &'static str,
-    /// Why it may be insecure, where leave was taken.
+    /// Why the parameters may be insecure, if the security check was overridden.
     #[serde(skip_serializing_if = "Option::is_none")]
     insecure_reason: Option<String>,
     /// Keys and ciphertexts came from randomness that anybody can repeat.
