@@ -60,7 +60,7 @@ def test_secrets_are_saved_and_loaded(tmp_path):
 
 def test_hostile_bytes_are_errors(ctx, rng):
     good = ctx.encrypt(rng.uniform(-1, 1, (3, 5)), bound=1.0).to_bytes()
-    with pytest.raises(lw.WireError, match="would tell"):
+    with pytest.raises(lw.WireError, match="would leak"):
         ctx.encrypt([0.5]).to_bytes()
     with pytest.raises(lw.WireError):
         lw.server(good)
