@@ -2,7 +2,7 @@
 //!
 //! This list generates the options of the command line, Python and the server ([`Options`]), the contents of a
 //! description ([`Described`]), the data sources in a client's directory ([`Data`]), and the programs and clients of
-//! each scheme. A workload is a type of options that implements [`Workload`](crate::workload::Workload).
+//! each scheme. A workload is a type of options that implements [`Workload`].
 
 use crate::{
     bgv_mul::options::BgvMulArgs,
