@@ -190,8 +190,7 @@ impl Calibration {
     /// Adds the rates of blind rotation and of LWE key switches at one ring degree, for TFHE programs, in about a
     /// second.
     /// Rotations with one and with three digits are measured, each with a short key that stays in the cache and with a
-    /// long
-    /// key that does not.
+    /// long key that does not.
     pub fn with_rotations(self, dev: &AnyDevice, log_n: u32) -> Result<Self> {
         match dev {
             AnyDevice::Cpu(_) | AnyDevice::Upmem(_) => {

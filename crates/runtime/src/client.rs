@@ -138,9 +138,9 @@ pub struct InputsOf {
 
 impl InputsOf {
     /// The inputs that results must come from: those of the last encryption, or the named ones. `key` says which key
-    /// encrypted
-    /// them if the ledger does not have them. The default is the public key, because the secret key never leaves this
-    /// directory; for keys of version 1, which had no ledger, it is the key that the program was planned with.
+    /// encrypted them if the ledger does not have them. The default is the public key, because the secret key never
+    /// leaves this directory; for keys of version 1, which had no ledger, it is the key that the program was planned
+    /// with.
     ///
     /// # Errors
     /// [`Error::OtherInputs`] for a result of other inputs; absent files; a damaged ledger.

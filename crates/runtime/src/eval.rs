@@ -153,8 +153,7 @@ struct Chosen<S: Scheme> {
 ///
 /// # Errors
 /// [`Error`] for files that are absent, damaged, or for other parameters or another program; for missing keys or too
-/// little
-/// memory; errors of the schemes; [`limbwise::Error::Stopped`] if `stop` ended the evaluation.
+/// little memory; errors of the schemes; [`limbwise::Error::Stopped`] if `stop` ended the evaluation.
 pub fn evaluate_files(
     dev: &AnyDevice,
     job: &Job<'_>,

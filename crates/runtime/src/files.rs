@@ -13,8 +13,7 @@ use std::{
 };
 
 /// Creates the file of a secret. It must be new, so that nothing is overwritten, and only its owner can read it from
-/// its
-/// first byte on.
+/// its first byte on.
 /// # Errors
 /// [`io::ErrorKind::AlreadyExists`]; other errors of the system.
 pub fn create_secret(path: &Path) -> io::Result<File> {

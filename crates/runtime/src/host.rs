@@ -121,8 +121,7 @@ impl Needed {
     }
 
     /// Divides a GPU's memory: first the values, then the keys that fit beside them, then an area into which the other
-    /// keys
-    /// are copied at each use.
+    /// keys are copied at each use.
     fn on_gpu(self, memory_bytes: u64) -> Result<KeyRoom> {
         let others = self.polynomials.saturating_sub(self.keys);
         let memory = memory_bytes / 16 * 15; // the rest is the driver's
@@ -172,8 +171,7 @@ pub fn address_space_bytes() -> Option<u64> {
 }
 
 /// Pages that this process has touched for the first time so far (field `minflt` of /proc/self/stat): constant in a
-/// steady
-/// loop. `None` if the system does not report it.
+/// steady loop. `None` if the system does not report it.
 pub fn minor_faults() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     let (_, after_name) = stat.rsplit_once(')')?; // the name may hold spaces

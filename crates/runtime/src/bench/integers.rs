@@ -45,8 +45,7 @@ fn transformed<D: Device>(dev: &D, parts: Vec<D::Poly>) -> Vec<D::Poly> {
 }
 
 /// Times the product of two ciphertexts (`bgv_multiply`) and the NTT of one (`bgv_ntt`). Each row is reported as soon
-/// as
-/// it is measured.
+/// as it is measured.
 ///
 /// # Panics
 /// Never: the tests check the parameters of both shapes.

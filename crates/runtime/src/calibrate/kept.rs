@@ -1,8 +1,7 @@
 //! Cached calibrations: measuring takes longer than most plans.
 //!
 //! The user's cache folder has one file for each device and pair of ring degrees. A file is valid for one day, on the
-//! same
-//! CPU with the same number of threads, for the same build of the program. To measure again, remove the file.
+//! same CPU with the same number of threads, for the same build of the program. To measure again, remove the file.
 
 use super::{Calibration, Degrees, calibrate_for};
 use crate::{any_device::AnyDevice, error::Result, host::resident_memory_bytes, places};
@@ -103,8 +102,7 @@ impl Kept {
     }
 
     /// The cached calibration, if it is at most a day old and was measured under the same conditions. `resident_bytes`
-    /// is
-    /// measured now.
+    /// is measured now.
     #[must_use]
     pub fn recalled(&self, dev: &AnyDevice) -> Option<Calibration> {
         let age = fs::metadata(&self.path).and_then(|file| file.modified()).ok()?.elapsed().ok()?;

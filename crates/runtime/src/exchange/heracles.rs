@@ -35,8 +35,7 @@ pub enum WriteError {
 }
 
 /// Writes a list. One operation here can be several lines there. A linear map becomes its rotations, plaintext products
-/// and
-/// sums, without what the rotations share; a merged division becomes a line.
+/// and sums, without what the rotations share; a merged division becomes a line.
 ///
 /// # Errors
 /// [`WriteError`]; nothing is written for a list with an operation that the format lacks.
@@ -226,8 +225,7 @@ struct Common {
 }
 
 /// Reads a CKKS or BGV trace. If no line has key-switching numbers, P gets the primes that no operand has, and digits
-/// are
-/// as long as P, as in the published traces.
+/// are as long as P, as in the published traces.
 ///
 /// # Errors
 /// [`TraceError`] with the line: an unknown instruction, scheme or shape, contradicting lines, or a limit exceeded.

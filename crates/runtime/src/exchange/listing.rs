@@ -164,8 +164,7 @@ impl Names<'_> {
     }
 
     /// The node that made an entry of a batch, and the entry's index in it. A value made limb by limb is identified by
-    /// the view
-    /// that joins its limbs.
+    /// the view that joins its limbs.
     fn made(&self, node: NodeId, entry: usize) -> (NodeId, usize) {
         let (mut node, mut entry) = (node, entry);
         loop {

@@ -1,9 +1,8 @@
 //! Records a foreign trace as a graph of this library's own operations, for timing.
 //!
 //! The evaluator executes each line on the recorder, with the keys that the lines need. A value is dropped after the
-//! last
-//! line that reads it; values that no line reads are the program's results. What a trace leaves out does not change the
-//! cost: prime sizes are chosen here, and scales are set so that no operation refuses them.
+//! last line that reads it; values that no line reads are the program's results. What a trace leaves out does not
+//! change the cost: prime sizes are chosen here, and scales are set so that no operation refuses them.
 
 use super::{
     heracles::{Instruction, Line, Trace},
