@@ -11,12 +11,11 @@ pub(crate) fn heading(what: &str, graph: &Graph) -> String {
     format!("{nodes} operations with {what}, {products} modular products\n\n")
 }
 
-/// A machine's report, with the way that was taken.
+/// A machine's report, with the configuration that was chosen.
 pub(crate) fn report(timed: &TimeReport) -> String {
-    let way = timed
-        .way
-        .as_ref()
-        .map_or_else(String::new, |way| super::table::line("way", &format!("{way}: the fastest here")));
+    let way = timed.way.as_ref().map_or_else(String::new, |way| {
+        super::table::line("configuration", &format!("{way}: fastest on this machine"))
+    });
     format!("{way}{}", timed.report)
 }
 
