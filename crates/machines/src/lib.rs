@@ -57,6 +57,14 @@ pub fn time(graph: &Graph, spec: &Spec) -> Result<Report, MachineError> {
     Ok(machine.report(&graph, &schedule))
 }
 
+/// The seconds of [`time`], without the rest of the report.
+///
+/// # Errors
+/// As [`time`].
+pub fn seconds(graph: &Graph, spec: &Spec) -> Result<f64, MachineError> {
+    machine::open(spec)?.seconds(graph)
+}
+
 /// Schedules a program on a machine: for traces and for [`check::check`], with the program as the machine takes it.
 ///
 /// # Errors

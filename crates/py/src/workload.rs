@@ -56,7 +56,7 @@ pub(crate) struct Asked {
 /// A recording in the way that this host would choose.
 struct Recorded {
     way: Way,
-    graph: Graph,
+    graph: Arc<Graph>,
     facts: serde_json::Value,
 }
 

@@ -137,7 +137,7 @@ pub fn plan_files(
     on_scheme!(AnyProgram, program, program => {
         let Chosen { recording, predicted } = chosen(device, (&program, &keys), job, limits)?;
         let calibration = calibrate(job.description.params.log_n())?;
-        let seconds = limbwise_machines::time(&recording.graph, &calibration.spec()?)?.seconds;
+        let seconds = limbwise_machines::seconds(&recording.graph, &calibration.spec()?)?;
         let disk_bytes = recording.session_peak_bytes;
         Ok(EvalPlan { key_form: recording.keys.form, memory_bytes: predicted, seconds, disk_bytes })
     })

@@ -6,8 +6,8 @@
 use crate::{
     calibrate::Calibration,
     error::Result,
-    plan::{Plan, plan},
-    record::{Recording, record},
+    plan::{Plan, plan, predicted_memory},
+    record::{Forms, Recording, record},
     scheme::Piped,
 };
 use limbwise::scheme::Scheme;
@@ -142,26 +142,22 @@ impl Budget {
     }
 }
 
-/// Records and plans a program in one configuration. Keys on disk get the memory that the budget leaves.
+/// Records and plans a program in one form of keys. Keys on disk get the memory that the budget leaves.
 fn planned<P: Program<Scheme: Piped>>(
-    program: &P,
-    way: Way,
+    (program, forms): (&P, &Forms<'_, P>),
+    keys: KeyForm,
     preset: &str,
     host: &Calibration,
     budget: Budget,
 ) -> Result<(Recording<P::Scheme>, Plan)> {
-    let recording = record(program, way.keys, &host.footprint())?;
-    let least = plan(program, preset, &recording, host)?;
-    let left = match (budget, &recording.reads) {
-        (Budget::Asked(bytes), Some(reads)) => {
-            let left = bytes.saturating_sub(least.peak_memory_bytes.predicted);
-            // A line of padding for each 512 words.
-            (left > 0).then_some(reads.budget_bytes + left - left.div_ceil(512))
-        }
-        _ => None,
-    };
-    let Some(key_memory) = left else { return Ok((recording, least)) };
-    let recording = recording.with_key_memory(program, key_memory)?;
+    let mut recording = forms.record(keys)?;
+    if let (Budget::Asked(bytes), Some(reads)) = (budget, &recording.reads) {
+        let least = predicted_memory::<P::Scheme>(program.params(), &recording, (host.threads, host.resident_bytes));
+        let left = bytes.saturating_sub(least);
+        // A line of padding for each 512 words.
+        let key_memory = reads.budget_bytes + left - left.div_ceil(512);
+        recording = recording.with_key_memory(program, key_memory)?;
+    }
     let plan = plan(program, preset, &recording, host)?;
     Ok((recording, plan))
 }
@@ -192,8 +188,8 @@ impl<S: Scheme> Found<S> {
     }
 }
 
-/// Records and plans a program in several configurations, one on each host thread. A recording stays on one thread, so
-/// that its result does not depend on the others.
+/// Records and plans a program in several configurations. Those that differ in the form of keys alone are one program:
+/// a host thread takes them together. A recording stays on one thread, so that its result does not depend on the others.
 pub fn survey<P: Program<Scheme: Piped>>(
     ways: &[Way],
     program: impl Fn(Way) -> P + Sync,
@@ -202,17 +198,25 @@ pub fn survey<P: Program<Scheme: Piped>>(
     budget: Budget,
 ) -> Result<Survey<P::Scheme>> {
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Found { rows: BTreeMap::new(), best: None }));
+    let (programs, footprint) = (programs(ways), host.footprint());
     let work = || -> Result<()> {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(&way) = ways.get(at) else { return Ok(()) };
-            let planned = planned(&program(way), way, preset, host, budget)
-                .inspect_err(|_| next.store(ways.len(), Ordering::Relaxed))?; // nobody begins another
-            found.lock().unwrap_or_else(PoisonError::into_inner).take((at, way), planned, budget);
+            let Some(same) = programs.get(at) else { return Ok(()) };
+            let program = program(ways[same[0]]);
+            let planned = |forms: &Forms<'_, P>, at: usize| -> Result<()> {
+                let planned = planned((&program, forms), ways[at].keys, preset, host, budget)?;
+                found.lock().unwrap_or_else(PoisonError::into_inner).take((at, ways[at]), planned, budget);
+                Ok(())
+            };
+            Forms::of(&program, &footprint)
+                .map_err(Into::into)
+                .and_then(|forms| same.iter().try_for_each(|&at| planned(&forms, at)))
+                .inspect_err(|_| next.store(programs.len(), Ordering::Relaxed))?; // nobody begins another
         }
     };
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..host.threads.min(ways.len())).map(|_| scope.spawn(work)).collect();
+        let others: Vec<_> = (1..host.threads.min(programs.len())).map(|_| scope.spawn(work)).collect();
         let mut results = vec![work()];
         let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         results.extend(others.into_iter().map(join));
@@ -227,6 +231,19 @@ pub fn survey<P: Program<Scheme: Piped>>(
         plan.choices = rows.iter().filter(|r| best.contains(r) || r.way == *way).map(|r| r.choice(*way)).collect();
     }
     Ok(Survey { rows, chosen })
+}
+
+/// Configurations by their place in a list, those together that differ in the form of keys alone.
+fn programs(ways: &[Way]) -> Vec<Vec<usize>> {
+    let of = |way: &Way| Way { keys: KeyForm::default(), ..*way };
+    let mut programs: Vec<Vec<usize>> = Vec::new();
+    for (at, way) in ways.iter().enumerate() {
+        match programs.iter_mut().find(|same| of(&ways[same[0]]) == of(way)) {
+            Some(same) => same.push(at),
+            None => programs.push(vec![at]),
+        }
+    }
+    programs
 }
 
 /// The fastest configuration of a program on a machine.
@@ -247,24 +264,26 @@ pub fn fastest_on<P: Program<Scheme: Piped>>(
     specs: &[Spec],
     footprint: &SharedFootprint,
 ) -> Result<Vec<Fastest>> {
-    let recorded = |way: Way| Ok(Arc::new(record(&program(way), way.keys, footprint)?.graph));
     if let &[way] = ways {
-        let graph: Result<_> = recorded(way);
-        return Ok(vec![Fastest { way, graph: graph? }; specs.len()]);
+        let graph = record(&program(way), way.keys, footprint)?.graph;
+        return Ok(vec![Fastest { way, graph }; specs.len()]);
     }
     let mut best: Vec<Option<std::result::Result<(f64, Fastest), MachineError>>> = specs.iter().map(|_| None).collect();
-    for &way in ways {
-        let graph: Result<Arc<Graph>> = recorded(way);
-        let graph = graph?;
-        for (spec, best) in specs.iter().zip(&mut best) {
-            let timed = limbwise_machines::time(&graph, spec).map(|report| report.seconds);
-            let better = match (&timed, &*best) {
-                (_, None) | (Ok(_), Some(Err(_))) => true,
-                (Ok(seconds), Some(Ok((least, _)))) => seconds < least,
-                (Err(_), Some(_)) => false,
-            };
-            if better {
-                *best = Some(timed.map(|seconds| (seconds, Fastest { way, graph: graph.clone() })));
+    for same in programs(ways) {
+        let program = program(ways[same[0]]);
+        let forms = Forms::of(&program, footprint)?;
+        for way in same.into_iter().map(|at| ways[at]) {
+            let graph = forms.record(way.keys)?.graph;
+            for (spec, best) in specs.iter().zip(&mut best) {
+                let timed = limbwise_machines::seconds(&graph, spec);
+                let better = match (&timed, &*best) {
+                    (_, None) | (Ok(_), Some(Err(_))) => true,
+                    (Ok(seconds), Some(Ok((least, _)))) => seconds < least,
+                    (Err(_), Some(_)) => false,
+                };
+                if better {
+                    *best = Some(timed.map(|seconds| (seconds, Fastest { way, graph: graph.clone() })));
+                }
             }
         }
     }

@@ -189,7 +189,7 @@ pub fn plan<P: Program<Scheme: Piped>>(
     let (rlwe, tfhe) = (P::Scheme::rlwe(params), P::Scheme::tfhe(params));
     let keys = planned_keys(rlwe, &recording.keys);
     let key_bytes = keys.iter().map(|k| k.bytes).sum::<u64>() + tfhe.map_or(0, TfheParams::server_key_bytes);
-    let report = limbwise_machines::time(&recording.graph, &host.spec()?)?;
+    let seconds = limbwise_machines::seconds(&recording.graph, &host.spec()?)?;
     let security = P::Scheme::security(params).clone();
     let key_reads = rlwe.and_then(|rlwe| KeyReads::of(rlwe, recording, host.key_read_gb_s));
     let mut details = program.details();
@@ -211,7 +211,7 @@ pub fn plan<P: Program<Scheme: Piped>>(
         device_memory: host.device_memory_bytes.map(|bytes| DeviceMemory { needed_bytes: needed(), bytes }),
         counts: recording.graph.counts(),
         nodes: recording.graph.nodes().len(),
-        seconds_predicted: report.seconds + key_reads.map_or(0.0, |reads| reads.seconds()),
+        seconds_predicted: seconds + key_reads.map_or(0.0, |reads| reads.seconds()),
         choices: Vec::new(),
         details,
     })

@@ -1,6 +1,6 @@
 //! Recording: the program's graph, and what it requires, before any key exists.
 //!
-//! Three passes over the device that computes nothing. The first learns which keys are asked for and at which level;
+//! Three passes over a device that computes nothing. The first learns which keys are asked for and at which level;
 //! the second records the program with exactly those keys, declared; the third runs the whole session, key generation
 //! included, to see how many bytes are alive at once on the device that will run it.
 
@@ -26,10 +26,11 @@ use limbwise::{
 use limbwise_apps::Program;
 use limbwise_device::{Null, SharedFootprint, Wordless};
 use limbwise_graph::{Graph, Op, Recorder};
+use std::{cell::OnceCell, sync::Arc};
 
 pub struct Recording<S: Scheme> {
     /// The evaluation: what a server does. Inputs and keys are declared.
-    pub graph: Graph,
+    pub graph: Arc<Graph>,
     /// The evaluation keys it needs, each with the highest level it is used at, and how they are kept.
     pub keys: KeyPlan,
     /// How they are read, where they are on disk.
@@ -75,27 +76,84 @@ pub fn record<P: Program<Scheme: ClientScheme>>(
     form: KeyForm,
     footprint: &SharedFootprint,
 ) -> Result<Recording<P::Scheme>> {
+    Forms::of(program, footprint)?.record(form)
+}
+
+/// The recordings of one program in each form of keys, with what they share: the keys it asks for, and the evaluation,
+/// which differs only between keys that are there whole and keys whose second half grows from a seed.
+pub(crate) struct Forms<'p, P: Program> {
+    program: &'p P,
+    footprint: &'p SharedFootprint,
+    required: Requirements,
+    requests: Vec<Request>,
+    whole: OnceCell<Evaluation<P::Scheme>>,
+    from_seeds: OnceCell<Evaluation<P::Scheme>>,
+}
+
+/// What the second pass finds.
+struct Evaluation<S: Scheme> {
+    graph: Arc<Graph>,
+    results: Vec<S::Estimate>,
+    rotations: u64,
+    /// Bytes of what the server holds in clear.
+    host_bytes: u64,
+}
+
+impl<'p, P: Program<Scheme: ClientScheme>> Forms<'p, P> {
+    pub(crate) fn of(program: &'p P, footprint: &'p SharedFootprint) -> Result<Self> {
+        let t0 = std::time::Instant::now();
+        let (required, requests) = requirements(program, footprint)?;
+        let t1 = std::time::Instant::now();
+        let (whole, from_seeds) = (OnceCell::new(), OnceCell::new());
+        Ok(Self { program, footprint, required, requests, whole, from_seeds })
+    }
+
+    pub(crate) fn record(&self, form: KeyForm) -> Result<Recording<P::Scheme>> {
+        let (program, footprint) = (self.program, self.footprint);
+        let params = program.params();
+        let rlwe = P::Scheme::rlwe(params).filter(|_| form == KeyForm::Disk);
+        let keys = KeyPlan { required: self.required.clone(), form };
+        let reads = rlwe.map(|rlwe| ReadPlan::least(rlwe, self.requests.clone()));
+        let Evaluation { graph, results, rotations, host_bytes } = self.evaluation(&keys)?;
+        let input_bytes = program.inputs().iter().map(|input| P::Scheme::input_bytes(params, input)).sum();
+        let (session_peak_bytes, result_bytes) = rehearsed(program, &keys, reads.as_ref(), footprint)?;
+        let published = P::Scheme::tfhe(params).map_or(0, limbwise::tfhe::TfheParams::published_key_bytes);
+        Ok(Recording {
+            graph: Arc::clone(graph),
+            keys,
+            reads,
+            results: results.clone(),
+            rotations: *rotations,
+            input_bytes,
+            session_peak_bytes,
+            host_bytes: result_bytes + host_bytes + published,
+            footprint: footprint.clone(),
+        })
+    }
+
+    fn evaluation(&self, keys: &KeyPlan) -> Result<&Evaluation<P::Scheme>> {
+        let known = if keys.form == KeyForm::Stored { &self.whole } else { &self.from_seeds };
+        match known.get() {
+            Some(known) => Ok(known),
+            None => evaluated(self.program, keys).map(|found| known.get_or_init(|| found)),
+        }
+    }
+}
+
+/// The second pass.
+fn evaluated<P: Program>(program: &P, plan: &KeyPlan) -> Result<Evaluation<P::Scheme>> {
     let params = program.params();
-    let rlwe = P::Scheme::rlwe(params);
-    let (required, requests) = requirements(program, footprint)?;
-    let plan = KeyPlan { required, form };
-    let reads = rlwe.filter(|_| form == KeyForm::Disk).map(|rlwe| ReadPlan::least(rlwe, requests));
     let encoder = P::Scheme::encoder(params);
     let recorder = Recorder::new(Null::default());
     let server = Server::declared(&recorder, &encoder, program)?;
-    let keys = Store::exactly(&recorder, rlwe, &plan);
+    let keys = Store::exactly(&recorder, P::Scheme::rlwe(params), plan);
     let outputs = server.rehearse(keys.keys(), program.encryption())?;
     let results = outputs.iter().map(|c| P::Scheme::estimate(params, c)).collect();
     let graph = recorder.finish(); // while the results live: they are what the program keeps
-    drop(outputs);
     let switched = graph.ids().filter(|&id| graph.node(id).op() == Op::LweProduct);
     let rotations = switched.filter_map(|id| graph.lwe_shape(id)).map(|shape| shape.batch as u64).sum();
-    let input_bytes = program.inputs().iter().map(|input| P::Scheme::input_bytes(params, input)).sum();
-    let (session_peak_bytes, result_bytes) = rehearsed(program, &plan, reads.as_ref(), footprint)?;
-    let published = P::Scheme::tfhe(params).map_or(0, limbwise::tfhe::TfheParams::published_key_bytes);
-    let host_bytes = result_bytes + server.host_bytes() + published;
-    let (keys, footprint) = (plan, footprint.clone());
-    Ok(Recording { graph, keys, reads, results, rotations, input_bytes, session_peak_bytes, host_bytes, footprint })
+    drop(outputs);
+    Ok(Evaluation { graph: Arc::new(graph), results, rotations, host_bytes: server.host_bytes() })
 }
 
 impl<S: ClientScheme> Recording<S> {

@@ -141,17 +141,32 @@ impl Network {
         Filters::new(shape, weights.collect(), bias.collect(), step.stride(), Padding::Same)
     }
 
+    /// The convolutions in order, each with its step.
+    fn layers(&self) -> limbwise::Result<Vec<(Step, Filters)>> {
+        let steps = self.architecture.steps().into_iter().enumerate();
+        steps.map(|(index, step)| Ok((step, self.filters(index, &step, [1.0, 1.0])?))).collect()
+    }
+
     /// The class scores of an image, already normalized.
     ///
     /// # Errors
     /// An image of another shape, numbers that are not finite.
     pub fn forward(&self, image: &Image, activation: Activation<'_>) -> limbwise::Result<Vec<f64>> {
+        self.through(&self.layers()?, image, activation)
+    }
+
+    fn through(
+        &self,
+        layers: &[(Step, Filters)],
+        image: &Image,
+        activation: Activation<'_>,
+    ) -> limbwise::Result<Vec<f64>> {
         let (mut x, mut before) = (image.clone(), image.clone());
-        for (index, step) in self.architecture.steps().iter().enumerate() {
+        for (index, (step, filters)) in layers.iter().enumerate() {
             if step.position == Position::First {
                 before = x.clone();
             }
-            let y = self.filters(index, step, [1.0, 1.0])?.apply(&x)?;
+            let y = filters.apply(&x)?;
             let mut values = y.values().to_vec();
             if step.position == Position::Second {
                 let entry = before.shape()[0];
@@ -178,9 +193,10 @@ impl Network {
 
     /// The largest absolute value before each activation over some images.
     pub fn largest(&self, images: &[Image]) -> limbwise::Result<Vec<f64>> {
+        let layers = self.layers()?;
         let of = |image: &Image| -> limbwise::Result<Vec<f64>> {
             let mut largest = vec![0.0f64; self.convolutions.len()];
-            self.forward(image, &mut |index, values| {
+            self.through(&layers, image, &mut |index, values| {
                 largest[index] = values.iter().fold(0.0, |most, x| most.max(x.abs()));
                 values.iter_mut().for_each(|x| *x = x.max(0.0));
             })?;

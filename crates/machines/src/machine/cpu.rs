@@ -10,6 +10,7 @@ use super::{
 use crate::{
     dram::ticks,
     error::MachineError,
+    lower::is_given,
     program::{Stage, TaskKind},
     report::{Report, as_f64},
     scheduler::Schedule,
@@ -179,6 +180,19 @@ impl Cpu {
         }
     }
 
+    /// Ticks of a node on all threads.
+    fn node_ticks(&self, graph: &Graph, id: NodeId) -> u64 {
+        if is_rotation(graph, id) {
+            return ticks(self.rotation_ns(graph, id) * 1e3);
+        }
+        let rows = graph.lwe_shape(id).map_or_else(|| graph.shape(id).rows(), |shape| shape.batch) as u64;
+        let shared = as_f64(rows.div_ceil(self.numbers.host.threads)) / as_f64(rows);
+        let is_lwe = graph.lwe_shape(id).is_some();
+        let compute = if is_lwe { self.lwe_ns(graph, id) } else { self.one_thread_ns(graph, id) } * shared;
+        let memory = as_f64(moved_bytes(graph, id)) / self.numbers.memory.all_threads_gb_s;
+        ticks((compute.max(memory) + self.numbers.assumed.node_ns.value) * 1e3)
+    }
+
     fn is_short(&self, shape: &Shape, prime: usize) -> bool {
         shape.ring.moduli()[prime].bits() <= self.numbers.host.short_bits
     }
@@ -219,16 +233,17 @@ impl Machine for Cpu {
     }
 
     fn cost(&self, graph: &Graph, id: NodeId) -> Vec<Stage> {
-        let whole = |ns: f64| vec![Stage { whole_input: true, ..Stage::new(TaskKind::Compute, 0, ticks(ns * 1e3)) }];
-        if is_rotation(graph, id) {
-            return whole(self.rotation_ns(graph, id));
-        }
-        let rows = graph.lwe_shape(id).map_or_else(|| graph.shape(id).rows(), |shape| shape.batch) as u64;
-        let shared = as_f64(rows.div_ceil(self.numbers.host.threads)) / as_f64(rows);
-        let is_lwe = graph.lwe_shape(id).is_some();
-        let compute = if is_lwe { self.lwe_ns(graph, id) } else { self.one_thread_ns(graph, id) } * shared;
-        let memory = as_f64(moved_bytes(graph, id)) / self.numbers.memory.all_threads_gb_s;
-        whole(compute.max(memory) + self.numbers.assumed.node_ns.value)
+        let ticks = self.node_ticks(graph, id);
+        vec![Stage { whole_input: true, ..Stage::new(TaskKind::Compute, 0, ticks) }]
+    }
+
+    /// The sum over all operations: one unit does them one after another and never waits.
+    fn seconds(&self, graph: &Graph) -> Result<f64, MachineError> {
+        self.accept(graph)?;
+        let operations =
+            graph.ids().filter(|&id| !graph.node(id).op().is_view() && !is_given(graph.node(id).op(), false));
+        let ticks = operations.map(|id| self.node_ticks(graph, id)).fold(0, u64::saturating_add);
+        Ok(as_f64(ticks) * self.tick_seconds())
     }
 
     fn report(&self, graph: &Graph, schedule: &Schedule) -> Report {

@@ -142,6 +142,15 @@ pub trait Machine {
         Report::of(self, graph, schedule)
     }
 
+    /// Seconds of a program, as its report says them.
+    ///
+    /// # Errors
+    /// As [`Self::schedule`].
+    fn seconds(&self, graph: &Graph) -> Result<f64, MachineError> {
+        let graph = self.prepare(graph);
+        Ok(self.report(&graph, &self.schedule(&graph)?).seconds)
+    }
+
     /// Lowers and schedules a program twice: in program order, then in the order in which the first schedule starts its
     /// operations, because on-chip memory is wanted in that order. Takes the shorter schedule, and the first where both take
     /// as long, so that a schedule does not depend on a tie (ADR 45).

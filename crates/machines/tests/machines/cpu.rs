@@ -33,7 +33,9 @@ fn seconds(graph: &Graph, overrides: &[(&str, &str)]) -> f64 {
     let spec = cpu(overrides);
     let machine = machine::open(&spec).unwrap();
     assert_eq!(check(graph, &*machine, &machine.schedule(graph).unwrap()), Ok(()));
-    time(graph, &spec).unwrap().seconds
+    let report = time(graph, &spec).unwrap();
+    assert_eq!(limbwise_machines::seconds(graph, &spec).unwrap(), report.seconds, "without a schedule");
+    report.seconds
 }
 
 /// Transform, conversion of 2 limbs to 2, product, sum, automorphism of three limbs each at N = 2^16.

@@ -15,7 +15,7 @@ use std::{
 /// A recorded program, with what its points need of it beside the graph.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    pub graph: Graph,
+    pub graph: Arc<Graph>,
     pub key_bytes: u64,
     /// Security of its parameters: the class met.
     pub security_bits: u32,

@@ -89,7 +89,9 @@ impl Diagonals {
                 Entry::Occupied(mut sum) => sum.get_mut().iter_mut().zip(&values).for_each(|(s, v)| *s += v),
             }
         }
-        Ok(Self::without_zeros(slots, by_index))
+        let map = Self::without_zeros(slots, by_index);
+        map.sizes(); // asked for by every plan: here by the thread that made the map, whose caches may still hold it
+        Ok(map)
     }
 
     fn without_zeros(slots: usize, mut by_index: BTreeMap<usize, Vec<Complex64>>) -> Self {

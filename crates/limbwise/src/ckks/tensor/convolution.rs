@@ -1,7 +1,12 @@
 //! Two-dimensional convolutions of several channels, as linear maps on slots.
 
-use super::{Image, ImageLayout, PackedMap, Spread, TensorError, matrix::check, packed_map::Builder};
+use super::{
+    Image, ImageLayout, PackedMap, Spread, TensorError,
+    matrix::check,
+    packed_map::{Builder, Read},
+};
 use crate::error::Result;
+use ndarray::ArrayView2;
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
@@ -77,13 +82,17 @@ impl Filters {
         (0..).zip(weights).map(move |(tap, &weight)| (weight, [tap / kx / ky, tap / kx % ky, tap % kx]))
     }
 
-    /// Row and column that a tap reads for an output pixel, if the image has them.
-    fn read(&self, [y, x]: [usize; 2], [dy, dx]: [usize; 2], [height, width]: [usize; 2]) -> Option<[usize; 2]> {
-        let before = |k: usize| if self.padding == Padding::Same { (k - 1) / 2 } else { 0 };
-        let at = |out: usize, tap: usize, k: usize, size: usize| {
-            (out * self.stride + tap).checked_sub(before(k)).filter(|&at| at < size)
-        };
-        Some([at(y, dy, self.shape[2], height)?, at(x, dx, self.shape[3], width)?])
+    /// The row that a tap reads for a row of the output, if the image has it; the same for columns.
+    fn read(&self, output: usize, tap: usize, k: usize, size: usize) -> Option<usize> {
+        let before = if self.padding == Padding::Same { (k - 1) / 2 } else { 0 };
+        (output * self.stride + tap).checked_sub(before).filter(|&at| at < size)
+    }
+
+    /// The output columns, from and until, whose tap reads a column that the image has.
+    fn read_within(&self, tap: usize, [size, width]: [usize; 2]) -> [usize; 2] {
+        let reads = |x: &usize| self.read(*x, tap, self.shape[3], size).is_some();
+        let from = (0..width).find(reads).unwrap_or(width);
+        [from, (from..width).rfind(reads).map_or(from, |last| last + 1)]
     }
 
     /// The convolution in the clear: the reference for the encrypted one.
@@ -92,64 +101,33 @@ impl Filters {
     /// As [`Self::output`].
     pub fn apply(&self, image: &Image) -> Result<Image> {
         let [filters, height, width] = self.output(image.shape())?;
-        let mut values = vec![0.0; filters * height * width];
-        let slides = self.stride == 1 && self.padding == Padding::Same && self.shape[2..] == [3, 3];
-        if slides && !values.is_empty() && !image.values().is_empty() {
-            self.add_slid(image, &mut values);
-        } else {
-            self.add_taps(image, &mut values, [height, width]);
-        }
-        for (filter, &bias) in self.bias.iter().enumerate() {
-            values[filter * height * width..][..height * width].iter_mut().for_each(|sum| *sum += bias);
-        }
-        Image::new([filters, height, width], values)
+        let windows = self.windows(image, [height, width]);
+        let terms: usize = self.shape[1..].iter().product();
+        let sums = matrix([filters, terms], &self.weights).dot(&matrix([terms, height * width], &windows));
+        let bias = |filter: usize| self.bias.get(filter).copied().unwrap_or(0.0);
+        let values = sums.rows().into_iter().enumerate();
+        let values = values.flat_map(|(filter, sums)| sums.to_vec().into_iter().map(move |sum| sum + bias(filter)));
+        Image::new([filters, height, width], values.collect())
     }
 
-    /// Adds 3×3 filters by sliding them over zero-padded rows: the same terms in the same order as tap by tap, but
-    /// three taps and a whole channel at a time.
-    fn add_slid(&self, image: &Image, values: &mut [f64]) {
-        let ([_, channels, ..], [_, rows, columns]) = (self.shape, image.shape());
-        let pitch = columns + 2;
-        let mut around = vec![0.0; channels * (rows + 2) * pitch + 2];
-        for (at, row) in image.values().chunks_exact(columns).enumerate() {
-            let (channel, y) = (at / rows, at % rows);
-            around[(channel * (rows + 2) + y + 1) * pitch + 1..][..columns].copy_from_slice(row);
-        }
-        let mut sums = vec![0.0; rows * pitch];
-        for (weights, into) in self.weights.chunks_exact(9 * channels).zip(values.chunks_exact_mut(rows * columns)) {
-            sums.fill(0.0);
-            for (tap, weights) in weights.chunks_exact(3).enumerate() {
-                let from = &around[(tap / 3 * (rows + 2) + tap % 3) * pitch..][..rows * pitch + 2];
-                let (first, second, third) = (from, &from[1..], &from[2..]);
-                let terms = first.iter().zip(second).zip(third);
-                for (sum, ((a, b), c)) in sums.iter_mut().zip(terms) {
-                    *sum = *sum + weights[0] * a + weights[1] * b + weights[2] * c;
-                }
-            }
-            let of = |(into, sums): (&mut [f64], &[f64])| into.copy_from_slice(&sums[..columns]);
-            into.chunks_exact_mut(columns).zip(sums.chunks_exact(pitch)).for_each(of);
-        }
-    }
-
-    /// Adds filters of any size.
-    fn add_taps(&self, image: &Image, values: &mut [f64], [height, width]: [usize; 2]) {
+    /// What each tap reads for each output pixel, a tap a row; zeros outside the image.
+    fn windows(&self, image: &Image, [height, width]: [usize; 2]) -> Vec<f64> {
         let ([_, channels, ky, kx], [_, rows, columns]) = (self.shape, image.shape());
-        let before = |k: usize| if self.padding == Padding::Same { (k - 1) / 2 } else { 0 };
-        // One tap at a time along whole rows: the terms of the map, in an order that vectorizes.
-        for (tap, &weight) in self.weights.iter().enumerate() {
-            let (filter, channel) = (tap / (channels * ky * kx), tap / (ky * kx) % channels);
-            let (dy, dx) = (tap / kx % ky, tap % kx);
-            for y in 0..height {
-                let Some(from) = (y * self.stride + dy).checked_sub(before(ky)).filter(|&y| y < rows) else { continue };
-                let from = &image.values()[(channel * rows + from) * columns..][..columns];
-                let into = &mut values[(filter * height + y) * width..][..width];
-                let first = before(kx).saturating_sub(dx).div_ceil(self.stride);
-                let from = from.get(first * self.stride + dx - before(kx)..).unwrap_or(&[]);
-                let pairs = into[first..].iter_mut().zip(from.iter().step_by(self.stride));
-                pairs.for_each(|(sum, x)| *sum += weight * x);
-            }
+        let mut windows = vec![0.0; channels * ky * kx * height * width];
+        for (at, into) in windows.chunks_exact_mut(width.max(1)).enumerate() {
+            let (y, tap) = (at % height, at / height);
+            let ([from, until], dx) = (self.read_within(tap % kx, [columns, width]), tap % kx);
+            let source = |y| Some((y, self.read(from, dx, kx, columns).filter(|_| from < until)?));
+            let Some((y, x)) = self.read(y, tap / kx % ky, ky, rows).and_then(source) else { continue };
+            let pixels = image.values()[(tap / kx / ky * rows + y) * columns..][..columns][x..].iter();
+            into[from..until].iter_mut().zip(pixels.step_by(self.stride)).for_each(|(value, pixel)| *value = *pixel);
         }
+        windows
     }
+}
+
+fn matrix(shape: [usize; 2], values: &[f64]) -> ArrayView2<'_, f64> {
+    ArrayView2::from_shape(shape, values).expect("as many values as rows times columns")
 }
 
 /// A convolution between two layouts.
@@ -198,13 +176,18 @@ impl Convolution {
         let mut builder = Builder::new(input.blocks, places, taps, slots);
         let mut bias = vec![Complex64::default(); if filters.bias.is_empty() { 0 } else { slots }];
         for filter in 0..output.channels {
-            let pixels: Vec<_> = output.places_of(filter).map(|(pixel, slot)| (pixel, builder.output(slot))).collect();
+            let runs = builder.runs(&output, filter);
             for (weight, [channel, dy, dx]) in filters.taps(filter) {
-                let (block, first) = input.place(channel, 0, 0);
-                for &(pixel, slot) in &pixels {
-                    if let Some([y, x]) = filters.read(pixel, [dy, dx], [image[1], image[2]]) {
-                        builder.add(slot, block, first + input.within(y, x), weight);
-                    }
+                let (item, first) = input.place(channel, 0, 0);
+                let [from, until] = filters.read_within(dx, [image[2], output.width]);
+                for run in &runs {
+                    let x = run.columns.start.max(from)..run.columns.end.min(until);
+                    let row = filters.read(run.row, dy, filters.shape[2], image[1]).filter(|_| !x.is_empty());
+                    let column = filters.read(x.start, dx, filters.shape[3], image[2]);
+                    let (Some(y), Some(column)) = (row, column) else { continue };
+                    let read =
+                        Read { item, offset: first + input.within(y, column), step: input.within(0, filters.stride) };
+                    builder.add_run(run, x, read, weight);
                 }
             }
             if let Some(&value) = filters.bias.get(filter) {
@@ -234,14 +217,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn filters_that_slide_sum_the_same_terms_in_the_same_order() {
+    fn filters_in_the_clear_are_sums_over_their_taps() {
         let numbers = |count: usize, step: f64| (0..count).map(|i| (i as f64 * step).sin()).collect::<Vec<_>>();
-        let filters = Filters::new([4, 3, 3, 3], numbers(108, 0.7), Vec::new(), 1, Padding::Same).unwrap();
-        for shape in [[3, 5, 7], [3, 1, 1], [3, 8, 2]] {
-            let image = Image::new(shape, numbers(shape.iter().product(), 1.3)).unwrap();
-            let mut taps = vec![0.0; 4 * shape[1] * shape[2]];
-            filters.add_taps(&image, &mut taps, [shape[1], shape[2]]);
-            assert_eq!(filters.apply(&image).unwrap().values(), taps, "{shape:?}");
+        for (k, stride, padding) in
+            [(3, 1, Padding::Same), (2, 1, Padding::Same), (3, 2, Padding::Same), (1, 2, Padding::Valid)]
+        {
+            let weights = numbers(4 * 3 * k * k, 0.7);
+            let filters = Filters::new([4, 3, k, k], weights, numbers(4, 0.3), stride, padding).unwrap();
+            for shape in [[3, 5, 7], [3, 1, 1], [3, 8, 2]] {
+                let image = Image::new(shape, numbers(shape.iter().product(), 1.3)).unwrap();
+                let got = filters.apply(&image).unwrap();
+                let [_, height, width] = got.shape();
+                for (at, value) in got.values().iter().enumerate() {
+                    let (filter, pixel) = (at / width / height, [at / width % height, at % width]);
+                    let read = |[channel, dy, dx]: [usize; 3]| {
+                        let (y, x) =
+                            (filters.read(pixel[0], dy, k, shape[1])?, filters.read(pixel[1], dx, k, shape[2])?);
+                        Some(image.values()[(channel * shape[1] + y) * shape[2] + x])
+                    };
+                    let sum: f64 = filters.taps(filter).map(|(w, at)| w * read(at).unwrap_or(0.0)).sum();
+                    assert!((value - sum - filters.bias[filter]).abs() < 1e-12, "{k} {stride} {shape:?} {at}");
+                }
+            }
         }
     }
 }

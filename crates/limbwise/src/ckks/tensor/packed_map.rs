@@ -1,12 +1,13 @@
 //! A linear map on packed tensors: diagonals, then sums of slots a stride apart, then a bias.
 
-use super::{Spread, spread::Folds};
+use super::{ImageLayout, Spread, spread::Folds};
 use crate::{
     ckks::{Auto, Ciphertext, Diagonals, LinearTransform},
     error::Result,
 };
 use limbwise_device::Device;
 use num_complex::Complex64;
+use std::ops::Range;
 
 /// `Σ_{i < count} rotate(x, i·stride)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,24 @@ pub(super) struct Output {
     first: usize,
 }
 
+/// Neighboring pixels of a row of an output channel.
+pub(super) struct Run {
+    pub(super) row: usize,
+    pub(super) columns: Range<usize>,
+    /// The first of them.
+    output: Output,
+    /// Slots from one to the next.
+    step: usize,
+}
+
+/// What an output reads: an item of the input, the slot in it, and the slots to what the next output reads.
+#[derive(Clone, Copy)]
+pub(super) struct Read {
+    pub(super) item: usize,
+    pub(super) offset: usize,
+    pub(super) step: usize,
+}
+
 /// Collects the diagonals of a map, entry by entry.
 pub(super) struct Builder {
     slots: usize,
@@ -97,13 +116,52 @@ impl Builder {
         Output { slot, base, first: base % self.input.period }
     }
 
-    /// Adds `weight` times the slot at `offset` of an input item to an output. Outputs that are neighbors are neighbors
-    /// in each diagonal, and diagonals are whole pages apart: all outputs of one item and offset belong together, or
-    /// the caches hold none of what is added to.
+    /// The pixels of an output channel in all its repetitions, as runs within one place of the input's unit.
+    pub(super) fn runs(&self, layout: &ImageLayout, channel: usize) -> Vec<Run> {
+        let (unit, step, mut runs) = (self.input.unit, layout.within(0, 1), Vec::new());
+        for row in 0..layout.height {
+            for start in layout.all_slots(channel, row, 0) {
+                let mut x = 0;
+                while x < layout.width {
+                    let output = self.output(start + x * step);
+                    let room = (output.base + 1) * unit - output.slot;
+                    let columns = x..layout.width.min(x + room.div_ceil(step));
+                    x = columns.end;
+                    runs.push(Run { row, columns, output, step });
+                }
+            }
+        }
+        runs
+    }
+
+    /// Adds `weight` times what is read to the columns `x` of a run. Columns that are read as far apart as they are
+    /// written, which is the usual case, all belong to one diagonal.
+    pub(super) fn add_run(&mut self, run: &Run, x: Range<usize>, read: Read, weight: f64) {
+        let (place, output) = self.place(run.output, read.item);
+        let output = output + (x.start - run.columns.start) * run.step;
+        let from = place * self.input.unit + read.offset;
+        if read.step == run.step {
+            let sums = self.diagonal(from.wrapping_sub(output))[output..].iter_mut().step_by(run.step).take(x.len());
+            debug_assert!(sums.len() == x.len(), "all of a run stand in the slots");
+            return sums.for_each(|sum| *sum += weight);
+        }
+        for at in 0..x.len() {
+            let output = output + at * run.step;
+            self.diagonal((from + at * read.step).wrapping_sub(output))[output] += weight;
+        }
+    }
+
+    /// Adds `weight` times the slot at `offset` of an input item to an output.
     pub(super) fn add(&mut self, output: Output, item: usize, offset: usize, weight: f64) {
+        let (place, output) = self.place(output, item);
+        self.diagonal((place * self.input.unit + offset).wrapping_sub(output))[output] += weight;
+    }
+
+    /// The place from which an output reads an item, and the slot that collects it.
+    fn place(&self, output: Output, item: usize) -> (usize, usize) {
         let Spread { unit, period, extent, .. } = self.input;
         debug_assert!(item < period, "item {item} repeats after {period}");
-        let (place, output) = match self.folds {
+        let (place, slot) = match self.folds {
             None => (item, output.slot),
             Some(Folds { width, step, .. }) => {
                 let ahead = if item < output.first { item + period - output.first } else { item - output.first };
@@ -112,12 +170,16 @@ impl Builder {
             }
         };
         debug_assert!(place < extent || extent * unit == self.slots, "place {place} is read, {extent} are filled");
-        let round = self.slots - 1;
-        let diagonal = &mut self.diagonals[(place * unit + offset).wrapping_sub(output) & round];
+        (place, slot)
+    }
+
+    /// The diagonal of a rotation, which counts modulo the slots.
+    fn diagonal(&mut self, rotation: usize) -> &mut [Complex64] {
+        let diagonal = &mut self.diagonals[rotation & (self.slots - 1)];
         if diagonal.is_empty() {
             diagonal.resize(self.slots, Complex64::default());
         }
-        diagonal[output] += weight;
+        diagonal
     }
 
     /// The finished map.
