@@ -105,7 +105,6 @@ pub fn evaluate<E>(
 mod tests {
     use super::*;
     use crate::sweep::grid::{Axis, Grid};
-    use limbwise_graph::Graph;
     use std::sync::atomic::AtomicUsize;
 
     #[test]
@@ -114,7 +113,7 @@ mod tests {
         let record = |fields: &[(String, String)]| {
             calls.fetch_add(1, Ordering::Relaxed);
             let recorded = Recorded {
-                graph: Graph::default(),
+                graph: Arc::default(),
                 key_bytes: 7,
                 security_bits: 128,
                 precision_bits: 20.0,
