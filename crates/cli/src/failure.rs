@@ -32,6 +32,7 @@ fn is_fault(error: &anyhow::Error) -> bool {
         Some(Runtime::Scheme(scheme)) => Some(scheme),
         Some(Runtime::File { cause, .. }) => Some(&**cause),
         Some(Runtime::Io { source, .. }) => return !is_asked_for(source),
+        Some(Runtime::Refused(refusal)) => return refusal.is::<io::Error>(),
         _ => error.downcast_ref::<Scheme>(),
     };
     let failed = match scheme {

@@ -1,18 +1,17 @@
 //! From a program to its plan: code that `plan`, `run`, `time` and `record` share.
 
 use crate::{failure::Mistake, progress::note, text::units, workload::Whole};
-use limbwise::{params::Params, rlwe::KeyForm, scheme::Scheme, tfhe::TfheParams};
+use limbwise::{params::Params, rlwe::KeyForm, scheme::Scheme};
 use limbwise_apps::Prepared;
 use limbwise_device::SharedFootprint;
 use limbwise_graph::Graph;
 use limbwise_machines::Spec;
 use limbwise_runtime::{
     AnyDevice, Calibration, Plan, Recording,
-    calibrate::{Degrees, Kept, calibrate_for},
+    calibrate::{self, Degrees, degrees},
     exchange::{heracles, replay},
     files,
-    frontier::{Budget, Fastest, Row, Survey, Way, fastest_on, survey},
-    host::{available_memory_bytes, resident_memory_bytes},
+    frontier::{Budget, Fastest, Row, Survey, Way, fastest_on, survey_prepared},
     record,
 };
 use std::{
@@ -69,25 +68,12 @@ pub(crate) fn read_graph(path: &Path) -> anyhow::Result<Graph> {
     }
 }
 
-/// log₂ of the degrees of a scheme's rings.
-pub(crate) fn degrees<S: Scheme>(params: &S::Params) -> Degrees {
-    let tfhe = S::tfhe(params).map(|tfhe: &TfheParams| tfhe.literal().log_n);
-    [S::rlwe(params).map(Params::log_n), tfhe]
-}
-
-/// What this host takes for programs with rings of these degrees: measured, unless that was done within a day.
+/// As [`calibrate::calibrated`], with notes to the user.
 ///
 /// # Errors
 /// A device that cannot be opened.
 pub(crate) fn calibrated(dev: &AnyDevice, degrees: Degrees) -> limbwise_runtime::Result<Calibration> {
-    let kept = Kept::of(dev, degrees);
-    if let Some((kept, calibration)) = kept.as_ref().and_then(|kept| Some((kept, kept.recalled(dev)?))) {
-        note(&format!("this host's calibration is that of {}; remove it to measure again", kept.path().display()));
-        return Ok(calibration);
-    }
-    let seconds = if degrees[1].is_some() { "three" } else { "two" };
-    note(&format!("calibrating this host (about {seconds} seconds)"));
-    kept.map_or_else(|| calibrate_for(dev, degrees), |kept| kept.measured(dev))
+    calibrate::calibrated(dev, degrees, note)
 }
 
 /// Measures a device for a recorded program: at its largest ring, and at its smallest for blind rotations.
@@ -133,21 +119,15 @@ pub(crate) fn planned<S: Whole>(
     memory: Option<u64>,
 ) -> anyhow::Result<Planned<S>> {
     let start = Instant::now();
-    let free = || Some(available_memory_bytes()?.saturating_add(resident_memory_bytes()?));
-    let budget = match (memory, &built.ways[..]) {
-        (Some(most), _) => Budget::Asked(most),
-        (None, [_]) => Budget::Free(u64::MAX),
-        (None, _) => Budget::Free(free().unwrap_or(u64::MAX)),
-    };
-    let most = budget.bytes();
-    let Survey { rows, chosen } = survey(&built.ways, |way| built.program(way), &built.preset, calibration, budget)?;
+    let budget = Budget::of(memory, &built.ways);
+    let Survey { rows, chosen } = survey_prepared(built, calibration, budget)?;
     let Some((way, recording, plan)) = chosen else {
         let smallest = rows.iter().min_by_key(|row| row.peak_bytes);
         let smallest = smallest.map_or_else(String::new, describe);
-        let budget = if memory.is_some() { "--memory" } else { "this computer has" };
+        let limit = if memory.is_some() { "--memory" } else { "this computer has" };
         let text = format!(
-            "{budget} {}: the smallest plan takes {smallest}; choose {}, or more memory",
-            units::bytes(most),
+            "{limit} {}: the smallest plan takes {smallest}; choose {}, or more memory",
+            units::bytes(budget.bytes()),
             built.smaller
         );
         return Err(Mistake(text).into());

@@ -19,7 +19,7 @@ use limbwise_graph::Graph;
 use limbwise_machines::Spec;
 use limbwise_runtime::{
     Calibration, Host, Recording,
-    calibrate::{Degrees, calibrate_for},
+    calibrate::{Degrees, calibrated as kept},
     expect::expectations,
     frontier::{Budget, Survey, Way, survey},
     open, record,
@@ -56,7 +56,7 @@ pub(crate) fn calibrated(degrees: Degrees) -> limbwise_runtime::Result<Calibrati
     if let Some(calibration) = known.get(&degrees) {
         return Ok(calibration.clone());
     }
-    let measured = calibrate_for(&open(&Host::default())?, degrees)?;
+    let measured = kept(&open(&Host::default())?, degrees, |_| ())?;
     known.insert(degrees, measured.clone());
     Ok(measured)
 }

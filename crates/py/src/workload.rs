@@ -2,31 +2,24 @@
 
 use crate::{
     apart::apart,
-    error::{exception, look_at_signals, of_runtime, of_scheme},
+    error::{exception, look_at_signals, of_runtime},
     program::{calibrated, json_of, too_small, write_graph},
     report::{News, tell},
     timing::timed,
 };
-use limbwise::{scheme::Scheme, tfhe::TfheParams};
-use limbwise_apps::{
-    AnyPrepared, Journal, Prepared, State, Way,
-    description::Refusal,
-    on_scheme,
-    registry::{Clients, Options, Registered},
-};
+use limbwise_apps::{AnyPrepared, Journal, Prepared, State, Way, description::Refusal, on_scheme, registry::Options};
 use limbwise_device::{Device, SharedFootprint};
 use limbwise_graph::Graph;
 use limbwise_machines::Spec;
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     Error, Event, Host, Plan, Recording, RunOptions,
-    calibrate::Degrees,
-    frontier::{Budget, Fastest, Survey, fastest_on, survey},
-    host::{available_memory_bytes, resident_memory_bytes},
+    calibrate::{Degrees, degrees},
+    frontier::{Budget, Fastest, Survey, fastest_on, survey_prepared},
     open,
     plan::planned_keys,
     record, run,
-    scheme::Piped,
+    scheme::Whole,
     session::{Of, Sides},
 };
 use pyo3::prelude::{PyErr, PyResult, Python, pyclass, pyfunction, pymethods};
@@ -34,11 +27,6 @@ use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
 };
-
-/// A scheme with all that a workload is asked for.
-pub(crate) trait Whole: Piped + Registered + Clients {}
-
-impl<S: Piped + Registered + Clients> Whole for S {}
 
 /// A workload with its options read.
 #[pyclass(frozen, module = "limbwise._limbwise")]
@@ -62,35 +50,15 @@ struct Recorded {
 
 pub(crate) type Planned<S> = (Way, Recording<S>, Plan);
 
-/// log₂ of the degrees of a scheme's rings.
-fn degrees<S: Scheme>(params: &S::Params) -> Degrees {
-    let tfhe = S::tfhe(params).map(|tfhe: &TfheParams| tfhe.literal().log_n);
-    [S::rlwe(params).map(limbwise::params::Params::log_n), tfhe]
-}
-
 pub(crate) fn refused(refusal: Refusal) -> PyErr {
-    match refusal.downcast::<limbwise::Error>() {
-        Ok(error) => of_scheme(*error),
-        Err(other) => exception("ParamsError", &other.to_string()),
-    }
+    of_runtime(Error::of_refusal(refusal))
 }
 
-/// Records and plans every way that is left open, and takes the fastest that fits: the memory asked for or, where there is
-/// a choice, what this computer has.
-fn surveyed<S: Whole>(built: &Prepared<S>, memory: Option<u64>) -> limbwise_runtime::Result<Survey<S>> {
-    let host = calibrated(degrees::<S>(built.params()))?;
-    let free = || Some(available_memory_bytes()?.saturating_add(resident_memory_bytes()?));
-    let budget = match (memory, &built.ways[..]) {
-        (Some(most), _) => Budget::Asked(most),
-        (None, [_]) => Budget::Free(u64::MAX),
-        (None, _) => Budget::Free(free().unwrap_or(u64::MAX)),
-    };
-    survey(&built.ways, |way| built.program(way), &built.preset, &host, budget)
-}
-
-/// The one that was chosen.
+/// Records and plans every configuration that is left open, and takes the fastest that fits: the memory asked for or,
+/// where there is a choice, what this computer has.
 pub(crate) fn planned<S: Whole>(built: &Prepared<S>, memory: Option<u64>) -> Result<Planned<S>, Failure> {
-    let Survey { rows, chosen } = surveyed(built, memory).map_err(Failure::Runtime)?;
+    let survey = || survey_prepared(built, &calibrated(degrees::<S>(built.params()))?, Budget::of(memory, &built.ways));
+    let Survey { rows, chosen } = survey().map_err(Failure::Runtime)?;
     let least = || rows.iter().map(|row| row.peak_bytes).min().unwrap_or(0);
     let next = || format!("choose {}, or allow more memory", built.smaller);
     chosen.ok_or_else(|| Failure::TooLarge(too_small(memory.unwrap_or(0), least(), &next())))

@@ -7,13 +7,14 @@
 mod gpu;
 mod kept;
 
-pub use kept::Kept;
+pub use kept::calibrated;
 
 use crate::{
     any_device::AnyDevice,
     error::Result,
     host::{Host, open_cpu, resident_memory_bytes},
 };
+use limbwise::{params::Params, scheme::Scheme};
 use limbwise_cpu::Cpu;
 use limbwise_device::{Basis, Device, Domain, Gadget, Ggsw, LweShape, Ring, RingSpec, Role, Shape, SharedFootprint};
 use limbwise_machines::Spec;
@@ -43,6 +44,11 @@ pub struct Calibration {
 
 /// log₂ of the ring degrees of a program: RLWE, and TFHE bootstrapping.
 pub type Degrees = [Option<u32>; 2];
+
+/// Those of a parameter set.
+pub fn degrees<S: Scheme>(params: &S::Params) -> Degrees {
+    [S::rlwe(params).map(Params::log_n), S::tfhe(params).map(|tfhe| tfhe.literal().log_n)]
+}
 
 /// Calibrates a device for a program with rings of these degrees.
 pub fn calibrate_for(dev: &AnyDevice, [rlwe, tfhe]: Degrees) -> Result<Calibration> {

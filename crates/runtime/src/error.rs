@@ -1,5 +1,7 @@
 //! Errors of this crate.
 
+use limbwise_apps::description::Refusal;
+
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 #[derive(Debug, thiserror::Error)]
@@ -93,11 +95,25 @@ pub enum Error {
     #[cfg(feature = "client")]
     #[error("{finding}; the run then failed: {cause}")]
     Shadow { finding: Box<limbwise::ckks::Finding>, cause: Box<limbwise::Error> },
+    /// A file or directory whose content is not what it should be.
+    #[error("{path}: {cause}")]
+    Damaged { path: String, cause: String },
+    /// What a workload or a client's directory refuses, in full words.
+    #[error(transparent)]
+    Refused(Refusal),
     #[error("{got} threads: choose 1 to {most}")]
     Threads { got: usize, most: usize },
 }
 
 impl Error {
+    /// What a workload refused.
+    pub fn of_refusal(refusal: Refusal) -> Self {
+        match refusal.downcast::<limbwise::Error>() {
+            Ok(error) => Self::Scheme(*error),
+            Err(other) => Self::Refused(other),
+        }
+    }
+
     /// An error in a file, with the file's name.
     pub(crate) fn of_file(path: &std::path::Path, cause: limbwise::Error) -> Self {
         Self::File { path: path.display().to_string(), cause: Box::new(cause) }

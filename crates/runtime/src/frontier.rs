@@ -6,9 +6,10 @@
 use crate::{
     calibrate::Calibration,
     error::Result,
+    host::{available_memory_bytes, resident_memory_bytes},
     plan::{Plan, plan, predicted_memory},
     record::{Forms, Recording, record},
-    scheme::Piped,
+    scheme::{Piped, Whole},
 };
 use limbwise::scheme::Scheme;
 use limbwise::{
@@ -16,8 +17,8 @@ use limbwise::{
     params::Params,
     rlwe::{DeclaredKeys, KeyForm, KeyPlan, key_bytes},
 };
-use limbwise_apps::Program;
 pub use limbwise_apps::way::{Way, strategies};
+use limbwise_apps::{Prepared, Program};
 use limbwise_device::{Null, SharedFootprint};
 use limbwise_graph::{Counts, Graph, Recorder};
 use limbwise_machines::{MachineError, Spec};
@@ -135,6 +136,16 @@ pub enum Budget {
 }
 
 impl Budget {
+    /// The limit that was asked for, or what this computer has if there is a choice between configurations.
+    pub fn of(memory: Option<u64>, ways: &[Way]) -> Self {
+        let free = || Some(available_memory_bytes()?.saturating_add(resident_memory_bytes()?));
+        match (memory, ways) {
+            (Some(most), _) => Self::Asked(most),
+            (None, [_]) => Self::Free(u64::MAX),
+            (None, _) => Self::Free(free().unwrap_or(u64::MAX)),
+        }
+    }
+
     pub fn bytes(self) -> u64 {
         match self {
             Self::Asked(bytes) | Self::Free(bytes) => bytes,
@@ -231,6 +242,11 @@ pub fn survey<P: Program<Scheme: Piped>>(
         plan.choices = rows.iter().filter(|r| best.contains(r) || r.way == *way).map(|r| r.choice(*way)).collect();
     }
     Ok(Survey { rows, chosen })
+}
+
+/// Surveys everything that the options of a workload leave open.
+pub fn survey_prepared<S: Whole>(built: &Prepared<S>, host: &Calibration, budget: Budget) -> Result<Survey<S>> {
+    survey(&built.ways, |way| built.program(way), &built.preset, host, budget)
 }
 
 /// Configurations by their place in a list, those together that differ in the form of keys alone.

@@ -19,6 +19,8 @@ pub mod bench;
 pub mod calibrate;
 #[cfg(feature = "client")]
 pub mod client;
+#[cfg(feature = "client")]
+pub mod client_side;
 pub mod clock;
 pub mod error;
 pub mod eval;

@@ -152,6 +152,13 @@ pub enum Existing {
     Replaced,
 }
 
+impl Existing {
+    /// From the user's permission to replace.
+    pub fn replaced_if(allowed: bool) -> Self {
+        if allowed { Self::Replaced } else { Self::Kept }
+    }
+}
+
 /// Where so many ciphertexts go: a file for a single one, else numbered files in a directory, which is made if it is not
 /// there.
 ///

@@ -101,9 +101,7 @@ struct Evaluation<S: Scheme> {
 
 impl<'p, P: Program<Scheme: ClientScheme>> Forms<'p, P> {
     pub(crate) fn of(program: &'p P, footprint: &'p SharedFootprint) -> Result<Self> {
-        let t0 = std::time::Instant::now();
         let (required, requests) = requirements(program, footprint)?;
-        let t1 = std::time::Instant::now();
         let (whole, from_seeds) = (OnceCell::new(), OnceCell::new());
         Ok(Self { program, footprint, required, requests, whole, from_seeds })
     }

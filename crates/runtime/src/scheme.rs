@@ -17,7 +17,11 @@ use limbwise::{
     scheme::{Bridged, BridgedEstimate, Ckks, SlotsEstimate, Tfhe},
     tfhe::{TfheParams, noise},
 };
-use limbwise_apps::{Accuracy, Family, Program, family::Compared};
+use limbwise_apps::{
+    Accuracy, Family, Program,
+    family::Compared,
+    registry::{Clients, Registered},
+};
 #[cfg(feature = "client")]
 use limbwise_math::rns::to_f64;
 use schemars::JsonSchema;
@@ -42,6 +46,11 @@ pub trait Piped: Family + ClientScheme {
     #[cfg(feature = "client")]
     fn found<P: Program<Scheme = Self>>(program: &P, of: Ran<'_, Self>) -> SchemeRun;
 }
+
+/// A scheme with everything that a workload may be asked for.
+pub trait Whole: Piped + Registered + Clients {}
+
+impl<S: Piped + Registered + Clients> Whole for S {}
 
 /// What a run's section is made of.
 #[cfg(feature = "client")]

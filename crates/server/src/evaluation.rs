@@ -12,7 +12,7 @@ use limbwise::wire;
 use limbwise_apps::{Description, description::MOST_BYTES, linear::layer::Model};
 use limbwise_runtime::{
     Calibration, Error, Event, Host, Job, Limits,
-    calibrate::{Degrees, calibrate_for},
+    calibrate::{Degrees, calibrated},
     evaluate_files,
     host::resident_memory_bytes,
     open,
@@ -65,7 +65,7 @@ impl Evaluation {
         if let Some(calibration) = known.get(&degrees) {
             return Ok(calibration.clone());
         }
-        let calibration = calibrate_for(&open(&self.host)?, degrees)?;
+        let calibration = calibrated(&open(&self.host)?, degrees, |_| ())?;
         known.insert(degrees, calibration.clone());
         Ok(calibration)
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     failure::Mistake,
-    workload::{Workload, told},
+    workload::{Workload, refused},
 };
 use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand as _, parser::ValueSource};
 use limbwise::{
@@ -129,7 +129,7 @@ impl Template {
     pub(crate) fn build(&self, fields: &[(String, String)]) -> anyhow::Result<Prepared<Ckks>> {
         let parsed = matches(&self.words_of(fields)).map_err(|e| Mistake(first_line(&e)))?;
         let workload = Workload::from_arg_matches(&parsed).map_err(|e| Mistake(first_line(&e)))?;
-        match workload.prepare(None).map_err(told)? {
+        match workload.prepare(None).map_err(refused)? {
             AnyPrepared::Ckks(built) => Ok(built),
             _ => Err(Mistake(NOT_CKKS.into()).into()),
         }

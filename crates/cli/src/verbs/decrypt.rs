@@ -3,31 +3,19 @@
 use crate::{
     failure::Mistake,
     host::HostArgs,
-    output::{JsonArgs, Output},
+    output::JsonArgs,
     progress::{Progress, note},
-    secrets::{Passphrase, PassphraseArgs},
+    secrets::PassphraseArgs,
     text::{forecast, table::line},
-    verbs::{
-        encrypt::{KeyChoice, Side, open},
-        existing, without_nulls,
-    },
-    workload::{Whole, told},
+    verbs::encrypt::KeyChoice,
 };
-use limbwise::{
-    ckks::{Estimate, Model},
-    wire::Origin,
-};
-use limbwise_apps::{AnyProgram, Array, Client as _, Encryption, Program, data::npy, on_scheme, program::Numbers};
-use limbwise_math::sampling::Seed;
+use limbwise_apps::{Array, Encryption, data::npy, program::Numbers};
 use limbwise_runtime::{
-    AnyDevice,
-    client::{Decrypted, Expected, InputsOf, decrypt_files, read_secrets, secret_file},
-    expect::expectations,
-    ledger::{Ledger, Shared},
-    origin::{inputs_name, keys_for},
-    places::{absent, ciphertexts, put_private, put_secret},
+    client_side::{ClientSide, ToDecrypt},
+    ledger::Shared,
+    places::{Existing, absent, put_private, put_secret},
     scheme::Forecast,
-    share::{Flooded, shared},
+    share::Flooded,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,9 +30,6 @@ use std::{
 const WARNED: &str = "noise-warning-given";
 /// What everybody should know before they share a decrypted number.
 const WARNING: &str = "decrypted CKKS numbers carry the noise of the scheme, which tells of the secret key: who has a ciphertext, its clear values and its decryption can compute the key (IND-CPA-D, Li and Micciancio 2021). Keep them, or share them with --share";
-
-/// Said where there is no noise to flood.
-const EXACT: &str = "--share: results of this workload are exact and carry no noise of the scheme: what is to be shared can be shared as it is; leave it out";
 
 /// Decrypt and interpret results
 ///
@@ -168,105 +153,51 @@ impl Decrypt {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open();
         let form = Form::of(&self.out)?;
-        let side = open(&self.client)?;
-        if (self.compare || !self.data.is_empty()) && !side.data.has_model() {
-            return Err(Mistake("--compare: the server alone has the model, so nothing is known of what results should be; leave it out".into()).into());
-        }
-        let (program, model) = self.own_program(&side)?;
-        let passphrase = self.passphrase.read()?;
-        let dev = self.host.open()?;
-        on_scheme!(AnyProgram, &program, program => {
-            self.decrypt(&dev, (program, &side, model), (&passphrase, form), &output)
-        })
-    }
-
-    fn decrypt<S: Whole, P: Program<Scheme = S>>(
-        &self,
-        dev: &AnyDevice,
-        (program, side, model): (&P, &Side, Model),
-        (passphrase, form): (&Passphrase, Form),
-        output: &Output,
-    ) -> anyhow::Result<()> {
-        if self.share && S::errors(&[]).is_none() {
-            return Err(Mistake(EXACT.into()).into());
-        }
-        let (files, params) = (listed(&self.results)?, program.params());
-        let wanted = self.compare || !self.data.is_empty();
-        let twin = || side.data.client::<S>(&side.description.workload, &side.program, &self.data).map_err(told);
-        let client = wanted.then(twin).transpose()?;
-        let origin = keys_for(&self.client.join(secret_file::<S>(params)), &side.description)?;
-        let secrets = read_secrets::<S>(&self.client, params, passphrase.lock())?;
-        let ledger = Ledger::of(&self.client, secrets.identity(S::rlwe(params)));
-        let named = if self.inputs.is_empty() { None } else { Some(inputs_name(&listed(&self.inputs)?)?) };
-        let inputs = InputsOf::of((&ledger, program), origin, &files[0], named, self.key.map(Encryption::from))?;
-        if named.is_some() && !inputs.known {
+        let side = ClientSide::open(&self.client)?;
+        let (passphrase, dev) = (self.passphrase.read()?, self.host.open()?);
+        let asked = ToDecrypt {
+            results: &self.results,
+            inputs: &self.inputs,
+            compare: self.compare || !self.data.is_empty(),
+            data: &self.data,
+            key: self.key.map(Encryption::from),
+            gain: self.model_gain,
+            share: self.share,
+            lock: passphrase.lock(),
+        };
+        let mut progress = Progress::new(0.0);
+        let mut opened = side.decrypt(&dev, &asked, &mut progress)?;
+        progress.finish();
+        if !opened.known_inputs {
             note("these inputs are not in the client's ledger: taken as encrypted by others");
         }
-        let mut progress = Progress::new(0.0);
-        let results = expectations(program, inputs.key, model)?;
-        let expected = Expected { results, origin: Origin { inputs: inputs.name, ..origin } };
-        let decrypted = decrypt_files(dev, (program, &secrets), &expected, &files, &mut progress)?;
-        progress.finish();
-        let compared = client.map(|client| compared::<S>(&client.conclude(&decrypted.reading)));
-        let Decrypted { estimates, arrays, .. } = decrypted;
-        let targets = self.targets(&arrays);
-        absent(&targets, existing(self.force))?;
-        let errors = S::errors(&estimates);
-        let shared =
-            self.share.then(|| self.shared(&ledger, &scaled(program, &arrays, errors.as_deref())?)).transpose()?;
+        let targets = self.targets(&opened.arrays);
+        absent(&targets, Existing::replaced_if(self.force))?;
+        let shared = self.share.then(|| opened.share(self.statistical_bits, self.shared_results)).transpose()?;
+        let (mut flooded, shared) = shared.map_or_else(|| (Vec::new(), None), |(all, shared)| (all, Some(shared)));
+        let mut flooded = flooded.drain(..);
         let mut results = Vec::new();
-        let (all, shared) = match shared {
-            Some((flooded, shared)) => (flooded, Some(shared)),
-            None => (arrays.into_iter().map(|array| (array, None)).collect(), None),
-        };
-        for ((array, flooded), file) in all.into_iter().zip(targets) {
+        for (array, file) in opened.arrays.into_iter().zip(targets) {
             form.write(&file, &array)?;
-            results.push(Written { name: array.name, shape: array.shape, file, flooded });
+            results.push(Written { name: array.name, shape: array.shape, file, flooded: flooded.next() });
         }
-        let approximate = errors.is_some();
+        let approximate = opened.errors.is_some();
         if approximate {
             self.warn_once()?;
         }
         // Exact results carry no error of the scheme, so they tell nothing beside themselves.
         let shareable = self.share || !approximate;
         let report = Report {
-            workload: program.name().into(),
-            insecure_randomness: side.description.insecure_randomness,
-            forecast: S::forecast(params, &estimates, 0).of_results(),
+            workload: opened.workload,
+            insecure_randomness: opened.insecure_randomness,
+            forecast: opened.forecast,
             results,
-            compared,
+            compared: opened.compared,
             shareable,
             shared,
             warning: if shareable { None } else { Some(WARNING) },
         };
         output.report(&report, &render(&report))
-    }
-
-    /// The program with the server's numbers, where the client has them; else with others in their place.
-    fn own_program(&self, side: &Side) -> anyhow::Result<(AnyProgram, Model)> {
-        let why = "the client's copy of the model, which says what a result may be";
-        match side.data.model(&side.description.workload).map_err(|e| Mistake(format!("{why}: {e}")))? {
-            Some(numbers) => {
-                let program = side.description.program(&numbers);
-                Ok((program.map_err(|e| Mistake(format!("{}: {e}", self.client.display())))?, Model::Known))
-            }
-            None => Ok((side.program.clone(), Model::Server { gain: self.model_gain })),
-        }
-    }
-
-    /// The results as they may be shared. They are counted before a number is written, and stay counted.
-    fn shared(&self, ledger: &Ledger, arrays: &[(Array, Estimate)]) -> anyhow::Result<(Vec<Fit>, Shared)> {
-        let before = ledger.shared()?;
-        let sharing = Shared::sharing(before, self.statistical_bits, self.shared_results);
-        let count = u32::try_from(arrays.len()).unwrap_or(u32::MAX);
-        Shared::after(before, sharing, count)?;
-        let mut all = Vec::new();
-        for (array, estimate) in arrays {
-            let seed = Seed::from_os().map_err(limbwise::Error::from)?;
-            let (array, flooded) = shared(array, *estimate, sharing, &seed)?;
-            all.push((array, Some(flooded)));
-        }
-        Ok((all, ledger.share(sharing, count, None)?))
     }
 
     /// A file a result; several have the results' names put in.
@@ -292,43 +223,9 @@ impl Decrypt {
     }
 }
 
-/// A result, and what was done to it.
-type Fit = (Array, Option<Flooded>);
-
-/// The ciphertexts of a directory, or the files themselves.
-fn listed(places: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    match places {
-        [place] => Ok(ciphertexts(place)?),
-        files => Ok(files.to_vec()),
-    }
-}
-
 fn gain(text: &str) -> Result<f64, String> {
     let factor = text.parse().ok().filter(|x: &f64| (1.0..=1e9).contains(x));
     factor.ok_or_else(|| "wanted a factor from 1 to 1e9".into())
-}
-
-/// Results with what is expected of their errors, in the units in which people have them.
-fn scaled<P: Program>(
-    program: &P,
-    arrays: &[Array],
-    errors: Option<&[Estimate]>,
-) -> anyhow::Result<Vec<(Array, Estimate)>> {
-    let errors = errors.ok_or_else(|| Mistake(EXACT.into()))?;
-    let scaled =
-        |(at, (array, estimate)): (usize, (&Array, &Estimate))| (array.clone(), estimate.enlarged(program.unit_of(at)));
-    Ok(arrays.iter().zip(errors).enumerate().map(scaled).collect())
-}
-
-fn compared<S: Whole>(conclusion: &limbwise_apps::Conclusion<S>) -> Map<String, Value> {
-    let mut all = S::compared(&conclusion.found);
-    all.extend(conclusion.details.clone());
-    if !conclusion.warnings.is_empty() {
-        all.insert("warnings".into(), json!(conclusion.warnings));
-    }
-    all.values_mut().for_each(without_nulls);
-    all.retain(|_, value| !value.is_null());
-    all
 }
 
 #[derive(Clone, Copy, Debug)]

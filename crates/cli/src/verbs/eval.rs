@@ -6,15 +6,14 @@ use crate::{
     output::JsonArgs,
     progress::{Progress, note},
     text::{forecast, table::line, units},
-    verbs::existing,
-    workload::told,
+    workload::refused,
 };
 use clap::ValueEnum;
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::registry::AnyLiteral;
 use limbwise_runtime::{
     EvalReport, Job, Limits, evaluate_files,
-    places::{BOOTSTRAP, KEYS, ciphertexts, description},
+    places::{BOOTSTRAP, Existing, KEYS, ciphertexts, description},
     scheme::Forecast,
 };
 use std::path::PathBuf;
@@ -105,7 +104,7 @@ impl Eval {
         let output = self.output.open();
         let description = description(&self.server)?;
         let files = [self.weights.as_deref(), self.bias.as_deref()];
-        let model = match description.workload.model(files).map_err(told)? {
+        let model = match description.workload.model(files).map_err(refused)? {
             None if files.iter().any(Option::is_some) => {
                 return Err(
                     Mistake("--weights, --bias: this program has no clear matrix; leave them out".into()).into()
@@ -129,7 +128,7 @@ impl Eval {
             keys: &keys,
             inputs: &inputs,
             results: &self.out,
-            existing: existing(self.force),
+            existing: Existing::replaced_if(self.force),
             checkpoint: self.checkpoint.as_deref(),
         };
         let limits =

@@ -5,19 +5,18 @@ use crate::{
     host::{HostArgs, MemoryArgs},
     output::{Output, OutputArgs},
     progress::{Progress, note},
-    readings::{calibrated, degrees, planned, recorded},
+    readings::{calibrated, planned, recorded},
     secrets::{InsecureSeed, Passphrase, PassphraseArgs, SeedArgs},
     text::{forecast, table::line, units},
-    workload::{Whole, Workload, told},
+    workload::{Whole, Workload, refused},
 };
-use limbwise_apps::{AnyPrepared, Prepared, Program as _, on_scheme};
+use limbwise_apps::{AnyPrepared, Prepared, on_scheme};
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     AnyDevice,
-    keygen::{Sides, check, keygen},
-    places::{DATA, put_private},
-    scheme::Forecast,
-    sealed::seal,
+    calibrate::degrees,
+    client_side::{KeysMade, make_keys},
+    keygen::{Sides, check},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -66,34 +65,13 @@ pub(crate) struct Keygen {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Report {
-    workload: String,
-    /// What it computes with.
-    scheme: &'static str,
-    /// Name of the parameter set.
-    preset: String,
-    /// The class of the security gate; 0 below 128.
-    security_bits: u32,
-    /// Whose table says so.
-    security_standard: &'static str,
-    /// Why the parameters may be insecure, if the security check was overridden.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    insecure_reason: Option<String>,
-    /// Keys and ciphertexts came from randomness that anybody can repeat.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    insecure_randomness: bool,
+    #[serde(flatten)]
+    made: KeysMade,
     client: PathBuf,
     /// The server's directory.
     server: PathBuf,
     /// The secret key is under a passphrase.
     passphrase: bool,
-    keys: usize,
-    /// Of the file of evaluation keys.
-    key_file_bytes: u64,
-    /// How they were planned to be kept in memory.
-    key_form: limbwise::rlwe::KeyForm,
-    /// What is expected of the results.
-    #[serde(flatten)]
-    forecast: Forecast,
 }
 
 /// A directory that must be given.
@@ -110,7 +88,7 @@ impl Keygen {
         let seeds = self.seed.of_files(self.insecure)?;
         let passphrase = self.passphrase.read()?;
         let dev = self.host.open()?;
-        let prepared = self.workload.prepare(self.memory.most).map_err(told)?;
+        let prepared = self.workload.prepare(self.memory.most).map_err(refused)?;
         let places = Sides { client, server };
         check(places)?;
         on_scheme!(AnyPrepared, &prepared, built => self.make(&dev, built, places, (&passphrase, &seeds), &output))
@@ -133,32 +111,16 @@ impl Keygen {
                 (planned.way, planned.recording)
             }
         };
-        let mut description = built.description(way);
-        description.insecure_randomness = seeds.is_insecure();
-        let data = seal(&self.workload.data())?;
         let mut progress = Progress::new(0.0);
-        let (params, required) = (built.params(), &recording.keys.required);
-        let of = (&description, required);
-        let bytes = keygen::<S, _>((dev, params), places, of, (passphrase.lock(), seeds), &mut progress)?;
+        let of = (places, &self.workload.data());
+        let made = make_keys((dev, built), (way, &recording), of, (passphrase.lock(), seeds), &mut progress)?;
         progress.finish();
-        put_private(&places.client.join(DATA), &data)?;
         note("the secret key is in the client's directory alone: keep it, nobody can make it again");
-        let security = S::security(params);
         let report = Report {
-            workload: built.program(way).name().into(),
-            scheme: S::NAME,
-            preset: built.preset.clone(),
-            security_bits: security.bits,
-            security_standard: security.standard,
-            insecure_reason: security.insecure_reason.clone(),
-            insecure_randomness: seeds.is_insecure(),
+            made,
             client: places.client.to_owned(),
             server: places.server.to_owned(),
             passphrase: passphrase.is_some(),
-            keys: required.len() + if S::tfhe(params).is_some() { 2 } else { 0 },
-            key_file_bytes: bytes,
-            key_form: recording.keys.form,
-            forecast: S::forecast(params, &recording.results, recording.rotations),
         };
         output.report(&report, &render(&report))
     }
@@ -166,13 +128,15 @@ impl Keygen {
 
 fn render(report: &Report) -> String {
     let mut text = String::from("keys\n");
-    for reason in report.insecure_reason.iter().map(String::as_str).chain(insecure(report.insecure_randomness)) {
+    for reason in
+        report.made.insecure_reason.iter().map(String::as_str).chain(insecure(report.made.insecure_randomness))
+    {
         text += &line("INSECURE", reason);
     }
     text += &line("client", &report.client.display().to_string());
     text += &line("server", &report.server.display().to_string());
-    text += &line("keys", &format!("{}, {} in their file", report.keys, units::bytes(report.key_file_bytes)));
-    text += &forecast(&report.forecast);
+    text += &line("keys", &format!("{}, {} in their file", report.made.keys, units::bytes(report.made.key_file_bytes)));
+    text += &forecast(&report.made.forecast);
     text
 }
 

@@ -30,7 +30,6 @@ pub(crate) mod time;
 
 use crate::Again;
 use clap::{Parser, Subcommand};
-use limbwise_runtime::places::Existing;
 
 /// Fully homomorphic encryption: run a program on encrypted data, plan it before any key exists, time it on hardware models
 ///
@@ -81,19 +80,6 @@ pub(crate) enum Verb {
     #[cfg(feature = "client")]
     Bench(bench::Bench),
     Params(params::Params),
-}
-
-fn existing(force: bool) -> Existing {
-    if force { Existing::Replaced } else { Existing::Kept }
-}
-
-/// Removes fields that do not apply: in the contract they are absent.
-#[cfg(feature = "client")]
-fn without_nulls(value: &mut serde_json::Value) {
-    if let serde_json::Value::Object(fields) = value {
-        fields.retain(|_, field| !field.is_null());
-        fields.values_mut().for_each(without_nulls);
-    }
 }
 
 impl Verb {

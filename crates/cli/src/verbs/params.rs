@@ -1,6 +1,6 @@
 //! `limbwise params`: check, show and choose parameter sets.
 
-use crate::{output::OutputArgs, text, workload::told};
+use crate::{output::OutputArgs, text, workload::refused};
 use clap::Subcommand;
 use limbwise::scheme::{Bgv, Ckks, Tfhe};
 use limbwise::{
@@ -264,15 +264,15 @@ impl Params {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         match &self.action {
             Action::Check { file } if is_tfhe(file) => {
-                let set = TfheSet::new(&file.display().to_string(), None, &params_file::<Tfhe>(file).map_err(told)?);
+                let set = TfheSet::new(&file.display().to_string(), None, &params_file::<Tfhe>(file).map_err(refused)?);
                 self.output.open()?.report(&set, &text::params::tfhe_set(&set))
             }
             Action::Check { file } if is_bgv(file) => {
-                let set = BgvSet::new(&file.display().to_string(), None, &params_file::<Bgv>(file).map_err(told)?);
+                let set = BgvSet::new(&file.display().to_string(), None, &params_file::<Bgv>(file).map_err(refused)?);
                 self.output.open()?.report(&set, &text::params::bgv_set(&set))
             }
             Action::Check { file } => {
-                let set = Set::new(&file.display().to_string(), None, &params_file::<Ckks>(file).map_err(told)?);
+                let set = Set::new(&file.display().to_string(), None, &params_file::<Ckks>(file).map_err(refused)?);
                 self.output.open()?.report(&set, &text::params::set(&set))
             }
             Action::Show { name: None } => {
@@ -285,18 +285,18 @@ impl Params {
             }
             Action::Show { name: Some(name) } if tfhe::preset(name).is_ok() => {
                 let purpose = tfhe::presets().into_iter().find(|p| p.name == name).map(|p| p.purpose);
-                let set = TfheSet::new(name, purpose, &named_tfhe(name).map_err(told)?);
+                let set = TfheSet::new(name, purpose, &named_tfhe(name).map_err(refused)?);
                 let comment: String = text::params::tfhe_set(&set).lines().map(|line| format!("# {line}\n")).collect();
                 self.output.open()?.report(&set, &format!("{comment}{}", toml::to_string(&set.literal)?))
             }
             Action::Show { name: Some(name) } if bgv::preset(name).is_ok() => {
                 let preset = bgv::presets().into_iter().find(|p| p.name == name);
-                let set = BgvSet::new(name, preset.as_ref(), &named_bgv(name).map_err(told)?);
+                let set = BgvSet::new(name, preset.as_ref(), &named_bgv(name).map_err(refused)?);
                 let comment: String = text::params::bgv_set(&set).lines().map(|line| format!("# {line}\n")).collect();
                 self.output.open()?.report(&set, &format!("{comment}{}", toml::to_string(&set.literal)?))
             }
             Action::Show { name: Some(name) } => {
-                let params = named_params(name).map_err(told)?;
+                let params = named_params(name).map_err(refused)?;
                 let purpose = presets().into_iter().find(|p| p.name == name).map(|p| p.purpose);
                 self.print(&Set::new(name, purpose, &params))
             }

@@ -5,7 +5,7 @@ use crate::{
     output::OutputArgs,
     readings::{calibrated_with_disk, planned},
     text,
-    workload::{Workload, told},
+    workload::{Workload, refused},
 };
 use limbwise_apps::{AnyPrepared, on_scheme};
 
@@ -46,7 +46,7 @@ impl Plan {
         let output = self.output.open()?;
         let dev = self.host.open()?;
         let memory = self.memory.most;
-        on_scheme!(AnyPrepared, self.workload.prepare(memory).map_err(told)?, built => {
+        on_scheme!(AnyPrepared, self.workload.prepare(memory).map_err(refused)?, built => {
             let calibration = calibrated_with_disk(&dev, &built, &self.memory.key_dir())?;
             let plan = planned(&built, &calibration, memory)?.plan;
             output.report(&plan, &text::plan::render(&plan))

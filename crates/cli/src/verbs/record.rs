@@ -5,14 +5,15 @@ use crate::{
     files::Target,
     host::HostArgs,
     output::Output,
-    readings::{calibrated, degrees, planned, recorded},
+    readings::{calibrated, planned, recorded},
     text,
-    workload::{Whole, Workload, told},
+    workload::{Whole, Workload, refused},
 };
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::{AnyPrepared, Prepared, Way, on_scheme};
 use limbwise_graph::Counts;
 use limbwise_runtime::{
+    calibrate::degrees,
     exchange::{heracles, jsonl, listed},
     files::write_graph,
     plan::{PlannedKey, planned_keys},
@@ -85,7 +86,7 @@ impl Record {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let target = self.out.as_deref().map(Target::new).transpose()?;
         let operations = self.operations.as_deref().map(Target::new).transpose()?;
-        let prepared = self.workload.prepare(None).map_err(told)?;
+        let prepared = self.workload.prepare(None).map_err(refused)?;
         if operations.is_some() && !matches!(prepared, AnyPrepared::Ckks(_)) {
             return Err(Mistake(NOT_CKKS.into()).into());
         }

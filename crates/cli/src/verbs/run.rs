@@ -9,8 +9,7 @@ use crate::{
     readings::{Planned, calibrated_with_disk, planned},
     secrets::{SeedArgs, forget_seed},
     text,
-    verbs::without_nulls,
-    workload::{Whole, Workload, told},
+    workload::{Whole, Workload, refused},
 };
 use limbwise::ckks::ShadowBound;
 use limbwise_apps::{AnyPrepared, Prepared, Program as _, on_scheme};
@@ -18,6 +17,7 @@ use limbwise_machines::{Spec, time};
 use limbwise_math::finite;
 use limbwise_runtime::{
     AnyDevice, RunOptions, RunReport,
+    client_side::without_nulls,
     journal::Checkpoint,
     run,
     scheme::SchemeRun,
@@ -83,7 +83,7 @@ impl Run {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
         let dev = self.host.open()?;
-        on_scheme!(AnyPrepared, self.workload.prepare(self.memory.most).map_err(told)?, built => {
+        on_scheme!(AnyPrepared, self.workload.prepare(self.memory.most).map_err(refused)?, built => {
             self.run(&dev, &built, &output)
         })
     }
@@ -92,7 +92,7 @@ impl Run {
         if self.options().shadow.is_some() && !S::HAS_SHADOWS {
             return Err(Mistake(NO_SHADOW.into()).into());
         }
-        let client = built.client().map_err(told)?;
+        let client = built.client().map_err(refused)?;
         let calibration = calibrated_with_disk(dev, built, &self.memory.key_dir())?;
         let Planned { way, recording, plan } = planned(built, &calibration, self.memory.most)?;
         let seeds = match &self.checkpoint {

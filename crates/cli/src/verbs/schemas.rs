@@ -3,7 +3,7 @@
 //! Enters: which type a verb's report is, and what of JSON Schema the types do not say by themselves. Stays out: fields
 //! and their descriptions, which are those of the types.
 
-use super::{bench, count, decrypt, encrypt, keygen, list, machines, params, record, sweep, time};
+use super::{bench, count, decrypt, keygen, list, machines, params, record, sweep, time};
 use limbwise_runtime::{EvalReport, Plan, Reproduction, RunReport, inspect::Inspection, sweep::Row};
 use schemars::{
     JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema, transform::transform_subschemas,
@@ -22,7 +22,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("bench", written("limbwise bench --json", one::<bench::Report>)),
         ("count", written("limbwise count --json", one::<count::Counted>)),
         ("decrypt", written("limbwise decrypt --json", one::<decrypt::Report>)),
-        ("encrypt", written("limbwise encrypt --json", one::<encrypt::Report>)),
+        ("encrypt", written("limbwise encrypt --json", one::<limbwise_runtime::client_side::Encrypted>)),
         ("eval", written("limbwise eval --json", one::<EvalReport>)),
         ("inspect", written("limbwise inspect --json", one::<Vec<Inspection>>)),
         ("keygen", written("limbwise keygen --json", one::<keygen::Report>)),

@@ -6,10 +6,10 @@ use crate::{
     host::HostArgs,
     output::OutputArgs,
     progress::note,
-    readings::{calibrated, calibrated_for_graph, degrees, fastest, read_graph},
+    readings::{calibrated, calibrated_for_graph, fastest, read_graph},
     specs::{assignment, changed, changes_of},
     text,
-    workload::{Whole, Workload, told},
+    workload::{Whole, Workload, refused},
 };
 use limbwise_apps::{AnyPrepared, Prepared, on_scheme};
 use limbwise_graph::Graph;
@@ -21,7 +21,7 @@ use limbwise_machines::{
     },
     machine,
 };
-use limbwise_runtime::{AnyDevice, Calibration, Host, open};
+use limbwise_runtime::{AnyDevice, Calibration, Host, calibrate::degrees, open};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::{
@@ -135,7 +135,7 @@ impl Time {
                 let heading = text::time::heading(&path.display().to_string(), &graph);
                 Asked { heading, programs: specs.iter().map(|_| (None, graph.clone())).collect() }
             }
-            (Some(workload), None) => on_scheme!(AnyPrepared, workload.prepare(None).map_err(told)?, built => {
+            (Some(workload), None) => on_scheme!(AnyPrepared, workload.prepare(None).map_err(refused)?, built => {
                 self.asked(&dev, &built, &mut specs)?
             }),
         };

@@ -74,37 +74,49 @@ struct Written {
     calibration: Calibration,
 }
 
+/// The rates of this host for programs with rings of these degrees: measured, unless that was done within a day. `note`
+/// gets what the user may want to know before it happens.
+///
+/// # Errors
+/// As [`calibrate`](super::calibrate).
+pub fn calibrated(dev: &AnyDevice, degrees: Degrees, note: impl Fn(&str)) -> Result<Calibration> {
+    let kept = Kept::of(dev, degrees);
+    if let Some((kept, calibration)) = kept.as_ref().and_then(|kept| Some((kept, kept.recalled(dev)?))) {
+        note(&format!("this host's calibration is that of {}; remove it to measure again", kept.path().display()));
+        return Ok(calibration);
+    }
+    let seconds = if degrees[1].is_some() { "three" } else { "two" };
+    note(&format!("calibrating this host (about {seconds} seconds)"));
+    kept.map_or_else(|| calibrate_for(dev, degrees), |kept| kept.measured(dev))
+}
+
 /// A place in the cache, with or without a calibration.
 #[derive(Debug)]
-pub struct Kept {
+struct Kept {
     path: PathBuf,
     conditions: Conditions,
 }
 
 impl Kept {
     /// In the user's cache folder: `limbwise` in `$XDG_CACHE_HOME` or in `~/.cache`; `None` if neither exists.
-    #[must_use]
-    pub fn of(dev: &AnyDevice, degrees: Degrees) -> Option<Self> {
+    fn of(dev: &AnyDevice, degrees: Degrees) -> Option<Self> {
         Some(Self::within(&limbwise_cuda::nvrtc::cache_folder()?, dev, degrees))
     }
 
     /// In the given folder.
-    #[must_use]
-    pub fn within(folder: &Path, dev: &AnyDevice, degrees: Degrees) -> Self {
+    fn within(folder: &Path, dev: &AnyDevice, degrees: Degrees) -> Self {
         let conditions = Conditions::of(dev, degrees);
         let name = blake3::hash(format!("{conditions:?}").as_bytes()).to_hex();
         Self { path: folder.join(format!("calibration-{}.json", &name[..16])), conditions }
     }
 
-    #[must_use]
-    pub fn path(&self) -> &Path {
+    fn path(&self) -> &Path {
         &self.path
     }
 
     /// The cached calibration, if it is at most a day old and was measured under the same conditions. `resident_bytes`
     /// is measured now.
-    #[must_use]
-    pub fn recalled(&self, dev: &AnyDevice) -> Option<Calibration> {
+    fn recalled(&self, dev: &AnyDevice) -> Option<Calibration> {
         let age = fs::metadata(&self.path).and_then(|file| file.modified()).ok()?.elapsed().ok()?;
         let bytes = places::read_up_to(&self.path, MOST_BYTES).ok().filter(|_| age < LIFETIME)?;
         let Written { conditions, calibration } = serde_json::from_slice(&bytes).ok()?;
@@ -115,10 +127,7 @@ impl Kept {
 
     /// Measures, and caches the rates unless other programs used the CPU meanwhile: rates of a busy moment are not
     /// worth a day.
-    ///
-    /// # Errors
-    /// As [`calibrate`](super::calibrate).
-    pub fn measured(&self, dev: &AnyDevice) -> Result<Calibration> {
+    fn measured(&self, dev: &AnyDevice) -> Result<Calibration> {
         let (start, before) = (Instant::now(), waited());
         let calibration = calibrate_for(dev, self.conditions.degrees)?;
         let waited = waited().zip(before).map_or(Duration::ZERO, |(now, before)| now.saturating_sub(before));

@@ -1,0 +1,364 @@
+//! A client's directory: the steps of both sides by files, from the keys to the numbers. Only with the feature `client`.
+//!
+//! The command line and Python parse what was asked for, and say what was done. What is done stands here.
+
+use crate::{
+    AnyDevice,
+    client::{Decrypted, EncryptionKey, Expected, InputsOf, decrypt_files, encrypt_files, read_secrets, secret_file},
+    error::{Error, Result},
+    expect::expectations,
+    keygen::{Sides, keygen},
+    ledger::{Ledger, Round, Shared, hex},
+    origin::{inputs_name, keys_for},
+    places::{DATA, Existing, ciphertexts, description, put_private, read_up_to, refused, targets},
+    record::Recording,
+    scheme::{Forecast, Whole},
+    sealed::{seal, unseal},
+    share::{Flooded, shared},
+};
+use limbwise::{
+    ckks::{Estimate, Model},
+    rlwe::KeyForm,
+    scheme::Input as _,
+    wire::{Lock, Origin},
+};
+use limbwise_apps::{
+    AnyProgram, Array, Client as _, Description, Encryption, Observer, Prepared, Program, Way, on_scheme,
+    registry::Data,
+};
+use limbwise_math::sampling::{Seed, SeedSource};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Longest record of where the data are.
+const MOST_DATA_BYTES: usize = 1 << 20;
+
+/// Refused where nobody but the client can encrypt.
+const NO_PUBLIC: &str =
+    "--key public: messages of TFHE are encrypted under the secret key alone; leave out the choice of a public key";
+/// Refused where there is no noise to flood.
+const EXACT: &str = "--share: results of this workload are exact and carry no noise of the scheme: what is to be shared can be shared as it is; leave it out";
+/// Refused where there is nothing to compare with.
+const NO_TWIN: &str = "--compare: the server alone has the model, so nothing is known of what results should be; leave out the comparison";
+
+/// Keys that were made.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct KeysMade {
+    workload: String,
+    /// What it computes with.
+    scheme: &'static str,
+    /// Name of the parameter set.
+    preset: String,
+    /// The class of the security gate; 0 below 128.
+    security_bits: u32,
+    /// Whose table says so.
+    security_standard: &'static str,
+    /// Why the parameters may be insecure, if the security check was overridden.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub insecure_reason: Option<String>,
+    /// Keys and ciphertexts came from randomness that anybody can repeat.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub insecure_randomness: bool,
+    pub keys: usize,
+    /// Of the file of evaluation keys.
+    pub key_file_bytes: u64,
+    /// How they were planned to be kept in memory.
+    key_form: KeyForm,
+    /// What is expected of the results.
+    #[serde(flatten)]
+    pub forecast: Forecast,
+}
+
+/// Makes the keys of a prepared program in one configuration and puts them into both directories. The client's directory
+/// also gets `data`, which says where its data are.
+///
+/// # Errors
+/// Directories that have keys already, or are one; errors of the system.
+pub fn make_keys<S: Whole>(
+    (dev, built): (&AnyDevice, &Prepared<S>),
+    (way, recording): (Way, &Recording<S>),
+    (places, data): (Sides<'_>, &impl Serialize),
+    (lock, seeds): (Lock<'_>, &SeedSource),
+    observer: &mut dyn Observer,
+) -> Result<KeysMade> {
+    let data_file = places.client.join(DATA);
+    let data = seal(data).map_err(|e| in_file(&data_file, &e))?;
+    let mut description = built.description(way);
+    description.insecure_randomness = seeds.is_insecure();
+    let (params, required) = (built.params(), &recording.keys.required);
+    let key_file_bytes = keygen::<S, _>((dev, params), places, (&description, required), (lock, seeds), observer)?;
+    put_private(&data_file, &data)?;
+    let security = S::security(params);
+    Ok(KeysMade {
+        workload: built.program(way).name().into(),
+        scheme: S::NAME,
+        preset: built.preset.clone(),
+        security_bits: security.bits,
+        security_standard: security.standard,
+        insecure_reason: security.insecure_reason.clone(),
+        insecure_randomness: seeds.is_insecure(),
+        keys: required.len() + if S::tfhe(params).is_some() { 2 } else { 0 },
+        key_file_bytes,
+        key_form: recording.keys.form,
+        forecast: S::forecast(params, &recording.results, recording.rotations),
+    })
+}
+
+fn in_file(path: &Path, why: &dyn std::fmt::Display) -> Error {
+    Error::Damaged { path: path.display().to_string(), cause: why.to_string() }
+}
+
+/// A client's directory, with the program and the place of the data that it remembers.
+pub struct ClientSide {
+    dir: PathBuf,
+    description: Description,
+    /// With any numbers in the place of the server's.
+    program: AnyProgram,
+    data: Data,
+}
+
+/// What to encrypt, and how.
+#[derive(Clone, Copy)]
+pub struct ToEncrypt<'a> {
+    /// Files in place of the data named when the keys were made; empty for those.
+    pub data: &'a [PathBuf],
+    /// `None` for the key of the plan.
+    pub key: Option<Encryption>,
+    /// A directory or, for a single input, a file.
+    pub out: &'a Path,
+    pub existing: Existing,
+    pub lock: Lock<'a>,
+    pub seeds: &'a SeedSource,
+}
+
+/// Inputs that were encrypted.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Encrypted {
+    workload: String,
+    /// Keys and ciphertexts came from randomness that anybody can repeat.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub insecure_randomness: bool,
+    key: Encryption,
+    pub inputs: Vec<InputFile>,
+}
+
+/// An input in its file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct InputFile {
+    pub name: String,
+    pub file: PathBuf,
+    pub bytes: u64,
+}
+
+/// What to decrypt, and how.
+#[derive(Clone, Copy)]
+pub struct ToDecrypt<'a> {
+    /// The results: their directory, or files in the program's order.
+    pub results: &'a [PathBuf],
+    /// The encrypted inputs of these results; empty for the last ones encrypted.
+    pub inputs: &'a [PathBuf],
+    /// Compares with the clear twin.
+    pub compare: bool,
+    /// Data of the comparison, as in [`ToEncrypt::data`].
+    pub data: &'a [PathBuf],
+    /// The key that encrypted the inputs, if the ledger does not know it.
+    pub key: Option<Encryption>,
+    /// Factor by which the server's matrix, unknown to the client, may enlarge values and errors.
+    pub gain: f64,
+    /// Whether the numbers are to be shared: refused at once where they carry no noise.
+    pub share: bool,
+    pub lock: Lock<'a>,
+}
+
+/// Decrypted results.
+pub struct Opened {
+    pub workload: String,
+    /// Keys and ciphertexts came from randomness that anybody can repeat.
+    pub insecure_randomness: bool,
+    /// What was expected of the results.
+    pub forecast: Option<Forecast>,
+    pub arrays: Vec<Array>,
+    /// What is expected of their errors, in the units of the arrays; `None` where results are exact.
+    pub errors: Option<Vec<Estimate>>,
+    /// Against the clear twin: precision, accuracy, what the workload adds.
+    pub compared: Option<Map<String, Value>>,
+    /// Whether the client's ledger has the inputs; others are taken as encrypted by others.
+    pub known_inputs: bool,
+    ledger: Ledger,
+}
+
+impl ClientSide {
+    /// Opens a client's directory.
+    ///
+    /// # Errors
+    /// Files that are absent, damaged, or not those of a client.
+    pub fn open(dir: &Path) -> Result<Self> {
+        let description = description(dir)?;
+        let program = description.stand_in().map_err(|e| in_file(dir, &e))?;
+        let path = dir.join(DATA);
+        let data = unseal(&read_up_to(&path, MOST_DATA_BYTES)?);
+        let data = data.map_err(|e| in_file(&path, &format!("{e} (\"limbwise keygen\" writes it)")))?;
+        Ok(Self { dir: dir.to_owned(), description, program, data })
+    }
+
+    /// Names of the inputs that the program takes, in order.
+    pub fn input_names(&self) -> Vec<String> {
+        on_scheme!(AnyProgram, &self.program, program => {
+            program.inputs().iter().map(|input| input.name().to_owned()).collect()
+        })
+    }
+
+    /// Encrypts the inputs of the program, and remembers them in the ledger.
+    ///
+    /// # Errors
+    /// Data that do not fit the program or its bounds; files that exist; keys that are absent or locked.
+    pub fn encrypt(&self, dev: &AnyDevice, asked: &ToEncrypt<'_>, observer: &mut dyn Observer) -> Result<Encrypted> {
+        on_scheme!(AnyProgram, &self.program, program => self.encrypt_by((dev, program), asked, observer))
+    }
+
+    fn encrypt_by<S: Whole, P: Program<Scheme = S>>(
+        &self,
+        (dev, program): (&AnyDevice, &P),
+        asked: &ToEncrypt<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Encrypted> {
+        let client = self.data.client::<S>(&self.description.workload, &self.program, asked.data);
+        let (client, params) = (client.map_err(Error::of_refusal)?, program.params());
+        if asked.key == Some(Encryption::PublicKey) && S::rlwe(params).is_none() {
+            return Err(Error::Refused(NO_PUBLIC.into()));
+        }
+        let (inputs, key) = (program.inputs(), asked.key.unwrap_or_else(|| program.encryption()));
+        let read = EncryptionKey::read::<S>((dev, params), &self.dir, &self.description, key, asked.lock)?;
+        let ledger = Ledger::of(&self.dir, read.key_set());
+        ledger.ready()?; // without it nobody could read the results
+        // Keys that are refused leave no directory behind.
+        let files = targets(asked.out, "input", inputs.len(), asked.existing)?;
+        let name = encrypt_files(dev, (program, &client), (&read, asked.seeds), &files, observer)?;
+        ledger.encrypted(Round { inputs: hex(name), key, place: asked.out.display().to_string() })?;
+        let written = |(input, file): (S::Input, PathBuf)| {
+            let bytes = fs::metadata(&file).map_err(refused(&file, "reading"))?.len();
+            Ok(InputFile { name: input.name().to_owned(), file, bytes })
+        };
+        Ok(Encrypted {
+            workload: program.name().into(),
+            insecure_randomness: asked.seeds.is_insecure() || self.description.insecure_randomness,
+            key,
+            inputs: inputs.into_iter().zip(files).map(written).collect::<Result<_>>()?,
+        })
+    }
+
+    /// Decrypts results. All of them are first compared with what the client's own recording of the program expects.
+    ///
+    /// # Errors
+    /// As [`decrypt_files`]; a comparison without a clear twin, sharing of exact results.
+    pub fn decrypt(&self, dev: &AnyDevice, asked: &ToDecrypt<'_>, observer: &mut dyn Observer) -> Result<Opened> {
+        if asked.compare && !self.data.has_model() {
+            return Err(Error::Refused(NO_TWIN.into()));
+        }
+        let (program, model) = self.own_program(asked.gain)?;
+        on_scheme!(AnyProgram, &program, program => self.decrypt_by((dev, program), (asked, model), observer))
+    }
+
+    /// The program with the server's numbers, where the client has them; else with others in their place.
+    fn own_program(&self, gain: f64) -> Result<(AnyProgram, Model)> {
+        let why = "the client's copy of the model, which says what a result may be";
+        let numbers = self.data.model(&self.description.workload);
+        match numbers.map_err(|e| Error::Refused(format!("{why}: {e}").into()))? {
+            Some(numbers) => {
+                let program = self.description.program(&numbers);
+                Ok((program.map_err(|e| in_file(&self.dir, &e))?, Model::Known))
+            }
+            None => Ok((self.program.clone(), Model::Server { gain })),
+        }
+    }
+
+    fn decrypt_by<S: Whole, P: Program<Scheme = S>>(
+        &self,
+        (dev, program): (&AnyDevice, &P),
+        (asked, model): (&ToDecrypt<'_>, Model),
+        observer: &mut dyn Observer,
+    ) -> Result<Opened> {
+        if asked.share && S::errors(&[]).is_none() {
+            return Err(Error::Refused(EXACT.into()));
+        }
+        let (files, params) = (listed(asked.results)?, program.params());
+        let twin = || self.data.client::<S>(&self.description.workload, &self.program, asked.data);
+        let client = asked.compare.then(twin).transpose().map_err(Error::of_refusal)?;
+        let origin = keys_for(&self.dir.join(secret_file::<S>(params)), &self.description)?;
+        let secrets = read_secrets::<S>(&self.dir, params, asked.lock)?;
+        let ledger = Ledger::of(&self.dir, secrets.identity(S::rlwe(params)));
+        let named = if asked.inputs.is_empty() { None } else { Some(inputs_name(&listed(asked.inputs)?)?) };
+        let first = files.first().ok_or_else(|| Error::Empty { path: self.dir.display().to_string() })?;
+        let inputs = InputsOf::of((&ledger, program), origin, first, named, asked.key)?;
+        let results = expectations(program, inputs.key, model)?;
+        let expected = Expected { results, origin: Origin { inputs: inputs.name, ..origin } };
+        let Decrypted { reading, estimates, arrays } =
+            decrypt_files(dev, (program, &secrets), &expected, &files, observer)?;
+        let in_units = |(at, estimate): (usize, Estimate)| estimate.enlarged(program.unit_of(at));
+        Ok(Opened {
+            workload: program.name().into(),
+            insecure_randomness: self.description.insecure_randomness,
+            forecast: S::forecast(params, &estimates, 0).of_results(),
+            arrays,
+            errors: S::errors(&estimates).map(|all| all.into_iter().enumerate().map(in_units).collect()),
+            compared: client.map(|client| compared::<S>(&client.conclude(&reading))),
+            known_inputs: named.is_none() || inputs.known,
+            ledger,
+        })
+    }
+}
+
+impl Opened {
+    /// Floods and rounds the results, so that they can be shared. They are counted in the ledger before a number is
+    /// returned, and stay counted. Without a number of bits or of results, those of the key's first sharing hold.
+    ///
+    /// # Errors
+    /// Results that are exact, or too imprecise; more results than the first sharing was for.
+    pub fn share(&mut self, bits: Option<u32>, results: Option<u32>) -> Result<(Vec<Flooded>, Shared)> {
+        let errors = self.errors.as_ref().ok_or_else(|| Error::Refused(EXACT.into()))?;
+        let before = self.ledger.shared()?;
+        let sharing = Shared::sharing(before, bits, results);
+        let count = u32::try_from(self.arrays.len()).unwrap_or(u32::MAX);
+        Shared::after(before, sharing, count)?;
+        let flood = |(array, estimate): (&Array, &Estimate)| {
+            let seed = Seed::from_os().map_err(limbwise::Error::from)?;
+            shared(array, *estimate, sharing, &seed)
+        };
+        let (arrays, flooded) = self.arrays.iter().zip(errors).map(flood).collect::<Result<(Vec<_>, Vec<_>)>>()?;
+        self.arrays = arrays;
+        Ok((flooded, self.ledger.share(sharing, count, None)?))
+    }
+}
+
+/// The ciphertexts of a directory, or the files themselves.
+fn listed(places: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    match places {
+        [place] => ciphertexts(place),
+        files => Ok(files.to_vec()),
+    }
+}
+
+/// A comparison as JSON, without what it leaves empty.
+fn compared<S: Whole>(conclusion: &limbwise_apps::Conclusion<S>) -> Map<String, Value> {
+    let mut all = S::compared(&conclusion.found);
+    all.extend(conclusion.details.clone());
+    if !conclusion.warnings.is_empty() {
+        all.insert("warnings".into(), json!(conclusion.warnings));
+    }
+    all.values_mut().for_each(without_nulls);
+    all.retain(|_, value| !value.is_null());
+    all
+}
+
+/// Removes empty fields at any depth.
+pub fn without_nulls(value: &mut Value) {
+    if let Value::Object(fields) = value {
+        fields.retain(|_, field| !field.is_null());
+        fields.values_mut().for_each(without_nulls);
+    }
+}
