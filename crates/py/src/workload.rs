@@ -7,6 +7,7 @@ use crate::{
     report::{News, tell},
     timing::timed,
 };
+use limbwise::scheme::Scheme;
 use limbwise_apps::{AnyPrepared, Journal, Prepared, State, Way, description::Refusal, on_scheme, registry::Options};
 use limbwise_device::{Device, SharedFootprint};
 use limbwise_graph::Graph;
