@@ -147,8 +147,9 @@ impl State {
         }
     }
 
-    /// Places for rows of the next launch that have none, and what is to be copied there, neighbors together.
-    fn placed(&mut self, rows: &[Far], (area, room): (u64, usize)) -> (Vec<Copy>, Option<Arc<Read>>) {
+    /// Finds places for rows of the next launch that have none, and returns the copies that fill them, neighbors merged,
+    /// and the last read that they must wait for. The area starts at address `area` and has `room` words.
+    fn place_rows(&mut self, rows: &[Far], area: u64, room: usize) -> (Vec<Copy>, Option<Arc<Read>>) {
         self.launches += 1;
         let (mut copies, mut read): (Vec<Copy>, _) = (Vec::new(), None);
         let mut missing = Vec::new();
@@ -263,7 +264,7 @@ impl Stage {
         let Some((area, room)) = self.area(state)? else {
             return launch(&rows.iter().map(|row| row.at).collect::<Vec<u64>>());
         };
-        let (copies, read) = state.placed(rows, (area, room));
+        let (copies, read) = state.place_rows(rows, area, room);
         if let Some(read) = read {
             self.driver.wait_for(Stream::Copy, read.event)?;
         }

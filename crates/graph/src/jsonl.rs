@@ -3,7 +3,7 @@
 //! Files are read line by line with bounded sizes; an error names the line and the field.
 
 use crate::{
-    graph::{Graph, LWE, NEVER, Node, NodeId, RegionId, RegionInfo, ShapeId, count},
+    graph::{Annotation, Graph, LWE, NEVER, Node, NodeId, RegionId, RegionInfo, ShapeId, count},
     op::Op,
 };
 use limbwise_device::{Basis, Domain, LweShape, Ring, RingSpec, Shape};
@@ -246,7 +246,7 @@ impl Graph {
         let (shape, region) = (ShapeId(shape), RegionId(region));
         let node = Node { op, role, shape, region, operands_end: 0, attribute, freed };
         self.check_node(&node, &args).map_err(|(field, problem)| fields.wrong(field, problem))?;
-        let id = self.push(op, (role, attribute), (shape, region), &args);
+        let id = self.push(op, Annotation { role, attribute }, shape, region, &args);
         self.nodes[id.index()].freed = freed;
         count(self.operands.len());
         fields.end()

@@ -4,7 +4,7 @@
 //! names a number, `.mark NAME` gives the next instruction a name that counts are kept by. `;` starts a comment.
 
 use crate::isa::{CONSTANTS, Cond, DMA_BYTES, Form, Instruction, Op, REGISTERS, SINK, ZERO};
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::RangeInclusive};
 
 /// A program as the interpreter runs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,10 +188,11 @@ impl Names {
         }
     }
 
-    fn ranged(&self, op: Op, text: &str, (least, most): (i64, i64)) -> Result<u32, Mistake> {
+    fn number_in(&self, op: Op, text: &str, range: RangeInclusive<i64>) -> Result<u32, Mistake> {
         let got = self.number(text)?;
         let bits = u32::try_from(got).or_else(|_| i32::try_from(got).map(i32::cast_unsigned));
-        bits.ok().filter(|_| (least..=most).contains(&got)).ok_or(Mistake::Range { op: op.name(), got, least, most })
+        let (least, most) = (*range.start(), *range.end());
+        bits.ok().filter(|_| range.contains(&got)).ok_or(Mistake::Range { op: op.name(), got, least, most })
     }
 
     fn place(&self, text: &str) -> Result<u32, Mistake> {
@@ -204,7 +205,7 @@ impl Names {
         match register(text) {
             Ok(r) => i.rb = r,
             Err(Mistake::Register(_)) => {
-                i.number = self.ranged(i.op, text, (i64::from(i32::MIN), i64::from(u32::MAX)))?
+                i.number = self.number_in(i.op, text, i64::from(i32::MIN)..=i64::from(u32::MAX))?
             }
             Err(other) => return Err(other),
         }
@@ -216,7 +217,7 @@ impl Names {
         let parts: Vec<&str> = rest.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
         let mut i =
             Instruction { op, cond: None, rc: SINK, ra: ZERO, rb: ZERO, shift: 0, hazard: 0, target: 0, number: 0 };
-        let offset = (-(1 << 23), (1 << 23) - 1);
+        let offset = -(1 << 23)..=(1 << 23) - 1;
         let (wanted, count) = shape(op.form());
         let jumps = matches!(op.form(), Form::Binary | Form::Unary | Form::Shifted | Form::Step | Form::Mutex);
         let operands = Mistake::Operands { op: op.name(), wanted, got: parts.len() };
@@ -241,19 +242,19 @@ impl Names {
             }
             Form::Load => {
                 i.rc = if op == Op::Ld { pair(parts[0])? } else { destination(parts[0])? };
-                (i.ra, i.number) = (register(parts[1])?, self.ranged(op, parts[2], offset)?);
+                (i.ra, i.number) = (register(parts[1])?, self.number_in(op, parts[2], offset)?);
             }
             Form::Store => {
-                (i.ra, i.number) = (register(parts[0])?, self.ranged(op, parts[1], offset)?);
+                (i.ra, i.number) = (register(parts[0])?, self.number_in(op, parts[1], offset)?);
                 i.rb = if op == Op::Sd { pair(parts[2])? } else { register(parts[2])? };
             }
             Form::Dma => {
                 (i.ra, i.rb) = (register(parts[0])?, register(parts[1])?);
-                i.number = self.ranged(op, parts[2], (0, i64::from(DMA_BYTES.1 / DMA_BYTES.0) - 1))?;
+                i.number = self.number_in(op, parts[2], 0..=i64::from(DMA_BYTES.1 / DMA_BYTES.0) - 1)?;
             }
             Form::Jump => self.destination_of(&mut i, parts[0])?,
             Form::Call => (i.rc, _) = (destination(parts[0])?, self.destination_of(&mut i, parts[1])?),
-            Form::Mutex => (i.ra, i.number) = (register(parts[0])?, self.ranged(op, parts[1], (0, 255))?),
+            Form::Mutex => (i.ra, i.number) = (register(parts[0])?, self.number_in(op, parts[1], 0..=255)?),
             Form::Alone if op == Op::Return => i.ra = REGISTERS - 1,
             Form::Alone => {}
         }
@@ -267,7 +268,7 @@ impl Names {
     }
 
     fn shift(&self, op: Op, text: &str) -> Result<u8, Mistake> {
-        Ok(u8::try_from(self.ranged(op, text, (0, 31))?).unwrap_or(0))
+        Ok(u8::try_from(self.number_in(op, text, 0..=31)?).unwrap_or(0))
     }
 
     /// A label, or a register that holds the number of an instruction.

@@ -246,8 +246,9 @@ fn b_word(a: u32, offset: u32) -> usize {
     a.wrapping_add(offset) as usize / 4
 }
 
+/// Stores the carry or borrow of a sum or difference, and returns its word.
 #[inline(always)]
-fn carried(t: &mut Tasklet, (result, carry): (u32, bool)) -> u32 {
+fn set_carry(t: &mut Tasklet, (result, carry): (u32, bool)) -> u32 {
     t.carry = carry;
     result
 }
@@ -257,17 +258,17 @@ fn compute(t: &mut Tasklet, i: Instruction, a: u32, b: u32) -> u32 {
     let shift = u32::from(i.shift);
     match i.op {
         Op::Move => b,
-        Op::Add => carried(t, a.overflowing_add(b)),
+        Op::Add => set_carry(t, a.overflowing_add(b)),
         Op::Addc => {
             let sum = a.carrying_add_of(b, t.carry);
-            carried(t, sum)
+            set_carry(t, sum)
         }
-        Op::Sub => carried(t, a.overflowing_sub(b)),
+        Op::Sub => set_carry(t, a.overflowing_sub(b)),
         Op::Subc => {
             let difference = a.borrowing_sub_of(b, t.carry);
-            carried(t, difference)
+            set_carry(t, difference)
         }
-        Op::Rsub => carried(t, b.overflowing_sub(a)),
+        Op::Rsub => set_carry(t, b.overflowing_sub(a)),
         Op::And => a & b,
         Op::Or => a | b,
         Op::Xor => a ^ b,
@@ -277,9 +278,9 @@ fn compute(t: &mut Tasklet, i: Instruction, a: u32, b: u32) -> u32 {
         Op::Rol => a.rotate_left(b & 31),
         Op::Lslx => a.checked_shr(32 - (b & 31)).unwrap_or(0),
         Op::Lsrx => a.checked_shl(32 - (b & 31)).unwrap_or(0),
-        Op::LslAdd => carried(t, a.overflowing_add(b << shift)),
-        Op::LslSub => carried(t, a.overflowing_sub(b << shift)),
-        Op::LsrAdd => carried(t, a.overflowing_add(b >> shift)),
+        Op::LslAdd => set_carry(t, a.overflowing_add(b << shift)),
+        Op::LslSub => set_carry(t, a.overflowing_sub(b << shift)),
+        Op::LsrAdd => set_carry(t, a.overflowing_add(b >> shift)),
         Op::MulUlUl => (a & 0xff) * (b & 0xff),
         Op::MulUlUh => (a & 0xff) * (b >> 8 & 0xff),
         Op::MulUhUl => (a >> 8 & 0xff) * (b & 0xff),

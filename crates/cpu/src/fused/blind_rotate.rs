@@ -4,7 +4,7 @@
 use crate::{
     device::{Cpu, CpuPoly, new_lines},
     kernels::{
-        blind::{Scratch, Step},
+        blind::{Prefetch, Scratch, Step},
         gadget,
     },
     layout::{self, Line},
@@ -77,7 +77,7 @@ impl Rotation<'_> {
             let lines = element.len() * length;
             for (j, acc) in accumulators.iter_mut().enumerate() {
                 let part = j * lines / count..(j + 1) * lines / count;
-                let step = self.step((first + j, i), &element, (&next, part));
+                let step = self.step(first + j, i, &element, Prefetch { limbs: &next, lines: part });
                 kernels.blind_step(&step, acc, &mut scratch);
             }
         }
@@ -103,12 +103,8 @@ impl Rotation<'_> {
         self.key.rows.iter().flatten().map(|poly| poly.rows[i].lines()).collect()
     }
 
-    fn step<'a>(
-        &self,
-        (entry, i): (usize, usize),
-        key: &'a [&'a [Line]],
-        next: (&'a [&'a [Line]], std::ops::Range<usize>),
-    ) -> Step<'a> {
+    /// Step `i` of one entry of the batch.
+    fn step<'a>(&self, entry: usize, i: usize, key: &'a [&'a [Line]], next: Prefetch<'a>) -> Step<'a> {
         let ring = &self.test.shape.ring;
         let modulus = ring.moduli()[self.prime];
         Step {

@@ -33,7 +33,9 @@ pub(crate) fn sweep(
     token: Token,
     _c: &WordConversion,
     _first: usize,
-    _lines: (&mut [&mut [Line]], &[&[Line]], &[Line]),
+    _out: &mut [&mut [Line]],
+    _y: &[&[Line]],
+    _overflows: &[Line],
 ) {
     match token.0 {}
 }

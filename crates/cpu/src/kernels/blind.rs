@@ -19,8 +19,16 @@ pub struct Step<'a> {
     pub exponent: u64,
     /// The GGSW ciphertext: limb `row·(k + 1) + component`, values.
     pub key: &'a [&'a [Line]],
-    /// That of the step to come, and which part of it to ask for meanwhile: lines counted through all limbs.
-    pub next: (&'a [&'a [Line]], std::ops::Range<usize>),
+    /// The part of the next step's GGSW ciphertext to prefetch meanwhile.
+    pub next: Prefetch<'a>,
+}
+
+/// Lines to load into the cache before they are read.
+pub struct Prefetch<'a> {
+    /// Limbs of a GGSW ciphertext.
+    pub limbs: &'a [&'a [Line]],
+    /// Lines, counted through all limbs.
+    pub lines: std::ops::Range<usize>,
 }
 
 /// Limbs of a thread's own.

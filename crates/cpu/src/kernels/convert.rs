@@ -156,7 +156,7 @@ impl Converter {
 ///
 /// # Panics
 /// If the CPU lacks `isa`.
-pub fn lift(isa: Isa, (from, to): (Modulus, Modulus), out: &mut [Line], a: &[Line]) {
+pub fn lift(isa: Isa, from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) {
     match isa {
         Isa::Ifma => ifma::lift(has_ifma(), from, to, out, a),
         Isa::Avx2 => avx2::lift(has_avx2(), from, to, out, a),

@@ -99,8 +99,8 @@ impl WordConversion {
     /// Writes up to [`SWEEP`] targets from number `first` on, from prepared sources.
     pub(super) fn sweep(&self, first: usize, out: &mut [&mut [Line]], sources: &[&[Line]], overflows: &[Line]) {
         match self.unit {
-            Unit::Avx2(token) => avx2::sweep(token, self, first, (out, sources, overflows)),
-            Unit::Avx512(token) => ifma::sweep(token, self, first, (out, sources, overflows)),
+            Unit::Avx2(token) => avx2::sweep(token, self, first, out, sources, overflows),
+            Unit::Avx512(token) => ifma::sweep(token, self, first, out, sources, overflows),
         }
     }
 }
@@ -145,7 +145,9 @@ macro_rules! conversions {
             _token: $token,
             c: &WordConversion,
             first: usize,
-            (out, y, overflows): (&mut [&mut [Line]], &[&[Line]], &[Line]),
+            out: &mut [&mut [Line]],
+            y: &[&[Line]],
+            overflows: &[Line],
         ) {
             #[expect(unsafe_code, reason = "calls into code for one instruction set")]
             match out {

@@ -9,7 +9,7 @@ use super::vector::{self, HALVES, LANES, lift_once, load, store};
 use crate::{
     kernels::{
         factors::{Factors, LaneFactors, Pass, shape},
-        passes::{STRIP, quarters, transforms},
+        passes::{Rows, STRIP, quarters, transforms},
     },
     layout::{BLOCK, Line, PADDED},
 };

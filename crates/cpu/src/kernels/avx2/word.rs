@@ -7,7 +7,7 @@ use super::vector::{self, HALVES, LANES, load, reduce_once, splat, store};
 use crate::{
     kernels::{
         factors::{Factors, LaneFactors, Pass},
-        passes::{STRIP, quarters, transforms},
+        passes::{Rows, STRIP, quarters, transforms},
     },
     layout::{BLOCK, Line, PADDED},
 };

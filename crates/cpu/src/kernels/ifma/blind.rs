@@ -127,14 +127,15 @@ fn sixteen(limb: &[Line], first: usize) -> &[Line; 16] {
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn step<const KIND: u32>(
     s: &Step<'_>,
-    [forward, inverse]: &[Twiddles; 2],
+    forward: &Twiddles,
+    inverse: &Twiddles,
     acc: &mut [&mut [Line]],
     scratch: &mut Scratch<'_>,
 ) {
     let (components, levels, tiles) = (acc.len(), s.gadget.levels() as usize, 1 << (s.log_n - 7));
     let q = s.modulus.value();
     let calls = 2 * 16 * components + tiles * scratch.digits.len();
-    let (limbs, part) = (s.next.0, s.next.1.clone());
+    let (limbs, part) = (s.next.limbs, s.next.lines.clone());
     let mut next = Cursor { limbs, at: part.start, end: part.end, by: part.len().div_ceil(calls) };
 
     let k = Forward::new(KIND, s.modulus);

@@ -4,8 +4,8 @@ use super::{
     Token,
     table::{Factor, factor},
     vector::{
-        AHEAD, MASK, V, add, and, high, inverse_of_word, load, look_up8, look_up16, low, prefetch, product,
-        reduce_once, splat, store, sub, zero,
+        AHEAD, FactorVector, MASK, V, add, and, high, inverse_of_word, load, look_up8, look_up16, low, prefetch,
+        product, reduce_once, splat, store, sub, zero,
     },
 };
 use crate::layout::Line;
@@ -134,7 +134,7 @@ impl IfmaConversion {
 fn prepare(constants: &[Source], sources: &mut [&mut [Line]], overflows: &mut [Line]) {
     let mask = splat(MASK);
     for (s, source) in constants.iter().zip(sources) {
-        let w = (splat(s.inverse.value), splat(s.inverse.quotient));
+        let w = FactorVector::splat(s.inverse);
         let (q, negative) = (splat(s.q.value()), splat((1 << 52) - s.q.value()));
         let (left, fraction) = (splat(u64::from(s.fraction.left)), splat(s.fraction.factor));
         for (x, sum) in source.iter_mut().zip(&mut *overflows) {

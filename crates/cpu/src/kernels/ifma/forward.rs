@@ -6,8 +6,8 @@ use super::{
     range::{FULL, ForwardPlan, LOG_U, ROOMY, Range, forward_fresh, forward_memory, forward_offset, plan_forward},
     table::{LaneFactor, Node, Tile, Twiddles, factor, prefetch_row},
     vector::{
-        MASK, V, add, and, high, load, load_words, look_up8, low, product, reduce_once, reread, splat, store, sub,
-        transpose, zero,
+        FactorVector, MASK, V, add, and, high, load, load_words, look_up8, low, product, reduce_once, reread, splat,
+        store, sub, transpose, zero,
     },
 };
 use crate::{
@@ -61,7 +61,7 @@ impl Forward {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn product(self, y: V, w: (V, V)) -> V {
+    fn product(self, y: V, w: FactorVector) -> V {
         product(self.start, y, w, self.negative)
     }
 
@@ -83,14 +83,14 @@ pub(super) fn look_up_shift(kind: u32, modulus: Modulus) -> u32 {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn broadcast(node: &Node, i: usize) -> (V, V) {
-    (splat(node.0[i].value), splat(node.0[i].quotient))
+pub(super) fn broadcast(node: &Node, i: usize) -> FactorVector {
+    FactorVector::splat(node.0[i])
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn by_lane(lanes: &[LaneFactor; 16], i: usize) -> (V, V) {
-    (load(&lanes[i].value), load(&lanes[i].quotient))
+pub(super) fn by_lane(lanes: &[LaneFactor; 16], i: usize) -> FactorVector {
+    FactorVector { value: load(&lanes[i].value), quotient: load(&lanes[i].quotient) }
 }
 
 /// Where a pass stands: reads [0, q) words.

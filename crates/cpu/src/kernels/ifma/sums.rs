@@ -3,8 +3,8 @@
 use super::{
     table::{Factor, factor},
     vector::{
-        AHEAD, MASK, V, add, and, high, inverse_of_word, load, low, prefetch, product, reduce_once, splat, store, sub,
-        zero,
+        AHEAD, FactorVector, MASK, V, add, and, high, inverse_of_word, load, low, prefetch, product, reduce_once,
+        splat, store, sub, zero,
     },
 };
 use crate::{
@@ -31,7 +31,7 @@ struct Reduction {
     /// 2^52 − q.
     negative: V,
     mask: V,
-    factor: (V, V),
+    factor: FactorVector,
 }
 
 impl Reduction {
@@ -44,7 +44,7 @@ impl Reduction {
             inverse: splat(inverse_of_word(q)),
             negative: splat((1 << 52) - q),
             mask: splat(MASK),
-            factor: (splat(factor.value), splat(factor.quotient)),
+            factor: FactorVector::splat(factor),
         }
     }
 

@@ -56,11 +56,8 @@ impl Filters {
     /// [`TensorError::Shape`] for another number of channels, or an image that a filter does not fit.
     pub fn output(&self, image: [usize; 3]) -> Result<[usize; 3]> {
         let [filters, channels, ky, kx] = self.shape;
-        let side = |size: usize, k: usize| match self.padding {
-            Padding::Same => Some(size.div_ceil(self.stride)),
-            Padding::Valid => size.checked_sub(k).map(|last| last / self.stride + 1),
-        };
-        match (image[0] == channels, side(image[1], ky), side(image[2], kx)) {
+        let [height, width] = self.axes(image).map(Axis::output);
+        match (image[0] == channels, height, width) {
             (true, Some(height), Some(width)) => Ok([filters, height, width]),
             _ => {
                 let got = format!("an image of {image:?} for filters of {ky}×{kx} on {channels} channels");
@@ -77,13 +74,10 @@ impl Filters {
         (0..).zip(weights).map(move |(tap, &weight)| (weight, [tap / kx / ky, tap / kx % ky, tap % kx]))
     }
 
-    /// Row and column that a tap reads for an output pixel, if the image has them.
-    fn read(&self, [y, x]: [usize; 2], [dy, dx]: [usize; 2], [height, width]: [usize; 2]) -> Option<[usize; 2]> {
-        let before = |k: usize| if self.padding == Padding::Same { (k - 1) / 2 } else { 0 };
-        let at = |out: usize, tap: usize, k: usize, size: usize| {
-            (out * self.stride + tap).checked_sub(before(k)).filter(|&at| at < size)
-        };
-        Some([at(y, dy, self.shape[2], height)?, at(x, dx, self.shape[3], width)?])
+    /// The vertical and the horizontal axis of a convolution of an image (channels, height, width).
+    fn axes(&self, image: [usize; 3]) -> [Axis; 2] {
+        let &Self { shape: [_, _, ky, kx], stride, padding, .. } = self;
+        [(image[1], ky), (image[2], kx)].map(|(size, taps)| Axis { size, taps, stride, padding })
     }
 
     /// The convolution in the clear: the reference for the encrypted one.
@@ -97,7 +91,7 @@ impl Filters {
         if slides && !values.is_empty() && !image.values().is_empty() {
             self.add_slid(image, &mut values);
         } else {
-            self.add_taps(image, &mut values, [height, width]);
+            self.add_taps(image, &mut values);
         }
         for (filter, &bias) in self.bias.iter().enumerate() {
             values[filter * height * width..][..height * width].iter_mut().for_each(|sum| *sum += bias);
@@ -132,23 +126,55 @@ impl Filters {
     }
 
     /// Adds filters of any size.
-    fn add_taps(&self, image: &Image, values: &mut [f64], [height, width]: [usize; 2]) {
+    fn add_taps(&self, image: &Image, values: &mut [f64]) {
         let ([_, channels, ky, kx], [_, rows, columns]) = (self.shape, image.shape());
-        let before = |k: usize| if self.padding == Padding::Same { (k - 1) / 2 } else { 0 };
+        let [vertical, horizontal] = self.axes(image.shape());
+        let [height, width] = [vertical, horizontal].map(|axis| axis.output().expect("a filter that fits"));
         // One tap at a time along whole rows: the terms of the map, in an order that vectorizes.
         for (tap, &weight) in self.weights.iter().enumerate() {
             let (filter, channel) = (tap / (channels * ky * kx), tap / (ky * kx) % channels);
             let (dy, dx) = (tap / kx % ky, tap % kx);
             for y in 0..height {
-                let Some(from) = (y * self.stride + dy).checked_sub(before(ky)).filter(|&y| y < rows) else { continue };
+                let Some(from) = vertical.read(y, dy) else { continue };
                 let from = &image.values()[(channel * rows + from) * columns..][..columns];
                 let into = &mut values[(filter * height + y) * width..][..width];
-                let first = before(kx).saturating_sub(dx).div_ceil(self.stride);
-                let from = from.get(first * self.stride + dx - before(kx)..).unwrap_or(&[]);
+                let first = horizontal.before().saturating_sub(dx).div_ceil(self.stride);
+                let from = from.get(first * self.stride + dx - horizontal.before()..).unwrap_or(&[]);
                 let pairs = into[first..].iter_mut().zip(from.iter().step_by(self.stride));
                 pairs.for_each(|(sum, x)| *sum += weight * x);
             }
         }
+    }
+}
+
+/// One axis of a convolution: an image slid over by taps.
+#[derive(Clone, Copy)]
+struct Axis {
+    /// Pixels of the image.
+    size: usize,
+    /// Pixels of a filter.
+    taps: usize,
+    stride: usize,
+    padding: Padding,
+}
+
+impl Axis {
+    /// Pixels of the result; `None` if no filter fits.
+    fn output(self) -> Option<usize> {
+        match self.padding {
+            Padding::Same => Some(self.size.div_ceil(self.stride)),
+            Padding::Valid => self.size.checked_sub(self.taps).map(|last| last / self.stride + 1),
+        }
+    }
+
+    /// Pixels of padding before the first pixel of the image.
+    fn before(self) -> usize {
+        if self.padding == Padding::Same { (self.taps - 1) / 2 } else { 0 }
+    }
+
+    /// The pixel of the image that a tap reads for a pixel of the result; `None` in the padding.
+    fn read(self, pixel: usize, tap: usize) -> Option<usize> {
+        (pixel * self.stride + tap).checked_sub(self.before()).filter(|&at| at < self.size)
     }
 }
 
@@ -197,12 +223,13 @@ impl Convolution {
         let taps = filters.shape[2] * filters.shape[3];
         let mut builder = Builder::new(input.blocks, places, taps, slots);
         let mut bias = vec![Complex64::default(); if filters.bias.is_empty() { 0 } else { slots }];
+        let [vertical, horizontal] = filters.axes(image);
         for filter in 0..output.channels {
             let pixels: Vec<_> = output.places_of(filter).map(|(pixel, slot)| (pixel, builder.output(slot))).collect();
             for (weight, [channel, dy, dx]) in filters.taps(filter) {
                 let (block, first) = input.place(channel, 0, 0);
                 for &(pixel, slot) in &pixels {
-                    if let Some([y, x]) = filters.read(pixel, [dy, dx], [image[1], image[2]]) {
+                    if let (Some(y), Some(x)) = (vertical.read(pixel[0], dy), horizontal.read(pixel[1], dx)) {
                         builder.add(slot, block, first + input.within(y, x), weight);
                     }
                 }
@@ -240,7 +267,7 @@ mod tests {
         for shape in [[3, 5, 7], [3, 1, 1], [3, 8, 2]] {
             let image = Image::new(shape, numbers(shape.iter().product(), 1.3)).unwrap();
             let mut taps = vec![0.0; 4 * shape[1] * shape[2]];
-            filters.add_taps(&image, &mut taps, [shape[1], shape[2]]);
+            filters.add_taps(&image, &mut taps);
             assert_eq!(filters.apply(&image).unwrap().values(), taps, "{shape:?}");
         }
     }

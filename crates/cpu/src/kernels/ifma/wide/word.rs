@@ -8,7 +8,7 @@ use super::super::vector::{self, add, reduce_once, splat, sub};
 use crate::{
     kernels::{
         factors::{Factors, LaneFactors, Pass},
-        passes::{STRIP, quarters, transforms},
+        passes::{Rows, STRIP, quarters, transforms},
     },
     layout::{BLOCK, Line, PADDED},
 };
