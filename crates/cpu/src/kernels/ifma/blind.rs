@@ -9,7 +9,7 @@
 //! q, pairs of them are brought below 2q, and Montgomery's step adds q and less than one a row: below 4q.
 
 use super::{
-    forward::{Digits, Forward, digits8, digits16, lazy_tile},
+    forward::{DigitSource, Digits, Forward, digits8, digits16, lazy_tile},
     inverse::{Inverse, adding8, adding16, summed_tile},
     table::Twiddles,
     vector::{V, add, high, inverse_of_word, load, low, prefetch_later, reduce_once, splat, store, sub, zero},
@@ -143,12 +143,12 @@ pub(super) fn step<const KIND: u32>(
     let start = ((2usize << s.log_n) - usize::try_from(s.exponent).expect("below 2N")) % (2 << s.log_n);
     let weights: [u64; 64] = weights(s);
     for (acc, digits) in acc.iter().zip(scratch.digits.chunks_exact_mut(levels)) {
-        let (a, node) = ((&acc[..], start), (&forward.first, &mut next));
+        let source = DigitSource { a: acc, start, weights: &weights[..levels] };
         match (s.log_n, levels) {
-            (10, 1) => digits8::<KIND, true>((k, d), &weights[..1], a, digits, node),
-            (10, _) => digits8::<KIND, false>((k, d), &weights[..levels], a, digits, node),
-            (_, 1) => digits16::<KIND, true>((k, d), &weights[..1], a, digits, node),
-            _ => digits16::<KIND, false>((k, d), &weights[..levels], a, digits, node),
+            (10, 1) => digits8::<KIND, true>(k, d, source, digits, &forward.first, &mut next),
+            (10, _) => digits8::<KIND, false>(k, d, source, digits, &forward.first, &mut next),
+            (_, 1) => digits16::<KIND, true>(k, d, source, digits, &forward.first, &mut next),
+            _ => digits16::<KIND, false>(k, d, source, digits, &forward.first, &mut next),
         }
     }
 
@@ -173,10 +173,9 @@ pub(super) fn step<const KIND: u32>(
     }
 
     for (acc, sum) in acc.iter_mut().zip(&scratch.sums) {
-        let node = (&inverse.summed, &mut next);
         match s.log_n {
-            10 => adding8::<KIND>(back, acc, sum, node),
-            _ => adding16::<KIND>(back, acc, sum, node),
+            10 => adding8::<KIND>(back, acc, sum, &inverse.summed, &mut next),
+            _ => adding16::<KIND>(back, acc, sum, &inverse.summed, &mut next),
         }
         close(s.modulus, acc);
     }

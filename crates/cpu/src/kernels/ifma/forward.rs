@@ -1,4 +1,12 @@
 //! The forward transform: coefficients in natural order → values in internal order.
+//!
+//! Why radix 16: sixteen vectors of data and the constants of a pass fit the 32 registers, so four stages load and store
+//! each word once. Up to N = 2^16 a limb crosses the L2 cache twice, once in the first pass and once in the others, which
+//! go block by block: a block of 4096 words stays in the L1 cache. Smaller radices make up the rest of log₂ N.
+//!
+//! Where the lazy bound is spent: a product is in [−q, q), so each stage widens the range of a sum by q on both sides,
+//! until it no longer lies in [0, 2^52), which multiply-adds and look-ups read. [`super::range`] chooses the operands that
+//! are corrected before that. Words between passes stay unreduced; only the last pass reduces to [0, q).
 
 use super::{
     blind::Cursor,
@@ -173,20 +181,32 @@ impl Digits {
     }
 }
 
-/// The first pass of the digits of `(X^e − 1)·a`: rows 16 lines apart. `a` has a line behind it with the first one negated,
-/// so that eight words in a row can be read from any place; `start` is 2N − e modulo 2N.
+/// One component of an accumulator, of which the digits of `(X^e − 1)·a` are taken.
+#[derive(Clone, Copy)]
+pub(super) struct DigitSource<'a> {
+    /// The limb, followed by its first line negated, so that eight words in a row can be read from any place.
+    pub(super) a: &'a [Line],
+    /// 2N − e modulo 2N.
+    pub(super) start: usize,
+    /// log₂ of the factor of each digit.
+    pub(super) weights: &'a [u64],
+}
+
+/// The first pass of the digits of `(X^e − 1)·a`: rows are 16 lines apart.
 macro_rules! digit_pass {
     ($name:ident, $radix:tt, $log:literal) => {
         #[inline]
         #[target_feature(enable = "avx512f,avx512ifma")]
         pub(super) fn $name<const KIND: u32, const SINGLE: bool>(
-            (k, d): (Forward, Digits),
-            weights: &[u64],
-            (a, start): (&[Line], usize),
+            k: Forward,
+            d: Digits,
+            source: DigitSource<'_>,
             out: &mut [&mut [Line]],
-            (node, next): (&Node, &mut Cursor<'_>),
+            node: &Node,
+            next: &mut Cursor<'_>,
         ) {
             const LINES: usize = 16 * $radix;
+            let DigitSource { a, start, weights } = source;
             let (a, own): (&[Line; LINES + 1], &[Line; LINES]) =
                 (a.first_chunk().expect("a limb and a line"), a.first_chunk().expect("a limb"));
             let mut kept = [Line::default(); $radix];

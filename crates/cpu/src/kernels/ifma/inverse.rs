@@ -189,7 +189,8 @@ macro_rules! adding_pass {
             k: Inverse,
             acc: &mut [Line],
             a: &[Line],
-            (node, next): (&Node, &mut Cursor<'_>),
+            node: &Node,
+            next: &mut Cursor<'_>,
         ) {
             let a: &[Line; 16 * $radix] = a.first_chunk().expect("a limb");
             let acc: &mut [Line; 16 * $radix] = acc.first_chunk_mut().expect("a limb");
