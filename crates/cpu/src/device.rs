@@ -165,7 +165,7 @@ impl Cpu {
     pub fn reserve(&self, ring: &Ring, limbs: usize) -> Result<(), Fault> {
         let length = layout::lines(ring.log_n());
         let mut rows: Vec<Option<Row>> = (0..limbs).map(|_| None).collect();
-        self.each(limbs * ring.n(), rows.iter_mut().collect(), |_, row| *row = self.pool.touched(length));
+        self.each(limbs * ring.n(), rows.iter_mut().collect(), |_, row| *row = self.pool.touched_row(length));
         if rows.iter().all(Option::is_some) {
             return Ok(());
         }

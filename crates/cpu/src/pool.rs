@@ -105,7 +105,7 @@ impl Pool {
     /// A limb of `length` lines whose words are whatever they were.
     ///
     /// # Panics
-    /// If the system has no more memory; [`Self::touched`] finds that out in time.
+    /// If the system has no more memory; [`Self::touched_row`] finds that out in time.
     pub(crate) fn take(&self, length: usize) -> Row {
         let kept = self.0.of(length, |limbs| limbs.free.pop());
         let memory = kept.or_else(|| self.0.fresh(length)).expect("the system has memory for a limb");
@@ -128,7 +128,7 @@ impl Pool {
     }
 
     /// A limb whose memory is the process's own already, every page of it; `None` if there is no more.
-    pub(crate) fn touched(&self, length: usize) -> Option<Row> {
+    pub(crate) fn touched_row(&self, length: usize) -> Option<Row> {
         let kept = self.0.of(length, |limbs| limbs.free.pop());
         let touch = |mut memory: Memory| {
             memory.lines_mut().fill(Line::default());
@@ -177,7 +177,7 @@ mod tests {
         drop(again);
         assert_eq!(pool.counters().live_bytes, 0);
         pool.scrub();
-        drop((0..3).map(|_| pool.touched(10)).collect::<Vec<_>>());
+        drop((0..3).map(|_| pool.touched_row(10)).collect::<Vec<_>>());
         assert_eq!(pool.counters().allocations, 3, "what was used is touched already");
         let wiped: Vec<Row> = (0..3).map(|_| pool.take(10)).collect();
         assert!(wiped.iter().all(|row| row.lines().iter().all(|line| *line == Line::default())));

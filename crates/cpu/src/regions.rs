@@ -27,7 +27,7 @@ impl Regions {
             return OpenRegion::none();
         }
         self.lock().push((thread::current().id(), region, index));
-        OpenRegion::watched(self)
+        OpenRegion::reporting_to(self)
     }
 
     /// Those of the calling thread, outermost first.

@@ -97,7 +97,7 @@ impl Cuda {
     fn divide_limbs(&self, a: &CudaPoly, remainder: CudaPoly, to: Basis) -> CudaPoly {
         let by = inverse_product(&a.shape.ring, a.shape.basis - to, to);
         let from = self.restrict(a, to);
-        self.forward_divided(remainder, &Division { from: &from.rows, by: &by })
+        self.forward_and_divide(remainder, &Division { from: &from.rows, by: &by })
     }
 
     /// [`composites::extend_limb`], transformed in place after the lift.

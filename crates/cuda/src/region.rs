@@ -11,7 +11,7 @@ impl Cuda {
         if let Some(profiler) = self.profiler {
             profiler.push(region.name(), index);
         }
-        OpenRegion::watched(self)
+        OpenRegion::reporting_to(self)
     }
 }
 

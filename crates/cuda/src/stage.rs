@@ -35,7 +35,7 @@ impl KeyRoom {
     }
 
     /// Without a plan: three quarters of the GPU's memory, and a 32nd.
-    pub(crate) fn unplanned(memory_bytes: u64) -> Self {
+    pub(crate) fn without_plan(memory_bytes: u64) -> Self {
         Self { resident_bytes: memory_bytes / 4 * 3, staging_bytes: memory_bytes / 32 }
     }
 }
@@ -250,12 +250,12 @@ impl Stage {
             self.driver.wait()?;
             state.empty();
         }
-        let done = self.launched(&mut state, rows, launch);
+        let done = self.launch_staged(&mut state, rows, launch);
         state.unsure = done.is_err();
         done
     }
 
-    fn launched(
+    fn launch_staged(
         &self,
         state: &mut State,
         rows: &[Far],

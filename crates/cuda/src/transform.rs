@@ -26,7 +26,7 @@ impl Cuda {
     }
 
     /// Coefficients to values, divided where they are written.
-    pub(crate) fn forward_divided(&self, a: CudaPoly, division: &Division<'_>) -> CudaPoly {
+    pub(crate) fn forward_and_divide(&self, a: CudaPoly, division: &Division<'_>) -> CudaPoly {
         let (out, old) = self.rows_for_result(a);
         self.to_values(&out.shape.ring, &Self::primes_of(&out.shape), &out.rows, &old, Some(division));
         CudaPoly { shape: transformed(&out.shape), rows: out.rows }

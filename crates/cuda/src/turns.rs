@@ -127,7 +127,7 @@ impl Turns {
     }
 
     /// What is done now though nobody waits for it.
-    pub(crate) fn unasked(&mut self) -> Option<Work> {
+    pub(crate) fn take_due_work(&mut self) -> Option<Work> {
         match self.order {
             _ if self.held_words > MOST => self.either(),
             Order::AsAsked => self.either(),

@@ -257,7 +257,7 @@ const ROLES: [&str; 5] = ["ciphertext", "plaintext", "evaluation_key", "temporar
 
 /// The name of a node's attribute in files, if its operation has one.
 fn attribute_field(op: Op, role: u8) -> Option<&'static str> {
-    match op.kept() {
+    match op.recorded_operand() {
         Some("role") => (role == 2 || role == 4).then_some("key"),
         other => other,
     }

@@ -299,7 +299,7 @@ impl<D: Device> Device for Recorder<D> {
 
     fn region(&self, region: impl Into<Region>, index: u32) -> OpenRegion<'_> {
         self.enter(region.into(), index);
-        OpenRegion::watched(self)
+        OpenRegion::reporting_to(self)
     }
 
     for_each_primitive!(primitives);

@@ -70,7 +70,7 @@ pub(crate) fn linear_plan(params: &Params, map: &Diagonals, level: usize) -> Lin
 }
 
 /// Estimates as promised, if the values keep the promise.
-pub(crate) fn promised<D: limbwise_device::Device>(
+pub(crate) fn with_promise<D: limbwise_device::Device>(
     mut ciphertext: Ciphertext<D>,
     bound: Option<f64>,
     real: bool,
@@ -78,7 +78,7 @@ pub(crate) fn promised<D: limbwise_device::Device>(
     let Some(bound) = bound else { return Ok(ciphertext) };
     let promise = Promise { magnitude: bound, peak: bound, real };
     let Estimate { magnitude, peak, real, .. } = ciphertext.estimate;
-    let Some(estimate) = ciphertext.estimate.promised(promise) else {
+    let Some(estimate) = ciphertext.estimate.with_promise(promise) else {
         return Err(EncodeError::Promise { magnitude, peak, real }.into());
     };
     ciphertext.estimate = estimate;

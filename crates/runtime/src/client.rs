@@ -86,7 +86,7 @@ pub fn read_secrets<S: ClientScheme>(dir: &Path, params: &S::Params, lock: Lock<
     let secrets = Secrets { rlwe, tfhe };
     for (path, label) in [(&rlwe_file, rlwe_label), (&tfhe_file, tfhe_label)] {
         let label = label.unwrap_or(Origin::NONE);
-        secrets.admitted(S::rlwe(params), &label).map_err(|e| Error::of_file(path, e))?;
+        secrets.check_origin(S::rlwe(params), &label).map_err(|e| Error::of_file(path, e))?;
     }
     Ok(secrets)
 }

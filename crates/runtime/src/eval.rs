@@ -342,7 +342,7 @@ fn read_inputs<P: Program>(
             let (path, name) = (path.display().to_string(), input.name().to_owned());
             return Err(Error::Shape { path, name, field, got: got.into(), wanted: wanted.into() });
         }
-        inputs.push(P::Scheme::placed(dev, input, got));
+        inputs.push(P::Scheme::in_input_domain(dev, input, got));
     }
     Ok(inputs)
 }

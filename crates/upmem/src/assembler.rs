@@ -19,7 +19,7 @@ pub struct Program {
 
 impl Program {
     /// The instructions with a mark of this name.
-    pub fn marked(&self, name: &str) -> impl Iterator<Item = usize> {
+    pub fn instructions_marked(&self, name: &str) -> impl Iterator<Item = usize> {
         self.marks.iter().filter(move |(mark, _)| mark == name).map(|&(_, at)| at)
     }
 }
@@ -111,7 +111,7 @@ pub fn assemble(text: &str) -> Result<Program, AssemblyError> {
         let (word, rest) = code.split_once(char::is_whitespace).unwrap_or((code, ""));
         match word {
             "" => {}
-            ".equ" => names.number_named(rest).map_err(place)?,
+            ".equ" => names.define_number(rest).map_err(place)?,
             ".mark" => names.marks.push((name(rest.trim()).map_err(place)?.into(), lines.len())),
             _ => lines.push((line, word, rest)),
         }
@@ -165,7 +165,7 @@ impl Names {
         }
     }
 
-    fn number_named(&mut self, rest: &str) -> Result<(), Mistake> {
+    fn define_number(&mut self, rest: &str) -> Result<(), Mistake> {
         let (text, value) = rest.trim().split_once(char::is_whitespace).ok_or_else(|| Mistake::Number(rest.into()))?;
         let value = self.number(value.trim())?;
         match self.numbers.insert(name(text)?.into(), value) {
@@ -337,7 +337,7 @@ mod tests {
             (first.op, first.cond, first.rc, first.number, first.target),
             (Op::Sub, Some(Cond::Ltu), SINK, 20, 0)
         );
-        assert_eq!(program.marked("here").collect::<Vec<_>>(), [1]);
+        assert_eq!(program.instructions_marked("here").collect::<Vec<_>>(), [1]);
         assert_eq!(program.labels, [("again".into(), 0), ("start".into(), 0)]);
     }
 

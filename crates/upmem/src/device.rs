@@ -206,7 +206,7 @@ impl<H: Sync> Upmem<H> {
     }
 
     /// A polynomial of words that the host has.
-    fn placed(&self, shape: Shape, words: &[u64]) -> UpmemPoly {
+    fn upload_words(&self, shape: Shape, words: &[u64]) -> UpmemPoly {
         let (n, mut traffic) = (shape.ring.n(), self.traffic());
         let a = self.fresh(shape);
         a.rows.iter().zip(words.chunks_exact(n)).for_each(|(row, x)| self.write(row.as_ref(), x, &mut traffic));
@@ -214,14 +214,14 @@ impl<H: Sync> Upmem<H> {
         a
     }
 
-    fn filled(&self, shape: &Shape, fill: Fill<'_>) -> UpmemPoly {
+    fn upload_filled(&self, shape: &Shape, fill: Fill<'_>) -> UpmemPoly {
         let limbs: Vec<usize> = shape.basis.iter().collect();
         let mut words = vec![0; shape.rows() * shape.ring.n()];
         for (i, row) in words.chunks_exact_mut(shape.ring.n()).enumerate() {
             let prime = limbs[i % limbs.len()];
             fill(RowAt { batch: i / limbs.len(), prime, modulus: shape.ring.moduli()[prime] }, row);
         }
-        self.placed(shape.clone(), &words)
+        self.upload_words(shape.clone(), &words)
     }
 
     /// The row on a DPU: itself, or a copy that went through the host.
@@ -319,12 +319,12 @@ impl<H: Sync> Upmem<H> {
 impl<H: HostRead> Upmem<H> {
     /// Copies to the host, does something there, and brings the result back.
     fn on_host(&self, a: &UpmemPoly, task: impl FnOnce(&H, H::Poly) -> H::Poly) -> UpmemPoly {
-        let lifted = self.lifted(a);
+        let lifted = self.download_value(a);
         let result = task(&self.host, lifted);
-        self.returned(&result)
+        self.upload_result(&result)
     }
 
-    fn lifted(&self, a: &UpmemPoly) -> H::Poly {
+    fn download_value(&self, a: &UpmemPoly) -> H::Poly {
         let words = self.words(a);
         let (n, limbs) = (a.shape.ring.n(), a.shape.basis.len());
         self.host.upload(&a.shape, Role::Temporary, &|at, row| {
@@ -333,13 +333,13 @@ impl<H: HostRead> Upmem<H> {
         })
     }
 
-    fn returned(&self, result: &H::Poly) -> UpmemPoly {
+    fn upload_result(&self, result: &H::Poly) -> UpmemPoly {
         self.count(|counters| counters.host_operations += 1);
         let words = self.host.download(result).unwrap_or_else(|fault| {
             self.fail(fault);
             vec![0; result.shape().rows() * result.shape().ring.n()]
         });
-        self.placed(result.shape().clone(), &words)
+        self.upload_words(result.shape().clone(), &words)
     }
 }
 
@@ -371,11 +371,11 @@ impl<H: HostRead> Device for Upmem<H> {
     }
 
     fn upload(&self, shape: &Shape, _role: Role, fill: Fill<'_>) -> UpmemPoly {
-        self.filled(shape, fill)
+        self.upload_filled(shape, fill)
     }
 
     fn zeros(&self, shape: &Shape) -> UpmemPoly {
-        self.filled(shape, &|_, _| {})
+        self.upload_filled(shape, &|_, _| {})
     }
 
     fn copy(&self, a: &UpmemPoly) -> UpmemPoly {
@@ -383,7 +383,7 @@ impl<H: HostRead> Device for Upmem<H> {
     }
 
     fn expand_seed(&self, shape: &Shape, _role: Role, seed: &Seed) -> UpmemPoly {
-        self.filled(shape, &|at, words| expand_row(seed, at, words))
+        self.upload_filled(shape, &|at, words| expand_row(seed, at, words))
     }
 
     fn restrict(&self, a: &UpmemPoly, to: Basis) -> UpmemPoly {
@@ -515,12 +515,12 @@ impl<H: HostRead> Device for Upmem<H> {
     }
 
     fn sample_extract(&self, glwe: &[&UpmemPoly], at: &[usize]) -> H::Lwe {
-        let lifted: Vec<H::Poly> = glwe.iter().map(|a| self.lifted(a)).collect();
+        let lifted: Vec<H::Poly> = glwe.iter().map(|a| self.download_value(a)).collect();
         self.host.sample_extract(&lifted.iter().collect::<Vec<_>>(), at)
     }
 
     fn lwe_embed(&self, a: &H::Lwe, ring: &Ring, basis: Basis, part: usize) -> UpmemPoly {
-        self.returned(&self.host.lwe_embed(a, ring, basis, part))
+        self.upload_result(&self.host.lwe_embed(a, ring, basis, part))
     }
 }
 

@@ -255,7 +255,7 @@ impl Dpu {
     /// Runs a program from its start until all tasklets have stopped. WRAM is as the last run left it.
     ///
     /// What touches only a tasklet's own registers is done ahead of its time, in one go, and the clock follows: nobody can
-    /// tell. All else is done when it is issued, as [`Self::run_observed`] does everything.
+    /// tell. All else is done when it is issued, as [`Self::run_with_observer`] does everything.
     ///
     /// # Errors
     /// [`DpuFault`]: what the program did that cannot be done.
@@ -288,7 +288,7 @@ impl Dpu {
     ///
     /// # Errors
     /// [`DpuFault`].
-    pub fn run_observed(
+    pub fn run_with_observer(
         &mut self,
         program: &Program,
         tasklets: usize,

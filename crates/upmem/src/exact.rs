@@ -101,8 +101,8 @@ impl Bench {
     pub fn measure(&mut self, list: &[(Operation, Vec<Job>)], tasklets: usize) -> Result<Measured, DpuFault> {
         self.prepare(list, tasklets)?;
         let mut runs = vec![0u64; self.program.instructions.len()];
-        let counts = self.dpu.run_observed(&self.program, tasklets, |issue| runs[issue.instruction] += 1)?;
-        let marked = |name| self.program.marked(name).map(|at| runs[at]).sum();
+        let counts = self.dpu.run_with_observer(&self.program, tasklets, |issue| runs[issue.instruction] += 1)?;
+        let marked = |name| self.program.instructions_marked(name).map(|at| runs[at]).sum();
         Ok(Measured { counts, mul32: marked("mul32"), mul64: marked("mul64") })
     }
 

@@ -113,7 +113,7 @@ impl<H: Sync> Upmem<H> {
         let mut unit = self.units().lock(dpu);
         let mut done = Done::default();
         for (&prime, list) in commands {
-            let prepared = self.prepared(ring, prime);
+            let prepared = self.prepare(ring, prime);
             self.load(&mut unit, &prepared, &mut done)?;
             for launch in launches(list) {
                 done.launches += 1;
@@ -167,7 +167,7 @@ impl<H: Sync> Upmem<H> {
     }
 
     /// Tables and definitions of a modulus, made once.
-    pub(crate) fn prepared(&self, ring: &Ring, prime: usize) -> Arc<Prepared> {
+    pub(crate) fn prepare(&self, ring: &Ring, prime: usize) -> Arc<Prepared> {
         let (q, log_n) = (ring.moduli()[prime], ring.log_n());
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {

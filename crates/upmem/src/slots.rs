@@ -188,7 +188,7 @@ pub fn routines(form: Form) -> Result<String, DpuFault> {
 fn call_slots() -> usize {
     let form = Form { multiplications: Multiplications::Called, ..Form::default() };
     let program = program(form);
-    let at = program.marked("mul32").next().unwrap_or(0);
+    let at = program.instructions_marked("mul32").next().unwrap_or(0);
     let before = usize::from(program.instructions.iter().any(|i| i.op == Op::Call && i.target as usize == at));
     let behind = program.instructions.get(at + lengths()[0]).map_or(0, |i| usize::from(i.op == Op::Return));
     before + behind

@@ -121,7 +121,7 @@ impl Scheme for Bgv {
         Ok(Ciphertext::declared(dev, params, CiphertextShape { batch, level, domain }, key.into()))
     }
 
-    fn placed<D: Device>(dev: &D, input: &Integers, ciphertext: Ciphertext<D>) -> Ciphertext<D> {
+    fn in_input_domain<D: Device>(dev: &D, input: &Integers, ciphertext: Ciphertext<D>) -> Ciphertext<D> {
         ciphertext.in_domain(dev, input.domain)
     }
 

@@ -185,7 +185,7 @@ impl Scheme for Ckks {
 
     fn means<'a, D: Device>(context: Context<'a, Self, D>, encoded: &'a Encoded<D>, keys: Keys<'a, D>) -> Slots<'a, D> {
         let Context { dev, encoder, params } = context;
-        let eval = Evaluator::new(dev, params, keys.store).watched(keys.watch);
+        let eval = Evaluator::new(dev, params, keys.store).with_watch(keys.watch);
         let auto = Auto::new(eval, encoder).with_bootstrapper(encoded.bootstrapper.as_ref());
         Slots { auto, maps: &encoded.maps }
     }
@@ -278,7 +278,7 @@ fn fresh<D: Device>(
     let plain = plain(context, with, clear)?;
     let secret = with.secrets.expect("encryption under the secret key has it").rlwe();
     let mut fresh = encrypt_seeded_from(context.dev, context.params, secret, &plain, seed);
-    fresh.ciphertext = fresh.ciphertext.promised(clear.input.bounds)?;
+    fresh.ciphertext = fresh.ciphertext.with_promise(clear.input.bounds)?;
     Ok(fresh)
 }
 
@@ -327,7 +327,7 @@ impl ClientScheme for Ckks {
             Encryption::PublicKey => {
                 let public = with.public.expect("encryption under the public key has it");
                 let plain = plain(context, with, clear)?;
-                encrypt_from(context.dev, context.params, public, &plain, seed).promised(clear.input.bounds)
+                encrypt_from(context.dev, context.params, public, &plain, seed).with_promise(clear.input.bounds)
             }
         }
     }

@@ -128,7 +128,7 @@ impl Secrets {
     ///
     /// # Errors
     /// [`WireError::Origin`](crate::wire::WireError::Origin).
-    pub fn admitted(&self, rlwe: Option<&Params>, label: &Origin) -> Result<()> {
+    pub fn check_origin(&self, rlwe: Option<&Params>, label: &Origin) -> Result<()> {
         Ok(label.admits_keys(self.identity(rlwe))?)
     }
 

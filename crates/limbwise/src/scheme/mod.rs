@@ -219,7 +219,11 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
     ) -> Result<Self::Ciphertext<D>>;
 
     /// Brings a ciphertext from a file into the domain that the program takes.
-    fn placed<D: Device>(dev: &D, input: &Self::Input, ciphertext: Self::Ciphertext<D>) -> Self::Ciphertext<D> {
+    fn in_input_domain<D: Device>(
+        dev: &D,
+        input: &Self::Input,
+        ciphertext: Self::Ciphertext<D>,
+    ) -> Self::Ciphertext<D> {
         let _ = (dev, input);
         ciphertext
     }

@@ -113,7 +113,7 @@ fn integers_come_back_in_the_domain_of_their_input() {
             let bytes = Bgv::encrypt_to(Vec::new(), context, &with, clear, &Seed([6; 32]), &Origin::NONE).unwrap();
             let back = read::<Bgv>(&dev, &params, &bytes);
             assert_eq!(Bgv::difference(&input, &back), None);
-            let placed = Bgv::placed(&dev, &input, back);
+            let placed = Bgv::in_input_domain(&dev, &input, back);
             assert_eq!(limbwise_device::Handle::shape(&placed.parts[0]).domain, domain);
             // Written from any domain, and read from any.
             let placed =

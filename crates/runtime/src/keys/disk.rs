@@ -126,7 +126,7 @@ impl<'a, D: Device> DiskKeys<'a, D> {
         }
         for (name, level) in turn.cut {
             if let Some(Slot::There(key)) = state.slots.get_mut(&name) {
-                *key = key.cut(self.dev, self.params, level);
+                *key = key.restrict(self.dev, self.params, level);
             }
         }
         for request in turn.read {

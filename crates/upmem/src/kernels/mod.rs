@@ -92,7 +92,7 @@ pub fn listing(form: Form) -> String {
     frame::write(&mut w);
     transform::write(&mut w);
     elementwise::write(&mut w);
-    routines::write_called(&mut w);
+    routines::write_routines(&mut w);
     w.text()
 }
 

@@ -95,7 +95,7 @@ pub fn mul32(w: &mut Writer) {
 }
 
 /// Both routines, where the form calls them.
-pub fn write_called(w: &mut Writer) {
+pub fn write_routines(w: &mut Writer) {
     if w.form.multiplications == Multiplications::Called {
         w.lines("mul32:");
         w.lines(MUL32);
