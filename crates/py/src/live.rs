@@ -70,7 +70,7 @@ pub(crate) fn linear_plan(params: &Params, map: &Diagonals, level: usize) -> Lin
 }
 
 /// Estimates as promised, if the values keep the promise.
-pub(crate) fn with_promise<D: limbwise_device::Device>(
+pub(crate) fn promised<D: limbwise_device::Device>(
     mut ciphertext: Ciphertext<D>,
     bound: Option<f64>,
     real: bool,

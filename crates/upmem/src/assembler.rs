@@ -1,4 +1,4 @@
-//! From text to a program: labels, named numbers, conditions with a place to jump to in the same line.
+//! The assembler: labels, named numbers, and conditions with a jump target on the same line.
 //!
 //! The language is `docs/upmem.md`. A line holds a label (`name:`), an instruction, or a directive: `.equ NAME number`
 //! names a number, `.mark NAME` gives the next instruction a name that counts are kept by. `;` starts a comment.
@@ -6,90 +6,90 @@
 use crate::isa::{CONSTANTS, Cond, DMA_BYTES, Form, Instruction, Op, REGISTERS, SINK, ZERO};
 use std::{collections::HashMap, ops::RangeInclusive};
 
-/// A program as the interpreter runs it.
+/// An assembled program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Its instructions; tasklets start at the first.
+    /// Decoded instructions; tasklets start at the first.
     pub instructions: Vec<Instruction>,
-    /// Marked instructions, in order of their places.
+    /// Names of marks and the instructions they name, in program order.
     pub marks: Vec<(String, usize)>,
-    /// Labels and the instructions they stand before.
+    /// Labels and the indices of the instructions after them.
     pub labels: Vec<(String, usize)>,
 }
 
 impl Program {
-    /// The instructions with a mark of this name.
+    /// Indices of the instructions with a mark of this name.
     pub fn instructions_marked(&self, name: &str) -> impl Iterator<Item = usize> {
         self.marks.iter().filter(move |(mark, _)| mark == name).map(|&(_, at)| at)
     }
 }
 
-/// Why a text is no program.
+/// An error in a program's text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {mistake}")]
 pub struct AssemblyError {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The mistake in that line.
     pub mistake: Mistake,
 }
 
-/// What may be wrong with a line.
+/// A mistake in one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mistake {
-    /// No such instruction.
+    /// Unknown mnemonic.
     #[error("{0:?} is no instruction (docs/upmem.md lists them)")]
     Mnemonic(String),
-    /// Too few or too many operands.
+    /// Wrong number of operands.
     #[error("{op} is written {op} {wanted}; got {got} operands")]
     Operands {
-        /// The instruction.
+        /// Mnemonic of the instruction.
         op: &'static str,
-        /// Its form.
+        /// Operands that the instruction takes.
         wanted: &'static str,
-        /// How many there are.
+        /// Number of operands given.
         got: usize,
     },
-    /// A register was wanted.
+    /// An operand that must be a register.
     #[error("{0:?} is no register: wanted r0 to r23, zero, one, lneg, mneg, id, id2, id4 or id8")]
     Register(String),
-    /// A constant cannot be written.
+    /// A read-only register as a destination.
     #[error("{0:?} cannot be written: wanted r0 to r23, or zero to discard the result")]
     Destination(String),
-    /// A pair starts at an even register.
+    /// A register pair that does not start at an even register.
     #[error("{0:?} starts no pair: wanted r0, r2, … r22")]
     Pair(String),
-    /// A number was wanted.
+    /// An operand that must be a number.
     #[error("{0:?} is neither a number nor named by .equ")]
     Number(String),
-    /// A number that the instruction has no room for.
+    /// A number outside the instruction's range.
     #[error("{got} does not fit {op}: wanted {least} to {most}")]
     Range {
-        /// The instruction.
+        /// Mnemonic of the instruction.
         op: &'static str,
-        /// The number.
+        /// Number given.
         got: i64,
-        /// Least number allowed.
+        /// Smallest number allowed.
         least: i64,
         /// Largest number allowed.
         most: i64,
     },
-    /// A condition this instruction does not have.
+    /// A condition that the instruction cannot carry.
     #[error("{op} has no condition {cond:?}")]
     Condition {
-        /// The instruction.
+        /// Mnemonic of the instruction.
         op: &'static str,
-        /// The condition.
+        /// Condition given.
         cond: String,
     },
-    /// A label nobody set.
+    /// An undefined label.
     #[error("no label {0:?}")]
     Label(String),
-    /// A name set twice.
+    /// A name defined twice.
     #[error("{0:?} is set already")]
     Twice(String),
-    /// Something that is no name.
+    /// An invalid name.
     #[error("{0:?} is no name: wanted letters, digits and _, a letter first")]
     Name(String),
 }
@@ -97,7 +97,7 @@ pub enum Mistake {
 /// Assembles a program.
 ///
 /// # Errors
-/// [`AssemblyError`] for the first line that is wrong.
+/// [`AssemblyError`] for the first wrong line.
 pub fn assemble(text: &str) -> Result<Program, AssemblyError> {
     let mut names = Names::default();
     let mut lines = Vec::new();
@@ -281,7 +281,7 @@ impl Names {
     }
 }
 
-/// How an instruction is written, and how many operands that is without its condition.
+/// Operands of a form as written in texts, and their number without a condition.
 fn shape(form: Form) -> (&'static str, usize) {
     match form {
         Form::Binary => ("rc, ra, rb|number [, condition, label]", 3),

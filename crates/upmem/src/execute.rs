@@ -1,4 +1,4 @@
-//! What one instruction does to registers and memories.
+//! The effect of one instruction on registers and memories.
 
 use crate::{
     dpu::{Direction, Trap},
@@ -6,7 +6,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// One tasklet: 24 registers, behind them the constants, and places that nobody names.
+/// One tasklet: 24 registers, then the constants, then the sink of discarded results.
 #[derive(Clone, Debug)]
 pub(crate) struct Tasklet {
     registers: [u32; 64],
@@ -37,11 +37,11 @@ impl Tasklet {
     }
 }
 
-/// Most instructions done ahead of their time, so that an endless loop comes to light.
+/// Largest number of instructions run ahead, so that an endless loop is found.
 const MOST_AHEAD: u64 = 4096;
 
-/// Does what touches only the tasklet's own registers, up to the first instruction that does not or that has a hazard.
-/// Gives how many instructions that was.
+/// Runs instructions that touch only the tasklet's own registers, up to the first other one or a hazard. Returns their
+/// number.
 pub(crate) fn run_ahead(t: &mut Tasklet, program: &[Instruction]) -> u64 {
     let mut done = 0;
     while let Some(&i) = program.get(t.pc as usize) {
@@ -82,7 +82,7 @@ fn jump(t: &mut Tasklet, i: Instruction, a: u32) {
     t.pc = a.wrapping_add(i.target); // one of the two is zero
 }
 
-/// What the clock must know of an instruction.
+/// Effect of an instruction on the clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
     Go,
@@ -92,15 +92,15 @@ pub(crate) enum Next {
     Trap(u32, Trap),
 }
 
-/// The memories.
+/// The memories of a DPU.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
     pub(crate) wram: Vec<u32>,
-    /// As far as it has been used; zeros behind.
+    /// Contents up to the highest address used; zeros beyond.
     pub(crate) mram: Vec<u32>,
     mram_bytes: u32,
     mutexes: [bool; MUTEXES],
-    /// A bit a tasklet.
+    /// One bit per tasklet.
     asleep: u64,
 }
 
@@ -110,13 +110,13 @@ impl Machine {
         Self { wram, mram: Vec::new(), mram_bytes, mutexes: [false; MUTEXES], asleep: 0 }
     }
 
-    /// What a launch begins with: all mutexes free, all tasklets awake.
+    /// The state at a launch: all mutexes free, all tasklets awake.
     pub(crate) fn start(&mut self) {
         self.mutexes.fill(false);
         self.asleep = 0;
     }
 
-    /// Where words of MRAM are.
+    /// The range of words in MRAM.
     pub(crate) fn mram(&mut self, address: u32, words: usize) -> Result<Range<usize>, Trap> {
         let first = address as usize / 4;
         if !address.is_multiple_of(4) {
