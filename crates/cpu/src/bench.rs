@@ -31,7 +31,7 @@ pub struct Measurement {
     /// Name of the operation: `ntt`, `intt`, `ntt_rotating` (each limb has its own prime and tables), `ntt_one_table`
     /// (rotating limbs share one prime; the difference is the cost of tables), ….
     pub op: &'static str,
-    /// Ring degree.
+    /// Ring degree N.
     pub n: usize,
     /// Bits of the primes.
     pub prime_bits: u32,
@@ -198,9 +198,9 @@ pub fn elementwise(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize) -> Vec<M
 /// Size of a base conversion.
 #[derive(Clone, Copy, Debug)]
 pub struct ConversionSize {
-    /// Limbs converted.
+    /// Number of source limbs.
     pub sources: usize,
-    /// Limbs made.
+    /// Number of target limbs.
     pub targets: usize,
 }
 

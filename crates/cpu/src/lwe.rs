@@ -22,8 +22,7 @@ pub struct CpuLwe {
     words: Words,
 }
 
-/// Words as they are stored. Keys modulo at most 2^32 take half the room: a key switch reads all of one and does little
-/// with it.
+/// Words as they are stored. Keys modulo at most 2^32 take half the memory, because a key switch is bound by reading them.
 #[derive(Clone)]
 enum Words {
     Whole(Arc<Vec<u64>>),
@@ -36,11 +35,11 @@ impl LweHandle for CpuLwe {
     }
 }
 
-/// Words of sums that are made together, of all entries: in the L1 cache beside some rows.
+/// Words of sums computed together, over all entries: they fit the L1 cache beside a few rows.
 const SUMS: usize = 4096;
-/// Least columns of a row that are read together: a kilobyte.
+/// Smallest number of columns of a row that are read together: 1 KiB of 32-bit words.
 const LEAST_COLUMNS: usize = 256;
-/// Rows that stay in the L1 cache while all entries take them.
+/// Rows that stay in the L1 cache while all entries use them.
 const ROWS: usize = 16;
 
 impl CpuLwe {
@@ -48,7 +47,7 @@ impl CpuLwe {
         Self { shape, words: Words::Whole(Arc::new(words)) }
     }
 
-    /// All words.
+    /// All words, entry by entry.
     pub(crate) fn all(&self) -> Cow<'_, [u64]> {
         match &self.words {
             Words::Whole(words) => Cow::Borrowed(words),
@@ -222,7 +221,7 @@ pub(crate) fn product(dev: &Cpu, a: &CpuLwe, rows: &CpuLwe) -> CpuLwe {
     })
 }
 
-/// Some columns of the sums of all entries, modulo a power of two that a word holds.
+/// Columns of the sums of all entries, modulo a power of two that fits a word.
 fn wrapping_tile<W: Wrapping + Default + Into<u64>>(
     dev: &Cpu,
     rows: Rows<'_, W>,
@@ -290,7 +289,7 @@ pub(crate) fn embed(dev: &Cpu, a: &CpuLwe, shape: limbwise_device::Shape, part: 
     })
 }
 
-/// The same with whole sums.
+/// Columns of the sums of all entries, with sums in 128 bits.
 fn whole_tile(q: u64, factors: &[Vec<i64>], rows: &CpuLwe, columns: std::ops::Range<usize>) -> Vec<u64> {
     let mut sums = vec![0i128; factors.len() * columns.len()];
     for (i, row) in rows.all().chunks_exact(rows.shape.words()).enumerate() {

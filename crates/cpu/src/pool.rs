@@ -31,7 +31,7 @@ struct Inner {
 /// Limbs of one length.
 #[derive(Default)]
 struct Limbs {
-    /// Used before.
+    /// Returned buffers, for reuse.
     free: Vec<Memory>,
     /// Never used: most of it is not even resident.
     fresh: Vec<Memory>,
@@ -54,7 +54,7 @@ impl Limbs {
 pub struct PoolCounters {
     /// Bytes of limbs in use now, padding included.
     pub live_bytes: u64,
-    /// Most bytes of limbs in use at once.
+    /// Peak bytes of limbs in use.
     pub peak_bytes: u64,
     /// Limbs used for the first time since the start; constant in a steady loop.
     pub allocations: u64,
@@ -62,7 +62,7 @@ pub struct PoolCounters {
     pub mapped_bytes: u64,
 }
 
-/// One limb.
+/// The memory of one limb, returned to the pool on drop.
 pub(crate) struct Buffer {
     /// There until it is dropped.
     memory: Option<Memory>,
@@ -127,7 +127,7 @@ impl Pool {
         Arc::get_mut(row).expect("just made unique").lines_mut()
     }
 
-    /// A limb whose memory is the process's own already, every page of it; `None` if there is no more.
+    /// A limb whose pages the process has touched already; `None` if there is none.
     pub(crate) fn touched_row(&self, length: usize) -> Option<Row> {
         let kept = self.0.of(length, |limbs| limbs.free.pop());
         let touch = |mut memory: Memory| {

@@ -112,7 +112,7 @@ impl Cuda {
         self.switch_key(c, key, onto, to)
     }
 
-    /// Both operations: with nothing to add and all limbs of `c` it is a plain key switch.
+    /// Key switch with addition and rescale; without addends and with all limbs of `c` a plain key switch.
     fn switch_key(
         &self,
         c: &CudaPoly,

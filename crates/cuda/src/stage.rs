@@ -15,7 +15,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// How a GPU's memory is used for keys.
+/// Use of a GPU's memory for keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyRoom {
     /// Keys that arrive when the device has taken so many bytes of the GPU's memory stay in the host's.
@@ -54,7 +54,7 @@ struct State {
     area: Area,
     /// Rows in the order in which `head` will meet them.
     spans: VecDeque<Span>,
-    /// Where the next row goes, if there is room.
+    /// Place of the next row; `None` if there is no room.
     head: usize,
     /// Rows that are there, by their number.
     held: HashMap<u64, Held>,
@@ -110,7 +110,7 @@ struct Copy {
 }
 
 impl State {
-    /// Nothing is there.
+    /// Forgets all rows.
     fn empty(&mut self) {
         self.spans.clear();
         self.held.clear();

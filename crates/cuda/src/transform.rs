@@ -11,7 +11,7 @@ use limbwise_device::{Basis, Domain, Gadget, Ring, ops::transformed};
 use limbwise_math::galois::GaloisElement;
 use std::sync::Arc;
 
-/// What each row of a transform to values becomes besides: `(from − value)·c`.
+/// A division fused into a transform to values: each row becomes `(from − value)·c`.
 pub(crate) struct Division<'a> {
     pub(crate) from: &'a [Arc<Row>],
     /// A constant a limb.

@@ -194,7 +194,7 @@ pub struct Graph {
     pub(crate) rings: Vec<Ring>,
     pub(crate) shapes: Vec<Shape>,
     pub(crate) shape_ids: HashMap<ShapeKey, ShapeId>,
-    /// Of each basis, batch and domain modulo a few, the shape that came last: programs repeat few shapes.
+    /// Cache of the latest shapes, by a hash of basis, batch and domain: programs repeat few shapes.
     pub(crate) latest_shapes: [ShapeId; 16],
     pub(crate) lwe_shapes: Vec<LweShape>,
     pub(crate) regions: Vec<RegionInfo>,

@@ -34,7 +34,8 @@ impl Series {
 
     /// The least-squares fit of f on points of [from, to]. It is accurate near the points only.
     ///
-    /// Householder reflections keep the precision near the points even if the points barely determine a coefficient. Source: \[GVL13\] §5.3.
+    /// Householder reflections keep the precision near the points even if the points barely determine a coefficient.
+    /// Source: \[GVL13\] §5.3.
     ///
     /// # Panics
     /// Unless there are more points than the degree, all in the interval.

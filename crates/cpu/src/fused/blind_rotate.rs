@@ -14,7 +14,7 @@ use crate::{
 };
 use limbwise_device::Ggsw;
 
-/// What all threads share.
+/// Operands shared by all threads.
 struct Rotation<'a> {
     dev: &'a Cpu,
     tables: &'a RingTables,
@@ -50,7 +50,7 @@ impl Cpu {
 }
 
 impl Rotation<'_> {
-    /// Some entries of the batch, all steps.
+    /// Rotates entries of the batch from `first` on through all steps.
     fn entries(&self, first: usize, mut out: Vec<Entry<'_>>) {
         let kernels = self.tables.prime(self.prime);
         let length = layout::lines(self.test.shape.ring.log_n());
@@ -88,7 +88,7 @@ impl Rotation<'_> {
         }
     }
 
-    /// `test·X^e`, and masks of zeros.
+    /// Initializes an accumulator: body `test·X^e`, masks zero.
     fn start(&self, entry: usize, acc: &mut [&mut [Line]]) {
         let ring = &self.test.shape.ring;
         let (body, masks) = acc.split_first_mut().expect("a body");

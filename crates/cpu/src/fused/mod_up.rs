@@ -8,7 +8,7 @@ use crate::{
 };
 use limbwise_device::Basis;
 
-/// Limbs that are made together: of which digit, and the rows of their primes.
+/// Limbs computed together: index of the digit, and the primes with their rows.
 type Limbs<'a> = (usize, Vec<(usize, &'a mut [Line])>);
 
 impl Cpu {
@@ -36,7 +36,7 @@ impl Cpu {
         raised
     }
 
-    /// A digit over `full`: its own limbs are those of `c`, the others are whatever they were.
+    /// A digit over `full`: its own limbs are those of `c`, the others are uninitialized.
     fn unfilled_digit(&self, c: &CpuPoly, own: Basis, full: Basis) -> CpuPoly {
         let length = layout::lines(c.shape.ring.log_n());
         let limbs = c.shape.basis.len();

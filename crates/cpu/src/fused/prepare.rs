@@ -1,4 +1,4 @@
-//! Limbs in coefficient form that are about to be converted to other primes.
+//! Limbs in coefficient domain, prepared for base conversion.
 
 use crate::{
     device::{Cpu, CpuPoly, new_lines},
@@ -10,7 +10,7 @@ use crate::{
 use limbwise_device::{Basis, Handle as _, Shape};
 use std::sync::Arc;
 
-/// Lines prepared by one task: enough to be worth one, few enough to stay in the L1 cache.
+/// Lines prepared by one task: enough to amortize the task, few enough to stay in the L1 cache.
 const TILE: usize = 256;
 
 /// Lines of all sources of a conversion, and those of their overflows.
@@ -71,7 +71,7 @@ impl Cpu {
         rows
     }
 
-    /// Makes coefficients ready for their conversions, each group for its own.
+    /// Prepares coefficients for base conversion, each group for its converter.
     pub(super) fn prepare_sources(&self, groups: Vec<(&Converter, Vec<Row>)>) -> Vec<Prepared> {
         let with_overflows = |(converter, rows): (_, Vec<Row>)| {
             let overflows = self.pool.take(rows[0].lines().len());
@@ -108,7 +108,7 @@ impl Cpu {
         self.prepare_sources(groups.collect())
     }
 
-    /// A polynomial whose words are whatever they were.
+    /// A polynomial with uninitialized words.
     pub(super) fn unwritten(&self, shape: Shape) -> CpuPoly {
         let length = layout::lines(shape.ring.log_n());
         let rows = (0..shape.rows()).map(|_| self.pool.take(length)).collect();

@@ -30,7 +30,7 @@ type Products<'a> = Vec<(usize, &'a CpuPoly)>;
 struct Sorted<'a> {
     values: Products<'a>,
     one_limb: Products<'a>,
-    /// All entries of the batch have the same weights.
+    /// Whether all entries of the batch have the same weights.
     shared: bool,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Sorted<'a> {
     }
 }
 
-/// Which limb of a polynomial.
+/// Position of a limb in a polynomial.
 #[derive(Clone, Copy)]
 struct Limb {
     /// Entry of the batch.
@@ -64,7 +64,7 @@ struct Part<'a> {
     out: Vec<&'a mut [Line]>,
 }
 
-/// All that does not depend on the limb.
+/// State that is independent of the limb.
 struct Weighted<'a> {
     dev: &'a Cpu,
     tables: &'a RingTables,
@@ -106,7 +106,7 @@ impl Cpu {
         results
     }
 
-    /// One limb of what [`Cpu::fused_extend_limb`] makes.
+    /// One limb of the result of [`Cpu::fused_extend_limb`].
     fn extend(&self, tables: &RingTables, a: &CpuPoly, limb: Limb, out: &mut [Line]) {
         let Limb { entry, prime } = limb;
         let own = a.shape.basis.iter().next().expect("one limb is extended");
@@ -120,7 +120,7 @@ impl Cpu {
     }
 }
 
-/// The work by primes; where these are few for so many threads, the sums are shared out too.
+/// Work items by prime. With few primes for the number of threads, the sums of a prime are split too.
 fn limbs<'a>(results: &'a mut [CpuPoly], sums: &'a [Sorted<'a>], threads: usize) -> Vec<(usize, Vec<Part<'a>>)> {
     let all = results.iter().fold(Basis::default(), |all, result| all | result.shape().basis);
     let mut limbs: Vec<(usize, Vec<Part<'a>>)> = all.iter().map(|prime| (prime, Vec::new())).collect();

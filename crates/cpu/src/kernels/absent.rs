@@ -10,7 +10,7 @@ use std::convert::Infallible;
 pub struct Token(Infallible);
 
 impl Token {
-    /// There is none.
+    /// Always `None`: this build has no such kernels.
     #[must_use]
     pub fn detect() -> Option<Self> {
         None

@@ -9,11 +9,11 @@ use limbwise_math::{gadget::Decomposition, modulus::Modulus};
 
 /// A step: `acc ← acc + GGSW ⊡ (X^e − 1)·acc`.
 pub struct Step<'a> {
-    /// The prime.
+    /// The prime modulus.
     pub modulus: Modulus,
     /// log₂ N.
     pub log_n: u32,
-    /// How coefficients are split.
+    /// Gadget decomposition of coefficients.
     pub gadget: Decomposition,
     /// e, in [0, 2N).
     pub exponent: u64,

@@ -22,11 +22,11 @@ pub struct Converter {
     base: BaseConversion,
     /// For narrow and short sources and targets.
     short: Option<ifma::IfmaConversion>,
-    /// For all others.
+    /// Kernels for all other targets.
     words: Option<WordConversion>,
 }
 
-/// Whose turn it is in a sweep.
+/// Kernel of a sweep.
 enum Kernel<'a> {
     Short(&'a ifma::IfmaConversion),
     Words(&'a WordConversion),

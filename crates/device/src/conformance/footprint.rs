@@ -1,4 +1,4 @@
-//! What a device says that it takes beside what it has taken: calls of several kinds, each on a device opened for it.
+//! Predicted and measured memory of a device: several kinds of calls, each on a newly opened device.
 
 use crate::{
     footprint::{BlindRotation, Body, Footprint, KeySwitch, SharedFootprint},
@@ -21,7 +21,7 @@ pub struct Sizes {
     pub limbs: [usize; 2],
     /// Primes of a digit.
     pub digit: usize,
-    /// Ciphertexts.
+    /// Number of ciphertexts in a batch.
     pub batch: usize,
 }
 
@@ -45,7 +45,7 @@ pub enum Call {
 }
 
 impl Call {
-    /// All of them.
+    /// All kinds of calls.
     pub const ALL: [Self; 7] = [
         Self::KeySwitch,
         Self::Merged,
@@ -97,7 +97,7 @@ struct Work<'a, D> {
     chain: Basis,
 }
 
-/// Nothing depends on what is computed.
+/// Values are arbitrary: memory does not depend on them.
 const ZEROS: Fill<'static> = &|_, words| words.fill(0);
 
 impl<D: Device> Work<'_, D> {
@@ -159,7 +159,7 @@ impl<D: Device> Work<'_, D> {
     }
 }
 
-/// Where a device's meter looks.
+/// Memory that a device's meter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metered {
     /// At rows of polynomials and at LWE ciphertexts.

@@ -32,7 +32,7 @@ pub(super) fn close(q: Modulus, acc: &mut [Line]) {
     behind.0 = limb[0].0.map(|x| q.neg(x));
 }
 
-/// Asks for the key of the next step, a few lines at a time: more at once would block the core.
+/// Prefetches the key of the next step, a few lines at a time: bursts fill the core's miss buffers and stall it.
 pub(super) struct Cursor<'a> {
     limbs: &'a [&'a [Line]],
     at: usize,
@@ -53,7 +53,7 @@ impl Cursor<'_> {
     }
 }
 
-/// What the product with the key keeps in registers.
+/// Register constants of the product with the key.
 #[derive(Clone, Copy)]
 struct Product {
     q: V,
@@ -89,7 +89,7 @@ impl Product {
         }
     }
 
-    /// The same for any numbers, one line and component at a time.
+    /// The product for any number of digits and components, one line and component at a time.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn any_tile(self, s: &Step<'_>, scratch: &mut Scratch<'_>, first: usize) {

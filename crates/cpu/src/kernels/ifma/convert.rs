@@ -21,7 +21,7 @@ use std::arch::x86_64::{
 /// Sources summed between two reductions: the reduced sum stays below 8t.
 const CHUNK: usize = 24;
 
-/// Most sources whose corrections fit one vector.
+/// Largest number of sources whose corrections fit one vector.
 const TABLED: usize = 7;
 
 /// Targets whose sums are in registers together.
@@ -110,7 +110,7 @@ impl IfmaConversion {
         }
     }
 
-    /// How many targets from number `j` on can be swept together; 0 if it has no vector kernel.
+    /// Number of targets from `j` on that can be swept together; 0 if target `j` has no vector kernel.
     pub(crate) fn reach(&self, j: usize) -> usize {
         self.run(j).map_or(0, |run| run.first + run.targets.len() - j)
     }

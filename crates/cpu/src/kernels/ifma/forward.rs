@@ -25,7 +25,7 @@ use crate::{
 use limbwise_math::{gadget::Decomposition, modulus::Modulus};
 use std::arch::x86_64::{_mm512_mask_sub_epi64, _mm512_min_epu64, _mm512_srlv_epi64};
 
-/// What a forward pass keeps in registers.
+/// Register constants of a forward pass.
 #[derive(Clone, Copy)]
 pub(super) struct Forward {
     /// −q: products start here, so they are in [−q, q).
@@ -101,15 +101,15 @@ pub(super) fn by_lane(lanes: &[LaneFactor; 16], i: usize) -> FactorVector {
     FactorVector { value: load(&lanes[i].value), quotient: load(&lanes[i].quotient) }
 }
 
-/// Where a pass stands: reads [0, q) words.
+/// Place of a pass: reads [0, q) words.
 const FIRST: u32 = 0;
-/// Where a pass stands: between others.
+/// Place of a pass: between others.
 const MIDDLE: u32 = 1;
-/// Where a pass stands: reads corrected words or products, and is followed by a reduction.
+/// Place of a pass: reads corrected words or products, and is followed by a reduction.
 const LAST: u32 = 2;
-/// Where a pass stands: between another and the reduction.
+/// Place of a pass: between another and the reduction.
 const UPPER: u32 = 3;
-/// Where a pass stands: reads digits between −q and q.
+/// Place of a pass: reads digits between −q and q.
 const DIGITS: u32 = 4;
 
 struct Plan<const KIND: u32, const LOG_R: u32, const PLACE: u32>;
@@ -160,10 +160,10 @@ column_pass!(radix4, 4, 2);
 column_pass!(radix8, 8, 3);
 column_pass!(radix16, 16, 4);
 
-/// How coefficients become digits, in registers.
+/// Register constants of the decomposition into digits.
 #[derive(Clone, Copy)]
 pub(super) struct Digits {
-    /// What is added before the plain digits are taken.
+    /// Added before the plain digits are taken.
     shift: V,
     mask: V,
     /// `−B/2` and multiples of q, for words that are next added to and for words that are next multiplied.

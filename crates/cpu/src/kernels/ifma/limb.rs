@@ -111,7 +111,7 @@ impl Constants {
     }
 }
 
-/// What is done to each line.
+/// Operation on each line.
 #[derive(Clone, Copy)]
 enum Op<'a> {
     AddAssign(&'a [Line]),

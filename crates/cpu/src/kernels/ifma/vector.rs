@@ -14,7 +14,7 @@ pub(super) fn inverse_of_word(q: u64) -> u64 {
     (0..5).fold(q, |x, _| x.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(x)))) & MASK
 }
 
-/// Eight words.
+/// A vector of eight words.
 pub(super) type V = __m512i;
 
 /// `2^52 − 1`.
@@ -65,14 +65,14 @@ pub(super) fn reread<T>(table: &T) -> &T {
     std::hint::black_box(table)
 }
 
-/// Asks for a line that will be needed soon; any address will do.
+/// Prefetches a line into the L1 cache; any address is valid.
 #[inline]
 #[target_feature(enable = "sse")]
 pub(super) fn prefetch(line: *const Line) {
     _mm_prefetch::<_MM_HINT_T0>(line.cast());
 }
 
-/// Asks the L2 cache for a line that will be needed later; any address will do.
+/// Prefetches a line into the L2 cache; any address is valid.
 #[inline]
 #[target_feature(enable = "sse")]
 pub(super) fn prefetch_later(line: *const Line) {
@@ -134,7 +134,7 @@ pub(super) fn and(a: V, b: V) -> V {
 /// One [`Factor`] per lane.
 #[derive(Clone, Copy)]
 pub(super) struct FactorVector {
-    /// w.
+    /// w in [0, q).
     pub(super) value: V,
     /// ⌊w·2^52/q⌋.
     pub(super) quotient: V,
