@@ -11,7 +11,7 @@ use crate::{
 use limbwise::{
     params::Params,
     rlwe::PublicKey,
-    scheme::{Clear, ClientScheme, Context, Encrypting, Scheme, Secrets, Shadows},
+    scheme::{Clear, ClientScheme, Encrypting, Scheme, Secrets, Setup, Shadows},
     tfhe::TfheParams,
     wire::{Fingerprint, Lock, Origin, read_labeled_secret_key, read_labeled_tfhe_secret_key, read_public_key},
 };
@@ -104,7 +104,7 @@ pub fn encrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>, C: Client<Sc
 ) -> Result<Fingerprint> {
     let params = program.params();
     let encoder = P::Scheme::encoder(params);
-    let context = Context { dev, encoder: &encoder, params };
+    let setup = Setup { dev, encoder: &encoder, params };
     for (index, (path, input)) in targets.iter().zip(program.inputs()).enumerate() {
         observer.step(ENCRYPT_STEP, index, targets.len());
         let values = client.values(index);
@@ -112,7 +112,7 @@ pub fn encrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>, C: Client<Sc
         let origin = key.origin.numbered(index);
         put(path, |file| {
             let clear = Clear { input: &input, values: &values };
-            let out = P::Scheme::encrypt_to(BufWriter::new(file), context, &key.encrypting(), clear, &seed, &origin)?;
+            let out = P::Scheme::encrypt_to(BufWriter::new(file), setup, &key.encrypting(), clear, &seed, &origin)?;
             out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
         })?;
     }
@@ -212,7 +212,7 @@ pub fn decrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>>(
         results.push(P::Scheme::admit(expectation, params, result).map_err(of_file)?);
     }
     let encoder = P::Scheme::encoder(params);
-    let opened = P::Scheme::open(Context { dev, encoder: &encoder, params }, secrets, &[], &results);
+    let opened = P::Scheme::open(Setup { dev, encoder: &encoder, params }, secrets, &[], &results);
     let place = files.first().map_or_else(PathBuf::new, |file| file.parent().unwrap_or(file).into());
     let reading = opened.map_err(|e| Error::of_file(if files.len() == 1 { &files[0] } else { &place }, e))?;
     let estimates = results.iter().map(|result| P::Scheme::estimate(params, result)).collect();

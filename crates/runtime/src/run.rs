@@ -108,7 +108,7 @@ fn evaluated<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
     let read =
         |reader: &Reader<'_, P::Scheme, AnyDevice>, inputs: Results<P, AnyDevice>, results: Results<P, AnyDevice>| {
             let estimates = results.iter().map(|result| P::Scheme::estimate(reader.params, result)).collect();
-            let reading = P::Scheme::open(reader.context(), reader.secrets, &inputs, &results)?;
+            let reading = P::Scheme::open(reader.setup(), reader.secrets, &inputs, &results)?;
             Ok(Read { reading, estimates, traffic: None })
         };
     let Some(reads) = &recording.reads else {

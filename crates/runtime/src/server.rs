@@ -3,7 +3,7 @@
 use crate::clock::{BOOTSTRAP_STEP, ENCODE_STEP};
 use limbwise::{
     Result,
-    scheme::{Context, Encoding, Encryption, Keys, Scheme},
+    scheme::{Encoding, Encryption, Keys, Scheme, Setup},
 };
 use limbwise_apps::{Journal, Observer, Program, program::Results};
 use limbwise_device::{Device, Wordless};
@@ -31,8 +31,7 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
             };
             observer.step(step, done, total);
         };
-        let encoded =
-            P::Scheme::encode(Context { dev, encoder, params: program.params() }, &program.model(), &mut tell)?;
+        let encoded = P::Scheme::encode(Setup { dev, encoder, params: program.params() }, &program.model(), &mut tell)?;
         Ok(Self { dev, encoder, program, encoded })
     }
 
@@ -48,8 +47,8 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
         P::Scheme::host_bytes(&self.encoded)
     }
 
-    fn context(&self) -> Context<'_, P::Scheme, D> {
-        Context { dev: self.dev, encoder: self.encoder, params: self.program.params() }
+    fn setup(&self) -> Setup<'_, P::Scheme, D> {
+        Setup { dev: self.dev, encoder: self.encoder, params: self.program.params() }
     }
 
     /// Evaluates the program.
@@ -60,7 +59,7 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
         observer: &mut dyn Observer,
         journal: &mut dyn Journal<D, P::Scheme>,
     ) -> Result<Results<P, D>> {
-        let means = P::Scheme::means(self.context(), &self.encoded, keys);
+        let means = P::Scheme::means(self.setup(), &self.encoded, keys);
         self.program.evaluate(&means, inputs, observer, journal)
     }
 }
@@ -68,13 +67,13 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
 impl<'a, D: Wordless, P: Program> Server<'a, D, P> {
     /// The same by declaration, for devices without words.
     pub fn declared(dev: &'a D, encoder: &'a <P::Scheme as Scheme>::Encoder, program: &'a P) -> Result<Self> {
-        let encoded = P::Scheme::declare(Context { dev, encoder, params: program.params() }, &program.model())?;
+        let encoded = P::Scheme::declare(Setup { dev, encoder, params: program.params() }, &program.model())?;
         Ok(Self { dev, encoder, program, encoded })
     }
 
     /// The encrypted inputs by declaration, in their order, encrypted under this key.
     pub fn declared_inputs(&self, key: Encryption) -> Result<Results<P, D>> {
-        self.program.inputs().iter().map(|input| P::Scheme::declare_input(self.context(), input, key)).collect()
+        self.program.inputs().iter().map(|input| P::Scheme::declare_input(self.setup(), input, key)).collect()
     }
 
     /// Evaluates the program on declared inputs with declared keys: those of a store, and of TFHE.

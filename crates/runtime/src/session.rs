@@ -12,7 +12,7 @@ use crate::{
 use limbwise::{
     Result,
     rlwe::{KeyPlan, KeyStore},
-    scheme::{Clear, ClientScheme, Context, Encrypting, Encryption, Keys, NoKeys, Scheme, Secrets, Shadows},
+    scheme::{Clear, ClientScheme, Encrypting, Encryption, Keys, NoKeys, Scheme, Secrets, Setup, Shadows},
     tfhe::ServerKey,
 };
 use limbwise_apps::{Client, Description, Journal, Observer, Program, program::Results};
@@ -52,8 +52,8 @@ pub struct Reader<'a, S: Scheme, D: Device> {
 }
 
 impl<'a, S: Scheme, D: Device> Reader<'a, S, D> {
-    pub fn context(&self) -> Context<'a, S, D> {
-        Context { dev: self.dev, encoder: self.encoder, params: self.params }
+    pub fn setup(&self) -> Setup<'a, S, D> {
+        Setup { dev: self.dev, encoder: self.encoder, params: self.params }
     }
 }
 
@@ -116,7 +116,7 @@ fn encrypted<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>>(
     for (index, input) in declared.iter().enumerate() {
         observer.step(ENCRYPT_STEP, index, declared.len());
         let (values, seed) = (sides.client.of(index), sides.seeds.seed(&format!("input {index}"))?);
-        inputs.push(P::Scheme::encrypt(reader.context(), with, Clear { input, values: &values }, &seed)?);
+        inputs.push(P::Scheme::encrypt(reader.setup(), with, Clear { input, values: &values }, &seed)?);
     }
     Ok(inputs)
 }

@@ -51,7 +51,7 @@ impl<S: ClientScheme, D: HostRead> Onlooker<S, D> for Shadowing {
     }
 
     fn look<R>(&self, reader: &Reader<'_, S, D>, evaluate: impl FnOnce(Option<&dyn Watch<D>>) -> R) -> R {
-        let audit = S::audit(reader.context(), reader.secrets, self.bound);
+        let audit = S::audit(reader.setup(), reader.secrets, self.bound);
         let Some(audit) = audit else { return evaluate(None) };
         let result = evaluate(Some(&audit));
         *self.report.lock().unwrap_or_else(PoisonError::into_inner) = audit.report();

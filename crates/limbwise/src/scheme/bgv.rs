@@ -2,7 +2,7 @@
 
 #[cfg(feature = "client")]
 use super::{Clear, ClientScheme, Encrypting, Secrets};
-use super::{Context, Difference, Encoding, Encryption, Input, Keys, Scheme};
+use super::{Difference, Encoding, Encryption, Input, Keys, Scheme, Setup};
 use crate::{
     bgv::{Auto, BgvLiteral, BgvParams, BgvReading, Ciphertext, CiphertextShape, Encoder, Evaluator},
     error::Result,
@@ -94,29 +94,25 @@ impl Scheme for Bgv {
         Encoder::new(params)
     }
 
-    fn encode<D: Device>(
-        _: Context<'_, Self, D>,
-        _model: &(),
-        _: &mut dyn FnMut(Encoding, usize, usize),
-    ) -> Result<()> {
+    fn encode<D: Device>(_: Setup<'_, Self, D>, _model: &(), _: &mut dyn FnMut(Encoding, usize, usize)) -> Result<()> {
         Ok(())
     }
 
-    fn declare<D: Wordless>(_: Context<'_, Self, D>, _model: &()) -> Result<()> {
+    fn declare<D: Wordless>(_: Setup<'_, Self, D>, _model: &()) -> Result<()> {
         Ok(())
     }
 
-    fn means<'a, D: Device>(context: Context<'a, Self, D>, _encoded: &'a (), keys: Keys<'a, D>) -> Auto<'a, D> {
-        let Context { dev, encoder, params } = context;
+    fn means<'a, D: Device>(setup: Setup<'a, Self, D>, _encoded: &'a (), keys: Keys<'a, D>) -> Auto<'a, D> {
+        let Setup { dev, encoder, params } = setup;
         Auto::new(Evaluator::new(dev, params, keys.store), encoder)
     }
 
     fn declare_input<D: Wordless>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         input: &Integers,
         key: Encryption,
     ) -> Result<Ciphertext<D>> {
-        let Context { dev, params, .. } = context;
+        let Setup { dev, params, .. } = setup;
         let Integers { batch, level, domain, .. } = *input;
         Ok(Ciphertext::declared(dev, params, CiphertextShape { batch, level, domain }, key.into()))
     }
@@ -169,12 +165,12 @@ impl Scheme for Bgv {
 /// Encrypts under the secret key, so that a file holds one half and a seed.
 #[cfg(feature = "client")]
 fn fresh<D: Device>(
-    context: Context<'_, Bgv, D>,
+    setup: Setup<'_, Bgv, D>,
     with: &Encrypting<'_, D>,
     clear: Clear<'_, Bgv>,
     seed: &Seed,
 ) -> Result<FreshCiphertext<D>> {
-    let Context { dev, encoder, params } = context;
+    let Setup { dev, encoder, params } = setup;
     let secret = with.secrets.expect("encryption under the secret key has it").rlwe();
     Ok(encrypt_seeded_from(dev, params, secret, &encoder.encode(dev, clear.values, clear.input.level)?, seed))
 }
@@ -198,14 +194,14 @@ impl ClientScheme for Bgv {
     }
 
     fn encrypt<D: Device>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
         clear: Clear<'_, Self>,
         seed: &Seed,
     ) -> Result<Ciphertext<D>> {
-        let (Context { dev, encoder, params }, Clear { input, values }) = (context, clear);
+        let (Setup { dev, encoder, params }, Clear { input, values }) = (setup, clear);
         match with.key {
-            Encryption::SecretKey => Ok(fresh(context, with, clear, seed)?.ciphertext.in_domain(dev, input.domain)),
+            Encryption::SecretKey => Ok(fresh(setup, with, clear, seed)?.ciphertext.in_domain(dev, input.domain)),
             Encryption::PublicKey => {
                 let public = with.public.expect("encryption under the public key has it");
                 let plain = encoder.encode(dev, values, input.level)?;
@@ -216,18 +212,18 @@ impl ClientScheme for Bgv {
 
     fn encrypt_to<W: Write, D: HostRead>(
         out: W,
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
         clear: Clear<'_, Self>,
         seed: &Seed,
         origin: &Origin,
     ) -> Result<W> {
-        let Context { dev, params, .. } = context;
+        let Setup { dev, params, .. } = setup;
         match with.key {
             Encryption::SecretKey => {
-                write_fresh_bgv_ciphertext(out, dev, params, &fresh(context, with, clear, seed)?, origin)
+                write_fresh_bgv_ciphertext(out, dev, params, &fresh(setup, with, clear, seed)?, origin)
             }
-            Encryption::PublicKey => Self::write(out, dev, params, &Self::encrypt(context, with, clear, seed)?, origin),
+            Encryption::PublicKey => Self::write(out, dev, params, &Self::encrypt(setup, with, clear, seed)?, origin),
         }
     }
 
@@ -243,12 +239,12 @@ impl ClientScheme for Bgv {
     }
 
     fn open<D: HostRead>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         secrets: &Secrets,
         inputs: &[Ciphertext<D>],
         results: &[Ciphertext<D>],
     ) -> Result<BgvReading> {
-        let Context { dev, encoder, params } = context;
+        let Setup { dev, encoder, params } = setup;
         BgvReading::of(dev, encoder, params, secrets.rlwe(), inputs, results)
     }
 

@@ -2,7 +2,7 @@
 //! either scheme.
 
 use super::{
-    Ckks, Context, Difference, Encoding, Encryption, Input, Keys, Messages, MessagesEstimate, Scheme, SlotsEstimate,
+    Ckks, Difference, Encoding, Encryption, Input, Keys, Messages, MessagesEstimate, Scheme, Setup, SlotsEstimate,
     SlotsInput, Tfhe,
 };
 #[cfg(feature = "client")]
@@ -118,14 +118,14 @@ pub struct BridgedMeans<'a, D: Device> {
     pub bridge: &'a Bridge<D>,
 }
 
-/// The context of the TFHE half, which has no tables.
-fn tfhe_half<'a, D: Device>(context: Context<'a, Bridged, D>) -> Context<'a, Tfhe, D> {
-    Context { dev: context.dev, encoder: &(), params: context.params.tfhe() }
+/// The setup of the TFHE half, which has no tables.
+fn tfhe_half<'a, D: Device>(setup: Setup<'a, Bridged, D>) -> Setup<'a, Tfhe, D> {
+    Setup { dev: setup.dev, encoder: &(), params: setup.params.tfhe() }
 }
 
-/// The context of the CKKS half.
-fn ckks_half<'a, D: Device>(context: Context<'a, Bridged, D>) -> Context<'a, Ckks, D> {
-    Context { dev: context.dev, encoder: context.encoder, params: context.params.ckks() }
+/// The setup of the CKKS half.
+fn ckks_half<'a, D: Device>(setup: Setup<'a, Bridged, D>) -> Setup<'a, Ckks, D> {
+    Setup { dev: setup.dev, encoder: setup.encoder, params: setup.params.ckks() }
 }
 
 /// The difference reported for a file or value of the wrong scheme.
@@ -174,16 +174,16 @@ impl Scheme for Bridged {
     }
 
     fn encode<D: Device>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         plan: &BridgePlan,
         tell: &mut dyn FnMut(Encoding, usize, usize),
     ) -> Result<Bridge<D>> {
         tell(Encoding::Bootstrapper, 0, 1);
-        Bridge::encode(context.dev, context.encoder, context.params, *plan)
+        Bridge::encode(setup.dev, setup.encoder, setup.params, *plan)
     }
 
-    fn declare<D: Wordless>(context: Context<'_, Self, D>, plan: &BridgePlan) -> Result<Bridge<D>> {
-        Bridge::declare(context.dev, context.encoder, context.params, *plan)
+    fn declare<D: Wordless>(setup: Setup<'_, Self, D>, plan: &BridgePlan) -> Result<Bridge<D>> {
+        Bridge::declare(setup.dev, setup.encoder, setup.params, *plan)
     }
 
     fn host_bytes<D: Device>(bridge: &Bridge<D>) -> u64 {
@@ -191,27 +191,25 @@ impl Scheme for Bridged {
     }
 
     fn means<'a, D: Device>(
-        context: Context<'a, Self, D>,
+        setup: Setup<'a, Self, D>,
         bridge: &'a Bridge<D>,
         keys: Keys<'a, D>,
     ) -> BridgedMeans<'a, D> {
-        let Context { dev, encoder, params } = context;
+        let Setup { dev, encoder, params } = setup;
         let auto = Auto::new(Evaluator::new(dev, params.ckks(), keys.store), encoder);
         BridgedMeans { tfhe: tfhe::Evaluator::new(dev, keys.server_key()), auto, bridge }
     }
 
     fn declare_input<D: Wordless>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         input: &BridgedInput,
         key: Encryption,
     ) -> Result<BridgedCiphertext<D>> {
         Ok(match input {
             BridgedInput::Messages(input) => {
-                BridgedCiphertext::Messages(Tfhe::declare_input(tfhe_half(context), input, key)?)
+                BridgedCiphertext::Messages(Tfhe::declare_input(tfhe_half(setup), input, key)?)
             }
-            BridgedInput::Slots(input) => {
-                BridgedCiphertext::Slots(Ckks::declare_input(ckks_half(context), input, key)?)
-            }
+            BridgedInput::Slots(input) => BridgedCiphertext::Slots(Ckks::declare_input(ckks_half(setup), input, key)?),
         })
     }
 
@@ -296,17 +294,17 @@ impl ClientScheme for Bridged {
     }
 
     fn encrypt<D: Device>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
         clear: Clear<'_, Self>,
         seed: &Seed,
     ) -> Result<BridgedCiphertext<D>> {
         Ok(match (clear.input, clear.values) {
             (BridgedInput::Messages(input), BridgedValues::Messages(values)) => {
-                BridgedCiphertext::Messages(Tfhe::encrypt(tfhe_half(context), with, Clear { input, values }, seed)?)
+                BridgedCiphertext::Messages(Tfhe::encrypt(tfhe_half(setup), with, Clear { input, values }, seed)?)
             }
             (BridgedInput::Slots(input), BridgedValues::Slots(values)) => {
-                BridgedCiphertext::Slots(Ckks::encrypt(ckks_half(context), with, Clear { input, values }, seed)?)
+                BridgedCiphertext::Slots(Ckks::encrypt(ckks_half(setup), with, Clear { input, values }, seed)?)
             }
             _ => mixed(),
         })
@@ -332,12 +330,12 @@ impl ClientScheme for Bridged {
     }
 
     fn open<D: HostRead>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         secrets: &Secrets,
         _inputs: &[BridgedCiphertext<D>],
         results: &[BridgedCiphertext<D>],
     ) -> Result<Vec<BridgedValues>> {
-        let Context { dev, encoder, params } = context;
+        let Setup { dev, encoder, params } = setup;
         let read = |result: &BridgedCiphertext<D>| {
             Ok(match result {
                 BridgedCiphertext::Messages(messages) => {

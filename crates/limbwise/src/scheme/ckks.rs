@@ -2,7 +2,7 @@
 
 #[cfg(feature = "client")]
 use super::{Clear, ClientScheme, Encrypting, Secrets, Shadows};
-use super::{Context, Difference, Encoding, Encryption, Input, Keys, Scheme};
+use super::{Difference, Encoding, Encryption, Input, Keys, Scheme, Setup};
 #[cfg(feature = "client")]
 use crate::{
     ckks::{
@@ -148,11 +148,11 @@ impl Scheme for Ckks {
     }
 
     fn encode<D: Device>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         model: &Maps<'_>,
         tell: &mut dyn FnMut(Encoding, usize, usize),
     ) -> Result<Encoded<D>> {
-        let Context { dev, encoder, .. } = context;
+        let Setup { dev, encoder, .. } = setup;
         let mut maps = Vec::new();
         for (done, (map, plan)) in model.maps.iter().enumerate() {
             tell(Encoding::Maps, done, model.maps.len());
@@ -165,8 +165,8 @@ impl Scheme for Ckks {
         Ok(Encoded { maps, bootstrapper: model.bootstrapping.map(encode).transpose()? })
     }
 
-    fn declare<D: Wordless>(context: Context<'_, Self, D>, model: &Maps<'_>) -> Result<Encoded<D>> {
-        let Context { dev, encoder, .. } = context;
+    fn declare<D: Wordless>(setup: Setup<'_, Self, D>, model: &Maps<'_>) -> Result<Encoded<D>> {
+        let Setup { dev, encoder, .. } = setup;
         let declare = |(map, plan): &(&Diagonals, LinearPlan)| LinearTransform::declare(dev, encoder, map, *plan);
         let maps = model.maps.iter().map(declare).collect::<Result<_>>()?;
         let bootstrapper = model.bootstrapping.map(|plan| Bootstrapper::declare(dev, encoder, plan)).transpose()?;
@@ -183,19 +183,19 @@ impl Scheme for Ckks {
         encoded.bootstrapper.as_ref().map_or(0, Bootstrapper::host_bytes)
     }
 
-    fn means<'a, D: Device>(context: Context<'a, Self, D>, encoded: &'a Encoded<D>, keys: Keys<'a, D>) -> Slots<'a, D> {
-        let Context { dev, encoder, params } = context;
+    fn means<'a, D: Device>(setup: Setup<'a, Self, D>, encoded: &'a Encoded<D>, keys: Keys<'a, D>) -> Slots<'a, D> {
+        let Setup { dev, encoder, params } = setup;
         let eval = Evaluator::new(dev, params, keys.store).with_watch(keys.watch);
         let auto = Auto::new(eval, encoder).with_bootstrapper(encoded.bootstrapper.as_ref());
         Slots { auto, maps: &encoded.maps }
     }
 
     fn declare_input<D: Wordless>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         input: &SlotsInput,
         key: Encryption,
     ) -> Result<Ciphertext<D>> {
-        context.encoder.declare_bounded(context.dev, input.batch, input.bounds, input.packing, key.into())
+        setup.encoder.declare_bounded(setup.dev, input.batch, input.bounds, input.packing, key.into())
     }
 
     fn input_bytes(params: &Params, input: &SlotsInput) -> u64 {
@@ -270,25 +270,25 @@ impl Scheme for Ckks {
 /// Encrypts under the secret key, so that a file holds one half and a seed.
 #[cfg(feature = "client")]
 fn fresh<D: Device>(
-    context: Context<'_, Ckks, D>,
+    setup: Setup<'_, Ckks, D>,
     with: &Encrypting<'_, D>,
     clear: Clear<'_, Ckks>,
     seed: &Seed,
 ) -> Result<FreshCiphertext<D>> {
-    let plain = plain(context, with, clear)?;
+    let plain = plain(setup, with, clear)?;
     let secret = with.secrets.expect("encryption under the secret key has it").rlwe();
-    let mut fresh = encrypt_seeded_from(context.dev, context.params, secret, &plain, seed);
+    let mut fresh = encrypt_seeded_from(setup.dev, setup.params, secret, &plain, seed);
     fresh.ciphertext = fresh.ciphertext.with_promise(clear.input.bounds)?;
     Ok(fresh)
 }
 
 #[cfg(feature = "client")]
 fn plain<D: Device>(
-    context: Context<'_, Ckks, D>,
+    setup: Setup<'_, Ckks, D>,
     with: &Encrypting<'_, D>,
     clear: Clear<'_, Ckks>,
 ) -> Result<crate::ckks::Plaintext<D>> {
-    let plain = context.encoder.encode(context.dev, clear.values, clear.input.packing)?;
+    let plain = setup.encoder.encode(setup.dev, clear.values, clear.input.packing)?;
     Ok(if with.shadows == Shadows::Carried { plain.with_shadow(clear.values) } else { plain })
 }
 
@@ -304,11 +304,11 @@ impl ClientScheme for Ckks {
     }
 
     fn audit<'a, D: HostRead>(
-        context: Context<'a, Self, D>,
+        setup: Setup<'a, Self, D>,
         secrets: &'a Secrets,
         bound: ShadowBound,
     ) -> Option<Audit<'a, D>> {
-        let Context { dev, encoder, params } = context;
+        let Setup { dev, encoder, params } = setup;
         Some(Audit::new(Probe { dev, encoder, params, secret: secrets.rlwe() }, bound))
     }
 
@@ -317,36 +317,36 @@ impl ClientScheme for Ckks {
     }
 
     fn encrypt<D: Device>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
         clear: Clear<'_, Self>,
         seed: &Seed,
     ) -> Result<Ciphertext<D>> {
         match with.key {
-            Encryption::SecretKey => Ok(fresh(context, with, clear, seed)?.ciphertext),
+            Encryption::SecretKey => Ok(fresh(setup, with, clear, seed)?.ciphertext),
             Encryption::PublicKey => {
                 let public = with.public.expect("encryption under the public key has it");
-                let plain = plain(context, with, clear)?;
-                encrypt_from(context.dev, context.params, public, &plain, seed).with_promise(clear.input.bounds)
+                let plain = plain(setup, with, clear)?;
+                encrypt_from(setup.dev, setup.params, public, &plain, seed).with_promise(clear.input.bounds)
             }
         }
     }
 
     fn encrypt_to<W: Write, D: HostRead>(
         out: W,
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
         clear: Clear<'_, Self>,
         seed: &Seed,
         origin: &Origin,
     ) -> Result<W> {
-        let Context { dev, params, .. } = context;
+        let Setup { dev, params, .. } = setup;
         match with.key {
             Encryption::SecretKey => {
-                write_fresh_ciphertext(out, dev, params, &fresh(context, with, clear, seed)?, origin)
+                write_fresh_ciphertext(out, dev, params, &fresh(setup, with, clear, seed)?, origin)
             }
             Encryption::PublicKey => {
-                write_ciphertext(out, dev, params, &Self::encrypt(context, with, clear, seed)?, origin)
+                write_ciphertext(out, dev, params, &Self::encrypt(setup, with, clear, seed)?, origin)
             }
         }
     }
@@ -361,12 +361,12 @@ impl ClientScheme for Ckks {
     }
 
     fn open<D: HostRead>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         secrets: &Secrets,
         _inputs: &[Ciphertext<D>],
         results: &[Ciphertext<D>],
     ) -> Result<Vec<Vec<Vec<Complex64>>>> {
-        let Context { dev, encoder, params } = context;
+        let Setup { dev, encoder, params } = setup;
         results.iter().map(|result| decrypt(dev, encoder, params, secrets.rlwe(), result)).collect()
     }
 

@@ -102,7 +102,7 @@ pub trait Input: Clone + Debug + PartialEq {
 }
 
 /// The means of encoding for a device: host tables and parameters beside it.
-pub struct Context<'a, S: Scheme, D: Device> {
+pub struct Setup<'a, S: Scheme, D: Device> {
     /// Holds the polynomials.
     pub dev: &'a D,
     /// Host tables, made from `params`.
@@ -111,13 +111,13 @@ pub struct Context<'a, S: Scheme, D: Device> {
     pub params: &'a S::Params,
 }
 
-impl<S: Scheme, D: Device> Clone for Context<'_, S, D> {
+impl<S: Scheme, D: Device> Clone for Setup<'_, S, D> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<S: Scheme, D: Device> Copy for Context<'_, S, D> {}
+impl<S: Scheme, D: Device> Copy for Setup<'_, S, D> {}
 
 /// A homomorphic scheme with its programs' parameters, inputs, keys, values and files.
 pub trait Scheme: Copy + Debug + Send + Sync + 'static {
@@ -178,7 +178,7 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
     /// # Errors
     /// Values that cannot be encoded.
     fn encode<D: Device>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         model: &Self::Model<'_>,
         tell: &mut dyn FnMut(Encoding, usize, usize),
     ) -> Result<Self::Encoded<D>>;
@@ -187,7 +187,7 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// As [`Self::encode`].
-    fn declare<D: Wordless>(context: Context<'_, Self, D>, model: &Self::Model<'_>) -> Result<Self::Encoded<D>>;
+    fn declare<D: Wordless>(setup: Setup<'_, Self, D>, model: &Self::Model<'_>) -> Result<Self::Encoded<D>>;
 
     /// Attaches clear values to an encoded model for shadow mode; no effect if the scheme has none.
     fn with_shadows<D: Device>(encoded: Self::Encoded<D>, model: &Self::Model<'_>) -> Self::Encoded<D> {
@@ -203,7 +203,7 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
 
     /// The evaluator of a program.
     fn means<'a, D: Device>(
-        context: Context<'a, Self, D>,
+        setup: Setup<'a, Self, D>,
         encoded: &'a Self::Encoded<D>,
         keys: Keys<'a, D>,
     ) -> Self::Means<'a, D>;
@@ -213,7 +213,7 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
     /// # Errors
     /// Invalid levels, scales or messages.
     fn declare_input<D: Wordless>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         input: &Self::Input,
         key: Encryption,
     ) -> Result<Self::Ciphertext<D>>;
@@ -336,7 +336,7 @@ pub trait ClientScheme: Scheme {
 
     /// Compares every result on slots with its clear value while a program runs; `None` for exact schemes.
     fn audit<'a, D: HostRead>(
-        _context: Context<'a, Self, D>,
+        _setup: Setup<'a, Self, D>,
         _secrets: &'a Secrets,
         _bound: crate::ckks::ShadowBound,
     ) -> Option<crate::ckks::Audit<'a, D>> {
@@ -351,7 +351,7 @@ pub trait ClientScheme: Scheme {
     /// # Errors
     /// Values that cannot be encoded or exceed their promise; no randomness.
     fn encrypt<D: Device>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
         clear: Clear<'_, Self>,
         seed: &Seed,
@@ -363,14 +363,14 @@ pub trait ClientScheme: Scheme {
     /// The errors of [`Self::encrypt`] and of `out`.
     fn encrypt_to<W: Write, D: HostRead>(
         out: W,
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
         clear: Clear<'_, Self>,
         seed: &Seed,
         origin: &Origin,
     ) -> Result<W> {
-        let encrypted = Self::encrypt(context, with, clear, seed)?;
-        Self::write(out, context.dev, context.params, &encrypted, origin)
+        let encrypted = Self::encrypt(setup, with, clear, seed)?;
+        Self::write(out, setup.dev, setup.params, &encrypted, origin)
     }
 
     /// Placeholder values of an input, for devices that hold no words.
@@ -389,7 +389,7 @@ pub trait ClientScheme: Scheme {
     /// # Errors
     /// Implausible values; a device fault.
     fn open<D: HostRead>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         secrets: &Secrets,
         inputs: Ciphertexts<'_, Self, D>,
         results: Ciphertexts<'_, Self, D>,

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "client")]
 use super::{Clear, ClientScheme, Encrypting, Secrets};
-use super::{Context, Difference, Encoding, Encryption, Input, Keys, Scheme};
+use super::{Difference, Encoding, Encryption, Input, Keys, Scheme, Setup};
 #[cfg(feature = "client")]
 use crate::{ckks::Model as Knowledge, tfhe::TfheExpectation};
 use crate::{
@@ -82,28 +82,20 @@ impl Scheme for Tfhe {
 
     fn encoder(_: &TfheParams) {}
 
-    fn encode<D: Device>(
-        _: Context<'_, Self, D>,
-        _model: &(),
-        _: &mut dyn FnMut(Encoding, usize, usize),
-    ) -> Result<()> {
+    fn encode<D: Device>(_: Setup<'_, Self, D>, _model: &(), _: &mut dyn FnMut(Encoding, usize, usize)) -> Result<()> {
         Ok(())
     }
 
-    fn declare<D: Wordless>(_: Context<'_, Self, D>, _model: &()) -> Result<()> {
+    fn declare<D: Wordless>(_: Setup<'_, Self, D>, _model: &()) -> Result<()> {
         Ok(())
     }
 
-    fn means<'a, D: Device>(context: Context<'a, Self, D>, _encoded: &'a (), keys: Keys<'a, D>) -> Evaluator<'a, D> {
-        Evaluator::new(context.dev, keys.server_key())
+    fn means<'a, D: Device>(setup: Setup<'a, Self, D>, _encoded: &'a (), keys: Keys<'a, D>) -> Evaluator<'a, D> {
+        Evaluator::new(setup.dev, keys.server_key())
     }
 
-    fn declare_input<D: Wordless>(
-        context: Context<'_, Self, D>,
-        input: &Messages,
-        _: Encryption,
-    ) -> Result<Ciphertext<D>> {
-        Ciphertext::declared(context.dev, context.params, input.batch).at_most(input.most)
+    fn declare_input<D: Wordless>(setup: Setup<'_, Self, D>, input: &Messages, _: Encryption) -> Result<Ciphertext<D>> {
+        Ciphertext::declared(setup.dev, setup.params, input.batch).at_most(input.most)
     }
 
     fn input_bytes(params: &TfheParams, input: &Messages) -> u64 {
@@ -162,13 +154,13 @@ impl ClientScheme for Tfhe {
     }
 
     fn encrypt<D: Device>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
         clear: Clear<'_, Self>,
         _: &Seed,
     ) -> Result<Ciphertext<D>> {
         let client = with.secrets.expect("messages are encrypted under the secret key").tfhe();
-        client.encrypt(context.dev, clear.values)?.at_most(clear.input.most)
+        client.encrypt(setup.dev, clear.values)?.at_most(clear.input.most)
     }
 
     fn no_values(input: &Messages) -> Vec<u64> {
@@ -180,12 +172,12 @@ impl ClientScheme for Tfhe {
     }
 
     fn open<D: HostRead>(
-        context: Context<'_, Self, D>,
+        setup: Setup<'_, Self, D>,
         secrets: &Secrets,
         _inputs: &[Ciphertext<D>],
         results: &[Ciphertext<D>],
     ) -> Result<Vec<TfheReading>> {
-        results.iter().map(|result| TfheReading::of(context.dev, secrets.tfhe(), result)).collect()
+        results.iter().map(|result| TfheReading::of(setup.dev, secrets.tfhe(), result)).collect()
     }
 
     fn expectation<D: Device>(_: &TfheParams, recorded: &Ciphertext<D>, _: Knowledge) -> TfheExpectation {

@@ -13,7 +13,7 @@ use limbwise::{
     bgv::{BgvError, BgvReading, noise::NoiseBound},
     ckks::Model,
     error::DecryptError,
-    scheme::{Bgv, Bridged, BridgedInput, BridgedValues, Clear, ClientScheme, Context, Encryption, Scheme, Tfhe},
+    scheme::{Bgv, Bridged, BridgedInput, BridgedValues, Clear, ClientScheme, Encryption, Scheme, Setup, Tfhe},
     tfhe::{TfheError, TfheParams, TfheReading},
     wire::tfhe_fingerprint,
 };
@@ -24,7 +24,7 @@ use limbwise_math::sampling::{Seed, Stream};
 fn expected<S: ClientScheme>(params: &S::Params, input: &S::Input) -> S::Expectation {
     let (null, encoder) = (Null::default(), S::encoder(params));
     let recorded =
-        S::declare_input(Context { dev: &null, encoder: &encoder, params }, input, Encryption::SecretKey).unwrap();
+        S::declare_input(Setup { dev: &null, encoder: &encoder, params }, input, Encryption::SecretKey).unwrap();
     S::expectation(params, &recorded, Model::Known)
 }
 

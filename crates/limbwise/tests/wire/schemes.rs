@@ -13,8 +13,8 @@ use limbwise::{
     ckks::Packing,
     rlwe::KeyGenerator,
     scheme::{
-        Bgv, Bridged, BridgedCiphertext, BridgedInput, BridgedValues, Clear, ClientScheme, Context, Difference,
-        Encrypting, Encryption, Integers, Messages, Scheme, Secrets, Shadows, SlotsInput, Tfhe,
+        Bgv, Bridged, BridgedCiphertext, BridgedInput, BridgedValues, Clear, ClientScheme, Difference, Encrypting,
+        Encryption, Integers, Messages, Scheme, Secrets, Setup, Shadows, SlotsInput, Tfhe,
     },
     wire::{self, Origin, Source},
 };
@@ -32,8 +32,8 @@ pub(crate) fn file<S: ClientScheme>(dev: &Dev, params: &S::Params, clear: Clear<
     let (secrets, encoder) = (secrets::<S>(params), S::encoder(params));
     let (key, shadows) = (Encryption::SecretKey, Shadows::Absent);
     let with = Encrypting { key, secrets: Some(&secrets), public: None, shadows };
-    let context = Context { dev, encoder: &encoder, params };
-    S::encrypt_to(Vec::new(), context, &with, clear, &Seed([6; 32]), &Origin::NONE).unwrap()
+    let setup = Setup { dev, encoder: &encoder, params };
+    S::encrypt_to(Vec::new(), setup, &with, clear, &Seed([6; 32]), &Origin::NONE).unwrap()
 }
 
 /// Reads a file, and finds that it is written again as it was read.
@@ -91,7 +91,7 @@ fn messages_come_back() {
     let back = read::<Tfhe>(&dev, &params, &bytes);
     assert_eq!(Tfhe::difference(&input, &back), None);
     let opened =
-        Tfhe::open(Context { dev: &dev, encoder: &(), params: &params }, &secrets::<Tfhe>(&params), &[], &[back])
+        Tfhe::open(Setup { dev: &dev, encoder: &(), params: &params }, &secrets::<Tfhe>(&params), &[], &[back])
             .unwrap();
     assert_eq!(opened[0].messages, values);
 }
@@ -108,9 +108,9 @@ fn integers_come_back_in_the_domain_of_their_input() {
         for key in [Encryption::SecretKey, Encryption::PublicKey] {
             let (public, shadows) = (Some(&public), Shadows::Absent);
             let with = Encrypting { key, secrets: Some(&secrets), public, shadows };
-            let context = Context { dev: &dev, encoder: &encoder, params: &params };
+            let setup = Setup { dev: &dev, encoder: &encoder, params: &params };
             let clear = Clear { input: &input, values: &values };
-            let bytes = Bgv::encrypt_to(Vec::new(), context, &with, clear, &Seed([6; 32]), &Origin::NONE).unwrap();
+            let bytes = Bgv::encrypt_to(Vec::new(), setup, &with, clear, &Seed([6; 32]), &Origin::NONE).unwrap();
             let back = read::<Bgv>(&dev, &params, &bytes);
             assert_eq!(Bgv::difference(&input, &back), None);
             let placed = Bgv::in_input_domain(&dev, &input, back);
@@ -118,7 +118,7 @@ fn integers_come_back_in_the_domain_of_their_input() {
             // Written from any domain, and read from any.
             let placed =
                 read::<Bgv>(&dev, &params, &Bgv::write(Vec::new(), &dev, &params, &placed, &Origin::NONE).unwrap());
-            let BgvReading::Integers { messages, budget_bits } = Bgv::open(context, &secrets, &[], &[placed]).unwrap()
+            let BgvReading::Integers { messages, budget_bits } = Bgv::open(setup, &secrets, &[], &[placed]).unwrap()
             else {
                 panic!("a fresh ciphertext is read")
             };
@@ -147,7 +147,7 @@ fn both_kinds_of_a_bridge_come_back() {
     }
     let encoder = Bridged::encoder(&params);
     let opened = Bridged::open(
-        Context { dev: &dev, encoder: &encoder, params: &params },
+        Setup { dev: &dev, encoder: &encoder, params: &params },
         &secrets::<Bridged>(&params),
         &[],
         &read,
