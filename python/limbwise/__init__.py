@@ -115,7 +115,7 @@ __all__ = [
 
 
 def presets() -> dict[str, str]:
-    """Return the named parameter sets, each with what it is for."""
+    """Return the named parameter sets, each with its purpose."""
     return dict(Params.presets())
 
 

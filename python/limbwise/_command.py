@@ -8,7 +8,7 @@ from limbwise._nvrtc import name_folder
 
 
 def main() -> None:
-    """Run the command with the arguments of this process and leave with its exit code."""
+    """Run the command with the arguments of this process and exit with its code."""
     # Searches and clusters of a sweep are run by this Python, which has the package.
     os.environ.setdefault("LIMBWISE_PYTHON", sys.executable)
     name_folder()

@@ -1,4 +1,4 @@
-"""What the contexts of exact values have in common: their two sides, and keys as bytes."""
+"""Common parts of the contexts of exact values: client and server side, and keys as bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Side:
 
     @classmethod
     def _warned(cls, session: Any) -> Self:
-        """Return a side of a new session, and say so where it may be insecure."""
+        """Return a side of a new session; warn if its parameters are insecure."""
         warn_insecure(session.insecure_reason, 4)
         return cls(session)
 
@@ -35,22 +35,22 @@ class Side:
 
     @property
     def security_bits(self) -> int:
-        """The class of the security gate, of the weaker key where there are two."""
+        """Security class of the parameters in bits; with two keys, that of the weaker."""
         return int(self._session.security_bits)
 
     def client(self) -> Self:
-        """Return the client's side alone: it encrypts and decrypts, and has no keys to compute with."""
+        """Return the client's side: it encrypts and decrypts, and has no evaluation keys."""
         return type(self)(self._session.client_side())
 
     def server(self) -> Self:
-        """Return the server's side alone, with the keys made so far: it computes, and decrypts nothing."""
+        """Return the server's side with the keys made so far: it computes and cannot decrypt."""
         return type(self)(self._session.server_side())
 
     def _header(self) -> dict[str, Any]:
         return {"params": self._session.to_toml(), "name": self._session.name}
 
     def keys_to_bytes(self) -> bytes:
-        """Return the keys made so far, for the server. They are public: nobody can decrypt with them."""
+        """Return the evaluation keys made so far, for the server. They are public and cannot decrypt."""
         return _files.frame(f"{self._scheme} keys", self._header(), self._session.keys_to_bytes())
 
     def save_keys(self, path: str | os.PathLike[str]) -> None:
@@ -58,20 +58,20 @@ class Side:
         Path(path).write_bytes(self.keys_to_bytes())
 
     def save_secret(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:
-        """Write the secret key, readable by its owner only, under a passphrase if one is given; ``load`` reads it."""
+        """Write the secret key with owner-only permissions, encrypted if a passphrase is given; ``load`` reads it."""
         data = self._session.secret_to_bytes(passphrase)
         _files.save_secret(Path(path), _files.frame(f"{self._scheme} secret", self._header(), data))
 
 
 def bytes_of(data: bytes | str | os.PathLike[str]) -> bytes:
-    """Return bytes that are given, or those of a file."""
+    """Return the given bytes, or those of a file."""
     if isinstance(data, (bytes, bytearray, memoryview)):
         return bytes(data)
     return Path(data).read_bytes()
 
 
 def results_of(returned: Any, kind: type, what: str) -> list[Any]:
-    """Return what a program returned as a list, if all of it is of the kind."""
+    """Return a program's results as a list, if all are of the given type."""
     results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
     if not results or not all(isinstance(one, kind) for one in results):
         raise TraceError(f"the program returned something else than encrypted {what}: return what it computed")
@@ -79,7 +79,7 @@ def results_of(returned: Any, kind: type, what: str) -> list[Any]:
 
 
 def only(every: list[One]) -> One:
-    """Return what is expected of a program with one result."""
+    """Return the expectation of a program with one result."""
     if len(every) != 1:
         raise ShapeError(f"a recording with {len(every)} results: give one of recording.expected() for each")
     return every[0]

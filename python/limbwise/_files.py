@@ -44,12 +44,12 @@ _LENGTH = "bytes before the file"
 
 
 def wrong(got: str, wanted: str) -> WireError:
-    """Return the error for bytes that are not what they should be."""
+    """Return the error for wrong or damaged bytes."""
     return WireError(f"{got}: wanted {wanted}")
 
 
 def frame(kind: str, header: dict[str, Any], data: bytes) -> bytes:
-    """Return a header and what follows it."""
+    """Return a header followed by its data."""
     text = json.dumps({"kind": kind, **header}).encode()
     length = len(text).to_bytes(4, "little")
     return _MAGICS[_VERSION] + length + _checksum(kind, length, text, data) + text + data
@@ -62,7 +62,7 @@ def _checksum(kind: str, length: bytes, text: bytes, data: bytes | memoryview) -
 
 
 def head_of(path: Path) -> bytes:
-    """Return the beginning of a file: at least its header, if it has one."""
+    """Return the first bytes of a file, at least its header if it has one."""
     with path.open("rb") as file:
         return file.read(len(_MAGICS[_VERSION]) + 4 + _CHECKSUM + _LONGEST)
 
@@ -73,7 +73,7 @@ def length_of(header: dict[str, Any]) -> int:
 
 
 def unframe(data: bytes | bytearray | memoryview, kind: str, *, whole: bool = True) -> tuple[dict[str, Any], bytes]:
-    """Return the header and what follows it; nothing follows where the data is only the beginning of a file."""
+    """Return the header and the data after it; no data if only the beginning of a file is given."""
     names = {
         "array": "x.to_bytes()",
         "keys": "context.keys_to_bytes()",
@@ -134,7 +134,7 @@ def _list(header: dict[str, Any], key: str) -> list[Any]:
 
 
 def header_of(layout: Layout, is_complex: bool) -> dict[str, Any]:
-    """Return what is written of an array's layout."""
+    """Return the header of an array's layout."""
     return {
         "shape": list(layout.shape),
         "strides": list(layout.strides),
@@ -169,7 +169,7 @@ def layout_of(header: dict[str, Any], most_slots: int) -> tuple[Layout, bool]:
 
 
 def shape_of(header: dict[str, Any]) -> tuple[int, ...]:
-    """Return the shape of exact values from a header; that of one value is empty."""
+    """Return the shape of exact values from a header; ``()`` for a single value."""
     return tuple(_whole(n) for n in _list(header, "shape"))
 
 
@@ -182,12 +182,12 @@ def named_of(header: dict[str, Any]) -> tuple[str, str]:
 
 
 def tfhe_of(header: dict[str, Any]) -> tuple[str, str, int]:
-    """Return name, parameters, and the rows that are bootstrapped at a time."""
+    """Return name, parameters, and the number of rows bootstrapped at a time."""
     return (*named_of(header), _whole(header.get("lanes"), 1 << 20))
 
 
 def save_secret(path: Path, data: bytes) -> None:
-    """Write a secret: whole or not at all, and nobody else's from its first byte on."""
+    """Write a secret atomically, with owner-only permissions from its first byte on."""
     # A file that is there may be open to others.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     temporary.unlink(missing_ok=True)

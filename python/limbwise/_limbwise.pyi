@@ -1,4 +1,4 @@
-"""The native half of the package. Use ``limbwise`` itself: nothing here is a promise."""
+"""The native extension. Private: use ``limbwise`` itself, since anything here may change."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike

@@ -1,4 +1,4 @@
-"""Moving values between slots: broadcasting, sums along axes, parts, and maps from one layout to another."""
+"""Moves of values between slots: broadcasting, sums along axes, slicing, and maps between layouts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def normal_axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...
 
 
 def zero_padding(mine: Layout, whole: Layout) -> bool:
-    """Whether what is beyond the lengths of the axes of ``whole`` is zero in an array that repeats in it."""
+    """Whether the padding of the axes of ``whole`` is zero in an array that repeats in it."""
     missing = len(whole.shape) - len(mine.shape)
     own = [False] * missing + [n > 1 for n in mine.shape]
     padded = [n < e for n, e in zip(whole.shape, whole.extents, strict=True)]
@@ -54,7 +54,7 @@ def placed(x: EncryptedArray, layout: Layout) -> Ciphertext:
 def together(
     a: EncryptedArray, b: EncryptedArray, shape: tuple[int, ...]
 ) -> tuple[EncryptedArray, EncryptedArray, Layout]:
-    """Return two arrays and a layout of the result in which both are; one is moved where they lie otherwise."""
+    """Return two arrays in a common layout of the result, and that layout; one is moved if needed."""
     most = a._context.slots
     for first, second in ((a, b), (b, a)):
         layout = _with_dead(first._layout.broadcast(shape, most), second._layout, most)
@@ -75,7 +75,7 @@ def _with_dead(layout: Layout, other: Layout, most: int) -> Layout:
 
 
 def moved_into(x: EncryptedArray, whole: Layout) -> EncryptedArray:
-    """Return an array with its axes where ``whole``, a larger one, has them."""
+    """Return an array with its axes at the places of the larger layout ``whole``."""
     missing = len(whole.shape) - len(x.shape)
     strides = [s if n > 1 else 1 for n, s in zip(x.shape, whole.strides[missing:], strict=True)]
     extents = [e if n > 1 else 1 for n, e in zip(x.shape, whole.extents[missing:], strict=True)]
@@ -84,7 +84,7 @@ def moved_into(x: EncryptedArray, whole: Layout) -> EncryptedArray:
 
 
 def moved(x: EncryptedArray, target: Layout, source: Places) -> EncryptedArray:
-    """Return an array in another layout: the value at each index is what ``x`` has at the place in ``source``."""
+    """Return an array in another layout: the value at each index is that of ``x`` at the place in ``source``."""
     places = np.arange(target.batch * target.slots, dtype=np.int64)
     at, valid = np.zeros_like(places), np.ones(places.shape, dtype=bool)
     for stride, extent, length, step in target.axes(_row_steps(target.shape)):
@@ -179,7 +179,7 @@ def quiet(x: EncryptedArray, factor: float = 1.0) -> EncryptedArray:
 
 
 def sum_axis(x: EncryptedArray, axis: int) -> EncryptedArray:
-    """Return the sums along one axis, which is gone."""
+    """Return the sums along one axis, which is removed."""
     shape = x.shape[:axis] + x.shape[axis + 1 :]
     if x.shape[axis] == 1:
         return reshape(x, shape)
@@ -203,7 +203,7 @@ def sum_axis(x: EncryptedArray, axis: int) -> EncryptedArray:
 
 
 def _sum_of_messages(x: EncryptedArray, axis: int) -> EncryptedArray:
-    """Return the array with the part of an axis that goes over several messages summed; the part within them stays."""
+    """Return the array summed over the part of an axis across messages; the part inside messages remains."""
     layout, native, slots = x._layout, x._native, x._held.slots
     stride, extent = layout.strides[axis], layout.extents[axis]
     within = min(extent, max(slots // stride, 1))
@@ -248,7 +248,7 @@ def _sum_of_messages(x: EncryptedArray, axis: int) -> EncryptedArray:
 
 
 def reshape(x: EncryptedArray, shape: tuple[int, ...]) -> EncryptedArray:
-    """Return the same values, row after row, under another shape."""
+    """Return the same values in row-major order under another shape."""
     sides = [int(n) for n in shape]
     if sides.count(-1) == 1 and -1 not in (known := [n for n in sides if n != -1]) and np.prod(known) > 0:
         sides[sides.index(-1)] = x.size // int(np.prod(known, dtype=np.int64))
@@ -265,7 +265,7 @@ def reshape(x: EncryptedArray, shape: tuple[int, ...]) -> EncryptedArray:
 
 
 def _lying_as(index: Places, like: Layout) -> Layout | None:
-    """Return the layout of values that are at these places already, if there is one."""
+    """Return the layout in which values already are at these places, if there is one."""
     strides, extents = [1] * index.ndim, [1] * index.ndim
     for axis, n in enumerate(index.shape):
         if n > 1:

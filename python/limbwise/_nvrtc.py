@@ -1,4 +1,4 @@
-"""Where the wheel of NVIDIA's kernel compiler is, which ``limbwise[cuda]`` brings."""
+"""Location of NVIDIA's kernel compiler, installed by ``limbwise[cuda]``."""
 
 import os
 from importlib.util import find_spec
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def name_folder() -> None:
-    """Tell the device ``cuda`` where the compiler is (``LIMBWISE_NVRTC``), unless the caller has."""
+    """Set ``LIMBWISE_NVRTC`` to the compiler's folder for the device ``cuda``, unless it is set."""
     if "LIMBWISE_NVRTC" in os.environ:
         return
     try:

@@ -1,4 +1,4 @@
-"""What contexts are made from: arrays, sizes of memory and parameters as people write them."""
+"""Parsing of arguments of contexts: arrays, memory sizes and parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BOOTSTRAPPING = ((1 << 14, "boot-n15"), (1 << 15, "boot"))
 
 
 def as_array(values: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Return numbers as float64 or complex128, row after row; nothing is copied that is so already."""
+    """Return numbers as a C-contiguous float64 or complex128 array, without a copy if possible."""
     if isinstance(values, np.ma.MaskedArray):
         raise DtypeError("masked values cannot be encrypted: fill them first, for example with x.filled(0)")
     try:
@@ -36,7 +36,7 @@ def as_array(values: npt.ArrayLike) -> npt.NDArray[Any]:
 
 
 def whole(name: str, value: Any, least: int) -> None:
-    """Refuse what is no whole number from ``least`` on; None is left to the defaults."""
+    """Raise unless the value is an integer of at least ``least`` or None, which selects the default."""
     if value is None or (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least):
         return
     raise ParamsError(f"{name} = {value!r}: give a whole number from {least}")
@@ -88,7 +88,7 @@ def choose(
 
 
 def parse_size(text: str | int) -> int:
-    """Return bytes from "3GB", "500 MB", "2GiB" or a number of bytes."""
+    """Parse "3GB", "500 MB", "2GiB" or a number of bytes to bytes."""
     if isinstance(text, (int, float)) and not isinstance(text, bool) and 0 <= text < 2**63:
         return int(text)
     if not isinstance(text, str):
@@ -105,7 +105,7 @@ def parse_size(text: str | int) -> int:
 
 
 def warn_insecure(reason: str | None, frames: int = 3) -> None:
-    """Warn where keys are made for parameters below 128 bits: at the line so many frames up."""
+    """Warn that keys are made for parameters below 128 bits, at the line ``frames`` calls up."""
     if reason is not None:
         warnings.warn(
             f"these parameters are below 128 bits of security ({reason}): protect nothing with them",

@@ -58,7 +58,7 @@ def clear_matmul(matrix: Clear, x: EncryptedArray) -> EncryptedArray:
 
 
 def contract(x: EncryptedArray, axis: int, matrix: Clear) -> EncryptedArray:
-    """Return the sums of an axis times the rows of a matrix (that axis × p): that axis is gone, the last has length p."""
+    """Contract an axis with the rows of a matrix (axis × p): the axis is removed, the last has length p."""
     shape = (*x.shape, matrix.shape[1])
     layout = x._layout.squeezed_into((*x.shape, 1)).broadcast(shape, x._context.slots)
     if layout.batch > MANY and matrix.dtype.kind == "f":
@@ -69,7 +69,7 @@ def contract(x: EncryptedArray, axis: int, matrix: Clear) -> EncryptedArray:
 
 
 def _by_map(x: EncryptedArray, axis: int, matrix: Clear) -> EncryptedArray:
-    """Return :func:`contract` by a map; folded where the axis is at the top of one message. Source: JVC18 §4."""
+    """Return :func:`contract` by a linear map, folded if the axis is the topmost of one message. Source: JVC18 §4."""
     n, p = matrix.shape
     layout, most = x._layout, x._context.slots
     stride, extent = layout.strides[axis], layout.extents[axis]
@@ -158,7 +158,7 @@ def conv2d(
 
 
 def _convolved(layout: Layout, shape: tuple[int, ...], stride: int, most: int) -> Layout:
-    """Return where results lie: where their pixels were, if they fit there, so that few diagonals do; else row after row."""
+    """Return the layout of results: that of their pixels if they fit, for few diagonals; else row-major."""
     one = power_of_two(stride) == stride and all(layout.extents[i] > stride for i in (1, 2)) and layout.extents[0] > 1
     fits = one and all(n <= e // stride for n, e in zip(shape[1:], layout.extents[1:], strict=True))
     block = layout.extents[1] * layout.extents[2]

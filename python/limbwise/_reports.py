@@ -1,4 +1,4 @@
-"""What the native half tells while it computes: a log, and progress where somebody wants to see it."""
+"""Messages of the native extension while it computes: a log, and optional progress bars."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _shown = threading.local()
 
 
 class Bar(Protocol):
-    """What a progress bar can do; those of tqdm can."""
+    """Interface of a progress bar, which those of tqdm have."""
 
     def update_to(self, name: str, done: int, total: int) -> None:
-        """Show that ``done`` of ``total`` parts of a step are over."""
+        """Show that ``done`` of ``total`` parts of a step are finished."""
 
     def close(self) -> None:
         """Stop showing."""
 
 
 class _Line:
-    """One line on standard error, written again and again: works in terminals and in notebooks."""
+    """A progress line on standard error, rewritten in place; works in terminals and notebooks."""
 
     def update_to(self, name: str, done: int, total: int) -> None:
         of = f" {done}/{total}" if total else ""
@@ -39,7 +39,7 @@ class _Line:
 
 
 class _Tqdm:
-    """tqdm, in the form that suits a terminal or a notebook."""
+    """A progress bar of tqdm, for a terminal or a notebook."""
 
     def __init__(self, tqdm: Any) -> None:
         self._tqdm = tqdm
@@ -84,7 +84,7 @@ def progress(bar: Bar | None = None) -> Iterator[None]:
 
 
 def size(count: float) -> str:
-    """Return bytes in words: 1.5 GB, of 10^9 bytes."""
+    """Format a number of bytes: 1.5 GB, with 1 GB = 10^9 bytes."""
     for unit, of in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= of:
             return f"{count / of:.3g} {unit}"

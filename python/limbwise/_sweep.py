@@ -1,4 +1,4 @@
-"""The half of ``limbwise sweep`` that needs Python's libraries: a search by pymoo, a cluster by Ray.
+"""The parts of ``limbwise sweep`` that need Python libraries: search by pymoo, clusters by Ray.
 
 Run by the command as ``python -m limbwise._sweep ROLE``. Both sides talk in lines of JSON: standard input has a first line
 that says what there is to do, and then answers; standard output has questions or rows; standard error is for people.
@@ -34,7 +34,7 @@ def _hear() -> Any:
 
 
 def nsga2(space: dict[str, Any]) -> None:
-    """Search a grid by NSGA-II: ask for points (a choice for each field), be told their costs.
+    """Search a grid by NSGA-II: request points (one choice per field) and receive their costs.
 
     Args:
         space: ``values`` (how many each field has), ``objectives`` (how many costs), ``evaluations``, ``seed``.
@@ -99,14 +99,14 @@ class _Worker:
 
 
 def _parts(points: list[int], count: int) -> Iterator[list[int]]:
-    """Neighbors stay together: they share a program, and its recording."""
+    """Split points into parts; neighbors stay together, because they share a program and its recording."""
     size = max(1, -(-len(points) // count))
     for start in range(0, len(points), size):
         yield points[start : start + size]
 
 
 def ray(work: dict[str, Any]) -> None:
-    """Evaluate points on a Ray cluster: rows come in any order.
+    """Evaluate points on a Ray cluster; rows arrive in any order.
 
     Args:
         work: ``command`` (words of ``limbwise sweep --serve``), ``points`` (their numbers).
@@ -133,7 +133,7 @@ def ray(work: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Do what the first argument says."""
+    """Run the subcommand named by the first argument."""
     role = {"nsga2": (nsga2, "pymoo", "search"), "ray": (ray, "ray", "ray")}.get(" ".join(sys.argv[1:]))
     if role is None:
         sys.exit("limbwise._sweep is run by limbwise sweep: --search nsga2 or --on ray")

@@ -1,4 +1,4 @@
-"""What plans and reports of runs print: rows of what and how much, by scheme."""
+"""Tables printed by plans and run reports: rows of name and value, by scheme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workloads: the programs that come with the library, by name, with the options of the command line."""
+"""Workloads: the built-in programs, by name, with the options of the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PathLike = str | os.PathLike[str]
 
 
 def workloads() -> dict[str, str]:
-    """Return the names of the workloads, each with what it is."""
+    """Return the names of the workloads, each with a description."""
     return dict(_limbwise.workloads())
 
 
@@ -29,7 +29,7 @@ def workload(name: str, *, memory: str | int | None = None, **options: Any) -> W
 
     Args:
         name: as on the command line, see :func:`workloads`.
-        memory: a budget for the whole process, such as ``"3GB"``: the fastest way that stays within it is taken.
+        memory: budget of the whole process, such as ``"3GB"``: selects the fastest configuration within it.
         options: those of ``limbwise run NAME``: ``data_seed=3`` for ``--data-seed 3``, ``True`` for a flag, a list where
             several values may be given. ``None`` and ``False`` leave an option out.
 
@@ -42,7 +42,7 @@ def workload(name: str, *, memory: str | int | None = None, **options: Any) -> W
 
 
 def _words(value: Any) -> list[str] | None:
-    """Return the values of an option as words; None where it is not given."""
+    """Return the values of an option as command-line words; None if it is absent."""
     if value is None or value is False:
         return None
     if value is True:
@@ -64,32 +64,32 @@ class Workload:
 
     @property
     def scheme(self) -> str:
-        """What it computes with: ckks, tfhe, bgv, or tfhe+ckks."""
+        """Scheme of the workload: ckks, tfhe, bgv, or tfhe+ckks."""
         return self._native.scheme
 
     @property
     def ways(self) -> list[str]:
-        """The ways to run it that its options leave open: rotations, plaintexts and keys."""
+        """Configurations that the options leave open: rotations, plaintexts and keys."""
         return list(self._native.ways)
 
     def record(self) -> WorkloadRecording:
-        """Return what it does, in the way that this host would choose: exact counts, keys and traffic."""
+        """Record the fastest configuration on this host: exact counts, keys and traffic."""
         return WorkloadRecording(self)
 
     def plan(self) -> Plan:
-        """Return what it takes before any key exists: of all ways the fastest that fits, with the others beside it.
+        """Plan before any key exists: the fastest configuration that fits, beside the others.
 
         Raises:
-            MemoryBudgetError: no way stays within the memory that was given, or that there is.
+            MemoryBudgetError: no configuration fits the memory given or available.
         """
         return Plan(self.record(), json.loads(self._native.plan()))
 
     def time(self, machine: str = "ark", *, events: int = 20_000, **numbers: Any) -> Timing:
-        """Schedule it on a model of a machine, in the way that is fastest there; ``timing.way`` says which.
+        """Schedule the fastest configuration on a machine model; ``timing.way`` names the configuration.
 
         Args:
             machine: a built-in model (:func:`limbwise.machines`), "cpu" for this host as measured, or a TOML file.
-            events: tasks of the schedule that are kept for plots.
+            events: number of tasks of the schedule kept for plots.
             numbers: numbers of the machine to change, such as ``clusters=8``; ``__`` stands for a dot.
 
         Raises:
@@ -100,7 +100,7 @@ class Workload:
         return Timing.of(report, trace, self.record(), dict(changes), way)
 
     def run(self, *, device: str | None = None, threads: int | None = None) -> Run:
-        """Run it, client and server in one: keys, encryption, evaluation, decryption, comparison with the clear twin."""
+        """Run client and server in one process: keys, encryption, evaluation, decryption, comparison."""
         whole("threads", threads, 1)
         warn_insecure(self._native.insecure_reason)
         return Run(json.loads(self._native.run(device=device, threads=threads)))
@@ -108,10 +108,10 @@ class Workload:
     def keygen(
         self, client: PathLike, server: PathLike, *, passphrase: str | None = None
     ) -> tuple[ClientFiles, ServerFiles]:
-        """Make its keys, the secret for the client's directory, all others for the server's; as ``limbwise keygen`` does.
+        """Write the secret key to the client's directory and all others to the server's, as ``limbwise keygen``.
 
         Raises:
-            LimbwiseError: there are keys in one of the directories.
+            LimbwiseError: one of the directories already holds keys.
         """
         warn_insecure(self._native.insecure_reason)
         _limbwise.keygen_files(self._native, Path(client), Path(server), passphrase=passphrase)
@@ -122,7 +122,7 @@ class Workload:
 
 
 class WorkloadRecording(Recorded):
-    """What a workload does, recorded in the way that this host would choose."""
+    """A recorded workload, in the configuration that is fastest on this host."""
 
     def __init__(self, of: Workload) -> None:
         self.workload = of
@@ -130,17 +130,17 @@ class WorkloadRecording(Recorded):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Way, nodes, operation counts, traffic by role, keys with their levels, bootstrappings."""
+        """Configuration, nodes, operation counts, traffic by role, keys with their levels, bootstrappings."""
         if self._facts is None:
             self._facts = json.loads(self.workload._native.record())
         return self._facts
 
     def save(self, path: PathLike) -> None:
-        """Write the graph, one JSON object a line (docs/graph-format.md)."""
+        """Write the graph, one JSON object per line (docs/graph-format.md)."""
         self.workload._native.save(Path(path))
 
     def time(self, machine: str, changes: list[tuple[str, str]], events: int) -> Timing:
-        """Schedule it on a machine as it was recorded."""
+        """Schedule the recording on a machine."""
         report, trace, way = self.workload._native.time_recorded(machine, changes, events)
         return Timing.of(report, trace, self, dict(changes), way)
 
@@ -153,7 +153,7 @@ class WorkloadRecording(Recorded):
 
 
 class Run:
-    """What a run found; prints as a table, also in notebooks. ``facts`` has every number, as ``limbwise run --json``."""
+    """Result of a run; prints as a table, also in notebooks. ``facts`` is the output of ``limbwise run --json``."""
 
     def __init__(self, facts: dict[str, Any]) -> None:
         self.facts = facts
@@ -178,8 +178,8 @@ def run(name: str | Workload, *, device: str | None = None, threads: int | None 
 
     Args:
         name: a workload's name with its ``options`` (:func:`workload`), or a :class:`Workload`.
-        device: what computes: ``"cpu"`` by default.
-        threads: how many threads; all by default.
+        device: name of the device; ``"cpu"`` by default.
+        threads: number of threads; all by default.
         options: see :func:`workload`.
 
     >>> lw.run("gates").wrong
@@ -201,7 +201,7 @@ class Decrypted:
 
 
 class ClientFiles:
-    """A client's directory: it encrypts and decrypts. The same files as the command line's."""
+    """A client's directory, with the command line's files: it encrypts and decrypts."""
 
     def __init__(self, directory: PathLike, *, passphrase: str | None = None) -> None:
         self.directory = Path(directory)
@@ -209,7 +209,7 @@ class ClientFiles:
 
     @property
     def inputs(self) -> list[str]:
-        """Names of the inputs that its program takes, in order."""
+        """Names of the program's inputs, in order."""
         return _limbwise.input_names(self.directory)
 
     def encrypt(
@@ -223,10 +223,10 @@ class ClientFiles:
         """Encrypt the inputs of the program into a directory, and return their files.
 
         Args:
-            out: the directory, made if it is not there.
+            out: the directory, created if absent.
             data: files in the place of the data that the keys were made for, of the same shape.
-            key: what is encrypted with; by default what the program is planned with.
-            replace: whether files that are there are replaced.
+            key: the key to encrypt with; by default that of the program's plan.
+            replace: whether existing files are replaced.
         """
         if key not in (None, "secret", "public"):
             raise ParamsError(f"key = {key!r}: choose 'secret' or 'public'")
@@ -286,7 +286,7 @@ def _array(shape: list[int], kind: str, real: list[float], imaginary: list[float
 
 
 class ServerFiles:
-    """A server's directory: it evaluates, and nothing in it can decrypt. The same files as the command line's."""
+    """A server's directory, with the command line's files: it evaluates and cannot decrypt."""
 
     def __init__(self, directory: PathLike) -> None:
         self.directory = Path(directory)
@@ -311,9 +311,9 @@ class ServerFiles:
             weights: the server's own numbers, where the program leaves some to it.
             bias: the same, added.
             memory: a budget for the whole process, such as ``"3GB"``.
-            replace: whether files that are there are replaced.
-            device: what computes: ``"cpu"`` by default.
-            threads: how many threads; all by default.
+            replace: whether existing files are replaced.
+            device: name of the device; ``"cpu"`` by default.
+            threads: number of threads; all by default.
 
         Raises:
             WireError: files of another program or key set; damaged ones.

@@ -45,12 +45,12 @@ class EncryptedArray:
 
     @property
     def context(self) -> Context:
-        """The context that it belongs to."""
+        """Context of the array."""
         return self._context
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its shape."""
+        """Shape of the array."""
         return self._layout.shape
 
     @property
@@ -65,37 +65,37 @@ class EncryptedArray:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its ciphertexts."""
+        """Size of the ciphertexts in bytes."""
         return self._held.nbytes
 
     @property
     def ciphertexts(self) -> int:
-        """Ciphertexts that it is split over."""
+        """Number of ciphertexts."""
         return self._held.batch
 
     @property
     def level(self) -> int:
-        """Products in a row that are left, counted down to 0; with bootstrapping more are won where they end."""
+        """Level: number of successive products left; bootstrapping restores levels at 0."""
         return self._held.level
 
     @property
     def log_scale(self) -> float:
-        """log₂ of the fixed-point factor by which the values are multiplied; after a product, of both factors."""
+        """log₂ of the scale; a product that is not rescaled has the sum of both."""
         return self._held.log_scale
 
     @property
     def parts(self) -> int:
-        """Polynomials of each ciphertext: two, or three after a product that is not relinearized."""
+        """Number of polynomials per ciphertext: 2, or 3 after a product that is not relinearized."""
         return self._held.parts
 
     @property
     def slots(self) -> int:
-        """Slots of each ciphertext in which its values lie, and repeat in the others there are."""
+        """Number of slots of each ciphertext that hold values, which repeat in the others."""
         return self._held.slots
 
     @property
     def bound(self) -> float:
-        """No value is larger in absolute value, whatever was computed."""
+        """Upper bound of the absolute values."""
         return self._held.peak
 
     @property
@@ -204,7 +204,7 @@ class EncryptedArray:
     # Reductions
 
     def sum(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> EncryptedArray:
-        """Sum along axes, all of them by default: by rotations, without a level unless there is padding to leave out."""
+        """Sum along axes, by default all, by rotations; costs a level only if padding must be masked."""
         axes = _moves.normal_axes(axis, self.ndim)
         result = self
         for number in sorted(axes, reverse=True):
@@ -214,13 +214,13 @@ class EncryptedArray:
         return result
 
     def mean(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> EncryptedArray:
-        """Mean along axes, all of them by default."""
+        """Mean along axes, by default all."""
         return self.sum(axis, keepdims) * (1.0 / self._count(axis))
 
     def var(self, axis: int | tuple[int, ...] | None = None, ddof: int = 0, keepdims: bool = False) -> EncryptedArray:
-        """Variance along axes, all by default: the mean of squares less the square of the mean.
+        """Variance along axes, by default all: the mean of squares minus the square of the mean.
 
-        Values much larger than their deviation lose precision this way: take off a rough mean first.
+        Values much larger than their deviation lose precision: subtract a rough mean first.
         """
         count = self._count(axis)
         if not 0 <= ddof < count:
@@ -237,18 +237,18 @@ class EncryptedArray:
 
     @property
     def T(self) -> EncryptedArray:  # noqa: N802 - NumPy's name
-        """The array with its axes in reverse; nothing moves."""
+        """The array with reversed axes, without a rotation."""
         return self.transpose()
 
     def transpose(self, *axes: int) -> EncryptedArray:
-        """Return the array with its axes in another order; nothing moves."""
+        """Return the array with its axes in another order, without a rotation."""
         order = tuple(i % self.ndim if self.ndim else i for i in axes) or tuple(reversed(range(self.ndim)))
         if sorted(order) != list(range(self.ndim)):
             raise ShapeError(f"axes {axes} of an array of {self.ndim}: name each once")
         return self._with(self._held, self._layout.permuted(order))
 
     def reshape(self, *shape: int | tuple[int, ...]) -> EncryptedArray:
-        """Return the same values, row after row, under another shape; where they lie otherwise, a map moves them (a level)."""
+        """Return the same values in row-major order under another shape; a change of layout costs a level."""
         wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else cast(tuple[int, ...], shape)
         return _moves.reshape(self, wanted)
 
@@ -257,7 +257,7 @@ class EncryptedArray:
         return self.reshape((self.size,))
 
     def __getitem__(self, key: Any) -> EncryptedArray:
-        """Return part of the array, by numbers, slices and ellipses; a map moves it (a level)."""
+        """Return part of the array by integers, slices and ellipses; costs a level."""
         return _moves.take(self, key)
 
     def roll(self, shift: int, axis: int = -1) -> EncryptedArray:
@@ -289,9 +289,9 @@ class EncryptedArray:
     # For experts
 
     def bounded_by(self, most: float) -> EncryptedArray:
-        """State that no value is larger in absolute value, which makes room for bootstrapping and tells intervals.
+        """State an upper bound of the absolute values, for bootstrapping and for intervals of functions.
 
-        If that is wrong, results are, and decryption may refuse them.
+        If the bound is wrong, results are wrong, and decryption may refuse them.
         """
         if not (np.isfinite(most) and most > 0):
             raise EncodeError(f"a bound of {most}: give a positive number")
@@ -299,7 +299,7 @@ class EncryptedArray:
         return quiet._like(self._native.bounded_by(quiet._held, float(most)), "bounded_by")
 
     def multiply(self, other: EncryptedArray) -> EncryptedArray:
-        """Multiply place by place and do nothing else: three polynomials, and both scales multiplied.
+        """Multiply element-wise only: the result has three polynomials and the product of both scales.
 
         Both have one level and one layout; what the operators would do to bring them there is left to you, as are
         :meth:`relinearize` and :meth:`rescale`. Operators settle what is left open.
@@ -320,39 +320,39 @@ class EncryptedArray:
         return self._context._checked(self._with(made, self._layout, self.is_complex or other.is_complex), "multiply")
 
     def relinearize(self) -> EncryptedArray:
-        """Bring three polynomials back to two, and do nothing else."""
+        """Relinearize only: three polynomials become two."""
         return self._like(self._native.relinearize(self._held), "relinearize")
 
     def rescale(self) -> EncryptedArray:
-        """Divide by the primes of the level, and do nothing else: one level and about one scale less."""
+        """Rescale only: divide by the primes of the level, which drops a level and about one scale."""
         return self._like(self._native.rescale(self._held), "rescale")
 
     def rotate_slots(self, steps: int) -> EncryptedArray:
-        """Rotate the slots of each ciphertext to the left, padding and all, with one key; :meth:`rotate` rotates arrays."""
+        """Rotate all slots of each ciphertext to the left, padding included, with one key; see :meth:`rotate`."""
         if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)):
             raise ShapeError(f"a rotation by {steps!r}: give a whole number of slots")
         held = self._native.rotate(self._held, int(steps))
         return self._context._checked(self._with(held, replace(self._layout, clean=False)), "rotate_slots")
 
     def settle(self) -> EncryptedArray:
-        """Relinearize and divide now; else products wait for it, because sums of them then pay once."""
+        """Relinearize and rescale now. By default products wait, so that a sum of products pays once."""
         return self._like(self._native.settle(self._held), "settle")
 
     def drop_level(self, level: int) -> EncryptedArray:
-        """Return the same at a lower level, at the scale of that level: smaller and faster."""
+        """Return the array at a lower level and its scale, where operations are faster."""
         if isinstance(level, bool) or not isinstance(level, (int, np.integer)) or level < 0:
             raise LevelError(f"drop_level: level {level!r}: levels count down to 0")
         return self._like(self._native.drop_level(self._held, int(level)), "drop_level")
 
     def bootstrap(self) -> EncryptedArray:
-        """Bootstrap now; it happens by itself where levels end."""
+        """Bootstrap now. By default it happens when levels run out."""
         return self._like(self._native.bootstrap(self._held), "bootstrap")
 
     # Shadows
 
     @property
     def shadow(self) -> Clear | None:
-        """The clear values beside, in contexts with ``shadow``: what exact arithmetic gives."""
+        """Clear values of the same program in float64, in contexts with ``shadow``."""
         from limbwise.context import flat, steps_of
 
         out = np.empty(self.shape, dtype=np.complex128 if self.is_complex else np.float64)
@@ -360,16 +360,16 @@ class EncryptedArray:
         return out if self._native.shadow(self._held, flat(out), axes, self.is_complex) else None
 
     def measured_bits(self) -> tuple[float, float] | None:
-        """Mean and least precision against the clear values beside; only where the secret key is."""
+        """Mean and minimum precision in bits against the clear values; needs the secret key."""
         return cast("tuple[float, float] | None", self._native.precision(self._held))
 
     # Bytes
 
     def to_bytes(self) -> bytes:
-        """Return the array as bytes, for :meth:`limbwise.Context.from_bytes` of either side.
+        """Serialize the array for :meth:`limbwise.Context.from_bytes` of either side.
 
         Raises:
-            WireError: its bound was measured from the values and would tell something of them; encrypt with ``bound=``.
+            WireError: the bound was measured from the values and would leak information; encrypt with ``bound=``.
         """
         header = _files.header_of(self._layout, self.is_complex)
         return _files.frame("array", header, self._native.to_bytes(self._held))
@@ -379,7 +379,7 @@ class EncryptedArray:
         Path(path).write_bytes(self.to_bytes())
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        """Refuse: the text names the safe way."""
+        """Refuse pickling; the text names the safe way."""
         self._held.__reduce_ex__(2)
         raise DtypeError("ciphertexts are not pickled")
 

@@ -99,7 +99,7 @@ def ckks(  # noqa: D417 - the parameters of choose() are said there
 class Context:
     """One side of an encrypted computation, or both; made by :func:`ckks`, :meth:`server`, :meth:`client`, :func:`load`.
 
-    All of it may be used from several threads at a time.
+    Thread-safe.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class Context:
         return EncryptedArray(self, held, layout, is_complex)
 
     def _fits(self, layout: Layout) -> None:
-        """Refuse more ciphertexts than there is memory for: an error here, where the system would end the process."""
+        """Raise if ciphertexts exceed the memory, before the system would kill the process."""
         if self._session.is_trace:
             return
         needed = self._session.ciphertext_bytes(layout.batch)
@@ -195,10 +195,10 @@ class Context:
         """Return the values of an encrypted array, in its shape.
 
         Raises:
-            DecryptError: what is decrypted contradicts what the ciphertext promises.
+            DecryptError: the decrypted values contradict the ciphertext's metadata.
             KeyMissing: this side has no secret key.
-            ContextError: it was encrypted by another context.
-            UnverifiedError: it was read from bytes, and nobody said what to expect (:meth:`from_bytes`).
+            ContextError: the array was encrypted by another context.
+            UnverifiedError: the array was read from bytes without ``expect`` (:meth:`from_bytes`).
         """
         if not isinstance(x, EncryptedArray):
             raise DtypeError(
@@ -212,7 +212,7 @@ class Context:
     def share(
         self, x: EncryptedArray, *, statistical_bits: int | None = None, shared_results: int | None = None
     ) -> npt.NDArray[Any]:
-        """Decrypt what others may see: Gaussian noise hides the errors, which tell of the secret key [LMSS22].
+        """Decrypt for sharing: Gaussian noise hides the errors, which leak the secret key [LMSS22].
 
         All arrays that are shared under one key have noise for their whole number, which the first call says; further
         ones are refused. They are counted before a number is returned: in this object, and beside the secret key's file
@@ -252,7 +252,7 @@ class Context:
         return out
 
     def run(self, program: Callable[..., Any], inputs: Any) -> Any:
-        """Encrypt the inputs, run a program on them, and decrypt what it returns."""
+        """Encrypt the inputs, run a program on them, and decrypt its results."""
         from limbwise.program import as_inputs
 
         return _map(self.decrypt, program(*(self.encrypt(x, bound=b) for x, b in as_inputs(inputs))))
@@ -260,19 +260,19 @@ class Context:
     # The two sides
 
     def client(self) -> Context:
-        """Return the client's side alone: it encrypts and decrypts, and evaluates nothing."""
+        """Return the client's side: it encrypts and decrypts, and cannot evaluate."""
         made = Context(self._session.client(), self.params, self.slots, self.complex, self._shadow, self._budget)
         made._side = "client"
         return made
 
     def server(self, keys: bytes | str | os.PathLike[str] | None = None, *, memory: str | int | None = None) -> Context:
-        """Return a server's side: it evaluates with these keys, and nothing on it can decrypt.
+        """Return a server's side: it evaluates with these keys and cannot decrypt.
 
         ``memory`` is as for :func:`limbwise.server`. ``keys`` are what :meth:`keys_to_bytes` or :meth:`save_keys` gave;
         without them, the keys made so far.
 
         Raises:
-            WireError: bytes that are no keys, or for other parameters.
+            WireError: the bytes hold no keys, or keys for other parameters.
         """
         if keys is None:
             return Context(self._session.without_secret(), self.params, self.slots, self.complex)
@@ -282,13 +282,13 @@ class Context:
         return made
 
     def prepare(self, program: Callable[..., Any], inputs: Any) -> None:
-        """Make all evaluation keys that a program on such inputs needs: what a server has to be given."""
+        """Generate all evaluation keys that a program on such inputs needs, to give them to a server."""
         from limbwise.program import record
 
         self._session.make_keys(record(program, inputs, context=self)._native)
 
     def keys(self) -> list[dict[str, Any]]:
-        """Return the evaluation keys there are: name, level, bytes."""
+        """Return the evaluation keys made so far: name, level, bytes."""
         return [{"name": n, "level": level, "bytes": b} for n, level, b in self._session.keys()]  # noqa: SIM118 - no mapping
 
     def _keys_header(self) -> dict[str, Any]:
@@ -302,15 +302,15 @@ class Context:
         }
 
     def keys_to_bytes(self) -> bytes:
-        """Return all evaluation keys made so far, for a server. They are public: nobody can decrypt with them."""
+        """Return all evaluation keys made so far, for a server. They are public and cannot decrypt."""
         return _files.frame("keys", self._keys_header(), self._session.keys_to_bytes())
 
     def save_keys(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`keys_to_bytes` to a file, key by key, so that they need not be in memory twice."""
+        """Write :meth:`keys_to_bytes` to a file key by key, without a second copy in memory."""
         self._session.keys_to_file(Path(path), _files.frame("keys", self._keys_header(), b""))
 
     def public_key_to_bytes(self) -> bytes:
-        """Return the public key, for :func:`limbwise.encryptor`: who has it encrypts for this context, and reads nothing."""
+        """Return the public key for :func:`limbwise.encryptor`; its holder can encrypt for this context only."""
         header = {"params": self.params.to_toml(), "slots": self.slots, "complex": self.complex}
         return _files.frame("public", header, self._session.public_key_to_bytes())
 
@@ -319,9 +319,9 @@ class Context:
         Path(path).write_bytes(self.public_key_to_bytes())
 
     def save_secret(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:
-        """Write the secret key, readable by its owner only, under a passphrase if one is given.
+        """Write the secret key with owner-only permissions, encrypted if a passphrase is given.
 
-        :func:`load` makes a context of it.
+        :func:`load` reads it.
         """
         header = {"params": self.params.to_toml(), "slots": self.slots, "complex": self.complex}
         data = _files.frame("context", header, self._session.secret_to_bytes(passphrase))
@@ -344,7 +344,7 @@ class Context:
     ) -> EncryptedArray:
         """Return an encrypted array from :meth:`EncryptedArray.to_bytes`.
 
-        An array says itself how large its values and errors are. A server that lies about that could learn the secret
+        The file states how large values and errors are. A server that lies about them could learn the secret
         key from what is decrypted, so this side decrypts what it has read only with ``expect``: its own recording of the
         program, made for inputs of the same shapes and bounds.
 
@@ -398,16 +398,16 @@ class Context:
 
     @property
     def levels(self) -> int:
-        """Levels that a program has, between two bootstrappings where there are any."""
+        """Levels available to a program, or between two bootstrappings."""
         return self.params.levels
 
     @property
     def security_bits(self) -> int:
-        """The class of security that the parameters meet."""
+        """Security class of the parameters in bits."""
         return self.params.security_bits
 
     def _checked(self, x: EncryptedArray, name: str) -> EncryptedArray:
-        """Compare with the clear values beside, where the context was asked to."""
+        """Compare with the clear values, if the context has ``shadow``."""
         if isinstance(self._shadow, bool) or self._session.is_trace or not x._held.has_shadow or not self.has_secret:
             return x
         measured = self._session.precision(x._held)
@@ -428,7 +428,7 @@ class Context:
         )
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        """Refuse: the text names the safe way."""
+        """Refuse pickling; the text names the safe way."""
         self._session.__reduce_ex__(2)
         raise LimbwiseError("contexts are not pickled")
 
@@ -448,13 +448,13 @@ def server(
     device: str | None = None,
     threads: int | None = None,
 ) -> Context:
-    """Return a server from the keys of a client, as bytes or a file: it evaluates, and nothing on it can decrypt.
+    """Return a server from a client's keys, as bytes or a file: it evaluates and cannot decrypt.
 
     With ``memory``, such as ``"500MB"``, keys of a file that are more than that stay there: those used last are kept within
     the budget, the others are read when an operation asks for them.
 
     Raises:
-        WireError: what is no file of keys, or damaged.
+        WireError: the file holds no keys, or is damaged.
     """
     path = None if isinstance(keys, (bytes, bytearray, memoryview)) else Path(keys)
     data = _files.head_of(path) if path else bytes(keys)  # type: ignore[arg-type]
@@ -483,7 +483,7 @@ def encryptor(
     """Return a context that only encrypts, under a public key (:meth:`Context.public_key_to_bytes`), as bytes or a file.
 
     Raises:
-        WireError: what is no public key, or damaged.
+        WireError: the bytes hold no public key, or are damaged.
     """
     given = isinstance(public_key, (bytes, bytearray, memoryview))
     data = bytes(public_key) if given else Path(public_key).read_bytes()  # type: ignore[arg-type]
@@ -503,7 +503,7 @@ def load(
     threads: int | None = None,
     memory: str | int | None = None,
 ) -> Context:
-    """Return the context whose secret key :meth:`Context.save_secret` wrote; its evaluation keys are made anew."""
+    """Load the context of :meth:`Context.save_secret`; its evaluation keys are generated again."""
     header, rest = _files.unframe(Path(path).read_bytes(), "context")
     params, slots, is_complex = _files.context_of(header)
     budget = None if memory is None else parse_size(memory)
@@ -523,12 +523,12 @@ def load(
 
 
 def flat(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return the numbers of an array in a line, pairs for complex ones; a view."""
+    """Return a flat view of an array's numbers; complex ones as pairs."""
     return array.reshape(-1).view(np.float64)
 
 
 def steps_of(shape: tuple[int, ...], whole: tuple[int, ...]) -> tuple[int, ...]:
-    """Return how far apart the values of an array of ``shape`` are along each axis of the array it broadcasts to."""
+    """Return the strides of an array of ``shape`` along the axes of the array it broadcasts to."""
     steps, step = [0] * len(whole), 1
     for back, n in enumerate(reversed(shape)):
         axis = len(whole) - 1 - back

@@ -1,4 +1,4 @@
-"""What can go wrong. Texts are those of the Rust library: what, got, wanted, next step."""
+"""Exceptions. Their texts are those of the Rust library: what, got, wanted, next step."""
 
 
 class LimbwiseError(Exception):
@@ -14,71 +14,71 @@ class KeyMissing(LimbwiseError):  # noqa: N818 - the name says what is wrong
 
 
 class LevelError(LimbwiseError):
-    """Not enough levels are left, or there are none to be had."""
+    """Not enough levels are left, or the parameters have too few."""
 
 
 class ScaleError(LimbwiseError):
-    """Scales do not go together."""
+    """Scales of operands differ."""
 
 
 class EncodeError(LimbwiseError, ValueError):
-    """Values that cannot be encrypted: not finite, too many, too large."""
+    """Values cannot be encoded: not finite, too many, or too large."""
 
 
 class ShapeError(LimbwiseError, ValueError):
-    """Shapes of arrays that do not go together."""
+    """Shapes of arrays do not fit the operation."""
 
 
 class DtypeError(LimbwiseError, TypeError):
-    """Values of a kind that cannot be encrypted, or complex ones where real ones are meant."""
+    """Values of a dtype that cannot be encrypted, or complex values in a real context."""
 
 
 class ContextError(LimbwiseError):
-    """Ciphertexts of another context."""
+    """Ciphertexts belong to another context."""
 
 
 class BootstrapError(LimbwiseError):
-    """A ciphertext, or parameters, that cannot be bootstrapped."""
+    """The ciphertext or the parameters cannot be bootstrapped."""
 
 
 class DecryptError(LimbwiseError):
-    """What was decrypted contradicts what the ciphertext promises: the numbers are withheld."""
+    """The decrypted values contradict the ciphertext's metadata; they are withheld."""
 
 
 class UnverifiedError(LimbwiseError):
-    """An array that was read from bytes says itself how exact it is: nothing that is secret may go by that."""
+    """The metadata of an array read from bytes is not verified; decryption needs an expectation."""
 
 
 class InsecureWarning(UserWarning):
-    """Keys are made for parameters below 128 bits of security."""
+    """Keys are generated for parameters below 128 bits of security."""
 
 
 class WireError(LimbwiseError, ValueError):
-    """Bytes that are not what they should be."""
+    """Bytes are of another kind, or damaged."""
 
 
 class PickleRefused(LimbwiseError, TypeError):  # noqa: N818 - the name says what is wrong
-    """Pickles run code of whoever wrote them; the text names the safe way."""
+    """Unpickling runs arbitrary code, so it is refused; the text names the safe way."""
 
 
 class DeviceFault(LimbwiseError):  # noqa: N818 - the name says what is wrong
-    """The machine failed, not the program."""
+    """The device failed, not the program."""
 
 
 class MemoryBudgetError(LimbwiseError, MemoryError):
-    """No way to run a program stays within the memory allowed."""
+    """No configuration of the program fits the memory budget."""
 
 
 class MachineError(LimbwiseError, ValueError):
-    """A machine model that does not exist, or a number that it does not have."""
+    """Unknown machine model, or unknown field of one."""
 
 
 class TraceError(LimbwiseError):
-    """A program does what only a run can do, or returns nothing to plan."""
+    """The program uses an operation that a recording does not support, or returns no result."""
 
 
 class ShadowError(LimbwiseError):
-    """The first operation after which a value was further from its clear twin than allowed."""
+    """First operation after which a value exceeded the allowed error from its clear value."""
 
 
 class MissingDependency(LimbwiseError, ImportError):  # noqa: N818 - the name says what is wrong

@@ -1,4 +1,4 @@
-"""Functions of encrypted arrays. What is no polynomial becomes one, with a stated interval and error."""
+"""Functions of encrypted arrays. Others than polynomials are approximated, with stated interval and error."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _interval(x: EncryptedArray, interval: float | tuple[float, float] | None) -
 
 
 def _series(x: EncryptedArray, coefficients: Sequence[float], low: float, high: float, name: str) -> EncryptedArray:
-    """Evaluate a Chebyshev series; what is not a value is zero before, and zero after in padding."""
+    """Evaluate a Chebyshev series; padding is zero before and after."""
     factor = 2.0 / (high - low)
     unit = _moves.quiet(x, 1.0 if abs(factor - 1.0) < 1e-15 else factor)
     middle = 0.5 * (low + high)
@@ -179,7 +179,7 @@ def relu(
 def maximum(
     a: Any, b: Any, *, bound: float | None = None, gap: float = 1 / 32, error: float = 1 / 128
 ) -> EncryptedArray:
-    """Evaluate the larger of two, place by place: ``b + relu(a − b)``; errors are those of :func:`relu`."""
+    """Evaluate the element-wise maximum ``b + relu(a − b)``; errors are those of :func:`relu`."""
     difference = _real(a - b, "maximum")
     return relu(difference, bound=bound, gap=gap, error=error)._plus(b, 1)
 
@@ -187,5 +187,5 @@ def maximum(
 def minimum(
     a: Any, b: Any, *, bound: float | None = None, gap: float = 1 / 32, error: float = 1 / 128
 ) -> EncryptedArray:
-    """Evaluate the smaller of two, place by place: ``a − relu(a − b)``."""
+    """Evaluate the element-wise minimum ``a − relu(a − b)``."""
     return (-relu(_real(a - b, "minimum"), bound=bound, gap=gap, error=error))._plus(a, 1)

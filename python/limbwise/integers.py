@@ -40,7 +40,7 @@ def bgv(preset: str | os.PathLike[str] = "bgv-n13", *, threads: int | None = Non
 
 
 def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) -> IntegerContext:
-    """Return a server from the bytes of :meth:`IntegerContext.keys_to_bytes`, or a file: it computes, and decrypts nothing.
+    """Return a server from the bytes of :meth:`IntegerContext.keys_to_bytes`, or a file: it computes and cannot decrypt.
 
     Raises:
         WireError: what are no such keys, or damaged ones.
@@ -50,7 +50,7 @@ def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) 
 
 
 def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads: int | None = None) -> IntegerContext:
-    """Return the context whose secret key :meth:`IntegerContext.save_secret` wrote; evaluation keys are made anew.
+    """Load the context of :meth:`IntegerContext.save_secret`; evaluation keys are generated again.
 
     Raises:
         WireError: no such file, a damaged one, or another passphrase.
@@ -62,7 +62,7 @@ def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads
 
 @dataclass(frozen=True)
 class Expected:
-    """What a client expects of one result, by its own recording."""
+    """Expected metadata of one result, from the client's own recording."""
 
     native: IntegerExpected
     shape: tuple[int, ...]
@@ -70,14 +70,14 @@ class Expected:
 
 
 class Recording:
-    """What a program on integers gives, followed without values; made by :func:`limbwise.record`."""
+    """A recorded program on integers, without values; made by :func:`limbwise.record`."""
 
     def __init__(self, context: IntegerContext, results: list[EncryptedIntegers]) -> None:
         self._context = context
         self._results = results
 
     def expected(self) -> list[Expected]:
-        """Return what each result will be, in order, for :meth:`IntegerContext.from_bytes`."""
+        """Return the expected metadata of each result, in order, for :meth:`IntegerContext.from_bytes`."""
         session = self._context._session
         return [Expected(session.expected(one._inner), one.shape, one._summed) for one in self._results]
 
@@ -89,7 +89,7 @@ class IntegerContext(Side):
     _session: IntegerSession
 
     def prepare(self, program: Callable[..., Any], inputs: Any) -> None:
-        """Make all evaluation keys that a program on such inputs needs: what a server has to be given."""
+        """Generate all evaluation keys that a program on such inputs needs, to give them to a server."""
         self._session.make_keys(self._recorded(program, inputs)._context._session)
 
     def from_bytes(
@@ -126,7 +126,7 @@ class IntegerContext(Side):
         return EncryptedIntegers(self, held, shape, summed=summed)
 
     def _recorded(self, program: Callable[..., Any], inputs: Any) -> Recording:
-        """Follow a program on integers of these shapes."""
+        """Record a program on integers of these shapes."""
         trace = IntegerContext(self._session.trace())
         arrays = [_integers(one) for one in (inputs if isinstance(inputs, (tuple, list)) else [inputs])]
         if any(array.ndim not in (1, 2) or array.size == 0 for array in arrays):
@@ -148,21 +148,21 @@ class IntegerContext(Side):
 
     @property
     def modulus(self) -> int:
-        """The prime that integers are exact modulo; values lie between plus and minus half of it."""
+        """Plaintext modulus t, a prime; values lie in [−(t−1)/2, (t−1)/2]."""
         return self._session.modulus
 
     @property
     def slots(self) -> int:
-        """Integers in one ciphertext."""
+        """Number of integers in one ciphertext."""
         return self._session.slots
 
     @property
     def keys(self) -> dict[str, int]:
-        """The evaluation keys made so far, each with its bytes."""
+        """Evaluation keys made so far, each with its size in bytes."""
         return dict(self._session.keys())
 
     def encrypt(self, values: npt.ArrayLike) -> EncryptedIntegers:
-        """Encrypt a vector of integers, up to :attr:`slots` of them, or a matrix, a row a ciphertext of one batch.
+        """Encrypt a vector of integers, up to :attr:`slots` of them, or a matrix, one row per ciphertext of a batch.
 
         Raises:
             EncodeError: a value that the modulus does not hold, or more than there are slots.
@@ -189,7 +189,7 @@ class IntegerContext(Side):
         return rows.reshape(values.shape)
 
     def noise_budget(self, values: EncryptedIntegers) -> tuple[float, float]:
-        """Return the bits of noise budget left: measured with the secret key, and by the bound that decides."""
+        """Return the remaining noise budget in bits: measured with the secret key, and by the noise bound."""
         self._own(values)
         return self._session.budget(values._inner)
 
@@ -218,7 +218,7 @@ class EncryptedIntegers:
         return f"EncryptedIntegers(shape={self.shape}, level {self._inner.level}, noise 2^{self._inner.noise_bits:.0f})"
 
     def to_bytes(self) -> bytes:
-        """Return the integers as bytes, for the other side: :meth:`IntegerContext.from_bytes`."""
+        """Serialize the integers for :meth:`IntegerContext.from_bytes` of the other side."""
         header = {"shape": list(self.shape), "summed": self._summed}
         return _files.frame("bgv array", header, self.context._session.to_bytes(self._inner))
 
@@ -226,7 +226,7 @@ class EncryptedIntegers:
         return EncryptedIntegers(self.context, inner, self.shape, summed=self._summed)
 
     def _values(self, other: Any) -> list[list[int]]:
-        """Lay clear integers out as this array is: one row a message, or one for all."""
+        """Lay out clear integers like this array: one row per message, or one for all."""
         array = _integers(other)
         try:
             np.broadcast_shapes(array.shape, self.shape)
@@ -296,7 +296,7 @@ class EncryptedIntegers:
         return self._made(self.context._session.swap_rows(self._inner))
 
     def sum(self) -> EncryptedIntegers:
-        """Return the sum of each message's integers."""
+        """Return the sum of the integers of each message."""
         if self._summed:
             return self
         inner = self.context._session.slot_sum(self._inner)

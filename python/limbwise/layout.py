@@ -1,4 +1,4 @@
-"""How arrays lie in slots.
+"""Layouts of arrays in slots.
 
 An array is laid into a line of places, a power of two for each axis. The first ``slots`` places are the first message of
 a batch, the next ones the second, and so on. A layout says for each axis the places from an index to the next
@@ -23,13 +23,13 @@ Axes = list[tuple[int, int, int, int]]
 
 
 def power_of_two(n: int) -> int:
-    """Return the least power of two that is at least n."""
+    """Return the smallest power of two that is at least n."""
     return 1 << max(n - 1, 0).bit_length()
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the values of an array are.
+    """The slots of an array's values.
 
     ``strides`` and ``extents`` have an entry for each axis of ``shape``; an axis of length 1 takes no place (extent 1).
     ``dead`` are pairs (stride, extent) of places that belong to no axis and do not repeat.
@@ -45,7 +45,7 @@ class Layout:
 
     @staticmethod
     def of(shape: Shape, most_slots: int, order: tuple[int, ...] | None = None) -> Layout:
-        """Return the usual layout, row after row; ``order`` names the axes from the topmost to the lowest."""
+        """Return the row-major layout; ``order`` lists the axes from the topmost to the lowest."""
         order = tuple(range(len(shape))) if order is None else order
         strides, extents = [1] * len(shape), [1] * len(shape)
         place = 1
@@ -56,7 +56,7 @@ class Layout:
         return Layout(shape, tuple(strides), tuple(extents), 1, 1).within(most_slots)
 
     def within(self, most_slots: int) -> Layout:
-        """Return the same with as few slots as hold it, and a batch where one message does not."""
+        """Return the layout in the fewest slots, as a batch if one message is too small."""
         top = max(self.tops(), default=1)
         slots = min(top, most_slots)
         last = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
@@ -64,7 +64,7 @@ class Layout:
         return replace(self, slots=slots, batch=last // slots + 1)
 
     def tops(self) -> list[int]:
-        """Return where the places of each axis, and dead ones, end."""
+        """Return the ends of the places of each axis and of unused places."""
         ends = [s * e for s, e in zip(self.strides, self.extents, strict=True)]
         return ends + [s * e for s, e in self.dead]
 
@@ -75,16 +75,16 @@ class Layout:
 
     @property
     def padded(self) -> bool:
-        """Whether an axis has more places than indices."""
+        """Whether an axis is padded."""
         return any(n < e for n, e in zip(self.shape, self.extents, strict=True))
 
     def axes(self, steps: tuple[int, ...]) -> Axes:
-        """Return what the native half packs and unpacks by: stride, extent, length and step in the array, an axis each."""
+        """Return the axes for packing: stride, extent, length and step in the array."""
         every = zip(self.strides, self.extents, self.shape, steps, strict=True)
         return [axis for axis in every if axis[1] > 1]
 
     def index(self) -> npt.NDArray[np.int64]:
-        """Return the place of each value, in the shape of the array."""
+        """Return the slot of each value, in the shape of the array."""
         place = np.zeros(self.shape, dtype=np.int64)
         for axis, (stride, length) in enumerate(zip(self.strides, self.shape, strict=True)):
             steps = np.arange(length, dtype=np.int64) * stride
@@ -103,12 +103,12 @@ class Layout:
         return replace(self, shape=shape, strides=tuple(strides), extents=tuple(extents))
 
     def permuted(self, order: tuple[int, ...]) -> Layout:
-        """Return the same values with their axes in another order; nothing moves."""
+        """Return the layout with its axes in another order; values stay in place."""
         shape, strides, extents = (tuple(v[i] for i in order) for v in (self.shape, self.strides, self.extents))
         return replace(self, shape=shape, strides=strides, extents=extents)
 
     def broadcast(self, shape: Shape, most_slots: int) -> Layout:
-        """Return the layout of a larger array in which this one is already: new axes take the places above."""
+        """Return the layout of a larger array that contains this one; new axes take the places above."""
         missing = len(shape) - len(self.shape)
         strides, extents = [1] * missing + list(self.strides), [1] * missing + list(self.extents)
         top = max([*self.tops(), 1])

@@ -144,12 +144,12 @@ class LogisticRegression:
         return np.stack([1.0 - positive, positive], axis=1)
 
     def predict(self, X: npt.ArrayLike) -> Clear:
-        """Return the likelier class of each row."""
+        """Return the more likely class of each row."""
         positive = self.decision_function(X) > 0
         return np.asarray(self.classes_[positive.astype(int)])
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike) -> float:
-        """Return the share of rows that are predicted right."""
+        """Return the fraction of rows predicted correctly."""
         return float(np.mean(self.predict(X) == np.asarray(y)))
 
     def _params(self) -> Params:

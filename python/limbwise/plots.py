@@ -34,7 +34,7 @@ def _scaled(seconds: float) -> tuple[float, str]:
 
 
 def timeline(timing: Timing, ax: Axes | None = None) -> Axes:
-    """Draw a row a unit and a bar a task, colored by region; what is left out of the schedule is said."""
+    """Draw one row per unit and one bar per task, colored by region; omitted tasks are stated."""
     events = [e for e in timing.trace["traceEvents"] if e["ph"] == "X"]
     names = {e["tid"]: e["args"]["name"] for e in timing.trace["traceEvents"] if e["ph"] == "M"}
     if not events:
@@ -75,7 +75,7 @@ def _region(event: dict[str, Any], depth: int) -> str:
 
 
 def _telling_depth(events: list[dict[str, Any]]) -> int:
-    """Return the least depth of regions that tells at least two apart."""
+    """Return the smallest depth of regions with at least two different names."""
     for depth in range(1, 6):
         if len({_region(e, depth) for e in events}) > 1:
             return depth
@@ -83,7 +83,7 @@ def _telling_depth(events: list[dict[str, Any]]) -> int:
 
 
 def roofline(timings: Sequence[Timing], ax: Axes | None = None) -> Axes:
-    """Draw each program's multiplications a second against multiplications a byte of off-chip memory.
+    """Draw each program's multiplications per second against multiplications per byte of off-chip memory.
 
     The roofs are the peaks of the machine's specification.
     """
@@ -117,7 +117,7 @@ def roofline(timings: Sequence[Timing], ax: Axes | None = None) -> Axes:
 
 
 def _roof(timing: Timing) -> tuple[float, float, float, float] | None:
-    """Return work a byte, work a second, and the roofs of units and of memory, in work and bytes a second."""
+    """Return work per byte, work per second, and the roofs of units and memory, in work and bytes per second."""
     roof = timing.report.get("roofline")
     if not roof:
         return None
@@ -126,7 +126,7 @@ def _roof(timing: Timing) -> tuple[float, float, float, float] | None:
 
 
 def traffic(timing: Timing, ax: Axes | None = None) -> Axes:
-    """Draw a bar a memory, split by the role of what was moved."""
+    """Draw one bar per memory, split by the role of the data moved."""
     rows = timing.to_records("bytes")
     if not rows:
         raise TraceError(f"the model {timing.machine} counts no bytes: choose one with memories, as ark")

@@ -34,7 +34,7 @@ _DEEP = "n16-l32-s40"
 
 @dataclass(frozen=True)
 class Like:
-    """An input of which only the shape and a bound are known: for plans before there is data."""
+    """An input given by shape and bound only, for plans before there is data."""
 
     shape: tuple[int, ...]
     bound: float = 1.0
@@ -86,7 +86,7 @@ class _Traced:
 
 @dataclass(frozen=True)
 class Expected:
-    """What a client expects of one result, by its own recording; see :meth:`Recording.expected`."""
+    """Expected metadata of one result, from the client's own recording; see :meth:`Recording.expected`."""
 
     native: _limbwise.Expected
     layout: Layout
@@ -118,7 +118,7 @@ def _choose(program: Callable[..., Any], inputs: Any, slots: int | None, precisi
 
 
 class Recorded(ABC):
-    """What a recorded program does, whatever it came from: input to :func:`time`."""
+    """A recorded program of any origin; input to :func:`time`."""
 
     @property
     @abstractmethod
@@ -127,11 +127,11 @@ class Recorded(ABC):
 
     @abstractmethod
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph, one JSON object a line (docs/graph-format.md)."""
+        """Write the graph, one JSON object per line (docs/graph-format.md)."""
 
     @abstractmethod
     def time(self, machine: str, changes: list[tuple[str, str]], events: int) -> Timing:
-        """Schedule it on a machine as it was recorded, with some of its numbers changed."""
+        """Schedule the recording on a machine, with fields of the machine changed."""
 
 
 class Recording(Recorded):
@@ -157,7 +157,7 @@ class Recording(Recorded):
         return list(self._native.operations)
 
     def expected(self, *, key: Literal["secret", "public"] = "secret", gain: float | None = None) -> list[Expected]:
-        """Return what each result will be, in order: its level, scale, largest value and error, for :meth:`Context.from_bytes`.
+        """Return the expected level, scale, largest value and error of each result, in order, for :meth:`Context.from_bytes`.
 
         Args:
             key: under which the inputs are encrypted.
@@ -168,11 +168,11 @@ class Recording(Recorded):
         return [Expected(one, *layout) for one, layout in zip(native, self._traced.layouts, strict=True)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph, one JSON object a line (docs/graph-format.md)."""
+        """Write the graph, one JSON object per line (docs/graph-format.md)."""
         self._native.save(Path(path))
 
     def time(self, machine: str, changes: list[tuple[str, str]], events: int) -> Timing:
-        """Schedule it on a machine, with some of its numbers changed."""
+        """Schedule the recording on a machine, with fields of the machine changed."""
         report, trace = self._native.time(machine, changes, events)
         return Timing.of(report, trace, self, dict(changes))
 
@@ -187,7 +187,7 @@ class Recording(Recorded):
 def _named(
     name: str, inputs: Any, context: Context | Keys | IntegerContext | None, options: dict[str, Any]
 ) -> Workload:
-    """Return a workload by its name; what is said of functions alone is a mistake."""
+    """Return a workload by its name; raise for arguments that only functions take."""
     from limbwise._workloads import Workload
 
     if inputs is not None or context is not None:
@@ -277,7 +277,7 @@ def plan(
     context: Context | None = None,
     **choices: Any,
 ) -> Plan:
-    """Say what a program takes before any key exists: security, levels, keys, bytes, precision, seconds here.
+    """Plan a program before any key exists: security, levels, keys, bytes, precision, seconds on this host.
 
     Args:
         program: a function of encrypted arrays and its inputs, or a :class:`Recording`. Or a workload's name, with its
@@ -303,7 +303,7 @@ def plan(
 
 
 class Plan:
-    """What a program takes; prints as a table, also in notebooks. ``facts`` has every number."""
+    """The plan of a program; prints as a table, also in notebooks. ``facts`` has every number."""
 
     def __init__(self, recording: Recorded, facts: dict[str, Any], way: tuple[str, str | None] | None = None) -> None:
         self.recording = recording
@@ -321,7 +321,7 @@ class Plan:
         return list(self.facts["keys"])
 
     def context(self, **options: Any) -> Context:
-        """Return a context that runs the program in the way planned."""
+        """Return a context that runs the planned configuration."""
         if not isinstance(self.recording, Recording) or self._way is None:
             raise TraceError("this is the plan of a workload, which has data of its own: run it, lw.run(name, …)")
         traced, (keys, boot) = self.recording._traced, self._way
@@ -337,7 +337,7 @@ class Plan:
         return Context(session, traced.params, traced.slots, traced.complex)
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the table: what and how much."""
+        """Return the rows of the table: name and value."""
         return _tables.of_plan(self.facts)
 
     def __str__(self) -> str:
@@ -350,7 +350,7 @@ class Plan:
 
 
 def machines() -> list[str]:
-    """Return the names of the machine models that are built in."""
+    """Return the names of the built-in machine models."""
     return _limbwise.machines()
 
 
@@ -408,7 +408,7 @@ class Timing:
     def of(
         cls, report: str, trace: str | None, recording: Recorded, changes: dict[str, str], way: str | None = None
     ) -> Timing:
-        """Return what the engine reported as JSON."""
+        """Return the timing of a report in JSON."""
         made = cls(json.loads(report), json.loads(trace) if trace else {"traceEvents": []}, recording, changes)
         made.way = way
         return made
@@ -456,13 +456,13 @@ class Timing:
         return pd.DataFrame(self.to_records(table))
 
     def plot_timeline(self, ax: Axes | None = None) -> Axes:
-        """Draw when each unit works, colored by the outermost region."""
+        """Draw the busy times of each unit, colored by the outermost region."""
         from limbwise import plots
 
         return plots.timeline(self, ax)
 
     def plot_roofline(self, others: Sequence[Timing] = (), ax: Axes | None = None) -> Axes:
-        """Draw attained work against work a byte, under what memory and units allow."""
+        """Draw attained work against work per byte, under the roofs of memory and units."""
         from limbwise import plots
 
         return plots.roofline([self, *others], ax)

@@ -40,7 +40,7 @@ _DTYPES = tuple(np.dtype(t) for t in (bool, "u1", "u2", "u4", "u8", "i1", "i2", 
 
 
 def keys(preset: str | os.PathLike[str] = "2-2-p128", *, threads: int | None = None) -> Keys:
-    """Make keys under a TFHE preset, or under the parameters of a TOML file.
+    """Generate keys under a TFHE preset, or under the parameters of a TOML file.
 
     Integers take four message bits: ``2-2-p128`` (a bootstrapping fails with probability 2^-128) or ``2-2-p64``.
 
@@ -58,7 +58,7 @@ def keys(preset: str | os.PathLike[str] = "2-2-p128", *, threads: int | None = N
 
 
 def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) -> Keys:
-    """Return a server from the bytes of :meth:`Keys.keys_to_bytes`, or a file: it computes, and can decrypt nothing.
+    """Return a server from the bytes of :meth:`Keys.keys_to_bytes`, or a file: it computes and cannot decrypt.
 
     Raises:
         WireError: what are no such keys, or damaged ones.
@@ -69,7 +69,7 @@ def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) 
 
 
 def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads: int | None = None) -> Keys:
-    """Return the keys whose secret :meth:`Keys.save_secret` wrote; those that bootstrap are made anew, the same ones.
+    """Load the keys of :meth:`Keys.save_secret`; the same bootstrapping keys are generated again.
 
     Raises:
         WireError: no such file, a damaged one, or another passphrase.
@@ -81,7 +81,7 @@ def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads
 
 @dataclass(frozen=True)
 class Expected:
-    """What a client expects of one result, by its own recording."""
+    """Expected metadata of one result, from the client's own recording."""
 
     native: TfheExpected
     shape: tuple[int, ...]
@@ -89,21 +89,21 @@ class Expected:
 
 
 class Recording:
-    """What a program on exact values gives, followed without values; made by :func:`limbwise.record`."""
+    """A recorded program on exact values, without values; made by :func:`limbwise.record`."""
 
     def __init__(self, keys: Keys, results: list[EncryptedIntegers]) -> None:
         self._keys = keys
         self._results = results
 
     def expected(self) -> list[Expected]:
-        """Return what each result will be, in order, for :meth:`Keys.from_bytes`."""
+        """Return the expected metadata of each result, in order, for :meth:`Keys.from_bytes`."""
         session = self._keys._session
         return [Expected(session.expected(one._ciphertext), one.shape, one.dtype) for one in self._results]
 
 
 @final
 class Keys(Side):
-    """One side of a computation, or both: the secret key, and the keys that bootstrap."""
+    """One side of a computation, or both: the secret key, and the bootstrapping keys."""
 
     _scheme = "tfhe"
     _session: TfheSession
@@ -145,7 +145,7 @@ class Keys(Side):
         return EncryptedIntegers(self, held, shape, dtype)
 
     def _recorded(self, program: Callable[..., Any], inputs: Any) -> Recording:
-        """Follow a program on values of these shapes and dtypes."""
+        """Record a program on values of these shapes and dtypes."""
         trace = Keys(self._session.trace())
         every = inputs if isinstance(inputs, (tuple, list)) else [inputs]
         given = [trace._declared(np.asarray(one)) for one in every]
@@ -161,7 +161,7 @@ class Keys(Side):
 
     @property
     def insecure_reason(self) -> str | None:
-        """Why the parameters may be insecure, where they are."""
+        """Reason why the parameters may be insecure; None if they are secure."""
         return self._session.insecure_reason
 
     @property
@@ -209,7 +209,7 @@ class Keys(Side):
         return words.astype(values.dtype).reshape(values.shape)
 
     def where(self, choice: EncryptedIntegers, yes: EncryptedIntegers, no: EncryptedIntegers) -> EncryptedIntegers:
-        """Take values of ``yes`` where the choice is true, else of ``no``.
+        """Select values of ``yes`` where the choice is true, else of ``no``.
 
         Raises:
             DtypeError: the choice is not encrypted booleans, or the two have different dtypes.
@@ -218,7 +218,7 @@ class Keys(Side):
 
 
 def _bits(dtype: np.dtype[Any]) -> tuple[int, bool]:
-    """Return the bits of a dtype, one of booleans, and whether it has a sign."""
+    """Return the bits of a dtype (1 for booleans) and whether it is signed."""
     return (1, False) if dtype.kind == "b" else (8 * dtype.itemsize, dtype.kind == "i")
 
 
@@ -237,7 +237,7 @@ def _fits(array: npt.NDArray[Any], wanted: np.dtype[Any]) -> bool:
 
 
 def where(choice: EncryptedIntegers, yes: EncryptedIntegers, no: EncryptedIntegers) -> EncryptedIntegers:
-    """Take values of ``yes`` where the choice is true, else of ``no``.
+    """Select values of ``yes`` where the choice is true, else of ``no``.
 
     Raises:
         DtypeError: the choice is not encrypted booleans, or the two have different dtypes.
@@ -276,7 +276,7 @@ class EncryptedIntegers:
         return self._ciphertext.rows
 
     def to_bytes(self) -> bytes:
-        """Return the values as bytes, for the other side: :meth:`Keys.from_bytes`."""
+        """Serialize the values for :meth:`Keys.from_bytes` of the other side."""
         header = {"shape": list(self.shape), "dtype": self.dtype.name}
         return _files.frame("tfhe array", header, self.keys._session.to_bytes(self._ciphertext))
 
@@ -377,11 +377,11 @@ class EncryptedIntegers:
         return self._apply("ge", other, answers=True)
 
     def minimum(self, other: EncryptedIntegers) -> EncryptedIntegers:
-        """Return the smaller of each two values."""
+        """Return the element-wise minimum."""
         return self._apply("min", other)
 
     def maximum(self, other: EncryptedIntegers) -> EncryptedIntegers:
-        """Return the larger of each two values."""
+        """Return the element-wise maximum."""
         return self._apply("max", other)
 
 

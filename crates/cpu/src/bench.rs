@@ -31,7 +31,7 @@ pub struct Measurement {
     /// Name of the operation: `ntt`, `intt`, `ntt_rotating` (each limb has its own prime and tables), `ntt_one_table`
     /// (rotating limbs share one prime; the difference is the cost of tables), ….
     pub op: &'static str,
-    /// Ring degree.
+    /// Ring degree N.
     pub n: usize,
     /// Bits of the primes.
     pub prime_bits: u32,
@@ -195,15 +195,19 @@ pub fn elementwise(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize) -> Vec<M
     ops.into_iter().map(measure).collect()
 }
 
-/// Base conversion from `sources` limbs to `targets`, timed per target limb.
+/// Size of a base conversion.
+#[derive(Clone, Copy, Debug)]
+pub struct ConversionSize {
+    /// Number of source limbs.
+    pub sources: usize,
+    /// Number of target limbs.
+    pub targets: usize,
+}
+
+/// Base conversion, timed per target limb.
 #[must_use]
-pub fn conversion(
-    isa: Isa,
-    log_n: u32,
-    prime_bits: u32,
-    (sources, targets): (usize, usize),
-    rates: Rates,
-) -> Measurement {
+pub fn conversion(isa: Isa, log_n: u32, prime_bits: u32, size: ConversionSize, rates: Rates) -> Measurement {
+    let ConversionSize { sources, targets } = size;
     let primes = moduli(log_n, prime_bits, sources + targets);
     let converter = Converter::new(isa, &primes[..sources], &primes[sources..]);
     let from: Vec<_> = primes[..sources].iter().map(|q| limb(*q, log_n, 4)).collect();
@@ -333,9 +337,10 @@ pub fn all(isa: Isa) -> Vec<Measurement> {
     rows.extend(elementwise(isa, 16, 49, 30));
     rows.push(automorphism(isa, 16, 49, 30));
     rows.extend([(12, 1), (16, 30)].map(|(log_n, limbs)| inner_products(isa, log_n, 48, limbs, rates)));
-    for (bits, shape) in [(49, (5, 25)), (49, (25, 5)), (49, (1, 24)), (60, (5, 25))] {
+    for (bits, sources, targets) in [(49, 5, 25), (49, 25, 5), (49, 1, 24), (60, 5, 25)] {
+        let size = ConversionSize { sources, targets };
         let scalar = (isa != Isa::Scalar).then_some(Isa::Scalar);
-        rows.extend(scalar.into_iter().chain([isa]).map(|isa| conversion(isa, 16, bits, shape, rates)));
+        rows.extend(scalar.into_iter().chain([isa]).map(|isa| conversion(isa, 16, bits, size, rates)));
     }
     rows.extend([1, 2].into_iter().flat_map(|threads| switching(isa, threads, rates)));
     rows.extend([1, 2].into_iter().flat_map(|threads| summing(isa, threads, rates)));

@@ -3,7 +3,7 @@
 use crate::{
     kernels::{Isa, IsaError, LimbKernels, convert, gadget, galois},
     layout::{self, Line},
-    lwe::CpuLwe,
+    lwe::{self, CpuLwe},
     pool::{Pool, PoolCounters, Row},
     regions::Regions,
     ring::RingTables,
@@ -165,7 +165,7 @@ impl Cpu {
     pub fn reserve(&self, ring: &Ring, limbs: usize) -> Result<(), Fault> {
         let length = layout::lines(ring.log_n());
         let mut rows: Vec<Option<Row>> = (0..limbs).map(|_| None).collect();
-        self.each(limbs * ring.n(), rows.iter_mut().collect(), |_, row| *row = self.pool.touched(length));
+        self.each(limbs * ring.n(), rows.iter_mut().collect(), |_, row| *row = self.pool.touched_row(length));
         if rows.iter().all(Option::is_some) {
             return Ok(());
         }
@@ -459,7 +459,7 @@ impl Device for Cpu {
         let moduli = a.shape.ring.moduli_of(to);
         let from = a.shape.ring.moduli_of(a.shape.basis)[0];
         self.fresh(a.shape.with_basis(to), |i, out| {
-            convert::lift(self.isa, (from, moduli[i % moduli.len()]), out, a.rows[i / moduli.len()].lines());
+            convert::lift(self.isa, from, moduli[i % moduli.len()], out, a.rows[i / moduli.len()].lines());
         })
     }
 
@@ -480,47 +480,47 @@ impl Device for Cpu {
     }
 
     fn upload_lwe(&self, shape: LweShape, role: Role, fill: LweFill<'_>) -> CpuLwe {
-        self.given_lwe(shape, role, fill)
+        lwe::upload(self, shape, role, fill)
     }
 
     fn lwe_stack(&self, parts: &[&CpuLwe]) -> CpuLwe {
-        self.stacked_lwe(parts)
+        lwe::stack(parts)
     }
 
     fn lwe_split(&self, a: &CpuLwe, from: usize, to: usize) -> CpuLwe {
-        self.split_lwe(a, from, to)
+        lwe::split(a, from, to)
     }
 
     fn lwe_add(&self, a: &CpuLwe, b: &CpuLwe) -> CpuLwe {
-        self.sum_of_lwe(a, b)
+        lwe::add(self, a, b)
     }
 
     fn lwe_scale(&self, a: &CpuLwe, c: u64) -> CpuLwe {
-        self.scaled_lwe(a, c)
+        lwe::scale(a, c)
     }
 
     fn lwe_shift(&self, a: &CpuLwe, constants: &[u64]) -> CpuLwe {
-        self.shifted_lwe(a, constants)
+        lwe::shift(self, a, constants)
     }
 
     fn lwe_mod_switch(&self, a: &CpuLwe, to: u64, rounding: Rounding) -> CpuLwe {
-        self.switched_lwe(a, to, rounding)
+        lwe::switch_modulus(self, a, to, rounding)
     }
 
     fn lwe_decompose(&self, a: &CpuLwe, gadget: Gadget) -> CpuLwe {
-        self.decomposed_lwe(a, gadget)
+        lwe::decompose(self, a, gadget)
     }
 
     fn lwe_product(&self, a: &CpuLwe, rows: &CpuLwe) -> CpuLwe {
-        self.product_of_lwe(a, rows)
+        lwe::product(self, a, rows)
     }
 
     fn sample_extract(&self, glwe: &[&CpuPoly], at: &[usize]) -> CpuLwe {
-        self.extracted_lwe(glwe, at)
+        lwe::sample_extract(self, glwe, at)
     }
 
     fn lwe_embed(&self, a: &CpuLwe, ring: &Ring, basis: Basis, part: usize) -> CpuPoly {
-        self.embedded_lwe(a, Shape { ring: ring.clone(), basis, batch: a.shape.batch, domain: Domain::Coeff }, part)
+        lwe::embed(self, a, Shape { ring: ring.clone(), basis, batch: a.shape.batch, domain: Domain::Coeff }, part)
     }
 
     fn mod_up(&self, c: &CpuPoly, digits: &[Basis], full: Basis) -> Vec<CpuPoly> {

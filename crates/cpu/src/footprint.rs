@@ -1,4 +1,4 @@
-//! What this device takes for the composites that it fuses, and how it stores rows.
+//! Memory of the composites that this device fuses, and the size of its rows.
 //!
 //! Beside the result, in rows of one limb:
 //! - `mod_down`, `rescale`: for each batch entry the dropped limbs, and one row of overflows (how often a conversion's source
@@ -24,7 +24,7 @@ pub(crate) const TOGETHER: usize = 3;
 /// Words of the factors that a prime's transforms have: a factor and its quotient for each of N places, both ways.
 const FACTOR_WORDS: usize = 4;
 
-/// That of this device.
+/// The footprint of this device.
 #[must_use]
 pub fn footprint() -> SharedFootprint {
     Arc::new(Fused)
@@ -48,7 +48,7 @@ impl Footprint for Fused {
         "cpu"
     }
 
-    /// Padding included.
+    /// With padding.
     fn row_bytes(&self, log_n: u32) -> u64 {
         (size_of::<Line>() * lines(log_n)) as u64
     }
@@ -107,7 +107,7 @@ mod tests {
 
     const ROW: u64 = 8 << 10;
 
-    /// Most rows of a call on a device that holds nothing else.
+    /// Peak number of rows of a call on an otherwise empty device.
     fn rows(call: impl Fn(&Null, &Ring)) -> u64 {
         let dev = Null::of(footprint());
         let primes = ntt_primes_below(10, 40, 6, &[]).unwrap();

@@ -46,7 +46,7 @@ pub fn clear_padding(limb: &mut [Line]) {
     limb.chunks_exact_mut(PADDED).for_each(|block| block[BLOCK] = Line::default());
 }
 
-/// Where a line stands, counted with padding.
+/// Index of a line counted with padding.
 #[inline]
 #[must_use]
 pub fn padded(line: usize) -> usize {

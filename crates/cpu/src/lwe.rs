@@ -1,4 +1,5 @@
-//! LWE ciphertexts in this process's memory, and what is done to them.
+//! LWE ciphertexts in this process's memory and the operations on them, one function for each `lwe_…` method of the
+//! device.
 
 use crate::{
     device::{Cpu, CpuPoly},
@@ -21,8 +22,7 @@ pub struct CpuLwe {
     words: Words,
 }
 
-/// Words as they are stored. Keys modulo at most 2^32 take half the room: a key switch reads all of one and does little
-/// with it.
+/// Words as they are stored. Keys modulo at most 2^32 take half the memory, because a key switch is bound by reading them.
 #[derive(Clone)]
 enum Words {
     Whole(Arc<Vec<u64>>),
@@ -35,11 +35,11 @@ impl LweHandle for CpuLwe {
     }
 }
 
-/// Words of sums that are made together, of all entries: in the L1 cache beside some rows.
+/// Words of sums computed together, over all entries: they fit the L1 cache beside a few rows.
 const SUMS: usize = 4096;
-/// Least columns of a row that are read together: a kilobyte.
+/// Smallest number of columns of a row that are read together: 1 KiB of 32-bit words.
 const LEAST_COLUMNS: usize = 256;
-/// Rows that stay in the L1 cache while all entries take them.
+/// Rows that stay in the L1 cache while all entries use them.
 const ROWS: usize = 16;
 
 impl CpuLwe {
@@ -47,7 +47,7 @@ impl CpuLwe {
         Self { shape, words: Words::Whole(Arc::new(words)) }
     }
 
-    /// All words.
+    /// All words, entry by entry.
     pub(crate) fn all(&self) -> Cow<'_, [u64]> {
         match &self.words {
             Words::Whole(words) => Cow::Borrowed(words),
@@ -71,19 +71,19 @@ impl CpuLwe {
 }
 
 /// `x + y mod q`, q at most 2^62.
-fn add(q: u64, x: u64, y: u64) -> u64 {
+fn add_mod(q: u64, x: u64, y: u64) -> u64 {
     let s = x + y;
     s.min(s.wrapping_sub(q))
 }
 
 /// `−x mod q`.
-fn neg(q: u64, x: u64) -> u64 {
+fn neg_mod(q: u64, x: u64) -> u64 {
     let d = q - x;
     d.min(d.wrapping_sub(q))
 }
 
 /// `x·y mod q`.
-fn mul(q: u64, x: u64, y: u64) -> u64 {
+fn mul_mod(q: u64, x: u64, y: u64) -> u64 {
     u64::try_from(u128::from(x) * u128::from(y) % u128::from(q)).expect("below q")
 }
 
@@ -92,196 +92,204 @@ fn centered(q: u64, x: u64) -> i64 {
     if x > q / 2 { x.cast_signed() - q.cast_signed() } else { x.cast_signed() }
 }
 
-impl Cpu {
-    /// New ciphertexts, each entry's words written by the task.
-    pub(crate) fn fresh_lwe(&self, shape: LweShape, task: impl Fn(usize, &mut [u64]) + Sync + Send) -> CpuLwe {
-        let mut words = vec![0; shape.batch * shape.words()];
-        let items: Vec<&mut [u64]> = words.chunks_exact_mut(shape.words()).collect();
-        self.each(shape.batch * shape.words(), items, task);
-        CpuLwe::new(shape, words)
-    }
-
-    /// Ciphertexts from the host; keys of short words take half the room.
-    pub(crate) fn given_lwe(&self, shape: LweShape, role: Role, fill: LweFill<'_>) -> CpuLwe {
-        let half =
-            matches!(role, Role::EvaluationKey(_)) && shape.modulus <= 1 << 32 && shape.modulus.is_power_of_two();
-        if !half {
-            return self.fresh_lwe(shape, fill);
-        }
-        let mut words = vec![0u32; shape.batch * shape.words()];
-        let items: Vec<&mut [u32]> = words.chunks_exact_mut(shape.words()).collect();
-        self.each(shape.batch * shape.words(), items, |i, out| {
-            let mut entry = vec![0; shape.words()];
-            fill(i, &mut entry);
-            out.iter_mut().zip(entry).for_each(|(out, x)| *out = u32::try_from(x).expect("below the modulus"));
-        });
-        CpuLwe { shape, words: Words::Half(Arc::new(words)) }
-    }
-
-    pub(crate) fn stacked_lwe(&self, parts: &[&CpuLwe]) -> CpuLwe {
-        let words: Vec<u64> = parts.iter().flat_map(|p| p.all().into_owned()).collect();
-        let batch = parts.iter().map(|p| p.shape.batch).sum();
-        CpuLwe::new(parts[0].shape.with_batch(batch), words)
-    }
-
-    pub(crate) fn split_lwe(&self, a: &CpuLwe, from: usize, to: usize) -> CpuLwe {
-        let words = a.all()[from * a.shape.words()..to * a.shape.words()].to_vec();
-        CpuLwe::new(a.shape.with_batch(to - from), words)
-    }
-
-    pub(crate) fn sum_of_lwe(&self, a: &CpuLwe, b: &CpuLwe) -> CpuLwe {
-        let shape = a.shape.with_batch(a.shape.batch.max(b.shape.batch));
-        self.fresh_lwe(shape, |i, out| {
-            let (a, b) = (a.entry(i), b.entry(i));
-            out.iter_mut().zip(a.iter().zip(&*b)).for_each(|(out, (&x, &y))| *out = add(shape.modulus, x, y));
-        })
-    }
-
-    pub(crate) fn scaled_lwe(&self, a: &CpuLwe, c: u64) -> CpuLwe {
-        a.map(|x| mul(a.shape.modulus, x, c))
-    }
-
-    pub(crate) fn shifted_lwe(&self, a: &CpuLwe, constants: &[u64]) -> CpuLwe {
-        self.fresh_lwe(a.shape, |i, out| {
-            out.copy_from_slice(&a.entry(i));
-            let body = out.last_mut().expect("a ciphertext has a body");
-            *body = add(a.shape.modulus, *body, constants[i % constants.len()]);
-        })
-    }
-
-    pub(crate) fn switched_lwe(&self, a: &CpuLwe, to: u64, rounding: Rounding) -> CpuLwe {
-        let from = a.shape.modulus;
-        self.fresh_lwe(a.shape.with_modulus(to), |i, out| match rounding {
-            Rounding::Nearest => {
-                out.iter_mut().zip(&*a.entry(i)).for_each(|(out, &x)| *out = mod_switch(x, from, to));
-            }
-            Rounding::CenteredForBinary => {
-                out.copy_from_slice(&a.entry(i));
-                mod_switch_centered(out, from, to);
-            }
-        })
-    }
-
-    pub(crate) fn decomposed_lwe(&self, a: &CpuLwe, gadget: Gadget) -> CpuLwe {
-        let (q, gadget) = (a.shape.modulus, gadget.of(a.shape.modulus));
-        let (shift, mask, half) = (gadget.shift(), gadget.base() - 1, gadget.base() / 2);
-        let weights: Vec<u32> = gadget.log_factors().collect();
-        let shape = LweShape { dimension: a.shape.dimension * weights.len(), ..a.shape };
-        self.fresh_lwe(shape, |i, out| {
-            let entry = a.entry(i);
-            let (body, words) = entry.split_last().expect("a ciphertext has a body");
-            let (last, out) = out.split_last_mut().expect("a ciphertext has a body");
-            for (out, &x) in out.chunks_exact_mut(weights.len()).zip(words) {
-                let plain = add(q, x, shift);
-                for (out, weight) in out.iter_mut().zip(&weights) {
-                    let digit = (plain >> weight & mask).wrapping_sub(half);
-                    *out = digit.min(digit.wrapping_add(q));
-                }
-            }
-            *last = *body;
-        })
-    }
-
-    /// `(0, b) + Σ a_i·row_i`, some columns for all entries at a time. Modulo a power of two words wrap round; otherwise sums
-    /// are kept whole: a term has 32 + 62 bits at most, which leaves room for 2^32 of them.
-    pub(crate) fn product_of_lwe(&self, a: &CpuLwe, rows: &CpuLwe) -> CpuLwe {
-        let (q, words, batch) = (a.shape.modulus, rows.shape.words(), a.shape.batch);
-        let factors: Vec<Vec<i64>> =
-            (0..batch).map(|e| a.entry(e)[..a.shape.dimension].iter().map(|&x| centered(q, x)).collect()).collect();
-        let share = words.div_ceil(self.threads()).next_multiple_of(16);
-        let columns = (SUMS / batch).clamp(LEAST_COLUMNS, SUMS).min(share);
-        let starts: Vec<usize> = (0..words).step_by(columns).collect();
-        let mut tiles: Vec<Vec<u64>> = vec![Vec::new(); starts.len()];
-        let items: Vec<(usize, &mut Vec<u64>)> = starts.iter().copied().zip(&mut tiles).collect();
-        self.each(a.shape.dimension * words, items, |_, (start, tile)| {
-            let columns = start..(start + columns).min(words);
-            *tile = match &rows.words {
-                Words::Half(all) => self.wrapping_tile((all, q), (words, columns), &factors, |f| {
-                    u32::try_from(f.cast_unsigned() & u64::from(u32::MAX)).expect("32 bits")
-                }),
-                Words::Whole(all) if q.is_power_of_two() => {
-                    self.wrapping_tile((all, q), (words, columns), &factors, i64::cast_unsigned)
-                }
-                Words::Whole(_) => whole_tile(q, &factors, rows, columns),
-            };
-        });
-        self.fresh_lwe(rows.shape.with_batch(batch), |e, out| {
-            for (&start, tile) in starts.iter().zip(&tiles) {
-                let width = tile.len() / batch;
-                out[start..start + width].copy_from_slice(&tile[e * width..][..width]);
-            }
-            let body = out.last_mut().expect("a ciphertext has a body");
-            *body = add(q, *body, a.entry(e)[a.shape.dimension]);
-        })
-    }
-
-    /// Some columns of the sums of all entries, modulo a power of two that a word holds.
-    fn wrapping_tile<W: Wrapping + Default + Into<u64>>(
-        &self,
-        (all, modulus): (&[W], u64),
-        (words, columns): (usize, std::ops::Range<usize>),
-        factors: &[Vec<i64>],
-        word: impl Fn(i64) -> W,
-    ) -> Vec<u64> {
-        let width = columns.len();
-        let mut sums = vec![W::default(); factors.len() * width];
-        let all = all.chunks_exact(words).map(|row| &row[columns.clone()]).collect::<Vec<&[W]>>();
-        for (first, rows) in (0..).step_by(ROWS).zip(all.chunks(ROWS)) {
-            for (sums, factors) in sums.chunks_exact_mut(width).zip(factors) {
-                let mut own = [W::default(); ROWS];
-                own.iter_mut().zip(&factors[first..]).for_each(|(own, &f)| *own = word(f));
-                let own = &own[..rows.len()];
-                match self.isa() {
-                    Isa::Ifma => ifma::wrapping_sums(
-                        ifma::Token::detect().expect("checked when the device was opened"),
-                        (sums, own, rows),
-                    ),
-                    _ => wrapping_sums(sums, own, rows),
-                }
-            }
-        }
-        sums.into_iter().map(|x| x.into() & (modulus - 1)).collect()
-    }
-
-    pub(crate) fn extracted_lwe(&self, glwe: &[&CpuPoly], at: &[usize]) -> CpuLwe {
-        let (shape, n) = (&glwe[0].shape, glwe[0].shape.ring.n());
-        let out_shape = extracted(shape, glwe.len(), at.len());
-        let q = out_shape.modulus;
-        self.fresh_lwe(out_shape, |i, out| {
-            let (entry, at) = (i / at.len(), at[i % at.len()]);
-            let mut row = vec![0; n];
-            let (body, mask) = out.split_last_mut().expect("a ciphertext has a body");
-            for (poly, out) in glwe[1..].iter().zip(mask.chunks_exact_mut(n)) {
-                layout::read_coefficients(poly.rows[entry].lines(), &mut row);
-                for (j, out) in out.iter_mut().enumerate() {
-                    *out = if j <= at { row[at - j] } else { neg(q, row[n + at - j]) };
-                }
-            }
-            layout::read_coefficients(glwe[0].rows[entry].lines(), &mut row);
-            *body = row[at];
-        })
-    }
-
-    pub(crate) fn embedded_lwe(&self, a: &CpuLwe, shape: limbwise_device::Shape, part: usize) -> CpuPoly {
-        let (n, q) = (shape.ring.n(), a.shape.modulus);
-        debug_assert_eq!(shape.domain, Domain::Coeff);
-        self.fresh(shape, |i, row| {
-            let mut words = vec![0; n];
-            let entry = a.entry(i);
-            match part.checked_sub(1) {
-                None => words[0] = entry[a.shape.dimension],
-                Some(mask) => {
-                    let own = &entry[mask * n..a.shape.dimension.min((mask + 1) * n)];
-                    words[0] = own[0];
-                    words[1..].iter_mut().rev().zip(&own[1..]).for_each(|(to, &x)| *to = neg(q, x));
-                }
-            }
-            layout::write_coefficients(row, &words);
-        })
-    }
+/// Ciphertexts modulo a power of two, one after another.
+struct Rows<'a, W> {
+    all: &'a [W],
+    /// Words of one ciphertext, mask and body.
+    words: usize,
+    modulus: u64,
 }
 
-/// The same with whole sums.
+/// New ciphertexts, each entry's words written by the task.
+fn fresh(dev: &Cpu, shape: LweShape, task: impl Fn(usize, &mut [u64]) + Sync + Send) -> CpuLwe {
+    let mut words = vec![0; shape.batch * shape.words()];
+    let items: Vec<&mut [u64]> = words.chunks_exact_mut(shape.words()).collect();
+    dev.each(shape.batch * shape.words(), items, task);
+    CpuLwe::new(shape, words)
+}
+
+/// Ciphertexts from the host; keys of short words take half the room.
+pub(crate) fn upload(dev: &Cpu, shape: LweShape, role: Role, fill: LweFill<'_>) -> CpuLwe {
+    let half = matches!(role, Role::EvaluationKey(_)) && shape.modulus <= 1 << 32 && shape.modulus.is_power_of_two();
+    if !half {
+        return fresh(dev, shape, fill);
+    }
+    let mut words = vec![0u32; shape.batch * shape.words()];
+    let items: Vec<&mut [u32]> = words.chunks_exact_mut(shape.words()).collect();
+    dev.each(shape.batch * shape.words(), items, |i, out| {
+        let mut entry = vec![0; shape.words()];
+        fill(i, &mut entry);
+        out.iter_mut().zip(entry).for_each(|(out, x)| *out = u32::try_from(x).expect("below the modulus"));
+    });
+    CpuLwe { shape, words: Words::Half(Arc::new(words)) }
+}
+
+pub(crate) fn stack(parts: &[&CpuLwe]) -> CpuLwe {
+    let words: Vec<u64> = parts.iter().flat_map(|p| p.all().into_owned()).collect();
+    let batch = parts.iter().map(|p| p.shape.batch).sum();
+    CpuLwe::new(parts[0].shape.with_batch(batch), words)
+}
+
+pub(crate) fn split(a: &CpuLwe, from: usize, to: usize) -> CpuLwe {
+    let words = a.all()[from * a.shape.words()..to * a.shape.words()].to_vec();
+    CpuLwe::new(a.shape.with_batch(to - from), words)
+}
+
+pub(crate) fn add(dev: &Cpu, a: &CpuLwe, b: &CpuLwe) -> CpuLwe {
+    let shape = a.shape.with_batch(a.shape.batch.max(b.shape.batch));
+    fresh(dev, shape, |i, out| {
+        let (a, b) = (a.entry(i), b.entry(i));
+        out.iter_mut().zip(a.iter().zip(&*b)).for_each(|(out, (&x, &y))| *out = add_mod(shape.modulus, x, y));
+    })
+}
+
+pub(crate) fn scale(a: &CpuLwe, c: u64) -> CpuLwe {
+    a.map(|x| mul_mod(a.shape.modulus, x, c))
+}
+
+pub(crate) fn shift(dev: &Cpu, a: &CpuLwe, constants: &[u64]) -> CpuLwe {
+    fresh(dev, a.shape, |i, out| {
+        out.copy_from_slice(&a.entry(i));
+        let body = out.last_mut().expect("a ciphertext has a body");
+        *body = add_mod(a.shape.modulus, *body, constants[i % constants.len()]);
+    })
+}
+
+pub(crate) fn switch_modulus(dev: &Cpu, a: &CpuLwe, to: u64, rounding: Rounding) -> CpuLwe {
+    let from = a.shape.modulus;
+    fresh(dev, a.shape.with_modulus(to), |i, out| match rounding {
+        Rounding::Nearest => {
+            out.iter_mut().zip(&*a.entry(i)).for_each(|(out, &x)| *out = mod_switch(x, from, to));
+        }
+        Rounding::CenteredForBinary => {
+            out.copy_from_slice(&a.entry(i));
+            mod_switch_centered(out, from, to);
+        }
+    })
+}
+
+pub(crate) fn decompose(dev: &Cpu, a: &CpuLwe, gadget: Gadget) -> CpuLwe {
+    let (q, gadget) = (a.shape.modulus, gadget.of(a.shape.modulus));
+    let (shift, mask, half) = (gadget.shift(), gadget.base() - 1, gadget.base() / 2);
+    let weights: Vec<u32> = gadget.log_factors().collect();
+    let shape = LweShape { dimension: a.shape.dimension * weights.len(), ..a.shape };
+    fresh(dev, shape, |i, out| {
+        let entry = a.entry(i);
+        let (body, words) = entry.split_last().expect("a ciphertext has a body");
+        let (last, out) = out.split_last_mut().expect("a ciphertext has a body");
+        for (out, &x) in out.chunks_exact_mut(weights.len()).zip(words) {
+            let plain = add_mod(q, x, shift);
+            for (out, weight) in out.iter_mut().zip(&weights) {
+                let digit = (plain >> weight & mask).wrapping_sub(half);
+                *out = digit.min(digit.wrapping_add(q));
+            }
+        }
+        *last = *body;
+    })
+}
+
+/// `(0, b) + Σ a_i·row_i`, some columns for all entries at a time. Modulo a power of two words wrap round; otherwise sums
+/// are kept whole: a term has 32 + 62 bits at most, which leaves room for 2^32 of them.
+pub(crate) fn product(dev: &Cpu, a: &CpuLwe, rows: &CpuLwe) -> CpuLwe {
+    let (q, words, batch) = (a.shape.modulus, rows.shape.words(), a.shape.batch);
+    let factors: Vec<Vec<i64>> =
+        (0..batch).map(|e| a.entry(e)[..a.shape.dimension].iter().map(|&x| centered(q, x)).collect()).collect();
+    let share = words.div_ceil(dev.threads()).next_multiple_of(16);
+    let columns = (SUMS / batch).clamp(LEAST_COLUMNS, SUMS).min(share);
+    let starts: Vec<usize> = (0..words).step_by(columns).collect();
+    let mut tiles: Vec<Vec<u64>> = vec![Vec::new(); starts.len()];
+    let items: Vec<(usize, &mut Vec<u64>)> = starts.iter().copied().zip(&mut tiles).collect();
+    dev.each(a.shape.dimension * words, items, |_, (start, tile)| {
+        let columns = start..(start + columns).min(words);
+        *tile = match &rows.words {
+            Words::Half(all) => wrapping_tile(dev, Rows { all, words, modulus: q }, columns, &factors, |f| {
+                u32::try_from(f.cast_unsigned() & u64::from(u32::MAX)).expect("32 bits")
+            }),
+            Words::Whole(all) if q.is_power_of_two() => {
+                wrapping_tile(dev, Rows { all, words, modulus: q }, columns, &factors, i64::cast_unsigned)
+            }
+            Words::Whole(_) => whole_tile(q, &factors, rows, columns),
+        };
+    });
+    fresh(dev, rows.shape.with_batch(batch), |e, out| {
+        for (&start, tile) in starts.iter().zip(&tiles) {
+            let width = tile.len() / batch;
+            out[start..start + width].copy_from_slice(&tile[e * width..][..width]);
+        }
+        let body = out.last_mut().expect("a ciphertext has a body");
+        *body = add_mod(q, *body, a.entry(e)[a.shape.dimension]);
+    })
+}
+
+/// Columns of the sums of all entries, modulo a power of two that fits a word.
+fn wrapping_tile<W: Wrapping + Default + Into<u64>>(
+    dev: &Cpu,
+    rows: Rows<'_, W>,
+    columns: std::ops::Range<usize>,
+    factors: &[Vec<i64>],
+    word: impl Fn(i64) -> W,
+) -> Vec<u64> {
+    let width = columns.len();
+    let mut sums = vec![W::default(); factors.len() * width];
+    let Rows { all, words, modulus } = rows;
+    let all = all.chunks_exact(words).map(|row| &row[columns.clone()]).collect::<Vec<&[W]>>();
+    for (first, rows) in (0..).step_by(ROWS).zip(all.chunks(ROWS)) {
+        for (sums, factors) in sums.chunks_exact_mut(width).zip(factors) {
+            let mut own = [W::default(); ROWS];
+            own.iter_mut().zip(&factors[first..]).for_each(|(own, &f)| *own = word(f));
+            let own = &own[..rows.len()];
+            match dev.isa() {
+                Isa::Ifma => ifma::wrapping_sums(
+                    ifma::Token::detect().expect("checked when the device was opened"),
+                    sums,
+                    own,
+                    rows,
+                ),
+                _ => wrapping_sums(sums, own, rows),
+            }
+        }
+    }
+    sums.into_iter().map(|x| x.into() & (modulus - 1)).collect()
+}
+
+pub(crate) fn sample_extract(dev: &Cpu, glwe: &[&CpuPoly], at: &[usize]) -> CpuLwe {
+    let (shape, n) = (&glwe[0].shape, glwe[0].shape.ring.n());
+    let out_shape = extracted(shape, glwe.len(), at.len());
+    let q = out_shape.modulus;
+    fresh(dev, out_shape, |i, out| {
+        let (entry, at) = (i / at.len(), at[i % at.len()]);
+        let mut row = vec![0; n];
+        let (body, mask) = out.split_last_mut().expect("a ciphertext has a body");
+        for (poly, out) in glwe[1..].iter().zip(mask.chunks_exact_mut(n)) {
+            layout::read_coefficients(poly.rows[entry].lines(), &mut row);
+            for (j, out) in out.iter_mut().enumerate() {
+                *out = if j <= at { row[at - j] } else { neg_mod(q, row[n + at - j]) };
+            }
+        }
+        layout::read_coefficients(glwe[0].rows[entry].lines(), &mut row);
+        *body = row[at];
+    })
+}
+
+pub(crate) fn embed(dev: &Cpu, a: &CpuLwe, shape: limbwise_device::Shape, part: usize) -> CpuPoly {
+    let (n, q) = (shape.ring.n(), a.shape.modulus);
+    debug_assert_eq!(shape.domain, Domain::Coeff);
+    dev.fresh(shape, |i, row| {
+        let mut words = vec![0; n];
+        let entry = a.entry(i);
+        match part.checked_sub(1) {
+            None => words[0] = entry[a.shape.dimension],
+            Some(mask) => {
+                let own = &entry[mask * n..a.shape.dimension.min((mask + 1) * n)];
+                words[0] = own[0];
+                words[1..].iter_mut().rev().zip(&own[1..]).for_each(|(to, &x)| *to = neg_mod(q, x));
+            }
+        }
+        layout::write_coefficients(row, &words);
+    })
+}
+
+/// Columns of the sums of all entries, with sums in 128 bits.
 fn whole_tile(q: u64, factors: &[Vec<i64>], rows: &CpuLwe, columns: std::ops::Range<usize>) -> Vec<u64> {
     let mut sums = vec![0i128; factors.len() * columns.len()];
     for (i, row) in rows.all().chunks_exact(rows.shape.words()).enumerate() {

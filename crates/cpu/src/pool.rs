@@ -31,7 +31,7 @@ struct Inner {
 /// Limbs of one length.
 #[derive(Default)]
 struct Limbs {
-    /// Used before.
+    /// Returned buffers, for reuse.
     free: Vec<Memory>,
     /// Never used: most of it is not even resident.
     fresh: Vec<Memory>,
@@ -54,7 +54,7 @@ impl Limbs {
 pub struct PoolCounters {
     /// Bytes of limbs in use now, padding included.
     pub live_bytes: u64,
-    /// Most bytes of limbs in use at once.
+    /// Peak bytes of limbs in use.
     pub peak_bytes: u64,
     /// Limbs used for the first time since the start; constant in a steady loop.
     pub allocations: u64,
@@ -62,7 +62,7 @@ pub struct PoolCounters {
     pub mapped_bytes: u64,
 }
 
-/// One limb.
+/// The memory of one limb, returned to the pool on drop.
 pub(crate) struct Buffer {
     /// There until it is dropped.
     memory: Option<Memory>,
@@ -105,7 +105,7 @@ impl Pool {
     /// A limb of `length` lines whose words are whatever they were.
     ///
     /// # Panics
-    /// If the system has no more memory; [`Self::touched`] finds that out in time.
+    /// If the system has no more memory; [`Self::touched_row`] finds that out in time.
     pub(crate) fn take(&self, length: usize) -> Row {
         let kept = self.0.of(length, |limbs| limbs.free.pop());
         let memory = kept.or_else(|| self.0.fresh(length)).expect("the system has memory for a limb");
@@ -127,8 +127,8 @@ impl Pool {
         Arc::get_mut(row).expect("just made unique").lines_mut()
     }
 
-    /// A limb whose memory is the process's own already, every page of it; `None` if there is no more.
-    pub(crate) fn touched(&self, length: usize) -> Option<Row> {
+    /// A limb whose pages the process has touched already; `None` if there is none.
+    pub(crate) fn touched_row(&self, length: usize) -> Option<Row> {
         let kept = self.0.of(length, |limbs| limbs.free.pop());
         let touch = |mut memory: Memory| {
             memory.lines_mut().fill(Line::default());
@@ -177,7 +177,7 @@ mod tests {
         drop(again);
         assert_eq!(pool.counters().live_bytes, 0);
         pool.scrub();
-        drop((0..3).map(|_| pool.touched(10)).collect::<Vec<_>>());
+        drop((0..3).map(|_| pool.touched_row(10)).collect::<Vec<_>>());
         assert_eq!(pool.counters().allocations, 3, "what was used is touched already");
         let wiped: Vec<Row> = (0..3).map(|_| pool.take(10)).collect();
         assert!(wiped.iter().all(|row| row.lines().iter().all(|line| *line == Line::default())));

@@ -27,10 +27,10 @@ impl Regions {
             return OpenRegion::none();
         }
         self.lock().push((thread::current().id(), region, index));
-        OpenRegion::watched(self)
+        OpenRegion::reporting_to(self)
     }
 
-    /// Those of the calling thread, outermost first.
+    /// Open regions of the calling thread, outermost first.
     pub(crate) fn open(&self) -> Vec<(Region, u32)> {
         let own = thread::current().id();
         self.lock().iter().filter(|(id, ..)| *id == own).map(|&(_, region, index)| (region, index)).collect()

@@ -1,4 +1,4 @@
-//! What a device keeps for each open ring: kernels a prime, maps of automorphisms, conversions. Built when first used.
+//! Tables of each open ring: kernels per prime, maps of automorphisms, base conversions. Built on first use.
 
 use crate::kernels::{Converter, Isa, LimbKernels, galois::ValueMap, kernels};
 use limbwise_device::{Basis, Ring};

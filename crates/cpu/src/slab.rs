@@ -14,7 +14,7 @@ const HUGE: usize = 2 << 20;
 /// Bytes mapped at once; only those that are touched become resident.
 const SLAB: usize = 32 << 20;
 
-/// A limb's memory.
+/// The memory of one limb inside a slab.
 pub(crate) struct Memory {
     /// Lives as long as the mapping: never handed out but through the borrows below.
     lines: &'static mut [Line],

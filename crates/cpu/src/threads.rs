@@ -19,13 +19,13 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Starts so many.
+    /// Starts `count` threads.
     pub(crate) fn start(count: usize) -> Result<Self, ThreadPoolBuildError> {
         let pool = Some(ThreadPoolBuilder::new().num_threads(count).build()?);
         Ok(Self { count, process: process::id(), pool, child: OnceLock::new() })
     }
 
-    /// How many there are.
+    /// Number of threads.
     pub(crate) fn count(&self) -> usize {
         self.count
     }

@@ -168,7 +168,7 @@ fn lifts_equal_the_modulus() {
             let wanted: Vec<Vec<u64>> = input.iter().map(|x| vec![to.from_i64(from.centered(x[0]))]).collect();
             for isa in available() {
                 let mut out = vec![Line([u64::MAX; 8]); LINES];
-                lift(isa, (from, to), &mut out, &a[0]);
+                lift(isa, from, to, &mut out, &a[0]);
                 assert!(out == limbs(&wanted, 1)[0], "{} to {}, {}", from.value(), to.value(), isa.name());
             }
         }

@@ -11,7 +11,7 @@ fn calls_take_what_the_footprint_says() {
             for threads in [1, 2] {
                 let dev = Cpu::new(Isa::best(), threads).expect("a CPU");
                 // LWE ciphertexts are not rows of the pool.
-                let peak = peak(&dev, (call, &sizes), (&footprint(), Metered::Rows), |dev| {
+                let peak = peak(&dev, call, &sizes, &footprint(), Metered::Rows, |dev| {
                     [dev.memory().live_bytes, dev.memory().peak_bytes]
                 });
                 assert_eq!(peak.real, peak.predicted, "{call:?} {sizes:?}");

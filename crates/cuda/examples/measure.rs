@@ -118,7 +118,7 @@ fn ckks<D: Device>(dev: &D, log_n: u32, bits: u32) {
 }
 
 /// Blind rotations of a batch.
-fn rotations<D: Device>(dev: &D, (log_n, steps, levels): (u32, usize, u32), batch: usize) {
+fn rotations<D: Device>(dev: &D, log_n: u32, steps: usize, levels: u32, batch: usize) {
     let ring = ring(dev, log_n, 48, 1);
     let shape = Shape::eval(&ring, ring.full());
     let rows = 2 * levels as usize;
@@ -146,8 +146,8 @@ fn all<D: Device>(dev: &D, log_n: u32, batch: usize, steps: [usize; 2]) {
     for bits in [50, 31] {
         ckks(dev, log_n, bits);
     }
-    rotations(dev, (10, steps[0], 2), batch);
-    rotations(dev, (11, steps[1], 1), batch);
+    rotations(dev, 10, steps[0], 2, batch);
+    rotations(dev, 11, steps[1], 1, batch);
 }
 
 fn main() {

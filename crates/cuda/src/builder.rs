@@ -58,12 +58,12 @@ impl CudaBuilder {
     pub fn open(self) -> Result<Cuda, OpenError> {
         let replay = self.replay.map_or_else(Replay::of_environment, Ok)?;
         let gpu = gpu::Gpu::open(self.ordinal)?;
-        let unplanned = KeyRoom::unplanned(gpu.properties().memory_bytes);
+        let unplanned = KeyRoom::without_plan(gpu.properties().memory_bytes);
         let resident_bytes = self.key_bytes.unwrap_or(unplanned.resident_bytes);
         let staging_bytes = self.staging_bytes.unwrap_or(unplanned.staging_bytes);
         let room = KeyRoom { resident_bytes, staging_bytes };
         let mut dev = Cuda::on(Arc::new(gpu), room, replay);
-        dev.profiler = Profiler::attached();
+        dev.profiler = Profiler::detect();
         Ok(dev)
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     driver::{Driver, Failure, Place, Properties},
     kept::Kept,
     launch::{Args, ROWS, Shape as Blocks, small},
-    lwe::CudaLwe,
+    lwe::{self, CudaLwe},
     nvtx::Profiler,
     pool::{Memory, Pool, Row},
     replay::{Launches, Replay, Replayer},
@@ -142,7 +142,7 @@ impl Cuda {
     }
 
     /// Takes the recorded fault.
-    fn kept(&self) -> Result<(), Fault> {
+    fn take_fault(&self) -> Result<(), Fault> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
@@ -316,7 +316,7 @@ impl Device for Cuda {
 
     fn sync(&self) -> Result<(), Fault> {
         self.note(0, self.driver.wait());
-        self.kept()
+        self.take_fault()
     }
 
     fn scrub(&self) {
@@ -411,71 +411,71 @@ impl Device for Cuda {
     }
 
     fn automorphism(&self, a: &CudaPoly, g: GaloisElement) -> CudaPoly {
-        self.moved(a, g)
+        self.apply_automorphism(a, g)
     }
 
     fn basis_convert(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
-        self.converted(a, to)
+        self.convert_basis(a, to)
     }
 
     fn reduce(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
-        self.lifted(a, to)
+        self.lift_limb(a, to)
     }
 
     fn monomial_mul(&self, a: &CudaPoly, exponents: &CudaLwe, word: usize) -> CudaPoly {
-        self.turned(a, exponents, word)
+        self.multiply_by_monomial(a, exponents, word)
     }
 
     fn decompose(&self, a: &CudaPoly, gadget: Gadget) -> CudaPoly {
-        self.digits(a, gadget)
+        self.decompose_digits(a, gadget)
     }
 
     fn upload_lwe(&self, shape: LweShape, role: Role, fill: LweFill<'_>) -> CudaLwe {
-        self.given_lwe(shape, role, fill)
+        lwe::upload(self, shape, role, fill)
     }
 
     fn lwe_stack(&self, parts: &[&CudaLwe]) -> CudaLwe {
-        self.stacked_lwe(parts)
+        lwe::stack(self, parts)
     }
 
     fn lwe_split(&self, a: &CudaLwe, from: usize, to: usize) -> CudaLwe {
-        self.split_lwe(a, from, to)
+        lwe::split(self, a, from, to)
     }
 
     fn lwe_add(&self, a: &CudaLwe, b: &CudaLwe) -> CudaLwe {
-        self.sum_of_lwe(a, b)
+        lwe::add(self, a, b)
     }
 
     fn lwe_scale(&self, a: &CudaLwe, c: u64) -> CudaLwe {
-        self.scaled_lwe(a, c)
+        lwe::scale(self, a, c)
     }
 
     fn lwe_shift(&self, a: &CudaLwe, constants: &[u64]) -> CudaLwe {
-        self.shifted_lwe(a, constants)
+        lwe::shift(self, a, constants)
     }
 
     fn lwe_mod_switch(&self, a: &CudaLwe, to: u64, rounding: Rounding) -> CudaLwe {
-        self.switched_lwe(a, to, rounding)
+        lwe::switch_modulus(self, a, to, rounding)
     }
 
     fn lwe_decompose(&self, a: &CudaLwe, gadget: Gadget) -> CudaLwe {
-        self.decomposed_lwe(a, gadget)
+        lwe::decompose(self, a, gadget)
     }
 
     fn lwe_product(&self, a: &CudaLwe, rows: &CudaLwe) -> CudaLwe {
-        self.product_of_lwe(a, rows)
+        lwe::product(self, a, rows)
     }
 
     fn sample_extract(&self, glwe: &[&CudaPoly], at: &[usize]) -> CudaLwe {
-        self.extracted_lwe(glwe, at)
+        lwe::sample_extract(self, glwe, at)
     }
 
     fn lwe_embed(&self, a: &CudaLwe, ring: &Ring, basis: Basis, part: usize) -> CudaPoly {
-        self.embedded_lwe(a, Shape::eval(ring, basis), part)
+        lwe::embed(self, a, Shape::eval(ring, basis), part)
     }
 
     fn region(&self, region: impl Into<Region>, index: u32) -> OpenRegion<'_> {
-        self.opened(region.into(), index)
+        self.open_region(region.into(), index)
     }
 
     fn mod_up(&self, c: &CudaPoly, digits: &[Basis], full: Basis) -> Vec<CudaPoly> {
@@ -509,7 +509,7 @@ impl Device for Cuda {
     }
 
     fn extend_limb(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
-        self.extended(a, to)
+        self.fused_extend_limb(a, to)
     }
 
     fn weighted_sums(&self, x: &[CudaPoly], sums: &[Terms<'_, CudaPoly>]) -> Vec<CudaPoly> {
@@ -521,13 +521,13 @@ impl Device for Cuda {
     }
 
     fn linear_combination(&self, x: &[&CudaPoly], constants: &[Vec<u64>]) -> CudaPoly {
-        self.combination(x, constants)
+        self.fused_linear_combination(x, constants)
     }
 }
 
 impl HostRead for Cuda {
     fn download(&self, a: &CudaPoly) -> Result<Vec<u64>, Fault> {
-        self.kept()?;
+        self.take_fault()?;
         let n = a.shape.ring.n();
         let mut words = vec![0; a.rows.len() * n];
         a.rows.iter().zip(words.chunks_exact_mut(n)).try_for_each(|(row, words)| self.read(row, words))?;
@@ -535,7 +535,7 @@ impl HostRead for Cuda {
     }
 
     fn download_lwe(&self, a: &CudaLwe) -> Result<Vec<u64>, Fault> {
-        self.kept()?;
+        self.take_fault()?;
         let mut words = vec![0; a.shape.batch * a.shape.words()];
         self.read(&a.words, &mut words)?;
         Ok(words)

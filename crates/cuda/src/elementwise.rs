@@ -32,11 +32,11 @@ impl Cuda {
     /// `out = f(a, b)` with broadcast.
     pub(crate) fn combine(&self, kernel: &'static str, a: &CudaPoly, b: &CudaPoly) -> CudaPoly {
         let out = self.fresh(a.shape.with_batch(broadcast(&a.shape, &b.shape)));
-        self.combine_rows(kernel, &out, [&a.rows, &b.rows]);
+        self.combine_rows(kernel, &out, &a.rows, &b.rows);
         out
     }
 
-    fn combine_rows(&self, kernel: &'static str, out: &CudaPoly, [a, b]: [&[Arc<Row>]; 2]) {
+    fn combine_rows(&self, kernel: &'static str, out: &CudaPoly, a: &[Arc<Row>], b: &[Arc<Row>]) {
         let (tables, primes, n) = (self.tables(&out.shape.ring), Self::primes_of(&out.shape), out.shape.ring.n());
         for first in (0..out.rows.len()).step_by(ROWS) {
             let range = first..(first + ROWS).min(out.rows.len());
@@ -55,14 +55,14 @@ impl Cuda {
     /// `acc += a`, in rows that no other handle shares.
     pub(crate) fn add_to(&self, acc: &mut CudaPoly, a: &CudaPoly) {
         let owned = CudaPoly { shape: acc.shape.clone(), rows: std::mem::take(&mut acc.rows) };
-        let (out, old) = self.renewed(owned);
-        self.combine_rows("lw_add", &out, [&old, &a.rows]);
+        let (out, old) = self.rows_for_result(owned);
+        self.combine_rows("lw_add", &out, &old, &a.rows);
         *acc = out;
     }
 
     /// The rows for the result of an in-place operation: those of `a` on the GPU that no other handle shares, new rows
     /// for the others.
-    pub(crate) fn renewed(&self, mut a: CudaPoly) -> (CudaPoly, Vec<Arc<Row>>) {
+    pub(crate) fn rows_for_result(&self, mut a: CudaPoly) -> (CudaPoly, Vec<Arc<Row>>) {
         let n = a.shape.ring.n();
         let alone: Vec<bool> =
             a.rows.iter_mut().map(|row| row.place() == Place::Device && Arc::get_mut(row).is_some()).collect();
@@ -75,7 +75,7 @@ impl Cuda {
 
     /// `f(a)`, with one constant per limb if given.
     pub(crate) fn change(&self, kernel: &'static str, a: CudaPoly, constants: Option<&[u64]>) -> CudaPoly {
-        let (out, old) = self.renewed(a);
+        let (out, old) = self.rows_for_result(a);
         let (tables, primes, n) = (self.tables(&out.shape.ring), Self::primes_of(&out.shape), out.shape.ring.n());
         for first in (0..old.len()).step_by(ROWS) {
             let range = first..(first + ROWS).min(old.len());
@@ -98,7 +98,7 @@ impl Cuda {
 
     pub(crate) fn accumulate(&self, acc: &mut CudaPoly, a: &CudaPoly, b: &CudaPoly) {
         let owned = CudaPoly { shape: acc.shape.clone(), rows: std::mem::take(&mut acc.rows) };
-        let (out, old) = self.renewed(owned);
+        let (out, old) = self.rows_for_result(owned);
         let n = out.shape.ring.n();
         let shared = out.rows.iter().zip(&old).filter(|(new, old)| !Arc::ptr_eq(new, old));
         let (new, old): (Vec<Arc<Row>>, Vec<Arc<Row>>) = shared.map(|(new, old)| (new.clone(), old.clone())).unzip();
@@ -131,7 +131,7 @@ impl Cuda {
     }
 
     /// [`limbwise_device::composites::linear_combination`].
-    pub(crate) fn combination(&self, x: &[&CudaPoly], constants: &[Vec<u64>]) -> CudaPoly {
+    pub(crate) fn fused_linear_combination(&self, x: &[&CudaPoly], constants: &[Vec<u64>]) -> CudaPoly {
         assert!(!x.is_empty() && x.len() == constants.len(), "constants for each term, at least one");
         let _region = self.region(Region::LinearCombination, 0);
         let batch = x.iter().map(|x| x.shape.batch).max().unwrap_or(1);

@@ -24,16 +24,16 @@ impl Cuda {
     pub(crate) fn fused_mod_up(&self, c: &CudaPoly, digits: &[Basis], full: Basis) -> Vec<CudaPoly> {
         let _region = self.region(Region::ModUp, 0);
         let coeff = self.inverse(c.clone());
-        self.raised((c, &coeff), digits, full)
+        self.raise_digits(c, &coeff, digits, full)
     }
 
-    /// Selected limbs of each digit: its own from `c`, the others converted from its coefficients.
-    pub(crate) fn raised(&self, (c, coeff): (&CudaPoly, &CudaPoly), digits: &[Basis], limbs: Basis) -> Vec<CudaPoly> {
-        let extend = |own: &Basis| self.converted(&self.restrict(coeff, *own), limbs - *own);
+    /// Selected limbs of each digit: its own from `c`, the others converted from `coeff`, the coefficients of `c`.
+    pub(crate) fn raise_digits(&self, c: &CudaPoly, coeff: &CudaPoly, digits: &[Basis], limbs: Basis) -> Vec<CudaPoly> {
+        let extend = |own: &Basis| self.convert_basis(&self.restrict(coeff, *own), limbs - *own);
         let others: Vec<CudaPoly> = digits.iter().map(extend).collect();
         let rows: Vec<Arc<Row>> = others.iter().flat_map(|p| p.rows.iter().cloned()).collect();
         let primes: Vec<usize> = others.iter().flat_map(|p| Self::primes_of(&p.shape)).collect();
-        self.to_values(&c.shape.ring, &primes, [&rows, &rows], None);
+        self.to_values(&c.shape.ring, &primes, &rows, &rows, None);
         let whole = |(own, others): (&Basis, CudaPoly)| {
             let others = CudaPoly { shape: others.shape.with_domain(Domain::Eval), rows: others.rows };
             self.join(&[&self.restrict(c, *own & limbs), &others])
@@ -45,11 +45,11 @@ impl Cuda {
     pub(crate) fn fused_gadget_product(&self, digits: &[CudaPoly], key: &GadgetKey<CudaPoly>) -> [CudaPoly; 2] {
         assert!(digits.len() == key.pairs.len() && !digits.is_empty(), "one key pair a digit, at least one");
         let _region = self.region(Region::GadgetProduct, 0);
-        self.inner_pair(digits, key)
+        self.inner_products(digits, key)
     }
 
     /// Both halves of the sum over the limbs of the digits, all of which the key has.
-    pub(crate) fn inner_pair(&self, digits: &[CudaPoly], key: &GadgetKey<CudaPoly>) -> [CudaPoly; 2] {
+    pub(crate) fn inner_products(&self, digits: &[CudaPoly], key: &GadgetKey<CudaPoly>) -> [CudaPoly; 2] {
         let shape = digits[0].shape.with_batch(broadcast(&digits[0].shape, &key.pairs[0][0].shape));
         let [b, a] = [self.fresh(shape.clone()), self.fresh(shape.clone())];
         let (tables, primes, n) = (self.tables(&shape.ring), Self::primes_of(&shape), shape.ring.n());
@@ -81,7 +81,7 @@ impl Cuda {
     pub(crate) fn fused_mod_down(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
         let _region = self.region(Region::ModDown, 0);
         let remainder = self.inverse(self.restrict(a, a.shape.basis - to));
-        self.divided(a, self.converted(&remainder, to), to)
+        self.divide_limbs(a, self.convert_basis(&remainder, to), to)
     }
 
     /// [`composites::rescale`], likewise.
@@ -89,21 +89,22 @@ impl Cuda {
         let _region = self.region(Region::Rescale, 0);
         let dropped = a.shape.basis - to;
         let remainder = self.inverse(self.restrict(a, dropped));
-        let lifted = if dropped.len() == 1 { self.lifted(&remainder, to) } else { self.converted(&remainder, to) };
-        self.divided(a, lifted, to)
+        let lifted =
+            if dropped.len() == 1 { self.lift_limb(&remainder, to) } else { self.convert_basis(&remainder, to) };
+        self.divide_limbs(a, lifted, to)
     }
 
-    fn divided(&self, a: &CudaPoly, remainder: CudaPoly, to: Basis) -> CudaPoly {
+    fn divide_limbs(&self, a: &CudaPoly, remainder: CudaPoly, to: Basis) -> CudaPoly {
         let by = inverse_product(&a.shape.ring, a.shape.basis - to, to);
         let from = self.restrict(a, to);
-        self.forward_divided(remainder, &Division { from: &from.rows, by: &by })
+        self.forward_and_divide(remainder, &Division { from: &from.rows, by: &by })
     }
 
     /// [`composites::extend_limb`], transformed in place after the lift.
-    pub(crate) fn extended(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+    pub(crate) fn fused_extend_limb(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
         let _region = self.region(Region::ExtendLimb, 0);
         let own = a.shape.basis;
-        let lifted = self.lifted(a, to - own);
+        let lifted = self.lift_limb(a, to - own);
         let whole = if own.is_subset(to) { self.join(&[a, &lifted]) } else { lifted.clone() };
         drop(lifted);
         self.forward(whole)

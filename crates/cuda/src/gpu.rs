@@ -336,7 +336,7 @@ impl Driver for Gpu {
 
     fn graph(&self, launches: &[Launch]) -> Result<u64, Failure> {
         self.here()?;
-        let graph = self.put_together(launches)?;
+        let graph = self.build_graph(launches)?;
         Ok(self.graphs().keep(graph))
     }
 
@@ -392,7 +392,7 @@ impl Driver for Gpu {
 
     fn wait(&self) -> Result<(), Failure> {
         // Graphs that another thread discards during the wait may still be running afterwards, so they are kept.
-        let graphs = self.graphs().given_up();
+        let graphs = self.graphs().take_discarded();
         self.wait_on(self.copies).and(self.wait_on(self.stream))?;
         graph::destroy(graphs);
         Ok(())

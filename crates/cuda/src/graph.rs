@@ -41,7 +41,7 @@ impl Graphs {
     }
 
     /// Takes the discarded graphs, to be destroyed after the work submitted so far.
-    pub(crate) fn given_up(&mut self) -> Vec<sys::CUgraphExec> {
+    pub(crate) fn take_discarded(&mut self) -> Vec<sys::CUgraphExec> {
         std::mem::take(&mut self.given_up)
     }
 
@@ -61,7 +61,7 @@ pub(crate) fn destroy(graphs: Vec<sys::CUgraphExec>) {
 
 impl Gpu {
     /// Builds an executable graph.
-    pub(crate) fn put_together(&self, launches: &[Launch]) -> Result<sys::CUgraphExec, Failure> {
+    pub(crate) fn build_graph(&self, launches: &[Launch]) -> Result<sys::CUgraphExec, Failure> {
         let mut graph = ptr::null_mut();
         // SAFETY: the pointer is to a variable of this function.
         unsafe { sys::cuGraphCreate(&raw mut graph, 0) }.result().map_err(failure)?;

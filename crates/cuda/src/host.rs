@@ -171,7 +171,7 @@ impl Host {
     fn ask(&self, stream: Stream, work: Work) -> Result<(), Failure> {
         let mut state = self.state.lock().unwrap();
         state.turns.ask(stream, work);
-        while let Some(work) = state.turns.unasked() {
+        while let Some(work) = state.turns.take_due_work() {
             self.run(&mut state, work);
         }
         Ok(())

@@ -97,7 +97,7 @@ impl Cuda {
     /// [`limbwise_device::composites::key_switch`].
     pub(crate) fn fused_key_switch(&self, c: &CudaPoly, key: &GadgetKey<CudaPoly>) -> [CudaPoly; 2] {
         let _region = self.region("key_switch", 0);
-        self.switched(c, key, [None; 2], c.shape.basis)
+        self.switch_key(c, key, [None; 2], c.shape.basis)
     }
 
     /// [`limbwise_device::composites::key_switch_onto`].
@@ -109,11 +109,11 @@ impl Cuda {
         to: Basis,
     ) -> [CudaPoly; 2] {
         let _region = self.region("key_switch_onto", 0);
-        self.switched(c, key, onto, to)
+        self.switch_key(c, key, onto, to)
     }
 
-    /// Both operations: with nothing to add and all limbs of `c` it is a plain key switch.
-    fn switched(
+    /// Key switch with addition and rescale; without addends and with all limbs of `c` a plain key switch.
+    fn switch_key(
         &self,
         c: &CudaPoly,
         key: &GadgetKey<CudaPoly>,
@@ -144,7 +144,7 @@ impl Switch<'_> {
         let mut coefficients = Some(dev.inverse(c.clone()));
         let sums = |coefficients: &mut Option<CudaPoly>, limbs: Basis, last: bool| {
             let from = coefficients.as_ref().expect("kept until the last limbs");
-            let raised = dev.raised((&c, from), &self.key.digits, limbs);
+            let raised = dev.raise_digits(&c, from, &self.key.digits, limbs);
             if last {
                 *coefficients = None; // before there are sums
             }
@@ -159,7 +159,7 @@ impl Switch<'_> {
             left -= 1;
             let sums = sums(&mut coefficients, limbs, left == 0);
             let by = inverse_product(&c.shape.ring, self.dropped, limbs);
-            dev.forward_divided(dev.converted(&remainder, limbs), &Division { from: &sums.rows, by: &by })
+            dev.forward_and_divide(dev.convert_basis(&remainder, limbs), &Division { from: &sums.rows, by: &by })
         };
         let made: Vec<CudaPoly> = self.cut.kept.iter().map(quotient).collect();
         let both = dev.join(&made.iter().collect::<Vec<_>>());
@@ -172,7 +172,7 @@ impl Switch<'_> {
         let part = |half: &CudaPoly| dev.restrict(&dev.entries_of(half, entries), limbs);
         let pairs = self.key.pairs.iter().map(|pair| pair.each_ref().map(part)).collect();
         let key = GadgetKey { digits: self.key.digits.clone(), special: self.key.special, pairs };
-        let halves = dev.inner_pair(raised, &key);
+        let halves = dev.inner_products(raised, &key);
         let basis = self.c.shape.basis;
         let common = limbs & basis;
         if !common.is_empty() {

@@ -39,7 +39,7 @@ pub(crate) struct Launch {
 }
 
 /// Extends a fingerprint by one word: fast, and not collision resistant.
-pub(crate) fn mixed(print: u64, word: u64) -> u64 {
+pub(crate) fn mix(print: u64, word: u64) -> u64 {
     (print.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
@@ -55,13 +55,13 @@ impl Launch {
     /// A hash of the launch. Words go into four lanes, because a single chain would wait for each multiplication.
     pub(crate) fn fingerprint(&self) -> u64 {
         let [x, y, z] = self.grid;
-        let name = self.kernel.bytes().fold(0, |print, byte| mixed(print, byte.into()));
+        let name = self.kernel.bytes().fold(0, |print, byte| mix(print, byte.into()));
         let sides = [x, y, z, self.threads, self.shared_bytes];
-        let head = sides.into_iter().fold(name, |print, side| mixed(print, side.into()));
+        let head = sides.into_iter().fold(name, |print, side| mix(print, side.into()));
         let (fours, rest) = self.args.words.as_chunks::<4>();
-        let mix = |lanes: [u64; 4], four: &[u64; 4]| std::array::from_fn(|i| mixed(lanes[i], four[i]));
-        let lanes = fours.iter().fold([head; 4], mix);
-        lanes.iter().chain(rest).fold(head, |print, &word| mixed(print, word))
+        let mix_lanes = |lanes: [u64; 4], four: &[u64; 4]| std::array::from_fn(|i| mix(lanes[i], four[i]));
+        let lanes = fours.iter().fold([head; 4], mix_lanes);
+        lanes.iter().chain(rest).fold(head, |print, &word| mix(print, word))
     }
 }
 

@@ -158,10 +158,10 @@ impl Nvrtc {
         let count = c_int::try_from(pointers.len()).expect("a few options");
         // SAFETY: the program was created above, and there are so many options.
         let compiled = unsafe { compile(program, count, pointers.as_ptr()) };
-        let log = self.text(program, [c"nvrtcGetProgramLogSize", c"nvrtcGetProgramLog"])?;
+        let log = self.text(program, c"nvrtcGetProgramLogSize", c"nvrtcGetProgramLog")?;
         let log = String::from_utf8_lossy(&log).trim_end_matches('\0').trim().to_owned();
         let cubin = match compiled {
-            0 => self.text(program, [c"nvrtcGetCUBINSize", c"nvrtcGetCUBIN"]),
+            0 => self.text(program, c"nvrtcGetCUBINSize", c"nvrtcGetCUBIN"),
             _ => Err(NvrtcError::Refused { file: file.into(), arch: arch.into(), log: log.clone() }),
         };
         // SAFETY: the program was created above and is not used any more.
@@ -170,7 +170,7 @@ impl Nvrtc {
     }
 
     /// Reads a text of the program by the pair of functions that give its size and content.
-    fn text(&self, program: Program, [size, get]: [&'static CStr; 2]) -> Result<Vec<u8>, NvrtcError> {
+    fn text(&self, program: Program, size: &'static CStr, get: &'static CStr) -> Result<Vec<u8>, NvrtcError> {
         type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
         type Get = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
         let (size, get) = (self.function::<Size>(size)?, self.function::<Get>(get)?);

@@ -65,12 +65,12 @@ struct VersionInfo {
     bytes: usize,
     version: u32,
     reserved: u32,
-    told: extern "C" fn(u32),
+    receive_version: extern "C" fn(u32),
 }
 
 static CALLBACK_TABLE: Callbacks = Callbacks { bytes: size_of::<Callbacks>(), functions };
 static VERSION_TABLE: VersionInfo =
-    VersionInfo { bytes: size_of::<VersionInfo>(), version: VERSION, reserved: 0, told };
+    VersionInfo { bytes: size_of::<VersionInfo>(), version: VERSION, reserved: 0, receive_version };
 
 /// Returns the table of a module: 1 on success, 0 for an unknown module.
 extern "C" fn functions(module: c_int, table: *mut *const Table, size: *mut c_uint) -> c_int {
@@ -88,9 +88,9 @@ extern "C" fn functions(module: c_int, table: *mut *const Table, size: *mut c_ui
 }
 
 /// Receives the profiler's version, which is ignored.
-extern "C" fn told(_version: u32) {}
+extern "C" fn receive_version(_version: u32) {}
 
-extern "C" fn exported(what: u32) -> *const c_void {
+extern "C" fn export_table(what: u32) -> *const c_void {
     match what {
         CALLBACKS => (&raw const CALLBACK_TABLE).cast(),
         VERSION_INFO => (&raw const VERSION_TABLE).cast(),
@@ -130,7 +130,7 @@ pub(crate) struct Profiler {
 
 impl Profiler {
     /// The profiler of this process, if any.
-    pub(crate) fn attached() -> Option<Self> {
+    pub(crate) fn detect() -> Option<Self> {
         let library = std::env::var_os(LIBRARY).filter(|library| library != NOWHERE && !library.is_empty())?;
         Self::of(&library)
     }
@@ -149,7 +149,7 @@ impl Profiler {
             place.store(ptr::null_mut(), Ordering::Relaxed);
         }
         // SAFETY: called once a library, with a function of the type that it expects.
-        if unsafe { initialize(exported) } == 0 {
+        if unsafe { initialize(export_table) } == 0 {
             return None;
         }
         let [push, pop] = [RANGE_PUSH_EX, RANGE_POP].map(|i| CORE_PLACES[i].load(Ordering::Acquire));

@@ -173,7 +173,7 @@ impl Pool {
             self.give_back();
             allocate(1)
         })?;
-        self.taken(place).fetch_add(piece.bytes(), Ordering::Relaxed);
+        self.allocated(place).fetch_add(piece.bytes(), Ordering::Relaxed);
         self.pieces().push(piece);
         let others = (1..piece.rows).map(|i| piece.at + self.bytes(i * words));
         self.free().entry((words, place)).or_default().extend(others);
@@ -190,7 +190,7 @@ impl Pool {
             }
             rows.retain(|&row| !piece.has(row));
             self.driver.release(piece.at, piece.rows * piece.words, piece.place);
-            self.taken(piece.place).fetch_sub(piece.bytes(), Ordering::Relaxed);
+            self.allocated(piece.place).fetch_sub(piece.bytes(), Ordering::Relaxed);
             false
         });
     }
@@ -200,7 +200,7 @@ impl Pool {
     }
 
     /// Bytes allocated in a place.
-    fn taken(&self, place: Place) -> &AtomicU64 {
+    fn allocated(&self, place: Place) -> &AtomicU64 {
         if place == Place::Device { &self.device } else { &self.host }
     }
 

@@ -6,12 +6,12 @@ use limbwise_device::{LeaveRegion, OpenRegion, Region};
 
 impl Cuda {
     /// Opens a region until the guard is dropped.
-    pub(crate) fn opened(&self, region: Region, index: u32) -> OpenRegion<'_> {
+    pub(crate) fn open_region(&self, region: Region, index: u32) -> OpenRegion<'_> {
         self.note(0, self.driver.enter());
         if let Some(profiler) = self.profiler {
             profiler.push(region.name(), index);
         }
-        OpenRegion::watched(self)
+        OpenRegion::reporting_to(self)
     }
 }
 

@@ -17,7 +17,7 @@
 use crate::{
     driver::{Driver, Event, Failure, Place, Properties, Stream},
     gpu::OpenError,
-    launch::{Launch, mixed},
+    launch::{Launch, mix},
 };
 use std::{
     collections::{HashMap, HashSet},
@@ -137,14 +137,14 @@ impl Known {
     }
 
     /// Stores the graph of a stretch; returns whether it is the first one.
-    fn built(&mut self, first: u64, at: usize, graph: u64) -> bool {
+    fn store_graph(&mut self, first: u64, at: usize, graph: u64) -> bool {
         self.by_first.get_mut(&first).is_some_and(|sequences| sequences[at].graph.replace(graph).is_none())
     }
 
     /// Records a finished stretch. Returns the graphs of stretches evicted for it.
     fn seen(&mut self, launches: Vec<Launch>) -> Vec<u64> {
         let prints: Vec<u64> = launches.iter().map(Launch::fingerprint).collect();
-        let print = prints.iter().fold(0, |h, &p| mixed(h, p));
+        let print = prints.iter().fold(0, |h, &p| mix(h, p));
         if !self.once.remove(&print) {
             if self.once.len() >= REMEMBERED {
                 self.once.clear();
@@ -170,7 +170,7 @@ impl Known {
 
     /// Counts a miss for stretches with this first launch and forgets those that missed too often. Returns their
     /// graphs.
-    fn missed(&mut self, first: u64, places: &[usize]) -> Vec<u64> {
+    fn count_miss(&mut self, first: u64, places: &[usize]) -> Vec<u64> {
         let Some(sequences) = self.by_first.get_mut(&first) else { return Vec::new() };
         places.iter().for_each(|&i| sequences[i].missed += 1);
         let gone: Vec<usize> = places.iter().copied().filter(|&i| sequences[i].missed >= MISSES).collect();
@@ -233,7 +233,7 @@ impl State {
         } else if !self.matching.is_empty() {
             let going = self.known.going_on(self.first, Some(&self.matching), at, &launch);
             if going.is_empty() {
-                let gone = self.known.missed(self.first, &self.matching);
+                let gone = self.known.count_miss(self.first, &self.matching);
                 gone.into_iter().for_each(|graph| driver.discard(graph));
             }
             self.matching = going;
@@ -269,7 +269,7 @@ impl State {
                 return self.issue(driver);
             }
         };
-        self.launches.built += u64::from(self.known.built(self.first, at, graph));
+        self.launches.built += u64::from(self.known.store_graph(self.first, at, graph));
         self.issued = length;
         self.matching.clear();
         self.launches.replayed += length as u64;

@@ -15,7 +15,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// How a GPU's memory is used for keys.
+/// Use of a GPU's memory for keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyRoom {
     /// Keys that arrive when the device has taken so many bytes of the GPU's memory stay in the host's.
@@ -35,7 +35,7 @@ impl KeyRoom {
     }
 
     /// Without a plan: three quarters of the GPU's memory, and a 32nd.
-    pub(crate) fn unplanned(memory_bytes: u64) -> Self {
+    pub(crate) fn without_plan(memory_bytes: u64) -> Self {
         Self { resident_bytes: memory_bytes / 4 * 3, staging_bytes: memory_bytes / 32 }
     }
 }
@@ -54,7 +54,7 @@ struct State {
     area: Area,
     /// Rows in the order in which `head` will meet them.
     spans: VecDeque<Span>,
-    /// Where the next row goes, if there is room.
+    /// Place of the next row; `None` if there is no room.
     head: usize,
     /// Rows that are there, by their number.
     held: HashMap<u64, Held>,
@@ -110,7 +110,7 @@ struct Copy {
 }
 
 impl State {
-    /// Nothing is there.
+    /// Forgets all rows.
     fn empty(&mut self) {
         self.spans.clear();
         self.held.clear();
@@ -147,8 +147,9 @@ impl State {
         }
     }
 
-    /// Places for rows of the next launch that have none, and what is to be copied there, neighbors together.
-    fn placed(&mut self, rows: &[Far], (area, room): (u64, usize)) -> (Vec<Copy>, Option<Arc<Read>>) {
+    /// Finds places for rows of the next launch that have none, and returns the copies that fill them, neighbors merged,
+    /// and the last read that they must wait for. The area starts at address `area` and has `room` words.
+    fn place_rows(&mut self, rows: &[Far], area: u64, room: usize) -> (Vec<Copy>, Option<Arc<Read>>) {
         self.launches += 1;
         let (mut copies, mut read): (Vec<Copy>, _) = (Vec::new(), None);
         let mut missing = Vec::new();
@@ -249,12 +250,12 @@ impl Stage {
             self.driver.wait()?;
             state.empty();
         }
-        let done = self.launched(&mut state, rows, launch);
+        let done = self.launch_staged(&mut state, rows, launch);
         state.unsure = done.is_err();
         done
     }
 
-    fn launched(
+    fn launch_staged(
         &self,
         state: &mut State,
         rows: &[Far],
@@ -263,7 +264,7 @@ impl Stage {
         let Some((area, room)) = self.area(state)? else {
             return launch(&rows.iter().map(|row| row.at).collect::<Vec<u64>>());
         };
-        let (copies, read) = state.placed(rows, (area, room));
+        let (copies, read) = state.place_rows(rows, area, room);
         if let Some(read) = read {
             self.driver.wait_for(Stream::Copy, read.event)?;
         }

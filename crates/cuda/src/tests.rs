@@ -36,7 +36,7 @@ use std::sync::Arc;
 const MEMORY: u64 = 4 << 30;
 
 fn host(memory_bytes: u64) -> Option<Cuda> {
-    Some(Cuda::on(Arc::new(Host::new(memory_bytes)?), KeyRoom::unplanned(memory_bytes), Replay::Steady))
+    Some(Cuda::on(Arc::new(Host::new(memory_bytes)?), KeyRoom::without_plan(memory_bytes), Replay::Steady))
 }
 
 fn beside_the_cpu(tested: Option<Cuda>) -> Option<Lockstep<Cpu, Cuda>> {

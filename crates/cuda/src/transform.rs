@@ -11,7 +11,7 @@ use limbwise_device::{Basis, Domain, Gadget, Ring, ops::transformed};
 use limbwise_math::galois::GaloisElement;
 use std::sync::Arc;
 
-/// What each row of a transform to values becomes besides: `(from − value)·c`.
+/// A division fused into a transform to values: each row becomes `(from − value)·c`.
 pub(crate) struct Division<'a> {
     pub(crate) from: &'a [Arc<Row>],
     /// A constant a limb.
@@ -20,24 +20,25 @@ pub(crate) struct Division<'a> {
 
 impl Cuda {
     pub(crate) fn forward(&self, a: CudaPoly) -> CudaPoly {
-        let (out, old) = self.renewed(a);
-        self.to_values(&out.shape.ring, &Self::primes_of(&out.shape), [&out.rows, &old], None);
+        let (out, old) = self.rows_for_result(a);
+        self.to_values(&out.shape.ring, &Self::primes_of(&out.shape), &out.rows, &old, None);
         CudaPoly { shape: transformed(&out.shape), rows: out.rows }
     }
 
     /// Coefficients to values, divided where they are written.
-    pub(crate) fn forward_divided(&self, a: CudaPoly, division: &Division<'_>) -> CudaPoly {
-        let (out, old) = self.renewed(a);
-        self.to_values(&out.shape.ring, &Self::primes_of(&out.shape), [&out.rows, &old], Some(division));
+    pub(crate) fn forward_and_divide(&self, a: CudaPoly, division: &Division<'_>) -> CudaPoly {
+        let (out, old) = self.rows_for_result(a);
+        self.to_values(&out.shape.ring, &Self::primes_of(&out.shape), &out.rows, &old, Some(division));
         CudaPoly { shape: transformed(&out.shape), rows: out.rows }
     }
 
-    /// Rows of the given primes, from the second rows to the first, which may be the same.
+    /// Transforms rows of the given primes from `old` to `out`, which may be the same.
     pub(crate) fn to_values(
         &self,
         ring: &Ring,
         primes: &[usize],
-        [out, old]: [&[Arc<Row>]; 2],
+        out: &[Arc<Row>],
+        old: &[Arc<Row>],
         division: Option<&Division<'_>>,
     ) {
         let (tables, log_n) = (self.tables(ring), ring.log_n());
@@ -66,7 +67,7 @@ impl Cuda {
     }
 
     pub(crate) fn inverse(&self, a: CudaPoly) -> CudaPoly {
-        let (out, old) = self.renewed(a);
+        let (out, old) = self.rows_for_result(a);
         let (tables, primes, log_n) =
             (self.tables(&out.shape.ring), Self::primes_of(&out.shape), out.shape.ring.log_n());
         let s1 = column_stages(log_n);
@@ -86,7 +87,7 @@ impl Cuda {
         CudaPoly { shape: transformed(&out.shape), rows: out.rows }
     }
 
-    pub(crate) fn moved(&self, a: &CudaPoly, g: GaloisElement) -> CudaPoly {
+    pub(crate) fn apply_automorphism(&self, a: &CudaPoly, g: GaloisElement) -> CudaPoly {
         let out = self.fresh(a.shape.clone());
         let (tables, primes, log_n) = (self.tables(&a.shape.ring), Self::primes_of(&a.shape), a.shape.ring.log_n());
         for first in (0..out.rows.len()).step_by(ROWS) {
@@ -104,7 +105,7 @@ impl Cuda {
         out
     }
 
-    pub(crate) fn converted(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+    pub(crate) fn convert_basis(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
         let out = self.fresh(a.shape.with_basis(to));
         self.convert_rows(a, &out);
         out
@@ -144,7 +145,7 @@ impl Cuda {
         }
     }
 
-    pub(crate) fn lifted(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
+    pub(crate) fn lift_limb(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
         let out = self.fresh(a.shape.with_basis(to));
         let (tables, primes, n) = (self.tables(&a.shape.ring), Self::primes_of(&out.shape), a.shape.ring.n());
         let p = a.shape.ring.moduli_of(a.shape.basis)[0].value();
@@ -162,7 +163,7 @@ impl Cuda {
         out
     }
 
-    pub(crate) fn turned(&self, a: &CudaPoly, exponents: &CudaLwe, word: usize) -> CudaPoly {
+    pub(crate) fn multiply_by_monomial(&self, a: &CudaPoly, exponents: &CudaLwe, word: usize) -> CudaPoly {
         let out = self.fresh(a.shape.with_batch(a.shape.batch.max(exponents.shape.batch)));
         let (n, q) = (a.shape.ring.n(), a.shape.ring.moduli_of(a.shape.basis)[0].value());
         for first in (0..out.rows.len()).step_by(ROWS) {
@@ -182,7 +183,7 @@ impl Cuda {
         out
     }
 
-    pub(crate) fn digits(&self, a: &CudaPoly, gadget: Gadget) -> CudaPoly {
+    pub(crate) fn decompose_digits(&self, a: &CudaPoly, gadget: Gadget) -> CudaPoly {
         let (batch, n, q) = (a.shape.batch, a.shape.ring.n(), a.shape.ring.moduli_of(a.shape.basis)[0].value());
         let out = self.fresh(a.shape.with_batch(batch * gadget.len()));
         let weights: Vec<usize> = gadget.of(q).log_factors().map(|f| f as usize).collect();

@@ -8,7 +8,7 @@ use crate::{
 use limbwise_math::sampling::{self, Seed};
 use std::collections::{HashSet, VecDeque};
 
-/// Which stream goes first where either may.
+/// Order of two streams that may both run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// All is done when it is asked for.
@@ -17,11 +17,11 @@ pub(crate) enum Order {
     CopyLate,
     /// Kernels when the host waits for them: shows copies that do not wait for kernels.
     CopyEarly,
-    /// By lot.
+    /// At random, by seed.
     Random(u8),
 }
 
-/// What is asked of a stream.
+/// A request to a stream.
 #[derive(Debug)]
 pub(crate) enum Work {
     /// Memory is there from now on, or until now.
@@ -126,8 +126,8 @@ impl Turns {
         }
     }
 
-    /// What is done now though nobody waits for it.
-    pub(crate) fn unasked(&mut self) -> Option<Work> {
+    /// Work that is due although nothing waits for it.
+    pub(crate) fn take_due_work(&mut self) -> Option<Work> {
         match self.order {
             _ if self.held_words > MOST => self.either(),
             Order::AsAsked => self.either(),
@@ -149,7 +149,7 @@ impl Turns {
         self.take(first).or_else(|| self.take(second)).or_else(|| self.take(first))
     }
 
-    /// What is to be done before this stream is done; nothing when it is.
+    /// The next work that this stream must finish; `None` if it is idle.
     ///
     /// # Panics
     /// If both streams wait.

@@ -1,6 +1,8 @@
 //! A decorator that tests every contract of the seam before the device sees the operation.
 //!
-//! A violation is a bug in scheme code and panics with the operation and the shapes.
+//! A violation is a bug in scheme code, not a mistake of a user, so it panics with the operation and the shapes (ADR 7).
+//! Devices check few contracts themselves: a violation would show as a wrong residue, far from its cause. The methods are
+//! written by hand and not generated from the table of operations, because the contracts are their content (ADR 122).
 
 use crate::{
     lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding},

@@ -43,12 +43,12 @@ type LwePairOf<A, B> = Pair<<A as Device>::Lwe, <B as Device>::Lwe>;
 type PairOf<A, B> = Pair<<A as Device>::Poly, <B as Device>::Poly>;
 
 impl<A: HostRead, B: HostRead> Lockstep<A, B> {
-    fn compared(&self, op: &str, pair: PairOf<A, B>) -> PairOf<A, B> {
-        self.compare(op, &pair);
+    fn compare(&self, op: &str, pair: PairOf<A, B>) -> PairOf<A, B> {
+        self.assert_equal(op, &pair);
         pair
     }
 
-    fn compared_lwe(&self, op: &str, Pair { trusted, tested }: LwePairOf<A, B>) -> LwePairOf<A, B> {
+    fn compare_lwe(&self, op: &str, Pair { trusted, tested }: LwePairOf<A, B>) -> LwePairOf<A, B> {
         assert_eq!(
             trusted.lwe_shape(),
             tested.lwe_shape(),
@@ -67,7 +67,7 @@ impl<A: HostRead, B: HostRead> Lockstep<A, B> {
         Pair { trusted, tested }
     }
 
-    fn compare(&self, op: &str, Pair { trusted, tested }: &PairOf<A, B>) {
+    fn assert_equal(&self, op: &str, Pair { trusted, tested }: &PairOf<A, B>) {
         assert_eq!(
             trusted.shape(),
             tested.shape(),
@@ -107,14 +107,14 @@ macro_rules! side {
 /// Compares two results and pairs them; an accumulation has left its result in the operand.
 macro_rules! compared {
     ((Poly), $dev:ident, $name:ident($($_arg:ident),+), $pair:ident) => {
-        $dev.compared(stringify!($name), $pair)
+        $dev.compare(stringify!($name), $pair)
     };
     ((Lwe), $dev:ident, $name:ident($($_arg:ident),+), $pair:ident) => {
-        $dev.compared_lwe(stringify!($name), $pair)
+        $dev.compare_lwe(stringify!($name), $pair)
     };
     ((), $dev:ident, $name:ident($acc:ident $(, $_arg:ident)*), $pair:ident) => {{
         let Pair { trusted: (), tested: () } = $pair;
-        $dev.compare(stringify!($name), $acc);
+        $dev.assert_equal(stringify!($name), $acc);
     }};
 }
 

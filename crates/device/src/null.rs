@@ -137,7 +137,7 @@ impl Null {
     }
 
     /// A key switch in the device's own implementation.
-    fn switched(&self, call: &KeySwitch<'_>, beside: usize) -> [NullPoly; 2] {
+    fn key_switch_body(&self, call: &KeySwitch<'_>, beside: usize) -> [NullPoly; 2] {
         let shape = call.c.with_batch(call.batch).with_basis(call.to);
         let result = [0, 1].map(|_| self.fresh(shape.clone()));
         self.hold(&shape.ring, beside);
@@ -145,7 +145,7 @@ impl Null {
     }
 
     /// A result of this shape, with the rows that the device's implementation holds meanwhile.
-    fn made(&self, body: Body, shape: Shape, default: impl FnOnce() -> NullPoly) -> NullPoly {
+    fn with_body(&self, body: Body, shape: Shape, default: impl FnOnce() -> NullPoly) -> NullPoly {
         let Body::Own { beside } = body else { return default() };
         let result = self.fresh(shape);
         self.hold(&result.shape.ring, beside);
@@ -255,18 +255,18 @@ impl Device for Null {
 
     fn mod_down(&self, a: &NullPoly, to: Basis) -> NullPoly {
         let body = self.footprint.mod_down(&a.shape, to);
-        self.made(body, a.shape.with_basis(to), || composites::mod_down(self, a, to))
+        self.with_body(body, a.shape.with_basis(to), || composites::mod_down(self, a, to))
     }
 
     fn rescale(&self, a: &NullPoly, to: Basis) -> NullPoly {
         let body = self.footprint.rescale(&a.shape, to);
-        self.made(body, a.shape.with_basis(to), || composites::rescale(self, a, to))
+        self.with_body(body, a.shape.with_basis(to), || composites::rescale(self, a, to))
     }
 
     fn key_switch(&self, c: &NullPoly, key: &GadgetKey<NullPoly>) -> [NullPoly; 2] {
         let call = key_switch(c, key, [None; 2], c.shape.basis);
         match self.footprint.key_switch(&call) {
-            Body::Own { beside } => self.switched(&call, beside),
+            Body::Own { beside } => self.key_switch_body(&call, beside),
             Body::Default => composites::key_switch(self, c, key),
         }
     }
@@ -280,14 +280,14 @@ impl Device for Null {
     ) -> [NullPoly; 2] {
         let call = key_switch(c, key, onto, to);
         match self.footprint.key_switch_onto(&call) {
-            Body::Own { beside } => self.switched(&call, beside),
+            Body::Own { beside } => self.key_switch_body(&call, beside),
             Body::Default => composites::key_switch_onto(self, c, key, onto, to),
         }
     }
 
     fn extend_limb(&self, a: &NullPoly, to: Basis) -> NullPoly {
         let body = self.footprint.extend_limb(&a.shape, to);
-        self.made(body, a.shape.with_basis(to).with_domain(Domain::Eval), || composites::extend_limb(self, a, to))
+        self.with_body(body, a.shape.with_basis(to).with_domain(Domain::Eval), || composites::extend_limb(self, a, to))
     }
 
     fn weighted_sums(&self, x: &[NullPoly], sums: &[Terms<'_, NullPoly>]) -> Vec<NullPoly> {
@@ -299,7 +299,7 @@ impl Device for Null {
             let shape = x[terms.first().expect("a sum has a term").0].shape.clone();
             let body = self.footprint.weighted_sum(&terms.iter().map(extended).collect::<Vec<_>>());
             let default = || composites::weighted_sums(self, x, std::slice::from_ref(terms)).remove(0);
-            self.made(body, shape, default)
+            self.with_body(body, shape, default)
         };
         sums.iter().map(sum).collect()
     }
@@ -307,7 +307,7 @@ impl Device for Null {
     fn linear_combination(&self, x: &[&NullPoly], constants: &[Vec<u64>]) -> NullPoly {
         let batch = x.iter().map(|x| x.shape.batch).max().expect("a combination has a term");
         let default = || composites::linear_combination(self, x, constants);
-        self.made(self.footprint.linear_combination(), x[0].shape.with_batch(batch), default)
+        self.with_body(self.footprint.linear_combination(), x[0].shape.with_batch(batch), default)
     }
 }
 

@@ -82,14 +82,14 @@ pub struct Name(&'static str);
 impl Region {
     /// The variant with this name, if any.
     #[must_use]
-    pub fn known(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::KNOWN.iter().copied().find(|region| region.name() == name)
     }
 }
 
 impl From<&'static str> for Region {
     fn from(name: &'static str) -> Self {
-        Self::known(name).unwrap_or(Self::Named(Name(name)))
+        Self::from_name(name).unwrap_or(Self::Named(Name(name)))
     }
 }
 
@@ -116,7 +116,7 @@ impl<'a> OpenRegion<'a> {
     }
 
     /// A region whose end is reported to `by`.
-    pub fn watched(by: &'a dyn LeaveRegion) -> Self {
+    pub fn reporting_to(by: &'a dyn LeaveRegion) -> Self {
         Self(Some(by))
     }
 }
@@ -139,6 +139,6 @@ mod tests {
             assert_eq!(Region::from(region.name()), region, "a name of two regions");
         }
         let own = Region::from("layer");
-        assert!(matches!(own, Region::Named(_)) && own.name() == "layer" && Region::known("layer").is_none());
+        assert!(matches!(own, Region::Named(_)) && own.name() == "layer" && Region::from_name("layer").is_none());
     }
 }

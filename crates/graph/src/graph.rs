@@ -68,7 +68,23 @@ pub struct Node {
     pub(crate) freed: u32,
 }
 
+/// The parts of a node that depend on its kind of operation, encoded as in [`Node`].
+#[derive(Clone, Copy)]
+pub(crate) struct Annotation {
+    pub(crate) role: u8,
+    pub(crate) attribute: u32,
+}
+
+impl Annotation {
+    /// A temporary without an attribute.
+    pub(crate) const NONE: Self = Self { role: 3, attribute: 0 };
+}
+
 impl Node {
+    pub(crate) fn annotation(self) -> Annotation {
+        Annotation { role: self.role, attribute: self.attribute }
+    }
+
     /// The operation.
     #[must_use]
     pub fn op(&self) -> Op {
@@ -125,14 +141,15 @@ impl Node {
     }
 }
 
-pub(crate) fn role_code(role: Role) -> (u8, u32) {
-    match role {
+pub(crate) fn role_code(role: Role) -> Annotation {
+    let (role, attribute) = match role {
         Role::Ciphertext => (0, 0),
         Role::Plaintext => (1, 0),
         Role::EvaluationKey(KeyId(id)) => (2, id),
         Role::BootstrapKey(KeyId(id)) => (4, id),
-        _ => (3, 0),
-    }
+        _ => return Annotation::NONE,
+    };
+    Annotation { role, attribute }
 }
 
 /// A region: a name and a running index inside its parent.
@@ -177,7 +194,7 @@ pub struct Graph {
     pub(crate) rings: Vec<Ring>,
     pub(crate) shapes: Vec<Shape>,
     pub(crate) shape_ids: HashMap<ShapeKey, ShapeId>,
-    /// Of each basis, batch and domain modulo a few, the shape that came last: programs repeat few shapes.
+    /// Cache of the latest shapes, by a hash of basis, batch and domain: programs repeat few shapes.
     pub(crate) latest_shapes: [ShapeId; 16],
     pub(crate) lwe_shapes: Vec<LweShape>,
     pub(crate) regions: Vec<RegionInfo>,
@@ -412,12 +429,19 @@ impl Graph {
         ShapeId(count(at) | LWE)
     }
 
-    /// Appends a node; role and attribute are encoded as in [`Node`].
-    pub(crate) fn push(&mut self, op: Op, extra: (u8, u32), place: (ShapeId, RegionId), operands: &[NodeId]) -> NodeId {
+    /// Appends a node.
+    pub(crate) fn push(
+        &mut self,
+        op: Op,
+        annotation: Annotation,
+        shape: ShapeId,
+        region: RegionId,
+        operands: &[NodeId],
+    ) -> NodeId {
         let id = NodeId(count(self.nodes.len()));
         self.operands.extend_from_slice(operands);
         let operands_end = count(self.operands.len());
-        let ((role, attribute), (shape, region)) = (extra, place);
+        let Annotation { role, attribute } = annotation;
         self.nodes.push(Node { op, role, shape, region, operands_end, attribute, freed: NEVER });
         id
     }

@@ -3,7 +3,7 @@
 //! Files are read line by line with bounded sizes; an error names the line and the field.
 
 use crate::{
-    graph::{Graph, LWE, NEVER, Node, NodeId, RegionId, RegionInfo, ShapeId, count},
+    graph::{Annotation, Graph, LWE, NEVER, Node, NodeId, RegionId, RegionInfo, ShapeId, count},
     op::Op,
 };
 use limbwise_device::{Basis, Domain, LweShape, Ring, RingSpec, Shape};
@@ -246,7 +246,7 @@ impl Graph {
         let (shape, region) = (ShapeId(shape), RegionId(region));
         let node = Node { op, role, shape, region, operands_end: 0, attribute, freed };
         self.check_node(&node, &args).map_err(|(field, problem)| fields.wrong(field, problem))?;
-        let id = self.push(op, (role, attribute), (shape, region), &args);
+        let id = self.push(op, Annotation { role, attribute }, shape, region, &args);
         self.nodes[id.index()].freed = freed;
         count(self.operands.len());
         fields.end()
@@ -257,7 +257,7 @@ const ROLES: [&str; 5] = ["ciphertext", "plaintext", "evaluation_key", "temporar
 
 /// The name of a node's attribute in files, if its operation has one.
 fn attribute_field(op: Op, role: u8) -> Option<&'static str> {
-    match op.kept() {
+    match op.recorded_operand() {
         Some("role") => (role == 2 || role == 4).then_some("key"),
         other => other,
     }

@@ -7,7 +7,7 @@
 //! here to delaying every operation to the next change of basis.
 
 use crate::{
-    graph::{Graph, NEVER, Node, NodeId, RegionId, count},
+    graph::{Annotation, Graph, NEVER, Node, NodeId, RegionId, count},
     op::Op,
 };
 use limbwise_device::{Basis, Region};
@@ -35,8 +35,15 @@ pub enum Entries {
     Apart,
 }
 
-/// A value, its limb, and its batch entry; entry 0 if the batch is not split.
-type Limb = (NodeId, usize, usize);
+/// A part of a value that becomes a node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Limb {
+    value: NodeId,
+    /// Index of the prime in the ring.
+    limb: usize,
+    /// Batch entry; 0 if the batch is not split.
+    entry: usize,
+}
 
 impl Graph {
     /// The same program with a node for each limb of each operation, and for each batch entry if wanted. Inputs stay
@@ -96,16 +103,17 @@ impl<'g> Parts<'g> {
     /// All parts of a value.
     fn of(self, id: NodeId) -> impl Iterator<Item = Limb> + use<'g> {
         let (basis, batch) = (self.graph.shape(id).basis, self.batch(id));
-        basis.iter().flat_map(move |limb| (0..batch).map(move |entry| (id, limb, entry)))
+        basis.iter().flat_map(move |limb| (0..batch).map(move |entry| Limb { value: id, limb, entry }))
     }
 
     /// The corresponding part of an operand, which may have a single entry for all.
     fn operand(self, id: NodeId, limb: usize, entry: usize) -> Limb {
-        (id, limb, if self.batch(id) == 1 { 0 } else { entry })
+        Limb { value: id, limb, entry: if self.batch(id) == 1 { 0 } else { entry } }
     }
 
     /// The parts that a part of a node is computed from, with views resolved.
-    fn for_each_source(self, (id, limb, entry): Limb, found: &mut impl FnMut(Limb)) {
+    fn for_each_source(self, part: Limb, found: &mut impl FnMut(Limb)) {
+        let Limb { value: id, limb, entry } = part;
         let crosses = changes_basis(self.graph.node(id).op());
         for &operand in self.graph.operands(id) {
             let basis = if crosses { self.graph.shape(operand).basis } else { Basis::single(limb) };
@@ -114,27 +122,30 @@ impl<'g> Parts<'g> {
     }
 
     /// Resolves a part that may belong to a view.
-    fn look_up(self, (id, limb, entry): Limb, found: &mut impl FnMut(Limb)) {
-        if !self.graph.node(id).op().is_view() {
-            return found((id, limb, entry));
+    fn look_up(self, part: Limb, found: &mut impl FnMut(Limb)) {
+        if !self.graph.node(part.value).op().is_view() {
+            return found(part);
         }
-        self.shown((id, limb, entry)).for_each(|part| self.look_up(part, found));
+        self.shown_by(part).for_each(|part| self.look_up(part, found));
     }
 
     /// The operands' parts that a part of a view shows: one, except for a stack whose entries are not split.
-    fn shown(self, (id, limb, entry): Limb) -> impl Iterator<Item = Limb> + use<'g> {
+    fn shown_by(self, part: Limb) -> impl Iterator<Item = Limb> + use<'g> {
+        let Limb { value: id, limb, entry } = part;
         let (one, node) = (Basis::single(limb), *self.graph.node(id));
         let mut start = 0;
         self.graph.operands(id).iter().filter_map(move |&operand| {
             let batch = self.batch(operand);
             let from = start;
             match (node.op(), self.entries) {
-                (Op::Split, Entries::Apart) => Some((operand, limb, entry + node.attribute as usize)),
+                (Op::Split, Entries::Apart) => {
+                    Some(Limb { value: operand, limb, entry: entry + node.attribute as usize })
+                }
                 (Op::Stack, Entries::Apart) => {
                     start += batch;
-                    (from..from + batch).contains(&entry).then(|| (operand, limb, entry - from))
+                    (from..from + batch).contains(&entry).then(|| Limb { value: operand, limb, entry: entry - from })
                 }
-                _ => one.is_subset(self.graph.shape(operand).basis).then_some((operand, limb, entry)),
+                _ => one.is_subset(self.graph.shape(operand).basis).then_some(Limb { value: operand, limb, entry }),
             }
         })
     }
@@ -147,7 +158,7 @@ fn changes_basis(op: Op) -> bool {
 
 /// For each limb of a segment, the number of changes of basis before it: smallest or largest possible by order.
 fn depths(old: Parts<'_>, segment: &[NodeId], order: LimbOrder) -> HashMap<Limb, u32> {
-    let step = |(id, ..): Limb| u32::from(changes_basis(old.graph.node(id).op()));
+    let step = |part: Limb| u32::from(changes_basis(old.graph.node(part.value).op()));
     let mut early: HashMap<Limb, u32> = HashMap::new();
     for part in segment.iter().flat_map(|&id| old.of(id)) {
         let mut depth = 0;
@@ -188,13 +199,13 @@ impl Splitting<'_> {
         let shape = self.old.graph.shape(from).with_basis(basis);
         let shape = if self.old.entries == Entries::Apart { shape.with_batch(1) } else { shape };
         let shape = self.graph.intern(&shape);
-        self.graph.push(op, (like.role, like.attribute), (shape, like.region), operands)
+        self.graph.push(op, like.annotation(), shape, like.region, operands)
     }
 
     fn input(&mut self, id: NodeId) {
         let node = *self.old.graph.node(id);
         let shape = self.graph.intern(self.old.graph.shape(id));
-        let made = self.graph.push(node.op(), (node.role, node.attribute), (shape, node.region), &[]);
+        let made = self.graph.push(node.op(), node.annotation(), shape, node.region, &[]);
         self.inputs.insert(id, made);
     }
 
@@ -204,9 +215,10 @@ impl Splitting<'_> {
         let mut items: Vec<Limb> = segment.iter().flat_map(|&id| old.of(id)).collect();
         if order != LimbOrder::Operations {
             let depths = depths(old, segment, order);
-            items.sort_by_key(|&(id, limb, entry)| (depths[&(id, limb, entry)], limb, id, entry));
+            items.sort_by_key(|part| (depths[part], part.limb, part.value, part.entry));
         }
-        for (id, limb, entry) in items {
+        for part in items {
+            let Limb { value: id, limb, entry } = part;
             let mut node = *old.graph.node(id);
             let operands: Vec<NodeId> = if changes_basis(node.op()) {
                 let before = self.joins.get(&(id, entry)).copied();
@@ -220,13 +232,14 @@ impl Splitting<'_> {
                 operands.map(|&operand| self.limb(old.operand(operand, limb, entry))).collect()
             };
             let made = self.push(node.op(), node, Basis::single(limb), &operands, id);
-            self.limbs.insert((id, limb, entry), made);
+            self.limbs.insert(part, made);
         }
     }
 
     /// The new node of a part of an old value. Views of inputs, and stacks and splits of unsplit batches, are created
     /// on first use.
-    fn limb(&mut self, part @ (id, limb, entry): Limb) -> NodeId {
+    fn limb(&mut self, part: Limb) -> NodeId {
+        let Limb { value: id, limb, entry } = part;
         if let Some(&made) = self.limbs.get(&part) {
             return made;
         }
@@ -235,12 +248,16 @@ impl Splitting<'_> {
         let made = match self.inputs.get(&id).copied() {
             Some(whole) => self.part_of_input(id, whole, one, entry),
             None if views => {
-                let operands: Vec<NodeId> =
-                    old.graph.operands(id).iter().map(|&operand| self.limb((operand, limb, 0))).collect();
+                let operands: Vec<NodeId> = old
+                    .graph
+                    .operands(id)
+                    .iter()
+                    .map(|&operand| self.limb(Limb { value: operand, limb, entry: 0 }))
+                    .collect();
                 self.push(node.op(), node, one, &operands, id)
             }
             None => {
-                let shown = old.shown(part).next().expect("a view shows parts that there are");
+                let shown = old.shown_by(part).next().expect("a view shows parts that there are");
                 self.limb(shown)
             }
         };
@@ -252,7 +269,8 @@ impl Splitting<'_> {
         let (old, view) = (self.old.graph, temporary(*self.old.graph.node(id)));
         let entries = old.shape(id).batch;
         let shape = self.graph.intern(&old.shape(id).with_basis(one));
-        let limb = self.graph.push(Op::Restrict, (view.role, 0), (shape, view.region), &[whole]);
+        let limb =
+            self.graph.push(Op::Restrict, Annotation { role: view.role, attribute: 0 }, shape, view.region, &[whole]);
         if self.old.entries == Entries::Together || entries == 1 {
             return limb;
         }

@@ -62,7 +62,7 @@ macro_rules! ops {
             }
 
             /// Name in files of the operand that a node records besides its values, if any.
-            pub(crate) fn kept(self) -> Option<&'static str> {
+            pub(crate) fn recorded_operand(self) -> Option<&'static str> {
                 match self { $(Self::$op => [$(stringify!($kept))?].first().copied(),)+ }
             }
 

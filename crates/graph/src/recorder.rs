@@ -5,7 +5,7 @@
 //! program that branches on residues does not compile for it.
 
 use crate::{
-    graph::{Graph, NodeId, RegionId, RegionInfo, count, role_code},
+    graph::{Annotation, Graph, NodeId, RegionId, RegionInfo, count, role_code},
     op::Op,
 };
 use limbwise_device::{
@@ -130,22 +130,22 @@ impl<D: Device> Recorder<D> {
         graph
     }
 
-    fn record(&self, op: Op, extra: (u8, u32), operands: &[NodeId], inner: D::Poly) -> Recorded<D::Poly> {
+    fn record(&self, op: Op, annotation: Annotation, operands: &[NodeId], inner: D::Poly) -> Recorded<D::Poly> {
         let mut state = lock(&self.log);
         assert!(!state.finished, "recording after the graph was finished");
         let shape = state.graph.intern(inner.shape());
         let region = state.here.0;
-        let id = state.graph.push(op, extra, (shape, region), operands);
+        let id = state.graph.push(op, annotation, shape, region, operands);
         drop(state);
         Recorded { inner, value: Arc::new(Value { id, log: self.log.clone() }) }
     }
 
-    fn record_lwe(&self, op: Op, extra: (u8, u32), operands: &[NodeId], inner: D::Lwe) -> Recorded<D::Lwe> {
+    fn record_lwe(&self, op: Op, annotation: Annotation, operands: &[NodeId], inner: D::Lwe) -> Recorded<D::Lwe> {
         let mut state = lock(&self.log);
         assert!(!state.finished, "recording after the graph was finished");
         let shape = state.graph.intern_lwe(inner.lwe_shape());
         let region = state.here.0;
-        let id = state.graph.push(op, extra, (shape, region), operands);
+        let id = state.graph.push(op, annotation, shape, region, operands);
         drop(state);
         Recorded { inner, value: Arc::new(Value { id, log: self.log.clone() }) }
     }
@@ -157,7 +157,7 @@ impl<D: Device> Recorder<D> {
         let id = value.id;
         let inner = run(&self.inner, inner);
         drop(value);
-        self.record(op, NOTHING, &[id], inner)
+        self.record(op, Annotation::NONE, &[id], inner)
     }
 
     /// Records an accumulation: the accumulator becomes a new value. As in `by_value`, the old one is dropped first if
@@ -172,7 +172,7 @@ impl<D: Device> Recorder<D> {
         if Arc::strong_count(&acc.value) == 1 {
             state.graph.nodes[acc.value.id.index()].freed = now;
         }
-        let id = state.graph.push(op, NOTHING, (shape, region), &ids);
+        let id = state.graph.push(op, Annotation::NONE, shape, region, &ids);
         drop(state);
         match Arc::get_mut(&mut acc.value) {
             Some(value) => value.id = id,
@@ -204,29 +204,26 @@ impl<D: Device> LeaveRegion for Recorder<D> {
 
 /// The encoding of an operand that is no value: a role's code, or 3 with a number.
 trait Kept: Copy {
-    fn code(self) -> (u8, u32);
+    fn code(self) -> Annotation;
 }
 
 impl Kept for Role {
-    fn code(self) -> (u8, u32) {
+    fn code(self) -> Annotation {
         role_code(self)
     }
 }
 
 impl Kept for usize {
-    fn code(self) -> (u8, u32) {
-        (NOTHING.0, count(self))
+    fn code(self) -> Annotation {
+        Annotation { attribute: count(self), ..Annotation::NONE }
     }
 }
 
 impl Kept for GaloisElement {
-    fn code(self) -> (u8, u32) {
-        (NOTHING.0, self.value())
+    fn code(self) -> Annotation {
+        Annotation { attribute: self.value(), ..Annotation::NONE }
     }
 }
-
-/// The encoding of no operand.
-const NOTHING: (u8, u32) = (3, 0);
 
 /// An operand as the inner device takes it.
 #[rustfmt::skip] // a line an arm
@@ -258,7 +255,7 @@ macro_rules! recorded {
     };
     ($_kind:ident $op:ident = $dev:ident.$name:ident($($arg:ident: $type:tt),+) -> $result:tt $($kept:ident)?) => {{
         let ids: Vec<NodeId> = std::iter::empty()$(.chain(nodes!($type, $arg)))+.collect();
-        let kept = [$($kept.code())?].first().copied().unwrap_or(NOTHING);
+        let kept = [$($kept.code())?].first().copied().unwrap_or(Annotation::NONE);
         written!($dev, $result, Op::$op, kept, &ids, $dev.inner.$name($(inner!($type, $arg)),+))
     }};
 }
@@ -302,7 +299,7 @@ impl<D: Device> Device for Recorder<D> {
 
     fn region(&self, region: impl Into<Region>, index: u32) -> OpenRegion<'_> {
         self.enter(region.into(), index);
-        OpenRegion::watched(self)
+        OpenRegion::reporting_to(self)
     }
 
     for_each_primitive!(primitives);

@@ -34,9 +34,15 @@ fn sealed(kind: u16, fingerprint: &[u8], header: &str, body: &[u8]) -> Vec<u8> {
 }
 
 /// The parameters of the fixtures.
-type Sets<'a> = (&'a Params, &'a TfheParams, &'a BgvParams, &'a BridgeParams);
+struct Sets<'a> {
+    ckks: &'a Params,
+    tfhe: &'a TfheParams,
+    bgv: &'a BgvParams,
+    bridge: &'a BridgeParams,
+}
 
-fn load(kind: u16, bytes: &[u8], dev: &Cpu, (params, tfhe, bgv, bridge): Sets<'_>) -> bool {
+fn load(kind: u16, bytes: &[u8], dev: &Cpu, sets: &Sets<'_>) -> bool {
+    let &Sets { ckks: params, tfhe, bgv, bridge } = sets;
     match kind {
         1 => wire::read_params(bytes).is_ok(),
         2 => wire::read_public_key(bytes, dev, params).is_ok(),
@@ -95,13 +101,13 @@ fn memory_is_bounded_by_the_file() {
     let ckks = wire::read_params(fixture("bridge-params").expect("there")).expect("good");
     let bridge = BridgeParams::new(&ckks, &tfhe).expect("a pair");
     let bridge_name = wire::bridge_fingerprint(&bridge).0;
-    let params = (&params, &tfhe, &bgv, &bridge);
+    let sets = Sets { ckks: &params, tfhe: &tfhe, bgv: &bgv, bridge: &bridge };
     let dev = Cpu::builder().open().expect("a device");
     // Opens the ring, whose tables are not the file's.
     let good = fixture("ciphertext").expect("there");
-    assert!(load(5, &good, &dev, params));
+    assert!(load(5, &good, &dev, &sets));
     let [keys, integers] = ["tfhe-keys", "bgv-ciphertext"].map(|name| fixture(name).expect("there"));
-    assert!(load(10, &keys, &dev, params) && load(14, &integers, &dev, params));
+    assert!(load(10, &keys, &dev, &sets) && load(14, &integers, &dev, &sets));
     let fingerprint = |kind: u16| match kind {
         7 => &[0; 32],
         10 | 12 => &tfhe_name,
@@ -114,7 +120,7 @@ fn memory_is_bounded_by_the_file() {
             let bytes = sealed(kind, fingerprint(kind), &header, body);
             MEMORY.reset_peak_usage();
             let before = MEMORY.current_usage();
-            assert!(!load(kind, &bytes, &dev, params), "{header:.80} with {} bytes behind it", body.len());
+            assert!(!load(kind, &bytes, &dev, &sets), "{header:.80} with {} bytes behind it", body.len());
             let taken = MEMORY.peak_usage() - before;
             assert!(taken <= most(&bytes), "{taken} bytes for a file of {}: {header:.80}", bytes.len());
         }
@@ -122,7 +128,7 @@ fn memory_is_bounded_by_the_file() {
     for (kind, good) in [(5, &good), (10, &keys), (14, &integers)] {
         MEMORY.reset_peak_usage();
         let before = MEMORY.current_usage();
-        assert!(load(kind, good, &dev, params));
+        assert!(load(kind, good, &dev, &sets));
         assert!(MEMORY.peak_usage() - before <= most(good), "kind {kind}");
     }
 }

@@ -14,7 +14,7 @@ use crate::report::as_f64;
 pub struct Polynomial {
     /// log₂ of its slots, at least 3.
     pub log_n: u32,
-    /// Its limbs.
+    /// Number of limbs.
     pub limbs: u64,
 }
 
@@ -51,9 +51,9 @@ pub struct Ddr {
     pub row_bytes: u64,
     /// Banks of a group.
     pub banks: u64,
-    /// Bank groups.
+    /// Number of bank groups.
     pub groups: u64,
-    /// Ranks.
+    /// Number of ranks.
     pub ranks: u64,
     /// From a burst to the next, in another group.
     pub t_ccd_s: f64,
@@ -67,9 +67,9 @@ pub struct Ddr {
     pub t_ras: f64,
     /// From a column command to precharge.
     pub t_rtp: f64,
-    /// Interval of refreshes.
+    /// Interval between refreshes, tREFI.
     pub t_refi: f64,
-    /// Length of one.
+    /// Duration of a refresh, tRFC.
     pub t_rfc: f64,
     /// Requests that the controller looks at.
     pub queue: usize,

@@ -35,9 +35,9 @@ pub enum Violation {
     Overlap {
         /// The unit or pool.
         what: &'static str,
-        /// The task with which it is too much.
+        /// The task that exceeds it.
         task: TaskId,
-        /// When.
+        /// Tick of the start of `task`.
         tick: u64,
         /// Width in use.
         taken: u64,
@@ -47,13 +47,13 @@ pub enum Violation {
     /// A task starts before what it waits for.
     #[error("task {task:?} starts at {start}, {waits_for:?} lets it start at {earliest}")]
     TooEarly {
-        /// The task.
+        /// Task that starts too early.
         task: TaskId,
-        /// Its start.
+        /// Its start in ticks.
         start: u64,
         /// The task that it waits for.
         waits_for: TaskId,
-        /// From when on it may start.
+        /// Earliest tick at which it may start.
         earliest: u64,
     },
     /// A task is not the one that its node, load or store takes.
@@ -65,9 +65,9 @@ pub enum Violation {
     /// A task reads what is not on the chip, or was never made.
     #[error("task {task:?} reads limbs of value {value} that are not there")]
     NotThere {
-        /// The task.
+        /// Task that reads.
         task: TaskId,
-        /// The value.
+        /// Number of the value.
         value: u32,
     },
     /// A load of what was never stored, a store of what was never made, or a movement of no task.
@@ -82,11 +82,11 @@ pub enum Violation {
     /// More in the scratchpad than it holds.
     #[error("at tick {tick} the scratchpad holds {bytes} of {capacity} bytes")]
     Capacity {
-        /// When.
+        /// Tick at which the scratchpad is over-full.
         tick: u64,
         /// Bytes in use.
         bytes: u64,
-        /// Its capacity.
+        /// Capacity of the scratchpad in bytes.
         capacity: u64,
     },
 }

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MachineError {
-    /// No such machine.
+    /// Unknown machine.
     #[error("there is no machine \"{name}\": choose one of {known}, or give the path of a TOML file{}", hint(nearest))]
     UnknownMachine {
         /// The requested name.
@@ -14,20 +14,20 @@ pub enum MachineError {
         /// The most similar name, if one is similar.
         nearest: Option<String>,
     },
-    /// No such model.
+    /// Unknown model.
     #[error("machine \"{machine}\" names the unknown model \"{model}\": choose one of {known}")]
     UnknownModel {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
         /// The model in its specification.
         model: String,
         /// The known names.
         known: String,
     },
-    /// No such field.
+    /// Unknown field.
     #[error("machine \"{machine}\" has no field \"{key}\"{}", hint(nearest))]
     UnknownKey {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
         /// The field with its sections.
         key: String,
@@ -37,7 +37,7 @@ pub enum MachineError {
     /// A value of another kind or out of range.
     #[error("machine \"{machine}\", field \"{key}\": {wanted} is wanted, got {got}")]
     Value {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
         /// The field with its sections.
         key: String,
@@ -49,7 +49,7 @@ pub enum MachineError {
     /// A text that is none of the field's choices.
     #[error("machine \"{machine}\", field \"{key}\": {wanted} is wanted, got \"{got}\"{}", hint(nearest))]
     Choice {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
         /// The field with its sections.
         key: String,
@@ -73,7 +73,7 @@ pub enum MachineError {
         "machine \"{machine}\" has no unit for {op} (node {node} of the program): {why}; choose a machine that runs TFHE, as cpu, or counts"
     )]
     NoUnit {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
         /// The operation.
         op: &'static str,
@@ -88,7 +88,7 @@ pub enum MachineError {
          with narrower primes, or --set words=split to take {words} words a residue"
     )]
     NarrowWord {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
         /// Bits of its words.
         word_bits: u64,
@@ -103,7 +103,7 @@ pub enum MachineError {
          {ahead} for loads ahead and results under way: {missing} bytes are missing; raise {capacity_field}, or run a smaller batch"
     )]
     NoRoom {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
         /// The operation, its node and region.
         what: String,
@@ -125,7 +125,7 @@ pub enum MachineError {
          smaller batch, or raise dpus"
     )]
     NoMram {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
         /// The operation and its node.
         what: String,

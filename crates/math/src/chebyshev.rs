@@ -5,11 +5,11 @@ use std::f64::consts::PI;
 /// `Σ c_k·T_k(u)`, u = (2x − a − b)/(b − a), on the interval [a, b].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// c_0 … c_d.
+    /// Coefficients c_0 … c_d.
     pub coefficients: Vec<f64>,
-    /// Left end a.
+    /// a, the left end of the interval.
     pub from: f64,
-    /// Right end b.
+    /// b, the right end of the interval.
     pub to: f64,
 }
 
@@ -32,10 +32,10 @@ impl Series {
         Self { coefficients: (0..=degree).map(coefficient).collect(), from, to }
     }
 
-    /// The least-squares fit of f on some points of [from, to]: good near them, and only there.
+    /// The least-squares fit of f on points of [from, to]. It is accurate near the points only.
     ///
-    /// By Householder reflections, so that points which nearly fail to determine a coefficient cost no precision where
-    /// the fit is wanted. Source: \[GVL13\] §5.3.
+    /// Householder reflections keep the precision near the points even if the points barely determine a coefficient.
+    /// Source: \[GVL13\] §5.3.
     ///
     /// # Panics
     /// Unless there are more points than the degree, all in the interval.
@@ -78,8 +78,7 @@ impl Series {
     }
 }
 
-/// Solves `A·c ≈ b` in the sense of least squares; each row is one of A with its entry of b at the end. The rows are
-/// overwritten.
+/// Solves `A·c ≈ b` by least squares. Each row is a row of A followed by its entry of b; rows are overwritten.
 ///
 /// # Panics
 /// Without a row, or with fewer rows than unknowns.

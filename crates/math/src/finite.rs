@@ -1,7 +1,7 @@
 //! Numbers that come from outside: files, command lines, other languages.
 //!
-//! NaN is neither above nor below any bound, so one that is let in passes every check written as "refuse if above". It is
-//! stopped here instead, where numbers enter, together with the infinities.
+//! NaN compares as neither above nor below any bound, so it passes every check of the form "refuse if above". NaN and
+//! infinities are therefore refused here, where numbers enter.
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use std::{fmt, str::FromStr};
@@ -11,7 +11,7 @@ use std::{fmt, str::FromStr};
 #[serde(try_from = "f64", into = "f64")]
 pub struct Finite(f64);
 
-/// What was given is no finite number.
+/// The input is no finite number.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "got {got}, wanted a finite number: nan, inf and what is beyond 10^308 are none; write one such as 0.5 or 1e-9"
@@ -20,11 +20,11 @@ pub struct NotFinite {
     got: String,
 }
 
-/// Most characters of a wrong text that an error repeats.
+/// Longest part of a wrong text that an error repeats, in characters.
 const MOST_SHOWN: usize = 40;
 
 impl Finite {
-    /// The number, if it is one.
+    /// The number, if it is finite.
     ///
     /// # Errors
     /// [`NotFinite`].
@@ -79,7 +79,7 @@ pub fn parse(text: &str) -> Result<f64, NotFinite> {
 /// A finite number from a text, between two bounds, both included.
 ///
 /// # Errors
-/// What was written and what is wanted.
+/// A text with the input and the range wanted.
 pub fn parse_within(text: &str, least: f64, most: f64) -> Result<f64, String> {
     let x = parse(text).map_err(|e| e.to_string())?;
     if x >= least && x <= most { Ok(x) } else { Err(format!("got {x}, wanted a number from {least} to {most}")) }
@@ -88,7 +88,7 @@ pub fn parse_within(text: &str, least: f64, most: f64) -> Result<f64, String> {
 /// A field `f64` that takes finite numbers only: `#[serde(deserialize_with = "limbwise_math::finite::field")]`.
 ///
 /// # Errors
-/// Those of the format; [`NotFinite`].
+/// Errors of the format; [`NotFinite`].
 pub fn field<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Finite::new(f64::deserialize(from)?).map(Finite::get).map_err(D::Error::custom)
 }
@@ -96,7 +96,7 @@ pub fn field<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
 /// [`field`] for a list.
 ///
 /// # Errors
-/// Those of the format; [`NotFinite`].
+/// Errors of the format; [`NotFinite`].
 pub fn fields<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
     Ok(Vec::<Finite>::deserialize(from)?.into_iter().map(Finite::get).collect())
 }

@@ -1,23 +1,23 @@
-//! Decomposition to a small signed base, and change of modulus: what TFHE does to single words, by definition.
+//! Gadget decomposition and modulus switching of single words, by definition, for TFHE.
 
 /// Splits residues modulo q against the factors `2^(w − b), 2^(w − 2b), …`, w the bits of q, into digits in [−B/2, B/2),
-/// B = 2^b. What is lost is at most half of the least factor.
+/// B = 2^b. The rounding error is at most half of the smallest factor.
 ///
 /// With C = B/2·(sum of the factors) + half the least factor, a residue x stands for its lift in [−C, q − C): adding C
-/// turns it into a number below 2^w whose plain digits, B/2 less, are those wanted. For q near 2^w the lift is centered.
+/// gives a number below 2^w whose plain digits, less B/2, are the signed digits. For q near 2^w the lift is centered.
 ///
 /// Source: \[CGGI20\] Alg. 1, there for q a power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decomposition {
     modulus: u64,
-    /// w.
+    /// w, the bits of q.
     bits: u32,
     base_log: u32,
     levels: u32,
 }
 
 impl Decomposition {
-    /// Digits of so many bits, the first of the largest weight.
+    /// `levels` digits of `base_log` bits, the first of the largest weight.
     ///
     /// # Panics
     /// If the modulus is not in 2 … 2^62, or base and levels are not at least 1 and their product at most its bits.
@@ -30,13 +30,13 @@ impl Decomposition {
         Self { modulus, bits, base_log, levels }
     }
 
-    /// Number of digits.
+    /// Number of digits of a residue.
     #[must_use]
     pub fn levels(self) -> u32 {
         self.levels
     }
 
-    /// The base B.
+    /// The base B = 2^b.
     #[must_use]
     pub fn base(self) -> u64 {
         1 << self.base_log
@@ -48,7 +48,7 @@ impl Decomposition {
         (1..=self.levels).map(move |j| self.bits - j * self.base_log)
     }
 
-    /// The constant C, modulo q: what is added before the plain digits are taken.
+    /// The constant C modulo q, which is added before the plain digits are taken.
     #[must_use]
     pub fn shift(self) -> u64 {
         let least = self.bits - self.levels * self.base_log;

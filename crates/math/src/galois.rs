@@ -1,4 +1,4 @@
-//! Galois elements of the 2N-th cyclotomic ring and what they do to coefficients and values.
+//! Galois elements of the 2N-th cyclotomic ring, and their action on coefficients and values.
 
 use crate::ntt::bit_reverse;
 
@@ -45,7 +45,7 @@ impl GaloisElement {
         self.0
     }
 
-    /// The automorphism that undoes this one.
+    /// The inverse automorphism.
     #[must_use]
     pub fn inverse(self, log_n: u32) -> Self {
         // Newton: each step doubles the number of right low bits; g itself is right modulo 8.
@@ -53,20 +53,20 @@ impl GaloisElement {
         Self(inverse & mask(log_n))
     }
 
-    /// This after `other`.
+    /// The composition: first `other`, then this automorphism.
     #[must_use]
     pub fn compose(self, other: Self, log_n: u32) -> Self {
         Self(self.0.wrapping_mul(other.0) & mask(log_n))
     }
 
-    /// Where entry i of the transform of a(X^g) stands in the transform of a(X), both in bit-reversed order.
+    /// The index in the transform of a(X) of entry i of the transform of a(X^g), both in bit-reversed order.
     #[must_use]
     pub fn source_of_value(self, i: usize, log_n: u32) -> usize {
         let exponent = (2 * bit_reverse(i, log_n) + 1).wrapping_mul(self.0 as usize) & mask(log_n) as usize;
         bit_reverse((exponent - 1) / 2, log_n)
     }
 
-    /// Where coefficient k of a(X) goes in a(X^g), and whether it changes its sign on the way.
+    /// The index in a(X^g) of coefficient k of a(X), and whether its sign changes.
     #[must_use]
     pub fn target_of_coefficient(self, k: usize, log_n: u32) -> (usize, bool) {
         let exponent = k.wrapping_mul(self.0 as usize) & mask(log_n) as usize;
@@ -74,7 +74,7 @@ impl GaloisElement {
     }
 }
 
-/// 2N − 1.
+/// 2N − 1: masks an exponent modulo 2N.
 fn mask(log_n: u32) -> u32 {
     u32::MAX >> (31 - log_n)
 }

@@ -1,12 +1,12 @@
-//! Number theory and analysis under the engine: word-sized moduli, primes, the reference transform,
-//! residue number systems, small-base decomposition, finite numbers from outside, Galois elements, the canonical embedding, sampling, Chebyshev series,
-//! minimax polynomials of the sign.
+//! Number theory and analysis: word-sized moduli, primes, the reference transform, residue number systems, gadget
+//! decomposition, checked input of floats, Galois elements, the canonical embedding, sampling, Chebyshev series and minimax
+//! polynomials of the sign.
 //!
 //! Enters: mathematics on slices and scalars, each written for clarity and tested against its definition.
 //! Stays out: devices, threads, I/O, `unsafe`, scheme words.
 //!
-//! Read in this order: [`modulus`], [`prime`], [`prime_class`], [`ntt`], [`rns`], [`gadget`], [`finite`], [`galois`], [`embedding`], [`sampling`], [`tail`],
-//! [`chebyshev`], [`remez`].
+//! Read in this order: [`modulus`], [`prime`], [`prime_class`], [`ntt`], [`rns`], [`gadget`], [`finite`], [`galois`],
+//! [`embedding`], [`sampling`], [`tail`], [`chebyshev`], [`remez`].
 
 pub mod chebyshev;
 pub mod embedding;

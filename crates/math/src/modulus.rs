@@ -47,7 +47,7 @@ impl Modulus {
         Self { q, ratio: [high(ratio), low(ratio)] }
     }
 
-    /// The modulus itself.
+    /// The value of q.
     #[inline]
     #[must_use]
     pub fn value(self) -> u64 {

@@ -1,8 +1,8 @@
-//! The negacyclic number-theoretic transform that is right by definition.
+//! The reference negacyclic number-theoretic transform.
 //!
-//! Devices bring faster ones; all agree on what is computed here: with ψ from
-//! [`primitive_root`], entry i of the transform of a(X) is a(ψ^(2·brv(i)+1)),
-//! brv reversing log₂N bits. Plain Cooley–Tukey and Gentleman–Sande, strict ranges.
+//! Faster transforms of devices give the same residues in their own order. With ψ from [`primitive_root`], entry i of the
+//! transform of a(X) is a(ψ^(2·brv(i)+1)), where brv reverses log₂N bits. Plain Cooley–Tukey and Gentleman–Sande
+//! butterflies; every intermediate value is reduced.
 
 use crate::{
     modulus::{Modulus, Shoup},
@@ -49,7 +49,7 @@ impl NttTable {
         Self { modulus, log_n, roots: powers(psi), inverse_roots: powers(modulus.inv(psi)), n_inverse }
     }
 
-    /// The prime.
+    /// The prime q.
     #[must_use]
     pub fn modulus(&self) -> Modulus {
         self.modulus

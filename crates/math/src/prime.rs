@@ -10,7 +10,7 @@ pub struct PrimesExhausted {
     pub bits: u32,
     /// log₂ of the ring degree.
     pub log_n: u32,
-    /// How many were asked for.
+    /// Number of primes requested.
     pub wanted: usize,
 }
 
@@ -43,19 +43,19 @@ pub fn is_prime(n: u64) -> bool {
     })
 }
 
-/// Primes that are 1 modulo 2N, in order of their distance from `centre`, nearest first (the lower of a tie first).
+/// Primes that are 1 modulo 2N, by distance from `center`, nearest first (the lower of a tie first).
 ///
-/// All lie in (centre/2, 2·centre) and below 2^61.
-pub fn ntt_primes_near(log_n: u32, centre: u64) -> impl Iterator<Item = u64> {
+/// All lie in (center/2, 2·center) and below 2^61.
+pub fn ntt_primes_near(log_n: u32, center: u64) -> impl Iterator<Item = u64> {
     let step = 1u64 << (log_n + 1);
-    let base = centre / step * step + 1;
-    let (low, high) = (centre / 2, centre.saturating_mul(2).min(1 << Modulus::MAX_BITS));
+    let base = center / step * step + 1;
+    let (low, high) = (center / 2, center.saturating_mul(2).min(1 << Modulus::MAX_BITS));
     let mut below = (0..).map_while(move |i| base.checked_sub(i * step).filter(|&q| q > low)).filter(|&q| is_prime(q));
     let mut above = (1..).map(move |i| base + i * step).take_while(move |&q| q < high).filter(|&q| is_prime(q));
     let (mut next_below, mut next_above) = (below.next(), above.next());
     std::iter::from_fn(move || {
         let take_below = match (next_below, next_above) {
-            (Some(b), Some(a)) => centre.abs_diff(b) <= a.abs_diff(centre),
+            (Some(b), Some(a)) => center.abs_diff(b) <= a.abs_diff(center),
             (Some(_), None) => true,
             (None, _) => false,
         };
@@ -70,7 +70,7 @@ pub fn ntt_primes_near(log_n: u32, centre: u64) -> impl Iterator<Item = u64> {
 /// The `count` largest primes below 2^bits that are 1 modulo 2N and not in `used`, largest first.
 ///
 /// # Errors
-/// [`PrimesExhausted`] when there are not so many of exactly that bit length.
+/// [`PrimesExhausted`] if there are fewer primes of exactly that bit length.
 pub fn ntt_primes_below(log_n: u32, bits: u32, count: usize, used: &[u64]) -> Result<Vec<u64>, PrimesExhausted> {
     let exhausted = PrimesExhausted { bits, log_n, wanted: count };
     if bits > Modulus::MAX_BITS || bits <= log_n + 1 {

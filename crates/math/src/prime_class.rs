@@ -1,23 +1,24 @@
-//! Classes of primes by width. Devices have other kernels for each, calibrations other rates, machine models other costs.
+//! Classes of primes by width. Each class has its own kernels on a device, its own rates in a calibration and its own
+//! costs in a machine model.
 
 use crate::modulus::Modulus;
 
-/// How wide a prime is, for the arithmetic that it allows.
+/// The width of a prime, which decides the arithmetic it allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PrimeClass {
-    /// Products of two residues fit a word, and half of one a 32-bit word.
+    /// A residue fits a 32-bit word, and a product of two fits a word.
     Narrow,
-    /// Two bits less than the 52 of a mantissa or of a multiply-add: room for lazy sums.
+    /// Two bits below the 52 of a mantissa or a multiply-add, which leaves room for lazy sums.
     Short,
-    /// All others, by products of two words.
+    /// All other primes; products take two words.
     Long,
 }
 
 impl PrimeClass {
-    /// All, the narrowest first.
+    /// All classes, the narrowest first.
     pub const ALL: &[Self] = &[Self::Narrow, Self::Short, Self::Long];
 
-    /// Bits of its widest prime: the one place where the bound of a class is written.
+    /// Bits of the widest prime of the class. The bounds of classes are written here only.
     #[must_use]
     pub const fn max_bits(self) -> u32 {
         match self {
@@ -27,13 +28,13 @@ impl PrimeClass {
         }
     }
 
-    /// The narrowest class of primes with so many bits.
+    /// The narrowest class that holds primes of `bits` bits.
     #[must_use]
     pub fn of_bits(bits: u32) -> Self {
         Self::ALL.iter().copied().find(|class| bits <= class.max_bits()).unwrap_or(Self::Long)
     }
 
-    /// The narrowest class of a prime.
+    /// The narrowest class that holds a prime.
     #[must_use]
     pub fn of(q: Modulus) -> Self {
         Self::of_bits(q.bits())

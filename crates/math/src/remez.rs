@@ -1,23 +1,23 @@
-//! The odd polynomial nearest to the sign of its argument on two intervals that leave out zero, by Remez' exchange.
+//! Odd minimax polynomials of the sign function on [−1, −gap] ∪ [gap, 1], by Remez' exchange algorithm.
 
 use crate::chebyshev::Series;
 
-/// Points on which extrema are looked for, before each is refined.
+/// Grid points for the search of extrema, each of which is then refined.
 const GRID: u32 = 2048;
-/// Exchanges at most; each about squares the distance to the best polynomial, so few are needed.
+/// Largest number of exchanges. Convergence is quadratic, so few are needed.
 const MOST_EXCHANGES: usize = 40;
 
 /// An odd polynomial p on [−1, 1] with `|p(x) − sign(x)| ≤ error` for `gap ≤ |x| ≤ 1`, the least error of its degree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OddSign {
-    /// The polynomial.
+    /// The polynomial as a series.
     pub series: Series,
-    /// Its largest distance from the sign.
+    /// Largest distance from the sign function.
     pub error: f64,
 }
 
 impl OddSign {
-    /// The best one of an odd degree for a gap.
+    /// The minimax polynomial of an odd degree for a gap.
     ///
     /// Source: \[Rem34\]; the odd basis halves the problem as in \[LLNK22\] §3.
     ///
@@ -88,7 +88,7 @@ fn extrema(series: &Series, gap: f64) -> Vec<(f64, f64)> {
     found
 }
 
-/// The place of a single maximum between two bounds.
+/// The argument of the only maximum between two bounds.
 fn highest(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     for _ in 0..60 {
         let third = (high - low) / 3.0;
@@ -97,7 +97,7 @@ fn highest(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// As many places as asked for whose errors alternate, if there are: of each run of one sign the worst.
+/// `count` points with alternating error signs, if there are as many: the largest error of each run of one sign.
 fn alternating(extrema: &[(f64, f64)], count: usize) -> Option<Vec<f64>> {
     let mut runs: Vec<(f64, f64)> = Vec::new();
     for &(x, e) in extrema {

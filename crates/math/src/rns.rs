@@ -6,8 +6,8 @@ use crate::modulus::{Modulus, Shoup, low};
 ///
 /// With `y_i = x_i·(A/a_i)^{-1} mod a_i` the value is `x = Σ y_i·(A/a_i) − e·A`; here `e = ⌊Σ y_i/a_i + ½⌋`, so that x is
 /// the representative in [−A/2, A/2). The fraction is summed in integers of unit 2^−48, by the same formula on every
-/// device, so all agree to the last bit; it errs by less than k·2^−46, that is the wrong one of two representatives
-/// may be taken for an x that lies within k·2^−46·A of ±A/2, and nowhere else.
+/// device, so all agree to the last bit. It errs by less than k·2^−46: only an x within k·2^−46·A of ±A/2 may get the other
+/// representative.
 ///
 /// Source: \[HPS19\] §2.2, with integers for floating point.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct BaseConversion {
     pub weights: Vec<Vec<u64>>,
     /// `−e·A mod t_j` at `[j][e]`, e = 0 … k.
     pub corrections: Vec<Vec<u64>>,
-    /// How each y_i becomes a fraction.
+    /// The fraction y_i/a_i of each source.
     pub fractions: Vec<Fraction>,
 }
 
@@ -66,7 +66,7 @@ impl Fraction {
 }
 
 impl BaseConversion {
-    /// Constants for a conversion; the two sets must be disjoint.
+    /// Precomputes the constants of a conversion; the two sets must be disjoint.
     ///
     /// # Panics
     /// If `from` is empty or shares a prime with `to`.
@@ -125,7 +125,7 @@ pub struct Reconstruction {
 }
 
 impl Reconstruction {
-    /// Constants for the given primes.
+    /// Precomputes the constants for the given primes.
     ///
     /// # Panics
     /// If there is no prime.
@@ -188,7 +188,7 @@ impl Reconstruction {
     /// The centered integer modulo `t`, exactly; no branch depends on the residues.
     ///
     /// # Panics
-    /// If there is not one residue a prime.
+    /// If the number of residues is not that of primes.
     #[must_use]
     pub fn centered_modulo(&self, residues: &[u64], t: Modulus) -> u64 {
         assert_eq!(residues.len(), self.primes.len());
@@ -204,7 +204,7 @@ impl Reconstruction {
     /// The centered integer, rounded to a float. Exact up to 53 bits; no branch depends on the residues.
     ///
     /// # Panics
-    /// If there is not one residue a prime.
+    /// If the number of residues is not that of primes.
     #[must_use]
     pub fn centered_f64(&self, residues: &[u64]) -> f64 {
         assert_eq!(residues.len(), self.primes.len());

@@ -1,16 +1,16 @@
 //! Randomness: a keyed expandable stream, seeds from the operating system, and the distributions of RLWE.
 //!
-//! Secret samplers branch on nothing secret and look up nothing at a secret place.
+//! Samplers of secrets have no secret-dependent branches or addresses.
 
 use crate::modulus::Modulus;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// The operating system gave no randomness.
+/// The operating system returned no randomness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the operating system gave no randomness ({0}): no key or ciphertext can be made safely")]
 pub struct EntropyError(getrandom::Error);
 
-/// 256 bits from which a stream grows. Wiped when dropped.
+/// A 256-bit seed of a stream. Wiped on drop.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Seed(pub [u8; 32]);
 
@@ -31,7 +31,7 @@ impl Seed {
         Ok(Self(bytes))
     }
 
-    /// An independent seed named by a label.
+    /// Derives an independent seed by a label.
     #[must_use]
     pub fn derive(&self, label: &str) -> Self {
         let mut stream = Stream::new(self, &[b"derive:", label.as_bytes()].concat());
@@ -41,21 +41,21 @@ impl Seed {
     }
 }
 
-/// Where seeds come from.
+/// Source of seeds.
 #[derive(Clone, Debug, Default)]
 pub enum SeedSource {
-    /// The operating system, anew each time.
+    /// Fresh randomness of the operating system.
     #[default]
     System,
-    /// A secret seed that somebody keeps, to do the same again after a stop.
+    /// A stored secret seed, so that a computation that was stopped repeats exactly.
     Kept(Seed),
-    /// A number that anybody can guess: it repeats everything and protects nothing.
+    /// INSECURE: a guessable number, for repeatable tests.
     Repeating(u64),
 }
 
 impl SeedSource {
-    /// A seed for one use, told apart by its label: what is not from the system is the same for the same label, so two
-    /// uses under one label would share their randomness.
+    /// A seed for one use, derived by its label. Except from the system, equal labels give equal seeds, so two uses under
+    /// one label would share their randomness.
     ///
     /// # Errors
     /// [`EntropyError`] when the system has none.
@@ -71,7 +71,7 @@ impl SeedSource {
         }
     }
 
-    /// Whether what is made with it protects nothing.
+    /// Whether keys from this source are insecure.
     #[must_use]
     pub fn is_insecure(&self) -> bool {
         matches!(self, Self::Repeating(_))
@@ -80,7 +80,7 @@ impl SeedSource {
 
 const BUFFER: usize = 1024;
 
-/// A pseudo-random stream: BLAKE3 in keyed mode, extended output. Wiped when dropped.
+/// A pseudo-random stream: BLAKE3 in keyed mode, extended output. Wiped on drop.
 ///
 /// Source: \[BLAKE3\].
 pub struct Stream {
@@ -97,7 +97,7 @@ impl Drop for Stream {
 }
 
 impl Stream {
-    /// The stream of a seed for one use, told apart by `context`.
+    /// The stream of a seed for one use, separated by `context`.
     #[must_use]
     pub fn new(seed: &Seed, context: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new_keyed(&seed.0);
@@ -230,18 +230,18 @@ impl GaussianTable {
 /// A discrete Gaussian of any width up to 2^50, put together from narrow ones in constant time.
 ///
 /// With x and y of width s, `x + c·y` has width `s·√(1 + c²)` and is a discrete Gaussian but for 2^−200 while c is at most
-/// s/4. Each such step squares the width, so that a few draws from one small table make one of any.
+/// s/4. Each such step squares the width, so a few draws from one small table make a draw of any width.
 ///
 /// Source: \[MW17\] §3.
 #[derive(Clone, Debug)]
 pub struct Gaussian {
     table: GaussianTable,
-    /// What each draw is multiplied by.
+    /// Factor of each draw.
     weights: Vec<i64>,
 }
 
 impl Gaussian {
-    /// Largest σ, 2^50: draws of ten times that are far from what a word holds. Parameters are checked against it.
+    /// Largest σ, 2^50: draws of 10σ stay far below 2^63. Parameters are checked against it.
     pub const WIDEST: f64 = 1_125_899_906_842_624.0;
 
     /// The distribution of standard deviation σ.

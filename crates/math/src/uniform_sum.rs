@@ -1,4 +1,4 @@
-//! Tails of a sum of independent uniform variables: how often rounding errors gang up.
+//! Tails of a sum of independent uniform variables, the distribution of summed rounding errors.
 
 /// P[|S| > x] for S the sum of `count` independent variables, uniform on [−½, ½] each.
 ///
@@ -6,7 +6,7 @@
 /// from a recurrence of positive terms. Source: \[DB72\] Cost: count²·(count/2 − x) operations.
 ///
 /// # Panics
-/// For a sum of nothing, or an x that is negative or not a number.
+/// If `count` is 0, or x is negative or NaN.
 #[must_use]
 pub fn two_sided_tail(count: u32, x: f64) -> f64 {
     assert!(count > 0 && x >= 0.0, "a sum of {count} has no tail at {x}");

@@ -10,8 +10,8 @@ use crate::{
 use limbwise::{
     Result,
     bgv::{
-        self, Auto, BgvExpectation, BgvLiteral, BgvParams, BgvReading, Ciphertext, Encoder, Encryption, Evaluator,
-        encrypt_seeded,
+        self, Auto, BgvExpectation, BgvLiteral, BgvParams, BgvReading, Ciphertext, CiphertextShape, Encoder,
+        Encryption, Evaluator, encrypt_seeded,
     },
     rlwe::{DeclaredKeys, KeyForm, KeySet, KeyStore, LazyKeys, MadeKeys, Requirements, SecretKey},
     wire::{self, Fingerprint, KeyFile, Origin},
@@ -405,7 +405,7 @@ impl IntegerSession {
         let On::Trace(null, _) = &self.on else {
             return Err(exception("TraceError", "integers without words are for recordings"));
         };
-        let shape = ([batch, self.params.top_level()], Domain::Eval);
+        let shape = CiphertextShape { batch, level: self.params.top_level(), domain: Domain::Eval };
         let ciphertext = Ciphertext::declared(null, &self.params, shape, Encryption::Secret);
         Ok(IntegerCiphertext { held: Held::Trace(ciphertext), keys: self.keys, claimed: false })
     }
@@ -444,8 +444,8 @@ impl IntegerSession {
 
     fn decrypt(&self, py: Python<'_>, a: &IntegerCiphertext) -> PyResult<Vec<Vec<i64>>> {
         let (secret, dev, a) = (self.secret("decrypt")?, self.dev()?, self.trusted("decrypt", a)?);
-        let of = (&[][..], std::slice::from_ref(a));
-        let read = py.detach(|| BgvReading::of((&**dev, &self.encoder), &self.params, secret, of));
+        let results = std::slice::from_ref(a);
+        let read = py.detach(|| BgvReading::of(&**dev, &self.encoder, &self.params, secret, &[], results));
         match read.map_err(of_scheme)? {
             BgvReading::Integers { mut messages, .. } => Ok(messages.swap_remove(0)),
             BgvReading::Phases { .. } => unreachable!("only where there are inputs"),

@@ -78,7 +78,7 @@ pub(crate) fn promised<D: limbwise_device::Device>(
     let Some(bound) = bound else { return Ok(ciphertext) };
     let promise = Promise { magnitude: bound, peak: bound, real };
     let Estimate { magnitude, peak, real, .. } = ciphertext.estimate;
-    let Some(estimate) = ciphertext.estimate.promised(promise) else {
+    let Some(estimate) = ciphertext.estimate.with_promise(promise) else {
         return Err(EncodeError::Promise { magnitude, peak, real }.into());
     };
     ciphertext.estimate = estimate;

@@ -65,7 +65,7 @@ impl Trace {
         }
         let slots = packing.slots;
         let of = Promise::of(&values, slots);
-        let declared = self.encoder.declare_bounded(&self.null, (values.len(), of), packing, Noise::Secret)?;
+        let declared = self.encoder.declare_bounded(&self.null, values.len(), of, packing, Noise::Secret)?;
         let real = of.real;
         let shadow = Some(Shadow::new(&values, slots));
         let ciphertext = promised(Ciphertext { shadow, ..declared }, bound, real)?;

@@ -59,7 +59,7 @@ pub(crate) fn both_sides(
     let form = keys.form.or(chosen.map(|c| c.1)).unwrap_or_default();
     let made = match &keys.dir {
         None => MadeKeys::new(form),
-        Some(dir) => MadeKeys::kept_in(form, Box::new(KeyDirectory::new(dev.clone(), params, dir, memory)?)),
+        Some(dir) => MadeKeys::with_home(form, Box::new(KeyDirectory::new(dev.clone(), params, dir, memory)?)),
     };
     let made = Keys::Made(made.with_most_galois(keys.most_galois));
     Ok(Live::new(dev, params, Some(Arc::new(secret)), made, chosen.map(|c| c.0)))

@@ -11,7 +11,7 @@ use crate::{
 use limbwise::{
     params::Params,
     rlwe::PublicKey,
-    scheme::{ClientScheme, Encrypting, Scheme, Secrets, Shadows},
+    scheme::{Clear, ClientScheme, Encrypting, Scheme, Secrets, Setup, Shadows},
     tfhe::TfheParams,
     wire::{Fingerprint, Lock, Origin, read_labeled_secret_key, read_labeled_tfhe_secret_key, read_public_key},
 };
@@ -86,7 +86,7 @@ pub fn read_secrets<S: ClientScheme>(dir: &Path, params: &S::Params, lock: Lock<
     let secrets = Secrets { rlwe, tfhe };
     for (path, label) in [(&rlwe_file, rlwe_label), (&tfhe_file, tfhe_label)] {
         let label = label.unwrap_or(Origin::NONE);
-        secrets.admitted(S::rlwe(params), &label).map_err(|e| Error::of_file(path, e))?;
+        secrets.check_origin(S::rlwe(params), &label).map_err(|e| Error::of_file(path, e))?;
     }
     Ok(secrets)
 }
@@ -104,14 +104,15 @@ pub fn encrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>, C: Client<Sc
 ) -> Result<Fingerprint> {
     let params = program.params();
     let encoder = P::Scheme::encoder(params);
+    let setup = Setup { dev, encoder: &encoder, params };
     for (index, (path, input)) in targets.iter().zip(program.inputs()).enumerate() {
         observer.step(ENCRYPT_STEP, index, targets.len());
         let values = client.values(index);
         let seed = seeds.seed(&format!("input {index}")).map_err(limbwise::Error::from)?;
         let origin = key.origin.numbered(index);
         put(path, |file| {
-            let (on, with, of) = ((dev, &encoder), key.encrypting(), (&input, &values));
-            let out = P::Scheme::encrypt_to(BufWriter::new(file), on, params, &with, of, (&seed, &origin))?;
+            let clear = Clear { input: &input, values: &values };
+            let out = P::Scheme::encrypt_to(BufWriter::new(file), setup, &key.encrypting(), clear, &seed, &origin)?;
             out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
         })?;
     }
@@ -207,11 +208,11 @@ pub fn decrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>>(
         observer.step(DECRYPT_STEP, index, files.len());
         belongs(path, &if said { expected.origin.numbered(index) } else { Origin::NONE })?;
         let of_file = |e| Error::of_file(path, e);
-        let result = P::Scheme::read(open_file(path)?, (dev, params)).map_err(of_file)?;
+        let result = P::Scheme::read(open_file(path)?, dev, params).map_err(of_file)?;
         results.push(P::Scheme::admit(expectation, params, result).map_err(of_file)?);
     }
     let encoder = P::Scheme::encoder(params);
-    let opened = P::Scheme::open((dev, &encoder), params, secrets, (&[], &results));
+    let opened = P::Scheme::open(Setup { dev, encoder: &encoder, params }, secrets, &[], &results);
     let place = files.first().map_or_else(PathBuf::new, |file| file.parent().unwrap_or(file).into());
     let reading = opened.map_err(|e| Error::of_file(if files.len() == 1 { &files[0] } else { &place }, e))?;
     let estimates = results.iter().map(|result| P::Scheme::estimate(params, result)).collect();

@@ -203,7 +203,7 @@ fn evaluated<P: Program<Scheme: Piped>>(
     };
     for (done, (path, result)) in targets.iter().zip(&results).enumerate() {
         clock.step(WRITE_STEP, done, targets.len());
-        put_ciphertext::<P::Scheme, _>(path, (dev, params), result, &origin.numbered(done))?;
+        put_ciphertext::<P::Scheme, _>(path, dev, params, result, &origin.numbered(done))?;
     }
     checkpoint.as_ref().map_or(Ok(()), Checkpoint::clear)?;
     let (steps, _) = clock.finish();
@@ -337,12 +337,12 @@ fn read_inputs<P: Program>(
         clock.step(READ_STEP, done, wanted.len());
         // Keys of version 1 do not record their origin, and neither do inputs that were encrypted for them.
         belongs(path, &if *keys == Origin::NONE { *keys } else { keys.numbered(done) })?;
-        let got = P::Scheme::read(open_file(path)?, (dev, program.params())).map_err(|e| Error::of_file(path, e))?;
+        let got = P::Scheme::read(open_file(path)?, dev, program.params()).map_err(|e| Error::of_file(path, e))?;
         if let Some(Difference { field, got, wanted }) = P::Scheme::difference(input, &got) {
             let (path, name) = (path.display().to_string(), input.name().to_owned());
             return Err(Error::Shape { path, name, field, got: got.into(), wanted: wanted.into() });
         }
-        inputs.push(P::Scheme::placed(dev, input, got));
+        inputs.push(P::Scheme::in_input_domain(dev, input, got));
     }
     Ok(inputs)
 }

@@ -136,7 +136,7 @@ impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
             if written.hashes.get(i).is_some_and(|hash| !hash_of(&path).is_ok_and(|got| got == *hash)) {
                 return Err(damaged());
             }
-            S::read(open_file(&path)?, (self.dev, self.params)).map_err(|e| Error::of_file(&path, e))
+            S::read(open_file(&path)?, self.dev, self.params).map_err(|e| Error::of_file(&path, e))
         };
         let number = |bits: &String| {
             let x = f64::from_bits(u64::from_str_radix(bits, 16).map_err(|_| damaged())?);
@@ -160,7 +160,7 @@ impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
         let mut hashes = Vec::new();
         for (i, ciphertext) in state.ciphertexts.iter().enumerate() {
             let path = temporary.join(format!("{i}.ct"));
-            put_ciphertext::<S, D>(&path, (self.dev, self.params), ciphertext, &Origin::NONE)?;
+            put_ciphertext::<S, D>(&path, self.dev, self.params, ciphertext, &Origin::NONE)?;
             hashes.push(hash_of(&path)?);
         }
         let written = Written {
@@ -213,12 +213,13 @@ impl<D: HostRead, S: Scheme> Journal<D, S> for Checkpoint<'_, D, S> {
 /// Puts a ciphertext into a file.
 pub fn put_ciphertext<S: Scheme, D: HostRead>(
     path: &Path,
-    on: (&D, &S::Params),
+    dev: &D,
+    params: &S::Params,
     ciphertext: &S::Ciphertext<D>,
     origin: &Origin,
 ) -> Result<()> {
     put(path, |file| {
-        let out = S::write(BufWriter::new(file), on, ciphertext, origin)?;
+        let out = S::write(BufWriter::new(file), dev, params, ciphertext, origin)?;
         out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
     })
 }

@@ -80,7 +80,7 @@ pub fn keygen<S: ClientScheme, D: HostRead>(
     let (rlwe, tfhe) = (S::rlwe(params), S::tfhe(params));
     let total = required.len() + usize::from(tfhe.is_some());
     observer.step(KEY_STEP, 0, total);
-    let secrets = Secrets::generate((rlwe, tfhe), seeds)?;
+    let secrets = Secrets::generate(rlwe, tfhe, seeds)?;
     let origin = Origin { program: program_name(description), ..Origin::of_keys(secrets.identity(rlwe)) };
     write_secrets::<S>(places.client, (params, &secrets), lock, &origin)?;
     let Published { generator, bootstrap } = secrets.publish(dev, rlwe, seeds)?;

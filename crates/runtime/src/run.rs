@@ -107,9 +107,8 @@ fn evaluated<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
 ) -> limbwise::Result<Read<P::Scheme>> {
     let read =
         |reader: &Reader<'_, P::Scheme, AnyDevice>, inputs: Results<P, AnyDevice>, results: Results<P, AnyDevice>| {
-            let (on, params) = ((reader.dev, reader.encoder), reader.params);
-            let estimates = results.iter().map(|result| P::Scheme::estimate(params, result)).collect();
-            let reading = P::Scheme::open(on, params, reader.secrets, (&inputs, &results))?;
+            let estimates = results.iter().map(|result| P::Scheme::estimate(reader.params, result)).collect();
+            let reading = P::Scheme::open(reader.setup(), reader.secrets, &inputs, &results)?;
             Ok(Read { reading, estimates, traffic: None })
         };
     let Some(reads) = &recording.reads else {

@@ -3,7 +3,7 @@
 use crate::clock::{BOOTSTRAP_STEP, ENCODE_STEP};
 use limbwise::{
     Result,
-    scheme::{Encoding, Encryption, Keys, Scheme},
+    scheme::{Encoding, Encryption, Keys, Scheme, Setup},
 };
 use limbwise_apps::{Journal, Observer, Program, program::Results};
 use limbwise_device::{Device, Wordless};
@@ -31,7 +31,7 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
             };
             observer.step(step, done, total);
         };
-        let encoded = P::Scheme::encode((dev, encoder), program.params(), &program.model(), &mut tell)?;
+        let encoded = P::Scheme::encode(Setup { dev, encoder, params: program.params() }, &program.model(), &mut tell)?;
         Ok(Self { dev, encoder, program, encoded })
     }
 
@@ -47,6 +47,10 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
         P::Scheme::host_bytes(&self.encoded)
     }
 
+    fn setup(&self) -> Setup<'_, P::Scheme, D> {
+        Setup { dev: self.dev, encoder: self.encoder, params: self.program.params() }
+    }
+
     /// Evaluates the program.
     pub fn evaluate(
         &self,
@@ -55,8 +59,7 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
         observer: &mut dyn Observer,
         journal: &mut dyn Journal<D, P::Scheme>,
     ) -> Result<Results<P, D>> {
-        let on = (self.dev, self.encoder);
-        let means = P::Scheme::means(on, self.program.params(), &self.encoded, keys);
+        let means = P::Scheme::means(self.setup(), &self.encoded, keys);
         self.program.evaluate(&means, inputs, observer, journal)
     }
 }
@@ -64,14 +67,13 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
 impl<'a, D: Wordless, P: Program> Server<'a, D, P> {
     /// The same by declaration, for devices without words.
     pub fn declared(dev: &'a D, encoder: &'a <P::Scheme as Scheme>::Encoder, program: &'a P) -> Result<Self> {
-        let encoded = P::Scheme::declare((dev, encoder), program.params(), &program.model())?;
+        let encoded = P::Scheme::declare(Setup { dev, encoder, params: program.params() }, &program.model())?;
         Ok(Self { dev, encoder, program, encoded })
     }
 
     /// The encrypted inputs by declaration, in their order, encrypted under this key.
     pub fn declared_inputs(&self, key: Encryption) -> Result<Results<P, D>> {
-        let (on, params) = ((self.dev, self.encoder), self.program.params());
-        self.program.inputs().iter().map(|input| P::Scheme::declare_input(on, params, input, key)).collect()
+        self.program.inputs().iter().map(|input| P::Scheme::declare_input(self.setup(), input, key)).collect()
     }
 
     /// Evaluates the program on declared inputs with declared keys: those of a store, and of TFHE.

@@ -12,7 +12,7 @@ use crate::{
 use limbwise::{
     Result,
     rlwe::{KeyPlan, KeyStore},
-    scheme::{ClientScheme, Encrypting, Encryption, Keys, NoKeys, Scheme, Secrets, Shadows},
+    scheme::{Clear, ClientScheme, Encrypting, Encryption, Keys, NoKeys, Scheme, Secrets, Setup, Shadows},
     tfhe::ServerKey,
 };
 use limbwise_apps::{Client, Description, Journal, Observer, Program, program::Results};
@@ -51,6 +51,12 @@ pub struct Reader<'a, S: Scheme, D: Device> {
     pub secrets: &'a Secrets,
 }
 
+impl<'a, S: Scheme, D: Device> Reader<'a, S, D> {
+    pub fn setup(&self) -> Setup<'a, S, D> {
+        Setup { dev: self.dev, encoder: self.encoder, params: self.params }
+    }
+}
+
 /// A program's results, and its inputs where reading takes them.
 type Evaluated<P, D> = (Results<P, D>, Results<P, D>);
 
@@ -68,7 +74,7 @@ pub fn session<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>
     let (rlwe, tfhe) = (P::Scheme::rlwe(params), P::Scheme::tfhe(params));
     let encoder = P::Scheme::encoder(params);
     observer.step(KEY_STEP, 0, plan.required.len() + usize::from(tfhe.is_some()));
-    let secrets = Secrets::generate((rlwe, tfhe), seeds)?;
+    let secrets = Secrets::generate(rlwe, tfhe, seeds)?;
     let published = secrets.publish(dev, rlwe, seeds)?;
     let bootstrap = published.bootstrap.map(|keys| ServerKey::new(dev, &keys));
     let wanted = program.encryption() == Encryption::PublicKey;
@@ -110,8 +116,7 @@ fn encrypted<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>>(
     for (index, input) in declared.iter().enumerate() {
         observer.step(ENCRYPT_STEP, index, declared.len());
         let (values, seed) = (sides.client.of(index), sides.seeds.seed(&format!("input {index}"))?);
-        let on = (reader.dev, reader.encoder);
-        inputs.push(P::Scheme::encrypt(on, reader.params, with, (input, &values), &seed)?);
+        inputs.push(P::Scheme::encrypt(reader.setup(), with, Clear { input, values: &values }, &seed)?);
     }
     Ok(inputs)
 }

@@ -51,8 +51,8 @@ impl<S: ClientScheme, D: HostRead> Onlooker<S, D> for Shadowing {
     }
 
     fn look<R>(&self, reader: &Reader<'_, S, D>, evaluate: impl FnOnce(Option<&dyn Watch<D>>) -> R) -> R {
-        let Reader { dev, encoder, params, secrets } = *reader;
-        let Some(audit) = S::audit((dev, encoder), params, secrets, self.bound) else { return evaluate(None) };
+        let audit = S::audit(reader.setup(), reader.secrets, self.bound);
+        let Some(audit) = audit else { return evaluate(None) };
         let result = evaluate(Some(&audit));
         *self.report.lock().unwrap_or_else(PoisonError::into_inner) = audit.report();
         result

@@ -1,95 +1,95 @@
-//! From text to a program: labels, named numbers, conditions with a place to jump to in the same line.
+//! The assembler: labels, named numbers, and conditions with a jump target on the same line.
 //!
 //! The language is `docs/upmem.md`. A line holds a label (`name:`), an instruction, or a directive: `.equ NAME number`
 //! names a number, `.mark NAME` gives the next instruction a name that counts are kept by. `;` starts a comment.
 
 use crate::isa::{CONSTANTS, Cond, DMA_BYTES, Form, Instruction, Op, REGISTERS, SINK, ZERO};
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::RangeInclusive};
 
-/// A program as the interpreter runs it.
+/// An assembled program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Its instructions; tasklets start at the first.
+    /// Decoded instructions; tasklets start at the first.
     pub instructions: Vec<Instruction>,
-    /// Marked instructions, in order of their places.
+    /// Names of marks and the instructions they name, in program order.
     pub marks: Vec<(String, usize)>,
-    /// Labels and the instructions they stand before.
+    /// Labels and the indices of the instructions after them.
     pub labels: Vec<(String, usize)>,
 }
 
 impl Program {
-    /// The instructions with a mark of this name.
-    pub fn marked(&self, name: &str) -> impl Iterator<Item = usize> {
+    /// Indices of the instructions with a mark of this name.
+    pub fn instructions_marked(&self, name: &str) -> impl Iterator<Item = usize> {
         self.marks.iter().filter(move |(mark, _)| mark == name).map(|&(_, at)| at)
     }
 }
 
-/// Why a text is no program.
+/// An error in a program's text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {mistake}")]
 pub struct AssemblyError {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The mistake in that line.
     pub mistake: Mistake,
 }
 
-/// What may be wrong with a line.
+/// A mistake in one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mistake {
-    /// No such instruction.
+    /// Unknown mnemonic.
     #[error("{0:?} is no instruction (docs/upmem.md lists them)")]
     Mnemonic(String),
-    /// Too few or too many operands.
+    /// Wrong number of operands.
     #[error("{op} is written {op} {wanted}; got {got} operands")]
     Operands {
-        /// The instruction.
+        /// Mnemonic of the instruction.
         op: &'static str,
-        /// Its form.
+        /// Operands that the instruction takes.
         wanted: &'static str,
-        /// How many there are.
+        /// Number of operands given.
         got: usize,
     },
-    /// A register was wanted.
+    /// An operand that must be a register.
     #[error("{0:?} is no register: wanted r0 to r23, zero, one, lneg, mneg, id, id2, id4 or id8")]
     Register(String),
-    /// A constant cannot be written.
+    /// A read-only register as a destination.
     #[error("{0:?} cannot be written: wanted r0 to r23, or zero to discard the result")]
     Destination(String),
-    /// A pair starts at an even register.
+    /// A register pair that does not start at an even register.
     #[error("{0:?} starts no pair: wanted r0, r2, … r22")]
     Pair(String),
-    /// A number was wanted.
+    /// An operand that must be a number.
     #[error("{0:?} is neither a number nor named by .equ")]
     Number(String),
-    /// A number that the instruction has no room for.
+    /// A number outside the instruction's range.
     #[error("{got} does not fit {op}: wanted {least} to {most}")]
     Range {
-        /// The instruction.
+        /// Mnemonic of the instruction.
         op: &'static str,
-        /// The number.
+        /// Number given.
         got: i64,
-        /// Least number allowed.
+        /// Smallest number allowed.
         least: i64,
         /// Largest number allowed.
         most: i64,
     },
-    /// A condition this instruction does not have.
+    /// A condition that the instruction cannot carry.
     #[error("{op} has no condition {cond:?}")]
     Condition {
-        /// The instruction.
+        /// Mnemonic of the instruction.
         op: &'static str,
-        /// The condition.
+        /// Condition given.
         cond: String,
     },
-    /// A label nobody set.
+    /// An undefined label.
     #[error("no label {0:?}")]
     Label(String),
-    /// A name set twice.
+    /// A name defined twice.
     #[error("{0:?} is set already")]
     Twice(String),
-    /// Something that is no name.
+    /// An invalid name.
     #[error("{0:?} is no name: wanted letters, digits and _, a letter first")]
     Name(String),
 }
@@ -97,7 +97,7 @@ pub enum Mistake {
 /// Assembles a program.
 ///
 /// # Errors
-/// [`AssemblyError`] for the first line that is wrong.
+/// [`AssemblyError`] for the first wrong line.
 pub fn assemble(text: &str) -> Result<Program, AssemblyError> {
     let mut names = Names::default();
     let mut lines = Vec::new();
@@ -111,7 +111,7 @@ pub fn assemble(text: &str) -> Result<Program, AssemblyError> {
         let (word, rest) = code.split_once(char::is_whitespace).unwrap_or((code, ""));
         match word {
             "" => {}
-            ".equ" => names.number_named(rest).map_err(place)?,
+            ".equ" => names.define_number(rest).map_err(place)?,
             ".mark" => names.marks.push((name(rest.trim()).map_err(place)?.into(), lines.len())),
             _ => lines.push((line, word, rest)),
         }
@@ -165,7 +165,7 @@ impl Names {
         }
     }
 
-    fn number_named(&mut self, rest: &str) -> Result<(), Mistake> {
+    fn define_number(&mut self, rest: &str) -> Result<(), Mistake> {
         let (text, value) = rest.trim().split_once(char::is_whitespace).ok_or_else(|| Mistake::Number(rest.into()))?;
         let value = self.number(value.trim())?;
         match self.numbers.insert(name(text)?.into(), value) {
@@ -188,10 +188,11 @@ impl Names {
         }
     }
 
-    fn ranged(&self, op: Op, text: &str, (least, most): (i64, i64)) -> Result<u32, Mistake> {
+    fn number_in(&self, op: Op, text: &str, range: RangeInclusive<i64>) -> Result<u32, Mistake> {
         let got = self.number(text)?;
         let bits = u32::try_from(got).or_else(|_| i32::try_from(got).map(i32::cast_unsigned));
-        bits.ok().filter(|_| (least..=most).contains(&got)).ok_or(Mistake::Range { op: op.name(), got, least, most })
+        let (least, most) = (*range.start(), *range.end());
+        bits.ok().filter(|_| range.contains(&got)).ok_or(Mistake::Range { op: op.name(), got, least, most })
     }
 
     fn place(&self, text: &str) -> Result<u32, Mistake> {
@@ -204,7 +205,7 @@ impl Names {
         match register(text) {
             Ok(r) => i.rb = r,
             Err(Mistake::Register(_)) => {
-                i.number = self.ranged(i.op, text, (i64::from(i32::MIN), i64::from(u32::MAX)))?
+                i.number = self.number_in(i.op, text, i64::from(i32::MIN)..=i64::from(u32::MAX))?
             }
             Err(other) => return Err(other),
         }
@@ -216,7 +217,7 @@ impl Names {
         let parts: Vec<&str> = rest.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
         let mut i =
             Instruction { op, cond: None, rc: SINK, ra: ZERO, rb: ZERO, shift: 0, hazard: 0, target: 0, number: 0 };
-        let offset = (-(1 << 23), (1 << 23) - 1);
+        let offset = -(1 << 23)..=(1 << 23) - 1;
         let (wanted, count) = shape(op.form());
         let jumps = matches!(op.form(), Form::Binary | Form::Unary | Form::Shifted | Form::Step | Form::Mutex);
         let operands = Mistake::Operands { op: op.name(), wanted, got: parts.len() };
@@ -241,19 +242,19 @@ impl Names {
             }
             Form::Load => {
                 i.rc = if op == Op::Ld { pair(parts[0])? } else { destination(parts[0])? };
-                (i.ra, i.number) = (register(parts[1])?, self.ranged(op, parts[2], offset)?);
+                (i.ra, i.number) = (register(parts[1])?, self.number_in(op, parts[2], offset)?);
             }
             Form::Store => {
-                (i.ra, i.number) = (register(parts[0])?, self.ranged(op, parts[1], offset)?);
+                (i.ra, i.number) = (register(parts[0])?, self.number_in(op, parts[1], offset)?);
                 i.rb = if op == Op::Sd { pair(parts[2])? } else { register(parts[2])? };
             }
             Form::Dma => {
                 (i.ra, i.rb) = (register(parts[0])?, register(parts[1])?);
-                i.number = self.ranged(op, parts[2], (0, i64::from(DMA_BYTES.1 / DMA_BYTES.0) - 1))?;
+                i.number = self.number_in(op, parts[2], 0..=i64::from(DMA_BYTES.1 / DMA_BYTES.0) - 1)?;
             }
             Form::Jump => self.destination_of(&mut i, parts[0])?,
             Form::Call => (i.rc, _) = (destination(parts[0])?, self.destination_of(&mut i, parts[1])?),
-            Form::Mutex => (i.ra, i.number) = (register(parts[0])?, self.ranged(op, parts[1], (0, 255))?),
+            Form::Mutex => (i.ra, i.number) = (register(parts[0])?, self.number_in(op, parts[1], 0..=255)?),
             Form::Alone if op == Op::Return => i.ra = REGISTERS - 1,
             Form::Alone => {}
         }
@@ -267,7 +268,7 @@ impl Names {
     }
 
     fn shift(&self, op: Op, text: &str) -> Result<u8, Mistake> {
-        Ok(u8::try_from(self.ranged(op, text, (0, 31))?).unwrap_or(0))
+        Ok(u8::try_from(self.number_in(op, text, 0..=31)?).unwrap_or(0))
     }
 
     /// A label, or a register that holds the number of an instruction.
@@ -280,7 +281,7 @@ impl Names {
     }
 }
 
-/// How an instruction is written, and how many operands that is without its condition.
+/// Operands of a form as written in texts, and their number without a condition.
 fn shape(form: Form) -> (&'static str, usize) {
     match form {
         Form::Binary => ("rc, ra, rb|number [, condition, label]", 3),
@@ -336,7 +337,7 @@ mod tests {
             (first.op, first.cond, first.rc, first.number, first.target),
             (Op::Sub, Some(Cond::Ltu), SINK, 20, 0)
         );
-        assert_eq!(program.marked("here").collect::<Vec<_>>(), [1]);
+        assert_eq!(program.instructions_marked("here").collect::<Vec<_>>(), [1]);
         assert_eq!(program.labels, [("again".into(), 0), ("start".into(), 0)]);
     }
 

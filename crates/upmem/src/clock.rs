@@ -1,11 +1,11 @@
-//! Who issues when: the pipeline's round, the DMA engine, and what a run counts.
+//! Timing of instruction issue: the pipeline's round robin, the DMA engine, and the counts of a run.
 
 use crate::{
     dpu::{Counts, Direction, Preset},
     execute::Next,
 };
 
-/// When tasklets that sleep are ready.
+/// Ready time of a sleeping tasklet.
 const NEVER: u64 = u64::MAX;
 
 pub(crate) struct Clock<'a> {
@@ -13,7 +13,7 @@ pub(crate) struct Clock<'a> {
     ready: Vec<u64>,
     pub(crate) now: u64,
     turn: usize,
-    /// When the engine is free.
+    /// Cycle at which the DMA engine is free.
     engine: u64,
     pub(crate) counts: Counts,
 }
@@ -23,7 +23,7 @@ impl<'a> Clock<'a> {
         Self { preset, ready: vec![0; tasklets], now: 0, turn: 0, engine: 0, counts: Counts::default() }
     }
 
-    /// Whose turn it is: the first of the round that is ready, now or when one will be; nobody's when all sleep.
+    /// The tasklet that issues next: the first of the round that is ready, now or at the earliest time; `None` if all sleep.
     #[inline(always)]
     pub(crate) fn turn(&mut self) -> Option<usize> {
         if self.ready[self.turn] > self.now {
@@ -37,7 +37,7 @@ impl<'a> Clock<'a> {
         Some(self.turn)
     }
 
-    /// The instruction of whose turn it is enters the pipeline.
+    /// Issues an instruction of the current tasklet.
     #[inline(always)]
     pub(crate) fn issue(&mut self, hazard: u64) {
         self.counts.slots += 1;
@@ -47,7 +47,7 @@ impl<'a> Clock<'a> {
         self.turn = if self.turn + 1 == self.ready.len() { 0 } else { self.turn + 1 };
     }
 
-    /// What an instruction that was issued at a cycle does to the clock.
+    /// Applies the effect on the clock of an instruction issued at a cycle.
     #[inline(always)]
     pub(crate) fn apply(&mut self, tasklet: usize, at: u64, next: &Next) {
         match *next {

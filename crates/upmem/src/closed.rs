@@ -1,10 +1,10 @@
-//! What kernels compute, by the definitions: the results of closed-form mode.
+//! Results of kernels by definition, for closed-form mode.
 
 use crate::{
     Dpu, DpuFault,
     kernels::{
         frame::Operation,
-        image::{Job, low, normalising_shift},
+        image::{Job, low, normalizing_shift},
     },
 };
 use limbwise_math::{modulus::Modulus, ntt::NttTable};
@@ -22,7 +22,7 @@ impl Definitions {
     }
 }
 
-/// Does a job on words in MRAM.
+/// Computes a job on words in MRAM.
 pub(crate) fn apply(dpu: &mut Dpu, of: &Definitions, op: Operation, job: &Job) -> Result<(), DpuFault> {
     let (q, n) = (of.q, 1 << of.transform.log_n());
     let mut read = |at: u32| -> Result<Vec<u64>, DpuFault> {
@@ -56,7 +56,7 @@ pub(crate) fn apply(dpu: &mut Dpu, of: &Definitions, op: Operation, job: &Job) -
             vec![map(product, read(job[0])?, &|a, b| q.add(a, b))]
         }
         Operation::Scale => {
-            let constant = constant >> normalising_shift(q);
+            let constant = constant >> normalizing_shift(q);
             vec![a.into_iter().map(|a| q.mul(a, constant)).collect()]
         }
         Operation::Shift => vec![a.into_iter().map(|a| q.add(a, constant)).collect()],

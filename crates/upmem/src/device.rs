@@ -1,5 +1,5 @@
-//! The machine as a [`Device`]: rows lie in MRAM, DPUs do transforms and element-wise operations, the host does the rest
-//! on copies, which are counted as transfers.
+//! The UPMEM machine as a [`Device`]: rows are in MRAM, DPUs compute transforms and element-wise operations, and the host
+//! computes the rest on copies, which count as transfers.
 
 use crate::{
     DpuFault, Program,
@@ -7,7 +7,7 @@ use crate::{
     kernels::{
         self,
         frame::Operation,
-        image::{low, normalising_shift},
+        image::{low, normalizing_shift},
     },
     launch::{Prepared, Task, fault},
     link::{Counters, Traffic},
@@ -26,13 +26,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Most bits of a prime.
+/// Largest number of bits of a prime.
 const LARGEST_BITS: u32 = 32;
 
-/// By log₂ of the ring degree and prime.
+/// Cache keyed by log₂ N and prime.
 type ByModulus<T> = HashMap<(u32, u64), T>;
 
-/// DPUs beside a host `H`, which does what has no kernel.
+/// DPUs with a host `H`, which computes the operations without a kernel.
 #[derive(Debug)]
 pub struct Upmem<H> {
     host: H,
@@ -41,7 +41,7 @@ pub struct Upmem<H> {
     units: Arc<Units>,
     pub(crate) known: Mutex<ByModulus<Arc<Prepared>>>,
     entries: Mutex<HashMap<(Operation, u32), Entry>>,
-    /// Slots of a launch without jobs.
+    /// Instruction slots of a launch without jobs.
     pub(crate) launch_slots: u64,
     counters: Mutex<Counters>,
     fault: Mutex<Option<Fault>>,
@@ -51,7 +51,7 @@ pub struct Upmem<H> {
 #[derive(Clone, Debug)]
 pub struct UpmemPoly {
     shape: Shape,
-    /// Batch-major, then limb order; none where there was no room, which is a fault.
+    /// Batch-major, then limb order; `None` where MRAM was full, which is a fault.
     rows: Vec<Option<Arc<Row>>>,
 }
 
@@ -62,7 +62,7 @@ impl Handle for UpmemPoly {
 }
 
 impl<H: Sync> Upmem<H> {
-    /// A machine beside a host.
+    /// Opens a machine with a host.
     ///
     /// # Errors
     /// [`OpenError`] for an option out of its range.
@@ -82,13 +82,13 @@ impl<H: Sync> Upmem<H> {
         })
     }
 
-    /// What was chosen.
+    /// The options of the machine.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// The host.
+    /// The device that computes operations without a kernel.
     #[must_use]
     pub fn host(&self) -> &H {
         &self.host
@@ -100,13 +100,13 @@ impl<H: Sync> Upmem<H> {
         capacity(&self.options.preset, modulus_bytes(n), n)
     }
 
-    /// MRAM that values take.
+    /// MRAM in use by values, in bytes.
     #[must_use]
     pub fn memory(&self) -> Memory {
         self.units.memory()
     }
 
-    /// What has been done so far.
+    /// Counters of launches, transfers and host operations so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.counters.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -138,7 +138,7 @@ impl<H: Sync> Upmem<H> {
         Fault::Failed { device: "upmem".into(), what }
     }
 
-    /// A kernel's slots, counted once.
+    /// Instruction slots of a kernel, cached.
     pub(crate) fn entry(&self, operation: Operation, log_n: u32) -> Result<Entry, DpuFault> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = entries.get(&(operation, log_n)) {
@@ -157,7 +157,7 @@ impl<H: Sync> Upmem<H> {
         Traffic::new(self.options.dpus, self.options.dpus_per_rank)
     }
 
-    /// Room for a sub-polynomial; a sticky fault where there is none.
+    /// Allocates a sub-polynomial in MRAM; a sticky fault if it is full.
     fn row(&self, dpu: usize, words: usize) -> Option<Arc<Row>> {
         let row = self.units.row(dpu, words);
         if row.is_none() {
@@ -166,7 +166,7 @@ impl<H: Sync> Upmem<H> {
         row.map(Arc::new)
     }
 
-    /// Room for a polynomial, each limb where its batch entry and prime belong.
+    /// Allocates a polynomial, each limb on the DPU of its batch entry and prime.
     fn fresh(&self, shape: Shape) -> UpmemPoly {
         let (n, primes) = (shape.ring.n(), shape.ring.moduli().len());
         let limbs: Vec<usize> = shape.basis.iter().collect();
@@ -194,7 +194,7 @@ impl<H: Sync> Upmem<H> {
         }
     }
 
-    /// All words, through the link.
+    /// Reads all words over the link.
     fn words(&self, a: &UpmemPoly) -> Vec<u64> {
         let (n, mut traffic) = (a.shape.ring.n(), self.traffic());
         let mut words = vec![0; a.rows.len() * n];
@@ -205,8 +205,8 @@ impl<H: Sync> Upmem<H> {
         words
     }
 
-    /// A polynomial of words that the host has.
-    fn placed(&self, shape: Shape, words: &[u64]) -> UpmemPoly {
+    /// Uploads a polynomial from words on the host.
+    fn upload_words(&self, shape: Shape, words: &[u64]) -> UpmemPoly {
         let (n, mut traffic) = (shape.ring.n(), self.traffic());
         let a = self.fresh(shape);
         a.rows.iter().zip(words.chunks_exact(n)).for_each(|(row, x)| self.write(row.as_ref(), x, &mut traffic));
@@ -214,17 +214,17 @@ impl<H: Sync> Upmem<H> {
         a
     }
 
-    fn filled(&self, shape: &Shape, fill: Fill<'_>) -> UpmemPoly {
+    fn upload_filled(&self, shape: &Shape, fill: Fill<'_>) -> UpmemPoly {
         let limbs: Vec<usize> = shape.basis.iter().collect();
         let mut words = vec![0; shape.rows() * shape.ring.n()];
         for (i, row) in words.chunks_exact_mut(shape.ring.n()).enumerate() {
             let prime = limbs[i % limbs.len()];
             fill(RowAt { batch: i / limbs.len(), prime, modulus: shape.ring.moduli()[prime] }, row);
         }
-        self.placed(shape.clone(), &words)
+        self.upload_words(shape.clone(), &words)
     }
 
-    /// The row on a DPU: itself, or a copy that went through the host.
+    /// The row on a given DPU: itself, or a copy made through the host.
     fn beside(&self, row: &Arc<Row>, dpu: usize, traffic: &mut Traffic) -> Option<Arc<Row>> {
         if row.dpu == dpu {
             return Some(row.clone());
@@ -236,7 +236,7 @@ impl<H: Sync> Upmem<H> {
         copy
     }
 
-    /// Element-wise, with broadcast: where the operand that has all entries lies.
+    /// An element-wise operation with broadcast, on the DPUs of the operand with the larger batch.
     fn combine(&self, operation: Operation, a: &UpmemPoly, b: &UpmemPoly) -> UpmemPoly {
         let shape = a.shape.with_batch(broadcast(&a.shape, &b.shape));
         let limbs: Vec<usize> = shape.basis.iter().collect();
@@ -258,7 +258,7 @@ impl<H: Sync> Upmem<H> {
         UpmemPoly { shape, rows }
     }
 
-    /// Each row changed: in place, or elsewhere on its DPU where others hold it.
+    /// Changes each row, in place if no other handle shares it, else in a new row on the same DPU.
     fn change(&self, operation: Operation, mut a: UpmemPoly, constants: &[u64]) -> UpmemPoly {
         let limbs: Vec<usize> = a.shape.basis.iter().collect();
         let (mut tasks, mut held) = (vec![], vec![]);
@@ -271,7 +271,7 @@ impl<H: Sync> Upmem<H> {
                 held.push(std::mem::replace(&mut row, own));
             }
             let constant = constants.get(i % limbs.len()).map_or(0, |&c| match operation {
-                Operation::Scale => low(c << normalising_shift(a.shape.ring.moduli()[prime])),
+                Operation::Scale => low(c << normalizing_shift(a.shape.ring.moduli()[prime])),
                 _ => low(c),
             });
             tasks.push(Task { dpu: row.dpu, prime, operation, job: [row.at, from, 0, constant, 0, 0, 0, 0] });
@@ -281,8 +281,8 @@ impl<H: Sync> Upmem<H> {
         a
     }
 
-    /// Each row changed by operands, in place or where others hold it elsewhere on its DPU. A product is added to what the row
-    /// holds, which is copied there first; a sum has it as an operand.
+    /// Accumulates operands into each row, in place if no other handle shares it, else in a new row on the same DPU. A
+    /// product is added to the row, which is first copied to the new one; a sum takes the old row as an operand.
     fn accumulate(&self, operation: Operation, acc: &mut UpmemPoly, operands: &[&UpmemPoly]) {
         let limbs: Vec<usize> = acc.shape.basis.iter().collect();
         let (mut traffic, mut held, mut copies, mut sums) = (self.traffic(), vec![], vec![], vec![]);
@@ -317,14 +317,14 @@ impl<H: Sync> Upmem<H> {
 }
 
 impl<H: HostRead> Upmem<H> {
-    /// Copies to the host, does something there, and brings the result back.
+    /// Downloads a value, applies a host operation, and uploads the result.
     fn on_host(&self, a: &UpmemPoly, task: impl FnOnce(&H, H::Poly) -> H::Poly) -> UpmemPoly {
-        let lifted = self.lifted(a);
+        let lifted = self.download_value(a);
         let result = task(&self.host, lifted);
-        self.returned(&result)
+        self.upload_result(&result)
     }
 
-    fn lifted(&self, a: &UpmemPoly) -> H::Poly {
+    fn download_value(&self, a: &UpmemPoly) -> H::Poly {
         let words = self.words(a);
         let (n, limbs) = (a.shape.ring.n(), a.shape.basis.len());
         self.host.upload(&a.shape, Role::Temporary, &|at, row| {
@@ -333,13 +333,13 @@ impl<H: HostRead> Upmem<H> {
         })
     }
 
-    fn returned(&self, result: &H::Poly) -> UpmemPoly {
+    fn upload_result(&self, result: &H::Poly) -> UpmemPoly {
         self.count(|counters| counters.host_operations += 1);
         let words = self.host.download(result).unwrap_or_else(|fault| {
             self.fail(fault);
             vec![0; result.shape().rows() * result.shape().ring.n()]
         });
-        self.placed(result.shape().clone(), &words)
+        self.upload_words(result.shape().clone(), &words)
     }
 }
 
@@ -371,11 +371,11 @@ impl<H: HostRead> Device for Upmem<H> {
     }
 
     fn upload(&self, shape: &Shape, _role: Role, fill: Fill<'_>) -> UpmemPoly {
-        self.filled(shape, fill)
+        self.upload_filled(shape, fill)
     }
 
     fn zeros(&self, shape: &Shape) -> UpmemPoly {
-        self.filled(shape, &|_, _| {})
+        self.upload_filled(shape, &|_, _| {})
     }
 
     fn copy(&self, a: &UpmemPoly) -> UpmemPoly {
@@ -383,7 +383,7 @@ impl<H: HostRead> Device for Upmem<H> {
     }
 
     fn expand_seed(&self, shape: &Shape, _role: Role, seed: &Seed) -> UpmemPoly {
-        self.filled(shape, &|at, words| expand_row(seed, at, words))
+        self.upload_filled(shape, &|at, words| expand_row(seed, at, words))
     }
 
     fn restrict(&self, a: &UpmemPoly, to: Basis) -> UpmemPoly {
@@ -515,12 +515,12 @@ impl<H: HostRead> Device for Upmem<H> {
     }
 
     fn sample_extract(&self, glwe: &[&UpmemPoly], at: &[usize]) -> H::Lwe {
-        let lifted: Vec<H::Poly> = glwe.iter().map(|a| self.lifted(a)).collect();
+        let lifted: Vec<H::Poly> = glwe.iter().map(|a| self.download_value(a)).collect();
         self.host.sample_extract(&lifted.iter().collect::<Vec<_>>(), at)
     }
 
     fn lwe_embed(&self, a: &H::Lwe, ring: &Ring, basis: Basis, part: usize) -> UpmemPoly {
-        self.returned(&self.host.lwe_embed(a, ring, basis, part))
+        self.upload_result(&self.host.lwe_embed(a, ring, basis, part))
     }
 }
 

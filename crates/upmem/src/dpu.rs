@@ -1,8 +1,8 @@
-//! One DPU: its presets, its memories, and the clock that lets tasklets issue.
+//! One DPU: presets, memories, and the clock that issues instructions.
 //!
-//! Each cycle the pipeline takes one instruction: of the next tasklet in the round whose last one is at least
-//! [`Preset::interval`] cycles old. A DMA transfer holds up its tasklet only; the engine takes one at a time, in order.
-//! Memory changes at the issue of what changes it.
+//! Each cycle the pipeline takes one instruction, from the next tasklet in the round whose last instruction is at least
+//! [`Preset::interval`] cycles old. A DMA transfer blocks its own tasklet only; the engine serves one transfer at a time,
+//! in order. Memory changes when the instruction issues.
 
 use crate::{
     assembler::Program,
@@ -12,29 +12,29 @@ use crate::{
 };
 use std::ops::Range;
 
-/// The numbers of a DPU.
+/// Parameters of a DPU model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preset {
-    /// Its name.
+    /// Name in options and reports.
     pub name: &'static str,
-    /// Clock.
+    /// Clock in MHz.
     pub mhz: u32,
-    /// Most tasklets.
+    /// Largest number of tasklets.
     pub tasklets: usize,
-    /// Bytes of working memory.
+    /// WRAM in bytes.
     pub wram_bytes: u32,
-    /// Instructions a program may have.
+    /// Size of the instruction memory in instructions.
     pub instructions: usize,
-    /// Bytes of main memory that programs may use.
+    /// MRAM available to programs, in bytes.
     pub mram_bytes: u32,
-    /// Least cycles between two instructions of a tasklet.
+    /// Minimum number of cycles between two instructions of one tasklet.
     pub interval: u64,
-    /// Cycles of a DMA transfer beside its bytes: reading MRAM, writing it.
+    /// Fixed cycles of a DMA transfer: reads of MRAM, writes.
     pub dma_cycles: [u64; 2],
 }
 
 impl Preset {
-    /// The newer chip, at its largest clock.
+    /// The newer chip at its highest clock.
     ///
     /// Source: \[DRA\]; limits of WRAM and instructions measured by the source, DMA constants published elsewhere \[GOM22\].
     #[must_use]
@@ -59,96 +59,96 @@ impl Preset {
         Self { name: "v1A", mhz: 350, tasklets: 24, wram_bytes: 65_536, instructions: 4096, ..Self::v1b() }
     }
 
-    /// By name.
+    /// The preset of a name, if any.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::v1a(), Self::v1b()].into_iter().find(|preset| preset.name.eq_ignore_ascii_case(name))
     }
 
-    /// Cycles that the engine needs for a transfer.
+    /// Cycles of the DMA engine for a transfer.
     #[must_use]
     pub fn transfer_cycles(&self, direction: Direction, bytes: u64) -> u64 {
         self.dma_cycles[usize::from(direction == Direction::ToMram)] + bytes / 2
     }
 }
 
-/// Which way a DMA transfer goes.
+/// Direction of a DMA transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// A read of MRAM.
+    /// MRAM to WRAM.
     ToWram,
-    /// A write of MRAM.
+    /// WRAM to MRAM.
     ToMram,
 }
 
-/// What a program did that its DPU cannot do.
+/// An illegal action of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Trap {
-    /// Past the end of WRAM.
+    /// An access past the end of WRAM.
     #[error("WRAM ends at {limit:#x}")]
     Wram {
-        /// Bytes there are.
+        /// Size of the memory in bytes.
         limit: u32,
     },
-    /// Past the end of MRAM.
+    /// An access past the end of MRAM.
     #[error("MRAM ends at {limit:#x}")]
     Mram {
-        /// Bytes there are.
+        /// Size of the memory in bytes.
         limit: u32,
     },
-    /// Past the program, or a program past the instruction memory.
+    /// A jump past the program, or a program larger than the instruction memory.
     #[error("the program, or the instruction memory, ends at {limit:#x}")]
     Instructions {
-        /// Instructions there are.
+        /// Number of instructions available.
         limit: u32,
     },
-    /// An address that is not a multiple of what it must be.
+    /// A misaligned address.
     #[error("wanted a multiple of {wanted}")]
     Unaligned {
-        /// Bytes.
+        /// Required alignment in bytes.
         wanted: u32,
     },
-    /// A transfer that is too long.
+    /// A DMA transfer that is too long.
     #[error("a DMA transfer has at most {} bytes, got {bytes}", DMA_BYTES.1)]
     Oversized {
-        /// Bytes asked for.
+        /// Bytes requested.
         bytes: u32,
     },
-    /// More tasklets than there can be, or none.
+    /// No tasklets, or too many.
     #[error("wanted 1 to {limit} tasklets")]
     Tasklets {
-        /// Most there can be.
+        /// Largest number of tasklets.
         limit: u32,
     },
-    /// It does not end.
+    /// The limit on instructions was reached: the program does not end.
     #[error("no end after {slots} instructions")]
     Endless {
-        /// Instructions run.
+        /// Limit on instructions.
         slots: u64,
     },
 }
 
-/// A trap with its place.
+/// A trap with its location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("DPU {dpu}, tasklet {tasklet}, instruction {instruction}, address {address:#x}: {trap}")]
 pub struct DpuFault {
-    /// The DPU.
+    /// Number of the DPU.
     pub dpu: usize,
-    /// The tasklet, 0 where none runs yet.
+    /// Number of the tasklet; 0 before any runs.
     pub tasklet: usize,
-    /// The instruction, counted from the start of the program.
+    /// Index of the instruction in the program.
     pub instruction: u32,
-    /// The address that was used, or the number that was asked for.
+    /// Address used, or number requested.
     pub address: u32,
-    /// What is wrong.
+    /// The trap.
     pub trap: Trap,
 }
 
-/// What a run took.
+/// Counts of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Cycles until the last instruction and the last transfer are done.
+    /// Cycles until the last instruction and the last transfer end.
     pub cycles: u64,
     /// Instructions issued.
     pub slots: u64,
@@ -156,12 +156,12 @@ pub struct Counts {
     pub hazards: u64,
     /// DMA transfers: reads, writes of MRAM.
     pub transfers: [u64; 2],
-    /// Their bytes.
+    /// Bytes of these transfers: reads, writes of MRAM.
     pub bytes: [u64; 2],
 }
 
 impl Counts {
-    /// Both, one after the other.
+    /// Counts of two runs in sequence.
     pub fn add(&mut self, other: &Self) {
         self.cycles += other.cycles;
         self.slots += other.slots;
@@ -173,14 +173,14 @@ impl Counts {
     }
 }
 
-/// One instruction entering the pipeline.
+/// The issue of one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Issue {
-    /// When.
+    /// Cycle of the issue.
     pub cycle: u64,
-    /// Whose.
+    /// Number of the tasklet.
     pub tasklet: usize,
-    /// Which, counted from the start of the program.
+    /// Index of the instruction in the program.
     pub instruction: usize,
 }
 
@@ -190,25 +190,25 @@ pub struct Dpu {
     preset: Preset,
     number: usize,
     machine: Machine,
-    /// Instructions after which a run counts as endless.
+    /// Limit on instructions of a run.
     pub patience: u64,
 }
 
 impl Dpu {
-    /// A DPU with empty memories; `number` is its name in faults.
+    /// A DPU with empty memories; faults name it by `number`.
     #[must_use]
     pub fn new(preset: Preset, number: usize) -> Self {
         let machine = Machine::new(preset.wram_bytes, preset.mram_bytes);
         Self { preset, number, machine, patience: u64::MAX }
     }
 
-    /// Its name in faults.
+    /// Number in faults.
     #[must_use]
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// Its numbers.
+    /// Parameters of the DPU.
     #[must_use]
     pub fn preset(&self) -> &Preset {
         &self.preset
@@ -217,7 +217,7 @@ impl Dpu {
     /// Writes words to MRAM, as the host does between launches.
     ///
     /// # Errors
-    /// [`DpuFault`] past its end or at an address that is no multiple of 4.
+    /// [`DpuFault`] past the end of MRAM or at an address that is no multiple of 4.
     pub fn write_mram(&mut self, address: u32, words: &[u32]) -> Result<(), DpuFault> {
         let place = self.machine.mram(address, words.len()).map_err(|trap| self.fault(0, 0, address, trap))?;
         self.machine.mram[place].copy_from_slice(words);
@@ -234,7 +234,7 @@ impl Dpu {
         Ok(())
     }
 
-    /// Zeros over parts of MRAM, given by their addresses.
+    /// Zeroes ranges of MRAM, given by addresses.
     pub(crate) fn clear_mram(&mut self, parts: impl Iterator<Item = Range<u32>>) {
         let used = self.machine.mram.len();
         for part in parts {
@@ -243,7 +243,7 @@ impl Dpu {
         }
     }
 
-    /// The words of WRAM.
+    /// Contents of WRAM.
     pub fn wram(&mut self) -> &mut [u32] {
         &mut self.machine.wram
     }
@@ -252,13 +252,13 @@ impl Dpu {
         DpuFault { dpu: self.number, tasklet, instruction, address, trap }
     }
 
-    /// Runs a program from its start until all tasklets have stopped. WRAM is as the last run left it.
+    /// Runs a program from its start until all tasklets have stopped. WRAM keeps the contents of the last run.
     ///
-    /// What touches only a tasklet's own registers is done ahead of its time, in one go, and the clock follows: nobody can
-    /// tell. All else is done when it is issued, as [`Self::run_observed`] does everything.
+    /// Instructions that touch only a tasklet's own registers run ahead in one go, and the clock follows, which no other
+    /// tasklet can observe. All others run when they issue, as in [`Self::run_with_observer`].
     ///
     /// # Errors
-    /// [`DpuFault`]: what the program did that cannot be done.
+    /// [`DpuFault`] for an illegal action of the program.
     pub fn run(&mut self, program: &Program, tasklets: usize) -> Result<Counts, DpuFault> {
         self.check(program, tasklets)?;
         let preset = self.preset.clone();
@@ -284,11 +284,11 @@ impl Dpu {
         Ok(clock.counts)
     }
 
-    /// The same, instruction by instruction; `observe` is told each as it enters the pipeline.
+    /// As [`Self::run`], instruction by instruction; `observe` receives each as it issues.
     ///
     /// # Errors
     /// [`DpuFault`].
-    pub fn run_observed(
+    pub fn run_with_observer(
         &mut self,
         program: &Program,
         tasklets: usize,
@@ -305,7 +305,7 @@ impl Dpu {
         Ok(clock.counts)
     }
 
-    /// One instruction of whose turn it is.
+    /// Runs one instruction of the current tasklet.
     #[inline(always)]
     fn step(
         &mut self,

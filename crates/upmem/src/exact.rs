@@ -1,11 +1,11 @@
-//! Exact runs: one DPU, one command, any number of sub-polynomials; what they give and what they take.
+//! Exact runs of kernels on one DPU: results and counts for one command on any number of sub-polynomials.
 
 use crate::{
     Counts, Dpu, DpuFault, Preset, Program,
     kernels::{
         self, Form,
         frame::{Header, Operation},
-        image::{COMMANDS_AT, DATA_AT, Job, Tables, commands, low, normalising_shift},
+        image::{COMMANDS_AT, DATA_AT, Job, Tables, commands, low, normalizing_shift},
     },
 };
 use limbwise_math::modulus::Modulus;
@@ -16,24 +16,24 @@ pub struct Bench {
     dpu: Dpu,
     program: Program,
     header: Header,
-    /// Where operands begin.
+    /// MRAM address of the first operand.
     first: u32,
     modulus: Modulus,
 }
 
-/// What an exact run took.
+/// Counts of an exact run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// Clock, slots, transfers.
+    /// Cycles, instruction slots, DMA transfers.
     pub counts: Counts,
-    /// 32×32→32 multiplications.
+    /// Number of 32×32→32-bit multiplications.
     pub mul32: u64,
-    /// 32×32→64 multiplications.
+    /// Number of 32×32→64-bit multiplications.
     pub mul64: u64,
 }
 
 impl Bench {
-    /// A DPU ready to run a form's program.
+    /// A DPU with the program of a form.
     ///
     /// # Errors
     /// [`DpuFault`] if the tables do not fit.
@@ -49,13 +49,13 @@ impl Bench {
         Ok(Self { dpu, program: kernels::program(form), header, first, modulus: q })
     }
 
-    /// The address of operand number `i`: a sub-polynomial of N words.
+    /// MRAM address of operand `i`, a sub-polynomial of N words.
     #[must_use]
     pub fn operand_at(&self, i: u32) -> u32 {
         self.first + 4 * self.header.n * i
     }
 
-    /// Puts operand number `i` into MRAM.
+    /// Writes operand `i` to MRAM.
     ///
     /// # Errors
     /// [`DpuFault`] past the end of MRAM.
@@ -63,7 +63,7 @@ impl Bench {
         self.dpu.write_mram(self.operand_at(i), words)
     }
 
-    /// Takes operand number `i` from MRAM.
+    /// Reads operand `i` from MRAM.
     ///
     /// # Errors
     /// [`DpuFault`] past the end of MRAM.
@@ -73,12 +73,12 @@ impl Bench {
         Ok(words)
     }
 
-    /// A job on consecutive operands from number `first` on, in the order of the job's words; with a constant.
+    /// A job on consecutive operands from `first` on, in the order of the job's words, with a constant.
     #[must_use]
     pub fn job(&self, op: Operation, first: u32, constant: u64) -> Job {
         let mut job = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| self.operand_at(first + i));
         match op {
-            Operation::Scale => job[3] = low(constant << normalising_shift(self.modulus)),
+            Operation::Scale => job[3] = low(constant << normalizing_shift(self.modulus)),
             Operation::Shift => job[3] = low(constant),
             _ => {}
         }
@@ -94,15 +94,15 @@ impl Bench {
         self.dpu.run(&self.program, tasklets)
     }
 
-    /// The same, and how many multiplications it was.
+    /// As [`Self::run`], with the number of multiplications.
     ///
     /// # Errors
     /// [`DpuFault`].
     pub fn measure(&mut self, list: &[(Operation, Vec<Job>)], tasklets: usize) -> Result<Measured, DpuFault> {
         self.prepare(list, tasklets)?;
         let mut runs = vec![0u64; self.program.instructions.len()];
-        let counts = self.dpu.run_observed(&self.program, tasklets, |issue| runs[issue.instruction] += 1)?;
-        let marked = |name| self.program.marked(name).map(|at| runs[at]).sum();
+        let counts = self.dpu.run_with_observer(&self.program, tasklets, |issue| runs[issue.instruction] += 1)?;
+        let marked = |name| self.program.instructions_marked(name).map(|at| runs[at]).sum();
         Ok(Measured { counts, mul32: marked("mul32"), mul64: marked("mul64") })
     }
 
@@ -111,7 +111,7 @@ impl Bench {
     }
 }
 
-/// Writes header and commands: what a launch begins with.
+/// Writes the header and the commands of a launch.
 ///
 /// # Errors
 /// [`DpuFault`] past the end of MRAM.

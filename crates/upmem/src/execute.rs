@@ -1,4 +1,4 @@
-//! What one instruction does to registers and memories.
+//! The effect of one instruction on registers and memories.
 
 use crate::{
     dpu::{Direction, Trap},
@@ -6,7 +6,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// One tasklet: 24 registers, behind them the constants, and places that nobody names.
+/// One tasklet: 24 registers, then the constants, then the sink of discarded results.
 #[derive(Clone, Debug)]
 pub(crate) struct Tasklet {
     registers: [u32; 64],
@@ -37,11 +37,11 @@ impl Tasklet {
     }
 }
 
-/// Most instructions done ahead of their time, so that an endless loop comes to light.
+/// Largest number of instructions run ahead, so that an endless loop is found.
 const MOST_AHEAD: u64 = 4096;
 
-/// Does what touches only the tasklet's own registers, up to the first instruction that does not or that has a hazard.
-/// Gives how many instructions that was.
+/// Runs instructions that touch only the tasklet's own registers, up to the first other one or a hazard. Returns their
+/// number.
 pub(crate) fn run_ahead(t: &mut Tasklet, program: &[Instruction]) -> u64 {
     let mut done = 0;
     while let Some(&i) = program.get(t.pc as usize) {
@@ -82,7 +82,7 @@ fn jump(t: &mut Tasklet, i: Instruction, a: u32) {
     t.pc = a.wrapping_add(i.target); // one of the two is zero
 }
 
-/// What the clock must know of an instruction.
+/// Effect of an instruction on the clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
     Go,
@@ -92,15 +92,15 @@ pub(crate) enum Next {
     Trap(u32, Trap),
 }
 
-/// The memories.
+/// The memories of a DPU.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
     pub(crate) wram: Vec<u32>,
-    /// As far as it has been used; zeros behind.
+    /// Contents up to the highest address used; zeros beyond.
     pub(crate) mram: Vec<u32>,
     mram_bytes: u32,
     mutexes: [bool; MUTEXES],
-    /// A bit a tasklet.
+    /// One bit per tasklet.
     asleep: u64,
 }
 
@@ -110,13 +110,13 @@ impl Machine {
         Self { wram, mram: Vec::new(), mram_bytes, mutexes: [false; MUTEXES], asleep: 0 }
     }
 
-    /// What a launch begins with: all mutexes free, all tasklets awake.
+    /// The state at a launch: all mutexes free, all tasklets awake.
     pub(crate) fn start(&mut self) {
         self.mutexes.fill(false);
         self.asleep = 0;
     }
 
-    /// Where words of MRAM are.
+    /// The range of words in MRAM.
     pub(crate) fn mram(&mut self, address: u32, words: usize) -> Result<Range<usize>, Trap> {
         let first = address as usize / 4;
         if !address.is_multiple_of(4) {
@@ -246,8 +246,9 @@ fn b_word(a: u32, offset: u32) -> usize {
     a.wrapping_add(offset) as usize / 4
 }
 
+/// Stores the carry or borrow of a sum or difference, and returns its word.
 #[inline(always)]
-fn carried(t: &mut Tasklet, (result, carry): (u32, bool)) -> u32 {
+fn set_carry(t: &mut Tasklet, (result, carry): (u32, bool)) -> u32 {
     t.carry = carry;
     result
 }
@@ -257,17 +258,17 @@ fn compute(t: &mut Tasklet, i: Instruction, a: u32, b: u32) -> u32 {
     let shift = u32::from(i.shift);
     match i.op {
         Op::Move => b,
-        Op::Add => carried(t, a.overflowing_add(b)),
+        Op::Add => set_carry(t, a.overflowing_add(b)),
         Op::Addc => {
             let sum = a.carrying_add_of(b, t.carry);
-            carried(t, sum)
+            set_carry(t, sum)
         }
-        Op::Sub => carried(t, a.overflowing_sub(b)),
+        Op::Sub => set_carry(t, a.overflowing_sub(b)),
         Op::Subc => {
             let difference = a.borrowing_sub_of(b, t.carry);
-            carried(t, difference)
+            set_carry(t, difference)
         }
-        Op::Rsub => carried(t, b.overflowing_sub(a)),
+        Op::Rsub => set_carry(t, b.overflowing_sub(a)),
         Op::And => a & b,
         Op::Or => a | b,
         Op::Xor => a ^ b,
@@ -277,9 +278,9 @@ fn compute(t: &mut Tasklet, i: Instruction, a: u32, b: u32) -> u32 {
         Op::Rol => a.rotate_left(b & 31),
         Op::Lslx => a.checked_shr(32 - (b & 31)).unwrap_or(0),
         Op::Lsrx => a.checked_shl(32 - (b & 31)).unwrap_or(0),
-        Op::LslAdd => carried(t, a.overflowing_add(b << shift)),
-        Op::LslSub => carried(t, a.overflowing_sub(b << shift)),
-        Op::LsrAdd => carried(t, a.overflowing_add(b >> shift)),
+        Op::LslAdd => set_carry(t, a.overflowing_add(b << shift)),
+        Op::LslSub => set_carry(t, a.overflowing_sub(b << shift)),
+        Op::LsrAdd => set_carry(t, a.overflowing_add(b >> shift)),
         Op::MulUlUl => (a & 0xff) * (b & 0xff),
         Op::MulUlUh => (a & 0xff) * (b >> 8 & 0xff),
         Op::MulUhUl => (a >> 8 & 0xff) * (b & 0xff),

@@ -1,13 +1,12 @@
-//! What this device takes: default bodies alone, on rows of 32-bit words.
+//! Memory of this device: the default bodies, on rows of 32-bit words.
 //!
-//! Not counted: a row that is needed on another DPU than it lies on is copied there for the launch (an operand without a
-//! batch, such as a key, meets ciphertexts of a batch on their DPUs), and what has no kernel is done on copies in the
-//! host's memory.
+//! Not counted: copies of rows to other DPUs for one launch (an operand without a batch, such as a key, is copied to the
+//! DPUs of the batch's ciphertexts), and copies in host memory for operations without a kernel.
 
 use limbwise_device::{LweShape, Ring, SharedFootprint, footprint::Footprint};
 use std::sync::Arc;
 
-/// That of DPUs beside a host.
+/// The footprint of DPUs with a host.
 #[must_use]
 pub fn footprint(host: SharedFootprint) -> SharedFootprint {
     Arc::new(Dpus(host))
@@ -30,12 +29,12 @@ impl Footprint for Dpus {
         4 << log_n
     }
 
-    /// They are the host's.
+    /// LWE ciphertexts are on the host.
     fn lwe_bytes(&self, shape: LweShape) -> u64 {
         self.0.lwe_bytes(shape)
     }
 
-    /// The host's, and those of each prime on one DPU: a batch whose entries lie on several repeats them.
+    /// Tables of the host, and those of each prime on one DPU; a batch on several DPUs repeats them.
     fn table_bytes(&self, ring: &Ring) -> u64 {
         self.0.table_bytes(ring) + (ring.moduli().len() * modulus_bytes(ring.n())) as u64
     }

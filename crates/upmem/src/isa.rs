@@ -1,11 +1,11 @@
 //! The instruction set: operations, conditions, registers, and an instruction as the interpreter holds it.
 //!
-//! A subset of the DPU's: what hand-written arithmetic kernels use. Every arithmetic instruction may carry a condition
-//! on its result or operands and a place to jump to, at no cost.
+//! A subset of the DPU's instructions: those that hand-written arithmetic kernels use. Every arithmetic instruction may
+//! carry a condition on its result or operands and a jump target, at no cost.
 //!
 //! Source: \[DRA\]; UPMEM's public manuals.
 
-/// Tasklets have this many registers of their own.
+/// General registers of a tasklet.
 pub const REGISTERS: u8 = 24;
 
 /// Bytes of the smallest and the largest DMA transfer; lengths and both addresses are multiples of the smallest.
@@ -14,13 +14,13 @@ pub const DMA_BYTES: (u32, u32) = (8, 2048);
 /// Hardware mutexes of a DPU.
 pub const MUTEXES: usize = 256;
 
-/// Read-only registers by name: what follows the general ones. Their values are set when a tasklet starts.
+/// Names of the read-only registers, which follow the general ones. Their values are set when a tasklet starts.
 pub const CONSTANTS: [&str; 8] = ["zero", "one", "lneg", "mneg", "id", "id2", "id4", "id8"];
 
 /// Register `zero`; as a destination it discards.
 pub const ZERO: u8 = REGISTERS;
 
-/// Where a discarded result goes: behind all names.
+/// Register of discarded results, after all named ones.
 pub(crate) const SINK: u8 = 63;
 
 /// The values of [`CONSTANTS`] for a tasklet.
@@ -36,16 +36,16 @@ macro_rules! mnemonics {
         pub enum $name { $($(#[$doc])* $variant,)* }
 
         impl $name {
-            /// All of them.
+            /// All values.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// Its name in a program's text.
+            /// Name in a program's text.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }
 
-            /// By name.
+            /// The value of a name, if any.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|x| x.name() == name)
@@ -125,23 +125,23 @@ mnemonics! {
         Sb = "sb",
         /// MRAM at b to WRAM at the low 24 bits of a: `8·(count + (a >> 24) + 1)` bytes.
         Ldma = "ldma",
-        /// The other way.
+        /// WRAM to MRAM, with the operands of `ldma`.
         Sdma = "sdma",
-        /// To a label or to the instruction numbered a.
+        /// Jumps to a label, or to instruction a.
         Jump = "jump",
-        /// The same, c being the number of the instruction behind.
+        /// Jumps like `jump`; c = index of the next instruction.
         Call = "call",
-        /// To the instruction that r23 numbers.
+        /// Jumps to instruction r23.
         Return = "return",
-        /// Takes mutex `a + offset`; the result is 1 where it was taken before.
+        /// Acquires mutex `a + offset`; the result is 1 if it was already taken.
         Acquire = "acquire",
-        /// Gives it back.
+        /// Releases mutex `a + offset`.
         Release = "release",
-        /// Puts the tasklet to sleep, for good if nobody resumes it.
+        /// Puts the tasklet to sleep until it is resumed.
         Stop = "stop",
-        /// Wakes tasklet `a + offset`; the result is 1 where it was not asleep.
+        /// Wakes tasklet `a + offset`; the result is 1 if it was awake.
         Resume = "resume",
-        /// Nothing.
+        /// Does nothing.
         Nop = "nop",
     }
 }
@@ -149,27 +149,27 @@ mnemonics! {
 mnemonics! {
     /// When an instruction jumps; comparisons are of a with b, and belong to `sub`.
     Cond {
-        /// Always.
+        /// Always true.
         True = "true",
         /// The result is zero.
         Z = "z",
-        /// It is not.
+        /// The result is not zero.
         Nz = "nz",
-        /// It is even.
+        /// The result is even.
         E = "e",
-        /// It is odd.
+        /// The result is odd.
         O = "o",
-        /// Its top bit is clear.
+        /// The top bit of the result is clear.
         Pl = "pl",
-        /// Its top bit is set.
+        /// The top bit of the result is set.
         Mi = "mi",
         /// The carry is set.
         C = "c",
-        /// It is not.
+        /// The carry is clear.
         Nc = "nc",
         /// a is zero.
         Xz = "xz",
-        /// It is not.
+        /// a is not zero.
         Xnz = "xnz",
         /// `a = b`.
         Eq = "eq",
@@ -193,12 +193,12 @@ mnemonics! {
         Ges = "ges",
         /// The product is below 256.
         Small = "small",
-        /// It is not.
+        /// The product is at least 256.
         Large = "large",
     }
 }
 
-/// What an instruction's text looks like behind its mnemonic.
+/// Operands of an instruction in a program's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `c, a, b|number`
@@ -221,7 +221,7 @@ pub(crate) enum Form {
     Call,
     /// `a, number`
     Mutex,
-    /// Nothing.
+    /// No operands.
     Alone,
 }
 
@@ -242,7 +242,7 @@ impl Op {
         }
     }
 
-    /// Whether it may jump under a condition.
+    /// Whether the instruction can carry a condition.
     #[must_use]
     pub fn takes(self, cond: Cond) -> bool {
         let carries = matches!(self, Self::Add | Self::Addc | Self::Sub | Self::Subc | Self::Rsub)
@@ -265,19 +265,19 @@ impl Op {
 /// An instruction, decoded. The second operand is `register b + number`: one of the two is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// What it does.
+    /// The operation.
     pub op: Op,
-    /// When it jumps.
+    /// Condition of the jump, if any.
     pub cond: Option<Cond>,
     /// Destination, or the even register of the pair that is one.
     pub rc: u8,
-    /// First source.
+    /// Register of the first source.
     pub ra: u8,
-    /// Second source.
+    /// Register of the second source.
     pub rb: u8,
     /// Shift of the second source.
     pub shift: u8,
-    /// Cycles that its sources lie in one bank of the register file.
+    /// Extra cycles if both sources are in one bank of the register file.
     pub hazard: u8,
     /// Where it jumps to.
     pub target: u32,

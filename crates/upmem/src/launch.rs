@@ -1,4 +1,4 @@
-//! Launches: jobs grouped by DPU and modulus, run, and counted.
+//! Launches: groups jobs by DPU and modulus, runs them, and counts cycles and traffic.
 
 use crate::{
     Counts, DpuFault,
@@ -21,7 +21,7 @@ use std::{
     sync::{Arc, OnceLock, PoisonError},
 };
 
-/// A job and where it is to be done.
+/// A job with its DPU and modulus.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task {
     pub(crate) dpu: usize,
@@ -31,27 +31,27 @@ pub(crate) struct Task {
     pub(crate) job: Job,
 }
 
-/// What a modulus needs on the host's side.
+/// Host tables of a modulus.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) tables: Tables,
     pub(crate) definitions: Definitions,
 }
 
-/// The commands of one DPU: by modulus, in their order.
+/// Commands of one DPU by modulus, in order.
 type Commands = BTreeMap<usize, Vec<(Operation, Vec<Job>)>>;
 
-/// What a DPU did.
+/// Counts and result of one DPU in a launch.
 #[derive(Default)]
 struct Done {
     counts: Counts,
     launches: u64,
-    /// Words that the host wrote for it.
+    /// Words that the host wrote to its MRAM.
     words: usize,
 }
 
 impl<H: Sync> Upmem<H> {
-    /// Does all steps, each step after the one before, and counts the traffic with them.
+    /// Runs all steps in sequence and counts their traffic.
     pub(crate) fn launch(&self, ring: &Ring, steps: &[Vec<Task>], mut traffic: Traffic) {
         let mut by_dpu: BTreeMap<usize, Commands> = BTreeMap::new();
         for step in steps {
@@ -98,7 +98,7 @@ impl<H: Sync> Upmem<H> {
         self.settle(&traffic);
     }
 
-    /// Counts what the host moved.
+    /// Counts transfers of the host.
     pub(crate) fn settle(&self, traffic: &Traffic) {
         let [to, from] = traffic.total();
         let seconds = traffic.seconds(&self.options().link);
@@ -113,7 +113,7 @@ impl<H: Sync> Upmem<H> {
         let mut unit = self.units().lock(dpu);
         let mut done = Done::default();
         for (&prime, list) in commands {
-            let prepared = self.prepared(ring, prime);
+            let prepared = self.prepare(ring, prime);
             self.load(&mut unit, &prepared, &mut done)?;
             for launch in launches(list) {
                 done.launches += 1;
@@ -124,7 +124,7 @@ impl<H: Sync> Upmem<H> {
         Ok(done)
     }
 
-    /// Twiddles and constants of a modulus, once for each DPU.
+    /// Writes twiddles and constants of a modulus, once per DPU.
     fn load(&self, unit: &mut Unit, prepared: &Prepared, done: &mut Done) -> Result<(), Fault> {
         let key = key(&prepared.tables);
         if unit.tables.contains_key(&key) {
@@ -166,8 +166,8 @@ impl<H: Sync> Upmem<H> {
         Ok(counts)
     }
 
-    /// Tables and definitions of a modulus, made once.
-    pub(crate) fn prepared(&self, ring: &Ring, prime: usize) -> Arc<Prepared> {
+    /// Tables and definitions of a modulus, cached.
+    pub(crate) fn prepare(&self, ring: &Ring, prime: usize) -> Arc<Prepared> {
         let (q, log_n) = (ring.moduli()[prime], ring.log_n());
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
@@ -182,12 +182,12 @@ fn key(tables: &Tables) -> (u32, u64) {
     (tables.header.log_n, u64::from(tables.header.modulus))
 }
 
-/// A DPU's fault as the device's.
+/// Converts a DPU's fault to a fault of the device.
 pub(crate) fn fault(fault: DpuFault) -> Fault {
     Fault::Failed { device: "upmem".into(), what: fault.to_string() }
 }
 
-/// Commands in as many launches as they need room.
+/// Splits commands into as few launches as MRAM has room for.
 fn launches(list: &[(Operation, Vec<Job>)]) -> Vec<Vec<(Operation, Vec<Job>)>> {
     let entries: usize = list.iter().map(|(_, jobs)| 1 + jobs.len()).sum();
     if entries <= MOST_ENTRIES {

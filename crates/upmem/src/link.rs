@@ -1,18 +1,18 @@
-//! The host's side of the machine: ranks of DPUs, the link to them, what both draw.
+//! The host's link to ranks of DPUs, and the power of DPUs and link.
 
-/// How fast the host reaches MRAM: all ranks at once, each at its own rate.
+/// Bandwidth of the host's link to MRAM. All ranks transfer at once, each at its own rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// Its name in reports.
+    /// Name in options and reports.
     pub name: &'static str,
-    /// To MRAM, of a rank.
+    /// Bandwidth to MRAM per rank.
     pub to_gb_s: f64,
-    /// From MRAM, of a rank.
+    /// Bandwidth from MRAM per rank.
     pub from_gb_s: f64,
 }
 
 impl Link {
-    /// As measured by others.
+    /// Published measurements.
     ///
     /// Source: \[GOM22\].
     #[must_use]
@@ -20,7 +20,7 @@ impl Link {
         Self { name: "prim", to_gb_s: 6.7, from_gb_s: 4.7 }
     }
 
-    /// Calibrated from the shares of transfers that the source publishes.
+    /// Calibrated from published shares of transfer time.
     ///
     /// Source: \[DRA\].
     #[must_use]
@@ -28,22 +28,22 @@ impl Link {
         Self { name: "dramatic", to_gb_s: 1.9, from_gb_s: 0.8 }
     }
 
-    /// By name.
+    /// The link of a name, if any.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::prim(), Self::dramatic()].into_iter().find(|link| link.name == name)
     }
 }
 
-/// Watts: the whole server idle, and one busy DPU more.
+/// Power in watts: of the idle server, and of each busy DPU in addition.
 ///
 /// Source: \[DRA\]: 311 W idle, 323 W with 128 DPUs at work.
 pub const POWER_WATTS: (f64, f64) = (311.0, 12.0 / 128.0);
 
-/// Bytes by rank, of one operation.
+/// Bytes of one operation by rank.
 #[derive(Clone, Debug)]
 pub(crate) struct Traffic {
-    /// To MRAM, from MRAM.
+    /// Bytes to MRAM and from MRAM.
     pub(crate) bytes: Vec<[u64; 2]>,
     ranks_of: usize,
 }
@@ -61,43 +61,43 @@ impl Traffic {
         self.bytes[dpu / self.ranks_of][1] += 4 * words as u64;
     }
 
-    /// Both directions over all ranks.
+    /// Total bytes in both directions.
     pub(crate) fn total(&self) -> [u64; 2] {
         self.bytes.iter().fold([0; 2], |[to, from], rank| [to + rank[0], from + rank[1]])
     }
 
-    /// Seconds: the fullest rank decides, one direction after the other.
+    /// Time in seconds: that of the fullest rank, one direction after the other.
     pub(crate) fn seconds(&self, link: &Link) -> f64 {
         let fullest = |way: usize| self.bytes.iter().map(|rank| rank[way]).max().unwrap_or(0) as f64;
         (fullest(0) / link.to_gb_s + fullest(1) / link.from_gb_s) / 1e9
     }
 }
 
-/// What a device has done.
+/// Counters of a device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
-    /// Launches.
+    /// Number of launches.
     pub launches: u64,
-    /// Instructions of all DPUs.
+    /// Instructions issued by all DPUs.
     pub slots: u64,
-    /// Cycles, those of the slowest DPU in each launch.
+    /// Sum over launches of the cycles of the slowest DPU.
     pub cycles: u64,
-    /// Seconds of these.
+    /// Time of all launches in seconds.
     pub compute_seconds: f64,
-    /// DPU-seconds of all that were at work.
+    /// Sum of the busy times of all DPUs, in seconds.
     pub busy_seconds: f64,
     /// Bytes that the host wrote to MRAM.
     pub to_bytes: u64,
-    /// Bytes that the host read.
+    /// Bytes that the host read from MRAM.
     pub from_bytes: u64,
-    /// Seconds of these.
+    /// Time of all transfers in seconds.
     pub transfer_seconds: f64,
-    /// Operations that the host did.
+    /// Operations computed by the host.
     pub host_operations: u64,
 }
 
 impl Counters {
-    /// Joules of DPUs and transfers; what the host draws to compute is not in them.
+    /// Energy of DPUs and transfers in joules, without the host's computation.
     ///
     /// Source: [`POWER_WATTS`].
     #[must_use]

@@ -1,63 +1,63 @@
-//! What can be chosen when a device is opened.
+//! Options of a device.
 
 use crate::{DpuFault, Form, Multiplications, Preset, Reduction, link::Link};
 use std::{fmt, str::FromStr};
 
-/// DPUs of a rank.
+/// Number of DPUs in a rank.
 pub const DPUS_PER_RANK: usize = 64;
 
-/// Most DPUs of a server: 20 modules of 128.
+/// Largest number of DPUs in a server: 20 modules of 128.
 ///
 /// Source: \[DRA\].
 pub const MOST_DPUS: usize = 2560;
 
-/// Which DPUs have which modulus.
+/// Distribution of moduli over DPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ModuliOrder {
-    /// Ranks are shared out among the moduli, as far as they go.
+    /// Each modulus has its own ranks, as far as there are enough.
     ByRank,
-    /// All DPUs have all moduli, one after the other.
+    /// Every DPU has all moduli, one after another.
     Sequential,
 }
 
-/// Who works on a transform.
+/// Distribution of a transform over tasklets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sharing {
-    /// A tasklet on a sub-polynomial: best for throughput.
+    /// One tasklet per sub-polynomial: best for throughput.
     Alone,
-    /// All tasklets on one after the other: best for few.
+    /// All tasklets on one sub-polynomial after another: best for few sub-polynomials.
     Together,
 }
 
-/// Where results and cycles come from.
+/// Source of results and cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// From interpreting the DPUs' program.
+    /// Interprets the DPUs' program.
     Exact,
-    /// Results from the definitions, cycles from the closed form of the kernels' slots; transforms are done alone.
+    /// Results by definition, cycles by the closed form of the kernels' slots; one tasklet per transform only.
     ClosedForm,
 }
 
-/// Choices for a device.
+/// Options of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The chip.
+    /// DPU model.
     pub preset: Preset,
-    /// DPUs, 1 to [`MOST_DPUS`].
+    /// Number of DPUs, 1 to [`MOST_DPUS`].
     pub dpus: usize,
-    /// DPUs of a rank, which share a link.
+    /// Number of DPUs in a rank, which share a link.
     pub dpus_per_rank: usize,
-    /// Tasklets of a launch, 1 to the preset's.
+    /// Tasklets in a launch, 1 to the preset's limit.
     pub tasklets: usize,
-    /// The program.
+    /// Form of the program.
     pub form: Form,
-    /// The link.
+    /// Link between host and MRAM.
     pub link: Link,
-    /// Which DPUs have which modulus.
+    /// Distribution of moduli over DPUs.
     pub order: ModuliOrder,
-    /// Who works on a transform.
+    /// Distribution of a transform over tasklets.
     pub sharing: Sharing,
-    /// Where results come from.
+    /// Source of results and cycles.
     pub mode: Mode,
 }
 
@@ -78,35 +78,35 @@ impl Default for Options {
     }
 }
 
-/// Why a device cannot be opened.
+/// An option that no device takes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// A number out of its range.
+    /// A number outside the option's range.
     #[error("{name} = {got} is out of range: choose 1 to {most}")]
     Range {
-        /// The option.
+        /// Name of the option.
         name: &'static str,
-        /// The number.
+        /// Number given.
         got: usize,
-        /// Most allowed.
+        /// Largest number allowed.
         most: usize,
     },
-    /// An option that there is not, or a value that it does not take.
+    /// An unknown option or value.
     #[error("{text:?} is no option of upmem: wanted {NAMES}")]
     Unknown {
-        /// What was given.
+        /// Text given.
         text: String,
     },
-    /// A program that does not run on this chip.
+    /// A program that does not fit this DPU model.
     #[error(transparent)]
     Program(#[from] DpuFault),
 }
 
-/// What options are called, and what they take.
+/// Names of options and their values.
 const NAMES: &str = "chip=v1A|v1B, dpus=, dpus_per_rank=, tasklets=, transfer_preset=dramatic|prim, moduli_order=by-rank|sequential, transforms=alone|together, mode=exact|closed-form, inline_mul=false|true, reduction=barrett|montgomery";
 
-/// `name=value`, separated by commas; the default where a name is absent.
+/// Parses `name=value`, separated by commas; absent names keep their defaults.
 impl FromStr for Options {
     type Err = OpenError;
 
@@ -120,7 +120,7 @@ impl FromStr for Options {
     }
 }
 
-/// All options, as they are parsed.
+/// All options, in the form that is parsed.
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { preset, dpus, dpus_per_rank, tasklets, form, link, order, sharing, mode } = self;
@@ -136,7 +136,7 @@ impl fmt::Display for Options {
 }
 
 impl Options {
-    /// Sets one option; `None` for a name or value that there is not.
+    /// Sets one option; `None` for an unknown name or value.
     fn set(&mut self, name: &str, value: &str) -> Option<()> {
         let one_of = |first: &str, second: &str| match value {
             _ if value == first => Some(true),
@@ -173,7 +173,7 @@ impl Options {
     /// Checks all ranges.
     ///
     /// # Errors
-    /// [`OpenError`] for the first number out of its range.
+    /// [`OpenError`] for the first number outside its range.
     pub fn check(&self) -> Result<(), OpenError> {
         let ranges = [
             ("dpus", self.dpus, MOST_DPUS),
@@ -186,7 +186,7 @@ impl Options {
         }
     }
 
-    /// The DPU of a sub-polynomial: number `entry` of a batch, prime number `prime` of `primes`.
+    /// The DPU of a sub-polynomial: batch entry `entry`, prime `prime` of `primes`.
     #[must_use]
     pub fn place(&self, entry: usize, prime: usize, primes: usize) -> usize {
         let ranks = self.dpus.div_ceil(self.dpus_per_rank);

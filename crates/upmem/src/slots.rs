@@ -1,7 +1,7 @@
-//! What each kernel takes for one sub-polynomial, counted in exact runs, and the closed form that follows.
+//! Issue slots and transfers of each kernel for one sub-polynomial, counted in exact runs, and the closed form over them.
 //!
-//! Kernels take the same slots whatever their data, and a sub-polynomial takes the same beside others, so one run of each
-//! kernel at each degree is enough. No number of the table is typed by hand.
+//! The slots of a kernel depend neither on its data nor on other sub-polynomials, so one run of each kernel at each degree
+//! suffices. No number of the table is typed by hand.
 
 use crate::{
     Direction, DpuFault, Preset,
@@ -34,7 +34,7 @@ pub const KERNELS: [Operation; 10] = [
 /// Ring degrees in the table, as logarithms.
 pub const DEGREES: std::ops::RangeInclusive<u32> = 10..=16;
 
-/// The file's first lines.
+/// Header comment of the file.
 const HEAD: &str = "\
 # Issue slots of the DPU kernels of crates/upmem, counted by interpreting the assembled program; not edited by hand.
 # Written by:  LIMBWISE_BLESS=1 cargo test -p limbwise-upmem --test slots
@@ -54,18 +54,18 @@ const HEAD: &str = "\
 # Inlined multiplications take call_slots less each, and nothing else changes.
 ";
 
-/// A kernel at a degree, for one sub-polynomial.
+/// Counts of a kernel at a ring degree for one sub-polynomial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The kernel.
+    /// Operation of the kernel.
     pub operation: Operation,
-    /// Ring degree.
+    /// Ring degree N.
     pub n: u64,
-    /// What it takes beyond a launch without jobs; its cycles are those of one tasklet alone.
+    /// Counts beyond a launch without jobs; cycles are those of a single tasklet.
     pub measured: Measured,
 }
 
-/// The prime that counts are taken with; any other takes as many.
+/// The prime of the counting runs; counts do not depend on it.
 fn prime(log_n: u32) -> Modulus {
     let primes = ntt_primes_below(log_n, 32, 1, &[]).expect("there are primes of 32 bits for these degrees");
     Modulus::new(primes[0])
@@ -101,7 +101,7 @@ pub fn launch_slots(form: Form) -> Result<u64, DpuFault> {
 }
 
 impl Entry {
-    /// Its part of the file.
+    /// The entry's table in the file.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let Measured { counts, mul32, mul64 } = &self.measured;
@@ -123,11 +123,11 @@ impl Entry {
         text
     }
 
-    /// Cycles of a DPU for so many of these sub-polynomials in one launch, without the launch's own.
+    /// Cycles of a DPU for `count` of these sub-polynomials in one launch, without the cycles of the launch itself.
     ///
-    /// Tasklets take pieces in waves: whole sub-polynomials of a transform, chunks of other kernels. The pipeline takes a slot
-    /// a cycle, a tasklet gives one in so many; the engine takes one transfer at a time, and its tasklet waits. The slowest
-    /// of the three decides. At first all tasklets wait for the engine together, which later waves hide.
+    /// Tasklets take pieces in waves: whole sub-polynomials of a transform, chunks of other kernels. The pipeline takes one
+    /// slot per cycle, a tasklet gives one per interval, and the DMA engine serves one transfer at a time while its tasklet
+    /// waits. The slowest of the three decides. In the first wave all tasklets wait for the engine; later waves hide that.
     #[must_use]
     pub fn cycles(&self, jobs: u64, tasklets: u64, preset: &Preset) -> u64 {
         let counts = &self.measured.counts;
@@ -148,7 +148,7 @@ impl Entry {
     }
 }
 
-/// Cycles of a launch with one command beside its jobs: every tasklet reads header and command.
+/// Cycles of a launch with one command, without its jobs: every tasklet reads header and command.
 #[must_use]
 pub fn launch_cycles(slots: u64, tasklets: u64, preset: &Preset) -> u64 {
     let read = |bytes| preset.transfer_cycles(Direction::ToWram, bytes);
@@ -156,7 +156,7 @@ pub fn launch_cycles(slots: u64, tasklets: u64, preset: &Preset) -> u64 {
     engine + slots * tasklets.max(preset.interval)
 }
 
-/// The whole file.
+/// Contents of the file.
 ///
 /// # Errors
 /// [`DpuFault`] if a kernel is wrong.
@@ -184,11 +184,11 @@ pub fn routines(form: Form) -> Result<String, DpuFault> {
     ))
 }
 
-/// What calling adds to a multiplication: the instructions that the called form has around each routine.
+/// Instructions that a call adds to a multiplication in the called form.
 fn call_slots() -> usize {
     let form = Form { multiplications: Multiplications::Called, ..Form::default() };
     let program = program(form);
-    let at = program.marked("mul32").next().unwrap_or(0);
+    let at = program.instructions_marked("mul32").next().unwrap_or(0);
     let before = usize::from(program.instructions.iter().any(|i| i.op == Op::Call && i.target as usize == at));
     let behind = program.instructions.get(at + lengths()[0]).map_or(0, |i| usize::from(i.op == Op::Return));
     before + behind

@@ -5,8 +5,9 @@ use limbwise_upmem::{Counts, Direction, Dpu, DpuFault, Issue, Preset, Trap, asse
 fn issues(text: &str, tasklets: usize) -> (Vec<Issue>, Counts) {
     let mut all = Vec::new();
     let mut dpu = Dpu::new(Preset::v1b(), 0);
-    let counts =
-        dpu.run_observed(&assemble(text).expect("a program"), tasklets, |issue| all.push(issue)).expect("no fault");
+    let counts = dpu
+        .run_with_observer(&assemble(text).expect("a program"), tasklets, |issue| all.push(issue))
+        .expect("no fault");
     (all, counts)
 }
 

@@ -233,6 +233,6 @@ impl<D: Device> Pass<'_, '_, D> {
         };
         let amplified = bootstrapper.amplified_error(auto, a, &first)?;
         let second = self.run(&amplified, std::slice::from_ref(&first), kept)?;
-        bootstrapper.corrected(auto, a, (&first, &second))
+        bootstrapper.corrected(auto, a, &first, &second)
     }
 }

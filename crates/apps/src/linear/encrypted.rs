@@ -224,7 +224,7 @@ impl Program for Linear {
         observer.step("layer", 0, 1);
         let _region = auto.eval.device().region("layer", 0);
         let result = match (&self.work.layout, self.map()) {
-            (Layout::Square(square), _) => auto.settle(&square.multiply(auto, maps, [&inputs[0], &inputs[1]])?)?,
+            (Layout::Square(square), _) => auto.settle(&square.multiply(auto, maps, &inputs[0], &inputs[1])?)?,
             (_, map) => map.expect("every other layer is one map").apply(auto, &maps[0], &inputs[0])?,
         };
         let state = State { step: 1, ciphertexts: vec![result], numbers: Vec::new() };

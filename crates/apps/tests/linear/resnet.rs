@@ -6,7 +6,7 @@ use limbwise::{
     ckks::{BootstrapPlan, Ciphertext, Encoder, PlaintextForm, Strategy, decrypt, tensor::Image},
     params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine},
     rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, KeySet, KeyStore, PublicKey, SecretKey},
-    scheme::{Ckks, ClientScheme as _, Encoded, Encrypting, Encryption, Keys, Scheme as _, Shadows},
+    scheme::{Ckks, Clear, ClientScheme as _, Encoded, Encrypting, Encryption, Keys, Scheme as _, Setup, Shadows},
 };
 use limbwise_apps::{
     AnyProgram, Client as _, Description, Journal, Program as _, State,
@@ -93,25 +93,29 @@ impl Session {
     fn new(program: &Resnet) -> Self {
         let (params, null, model) = (program.params(), Null::default(), program.model());
         let encoder = Encoder::new(params);
-        let (declared, on) = (DeclaredKeys::all(&null, params), (&null, &encoder));
-        let input = Ckks::declare_input(on, params, &program.inputs()[0], program.encryption()).unwrap();
-        let encoded = Ckks::declare(on, params, &model).unwrap();
-        program.evaluate(&Ckks::means(on, params, &encoded, served(&declared)), &[input], &mut (), &mut ()).unwrap();
+        let (declared, setup) = (DeclaredKeys::all(&null, params), Setup { dev: &null, encoder: &encoder, params });
+        let input = Ckks::declare_input(setup, &program.inputs()[0], program.encryption()).unwrap();
+        let encoded = Ckks::declare(setup, &model).unwrap();
+        program.evaluate(&Ckks::means(setup, &encoded, served(&declared)), &[input], &mut (), &mut ()).unwrap();
         let dev = Checked(Cpu::builder().open().unwrap());
         let secret = SecretKey::generate(params, &Seed::from_os().unwrap());
         let generator = KeyGenerator::new(&dev, params, &secret).unwrap();
         let keys = KeyPlan { required: declared.requirements(), form: KeyForm::Stored };
         let (public, keys) = (generator.public_key(), generator.key_set(&keys, |_| ()).unwrap());
         drop(generator);
-        let encoded = Ckks::encode((&dev, &encoder), params, &model, &mut |_, _, _| ()).unwrap();
+        let encoded = Ckks::encode(Setup { dev: &dev, encoder: &encoder, params }, &model, &mut |_, _, _| ()).unwrap();
         Self { dev, encoder, secret, public, keys, encoded }
+    }
+
+    fn setup<'a>(&'a self, program: &'a Resnet) -> Setup<'a, Ckks, Dev> {
+        Setup { dev: &self.dev, encoder: &self.encoder, params: program.params() }
     }
 
     fn input(&self, program: &Resnet, client: &ResnetClient) -> Ciphertext<Dev> {
         let (public, input) = (Some(&self.public), program.inputs().swap_remove(0));
         let with = Encrypting { key: Encryption::PublicKey, secrets: None, public, shadows: Shadows::Absent };
-        let (on, seed) = ((&self.dev, &self.encoder), Seed::from_os().unwrap());
-        Ckks::encrypt(on, program.params(), &with, (&input, &client.values(0)), &seed).unwrap()
+        let seed = Seed::from_os().unwrap();
+        Ckks::encrypt(self.setup(program), &with, Clear { input: &input, values: &client.values(0) }, &seed).unwrap()
     }
 
     fn run(
@@ -120,8 +124,7 @@ impl Session {
         input: &Ciphertext<Dev>,
         journal: &mut dyn Journal<Dev>,
     ) -> limbwise::Result<Vec<Vec<Complex64>>> {
-        let on = (&self.dev, &self.encoder);
-        let means = Ckks::means(on, program.params(), &self.encoded, served(&self.keys));
+        let means = Ckks::means(self.setup(program), &self.encoded, served(&self.keys));
         let results = program.evaluate(&means, std::slice::from_ref(input), &mut (), journal)?;
         decrypt(&self.dev, &self.encoder, program.params(), &self.secret, &results[0])
     }

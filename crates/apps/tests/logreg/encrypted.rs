@@ -5,7 +5,7 @@ use limbwise::{
     ckks::{Encoder, decrypt},
     params::{Insecure, Params, ParamsLiteral},
     rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, KeyStore, SecretKey},
-    scheme::{Ckks, ClientScheme as _, Encrypting, Encryption, Keys, Scheme as _, Shadows},
+    scheme::{Ckks, Clear, ClientScheme as _, Encrypting, Encryption, Keys, Scheme as _, Setup, Shadows},
 };
 use limbwise_apps::{
     Client, Journal, Program,
@@ -53,14 +53,15 @@ pub(crate) fn session<P: Program<Scheme = Ckks>>(
 ) -> Vec<Outcome> {
     let (params, model, declared_inputs) = (program.params(), program.model(), program.inputs());
     let (null, encoder) = (Null::default(), Encoder::new(params));
-    let (declared, on) = (DeclaredKeys::all(&null, params), (&null, &encoder));
-    let declare = |i| Ckks::declare_input(on, params, i, Encryption::PublicKey).unwrap();
+    let (declared, setup) = (DeclaredKeys::all(&null, params), Setup { dev: &null, encoder: &encoder, params });
+    let declare = |i| Ckks::declare_input(setup, i, Encryption::PublicKey).unwrap();
     let inputs: Vec<_> = declared_inputs.iter().map(declare).collect();
-    let encoded = Ckks::declare(on, params, &model).unwrap();
-    program.evaluate(&Ckks::means(on, params, &encoded, served(&declared)), &inputs, &mut (), &mut ()).unwrap();
+    let encoded = Ckks::declare(setup, &model).unwrap();
+    program.evaluate(&Ckks::means(setup, &encoded, served(&declared)), &inputs, &mut (), &mut ()).unwrap();
 
     let dev = Checked(Cpu::builder().open().unwrap());
-    let (on, secret) = ((&dev, &encoder), SecretKey::generate(params, &Seed::from_os().unwrap()));
+    let (setup, secret) =
+        (Setup { dev: &dev, encoder: &encoder, params }, SecretKey::generate(params, &Seed::from_os().unwrap()));
     let generator = KeyGenerator::new(&dev, params, &secret).unwrap();
     let plan = KeyPlan { required: declared.requirements(), form: KeyForm::Seeded };
     let (public, keys) = (generator.public_key(), generator.key_set(&plan, |_| ()).unwrap());
@@ -68,11 +69,11 @@ pub(crate) fn session<P: Program<Scheme = Ckks>>(
         Encrypting { key: Encryption::PublicKey, secrets: None, public: Some(&public), shadows: Shadows::Absent };
     let encrypted = |(index, input)| {
         let (values, seed) = (client.values(index), Seed::from_os().unwrap());
-        Ckks::encrypt(on, params, &with, (input, &values), &seed).unwrap()
+        Ckks::encrypt(setup, &with, Clear { input, values: &values }, &seed).unwrap()
     };
     let inputs: Vec<_> = declared_inputs.iter().enumerate().map(encrypted).collect();
-    let encoded = Ckks::encode(on, params, &model, &mut |_, _, _| ()).unwrap();
-    let means = Ckks::means(on, params, &encoded, served(&keys));
+    let encoded = Ckks::encode(setup, &model, &mut |_, _, _| ()).unwrap();
+    let means = Ckks::means(setup, &encoded, served(&keys));
     let run = |journal: &mut &mut dyn Journal<Checked<Cpu>>| {
         let results = program.evaluate(&means, &inputs, &mut (), *journal).unwrap();
         let clear = results.iter().map(|c| decrypt(&dev, &encoder, params, &secret, c).unwrap()).collect();

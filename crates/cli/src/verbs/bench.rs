@@ -5,7 +5,7 @@ mod peers;
 use crate::{host::HostArgs, output::OutputArgs, progress::note, text};
 use limbwise_cpu::{
     Isa,
-    bench::{Measurement, Rates, all, automorphism, conversion, elementwise, rates, transforms},
+    bench::{ConversionSize, Measurement, Rates, all, automorphism, conversion, elementwise, rates, transforms},
 };
 use limbwise_runtime::bench::{Chain, SchemeRow, Shape, file_rows, integer_rows, scheme_rows};
 use peers::{Answer, Peers};
@@ -179,7 +179,7 @@ fn few(isa: Isa, rates: Rates) -> Vec<Measurement> {
     let mut rows = transforms(isa, 12, 49, 1, rates);
     rows.extend(elementwise(isa, 12, 49, 1));
     rows.push(automorphism(isa, 12, 49, 1));
-    rows.push(conversion(isa, 12, 49, (2, 3), rates));
+    rows.push(conversion(isa, 12, 49, ConversionSize { sources: 2, targets: 3 }, rates));
     rows
 }
 

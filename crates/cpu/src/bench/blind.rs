@@ -4,7 +4,7 @@ use super::{Measurement, Rates, composites::polynomial, float, least_ns, moduli,
 use crate::{Cpu, CpuPoly, Isa, OpenError};
 use limbwise_device::{Basis, Device, Domain, Gadget, Ggsw, Handle as _, LweShape, RingSpec, Role, Shape};
 
-/// What is rotated.
+/// Size of a blind rotation.
 #[derive(Clone, Copy, Debug)]
 pub struct BlindShape {
     /// log₂ of the ring degree.

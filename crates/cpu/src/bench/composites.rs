@@ -4,7 +4,7 @@ use super::{Measurement, Rates, float, least_ns, moduli, transform_madds};
 use crate::{Cpu, CpuPoly, Isa, OpenError};
 use limbwise_device::{Basis, Device, GadgetKey, Ring, RingSpec, Role, Shape, composites};
 
-/// What is switched: chain and special primes, and digits.
+/// Size of a key switch: chain and special primes, and digits.
 #[derive(Clone, Copy, Debug)]
 pub struct SwitchShape {
     /// log₂ of the ring degree.
@@ -13,7 +13,7 @@ pub struct SwitchShape {
     pub prime_bits: u32,
     /// Primes of the chain.
     pub chain: usize,
-    /// Special primes.
+    /// Number of special primes.
     pub special: usize,
     /// Primes of a digit, the last one perhaps fewer.
     pub digit: usize,

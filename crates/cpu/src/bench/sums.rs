@@ -5,7 +5,7 @@ use super::{Measurement, Rates, composites::polynomial, float, least_ns, moduli,
 use crate::{Cpu, CpuPoly, Isa, OpenError};
 use limbwise_device::{Basis, Device, RingSpec, Terms, Weight, composites};
 
-/// What is summed: every sum has a term for each baby step, which is a ciphertext's two polynomials in one batch.
+/// Size of weighted sums: every sum has one term per baby step, the two polynomials of a ciphertext in one batch.
 #[derive(Clone, Copy, Debug)]
 pub struct SumsShape {
     /// log₂ of the ring degree.
@@ -14,9 +14,9 @@ pub struct SumsShape {
     pub prime_bits: u32,
     /// Limbs of an operand.
     pub limbs: usize,
-    /// Operands.
+    /// Number of baby steps.
     pub babies: usize,
-    /// Sums.
+    /// Number of sums.
     pub sums: usize,
 }
 

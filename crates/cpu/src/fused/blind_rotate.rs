@@ -4,7 +4,7 @@
 use crate::{
     device::{Cpu, CpuPoly, new_lines},
     kernels::{
-        blind::{Scratch, Step},
+        blind::{Prefetch, Scratch, Step},
         gadget,
     },
     layout::{self, Line},
@@ -14,7 +14,7 @@ use crate::{
 };
 use limbwise_device::Ggsw;
 
-/// What all threads share.
+/// Operands shared by all threads.
 struct Rotation<'a> {
     dev: &'a Cpu,
     tables: &'a RingTables,
@@ -50,7 +50,7 @@ impl Cpu {
 }
 
 impl Rotation<'_> {
-    /// Some entries of the batch, all steps.
+    /// Rotates entries of the batch from `first` on through all steps.
     fn entries(&self, first: usize, mut out: Vec<Entry<'_>>) {
         let kernels = self.tables.prime(self.prime);
         let length = layout::lines(self.test.shape.ring.log_n());
@@ -77,7 +77,7 @@ impl Rotation<'_> {
             let lines = element.len() * length;
             for (j, acc) in accumulators.iter_mut().enumerate() {
                 let part = j * lines / count..(j + 1) * lines / count;
-                let step = self.step((first + j, i), &element, (&next, part));
+                let step = self.step(first + j, i, &element, Prefetch { limbs: &next, lines: part });
                 kernels.blind_step(&step, acc, &mut scratch);
             }
         }
@@ -88,7 +88,7 @@ impl Rotation<'_> {
         }
     }
 
-    /// `test·X^e`, and masks of zeros.
+    /// Initializes an accumulator: body `test·X^e`, masks zero.
     fn start(&self, entry: usize, acc: &mut [&mut [Line]]) {
         let ring = &self.test.shape.ring;
         let (body, masks) = acc.split_first_mut().expect("a body");
@@ -103,12 +103,8 @@ impl Rotation<'_> {
         self.key.rows.iter().flatten().map(|poly| poly.rows[i].lines()).collect()
     }
 
-    fn step<'a>(
-        &self,
-        (entry, i): (usize, usize),
-        key: &'a [&'a [Line]],
-        next: (&'a [&'a [Line]], std::ops::Range<usize>),
-    ) -> Step<'a> {
+    /// Step `i` of one entry of the batch.
+    fn step<'a>(&self, entry: usize, i: usize, key: &'a [&'a [Line]], next: Prefetch<'a>) -> Step<'a> {
         let ring = &self.test.shape.ring;
         let modulus = ring.moduli()[self.prime];
         Step {

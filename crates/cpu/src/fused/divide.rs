@@ -1,5 +1,6 @@
 //! `mod_down` and `rescale`: the remainder of a limb is computed in the result's row, transformed there, and divided.
 
+use super::prepare::Extension;
 use crate::{
     device::{Cpu, CpuPoly, new_lines},
     kernels::convert::lift,
@@ -13,11 +14,11 @@ impl Cpu {
     pub(crate) fn fused_mod_down(&self, a: &CpuPoly, to: Basis) -> CpuPoly {
         let tables = self.tables(&a.shape.ring);
         let dropped = a.shape.basis - to;
-        let converter = tables.conversion(dropped, to);
-        let groups = self.dropped_limbs(&tables, a, dropped).into_iter().map(|rows| (&*converter, rows)).collect();
+        let down = Extension::new(&tables, dropped, to);
+        let groups = self.dropped_limbs(&tables, a, dropped).into_iter().map(|rows| (&*down.converter, rows)).collect();
         let remainders = self.prepare_sources(groups);
         self.divide_limbs(&tables, a, to, |entry, prime, out| {
-            remainders[entry].extend(&tables, (to, &converter), vec![(prime, out)]);
+            remainders[entry].extend(&tables, &down, vec![(prime, out)]);
         })
     }
 
@@ -30,7 +31,7 @@ impl Cpu {
         let moduli = a.shape.ring.moduli();
         let remainders = self.dropped_limbs(&tables, a, dropped);
         self.divide_limbs(&tables, a, to, |entry, target, out| {
-            lift(self.isa(), (moduli[prime], moduli[target]), out, remainders[entry][0].lines());
+            lift(self.isa(), moduli[prime], moduli[target], out, remainders[entry][0].lines());
             tables.prime(target).ntt(out);
         })
     }

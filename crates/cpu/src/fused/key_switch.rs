@@ -12,10 +12,7 @@ use super::prepare::{Extension, Prepared};
 use crate::{
     device::{Cpu, CpuPoly, new_lines},
     footprint::TOGETHER,
-    kernels::{
-        Converter,
-        sums::{End, Onto, Sum, Term},
-    },
+    kernels::sums::{End, Onto, Sum, Term},
     layout,
     pool::Row,
     ring::RingTables,
@@ -25,7 +22,7 @@ use limbwise_device::{
     composites::{inverse_product, product},
     ops::broadcast,
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// A limb of both halves of the result.
 type Halves<'a> = [&'a mut Row; 2];
@@ -44,12 +41,10 @@ struct Switch<'a> {
     /// The polynomials to add, and the product of the special primes modulo each prime of `c`.
     onto: [Option<&'a CpuPoly>; 2],
     factors: Vec<u64>,
-    /// The basis of the result.
-    to: Basis,
-    /// For each digit, the primes it is extended to, and the converter.
+    /// The extension of each digit to the other primes of the full basis.
     up: Vec<Extension>,
-    /// Converts from the dropped primes to the kept ones.
-    down: Arc<Converter>,
+    /// From the dropped primes to the kept ones, which are the basis of the result.
+    down: Extension,
     /// Inverse of the product of the dropped primes, modulo each kept one.
     inverses: Vec<u64>,
     /// Rows for [`TOGETHER`] limbs of each digit, one set per thread.
@@ -103,9 +98,8 @@ impl Cpu {
             key,
             onto,
             factors: product(ring, key.special, basis),
-            to,
-            up: key.digits.iter().map(|&own| (full - own, tables.conversion(own, full - own))).collect(),
-            down: tables.conversion(full - to, to),
+            up: key.digits.iter().map(|&own| Extension::new(&tables, own, full - own)).collect(),
+            down: Extension::new(&tables, full - to, to),
             inverses: inverse_product(ring, full - to, to),
             scratch: (0..self.threads()).map(|_| rows()).collect(),
         };
@@ -124,8 +118,8 @@ impl Switch<'_> {
     /// One entry of the batch.
     fn entry(&self, entry: usize, out: Vec<Halves<'_>>) {
         let (tables, n) = (self.tables, self.c.shape.ring.n());
-        let digits = self.dev.digits(tables, (self.c, entry), &self.key.digits, &self.up);
-        let dropped: Vec<usize> = ((self.c.shape.basis | self.key.special) - self.to).iter().collect();
+        let digits = self.dev.digits(tables, self.c, entry, &self.key.digits, &self.up);
+        let dropped: Vec<usize> = ((self.c.shape.basis | self.key.special) - self.down.to).iter().collect();
         let length = layout::lines(self.c.shape.ring.log_n());
         let mut sums = [0, 1].map(|_| dropped.iter().map(|_| self.dev.pool.take(length)).collect::<Vec<Row>>());
         let items = self.groups(&dropped, halves(sums.each_mut().map(|rows| &mut rows[..])));
@@ -135,12 +129,12 @@ impl Switch<'_> {
                 tables.prime(prime).intt(new_lines(row));
             }
         });
-        let remainders = self.dev.prepare_sources(sums.into_iter().map(|rows| (&*self.down, rows)).collect());
-        let primes: Vec<usize> = self.to.iter().collect();
+        let remainders = self.dev.prepare_sources(sums.into_iter().map(|rows| (&*self.down.converter, rows)).collect());
+        let primes: Vec<usize> = self.down.to.iter().collect();
         self.dev.each(n * primes.len() * digits.len(), self.groups(&primes, out), |_, (primes, mut out)| {
             for (half, remainder) in remainders.iter().enumerate() {
                 let rows = out.iter_mut().map(|out| new_lines(out[half]));
-                remainder.extend(tables, (self.to, &self.down), primes.iter().copied().zip(rows).collect());
+                remainder.extend(tables, &self.down, primes.iter().copied().zip(rows).collect());
             }
             self.product(entry, primes, &digits, &mut out);
         });
@@ -162,17 +156,17 @@ impl Switch<'_> {
     fn product(&self, entry: usize, primes: &[usize], digits: &[Prepared], out: &mut [Halves<'_>]) {
         let thread = rayon::current_thread_index().unwrap_or(0);
         let mut scratch = self.scratch[thread % self.scratch.len()].lock().unwrap_or_else(PoisonError::into_inner);
-        for ((digit, (to, converter)), rows) in digits.iter().zip(&self.up).zip(scratch.chunks_exact_mut(TOGETHER)) {
+        for ((digit, up), rows) in digits.iter().zip(&self.up).zip(scratch.chunks_exact_mut(TOGETHER)) {
             let rows = rows.iter_mut().map(new_lines);
-            digit.extend(self.tables, (*to, converter), primes.iter().copied().zip(rows).collect());
+            digit.extend(self.tables, up, primes.iter().copied().zip(rows).collect());
         }
         for (place, (&prime, out)) in primes.iter().zip(out).enumerate() {
             let mut terms = Vec::with_capacity(digits.len());
-            for (((to, _), pair), rows) in self.up.iter().zip(&self.key.pairs).zip(scratch.chunks_exact(TOGETHER)) {
-                let factor = if to.contains(prime) { rows[place].lines() } else { self.c.limb(entry, prime) };
+            for ((up, pair), rows) in self.up.iter().zip(&self.key.pairs).zip(scratch.chunks_exact(TOGETHER)) {
+                let factor = if up.to.contains(prime) { rows[place].lines() } else { self.c.limb(entry, prime) };
                 terms.push(Term { factor, with: pair.each_ref().map(|half| half.limb(entry, prime)) });
             }
-            let end = self.to.position(prime).map_or(End::Set, |place| End::Divide(self.inverses[place]));
+            let end = self.down.to.position(prime).map_or(End::Set, |place| End::Divide(self.inverses[place]));
             let sum = Sum { onto: self.onto(entry, prime), ..Sum::of(&terms, end) };
             self.tables.prime(prime).inner_products(out.each_mut().map(|row| new_lines(row)), &sum);
         }

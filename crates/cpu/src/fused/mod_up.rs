@@ -8,7 +8,7 @@ use crate::{
 };
 use limbwise_device::Basis;
 
-/// Limbs that are made together: of which digit, and the rows of their primes.
+/// Limbs computed together: index of the digit, and the primes with their rows.
 type Limbs<'a> = (usize, Vec<(usize, &'a mut [Line])>);
 
 impl Cpu {
@@ -16,10 +16,10 @@ impl Cpu {
     pub(crate) fn fused_mod_up(&self, c: &CpuPoly, digits: &[Basis], full: Basis) -> Vec<CpuPoly> {
         let ring = &c.shape.ring;
         let tables = self.tables(ring);
-        let up: Vec<Extension> = digits.iter().map(|&own| (full - own, tables.conversion(own, full - own))).collect();
+        let up: Vec<Extension> = digits.iter().map(|&own| Extension::new(&tables, own, full - own)).collect();
         let mut raised: Vec<CpuPoly> = digits.iter().map(|&own| self.unfilled_digit(c, own, full)).collect();
         for entry in 0..c.shape.batch {
-            let prepared = self.digits(&tables, (c, entry), digits, &up);
+            let prepared = self.digits(&tables, c, entry, digits, &up);
             let mut items: Vec<Limbs<'_>> = Vec::new();
             for (digit, (raised, &own)) in raised.iter_mut().zip(digits).enumerate() {
                 let rows = raised.rows[entry * full.len()..][..full.len()].iter_mut();
@@ -30,14 +30,13 @@ impl Cpu {
                 }
             }
             self.each(digits.len() * full.len() * ring.n(), items, |_, (digit, limbs)| {
-                let (to, converter) = &up[digit];
-                prepared[digit].extend(&tables, (*to, converter), limbs);
+                prepared[digit].extend(&tables, &up[digit], limbs);
             });
         }
         raised
     }
 
-    /// A digit over `full`: its own limbs are those of `c`, the others are whatever they were.
+    /// A digit over `full`: its own limbs are those of `c`, the others are uninitialized.
     fn unfilled_digit(&self, c: &CpuPoly, own: Basis, full: Basis) -> CpuPoly {
         let length = layout::lines(c.shape.ring.log_n());
         let limbs = c.shape.basis.len();

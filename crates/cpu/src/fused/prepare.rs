@@ -1,4 +1,4 @@
-//! Limbs in coefficient form that are about to be converted to other primes.
+//! Limbs in coefficient domain, prepared for base conversion.
 
 use crate::{
     device::{Cpu, CpuPoly, new_lines},
@@ -10,7 +10,7 @@ use crate::{
 use limbwise_device::{Basis, Handle as _, Shape};
 use std::sync::Arc;
 
-/// Lines prepared by one task: enough to be worth one, few enough to stay in the L1 cache.
+/// Lines prepared by one task: enough to amortize the task, few enough to stay in the L1 cache.
 const TILE: usize = 256;
 
 /// Lines of all sources of a conversion, and those of their overflows.
@@ -23,24 +23,31 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Writes limbs of the primes named, ascending, in evaluation form: those that are in `to`, which is what the converter
-    /// converts to.
-    pub(super) fn extend(
-        &self,
-        tables: &RingTables,
-        (to, converter): (Basis, &Converter),
-        limbs: Vec<(usize, &mut [Line])>,
-    ) {
+    /// Writes the limbs of those given primes, ascending, that are in the extension's basis, in the evaluation domain.
+    pub(super) fn extend(&self, tables: &RingTables, extension: &Extension, limbs: Vec<(usize, &mut [Line])>) {
         let sources: Vec<&[Line]> = self.rows.iter().map(|row| row.lines()).collect();
-        let (primes, mut targets): (Vec<usize>, Vec<_>) =
-            limbs.into_iter().filter_map(|(prime, row)| to.position(prime).map(|j| (prime, (j, row)))).unzip();
-        converter.sweep(&mut targets, &sources, self.overflows.lines());
+        let (primes, mut targets): (Vec<usize>, Vec<_>) = limbs
+            .into_iter()
+            .filter_map(|(prime, row)| extension.to.position(prime).map(|j| (prime, (j, row))))
+            .unzip();
+        extension.converter.sweep(&mut targets, &sources, self.overflows.lines());
         primes.into_iter().zip(targets).for_each(|(prime, (_, row))| tables.prime(prime).ntt(row));
     }
 }
 
-/// The primes a digit is extended to, and how.
-pub(super) type Extension = (Basis, Arc<Converter>);
+/// A base conversion with its target.
+pub(super) struct Extension {
+    /// The primes that are computed.
+    pub(super) to: Basis,
+    /// Converts to these primes.
+    pub(super) converter: Arc<Converter>,
+}
+
+impl Extension {
+    pub(super) fn new(tables: &RingTables, from: Basis, to: Basis) -> Self {
+        Self { to, converter: tables.conversion(from, to) }
+    }
+}
 
 impl CpuPoly {
     /// The limb of a prime; a batch of one stands for every entry.
@@ -64,13 +71,13 @@ impl Cpu {
         rows
     }
 
-    /// Makes coefficients ready for their conversions, each group for its own.
+    /// Prepares coefficients for base conversion, each group for its converter.
     pub(super) fn prepare_sources(&self, groups: Vec<(&Converter, Vec<Row>)>) -> Vec<Prepared> {
-        let with_wraps = |(converter, rows): (_, Vec<Row>)| {
+        let with_overflows = |(converter, rows): (_, Vec<Row>)| {
             let overflows = self.pool.take(rows[0].lines().len());
             (converter, Prepared { rows, overflows })
         };
-        let mut groups: Vec<(&Converter, Prepared)> = groups.into_iter().map(with_wraps).collect();
+        let mut groups: Vec<(&Converter, Prepared)> = groups.into_iter().map(with_overflows).collect();
         let mut tiles: Vec<Tile<'_>> = Vec::new();
         let mut words = 0;
         for (converter, group) in &mut groups {
@@ -88,7 +95,8 @@ impl Cpu {
     pub(super) fn digits(
         &self,
         tables: &RingTables,
-        (c, entry): (&CpuPoly, usize),
+        c: &CpuPoly,
+        entry: usize,
         digits: &[Basis],
         up: &[Extension],
     ) -> Vec<Prepared> {
@@ -96,11 +104,11 @@ impl Cpu {
         let limbs: Vec<_> = digits.iter().flat_map(|own| own.iter().map(limb)).collect();
         let mut rows = self.coefficients(&limbs).into_iter();
         let groups = digits.iter().zip(up);
-        let groups = groups.map(|(own, (_, converter))| (&**converter, rows.by_ref().take(own.len()).collect()));
+        let groups = groups.map(|(own, up)| (&*up.converter, rows.by_ref().take(own.len()).collect()));
         self.prepare_sources(groups.collect())
     }
 
-    /// A polynomial whose words are whatever they were.
+    /// A polynomial with uninitialized words.
     pub(super) fn unwritten(&self, shape: Shape) -> CpuPoly {
         let length = layout::lines(shape.ring.log_n());
         let rows = (0..shape.rows()).map(|_| self.pool.take(length)).collect();

@@ -23,14 +23,14 @@ use std::sync::{Mutex, PoisonError};
 /// fit the L2 cache are so short that the hardware does not follow the streams (measured on Zen 4: a third slower).
 const CACHED: usize = 65536;
 
-/// Which operand, times what.
+/// Operands by index, each with its weight.
 type Products<'a> = Vec<(usize, &'a CpuPoly)>;
 
 /// The terms of one sum by the kind of their weights.
 struct Sorted<'a> {
     values: Products<'a>,
     one_limb: Products<'a>,
-    /// All entries of the batch have the same weights.
+    /// Whether all entries of the batch have the same weights.
     shared: bool,
 }
 
@@ -49,13 +49,22 @@ impl<'a> Sorted<'a> {
     }
 }
 
-/// One limb of one sum, a row an entry.
+/// Position of a limb in a polynomial.
+#[derive(Clone, Copy)]
+struct Limb {
+    /// Entry of the batch.
+    entry: usize,
+    /// Index of the prime in the ring.
+    prime: usize,
+}
+
+/// One limb of one sum, one row per entry.
 struct Part<'a> {
     sum: &'a Sorted<'a>,
     out: Vec<&'a mut [Line]>,
 }
 
-/// All that does not depend on the limb.
+/// State that is independent of the limb.
 struct Weighted<'a> {
     dev: &'a Cpu,
     tables: &'a RingTables,
@@ -72,7 +81,8 @@ impl Cpu {
         let mut result = self.unwritten(a.shape.with_basis(to).with_domain(Domain::Eval));
         let words = result.shape.rows() * a.shape.ring.n();
         self.each(words, result.rows.iter_mut().collect(), |i, row: &mut Row| {
-            self.extend(&tables, a, (i / primes.len(), primes[i % primes.len()]), new_lines(row));
+            let limb = Limb { entry: i / primes.len(), prime: primes[i % primes.len()] };
+            self.extend(&tables, a, limb, new_lines(row));
         });
         result
     }
@@ -96,20 +106,21 @@ impl Cpu {
         results
     }
 
-    /// One limb of what [`Cpu::fused_extend_limb`] makes.
-    fn extend(&self, tables: &RingTables, a: &CpuPoly, (entry, prime): (usize, usize), out: &mut [Line]) {
+    /// One limb of the result of [`Cpu::fused_extend_limb`].
+    fn extend(&self, tables: &RingTables, a: &CpuPoly, limb: Limb, out: &mut [Line]) {
+        let Limb { entry, prime } = limb;
         let own = a.shape.basis.iter().next().expect("one limb is extended");
         let moduli = a.shape.ring.moduli();
         if own == prime {
             out.copy_from_slice(a.limb(entry, own));
         } else {
-            lift(self.isa(), (moduli[own], moduli[prime]), out, a.limb(entry, own));
+            lift(self.isa(), moduli[own], moduli[prime], out, a.limb(entry, own));
         }
         tables.prime(prime).ntt(out);
     }
 }
 
-/// The work by primes; where these are few for so many threads, the sums are shared out too.
+/// Work items by prime. With few primes for the number of threads, the sums of a prime are split too.
 fn limbs<'a>(results: &'a mut [CpuPoly], sums: &'a [Sorted<'a>], threads: usize) -> Vec<(usize, Vec<Part<'a>>)> {
     let all = results.iter().fold(Basis::default(), |all, result| all | result.shape().basis);
     let mut limbs: Vec<(usize, Vec<Part<'a>>)> = all.iter().map(|prime| (prime, Vec::new())).collect();
@@ -143,7 +154,7 @@ impl Weighted<'_> {
                 let width = if part.sum.shared { 2 } else { 1 };
                 for (entry, out) in (0..).step_by(width).zip(part.out.chunks_mut(width)) {
                     let weights = part.sum.values.iter().map(|(i, w)| (*i, &w.limb(entry, prime)[range.clone()]));
-                    self.products((prime, entry), weights, &range, out, End::Set);
+                    self.products(Limb { entry, prime }, weights, &range, out, End::Set);
                 }
             }
         }
@@ -163,11 +174,11 @@ impl Weighted<'_> {
             let mut end = if part.sum.values.is_empty() { End::Set } else { End::Add };
             for weights in part.sum.one_limb.chunks(TOGETHER) {
                 for ((_, weight), row) in weights.iter().zip(scratch.iter_mut()) {
-                    self.dev.extend(self.tables, weight, (first, prime), new_lines(row));
+                    self.dev.extend(self.tables, weight, Limb { entry: first, prime }, new_lines(row));
                 }
                 for (entry, out) in (first..).step_by(2).zip(out.chunks_mut(2)) {
                     let weights = weights.iter().zip(scratch.iter()).map(|((i, _), row)| (*i, row.lines()));
-                    self.products((prime, entry), weights, &range, out, end);
+                    self.products(Limb { entry, prime }, weights, &range, out, end);
                 }
                 end = End::Add;
             }
@@ -177,12 +188,13 @@ impl Weighted<'_> {
     /// The products of one entry, or of two with the same weights, within a range of lines.
     fn products<'w>(
         &self,
-        (prime, entry): (usize, usize),
+        limb: Limb,
         weights: impl Iterator<Item = (usize, &'w [Line])>,
         range: &std::ops::Range<usize>,
         out: &mut [&mut [Line]],
         end: End,
     ) {
+        let Limb { entry, prime } = limb;
         let x = |i: usize, entry| &self.x[i].limb(entry, prime)[range.clone()];
         let kernels = self.tables.prime(prime);
         match out {

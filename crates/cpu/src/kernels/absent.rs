@@ -10,7 +10,7 @@ use std::convert::Infallible;
 pub struct Token(Infallible);
 
 impl Token {
-    /// There is none.
+    /// Always `None`: this build has no such kernels.
     #[must_use]
     pub fn detect() -> Option<Self> {
         None
@@ -21,7 +21,7 @@ pub(crate) fn peak_madd(token: Token, _rounds: u64) -> u64 {
     match token.0 {}
 }
 
-pub(crate) fn wrapping_sums<W: super::gadget::Wrapping>(token: Token, _sums: (&mut [W], &[W], &[&[W]])) {
+pub(crate) fn wrapping_sums<W: super::gadget::Wrapping>(token: Token, _sums: &mut [W], _factors: &[W], _rows: &[&[W]]) {
     match token.0 {}
 }
 
@@ -37,7 +37,9 @@ pub(crate) fn sweep(
     token: Token,
     _c: &WordConversion,
     _first: usize,
-    _lines: (&mut [&mut [Line]], &[&[Line]], &[Line]),
+    _out: &mut [&mut [Line]],
+    _y: &[&[Line]],
+    _overflows: &[Line],
 ) {
     match token.0 {}
 }

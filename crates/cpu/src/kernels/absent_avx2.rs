@@ -10,7 +10,7 @@ use std::convert::Infallible;
 pub struct Token(Infallible);
 
 impl Token {
-    /// There is none.
+    /// Always `None`: this build has no such kernels.
     #[must_use]
     pub fn detect() -> Option<Self> {
         None
@@ -33,7 +33,9 @@ pub(crate) fn sweep(
     token: Token,
     _c: &WordConversion,
     _first: usize,
-    _lines: (&mut [&mut [Line]], &[&[Line]], &[Line]),
+    _out: &mut [&mut [Line]],
+    _y: &[&[Line]],
+    _overflows: &[Line],
 ) {
     match token.0 {}
 }

@@ -9,18 +9,26 @@ use limbwise_math::{gadget::Decomposition, modulus::Modulus};
 
 /// A step: `acc ← acc + GGSW ⊡ (X^e − 1)·acc`.
 pub struct Step<'a> {
-    /// The prime.
+    /// The prime modulus.
     pub modulus: Modulus,
     /// log₂ N.
     pub log_n: u32,
-    /// How coefficients are split.
+    /// Gadget decomposition of coefficients.
     pub gadget: Decomposition,
     /// e, in [0, 2N).
     pub exponent: u64,
     /// The GGSW ciphertext: limb `row·(k + 1) + component`, values.
     pub key: &'a [&'a [Line]],
-    /// That of the step to come, and which part of it to ask for meanwhile: lines counted through all limbs.
-    pub next: (&'a [&'a [Line]], std::ops::Range<usize>),
+    /// The part of the next step's GGSW ciphertext to prefetch meanwhile.
+    pub next: Prefetch<'a>,
+}
+
+/// Lines to load into the cache before they are read.
+pub struct Prefetch<'a> {
+    /// Limbs of a GGSW ciphertext.
+    pub limbs: &'a [&'a [Line]],
+    /// Lines, counted through all limbs.
+    pub lines: std::ops::Range<usize>,
 }
 
 /// Limbs of a thread's own.

@@ -22,11 +22,11 @@ pub struct Converter {
     base: BaseConversion,
     /// For narrow and short sources and targets.
     short: Option<ifma::IfmaConversion>,
-    /// For all others.
+    /// Kernels for all other targets.
     words: Option<WordConversion>,
 }
 
-/// Whose turn it is in a sweep.
+/// Kernel of a sweep.
 enum Kernel<'a> {
     Short(&'a ifma::IfmaConversion),
     Words(&'a WordConversion),
@@ -156,7 +156,7 @@ impl Converter {
 ///
 /// # Panics
 /// If the CPU lacks `isa`.
-pub fn lift(isa: Isa, (from, to): (Modulus, Modulus), out: &mut [Line], a: &[Line]) {
+pub fn lift(isa: Isa, from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) {
     match isa {
         Isa::Ifma => ifma::lift(has_ifma(), from, to, out, a),
         Isa::Avx2 => avx2::lift(has_avx2(), from, to, out, a),

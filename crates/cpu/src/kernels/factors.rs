@@ -16,7 +16,7 @@ use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 pub(super) struct Pass<F> {
     /// Two levels instead of one.
     pub(super) is_double: bool,
-    /// Where values are corrected, see [`passes`](super::passes).
+    /// Corrections of values, see [`passes`](super::passes).
     pub(super) fix: u8,
     /// One a group: the factor of the upper level, and the two of the lower.
     pub(super) nodes: Vec<[F; 3]>,
@@ -29,7 +29,7 @@ pub(super) type LaneFactors = [Line; 2];
 pub(super) struct Factors<F> {
     /// From the root down; the last two work on transposed tiles.
     pub(super) passes: Vec<Pass<F>>,
-    /// How many of the passes go over whole limbs of more than one block.
+    /// Number of passes over whole limbs of more than one block.
     pub(super) outer: usize,
     /// For each of the two tiles of a row of 256 words: the factors of word 0 … 15; in the inverse with 1/N.
     pub(super) twist: [[LaneFactors; 16]; 2],
@@ -59,7 +59,7 @@ impl<F> Factors<F> {
     }
 }
 
-/// Which passes a transform has, from the root down: whether each is double.
+/// The passes of a transform from the root down, each with whether it is double.
 pub(super) fn shape(log_n: u32) -> Vec<bool> {
     let single = (log_n % 2 == 1).then_some(false);
     single.into_iter().chain(std::iter::repeat_n(true, log_n as usize / 2)).collect()

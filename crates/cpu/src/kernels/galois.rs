@@ -4,7 +4,7 @@ use super::{Isa, ifma};
 use crate::layout::{BLOCK, Line, blocks, clear_padding, padded};
 use limbwise_math::{galois::GaloisElement, modulus::Modulus, ntt::bit_reverse};
 
-/// Where each group of sixteen values comes from under one automorphism, in internal order.
+/// Source of each group of sixteen values under one automorphism, in internal order.
 ///
 /// Sixteen neighbors in bit-reversed order are evaluations at ψ^e for all e with given low bits, so they come from
 /// sixteen neighbors. With t the reversed number within the group, t' = g·t + c modulo 16: c is the group's own.

@@ -98,10 +98,10 @@ macro_rules! transforms {
             k: Constants,
             pass: &Pass<Factor>,
             a: &mut [Line],
-            (stride, columns): (usize, Range<usize>),
+            rows: Rows,
             first_node: usize,
         ) {
-            let nodes = &pass.nodes[first_node..];
+            let (Rows { stride, columns }, nodes) = (rows, &pass.nodes[first_node..]);
             match (pass.is_double, pass.fix) {
                 (false, 0) => forward2::<0, FIRST>(k, a, stride, columns, nodes),
                 (false, _) => forward2::<1, FIRST>(k, a, stride, columns, nodes),
@@ -159,11 +159,11 @@ macro_rules! transforms {
                     span /= if pass.is_double { 4 } else { 2 };
                     for block in 0..span {
                         let start = block * PADDED + strip;
-                        let place = (span * PADDED, start..start + STRIP);
+                        let rows = Rows { stride: span * PADDED, columns: start..start + STRIP };
                         if i == 0 {
-                            forward_pass::<true>(k, pass, a, place, 0);
+                            forward_pass::<true>(k, pass, a, rows, 0);
                         } else {
-                            forward_pass::<false>(k, pass, a, place, 0);
+                            forward_pass::<false>(k, pass, a, rows, 0);
                         }
                     }
                 }
@@ -178,19 +178,19 @@ macro_rules! transforms {
                     let first_node = b * (bare / span);
                     span /= if pass.is_double { 4 } else { 2 };
                     if t.outer == 0 && i == 0 {
-                        forward_pass::<true>(k, pass, block, (span, 0..span), first_node);
+                        forward_pass::<true>(k, pass, block, Rows::all(span), first_node);
                     } else {
-                        forward_pass::<false>(k, pass, block, (span, 0..span), first_node);
+                        forward_pass::<false>(k, pass, block, Rows::all(span), first_node);
                     }
                 }
                 for (r, row) in block.chunks_exact_mut(32).enumerate() {
                     let r = b * (bare / 32) + r;
                     t.prefetch(r);
-                    forward_pass::<false>(k, &rows[0], row, (8, 0..8), r);
-                    forward_pass::<false>(k, &rows[1], row, (2, 0..2), 4 * r);
+                    forward_pass::<false>(k, &rows[0], row, Rows::all(8), r);
+                    forward_pass::<false>(k, &rows[1], row, Rows::all(2), 4 * r);
                     for (to, twist) in row.chunks_exact_mut(16).zip(&t.twist) {
                         forward_twist(k, to, &mut tile, twist);
-                        forward_pass::<false>(k, &rows[2], &mut tile, (4, 0..4), r);
+                        forward_pass::<false>(k, &rows[2], &mut tile, Rows::all(4), r);
                         let nodes = &rows[3].nodes[4 * r..4 * r + 4];
                         match rows[3].fix {
                             0 => forward_last::<0>(k, &tile, to, nodes),
@@ -284,10 +284,10 @@ macro_rules! transforms {
             k: Constants,
             pass: &Pass<Factor>,
             a: &mut [Line],
-            (stride, columns): (usize, Range<usize>),
+            rows: Rows,
             first_node: usize,
         ) {
-            let nodes = &pass.nodes[first_node..];
+            let (Rows { stride, columns }, nodes) = (rows, &pass.nodes[first_node..]);
             match (pass.is_double, pass.fix) {
                 (false, 0) => inverse2::<0, LAST>(k, a, stride, columns, nodes),
                 (false, _) => inverse2::<2, LAST>(k, a, stride, columns, nodes),
@@ -355,11 +355,11 @@ macro_rules! transforms {
                             6 => inverse_first::<6>(k, to, &mut tile, nodes),
                             _ => inverse_first::<7>(k, to, &mut tile, nodes),
                         }
-                        inverse_pass::<false>(k, &rows[2], &mut tile, (4, 0..4), r);
+                        inverse_pass::<false>(k, &rows[2], &mut tile, Rows::all(4), r);
                         inverse_twist(k, &tile, to, twist);
                     }
-                    inverse_pass::<false>(k, &rows[1], row, (2, 0..2), 4 * r);
-                    inverse_pass::<false>(k, &rows[0], row, (8, 0..8), r);
+                    inverse_pass::<false>(k, &rows[1], row, Rows::all(2), 4 * r);
+                    inverse_pass::<false>(k, &rows[0], row, Rows::all(8), r);
                 }
                 let mut span = 32;
                 for (i, pass) in inner.iter().enumerate().rev() {
@@ -367,9 +367,9 @@ macro_rules! transforms {
                     span *= if pass.is_double { 4 } else { 2 };
                     let first_node = b * (bare / span);
                     if t.outer == 0 && i == 0 {
-                        inverse_pass::<true>(k, pass, block, (stride, 0..stride), first_node);
+                        inverse_pass::<true>(k, pass, block, Rows::all(stride), first_node);
                     } else {
-                        inverse_pass::<false>(k, pass, block, (stride, 0..stride), first_node);
+                        inverse_pass::<false>(k, pass, block, Rows::all(stride), first_node);
                     }
                 }
             }
@@ -378,11 +378,11 @@ macro_rules! transforms {
                 for (i, pass) in t.passes[..t.outer].iter().enumerate().rev() {
                     for block in 0..span {
                         let start = block * PADDED + strip;
-                        let place = (span * PADDED, start..start + STRIP);
+                        let rows = Rows { stride: span * PADDED, columns: start..start + STRIP };
                         if i == 0 {
-                            inverse_pass::<true>(k, pass, a, place, 0);
+                            inverse_pass::<true>(k, pass, a, rows, 0);
                         } else {
-                            inverse_pass::<false>(k, pass, a, place, 0);
+                            inverse_pass::<false>(k, pass, a, rows, 0);
                         }
                     }
                     span *= if pass.is_double { 4 } else { 2 };
@@ -398,6 +398,22 @@ use std::ops::Range;
 
 /// Lines of a strip: sixteen rows of it are 8 KiB.
 pub(super) const STRIP: usize = 8;
+
+/// The lines that one pass visits: rows `stride` lines apart, of which it visits some columns.
+pub(super) struct Rows {
+    /// Lines from one row to the next.
+    pub(super) stride: usize,
+    /// Lines of each row that are visited.
+    pub(super) columns: Range<usize>,
+}
+
+impl Rows {
+    /// Whole rows of `stride` lines.
+    #[inline]
+    pub(super) fn all(stride: usize) -> Self {
+        Self { stride, columns: 0..stride }
+    }
+}
 
 /// The lines of some columns in each of the four quarters of a group.
 #[inline]

@@ -19,10 +19,10 @@ use limbwise_math::{
     rns::{BaseConversion, Fraction},
 };
 
-/// Most targets of one sweep.
+/// Largest number of targets of one sweep.
 pub(super) const SWEEP: usize = 4;
 
-/// Whose vectors are used, with the proof that this CPU has them.
+/// Vector unit, with the proof that this CPU has it.
 #[derive(Clone, Copy)]
 pub(super) enum Unit {
     Avx2(avx2::Token),
@@ -34,7 +34,7 @@ pub(crate) struct WordConversion {
     unit: Unit,
     pub(super) sources: Vec<Source>,
     pub(super) targets: Vec<Target>,
-    /// Both parts of `2^h·A/a_i mod t'`, a row a source and a place a target; then those of `−2^h·A`.
+    /// Both parts of `2^h·A/a_i mod t'`, one row per source and one place per target; then those of `−2^h·A`.
     pub(super) weights: Vec<[u32; 2]>,
     /// B.
     pub(super) bits: u32,
@@ -99,8 +99,8 @@ impl WordConversion {
     /// Writes up to [`SWEEP`] targets from number `first` on, from prepared sources.
     pub(super) fn sweep(&self, first: usize, out: &mut [&mut [Line]], sources: &[&[Line]], overflows: &[Line]) {
         match self.unit {
-            Unit::Avx2(token) => avx2::sweep(token, self, first, (out, sources, overflows)),
-            Unit::Avx512(token) => ifma::sweep(token, self, first, (out, sources, overflows)),
+            Unit::Avx2(token) => avx2::sweep(token, self, first, out, sources, overflows),
+            Unit::Avx512(token) => ifma::sweep(token, self, first, out, sources, overflows),
         }
     }
 }
@@ -145,7 +145,9 @@ macro_rules! conversions {
             _token: $token,
             c: &WordConversion,
             first: usize,
-            (out, y, overflows): (&mut [&mut [Line]], &[&[Line]], &[Line]),
+            out: &mut [&mut [Line]],
+            y: &[&[Line]],
+            overflows: &[Line],
         ) {
             #[expect(unsafe_code, reason = "calls into code for one instruction set")]
             match out {

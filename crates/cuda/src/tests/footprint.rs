@@ -26,7 +26,7 @@ fn calls_take_what_the_footprint_says() {
                 || host(MEMORY),
                 |dev| {
                     let footprint = dev.footprint();
-                    let peak = peak(&dev, (call, &sizes), (&footprint, Metered::All), seen);
+                    let peak = peak(&dev, call, &sizes, &footprint, Metered::All, seen);
                     assert_eq!(dev.sync(), Ok(()));
                     // A kernel of bootstrapping reads the places of its samples from a row of 16 bytes.
                     let small = if call == Call::Bootstrapping { 16 } else { 0 };
@@ -58,7 +58,7 @@ fn tables_take_what_the_footprint_says() {
 fn a_footprint_by_architecture() {
     let sizes = Sizes { log_n: 11, bits: 49, limbs: [25, 5], digit: 5, batch: 2 };
     let said = |footprint| {
-        limbwise_device::conformance::footprint::predicted((Call::Bootstrapping, &sizes), (&footprint, Metered::All))
+        limbwise_device::conformance::footprint::predicted(Call::Bootstrapping, &sizes, &footprint, Metered::All)
     };
     with_device("c++", || host(MEMORY), |dev| assert_eq!(said(dev.footprint()), said(crate::footprint("sm_90"))));
 }

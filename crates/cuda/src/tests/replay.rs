@@ -30,7 +30,7 @@ struct Watched {
 impl Watched {
     fn new(replay: Replay) -> Option<Self> {
         let host = Arc::new(Host::new(MEMORY)?);
-        Some(Self { dev: Cuda::on(host.clone(), KeyRoom::unplanned(MEMORY), replay), host })
+        Some(Self { dev: Cuda::on(host.clone(), KeyRoom::without_plan(MEMORY), replay), host })
     }
 
     /// How often the driver was given launches during some work, alone or in a graph.

@@ -1,4 +1,4 @@
-//! What a device says that it takes beside what it has taken: calls of several kinds, each on a device opened for it.
+//! Predicted and measured memory of a device: several kinds of calls, each on a newly opened device.
 
 use crate::{
     footprint::{BlindRotation, Body, Footprint, KeySwitch, SharedFootprint},
@@ -21,7 +21,7 @@ pub struct Sizes {
     pub limbs: [usize; 2],
     /// Primes of a digit.
     pub digit: usize,
-    /// Ciphertexts.
+    /// Number of ciphertexts in a batch.
     pub batch: usize,
 }
 
@@ -45,7 +45,7 @@ pub enum Call {
 }
 
 impl Call {
-    /// All of them.
+    /// All kinds of calls.
     pub const ALL: [Self; 7] = [
         Self::KeySwitch,
         Self::Merged,
@@ -97,7 +97,7 @@ struct Work<'a, D> {
     chain: Basis,
 }
 
-/// Nothing depends on what is computed.
+/// Values are arbitrary: memory does not depend on them.
 const ZEROS: Fill<'static> = &|_, words| words.fill(0);
 
 impl<D: Device> Work<'_, D> {
@@ -159,7 +159,7 @@ impl<D: Device> Work<'_, D> {
     }
 }
 
-/// Where a device's meter looks.
+/// Memory that a device's meter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metered {
     /// At rows of polynomials and at LWE ciphertexts.
@@ -168,33 +168,35 @@ pub enum Metered {
     Rows,
 }
 
-/// Most bytes of a call: as the footprint says, and as the device's meter has seen.
+/// Peak memory of a call in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Peak {
-    /// Said.
+    /// By the footprint.
     pub predicted: u64,
-    /// Seen.
+    /// By the device's meter.
     pub real: u64,
 }
 
-/// Most bytes of a call on a new device, whose meter tells bytes alive and most at once. The call is run twice, so that
-/// tables are there, and what is alive behind it is not counted.
+/// Peak memory of a call on a new device; `meter` returns live bytes and peak bytes. The call runs twice, so that the
+/// second run finds its tables; their bytes, which stay alive, are not counted.
 pub fn peak<D: Device>(
     dev: &D,
-    (call, sizes): (Call, &Sizes),
-    (footprint, metered): (&SharedFootprint, Metered),
+    call: Call,
+    sizes: &Sizes,
+    footprint: &SharedFootprint,
+    metered: Metered,
     meter: impl Fn(&D) -> [u64; 2],
 ) -> Peak {
     for _ in 0..2 {
         call.run(dev, sizes);
     }
     let [tables, most] = meter(dev);
-    Peak { predicted: predicted((call, sizes), (footprint, metered)), real: most - tables }
+    Peak { predicted: predicted(call, sizes, footprint, metered), real: most - tables }
 }
 
-/// What a footprint says of a call.
+/// Peak memory of a call in bytes by a footprint.
 #[must_use]
-pub fn predicted((call, sizes): (Call, &Sizes), (footprint, metered): (&SharedFootprint, Metered)) -> u64 {
+pub fn predicted(call: Call, sizes: &Sizes, footprint: &SharedFootprint, metered: Metered) -> u64 {
     match metered {
         Metered::All => {
             let null = Null::of(footprint.clone());

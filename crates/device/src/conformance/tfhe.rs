@@ -227,7 +227,7 @@ fn switches<D: HostRead>(dev: &D, shape: LweShape) {
 }
 
 /// GGSW ciphertexts of arbitrary words, which suffice to compare results.
-fn ggsw<D: HostRead>(dev: &D, ring: &Ring, (components, batch): (usize, usize), gadget: Gadget) -> Ggsw<D::Poly> {
+fn ggsw<D: HostRead>(dev: &D, ring: &Ring, components: usize, batch: usize, gadget: Gadget) -> Ggsw<D::Poly> {
     let shape = Shape::eval(ring, ring.full()).with_batch(batch);
     let poly = |label: usize| {
         let data = words(&shape, 100 + label as u64);
@@ -266,7 +266,7 @@ pub fn blind_rotation<D: HostRead>(dev: &D, reach: Reach) {
         let mut e = lwe_words(exponents, 6);
         e[7..14].copy_from_slice(&[1, 0, n, n - 1, n + 1, 8, 2 * n - 8]);
         let e = upload_lwe(dev, exponents, &e);
-        let key = ggsw(dev, &ring, (components, 6), gadget);
+        let key = ggsw(dev, &ring, components, 6, gadget);
         for batch in [1, 3] {
             let test = upload(dev, &coeff.with_batch(batch), &words(&coeff.with_batch(batch), 7));
             let got = dev.blind_rotate(&test, &e, &key);
@@ -293,7 +293,7 @@ pub fn random_tfhe_program<D: HostRead>(dev: &D, ring: &Ring, script: &[(u8, u8)
     let coeff = Shape::eval(ring, ring.full()).with_domain(Domain::Coeff);
     let (circle, q) = (2 * ring.n() as u64, ring.moduli()[0]);
     let gadget = Gadget { base_log: 6, levels: 2 };
-    let key = ggsw(dev, ring, (2, 2), gadget);
+    let key = ggsw(dev, ring, 2, 2, gadget);
     let exponents = LweShape { dimension: 2, modulus: circle, batch: 2 };
     let exponents = upload_lwe(dev, exponents, &lwe_words(exponents, 9));
     let mut glwe: Vec<D::Poly> =

@@ -26,7 +26,7 @@ struct Holders {
     of_all: usize,
     /// References to single rows, in the order batch, then limb; empty before the first.
     of_each: Vec<u32>,
-    /// Their sum.
+    /// Sum of the parts.
     of_parts: usize,
 }
 
@@ -83,7 +83,7 @@ impl Piece {
         self.limbs == self.block.limbs && self.entries == (0..self.block.batch)
     }
 
-    /// How many rows it shows.
+    /// Number of rows that the handle shows.
     fn len(&self) -> usize {
         self.entries.len() * self.limbs.len()
     }
@@ -107,7 +107,7 @@ impl Piece {
             .flat_map(move |entry| limbs.iter().filter_map(move |i| Some(entry * all.len() + all.position(i)?)))
     }
 
-    /// For each of its entries the limbs that others hold too, neighbours with the same ones together.
+    /// For each of its entries the limbs that others hold too, neighbors with the same ones together.
     fn shared(&self) -> Vec<(Range<usize>, Basis)> {
         let (holders, all) = (self.block.holders(), self.block.limbs);
         if holders.of_all > usize::from(self.is_whole()) {

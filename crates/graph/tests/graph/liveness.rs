@@ -76,7 +76,7 @@ fn regions_close_with_their_guards() {
 }
 
 /// One random call on a pool of values, all over one basis.
-fn step(dev: &Recorder<Null>, pool: &mut Vec<<Recorder<Null> as Device>::Poly>, (op, i, j): (u8, usize, usize)) {
+fn step(dev: &Recorder<Null>, pool: &mut Vec<<Recorder<Null> as Device>::Poly>, op: u8, i: usize, j: usize) {
     let at = |k: usize| k % pool.len();
     let (a, b) = (pool[at(i)].clone(), pool[at(j)].clone());
     let full = a.shape().basis;
@@ -118,7 +118,8 @@ proptest! {
         let ring = common::ring(&dev, 10, 4);
         let mut pool = vec![dev.zeros(&Shape::eval(&ring, ring.full()))];
         for call in calls {
-            step(&dev, &mut pool, call);
+            let (op, i, j) = call;
+            step(&dev, &mut pool, op, i, j);
         }
         prop_assert_eq!(dev.graph().peak_live_bytes(), dev.inner().meter().peak_bytes());
     }

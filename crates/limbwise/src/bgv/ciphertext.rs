@@ -47,17 +47,24 @@ impl<D: Device> Clone for Plaintext<D> {
     }
 }
 
+/// Public shape of a fresh ciphertext.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CiphertextShape {
+    /// Number of independent messages.
+    pub batch: usize,
+    /// Level of the ciphertext.
+    pub level: usize,
+    /// Domain of its two polynomials.
+    pub domain: Domain,
+}
+
 impl<D: Device> Ciphertext<D> {
-    /// Declares a fresh batch at a level and in a domain, for devices that hold no words.
-    pub fn declared(
-        dev: &D,
-        params: &BgvParams,
-        ([batch, level], domain): ([usize; 2], Domain),
-        encryption: Encryption,
-    ) -> Self
+    /// Declares a fresh batch of this shape, for devices that hold no words.
+    pub fn declared(dev: &D, params: &BgvParams, shape: CiphertextShape, encryption: Encryption) -> Self
     where
         D: Wordless,
     {
+        let CiphertextShape { batch, level, domain } = shape;
         let shape = Shape::eval(params.rlwe().ring(), params.rlwe().basis(level)).with_batch(batch);
         let shape = shape.with_domain(domain);
         let part = || dev.declare(&shape, Role::Ciphertext);

@@ -100,12 +100,12 @@ impl<D: Device> Ciphertext<D> {
     #[must_use]
     pub fn in_domain(self, dev: &D, domain: Domain) -> Self {
         let Self { parts, level, factor, noise } = self;
-        let moved = |part: D::Poly| match (limbwise_device::Handle::shape(&part).domain, domain) {
+        let transformed = |part: D::Poly| match (limbwise_device::Handle::shape(&part).domain, domain) {
             (Domain::Eval, Domain::Coeff) => dev.intt(part),
             (Domain::Coeff, Domain::Eval) => dev.ntt(part),
             _ => part,
         };
-        Self { parts: parts.into_iter().map(moved).collect(), level, factor, noise }
+        Self { parts: parts.into_iter().map(transformed).collect(), level, factor, noise }
     }
 }
 
@@ -117,10 +117,12 @@ impl BgvReading {
     /// [`BgvError`](super::BgvError) for results that the noise bound forbids to decrypt or that hold no message; a
     /// device fault.
     pub fn of<D: HostRead>(
-        (dev, encoder): (&D, &Encoder),
+        dev: &D,
+        encoder: &Encoder,
         params: &BgvParams,
         key: &SecretKey,
-        (inputs, results): (&[Ciphertext<D>], &[Ciphertext<D>]),
+        inputs: &[Ciphertext<D>],
+        results: &[Ciphertext<D>],
     ) -> Result<Self> {
         let in_slots = |c: &Ciphertext<D>| c.clone().in_domain(dev, Domain::Eval);
         let readable = results.iter().all(|c| c.budget_bits(params) >= 0.0);

@@ -180,7 +180,7 @@ impl<D: Device> Evaluator<'_, D> {
     }
 
     fn group_noise(&self, a: &Ciphertext<D>, terms: usize) -> NoiseBound {
-        let baby = a.noise.switched(self.params, a.level);
+        let baby = a.noise.after_key_switch(self.params, a.level);
         let count = NoiseBound::constant(i64::try_from(terms).unwrap_or(i64::MAX));
         baby.product(NoiseBound::plaintext(self.params)).product(count)
     }
@@ -188,7 +188,7 @@ impl<D: Device> Evaluator<'_, D> {
     /// The noise bound after a map.
     fn mapped_noise(&self, a: &Ciphertext<D>, map: &LinearTransform<D>) -> NoiseBound {
         let groups =
-            map.giants.iter().map(|(_, terms)| self.group_noise(a, terms.len()).switched(self.params, a.level));
+            map.giants.iter().map(|(_, terms)| self.group_noise(a, terms.len()).after_key_switch(self.params, a.level));
         groups.reduce(NoiseBound::sum).unwrap_or(a.noise)
     }
 }

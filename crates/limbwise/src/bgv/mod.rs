@@ -28,7 +28,7 @@ pub mod presets;
 pub mod rotation;
 
 pub use auto::Auto;
-pub use ciphertext::{Ciphertext, Plaintext};
+pub use ciphertext::{Ciphertext, CiphertextShape, Plaintext};
 #[cfg(feature = "client")]
 pub use decrypt::{Reading, decrypt, phases, read};
 pub use encoder::Encoder;

@@ -108,7 +108,7 @@ impl NoiseBound {
 
     /// The bound after a key switch at a level.
     #[must_use]
-    pub fn switched(self, params: &BgvParams, level: usize) -> Self {
+    pub fn after_key_switch(self, params: &BgvParams, level: usize) -> Self {
         self.sum(Self::digits(params, level)).sum(Self::rounding(params, 2))
     }
 
@@ -125,7 +125,7 @@ impl NoiseBound {
     pub fn relinearized(self, params: &BgvParams, levels: LevelDrop) -> Self {
         let LevelDrop { from, to } = levels;
         if from == to {
-            self.switched(params, from)
+            self.after_key_switch(params, from)
         } else {
             self.sum(Self::digits(params, from)).divided(params, levels, 2)
         }

@@ -37,7 +37,7 @@ pub fn packing(params: &Params, stages: u32) -> f64 {
 
 /// Variance of a raised coefficient, for flags of the variance `incoming`.
 #[must_use]
-pub fn raised(params: &BridgeParams, plan: BridgePlan, incoming: f64) -> f64 {
+pub fn raised_variance(params: &BridgeParams, plan: BridgePlan, incoming: f64) -> f64 {
     let ckks = params.ckks();
     let sparse = ckks.bootstrapping().and_then(|boot| boot.literal.ephemeral_weight);
     let encapsulation = sparse.map_or(0.0, |_| rlwe::encapsulation(ckks).powi(2) * unit(ckks));
@@ -58,9 +58,10 @@ pub fn flag(params: &Params, slots: usize, v: f64) -> f64 {
 /// products. The flag's error is itself a square, c·e², and E e⁸ = 105 (E e²)⁴. Its fourth moment is therefore 105/9 of
 /// the square of its second, and the root mean square of its square is √(35/3)·error².
 #[must_use]
-pub fn cleaned(params: &Params, slots: usize, level: usize, error: f64) -> f64 {
+pub fn cleaned_error(params: &Params, slots: usize, level: usize, error: f64) -> f64 {
     let scale = params.scale(level);
-    let product = Estimate::exact(0.0).divided(params, slots, scale).switched(params, level, slots, scale).error();
+    let product =
+        Estimate::exact(0.0).divided(params, slots, scale).after_key_switch(params, level, slots, scale).error();
     (3.0 * (35f64 / 3.0).sqrt() * error * error).hypot(10f64.sqrt() * product)
 }
 

@@ -4,7 +4,7 @@ use super::{error::BridgeError, key::LOG_MODULUS};
 use crate::{
     error::Result,
     params::{
-        Order, Params, ParamsError, SecurityReport, Sine,
+        Order, Params, ParamsError, ParamsLiteral, SecurityReport, Sine,
         security::{binary_class, gate},
     },
     tfhe::TfheParams,
@@ -82,8 +82,8 @@ impl BridgeParams {
 fn weakest(ckks: &Params, tfhe: &TfheParams) -> Result<SecurityReport> {
     let literal = ckks.literal();
     let modulus = ckks.ring().log_modulus(ckks.basis(0) | ckks.encapsulation_special());
-    let secret = (literal.secret, literal.sigma);
-    let between = gate(literal.standard, literal.log_n, modulus, secret, literal.insecure.as_ref())?;
+    let ParamsLiteral { standard, log_n, secret, sigma, ref insecure, .. } = *literal;
+    let between = gate(standard, log_n, modulus, secret, sigma, insecure.as_ref())?;
     let back = to_lwe(tfhe)?;
     let all = [ckks.security().clone(), tfhe.security().clone(), between, back];
     let insecure_reason = all.iter().find_map(|report| report.insecure_reason.clone());

@@ -63,7 +63,7 @@ impl BridgePlan {
     #[must_use]
     pub fn expected_error(self, params: &BridgeParams) -> f64 {
         let fresh = tfhe::noise::nominal(params.tfhe().literal());
-        noise::flag(params.ckks(), self.slots, noise::raised(params, self, fresh))
+        noise::flag(params.ckks(), self.slots, noise::raised_variance(params, self, fresh))
     }
 
     /// The slot of row `row`. Rows keep their order as coefficients, with blocks interleaved; CoeffToSlot then

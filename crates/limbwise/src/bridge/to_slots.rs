@@ -117,7 +117,7 @@ impl<D: Device> Bridge<D> {
         drop(packed);
         let scale = ckks.scale(self.output_level());
         debug_assert!((sine.scale / scale - 1.0).abs() < 1e-8, "2^{} for 2^{}", sine.scale.log2(), scale.log2());
-        let raised = noise::raised(&self.params, self.plan, noise::incoming(flags.ciphertext()));
+        let raised = noise::raised_variance(&self.params, self.plan, noise::incoming(flags.ciphertext()));
         let error = noise::flag(ckks, slots, raised);
         let bits = auto.add_scalar(&Ciphertext { scale, ..sine }, 0.5);
         Ok(Ciphertext { estimate: Estimate::constant(1.0).with_error(error), shadow: None, ..bits })
@@ -155,7 +155,7 @@ impl<D: Device> Bridge<D> {
         auto.eval.needs("clean", &bits, 2)?;
         let line = auto.add_scalar(&auto.eval.mul_scalar(&bits, -2.0, 1.0)?, 3.0);
         let cubic = auto.settle(&auto.mul(&auto.square(&bits)?, &line)?)?;
-        let error = noise::cleaned(self.params.ckks(), cubic.slots, cubic.level, bits.estimate.error());
+        let error = noise::cleaned_error(self.params.ckks(), cubic.slots, cubic.level, bits.estimate.error());
         Ok(Ciphertext { estimate: Estimate::constant(1.0).with_error(error), ..cubic })
     }
 

@@ -164,7 +164,7 @@ impl<D: HostRead> Watch<D> for Audit<'_, D> {
         let Some(shadow) = &result.shadow else { return };
         let region = self.region(op);
         let largest = shadow.values().iter().flatten().map(|z| z.norm()).fold(0.0, f64::max);
-        let compared = self.probe.compared(result);
+        let compared = self.probe.measure_precision(result);
         let mut state = self.state();
         let (report, places) = &mut *state;
         let wrong = match compared {

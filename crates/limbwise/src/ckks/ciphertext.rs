@@ -105,11 +105,11 @@ impl<D: Device> Ciphertext<D> {
     /// # Errors
     /// [`EncodeError::Promise`] if the values break the promise, or if errors already depend on the values through
     /// products.
-    pub fn promised(mut self, promise: Promise) -> Result<Self> {
+    pub fn with_promise(mut self, promise: Promise) -> Result<Self> {
         let measured = self.estimate;
         let broken =
             || EncodeError::Promise { magnitude: measured.magnitude, peak: measured.peak, real: measured.real };
-        self.estimate = measured.promised(promise).ok_or_else(broken)?;
+        self.estimate = measured.with_promise(promise).ok_or_else(broken)?;
         Ok(self)
     }
 

@@ -104,7 +104,7 @@ impl<D: HostRead> Probe<'_, D> {
     ///
     /// # Errors
     /// A device fault.
-    pub(super) fn compared(&self, ciphertext: &Ciphertext<D>) -> Result<Option<Precision>> {
+    pub(super) fn measure_precision(&self, ciphertext: &Ciphertext<D>) -> Result<Option<Precision>> {
         let Some(shadow) = &ciphertext.shadow else { return Ok(None) };
         let largest = shadow.values().iter().flatten().map(|z| z.norm()).fold(1.0, f64::max);
         let needed = (largest * ciphertext.scale).log2() + ROOM_BITS;

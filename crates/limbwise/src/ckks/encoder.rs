@@ -194,7 +194,8 @@ impl Encoder {
     pub fn declare_bounded<D: Wordless>(
         &self,
         dev: &D,
-        (batch, bounds): (usize, Promise),
+        batch: usize,
+        bounds: Promise,
         packing: Packing,
         noise: Noise,
     ) -> Result<Ciphertext<D>> {

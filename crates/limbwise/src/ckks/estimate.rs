@@ -158,7 +158,7 @@ impl Estimate {
 
     /// Replaces measured sizes by a promise. `None` if the slots break it, or if errors already depend on the sizes.
     #[must_use]
-    pub fn promised(self, promise: Promise) -> Option<Self> {
+    pub fn with_promise(self, promise: Promise) -> Option<Self> {
         let Promise { magnitude, peak, real } = promise;
         let room = 1.0 + 1e-9; // for the rounding of sums of squares
         let kept = self.measured != Measured::Errors
@@ -310,13 +310,13 @@ impl Estimate {
 
     /// The estimate after a key switch at `scale`.
     #[must_use]
-    pub fn switched(self, params: &Params, level: usize, slots: usize, scale: f64) -> Self {
+    pub fn after_key_switch(self, params: &Params, level: usize, slots: usize, scale: f64) -> Self {
         self.with_noise(noise::key_switch(params, level), slots, scale)
     }
 
     /// The estimate after an automorphism: slots move, and their errors with them.
     #[must_use]
-    pub fn moved(mut self, g: GaloisElement, log_n: u32) -> Self {
+    pub fn after_automorphism(mut self, g: GaloisElement, log_n: u32) -> Self {
         for s in &mut self.sources {
             s.galois = GaloisElement::new(s.galois | 1, log_n).compose(g, log_n).value();
         }
@@ -385,8 +385,8 @@ mod tests {
         assert!((bits(x.with_error(1.0 / 1024.0).squared()) - 1.5).abs() < 1e-9);
         assert!((bits(x.scaled(-4.0, 1e300)) - 2.0).abs() < 1e-9);
         let g = GaloisElement::rotation(3, 12);
-        assert!((bits(x.sum(x.moved(g, 12))) - 0.5).abs() < 1e-9);
-        assert!((bits(x.sum(x.moved(g, 12).moved(g.inverse(12), 12))) - 1.0).abs() < 1e-9);
+        assert!((bits(x.sum(x.after_automorphism(g, 12))) - 0.5).abs() < 1e-9);
+        assert!((bits(x.sum(x.after_automorphism(g, 12).after_automorphism(g.inverse(12), 12))) - 1.0).abs() < 1e-9);
         let many = (3..43).map(encrypted).fold(x, Estimate::sum);
         assert!((bits(many) - 0.5 * 41f64.log2()).abs() < 1e-9);
     }

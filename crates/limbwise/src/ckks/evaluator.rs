@@ -82,12 +82,12 @@ impl<'a, D: Device> Evaluator<'a, D> {
 
     /// The same evaluator with an observer.
     #[must_use]
-    pub fn watched(self, watch: Option<&'a dyn Watch<D>>) -> Self {
+    pub fn with_watch(self, watch: Option<&'a dyn Watch<D>>) -> Self {
         Self { watch, ..self }
     }
 
     /// Whether it has an observer.
-    pub(crate) fn is_watched(&self) -> bool {
+    pub(crate) fn has_watch(&self) -> bool {
         self.watch.is_some()
     }
 
@@ -321,7 +321,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let key = self.keys.key("relinearize", KeyName::Relinearization, a.level)?;
         let (dev, params, levels) = (self.dev, self.params, LevelDrop::none(a.level));
         let parts = operations::relinearize(dev, params, [c0, c1, c2], &key, levels, DivisionRounding::Nearest)?;
-        let estimate = a.estimate.switched(self.params, a.level, a.slots, a.scale);
+        let estimate = a.estimate.after_key_switch(self.params, a.level, a.slots, a.scale);
         let shadow = a.shadow.clone();
         Ok(self.report("relinearize", &[a], With::Nothing, Ciphertext { parts, estimate, shadow, ..*a }))
     }

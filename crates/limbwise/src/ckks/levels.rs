@@ -105,7 +105,7 @@ impl<D: Device> Auto<'_, D> {
         let a = self.settle(a)?;
         let policy = LevelPolicy::of(self.eval.params());
         match (bootstrapper, policy.start(a.level, levels)) {
-            (Some(made), Some(Start { bootstrap: true, .. })) => self.refreshed(made()?, &a),
+            (Some(made), Some(Start { bootstrap: true, .. })) => self.bootstrap_with(made()?, &a),
             _ => Ok(a),
         }
     }
@@ -116,7 +116,7 @@ impl<D: Device> Auto<'_, D> {
     ///
     /// # Errors
     /// As [`Bootstrapper::evaluate`].
-    pub fn refreshed(&self, boot: &Bootstrapper<D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+    pub fn bootstrap_with(&self, boot: &Bootstrapper<D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let slots = a.slots;
         let wide = self.settle(a)?.with_slots(boot.plan().slots);
         let (most, floor, peak) = (boot.largest_peak(), boot.levels().input_level(), wide.estimate.peak);

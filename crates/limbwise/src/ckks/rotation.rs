@@ -63,7 +63,12 @@ impl<D: Device> Evaluator<'_, D> {
         let key = self.keys.key(op, KeyName::Galois(g), a.level)?;
         let with = KeyedAutomorphism { op, g, key: &key, level: a.level, rounding: DivisionRounding::Nearest };
         let parts = operations::apply_automorphism(self.dev, self.params, [c0, c1], &with)?;
-        let estimate = a.estimate.moved(g, self.params.log_n()).switched(self.params, a.level, a.slots, a.scale);
+        let estimate = a.estimate.after_automorphism(g, self.params.log_n()).after_key_switch(
+            self.params,
+            a.level,
+            a.slots,
+            a.scale,
+        );
         Ok(Ciphertext { estimate, shadow: None, parts, ..*a })
     }
 

@@ -70,7 +70,7 @@ impl Params {
             return Err(ParamsError::SpecialTooSmall { special: log_special, digit: log_digit, dnum: literal.dnum });
         }
         let pass = |log_modulus, secret| {
-            gate(literal.standard, literal.log_n, log_modulus, (secret, literal.sigma), literal.insecure.as_ref())
+            gate(literal.standard, literal.log_n, log_modulus, secret, literal.sigma, literal.insecure.as_ref())
         };
         let mut security = pass(ring.log_modulus(ring.full()), literal.secret)?;
         let mut scales = level_scales(scale, &chain, &limbs);

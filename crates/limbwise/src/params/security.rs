@@ -171,7 +171,8 @@ pub fn gate(
     standard: Standard,
     log_n: u32,
     log_modulus: f64,
-    secret: (Secret, f64),
+    secret: Secret,
+    sigma: f64,
     insecure: Option<&Insecure>,
 ) -> Result<SecurityReport, ParamsError> {
     let name = match standard {
@@ -179,11 +180,11 @@ pub fn gate(
         Standard::HomomorphicEncryption2018 => SUPERSEDED,
     };
     insecure.map_or(Ok(()), Insecure::check)?;
-    let bits = class(standard, log_n, log_modulus, secret.0, secret.1);
+    let bits = class(standard, log_n, log_modulus, secret, sigma);
     let insecure_reason = if bits < 128 { insecure.map(|i| i.reason.clone()) } else { None };
     if bits < 128 && insecure_reason.is_none() {
-        let wide = secret.1 >= NARROWEST;
-        let allowed = match secret.0 {
+        let wide = sigma >= NARROWEST;
+        let allowed = match secret {
             Secret::FixedWeight(_) => "fixed weights h >= 32 at N >= 2^15 and 121 bits only".into(),
             Secret::Ternary if wide => {
                 largest_modulus(standard, log_n).map_or("no such ring".into(), |most| format!("at most {most}"))
@@ -191,8 +192,8 @@ pub fn gate(
             Secret::Ternary => "errors of sigma >= 3.2 only".into(),
         };
         let secret = match secret {
-            (Secret::Ternary, sigma) => format!("a ternary secret, sigma {sigma}"),
-            (Secret::FixedWeight(h), sigma) => format!("a secret of weight {h}, sigma {sigma}"),
+            Secret::Ternary => format!("a ternary secret, sigma {sigma}"),
+            Secret::FixedWeight(h) => format!("a secret of weight {h}, sigma {sigma}"),
         };
         let next = "choose a larger ring or fewer bits; only Insecure { reason } lets a set pass below 128 bits";
         return Err(ParamsError::Insecure { log_n, log_qp: log_modulus, secret, standard: name, allowed, next });
@@ -277,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_superseded_standard_says_what_it_is_worth() {
-        let of = |standard| gate(standard, 13, 210.0, (Secret::Ternary, 3.2), None).unwrap();
+        let of = |standard| gate(standard, 13, 210.0, Secret::Ternary, 3.2, None).unwrap();
         let older = of(Standard::HomomorphicEncryption2018);
         assert_eq!((older.bits, &older.class_text()[..]), (128, "128 (2018)"));
         assert!(older.standard.contains("125.1 to 126.3 bits"), "{}", older.standard);
@@ -288,15 +289,15 @@ mod tests {
     fn leave_needs_a_reason_and_is_reported() {
         let pass = |reason: &str| {
             let leave = Insecure { reason: reason.into() };
-            gate(Standard::Guidelines2024, 12, 200.0, (Secret::Ternary, 3.2), Some(&leave))
+            gate(Standard::Guidelines2024, 12, 200.0, Secret::Ternary, 3.2, Some(&leave))
         };
         assert!(pass(" ").is_err() && pass("\u{200b}").is_err());
         let report = pass("a test of speed").unwrap();
         assert_eq!((report.bits, report.insecure_reason.as_deref()), (0, Some("a test of speed")));
-        let refused = gate(Standard::Guidelines2024, 12, 200.0, (Secret::Ternary, 3.2), None).unwrap_err();
+        let refused = gate(Standard::Guidelines2024, 12, 200.0, Secret::Ternary, 3.2, None).unwrap_err();
         assert!(refused.to_string().contains("allows at most 106"), "{refused}");
         let strong =
-            gate(Standard::Guidelines2024, 16, 1000.0, (Secret::Ternary, 3.2), Some(&Insecure { reason: "x".into() }));
+            gate(Standard::Guidelines2024, 16, 1000.0, Secret::Ternary, 3.2, Some(&Insecure { reason: "x".into() }));
         assert_eq!(strong.unwrap().insecure_reason, None);
     }
 }

@@ -200,7 +200,7 @@ impl<D: Device> EvaluationKey<D> {
 
     /// The same key restricted to `level` and below, at most its own level; the memory of the other limbs is freed.
     #[must_use]
-    pub fn cut(&self, dev: &D, params: &Params, level: usize) -> Self {
+    pub fn restrict(&self, dev: &D, params: &Params, level: usize) -> Self {
         let level = level.min(self.level);
         let (digits, special) = self.name.gadget(params, level);
         let basis = params.basis(level) | special;

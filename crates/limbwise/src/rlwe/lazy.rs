@@ -52,22 +52,22 @@ pub trait MadeHome<D: Device>: Send + Sync {
 struct Memory<D: Device>(Mutex<BTreeMap<KeyName, EvaluationKey<D>>>);
 
 impl<D: Device> Memory<D> {
-    fn held(&self) -> MutexGuard<'_, BTreeMap<KeyName, EvaluationKey<D>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<KeyName, EvaluationKey<D>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<D: Device> MadeHome<D> for Memory<D> {
     fn names(&self) -> Requirements {
-        self.held().values().map(|k| (k.name(), k.level())).collect()
+        self.lock().values().map(|k| (k.name(), k.level())).collect()
     }
 
     fn find(&self, name: KeyName, level: usize) -> Result<Option<EvaluationKey<D>>> {
-        Ok(self.held().get(&name).filter(|key| key.level() >= level).cloned())
+        Ok(self.lock().get(&name).filter(|key| key.level() >= level).cloned())
     }
 
     fn keep(&self, key: EvaluationKey<D>) -> Result<()> {
-        self.held().insert(key.name(), key);
+        self.lock().insert(key.name(), key);
         Ok(())
     }
 }
@@ -89,12 +89,12 @@ impl<D: Device> MadeKeys<D> {
     where
         D: 'static,
     {
-        Self::kept_in(form, Box::new(Memory(Mutex::default())))
+        Self::with_home(form, Box::new(Memory(Mutex::default())))
     }
 
     /// A store that keeps keys of the given form in `home`.
     #[must_use]
-    pub fn kept_in(form: KeyForm, home: Box<dyn MadeHome<D>>) -> Self {
+    pub fn with_home(form: KeyForm, home: Box<dyn MadeHome<D>>) -> Self {
         Self { form, home, most_galois: usize::MAX, making: Mutex::default() }
     }
 

@@ -74,18 +74,21 @@ impl<D: Device> KeyStore<D> for KeySet<D> {
 
     fn key(&self, op: &'static str, name: KeyName, level: usize) -> Result<EvaluationKey<D>> {
         let level_of = |k: &EvaluationKey<D>| k.level();
-        serves(self.log_n, (op, name, level), self.keys.get(&name).map(level_of), self.keys.keys().copied())?;
+        serves(self.log_n, op, name, level, self.keys.get(&name).map(level_of), self.keys.keys().copied())?;
         Ok(self.keys[&name].clone())
     }
 }
 
-/// Fails unless a key made for a level serves a request `(op, name, level)`; names what is present where it is not there.
+/// Fails unless the key made for level `made` serves `op` at `level`. If there is no such key, the error lists the keys
+/// that are present.
 ///
 /// # Errors
 /// [`KeyError::Missing`] or [`KeyError::TooLow`].
 pub fn serves(
     log_n: u32,
-    (op, name, level): (&'static str, KeyName, usize),
+    op: &'static str,
+    name: KeyName,
+    level: usize,
     made: Option<usize>,
     present: impl ExactSizeIterator<Item = KeyName>,
 ) -> Result<(), KeyError> {

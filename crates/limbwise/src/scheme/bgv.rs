@@ -1,10 +1,10 @@
 //! BGV: exact integers modulo t.
 
 #[cfg(feature = "client")]
-use super::{ClientScheme, Encrypting, Secrets};
-use super::{Difference, Encoding, Encryption, Input, Keys, Scheme};
+use super::{Clear, ClientScheme, Encrypting, Secrets};
+use super::{Difference, Encoding, Encryption, Input, Keys, Scheme, Setup};
 use crate::{
-    bgv::{Auto, BgvLiteral, BgvParams, BgvReading, Ciphertext, Encoder, Evaluator},
+    bgv::{Auto, BgvLiteral, BgvParams, BgvReading, Ciphertext, CiphertextShape, Encoder, Evaluator},
     error::Result,
     params::{Params, SecurityReport},
     tfhe::TfheParams,
@@ -94,38 +94,30 @@ impl Scheme for Bgv {
         Encoder::new(params)
     }
 
-    fn encode<D: Device>(
-        _: (&D, &Encoder),
-        _: &BgvParams,
-        (): &(),
-        _: &mut dyn FnMut(Encoding, usize, usize),
-    ) -> Result<()> {
+    fn encode<D: Device>(_: Setup<'_, Self, D>, _model: &(), _: &mut dyn FnMut(Encoding, usize, usize)) -> Result<()> {
         Ok(())
     }
 
-    fn declare<D: Wordless>(_: (&D, &Encoder), _: &BgvParams, (): &()) -> Result<()> {
+    fn declare<D: Wordless>(_: Setup<'_, Self, D>, _model: &()) -> Result<()> {
         Ok(())
     }
 
-    fn means<'a, D: Device>(
-        (dev, encoder): (&'a D, &'a Encoder),
-        params: &'a BgvParams,
-        (): &'a (),
-        keys: Keys<'a, D>,
-    ) -> Auto<'a, D> {
+    fn means<'a, D: Device>(setup: Setup<'a, Self, D>, _encoded: &'a (), keys: Keys<'a, D>) -> Auto<'a, D> {
+        let Setup { dev, encoder, params } = setup;
         Auto::new(Evaluator::new(dev, params, keys.store), encoder)
     }
 
     fn declare_input<D: Wordless>(
-        (dev, _): (&D, &Encoder),
-        params: &BgvParams,
+        setup: Setup<'_, Self, D>,
         input: &Integers,
         key: Encryption,
     ) -> Result<Ciphertext<D>> {
-        Ok(Ciphertext::declared(dev, params, ([input.batch, input.level], input.domain), key.into()))
+        let Setup { dev, params, .. } = setup;
+        let Integers { batch, level, domain, .. } = *input;
+        Ok(Ciphertext::declared(dev, params, CiphertextShape { batch, level, domain }, key.into()))
     }
 
-    fn placed<D: Device>(dev: &D, input: &Integers, ciphertext: Ciphertext<D>) -> Ciphertext<D> {
+    fn in_input_domain<D: Device>(dev: &D, input: &Integers, ciphertext: Ciphertext<D>) -> Ciphertext<D> {
         ciphertext.in_domain(dev, input.domain)
     }
 
@@ -152,7 +144,8 @@ impl Scheme for Bgv {
 
     fn write<W: Write, D: HostRead>(
         out: W,
-        (dev, params): (&D, &BgvParams),
+        dev: &D,
+        params: &BgvParams,
         ciphertext: &Ciphertext<D>,
         origin: &Origin,
     ) -> Result<W> {
@@ -160,7 +153,7 @@ impl Scheme for Bgv {
         write_bgv_ciphertext(out, dev, params, &in_slots, origin)
     }
 
-    fn read<S: Source, D: Device>(source: S, (dev, params): (&D, &BgvParams)) -> Result<Ciphertext<D>> {
+    fn read<S: Source, D: Device>(source: S, dev: &D, params: &BgvParams) -> Result<Ciphertext<D>> {
         read_bgv_ciphertext(source, dev, params)
     }
 
@@ -172,14 +165,14 @@ impl Scheme for Bgv {
 /// Encrypts under the secret key, so that a file holds one half and a seed.
 #[cfg(feature = "client")]
 fn fresh<D: Device>(
-    (dev, encoder): (&D, &Encoder),
-    params: &BgvParams,
+    setup: Setup<'_, Bgv, D>,
     with: &Encrypting<'_, D>,
-    (input, values): (&Integers, &[Vec<i64>]),
+    clear: Clear<'_, Bgv>,
     seed: &Seed,
 ) -> Result<FreshCiphertext<D>> {
+    let Setup { dev, encoder, params } = setup;
     let secret = with.secrets.expect("encryption under the secret key has it").rlwe();
-    Ok(encrypt_seeded_from(dev, params, secret, &encoder.encode(dev, values, input.level)?, seed))
+    Ok(encrypt_seeded_from(dev, params, secret, &encoder.encode(dev, clear.values, clear.input.level)?, seed))
 }
 
 #[cfg(feature = "client")]
@@ -201,16 +194,14 @@ impl ClientScheme for Bgv {
     }
 
     fn encrypt<D: Device>(
-        (dev, encoder): (&D, &Encoder),
-        params: &BgvParams,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
-        (input, values): (&Integers, &Vec<Vec<i64>>),
+        clear: Clear<'_, Self>,
         seed: &Seed,
     ) -> Result<Ciphertext<D>> {
+        let (Setup { dev, encoder, params }, Clear { input, values }) = (setup, clear);
         match with.key {
-            Encryption::SecretKey => {
-                Ok(fresh((dev, encoder), params, with, (input, values), seed)?.ciphertext.in_domain(dev, input.domain))
-            }
+            Encryption::SecretKey => Ok(fresh(setup, with, clear, seed)?.ciphertext.in_domain(dev, input.domain)),
             Encryption::PublicKey => {
                 let public = with.public.expect("encryption under the public key has it");
                 let plain = encoder.encode(dev, values, input.level)?;
@@ -221,20 +212,18 @@ impl ClientScheme for Bgv {
 
     fn encrypt_to<W: Write, D: HostRead>(
         out: W,
-        on: (&D, &Encoder),
-        params: &BgvParams,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
-        (input, values): (&Integers, &Vec<Vec<i64>>),
-        (seed, origin): (&Seed, &Origin),
+        clear: Clear<'_, Self>,
+        seed: &Seed,
+        origin: &Origin,
     ) -> Result<W> {
+        let Setup { dev, params, .. } = setup;
         match with.key {
             Encryption::SecretKey => {
-                let fresh = fresh(on, params, with, (input, values), seed)?;
-                write_fresh_bgv_ciphertext(out, on.0, params, &fresh, origin)
+                write_fresh_bgv_ciphertext(out, dev, params, &fresh(setup, with, clear, seed)?, origin)
             }
-            Encryption::PublicKey => {
-                Self::write(out, (on.0, params), &Self::encrypt(on, params, with, (input, values), seed)?, origin)
-            }
+            Encryption::PublicKey => Self::write(out, dev, params, &Self::encrypt(setup, with, clear, seed)?, origin),
         }
     }
 
@@ -250,12 +239,13 @@ impl ClientScheme for Bgv {
     }
 
     fn open<D: HostRead>(
-        (dev, encoder): (&D, &Encoder),
-        params: &BgvParams,
+        setup: Setup<'_, Self, D>,
         secrets: &Secrets,
-        of: (&[Ciphertext<D>], &[Ciphertext<D>]),
+        inputs: &[Ciphertext<D>],
+        results: &[Ciphertext<D>],
     ) -> Result<BgvReading> {
-        BgvReading::of((dev, encoder), params, secrets.rlwe(), of)
+        let Setup { dev, encoder, params } = setup;
+        BgvReading::of(dev, encoder, params, secrets.rlwe(), inputs, results)
     }
 
     fn expectation<D: Device>(params: &BgvParams, recorded: &Ciphertext<D>, _: Knowledge) -> BgvExpectation {

@@ -2,11 +2,11 @@
 //! either scheme.
 
 use super::{
-    Ckks, Difference, Encoding, Encryption, Input, Keys, Messages, MessagesEstimate, Scheme, SlotsEstimate, SlotsInput,
-    Tfhe,
+    Ckks, Difference, Encoding, Encryption, Input, Keys, Messages, MessagesEstimate, Scheme, Setup, SlotsEstimate,
+    SlotsInput, Tfhe,
 };
 #[cfg(feature = "client")]
-use super::{ClientScheme, Encrypting, Secrets};
+use super::{Clear, ClientScheme, Encrypting, Secrets};
 use crate::{
     bridge::{Bridge, BridgeParams, BridgePlan},
     ckks::{self, Auto, Encoder, Evaluator},
@@ -118,6 +118,16 @@ pub struct BridgedMeans<'a, D: Device> {
     pub bridge: &'a Bridge<D>,
 }
 
+/// The setup of the TFHE half, which has no tables.
+fn tfhe_half<'a, D: Device>(setup: Setup<'a, Bridged, D>) -> Setup<'a, Tfhe, D> {
+    Setup { dev: setup.dev, encoder: &(), params: setup.params.tfhe() }
+}
+
+/// The setup of the CKKS half.
+fn ckks_half<'a, D: Device>(setup: Setup<'a, Bridged, D>) -> Setup<'a, Ckks, D> {
+    Setup { dev: setup.dev, encoder: setup.encoder, params: setup.params.ckks() }
+}
+
 /// The difference reported for a file or value of the wrong scheme.
 fn other(got: &'static str, wanted: &'static str) -> Option<Difference> {
     Some(Difference { field: "its scheme", got: got.into(), wanted: wanted.into() })
@@ -164,21 +174,16 @@ impl Scheme for Bridged {
     }
 
     fn encode<D: Device>(
-        (dev, encoder): (&D, &Encoder),
-        params: &BridgeParams,
+        setup: Setup<'_, Self, D>,
         plan: &BridgePlan,
         tell: &mut dyn FnMut(Encoding, usize, usize),
     ) -> Result<Bridge<D>> {
         tell(Encoding::Bootstrapper, 0, 1);
-        Bridge::encode(dev, encoder, params, *plan)
+        Bridge::encode(setup.dev, setup.encoder, setup.params, *plan)
     }
 
-    fn declare<D: Wordless>(
-        (dev, encoder): (&D, &Encoder),
-        params: &BridgeParams,
-        plan: &BridgePlan,
-    ) -> Result<Bridge<D>> {
-        Bridge::declare(dev, encoder, params, *plan)
+    fn declare<D: Wordless>(setup: Setup<'_, Self, D>, plan: &BridgePlan) -> Result<Bridge<D>> {
+        Bridge::declare(setup.dev, setup.encoder, setup.params, *plan)
     }
 
     fn host_bytes<D: Device>(bridge: &Bridge<D>) -> u64 {
@@ -186,28 +191,25 @@ impl Scheme for Bridged {
     }
 
     fn means<'a, D: Device>(
-        (dev, encoder): (&'a D, &'a Encoder),
-        params: &'a BridgeParams,
+        setup: Setup<'a, Self, D>,
         bridge: &'a Bridge<D>,
         keys: Keys<'a, D>,
     ) -> BridgedMeans<'a, D> {
+        let Setup { dev, encoder, params } = setup;
         let auto = Auto::new(Evaluator::new(dev, params.ckks(), keys.store), encoder);
         BridgedMeans { tfhe: tfhe::Evaluator::new(dev, keys.server_key()), auto, bridge }
     }
 
     fn declare_input<D: Wordless>(
-        (dev, encoder): (&D, &Encoder),
-        params: &BridgeParams,
+        setup: Setup<'_, Self, D>,
         input: &BridgedInput,
         key: Encryption,
     ) -> Result<BridgedCiphertext<D>> {
         Ok(match input {
             BridgedInput::Messages(input) => {
-                BridgedCiphertext::Messages(Tfhe::declare_input((dev, &()), params.tfhe(), input, key)?)
+                BridgedCiphertext::Messages(Tfhe::declare_input(tfhe_half(setup), input, key)?)
             }
-            BridgedInput::Slots(input) => {
-                BridgedCiphertext::Slots(Ckks::declare_input((dev, encoder), params.ckks(), input, key)?)
-            }
+            BridgedInput::Slots(input) => BridgedCiphertext::Slots(Ckks::declare_input(ckks_half(setup), input, key)?),
         })
     }
 
@@ -243,23 +245,24 @@ impl Scheme for Bridged {
 
     fn write<W: Write, D: HostRead>(
         out: W,
-        (dev, params): (&D, &BridgeParams),
+        dev: &D,
+        params: &BridgeParams,
         ciphertext: &BridgedCiphertext<D>,
         origin: &Origin,
     ) -> Result<W> {
         match ciphertext {
-            BridgedCiphertext::Messages(messages) => Tfhe::write(out, (dev, params.tfhe()), messages, origin),
-            BridgedCiphertext::Slots(slots) => Ckks::write(out, (dev, params.ckks()), slots, origin),
+            BridgedCiphertext::Messages(messages) => Tfhe::write(out, dev, params.tfhe(), messages, origin),
+            BridgedCiphertext::Slots(slots) => Ckks::write(out, dev, params.ckks(), slots, origin),
         }
     }
 
-    fn read<S: Source, D: Device>(source: S, (dev, params): (&D, &BridgeParams)) -> Result<BridgedCiphertext<D>> {
+    fn read<S: Source, D: Device>(source: S, dev: &D, params: &BridgeParams) -> Result<BridgedCiphertext<D>> {
         let length = source.length().map_err(|e| WireError::Io { doing: "asking for the length", source: e })?;
         let mut head = vec![0; PREAMBLE.min(usize::try_from(length).unwrap_or(PREAMBLE))];
         source.read_at(0, &mut head).map_err(|e| WireError::Io { doing: "reading", source: e })?;
         Ok(match FileKind::of(&head)? {
-            FileKind::TfheCiphertext => BridgedCiphertext::Messages(Tfhe::read(source, (dev, params.tfhe()))?),
-            _ => BridgedCiphertext::Slots(Ckks::read(source, (dev, params.ckks()))?),
+            FileKind::TfheCiphertext => BridgedCiphertext::Messages(Tfhe::read(source, dev, params.tfhe())?),
+            _ => BridgedCiphertext::Slots(Ckks::read(source, dev, params.ckks())?),
         })
     }
 
@@ -291,18 +294,17 @@ impl ClientScheme for Bridged {
     }
 
     fn encrypt<D: Device>(
-        (dev, encoder): (&D, &Encoder),
-        params: &BridgeParams,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
-        of: (&BridgedInput, &BridgedValues),
+        clear: Clear<'_, Self>,
         seed: &Seed,
     ) -> Result<BridgedCiphertext<D>> {
-        Ok(match of {
+        Ok(match (clear.input, clear.values) {
             (BridgedInput::Messages(input), BridgedValues::Messages(values)) => {
-                BridgedCiphertext::Messages(Tfhe::encrypt((dev, &()), params.tfhe(), with, (input, values), seed)?)
+                BridgedCiphertext::Messages(Tfhe::encrypt(tfhe_half(setup), with, Clear { input, values }, seed)?)
             }
             (BridgedInput::Slots(input), BridgedValues::Slots(values)) => {
-                BridgedCiphertext::Slots(Ckks::encrypt((dev, encoder), params.ckks(), with, (input, values), seed)?)
+                BridgedCiphertext::Slots(Ckks::encrypt(ckks_half(setup), with, Clear { input, values }, seed)?)
             }
             _ => mixed(),
         })
@@ -328,11 +330,12 @@ impl ClientScheme for Bridged {
     }
 
     fn open<D: HostRead>(
-        (dev, encoder): (&D, &Encoder),
-        params: &BridgeParams,
+        setup: Setup<'_, Self, D>,
         secrets: &Secrets,
-        (_, results): (&[BridgedCiphertext<D>], &[BridgedCiphertext<D>]),
+        _inputs: &[BridgedCiphertext<D>],
+        results: &[BridgedCiphertext<D>],
     ) -> Result<Vec<BridgedValues>> {
+        let Setup { dev, encoder, params } = setup;
         let read = |result: &BridgedCiphertext<D>| {
             Ok(match result {
                 BridgedCiphertext::Messages(messages) => {

@@ -1,8 +1,8 @@
 //! CKKS as a scheme of programs: slots of complex numbers at levels.
 
 #[cfg(feature = "client")]
-use super::{ClientScheme, Encrypting, Secrets, Shadows};
-use super::{Difference, Encoding, Encryption, Input, Keys, Scheme};
+use super::{Clear, ClientScheme, Encrypting, Secrets, Shadows};
+use super::{Difference, Encoding, Encryption, Input, Keys, Scheme, Setup};
 #[cfg(feature = "client")]
 use crate::{
     ckks::{
@@ -148,11 +148,11 @@ impl Scheme for Ckks {
     }
 
     fn encode<D: Device>(
-        (dev, encoder): (&D, &Encoder),
-        _: &Params,
+        setup: Setup<'_, Self, D>,
         model: &Maps<'_>,
         tell: &mut dyn FnMut(Encoding, usize, usize),
     ) -> Result<Encoded<D>> {
+        let Setup { dev, encoder, .. } = setup;
         let mut maps = Vec::new();
         for (done, (map, plan)) in model.maps.iter().enumerate() {
             tell(Encoding::Maps, done, model.maps.len());
@@ -165,7 +165,8 @@ impl Scheme for Ckks {
         Ok(Encoded { maps, bootstrapper: model.bootstrapping.map(encode).transpose()? })
     }
 
-    fn declare<D: Wordless>((dev, encoder): (&D, &Encoder), _: &Params, model: &Maps<'_>) -> Result<Encoded<D>> {
+    fn declare<D: Wordless>(setup: Setup<'_, Self, D>, model: &Maps<'_>) -> Result<Encoded<D>> {
+        let Setup { dev, encoder, .. } = setup;
         let declare = |(map, plan): &(&Diagonals, LinearPlan)| LinearTransform::declare(dev, encoder, map, *plan);
         let maps = model.maps.iter().map(declare).collect::<Result<_>>()?;
         let bootstrapper = model.bootstrapping.map(|plan| Bootstrapper::declare(dev, encoder, plan)).transpose()?;
@@ -182,24 +183,19 @@ impl Scheme for Ckks {
         encoded.bootstrapper.as_ref().map_or(0, Bootstrapper::host_bytes)
     }
 
-    fn means<'a, D: Device>(
-        (dev, encoder): (&'a D, &'a Encoder),
-        params: &'a Params,
-        encoded: &'a Encoded<D>,
-        keys: Keys<'a, D>,
-    ) -> Slots<'a, D> {
-        let eval = Evaluator::new(dev, params, keys.store).watched(keys.watch);
+    fn means<'a, D: Device>(setup: Setup<'a, Self, D>, encoded: &'a Encoded<D>, keys: Keys<'a, D>) -> Slots<'a, D> {
+        let Setup { dev, encoder, params } = setup;
+        let eval = Evaluator::new(dev, params, keys.store).with_watch(keys.watch);
         let auto = Auto::new(eval, encoder).with_bootstrapper(encoded.bootstrapper.as_ref());
         Slots { auto, maps: &encoded.maps }
     }
 
     fn declare_input<D: Wordless>(
-        (dev, encoder): (&D, &Encoder),
-        _: &Params,
+        setup: Setup<'_, Self, D>,
         input: &SlotsInput,
         key: Encryption,
     ) -> Result<Ciphertext<D>> {
-        encoder.declare_bounded(dev, (input.batch, input.bounds), input.packing, key.into())
+        setup.encoder.declare_bounded(setup.dev, input.batch, input.bounds, input.packing, key.into())
     }
 
     fn input_bytes(params: &Params, input: &SlotsInput) -> u64 {
@@ -254,14 +250,15 @@ impl Scheme for Ckks {
 
     fn write<W: Write, D: HostRead>(
         out: W,
-        (dev, params): (&D, &Params),
+        dev: &D,
+        params: &Params,
         ciphertext: &Ciphertext<D>,
         origin: &Origin,
     ) -> Result<W> {
         write_ciphertext(out, dev, params, ciphertext, origin)
     }
 
-    fn read<S: Source, D: Device>(source: S, (dev, params): (&D, &Params)) -> Result<Ciphertext<D>> {
+    fn read<S: Source, D: Device>(source: S, dev: &D, params: &Params) -> Result<Ciphertext<D>> {
         read_ciphertext(source, dev, params)
     }
 
@@ -273,27 +270,26 @@ impl Scheme for Ckks {
 /// Encrypts under the secret key, so that a file holds one half and a seed.
 #[cfg(feature = "client")]
 fn fresh<D: Device>(
-    on: (&D, &Encoder),
-    params: &Params,
+    setup: Setup<'_, Ckks, D>,
     with: &Encrypting<'_, D>,
-    (input, values): (&SlotsInput, &Vec<Vec<Complex64>>),
+    clear: Clear<'_, Ckks>,
     seed: &Seed,
 ) -> Result<FreshCiphertext<D>> {
-    let plain = plain(on, with, (input, values))?;
+    let plain = plain(setup, with, clear)?;
     let secret = with.secrets.expect("encryption under the secret key has it").rlwe();
-    let mut fresh = encrypt_seeded_from(on.0, params, secret, &plain, seed);
-    fresh.ciphertext = fresh.ciphertext.promised(input.bounds)?;
+    let mut fresh = encrypt_seeded_from(setup.dev, setup.params, secret, &plain, seed);
+    fresh.ciphertext = fresh.ciphertext.with_promise(clear.input.bounds)?;
     Ok(fresh)
 }
 
 #[cfg(feature = "client")]
 fn plain<D: Device>(
-    (dev, encoder): (&D, &Encoder),
+    setup: Setup<'_, Ckks, D>,
     with: &Encrypting<'_, D>,
-    (input, values): (&SlotsInput, &Vec<Vec<Complex64>>),
+    clear: Clear<'_, Ckks>,
 ) -> Result<crate::ckks::Plaintext<D>> {
-    let plain = encoder.encode(dev, values, input.packing)?;
-    Ok(if with.shadows == Shadows::Carried { plain.with_shadow(values) } else { plain })
+    let plain = setup.encoder.encode(setup.dev, clear.values, clear.input.packing)?;
+    Ok(if with.shadows == Shadows::Carried { plain.with_shadow(clear.values) } else { plain })
 }
 
 #[cfg(feature = "client")]
@@ -308,11 +304,11 @@ impl ClientScheme for Ckks {
     }
 
     fn audit<'a, D: HostRead>(
-        (dev, encoder): (&'a D, &'a Encoder),
-        params: &'a Params,
+        setup: Setup<'a, Self, D>,
         secrets: &'a Secrets,
         bound: ShadowBound,
     ) -> Option<Audit<'a, D>> {
+        let Setup { dev, encoder, params } = setup;
         Some(Audit::new(Probe { dev, encoder, params, secret: secrets.rlwe() }, bound))
     }
 
@@ -321,35 +317,36 @@ impl ClientScheme for Ckks {
     }
 
     fn encrypt<D: Device>(
-        on: (&D, &Encoder),
-        params: &Params,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
-        of: (&SlotsInput, &Vec<Vec<Complex64>>),
+        clear: Clear<'_, Self>,
         seed: &Seed,
     ) -> Result<Ciphertext<D>> {
         match with.key {
-            Encryption::SecretKey => Ok(fresh(on, params, with, of, seed)?.ciphertext),
+            Encryption::SecretKey => Ok(fresh(setup, with, clear, seed)?.ciphertext),
             Encryption::PublicKey => {
                 let public = with.public.expect("encryption under the public key has it");
-                encrypt_from(on.0, params, public, &plain(on, with, of)?, seed).promised(of.0.bounds)
+                let plain = plain(setup, with, clear)?;
+                encrypt_from(setup.dev, setup.params, public, &plain, seed).with_promise(clear.input.bounds)
             }
         }
     }
 
     fn encrypt_to<W: Write, D: HostRead>(
         out: W,
-        on: (&D, &Encoder),
-        params: &Params,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
-        of: (&SlotsInput, &Vec<Vec<Complex64>>),
-        (seed, origin): (&Seed, &Origin),
+        clear: Clear<'_, Self>,
+        seed: &Seed,
+        origin: &Origin,
     ) -> Result<W> {
+        let Setup { dev, params, .. } = setup;
         match with.key {
             Encryption::SecretKey => {
-                write_fresh_ciphertext(out, on.0, params, &fresh(on, params, with, of, seed)?, origin)
+                write_fresh_ciphertext(out, dev, params, &fresh(setup, with, clear, seed)?, origin)
             }
             Encryption::PublicKey => {
-                write_ciphertext(out, on.0, params, &Self::encrypt(on, params, with, of, seed)?, origin)
+                write_ciphertext(out, dev, params, &Self::encrypt(setup, with, clear, seed)?, origin)
             }
         }
     }
@@ -364,11 +361,12 @@ impl ClientScheme for Ckks {
     }
 
     fn open<D: HostRead>(
-        (dev, encoder): (&D, &Encoder),
-        params: &Params,
+        setup: Setup<'_, Self, D>,
         secrets: &Secrets,
-        (_, results): (&[Ciphertext<D>], &[Ciphertext<D>]),
+        _inputs: &[Ciphertext<D>],
+        results: &[Ciphertext<D>],
     ) -> Result<Vec<Vec<Vec<Complex64>>>> {
+        let Setup { dev, encoder, params } = setup;
         results.iter().map(|result| decrypt(dev, encoder, params, secrets.rlwe(), result)).collect()
     }
 

@@ -84,7 +84,7 @@ impl Secrets {
     ///
     /// # Errors
     /// The operating system gave no randomness.
-    pub fn generate((rlwe, tfhe): (Option<&Params>, Option<&TfheParams>), seeds: &SeedSource) -> Result<Self> {
+    pub fn generate(rlwe: Option<&Params>, tfhe: Option<&TfheParams>, seeds: &SeedSource) -> Result<Self> {
         let rlwe = rlwe.map(|params| Ok::<_, crate::Error>(SecretKey::generate(params, &seeds.seed("secret key")?)));
         let tfhe = tfhe.map(|params| Ok::<_, crate::Error>(ClientKey::from_seed(params, seeds.seed("tfhe key")?)));
         Ok(Self { rlwe: rlwe.transpose()?, tfhe: tfhe.transpose()? })
@@ -128,7 +128,7 @@ impl Secrets {
     ///
     /// # Errors
     /// [`WireError::Origin`](crate::wire::WireError::Origin).
-    pub fn admitted(&self, rlwe: Option<&Params>, label: &Origin) -> Result<()> {
+    pub fn check_origin(&self, rlwe: Option<&Params>, label: &Origin) -> Result<()> {
         Ok(label.admits_keys(self.identity(rlwe))?)
     }
 

@@ -101,6 +101,24 @@ pub trait Input: Clone + Debug + PartialEq {
     fn name(&self) -> &str;
 }
 
+/// The means of encoding for a device: host tables and parameters beside it.
+pub struct Setup<'a, S: Scheme, D: Device> {
+    /// Holds the polynomials.
+    pub dev: &'a D,
+    /// Host tables, made from `params`.
+    pub encoder: &'a S::Encoder,
+    /// The scheme's checked parameters.
+    pub params: &'a S::Params,
+}
+
+impl<S: Scheme, D: Device> Clone for Setup<'_, S, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Scheme, D: Device> Copy for Setup<'_, S, D> {}
+
 /// A homomorphic scheme with its programs' parameters, inputs, keys, values and files.
 pub trait Scheme: Copy + Debug + Send + Sync + 'static {
     /// Name in plans, reports and descriptions.
@@ -160,8 +178,7 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
     /// # Errors
     /// Values that cannot be encoded.
     fn encode<D: Device>(
-        on: (&D, &Self::Encoder),
-        params: &Self::Params,
+        setup: Setup<'_, Self, D>,
         model: &Self::Model<'_>,
         tell: &mut dyn FnMut(Encoding, usize, usize),
     ) -> Result<Self::Encoded<D>>;
@@ -170,11 +187,7 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// As [`Self::encode`].
-    fn declare<D: Wordless>(
-        on: (&D, &Self::Encoder),
-        params: &Self::Params,
-        model: &Self::Model<'_>,
-    ) -> Result<Self::Encoded<D>>;
+    fn declare<D: Wordless>(setup: Setup<'_, Self, D>, model: &Self::Model<'_>) -> Result<Self::Encoded<D>>;
 
     /// Attaches clear values to an encoded model for shadow mode; no effect if the scheme has none.
     fn with_shadows<D: Device>(encoded: Self::Encoded<D>, model: &Self::Model<'_>) -> Self::Encoded<D> {
@@ -190,8 +203,7 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
 
     /// The evaluator of a program.
     fn means<'a, D: Device>(
-        on: (&'a D, &'a Self::Encoder),
-        params: &'a Self::Params,
+        setup: Setup<'a, Self, D>,
         encoded: &'a Self::Encoded<D>,
         keys: Keys<'a, D>,
     ) -> Self::Means<'a, D>;
@@ -201,14 +213,17 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
     /// # Errors
     /// Invalid levels, scales or messages.
     fn declare_input<D: Wordless>(
-        on: (&D, &Self::Encoder),
-        params: &Self::Params,
+        setup: Setup<'_, Self, D>,
         input: &Self::Input,
         key: Encryption,
     ) -> Result<Self::Ciphertext<D>>;
 
     /// Brings a ciphertext from a file into the domain that the program takes.
-    fn placed<D: Device>(dev: &D, input: &Self::Input, ciphertext: Self::Ciphertext<D>) -> Self::Ciphertext<D> {
+    fn in_input_domain<D: Device>(
+        dev: &D,
+        input: &Self::Input,
+        ciphertext: Self::Ciphertext<D>,
+    ) -> Self::Ciphertext<D> {
         let _ = (dev, input);
         ciphertext
     }
@@ -243,7 +258,8 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
     /// Errors of `out`; a device fault.
     fn write<W: Write, D: HostRead>(
         out: W,
-        on: (&D, &Self::Params),
+        dev: &D,
+        params: &Self::Params,
         ciphertext: &Self::Ciphertext<D>,
         origin: &Origin,
     ) -> Result<W>;
@@ -252,7 +268,7 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`WireError`](crate::wire::WireError).
-    fn read<S: Source, D: Device>(source: S, on: (&D, &Self::Params)) -> Result<Self::Ciphertext<D>>;
+    fn read<S: Source, D: Device>(source: S, dev: &D, params: &Self::Params) -> Result<Self::Ciphertext<D>>;
 
     /// Writes a parameter file.
     ///
@@ -273,6 +289,25 @@ pub struct Encrypting<'a, D: Device> {
     /// Whether clear values travel with the ciphertext, for shadow mode.
     pub shadows: Shadows,
 }
+
+/// One input with its clear values.
+#[cfg(feature = "client")]
+pub struct Clear<'a, S: Scheme> {
+    /// Public metadata of the input.
+    pub input: &'a S::Input,
+    /// Values to encrypt; their shape is the input's.
+    pub values: &'a S::Values,
+}
+
+#[cfg(feature = "client")]
+impl<S: Scheme> Clone for Clear<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+#[cfg(feature = "client")]
+impl<S: Scheme> Copy for Clear<'_, S> {}
 
 /// Whether ciphertexts carry their clear values, for shadow mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -301,8 +336,7 @@ pub trait ClientScheme: Scheme {
 
     /// Compares every result on slots with its clear value while a program runs; `None` for exact schemes.
     fn audit<'a, D: HostRead>(
-        _on: (&'a D, &'a Self::Encoder),
-        _params: &'a Self::Params,
+        _setup: Setup<'a, Self, D>,
         _secrets: &'a Secrets,
         _bound: crate::ckks::ShadowBound,
     ) -> Option<crate::ckks::Audit<'a, D>> {
@@ -317,10 +351,9 @@ pub trait ClientScheme: Scheme {
     /// # Errors
     /// Values that cannot be encoded or exceed their promise; no randomness.
     fn encrypt<D: Device>(
-        on: (&D, &Self::Encoder),
-        params: &Self::Params,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
-        of: (&Self::Input, &Self::Values),
+        clear: Clear<'_, Self>,
         seed: &Seed,
     ) -> Result<Self::Ciphertext<D>>;
 
@@ -330,14 +363,14 @@ pub trait ClientScheme: Scheme {
     /// The errors of [`Self::encrypt`] and of `out`.
     fn encrypt_to<W: Write, D: HostRead>(
         out: W,
-        on: (&D, &Self::Encoder),
-        params: &Self::Params,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
-        (input, values): (&Self::Input, &Self::Values),
-        (seed, origin): (&Seed, &Origin),
+        clear: Clear<'_, Self>,
+        seed: &Seed,
+        origin: &Origin,
     ) -> Result<W> {
-        let encrypted = Self::encrypt(on, params, with, (input, values), seed)?;
-        Self::write(out, (on.0, params), &encrypted, origin)
+        let encrypted = Self::encrypt(setup, with, clear, seed)?;
+        Self::write(out, setup.dev, setup.params, &encrypted, origin)
     }
 
     /// Placeholder values of an input, for devices that hold no words.
@@ -351,15 +384,15 @@ pub trait ClientScheme: Scheme {
         result: &Self::Ciphertext<D>,
     ) -> u64;
 
-    /// Decrypts all results of a program.
+    /// Decrypts all results of a program. Only a scheme with [`Self::READS_INPUTS`] looks at `inputs`.
     ///
     /// # Errors
     /// Implausible values; a device fault.
     fn open<D: HostRead>(
-        on: (&D, &Self::Encoder),
-        params: &Self::Params,
+        setup: Setup<'_, Self, D>,
         secrets: &Secrets,
-        inputs_and_results: (Ciphertexts<'_, Self, D>, Ciphertexts<'_, Self, D>),
+        inputs: Ciphertexts<'_, Self, D>,
+        results: Ciphertexts<'_, Self, D>,
     ) -> Result<Self::Reading>;
 
     /// The expectation of a recorded result.

@@ -1,13 +1,10 @@
 //! TFHE as a scheme of programs: batches of small integers.
 
 #[cfg(feature = "client")]
-use super::{ClientScheme, Encrypting, Secrets};
-use super::{Difference, Encoding, Encryption, Input, Keys, Scheme};
+use super::{Clear, ClientScheme, Encrypting, Secrets};
+use super::{Difference, Encoding, Encryption, Input, Keys, Scheme, Setup};
 #[cfg(feature = "client")]
-use crate::{
-    ckks::Model as Knowledge,
-    tfhe::{ClientKey, TfheExpectation},
-};
+use crate::{ckks::Model as Knowledge, tfhe::TfheExpectation};
 use crate::{
     error::Result,
     params::{Params, SecurityReport},
@@ -85,35 +82,20 @@ impl Scheme for Tfhe {
 
     fn encoder(_: &TfheParams) {}
 
-    fn encode<D: Device>(
-        _: (&D, &()),
-        _: &TfheParams,
-        (): &(),
-        _: &mut dyn FnMut(Encoding, usize, usize),
-    ) -> Result<()> {
+    fn encode<D: Device>(_: Setup<'_, Self, D>, _model: &(), _: &mut dyn FnMut(Encoding, usize, usize)) -> Result<()> {
         Ok(())
     }
 
-    fn declare<D: Wordless>(_: (&D, &()), _: &TfheParams, (): &()) -> Result<()> {
+    fn declare<D: Wordless>(_: Setup<'_, Self, D>, _model: &()) -> Result<()> {
         Ok(())
     }
 
-    fn means<'a, D: Device>(
-        (dev, ()): (&'a D, &'a ()),
-        _: &'a TfheParams,
-        (): &'a (),
-        keys: Keys<'a, D>,
-    ) -> Evaluator<'a, D> {
-        Evaluator::new(dev, keys.server_key())
+    fn means<'a, D: Device>(setup: Setup<'a, Self, D>, _encoded: &'a (), keys: Keys<'a, D>) -> Evaluator<'a, D> {
+        Evaluator::new(setup.dev, keys.server_key())
     }
 
-    fn declare_input<D: Wordless>(
-        (dev, ()): (&D, &()),
-        params: &TfheParams,
-        input: &Messages,
-        _: Encryption,
-    ) -> Result<Ciphertext<D>> {
-        Ciphertext::declared(dev, params, input.batch).at_most(input.most)
+    fn declare_input<D: Wordless>(setup: Setup<'_, Self, D>, input: &Messages, _: Encryption) -> Result<Ciphertext<D>> {
+        Ciphertext::declared(setup.dev, setup.params, input.batch).at_most(input.most)
     }
 
     fn input_bytes(params: &TfheParams, input: &Messages) -> u64 {
@@ -140,14 +122,15 @@ impl Scheme for Tfhe {
 
     fn write<W: Write, D: HostRead>(
         out: W,
-        (dev, _): (&D, &TfheParams),
+        dev: &D,
+        _: &TfheParams,
         ciphertext: &Ciphertext<D>,
         origin: &Origin,
     ) -> Result<W> {
         write_tfhe_ciphertext(out, dev, ciphertext, origin)
     }
 
-    fn read<S: Source, D: Device>(source: S, (dev, params): (&D, &TfheParams)) -> Result<Ciphertext<D>> {
+    fn read<S: Source, D: Device>(source: S, dev: &D, params: &TfheParams) -> Result<Ciphertext<D>> {
         read_tfhe_ciphertext(source, dev, params)
     }
 
@@ -171,17 +154,13 @@ impl ClientScheme for Tfhe {
     }
 
     fn encrypt<D: Device>(
-        (dev, ()): (&D, &()),
-        _: &TfheParams,
+        setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
-        (input, values): (&Messages, &Vec<u64>),
+        clear: Clear<'_, Self>,
         _: &Seed,
     ) -> Result<Ciphertext<D>> {
-        encrypt_messages(
-            dev,
-            with.secrets.expect("messages are encrypted under the secret key").tfhe(),
-            (input, values),
-        )
+        let client = with.secrets.expect("messages are encrypted under the secret key").tfhe();
+        client.encrypt(setup.dev, clear.values)?.at_most(clear.input.most)
     }
 
     fn no_values(input: &Messages) -> Vec<u64> {
@@ -193,12 +172,12 @@ impl ClientScheme for Tfhe {
     }
 
     fn open<D: HostRead>(
-        (dev, ()): (&D, &()),
-        _: &TfheParams,
+        setup: Setup<'_, Self, D>,
         secrets: &Secrets,
-        (_, results): (&[Ciphertext<D>], &[Ciphertext<D>]),
+        _inputs: &[Ciphertext<D>],
+        results: &[Ciphertext<D>],
     ) -> Result<Vec<TfheReading>> {
-        results.iter().map(|result| TfheReading::of(dev, secrets.tfhe(), result)).collect()
+        results.iter().map(|result| TfheReading::of(setup.dev, secrets.tfhe(), result)).collect()
     }
 
     fn expectation<D: Device>(_: &TfheParams, recorded: &Ciphertext<D>, _: Knowledge) -> TfheExpectation {
@@ -208,14 +187,4 @@ impl ClientScheme for Tfhe {
     fn admit<D: Device>(expectation: &TfheExpectation, _: &TfheParams, got: Ciphertext<D>) -> Result<Ciphertext<D>> {
         Ok(expectation.admit(got)?)
     }
-}
-
-/// Encrypts the messages of an input.
-#[cfg(feature = "client")]
-pub(super) fn encrypt_messages<D: Device>(
-    dev: &D,
-    client: &ClientKey,
-    (input, values): (&Messages, &Vec<u64>),
-) -> Result<Ciphertext<D>> {
-    client.encrypt(dev, values)?.at_most(input.most)
 }

@@ -89,7 +89,7 @@ impl<'a, D: Device> Integer<'a, D> {
     ///
     /// # Errors
     /// Those of [`Evaluator::bootstrap`].
-    pub fn cleaned(&self) -> Result<Self> {
+    pub fn extract_message(&self) -> Result<Self> {
         if self.ct.range().1 <= self.most() && self.ct.norm_squared() <= 1.0 {
             Ok(self.clone())
         } else {
@@ -105,7 +105,7 @@ impl<'a, D: Device> Integer<'a, D> {
     /// # Panics
     /// Never.
     pub fn map_two(&self, other: &Self, f: impl Fn(u64, u64) -> u64) -> Result<Self> {
-        let (a, b) = (self.cleaned()?, other.cleaned()?);
+        let (a, b) = (self.extract_message()?, other.extract_message()?);
         let table = Table::of_two(self.eval.params(), self.bits, f)?;
         let weight = i32::try_from(self.modulus()).expect("at most 5 bits");
         let pair = self.eval.add(&self.eval.scale(&a.ct, weight), &b.ct)?;
@@ -140,7 +140,7 @@ impl<'a, D: Device> Add for &Integer<'a, D> {
         if fits {
             return Ok(self.with(sum));
         }
-        Ok(self.with(self.eval.add(&self.cleaned()?.ct, &other.cleaned()?.ct)?))
+        Ok(self.with(self.eval.add(&self.extract_message()?.ct, &other.extract_message()?.ct)?))
     }
 }
 
@@ -148,7 +148,7 @@ impl<'a, D: Device> Add for &Integer<'a, D> {
 impl<'a, D: Device> Sub for &Integer<'a, D> {
     type Output = Result<Integer<'a, D>>;
     fn sub(self, other: Self) -> Self::Output {
-        let (a, b) = (self.cleaned()?, other.cleaned()?);
+        let (a, b) = (self.extract_message()?, other.extract_message()?);
         let lifted = self.eval.add_clear(&a.ct, i32::try_from(self.modulus()).expect("at most 5 bits"));
         Ok(self.with(self.eval.sub(&lifted, &b.ct)?))
     }

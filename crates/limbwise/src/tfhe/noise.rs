@@ -22,7 +22,7 @@ fn digit(gadget: GadgetLiteral) -> f64 {
 }
 
 /// Variance of the part of a `bits`-bit word below the digits, in its integer units: uniform on integers.
-fn left_out(gadget: GadgetLiteral, bits: u32) -> f64 {
+fn remainder_variance(gadget: GadgetLiteral, bits: u32) -> f64 {
     let least = f64::from(bits - gadget.base_log * gadget.levels).exp2();
     (least * least - 1.0) / 12.0
 }
@@ -46,7 +46,7 @@ pub fn public(l: &TfheLiteral) -> f64 {
 pub fn blind_rotation(l: &TfheLiteral) -> f64 {
     let rows = float(l.masks + 1) * f64::from(l.bootstrap.levels) * float(1 << l.log_n);
     let products = rows * digit(l.bootstrap) * l.glwe_sigma.powi(2);
-    let rounding = 0.5 * left_out(l.bootstrap, l.prime_bits()) * (1.0 + 0.5 * float(l.big_dimension()));
+    let rounding = 0.5 * remainder_variance(l.bootstrap, l.prime_bits()) * (1.0 + 0.5 * float(l.big_dimension()));
     float(l.lwe_dimension) * (products + rounding) * unit(l.log_modulus())
 }
 
@@ -57,7 +57,7 @@ pub fn key_switch(l: &TfheLiteral) -> f64 {
     let wide = float(l.big_dimension());
     let rounding = (1.0 + 0.5 * wide) / 12.0;
     let products = wide * f64::from(l.key_switch.levels) * digit(l.key_switch) * l.lwe_sigma.powi(2);
-    let left = 0.5 * wide * left_out(l.key_switch, l.log_lwe_modulus);
+    let left = 0.5 * wide * remainder_variance(l.key_switch, l.log_lwe_modulus);
     (rounding + products + left) * unit(l.log_lwe_modulus.into())
 }
 

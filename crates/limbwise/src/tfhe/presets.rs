@@ -42,15 +42,43 @@ pub fn presets() -> Vec<TfhePreset> {
 /// Base and levels of both gadgets.
 type Digits = [(u32, u32); 2];
 
-/// A set with a prime of 48 bits, from log N, masks and σ of the GLWE key, dimension and σ of the small LWE key,
-/// digits, message bits and norm, failure probability.
-fn set(
-    (log_n, masks, glwe_sigma): (u32, usize, f64),
-    (lwe_dimension, lwe_sigma): (usize, f64),
-    digits: Digits,
-    (message_bits, norm): (u32, f64),
-    log2_failure: f64,
-) -> TfheLiteral {
+/// Shape and error of the GLWE key.
+struct Glwe {
+    log_n: u32,
+    masks: usize,
+    /// Standard deviation of its errors.
+    sigma: f64,
+}
+
+/// Size and error of the small LWE key.
+#[derive(Clone, Copy)]
+struct Lwe {
+    dimension: usize,
+    /// Standard deviation of its errors.
+    sigma: f64,
+}
+
+/// The plaintexts that a set must bootstrap.
+#[derive(Clone, Copy)]
+struct Goal {
+    message_bits: u32,
+    /// Largest norm of the coefficients that combine bootstrapped ciphertexts.
+    norm: f64,
+}
+
+fn glwe(log_n: u32, masks: usize, sigma: f64) -> Glwe {
+    Glwe { log_n, masks, sigma }
+}
+
+fn lwe(dimension: usize, sigma: f64) -> Lwe {
+    Lwe { dimension, sigma }
+}
+
+/// A set with a prime of 48 bits that fails with a probability of at most 2^`log2_failure`.
+fn set(glwe: Glwe, lwe: Lwe, digits: Digits, goal: Goal, log2_failure: f64) -> TfheLiteral {
+    let Glwe { log_n, masks, sigma: glwe_sigma } = glwe;
+    let Lwe { dimension: lwe_dimension, sigma: lwe_sigma } = lwe;
+    let Goal { message_bits, norm } = goal;
     let [bootstrap, key_switch] = digits.map(|(base_log, levels)| GadgetLiteral { base_log, levels });
     TfheLiteral {
         log_n,
@@ -69,49 +97,53 @@ fn set(
     }
 }
 
-/// Message bits and norm: for booleans, for 2 bits with 2 of carry, for 4 with 4.
-const GOALS: [(u32, f64); 3] = [(2, 3.2), (4, 5.0), (8, 17.0)];
+/// For booleans.
+const BOOLEAN: Goal = Goal { message_bits: 2, norm: 3.2 };
+
+/// For 2 bits with 2 of carry.
+const TWO_BITS: Goal = Goal { message_bits: 4, norm: 5.0 };
+
+/// For 4 bits with 4 of carry.
+const FOUR_BITS: Goal = Goal { message_bits: 8, norm: 17.0 };
 
 fn preset_of(name: &'static str, purpose: &'static str, literal: TfheLiteral) -> TfhePreset {
     TfhePreset { name, purpose, literal }
 }
 
 fn at_128() -> Vec<TfhePreset> {
-    let [bits, two, four] = GOALS;
-    let boolean = |key, failure| set((10, 2, 3.2), key, [(23, 1), (4, 3)], bits, failure);
-    let small = |key, failure| set((11, 1, 3.2), key, [(22, 1), (3, 5)], two, failure);
-    let large = |log_n, key, failure| set((log_n, 1, 3.2), key, [(15, 2), (3, 7)], four, failure);
+    let boolean = |key, failure| set(glwe(10, 2, 3.2), key, [(23, 1), (4, 3)], BOOLEAN, failure);
+    let small = |key, failure| set(glwe(11, 1, 3.2), key, [(22, 1), (3, 5)], TWO_BITS, failure);
+    let large = |log_n, key, failure| set(glwe(log_n, 1, 3.2), key, [(15, 2), (3, 7)], FOUR_BITS, failure);
     let of = preset_of;
     vec![
-        of("bool-p64", "booleans", boolean((722, 71362.0), -64.0)),
-        of("bool-p128", "booleans", boolean((750, 43339.0), -128.0)),
-        of("2-2-p64", "2 bits and 2 of carry", small((784, 23652.0), -64.0)),
-        of("2-2-p128", "2 bits and 2 of carry", small((842, 8418.0), -128.0)),
-        of("4-4-p64", "4 bits and 4 of carry; a bootstrapping key of 2.2 GB", large(15, (1034, 276.0), -64.0)),
-        of("4-4-p128", "4 bits and 4 of carry; a bootstrapping key of 4.5 GB", large(16, (1078, 126.0), -128.0)),
+        of("bool-p64", "booleans", boolean(lwe(722, 71362.0), -64.0)),
+        of("bool-p128", "booleans", boolean(lwe(750, 43339.0), -128.0)),
+        of("2-2-p64", "2 bits and 2 of carry", small(lwe(784, 23652.0), -64.0)),
+        of("2-2-p128", "2 bits and 2 of carry", small(lwe(842, 8418.0), -128.0)),
+        of("4-4-p64", "4 bits and 4 of carry; a bootstrapping key of 2.2 GB", large(15, lwe(1034, 276.0), -64.0)),
+        of("4-4-p128", "4 bits and 4 of carry; a bootstrapping key of 4.5 GB", large(16, lwe(1078, 126.0), -128.0)),
     ]
 }
 
 fn at_132() -> Vec<TfhePreset> {
-    let [bits, two, four] = GOALS;
-    let boolean = |key, failure| set((10, 2, 4.1), key, [(22, 1), (4, 3)], bits, failure);
-    let small = |key, failure| set((11, 1, 4.1), key, [(22, 1), (3, 5)], two, failure);
-    let large = |log_n, key, switch, failure| set((log_n, 1, 4.0), key, [(15, 2), switch], four, failure);
+    let boolean = |key, failure| set(glwe(10, 2, 4.1), key, [(22, 1), (4, 3)], BOOLEAN, failure);
+    let small = |key, failure| set(glwe(11, 1, 4.1), key, [(22, 1), (3, 5)], TWO_BITS, failure);
+    let large = |log_n, key, switch, failure| set(glwe(log_n, 1, 4.0), key, [(15, 2), switch], FOUR_BITS, failure);
     let of = preset_of;
     vec![
-        of("bool-p64-s132", "booleans, 132 bits", boolean((744, 72120.0), -64.0)),
-        of("bool-p128-s132", "booleans, 132 bits", boolean((774, 42980.0), -128.0)),
-        of("2-2-p64-s132", "2 bits and 2 of carry, 132 bits", small((808, 23906.0), -64.0)),
-        of("2-2-p128-s132", "2 bits and 2 of carry, 132 bits", small((876, 7396.0), -128.0)),
+        of("bool-p64-s132", "booleans, 132 bits", boolean(lwe(744, 72120.0), -64.0)),
+        of("bool-p128-s132", "booleans, 132 bits", boolean(lwe(774, 42980.0), -128.0)),
+        of("2-2-p64-s132", "2 bits and 2 of carry, 132 bits", small(lwe(808, 23906.0), -64.0)),
+        of("2-2-p128-s132", "2 bits and 2 of carry, 132 bits", small(lwe(876, 7396.0), -128.0)),
         of(
             "4-4-p64-s132",
             "4 and 4 bits, 132 bits; a bootstrapping key of 2.3 GB",
-            large(15, (1106, 140.0), (4, 5), -64.0),
+            large(15, lwe(1106, 140.0), (4, 5), -64.0),
         ),
         of(
             "4-4-p128-s132",
             "4 and 4 bits, 132 bits; a bootstrapping key of 4.7 GB",
-            large(16, (1122, 107.0), (3, 7), -128.0),
+            large(16, lwe(1122, 107.0), (3, 7), -128.0),
         ),
     ]
 }
@@ -123,9 +155,9 @@ struct Source {
     /// Names with a prime of 48 and of 32 bits.
     names: [&'static str; 2],
     log_n: u32,
-    lwe: (usize, f64),
+    lwe: Lwe,
     digits: [Digits; 2],
-    messages: [(u32, f64); 2],
+    goals: [Goal; 2],
     insecure: &'static str,
 }
 
@@ -140,49 +172,49 @@ fn shapes() -> Vec<TfhePreset> {
         Source {
             names: ["strix-I", "strix-I-32"],
             log_n: 10,
-            lwe: (500, 11500.0),
+            lwe: lwe(500, 11500.0),
             digits: small,
-            messages: [(1, 2.3); 2],
+            goals: [Goal { message_bits: 1, norm: 2.3 }; 2],
             insecure: STRIX_I,
         },
         Source {
             names: ["strix-II", "strix-II-32"],
             log_n: 10,
-            lwe: (630, 58197.0),
+            lwe: lwe(630, 58197.0),
             digits: [[(6, 3), (4, 3)]; 2],
-            messages: [(2, 3.0); 2],
+            goals: [Goal { message_bits: 2, norm: 3.0 }; 2],
             insecure: STRIX_II,
         },
         Source {
             names: ["strix-III", "strix-III-32"],
             log_n: 11,
-            lwe: (592, 872.0),
+            lwe: lwe(592, 872.0),
             digits: [[(7, 3), (5, 3)]; 2],
-            messages: [(4, 5.0); 2],
+            goals: [Goal { message_bits: 4, norm: 5.0 }; 2],
             insecure: STRIX_III,
         },
         Source {
             names: ["strix-IV", "strix-IV-32"],
             log_n: 14,
-            lwe: (991, 394.0),
+            lwe: lwe(991, 394.0),
             digits: [[(13, 2), (5, 4)], [(9, 2), (7, 2)]],
-            messages: [(6, 9.0), (2, 3.0)],
+            goals: [Goal { message_bits: 6, norm: 9.0 }, Goal { message_bits: 2, norm: 3.0 }],
             insecure: STRIX_IV,
         },
         Source {
             names: ["fhex-I", "fhex-I-32"],
             log_n: 10,
-            lwe: (500, 11500.0),
+            lwe: lwe(500, 11500.0),
             digits: small,
-            messages: [(1, 2.3); 2],
+            goals: [Goal { message_bits: 1, norm: 2.3 }; 2],
             insecure: STRIX_I,
         },
         Source {
             names: ["fhex-II", "fhex-II-32"],
             log_n: 11,
-            lwe: (630, 301.0),
+            lwe: lwe(630, 301.0),
             digits: [[(7, 3), (8, 2)], [(7, 3), (5, 3)]],
-            messages: [(4, 5.0); 2],
+            goals: [Goal { message_bits: 4, norm: 5.0 }; 2],
             insecure: FHEX_II,
         },
     ];
@@ -195,7 +227,7 @@ impl Source {
             48 => (0, "the source's shape, a prime for 52-bit multiply-adds"),
             _ => (1, "the source's shape, a prime for machines of 32 bits"),
         };
-        let mut literal = set((self.log_n, 1, 3.2), self.lwe, self.digits[form], self.messages[form], -40.0);
+        let mut literal = set(glwe(self.log_n, 1, 3.2), self.lwe, self.digits[form], self.goals[form], -40.0);
         literal.prime = PrimeChoice::Bits(bits);
         // The smallest σ of the older curve at dimension 1024, 125.4 bits today: never the weaker key.
         if self.log_n == 10 {

@@ -243,7 +243,7 @@ impl<S: Source> Container<S> {
         }
         let mut text = vec![0; header as usize];
         source.read_at(before, &mut text).map_err(WireError::io("reading the header"))?;
-        if COMPARED && header_digest(&parsed.covered(), &text) != digest {
+        if COMPARED && header_digest(&parsed.digest_input(), &text) != digest {
             return Err(WireError::Checksum { what: "the header".into() });
         }
         Ok(Self { source, kind, version, fingerprint, origin, header: text, preamble: before, digest, length })
@@ -405,7 +405,7 @@ impl Preamble {
     }
 
     /// The bytes that the digest covers.
-    fn covered(&self) -> Vec<u8> {
+    fn digest_input(&self) -> Vec<u8> {
         let numbers = [&self.version.to_le_bytes()[..], &self.kind.to_le_bytes(), &self.header.to_le_bytes()].concat();
         let mut covered = [&self.magic[..], &numbers, &self.fingerprint.0].concat();
         if self.version > 1 {
@@ -464,7 +464,7 @@ impl<W: Write> Writer<W> {
             reserved: 0,
             digest: [0; HASH],
         };
-        let covered = preamble.covered();
+        let covered = preamble.digest_input();
         let digest = header_digest(&covered, &header);
         let bytes = [&covered[..], &digest, &header].concat();
         out.write_all(&bytes).map_err(WireError::io("writing the header"))?;

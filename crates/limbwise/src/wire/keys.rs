@@ -117,7 +117,7 @@ impl<W: Write> KeyWriter<W> {
         let got = (key.name(), key.level());
         if self.left.last() != Some(&got) {
             let got = got.0.describe(self.log_n);
-            return Err(WireError::Order { got, got_level: key.level(), wanted: self.wanted() }.into());
+            return Err(WireError::Order { got, got_level: key.level(), wanted: self.describe_next() }.into());
         }
         let no_seed = || WireError::NoSeed { what: key.name().describe(self.log_n) };
         let mut seeds = Vec::new();
@@ -140,11 +140,11 @@ impl<W: Write> KeyWriter<W> {
         if self.left.is_empty() {
             return Ok(self.out.finish()?);
         }
-        Err(WireError::Order { got: "the end".into(), got_level: 0, wanted: self.wanted() }.into())
+        Err(WireError::Order { got: "the end".into(), got_level: 0, wanted: self.describe_next() }.into())
     }
 
     /// Description of the next key.
-    fn wanted(&self) -> String {
+    fn describe_next(&self) -> String {
         let next = self.left.last();
         next.map_or_else(|| "the end".into(), |(name, level)| format!("{} at level {level}", name.describe(self.log_n)))
     }
@@ -255,7 +255,7 @@ impl<S: Source> KeyFile<S> {
     /// # Errors
     /// [`KeyError`] if the key is missing or at a lower level; [`WireError`] for a bad file.
     pub fn read_key<D: Device>(&self, dev: &D, name: KeyName, level: usize, form: KeyForm) -> Result<EvaluationKey<D>> {
-        let stored = self.stored(name)?;
+        let stored = self.find(name)?;
         if level > stored.level {
             return Err(KeyError::TooLow { name, made: stored.level, level }.into());
         }
@@ -289,7 +289,7 @@ impl<S: Source> KeyFile<S> {
     /// # Errors
     /// [`KeyError::Missing`]; [`WireError`] for a bad file.
     pub fn seeds(&self, name: KeyName) -> Result<Vec<Seed>> {
-        let stored = self.stored(name)?;
+        let stored = self.find(name)?;
         let mut bytes = vec![0; SEED * stored.digits + CHECKSUM];
         let payload = self.file.block(stored.begin, &mut bytes)?;
         Ok(payload.as_chunks::<SEED>().0.iter().map(|&bytes| Seed(bytes)).collect())
@@ -300,7 +300,7 @@ impl<S: Source> KeyFile<S> {
     /// # Errors
     /// [`KeyError::Missing`].
     pub fn basis(&self, name: KeyName) -> Result<Basis> {
-        Ok(self.stored(name)?.shape.basis)
+        Ok(self.find(name)?.shape.basis)
     }
 
     /// Reads one limb of a digit's masked half into N words in bit-reversed order; `bytes` is scratch memory.
@@ -315,13 +315,13 @@ impl<S: Source> KeyFile<S> {
         bytes: &mut Vec<u8>,
         out: &mut [u64],
     ) -> Result<()> {
-        let stored = self.stored(name)?;
+        let stored = self.find(name)?;
         check(digit < stored.digits, "digit", digit, format!("below {}", stored.digits))?;
         check(stored.shape.basis.contains(prime), "prime", prime, "one of the key's")?;
         Ok(stored.rows(digit).read_row(&self.file, 0, prime, bytes, out)?)
     }
 
-    fn stored(&self, name: KeyName) -> Result<&Stored> {
+    fn find(&self, name: KeyName) -> Result<&Stored> {
         let missing = || {
             let (op, wanted) = ("reading a key file", name.describe(self.params.log_n()));
             KeyError::Missing { op, wanted, present: format!("{} other keys", self.keys.len()) }

@@ -117,7 +117,7 @@ pub fn read_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) ->
 }
 
 /// Reads one of several secret keys of a set together with its file's origin. The set's label names all keys, so
-/// [`Secrets::admitted`](crate::scheme::Secrets::admitted) compares it once all are read.
+/// [`Secrets::check_origin`](crate::scheme::Secrets::check_origin) compares it once all are read.
 ///
 /// # Errors
 /// The errors of [`read_secret_key`], except those of the label.

@@ -2,7 +2,7 @@
 
 use super::common::{Bench, zip};
 use limbwise::{
-    bgv::{Auto, BgvParams, BgvPreset, Ciphertext, Encoder, Encryption, Evaluator, presets},
+    bgv::{Auto, BgvParams, BgvPreset, Ciphertext, CiphertextShape, Encoder, Encryption, Evaluator, presets},
     params::{PrimeChoice, Standard},
     rlwe::DeclaredKeys,
 };
@@ -32,7 +32,8 @@ fn every_preset_promises_the_depth_that_its_noise_allows() {
         let null = Null::default();
         let (keys, encoder) = (DeclaredKeys::all(&null, params.rlwe()), Encoder::new(&params));
         let auto = Auto::new(Evaluator::new(&null, &params, &keys), &encoder);
-        let fresh = Ciphertext::declared(&null, &params, ([1, params.top_level()], Domain::Eval), encryption(&preset));
+        let shape = CiphertextShape { batch: 1, level: params.top_level(), domain: Domain::Eval };
+        let fresh = Ciphertext::declared(&null, &params, shape, encryption(&preset));
         let (found, error) = depth(&auto, fresh, |_| {});
         assert_eq!(found, preset.depth, "{}: {error}", preset.name);
         // Without keys a second product finds three polynomials.

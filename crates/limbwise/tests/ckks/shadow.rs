@@ -66,7 +66,7 @@ fn audited(
     let a = encrypt(&s.dev, &s.params, &s.public, &plain).unwrap();
     let probe = Probe { dev: &s.dev, encoder: &s.encoder, params: &s.params, secret: &s.secret };
     let audit = Audit::new(probe, bound);
-    let eval = Evaluator::new(&s.dev, &s.params, keys).watched(Some(&audit));
+    let eval = Evaluator::new(&s.dev, &s.params, keys).with_watch(Some(&audit));
     program(&Auto::new(eval, &s.encoder), &a).unwrap();
     audit.report()
 }

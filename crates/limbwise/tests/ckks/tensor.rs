@@ -231,7 +231,8 @@ impl Operation<'_> {
         &self,
         auto: &Auto<'_, D>,
         encoder: &Encoder,
-        (strategy, form): (Strategy, PlaintextForm),
+        strategy: Strategy,
+        form: PlaintextForm,
         inputs: &[Ciphertext<D>],
     ) -> Result<Ciphertext<D>> {
         let maps = self.maps(auto.eval.params(), strategy, form, inputs[0].level);
@@ -240,7 +241,7 @@ impl Operation<'_> {
         let maps = maps.into_iter().map(encode).collect::<Result<Vec<_>>>()?;
         match self {
             Self::Map(map) => map.apply(auto, &maps[0], &inputs[0]),
-            Self::Square(square) => auto.settle(&square.multiply(auto, &maps, [&inputs[0], &inputs[1]])?),
+            Self::Square(square) => auto.settle(&square.multiply(auto, &maps, &inputs[0], &inputs[1])?),
         }
     }
 
@@ -248,7 +249,8 @@ impl Operation<'_> {
     fn requirements(
         &self,
         params: &Params,
-        how: (Strategy, PlaintextForm),
+        strategy: Strategy,
+        form: PlaintextForm,
         inputs: &[Vec<Vec<Complex64>>],
     ) -> Requirements {
         let (null, encoder, top) = (Null::default(), Encoder::new(params), params.top_level());
@@ -256,7 +258,7 @@ impl Operation<'_> {
         let packing = Packing { slots: SLOTS, level: top, scale: params.scale(top) };
         let inputs: Vec<_> = inputs.iter().map(|x| encoder.declare(&null, x, packing).unwrap()).collect();
         let auto = Auto::new(Evaluator::new(&null, params, &keys), &encoder);
-        self.run(&auto, &encoder, how, &inputs).unwrap();
+        self.run(&auto, &encoder, strategy, form, &inputs).unwrap();
         keys.requirements()
     }
 }
@@ -278,17 +280,17 @@ fn encrypted(
 ) {
     let params = Params::new(&small(3)).unwrap();
     for (i, &strategy) in strategies.iter().enumerate() {
-        let how = (strategy, PlaintextForm::ALL[i % 2]);
-        let s = Session::with_keys(params.clone(), &operation.requirements(&params, how, inputs));
+        let form = PlaintextForm::ALL[i % 2];
+        let s = Session::with_keys(params.clone(), &operation.requirements(&params, strategy, form, inputs));
         let packing = s.packing();
         let encrypt = |x: &Vec<Vec<Complex64>>| {
             let plain = s.encoder.encode(&s.dev, x, packing).unwrap();
             limbwise::ckks::encrypt(&s.dev, &s.params, &s.public, &plain).unwrap()
         };
         let inputs: Vec<_> = inputs.iter().map(encrypt).collect();
-        let result = operation.run(&s.auto(), &s.encoder, how, &inputs).unwrap();
+        let result = operation.run(&s.auto(), &s.encoder, strategy, form, &inputs).unwrap();
         let slots = limbwise::ckks::decrypt(&s.dev, &s.encoder, &s.params, &s.secret, &result).unwrap();
-        look(&format!("{strategy}, {}", how.1.name()), slots);
+        look(&format!("{strategy}, {}", form.name()), slots);
     }
 }
 

@@ -41,7 +41,7 @@ fn integers_with_carries() {
     let (carry, rest) = more.carry().unwrap();
     assert_eq!(read(&carry), wanted(&|a, b| (2 * a + 3 * b) / 4));
     assert_eq!(read(&rest), wanted(&|a, b| (2 * a + 3 * b) % 4));
-    assert_eq!(read(&(&a - &b).unwrap().cleaned().unwrap()), wanted(&|a, b| (4 + a - b) % 4));
+    assert_eq!(read(&(&a - &b).unwrap().extract_message().unwrap()), wanted(&|a, b| (4 + a - b) % 4));
     assert_eq!(read(&(&sum * &b).unwrap()), wanted(&|a, b| (a + b) * b % 4));
     assert_eq!(read(&a.less_than(&b).unwrap()), wanted(&|a, b| u64::from(a < b)));
     assert_eq!(read(&sum.equals(&b).unwrap()), wanted(&|a, b| u64::from((a + b) % 4 == b)));

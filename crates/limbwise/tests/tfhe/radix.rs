@@ -159,7 +159,8 @@ type Recorded<'a> = Radix<'a, Recorder<Null>>;
 
 /// Bootstrappings a row and layers of a program on recorded integers of a preset, where noise is checked as in a run.
 fn counted(
-    (preset_name, lanes): (&str, usize),
+    preset_name: &str,
+    lanes: usize,
     format: Format,
     f: impl Fn(&Recorded<'_>, &Recorded<'_>) -> limbwise::Result<()>,
 ) -> (usize, usize) {
@@ -182,7 +183,7 @@ fn counts_are_exact() {
         let (unsigned, signed) = (Format::unsigned(bits).unwrap(), Format::signed(bits).unwrap());
         let n = unsigned.digits();
         let of = |lanes, format, f: fn(&Recorded<'_>, &Recorded<'_>) -> limbwise::Result<()>| {
-            counted(("2-2-p128", lanes), format, f)
+            counted("2-2-p128", lanes, format, f)
         };
         for lanes in [1, 2, 8, 1000] {
             let cost = carry::cost(n, 1, lanes);
@@ -211,8 +212,8 @@ fn counts_are_exact() {
         "comparisons with a constant"
     );
     assert_eq!([8, 16, 32, 64].map(|bits| ciphertext_cost(bits / 2).1), [3, 3, 4, 5], "layers of comparisons");
-    let products = [8, 16, 32, 64]
-        .map(|bits| counted(("2-2-p128", 1), Format::unsigned(bits).unwrap(), |a, b| a.mul(b).map(drop)));
+    let products =
+        [8, 16, 32, 64].map(|bits| counted("2-2-p128", 1, Format::unsigned(bits).unwrap(), |a, b| a.mul(b).map(drop)));
     assert_eq!(products, [(26, 7), (105, 13), (412, 21), (1634, 38)]);
 }
 
@@ -221,7 +222,7 @@ fn counts_are_exact() {
 fn every_set_with_four_bits_holds_the_noise() {
     for name in ["2-2-p64", "2-2-p128", "strix-III-32", "fhex-II-32"] {
         let format = Format::signed(8).unwrap();
-        counted((name, 100), format, |a, b| {
+        counted(name, 100, format, |a, b| {
             let (low, high) = (a.min(b)?, a.max(b)?);
             low.add(&high)?.mul(&low)?;
             low.sub(&high)?.compare(Comparison::Less, &low)?;

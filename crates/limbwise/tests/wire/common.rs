@@ -55,13 +55,13 @@ impl Things {
     }
 
     pub(crate) fn ciphertext(&self, plain: &Plaintext<Dev>) -> Ciphertext<Dev> {
-        encrypt(&self.dev, &self.params, &self.public, plain).unwrap().promised(promise()).unwrap()
+        encrypt(&self.dev, &self.params, &self.public, plain).unwrap().with_promise(promise()).unwrap()
     }
 
     pub(crate) fn fresh(&self, plain: &Plaintext<Dev>) -> FreshCiphertext<Dev> {
         let FreshCiphertext { ciphertext, seed } =
             encrypt_seeded(&self.dev, &self.params, &self.secret, plain).unwrap();
-        FreshCiphertext { ciphertext: ciphertext.promised(promise()).unwrap(), seed }
+        FreshCiphertext { ciphertext: ciphertext.with_promise(promise()).unwrap(), seed }
     }
 }
 

@@ -13,7 +13,7 @@ use limbwise::{
     bgv::{BgvError, BgvReading, noise::NoiseBound},
     ckks::Model,
     error::DecryptError,
-    scheme::{Bgv, Bridged, BridgedInput, BridgedValues, ClientScheme, Encryption, Scheme, Tfhe},
+    scheme::{Bgv, Bridged, BridgedInput, BridgedValues, Clear, ClientScheme, Encryption, Scheme, Setup, Tfhe},
     tfhe::{TfheError, TfheParams, TfheReading},
     wire::tfhe_fingerprint,
 };
@@ -23,7 +23,8 @@ use limbwise_math::sampling::{Seed, Stream};
 /// What a client expects of an input that nothing was done to.
 fn expected<S: ClientScheme>(params: &S::Params, input: &S::Input) -> S::Expectation {
     let (null, encoder) = (Null::default(), S::encoder(params));
-    let recorded = S::declare_input((&null, &encoder), params, input, Encryption::SecretKey).unwrap();
+    let recorded =
+        S::declare_input(Setup { dev: &null, encoder: &encoder, params }, input, Encryption::SecretKey).unwrap();
     S::expectation(params, &recorded, Model::Known)
 }
 
@@ -40,11 +41,11 @@ fn refused<S: ClientScheme>(expected: &S::Expectation, params: &S::Params, got: 
 fn messages_that_say_something_else_are_refused() {
     let (dev, params) = (device(), tfhe::params());
     let values = |batch: usize| vec![1; batch];
-    let bytes = file::<Tfhe>(&dev, &params, (&messages(3), &values(3)));
+    let bytes = file::<Tfhe>(&dev, &params, Clear { input: &messages(3), values: &values(3) });
     let wanted = expected::<Tfhe>(&params, &messages(3));
-    let says = |bytes: &[u8]| refused::<Tfhe>(&wanted, &params, Tfhe::read(bytes, (&dev, &params)).unwrap());
+    let says = |bytes: &[u8]| refused::<Tfhe>(&wanted, &params, Tfhe::read(bytes, &dev, &params).unwrap());
     assert_eq!(says(&bytes), "nothing");
-    assert_eq!(says(&file::<Tfhe>(&dev, &params, (&messages(2), &values(2)))), "batch");
+    assert_eq!(says(&file::<Tfhe>(&dev, &params, Clear { input: &messages(2), values: &values(2) })), "batch");
     for range in [[0, 0], [0, 2], [-1, 1]] {
         assert_eq!(says(&lied(&bytes, "/range", range.into())), "range of messages", "{range:?}");
     }
@@ -56,11 +57,12 @@ fn messages_that_say_something_else_are_refused() {
     literal.glwe_sigma = 3.1;
     let other = TfheParams::new(&literal).unwrap();
     assert_ne!(tfhe_fingerprint(&other), tfhe_fingerprint(&params));
-    let theirs = read::<Tfhe>(&dev, &other, &file::<Tfhe>(&dev, &other, (&messages(3), &values(3))));
+    let theirs =
+        read::<Tfhe>(&dev, &other, &file::<Tfhe>(&dev, &other, Clear { input: &messages(3), values: &values(3) }));
     assert_eq!(refused::<Tfhe>(&wanted, &params, theirs), "set of parameters");
     // What may differ by rounding is the client's own afterwards.
     let near = lied(&bytes, "/norm_squared", (1.0 + 1e-12).into());
-    let near = Tfhe::read(&near, (&dev, &params)).unwrap();
+    let near = Tfhe::read(&near, &dev, &params).unwrap();
     assert!(near.norm_squared() > 1.0);
     let admitted = Tfhe::admit(&wanted, &params, near).unwrap();
     assert_eq!((admitted.norm_squared(), admitted.range()), (1.0, (0, 1)));
@@ -70,7 +72,7 @@ fn messages_that_say_something_else_are_refused() {
 fn integers_that_say_something_else_are_refused() {
     let (dev, params, input) = (device(), bgv::params(), integers(2, Domain::Eval));
     let values = vec![vec![7], vec![8]];
-    let honest = read::<Bgv>(&dev, &params, &file::<Bgv>(&dev, &params, (&input, &values)));
+    let honest = read::<Bgv>(&dev, &params, &file::<Bgv>(&dev, &params, Clear { input: &input, values: &values }));
     let wanted = expected::<Bgv>(&params, &input);
     let says = |change: &dyn Fn(&mut limbwise::bgv::Ciphertext<Dev>)| {
         let mut got = honest.clone();
@@ -98,8 +100,15 @@ fn results_of_the_other_scheme_are_refused() {
     let (slots, vectors) = slots();
     let inputs = [BridgedInput::Messages(messages(2)), BridgedInput::Slots(slots)];
     let values = [BridgedValues::Messages(vec![1, 0]), BridgedValues::Slots(vectors)];
-    let both =
-        || [0, 1].map(|i| read::<Bridged>(&dev, &params, &file::<Bridged>(&dev, &params, (&inputs[i], &values[i]))));
+    let both = || {
+        [0, 1].map(|i| {
+            read::<Bridged>(
+                &dev,
+                &params,
+                &file::<Bridged>(&dev, &params, Clear { input: &inputs[i], values: &values[i] }),
+            )
+        })
+    };
     let [first, second] = inputs.each_ref().map(|input| expected::<Bridged>(&params, input));
     let [messages, slots] = both();
     assert_eq!(refused::<Bridged>(&first, &params, messages), "nothing");
@@ -114,12 +123,12 @@ fn made_up_messages_tell_nothing() {
     let (dev, params) = (device(), tfhe::params());
     let (secrets, batch) = (secrets::<Tfhe>(&params), 64);
     let client = secrets.tfhe.as_ref().unwrap();
-    let bytes = file::<Tfhe>(&dev, &params, (&messages(batch), &vec![1; batch]));
+    let bytes = file::<Tfhe>(&dev, &params, Clear { input: &messages(batch), values: &vec![1; batch] });
     let wanted = expected::<Tfhe>(&params, &messages(batch));
     let (kind, names, _, _) = opened(&bytes, &[]);
     let header = crate::hostile::header(&bytes);
     let opens = |bytes: &[u8]| {
-        let admitted = Tfhe::admit(&wanted, &params, Tfhe::read(bytes, (&dev, &params)).unwrap()).unwrap();
+        let admitted = Tfhe::admit(&wanted, &params, Tfhe::read(bytes, &dev, &params).unwrap()).unwrap();
         TfheReading::of(&dev, client, &admitted)
     };
     assert_eq!(opens(&bytes).unwrap().messages, vec![1; batch]);
@@ -152,8 +161,9 @@ fn made_up_messages_tell_nothing() {
 fn more_noise_than_the_bound_is_no_integer() {
     let (dev, params, input) = (device(), bgv::params(), integers(1, Domain::Eval));
     let (secrets, encoder) = (secrets::<Bgv>(&params), Bgv::encoder(&params));
-    let honest = read::<Bgv>(&dev, &params, &file::<Bgv>(&dev, &params, (&input, &vec![vec![7]])));
-    let opens = |c| BgvReading::of((&dev, &encoder), &params, secrets.rlwe.as_ref().unwrap(), (&[], &[c]));
+    let honest =
+        read::<Bgv>(&dev, &params, &file::<Bgv>(&dev, &params, Clear { input: &input, values: &vec![vec![7]] }));
+    let opens = |c| BgvReading::of(&dev, &encoder, &params, secrets.rlwe.as_ref().unwrap(), &[], &[c]);
     assert!(opens(honest.clone()).is_ok());
     let mut quiet = honest;
     quiet.noise = NoiseBound::of_bits(2.0);

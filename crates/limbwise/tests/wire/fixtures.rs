@@ -64,11 +64,11 @@ pub(crate) fn fixture_params() -> Params {
 /// Reads a file as what the fixture of that name is, and writes it again with the same origin, in the present version; a
 /// locked key comes out unlocked.
 pub(crate) fn rewritten(name: &str, bytes: &[u8], dev: &Dev, params: &Params) -> Result<Vec<u8>, Error> {
-    rewritten_as(name, bytes, (dev, params), &wire::origin(bytes)?)
+    rewritten_as(name, bytes, dev, params, &wire::origin(bytes)?)
 }
 
 /// The same with another origin.
-fn rewritten_as(name: &str, bytes: &[u8], (dev, params): (&Dev, &Params), origin: &Origin) -> Result<Vec<u8>, Error> {
+fn rewritten_as(name: &str, bytes: &[u8], dev: &Dev, params: &Params, origin: &Origin) -> Result<Vec<u8>, Error> {
     let out = Vec::new();
     match name {
         "params" => wire::write_params(out, &wire::read_params(bytes)?),
@@ -118,7 +118,7 @@ fn they_load_and_are_written_the_same() {
         // Version 1 holds the same and says nothing of its origin.
         let (first, origin) = (fixture_of(1, name), fixture_origin(name));
         assert_eq!((wire::origin(&first[..]).unwrap(), wire::origin(&wanted[..]).unwrap()), (Origin::NONE, origin));
-        let written = rewritten_as(name, &first, (&dev, &params), &origin).unwrap();
+        let written = rewritten_as(name, &first, &dev, &params, &origin).unwrap();
         assert!(written == wanted, "{name} of version 1");
     }
 }
@@ -176,7 +176,7 @@ fn write_those_that_are_missing() {
                 _ => wire::write_tfhe_secret_key(Vec::new(), &tfhe::fixture_key(), lock, &origin),
             }
         } else {
-            rewritten_as(name, &fixture_of(1, name), (&dev, &params), &origin)
+            rewritten_as(name, &fixture_of(1, name), &dev, &params, &origin)
         };
         std::fs::create_dir_all(path(2, name).parent().unwrap()).unwrap();
         std::fs::write(path(2, name), bytes.unwrap()).unwrap();

@@ -29,12 +29,12 @@ fn estimates() -> impl Strategy<Value = Estimate> {
     let step = (any::<u64>(), 0.0..1e3f64, 0..3u32);
     (size, any::<bool>(), prop::collection::vec(step, 0..12)).prop_map(|(size, real, steps)| {
         let promise = Promise { magnitude: size, peak: size, real };
-        let mut estimate = Estimate::constant(0.0).promised(promise).unwrap();
+        let mut estimate = Estimate::constant(0.0).with_promise(promise).unwrap();
         for (name, noise, how) in steps {
             let other = Estimate::exact(1.0).encrypted(noise, 4, 1024.0, name);
             estimate = match how {
                 0 => estimate.sum(other),
-                1 => estimate.sum(other.moved(GaloisElement::rotation(1, 10), 10)),
+                1 => estimate.sum(other.after_automorphism(GaloisElement::rotation(1, 10), 10)),
                 _ => estimate.with_noise(noise, 4, 1024.0),
             };
         }

@@ -155,8 +155,8 @@ fn a_measured_estimate_is_not_written() {
         assert!(matches!(refused, Error::Wire(WireError::Measured)), "{refused}");
     }
     let low = limbwise::ckks::Promise { peak: 0.5, ..promise() };
-    assert!(square.promised(promise()).is_err(), "its errors were measured too");
-    assert!(measured.promised(low).err().unwrap().to_string().contains("promise"));
+    assert!(square.with_promise(promise()).is_err(), "its errors were measured too");
+    assert!(measured.with_promise(low).err().unwrap().to_string().contains("promise"));
 }
 
 #[test]

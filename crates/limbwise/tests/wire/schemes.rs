@@ -13,8 +13,8 @@ use limbwise::{
     ckks::Packing,
     rlwe::KeyGenerator,
     scheme::{
-        Bgv, Bridged, BridgedCiphertext, BridgedInput, BridgedValues, ClientScheme, Difference, Encrypting, Encryption,
-        Integers, Messages, Scheme, Secrets, Shadows, SlotsInput, Tfhe,
+        Bgv, Bridged, BridgedCiphertext, BridgedInput, BridgedValues, Clear, ClientScheme, Difference, Encrypting,
+        Encryption, Integers, Messages, Scheme, Secrets, Setup, Shadows, SlotsInput, Tfhe,
     },
     wire::{self, Origin, Source},
 };
@@ -24,23 +24,24 @@ use serde_json::Value;
 
 /// The secret keys of a set.
 pub(crate) fn secrets<S: Scheme>(params: &S::Params) -> Secrets {
-    Secrets::generate((S::rlwe(params), S::tfhe(params)), &SeedSource::Repeating(5)).unwrap()
+    Secrets::generate(S::rlwe(params), S::tfhe(params), &SeedSource::Repeating(5)).unwrap()
 }
 
 /// Encrypts into a file under the secret key.
-pub(crate) fn file<S: ClientScheme>(dev: &Dev, params: &S::Params, of: (&S::Input, &S::Values)) -> Vec<u8> {
+pub(crate) fn file<S: ClientScheme>(dev: &Dev, params: &S::Params, clear: Clear<'_, S>) -> Vec<u8> {
     let (secrets, encoder) = (secrets::<S>(params), S::encoder(params));
     let (key, shadows) = (Encryption::SecretKey, Shadows::Absent);
     let with = Encrypting { key, secrets: Some(&secrets), public: None, shadows };
-    S::encrypt_to(Vec::new(), (dev, &encoder), params, &with, of, (&Seed([6; 32]), &Origin::NONE)).unwrap()
+    let setup = Setup { dev, encoder: &encoder, params };
+    S::encrypt_to(Vec::new(), setup, &with, clear, &Seed([6; 32]), &Origin::NONE).unwrap()
 }
 
 /// Reads a file, and finds that it is written again as it was read.
 pub(crate) fn read<S: Scheme>(dev: &Dev, params: &S::Params, file: impl Source) -> S::Ciphertext<Dev> {
-    let ciphertext = S::read(file, (dev, params)).unwrap();
-    let once = S::write(Vec::new(), (dev, params), &ciphertext, &Origin::NONE).unwrap();
-    let back = S::read(&once, (dev, params)).unwrap();
-    assert!(S::write(Vec::new(), (dev, params), &back, &Origin::NONE).unwrap() == once, "the same bytes");
+    let ciphertext = S::read(file, dev, params).unwrap();
+    let once = S::write(Vec::new(), dev, params, &ciphertext, &Origin::NONE).unwrap();
+    let back = S::read(&once, dev, params).unwrap();
+    assert!(S::write(Vec::new(), dev, params, &back, &Origin::NONE).unwrap() == once, "the same bytes");
     back
 }
 
@@ -86,10 +87,12 @@ fn field(difference: Option<Difference>) -> &'static str {
 fn messages_come_back() {
     let (dev, params, input) = (device(), tfhe::params(), messages(4));
     let values = vec![1, 0, 0, 1];
-    let bytes = file::<Tfhe>(&dev, &params, (&input, &values));
+    let bytes = file::<Tfhe>(&dev, &params, Clear { input: &input, values: &values });
     let back = read::<Tfhe>(&dev, &params, &bytes);
     assert_eq!(Tfhe::difference(&input, &back), None);
-    let opened = Tfhe::open((&dev, &()), &params, &secrets::<Tfhe>(&params), (&[], &[back])).unwrap();
+    let opened =
+        Tfhe::open(Setup { dev: &dev, encoder: &(), params: &params }, &secrets::<Tfhe>(&params), &[], &[back])
+            .unwrap();
     assert_eq!(opened[0].messages, values);
 }
 
@@ -105,17 +108,17 @@ fn integers_come_back_in_the_domain_of_their_input() {
         for key in [Encryption::SecretKey, Encryption::PublicKey] {
             let (public, shadows) = (Some(&public), Shadows::Absent);
             let with = Encrypting { key, secrets: Some(&secrets), public, shadows };
-            let (on, seed) = ((&dev, &encoder), (&Seed([6; 32]), &Origin::NONE));
-            let bytes = Bgv::encrypt_to(Vec::new(), on, &params, &with, (&input, &values), seed).unwrap();
+            let setup = Setup { dev: &dev, encoder: &encoder, params: &params };
+            let clear = Clear { input: &input, values: &values };
+            let bytes = Bgv::encrypt_to(Vec::new(), setup, &with, clear, &Seed([6; 32]), &Origin::NONE).unwrap();
             let back = read::<Bgv>(&dev, &params, &bytes);
             assert_eq!(Bgv::difference(&input, &back), None);
-            let placed = Bgv::placed(&dev, &input, back);
+            let placed = Bgv::in_input_domain(&dev, &input, back);
             assert_eq!(limbwise_device::Handle::shape(&placed.parts[0]).domain, domain);
             // Written from any domain, and read from any.
             let placed =
-                read::<Bgv>(&dev, &params, &Bgv::write(Vec::new(), (&dev, &params), &placed, &Origin::NONE).unwrap());
-            let BgvReading::Integers { messages, budget_bits } =
-                Bgv::open((&dev, &encoder), &params, &secrets, (&[], &[placed])).unwrap()
+                read::<Bgv>(&dev, &params, &Bgv::write(Vec::new(), &dev, &params, &placed, &Origin::NONE).unwrap());
+            let BgvReading::Integers { messages, budget_bits } = Bgv::open(setup, &secrets, &[], &[placed]).unwrap()
             else {
                 panic!("a fresh ciphertext is read")
             };
@@ -134,7 +137,7 @@ fn both_kinds_of_a_bridge_come_back() {
         (BridgedInput::Slots(slots), BridgedValues::Slots(vectors.clone())),
     ];
     let read = cases.each_ref().map(|(input, values)| {
-        let back = read::<Bridged>(&dev, &params, &file::<Bridged>(&dev, &params, (input, values)));
+        let back = read::<Bridged>(&dev, &params, &file::<Bridged>(&dev, &params, Clear { input, values }));
         assert_eq!(Bridged::difference(input, &back), None, "{input:?}");
         back
     });
@@ -143,7 +146,13 @@ fn both_kinds_of_a_bridge_come_back() {
         assert_eq!(field(Bridged::difference(input, got)), "its scheme");
     }
     let encoder = Bridged::encoder(&params);
-    let opened = Bridged::open((&dev, &encoder), &params, &secrets::<Bridged>(&params), (&[], &read)).unwrap();
+    let opened = Bridged::open(
+        Setup { dev: &dev, encoder: &encoder, params: &params },
+        &secrets::<Bridged>(&params),
+        &[],
+        &read,
+    )
+    .unwrap();
     assert_eq!(opened[0], cases[0].1);
     let BridgedValues::Slots(found) = &opened[1] else { panic!("slots") };
     let worst = found.iter().flatten().zip(vectors.iter().flatten()).map(|(a, b)| (a - b).norm());
@@ -154,9 +163,9 @@ fn both_kinds_of_a_bridge_come_back() {
 fn differences_are_named() {
     let dev = device();
     let params = tfhe::params();
-    let bytes = file::<Tfhe>(&dev, &params, (&messages(3), &vec![1, 0, 1]));
+    let bytes = file::<Tfhe>(&dev, &params, Clear { input: &messages(3), values: &vec![1, 0, 1] });
     let tfhe =
-        |bytes: &[u8], input: &Messages| field(Tfhe::difference(input, &Tfhe::read(bytes, (&dev, &params)).unwrap()));
+        |bytes: &[u8], input: &Messages| field(Tfhe::difference(input, &Tfhe::read(bytes, &dev, &params).unwrap()));
     assert_eq!(tfhe(&bytes, &messages(3)), "nothing");
     assert_eq!(tfhe(&bytes, &messages(2)), "its batch");
     assert_eq!(tfhe(&bytes, &Messages { most: 0, ..messages(3) }), "its range of messages");
@@ -165,7 +174,8 @@ fn differences_are_named() {
 
     let params = bgv::params();
     let input = integers(1, Domain::Eval);
-    let honest = read::<Bgv>(&dev, &params, &file::<Bgv>(&dev, &params, (&input, &vec![vec![1]])));
+    let honest =
+        read::<Bgv>(&dev, &params, &file::<Bgv>(&dev, &params, Clear { input: &input, values: &vec![vec![1]] }));
     let changed = |change: &dyn Fn(&mut limbwise::bgv::Ciphertext<Dev>)| {
         let mut got = honest.clone();
         change(&mut got);

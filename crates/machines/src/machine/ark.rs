@@ -125,7 +125,7 @@ impl Ark {
 
     /// The stage with the bytes that pass through the scratchpad's port and the register files: operands of `id`, its result, and
     /// `tables` from the scratchpad.
-    fn fed(&self, graph: &Graph, id: NodeId, stage: Stage, tables: u64) -> Stage {
+    fn with_onchip_traffic(&self, graph: &Graph, id: NodeId, stage: Stage, tables: u64) -> Stage {
         let mut port = tables;
         let mut registers = self.bytes(graph.shape(id), graph.shape(id).basis);
         if !self.stays_in_registers(graph, id, graph.node(id).freed_before()) {
@@ -231,7 +231,7 @@ impl Ark {
     fn element_wise(&self, graph: &Graph, id: NodeId) -> Vec<Stage> {
         let shape = graph.shape(id);
         let (limbs, n) = (self.limbs(shape), shape.ring.n() as u64);
-        let stage = self.fed(graph, id, self.multiply_add(limbs, n), 0);
+        let stage = self.with_onchip_traffic(graph, id, self.multiply_add(limbs, n), 0);
         let with_key = graph.operands(id).iter().any(|&operand| {
             let mut key = false;
             graph.for_each_piece(operand, |p| {
@@ -325,12 +325,17 @@ impl Machine for Ark {
                 let vectors = self.numbers.nttu.vectors_per_cycle;
                 let fill = assumed.ntt_fill_cycles.value;
                 let twist = if self.numbers.nttu.of_twist { 0 } else { self.bytes(shape, shape.basis) };
-                vec![self.fed(graph, id, Stage { fill, ..self.limb_wise(NTTU, limbs, n, vectors) }, twist)]
+                vec![self.with_onchip_traffic(
+                    graph,
+                    id,
+                    Stage { fill, ..self.limb_wise(NTTU, limbs, n, vectors) },
+                    twist,
+                )]
             }
             Op::Automorphism => {
                 let vectors = self.numbers.autou.vectors_per_cycle;
                 let fill = assumed.auto_fill_cycles.value;
-                vec![self.fed(graph, id, Stage { fill, ..self.limb_wise(AUTOU, limbs, n, vectors) }, 0)]
+                vec![self.with_onchip_traffic(graph, id, Stage { fill, ..self.limb_wise(AUTOU, limbs, n, vectors) }, 0)]
             }
             Op::BasisConvert => self.base_conversion(graph, id),
             Op::ScaleLimbs if self.is_fused_scaling(graph, id) => vec![],

@@ -184,7 +184,7 @@ impl Fab {
 
     /// The transfer over Ethernet of what a node reads and another board made. A value is sent again for each operation that
     /// reads it (ADR 79).
-    fn sent(&self, graph: &Graph, id: NodeId) -> Option<Stage> {
+    fn board_transfer(&self, graph: &Graph, id: NodeId) -> Option<Stage> {
         if self.numbers.system.fpgas == 1 {
             return None;
         }
@@ -370,7 +370,7 @@ impl Machine for Fab {
             Op::Restrict | Op::Join | Op::Stack | Op::Split => return vec![],
             _ => unreachable!("refused by accept"),
         };
-        self.sent(graph, id).into_iter().chain(stages).collect()
+        self.board_transfer(graph, id).into_iter().chain(stages).collect()
     }
 
     fn peak_products_s(&self) -> Option<f64> {

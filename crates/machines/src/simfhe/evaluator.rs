@@ -85,14 +85,15 @@ impl Set {
     }
 
     /// Between limbs and coefficients and back, unless the limbs of a digit stay.
-    fn turned(&self, x: Poly) -> Count {
+    fn transforms(&self, x: Poly) -> Count {
         (Count::written(1, x) + Count::read(1, x)).when(self.caching < Caching::Alpha)
     }
 
     /// From one basis to a larger one; the limbs that were there stay. Source: `evaluator.mod_raise`.
     pub(super) fn mod_raise(&self, from: Poly, to: Poly, moves: Moves) -> Count {
         let new = to.drop(from.limbs);
-        let work = from.transform() + self.turned(from) + from.convert(new) + self.turned(new) + new.transform();
+        let work =
+            from.transform() + self.transforms(from) + from.convert(new) + self.transforms(new) + new.transform();
         work + Count::read(1, from).when(moves.reads) + Count::written(1, new).when(moves.writes)
     }
 
@@ -101,7 +102,7 @@ impl Set {
     pub(super) fn mod_down(&self, from: Poly, to: Poly, moves: Moves) -> Count {
         let divided = from.drop(to.limbs);
         let reduced =
-            divided.transform() + self.turned(divided) + divided.convert(to) + self.turned(to) + to.transform();
+            divided.transform() + self.transforms(divided) + divided.convert(to) + self.transforms(to) + to.transform();
         let read = (Count::read(1, divided) + Count::read(1, to)).when(moves.reads);
         reduced + to.add() + to.multiply() + read + Count::written(1, to).when(moves.writes)
     }

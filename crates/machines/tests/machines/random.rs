@@ -7,7 +7,7 @@ use limbwise_machines::{Spec, check::check, machine};
 use proptest::prelude::*;
 
 /// One random call on values over six primes.
-fn step(dev: &Dev, pool: &mut Vec<Poly>, (op, i, j): (u8, usize, usize)) {
+fn step(dev: &Dev, pool: &mut Vec<Poly>, op: u8, i: usize, j: usize) {
     let taken = i % pool.len();
     let (a, b) = (pool[taken].clone(), pool[j % pool.len()].clone());
     let full = a.shape().basis;
@@ -46,7 +46,8 @@ pub(crate) fn program(calls: Vec<(u8, usize, usize)>) -> Graph {
     let roles = [Role::Ciphertext, Role::Plaintext, Role::EvaluationKey(KeyId(1))];
     let mut pool: Vec<Poly> = roles.map(|role| programs::input(&dev, &ring, 6, role)).into();
     for call in calls {
-        step(&dev, &mut pool, call);
+        let (op, i, j) = call;
+        step(&dev, &mut pool, op, i, j);
     }
     dev.graph()
 }

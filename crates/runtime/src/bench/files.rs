@@ -40,7 +40,7 @@ pub fn file_rows<E: From<Error>>(
     let params = Params::new(&literal).expect("a checked parameter set");
     let (keys, _, ciphertext) = inputs(dev, &params, &Encoder::new(&params))?;
     let promise = Promise { magnitude: 1.0, peak: 1.0, real: false };
-    let ciphertext = ciphertext.promised(promise).map_err(Error::from)?;
+    let ciphertext = ciphertext.with_promise(promise).map_err(Error::from)?;
     let bytes =
         wire::write_ciphertext(Vec::new(), dev, &params, &ciphertext, &wire::Origin::NONE).map_err(Error::from)?;
     let key_file = wire::write_keys(Vec::new(), dev, &params, &keys, &wire::Origin::NONE).map_err(Error::from)?;

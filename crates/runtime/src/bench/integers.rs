@@ -3,7 +3,7 @@
 use super::{Chain, SchemeRow, arithmetic_ns, limit_ns};
 use crate::error::Result;
 use limbwise::{
-    bgv::{BgvLiteral, BgvParams, Ciphertext, Encoder, Encryption, Evaluator, encrypt_seeded_from},
+    bgv::{BgvLiteral, BgvParams, Ciphertext, CiphertextShape, Encoder, Encryption, Evaluator, encrypt_seeded_from},
     params::PrimeChoice,
     rlwe::{DeclaredKeys, KeySet, SecretKey},
 };
@@ -30,8 +30,8 @@ fn recorded(
     let recorder = Recorder::new(Null::default());
     {
         let keys = DeclaredKeys::all(&recorder, params.rlwe());
-        let at = ([1, params.top_level()], domain);
-        let input = Ciphertext::declared(&recorder, params, at, Encryption::Secret);
+        let shape = CiphertextShape { batch: 1, level: params.top_level(), domain };
+        let input = Ciphertext::declared(&recorder, params, shape, Encryption::Secret);
         drop(run(&Evaluator::new(&recorder, params, &keys), input)?);
     }
     Ok(recorder.finish())

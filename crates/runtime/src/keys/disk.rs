@@ -126,7 +126,7 @@ impl<'a, D: Device> DiskKeys<'a, D> {
         }
         for (name, level) in turn.cut {
             if let Some(Slot::There(key)) = state.slots.get_mut(&name) {
-                *key = key.cut(self.dev, self.params, level);
+                *key = key.restrict(self.dev, self.params, level);
             }
         }
         for request in turn.read {
@@ -211,7 +211,7 @@ impl<D: Device> State<D> {
 impl<D: Device> KeyStore<D> for DiskKeys<'_, D> {
     fn check(&self, op: &'static str, name: KeyName, level: usize) -> Result<()> {
         let names = self.source.names();
-        Ok(serves(self.params.log_n(), (op, name, level), names.get(&name).copied(), names.keys().copied())?)
+        Ok(serves(self.params.log_n(), op, name, level, names.get(&name).copied(), names.keys().copied())?)
     }
 
     fn key(&self, op: &'static str, name: KeyName, level: usize) -> Result<EvaluationKey<D>> {

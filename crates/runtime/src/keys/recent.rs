@@ -75,7 +75,7 @@ impl<D: Device> RecentKeys<D> {
 impl<D: Device> KeyStore<D> for RecentKeys<D> {
     fn check(&self, op: &'static str, name: KeyName, level: usize) -> Result<()> {
         let names = self.source.names();
-        Ok(serves(self.params.log_n(), (op, name, level), names.get(&name).copied(), names.keys().copied())?)
+        Ok(serves(self.params.log_n(), op, name, level, names.get(&name).copied(), names.keys().copied())?)
     }
 
     fn key(&self, op: &'static str, name: KeyName, level: usize) -> Result<EvaluationKey<D>> {

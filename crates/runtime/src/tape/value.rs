@@ -59,13 +59,13 @@ impl<'m, D: Device> Machine<'m, '_, D> {
         Ok(held.clone())
     }
 
-    /// The same message with all levels: see [`Auto::refreshed`].
+    /// The same message with all levels: see [`Auto::bootstrap_with`].
     ///
     /// # Errors
     /// As there; [`limbwise::error::BootstrapError::Absent`] where nothing bootstraps.
     pub fn bootstrap(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         match self.bootstrapper {
-            Some(made) => self.auto.refreshed(made()?, a),
+            Some(made) => self.auto.bootstrap_with(made()?, a),
             None => self.auto.bootstrap(a),
         }
     }

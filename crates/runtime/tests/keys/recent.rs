@@ -109,7 +109,7 @@ fn made_keys_are_on_disk_once_and_gone_at_the_end() {
     let Client { dev, params, secret, .. } = &client;
     let inside = std::env::temp_dir().join(format!("limbwise-test-{}-made", std::process::id()));
     let directory = KeyDirectory::new(dev.clone(), params, &inside, client.room_for(1)).unwrap();
-    let (made, told) = (MadeKeys::kept_in(KeyForm::Disk, Box::new(directory)), AtomicUsize::new(0));
+    let (made, told) = (MadeKeys::with_home(KeyForm::Disk, Box::new(directory)), AtomicUsize::new(0));
     let files = || fs::read_dir(&inside).unwrap().flat_map(|dir| fs::read_dir(dir.unwrap().path()).unwrap()).count();
     let tell = |_| {
         told.fetch_add(1, Ordering::Relaxed);

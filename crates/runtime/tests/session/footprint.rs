@@ -103,7 +103,7 @@ fn plans_are_for_the_device_that_runs() {
 fn a_key_switch_at_full_size() {
     let at = |log_n| Sizes { log_n, bits: 50, limbs: [25, 5], digit: 5, batch: 1 };
     let rows = |footprint: &SharedFootprint, log_n| {
-        let bytes = predicted((Call::KeySwitch, &at(log_n)), (footprint, Metered::Rows));
+        let bytes = predicted(Call::KeySwitch, &at(log_n), footprint, Metered::Rows);
         bytes / footprint.row_bytes(log_n) - 25 - 5 * 2 * 30
     };
     let [cpu, cuda, upmem] = footprints().map(|footprint| {

@@ -7,7 +7,7 @@ use limbwise::{
     },
     params::{Insecure, Params, ParamsLiteral},
     rlwe::{KeyForm, KeyGenerator, SecretKey},
-    scheme::{Ckks, Keys, Scheme as _},
+    scheme::{Ckks, Keys, Scheme as _, Setup},
 };
 use limbwise_apps::{Program as _, program::SlotsInput as Input};
 use limbwise_math::sampling::Seed;
@@ -96,9 +96,9 @@ fn a_tape_runs_as_it_is_recorded() {
             encrypt_secret(&dev, &params, &secret, &plain).unwrap()
         };
         let inputs: Vec<_> = tape.inputs.iter().enumerate().map(encrypted).collect();
-        let on = (&dev, &encoder);
-        let encoded = Ckks::encode(on, &params, &tape.model(), &mut |_, _, _| ()).unwrap();
-        let means = Ckks::means(on, &params, &encoded, Keys { store: &keys, bootstrap: None, watch: None });
+        let setup = Setup { dev: &dev, encoder: &encoder, params: &params };
+        let encoded = Ckks::encode(setup, &tape.model(), &mut |_, _, _| ()).unwrap();
+        let means = Ckks::means(setup, &encoded, Keys { store: &keys, bootstrap: None, watch: None });
         let results = tape.evaluate(&means, &inputs, &mut (), &mut ()).unwrap();
         for ((result, wanted), planned) in results.iter().zip(&wanted).zip(&recording.results) {
             assert_eq!(result.level, planned.level);

@@ -32,7 +32,7 @@ fn peaks<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
     let sides = Sides { program: &case.program, client: &client, seeds: &seeds };
     let keys = (&recording.keys, &InMemory::default());
     session(&dev, &sides, keys, (&mut (), &mut ()), &(), |reader, inputs, results| {
-        P::Scheme::open((reader.dev, reader.encoder), reader.params, reader.secrets, (&inputs, &results)).map(drop)
+        P::Scheme::open(reader.setup(), reader.secrets, &inputs, &results).map(drop)
     })
     .unwrap();
     let memory = dev.cpu().unwrap().memory();

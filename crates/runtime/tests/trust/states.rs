@@ -35,7 +35,7 @@ fn a_changed_state_is_refused_or_is_what_was_kept() {
     let packing = Packing { slots: 8, level: 1, scale: params.scale(1) };
     let fresh = |x: f64| {
         let plain = Encoder::new(&params).encode(&dev, &[vec![x.into(); 8]], packing).unwrap();
-        encrypt(&dev, &params, &public, &plain).unwrap().promised(promise).unwrap()
+        encrypt(&dev, &params, &public, &plain).unwrap().with_promise(promise).unwrap()
     };
     let folder = Folder::new("states");
     let open = || Checkpoint::<Cpu, Ckks>::open(&dev, &params, &folder.0, Identity([7; 32]));

@@ -6,7 +6,7 @@ use super::{
     routines::{add_mod, barrett, sub_mod},
 };
 
-/// What a kernel brings into its buffers (words of the job, in the order of the buffers) and takes back (buffer, word).
+/// Transfers of a kernel: words of the job read into the buffers, in the buffers' order, and (buffer, word) pairs written back.
 struct Traffic {
     reads: &'static [u32],
     writes: &'static [(u32, u32)],
@@ -32,14 +32,14 @@ const KERNELS: [Operation; 8] = [
     Operation::BgvProduct,
 ];
 
-/// All element-wise kernels.
+/// Writes all element-wise kernels.
 pub fn write(w: &mut Writer) {
     for op in KERNELS {
         kernel(w, op);
     }
 }
 
-/// Chunk after chunk: number r18, job r18 >> (log n − 7), place r20 within the sub-polynomial.
+/// The loop over chunks: chunk r18, job r18 >> (log n − 7), byte offset r20 in the sub-polynomial.
 fn kernel(w: &mut Writer, op: Operation) {
     let (name, bytes, log_chunk) = (op.name(), 4 * CHUNK, CHUNK.trailing_zeros());
     w.lines(&format!(
@@ -88,7 +88,7 @@ fn kernel(w: &mut Writer, op: Operation) {
     ));
 }
 
-/// One DMA transfer of a chunk: place r20 of the sub-polynomial that a word of the job addresses.
+/// One DMA transfer of a chunk at offset r20 of the sub-polynomial that a word of the job addresses.
 fn move_chunk(w: &mut Writer, op: &str, buffer: u32, word: u32) {
     assert!(4 * CHUNK * (buffer + 1) <= BUFFERS, "a tasklet has four buffers");
     w.lines(&format!(
@@ -101,7 +101,7 @@ fn move_chunk(w: &mut Writer, op: &str, buffer: u32, word: u32) {
     ));
 }
 
-/// One word: operands at r19 and at whole chunks behind it.
+/// Computes one word; operands are at r19 and at multiples of a chunk after it.
 fn body(w: &mut Writer, op: Operation) {
     let [a, b, c, d] = [0, 1, 2, 3].map(|i| 4 * CHUNK * i);
     let product = |w: &mut Writer, x: u32, y: u32| {

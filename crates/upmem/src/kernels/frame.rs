@@ -1,6 +1,6 @@
 //! The frame of the program: registers and memory of a tasklet, the list of commands, the barrier between them.
 //!
-//! MRAM begins with a header ([`Header`]); commands and jobs are where it says. A command is 8 words: operation, number of
+//! MRAM begins with a header ([`Header`]); it holds the addresses of commands and jobs. A command is 8 words: operation, number of
 //! jobs, address of the jobs. A job is 8 words, a sub-polynomial each: see [`Operation`].
 //!
 //! Registers that stay: r13 q, r15 q·2^s (32 bits), r14 the reciprocal of the form's reduction, r17 s, r22 the tasklet's
@@ -8,19 +8,19 @@
 
 use super::{Reduction, Writer};
 
-/// Words of a chunk: what element-wise kernels take at a time.
+/// Words of a chunk, the unit of element-wise kernels.
 pub const CHUNK: u32 = 128;
 
-/// Words of a block: what the inner stages of a transform take at a time.
+/// Words of a block, the unit of the inner stages of a transform.
 pub const BLOCK: u32 = 2 * CHUNK;
 
-/// Bytes of buffers of a tasklet.
+/// Bytes of a tasklet's buffers.
 pub const BUFFERS: u32 = 2048;
 
 /// Bytes of a tasklet's frame.
 pub const FRAME_BYTES: u32 = 2304;
 
-/// Bytes in front of the frames: what the barrier counts by.
+/// Bytes before the frames, used by the barrier.
 pub const SHARED_BYTES: u32 = 64;
 
 /// Bytes of a command, and of a job.
@@ -29,15 +29,15 @@ pub const COMMAND_BYTES: u32 = 32;
 /// Words of the header, in order; each is named `H_…` in the program's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Ring degree.
+    /// Ring degree N.
     pub n: u32,
-    /// Its logarithm.
+    /// log₂ N.
     pub log_n: u32,
     /// The modulus q.
     pub modulus: u32,
     /// q·2^s, with the top bit set.
     pub normalized: u32,
-    /// s.
+    /// s, the shift that gives q·2^s its top bit.
     pub shift: u32,
     /// ⌊(2^64 − 1)/(q·2^s)⌋ − 2^32.
     pub reciprocal: u32,
@@ -45,15 +45,15 @@ pub struct Header {
     pub inverse: u32,
     /// N^{-1} modulo q, prepared for the form's reduction.
     pub n_inverse: u32,
-    /// Number of commands.
+    /// Number of commands in the launch.
     pub commands: u32,
-    /// Where they are.
+    /// MRAM address of the commands.
     pub commands_at: u32,
-    /// Where the twiddles of the transform are: number i at `+ 4·i`.
+    /// MRAM address of the forward twiddles; twiddle i is at `+ 4·i`.
     pub twiddles_at: u32,
-    /// Those of its inverse, in the order of their use: number i at `+ 4·i`, from 1.
+    /// MRAM address of the inverse twiddles, in the order of use; twiddle i, from 1, is at `+ 4·i`.
     pub inverse_twiddles_at: u32,
-    /// Tasklets of this launch.
+    /// Number of tasklets in the launch.
     pub tasklets: u32,
 }
 
@@ -100,18 +100,18 @@ impl Header {
     }
 }
 
-/// What a command does to each of its jobs. The words of a job: destination, then operands, all addresses.
+/// Operation of a command on each of its jobs. The words of a job are MRAM addresses: destination, then operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// `c = transform of a`; a tasklet takes a sub-polynomial.
+    /// `c = transform of a`; one tasklet per sub-polynomial.
     Ntt,
-    /// `c = inverse transform of a`; a tasklet takes a sub-polynomial.
+    /// `c = inverse transform of a`; one tasklet per sub-polynomial.
     Intt,
-    /// The same, all tasklets on one sub-polynomial after another.
+    /// The forward transform with all tasklets on one sub-polynomial after another.
     NttShared,
-    /// The same, all tasklets on one sub-polynomial after another.
+    /// The inverse transform with all tasklets on one sub-polynomial after another.
     InttShared,
-    /// `c = a + b`. This and the next: all tasklets share all chunks.
+    /// `c = a + b`. In this and all later operations all tasklets share all chunks.
     Add,
     /// `c = a − b`.
     Sub,
@@ -130,7 +130,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All of them.
+    /// All operations.
     pub const ALL: [Self; 12] = [
         Self::Ntt,
         Self::Intt,
@@ -146,7 +146,7 @@ impl Operation {
         Self::BgvProduct,
     ];
 
-    /// Its name in tables and programs.
+    /// Name in tables and programs.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -165,14 +165,14 @@ impl Operation {
         }
     }
 
-    /// Its number in a command.
+    /// Code in a command.
     #[must_use]
     pub fn code(self) -> u32 {
         (0..).zip(Self::ALL).find(|(_, op)| *op == self).map_or(0, |(code, _)| code)
     }
 }
 
-/// Names of the frame's words: locals of kernels.
+/// Names of the frame's words for locals of kernels.
 const LOCALS: [&str; 16] = [
     "COMMAND_INDEX",
     "JOB",
@@ -192,7 +192,7 @@ const LOCALS: [&str; 16] = [
     "BLOCK_AT",
 ];
 
-/// Names, start, loop over commands, barrier.
+/// Writes names, the start, the loop over commands, and the barrier.
 pub fn write(w: &mut Writer) {
     let header = BUFFERS;
     let command = header + 64;
@@ -259,7 +259,7 @@ pub fn fetch_job(w: &mut Writer) {
     ));
 }
 
-/// Waits for all tasklets, asleep so that the others have the pipeline: the last to come wakes them. Overwrites r0, r1.
+/// The barrier: tasklets sleep, so that others have the pipeline, and the last to arrive wakes them. Overwrites r0, r1.
 fn write_barrier(w: &mut Writer) {
     w.lines(
         "barrier:

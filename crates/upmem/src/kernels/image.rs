@@ -1,4 +1,4 @@
-//! The host's side: what MRAM holds when a program starts.
+//! The contents of MRAM at the start of a program, written by the host.
 //!
 //! One symbol: header, then commands and jobs ([`COMMANDS_AT`] to [`DATA_AT`]), then twiddles and sub-polynomials.
 
@@ -8,19 +8,19 @@ use super::{
 };
 use limbwise_math::{modulus::Modulus, ntt::NttTable};
 
-/// Where commands begin.
+/// MRAM address of the commands.
 pub const COMMANDS_AT: u32 = 64;
 
-/// Where the room for commands and jobs ends and data begin.
+/// MRAM address of the data, after the room for commands and jobs.
 pub const DATA_AT: u32 = 256 << 10;
 
-/// Jobs and commands together that one launch has room for.
+/// Largest number of jobs and commands together in one launch.
 pub const MOST_ENTRIES: usize = ((DATA_AT - COMMANDS_AT) / COMMAND_BYTES) as usize;
 
-/// A sub-polynomial's addresses and constant: see [`Operation`].
+/// Addresses and constant of a job, see [`Operation`].
 pub type Job = [u32; 8];
 
-/// A modulus at a ring degree: its constants and twiddles.
+/// Constants and twiddles of a modulus at a ring degree.
 #[derive(Clone, Debug)]
 pub struct Tables {
     /// Constants; addresses, commands and tasklets are still 0.
@@ -34,7 +34,7 @@ pub struct Tables {
     pub inverse_twiddles: Vec<u32>,
 }
 
-/// The low 32 bits.
+/// The low 32 bits of a word.
 pub(crate) fn low(x: u64) -> u32 {
     #[expect(clippy::cast_possible_truncation, reason = "the low word is what is asked for")]
     {
@@ -42,17 +42,17 @@ pub(crate) fn low(x: u64) -> u32 {
     }
 }
 
-/// How often a modulus can be doubled within 32 bits.
+/// Number of leading zeros of a modulus in 32 bits.
 #[must_use]
-pub fn normalising_shift(q: Modulus) -> u32 {
+pub fn normalizing_shift(q: Modulus) -> u32 {
     32 - q.bits()
 }
 
-/// A constant operand as the form's transforms want it: times 2^s, or times 2^32 modulo q.
+/// Prepares a constant operand for the form's reduction: times 2^s, or times 2^32 modulo q.
 #[must_use]
 pub fn prepared(q: Modulus, constant: u64, form: Form) -> u32 {
     low(match form.reduction {
-        Reduction::Barrett => constant << normalising_shift(q),
+        Reduction::Barrett => constant << normalizing_shift(q),
         Reduction::Montgomery => q.mul(constant, 1 << 32),
     })
 }
@@ -77,7 +77,7 @@ impl Tables {
                 *out = prepared(q, q.mul(root.value, factor), form);
             }
         }
-        let shift = normalising_shift(q);
+        let shift = normalizing_shift(q);
         let (modulus, normalized) = (low(q.value()), q.value() << shift);
         let newton = |x: u32| x.wrapping_mul(2u32.wrapping_sub(modulus.wrapping_mul(x)));
         let header = Header {
@@ -95,13 +95,13 @@ impl Tables {
         Self { header, twiddles, inverse_twiddles }
     }
 
-    /// Bytes of both tables with what aligns them.
+    /// Bytes of both tables with alignment.
     #[must_use]
     pub fn bytes(&self) -> u32 {
         8 * self.header.n + 8
     }
 
-    /// The words to write at `at`, a multiple of 8, for both tables, and the header that knows where they are.
+    /// The words of both tables to write at `at`, a multiple of 8, and the header with their addresses.
     #[must_use]
     pub fn place(&self, at: u32) -> (Header, Vec<u32>) {
         let n = self.header.n;
@@ -114,7 +114,7 @@ impl Tables {
 /// Words of commands and their jobs, to be written at [`COMMANDS_AT`].
 ///
 /// # Panics
-/// If they are more than [`MOST_ENTRIES`].
+/// If there are more than [`MOST_ENTRIES`].
 #[must_use]
 pub fn commands(list: &[(Operation, Vec<Job>)]) -> Vec<u32> {
     let entries = list.iter().map(|(_, jobs)| 1 + jobs.len()).sum::<usize>();

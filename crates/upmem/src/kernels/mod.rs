@@ -1,6 +1,6 @@
-//! Kernels as assembly text, and what the host puts into MRAM for them.
+//! Kernels as assembly text, and the contents of MRAM that the host writes for them.
 //!
-//! One program holds all operations. A launch hands it a list of commands, each with a table of jobs (sub-polynomials),
+//! One program holds all operations. A launch gives it a list of commands, each with a table of jobs (sub-polynomials),
 //! and runs them one after another, so that a whole operation is one launch.
 //!
 //! Read in this order: [`routines`] (multiplications, reductions), [`frame`] (registers, memory, commands),
@@ -15,30 +15,30 @@ pub mod transform;
 use crate::assembler::{Program, assemble};
 use std::fmt::Write as _;
 
-/// Where multiplications stand in the program.
+/// Placement of multiplication routines in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Multiplications {
-    /// Once each, and called: as the source does.
+    /// One copy of each, called, as in the source.
     Called,
-    /// Wherever they are used.
+    /// Inlined at each use.
     Inlined,
 }
 
-/// How transforms reduce their products.
+/// Reduction of products in transforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reduction {
-    /// By a reciprocal of the modulus: as the source does.
+    /// Barrett's, by a reciprocal of the modulus, as in the source.
     Barrett,
-    /// By its inverse modulo 2^32; twiddles carry a factor 2^32.
+    /// Montgomery's, by the inverse modulo 2^32; twiddles carry a factor 2^32.
     Montgomery,
 }
 
-/// A choice of program.
+/// Form of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Form {
-    /// Called or inlined.
+    /// Placement of multiplications.
     pub multiplications: Multiplications,
-    /// Of transforms; element-wise products have no constant operand and are Barrett's.
+    /// Reduction in transforms. Element-wise products have no constant operand and use Barrett's.
     pub reduction: Reduction,
 }
 
@@ -48,7 +48,7 @@ impl Default for Form {
     }
 }
 
-/// Collects text.
+/// Collects assembly text.
 #[derive(Clone, Debug)]
 pub struct Writer {
     text: String,
@@ -58,13 +58,13 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// An empty text.
+    /// An empty program text.
     #[must_use]
     pub fn new(form: Form) -> Self {
         Self { text: String::new(), labels: 0, form }
     }
 
-    /// Adds lines.
+    /// Appends lines.
     pub fn lines(&mut self, text: &str) {
         for line in text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()) {
             let indent = if line.trim().ends_with(':') { "" } else { "    " };
@@ -72,13 +72,13 @@ impl Writer {
         }
     }
 
-    /// A label nobody has.
+    /// A unique label.
     pub fn label(&mut self) -> String {
         self.labels += 1;
         format!("l{}", self.labels)
     }
 
-    /// What has been written.
+    /// The text so far.
     #[must_use]
     pub fn text(self) -> String {
         self.text
@@ -92,14 +92,14 @@ pub fn listing(form: Form) -> String {
     frame::write(&mut w);
     transform::write(&mut w);
     elementwise::write(&mut w);
-    routines::write_called(&mut w);
+    routines::write_routines(&mut w);
     w.text()
 }
 
 /// The program with all operations.
 ///
 /// # Panics
-/// If the text of this crate is no program.
+/// If the text of this crate does not assemble: a bug.
 #[must_use]
 pub fn program(form: Form) -> Program {
     assemble(&listing(form)).expect("this crate's listing assembles")

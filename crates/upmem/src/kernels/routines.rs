@@ -72,13 +72,13 @@ pub const MUL64: &str = "
     addc r5, r5, r6
 ";
 
-/// Instructions of [`MUL32`] and [`MUL64`].
+/// Instruction counts of [`MUL32`] and [`MUL64`].
 #[must_use]
 pub fn lengths() -> [usize; 2] {
     [MUL32, MUL64].map(|text| text.lines().filter(|line| !line.trim().is_empty() && !line.contains(".mark")).count())
 }
 
-/// `r5:r4 = r0·r1` at this place of the program.
+/// Writes `r5:r4 = r0·r1` here, as a call or inlined.
 pub fn mul64(w: &mut Writer) {
     match w.form.multiplications {
         Multiplications::Called => w.lines("call r23, mul64"),
@@ -86,7 +86,7 @@ pub fn mul64(w: &mut Writer) {
     }
 }
 
-/// `r4 = r0·r1 mod 2^32` at this place of the program.
+/// Writes `r4 = r0·r1 mod 2^32` here, as a call or inlined.
 pub fn mul32(w: &mut Writer) {
     match w.form.multiplications {
         Multiplications::Called => w.lines("call r23, mul32"),
@@ -94,8 +94,8 @@ pub fn mul32(w: &mut Writer) {
     }
 }
 
-/// Both routines, where the form calls them.
-pub fn write_called(w: &mut Writer) {
+/// Writes both routines if the form calls them.
+pub fn write_routines(w: &mut Writer) {
     if w.form.multiplications == Multiplications::Called {
         w.lines("mul32:");
         w.lines(MUL32);

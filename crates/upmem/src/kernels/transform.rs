@@ -25,7 +25,7 @@ pub fn write(w: &mut Writer) {
     butterflies(w);
 }
 
-/// One direction.
+/// Properties of one direction of the transform.
 struct Way {
     name: &'static str,
     forward: bool,
@@ -36,7 +36,7 @@ impl Way {
     const FORWARD: Self = Self { name: "ntt", forward: true, twiddles: "H_TWIDDLES" };
     const INVERSE: Self = Self { name: "intt", forward: false, twiddles: "H_INVERSE_TWIDDLES" };
 
-    /// Who takes what.
+    /// Sets FIRST and STEP, the share of a tasklet.
     fn start(&self, w: &mut Writer) {
         let name = self.name;
         w.lines(&format!(
@@ -58,7 +58,7 @@ impl Way {
         ));
     }
 
-    /// Job after job: number r10.
+    /// The loop over jobs: job r10.
     fn jobs(&self, w: &mut Writer) {
         let name = self.name;
         w.lines(&format!(

@@ -9,7 +9,7 @@ use limbwise_upmem::{Mode, Options, footprint};
 
 fn peak_of(dpus: usize, call: Call, sizes: &Sizes) -> Peak {
     let dev = open(Options { dpus, mode: Mode::ClosedForm, ..Options::default() }).unwrap();
-    let peak = peak(&dev, (call, sizes), (&footprint(limbwise_cpu::footprint()), Metered::Rows), |dev| {
+    let peak = peak(&dev, call, sizes, &footprint(limbwise_cpu::footprint()), Metered::Rows, |dev| {
         [dev.memory().live_bytes, dev.memory().peak_bytes]
     });
     assert_eq!(dev.sync(), Ok(()));

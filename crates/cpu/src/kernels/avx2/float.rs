@@ -9,7 +9,7 @@ use super::vector::{self, HALVES, LANES, lift_once, load, store};
 use crate::{
     kernels::{
         factors::{Factors, LaneFactors, Pass, shape},
-        passes::{STRIP, quarters, transforms},
+        passes::{Rows, STRIP, quarters, transforms},
     },
     layout::{BLOCK, Line, PADDED},
 };
@@ -35,7 +35,7 @@ pub(super) type V = vector::V;
 pub(super) type Factor = f64;
 type Wide = __m256d;
 
-/// What stays in registers.
+/// Register constants of a transform.
 #[derive(Clone, Copy)]
 pub(super) struct Constants {
     q: __m256d,
@@ -171,7 +171,7 @@ type Step = fn(Bounds, f64, bool, u8) -> Option<f64>;
 #[derive(Clone, Copy)]
 struct Bounds {
     q: f64,
-    /// What may be multiplied.
+    /// Bound of operands of a product.
     limit: f64,
 }
 
@@ -181,7 +181,7 @@ impl Bounds {
         Self { q, limit: LIMIT / q }
     }
 
-    /// Of a product with an operand within `y`, rounded up.
+    /// Bound of a product with an operand within `y`, rounded up.
     fn product(self, y: f64) -> f64 {
         0.5 + y * self.q / (2.0 * TWO_52) + 1e-12
     }
@@ -214,7 +214,7 @@ impl Bounds {
     }
 }
 
-/// Where each pass of [`shape`] corrects, forward and inverse: as little as keeps all values within their limits.
+/// Corrections of each pass of [`shape`], forward and inverse: the fewest that keep all values within their limits.
 pub(super) fn fixes(q: Modulus, log_n: u32) -> [Vec<u8>; 2] {
     let (bounds, shape) = (Bounds::new(q), shape(log_n));
     let plan = |passes: &mut dyn Iterator<Item = usize>, kinds: &[u8], step: Step, twisted: usize| {

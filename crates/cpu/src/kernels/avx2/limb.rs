@@ -26,11 +26,11 @@ struct Avx2Limb {
 enum Tables {
     /// Narrow and short primes.
     Float([Factors<float::Factor>; 2]),
-    /// Long ones.
+    /// For primes above 50 bits.
     Word([Factors<word::Factor>; 2]),
 }
 
-/// What is done to each line, in the same way for any prime.
+/// Operation on each line that is the same for any prime.
 #[derive(Clone, Copy)]
 enum Sum<'a> {
     AddAssign(&'a [Line]),
@@ -40,7 +40,7 @@ enum Sum<'a> {
     Shift(u64),
 }
 
-/// What is done to each line, depending on the prime.
+/// Operation on each line that depends on the prime.
 #[derive(Clone, Copy)]
 enum Product<'a> {
     Mul(&'a [Line], &'a [Line]),

@@ -19,7 +19,7 @@ pub(crate) use limb::limb;
 pub struct Token(());
 
 impl Token {
-    /// Asks the CPU.
+    /// The token if this CPU has the features.
     #[must_use]
     pub fn detect() -> Option<Self> {
         (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Self(()))

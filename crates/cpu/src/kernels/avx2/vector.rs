@@ -7,7 +7,7 @@ use std::arch::x86_64::{
     _mm256_unpacklo_epi64,
 };
 
-/// Four words.
+/// A vector of four words.
 pub(super) type V = __m256i;
 
 /// Words of a vector.

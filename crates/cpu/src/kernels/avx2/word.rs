@@ -7,7 +7,7 @@ use super::vector::{self, HALVES, LANES, load, reduce_once, splat, store};
 use crate::{
     kernels::{
         factors::{Factors, LaneFactors, Pass},
-        passes::{STRIP, quarters, transforms},
+        passes::{Rows, STRIP, quarters, transforms},
     },
     layout::{BLOCK, Line, PADDED},
 };
@@ -33,7 +33,7 @@ struct Wide {
     quotient: V,
 }
 
-/// What stays in registers.
+/// Register constants of a transform.
 #[derive(Clone, Copy)]
 pub(super) struct Constants {
     q: V,
@@ -116,7 +116,7 @@ pub(super) fn high(x: V, y: V) -> V {
     _mm256_add_epi64(_mm256_mul_epu32(x1, y1), middle)
 }
 
-/// What of `x·y` stands in the upper half of its low word, there or above.
+/// The partial products of `x·y` that reach the upper half of its low word or above.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn crossed(x: V, y: V) -> V {

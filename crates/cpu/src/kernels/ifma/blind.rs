@@ -9,7 +9,7 @@
 //! q, pairs of them are brought below 2q, and Montgomery's step adds q and less than one a row: below 4q.
 
 use super::{
-    forward::{Digits, Forward, digits8, digits16, lazy_tile},
+    forward::{DigitSource, Digits, Forward, digits8, digits16, lazy_tile},
     inverse::{Inverse, adding8, adding16, summed_tile},
     table::Twiddles,
     vector::{V, add, high, inverse_of_word, load, low, prefetch_later, reduce_once, splat, store, sub, zero},
@@ -32,7 +32,7 @@ pub(super) fn close(q: Modulus, acc: &mut [Line]) {
     behind.0 = limb[0].0.map(|x| q.neg(x));
 }
 
-/// Asks for the key of the next step, a few lines at a time: more at once would block the core.
+/// Prefetches the key of the next step, a few lines at a time: bursts fill the core's miss buffers and stall it.
 pub(super) struct Cursor<'a> {
     limbs: &'a [&'a [Line]],
     at: usize,
@@ -53,7 +53,7 @@ impl Cursor<'_> {
     }
 }
 
-/// What the product with the key keeps in registers.
+/// Register constants of the product with the key.
 #[derive(Clone, Copy)]
 struct Product {
     q: V,
@@ -89,7 +89,7 @@ impl Product {
         }
     }
 
-    /// The same for any numbers, one line and component at a time.
+    /// The product for any number of digits and components, one line and component at a time.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn any_tile(self, s: &Step<'_>, scratch: &mut Scratch<'_>, first: usize) {
@@ -127,14 +127,15 @@ fn sixteen(limb: &[Line], first: usize) -> &[Line; 16] {
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn step<const KIND: u32>(
     s: &Step<'_>,
-    [forward, inverse]: &[Twiddles; 2],
+    forward: &Twiddles,
+    inverse: &Twiddles,
     acc: &mut [&mut [Line]],
     scratch: &mut Scratch<'_>,
 ) {
     let (components, levels, tiles) = (acc.len(), s.gadget.levels() as usize, 1 << (s.log_n - 7));
     let q = s.modulus.value();
     let calls = 2 * 16 * components + tiles * scratch.digits.len();
-    let (limbs, part) = (s.next.0, s.next.1.clone());
+    let (limbs, part) = (s.next.limbs, s.next.lines.clone());
     let mut next = Cursor { limbs, at: part.start, end: part.end, by: part.len().div_ceil(calls) };
 
     let k = Forward::new(KIND, s.modulus);
@@ -142,12 +143,12 @@ pub(super) fn step<const KIND: u32>(
     let start = ((2usize << s.log_n) - usize::try_from(s.exponent).expect("below 2N")) % (2 << s.log_n);
     let weights: [u64; 64] = weights(s);
     for (acc, digits) in acc.iter().zip(scratch.digits.chunks_exact_mut(levels)) {
-        let (a, node) = ((&acc[..], start), (&forward.first, &mut next));
+        let source = DigitSource { a: acc, start, weights: &weights[..levels] };
         match (s.log_n, levels) {
-            (10, 1) => digits8::<KIND, true>((k, d), &weights[..1], a, digits, node),
-            (10, _) => digits8::<KIND, false>((k, d), &weights[..levels], a, digits, node),
-            (_, 1) => digits16::<KIND, true>((k, d), &weights[..1], a, digits, node),
-            _ => digits16::<KIND, false>((k, d), &weights[..levels], a, digits, node),
+            (10, 1) => digits8::<KIND, true>(k, d, source, digits, &forward.first, &mut next),
+            (10, _) => digits8::<KIND, false>(k, d, source, digits, &forward.first, &mut next),
+            (_, 1) => digits16::<KIND, true>(k, d, source, digits, &forward.first, &mut next),
+            _ => digits16::<KIND, false>(k, d, source, digits, &forward.first, &mut next),
         }
     }
 
@@ -172,10 +173,9 @@ pub(super) fn step<const KIND: u32>(
     }
 
     for (acc, sum) in acc.iter_mut().zip(&scratch.sums) {
-        let node = (&inverse.summed, &mut next);
         match s.log_n {
-            10 => adding8::<KIND>(back, acc, sum, node),
-            _ => adding16::<KIND>(back, acc, sum, node),
+            10 => adding8::<KIND>(back, acc, sum, &inverse.summed, &mut next),
+            _ => adding16::<KIND>(back, acc, sum, &inverse.summed, &mut next),
         }
         close(s.modulus, acc);
     }

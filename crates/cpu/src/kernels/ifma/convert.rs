@@ -4,8 +4,8 @@ use super::{
     Token,
     table::{Factor, factor},
     vector::{
-        AHEAD, MASK, V, add, and, high, inverse_of_word, load, look_up8, look_up16, low, prefetch, product,
-        reduce_once, splat, store, sub, zero,
+        AHEAD, FactorVector, MASK, V, add, and, high, inverse_of_word, load, look_up8, look_up16, low, prefetch,
+        product, reduce_once, splat, store, sub, zero,
     },
 };
 use crate::layout::Line;
@@ -21,7 +21,7 @@ use std::arch::x86_64::{
 /// Sources summed between two reductions: the reduced sum stays below 8t.
 const CHUNK: usize = 24;
 
-/// Most sources whose corrections fit one vector.
+/// Largest number of sources whose corrections fit one vector.
 const TABLED: usize = 7;
 
 /// Targets whose sums are in registers together.
@@ -110,7 +110,7 @@ impl IfmaConversion {
         }
     }
 
-    /// How many targets from number `j` on can be swept together; 0 if it has no vector kernel.
+    /// Number of targets from `j` on that can be swept together; 0 if target `j` has no vector kernel.
     pub(crate) fn reach(&self, j: usize) -> usize {
         self.run(j).map_or(0, |run| run.first + run.targets.len() - j)
     }
@@ -134,7 +134,7 @@ impl IfmaConversion {
 fn prepare(constants: &[Source], sources: &mut [&mut [Line]], overflows: &mut [Line]) {
     let mask = splat(MASK);
     for (s, source) in constants.iter().zip(sources) {
-        let w = (splat(s.inverse.value), splat(s.inverse.quotient));
+        let w = FactorVector::splat(s.inverse);
         let (q, negative) = (splat(s.q.value()), splat((1 << 52) - s.q.value()));
         let (left, fraction) = (splat(u64::from(s.fraction.left)), splat(s.fraction.factor));
         for (x, sum) in source.iter_mut().zip(&mut *overflows) {

@@ -1,4 +1,12 @@
 //! The forward transform: coefficients in natural order → values in internal order.
+//!
+//! Why radix 16: sixteen vectors of data and the constants of a pass fit the 32 registers, so four stages load and store
+//! each word once. Up to N = 2^16 a limb crosses the L2 cache twice, once in the first pass and once in the others, which
+//! go block by block: a block of 4096 words stays in the L1 cache. Smaller radices make up the rest of log₂ N.
+//!
+//! Where the lazy bound is spent: a product is in [−q, q), so each stage widens the range of a sum by q on both sides,
+//! until it no longer lies in [0, 2^52), which multiply-adds and look-ups read. [`super::range`] chooses the operands that
+//! are corrected before that. Words between passes stay unreduced; only the last pass reduces to [0, q).
 
 use super::{
     blind::Cursor,
@@ -6,8 +14,8 @@ use super::{
     range::{FULL, ForwardPlan, LOG_U, ROOMY, Range, forward_fresh, forward_memory, forward_offset, plan_forward},
     table::{LaneFactor, Node, Tile, Twiddles, factor, prefetch_row},
     vector::{
-        MASK, V, add, and, high, load, load_words, look_up8, low, product, reduce_once, reread, splat, store, sub,
-        transpose, zero,
+        FactorVector, MASK, V, add, and, high, load, load_words, look_up8, low, product, reduce_once, reread, splat,
+        store, sub, transpose, zero,
     },
 };
 use crate::{
@@ -17,7 +25,7 @@ use crate::{
 use limbwise_math::{gadget::Decomposition, modulus::Modulus};
 use std::arch::x86_64::{_mm512_mask_sub_epi64, _mm512_min_epu64, _mm512_srlv_epi64};
 
-/// What a forward pass keeps in registers.
+/// Register constants of a forward pass.
 #[derive(Clone, Copy)]
 pub(super) struct Forward {
     /// −q: products start here, so they are in [−q, q).
@@ -61,7 +69,7 @@ impl Forward {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn product(self, y: V, w: (V, V)) -> V {
+    fn product(self, y: V, w: FactorVector) -> V {
         product(self.start, y, w, self.negative)
     }
 
@@ -83,25 +91,25 @@ pub(super) fn look_up_shift(kind: u32, modulus: Modulus) -> u32 {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn broadcast(node: &Node, i: usize) -> (V, V) {
-    (splat(node.0[i].value), splat(node.0[i].quotient))
+pub(super) fn broadcast(node: &Node, i: usize) -> FactorVector {
+    FactorVector::splat(node.0[i])
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn by_lane(lanes: &[LaneFactor; 16], i: usize) -> (V, V) {
-    (load(&lanes[i].value), load(&lanes[i].quotient))
+pub(super) fn by_lane(lanes: &[LaneFactor; 16], i: usize) -> FactorVector {
+    FactorVector { value: load(&lanes[i].value), quotient: load(&lanes[i].quotient) }
 }
 
-/// Where a pass stands: reads [0, q) words.
+/// Place of a pass: reads [0, q) words.
 const FIRST: u32 = 0;
-/// Where a pass stands: between others.
+/// Place of a pass: between others.
 const MIDDLE: u32 = 1;
-/// Where a pass stands: reads corrected words or products, and is followed by a reduction.
+/// Place of a pass: reads corrected words or products, and is followed by a reduction.
 const LAST: u32 = 2;
-/// Where a pass stands: between another and the reduction.
+/// Place of a pass: between another and the reduction.
 const UPPER: u32 = 3;
-/// Where a pass stands: reads digits between −q and q.
+/// Place of a pass: reads digits between −q and q.
 const DIGITS: u32 = 4;
 
 struct Plan<const KIND: u32, const LOG_R: u32, const PLACE: u32>;
@@ -152,10 +160,10 @@ column_pass!(radix4, 4, 2);
 column_pass!(radix8, 8, 3);
 column_pass!(radix16, 16, 4);
 
-/// How coefficients become digits, in registers.
+/// Register constants of the decomposition into digits.
 #[derive(Clone, Copy)]
 pub(super) struct Digits {
-    /// What is added before the plain digits are taken.
+    /// Added before the plain digits are taken.
     shift: V,
     mask: V,
     /// `−B/2` and multiples of q, for words that are next added to and for words that are next multiplied.
@@ -173,20 +181,32 @@ impl Digits {
     }
 }
 
-/// The first pass of the digits of `(X^e − 1)·a`: rows 16 lines apart. `a` has a line behind it with the first one negated,
-/// so that eight words in a row can be read from any place; `start` is 2N − e modulo 2N.
+/// One component of an accumulator, of which the digits of `(X^e − 1)·a` are taken.
+#[derive(Clone, Copy)]
+pub(super) struct DigitSource<'a> {
+    /// The limb, followed by its first line negated, so that eight words in a row can be read from any place.
+    pub(super) a: &'a [Line],
+    /// 2N − e modulo 2N.
+    pub(super) start: usize,
+    /// log₂ of the factor of each digit.
+    pub(super) weights: &'a [u64],
+}
+
+/// The first pass of the digits of `(X^e − 1)·a`: rows are 16 lines apart.
 macro_rules! digit_pass {
     ($name:ident, $radix:tt, $log:literal) => {
         #[inline]
         #[target_feature(enable = "avx512f,avx512ifma")]
         pub(super) fn $name<const KIND: u32, const SINGLE: bool>(
-            (k, d): (Forward, Digits),
-            weights: &[u64],
-            (a, start): (&[Line], usize),
+            k: Forward,
+            d: Digits,
+            source: DigitSource<'_>,
             out: &mut [&mut [Line]],
-            (node, next): (&Node, &mut Cursor<'_>),
+            node: &Node,
+            next: &mut Cursor<'_>,
         ) {
             const LINES: usize = 16 * $radix;
+            let DigitSource { a, start, weights } = source;
             let (a, own): (&[Line; LINES + 1], &[Line; LINES]) =
                 (a.first_chunk().expect("a limb and a line"), a.first_chunk().expect("a limb"));
             let mut kept = [Line::default(); $radix];

@@ -16,14 +16,14 @@ use crate::{
 };
 use limbwise_math::modulus::Modulus;
 
-/// What an inverse pass keeps in registers.
+/// Register constants of an inverse pass.
 #[derive(Clone, Copy)]
 pub(super) struct Inverse {
     /// 2^52 − q.
     negative: V,
     shift: V,
     table: [V; 2],
-    /// What is added to a difference that could be negative.
+    /// Added to a difference that could be negative.
     offset: V,
     twice: V,
     q: V,
@@ -62,15 +62,15 @@ impl Inverse {
     }
 }
 
-/// Where a pass stands: reads [0, q) words; any word in range may be stored, for all but word 0 are multiplied next.
+/// Place of a pass: reads [0, q) words; any word in range may be stored, for all but word 0 are multiplied next.
 const FIRST: u32 = 0;
-/// Where a pass stands: between others.
+/// Place of a pass: between others.
 const MIDDLE: u32 = 1;
-/// Where a pass stands: ends the transform.
+/// Place of a pass: ends the transform.
 const LAST: u32 = 2;
-/// Where a pass stands: reads [0, q) words and is followed by others.
+/// Place of a pass: reads [0, q) words and is followed by others.
 const LOWER: u32 = 3;
-/// Where a pass stands: reads sums in [0, 4q) and is followed by others.
+/// Place of a pass: reads sums in [0, 4q) and is followed by others.
 const SUMMED: u32 = 4;
 
 struct Plan<const KIND: u32, const LOG_R: u32, const PLACE: u32>;
@@ -189,7 +189,8 @@ macro_rules! adding_pass {
             k: Inverse,
             acc: &mut [Line],
             a: &[Line],
-            (node, next): (&Node, &mut Cursor<'_>),
+            node: &Node,
+            next: &mut Cursor<'_>,
         ) {
             let a: &[Line; 16 * $radix] = a.first_chunk().expect("a limb");
             let acc: &mut [Line; 16 * $radix] = acc.first_chunk_mut().expect("a limb");

@@ -7,7 +7,7 @@ use super::{
     range::{MEDIUM, ROOMY, TIGHT},
     sums,
     table::{Factor, Twiddles, factor, twiddles},
-    vector::{MASK, V, add, and, high, load, low, product, reduce_once, splat, store, sub, zero},
+    vector::{FactorVector, MASK, V, add, and, high, load, low, product, reduce_once, splat, store, sub, zero},
     wide,
 };
 use crate::{
@@ -92,7 +92,7 @@ impl Constants {
     /// `a·w mod q`, a in [0, 2^52).
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn scale(self, a: V, w: (V, V)) -> V {
+    fn scale(self, a: V, w: FactorVector) -> V {
         reduce_once(and(product(zero(), a, w, self.negative), self.mask), self.q)
     }
 
@@ -111,7 +111,7 @@ impl Constants {
     }
 }
 
-/// What is done to each line.
+/// Operation on each line.
 #[derive(Clone, Copy)]
 enum Op<'a> {
     AddAssign(&'a [Line]),
@@ -163,11 +163,11 @@ fn elementwise(q: u64, barrett: Barrett, out: &mut [Line], op: Op<'_>) {
             update!(out; old, ; k.add(old, c));
         }
         Op::Scale(c) => {
-            let w = (splat(c.value), splat(c.quotient));
+            let w = FactorVector::splat(c);
             update!(out; old, ; k.scale(old, w));
         }
         Op::Divide(a, c) => {
-            let w = (splat(c.value), splat(c.quotient));
+            let w = FactorVector::splat(c);
             update!(out; old, x in a; k.scale(sub(add(x, k.q), old), w));
         }
     }
@@ -307,7 +307,7 @@ impl LimbKernels for IfmaLimb {
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
-            kernel(step, &self.twiddles, acc, scratch);
+            kernel(step, &self.twiddles[0], &self.twiddles[1], acc, scratch);
         }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) use wide::{prepare, sweep};
 pub struct Token(());
 
 impl Token {
-    /// Asks the CPU.
+    /// The token if this CPU has the features.
     #[must_use]
     pub fn detect() -> Option<Self> {
         let has = is_x86_feature_detected!("avx512f")

@@ -62,13 +62,13 @@ impl Range {
         Self { low: multiple(kind, low), high: multiple(kind, high) }
     }
 
-    /// What a look-up leaves that resolves `step` quarters of u: `offset·q + [0, q + step)`.
+    /// Range after a look-up that resolves `step` quarters of u: `offset·q + [0, q + step)`.
     pub(super) const fn looked_up(kind: u32, offset: i32, step: i32) -> Self {
         let low = multiple(kind, offset);
         Self { low, high: sum(sum(low, prime(kind)), [step; 2]) }
     }
 
-    /// After `stages` butterflies as `x`.
+    /// Range after `stages` butterflies as the operand that is added to.
     const fn grown(self, kind: u32, stages: i32) -> Self {
         let by = multiple(kind, stages);
         Self { low: difference(self.low, by), high: sum(self.high, by) }
@@ -117,7 +117,7 @@ pub(super) const fn forward_offset(kind: u32) -> i32 {
     }
 }
 
-/// What a forward look-up leaves; its table resolves u.
+/// Range after a forward look-up; its table resolves u.
 pub(super) const fn forward_fresh(kind: u32) -> Range {
     Range::looked_up(kind, forward_offset(kind), 4)
 }
@@ -127,7 +127,7 @@ pub(super) const fn forward_memory(kind: u32) -> Range {
     forward_fresh(kind).grown(kind, if kind == ROOMY { 4 } else { 1 })
 }
 
-/// Which operands a forward pass corrects: bit i of entry s is set where position i is looked up before stage s.
+/// Operands that a forward pass corrects: bit i of entry s is set where position i is looked up before stage s.
 #[derive(Clone, Copy)]
 pub(super) struct ForwardPlan {
     pub(super) fix: [u16; 4],
@@ -196,7 +196,7 @@ pub(super) const fn inverse_offset(kind: u32) -> i32 {
     }
 }
 
-/// What an inverse look-up leaves; its table resolves u/2.
+/// Range after an inverse look-up; its table resolves u/2.
 const fn inverse_fresh(kind: u32) -> Range {
     Range::looked_up(kind, 0, 2)
 }
@@ -206,7 +206,7 @@ pub(super) const fn inverse_memory(kind: u32) -> Range {
     Range::multiples(kind, 0, if kind == ROOMY { 4 } else { 2 }).union(inverse_fresh(kind))
 }
 
-/// What an inverse pass does besides butterflies; bit i is position i.
+/// Extra steps of an inverse pass; bit i is position i.
 ///
 /// A butterfly needs `x − y` and `x + y`, and the first must not be negative when it is multiplied. So a product that is
 /// next a second operand is stored negated, by a negated factor in the table, and the first operand beside it starts

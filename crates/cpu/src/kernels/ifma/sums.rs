@@ -3,8 +3,8 @@
 use super::{
     table::{Factor, factor},
     vector::{
-        AHEAD, MASK, V, add, and, high, inverse_of_word, load, low, prefetch, product, reduce_once, splat, store, sub,
-        zero,
+        AHEAD, FactorVector, MASK, V, add, and, high, inverse_of_word, load, low, prefetch, product, reduce_once,
+        splat, store, sub, zero,
     },
 };
 use crate::{
@@ -22,7 +22,7 @@ const WHOLE: usize = 6;
 /// that a line of each falls into one of four sets.
 const GROUP: usize = 4;
 
-/// What the reduction keeps in registers.
+/// Register constants of the reduction.
 #[derive(Clone, Copy)]
 struct Reduction {
     q: V,
@@ -31,7 +31,7 @@ struct Reduction {
     /// 2^52 − q.
     negative: V,
     mask: V,
-    factor: (V, V),
+    factor: FactorVector,
 }
 
 impl Reduction {
@@ -44,7 +44,7 @@ impl Reduction {
             inverse: splat(inverse_of_word(q)),
             negative: splat((1 << 52) - q),
             mask: splat(MASK),
-            factor: (splat(factor.value), splat(factor.quotient)),
+            factor: FactorVector::splat(factor),
         }
     }
 
@@ -97,13 +97,13 @@ pub(super) fn inner_products<const H: usize>(modulus: Modulus, mut out: [&mut [L
     }
 }
 
-/// What lines begin with: [`End`] without its constant, or what waits.
+/// Initial value of a line: by [`End`] without its constant, or a partial sum.
 const SET: u8 = 0;
 const ADD: u8 = 1;
 const DIVIDE: u8 = 2;
 const GO_ON: u8 = 3;
 
-/// Where one group of terms is summed.
+/// The range of one group of terms.
 struct Place<'a, 'o, const H: usize> {
     k: Reduction,
     out: &'a mut [&'o mut [Line]; H],

@@ -63,7 +63,7 @@ pub(super) fn factor(q: Modulus, value: u64) -> Factor {
 /// Rows between the one that is transformed and the one whose factors are asked for.
 const ROWS_AHEAD: usize = 3;
 
-/// Asks for the factors of a row to come: where thirty primes take turns, they come from the L3 cache.
+/// Prefetches the factors of a later row: with thirty primes in turn they come from the L3 cache (ADR 28).
 #[inline]
 #[target_feature(enable = "sse")]
 pub(super) fn prefetch_row(row: &[Node; 2]) {
@@ -79,7 +79,7 @@ fn prefetch_lines(row: *const [Node; 2]) {
 }
 
 impl Twiddles {
-    /// Asks for what a transform's rows share and for the factors of the first ones.
+    /// Prefetches the factors that all rows share and those of the first rows.
     #[inline]
     #[target_feature(enable = "sse")]
     pub(super) fn prefetch(&self) {

@@ -1,6 +1,6 @@
 //! Eight words at a time: loads, constants, products, corrections.
 
-use super::Token;
+use super::{Token, table::Factor};
 use crate::{kernels::gadget::Wrapping, layout::Line};
 use std::arch::x86_64::{
     __m512i, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm512_add_epi64, _mm512_and_si512, _mm512_load_si512,
@@ -14,7 +14,7 @@ pub(super) fn inverse_of_word(q: u64) -> u64 {
     (0..5).fold(q, |x, _| x.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(x)))) & MASK
 }
 
-/// Eight words.
+/// A vector of eight words.
 pub(super) type V = __m512i;
 
 /// `2^52 − 1`.
@@ -65,14 +65,14 @@ pub(super) fn reread<T>(table: &T) -> &T {
     std::hint::black_box(table)
 }
 
-/// Asks for a line that will be needed soon; any address will do.
+/// Prefetches a line into the L1 cache; any address is valid.
 #[inline]
 #[target_feature(enable = "sse")]
 pub(super) fn prefetch(line: *const Line) {
     _mm_prefetch::<_MM_HINT_T0>(line.cast());
 }
 
-/// Asks the L2 cache for a line that will be needed later; any address will do.
+/// Prefetches a line into the L2 cache; any address is valid.
 #[inline]
 #[target_feature(enable = "sse")]
 pub(super) fn prefetch_later(line: *const Line) {
@@ -131,13 +131,31 @@ pub(super) fn and(a: V, b: V) -> V {
     _mm512_and_si512(a, b)
 }
 
-/// `start + y·w` modulo q and modulo 2^52: `start + [0, 2q)` for y in [0, 2^52), `quotient` being ⌊w·2^52/q⌋.
+/// One [`Factor`] per lane.
+#[derive(Clone, Copy)]
+pub(super) struct FactorVector {
+    /// w in [0, q).
+    pub(super) value: V,
+    /// ⌊w·2^52/q⌋.
+    pub(super) quotient: V,
+}
+
+impl FactorVector {
+    /// The same factor in every lane.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn splat(w: Factor) -> Self {
+        Self { value: splat(w.value), quotient: splat(w.quotient) }
+    }
+}
+
+/// `start + y·w` modulo q and modulo 2^52: `start + [0, 2q)` for y in [0, 2^52).
 ///
 /// `negative` is `2^52 − q`. Source: \[Har14\], with 52-bit words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn product(start: V, y: V, (w, quotient): (V, V), negative: V) -> V {
-    low(low(start, y, w), high(zero(), y, quotient), negative)
+pub(super) fn product(start: V, y: V, w: FactorVector, negative: V) -> V {
+    low(low(start, y, w.value), high(zero(), y, w.quotient), negative)
 }
 
 /// `x − table[⌊x / 2^shift⌋ mod 8]`.
@@ -191,7 +209,7 @@ fn quarters(t: [V; 4]) -> [V; 4] {
 }
 
 /// [`crate::kernels::gadget::wrapping_sums`] in vectors of 512 bits.
-pub(crate) fn wrapping_sums<W: Wrapping>(_token: Token, (sums, factors, rows): (&mut [W], &[W], &[&[W]])) {
+pub(crate) fn wrapping_sums<W: Wrapping>(_token: Token, sums: &mut [W], factors: &[W], rows: &[&[W]]) {
     #[expect(unsafe_code, reason = "calls into code for one instruction set")]
     // SAFETY: a token proves AVX-512F and DQ.
     unsafe {

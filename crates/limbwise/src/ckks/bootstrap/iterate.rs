@@ -34,7 +34,7 @@ impl<D: Device> Bootstrapper<D> {
     ) -> Result<Ciphertext<D>> {
         let first = self.evaluate_in_steps(auto, &self.checked_message(auto, a)?, begins)?;
         let second = self.evaluate_in_steps(auto, &self.amplified_error(auto, a, &first)?, begins)?;
-        self.corrected(auto, a, (&first, &second))
+        self.corrected(auto, a, &first, &second)
     }
 
     /// The input of the first pass.
@@ -86,7 +86,8 @@ impl<D: Device> Bootstrapper<D> {
         &self,
         auto: &Auto<'_, D>,
         a: &Ciphertext<D>,
-        (first, second): (&Ciphertext<D>, &Ciphertext<D>),
+        first: &Ciphertext<D>,
+        second: &Ciphertext<D>,
     ) -> Result<Ciphertext<D>> {
         let _region = auto.eval.device().region("two_passes", 0);
         let gain = Self::gain(first);

@@ -135,7 +135,7 @@ impl<D: Device> Bootstrapper<D> {
             Content::Complex => s,
             Content::Real => s.map(|z| z.re.into()),
         });
-        let operands = auto.eval.is_watched().then(|| value.clone());
+        let operands = auto.eval.has_watch().then(|| value.clone());
         let operands: Vec<&Ciphertext<D>> = operands.iter().collect();
         let result = Ciphertext { scale, estimate, shadow, slots: self.plan.slots, ..value };
         auto.eval.report(OP, &operands, With::Nothing, result)

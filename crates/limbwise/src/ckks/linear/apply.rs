@@ -54,7 +54,7 @@ impl<D: Device> Evaluator<'_, D> {
         level: usize,
     ) -> Result<Ciphertext<D>> {
         // The observer sees the map as one operation, not its rotations.
-        let alone = self.watched(None);
+        let alone = self.with_watch(None);
         let run = Run::new(op, &alone, a, map)?;
         let _region = self.dev.region("linear_transform", 0);
         let mut result = match map.plan.strategy {
@@ -240,7 +240,7 @@ impl<'r, D: Device> Run<'r, D> {
         let params = self.eval.params;
         let [whole, rounding] = [noise::key_switch(params, self.input.level), noise::division(params)];
         let digits = (whole * whole - rounding * rounding).max(0.0).sqrt();
-        estimate.moved(g, params.log_n()).with_noise(digits, self.input.slots, scale)
+        estimate.after_automorphism(g, params.log_n()).with_noise(digits, self.input.slots, scale)
     }
 
     /// One group, with one baby step in memory at a time.

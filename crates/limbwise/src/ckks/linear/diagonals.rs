@@ -145,7 +145,7 @@ impl Diagonals {
     }
 
     /// What `choose` makes of a strategy for this map, which it is asked once.
-    pub(super) fn settled(&self, strategy: Strategy, choose: impl FnOnce() -> Strategy) -> Strategy {
+    pub(super) fn resolve_strategy(&self, strategy: Strategy, choose: impl FnOnce() -> Strategy) -> Strategy {
         let known = || self.inner.strategies.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(&chosen) = known().get(&strategy) {
             return chosen;

@@ -41,8 +41,8 @@ impl<'r, D: Device> Raised<'r, D> {
         let (g, product) = self.product(steps)?;
         let [d0, d1] = product.map(|half| run.dev.mod_down(&half, run.basis));
         let parts = vec![run.dev.add(&run.dev.automorphism(&input.parts[0], g), &d0), d1];
-        let (params, moved) = (run.eval.params, input.estimate.moved(g, run.eval.params.log_n()));
-        let estimate = moved.switched(params, input.level, input.slots, input.scale);
+        let (params, moved) = (run.eval.params, input.estimate.after_automorphism(g, run.eval.params.log_n()));
+        let estimate = moved.after_key_switch(params, input.level, input.slots, input.scale);
         Ok(Ciphertext { parts, estimate, shadow: None, ..*input })
     }
 }

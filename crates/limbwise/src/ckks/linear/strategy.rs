@@ -87,7 +87,7 @@ impl Strategy {
         };
         let span = Layout::span(diagonals);
         let all = (0..usize::BITS).map(|k| 1usize << k).take_while(|&b| b < 2 * span).map(with);
-        diagonals.settled(self, || all.min_by_key(|s| s.steps(diagonals)).unwrap_or(self))
+        diagonals.resolve_strategy(self, || all.min_by_key(|s| s.steps(diagonals)).unwrap_or(self))
     }
 
     /// Number of rotations for a map, each a key switch. Multi-hop makes more rotations than it has keys.

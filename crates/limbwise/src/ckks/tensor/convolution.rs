@@ -9,6 +9,7 @@ use crate::error::Result;
 use ndarray::ArrayView2;
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Values outside an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,11 +62,8 @@ impl Filters {
     /// [`TensorError::Shape`] for another number of channels, or an image that a filter does not fit.
     pub fn output(&self, image: [usize; 3]) -> Result<[usize; 3]> {
         let [filters, channels, ky, kx] = self.shape;
-        let side = |size: usize, k: usize| match self.padding {
-            Padding::Same => Some(size.div_ceil(self.stride)),
-            Padding::Valid => size.checked_sub(k).map(|last| last / self.stride + 1),
-        };
-        match (image[0] == channels, side(image[1], ky), side(image[2], kx)) {
+        let [height, width] = self.axes(image).map(Axis::output);
+        match (image[0] == channels, height, width) {
             (true, Some(height), Some(width)) => Ok([filters, height, width]),
             _ => {
                 let got = format!("an image of {image:?} for filters of {ky}×{kx} on {channels} channels");
@@ -82,17 +80,10 @@ impl Filters {
         (0..).zip(weights).map(move |(tap, &weight)| (weight, [tap / kx / ky, tap / kx % ky, tap % kx]))
     }
 
-    /// The row that a tap reads for a row of the output, if the image has it; the same for columns.
-    fn read(&self, output: usize, tap: usize, k: usize, size: usize) -> Option<usize> {
-        let before = if self.padding == Padding::Same { (k - 1) / 2 } else { 0 };
-        (output * self.stride + tap).checked_sub(before).filter(|&at| at < size)
-    }
-
-    /// The output columns, from and until, whose tap reads a column that the image has.
-    fn read_within(&self, tap: usize, [size, width]: [usize; 2]) -> [usize; 2] {
-        let reads = |x: &usize| self.read(*x, tap, self.shape[3], size).is_some();
-        let from = (0..width).find(reads).unwrap_or(width);
-        [from, (from..width).rfind(reads).map_or(from, |last| last + 1)]
+    /// The vertical and the horizontal axis of a convolution of an image (channels, height, width).
+    fn axes(&self, image: [usize; 3]) -> [Axis; 2] {
+        let &Self { shape: [_, _, ky, kx], stride, padding, .. } = self;
+        [(image[1], ky), (image[2], kx)].map(|(size, taps)| Axis { size, taps, stride, padding })
     }
 
     /// The convolution in the clear: the reference for the encrypted one.
@@ -113,14 +104,16 @@ impl Filters {
     /// What each tap reads for each output pixel, a tap a row; zeros outside the image.
     fn windows(&self, image: &Image, [height, width]: [usize; 2]) -> Vec<f64> {
         let ([_, channels, ky, kx], [_, rows, columns]) = (self.shape, image.shape());
+        let [vertical, horizontal] = self.axes(image.shape());
         let mut windows = vec![0.0; channels * ky * kx * height * width];
         for (at, into) in windows.chunks_exact_mut(width.max(1)).enumerate() {
             let (y, tap) = (at % height, at / height);
-            let ([from, until], dx) = (self.read_within(tap % kx, [columns, width]), tap % kx);
-            let source = |y| Some((y, self.read(from, dx, kx, columns).filter(|_| from < until)?));
-            let Some((y, x)) = self.read(y, tap / kx % ky, ky, rows).and_then(source) else { continue };
-            let pixels = image.values()[(tap / kx / ky * rows + y) * columns..][..columns][x..].iter();
-            into[from..until].iter_mut().zip(pixels.step_by(self.stride)).for_each(|(value, pixel)| *value = *pixel);
+            let pixels = horizontal.pixels(tap % kx, width);
+            let (Some(y), Some(x)) = (vertical.read(y, tap / kx % ky), horizontal.read(pixels.start, tap % kx)) else {
+                continue;
+            };
+            let row = image.values()[(tap / kx / ky * rows + y) * columns..][..columns][x..].iter();
+            into[pixels].iter_mut().zip(row.step_by(self.stride)).for_each(|(value, pixel)| *value = *pixel);
         }
         windows
     }
@@ -128,6 +121,44 @@ impl Filters {
 
 fn matrix(shape: [usize; 2], values: &[f64]) -> ArrayView2<'_, f64> {
     ArrayView2::from_shape(shape, values).expect("as many values as rows times columns")
+}
+
+/// One axis of a convolution: an image slid over by taps.
+#[derive(Clone, Copy)]
+struct Axis {
+    /// Pixels of the image.
+    size: usize,
+    /// Pixels of a filter.
+    taps: usize,
+    stride: usize,
+    padding: Padding,
+}
+
+impl Axis {
+    /// Pixels of the result; `None` if no filter fits.
+    fn output(self) -> Option<usize> {
+        match self.padding {
+            Padding::Same => Some(self.size.div_ceil(self.stride)),
+            Padding::Valid => self.size.checked_sub(self.taps).map(|last| last / self.stride + 1),
+        }
+    }
+
+    /// Pixels of padding before the first pixel of the image.
+    fn before(self) -> usize {
+        if self.padding == Padding::Same { (self.taps - 1) / 2 } else { 0 }
+    }
+
+    /// The pixel of the image that a tap reads for a pixel of the result; `None` in the padding.
+    fn read(self, pixel: usize, tap: usize) -> Option<usize> {
+        (pixel * self.stride + tap).checked_sub(self.before()).filter(|&at| at < self.size)
+    }
+
+    /// The pixels of a result of this size for which a tap reads a pixel of the image.
+    fn pixels(self, tap: usize, size: usize) -> Range<usize> {
+        let reads = |pixel: &usize| self.read(*pixel, tap).is_some();
+        let start = (0..size).find(reads).unwrap_or(size);
+        start..(start..size).rfind(reads).map_or(start, |last| last + 1)
+    }
 }
 
 /// A convolution between two layouts.
@@ -175,19 +206,18 @@ impl Convolution {
         let taps = filters.shape[2] * filters.shape[3];
         let mut builder = Builder::new(input.blocks, places, taps, slots);
         let mut bias = vec![Complex64::default(); if filters.bias.is_empty() { 0 } else { slots }];
+        let [vertical, horizontal] = filters.axes(image);
         for filter in 0..output.channels {
             let runs = builder.runs(&output, filter);
             for (weight, [channel, dy, dx]) in filters.taps(filter) {
                 let (item, first) = input.place(channel, 0, 0);
-                let [from, until] = filters.read_within(dx, [image[2], output.width]);
+                let pixels = horizontal.pixels(dx, output.width);
                 for run in &runs {
-                    let x = run.columns.start.max(from)..run.columns.end.min(until);
-                    let row = filters.read(run.row, dy, filters.shape[2], image[1]).filter(|_| !x.is_empty());
-                    let column = filters.read(x.start, dx, filters.shape[3], image[2]);
-                    let (Some(y), Some(column)) = (row, column) else { continue };
-                    let read =
-                        Read { item, offset: first + input.within(y, column), step: input.within(0, filters.stride) };
-                    builder.add_run(run, x, read, weight);
+                    let x = run.columns.start.max(pixels.start)..run.columns.end.min(pixels.end);
+                    let row = vertical.read(run.row, dy).filter(|_| !x.is_empty());
+                    let (Some(y), Some(column)) = (row, horizontal.read(x.start, dx)) else { continue };
+                    let (offset, step) = (first + input.within(y, column), input.within(0, filters.stride));
+                    builder.add_run(run, x, Read { item, offset, step }, weight);
                 }
             }
             if let Some(&value) = filters.bias.get(filter) {
@@ -227,12 +257,11 @@ mod tests {
             for shape in [[3, 5, 7], [3, 1, 1], [3, 8, 2]] {
                 let image = Image::new(shape, numbers(shape.iter().product(), 1.3)).unwrap();
                 let got = filters.apply(&image).unwrap();
-                let [_, height, width] = got.shape();
+                let ([_, height, width], axes) = (got.shape(), filters.axes(shape));
                 for (at, value) in got.values().iter().enumerate() {
                     let (filter, pixel) = (at / width / height, [at / width % height, at % width]);
                     let read = |[channel, dy, dx]: [usize; 3]| {
-                        let (y, x) =
-                            (filters.read(pixel[0], dy, k, shape[1])?, filters.read(pixel[1], dx, k, shape[2])?);
+                        let (y, x) = (axes[0].read(pixel[0], dy)?, axes[1].read(pixel[1], dx)?);
                         Some(image.values()[(channel * shape[1] + y) * shape[2] + x])
                     };
                     let sum: f64 = filters.taps(filter).map(|(w, at)| w * read(at).unwrap_or(0.0)).sum();

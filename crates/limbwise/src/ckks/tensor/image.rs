@@ -14,13 +14,14 @@ pub struct Image {
 }
 
 impl Image {
-    /// An image from its values.
+    /// An image of `shape` (channels, height, width) from its values.
     ///
     /// # Errors
     /// [`TensorError::Shape`] for another number of values, or none;
     /// [`EncodeError::NotFinite`](crate::error::EncodeError::NotFinite).
-    pub fn new([channels, height, width]: [usize; 3], values: Vec<f64>) -> Result<Self> {
-        check("an image", &values, &[channels, height, width])?;
+    pub fn new(shape: [usize; 3], values: Vec<f64>) -> Result<Self> {
+        check("an image", &values, &shape)?;
+        let [channels, height, width] = shape;
         Ok(Self { channels, height, width, values })
     }
 
@@ -71,9 +72,11 @@ pub struct ImageLayout {
 }
 
 impl ImageLayout {
-    /// Channel after channel, row after row, without gaps or repetition.
+    /// The layout of an image of `shape` (channels, height, width): channel after channel, row after row, without gaps
+    /// or repetition.
     #[must_use]
-    pub fn dense([channels, height, width]: [usize; 3]) -> Self {
+    pub fn dense(shape: [usize; 3]) -> Self {
+        let [channels, height, width] = shape;
         let blocks = Spread::once(channels, height * width);
         Self { channels, height, width, gap: 1, pitch: width, per_block: 1, blocks }
     }
@@ -87,11 +90,12 @@ impl ImageLayout {
     }
 
     /// The layout after a layer that keeps every `stride`th pixel in place: the gap grows, the raster stays, and each
-    /// channel has its own block.
+    /// channel has its own block. `shape` is that of the result: channels, height, width.
     ///
     /// # Errors
     /// [`TensorError::Shape`] if the pixels leave the raster.
-    pub fn strided(self, stride: usize, [channels, height, width]: [usize; 3]) -> Result<Self> {
+    pub fn strided(self, stride: usize, shape: [usize; 3]) -> Result<Self> {
+        let [channels, height, width] = shape;
         let blocks = Spread::once(channels, self.blocks.unit);
         Self { channels, height, width, gap: self.gap * stride, per_block: 1, blocks, ..self }.checked()
     }

@@ -142,7 +142,8 @@ impl SquareProduct {
         &self,
         auto: &Auto<'_, D>,
         maps: &[LinearTransform<D>],
-        [a, b]: [&Ciphertext<D>; 2],
+        a: &Ciphertext<D>,
+        b: &Ciphertext<D>,
     ) -> Result<Ciphertext<D>> {
         let wanted = 2 + self.second.len();
         let ([sigma, tau, rest @ ..], true) = (maps, maps.len() == wanted) else {

@@ -75,7 +75,7 @@ impl Node {
         }
         let (own, rest) = (digits.start..digits.start + 1, digits.start + 1..digits.end);
         let parts = if rest.len() <= leaf { 1 } else { 2 };
-        Self { own, above: cut(rest, parts).into_iter().map(|part| Self::over(part, leaf)).collect() }
+        Self { own, above: split_range(rest, parts).into_iter().map(|part| Self::over(part, leaf)).collect() }
     }
 
     fn height(&self) -> usize {
@@ -88,14 +88,15 @@ impl Node {
 }
 
 /// Splits a range of digits into `parts` parts, most significant first.
-fn cut(digits: Range<usize>, parts: usize) -> Vec<Range<usize>> {
+fn split_range(digits: Range<usize>, parts: usize) -> Vec<Range<usize>> {
     let (start, length) = (digits.start, digits.len());
     (0..parts).rev().map(|i| start + i * length / parts..start + (i + 1) * length / parts).collect()
 }
 
 /// The subtrees below the root with the least cost, most significant first.
 fn roots(digits: usize, leaf: usize) -> Vec<Node> {
-    let of = |parts| cut(0..digits, parts).into_iter().map(|part| Node::over(part, leaf)).collect::<Vec<Node>>();
+    let of =
+        |parts| split_range(0..digits, parts).into_iter().map(|part| Node::over(part, leaf)).collect::<Vec<Node>>();
     let cost = |roots: &Vec<Node>| {
         (roots.iter().map(Node::count).sum::<usize>(), roots.iter().map(Node::height).max().unwrap_or(0))
     };

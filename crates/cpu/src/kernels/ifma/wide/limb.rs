@@ -25,7 +25,7 @@ struct WideLimb {
     tables: [Factors<word::Factor>; 2],
 }
 
-/// What is done to each line.
+/// Operation on each line.
 #[derive(Clone, Copy)]
 enum Op<'a> {
     AddAssign(&'a [Line]),

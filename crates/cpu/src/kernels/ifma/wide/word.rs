@@ -8,7 +8,7 @@ use super::super::vector::{self, add, reduce_once, splat, sub};
 use crate::{
     kernels::{
         factors::{Factors, LaneFactors, Pass},
-        passes::{STRIP, quarters, transforms},
+        passes::{Rows, STRIP, quarters, transforms},
     },
     layout::{BLOCK, Line, PADDED},
 };
@@ -25,7 +25,7 @@ pub(super) type Factor = Shoup;
 const LANES: usize = 8;
 pub(super) const HALVES: usize = 1;
 
-/// Where passes correct, forward and inverse: every second level where values may reach 16q, else every level.
+/// Corrections of passes, forward and inverse: every second level if values may reach 16q, else every level.
 pub(super) fn fixes(q: Modulus) -> [u8; 2] {
     [if q.bits() <= 60 { 1 } else { 3 }, 7]
 }
@@ -37,7 +37,7 @@ struct Wide {
     quotient: V,
 }
 
-/// What stays in registers.
+/// Register constants of a transform.
 #[derive(Clone, Copy)]
 pub(super) struct Constants {
     q: V,
