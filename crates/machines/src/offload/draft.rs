@@ -44,6 +44,7 @@ pub struct Draft {
     reads: Lists<ValueId>,
     values: Vec<Value>,
     moves: Vec<(ValueId, SideId, SideId, f64)>,
+    parents: Vec<RegionId>,
 }
 
 impl Draft {
@@ -102,9 +103,10 @@ impl Draft {
         self.moves.push((value, from, to, seconds));
     }
 
-    /// Sets the size of a value.
-    pub fn set_bytes(&mut self, value: ValueId, bytes: u64) {
-        self.values[value.index()].bytes = bytes;
+    /// The tree of regions that operations stand in: the parent of each, the root's being itself. Without it all stand in
+    /// the root.
+    pub fn regions(&mut self, parents: Vec<RegionId>) {
+        self.parents = parents;
     }
 
     fn push(&mut self, value: Value) -> ValueId {
@@ -133,6 +135,7 @@ impl Draft {
             nodes: Lists::default(),
             names: Vec::with_capacity(self.operations.len()),
             regions: Vec::with_capacity(self.operations.len()),
+            parents: self.parents,
             reads: self.reads,
             makes: Lists::default(),
             values: self.values,

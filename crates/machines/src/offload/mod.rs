@@ -7,12 +7,15 @@
 //! Stays out: the cost of an operation, which belongs to a machine or a device, and the capacity of memories.
 //!
 //! Read in this order: [`problem`] and [`draft`] (what is given), [`recorded`] (a problem from a recorded graph),
-//! [`timetable`] (what a placement takes), [`check`](mod@check), [`policy`] and its files, [`lanes`].
+//! [`timetable`] (what a placement takes), [`check`](mod@check), [`policy`] and its
+//! files, [`Patterns`] (what repeats), [`lanes`].
 
 pub mod check;
 pub mod draft;
 pub mod error;
 pub mod lanes;
+pub(crate) mod network;
+mod pattern;
 pub mod policy;
 pub mod problem;
 pub mod recorded;
@@ -21,7 +24,8 @@ pub mod timetable;
 pub use check::{Violation, check};
 pub use draft::{Draft, DraftOperation};
 pub use error::OffloadError;
-pub use policy::{OneSide, Policy};
+pub use pattern::{Patterns, Segment};
+pub use policy::{ByKind, Genetic, Heft, MinCut, OneSide, Policy, Second};
 pub use problem::{Duplex, Link, OperationId, Problem, Side, SideId, Value, ValueId};
 pub use recorded::{Grouping, Recorded, SideModel};
 pub use timetable::{Placement, Timetable, Transfer};

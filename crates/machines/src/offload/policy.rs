@@ -1,4 +1,17 @@
 //! Policies: how a placement is found.
+//!
+//! Simplest first: [`OneSide`], [`ByKind`], [`MinCut`], [`Heft`], [`Genetic`].
+
+mod by_kind;
+mod genetic;
+mod heft;
+pub(crate) mod min_cut;
+mod nsga;
+
+pub use by_kind::ByKind;
+pub use genetic::{Genetic, Second};
+pub use heft::Heft;
+pub use min_cut::MinCut;
 
 use super::{
     error::OffloadError,

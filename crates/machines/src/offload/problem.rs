@@ -5,6 +5,7 @@
 
 use crate::report::as_f64;
 use limbwise_graph::{NodeId, RegionId};
+use std::{collections::HashMap, ops::Range};
 
 /// Length of a tick.
 pub const TICK_SECONDS: f64 = 1e-12;
@@ -167,6 +168,8 @@ pub struct Problem {
     pub(crate) names: Vec<&'static str>,
     /// Region of the first of them.
     pub(crate) regions: Vec<RegionId>,
+    /// Parent of each region; empty where there are none but the root.
+    pub(crate) parents: Vec<RegionId>,
     pub(crate) reads: Lists<ValueId>,
     pub(crate) makes: Lists<ValueId>,
     pub(crate) values: Vec<Value>,
@@ -314,5 +317,54 @@ impl Problem {
 
     pub(crate) fn pair(&self, from: SideId, to: SideId) -> usize {
         from.index() * self.sides.len() + to.index()
+    }
+}
+
+impl Problem {
+    /// Some operations in a row as a problem of their own. Values from outside are inputs, at the sides that `at` says.
+    pub(crate) fn part(&self, range: Range<usize>, at: impl Fn(ValueId) -> u8) -> Self {
+        let sides = self.sides.len();
+        let mut part = Self {
+            sides: self.sides.clone(),
+            ways: self.ways.clone(),
+            lanes: self.lanes.clone(),
+            ticks: self.ticks[range.start * sides..range.end * sides].to_vec(),
+            joules: self.joules.get(range.start * sides..range.end * sides).unwrap_or_default().to_vec(),
+            intensity: self.intensity[range.clone()].to_vec(),
+            nodes: Lists::default(),
+            names: self.names[range.clone()].to_vec(),
+            regions: self.regions[range.clone()].to_vec(),
+            parents: self.parents.clone(),
+            reads: Lists::default(),
+            makes: Lists::default(),
+            values: Vec::new(),
+            moves: None,
+        };
+        let mut ids: HashMap<ValueId, ValueId> = HashMap::new();
+        let mut old: Vec<ValueId> = Vec::new();
+        for id in range.clone() {
+            let mut own = |values: &[ValueId], maker: Option<OperationId>, part: &mut Self| -> Vec<ValueId> {
+                let one = |&value: &ValueId| {
+                    *ids.entry(value).or_insert_with(|| {
+                        let of = self.value(value);
+                        let (at, kept) = if maker.is_some() { (of.at, of.kept) } else { (at(value), 0) };
+                        part.values.push(Value { bytes: of.bytes, maker, at, kept });
+                        old.push(value);
+                        ValueId(u32::try_from(part.values.len() - 1).expect("no more than in the whole"))
+                    })
+                };
+                values.iter().map(one).collect()
+            };
+            let reads = own(self.reads.get(id), None, &mut part);
+            let maker = OperationId(u32::try_from(id - range.start).expect("no more than in the whole"));
+            let makes = own(self.makes.get(id), Some(maker), &mut part);
+            part.reads.push(reads);
+            part.makes.push(makes);
+            part.nodes.push(self.nodes.get(id).first().copied());
+        }
+        let ways = self.ways.len();
+        let moved = |moves: &Vec<u64>| old.iter().flat_map(|v| moves[v.index() * ways..][..ways].to_vec()).collect();
+        part.moves = self.moves.as_ref().map(moved);
+        part
     }
 }

@@ -80,6 +80,7 @@ impl<'a> Recorded<'a> {
     pub fn problem(&self) -> Result<Problem, OffloadError> {
         let mut draft = Draft::new(self.sides.iter().map(|side| side.side()).collect());
         self.links.iter().for_each(|&(first, second, link)| draft.link(first, second, link));
+        draft.regions(self.graph.regions().iter().map(|region| region.parent).collect());
         let groups = self.groups();
         let mut reading = Reading::new(self, &groups);
         reading.read(&groups);

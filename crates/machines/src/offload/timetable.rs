@@ -59,15 +59,18 @@ pub struct Timetable {
     pub makespan: u64,
 }
 
-/// The state of timing.
-struct Timing<'p> {
+/// Timing of placements of one problem, one after another.
+pub(crate) struct Timing<'p> {
     problem: &'p Problem,
     /// When each stream of each side is free.
     free: Vec<Vec<u64>>,
     /// When each lane is free.
     lanes: Vec<u64>,
-    /// When each value is at each side.
+    /// When each value is at each side, and before the program begins.
     at: Vec<u64>,
+    inputs: Vec<u64>,
+    /// Values that are kept somewhere.
+    kept: Vec<ValueId>,
     table: Timetable,
 }
 
@@ -79,32 +82,8 @@ impl Timetable {
     /// twice in it, or before what it reads.
     #[must_use]
     pub fn of(problem: &Problem, placement: &Placement) -> Self {
-        let count = problem.len();
-        assert!(placement.side.len() == count && placement.order.len() == count, "a placement of this problem");
-        let sides = problem.sides().len();
-        let mut timing = Timing {
-            problem,
-            free: problem.sides().iter().map(|side| vec![0; side.streams as usize]).collect(),
-            lanes: vec![0; problem.lanes().len()],
-            at: vec![NEVER; problem.values().len() * sides],
-            table: Self {
-                side: placement.side.clone(),
-                stream: vec![0; count],
-                start: vec![NEVER; count],
-                end: vec![NEVER; count],
-                transfers: Vec::new(),
-                makespan: 0,
-            },
-        };
-        for (value, of) in problem.values().iter().enumerate() {
-            for side in problem.side_ids().filter(|side| of.at & side.only() != 0) {
-                timing.at[value * sides + side.index()] = 0;
-            }
-        }
-        for &operation in &placement.order {
-            timing.take(operation);
-        }
-        timing.keep_results();
+        let mut timing = Timing::new(problem);
+        timing.time(&placement.side, placement.order.iter().copied());
         timing.table
     }
 
@@ -158,7 +137,45 @@ impl Timetable {
     }
 }
 
-impl Timing<'_> {
+impl<'p> Timing<'p> {
+    pub(crate) fn new(problem: &'p Problem) -> Self {
+        let sides = problem.sides().len();
+        let mut inputs = vec![NEVER; problem.values().len() * sides];
+        for (value, of) in problem.values().iter().enumerate() {
+            for side in problem.side_ids().filter(|side| of.at & side.only() != 0) {
+                inputs[value * sides + side.index()] = 0;
+            }
+        }
+        let kept = (0..).map(ValueId).zip(problem.values()).filter(|(_, value)| value.kept != 0);
+        Self {
+            problem,
+            free: problem.sides().iter().map(|side| vec![0; side.streams as usize]).collect(),
+            lanes: vec![0; problem.lanes().len()],
+            at: inputs.clone(),
+            inputs,
+            kept: kept.map(|(id, _)| id).collect(),
+            table: Timetable::default(),
+        }
+    }
+
+    /// Puts a placement in time.
+    pub(crate) fn time(&mut self, side: &[SideId], order: impl ExactSizeIterator<Item = OperationId>) -> &Timetable {
+        let count = self.problem.len();
+        assert!(side.len() == count && order.len() == count, "a placement of this problem");
+        self.free.iter_mut().for_each(|streams| streams.fill(0));
+        self.lanes.fill(0);
+        self.at.copy_from_slice(&self.inputs);
+        let table = &mut self.table;
+        (table.side.clear(), table.side.extend_from_slice(side));
+        (table.stream.clear(), table.stream.resize(count, 0));
+        (table.start.clear(), table.start.resize(count, NEVER));
+        (table.end.clear(), table.end.resize(count, NEVER));
+        (table.transfers.clear(), table.makespan = 0);
+        order.for_each(|operation| self.take(operation));
+        self.keep_results();
+        &self.table
+    }
+
     fn take(&mut self, id: OperationId) {
         let (problem, side) = (self.problem, self.table.side[id.index()]);
         let mut ready = 0;
@@ -207,9 +224,8 @@ impl Timing<'_> {
     /// Results go where they are kept, in the order in which they are made.
     fn keep_results(&mut self) {
         let problem = self.problem;
-        let kept = (0..).map(ValueId).zip(problem.values()).filter(|(_, value)| value.kept != 0);
-        let mut kept: Vec<(u64, ValueId)> =
-            kept.map(|(id, value)| (value.maker.map_or(0, |maker| self.table.end[maker.index()]), id)).collect();
+        let ends = |id: ValueId| problem.value(id).maker.map_or(0, |maker| self.table.end[maker.index()]);
+        let mut kept: Vec<(u64, ValueId)> = self.kept.iter().map(|&id| (ends(id), id)).collect();
         kept.sort_unstable();
         for (_, value) in kept {
             for side in problem.side_ids().filter(|side| problem.value(value).kept & side.only() != 0) {
