@@ -41,8 +41,8 @@ pub(crate) fn problem(drawn: &[Drawn], sides: usize, streams: u32, latency: u64,
     let names = ["a", "b", "c"];
     let mut draft = Draft::new((0..sides).map(|i| side(names[i], if i == 0 { streams } else { 1 })).collect());
     let duplex = if full { Duplex::Full } else { Duplex::Half };
-    for (x, y) in [(0, 1), (0, 2), (1, 2)].into_iter().filter(|(_, y)| *y < sides) {
-        draft.link(SideId(x as u8), SideId(y as u8), link(latency, duplex));
+    for (x, y) in [(0, 1), (0, 2), (1, 2)].into_iter().filter(|(_, y)| usize::from(*y) < sides) {
+        draft.link(SideId(x), SideId(y), link(latency, duplex));
     }
     let mut values: Vec<ValueId> = vec![draft.input(7, [SideId(0)]), draft.input(3, [SideId(1)])];
     for (node, (ticks, has, reads, bytes, kept)) in (0..).zip(drawn) {
