@@ -144,6 +144,9 @@ pub enum MachineError {
         /// Ciphertexts of the program.
         batch: u64,
     },
+    /// Several sides that cannot share a program.
+    #[error(transparent)]
+    Offload(#[from] crate::offload::OffloadError),
     /// Not a specification at all.
     #[error("{origin}: {problem}")]
     File {

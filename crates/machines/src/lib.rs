@@ -4,7 +4,8 @@
 //! Stays out: residues, schemes, and any published result: a model knows stated numbers and named assumptions only.
 //!
 //! Read in this order: [`spec`] and [`field`], [`machine`] (the trait and the models), [`program`] (tasks), [`lower`] and
-//! [`scratchpad`] (from graph to tasks), [`scheduler`], [`check`], [`report`], [`trace`], [`html`]. Apart from all that: [`address`]
+//! [`scratchpad`] (from graph to tasks), [`scheduler`], [`check`], [`report`], [`trace`], [`html`]. Of machines with several sides:
+//! [`offload`]. Apart from all that: [`address`]
 //! (where a polynomial stands in DRAM) and [`simfhe`] (another's counting model, restated).
 //!
 //! ```
@@ -23,6 +24,7 @@ pub mod field;
 pub mod html;
 pub mod lower;
 pub mod machine;
+pub mod offload;
 pub mod phases;
 mod plan;
 pub mod program;

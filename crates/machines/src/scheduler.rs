@@ -267,6 +267,11 @@ impl State<'_> {
 }
 
 impl Schedule {
+    /// A schedule whose starts come from elsewhere, with the task because of which each task did not start earlier.
+    pub(crate) fn stated(program: Program, start: Vec<u64>, bound_by: Vec<Option<TaskId>>) -> Self {
+        Self { program, start, bound_by }
+    }
+
     /// When a task's last output is out, in ticks.
     #[must_use]
     pub fn end(&self, id: TaskId) -> u64 {

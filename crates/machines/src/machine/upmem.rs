@@ -1,12 +1,11 @@
 //! UPMEM: DRAM whose chips have processors (DPUs), driven by the host. Source: \[DRA\].
 //!
 //! A DPU takes what the assembled kernels take ([`Slots`]), on as many tasklets as it runs. Read in this order: `numbers`,
-//! `slots`, `layout` (what stands where, cycles of a DPU), `costs`, `flow` (the program in time), `place` and `cut` (who does what).
+//! `slots`, `layout` (what stands where, cycles of a DPU), `costs`, `flow` (the program in time), `place` (who does what).
 //! What DPUs have no kernel for, above all base conversion, which needs residues of several moduli, the host does, and
 //! its operands and results pass over the link.
 
 mod costs;
-mod cut;
 mod flow;
 mod layout;
 mod numbers;

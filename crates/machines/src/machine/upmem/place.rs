@@ -1,23 +1,16 @@
 //! Who does what: DPUs, the host, or each what it is better at.
 //!
-//! Two places, a time for each operation in each, and a time for each value that is made in one and read in the other:
-//! the least sum is a minimum cut (\[Sto77\]). A value is moved once however many read it, so all its readers hang on one
-//! edge. Launches and calls of the library are counted as if no two operations shared them, and MRAM is not looked at:
-//! whatever then proves slower than one place alone gives way to that.
+//! The last is a minimum cut ([`MinCut`](crate::offload::MinCut) says how) with this machine's own times. Launches and
+//! calls of the library are counted as if no two operations shared them, and MRAM is not looked at: whatever then proves
+//! slower than one place alone gives way to that.
 
-use super::{
-    costs::Costs,
-    cut::{Network, SINK, SOURCE},
-    numbers::Where,
+use super::{costs::Costs, numbers::Where};
+use crate::{
+    offload::policy::min_cut::{Cut, End, LONG, NEVER},
+    program::TaskKind,
 };
-use crate::program::TaskKind;
 use limbwise_graph::{Basis, NodeId};
 use std::collections::BTreeMap;
-
-/// More than any program takes, in nanoseconds.
-const NEVER: u64 = 1 << 60;
-/// An operation or transfer that takes longer counts as this long, so that sums stay below [`NEVER`].
-const LONG: u64 = 1 << 42;
 
 /// Ticks as nanoseconds.
 fn ns(ticks: u64) -> u64 {
@@ -35,31 +28,21 @@ pub(super) fn places(costs: &Costs, policy: Where) -> Vec<Where> {
     }
 }
 
-/// The places with the least time. Groups on the source's side are on DPUs.
+/// The places with the least time. The first side are the DPUs.
 fn cheapest(costs: &Costs) -> Vec<Where> {
     let (graph, groups) = (costs.graph, &costs.groups);
-    let mut network = Network::new(groups.len());
     let mut maker: BTreeMap<NodeId, usize> = BTreeMap::new();
     // Readers of each value, and the limbs that they read.
-    let mut readers: BTreeMap<NodeId, (Basis, Vec<usize>)> = BTreeMap::new();
-    for (at, group) in (2..).zip(groups) {
-        let dpus = if costs.on_dpus(group) {
-            let (ticks, launches) = costs.dpu_ticks(group);
-            ns(ticks.saturating_add(costs.launch_ticks(launches)))
-        } else {
-            NEVER
-        };
-        // Whoever is on the sink's side, the host, pays the edge from the source.
-        network.edge(SOURCE, at, group.nodes.iter().map(|&id| ns(costs.host_ticks(id))).sum());
-        network.edge(at, SINK, dpus);
+    let mut readers: BTreeMap<NodeId, (Basis, Vec<End>)> = BTreeMap::new();
+    for (at, group) in groups.iter().enumerate() {
         for &id in &group.nodes {
             maker.insert(id, at);
             for &operand in graph.operands(id) {
                 graph.for_each_piece(operand, |piece| {
                     let (basis, by) = readers.entry(piece.source).or_default();
                     *basis = *basis | piece.basis;
-                    if by.last() != Some(&at) && maker.get(&piece.source) != Some(&at) {
-                        by.push(at);
+                    if by.last() != Some(&End::Operation(at)) && maker.get(&piece.source) != Some(&at) {
+                        by.push(End::Operation(at));
                     }
                 });
             }
@@ -69,22 +52,25 @@ fn cheapest(costs: &Costs) -> Vec<Where> {
         graph.for_each_piece(id, |piece| {
             let (basis, by) = readers.entry(piece.source).or_default();
             *basis = *basis | piece.basis;
-            by.push(SINK);
+            by.push(End::Second);
         });
     }
+    let times = groups.iter().map(|group| {
+        let dpus = if costs.on_dpus(group) {
+            let (ticks, launches) = costs.dpu_ticks(group);
+            ns(ticks.saturating_add(costs.launch_ticks(launches)))
+        } else {
+            NEVER
+        };
+        [dpus, group.nodes.iter().map(|&id| ns(costs.host_ticks(id))).sum()]
+    });
+    let mut cut = Cut::new(times);
     for (value, (basis, by)) in readers {
         // Inputs are at the host.
-        let at = maker.get(&value).copied().unwrap_or(SINK);
-        let from = ns(costs.transfer_ticks(value, basis, TaskKind::Store));
-        let to = ns(costs.transfer_ticks(value, basis, TaskKind::Load));
-        let (any_on_host, any_on_dpus) = (network.node(), network.node());
-        network.edge(at, any_on_host, from);
-        network.edge(any_on_dpus, at, to);
-        for reader in by {
-            network.edge(any_on_host, reader, NEVER);
-            network.edge(reader, any_on_dpus, NEVER);
-        }
+        let at = maker.get(&value).copied().map_or(End::Second, End::Operation);
+        let ways = [TaskKind::Store, TaskKind::Load].map(|kind| ns(costs.transfer_ticks(value, basis, kind)));
+        cut.value(at, by, ways);
     }
-    let side = network.cut();
-    (2..groups.len() + 2).map(|at| if side[at] { Where::Dpus } else { Where::Host }).collect()
+    let place = |on_dpus| if on_dpus { Where::Dpus } else { Where::Host };
+    cut.on_first().into_iter().map(place).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// A network of directed edges with capacities.
 #[derive(Debug, Default)]
-pub(super) struct Network {
+pub(crate) struct Network {
     /// Edges from each node, by position in `edges`.
     from: Vec<Vec<usize>>,
     /// End and what may still flow; the way back stands beside each edge.
@@ -12,24 +12,24 @@ pub(super) struct Network {
 }
 
 /// Ends of the flow.
-pub(super) const SOURCE: usize = 0;
+pub(crate) const SOURCE: usize = 0;
 /// See [`SOURCE`].
-pub(super) const SINK: usize = 1;
+pub(crate) const SINK: usize = 1;
 
 impl Network {
     /// Source, sink, and so many nodes after these.
-    pub(super) fn new(nodes: usize) -> Self {
+    pub(crate) fn new(nodes: usize) -> Self {
         Self { from: vec![Vec::new(); nodes + 2], edges: Vec::new() }
     }
 
     /// One more node.
-    pub(super) fn node(&mut self) -> usize {
+    pub(crate) fn node(&mut self) -> usize {
         self.from.push(Vec::new());
         self.from.len() - 1
     }
 
     /// An edge that a cut between its ends pays for.
-    pub(super) fn edge(&mut self, from: usize, to: usize, capacity: u64) {
+    pub(crate) fn edge(&mut self, from: usize, to: usize, capacity: u64) {
         self.from[from].push(self.edges.len());
         self.edges.push((to, capacity));
         self.from[to].push(self.edges.len());
@@ -37,7 +37,7 @@ impl Network {
     }
 
     /// For each node whether it is on the source's side of a minimum cut.
-    pub(super) fn cut(mut self) -> Vec<bool> {
+    pub(crate) fn cut(mut self) -> Vec<bool> {
         loop {
             let depth = self.depths();
             if depth[SINK] == usize::MAX {
