@@ -6,12 +6,13 @@
 //!
 //! Read in this order: [`ring`] (bases, rings, shapes), [`lwe`] (the second kind of value), [`table`] (the operations),
 //! [`ops`] (the trait), [`region`] (named parts of a program), [`composites`] (default bodies), [`null`], [`footprint`]
-//! (memory of a device), [`checked`], [`lockstep`], [`conformance`].
+//! (memory of a device), [`checked`], [`lockstep`], [`hybrid`] (two devices, one program), [`conformance`].
 
 pub mod checked;
 pub mod composites;
 pub mod conformance;
 pub mod footprint;
+pub mod hybrid;
 pub mod lockstep;
 pub mod lwe;
 pub mod null;
@@ -22,6 +23,7 @@ pub mod table;
 
 pub use checked::Checked;
 pub use footprint::{Footprint, SharedFootprint};
+pub use hybrid::Hybrid;
 pub use lockstep::Lockstep;
 pub use lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding};
 pub use null::Null;

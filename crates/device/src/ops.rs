@@ -172,6 +172,12 @@ pub trait Device: Send + Sync {
         Vec::new()
     }
 
+    /// Says that the operations until the guard is dropped are the program as it is recorded, without keys, encryption
+    /// and decryption. A device that divides a recorded program follows its placement from here on.
+    fn evaluation(&self) -> OpenRegion<'_> {
+        OpenRegion::none()
+    }
+
     for_each_primitive!(primitives);
 
     for_each_composite!(composites);

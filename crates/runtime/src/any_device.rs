@@ -168,10 +168,15 @@ macro_rules! devices {
     };
 }
 
+/// DPUs beside a host that does what they have no kernel for.
+pub type Dpus = limbwise_upmem::Upmem<Cpu>;
+
 devices! {
     Cpu = "cpu": limbwise_cpu::Cpu, "The host.";
     Cuda = "cuda": limbwise_cuda::Cuda, "A GPU.";
     Upmem = "upmem": limbwise_upmem::Upmem<limbwise_cpu::Cpu>, "DPUs beside the host, interpreted.";
+    CpuUpmem = "hybrid:cpu+upmem": limbwise_device::Hybrid<limbwise_cpu::Cpu, limbwise_upmem::Upmem<limbwise_cpu::Cpu>>, "The host and DPUs, each with its part of a program.";
+    CpuCuda = "hybrid:cpu+cuda": limbwise_device::Hybrid<limbwise_cpu::Cpu, limbwise_cuda::Cuda>, "The host and a GPU, each with its part of a program.";
 }
 
 fn foreign() -> ! {
@@ -183,20 +188,34 @@ impl AnyDevice {
     pub fn cpu(&self) -> Option<&Cpu> {
         match self {
             Self::Cpu(cpu) => Some(cpu),
-            Self::Cuda(_) => None,
-            Self::Upmem(_) => None,
+            Self::Cuda(_) | Self::Upmem(_) | Self::CpuUpmem(_) | Self::CpuCuda(_) => None,
         }
     }
 
     pub fn host(&self) -> Host {
+        let device = match self {
+            Self::Cpu(_) => None,
+            Self::Cuda(_) => return Host { device: Some("cuda".into()), isa: None, threads: None },
+            Self::Upmem(dpus) => Some(format!("upmem:{}", dpus.options())),
+            Self::CpuUpmem(both) => Some(format!("hybrid:cpu+upmem:{}", both.away().options())),
+            Self::CpuCuda(_) => Some("hybrid:cpu+cuda".into()),
+        };
+        Host { device, isa: Some(self.isa_of_host()), threads: Some(self.threads()) }
+    }
+
+    /// Instruction set of the host's kernels.
+    fn isa_of_host(&self) -> String {
+        self.host_cpu().map(|cpu| cpu.isa().name().to_owned()).unwrap_or_default()
+    }
+
+    /// The CPU device that works for this device, or is it.
+    pub(crate) fn host_cpu(&self) -> Option<&Cpu> {
         match self {
-            Self::Cpu(cpu) => Host { device: None, isa: Some(cpu.isa().name().into()), threads: Some(cpu.threads()) },
-            Self::Cuda(_) => Host { device: Some("cuda".into()), isa: None, threads: None },
-            Self::Upmem(dpus) => Host {
-                device: Some(format!("upmem:{}", dpus.options())),
-                isa: Some(dpus.host().isa().name().into()),
-                threads: Some(dpus.host().threads()),
-            },
+            Self::Cpu(cpu) => Some(cpu),
+            Self::Cuda(_) => None,
+            Self::Upmem(dpus) => Some(dpus.host()),
+            Self::CpuUpmem(both) => Some(both.home()),
+            Self::CpuCuda(both) => Some(both.home()),
         }
     }
 
@@ -206,16 +225,13 @@ impl AnyDevice {
             Self::Cpu(cpu) => cpu.isa().name().into(),
             Self::Cuda(gpu) => gpu.arch().into(),
             Self::Upmem(dpus) => dpus.options().preset.name.into(),
+            Self::CpuUpmem(_) | Self::CpuCuda(_) => self.isa_of_host(),
         }
     }
 
     /// Host threads that compute.
     pub fn threads(&self) -> usize {
-        match self {
-            Self::Cpu(cpu) => cpu.threads(),
-            Self::Cuda(_) => 1,
-            Self::Upmem(dpus) => dpus.host().threads(),
-        }
+        self.host_cpu().map_or(1, Cpu::threads)
     }
 
     /// Memory that programs need on this device.
@@ -224,15 +240,15 @@ impl AnyDevice {
             Self::Cpu(_) => limbwise_cpu::footprint(),
             Self::Cuda(gpu) => gpu.footprint(),
             Self::Upmem(_) => limbwise_upmem::footprint(limbwise_cpu::footprint()),
+            // A divided program takes composites apart.
+            Self::CpuUpmem(_) | Self::CpuCuda(_) => std::sync::Arc::new(limbwise_device::footprint::DefaultBodies),
         }
     }
 
     /// Records the regions that programs enter from now on, if the device can ([`Device::regions`]).
     pub fn keep_regions(&self) {
-        match self {
-            Self::Cpu(cpu) => cpu.keep_regions(),
-            Self::Cuda(_) => {}
-            Self::Upmem(dpus) => dpus.host().keep_regions(),
+        if let Some(cpu) = self.host_cpu() {
+            cpu.keep_regions();
         }
     }
 
@@ -241,7 +257,8 @@ impl AnyDevice {
         match self {
             Self::Cpu(_) => None,
             Self::Cuda(gpu) => Some(gpu.memory_bytes()),
-            Self::Upmem(_) => None, // MRAM is interpreted in the host's memory
+            Self::Upmem(_) | Self::CpuUpmem(_) => None, // MRAM is interpreted in the host's memory
+            Self::CpuCuda(_) => None,                   // all values fit the host; the GPU has copies of some
         }
     }
 
@@ -252,8 +269,9 @@ impl AnyDevice {
     pub fn reserve(&self, ring: &Ring, limbs: usize) -> Result<(), Fault> {
         match self {
             Self::Cpu(cpu) => cpu.reserve(ring, limbs),
-            Self::Cuda(_) => Ok(()),
-            Self::Upmem(_) => Ok(()),
+            Self::CpuUpmem(both) => both.home().reserve(ring, limbs),
+            Self::CpuCuda(both) => both.home().reserve(ring, limbs),
+            Self::Cuda(_) | Self::Upmem(_) => Ok(()),
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::{
     host::{Host, open_cpu, resident_memory_bytes},
 };
 use limbwise_cpu::Cpu;
+use limbwise_cuda::Cuda;
 use limbwise_device::{Basis, Device, Domain, Gadget, Ggsw, LweShape, Ring, RingSpec, Role, Shape, SharedFootprint};
 use limbwise_machines::Spec;
 use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below, prime_class::PrimeClass, sampling::Seed};
@@ -50,12 +51,22 @@ pub fn calibrate_for(dev: &AnyDevice, [rlwe, tfhe]: Degrees) -> Result<Calibrati
     tfhe.map_or(Ok(calibration.clone()), |log_n| calibration.with_rotations(dev, log_n))
 }
 
+/// The model of a GPU that shares programs with the host, calibrated for rings of these degrees.
+pub(crate) fn gpu_spec(gpu: &Cuda, [rlwe, tfhe]: Degrees) -> Result<Spec> {
+    let mut toml = gpu::measured(gpu, gpu.multiprocessors(), rlwe.or(tfhe).unwrap_or(16))?;
+    if let Some(log_n) = tfhe {
+        toml += &gpu::rotations(gpu, gpu.multiprocessors(), log_n)?;
+    }
+    Ok(Spec::from_toml(&toml, "the calibration of this GPU")?)
+}
+
 impl Calibration {
     /// Memory that programs need on the calibrated device.
     pub fn footprint(&self) -> SharedFootprint {
         match self.device.as_str() {
             "cuda" => limbwise_cuda::footprint(&self.isa),
             "upmem" => limbwise_upmem::footprint(limbwise_cpu::footprint()),
+            "hybrid:cpu+upmem" | "hybrid:cpu+cuda" => std::sync::Arc::new(limbwise_device::footprint::DefaultBodies),
             _ => limbwise_cpu::footprint(),
         }
     }
@@ -154,6 +165,9 @@ pub fn calibrate(dev: &AnyDevice, log_n: u32) -> Result<Calibration> {
         AnyDevice::Cuda(gpu) => gpu::measured(gpu, gpu.multiprocessors(), log_n)?,
         // The host's rates: the time of the interpreter is of no interest, and the machine `upmem` models the DPUs.
         AnyDevice::Upmem(dpus) => host(dpus.host())?,
+        // The host's as well; a placement calibrates the GPU by itself.
+        AnyDevice::CpuUpmem(both) => host(both.home())?,
+        AnyDevice::CpuCuda(both) => host(both.home())?,
     };
     let (device, isa, threads) = (dev.kind().into(), dev.isa(), dev.threads());
     let device_memory_bytes = dev.memory_bytes();
@@ -193,7 +207,7 @@ impl Calibration {
     /// long key that does not.
     pub fn with_rotations(self, dev: &AnyDevice, log_n: u32) -> Result<Self> {
         match dev {
-            AnyDevice::Cpu(_) | AnyDevice::Upmem(_) => {
+            AnyDevice::Cpu(_) | AnyDevice::Upmem(_) | AnyDevice::CpuUpmem(_) | AnyDevice::CpuCuda(_) => {
                 let alone = open_cpu(&Host { device: None, isa: dev.host().isa, threads: Some(1) })?;
                 self.with_rotations_of(&alone, log_n)
             }

@@ -177,6 +177,7 @@ fn evaluated<P: Program<Scheme: Piped>>(
     let Chosen { recording, predicted } = within(limits, chosen(device, (program, keys), job, limits)?)?;
     let params = program.params();
     reserve::<P::Scheme>(dev, params, predicted, &recording)?;
+    crate::offload::arrange(dev, &recording.graph)?;
     let inputs = read_inputs(dev, program, (job.inputs, &keys.origin()), &mut clock)?;
     // The directory is created only now, so that refused inputs leave none behind.
     let targets = targets(job.results, "result", program.results(), job.existing)?;
@@ -192,7 +193,10 @@ fn evaluated<P: Program<Scheme: Piped>>(
         let mut journal = Watch { checkpoint: checkpoint.as_mut(), stop: limits.stop };
         // Waits for queued GPU work, so that each step is billed with its own work.
         dev.sync()?;
-        let results = server.evaluate(keys, &inputs, clock, &mut journal)?;
+        let results = {
+            let _evaluation = dev.evaluation();
+            server.evaluate(keys, &inputs, clock, &mut journal)?
+        };
         dev.sync()?;
         Ok(results)
     });

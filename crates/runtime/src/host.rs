@@ -11,7 +11,7 @@ use limbwise::{
 };
 use limbwise_cpu::Cpu;
 use limbwise_cuda::{Cuda, KeyRoom};
-use limbwise_device::{Device, Ring};
+use limbwise_device::{Device, Hybrid, Ring};
 use limbwise_upmem::Upmem;
 
 /// Largest number of threads that is accepted.
@@ -19,7 +19,8 @@ const MOST_THREADS: usize = 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
-    /// Device by name; `cpu` if absent. `upmem` takes options: `upmem:dpus=128,tasklets=11`.
+    /// Device by name; `cpu` if absent. `upmem` takes options: `upmem:dpus=128,tasklets=11`, as does
+    /// `hybrid:cpu+upmem:dpus=128`.
     pub device: Option<String>,
     /// Instruction set by name; by default `LIMBWISE_ISA`, else the best available.
     pub isa: Option<String>,
@@ -39,7 +40,22 @@ pub fn open(host: &Host) -> Result<AnyDevice> {
             let options = name.split_once(':').map_or("", |(_, options)| options).parse()?;
             Ok(Upmem::open(open_cpu(host)?, options)?.into())
         }
+        Some(name) if name.starts_with("hybrid:cpu+") => open_hybrid(host, name),
         Some(other) => Err(Error::UnknownDevice(other.into())),
+    }
+}
+
+/// Opens the host with another device; options of that follow a colon.
+fn open_hybrid(host: &Host, name: &str) -> Result<AnyDevice> {
+    let away = name.strip_prefix("hybrid:cpu+").and_then(|rest| rest.split(':').next());
+    match away {
+        Some("cuda") if name == "hybrid:cpu+cuda" => Ok(Hybrid::new(open_cpu(host)?, Cuda::open()?).into()),
+        Some("upmem") => {
+            let options = name.strip_prefix("hybrid:cpu+upmem").and_then(|rest| rest.strip_prefix(':'));
+            let dpus = Upmem::open(open_cpu(host)?, options.unwrap_or_default().parse()?)?;
+            Ok(Hybrid::new(open_cpu(host)?, dpus).into())
+        }
+        _ => Err(Error::UnknownDevice(name.into())),
     }
 }
 

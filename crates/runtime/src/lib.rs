@@ -7,7 +7,7 @@
 //! Read in this order: [`server`], `client` and `session` (what every reading goes through), [`mod@record`],
 //! [`mod@plan`], [`frontier`], [`keys`], [`clock`], `run`, `shadow`, [`files`], [`mod@calibrate`], [`reproduce`],
 //! [`sweep`], [`exchange`], [`tape`]; of the client's trust [`origin`], [`sealed`], `ledger`, `expect`, `share`; what each scheme adds: [`scheme`]. Where
-//! the device is chosen: [`any_device`].
+//! the device is chosen: [`any_device`]; a program divided between two: [`offload`].
 //! What has a secret key exists only under the feature `client`.
 
 #![expect(missing_docs, clippy::missing_errors_doc, reason = "docs stand where name and type do not say it all")]
@@ -36,6 +36,7 @@ pub mod keygen;
 pub mod keys;
 #[cfg(feature = "client")]
 pub mod ledger;
+pub mod offload;
 pub mod origin;
 pub mod places;
 pub mod plan;

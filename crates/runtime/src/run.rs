@@ -7,6 +7,7 @@ use crate::{
     head::Head,
     host::{peak_memory_bytes, reserve},
     keys::{Ask, InMemory, OnDisk, Traffic},
+    offload::{Division, arrange, shares},
     plan::{KeyReads, Plan},
     record::Recording,
     scheme::{Piped, Ran, SchemeRun},
@@ -153,6 +154,7 @@ pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
     let mut clock = Clock::new(tell);
     clock.step(MEMORY_STEP, 0, 1);
     reserve::<P::Scheme>(dev, program.params(), plan.peak_memory_bytes.predicted, recording)?;
+    let division = arrange(dev, &recording.graph)?;
     let watch: (&mut dyn Observer, &mut dyn Journal<AnyDevice, P::Scheme>) = (&mut clock, journal);
     let (read, shadow) = match options.shadow {
         None => (evaluated((dev, sides), recording, options, watch, &())?, None),
@@ -169,6 +171,11 @@ pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
     let mut details = plan.details.clone();
     details.extend(conclusion.details);
     details.extend(program.timed(&named));
+    let mut warnings = conclusion.warnings;
+    warnings.extend(division.as_ref().map(Division::sentence));
+    if let Some(shares) = shares(dev).filter(|shares| shares.strayed > 0) {
+        warnings.push(format!("offload: {} operations were not recorded and ran on cpu", shares.strayed));
+    }
     let seconds = evaluation_seconds(&steps);
     let (planned, found) = (&plan.scheme, &conclusion.found);
     let ran = Ran { planned, found, reading: &reading, results: &estimates, seconds, shadow };
@@ -185,8 +192,8 @@ pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
         plaintext_bytes: plan.plaintext_bytes,
         peak_memory_bytes: PeakMemory { measured, predicted: plan.peak_memory_bytes.predicted },
         minor_faults,
-        seconds_predicted: plan.seconds_predicted,
+        seconds_predicted: division.as_ref().map_or(plan.seconds_predicted, Division::seconds),
         details,
-        warnings: conclusion.warnings,
+        warnings,
     })
 }

@@ -86,7 +86,10 @@ pub fn session<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>
             // A GPU works on what was queued: neither encryption nor evaluation ends before it is done.
             dev.sync()?;
             let keys = Keys { store, bootstrap: bootstrap.as_ref(), watch };
-            let results = server.evaluate(keys, &inputs, observer, journal)?;
+            let results = {
+                let _evaluation = dev.evaluation();
+                server.evaluate(keys, &inputs, observer, journal)?
+            };
             Ok((if P::Scheme::READS_INPUTS { inputs } else { Vec::new() }, results))
         })?;
         dev.sync()?;

@@ -135,6 +135,13 @@ pub trait Machine {
     /// name; an operation without operands has at least one.
     fn cost(&self, graph: &Graph, node: NodeId) -> Vec<Stage>;
 
+    /// Ticks of each node on the machine's own units, stage after stage, as if it were alone; `None` where no unit of its
+    /// own has the operation. What one side of [`offload`](crate::offload) takes.
+    fn own_ticks(&self, graph: &Graph) -> Vec<Option<u64>> {
+        let ticks = |id| self.cost(graph, id).iter().map(|stage| stage.occupancy).fold(0, u64::saturating_add);
+        graph.ids().map(|id| self.has_unit_for(graph.node(id).op()).then(|| ticks(id))).collect()
+    }
+
     /// Products a second with every multiplier busy, where that is known.
     fn peak_products_s(&self) -> Option<f64> {
         None

@@ -25,7 +25,7 @@ use crate::{
 };
 use costs::{Costs, Group, is_work};
 use flow::{DPUS, HOST, LINK, TICK_SECONDS};
-use limbwise_graph::{Graph, NodeId, Op};
+use limbwise_graph::{Basis, Graph, NodeId, Op};
 use numbers::{Numbers, Offload, Preset, Where};
 use std::collections::BTreeMap;
 
@@ -75,6 +75,19 @@ impl Upmem {
     #[must_use]
     pub fn native_cycles(&self) -> u64 {
         self.numbers.routines.native_cycles
+    }
+
+    /// Bandwidth of a rank's link, to the DPUs and from there.
+    #[must_use]
+    pub fn link_gb_s(&self) -> [f64; 2] {
+        let link = self.numbers.link();
+        [link.to, link.from]
+    }
+
+    /// Seconds in which some limbs of a polynomial go to the DPUs ([`TaskKind::Load`]) or come from there.
+    pub fn move_seconds<'a>(&'a self, graph: &'a Graph) -> impl Fn(NodeId, Basis, TaskKind) -> f64 + use<'a> {
+        let costs = Costs::new(graph, self);
+        move |value, basis, kind| as_f64(costs.transfer_ticks(value, basis, kind)) * TICK_SECONDS
     }
 
     /// A program in time, and who does what: as the policy says, where that is "hybrid" the best of both and each alone.
@@ -231,6 +244,23 @@ impl Machine for Upmem {
             false => (HOST, costs.host_ticks(id)),
         };
         vec![Stage { whole_input: true, ..Stage::new(TaskKind::Compute, unit, ticks) }]
+    }
+
+    /// DPUs with their launches, without the host; none of a program with LWE ciphertexts, which the layout of MRAM does
+    /// not have.
+    fn own_ticks(&self, graph: &Graph) -> Vec<Option<u64>> {
+        if graph.ids().any(|id| graph.node(id).op().is_tfhe()) {
+            return vec![None; graph.nodes().len()];
+        }
+        let costs = Costs::new(graph, self);
+        let own = |id| {
+            let alone = Group::alone(id);
+            (is_work(graph.node(id).op()) && costs.on_dpus(&alone)).then(|| {
+                let (ticks, launches) = costs.dpu_ticks(&alone);
+                ticks.saturating_add(costs.launch_ticks(launches))
+            })
+        };
+        graph.ids().map(own).collect()
     }
 
     fn schedule(&self, graph: &Graph) -> Result<Schedule, MachineError> {

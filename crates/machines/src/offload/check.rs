@@ -78,9 +78,12 @@ pub fn check(problem: &Problem, table: &Timetable) -> Result<(), Violation> {
     if last == table.makespan { Ok(()) } else { Err(Violation::Makespan) }
 }
 
+/// Start and end of an operation.
+type Held = (u64, u64, OperationId);
+
 /// Times of operations, and that none overlap on a stream.
 fn operations(problem: &Problem, table: &Timetable) -> Result<(), Violation> {
-    let mut on: HashMap<(SideId, u32), Vec<(u64, u64, OperationId)>> = HashMap::new();
+    let mut on: HashMap<(SideId, u32), Vec<Held>> = HashMap::new();
     for id in problem.operations() {
         let (at, side) = (id.index(), table.side[id.index()]);
         let known = problem.sides().get(side.index()).is_some_and(|of| table.stream[at] < of.streams);

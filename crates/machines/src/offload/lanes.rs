@@ -105,7 +105,8 @@ impl<'a> Lanes<'a> {
         let stage = Stage { whole_input: true, ..Stage::new(kind, u8::try_from(unit).unwrap_or(u8::MAX), end - start) };
         let task = program.push(node, stage, waits.iter().map(|&task| Edge::End(task)));
         self.bound_by.push(waits.into_iter().max_by_key(|task| self.ends[task.index()]));
-        (self.start.push(start), self.ends.push(end));
+        self.start.push(start);
+        self.ends.push(end);
         self.held_by[unit][stream] = Some(task);
         match *item {
             Item::Operation(id) => {

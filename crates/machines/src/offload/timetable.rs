@@ -166,11 +166,18 @@ impl<'p> Timing<'p> {
         self.lanes.fill(0);
         self.at.copy_from_slice(&self.inputs);
         let table = &mut self.table;
-        (table.side.clear(), table.side.extend_from_slice(side));
-        (table.stream.clear(), table.stream.resize(count, 0));
-        (table.start.clear(), table.start.resize(count, NEVER));
-        (table.end.clear(), table.end.resize(count, NEVER));
-        (table.transfers.clear(), table.makespan = 0);
+        let all = |list: &mut Vec<u64>| {
+            list.clear();
+            list.resize(count, NEVER);
+        };
+        all(&mut table.start);
+        all(&mut table.end);
+        table.side.clear();
+        table.side.extend_from_slice(side);
+        table.stream.clear();
+        table.stream.resize(count, 0);
+        table.transfers.clear();
+        table.makespan = 0;
         order.for_each(|operation| self.take(operation));
         self.keep_results();
         &self.table

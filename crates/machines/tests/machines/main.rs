@@ -14,6 +14,7 @@ mod cpu;
 mod cuda;
 mod fab;
 mod mutations;
+mod offload;
 mod probes;
 mod programs;
 mod random;

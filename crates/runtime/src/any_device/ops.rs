@@ -78,6 +78,10 @@ impl Device for AnyDevice {
         on!(self, d, d.regions())
     }
 
+    fn evaluation(&self) -> OpenRegion<'_> {
+        on!(self, d, d.evaluation())
+    }
+
     for_each_primitive!(primitives);
 
     for_each_composite!(composites);

@@ -5,6 +5,8 @@ mod exchange;
 #[cfg(test)]
 mod footprint;
 #[cfg(test)]
+mod hybrid;
+#[cfg(test)]
 mod layers;
 #[cfg(test)]
 mod plan_and_run;

@@ -43,12 +43,12 @@ pub struct Genetic {
 
 impl Default for Genetic {
     fn default() -> Self {
-        Self { seed: 1, population: 32, generations: 200, second: None }
+        Self { seed: 1, population: 32, generations: 1000, second: None }
     }
 }
 
 /// Operations that all searches of a program time at most: a few seconds.
-const TIMED: usize = 30_000_000;
+const TIMED: usize = 60_000_000;
 /// Repeats of a pattern that are timed: one that begins, one in between, one that ends.
 const REPEATS: usize = 3;
 /// Operations up to which the cut of a whole program is looked for; beyond that it is of each pattern.
@@ -86,7 +86,7 @@ impl Genetic {
         let all: Vec<Costs> = found.iter().map(costs).collect();
         let mut front: Vec<(Placement, Costs)> = Vec::new();
         for (placement, own) in found.into_iter().zip(&all) {
-            let known = front.iter().any(|(_, other)| other == own);
+            let known = front.iter().any(|(_, other)| other.map(f64::to_bits) == own.map(f64::to_bits));
             if !known && !all.iter().any(|other| nsga::dominates(other, own)) {
                 front.push((placement, *own));
             }

@@ -31,14 +31,16 @@ pub(super) fn fronts(costs: &[Costs]) -> Vec<Vec<usize>> {
 /// How far each of a front is from its neighbours, in both costs; the ends are infinitely far.
 fn crowding(costs: &[Costs], front: &[usize]) -> Vec<f64> {
     let mut distance = vec![0.0; front.len()];
-    for cost in 0..2 {
+    for which in [0, 1] {
+        let cost = |at: usize| costs[front[at]][which];
         let mut order: Vec<usize> = (0..front.len()).collect();
-        order.sort_by(|&a, &b| costs[front[a]][cost].total_cmp(&costs[front[b]][cost]));
+        order.sort_by(|&a, &b| cost(a).total_cmp(&cost(b)));
         let (Some(&first), Some(&last)) = (order.first(), order.last()) else { continue };
-        let span = (costs[front[last]][cost] - costs[front[first]][cost]).max(f64::MIN_POSITIVE);
-        (distance[first], distance[last]) = (f64::INFINITY, f64::INFINITY);
+        let span = (cost(last) - cost(first)).max(f64::MIN_POSITIVE);
+        distance[first] = f64::INFINITY;
+        distance[last] = f64::INFINITY;
         for three in order.windows(3) {
-            distance[three[1]] += (costs[front[three[2]]][cost] - costs[front[three[0]]][cost]) / span;
+            distance[three[1]] += (cost(three[2]) - cost(three[0])) / span;
         }
     }
     distance
