@@ -101,7 +101,8 @@ pub fn fhex(machine: &Spec, in_bank: &Spec) -> Result<Reproduction> {
     claimed(&mut timed, &mut measures)?;
     let compared = compare(CLAIMS, None, &measures);
     let bases = bases(&mut timed, &compared.rows)?;
-    let experiments = vec![policies(&mut timed)?, memories(&mut timed, in_bank)?, batches(&mut timed)?, bases];
+    let experiments =
+        vec![policies(&mut timed)?, causes(&mut timed)?, memories(&mut timed, in_bank)?, batches(&mut timed)?, bases];
     Ok(Reproduction { experiments, ..compared })
 }
 
@@ -116,6 +117,7 @@ fn claimed(timed: &mut Timed, measures: &mut Measures) -> Result<()> {
     put("pacm_less_static", timed.less(&[fixed], &[whole, fixed])?);
     put("adaptive_faster", timed.faster(&[], &[fixed])?);
     put("adaptive_less", timed.less(&[], &[fixed])?);
+    put("adaptive_faster_operator", timed.faster(&[("assumed.search", "operator")], &[fixed])?);
     let many = ("batch", "64");
     put("adaptive_faster_64", timed.faster(&[many], &[many, fixed])?);
     let half = ("assumed.link_duplex", "half");
@@ -193,6 +195,32 @@ fn policies(timed: &mut Timed) -> Result<Experiment> {
     }
     let about = format!("{SET}, {BATCH} in flight; busy is of the whole program");
     Ok(Experiment { name: "mapping and offloading".into(), about, columns: columns(), rows })
+}
+
+/// What adaptive over static offloading hangs on.
+fn causes(timed: &mut Timed) -> Result<Experiment> {
+    let changes: [(&str, &[(&str, &str)]); 6] = [
+        ("as it is", &[]),
+        ("one side an operator", &[("assumed.search", "operator")]),
+        ("60 cores, as sold", &[("device.cores", "60")]),
+        ("lazy butterflies", &[("slots.butterfly_slots", "17")]),
+        ("a mesh twice as wide", &[("mesh.link_bytes_per_cycle", "64")]),
+        ("a link of a quarter", &[("link_gb_s", "96.25")]),
+    ];
+    let mut rows = Vec::new();
+    for (setting, changes) in changes {
+        let fixed: Vec<(&str, &str)> = changes.iter().copied().chain([("offload", "static")]).collect();
+        let [ours, theirs] = [timed.report(changes)?, timed.report(&fixed)?];
+        let unit = 100.0 * theirs.utilization.get("heu").copied().unwrap_or(0.0);
+        let values =
+            vec![1e3 * ours.seconds, 1e3 * theirs.seconds, unit, 100.0 * (theirs.seconds / ours.seconds - 1.0)];
+        rows.push(Setting { setting: setting.into(), values });
+    }
+    let names = ["adaptive, ms", "static, ms", "unit busy, %", "faster, %"];
+    let about = format!(
+        "{SET}, {BATCH} in flight, pacm; the unit is as busy as under static; looked at after the result of X4"
+    );
+    Ok(Experiment { name: "what X4 hangs on".into(), about, columns: names.map(str::to_owned).into(), rows })
 }
 
 /// Other memories inside the unit, and units at banks in its place.

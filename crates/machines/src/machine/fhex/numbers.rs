@@ -52,6 +52,16 @@ pub(super) enum Offload {
     Heu,
 }
 
+/// What adaptive offloading decides about.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Search {
+    /// Each operation of each ciphertext.
+    Operation,
+    /// All operations of a kind together.
+    Operator,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Device {
@@ -117,6 +127,7 @@ pub(super) struct Assumptions {
     pub(super) link_duplex: Assumed<Duplex>,
     pub(super) launch_ns: Assumed<f64>,
     pub(super) whole_streams: Assumed<u32>,
+    pub(super) search: Assumed<Search>,
     pub(super) device_w: Assumed<f64>,
     pub(super) link_pj: Assumed<f64>,
 }

@@ -3,8 +3,8 @@
 
 use super::{
     costs::Flight,
-    numbers::{Numbers, Offload},
-    operators::{Chain, Run, Step, whole},
+    numbers::{Numbers, Offload, Search},
+    operators::{Chain, Kind, Run, Step, whole},
 };
 use crate::{
     error::MachineError,
@@ -23,10 +23,33 @@ pub(super) const UNITS: [&str; 4] = ["device", "heu", "link there", "link back"]
 /// The same where the link goes one way at a time.
 pub(super) const UNITS_HALF: [&str; 3] = ["device", "heu", "link"];
 
-/// By operator: transforms on the device, all else in the unit.
+/// By operator: those of some kinds on the device, all else in the unit.
 struct ByOperator<'a> {
     chain: &'a Chain,
     copies: usize,
+    on_device: Vec<Kind>,
+}
+
+impl<'a> ByOperator<'a> {
+    /// As the source's static offloading: transforms on the device.
+    fn fixed(chain: &'a Chain, copies: u64) -> Self {
+        let on_device = Kind::ALL.into_iter().filter(|kind| kind.is_compute_intensive()).collect();
+        Self { chain, copies: usize::try_from(copies).unwrap_or(1), on_device }
+    }
+
+    /// The fastest of all choices.
+    fn fastest(chain: &'a Chain, copies: u64, problem: &Problem) -> Result<Placement, OffloadError> {
+        let mut best: Option<(u64, Placement)> = None;
+        for choice in 0u32..1 << Kind::ALL.len() {
+            let on_device = (0..).zip(Kind::ALL).filter(|(bit, _)| choice >> bit & 1 == 1).map(|(_, kind)| kind);
+            let placement = Self { on_device: on_device.collect(), ..Self::fixed(chain, copies) }.place(problem)?;
+            let ticks = Timetable::of(problem, &placement).makespan;
+            if best.as_ref().is_none_or(|(least, _)| ticks < *least) {
+                best = Some((ticks, placement));
+            }
+        }
+        Ok(best.expect("there are choices").1)
+    }
 }
 
 impl Policy for ByOperator<'_> {
@@ -35,7 +58,7 @@ impl Policy for ByOperator<'_> {
     }
 
     fn place(&self, problem: &Problem) -> Result<Placement, OffloadError> {
-        let side = |id: OperationId| match self.chain.steps[id.index() / self.copies].kind.is_compute_intensive() {
+        let side = |id: OperationId| match self.on_device.contains(&self.chain.steps[id.index() / self.copies].kind) {
             true => DEVICE,
             false => HEU,
         };
@@ -58,16 +81,18 @@ impl Numbers {
     /// [`MachineError::Offload`].
     pub(super) fn group(&self, graph: &Graph, run: &Run, copies: u64) -> Result<Group, MachineError> {
         let problem = self.problem(graph, run, copies)?;
-        let by_operator = ByOperator { chain: &run.chain, copies: usize::try_from(copies).unwrap_or(1) };
-        let placement = match self.policy.offload {
-            Offload::Adaptive => Genetic::default().place(&problem)?,
+        let by_operator = ByOperator::fixed(&run.chain, copies);
+        let mut placement = match self.policy.offload {
+            Offload::Adaptive => match self.assumed.search.value {
+                Search::Operation => Genetic::default().place(&problem)?,
+                Search::Operator => ByOperator::fastest(&run.chain, copies, &problem)?,
+            },
             Offload::Heft => Heft.place(&problem)?,
             Offload::Static => by_operator.place(&problem)?,
             Offload::Device => OneSide(DEVICE).place(&problem)?,
             Offload::Heu => OneSide(HEU).place(&problem)?,
         };
         let mut table = Timetable::of(&problem, &placement);
-        let mut placement = placement;
         if self.policy.offload == Offload::Adaptive {
             // The search starts from placements that know no operators: the static one is asked besides.
             let other = by_operator.place(&problem)?;
