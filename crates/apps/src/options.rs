@@ -1,6 +1,9 @@
 //! Options that several workloads share, and their parsers.
 
-use crate::{description::Refusal, workload::Refusable};
+use crate::{
+    description::Refusal,
+    workload::{Built, Refusable, Timed, Workload},
+};
 use clap::ValueEnum;
 use limbwise::{
     bgv::{self, BgvParams},
@@ -268,6 +271,19 @@ pub fn named_pair(name: &str) -> Refusable<BridgeParams> {
 
 pub fn named_tfhe(name: &str) -> Refusable<TfheParams> {
     params_named::<Tfhe>(name)
+}
+
+/// A program for models of machines: under a set as it is, or, where that set is refused and a set of its shape with so many
+/// message bits is not, under the shape alone with the refusal beside it.
+pub(crate) fn by_shape_if_small<W: Workload>(
+    params: &TfheParams,
+    message_bits: u32,
+    build: impl Fn(&TfheParams) -> Refusable<Built<W>>,
+) -> Refusable<Timed<W>> {
+    build(params).map(|built| (built, None)).or_else(|refusal| {
+        let shape = params.by_shape(message_bits).ok().and_then(|shape| build(&shape).ok());
+        shape.map(|built| (built, Some(refusal.to_string()))).ok_or(refusal)
+    })
 }
 
 pub fn named_bgv(name: &str) -> Refusable<BgvParams> {

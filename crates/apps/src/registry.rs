@@ -280,6 +280,19 @@ macro_rules! workloads {
                 })
             }
 
+            /// The program as models of machines take it, with the preset that is usual there, and why it could not be run,
+            /// if it could not.
+            pub fn prepare_timed(&self, usual: Option<&str>) -> Refusable<(AnyPrepared, Option<String>)> {
+                Ok(match self {
+                    $($(Self::$variant(options) => {
+                        let (built, why) = options.build_timed(usual)?;
+                        let variants = (Described::$variant, $clients::$variant);
+                        let prepared = Prepared::of::<$args>(built, $programs::$variant, variants.0, variants.1);
+                        ($scheme::any_prepared(prepared), why)
+                    })+)+
+                })
+            }
+
             pub fn scheme(&self) -> &'static str {
                 match self {
                     $($(Self::$variant(_) => <$scheme as Scheme>::NAME,)+)+

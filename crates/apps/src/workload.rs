@@ -27,6 +27,9 @@ pub struct Built<W: Workload> {
     pub smaller: &'static str,
 }
 
+/// A program for models of machines, and why it could not be run, if it could not.
+pub type Timed<W> = (Built<W>, Option<String>);
+
 /// The parameters of a scheme, and their name.
 pub type Named<'a, S> = (&'a <S as Scheme>::Params, &'a str);
 
@@ -45,6 +48,15 @@ pub trait Workload: clap::Args + Debug {
 
     /// Reads the data and builds the program. A memory budget opens every option that the user did not fix.
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>>;
+
+    /// The program as models of machines take it, which compute nothing: a parameter set that is too small to run is taken
+    /// by its shape alone, and why it could not be run stands beside. `usual` is the preset where the user named none.
+    fn build_timed(&self, _usual: Option<&str>) -> Refusable<Timed<Self>>
+    where
+        Self: Sized,
+    {
+        Ok((self.build(None)?, None))
+    }
 
     /// The source of the data with absolute paths.
     fn data(&self) -> Self::Data;

@@ -303,7 +303,7 @@ impl<H: HostRead, D: HostRead> Device for Hybrid<H, D> {
 
     fn evaluation(&self) -> OpenRegion<'_> {
         self.begin();
-        OpenRegion::watched(self)
+        OpenRegion::reporting_to(self)
     }
 
     for_each_primitive!(primitives);

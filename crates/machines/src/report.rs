@@ -25,6 +25,9 @@ pub struct Report {
     /// The rest: transfers between host and machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer_seconds: Option<f64>,
+    /// Bootstrappings and how many are done at once, of machines that place them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bootstrappings: Option<Bootstrappings>,
     /// Modular products of the program, by the convention of `limbwise_graph::counts`.
     pub products: u64,
     /// Area, power and energy.
@@ -44,7 +47,7 @@ pub struct Report {
     pub roofline: Option<Roofline>,
     /// Where the time goes: shares of the critical path, with inner regions included.
     pub regions: Vec<RegionTime>,
-    /// What each operator does, the most multiplications first; of the machine that counts.
+    /// What each operator does, the most multiplications first; of machines that tell operators apart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub operators: Vec<Operator>,
     /// Who does what, the longest first; of machines that share a program with their host.
@@ -55,6 +58,21 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Every assumption behind the numbers.
     pub assumed: Vec<Assumption>,
+}
+
+/// Programmable bootstrappings of a program, and their time on a machine that keeps several in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Bootstrappings {
+    /// How many the program has.
+    pub count: u64,
+    /// How many are in flight together.
+    pub in_flight: u64,
+    /// Time of one alone.
+    pub latency_s: f64,
+    /// Time of as many as are in flight.
+    pub round_s: f64,
+    /// Bootstrappings a second, with so many in flight.
+    pub per_second: f64,
 }
 
 /// The part of a program's time that passes in a region.
@@ -73,7 +91,7 @@ pub struct Placement {
     pub path: String,
     /// The operation, by the name of the seam.
     pub operation: String,
-    /// "dpus" or "host".
+    /// The side, by its name: "dpus" or "host", "device" or "heu".
     pub on: String,
     /// How many.
     pub operations: u64,
@@ -205,6 +223,7 @@ impl Report {
             cycles: None,
             compute_seconds: None,
             transfer_seconds: None,
+            bootstrappings: None,
             products,
             energy: None,
             utilization: units.zip(schedule.busy().into_iter().map(share)).collect(),
@@ -268,9 +287,9 @@ pub(crate) fn kind_name(kind: TaskKind) -> &'static str {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.operators[..] {
-            [] => write!(f, "{}: {} s", self.machine, number(self.seconds))?,
-            _ => write!(f, "{}: {} modular products; nothing takes time", self.machine, self.products)?,
+        match self.placements.is_empty() && !self.operators.is_empty() {
+            false => write!(f, "{}: {} s", self.machine, number(self.seconds))?,
+            true => write!(f, "{}: {} modular products; nothing takes time", self.machine, self.products)?,
         }
         if let Some(cycles) = self.cycles {
             write!(f, ", {cycles} cycles")?;
@@ -279,6 +298,11 @@ impl fmt::Display for Report {
         if let Some((compute, transfer)) = self.compute_seconds.zip(self.transfer_seconds) {
             writeln!(f, "  compute          {} s", number(compute))?;
             writeln!(f, "  transfers        {} s", number(transfer))?;
+        }
+        if let Some(b) = self.bootstrappings {
+            writeln!(f, "  bootstrapping    {} s alone", number(b.latency_s))?;
+            let (each, all) = (number(b.per_second), number(b.round_s));
+            writeln!(f, "  bootstrappings   {each} a second with {} in flight, which take {all} s", b.in_flight)?;
         }
         for note in &self.notes {
             writeln!(f, "  note: {note}")?;

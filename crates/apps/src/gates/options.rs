@@ -4,15 +4,16 @@ use super::Gates;
 use crate::{
     family::{Exact, message_samples},
     linear::layer::Model,
-    options::{mistake, named_tfhe},
+    options::{by_shape_if_small, mistake, named_tfhe},
     pbs::{
         MOST_BATCH,
         options::{Samples, batch, one_way},
     },
     program::{Program as _, Tfhe},
-    workload::{Built, Named, Refusable, Workload},
+    workload::{Built, Named, Refusable, Timed, Workload},
 };
 use clap::Args;
+use limbwise::tfhe::TfheParams;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -34,15 +35,28 @@ pub struct GatesArgs {
     data: Samples,
 
     /// Parameters with at least two message bits: a TFHE preset's name ("limbwise params show") or a TOML file
-    #[arg(long, value_name = "NAME|FILE.toml", default_value = "bool-p128", help_heading = "Parameters")]
-    preset: String,
+    /// [default: bool-p128]
+    #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
+    preset: Option<String>,
 }
+
+const PRESET: &str = "bool-p128";
 
 /// Public metadata of a batch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Described {
     pub batch: usize,
+}
+
+impl GatesArgs {
+    fn with(&self, params: &TfheParams, preset: &str) -> Refusable<Built<Self>> {
+        let described = Described { batch: self.batch };
+        let program = Self::program(&described, (params, preset), None)?;
+        let client = Some(Self::client(&self.data, &described, &program, &[])?);
+        let smaller = "a smaller --batch, or a preset with smaller keys";
+        Ok(Built { program, described, client, preset: preset.into(), ways: one_way(), smaller })
+    }
 }
 
 impl Workload for GatesArgs {
@@ -53,13 +67,14 @@ impl Workload for GatesArgs {
     type Data = Samples;
 
     fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
-        let described = Described { batch: self.batch };
-        let program = Self::program(&described, (&named_tfhe(&self.preset)?, &self.preset), None)?;
-        let client = Some(Self::client(&self.data, &described, &program, &[])?);
-        let smaller = "a smaller --batch, or a preset with smaller keys";
-        Ok(Built { program, described, client, preset: self.preset.clone(), ways: one_way(), smaller })
+        let preset = self.preset.as_deref().unwrap_or(PRESET);
+        self.with(&named_tfhe(preset)?, preset)
     }
 
+    fn build_timed(&self, usual: Option<&str>) -> Refusable<Timed<Self>> {
+        let preset = self.preset.as_deref().or(usual).unwrap_or(PRESET);
+        by_shape_if_small(&named_tfhe(preset)?, 2, |params| self.with(params, preset))
+    }
     fn data(&self) -> Samples {
         self.data.clone()
     }

@@ -5,12 +5,13 @@ use crate::{
     data::idx::load_range,
     description::Weights,
     linear::layer::Model,
-    options::{absolute, between, mistake, named_tfhe, one},
+    options::{absolute, between, by_shape_if_small, mistake, named_tfhe, one},
     pbs::options::one_way,
     program::{Program as _, Tfhe},
-    workload::{Built, Named, Refusable, Workload},
+    workload::{Built, Named, Refusable, Timed, Workload},
 };
 use clap::Args;
+use limbwise::tfhe::TfheParams;
 use serde::{Deserialize, Serialize};
 use std::{
     fs::File,
@@ -51,8 +52,24 @@ pub struct NnArgs<const LAYERS: usize> {
     images: usize,
 
     /// Parameters with at least four message bits: a TFHE preset's name ("limbwise params show") or a TOML file
-    #[arg(long, value_name = "NAME|FILE.toml", default_value = "2-2-p128", help_heading = "Parameters")]
-    preset: String,
+    /// [default: 2-2-p128]
+    #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
+    preset: Option<String>,
+}
+
+const PRESET: &str = "2-2-p128";
+
+impl<const LAYERS: usize> NnArgs<LAYERS> {
+    fn with(&self, params: &TfheParams, preset: &str) -> Refusable<Built<Self>> {
+        let weights = if self.data.network.is_none() { Weights::Shipped } else { Weights::Server };
+        let described = Described { images: self.images, weights };
+        let wrong = |e| mistake(format!("nn{LAYERS}: {e}"));
+        let digits = self.data.digits(self.images, &[]).map_err(wrong)?;
+        let program = Nn::new(params, self.data.network(LAYERS)?, self.images).map_err(|e| wrong(e.into()))?;
+        let client = Some(NnClient::new(&program, digits)?);
+        let smaller = "fewer --images, or a preset with smaller keys";
+        Ok(Built { program, described, client, preset: preset.into(), ways: one_way(), smaller })
+    }
 }
 
 /// Public metadata of an inference.
@@ -116,15 +133,13 @@ impl<const LAYERS: usize> Workload for NnArgs<LAYERS> {
     type Data = NnData;
 
     fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
-        let weights = if self.data.network.is_none() { Weights::Shipped } else { Weights::Server };
-        let described = Described { images: self.images, weights };
-        let params = named_tfhe(&self.preset)?;
-        let wrong = |e| mistake(format!("nn{LAYERS}: {e}"));
-        let digits = self.data.digits(self.images, &[]).map_err(wrong)?;
-        let program = Nn::new(&params, self.data.network(LAYERS)?, self.images).map_err(|e| wrong(e.into()))?;
-        let client = Some(NnClient::new(&program, digits)?);
-        let smaller = "fewer --images, or a preset with smaller keys";
-        Ok(Built { program, described, client, preset: self.preset.clone(), ways: one_way(), smaller })
+        let preset = self.preset.as_deref().unwrap_or(PRESET);
+        self.with(&named_tfhe(preset)?, preset)
+    }
+
+    fn build_timed(&self, usual: Option<&str>) -> Refusable<Timed<Self>> {
+        let preset = self.preset.as_deref().or(usual).unwrap_or(PRESET);
+        by_shape_if_small(&named_tfhe(preset)?, 4, |params| self.with(params, preset))
     }
 
     fn data(&self) -> NnData {

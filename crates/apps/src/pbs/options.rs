@@ -7,7 +7,7 @@ use crate::{
     options::{between, mistake, named_tfhe},
     program::{Program as _, Tfhe},
     way::Way,
-    workload::{Built, Named, Refusable, Workload},
+    workload::{Built, Named, Refusable, Timed, Workload},
 };
 use clap::Args;
 use limbwise::rlwe::KeyForm;
@@ -61,10 +61,12 @@ pub struct PbsArgs {
     #[arg(long, value_enum, value_name = "WHICH", default_value = "same")]
     tables: Tables,
 
-    /// Parameters: a TFHE preset's name ("limbwise params show") or a TOML file
-    #[arg(long, value_name = "NAME|FILE.toml", default_value = "2-2-p128", help_heading = "Parameters")]
-    preset: String,
+    /// Parameters: a TFHE preset's name ("limbwise params show") or a TOML file [default: 2-2-p128]
+    #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
+    preset: Option<String>,
 }
+
+const PRESET: &str = "2-2-p128";
 
 /// Public metadata of a batch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,11 +90,16 @@ impl Workload for PbsArgs {
     type Data = Samples;
 
     fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
+        Ok(self.build_timed(None)?.0)
+    }
+
+    fn build_timed(&self, usual: Option<&str>) -> Refusable<Timed<Self>> {
+        let preset = self.preset.as_deref().or(usual).unwrap_or(PRESET);
         let described = Described { batch: self.batch, tables: self.tables };
-        let program = Self::program(&described, (&named_tfhe(&self.preset)?, &self.preset), None)?;
+        let program = Self::program(&described, (&named_tfhe(preset)?, preset), None)?;
         let client = Some(Self::client(&self.data, &described, &program, &[])?);
         let smaller = "a smaller --batch, or a preset with smaller keys";
-        Ok(Built { program, described, client, preset: self.preset.clone(), ways: one_way(), smaller })
+        Ok((Built { program, described, client, preset: preset.into(), ways: one_way(), smaller }, None))
     }
 
     fn data(&self) -> Samples {

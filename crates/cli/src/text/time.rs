@@ -11,6 +11,13 @@ pub(crate) fn heading(what: &str, graph: &Graph) -> String {
     format!("{nodes} operations with {what}, {products} modular products\n\n")
 }
 
+/// Why the program could not be run, if it could not.
+pub(crate) fn not_run(why: Option<&str>) -> String {
+    why.map_or_else(String::new, |why| {
+        format!("timed by the shape of its parameters alone, with which it cannot run: {why}\n")
+    })
+}
+
 /// A machine's report, with the configuration that was chosen.
 pub(crate) fn report(timed: &TimeReport) -> String {
     let way = timed.way.as_ref().map_or_else(String::new, |way| {

@@ -24,6 +24,7 @@ use std::path::PathBuf;
 ///   limbwise reproduce fab --set conversion=shared
 ///   limbwise reproduce dramatic --set moduli=4          and its experiments, with this host's CPU measured beside them
 ///   limbwise reproduce mad                              counts, options alone and together, addresses in DRAM
+///   limbwise reproduce fhex                             mapping, offloading and other memories; about a minute
 ///
 /// What the numbers mean:
 ///   paper, model    the published number, and the one that recordings and schedules give, fresh at each run
@@ -61,6 +62,8 @@ enum System {
     Dramatic,
     /// MAD \[MAD\]: design for memory, on the model of FAB's board, by the counts of SimFHE and on a DDR memory
     Mad,
+    /// FHEx \[FHX\]: TFHE on a GPU and a unit of tiles under a DRAM stack, each operation on one or the other
+    Fhex,
 }
 
 impl Reproduce {
@@ -81,6 +84,10 @@ impl Reproduce {
             }
             System::Fab => reproduce::fab(&machines(&["fab"])?[0])?,
             System::Mad => reproduce::mad(&machines(&["fab"])?[0])?,
+            System::Fhex => {
+                let specs = machines(&["fhex", "fhex-in-bank"])?;
+                reproduce::fhex(&specs[0], &specs[1])?
+            }
         };
         if let Some(html) = html {
             html.write(reproduction.page().render().as_bytes())?;

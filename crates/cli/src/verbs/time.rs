@@ -42,6 +42,7 @@ use std::{
 ///   limbwise time logreg --machine ark --set memory.hbm.bandwidth_gb_s=2000 --set clusters=8
 ///   limbwise time --graph program.lw --machine ark,mine.toml  a recording of "limbwise record"
 ///   limbwise time pbs --machine counts                        operations and bytes of every operator
+///   limbwise time nn20 --machine fhex --set offload=static    TFHE on a GPU and a unit under a DRAM stack
 ///   limbwise time --graph trace.csv --machine ark             a trace of another tool (HERACLES)
 ///   limbwise time logreg --machine ark --trace ark.json       for chrome://tracing or Perfetto
 ///   limbwise time logreg --machine ark --html ark.html        timeline, roofline, traffic in one HTML file
@@ -54,7 +55,7 @@ use std::{
 ///   busy               share of the time in which a unit works, and its share of the critical path
 ///   bytes              moved in each memory, by role of the data
 ///   reuse              bytes loaded once and more than once, and reads per loaded byte
-///   operators          machine "counts": totals of all operations in regions of one name
+///   operators          totals of all operations in regions of one name
 ///   regions            shares of the critical path, including inner regions
 ///   assumed            unpublished numbers that the result depends on, each with its reason
 #[derive(Debug, clap::Args)]
@@ -104,6 +105,8 @@ const MOST_EVENTS: usize = 300_000;
 /// The timed program: a line about it and, for each machine, its configuration (if there is a choice) and graph.
 struct Asked {
     heading: String,
+    /// Why the program could not be run with these parameters, if it could not.
+    not_run: Option<String>,
     programs: Vec<(Option<String>, Arc<Graph>)>,
 }
 
@@ -115,6 +118,9 @@ pub(crate) struct TimeReport {
     /// Absent where there was one way only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) way: Option<String>,
+    /// Why the program could not be run: the parameters were taken by their shape alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) not_run: Option<String>,
 }
 
 impl Time {
@@ -133,11 +139,13 @@ impl Time {
                 let measure = |dev: &AnyDevice| calibrated_for_graph(dev, &graph);
                 self.measured(&dev, &mut specs, measure)?;
                 let heading = text::time::heading(&path.display().to_string(), &graph);
-                Asked { heading, programs: specs.iter().map(|_| (None, graph.clone())).collect() }
+                Asked { heading, not_run: None, programs: specs.iter().map(|_| (None, graph.clone())).collect() }
             }
-            (Some(workload), None) => on_scheme!(AnyPrepared, workload.prepare(None).map_err(refused)?, built => {
-                self.asked(&dev, &built, &mut specs)?
-            }),
+            (Some(workload), None) => {
+                let (prepared, not_run) = workload.prepare_timed(usual_preset(&specs)).map_err(refused)?;
+                let asked = on_scheme!(AnyPrepared, prepared, built => self.asked(&dev, &built, &mut specs)?);
+                Asked { not_run, ..asked }
+            }
         };
         let machines = specs.iter().map(machine::open).collect::<Result<Vec<_>, _>>()?;
         let mut all = Vec::new();
@@ -149,7 +157,11 @@ impl Time {
                 schedule.write_chrome_trace(&graph, MOST_EVENTS, &mut trace)?;
                 target.write(&trace)?;
             }
-            let report = TimeReport { way: way.clone(), report: machine.report(&graph, &schedule) };
+            let report = TimeReport {
+                way: way.clone(),
+                not_run: timed.not_run.clone(),
+                report: machine.report(&graph, &schedule),
+            };
             // A schedule is as large as its program, so it is kept only for the page.
             all.push((report, html.as_ref().map(|_| (schedule, graph.into_owned()))));
         }
@@ -167,7 +179,7 @@ impl Time {
         }
         let reports: Vec<TimeReport> = all.into_iter().map(|(report, _)| report).collect();
         let text = reports.iter().map(text::time::report).collect::<Vec<_>>().join("\n");
-        let heading = timed.heading;
+        let heading = text::time::not_run(timed.not_run.as_deref()) + &timed.heading;
         match &reports[..] {
             [one] => output.report(one, &format!("{heading}{text}")),
             several => output.report(&several, &format!("{heading}{text}")),
@@ -181,7 +193,7 @@ impl Time {
         let heading = fastest.first().map_or_else(String::new, |one| text::time::heading(&built.preset, &one.graph));
         let open = built.ways.len() > 1;
         let programs = fastest.into_iter().map(|one| (open.then(|| one.way.named()), one.graph)).collect();
-        Ok(Asked { heading, programs })
+        Ok(Asked { heading, not_run: None, programs })
     }
 
     /// Replaces the built-in models of this host and of the local GPU by calibrated ones.
@@ -220,6 +232,11 @@ impl Time {
             several => several.iter().map(|name| Target::new(&with_name(path, name))).collect(),
         }
     }
+}
+
+/// The preset of TFHE programs where the user names none: on a machine of 32-bit words the one that is usual there.
+fn usual_preset(specs: &[Spec]) -> Option<&'static str> {
+    specs.iter().any(|spec| spec.model() == "fhex").then_some("fhex-II-32")
 }
 
 /// `out.json` → `out.ark.json`.

@@ -158,6 +158,21 @@ impl TfheParams {
         Ok(Self(Arc::new(Inner { literal: literal.clone(), ring, security, log2_failure })))
     }
 
+    /// A set of the same shape (ring, steps, digits, prime) that promises nothing: with more message bits, if it has fewer,
+    /// and any failure. For models of machines, which compute nothing.
+    ///
+    /// # Errors
+    /// [`ParamsError`] where the ring has no room for so many message bits.
+    pub fn by_shape(&self, message_bits: u32) -> Result<Self, ParamsError> {
+        let literal = self.literal();
+        Self::new(&TfheLiteral {
+            message_bits: literal.message_bits.max(message_bits),
+            log2_failure: 0.0,
+            insecure: Some(Insecure { reason: "a shape for models of machines: nothing is encrypted with it".into() }),
+            ..literal.clone()
+        })
+    }
+
     /// The literal it was made from.
     #[must_use]
     pub fn literal(&self) -> &TfheLiteral {

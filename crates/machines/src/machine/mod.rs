@@ -5,6 +5,7 @@ mod counts;
 mod cpu;
 mod cuda;
 mod fab;
+mod fhex;
 mod roofline;
 mod traffic;
 mod upmem;
@@ -55,6 +56,8 @@ machines! {
     "cpu" = "cpu": cpu::Cpu;
     "cuda" = "cuda": cuda::Cuda;
     "fab" = "fab": fab::Fab;
+    "fhex" = "fhex": fhex::Fhex;
+    "fhex-in-bank" = "fhex": fhex::Fhex;
     "f1-scaled" = "roofline": roofline::Roofline;
     "upmem" = "upmem": upmem::Upmem;
 }

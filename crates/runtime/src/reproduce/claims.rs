@@ -72,7 +72,7 @@ struct Other {
 }
 
 /// The circuits of claims, in the order of the table.
-const CIRCUITS: [&str; 16] = [
+const CIRCUITS: [&str; 19] = [
     "Add",
     "Mult",
     "Rescale",
@@ -89,6 +89,9 @@ const CIRCUITS: [&str; 16] = [
     "ntt-4096",
     "all",
     "capacity",
+    "pbs",
+    "nn20",
+    "machine",
 ];
 
 /// Another system, as quoted by a paper.

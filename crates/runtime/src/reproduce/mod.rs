@@ -5,7 +5,7 @@
 //! of it are notes of that row, and each row says when its reading was fixed (ADR 129).
 //!
 //! Read in this order: [`Reproduction`] (claims), [`Verdict`], `text` and `page` (output), `circuits` (what is recorded),
-//! `ark`, `fab`, `mad`, `dramatic` (what is measured).
+//! `ark`, `fab`, `mad`, `dramatic`, `fhex` (what is measured).
 
 mod ark;
 mod circuits;
@@ -13,6 +13,7 @@ mod claims;
 mod dramatic;
 mod experiments;
 mod fab;
+mod fhex;
 mod mad;
 mod page;
 mod text;
@@ -23,7 +24,8 @@ pub use claims::{Choice, Kind, Reading, Reproduction, Row, System};
 pub use dramatic::{CpuSide, dramatic};
 pub use experiments::{Experiment, Setting};
 pub use fab::fab;
+pub use fhex::fhex;
 pub use mad::mad;
 pub use verdict::{Fixed, Verdict};
 
-pub const SYSTEMS: [&str; 4] = ["ark", "fab", "mad", "dramatic"];
+pub const SYSTEMS: [&str; 5] = ["ark", "fab", "mad", "dramatic", "fhex"];
