@@ -17,6 +17,7 @@ use limbwise_apps::{
 use limbwise_graph::Graph;
 use limbwise_machines::{MachineError, Report, Spec, report::Operator, time};
 use limbwise_math::rns::to_f64;
+use std::sync::Arc;
 
 const CLAIMS: &str = include_str!("../../claims/fhex.toml");
 /// The set of X3 and X4, and of the workloads: it has the four message bits of the network, and primes of 32 bits.
@@ -34,7 +35,7 @@ const MEMORIES: [(&str, &str); 4] = [
     ("HBM3, two stacks", "1638.4"),
 ];
 
-fn recorded<P: Program<Scheme = Tfhe>>(program: &P) -> Result<Graph> {
+fn recorded<P: Program<Scheme = Tfhe>>(program: &P) -> Result<Arc<Graph>> {
     Ok(record(program, KeyForm::Stored, &limbwise_cpu::footprint())?.graph)
 }
 
@@ -42,12 +43,12 @@ fn params(name: &str) -> Result<TfheParams> {
     Ok(TfheParams::new(&preset(name)?).map_err(limbwise::Error::from)?)
 }
 
-fn bootstrappings(set: &str, batch: usize) -> Result<Graph> {
+fn bootstrappings(set: &str, batch: usize) -> Result<Arc<Graph>> {
     recorded(&Pbs::new(&params(set)?, batch, Tables::Same))
 }
 
 /// One image through the network of 20 layers.
-fn network() -> Result<Graph> {
+fn network() -> Result<Arc<Graph>> {
     let shipped = Network::shipped(20).expect("a network of 20 layers is shipped");
     recorded(&Nn::new(&params(SET)?, shipped, 1).expect("the set holds the sums of one image"))
 }
@@ -55,7 +56,7 @@ fn network() -> Result<Graph> {
 /// The network on a machine, each change of it once.
 struct Timed<'a> {
     machine: &'a Spec,
-    network: Graph,
+    network: Arc<Graph>,
     known: Vec<(Vec<(String, String)>, Report)>,
 }
 
@@ -129,7 +130,7 @@ fn claimed(timed: &mut Timed, measures: &mut Measures) -> Result<()> {
 fn counted(measures: &mut Measures) -> Result<()> {
     let counts = Spec::load("counts")?.with_overrides(&[("word_bytes", "4")])?;
     let mut put = |name: &str, value: f64| measures.insert(format!("pbs.{name}"), value);
-    let report = time(&bootstrappings(SMALL_SET, 1)?, &counts)?;
+    let report = time(bootstrappings(SMALL_SET, 1)?.as_ref(), &counts)?;
     let all = |of: &dyn Fn(&Operator) -> u64| -> f64 { to_f64(report.operators.iter().map(of).sum()) };
     let named = |name: &str| report.operators.iter().find(|o| o.name == name).cloned().unwrap_or_default();
     let ep = named("ep");
@@ -145,7 +146,7 @@ fn counted(measures: &mut Measures) -> Result<()> {
     let (digits, sums) = (to_f64(named("ntt").written_bytes), to_f64(named("intt").written_bytes));
     put("ep_operations_a_byte", to_f64(ep.multiplications + ep.additions) / (key + digits + sums));
     put("ep_operations_a_key_word", 4.0 * to_f64(ep.multiplications + ep.additions) / key);
-    let report = time(&bootstrappings(SET, 1)?, &counts)?;
+    let report = time(bootstrappings(SET, 1)?.as_ref(), &counts)?;
     let of = |name: &str| report.operators.iter().find(|o| o.name == name).map_or(0, |o| o.multiplications);
     let all: u64 = report.operators.iter().map(|o| o.multiplications).sum();
     put("ep_multiplications_ii", 100.0 * to_f64(of("ep")) / to_f64(all));

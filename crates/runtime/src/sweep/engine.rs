@@ -113,7 +113,7 @@ mod tests {
         let record = |fields: &[(String, String)]| {
             calls.fetch_add(1, Ordering::Relaxed);
             let recorded = Recorded {
-                graph: Arc::default(),
+                graph: std::sync::Arc::default(),
                 key_bytes: 7,
                 security_bits: 128,
                 precision_bits: 20.0,

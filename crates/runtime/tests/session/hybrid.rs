@@ -56,8 +56,8 @@ where
     let sides = Sides { program, client: &Of(client), seeds: &SeedSource::Repeating(3) };
     let keys = (&recording.keys, &InMemory::default());
     session(dev, &sides, keys, (&mut (), &mut ()), &(), |reader, _, results| {
-        let on = (reader.dev, reader.params);
-        results.iter().map(|result| P::Scheme::write(Vec::new(), on, result, &Origin::NONE)).collect()
+        let file = |result| P::Scheme::write(Vec::new(), reader.dev, reader.params, result, &Origin::NONE);
+        results.iter().map(file).collect()
     })
     .unwrap()
 }
