@@ -66,7 +66,7 @@ where
 fn in_turn(graph: &Graph) -> Assignment {
     let works = |op: Op| !op.is_view() && !op.is_input();
     let ops = graph.ids().map(|id| graph.node(id).op()).filter(|&op| works(op));
-    let half = |at: usize| if at % 3 == 0 { Half::Home } else { Half::Away };
+    let half = |at: usize| if at.is_multiple_of(3) { Half::Home } else { Half::Away };
     Assignment::Each(ops.enumerate().map(|(at, op)| (op.name(), half(at))).collect())
 }
 
@@ -143,6 +143,7 @@ where
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "what a user reads")]
 fn a_run_on_a_hybrid_says_what_dividing_brings() {
     let (program, client) = bgv_mul();
     let dev = open(&Host { device: Some("hybrid:cpu+upmem:dpus=64".into()), ..Host::default() }).unwrap();
@@ -200,6 +201,7 @@ impl SideModel for Rates {
 }
 
 /// Searches a program on a chip with much arithmetic and a unit with much bandwidth.
+#[expect(clippy::print_stdout, reason = "times for whoever asks")]
 fn searched(name: &str, graph: &Graph, grouping: Grouping<'_>, copies: u32) {
     let begin = Instant::now();
     let sides = [Side { name: "chip", streams: 1, balance: 0.34 }, Side { name: "unit", streams: 1, balance: 0.24 }];

@@ -51,7 +51,7 @@ impl Default for Genetic {
 }
 
 /// Operations that all searches of a program time at most: a few seconds.
-const TIMED: usize = 24_000_000;
+const TIMED: usize = 12_000_000;
 /// Repeats of a pattern that are timed: one that begins, one in between, one that ends.
 const REPEATS: usize = 3;
 /// Operations up to which the cut of a whole program is looked for; beyond that it is of each pattern.

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub struct Heft;
 
 /// Gaps of a stream that are looked at for one operation.
-const GAPS: usize = 32;
+const GAPS: usize = 8;
 
 impl Policy for Heft {
     fn name(&self) -> &'static str {
