@@ -8,7 +8,7 @@ use limbwise::{
     ckks::{PlaintextForm, Strategy, bootstrap::Rotations},
     params::{CHANGEABLE, ChangeableField, Params, ParamsError, ParamsLiteral, presets::preset},
     rlwe::KeyForm,
-    scheme::{Bgv, Ckks, Scheme, Tfhe},
+    scheme::{Bgv, Bridged, Ckks, Scheme, Tfhe},
     tfhe::{self, TfheParams},
 };
 use std::{
@@ -268,6 +268,19 @@ pub fn named_pair(name: &str) -> Refusable<BridgeParams> {
 
 pub fn named_tfhe(name: &str) -> Refusable<TfheParams> {
     params_named::<Tfhe>(name)
+}
+
+/// Checks a name or a file of parameters of a scheme. Parameters of CKKS may still change, so they are only read.
+///
+/// # Errors
+/// As [`params_named`].
+pub fn check_preset(scheme: &str, name: &str) -> Refusable<()> {
+    match scheme {
+        Tfhe::NAME => named_tfhe(name).map(drop),
+        Bgv::NAME => named_bgv(name).map(drop),
+        Bridged::NAME => named_pair(name).map(drop),
+        _ => literal_of(name).map(drop),
+    }
 }
 
 pub fn named_bgv(name: &str) -> Refusable<BgvParams> {

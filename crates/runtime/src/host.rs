@@ -108,7 +108,7 @@ pub(crate) struct Needed {
 }
 
 impl Needed {
-    fn recorded<S: Scheme>(params: &S::Params, recording: &Recording<S>) -> Self {
+    pub(crate) fn recorded<S: Scheme>(params: &S::Params, recording: &Recording<S>) -> Self {
         let KeyPlan { required, form, .. } = &recording.keys;
         let bytes = |form: KeyForm| {
             let rlwe = S::rlwe(params).into_iter();
