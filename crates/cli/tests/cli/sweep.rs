@@ -224,12 +224,12 @@ fn operations_go_out_and_come_back() {
 fn workloads_of_every_scheme_are_swept() {
     let folder = Folder::new("sweep-schemes");
     let cases: [(&[&str], &str); 2] = [
-        (&["--vary", "batch=1,2", "pbs", "--preset", "tiny"], "log2_failure"),
+        (&["--vary", "batch=1,2", "pbs", "--preset", "bool-p128"], "log2_failure"),
         (&["--vary", "ciphertexts=1,2", "--vary", "step=ntt,all", "bgv-mul", "--n", "1024"], "budget_bits"),
     ];
     for (words, number) in cases {
         let objectives = format!("seconds,{number}");
-        let fixed = ["sweep", "--machine", "upmem", "--objectives", &objectives, "--json"];
+        let fixed = ["sweep", "--machine", "cuda", "--objectives", &objectives, "--json"];
         let output = folder.run(&[&fixed[..], words].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let found: Value = serde_json::from_slice(&output.stdout).unwrap();
