@@ -57,6 +57,7 @@ pub fn open_cpu(host: &Host) -> Result<Cpu> {
             return Err(Error::Threads { got: threads, most: MOST_THREADS });
         }
         builder = builder.threads(threads);
+        limbwise_apps::threads::limit(threads);
     }
     Ok(builder.open()?)
 }

@@ -105,7 +105,10 @@ pub const METRICS: [Metric; 12] = {
             larger_is_better: true,
             ..metric("precision_bits", "expected precision of the first result, bits", |m| m.precision_bits)
         },
-        Metric { larger_is_better: true, ..metric("budget_bits", "noise budget of the results, bits", |m| m.budget_bits) },
+        Metric {
+            larger_is_better: true,
+            ..metric("budget_bits", "noise budget of the results, bits", |m| m.budget_bits)
+        },
     ]
 };
 
