@@ -5,7 +5,10 @@ use super::{
     metrics::{Metrics, metrics, scores},
     plain::{Activation, TrainOptions, Trained, train},
 };
-use crate::{client::Accuracy, program::Details, program::fields};
+use crate::{
+    client::Accuracy,
+    program::{Details, fields},
+};
 use serde_json::json;
 
 /// The same training in the clear.
