@@ -21,6 +21,9 @@ use std::{
 pub type Choice<T> = (&'static str, T, &'static str);
 
 /// The parser of an option with these values.
+///
+/// # Panics
+/// Never: a parsed text is one of the names.
 pub fn choice<T: Copy + Send + Sync>(all: &'static [Choice<T>]) -> impl TypedValueParser<Value = T> {
     let names = all.iter().map(|&(name, _, help)| PossibleValue::new(name).help(help));
     let value = |text: String| all.iter().find(|(name, ..)| *name == text).map(|&(_, value, _)| value);
