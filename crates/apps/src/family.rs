@@ -3,7 +3,7 @@
 use crate::{
     client::{Accuracy, Client, Conclusion},
     linear::data::generated,
-    program::{Array, Details, Integers, Messages, Program},
+    program::{Array, Details, Integers, Messages, Program, fields},
 };
 use limbwise::{
     bgv::{BgvParams, BgvReading, Modulus},
@@ -21,10 +21,6 @@ pub trait Family: Scheme {
     type Found: Clone + std::fmt::Debug;
 
     fn compared(found: &Self::Found) -> Details;
-}
-
-fn fields(value: serde_json::Value) -> Details {
-    if let serde_json::Value::Object(fields) = value { fields } else { Details::new() }
 }
 
 /// Slots are approximate: how near they come.

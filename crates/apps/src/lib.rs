@@ -32,7 +32,7 @@ pub mod program;
 pub mod query;
 pub mod registry;
 pub mod resnet;
-mod threads;
+pub mod threads;
 pub mod way;
 pub mod words;
 pub mod workload;

@@ -2,16 +2,17 @@
 
 use crate::{
     description::Refusal,
+    way::Way,
     workload::{Built, Refusable, Timed, Workload},
 };
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use limbwise::{
     bgv::{self, BgvParams},
     bridge::{self, BridgeParams},
     ckks::{PlaintextForm, Strategy, bootstrap::Rotations},
     params::{CHANGEABLE, ChangeableField, Params, ParamsError, ParamsLiteral, presets::preset},
     rlwe::KeyForm,
-    scheme::{Bgv, Ckks, Scheme, Tfhe},
+    scheme::{Bgv, Bridged, Ckks, Scheme, Tfhe},
     tfhe::{self, TfheParams},
 };
 use std::{
@@ -20,105 +21,72 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// A value that an option names: its name, what it means, and what `--help` says of it.
+pub type Choice<T> = (&'static str, T, &'static str);
+
+/// The parser of an option with these values.
+///
+/// # Panics
+/// Never: a parsed text is one of the names.
+pub fn choice<T: Copy + Send + Sync>(all: &'static [Choice<T>]) -> impl TypedValueParser<Value = T> {
+    let names = all.iter().map(|&(name, _, help)| PossibleValue::new(name).help(help));
+    let value = |text: String| all.iter().find(|(name, ..)| *name == text).map(|&(_, value, _)| value);
+    PossibleValuesParser::new(names).map(move |text| value(text).expect("one of the names"))
+}
+
 /// How evaluation keys are kept.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum KeysName {
-    /// Both halves: fastest
-    Stored,
-    /// The uniform half expanded from a seed at each use: half the memory, about 1.4 times the time
-    Seeded,
-    /// In a file, each prefetched before its use: two in memory, or as many as --memory allows
-    Disk,
-}
-
-impl From<KeysName> for KeyForm {
-    fn from(name: KeysName) -> Self {
-        match name {
-            KeysName::Stored => Self::Stored,
-            KeysName::Seeded => Self::Seeded,
-            KeysName::Disk => Self::Disk,
-        }
-    }
-}
-
-impl KeysName {
-    /// The forms that are compared where none is asked for; on disk only to keep within a memory budget.
-    pub fn forms(name: Option<Self>, memory: Option<u64>) -> Vec<KeyForm> {
-        match (name, memory) {
-            (Some(name), _) => vec![name.into()],
-            (None, Some(_)) => vec![KeyForm::Stored, KeyForm::Seeded, KeyForm::Disk],
-            (None, None) => vec![KeyForm::Stored, KeyForm::Seeded],
-        }
-    }
-
-    /// The same where keys are so few that nothing is compared without a memory budget.
-    pub fn usual(name: Option<Self>, memory: Option<u64>) -> Vec<KeyForm> {
-        if name.is_none() && memory.is_none() { vec![KeyForm::default()] } else { Self::forms(name, memory) }
-    }
-}
+pub const KEYS: &[Choice<KeyForm>] = &[
+    ("stored", KeyForm::Stored, "Both halves: fastest"),
+    (
+        "seeded",
+        KeyForm::Seeded,
+        "The uniform half expanded from a seed at each use: half the memory, about 1.4 times the time",
+    ),
+    ("disk", KeyForm::Disk, "In a file, each prefetched before its use: two in memory, or as many as --memory allows"),
+];
 
 /// How diagonals are stored.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum PlaintextsName {
-    /// All limbs, in the evaluation domain: fastest
-    Full,
-    /// One limb of small integers, extended at each use
-    OnTheFly,
-    /// Not stored: encoded at each use
-    AtUse,
-}
-
-impl From<PlaintextsName> for PlaintextForm {
-    fn from(name: PlaintextsName) -> Self {
-        match name {
-            PlaintextsName::Full => Self::Full,
-            PlaintextsName::OnTheFly => Self::OnTheFly,
-            PlaintextsName::AtUse => Self::AtUse,
-        }
-    }
-}
+pub const PLAINTEXTS: &[Choice<PlaintextForm>] = &[
+    ("full", PlaintextForm::Full, "All limbs, in the evaluation domain: fastest"),
+    ("on-the-fly", PlaintextForm::OnTheFly, "One limb of small integers, extended at each use"),
+    ("at-use", PlaintextForm::AtUse, "Not stored: encoded at each use"),
+];
 
 /// How maps rotate.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum RotationsName {
-    /// One full rotation per diagonal
-    Direct,
-    /// All rotations share one decomposition
-    Hoisted,
-    /// Hoisted baby steps, full giant steps
-    Bsgs,
-    /// Full baby and giant steps, one key each
-    Whole,
-    /// Baby steps stay over QP: usually the fastest
-    DoubleHoisted,
-    /// One key per arithmetic progression: fewest keys
-    MultiHop,
-}
+pub const ROTATIONS: &[Choice<Rotations>] = &[
+    ("direct", Rotations::Direct, "One full rotation per diagonal"),
+    ("hoisted", Rotations::Hoisted, "All rotations share one decomposition"),
+    ("bsgs", Rotations::Bsgs, "Hoisted baby steps, full giant steps"),
+    ("whole", Rotations::Whole, "Full baby and giant steps, one key each"),
+    ("double-hoisted", Rotations::DoubleHoisted, "Baby steps stay over QP: usually the fastest"),
+    ("multi-hop", Rotations::MultiHop, "One key per arithmetic progression: fewest keys"),
+];
 
-impl From<RotationsName> for Rotations {
-    fn from(name: RotationsName) -> Self {
-        match name {
-            RotationsName::Direct => Self::Direct,
-            RotationsName::Hoisted => Self::Hoisted,
-            RotationsName::Bsgs => Self::Bsgs,
-            RotationsName::Whole => Self::Whole,
-            RotationsName::DoubleHoisted => Self::DoubleHoisted,
-            RotationsName::MultiHop => Self::MultiHop,
-        }
+/// The forms of keys that are compared if the user asked for none; on disk only to keep within a memory budget.
+pub fn key_forms(asked: Option<KeyForm>, memory: Option<u64>) -> Vec<KeyForm> {
+    match (asked, memory) {
+        (Some(form), _) => vec![form],
+        (None, Some(_)) => vec![KeyForm::Stored, KeyForm::Seeded, KeyForm::Disk],
+        (None, None) => vec![KeyForm::Stored, KeyForm::Seeded],
     }
 }
 
-/// Of maps with baby and giant steps, whose numbers are found for each map.
-impl From<RotationsName> for Strategy {
-    fn from(name: RotationsName) -> Self {
-        match name {
-            RotationsName::Direct => Self::Direct,
-            RotationsName::Hoisted => Self::Hoisted,
-            RotationsName::Bsgs => Self::Bsgs { babies: 0 },
-            RotationsName::Whole => Self::Whole { babies: 0 },
-            RotationsName::DoubleHoisted => Self::DoubleHoisted { babies: 0 },
-            RotationsName::MultiHop => Self::MultiHop { babies: 0 },
-        }
+/// Configurations of a program whose keys are so few that nothing is compared without a memory budget.
+pub fn ways_of_keys(asked: Option<KeyForm>, memory: Option<u64>) -> Vec<Way> {
+    let few = asked.is_none() && memory.is_none();
+    let forms = if few { vec![KeyForm::default()] } else { key_forms(asked, memory) };
+    forms.into_iter().map(Way::of_keys).collect()
+}
+
+/// The strategy of maps with baby and giant steps, whose numbers are found for each map.
+pub fn strategy(rotations: Rotations) -> Strategy {
+    match rotations {
+        Rotations::Direct => Strategy::Direct,
+        Rotations::Hoisted => Strategy::Hoisted,
+        Rotations::Bsgs => Strategy::Bsgs { babies: 0 },
+        Rotations::Whole => Strategy::Whole { babies: 0 },
+        Rotations::DoubleHoisted => Strategy::DoubleHoisted { babies: 0 },
+        Rotations::MultiHop => Strategy::MultiHop { babies: 0 },
     }
 }
 
@@ -284,6 +252,19 @@ pub(crate) fn by_shape_if_small<W: Workload>(
         let shape = params.by_shape(message_bits).ok().and_then(|shape| build(&shape).ok());
         shape.map(|built| (built, Some(refusal.to_string()))).ok_or(refusal)
     })
+}
+
+/// Checks a name or a file of parameters of a scheme. Parameters of CKKS may still change, so they are only read.
+///
+/// # Errors
+/// As [`params_named`].
+pub fn check_preset(scheme: &str, name: &str) -> Refusable<()> {
+    match scheme {
+        Tfhe::NAME => named_tfhe(name).map(drop),
+        Bgv::NAME => named_bgv(name).map(drop),
+        Bridged::NAME => named_pair(name).map(drop),
+        _ => literal_of(name).map(drop),
+    }
 }
 
 pub fn named_bgv(name: &str) -> Refusable<BgvParams> {

@@ -96,6 +96,11 @@ impl Array {
 /// What a workload adds to a report.
 pub type Details = serde_json::Map<String, serde_json::Value>;
 
+/// The fields of an object; none of another value.
+pub(crate) fn fields(value: serde_json::Value) -> Details {
+    if let serde_json::Value::Object(fields) = value { fields } else { Details::new() }
+}
+
 pub type Inputs<P> = Vec<<<P as Program>::Scheme as Scheme>::Input>;
 pub type Results<P, D> = Vec<<<P as Program>::Scheme as Scheme>::Ciphertext<D>>;
 

@@ -1,11 +1,25 @@
-//! Parallel map for clear work without order, such as networks on images and the maps of layers, on all available
-//! threads.
+//! Parallel map for clear work without order, such as networks on images and the maps of layers.
 
 use std::{
     panic::resume_unwind,
     sync::atomic::{AtomicUsize, Ordering},
     thread::{available_parallelism, scope},
 };
+
+/// Most threads of clear work; 0 for all that the system offers.
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+/// Limits clear work of this process to the number of threads that its device has.
+pub fn limit(most: usize) {
+    MOST.store(most, Ordering::Relaxed);
+}
+
+fn offered() -> usize {
+    match MOST.load(Ordering::Relaxed) {
+        0 => available_parallelism().map_or(1, usize::from),
+        most => most,
+    }
+}
 
 /// What a function makes of each item, in the order of the items.
 pub(crate) fn each<T: Sync, R: Send>(items: &[T], make: impl Fn(&T) -> R + Sync) -> Vec<R> {
@@ -18,7 +32,7 @@ pub(crate) fn each<T: Sync, R: Send>(items: &[T], make: impl Fn(&T) -> R + Sync)
             made.push((at, make(item)));
         }
     };
-    let threads = available_parallelism().map_or(1, usize::from).min(items.len());
+    let threads = offered().min(items.len());
     let mut made = scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut made = work();
@@ -36,5 +50,14 @@ mod tests {
         let items: Vec<u64> = (0..1000).collect();
         assert_eq!(super::each(&items, |x| x * x), items.iter().map(|x| x * x).collect::<Vec<_>>());
         assert!(super::each(&[], |x: &u64| *x).is_empty());
+    }
+
+    #[test]
+    fn no_more_threads_work_than_the_limit_says() {
+        super::limit(1);
+        let here = std::thread::current().id();
+        let threads = super::each(&[(); 64], |()| std::thread::current().id());
+        super::limit(0);
+        assert!(threads.into_iter().all(|id| id == here));
     }
 }

@@ -73,6 +73,7 @@ pub fn open_cpu(host: &Host) -> Result<Cpu> {
             return Err(Error::Threads { got: threads, most: MOST_THREADS });
         }
         builder = builder.threads(threads);
+        limbwise_apps::threads::limit(threads);
     }
     Ok(builder.open()?)
 }
@@ -124,7 +125,7 @@ pub(crate) struct Needed {
 }
 
 impl Needed {
-    fn recorded<S: Scheme>(params: &S::Params, recording: &Recording<S>) -> Self {
+    pub(crate) fn recorded<S: Scheme>(params: &S::Params, recording: &Recording<S>) -> Self {
         let KeyPlan { required, form, .. } = &recording.keys;
         let bytes = |form: KeyForm| {
             let rlwe = S::rlwe(params).into_iter();

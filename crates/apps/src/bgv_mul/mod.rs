@@ -2,7 +2,7 @@
 
 use crate::{
     family::{Twin, integer_arrays},
-    program::{Array, Details, Encryption, Integers, Journal, Observer, Program},
+    program::{Array, Details, Encryption, Integers, Journal, Observer, Program, fields},
 };
 use limbwise::{
     Result,
@@ -119,8 +119,7 @@ impl Program for BgvMul {
 
     fn details(&self) -> Details {
         let limbs = self.params.rlwe().limbs(self.level);
-        let details = json!({ "ciphertexts": self.ciphertexts, "limbs_used": limbs, "step": self.step });
-        details.as_object().cloned().unwrap_or_default()
+        fields(json!({ "ciphertexts": self.ciphertexts, "limbs_used": limbs, "step": self.step }))
     }
 }
 

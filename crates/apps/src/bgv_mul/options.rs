@@ -4,10 +4,9 @@ use super::{BgvMul, MOST_CIPHERTEXTS, Step};
 use crate::{
     family::{Exact, integer_samples},
     linear::layer::Model,
-    options::{KeysName, between, mistake, named_bgv},
+    options::{between, mistake, named_bgv, ways_of_keys},
     pbs::options::Samples,
     program::Program as _,
-    way::Way,
     workload::{Built, Named, Refusable, Workload},
 };
 use clap::Args;
@@ -92,7 +91,7 @@ impl Workload for BgvMulArgs {
         let program = Self::program(&described, (&params, &preset), None)?;
         let client = Some(Self::client(&self.data, &described, &program, &[])?);
         // The program needs no key, so key storage is fixed.
-        let ways = KeysName::usual(None, None).into_iter().map(Way::of_keys).collect();
+        let ways = ways_of_keys(None, None);
         let smaller = "fewer --ciphertexts, fewer --limbs, or a smaller ring";
         Ok(Built { program, described, client, preset, ways, smaller })
     }

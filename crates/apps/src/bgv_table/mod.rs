@@ -3,7 +3,7 @@
 use crate::{
     data::IntegerTable,
     family::Twin,
-    program::{Array, Details, Encryption, Integers, Journal, Observer, Program, State},
+    program::{Array, Details, Encryption, Integers, Journal, Observer, Program, State, fields},
 };
 use limbwise::{
     Result,
@@ -270,9 +270,7 @@ impl Program for BgvTable {
     fn details(&self) -> Details {
         let encrypted = matches!(self.described.matrix, Matrix::Encrypted(_));
         let shape = [self.described.rows, self.described.columns, self.described.names.len()];
-        let details =
-            json!({ "rows": shape[0], "columns": shape[1], "outputs": shape[2], "encrypted_matrix": encrypted });
-        details.as_object().cloned().unwrap_or_default()
+        fields(json!({ "rows": shape[0], "columns": shape[1], "outputs": shape[2], "encrypted_matrix": encrypted }))
     }
 }
 

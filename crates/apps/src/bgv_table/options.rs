@@ -5,13 +5,12 @@ use crate::{
     data::{IntegerTable, load_integers, shop},
     family::Exact,
     linear::layer::Model,
-    options::{KeysName, absolute, mistake, named_bgv, one},
+    options::{KEYS, absolute, choice, mistake, named_bgv, one, ways_of_keys},
     program::Program as _,
-    way::Way,
     workload::{Built, Named, Refusable, Workload},
 };
 use clap::Args;
-use limbwise::{bgv::BgvParams, scheme::Bgv};
+use limbwise::{bgv::BgvParams, rlwe::KeyForm, scheme::Bgv};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -53,8 +52,8 @@ pub struct BgvTableArgs {
     data: TableData,
 
     /// Storage of evaluation keys [default: stored, or the fastest that fits --memory]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "Parameters")]
-    keys: Option<KeysName>,
+    #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Parameters")]
+    keys: Option<KeyForm>,
 
     /// Parameters: a BGV preset's name ("limbwise params show") or a TOML file
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "bgv-n13-t30", help_heading = "Parameters")]
@@ -94,7 +93,7 @@ impl Workload for BgvTableArgs {
             client: Some(Exact::new(program.clone(), messages)),
             program,
             preset: self.preset.clone(),
-            ways: KeysName::usual(self.keys, memory).into_iter().map(Way::of_keys).collect(),
+            ways: ways_of_keys(self.keys, memory),
             smaller: "fewer columns, or leave open what --keys fixes",
         })
     }

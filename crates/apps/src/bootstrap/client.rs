@@ -5,7 +5,7 @@ use crate::{
     client::{Client, Conclusion},
     family::SlotsFound,
     linear::data::generated,
-    program::{Ckks, Program as _},
+    program::{Ckks, Program as _, fields},
 };
 use limbwise::{
     Complex64,
@@ -86,7 +86,7 @@ impl Client for BootstrapClient {
         let details = json!({ "message": self.name });
         Conclusion {
             found: SlotsFound { precision: Precision::of(&results[0][0], &self.values), accuracy: None },
-            details: details.as_object().cloned().unwrap_or_default(),
+            details: fields(details),
             warnings: Vec::new(),
         }
     }

@@ -4,7 +4,9 @@
 //! \[ARK\]). The clear twin is the identity.
 
 use crate::{
-    program::{Array, Ckks, Details, Encryption, Journal, Numbers, Observer, Program, SlotsInput as Input, State},
+    program::{
+        Array, Ckks, Details, Encryption, Journal, Numbers, Observer, Program, SlotsInput as Input, State, fields,
+    },
     way::Way,
 };
 use limbwise::{
@@ -158,14 +160,13 @@ impl Program for Bootstrap {
     }
 
     fn details(&self) -> Details {
-        let details = json!({
+        fields(json!({
             "slots": self.plan.slots,
             "passes": self.passes,
             "levels_won": self.won(),
             "log2_failure": self.levels.log2_failure(self.plan.slots).max(-999.0),
             "bootstrap_plan": self.plan,
-        });
-        details.as_object().cloned().unwrap_or_default()
+        }))
     }
 
     fn timed(&self, steps: &[(&str, f64)]) -> Details {
@@ -177,8 +178,7 @@ impl Program for Bootstrap {
         let bootstrap = sum(|name| matches!(name, "slot_to_coeff" | "mod_raise" | "coeff_to_slot" | "eval_mod"));
         let products = sum(|name| name == PRODUCTS);
         let share = (self.won() * self.plan.slots) as f64;
-        let times = json!({ "bootstrap_seconds": bootstrap, "t_as_us": (bootstrap + products) / share * 1e6 });
-        times.as_object().cloned().unwrap_or_default()
+        fields(json!({ "bootstrap_seconds": bootstrap, "t_as_us": (bootstrap + products) / share * 1e6 }))
     }
 
     fn in_way(&self, way: Way) -> Self {

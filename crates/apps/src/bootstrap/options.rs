@@ -8,17 +8,18 @@ use crate::{
     client::Client as _,
     data::{Numbers, load_array},
     linear::layer::Model,
-    options::{KeysName, PlaintextsName, RotationsName, mistake, named_params, one},
+    options::{Choice, KEYS, PLAINTEXTS, ROTATIONS, choice, key_forms, mistake, named_params, one},
     way::Way,
     workload::{Built, Named, Refusable, Workload},
 };
-use clap::{Args, ValueEnum};
+use clap::Args;
 use limbwise::{
     Complex64,
     ckks::{
         BootstrapPlan, PlaintextForm, Promise,
         bootstrap::{Content, HalvesAt, Rotations},
     },
+    rlwe::KeyForm,
     scheme::Ckks,
 };
 use serde::{Deserialize, Serialize};
@@ -36,22 +37,16 @@ pub struct Described {
 }
 
 /// What the slots hold.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ContentName {
-    /// Complex values
-    Complex,
-    /// Real values: imaginary parts are dropped, and half of EvalMod with them
-    Real,
-}
+const CONTENTS: &[Choice<Content>] = &[
+    ("complex", Content::Complex, "Complex values"),
+    ("real", Content::Real, "Real values: imaginary parts are dropped, and half of EvalMod with them"),
+];
 
 /// The two halves of the coefficients in EvalMod.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum HalvesName {
-    /// As a batch: least time
-    Once,
-    /// One after the other: least memory
-    Turns,
-}
+const HALVES: &[Choice<HalvesAt>] = &[
+    ("once", HalvesAt::Once, "As a batch: least time"),
+    ("turns", HalvesAt::Turns, "One after the other: least memory"),
+];
 
 /// What is encrypted: the client's business.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
@@ -86,27 +81,27 @@ pub struct BootstrapArgs {
     slots: Option<usize>,
 
     /// What the slots hold
-    #[arg(long, value_enum, default_value = "complex", help_heading = "Message")]
-    content: ContentName,
+    #[arg(long, value_parser = choice(CONTENTS), default_value = "complex", help_heading = "Message")]
+    content: Content,
 
     #[command(flatten)]
     data: BootstrapData,
 
     /// Rotation strategy of the maps [default: the fastest that fits]
-    #[arg(long, value_enum, value_name = "NAME", help_heading = "Strategy")]
-    strategy: Option<RotationsName>,
+    #[arg(long, value_parser = choice(ROTATIONS), value_name = "NAME", help_heading = "Strategy")]
+    strategy: Option<Rotations>,
 
     /// Storage of their diagonals [default: the fastest that fits]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
-    plaintexts: Option<PlaintextsName>,
+    #[arg(long, value_parser = choice(PLAINTEXTS), value_name = "HOW", help_heading = "Strategy")]
+    plaintexts: Option<PlaintextForm>,
 
     /// Storage of evaluation keys [default: the fastest that fits]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
-    keys: Option<KeysName>,
+    #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Strategy")]
+    keys: Option<KeyForm>,
 
     /// The two halves of the coefficients in EvalMod [default: the fastest that fits]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
-    halves: Option<HalvesName>,
+    #[arg(long, value_parser = choice(HALVES), value_name = "HOW", help_heading = "Strategy")]
+    halves: Option<HalvesAt>,
 
     /// Number of passes; the second bootstraps the error of the first
     #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Strategy")]
@@ -126,12 +121,8 @@ impl Workload for BootstrapArgs {
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let params = named_params(&self.preset)?;
-        let content = match self.content {
-            ContentName::Complex => Content::Complex,
-            ContentName::Real => Content::Real,
-        };
         let slots = self.slots.unwrap_or(params.max_slots());
-        let plan = BootstrapPlan { content, ..BootstrapPlan::fastest(slots) };
+        let plan = BootstrapPlan { content: self.content, ..BootstrapPlan::fastest(slots) };
         // Mistakes in the plan first; the message is laid out for it.
         let unknown = Promise { magnitude: 1.0, peak: 1.0, real: false };
         let program = Bootstrap::new((&params, &self.preset), plan, self.passes, unknown)?;
@@ -174,12 +165,11 @@ impl BootstrapArgs {
     /// diagonal, and halves in turns save little beside the keys of other rotations than hops.
     fn ways(&self, plan: BootstrapPlan, memory: Option<u64>) -> Vec<Way> {
         let usual = [Rotations::DoubleHoisted, Rotations::Bsgs, Rotations::MultiHop];
-        let rotations = self.strategy.map_or(usual.to_vec(), |name| vec![name.into()]);
-        let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name.into()]);
-        let keys = KeysName::forms(self.keys, memory);
+        let rotations = self.strategy.map_or(usual.to_vec(), |name| vec![name]);
+        let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name]);
+        let keys = key_forms(self.keys, memory);
         let halves = |rotations| match self.halves {
-            Some(HalvesName::Once) => vec![HalvesAt::Once],
-            Some(HalvesName::Turns) => vec![HalvesAt::Turns],
+            Some(halves) => vec![halves],
             None if rotations == Rotations::MultiHop => vec![HalvesAt::Once, HalvesAt::Turns],
             None => vec![HalvesAt::Once],
         };

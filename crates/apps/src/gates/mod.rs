@@ -2,7 +2,7 @@
 
 use crate::{
     family::{Twin, message_arrays},
-    program::{Array, Details, Encryption, Journal, Messages, Observer, Program, State, Tfhe},
+    program::{Array, Details, Encryption, Journal, Messages, Observer, Program, State, Tfhe, fields},
 };
 
 use limbwise::{
@@ -105,8 +105,7 @@ impl Program for Gates {
     }
 
     fn details(&self) -> Details {
-        let gates = json!({ "batch": self.batch, "gates": (Gate::ALL.len() + 1) * self.batch });
-        gates.as_object().cloned().unwrap_or_default()
+        fields(json!({ "batch": self.batch, "gates": (Gate::ALL.len() + 1) * self.batch }))
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{
         plain::momentum,
         sigmoid::SigmoidPolynomial,
     },
-    program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State},
+    program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State, fields},
     way::Way,
 };
 use limbwise::{
@@ -426,26 +426,24 @@ impl Program for Helr {
     }
 
     fn details(&self) -> Details {
-        let details = json!({
+        fields(json!({
             "iterations": self.options.iterations,
             "bootstraps": self.count_of_bootstraps(),
             "batch": self.options.batch_rows,
             "ciphertexts": self.layout.ciphertexts,
             "features": self.options.columns - 1,
             "bootstrap_plan": self.plan,
-        });
-        details.as_object().cloned().unwrap_or_default()
+        }))
     }
 
     fn timed(&self, steps: &[(&str, f64)]) -> Details {
         let sum = |wanted: &str| steps.iter().filter(|(name, _)| *name == wanted).map(|(_, s)| s).sum::<f64>();
         let iterations = self.options.iterations as f64;
         let (own, boots) = (sum(ITERATION), sum(BOOTSTRAP));
-        let times = json!({
+        fields(json!({
             "seconds_an_iteration": (own + boots) / iterations,
             "bootstrap_seconds_of_it": boots / iterations,
-        });
-        times.as_object().cloned().unwrap_or_default()
+        }))
     }
 
     fn in_way(&self, way: Way) -> Self {

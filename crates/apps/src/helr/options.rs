@@ -12,7 +12,7 @@ use crate::{
         data::Prepared,
         options::{degree, interval},
     },
-    options::{KeysName, PlaintextsName, absolute, between, mistake, named_params, one},
+    options::{KEYS, PLAINTEXTS, absolute, between, choice, key_forms, mistake, named_params, one},
     way::Way,
     workload::{Built, Named, Refusable, Workload},
 };
@@ -107,12 +107,12 @@ pub struct HelrArgs {
     preset: String,
 
     /// How the diagonals of bootstrapping are stored [default: the fastest that fits]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
-    plaintexts: Option<PlaintextsName>,
+    #[arg(long, value_parser = choice(PLAINTEXTS), value_name = "HOW", help_heading = "Strategy")]
+    plaintexts: Option<PlaintextForm>,
 
     /// Storage of evaluation keys [default: the fastest that fits]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
-    keys: Option<KeysName>,
+    #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Strategy")]
+    keys: Option<KeyForm>,
 }
 
 /// Sizes of the generated data: two mini-batches, plus the test images.
@@ -180,8 +180,8 @@ impl HelrArgs {
     /// The fastest configuration, and those that save memory if a budget is given or memory is short: multi-hop saves
     /// keys, one limb per diagonal saves plaintexts, seeds halve the remaining keys.
     fn ways(&self, fastest: BootstrapPlan, memory: Option<u64>) -> Vec<Way> {
-        let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name.into()]);
-        let keys: Vec<KeyForm> = KeysName::forms(self.keys, memory);
+        let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name]);
+        let keys: Vec<KeyForm> = key_forms(self.keys, memory);
         let mut ways = Vec::new();
         for rotations in [Rotations::DoubleHoisted, Rotations::MultiHop] {
             for &form in &forms {

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     client::{Client, Conclusion},
     family::SlotsFound,
-    program::{Ckks, Program as _},
+    program::{Ckks, Program as _, fields},
 };
 use limbwise::{
     Complex64,
@@ -74,7 +74,7 @@ impl Client for LinearClient {
                 precision: Precision::of(&self.program.unpacked(&results[0]), &expected),
                 accuracy: None,
             },
-            details: details.as_object().cloned().unwrap_or_default(),
+            details: fields(details),
             warnings: Vec::new(),
         }
     }

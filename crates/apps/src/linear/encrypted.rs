@@ -2,7 +2,7 @@
 
 use super::layer::Layer;
 use crate::{
-    program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State},
+    program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State, fields},
     way::Way,
 };
 use limbwise::{
@@ -238,7 +238,7 @@ impl Program for Linear {
     }
 
     fn details(&self) -> Details {
-        let details = json!({
+        fields(json!({
             "layer": self.work.layer.describe(),
             "strategy": self.strategy.to_string(),
             "plaintexts": self.form,
@@ -246,8 +246,7 @@ impl Program for Linear {
             "maps": self.maps().len(),
             "diagonals": self.largest_map().count(),
             "fold": self.map().map_or(1, |map| map.fold.count),
-        });
-        details.as_object().cloned().unwrap_or_default()
+        }))
     }
 
     fn in_way(&self, way: Way) -> Self {

@@ -10,7 +10,7 @@ use crate::{
     data::{Numbers as Array, load_array},
     description::Refusal,
     floor,
-    options::{KeysName, PlaintextsName, absolute, between, mistake, named_params, one},
+    options::{Choice, KEYS, PLAINTEXTS, absolute, between, choice, key_forms, mistake, named_params, one},
     way::{Way, strategies},
     workload::{Built, Named, Refusable, Workload},
 };
@@ -21,6 +21,7 @@ use limbwise::{
         tensor::{Padding, TensorError},
     },
     params::{Params, presets::preset},
+    rlwe::KeyForm,
     scheme::Ckks,
 };
 use serde::{Deserialize, Serialize};
@@ -54,13 +55,10 @@ enum Op {
 }
 
 /// What lies outside an image.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum PaddingName {
-    /// Zeros: stride 1 keeps the size
-    Same,
-    /// Nothing: filters stay inside
-    Valid,
-}
+const PADDINGS: &[Choice<Padding>] = &[
+    ("same", Padding::Same, "Zeros: stride 1 keeps the size"),
+    ("valid", Padding::Valid, "Nothing: filters stay inside"),
+];
 
 /// Rotations: one kind, or all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,8 +152,8 @@ pub struct LinearArgs {
     stride: Option<usize>,
 
     /// Padding outside the image [default: same]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "Layer")]
-    padding: Option<PaddingName>,
+    #[arg(long, value_parser = choice(PADDINGS), value_name = "HOW", help_heading = "Layer")]
+    padding: Option<Padding>,
 
     #[command(flatten)]
     data: LinearData,
@@ -166,12 +164,12 @@ pub struct LinearArgs {
     strategy: Wanted,
 
     /// Storage of the diagonals [default: the fastest that fits]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
-    plaintexts: Option<PlaintextsName>,
+    #[arg(long, value_parser = choice(PLAINTEXTS), value_name = "HOW", help_heading = "Strategy")]
+    plaintexts: Option<PlaintextForm>,
 
     /// Storage of evaluation keys [default: the fastest that fits]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
-    keys: Option<KeysName>,
+    #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Strategy")]
+    keys: Option<KeyForm>,
 
     /// Parameters: a preset's name ("limbwise params show") or a TOML file
     /// [default: the smallest of n13-l3-s40, n14-l7-s40, n15-l16-s40 and n16-l24-s40 that has the slots and levels]
@@ -284,8 +282,8 @@ impl LinearArgs {
             );
             return Err(mistake(text));
         }
-        let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name.into()]);
-        Ok(Way::of_maps(&strategies, &forms, &KeysName::forms(self.keys, memory)))
+        let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name]);
+        Ok(Way::of_maps(&strategies, &forms, &key_forms(self.keys, memory)))
     }
 
     /// Fails for shapes that the operation does not have.
@@ -358,10 +356,7 @@ impl LinearArgs {
         let (channels, height) = (self.channels.unwrap_or(16), self.height.unwrap_or(32));
         let (width, kernel) = (self.width.unwrap_or(height), self.kernel.unwrap_or(3));
         let filters = self.filters.or(self.data.weights_shape()?.map(|f| f[0])).unwrap_or(16);
-        let padding = match self.padding {
-            None | Some(PaddingName::Same) => Padding::Same,
-            Some(PaddingName::Valid) => Padding::Valid,
-        };
+        let padding = self.padding.unwrap_or(Padding::Same);
         let (image, stride) = ([channels, height, width], self.stride.unwrap_or(1));
         Ok(LayerShape::Convolution { filters: [filters, channels, kernel, kernel], image, stride, padding })
     }

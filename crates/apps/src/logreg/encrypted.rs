@@ -16,7 +16,7 @@ use super::{
     plain::momentum,
     sigmoid::SigmoidPolynomial,
 };
-use crate::program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State};
+use crate::program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State, fields};
 use limbwise::{
     Complex64, Result,
     ckks::{Auto, BootstrapPlan, Ciphertext, LevelPolicy, Promise, Series, bootstrap::Content, chebyshev},
@@ -350,13 +350,12 @@ impl Program for Logreg {
     }
 
     fn details(&self) -> Details {
-        let details = json!({
+        fields(json!({
             "iterations": self.options.iterations,
             "bootstraps": self.count_of_bootstraps(),
             "rows": { "train": self.options.train_rows, "test": self.options.test_rows },
             "features": self.options.columns - 1,
-        });
-        details.as_object().cloned().unwrap_or_default()
+        }))
     }
 
     fn results(&self) -> usize {

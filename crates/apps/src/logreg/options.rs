@@ -8,8 +8,7 @@ use super::{
 use crate::{
     data::{self, DataSet, Digits, Header, LabelColumn, LoadOptions},
     linear::layer::Model,
-    options::{KeysName, absolute, between, mistake, named_params, one},
-    way::Way,
+    options::{KEYS, absolute, between, choice, mistake, named_params, one, ways_of_keys},
     workload::{Built, Named, Refusable, Workload},
 };
 use clap::{
@@ -19,6 +18,7 @@ use clap::{
 use limbwise::{
     finite,
     params::{Params, presets::preset},
+    rlwe::KeyForm,
     scheme::Ckks,
 };
 use serde::{Deserialize, Serialize};
@@ -104,8 +104,8 @@ pub struct LogregArgs {
     preset: Option<String>,
 
     /// Storage of evaluation keys [default: stored, or the fastest that fits --memory]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "Parameters")]
-    keys: Option<KeysName>,
+    #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Parameters")]
+    keys: Option<KeyForm>,
 }
 
 impl LogregData {
@@ -156,7 +156,7 @@ impl Workload for LogregArgs {
             program,
             client: Some(client),
             preset,
-            ways: KeysName::usual(self.keys, memory).into_iter().map(Way::of_keys).collect(),
+            ways: ways_of_keys(self.keys, memory),
             smaller: "fewer iterations, a preset with fewer limbs",
         })
     }

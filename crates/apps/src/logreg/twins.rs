@@ -5,7 +5,10 @@ use super::{
     metrics::{Metrics, metrics, scores},
     plain::{Activation, TrainOptions, Trained, train},
 };
-use crate::{client::Accuracy, program::Details};
+use crate::{
+    client::Accuracy,
+    program::{Details, fields},
+};
 use serde_json::json;
 
 /// The same training in the clear.
@@ -35,7 +38,7 @@ impl Twins {
             "largest_sigmoid_input": self.polynomial.largest_input(),
         });
         let accuracy = Accuracy { encrypted: encrypted.accuracy, clear: clear.accuracy };
-        (accuracy, details.as_object().cloned().unwrap_or_default())
+        (accuracy, fields(details))
     }
 
     /// Warnings about the model: the polynomial left its interval, or a weight exceeded its bound.

@@ -9,7 +9,7 @@ use crate::{
     data::idx::Images,
     family::SlotsFound,
     linear::data::generated,
-    program::Ckks,
+    program::{Ckks, fields},
 };
 use limbwise::{
     Complex64,
@@ -104,7 +104,7 @@ impl Client for LolaClient {
         });
         Conclusion {
             found: SlotsFound { precision: Precision::of(&flat(&got), &flat(&self.expected)), accuracy },
-            details: details.as_object().cloned().unwrap_or_default(),
+            details: fields(details),
             warnings: Vec::new(),
         }
     }

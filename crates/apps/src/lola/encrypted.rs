@@ -7,7 +7,7 @@
 
 use super::network::{LolaError, Network};
 use crate::{
-    program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State},
+    program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State, fields},
     way::Way,
 };
 use limbwise::{
@@ -228,13 +228,12 @@ impl Program for Lola {
     fn details(&self) -> Details {
         let strategies: Vec<String> =
             self.packed_maps().map(|map| self.strategy_for(&map.diagonals).to_string()).into();
-        let details = json!({
+        fields(json!({
             "images": self.images,
             "strategies": strategies,
             "plaintexts": self.form,
             "map_diagonals": self.packed_maps().map(|map| map.diagonals.count()),
-        });
-        details.as_object().cloned().unwrap_or_default()
+        }))
     }
 
     fn timed(&self, steps: &[(&str, f64)]) -> Details {
@@ -242,7 +241,7 @@ impl Program for Lola {
         let seconds: f64 = own.clone().map(|(_, s)| s).sum();
         let times = json!({ "seconds_an_image": seconds / self.images as f64 });
         // After a resume the measured time does not cover a whole image.
-        if own.count() < STEPS.len() { Details::new() } else { times.as_object().cloned().unwrap_or_default() }
+        if own.count() < STEPS.len() { Details::new() } else { fields(times) }
     }
 
     fn in_way(&self, way: Way) -> Self {

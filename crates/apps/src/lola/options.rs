@@ -10,14 +10,15 @@ use crate::{
     description::Weights,
     floor::{COMPLEX_BYTES, REAL_BYTES},
     linear::{layer::Model, options::numbers},
-    options::{KeysName, PlaintextsName, absolute, between, named_params, one},
+    options::{Choice, KEYS, PLAINTEXTS, absolute, between, choice, key_forms, named_params, one},
     way::{Way, strategies},
     workload::{Built, Named, Refusable, Workload},
 };
-use clap::{Args, ValueEnum};
+use clap::Args;
 use limbwise::{
     ckks::{PlaintextForm, Promise, Strategy},
     params::Params,
+    rlwe::KeyForm,
     scheme::Ckks,
 };
 use serde::{Deserialize, Serialize};
@@ -38,30 +39,13 @@ pub struct Described {
     pub bounds: Promise,
 }
 
-/// Rotation strategy; the number of baby steps is chosen per map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum StrategyName {
-    /// One decomposition for all rotations of a map, a key a diagonal
-    Hoisted,
-    /// Baby and giant steps
-    Bsgs,
-    /// Baby and giant steps, sums before the division
-    DoubleHoisted,
-    /// One or two keys a map, rotations one after another
-    MultiHop,
-}
-
-impl StrategyName {
-    /// Name of the corresponding `Strategy`.
-    fn kind(self) -> &'static str {
-        match self {
-            Self::Hoisted => "hoisted",
-            Self::Bsgs => "bsgs",
-            Self::DoubleHoisted => "double_hoisted",
-            Self::MultiHop => "multi_hop",
-        }
-    }
-}
+/// Names of strategies, as [`Strategy::name`] has them; the number of baby steps is chosen per map.
+const STRATEGIES: &[Choice<&str>] = &[
+    ("hoisted", "hoisted", "One decomposition for all rotations of a map, a key a diagonal"),
+    ("bsgs", "bsgs", "Baby and giant steps"),
+    ("double-hoisted", "double_hoisted", "Baby and giant steps, sums before the division"),
+    ("multi-hop", "multi_hop", "One or two keys a map, rotations one after another"),
+];
 
 /// Source of the images and the weights.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
@@ -110,16 +94,16 @@ pub struct LolaArgs {
     images: usize,
 
     /// Rotation strategy of the maps [default: the fastest that fits]
-    #[arg(long, value_enum, value_name = "NAME", help_heading = "Strategy")]
-    strategy: Option<StrategyName>,
+    #[arg(long, value_parser = choice(STRATEGIES), value_name = "NAME", help_heading = "Strategy")]
+    strategy: Option<&'static str>,
 
     /// Storage of their diagonals [default: the fastest that fits]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
-    plaintexts: Option<PlaintextsName>,
+    #[arg(long, value_parser = choice(PLAINTEXTS), value_name = "HOW", help_heading = "Strategy")]
+    plaintexts: Option<PlaintextForm>,
 
     /// Storage of evaluation keys [default: the fastest that fits]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
-    keys: Option<KeysName>,
+    #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Strategy")]
+    keys: Option<KeyForm>,
 
     /// Parameters: a preset's name ("limbwise params show") or a TOML file
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "n14-l7-s40", help_heading = "Parameters")]
@@ -247,11 +231,11 @@ impl LolaArgs {
     /// own baby steps.
     fn ways(&self, program: &Lola, memory: Option<u64>) -> Vec<Way> {
         let all = strategies(program.largest_map());
-        let kinds = self.strategy.map_or(StrategyName::value_variants().to_vec(), |name| vec![name]);
-        let of_kind = |kind: &StrategyName| all.iter().find(|s| s.name() == kind.kind()).copied();
-        let strategies: Vec<Strategy> = kinds.iter().filter_map(of_kind).collect();
-        let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name.into()]);
-        Way::of_maps(&strategies, &forms, &KeysName::forms(self.keys, memory))
+        let kinds = STRATEGIES.iter().map(|&(_, kind, _)| kind).filter(|kind| self.strategy.is_none_or(|s| s == *kind));
+        let of_kind = |kind: &str| all.iter().find(|s| s.name() == kind).copied();
+        let strategies: Vec<Strategy> = kinds.filter_map(of_kind).collect();
+        let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name]);
+        Way::of_maps(&strategies, &forms, &key_forms(self.keys, memory))
     }
 }
 

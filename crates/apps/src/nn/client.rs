@@ -4,7 +4,7 @@ use super::{Digits, Nn, NnError, network::SIDE};
 use crate::{
     client::{Client, Conclusion},
     family::{Exact, Twin as _},
-    program::Tfhe,
+    program::{Tfhe, fields},
 };
 use limbwise::tfhe::TfheReading;
 use serde_json::json;
@@ -60,7 +60,7 @@ impl Client for NnClient {
                 "encrypted": self.share(&encrypted),
             },
         });
-        conclusion.details.extend(details.as_object().cloned().unwrap_or_default());
+        conclusion.details.extend(fields(details));
         conclusion
     }
 }

@@ -3,7 +3,7 @@
 use super::network::{CLASSES, MOST, Network, Neuron, NnError, PARTS, PLACES, SIDE, class, pixel};
 use crate::{
     family::Twin,
-    program::{Array, Details, Encryption, Journal, Messages, Observer, Program, State, Tfhe},
+    program::{Array, Details, Encryption, Journal, Messages, Observer, Program, State, Tfhe, fields},
 };
 use limbwise::{
     Result,
@@ -171,8 +171,7 @@ impl Program for Nn {
     }
 
     fn details(&self) -> Details {
-        let details = json!({ "layers": self.layers(), "batch": self.images, "neurons": self.network.neurons() });
-        details.as_object().cloned().unwrap_or_default()
+        fields(json!({ "layers": self.layers(), "batch": self.images, "neurons": self.network.neurons() }))
     }
 }
 

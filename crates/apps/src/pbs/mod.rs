@@ -2,7 +2,7 @@
 
 use crate::{
     family::{Twin, message_arrays},
-    program::{Array, Details, Encryption, Journal, Messages, Observer, Program, Tfhe},
+    program::{Array, Details, Encryption, Journal, Messages, Observer, Program, Tfhe, fields},
 };
 use limbwise::{
     Result,
@@ -94,8 +94,7 @@ impl Program for Pbs {
     }
 
     fn details(&self) -> Details {
-        let details = json!({ "batch": self.batch, "tables": self.entries() });
-        details.as_object().cloned().unwrap_or_default()
+        fields(json!({ "batch": self.batch, "tables": self.entries() }))
     }
 }
 

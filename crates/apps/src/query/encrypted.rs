@@ -8,7 +8,7 @@ use super::{
     question::{Question, Term},
     table::Table,
 };
-use crate::program::{Array, Details, Journal, Messages, Numbers, Observer, Program, SlotsInput, State, Tfhe};
+use crate::program::{Array, Details, Journal, Messages, Numbers, Observer, Program, SlotsInput, State, Tfhe, fields};
 use limbwise::{
     Complex64, Result,
     bridge::{BridgeError, BridgeParams, BridgePlan},
@@ -293,20 +293,17 @@ impl Program for Query {
 
     fn details(&self) -> Details {
         let question = &self.question;
-        let details = json!({ "sql": question.sql, "rows": question.rows, "filter": self.filter.summary() });
-        details.as_object().cloned().unwrap_or_default()
+        fields(json!({ "sql": question.sql, "rows": question.rows, "filter": self.filter.summary() }))
     }
 
     fn expected(&self, results: &[BridgedEstimate]) -> Details {
         let [BridgedEstimate::Slots(sum), BridgedEstimate::Slots(bits)] = results else { return Details::new() };
-        let details = json!({ "precision": SumPrecision::of(self, [bits.estimate, sum.estimate]) });
-        details.as_object().cloned().unwrap_or_default()
+        fields(json!({ "precision": SumPrecision::of(self, [bits.estimate, sum.estimate]) }))
     }
 
     fn timed(&self, steps: &[(&str, f64)]) -> Details {
         let own = |name: &str| name.starts_with("compare ") || ["selection", "bridge", "sum"].contains(&name);
         let seconds: f64 = steps.iter().filter(|(name, _)| own(name)).map(|(_, s)| s).sum();
-        let details = json!({ "seconds_per_row": seconds / self.question.rows as f64 });
-        details.as_object().cloned().unwrap_or_default()
+        fields(json!({ "seconds_per_row": seconds / self.question.rows as f64 }))
     }
 }

@@ -7,12 +7,11 @@ use super::{
 };
 use crate::{
     linear::layer::Model,
-    options::{KeysName, absolute, between, named_pair, one},
-    way::Way,
+    options::{KEYS, absolute, between, choice, named_pair, one, ways_of_keys},
     workload::{Built, Named, Refusable, Workload},
 };
 use clap::Args;
-use limbwise::{finite, scheme::Bridged};
+use limbwise::{finite, rlwe::KeyForm, scheme::Bridged};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -29,8 +28,8 @@ fn scale(text: &str) -> Result<f64, String> {
 #[derive(Debug, Args)]
 struct Common {
     /// Storage of evaluation keys [default: stored, or the fastest that fits --memory]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "Parameters")]
-    keys: Option<KeysName>,
+    #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Parameters")]
+    keys: Option<KeyForm>,
 
     /// Parameters: a pair's name, or a CKKS set for bridges and a TFHE set, each a preset's name or a TOML file
     #[arg(long, value_name = "NAME|CKKS,TFHE", default_value = "flags-2-2", help_heading = "Parameters")]
@@ -146,7 +145,7 @@ impl Common {
             program,
             described,
             preset: self.preset.clone(),
-            ways: KeysName::usual(self.keys, memory).into_iter().map(Way::of_keys).collect(),
+            ways: ways_of_keys(self.keys, memory),
             smaller: "fewer --rows, or leave open what --keys fixes",
         })
     }

@@ -9,18 +9,19 @@ use super::{
 };
 use crate::{
     linear::layer::Model,
-    options::{KeysName, PlaintextsName, RotationsName, absolute, mistake, named_params, one},
+    options::{KEYS, PLAINTEXTS, ROTATIONS, absolute, choice, key_forms, mistake, named_params, one, strategy},
     way::Way,
     workload::{Built, Named, Refusable, Workload},
 };
 use clap::Args;
 use limbwise::{
     ckks::{
-        BootstrapPlan, PlaintextForm, Strategy,
+        BootstrapPlan, PlaintextForm,
         bootstrap::{HalvesAt, Rotations},
     },
     finite,
     params::Params,
+    rlwe::KeyForm,
     scheme::Ckks,
 };
 use serde::{Deserialize, Serialize};
@@ -100,16 +101,16 @@ pub struct ResnetArgs {
     relu: ReluChoice,
 
     /// Rotation strategy of all maps, including bootstrapping [default: bsgs; in bootstrapping the fastest that fits]
-    #[arg(long, value_enum, value_name = "NAME", help_heading = "Strategy")]
-    strategy: Option<RotationsName>,
+    #[arg(long, value_parser = choice(ROTATIONS), value_name = "NAME", help_heading = "Strategy")]
+    strategy: Option<Rotations>,
 
     /// Storage of their diagonals [default: the fastest that fits]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
-    plaintexts: Option<PlaintextsName>,
+    #[arg(long, value_parser = choice(PLAINTEXTS), value_name = "HOW", help_heading = "Strategy")]
+    plaintexts: Option<PlaintextForm>,
 
     /// Storage of evaluation keys [default: the fastest that fits]
-    #[arg(long, value_enum, value_name = "HOW", help_heading = "Strategy")]
-    keys: Option<KeysName>,
+    #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Strategy")]
+    keys: Option<KeyForm>,
 
     /// Parameters with bootstrapping: a preset's name ("limbwise params show") or a TOML file
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "boot", help_heading = "Parameters")]
@@ -176,7 +177,7 @@ impl ResnetArgs {
             images,
             ranges,
             relu: self.relu.clone(),
-            strategy: self.strategy.map_or(Strategy::Bsgs { babies: 0 }, Strategy::from),
+            strategy: strategy(self.strategy.unwrap_or(Rotations::Bsgs)),
             plaintexts: PlaintextForm::AtUse,
             bootstrapping: params.bootstrapping().map(|_| BootstrapPlan::fastest(params.max_slots())),
             bounds: network.bounds(),
@@ -209,15 +210,15 @@ impl ResnetArgs {
     fn ways(&self, program: &Resnet, memory: Option<u64>) -> Vec<Way> {
         let maps = program.inference().strategy;
         let rotations = match self.strategy {
-            Some(name) => vec![name.into()],
+            Some(name) => vec![name],
             None => vec![Rotations::DoubleHoisted, Rotations::MultiHop],
         };
         // Those of all layers are thousands: kept, they take gigabytes for little time.
         let forms: Vec<PlaintextForm> = match self.plaintexts {
-            Some(name) => vec![name.into()],
+            Some(name) => vec![name],
             None => vec![PlaintextForm::AtUse, PlaintextForm::OnTheFly],
         };
-        let keys = KeysName::forms(self.keys, memory);
+        let keys = key_forms(self.keys, memory);
         let boot = program.inference().bootstrapping;
         let mut ways = Vec::new();
         for &form in &forms {

@@ -123,7 +123,7 @@ pub(crate) fn objectives(names: &[String], machines: &[(String, Spec)]) -> Resul
             let known = energy.is_some_and(|e| wanted.name == "energy_j" || e.area_mm2.is_some());
             if !known {
                 let text = format!(
-                    "--objectives {}: the model \"{name}\" does not know it; choose of seconds, off_chip_bytes, key_bytes, products, t_as_us, slots_bits_s, precision_bits",
+                    "--objectives {}: the model \"{name}\" does not know it; choose of seconds, off_chip_bytes, key_bytes, products, t_as_us, slots_bits_s, precision_bits, log2_failure, budget_bits",
                     wanted.name
                 );
                 return Err(Mistake(text));

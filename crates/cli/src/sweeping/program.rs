@@ -1,20 +1,17 @@
 //! The program of a point: its words, as a user would write them, and what they make.
 
-use crate::{
-    failure::Mistake,
-    workload::{Workload, refused},
-};
+use crate::{failure::Mistake, workload::Workload};
 use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand as _, parser::ValueSource};
 use limbwise::{
     params::{ChangeableField, ParamsLiteral},
     scheme::{Ckks, Scheme as _},
 };
-use limbwise_apps::{AnyPrepared, Prepared, options::literal_of};
+use limbwise_apps::{
+    AnyPrepared, on_scheme,
+    options::{check_preset, literal_of},
+};
 use limbwise_runtime::sweep::{Grid, Recorded};
 
-/// Said of programs that are not swept.
-const NOT_CKKS: &str =
-    "a sweep varies parameters of CKKS, and this workload has others: time its points one by one (limbwise time)";
 /// The option of workloads that names their parameters.
 const PRESET: &str = "preset";
 
@@ -30,6 +27,7 @@ pub(crate) struct Template {
     /// Its name and options as they were given.
     pub(crate) words: Vec<String>,
     name: String,
+    scheme: &'static str,
     preset: Option<String>,
     given: Vec<String>,
     options: Vec<String>,
@@ -57,30 +55,27 @@ impl Template {
         Ok(Self {
             words: words.to_vec(),
             name: name.to_owned(),
+            scheme: Workload::from_arg_matches(&matches)?.scheme(),
             preset: own.try_get_one::<String>(PRESET).ok().flatten().cloned(),
             given: options.iter().filter(is_given).filter_map(long).collect(),
             options: options.iter().filter_map(long).collect(),
         })
     }
 
-    /// Refuses a workload whose parameters cannot be varied, before any point is looked at.
-    pub(crate) fn is_swept(&self) -> Result<(), Mistake> {
-        let parsed = matches(&self.words).and_then(|parsed| Workload::from_arg_matches(&parsed));
-        match parsed.is_ok_and(|workload| workload.scheme() != Ckks::NAME) {
-            true => Err(Mistake(format!("{}: {NOT_CKKS}", self.name))),
-            false => Ok(()),
-        }
+    /// Whether fields of its parameters can be varied one by one: those of CKKS have names.
+    fn has_parameters(&self) -> bool {
+        self.preset.is_some() && self.scheme == Ckks::NAME
     }
 
     /// The field of a name, if the program has one.
     pub(crate) fn field(&self, name: &str) -> Option<ProgramField> {
-        let parameter = self.preset.as_ref().and_then(|_| ChangeableField::named(name));
+        let parameter = ChangeableField::named(name).filter(|_| self.has_parameters());
         let option = || self.options.iter().any(|o| o == name).then(|| ProgramField::Option(name.to_owned()));
         parameter.map(ProgramField::Parameter).or_else(option)
     }
 
     pub(crate) fn field_names(&self) -> Vec<String> {
-        let parameters = limbwise::params::CHANGEABLE.iter().filter(|_| self.preset.is_some());
+        let parameters = limbwise::params::CHANGEABLE.iter().filter(|_| self.has_parameters());
         parameters.map(|field| field.name.to_owned()).chain(self.options.iter().cloned()).collect()
     }
 
@@ -94,7 +89,7 @@ impl Template {
             ProgramField::Option(name) => {
                 let words = self.words_of(&[(name.clone(), value.to_owned())]);
                 let parsed = matches(&words).map_err(|e| wrong(name, &first_line(&e)))?;
-                let preset = (name == PRESET).then(|| literal_of(value)).transpose();
+                let preset = (name == PRESET).then(|| check_preset(self.scheme, value)).transpose();
                 preset.map_err(|e| wrong(name, &e.to_string()))?;
                 Workload::from_arg_matches(&parsed).map(drop).map_err(|e| wrong(name, &first_line(&e)))
             }
@@ -126,21 +121,16 @@ impl Template {
         words
     }
 
-    pub(crate) fn build(&self, fields: &[(String, String)]) -> anyhow::Result<Prepared<Ckks>> {
-        let parsed = matches(&self.words_of(fields)).map_err(|e| Mistake(first_line(&e)))?;
-        let workload = Workload::from_arg_matches(&parsed).map_err(|e| Mistake(first_line(&e)))?;
-        match workload.prepare(None).map_err(refused)? {
-            AnyPrepared::Ckks(built) => Ok(built),
-            _ => Err(Mistake(NOT_CKKS.into()).into()),
-        }
-    }
-
-    /// Makes the program of these fields and records it. What the options leave open is done in the first of the ways
-    /// that are compared elsewhere.
+    /// Builds the program of these fields and records it. What the options leave open is done in the first of the
+    /// configurations that are compared elsewhere.
     pub(crate) fn record(&self, fields: &[(String, String)]) -> Result<Recorded, String> {
-        let built = self.build(fields).map_err(|e| e.to_string())?;
-        let way = *built.ways.first().ok_or("a program can be run in some way")?;
-        Recorded::of(&built.program(way), way.keys).map_err(|e| e.to_string())
+        let parsed = matches(&self.words_of(fields)).map_err(|e| first_line(&e))?;
+        let workload = Workload::from_arg_matches(&parsed).map_err(|e| first_line(&e))?;
+        let prepared = workload.prepare(None).map_err(|e| e.to_string())?;
+        on_scheme!(AnyPrepared, &prepared, built => {
+            let way = *built.ways.first().ok_or("a program can be run in some way")?;
+            Recorded::of(&built.program(way), way.keys).map_err(|e| e.to_string())
+        })
     }
 
     /// The command that times one point of a grid by itself.

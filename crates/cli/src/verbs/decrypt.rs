@@ -7,9 +7,9 @@ use crate::{
     progress::{Progress, note},
     secrets::PassphraseArgs,
     text::{forecast, table::line},
-    verbs::encrypt::KeyChoice,
+    verbs::encrypt::ENCRYPTIONS,
 };
-use limbwise_apps::{Array, Encryption, data::npy, program::Numbers};
+use limbwise_apps::{Array, Encryption, data::npy, options::choice, program::Numbers};
 use limbwise_runtime::{
     client_side::{ClientSide, ToDecrypt},
     ledger::Shared,
@@ -84,8 +84,8 @@ pub(crate) struct Decrypt {
 
     /// The key that encrypted the inputs, if the ledger does not know it: they were encrypted by others, or before
     /// there was a ledger [default: public; for keys of version 1 the key of the plan]
-    #[arg(long, value_enum, value_name = "WHICH")]
-    key: Option<KeyChoice>,
+    #[arg(long, value_parser = choice(ENCRYPTIONS), value_name = "WHICH")]
+    key: Option<Encryption>,
 
     /// Factor by which the server's matrix, unknown to the client, may enlarge values and errors beyond what a random
     /// matrix does
@@ -160,7 +160,7 @@ impl Decrypt {
             inputs: &self.inputs,
             compare: self.compare || !self.data.is_empty(),
             data: &self.data,
-            key: self.key.map(Encryption::from),
+            key: self.key,
             gain: self.model_gain,
             share: self.share,
             lock: passphrase.lock(),

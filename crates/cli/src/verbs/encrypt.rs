@@ -8,31 +8,21 @@ use crate::{
     text::{table::line, units},
     verbs::keygen::insecure,
 };
-use clap::ValueEnum;
-use limbwise_apps::Encryption;
+use limbwise_apps::{
+    Encryption,
+    options::{Choice, choice},
+};
 use limbwise_runtime::{
     client_side::{ClientSide, InputFile, ToEncrypt},
     places::Existing,
 };
 use std::path::PathBuf;
 
-/// Under which key.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum KeyChoice {
-    /// Anyone can encrypt with it
-    Public,
-    /// Less noise, and files of half the size
-    Secret,
-}
-
-impl From<KeyChoice> for Encryption {
-    fn from(choice: KeyChoice) -> Self {
-        match choice {
-            KeyChoice::Public => Self::PublicKey,
-            KeyChoice::Secret => Self::SecretKey,
-        }
-    }
-}
+/// Keys that encrypt.
+pub(super) const ENCRYPTIONS: &[Choice<Encryption>] = &[
+    ("public", Encryption::PublicKey, "Anyone can encrypt with it"),
+    ("secret", Encryption::SecretKey, "Less noise, and files of half the size"),
+];
 
 /// Encrypt a client's data as the inputs of its program
 ///
@@ -64,8 +54,8 @@ pub(crate) struct Encrypt {
     force: bool,
 
     /// The key to encrypt with [default: the key of the plan]
-    #[arg(long, value_enum, value_name = "WHICH")]
-    key: Option<KeyChoice>,
+    #[arg(long, value_parser = choice(ENCRYPTIONS), value_name = "WHICH")]
+    key: Option<Encryption>,
 
     #[command(flatten)]
     passphrase: PassphraseArgs,
@@ -88,7 +78,7 @@ impl Encrypt {
         let passphrase = self.passphrase.read()?;
         let asked = ToEncrypt {
             data: &self.data,
-            key: self.key.map(Encryption::from),
+            key: self.key,
             out: &self.out,
             existing: Existing::replaced_if(self.force),
             lock: passphrase.lock(),

@@ -8,9 +8,11 @@ use crate::{
     text::{forecast, table::line, units},
     workload::refused,
 };
-use clap::ValueEnum;
 use limbwise::rlwe::KeyForm;
-use limbwise_apps::registry::AnyLiteral;
+use limbwise_apps::{
+    options::{Choice, choice},
+    registry::AnyLiteral,
+};
 use limbwise_runtime::{
     EvalReport, Job, Limits, evaluate_files,
     places::{BOOTSTRAP, Existing, KEYS, ciphertexts, description},
@@ -19,25 +21,11 @@ use limbwise_runtime::{
 use std::path::PathBuf;
 
 /// How evaluation keys are kept.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Kept {
-    /// Both halves in memory: fastest
-    Stored,
-    /// The uniform half expanded from a seed at each use: half the memory
-    Seeded,
-    /// Left in their file, each prefetched before its use: least memory
-    Disk,
-}
-
-impl From<Kept> for KeyForm {
-    fn from(kept: Kept) -> Self {
-        match kept {
-            Kept::Stored => Self::Stored,
-            Kept::Seeded => Self::Seeded,
-            Kept::Disk => Self::Disk,
-        }
-    }
-}
+const KEYS_KEPT: &[Choice<KeyForm>] = &[
+    ("stored", KeyForm::Stored, "Both halves in memory: fastest"),
+    ("seeded", KeyForm::Seeded, "The uniform half expanded from a seed at each use: half the memory"),
+    ("disk", KeyForm::Disk, "Left in their file, each prefetched before its use: least memory"),
+];
 
 /// Evaluate a program on encrypted files, with public keys only
 ///
@@ -80,8 +68,8 @@ pub(crate) struct Eval {
     bias: Option<PathBuf>,
 
     /// Storage of evaluation keys [default: the fastest that fits]
-    #[arg(long, value_enum, value_name = "HOW")]
-    keys: Option<Kept>,
+    #[arg(long, value_parser = choice(KEYS_KEPT), value_name = "HOW")]
+    keys: Option<KeyForm>,
 
     /// Save the state after each step in this directory, and resume from it
     #[arg(long, value_name = "DIR")]
@@ -112,7 +100,7 @@ impl Eval {
             }
             model => model.unwrap_or_default(),
         };
-        if matches!((self.keys, &description.params), (Some(Kept::Seeded | Kept::Disk), AnyLiteral::Tfhe(_))) {
+        if matches!((self.keys, &description.params), (Some(KeyForm::Seeded | KeyForm::Disk), AnyLiteral::Tfhe(_))) {
             return Err(Mistake(WHOLE.into()).into());
         }
         let inputs = match &self.inputs[..] {
@@ -131,8 +119,7 @@ impl Eval {
             existing: Existing::replaced_if(self.force),
             checkpoint: self.checkpoint.as_deref(),
         };
-        let limits =
-            Limits { key_form: self.keys.map(Into::into), memory_bytes: self.memory.most, ..Limits::default() };
+        let limits = Limits { key_form: self.keys, memory_bytes: self.memory.most, ..Limits::default() };
         let mut progress = Progress::new(0.0);
         let report = evaluate_files(&dev, &job, &limits, &mut |event| progress.tell(event))?;
         progress.finish();

@@ -37,7 +37,7 @@ use std::{
 /// A point is one value of each varied field. Each program is recorded once and scheduled on the machine of each
 /// of its points, on all cores. Rows go to --out as they come; repeat the command to resume after a kill.
 ///
-/// FIELD is an option of the workload (strategy, plaintexts, keys, preset, slots, ...), a field of its parameters (dnum,
+/// FIELD is an option of the workload (strategy, plaintexts, keys, preset, slots, ...), a field of CKKS parameters (dnum,
 /// levels, coeff-to-slot, slot-to-coeff, degree, double-angles, log-n), or a number of the machine ("limbwise machines
 /// show ark --explain"). VALUES are a,b,c or ranges of numbers: 2..8, 2..8:2, 500..4000*2. Options you leave unset use
 /// the default configuration.
@@ -53,6 +53,8 @@ use std::{
 ///   seconds, energy_j, area_mm2, edap   as in "limbwise time"
 ///   slots_bits_s    slots x bits of precision / time of the bootstrapping; higher is better
 ///   t_as_us         workload bootstrap: time per slot and level gained, with a product at each level
+///   log2_failure    TFHE: log2 of the probability that any bootstrapping fails
+///   budget_bits     BGV: noise budget of the results, in bits; higher is better
 ///   front           Pareto-optimal points
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -146,7 +148,6 @@ const THIS_HOST: &str = "cpu";
 impl Sweep {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let template = Template::new(&self.workload).unwrap_or_else(|e| e.exit());
-        template.is_swept()?;
         let machines = self.machines()?;
         let grid = grid(&self.varied, &template, &machines)?;
         let objectives = objectives(&self.objectives, &machines)?;

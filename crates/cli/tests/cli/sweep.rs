@@ -219,3 +219,33 @@ fn operations_go_out_and_come_back() {
     let timed: Value = serde_json::from_slice(&timed.stdout).unwrap();
     assert!(timed["seconds"].as_f64() > Some(0.0), "{timed:#}");
 }
+
+#[test]
+fn workloads_of_every_scheme_are_swept() {
+    let folder = Folder::new("sweep-schemes");
+    let cases: [(&[&str], &str); 2] = [
+        (&["--vary", "batch=1,2", "pbs", "--preset", "bool-p128"], "log2_failure"),
+        (&["--vary", "ciphertexts=1,2", "--vary", "step=ntt,all", "bgv-mul", "--n", "1024"], "budget_bits"),
+    ];
+    for (words, number) in cases {
+        let objectives = format!("seconds,{number}");
+        let fixed = ["sweep", "--machine", "cuda", "--objectives", &objectives, "--json"];
+        let output = folder.run(&[&fixed[..], words].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(schema("sweep").is_valid(&found), "{found:#}");
+        assert_eq!(found["points"], found["timed"], "{found:#}");
+        let best = &found["front"][0];
+        assert!(best[number].is_number() && best["precision_bits"].is_null(), "{found:#}");
+        let command: Vec<&str> = best["command"].as_str().unwrap().split(' ').skip(1).chain(["--json"]).collect();
+        let again: Value = serde_json::from_slice(&folder.run(&command).stdout).unwrap();
+        assert_eq!(again["seconds"], best["seconds"], "{command:?}");
+    }
+    // Parameters of other schemes are varied as whole sets.
+    let output = folder.run(&["sweep", "--vary", "dnum=2,3", "pbs"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && text.contains("no such field"), "{text}");
+    let output = folder.run(&["sweep", "--vary", "preset=2-2-p128,boot", "pbs"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && text.contains("--vary preset=boot"), "{text}");
+}

@@ -17,7 +17,6 @@ fn what_a_scheme_has_not_is_one_error() {
         (&["run", "nn20", "--shadow", "--checkpoint", "state"], "every run compares its results with the clear twin"),
         (&["record", "pbs", "--operations", "x.csv"], "--out writes its graph"),
         (&["record", "bgv-table", "--operations", "x.jsonl"], "--out writes its graph"),
-        (&["sweep", "--vary", "clusters=1,2", "pbs"], "pbs"),
         (&["sweep", "--vary", "dnum=1,2", "bgv-mul"], "bgv-mul"),
         (&["plan", "pbs", "--keys", "disk"], "--keys"),
         (&["plan", "pbs", "--strategy", "bsgs"], "--strategy"),

@@ -104,7 +104,10 @@ pub fn evaluate<E>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweep::grid::{Axis, Grid};
+    use crate::{
+        scheme::Forecast,
+        sweep::grid::{Axis, Grid},
+    };
     use std::sync::atomic::AtomicUsize;
 
     #[test]
@@ -116,7 +119,7 @@ mod tests {
                 graph: std::sync::Arc::default(),
                 key_bytes: 7,
                 security_bits: 128,
-                precision_bits: 20.0,
+                forecast: Forecast::Bgv { budget_bits_predicted: 20.0 },
                 bootstrapping: None,
             };
             if fields[0].1 == "3" { Err("no such program".to_owned()) } else { Ok(recorded) }

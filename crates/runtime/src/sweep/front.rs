@@ -40,7 +40,9 @@ mod tests {
             products: 1,
             key_bytes: 1,
             security_bits: 128,
-            precision_bits: precision,
+            precision_bits: Some(precision),
+            log2_failure: None,
+            budget_bits: None,
             slots_bits_s: None,
             t_as_us: None,
         };

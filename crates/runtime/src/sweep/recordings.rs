@@ -1,10 +1,12 @@
 //! Recordings of programs, each made once and shared by all points that have the same program; in memory, within bounds.
 
-use crate::{error::Result, record::record};
-use limbwise::{
-    rlwe::{KeyForm, key_bytes},
-    scheme::Ckks,
+use crate::{
+    error::Result,
+    host::Needed,
+    record::record,
+    scheme::{Forecast, Piped, SchemePlan},
 };
+use limbwise::rlwe::KeyForm;
 use limbwise_apps::Program;
 use limbwise_graph::Graph;
 use std::{
@@ -19,9 +21,8 @@ pub struct Recorded {
     pub key_bytes: u64,
     /// Security of its parameters: the class met.
     pub security_bits: u32,
-    /// Expected precision of its first result, in bits.
-    pub precision_bits: f64,
-    /// Its bootstrapping, if it has one.
+    pub forecast: Forecast,
+    /// Its bootstrapping of CKKS, if it has one.
     pub bootstrapping: Option<Bootstraps>,
 }
 
@@ -34,18 +35,18 @@ pub struct Bootstraps {
 
 impl Recorded {
     /// Records a program with its keys kept in a form.
-    pub fn of<P: Program<Scheme = Ckks>>(program: &P, form: KeyForm) -> Result<Self> {
+    pub fn of<S: Piped>(program: &impl Program<Scheme = S>, form: KeyForm) -> Result<Self> {
         let (params, recording) = (program.params(), record(program, form, &limbwise_cpu::footprint())?);
-        let bytes = recording.keys.required.iter().map(|(&name, &level)| key_bytes(params, name, level, form));
         let levels_won = program.details().get("levels_won").and_then(serde_json::Value::as_u64);
+        let bootstrapping = match S::planned(program, &recording) {
+            SchemePlan::Ckks(slots) => slots.bootstrapping.map(|boot| boot.plan.slots as u64),
+            _ => None,
+        };
         Ok(Self {
-            key_bytes: bytes.sum(),
-            security_bits: params.security().bits,
-            precision_bits: recording.results.first().map_or(0.0, |result| result.estimate.precision_bits()),
-            bootstrapping: program
-                .model()
-                .bootstrapping
-                .map(|plan| Bootstraps { slots: plan.slots as u64, levels_won }),
+            key_bytes: Needed::recorded::<S>(params, &recording).keys,
+            security_bits: S::security(params).bits,
+            forecast: S::forecast(params, &recording.results, recording.rotations),
+            bootstrapping: bootstrapping.map(|slots| Bootstraps { slots, levels_won }),
             graph: recording.graph,
         })
     }

@@ -1,6 +1,7 @@
 //! What a point gives: numbers, or why there are none. A row is one line of the journal (docs/schemas/sweep-row).
 
 use super::recordings::Recorded;
+use crate::scheme::Forecast;
 use limbwise_graph::Region;
 use limbwise_machines::Report;
 use schemars::JsonSchema;
@@ -54,8 +55,15 @@ pub struct Metrics {
     pub key_bytes: u64,
     /// Security of its parameters: the class met.
     pub security_bits: u32,
-    /// Expected precision of its first result, in bits.
-    pub precision_bits: f64,
+    /// Expected precision of its first result, in bits, of a program with CKKS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision_bits: Option<f64>,
+    /// log₂ of the probability that any bootstrapping fails, of a program with TFHE.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log2_failure: Option<f64>,
+    /// Bits that the noise leaves free in the result that has fewest, of a program with BGV.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_bits: Option<f64>,
     /// Slots × bits of precision / time of the bootstrapping, by which \[MAD\] compares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots_bits_s: Option<f64>,
@@ -75,7 +83,7 @@ pub struct Metric {
     of: fn(&Metrics) -> Option<f64>,
 }
 
-pub const METRICS: [Metric; 10] = {
+pub const METRICS: [Metric; 12] = {
     const fn metric(name: &'static str, about: &'static str, of: fn(&Metrics) -> Option<f64>) -> Metric {
         Metric { name, about, larger_is_better: false, of }
     }
@@ -88,13 +96,18 @@ pub const METRICS: [Metric; 10] = {
         metric("key_bytes", "bytes of evaluation keys", |m| Some(to_f64(m.key_bytes))),
         metric("products", "modular products of the program", |m| Some(to_f64(m.products))),
         metric("t_as_us", "time a level won and slot, µs", |m| m.t_as_us),
+        metric("log2_failure", "log₂ of the probability that a bootstrapping fails", |m| m.log2_failure),
         Metric {
             larger_is_better: true,
             ..metric("slots_bits_s", "slots × bits of precision a second of bootstrapping", |m| m.slots_bits_s)
         },
         Metric {
             larger_is_better: true,
-            ..metric("precision_bits", "expected precision of the first result, bits", |m| Some(m.precision_bits))
+            ..metric("precision_bits", "expected precision of the first result, bits", |m| m.precision_bits)
+        },
+        Metric {
+            larger_is_better: true,
+            ..metric("budget_bits", "noise budget of the results, bits", |m| m.budget_bits)
         },
     ]
 };
@@ -124,7 +137,15 @@ impl Metrics {
     pub fn of(recorded: &Recorded, report: &Report, off_chip_bytes: Option<u64>) -> Self {
         let boot = recorded.bootstrapping;
         let region = report.regions.iter().find(|region| region.path == Region::Bootstrap.name());
-        let throughput = |seconds: f64| Some(to_f64(boot?.slots) * recorded.precision_bits / seconds);
+        let (precision_bits, log2_failure, budget_bits) = match recorded.forecast {
+            Forecast::Ckks { precision_bits_predicted: bits, .. } => (Some(bits), None, None),
+            Forecast::Tfhe { log2_failure } => (None, Some(log2_failure), None),
+            Forecast::Bgv { budget_bits_predicted: bits } => (None, None, Some(bits)),
+            Forecast::Bridged { precision_bits_predicted: bits, log2_failure, .. } => {
+                (Some(bits), Some(log2_failure), None)
+            }
+        };
+        let throughput = |seconds: f64| Some(to_f64(boot?.slots) * precision_bits? / seconds);
         let energy = report.energy.as_ref();
         Self {
             seconds: report.seconds,
@@ -136,7 +157,9 @@ impl Metrics {
             products: report.products,
             key_bytes: recorded.key_bytes,
             security_bits: recorded.security_bits,
-            precision_bits: recorded.precision_bits,
+            precision_bits,
+            log2_failure,
+            budget_bits,
             slots_bits_s: region.map(|region| region.seconds).filter(|s| *s > 0.0).and_then(throughput),
             t_as_us: boot.and_then(|b| Some(report.seconds * 1e6 / to_f64(b.slots) / to_f64(b.levels_won?))),
         }
