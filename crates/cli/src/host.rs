@@ -16,7 +16,7 @@ pub(crate) struct HostArgs {
     #[arg(long, value_name = "NAME", global = true, help_heading = "Device")]
     isa: Option<String>,
 
-    /// Device; "limbwise list" names those available
+    /// Device; "limbwise list" names those available. hybrid:cpu+upmem and hybrid:cpu+cuda divide a program between two
     #[arg(long, value_name = "NAME", default_value = "cpu", global = true, help_heading = "Device")]
     device: String,
 }

@@ -2,9 +2,10 @@
 
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
-    Basis, Checked, Device, HostRead, Lockstep, RingSpec, Role, Shape,
-    conformance::{random_program, random_tfhe_program, with_device},
+    Basis, Checked, Device, HostRead, Hybrid, Lockstep, RingSpec, Role, Shape,
+    conformance::{Reach, random_program, random_tfhe_program, with_device},
     conformance_suite,
+    hybrid::{Assignment, Half},
 };
 use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below};
 use proptest::prelude::*;
@@ -18,6 +19,26 @@ fn lockstep(isa: Isa) -> Option<Lockstep<Cpu, Cpu>> {
     Some(Lockstep { trusted: open(Isa::Scalar, 1)?, tested: open(isa, 2)? })
 }
 
+/// Two devices with a program between them.
+fn hybrid(assignment: Assignment) -> Option<Hybrid<Cpu, Cpu>> {
+    let dev = Hybrid::new(open(Isa::Scalar, 1)?, open(Isa::Scalar, 2)?);
+    dev.assign(assignment);
+    dev.begin();
+    Some(dev)
+}
+
+conformance_suite!(
+    hybrid_in_turn,
+    "scalar",
+    || hybrid(Assignment::Turns),
+    Reach { log_n: 11, rotations: 2, ..Reach::default() }
+);
+conformance_suite!(
+    hybrid_away,
+    "scalar",
+    || hybrid(Assignment::Whole(Half::Away)),
+    Reach { log_n: 11, rotations: 2, ..Reach::default() }
+);
 conformance_suite!(scalar, "scalar", || open(Isa::Scalar, 1));
 conformance_suite!(avx2, "avx2", || open(Isa::Avx2, 1));
 conformance_suite!(ifma, "ifma", || open(Isa::Ifma, 1));

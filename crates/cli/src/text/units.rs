@@ -67,6 +67,9 @@ pub(crate) fn evaluation(device: &str, predicted: f64) -> String {
         _ if device.starts_with("upmem") => {
             format!("{predicted} of evaluation if this CPU computed; DPUs are timed by --machine upmem")
         }
+        _ if device.starts_with("hybrid") => {
+            format!("{predicted} of evaluation on this CPU alone; a run says what dividing the program brings")
+        }
         other => format!("{predicted} of evaluation on this device ({other})"),
     }
 }

@@ -77,7 +77,13 @@ impl List {
             tfhe_presets: params::all_tfhe()?,
             bgv_presets: params::all_bgv()?,
             machines: machines::all()?,
-            devices: vec![Device { name: "cpu", threads, isas, absent: None }, gpu(), dpus()],
+            devices: vec![
+                Device { name: "cpu", threads, isas, absent: None },
+                gpu(),
+                dpus(),
+                hybrid("hybrid:cpu+upmem", threads, None),
+                hybrid("hybrid:cpu+cuda", threads, gpu().absent),
+            ],
         };
         output.report(&everything, &text::list::render(&everything))
     }
@@ -94,4 +100,10 @@ fn gpu() -> Device {
 fn dpus() -> Device {
     let chips = [Preset::v1b(), Preset::v1a()].map(|chip| InstructionSet { name: chip.name, available: true });
     Device { name: "upmem", threads: Preset::v1b().tasklets, isas: chips.into(), absent: None }
+}
+
+/// Two devices that divide a program.
+fn hybrid(name: &'static str, threads: usize, absent: Option<String>) -> Device {
+    let kernels = InstructionSet { name: "those of both devices", available: absent.is_none() };
+    Device { name, threads, isas: vec![kernels], absent }
 }

@@ -78,13 +78,18 @@ impl<'a> Recorded<'a> {
     /// # Errors
     /// As [`Draft::build`].
     pub fn problem(&self) -> Result<Problem, OffloadError> {
+        if self.copies == 0 {
+            let (field, wanted, got) = ("copies".into(), "a number from 1", "0".into());
+            return Err(OffloadError::Field { field, wanted, got });
+        }
         let mut draft = Draft::new(self.sides.iter().map(|side| side.side()).collect());
         self.links.iter().for_each(|&(first, second, link)| draft.link(first, second, link));
         draft.regions(self.graph.regions().iter().map(|region| region.parent).collect());
         let groups = self.groups();
         let mut reading = Reading::new(self, &groups);
         reading.read(&groups);
-        let mut building = Building { of: self, reading, draft, inputs: HashMap::new(), made: HashMap::new() };
+        let made = vec![Copies { first: ValueId(0), step: 0 }; self.graph.nodes().len()];
+        let mut building = Building { of: self, reading, draft, inputs: HashMap::new(), made };
         for (at, group) in groups.iter().enumerate() {
             building.group(at, group);
         }
@@ -198,9 +203,23 @@ struct Building<'r, 'a> {
     of: &'r Recorded<'a>,
     reading: Reading<'a>,
     draft: Draft,
-    /// Values of each copy; one where all copies share it.
-    inputs: HashMap<InputPart, Vec<ValueId>>,
-    made: HashMap<NodeId, Vec<ValueId>>,
+    inputs: HashMap<InputPart, Copies>,
+    /// By node.
+    made: Vec<Copies>,
+}
+
+/// A value in each copy of the program.
+#[derive(Clone, Copy)]
+struct Copies {
+    first: ValueId,
+    /// From copy to copy; 0 where all share it.
+    step: u32,
+}
+
+impl Copies {
+    fn of(self, copy: u32) -> ValueId {
+        ValueId(self.first.0 + copy * self.step)
+    }
 }
 
 impl Building<'_, '_> {
@@ -211,9 +230,9 @@ impl Building<'_, '_> {
         self.reading.for_each_read(at, group, |this, piece| {
             parts.push((piece, this.maker[piece.source.index()].is_some()));
         });
-        let reads: Vec<Vec<ValueId>> = parts
+        let reads: Vec<Copies> = parts
             .iter()
-            .map(|(piece, made)| if *made { self.made[&piece.source].clone() } else { self.input(piece) })
+            .map(|(piece, made)| if *made { self.made[piece.source.index()] } else { self.input(piece) })
             .collect();
         let read_bytes = parts.iter().map(|(piece, _)| graph.piece_bytes(piece)).fold(0, u64::saturating_add);
         let seen: Vec<NodeId> = group.iter().copied().filter(|id| self.reading.made[id.index()].is_some()).collect();
@@ -232,14 +251,19 @@ impl Building<'_, '_> {
             },
             intensity: as_f64(products) / as_f64(written.max(1)),
         };
-        for copy in 0..self.of.copies as usize {
-            let own = reads.iter().map(|values| values[copy.min(values.len() - 1)]);
-            let id = self.draft.operation(operation.clone(), own);
-            seen.iter().for_each(|&node| self.make(node, id));
+        for copy in 0..self.of.copies {
+            let id = self.draft.operation(operation.clone(), reads.iter().map(|values| values.of(copy)));
+            for &node in &seen {
+                let value = self.make(node, id);
+                if copy == 0 {
+                    let step = u32::try_from(seen.len()).unwrap_or(u32::MAX);
+                    self.made[node.index()] = Copies { first: value, step };
+                }
+            }
         }
     }
 
-    fn make(&mut self, node: NodeId, maker: OperationId) {
+    fn make(&mut self, node: NodeId, maker: OperationId) -> ValueId {
         let graph = self.of.graph;
         let basis = self.reading.made[node.index()].unwrap_or_default();
         let bytes = match graph.lwe_shape(node) {
@@ -248,13 +272,13 @@ impl Building<'_, '_> {
         };
         let value = self.draft.value(maker, bytes);
         self.moves(node, basis, value);
-        self.made.entry(node).or_default().push(value);
+        value
     }
 
-    fn input(&mut self, piece: &Piece) -> Vec<ValueId> {
+    fn input(&mut self, piece: &Piece) -> Copies {
         let part = (piece.source, piece.from, piece.to);
-        if let Some(values) = self.inputs.get(&part) {
-            return values.clone();
+        if let Some(&values) = self.inputs.get(&part) {
+            return values;
         }
         let graph = self.of.graph;
         let basis = self.reading.inputs.get(&part).copied().unwrap_or_default();
@@ -268,8 +292,9 @@ impl Building<'_, '_> {
             .collect();
         let values: Vec<ValueId> = (0..copies).map(|_| self.draft.input(bytes, at.iter().copied())).collect();
         values.iter().for_each(|&value| self.moves(piece.source, basis, value));
-        self.inputs.insert(part, values.clone());
-        values
+        let copies = Copies { first: values[0], step: u32::from(own) };
+        self.inputs.insert(part, copies);
+        copies
     }
 
     fn moves(&mut self, node: NodeId, basis: Basis, value: ValueId) {
@@ -285,10 +310,8 @@ impl Building<'_, '_> {
     /// Results go home.
     fn keep(&mut self) {
         let home = self.of.home;
-        for (node, values) in &self.made {
-            if self.reading.kept[node.index()] {
-                values.iter().for_each(|&value| self.draft.keep(value, home));
-            }
+        for (_, values) in self.reading.kept.iter().zip(&self.made).filter(|(kept, _)| **kept) {
+            (0..self.of.copies).for_each(|copy| self.draft.keep(values.of(copy), home));
         }
     }
 }

@@ -7,9 +7,10 @@ mod schemes;
 
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
-    Basis, Checked, Device, Fault, HostRead, Lockstep, RingError, RingSpec, Role, Shape,
+    Basis, Checked, Device, Fault, HostRead, Hybrid, Lockstep, RingError, RingSpec, Role, Shape,
     conformance::{Reach, random_program},
     conformance_suite,
+    hybrid::{Assignment, Half},
 };
 use limbwise_math::prime::ntt_primes_below;
 use limbwise_upmem::{Mode, ModuliOrder, OpenError, Options, Preset, Sharing, Upmem};
@@ -35,6 +36,16 @@ conformance_suite!(
     || open(Options { mode: Mode::ClosedForm, order: ModuliOrder::Sequential, ..small() }),
     Reach { bits: 32, log_n: 12, primes: 5, rotations: 2 }
 );
+
+/// Host and DPUs in turn, so that values move all the time.
+fn in_turn() -> Option<Hybrid<Cpu, Upmem<Cpu>>> {
+    let dev = Hybrid::new(cpu(), open(Options { mode: Mode::ClosedForm, ..small() })?);
+    dev.assign(Assignment::Turns);
+    dev.begin();
+    Some(dev)
+}
+
+conformance_suite!(in_turn_with_the_host, "upmem", in_turn, Reach { bits: 32, log_n: 11, primes: 4, rotations: 0 });
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
@@ -134,4 +145,36 @@ fn launches_and_bytes_are_counted() {
     assert_eq!((exact.to_bytes, exact.from_bytes), (closed.to_bytes, closed.from_bytes));
     let off = exact.cycles.abs_diff(closed.cycles);
     assert!(off * 50 < exact.cycles, "{} for {} cycles", closed.cycles, exact.cycles);
+}
+
+/// A value moves when it is first wanted on the other side, once, however many views of it are wanted.
+#[test]
+fn a_hybrid_moves_a_value_once() {
+    let dev = Hybrid::new(cpu(), cpu());
+    let primes = ntt_primes_below(10, 40, 2, &[]).unwrap();
+    let ring = dev.ring(&RingSpec { log_n: 10, primes }).unwrap();
+    let shape = Shape::eval(&ring, ring.full());
+    let a = dev.upload(&shape, Role::Temporary, &|at, row| row.fill(at.prime as u64 + 2));
+    let list = [("mul", Half::Away), ("add", Half::Away), ("neg", Half::Home), ("mul", Half::Away)];
+    dev.assign(Assignment::Each(list.to_vec()));
+    let program = dev.evaluation();
+    assert_eq!(dev.shares().moved_bytes, [0, 0], "uploads stay at home");
+    let square = dev.mul(&a, &a);
+    let sum = dev.add(&square, &a);
+    assert_eq!(dev.shares().moved_bytes, [shape.bytes(), 0]);
+    let words = dev.download(&sum).unwrap();
+    assert!(words[..1024].iter().all(|&w| w == 6) && words[1024..].iter().all(|&w| w == 12));
+    dev.download(&sum).unwrap();
+    assert_eq!(dev.shares().moved_bytes, [shape.bytes(); 2]);
+    // Limbs of what is there already are a view of that.
+    let [one, other] = [0, 1].map(|limb| dev.restrict(&a, Basis::single(limb)));
+    let both = dev.join(&[&one, &other]);
+    drop(dev.neg(dev.sub(&sum, &sum)));
+    drop(dev.neg(sum));
+    let cube = dev.mul(&both, &square);
+    assert_eq!(dev.shares().moved_bytes, [shape.bytes(); 2]);
+    assert_eq!((dev.shares().operations, dev.shares().strayed), ([1, 3], 2), "sub and its neg are not of the program");
+    drop(program);
+    let cubes = dev.download(&dev.add(&cube, &cube)).unwrap();
+    assert!(cubes[..1024].iter().all(|&w| w == 16), "behind the program everything is at home");
 }

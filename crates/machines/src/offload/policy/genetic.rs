@@ -17,7 +17,10 @@ use crate::{
     },
     report::as_f64,
 };
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 /// A second cost beside time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +51,7 @@ impl Default for Genetic {
 }
 
 /// Operations that all searches of a program time at most: a few seconds.
-const TIMED: usize = 60_000_000;
+const TIMED: usize = 24_000_000;
 /// Repeats of a pattern that are timed: one that begins, one in between, one that ends.
 const REPEATS: usize = 3;
 /// Operations up to which the cut of a whole program is looked for; beyond that it is of each pattern.
@@ -104,17 +107,12 @@ impl Genetic {
         let size = |(range, run): &(Range<usize>, usize)| range.len() * REPEATS.min(*run);
         let genes = TIMED / firsts.iter().map(size).sum::<usize>().max(1);
         let generations = (genes / self.population.max(2)).clamp(1, self.generations.max(1));
-        let mut sides = heft.side.clone();
-        let mut fronts: Vec<Vec<Gene>> = Vec::with_capacity(firsts.len());
-        for (class, (range, run)) in firsts.into_iter().enumerate() {
-            let search = Search { numbers: *self, generations, seed: self.seed ^ (class as u64).wrapping_mul(STEP) };
-            let front = search.pattern(problem, &range, run.min(REPEATS), &sides);
-            // What comes later sees where this pattern leaves its values.
-            for segment in patterns.segments.iter().filter(|segment| segment.class == class) {
-                sides[segment.operations.clone()].copy_from_slice(&front[0].side);
-            }
-            fronts.push(front);
-        }
+        let search = |(class, (range, run)): (usize, &(Range<usize>, usize))| {
+            let seed = self.seed ^ (class as u64).wrapping_mul(STEP);
+            let search = Search { numbers: *self, generations, seed };
+            search.pattern(problem, range, REPEATS.min(*run), &heft.side)
+        };
+        let fronts = on_all_cores(&firsts, search);
         for point in 0..points {
             let placement = composed(problem, &patterns, &fronts, [point, points]);
             found.push(super::heft::reordered(problem, &placement.side));
@@ -122,6 +120,29 @@ impl Genetic {
         }
         Ok(found)
     }
+}
+
+/// Maps numbered items on as many threads as there are cores. What comes out does not depend on their number.
+fn on_all_cores<T: Sync, R: Send>(items: &[T], map: impl Fn((usize, &T)) -> R + Sync) -> Vec<R> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut made = Vec::new();
+        while let Some((at, item)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, items.get(at)?)))
+        {
+            made.push((at, map((at, item))));
+        }
+        made
+    };
+    let mut made: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads.min(items.len())).map(|_| scope.spawn(work)).collect();
+        let own = work();
+        let joined = others.into_iter().flat_map(|other| other.join().expect("a search does not panic"));
+        own.into_iter().chain(joined).collect()
+    });
+    made.sort_by_key(|(at, _)| *at);
+    made.into_iter().map(|(_, made)| made).collect()
 }
 
 /// Placements of the other policies, HEFT's first.

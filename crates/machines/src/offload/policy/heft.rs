@@ -137,6 +137,8 @@ struct State<'p> {
     /// The shortest operation of each side.
     least: Vec<u64>,
     lanes: Vec<u64>,
+    /// The same with what an operation would move.
+    ahead: Vec<u64>,
     at: Vec<u64>,
     side: Vec<SideId>,
     start: Vec<u64>,
@@ -160,6 +162,7 @@ impl<'p> State<'p> {
             streams: problem.sides().iter().map(|side| vec![Stream::default(); side.streams as usize]).collect(),
             least,
             lanes: vec![0; problem.lanes().len()],
+            ahead: vec![0; problem.lanes().len()],
             at,
             side: vec![SideId(0); problem.len()],
             start: vec![0; problem.len()],
@@ -193,38 +196,48 @@ impl<'p> State<'p> {
 
     /// When all operands are at a side, if they are moved now.
     fn ready(&mut self, id: OperationId, side: SideId) -> u64 {
-        let (at, lanes) = (Vec::new(), self.lanes.clone());
-        let mut undo = at;
-        let ready = self.moved(id, side, |at| undo.push(at));
-        undo.into_iter().for_each(|at| self.at[at] = NEVER);
-        self.lanes = lanes;
-        ready
-    }
-
-    fn bring(&mut self, id: OperationId, side: SideId) {
-        self.moved(id, side, |_| {});
-    }
-
-    /// Moves all operands to a side; says which entries of `at` became known.
-    fn moved(&mut self, id: OperationId, to: SideId, mut came: impl FnMut(usize)) -> u64 {
-        let (problem, sides) = (self.problem, self.problem.sides().len());
-        let mut ready = 0;
+        self.ahead.copy_from_slice(&self.lanes);
+        let (problem, mut ready) = (self.problem, 0);
         for &value in problem.reads(id) {
-            let place = value.index() * sides;
-            if self.at[place + to.index()] == NEVER {
-                let known = problem.side_ids().filter(|from| self.at[place + from.index()] != NEVER);
-                let ends = known.map(|from| {
-                    let lane = problem.lane(from, to);
-                    let start = self.at[place + from.index()].max(self.lanes[lane]);
-                    (start.saturating_add(problem.transfer_ticks(value, from, to)), lane)
-                });
-                let (end, lane) = ends.min().expect("predecessors are placed first");
-                self.lanes[lane] = end;
-                self.at[place + to.index()] = end;
-                came(place + to.index());
-            }
-            ready = ready.max(self.at[place + to.index()]);
+            ready = ready.max(self.arrival(value, side).map_or_else(
+                |there| there,
+                |(end, lane)| {
+                    self.ahead[lane] = end;
+                    end
+                },
+            ));
         }
         ready
+    }
+
+    /// Moves all operands to a side.
+    fn bring(&mut self, id: OperationId, side: SideId) {
+        self.ahead.copy_from_slice(&self.lanes);
+        let problem = self.problem;
+        for &value in problem.reads(id) {
+            if let Ok((end, lane)) = self.arrival(value, side) {
+                self.ahead[lane] = end;
+                self.at[value.index() * problem.sides().len() + side.index()] = end;
+            }
+        }
+        self.lanes.copy_from_slice(&self.ahead);
+    }
+
+    /// The end and the lane of a value's way to a side, behind what is moved ahead of it; `Err` with the time since when it
+    /// is there.
+    fn arrival(&self, value: ValueId, to: SideId) -> Result<(u64, usize), u64> {
+        let problem = self.problem;
+        let place = value.index() * problem.sides().len();
+        match self.at[place + to.index()] {
+            NEVER => {}
+            there => return Err(there),
+        }
+        let known = problem.side_ids().filter(|from| self.at[place + from.index()] != NEVER);
+        let ends = known.map(|from| {
+            let lane = problem.lane(from, to);
+            let start = self.at[place + from.index()].max(self.ahead[lane]);
+            (start.saturating_add(problem.transfer_ticks(value, from, to)), lane)
+        });
+        Ok(ends.min().expect("predecessors are placed first"))
     }
 }

@@ -101,6 +101,10 @@ fn steps_are_one_pattern_and_copies_share_keys() {
         let inputs = problem.values().iter().filter(|value| value.maker.is_none());
         assert_eq!(inputs.filter(|value| value.bytes == key_part).count(), 12 * STEPS + 1);
     }
+    let steps = problem(&rotations(3), 16, true, Grouping::Regions(&REGIONS));
+    let patterns = Patterns::of(&steps);
+    let step = 5 * 16;
+    assert!(patterns.segments.iter().filter(|segment| segment.operations.len() == step).count() > 3 * (STEPS - 2));
     let many = problem(&rotations(20), 4, true, Grouping::Nodes);
     let patterns = Patterns::of(&many);
     assert!(patterns.segments.len() >= 20 * (STEPS - 2), "{} stretches", patterns.segments.len());
