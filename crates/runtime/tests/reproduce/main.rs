@@ -3,12 +3,17 @@
 #![expect(clippy::unwrap_used, reason = "a test binary")]
 
 use limbwise_machines::Spec;
-use limbwise_runtime::reproduce::{Reproduction, Row, Verdict, ark, dramatic, fab, mad};
+use limbwise_runtime::reproduce::{Reproduction, Row, Verdict, ark, dramatic, fab, fhex, mad};
 use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    sync::LazyLock,
 };
+
+/// Forty searches: made once.
+static FHEX: LazyLock<Reproduction> =
+    LazyLock::new(|| fhex(&Spec::load("fhex").unwrap(), &Spec::load("fhex-in-bank").unwrap()).unwrap());
 
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
@@ -55,6 +60,31 @@ fn dramatics_numbers_beside_ours() {
     golden("dramatic", &dramatic(&Spec::load("upmem").unwrap(), None).unwrap().to_string());
 }
 
+#[test]
+fn fhexs_numbers_beside_ours() {
+    golden("fhex", &FHEX.to_string());
+}
+
+/// Stated numbers are no results, bandwidth in the stack's place is never faster where it is less, and no policy is faster
+/// than the search.
+#[test]
+fn fhexs_experiments_hang_together() {
+    let stated: Vec<_> = FHEX.rows.iter().filter(|row| row.verdict == Verdict::Calibrated).collect();
+    assert!(stated.len() == 2 && stated.iter().all(|row| row.id == "X8" && row.error == Some(0.0)), "{stated:?}");
+    let table = |name: &str| FHEX.experiments.iter().find(|e| e.name == name).unwrap();
+    let policies = &table("mapping and offloading").rows;
+    assert_eq!(policies.len(), 10);
+    for mapping in policies.chunks(5) {
+        let least = mapping.iter().map(|row| row.values[0]).fold(f64::INFINITY, f64::min);
+        assert_eq!(mapping[0].values[0].to_bits(), least.to_bits(), "{}", mapping[0].setting);
+    }
+    let memories = &table("memory inside the unit").rows;
+    let all_in_unit: Vec<f64> =
+        memories.iter().filter(|row| row.setting.ends_with("heu")).map(|row| row.values[0]).collect();
+    let [stack, sedram, hbm3, two] = all_in_unit[..] else { panic!("{all_in_unit:?}") };
+    assert!(stack < two && two < sedram && sedram < hbm3, "{all_in_unit:?}");
+}
+
 /// What was calibrated says so, and nothing else hangs on the calibrated numbers but transfers.
 #[test]
 fn calibration_is_no_prediction() {
@@ -93,7 +123,7 @@ fn the_report_hangs_on_the_machines_numbers() {
 /// Published results stand where no model can read them.
 #[test]
 fn no_model_contains_a_published_result() {
-    let claims = ["ark", "fab", "mad", "dramatic"].map(|name| -> toml::Table {
+    let claims = ["ark", "fab", "mad", "dramatic", "fhex"].map(|name| -> toml::Table {
         let path = repository(&format!("crates/runtime/claims/{name}.toml"));
         toml::from_str(&fs::read_to_string(path).unwrap()).unwrap()
     });
@@ -103,7 +133,9 @@ fn no_model_contains_a_published_result() {
         let all = claim["paper"].as_table().unwrap().values();
         all.map(|x| format!("{:.digits$}", number(x).unwrap())).collect::<Vec<_>>()
     };
-    let all = claims.iter().flat_map(|claims| claims["claim"].as_array().unwrap());
+    // What is stated and taken over is no result, and says so in its verdict.
+    let is_result = |claim: &&toml::Value| claim.get("origin").and_then(toml::Value::as_str) != Some("calibrated");
+    let all = claims.iter().flat_map(|claims| claims["claim"].as_array().unwrap()).filter(is_result);
     let published: Vec<String> = all.flat_map(printed).collect();
     // Numbers of one or two digits are everywhere; from three digits on, one that is equal is one that was copied.
     let telling: Vec<&String> =
@@ -129,7 +161,7 @@ fn no_model_contains_a_published_result() {
 #[test]
 fn verdicts_are_what_they_say() {
     let fab = fab(&Spec::load("fab").unwrap()).unwrap();
-    for row in reproduced(&[]).rows.into_iter().chain(fab.rows) {
+    for row in reproduced(&[]).rows.into_iter().chain(fab.rows).chain(FHEX.rows.clone()) {
         let off = row.error.map(f64::abs);
         match row.verdict {
             Verdict::Equal | Verdict::Within1 => assert!(off <= Some(0.01), "{row:?}"),
@@ -146,7 +178,7 @@ fn verdicts_are_what_they_say() {
 /// A claim is one row, whatever its words may mean besides.
 #[test]
 fn a_claim_has_one_row() {
-    let reproduced = [reproduced(&[]), fab(&Spec::load("fab").unwrap()).unwrap()];
+    let reproduced = [reproduced(&[]), fab(&Spec::load("fab").unwrap()).unwrap(), FHEX.clone()];
     for Reproduction { source, rows, .. } in reproduced {
         let claims: BTreeSet<_> = rows.iter().map(|row| (&row.id, &row.what, &row.circuit)).collect();
         assert_eq!(claims.len(), rows.len(), "{source}");

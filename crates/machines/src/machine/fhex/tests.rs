@@ -71,8 +71,7 @@ fn operators_have_the_work_of_one_ciphertext() {
     assert_eq!((scale.sum_words, scale.moved_words, scale.written_words), (4.0 * N, 2.0 * N, 4.0 * N));
     let switch = &run.chain.steps[0].work;
     assert_eq!((switch.n, switch.key_words), (0, 24.0 * 4.0));
-    assert_eq!(switch.products, 24.0 * 4.0);
-    assert_eq!(run.chain.live_words(), (4.0 + 2.0 * 6.0 + 2.0 + 2.0) * N);
+    assert_eq!((switch.products, run.chain.live_words()), (24.0 * 4.0, (4.0 + 2.0 * 6.0 + 2.0 + 2.0) * N));
     // Twice the words where a prime takes two.
     let wide = numbers(&[("words", "split")]);
     let Part::Run(run) = &super::operators::parts(&bootstrapping(48, 3, 5), wide.words())[0] else { panic!("a run") };
@@ -198,7 +197,7 @@ fn a_small_timetable_is_as_by_hand() {
     let ticks = |at: u32, side| problem.ticks(crate::offload::OperationId(at), side).unwrap();
     // Each tick of a picosecond is rounded up.
     let near = |got: u64, wanted: u64| assert!(got.abs_diff(wanted) < 16, "{got} ps, wanted {wanted}");
-    let crossing = |words: f64| ((words * 4.0 / 385.0 + 2.0) * 1e3).ceil() as u64;
+    let crossing = |words: f64| super::whole((words * 4.0 / 385.0 + 2.0) * 1e3);
     // A word of the ciphertext and the test polynomial come over first; from there on the unit's first four operations.
     let first = table.start[4];
     assert_eq!(table.start[5], first + ticks(4, HEU), "the second ciphertext is split after the first");
