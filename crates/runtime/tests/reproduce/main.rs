@@ -135,13 +135,16 @@ fn no_model_contains_a_published_result() {
     };
     // What is stated and taken over is no result, and says so in its verdict.
     let is_result = |claim: &&toml::Value| claim.get("origin").and_then(toml::Value::as_str) != Some("calibrated");
-    let all = claims.iter().flat_map(|claims| claims["claim"].as_array().unwrap()).filter(is_result);
-    let published: Vec<String> = all.flat_map(printed).collect();
     // Numbers of one or two digits and whole ones are everywhere; from three digits on, one that is equal was copied.
     let has_fraction = |p: &str| p.split_once('.').is_some_and(|(_, fraction)| fraction.contains(|c| c != '0'));
-    let telling: Vec<&String> =
-        published.iter().filter(|p| has_fraction(p) && p.trim_start_matches(['0', '.']).len() > 3).collect();
-    assert!(telling.len() > 10, "{telling:?}");
+    let tells = |p: &String| has_fraction(p) && p.trim_start_matches(['0', '.']).len() > 3;
+    let telling = |claims: &toml::Table| -> Vec<String> {
+        let results = claims["claim"].as_array().unwrap().iter().filter(is_result);
+        results.flat_map(printed).filter(tells).collect()
+    };
+    let telling: Vec<(&str, Vec<String>)> =
+        ["ark", "fab", "fab", "upmem", "fhex"].into_iter().zip(claims.iter().map(telling)).collect();
+    assert!(telling.iter().map(|(_, all)| all.len()).sum::<usize>() > 10, "{telling:?}");
     let mut files = Vec::new();
     let mut folders = vec![repository("crates/machines/specs"), repository("crates/machines/src")];
     while let Some(folder) = folders.pop() {
@@ -152,8 +155,13 @@ fn no_model_contains_a_published_result() {
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
         assert!(!text.contains("claims/"), "{} reads claims", file.display());
+        // The area of one system may be the speed-up of another: a specification is compared with results of its own.
+        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let is_spec = file.extension().is_some_and(|e| e == "toml");
+        let of_it = telling.iter().filter(|(machine, _)| !is_spec || name.starts_with(machine));
+        let results: Vec<&String> = of_it.flat_map(|(_, all)| all).collect();
         for number in text.split(|c: char| !c.is_ascii_digit() && c != '.') {
-            assert!(!telling.iter().any(|t| *t == number), "{} contains {number}", file.display());
+            assert!(!results.iter().any(|t| *t == number), "{} contains {number}", file.display());
         }
     }
 }
