@@ -8,6 +8,7 @@ use crate::{
     host::{available_memory_bytes, peak_memory_bytes, reserve, resident_memory_bytes},
     journal::{Checkpoint, Identity, put_ciphertext},
     keys::DiskKeys,
+    offload::{Division, arrange, sentences},
     origin::{belongs, hashes, name_of},
     places::{Existing, open_file, targets},
     plan::predicted_memory,
@@ -107,9 +108,15 @@ pub struct EvalReport {
     pub peak_memory_bytes: PeakMemory,
     /// Files of the results.
     pub results: Vec<PathBuf>,
+    /// How the program was divided; absent on one device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offload: Option<Division>,
     /// Details from the workload.
     #[serde(flatten)]
     pub details: Details,
+    /// Sentences to read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// Predicted resources of a job, from its description and the headers of its keys.
@@ -177,7 +184,7 @@ fn evaluated<P: Program<Scheme: Piped>>(
     let Chosen { recording, predicted } = within(limits, chosen(device, (program, keys), job, limits)?)?;
     let params = program.params();
     reserve::<P::Scheme>(dev, params, predicted, &recording)?;
-    crate::offload::arrange(dev, &recording.graph)?;
+    let division = arrange(dev, &recording.graph)?;
     let inputs = read_inputs(dev, program, (job.inputs, &keys.origin()), &mut clock)?;
     // The directory is created only now, so that refused inputs leave none behind.
     let targets = targets(job.results, "result", program.results(), job.existing)?;
@@ -212,7 +219,9 @@ fn evaluated<P: Program<Scheme: Piped>>(
     checkpoint.as_ref().map_or(Ok(()), Checkpoint::clear)?;
     let (steps, _) = clock.finish();
     let resumed = checkpoint.and_then(|checkpoint| checkpoint.resumed());
-    Ok(report(job, (program, &recording, predicted), steps, (targets, resumed)))
+    let warnings = sentences(dev, division.as_ref());
+    let report = report(job, (program, &recording, predicted), steps, (targets, resumed));
+    Ok(EvalReport { offload: division, warnings, ..report })
 }
 
 fn report<P: Program<Scheme: Piped>>(
@@ -244,7 +253,9 @@ fn report<P: Program<Scheme: Piped>>(
         key_bytes: used + P::Scheme::tfhe(params).map_or(0, TfheParams::server_key_bytes),
         peak_memory_bytes: PeakMemory { measured: peak_memory_bytes(), predicted },
         results,
+        offload: None,
         details,
+        warnings: Vec::new(),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::{
     any_device::AnyDevice,
-    calibrate::{Degrees, calibrate_for, gpu_spec},
+    calibrate::{Degrees, calibrated, gpu_spec},
     error::Result,
 };
 use limbwise_cuda::Cuda;
@@ -97,6 +97,13 @@ pub fn arrange(dev: &AnyDevice, graph: &Graph) -> Result<Option<Division>> {
     }
 }
 
+/// What to tell the reader after the run: what the division gained, and operations that it did not foresee.
+pub(crate) fn sentences(dev: &AnyDevice, division: Option<&Division>) -> Vec<String> {
+    let strayed = shares(dev).map_or(0, |shares| shares.strayed);
+    let unforeseen = (strayed > 0).then(|| format!("offload: {strayed} operations were not recorded and ran on cpu"));
+    division.map(Division::sentence).into_iter().chain(unforeseen).collect()
+}
+
 /// What was done where since [`arrange`]; `None` for a device that divides nothing.
 pub fn shares(dev: &AnyDevice) -> Option<Shares> {
     match dev {
@@ -113,9 +120,10 @@ fn degrees(graph: &Graph) -> Degrees {
     [graph.ids().filter_map(log_n).max(), rotated]
 }
 
-/// The host's model of a program.
+/// The host's model of a program. A plan of the same program has calibrated the host for the same rings a moment ago, so
+/// nothing is said of it.
 fn host_model(dev: &AnyDevice, graph: &Graph) -> Result<Modelled> {
-    let cpu = machine::open(&calibrate_for(dev, degrees(graph))?.spec()?)?;
+    let cpu = machine::open(&calibrated(dev, degrees(graph), |_| {})?.spec()?)?;
     Ok(Modelled::new("cpu", &*cpu, graph))
 }
 

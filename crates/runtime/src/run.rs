@@ -7,7 +7,7 @@ use crate::{
     head::Head,
     host::{peak_memory_bytes, reserve},
     keys::{Ask, InMemory, OnDisk, Traffic},
-    offload::{Division, arrange, shares},
+    offload::{Division, arrange, sentences},
     plan::{KeyReads, Plan},
     record::Recording,
     scheme::{Piped, Ran, SchemeRun},
@@ -58,6 +58,9 @@ pub struct RunReport {
     pub minor_faults: Option<u64>,
     /// Time of the evaluation, predicted before the run.
     pub seconds_predicted: f64,
+    /// How the program was divided; absent on one device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offload: Option<Division>,
     /// What the workload adds.
     #[serde(flatten)]
     pub details: Details,
@@ -171,10 +174,7 @@ pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
     details.extend(conclusion.details);
     details.extend(program.timed(&named));
     let mut warnings = conclusion.warnings;
-    warnings.extend(division.as_ref().map(Division::sentence));
-    if let Some(shares) = shares(dev).filter(|shares| shares.strayed > 0) {
-        warnings.push(format!("offload: {} operations were not recorded and ran on cpu", shares.strayed));
-    }
+    warnings.extend(sentences(dev, division.as_ref()));
     let seconds = evaluation_seconds(&steps);
     let (planned, found) = (&plan.scheme, &conclusion.found);
     let ran = Ran { planned, found, reading: &reading, results: &estimates, seconds, shadow };
@@ -192,6 +192,7 @@ pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
         peak_memory_bytes: PeakMemory { measured, predicted: plan.peak_memory_bytes.predicted },
         minor_faults,
         seconds_predicted: division.as_ref().map_or(plan.seconds_predicted, Division::seconds),
+        offload: division,
         details,
         warnings,
     })

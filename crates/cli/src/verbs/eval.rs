@@ -152,5 +152,8 @@ fn render(report: &EvalReport) -> String {
     for path in &report.results {
         text += &line("result", &path.display().to_string());
     }
+    for warning in &report.warnings {
+        text += &line("warning", warning);
+    }
     text
 }

@@ -157,7 +157,8 @@ fn a_run_on_a_hybrid_says_what_dividing_brings() {
     let report = run(&dev, &sides, (&recording, &plan), &RunOptions::default(), &mut (), tell).unwrap();
     let said = report.warnings.iter().find(|said| said.starts_with("offload: ")).unwrap();
     println!("{said}");
-    let division = offload::arrange(&dev, &recording.graph).unwrap().unwrap();
+    let division = report.offload.unwrap();
+    assert_eq!((division.sentence(), division.seconds()), (said.clone(), report.seconds_predicted));
     assert_eq!(division.devices, ["cpu", "upmem"]);
     assert!(division.divided_seconds.is_some() && division.alone_seconds[0].is_some());
     assert!(division.seconds() <= division.alone_seconds[0].unwrap());
