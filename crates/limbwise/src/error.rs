@@ -38,6 +38,9 @@ pub enum Error {
     /// A ciphertext or parameters that cannot be bootstrapped.
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
+    /// A function that cannot be approximated as wanted, or values outside of its domain.
+    #[error(transparent)]
+    Function(#[from] FunctionError),
     /// Messages, tables or keys of TFHE that do not match.
     #[error(transparent)]
     Tfhe(#[from] TfheError),
@@ -306,6 +309,50 @@ pub enum EncodeError {
         log_scale: f64,
         /// log₂ of the modulus.
         log_modulus: f64,
+    },
+}
+
+/// A function that cannot be approximated as wanted, or values outside of its domain.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FunctionError {
+    /// A comparison that no composition reaches.
+    #[error(
+        "no composition of eight polynomials of at most {most} levels tells apart what differs by {gap:e} within a range of {range:e}, with error {error:e}: widen the gap, allow more error, or choose parameters with more levels; gap and error are positive, the gap below the range, the error below one"
+    )]
+    Gap {
+        /// Least difference to tell.
+        gap: f64,
+        /// Largest difference.
+        range: f64,
+        /// Largest distance of the sign from ±1.
+        error: f64,
+        /// Levels of one polynomial.
+        most: usize,
+    },
+    /// Values that may leave the domain.
+    #[error(
+        "{function}: values may reach {peak:.6e}, the domain ends at {range:.6e}: give a larger range, or state the bound that your values keep"
+    )]
+    Domain {
+        /// Name of the function.
+        function: &'static str,
+        /// Bound on the argument's absolute value.
+        peak: f64,
+        /// Largest absolute value of the domain.
+        range: f64,
+    },
+    /// A sorting network that does not fit.
+    #[error(
+        "a {ways}-way network for {count} values: choose 2 to 5 ways, and 2 to {most} values (as many as there are slots)"
+    )]
+    Network {
+        /// Values that a sorter sorts.
+        ways: usize,
+        /// Values to sort.
+        count: usize,
+        /// Largest count.
+        most: usize,
     },
 }
 

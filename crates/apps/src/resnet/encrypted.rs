@@ -24,10 +24,7 @@ use limbwise::{
 use limbwise_device::Device;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 /// Public metadata of an inference, without the server's numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -107,8 +104,6 @@ struct Maps {
     packed: Packed,
     relu: Relu,
     plan: LevelPlan,
-    /// What an activation adds of error, by the level where it starts.
-    own_errors: BTreeMap<usize, Vec<f64>>,
 }
 
 #[derive(Clone, Debug)]
@@ -139,10 +134,7 @@ impl Resnet {
         };
         let packed = Packed::new(network, &options.ranges, together)?;
         let batch = options.images.div_ceil(together);
-        let starts: BTreeSet<usize> = plan.steps.iter().map(|step| step.activation).collect();
-        let own = |level| Ok((level, relu.own_errors(params, (one * together, level))?));
-        let own_errors = starts.into_iter().map(own).collect::<Result<_>>()?;
-        Ok(Self { params: params.clone(), options, maps: Arc::new(Maps { packed, relu, plan, own_errors }), batch })
+        Ok(Self { params: params.clone(), options, maps: Arc::new(Maps { packed, relu, plan }), batch })
     }
 
     /// Public metadata of the program.
@@ -242,8 +234,7 @@ impl<D: Device> Course<'_, '_, D> {
             self.done += 1;
         }
         self.begin("activation");
-        let own = &maps.own_errors[&levels.activation];
-        maps.relu.apply(auto, &auto.scale_to(&y, 1.0, levels.activation)?, own)
+        maps.relu.apply(auto, &auto.scale_to(&y, 1.0, levels.activation)?)
     }
 
     /// The mean of all pixels and the linear layer.

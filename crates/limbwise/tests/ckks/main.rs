@@ -9,6 +9,8 @@ mod bridge;
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod functions;
+#[cfg(test)]
 mod lazy;
 #[cfg(test)]
 mod linear;

@@ -1,0 +1,221 @@
+//! Polynomials one after another on [−1, 1], with errors followed by their slopes.
+//!
+//! The rules of sums and products count a steep polynomial even where the composition is flat. Here each error is followed
+//! point by point: it grows by the slope of every later polynomial where that one takes its argument (ADR 70).
+
+use super::SignPlan;
+use crate::{
+    ckks::{Auto, Ciphertext, Estimate, chebyshev::depth},
+    error::Result,
+};
+use limbwise_device::Device;
+use limbwise_math::chebyshev::Series;
+use std::sync::Arc;
+
+/// Gives a value so many levels above the lowest usable one: by bootstrapping, or as it is.
+pub type Ready<'r, D> = &'r dyn Fn(&Ciphertext<D>, usize) -> Result<Ciphertext<D>>;
+
+/// A composition of polynomials. Each but the last maps [−1, 1] to itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Composed {
+    stages: Vec<Series>,
+    /// Largest absolute value of the last one.
+    peak: f64,
+    /// The points where errors are followed.
+    course: Arc<[Point]>,
+}
+
+/// An argument on its way through the stages.
+#[derive(Clone, Debug, PartialEq)]
+struct Point {
+    u: f64,
+    /// Of each stage, where it takes its argument.
+    slopes: Vec<f64>,
+    /// What the last stage makes of it.
+    value: f64,
+}
+
+impl Point {
+    const COUNT: u32 = 4096;
+
+    /// Points of [−1, 1] at equal distances.
+    fn all(stages: &[Series]) -> Arc<[Self]> {
+        const STEP: f64 = 1e-6;
+        let follow = |point: u32| {
+            let u = (f64::from(point) + 0.5) / f64::from(Self::COUNT) * 2.0 - 1.0;
+            let (mut x, mut slopes) = (u, Vec::with_capacity(stages.len()));
+            for stage in stages {
+                slopes.push((stage.evaluate(x + STEP) - stage.evaluate(x - STEP)) / (2.0 * STEP));
+                x = stage.evaluate(x);
+            }
+            Self { u, slopes, value: x }
+        };
+        (0..Self::COUNT).map(follow).collect()
+    }
+
+    /// Slope of the stages from one to before another.
+    fn slope(&self, from: usize, to: usize) -> f64 {
+        self.slopes[from..to].iter().product()
+    }
+}
+
+/// Deviations of independent errors, each with the stage before which it came in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Entered(Vec<(usize, f64)>);
+
+impl Entered {
+    /// Those that the composition and its bootstrappings made: all but the argument's.
+    pub(super) fn own(&self) -> Self {
+        Self(self.0.iter().skip(1).copied().collect())
+    }
+}
+
+/// A value without error, to see which error an operation makes by itself.
+pub(super) fn exact<D: Device>(x: &Ciphertext<D>) -> Ciphertext<D> {
+    Ciphertext { estimate: Estimate::constant(1.0), ..x.clone() }
+}
+
+/// A value of at most this size, with an error of this deviation.
+pub(super) fn known<D: Device>(x: Ciphertext<D>, peak: f64, error: f64) -> Ciphertext<D> {
+    let x = x.bounded_by(peak);
+    Ciphertext { estimate: x.estimate.with_error_known(error), ..x }
+}
+
+impl Composed {
+    /// The sign on [−1, 1], within the plan's error outside its gap.
+    #[must_use]
+    pub fn sign(plan: &SignPlan) -> Self {
+        Self { course: Point::all(&plan.stages), stages: plan.stages.clone(), peak: 1.0 + plan.error }
+    }
+
+    /// `(1 + sign u)/2` on [−1, 1], within half of the plan's error outside its gap.
+    #[must_use]
+    pub fn step(plan: &SignPlan) -> Self {
+        let mut stages = plan.stages.clone();
+        if let Some(last) = stages.last_mut() {
+            last.coefficients.iter_mut().for_each(|c| *c *= 0.5);
+            last.coefficients[0] = 0.5;
+        }
+        Self { course: Point::all(&stages), stages, peak: 1.0 + 0.5 * plan.error }
+    }
+
+    /// Bound on its values.
+    #[must_use]
+    pub fn peak(&self) -> f64 {
+        self.peak
+    }
+
+    /// Levels that it consumes, without those of bootstrapping.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.depths().sum()
+    }
+
+    /// Levels of each stage.
+    pub fn depths(&self) -> impl Iterator<Item = usize> + '_ {
+        self.stages.iter().map(|s| depth(s.coefficients.len() - 1))
+    }
+
+    /// Its value, in the clear.
+    #[must_use]
+    pub fn evaluate(&self, u: f64) -> f64 {
+        self.stages.iter().fold(u, |x, stage| stage.evaluate(x))
+    }
+
+    /// Deviation of the value after `count` stages, for an argument uniform in [−1, 1].
+    fn deviation(&self, Entered(entered): &Entered, count: usize) -> f64 {
+        self.root_mean_square(|point| entered.iter().map(|&(at, e)| (e * point.slope(at, count)).powi(2)).sum())
+    }
+
+    /// Deviation of `u·s(u)`, for u uniform in [−1, 1] with an error of this deviation and errors of s that do not come
+    /// from it. The argument's error comes by both ways, which are one.
+    pub(super) fn product_deviation(&self, argument: f64, Entered(entered): &Entered) -> f64 {
+        let count = self.stages.len();
+        self.root_mean_square(|p| {
+            let others: f64 = entered.iter().map(|&(at, e)| (e * p.u * p.slope(at, count)).powi(2)).sum();
+            others + (argument * (p.value + p.u * p.slope(0, count))).powi(2)
+        })
+    }
+
+    fn root_mean_square(&self, square: impl Fn(&Point) -> f64) -> f64 {
+        (self.course.iter().map(square).sum::<f64>() / f64::from(Point::COUNT)).sqrt()
+    }
+
+    /// Its values on slots in [−1, 1], settled.
+    ///
+    /// # Errors
+    /// Too few levels, a missing key, or an error of `ready`.
+    pub fn apply<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        u: &Ciphertext<D>,
+        ready: Ready<'_, D>,
+    ) -> Result<Ciphertext<D>> {
+        Ok(self.followed(auto, u, ready)?.0)
+    }
+
+    /// [`Self::apply`], with the errors that came in.
+    pub(super) fn followed<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        u: &Ciphertext<D>,
+        ready: Ready<'_, D>,
+    ) -> Result<(Ciphertext<D>, Entered)> {
+        let (mut x, mut entered) = (u.clone(), Entered(vec![(0, u.estimate.error())]));
+        for (at, stage) in self.stages.iter().enumerate() {
+            let before = x.estimate.error();
+            x = ready(&x, depth(stage.coefficients.len() - 1))?;
+            let bootstrapped = (x.estimate.error().powi(2) - before.powi(2)).max(0.0).sqrt();
+            let y = auto.settle(&auto.chebyshev_unit(&exact(&x), &stage.coefficients)?)?;
+            entered.0.extend([(at, bootstrapped), (at + 1, y.estimate.error())]);
+            let peak = if at + 1 == self.stages.len() { self.peak } else { 1.0 };
+            x = known(y, peak, self.deviation(&entered, at + 1));
+        }
+        Ok((x, entered))
+    }
+
+    /// `u·s(u)` on slots in [−1, 1], settled, one level below what [`Self::apply`] gives.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
+    pub fn times_argument<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        u: &Ciphertext<D>,
+        ready: Ready<'_, D>,
+    ) -> Result<Ciphertext<D>> {
+        let (value, entered) = self.followed(auto, u, ready)?;
+        let product = auto.settle(&auto.mul(&exact(u), &exact(&ready(&value, 1)?))?)?;
+        let (argument, own) = (u.estimate.error(), product.estimate.error());
+        Ok(known(product, self.peak, self.product_deviation(argument, &entered.own()).hypot(own)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_follow_slopes() {
+        let plan = SignPlan::of_degrees(1.0 / 64.0, &[7, 7, 15]);
+        let (sign, step) = (Composed::sign(&plan), Composed::step(&plan));
+        assert_eq!((sign.depth(), sign.depths().collect::<Vec<_>>()), (10, vec![3, 3, 4]));
+        for i in -1000..=1000 {
+            let u = f64::from(i) / 1000.0;
+            assert!((step.evaluate(u) - 0.5 * (1.0 + sign.evaluate(u))).abs() < 1e-12);
+            if u.abs() >= plan.gap {
+                assert!((sign.evaluate(u) - u.signum()).abs() <= plan.error * (1.0 + 1e-6));
+            }
+        }
+        // max(u, 0) has a slope of one or nothing: what comes in, times the root of a half.
+        let relu = step.product_deviation(1e-6, &Entered::default());
+        assert!((relu / 1e-6 - 0.5f64.sqrt()).abs() < 0.05, "{relu}");
+        // |u| has a slope of one everywhere, but for the overshoot near the gap.
+        let absolute = sign.product_deviation(1e-6, &Entered::default());
+        assert!((absolute / 1e-6 - 1.0).abs() < 0.1, "{absolute}");
+        // An error of the last stage passes as it is; one of the argument meets a slope of 1/gap in a few places.
+        assert!((sign.deviation(&Entered(vec![(3, 1e-6)]), 3) - 1e-6).abs() < 1e-12);
+        let argument = sign.deviation(&Entered(vec![(0, 1e-6)]), 3);
+        assert!((1e-6..64e-6).contains(&argument), "{argument}");
+    }
+}
