@@ -6,7 +6,7 @@
 //! Read in this order: [`program`] (what a workload is), [`client`], [`family`] (what the workloads of a scheme share),
 //! [`way`] (configurations), [`workload`] (options, description, data), [`registry`] (the list), [`words`] (workloads
 //! by name), [`options`], [`description`], [`data`] (loaders). CKKS: [`logreg`], [`helr`], [`linear`], [`lola`],
-//! [`bootstrap`], [`resnet`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`]. CKKS and TFHE:
+//! [`bootstrap`], [`resnet`], [`sort`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`]. CKKS and TFHE:
 //! [`query`].
 
 #![expect(missing_docs, clippy::missing_errors_doc, reason = "docs stand where name and type do not say it all")]
@@ -32,6 +32,7 @@ pub mod program;
 pub mod query;
 pub mod registry;
 pub mod resnet;
+pub mod sort;
 pub mod threads;
 pub mod way;
 pub mod words;

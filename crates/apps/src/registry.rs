@@ -22,6 +22,7 @@ use crate::{
     program::{Array, Details, Encryption, Inputs, Journal, Observer, Program, Results},
     query::options::{QueryArgs, TpchArgs},
     resnet::options::ResnetArgs,
+    sort::options::SortArgs,
     way::Way,
     workload::{Built, Named, Refusable, Workload},
 };
@@ -514,6 +515,7 @@ workloads! {
         Lola(LolaArgs) = "lola", "lola";
         Helr(HelrArgs) = "helr", "helr";
         Resnet(ResnetArgs) = "resnet20", "resnet";
+        Sort(SortArgs) = "sort", "sort";
     }
     Tfhe(MessagesProgram, MessagesClient, "on messages (TFHE)") {
         Pbs(PbsArgs) = "pbs", "pbs";

@@ -342,17 +342,19 @@ pub enum FunctionError {
         /// Largest absolute value of the domain.
         range: f64,
     },
-    /// A sorting network that does not fit.
+    /// An interval that is not one of positive numbers, or an error out of reach on it.
     #[error(
-        "a {ways}-way network for {count} values: choose 2 to 5 ways, and 2 to {most} values (as many as there are slots)"
+        "{function} from {from:e} to {to:e} with relative error {error:e}: give two positive numbers, the smaller first, and an error between 0 and 1; the wider the interval, the more levels, up to a quotient of about a million"
     )]
-    Network {
-        /// Values that a sorter sorts.
-        ways: usize,
-        /// Values to sort.
-        count: usize,
-        /// Largest count.
-        most: usize,
+    Positive {
+        /// Name of the function.
+        function: &'static str,
+        /// Left end.
+        from: f64,
+        /// Right end.
+        to: f64,
+        /// Relative error.
+        error: f64,
     },
 }
 

@@ -252,3 +252,22 @@ fn a_range_that_is_too_small_is_found_at_decryption() {
     assert!(refused.contains("contradict the program"), "{refused}");
     assert!(s.params.bootstrapping().unwrap().log2_failure(slots) > -4.0);
 }
+
+#[test]
+fn an_error_that_comes_in_goes_out() {
+    for (order, slots) in [(Order::SlotToCoeffFirst, 64), (Order::SlotToCoeffFirst, 1024), (Order::SlotToCoeffLast, 64)]
+    {
+        let literal = literal(order, 3, 7);
+        let (s, boot) = session(&literal, BootstrapPlan::fastest(slots));
+        let a = encrypted(&s, &uniform(slots, "message")).bounded_by(2f64.sqrt());
+        let clean = boot.evaluate(&s.auto(), &a).unwrap().estimate.error();
+        let error = 0.01;
+        let dirty = boot.evaluate(&s.auto(), &Ciphertext { estimate: a.estimate.with_error(error), ..a }).unwrap();
+        let wanted = clean.hypot(error);
+        assert!(
+            (0.9..1.1).contains(&(dirty.estimate.error() / wanted)),
+            "{order:?}, {slots}: {} of {wanted}",
+            dirty.estimate.error()
+        );
+    }
+}

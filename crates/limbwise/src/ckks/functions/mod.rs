@@ -6,12 +6,14 @@
 
 mod compare;
 mod composed;
+mod inverse;
 mod network;
 mod sign;
 mod sorter;
 
 pub use compare::Comparison;
 pub use composed::{Composed, Ready};
+pub use inverse::{Inverse, InverseRoot};
 pub use network::{Group, Network, NetworkKind, Stage};
 pub use sign::SignPlan;
 pub use sorter::Sorter;

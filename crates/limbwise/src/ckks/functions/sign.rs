@@ -38,7 +38,9 @@ impl SignPlan {
             if best.error <= error {
                 return Some(best);
             }
-            for &degree in degrees.iter().filter(|_| best.stages.len() < MOST_STAGES) {
+            // For gaps near the precision of floating point the exchange finds nothing, and says so by its error.
+            let goes_on = best.stages.len() < MOST_STAGES && best.error < 1.0;
+            for &degree in degrees.iter().filter(|_| goes_on) {
                 if let Some(slot) = by_depth.get_mut(levels + depth(degree)) {
                     slot.push(best.then(degree));
                 }
@@ -111,5 +113,8 @@ mod tests {
         let shallow = SignPlan::new(1.0 / 64.0, 1e-3, 5).unwrap().depth();
         assert!(shallow < SignPlan::new(1.0 / 1024.0, 1e-6, 5).unwrap().depth());
         assert!(SignPlan::new(1e-9, 1e-9, 2).is_none());
+        for gap in [1e-9, 1e-12, 1e-15] {
+            assert!(SignPlan::new(gap, gap / 8.0, 4).is_none_or(|plan| plan.error <= gap / 8.0));
+        }
     }
 }

@@ -13,7 +13,7 @@ use super::{
     composed::{Composed, Ready, exact, known},
 };
 use crate::{
-    ckks::{Auto, Ciphertext, Estimate},
+    ckks::{Auto, Ciphertext, Estimate, LevelPolicy},
     error::{FunctionError, Result},
 };
 use limbwise_device::Device;
@@ -57,8 +57,38 @@ impl Sorter {
     }
 
     /// Levels that a stage finds before it begins, so that it can bootstrap on its way.
-    fn first_levels(&self) -> usize {
+    #[must_use]
+    pub fn first_levels(&self) -> usize {
         1 + self.step.depths().next().unwrap_or(0).max(self.ways - 1)
+    }
+
+    /// Rotations of a stage, each of one or a few hops: members to the first and back, what wraps, and comparisons.
+    #[must_use]
+    pub fn rotations(&self) -> usize {
+        let k = self.ways;
+        2 * (k - 1) + (k - 1) / 2 + k * (k - 1) / 2 - k / 2
+    }
+
+    /// Messages that so many stages bootstrap, of a batch with so many columns that begins at the top.
+    #[must_use]
+    pub fn bootstrapped(&self, policy: LevelPolicy, stages: usize, columns: usize) -> usize {
+        let (top, compared) = (policy.levels(), self.ways / 2);
+        let (mut left, mut count) = (top, 0);
+        // Levels of messages that want some.
+        let mut ready = |has: usize, wants: usize, messages: usize| {
+            count += if has < wants { messages } else { 0 };
+            if has < wants { top } else { has }
+        };
+        for _ in 0..stages {
+            let x = ready(left, self.first_levels(), columns);
+            let mut steps = x - 1;
+            for depth in self.step.depths() {
+                steps = ready(steps, depth, compared).saturating_sub(depth);
+            }
+            let steps = ready(steps, self.ways - 1, compared);
+            left = steps.min(x - 1).saturating_sub(self.ways - 1);
+        }
+        count
     }
 
     /// One stage. The first message of the batch is sorted, and the others move with it. All are in [0, 1].
@@ -186,7 +216,20 @@ impl<'s, 'a, D: Device> OnSlots<'s, 'a, D> {
     /// Those of the groups alone.
     fn masked(&self, members: &[Ciphertext<D>]) -> Result<Vec<Ciphertext<D>>> {
         let mask = self.values(|_, member| if member == 0 { 1.0 } else { 0.0 });
-        members.iter().map(|x| self.auto.settle(&self.auto.mul_values(x, &mask)?)).collect()
+        // Where the mask is one, the error is what it was; the rule of products would take the mean of the mask.
+        let masked = |x: &Ciphertext<D>| {
+            let masked = self.auto.settle(&self.auto.mul_values(x, &mask)?)?;
+            let error = self.after_mask(x, x.estimate.error());
+            Ok(known(masked, 1.0, error))
+        };
+        members.iter().map(masked).collect()
+    }
+
+    /// An error after a mask, whose product is divided by the primes of the level.
+    fn after_mask(&self, x: &Ciphertext<D>, error: f64) -> f64 {
+        let params = self.auto.eval.params();
+        let division = Estimate::constant(0.0).divided(params, x.slots, params.scale(x.level.saturating_sub(1)));
+        error.hypot(division.error())
     }
 
     /// Slots with a value for each member of each group, zero elsewhere.
@@ -232,8 +275,7 @@ impl<'s, 'a, D: Device> OnSlots<'s, 'a, D> {
             });
             let sum = if apart.iter().any(|z| z.re != 0.0) { auto.add_values(&sum, &apart)? } else { sum };
             let of_both = std::f64::consts::SQRT_2 * x.estimate.error();
-            let of_mask = Estimate::constant(0.0).divided(auto.eval.params(), x.slots, sum.scale).error();
-            all.push(known(sum, 1.0, of_both.hypot(of_mask)));
+            all.push(known(sum, 1.0, self.after_mask(&x, of_both)));
         }
         Ok(auto.eval.stack(&all))
     }
