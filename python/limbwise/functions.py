@@ -41,23 +41,28 @@ def _series(x: EncryptedArray, coefficients: Sequence[float], low: float, high: 
     """Evaluate a Chebyshev series; padding is zero before and after."""
     factor = 2.0 / (high - low)
     unit = _moves.quiet(x, 1.0 if abs(factor - 1.0) < 1e-15 else factor)
-    middle = 0.5 * (low + high)
-    if middle != 0.0:
-        unit = unit._with(x._native.add_scalar(unit._held, -middle * factor), unit._layout)
+    shift = -0.5 * (low + high) * factor
+
+    def added(to: EncryptedArray, value: float) -> EncryptedArray:
+        """Add to the values, not to padding and to leftovers of sums."""
+        axes = [*to._layout.axes((0,) * x.ndim), *((s, e, 1, 0) for s, e in to._layout.dead)]
+        held = x._native.add_array(to._held, np.array([value]), axes, batch=to._layout.batch, complex=False)
+        return to._with(held, to._layout)
+
+    # Padding and leftovers are zero. They go where zero goes, or to the middle where that is outside: there a polynomial
+    # explodes.
+    padding = shift if abs(shift) <= 1.0 else 0.0
+    if shift != padding:
+        unit = added(unit, shift - padding)
+    if padding != 0.0:
+        unit = unit._with(x._native.add_scalar(unit._held, padding), unit._layout)
     held = x._native.series(unit._held, [float(c) for c in coefficients], -1.0, 1.0)
     result = unit._with(held, unit._layout)
     if result._layout.padded:
-        nothing = np.polynomial.chebyshev.chebval(-middle * factor, coefficients)
-        # Padding holds the value at zero: it goes there, and comes back everywhere else.
-        axes = result._layout.axes((0,) * x.ndim)
-        back = x._native.add_array(
-            x._native.add_scalar(result._held, -float(nothing)),
-            np.array([float(nothing)]),
-            axes,
-            batch=result._layout.batch,
-            complex=False,
-        )
-        result = result._with(back, result._layout)
+        nothing = float(np.polynomial.chebyshev.chebval(padding, coefficients))
+        # Padding comes back to zero, and with it everything else.
+        down = x._native.add_scalar(result._held, -nothing)
+        result = added(result._with(down, result._layout), nothing)
     return x._context._checked(result, name)
 
 

@@ -55,7 +55,7 @@ fn class(error: &Scheme) -> &'static str {
         // The room's other errors: ciphertexts of different shapes in one operation.
         Scheme::Shape(_) => "ShapeError",
         Scheme::Key(_) => "KeyMissing",
-        Scheme::Encode(_) => "EncodeError",
+        Scheme::Encode(_) | Scheme::Function(_) => "EncodeError",
         Scheme::Tensor(_) | Scheme::Bgv(BgvError::Shape { .. }) => "ShapeError",
         Scheme::Bgv(BgvError::Value { .. } | BgvError::TooMany { .. }) => "EncodeError",
         Scheme::Bgv(BgvError::Noise { .. }) => "LevelError",

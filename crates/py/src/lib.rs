@@ -70,6 +70,8 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::fit, module)?)?;
     module.add_function(wrap_pyfunction!(functions::fit_sigmoid, module)?)?;
     module.add_function(wrap_pyfunction!(functions::sign_stages, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::inverse_steps, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::root_steps, module)?)?;
     module.add_function(wrap_pyfunction!(functions::power_series, module)?)?;
     module.add_function(wrap_pyfunction!(learn::train_logistic_regression, module)?)?;
     module.add_function(wrap_pyfunction!(learn::training_levels, module)?)?;

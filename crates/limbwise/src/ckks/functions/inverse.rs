@@ -51,6 +51,12 @@ fn unit_bits(most: f64) -> i32 {
     bits.max(0)
 }
 
+/// A series in units of a power of two.
+fn in_units(series: &Series, bits: i32) -> Series {
+    let coefficients = series.coefficients.iter().map(|c| c * f64::from(-bits).exp2()).collect();
+    Series { coefficients, ..*series }
+}
+
 fn check(function: &'static str, [from, to]: [f64; 2], error: f64) -> Result<()> {
     let possible = from > 0.0 && from < to && to.is_finite() && error > 0.0 && error < 1.0;
     if possible { Ok(()) } else { Err(FunctionError::Positive { function, from, to, error }.into()) }
@@ -124,6 +130,18 @@ impl Inverse {
     #[must_use]
     pub fn levels(&self) -> usize {
         2 + depth(self.start.coefficients.len() - 1) + self.iterations as usize
+    }
+
+    /// The polynomial to begin with, and the iterations after it.
+    #[must_use]
+    pub fn steps(&self) -> (Series, u32) {
+        (in_units(&self.start, -self.unit_bits), self.iterations)
+    }
+
+    /// Largest `|1 − x·y|` of the first polynomial. An iteration squares it.
+    #[must_use]
+    pub fn residual(&self) -> f64 {
+        self.residual
     }
 
     /// Bound of the relative error.
@@ -201,7 +219,7 @@ impl InverseRoot {
         };
         let mut start = start(degree);
         let bits = [unit_bits(from.sqrt().recip() * (1.0 + first)), unit_bits(to.sqrt() * (1.0 + first))];
-        start.coefficients.iter_mut().for_each(|c| *c *= f64::from(-bits[0]).exp2());
+        start = in_units(&start, bits[0]);
         Ok(Self { from, to, start, unit_bits: bits, residual: first, iterations })
     }
 
@@ -209,6 +227,18 @@ impl InverseRoot {
     #[must_use]
     pub fn levels(&self) -> usize {
         2 + depth(self.start.coefficients.len() - 1) + 2 * self.iterations as usize
+    }
+
+    /// The polynomial to begin with, of `1/√x`, and the iterations after it.
+    #[must_use]
+    pub fn steps(&self) -> (Series, u32) {
+        (in_units(&self.start, -self.unit_bits[0]), self.iterations)
+    }
+
+    /// Largest `|1 − x·y²|` of the first polynomial.
+    #[must_use]
+    pub fn residual(&self) -> f64 {
+        self.residual
     }
 
     /// Bound of the relative error.
