@@ -41,7 +41,7 @@ pub mod workload;
 pub use client::{Accuracy, Client, Conclusion};
 pub use description::Description;
 pub use family::Family;
-pub use program::{Array, Details, Encryption, Journal, Observer, Program, State};
+pub use program::{Array, Details, Encryption, Evaluation, Journal, Observer, Program, State};
 pub use registry::{AnyPrepared, AnyProgram, Prepared, Registered};
 pub use way::Way;
 

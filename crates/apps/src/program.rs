@@ -58,6 +58,15 @@ impl<D: Device, S: Scheme> Journal<D, S> for () {
     }
 }
 
+/// What a program is evaluated with and on, and whom it tells of its steps.
+pub struct Evaluation<'a, 'm, D: Device + 'm, S: Scheme = Ckks> {
+    /// The evaluator, with the program's encoded model.
+    pub means: &'a S::Means<'m, D>,
+    pub inputs: &'a [S::Ciphertext<D>],
+    pub observer: &'a mut dyn Observer,
+    pub journal: &'a mut dyn Journal<D, S>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
     Complex,
@@ -127,13 +136,7 @@ pub trait Program {
 
     /// The encrypted program, on the server's side, with [`Self::model`] encoded. The first result is the one whose
     /// precision is predicted.
-    fn evaluate<D: Device>(
-        &self,
-        means: &<Self::Scheme as Scheme>::Means<'_, D>,
-        inputs: &[<Self::Scheme as Scheme>::Ciphertext<D>],
-        observer: &mut dyn Observer,
-        journal: &mut dyn Journal<D, Self::Scheme>,
-    ) -> limbwise::Result<Results<Self, D>>;
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D, Self::Scheme>) -> limbwise::Result<Results<Self, D>>;
 
     fn results(&self) -> usize {
         1

@@ -19,7 +19,7 @@ use crate::{
     nn::options::NnArgs,
     options::mistake,
     pbs::options::PbsArgs,
-    program::{Array, Details, Encryption, Inputs, Journal, Observer, Program, Results},
+    program::{Array, Details, Encryption, Evaluation, Inputs, Program, Results},
     query::options::{QueryArgs, TpchArgs},
     resnet::options::ResnetArgs,
     sort::options::SortArgs,
@@ -439,14 +439,8 @@ macro_rules! workloads {
                     match self { $(Self::$variant(program) => program.encryption(),)+ }
                 }
 
-                fn evaluate<D: Device>(
-                    &self,
-                    means: &<$scheme as Scheme>::Means<'_, D>,
-                    inputs: &[<$scheme as Scheme>::Ciphertext<D>],
-                    observer: &mut dyn Observer,
-                    journal: &mut dyn Journal<D, $scheme>,
-                ) -> Result<Results<Self, D>> {
-                    match self { $(Self::$variant(program) => program.evaluate(means, inputs, observer, journal),)+ }
+                fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D, $scheme>) -> Result<Results<Self, D>> {
+                    match self { $(Self::$variant(program) => program.evaluate(on),)+ }
                 }
 
                 fn results(&self) -> usize {

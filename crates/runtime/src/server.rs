@@ -5,7 +5,7 @@ use limbwise::{
     Result,
     scheme::{Encoding, Encryption, Keys, Scheme, Setup},
 };
-use limbwise_apps::{Journal, Observer, Program, program::Results};
+use limbwise_apps::{Evaluation, Journal, Observer, Program, program::Results};
 use limbwise_device::{Device, Wordless};
 
 /// What a server has before inputs come: the program's clear numbers and the maps of bootstrapping, encoded.
@@ -60,7 +60,7 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
         journal: &mut dyn Journal<D, P::Scheme>,
     ) -> Result<Results<P, D>> {
         let means = P::Scheme::means(self.setup(), &self.encoded, keys);
-        self.program.evaluate(&means, inputs, observer, journal)
+        self.program.evaluate(Evaluation { means: &means, inputs, observer, journal })
     }
 }
 

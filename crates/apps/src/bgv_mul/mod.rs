@@ -2,11 +2,11 @@
 
 use crate::{
     family::{Twin, integer_arrays},
-    program::{Array, Details, Encryption, Integers, Journal, Observer, Program, fields},
+    program::{Array, Details, Encryption, Evaluation, Integers, Program, fields},
 };
 use limbwise::{
     Result,
-    bgv::{Auto, BgvParams, BgvReading, Ciphertext, Modulus},
+    bgv::{BgvParams, BgvReading, Ciphertext, Modulus},
     rlwe::operations,
     scheme::Bgv,
 };
@@ -85,13 +85,8 @@ impl Program for BgvMul {
     }
 
     /// Noise is not checked, because the 27-bit set has no room for a product.
-    fn evaluate<D: Device>(
-        &self,
-        auto: &Auto<'_, D>,
-        inputs: &[Ciphertext<D>],
-        observer: &mut dyn Observer,
-        _: &mut dyn Journal<D, Bgv>,
-    ) -> Result<Vec<Ciphertext<D>>> {
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D, Bgv>) -> Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means: auto, inputs, observer, .. } = on;
         let dev = auto.eval.device();
         let mut done = inputs.to_vec();
         if matches!(self.step, Step::Ntt | Step::All) {

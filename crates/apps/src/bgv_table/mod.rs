@@ -3,11 +3,11 @@
 use crate::{
     data::IntegerTable,
     family::Twin,
-    program::{Array, Details, Encryption, Integers, Journal, Observer, Program, State, fields},
+    program::{Array, Details, Encryption, Evaluation, Integers, Program, State, fields},
 };
 use limbwise::{
     Result,
-    bgv::{Auto, BgvParams, BgvReading, Ciphertext},
+    bgv::{BgvParams, BgvReading, Ciphertext},
     scheme::Bgv,
 };
 use limbwise_device::{Device, Domain};
@@ -219,13 +219,8 @@ impl Program for BgvTable {
         2
     }
 
-    fn evaluate<D: Device>(
-        &self,
-        auto: &Auto<'_, D>,
-        inputs: &[Ciphertext<D>],
-        observer: &mut dyn Observer,
-        journal: &mut dyn Journal<D, Bgv>,
-    ) -> Result<Vec<Ciphertext<D>>> {
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D, Bgv>) -> Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means: auto, inputs, observer, journal } = on;
         let (eval, table) = (auto.eval, &inputs[0]);
         let product = |k: usize| match &self.described.matrix {
             Matrix::Clear(matrix) => {

@@ -5,7 +5,8 @@
 
 use crate::{
     program::{
-        Array, Ckks, Details, Encryption, Journal, Numbers, Observer, Program, SlotsInput as Input, State, fields,
+        Array, Ckks, Details, Encryption, Evaluation, Journal, Numbers, Observer, Program, SlotsInput as Input, State,
+        fields,
     },
     way::Way,
 };
@@ -13,7 +14,7 @@ use limbwise::{
     Complex64, Result,
     ckks::{Auto, BootstrapPlan, Bootstrapper, Ciphertext, Packing, Promise, bootstrap::Content},
     params::{Bootstrapping, Params},
-    scheme::{Maps, Slots},
+    scheme::Maps,
 };
 use limbwise_device::Device;
 use serde_json::json;
@@ -129,13 +130,8 @@ impl Program for Bootstrap {
         Maps { maps: Vec::new(), bootstrapping: self.bootstrapping() }
     }
 
-    fn evaluate<D: Device>(
-        &self,
-        means: &Slots<'_, D>,
-        inputs: &[Ciphertext<D>],
-        observer: &mut dyn Observer,
-        journal: &mut dyn Journal<D>,
-    ) -> Result<Vec<Ciphertext<D>>> {
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means, inputs, observer, journal } = on;
         let auto = &means.auto;
         let bootstrapper = auto.bootstrapper()?;
         let mut pass = Pass { auto, bootstrapper, total: 4 * self.passes + self.won(), observer, journal };

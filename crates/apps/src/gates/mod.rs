@@ -2,12 +2,12 @@
 
 use crate::{
     family::{Twin, message_arrays},
-    program::{Array, Details, Encryption, Journal, Messages, Observer, Program, State, Tfhe, fields},
+    program::{Array, Details, Encryption, Evaluation, Messages, Program, State, Tfhe, fields},
 };
 
 use limbwise::{
     Result,
-    tfhe::{Boolean, Ciphertext, Evaluator, Gate, TfheError, TfheParams, TfheReading},
+    tfhe::{Boolean, Ciphertext, Gate, TfheError, TfheParams, TfheReading},
 };
 use limbwise_device::Device;
 use serde_json::json;
@@ -62,13 +62,8 @@ impl Program for Gates {
         Encryption::SecretKey
     }
 
-    fn evaluate<D: Device>(
-        &self,
-        eval: &Evaluator<'_, D>,
-        inputs: &[Ciphertext<D>],
-        observer: &mut dyn Observer,
-        journal: &mut dyn Journal<D, Tfhe>,
-    ) -> Result<Vec<Ciphertext<D>>> {
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D, Tfhe>) -> Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means: eval, inputs, observer, journal } = on;
         let bits = inputs.iter().map(|ct| Boolean::new(*eval, ct.clone())).collect::<Result<Vec<_>>>()?;
         let (a, b, choice) = (&bits[0], &bits[1], &bits[2]);
         let total = self.results();

@@ -24,14 +24,14 @@ use crate::{
         plain::momentum,
         sigmoid::SigmoidPolynomial,
     },
-    program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State, fields},
+    program::{Array, Ckks, Details, Evaluation, Numbers, Observer, Program, SlotsInput as Input, State, fields},
     way::Way,
 };
 use limbwise::{
     Complex64, Result,
     ckks::{Auto, BootstrapPlan, Ciphertext, Estimate, LevelPolicy, Promise, chebyshev},
     params::Params,
-    scheme::{Maps, Slots},
+    scheme::Maps,
 };
 use limbwise_device::{Device, OpenRegion};
 use serde::{Deserialize, Serialize};
@@ -407,13 +407,8 @@ impl Program for Helr {
         Maps { maps: Vec::new(), bootstrapping: self.bootstrapping() }
     }
 
-    fn evaluate<D: Device>(
-        &self,
-        means: &Slots<'_, D>,
-        batches: &[Ciphertext<D>],
-        observer: &mut dyn Observer,
-        journal: &mut dyn Journal<D>,
-    ) -> Result<Vec<Ciphertext<D>>> {
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means, inputs: batches, observer, journal } = on;
         let auto = &means.auto;
         let mut state = self.descent.run(self, auto, batches, observer, journal)?;
         state.ciphertexts.truncate(1);

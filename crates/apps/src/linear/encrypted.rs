@@ -2,7 +2,7 @@
 
 use super::layer::Layer;
 use crate::{
-    program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State, fields},
+    program::{Array, Ckks, Details, Evaluation, Numbers, Program, SlotsInput as Input, State, fields},
     way::Way,
 };
 use limbwise::{
@@ -210,13 +210,8 @@ impl Program for Linear {
         Maps { maps: self.maps(), bootstrapping: None }
     }
 
-    fn evaluate<D: Device>(
-        &self,
-        means: &Slots<'_, D>,
-        inputs: &[Ciphertext<D>],
-        observer: &mut dyn Observer,
-        journal: &mut dyn Journal<D>,
-    ) -> Result<Vec<Ciphertext<D>>> {
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means, inputs, observer, journal } = on;
         let Slots { auto, maps } = means;
         if let Some(state) = journal.resume()? {
             return if state.ciphertexts.len() == 1 { Ok(state.ciphertexts) } else { Err(limbwise::Error::State) };

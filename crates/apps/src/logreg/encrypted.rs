@@ -16,12 +16,14 @@ use super::{
     plain::momentum,
     sigmoid::SigmoidPolynomial,
 };
-use crate::program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State, fields};
+use crate::program::{
+    Array, Ckks, Details, Evaluation, Numbers, Observer, Program, SlotsInput as Input, State, fields,
+};
 use limbwise::{
     Complex64, Result,
     ckks::{Auto, BootstrapPlan, Ciphertext, LevelPolicy, Promise, Series, bootstrap::Content, chebyshev},
     params::Params,
-    scheme::{Maps, Slots},
+    scheme::Maps,
 };
 use limbwise_device::Device;
 use serde::{Deserialize, Serialize};
@@ -319,13 +321,8 @@ impl Program for Logreg {
         Maps { maps: Vec::new(), bootstrapping: self.bootstrapping() }
     }
 
-    fn evaluate<D: Device>(
-        &self,
-        means: &Slots<'_, D>,
-        inputs: &[Ciphertext<D>],
-        observer: &mut dyn Observer,
-        journal: &mut dyn Journal<D>,
-    ) -> Result<Vec<Ciphertext<D>>> {
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means, inputs, observer, journal } = on;
         let auto = &means.auto;
         let iterations = self.options.iterations;
         let (test, batches) = inputs.split_last().expect("the held-back rows are an input");

@@ -7,7 +7,7 @@
 
 use super::network::{LolaError, Network};
 use crate::{
-    program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State, fields},
+    program::{Array, Ckks, Details, Evaluation, Numbers, Program, SlotsInput as Input, State, fields},
     way::Way,
 };
 use limbwise::{
@@ -192,13 +192,8 @@ impl Program for Lola {
         Maps { maps: self.maps(), bootstrapping: None }
     }
 
-    fn evaluate<D: Device>(
-        &self,
-        means: &Slots<'_, D>,
-        inputs: &[Ciphertext<D>],
-        observer: &mut dyn Observer,
-        journal: &mut dyn Journal<D>,
-    ) -> Result<Vec<Ciphertext<D>>> {
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means, inputs, observer, journal } = on;
         let Slots { auto, maps } = means;
         let mut state = match journal.resume()? {
             Some(state) if (1..=STEPS.len()).contains(&state.step) && state.ciphertexts.len() == 1 => state,

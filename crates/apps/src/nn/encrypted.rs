@@ -3,7 +3,7 @@
 use super::network::{CLASSES, MOST, Network, Neuron, NnError, PARTS, PLACES, SIDE, class, pixel};
 use crate::{
     family::Twin,
-    program::{Array, Details, Encryption, Journal, Messages, Observer, Program, State, Tfhe, fields},
+    program::{Array, Details, Encryption, Evaluation, Messages, Program, State, Tfhe, fields},
 };
 use limbwise::{
     Result,
@@ -122,13 +122,8 @@ impl Program for Nn {
     }
 
     /// The state after a layer holds the bits of its neurons.
-    fn evaluate<D: Device>(
-        &self,
-        eval: &Evaluator<'_, D>,
-        inputs: &[Ciphertext<D>],
-        observer: &mut dyn Observer,
-        journal: &mut dyn Journal<D, Tfhe>,
-    ) -> Result<Vec<Ciphertext<D>>> {
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D, Tfhe>) -> Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means: eval, inputs, observer, journal } = on;
         let (images, layers) = (self.images, self.layers());
         let step = Table::step(&self.params, 1)?;
         let fired = |sums: Vec<Ciphertext<D>>| -> Result<Vec<Ciphertext<D>>> {

@@ -2,7 +2,7 @@ use super::{
     Digits, Network, Nn, NnClient, NnError,
     network::{CLASSES, KERNEL, KERNELS, Neuron, PARTS, PLACES, WIDTH, class},
 };
-use crate::{client::Client as _, family::Twin as _, program::Program as _};
+use crate::{Evaluation, client::Client as _, family::Twin as _, program::Program as _};
 use limbwise::{
     params::{Insecure, PrimeChoice},
     tfhe::{ClientKey, Evaluator, GadgetLiteral, ServerKey, TfheLiteral, TfheParams, TfheReading, preset},
@@ -58,7 +58,14 @@ fn checked(program: &Nn, digits: Digits) -> (Vec<u64>, Vec<u64>) {
     let client = NnClient::new(program, digits).unwrap();
     let messages = client.values(0);
     let input = key.encrypt(&dev, &messages).unwrap().at_most(1).unwrap();
-    let results = program.evaluate(&Evaluator::new(&dev, &server), &[input], &mut (), &mut ()).unwrap();
+    let results = program
+        .evaluate(Evaluation {
+            means: &Evaluator::new(&dev, &server),
+            inputs: &[input],
+            observer: &mut (),
+            journal: &mut (),
+        })
+        .unwrap();
     let found = TfheReading::of(&dev, &key, &results[0]).unwrap();
     assert_eq!(found.messages, program.clear(&[messages])[0]);
     let concluded = client.conclude(&vec![found.clone()]);

@@ -2,11 +2,11 @@
 
 use crate::{
     family::{Twin, message_arrays},
-    program::{Array, Details, Encryption, Journal, Messages, Observer, Program, Tfhe, fields},
+    program::{Array, Details, Encryption, Evaluation, Messages, Program, Tfhe, fields},
 };
 use limbwise::{
     Result,
-    tfhe::{Ciphertext, Evaluator, Table, TfheParams, TfheReading},
+    tfhe::{Ciphertext, Table, TfheParams, TfheReading},
 };
 use limbwise_device::Device;
 use serde::{Deserialize, Serialize};
@@ -76,13 +76,8 @@ impl Program for Pbs {
         Encryption::SecretKey
     }
 
-    fn evaluate<D: Device>(
-        &self,
-        eval: &Evaluator<'_, D>,
-        inputs: &[Ciphertext<D>],
-        observer: &mut dyn Observer,
-        _: &mut dyn Journal<D, Tfhe>,
-    ) -> Result<Vec<Ciphertext<D>>> {
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D, Tfhe>) -> Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means: eval, inputs, observer, .. } = on;
         observer.step("bootstrapping", 0, 1);
         let table = |entry| Table::of(&self.params, |m| self.value(entry, m));
         let tables = (0..self.entries()).map(table).collect::<Result<Vec<Table>>>()?;

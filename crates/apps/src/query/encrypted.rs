@@ -8,7 +8,9 @@ use super::{
     question::{Question, Term},
     table::Table,
 };
-use crate::program::{Array, Details, Journal, Messages, Numbers, Observer, Program, SlotsInput, State, Tfhe, fields};
+use crate::program::{
+    Array, Details, Evaluation, Journal, Messages, Numbers, Program, SlotsInput, State, Tfhe, fields,
+};
 use limbwise::{
     Complex64, Result,
     bridge::{BridgeError, BridgeParams, BridgePlan},
@@ -224,13 +226,8 @@ impl Program for Query {
     /// Filter, bridge, sum. Returns the sum in every slot, in units of [`Query::unit`], and the bits that rows were
     /// multiplied by, in the order of [`Query::by_row`]. The journal keeps the state of the filter, which takes most of
     /// the time.
-    fn evaluate<D: Device>(
-        &self,
-        means: &BridgedMeans<'_, D>,
-        inputs: &[BridgedCiphertext<D>],
-        observer: &mut dyn Observer,
-        journal: &mut dyn Journal<D, Bridged>,
-    ) -> Result<Vec<BridgedCiphertext<D>>> {
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D, Bridged>) -> Result<Vec<BridgedCiphertext<D>>> {
+        let Evaluation { means, inputs, observer, journal } = on;
         let BridgedMeans { tfhe, auto, bridge } = means;
         let (mut digits, mut columns) = (Vec::new(), Vec::new());
         for input in inputs {

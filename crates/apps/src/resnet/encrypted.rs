@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     linear::layer::Model,
-    program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State},
+    program::{Array, Ckks, Details, Evaluation, Numbers, Observer, Program, SlotsInput as Input, State},
     way::Way,
 };
 use limbwise::{
@@ -295,13 +295,8 @@ impl Program for Resnet {
         SlotsModel { maps: self.maps(), bootstrapping: self.bootstrapping() }
     }
 
-    fn evaluate<D: Device>(
-        &self,
-        means: &Slots<'_, D>,
-        inputs: &[Ciphertext<D>],
-        observer: &mut dyn Observer,
-        journal: &mut dyn Journal<D>,
-    ) -> Result<Vec<Ciphertext<D>>> {
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means, inputs, observer, journal } = on;
         let Slots { auto, maps } = means;
         let steps = self.options.architecture.steps();
         let mut state = match journal.resume()? {

@@ -11,7 +11,7 @@ use limbwise::{
     scheme::{Ckks, Clear, ClientScheme as _, Encrypting, Encryption, Keys, Scheme as _, Setup, Shadows},
 };
 use limbwise_apps::{
-    Client, Program,
+    Client, Evaluation, Program,
     linear::{Linear, LinearError, Task, client::LinearClient, data::generated},
 };
 use limbwise_cpu::Cpu;
@@ -58,7 +58,14 @@ pub(crate) fn session<P: Program<Scheme = Ckks>>(
     let declare = |i| Ckks::declare_input(setup, i, Encryption::PublicKey).unwrap();
     let inputs: Vec<_> = declared_inputs.iter().map(declare).collect();
     let encoded = Ckks::declare(setup, &model).unwrap();
-    program.evaluate(&Ckks::means(setup, &encoded, served(&declared)), &inputs, &mut (), &mut ()).unwrap();
+    program
+        .evaluate(Evaluation {
+            means: &Ckks::means(setup, &encoded, served(&declared)),
+            inputs: &inputs,
+            observer: &mut (),
+            journal: &mut (),
+        })
+        .unwrap();
 
     let dev = Checked(Cpu::builder().open().unwrap());
     let (setup, secret) =
@@ -75,7 +82,8 @@ pub(crate) fn session<P: Program<Scheme = Ckks>>(
     let inputs: Vec<_> = declared_inputs.iter().enumerate().map(encrypted).collect();
     let encoded = Ckks::encode(setup, &model, &mut |_, _, _| ()).unwrap();
     let means = Ckks::means(setup, &encoded, served(&keys));
-    let results = program.evaluate(&means, &inputs, &mut (), &mut ()).unwrap();
+    let results =
+        program.evaluate(Evaluation { means: &means, inputs: &inputs, observer: &mut (), journal: &mut () }).unwrap();
     let clear = results.iter().map(|c| decrypt(&dev, &encoder, params, &secret, c).unwrap()).collect();
     (clear, results[0].estimate.precision_bits())
 }

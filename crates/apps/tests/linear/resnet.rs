@@ -9,7 +9,7 @@ use limbwise::{
     scheme::{Ckks, Clear, ClientScheme as _, Encoded, Encrypting, Encryption, Keys, Scheme as _, Setup, Shadows},
 };
 use limbwise_apps::{
-    AnyProgram, Client as _, Description, Journal, Program as _, State,
+    AnyProgram, Client as _, Description, Evaluation, Journal, Program as _, State,
     linear::{data::generated, layer::Model},
     registry::{Described, SlotsProgram},
     resnet::{Architecture, Inference, Network, Resnet, ResnetClient, client::Labelled, relu::ReluChoice},
@@ -96,7 +96,14 @@ impl Session {
         let (declared, setup) = (DeclaredKeys::all(&null, params), Setup { dev: &null, encoder: &encoder, params });
         let input = Ckks::declare_input(setup, &program.inputs()[0], program.encryption()).unwrap();
         let encoded = Ckks::declare(setup, &model).unwrap();
-        program.evaluate(&Ckks::means(setup, &encoded, served(&declared)), &[input], &mut (), &mut ()).unwrap();
+        program
+            .evaluate(Evaluation {
+                means: &Ckks::means(setup, &encoded, served(&declared)),
+                inputs: &[input],
+                observer: &mut (),
+                journal: &mut (),
+            })
+            .unwrap();
         let dev = Checked(Cpu::builder().open().unwrap());
         let secret = SecretKey::generate(params, &Seed::from_os().unwrap());
         let generator = KeyGenerator::new(&dev, params, &secret).unwrap();
@@ -125,7 +132,12 @@ impl Session {
         journal: &mut dyn Journal<Dev>,
     ) -> limbwise::Result<Vec<Vec<Complex64>>> {
         let means = Ckks::means(self.setup(program), &self.encoded, served(&self.keys));
-        let results = program.evaluate(&means, std::slice::from_ref(input), &mut (), journal)?;
+        let results = program.evaluate(Evaluation {
+            means: &means,
+            inputs: std::slice::from_ref(input),
+            observer: &mut (),
+            journal,
+        })?;
         decrypt(&self.dev, &self.encoder, program.params(), &self.secret, &results[0])
     }
 }

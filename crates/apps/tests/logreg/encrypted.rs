@@ -8,7 +8,7 @@ use limbwise::{
     scheme::{Ckks, Clear, ClientScheme as _, Encrypting, Encryption, Keys, Scheme as _, Setup, Shadows},
 };
 use limbwise_apps::{
-    Client, Journal, Program,
+    Client, Evaluation, Journal, Program,
     data::breast_cancer,
     logreg::{
         client::{LogregClient, Options},
@@ -57,7 +57,14 @@ pub(crate) fn session<P: Program<Scheme = Ckks>>(
     let declare = |i| Ckks::declare_input(setup, i, Encryption::PublicKey).unwrap();
     let inputs: Vec<_> = declared_inputs.iter().map(declare).collect();
     let encoded = Ckks::declare(setup, &model).unwrap();
-    program.evaluate(&Ckks::means(setup, &encoded, served(&declared)), &inputs, &mut (), &mut ()).unwrap();
+    program
+        .evaluate(Evaluation {
+            means: &Ckks::means(setup, &encoded, served(&declared)),
+            inputs: &inputs,
+            observer: &mut (),
+            journal: &mut (),
+        })
+        .unwrap();
 
     let dev = Checked(Cpu::builder().open().unwrap());
     let (setup, secret) =
@@ -75,7 +82,9 @@ pub(crate) fn session<P: Program<Scheme = Ckks>>(
     let encoded = Ckks::encode(setup, &model, &mut |_, _, _| ()).unwrap();
     let means = Ckks::means(setup, &encoded, served(&keys));
     let run = |journal: &mut &mut dyn Journal<Checked<Cpu>>| {
-        let results = program.evaluate(&means, &inputs, &mut (), *journal).unwrap();
+        let results = program
+            .evaluate(Evaluation { means: &means, inputs: &inputs, observer: &mut (), journal: *journal })
+            .unwrap();
         let clear = results.iter().map(|c| decrypt(&dev, &encoder, params, &secret, c).unwrap()).collect();
         (clear, results[0].estimate.precision_bits(), results[results.len() - 1].level)
     };

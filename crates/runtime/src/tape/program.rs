@@ -11,7 +11,7 @@ use limbwise::{
     scheme::{Ckks, Maps, Slots},
 };
 use limbwise_apps::{
-    Array, Details, Encryption, Journal, Observer, Program,
+    Array, Details, Encryption, Evaluation, Program,
     program::{Numbers, SlotsInput as Input},
 };
 use limbwise_device::Device;
@@ -97,13 +97,8 @@ impl Program for Tape {
         Maps { maps: self.maps(), bootstrapping: self.bootstrapping }
     }
 
-    fn evaluate<D: Device>(
-        &self,
-        Slots { auto, maps }: &Slots<'_, D>,
-        inputs: &[Ciphertext<D>],
-        observer: &mut dyn Observer,
-        _journal: &mut dyn Journal<D>,
-    ) -> Result<Vec<Ciphertext<D>>> {
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means: Slots { auto, maps }, inputs, observer, .. } = on;
         let mut values: Vec<Option<Value<D>>> = inputs.iter().map(|c| Some(Value::new(c.clone()))).collect();
         let source = || auto.bootstrapper();
         let machine = Machine { auto, bootstrapper: self.bootstrapping.is_some().then_some(&source) };

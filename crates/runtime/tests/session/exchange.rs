@@ -11,7 +11,7 @@ use limbwise::{
     scheme::{Ckks, Maps, Slots},
 };
 use limbwise_apps::{
-    Array, Details, Journal, Observer, Program,
+    Array, Details, Evaluation, Program,
     linear::{Task, client::LinearClient, data::generated},
     program::SlotsInput as Input,
 };
@@ -57,13 +57,8 @@ impl Program for Circuit {
         Maps::default()
     }
 
-    fn evaluate<D: Device>(
-        &self,
-        Slots { auto, .. }: &Slots<'_, D>,
-        inputs: &[Ciphertext<D>],
-        _: &mut dyn Observer,
-        _: &mut dyn Journal<D>,
-    ) -> limbwise::Result<Vec<Ciphertext<D>>> {
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> limbwise::Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means: Slots { auto, .. }, inputs, .. } = on;
         let (eval, [x, y]) = (auto.eval, inputs) else { unreachable!("two inputs") };
         let product = eval.relinearize(&eval.multiply(x, y)?)?;
         let product = eval.rescale(&product)?;

@@ -9,7 +9,7 @@ use limbwise::{
     rlwe::{KeyForm, KeyGenerator, SecretKey},
     scheme::{Ckks, Keys, Scheme as _, Setup},
 };
-use limbwise_apps::{Program as _, program::SlotsInput as Input};
+use limbwise_apps::{Evaluation, Program as _, program::SlotsInput as Input};
 use limbwise_math::sampling::Seed;
 use limbwise_runtime::{
     Host, open, record,
@@ -99,7 +99,8 @@ fn a_tape_runs_as_it_is_recorded() {
         let setup = Setup { dev: &dev, encoder: &encoder, params: &params };
         let encoded = Ckks::encode(setup, &tape.model(), &mut |_, _, _| ()).unwrap();
         let means = Ckks::means(setup, &encoded, Keys { store: &keys, bootstrap: None, watch: None });
-        let results = tape.evaluate(&means, &inputs, &mut (), &mut ()).unwrap();
+        let results =
+            tape.evaluate(Evaluation { means: &means, inputs: &inputs, observer: &mut (), journal: &mut () }).unwrap();
         for ((result, wanted), planned) in results.iter().zip(&wanted).zip(&recording.results) {
             assert_eq!(result.level, planned.level);
             let got = decrypt(&dev, &encoder, &params, &secret, result).unwrap().concat();

@@ -9,7 +9,7 @@ use limbwise::{
     rlwe::{KeyForm, KeyGenerator, KeyName, KeyPlan, Requirements, SecretKey},
 };
 use limbwise_apps::{
-    Program as _,
+    Evaluation, Program as _,
     bgv_mul::{BgvMul, Step},
     family::Twin as _,
 };
@@ -53,7 +53,9 @@ fn bgv_mul_is_bit_for_bit_the_cpus() {
             generator.key_set(&KeyPlan { required: Requirements::default(), form: KeyForm::Stored }, |_| ()).unwrap();
         let auto = bgv::Auto::new(bgv::Evaluator::new(&dev, &params, &keys), &encoder);
         let before = dev.tested.counters();
-        let results = program.evaluate(&auto, &inputs, &mut (), &mut ()).unwrap();
+        let results = program
+            .evaluate(Evaluation { means: &auto, inputs: &inputs, observer: &mut (), journal: &mut () })
+            .unwrap();
         let after = dev.tested.counters();
         assert_eq!(after.host_operations, before.host_operations, "all of it is done by DPUs");
         assert!(after.launches > before.launches && after.slots > before.slots);
