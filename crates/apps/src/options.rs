@@ -5,11 +5,14 @@ use crate::{
     way::Way,
     workload::{Built, Refusable, Timed, Workload},
 };
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{
+    Args,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use limbwise::{
     bgv::{self, BgvParams},
     bridge::{self, BridgeParams},
-    ckks::{PlaintextForm, Strategy, bootstrap::Rotations},
+    ckks::{BootstrapPlan, PlaintextForm, Strategy, bootstrap::Rotations},
     params::{CHANGEABLE, ChangeableField, Params, ParamsError, ParamsLiteral, presets::preset},
     rlwe::KeyForm,
     scheme::{Bgv, Bridged, Ckks, Scheme, Tfhe},
@@ -68,6 +71,37 @@ pub fn key_forms(asked: Option<KeyForm>, memory: Option<u64>) -> Vec<KeyForm> {
         (Some(form), _) => vec![form],
         (None, Some(_)) => vec![KeyForm::Stored, KeyForm::Seeded, KeyForm::Disk],
         (None, None) => vec![KeyForm::Stored, KeyForm::Seeded],
+    }
+}
+
+/// How diagonals and evaluation keys are stored, for a program that compares both.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct StorageArgs {
+    /// Storage of the diagonals of maps [default: the fastest that fits]
+    #[arg(long, value_parser = choice(PLAINTEXTS), value_name = "HOW", help_heading = "Strategy")]
+    pub plaintexts: Option<PlaintextForm>,
+
+    /// Storage of evaluation keys [default: the fastest that fits]
+    #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Strategy")]
+    pub keys: Option<KeyForm>,
+}
+
+impl StorageArgs {
+    /// The forms of diagonals that are compared: the one asked for, or else these.
+    pub fn forms<'a>(&'a self, open: &'a [PlaintextForm]) -> &'a [PlaintextForm] {
+        self.plaintexts.as_ref().map_or(open, std::slice::from_ref)
+    }
+
+    /// Configurations of a program by its maps: every strategy with every form of diagonals and keys left open.
+    pub fn ways_of_maps(&self, strategies: &[Strategy], memory: Option<u64>) -> Vec<Way> {
+        Way::of_maps(strategies, self.forms(&PlaintextForm::ALL), &key_forms(self.keys, memory))
+    }
+
+    /// Configurations of a program by its bootstrapping: every plan with every form of keys left open.
+    pub fn ways_of_plans(&self, plans: impl IntoIterator<Item = BootstrapPlan>, memory: Option<u64>) -> Vec<Way> {
+        let keys = key_forms(self.keys, memory);
+        let way = |plan| move |&keys: &KeyForm| Way { bootstrapping: Some(plan), ..Way::of_keys(keys) };
+        plans.into_iter().flat_map(|plan| keys.iter().map(way(plan))).collect()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     client::Client as _,
     data::{Numbers, load_array},
     linear::layer::Model,
-    options::{Choice, KEYS, PLAINTEXTS, ROTATIONS, choice, key_forms, mistake, named_params, one},
+    options::{Choice, ROTATIONS, StorageArgs, choice, mistake, named_params, one},
     way::Way,
     workload::{Built, Named, Refusable, Workload},
 };
@@ -19,7 +19,6 @@ use limbwise::{
         BootstrapPlan, PlaintextForm, Promise,
         bootstrap::{Content, HalvesAt, Rotations},
     },
-    rlwe::KeyForm,
     scheme::Ckks,
 };
 use serde::{Deserialize, Serialize};
@@ -91,13 +90,8 @@ pub struct BootstrapArgs {
     #[arg(long, value_parser = choice(ROTATIONS), value_name = "NAME", help_heading = "Strategy")]
     strategy: Option<Rotations>,
 
-    /// Storage of their diagonals [default: the fastest that fits]
-    #[arg(long, value_parser = choice(PLAINTEXTS), value_name = "HOW", help_heading = "Strategy")]
-    plaintexts: Option<PlaintextForm>,
-
-    /// Storage of evaluation keys [default: the fastest that fits]
-    #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Strategy")]
-    keys: Option<KeyForm>,
+    #[command(flatten)]
+    storage: StorageArgs,
 
     /// The two halves of the coefficients in EvalMod [default: the fastest that fits]
     #[arg(long, value_parser = choice(HALVES), value_name = "HOW", help_heading = "Strategy")]
@@ -166,23 +160,23 @@ impl BootstrapArgs {
     fn ways(&self, plan: BootstrapPlan, memory: Option<u64>) -> Vec<Way> {
         let usual = [Rotations::DoubleHoisted, Rotations::Bsgs, Rotations::MultiHop];
         let rotations = self.strategy.map_or(usual.to_vec(), |name| vec![name]);
-        let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name]);
-        let keys = key_forms(self.keys, memory);
         let halves = |rotations| match self.halves {
             Some(halves) => vec![halves],
             None if rotations == Rotations::MultiHop => vec![HalvesAt::Once, HalvesAt::Turns],
             None => vec![HalvesAt::Once],
         };
-        let mut ways = Vec::new();
-        for &rotations in &rotations {
-            for &form in &forms {
-                for halves in halves(rotations) {
-                    let plan = BootstrapPlan { rotations, form, halves, ..plan };
-                    ways.extend(keys.iter().map(|&keys| Way { bootstrapping: Some(plan), ..Way::of_keys(keys) }));
-                }
+        let mut plans = Vec::new();
+        for rotations in rotations {
+            for &form in self.storage.forms(&PlaintextForm::ALL) {
+                plans.extend(halves(rotations).into_iter().map(|halves| BootstrapPlan {
+                    rotations,
+                    form,
+                    halves,
+                    ..plan
+                }));
             }
         }
-        ways
+        self.storage.ways_of_plans(plans, memory)
     }
 }
 

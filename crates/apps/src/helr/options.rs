@@ -12,7 +12,7 @@ use crate::{
         data::Prepared,
         options::{degree, interval},
     },
-    options::{KEYS, PLAINTEXTS, absolute, between, choice, key_forms, mistake, named_params, one},
+    options::{StorageArgs, absolute, between, mistake, named_params, one},
     way::Way,
     workload::{Built, Named, Refusable, Workload},
 };
@@ -20,7 +20,6 @@ use clap::Args;
 use limbwise::{
     ckks::{BootstrapPlan, PlaintextForm, bootstrap::Rotations},
     finite,
-    rlwe::KeyForm,
     scheme::Ckks,
 };
 use serde::{Deserialize, Serialize};
@@ -106,13 +105,8 @@ pub struct HelrArgs {
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "boot-few", help_heading = "Parameters")]
     preset: String,
 
-    /// How the diagonals of bootstrapping are stored [default: the fastest that fits]
-    #[arg(long, value_parser = choice(PLAINTEXTS), value_name = "HOW", help_heading = "Strategy")]
-    plaintexts: Option<PlaintextForm>,
-
-    /// Storage of evaluation keys [default: the fastest that fits]
-    #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Strategy")]
-    keys: Option<KeyForm>,
+    #[command(flatten)]
+    storage: StorageArgs,
 }
 
 /// Sizes of the generated data: two mini-batches, plus the test images.
@@ -180,16 +174,9 @@ impl HelrArgs {
     /// The fastest configuration, and those that save memory if a budget is given or memory is short: multi-hop saves
     /// keys, one limb per diagonal saves plaintexts, seeds halve the remaining keys.
     fn ways(&self, fastest: BootstrapPlan, memory: Option<u64>) -> Vec<Way> {
-        let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name]);
-        let keys: Vec<KeyForm> = key_forms(self.keys, memory);
-        let mut ways = Vec::new();
-        for rotations in [Rotations::DoubleHoisted, Rotations::MultiHop] {
-            for &form in &forms {
-                let plan = BootstrapPlan { rotations, form, ..fastest };
-                ways.extend(keys.iter().map(|&keys| Way { bootstrapping: Some(plan), ..Way::of_keys(keys) }));
-            }
-        }
-        ways
+        let forms = self.storage.forms(&PlaintextForm::ALL);
+        let plan = |rotations| forms.iter().map(move |&form| BootstrapPlan { rotations, form, ..fastest });
+        self.storage.ways_of_plans([Rotations::DoubleHoisted, Rotations::MultiHop].into_iter().flat_map(plan), memory)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     data::{Numbers as Array, load_array},
     description::Refusal,
     floor,
-    options::{Choice, KEYS, PLAINTEXTS, absolute, between, choice, key_forms, mistake, named_params, one},
+    options::{Choice, StorageArgs, absolute, between, choice, mistake, named_params, one},
     way::{Way, strategies},
     workload::{Built, Named, Refusable, Workload},
 };
@@ -21,7 +21,6 @@ use limbwise::{
         tensor::{Padding, TensorError},
     },
     params::{Params, presets::preset},
-    rlwe::KeyForm,
     scheme::Ckks,
 };
 use serde::{Deserialize, Serialize};
@@ -163,13 +162,8 @@ pub struct LinearArgs {
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = wanted, help_heading = "Strategy")]
     strategy: Wanted,
 
-    /// Storage of the diagonals [default: the fastest that fits]
-    #[arg(long, value_parser = choice(PLAINTEXTS), value_name = "HOW", help_heading = "Strategy")]
-    plaintexts: Option<PlaintextForm>,
-
-    /// Storage of evaluation keys [default: the fastest that fits]
-    #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Strategy")]
-    keys: Option<KeyForm>,
+    #[command(flatten)]
+    storage: StorageArgs,
 
     /// Parameters: a preset's name ("limbwise params show") or a TOML file
     /// [default: the smallest of n13-l3-s40, n14-l7-s40, n15-l16-s40 and n16-l24-s40 that has the slots and levels]
@@ -282,8 +276,7 @@ impl LinearArgs {
             );
             return Err(mistake(text));
         }
-        let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name]);
-        Ok(Way::of_maps(&strategies, &forms, &key_forms(self.keys, memory)))
+        Ok(self.storage.ways_of_maps(&strategies, memory))
     }
 
     /// Fails for shapes that the operation does not have.

@@ -10,7 +10,7 @@ use crate::{
     description::Weights,
     floor::{COMPLEX_BYTES, REAL_BYTES},
     linear::{layer::Model, options::numbers},
-    options::{Choice, KEYS, PLAINTEXTS, absolute, between, choice, key_forms, named_params, one},
+    options::{Choice, StorageArgs, absolute, between, choice, named_params, one},
     way::{Way, strategies},
     workload::{Built, Named, Refusable, Workload},
 };
@@ -18,7 +18,6 @@ use clap::Args;
 use limbwise::{
     ckks::{PlaintextForm, Promise, Strategy},
     params::Params,
-    rlwe::KeyForm,
     scheme::Ckks,
 };
 use serde::{Deserialize, Serialize};
@@ -97,13 +96,8 @@ pub struct LolaArgs {
     #[arg(long, value_parser = choice(STRATEGIES), value_name = "NAME", help_heading = "Strategy")]
     strategy: Option<&'static str>,
 
-    /// Storage of their diagonals [default: the fastest that fits]
-    #[arg(long, value_parser = choice(PLAINTEXTS), value_name = "HOW", help_heading = "Strategy")]
-    plaintexts: Option<PlaintextForm>,
-
-    /// Storage of evaluation keys [default: the fastest that fits]
-    #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Strategy")]
-    keys: Option<KeyForm>,
+    #[command(flatten)]
+    storage: StorageArgs,
 
     /// Parameters: a preset's name ("limbwise params show") or a TOML file
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "n14-l7-s40", help_heading = "Parameters")]
@@ -234,8 +228,7 @@ impl LolaArgs {
         let kinds = STRATEGIES.iter().map(|&(_, kind, _)| kind).filter(|kind| self.strategy.is_none_or(|s| s == *kind));
         let of_kind = |kind: &str| all.iter().find(|s| s.name() == kind).copied();
         let strategies: Vec<Strategy> = kinds.filter_map(of_kind).collect();
-        let forms = self.plaintexts.map_or(PlaintextForm::ALL.to_vec(), |name| vec![name]);
-        Way::of_maps(&strategies, &forms, &key_forms(self.keys, memory))
+        self.storage.ways_of_maps(&strategies, memory)
     }
 }
 

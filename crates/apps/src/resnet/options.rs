@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     linear::layer::Model,
-    options::{KEYS, PLAINTEXTS, ROTATIONS, absolute, choice, key_forms, mistake, named_params, one, strategy},
+    options::{ROTATIONS, StorageArgs, absolute, choice, key_forms, mistake, named_params, one, strategy},
     way::Way,
     workload::{Built, Named, Refusable, Workload},
 };
@@ -21,7 +21,6 @@ use limbwise::{
     },
     finite,
     params::Params,
-    rlwe::KeyForm,
     scheme::Ckks,
 };
 use serde::{Deserialize, Serialize};
@@ -104,13 +103,8 @@ pub struct ResnetArgs {
     #[arg(long, value_parser = choice(ROTATIONS), value_name = "NAME", help_heading = "Strategy")]
     strategy: Option<Rotations>,
 
-    /// Storage of their diagonals [default: the fastest that fits]
-    #[arg(long, value_parser = choice(PLAINTEXTS), value_name = "HOW", help_heading = "Strategy")]
-    plaintexts: Option<PlaintextForm>,
-
-    /// Storage of evaluation keys [default: the fastest that fits]
-    #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Strategy")]
-    keys: Option<KeyForm>,
+    #[command(flatten)]
+    storage: StorageArgs,
 
     /// Parameters with bootstrapping: a preset's name ("limbwise params show") or a TOML file
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "boot", help_heading = "Parameters")]
@@ -209,19 +203,13 @@ impl ResnetArgs {
     /// Everything that the options leave open.
     fn ways(&self, program: &Resnet, memory: Option<u64>) -> Vec<Way> {
         let maps = program.inference().strategy;
-        let rotations = match self.strategy {
-            Some(name) => vec![name],
-            None => vec![Rotations::DoubleHoisted, Rotations::MultiHop],
-        };
+        let rotations = self.strategy.map_or(vec![Rotations::DoubleHoisted, Rotations::MultiHop], |name| vec![name]);
         // Those of all layers are thousands: kept, they take gigabytes for little time.
-        let forms: Vec<PlaintextForm> = match self.plaintexts {
-            Some(name) => vec![name],
-            None => vec![PlaintextForm::AtUse, PlaintextForm::OnTheFly],
-        };
-        let keys = key_forms(self.keys, memory);
+        let forms = self.storage.forms(&[PlaintextForm::AtUse, PlaintextForm::OnTheFly]);
+        let keys = key_forms(self.storage.keys, memory);
         let boot = program.inference().bootstrapping;
         let mut ways = Vec::new();
-        for &form in &forms {
+        for &form in forms {
             for &rotations in &rotations {
                 let plan =
                     boot.map(|plan| BootstrapPlan { rotations, form: kept(form), halves: HalvesAt::Once, ..plan });

@@ -72,9 +72,9 @@ enum Action {
     },
 }
 
-/// A checked set in numbers.
+/// What a checked set of any scheme begins with.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Set {
+pub(crate) struct Title {
     pub(crate) name: String,
     /// What a preset is for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,6 +83,19 @@ pub(crate) struct Set {
     pub(crate) security_bits: u32,
     /// What the gate found.
     pub(crate) security: SecurityReport,
+}
+
+impl Title {
+    fn new(name: &str, purpose: Option<&'static str>, security: &SecurityReport) -> Self {
+        Self { name: name.into(), purpose, security_bits: security.bits, security: security.clone() }
+    }
+}
+
+/// A checked set in numbers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Set {
+    #[serde(flatten)]
+    pub(crate) title: Title,
     /// log₂ N.
     pub(crate) log_n: u32,
     /// Slots of a ciphertext.
@@ -105,10 +118,7 @@ impl Set {
     fn new(name: &str, purpose: Option<&'static str>, params: &Checked) -> Self {
         let top = params.top_level();
         Self {
-            name: name.into(),
-            purpose,
-            security_bits: params.security().bits,
-            security: params.security().clone(),
+            title: Title::new(name, purpose, params.security()),
             log_n: params.log_n(),
             slots: params.max_slots(),
             levels: top,
@@ -129,14 +139,8 @@ fn ciphertext_bytes(params: &Checked) -> u64 {
 /// A checked set of TFHE in numbers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TfheSet {
-    pub(crate) name: String,
-    /// What a preset is for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) purpose: Option<&'static str>,
-    /// The class of the security gate; 0 below 128.
-    pub(crate) security_bits: u32,
-    /// What the gate found.
-    pub(crate) security: SecurityReport,
+    #[serde(flatten)]
+    pub(crate) title: Title,
     /// log2 of the probability that a bootstrapping fails, at the worst message.
     pub(crate) log2_failure: f64,
     /// A fresh ciphertext.
@@ -151,10 +155,7 @@ pub(crate) struct TfheSet {
 impl TfheSet {
     fn new(name: &str, purpose: Option<&'static str>, params: &TfheParams) -> Self {
         Self {
-            name: name.into(),
-            purpose,
-            security_bits: params.security().bits,
-            security: params.security().clone(),
+            title: Title::new(name, purpose, params.security()),
             log2_failure: params.log2_failure(),
             ciphertext_bytes: 8 * (params.literal().big_dimension() as u64 + 1),
             key_bytes: params.server_key_bytes(),
@@ -173,14 +174,8 @@ pub(crate) fn all_tfhe() -> anyhow::Result<Vec<TfheSet>> {
 /// A checked set of BGV in numbers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct BgvSet {
-    pub(crate) name: String,
-    /// What a preset is for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) purpose: Option<&'static str>,
-    /// The class of the security gate; 0 below 128.
-    pub(crate) security_bits: u32,
-    /// What the gate found.
-    pub(crate) security: SecurityReport,
+    #[serde(flatten)]
+    pub(crate) title: Title,
     /// log₂ N.
     pub(crate) log_n: u32,
     /// Slots of a ciphertext.
@@ -205,10 +200,7 @@ impl BgvSet {
         let (rlwe, top) = (params.rlwe(), params.top_level());
         let key = key_bytes(rlwe, KeyName::Relinearization, top, KeyForm::Stored);
         Self {
-            name: name.into(),
-            purpose: preset.map(|p| p.purpose),
-            security_bits: params.security().bits,
-            security: params.security().clone(),
+            title: Title::new(name, preset.map(|p| p.purpose), params.security()),
             log_n: rlwe.log_n(),
             slots: params.slots(),
             depth: preset.map(|p| p.depth),
@@ -263,16 +255,17 @@ pub(crate) fn all() -> anyhow::Result<Vec<Set>> {
 impl Params {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         match &self.action {
-            Action::Check { file } if is_tfhe(file) => {
-                let set = TfheSet::new(&file.display().to_string(), None, &params_file::<Tfhe>(file).map_err(refused)?);
-                self.output.open()?.report(&set, &text::params::tfhe_set(&set))
-            }
-            Action::Check { file } if is_bgv(file) => {
-                let set = BgvSet::new(&file.display().to_string(), None, &params_file::<Bgv>(file).map_err(refused)?);
-                self.output.open()?.report(&set, &text::params::bgv_set(&set))
-            }
             Action::Check { file } => {
-                let set = Set::new(&file.display().to_string(), None, &params_file::<Ckks>(file).map_err(refused)?);
+                let name = file.display().to_string();
+                if is_tfhe(file) {
+                    let set = TfheSet::new(&name, None, &params_file::<Tfhe>(file).map_err(refused)?);
+                    return self.output.open()?.report(&set, &text::params::tfhe_set(&set));
+                }
+                if is_bgv(file) {
+                    let set = BgvSet::new(&name, None, &params_file::<Bgv>(file).map_err(refused)?);
+                    return self.output.open()?.report(&set, &text::params::bgv_set(&set));
+                }
+                let set = Set::new(&name, None, &params_file::<Ckks>(file).map_err(refused)?);
                 self.output.open()?.report(&set, &text::params::set(&set))
             }
             Action::Show { name: None } => {
@@ -283,38 +276,32 @@ impl Params {
                 let all: Vec<Any> = all.chain(bgv.into_iter().map(Any::Bgv)).collect();
                 self.output.open()?.report(&all, &text)
             }
-            Action::Show { name: Some(name) } if tfhe::preset(name).is_ok() => {
-                let purpose = tfhe::presets().into_iter().find(|p| p.name == name).map(|p| p.purpose);
-                let set = TfheSet::new(name, purpose, &named_tfhe(name).map_err(refused)?);
-                let comment: String = text::params::tfhe_set(&set).lines().map(|line| format!("# {line}\n")).collect();
-                self.output.open()?.report(&set, &format!("{comment}{}", toml::to_string(&set.literal)?))
-            }
-            Action::Show { name: Some(name) } if bgv::preset(name).is_ok() => {
-                let preset = bgv::presets().into_iter().find(|p| p.name == name);
-                let set = BgvSet::new(name, preset.as_ref(), &named_bgv(name).map_err(refused)?);
-                let comment: String = text::params::bgv_set(&set).lines().map(|line| format!("# {line}\n")).collect();
-                self.output.open()?.report(&set, &format!("{comment}{}", toml::to_string(&set.literal)?))
-            }
             Action::Show { name: Some(name) } => {
-                let params = named_params(name).map_err(refused)?;
+                if let Some(preset) = tfhe::presets().into_iter().find(|p| p.name == name) {
+                    let set = TfheSet::new(name, Some(preset.purpose), &named_tfhe(name).map_err(refused)?);
+                    return self.print(&set, &text::params::tfhe_set(&set), &set.literal);
+                }
+                if let Some(preset) = bgv::presets().into_iter().find(|p| p.name == name) {
+                    let set = BgvSet::new(name, Some(&preset), &named_bgv(name).map_err(refused)?);
+                    return self.print(&set, &text::params::bgv_set(&set), &set.literal);
+                }
                 let purpose = presets().into_iter().find(|p| p.name == name).map(|p| p.purpose);
-                self.print(&Set::new(name, purpose, &params))
+                let set = Set::new(name, purpose, &named_params(name).map_err(refused)?);
+                self.print(&set, &text::params::set(&set), &set.literal)
             }
             Action::Choose { depth, precision, slots } => {
-                let wish = Wish {
-                    depth: usize::try_from(*depth)?,
-                    precision_bits: *precision,
-                    slots: usize::try_from(*slots)?,
-                };
+                let (depth, precision_bits) = (usize::try_from(*depth)?, *precision);
                 let name = format!("depth {depth}, precision {precision}, slots {slots}");
-                self.print(&Set::new(&name, None, &choose(wish)?))
+                let params = choose(Wish { depth, precision_bits, slots: usize::try_from(*slots)? })?;
+                let set = Set::new(&name, None, &params);
+                self.print(&set, &text::params::set(&set), &set.literal)
             }
         }
     }
 
     /// A set as a file to keep: TOML with the numbers as comments.
-    fn print(&self, set: &Set) -> anyhow::Result<()> {
-        let comment: String = text::params::set(set).lines().map(|line| format!("# {line}\n")).collect();
-        self.output.open()?.report(set, &format!("{comment}{}", toml::to_string(&set.literal)?))
+    fn print(&self, set: &impl Serialize, numbers: &str, literal: &impl Serialize) -> anyhow::Result<()> {
+        let comment: String = numbers.lines().map(|line| format!("# {line}\n")).collect();
+        self.output.open()?.report(set, &format!("{comment}{}", toml::to_string(literal)?))
     }
 }
