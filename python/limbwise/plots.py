@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from limbwise.program import Timing
 
 # Roles in one order and color everywhere; an eight-color palette that the color-blind can tell apart (Okabe and Ito).
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+_COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 
 
 def _axes(ax: Axes | None, height: float = 3.2) -> Axes:
@@ -48,9 +48,9 @@ def timeline(timing: Timing, ax: Axes | None = None) -> Axes:
     for event in events:
         regions.setdefault(_region(event, depth), []).append(event)
     ordered = sorted(regions, key=lambda r: -sum(e["dur"] for e in regions[r]))
-    shown = ordered[: len(_COLOURS) - 1]
+    shown = ordered[: len(_COLORS) - 1]
     for number, region in enumerate(ordered):
-        color = _COLOURS[number] if region in shown else _COLOURS[-1]
+        color = _COLORS[number] if region in shown else _COLORS[-1]
         label = region if region in shown else "others" if number == len(shown) else None
         for row, tid in enumerate(used):
             bars = [(e["ts"] * 1e-6 * factor, e["dur"] * 1e-6 * factor) for e in regions[region] if e["tid"] == tid]
@@ -98,7 +98,7 @@ def roofline(timings: Sequence[Timing], ax: Axes | None = None) -> Axes:
     low, high = min(places) / 4, max(places) * 4
     ax = _axes(ax, 4.2)
     for number, (timing, (intensity, rate, units, memory)) in enumerate(zip(timings, roofs, strict=True)):
-        color = _COLOURS[number % len(_COLOURS)]
+        color = _COLORS[number % len(_COLORS)]
         factor, unit = _scaled(timing.seconds)
         label = f"{timing.label}: {timing.seconds * factor:.3g} {unit}"
         # Roofs of one height lie on each other: each is drawn thinner than the one before.
@@ -138,7 +138,7 @@ def traffic(timing: Timing, ax: Axes | None = None) -> Axes:
     left = [0.0] * len(memories)
     for number, role in enumerate(roles):
         widths = [sum(r["bytes"] for r in rows if r["memory"] == m and r["role"] == role) / of for m in memories]
-        color, label = _COLOURS[number % len(_COLOURS)], role.replace("_", " ")
+        color, label = _COLORS[number % len(_COLORS)], role.replace("_", " ")
         ax.barh(range(len(memories)), widths, left=left, label=label, color=color, height=0.6)
         left = [before + width for before, width in zip(left, widths, strict=True)]
     for row, total in enumerate(totals):

@@ -59,9 +59,9 @@ def test_sums_along_axes(ctx, rng, shape):
 def test_what_sums_leave_over_does_not_spread(ctx, rng):
     a = rng.uniform(-1, 1, (6, 5))
     x = ctx.encrypt(a)
-    centred = x - x.mean(axis=1, keepdims=True)
-    close(ctx.decrypt(centred), a - a.mean(axis=1, keepdims=True))
-    close(ctx.decrypt(centred.sum(axis=0)), (a - a.mean(axis=1, keepdims=True)).sum(axis=0), 1e-3)
+    centered = x - x.mean(axis=1, keepdims=True)
+    close(ctx.decrypt(centered), a - a.mean(axis=1, keepdims=True))
+    close(ctx.decrypt(centered.sum(axis=0)), (a - a.mean(axis=1, keepdims=True)).sum(axis=0), 1e-3)
     close(
         ctx.decrypt(lw.poly(x.sum(axis=1) * 0.2, [0.5, 1, 0.25])),
         np.polynomial.polynomial.polyval(a.sum(1) * 0.2, [0.5, 1, 0.25]),

@@ -10,7 +10,7 @@ def exact():
     return lw.bgv("bgv-n12")
 
 
-def centred(values, t):
+def centered(values, t):
     values = np.asarray(values, dtype=object) % t
     return np.where(values > t // 2, values - t, values).astype(np.int64)
 
@@ -19,7 +19,7 @@ def test_arithmetic_is_exact(exact, rng):
     t = exact.modulus
     a, b = rng.integers(-(t // 2), t // 2 + 1, (2, 1000))
     x, y = exact.encrypt(a), exact.encrypt(b)
-    same = lambda got, wanted: np.testing.assert_array_equal(exact.decrypt(got), centred(wanted, t))  # noqa: E731
+    same = lambda got, wanted: np.testing.assert_array_equal(exact.decrypt(got), centered(wanted, t))  # noqa: E731
     same(x, a)
     same(x + y, a + b)
     same(3 - x, 3 - a)
@@ -46,7 +46,7 @@ def test_batches_rotations_and_maps(exact, rng):
     np.testing.assert_array_equal(exact.decrypt(y.rotate(5)), turned)
     np.testing.assert_array_equal(exact.decrypt(y.swap_rows()), np.roll(full, half))
     matrix = rng.integers(-9, 9, (4, 20))
-    np.testing.assert_array_equal(exact.decrypt(matrix @ x), centred(rows @ matrix.T, t))
+    np.testing.assert_array_equal(exact.decrypt(matrix @ x), centered(rows @ matrix.T, t))
     assert any("rotation by 5" in name for name in exact.keys)
     measured, bound = exact.noise_budget(x)
     assert measured > bound > 0
@@ -95,7 +95,7 @@ def test_a_server_computes_and_cannot_decrypt(sides, rng):
         x.rotate(7)
     recording = lw.record(program, [a, b], context=client)
     got = client.decrypt(client.from_bytes(result.to_bytes(), expect=recording))
-    assert got == centred((a * b + a - 5).sum(), client.modulus)
+    assert got == centered((a * b + a - 5).sum(), client.modulus)
 
 
 def test_nothing_read_from_bytes_is_decrypted_unless_it_is_expected(sides, exact):

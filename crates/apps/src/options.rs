@@ -94,7 +94,9 @@ impl StorageArgs {
 
     /// Configurations of a program by its maps: every strategy with every form of diagonals and keys left open.
     pub fn ways_of_maps(&self, strategies: &[Strategy], memory: Option<u64>) -> Vec<Way> {
-        Way::of_maps(strategies, self.forms(&PlaintextForm::ALL), &key_forms(self.keys, memory))
+        let (forms, keys) = (self.forms(&PlaintextForm::ALL), key_forms(self.keys, memory));
+        let maps = strategies.iter().flat_map(|&strategy| forms.iter().map(move |&form| (strategy, form)));
+        maps.flat_map(|maps| keys.iter().map(move |&keys| Way { maps: Some(maps), ..Way::of_keys(keys) })).collect()
     }
 
     /// Configurations of a program by its bootstrapping: every plan with every form of keys left open.

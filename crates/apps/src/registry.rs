@@ -517,7 +517,7 @@ workloads! {
         /// A 20-layer network on encrypted handwritten digits, one bootstrapping per neuron (TFHE)
         ///
         /// The shape of NN-20 of Chillotti, Joye and Paillier (2021): a convolution, then layers of 92 neurons. It is
-        /// discretised so that every sum fits a message of four bits; the clear twin evaluates exactly the same network.
+        /// discretized so that every sum fits a message of four bits; the clear twin evaluates exactly the same network.
         /// Shipped weights come from scripts/train_nn.py; others are a file. Reported: the share of images that are right
         /// after training (images that were not learned), by the twin, and encrypted.
         ///

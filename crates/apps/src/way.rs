@@ -22,12 +22,6 @@ impl Way {
         Self { maps: None, bootstrapping: None, keys }
     }
 
-    /// Every configuration of a program with maps: each strategy with each diagonal storage and each key storage.
-    pub fn of_maps(strategies: &[Strategy], forms: &[PlaintextForm], keys: &[KeyForm]) -> Vec<Self> {
-        let maps = strategies.iter().flat_map(|&strategy| forms.iter().map(move |&form| (strategy, form)));
-        maps.flat_map(|maps| keys.iter().map(move |&keys| Self { maps: Some(maps), ..Self::of_keys(keys) })).collect()
-    }
-
     /// Name of the strategy.
     pub fn strategy(self) -> Option<String> {
         let turns = |plan: BootstrapPlan| if plan.halves == HalvesAt::Turns { ", halves in turns" } else { "" };

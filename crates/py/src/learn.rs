@@ -9,7 +9,7 @@ use crate::{
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::logreg::{
     client::{LogregClient, Options},
-    data::{LabelledRows, Prepared},
+    data::{LabeledRows, Prepared},
     encrypted::levels_needed,
 };
 use limbwise_math::sampling::SeedSource;
@@ -53,9 +53,9 @@ pub(crate) fn train_logistic_regression(
             &format!("degree {degree} on ±{interval}: choose 3, 5 or 7 on a finite interval"),
         ));
     }
-    let train = LabelledRows { features, cols: columns, labels };
+    let train = LabeledRows { features, cols: columns, labels };
     let scored = train.labels.len().min(SCORED);
-    let test = LabelledRows {
+    let test = LabeledRows {
         features: train.features[..scored * columns].to_vec(),
         cols: columns,
         labels: train.labels[..scored].to_vec(),

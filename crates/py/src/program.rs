@@ -38,7 +38,7 @@ use std::{
 #[pyclass(frozen, module = "limbwise._limbwise")]
 pub(crate) struct Expected(pub(crate) Expectation);
 
-/// A traced program with what was learnt of it.
+/// A traced program with what was learned of it.
 #[pyclass(frozen, module = "limbwise._limbwise")]
 pub(crate) struct Recorded(Arc<Traced>);
 

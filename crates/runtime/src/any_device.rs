@@ -1,6 +1,6 @@
 //! The one place where the device is chosen at run time. Every scheme is compiled once, for [`AnyDevice`].
 //!
-//! To add a device, add a line to `devices!` and its answers to [`AnyDevice::threads`] and its neighbours.
+//! To add a device, add a line to `devices!` and its answers to [`AnyDevice::threads`] and its neighbors.
 
 mod ops;
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use utoipa::ToSchema;
 
-/// Bytes from a file's beginning that an engine needs to recognise it.
+/// Bytes from a file's beginning that an engine needs to recognize it.
 pub const HEAD_BYTES: usize = 4096;
 
 /// What a file holds, in words: "evaluation keys".

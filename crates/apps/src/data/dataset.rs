@@ -90,7 +90,7 @@ pub(crate) fn starts_with(path: &Path, wanted: &[u8]) -> Result<bool, DataError>
 
 /// Breast Cancer Wisconsin (Diagnostic): 569 rows, 30 features, positive = malignant.
 ///
-/// Source and licence (CC BY 4.0): `crates/apps/data/README.md`; \[SWM93\].
+/// Source and license (CC BY 4.0): `crates/apps/data/README.md`; \[SWM93\].
 ///
 /// # Panics
 /// Never for a built crate: the embedded file is read by a unit test.

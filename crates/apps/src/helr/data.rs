@@ -22,7 +22,7 @@ const NAMES: [&str; 2] = ["train-images-idx3-ubyte", "t10k-images-idx3-ubyte"];
 
 impl ImageOptions {
     fn prepare(&self) -> PrepareOptions {
-        PrepareOptions { seed: self.seed, test_share: self.test_share, scaling: Scaling::Centred }
+        PrepareOptions { seed: self.seed, test_share: self.test_share, scaling: Scaling::Centered }
     }
 
     fn load(&self, images: &Path, labels: Option<&Path>) -> Result<DataSet, DataError> {

@@ -17,7 +17,7 @@ pub enum Scaling {
     },
     /// Mean 0 over the training rows, with no other scaling; constant features are kept. For pixels, which are in [0,
     /// 1] already. The number of features must not depend on the images.
-    Centred,
+    Centered,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +39,7 @@ impl Default for PrepareOptions {
 
 /// Scaled rows with a bias column of ones first, and their labels.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LabelledRows {
+pub struct LabeledRows {
     /// `rows × cols` numbers, row by row; column 0 is 1.
     pub features: Vec<f64>,
     /// Columns, bias included.
@@ -47,7 +47,7 @@ pub struct LabelledRows {
     pub labels: Vec<bool>,
 }
 
-impl LabelledRows {
+impl LabeledRows {
     /// The rows as slices of `cols` numbers.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f64]> {
         self.features.chunks_exact(self.cols)
@@ -57,9 +57,9 @@ impl LabelledRows {
 /// A data set ready for training.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    pub train: LabelledRows,
+    pub train: LabeledRows,
     /// Rows held back.
-    pub test: LabelledRows,
+    pub test: LabeledRows,
     /// Names of the columns; the first is `bias`.
     pub columns: Vec<String>,
     /// Names of the features left out because all training rows agree on them.
@@ -141,12 +141,12 @@ fn scaled(
     })
 }
 
-fn rows(set: &DataSet, chosen: &[usize], maps: &[Option<Map>]) -> LabelledRows {
+fn rows(set: &DataSet, chosen: &[usize], maps: &[Option<Map>]) -> LabeledRows {
     let scaled = chosen.iter().flat_map(|&i| {
         let kept = set.row(i).iter().zip(maps).filter_map(|(&x, map)| map.map(|m| m.apply(x)));
         std::iter::once(1.0).chain(kept)
     });
-    LabelledRows {
+    LabeledRows {
         features: scaled.collect(),
         cols: 1 + maps.iter().flatten().count(),
         labels: chosen.iter().map(|&i| set.labels[i]).collect(),
@@ -156,7 +156,7 @@ fn rows(set: &DataSet, chosen: &[usize], maps: &[Option<Map>]) -> LabelledRows {
 /// `x ↦ clip((x − center) / spread)` of one feature.
 #[derive(Clone, Copy, Debug)]
 struct Map {
-    centre: f64,
+    center: f64,
     spread: f64,
     clip: f64,
 }
@@ -166,15 +166,15 @@ impl Map {
     fn learn(set: &DataSet, train: &[usize], feature: usize, scaling: Scaling) -> Option<Self> {
         let values = || train.iter().map(|&i| set.row(i)[feature]);
         let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
-        if low >= high && scaling != Scaling::Centred {
+        if low >= high && scaling != Scaling::Centered {
             return None;
         }
         // Halves and terms are divided before they are added, so that huge but finite values do not overflow.
         let count = train.len() as f64;
         let mean = || values().map(|x| x / count).sum::<f64>();
-        let (centre, spread, clip) = match scaling {
+        let (center, spread, clip) = match scaling {
             Scaling::Range => (high / 2.0 + low / 2.0, high / 2.0 - low / 2.0, 1.0),
-            Scaling::Centred => (mean(), 1.0, f64::INFINITY),
+            Scaling::Centered => (mean(), 1.0, f64::INFINITY),
             Scaling::Standard { clip } => {
                 let mean = mean();
                 let unit = (high / 2.0 - low / 2.0).max(f64::MIN_POSITIVE);
@@ -182,11 +182,11 @@ impl Map {
                 (mean, variance.sqrt() * unit, clip)
             }
         };
-        (spread > 0.0).then_some(Self { centre, spread, clip })
+        (spread > 0.0).then_some(Self { center, spread, clip })
     }
 
     fn apply(self, x: f64) -> f64 {
-        ((x - self.centre) / self.spread).clamp(-self.clip, self.clip)
+        ((x - self.center) / self.spread).clamp(-self.clip, self.clip)
     }
 }
 
@@ -256,7 +256,7 @@ impl Batches {
     ///
     /// # Panics
     /// If `batch_rows` is 0 or `train` is empty.
-    pub fn new(train: &LabelledRows, batch_rows: usize) -> Self {
+    pub fn new(train: &LabeledRows, batch_rows: usize) -> Self {
         assert!(
             batch_rows > 0 && !train.labels.is_empty(),
             "batches of {batch_rows} rows from {} rows",
@@ -335,7 +335,7 @@ mod tests {
             let column = |c: usize| prepared.train.rows().map(move |row| row[c]);
             match scaling {
                 Scaling::Range => assert!((1..31).all(|c| (column(c).fold(f64::MIN, f64::max) - 1.0).abs() < 1e-12)),
-                Scaling::Standard { .. } | Scaling::Centred => {
+                Scaling::Standard { .. } | Scaling::Centered => {
                     assert!((1..31).all(|c| (column(c).sum::<f64>() / 456.0).abs() < 0.15))
                 }
             }
@@ -385,7 +385,7 @@ mod tests {
     #[test]
     fn batches_are_signed_padded_and_come_round() {
         let train =
-            LabelledRows { features: vec![1.0, 2.0, 1.0, 3.0, 1.0, 4.0], cols: 2, labels: vec![true, false, true] };
+            LabeledRows { features: vec![1.0, 2.0, 1.0, 3.0, 1.0, 4.0], cols: 2, labels: vec![true, false, true] };
         let batches = Batches::new(&train, 2);
         assert_eq!(batches.count(), 2);
         assert_eq!(*batches.at(0), Batch { signed: vec![1.0, 2.0, -1.0, -3.0], real_rows: 2 });

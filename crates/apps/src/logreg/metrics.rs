@@ -1,6 +1,6 @@
 //! Quality of a model on test rows: accuracy and the area under the ROC curve.
 
-use super::data::LabelledRows;
+use super::data::LabeledRows;
 
 /// Quality on a set of rows.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -16,7 +16,7 @@ pub struct Metrics {
 ///
 /// # Panics
 /// If `weights` does not have one number a column.
-pub fn scores(rows: &LabelledRows, weights: &[f64]) -> Vec<f64> {
+pub fn scores(rows: &LabeledRows, weights: &[f64]) -> Vec<f64> {
     assert_eq!(rows.cols, weights.len(), "one weight a column");
     rows.rows().map(|row| dot(row, weights)).collect()
 }

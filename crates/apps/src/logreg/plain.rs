@@ -11,7 +11,7 @@
 //! `σ` is the true sigmoid or a polynomial; with the same polynomial, batches and options the encrypted program
 //! computes these same numbers up to its noise.
 
-use super::data::{Batch, Batches, LabelledRows};
+use super::data::{Batch, Batches, LabeledRows};
 use super::metrics::dot;
 use super::sigmoid::{SigmoidPolynomial, sigmoid};
 
@@ -83,7 +83,7 @@ pub struct TrainOptions {
 
 impl TrainOptions {
     /// Four steps at the safe rate of these rows, with the degree-3 polynomial on [−8, 8].
-    pub fn for_rows(train: &LabelledRows) -> Self {
+    pub fn for_rows(train: &LabeledRows) -> Self {
         Self {
             iterations: 4,
             learning_rate: LearningRate::Constant(safe_learning_rate(train)),
@@ -97,7 +97,7 @@ impl TrainOptions {
 ///
 /// `λ` comes from 100 power iterations, which approach it from below: the rate is too large by at most what the
 /// spectrum's gap leaves, in practice below a thousandth. Source: \[Nes04\] §2.2 for the step `1/L`.
-pub fn safe_learning_rate(train: &LabelledRows) -> f64 {
+pub fn safe_learning_rate(train: &LabeledRows) -> f64 {
     let mut direction = vec![1.0; train.cols];
     let mut lambda = 0.0;
     for _ in 0..100 {

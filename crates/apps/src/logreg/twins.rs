@@ -1,7 +1,7 @@
 //! A trained model and its two clear twins, as reports show them.
 
 use super::{
-    data::{Batches, LabelledRows},
+    data::{Batches, LabeledRows},
     metrics::{Metrics, metrics, scores},
     plain::{Activation, TrainOptions, Trained, train},
 };
@@ -29,7 +29,7 @@ impl Twins {
     }
 
     /// Quality of the encrypted model and of both twins.
-    pub(crate) fn judge(&self, encrypted: Metrics, test: &LabelledRows) -> (Accuracy, Details) {
+    pub(crate) fn judge(&self, encrypted: Metrics, test: &LabeledRows) -> (Accuracy, Details) {
         let of = |twin: &Trained| metrics(&scores(test, &twin.weights.w), &test.labels);
         let (clear, sigmoid) = (of(&self.polynomial), of(&self.sigmoid));
         let details = json!({

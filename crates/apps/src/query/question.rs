@@ -330,7 +330,7 @@ mod tests {
             column("Price", &["10.50", "99.99", "3", "7.25"]),
             column("discount", &["0.05", "0.10", "0", "0.07"]),
             column("day", &["1994-01-01", "1993-12-31", "1994-12-31", "1995-01-01"]),
-            column("colour", &["red", "green", "blue", "1"]),
+            column("color", &["red", "green", "blue", "1"]),
         ];
         Table { name: Some("goods".into()), columns, rows: 4 }
     }
@@ -390,9 +390,9 @@ mod tests {
             ("price < 10 AND price > 20", "COUNT(*)", "no row can pass"),
             ("discount = 0.055", "COUNT(*)", "no row can pass"),
             ("price < 1000", "COUNT(*)", "every row passes"),
-            ("size < 3", "COUNT(*)", "no column \"size\": its columns are Price, discount, day, colour"),
-            ("colour < 3", "COUNT(*)", "column colour holds text (\"red\")"),
-            ("price < 50", "SUM(colour)", "column colour holds text"),
+            ("size < 3", "COUNT(*)", "no column \"size\": its columns are Price, discount, day, color"),
+            ("color < 3", "COUNT(*)", "column color holds text (\"red\")"),
+            ("price < 50", "SUM(color)", "column color holds text"),
             ("price < 50", "SUM(day)", "a sum of the dates of day"),
             ("day < 3", "COUNT(*)", "column day holds dates, the constant is a number; write date 'YYYY-MM-DD'"),
             ("price < '1994-01-01'", "COUNT(*)", "the constant is a date; write a number"),

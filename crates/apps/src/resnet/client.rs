@@ -19,7 +19,7 @@ use serde_json::json;
 
 /// An image with its label, if that is known.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Labelled {
+pub struct Labeled {
     /// Channels × rows × columns, values in [0, 1].
     pub image: Image,
     pub label: Option<usize>,
@@ -99,7 +99,7 @@ impl ResnetClient {
     ///
     /// # Errors
     /// [`ResnetError`] for another number of images, or other sizes.
-    pub fn new(program: &Resnet, network: &Network, images: &[Labelled]) -> Result<Self, ResnetError> {
+    pub fn new(program: &Resnet, network: &Network, images: &[Labeled]) -> Result<Self, ResnetError> {
         let Inference { images: wanted, .. } = *program.inference();
         if images.len() != wanted {
             let got = format!("{} images; the program is for {wanted}", images.len());

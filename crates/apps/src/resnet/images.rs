@@ -1,6 +1,6 @@
 //! Images: the binary form of CIFAR-10, and PNG.
 
-use super::client::Labelled;
+use super::client::Labeled;
 use crate::data::{
     DataError,
     dataset::{io_error, open_plain, starts_with},
@@ -28,10 +28,10 @@ const PNG_MAGIC: &[u8] = b"\x89PNG";
 ///
 /// # Errors
 /// [`DataError`]: neither format, or color images of another size than 32×32.
-pub fn load(path: &Path) -> Result<Vec<Labelled>, DataError> {
+pub fn load(path: &Path) -> Result<Vec<Labeled>, DataError> {
     let mut bytes = Vec::new();
     if starts_with(path, PNG_MAGIC)? {
-        return Ok(vec![Labelled { image: png(path)?, label: None }]);
+        return Ok(vec![Labeled { image: png(path)?, label: None }]);
     }
     let (file, length) = open_plain(path)?;
     if length == 0 {
@@ -41,25 +41,25 @@ pub fn load(path: &Path) -> Result<Vec<Labelled>, DataError> {
         return Err(refused(path, format!("{length} bytes"), "a PNG, or CIFAR-10's binary form: 3073 bytes an image"));
     }
     file.take(length).read_to_end(&mut bytes).map_err(|source| io_error(path, source))?;
-    bytes.chunks_exact(RECORD).enumerate().map(|(at, record)| labelled(path, at, record)).collect()
+    bytes.chunks_exact(RECORD).enumerate().map(|(at, record)| labeled(path, at, record)).collect()
 }
 
 fn refused(path: &Path, got: String, wanted: &str) -> DataError {
-    let next = "give cifar-10-batches-bin/test_batch.bin, or a PNG of 32×32 pixels in colour".into();
+    let next = "give cifar-10-batches-bin/test_batch.bin, or a PNG of 32×32 pixels in color".into();
     DataError::Format { path: path.to_owned(), got, wanted: wanted.to_owned(), next }
 }
 
 fn image(path: &Path, values: Vec<f64>) -> Result<Image, DataError> {
-    Image::new([CHANNELS, SIDE, SIDE], values).map_err(|e| refused(path, e.to_string(), "32×32 pixels in colour"))
+    Image::new([CHANNELS, SIDE, SIDE], values).map_err(|e| refused(path, e.to_string(), "32×32 pixels in color"))
 }
 
-fn labelled(path: &Path, at: usize, record: &[u8]) -> Result<Labelled, DataError> {
+fn labeled(path: &Path, at: usize, record: &[u8]) -> Result<Labeled, DataError> {
     let [label, pixels @ ..] = record else { unreachable!("a record has a byte") };
     if *label >= CLASSES {
         return Err(refused(path, format!("label {label} of image {}", at + 1), "labels from 0 to 9"));
     }
     let image = image(path, pixels.iter().map(|&p| f64::from(p) / 255.0).collect())?;
-    Ok(Labelled { image, label: Some(usize::from(*label)) })
+    Ok(Labeled { image, label: Some(usize::from(*label)) })
 }
 
 /// A color PNG with 8 bits per channel; transparency is dropped.
@@ -70,13 +70,13 @@ fn png(path: &Path) -> Result<Image, DataError> {
     let mut reader = decoder.read_info().map_err(wrong)?;
     let info = reader.info();
     if [info.width, info.height] != [32, 32] {
-        return Err(refused(path, format!("{}×{} pixels", info.width, info.height), "32×32 pixels in colour"));
+        return Err(refused(path, format!("{}×{} pixels", info.width, info.height), "32×32 pixels in color"));
     }
-    let (colour, _) = reader.output_color_type();
-    let samples = match colour {
+    let (color, _) = reader.output_color_type();
+    let samples = match color {
         png::ColorType::Rgb => 3,
         png::ColorType::Rgba => 4,
-        other => return Err(refused(path, format!("{other:?}"), "32×32 pixels in colour")),
+        other => return Err(refused(path, format!("{other:?}"), "32×32 pixels in color")),
     };
     let mut bytes = vec![0; samples * SIDE * SIDE];
     reader.next_frame(&mut bytes).map_err(wrong)?;
@@ -93,7 +93,7 @@ mod tests {
         std::env::temp_dir().join(format!("limbwise-images-{}-{name}", std::process::id()))
     }
 
-    fn written(name: &str, bytes: &[u8]) -> Result<Vec<Labelled>, DataError> {
+    fn written(name: &str, bytes: &[u8]) -> Result<Vec<Labeled>, DataError> {
         let path = place(name);
         std::fs::write(&path, bytes).unwrap();
         let read = load(&path);
@@ -101,10 +101,10 @@ mod tests {
         read
     }
 
-    fn png_of(colour: png::ColorType, side: u32, bytes: &[u8]) -> Vec<u8> {
+    fn png_of(color: png::ColorType, side: u32, bytes: &[u8]) -> Vec<u8> {
         let mut file = Vec::new();
         let mut encoder = png::Encoder::new(BufWriter::new(&mut file), side, side);
-        encoder.set_color(colour);
+        encoder.set_color(color);
         encoder.write_header().unwrap().write_image_data(bytes).unwrap();
         file
     }
@@ -124,12 +124,12 @@ mod tests {
 
     #[test]
     fn other_files_are_refused() {
-        let text = |read: Result<Vec<Labelled>, DataError>| read.unwrap_err().to_string();
+        let text = |read: Result<Vec<Labeled>, DataError>| read.unwrap_err().to_string();
         assert!(text(written("short", &[0; 3072])).contains("3073 bytes an image"));
         assert!(text(written("empty", &[])).contains("no data"));
         assert!(text(written("label", &[10; 3073])).contains("label 10 of image 1"));
         assert!(text(written("small.png", &png_of(png::ColorType::Rgb, 8, &[0; 192]))).contains("8×8 pixels"));
-        assert!(text(written("grey.png", &png_of(png::ColorType::Grayscale, 32, &[0; 1024]))).contains("Grayscale"));
+        assert!(text(written("gray.png", &png_of(png::ColorType::Grayscale, 32, &[0; 1024]))).contains("Grayscale"));
         let mut cut = png_of(png::ColorType::Rgb, 32, &[0; 3072]);
         cut.truncate(60);
         assert!(text(written("cut.png", &cut)).contains("wanted a PNG"));

@@ -2,7 +2,7 @@
 
 use super::{
     Inference, Network, Resnet, ResnetClient,
-    client::Labelled,
+    client::Labeled,
     images,
     relu::{Relu, ReluChoice},
     weights,
@@ -226,7 +226,7 @@ impl ResnetData {
     }
 
     /// The images that are judged, of this file where one is given.
-    fn judged(&self, files: &[PathBuf]) -> Refusable<Vec<Labelled>> {
+    fn judged(&self, files: &[PathBuf]) -> Refusable<Vec<Labeled>> {
         let file = one(files)?.unwrap_or(&self.data);
         let all = images::load(file)?;
         let (from, to) = (*self.images.0.start(), *self.images.0.end());

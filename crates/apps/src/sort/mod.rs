@@ -5,7 +5,7 @@
 //! [`Sorter`]; values are bootstrapped where a polynomial needs levels that are not left, as late as possible.
 
 use crate::{
-    program::{Array, Ckks, Details, Journal, Numbers, Observer, Program, SlotsInput as Input, State, fields},
+    program::{Array, Ckks, Details, Evaluation, Numbers, Program, SlotsInput as Input, State, fields},
     way::Way,
 };
 use limbwise::{
@@ -16,7 +16,7 @@ use limbwise::{
         functions::{Comparison, Network, NetworkKind, Sorter},
     },
     params::Params,
-    scheme::{Maps, Slots, SlotsEstimate},
+    scheme::{Maps, SlotsEstimate},
 };
 use limbwise_device::Device;
 use serde::{Deserialize, Serialize};
@@ -286,13 +286,8 @@ impl Program for Sort {
         Maps { maps: Vec::new(), bootstrapping: Some(self.plan) }
     }
 
-    fn evaluate<D: Device>(
-        &self,
-        means: &Slots<'_, D>,
-        inputs: &[Ciphertext<D>],
-        observer: &mut dyn Observer,
-        journal: &mut dyn Journal<D>,
-    ) -> Result<Vec<Ciphertext<D>>> {
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means, inputs, observer, journal } = on;
         let (auto, Sorting { network, sorter, .. }) = (&means.auto, &*self.means);
         let ready = |x: &Ciphertext<D>, levels: usize| auto.ready(x, levels);
         let (mut done, mut x) = match journal.resume()? {

@@ -4,7 +4,7 @@ use super::{NetworkName, Sort, SortError, Task, client::SortClient};
 use crate::{
     data::{Numbers, load_array},
     linear::{data::generated, layer::Model},
-    options::{Choice, KEYS, PLAINTEXTS, absolute, between, choice, key_forms, mistake, named_params, one},
+    options::{Choice, StorageArgs, absolute, between, choice, mistake, named_params, one},
     way::Way,
     workload::{Built, Named, Refusable, Workload},
 };
@@ -13,7 +13,6 @@ use limbwise::{
     ckks::{BootstrapPlan, PlaintextForm, bootstrap::Rotations},
     finite,
     params::Params,
-    rlwe::KeyForm,
     scheme::Ckks,
 };
 use serde::{Deserialize, Serialize};
@@ -92,13 +91,8 @@ pub struct SortArgs {
     #[arg(long, value_parser = choice(NETWORKS), value_name = "NAME", help_heading = "Sorting")]
     network: Option<NetworkName>,
 
-    /// How the diagonals of bootstrapping are stored [default: the fastest that fits]
-    #[arg(long, value_parser = choice(PLAINTEXTS), value_name = "HOW", help_heading = "Strategy")]
-    plaintexts: Option<PlaintextForm>,
-
-    /// Storage of evaluation keys [default: the fastest that fits]
-    #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Strategy")]
-    keys: Option<KeyForm>,
+    #[command(flatten)]
+    storage: StorageArgs,
 
     /// Parameters with bootstrapping: a preset's name ("limbwise params show") or a TOML file
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "boot", help_heading = "Parameters")]
@@ -219,14 +213,9 @@ impl SortArgs {
     }
 
     fn ways(&self, fastest: BootstrapPlan, memory: Option<u64>) -> Vec<Way> {
-        let form = self.plaintexts.unwrap_or(PlaintextForm::Full);
-        let mut ways = Vec::new();
-        for rotations in [Rotations::DoubleHoisted, Rotations::MultiHop] {
-            let plan = BootstrapPlan { rotations, form, ..fastest };
-            let keys = key_forms(self.keys, memory);
-            ways.extend(keys.iter().map(|&keys| Way { bootstrapping: Some(plan), ..Way::of_keys(keys) }));
-        }
-        ways
+        let form = self.storage.plaintexts.unwrap_or(PlaintextForm::Full);
+        let plan = |rotations| BootstrapPlan { rotations, form, ..fastest };
+        self.storage.ways_of_plans([Rotations::DoubleHoisted, Rotations::MultiHop].map(plan), memory)
     }
 }
 

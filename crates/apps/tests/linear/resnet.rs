@@ -12,7 +12,7 @@ use limbwise_apps::{
     AnyProgram, Client as _, Description, Evaluation, Journal, Program as _, State,
     linear::{data::generated, layer::Model},
     registry::{Described, SlotsProgram},
-    resnet::{Architecture, Inference, Network, Resnet, ResnetClient, client::Labelled, relu::ReluChoice},
+    resnet::{Architecture, Inference, Network, Resnet, ResnetClient, client::Labeled, relu::ReluChoice},
 };
 use limbwise_cpu::Cpu;
 use limbwise_device::{Checked, Device, Null};
@@ -47,10 +47,10 @@ fn network() -> Network {
     Network::generated(&architecture, 1)
 }
 
-fn images(count: usize) -> Vec<Labelled> {
+fn images(count: usize) -> Vec<Labeled> {
     let one = |at: usize| {
         let values = generated(7, at as u64, 192, 0.5).into_iter().map(|x| x + 0.5).collect();
-        Labelled { image: Image::new([3, 8, 8], values).unwrap(), label: Some(at % 5) }
+        Labeled { image: Image::new([3, 8, 8], values).unwrap(), label: Some(at % 5) }
     };
     (0..count).map(one).collect()
 }
@@ -209,7 +209,7 @@ fn what_does_not_go_together_is_refused() {
     assert!(refused(&|o| o.images = 0).contains("the images"));
     assert!(refused(&|o| o.relu.degrees = vec![8]).contains("the activation"));
     assert!(refused(&|o| o.architecture.side = 7).contains("the side"));
-    let other = Labelled { image: Image::new([3, 4, 4], vec![0.0; 48]).unwrap(), label: None };
+    let other = Labeled { image: Image::new([3, 4, 4], vec![0.0; 48]).unwrap(), label: None };
     let error = ResnetClient::new(&program, &network, &[other]).unwrap_err().to_string();
     assert!(error.contains("3 channels of 4×4 pixels"), "{error}");
 }

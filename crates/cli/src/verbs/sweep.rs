@@ -290,7 +290,7 @@ impl Sweep {
     }
 }
 
-/// The rows as a page: a plot for each pair of neighbouring objectives, and the front in full.
+/// The rows as a page: a plot for each pair of neighboring objectives, and the front in full.
 fn page(heading: &str, rows: &[Row], found: &Found, objectives: &[Metric]) -> Page {
     let mut page = Page::new("A sweep", heading.trim_end());
     let best: BTreeSet<&BTreeMap<String, String>> = found.front.iter().map(|best| &best.row.point).collect();

@@ -13,7 +13,7 @@ fn folder(name: &str) -> Folder {
     folder.write("tfhe.toml", &tiny_tfhe_of_four_bits());
     folder.write(
         "sales.csv",
-        "day,price,rebate,colour\n2026-01-01,10.50,0.05,red\n2025-12-31,99.99,0.10,red\n2026-03-31,3,0,blue\n2026-02-01,7.25,0.07,red\n2026-01-15,80,0.5,blue\n",
+        "day,price,rebate,color\n2026-01-01,10.50,0.05,red\n2025-12-31,99.99,0.10,red\n2026-03-31,3,0,blue\n2026-02-01,7.25,0.07,red\n2026-01-15,80,0.5,blue\n",
     );
     folder
 }

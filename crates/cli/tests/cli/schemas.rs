@@ -39,9 +39,7 @@ fn a_section_is_that_of_the_scheme() {
         ("another scheme's name", |plan| plan["scheme"] = json!("ckks")),
         ("no budget", |plan| drop(plan.as_object_mut().unwrap().remove("budget_bits"))),
         ("null", |plan| plan["key_reads"] = Value::Null),
-        ("a field that no key has", |plan| {
-            plan["keys"] = json!([{ "name": "a", "level": 1, "bytes": 1, "colour": 1 }])
-        }),
+        ("a field that no key has", |plan| plan["keys"] = json!([{ "name": "a", "level": 1, "bytes": 1, "color": 1 }])),
     ];
     for (what, change) in changes {
         let mut changed = plan.clone();

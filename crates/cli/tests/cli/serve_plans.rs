@@ -87,7 +87,7 @@ fn planners(folder: &Folder) -> Vec<PathBuf> {
 }
 
 /// Takes the label off the keys, which whoever sends them may: it says for which program they were made.
-fn unlabelled(folder: &Folder) {
+fn unlabeled(folder: &Folder) {
     let place = |name: &str| folder.path().join("theirs").join(name);
     let params = wire::read_params(fs::read(place("params.limbwise")).unwrap()).unwrap();
     let dev = Cpu::builder().open().unwrap();
@@ -111,7 +111,7 @@ fn layer(folder: &Folder, preset: &str) {
     let keygen = ["keygen", "linear", "--preset", "preset.toml", "--client", "mine", "--server", "theirs"];
     verb(folder, &[&keygen[..], &shape].concat());
     verb(folder, &["encrypt", "--client", "mine", "--out", "in"]);
-    unlabelled(folder);
+    unlabeled(folder);
 }
 
 #[test]
@@ -151,14 +151,14 @@ fn training(folder: &Folder) {
     let keygen = ["keygen", "logreg", "--preset", "preset.toml", "--client", "mine", "--server", "theirs"];
     verb(folder, &[&keygen[..], &options].concat());
     verb(folder, &["encrypt", "--client", "mine", "--out", "in"]);
-    unlabelled(folder);
+    unlabeled(folder);
     changed(folder, "long.json", |workload| workload["logreg"]["iterations"] = json!(1000));
 }
 
 const INPUTS: [&str; 2] = ["in/input-000.ct", "in/input-001.ct"];
 
 #[test]
-fn a_long_plan_holds_nobody_up_and_ends_when_it_is_cancelled_or_its_server_killed() {
+fn a_long_plan_holds_nobody_up_and_ends_when_it_is_canceled_or_its_server_killed() {
     let folder = Folder::new("plan-long");
     training(&folder);
     let serve = ["serve", "state", "--bind", "127.0.0.1:0", "--plan-seconds", "3600"];
@@ -171,7 +171,7 @@ fn a_long_plan_holds_nobody_up_and_ends_when_it_is_cancelled_or_its_server_kille
     assert_eq!((&long["state"], &long["attempts"]), (&json!("planning"), &json!(1)), "{long}");
     let id = long["id"].as_str().unwrap();
     assert_eq!(ask(server.address, &format!("POST /v1/jobs/{id}/cancel"))["state"], "cancelled");
-    until("nobody plans what was cancelled", || planners(&folder).is_empty().then_some(()));
+    until("nobody plans what was canceled", || planners(&folder).is_empty().then_some(()));
     asking.wait().unwrap();
     let mut asking = client(&folder, server.address, "long.json", &INPUTS).spawn().unwrap();
     until("it is planned again", || (planners(&folder).len() == 1).then_some(()));

@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(shelf.ask((key(20), 3)).read, [(key(20), 3)], "nobody thought of it");
         assert_eq!(shelf.ask(requests[1]).read, [], "what was foreseen is there, for a dead key has left");
         assert_eq!(shelf.ahead().read, [requests[2]]);
-        // A program that resumes further on is recognised by two requests in a row.
+        // A program that resumes further on is recognized by two requests in a row.
         shelf.ask(requests[5]);
         shelf.ask(requests[6]);
         assert_eq!(shelf.ahead().read, [requests[7]]);

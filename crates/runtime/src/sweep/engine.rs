@@ -71,7 +71,7 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Evaluates points on so many threads and hands over each row as it is there, in any order; neighbours in the list are
+/// Evaluates points on so many threads and hands over each row as it is there, in any order; neighbors in the list are
 /// done about the same time. Ends early with the error of whoever takes the rows.
 pub fn evaluate<E>(
     engine: &Engine,

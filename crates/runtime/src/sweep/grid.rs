@@ -14,7 +14,7 @@ pub struct Axis {
     pub values: Vec<String>,
 }
 
-/// All combinations of values. Fields of the program come first, so that points of one program are neighbours.
+/// All combinations of values. Fields of the program come first, so that points of one program are neighbors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grid {
     program: Vec<Axis>,
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn every_combination_is_there_once_and_programs_are_neighbours() {
+    fn every_combination_is_there_once_and_programs_are_neighbors() {
         let grid = Grid::new(vec![axis("dnum", &["2", "3"])], vec![axis("a", &["x"]), axis("b", &["1", "2", "3"])]);
         let grid = grid.unwrap();
         let points: Vec<Point> = grid.points().collect();

@@ -56,7 +56,7 @@ pub(super) async fn show_job(State(app): State<App>, Name(id): Name<Id>) -> Answ
 ///
 /// At once if it does not run yet, also while it is planned; else at the end of its present step.
 #[utoipa::path(post, path = "/v1/jobs/{id}/cancel", tag = "jobs", params(("id" = Id, Path)), responses(
-    (status = 200, description = "It is cancelled, or stopping", body = Job),
+    (status = 200, description = "It is canceled, or stopping", body = Job),
     (status = 404, description = "There is no such job", body = Problem),
     (status = 409, description = "It is over", body = Problem),
     (status = "default", description = "An error", body = Problem),

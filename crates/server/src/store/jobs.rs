@@ -101,7 +101,7 @@ pub enum JobState {
     Queued,
     /// It runs.
     Running,
-    /// It will be cancelled at the end of its present step.
+    /// It will be canceled at the end of its present step.
     Stopping,
     /// Its results are there.
     Done,
@@ -109,8 +109,9 @@ pub enum JobState {
     Refused,
     /// It ended without results, or the server ended too often while it was planned.
     Failed,
-    /// It was cancelled.
-    Cancelled,
+    /// It was canceled. Clients and records know the word with two l.
+    #[serde(rename = "cancelled")]
+    Canceled,
 }
 
 impl fmt::Display for JobState {
@@ -142,7 +143,7 @@ pub struct JobResult {
 impl Job {
     /// Whether nothing will change any more.
     pub fn is_over(&self) -> bool {
-        matches!(self.state, JobState::Done | JobState::Refused | JobState::Failed | JobState::Cancelled)
+        matches!(self.state, JobState::Done | JobState::Refused | JobState::Failed | JobState::Canceled)
     }
 
     /// Whether it will yet read a file.
@@ -186,7 +187,7 @@ impl JobEntry {
         same && match self.record.state {
             JobState::Planning | JobState::Queued | JobState::Running => true,
             JobState::Done => there(),
-            JobState::Stopping | JobState::Refused | JobState::Failed | JobState::Cancelled => false,
+            JobState::Stopping | JobState::Refused | JobState::Failed | JobState::Canceled => false,
         }
     }
 
@@ -199,7 +200,7 @@ impl JobEntry {
 /// Why a running job is to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
-    Cancelled,
+    Canceled,
     TimeIsOver,
     Closing,
 }
@@ -351,13 +352,13 @@ impl Store {
             return Err(refusal.because(Cause::Conflict));
         }
         let job = self.change_job(id, |job| match job.state {
-            JobState::Planning | JobState::Queued => job.end(JobState::Cancelled, None),
+            JobState::Planning | JobState::Queued => job.end(JobState::Canceled, None),
             JobState::Running => job.state = JobState::Stopping,
             _ => {}
         })?;
         if let Some(job) = self.state().jobs.get(&id) {
             job.stop_planning();
-            job.control.iter().for_each(|control| control.stop(Stop::Cancelled));
+            job.control.iter().for_each(|control| control.stop(Stop::Canceled));
         }
         Ok(job)
     }
@@ -445,7 +446,7 @@ impl Store {
             },
             Err(Failure::Refused(refusal) | Failure::Ended(refusal)) => Err((JobState::Failed, Some(refusal))),
             Err(Failure::Stopped) => Err(match running.control.reason() {
-                Some(Stop::Cancelled) => (JobState::Cancelled, None),
+                Some(Stop::Canceled) => (JobState::Canceled, None),
                 Some(Stop::TimeIsOver) => (JobState::Failed, Some(time_is_over(seconds, &self.limits))),
                 Some(Stop::Closing) | None => (JobState::Queued, None),
             }),
@@ -522,7 +523,7 @@ impl Store {
         for (id, mut record) in self.load_records::<Job>("jobs")? {
             match record.state {
                 JobState::Running => record.state = JobState::Queued,
-                JobState::Stopping => record.end(JobState::Cancelled, None),
+                JobState::Stopping => record.end(JobState::Canceled, None),
                 _ => {}
             }
             if record.is_over() {

@@ -40,7 +40,7 @@ impl Store {
         })
     }
 
-    /// Counts an attempt to plan a job, and gives its files. None if it was cancelled meanwhile, or was tried too often.
+    /// Counts an attempt to plan a job, and gives its files. None if it was canceled meanwhile, or was tried too often.
     pub(crate) fn start_plan(&self, planning: &Planning) -> Result<Option<JobFiles>, Denied> {
         let job = self.change_job(planning.id, |job| {
             if job.state == JobState::Planning && job.attempts >= ATTEMPTS {
@@ -55,7 +55,7 @@ impl Store {
         match job {
             Ok(job) if job.state == JobState::Planning => Ok(Some(self.files_of(&job))),
             Ok(_) => Ok(None),
-            Err(denied) if denied.cause == Cause::Absent => Ok(None), // cancelled and deleted meanwhile
+            Err(denied) if denied.cause == Cause::Absent => Ok(None), // canceled and deleted meanwhile
             Err(denied) => Err(denied),
         }
     }
@@ -67,7 +67,7 @@ impl Store {
         let fits = outcome.as_ref().map_or(Ok(()), |plan| fits(plan, &state, &limits));
         let changed = self.change_job_in(&mut state, planning.id, |job| {
             if job.state != JobState::Planning {
-                return; // cancelled meanwhile
+                return; // canceled meanwhile
             }
             job.plan = outcome.as_ref().ok().copied();
             match outcome.and_then(|_| fits.map_err(Failure::Refused)) {
@@ -80,7 +80,7 @@ impl Store {
             }
         });
         match changed {
-            Err(denied) if denied.cause == Cause::Absent => Ok(()), // cancelled and deleted meanwhile
+            Err(denied) if denied.cause == Cause::Absent => Ok(()), // canceled and deleted meanwhile
             changed => changed.map(drop),
         }
     }

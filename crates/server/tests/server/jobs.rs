@@ -96,8 +96,8 @@ fn jobs_wait_for_their_turn_and_end_when_asked() {
     let keys = FileId::of(b"KEYS");
     let request = json!({"program": keys, "keys": keys, "inputs": [keys]});
     client.post("/v1/jobs", &request).refused(429, "at most 4");
-    let cancelled = client.post(&format!("/v1/jobs/{queued}/cancel"), &json!({})).expect(200);
-    assert_eq!(cancelled["state"], "cancelled", "at once: it did not run");
+    let canceled = client.post(&format!("/v1/jobs/{queued}/cancel"), &json!({})).expect(200);
+    assert_eq!(canceled["state"], "cancelled", "at once: it did not run");
     client.post(&format!("/v1/jobs/{long}/cancel"), &json!({})).expect(200);
     assert_eq!(client.wait(&long)["state"], "cancelled");
     assert_eq!(client.wait(&waiting)["state"], "done");

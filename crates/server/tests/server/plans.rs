@@ -44,7 +44,7 @@ fn kills_in_the_middle_of_a_plan_are_counted() {
 }
 
 #[test]
-fn a_plan_is_cancelled_while_it_is_made() {
+fn a_plan_is_canceled_while_it_is_made() {
     let wish = Wish::new("plan-cancel");
     let server = wish.start();
     let client = &server.client;

@@ -92,7 +92,7 @@ fn a_job_that_brings_the_server_down_is_given_up() {
 }
 
 #[test]
-fn a_cancelled_job_stays_cancelled() {
+fn a_canceled_job_stays_canceled() {
     let wish = Wish::new("cancel-kill");
     let server = wish.start();
     let id = server.client.submit(&json!({"steps": 2, "pause_ms": 60_000}));

@@ -31,7 +31,7 @@ fn momentum_starts_at_zero_and_tends_to_minus_one() {
 
 #[test]
 fn two_steps_are_what_the_formula_says() {
-    let train_rows = LabelledRows { features: vec![1.0, 2.0, 1.0, -1.0], cols: 2, labels: vec![true, false] };
+    let train_rows = LabeledRows { features: vec![1.0, 2.0, 1.0, -1.0], cols: 2, labels: vec![true, false] };
     let options = TrainOptions {
         iterations: 2,
         learning_rate: LearningRate::Harmonic { first: 3.0 },
@@ -67,7 +67,7 @@ fn padding_changes_nothing_and_batches_come_round() {
 #[test]
 fn the_safe_rate_is_four_over_the_largest_eigenvalue() {
     // XᵀX / 2 = [[1, 1/2], [1/2, 5/2]]: its largest eigenvalue is (7 + √13) / 4.
-    let rows = LabelledRows { features: vec![1.0, 2.0, 1.0, -1.0], cols: 2, labels: vec![true, false] };
+    let rows = LabeledRows { features: vec![1.0, 2.0, 1.0, -1.0], cols: 2, labels: vec![true, false] };
     assert!(close(safe_learning_rate(&rows), 16.0 / (7.0 + 13f64.sqrt())));
     let prepared = ready(&breast_cancer());
     let loss = |t: usize| {
