@@ -80,7 +80,8 @@ struct Head {
 impl Description {
     /// Of a workload with its parameters, and how keys are kept.
     pub fn new<S: Scheme<Literal: Into<AnyLiteral>>>(
-        (preset, params): (&str, &S::Params),
+        preset: &str,
+        params: &S::Params,
         key_form: KeyForm,
         workload: Described,
     ) -> Self {
@@ -148,7 +149,7 @@ impl Description {
     /// With the server's numbers, or any in their place.
     fn with(&self, model: Option<&Model>) -> Result<AnyProgram, DescriptionError> {
         let params = self.params()?;
-        self.workload.program((&params, &self.preset), model).map_err(DescriptionError::Program)
+        self.workload.program(&params, &self.preset, model).map_err(DescriptionError::Program)
     }
 
     /// Bytes that this program takes at least on a server, by the sizes in its description alone: nothing is laid out.

@@ -76,7 +76,7 @@ mod tests {
         let bounds = Promise { magnitude: 1.0, peak: 1.0, real: true };
         let strategy = Strategy::Hoisted;
         let workload = LinearDescribed { layer, level: 2, strategy, plaintexts, bounds };
-        Description::new::<Ckks>(("test", &params()), KeyForm::Stored, Of::Linear(workload))
+        Description::new::<Ckks>("test", &params(), KeyForm::Stored, Of::Linear(workload))
     }
 
     /// Of the diagonals, what is encoded of them, and the inputs of a program.

@@ -74,7 +74,7 @@ impl<S: Registered> Prepared<S> {
     pub fn description(&self, way: Way) -> Description {
         let mut described = self.described.clone();
         described.in_way(way);
-        Description::new::<S>((&self.preset, self.params()), way.keys, described)
+        Description::new::<S>(&self.preset, self.params(), way.keys, described)
     }
 
     pub fn params(&self) -> &S::Params {
@@ -319,7 +319,8 @@ macro_rules! workloads {
             /// The program. Without a model, arbitrary numbers replace the server's.
             pub(crate) fn program(
                 &self,
-                (params, preset): (&AnyParams, &str),
+                params: &AnyParams,
+                preset: &str,
                 model: Option<&Model>,
             ) -> Refusable<AnyProgram> {
                 Ok(match self {

@@ -96,7 +96,7 @@ impl Session {
         let plan = from_json(bootstrapping)?;
         let form = if seeded { KeyForm::Seeded } else { KeyForm::Stored };
         let keys = py.detach(|| match (path, source) {
-            (Some(path), _) => keys_of_file(&dev, &params, (&path, after), (form, memory)),
+            (Some(path), _) => keys_of_file(&dev, &params, &path, after, form, memory),
             (None, source) => {
                 let file = KeyFile::open(source.unwrap_or_default(), &params)?;
                 Ok((Keys::Given(file.read_all(&*dev, form)?), file.origin()))

@@ -162,7 +162,7 @@ impl IntegerSession {
         };
         let of = of.iter().map(words).collect::<PyResult<Vec<_>>>()?;
         let auto = Auto::new(Evaluator::new(dev, &self.params, keys), &self.encoder);
-        let made = applied((&auto, &self.encoder), call, &of.iter().collect::<Vec<_>>());
+        let made = applied(&auto, &self.encoder, call, &of.iter().collect::<Vec<_>>());
         Ok(Held::Live(made.map_err(of_scheme)?))
     }
 
@@ -180,7 +180,7 @@ impl IntegerSession {
         let of = of.iter().map(shape).collect::<PyResult<Vec<_>>>()?;
         let keys = DeclaredKeys::all(null, self.params.rlwe());
         let auto = Auto::new(Evaluator::new(null, &self.params, &keys), &self.encoder);
-        let made = applied((&auto, &self.encoder), call, &of.iter().collect::<Vec<_>>()).map_err(of_scheme)?;
+        let made = applied(&auto, &self.encoder, call, &of.iter().collect::<Vec<_>>()).map_err(of_scheme)?;
         let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
         for (name, level) in keys.requirements() {
             let highest = asked.entry(name).or_insert(level);

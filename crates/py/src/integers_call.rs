@@ -28,7 +28,8 @@ pub(crate) enum Call {
 
 /// Carries out an operation on as many ciphertexts as it takes.
 pub(crate) fn applied<D: Device>(
-    (auto, encoder): (&Auto<'_, D>, &Encoder),
+    auto: &Auto<'_, D>,
+    encoder: &Encoder,
     call: &Call,
     of: &[&Ciphertext<D>],
 ) -> Result<Ciphertext<D>> {

@@ -12,7 +12,7 @@ use limbwise_apps::{AnyPrepared, Array, Encryption, Observer, Prepared, on_schem
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     AnyDevice, Host, Job, Limits,
-    client_side::{ClientSide, KeysMade, ToDecrypt, ToEncrypt, make_keys},
+    client_side::{ClientSide, KeysMade, ToDecrypt, ToEncrypt, ToMake, make_keys},
     evaluate_files,
     keygen::{Sides, check},
     open,
@@ -65,8 +65,9 @@ fn made<S: Whole>(
     lock: Lock<'_>,
 ) -> Result<Made, Failure> {
     let (way, recording) = chosen(built, asked.memory, &dev.footprint())?;
-    let of = (places, &asked.options.data());
-    let keys = make_keys((dev, built), (way, &recording), of, (lock, &SeedSource::System), &mut Steps);
+    let data = &asked.options.data();
+    let order = ToMake { built, way, recording: &recording, data, lock, seeds: &SeedSource::System };
+    let keys = make_keys(dev, places, &order, &mut Steps);
     Ok(Made { keys: keys.map_err(Failure::Runtime)?, way: way.named() })
 }
 

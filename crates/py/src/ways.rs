@@ -54,7 +54,7 @@ pub(crate) fn both_sides(
     let chosen = match (params.bootstrapping(), given) {
         (None, _) => None,
         (Some(_), Some(plan)) => Some((plan, KeyForm::Stored)),
-        (Some(_), None) => Some(bootstrap_plan(params, (slots, complex), keys.form, memory)?),
+        (Some(_), None) => Some(bootstrap_plan(params, slots, complex, keys.form, memory)?),
     };
     let form = keys.form.or(chosen.map(|c| c.1)).unwrap_or_default();
     let made = match &keys.dir {
@@ -70,8 +70,10 @@ pub(crate) fn both_sides(
 pub(crate) fn keys_of_file(
     dev: &Arc<AnyDevice>,
     params: &Params,
-    (path, after): (&Path, u64),
-    (form, memory): (KeyForm, Option<u64>),
+    path: &Path,
+    after: u64,
+    form: KeyForm,
+    memory: Option<u64>,
 ) -> Result<(Keys, Origin)> {
     let file = FileKeys::open_after(path, after, params)?;
     let origin = file.origin();
@@ -87,7 +89,8 @@ pub(crate) fn keys_of_file(
 /// The fastest way to bootstrap whose keys and maps fit into so many bytes, else the smallest. Keys on disk fit always.
 fn bootstrap_plan(
     params: &Params,
-    (slots, complex): (usize, bool),
+    slots: usize,
+    complex: bool,
     form: Option<KeyForm>,
     bytes: u64,
 ) -> Result<(BootstrapPlan, KeyForm)> {

@@ -34,7 +34,8 @@ pub struct EncryptionKey<D: Device> {
 impl<D: Device> EncryptionKey<D> {
     /// Reads the keys in the client's directory that encryption under `which` needs.
     pub fn read<S: ClientScheme>(
-        (dev, params): (&D, &S::Params),
+        dev: &D,
+        params: &S::Params,
         dir: &Path,
         description: &Description,
         which: Under,
@@ -98,7 +99,8 @@ pub fn read_secrets<S: ClientScheme>(dir: &Path, params: &S::Params, lock: Lock<
 pub fn encrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>, C: Client<Scheme = P::Scheme>>(
     dev: &D,
     (program, client): (&P, &C),
-    (key, seeds): (&EncryptionKey<D>, &SeedSource),
+    key: &EncryptionKey<D>,
+    seeds: &SeedSource,
     targets: &[PathBuf],
     observer: &mut dyn Observer,
 ) -> Result<Fingerprint> {
@@ -146,7 +148,8 @@ impl InputsOf {
     /// # Errors
     /// [`Error::OtherInputs`] for a result of other inputs; absent files; a damaged ledger.
     pub fn of<P: Program>(
-        (ledger, program): (&Ledger, &P),
+        ledger: &Ledger,
+        program: &P,
         keys: Origin,
         result: &Path,
         named: Option<Fingerprint>,
@@ -192,7 +195,8 @@ pub struct Expected<S: ClientScheme> {
 /// expected; implausible numbers.
 pub fn decrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>>(
     dev: &D,
-    (program, secrets): (&P, &Secrets),
+    program: &P,
+    secrets: &Secrets,
     expected: &Expected<P::Scheme>,
     files: &[PathBuf],
     observer: &mut dyn Observer,

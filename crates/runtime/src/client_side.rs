@@ -7,7 +7,7 @@ use crate::{
     client::{Decrypted, EncryptionKey, Expected, InputsOf, decrypt_files, encrypt_files, read_secrets, secret_file},
     error::{Error, Result},
     expect::expectations,
-    keygen::{Sides, keygen},
+    keygen::{KeyOrder, Sides, keygen},
     ledger::{Ledger, Round, Shared, hex},
     origin::{inputs_name, keys_for},
     places::{DATA, Existing, ciphertexts, description, put_private, read_up_to, refused, targets},
@@ -74,24 +74,35 @@ pub struct KeysMade {
     pub forecast: Forecast,
 }
 
+/// Keys to make: of which program in which configuration, with the source of the client's data.
+pub struct ToMake<'a, S: Whole, T> {
+    pub built: &'a Prepared<S>,
+    pub way: Way,
+    pub recording: &'a Recording<S>,
+    pub data: &'a T,
+    pub lock: Lock<'a>,
+    pub seeds: &'a SeedSource,
+}
+
 /// Makes the keys of a prepared program in one configuration and puts them into both directories. The client's directory
 /// also gets `data`, which says where its data are.
 ///
 /// # Errors
 /// Directories that have keys already, or are one; errors of the system.
 pub fn make_keys<S: Whole>(
-    (dev, built): (&AnyDevice, &Prepared<S>),
-    (way, recording): (Way, &Recording<S>),
-    (places, data): (Sides<'_>, &impl Serialize),
-    (lock, seeds): (Lock<'_>, &SeedSource),
+    dev: &AnyDevice,
+    places: Sides<'_>,
+    asked: &ToMake<'_, S, impl Serialize>,
     observer: &mut dyn Observer,
 ) -> Result<KeysMade> {
+    let &ToMake { built, way, recording, data, lock, seeds } = asked;
     let data_file = places.client.join(DATA);
     let data = seal(data).map_err(|e| in_file(&data_file, &e))?;
     let mut description = built.description(way);
     description.insecure_randomness = seeds.is_insecure();
     let (params, required) = (built.params(), &recording.keys.required);
-    let key_file_bytes = keygen::<S, _>((dev, params), places, (&description, required), (lock, seeds), observer)?;
+    let order = KeyOrder { params, description: &description, required, lock, seeds };
+    let key_file_bytes = keygen::<S, _>(dev, places, &order, observer)?;
     put_private(&data_file, &data)?;
     let security = S::security(params);
     Ok(KeysMade {
@@ -218,12 +229,13 @@ impl ClientSide {
     /// # Errors
     /// Data that do not fit the program or its bounds; files that exist; keys that are absent or locked.
     pub fn encrypt(&self, dev: &AnyDevice, asked: &ToEncrypt<'_>, observer: &mut dyn Observer) -> Result<Encrypted> {
-        on_scheme!(AnyProgram, &self.program, program => self.encrypt_by((dev, program), asked, observer))
+        on_scheme!(AnyProgram, &self.program, program => self.encrypt_by(dev, program, asked, observer))
     }
 
     fn encrypt_by<S: Whole, P: Program<Scheme = S>>(
         &self,
-        (dev, program): (&AnyDevice, &P),
+        dev: &AnyDevice,
+        program: &P,
         asked: &ToEncrypt<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Encrypted> {
@@ -233,12 +245,12 @@ impl ClientSide {
             return Err(Error::Refused(NO_PUBLIC.into()));
         }
         let (inputs, key) = (program.inputs(), asked.key.unwrap_or_else(|| program.encryption()));
-        let read = EncryptionKey::read::<S>((dev, params), &self.dir, &self.description, key, asked.lock)?;
+        let read = EncryptionKey::read::<S>(dev, params, &self.dir, &self.description, key, asked.lock)?;
         let ledger = Ledger::of(&self.dir, read.key_set());
         ledger.ready()?; // without it nobody could read the results
         // Keys that are refused leave no directory behind.
         let files = targets(asked.out, "input", inputs.len(), asked.existing)?;
-        let name = encrypt_files(dev, (program, &client), (&read, asked.seeds), &files, observer)?;
+        let name = encrypt_files(dev, (program, &client), &read, asked.seeds, &files, observer)?;
         ledger.encrypted(Round { inputs: hex(name), key, place: asked.out.display().to_string() })?;
         let written = |(input, file): (S::Input, PathBuf)| {
             let bytes = fs::metadata(&file).map_err(refused(&file, "reading"))?.len();
@@ -261,7 +273,7 @@ impl ClientSide {
             return Err(Error::Refused(NO_TWIN.into()));
         }
         let (program, model) = self.own_program(asked.gain)?;
-        on_scheme!(AnyProgram, &program, program => self.decrypt_by((dev, program), (asked, model), observer))
+        on_scheme!(AnyProgram, &program, program => self.decrypt_by(dev, program, asked, model, observer))
     }
 
     /// The program with the server's numbers, where the client has them; else with others in their place.
@@ -279,8 +291,10 @@ impl ClientSide {
 
     fn decrypt_by<S: Whole, P: Program<Scheme = S>>(
         &self,
-        (dev, program): (&AnyDevice, &P),
-        (asked, model): (&ToDecrypt<'_>, Model),
+        dev: &AnyDevice,
+        program: &P,
+        asked: &ToDecrypt<'_>,
+        model: Model,
         observer: &mut dyn Observer,
     ) -> Result<Opened> {
         if asked.share && S::errors(&[]).is_none() {
@@ -294,11 +308,11 @@ impl ClientSide {
         let ledger = Ledger::of(&self.dir, secrets.identity(S::rlwe(params)));
         let named = if asked.inputs.is_empty() { None } else { Some(inputs_name(&listed(asked.inputs)?)?) };
         let first = files.first().ok_or_else(|| Error::Empty { path: self.dir.display().to_string() })?;
-        let inputs = InputsOf::of((&ledger, program), origin, first, named, asked.key)?;
+        let inputs = InputsOf::of(&ledger, program, origin, first, named, asked.key)?;
         let results = expectations(program, inputs.key, model)?;
         let expected = Expected { results, origin: Origin { inputs: inputs.name, ..origin } };
         let Decrypted { reading, estimates, arrays } =
-            decrypt_files(dev, (program, &secrets), &expected, &files, observer)?;
+            decrypt_files(dev, program, &secrets, &expected, &files, observer)?;
         let in_units = |(at, estimate): (usize, Estimate)| estimate.enlarged(program.unit_of(at));
         Ok(Opened {
             workload: program.name().into(),

@@ -142,7 +142,7 @@ pub fn plan_files(
 ) -> Result<EvalPlan> {
     let (program, keys) = built(job, limits)?;
     on_scheme!(AnyProgram, program, program => {
-        let Chosen { recording, predicted } = chosen(device, (&program, &keys), job, limits)?;
+        let Chosen { recording, predicted } = chosen(device, (&program, &keys), limits)?;
         let calibration = calibrate(job.description.params.log_n())?;
         let seconds = limbwise_machines::seconds(&recording.graph, &calibration.spec()?)?;
         let disk_bytes = recording.session_peak_bytes;
@@ -170,22 +170,23 @@ pub fn evaluate_files(
     let mut clock = Clock::new(tell);
     clock.step(MEMORY_STEP, 0, 1);
     let (program, keys) = built(job, limits)?;
-    on_scheme!(AnyProgram, program, program => evaluated(dev, (&program, &keys), job, limits, clock))
+    on_scheme!(AnyProgram, program, program => evaluated(dev, &program, &keys, job, limits, clock))
 }
 
 fn evaluated<P: Program<Scheme: Piped>>(
     dev: &AnyDevice,
-    (program, keys): (&P, &ServerKeys),
+    program: &P,
+    keys: &ServerKeys,
     job: &Job<'_>,
     limits: &Limits<'_>,
     mut clock: Clock<'_>,
 ) -> Result<EvalReport> {
     let device = (dev.threads(), &dev.footprint());
-    let Chosen { recording, predicted } = within(limits, chosen(device, (program, keys), job, limits)?)?;
+    let Chosen { recording, predicted } = within(limits, chosen(device, (program, keys), limits)?)?;
     let params = program.params();
     reserve::<P::Scheme>(dev, params, predicted, &recording)?;
     let division = arrange(dev, &recording.graph)?;
-    let inputs = read_inputs(dev, program, (job.inputs, &keys.origin()), &mut clock)?;
+    let inputs = read_inputs(dev, program, job.inputs, &keys.origin(), &mut clock)?;
     // The directory is created only now, so that refused inputs leave none behind.
     let targets = targets(job.results, "result", program.results(), job.existing)?;
     let inputs_read = hashes(job.inputs)?;
@@ -195,7 +196,7 @@ fn evaluated<P: Program<Scheme: Piped>>(
         Some(dir) => Some(Checkpoint::open(dev, params, dir, identity(job, keys, &inputs_read)?)?),
         None => None,
     };
-    let results = with_keys::<P::Scheme, _>((dev, params), keys, &recording, &mut clock, |keys, clock| {
+    let results = with_keys::<P::Scheme, _>(dev, params, keys, &recording, &mut clock, |keys, clock| {
         let server = Server::new(dev, &encoder, program, clock)?;
         let mut journal = Watch { checkpoint: checkpoint.as_mut(), stop: limits.stop };
         // Waits for queued GPU work, so that each step is billed with its own work.
@@ -220,17 +221,18 @@ fn evaluated<P: Program<Scheme: Piped>>(
     let (steps, _) = clock.finish();
     let resumed = checkpoint.and_then(|checkpoint| checkpoint.resumed());
     let warnings = sentences(dev, division.as_ref());
-    let report = report(job, (program, &recording, predicted), steps, (targets, resumed));
-    Ok(EvalReport { offload: division, warnings, ..report })
+    let report = report(job, program, &Chosen { recording, predicted }, steps);
+    Ok(EvalReport { results: targets, resumed_after: resumed, offload: division, warnings, ..report })
 }
 
+/// The report of an evaluation, without results, interruptions and division.
 fn report<P: Program<Scheme: Piped>>(
     job: &Job<'_>,
-    (program, recording, predicted): (&P, &Recording<P::Scheme>, u64),
+    program: &P,
+    chosen: &Chosen<P::Scheme>,
     steps: Vec<Step>,
-    (results, resumed_after): (Vec<PathBuf>, Option<usize>),
 ) -> EvalReport {
-    let params = program.params();
+    let (params, recording) = (program.params(), &chosen.recording);
     let mut details = program.details();
     let named: Vec<(&str, f64)> = steps.iter().map(|s| (s.name.as_str(), s.seconds)).collect();
     details.extend(program.timed(&named));
@@ -247,12 +249,12 @@ fn report<P: Program<Scheme: Piped>>(
         insecure_randomness: job.description.insecure_randomness,
         seconds: evaluation_seconds(&steps),
         steps,
-        resumed_after,
+        resumed_after: None,
         forecast: P::Scheme::forecast(params, &recording.results, recording.rotations),
         key_form: form,
         key_bytes: used + P::Scheme::tfhe(params).map_or(0, TfheParams::server_key_bytes),
-        peak_memory_bytes: PeakMemory { measured: peak_memory_bytes(), predicted },
-        results,
+        peak_memory_bytes: PeakMemory { measured: peak_memory_bytes(), predicted: chosen.predicted },
+        results: Vec::new(),
         offload: None,
         details,
         warnings: Vec::new(),
@@ -271,12 +273,12 @@ fn built(job: &Job<'_>, limits: &Limits<'_>) -> Result<(AnyProgram, ServerKeys)>
     let params = job.description.params().map_err(described)?;
     let keys = of_scheme(&params, job.keys, job.description)?;
     let (before, most) = (held(limits), most_memory(limits));
-    room_for((before, most), job.description.least_bytes(&params))?;
+    room_for(before, most, job.description.least_bytes(&params))?;
     let program = job.description.program(job.model).map_err(described)?;
     let (least, names, count) = on_scheme!(AnyProgram, &program, program => {
         (floor::least_bytes(program), input_names(program), program.inputs().len())
     });
-    room_for((before, most), least)?;
+    room_for(before, most, least)?;
     if job.inputs.len() != count {
         return Err(Error::Count { count: job.inputs.len(), wanted: count, names });
     }
@@ -287,7 +289,6 @@ fn built(job: &Job<'_>, limits: &Limits<'_>) -> Result<(AnyProgram, ServerKeys)>
 fn chosen<P: Program<Scheme: Piped>>(
     (threads, footprint): (usize, &SharedFootprint),
     (program, keys): (&P, &ServerKeys),
-    _: &Job<'_>,
     limits: &Limits<'_>,
 ) -> Result<Chosen<P::Scheme>> {
     let (params, most) = (program.params(), most_memory(limits));
@@ -315,7 +316,7 @@ fn chosen<P: Program<Scheme: Piped>>(
 }
 
 /// Refuses a program whose least memory exceeds what is available beside the held memory.
-fn room_for((held, available): (u64, u64), least_bytes: u64) -> Result<()> {
+fn room_for(held: u64, available: u64, least_bytes: u64) -> Result<()> {
     let least = held.saturating_add(least_bytes);
     if least > available { Err(Error::Sizes { least, available }) } else { Ok(()) }
 }
@@ -343,7 +344,8 @@ fn most_memory(limits: &Limits<'_>) -> u64 {
 fn read_inputs<P: Program>(
     dev: &AnyDevice,
     program: &P,
-    (files, keys): (&[PathBuf], &Origin),
+    files: &[PathBuf],
+    keys: &Origin,
     clock: &mut Clock<'_>,
 ) -> Result<Results<P, AnyDevice>> {
     let wanted = program.inputs();
@@ -396,7 +398,8 @@ impl<S: Scheme> Journal<AnyDevice, S> for Watch<'_, '_, S> {
 
 /// Runs an evaluation with its keys: all read at once, or read one ahead of use.
 fn with_keys<S: Scheme, R>(
-    (dev, params): (&AnyDevice, &S::Params),
+    dev: &AnyDevice,
+    params: &S::Params,
     files: &ServerKeys,
     recording: &Recording<S>,
     clock: &mut Clock<'_>,

@@ -25,11 +25,7 @@ pub struct Head {
 }
 
 impl Head {
-    pub(crate) fn of<S: Scheme>(
-        (workload, preset): (&str, &str),
-        security: &SecurityReport,
-        host: &Calibration,
-    ) -> Self {
+    pub(crate) fn of<S: Scheme>(workload: &str, preset: &str, security: &SecurityReport, host: &Calibration) -> Self {
         Self {
             workload: workload.into(),
             scheme: S::NAME,

@@ -12,7 +12,7 @@ use crate::{
 };
 use limbwise::{
     rlwe::{KeyForm, Requirements},
-    scheme::{ClientScheme, Published, Secrets},
+    scheme::{ClientScheme, Published, Scheme, Secrets},
     wire::{KeyWriter, Lock, Origin, write_public_key, write_secret_key, write_tfhe_keys, write_tfhe_secret_key},
 };
 use limbwise_apps::{Description, Observer};
@@ -67,22 +67,31 @@ fn only_owner(dir: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Keys to make: for whom, which, under which lock, from which randomness.
+pub struct KeyOrder<'a, S: Scheme> {
+    pub params: &'a S::Params,
+    pub description: &'a Description,
+    pub required: &'a Requirements,
+    pub lock: Lock<'a>,
+    pub seeds: &'a SeedSource,
+}
+
 /// Makes all keys of a program and puts them into the directories, the evaluation keys one after the other: no more than
 /// one of them is in memory. Returns the bytes of the server's key files.
 pub fn keygen<S: ClientScheme, D: HostRead>(
-    (dev, params): (&D, &S::Params),
+    dev: &D,
     places: Sides<'_>,
-    (description, required): (&Description, &Requirements),
-    (lock, seeds): (Lock<'_>, &SeedSource),
+    order: &KeyOrder<'_, S>,
     observer: &mut dyn Observer,
 ) -> Result<u64> {
+    let &KeyOrder { params, description, required, lock, seeds } = order;
     make(places)?;
     let (rlwe, tfhe) = (S::rlwe(params), S::tfhe(params));
     let total = required.len() + usize::from(tfhe.is_some());
     observer.step(KEY_STEP, 0, total);
     let secrets = Secrets::generate(rlwe, tfhe, seeds)?;
     let origin = Origin { program: program_name(description), ..Origin::of_keys(secrets.identity(rlwe)) };
-    write_secrets::<S>(places.client, (params, &secrets), lock, &origin)?;
+    write_secrets::<S>(places.client, params, &secrets, lock, &origin)?;
     let Published { generator, bootstrap } = secrets.publish(dev, rlwe, seeds)?;
     let mut bytes = 0;
     if let Some(keys) = bootstrap {
@@ -124,7 +133,8 @@ fn unbuffered(path: &Path, out: BufWriter<File>) -> Result<File> {
 /// Puts the secret keys into the client's directory, each into a file that only its owner may read.
 fn write_secrets<S: ClientScheme>(
     dir: &Path,
-    (params, secrets): (&S::Params, &Secrets),
+    params: &S::Params,
+    secrets: &Secrets,
     lock: Lock<'_>,
     origin: &Origin,
 ) -> Result<()> {

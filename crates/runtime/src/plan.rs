@@ -196,7 +196,7 @@ pub fn plan<P: Program<Scheme: Piped>>(
     details.extend(program.expected(&recording.results));
     let needed = || needed_memory::<P::Scheme>(params, recording);
     Ok(Plan {
-        head: Head::of::<P::Scheme>((program.name(), preset), &security, host),
+        head: Head::of::<P::Scheme>(program.name(), preset, &security, host),
         security,
         scheme: P::Scheme::planned(program, recording),
         key_form: recording.keys.form,

@@ -32,7 +32,7 @@ pub struct ServerKeys {
 /// Files that are absent, damaged, of another kind, for other parameters, of another program or of two sets; a kind of key
 /// that no file has.
 pub(crate) fn of_scheme(params: &AnyParams, files: &[PathBuf], description: &Description) -> Result<ServerKeys> {
-    ServerKeys::of((params.rlwe(), params.tfhe()), files, description)
+    ServerKeys::of(params.rlwe(), params.tfhe(), files, description)
 }
 
 /// Said of a kind of key that no file has.
@@ -43,7 +43,8 @@ fn lacks(files: &[PathBuf], what: &str) -> Error {
 
 impl ServerKeys {
     fn of(
-        (rlwe, tfhe): (Option<&Params>, Option<&TfheParams>),
+        rlwe: Option<&Params>,
+        tfhe: Option<&TfheParams>,
         files: &[PathBuf],
         description: &Description,
     ) -> Result<Self> {

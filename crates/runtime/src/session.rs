@@ -5,7 +5,7 @@
 use crate::{
     clock::{DECRYPT_STEP, ENCRYPT_STEP, KEY_STEP},
     journal::Identity,
-    keys::KeyHome,
+    keys::{KeyHome, Making},
     server::Server,
     shadow::Onlooker,
 };
@@ -103,7 +103,7 @@ pub fn session<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>
         read(&reader, inputs, results)
     };
     match (published.generator, rlwe) {
-        (Some(generator), Some(rlwe)) => home.hold((dev, rlwe), generator, plan, observer, evaluate),
+        (Some(generator), Some(params)) => home.hold(Making { dev, params, generator, plan }, observer, evaluate),
         _ => evaluate(&NoKeys, observer),
     }
 }

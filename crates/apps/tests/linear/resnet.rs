@@ -218,7 +218,7 @@ fn what_does_not_go_together_is_refused() {
 fn a_description_is_enough_for_both_sides() {
     let (program, _) = sides(2, 1.5);
     let workload = Described::Resnet(program.inference().clone());
-    let described = Description::new::<Ckks>(("small", program.params()), KeyForm::Stored, workload);
+    let described = Description::new::<Ckks>("small", program.params(), KeyForm::Stored, workload);
     let read = Description::parse(&described.to_bytes()).unwrap();
     assert_eq!(read, described);
     let rotations = |program: &SlotsProgram| -> Vec<_> {

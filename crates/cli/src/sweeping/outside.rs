@@ -125,7 +125,8 @@ impl Search {
         how: Strategy,
         grid: &Grid,
         objectives: usize,
-        (evaluations, seed): (usize, u64),
+        evaluations: usize,
+        seed: u64,
     ) -> anyhow::Result<Self> {
         let Strategy::Nsga2 = how;
         let values: Vec<usize> = grid.axes().map(|axis| axis.values.len()).collect();

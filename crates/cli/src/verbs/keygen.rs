@@ -15,7 +15,7 @@ use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     AnyDevice,
     calibrate::degrees,
-    client_side::{KeysMade, make_keys},
+    client_side::{KeysMade, ToMake, make_keys},
     keygen::{Sides, check},
 };
 use schemars::JsonSchema;
@@ -112,8 +112,9 @@ impl Keygen {
             }
         };
         let mut progress = Progress::new(0.0);
-        let of = (places, &self.workload.data());
-        let made = make_keys((dev, built), (way, &recording), of, (passphrase.lock(), seeds), &mut progress)?;
+        let data = &self.workload.data();
+        let order = ToMake { built, way, recording: &recording, data, lock: passphrase.lock(), seeds };
+        let made = make_keys(dev, places, &order, &mut progress)?;
         progress.finish();
         note("the secret key is in the client's directory alone: keep it, nobody can make it again");
         let report = Report {

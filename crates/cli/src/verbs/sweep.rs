@@ -216,7 +216,7 @@ impl Sweep {
         objectives: &[Metric],
         done: &mut Done,
     ) -> anyhow::Result<Vec<Point>> {
-        let mut search = Search::begin(how, grid, objectives.len(), (self.evaluations.get(), self.seed))?;
+        let mut search = Search::begin(how, grid, objectives.len(), self.evaluations.get(), self.seed)?;
         let mut visited: BTreeSet<usize> = BTreeSet::new();
         while let Some(asked) = search.ask()? {
             self.evaluate(engine, grid, asked.clone(), done)?;

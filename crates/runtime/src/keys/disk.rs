@@ -85,7 +85,7 @@ impl<'a, D: Device> DiskKeys<'a, D> {
         shelf: Shelf,
         program: impl FnOnce(&Self) -> Result<R>,
     ) -> Result<(R, Traffic)> {
-        let store = Self::new((dev, params), source, shelf, true);
+        let store = Self::new(dev, params, source, shelf, true);
         let result = scope(|scope| {
             scope.spawn(|| store.run_errands());
             let _closing = Closing(&store); // also if the program panics
@@ -97,10 +97,10 @@ impl<'a, D: Device> DiskKeys<'a, D> {
     /// The same without a thread: keys are read at the moment that is decided. For devices that hold no words.
     #[must_use]
     pub fn rehearsed(dev: &'a D, params: &'a Params, source: &'a dyn KeySource<D>, shelf: Shelf) -> Self {
-        Self::new((dev, params), source, shelf, false)
+        Self::new(dev, params, source, shelf, false)
     }
 
-    fn new((dev, params): (&'a D, &'a Params), source: &'a dyn KeySource<D>, shelf: Shelf, thread: bool) -> Self {
+    fn new(dev: &'a D, params: &'a Params, source: &'a dyn KeySource<D>, shelf: Shelf, thread: bool) -> Self {
         let (slots, errands, traffic) = (BTreeMap::new(), VecDeque::new(), Traffic::default());
         let state = State { shelf, slots, errands, tickets: 0, closed: false, traffic };
         Self { dev, params, source, state: Mutex::new(state), changed: Condvar::new(), thread }

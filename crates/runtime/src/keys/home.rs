@@ -26,14 +26,20 @@ use std::{
     },
 };
 
+/// What the keys of a session are made with.
+pub struct Making<'a, D: Device> {
+    pub dev: &'a D,
+    pub params: &'a Params,
+    pub generator: KeyGenerator<'a, D>,
+    pub plan: &'a KeyPlan,
+}
+
 /// Makes a session's keys and gives them to its evaluation.
 pub trait KeyHome<D: Device> {
     /// Makes the keys of a plan, lets the generator go, and evaluates with them.
     fn hold<R>(
         &self,
-        on: (&D, &Params),
-        generator: KeyGenerator<'_, D>,
-        plan: &KeyPlan,
+        making: Making<'_, D>,
         observer: &mut dyn Observer,
         evaluate: impl FnOnce(&dyn KeyStore<D>, &mut dyn Observer) -> Result<R>,
     ) -> Result<R>;
@@ -48,12 +54,11 @@ pub struct InMemory {
 impl<D: Device> KeyHome<D> for InMemory {
     fn hold<R>(
         &self,
-        (_, params): (&D, &Params),
-        generator: KeyGenerator<'_, D>,
-        plan: &KeyPlan,
+        making: Making<'_, D>,
         observer: &mut dyn Observer,
         evaluate: impl FnOnce(&dyn KeyStore<D>, &mut dyn Observer) -> Result<R>,
     ) -> Result<R> {
+        let Making { params, generator, plan, .. } = making;
         let Some(ask) = self.ask else {
             let keys = generator.key_set(plan, |done| observer.step(KEY_STEP, done, plan.required.len()))?;
             drop(generator);
@@ -77,12 +82,11 @@ pub struct Imagined<'a>(pub &'a ReadPlan);
 impl<D: Wordless> KeyHome<D> for Imagined<'_> {
     fn hold<R>(
         &self,
-        (dev, params): (&D, &Params),
-        generator: KeyGenerator<'_, D>,
-        plan: &KeyPlan,
+        making: Making<'_, D>,
         observer: &mut dyn Observer,
         evaluate: impl FnOnce(&dyn KeyStore<D>, &mut dyn Observer) -> Result<R>,
     ) -> Result<R> {
+        let Making { dev, params, generator, plan } = making;
         for (&name, &level) in &plan.required {
             drop(generator.evaluation_key(name, level, plan.form)?);
         }
@@ -138,12 +142,11 @@ impl<'a> OnDisk<'a> {
 impl<D: HostRead> KeyHome<D> for OnDisk<'_> {
     fn hold<R>(
         &self,
-        (dev, params): (&D, &Params),
-        generator: KeyGenerator<'_, D>,
-        plan: &KeyPlan,
+        making: Making<'_, D>,
         observer: &mut dyn Observer,
         evaluate: impl FnOnce(&dyn KeyStore<D>, &mut dyn Observer) -> Result<R>,
     ) -> Result<R> {
+        let Making { dev, params, generator, plan } = making;
         let (passing, file) = Passing::create(self.dir)?;
         let mut out = KeyWriter::new(BufWriter::new(file), params, &plan.required, &Origin::NONE)?;
         for ((&name, &level), done) in plan.required.iter().zip(1..) {

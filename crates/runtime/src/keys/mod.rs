@@ -25,7 +25,7 @@ pub use directory::KeyDirectory;
 pub use disk::{DiskKeys, KeySource, Traffic};
 pub use file::FileKeys;
 #[cfg(feature = "client")]
-pub use home::{Imagined, InMemory, KeyHome, OnDisk};
+pub use home::{Imagined, InMemory, KeyHome, Making, OnDisk};
 #[cfg(feature = "client")]
 pub use rate::key_read_gb_s;
 pub(crate) use reads::Declared;

@@ -13,7 +13,7 @@ use limbwise_runtime::{
     client::{Decrypted, EncryptionKey, Expected, InputsOf, decrypt_files, encrypt_files, read_secrets, secret_file},
     eval::evaluate_files,
     expect::expectations,
-    keygen::{Sides, keygen},
+    keygen::{KeyOrder, Sides, keygen},
     ledger::{Ledger, Round, hex},
     open,
     origin::keys_for,
@@ -72,19 +72,20 @@ impl<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>> Case<P, C> {
         let [client, server] = ["client", "server"].map(|side| root.join(format!("{name}-{side}")));
         let recording = record(&self.program, KeyForm::Stored, &limbwise_cpu::footprint()).unwrap();
         let (sides, seeds) = (Sides { client: &client, server: &server }, SeedSource::Repeating(seed));
-        let (on, of) = ((&device(), self.program.params()), (&self.description, &recording.keys.required));
-        keygen::<P::Scheme, _>(on, sides, of, (Lock::None, &seeds), &mut ()).unwrap();
+        let (params, required) = (self.program.params(), &recording.keys.required);
+        let order = KeyOrder { params, description: &self.description, required, lock: Lock::None, seeds: &seeds };
+        keygen::<P::Scheme, _>(&device(), sides, &order, &mut ()).unwrap();
         Places { client, server }
     }
 
     /// `limbwise encrypt`.
     pub(crate) fn encrypt(&self, dev: &AnyDevice, places: &Places, out: &Path) -> Result<(), Error> {
-        let (on, which) = ((dev, self.program.params()), self.program.encryption());
+        let (params, which) = (self.program.params(), self.program.encryption());
         let described = description(&places.client)?;
-        let key = EncryptionKey::read::<P::Scheme>(on, &places.client, &described, which, Lock::None)?;
+        let key = EncryptionKey::read::<P::Scheme>(dev, params, &places.client, &described, which, Lock::None)?;
         let files = targets(out, "input", self.program.inputs().len(), Existing::Replaced)?;
         let sides = (&self.program, &self.client);
-        let name = encrypt_files(dev, sides, (&key, &SeedSource::System), &files, &mut ())?;
+        let name = encrypt_files(dev, sides, &key, &SeedSource::System, &files, &mut ())?;
         let round = Round { inputs: hex(name), key: which, place: out.display().to_string() };
         Ledger::of(&places.client, key.key_set()).encrypted(round)
     }
@@ -101,10 +102,10 @@ impl<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>> Case<P, C> {
         let origin = keys_for(&dir.join(secret_file::<P::Scheme>(params)), &described)?;
         let secrets = read_secrets::<P::Scheme>(dir, params, Lock::None)?;
         let ledger = Ledger::of(dir, secrets.identity(P::Scheme::rlwe(params)));
-        let inputs = InputsOf::of((&ledger, &self.program), origin, &files[0], None, None)?;
+        let inputs = InputsOf::of(&ledger, &self.program, origin, &files[0], None, None)?;
         let results = expectations(&self.program, inputs.key, Known::Known)?;
         let expected = Expected { results, origin: Origin { inputs: inputs.name, ..origin } };
-        decrypt_files(dev, (&self.program, &secrets), &expected, &files, &mut ())
+        decrypt_files(dev, &self.program, &secrets, &expected, &files, &mut ())
     }
 
     /// Keys, encryption, evaluation, decryption. What the server has of it tells no secret.

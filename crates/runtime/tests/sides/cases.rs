@@ -64,7 +64,7 @@ fn slots() -> ParamsLiteral {
 }
 
 fn described_of_tfhe(params: &TfheParams, workload: Described) -> Description {
-    Description::new::<Tfhe>(("small", params), KeyForm::Stored, workload)
+    Description::new::<Tfhe>("small", params, KeyForm::Stored, workload)
 }
 
 pub(crate) fn pbs(batch: usize) -> Case<Pbs, Exact<Pbs>> {
@@ -101,7 +101,7 @@ pub(crate) fn bgv_mul(ciphertexts: usize) -> Case<BgvMul, Exact<BgvMul>> {
     let params = BgvParams::new(&literal).unwrap();
     let (level, step) = (params.top_level(), Step::All);
     let workload = Described::BgvMul(bgv_mul::options::Described { ciphertexts, level, step });
-    let description = Description::new::<Bgv>(("small", &params), KeyForm::Stored, workload);
+    let description = Description::new::<Bgv>("small", &params, KeyForm::Stored, workload);
     let program = BgvMul::new(&params, ciphertexts, level, step);
     let make = |program: &BgvMul, seed| integer_samples(&program.inputs(), program.params(), seed);
     Case { client: Exact::seeded(program.clone(), 1, make), program, description }
@@ -113,7 +113,7 @@ pub(crate) fn bgv_table(matrix: Encrypted) -> Case<BgvTable, Exact<BgvTable>> {
     let [sales, prices] = shop();
     let (program, messages) = BgvTable::new(&params, &sales, &prices, matrix).unwrap();
     let workload = Described::BgvTable(program.described().clone());
-    let description = Description::new::<Bgv>(("bgv-n13-t30", &params), KeyForm::Stored, workload);
+    let description = Description::new::<Bgv>("bgv-n13-t30", &params, KeyForm::Stored, workload);
     Case { client: Exact::new(program.clone(), messages), program, description }
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn query() -> Case<Query, QueryClient> {
     let described =
         query::options::Described { sql: question.sql.clone(), rows: question.rows, columns: question.fields() };
     let workload = Described::Query(described);
-    let description = Description::new::<Bridged>(("small", &params), KeyForm::Stored, workload);
+    let description = Description::new::<Bridged>("small", &params, KeyForm::Stored, workload);
     let program = Query::new("query", question, &params).unwrap();
     let client = QueryClient::new(&program, &table).unwrap();
     Case { program, client, description }

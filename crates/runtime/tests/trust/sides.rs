@@ -23,7 +23,7 @@ use limbwise_runtime::{
     client::{EncryptionKey, Expected, InputsOf, decrypt_files, encrypt_files, read_secrets},
     eval::evaluate_files,
     expect::expectations,
-    keygen::{Sides, keygen},
+    keygen::{KeyOrder, Sides, keygen},
     ledger::{Ledger, Round, hex},
     open,
     origin::keys_for,
@@ -74,7 +74,7 @@ fn described(rows: usize) -> Description {
         plaintexts: PlaintextForm::Full,
         bounds: Promise { magnitude: 1.0, peak: 1.0, real: true },
     };
-    Description::new::<Ckks>(("tiny", &params()), KeyForm::Stored, Workload::Linear(workload))
+    Description::new::<Ckks>("tiny", &params(), KeyForm::Stored, Workload::Linear(workload))
 }
 
 /// Keys of both sides, made.
@@ -84,7 +84,9 @@ pub(crate) fn made(root: &Path, name: &str, rows: usize, seed: u64) -> (PathBuf,
     let recording = record(&stand_in(&description).unwrap(), KeyForm::Stored, &limbwise_cpu::footprint()).unwrap();
     let sides = Sides { client: &client, server: &server };
     let (seeds, required) = (SeedSource::Repeating(seed), &recording.keys.required);
-    keygen::<Ckks, _>((&device(), &params()), sides, (&description, required), (Lock::None, &seeds), &mut ()).unwrap();
+    let (params, description) = (&params(), &description);
+    let order = KeyOrder { params, description, required, lock: Lock::None, seeds: &seeds };
+    keygen::<Ckks, _>(&device(), sides, &order, &mut ()).unwrap();
     (client, server)
 }
 
@@ -92,9 +94,9 @@ pub(crate) fn made(root: &Path, name: &str, rows: usize, seed: u64) -> (PathBuf,
 pub(crate) fn encrypt(dev: &AnyDevice, client: &Path, out: &Path, times: f64) -> Result<(), Error> {
     let (description, program) = opened(client)?;
     let key =
-        EncryptionKey::read::<Ckks>((dev, program.params()), client, &description, Encryption::PublicKey, Lock::None)?;
+        EncryptionKey::read::<Ckks>(dev, program.params(), client, &description, Encryption::PublicKey, Lock::None)?;
     let files = limbwise_runtime::places::targets(out, "input", program.inputs().len(), Existing::Replaced)?;
-    let name = encrypt_files(dev, (&program, &Numbers4(times)), (&key, &SeedSource::System), &files, &mut ())?;
+    let name = encrypt_files(dev, (&program, &Numbers4(times)), &key, &SeedSource::System, &files, &mut ())?;
     let round = Round { inputs: hex(name), key: Encryption::PublicKey, place: out.display().to_string() };
     Ledger::of(client, key.key_set()).encrypted(round)
 }
@@ -142,10 +144,10 @@ pub(crate) fn decrypt(dev: &AnyDevice, client: &Path, results: &Path) -> Result<
     let origin = keys_for(&client.join(SECRET), &description)?;
     let secrets = read_secrets::<Ckks>(client, program.params(), Lock::None)?;
     let ledger = Ledger::of(client, secrets.identity(Some(program.params())));
-    let inputs = InputsOf::of((&ledger, &program), origin, &files[0], None, None)?;
+    let inputs = InputsOf::of(&ledger, &program, origin, &files[0], None, None)?;
     let results = expectations(&program, inputs.key, Known::Known)?;
     let expected = Expected { results, origin: Origin { inputs: inputs.name, ..origin } };
-    let decrypted = decrypt_files(dev, (&program, &secrets), &expected, &files, &mut ())?;
+    let decrypted = decrypt_files(dev, &program, &secrets, &expected, &files, &mut ())?;
     Ok(decrypted.arrays.iter().flat_map(|array| array.values.iter().map(|z| z.re)).collect())
 }
 
