@@ -54,11 +54,23 @@ class Side:
         return _files.frame(f"{self._scheme} keys", self._header(), self._session.keys_to_bytes())
 
     def save_keys(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`keys_to_bytes` to a file."""
+        """Write :meth:`keys_to_bytes` to a file.
+
+        Args:
+            path: the file; one that exists is replaced.
+        """
         Path(path).write_bytes(self.keys_to_bytes())
 
     def save_secret(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:
-        """Write the secret key with owner-only permissions, encrypted if a passphrase is given; ``load`` reads it."""
+        """Write the secret key with owner-only permissions; ``load`` reads it.
+
+        Args:
+            path: the file; one that exists is replaced.
+            passphrase: encrypts the key; without one it lies in the clear.
+
+        Raises:
+            KeyMissing: this side has no secret key.
+        """
         data = self._session.secret_to_bytes(passphrase)
         _files.save_secret(Path(path), _files.frame(f"{self._scheme} secret", self._header(), data))
 

@@ -100,7 +100,15 @@ class Workload:
         return Timing.of(report, trace, self.record(), dict(changes), way)
 
     def run(self, *, device: str | None = None, threads: int | None = None) -> Run:
-        """Run client and server in one process: keys, encryption, evaluation, decryption, comparison."""
+        """Run client and server in one process: keys, encryption, evaluation, decryption, comparison.
+
+        Args:
+            device: what computes, as ``limbwise list`` names it; ``"cpu"`` by default.
+            threads: threads of one operation, from 1; all by default.
+
+        Raises:
+            ParamsError: a number of threads below 1.
+        """
         whole("threads", threads, 1)
         warn_insecure(self._native.insecure_reason)
         return Run(json.loads(self._native.run(device=device, threads=threads)))
@@ -109,6 +117,11 @@ class Workload:
         self, client: PathLike, server: PathLike, *, passphrase: str | None = None
     ) -> tuple[ClientFiles, ServerFiles]:
         """Write the secret key to the client's directory and all others to the server's, as ``limbwise keygen``.
+
+        Args:
+            client: directory of the client, made if it is missing.
+            server: directory of the server, another one.
+            passphrase: encrypts the secret key; without one it lies in the clear, readable by its owner only.
 
         Raises:
             LimbwiseError: one of the directories already holds keys.
@@ -136,11 +149,24 @@ class WorkloadRecording(Recorded):
         return self._facts
 
     def save(self, path: PathLike) -> None:
-        """Write the graph, one JSON object per line (docs/graph-format.md)."""
+        """Write the graph, one JSON object per line (docs/graph-format.md).
+
+        Args:
+            path: the file; one that exists is replaced.
+        """
         self.workload._native.save(Path(path))
 
     def time(self, machine: str, changes: list[tuple[str, str]], events: int) -> Timing:
-        """Schedule the recording on a machine."""
+        """Schedule the recording on a machine.
+
+        Args:
+            machine: a built-in model (:func:`limbwise.machines`), "cpu" for this host as measured, or a TOML file.
+            changes: numbers of the machine to change, each as path and value.
+            events: number of tasks of the schedule kept for plots.
+
+        Raises:
+            MachineError: no such machine, no such number, or a machine without units for the program.
+        """
         report, trace, way = self.workload._native.time_recorded(machine, changes, events)
         return Timing.of(report, trace, self, dict(changes), way)
 
@@ -255,7 +281,16 @@ class ClientFiles:
         return self._opened(results, inputs, gain, compare=False)[0]
 
     def compare(self, results: PathLike, *, inputs: PathLike | None = None) -> dict[str, Any]:
-        """Decrypt results and return how they compare with the clear twin on the client's data."""
+        """Decrypt results and return how they compare with the clear twin on the client's data.
+
+        Args:
+            results: their directory, or a file.
+            inputs: the encrypted inputs that they are of; by default those that were encrypted last.
+
+        Raises:
+            LimbwiseError: the server alone has the model, so there is no twin.
+            DecryptError, WireError: as for :meth:`decrypt`.
+        """
         facts = self._opened(results, inputs, 1.0, compare=True)[1]
         return {} if facts is None else json.loads(facts)
 

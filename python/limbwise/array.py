@@ -204,7 +204,15 @@ class EncryptedArray:
     # Reductions
 
     def sum(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> EncryptedArray:
-        """Sum along axes, by default all, by rotations; costs a level only if padding must be masked."""
+        """Sum along axes, by rotations; costs a level only if padding must be masked.
+
+        Args:
+            axis: one axis or several, counted from the front or, if negative, from the back; all by default.
+            keepdims: whether the axes stay, with length 1.
+
+        Raises:
+            ShapeError: no such axis, or one named twice.
+        """
         axes = _moves.normal_axes(axis, self.ndim)
         result = self
         for number in sorted(axes, reverse=True):
@@ -214,13 +222,29 @@ class EncryptedArray:
         return result
 
     def mean(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> EncryptedArray:
-        """Mean along axes, by default all."""
+        """Return the mean along axes: the :meth:`sum` times a number.
+
+        Args:
+            axis: one axis or several, counted from the front or, if negative, from the back; all by default.
+            keepdims: whether the axes stay, with length 1.
+
+        Raises:
+            ShapeError: no such axis, or one named twice.
+        """
         return self.sum(axis, keepdims) * (1.0 / self._count(axis))
 
     def var(self, axis: int | tuple[int, ...] | None = None, ddof: int = 0, keepdims: bool = False) -> EncryptedArray:
-        """Variance along axes, by default all: the mean of squares minus the square of the mean.
+        """Return the variance along axes: the mean of squares minus the square of the mean.
 
         Values much larger than their deviation lose precision: subtract a rough mean first.
+
+        Args:
+            axis: one axis or several, counted from the front or, if negative, from the back; all by default.
+            ddof: the squares are divided by the number of values minus this; from 0 to that number minus 1.
+            keepdims: whether the axes stay, with length 1.
+
+        Raises:
+            ShapeError: no such axis, or ``ddof`` out of its range.
         """
         count = self._count(axis)
         if not 0 <= ddof < count:
@@ -241,14 +265,28 @@ class EncryptedArray:
         return self.transpose()
 
     def transpose(self, *axes: int) -> EncryptedArray:
-        """Return the array with its axes in another order, without a rotation."""
+        """Return the array with its axes in another order, without a rotation.
+
+        Args:
+            axes: every axis once, in the new order; reversed by default.
+
+        Raises:
+            ShapeError: an axis is missing or named twice.
+        """
         order = tuple(i % self.ndim if self.ndim else i for i in axes) or tuple(reversed(range(self.ndim)))
         if sorted(order) != list(range(self.ndim)):
             raise ShapeError(f"axes {axes} of an array of {self.ndim}: name each once")
         return self._with(self._held, self._layout.permuted(order))
 
     def reshape(self, *shape: int | tuple[int, ...]) -> EncryptedArray:
-        """Return the same values in row-major order under another shape; a change of layout costs a level."""
+        """Return the same values in row-major order under another shape; a change of layout costs a level.
+
+        Args:
+            shape: lengths of the axes, as numbers or as one tuple, with as many values as the array has.
+
+        Raises:
+            ShapeError: another number of values.
+        """
         wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else cast(tuple[int, ...], shape)
         return _moves.reshape(self, wanted)
 
@@ -261,13 +299,28 @@ class EncryptedArray:
         return _moves.take(self, key)
 
     def roll(self, shift: int, axis: int = -1) -> EncryptedArray:
-        """Return the array rolled along an axis, as ``numpy.roll``: values move to higher indices."""
+        """Return the array rolled along an axis, as ``numpy.roll``: values move to higher indices.
+
+        Args:
+            shift: positions, a whole number; negative ones move values to lower indices.
+            axis: counted from the front or, if negative, from the back; the last by default.
+
+        Raises:
+            ShapeError: a shift that is no whole number, or no such axis.
+        """
         return _moves.roll(self, shift, axis)
 
     def rotate(self, steps: int, axis: int = -1) -> EncryptedArray:
         """Return the array rotated to the left along an axis, to the right for negative steps: ``roll(-steps)``.
 
         One rotation of slots where the axis is a power of two and the topmost; else a map of two diagonals (a level).
+
+        Args:
+            steps: positions, a whole number.
+            axis: counted from the front or, if negative, from the back; the last by default.
+
+        Raises:
+            ShapeError: steps that are no whole number, or no such axis.
         """
         return _moves.roll(self, -steps, axis)
 
@@ -292,6 +345,12 @@ class EncryptedArray:
         """State an upper bound of the absolute values, for bootstrapping and for intervals of functions.
 
         If the bound is wrong, results are wrong, and decryption may refuse them.
+
+        Args:
+            most: the bound, a positive number in the unit of the values.
+
+        Raises:
+            EncodeError: a bound that is not positive and finite.
         """
         if not (np.isfinite(most) and most > 0):
             raise EncodeError(f"a bound of {most}: give a positive number")
@@ -304,7 +363,11 @@ class EncryptedArray:
         Both have one level and one layout; what the operators would do to bring them there is left to you, as are
         :meth:`relinearize` and :meth:`rescale`. Operators settle what is left open.
 
+        Args:
+            other: an encrypted array of the same shape, level and context.
+
         Raises:
+            DtypeError: ``other`` is not encrypted.
             LevelError: of different levels.
             ShapeError: of different layouts, or a product that is not relinearized.
         """
@@ -328,7 +391,15 @@ class EncryptedArray:
         return self._like(self._native.rescale(self._held), "rescale")
 
     def rotate_slots(self, steps: int) -> EncryptedArray:
-        """Rotate all slots of each ciphertext to the left, padding included, with one key; see :meth:`rotate`."""
+        """Rotate all slots of each ciphertext to the left, padding included, with one key; see :meth:`rotate`.
+
+        Args:
+            steps: slots, a whole number; negative ones rotate to the right.
+
+        Raises:
+            ShapeError: steps that are no whole number.
+            KeyMissing: a server without the key of this rotation.
+        """
         if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)):
             raise ShapeError(f"a rotation by {steps!r}: give a whole number of slots")
         held = self._native.rotate(self._held, int(steps))
@@ -339,7 +410,14 @@ class EncryptedArray:
         return self._like(self._native.settle(self._held), "settle")
 
     def drop_level(self, level: int) -> EncryptedArray:
-        """Return the array at a lower level and its scale, where operations are faster."""
+        """Return the array at a lower level and its scale, where operations are faster.
+
+        Args:
+            level: from 0 to the level that the array has.
+
+        Raises:
+            LevelError: a level above the array's, or no level.
+        """
         if isinstance(level, bool) or not isinstance(level, (int, np.integer)) or level < 0:
             raise LevelError(f"drop_level: level {level!r}: levels count down to 0")
         return self._like(self._native.drop_level(self._held, int(level)), "drop_level")
@@ -375,7 +453,14 @@ class EncryptedArray:
         return _files.frame("array", header, self._native.to_bytes(self._held))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`to_bytes` to a file."""
+        """Write :meth:`to_bytes` to a file.
+
+        Args:
+            path: the file; one that exists is replaced.
+
+        Raises:
+            WireError: as for :meth:`to_bytes`.
+        """
         Path(path).write_bytes(self.to_bytes())
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:

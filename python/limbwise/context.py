@@ -192,9 +192,13 @@ class Context:
             )
 
     def decrypt(self, x: EncryptedArray) -> npt.NDArray[Any]:
-        """Return the values of an encrypted array, in its shape.
+        """Return the values of an encrypted array, in its shape, as float64 or complex128.
+
+        Args:
+            x: what :meth:`encrypt` returned, or computed from it.
 
         Raises:
+            DtypeError: ``x`` is not encrypted.
             DecryptError: the decrypted values contradict the ciphertext's metadata.
             KeyMissing: this side has no secret key.
             ContextError: the array was encrypted by another context.
@@ -252,7 +256,18 @@ class Context:
         return out
 
     def run(self, program: Callable[..., Any], inputs: Any) -> Any:
-        """Encrypt the inputs, run a program on them, and decrypt its results."""
+        """Encrypt the inputs, run a program on them, and decrypt its results.
+
+        Args:
+            program: a function of as many encrypted arrays as there are inputs.
+            inputs: an array, or a list of them.
+
+        Returns:
+            What the program returns, with decrypted arrays in the place of encrypted ones.
+
+        Raises:
+            KeyMissing: this side has no secret key.
+        """
         from limbwise.program import as_inputs
 
         return _map(self.decrypt, program(*(self.encrypt(x, bound=b) for x, b in as_inputs(inputs))))
@@ -268,11 +283,13 @@ class Context:
     def server(self, keys: bytes | str | os.PathLike[str] | None = None, *, memory: str | int | None = None) -> Context:
         """Return a server's side: it evaluates with these keys and cannot decrypt.
 
-        ``memory`` is as for :func:`limbwise.server`. ``keys`` are what :meth:`keys_to_bytes` or :meth:`save_keys` gave;
-        without them, the keys made so far.
+        Args:
+            keys: what :meth:`keys_to_bytes` or :meth:`save_keys` gave; the keys made so far by default.
+            memory: as for :func:`limbwise.server`.
 
         Raises:
-            WireError: the bytes hold no keys, or keys for other parameters.
+            WireError: the bytes hold no keys, or are damaged.
+            ContextError: the keys are for other parameters.
         """
         if keys is None:
             return Context(self._session.without_secret(), self.params, self.slots, self.complex)
@@ -282,7 +299,12 @@ class Context:
         return made
 
     def prepare(self, program: Callable[..., Any], inputs: Any) -> None:
-        """Generate all evaluation keys that a program on such inputs needs, to give them to a server."""
+        """Generate all evaluation keys that a program on such inputs needs, to give them to a server.
+
+        Args:
+            program: a function of as many encrypted arrays as there are inputs.
+            inputs: an array, or a list of them, or :func:`limbwise.like` where there is no data yet.
+        """
         from limbwise.program import record
 
         self._session.make_keys(record(program, inputs, context=self)._native)
@@ -306,7 +328,11 @@ class Context:
         return _files.frame("keys", self._keys_header(), self._session.keys_to_bytes())
 
     def save_keys(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`keys_to_bytes` to a file key by key, without a second copy in memory."""
+        """Write :meth:`keys_to_bytes` to a file key by key, without a second copy in memory.
+
+        Args:
+            path: the file; one that exists is replaced.
+        """
         self._session.keys_to_file(Path(path), _files.frame("keys", self._keys_header(), b""))
 
     def public_key_to_bytes(self) -> bytes:
@@ -315,13 +341,22 @@ class Context:
         return _files.frame("public", header, self._session.public_key_to_bytes())
 
     def save_public_key(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`public_key_to_bytes` to a file."""
+        """Write :meth:`public_key_to_bytes` to a file.
+
+        Args:
+            path: the file; one that exists is replaced.
+        """
         Path(path).write_bytes(self.public_key_to_bytes())
 
     def save_secret(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:
-        """Write the secret key with owner-only permissions, encrypted if a passphrase is given.
+        """Write the secret key with owner-only permissions; :func:`load` reads it.
 
-        :func:`load` reads it.
+        Args:
+            path: the file; one that exists is replaced when all of the new one is written.
+            passphrase: encrypts the key; without one it lies in the clear.
+
+        Raises:
+            KeyMissing: this side has no secret key.
         """
         header = {"params": self.params.to_toml(), "slots": self.slots, "complex": self.complex}
         data = _files.frame("context", header, self._session.secret_to_bytes(passphrase))
@@ -386,7 +421,16 @@ class Context:
     def load(
         self, path: str | os.PathLike[str], *, expect: Recording | Expected | None = None, trusted: bool = False
     ) -> EncryptedArray:
-        """Return an encrypted array from a file that :meth:`EncryptedArray.save` wrote; see :meth:`from_bytes`."""
+        """Return an encrypted array from a file that :meth:`EncryptedArray.save` wrote.
+
+        Args:
+            path: the file.
+            expect: as for :meth:`from_bytes`.
+            trusted: as for :meth:`from_bytes`.
+
+        Raises:
+            WireError, DecryptError: as for :meth:`from_bytes`.
+        """
         return self.from_bytes(Path(path).read_bytes(), expect=expect, trusted=trusted)
 
     # What this is
@@ -448,13 +492,18 @@ def server(
     device: str | None = None,
     threads: int | None = None,
 ) -> Context:
-    """Return a server from a client's keys, as bytes or a file: it evaluates and cannot decrypt.
+    """Return a server from a client's keys: it evaluates and cannot decrypt.
 
-    With ``memory``, such as ``"500MB"``, keys of a file that are more than that stay there: those used last are kept within
-    the budget, the others are read when an operation asks for them.
+    Args:
+        keys: bytes of :meth:`Context.keys_to_bytes`, or a file of them.
+        memory: bytes for keys, such as ``"500MB"``. Of a larger file those used last are kept within the budget, the others
+            are read when an operation asks for them. All keys are in memory by default.
+        device: what computes: ``"cpu"`` by default; the others that ``limbwise list`` names give the same results.
+        threads: threads of one operation, from 1; all by default.
 
     Raises:
         WireError: the file holds no keys, or is damaged.
+        ParamsError: a size or a number of threads that means nothing.
     """
     path = None if isinstance(keys, (bytes, bytearray, memoryview)) else Path(keys)
     data = _files.head_of(path) if path else bytes(keys)  # type: ignore[arg-type]
@@ -480,7 +529,12 @@ def server(
 def encryptor(
     public_key: bytes | str | os.PathLike[str], *, device: str | None = None, threads: int | None = None
 ) -> Context:
-    """Return a context that only encrypts, under a public key (:meth:`Context.public_key_to_bytes`), as bytes or a file.
+    """Return a context that only encrypts, under a public key.
+
+    Args:
+        public_key: bytes of :meth:`Context.public_key_to_bytes`, or a file of them.
+        device: what computes: ``"cpu"`` by default; the others that ``limbwise list`` names give the same results.
+        threads: threads of one operation, from 1; all by default.
 
     Raises:
         WireError: the bytes hold no public key, or are damaged.
@@ -503,7 +557,18 @@ def load(
     threads: int | None = None,
     memory: str | int | None = None,
 ) -> Context:
-    """Load the context of :meth:`Context.save_secret`; its evaluation keys are generated again."""
+    """Load the context of :meth:`Context.save_secret`; its evaluation keys are generated again.
+
+    Args:
+        path: the file.
+        passphrase: the one that the key was saved with, if any.
+        device: what computes: ``"cpu"`` by default; the others that ``limbwise list`` names give the same results.
+        threads: threads of one operation, from 1; all by default.
+        memory: as for :func:`ckks`.
+
+    Raises:
+        WireError: no context's file, a damaged one, or another passphrase.
+    """
     header, rest = _files.unframe(Path(path).read_bytes(), "context")
     params, slots, is_complex = _files.context_of(header)
     budget = None if memory is None else parse_size(memory)

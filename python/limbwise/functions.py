@@ -118,9 +118,18 @@ def function(
 
 
 def sigmoid(x: EncryptedArray, *, interval: float | tuple[float, float] = 8.0, error: float = 1e-2) -> EncryptedArray:
-    """Evaluate ``1 / (1 + exp(−x))`` on an interval with at most this error, logged, by the polynomial of least depth.
+    """Evaluate ``1 / (1 + exp(−x))`` on an interval by the polynomial of least depth; its error is logged.
 
     On [−8, 8] an error of 0.01 takes degree 15, four levels, and one for the interval; 0.001 degree 31.
+
+    Args:
+        x: encrypted, real.
+        interval: a number for both sides of zero, or two; values outside give wrong results.
+        error: the largest difference on the interval.
+
+    Raises:
+        DtypeError: ``x`` is not encrypted, or complex.
+        EncodeError: an interval that is none.
     """
     x = _real(x, "sigmoid")
     low, high = _interval(x, interval)
@@ -167,7 +176,16 @@ def compare(
 ) -> EncryptedArray:
     """Compare: 1 where a > b, 0 where a < b, ½ where they are equal; in between within ``gap·bound`` of each other.
 
-    ``bound`` is for the difference; the rest is as for :func:`sign`.
+    Args:
+        a: a real array, encrypted or clear.
+        b: one that broadcasts with it; at least one of the two is encrypted.
+        bound: no difference ``a − b`` is larger; by default the bound that the difference has.
+        gap: as for :func:`sign`, of the difference.
+        error: the largest difference of a result from 0 or 1 beyond the gap.
+
+    Raises:
+        DtypeError: neither is encrypted, or they are complex.
+        EncodeError: a bound that is not one positive number.
     """
     difference = a - b
     return _sign(_real(difference, "compare"), 0.5, bound, gap, 2 * error) + 0.5
@@ -176,7 +194,18 @@ def compare(
 def relu(
     x: EncryptedArray, *, bound: float | None = None, gap: float = 1 / 32, error: float = 1 / 128
 ) -> EncryptedArray:
-    """Evaluate ``max(x, 0)`` with error at most ``error·bound/2``, and ``gap·bound`` near zero."""
+    """Evaluate ``max(x, 0)`` with error at most ``error·bound/2``, and ``gap·bound`` near zero.
+
+    Args:
+        x: encrypted, real.
+        bound: no value is larger; by default the bound that x has.
+        gap: as for :func:`sign`.
+        error: as for :func:`sign`.
+
+    Raises:
+        DtypeError: ``x`` is not encrypted, or complex.
+        EncodeError: a bound that is not one positive number.
+    """
     x = _moves.quiet(_real(x, "relu"))
     return x * _sign(x, 0.5, bound, gap, error) + x * 0.5
 
@@ -184,7 +213,19 @@ def relu(
 def maximum(
     a: Any, b: Any, *, bound: float | None = None, gap: float = 1 / 32, error: float = 1 / 128
 ) -> EncryptedArray:
-    """Evaluate the element-wise maximum ``b + relu(a − b)``; errors are those of :func:`relu`."""
+    """Evaluate the element-wise maximum ``b + relu(a − b)``; errors are those of :func:`relu`.
+
+    Args:
+        a: a real array, encrypted or clear.
+        b: one that broadcasts with it; at least one of the two is encrypted.
+        bound: no difference ``a − b`` is larger; by default the bound that the difference has.
+        gap: as for :func:`sign`, of the difference.
+        error: as for :func:`sign`, of the difference.
+
+    Raises:
+        DtypeError: neither is encrypted, or they are complex.
+        EncodeError: a bound that is not one positive number.
+    """
     difference = _real(a - b, "maximum")
     return relu(difference, bound=bound, gap=gap, error=error)._plus(b, 1)
 
@@ -192,5 +233,17 @@ def maximum(
 def minimum(
     a: Any, b: Any, *, bound: float | None = None, gap: float = 1 / 32, error: float = 1 / 128
 ) -> EncryptedArray:
-    """Evaluate the element-wise minimum ``a − relu(a − b)``."""
+    """Evaluate the element-wise minimum ``a − relu(a − b)``; errors are those of :func:`relu`.
+
+    Args:
+        a: a real array, encrypted or clear.
+        b: one that broadcasts with it; at least one of the two is encrypted.
+        bound: no difference ``a − b`` is larger; by default the bound that the difference has.
+        gap: as for :func:`sign`, of the difference.
+        error: as for :func:`sign`, of the difference.
+
+    Raises:
+        DtypeError: neither is encrypted, or they are complex.
+        EncodeError: a bound that is not one positive number.
+    """
     return (-relu(_real(a - b, "minimum"), bound=bound, gap=gap, error=error))._plus(a, 1)

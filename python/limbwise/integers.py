@@ -40,7 +40,11 @@ def bgv(preset: str | os.PathLike[str] = "bgv-n13", *, threads: int | None = Non
 
 
 def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) -> IntegerContext:
-    """Return a server from the bytes of :meth:`IntegerContext.keys_to_bytes`, or a file: it computes and cannot decrypt.
+    """Return a server from a client's keys: it computes and cannot decrypt.
+
+    Args:
+        data: bytes of :meth:`IntegerContext.keys_to_bytes`, or a file of them.
+        threads: threads of one operation; all by default.
 
     Raises:
         WireError: what are no such keys, or damaged ones.
@@ -51,6 +55,11 @@ def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) 
 
 def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads: int | None = None) -> IntegerContext:
     """Load the context of :meth:`IntegerContext.save_secret`; evaluation keys are generated again.
+
+    Args:
+        path: the file.
+        passphrase: the one that the secret key was saved with, if any.
+        threads: threads of one operation; all by default.
 
     Raises:
         WireError: no such file, a damaged one, or another passphrase.
@@ -177,7 +186,11 @@ class IntegerContext(Side):
     def decrypt(self, values: EncryptedIntegers) -> npt.NDArray[np.int64]:
         """Return the integers exactly, from -(modulus-1)/2 to (modulus-1)/2, in the array's shape.
 
+        Args:
+            values: what :meth:`encrypt` returned, or computed from it.
+
         Raises:
+            DtypeError, ContextError: values that are not encrypted, or of another context.
             KeyMissing: this side has no secret key.
             UnverifiedError: they were read from bytes, and nobody said what to expect (:meth:`from_bytes`).
             DecryptError: what is decrypted contradicts what is expected.
@@ -189,7 +202,16 @@ class IntegerContext(Side):
         return rows.reshape(values.shape)
 
     def noise_budget(self, values: EncryptedIntegers) -> tuple[float, float]:
-        """Return the remaining noise budget in bits: measured with the secret key, and by the noise bound."""
+        """Return the remaining noise budget in bits: measured with the secret key, and by the noise bound.
+
+        Args:
+            values: what :meth:`encrypt` returned, or computed from it.
+
+        Raises:
+            DtypeError, ContextError: values that are not encrypted, or of another context.
+            KeyMissing: this side has no secret key.
+            UnverifiedError: as for :meth:`decrypt`.
+        """
         self._own(values)
         return self._session.budget(values._inner)
 

@@ -71,13 +71,24 @@ class LogisticRegression:
         self.threads = threads
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the arguments of the constructor."""
+        """Return the arguments of the constructor by name.
+
+        Args:
+            deep: for scikit-learn; there is nothing inside.
+        """
         del deep  # there is nothing inside
         names = ("iterations", "degree", "interval", "batch", "clip", "preset", "keys", "threads")
         return {name: getattr(self, name) for name in names}
 
     def set_params(self, **values: Any) -> LogisticRegression:
-        """Change arguments of the constructor."""
+        """Change arguments of the constructor and return the estimator.
+
+        Args:
+            values: new values by name.
+
+        Raises:
+            ValueError: no such argument.
+        """
         known = self.get_params()
         for name, value in values.items():
             if name not in known:
@@ -86,7 +97,16 @@ class LogisticRegression:
         return self
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> LogisticRegression:
-        """Train on rows ``X`` (rows × features) with labels ``y``, of two classes."""
+        """Train on encrypted rows; ``coef_``, ``intercept_`` and ``report_`` have the result.
+
+        Args:
+            X: rows × features, finite numbers.
+            y: the label of each row, of two classes; the greater is the positive one.
+
+        Raises:
+            ShapeError: labels of another number or not of two classes, features that are all constant, or impossible options.
+            DtypeError, EncodeError: features that are complex, or not finite.
+        """
         features = self._rows(X)
         labels = np.asarray(y)
         if labels.shape != (features.shape[0],):
@@ -129,7 +149,15 @@ class LogisticRegression:
         return self
 
     def decision_function(self, X: npt.ArrayLike) -> Clear:
-        """Return the scores of rows: positive for the second class."""
+        """Return the scores of rows: positive for the second class.
+
+        Args:
+            X: rows × features, as many as in :meth:`fit`.
+
+        Raises:
+            NotFittedError: :meth:`fit` comes first.
+            ShapeError: another number of features.
+        """
         if not hasattr(self, "_weights"):
             raise NotFittedError("this LogisticRegression has no weights yet: call fit(X, y) first")
         features = self._rows(X)
@@ -139,17 +167,41 @@ class LogisticRegression:
         return np.asarray(np.clip(scaled, -self.clip, self.clip) @ self._weights[1:] + self._weights[0])
 
     def predict_proba(self, X: npt.ArrayLike) -> Clear:
-        """Return the probabilities of both classes, rows × 2."""
+        """Return the probabilities of both classes, rows × 2.
+
+        Args:
+            X: rows × features, as many as in :meth:`fit`.
+
+        Raises:
+            NotFittedError: :meth:`fit` comes first.
+            ShapeError: another number of features.
+        """
         positive = 1.0 / (1.0 + np.exp(-self.decision_function(X)))
         return np.stack([1.0 - positive, positive], axis=1)
 
     def predict(self, X: npt.ArrayLike) -> Clear:
-        """Return the more likely class of each row."""
+        """Return the more likely class of each row.
+
+        Args:
+            X: rows × features, as many as in :meth:`fit`.
+
+        Raises:
+            NotFittedError: :meth:`fit` comes first.
+            ShapeError: another number of features.
+        """
         positive = self.decision_function(X) > 0
         return np.asarray(self.classes_[positive.astype(int)])
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike) -> float:
-        """Return the fraction of rows predicted correctly."""
+        """Return the fraction of rows predicted correctly, from 0 to 1.
+
+        Args:
+            X: rows × features, as many as in :meth:`fit`.
+            y: the label of each row.
+
+        Raises:
+            NotFittedError, ShapeError: as for :meth:`predict`.
+        """
         return float(np.mean(self.predict(X) == np.asarray(y)))
 
     def _params(self) -> Params:

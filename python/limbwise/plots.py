@@ -34,7 +34,15 @@ def _scaled(seconds: float) -> tuple[float, str]:
 
 
 def timeline(timing: Timing, ax: Axes | None = None) -> Axes:
-    """Draw one row per unit and one bar per task, colored by region; omitted tasks are stated."""
+    """Draw one row per unit and one bar per task, colored by region; omitted tasks are stated.
+
+    Args:
+        timing: a timing with a schedule: :func:`limbwise.time` with ``events``.
+        ax: the Matplotlib axes to draw on; new ones by default.
+
+    Raises:
+        TraceError: the timing has no schedule.
+    """
     events = [e for e in timing.trace["traceEvents"] if e["ph"] == "X"]
     names = {e["tid"]: e["args"]["name"] for e in timing.trace["traceEvents"] if e["ph"] == "M"}
     if not events:
@@ -86,6 +94,13 @@ def roofline(timings: Sequence[Timing], ax: Axes | None = None) -> Axes:
     """Draw each program's multiplications per second against multiplications per byte of off-chip memory.
 
     The roofs are the peaks of the machine's specification.
+
+    Args:
+        timings: one point each.
+        ax: the Matplotlib axes to draw on; new ones by default.
+
+    Raises:
+        TraceError: a machine whose off-chip bytes are not counted.
     """
     points = [_roof(timing) for timing in timings]
     for timing, point in zip(timings, points, strict=True):
@@ -126,7 +141,15 @@ def _roof(timing: Timing) -> tuple[float, float, float, float] | None:
 
 
 def traffic(timing: Timing, ax: Axes | None = None) -> Axes:
-    """Draw one bar per memory, split by the role of the data moved."""
+    """Draw one bar per memory, split by the role of the data moved.
+
+    Args:
+        timing: a timing on a machine with memories.
+        ax: the Matplotlib axes to draw on; new ones by default.
+
+    Raises:
+        TraceError: a machine that counts no bytes.
+    """
     rows = timing.to_records("bytes")
     if not rows:
         raise TraceError(f"the model {timing.machine} counts no bytes: choose one with memories, as ark")

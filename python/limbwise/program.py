@@ -42,7 +42,17 @@ class Like:
 
 
 def like(shape: int | tuple[int, ...], bound: float = 1.0, *, complex: bool = False) -> Like:
-    """Return an input by its shape: no value is larger than ``bound``."""
+    """Return an input by its shape and bound alone, for plans before there is data.
+
+    Args:
+        shape: the length of a vector, or the lengths of all axes; positive whole numbers.
+        bound: no value is larger in absolute value; a positive number.
+        complex: whether values may be complex.
+
+    Raises:
+        ShapeError: lengths that are not positive whole numbers.
+        EncodeError: a bound that is not positive and finite.
+    """
     sides = (shape,) if isinstance(shape, int) else tuple(shape)
     if not all(isinstance(n, (int, np.integer)) and n > 0 for n in sides):
         raise ShapeError(f"an input of shape {shape!r}: give positive whole numbers")
@@ -127,11 +137,24 @@ class Recorded(ABC):
 
     @abstractmethod
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph, one JSON object per line (docs/graph-format.md)."""
+        """Write the graph, one JSON object per line (docs/graph-format.md).
+
+        Args:
+            path: the file; one that exists is replaced.
+        """
 
     @abstractmethod
     def time(self, machine: str, changes: list[tuple[str, str]], events: int) -> Timing:
-        """Schedule the recording on a machine, with fields of the machine changed."""
+        """Schedule the recording on a machine.
+
+        Args:
+            machine: a built-in model (:func:`limbwise.machines`), "cpu" for this host as measured, or a TOML file.
+            changes: numbers of the machine to change, each as path and value.
+            events: number of tasks of the schedule kept for plots.
+
+        Raises:
+            MachineError: no such machine, no such number, or a machine without units for the program.
+        """
 
 
 class Recording(Recorded):
@@ -168,11 +191,24 @@ class Recording(Recorded):
         return [Expected(one, *layout) for one, layout in zip(native, self._traced.layouts, strict=True)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph, one JSON object per line (docs/graph-format.md)."""
+        """Write the graph, one JSON object per line (docs/graph-format.md).
+
+        Args:
+            path: the file; one that exists is replaced.
+        """
         self._native.save(Path(path))
 
     def time(self, machine: str, changes: list[tuple[str, str]], events: int) -> Timing:
-        """Schedule the recording on a machine, with fields of the machine changed."""
+        """Schedule the recording on a machine.
+
+        Args:
+            machine: a built-in model (:func:`limbwise.machines`), "cpu" for this host as measured, or a TOML file.
+            changes: numbers of the machine to change, each as path and value.
+            events: number of tasks of the schedule kept for plots.
+
+        Raises:
+            MachineError: no such machine, no such number, or a machine without units for the program.
+        """
         report, trace = self._native.time(machine, changes, events)
         return Timing.of(report, trace, self, dict(changes))
 
@@ -448,7 +484,15 @@ class Timing:
         raise KeyError(f"no table {table!r}: choose regions, units, bytes or assumed")
 
     def to_frame(self, table: str = "regions") -> Any:
-        """Return a table as a pandas DataFrame."""
+        """Return a table as a pandas DataFrame.
+
+        Args:
+            table: as for :meth:`to_records`.
+
+        Raises:
+            KeyError: no such table.
+            ImportError: pandas is not installed.
+        """
         try:
             import pandas as pd
         except ImportError:
@@ -456,19 +500,41 @@ class Timing:
         return pd.DataFrame(self.to_records(table))
 
     def plot_timeline(self, ax: Axes | None = None) -> Axes:
-        """Draw the busy times of each unit, colored by the outermost region."""
+        """Draw the busy times of each unit, colored by the outermost region; see :func:`limbwise.plots.timeline`.
+
+        Args:
+            ax: the Matplotlib axes to draw on; new ones by default.
+
+        Raises:
+            TraceError: this timing has no schedule: call :func:`time` with ``events``.
+        """
         from limbwise import plots
 
         return plots.timeline(self, ax)
 
     def plot_roofline(self, others: Sequence[Timing] = (), ax: Axes | None = None) -> Axes:
-        """Draw attained work against work per byte, under the roofs of memory and units."""
+        """Draw attained work against work per byte, under the roofs of memory and units.
+
+        Args:
+            others: timings to draw beside this one.
+            ax: the Matplotlib axes to draw on; new ones by default.
+
+        Raises:
+            TraceError: a machine whose off-chip bytes are not counted.
+        """
         from limbwise import plots
 
         return plots.roofline([self, *others], ax)
 
     def plot_traffic(self, ax: Axes | None = None) -> Axes:
-        """Draw the bytes moved in each memory by role."""
+        """Draw the bytes moved in each memory by role.
+
+        Args:
+            ax: the Matplotlib axes to draw on; new ones by default.
+
+        Raises:
+            TraceError: a machine that counts no bytes.
+        """
         from limbwise import plots
 
         return plots.traffic(self, ax)

@@ -44,6 +44,10 @@ def keys(preset: str | os.PathLike[str] = "2-2-p128", *, threads: int | None = N
 
     Integers take four message bits: ``2-2-p128`` (a bootstrapping fails with probability 2^-128) or ``2-2-p64``.
 
+    Args:
+        preset: a name that ``limbwise params show`` lists, or a file ``*.toml``.
+        threads: threads of one operation; all by default.
+
     Raises:
         ParamsError: there is no such preset, or the file's parameters are refused.
     """
@@ -58,7 +62,11 @@ def keys(preset: str | os.PathLike[str] = "2-2-p128", *, threads: int | None = N
 
 
 def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) -> Keys:
-    """Return a server from the bytes of :meth:`Keys.keys_to_bytes`, or a file: it computes and cannot decrypt.
+    """Return a server from a client's keys: it computes and cannot decrypt.
+
+    Args:
+        data: bytes of :meth:`Keys.keys_to_bytes`, or a file of them.
+        threads: threads of one operation; all by default.
 
     Raises:
         WireError: what are no such keys, or damaged ones.
@@ -70,6 +78,11 @@ def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) 
 
 def load(path: str | os.PathLike[str], *, passphrase: str | None = None, threads: int | None = None) -> Keys:
     """Load the keys of :meth:`Keys.save_secret`; the same bootstrapping keys are generated again.
+
+    Args:
+        path: the file.
+        passphrase: the one that the secret key was saved with, if any.
+        threads: threads of one operation; all by default.
 
     Raises:
         WireError: no such file, a damaged one, or another passphrase.
@@ -377,11 +390,25 @@ class EncryptedIntegers:
         return self._apply("ge", other, answers=True)
 
     def minimum(self, other: EncryptedIntegers) -> EncryptedIntegers:
-        """Return the element-wise minimum."""
+        """Return the element-wise minimum.
+
+        Args:
+            other: encrypted integers of the same keys and type, or whole numbers; both shapes broadcast.
+
+        Raises:
+            ContextError, DtypeError, ShapeError: integers of other keys or of another type, or shapes that do not broadcast.
+        """
         return self._apply("min", other)
 
     def maximum(self, other: EncryptedIntegers) -> EncryptedIntegers:
-        """Return the element-wise maximum."""
+        """Return the element-wise maximum.
+
+        Args:
+            other: encrypted integers of the same keys and type, or whole numbers; both shapes broadcast.
+
+        Raises:
+            ContextError, DtypeError, ShapeError: integers of other keys or of another type, or shapes that do not broadcast.
+        """
         return self._apply("max", other)
 
 
