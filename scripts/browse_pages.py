@@ -4,7 +4,7 @@
     scripts/browse_pages.py [--pictures DIR] PROGRAM          PROGRAM: the binary limbwise
 
 Makes pages of a timing on two machines and of a sweep, opens each in light and in dark without a network, and checks what a
-reader sees: drawings with an area, tables with rows, colours that differ, a timeline that tells what is below the pointer
+reader sees: drawings with an area, tables with rows, colors that differ, a timeline that tells what is below the pointer
 and zooms. An error of the page's script, or any request, is a defect and makes this end with 1. The browser is
 LIMBWISE_BROWSER, or a Chromium on the path; without one, nothing is checked, and that is said. Playwright is installed
 from PyPI into a virtual environment in the target folder, once. --pictures keeps a picture of each page.

@@ -288,8 +288,7 @@ class Context:
             memory: as for :func:`limbwise.server`.
 
         Raises:
-            WireError: the bytes hold no keys, or are damaged.
-            ContextError: the keys are for other parameters.
+            WireError, ContextError: the bytes hold no keys, are damaged, or are for other parameters.
         """
         if keys is None:
             return Context(self._session.without_secret(), self.params, self.slots, self.complex)
@@ -425,11 +424,8 @@ class Context:
 
         Args:
             path: the file.
-            expect: as for :meth:`from_bytes`.
+            expect: as for :meth:`from_bytes`, and so are errors.
             trusted: as for :meth:`from_bytes`.
-
-        Raises:
-            WireError, DecryptError: as for :meth:`from_bytes`.
         """
         return self.from_bytes(Path(path).read_bytes(), expect=expect, trusted=trusted)
 
@@ -502,8 +498,7 @@ def server(
         threads: threads of one operation, from 1; all by default.
 
     Raises:
-        WireError: the file holds no keys, or is damaged.
-        ParamsError: a size or a number of threads that means nothing.
+        WireError, ParamsError: a file without keys, or damaged; a size or a number of threads that means nothing.
     """
     path = None if isinstance(keys, (bytes, bytearray, memoryview)) else Path(keys)
     data = _files.head_of(path) if path else bytes(keys)  # type: ignore[arg-type]

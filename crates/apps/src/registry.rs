@@ -495,11 +495,13 @@ pub trait Clients: Registered {
 }
 
 fn other() -> crate::description::Refusal {
-    mistake("the data: they belong to another program than program.json")
+    mistake("the data: they belong to another program than program.json (make keys for them: limbwise keygen)")
 }
 
 fn of_scheme<S: InAny>(params: &AnyParams) -> Refusable<&S::Params> {
-    S::params_of(params).ok_or_else(|| mistake(format!("parameters of another scheme than {}", S::NAME)))
+    S::params_of(params).ok_or_else(|| {
+        mistake(format!("parameters of another scheme than {}: make the keys again (limbwise keygen)", S::NAME))
+    })
 }
 
 workloads! {

@@ -72,7 +72,10 @@ impl BgvMulArgs {
         let Some(limbs) = self.limbs else { return Ok(top) };
         (0..=top).find(|&level| rlwe.limbs(level) == limbs).ok_or_else(|| {
             let counts: Vec<String> = (0..=top).map(|level| rlwe.limbs(level).to_string()).collect();
-            mistake(format!("--limbs {limbs}: the levels of this set have {} primes", counts.join(", ")))
+            mistake(format!(
+                "--limbs {limbs}: the levels of this set have {} primes; choose one of them",
+                counts.join(", ")
+            ))
         })
     }
 }

@@ -33,7 +33,7 @@ pub enum TableError {
     Matrix { got: usize, wanted: usize },
     #[error("{what} has {got} columns: choose 1 to {most}")]
     Columns { what: &'static str, got: usize, most: usize },
-    #[error("a row of the matrix has {got} numbers, its columns have {wanted} names")]
+    #[error("a row of the matrix has {got} numbers, its columns have {wanted} names: give a number for each")]
     Shape { got: usize, wanted: usize },
     #[error(
         "{what} is {got}, and with t = {t} results from -{most} to {most} are exact: choose a preset with a larger plaintext modulus (bgv-n13-t30), or fewer or smaller numbers"

@@ -40,7 +40,7 @@ pub enum DataError {
         /// The cell's text, cut after 40 characters.
         got: String,
     },
-    #[error("{}: no column {got:?}; the header has {wanted}", path.display())]
+    #[error("{}: no column {got:?}; the header has {wanted} (name one of them)", path.display())]
     NoColumn { path: PathBuf, got: String, wanted: String },
     #[error("{}: no label column {got:?}; wanted {wanted} (choose one of them as the label column)", path.display())]
     NoLabelColumn { path: PathBuf, got: String, wanted: String },

@@ -92,7 +92,7 @@ mod tests {
         let two = sales.columns(Path::new("s"), &["dates".into(), "apples".into()]).unwrap();
         assert_eq!(two.rows[7], [sales.rows[7][3], sales.rows[7][0]]);
         let none = sales.columns(Path::new("s.csv"), &["pears".into()]).unwrap_err().to_string();
-        assert_eq!(none, "s.csv: no column \"pears\"; the header has apples, bread, cheese, dates");
+        assert_eq!(none, "s.csv: no column \"pears\"; the header has apples, bread, cheese, dates (name one of them)");
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub enum HelrError {
         "mini-batches of {rows} rows of {columns} values: a row, and one value of each row, must fit {slots} slots; choose smaller --batch or a larger ring"
     )]
     Slots { columns: usize, rows: usize, slots: usize },
-    #[error("{what}: got {got}, wanted {wanted}")]
+    #[error("{what}: got {got}, wanted {wanted} (was the description of the program changed?)")]
     Range { what: &'static str, got: f64, wanted: &'static str },
 }
 

@@ -32,7 +32,7 @@ pub enum LinearError {
     Pairs { got: usize, most: usize },
     #[error("values up to {got}: wanted a positive number (was the description of the program changed?)")]
     Promise { got: f64 },
-    #[error("got {got}; the program is {wanted}")]
+    #[error("got {got}; the program is {wanted} (give data of that shape, or make keys for these: limbwise keygen)")]
     OtherShape { got: String, wanted: String },
     #[error("the description leaves the {what} to the server: give them to eval (--{what} FILE)")]
     NoModel { what: &'static str },

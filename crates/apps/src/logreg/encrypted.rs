@@ -52,7 +52,7 @@ pub enum LogregError {
         cols: usize,
         slots: usize,
     },
-    #[error("{what} must be at least 1")]
+    #[error("{what}: got 0, wanted at least 1 (was the description of the program changed?)")]
     Zero { what: &'static str },
     #[error("{what}: got {got}, wanted {wanted} (was the description of the program changed?)")]
     Range { what: &'static str, got: f64, wanted: &'static str },

@@ -10,7 +10,9 @@ pub enum NnError {
     #[error("not a network of scripts/train_nn.py: {0}")]
     Format(String),
     /// A neuron whose sums leave the message space of the network.
-    #[error("neuron {at} of layer {layer} sums to {least} … {most}; wanted -15 to 15")]
+    #[error(
+        "neuron {at} of layer {layer} sums to {least} … {most}; wanted -15 to 15 (train it again with scripts/train_nn.py)"
+    )]
     Neuron {
         /// Which layer, from 0.
         layer: usize,

@@ -12,7 +12,9 @@ const SUPPORTED: &str = "wanted SELECT SUM(a * b) or COUNT(*) FROM table WHERE c
 pub enum QueryError {
     #[error("the table has {got} rows, the program {wanted}: give as many, or make keys for these (limbwise keygen)")]
     OtherRows { got: usize, wanted: usize },
-    #[error("column {name} holds {got}, the program was made for {wanted}")]
+    #[error(
+        "column {name} holds {got}, the program was made for {wanted}: give data like those, or make keys for these (limbwise keygen)"
+    )]
     OtherKind { name: String, got: String, wanted: String },
     #[error("the query is not SQL: {0} (quote it for the shell: --sql \"SELECT ...\")")]
     Syntax(String),

@@ -125,15 +125,25 @@ fn columns(path: &Path, count: Option<usize>) -> Refusable<Vec<Vec<f64>>> {
         [rows] => (rows, 1),
         [rows, width] => (rows, width),
         _ => {
-            return Err(mistake(format!("{}: {} dimensions; wanted a column or a table", path.display(), shape.len())));
+            return Err(mistake(format!(
+                "{}: {} dimensions; wanted a column or a table (reshape it to rows × columns)",
+                path.display(),
+                shape.len()
+            )));
         }
     };
     if values.iter().any(|z| z.im != 0.0) {
-        return Err(mistake(format!("{}: complex numbers have no order; wanted real ones", path.display())));
+        return Err(mistake(format!(
+            "{}: complex numbers have no order; wanted real ones (write the real parts to a file)",
+            path.display()
+        )));
     }
     let taken = count.unwrap_or(rows);
     if taken > rows || width == 0 {
-        return Err(mistake(format!("{}: {rows} rows of {width} columns; --count asks for {taken}", path.display())));
+        return Err(mistake(format!(
+            "{}: {rows} rows of {width} columns; --count asks for {taken} (leave --count out for all)",
+            path.display()
+        )));
     }
     Ok((0..width).map(|column| (0..taken).map(|row| values[row * width + column].re).collect()).collect())
 }

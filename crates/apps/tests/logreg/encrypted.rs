@@ -124,6 +124,6 @@ fn what_does_not_fit_is_refused() {
         text.contains("4 iterations with degree 3 need 17 levels, the parameters have 10: choose a preset with more levels (limbwise params show) or at most 2 iterations"),
         "{text}"
     );
-    assert!(sides(10, 0, 1, 3).unwrap_err().to_string().contains("mini-batch must be at least 1"));
+    assert!(sides(10, 0, 1, 3).unwrap_err().to_string().contains("mini-batch: got 0, wanted at least 1"));
     assert!(sides(10, 1, 0, 3).is_err());
 }
