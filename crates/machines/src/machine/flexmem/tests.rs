@@ -1,0 +1,1 @@
+//! Small cases by hand.
