@@ -97,7 +97,8 @@ impl<'a> Reader<'a> {
     /// Whether the sum of an accumulation stays in registers for the next one: nothing else reads it.
     pub(super) fn stays(&self, sum: NodeId) -> bool {
         let (graph, makes) = (self.graph, |op| matches!(op, Op::Mul | Op::MulAcc));
-        graph.node(sum).freed_before().is_some_and(|next| {
+        // A value may be freed when nothing follows.
+        graph.node(sum).freed_before().filter(|next| next.index() < graph.nodes().len()).is_some_and(|next| {
             makes(graph.node(sum).op())
                 && graph.node(next).op() == Op::MulAcc
                 && graph.operands(next).first() == Some(&sum)
