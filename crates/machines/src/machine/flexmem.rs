@@ -24,12 +24,15 @@ use crate::{
     words::Words,
 };
 use costs::Costs;
-use flow::{Flow, Totals};
+use flow::{Distribution, Flow, Totals};
 use limbwise_graph::{Graph, NodeId, Op, Region, Role};
 use links::{DIMM_LINK, HOST, Links, MESH};
 use numbers::{Numbers, Rows, Switch};
 use std::collections::BTreeMap;
 use work::Reader;
+
+/// How much transfers count against a chip, besides the wait for them; the fastest schedule is taken.
+const AVERSIONS: [u64; 2] = [0, 1];
 
 /// The model.
 pub(super) struct Flexmem {
@@ -47,6 +50,29 @@ impl Flexmem {
         let numbers = Numbers::read(spec)?;
         let units = Links::new(&numbers).units();
         Ok(Self { spec: spec.clone(), numbers, units })
+    }
+
+    /// The fastest of several distributions, and what it does.
+    fn distributed(&self, graph: &Graph) -> Result<(Schedule, Totals), MachineError> {
+        self.accept(graph)?;
+        let all = self.numbers.system.chips;
+        let is_alone = all == 1 || graph.ids().all(|id| graph.node(id).op().is_tfhe() || graph.lwe_shape(id).is_some());
+        let mut best: Option<(Schedule, Totals)> = None;
+        for chips in [all, self.numbers.system.chips_per_dimm] {
+            for aversion in AVERSIONS {
+                if best.is_some() && (is_alone || chips > all) {
+                    continue;
+                }
+                let distribution = Distribution { chips: chips.min(all), aversion };
+                let (program, totals) =
+                    Flow::of((&self.spec, &self.numbers), graph, self.words(), distribution)?;
+                let schedule = scheduler::run(program);
+                if best.as_ref().is_none_or(|(known, _)| schedule.ticks() < known.ticks()) {
+                    best = Some((schedule, totals));
+                }
+            }
+        }
+        Ok(best.unwrap_or_default())
     }
 
     fn chips(&self) -> f64 {
@@ -160,15 +186,17 @@ impl Machine for Flexmem {
         vec![Stage { whole_input: true, ..Stage::new(TaskKind::Compute, 0, ticks) }]
     }
 
+    fn seconds(&self, graph: &Graph) -> Result<f64, MachineError> {
+        Ok(self.schedule(graph)?.seconds())
+    }
+
     fn schedule(&self, graph: &Graph) -> Result<Schedule, MachineError> {
-        self.accept(graph)?;
-        let (program, _) = Flow::of((&self.spec, &self.numbers), graph, self.words())?;
-        Ok(scheduler::run(program))
+        Ok(self.distributed(graph)?.0)
     }
 
     fn report(&self, graph: &Graph, schedule: &Schedule) -> Report {
         let mut report = Report { cycles: Some(schedule.ticks()), ..Report::of(self, graph, schedule) };
-        let Ok((_, totals)) = Flow::of((&self.spec, &self.numbers), graph, self.words()) else { return report };
+        let Ok((_, totals)) = self.distributed(graph) else { return report };
         for (name, share) in self.shares(&totals) {
             let working = as_f64(totals.cost.ticks) / (self.chips() * as_f64(schedule.ticks().max(1)));
             report.utilization.insert(name.into(), share * working);

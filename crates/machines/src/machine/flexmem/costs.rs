@@ -180,7 +180,7 @@ impl<'n> Costs<'n> {
                 }
                 let most = reads.iter().copied().max().unwrap_or(0).max(work.limbs);
                 sweep.arithmetic = self.words(&tiling, most).saturating_mul(*cycles);
-                self.spread(&tiling, *broadcast, &mut sweep);
+                self.spread(&tiling, [*broadcast, work.limbs], &mut sweep);
                 sweep.cost(&self.timing)
             }
             Kind::Transform { primes } => self.transform(&tiling, work.limbs, *primes, shape),
@@ -257,16 +257,18 @@ impl<'n> Costs<'n> {
         limbs.saturating_mul(tiling.n).saturating_mul(self.numbers.word_bytes())
     }
 
-    /// So many limbs come from one place to all others.
-    fn spread(&self, tiling: &Tiling, limbs: u64, sweep: &mut Sweep) {
-        if limbs == 0 || tiling.places() == 1 {
+    /// Limbs come from one place to the first so many others: to as many as there is something to work on.
+    fn spread(&self, tiling: &Tiling, [limbs, others]: [u64; 2], sweep: &mut Sweep) {
+        let reached = others.min(tiling.places());
+        if limbs == 0 || reached <= 1 {
             return;
         }
-        let groups = tiling.site.banks / tiling.banks;
+        let all = tiling.site.banks / tiling.banks;
+        let groups = all.min(reached);
         let hops: u64 = (1..groups).map(|group| Self::leaps(group * tiling.banks)).sum();
         sweep.bank_bytes += self.bytes(tiling, limbs).saturating_mul(hops);
         sweep.bank = self.between_banks(sweep.bank_bytes);
-        if tiling.pairs < tiling.site.pairs {
+        if reached > all {
             let rows = limbs.saturating_mul(tiling.tile()).div_ceil(tiling.site.columns);
             let hops = rows.saturating_add(2 * tiling.site.pairs);
             sweep.lisa += hops.saturating_mul(self.numbers.assumed.lisa_hop_cycles.value);
@@ -420,7 +422,7 @@ impl<'n> Costs<'n> {
             distance /= 2;
         }
         let mut everywhere = result(sums(entries.div_ceil(places).saturating_mul(rows)));
-        self.spread(tiling, rows.saturating_mul(words), &mut everywhere);
+        self.spread(tiling, [rows.saturating_mul(words), entries], &mut everywhere);
         let (a, b) = (divided.cost(&self.timing), everywhere.cost(&self.timing));
         if a.ticks <= b.ticks { a } else { b }
     }

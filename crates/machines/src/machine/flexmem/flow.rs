@@ -13,6 +13,7 @@ use crate::{
     error::MachineError,
     program::{Edge, Program, Stage, TaskId, TaskKind},
     spec::Spec,
+    words::Words,
 };
 use limbwise_graph::{Basis, Graph, NodeId, Op, Piece, Region};
 use std::{
@@ -33,6 +34,15 @@ pub(super) struct Totals {
     pub(super) run_ticks: u64,
     /// Shapes that operations took, with the ticks of each.
     pub(super) shapes: BTreeMap<u64, u64>,
+}
+
+/// How operations on polynomials are given to chips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Distribution {
+    /// Chips that take part, from the first.
+    pub(super) chips: u64,
+    /// How many times the ticks of a transfer on its links count against its chip, besides the wait.
+    pub(super) aversion: u64,
 }
 
 /// An operation in each shape that it can have.
@@ -74,6 +84,7 @@ pub(super) struct Flow<'a> {
     /// The one shape of a machine that does not remap, by ring degree.
     fixed: HashMap<u64, u64>,
     totals: Totals,
+    distribution: Distribution,
 }
 
 /// Whether each region is a part of a bootstrapping on TFHE.
@@ -100,7 +111,8 @@ impl<'a> Flow<'a> {
     pub(super) fn of(
         (spec, numbers): (&'a Spec, &'a Numbers),
         graph: &'a Graph,
-        words: crate::words::Words,
+        words: Words,
+        distribution: Distribution,
     ) -> Result<(Program, Totals), MachineError> {
         let chips = usize::try_from(numbers.system.chips).unwrap_or(1);
         let links = Links::new(numbers);
@@ -121,6 +133,7 @@ impl<'a> Flow<'a> {
             known: HashMap::new(),
             fixed: HashMap::new(),
             totals: Totals::default(),
+            distribution,
         };
         flow.fits()?;
         flow.fix_shapes();
@@ -231,7 +244,7 @@ impl<'a> Flow<'a> {
 
     /// An operation on polynomials: each part of its batch on the chip where it is done first.
     fn node(&mut self, id: NodeId) {
-        let (batch, chips) = (self.reader.batch(id).max(1), self.free.len() as u64);
+        let (batch, chips) = (self.reader.batch(id).max(1), self.distribution.chips);
         let count = batch.min(chips);
         let mut parts = Vec::with_capacity(usize::try_from(count).unwrap_or(1));
         let mut shape = 0;
@@ -314,9 +327,22 @@ impl<'a> Flow<'a> {
     fn earliest(&self, needs: &[Need], ticks: u64) -> usize {
         let done = |chip: usize| {
             let ready = needs.iter().map(|need| self.arrives(need, chip)).max().unwrap_or(0);
-            (ready.max(self.free[chip]) + ticks, chip)
+            let moved: u64 = needs.iter().map(|need| self.moves(need, chip)).fold(0, u64::saturating_add);
+            let against = moved.saturating_mul(self.distribution.aversion);
+            ((ready.max(self.free[chip]) + ticks).saturating_add(against), chip)
         };
-        (0..self.free.len()).map(done).min().map_or(0, |(_, chip)| chip)
+        let most = usize::try_from(self.distribution.chips).unwrap_or(1);
+        (0..self.free.len().min(most)).map(done).min().map_or(0, |(_, chip)| chip)
+    }
+
+    /// Ticks that links would be taken so that a part is on a chip.
+    fn moves(&self, need: &Need, chip: usize) -> u64 {
+        let made = self.made[need.source.index()].as_ref();
+        let Some(found) = made.zip(need.part).map(|(made, part)| (made.parts[part].chip, part)) else { return 0 };
+        if found.0 == chip || self.copies.contains_key(&(need.source, found.1, chip)) {
+            return 0;
+        }
+        self.links.way([found.0, chip], need.bytes).iter().map(|stage| stage.occupancy).sum()
     }
 
     /// When a part would be on a chip.

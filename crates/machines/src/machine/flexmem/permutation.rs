@@ -3,6 +3,10 @@
 use super::costs::Costs;
 use crate::address::Tiling;
 use limbwise_graph::Domain;
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
 
 /// Distances of all words of a limb.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -16,8 +20,22 @@ pub(super) struct Permutation {
 }
 
 impl Permutation {
+    /// [`Self::automorphism`], counted once a process: programs repeat few elements many times.
+    pub(super) fn known(tiling: &Tiling, galois: u64, domain: Domain) -> Self {
+        static KNOWN: Mutex<BTreeMap<(u64, [u64; 6], u64, bool), Permutation>> = Mutex::new(BTreeMap::new());
+        let site = tiling.site;
+        let numbers = [tiling.banks, tiling.pairs, site.banks, site.pairs, site.columns, site.pes];
+        let key = (tiling.n, numbers, galois, domain == Domain::Eval);
+        let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
+        known.unwrap_or_else(|| {
+            let counted = Self::automorphism(tiling, galois, domain);
+            KNOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(key, counted);
+            counted
+        })
+    }
+
     /// `a(X) → a(X^g)`. Values are in bit-reversed order: position i has that at the (2·rev(i) + 1)-th power of a root.
-    pub(super) fn automorphism(tiling: &Tiling, galois: u64, domain: Domain) -> Self {
+    fn automorphism(tiling: &Tiling, galois: u64, domain: Domain) -> Self {
         let (n, bits) = (tiling.n, tiling.n.ilog2());
         let reversed = |i: u64| if bits == 0 { 0 } else { i.reverse_bits() >> (64 - bits) };
         let shape = tiling.tile().clamp(tiling.site.pes, tiling.site.columns);

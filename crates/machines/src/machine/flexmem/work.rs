@@ -1,9 +1,8 @@
 //! A node as work for one chip: how many limbs of which ring are read, written, transformed, converted, moved.
 
 use super::{numbers::Numbers, permutation::Permutation};
-use crate::{address::Tiling, words::Words};
-use limbwise_graph::{Domain, Graph, NodeId, Op, Piece, Role, Shape};
-use std::{cell::RefCell, collections::HashMap};
+use crate::words::Words;
+use limbwise_graph::{Graph, NodeId, Op, Piece, Role, Shape};
 
 /// What is done.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -43,12 +42,11 @@ pub(super) struct Reader<'a> {
     graph: &'a Graph,
     numbers: &'a Numbers,
     words: Words,
-    permutations: RefCell<HashMap<(Tiling, u64, bool), Permutation>>,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(graph: &'a Graph, numbers: &'a Numbers, words: Words) -> Self {
-        Self { graph, numbers, words, permutations: RefCell::default() }
+        Self { graph, numbers, words }
     }
 
     /// Entries of a value.
@@ -172,12 +170,6 @@ impl<'a> Reader<'a> {
         let shape = self.graph.shape(id);
         let (galois, domain) = (u64::from(self.graph.node(id).galois().unwrap_or(1)), shape.domain);
         let tiling = self.numbers.tiling(shape.ring.n() as u64);
-        let key = (tiling, galois, domain == Domain::Eval);
-        let known = self.permutations.borrow().get(&key).copied();
-        known.unwrap_or_else(|| {
-            let counted = Permutation::automorphism(&tiling, galois, domain);
-            self.permutations.borrow_mut().insert(key, counted);
-            counted
-        })
+        Permutation::known(&tiling, galois, domain)
     }
 }
