@@ -14,7 +14,7 @@ use crate::{
     words::Words,
 };
 use limbwise_graph::{Basis, Graph, NodeId, Op, Role};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// The name of a role in reports.
 #[must_use]
@@ -34,6 +34,8 @@ pub struct Work<'a> {
     pub(crate) name: &'a str,
     pub(crate) off_chip: Option<OffChip>,
     words: Words,
+    /// Bytes of a whole value of each shape.
+    shape_bytes: Vec<u64>,
     /// A program without tasks.
     empty: Program,
     /// Nodes with work in program order. With serial phases, those of a key switch are in the order of its phases.
@@ -64,6 +66,7 @@ impl<'a> Work<'a> {
             name: machine.spec().name(),
             off_chip,
             words: machine.words(),
+            shape_bytes: graph.shapes().iter().map(|shape| machine.words().bytes(shape, shape.basis)).collect(),
             empty,
             nodes: Vec::with_capacity(count),
             places: Vec::new(),
@@ -158,7 +161,11 @@ impl<'a> Work<'a> {
     pub(crate) fn bytes(&self, value: NodeId, basis: Basis) -> u64 {
         match self.graph.lwe_shape(value) {
             Some(shape) => shape.bytes(),
-            None => self.words.bytes(self.graph.shape(value), basis),
+            None => {
+                let shape = self.graph.shape(value);
+                let whole = self.graph.node(value).shape().0 as usize;
+                if basis == shape.basis { self.shape_bytes[whole] } else { self.words.bytes(shape, basis) }
+            }
         }
     }
 
@@ -199,7 +206,8 @@ pub fn lower(work: &Work, order: &[NodeId]) -> Result<Program, MachineError> {
         work,
         program,
         made_by: vec![None; count],
-        loaded_by: HashMap::new(),
+        loaded_by: vec![NEVER; count],
+        loads: Vec::new(),
         stored_by: vec![None; count],
         rooms: work.off_chip.map(|off_chip| (off_chip, Rooms::new(off_chip.capacity_bytes, count))),
         last: None,
@@ -227,8 +235,9 @@ struct Lowering<'w> {
     program: Program,
     /// The last task that made each value.
     made_by: Vec<Option<TaskId>>,
-    /// The last load of each limb of a value that was loaded.
-    loaded_by: HashMap<NodeId, Vec<(Basis, TaskId)>>,
+    /// The last load of each limb of a value that was loaded: by value, where its loads stand.
+    loaded_by: Vec<u32>,
+    loads: Vec<Vec<(Basis, TaskId)>>,
     /// The task that stored each value off the chip.
     stored_by: Vec<Option<TaskId>>,
     rooms: Option<(OffChip, Rooms)>,
@@ -301,7 +310,7 @@ impl Lowering<'_> {
 
     /// Edges of a task that reads limbs of a value: to their loads, or to the task that made them.
     fn arrival(&self, value: NodeId, basis: Basis, edges: &mut Vec<Edge>) {
-        let loads = self.loaded_by.get(&value).map_or(&[][..], Vec::as_slice);
+        let loads = self.loads.get(self.loaded_by[value.index()] as usize).map_or(&[][..], Vec::as_slice);
         let mut made = basis;
         for (limbs, load) in loads.iter().filter(|(limbs, _)| !(*limbs & basis).is_empty()) {
             edges.push(Edge::Output(*load));
@@ -323,7 +332,12 @@ impl Lowering<'_> {
         let task = self.program.push(node, stage, after.map(Edge::Output).chain(gate));
         rooms.come(value, basis, bytes, task);
         self.program.movements.push(Movement { task, source: value, basis });
-        let loads = self.loaded_by.entry(value).or_default();
+        let number = &mut self.loaded_by[value.index()];
+        if *number == NEVER {
+            *number = index(self.loads.len());
+            self.loads.push(Vec::with_capacity(1));
+        }
+        let loads = &mut self.loads[*number as usize];
         loads.iter_mut().for_each(|(limbs, _)| *limbs = *limbs - basis);
         loads.retain(|(limbs, _)| !limbs.is_empty());
         loads.push((basis, task));
