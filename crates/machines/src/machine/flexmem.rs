@@ -24,7 +24,7 @@ use crate::{
     words::Words,
 };
 use costs::Costs;
-use flow::{Distribution, Flow, Totals};
+use flow::{Distribution, Flow, Shapes, Totals};
 use limbwise_graph::{Graph, NodeId, Op, Region, Role};
 use links::{DIMM_LINK, HOST, Links, MESH};
 use numbers::{Numbers, Rows, Switch};
@@ -33,6 +33,9 @@ use work::Reader;
 
 /// How much transfers count against a chip, besides the wait for them; the fastest schedule is taken.
 const AVERSIONS: [u64; 2] = [0, 1];
+
+/// A schedule, what is done in it, and how it was distributed.
+type Found = (Schedule, Totals, Distribution);
 
 /// The model.
 pub(super) struct Flexmem {
@@ -57,22 +60,32 @@ impl Flexmem {
         self.accept(graph)?;
         let all = self.numbers.system.chips;
         let is_alone = all == 1 || graph.ids().all(|id| graph.node(id).op().is_tfhe() || graph.lwe_shape(id).is_some());
-        let mut best: Option<(Schedule, Totals)> = None;
+        let mut best: Option<Found> = None;
         for chips in [all, self.numbers.system.chips_per_dimm] {
             for aversion in AVERSIONS {
                 if best.is_some() && (is_alone || chips > all) {
                     continue;
                 }
-                let distribution = Distribution { chips: chips.min(all), aversion };
-                let (program, totals) =
-                    Flow::of((&self.spec, &self.numbers), graph, self.words(), distribution)?;
-                let schedule = scheduler::run(program);
-                if best.as_ref().is_none_or(|(known, _)| schedule.ticks() < known.ticks()) {
-                    best = Some((schedule, totals));
-                }
+                let distribution = Distribution { chips: chips.min(all), aversion, shapes: Shapes::Each };
+                self.better(graph, distribution, &mut best)?;
             }
         }
-        Ok(best.unwrap_or_default())
+        // Shapes are chosen one operation at a time, and one shape for all may still be better.
+        if let Some((_, _, distribution)) = best {
+            self.better(graph, Distribution { shapes: Shapes::Widest, ..distribution }, &mut best)?;
+        }
+        let (schedule, totals, _) = best.expect("there is a distribution");
+        Ok((schedule, totals))
+    }
+
+    /// Keeps a distribution if it is faster than the best known.
+    fn better(&self, graph: &Graph, with: Distribution, best: &mut Option<Found>) -> Result<(), MachineError> {
+        let (program, totals) = Flow::of((&self.spec, &self.numbers), graph, self.words(), with)?;
+        let schedule = scheduler::run(program);
+        if best.as_ref().is_none_or(|(known, ..)| schedule.ticks() < known.ticks()) {
+            *best = Some((schedule, totals, with));
+        }
+        Ok(())
     }
 
     fn chips(&self) -> f64 {
@@ -101,10 +114,12 @@ impl Flexmem {
         let held = held_bytes(graph, self.words());
         notes.push(format!("keys and plaintexts take {} of each chip's {}", gib(held), gib(self.numbers.chip_bytes())));
         let all: u64 = totals.shapes.values().sum();
-        let shape = |(shape, ticks): (&u64, &u64)| format!("{shape} ({})", percent(as_f64(*ticks) / as_f64(all.max(1))));
+        let shape =
+            |(shape, ticks): (&u64, &u64)| format!("{shape} ({})", percent(as_f64(*ticks) / as_f64(all.max(1))));
         let shapes = totals.shapes.iter().filter(|(_, ticks)| **ticks * 1000 > all).map(shape).collect::<Vec<_>>();
         notes.push(format!("columns of a limb in a row (poly_col): {}", shapes.join(", ")));
-        let entered = graph.regions().iter().filter(|r| r.is(Region::Bootstrap)).map(|r| u64::from(r.entered)).sum::<u64>();
+        let entered =
+            graph.regions().iter().filter(|r| r.is(Region::Bootstrap)).map(|r| u64::from(r.entered)).sum::<u64>();
         if totals.rotations == 0 && entered > 0 {
             notes.push(format!("{:.1} bootstrappings a second", as_f64(entered) / seconds.max(f64::MIN_POSITIVE)));
         }
@@ -118,7 +133,8 @@ impl Flexmem {
     fn watts(&self, report: &Report, totals: &Totals) -> BTreeMap<String, f64> {
         let available = self.chips() * report.seconds / self.tick_seconds();
         let working = as_f64(totals.cost.ticks) / available.max(1.0);
-        let links = [MESH, DIMM_LINK].iter().filter_map(|unit| report.utilization.get(*unit)).copied().fold(0.0, f64::max);
+        let links =
+            [MESH, DIMM_LINK].iter().filter_map(|unit| report.utilization.get(*unit)).copied().fold(0.0, f64::max);
         let drawn = |(part, watts): (String, f64)| {
             let activity = if part == "chip_network" { links } else { working };
             (part, watts * activity.min(1.0))

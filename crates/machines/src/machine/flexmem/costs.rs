@@ -165,7 +165,10 @@ impl<'n> Costs<'n> {
     /// Rows of words that stand side by side without a shape, so many a PE.
     fn packed(&self, words: u64) -> [Visits; 2] {
         let own = self.numbers.columns() / self.numbers.chip.pes;
-        [Visits { rows: words / own, words: own }, Visits { rows: u64::from(!words.is_multiple_of(own)), words: words % own }]
+        [
+            Visits { rows: words / own, words: own },
+            Visits { rows: u64::from(!words.is_multiple_of(own)), words: words % own },
+        ]
     }
 
     /// An operation in a shape.
@@ -291,7 +294,8 @@ impl<'n> Costs<'n> {
         let (words, primes) = (self.words(tiling, limbs), primes.div_ceil(tiling.places()).max(1));
         let stages = tiling.stages();
         let inside = stages.iter().filter(|b| matches!(b, Border::Local)).count() as u64;
-        let chained: Vec<u64> = stages.iter().filter_map(|b| if let Border::Pes(d) = b { Some(*d) } else { None }).collect();
+        let chained: Vec<u64> =
+            stages.iter().filter_map(|b| if let Border::Pes(d) = b { Some(*d) } else { None }).collect();
         // As many stages in one sweep as a block of half the register file has.
         let block = u64::from((self.numbers.registers() / 2).ilog2().max(1));
         let sweeps = inside.div_ceil(block).max(1);
@@ -331,10 +335,8 @@ impl<'n> Costs<'n> {
         // Blocks of coefficients whose sources half of the register file holds.
         let block = (self.numbers.registers() / 2 / sources.max(1)).clamp(1, own);
         let fetches = (local / block).saturating_mul(entries);
-        let fetch = Visits {
-            rows: fetches.saturating_mul(sources.div_ceil(per_row)),
-            words: block * sources.min(per_row),
-        };
+        let fetch =
+            Visits { rows: fetches.saturating_mul(sources.div_ceil(per_row)), words: block * sources.min(per_row) };
         let mut sweep = Sweep::default()
             .reads(&self.timing, &[fetch])
             .writes(&self.timing, &self.visits(tiling, entries * targets, shape));
@@ -358,7 +360,8 @@ impl<'n> Costs<'n> {
         let mut sweep = Sweep::default().reads(&self.timing, &rows).writes(&self.timing, &rows);
         let there = limbs.div_ceil(tiling.places());
         sweep.arithmetic = self.words(tiling, limbs);
-        let hop_share = |hops: u64, sites: u64, links: u64| hops.saturating_mul(there).div_ceil(sites.max(1) * links.max(1));
+        let hop_share =
+            |hops: u64, sites: u64, links: u64| hops.saturating_mul(there).div_ceil(sites.max(1) * links.max(1));
         let sites = tiling.banks * tiling.pairs;
         sweep.chain = match self.numbers.network.pe_chain {
             Switch::On => self.on_chain(hop_share(permutation.pe_hops, sites, 2 * (tiling.site.pes - 1))),
@@ -367,10 +370,14 @@ impl<'n> Costs<'n> {
         };
         if permutation.pair_hops > 0 {
             // Words of a tile go to one pair, row by row.
-            let row_hops = hop_share(2 * permutation.pair_hops, tiling.banks * tiling.site.columns, 2 * tiling.pairs - 1);
+            let row_hops =
+                hop_share(2 * permutation.pair_hops, tiling.banks * tiling.site.columns, 2 * tiling.pairs - 1);
             let t = &self.timing;
-            sweep.lisa = row_hops.saturating_add(2 * tiling.pairs).saturating_mul(self.numbers.assumed.lisa_hop_cycles.value)
-                + t.t_rcd + t.t_wr + t.t_pre;
+            sweep.lisa =
+                row_hops.saturating_add(2 * tiling.pairs).saturating_mul(self.numbers.assumed.lisa_hop_cycles.value)
+                    + t.t_rcd
+                    + t.t_wr
+                    + t.t_pre;
         }
         sweep.bank_bytes = limbs.saturating_mul(permutation.bank_hops).saturating_mul(self.numbers.word_bytes());
         sweep.bank = self.between_banks(sweep.bank_bytes);
@@ -409,7 +416,8 @@ impl<'n> Costs<'n> {
             sweep.arithmetic = self.modular(products.saturating_mul(words));
             sweep
         };
-        let result = |sweep: Sweep| sweep.writes(&self.timing, &self.packed(entries.div_ceil(places).saturating_mul(local)));
+        let result =
+            |sweep: Sweep| sweep.writes(&self.timing, &self.packed(entries.div_ceil(places).saturating_mul(local)));
         let mut divided = result(sums(entries.saturating_mul(rows.div_ceil(places))));
         let digits = entries.saturating_mul(rows).saturating_mul(self.numbers.word_bytes() * words);
         divided.bank_bytes = digits.saturating_add(limbs(entries).saturating_mul(tiling.site.banks / tiling.banks - 1));

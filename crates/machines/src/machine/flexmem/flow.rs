@@ -43,6 +43,16 @@ pub(super) struct Distribution {
     pub(super) chips: u64,
     /// How many times the ticks of a transfer on its links count against its chip, besides the wait.
     pub(super) aversion: u64,
+    pub(super) shapes: Shapes,
+}
+
+/// Whose shape is chosen, where the policy leaves it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shapes {
+    /// That of each operation.
+    Each,
+    /// The widest, for all.
+    Widest,
 }
 
 /// An operation in each shape that it can have.
@@ -144,7 +154,9 @@ impl<'a> Flow<'a> {
     /// Refuses rings that PEs do not divide, and values that no shape fits into the rows of a subarray.
     fn fits(&self) -> Result<(), MachineError> {
         let (site, rows) = (self.numbers.site(), self.numbers.chip.rows_per_subarray);
-        for id in self.graph.ids().filter(|&id| !self.graph.node(id).op().is_view() && self.graph.lwe_shape(id).is_none()) {
+        for id in
+            self.graph.ids().filter(|&id| !self.graph.node(id).op().is_view() && self.graph.lwe_shape(id).is_none())
+        {
             let n = self.reader.degree(id);
             if n < 2 * site.pes {
                 let wanted = format!("at most {}: a ring of {n} coefficients has two for each PE of a pair", n / 2);
@@ -170,7 +182,8 @@ impl<'a> Flow<'a> {
 
     /// Without remapping: for each ring the widest shape in which all limbs of its largest polynomial share a row.
     fn fix_shapes(&mut self) {
-        if self.numbers.policy.remap == Switch::On || self.numbers.poly_col().is_some() {
+        let widest = self.distribution.shapes == Shapes::Widest;
+        if self.numbers.poly_col().is_some() || (self.numbers.policy.remap == Switch::On && !widest) {
             return;
         }
         let mut most: HashMap<u64, u64> = HashMap::new();
@@ -178,7 +191,8 @@ impl<'a> Flow<'a> {
             let limbs = most.entry(self.reader.degree(id)).or_default();
             *limbs = (*limbs).max(self.reader.limbs(id));
         }
-        let shape = |(n, limbs)| (n, self.costs.sharing(&self.numbers.tiling(n), limbs));
+        let alone = self.numbers.policy.remap == Switch::On;
+        let shape = |(n, limbs)| (n, self.costs.sharing(&self.numbers.tiling(n), if alone { 1 } else { limbs }));
         self.fixed = most.into_iter().map(shape).collect();
     }
 
@@ -258,7 +272,8 @@ impl<'a> Flow<'a> {
             }
             let needs = self.needs(id, [from, to]);
             let kept = self.reader.work_stays_with(id);
-            let chip = kept.and_then(|sum| self.chip_of(sum, from)).unwrap_or_else(|| self.earliest(&needs, cost.ticks));
+            let chip =
+                kept.and_then(|sum| self.chip_of(sum, from)).unwrap_or_else(|| self.earliest(&needs, cost.ticks));
             let mut edges = Vec::with_capacity(needs.len());
             let mut ready = 0;
             for need in &needs {

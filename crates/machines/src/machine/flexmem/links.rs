@@ -8,12 +8,13 @@ use crate::{
 };
 
 const CHIPS: [&str; 64] = [
-    "chip 0", "chip 1", "chip 2", "chip 3", "chip 4", "chip 5", "chip 6", "chip 7", "chip 8", "chip 9", "chip 10", "chip 11",
-    "chip 12", "chip 13", "chip 14", "chip 15", "chip 16", "chip 17", "chip 18", "chip 19", "chip 20", "chip 21", "chip 22",
-    "chip 23", "chip 24", "chip 25", "chip 26", "chip 27", "chip 28", "chip 29", "chip 30", "chip 31", "chip 32", "chip 33",
-    "chip 34", "chip 35", "chip 36", "chip 37", "chip 38", "chip 39", "chip 40", "chip 41", "chip 42", "chip 43", "chip 44",
-    "chip 45", "chip 46", "chip 47", "chip 48", "chip 49", "chip 50", "chip 51", "chip 52", "chip 53", "chip 54", "chip 55",
-    "chip 56", "chip 57", "chip 58", "chip 59", "chip 60", "chip 61", "chip 62", "chip 63",
+    "chip 0", "chip 1", "chip 2", "chip 3", "chip 4", "chip 5", "chip 6", "chip 7", "chip 8", "chip 9", "chip 10",
+    "chip 11", "chip 12", "chip 13", "chip 14", "chip 15", "chip 16", "chip 17", "chip 18", "chip 19", "chip 20",
+    "chip 21", "chip 22", "chip 23", "chip 24", "chip 25", "chip 26", "chip 27", "chip 28", "chip 29", "chip 30",
+    "chip 31", "chip 32", "chip 33", "chip 34", "chip 35", "chip 36", "chip 37", "chip 38", "chip 39", "chip 40",
+    "chip 41", "chip 42", "chip 43", "chip 44", "chip 45", "chip 46", "chip 47", "chip 48", "chip 49", "chip 50",
+    "chip 51", "chip 52", "chip 53", "chip 54", "chip 55", "chip 56", "chip 57", "chip 58", "chip 59", "chip 60",
+    "chip 61", "chip 62", "chip 63",
 ];
 /// Meshes and the link between DIMMs, after the chips.
 pub(super) const MESH: &str = "mesh of DIMMs";

@@ -177,7 +177,12 @@ impl Numbers {
         }
         let room = system.dimms.saturating_mul(system.chips_per_dimm);
         if system.chips > room || system.chips > MOST_CHIPS {
-            let wanted = format!("at most {}: {} DIMMs have {} chips each", room.min(MOST_CHIPS), system.dimms, system.chips_per_dimm);
+            let wanted = format!(
+                "at most {}: {} DIMMs have {} chips each",
+                room.min(MOST_CHIPS),
+                system.dimms,
+                system.chips_per_dimm
+            );
             return Err(spec.wrong("system.chips", wanted, system.chips));
         }
         if let Some(poly_col) = numbers.poly_col().filter(|&poly_col| poly_col < chip.pes || poly_col > columns) {
@@ -250,7 +255,7 @@ impl Numbers {
 
     /// Bytes a cycle of a bandwidth.
     pub(super) fn per_cycle(&self, gb_s: f64) -> f64 {
-        gb_s * 1e9 * self.tick_seconds()
+        gb_s * 1e3 / self.chip.core_mhz
     }
 
     /// Words a cycle from a PE to its neighbor.
@@ -276,7 +281,8 @@ impl Numbers {
 
     /// Square millimeters and watts of the chips, and of the networks between them.
     pub(super) fn of_machine(&self, table: &BTreeMap<String, f64>, unit: &str) -> BTreeMap<String, f64> {
-        let (chips, dimms) = (as_f64(self.system.chips), as_f64(self.system.chips.div_ceil(self.system.chips_per_dimm)));
+        let (chips, dimms) =
+            (as_f64(self.system.chips), as_f64(self.system.chips.div_ceil(self.system.chips_per_dimm)));
         let entry = |(key, x): (&String, &f64)| {
             let part = key.trim_end_matches(unit).trim_end_matches('_').to_owned();
             let count = if part == "chip_network" { dimms } else { chips };

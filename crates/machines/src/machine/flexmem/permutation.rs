@@ -8,6 +8,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+/// Numbers of a tiling, a Galois element, and whether values are permuted.
+type Asked = ([u64; 8], bool);
+
 /// Distances of all words of a limb.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Permutation {
@@ -22,10 +25,10 @@ pub(super) struct Permutation {
 impl Permutation {
     /// [`Self::automorphism`], counted once a process: programs repeat few elements many times.
     pub(super) fn known(tiling: &Tiling, galois: u64, domain: Domain) -> Self {
-        static KNOWN: Mutex<BTreeMap<(u64, [u64; 6], u64, bool), Permutation>> = Mutex::new(BTreeMap::new());
+        static KNOWN: Mutex<BTreeMap<Asked, Permutation>> = Mutex::new(BTreeMap::new());
         let site = tiling.site;
-        let numbers = [tiling.banks, tiling.pairs, site.banks, site.pairs, site.columns, site.pes];
-        let key = (tiling.n, numbers, galois, domain == Domain::Eval);
+        let numbers = [tiling.n, tiling.banks, tiling.pairs, site.banks, site.pairs, site.columns, site.pes, galois];
+        let key = (numbers, domain == Domain::Eval);
         let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
         known.unwrap_or_else(|| {
             let counted = Self::automorphism(tiling, galois, domain);

@@ -135,7 +135,8 @@ impl<'a> Reader<'a> {
                 let operands = graph.operands(id).iter().skip(usize::from(carried));
                 let reads: Vec<u64> = operands.clone().map(|&value| read(value)).collect();
                 let kept = self.stays(id);
-                let broadcast = operands.filter(|&&value| self.is_rotation_key(value)).map(|&value| self.limbs(value)).sum();
+                let broadcast =
+                    operands.filter(|&&value| self.is_rotation_key(value)).map(|&value| self.limbs(value)).sum();
                 let kind = Kind::Sweep { reads, cycles: self.numbers.assumed.modular_cycles.value, broadcast };
                 Work { writes: if kept { 0 } else { all }, ..work(kind) }
             }
@@ -145,7 +146,8 @@ impl<'a> Reader<'a> {
             }
             Op::Zeros => work(sweep(vec![], 0)),
             Op::Decompose | Op::LweDecompose => {
-                let levels = (self.degree(id) * batch / (self.degree(operand(0)) * self.batch(operand(0))).max(1)).max(1);
+                let levels =
+                    (self.degree(id) * batch / (self.degree(operand(0)) * self.batch(operand(0))).max(1)).max(1);
                 work(sweep(vec![(all / levels).max(1)], 1))
             }
             _ => work(sweep(graph.operands(id).iter().map(|&value| read(value)).collect(), 1)),
