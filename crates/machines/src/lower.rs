@@ -213,10 +213,14 @@ pub fn lower(work: &Work, order: &[NodeId]) -> Result<Program, MachineError> {
         last: None,
         under_way: BTreeMap::new(),
         near: order.first().copied().unwrap_or(NodeId(0)),
+        moved: [None; MOVED.len()],
+        edges: Vec::new(),
     };
     for action in actions {
         lowering.action(action);
     }
+    let moved = MOVED.iter().zip(lowering.moved).filter_map(|(&name, bytes)| Some((name, bytes?)));
+    lowering.program.off_chip_bytes = moved.collect();
     lowering.program.residency = lowering.rooms.map(|(_, rooms)| rooms.into_log()).unwrap_or_default();
     Ok(lowering.program)
 }
@@ -227,6 +231,15 @@ struct Phase {
     depth: u32,
     ends: Vec<TaskId>,
     before: Vec<TaskId>,
+}
+
+/// Names of what is moved, of roles and of results.
+const MOVED: [&str; 6] = ["ciphertext", "plaintext", "evaluation_key", "bootstrap_key", "temporary", "result"];
+const TEMPORARY: usize = 4;
+const RESULT: usize = 5;
+
+fn role_of(role: Role) -> usize {
+    MOVED.iter().position(|&name| name == role_name(role)).unwrap_or(TEMPORARY)
 }
 
 /// A lowering under way.
@@ -247,6 +260,10 @@ struct Lowering<'w> {
     under_way: BTreeMap<NodeId, Phase>,
     /// The last operation, for which stores are done.
     near: NodeId,
+    /// Bytes to and from off-chip memory by [`MOVED`], where there are any loads or stores.
+    moved: [Option<u64>; MOVED.len()],
+    /// Edges of the task that is made.
+    edges: Vec<Edge>,
 }
 
 impl Lowering<'_> {
@@ -267,7 +284,7 @@ impl Lowering<'_> {
     fn run(&mut self, id: NodeId, overwrites: Option<NodeId>, keeps: bool) {
         let work = self.work;
         let reads = work.reads(id);
-        let mut edges: Vec<Edge> = Vec::with_capacity(reads.len() + 2);
+        let mut edges = std::mem::take(&mut self.edges);
         reads.iter().for_each(|&(value, basis)| self.arrival(value, basis, &mut edges));
         edges.dedup();
         let bytes = work.bytes(id, work.whole(id));
@@ -295,6 +312,8 @@ impl Lowering<'_> {
             edges.push(Edge::Output(task));
             (self.made_by[id.index()], self.last) = (Some(task), Some(task));
         }
+        edges.clear();
+        self.edges = edges;
         if let Some(phase) = place.and_then(|place| self.under_way.get_mut(&place.of)) {
             phase.ends.extend(self.made_by[id.index()]);
         }
@@ -341,7 +360,7 @@ impl Lowering<'_> {
         loads.iter_mut().for_each(|(limbs, _)| *limbs = *limbs - basis);
         loads.retain(|(limbs, _)| !limbs.is_empty());
         loads.push((basis, task));
-        self.count(role_name(graph.node(value).role()), brought);
+        self.count(role_of(graph.node(value).role()), brought);
     }
 
     fn store(&mut self, value: NodeId) {
@@ -354,11 +373,10 @@ impl Lowering<'_> {
         rooms.read(value, task);
         self.program.movements.push(Movement { task, source: value, basis });
         self.stored_by[value.index()] = Some(task);
-        self.count(if work.is_result[value.index()] { "result" } else { "temporary" }, bytes);
+        self.count(if work.is_result[value.index()] { RESULT } else { TEMPORARY }, bytes);
     }
 
-    fn count(&mut self, role: &'static str, moved: u64) {
-        let bytes = self.program.off_chip_bytes.entry(role).or_default();
-        *bytes = u64::saturating_add(*bytes, moved);
+    fn count(&mut self, role: usize, moved: u64) {
+        self.moved[role] = Some(self.moved[role].unwrap_or(0).saturating_add(moved));
     }
 }

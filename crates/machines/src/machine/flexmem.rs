@@ -28,7 +28,10 @@ use flow::{Distribution, Flow, Shapes, Totals};
 use limbwise_graph::{Graph, NodeId, Op, Region, Role};
 use links::{DIMM_LINK, HOST, Links, MESH};
 use numbers::{Numbers, Rows, Switch};
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
 use work::Reader;
 
 /// How much transfers count against a chip, besides the wait for them; the fastest schedule is taken.
@@ -42,6 +45,8 @@ pub(super) struct Flexmem {
     spec: Spec,
     numbers: Numbers,
     units: Vec<&'static str>,
+    /// Nodes and ticks of the last schedule, and what it does: a report asks for it.
+    last: Mutex<Option<(usize, u64, Totals)>>,
 }
 
 impl Flexmem {
@@ -52,14 +57,14 @@ impl Flexmem {
     pub(super) fn new(spec: &Spec) -> Result<Self, MachineError> {
         let numbers = Numbers::read(spec)?;
         let units = Links::new(&numbers).units();
-        Ok(Self { spec: spec.clone(), numbers, units })
+        Ok(Self { spec: spec.clone(), numbers, units, last: Mutex::default() })
     }
 
     /// The fastest of several distributions, and what it does.
     fn distributed(&self, graph: &Graph) -> Result<(Schedule, Totals), MachineError> {
         self.accept(graph)?;
         let all = self.numbers.system.chips;
-        let is_alone = all == 1 || graph.ids().all(|id| graph.node(id).op().is_tfhe() || graph.lwe_shape(id).is_some());
+        let mut is_alone = all == 1;
         let mut best: Option<Found> = None;
         for chips in [all, self.numbers.system.chips_per_dimm] {
             for aversion in AVERSIONS {
@@ -68,14 +73,30 @@ impl Flexmem {
                 }
                 let distribution = Distribution { chips: chips.min(all), aversion, shapes: Shapes::Each };
                 self.better(graph, distribution, &mut best)?;
+                // Runs of TFHE are on all chips alike.
+                is_alone |= best.as_ref().is_some_and(|(_, totals, _)| totals.placed == 0);
             }
         }
         // Shapes are chosen one operation at a time, and one shape for all may still be better.
-        if let Some((_, _, distribution)) = best {
+        if let Some((_, _, distribution)) = best.as_ref().filter(|(_, totals, _)| totals.placed > 0) {
+            let distribution = *distribution;
             self.better(graph, Distribution { shapes: Shapes::Widest, ..distribution }, &mut best)?;
         }
         let (schedule, totals, _) = best.expect("there is a distribution");
+        let known = (graph.nodes().len(), schedule.ticks(), totals.clone());
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
         Ok((schedule, totals))
+    }
+
+    /// What a schedule does: as it was made, or made again.
+    fn totals(&self, graph: &Graph, schedule: &Schedule) -> Result<Totals, MachineError> {
+        let known = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let same =
+            |(nodes, ticks, _): &(usize, u64, Totals)| *nodes == graph.nodes().len() && *ticks == schedule.ticks();
+        match known.filter(same) {
+            Some((.., totals)) => Ok(totals),
+            None => Ok(self.distributed(graph)?.1),
+        }
     }
 
     /// Keeps a distribution if it is faster than the best known.
@@ -212,7 +233,7 @@ impl Machine for Flexmem {
 
     fn report(&self, graph: &Graph, schedule: &Schedule) -> Report {
         let mut report = Report { cycles: Some(schedule.ticks()), ..Report::of(self, graph, schedule) };
-        let Ok((_, totals)) = self.distributed(graph) else { return report };
+        let Ok(totals) = self.totals(graph, schedule) else { return report };
         for (name, share) in self.shares(&totals) {
             let working = as_f64(totals.cost.ticks) / (self.chips() * as_f64(schedule.ticks().max(1)));
             report.utilization.insert(name.into(), share * working);

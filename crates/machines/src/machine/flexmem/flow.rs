@@ -26,6 +26,8 @@ use std::{
 pub(super) struct Totals {
     /// Work of all chips.
     pub(super) cost: Cost,
+    /// Operations that were placed one by one.
+    pub(super) placed: u64,
     /// Bytes between chips.
     pub(super) transferred: u64,
     /// Bootstrappings on TFHE, how many side by side, and the ticks of their runs.
@@ -289,6 +291,7 @@ impl<'a> Flow<'a> {
             self.last[chip] = Some(task);
             parts.push(Part { chip, task, there: end });
         }
+        self.totals.placed += 1;
         self.made[id.index()] = Some(Made { parts, shape });
     }
 
