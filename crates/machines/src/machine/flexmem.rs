@@ -25,7 +25,7 @@ use crate::{
 };
 use costs::Costs;
 use flow::{Distribution, Flow, Shapes, Totals};
-use limbwise_graph::{Graph, NodeId, Op, Region, Role};
+use limbwise_graph::{Graph, NodeId, Op, Role};
 use links::{DIMM_LINK, HOST, Links, MESH};
 use numbers::{Numbers, Rows, Switch};
 use std::{
@@ -36,6 +36,9 @@ use work::Reader;
 
 /// How much transfers count against a chip, besides the wait for them; the fastest schedule is taken.
 const AVERSIONS: [u64; 2] = [0, 1];
+
+/// A step that each bootstrapping on CKKS takes once.
+const STEP: &str = "coeff_to_slot";
 
 /// A schedule, what is done in it, and how it was distributed.
 type Found = (Schedule, Totals, Distribution);
@@ -139,8 +142,8 @@ impl Flexmem {
             |(shape, ticks): (&u64, &u64)| format!("{shape} ({})", percent(as_f64(*ticks) / as_f64(all.max(1))));
         let shapes = totals.shapes.iter().filter(|(_, ticks)| **ticks * 1000 > all).map(shape).collect::<Vec<_>>();
         notes.push(format!("columns of a limb in a row (poly_col): {}", shapes.join(", ")));
-        let entered =
-            graph.regions().iter().filter(|r| r.is(Region::Bootstrap)).map(|r| u64::from(r.entered)).sum::<u64>();
+        // A bootstrapping enters its region once a step, and this step once.
+        let entered = graph.regions().iter().filter(|r| r.name == STEP).map(|r| u64::from(r.entered)).sum::<u64>();
         if totals.rotations == 0 && entered > 0 {
             notes.push(format!("{:.1} bootstrappings a second", as_f64(entered) / seconds.max(f64::MIN_POSITIVE)));
         }
