@@ -143,7 +143,7 @@ impl Time {
             }
             (Some(workload), None) => {
                 let (prepared, not_run) =
-                    workload.prepare_timed(usual_preset(&specs, workload.scheme())).map_err(refused)?;
+                    workload.prepare_timed(usual_preset(&specs)).map_err(refused)?;
                 let asked = on_scheme!(AnyPrepared, prepared, built => self.asked(&dev, &built, &mut specs)?);
                 Asked { not_run, ..asked }
             }
@@ -235,12 +235,11 @@ impl Time {
     }
 }
 
-/// The preset where the user names none: on a machine of 32-bit words one that fits them, where there is one.
-fn usual_preset(specs: &[Spec], scheme: &str) -> Option<&'static str> {
-    const USUAL: [(&str, &str, &str); 3] =
-        [("fhex", "tfhe", "fhex-II-32"), ("flexmem", "tfhe", "strix-III-32"), ("flexmem", "ckks", "boot-narrow")];
+/// The preset of TFHE programs where the user names none: on a machine of 32-bit words the one that is usual there.
+fn usual_preset(specs: &[Spec]) -> Option<&'static str> {
+    const USUAL: [(&str, &str); 2] = [("fhex", "fhex-II-32"), ("flexmem", "strix-III-32")];
     let is_asked = |model: &str| specs.iter().any(|spec| spec.model() == model);
-    USUAL.iter().find(|(model, of, _)| *of == scheme && is_asked(model)).map(|(_, _, preset)| *preset)
+    USUAL.iter().find(|(model, _)| is_asked(model)).map(|(_, preset)| *preset)
 }
 
 /// `out.json` → `out.ark.json`.
