@@ -142,8 +142,7 @@ impl Time {
                 Asked { heading, not_run: None, programs: specs.iter().map(|_| (None, graph.clone())).collect() }
             }
             (Some(workload), None) => {
-                let (prepared, not_run) =
-                    workload.prepare_timed(usual_preset(&specs)).map_err(refused)?;
+                let (prepared, not_run) = workload.prepare_timed(usual_preset(&specs)).map_err(refused)?;
                 let asked = on_scheme!(AnyPrepared, prepared, built => self.asked(&dev, &built, &mut specs)?);
                 Asked { not_run, ..asked }
             }

@@ -1,16 +1,18 @@
 //! FlexMem: CKKS and TFHE on PEs between the subarrays of DRAM chips. Source: \[FLX\]; ADR 132 says which rules were fixed
 //! before any result.
 //!
-//! Read in this order: `numbers`, `work` (a node as limbs), `permutation` and `costs` (what it takes on one chip, by the
-//! mapping of [`crate::address`] and the commands of [`crate::dram`]), `links` (between chips), `flow` (the program on all).
+//! Read in this order: `numbers`, `work` (a node as limbs), `permutation`, `sweep` and `costs` (what it takes on one chip, by the
+//! mapping of [`crate::address`] and the commands of [`crate::dram`]), `links` (between chips), `flow` and `transfers` (the program on all).
 
 mod costs;
 mod flow;
 mod links;
 mod numbers;
 mod permutation;
+mod sweep;
 #[cfg(test)]
 mod tests;
+mod transfers;
 mod work;
 
 use super::Machine;

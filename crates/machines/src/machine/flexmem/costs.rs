@@ -4,123 +4,14 @@
 use super::{
     numbers::{Numbers, Rows, Switch},
     permutation::Permutation,
+    sweep::{Cost, Sweep, Visits},
     work::{Kind, Work},
 };
 use crate::{
     address::{Border, Tiling},
-    dram::{Access, Timing, ticks},
+    dram::{Timing, ticks},
     report::as_f64,
 };
-
-/// Time of an operation on a chip, and what of it each network is busy with. Networks work beside sweeps, so their times do
-/// not add up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cost {
-    pub(super) ticks: u64,
-    pub(super) chain: u64,
-    pub(super) lisa: u64,
-    pub(super) bank: u64,
-    /// Ticks of it in which shapes change.
-    pub(super) remap: u64,
-    /// Words of each PE.
-    pub(super) read: u64,
-    pub(super) written: u64,
-    /// Bytes over the bank network.
-    pub(super) bank_bytes: u64,
-}
-
-impl std::ops::AddAssign for Cost {
-    fn add_assign(&mut self, o: Self) {
-        let sum = |a: &mut u64, b: u64| *a = a.saturating_add(b);
-        sum(&mut self.ticks, o.ticks);
-        sum(&mut self.chain, o.chain);
-        sum(&mut self.lisa, o.lisa);
-        sum(&mut self.bank, o.bank);
-        sum(&mut self.remap, o.remap);
-        sum(&mut self.read, o.read);
-        sum(&mut self.written, o.written);
-        sum(&mut self.bank_bytes, o.bank_bytes);
-    }
-}
-
-impl Cost {
-    /// The same, so many times.
-    pub(super) fn times(self, count: u64) -> Self {
-        let by = |x: u64| x.saturating_mul(count);
-        Self {
-            ticks: by(self.ticks),
-            chain: by(self.chain),
-            lisa: by(self.lisa),
-            bank: by(self.bank),
-            remap: by(self.remap),
-            read: by(self.read),
-            written: by(self.written),
-            bank_bytes: by(self.bank_bytes),
-        }
-    }
-}
-
-/// Rows that are opened, and the words that a PE uses of each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Visits {
-    pub(super) rows: u64,
-    pub(super) words: u64,
-}
-
-/// One pass of all PEs over rows: read in one subarray of the pair, written in the other.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sweep {
-    read: u64,
-    write: u64,
-    first: u64,
-    rows: u64,
-    read_words: u64,
-    written_words: u64,
-    arithmetic: u64,
-    chain: u64,
-    bank: u64,
-    lisa: u64,
-    bank_bytes: u64,
-}
-
-impl Sweep {
-    fn reads(mut self, timing: &Timing, visits: &[Visits]) -> Self {
-        for v in visits.iter().filter(|v| v.rows > 0) {
-            let one = timing.visit(Access::Read, v.words);
-            self.first = if self.first == 0 { one } else { self.first };
-            self.read = self.read.saturating_add(one.saturating_mul(v.rows));
-            self.read_words = self.read_words.saturating_add(v.words.saturating_mul(v.rows));
-            self.rows = self.rows.saturating_add(v.rows);
-        }
-        self
-    }
-
-    fn writes(mut self, timing: &Timing, visits: &[Visits]) -> Self {
-        for v in visits.iter().filter(|v| v.rows > 0) {
-            self.write = self.write.saturating_add(timing.visit(Access::Write, v.words).saturating_mul(v.rows));
-            self.written_words = self.written_words.saturating_add(v.words.saturating_mul(v.rows));
-            self.rows = self.rows.saturating_add(v.rows);
-        }
-        self
-    }
-
-    /// The longest of all that goes on side by side, after the first row has come; rows that change pairs stop all that.
-    fn cost(&self, timing: &Timing) -> Cost {
-        let activations = self.rows.saturating_mul(timing.t_rrd);
-        let beside = [self.read, self.write, activations, self.arithmetic, self.chain, self.bank];
-        let longest = beside.into_iter().max().unwrap_or(0);
-        Cost {
-            ticks: longest.saturating_add(self.first).saturating_add(self.lisa),
-            chain: self.chain,
-            lisa: self.lisa,
-            bank: self.bank,
-            remap: 0,
-            read: self.read_words,
-            written: self.written_words,
-            bank_bytes: self.bank_bytes,
-        }
-    }
-}
 
 /// Costs on one chip of a machine.
 pub(super) struct Costs<'n> {
@@ -236,7 +127,7 @@ impl<'n> Costs<'n> {
         }
     }
 
-    /// Each pair exchanges rows with the one at a distance: both directions on the link in the middle, a hop a subarray.
+    /// Each pair exchanges rows with the one at a distance (LISA \[CNH16\]): both directions on the link in the middle, a hop a subarray.
     fn exchange_pairs(&self, rows: u64, distance: u64) -> u64 {
         let (t, hop) = (&self.timing, self.numbers.assumed.lisa_hop_cycles.value);
         let hops = rows.saturating_mul(2 * distance).saturating_add(2 * distance);

@@ -2,9 +2,10 @@
 
 use super::{
     Flexmem,
-    costs::{Cost, Costs},
+    costs::Costs,
     numbers::Numbers,
     permutation::Permutation,
+    sweep::Cost,
     work::{Kind, Work},
 };
 use crate::{
