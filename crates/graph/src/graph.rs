@@ -86,6 +86,7 @@ impl Node {
     }
 
     /// The operation.
+    #[inline]
     #[must_use]
     pub fn op(&self) -> Op {
         self.op
@@ -98,12 +99,14 @@ impl Node {
     }
 
     /// The innermost region around the node.
+    #[inline]
     #[must_use]
     pub fn region(&self) -> RegionId {
         self.region
     }
 
     /// Role of an input; every other value is temporary.
+    #[inline]
     #[must_use]
     pub fn role(&self) -> Role {
         match self.role {
@@ -135,6 +138,7 @@ impl Node {
 
     /// The node before which the program dropped the value; `None` if it lives to the end. A value that is freed before
     /// node k and is an operand of node k was passed to it by value, to be overwritten.
+    #[inline]
     #[must_use]
     pub fn freed_before(&self) -> Option<NodeId> {
         (self.freed != NEVER).then_some(NodeId(self.freed))
@@ -250,12 +254,14 @@ impl Graph {
     }
 
     /// The node of an identity.
+    #[inline]
     #[must_use]
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
     /// The values that a node reads.
+    #[inline]
     #[must_use]
     pub fn operands(&self, id: NodeId) -> &[NodeId] {
         let start = id.index().checked_sub(1).map_or(0, |before| self.nodes[before].operands_end as usize);
@@ -266,12 +272,14 @@ impl Graph {
     ///
     /// # Panics
     /// If the value is LWE ciphertexts, whose shape is [`Self::lwe_shape`].
+    #[inline]
     #[must_use]
     pub fn shape(&self, id: NodeId) -> &Shape {
         &self.shapes[self.nodes[id.index()].shape.0 as usize]
     }
 
     /// The shape of a node's LWE ciphertexts; `None` for a polynomial.
+    #[inline]
     #[must_use]
     pub fn lwe_shape(&self, id: NodeId) -> Option<LweShape> {
         self.nodes[id.index()].shape.lwe_index().map(|i| self.lwe_shapes[i])

@@ -57,6 +57,7 @@ macro_rules! ops {
                 match self { $(Self::$op => stringify!($name),)+ }
             }
 
+            #[inline]
             fn kind(self) -> Kind {
                 match self { $(Self::$op => kind!($kind),)+ }
             }
@@ -91,24 +92,28 @@ impl Op {
     }
 
     /// Whether the result shares the rows of its operands, at no cost.
+    #[inline]
     #[must_use]
     pub fn is_view(self) -> bool {
         self.kind() == Kind::View
     }
 
     /// Whether the value comes from outside the program, with a role.
+    #[inline]
     #[must_use]
     pub fn is_input(self) -> bool {
         self.kind() == Kind::Input
     }
 
     /// Whether operand 0 is taken by value (or as accumulator) and overwritten if no other handle shares its rows.
+    #[inline]
     #[must_use]
     pub fn is_in_place(self) -> bool {
         self.kind() == Kind::InPlace
     }
 
     /// Whether the operation belongs to TFHE: it reads or makes LWE ciphertexts, or digits of a small base.
+    #[inline]
     #[must_use]
     pub fn is_tfhe(self) -> bool {
         self >= Self::MonomialMul

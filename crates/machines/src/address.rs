@@ -1,6 +1,7 @@
 //! Where a word of a polynomial stands in DRAM, and how long the whole polynomial takes in each order of access.
 //!
-//! It serves one table, claims MAD3 to MAD5 of `limbwise reproduce mad` (ADR 80); no machine model uses it.
+//! [`Ddr`] serves one table, claims MAD3 to MAD5 of `limbwise reproduce mad` (ADR 80). [`Tiling`] is where the words of limbs
+//! stand beside PEs, by which the machine `flexmem` counts what moves (ADR 132).
 //!
 //! Transforms read a polynomial limb after limb, changes of basis slot after slot. A physical address is, from the lowest
 //! bit, byte | column | bank | bank group | rank | row; which bits of limb and slot go where decides how often a row
@@ -230,6 +231,139 @@ impl<'d> Controller<'d> {
     }
 }
 
+/// Subarray pairs of a chip and the PEs between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Site {
+    /// Banks of a chip.
+    pub banks: u64,
+    /// Pairs of subarrays of a bank.
+    pub pairs: u64,
+    /// Words of a row.
+    pub columns: u64,
+    /// PEs of a pair; each has every so-many-th column.
+    pub pes: u64,
+}
+
+/// Where the coefficients of limbs stand in a chip. All numbers are powers of two.
+///
+/// A limb fills `pe_coefficients` words of each PE of a pair, then pairs, then banks, and what is left comes to the PEs. A
+/// chip has room for several limbs side by side, its places; limbs take places in turn, and what is in one place shares
+/// rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tiling {
+    /// The chip.
+    pub site: Site,
+    /// Coefficients.
+    pub n: u64,
+    /// Banks of a limb.
+    pub banks: u64,
+    /// Pairs of a limb in each of its banks.
+    pub pairs: u64,
+}
+
+/// A word in a chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Word {
+    /// Its bank.
+    pub bank: u64,
+    /// Its pair of subarrays there.
+    pub pair: u64,
+    /// Its row in the subarray.
+    pub row: u64,
+    /// Its column in the row.
+    pub column: u64,
+}
+
+/// How far apart two words are: the widest border between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Border {
+    /// The same PE.
+    Local,
+    /// So many PEs of the same pair.
+    Pes(u64),
+    /// So many pairs of the same bank.
+    Pairs(u64),
+    /// So many banks.
+    Banks(u64),
+}
+
+impl Tiling {
+    /// A ring in a chip, filled from the inside.
+    #[must_use]
+    pub fn new(site: Site, n: u64, pe_coefficients: u64, most_banks: u64) -> Self {
+        let pairs = (n / (pe_coefficients * site.pes)).clamp(1, site.pairs);
+        let banks = (n / (pe_coefficients * site.pes * pairs)).clamp(1, most_banks.min(site.banks));
+        Self { site, n, banks, pairs }
+    }
+
+    /// Limbs that stand side by side in subarrays of their own.
+    #[must_use]
+    pub fn places(&self) -> u64 {
+        self.site.banks / self.banks * (self.site.pairs / self.pairs)
+    }
+
+    /// Words of a limb in a pair: its tile.
+    #[must_use]
+    pub fn tile(&self) -> u64 {
+        self.n / (self.banks * self.pairs)
+    }
+
+    /// Words of a limb in a PE.
+    #[must_use]
+    pub fn local(&self) -> u64 {
+        self.tile() / self.site.pes
+    }
+
+    /// Where coefficient i of limb number k stands, if a limb has `poly_col` columns of a row. Limb j of polynomial p of L
+    /// limbs has the number p·L + j.
+    #[must_use]
+    pub fn word(&self, limb: u64, coefficient: u64, poly_col: u64) -> Word {
+        let (pes, tile) = (self.site.pes, self.tile());
+        let (place, slot) = (limb % self.places(), limb / self.places());
+        let groups = self.site.banks / self.banks;
+        // From the lowest bit: column in the PE, row, PE, pair, bank.
+        let (own, pe) = (coefficient % self.local(), coefficient / self.local() % pes);
+        let (pair, bank) = (coefficient / tile % self.pairs, coefficient / (tile * self.pairs));
+        let (columns, per_row) = (poly_col / pes, self.site.columns / poly_col);
+        let (column, row) = (own % columns, own / columns);
+        Word {
+            bank: place % groups * self.banks + bank,
+            pair: place / groups * self.pairs + pair,
+            row: slot / per_row * (tile / poly_col) + row,
+            column: slot % per_row * poly_col + column * pes + pe,
+        }
+    }
+
+    /// The PE of a column.
+    #[must_use]
+    pub fn pe(&self, word: Word) -> u64 {
+        word.column % self.site.pes
+    }
+
+    /// The border between two words.
+    #[must_use]
+    pub fn border(&self, a: Word, b: Word) -> Border {
+        if a.bank != b.bank {
+            return Border::Banks(a.bank.abs_diff(b.bank));
+        }
+        if a.pair != b.pair {
+            return Border::Pairs(a.pair.abs_diff(b.pair));
+        }
+        match self.pe(a).abs_diff(self.pe(b)) {
+            0 => Border::Local,
+            distance => Border::Pes(distance),
+        }
+    }
+
+    /// The border that each stage of a transform crosses, from the lowest bit of the coefficient.
+    #[must_use]
+    pub fn stages(&self) -> Vec<Border> {
+        let poly_col = self.tile().min(self.site.columns);
+        let word = |coefficient| self.word(0, coefficient, poly_col);
+        (0..self.n.ilog2()).map(|bit| self.border(word(0), word(1 << bit))).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,6 +394,71 @@ mod tests {
         let cycle = (ddr.t_ras).max(ddr.t_rcd + ddr.t_rtp) + ddr.t_rp;
         let wanted = cycle * 4.0 * f64::from(1 << 14);
         assert!((ns / wanted - 1.0).abs() < 0.01, "{ns} for {wanted}");
+    }
+
+    const SITE: Site = Site { banks: 64, pairs: 16, columns: 512, pes: 8 };
+
+    #[test]
+    fn stages_are_as_published() {
+        let split = |log_n: u32, pe_coefficients, most_banks| {
+            let stages = Tiling::new(SITE, 1 << log_n, pe_coefficients, most_banks).stages();
+            let of = |wanted: fn(&Border) -> bool| stages.iter().filter(|b| wanted(b)).count();
+            let (pes, pairs) = (of(|b| matches!(b, Border::Pes(_))), of(|b| matches!(b, Border::Pairs(_))));
+            [of(|b| *b == Border::Local), pes, pairs, of(|b| matches!(b, Border::Banks(_)))]
+        };
+        assert_eq!(split(16, 32, 16), [5, 3, 4, 4]);
+        assert_eq!(split(16, 8, 64), [3, 3, 4, 6], "over all banks");
+        assert_eq!(split(10, 32, 16), [5, 3, 2, 0]);
+        assert_eq!(split(14, 32, 16), [5, 3, 4, 2]);
+        assert_eq!(split(17, 32, 16), [6, 3, 4, 4]);
+    }
+
+    proptest! {
+        /// Every word has a place of its own, in the chip; a subarray has all limbs of its place's tile.
+        #[test]
+        fn words_of_limbs_have_places(
+            log_n in 8u32..15,
+            limbs in 1u64..9,
+            polynomials in 1u64..4,
+            log_pes in 0u32..5,
+            log_banks in 0u32..7,
+            log_columns in 0u32..10,
+        ) {
+            let (n, pes) = (1u64 << log_n, 1 << log_pes);
+            let site = Site { banks: 8, pairs: 4, pes, ..SITE };
+            let tiling = Tiling::new(site, n, 8, 1 << log_banks);
+            let poly_col = (1u64 << log_columns).clamp(pes, tiling.tile().min(site.columns));
+            prop_assume!(poly_col <= tiling.tile() && poly_col >= pes);
+            let mut seen = HashSet::new();
+            let mut held = std::collections::HashMap::<(u64, u64), HashSet<u64>>::new();
+            for limb in 0..limbs * polynomials {
+                for coefficient in 0..n {
+                    let word = tiling.word(limb, coefficient, poly_col);
+                    prop_assert!(word.bank < site.banks && word.pair < site.pairs && word.column < site.columns);
+                    prop_assert!(seen.insert(word), "two words at {word:?}");
+                    held.entry((word.bank, word.pair)).or_default().insert(limb);
+                }
+            }
+            let places = tiling.places();
+            for limbs_there in held.values() {
+                let place = limbs_there.iter().next().unwrap() % places;
+                let all: HashSet<u64> = (0..limbs * polynomials).filter(|limb| limb % places == place).collect();
+                prop_assert_eq!(limbs_there, &all);
+            }
+        }
+
+        /// The border of a stage is that of every pair of coefficients in it.
+        #[test]
+        fn a_stage_has_one_border(log_n in 8u32..15, log_pes in 0u32..5, bit in 0u32..15) {
+            let site = Site { banks: 8, pairs: 4, pes: 1 << log_pes, ..SITE };
+            let tiling = Tiling::new(site, 1 << log_n, 8, 8);
+            prop_assume!(bit < log_n && tiling.tile() <= 512);
+            let border = tiling.stages()[bit as usize];
+            for coefficient in (0..1u64 << log_n).filter(|i| i >> bit & 1 == 0) {
+                let word = |i| tiling.word(3, i, tiling.tile());
+                prop_assert_eq!(tiling.border(word(coefficient), word(coefficient | 1 << bit)), border);
+            }
+        }
     }
 
     proptest! {

@@ -5,6 +5,9 @@
 //! and that a channel goes to its next bank for its next row. Such a stream runs at the peak bandwidth as long as the
 //! banks that are not read have the time to change rows and to be refreshed; what does not fit into that time is added.
 //! The unit tests step through banks one row at a time and come to the same.
+//!
+//! Units beside the sense amplifiers see the commands themselves: [`Timing`] has the constraints of one pair of subarrays,
+//! [`Pair`] issues commands one by one, and [`Timing::visit`] is the closed form of a row that is opened, used and closed.
 
 use crate::{program::TaskKind, report::as_f64};
 
@@ -130,6 +133,125 @@ impl Dram {
     }
 }
 
+/// Constraints on the commands of a pair of subarrays, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// From a column command of an open row to the next one there.
+    pub t_ccd: u64,
+    /// From a word in the bank's global row buffer to the next one.
+    pub t_ccd_s: u64,
+    /// From the last write to the precharge.
+    pub t_wr: u64,
+    /// From precharge to activation.
+    pub t_pre: u64,
+    /// Least time from an activation to the precharge.
+    pub t_act: u64,
+    /// From activation to the first column command.
+    pub t_rcd: u64,
+    /// Between activations of the two subarrays.
+    pub t_rrd: u64,
+}
+
+/// A command to one subarray of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Opens a row.
+    Activate,
+    /// Each PE takes a word of the open row.
+    Read,
+    /// Each PE gives a word to the open row.
+    Write,
+    /// Closes the row.
+    Precharge,
+}
+
+/// What an open row is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// PEs take words.
+    Read,
+    /// PEs give words.
+    Write,
+}
+
+impl Timing {
+    /// Ticks from an activation to the next one of the same subarray, if each PE takes or gives so many words between.
+    #[must_use]
+    pub fn visit(&self, access: Access, words: u64) -> u64 {
+        // The last column command is one step before the end of the words, but its data take that step.
+        let used = self.t_rcd.saturating_add(words.saturating_mul(self.t_ccd));
+        let recovery = if access == Access::Write { self.t_wr } else { 0 };
+        used.saturating_add(recovery).max(self.t_act).saturating_add(self.t_pre)
+    }
+}
+
+/// A subarray while commands come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Subarray {
+    /// Time of the last activation, if a row is open.
+    opened: Option<u64>,
+    /// When the next activation, column command and precharge may come.
+    activate: u64,
+    column: u64,
+    precharge: u64,
+}
+
+/// Two subarrays that share PEs: one is read while the other is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    timing: Timing,
+    subarrays: [Subarray; 2],
+    /// The last activation of either.
+    activated: Option<u64>,
+}
+
+impl Pair {
+    /// Both closed.
+    #[must_use]
+    pub fn new(timing: Timing) -> Self {
+        Self { timing, subarrays: [Subarray::default(); 2], activated: None }
+    }
+
+    /// The earliest time of a command; `None` if the row is open that should be closed, or closed that should be open.
+    #[must_use]
+    pub fn earliest(&self, subarray: usize, command: Command) -> Option<u64> {
+        let at = &self.subarrays[subarray];
+        match command {
+            Command::Activate if at.opened.is_none() => {
+                let apart = self.activated.map_or(0, |last| last + self.timing.t_rrd);
+                Some(at.activate.max(apart))
+            }
+            Command::Read | Command::Write if at.opened.is_some() => Some(at.column),
+            Command::Precharge if at.opened.is_some() => Some(at.precharge),
+            _ => None,
+        }
+    }
+
+    /// Issues a command at a time. Whether it was allowed.
+    pub fn issue(&mut self, subarray: usize, command: Command, now: u64) -> bool {
+        if self.earliest(subarray, command).is_none_or(|earliest| now < earliest) {
+            return false;
+        }
+        let (timing, at) = (self.timing, &mut self.subarrays[subarray]);
+        match command {
+            Command::Activate => {
+                (at.opened, self.activated) = (Some(now), Some(now));
+                (at.column, at.precharge) = (now + timing.t_rcd, now + timing.t_act);
+            }
+            Command::Read | Command::Write => {
+                at.column = now + timing.t_ccd;
+                let recovery = if command == Command::Write { timing.t_wr } else { 0 };
+                at.precharge = at.precharge.max(at.column + recovery);
+            }
+            Command::Precharge => {
+                at.opened = None;
+                at.activate = now + timing.t_pre;
+            }
+        }
+        true
+    }
+}
+
 /// A memory that did nothing but refresh would be no memory: streams keep at least a hundredth of the time.
 const MOST_REFRESH: f64 = 0.99;
 
@@ -215,6 +337,45 @@ mod tests {
         let rows = 64.0;
         let wanted = rows * row + (rows - 1.0) * (14.0 + 14.0);
         assert!((one.stream(64 * 1024 * 32) - wanted).abs() < 1e-6);
+    }
+
+    const TABLE: Timing = Timing { t_ccd: 2, t_ccd_s: 4, t_wr: 8, t_pre: 12, t_act: 24, t_rcd: 24, t_rrd: 24 };
+
+    /// Each constraint by itself: a tick before it is refused, at it is not.
+    #[test]
+    fn commands_wait_for_what_they_must() {
+        let mut pair = Pair::new(TABLE);
+        let mut step = |subarray, command, at: u64| {
+            assert!(at == 0 || !pair.issue(subarray, command, at - 1), "{command:?} at {at}");
+            assert!(pair.issue(subarray, command, at), "{command:?} at {at}");
+        };
+        step(0, Command::Activate, 0);
+        step(1, Command::Activate, 24);
+        step(0, Command::Precharge, 24);
+        step(0, Command::Activate, 48); // tRRD after the other, not only tPRE
+        step(1, Command::Write, 48);
+        step(1, Command::Write, 50);
+        step(1, Command::Precharge, 60);
+        step(0, Command::Read, 72);
+        step(0, Command::Precharge, 74);
+        assert!(!pair.issue(0, Command::Read, 1000) && !pair.issue(1, Command::Precharge, 1000), "both are closed");
+    }
+
+    proptest! {
+        /// Commands as early as they may come take what the closed form says.
+        #[test]
+        fn a_visit_is_its_commands(words in 0u64..80, write: bool, t_ccd in 1u64..6, t_act in 0u64..80, t_wr in 0u64..20) {
+            let timing = Timing { t_ccd, t_act, t_wr, t_rrd: 0, ..TABLE };
+            let (access, column) = if write { (Access::Write, Command::Write) } else { (Access::Read, Command::Read) };
+            prop_assume!(words > 0 || timing.t_act >= timing.t_rcd + timing.t_wr);
+            let mut pair = Pair::new(timing);
+            let columns = std::iter::repeat_n(column, usize::try_from(words).unwrap());
+            for command in [Command::Activate].into_iter().chain(columns).chain([Command::Precharge]) {
+                let at = pair.earliest(0, command).unwrap();
+                prop_assert!(pair.issue(0, command, at));
+            }
+            prop_assert_eq!(pair.earliest(0, Command::Activate).unwrap(), timing.visit(access, words));
+        }
     }
 
     proptest! {

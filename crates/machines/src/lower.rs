@@ -14,7 +14,7 @@ use crate::{
     words::Words,
 };
 use limbwise_graph::{Basis, Graph, NodeId, Op, Role};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// The name of a role in reports.
 #[must_use]
@@ -34,6 +34,8 @@ pub struct Work<'a> {
     pub(crate) name: &'a str,
     pub(crate) off_chip: Option<OffChip>,
     words: Words,
+    /// Bytes of a whole value of each shape.
+    shape_bytes: Vec<u64>,
     /// A program without tasks.
     empty: Program,
     /// Nodes with work in program order. With serial phases, those of a key switch are in the order of its phases.
@@ -64,6 +66,7 @@ impl<'a> Work<'a> {
             name: machine.spec().name(),
             off_chip,
             words: machine.words(),
+            shape_bytes: graph.shapes().iter().map(|shape| machine.words().bytes(shape, shape.basis)).collect(),
             empty,
             nodes: Vec::with_capacity(count),
             places: Vec::new(),
@@ -158,7 +161,11 @@ impl<'a> Work<'a> {
     pub(crate) fn bytes(&self, value: NodeId, basis: Basis) -> u64 {
         match self.graph.lwe_shape(value) {
             Some(shape) => shape.bytes(),
-            None => self.words.bytes(self.graph.shape(value), basis),
+            None => {
+                let shape = self.graph.shape(value);
+                let whole = self.graph.node(value).shape().0 as usize;
+                if basis == shape.basis { self.shape_bytes[whole] } else { self.words.bytes(shape, basis) }
+            }
         }
     }
 
@@ -199,16 +206,21 @@ pub fn lower(work: &Work, order: &[NodeId]) -> Result<Program, MachineError> {
         work,
         program,
         made_by: vec![None; count],
-        loaded_by: HashMap::new(),
+        loaded_by: vec![NEVER; count],
+        loads: Vec::new(),
         stored_by: vec![None; count],
         rooms: work.off_chip.map(|off_chip| (off_chip, Rooms::new(off_chip.capacity_bytes, count))),
         last: None,
         under_way: BTreeMap::new(),
         near: order.first().copied().unwrap_or(NodeId(0)),
+        moved: [None; MOVED.len()],
+        edges: Vec::new(),
     };
     for action in actions {
         lowering.action(action);
     }
+    let moved = MOVED.iter().zip(lowering.moved).filter_map(|(&name, bytes)| Some((name, bytes?)));
+    lowering.program.off_chip_bytes = moved.collect();
     lowering.program.residency = lowering.rooms.map(|(_, rooms)| rooms.into_log()).unwrap_or_default();
     Ok(lowering.program)
 }
@@ -221,14 +233,24 @@ struct Phase {
     before: Vec<TaskId>,
 }
 
+/// Names of what is moved, of roles and of results.
+const MOVED: [&str; 6] = ["ciphertext", "plaintext", "evaluation_key", "bootstrap_key", "temporary", "result"];
+const TEMPORARY: usize = 4;
+const RESULT: usize = 5;
+
+fn role_of(role: Role) -> usize {
+    MOVED.iter().position(|&name| name == role_name(role)).unwrap_or(TEMPORARY)
+}
+
 /// A lowering under way.
 struct Lowering<'w> {
     work: &'w Work<'w>,
     program: Program,
     /// The last task that made each value.
     made_by: Vec<Option<TaskId>>,
-    /// The last load of each limb of a value that was loaded.
-    loaded_by: HashMap<NodeId, Vec<(Basis, TaskId)>>,
+    /// The last load of each limb of a value that was loaded: by value, where its loads stand.
+    loaded_by: Vec<u32>,
+    loads: Vec<Vec<(Basis, TaskId)>>,
     /// The task that stored each value off the chip.
     stored_by: Vec<Option<TaskId>>,
     rooms: Option<(OffChip, Rooms)>,
@@ -238,6 +260,10 @@ struct Lowering<'w> {
     under_way: BTreeMap<NodeId, Phase>,
     /// The last operation, for which stores are done.
     near: NodeId,
+    /// Bytes to and from off-chip memory by [`MOVED`], where there are any loads or stores.
+    moved: [Option<u64>; MOVED.len()],
+    /// Edges of the task that is made.
+    edges: Vec<Edge>,
 }
 
 impl Lowering<'_> {
@@ -258,7 +284,7 @@ impl Lowering<'_> {
     fn run(&mut self, id: NodeId, overwrites: Option<NodeId>, keeps: bool) {
         let work = self.work;
         let reads = work.reads(id);
-        let mut edges: Vec<Edge> = Vec::with_capacity(reads.len() + 2);
+        let mut edges = std::mem::take(&mut self.edges);
         reads.iter().for_each(|&(value, basis)| self.arrival(value, basis, &mut edges));
         edges.dedup();
         let bytes = work.bytes(id, work.whole(id));
@@ -286,6 +312,8 @@ impl Lowering<'_> {
             edges.push(Edge::Output(task));
             (self.made_by[id.index()], self.last) = (Some(task), Some(task));
         }
+        edges.clear();
+        self.edges = edges;
         if let Some(phase) = place.and_then(|place| self.under_way.get_mut(&place.of)) {
             phase.ends.extend(self.made_by[id.index()]);
         }
@@ -301,7 +329,7 @@ impl Lowering<'_> {
 
     /// Edges of a task that reads limbs of a value: to their loads, or to the task that made them.
     fn arrival(&self, value: NodeId, basis: Basis, edges: &mut Vec<Edge>) {
-        let loads = self.loaded_by.get(&value).map_or(&[][..], Vec::as_slice);
+        let loads = self.loads.get(self.loaded_by[value.index()] as usize).map_or(&[][..], Vec::as_slice);
         let mut made = basis;
         for (limbs, load) in loads.iter().filter(|(limbs, _)| !(*limbs & basis).is_empty()) {
             edges.push(Edge::Output(*load));
@@ -323,11 +351,16 @@ impl Lowering<'_> {
         let task = self.program.push(node, stage, after.map(Edge::Output).chain(gate));
         rooms.come(value, basis, bytes, task);
         self.program.movements.push(Movement { task, source: value, basis });
-        let loads = self.loaded_by.entry(value).or_default();
+        let number = &mut self.loaded_by[value.index()];
+        if *number == NEVER {
+            *number = index(self.loads.len());
+            self.loads.push(Vec::with_capacity(1));
+        }
+        let loads = &mut self.loads[*number as usize];
         loads.iter_mut().for_each(|(limbs, _)| *limbs = *limbs - basis);
         loads.retain(|(limbs, _)| !limbs.is_empty());
         loads.push((basis, task));
-        self.count(role_name(graph.node(value).role()), brought);
+        self.count(role_of(graph.node(value).role()), brought);
     }
 
     fn store(&mut self, value: NodeId) {
@@ -340,11 +373,10 @@ impl Lowering<'_> {
         rooms.read(value, task);
         self.program.movements.push(Movement { task, source: value, basis });
         self.stored_by[value.index()] = Some(task);
-        self.count(if work.is_result[value.index()] { "result" } else { "temporary" }, bytes);
+        self.count(if work.is_result[value.index()] { RESULT } else { TEMPORARY }, bytes);
     }
 
-    fn count(&mut self, role: &'static str, moved: u64) {
-        let bytes = self.program.off_chip_bytes.entry(role).or_default();
-        *bytes = u64::saturating_add(*bytes, moved);
+    fn count(&mut self, role: usize, moved: u64) {
+        self.moved[role] = Some(self.moved[role].unwrap_or(0).saturating_add(moved));
     }
 }

@@ -10,7 +10,7 @@
 
 use crate::{error::MachineError, lower::Work, scratchpad::OffChip};
 use limbwise_graph::{Basis, NodeId};
-use std::collections::BTreeSet;
+use std::collections::BinaryHeap;
 
 /// No further use.
 pub(crate) const NEVER: u32 = u32::MAX;
@@ -39,22 +39,27 @@ pub(crate) fn plan(work: &Work, order: &[NodeId]) -> Result<Vec<Action>, Machine
         work,
         off_chip,
         held: vec![None; count],
-        order: BTreeSet::new(),
+        order: BinaryHeap::new(),
         taken: 0,
         stored: vec![false; count],
         next_reads,
         first_reads,
         pinned: Vec::new(),
+        aside: Vec::new(),
         actions: Vec::with_capacity(3 * order.len()),
+        taken_after: Vec::with_capacity(3 * order.len()),
     };
     let mut read = 0;
     for &id in order {
         read += planning.node(id, read)?;
     }
-    for value in planning.order.iter().map(|(_, value)| *value).collect::<Vec<_>>() {
+    let mut left: Vec<(u32, NodeId)> =
+        work.graph.ids().filter_map(|id| planning.held[id.index()].map(|held| (held.next_use, id))).collect();
+    left.sort_unstable();
+    for (_, value) in left {
         planning.send_away(value);
     }
-    Ok(ahead(work, &off_chip, planning.actions))
+    Ok(ahead(work, &off_chip, planning.actions, planning.taken_after))
 }
 
 /// A value on the chip.
@@ -71,8 +76,11 @@ struct Planning<'w> {
     work: &'w Work<'w>,
     off_chip: OffChip,
     held: Vec<Option<Held>>,
-    /// Values on the chip by next use.
-    order: BTreeSet<(u32, NodeId)>,
+    /// Values on the chip by next use, and some entries that hold no more: they are passed over when they come up. Few
+    /// values are ever asked for, so this costs less than to keep an order.
+    order: BinaryHeap<(u32, NodeId)>,
+    /// Values that came up and must not leave yet.
+    aside: Vec<(u32, NodeId)>,
     /// Their bytes.
     taken: u64,
     stored: Vec<bool>,
@@ -80,8 +88,9 @@ struct Planning<'w> {
     first_reads: Vec<u32>,
     /// Operands of the current node, which must not leave.
     pinned: Vec<NodeId>,
-    /// Each action with the bytes that are held when it is done.
-    actions: Vec<(Action, u64)>,
+    actions: Vec<Action>,
+    /// The bytes that are held when each action is done.
+    taken_after: Vec<u64>,
 }
 
 impl Planning<'_> {
@@ -115,16 +124,21 @@ impl Planning<'_> {
         self.note(Action::Run { node: id, overwrites: overwrites.filter(|_| keeps), keeps });
         for (i, (value, _)) in reads.iter().enumerate() {
             let next = self.next_reads[read + i];
-            self.set_next_use(*value, next);
-            if next == NEVER && !work.is_result[value.index()] && self.held[value.index()].is_some() {
-                self.send_away(*value);
+            if next == NEVER && !work.is_result[value.index()] {
+                if let Some(held) = &mut self.held[value.index()] {
+                    held.next_use = next;
+                    self.send_away(*value);
+                }
+            } else {
+                self.set_next_use(*value, next);
             }
         }
         Ok(reads.len())
     }
 
     fn note(&mut self, action: Action) {
-        self.actions.push((action, self.taken));
+        self.actions.push(action);
+        self.taken_after.push(self.taken);
     }
 
     /// Sends values away until there is room: the furthest next use first (Belady), which needs the fewest loads for a given
@@ -132,11 +146,25 @@ impl Planning<'_> {
     fn room(&mut self, id: NodeId, bytes: u64) -> Result<(), MachineError> {
         let room = self.off_chip.resident_bytes();
         while self.taken + bytes > room {
-            let furthest = self.order.iter().rev().find(|(_, value)| !self.pinned.contains(value));
-            let Some(&(_, value)) = furthest else { return Err(self.no_room(id, self.taken + bytes, room)) };
+            let Some(value) = self.furthest() else { return Err(self.no_room(id, self.taken + bytes, room)) };
             self.send_away(value);
         }
+        self.order.extend(self.aside.drain(..));
         Ok(())
+    }
+
+    /// The value with the furthest next use that may leave.
+    fn furthest(&mut self) -> Option<NodeId> {
+        while let Some((next_use, value)) = self.order.pop() {
+            let holds = self.held[value.index()].is_some_and(|held| held.next_use == next_use);
+            if holds && !self.pinned.contains(&value) {
+                return Some(value);
+            }
+            if holds {
+                self.aside.push((next_use, value));
+            }
+        }
+        None
     }
 
     fn no_room(&self, id: NodeId, needs: u64, room: u64) -> MachineError {
@@ -169,42 +197,77 @@ impl Planning<'_> {
         let bytes = self.work.bytes(value, basis);
         self.taken += bytes;
         self.held[value.index()] = Some(Held { bytes: old.bytes + bytes, basis: old.basis | basis, ..old });
-        self.order.insert((old.next_use, value));
     }
 
     fn set_next_use(&mut self, value: NodeId, next_use: u32) {
         if let Some(held) = &mut self.held[value.index()] {
-            self.order.remove(&(held.next_use, value));
             held.next_use = next_use;
-            self.order.insert((next_use, value));
+            self.order.push((next_use, value));
         }
     }
 
     fn remove(&mut self, value: NodeId) {
         if let Some(held) = self.held[value.index()].take() {
-            self.order.remove(&(held.next_use, value));
             self.taken -= held.bytes;
         }
     }
 }
 
+/// Bytes that are held after each action, in blocks with a maximum each: most loads pass over whole blocks.
+struct Room {
+    held: Vec<u64>,
+    /// Added to all of a block.
+    extra: Vec<u64>,
+    most: Vec<u64>,
+}
+
+/// Actions of a block.
+const BLOCK: usize = 256;
+
+impl Room {
+    fn new(held: Vec<u64>) -> Self {
+        let most: Vec<u64> = held.chunks(BLOCK).map(|block| block.iter().copied().max().unwrap_or(0)).collect();
+        Self { extra: vec![0; most.len()], most, held }
+    }
+
+    /// Takes bytes from a place back to `least`, or to the last place that has no room for them.
+    fn take(&mut self, mut place: usize, least: usize, bytes: u64, room: u64) -> usize {
+        while place > least {
+            let (at, block) = (place - 1, (place - 1) / BLOCK);
+            if place.is_multiple_of(BLOCK) && place - BLOCK >= least && self.most[block] + bytes <= room {
+                self.extra[block] += bytes;
+                self.most[block] += bytes;
+                place -= BLOCK;
+                continue;
+            }
+            let held = self.held[at] + self.extra[block] + bytes;
+            if held > room {
+                break;
+            }
+            self.held[at] += bytes;
+            self.most[block] = self.most[block].max(held);
+            place = at;
+        }
+        place
+    }
+}
+
 /// Moves loads ahead as far as there is room. They keep their order: the one that is wanted first must not wait for a
-/// later one on the same memory.
-fn ahead(work: &Work, off_chip: &OffChip, actions: Vec<(Action, u64)>) -> Vec<Action> {
-    let (actions, mut held): (Vec<Action>, Vec<u64>) = actions.into_iter().unzip();
+/// later one on the same memory, nor come before an action that concerns its value.
+fn ahead(work: &Work, off_chip: &OffChip, actions: Vec<Action>, held: Vec<u64>) -> Vec<Action> {
     let room = off_chip.capacity_bytes.saturating_sub(off_chip.results_bytes);
+    let mut held = Room::new(held);
+    // The place after the last action that concerns each value.
+    let mut after = vec![0; work.graph.nodes().len()];
     // The place before which each load comes now.
     let mut places: Vec<(usize, Action)> = Vec::new();
-    for at in 0..actions.len() {
-        let Action::Load { value, basis, .. } = actions[at] else { continue };
-        let bytes = work.bytes(value, basis);
-        let least = places.last().map_or(0, |(place, _)| *place);
-        let mut place = at;
-        while place > least && held[place - 1] + bytes <= room && !concerns(actions[place - 1], value) {
-            place -= 1;
-            held[place] += bytes;
+    for (at, &action) in actions.iter().enumerate() {
+        let concerned = concerned(action);
+        if let Action::Load { value, basis, .. } = action {
+            let least = places.last().map_or(0, |(place, _)| *place).max(after[concerned.index()]);
+            places.push((held.take(at, least.min(at), work.bytes(value, basis), room), action));
         }
-        places.push((place, actions[at]));
+        after[concerned.index()] = at + 1;
     }
     let mut loads = places.into_iter().peekable();
     let mut planned = Vec::with_capacity(actions.len());
@@ -220,10 +283,10 @@ fn ahead(work: &Work, off_chip: &OffChip, actions: Vec<(Action, u64)>) -> Vec<Ac
     planned
 }
 
-/// Whether a load of a value must come after an action.
-fn concerns(action: Action, loaded: NodeId) -> bool {
+/// The value that an action is about: loads of it come after.
+fn concerned(action: Action) -> NodeId {
     match action {
-        Action::Load { value, .. } | Action::Store { value } | Action::Leave { value } => value == loaded,
-        Action::Run { node, .. } => node == loaded,
+        Action::Load { value, .. } | Action::Store { value } | Action::Leave { value } => value,
+        Action::Run { node, .. } => node,
     }
 }

@@ -234,6 +234,7 @@ impl Program {
     }
 
     /// Edges of a task.
+    #[inline]
     #[must_use]
     pub fn edges(&self, id: TaskId) -> &[Edge] {
         let start = id.index().checked_sub(1).map_or(0, |before| self.tasks[before].edges_end as usize);
@@ -258,6 +259,7 @@ impl Program {
     ///
     /// With streaming, a task starts when the first part of its operand is out, but not so early that it would want the
     /// last part before that is out.
+    #[inline]
     #[must_use]
     pub fn release(&self, edge: Edge, start: u64, waiting: Option<&Stage>) -> u64 {
         let task = match edge {

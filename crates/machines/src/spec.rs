@@ -195,6 +195,10 @@ impl Spec {
             let (path, text) = (spec.path(path.as_ref()).to_owned(), text.as_ref());
             let parsed = toml::from_str::<Table>(&format!("value = {text}")).ok().filter(|t| t.len() == 1);
             let mut value = parsed.and_then(|mut t| t.remove("value")).unwrap_or_else(|| Value::from(text));
+            // A choice may look like a number.
+            if self.choices.contains_key(&path) && !value.is_str() {
+                value = Value::from(text);
+            }
             if path.starts_with("assumed.") && !value.is_table() {
                 let reason = Value::from("chosen by the user");
                 value = Value::Table([("value".into(), value), ("reason".into(), reason)].into_iter().collect());

@@ -25,6 +25,7 @@ use std::path::PathBuf;
 ///   limbwise reproduce dramatic --set moduli=4          and its experiments, with this host's CPU measured beside them
 ///   limbwise reproduce mad                              counts, options alone and together, addresses in DRAM
 ///   limbwise reproduce fhex                             mapping, offloading and other memories; about a minute
+///   limbwise reproduce flexmem                          networks, shapes, chips and readings; about a minute
 ///
 /// What the numbers mean:
 ///   paper, model    the published number, and the one that recordings and schedules give, fresh at each run
@@ -64,6 +65,8 @@ enum System {
     Mad,
     /// FHEx \[FHX\]: TFHE on a GPU and a unit of tiles under a DRAM stack, each operation on one or the other
     Fhex,
+    /// FlexMem \[FLX\]: CKKS and TFHE on units between the subarrays of DRAM chips
+    Flexmem,
 }
 
 impl Reproduce {
@@ -88,6 +91,7 @@ impl Reproduce {
                 let specs = machines(&["fhex", "fhex-in-bank"])?;
                 reproduce::fhex(&specs[0], &specs[1])?
             }
+            System::Flexmem => reproduce::flexmem(&machines(&["flexmem"])?[0])?,
         };
         if let Some(html) = html {
             html.write(reproduction.page().render().as_bytes())?;

@@ -236,7 +236,9 @@ impl Time {
 
 /// The preset of TFHE programs where the user names none: on a machine of 32-bit words the one that is usual there.
 fn usual_preset(specs: &[Spec]) -> Option<&'static str> {
-    specs.iter().any(|spec| spec.model() == "fhex").then_some("fhex-II-32")
+    const USUAL: [(&str, &str); 2] = [("fhex", "fhex-II-32"), ("flexmem", "strix-III-32")];
+    let is_asked = |model: &str| specs.iter().any(|spec| spec.model() == model);
+    USUAL.iter().find(|(model, _)| is_asked(model)).map(|(_, preset)| *preset)
 }
 
 /// `out.json` → `out.ark.json`.

@@ -6,6 +6,7 @@ mod cpu;
 mod cuda;
 mod fab;
 mod fhex;
+mod flexmem;
 mod roofline;
 mod traffic;
 mod upmem;
@@ -58,6 +59,7 @@ machines! {
     "fab" = "fab": fab::Fab;
     "fhex" = "fhex": fhex::Fhex;
     "fhex-in-bank" = "fhex": fhex::Fhex;
+    "flexmem" = "flexmem": flexmem::Flexmem;
     "f1-scaled" = "roofline": roofline::Roofline;
     "upmem" = "upmem": upmem::Upmem;
 }

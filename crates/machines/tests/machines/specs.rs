@@ -106,7 +106,7 @@ fn wrong_keys_and_values_are_named() {
             "limbwise",
             "one of alternating, limb-wise is wanted, got \"limbwise\"; did you mean \"limb-wise\"?",
         ),
-        ("policy.distribution", "3", "a text is wanted, got 3"),
+        ("policy.distribution", "3", "one of alternating, limb-wise is wanted, got \"3\""),
         ("clusers", "2", "no field \"clusers\"; did you mean \"clusters\"?"),
         ("name", "other", "no field \"name\""),
     ];
@@ -117,7 +117,7 @@ fn wrong_keys_and_values_are_named() {
     let got = message(Spec::load("arc"));
     assert_eq!(
         got,
-        "there is no machine \"arc\": choose one of ark, counts, cpu, cuda, fab, fhex, fhex-in-bank, f1-scaled, upmem, or give the path of a TOML file; did you mean \"ark\"?"
+        "there is no machine \"arc\": choose one of ark, counts, cpu, cuda, fab, fhex, fhex-in-bank, flexmem, f1-scaled, upmem, or give the path of a TOML file; did you mean \"ark\"?"
     );
     let full = ark.with_overrides(&[("assumed.prefetch_mb", "512")]).unwrap();
     assert!(machine::open(&full).err().unwrap().to_string().contains("less than memory.scratchpad.capacity_mb = 512"));

@@ -215,8 +215,9 @@ mod tests {
             bootstrapping(&small, With::MultiHop, HalvesAt::Once, Products::EachLevel).unwrap(),
         ];
         // The machine that counts has no time, so nothing to check; that with memory on DPUs has a check of its own, and
-        // rounds of those that place operations on two sides are proved by `offload::check`, in their own tests.
-        let others = ["counts", "upmem", "fhex", "fhex-in-bank"];
+        // rounds of those that place operations on two sides are proved by `offload::check`, in their own tests. That which
+        // places operations on chips checks units, links and order in its own.
+        let others = ["counts", "upmem", "fhex", "fhex-in-bank", "flexmem"];
         for name in limbwise_machines::names().into_iter().filter(|name| !others.contains(name)) {
             let spec = Spec::load(name).unwrap();
             let spec =

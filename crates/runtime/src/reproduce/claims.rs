@@ -72,7 +72,7 @@ struct Other {
 }
 
 /// The circuits of claims, in the order of the table.
-const CIRCUITS: [&str; 19] = [
+const CIRCUITS: [&str; 27] = [
     "Add",
     "Mult",
     "Rescale",
@@ -90,7 +90,15 @@ const CIRCUITS: [&str; 19] = [
     "all",
     "capacity",
     "pbs",
+    "boot-sharp",
+    "boot-narrow",
+    "helr",
+    "resnet20",
+    "strix-I",
+    "strix-II",
     "nn20",
+    "tpch-q6",
+    "ntt-65536",
     "machine",
 ];
 

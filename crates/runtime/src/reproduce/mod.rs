@@ -5,7 +5,7 @@
 //! of it are notes of that row, and each row says when its reading was fixed (ADR 129).
 //!
 //! Read in this order: [`Reproduction`] (claims), [`Verdict`], `text` and `page` (output), `circuits` (what is recorded),
-//! `ark`, `fab`, `mad`, `dramatic`, `fhex` (what is measured).
+//! `ark`, `fab`, `mad`, `dramatic`, `fhex`, `flexmem` (what is measured).
 
 mod ark;
 mod circuits;
@@ -14,6 +14,7 @@ mod dramatic;
 mod experiments;
 mod fab;
 mod fhex;
+mod flexmem;
 mod mad;
 mod page;
 mod text;
@@ -25,7 +26,8 @@ pub use dramatic::{CpuSide, dramatic};
 pub use experiments::{Experiment, Setting};
 pub use fab::fab;
 pub use fhex::fhex;
+pub use flexmem::flexmem;
 pub use mad::mad;
 pub use verdict::{Fixed, Verdict};
 
-pub const SYSTEMS: [&str; 5] = ["ark", "fab", "mad", "dramatic", "fhex"];
+pub const SYSTEMS: [&str; 6] = ["ark", "fab", "mad", "dramatic", "fhex", "flexmem"];

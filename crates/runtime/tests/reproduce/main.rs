@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test binary")]
 
 use limbwise_machines::Spec;
-use limbwise_runtime::reproduce::{Reproduction, Row, Verdict, ark, dramatic, fab, fhex, mad};
+use limbwise_runtime::reproduce::{Reproduction, Row, Verdict, ark, dramatic, fab, fhex, flexmem, mad};
 use std::{
     collections::BTreeSet,
     fs,
@@ -14,6 +14,9 @@ use std::{
 /// Forty searches: made once.
 static FHEX: LazyLock<Reproduction> =
     LazyLock::new(|| fhex(&Spec::load("fhex").unwrap(), &Spec::load("fhex-in-bank").unwrap()).unwrap());
+
+/// Networks of 20 layers and a ResNet-20, recorded once.
+static FLEXMEM: LazyLock<Reproduction> = LazyLock::new(|| flexmem(&Spec::load("flexmem").unwrap()).unwrap());
 
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
@@ -64,6 +67,28 @@ fn dramatics_numbers_beside_ours() {
 #[ignore = "forty searches: a minute and a half on two cores"]
 fn fhexs_numbers_beside_ours() {
     golden("fhex", &FHEX.to_string());
+}
+
+#[test]
+#[ignore = "records a ResNet-20 and schedules fifty programs: two minutes on two cores"]
+fn flexmems_numbers_beside_ours() {
+    golden("flexmem", &FLEXMEM.to_string());
+}
+
+/// Exact claims are exact, each network makes programs faster, and more chips never make them slower.
+#[test]
+#[ignore = "records a ResNet-20 and schedules fifty programs: two minutes on two cores"]
+fn flexmems_experiments_hang_together() {
+    let exact =
+        FLEXMEM.rows.iter().filter(|row| ["4s", "A"].contains(&row.id.as_str()) || row.what.starts_with("register"));
+    assert!(exact.clone().count() == 11 && exact.into_iter().all(|row| row.verdict == Verdict::Equal));
+    let table = |name: &str| FLEXMEM.experiments.iter().find(|e| e.name.starts_with(name)).unwrap();
+    for name in ["networks", "chips"] {
+        let times: Vec<f64> = table(name).rows.iter().map(|row| row.values[0]).collect();
+        assert!(times.windows(2).all(|pair| pair[1] <= pair[0]), "{name}: {times:?}");
+    }
+    verdicts_hold(FLEXMEM.rows.clone());
+    assert_one_row_a_claim(FLEXMEM.clone());
 }
 
 /// Stated numbers are no results, bandwidth in the stack's place is never faster where it is less, and no policy is faster
@@ -125,7 +150,7 @@ fn the_report_hangs_on_the_machines_numbers() {
 /// Published results stand where no model can read them.
 #[test]
 fn no_model_contains_a_published_result() {
-    let claims = ["ark", "fab", "mad", "dramatic", "fhex"].map(|name| -> toml::Table {
+    let claims = ["ark", "fab", "mad", "dramatic", "fhex", "flexmem"].map(|name| -> toml::Table {
         let path = repository(&format!("crates/runtime/claims/{name}.toml"));
         toml::from_str(&fs::read_to_string(path).unwrap()).unwrap()
     });
@@ -145,7 +170,7 @@ fn no_model_contains_a_published_result() {
         results.flat_map(printed).filter(tells).collect()
     };
     let telling: Vec<(&str, Vec<String>)> =
-        ["ark", "fab", "fab", "upmem", "fhex"].into_iter().zip(claims.iter().map(telling)).collect();
+        ["ark", "fab", "fab", "upmem", "fhex", "flexmem"].into_iter().zip(claims.iter().map(telling)).collect();
     assert!(telling.iter().map(|(_, all)| all.len()).sum::<usize>() > 10, "{telling:?}");
     let mut files = Vec::new();
     let mut folders = vec![repository("crates/machines/specs"), repository("crates/machines/src")];
