@@ -249,7 +249,7 @@ impl Sort {
     }
 
     /// What a network costs, in bootstrappings of one message: those, and what else its stages do. The shares are
-    /// measured (README.md of this folder) and decide between networks only.
+    /// estimates from one run; they decide between networks only.
     pub(crate) fn cost(&self) -> f64 {
         let Sorting { network, sorter, .. } = &*self.means;
         let of_stage = STEP * (network.ways / 2) as f64 + MOVE * sorter.rotations() as f64;
