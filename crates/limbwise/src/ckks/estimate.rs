@@ -181,6 +181,13 @@ impl Estimate {
         self.peak.min((3.0f64 / parts).sqrt() * self.magnitude)
     }
 
+    /// Real values of this size without error. What was measured from private values stays marked: an error that is told
+    /// of the result later may depend on them.
+    #[must_use]
+    pub fn as_exact(self, magnitude: f64) -> Self {
+        Self { measured: self.measured, ..Self::constant(magnitude) }.with_measured_errors()
+    }
+
     /// Adds an independent error of this deviation.
     #[must_use]
     pub fn with_error(self, deviation: f64) -> Self {

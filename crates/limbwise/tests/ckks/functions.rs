@@ -69,8 +69,11 @@ fn comparisons_keep_their_word_outside_the_gap() {
     let equal = comparison.equal(&auto, both, &ready).unwrap();
     check("equal", equal.clone(), &|_, _| 0.0, &|_| 4.0 * error * (1.0 + error));
     assert!((decrypted(&s, &equal)[0][63].re - 1.0).abs() < 1e-5, "equal values are equal");
+    // What was measured from private values must not be published, whatever was computed from it.
+    assert!(both.iter().all(|x| x.estimate.is_measured()) && equal.estimate.is_measured());
     // The greater of two values with errors has the error of one of them, not more.
     let maximum = comparison.maximum(&auto, both, &ready).unwrap();
+    assert!(maximum.estimate.is_measured());
     let exact: Vec<Complex64> = {
         let plan =
             |d: f64| 2.0 * (d / 2.0) * limbwise::ckks::functions::Composed::sign(&sign(gap / 2.0)).evaluate(d / 2.0);

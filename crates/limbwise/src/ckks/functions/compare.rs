@@ -174,6 +174,7 @@ impl Comparison {
         ready: Ready<'_, D>,
     ) -> Result<Ciphertext<D>> {
         let peak = a.estimate.peak.max(b.estimate.peak);
+        let [a, b] = [&ready(a, 1)?, &ready(b, 1)?];
         let unit = self.sign.times_argument(auto, &self.difference(auto, [a, b], ready)?, ready)?;
         let sum = auto.weighted_sum(&[(0.5, a), (0.5, b), (half * self.range, &ready(&unit, 1)?)])?;
         // Of two values with errors the greater has the error of one of them, and what the sign made.

@@ -5,7 +5,7 @@
 
 use super::SignPlan;
 use crate::{
-    ckks::{Auto, Ciphertext, Estimate, chebyshev::depth},
+    ckks::{Auto, Ciphertext, chebyshev::depth},
     error::Result,
 };
 use limbwise_device::Device;
@@ -72,7 +72,7 @@ impl Entered {
 
 /// A value without error, to see which error an operation makes by itself.
 pub(super) fn exact<D: Device>(x: &Ciphertext<D>) -> Ciphertext<D> {
-    Ciphertext { estimate: Estimate::constant(1.0), ..x.clone() }
+    Ciphertext { estimate: x.estimate.as_exact(1.0), ..x.clone() }
 }
 
 /// A value of at most this size, with an error of this deviation.
@@ -184,6 +184,8 @@ impl Composed {
         u: &Ciphertext<D>,
         ready: Ready<'_, D>,
     ) -> Result<Ciphertext<D>> {
+        // The argument is a factor at the end, so it is bootstrapped here where its levels do not reach the first stage.
+        let u = &ready(u, self.depths().next().unwrap_or(1))?;
         let (value, entered) = self.followed(auto, u, ready)?;
         let product = auto.settle(&auto.mul(&exact(u), &exact(&ready(&value, 1)?))?)?;
         let (argument, own) = (u.estimate.error(), product.estimate.error());

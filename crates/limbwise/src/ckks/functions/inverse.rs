@@ -195,7 +195,7 @@ impl Inverse {
         let argument = x.estimate.error() * self.slope();
         let scaled = times(auto, &y, unit)?;
         let error = argument.hypot(relative * (self.from * self.to).sqrt().recip());
-        Ok(known(scaled, self.from.recip() * (1.0 + ROOM), error))
+        Ok(known(scaled, self.from.recip() * (1.0 + self.error() + ROOM), error))
     }
 
     /// Root mean square of `1/x²` on the interval.
