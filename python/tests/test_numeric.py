@@ -45,6 +45,12 @@ def test_extremes_are_found_along_an_axis(deep, rng):
     assert worst(ctx.decrypt(lw.absolute(x, bound=0.5, gap=1 / 16)), np.abs(a)) < 0.01
     assert worst(ctx.decrypt(lw.amax(x, bound=1, gap=1 / 16)), a.max(axis=1)) < 0.05
     assert worst(ctx.decrypt(lw.amin(x, bound=1, gap=1 / 16)), a.min(axis=1)) < 0.05
+    # Rounds of the maximum and a comparison: four values are what 32 levels reach without bootstrapping.
+    few = np.stack([rng.permutation(4) / 4 - 0.5 for _ in range(3)])
+    y = ctx.encrypt(few)
+    assert worst(ctx.decrypt(lw.argmax(y, bound=1, gap=1 / 4, error=1 / 32)), few.argmax(axis=1)) < 0.3
+    hot = ctx.decrypt(lw.argmax(y, bound=1, gap=1 / 4, error=1 / 32, one_hot=True))
+    assert worst(hot, few == few.max(axis=1, keepdims=True)) < 1 / 16
     same = ctx.decrypt(lw.equal(x, a.T[0][:, None] * np.ones((3, 8)), bound=1, gap=1 / 16))
     assert worst(same, a == a[:, :1]) < 0.02
 

@@ -120,8 +120,8 @@ fn degrees(graph: &Graph) -> Degrees {
     [graph.ids().filter_map(log_n).max(), rotated]
 }
 
-/// The host's model of a program. A plan of the same program has calibrated the host for the same rings a moment ago, so
-/// nothing is said of it.
+/// The host's model of a program. Before a run the plan has calibrated the host for the same rings, so nothing is said of
+/// it; an evaluation from files has no plan and may measure here, for seconds.
 fn host_model(dev: &AnyDevice, graph: &Graph) -> Result<Modelled> {
     let cpu = machine::open(&calibrated(dev, degrees(graph), |_| {})?.spec()?)?;
     Ok(Modelled::new("cpu", &*cpu, graph))

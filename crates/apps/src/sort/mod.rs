@@ -57,7 +57,7 @@ pub enum SortError {
     #[error("a range from {least} to {most}: wanted two finite numbers, the smaller first")]
     Range { least: f64, most: f64 },
     #[error(
-        "a stage of sorters with {ways} inputs takes a polynomial of {needed} levels, {levels} lie between two bootstrappings: choose fewer --ways, or a preset with more levels (limbwise params show)"
+        "a stage of sorters with {ways} inputs takes a polynomial of {needed} levels, {levels} lie between two bootstrappings: choose another --network, or a preset with more levels (limbwise params show)"
     )]
     Levels { ways: usize, needed: usize, levels: usize },
     #[error("a gap of {gap} for numbers from {least} to {most}: choose one from {finest} to less than the range")]
@@ -288,12 +288,14 @@ impl Program for Sort {
 
     fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> Result<Vec<Ciphertext<D>>> {
         let Evaluation { means, inputs, observer, journal } = on;
-        let (auto, Sorting { network, sorter, .. }) = (&means.auto, &*self.means);
+        let (auto, Sorting { network, sorter, slots }) = (&means.auto, &*self.means);
         let ready = |x: &Ciphertext<D>, levels: usize| auto.ready(x, levels);
         let (mut done, mut x) = match journal.resume()? {
             None => (0, inputs[0].clone()),
-            Some(State { step, mut ciphertexts, .. }) => match (ciphertexts.pop(), step <= network.stages.len()) {
-                (Some(x), true) => (step, x),
+            Some(State { step, ciphertexts, .. }) => match <[_; 1]>::try_from(ciphertexts) {
+                Ok([x]) if step <= network.stages.len() && (x.slots, x.batch()) == (*slots, inputs[0].batch()) => {
+                    (step, x)
+                }
                 _ => return Err(limbwise::Error::State),
             },
         };

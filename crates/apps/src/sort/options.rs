@@ -59,7 +59,7 @@ pub struct SortData {
 /// Examples:
 ///   sort                                                      1024 numbers of [0, 1]
 ///   sort --count 256 --gap 0.001 --descending                 fewer, told apart more finely, the greatest first
-///   sort --data sales.csv --from 0 --to 5000 --gap 20      the rows of a table by their first column
+///   sort --data sales.csv --from 0 --to 5000 --gap 20         the rows of a table by their first column
 ///   sort --network bitonic --memory 4GB                       another network, within 4 GB
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
